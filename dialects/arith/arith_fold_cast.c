@@ -1,0 +1,237 @@
+/* Folders of casts: chains of casts first, then constants lane by lane. Float conversions fold
+ * only when no precision is lost, conversions to integers only when the value fits.
+ * Tests: lit/dialects/arith/canonicalize.mir */
+#include <math.h>
+
+#include "dialects/arith/arith_impl.h"
+#include "dialects/const_fold.h"
+
+static bool folds_lane(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
+{
+    results[0].attr = fold_lanes(operands, 1, op_result(op, 0)->type, fn, NULL);
+    return results[0].attr != NULL;
+}
+
+static Op *source_of(const Op *op, const OpDef *def)
+{
+    Op *source = value_def(op_operand(op, 0));
+    return source && source->def == def ? source : NULL;
+}
+
+static uint32_t elem_width(const Value *value)
+{
+    return type_width(type_elem(value->type));
+}
+
+/* --- integers ------------------------------------------------------------------------ */
+
+static bool lane_zext(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    *out = bigint_resize(lane->arena, &args[0], type_width(lane->result_elem), false);
+    return true;
+}
+
+static bool lane_sext(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    *out = bigint_resize(lane->arena, &args[0], type_width(lane->result_elem), true);
+    return true;
+}
+
+/* ext(ext(x)) -> ext(x), else constants */
+static bool folds_ext(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
+{
+    Op *inner = source_of(op, op->def);
+    if (inner) {
+        op_set_operand(op, 0, op_operand(inner, 0));
+        return true;
+    }
+    return folds_lane(op, operands, results, fn);
+}
+
+bool arith_fold_extui(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_ext(op, operands, results, lane_zext);
+}
+
+bool arith_fold_extsi(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_ext(op, operands, results, lane_sext);
+}
+
+bool arith_fold_trunci(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    Op *ext = source_of(op, ARITH(EXTUI));
+    if (!ext)
+        ext = source_of(op, ARITH(EXTSI));
+    if (ext) {
+        /* trunc(ext(x)) -> trunc(x) or x */
+        Value *source = op_operand(ext, 0);
+        if (elem_width(source) > elem_width(op_result(op, 0))) {
+            op_set_operand(op, 0, source);
+            return true;
+        }
+        if (source->type == op_result(op, 0)->type) {
+            results[0].value = source;
+            return true;
+        }
+    }
+    Op *inner = source_of(op, ARITH(TRUNCI));
+    if (inner) {
+        op_set_operand(op, 0, op_operand(inner, 0));
+        return true;
+    }
+    return folds_lane(op, operands, results, lane_zext);
+}
+
+bool arith_fold_index_cast(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_lane(op, operands, results, lane_sext);
+}
+
+bool arith_fold_index_castui(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_lane(op, operands, results, lane_zext);
+}
+
+/* --- floats ---------------------------------------------------------------------------- */
+
+static bool loads(const Type *type, const BigInt *bits, double *out)
+{
+    if (bits->width > 64)
+        return false;
+    *out = float_from_bits((int)type->kind, bits->u.word);
+    return true;
+}
+
+static BigInt store(const Lane *lane, double value)
+{
+    uint64_t bits = float_to_bits((int)lane->result_elem->kind, value);
+    return bigint_from_words(lane->arena, type_width(lane->result_elem), &bits);
+}
+
+/* Converts when the value survives unchanged; NaNs stay where they are. */
+static bool lane_convert(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    double value, back = 0;
+    if (type_width(lane->result_elem) > 64 || !loads(lane->arg_elem, &args[0], &value) ||
+        isnan(value))
+        return false;
+    *out = store(lane, value);
+    return loads(lane->result_elem, out, &back) && back == value;
+}
+
+bool arith_fold_extf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    /* extf(truncf(x)) -> x when both may contract */
+    Op *trunc = source_of(op, ARITH(TRUNCF));
+    if (trunc && op_operand(trunc, 0)->type == op_result(op, 0)->type &&
+        (arith_flags(op, "fastmath") & arith_flags(trunc, "fastmath") & FASTMATH_CONTRACT)) {
+        results[0].value = op_operand(trunc, 0);
+        return true;
+    }
+    return folds_lane(op, operands, results, lane_convert);
+}
+
+bool arith_fold_truncf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_lane(op, operands, results, lane_convert);
+}
+
+/* At most 53 bits of the magnitude, the last one set if anything was cut off: rounding that once
+ * more to a narrower float gives what rounding the magnitude itself gives. */
+static uint64_t round_to_odd(uint64_t magnitude)
+{
+    int excess = 0;
+    while (magnitude >> 53 >> excess)
+        excess++;
+    if (excess == 0)
+        return magnitude;
+    uint64_t cut = ((uint64_t)1 << excess) - 1;
+    return (magnitude & ~cut) | (magnitude & cut ? cut + 1 : 0);
+}
+
+static bool from_integer(const Lane *lane, const BigInt *arg, BigInt *out, bool is_signed)
+{
+    if (arg->width > 64 || type_width(lane->result_elem) > 64)
+        return false;
+    bool negative = is_signed && bigint_is_negative(arg);
+    uint64_t magnitude = is_signed ? (uint64_t)bigint_to_i64(arg) : bigint_to_u64(arg);
+    if (negative)
+        magnitude = 0 - magnitude;
+    if (lane->result_elem->kind != TYPE_F64)
+        magnitude = round_to_odd(magnitude);
+    double value = (double)magnitude;
+    *out = store(lane, negative ? -value : value);
+    return true;
+}
+
+static bool lane_uitofp(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    return from_integer(lane, &args[0], out, false);
+}
+
+static bool lane_sitofp(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    return from_integer(lane, &args[0], out, true);
+}
+
+bool arith_fold_uitofp(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_lane(op, operands, results, lane_uitofp);
+}
+
+bool arith_fold_sitofp(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_lane(op, operands, results, lane_sitofp);
+}
+
+/* Truncates to zero; false when the result does not fit `width` bits (at most 64). */
+static bool to_integer(const Lane *lane, const BigInt *arg, BigInt *out, bool is_signed)
+{
+    double value;
+    uint32_t width = type_width(lane->result_elem);
+    if (width > 64 || !loads(lane->arg_elem, arg, &value) || isnan(value))
+        return false;
+    value = trunc(value);
+    double limit = ldexp(1.0, (int)width - (is_signed ? 1 : 0));
+    if (value >= limit || value < (is_signed ? -limit : 0.0))
+        return false;
+    uint64_t magnitude = (uint64_t)fabs(value);
+    uint64_t bits = value < 0 ? 0 - magnitude : magnitude;
+    *out = bigint_from_i64(lane->arena, width, (int64_t)bits);
+    return true;
+}
+
+static bool lane_fptoui(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    return to_integer(lane, &args[0], out, false);
+}
+
+static bool lane_fptosi(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    return to_integer(lane, &args[0], out, true);
+}
+
+bool arith_fold_fptoui(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_lane(op, operands, results, lane_fptoui);
+}
+
+bool arith_fold_fptosi(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_lane(op, operands, results, lane_fptosi);
+}
+
+/* --- bits -------------------------------------------------------------------------------- */
+
+static bool lane_same_bits(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    (void)lane;
+    *out = args[0];
+    return true;
+}
+
+bool arith_fold_bitcast(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_lane(op, operands, results, lane_same_bits);
+}

@@ -1,0 +1,184 @@
+/* Folders of float arithmetic. Results are computed in double and rounded once, which is exact
+ * for the formats up to f64; wider ones do not fold.
+ * Tests: lit/dialects/arith/canonicalize.mir */
+#include <math.h>
+
+#include "dialects/arith/arith_impl.h"
+#include "dialects/const_fold.h"
+
+static bool gives_value(FoldResult *results, Value *value)
+{
+    results[0].value = value;
+    return true;
+}
+
+static bool is_float(const Attr *attr, double value)
+{
+    double got;
+    return const_float(attr, &got) && got == value && signbit(got) == signbit(value);
+}
+
+static double add(double a, double b)
+{
+    return a + b;
+}
+
+static double sub(double a, double b)
+{
+    return a - b;
+}
+
+static double mul(double a, double b)
+{
+    return a * b;
+}
+
+static double divide(double a, double b)
+{
+    return a / b;
+}
+
+/* Of equal zeros the positive one is the larger. */
+static double larger(double a, double b)
+{
+    if (a == b)
+        return signbit(a) ? b : a;
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    if (a == b)
+        return signbit(a) ? a : b;
+    return a < b ? a : b;
+}
+
+#define LANE_FLOAT(NAME, FN)                                                                       \
+    static bool NAME(const Lane *lane, const BigInt *args, BigInt *out)                            \
+    {                                                                                              \
+        return lane_float2(lane, args, out, FN);                                                   \
+    }
+LANE_FLOAT(lane_add, add)
+LANE_FLOAT(lane_sub, sub)
+LANE_FLOAT(lane_mul, mul)
+LANE_FLOAT(lane_div, divide)
+LANE_FLOAT(lane_rem, fmod)
+
+typedef enum NanRule { NAN_WINS, NAN_YIELDS } NanRule;
+
+static bool lane_extreme(const Lane *lane, const BigInt *args, BigInt *out, FloatFn2 *fn,
+                         NanRule rule)
+{
+    if (args[0].width > 64)
+        return false;
+    int kind = (int)lane->arg_elem->kind;
+    bool first = isnan(float_from_bits(kind, args[0].u.word));
+    if (!first && !isnan(float_from_bits(kind, args[1].u.word)))
+        return lane_float2(lane, args, out, fn);
+    *out = args[first == (rule == NAN_WINS) ? 0 : 1];
+    return true;
+}
+
+static bool lane_maximum(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    return lane_extreme(lane, args, out, larger, NAN_WINS);
+}
+
+static bool lane_minimum(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    return lane_extreme(lane, args, out, smaller, NAN_WINS);
+}
+
+static bool lane_minnum(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    return lane_extreme(lane, args, out, smaller, NAN_YIELDS);
+}
+
+static bool folds_lanes(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
+{
+    results[0].attr = fold_lanes(operands, 2, op_result(op, 0)->type, fn, NULL);
+    return results[0].attr != NULL;
+}
+
+/* Flips the sign bit, of NaNs too. */
+static bool lane_neg(const Lane *lane, const BigInt *args, BigInt *out)
+{
+    BigInt one = bigint_from_i64(lane->arena, args[0].width, 1);
+    BigInt sign = bigint_shl(lane->arena, &one, args[0].width - 1);
+    *out = bigint_xor(lane->arena, &args[0], &sign);
+    return true;
+}
+
+bool arith_fold_negf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    /* -(-x) -> x */
+    Op *inner = value_def(op_operand(op, 0));
+    if (inner && inner->def == ARITH(NEGF))
+        return gives_value(results, op_operand(inner, 0));
+    results[0].attr = fold_lanes(operands, 1, op_result(op, 0)->type, lane_neg, NULL);
+    return results[0].attr != NULL;
+}
+
+/* op(x, neutral) -> x, else constants */
+static bool folds_neutral(Op *op, const Attr *const *operands, FoldResult *results,
+                          double neutral, LaneFn *fn)
+{
+    if (is_float(operands[1], neutral))
+        return gives_value(results, op_operand(op, 0));
+    return folds_lanes(op, operands, results, fn);
+}
+
+bool arith_fold_addf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_neutral(op, operands, results, -0.0, lane_add);
+}
+
+bool arith_fold_subf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_neutral(op, operands, results, 0.0, lane_sub);
+}
+
+bool arith_fold_mulf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_neutral(op, operands, results, 1.0, lane_mul);
+}
+
+bool arith_fold_divf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_neutral(op, operands, results, 1.0, lane_div);
+}
+
+bool arith_fold_remf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_lanes(op, operands, results, lane_rem);
+}
+
+/* op(x, x) -> x, else as folds_neutral */
+static bool folds_extreme(Op *op, const Attr *const *operands, FoldResult *results,
+                          double neutral, LaneFn *fn)
+{
+    if (op_operand(op, 0) == op_operand(op, 1))
+        return gives_value(results, op_operand(op, 1));
+    return folds_neutral(op, operands, results, neutral, fn);
+}
+
+bool arith_fold_maximumf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_extreme(op, operands, results, -HUGE_VAL, lane_maximum);
+}
+
+/* Upstream 19 folds maxnumf's constants as maximumf's. */
+bool arith_fold_maxnumf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_extreme(op, operands, results, -HUGE_VAL, lane_maximum);
+}
+
+bool arith_fold_minimumf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_extreme(op, operands, results, HUGE_VAL, lane_minimum);
+}
+
+bool arith_fold_minnumf(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    return folds_extreme(op, operands, results, HUGE_VAL, lane_minnum);
+}

@@ -1,0 +1,21 @@
+/* The cf dialect: branches between the blocks of a region. */
+#ifndef MING_DIALECTS_CF_H
+#define MING_DIALECTS_CF_H
+
+#include "ir/opdef.h"
+
+#define OP(ID, ...) CF_##ID,
+enum {
+#include "dialects/cf/cf_ops.def"
+    CF_OP_COUNT
+};
+#undef OP
+
+extern const OpDef cf_ops[];
+extern const DialectDef dialect_cf;
+#define CF(ID) (&cf_ops[CF_##ID])
+
+/* Operands that a branch passes to its successor number `index`. */
+void cf_successor_operands(const Op *branch, uint32_t index, uint32_t *begin, uint32_t *count);
+
+#endif

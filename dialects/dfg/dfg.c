@@ -1,0 +1,404 @@
+/* dfg: types, ends and ports, verifiers and the dialect's table.
+ * Textual forms are in dfg_syntax.c. Tests: lit/dialects/dfg */
+#include "dialects/dfg/dfg.h"
+
+#include "dialects/dfg/dfg_internal.h"
+#include "ir/diag.h"
+#include "ir/rewrite.h"
+#include "ir/symbol.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* --- types ------------------------------------------------------------------- */
+
+static bool is_end(const Type *type)
+{
+    return type_is_a(type, &dfg_type_input) || type_is_a(type, &dfg_type_output);
+}
+
+static bool is_sending(const Type *type) { return type_is_a(type, &dfg_type_input); }
+static bool is_receiving(const Type *type) { return type_is_a(type, &dfg_type_output); }
+
+static const TypeConstraint IS_SENDING_END = {is_sending, "sending end of a channel"};
+static const TypeConstraint IS_RECEIVING_END = {is_receiving, "receiving end of a channel"};
+
+const Type *dfg_end_type(const TypeDef *end, const Type *payload, const int64_t *word)
+{
+    const Attr *params[2] = {attr_type(payload), NULL};
+    bool scalar = true;
+    for (uint32_t i = 0; word && i < payload->u.shaped.rank; i++)
+        scalar &= word[i] == 1;
+    if (!scalar)
+        params[1] = attr_i64_array(payload->ctx, word, payload->u.shaped.rank);
+    return type_dialect(payload->ctx, end, params, scalar ? 1 : 2);
+}
+
+const Type *dfg_payload(const Type *end)
+{
+    assert(is_end(end));
+    return end->u.dialect.params[0]->u.type_value;
+}
+
+void dfg_word(const Type *end, int64_t *word)
+{
+    const Type *payload = dfg_payload(end);
+    bool scalar = end->u.dialect.param_count == 1;
+    uint32_t rank = type_is_ranked(payload) ? payload->u.shaped.rank : 0;
+    for (uint32_t i = 0; i < rank; i++)
+        word[i] = scalar ? 1 : dense_array_i64(end->u.dialect.params[1], i);
+}
+
+int64_t dfg_word_elems(const Type *end)
+{
+    if (end->u.dialect.param_count == 1)
+        return 1;
+    const Attr *word = end->u.dialect.params[1];
+    int64_t elems = 1;
+    for (size_t i = 0; i < word->u.dense_array.count; i++)
+        elems *= dense_array_i64(word, i);
+    return elems;
+}
+
+int64_t dfg_words_per_frame(const Type *end)
+{
+    int64_t elems = 1;
+    bool counted = type_element_count(dfg_payload(end), &elems);
+    assert(counted);
+    (void)counted;
+    return elems / dfg_word_elems(end);
+}
+
+static bool verify_end_type(Context *ctx, const Attr *loc, const Attr *const *params,
+                            size_t count)
+{
+    const Type *payload = params[0]->u.type_value;
+    if (count == 1)
+        return true;
+    if (payload->kind != TYPE_RANKED_TENSOR)
+        return emit_error(ctx, loc, "a word shape needs a ranked tensor, but got %s",
+                          type_str(ctx, payload));
+    const Attr *word = params[1];
+    if (word->u.dense_array.count != payload->u.shaped.rank)
+        return emit_error(ctx, loc, "word shape has %zu extents, but %s has rank %u",
+                          word->u.dense_array.count, type_str(ctx, payload),
+                          payload->u.shaped.rank);
+    for (uint32_t i = 0; i < payload->u.shaped.rank; i++) {
+        int64_t extent = payload->u.shaped.dims[i], part = dense_array_i64(word, i);
+        if (part < 1 || extent % part != 0)
+            return emit_error(ctx, loc,
+                              "word extent %lld does not divide extent %lld of dimension %u",
+                              (long long)part, (long long)extent, i);
+    }
+    return true;
+}
+
+const TypeDef dfg_type_input = {
+    .name = "input", .dialect = &dialect_dfg, .summary = "sending end of a channel",
+    .parse = dfg_parse_input_type, .print = dfg_print_end_type, .verify = verify_end_type};
+const TypeDef dfg_type_output = {
+    .name = "output", .dialect = &dialect_dfg, .summary = "receiving end of a channel",
+    .parse = dfg_parse_output_type, .print = dfg_print_end_type, .verify = verify_end_type};
+
+/* --- ports --------------------------------------------------------------------- */
+
+static const Type *signature(const Op *graph)
+{
+    return op_attr(graph, "function_type")->u.type_value;
+}
+
+uint32_t dfg_input_count(const Op *graph) { return signature(graph)->u.function.input_count; }
+uint32_t dfg_output_count(const Op *graph) { return signature(graph)->u.function.result_count; }
+
+Value *dfg_port(const Op *graph, uint32_t index)
+{
+    return region_entry(op_region(graph, 0))->args[index];
+}
+
+const Attr *dfg_port_attrs(const Op *graph, uint32_t index)
+{
+    const Attr *all = op_attr(graph, "port_attrs");
+    return all ? all->u.array.items[index] : attr_dict(graph->ctx, NULL, 0);
+}
+
+void dfg_update_signature(Op *graph)
+{
+    uint32_t inputs = dfg_input_count(graph), outputs = dfg_output_count(graph);
+    VEC(const Type *) types = {0};
+    for (uint32_t i = 0; i < inputs + outputs; i++)
+        *vec_push(&types) = dfg_port(graph, i)->type;
+    const Type *type = type_function(graph->ctx, types.data, inputs, types.data + inputs, outputs);
+    op_set_attr(graph, "function_type", attr_type(type));
+    vec_free(&types);
+}
+
+Op *dfg_create_graph(Context *ctx, const OpDef *def, Str name, const Attr *loc,
+                     const Type *const *ports, uint32_t input_count, uint32_t output_count,
+                     const Attr *port_attrs)
+{
+    const Type *type = type_function(ctx, ports, input_count, ports + input_count, output_count);
+    NamedAttr props[3] = {{ident_get_c(ctx, "sym_name"), attr_string(ctx, name)},
+                          {ident_get_c(ctx, "function_type"), attr_type(type)},
+                          {ident_get_c(ctx, "port_attrs"), port_attrs}};
+    OpState state = {.name = context_op_of_def(ctx, def)->name, .loc = loc, .region_count = 1,
+                     .props = attr_dict(ctx, props, port_attrs ? 3 : 2)};
+    Op *graph = op_create(ctx, &state);
+    Block *body = region_add_block(op_region(graph, 0));
+    for (uint32_t i = 0; i < input_count + output_count; i++)
+        block_add_arg(body, ports[i], loc);
+    return graph;
+}
+
+static bool verify_graph_op(Op *op)
+{
+    const Type *type = signature(op);
+    Block *body = region_entry(op_region(op, 0));
+    uint32_t inputs = type->u.function.input_count, outputs = type->u.function.result_count;
+    if (!body || body->arg_count != inputs + outputs)
+        return op_error(op, "has %u ports, but its body has %u arguments", inputs + outputs,
+                        body ? body->arg_count : 0);
+    const Attr *attrs = op_attr(op, "port_attrs");
+    if (attrs && attrs->u.array.count != inputs + outputs)
+        return op_error(op, "has %u ports, but %u port attribute dictionaries", inputs + outputs,
+                        attrs->u.array.count);
+    for (uint32_t i = 0; i < inputs + outputs; i++) {
+        if (body->args[i]->type != type->u.function.types[i])
+            return op_error(op, "type of port %u differs from the signature's", i);
+        bool ok = i < inputs ? is_receiving(body->args[i]->type) : is_sending(body->args[i]->type);
+        if (!ok)
+            return op_error(op, "%s port %u must be a %s end, but got %s",
+                            i < inputs ? "input" : "output", i,
+                            i < inputs ? "receiving" : "sending",
+                            type_str(op->ctx, body->args[i]->type));
+    }
+    return true;
+}
+
+/* --- graph structure -------------------------------------------------------------- */
+
+static bool check_used_once(const Op *at, const Value *end, const char *what)
+{
+    size_t uses = value_use_count(end);
+    return uses == 1 ||
+           op_error(at, "%s must be used exactly once, but has %zu uses", what, uses);
+}
+
+static bool verify_region_ends(Op *op)
+{
+    bool ok = true;
+    Block *body = region_entry(op_region(op, 0));
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        ok &= check_used_once(op, body->args[i], "each port");
+    FOR_EACH_OP(inner, body)
+    {
+        if (inner->def == DFG(CHANNEL))
+            for (uint32_t i = 0; i < 2; i++)
+                ok &= check_used_once(inner, op_result(inner, i), "each end of a channel");
+        else if (inner->def != DFG(INSTANTIATE) && inner->def != DFG(CONNECT_INPUT) &&
+                 inner->def != DFG(CONNECT_OUTPUT))
+            ok = op_error(inner, "is not allowed in 'dfg.region'");
+    }
+    return ok;
+}
+
+static bool verify_process_ports(Op *op)
+{
+    bool ok = true;
+    Block *body = region_entry(op_region(op, 0));
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        ok &= check_used_once(op, body->args[i], "each port");
+    return ok;
+}
+
+static bool verify_channel(Op *op)
+{
+    const Type *in = op_result(op, 0)->type, *out = op_result(op, 1)->type;
+    if (in->u.dialect.param_count != out->u.dialect.param_count ||
+        memcmp(in->u.dialect.params, out->u.dialect.params,
+               in->u.dialect.param_count * sizeof(*in->u.dialect.params)) != 0)
+        return op_error(op, "ends differ: %s and %s", type_str(op->ctx, in),
+                        type_str(op->ctx, out));
+    const Attr *depth = op_attr(op, "depth");
+    if (depth && attr_int_value(depth) < 1)
+        return op_error(op, "depth must be at least 1, but got %lld",
+                        (long long)attr_int_value(depth));
+    return true;
+}
+
+static bool verify_instantiate(Op *op, SymbolTables *tables)
+{
+    const Attr *callee = op_attr(op, "callee");
+    Op *process = symtabs_lookup(tables, op, callee);
+    if (!process || process->def != DFG(PROCESS))
+        return op_error(op, "'%.*s' does not reference a dfg.process",
+                        STR_ARG(callee->u.symbol.names[0]->str));
+    const Type *type = signature(process);
+    uint32_t begin, inputs;
+    op_operand_group(op, 0, &begin, &inputs);
+    if (inputs != type->u.function.input_count ||
+        op->operand_count - inputs != type->u.function.result_count)
+        return op_error(op, "has %u inputs and %u outputs, but the process has %u and %u", inputs,
+                        op->operand_count - inputs, type->u.function.input_count,
+                        type->u.function.result_count);
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (op_operand(op, i)->type != type->u.function.types[i])
+            return op_error(op, "operand %u has type %s, but the process's port has %s", i,
+                            type_str(op->ctx, op_operand(op, i)->type),
+                            type_str(op->ctx, type->u.function.types[i]));
+    return true;
+}
+
+static bool verify_connect(Op *op)
+{
+    const Type *port = op_operand(op, 0)->type, *channel = op_operand(op, 1)->type;
+    const TypeDef *opposite = is_sending(port) ? &dfg_type_output : &dfg_type_input;
+    const Type *want = type_dialect(op->ctx, opposite, port->u.dialect.params,
+                                    port->u.dialect.param_count);
+    return channel == want || op_error(op, "connects %s to %s", type_str(op->ctx, port),
+                                       type_str(op->ctx, channel));
+}
+
+static bool verify_pull(Op *op)
+{
+    const Type *want = dfg_payload(op_operand(op, 0)->type), *got = op_result(op, 0)->type;
+    return got == want || op_error(op, "result type %s must be the channel's payload %s",
+                                   type_str(op->ctx, got), type_str(op->ctx, want));
+}
+
+static bool verify_push(Op *op)
+{
+    const Type *want = dfg_payload(op_operand(op, 1)->type), *got = op_operand(op, 0)->type;
+    return got == want || op_error(op, "value type %s must be the channel's payload %s",
+                                   type_str(op->ctx, got), type_str(op->ctx, want));
+}
+
+/* connect.input %p, %c#0 ; use(%c#1)  ->  use(%p), and the other way round for outputs. */
+static bool bypass_channel(Rewriter *rw, Op *op, void *user)
+{
+    (void)user;
+    Value *port = op_operand(op, 0), *end = op_operand(op, 1);
+    Op *channel = value_def(end);
+    if (!channel || channel->def != DFG(CHANNEL))
+        return false;
+    Value *other = op_result(channel, 1 - end->index);
+    rewriter_erase(rw, op);
+    rewriter_replace_value(rw, other, port);
+    rewriter_erase(rw, channel);
+    return true;
+}
+
+static void canonicalize_connect(PatternSet *set)
+{
+    pattern_add(set, "bypass-input-channel", DFG(CONNECT_INPUT), 1, bypass_channel);
+    pattern_add(set, "bypass-output-channel", DFG(CONNECT_OUTPUT), 1, bypass_channel);
+}
+
+/* --- window -------------------------------------------------------------------------- */
+
+static bool read_list(const Op *op, const char *name, int64_t *out, size_t want)
+{
+    size_t count = 0;
+    const Attr *attr = op_attr(op, name);
+    return attr && attr_int_list(attr, out, DFG_MAX_RANK, &count) && count == want;
+}
+
+bool dfg_window_params(const Op *window, WindowParams *out)
+{
+    int64_t dims[DFG_MAX_RANK];
+    size_t count = 0;
+    const Type *source = op_operand(window, 0)->type;
+    if (source->u.shaped.rank > DFG_MAX_RANK ||
+        !attr_int_list(op_attr(window, "dims"), dims, DFG_MAX_RANK, &count) || count == 0)
+        return false;
+    *out = (WindowParams){.rank = source->u.shaped.rank, .count = (uint32_t)count,
+                          .first = (uint32_t)dims[0]};
+    if (!read_list(window, "kernel", out->kernel, count) ||
+        !read_list(window, "stride", out->stride, count) ||
+        !read_list(window, "dilation", out->dilation, count) ||
+        !read_list(window, "low", out->low, count) || !read_list(window, "high", out->high, count))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (dims[i] != dims[0] + (int64_t)i || dims[0] < 0 || dims[i] >= out->rank ||
+            out->kernel[i] < 1 || out->stride[i] < 1 || out->dilation[i] < 1)
+            return false;
+    memcpy(out->in, source->u.shaped.dims, out->rank * sizeof(int64_t));
+    const Type *result = op_result(window, 0)->type;
+    if (result->u.shaped.rank != out->rank + count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        out->out[i] = result->u.shaped.dims[out->first + i];
+    return true;
+}
+
+/* Extents the result must have: positions in place of the window dimensions, then kernel. */
+static bool window_result_matches(const WindowParams *w, const Type *source, const Type *result)
+{
+    uint32_t r = 0;
+    for (uint32_t i = 0; i < w->rank; i++) {
+        int64_t want = w->in[i];
+        if (i >= w->first && i < w->first + w->count) {
+            uint32_t k = i - w->first;
+            int64_t span = (w->kernel[k] - 1) * w->dilation[k] + 1;
+            int64_t room = w->in[i] + w->low[k] + w->high[k] - span;
+            want = room < 0 ? -1 : room / w->stride[k] + 1;
+        }
+        if (result->u.shaped.dims[r++] != want)
+            return false;
+        for (uint32_t k = 0; i + 1 == w->first + w->count && k < w->count; k++)
+            if (result->u.shaped.dims[r++] != w->kernel[k])
+                return false;
+    }
+    return type_elem(result) == type_elem(source);
+}
+
+static bool verify_window(Op *op)
+{
+    WindowParams w;
+    const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
+    if (!dfg_window_params(op, &w))
+        return op_error(op, "needs dims (contiguous), kernel, stride, dilation, low and high of "
+                            "equal length, positive where they must be");
+    if (!window_result_matches(&w, source, result))
+        return op_error(op, "result type %s does not hold the windows of %s",
+                        type_str(op->ctx, result), type_str(op->ctx, source));
+    const Attr *pad = op_attr(op, "pad_value");
+    if (pad->type != type_elem(source))
+        return op_error(op, "pad_value must have the element type %s",
+                        type_str(op->ctx, type_elem(source)));
+    return true;
+}
+
+/* --- boundary attributes ----------------------------------------------------------------- */
+
+/* dfg.name, dfg.layout, dfg.quant on function arguments and results. */
+static bool verify_boundary_attr(Op *func, uint32_t index, const NamedAttr *attr)
+{
+    (void)index;
+    if (str_eq_c(attr->name->str, "dfg.name") && attr->value->kind != ATTR_STRING)
+        return op_error(func, "dfg.name must be a string");
+    if (str_eq_c(attr->name->str, "dfg.layout") &&
+        (attr->value->kind != ATTR_AFFINE_MAP || !map_is_permutation(attr->value->u.map)))
+        return op_error(func, "dfg.layout must be a permutation map");
+    if (str_eq_c(attr->name->str, "dfg.quant") && attr->value->kind != ATTR_DICT)
+        return op_error(func, "dfg.quant must be a dictionary");
+    return true;
+}
+
+/* --- table --------------------------------------------------------------------------------- */
+
+#define OP(ID, NAME, ...) [DFG_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_dfg, __VA_ARGS__},
+const OpDef dfg_ops[] = {
+#include "dialects/dfg/dfg_ops.def"
+};
+#undef OP
+
+static const TypeDef *const dfg_types[] = {&dfg_type_input, &dfg_type_output, NULL};
+
+const DialectDef dialect_dfg = {
+    .name = "dfg",
+    .summary = "Dataflow graphs: processes, channels, sliding windows",
+    .ops = dfg_ops,
+    .op_count = DFG_OP_COUNT,
+    .types = dfg_types,
+    .verify_arg_attr = verify_boundary_attr,
+};

@@ -1,0 +1,26 @@
+/* The list of dialects the tools know. A dialect stands after those its canonicalizations
+ * build ops of; registration itself needs no order.
+ * Tests: lit/tools/show-dialects.mir */
+#include "dialects/dialects.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/builtin/builtin.h"
+#include "dialects/cf/cf.h"
+#include "dialects/dfg/dfg.h"
+#include "dialects/emithls/emithls.h"
+#include "dialects/func/func.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/math/math.h"
+#include "dialects/onnx/onnx.h"
+#include "dialects/tensor/tensor.h"
+
+void dialects_register_all(Context *ctx)
+{
+    static const DialectDef *const all[] = {
+        &dialect_builtin, &dialect_arith, &dialect_math,   &dialect_cf,
+        &dialect_func,    &dialect_tensor, &dialect_linalg,
+        &dialect_dfg,     &dialect_emithls, &dialect_onnx,
+    };
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        context_register_dialect(ctx, all[i]);
+}

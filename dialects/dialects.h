@@ -1,0 +1,10 @@
+/* All dialects of ming in one call. */
+#ifndef MING_DIALECTS_DIALECTS_H
+#define MING_DIALECTS_DIALECTS_H
+
+#include "ir/context.h"
+
+/* Registers every dialect that the tools know; harmless to repeat. */
+void dialects_register_all(Context *ctx);
+
+#endif

@@ -1,0 +1,370 @@
+/* emithls: types, verifiers and the dialect's table. Textual forms that the declarative formats do
+ * not cover are in emithls_syntax.c. Tests: lit/dialects/emithls */
+#include "dialects/emithls/emithls.h"
+
+#include "dialects/emithls/emithls_internal.h"
+#include "ir/diag.h"
+#include "ir/symbol.h"
+
+#include <assert.h>
+
+enum { MAX_LOOPS = 16 };
+
+/* --- types ---------------------------------------------------------------------- */
+
+static bool is_stream(const Type *type) { return type_is_a(type, &emithls_type_stream); }
+static bool is_array(const Type *type) { return type_is_a(type, &emithls_type_array); }
+
+static const TypeConstraint IS_STREAM = {is_stream, "stream"};
+static const TypeConstraint IS_ARRAY = {is_array, "array"};
+
+static bool is_scalar(const Type *type)
+{
+    return type_is_integer(type) || type_is_float(type);
+}
+
+static bool is_word(const Type *type)
+{
+    if (type->kind == TYPE_VECTOR)
+        return type->u.shaped.rank == 1 && is_scalar(type_elem(type));
+    return is_scalar(type);
+}
+
+const Type *emithls_stream(const Type *word)
+{
+    const Attr *param = attr_type(word);
+    return type_dialect(word->ctx, &emithls_type_stream, &param, 1);
+}
+
+const Type *emithls_stream_word(const Type *stream)
+{
+    assert(is_stream(stream));
+    return stream->u.dialect.params[0]->u.type_value;
+}
+
+const Type *emithls_array(const Type *elem, const int64_t *dims, uint32_t rank)
+{
+    const Attr *params[2] = {attr_type(elem), attr_i64_array(elem->ctx, dims, rank)};
+    return type_dialect(elem->ctx, &emithls_type_array, params, 2);
+}
+
+const Type *emithls_array_elem(const Type *array)
+{
+    assert(is_array(array));
+    return array->u.dialect.params[0]->u.type_value;
+}
+
+uint32_t emithls_array_rank(const Type *array)
+{
+    return (uint32_t)array->u.dialect.params[1]->u.dense_array.count;
+}
+
+int64_t emithls_array_dim(const Type *array, uint32_t index)
+{
+    return dense_array_i64(array->u.dialect.params[1], index);
+}
+
+int64_t emithls_lanes(const Type *word)
+{
+    return word->kind == TYPE_VECTOR ? word->u.shaped.dims[0] : 1;
+}
+
+const Type *emithls_scalar(const Type *word) { return type_elem(word); }
+
+static bool verify_stream_type(Context *ctx, const Attr *loc, const Attr *const *params,
+                               size_t count)
+{
+    (void)count;
+    const Type *word = params[0]->u.type_value;
+    return is_word(word) || emit_error(ctx, loc, "a stream carries a scalar or a one-dimensional "
+                                                 "vector of scalars, but got %s",
+                                       type_str(ctx, word));
+}
+
+static bool verify_array_type(Context *ctx, const Attr *loc, const Attr *const *params,
+                              size_t count)
+{
+    (void)count;
+    const Type *elem = params[0]->u.type_value;
+    if (!is_word(elem))
+        return emit_error(ctx, loc, "an array holds scalars or one-dimensional vectors, but got %s",
+                          type_str(ctx, elem));
+    for (size_t i = 0; i < params[1]->u.dense_array.count; i++)
+        if (dense_array_i64(params[1], i) < 1)
+            return emit_error(ctx, loc, "an array's extents must be positive");
+    return true;
+}
+
+const TypeDef emithls_type_stream = {
+    .name = "stream", .dialect = &dialect_emithls, .summary = "hls::stream of words",
+    .parse = emithls_parse_stream, .print = emithls_print_stream, .verify = verify_stream_type};
+const TypeDef emithls_type_array = {
+    .name = "array", .dialect = &dialect_emithls, .summary = "C array or variable",
+    .parse = emithls_parse_array, .print = emithls_print_array, .verify = verify_array_type};
+
+/* --- functions ------------------------------------------------------------------------ */
+
+Op *emithls_top(const Op *module)
+{
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+    if (op->def == EMITHLS(FUNC) && op_attr(op, "top"))
+        return op;
+    return NULL;
+}
+
+static bool verify_func(Op *op)
+{
+    const Type *type = op_attr(op, "function_type")->u.type_value;
+    const Attr *names = op_attr(op, "arg_names"), *ports = op_attr(op, "port_attrs");
+    Block *body = region_entry(op_region(op, 0));
+    uint32_t count = type->u.function.input_count;
+    if (type->u.function.result_count != 0)
+        return op_error(op, "must not have results");
+    if (!body || body->arg_count != count || names->u.array.count != count)
+        return op_error(op, "needs one argument and one name per input of its type");
+    if (ports && ports->u.array.count != count)
+        return op_error(op, "needs one port attribute dictionary per argument");
+    for (uint32_t i = 0; i < count; i++) {
+        if (body->args[i]->type != type->u.function.types[i] || !is_stream(body->args[i]->type))
+            return op_error(op, "argument %u must be the stream that its type says", i);
+        if (names->u.array.items[i]->kind != ATTR_STRING)
+            return op_error(op, "arg_names must be strings");
+    }
+    return true;
+}
+
+static bool verify_call(Op *op, SymbolTables *tables)
+{
+    const Attr *callee = op_attr(op, "callee");
+    Op *func = symtabs_lookup(tables, op, callee);
+    if (!func || func->def != EMITHLS(FUNC))
+        return op_error(op, "'%.*s' does not reference an emithls.func",
+                        STR_ARG(callee->u.symbol.names[0]->str));
+    const Type *type = op_attr(func, "function_type")->u.type_value;
+    if (type->u.function.input_count != op->operand_count)
+        return op_error(op, "has %u arguments, but the function takes %u", op->operand_count,
+                        type->u.function.input_count);
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (op_operand(op, i)->type != type->u.function.types[i])
+            return op_error(op, "argument %u has type %s, but the function takes %s", i,
+                            type_str(op->ctx, op_operand(op, i)->type),
+                            type_str(op->ctx, type->u.function.types[i]));
+    return true;
+}
+
+static const char *string_item(const Attr *names, uint32_t index)
+{
+    return names && index < names->u.array.count ? names->u.array.items[index]->u.string.data
+                                                 : NULL;
+}
+
+static const char *name_func_arg(const Op *op, const Value *arg, StrBuf *scratch)
+{
+    (void)scratch;
+    return string_item(op_attr(op, "arg_names"), arg->index);
+}
+
+static const char *name_counter(const Op *op, const Value *arg, StrBuf *scratch)
+{
+    (void)scratch;
+    return string_item(op_attr(op, "counters"), arg->index);
+}
+
+static const char *name_by_attr(const Op *op, uint32_t index, StrBuf *scratch)
+{
+    (void)index, (void)scratch;
+    const Attr *name = op_attr(op, "name");
+    return name && name->kind == ATTR_STRING ? name->u.string.data : NULL;
+}
+
+/* --- storage ---------------------------------------------------------------------------- */
+
+static bool verify_table(Op *op)
+{
+    const Attr *value = op_attr(op, "value");
+    return (value->type->kind == TYPE_RANKED_TENSOR && is_scalar(type_elem(value->type))) ||
+           op_error(op, "value must be a ranked tensor of scalars");
+}
+
+static bool verify_get(Op *op, SymbolTables *tables)
+{
+    const Attr *ref = op_attr(op, "table");
+    Op *table = symtabs_lookup(tables, op, ref);
+    if (!table || table->def != EMITHLS(TABLE))
+        return op_error(op, "'%.*s' does not reference an emithls.table",
+                        STR_ARG(ref->u.symbol.names[0]->str));
+    const Type *tensor = op_attr(table, "value")->type;
+    const Type *want = emithls_array(type_elem(tensor), tensor->u.shaped.dims,
+                                     tensor->u.shaped.rank);
+    return op_result(op, 0)->type == want ||
+           op_error(op, "result type must be %s", type_str(op->ctx, want));
+}
+
+static bool verify_stream(Op *op)
+{
+    int64_t depth = attr_int_value(op_attr(op, "depth"));
+    return depth >= 1 || op_error(op, "depth must be at least 1, but got %lld", (long long)depth);
+}
+
+static bool verify_array_dim(Op *op)
+{
+    int64_t dim = attr_int_value(op_attr(op, "dim"));
+    uint32_t rank = emithls_array_rank(op_operand(op, 0)->type);
+    return (dim >= 1 && dim <= rank) ||
+           op_error(op, "dim must be between 1 and the rank %u, but got %lld", rank,
+                    (long long)dim);
+}
+
+static bool is_one_of(Str text, const char *const *words)
+{
+    while (*words && !str_eq_c(text, *words))
+        words++;
+    return *words != NULL;
+}
+
+static bool verify_bind_storage(Op *op)
+{
+    static const char *const types[] = {"rom_1p", "rom_2p", "rom_np", "ram_1p", "ram_2p",
+                                        "ram_s2p", "ram_t2p", NULL};
+    static const char *const impls[] = {"bram", "uram", "lutram", "auto", NULL};
+    Str type = op_attr(op, "type")->u.string, impl = op_attr(op, "impl")->u.string;
+    if (!is_one_of(type, types))
+        return op_error(op, "unknown storage type '%.*s'", STR_ARG(type));
+    return is_one_of(impl, impls) ||
+           op_error(op, "unknown storage implementation '%.*s'", STR_ARG(impl));
+}
+
+static bool verify_interface(Op *op)
+{
+    static const char *const modes[] = {"axis", NULL};
+    Str mode = op_attr(op, "mode")->u.string;
+    return is_one_of(mode, modes) || op_error(op, "unknown interface mode '%.*s'", STR_ARG(mode));
+}
+
+/* --- access ----------------------------------------------------------------------------- */
+
+static bool infer_read(Op *op, const Type **results)
+{
+    results[0] = emithls_stream_word(op_operand(op, 0)->type);
+    return true;
+}
+
+static bool verify_write(Op *op)
+{
+    const Type *want = emithls_stream_word(op_operand(op, 1)->type);
+    return op_operand(op, 0)->type == want ||
+           op_error(op, "value type %s must be the stream's word %s",
+                    type_str(op->ctx, op_operand(op, 0)->type), type_str(op->ctx, want));
+}
+
+/* Type that `count` indices reach: the element, or a lane of it. NULL: diagnosed. */
+static const Type *accessed_type(Op *op, const Type *array, uint32_t index_operands)
+{
+    const AffineMap *map = op_attr(op, "map")->u.map;
+    const Type *elem = emithls_array_elem(array);
+    uint32_t rank = emithls_array_rank(array);
+    if (map->dim_count != index_operands || map->symbol_count != 0) {
+        op_error(op, "map has %u dimensions and %u symbols for %u indices", map->dim_count,
+                 map->symbol_count, index_operands);
+        return NULL;
+    }
+    if (map->result_count == rank)
+        return elem;
+    if (map->result_count == rank + 1 && elem->kind == TYPE_VECTOR)
+        return type_elem(elem);
+    op_error(op, "map has %u results, but the array has rank %u", map->result_count, rank);
+    return NULL;
+}
+
+static bool infer_load(Op *op, const Type **results)
+{
+    results[0] = accessed_type(op, op_operand(op, 0)->type, op->operand_count - 1);
+    return results[0] != NULL;
+}
+
+static bool verify_store(Op *op)
+{
+    const Type *want = accessed_type(op, op_operand(op, 1)->type, op->operand_count - 2);
+    if (!want)
+        return false;
+    return op_operand(op, 0)->type == want ||
+           op_error(op, "value type %s must be %s", type_str(op->ctx, op_operand(op, 0)->type),
+                    type_str(op->ctx, want));
+}
+
+/* --- control ----------------------------------------------------------------------------- */
+
+static bool verify_condition(Op *op)
+{
+    const IntegerSet *set = op_attr(op, "condition")->u.set;
+    return (set->dim_count == op->operand_count && set->symbol_count == 0) ||
+           op_error(op, "condition has %u dimensions and %u symbols for %u indices",
+                    set->dim_count, set->symbol_count, op->operand_count);
+}
+
+size_t emithls_for_extents(const Op *loop, int64_t *extents, size_t max)
+{
+    size_t count = 0;
+    bool ok = attr_int_list(op_attr(loop, "extents"), extents, max, &count);
+    assert(ok);
+    (void)ok;
+    return count;
+}
+
+void emithls_for_range(const Op *loop, int64_t *begin, int64_t *end)
+{
+    int64_t extents[MAX_LOOPS];
+    size_t count = emithls_for_extents(loop, extents, MAX_LOOPS);
+    const Attr *first = op_attr(loop, "begin"), *last = op_attr(loop, "end");
+    *begin = first ? attr_int_value(first) : 0;
+    *end = 1;
+    for (size_t i = 0; i < count; i++)
+        *end *= extents[i];
+    if (last)
+        *end = attr_int_value(last);
+}
+
+static bool verify_for(Op *op)
+{
+    int64_t extents[MAX_LOOPS], total = 1, begin, end;
+    size_t count = 0;
+    Block *body = region_entry(op_region(op, 0));
+    const Attr *names = op_attr(op, "counters");
+    if (!attr_int_list(op_attr(op, "extents"), extents, MAX_LOOPS, &count) || count == 0)
+        return op_error(op, "needs between 1 and %d extents", MAX_LOOPS);
+    for (size_t i = 0; i < count; i++)
+        if (extents[i] < 1 || !mul_i64(total, extents[i], &total))
+            return op_error(op, "extents must be positive and their product below 2^63");
+    if (body->arg_count != count || names->u.array.count != count)
+        return op_error(op, "needs one counter and one name per extent");
+    for (uint32_t i = 0; i < count; i++)
+        if (body->args[i]->type->kind != TYPE_INDEX || names->u.array.items[i]->kind != ATTR_STRING)
+            return op_error(op, "counters are named and of type index");
+    emithls_for_range(op, &begin, &end);
+    if (begin < 0 || end > total || begin >= end)
+        return op_error(op, "range %lld to %lld is not inside the box of %lld iterations",
+                        (long long)begin, (long long)end, (long long)total);
+    const Attr *ii = op_attr(op, "ii");
+    if (ii && attr_int_value(ii) < 1)
+        return op_error(op, "initiation interval must be at least 1");
+    return !(ii && op_attr(op, "unroll")) || op_error(op, "cannot be both pipelined and unrolled");
+}
+
+/* --- table --------------------------------------------------------------------------------- */
+
+#define OP(ID, NAME, ...)                                                                          \
+    [EMITHLS_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_emithls, __VA_ARGS__},
+const OpDef emithls_ops[] = {
+#include "dialects/emithls/emithls_ops.def"
+};
+#undef OP
+
+static const TypeDef *const emithls_types[] = {&emithls_type_stream, &emithls_type_array, NULL};
+
+const DialectDef dialect_emithls = {
+    .name = "emithls",
+    .summary = "HLS C++: functions, loop nests, arrays, streams, pragmas",
+    .ops = emithls_ops,
+    .op_count = EMITHLS_OP_COUNT,
+    .types = emithls_types,
+};

@@ -1,0 +1,14 @@
+/* Textual form and checks shared by func-like ops of any dialect:
+ *   visibility? @name(args) -> results attributes {…}? body? */
+#ifndef MING_DIALECTS_FUNCTION_ASM_H
+#define MING_DIALECTS_FUNCTION_ASM_H
+
+#include "ir/parse.h"
+#include "ir/print.h"
+
+bool function_parse(OpParser *p);
+void function_print(OpPrinter *p, const Op *op);
+/* Entry block and attribute arrays agree with the type. */
+bool function_verify(Op *op);
+
+#endif

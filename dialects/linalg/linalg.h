@@ -1,0 +1,39 @@
+/* The linalg dialect: ops whose loops are implied by indexing maps. linalg.generic says them in
+ * attributes, named ops in their table row; structured.h reads both alike. */
+#ifndef MING_DIALECTS_LINALG_H
+#define MING_DIALECTS_LINALG_H
+
+#include "ir/builder.h"
+
+#define OP(ID, ...) LINALG_##ID,
+enum {
+#include "dialects/linalg/linalg_ops.def"
+#include "dialects/linalg/linalg_named.def"
+    LINALG_OP_COUNT
+};
+#undef OP
+
+extern const OpDef linalg_ops[];
+extern const DialectDef dialect_linalg;
+#define LINALG(ID) (&linalg_ops[LINALG_##ID])
+
+extern const AttrDef linalg_iterator_type_def, linalg_unary_fn, linalg_binary_fn,
+    linalg_ternary_fn, linalg_type_fn;
+
+/* #linalg.iterator_type<reduction> or <parallel> */
+const Attr *linalg_iterator_type(Context *ctx, bool is_reduction);
+bool linalg_iterator_is_reduction(const Attr *iterator_type);
+
+/* A named structured op with its region built; tensor inits give results. attrs may be NULL. */
+Op *linalg_build_named(Builder *b, const OpDef *def, Value *const *inputs, uint32_t input_count,
+                       Value *const *inits, uint32_t init_count, const NamedAttr *attrs,
+                       uint32_t attr_count);
+/* A generic with an empty entry block whose arguments have the operands' element types. */
+Op *linalg_build_generic(Builder *b, Value *const *inputs, uint32_t input_count,
+                         Value *const *inits, uint32_t init_count, const Attr *maps,
+                         const Attr *iterators);
+Value *linalg_fill(Builder *b, Value *scalar, Value *init);
+Op *linalg_yield(Builder *b, Value *const *values, uint32_t count);
+Value *linalg_index(Builder *b, uint32_t loop);
+
+#endif

@@ -1,0 +1,287 @@
+/* Reading structured ops. Maps of named ops are made from the letters of their rows, and kept in
+ * the attribute linalg.memoized_indexing_maps once the verifier has seen the op, as upstream does.
+ * Tests: lit/dialects/linalg, lit/passes/analyze-kernels.mir */
+#include "dialects/linalg/structured.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <string.h>
+
+#include "dialects/linalg/linalg.h"
+
+bool linalg_is_structured(const Op *op)
+{
+    return op->def && op->def->dialect == &dialect_linalg &&
+           (op->def->data || op->def == LINALG(GENERIC) || op->def == LINALG(MAP) ||
+            op->def == LINALG(REDUCE) || op->def == LINALG(TRANSPOSE) ||
+            op->def == LINALG(BROADCAST));
+}
+
+const StructuredDef *linalg_structured_def(const Op *op)
+{
+    return op->def && op->def->dialect == &dialect_linalg ? op->def->data : NULL;
+}
+
+uint32_t linalg_input_count(const Op *op)
+{
+    uint32_t begin, count;
+    op_operand_group(op, 0, &begin, &count);
+    return count;
+}
+
+uint32_t linalg_init_count(const Op *op)
+{
+    return op->operand_count - linalg_input_count(op);
+}
+
+Block *linalg_body(const Op *op)
+{
+    return region_entry(op_region(op, 0));
+}
+
+bool linalg_has_tensor_semantics(const Op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (type_is_memref(op_operand(op, i)->type))
+            return false;
+    return true;
+}
+
+static uint32_t rank_of(const Value *value)
+{
+    return type_is_shaped(value->type) && type_is_ranked(value->type) ? value->type->u.shaped.rank
+                                                                      : 0;
+}
+
+/* --- maps from letters -------------------------------------------------------------- */
+
+static const AffineExpr *loop_of_letter(Context *ctx, const char *loops, char letter)
+{
+    const char *at = strchr(loops, letter);
+    assert(at);
+    return affine_dim(ctx, (uint32_t)(at - loops));
+}
+
+/* Entry `index` of strides or dilations; 1 when absent. */
+static int64_t window_factor(const Op *op, const char *attr_name, uint32_t index)
+{
+    const Attr *attr = op_attr(op, attr_name);
+    return attr && attr->kind == ATTR_DENSE && index < dense_count(attr) ? dense_i64(attr, index)
+                                                                        : 1;
+}
+
+/* One result: "h", "h+Y" or "h:Y", the last being window number *window. */
+static const AffineExpr *parse_result(const Op *op, const char *loops, const char **text,
+                                      uint32_t *window)
+{
+    const char *at = *text;
+    const AffineExpr *expr = loop_of_letter(op->ctx, loops, at[0]);
+    if (at[1] != '+' && at[1] != ':') {
+        *text = at + 1;
+        return expr;
+    }
+    const AffineExpr *tap = loop_of_letter(op->ctx, loops, at[2]);
+    if (at[1] == ':') {
+        expr = affine_mul_c(expr, window_factor(op, "strides", *window));
+        tap = affine_mul_c(tap, window_factor(op, "dilations", *window));
+        ++*window;
+    }
+    *text = at + 3;
+    return affine_add(expr, tap);
+}
+
+/* Maps of a row with letters. */
+static const Attr *maps_of_letters(const Op *op, const StructuredDef *def)
+{
+    uint32_t loops = (uint32_t)strlen(def->loops), window = 0;
+    VEC(const Attr *) maps = {0};
+    VEC(const AffineExpr *) results = {0};
+    for (const char *at = def->maps;;) {
+        if (*at == ' ') {
+            at++;
+        } else if (*at == '|' || *at == '\0') {
+            *vec_push(&maps) =
+                attr_map(map_get(op->ctx, loops, 0, (uint32_t)results.len, results.data));
+            results.len = 0;
+            if (*at++ == '\0')
+                break;
+        } else {
+            *vec_push(&results) = parse_result(op, def->loops, &at, &window);
+        }
+    }
+    const Attr *array = attr_array(op->ctx, maps.data, maps.len);
+    vec_free(&maps);
+    vec_free(&results);
+    return array;
+}
+
+/* --- maps of the other kinds ------------------------------------------------------------ */
+
+/* (d0, …) -> () for operands of rank 0, else the identity. */
+static const Attr *maps_elementwise(const Op *op)
+{
+    uint32_t loops = linalg_loop_count(op);
+    VEC(const Attr *) maps = {0};
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        *vec_push(&maps) = attr_map(rank_of(op_operand(op, i)) == 0
+                                        ? map_get(op->ctx, loops, 0, 0, NULL)
+                                        : map_identity(op->ctx, loops));
+    const Attr *array = attr_array(op->ctx, maps.data, maps.len);
+    vec_free(&maps);
+    return array;
+}
+
+static bool list_has(const Attr *list, int64_t value)
+{
+    for (size_t i = 0; i < list->u.dense_array.count; i++)
+        if (dense_array_i64(list, i) == value)
+            return true;
+    return false;
+}
+
+/* The identity of that rank without the listed results. */
+static const AffineMap *identity_without(Context *ctx, uint32_t rank, const Attr *dropped)
+{
+    VEC(const AffineExpr *) results = {0};
+    for (uint32_t i = 0; i < rank; i++)
+        if (!list_has(dropped, i))
+            *vec_push(&results) = affine_dim(ctx, i);
+    const AffineMap *map = map_get(ctx, rank, 0, (uint32_t)results.len, results.data);
+    vec_free(&results);
+    return map;
+}
+
+/* Loop permutation[i] is dimension i of the init: the input's index of loop i. */
+static const AffineMap *transposed_map(const Op *op, uint32_t rank)
+{
+    const Attr *permutation = op_attr(op, "permutation");
+    VEC(const AffineExpr *) results = {0};
+    for (uint32_t i = 0; i < rank; i++)
+        for (size_t k = 0; k < permutation->u.dense_array.count; k++)
+            if (dense_array_i64(permutation, k) == i)
+                *vec_push(&results) = affine_dim(op->ctx, (uint32_t)k);
+    const AffineMap *map = map_get(op->ctx, rank, 0, (uint32_t)results.len, results.data);
+    vec_free(&results);
+    return map;
+}
+
+static const AffineMap *special_map(const Op *op, uint32_t operand)
+{
+    uint32_t loops = linalg_loop_count(op);
+    bool is_input = operand < linalg_input_count(op);
+    if (op->def == LINALG(REDUCE) && !is_input)
+        return identity_without(op->ctx, loops, op_attr(op, "dimensions"));
+    if (op->def == LINALG(BROADCAST) && is_input)
+        return identity_without(op->ctx, loops, op_attr(op, "dimensions"));
+    if (op->def == LINALG(TRANSPOSE) && is_input)
+        return transposed_map(op, loops);
+    return map_identity(op->ctx, loops);
+}
+
+static const Attr *maps_special(const Op *op)
+{
+    VEC(const Attr *) maps = {0};
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        *vec_push(&maps) = attr_map(special_map(op, i));
+    const Attr *array = attr_array(op->ctx, maps.data, maps.len);
+    vec_free(&maps);
+    return array;
+}
+
+const Attr *linalg_indexing_maps(const Op *op)
+{
+    const StructuredDef *def = linalg_structured_def(op);
+    if (op->def == LINALG(GENERIC))
+        return op_attr(op, "indexing_maps");
+    if (!def)
+        return maps_special(op);
+    if (!def->loops)
+        return maps_elementwise(op);
+    const Attr *known = attr_dict_get_c(op->attrs, "linalg.memoized_indexing_maps");
+    return known ? known : maps_of_letters(op, def);
+}
+
+const AffineMap *linalg_operand_map(const Op *op, uint32_t operand)
+{
+    return linalg_indexing_maps(op)->u.array.items[operand]->u.map;
+}
+
+/* --- loops ----------------------------------------------------------------------------------- */
+
+uint32_t linalg_loop_count(const Op *op)
+{
+    const StructuredDef *def = linalg_structured_def(op);
+    if (op->def == LINALG(GENERIC))
+        return op_attr(op, "iterator_types")->u.array.count;
+    if (def && def->loops)
+        return (uint32_t)strlen(def->loops);
+    if (op->def == LINALG(REDUCE))
+        return rank_of(op_operand(op, 0));
+    return rank_of(op_operand(op, linalg_input_count(op)));
+}
+
+bool linalg_is_reduction(const Op *op, uint32_t loop)
+{
+    const StructuredDef *def = linalg_structured_def(op);
+    if (op->def == LINALG(GENERIC))
+        return linalg_iterator_is_reduction(op_attr(op, "iterator_types")->u.array.items[loop]);
+    if (def && def->loops)
+        return isupper((unsigned char)def->loops[loop]) != 0;
+    return op->def == LINALG(REDUCE) && list_has(op_attr(op, "dimensions"), loop);
+}
+
+bool linalg_loop_extents(const Op *op, int64_t *extents)
+{
+    const int64_t unknown = -1;
+    uint32_t loops = linalg_loop_count(op), known = 0;
+    const Attr *maps = linalg_indexing_maps(op);
+    for (uint32_t i = 0; i < loops; i++)
+        extents[i] = unknown;
+    for (uint32_t o = 0; o < op->operand_count; o++) {
+        const AffineMap *map = maps->u.array.items[o]->u.map;
+        const Type *type = op_operand(op, o)->type;
+        for (uint32_t r = 0; r < map->result_count; r++) {
+            const AffineExpr *expr = map->results[r];
+            if (expr->kind != AFFINE_DIM || extents[expr->value] != unknown)
+                continue;
+            extents[expr->value] = type->u.shaped.dims[r];
+            known++;
+        }
+    }
+    return known == loops;
+}
+
+/* --- attributes ------------------------------------------------------------------------------- */
+
+const Attr *linalg_iterator_types(const Op *op)
+{
+    if (op->def == LINALG(GENERIC))
+        return op_attr(op, "iterator_types");
+    VEC(bool) reductions = {0};
+    uint32_t loops = linalg_loop_count(op);
+    for (uint32_t i = 0; i < loops; i++)
+        *vec_push(&reductions) = linalg_is_reduction(op, i);
+    const Attr *attr = linalg_iterators_attr(op->ctx, reductions.data, reductions.len);
+    vec_free(&reductions);
+    return attr;
+}
+
+const Attr *linalg_maps_attr(Context *ctx, const AffineMap *const *maps, size_t count)
+{
+    VEC(const Attr *) items = {0};
+    for (size_t i = 0; i < count; i++)
+        *vec_push(&items) = attr_map(maps[i]);
+    const Attr *array = attr_array(ctx, items.data, items.len);
+    vec_free(&items);
+    return array;
+}
+
+const Attr *linalg_iterators_attr(Context *ctx, const bool *is_reduction, size_t count)
+{
+    VEC(const Attr *) items = {0};
+    for (size_t i = 0; i < count; i++)
+        *vec_push(&items) = linalg_iterator_type(ctx, is_reduction[i]);
+    const Attr *array = attr_array(ctx, items.data, items.len);
+    vec_free(&items);
+    return array;
+}

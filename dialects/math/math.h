@@ -1,0 +1,18 @@
+/* The math dialect: elementary functions on scalars, vectors and tensors. */
+#ifndef MING_DIALECTS_MATH_H
+#define MING_DIALECTS_MATH_H
+
+#include "ir/opdef.h"
+
+#define OP(ID, ...) MATH_##ID,
+enum {
+#include "dialects/math/math_ops.def"
+    MATH_OP_COUNT
+};
+#undef OP
+
+extern const OpDef math_ops[];
+extern const DialectDef dialect_math;
+#define MATH(ID) (&math_ops[MATH_##ID])
+
+#endif

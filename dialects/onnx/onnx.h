@@ -1,0 +1,56 @@
+/* The onnx dialect: one op per ONNX operator, 1:1 with the file (docs: the rows of onnx_ops.def).
+ * Shapes and element types follow from operands and attributes by each row's inference, which the
+ * verifier, the importer and onnx-infer-shapes share.
+ * Tests: lit/dialects/onnx, lit/import */
+#ifndef MING_DIALECTS_ONNX_H
+#define MING_DIALECTS_ONNX_H
+
+#include "ir/builder.h"
+
+#define OP(ID, ...) ONNX_##ID,
+enum {
+#include "dialects/onnx/onnx_ops.def"
+    ONNX_OP_COUNT
+};
+#undef OP
+
+extern const OpDef onnx_ops[];
+extern const DialectDef dialect_onnx;
+#define ONNX(ID) (&onnx_ops[ONNX_##ID])
+
+/* Discardable attribute with the name of the op's node in the file. */
+#define ONNX_NAME "onnx.name"
+
+enum { ONNX_MAX_RANK = 8, ONNX_MAX_SPATIAL = ONNX_MAX_RANK - 2, ONNX_MAX_RESULTS = 1 };
+
+/* Result types of op from its operands' types and attributes: static wherever the operands' are,
+ * else unranked. results has ONNX_MAX_RESULTS entries. False: why tells what is wrong. */
+bool onnx_infer(const Op *op, const Type **results, StrBuf *why) MUST_CHECK;
+
+/* Whether the operator of that row exists in an ONNX domain ("" is ai.onnx). */
+bool onnx_in_domain(const OpDef *def, Str domain);
+
+/* Elements of an onnx.Constant in whatever form it has them; NULL for other ops. */
+const Attr *onnx_constant(const Value *value);
+/* An onnx.Constant with `value`. */
+Value *onnx_build_constant(Builder *b, const Attr *value);
+
+/* An error about a node: "node 'conv1' (Conv): text" at its location. Returns false. */
+bool onnx_error(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The node's name; the op's name without dialect if it has none. */
+Str onnx_node_name(const Op *op);
+/* Adds a name from a file to a message, plain or in quotes: escapes what is not printable. */
+void onnx_add_escaped(StrBuf *out, Str name);
+void onnx_add_quoted(StrBuf *out, Str name);
+
+/* Geometry of a Conv with static operand types. Arrays have `spatial` entries. */
+typedef struct ConvGeometry {
+    uint32_t spatial;
+    int64_t batch, group, in_channels, out_channels;
+    int64_t in[ONNX_MAX_SPATIAL], out[ONNX_MAX_SPATIAL]; /* extents */
+    int64_t kernel[ONNX_MAX_SPATIAL], stride[ONNX_MAX_SPATIAL], dilation[ONNX_MAX_SPATIAL];
+    int64_t low[ONNX_MAX_SPATIAL], high[ONNX_MAX_SPATIAL]; /* padding, auto_pad resolved */
+} ConvGeometry;
+bool onnx_conv_geometry(const Op *conv, ConvGeometry *out, StrBuf *why) MUST_CHECK;
+
+#endif

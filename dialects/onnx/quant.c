@@ -1,0 +1,242 @@
+/* Quantizers of QONNX in double arithmetic, which is exact for power-of-two scales and values of
+ * up to 53 bits. Independent of the floating-point environment: no libm, no rounding mode.
+ * Tests: test/unit/quant_test.c */
+#include "dialects/onnx/quant.h"
+
+#include <string.h>
+
+#include "dialects/onnx/onnx_impl.h"
+
+/* --- numbers ---------------------------------------------------------------------- */
+
+enum { MANTISSA_BITS = 52, EXPONENT_BIAS = 1023, EXPONENT_MASK = 0x7ff };
+
+static uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static int exponent_field(double x)
+{
+    return (int)(bits_of(x) >> MANTISSA_BITS) & EXPONENT_MASK;
+}
+
+static bool is_finite(double x)
+{
+    return exponent_field(x) != EXPONENT_MASK;
+}
+
+double exact_pow2(int exponent)
+{
+    uint64_t bits = (uint64_t)(exponent + EXPONENT_BIAS) << MANTISSA_BITS;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+void split_float(double x, int64_t *mantissa, int *exponent)
+{
+    uint64_t fraction = bits_of(x) & ((UINT64_C(1) << MANTISSA_BITS) - 1);
+    int field = exponent_field(x);
+    *mantissa = (int64_t)(field ? fraction | UINT64_C(1) << MANTISSA_BITS : fraction);
+    *exponent = (field ? field : 1) - EXPONENT_BIAS - MANTISSA_BITS;
+    if (*mantissa == 0)
+        *exponent = 0;
+    while (*mantissa && *mantissa % 2 == 0) {
+        *mantissa /= 2;
+        ++*exponent;
+    }
+    if (x < 0)
+        *mantissa = -*mantissa;
+}
+
+bool exact_log2(double x, int *exponent)
+{
+    int64_t mantissa;
+    if (!is_finite(x))
+        return false;
+    split_float(x, &mantissa, exponent);
+    return mantissa == 1;
+}
+
+double dense_number(const Attr *dense, int64_t index)
+{
+    const Type *elem = type_elem(dense->type);
+    return type_is_float(elem) ? dense_f64(dense, index) : (double)dense_i64(dense, index);
+}
+
+bool dense_uniform(const Attr *dense, double *out)
+{
+    int64_t count = dense_count(dense);
+    if (count == 0)
+        return false;
+    *out = dense_number(dense, 0);
+    for (int64_t i = 1; i < count && !dense->u.dense.is_splat; i++)
+        if (dense_number(dense, i) != *out)
+            return false;
+    return true;
+}
+
+/* --- rounding ---------------------------------------------------------------------- */
+
+static const char *const rounding_names[ROUNDING_COUNT] = {
+    [ROUND_HALF_EVEN] = "ROUND",   [ROUND_CEIL] = "CEIL",       [ROUND_FLOOR] = "FLOOR",
+    [ROUND_UP] = "UP",             [ROUND_DOWN] = "DOWN",       [ROUND_HALF_UP] = "HALF_UP",
+    [ROUND_HALF_DOWN] = "HALF_DOWN",
+};
+
+static bool equals_ignoring_case(Str a, const char *upper)
+{
+    size_t len = strlen(upper);
+    for (size_t i = 0; i < a.len && i < len; i++) {
+        char c = a.data[i];
+        if ((c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c) != upper[i])
+            return false;
+    }
+    return a.len == len;
+}
+
+bool rounding_parse(Str name, Rounding *out)
+{
+    *out = ROUND_HALF_EVEN;
+    if (equals_ignoring_case(name, "HALF_EVEN"))
+        return true;
+    for (int mode = 0; mode < ROUNDING_COUNT; mode++) {
+        *out = (Rounding)mode;
+        if (equals_ignoring_case(name, rounding_names[mode]))
+            return true;
+    }
+    return false;
+}
+
+const char *rounding_name(Rounding mode)
+{
+    return rounding_names[mode];
+}
+
+/* Whether |x| = whole + rest (0 <= rest < 1) goes to whole + 1. */
+static bool rounds_away(Rounding mode, int64_t whole, double rest, bool negative)
+{
+    switch (mode) {
+    case ROUND_HALF_EVEN: return rest > 0.5 || (rest == 0.5 && whole % 2 != 0);
+    case ROUND_CEIL: return rest > 0 && !negative;
+    case ROUND_FLOOR: return rest > 0 && negative;
+    case ROUND_UP: return rest > 0;
+    case ROUND_HALF_UP: return rest >= 0.5;
+    case ROUND_HALF_DOWN: return rest > 0.5;
+    default: return false;
+    }
+}
+
+int64_t rounding_apply(Rounding mode, double x)
+{
+    bool negative = x < 0;
+    double size = negative ? -x : x;
+    int64_t whole = (int64_t)size;
+    whole += rounds_away(mode, whole, size - (double)whole, negative);
+    return negative ? -whole : whole;
+}
+
+int64_t quantizer_apply(const Quantizer *quant, double scale, double x)
+{
+    if (quant->is_bipolar)
+        return x >= 0 ? 1 : -1;
+    double steps = x / scale + (double)quant->zero;
+    if (steps <= (double)quant->low)
+        return quant->low - quant->zero;
+    if (steps >= (double)quant->high)
+        return quant->high - quant->zero;
+    return rounding_apply(quant->rounding, steps) - quant->zero;
+}
+
+/* --- parameters ------------------------------------------------------------------------ */
+
+static const Attr *constant_param(const Op *quant, uint32_t index, StrBuf *why)
+{
+    const Attr *value = onnx_constant(op_operand(quant, index));
+    if (!value)
+        onnx_why(why, "'%s' must be a constant", quant->def->operands[index].name);
+    return value;
+}
+
+/* A parameter that is the same integer for all elements. */
+static bool integer_param(const Op *quant, uint32_t index, int64_t *out, StrBuf *why)
+{
+    const double limit = 9007199254740992.0; /* 2^53 */
+    const char *name = quant->def->operands[index].name;
+    const Attr *value = constant_param(quant, index, why);
+    double number;
+    if (!value)
+        return false;
+    if (!dense_uniform(value, &number))
+        return onnx_why(why, "'%s' must be the same for all elements", name);
+    if (!(number > -limit && number < limit) || (double)(int64_t)number != number)
+        return onnx_why(why, "'%s' must be an integer", name);
+    *out = (int64_t)number;
+    return true;
+}
+
+static bool check_scales(const Attr *scales, StrBuf *why)
+{
+    int64_t count = scales->u.dense.is_splat ? 1 : dense_count(scales);
+    for (int64_t i = 0; i < count; i++) {
+        double scale = dense_number(scales, i);
+        if (!(scale > 0) || !is_finite(scale))
+            return onnx_why(why, "'scale' must be positive and finite");
+    }
+    return true;
+}
+
+static void set_range(Quantizer *quant)
+{
+    int64_t span = INT64_C(1) << (quant->bits - quant->is_signed);
+    quant->low = quant->is_signed ? -span + quant->is_narrow : 0;
+    quant->high = span - 1 - (!quant->is_signed && quant->is_narrow);
+    quant->is_bipolar = quant->is_signed && quant->bits == 1;
+    if (!quant->is_bipolar)
+        return;
+    quant->zero = 0;
+    quant->low = -1;
+    quant->high = 1;
+}
+
+static bool flag(const Op *op, const char *name, bool fallback)
+{
+    const Attr *attr = op_attr(op, name);
+    return attr ? attr_int_value(attr) != 0 : fallback;
+}
+
+bool onnx_quantizer(const Op *quant, Quantizer *out, StrBuf *why)
+{
+    *out = (Quantizer){.is_signed = flag(quant, "signed", true),
+                       .is_narrow = flag(quant, "narrow", false)};
+    int64_t bits;
+    out->scales = constant_param(quant, 1, why);
+    if (!out->scales || !check_scales(out->scales, why) ||
+        !integer_param(quant, 2, &out->zero, why) || !integer_param(quant, 3, &bits, why))
+        return false;
+    if (bits < 1 || bits > QUANT_MAX_BITS)
+        return onnx_why(why, "'bitwidth' must be from 1 to %d", QUANT_MAX_BITS);
+    out->bits = (uint32_t)bits;
+    const Attr *mode = op_attr(quant, "rounding_mode");
+    if (mode && !rounding_parse(mode->u.string, &out->rounding))
+        return onnx_why(why, "unknown rounding mode");
+    set_range(out);
+    return true;
+}
+
+/* One number in whatever shape, or the same elements. */
+static bool same_scales(const Attr *a, const Attr *b)
+{
+    double x, y;
+    return a == b || (dense_uniform(a, &x) && dense_uniform(b, &y) && x == y);
+}
+
+bool quantizer_eq(const Quantizer *a, const Quantizer *b)
+{
+    return same_scales(a->scales, b->scales) && a->zero == b->zero &&
+           a->bits == b->bits && a->is_signed == b->is_signed &&
+           a->is_narrow == b->is_narrow && a->rounding == b->rounding;
+}

@@ -1,0 +1,166 @@
+/* Makefile, hls_config.cfg and run_hls.tcl. The top function's name, the only one in them, is an
+ * identifier; paths that a user gives reach the shell through the environment only.
+ * Tests: lit/emit/build-files.mir, test/e2e */
+#include "emit/emit_impl.h"
+
+/* Defaults for people to change: the Kria KV260's device, 250 MHz. */
+#define PART "xck26-sfvc784-2LV-c"
+#define CLOCK_NS "4"
+
+/* Lines of a template; TOP stands for the top function's name. */
+static void add_template(const Emitter *e, StrBuf *out, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if (c[0] == 'T' && c[1] == 'O' && c[2] == 'P') {
+            strbuf_add_c(out, e->top_name);
+            c += 2;
+        } else {
+            strbuf_add_char(out, *c);
+        }
+    }
+}
+
+/* Calls add with "INPUT", "INPUT2", … of the inputs and "OUTPUT", … of the outputs. */
+static void each_file(const Emitter *e, StrBuf *out, void (*add)(StrBuf *out, const char *name))
+{
+    for (int inputs = 1; inputs >= 0; inputs--) {
+        int number = 0;
+        for (size_t i = 0; i < e->ports.len; i++) {
+            char name[24];
+            if (e->ports.data[i].is_input != (inputs == 1))
+                continue;
+            if (++number == 1)
+                snprintf(name, sizeof(name), "%s", inputs ? "INPUT" : "OUTPUT");
+            else
+                snprintf(name, sizeof(name), "%s%d", inputs ? "INPUT" : "OUTPUT", number);
+            add(out, name);
+        }
+    }
+}
+
+/* --- Makefile ----------------------------------------------------------------------------------- */
+
+static void add_usage(StrBuf *out, const char *name) { strbuf_printf(out, " %s=FILE.npy", name); }
+
+/* make would expand a file name once more on its way into the environment. */
+static void add_export(StrBuf *out, const char *name)
+{
+    strbuf_printf(out, "unexport %s\nexport MING_%s := $(value %s)\n", name, name, name);
+}
+
+static void add_test(StrBuf *out, const char *name)
+{
+    strbuf_printf(out, "test -n \"$$MING_%s\" && ", name);
+}
+
+static void add_argument(StrBuf *out, const char *name)
+{
+    strbuf_printf(out, " \"$$MING_%s\"", name);
+}
+
+void emit_makefile(Emitter *e, StrBuf *out)
+{
+    strbuf_add_c(out, "# make csim");
+    each_file(e, out, add_usage);
+    add_template(e, out,
+                 "\n#   simulates all frames of the input arrays with an ordinary C++ compiler;\n"
+                 "#   relative paths start where make was called, also with make -C\n"
+                 "# make synth\n"
+                 "#   synthesizes with Vitis HLS as hls_config.cfg says\n\n"
+                 "ifeq ($(origin CXX),default)\nCXX := g++\nendif\n"
+                 "CXXFLAGS ?= -std=c++17 -O2 -Wall -Wextra -Wno-unknown-pragmas\n"
+                 "VPP ?= v++\n\n"
+                 "HEADERS := TOP.h TOP_params.h $(wildcard csim/*.h)\n"
+                 "OBJECTS := TOP.o TOP_tb.o\n\n"
+                 "export MING_PROJECT := $(CURDIR)\n"
+                 "export MING_CALLER := $(or $(value PWD),$(CURDIR))\n");
+    each_file(e, out, add_export);
+    strbuf_add_c(out, "\n.PHONY: csim arguments synth clean\n\n"
+                      ".DEFAULT_GOAL := csim\n\n"
+                      "arguments:\n\t@");
+    each_file(e, out, add_test);
+    strbuf_add_c(out, "true || \\\n\t{ echo \"usage: make csim");
+    each_file(e, out, add_usage);
+    add_template(e, out,
+                 "\" >&2; exit 2; }\n\n"
+                 "csim: arguments TOP_csim\n"
+                 "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_csim\"");
+    each_file(e, out, add_argument);
+    add_template(e, out,
+                 "\n\n"
+                 "TOP_csim: $(OBJECTS)\n"
+                 "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) $(OBJECTS) -o $@\n\n"
+                 "$(OBJECTS): %.o: %.cpp $(HEADERS)\n"
+                 "\t$(CXX) $(CXXFLAGS) -Icsim -c $< -o $@\n\n"
+                 "synth:\n"
+                 "\t@command -v $(firstword $(VPP)) >/dev/null || \\\n"
+                 "\t{ echo \"$(VPP) is not installed: set VPP to Vitis's v++\" >&2; exit 2; }\n"
+                 "\t$(VPP) -c --mode hls --config hls_config.cfg --work_dir TOP_hls\n\n"
+                 "clean:\n"
+                 "\trm -rf TOP_csim $(OBJECTS) TOP_hls\n");
+}
+
+/* --- Vitis HLS ------------------------------------------------------------------------------------ */
+
+static void add_example(StrBuf *out, const char *name)
+{
+    strbuf_printf(out, "/path/to/%s.npy ", name);
+}
+
+void emit_hls_config(Emitter *e, StrBuf *out)
+{
+    add_template(e, out,
+                 "# Vitis Unified: v++ -c --mode hls --config hls_config.cfg --work_dir TOP_hls\n"
+                 "part=" PART "\n\n"
+                 "[hls]\n"
+                 "flow_target=vivado\n"
+                 "clock=" CLOCK_NS "ns\n"
+                 "syn.top=TOP\n"
+                 "syn.file=TOP.cpp\n"
+                 "tb.file=TOP_tb.cpp\n"
+                 "package.output.format=ip_catalog\n\n"
+                 "# For C simulation and co-simulation, which run in folders of their own:\n"
+                 "# csim.argv=");
+    each_file(e, out, add_example);
+    strbuf_add_c(out, "\n# cosim.argv=");
+    each_file(e, out, add_example);
+    strbuf_add_char(out, '\n');
+}
+
+static void add_word(StrBuf *out, const char *name) { strbuf_printf(out, " %s", name); }
+
+void emit_tcl(Emitter *e, StrBuf *out)
+{
+    strbuf_add_c(out, "# Classic Vitis HLS:");
+    each_file(e, out, add_usage);
+    add_template(e, out,
+                 " vitis_hls -f run_hls.tcl\n"
+                 "# Without the files it only synthesizes.\n\n"
+                 "set files {}\n"
+                 "set names [list");
+    each_file(e, out, add_word);
+    add_template(e, out,
+                 "]\n"
+                 "foreach name $names {\n"
+                 "    if {[info exists ::env($name)]} {\n"
+                 "        lappend files [file normalize $::env($name)]\n"
+                 "    }\n"
+                 "}\n"
+                 "set simulate [expr {[llength $files] == [llength $names]}]\n\n"
+                 "open_project -reset TOP_hls\n"
+                 "set_top TOP\n"
+                 "add_files TOP.cpp\n"
+                 "add_files -tb TOP_tb.cpp\n"
+                 "open_solution -reset solution1 -flow_target vivado\n"
+                 "set_part {" PART "}\n"
+                 "create_clock -period " CLOCK_NS " -name default\n\n"
+                 "if {$simulate} {\n"
+                 "    csim_design -argv $files\n"
+                 "}\n"
+                 "csynth_design\n"
+                 "if {$simulate} {\n"
+                 "    cosim_design -argv $files\n"
+                 "}\n"
+                 "export_design -format ip_catalog\n"
+                 "exit\n");
+}

@@ -1,0 +1,618 @@
+/* C++ expressions of arith and math ops. ap_int arithmetic is exact (results grow), so an expression
+ * needs a cast only where the IR's width wraps; value ranges tell where it cannot.
+ * Tests: lit/emit/expressions.mir, test/e2e */
+#include "emit/emit_impl.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/math/math.h"
+#include "ir/diag.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_RANGE_BITS = 120 };
+
+const char *arena_printf(Arena *arena, const char *fmt, ...)
+{
+    StrBuf text = {0};
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vprintf(&text, fmt, args);
+    va_end(args);
+    const char *copy = arena_copy(arena, text.data, text.len + 1);
+    strbuf_free(&text);
+    return copy;
+}
+
+/* --- ranges ------------------------------------------------------------------------- */
+
+static Wide pow2(uint32_t bits) { return (Wide)1 << bits; }
+
+/* Width of an integer type, clamped to what ranges can hold. */
+static uint32_t range_width(const Type *type)
+{
+    uint32_t width = type_width(type);
+    return width > MAX_RANGE_BITS ? MAX_RANGE_BITS : width;
+}
+
+static void full_range(const Type *type, Wide *low, Wide *high)
+{
+    uint32_t width = range_width(type);
+    *low = width == 1 ? 0 : -pow2(width - 1);
+    *high = width == 1 ? 1 : pow2(width - 1) - 1;
+}
+
+static bool fits(const Type *type, Wide low, Wide high)
+{
+    Wide min, max;
+    full_range(type, &min, &max);
+    return low >= min && high <= max;
+}
+
+/* Signed bits that hold both bounds. */
+static uint32_t bits_for(Wide low, Wide high)
+{
+    uint32_t bits = 1;
+    while (bits < MAX_RANGE_BITS && (low < -pow2(bits - 1) || high > pow2(bits - 1) - 1))
+        bits++;
+    return bits;
+}
+
+static Wide min_wide(Wide a, Wide b) { return a < b ? a : b; }
+static Wide max_wide(Wide a, Wide b) { return a > b ? a : b; }
+
+/* --- building blocks ------------------------------------------------------------------ */
+
+const char *cpp_parens(Emitter *e, const Expr *expr, Prec prec)
+{
+    return expr->prec >= prec ? expr->text : arena_printf(&e->arena, "(%s)", expr->text);
+}
+
+Expr cpp_leaf(const char *text, const Type *type, bool reads)
+{
+    Expr expr = {.text = text, .prec = PREC_PRIMARY, .kind = CPP_TYPED, .reads = reads};
+    if (type_is_float(type))
+        expr.kind = CPP_FLOAT;
+    else if (type_is_integer(type))
+        full_range(type, &expr.low, &expr.high);
+    return expr;
+}
+
+static Expr join(const Expr *a, const Expr *b, const char *text, Prec prec)
+{
+    return (Expr){.text = text, .prec = prec, .kind = CPP_AP,
+                  .reads = a->reads || (b && b->reads)};
+}
+
+static void cast_to(Emitter *e, Expr *expr, const Type *type)
+{
+    expr->uncast = expr->text;
+    expr->text = arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), expr->text);
+    expr->prec = PREC_PRIMARY;
+    expr->kind = CPP_TYPED;
+    full_range(type, &expr->low, &expr->high);
+}
+
+/* Wraps to the type's width unless the range says that nothing can be lost. */
+static void wrap(Emitter *e, Expr *expr, const Type *type, Wide low, Wide high)
+{
+    expr->low = low;
+    expr->high = high;
+    if (!fits(type, low, high))
+        cast_to(e, expr, type);
+}
+
+/* The same value as an ap_int, for operators that builtin integers would overflow in. */
+static Expr as_ap(Emitter *e, const Expr *expr)
+{
+    Expr ap = *expr;
+    if (expr->kind != CPP_LITERAL && expr->kind != CPP_BOOL)
+        return ap;
+    ap.text = arena_printf(&e->arena, "ap_int<%u>(%s)", bits_for(expr->low, expr->high), expr->text);
+    ap.prec = PREC_PRIMARY;
+    ap.kind = CPP_AP;
+    return ap;
+}
+
+/* The value read as unsigned. */
+static Expr as_unsigned(Emitter *e, const Expr *expr, const Type *type)
+{
+    Expr out = *expr;
+    if (expr->kind == CPP_BOOL || expr->low >= 0)
+        return out;
+    out.text = arena_printf(&e->arena, "ap_uint<%u>(%s)", type_width(type), expr->text);
+    out.prec = PREC_PRIMARY;
+    out.kind = CPP_AP;
+    out.uncast = NULL;
+    out.low = 0;
+    out.high = pow2(range_width(type)) - 1;
+    return out;
+}
+
+/* An operand that has exactly the C++ type of its IR type, for `?:`. */
+static const char *exactly(Emitter *e, const Expr *expr, const Type *type)
+{
+    if (expr->kind == CPP_TYPED || expr->kind == CPP_FLOAT)
+        return cpp_parens(e, expr, PREC_OR);
+    return arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), expr->text);
+}
+
+static Expr boolean(const char *text, Prec prec, bool reads)
+{
+    return (Expr){.text = text, .prec = prec, .kind = CPP_BOOL, .low = 0, .high = 1,
+                  .reads = reads};
+}
+
+/* --- integer arithmetic ------------------------------------------------------------------ */
+
+static Expr infix(Emitter *e, const Expr *a, const char *op, const Expr *b, Prec prec)
+{
+    Expr left = b->kind == CPP_LITERAL || b->kind == CPP_BOOL ? as_ap(e, a) : *a;
+    if (left.kind == CPP_BOOL)
+        left = as_ap(e, &left);
+    Expr right = b->kind == CPP_BOOL ? as_ap(e, b) : *b;
+    const char *text = arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, prec), op,
+                                    cpp_parens(e, &right, (Prec)(prec + 1)));
+    return join(a, b, text, prec);
+}
+
+static bool add_sub(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    bool add = op->def == ARITH(ADDI);
+    const Expr *a = &x[0], *b = &x[1];
+    *out = infix(e, a, add ? "+" : "-", b, PREC_ADD);
+    wrap(e, out, op_result(op, 0)->type, add ? a->low + b->low : a->low - b->high,
+         add ? a->high + b->high : a->high - b->low);
+    return true;
+}
+
+static bool product_overflows(const Expr *a, const Expr *b)
+{
+    return bits_for(a->low, a->high) + bits_for(b->low, b->high) > MAX_RANGE_BITS;
+}
+
+static bool multiply(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    const Expr *a = &x[0], *b = &x[1];
+    *out = infix(e, a, "*", b, PREC_MUL);
+    if (product_overflows(a, b)) {
+        cast_to(e, out, op_result(op, 0)->type);
+        return true;
+    }
+    Wide p[4] = {a->low * b->low, a->low * b->high, a->high * b->low, a->high * b->high};
+    wrap(e, out, op_result(op, 0)->type,
+         min_wide(min_wide(p[0], p[1]), min_wide(p[2], p[3])),
+         max_wide(max_wide(p[0], p[1]), max_wide(p[2], p[3])));
+    return true;
+}
+
+/* The quotient and remainder truncate, as C++'s do. */
+static bool divide(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    bool is_unsigned = op->def == ARITH(DIVUI) || op->def == ARITH(REMUI);
+    bool remainder = op->def == ARITH(REMSI) || op->def == ARITH(REMUI);
+    const Type *type = op_result(op, 0)->type;
+    Expr a = is_unsigned ? as_unsigned(e, &x[0], type) : x[0];
+    Expr b = is_unsigned ? as_unsigned(e, &x[1], type) : x[1];
+    *out = infix(e, &a, remainder ? "%" : "/", &b, PREC_MUL);
+    Wide size = max_wide(a.low < 0 ? -a.low : 0, a.high < 0 ? -a.high : a.high);
+    if (remainder)
+        size = min_wide(size, max_wide(b.low < 0 ? -b.low : b.low, b.high < 0 ? -b.high : b.high));
+    bool negative = a.low < 0 || (!remainder && b.low < 0);
+    wrap(e, out, type, negative ? -size : 0, size);
+    return true;
+}
+
+static bool literal_amount(const Expr *amount, const Type *type)
+{
+    return amount->kind == CPP_LITERAL && amount->low >= 0 && amount->low < type_width(type);
+}
+
+static bool shift_left(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    const Type *type = op_result(op, 0)->type;
+    Expr amount = as_unsigned(e, &x[1], type);
+    const char *text = arena_printf(&e->arena, "%s(%s) << %s", cpp_type(e, type), x[0].text,
+                                    cpp_parens(e, &amount, PREC_ADD));
+    *out = join(&x[0], &x[1], text, PREC_SHIFT);
+    bool exact = literal_amount(&x[1], type) &&
+                 bits_for(x[0].low, x[0].high) + (uint32_t)x[1].low <= range_width(type);
+    if (exact) {
+        out->low = x[0].low * pow2((uint32_t)x[1].low);
+        out->high = x[0].high * pow2((uint32_t)x[1].low);
+    } else {
+        full_range(type, &out->low, &out->high);
+    }
+    return true;
+}
+
+static Wide floor_shift(Wide value, uint32_t by)
+{
+    return value >= 0 ? value >> by : -((-value + pow2(by) - 1) >> by);
+}
+
+static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    const Type *type = op_result(op, 0)->type;
+    Expr value = op->def == ARITH(SHRUI) ? as_unsigned(e, &x[0], type) : x[0];
+    Expr amount = as_unsigned(e, &x[1], type);
+    value = as_ap(e, &value);
+    const char *text = arena_printf(&e->arena, "%s >> %s", cpp_parens(e, &value, PREC_SHIFT),
+                                    cpp_parens(e, &amount, PREC_ADD));
+    *out = join(&value, &x[1], text, PREC_SHIFT);
+    uint32_t by = literal_amount(&x[1], type) ? (uint32_t)x[1].low : 0;
+    bool known = literal_amount(&x[1], type);
+    wrap(e, out, type, known ? floor_shift(value.low, by) : min_wide(value.low, 0),
+         known ? floor_shift(value.high, by) : max_wide(value.high, 0));
+    return true;
+}
+
+static bool bitwise(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    static const char *const logic[] = {"&&", "||", "!="}, *const bits[] = {"&", "|", "^"};
+    int which = op->def == ARITH(ANDI) ? 0 : op->def == ARITH(ORI) ? 1 : 2;
+    const Expr *a = &x[0], *b = &x[1];
+    if (type_is_int_width(op_result(op, 0)->type, 1)) {
+        Prec prec = which == 0 ? PREC_AND : which == 1 ? PREC_OR : PREC_EQUAL;
+        *out = boolean(arena_printf(&e->arena, "%s %s %s", cpp_parens(e, a, (Prec)(prec + 1)),
+                                    logic[which], cpp_parens(e, b, (Prec)(prec + 1))),
+                       prec, a->reads || b->reads);
+        return true;
+    }
+    Expr left = as_ap(e, a);
+    *out = join(a, b,
+                arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, PREC_EQUAL), bits[which],
+                             cpp_parens(e, b, PREC_EQUAL)),
+                PREC_BITS);
+    uint32_t width = max_wide(bits_for(a->low, a->high), bits_for(b->low, b->high)) & 0xff;
+    bool positive = which == 0 ? a->low >= 0 || b->low >= 0 : a->low >= 0 && b->low >= 0;
+    out->low = positive ? 0 : -pow2(width - 1);
+    out->high = pow2(width - 1) - 1;
+    return true;
+}
+
+static bool min_max(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    bool is_max = op->def == ARITH(MAXSI) || op->def == ARITH(MAXUI);
+    bool is_unsigned = op->def == ARITH(MAXUI) || op->def == ARITH(MINUI);
+    const Type *type = op_result(op, 0)->type;
+    Expr a = is_unsigned ? as_unsigned(e, &x[0], type) : x[0];
+    Expr b = is_unsigned ? as_unsigned(e, &x[1], type) : x[1];
+    uint32_t bits = bits_for(min_wide(a.low, b.low), max_wide(a.high, b.high));
+    const char *text = arena_printf(&e->arena, "std::%s<ap_int<%u>>(%s, %s)",
+                                    is_max ? "max" : "min", bits, a.text, b.text);
+    *out = join(&a, &b, text, PREC_PRIMARY);
+    wrap(e, out, type, is_max ? max_wide(a.low, b.low) : min_wide(a.low, b.low),
+         is_max ? max_wide(a.high, b.high) : min_wide(a.high, b.high));
+    return true;
+}
+
+static bool compare(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    /* eq ne slt sle sgt sge ult ule ugt uge */
+    static const char *const text[] = {"==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">="};
+    int64_t predicate = attr_int_value(op_attr(op, "predicate"));
+    const Type *type = op_operand(op, 0)->type;
+    enum { FIRST_UNSIGNED = 6 };
+    Expr a = predicate >= FIRST_UNSIGNED ? as_unsigned(e, &x[0], type) : x[0];
+    Expr b = predicate >= FIRST_UNSIGNED ? as_unsigned(e, &x[1], type) : x[1];
+    Prec prec = predicate < 2 ? PREC_EQUAL : PREC_COMPARE;
+    *out = infix(e, &a, text[predicate], &b, prec);
+    *out = boolean(out->text, prec, out->reads);
+    return true;
+}
+
+static bool select_value(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    const Type *type = op_result(op, 0)->type;
+    const char *text = arena_printf(&e->arena, "%s ? %s : %s", cpp_parens(e, &x[0], PREC_OR),
+                                    exactly(e, &x[1], type), exactly(e, &x[2], type));
+    *out = (Expr){.text = text, .prec = PREC_TERNARY, .kind = CPP_TYPED,
+                  .low = min_wide(x[1].low, x[2].low), .high = max_wide(x[1].high, x[2].high),
+                  .reads = x[0].reads || x[1].reads || x[2].reads};
+    if (type_is_float(type))
+        out->kind = CPP_FLOAT;
+    if (type_is_int_width(type, 1))
+        out->kind = CPP_BOOL;
+    return true;
+}
+
+static bool resize(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
+    *out = op->def == ARITH(EXTUI) ? as_unsigned(e, &x[0], from) : x[0];
+    out->uncast = NULL;
+    if (op->def == ARITH(EXTSI) && type_is_int_width(from, 1)) {
+        *out = join(&x[0], NULL, arena_printf(&e->arena, "-ap_int<2>(%s)", x[0].text), PREC_UNARY);
+        out->low = -1;
+        return true;
+    }
+    if (op->def == ARITH(TRUNCI) && type_is_int_width(to, 1)) {
+        const char *text = arena_printf(&e->arena, "(%s & 1) != 0", cpp_parens(e, &x[0], PREC_EQUAL));
+        *out = boolean(text, PREC_EQUAL, x[0].reads);
+        return true;
+    }
+    /* The C++ type is still the operand's. */
+    if (out->kind == CPP_TYPED)
+        out->kind = CPP_AP;
+    wrap(e, out, to, out->low, out->high);
+    return true;
+}
+
+/* --- constants -------------------------------------------------------------------------- */
+
+static bool integer_literal(Emitter *e, const Attr *value, Expr *out)
+{
+    StrBuf digits = {0};
+    bool small = bigint_fits_i64(&value->u.integer, true);
+    bigint_print(&digits, &value->u.integer, true);
+    if (small) {
+        int64_t number = bigint_to_i64(&value->u.integer);
+        bool is_int = number > INT32_MIN && number <= INT32_MAX;
+        /* The most negative long long has no literal of its own. */
+        const char *text = number == INT64_MIN ? "(-9223372036854775807LL - 1)"
+                                               : arena_printf(&e->arena, "%s%s", digits.data,
+                                                              is_int ? "" : "LL");
+        *out = (Expr){.text = text, .kind = CPP_LITERAL, .low = number, .high = number,
+                      .prec = number < 0 && number != INT64_MIN ? PREC_UNARY : PREC_PRIMARY};
+    } else {
+        const char *text = arena_printf(&e->arena, "%s(\"%s\", 10)", cpp_type(e, value->type),
+                                        digits.data);
+        *out = cpp_leaf(text, value->type, false);
+    }
+    strbuf_free(&digits);
+    return true;
+}
+
+static bool float_literal(Emitter *e, const Attr *value, Expr *out)
+{
+    double number = attr_float_value(value);
+    bool is_f32 = value->type->kind == TYPE_F32;
+    const char *text = number != number         ? "std::numeric_limits<double>::quiet_NaN()"
+                       : number - number != 0.0 ? (number > 0 ? "std::numeric_limits<double>::infinity()"
+                                                              : "-std::numeric_limits<double>::infinity()")
+                                                : arena_printf(&e->arena, "%a", number);
+    if (is_f32)
+        text = arena_printf(&e->arena, "float(%s)", text);
+    *out = cpp_leaf(text, value->type, false);
+    if (number < 0 && !is_f32)
+        out->prec = PREC_UNARY;
+    return true;
+}
+
+static bool constant(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    (void)x;
+    const Attr *value = op_attr(op, "value");
+    if (value->kind == ATTR_FLOAT)
+        return float_literal(e, value, out);
+    if (value->kind != ATTR_INTEGER)
+        return op_error(op, "has no C++ form: only scalar constants have one");
+    if (type_is_int_width(value->type, 1)) {
+        *out = boolean(attr_is_true(value) ? "true" : "false", PREC_PRIMARY, false);
+        return true;
+    }
+    return integer_literal(e, value, out);
+}
+
+/* --- floating point ------------------------------------------------------------------------ */
+
+static bool float_infix(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    bool multiplies = op->def == ARITH(MULF) || op->def == ARITH(DIVF);
+    const char *sign = op->def == ARITH(ADDF)   ? "+"
+                       : op->def == ARITH(SUBF) ? "-"
+                       : op->def == ARITH(MULF) ? "*"
+                                                : "/";
+    Prec prec = multiplies ? PREC_MUL : PREC_ADD;
+    const char *text = arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &x[0], prec), sign,
+                                    cpp_parens(e, &x[1], (Prec)(prec + 1)));
+    *out = (Expr){.text = text, .prec = prec, .kind = CPP_FLOAT,
+                  .reads = x[0].reads || x[1].reads};
+    return true;
+}
+
+static bool float_negate(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    (void)op;
+    *out = x[0];
+    out->text = arena_printf(&e->arena, "-%s", cpp_parens(e, &x[0], PREC_PRIMARY));
+    out->prec = PREC_UNARY;
+    return true;
+}
+
+/* Ordered predicates are C++'s operators; the unordered one is the negation of its opposite. */
+static bool float_compare(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    enum { ALWAYS_FALSE, OEQ, OGT, OGE, OLT, OLE, ONE, ORD, UEQ, UGT, UGE, ULT, ULE, UNE, UNO };
+    static const char *const plain[] = {[OEQ] = "==", [OGT] = ">", [OGE] = ">=", [OLT] = "<",
+                                        [OLE] = "<=", [UNE] = "!="};
+    static const char *const negated[] = {[UGT] = "<=", [UGE] = "<", [ULT] = ">=", [ULE] = ">"};
+    int64_t p = attr_int_value(op_attr(op, "predicate"));
+    const char *a = cpp_parens(e, &x[0], PREC_SHIFT), *b = cpp_parens(e, &x[1], PREC_SHIFT);
+    const char *text = NULL;
+    if (p >= 0 && (size_t)p < COUNT_OF(plain) && plain[p])
+        text = arena_printf(&e->arena, "(%s %s %s)", a, plain[p], b);
+    else if (p >= UGT && p <= ULE)
+        text = arena_printf(&e->arena, "!(%s %s %s)", a, negated[p], b);
+    else
+        return op_error(op, "has no C++ form: this predicate is not supported");
+    *out = boolean(text, PREC_UNARY, x[0].reads || x[1].reads);
+    return true;
+}
+
+static bool call(Emitter *e, const char *function, const Expr *x, uint32_t count, Expr *out)
+{
+    const char *text = count == 1 ? arena_printf(&e->arena, "%s(%s)", function, x[0].text)
+                                  : arena_printf(&e->arena, "%s(%s, %s)", function, x[0].text,
+                                                 x[1].text);
+    *out = (Expr){.text = text, .prec = PREC_PRIMARY, .kind = CPP_FLOAT,
+                  .reads = x[0].reads || (count > 1 && x[1].reads)};
+    return true;
+}
+
+static bool float_convert(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    const Type *to = op_result(op, 0)->type;
+    Expr from = op->def == ARITH(UITOFP) ? as_unsigned(e, &x[0], op_operand(op, 0)->type) : x[0];
+    return call(e, cpp_type(e, to), &from, 1, out);
+}
+
+static bool math_call(Emitter *e, const Op *op, const Expr *x, Expr *out)
+{
+    static const struct {
+        const char *op, *function;
+    } functions[] = {{"exp", "hls::exp"},     {"log", "hls::log"},     {"sqrt", "hls::sqrt"},
+                     {"rsqrt", "hls::rsqrt"}, {"tanh", "hls::tanh"},   {"erf", "hls::erf"},
+                     {"absf", "hls::fabs"},   {"floor", "hls::floor"}, {"ceil", "hls::ceil"},
+                     {"sin", "hls::sin"},     {"cos", "hls::cos"},     {"powf", "hls::pow"}};
+    for (size_t i = 0; i < COUNT_OF(functions); i++)
+        if (strcmp(op->def->name, functions[i].op) == 0)
+            return call(e, functions[i].function, x, op->operand_count, out);
+    return op_error(op, "has no C++ form");
+}
+
+/* --- dispatch --------------------------------------------------------------------------------- */
+
+typedef bool ExprPrinter(Emitter *e, const Op *op, const Expr *x, Expr *out);
+
+static ExprPrinter *printer_of(const OpDef *def)
+{
+    static const struct {
+        int op;
+        ExprPrinter *print;
+    } table[] = {
+        {ARITH_CONSTANT, constant}, {ARITH_ADDI, add_sub},       {ARITH_SUBI, add_sub},
+        {ARITH_MULI, multiply},     {ARITH_DIVSI, divide},       {ARITH_DIVUI, divide},
+        {ARITH_REMSI, divide},      {ARITH_REMUI, divide},       {ARITH_SHLI, shift_left},
+        {ARITH_SHRSI, shift_right}, {ARITH_SHRUI, shift_right},  {ARITH_ANDI, bitwise},
+        {ARITH_ORI, bitwise},       {ARITH_XORI, bitwise},       {ARITH_MAXSI, min_max},
+        {ARITH_MAXUI, min_max},     {ARITH_MINSI, min_max},      {ARITH_MINUI, min_max},
+        {ARITH_CMPI, compare},      {ARITH_SELECT, select_value}, {ARITH_EXTSI, resize},
+        {ARITH_EXTUI, resize},      {ARITH_TRUNCI, resize},      {ARITH_ADDF, float_infix},
+        {ARITH_SUBF, float_infix},  {ARITH_MULF, float_infix},   {ARITH_DIVF, float_infix},
+        {ARITH_NEGF, float_negate}, {ARITH_CMPF, float_compare}, {ARITH_SITOFP, float_convert},
+        {ARITH_UITOFP, float_convert}, {ARITH_EXTF, float_convert}, {ARITH_TRUNCF, float_convert},
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (def == &arith_ops[table[i].op])
+            return table[i].print;
+    return def && def->dialect == &dialect_math ? math_call : NULL;
+}
+
+bool cpp_expr(Emitter *e, const Op *op, const Expr *operands, Expr *out)
+{
+    ExprPrinter *print = printer_of(op->def);
+    if (!print)
+        return op_error(op, "has no C++ form");
+    return print(e, op, operands, out);
+}
+
+/* --- affine expressions ------------------------------------------------------------------------- */
+
+/* sum of terms with positive coefficients, "0" if there is none */
+static const char *linear_sum(Emitter *e, uint32_t dims, const int64_t *coeffs, int64_t constant,
+                              const Counters *counters, int sign, uint32_t *terms)
+{
+    StrBuf text = {0};
+    *terms = 0;
+    for (uint32_t i = 0; i < dims; i++) {
+        int64_t c = coeffs[i] * sign;
+        if (c <= 0)
+            continue;
+        strbuf_add_c(&text, (*terms)++ ? " + " : "");
+        strbuf_add_c(&text, counters->names[i]);
+        if (c != 1)
+            strbuf_printf(&text, " * %lld", (long long)c);
+    }
+    if (constant * sign > 0 || *terms == 0) {
+        strbuf_add_c(&text, (*terms)++ ? " + " : "");
+        strbuf_add_int(&text, constant * sign > 0 ? constant * sign : 0);
+    }
+    const char *copy = arena_copy(&e->arena, text.data, text.len + 1);
+    strbuf_free(&text);
+    return copy;
+}
+
+static const char *enclose(Emitter *e, const char *text, Prec have, Prec want)
+{
+    return have >= want ? text : arena_printf(&e->arena, "(%s)", text);
+}
+
+/* C++ divides towards zero: a multiple of the divisor makes the dividend non-negative first. */
+static const char *affine_division(Emitter *e, const AffineExpr *expr, uint32_t dims,
+                                   const Counters *counters, Prec prec)
+{
+    int64_t low, high, divisor = expr->rhs->value;
+    affine_bounds(expr->lhs, counters->extents, &low, &high);
+    int64_t lift = low < 0 ? (-low + divisor - 1) / divisor : 0;
+    const AffineExpr *lifted = affine_add_c(expr->lhs, lift * divisor);
+    const char *inner = cpp_affine(e, lifted, dims, counters, PREC_MUL);
+    const char *text = arena_printf(&e->arena, "%s %s %lld", inner,
+                                    expr->kind == AFFINE_MOD ? "%" : "/", (long long)divisor);
+    if (expr->kind == AFFINE_MOD || lift == 0)
+        return enclose(e, text, PREC_MUL, prec);
+    return enclose(e, arena_printf(&e->arena, "%s - %lld", text, (long long)lift), PREC_ADD, prec);
+}
+
+const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const Counters *counters,
+                       Prec prec)
+{
+    int64_t *coeffs = ARENA_ARRAY(&e->arena, int64_t, dims + 1), constant;
+    if (affine_linear(expr, dims, coeffs, &constant)) {
+        uint32_t plus, minus;
+        const char *positive = linear_sum(e, dims, coeffs, constant, counters, 1, &plus);
+        const char *negative = linear_sum(e, dims, coeffs, constant, counters, -1, &minus);
+        bool subtracts = minus > 1 || strcmp(negative, "0") != 0;
+        bool single = !subtracts && plus == 1;
+        if (subtracts)
+            positive = arena_printf(&e->arena, minus > 1 ? "%s - (%s)" : "%s - %s", positive,
+                                    negative);
+        bool product = single && strchr(positive, '*');
+        return enclose(e, positive, product ? PREC_MUL : single ? PREC_PRIMARY : PREC_ADD, prec);
+    }
+    if (expr->kind == AFFINE_MOD || expr->kind == AFFINE_FLOORDIV)
+        return affine_division(e, expr, dims, counters, prec);
+    if (expr->kind == AFFINE_CEILDIV) {
+        const AffineExpr *up = affine_add_c(expr->lhs, expr->rhs->value - 1);
+        return cpp_affine(e, affine_floordiv(up, expr->rhs), dims, counters, prec);
+    }
+    Prec own = expr->kind == AFFINE_MUL ? PREC_MUL : PREC_ADD;
+    const char *text = arena_printf(&e->arena, "%s %s %s",
+                                    cpp_affine(e, expr->lhs, dims, counters, own),
+                                    expr->kind == AFFINE_MUL ? "*" : "+",
+                                    cpp_affine(e, expr->rhs, dims, counters, (Prec)(own + 1)));
+    return enclose(e, text, own, prec);
+}
+
+/* One constraint with its negative terms on the right: a - b >= 0 -> a >= b. */
+static const char *constraint(Emitter *e, const AffineExpr *expr, bool is_eq, uint32_t dims,
+                              const Counters *counters)
+{
+    int64_t *coeffs = ARENA_ARRAY(&e->arena, int64_t, dims + 1), constant;
+    const char *sign = is_eq ? "==" : ">=";
+    uint32_t terms;
+    if (!affine_linear(expr, dims, coeffs, &constant)) {
+        return arena_printf(&e->arena, "%s %s 0", cpp_affine(e, expr, dims, counters, PREC_SHIFT),
+                            sign);
+    }
+    bool any_positive = false;
+    for (uint32_t i = 0; i < dims; i++)
+        any_positive |= coeffs[i] > 0;
+    const char *left = linear_sum(e, dims, coeffs, constant, counters, 1, &terms);
+    const char *right = linear_sum(e, dims, coeffs, constant, counters, -1, &terms);
+    if (any_positive)
+        return arena_printf(&e->arena, "%s %s %s", left, sign, right);
+    /* c - x >= 0 reads better as x <= c */
+    return arena_printf(&e->arena, "%s %s %s", right, is_eq ? "==" : "<=", left);
+}
+
+const char *cpp_condition(Emitter *e, const IntegerSet *set, const Counters *counters)
+{
+    const char *text = NULL;
+    for (uint32_t i = 0; i < set->constraint_count; i++) {
+        const char *one = constraint(e, set->constraints[i], set->is_eq[i], set->dim_count, counters);
+        text = text ? arena_printf(&e->arena, "%s && %s", text, one) : one;
+    }
+    return text ? text : "true";
+}

@@ -1,0 +1,243 @@
+/* The project's directory. All files are written to a temporary one first; a new project is that
+ * directory renamed, an old one gets the files one by one, each replaced at once. What is not ming's
+ * in an old project stays: results, Vitis's folders, a shell's working directory.
+ * Tests: lit/emit/output-directory.mir */
+#include "emit/emit_impl.h"
+
+#include "ir/diag.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* "dir/name", in the buffer */
+static const char *join(StrBuf *path, const char *dir, const char *name)
+{
+    strbuf_clear(path);
+    strbuf_printf(path, "%s/%s", dir, name);
+    return path->data;
+}
+
+static bool file_error(Context *ctx, const char *what, const char *path)
+{
+    const char *reason = strerror(errno);
+    return emit_error(ctx, loc_unknown(ctx), "cannot %s '%s': %s", what, path, reason);
+}
+
+/* --- files ---------------------------------------------------------------------------------------- */
+
+/* Appends what can be read. False: errno says why. */
+static bool read_file(const char *path, StrBuf *out)
+{
+    char part[4096];
+    size_t got;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    while ((got = fread(part, 1, sizeof(part), file)) > 0)
+        strbuf_add(out, part, got);
+    bool ok = !ferror(file);
+    fclose(file);
+    return ok;
+}
+
+bool read_text_file(Context *ctx, const char *path, StrBuf *out)
+{
+    return read_file(path, out) || file_error(ctx, "read", path);
+}
+
+static bool write_file(const char *path, Str text)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return false;
+    bool ok = fwrite(text.data, 1, text.len, file) == text.len;
+    return fclose(file) == 0 && ok;
+}
+
+/* Makes the directories that a relative name needs below dir. */
+static bool make_folders(const char *dir, const char *name)
+{
+    StrBuf path = {0};
+    bool ok = true;
+    for (const char *slash = strchr(name, '/'); ok && slash; slash = strchr(slash + 1, '/')) {
+        strbuf_clear(&path);
+        strbuf_printf(&path, "%s/%.*s", dir, (int)(slash - name), name);
+        ok = mkdir(path.data, 0777) == 0 || errno == EEXIST;
+    }
+    strbuf_free(&path);
+    return ok;
+}
+
+/* Removes the files, then the folders that are empty by then. */
+static void remove_files(const char *dir, const EmittedFiles *files)
+{
+    StrBuf path = {0};
+    for (size_t i = 0; i < files->len; i++)
+        (void)unlink(join(&path, dir, files->data[i].name.data));
+    for (size_t i = 0; i < files->len; i++) {
+        join(&path, dir, files->data[i].name.data);
+        for (char *slash; (slash = strrchr(path.data, '/')) > path.data + strlen(dir);) {
+            *slash = '\0';
+            (void)rmdir(path.data);
+        }
+    }
+    (void)rmdir(dir);
+    strbuf_free(&path);
+}
+
+/* --- what is there ----------------------------------------------------------------------------------- */
+
+typedef enum Place { PLACE_NEW, PLACE_EMPTY, PLACE_OURS, PLACE_WRONG } Place;
+
+static bool is_empty(DIR *folder)
+{
+    const struct dirent *entry;
+    while ((entry = readdir(folder)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            return false;
+    return true;
+}
+
+/* Reads an old report up to the top function's name. */
+static bool read_old_top(const char *dir, StrBuf *top)
+{
+    StrBuf path = {0}, report = {0};
+    bool ours = read_file(join(&path, dir, "report.json"), &report) &&
+                str_starts_with(strbuf_str(&report), REPORT_START "\"");
+    for (const char *c = ours ? report.data + sizeof(REPORT_START) : ""; *c && *c != '"'; c++)
+        strbuf_add_char(top, *c);
+    strbuf_free(&path);
+    strbuf_free(&report);
+    return ours;
+}
+
+static Place look_at(Context *ctx, const char *dir, StrBuf *old_top)
+{
+    DIR *folder = opendir(dir);
+    if (!folder && errno == ENOENT)
+        return PLACE_NEW;
+    if (!folder) {
+        file_error(ctx, "write to", dir);
+        return PLACE_WRONG;
+    }
+    bool empty = is_empty(folder);
+    closedir(folder);
+    if (empty)
+        return PLACE_EMPTY;
+    if (read_old_top(dir, old_top))
+        return PLACE_OURS;
+    emit_error(ctx, loc_unknown(ctx),
+               "refusing to overwrite '%s': it holds files, but no report.json of ming", dir);
+    return PLACE_WRONG;
+}
+
+/* --- writing -------------------------------------------------------------------------------------------- */
+
+/* A new directory beside a new project, or inside an old one. */
+static bool make_temporary(Context *ctx, const char *dir, Place place, StrBuf *out)
+{
+    enum { MAX_TRIES = 1000 };
+    for (int i = 0; i < MAX_TRIES; i++) {
+        strbuf_clear(out);
+        strbuf_printf(out, "%s%s.%ld.%d.tmp", dir, place == PLACE_NEW ? "" : "/", (long)getpid(),
+                      i);
+        if (mkdir(out->data, 0777) == 0)
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    return file_error(ctx, "create", dir);
+}
+
+static bool fill(Context *ctx, const char *dir, const EmittedFiles *files)
+{
+    StrBuf path = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < files->len; i++) {
+        const EmittedFile *file = &files->data[i];
+        join(&path, dir, file->name.data);
+        ok = (make_folders(dir, file->name.data) && write_file(path.data, strbuf_str(&file->text))) ||
+             file_error(ctx, "write", path.data);
+    }
+    strbuf_free(&path);
+    return ok;
+}
+
+static bool move_files(Context *ctx, const char *from, const char *to, const EmittedFiles *files)
+{
+    StrBuf old_path = {0}, new_path = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < files->len; i++) {
+        const char *name = files->data[i].name.data;
+        join(&old_path, from, name);
+        join(&new_path, to, name);
+        ok = (make_folders(to, name) && rename(old_path.data, new_path.data) == 0) ||
+             file_error(ctx, "write", new_path.data);
+    }
+    strbuf_free(&old_path);
+    strbuf_free(&new_path);
+    return ok;
+}
+
+static bool has_file(const EmittedFiles *files, const char *name)
+{
+    for (size_t i = 0; i < files->len; i++)
+        if (strcmp(files->data[i].name.data, name) == 0)
+            return true;
+    return false;
+}
+
+/* Files of a former project with another top function. */
+static void remove_stale(const char *dir, const char *old_top, const EmittedFiles *files)
+{
+    static const char *const endings[] = {".h", ".cpp", "_params.h", "_tb.cpp",
+                                          ".o", "_tb.o", "_csim"};
+    StrBuf name = {0}, path = {0};
+    strbuf_printf(&name, "%s.h", old_top);
+    bool same = has_file(files, name.data) || strchr(old_top, '/');
+    for (size_t i = 0; !same && i < COUNT_OF(endings); i++) {
+        strbuf_clear(&name);
+        strbuf_printf(&name, "%s%s", old_top, endings[i]);
+        (void)unlink(join(&path, dir, name.data));
+    }
+    strbuf_free(&name);
+    strbuf_free(&path);
+}
+
+/* "a/b//" -> "a/b"; "/" stays */
+static char *without_slashes(const char *dir)
+{
+    size_t len = strlen(dir);
+    while (len > 1 && dir[len - 1] == '/')
+        len--;
+    char *copy = xmalloc(len + 1);
+    memcpy(copy, dir, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+bool write_project(Context *ctx, const char *given_dir, const EmittedFiles *files)
+{
+    StrBuf temporary = {0}, old_top = {0};
+    char *dir = without_slashes(given_dir);
+    Place place = look_at(ctx, dir, &old_top);
+    bool ok = place != PLACE_WRONG && make_temporary(ctx, dir, place, &temporary);
+    if (ok) {
+        ok = fill(ctx, temporary.data, files);
+        if (ok && place == PLACE_NEW)
+            ok = rename(temporary.data, dir) == 0 || file_error(ctx, "create", dir);
+        else if (ok)
+            ok = move_files(ctx, temporary.data, dir, files);
+        if (!ok || place != PLACE_NEW)
+            remove_files(temporary.data, files);
+        if (ok && place == PLACE_OURS)
+            remove_stale(dir, old_top.data ? old_top.data : "", files);
+    }
+    free_ptr((void **)&dir);
+    strbuf_free(&temporary);
+    strbuf_free(&old_top);
+    return ok;
+}

@@ -1,0 +1,107 @@
+/* <top>.h: the accelerator's interface, described for people who call it.
+ * Tests: lit/emit/header.mir */
+#include "emit/emit_impl.h"
+
+#include "dialects/emithls/emithls.h"
+
+static size_t process_count(const Emitter *e)
+{
+    size_t count = 0;
+    FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
+    count += op->def == EMITHLS(FUNC) && op != e->top;
+    return count;
+}
+
+/* Extents of the frame in order of streaming. */
+static void add_stream_shape(StrBuf *out, const Port *port)
+{
+    for (uint32_t i = 0; i < port->rank; i++)
+        strbuf_printf(out, "%s%lld", i ? "x" : "", (long long)port->shape[port->order[i]]);
+}
+
+/* inp_1: input 'inp.1' 1x3x32x32, streamed as 1x32x32x3: 1024 words of 3 x i8, each 0.0078125 */
+static void describe_port(StrBuf *out, const Port *port)
+{
+    int64_t lanes = emithls_lanes(port->word);
+    StrBuf elem = {0};
+    type_print(&elem, emithls_scalar(port->word));
+    strbuf_printf(out, "//   %s: %s '", port->name, port->is_input ? "input" : "output");
+    add_comment_text(out, port->tensor);
+    strbuf_add_c(out, "' ");
+    add_extents(out, port->shape, port->rank, "x");
+    strbuf_add_c(out, port->rank ? ", streamed as " : "scalar");
+    add_stream_shape(out, port);
+    strbuf_printf(out, ": %lld word%s of ", (long long)port->words_per_frame,
+                  port->words_per_frame == 1 ? "" : "s");
+    if (lanes > 1)
+        strbuf_printf(out, "%lld x ", (long long)lanes);
+    strbuf_add_c(out, elem.data);
+    if (port->quant) {
+        strbuf_add_c(out, ", each ");
+        add_float_literal(out, port->quant->scale, false);
+        if (port->quant->divisor != 1)
+            strbuf_printf(out, " / %lld", (long long)port->quant->divisor);
+    }
+    strbuf_add_char(out, '\n');
+    strbuf_free(&elem);
+}
+
+static void add_aliases(Emitter *e, StrBuf *out)
+{
+    for (size_t i = 0; i < e->words.len; i++) {
+        const Type *word = e->words.data[i];
+        strbuf_printf(out, "using %s = hls::vector<%s, %lld>;\n", cpp_type(e, word),
+                      cpp_type(e, emithls_scalar(word)), (long long)emithls_lanes(word));
+    }
+    if (e->words.len)
+        strbuf_add_char(out, '\n');
+}
+
+static void add_prototype(Emitter *e, StrBuf *out)
+{
+    strbuf_printf(out, "void %s(", e->top_name);
+    for (size_t i = 0; i < e->ports.len; i++) {
+        const Port *port = &e->ports.data[i];
+        strbuf_printf(out, "%shls::stream<%s> &%s", i ? ", " : "", cpp_type(e, port->word),
+                      port->name);
+    }
+    strbuf_add_c(out, ");\n");
+}
+
+static void add_guard(const Emitter *e, StrBuf *out, const char *suffix)
+{
+    for (const char *c = e->top_name; *c; c++)
+        strbuf_add_char(out, (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c));
+    strbuf_add_c(out, suffix);
+}
+
+void begin_guard(const Emitter *e, StrBuf *out, const char *suffix)
+{
+    strbuf_add_c(out, "#ifndef ");
+    add_guard(e, out, suffix);
+    strbuf_add_c(out, "\n#define ");
+    add_guard(e, out, suffix);
+    strbuf_add_c(out, "\n\n");
+}
+
+void emit_header(Emitter *e, StrBuf *out)
+{
+    strbuf_printf(out, "// %s: a streaming accelerator of %zu processes.\n", e->top_name,
+                  process_count(e));
+    strbuf_add_c(out, "// Each call takes one frame of every input and gives one of every output:\n");
+    for (size_t i = 0; i < e->ports.len; i++)
+        describe_port(out, &e->ports.data[i]);
+    begin_guard(e, out, "_H");
+    if (e->uses_ints)
+        strbuf_add_c(out, "#include <ap_int.h>\n");
+    strbuf_add_c(out, "#include <hls_stream.h>\n");
+    if (e->words.len)
+        strbuf_add_c(out, "#include <hls_vector.h>\n");
+    strbuf_add_c(out, "\n#if !defined(__SYNTHESIS__)\n"
+                      "// Loops have names for the reports of HLS.\n"
+                      "#pragma GCC diagnostic ignored \"-Wunused-label\"\n"
+                      "#endif\n\n");
+    add_aliases(e, out);
+    add_prototype(e, out);
+    strbuf_add_c(out, "\n#endif\n");
+}

@@ -1,0 +1,130 @@
+/* The files of a project.
+ *
+ *   emit_prepare ─▶ functions, header, parameters, testbench, build files, report ─▶ directory
+ *
+ * Tests: lit/emit, test/e2e */
+#include "emit/emit_hls.h"
+
+#include "emit/emit_impl.h"
+
+#include <string.h>
+
+typedef void FilePrinter(Emitter *e, StrBuf *out);
+
+/* Without a prefix the name begins with the top function's. */
+static StrBuf *add_file(const Emitter *e, EmittedFiles *files, const char *prefix, const char *name)
+{
+    EmittedFile *file = vec_push(files);
+    *file = (EmittedFile){0};
+    strbuf_add_c(&file->name, prefix ? prefix : e->top_name);
+    strbuf_add_c(&file->name, name);
+    return &file->text;
+}
+
+/* What the functions use beside the project's own headers. */
+static void add_includes(const Emitter *e, StrBuf *out, const char *functions)
+{
+    bool any = false;
+    const struct {
+        bool needed;
+        const char *header;
+    } rows[] = {
+        {e->uses_math, "hls_math.h"},
+        {strstr(functions, "std::min<") || strstr(functions, "std::max<"), "algorithm"},
+        {strstr(functions, "std::numeric_limits") != NULL, "limits"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (!rows[i].needed)
+            continue;
+        strbuf_printf(out, "%s#include <%s>\n", any ? "" : "\n", rows[i].header);
+        any = true;
+    }
+    strbuf_add_char(out, '\n');
+}
+
+/* The processes, and the top function last. */
+static bool add_source(Emitter *e, EmittedFiles *files)
+{
+    StrBuf functions = {0};
+    bool ok = emit_functions(e, &functions);
+    if (ok) {
+        StrBuf *out = add_file(e, files, NULL, ".cpp");
+        strbuf_printf(out, "#include \"%s.h\"\n#include \"%s_params.h\"\n", e->top_name,
+                      e->top_name);
+        add_includes(e, out, functions.data);
+        strbuf_add_str(out, strbuf_str(&functions));
+    }
+    strbuf_free(&functions);
+    return ok;
+}
+
+/* Simulation headers, so that the project builds without Vitis. */
+static bool add_csim(Emitter *e, EmittedFiles *files)
+{
+    static const char *const headers[] = {"ap_int.h",   "ap_limbs.h",   "ap_ref.h",    "ap_text.h",
+                                          "hls_math.h", "hls_stream.h", "hls_vector.h", "ming_npy.h",
+                                          "ming_quantize.h", "ming_tb.h"};
+    bool ok = true;
+    for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(headers); i++) {
+        const char *path = arena_printf(&e->arena, "%s/%s", e->options->csim_dir, headers[i]);
+        ok = read_text_file(e->ctx, path, add_file(e, files, "csim/", headers[i]));
+    }
+    return ok;
+}
+
+static bool add_files(Emitter *e, EmittedFiles *files)
+{
+    static const struct {
+        const char *prefix, *name; /* no prefix: the top function's name */
+        FilePrinter *print;
+    } rows[] = {
+        {NULL, ".h", emit_header},
+        {NULL, "_params.h", emit_params},
+        {NULL, "_tb.cpp", emit_testbench},
+        {"", "hls_config.cfg", emit_hls_config},
+        {"", "run_hls.tcl", emit_tcl},
+        {"", "Makefile", emit_makefile},
+    };
+    if (!add_source(e, files))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        rows[i].print(e, add_file(e, files, rows[i].prefix, rows[i].name));
+    if (!add_csim(e, files))
+        return false;
+    emit_report(e, add_file(e, files, "", "report.json"));
+    return true;
+}
+
+static void emitter_free(Emitter *e)
+{
+    arena_free(&e->arena);
+    ptrmap_free(&e->globals);
+    ptrmap_free(&e->word_aliases);
+    vec_free(&e->words);
+    vec_free(&e->taken);
+    vec_free(&e->ports);
+}
+
+bool emit_hls_files(Op *module, const EmitOptions *options, EmittedFiles *out)
+{
+    Emitter e = {.ctx = module->ctx, .module = module, .options = options};
+    arena_init(&e.arena);
+    bool ok = emit_prepare(&e) && add_files(&e, out);
+    emitter_free(&e);
+    return ok;
+}
+
+void emitted_files_free(EmittedFiles *files)
+{
+    for (size_t i = 0; i < files->len; i++) {
+        strbuf_free(&files->data[i].name);
+        strbuf_free(&files->data[i].text);
+    }
+    vec_free(files);
+}
+
+bool emit_hls(Op *module, const EmitOptions *options, EmittedFiles *out)
+{
+    return emit_hls_files(module, options, out) &&
+           write_project(module->ctx, options->output_dir, out);
+}

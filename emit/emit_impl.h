@@ -1,0 +1,143 @@
+/* Between the parts of the emitter. */
+#ifndef MING_EMIT_EMIT_IMPL_H
+#define MING_EMIT_EMIT_IMPL_H
+
+#include "emit/emit_hls.h"
+
+/* The quantizer of a boundary tensor: real = (q - zero_point) * scale / divisor. */
+typedef struct Quantizer {
+    double scale;
+    int64_t zero_point, divisor;
+    int64_t low, high; /* of q at an input */
+    Str rounding;      /* QONNX's name */
+    bool is_signed;
+} Quantizer;
+
+/* An argument of the top function: how its stream carries a tensor of the model. */
+typedef struct Port {
+    const char *name; /* C++ */
+    Str tensor;       /* the model's name */
+    bool is_input;
+    const Type *word; /* of the stream */
+    uint32_t rank;
+    int64_t *shape;            /* in the model */
+    uint32_t *order;           /* model dimension behind each dimension of the stream */
+    int64_t *word_extents;     /* by dimensions of the stream */
+    int64_t words_per_frame;
+    const Quantizer *quant;    /* NULL: the elements are the numbers themselves */
+} Port;
+
+/* Everything the printers share; filled by emit_prepare. */
+typedef struct Emitter {
+    Context *ctx;
+    Op *module, *top;
+    const EmitOptions *options;
+    Arena arena;
+    PtrMap globals;      /* symbol Ident* -> C++ name */
+    PtrMap word_aliases; /* vector Type* -> alias name */
+    VEC(const Type *) words; /* vector types in order of appearance */
+    VEC(const char *) taken; /* file-scope names in use */
+    VEC(Port) ports;         /* of the top function, in order */
+    const char *top_name;
+    bool uses_ints, uses_math; /* anywhere in the module */
+} Emitter;
+
+/* Chooses file-scope names, collects the word types, reads the ports. False: diagnosed. */
+bool emit_prepare(Emitter *e) MUST_CHECK;
+/* C++ spelling of a scalar, word or stream type, in the emitter's arena. */
+const char *cpp_type(Emitter *e, const Type *type);
+const char *cpp_global(const Emitter *e, const Ident *symbol);
+/* An identifier like raw that is neither at file scope nor in the list; in the arena. */
+const char *cpp_fresh_name(Emitter *e, Str raw, const char *const *used, size_t used_count);
+/* Reads the top function's boundary into e->ports (emit_ports.c). False: diagnosed. */
+bool emit_ports(Emitter *e) MUST_CHECK;
+
+/* --- expressions (emit_expr.c) --------------------------------------------------------- */
+
+/* Binding strength of a printed expression, weakest first. */
+typedef enum Prec {
+    PREC_TERNARY,
+    PREC_OR,
+    PREC_AND,
+    PREC_BITS,
+    PREC_EQUAL,
+    PREC_COMPARE,
+    PREC_SHIFT,
+    PREC_ADD,
+    PREC_MUL,
+    PREC_UNARY,
+    PREC_PRIMARY
+} Prec;
+
+/* What C++ knows of the expression's type. */
+typedef enum CppKind {
+    CPP_AP,      /* some ap_int expression, exact: results grow */
+    CPP_TYPED,   /* exactly cpp_type of the IR type */
+    CPP_LITERAL, /* a builtin integer */
+    CPP_BOOL,
+    CPP_FLOAT
+} CppKind;
+
+__extension__ typedef __int128 Wide;
+
+/* An IR value as C++. For integers the expression's mathematical value is the IR value read as
+ * signed (i1: as 0 or 1), and lies in [low, high]. */
+typedef struct Expr {
+    const char *text;
+    const char *uncast; /* the same before the cast that wraps it to its width, or NULL */
+    Prec prec;
+    CppKind kind;
+    Wide low, high;
+    bool reads; /* contains an array access: must not move across a store */
+} Expr;
+
+/* Operands given, prints one arith or math op. False: diagnosed, op has no C++ form. */
+bool cpp_expr(Emitter *e, const Op *op, const Expr *operands, Expr *out) MUST_CHECK;
+/* Expression of a declared variable or array element of that type. */
+Expr cpp_leaf(const char *text, const Type *type, bool reads);
+/* Text in a context that binds with `prec`. */
+const char *cpp_parens(Emitter *e, const Expr *expr, Prec prec);
+/* Affine expressions over counters: names and extents by dimension. */
+typedef struct Counters {
+    const char *const *names;
+    const int64_t *extents;
+} Counters;
+const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const Counters *counters,
+                       Prec prec);
+const char *cpp_condition(Emitter *e, const IntegerSet *set, const Counters *counters);
+const char *arena_printf(Arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* --- files -------------------------------------------------------------------------------- */
+
+bool emit_functions(Emitter *e, StrBuf *out) MUST_CHECK; /* <top>.cpp's functions */
+void emit_header(Emitter *e, StrBuf *out);
+/* #ifndef and #define of <TOP><suffix>. */
+void begin_guard(const Emitter *e, StrBuf *out, const char *suffix);
+void emit_params(Emitter *e, StrBuf *out);
+void emit_testbench(Emitter *e, StrBuf *out);
+void emit_makefile(Emitter *e, StrBuf *out);
+void emit_hls_config(Emitter *e, StrBuf *out);
+void emit_tcl(Emitter *e, StrBuf *out);
+void emit_report(Emitter *e, StrBuf *out);
+/* How a report of ours begins, up to the top function's name as a JSON string. */
+#define REPORT_START "{\n  \"generator\": \"ming\",\n  \"top\": "
+
+/* Appends a file's contents (emit_files.c). False: diagnosed. */
+bool read_text_file(Context *ctx, const char *path, StrBuf *out) MUST_CHECK;
+/* Makes or renews a project's directory. False: diagnosed, and nothing has changed. */
+bool write_project(Context *ctx, const char *dir, const EmittedFiles *files) MUST_CHECK;
+
+/* --- text (emit_text.c) --------------------------------------------------------------------- */
+
+/* Text inside a C++ comment: no way out of it. */
+void add_comment_text(StrBuf *out, Str text);
+/* The C++ literal with its quotes. */
+void add_string_literal(StrBuf *out, Str text);
+/* The JSON string with its quotes; what is no UTF-8 becomes U+FFFD. */
+void add_json_string(StrBuf *out, Str text);
+/* A C++ expression with exactly that value; `is_f32`: of type float. */
+void add_float_literal(StrBuf *out, double value, bool is_f32);
+/* "1 x 2 x 3" with the given separator. */
+void add_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator);
+
+#endif

@@ -1,0 +1,213 @@
+/* Names at file scope and spellings of types. Symbols of a module may hold anything; what is printed
+ * are unique identifiers that collide neither with C++ nor with the headers. A top function keeps
+ * its symbol where that is such an identifier, since users call it by name.
+ * Tests: test/unit/emit_names_test.c, lit/emit/names.mir, lit/emit/invalid.mir */
+#include "emit/emit_impl.h"
+
+#include "dialects/emithls/emithls.h"
+#include "dialects/math/math.h"
+#include "ir/diag.h"
+#include "ir/symbol.h"
+#include "lowering/names.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAX_INT_WIDTH = 4096 }; /* of ap_int in Vitis HLS */
+
+/* --- names --------------------------------------------------------------------------------- */
+
+static bool is_listed(const char *const *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* The text, with _2, _3, … behind it while it is in use; the arena keeps it. */
+static const char *make_unique(Emitter *e, StrBuf *text, const char *const *used, size_t used_count)
+{
+    size_t stem = text->len;
+    for (unsigned n = 2; is_listed(used, used_count, text->data) ||
+                         is_listed(e->taken.data, e->taken.len, text->data);
+         n++) {
+        text->len = stem;
+        strbuf_printf(text, "_%u", n);
+    }
+    const char *name = arena_copy(&e->arena, text->data, text->len + 1);
+    strbuf_free(text);
+    return name;
+}
+
+const char *cpp_fresh_name(Emitter *e, Str raw, const char *const *used, size_t used_count)
+{
+    StrBuf text = {0};
+    append_identifier(&text, raw);
+    return make_unique(e, &text, used, used_count);
+}
+
+static const char *take_name(Emitter *e, StrBuf *text)
+{
+    const char *name = make_unique(e, text, NULL, 0);
+    *vec_push(&e->taken) = name;
+    return name;
+}
+
+bool emit_top_name_is_valid(Str name)
+{
+    bool has_lower = false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.data[i];
+        bool lower = c >= 'a' && c <= 'z', digit = c >= '0' && c <= '9';
+        bool joint = c == '_' && i > 0 && name.data[i - 1] != '_';
+        if (!lower && !(c >= 'A' && c <= 'Z') && !joint && !(digit && i > 0))
+            return false;
+        has_lower |= lower;
+    }
+    /* Macros are in capitals. */
+    return has_lower && name.len <= NAME_MAX_LENGTH && !identifier_is_reserved(name);
+}
+
+static void name_top(Emitter *e)
+{
+    const Ident *symbol = symbol_name(e->top);
+    StrBuf text = {0};
+    if (emit_top_name_is_valid(symbol->str))
+        strbuf_add_str(&text, symbol->str);
+    else
+        append_identifier(&text, symbol->str);
+    e->top_name = take_name(e, &text);
+    ptrmap_put(&e->globals, symbol, (void *)(uintptr_t)e->top_name);
+}
+
+/* No function of the C library is called like that, and a table cannot share a function's name. */
+static bool is_table_name(const char *name)
+{
+    return strstr(name, "_weights") || strstr(name, "_params") || strstr(name, "_initial");
+}
+
+static void name_symbol(Emitter *e, const Op *op)
+{
+    const Ident *symbol = symbol_name(op);
+    StrBuf text = {0};
+    append_identifier(&text, symbol->str);
+    if (op->def == EMITHLS(TABLE) && !is_table_name(text.data))
+        strbuf_add_c(&text, "_table");
+    ptrmap_put(&e->globals, symbol, (void *)(uintptr_t)take_name(e, &text));
+}
+
+const char *cpp_global(const Emitter *e, const Ident *symbol)
+{
+    const char *name = ptrmap_get(&e->globals, symbol);
+    assert(name);
+    return name;
+}
+
+/* --- types ----------------------------------------------------------------------------------- */
+
+static bool has_cpp_scalar(const Type *type)
+{
+    if (type_is_integer(type))
+        return type_is_signless(type) && type_width(type) >= 1 && type_width(type) <= MAX_INT_WIDTH;
+    return type->kind == TYPE_F32 || type->kind == TYPE_F64 || type->kind == TYPE_INDEX;
+}
+
+/* i8x27_t, f32x4_t */
+static void name_word(Emitter *e, const Type *vector)
+{
+    StrBuf text = {0};
+    const Type *elem = type_elem(vector);
+    strbuf_printf(&text, "%c%ux%lld_t", type_is_float(elem) ? 'f' : 'i', type_width(elem),
+                  (long long)emithls_lanes(vector));
+    const char *alias = take_name(e, &text);
+    ptrmap_put(&e->word_aliases, vector, (void *)(uintptr_t)alias);
+    *vec_push(&e->words) = vector;
+}
+
+static bool collect_type(Emitter *e, const Op *op, const Type *type)
+{
+    const Type *word = type_is_a(type, &emithls_type_stream)  ? emithls_stream_word(type)
+                       : type_is_a(type, &emithls_type_array) ? emithls_array_elem(type)
+                                                              : type;
+    bool is_vector = word->kind == TYPE_VECTOR && word->u.shaped.rank == 1;
+    const Type *scalar = is_vector ? type_elem(word) : word;
+    if (!has_cpp_scalar(scalar))
+        return op_error(op, "has no C++ form: type %s has none", type_str(op->ctx, type));
+    e->uses_ints |= type_is_integer(scalar);
+    if (is_vector && !ptrmap_has(&e->word_aliases, word))
+        name_word(e, word);
+    return true;
+}
+
+static bool collect_op(Op *op, void *user)
+{
+    Emitter *e = user;
+    e->uses_math |= op->def && op->def->dialect == &dialect_math;
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (!collect_type(e, op, op_result(op, i)->type))
+            return false;
+    for (uint32_t r = 0; r < op->region_count; r++)
+        FOR_EACH_BLOCK(block, op_region(op, r))
+            for (uint32_t i = 0; i < block->arg_count; i++)
+                if (!collect_type(e, op, block->args[i]->type))
+                    return false;
+    return true;
+}
+
+const char *cpp_type(Emitter *e, const Type *type)
+{
+    if (type_is_a(type, &emithls_type_stream))
+        return arena_printf(&e->arena, "hls::stream<%s>", cpp_type(e, emithls_stream_word(type)));
+    if (type->kind == TYPE_VECTOR)
+        return ptrmap_get(&e->word_aliases, type);
+    if (type_is_float(type))
+        return type->kind == TYPE_F64 ? "double" : "float";
+    if (type_is_int_width(type, 1))
+        return "ap_uint<1>";
+    return type->kind == TYPE_INDEX ? "int" : arena_printf(&e->arena, "ap_int<%u>", type_width(type));
+}
+
+/* --- the module ----------------------------------------------------------------------------------- */
+
+static bool check_table(Emitter *e, const Op *op)
+{
+    const Attr *value = op_attr(op, "value");
+    const ResourceBlob *blob =
+        value->kind == ATTR_DENSE_RESOURCE
+            ? context_resource(op->ctx, ident_get_c(op->ctx, "builtin"), value->u.resource.key)
+            : NULL;
+    int64_t count;
+    if (value->kind != ATTR_DENSE && !(blob && blob->data))
+        return op_error(op, "has no C++ form: its elements are not given");
+    if (!type_element_count(value->type, &count) || count == 0)
+        return op_error(op, "has no C++ form: it has no elements");
+    return collect_type(e, op, type_elem(value->type));
+}
+
+static bool check_top_level(Emitter *e, Op *op)
+{
+    if (op->def == EMITHLS(TABLE))
+        return check_table(e, op);
+    if (op->def != EMITHLS(FUNC))
+        return op_error(op, "has no C++ form: only functions and tables of emithls have one");
+    if (e->top && e->top != op && op_attr(op, "top"))
+        return op_error(op, "is a second top function; an accelerator has one");
+    return op_walk(op, collect_op, e);
+}
+
+bool emit_prepare(Emitter *e)
+{
+    Block *body = region_entry(op_region(e->module, 0));
+    e->top = emithls_top(e->module);
+    FOR_EACH_OP(op, body)
+    if (!check_top_level(e, op))
+        return false;
+    if (!e->top)
+        return op_emit_error(e->module, "there is no top function to emit");
+    name_top(e);
+    FOR_EACH_OP(op, body)
+    if (op != e->top)
+        name_symbol(e, op);
+    return emit_ports(e);
+}

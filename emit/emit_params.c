@@ -1,0 +1,139 @@
+/* <top>_params.h: the module's tables as constant arrays, read as signed integers. Time and memory
+ * are linear in the elements. Tests: lit/emit/params.mir */
+#include "emit/emit_impl.h"
+
+#include "dialects/emithls/emithls.h"
+#include "ir/symbol.h"
+
+#include <string.h>
+
+enum { MAX_COLUMN = 100, INDENT = 4 };
+
+/* One table being printed. */
+typedef struct TableWriter {
+    StrBuf *out;
+    const Attr *value;
+    const char *cpp_elem; /* C++ type of an element */
+    StrBuf element;       /* text of the next element */
+    size_t line_start;    /* in out */
+    int64_t next;         /* element to print */
+    int depth;
+} TableWriter;
+
+static void new_line(TableWriter *w)
+{
+    strbuf_add_char(w->out, '\n');
+    w->line_start = w->out->len;
+    for (int i = 0; i < w->depth * INDENT; i++)
+        strbuf_add_char(w->out, ' ');
+}
+
+/* An integer beyond 64 bits has no literal. */
+static void add_wide(TableWriter *w, int64_t index)
+{
+    const Attr *value = dense_elem(w->value, index);
+    strbuf_printf(&w->element, "%s(\"", w->cpp_elem);
+    bigint_print(&w->element, &value->u.integer, true);
+    strbuf_add_c(&w->element, "\", 10)");
+}
+
+static void format_element(TableWriter *w, int64_t index)
+{
+    const Type *elem = type_elem(w->value->type);
+    strbuf_clear(&w->element);
+    if (type_is_float(elem)) {
+        add_float_literal(&w->element, dense_f64(w->value, index), elem->kind == TYPE_F32);
+    } else if (type_width(elem) > 64) {
+        add_wide(w, index);
+    } else {
+        int64_t value = dense_i64(w->value, index);
+        if (value == INT64_MIN)
+            strbuf_add_c(&w->element, "-9223372036854775807LL - 1");
+        else
+            strbuf_add_int(&w->element, type_width(elem) == 1 ? value & 1 : value);
+    }
+}
+
+/* {1, 2, 3} over as many lines as it takes */
+static void add_row(TableWriter *w, int64_t count)
+{
+    strbuf_add_char(w->out, '{');
+    for (int64_t i = 0; i < count; i++) {
+        format_element(w, w->next++);
+        bool fits = w->out->len - w->line_start + w->element.len + 3 < MAX_COLUMN;
+        if (i)
+            strbuf_add_char(w->out, ',');
+        if (i && fits)
+            strbuf_add_char(w->out, ' ');
+        else if (i)
+            new_line(w), strbuf_add_char(w->out, ' ');
+        strbuf_add(w->out, w->element.data, w->element.len);
+    }
+    strbuf_add_char(w->out, '}');
+}
+
+static void add_box(TableWriter *w, const int64_t *dims, uint32_t rank)
+{
+    if (rank == 1) {
+        add_row(w, dims[0]);
+        return;
+    }
+    strbuf_add_char(w->out, '{');
+    w->depth++;
+    for (int64_t i = 0; i < dims[0]; i++) {
+        new_line(w);
+        add_box(w, dims + 1, rank - 1);
+        strbuf_add_char(w->out, ',');
+    }
+    w->depth--;
+    new_line(w);
+    strbuf_add_char(w->out, '}');
+}
+
+static void add_doc(StrBuf *out, const Op *table)
+{
+    const Attr *doc = op_attr(table, "doc");
+    if (!doc)
+        return;
+    strbuf_add_c(out, "// ");
+    add_comment_text(out, doc->u.string);
+    strbuf_add_char(out, '\n');
+}
+
+static void emit_table(Emitter *e, StrBuf *out, const Op *table)
+{
+    const Attr *value = op_attr(table, "value");
+    const Type *type = value->type;
+    TableWriter w = {.out = out, .value = value, .cpp_elem = cpp_type(e, type_elem(type)),
+                     .line_start = out->len};
+    add_doc(out, table);
+    w.line_start = out->len;
+    strbuf_printf(out, "static const %s %s", w.cpp_elem, cpp_global(e, symbol_name(table)));
+    for (uint32_t i = 0; i < type->u.shaped.rank; i++)
+        strbuf_printf(out, "[%lld]", (long long)type->u.shaped.dims[i]);
+    strbuf_add_c(out, " = ");
+    if (type->u.shaped.rank == 0) {
+        format_element(&w, 0);
+        strbuf_add(out, w.element.data, w.element.len);
+    } else {
+        add_box(&w, type->u.shaped.dims, type->u.shaped.rank);
+    }
+    strbuf_add_c(out, ";\n\n");
+    strbuf_free(&w.element);
+}
+
+void emit_params(Emitter *e, StrBuf *out)
+{
+    StrBuf tables = {0};
+    FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
+    if (op->def == EMITHLS(TABLE))
+        emit_table(e, &tables, op);
+    strbuf_printf(out, "// Constants of %s.\n", e->top_name);
+    begin_guard(e, out, "_PARAMS_H");
+    strbuf_printf(out, "#include \"%s.h\"\n\n", e->top_name);
+    if (tables.data && strstr(tables.data, "std::numeric_limits"))
+        strbuf_add_c(out, "#include <limits>\n\n");
+    strbuf_add(out, tables.data ? tables.data : "", tables.len);
+    strbuf_add_c(out, "#endif\n");
+    strbuf_free(&tables);
+}

@@ -1,0 +1,205 @@
+/* The accelerator's boundary: from the top function's port_attrs, what each stream carries and how
+ * it relates to the model's tensors. Everything that the testbench relies on is checked here.
+ * Tests: lit/emit/testbench.mir, lit/emit/invalid-ports.mir */
+#include "emit/emit_impl.h"
+
+#include "dialects/emithls/emithls.h"
+#include "ir/diag.h"
+#include "ir/symbol.h"
+
+enum { MAX_PORT_WIDTH = 64 }; /* of integers in .npy files */
+
+/* --- direction --------------------------------------------------------------------------------- */
+
+typedef struct Uses {
+    bool reads, writes;
+} Uses;
+
+/* Whether words are taken from a stream or given to it, here and in the functions called. */
+static void find_uses(const Value *stream, Uses *out)
+{
+    FOR_EACH_USE(use, stream)
+    {
+        Op *op = use->owner;
+        if (op->def == EMITHLS(CALL)) {
+            Op *callee = symbol_lookup(op, op_attr(op, "callee"));
+            const Value *arg = region_entry(op_region(callee, 0))->args[use_index(use)];
+            FOR_EACH_USE(inner, arg)
+            {
+                out->reads |= inner->owner->def == EMITHLS(READ);
+                out->writes |= inner->owner->def == EMITHLS(WRITE);
+            }
+        }
+        out->reads |= op->def == EMITHLS(READ);
+        out->writes |= op->def == EMITHLS(WRITE);
+    }
+}
+
+/* --- quantizers ----------------------------------------------------------------------------------- */
+
+/* Item of a quantizer; absent: the fallback. False: diagnosed. */
+static bool read_int(const Op *top, const Attr *dict, const char *name, int64_t fallback,
+                     int64_t *out)
+{
+    const Attr *item = attr_dict_get_c(dict, name);
+    *out = fallback;
+    if (!item)
+        return true;
+    if (item->kind != ATTR_INTEGER || !bigint_fits_i64(&item->u.integer, true))
+        return op_error(top, "dfg.quant: '%s' must be an integer", name);
+    *out = type_is_int_width(item->type, 1) ? attr_is_true(item) : attr_int_value(item);
+    return true;
+}
+
+static bool read_rounding(const Op *top, const Attr *dict, Str *out)
+{
+    static const char *const modes[] = {"ROUND", "HALF_EVEN", "HALF_UP", "HALF_DOWN",
+                                        "UP",    "DOWN",      "CEIL",    "FLOOR"};
+    const Attr *mode = attr_dict_get_c(dict, "rounding");
+    *out = mode && mode->kind == ATTR_STRING ? mode->u.string : STR("ROUND");
+    for (size_t i = 0; i < COUNT_OF(modes); i++)
+        if (str_eq_c(*out, modes[i]))
+            return true;
+    return op_error(top, "dfg.quant: unknown rounding mode '%.*s'", STR_ARG(*out));
+}
+
+/* [low, high] of a quantizer of `bits` bits. */
+static void set_range(Quantizer *q, int64_t bits, bool narrow)
+{
+    uint64_t ones = ~(uint64_t)0 >> (64 - bits);
+    q->high = (int64_t)(q->is_signed ? ones >> 1 : ones);
+    q->low = q->is_signed ? -q->high - 1 : 0;
+    if (narrow && q->is_signed)
+        q->low++;
+    else if (narrow)
+        q->high--;
+}
+
+static bool read_quantizer(Emitter *e, const Attr *dict, Port *port)
+{
+    const Op *top = e->top;
+    const Type *elem = emithls_scalar(port->word);
+    Quantizer *q = ARENA_NEW(&e->arena, Quantizer);
+    int64_t bits, is_signed, narrow;
+    if (dict->kind != ATTR_DICT || !type_is_integer(elem))
+        return op_error(top, "dfg.quant must be a dictionary at a port of integers");
+    const Attr *scale = attr_dict_get_c(dict, "scale");
+    q->scale = scale && scale->kind == ATTR_FLOAT ? attr_float_value(scale) : 0;
+    if (!(q->scale > 0) || q->scale - q->scale != 0)
+        return op_error(top, "dfg.quant: 'scale' must be a positive number");
+    if (!read_int(top, dict, "zero_point", 0, &q->zero_point) ||
+        !read_int(top, dict, "divisor", 1, &q->divisor) ||
+        !read_int(top, dict, "bits", type_width(elem), &bits) ||
+        !read_int(top, dict, "signed", 1, &is_signed) ||
+        !read_int(top, dict, "narrow", 0, &narrow) || !read_rounding(top, dict, &q->rounding))
+        return false;
+    if (q->divisor < 1)
+        return op_error(top, "dfg.quant: 'divisor' must be positive");
+    q->is_signed = is_signed != 0;
+    if (bits < 1 || bits > type_width(elem) || (bits == MAX_PORT_WIDTH && !q->is_signed))
+        return op_error(top, "dfg.quant: %lld bits do not fit the port's %s", (long long)bits,
+                        type_str(e->ctx, elem));
+    set_range(q, bits, narrow != 0);
+    port->quant = q;
+    return true;
+}
+
+/* --- layout ---------------------------------------------------------------------------------------- */
+
+static bool read_order(Emitter *e, const Attr *attrs, Port *port)
+{
+    const Attr *layout = attr_dict_get_c(attrs, "dfg.layout");
+    for (uint32_t i = 0; i < port->rank; i++)
+        port->order[i] = i;
+    if (!layout)
+        return true;
+    if (layout->kind != ATTR_AFFINE_MAP || !map_is_permutation(layout->u.map) ||
+        layout->u.map->dim_count != port->rank)
+        return op_error(e->top, "dfg.layout must permute the dimensions of emithls.frame");
+    for (uint32_t i = 0; i < port->rank; i++)
+        port->order[i] = (uint32_t)layout->u.map->results[i]->value;
+    return true;
+}
+
+/* Extents of a word; absent: one element. Their product must be the stream's lanes. */
+static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, Port *port)
+{
+    const Attr *word = attr_dict_get_c(attrs, "emithls.word");
+    size_t count = port->rank;
+    int64_t lanes = 1, elements;
+    if (!type_element_count(frame, &elements) || elements == 0)
+        return op_error(e->top, "emithls.frame must have elements");
+    for (uint32_t i = 0; i < port->rank; i++)
+        port->word_extents[i] = 1;
+    if (word && (!attr_int_list(word, port->word_extents, port->rank, &count) ||
+                 count != port->rank))
+        return op_error(e->top, "emithls.word needs one extent per dimension of emithls.frame");
+    for (uint32_t i = 0; i < port->rank; i++) {
+        int64_t extent = port->word_extents[i];
+        if (extent < 1 || frame->u.shaped.dims[i] % extent != 0)
+            return op_error(e->top, "emithls.word: %lld does not divide the extent %lld",
+                            (long long)extent, (long long)frame->u.shaped.dims[i]);
+        lanes *= extent;
+    }
+    if (lanes != emithls_lanes(port->word))
+        return op_error(e->top, "emithls.word has %lld elements, but the stream carries %s",
+                        (long long)lanes, type_str(e->ctx, port->word));
+    port->words_per_frame = elements / lanes;
+    return true;
+}
+
+/* --- ports -------------------------------------------------------------------------------------------- */
+
+static bool read_frame(Emitter *e, const Attr *attrs, Port *port)
+{
+    const Attr *frame = attr_dict_get_c(attrs, "emithls.frame");
+    const Type *elem = emithls_scalar(port->word);
+    if (!frame || frame->kind != ATTR_TYPE || frame->u.type_value->kind != TYPE_RANKED_TENSOR ||
+        !type_is_static(frame->u.type_value) || type_elem(frame->u.type_value) != elem)
+        return op_error(e->top, "needs emithls.frame, a static tensor of %s, for each port",
+                        type_str(e->ctx, elem));
+    if (type_width(elem) > MAX_PORT_WIDTH)
+        return op_error(e->top, "a port of %s has no form in a .npy file", type_str(e->ctx, elem));
+    const Type *tensor = frame->u.type_value;
+    port->rank = tensor->u.shaped.rank;
+    port->shape = ARENA_ARRAY(&e->arena, int64_t, port->rank + 1);
+    port->order = ARENA_ARRAY(&e->arena, uint32_t, port->rank + 1);
+    port->word_extents = ARENA_ARRAY(&e->arena, int64_t, port->rank + 1);
+    if (!read_order(e, attrs, port) || !read_word(e, attrs, tensor, port))
+        return false;
+    for (uint32_t i = 0; i < port->rank; i++)
+        port->shape[port->order[i]] = tensor->u.shaped.dims[i];
+    return true;
+}
+
+static bool read_port(Emitter *e, const Value *stream, const Attr *attrs, Port *port)
+{
+    Uses uses = {false, false};
+    const Attr *name = attr_dict_get_c(attrs, "dfg.name");
+    const Attr *quant = attr_dict_get_c(attrs, "dfg.quant");
+    find_uses(stream, &uses);
+    if (uses.reads == uses.writes)
+        return op_error(e->top, "argument %u must be either read or written", stream->index);
+    port->tensor = name && name->kind == ATTR_STRING ? name->u.string : str_from(port->name);
+    port->is_input = uses.reads;
+    port->word = emithls_stream_word(stream->type);
+    return read_frame(e, attrs, port) && (!quant || read_quantizer(e, quant, port));
+}
+
+bool emit_ports(Emitter *e)
+{
+    const Attr *all = op_attr(e->top, "port_attrs"), *names = op_attr(e->top, "arg_names");
+    Block *body = region_entry(op_region(e->top, 0));
+    VEC(const char *) used = {0};
+    bool ok = (all && body->arg_count > 0) ||
+              op_error(e->top, "needs arguments, and port_attrs that describe them");
+    for (uint32_t i = 0; ok && i < body->arg_count; i++) {
+        Port *port = vec_push(&e->ports);
+        *port = (Port){.name = cpp_fresh_name(e, names->u.array.items[i]->u.string, used.data,
+                                              used.len)};
+        *vec_push(&used) = port->name;
+        ok = read_port(e, body->args[i], all->u.array.items[i], port);
+    }
+    vec_free(&used);
+    return ok;
+}

@@ -1,0 +1,293 @@
+/* report.json, and the same as a short table for people. Everything in it was decided earlier and is
+ * read from the module: `report` of each process, dfg.budget of the module.
+ * Tests: lit/emit/report.mir, lit/tools/ming-compile.mir */
+#include "emit/emit_impl.h"
+
+#include "dialects/emithls/emithls.h"
+#include "ir/symbol.h"
+
+/* --- reading ------------------------------------------------------------------------------------- */
+
+static const Attr *item(const Attr *dict, const char *name)
+{
+    return dict && dict->kind == ATTR_DICT ? attr_dict_get_c(dict, name) : NULL;
+}
+
+/* A non-negative number, or -1 if there is none. */
+static int64_t number(const Attr *dict, const char *name)
+{
+    const Attr *value = item(dict, name);
+    return value && value->kind == ATTR_INTEGER && bigint_fits_i64(&value->u.integer, true)
+               ? attr_int_value(value)
+               : -1;
+}
+
+static Str text(const Attr *dict, const char *name)
+{
+    const Attr *value = item(dict, name);
+    return value && value->kind == ATTR_STRING ? value->u.string : STR("");
+}
+
+static bool is_process(const Op *op)
+{
+    return op->def == EMITHLS(FUNC) && !op_attr(op, "top");
+}
+
+/* Sum over all processes; those without the number count as 0. */
+static int64_t total(const Op *module, const char *name)
+{
+    int64_t sum = 0;
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+    {
+        int64_t value = is_process(op) ? number(op_attr(op, "report"), name) : 0;
+        sum += value > 0 ? value : 0;
+    }
+    return sum;
+}
+
+/* --- report.json --------------------------------------------------------------------------------- */
+
+static void add_number(StrBuf *out, int64_t value)
+{
+    if (value < 0)
+        strbuf_add_c(out, "null");
+    else
+        strbuf_add_int(out, value);
+}
+
+static void add_key(StrBuf *out, const char *name) { strbuf_printf(out, "\"%s\": ", name); }
+
+static void add_string(StrBuf *out, const char *name, Str value)
+{
+    add_key(out, name);
+    add_json_string(out, value);
+}
+
+static void add_list(StrBuf *out, const char *name, const Attr *list)
+{
+    add_key(out, name);
+    strbuf_add_char(out, '[');
+    for (size_t i = 0; list && list->kind == ATTR_DENSE_ARRAY && i < list->u.dense_array.count; i++)
+        strbuf_printf(out, "%s%lld", i ? ", " : "", (long long)dense_array_i64(list, i));
+    strbuf_add_char(out, ']');
+}
+
+static void add_count(StrBuf *out, const char *name, int64_t value)
+{
+    add_key(out, name);
+    add_number(out, value);
+}
+
+static void begin_item(StrBuf *out, bool *first)
+{
+    strbuf_add_c(out, *first ? "\n    {" : ",\n    {");
+    *first = false;
+}
+
+static void add_processes(Emitter *e, StrBuf *out)
+{
+    bool first = true;
+    strbuf_add_c(out, "  \"processes\": [");
+    FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
+    {
+        const Attr *report = op_attr(op, "report");
+        if (!is_process(op))
+            continue;
+        begin_item(out, &first);
+        add_string(out, "name", str_from(cpp_global(e, symbol_name(op))));
+        strbuf_add_c(out, ", ");
+        add_string(out, "source", text(report, "source"));
+        strbuf_add_c(out, ", ");
+        add_string(out, "class", text(report, "class"));
+        strbuf_add_c(out, ",\n     ");
+        add_list(out, "trip_counts", item(report, "trip_counts"));
+        strbuf_add_c(out, ", ");
+        add_list(out, "unroll", item(report, "unroll"));
+        strbuf_add_c(out, ",\n     ");
+        add_count(out, "cycles", number(report, "cycles"));
+        strbuf_add_c(out, ", ");
+        add_count(out, "dsp", number(report, "dsp"));
+        strbuf_add_c(out, ", ");
+        add_count(out, "bram18", number(report, "bram18"));
+        strbuf_add_char(out, '}');
+    }
+    strbuf_add_c(out, "\n  ],\n");
+}
+
+static void add_fifos(Emitter *e, StrBuf *out)
+{
+    bool first = true;
+    strbuf_add_c(out, "  \"fifos\": [");
+    FOR_EACH_OP(op, region_entry(op_region(e->top, 0)))
+    {
+        if (op->def != EMITHLS(STREAM))
+            continue;
+        const Type *word = emithls_stream_word(op_result(op, 0)->type);
+        begin_item(out, &first);
+        add_string(out, "name", op_attr(op, "name")->u.string);
+        strbuf_add_c(out, ", ");
+        add_count(out, "width", emithls_lanes(word) * type_width(emithls_scalar(word)));
+        strbuf_add_c(out, ", ");
+        add_count(out, "depth", attr_int_value(op_attr(op, "depth")));
+        strbuf_add_char(out, '}');
+    }
+    strbuf_add_c(out, "\n  ],\n");
+}
+
+/* Of the arrays that the testbench takes and gives. */
+static void add_dtype(StrBuf *out, const Port *port)
+{
+    const Type *elem = emithls_scalar(port->word);
+    StrBuf name = {0};
+    if (port->quant)
+        strbuf_add_c(&name, "float");
+    else
+        type_print(&name, elem);
+    add_string(out, "dtype", strbuf_str(&name));
+    strbuf_free(&name);
+}
+
+static void add_ports(Emitter *e, StrBuf *out)
+{
+    bool first = true;
+    strbuf_add_c(out, "  \"ports\": [");
+    for (size_t i = 0; i < e->ports.len; i++) {
+        const Port *port = &e->ports.data[i];
+        begin_item(out, &first);
+        add_string(out, "name", port->tensor);
+        strbuf_add_c(out, ", ");
+        add_string(out, "direction", port->is_input ? STR("in") : STR("out"));
+        strbuf_add_c(out, ", \"shape\": [");
+        add_extents(out, port->shape, port->rank, ", ");
+        strbuf_add_c(out, "], ");
+        add_dtype(out, port);
+        strbuf_add_char(out, '}');
+    }
+    strbuf_add_c(out, "\n  ]\n");
+}
+
+void emit_report(Emitter *e, StrBuf *out)
+{
+    const Attr *budget = op_attr(e->module, "dfg.budget");
+    strbuf_add_c(out, REPORT_START);
+    add_json_string(out, str_from(e->top_name));
+    strbuf_add_c(out, ",\n  \"device\": null,\n  ");
+    add_count(out, "dsp_limit", number(budget, "dsp"));
+    strbuf_add_c(out, ",\n  ");
+    add_count(out, "bram18_limit", number(budget, "bram18"));
+    strbuf_add_c(out, ",\n  \"totals\": {");
+    add_count(out, "latency_cycles", total(e->module, "cycles"));
+    strbuf_add_c(out, ", ");
+    add_count(out, "dsp", total(e->module, "dsp"));
+    strbuf_add_c(out, ", ");
+    add_count(out, "bram18", total(e->module, "bram18"));
+    strbuf_add_c(out, "},\n");
+    add_processes(e, out);
+    add_fifos(e, out);
+    add_ports(e, out);
+    strbuf_add_c(out, "}\n");
+}
+
+/* --- the table ------------------------------------------------------------------------------------ */
+
+enum { COLUMNS = 7, FIRST_NUMBER = 4 };
+
+typedef struct Row {
+    StrBuf cell[COLUMNS];
+} Row;
+typedef VEC(Row) Rows;
+
+static void add_product(StrBuf *out, const Attr *list)
+{
+    for (size_t i = 0; list && list->kind == ATTR_DENSE_ARRAY && i < list->u.dense_array.count; i++)
+        strbuf_printf(out, "%s%lld", i ? "x" : "", (long long)dense_array_i64(list, i));
+}
+
+static void add_cost(StrBuf *out, int64_t value)
+{
+    if (value < 0)
+        strbuf_add_char(out, '-');
+    else
+        strbuf_add_int(out, value);
+}
+
+static Row *add_row(Rows *rows)
+{
+    Row *row = vec_push(rows);
+    *row = (Row){0};
+    return row;
+}
+
+static void add_titles(Rows *rows)
+{
+    static const char *const titles[COLUMNS] = {"process", "class", "trip counts", "unroll",
+                                                "cycles",  "DSP",   "BRAM18"};
+    Row *row = add_row(rows);
+    for (int i = 0; i < COLUMNS; i++)
+        strbuf_add_c(&row->cell[i], titles[i]);
+}
+
+static void add_process_row(Rows *rows, const Op *op)
+{
+    static const char *const costs[] = {"cycles", "dsp", "bram18"};
+    const Attr *report = op_attr(op, "report");
+    Row *row = add_row(rows);
+    add_comment_text(&row->cell[0], symbol_name(op)->str);
+    add_comment_text(&row->cell[1], text(report, "class"));
+    add_product(&row->cell[2], item(report, "trip_counts"));
+    add_product(&row->cell[3], item(report, "unroll"));
+    for (int i = 0; i < COLUMNS - FIRST_NUMBER; i++)
+        add_cost(&row->cell[FIRST_NUMBER + i], number(report, costs[i]));
+}
+
+static void add_total_row(Rows *rows, const Op *module)
+{
+    Row *row = add_row(rows);
+    strbuf_add_c(&row->cell[0], "total");
+    strbuf_add_int(&row->cell[FIRST_NUMBER], total(module, "cycles"));
+    strbuf_add_int(&row->cell[FIRST_NUMBER + 1], total(module, "dsp"));
+    strbuf_add_int(&row->cell[FIRST_NUMBER + 2], total(module, "bram18"));
+}
+
+static void pad(StrBuf *out, size_t count)
+{
+    while (count-- > 0)
+        strbuf_add_char(out, ' ');
+}
+
+/* Words to the left, numbers to the right. */
+static void print_row(StrBuf *out, const Row *row, const size_t *widths)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        size_t room = widths[i] - row->cell[i].len;
+        if (i)
+            strbuf_add_c(out, "  ");
+        if (i >= FIRST_NUMBER)
+            pad(out, room);
+        strbuf_add(out, row->cell[i].data ? row->cell[i].data : "", row->cell[i].len);
+        if (i < FIRST_NUMBER)
+            pad(out, room);
+    }
+    strbuf_add_char(out, '\n');
+}
+
+void report_table(Op *module, StrBuf *out)
+{
+    Rows rows = {0};
+    size_t widths[COLUMNS] = {0};
+    add_titles(&rows);
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+    if (is_process(op))
+        add_process_row(&rows, op);
+    add_total_row(&rows, module);
+    for (size_t r = 0; r < rows.len; r++)
+        for (int i = 0; i < COLUMNS; i++)
+            if (rows.data[r].cell[i].len > widths[i])
+                widths[i] = rows.data[r].cell[i].len;
+    for (size_t r = 0; r < rows.len; r++) {
+        print_row(out, &rows.data[r], widths);
+        for (int i = 0; i < COLUMNS; i++)
+            strbuf_free(&rows.data[r].cell[i]);
+    }
+    vec_free(&rows);
+}

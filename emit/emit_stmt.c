@@ -1,0 +1,658 @@
+/* C++ functions of an emithls module: statements, loops, declarations, pragmas. Single-use values are
+ * nested into the expression that uses them; a value that reads an array becomes a named constant
+ * where a store would come between, one with several uses where it is computed.
+ * Tests: lit/emit/functions.mir, test/e2e */
+#include "emit/emit_impl.h"
+
+#include "dialects/emithls/emithls.h"
+#include "ir/diag.h"
+#include "ir/symbol.h"
+#include "lowering/names.h"
+
+#include <string.h>
+
+enum { INDENT = 4, MAX_LOOPS = 16 };
+
+typedef struct Function {
+    Emitter *e;
+    StrBuf *out;
+    int depth;           /* of indentation */
+    PtrMap names;        /* Value* -> name: arrays, streams, counters */
+    PtrMap extents;      /* counter Value* -> extent + 1 as uintptr_t */
+    PtrMap exprs;        /* Value* -> Expr* */
+    VEC(Value *) pending; /* single-use values that read arrays, not printed yet */
+    VEC(const char *) scope;  /* names visible here */
+    VEC(const char *) labels;
+} Function;
+
+static bool print_block(Function *f, Block *block);
+
+/* --- lines and names -------------------------------------------------------------------- */
+
+static void line(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void line(Function *f, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    for (int i = 0; i < f->depth * INDENT; i++)
+        strbuf_add_char(f->out, ' ');
+    strbuf_vprintf(f->out, fmt, args);
+    strbuf_add_char(f->out, '\n');
+    va_end(args);
+}
+
+static void pragma(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void pragma(Function *f, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    strbuf_add_c(f->out, "#pragma HLS ");
+    strbuf_vprintf(f->out, fmt, args);
+    strbuf_add_char(f->out, '\n');
+    va_end(args);
+}
+
+static bool is_listed(const char *const *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* An identifier like raw that is not in use here or at file scope. */
+static const char *fresh_name(Function *f, Str raw)
+{
+    StrBuf text = {0};
+    append_identifier(&text, raw);
+    size_t stem = text.len;
+    for (unsigned n = 2; is_listed(f->scope.data, f->scope.len, text.data) ||
+                         is_listed(f->e->taken.data, f->e->taken.len, text.data);
+         n++) {
+        text.len = stem;
+        strbuf_printf(&text, "_%u", n);
+    }
+    const char *name = arena_copy(&f->e->arena, text.data, text.len + 1);
+    strbuf_free(&text);
+    *vec_push(&f->scope) = name;
+    return name;
+}
+
+static const char *fresh_label(Function *f, Str raw)
+{
+    StrBuf text = {0};
+    append_identifier(&text, raw);
+    size_t stem = text.len;
+    for (unsigned n = 2; is_listed(f->labels.data, f->labels.len, text.data); n++) {
+        text.len = stem;
+        strbuf_printf(&text, "_%u", n);
+    }
+    const char *name = arena_copy(&f->e->arena, text.data, text.len + 1);
+    strbuf_free(&text);
+    *vec_push(&f->labels) = name;
+    return name;
+}
+
+static const char *declare(Function *f, const Value *value, Str raw)
+{
+    const char *name = fresh_name(f, raw);
+    ptrmap_put(&f->names, value, (void *)(uintptr_t)name);
+    return name;
+}
+
+static const char *name_of(const Function *f, const Value *value)
+{
+    return ptrmap_get(&f->names, value);
+}
+
+/* --- values --------------------------------------------------------------------------------- */
+
+static void set_expr(Function *f, const Value *value, const Expr *expr)
+{
+    ptrmap_put(&f->exprs, value, arena_copy(&f->e->arena, expr, sizeof(*expr)));
+}
+
+static const char *assigned_text(const Expr *expr) { return expr->uncast ? expr->uncast : expr->text; }
+
+/* Gives a value a name: `const T value = expr;` */
+static void materialize(Function *f, Value *value)
+{
+    const Expr *expr = ptrmap_get(&f->exprs, value);
+    bool is_bool = type_is_int_width(value->type, 1);
+    const char *name = fresh_name(f, STR("value"));
+    line(f, "const %s %s = %s;", is_bool ? "bool" : cpp_type(f->e, value->type), name,
+         assigned_text(expr));
+    Expr leaf = cpp_leaf(name, value->type, false);
+    leaf.low = expr->low;
+    leaf.high = expr->high;
+    if (is_bool)
+        leaf.kind = CPP_BOOL;
+    set_expr(f, value, &leaf);
+}
+
+static void drop_pending(Function *f, const Value *value)
+{
+    for (size_t i = 0; i < f->pending.len; i++) {
+        if (f->pending.data[i] != value)
+            continue;
+        memmove(&f->pending.data[i], &f->pending.data[i + 1],
+                (f->pending.len - i - 1) * sizeof(Value *));
+        f->pending.len--;
+        return;
+    }
+}
+
+/* Names all array reads that a coming side effect must not overtake. */
+static void flush_pending(Function *f)
+{
+    for (size_t i = 0; i < f->pending.len; i++)
+        materialize(f, f->pending.data[i]);
+    f->pending.len = 0;
+}
+
+static bool used_in_own_block(const Value *value)
+{
+    FOR_EACH_USE(use, value)
+    if (use->owner->block != value_block(value))
+        return false;
+    return true;
+}
+
+static void define(Function *f, Value *value, const Expr *expr)
+{
+    if (!value_has_uses(value))
+        return;
+    set_expr(f, value, expr);
+    bool cheap = !expr->reads && expr->prec >= PREC_UNARY && expr->kind != CPP_AP;
+    bool nests = value_has_one_use(value) && used_in_own_block(value);
+    if (cheap)
+        return;
+    if (!nests)
+        materialize(f, value);
+    else if (expr->reads)
+        *vec_push(&f->pending) = value;
+}
+
+static const Expr *use_operand(Function *f, const Op *op, uint32_t index)
+{
+    const Value *value = op_operand(op, index);
+    drop_pending(f, value);
+    return ptrmap_get(&f->exprs, value);
+}
+
+/* --- indices and conditions -------------------------------------------------------------------- */
+
+typedef struct CounterList {
+    const char *names[NAME_MAX_LENGTH];
+    int64_t extents[NAME_MAX_LENGTH];
+} CounterList;
+
+static bool collect_counters(const Function *f, const Op *op, uint32_t first, CounterList *out)
+{
+    if (op->operand_count - first > COUNT_OF(out->names))
+        return op_error(op, "uses more than %zu counters", COUNT_OF(out->names));
+    for (uint32_t i = first; i < op->operand_count; i++) {
+        const Value *counter = op_operand(op, i);
+        out->names[i - first] = name_of(f, counter);
+        out->extents[i - first] = (int64_t)(uintptr_t)ptrmap_get(&f->extents, counter);
+        if (!out->names[i - first])
+            return op_error(op, "uses an index that is no loop counter");
+    }
+    return true;
+}
+
+/* array[i][j] */
+static const char *element(Function *f, const Op *op, const Value *array, uint32_t first_index)
+{
+    CounterList list;
+    const AffineMap *map = op_attr(op, "map")->u.map;
+    if (!collect_counters(f, op, first_index, &list))
+        return NULL;
+    Counters counters = {list.names, list.extents};
+    StrBuf text = {0};
+    strbuf_add_c(&text, name_of(f, array));
+    for (uint32_t i = 0; i < map->result_count; i++)
+        strbuf_printf(&text, "[%s]", cpp_affine(f->e, map->results[i], map->dim_count, &counters,
+                                                PREC_TERNARY));
+    const char *copy = arena_copy(&f->e->arena, text.data, text.len + 1);
+    strbuf_free(&text);
+    return copy;
+}
+
+static const char *condition(Function *f, const Op *op)
+{
+    CounterList list;
+    if (!collect_counters(f, op, 0, &list))
+        return NULL;
+    Counters counters = {list.names, list.extents};
+    return cpp_condition(f->e, op_attr(op, "condition")->u.set, &counters);
+}
+
+/* --- statements ------------------------------------------------------------------------------------ */
+
+static bool print_scalar(Function *f, Op *op)
+{
+    Expr operands[4], result;
+    if (op->operand_count > COUNT_OF(operands) || op->result_count != 1)
+        return op_error(op, "has no C++ form");
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        operands[i] = *use_operand(f, op, i);
+    if (!cpp_expr(f->e, op, operands, &result))
+        return false;
+    define(f, op_result(op, 0), &result);
+    return true;
+}
+
+static bool print_load(Function *f, Op *op)
+{
+    const char *text = element(f, op, op_operand(op, 0), 1);
+    if (!text)
+        return false;
+    Expr expr = cpp_leaf(text, op_result(op, 0)->type, true);
+    define(f, op_result(op, 0), &expr);
+    return true;
+}
+
+/* a = a + b  ->  a += b */
+static void print_assignment(Function *f, const char *target, const char *value)
+{
+    size_t n = strlen(target);
+    if (strncmp(value, target, n) == 0 && strncmp(value + n, " + ", 3) == 0)
+        line(f, "%s += %s;", target, value + n + 3);
+    else
+        line(f, "%s = %s;", target, value);
+}
+
+static bool print_store(Function *f, Op *op)
+{
+    const Expr *value = use_operand(f, op, 0);
+    const char *target = element(f, op, op_operand(op, 1), 2);
+    if (!target)
+        return false;
+    flush_pending(f);
+    print_assignment(f, target, assigned_text(value));
+    return true;
+}
+
+/* A read is nested only into the statement right behind it. */
+static bool print_read(Function *f, Op *op)
+{
+    Value *value = op_result(op, 0);
+    flush_pending(f);
+    const char *text = arena_printf(&f->e->arena, "%s.read()", name_of(f, op_operand(op, 0)));
+    Expr expr = cpp_leaf(text, value->type, true);
+    set_expr(f, value, &expr);
+    bool nests = value_has_one_use(value) && op->next && value->uses->owner == op->next &&
+                 (op->next->def == EMITHLS(STORE) || op->next->def == EMITHLS(WRITE));
+    if (!value_has_uses(value))
+        line(f, "%s;", text);
+    else if (nests)
+        *vec_push(&f->pending) = value;
+    else
+        materialize(f, value);
+    return true;
+}
+
+static bool print_write(Function *f, Op *op)
+{
+    const Expr *value = use_operand(f, op, 0);
+    flush_pending(f);
+    line(f, "%s.write(%s);", name_of(f, op_operand(op, 1)), assigned_text(value));
+    return true;
+}
+
+static bool print_variable(Function *f, Op *op)
+{
+    const Type *type = op_result(op, 0)->type;
+    const char *name = declare(f, op_result(op, 0), op_attr(op, "name")->u.string);
+    StrBuf dims = {0};
+    for (uint32_t i = 0; i < emithls_array_rank(type); i++)
+        strbuf_printf(&dims, "[%lld]", (long long)emithls_array_dim(type, i));
+    bool in_loop = block_parent_op(op->block)->def == EMITHLS(FOR);
+    const char *initial = emithls_array_rank(type) == 0 && in_loop ? "{}" : "";
+    line(f, "%s %s%s%s;", cpp_type(f->e, emithls_array_elem(type)), name,
+         dims.data ? dims.data : "", initial);
+    strbuf_free(&dims);
+    return true;
+}
+
+static bool print_get(Function *f, Op *op)
+{
+    const Ident *symbol = op_attr(op, "table")->u.symbol.names[0];
+    ptrmap_put(&f->names, op_result(op, 0), (void *)(uintptr_t)cpp_global(f->e, symbol));
+    return true;
+}
+
+static bool print_stream(Function *f, Op *op)
+{
+    const char *name = declare(f, op_result(op, 0), op_attr(op, "name")->u.string);
+    line(f, "%s %s(\"%s\");", cpp_type(f->e, op_result(op, 0)->type), name, name);
+    pragma(f, "stream variable=%s depth=%lld", name, (long long)attr_int_value(op_attr(op, "depth")));
+    return true;
+}
+
+static bool print_call(Function *f, Op *op)
+{
+    StrBuf args = {0};
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        strbuf_printf(&args, "%s%s", i ? ", " : "", name_of(f, op_operand(op, i)));
+    line(f, "%s(%s);", cpp_global(f->e, op_attr(op, "callee")->u.symbol.names[0]),
+         args.data ? args.data : "");
+    strbuf_free(&args);
+    return true;
+}
+
+static bool print_cond(Function *f, Op *op)
+{
+    const char *text = condition(f, op);
+    if (!text)
+        return false;
+    bool conjunction = op_attr(op, "condition")->u.set->constraint_count > 1;
+    Expr expr = {.text = text, .prec = conjunction ? PREC_AND : PREC_EQUAL, .kind = CPP_BOOL,
+                 .high = 1};
+    define(f, op_result(op, 0), &expr);
+    return true;
+}
+
+static bool print_body(Function *f, Op *op)
+{
+    size_t visible = f->scope.len;
+    f->depth++;
+    bool ok = print_block(f, region_entry(op_region(op, 0)));
+    flush_pending(f);
+    f->depth--;
+    f->scope.len = visible;
+    return ok;
+}
+
+static bool print_if(Function *f, Op *op)
+{
+    const char *text = condition(f, op);
+    if (!text)
+        return false;
+    flush_pending(f);
+    line(f, "if (%s) {", text);
+    bool ok = print_body(f, op);
+    line(f, "}");
+    return ok;
+}
+
+/* --- pragmas --------------------------------------------------------------------------------------- */
+
+static bool print_array_pragma(Function *f, Op *op)
+{
+    pragma(f, "%s variable=%s type=complete dim=%lld", op->def->name,
+           name_of(f, op_operand(op, 0)), (long long)attr_int_value(op_attr(op, "dim")));
+    return true;
+}
+
+static bool print_bind_storage(Function *f, Op *op)
+{
+    Str type = op_attr(op, "type")->u.string, impl = op_attr(op, "impl")->u.string;
+    if (str_eq_c(impl, "auto"))
+        pragma(f, "bind_storage variable=%s type=%.*s", name_of(f, op_operand(op, 0)),
+               STR_ARG(type));
+    else
+        pragma(f, "bind_storage variable=%s type=%.*s impl=%.*s", name_of(f, op_operand(op, 0)),
+               STR_ARG(type), STR_ARG(impl));
+    return true;
+}
+
+static bool print_dependence(Function *f, Op *op)
+{
+    pragma(f, "dependence variable=%s type=inter direction=RAW distance=%lld dependent=true",
+           name_of(f, op_operand(op, 0)), (long long)attr_int_value(op_attr(op, "distance")));
+    return true;
+}
+
+static bool print_interface(Function *f, Op *op)
+{
+    Str mode = op_attr(op, "mode")->u.string;
+    pragma(f, "interface mode=%.*s port=%s", STR_ARG(mode), name_of(f, op_operand(op, 0)));
+    return true;
+}
+
+static bool print_dataflow(Function *f, Op *op)
+{
+    (void)op;
+    pragma(f, "interface mode=ap_ctrl_chain port=return");
+    pragma(f, "dataflow");
+    return true;
+}
+
+/* --- loops ----------------------------------------------------------------------------------------- */
+
+typedef struct Loop {
+    Op *op;
+    int64_t extents[MAX_LOOPS];
+    const char *names[MAX_LOOPS];
+    size_t count;
+    const char *label;
+} Loop;
+
+static void loop_pragma(Function *f, const Op *op)
+{
+    const Attr *ii = op_attr(op, "ii");
+    if (ii)
+        pragma(f, "pipeline II=%lld", (long long)attr_int_value(ii));
+    if (op_attr(op, "unroll"))
+        pragma(f, "unroll");
+}
+
+static void declare_counters(Function *f, Loop *loop)
+{
+    const Attr *names = op_attr(loop->op, "counters");
+    Block *body = region_entry(op_region(loop->op, 0));
+    for (uint32_t i = 0; i < loop->count; i++) {
+        loop->names[i] = declare(f, body->args[i], names->u.array.items[i]->u.string);
+        ptrmap_put(&f->extents, body->args[i], (void *)(uintptr_t)loop->extents[i]);
+    }
+}
+
+/* for (…) for (…) { body }: a perfect nest. Unrolling names every level, pipelining the innermost. */
+static bool print_nest(Function *f, Loop *loop)
+{
+    bool unroll = op_attr(loop->op, "unroll") != NULL, ok;
+    for (size_t i = 0; i < loop->count; i++) {
+        const char *label = i == 0 ? arena_printf(&f->e->arena, "%s: ", loop->label) : "";
+        line(f, "%sfor (int %s = 0; %s < %lld; ++%s) {", label, loop->names[i], loop->names[i],
+             (long long)loop->extents[i], loop->names[i]);
+        if (unroll || i + 1 == loop->count)
+            loop_pragma(f, loop->op);
+        f->depth += i + 1 < loop->count;
+    }
+    ok = print_body(f, loop->op);
+    for (size_t i = loop->count; i-- > 0;) {
+        line(f, "}");
+        f->depth -= i > 0;
+    }
+    return ok;
+}
+
+/* The outermost counter that the body uses: those before it need not be kept. */
+static size_t first_used_counter(const Loop *loop)
+{
+    Block *body = region_entry(op_region(loop->op, 0));
+    size_t i = 0;
+    while (i < loop->count && !value_has_uses(body->args[i]))
+        i++;
+    return i;
+}
+
+/* if (++c == C) { c = 0; if (++b == B) { b = 0; ++a; } } */
+static void print_carry(Function *f, const Loop *loop, size_t first)
+{
+    int opened = 0;
+    for (size_t i = loop->count; i-- > first;) {
+        if (i == first && i == 0) {
+            line(f, "++%s;", loop->names[i]);
+            break;
+        }
+        line(f, "if (++%s == %lld) {", loop->names[i], (long long)loop->extents[i]);
+        f->depth++;
+        opened++;
+        line(f, "%s = 0;", loop->names[i]);
+    }
+    while (opened-- > 0) {
+        f->depth--;
+        line(f, "}");
+    }
+}
+
+/* Part of a box: one flat loop whose counters are carried along. */
+static bool print_flat(Function *f, Loop *loop, int64_t begin, int64_t end)
+{
+    size_t first = first_used_counter(loop);
+    int64_t rest = begin, start[MAX_LOOPS];
+    for (size_t i = loop->count; i-- > 0;) {
+        start[i] = i ? rest % loop->extents[i] : rest;
+        rest /= loop->extents[i];
+    }
+    for (size_t i = first; i < loop->count; i++)
+        line(f, "int %s = %lld;", loop->names[i], (long long)start[i]);
+    const char *step = fresh_name(f, STR("step"));
+    line(f, "%s: for (int %s = 0; %s < %lld; ++%s) {", loop->label, step, step,
+         (long long)(end - begin), step);
+    loop_pragma(f, loop->op);
+    bool ok = print_body(f, loop->op);
+    f->depth++;
+    if (first < loop->count)
+        print_carry(f, loop, first);
+    f->depth--;
+    line(f, "}");
+    return ok;
+}
+
+static bool print_for(Function *f, Op *op)
+{
+    Loop loop = {.op = op};
+    size_t visible = f->scope.len;
+    int64_t begin, end;
+    flush_pending(f);
+    loop.count = emithls_for_extents(op, loop.extents, MAX_LOOPS);
+    loop.label = fresh_label(f, op_attr(op, "name")->u.string);
+    declare_counters(f, &loop);
+    emithls_for_range(op, &begin, &end);
+    bool ok = op_attr(op, "begin") ? print_flat(f, &loop, begin, end) : print_nest(f, &loop);
+    if (!op_attr(op, "begin"))
+        f->scope.len = visible;
+    return ok;
+}
+
+/* --- functions ---------------------------------------------------------------------------------------- */
+
+static bool print_op(Function *f, Op *op)
+{
+    static const struct {
+        int op;
+        bool (*print)(Function *, Op *);
+    } table[] = {
+        {EMITHLS_FOR, print_for},
+        {EMITHLS_IF, print_if},
+        {EMITHLS_COND, print_cond},
+        {EMITHLS_LOAD, print_load},
+        {EMITHLS_STORE, print_store},
+        {EMITHLS_READ, print_read},
+        {EMITHLS_WRITE, print_write},
+        {EMITHLS_VARIABLE, print_variable},
+        {EMITHLS_GET, print_get},
+        {EMITHLS_STREAM, print_stream},
+        {EMITHLS_CALL, print_call},
+        {EMITHLS_INTERFACE, print_interface},
+        {EMITHLS_DATAFLOW, print_dataflow},
+        {EMITHLS_ARRAY_PARTITION, print_array_pragma},
+        {EMITHLS_ARRAY_RESHAPE, print_array_pragma},
+        {EMITHLS_BIND_STORAGE, print_bind_storage},
+        {EMITHLS_DEPENDENCE, print_dependence},
+    };
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (op->def == &emithls_ops[table[i].op])
+            return table[i].print(f, op);
+    return print_scalar(f, op);
+}
+
+static bool print_block(Function *f, Block *block)
+{
+    FOR_EACH_OP(op, block)
+    if (!print_op(f, op))
+        return false;
+    return true;
+}
+
+static void add_numbers(StrBuf *out, const Attr *list, const char *separator)
+{
+    for (size_t i = 0; list && i < list->u.dense_array.count; i++)
+        strbuf_printf(out, "%s%lld", i ? separator : "", (long long)dense_array_i64(list, i));
+}
+
+/* Layer, class, trip counts and factors of a process, from its report. */
+static void print_doc(Function *f, const Op *func)
+{
+    const Attr *report = op_attr(func, "report"), *doc = op_attr(func, "doc");
+    StrBuf text = {0};
+    if (doc)
+        add_comment_text(&text, doc->u.string);
+    if (report && report->kind == ATTR_DICT) {
+        const Attr *class = attr_dict_get_c(report, "class");
+        const Attr *source = attr_dict_get_c(report, "source");
+        const Attr *cycles = attr_dict_get_c(report, "cycles");
+        if (class && class->kind == ATTR_STRING)
+            add_comment_text(&text, class->u.string);
+        if (source && source->kind == ATTR_STRING && source->u.string.len) {
+            strbuf_add_c(&text, " of ");
+            add_comment_text(&text, source->u.string);
+        }
+        strbuf_add_c(&text, ": trips ");
+        add_numbers(&text, attr_dict_get_c(report, "trip_counts"), " x ");
+        strbuf_add_c(&text, ", unrolled ");
+        add_numbers(&text, attr_dict_get_c(report, "unroll"), " x ");
+        if (cycles && cycles->kind == ATTR_INTEGER)
+            strbuf_printf(&text, ", %lld cycles", (long long)attr_int_value(cycles));
+    }
+    if (text.len)
+        line(f, "// %s", text.data);
+    strbuf_free(&text);
+}
+
+static bool print_function(Emitter *e, StrBuf *out, const Op *func)
+{
+    Function f = {.e = e, .out = out};
+    Block *body = region_entry(op_region(func, 0));
+    const Attr *names = op_attr(func, "arg_names");
+    StrBuf args = {0};
+    print_doc(&f, func);
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        const char *name = declare(&f, body->args[i], names->u.array.items[i]->u.string);
+        strbuf_printf(&args, "%s%s &%s", i ? ", " : "", cpp_type(e, body->args[i]->type), name);
+    }
+    line(&f, "%svoid %s(%s)", func == e->top ? "" : "static ", cpp_global(e, symbol_name(func)),
+         args.data ? args.data : "");
+    line(&f, "{");
+    f.depth = 1;
+    bool ok = print_block(&f, body);
+    flush_pending(&f);
+    f.depth = 0;
+    line(&f, "}");
+    strbuf_free(&args);
+    ptrmap_free(&f.names);
+    ptrmap_free(&f.extents);
+    ptrmap_free(&f.exprs);
+    vec_free(&f.pending);
+    vec_free(&f.scope);
+    vec_free(&f.labels);
+    return ok;
+}
+
+/* Processes first, so that the top function finds them declared. */
+bool emit_functions(Emitter *e, StrBuf *out)
+{
+    bool ok = true;
+    FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
+    {
+        if (op->def != EMITHLS(FUNC) || op == e->top)
+            continue;
+        ok &= print_function(e, out, op);
+        strbuf_add_char(out, '\n');
+    }
+    return print_function(e, out, e->top) && ok;
+}

@@ -1,0 +1,87 @@
+/* libFuzzer target for the ONNX importer and what follows it: a file is refused with exactly one
+ * diagnostic, or becomes a module that verifies before and after each pass of the integer path. A pass
+ * that refuses says so once, too. Build and run, from the root:
+ *   protoc-c --proto_path=/usr/include/onnx --c_out=build-fuzz onnx.proto
+ *   clang -std=c17 -g -O1 -fsanitize=fuzzer,address,undefined -D_POSIX_C_SOURCE=200809L -I. \
+ *     -Ibuild-fuzz fuzz/fuzz_onnx.c build-fuzz/onnx.pb-c.c import/?*.c ir/?*.c dialects/?*.c \
+ *     dialects/?*?/?*.c passes/?*.c lowering/onnx_to_linalg*.c -lprotobuf-c -lm -o fuzz_onnx
+ *   fuzz_onnx -max_len=8192 -timeout=10 corpus       (test/e2e/gen_models.py writes good seeds)
+ * or `meson setup build -Dfuzz=true`. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dialects/dialects.h"
+#include "import/import_onnx.h"
+#include "ir/diag.h"
+#include "ir/verify.h"
+#include "lowering/lowering.h"
+#include "passes/passes.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void swallow(void *user, Context *ctx, const Diag *diag, const Diag *notes,
+                    size_t note_count)
+{
+    (void)user;
+    (void)ctx;
+    (void)diag;
+    (void)notes;
+    (void)note_count;
+}
+
+static void check(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+/* Models whose tensors are small: the passes take time in proportion to them. */
+static bool is_small(Op *op, void *user)
+{
+    (void)user;
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        int64_t count;
+        if (type_is_static(op_result(op, i)->type) &&
+            (!type_element_count(op_result(op, i)->type, &count) || count > 1 << 16))
+            return false;
+    }
+    return true;
+}
+
+static bool run_pass(Context *ctx, const PassDef *def, Op *module)
+{
+    Pipeline *pipeline = pipeline_create(ctx, "builtin.module");
+    check(pipeline_add(pipeline, def, NULL), "the pass is not accepted");
+    size_t errors = context_error_count(ctx);
+    bool ok = pipeline_run(pipeline, module, &(RunOptions){.verify_each = true});
+    errors = context_error_count(ctx) - errors;
+    check(errors == (ok ? 0 : 1), "not one diagnostic for each failure of a pass");
+    pipeline_free(pipeline);
+    return ok;
+}
+
+static void run_passes(Context *ctx, Op *module)
+{
+    if (!op_walk(module, is_small, NULL))
+        return;
+    (void)(run_pass(ctx, &pass_onnx_infer_shapes, module) &&
+           run_pass(ctx, &pass_onnx_fold_constants, module) &&
+           run_pass(ctx, &pass_convert_onnx_to_linalg, module));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    Context *ctx = context_create();
+    dialects_register_all(ctx);
+    context_set_diag_handler(ctx, swallow, NULL, NULL, NULL);
+    Op *module = import_onnx(ctx, (Str){(const char *)data, size}, STR("fuzz.onnx"), NULL);
+    check(context_error_count(ctx) == (module ? 0 : 1), "not one diagnostic for a refused file");
+    if (module) {
+        run_passes(ctx, module);
+        op_erase(module);
+    }
+    context_destroy(ctx);
+    return 0;
+}

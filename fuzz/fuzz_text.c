@@ -1,0 +1,78 @@
+/* libFuzzer target for the text front end: whatever parses must print, parse again and print
+ * the same; whatever does not parse must end in a diagnostic. Build and run, from the root:
+ *   clang -std=c17 -g -O1 -fsanitize=fuzzer,address,undefined -D_POSIX_C_SOURCE=200809L -I. \
+ *     fuzz/fuzz_text.c ir/?*.c dialects/?*.c dialects/?*?/?*.c passes/?*.c -lm -o fuzz_text
+ *   fuzz_text -max_len=4096 -timeout=10 corpus lit      (lit/ holds good seeds)
+ * or `meson setup build -Dfuzz=true`. The first byte of the input chooses the printed form. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/dialects.h"
+#include "ir/diag.h"
+#include "ir/parse.h"
+#include "ir/print.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void swallow(void *user, Context *ctx, const Diag *diag, const Diag *notes,
+                    size_t note_count)
+{
+    (void)user;
+    (void)ctx;
+    (void)diag;
+    (void)notes;
+    (void)note_count;
+}
+
+static Context *create_context(void)
+{
+    Context *ctx = context_create();
+    dialects_register_all(ctx);
+    context_allow_unregistered(ctx, true);
+    context_set_diag_handler(ctx, swallow, NULL, NULL, NULL);
+    return ctx;
+}
+
+/* The text's printed form; false when it does not parse, which takes a diagnostic. */
+static bool print_parsed(Str text, const PrintOptions *options, StrBuf *out)
+{
+    Context *ctx = create_context();
+    Op *module = parse_module(ctx, text, STR("fuzz"), NULL);
+    if (module) {
+        op_print(out, module, options);
+        op_erase(module);
+    } else if (context_error_count(ctx) == 0) {
+        fputs("parse failed without a diagnostic\n", stderr);
+        abort();
+    }
+    context_destroy(ctx);
+    return module != NULL;
+}
+
+static void fail(const char *what, Str first, Str second)
+{
+    fprintf(stderr, "%s\n--- printed\n%.*s\n--- printed again\n%.*s\n", what, STR_ARG(first),
+            STR_ARG(second));
+    abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0) return 0;
+    PrintOptions options = PRINT_DEFAULT;
+    options.generic = data[0] & 1;
+    options.debug_info = data[0] & 2;
+    options.local_scope = data[0] & 4;
+    StrBuf first = {0}, second = {0};
+    if (print_parsed((Str){(const char *)data + 1, size - 1}, &options, &first)) {
+        if (!print_parsed(strbuf_str(&first), &options, &second))
+            fail("printed text does not parse", strbuf_str(&first), strbuf_str(&second));
+        if (!str_eq(strbuf_str(&first), strbuf_str(&second)))
+            fail("printed text changes when printed again", strbuf_str(&first),
+                 strbuf_str(&second));
+    }
+    strbuf_free(&first);
+    strbuf_free(&second);
+    return 0;
+}

@@ -1,0 +1,269 @@
+/* TensorProto to dense elements: raw data, typed fields and data in other files, for all numeric
+ * types. Sizes are checked before anything is allocated; both sides are little endian.
+ * Tests: test/unit/import_test.c */
+#include "import/import_impl.h"
+
+#include <string.h>
+
+typedef enum Field { FIELD_FLOAT, FIELD_INT32, FIELD_INT64, FIELD_DOUBLE, FIELD_UINT64 } Field;
+
+/* How TensorProto.DataType stores its elements. */
+typedef struct ElemFormat {
+    int32_t data_type;
+    TypeKind kind; /* TYPE_INTEGER: by width and sign */
+    uint32_t width; /* bits of one number in raw data; bool: 8 */
+    Signedness sign;
+    Field field; /* where numbers are that are not in raw data */
+    bool is_complex;
+} ElemFormat;
+
+static const ElemFormat formats[] = {
+    {1, TYPE_F32, 32, SIGNLESS, FIELD_FLOAT},
+    {2, TYPE_INTEGER, 8, UNSIGNED, FIELD_INT32},
+    {3, TYPE_INTEGER, 8, SIGNLESS, FIELD_INT32},
+    {4, TYPE_INTEGER, 16, UNSIGNED, FIELD_INT32},
+    {5, TYPE_INTEGER, 16, SIGNLESS, FIELD_INT32},
+    {6, TYPE_INTEGER, 32, SIGNLESS, FIELD_INT32},
+    {7, TYPE_INTEGER, 64, SIGNLESS, FIELD_INT64},
+    {9, TYPE_INTEGER, 8, SIGNLESS, FIELD_INT32}, /* bool */
+    {10, TYPE_F16, 16, SIGNLESS, FIELD_INT32},
+    {11, TYPE_F64, 64, SIGNLESS, FIELD_DOUBLE},
+    {12, TYPE_INTEGER, 32, UNSIGNED, FIELD_UINT64},
+    {13, TYPE_INTEGER, 64, UNSIGNED, FIELD_UINT64},
+    {14, TYPE_F32, 32, SIGNLESS, FIELD_FLOAT, .is_complex = true},
+    {15, TYPE_F64, 64, SIGNLESS, FIELD_DOUBLE, .is_complex = true},
+    {16, TYPE_BF16, 16, SIGNLESS, FIELD_INT32},
+    {17, TYPE_F8E4M3FN, 8, SIGNLESS, FIELD_INT32},
+    {18, TYPE_F8E4M3FNUZ, 8, SIGNLESS, FIELD_INT32},
+    {19, TYPE_F8E5M2, 8, SIGNLESS, FIELD_INT32},
+    {20, TYPE_F8E5M2FNUZ, 8, SIGNLESS, FIELD_INT32},
+    {21, TYPE_INTEGER, 4, UNSIGNED, FIELD_INT32},
+    {22, TYPE_INTEGER, 4, SIGNLESS, FIELD_INT32},
+};
+
+enum { DATA_TYPE_BOOL = 9 };
+
+static const ElemFormat *find_format(int32_t data_type)
+{
+    for (size_t i = 0; i < COUNT_OF(formats); i++)
+        if (formats[i].data_type == data_type)
+            return &formats[i];
+    return NULL;
+}
+
+static const Type *format_type(Context *ctx, const ElemFormat *format)
+{
+    if (format->data_type == DATA_TYPE_BOOL)
+        return type_i(ctx, 1);
+    if (format->kind == TYPE_INTEGER)
+        return type_integer(ctx, format->width, format->sign);
+    const Type *part = type_float(ctx, format->kind);
+    return format->is_complex ? type_complex(part) : part;
+}
+
+const Type *import_elem_type(Context *ctx, int32_t data_type)
+{
+    const ElemFormat *format = find_format(data_type);
+    return format ? format_type(ctx, format) : NULL;
+}
+
+static bool fail(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static bool fail(StrBuf *why, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vprintf(why, fmt, args);
+    va_end(args);
+    return false;
+}
+
+/* --- sizes -------------------------------------------------------------------------- */
+
+/* Bytes of raw data for `count` elements; 4-bit numbers share a byte. */
+static bool raw_size(const ElemFormat *format, int64_t count, size_t *out)
+{
+    size_t bits, width = format->width * (format->is_complex ? 2 : 1);
+    if (!mul_size((size_t)count, width, &bits))
+        return false;
+    *out = (bits + 7) / 8;
+    return true;
+}
+
+static bool tensor_type(Context *ctx, const Onnx__TensorProto *tensor, const ElemFormat *format,
+                        const Type **type, StrBuf *why)
+{
+    if (tensor->n_dims > UINT32_MAX)
+        return fail(why, "has too many dimensions");
+    for (size_t i = 0; i < tensor->n_dims; i++)
+        if (tensor->dims[i] < 0)
+            return fail(why, "has the dimension %lld", (long long)tensor->dims[i]);
+    *type = type_tensor(format_type(ctx, format), tensor->dims, (uint32_t)tensor->n_dims, NULL);
+    int64_t count;
+    size_t size;
+    if (!type_element_count(*type, &count) || !raw_size(format, count, &size))
+        return fail(why, "has too many elements");
+    return true;
+}
+
+/* --- raw data ------------------------------------------------------------------------- */
+
+/* One bit per bool, as dense elements of i1 are stored. */
+static uint8_t *pack_bools(const uint8_t *bytes, size_t count, size_t *size)
+{
+    *size = (count + 7) / 8;
+    uint8_t *packed = xcalloc(*size + 1, 1);
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i])
+            packed[i / 8] = (uint8_t)(packed[i / 8] | 1u << i % 8);
+    return packed;
+}
+
+/* One byte per 4-bit number; the low half comes first. */
+static uint8_t *unpack_nibbles(const uint8_t *bytes, size_t count, size_t *size)
+{
+    *size = count;
+    uint8_t *out = xcalloc(count + 1, 1);
+    for (size_t i = 0; i < count; i++)
+        out[i] = (uint8_t)(bytes[i / 2] >> (i % 2 ? 4 : 0) & 0xf);
+    return out;
+}
+
+static const Attr *from_raw(const ElemFormat *format, const Type *type, const uint8_t *data,
+                            size_t size, StrBuf *why)
+{
+    int64_t count = 0;
+    size_t want = 0;
+    if (!type_element_count(type, &count) || !raw_size(format, count, &want) || size != want) {
+        fail(why, "has %zu bytes of data; its shape needs %zu", size, want);
+        return NULL;
+    }
+    if (format->data_type != DATA_TYPE_BOOL && format->width != 4)
+        return attr_dense_raw(type, data, size, false);
+    uint8_t *stored = format->width == 4 ? unpack_nibbles(data, (size_t)count, &size)
+                                         : pack_bools(data, (size_t)count, &size);
+    const Attr *attr = attr_dense_raw(type, stored, size, false);
+    free_ptr((void **)&stored);
+    return attr;
+}
+
+/* --- typed fields ------------------------------------------------------------------------ */
+
+static size_t field_length(const Onnx__TensorProto *tensor, Field field)
+{
+    switch (field) {
+    case FIELD_FLOAT: return tensor->n_float_data;
+    case FIELD_INT32: return tensor->n_int32_data;
+    case FIELD_INT64: return tensor->n_int64_data;
+    case FIELD_DOUBLE: return tensor->n_double_data;
+    case FIELD_UINT64: return tensor->n_uint64_data;
+    }
+    return 0;
+}
+
+/* Numbers in a typed field: two per complex element, one per two 4-bit elements. */
+static size_t field_want(const ElemFormat *format, size_t count)
+{
+    if (format->width == 4)
+        return (count + 1) / 2;
+    return format->is_complex ? 2 * count : count;
+}
+
+/* Bits of number i, and whether they fit the element. */
+static bool field_bits(const Onnx__TensorProto *tensor, const ElemFormat *format, size_t i,
+                       uint64_t *bits)
+{
+    uint32_t width = format->width == 4 ? 8 : format->width;
+    if (format->field == FIELD_UINT64) {
+        *bits = tensor->uint64_data[i];
+        return width == 64 || *bits >> width == 0;
+    }
+    int64_t number = tensor->int32_data[i];
+    bool is_signed = format->kind == TYPE_INTEGER && format->sign == SIGNLESS &&
+                     format->width > 4 && format->data_type != DATA_TYPE_BOOL;
+    int64_t low = is_signed ? -(INT64_C(1) << (width - 1)) : 0;
+    *bits = (uint64_t)number;
+    return number >= low && number < low + (INT64_C(1) << width);
+}
+
+/* Little-endian bytes of the numbers, as raw data would have them. */
+static bool field_bytes(const Onnx__TensorProto *tensor, const ElemFormat *format, uint8_t *out,
+                        size_t length, StrBuf *why)
+{
+    size_t bytes = format->width == 4 ? 1 : format->width / 8;
+    for (size_t i = 0; i < length; i++) {
+        uint64_t bits;
+        if (!field_bits(tensor, format, i, &bits))
+            return fail(why, "has an element that does not fit its type");
+        for (size_t k = 0; k < bytes; k++)
+            out[i * bytes + k] = (uint8_t)(bits >> 8 * k);
+    }
+    return true;
+}
+
+static const Attr *from_words(const Onnx__TensorProto *tensor, const ElemFormat *format,
+                              const Type *type, size_t length, StrBuf *why)
+{
+    size_t size = length * (format->width == 4 ? 1 : format->width / 8);
+    uint8_t *bytes = xmalloc(size);
+    const Attr *attr = NULL;
+    if (field_bytes(tensor, format, bytes, length, why))
+        attr = from_raw(format, type, bytes, size, why);
+    free_ptr((void **)&bytes);
+    return attr;
+}
+
+static const Attr *from_field(const Onnx__TensorProto *tensor, const ElemFormat *format,
+                              const Type *type, StrBuf *why)
+{
+    int64_t count = 0;
+    size_t length = field_length(tensor, format->field);
+    if (!type_element_count(type, &count) || length != field_want(format, (size_t)count)) {
+        fail(why, "has %zu numbers; its shape needs %zu", length,
+             field_want(format, (size_t)count));
+        return NULL;
+    }
+    switch (format->field) {
+    case FIELD_FLOAT:
+        return from_raw(format, type, (const uint8_t *)tensor->float_data, length * 4, why);
+    case FIELD_DOUBLE:
+        return from_raw(format, type, (const uint8_t *)tensor->double_data, length * 8, why);
+    case FIELD_INT64:
+        return from_raw(format, type, (const uint8_t *)tensor->int64_data, length * 8, why);
+    default: return from_words(tensor, format, type, length, why);
+    }
+}
+
+/* --- the tensor --------------------------------------------------------------------------- */
+
+static const Attr *from_external(const Onnx__TensorProto *tensor, const ElemFormat *format,
+                                 const Type *type, Str folder, StrBuf *why)
+{
+    uint8_t *data;
+    size_t size;
+    if (!external_read(tensor, folder, &data, &size, why))
+        return NULL;
+    const Attr *attr = from_raw(format, type, data, size, why);
+    free_ptr((void **)&data);
+    return attr;
+}
+
+const Attr *import_tensor(Context *ctx, const Onnx__TensorProto *tensor, Str folder, StrBuf *why)
+{
+    const ElemFormat *format = find_format(tensor->data_type);
+    const Type *type = NULL;
+    if (!format) {
+        fail(why, "has the element type %d, which is not supported", tensor->data_type);
+        return NULL;
+    }
+    if (tensor->segment) {
+        fail(why, "is stored in segments, which is not supported");
+        return NULL;
+    }
+    if (!tensor_type(ctx, tensor, format, &type, why))
+        return NULL;
+    if (tensor->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
+        return from_external(tensor, format, type, folder, why);
+    if (tensor->has_raw_data)
+        return from_raw(format, type, tensor->raw_data.data, tensor->raw_data.len, why);
+    return from_field(tensor, format, type, why);
+}

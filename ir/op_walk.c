@@ -1,0 +1,167 @@
+/* Walks over an op and everything in it, and deep copies. Walks climb by parent pointers
+ * instead of recursing, so nesting depth costs nothing.
+ * Tests: test/unit/op_test.c */
+#include "ir/op.h"
+
+static Op *first_op_from(Block *block)
+{
+    for (; block; block = block->next)
+        if (block->first) return block->first;
+    return NULL;
+}
+
+static Op *first_op_in_regions(const Op *op, uint32_t from)
+{
+    for (uint32_t i = from; i < op->region_count; i++) {
+        Op *first = first_op_from(op->regions[i].first);
+        if (first) return first;
+    }
+    return NULL;
+}
+
+/* The op that follows among the ops of the same parent: in the block, its successors, or the
+ * parent's next regions. NULL: the parent is done. */
+static Op *next_in_parent(const Op *op)
+{
+    if (op->next) return op->next;
+    Op *next = first_op_from(op->block->next);
+    if (next) return next;
+    const Region *region = op->block->parent;
+    return region->parent ? first_op_in_regions(region->parent, region->index + 1) : NULL;
+}
+
+static Op *innermost_first(Op *op)
+{
+    for (Op *inner; (inner = first_op_in_regions(op, 0)) != NULL;) op = inner;
+    return op;
+}
+
+static Op *next_pre_order(Op *op, const Op *root)
+{
+    Op *next = first_op_in_regions(op, 0);
+    while (!next && op != root) {
+        next = next_in_parent(op);
+        op = op_parent(op);
+    }
+    return next;
+}
+
+bool op_walk(Op *op, OpVisitor *visit, void *user)
+{
+    for (Op *at = op; at; at = next_pre_order(at, op))
+        if (!visit(at, user)) return false;
+    return true;
+}
+
+bool op_walk_post(Op *op, OpVisitor *visit, void *user)
+{
+    Op *next;
+    for (Op *at = innermost_first(op); at; at = next) {
+        next = NULL;
+        if (at != op) {
+            next = next_in_parent(at);
+            next = next ? innermost_first(next) : op_parent(at);
+        }
+        if (!visit(at, user)) return false;
+    }
+    return true;
+}
+
+/* --- copies ------------------------------------------------------------------- */
+
+static void *mapped(const PtrMap *map, void *key)
+{
+    void *value = ptrmap_get(map, key);
+    return value ? value : key;
+}
+
+/* Blocks and arguments first, so that successors and forward references find their copies. */
+static void clone_blocks(Region *to, const Region *from, PtrMap *map)
+{
+    FOR_EACH_BLOCK (block, from) {
+        Block *copy = region_add_block(to);
+        ptrmap_put(map, block, copy);
+        for (uint32_t i = 0; i < block->arg_count; i++) {
+            const Value *arg = block->args[i];
+            ptrmap_put(map, arg, block_add_arg(copy, arg->type, arg->loc));
+        }
+    }
+}
+
+static Op *clone_shallow(const Op *op, PtrMap *map)
+{
+    VEC(const Type *) types = {0};
+    VEC(Value *) operands = {0};
+    VEC(Block *) successors = {0};
+    for (uint32_t i = 0; i < op->result_count; i++) *vec_push(&types) = op->results[i].type;
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        *vec_push(&operands) = mapped(map, op_operand(op, i));
+    for (uint32_t i = 0; i < op->successor_count; i++)
+        *vec_push(&successors) = mapped(map, op->successors[i].block);
+    Op *copy = op_create(op->ctx, &(OpState){.name = op->name,
+                                             .loc = op->loc,
+                                             .attrs = op->attrs,
+                                             .props = op->props,
+                                             .result_types = types.data,
+                                             .operands = operands.data,
+                                             .successors = successors.data,
+                                             .result_count = op->result_count,
+                                             .operand_count = op->operand_count,
+                                             .successor_count = op->successor_count,
+                                             .region_count = op->region_count});
+    for (uint32_t i = 0; i < op->result_count; i++)
+        ptrmap_put(map, op_result(op, i), op_result(copy, i));
+    vec_free(&types);
+    vec_free(&operands);
+    vec_free(&successors);
+    return copy;
+}
+
+typedef VEC(Op *) OpVec;
+
+/* Copies the ops of the regions, adding each copy and its original to `pairs`. */
+static void clone_regions(const Op *op, Op *copy, PtrMap *map, OpVec *pairs)
+{
+    for (uint32_t i = 0; i < op->region_count; i++)
+        clone_blocks(&copy->regions[i], &op->regions[i], map);
+    for (uint32_t i = 0; i < op->region_count; i++) {
+        FOR_EACH_BLOCK (block, &op->regions[i]) {
+            Block *to = ptrmap_get(map, block);
+            FOR_EACH_OP (inner, block) {
+                Op *inner_copy = clone_shallow(inner, map);
+                op_append(inner_copy, to);
+                *vec_push(pairs) = inner;
+                *vec_push(pairs) = inner_copy;
+            }
+        }
+    }
+}
+
+/* A use that was copied before the definition still has the original value. */
+static void resolve_forward_uses(const OpVec *pairs, const PtrMap *map)
+{
+    for (size_t i = 0; i < pairs->len; i += 2) {
+        const Op *original = pairs->data[i];
+        Op *copy = pairs->data[i + 1];
+        for (uint32_t k = 0; k < original->operand_count; k++) {
+            Value *value = op_operand(original, k);
+            if (op_operand(copy, k) == value && ptrmap_has(map, value))
+                op_set_operand(copy, k, ptrmap_get(map, value));
+        }
+    }
+}
+
+Op *op_clone(const Op *op, PtrMap *values)
+{
+    PtrMap own = {0};
+    PtrMap *map = values ? values : &own;
+    OpVec pairs = {0};
+    Op *copy = clone_shallow(op, map);
+    clone_regions(op, copy, map, &pairs);
+    for (size_t i = 0; i < pairs.len; i += 2)
+        clone_regions(pairs.data[i], pairs.data[i + 1], map, &pairs);
+    resolve_forward_uses(&pairs, map);
+    vec_free(&pairs);
+    ptrmap_free(&own);
+    return copy;
+}

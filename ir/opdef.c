@@ -1,0 +1,287 @@
+/* Registration of dialects: resolves the names of op rows, parses default attributes, compiles
+ * assembly formats; and what is answered from the rows: inherent attributes, operand and result
+ * groups, traits. A malformed table is a programming error and ends in panic().
+ * Tests: test/unit/opdef_test.c */
+#include "ir/opdef.h"
+
+#include <assert.h>
+
+#include "ir/context_impl.h"
+#include "ir/format.h"
+#include "ir/parse.h"
+
+/* --- dialects ------------------------------------------------------------------ */
+
+/* Position of the dialect, or where it belongs. */
+static size_t dialect_position(const Context *ctx, Str name)
+{
+    size_t low = 0, high = ctx->dialects.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (str_cmp(str_from(ctx->dialects.data[middle]->name), name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const DialectDef *context_dialect(const Context *ctx, Str name_space)
+{
+    size_t position = dialect_position(ctx, name_space);
+    if (position == ctx->dialects.len) return NULL;
+    const DialectDef *dialect = ctx->dialects.data[position];
+    return str_eq_c(name_space, dialect->name) ? dialect : NULL;
+}
+
+size_t context_dialect_count(const Context *ctx)
+{
+    return ctx->dialects.len;
+}
+
+const DialectDef *context_dialect_at(const Context *ctx, size_t index)
+{
+    assert(index < ctx->dialects.len);
+    return ctx->dialects.data[index];
+}
+
+void context_allow_unregistered(Context *ctx, bool allow)
+{
+    ctx->allow_unregistered = allow;
+}
+
+bool context_allows_unregistered(const Context *ctx)
+{
+    return ctx->allow_unregistered;
+}
+
+const OpInfo *context_op(Context *ctx, Str full_name)
+{
+    return ident_get(ctx, full_name)->op;
+}
+
+const OpInfo *context_op_of_def(const Context *ctx, const OpDef *def)
+{
+    return ptrmap_get(&ctx->op_infos, def);
+}
+
+static void dialect_insert(Context *ctx, const DialectDef *dialect)
+{
+    size_t position = dialect_position(ctx, str_from(dialect->name));
+    (void)vec_push(&ctx->dialects);
+    for (size_t i = ctx->dialects.len - 1; i > position; i--)
+        ctx->dialects.data[i] = ctx->dialects.data[i - 1];
+    ctx->dialects.data[position] = dialect;
+}
+
+/* --- rows ------------------------------------------------------------------------ */
+
+static uint32_t count_args(const ArgDef *args)
+{
+    uint32_t count = 0;
+    while (args && args[count].name) count++;
+    return count;
+}
+
+static uint32_t count_attrs(const AttrArgDef *attrs)
+{
+    uint32_t count = 0;
+    while (attrs && attrs[count].name) count++;
+    return count;
+}
+
+static uint32_t count_regions(const RegionDef *regions)
+{
+    uint32_t count = 0;
+    while (regions && regions[count].name) count++;
+    return count;
+}
+
+static const Ident *full_name(Context *ctx, const DialectDef *dialect, const OpDef *def)
+{
+    StrBuf name = {0};
+    strbuf_printf(&name, "%s.%s", dialect->name, def->name);
+    const Ident *ident = ident_get(ctx, strbuf_str(&name));
+    strbuf_free(&name);
+    return ident;
+}
+
+static void check_row(const DialectDef *dialect, const OpDef *def)
+{
+    if (!def->name || def->dialect != dialect)
+        panic("dialect '%s': row '%s' has no name or another dialect", dialect->name,
+              def->id ? def->id : "?");
+    if (def->format && (def->parse || def->print))
+        panic("'%s.%s': both a format and hooks", dialect->name, def->name);
+    for (const ArgDef *arg = def->operands; arg && arg->name; arg++)
+        if (!arg->type) panic("'%s.%s': operand '%s' has no type", dialect->name, def->name,
+                              arg->name);
+    for (const ArgDef *arg = def->results; arg && arg->name; arg++)
+        if (!arg->type) panic("'%s.%s': result '%s' has no type", dialect->name, def->name,
+                              arg->name);
+    for (const AttrArgDef *attr = def->attrs; attr && attr->name; attr++)
+        if (!attr->attr) panic("'%s.%s': attribute '%s' has no constraint", dialect->name,
+                               def->name, attr->name);
+}
+
+static OpInfo *register_row(Context *ctx, const DialectDef *dialect, const OpDef *def)
+{
+    check_row(dialect, def);
+    Ident *name = (Ident *)full_name(ctx, dialect, def);
+    if (name->op) panic("'%s': registered twice", name->str.data);
+    OpInfo *info = ARENA_NEW(&ctx->arena, OpInfo);
+    info->def = def;
+    info->name = name;
+    info->operand_groups = count_args(def->operands);
+    info->result_groups = count_args(def->results);
+    info->attr_count = count_attrs(def->attrs);
+    info->region_groups = count_regions(def->regions);
+    const Ident **names = ARENA_ARRAY(&ctx->arena, const Ident *, info->attr_count);
+    for (uint32_t i = 0; i < info->attr_count; i++)
+        names[i] = ident_get_c(ctx, def->attrs[i].name);
+    info->attr_names = names;
+    if (def->traits & TRAIT_ATTR_SIZED_OPERANDS)
+        info->operand_segments = ident_get_c(ctx, "operandSegmentSizes");
+    if (def->traits & TRAIT_ATTR_SIZED_RESULTS)
+        info->result_segments = ident_get_c(ctx, "resultSegmentSizes");
+    name->op = info;
+    ptrmap_put(&ctx->op_infos, def, info);
+    return info;
+}
+
+static void parse_defaults(Context *ctx, OpInfo *info)
+{
+    info->default_props = ctx->empty_dict;
+    for (uint32_t i = 0; i < info->attr_count; i++) {
+        const AttrArgDef *attr = &info->def->attrs[i];
+        if (!attr->default_text || attr->optional) continue;
+        const Attr *value = parse_attr_text(ctx, str_from(attr->default_text), ctx->unknown_loc);
+        if (!value)
+            panic("'%s': default of '%s' does not parse", info->name->str.data, attr->name);
+        info->default_props = attr_dict_set(info->default_props, info->attr_names[i], value);
+    }
+}
+
+void context_register_dialect(Context *ctx, const DialectDef *dialect)
+{
+    if (context_dialect(ctx, str_from(dialect->name))) return;
+    dialect_insert(ctx, dialect);
+    OpInfo **infos = xmalloc(dialect->op_count * sizeof *infos);
+    for (size_t i = 0; i < dialect->op_count; i++)
+        infos[i] = register_row(ctx, dialect, &dialect->ops[i]);
+    /* Defaults and formats may name any op, type or attribute of the dialect. */
+    for (size_t i = 0; i < dialect->op_count; i++) {
+        parse_defaults(ctx, infos[i]);
+        if (infos[i]->def->format) infos[i]->format = format_compile(ctx, infos[i]);
+    }
+    free_ptr((void **)&infos);
+}
+
+/* --- answers from the rows ----------------------------------------------------------- */
+
+const OpInfo *op_info(const Op *op)
+{
+    return op->name->op;
+}
+
+bool op_has_trait(const Op *op, uint32_t trait)
+{
+    return op->def && (op->def->traits & trait) != 0;
+}
+
+bool op_is_terminator(const Op *op)
+{
+    return op_has_trait(op, TRAIT_TERMINATOR);
+}
+
+bool opinfo_is_inherent(const OpInfo *info, const Ident *name)
+{
+    for (uint32_t i = 0; i < info->attr_count; i++)
+        if (info->attr_names[i] == name) return true;
+    return name == info->operand_segments || name == info->result_segments;
+}
+
+typedef struct GroupQuery {
+    const ArgDef *args;
+    uint32_t groups; /* declared */
+    uint32_t total;  /* operands or results the op has */
+    const Attr *segments;
+} GroupQuery;
+
+static void group_by_segments(const GroupQuery *query, uint32_t group, uint32_t *begin,
+                              uint32_t *count)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < group; i++) at += (uint32_t)dense_array_i64(query->segments, i);
+    *begin = at;
+    *count = (uint32_t)dense_array_i64(query->segments, group);
+}
+
+/* Without segments all variable groups have the same size. */
+static void group_by_arity(const GroupQuery *query, uint32_t group, uint32_t *begin,
+                           uint32_t *count)
+{
+    uint32_t fixed = 0, variable_before = 0, fixed_before = 0;
+    for (uint32_t i = 0; i < query->groups; i++) {
+        bool is_fixed = query->args[i].arity == ARITY_ONE;
+        fixed += is_fixed;
+        if (i >= group) continue;
+        fixed_before += is_fixed;
+        variable_before += !is_fixed;
+    }
+    uint32_t variable = query->groups - fixed;
+    uint32_t size = variable && query->total > fixed ? (query->total - fixed) / variable : 0;
+    *begin = fixed_before + variable_before * size;
+    *count = query->args[group].arity == ARITY_ONE ? 1 : size;
+}
+
+static void find_group(const GroupQuery *query, uint32_t group, uint32_t *begin, uint32_t *count)
+{
+    assert(group < query->groups);
+    bool by_segments = query->segments && query->segments->kind == ATTR_DENSE_ARRAY &&
+                       query->segments->u.dense_array.count == query->groups;
+    if (by_segments)
+        group_by_segments(query, group, begin, count);
+    else
+        group_by_arity(query, group, begin, count);
+    assert(*begin + *count <= query->total);
+}
+
+void op_operand_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *count)
+{
+    const OpInfo *info = op_info(op);
+    const Ident *name = info->operand_segments;
+    find_group(&(GroupQuery){info->def->operands, info->operand_groups, op->operand_count,
+                             name ? attr_dict_get(op->props, name) : NULL},
+               group, begin, count);
+}
+
+void op_result_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *count)
+{
+    const OpInfo *info = op_info(op);
+    const Ident *name = info->result_segments;
+    find_group(&(GroupQuery){info->def->results, info->result_groups, op->result_count,
+                             name ? attr_dict_get(op->props, name) : NULL},
+               group, begin, count);
+}
+
+void op_erase_group_operand(Op *op, uint32_t index)
+{
+    op_erase_operand(op, index);
+    const Ident *name = op_info(op)->operand_segments;
+    const Attr *segments = name ? attr_dict_get(op->props, name) : NULL;
+    if (!segments) return;
+    size_t count = segments->u.dense_array.count;
+    int32_t *sizes = xcalloc(count, sizeof *sizes);
+    uint32_t end = 0;
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        sizes[i] = (int32_t)dense_array_i64(segments, i);
+        end += (uint32_t)sizes[i];
+        if (found || index >= end) continue;
+        sizes[i]--;
+        found = true;
+    }
+    op_set_attr_id(op, name, attr_dense_array(segments->u.dense_array.elem, sizes, count));
+    free_ptr((void **)&sizes);
+}

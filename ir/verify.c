@@ -1,0 +1,305 @@
+/* The verifier's walk: structure of regions and blocks, ops on the way down, what depends on
+ * nested ops on the way up, and dominance of each isolated region tree once its structure holds.
+ * An op that fails is not descended into; its siblings are still checked. The walk keeps its own
+ * stack, so nesting depth costs no C stack. Wording is upstream's.
+ * Tests: lit/ir/verify.mir */
+#include "ir/verify_impl.h"
+
+#include "ir/diag.h"
+#include "ir/print.h"
+
+/* --- blocks ------------------------------------------------------------------------ */
+
+/* A lone block of a detached region, an unregistered op or one with the trait. */
+static bool may_lack_terminator(const Block *block)
+{
+    const Region *region = block->parent;
+    if (!region) return true;
+    if (region->first != region->last) return false;
+    const Op *parent = region->parent;
+    return !parent || !parent->def || op_has_trait(parent, TRAIT_NO_TERMINATOR);
+}
+
+static bool block_enter(const Block *block)
+{
+    if (!block->first) {
+        if (may_lack_terminator(block)) return true;
+        return op_emit_error(block->parent->parent, "empty block: expect at least a terminator");
+    }
+    bool ok = true;
+    FOR_EACH_OP (op, block)
+        if (op->successor_count > 0 && op->next)
+            ok = op_emit_error(
+                op, "operation with block successors must terminate its parent block");
+    return ok;
+}
+
+static bool missing_terminator(Op *last)
+{
+    PrintOptions options = PRINT_DEFAULT;
+    options.generic = true;
+    options.local_scope = true;
+    StrBuf text = {0};
+    op_print(&text, last, &options);
+    while (text.len && text.data[text.len - 1] == '\n') text.data[--text.len] = '\0';
+    (void)op_emit_error(last, "block with no terminator, has %s", text.data);
+    strbuf_free(&text);
+    return false;
+}
+
+static bool block_exit(const Block *block)
+{
+    Op *last = block->last;
+    if (!last) return true;
+    for (uint32_t i = 0; i < last->successor_count; i++)
+        if (last->successors[i].block->parent != block->parent)
+            return op_error(last, "branching to block of a different region");
+    if (may_lack_terminator(block) || !last->def || op_is_terminator(last)) return true;
+    return missing_terminator(last);
+}
+
+/* --- ops ------------------------------------------------------------------------------- */
+
+static bool verify_operands_exist(const Op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (!op_operand(op, i)) return op_emit_error(op, "null operand found");
+    return true;
+}
+
+/* Dialect whose name prefixes an attribute's ("func.x"), if registered. */
+static const DialectDef *dialect_of_attr(const Op *op, const Ident *name)
+{
+    for (size_t i = 0; i < name->str.len; i++)
+        if (name->str.data[i] == '.') return context_dialect(op->ctx, (Str){name->str.data, i});
+    return NULL;
+}
+
+static bool verify_discardable(Op *op)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < op->attrs->u.dict.count; i++) {
+        const NamedAttr *attr = &op->attrs->u.dict.items[i];
+        const DialectDef *dialect = dialect_of_attr(op, attr->name);
+        if (dialect && dialect->verify_op_attr) ok &= dialect->verify_op_attr(op, attr);
+    }
+    return ok;
+}
+
+static bool verify_region_shapes(const Op *op)
+{
+    for (uint32_t i = 0; i < op->region_count; i++) {
+        const Region *region = op_region(op, i);
+        bool is_graph = op_has_trait(op, TRAIT_GRAPH_REGION);
+        if (is_graph && region->first != region->last)
+            return op_error(op, "expects graph region #%u to have 0 or 1 blocks", i);
+        if (region->first && region->first->uses)
+            return op_emit_error(op, "entry block of region may not have predecessors");
+    }
+    return true;
+}
+
+/* The inferred types come after the hook, which may say more of what is wrong with them. */
+static bool verify_registered(Op *op)
+{
+    const OpDef *def = op->def;
+    return verify_counts(op) && verify_structural_traits(op) && verify_declared(op) &&
+           (!def->verify_types || def->verify_types(op)) && verify_traits(op) &&
+           (!def->verify || def->verify(op)) && (!def->infer || verify_inferred(op));
+}
+
+static bool op_enter(Op *op)
+{
+    if (!verify_operands_exist(op) || !verify_discardable(op)) return false;
+    return (!op->def || verify_registered(op)) && verify_region_shapes(op);
+}
+
+/* A registered dialect knows all its ops; others need the context's leave. */
+static bool verify_unregistered(const Op *op)
+{
+    Str name = op_name(op), dialect = {name.data, 0};
+    while (dialect.len < name.len && name.data[dialect.len] != '.') dialect.len++;
+    if (context_dialect(op->ctx, dialect))
+        return op_emit_error(op,
+                             "unregistered operation '%.*s' found in dialect ('%.*s') that does "
+                             "not allow unknown operations",
+                             STR_ARG(name), STR_ARG(dialect));
+    if (context_allows_unregistered(op->ctx)) return true;
+    return op_error(op, "created with unregistered dialect. If this is intended, please call "
+                        "allowUnregisteredDialects() on the MLIRContext, or use "
+                        "-allow-unregistered-dialect with the MLIR opt tool used");
+}
+
+/* --- dominance ------------------------------------------------------------------------- */
+
+static bool region_is_inside(const Region *inner, const Region *outer)
+{
+    while (inner && inner != outer) {
+        const Block *block = inner->parent ? inner->parent->block : NULL;
+        inner = block ? block->parent : NULL;
+    }
+    return inner != NULL;
+}
+
+static void note_result(const Op *user, const Op *def)
+{
+    const Region *use_region = user->block->parent;
+    const Region *def_region = def->block ? def->block->parent : NULL;
+    const char *where = " (op is neither in a parent nor in a child region)";
+    if (user->block == def->block)
+        where = " (op in the same block)";
+    else if (use_region == def_region)
+        where = " (op in the same region)";
+    else if (region_is_inside(use_region, def_region))
+        where = " (op in a parent region)";
+    else if (region_is_inside(def_region, use_region))
+        where = " (op in a child region)";
+    (void)emit_note(def->ctx, def->loc, "operand defined here%s", where);
+}
+
+static void note_argument(const Op *user, const Block *block)
+{
+    const Region *use_region = user->block->parent, *region = block->parent;
+    if (!region) {
+        (void)emit_note(user->ctx, user->loc, " (block without parent)");
+        return;
+    }
+    unsigned number = 0;
+    for (const Block *before = block->prev; before; before = before->prev) number++;
+    const char *where = " neither in a parent nor in a child region)";
+    if (use_region == region)
+        where = " in the same region)";
+    else if (region_is_inside(use_region, region))
+        where = " in a parent region)";
+    else if (region_is_inside(region, use_region))
+        where = " in a child region)";
+    (void)emit_note(user->ctx, region->parent->loc,
+                    "operand defined as a block argument (block #%u%s", number, where);
+}
+
+static bool verify_uses(Dominance *dom, Op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        Value *value = op_operand(op, i);
+        if (dominance_value(dom, value, op)) continue;
+        (void)op_emit_error(op, "operand #%u does not dominate this use", i);
+        if (value->is_arg)
+            note_argument(op, value->owner.block);
+        else
+            note_result(op, value->owner.op);
+        return false;
+    }
+    return true;
+}
+
+typedef VEC(Op *) OpVec;
+
+static bool verify_block_dominance(Dominance *dom, Block *block, OpVec *nested)
+{
+    bool ok = true;
+    bool reachable = block_is_reachable(dom, block);
+    FOR_EACH_OP (op, block) {
+        if (reachable) ok &= verify_uses(dom, op);
+        if (op->region_count > 0 && !op_has_trait(op, TRAIT_ISOLATED)) *vec_push(nested) = op;
+    }
+    return ok;
+}
+
+/* Everything below the op but for what is isolated from it, which was checked before. */
+static bool verify_dominance(Op *root)
+{
+    Dominance *dom = dominance_create();
+    OpVec pending = {0};
+    bool ok = true;
+    *vec_push(&pending) = root;
+    while (pending.len) {
+        Op *op = pending.data[--pending.len];
+        for (uint32_t i = 0; i < op->region_count; i++)
+            FOR_EACH_BLOCK (block, op_region(op, i))
+                ok &= verify_block_dominance(dom, block, &pending);
+    }
+    vec_free(&pending);
+    dominance_free(dom);
+    return ok;
+}
+
+static bool op_exit(Op *op, const Op *root)
+{
+    if (!op->def) {
+        if (!verify_unregistered(op)) return false;
+    } else {
+        if (!verify_region_traits(op)) return false;
+        if (op->def->verify_regions && !op->def->verify_regions(op)) return false;
+    }
+    bool heads_tree = op == root || op_has_trait(op, TRAIT_ISOLATED);
+    return !heads_tree || op->region_count == 0 || verify_dominance(op);
+}
+
+/* --- walk --------------------------------------------------------------------------------- */
+
+/* An op whose regions are being checked: where the walk stands in it. */
+typedef struct Frame {
+    Op *op;
+    uint32_t region;
+    Block *block; /* NULL: before the region's first */
+    Op *next;     /* in block */
+    bool ok;
+} Frame;
+
+/* The next op directly inside the frame's op, checking blocks as they begin and end until a
+ * failure makes what they lack doubtful. */
+static Op *frame_advance(Frame *frame)
+{
+    while (true) {
+        if (frame->block && frame->next) {
+            Op *op = frame->next;
+            frame->next = op->next;
+            return op;
+        }
+        if (frame->block && frame->ok) frame->ok = block_exit(frame->block);
+        if (frame->region == frame->op->region_count) return NULL;
+        frame->block = frame->block ? frame->block->next : op_region(frame->op, frame->region)->first;
+        if (frame->block) {
+            if (frame->ok) frame->ok = block_enter(frame->block);
+            frame->next = frame->block->first;
+        } else {
+            frame->region++;
+        }
+    }
+}
+
+typedef VEC(Frame) FrameVec;
+
+/* Checks an op on entrance; one with regions is left to the walk. */
+static bool begin(FrameVec *stack, Op *op, const Op *root)
+{
+    if (!op_enter(op)) return false;
+    if (op->region_count == 0) return op_exit(op, root);
+    *vec_push(stack) = (Frame){.op = op, .ok = true};
+    return true;
+}
+
+bool op_verify(Op *op)
+{
+    FrameVec stack = {0};
+    bool ok = begin(&stack, op, op);
+    while (stack.len) {
+        Frame *top = &stack.data[stack.len - 1];
+        Op *inner = frame_advance(top);
+        if (inner) {
+            size_t depth = stack.len - 1;
+            bool inner_ok = begin(&stack, inner, op);
+            stack.data[depth].ok &= inner_ok;
+            continue;
+        }
+        bool frame_ok = top->ok && op_exit(top->op, op);
+        stack.len--;
+        if (stack.len)
+            stack.data[stack.len - 1].ok &= frame_ok;
+        else
+            ok = frame_ok;
+    }
+    vec_free(&stack);
+    diag_flush(op->ctx);
+    return ok;
+}

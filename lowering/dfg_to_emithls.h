@@ -1,0 +1,27 @@
+/* Between dfg_to_emithls.c (graph, forks), dfg_to_emithls_window.c and dfg_to_emithls_compute.c. */
+#ifndef MING_LOWERING_DFG_TO_EMITHLS_H
+#define MING_LOWERING_DFG_TO_EMITHLS_H
+
+#include "ir/symbol.h"
+#include "lowering/hls_build.h"
+#include "lowering/plan.h"
+
+/* A process being lowered: its function, open for building. */
+typedef struct Lowering {
+    Op *process, *func;
+    SymbolTable *symbols; /* of the module: tables are added to it */
+    Nest nest;
+} Lowering;
+
+/* Word of a channel end: the element type, or a vector of the word's elements. */
+const Type *word_type(const Type *end);
+/* Stream argument of a port. */
+Value *port_stream(const Lowering *l, uint32_t port);
+/* Storage chosen for an op's memory (attribute dfg.storage), "auto" if none. A window has one memory
+ * per level, other ops have level 0 only. */
+Str storage_of(const Op *op, uint32_t level);
+
+bool lower_window(Lowering *l) MUST_CHECK;
+bool lower_compute(Lowering *l) MUST_CHECK;
+
+#endif

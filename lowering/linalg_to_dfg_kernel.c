@@ -1,0 +1,387 @@
+/* One kernel of convert-linalg-to-dfg: how its operands stream, and the processes it becomes.
+ * A streamed operand whose map slides, strides or is padded goes through a window process; what
+ * the compute process then sees is a projected permutation.
+ * Tests: lit/lowering/linalg-to-dfg */
+#include "lowering/linalg_to_dfg.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "dialects/tensor/tensor.h"
+#include "ir/diag.h"
+#include "ir/rewrite.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool is_constant_value(const Value *value)
+{
+    const Op *def = value_def(value);
+    return def && op_has_trait(def, TRAIT_CONSTANT_LIKE);
+}
+
+/* --- how an operand streams --------------------------------------------------------- */
+
+/* A tensor.pad with constant padding, looked through. */
+typedef struct Padding {
+    int64_t low[DFG_MAX_RANK], high[DFG_MAX_RANK];
+    const Attr *value; /* NULL: no padding */
+} Padding;
+
+static const Attr *pad_constant(const Op *pad)
+{
+    const Op *yield = region_entry(op_region(pad, 0))->last;
+    return value_constant(op_operand(yield, 0));
+}
+
+static bool static_list(const Op *op, const char *name, int64_t *out, uint32_t rank)
+{
+    size_t count = 0;
+    const Attr *attr = op_attr(op, name);
+    if (!attr || !attr_int_list(attr, out, DFG_MAX_RANK, &count) || count != rank)
+        return false;
+    for (uint32_t i = 0; i < rank; i++)
+        if (out[i] == DIM_DYNAMIC)
+            return false;
+    return true;
+}
+
+static bool look_through_pad(Value *operand, Value **source, Padding *out)
+{
+    const Op *pad = value_def(operand);
+    uint32_t rank = operand->type->u.shaped.rank;
+    *out = (Padding){.value = NULL};
+    *source = operand;
+    if (!pad || pad->def != TENSOR(PAD))
+        return true;
+    if (!static_list(pad, "static_low", out->low, rank) ||
+        !static_list(pad, "static_high", out->high, rank))
+        return op_error(pad, "needs constant padding widths to stream");
+    out->value = pad_constant(pad);
+    if (!out->value)
+        return op_error(pad, "needs a constant padding value to stream");
+    *source = op_operand(pad, 0);
+    return true;
+}
+
+/* A dimension that streams as it is: a bare loop or the constant 0, unpadded. */
+static bool is_plain(const AffineExpr *expr, const Padding *pad, uint32_t dim)
+{
+    bool bare = expr->kind == AFFINE_DIM || (expr->kind == AFFINE_CONST && expr->value == 0);
+    return bare && pad->low[dim] == 0 && pad->high[dim] == 0;
+}
+
+static bool bad_index(const Kernel *kernel, const AffineMap *map, uint32_t operand, uint32_t dim)
+{
+    StrBuf text = {0};
+    affine_print(&text, map->results[dim]);
+    op_error(kernel->op,
+             "cannot stream operand #%u: result #%u of its map %s is '%.*s', which is not a loop nor "
+             "stride * parallel loop + dilation * reduction loop + offset",
+             operand, dim, map_str(kernel->op->ctx, map), STR_ARG(strbuf_str(&text)));
+    strbuf_free(&text);
+    return false;
+}
+
+static const AffineExpr *loop_expr(Context *ctx, int loop)
+{
+    return loop < 0 ? affine_const(ctx, 0) : affine_dim(ctx, (uint32_t)loop);
+}
+
+/* One window dimension: position and kernel expressions, parameters. */
+static void window_dim(const Kernel *kernel, const KernelIndex *index, const Padding *pad,
+                       uint32_t dim, StreamInput *out, const AffineExpr **position,
+                       const AffineExpr **tap)
+{
+    WindowParams *w = &out->window;
+    uint32_t k = dim - w->first;
+    w->out[k] = index->parallel < 0 ? 1 : kernel->extents[index->parallel];
+    w->kernel[k] = index->reduction < 0 ? 1 : kernel->extents[index->reduction];
+    w->stride[k] = index->parallel < 0 ? 1 : index->stride;
+    w->dilation[k] = index->reduction < 0 ? 1 : index->dilation;
+    w->low[k] = pad->low[dim] - index->offset;
+    int64_t span = (w->kernel[k] - 1) * w->dilation[k] + 1;
+    w->high[k] = (w->out[k] - 1) * w->stride[k] + span - w->in[dim] - w->low[k];
+    *position = loop_expr(kernel->op->ctx, index->parallel);
+    *tap = loop_expr(kernel->op->ctx, index->reduction);
+}
+
+static bool window_is_trivial(const WindowParams *w)
+{
+    for (uint32_t i = 0; i < w->count; i++)
+        if (w->kernel[i] != 1 || w->stride[i] != 1 || w->low[i] != 0 || w->high[i] != 0)
+            return false;
+    return true;
+}
+
+/* First and last dimension that is not plain; false if all are. */
+static bool window_span(const AffineMap *map, const Padding *pad, uint32_t *first, uint32_t *last)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < map->result_count; i++) {
+        if (is_plain(map->results[i], pad, i))
+            continue;
+        *first = found ? *first : i;
+        *last = i;
+        found = true;
+    }
+    return found;
+}
+
+/* Operand of the compute process: positions in place of window dimensions, kernel after them. */
+static void windowed_operand(StreamInput *in, const AffineMap *map,
+                             const AffineExpr *const *positions, const AffineExpr *const *taps)
+{
+    const WindowParams *w = &in->window;
+    const Type *source = in->source->type;
+    const AffineExpr *results[2 * DFG_MAX_RANK];
+    int64_t dims[2 * DFG_MAX_RANK];
+    uint32_t n = 0;
+    in->has_window = !window_is_trivial(w);
+    for (uint32_t i = 0; i < w->rank; i++) {
+        bool windowed = i >= w->first && i < w->first + w->count;
+        results[n] = windowed ? positions[i - w->first] : map->results[i];
+        dims[n++] = windowed ? w->out[i - w->first] : w->in[i];
+        for (uint32_t k = 0; in->has_window && i + 1 == w->first + w->count && k < w->count; k++) {
+            results[n] = taps[k];
+            dims[n++] = w->kernel[k];
+        }
+    }
+    in->map = map_get(map->ctx, map->dim_count, 0, n, results);
+    in->operand = type_tensor(type_elem(source), dims, n, NULL);
+}
+
+static const Attr *zero_of(const Type *type)
+{
+    return type_is_float(type) ? attr_float(type, 0.0) : attr_int(type, 0);
+}
+
+bool stream_input(const Op *generic, uint32_t operand, StreamInput *out)
+{
+    Kernel kernel;
+    Padding pad;
+    const AffineMap *map = linalg_operand_map(generic, operand);
+    const AffineExpr *positions[DFG_MAX_RANK], *taps[DFG_MAX_RANK];
+    uint32_t first = 0, last = 0;
+    *out = (StreamInput){.map = map};
+    if (!kernel_analyze(generic, &kernel))
+        return false;
+    if (map->result_count > DFG_MAX_RANK)
+        return op_error(generic, "streams a tensor of rank %u; at most %d can",
+                        map->result_count, DFG_MAX_RANK);
+    if (!look_through_pad(op_operand(generic, operand), &out->source, &pad))
+        return false;
+    out->operand = out->source->type;
+    if (!window_span(map, &pad, &first, &last))
+        return true;
+    out->pad_value = pad.value ? pad.value : zero_of(type_elem(out->source->type));
+    out->window = (WindowParams){.rank = map->result_count, .count = last - first + 1,
+                                 .first = first};
+    memcpy(out->window.in, out->source->type->u.shaped.dims,
+           map->result_count * sizeof(int64_t));
+    for (uint32_t i = first; i <= last; i++) {
+        KernelIndex index;
+        if (!kernel_index(&kernel, map->results[i], &index))
+            return bad_index(&kernel, map, operand, i);
+        if (map->results[i]->kind == AFFINE_DIM && index.reduction >= 0) {
+            /* A plain reduction between window dimensions: its loop walks the positions. */
+            index = (KernelIndex){.parallel = index.reduction, .reduction = -1, .stride = 1};
+        }
+        window_dim(&kernel, &index, &pad, i, out, &positions[i - first], &taps[i - first]);
+    }
+    windowed_operand(out, map, positions, taps);
+    return true;
+}
+
+/* --- processes ------------------------------------------------------------------------- */
+
+static Op *new_process(SymbolTable *symbols, Str name, const Attr *loc, const Type *const *ports,
+                       uint32_t inputs, uint32_t outputs)
+{
+    Op *process = dfg_create_graph(symbols->op->ctx, DFG(PROCESS), name, loc, ports, inputs,
+                                   outputs, NULL);
+    symtab_insert(symbols, process);
+    return process;
+}
+
+static Value *build_pull(Builder *b, Value *port)
+{
+    const Type *type = dfg_payload(port->type);
+    return op_result(build(b, DFG(PULL), &port, 1, &type, 1, NULL, 0), 0);
+}
+
+static void build_push(Builder *b, Value *value, Value *port)
+{
+    Value *operands[2] = {value, port};
+    build(b, DFG(PUSH), operands, 2, NULL, 0, NULL, 0);
+}
+
+Op *build_fork_process(SymbolTable *symbols, Str name, const Attr *loc, const Type *type,
+                       uint32_t copies)
+{
+    VEC(const Type *) ports = {0};
+    *vec_push(&ports) = dfg_end_type(&dfg_type_output, type, NULL);
+    for (uint32_t i = 0; i < copies; i++)
+        *vec_push(&ports) = dfg_end_type(&dfg_type_input, type, NULL);
+    Op *process = new_process(symbols, name, loc, ports.data, 1, copies);
+    vec_free(&ports);
+    Builder b = builder_at_end(region_entry(op_region(process, 0)), loc);
+    Value *value = build_pull(&b, dfg_port(process, 0));
+    for (uint32_t i = 0; i < copies; i++)
+        build_push(&b, value, dfg_port(process, 1 + i));
+    return process;
+}
+
+/* Word of a windowed channel: whole windows of one element of the inner dimensions. */
+static const Type *windowed_end(const TypeDef *end, const StreamInput *in)
+{
+    int64_t word[2 * DFG_MAX_RANK];
+    uint32_t kernel = in->window.first + in->window.count;
+    if (!in->has_window)
+        return dfg_end_type(end, in->operand, NULL);
+    for (uint32_t i = 0; i < in->operand->u.shaped.rank; i++) {
+        bool tap = i >= kernel && i < kernel + in->window.count;
+        word[i] = tap ? in->operand->u.shaped.dims[i] : 1;
+    }
+    return dfg_end_type(end, in->operand, word);
+}
+
+Op *build_window_process(SymbolTable *symbols, Str name, const Attr *loc, const StreamInput *in)
+{
+    Context *ctx = symbols->op->ctx;
+    const WindowParams *w = &in->window;
+    const Type *ports[2] = {dfg_end_type(&dfg_type_output, in->source->type, NULL),
+                            windowed_end(&dfg_type_input, in)};
+    Op *process = new_process(symbols, name, loc, ports, 1, 1);
+    int64_t dims[DFG_MAX_RANK];
+    for (uint32_t i = 0; i < w->count; i++)
+        dims[i] = w->first + i;
+    const NamedAttr attrs[] = {
+        named_attr(ctx, "dims", attr_i64_array(ctx, dims, w->count)),
+        named_attr(ctx, "kernel", attr_i64_array(ctx, w->kernel, w->count)),
+        named_attr(ctx, "stride", attr_i64_array(ctx, w->stride, w->count)),
+        named_attr(ctx, "dilation", attr_i64_array(ctx, w->dilation, w->count)),
+        named_attr(ctx, "low", attr_i64_array(ctx, w->low, w->count)),
+        named_attr(ctx, "high", attr_i64_array(ctx, w->high, w->count)),
+        named_attr(ctx, "pad_value", in->pad_value),
+    };
+    Builder b = builder_at_end(region_entry(op_region(process, 0)), loc);
+    Value *value = build_pull(&b, dfg_port(process, 0));
+    Op *window = build(&b, DFG(WINDOW), &value, 1, &in->operand, 1, attrs, COUNT_OF(attrs));
+    build_push(&b, op_result(window, 0), dfg_port(process, 1));
+    return process;
+}
+
+/* Copies constants and initial values that an op needs into the process. */
+static bool copy_static(Builder *b, Value *value, PtrMap *copies)
+{
+    Op *def = value_def(value);
+    if (ptrmap_has(copies, value))
+        return true;
+    bool allowed = def && (op_has_trait(def, TRAIT_CONSTANT_LIKE) || def->def == TENSOR(EMPTY) ||
+                           def->def == LINALG(FILL));
+    if (!allowed)
+        return op_error(def ? def : block_parent_op(value_block(value)),
+                        "is needed by a kernel at compile time, but is not a constant, "
+                        "tensor.empty or linalg.fill of one");
+    for (uint32_t i = 0; i < def->operand_count; i++)
+        if (!copy_static(b, op_operand(def, i), copies))
+            return false;
+    Op *copy = op_clone(def, copies);
+    op_append(copy, b->block);
+    return true;
+}
+
+typedef struct Captures {
+    const Op *generic;
+    Builder *b;
+    PtrMap *copies;
+    bool ok;
+} Captures;
+
+/* Constants that the payload takes from outside. */
+static bool copy_captures(Op *op, void *user)
+{
+    Captures *c = user;
+    for (uint32_t i = 0; c->ok && op != c->generic && i < op->operand_count; i++) {
+        Op *holder = block_parent_op(value_block(op_operand(op, i)));
+        if (!op_is_ancestor(c->generic, holder))
+            c->ok = copy_static(c->b, op_operand(op, i), c->copies);
+    }
+    return c->ok;
+}
+
+/* Copies a generic; operands not yet in `copies` must be static. */
+static Op *copy_generic(Builder *b, Op *generic, PtrMap *copies)
+{
+    for (uint32_t i = 0; i < generic->operand_count; i++)
+        if (!copy_static(b, op_operand(generic, i), copies))
+            return NULL;
+    Captures captures = {generic, b, copies, true};
+    if (!op_walk(generic, copy_captures, &captures))
+        return NULL;
+    Op *copy = op_clone(generic, copies);
+    op_append(copy, b->block);
+    return copy;
+}
+
+static void set_operand_map(Op *generic, uint32_t operand, const AffineMap *map)
+{
+    const Attr *old = op_attr(generic, "indexing_maps");
+    VEC(const AffineMap *) maps = {0};
+    for (uint32_t i = 0; i < old->u.array.count; i++)
+        *vec_push(&maps) = i == operand ? map : old->u.array.items[i]->u.map;
+    op_set_attr(generic, "indexing_maps", linalg_maps_attr(generic->ctx, maps.data, maps.len));
+    vec_free(&maps);
+}
+
+static Op *empty_compute_process(SymbolTable *symbols, Str name, const Group *group,
+                                 const StreamInput *inputs, uint32_t input_count)
+{
+    VEC(const Type *) ports = {0};
+    for (uint32_t i = 0; i < input_count; i++)
+        *vec_push(&ports) = windowed_end(&dfg_type_output, &inputs[i]);
+    *vec_push(&ports) = dfg_end_type(&dfg_type_input, group->result->type, NULL);
+    Op *process = new_process(symbols, name, group->main->loc, ports.data, input_count, 1);
+    vec_free(&ports);
+    return process;
+}
+
+/* Pulls the streams and replaces main's streamed operands by them. */
+static Op *copy_main(Builder *b, const Op *process, const Group *group, const StreamInput *inputs,
+                     PtrMap *copies)
+{
+    uint32_t port = 0, operands[PLAN_MAX_STREAMS];
+    Value *pulled[PLAN_MAX_STREAMS];
+    for (uint32_t i = 0; i < linalg_input_count(group->main); i++) {
+        if (is_constant_value(op_operand(group->main, i)))
+            continue;
+        pulled[port] = build_pull(b, dfg_port(process, port));
+        operands[port] = i;
+        ptrmap_put(copies, op_operand(group->main, i), pulled[port]);
+        port++;
+    }
+    Op *main = copy_generic(b, group->main, copies);
+    for (uint32_t i = 0; main && i < port; i++) {
+        op_set_operand(main, operands[i], pulled[i]);
+        set_operand_map(main, operands[i], inputs[i].map);
+    }
+    return main;
+}
+
+Op *build_compute_process(SymbolTable *symbols, Str name, const Group *group,
+                          const StreamInput *inputs, uint32_t input_count)
+{
+    PtrMap copies = {0};
+    ComputePlan plan;
+    Op *process = empty_compute_process(symbols, name, group, inputs, input_count);
+    Builder b = builder_at_end(region_entry(op_region(process, 0)), group->main->loc);
+    Op *last = copy_main(&b, process, group, inputs, &copies);
+    for (size_t i = 0; last && i < group->stages.len; i++)
+        last = copy_generic(&b, group->stages.data[i], &copies);
+    ptrmap_free(&copies);
+    if (!last)
+        return NULL;
+    build_push(&b, op_result(last, 0), dfg_port(process, input_count));
+    return compute_plan(process, NULL, &plan) ? process : NULL;
+}

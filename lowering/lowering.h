@@ -1,0 +1,11 @@
+/* The lowerings between levels, as passes. */
+#ifndef MING_LOWERING_LOWERING_H
+#define MING_LOWERING_LOWERING_H
+
+#include "ir/pass.h"
+
+extern const PassDef pass_convert_onnx_to_linalg;
+extern const PassDef pass_convert_linalg_to_dfg;
+extern const PassDef pass_convert_dfg_to_emithls;
+
+#endif

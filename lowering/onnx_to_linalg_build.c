@@ -1,0 +1,121 @@
+/* Building blocks of convert-onnx-to-linalg: kernels, padding, widths.
+ * Tests: lit/lowering/onnx-to-linalg.mir */
+#include <assert.h>
+
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "dialects/tensor/tensor.h"
+#include "lowering/onnx_to_linalg.h"
+
+/* --- widths ---------------------------------------------------------------------------- */
+
+uint32_t signed_width(int64_t low, int64_t high)
+{
+    uint32_t width = 2;
+    while (width < 64 &&
+           (low < -(INT64_C(1) << (width - 1)) || high >= INT64_C(1) << (width - 1)))
+        width++;
+    return width;
+}
+
+bool shift_i64(int64_t x, int64_t shift, int64_t *out)
+{
+    *out = 0;
+    if (x == 0)
+        return true;
+    return shift >= 0 && shift < 63 && mul_i64(x, INT64_C(1) << shift, out);
+}
+
+Value *build_extend(Builder *b, Value *value, const Type *type, bool is_unsigned)
+{
+    if (value->type == type)
+        return value;
+    return build_unary(b, is_unsigned ? ARITH(EXTUI) : ARITH(EXTSI), type, value);
+}
+
+Value *build_resize(Builder *b, Value *value, const Type *type)
+{
+    if (type_width(value->type) > type_width(type))
+        return build_unary(b, ARITH(TRUNCI), type, value);
+    return build_extend(b, value, type, false);
+}
+
+/* --- tensors ------------------------------------------------------------------------------ */
+
+Value *build_empty(Lowering *lw, const Type *type)
+{
+    return op_result(build(&lw->b, TENSOR(EMPTY), NULL, 0, &type, 1, NULL, 0), 0);
+}
+
+Value *build_filled(Lowering *lw, const Type *type, int64_t value)
+{
+    Value *scalar = arith_constant_int(&lw->b, type_elem(type), value);
+    return linalg_fill(&lw->b, scalar, build_empty(lw, type));
+}
+
+Value *build_pad(Lowering *lw, Value *tensor, const int64_t *low, const int64_t *high)
+{
+    uint32_t rank = tensor->type->u.shaped.rank;
+    int64_t dims[ONNX_MAX_RANK], total = 0;
+    assert(rank <= ONNX_MAX_RANK);
+    for (uint32_t i = 0; i < rank; i++) {
+        dims[i] = tensor->type->u.shaped.dims[i] + low[i] + high[i];
+        total += low[i] + high[i];
+    }
+    if (total == 0)
+        return tensor;
+    const Type *elem = type_elem(tensor->type), *type = type_with_shape(tensor->type, dims, rank);
+    const int32_t sizes[] = {1, 0, 0};
+    const NamedAttr attrs[] = {
+        named_attr(lw->ctx, "static_low", attr_i64_array(lw->ctx, low, rank)),
+        named_attr(lw->ctx, "static_high", attr_i64_array(lw->ctx, high, rank)),
+        named_attr(lw->ctx, "operandSegmentSizes",
+                   attr_dense_array(type_i(lw->ctx, 32), sizes, COUNT_OF(sizes))),
+    };
+    Value *zero = arith_constant_int(&lw->b, elem, 0);
+    Op *pad = build(&lw->b, TENSOR(PAD), &tensor, 1, &type, 1, attrs, COUNT_OF(attrs));
+    Block *body = region_add_block(op_region(pad, 0));
+    for (uint32_t i = 0; i < rank; i++)
+        block_add_arg(body, type_index(lw->ctx), lw->b.loc);
+    Builder inner = builder_at_end(body, lw->b.loc);
+    build(&inner, TENSOR(YIELD), &zero, 1, NULL, 0, NULL, 0);
+    return op_result(pad, 0);
+}
+
+/* --- kernels -------------------------------------------------------------------------------- */
+
+void generic_elementwise(Lowering *lw, Generic *generic, Value *const *inputs, uint32_t count)
+{
+    uint32_t rank = inputs[0]->type->u.shaped.rank;
+    *generic = (Generic){.loops = rank, .inputs = count};
+    const AffineExpr *channel = affine_dim(lw->ctx, 1);
+    for (uint32_t i = 0; i < count; i++) {
+        bool per_channel = i > 0 && inputs[i]->type->u.shaped.rank == 1;
+        generic->input[i] = inputs[i];
+        generic->map[i] = per_channel ? map_get(lw->ctx, rank, 0, 1, &channel)
+                                      : map_identity(lw->ctx, rank);
+    }
+    generic->map[count] = map_identity(lw->ctx, rank);
+}
+
+void generic_open(Lowering *lw, Generic *generic, Value *init)
+{
+    generic->op = linalg_build_generic(
+        &lw->b, generic->input, generic->inputs, &init, 1,
+        linalg_maps_attr(lw->ctx, generic->map, generic->inputs + 1),
+        linalg_iterators_attr(lw->ctx, generic->is_reduction, generic->loops));
+    op_set_attr(generic->op, "dfg.name", attr_string(lw->ctx, onnx_node_name(lw->node)));
+    generic->body = builder_at_end(linalg_body(generic->op), lw->b.loc);
+}
+
+Value *generic_arg(const Generic *generic, uint32_t index)
+{
+    return generic->body.block->args[index];
+}
+
+Value *generic_close(Generic *generic, Value *element)
+{
+    linalg_yield(&generic->body, &element, 1);
+    return op_result(generic->op, 0);
+}

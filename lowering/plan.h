@@ -1,0 +1,101 @@
+/* Geometry of a dfg.process: which loops run in which order, where words are read and written, what
+ * is held in which memory. A pure function of the process, its ports' words and the unroll factors;
+ * the cost model (target/) and the lowering to emithls both read it, so they cannot disagree.
+ * docs/streaming.md explains the scheme.
+ * Tests: lit/lowering/dfg-to-emithls, lit/target */
+#ifndef MING_LOWERING_PLAN_H
+#define MING_LOWERING_PLAN_H
+
+#include "dialects/dfg/dfg.h"
+#include "passes/kernel.h"
+
+typedef enum ProcessKind { PROCESS_WINDOW, PROCESS_COMPUTE, PROCESS_FORK } ProcessKind;
+
+/* Kind of a process's body. False: diagnosed (body has no streaming form). */
+bool process_kind(const Op *process, ProcessKind *out) MUST_CHECK;
+
+/* --- window processes ------------------------------------------------------------- */
+
+/* The flat scan of a window process. Positions form a box of `box` extents (window dimensions, the
+ * outermost first, then the words of the inner dimensions); only positions begin .. end-1 are
+ * visited, one word in and at most one word out each. Output o is written at box coordinates
+ * o * stride (+ lead in the outermost). docs/streaming.md derives the formulas. */
+typedef struct WindowPlan {
+    const Op *process, *window;
+    WindowParams params;
+    int64_t outer;       /* frames of dimensions before the first window dimension */
+    int64_t inner_words; /* words of the dimensions after the last one, per position */
+    int64_t lanes;       /* elements per input word */
+    int64_t box[DFG_MAX_RANK]; /* params.count extents; then inner_words */
+    int64_t lead;        /* rows scanned before the row of the first output */
+    int64_t shift;       /* input position = flat scan position + shift */
+    int64_t begin, end;  /* flat range over the whole box, inner words included */
+} WindowPlan;
+
+/* in_word/out_word: word shapes of the ports (rank entries). False: diagnosed. */
+bool window_plan(const Op *process, WindowPlan *out) MUST_CHECK;
+/* Words of history that dimension level i keeps per tap: (kernel - 1) * dilation rows. */
+int64_t window_history(const WindowPlan *plan, uint32_t level);
+/* Taps that exist before level i: product of the kernel extents outside it. */
+int64_t window_taps(const WindowPlan *plan, uint32_t level);
+/* Words per history row of level i: positions of the inner dimensions. */
+int64_t window_row_words(const WindowPlan *plan, uint32_t level);
+
+/* --- compute processes --------------------------------------------------------------- */
+
+/* One counter of the pipelined nest: contributes counter * scale to loop `loop` of the kernel. */
+typedef struct PlanLoop {
+    uint32_t loop;
+    int64_t trip, scale;
+    bool is_reduction;
+} PlanLoop;
+
+enum { PLAN_MAX_LOOPS = 2 * KERNEL_MAX_LOOPS, PLAN_MAX_STREAMS = 8, PLAN_MAX_STAGES = 32 };
+
+typedef struct ComputePlan {
+    const Op *process, *main;   /* main: the linalg.generic that consumes the streams */
+    Kernel kernel;
+    const Op *stages[PLAN_MAX_STAGES]; /* element-wise epilogue, in order */
+    uint32_t stage_count;
+    uint32_t stream_count;
+    uint32_t stream_operand[PLAN_MAX_STREAMS]; /* operand of main */
+    uint32_t stream_port[PLAN_MAX_STREAMS];    /* port of the process */
+    uint32_t output_port;
+    int64_t unroll[KERNEL_MAX_LOOPS];
+    PlanLoop loops[PLAN_MAX_LOOPS]; /* outermost first; trips above 1 only */
+    uint32_t loop_count;
+    uint32_t read_depth;     /* words are read where all counters from here on are 0 */
+    uint32_t first_reduction; /* position of the first reduction loop, loop_count if none */
+    int64_t lanes;           /* parallel elements computed at once = elements per output word */
+    int64_t reduction_lanes; /* reduction elements consumed at once */
+    int64_t accumulators;    /* accumulators live at once, per lane */
+} ComputePlan;
+
+/* unroll: factors per loop of the main kernel, each dividing its extent; NULL: from the attribute
+ * dfg.unroll, or ones. False: diagnosed. */
+bool compute_plan(const Op *process, const int64_t *unroll, ComputePlan *out) MUST_CHECK;
+/* Trips of the whole nest. */
+int64_t compute_trips(const ComputePlan *plan);
+/* Word the output port has with these factors: extents of the output tensor's rank. */
+void compute_output_word(const ComputePlan *plan, int64_t *word);
+
+/* A constant operand laid out as the nest reads it: index by the counters in `by_loop` (positions in
+ * plan->loops, outermost first), then by the flattened unrolled loops in `by_lane` (kernel loops in
+ * order, factors above 1). */
+typedef struct TableLayout {
+    const AffineMap *map;   /* operand's index as a function of the main kernel's loops */
+    uint32_t by_loop[PLAN_MAX_LOOPS], loop_count;
+    uint32_t by_lane[KERNEL_MAX_LOOPS], lane_count;
+    int64_t depth, lanes;   /* words, elements per word */
+} TableLayout;
+/* map: from the main kernel's loops to the constant's index. */
+void table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *out);
+/* Map of operand `operand` of stage `stage`, rewritten over the main kernel's loops. */
+const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand);
+
+/* --- forks ------------------------------------------------------------------------------ */
+
+/* Words that a fork copies per frame. */
+int64_t fork_words(const Op *process);
+
+#endif

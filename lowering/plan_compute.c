@@ -1,0 +1,322 @@
+/* Compute plans. The nest follows the order in which words arrive: first the counters of the
+ * streamed input's words, then the parts of a word that are taken one after another, then the loops
+ * the input does not depend on (a word is held while they run). Parallel loops inside the first
+ * reduction loop multiply the accumulators.
+ * Tests: lit/lowering/dfg-to-emithls */
+#include "lowering/plan.h"
+
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "ir/diag.h"
+
+#include <assert.h>
+
+static Block *body(const Op *process) { return region_entry(op_region(process, 0)); }
+
+/* --- reading the body ----------------------------------------------------------------- */
+
+/* The port that a value was pulled from, or -1. */
+static int pulled_port(const Value *value)
+{
+    const Op *pull = value_def(value);
+    return pull && pull->def == DFG(PULL) ? (int)op_operand(pull, 0)->index : -1;
+}
+
+static bool is_stage_of(const Op *generic, const Value *previous)
+{
+    for (uint32_t i = 0; i < linalg_input_count(generic); i++)
+        if (op_operand(generic, i) == previous)
+            return true;
+    return false;
+}
+
+/* Finds main and the chain of element-wise stages behind it. */
+static bool collect_generics(ComputePlan *plan)
+{
+    const Op *last = NULL;
+    FOR_EACH_OP(op, body(plan->process))
+    {
+        if (op->def != LINALG(GENERIC))
+            continue;
+        if (op->result_count != 1)
+            return op_error(op, "has %u results; a streaming kernel has one", op->result_count);
+        if (!last)
+            plan->main = op;
+        else if (!is_stage_of(op, op_result(last, 0)))
+            return op_error(op, "does not continue the kernel before it");
+        else if (plan->stage_count == PLAN_MAX_STAGES)
+            return op_error(op, "is more than %d epilogue stages behind its kernel",
+                            PLAN_MAX_STAGES);
+        else
+            plan->stages[plan->stage_count++] = op;
+        last = op;
+    }
+    FOR_EACH_OP(op, body(plan->process))
+    if (op->def == DFG(PUSH) && op_operand(op, 0) == op_result(last, 0)) {
+        plan->output_port = op_operand(op, 1)->index;
+        return true;
+    }
+    return op_error(plan->process, "does not push the result of its kernel");
+}
+
+static bool collect_streams(ComputePlan *plan)
+{
+    for (uint32_t i = 0; i < linalg_input_count(plan->main); i++) {
+        int port = pulled_port(op_operand(plan->main, i));
+        if (port < 0)
+            continue;
+        if (plan->stream_count == PLAN_MAX_STREAMS)
+            return op_error(plan->main, "reads more than %d streams", PLAN_MAX_STREAMS);
+        plan->stream_operand[plan->stream_count] = i;
+        plan->stream_port[plan->stream_count++] = (uint32_t)port;
+    }
+    if (plan->stream_count == 0)
+        return op_error(plan->main, "reads no stream");
+    if (plan->stream_count > 1 && plan->kernel.class != KERNEL_PURE_PARALLEL)
+        return op_error(plan->main, "reduces over several streams; only element-wise kernels take "
+                                    "more than one");
+    return true;
+}
+
+static bool read_unroll(ComputePlan *plan, const int64_t *unroll)
+{
+    const Attr *attr = op_attr(plan->main, "dfg.unroll");
+    size_t count = plan->kernel.loop_count;
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
+        plan->unroll[i] = unroll ? unroll[i] : 1;
+    if (!unroll && attr &&
+        (!attr_int_list(attr, plan->unroll, KERNEL_MAX_LOOPS, &count) ||
+         count != plan->kernel.loop_count))
+        return op_error(plan->main, "dfg.unroll must list one factor per loop");
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
+        if (plan->unroll[i] < 1 || plan->kernel.extents[i] % plan->unroll[i] != 0)
+            return op_error(plan->main, "unroll factor %lld does not divide the %lld trips of loop %u",
+                            (long long)plan->unroll[i], (long long)plan->kernel.extents[i], i);
+    return true;
+}
+
+/* --- loops -------------------------------------------------------------------------------- */
+
+static void add_loop(ComputePlan *plan, uint32_t loop, int64_t trip, int64_t scale)
+{
+    if (trip == 1)
+        return;
+    assert(plan->loop_count < PLAN_MAX_LOOPS);
+    plan->loops[plan->loop_count++] =
+        (PlanLoop){loop, trip, scale, plan->kernel.is_reduction[loop]};
+}
+
+/* Loop that result r of a streamed operand's map is; -1: the constant 0. */
+static int stream_loop(const AffineMap *map, uint32_t r)
+{
+    return map->results[r]->kind == AFFINE_DIM ? (int)map->results[r]->value : -1;
+}
+
+static bool check_stream_map(const ComputePlan *plan, const AffineMap *map, const Type *tensor)
+{
+    uint32_t seen = 0;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        int loop = stream_loop(map, r);
+        bool unit = loop < 0 && affine_is_const(map->results[r]) &&
+                    tensor->u.shaped.dims[r] == 1;
+        if (!unit && (loop < 0 || (seen >> loop & 1u)))
+            return op_error(plan->main, "streams an operand by the map %s, which is not a "
+                                        "projected permutation",
+                            map_str(plan->main->ctx, map));
+        if (loop >= 0)
+            seen |= 1u << loop;
+    }
+    return true;
+}
+
+/* Counters of the stream's words, then of the parts of a word. */
+static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
+{
+    const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
+    const Type *end = dfg_port(plan->process, plan->stream_port[0])->type;
+    const Type *tensor = dfg_payload(end);
+    int64_t word[2 * DFG_MAX_RANK];
+    if (!check_stream_map(plan, map, tensor))
+        return false;
+    dfg_word(end, word);
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        int loop = stream_loop(map, r);
+        if (loop < 0)
+            continue;
+        /* A word that is still scalar grows with the factor. */
+        if (word[r] < plan->unroll[loop])
+            word[r] = plan->unroll[loop];
+        if (word[r] % plan->unroll[loop] != 0)
+            return op_error(plan->main, "unrolls loop %d by %lld, but words hold %lld", loop,
+                            (long long)plan->unroll[loop], (long long)word[r]);
+        add_loop(plan, (uint32_t)loop, tensor->u.shaped.dims[r] / word[r], word[r]);
+        *placed |= 1u << loop;
+    }
+    plan->read_depth = plan->loop_count;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        int loop = stream_loop(map, r);
+        if (loop >= 0)
+            add_loop(plan, (uint32_t)loop, word[r] / plan->unroll[loop], plan->unroll[loop]);
+    }
+    return true;
+}
+
+static const AffineMap *output_map(const ComputePlan *plan)
+{
+    return linalg_operand_map(plan->main, linalg_input_count(plan->main));
+}
+
+/* Loops the stream does not depend on: reductions, then the output's own in output order. */
+static void add_other_loops(ComputePlan *plan, uint32_t placed)
+{
+    const AffineMap *out = output_map(plan);
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
+        if (plan->kernel.is_reduction[i] && !(placed >> i & 1u))
+            add_loop(plan, i, plan->kernel.extents[i] / plan->unroll[i], plan->unroll[i]);
+    for (uint32_t r = 0; r < out->result_count; r++) {
+        uint32_t loop = (uint32_t)out->results[r]->value;
+        if (!(placed >> loop & 1u))
+            add_loop(plan, loop, plan->kernel.extents[loop] / plan->unroll[loop],
+                     plan->unroll[loop]);
+    }
+}
+
+/* The parallel loops must run in the order of the output's dimensions. */
+static bool check_output_order(const ComputePlan *plan)
+{
+    const AffineMap *out = output_map(plan);
+    uint32_t next = 0;
+    if (!map_is_projected_permutation(out, false))
+        return op_error(plan->main, "writes its output by the map %s, which is not a projected "
+                                    "permutation",
+                        map_str(plan->main->ctx, out));
+    for (uint32_t r = 0; r < out->result_count; r++) {
+        uint32_t loop = (uint32_t)out->results[r]->value;
+        for (; next < plan->loop_count; next++) {
+            if (plan->loops[next].is_reduction)
+                continue;
+            if (plan->loops[next].loop != loop)
+                break;
+        }
+    }
+    while (next < plan->loop_count && plan->loops[next].is_reduction)
+        next++;
+    if (next == plan->loop_count)
+        return true;
+    return op_error(plan->main, "would write its output (map %s) in another order than its input "
+                                "arrives; that needs a transposition buffer",
+                    map_str(plan->main->ctx, out));
+}
+
+/* Streams of an element-wise kernel must all arrive in the same order and words. */
+static bool check_other_streams(const ComputePlan *plan)
+{
+    const AffineMap *first = linalg_operand_map(plan->main, plan->stream_operand[0]);
+    for (uint32_t i = 1; i < plan->stream_count; i++)
+        if (linalg_operand_map(plan->main, plan->stream_operand[i]) != first)
+            return op_error(plan->main, "streams operands by different maps: %s and %s",
+                            map_str(plan->main->ctx, first),
+                            map_str(plan->main->ctx,
+                                    linalg_operand_map(plan->main, plan->stream_operand[i])));
+    return true;
+}
+
+static void count_lanes(ComputePlan *plan)
+{
+    plan->lanes = plan->reduction_lanes = plan->accumulators = 1;
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
+        *(plan->kernel.is_reduction[i] ? &plan->reduction_lanes : &plan->lanes) *=
+            plan->unroll[i];
+    plan->first_reduction = plan->loop_count;
+    for (uint32_t i = plan->loop_count; i-- > 0;)
+        if (plan->loops[i].is_reduction)
+            plan->first_reduction = i;
+    for (uint32_t i = plan->first_reduction; i < plan->loop_count; i++)
+        if (!plan->loops[i].is_reduction)
+            plan->accumulators *= plan->loops[i].trip;
+}
+
+bool compute_plan(const Op *process, const int64_t *unroll, ComputePlan *out)
+{
+    uint32_t placed = 0;
+    *out = (ComputePlan){.process = process};
+    if (!collect_generics(out) || !kernel_analyze(out->main, &out->kernel) ||
+        !collect_streams(out) || !read_unroll(out, unroll) || !check_other_streams(out) ||
+        !add_stream_loops(out, &placed))
+        return false;
+    add_other_loops(out, placed);
+    if (!check_output_order(out))
+        return false;
+    count_lanes(out);
+    return true;
+}
+
+int64_t compute_trips(const ComputePlan *plan)
+{
+    int64_t trips = 1;
+    for (uint32_t i = 0; i < plan->loop_count; i++)
+        trips *= plan->loops[i].trip;
+    return trips;
+}
+
+void compute_output_word(const ComputePlan *plan, int64_t *word)
+{
+    const AffineMap *out = output_map(plan);
+    for (uint32_t r = 0; r < out->result_count; r++)
+        word[r] = plan->unroll[out->results[r]->value];
+}
+
+/* --- constants ------------------------------------------------------------------------------ */
+
+static bool map_uses_loop(const AffineMap *map, uint32_t loop)
+{
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (affine_uses_dim(map->results[r], loop))
+            return true;
+    return false;
+}
+
+void table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *out)
+{
+    *out = (TableLayout){.map = map, .depth = 1, .lanes = 1};
+    for (uint32_t i = 0; i < plan->loop_count; i++) {
+        if (!map_uses_loop(map, plan->loops[i].loop))
+            continue;
+        out->by_loop[out->loop_count++] = i;
+        out->depth *= plan->loops[i].trip;
+    }
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++) {
+        if (plan->unroll[i] == 1 || !map_uses_loop(map, i))
+            continue;
+        out->by_lane[out->lane_count++] = i;
+        out->lanes *= plan->unroll[i];
+    }
+}
+
+/* Loops of a stage in terms of main's: the value that flows from one to the next has the same
+ * index in both, result by result. */
+const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand)
+{
+    Context *ctx = plan->main->ctx;
+    const AffineMap *flow = output_map(plan); /* main's loops -> index of the flowing value */
+    const AffineMap *map = NULL;
+    for (uint32_t s = 0; s <= stage; s++) {
+        const Op *op = plan->stages[s];
+        const Value *previous = op_result(s ? plan->stages[s - 1] : plan->main, 0);
+        const AffineExpr *loops[KERNEL_MAX_LOOPS];
+        uint32_t count = linalg_loop_count(op), through = 0;
+        while (op_operand(op, through) != previous)
+            through++;
+        for (uint32_t i = 0; i < count; i++)
+            loops[i] = affine_const(ctx, 0);
+        const AffineMap *in = linalg_operand_map(op, through);
+        for (uint32_t r = 0; r < in->result_count; r++)
+            if (in->results[r]->kind == AFFINE_DIM)
+                loops[in->results[r]->value] = flow->results[r];
+        const AffineMap *to_loops = map_get(ctx, flow->dim_count, 0, count, loops);
+        if (s == stage)
+            map = map_compose(linalg_operand_map(op, operand), to_loops);
+        flow = map_compose(linalg_operand_map(op, linalg_input_count(op)), to_loops);
+    }
+    return map;
+}

@@ -1,0 +1,301 @@
+/* normalize-layout: makes the row-major order of every tensor the order in which it streams: pixels row
+ * by row, channels innermost. What a window slides over comes before the dimensions it does not, a
+ * leading batch dimension stays first. Loops and payloads do not change, only maps and types; a
+ * function's arguments and results record the change as dfg.layout, a map from the model's index to
+ * the stream's.
+ * Requires: named ops generalized, straight-line functions of linalg on static tensors.
+ * Changes: types, indexing maps, padding, initial constants, signatures.
+ * Tests: lit/passes/normalize-layout.mir */
+#include "passes/normalize_layout.h"
+
+#include "dialects/func/func.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "dialects/tensor/tensor.h"
+#include "ir/builder.h"
+#include "ir/diag.h"
+#include "ir/pass.h"
+#include "passes/kernel.h"
+#include "passes/passes.h"
+
+#include <string.h>
+
+typedef struct Chooser {
+    Arena *arena;
+    PtrMap wanted;  /* Value* -> Layout*: what a reader would like */
+    PtrMap layouts; /* Value* -> Layout*: what it gets */
+} Chooser;
+
+bool layout_is_identity(const Layout *layout)
+{
+    for (uint32_t i = 0; i < layout->rank; i++)
+        if (layout->perm[i] != i)
+            return false;
+    return true;
+}
+
+static bool is_streamed(const Value *value)
+{
+    const Op *def = value_def(value);
+    return value->type->kind == TYPE_RANKED_TENSOR &&
+           value->type->u.shaped.rank <= LAYOUT_MAX_RANK &&
+           !(def && op_has_trait(def, TRAIT_CONSTANT_LIKE));
+}
+
+static void remember(Chooser *c, PtrMap *map, const Value *value, const Layout *layout)
+{
+    ptrmap_put(map, value, arena_copy(c->arena, layout, sizeof(*layout)));
+}
+
+static Layout identity(uint32_t rank)
+{
+    Layout layout = {.rank = rank};
+    for (uint32_t i = 0; i < rank; i++)
+        layout.perm[i] = i;
+    return layout;
+}
+
+static Layout layout_of(const Chooser *c, const Value *value)
+{
+    const Layout *found = ptrmap_get(&c->layouts, value);
+    return found ? *found : identity(value->type->u.shaped.rank);
+}
+
+/* --- what kernels want --------------------------------------------------------------------- */
+
+static bool is_window_index(const Kernel *kernel, const AffineExpr *expr)
+{
+    KernelIndex index;
+    return kernel_index(kernel, expr, &index) && index.parallel >= 0 &&
+           (index.reduction >= 0 || expr->kind != AFFINE_DIM);
+}
+
+static bool is_parallel_dim(const Kernel *kernel, const AffineExpr *expr)
+{
+    return expr->kind == AFFINE_DIM && !kernel->is_reduction[expr->value];
+}
+
+/* Batch, then what the window slides over, then the rest; false if nothing slides. */
+static bool wanted_by_window(const Kernel *kernel, const AffineMap *map, Layout *out)
+{
+    uint32_t windows = 0, n = 0;
+    for (uint32_t r = 0; r < map->result_count; r++)
+        windows += is_window_index(kernel, map->results[r]);
+    if (windows == 0 || map->result_count > LAYOUT_MAX_RANK)
+        return false;
+    out->rank = map->result_count;
+    bool batch = map->result_count >= windows + 2 && is_parallel_dim(kernel, map->results[0]);
+    if (batch)
+        out->perm[n++] = 0;
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (is_window_index(kernel, map->results[r]))
+            out->perm[n++] = r;
+    for (uint32_t r = batch; r < map->result_count; r++)
+        if (!is_window_index(kernel, map->results[r]))
+            out->perm[n++] = r;
+    return true;
+}
+
+static const AffineMap *output_map(const Op *generic)
+{
+    return linalg_operand_map(generic, linalg_input_count(generic));
+}
+
+/* Layout of an operand in which the loops run in the order of `order` (loop positions). */
+static bool layout_in_order(const AffineMap *map, const uint32_t *order, uint32_t count,
+                            Layout *out)
+{
+    bool placed[LAYOUT_MAX_RANK] = {false};
+    uint32_t n = 0;
+    out->rank = map->result_count;
+    for (uint32_t i = 0; i < count; i++) {
+        int r = map_result_of_dim(map, order[i]);
+        if (r < 0 || placed[r])
+            continue;
+        placed[r] = true;
+        out->perm[n++] = (uint32_t)r;
+    }
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (!placed[r])
+            out->perm[n++] = r;
+    return true;
+}
+
+/* Loops in the order in which a laid-out operand's dimensions meet them; windows count as their
+ * parallel loop. */
+static uint32_t loop_order(const Kernel *kernel, const AffineMap *map, const Layout *layout,
+                           uint32_t *order)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < layout->rank; i++) {
+        KernelIndex index;
+        if (!kernel_index(kernel, map->results[layout->perm[i]], &index))
+            continue;
+        int loop = index.parallel >= 0 ? index.parallel : index.reduction;
+        if (loop >= 0 && count < KERNEL_MAX_LOOPS)
+            order[count++] = (uint32_t)loop;
+    }
+    return count;
+}
+
+static void want_of_generic(Chooser *c, const Op *op)
+{
+    Kernel kernel;
+    uint32_t order[KERNEL_MAX_LOOPS];
+    Layout layout;
+    if (!kernel_analyze(op, &kernel))
+        return;
+    const Layout *result = ptrmap_get(&c->wanted, op_result(op, 0));
+    for (uint32_t i = 0; i < linalg_input_count(op); i++) {
+        const AffineMap *map = linalg_operand_map(op, i);
+        if (!is_streamed(op_operand(op, i)) || map->result_count > LAYOUT_MAX_RANK)
+            continue;
+        if (wanted_by_window(&kernel, map, &layout)) {
+            remember(c, &c->wanted, op_operand(op, i), &layout);
+        } else if (result && kernel.class == KERNEL_PURE_PARALLEL) {
+            uint32_t count = loop_order(&kernel, output_map(op), result, order);
+            layout_in_order(map, order, count, &layout);
+            remember(c, &c->wanted, op_operand(op, i), &layout);
+        }
+    }
+}
+
+/* Wishes travel from readers to what they read. */
+static void collect_wishes(Chooser *c, Block *body)
+{
+    for (Op *op = body->last; op; op = op->prev) {
+        if (op->def == LINALG(GENERIC) && op->result_count == 1) {
+            want_of_generic(c, op);
+        } else if (op->def == TENSOR(PAD)) {
+            const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
+            if (wish)
+                remember(c, &c->wanted, op_operand(op, 0), wish);
+        }
+    }
+}
+
+/* --- what values get ------------------------------------------------------------------------- */
+
+static const Value *first_streamed_input(const Op *generic, uint32_t *operand)
+{
+    for (uint32_t i = 0; i < linalg_input_count(generic); i++) {
+        if (!is_streamed(op_operand(generic, i)))
+            continue;
+        *operand = i;
+        return op_operand(generic, i);
+    }
+    return NULL;
+}
+
+/* The result's loops run in the order in which the input arrives. */
+static void choose_generic(Chooser *c, const Op *op)
+{
+    Kernel kernel;
+    Layout layout;
+    uint32_t operand = 0, order[KERNEL_MAX_LOOPS];
+    const Value *input = first_streamed_input(op, &operand);
+    if (!input || !kernel_analyze(op, &kernel) || !is_streamed(op_result(op, 0)))
+        return;
+    Layout in = layout_of(c, input);
+    uint32_t count = loop_order(&kernel, linalg_operand_map(op, operand), &in, order);
+    layout_in_order(output_map(op), order, count, &layout);
+    remember(c, &c->layouts, op_result(op, 0), &layout);
+}
+
+/* Values that have no op of their own to decide: the initial tensors follow the kernel's result. */
+static void choose_initial(Chooser *c, Value *init, const Layout *layout)
+{
+    const Op *def = value_def(init);
+    if (!is_streamed(init))
+        return;
+    remember(c, &c->layouts, init, layout);
+    if (def && def->def == LINALG(FILL))
+        choose_initial(c, op_operand(def, def->operand_count - 1), layout);
+}
+
+static void choose_layouts(Chooser *c, Block *body)
+{
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        const Layout *wish = ptrmap_get(&c->wanted, body->args[i]);
+        if (wish)
+            remember(c, &c->layouts, body->args[i], wish);
+    }
+    FOR_EACH_OP(op, body)
+    {
+        if (op->def == LINALG(GENERIC) && op->result_count == 1) {
+            choose_generic(c, op);
+            const Layout *result = ptrmap_get(&c->layouts, op_result(op, 0));
+            if (result)
+                choose_initial(c, op_operand(op, op->operand_count - 1), result);
+        } else if (op->def == TENSOR(PAD)) {
+            Layout layout = layout_of(c, op_operand(op, 0));
+            remember(c, &c->layouts, op_result(op, 0), &layout);
+        }
+    }
+}
+
+/* --- the pass ------------------------------------------------------------------------------------ */
+
+static bool knows_layouts(const Op *op)
+{
+    return op->def == LINALG(GENERIC) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
+           op->def == TENSOR(PAD) || op->def == FUNC(RETURN) ||
+           op_has_trait(op, TRAIT_CONSTANT_LIKE);
+}
+
+/* An op that reads a reordered tensor without knowing of layouts cannot stay. */
+static bool check_reader(const Chooser *c, const Op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        const Layout *layout = ptrmap_get(&c->layouts, op_operand(op, i));
+        if (layout && !layout_is_identity(layout))
+            return op_error(op, "reads a tensor whose stream order is not its row-major order; that "
+                                "needs a transposition");
+    }
+    return true;
+}
+
+/* Gives each kernel initial tensors of its own, since their order follows the kernel's. */
+static void unshare_initial(Op *user, uint32_t operand)
+{
+    Op *def = value_def(op_operand(user, operand));
+    if (!def || (def->def != LINALG(FILL) && def->def != TENSOR(EMPTY)))
+        return;
+    if (!value_has_one_use(op_result(def, 0))) {
+        Op *copy = op_clone(def, NULL);
+        op_insert_before(copy, user);
+        op_set_operand(user, operand, op_result(copy, 0));
+        def = copy;
+    }
+    if (def->def == LINALG(FILL))
+        unshare_initial(def, def->operand_count - 1);
+}
+
+static bool normalize_layout(Pass *pass, Op *func)
+{
+    Chooser c = {.arena = &pass->scratch};
+    Block *body = func_entry(func);
+    bool ok = true;
+    if (!body)
+        return true;
+    FOR_EACH_OP(op, body)
+    if (op->def == LINALG(GENERIC) && op->result_count == 1)
+        unshare_initial(op, op->operand_count - 1);
+    collect_wishes(&c, body);
+    choose_layouts(&c, body);
+    FOR_EACH_OP(op, body)
+    if (!knows_layouts(op))
+        ok &= check_reader(&c, op);
+    if (ok)
+        layout_apply(func, &c.layouts);
+    ptrmap_free(&c.wanted);
+    ptrmap_free(&c.layouts);
+    return ok;
+}
+
+const PassDef pass_normalize_layout = {
+    .name = "normalize-layout",
+    .summary = "Store every tensor in stream order: pixels row by row, channels innermost",
+    .anchor = "func.func",
+    .run = normalize_layout,
+};

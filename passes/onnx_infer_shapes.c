@@ -1,0 +1,54 @@
+/* onnx-infer-shapes: gives every onnx op its static result types, in order, from those of its
+ * operands.
+ * Requires: static argument types.  Changes: types of results, the function's type.
+ * Preserves: ops and their order.  Tests: lit/passes/onnx-infer-shapes.mir */
+#include "dialects/func/func.h"
+#include "dialects/onnx/onnx.h"
+#include "passes/passes.h"
+
+static bool infer_node(Op *op)
+{
+    const Type *types[ONNX_MAX_RESULTS];
+    StrBuf why = {0};
+    bool ok = onnx_infer(op, types, &why) || onnx_error(op, "%s", why.data);
+    strbuf_free(&why);
+    for (uint32_t i = 0; ok && i < op->result_count; i++) {
+        if (!type_is_static(types[i]))
+            return onnx_error(op, "has a result of unknown shape");
+        op->results[i].type = types[i];
+    }
+    return ok;
+}
+
+/* The function returns what its return op now has. */
+static void update_type(Pass *pass, Op *func, const Op *ret)
+{
+    const Type *old = func_type(func);
+    const Type **results = ARENA_ARRAY(&pass->scratch, const Type *, ret->operand_count);
+    for (uint32_t i = 0; i < ret->operand_count; i++)
+        results[i] = op_operand(ret, i)->type;
+    func_set_type(func, type_function(func->ctx, old->u.function.types, old->u.function.input_count,
+                                      results, ret->operand_count));
+}
+
+static bool onnx_infer_shapes(Pass *pass, Op *func)
+{
+    FOR_EACH_BLOCK(block, op_region(func, 0))
+    {
+        FOR_EACH_OP(op, block)
+        {
+            if (op->def && op->def->dialect == &dialect_onnx && !infer_node(op))
+                return false;
+            if (op->def == FUNC(RETURN))
+                update_type(pass, func, op);
+        }
+    }
+    return true;
+}
+
+const PassDef pass_onnx_infer_shapes = {
+    .name = "onnx-infer-shapes",
+    .summary = "Give every onnx op its static result types",
+    .anchor = "func.func",
+    .run = onnx_infer_shapes,
+};

@@ -1,0 +1,13 @@
+/* Structural equality of ops: name, attributes, types, operands (in any order where the op is
+ * commutative), and regions up to the naming of what they define. Locations do not count.
+ * Tests: lit/passes/cse.mir */
+#ifndef MING_PASSES_OP_EQUAL_H
+#define MING_PASSES_OP_EQUAL_H
+
+#include "ir/opdef.h"
+
+/* Equal for equal ops; depends on addresses, so it must not decide an order. */
+uint64_t op_hash(const Op *op);
+bool op_equal(const Op *a, const Op *b);
+
+#endif

@@ -1,0 +1,19 @@
+/* Passes within a level.
+ * Each is described in docs/passes.md from its PassDef. Tests: lit/passes/<name>.mir */
+#ifndef MING_PASSES_PASSES_H
+#define MING_PASSES_PASSES_H
+
+#include "ir/pass.h"
+
+extern const PassDef pass_analyze_kernels;
+extern const PassDef pass_canonicalize;
+extern const PassDef pass_cse;
+extern const PassDef pass_linalg_generalize_named_ops;
+extern const PassDef pass_normalize_layout;
+extern const PassDef pass_onnx_fold_constants;
+extern const PassDef pass_onnx_infer_shapes;
+extern const PassDef pass_print_op_stats;
+extern const PassDef pass_strip_debuginfo;
+extern const PassDef pass_symbol_dce;
+
+#endif

@@ -1,0 +1,39 @@
+/* Cost model: cycles, DSP and BRAM18 of processes and memories, as functions of their plans.
+ * docs/cost-model.md states assumptions and sources.
+ * Tests: test/unit/cost_test.c */
+#ifndef MING_TARGET_COST_H
+#define MING_TARGET_COST_H
+
+#include "lowering/plan.h"
+
+typedef struct Cost {
+    int64_t cycles; /* iterations of the pipelined nest at II = 1, plus its depth */
+    int64_t dsp;    /* DSP48E2 */
+    int64_t bram18; /* RAMB18 */
+} Cost;
+
+/* Cycles between an iteration's first and last stage: read, multiply, add, round, write. */
+enum { PIPELINE_DEPTH = 8 };
+
+/* Memories too small to spend a block RAM on: at most 64 words or 1,024 bits. */
+bool memory_is_small(int64_t width_bits, int64_t depth);
+/* RAMB18 of a memory by the block's real shapes; 0 for small ones, which are LUTRAM. */
+int64_t memory_bram18(int64_t width_bits, int64_t depth);
+/* "lutram" or "bram". */
+Str memory_impl(int64_t width_bits, int64_t depth);
+/* DSP48E2 (27 x 18 signed) of a product of two signed operands of these widths. */
+int64_t product_dsp(int64_t a_bits, int64_t b_bits);
+/* DSPs of all scalar ops of a payload, per element. */
+int64_t payload_dsp(const Op *generic);
+
+/* Bits of one element of a channel or memory. */
+int64_t element_bits(const Type *elem);
+
+void compute_cost(const ComputePlan *plan, Cost *out);
+/* Cost with `lanes` elements of the innermost dimension per word. */
+void window_cost(const WindowPlan *plan, int64_t lanes, Cost *out);
+/* Width in bits and depth in words of a window level's history memory. */
+void window_memory(const WindowPlan *plan, uint32_t level, int64_t lanes, int64_t *width,
+                   int64_t *depth);
+
+#endif

@@ -1,0 +1,60 @@
+/* The design space of a dataflow graph (MING Eq. 1): each process has configurations, a configuration
+ * fixes its unroll factors, cost and the word sizes at its ports; channels demand equal word sizes at
+ * both ends. dse_space.c enumerates, dse_solve.c picks the best within budgets by integer
+ * programming, dse_apply.c writes the choice into the IR.
+ * Tests: lit/target/choose-unroll.mir, test/unit/dse_test.c */
+#ifndef MING_TARGET_DSE_H
+#define MING_TARGET_DSE_H
+
+#include "target/cost.h"
+
+/* One way to build a process. */
+typedef struct Config {
+    Cost cost;
+    int64_t *factor; /* per port: elements of the innermost dimension per word */
+    int64_t *unroll; /* compute processes: per loop of the main kernel; else NULL */
+} Config;
+
+typedef struct DseNode {
+    const Op *process;
+    ProcessKind kind;
+    uint32_t port_count;
+    VEC(Config) configs;
+    uint32_t chosen;
+} DseNode;
+
+/* A channel between two ports of nodes. */
+typedef struct DseEdge {
+    uint32_t from, from_port, to, to_port;
+} DseEdge;
+
+typedef struct DseSpace {
+    Arena *arena;
+    const Op *region;
+    VEC(DseNode) nodes; /* in order of instantiation */
+    VEC(DseEdge) edges;
+} DseSpace;
+
+typedef struct Budget {
+    int64_t dsp, bram18;
+} Budget;
+
+typedef enum DseStatus { DSE_OPTIMAL, DSE_INFEASIBLE, DSE_FAILED } DseStatus;
+typedef enum DseGoal { DSE_MIN_CYCLES, DSE_MIN_DSP, DSE_MIN_BRAM, DSE_MIN_RESOURCES } DseGoal;
+
+/* Limits of one solve; < 0: none. */
+typedef struct DseLimits {
+    int64_t cycles, dsp, bram18;
+} DseLimits;
+
+/* Enumerates the undominated configurations of the region's processes. False: diagnosed. */
+bool dse_space(const Op *region, Arena *arena, DseSpace *out) MUST_CHECK;
+void dse_free(DseSpace *space);
+/* Minimises the goal under the limits; sets each node's `chosen` when optimal. */
+DseStatus dse_solve(DseSpace *space, DseGoal goal, const DseLimits *limits, int64_t *value);
+/* Sum over the chosen configurations. */
+Cost dse_total(const DseSpace *space);
+/* Writes the chosen factors, words, storage and reports into region and processes. */
+void dse_apply(Op *module, Op *region, const DseSpace *space);
+
+#endif

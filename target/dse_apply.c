@@ -1,0 +1,223 @@
+/* Writes a chosen design into the IR: unroll factors on kernels, words on ports and channels,
+ * storage on constants, windows and accumulators, a report on each process.
+ * Tests: lit/target/choose-unroll.mir */
+#include "target/dse.h"
+
+#include "dialects/linalg/structured.h"
+#include "ir/builder.h"
+#include "ir/symbol.h"
+#include "lowering/names.h"
+
+#include <assert.h>
+
+/* --- words ---------------------------------------------------------------------------- */
+
+/* The end's type with `factor` elements of the innermost dimension per word. */
+static const Type *with_factor(const Type *end, int64_t factor)
+{
+    int64_t word[2 * DFG_MAX_RANK];
+    const Type *frame = dfg_payload(end);
+    uint32_t rank = frame->u.shaped.rank;
+    dfg_word(end, word);
+    if (rank && word[rank - 1] == 1)
+        word[rank - 1] = factor;
+    return dfg_end_type(end->u.dialect.def, frame, word);
+}
+
+static void set_port_words(Op *process, const Config *config)
+{
+    Block *body = region_entry(op_region(process, 0));
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        body->args[i]->type = with_factor(body->args[i]->type, config->factor[i]);
+    dfg_update_signature(process);
+}
+
+/* A channel's ends and a region's ports take the type of the process port they meet. */
+static void set_graph_words(Op *region)
+{
+    FOR_EACH_OP(op, region_entry(op_region(region, 0)))
+    {
+        if (op->def != DFG(INSTANTIATE))
+            continue;
+        const Op *process = symbol_lookup(op, op_attr(op, "callee"));
+        for (uint32_t i = 0; i < op->operand_count; i++) {
+            Value *end = op_operand(op, i);
+            const Type *type = dfg_port(process, i)->type;
+            end->type = type;
+            Op *channel = value_def(end);
+            if (!channel)
+                continue;
+            Value *other = op_result(channel, 1 - end->index);
+            other->type = type_dialect(region->ctx, other->type->u.dialect.def,
+                                       type->u.dialect.params, type->u.dialect.param_count);
+        }
+    }
+    FOR_EACH_OP(op, region_entry(op_region(region, 0)))
+    {
+        if (op->def != DFG(CONNECT_INPUT) && op->def != DFG(CONNECT_OUTPUT))
+            continue;
+        Value *port = op_operand(op, 0);
+        const Type *channel = op_operand(op, 1)->type;
+        port->type = type_dialect(region->ctx, port->type->u.dialect.def,
+                                  channel->u.dialect.params, channel->u.dialect.param_count);
+    }
+    dfg_update_signature(region);
+}
+
+/* --- storage ------------------------------------------------------------------------------ */
+
+static void set_storage(Op *op, int64_t width, int64_t depth)
+{
+    op_set_attr(op, "dfg.storage", attr_string(op->ctx, memory_impl(width, depth)));
+}
+
+static void store_table(const ComputePlan *plan, Value *operand, const AffineMap *map)
+{
+    TableLayout layout;
+    Op *def = value_def(operand);
+    if (!def || !op_has_trait(def, TRAIT_CONSTANT_LIKE) || !type_is_shaped(operand->type))
+        return;
+    table_layout(plan, map, &layout);
+    set_storage(def, layout.lanes * element_bits(type_elem(operand->type)), layout.depth);
+}
+
+static void store_compute(Op *process)
+{
+    ComputePlan plan;
+    bool ok = compute_plan(process, NULL, &plan);
+    assert(ok);
+    (void)ok;
+    for (uint32_t i = 0; i < plan.main->operand_count; i++)
+        store_table(&plan, op_operand(plan.main, i), linalg_operand_map(plan.main, i));
+    for (uint32_t s = 0; s < plan.stage_count; s++)
+        for (uint32_t i = 0; i < linalg_input_count(plan.stages[s]); i++)
+            store_table(&plan, op_operand(plan.stages[s], i), stage_operand_map(&plan, s, i));
+    if (plan.accumulators > 1) {
+        Value *result = op_result(plan.main, 0);
+        set_storage(value_def(result), plan.lanes * element_bits(type_elem(result->type)),
+                    plan.accumulators);
+    }
+}
+
+/* One implementation per window level, outermost first. */
+static void store_window(Op *process)
+{
+    WindowPlan plan;
+    const Attr *impls[DFG_MAX_RANK];
+    bool ok = window_plan(process, &plan);
+    assert(ok);
+    (void)ok;
+    for (uint32_t level = 0; level < plan.params.count; level++) {
+        int64_t width, depth;
+        window_memory(&plan, level, plan.lanes, &width, &depth);
+        impls[level] = attr_string(process->ctx, memory_impl(width, depth));
+    }
+    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
+    if (op == plan.window)
+        op_set_attr(op, "dfg.storage", attr_array(process->ctx, impls, plan.params.count));
+}
+
+/* --- unroll factors and report ---------------------------------------------------------------- */
+
+static void set_unroll(Op *process, const Config *config)
+{
+    ComputePlan plan;
+    bool ok = compute_plan(process, config->unroll, &plan);
+    assert(ok);
+    (void)ok;
+    Op *main = value_def(op_result(plan.main, 0));
+    op_set_attr(main, "dfg.unroll",
+                attr_i64_array(process->ctx, config->unroll, plan.kernel.loop_count));
+}
+
+/* Trip counts and factors of a process, for its report. */
+typedef struct Shape {
+    const char *class;
+    int64_t trips[PLAN_MAX_LOOPS], unroll[PLAN_MAX_LOOPS];
+    uint32_t count;
+} Shape;
+
+static void add_trip(Shape *shape, int64_t trip, int64_t unroll)
+{
+    shape->trips[shape->count] = trip;
+    shape->unroll[shape->count++] = unroll;
+}
+
+/* What analyze-kernels found, or the class of the kernel as it is now. */
+static const char *compute_class(const ComputePlan *plan)
+{
+    const Attr *kernel = op_attr(plan->main, "dfg.kernel");
+    const Attr *class = kernel && kernel->kind == ATTR_DICT ? attr_dict_get_c(kernel, "class") : NULL;
+    return class && class->kind == ATTR_STRING ? class->u.string.data
+                                               : kernel_class_name(plan->kernel.class);
+}
+
+static Shape process_shape(const DseNode *node)
+{
+    Shape shape = {.class = "fork"};
+    ComputePlan compute;
+    WindowPlan window;
+    bool ok = true;
+    if (node->kind == PROCESS_COMPUTE) {
+        ok = compute_plan(node->process, NULL, &compute);
+        shape.class = compute_class(&compute);
+        for (uint32_t i = 0; ok && i < compute.kernel.loop_count; i++)
+            add_trip(&shape, compute.kernel.extents[i], compute.unroll[i]);
+    } else if (node->kind == PROCESS_WINDOW) {
+        ok = window_plan(node->process, &window);
+        shape.class = "window";
+        for (uint32_t i = 0; ok && i < window.params.count; i++)
+            add_trip(&shape, window.box[i], 1);
+        add_trip(&shape, window.inner_words * window.lanes, window.lanes);
+    } else {
+        int64_t lanes = dfg_word_elems(dfg_port(node->process, 0)->type);
+        add_trip(&shape, fork_words(node->process) * lanes, lanes);
+    }
+    assert(ok);
+    (void)ok;
+    return shape;
+}
+
+static void set_report(Op *process, const DseNode *node, const Cost *cost)
+{
+    Context *ctx = process->ctx;
+    Shape shape = process_shape(node);
+    const NamedAttr items[] = {
+        named_attr(ctx, "class", attr_string_c(ctx, shape.class)),
+        named_attr(ctx, "source", attr_string(ctx, loc_layer_name(process->loc))),
+        named_attr(ctx, "trip_counts", attr_i64_array(ctx, shape.trips, shape.count)),
+        named_attr(ctx, "unroll", attr_i64_array(ctx, shape.unroll, shape.count)),
+        named_attr(ctx, "cycles", attr_i64(ctx, cost->cycles)),
+        named_attr(ctx, "dsp", attr_i64(ctx, cost->dsp)),
+        named_attr(ctx, "bram18", attr_i64(ctx, cost->bram18)),
+    };
+    op_set_attr(process, "report", attr_dict(ctx, items, COUNT_OF(items)));
+}
+
+static void apply_node(Op *process, const DseNode *node)
+{
+    const Config *config = &node->configs.data[node->chosen];
+    if (node->kind == PROCESS_COMPUTE)
+        set_unroll(process, config);
+    set_port_words(process, config);
+    if (node->kind == PROCESS_COMPUTE)
+        store_compute(process);
+    else if (node->kind == PROCESS_WINDOW)
+        store_window(process);
+    set_report(process, node, &config->cost);
+}
+
+void dse_apply(Op *module, Op *region, const DseSpace *space)
+{
+    PtrMap chosen = {0};
+    for (size_t i = 0; i < space->nodes.len; i++)
+        ptrmap_put(&chosen, space->nodes.data[i].process, &space->nodes.data[i]);
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+    {
+        const DseNode *node = ptrmap_get(&chosen, op);
+        if (node)
+            apply_node(op, node);
+    }
+    set_graph_words(region);
+    ptrmap_free(&chosen);
+}

@@ -1,0 +1,167 @@
+/* size-fifos: sets the depth of every channel of the region.
+ * Requires: words chosen (choose-unroll), an acyclic graph.  Changes: depth attributes.
+ * Tests: lit/target/size-fifos.mir */
+#include "target/fifo.h"
+
+#include "ir/builder.h"
+#include "ir/diag.h"
+#include "ir/symbol.h"
+#include "lowering/plan.h"
+#include "target/target.h"
+
+/* Parts of a frame are counted in 1 / FRAME. */
+enum { FRAME = 1 << 20, MAX_PATH = 4096 };
+
+/* --- how long a process holds data back ----------------------------------------------- */
+
+static int64_t part_of_frame(int64_t part, int64_t whole)
+{
+    return (int64_t)((double)part / (double)whole * FRAME);
+}
+
+/* Scan positions before the first output, of all positions. */
+static int64_t window_delay(const WindowPlan *plan)
+{
+    int64_t row = window_row_words(plan, 0), first = plan->lead * row;
+    return part_of_frame(first > plan->begin ? first - plan->begin : 0, plan->end - plan->begin);
+}
+
+/* Iterations until all reduction counters reach their ends for the first time, of all iterations. */
+static int64_t compute_delay(const ComputePlan *plan)
+{
+    int64_t inner = 1, first = 0;
+    for (uint32_t i = plan->loop_count; i-- > 0;) {
+        if (plan->loops[i].is_reduction)
+            first += (plan->loops[i].trip - 1) * inner;
+        inner *= plan->loops[i].trip;
+    }
+    return part_of_frame(first, inner);
+}
+
+static bool process_delay(const Op *process, int64_t *out)
+{
+    ProcessKind kind;
+    WindowPlan window;
+    ComputePlan compute;
+    *out = 0;
+    if (!process_kind(process, &kind))
+        return false;
+    if (kind == PROCESS_WINDOW) {
+        if (!window_plan(process, &window))
+            return false;
+        *out = window_delay(&window);
+    } else if (kind == PROCESS_COMPUTE) {
+        if (!compute_plan(process, NULL, &compute))
+            return false;
+        *out = compute_delay(&compute);
+    }
+    return true;
+}
+
+/* --- paths ---------------------------------------------------------------------------------- */
+
+/* The instantiate that reads what is sent into `end`, or NULL for a region port. */
+static const Op *reader_of(const Value *end)
+{
+    const Op *channel = value_def(end);
+    if (!channel)
+        return NULL;
+    const Use *use = op_result(channel, 1)->uses;
+    return use && use->owner->def == DFG(INSTANTIATE) ? use->owner : NULL;
+}
+
+static uint32_t input_count(const Op *instantiate)
+{
+    uint32_t begin, count;
+    op_operand_group(instantiate, 0, &begin, &count);
+    return count;
+}
+
+/* Largest sum of delays from an instantiated process to the region's end. Values are kept, plus one,
+ * in `known`, so the walk is linear. */
+static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, int64_t *out)
+{
+    uintptr_t seen = (uintptr_t)ptrmap_get(known, instantiate);
+    *out = seen ? (int64_t)seen - 1 : 0;
+    if (seen)
+        return true;
+    if (depth > MAX_PATH)
+        return op_error(instantiate, "is on a path of more than %d processes, or on a cycle", MAX_PATH);
+    int64_t own, longest = 0;
+    if (!process_delay(symbol_lookup(instantiate, op_attr(instantiate, "callee")), &own))
+        return false;
+    for (uint32_t i = input_count(instantiate); i < instantiate->operand_count; i++) {
+        const Op *next = reader_of(op_operand(instantiate, i));
+        int64_t rest = 0;
+        if (next && !longest_delay(next, known, depth + 1, &rest))
+            return false;
+        longest = rest > longest ? rest : longest;
+    }
+    *out = own + longest;
+    ptrmap_put(known, instantiate, (void *)(uintptr_t)(*out + 1));
+    return true;
+}
+
+bool fork_deep_outputs(const Op *instantiate, bool *deep)
+{
+    PtrMap known = {0};
+    uint32_t inputs = input_count(instantiate), through = inputs;
+    int64_t longest = -1;
+    bool ok = true;
+    for (uint32_t i = 0; i < instantiate->operand_count; i++) {
+        deep[i] = i >= inputs && value_def(op_operand(instantiate, i));
+        const Op *next = deep[i] ? reader_of(op_operand(instantiate, i)) : NULL;
+        int64_t delay = 0;
+        ok = ok && (!next || longest_delay(next, &known, 0, &delay));
+        if (deep[i] && delay > longest) {
+            longest = delay;
+            through = i;
+        }
+    }
+    deep[through] = false;
+    ptrmap_free(&known);
+    return ok;
+}
+
+/* --- the pass ---------------------------------------------------------------------------------- */
+
+static void set_depth(const Value *end, bool deep)
+{
+    Op *channel = value_def(end);
+    if (!channel)
+        return;
+    int64_t depth = deep ? dfg_words_per_frame(end->type) : FIFO_MIN_DEPTH;
+    if (depth < FIFO_MIN_DEPTH)
+        depth = FIFO_MIN_DEPTH;
+    op_set_attr(channel, "depth", attr_i64(channel->ctx, depth));
+}
+
+static bool size_outputs(Op *instantiate, Arena *scratch)
+{
+    ProcessKind kind;
+    const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
+    bool *deep = ARENA_ARRAY(scratch, bool, instantiate->operand_count);
+    if (!process_kind(process, &kind))
+        return false;
+    if (kind == PROCESS_FORK && !fork_deep_outputs(instantiate, deep))
+        return false;
+    for (uint32_t i = input_count(instantiate); i < instantiate->operand_count; i++)
+        set_depth(op_operand(instantiate, i), deep[i]);
+    return true;
+}
+
+static bool size_fifos(Pass *pass, Op *region)
+{
+    bool ok = true;
+    FOR_EACH_OP(op, region_entry(op_region(region, 0)))
+    if (op->def == DFG(INSTANTIATE))
+        ok &= size_outputs(op, &pass->scratch);
+    return ok;
+}
+
+const PassDef pass_size_fifos = {
+    .name = "size-fifos",
+    .summary = "Set channel depths: two words, a frame where a fork's shorter branches begin",
+    .anchor = "dfg.region",
+    .run = size_fifos,
+};

@@ -1,0 +1,10 @@
+/* Passes that depend on the device: unrolling, storage, FIFO depths. */
+#ifndef MING_TARGET_TARGET_H
+#define MING_TARGET_TARGET_H
+
+#include "ir/pass.h"
+
+extern const PassDef pass_choose_unroll;
+extern const PassDef pass_size_fifos;
+
+#endif

@@ -1,0 +1,331 @@
+#!/usr/bin/python3
+"""Tests of emit/csim, the simulation headers of the emitted C++.
+
+    run.py [COMPILER] [--seed N] [--pairs N] [--bench]
+
+COMPILER defaults to g++. Prints PASS or FAIL per group and exits non-zero if
+a group failed. The seed of the random operands is 1 unless given, and is
+printed. Needs numpy for the groups npy and quantize.
+"""
+import argparse
+import fractions
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HEADERS = os.path.join(HERE, "..", "..", "emit", "csim")
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+SANITIZE = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(condition, *what):
+    if not condition:
+        raise Failure(" ".join(map(str, what)))
+
+
+def run(args):
+    p = subprocess.run(args, capture_output=True, text=True)
+    return p.returncode, p.stdout, p.stderr
+
+
+def cpu_seconds():
+    """Of the finished child processes."""
+    t = os.times()
+    return t.children_user + t.children_system
+
+
+class Suite:
+    def __init__(self, options, folder):
+        self.compiler, self.seed, self.pairs = options.compiler, options.seed, options.pairs
+        self.folder = folder
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def compile(self, source, program, *flags):
+        status, _, errors = run([self.compiler, "-std=c++17", *WARNINGS, *flags, "-I", HEADERS, source, "-o", program])
+        expect(status == 0, "%s does not compile:\n%s" % (os.path.basename(source), errors[:4000]))
+
+    def build(self, name, *flags):
+        program = self.path(name)
+        self.compile(os.path.join(HERE, name + ".cpp"), program, *flags)
+        return program
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        return self.path(name)
+
+    # The groups.
+
+    def test_headers(self):
+        """Every header stands alone, twice included, without a warning."""
+        for header in sorted(os.listdir(HEADERS)):
+            source = self.write("alone.cpp", '#include "%s"\n#include "%s"\n' % (header, header))
+            self.compile(source, self.path("alone.o"), "-c")
+
+    def test_ap_int(self):
+        program = self.build("ap_int_test", *SANITIZE)
+        status, out, errors = run([program])
+        expect(status == 0, out, errors)
+        for misuse, message in [("division", "division by zero"), ("modulo", "division by zero"),
+                                ("index", "out of range"), ("negative", "out of range"), ("range", "out of range"),
+                                ("string", "not a digit"), ("empty", "without digits"), ("wide", "more than 64 bits")]:
+            status, _, errors = run([program, misuse])
+            expect(status != 0 and "ERROR: ap_int: " in errors and message in errors, misuse, status, errors)
+
+    def random_operations(self, seed, pairs, *flags):
+        status, text, errors = run([sys.executable, os.path.join(HERE, "gen_ap_int.py"), str(seed), str(pairs), "16"])
+        expect(status == 0, errors)
+        program = self.path("random")
+        self.compile(self.write("random.cpp", text), program, *flags)
+        status, out, errors = run([program])
+        expect(status == 0, "seed", seed, "\n" + out + errors)
+
+    def test_ap_int_random(self):
+        self.random_operations(self.seed, self.pairs, "-O0")
+
+    def test_ap_int_random_optimized(self):
+        self.random_operations(self.seed + 1000000, self.pairs // 8, "-O2")
+
+    def test_ap_int_random_sanitized(self):
+        self.random_operations(self.seed + 2000000, self.pairs // 8, "-O0", *SANITIZE)
+
+    def test_table(self):
+        """A table of 200,000 constants is initialised at compile time, soon."""
+        rnd = random.Random(self.seed)
+        values = ",\n".join(str(rnd.randint(-128, 127)) for _ in range(200000))
+        source = self.write("table.cpp", '#include "ap_int.h"\nextern const ap_int<8> table[];\n'
+                            "const ap_int<8> table[200000] = {%s};\n" % values)
+        start = cpu_seconds()
+        self.compile(source, self.path("table.o"), "-c", "-O2")
+        seconds = cpu_seconds() - start
+        print("  200,000 elements compiled in %.1f s of CPU time" % seconds)
+        expect(seconds < 20, "too slow")
+        with open(self.path("table.o"), "rb") as f:
+            expect(bytes(int(v) & 255 for v in values.split(",\n")) in f.read(), "the table is not in the object file")
+
+    def test_stream_vector_math(self):
+        program = self.build("hls_test", *SANITIZE)
+        status, out, errors = run([program])
+        expect(status == 0 and errors == "", out, errors)
+        for misuse, message in [("empty", "'pixels' is read while empty"), ("list", "every element"),
+                                ("index", "out of range")]:
+            status, _, errors = run([program, misuse])
+            expect(status != 0 and "ERROR: hls::" in errors and message in errors, misuse, status, errors)
+        status, _, errors = run([program, "leftover"])
+        expect(status == 0 and "WARNING: hls::stream 'pixels' contains leftover data" in errors, errors)
+        status, out, errors = run([self.build("policy_test", "-O1")])
+        expect(status == 0, out, errors)
+
+    def test_npy(self):
+        import numpy as np
+        tool = self.build("npy_tool", "-O1", *SANITIZE)
+        rng = np.random.default_rng(self.seed)
+        shapes = [(), (0,), (1,), (7,), (64,), (3, 0, 2), (2, 3), (1, 3, 5, 4), (2, 1, 2, 1, 3, 2, 1), (100000, 1)]
+        for dtype in "?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8":
+            for shape in shapes:
+                data = np.frombuffer(rng.bytes(int(np.prod(shape)) * np.dtype(dtype).itemsize), dtype=dtype)
+                array = (data if dtype != "?" else rng.integers(0, 2, data.shape).astype("?")).reshape(shape)
+                self.npy_round_trip(np, tool, array)
+        self.npy_casts(np, tool, rng)
+        self.npy_corrupt(np, tool)
+        self.npy_unwritable(np, tool)
+
+    def npy_round_trip(self, np, tool, array):
+        """Whatever byte and array order, version: what comes back is np.save's."""
+        np.save(self.path("want.npy"), np.ascontiguousarray(array).reshape(array.shape))
+        with open(self.path("want.npy"), "rb") as f:
+            want = f.read()
+        variants = [(array, None), (np.asfortranarray(array).reshape(array.shape, order="A"), (2, 0)),
+                    (array.astype(array.dtype.newbyteorder(">")), (3, 0))]
+        if array.ndim > 1:
+            variants.append((np.asfortranarray(array), None))
+            variants.append((np.asfortranarray(array.astype(array.dtype.newbyteorder(">"))), None))
+        for variant, version in variants:
+            with open(self.path("in.npy"), "wb") as f:
+                np.lib.format.write_array(f, variant, version=version)
+            status, _, errors = run([tool, "copy", self.path("in.npy"), self.path("out.npy")])
+            expect(status == 0, array.dtype, array.shape, errors)
+            with open(self.path("out.npy"), "rb") as f:
+                expect(f.read() == want, "copy differs from np.save:", variant.dtype, variant.shape, version)
+
+    def npy_casts(self, np, tool, rng):
+        """The accessors, against numpy's conversions."""
+        bits = rng.integers(0, 1 << 64, 4000, dtype="u8")
+        reals = np.concatenate([np.arange(1 << 16, dtype="u2").view("f2").astype("f8"), bits.view("f8"),
+                                np.ldexp(rng.uniform(-2, 2, 4000), rng.integers(-30, 18, 4000)),
+                                (np.arange(4000) * 2 + 1) * 2.0 ** -25, 65504 + np.arange(64.0), [0.0, -0.0, 65519.99]])
+        small = rng.integers(0, 100, 50)
+        with np.errstate(all="ignore"):
+            casts = [(reals, "f2"), (reals, "f4"), (reals.astype("f4"), "f8"), (reals.astype("f2"), "f4"),
+                     (bits.view("i8"), "f8"), (bits, "f8"), (bits.view("i8"), "f4"), (bits >> np.uint64(1), "i8"),
+                     (np.abs(bits.view("i8") >> 1), "u8"), (small.astype("f4"), "u1"), (-small.astype("f8"), "i1"),
+                     (np.array([2.0 ** 63, 2.0 ** 64 - 2048, 0]), "u8"), (small > 50, "i2"), (small % 2, "?"),
+                     (np.array([-128, 127], "i4"), "i1"), (np.array([255, 0], "i8"), "u1")]
+        for array, dtype in casts:
+            np.save(self.path("in.npy"), array)
+            status, _, errors = run([tool, "cast", self.path("in.npy"), self.path("out.npy"), dtype.replace("?", "b1")])
+            expect(status == 0, array.dtype, dtype, errors)
+            got = np.load(self.path("out.npy"))
+            with np.errstate(all="ignore"):
+                want = array.astype(dtype)
+            same = (got == want) & (np.signbit(got) == np.signbit(want)) if got.dtype.kind == "f" else got == want
+            if got.dtype.kind == "f":
+                same |= np.isnan(got) & np.isnan(want)
+            expect(got.dtype == want.dtype and same.all(), "cast", array.dtype, dtype, array[~same][:5])
+        for array, dtype in [([128], "i1"), ([-1], "u4"), ([256], "u1"), ([-129], "i1"), ([2], "b1"), ([0.5], "i4"),
+                             ([math.nan], "i8"), ([2.0 ** 63], "i8"), ([2.0 ** 64], "u8"), ([1], "c8"), ([1], "f1")]:
+            np.save(self.path("in.npy"), np.array(array))
+            status, _, errors = run([tool, "cast", self.path("in.npy"), self.path("bad.npy"), dtype])
+            expect(status == 1 and errors != "" and not os.path.exists(self.path("bad.npy")), array, dtype, errors)
+
+    def npy_corrupt(self, np, tool):
+        """Corrupt files are refused, each with its name and a reason; none
+        crashes the sanitized tool, and none that numpy refuses is accepted."""
+        np.save(self.path("good.npy"), np.arange(6, dtype="<i4").reshape(2, 3))
+        with open(self.path("good.npy"), "rb") as f:
+            good = f.read()
+
+        def header(text, data=b"", version=b"\1\0"):
+            length = len(text).to_bytes(2 if version == b"\1\0" else 4, "little")
+            return b"\x93NUMPY" + version + length + text.encode() + data
+
+        entries = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }"
+        bad = [good[:n] for n in range(len(good))] + [good + b"\0", b"", b"P5\n3 2\n255\n123456"]
+        bad += [header(entries % t, b"\0" * 8) for t in [
+            ("<f4", "False", "(3,)"), ("<f4", "False", "(2)"), ("<f4", "false", "(2,)"), ("<f4", "0", "(2,)"),
+            ("<f4", "False", "(-2,)"), ("<f4", "False", "(2, -1)"),
+            ("<f4", "False", "(4294967296, 4294967296, 4294967296)"),
+            ("<f4", "False", "(2, 9223372036854775807)"), ("<f4", "False", "(18446744073709551617,)"),
+            ("<f8", "False", "(2305843009213693953,)"), ("<f4", "False", "(2,,)"), ("<f4", "False", "(,)"),
+            ("<f4", "False", "(0x2,)"), ("<f4", "False", "[2]"), ("<f4", "False", "(2"), ("<c8", "False", "(1,)"),
+            ("|O", "False", "(1,)"), ("<U2", "False", "(1,)"), ("|V8", "False", "(1,)"), ("<f16", "False", "(1,)"),
+            ("<M8[s]", "False", "(1,)"), ("<i3", "False", "(1,)"), ("f4", "False", "(2,)"), ("|f4", "False", "(2,)"),
+            ("", "False", "(2,)")]]
+        bad += [header(t, b"\0" * 8) for t in [
+            "", "{", "{}", "}", "x", "{'descr': '<f4', 'fortran_order': False}",
+            entries % ("<f4", "False", "(2,)") + "x",
+            "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "{'descr: 1",
+            "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", "{'descr': __import__('os')}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'extra': 1}",
+            "{'descr': '<f4' 'fortran_order': False}",
+            entries % ("<f4", "False", "(2,)") + "\0", "{,}", "(2,)", "{'shape': (2,), 'shape'"]]
+        bad += [good[:6] + b"\4\0" + good[8:], good[:6] + b"\0\0" + good[8:], good[:6] + b"\1\1" + good[8:],
+                good[:6] + b"\2\0" + b"\xff\xff\xff\xff" + good[12:], good[:8] + b"\xff\xff" + good[10:]]
+        names = [self.write_bytes("bad%d.npy" % i, data) for i, data in enumerate(bad)]
+        names += [self.path("missing.npy"), self.folder]
+        status, out, errors = run([tool, "read", *names])
+        expect(status == 0, errors)
+        for name, line in zip(names, out.splitlines()):
+            expect(line.startswith("error %s: " % name), name, line)
+
+        rnd = random.Random(self.seed)
+        names = []
+        for i in range(400):
+            data = bytearray(good)
+            for _ in range(rnd.randint(1, 3)):
+                data[rnd.randrange(len(data))] = rnd.choice([rnd.randrange(256), *b"'(),:<>{} 0129bfiu"])
+            names.append(self.write_bytes("mutant%d.npy" % i, bytes(data)))
+        status, out, errors = run([tool, "read", *names])
+        expect(status == 0 and len(out.splitlines()) == len(names), errors)
+        for name, line in zip(names, out.splitlines()):
+            if line.startswith("ok"):
+                array = np.load(name)
+                expect(line.split()[2:] == list(map(str, array.shape)), name, line, array.shape)
+
+        spaced = "  {\n\"shape\" :( 2 , ),'fortran_order':True,'descr':'>f4'} "
+        more = self.write_bytes("spaced.npy", header(spaced, b"\0" * 8))
+        status, out, errors = run([tool, "read", more])
+        expect(out == "ok f4 2\n", out)
+
+    def npy_unwritable(self, np, tool):
+        """A failed write leaves nothing behind."""
+        os.mkdir(self.path("taken.npy"))
+        for target in "taken.npy", "nowhere/out.npy":
+            status, _, errors = run([tool, "copy", self.path("good.npy"), self.path(target)])
+            expect(status == 1 and errors == "%s: cannot be written\n" % self.path(target), status, errors)
+        expect(not [n for n in os.listdir(self.folder) if n.endswith(".part")], "a temporary file is left")
+
+    def write_bytes(self, name, data):
+        with open(self.path(name), "wb") as f:
+            f.write(data)
+        return self.path(name)
+
+    def test_quantize(self):
+        """Every rounding mode against exact rational arithmetic; in float32
+        against numpy's float32."""
+        import numpy as np
+        tool = self.build("npy_tool", "-O1")
+        rng = np.random.default_rng(self.seed)
+        reals = np.concatenate([np.arange(-64, 64) / 4, rng.uniform(-300, 300, 500), rng.uniform(-1, 1, 100) * 1e-3,
+                                np.nextafter(np.arange(-9, 9) / 2, np.inf), np.nextafter(np.arange(-9, 9) / 2, -np.inf),
+                                [1e30, -1e30, np.inf, -np.inf, np.nan, 0.0, -0.0, 5e-324, 2.0 ** 62, 2.0 ** 52 + 1]])
+        quantizers = [(1.0, 0.0, -128, 127), (0.5, 3.0, 0, 255), (2.0 ** -7, 0.0, -8, 7), (0.1, -7.0, -32768, 32767),
+                      (0.037, 128.0, 0, 255), (1.0, 0.0, -1 << 63, (1 << 63) - 1),
+                       (1.0, 0.5, -(1 << 31), (1 << 31) - 1)]
+        for dtype in "f8", "f4":
+            x = reals.astype(dtype)
+            np.save(self.path("in.npy"), x)
+            for scale, zero, lo, hi in quantizers:
+                with np.errstate(all="ignore"):
+                    t = x / np.dtype(dtype).type(scale) + np.dtype(dtype).type(zero)
+                t[np.isnan(t)] = zero
+                for mode in range(7):
+                    args = [self.path("in.npy"), self.path("out.npy"), mode, float(scale).hex(), zero, lo, hi]
+                    status, _, errors = run([tool, "quantize", *map(str, args)])
+                    expect(status == 0, errors)
+                    want = [round_clip(float(v), mode, lo, hi) for v in t]
+                    got = np.load(self.path("out.npy")).tolist()
+                    wrong = [i for i in range(len(got)) if got[i] != want[i]]
+                    expect(not wrong, dtype, scale, zero, "mode", mode, [(x[i], got[i], want[i]) for i in wrong[:5]])
+
+
+def round_clip(v, mode, lo, hi):
+    """ming::Rounding by its number, on exact fractions, then clip."""
+    if math.isinf(v):
+        return hi if v > 0 else lo
+    f = fractions.Fraction(v)
+    sign, a, low = (-1 if f < 0 else 1), abs(f), abs(f).__floor__()
+    rest, half = a - low, fractions.Fraction(1, 2)
+    q = [round(f), sign * (low + (rest >= half)), sign * (low + (rest > half)), sign * (low + (rest > 0)), sign * low,
+         math.ceil(f), math.floor(f)][mode]
+    return min(max(q, lo), hi)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("compiler", nargs="?", default="g++")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pairs", type=int, default=40, help="pairs of operand types of the main random group")
+    parser.add_argument("--bench", action="store_true", help="also measure throughput")
+    options = parser.parse_args()
+    print("compiler %s, seed %d" % (options.compiler, options.seed))
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        suite = Suite(options, folder)
+        for name in [n for n in vars(Suite) if n.startswith("test_")]:
+            start = cpu_seconds()
+            try:
+                getattr(suite, name)()
+                verdict = "PASS"
+            except (Failure, ImportError) as e:
+                verdict = "FAIL"
+                failed += 1
+                print("  " + str(e)[:4000])
+            print("%s %s (CPU %.1f s)" % (verdict, name[5:], cpu_seconds() - start), flush=True)
+        if options.bench:
+            print(run([suite.build("mac_bench", "-O2")])[1], end="")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

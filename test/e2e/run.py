@@ -1,0 +1,510 @@
+#!/usr/bin/env python3
+"""Runs ming end to end: compiles models, builds and executes the emitted C++,
+and compares the output with the exact one.
+
+Subjects are the shipped examples, random models, and, where the environment
+variables MING_MODELS and MING_MLIR name folders, the networks and kernels in
+them. Each case prints `PASS name` or `FAIL name: why`; the last line counts.
+"""
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import gen_models
+import hostile_models
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUDGETS = (1000, 100, 20)
+NETWORKS = ("two_layers",)                              # in MING_MODELS
+KERNELS = ("conv_relu_32", "cascade_32", "linear")      # in MING_MLIR/kernels
+STRICT_CXX = "g++ -std=c++17 -Wall -Wextra -Werror"
+TIMEOUT = 300                                           # seconds, per command
+
+
+class Failure(Exception):
+    """Why a case failed, in one line."""
+
+
+@dataclasses.dataclass
+class Subject:
+    """A model with an input file and the output that it must give."""
+    name: str
+    model: pathlib.Path
+    frames: pathlib.Path
+    expected: np.ndarray
+    may_reject: bool = False
+
+
+# Running the tools.
+
+class Tools:
+    """The tools in a build folder, run with an optional prefix command."""
+
+    def __init__(self, folder, wrap):
+        self.folder, self.wrap = pathlib.Path(folder).resolve(), wrap.split()
+
+    def run(self, tool, *args, cwd=None):
+        command = [*self.wrap, str(self.folder / tool), *map(str, args)]
+        return run_command(command, cwd)
+
+    def must_run(self, tool, *args, cwd=None):
+        result = self.run(tool, *args, cwd=cwd)
+        if result.returncode:
+            raise Failure(f"{tool} exits with {result.returncode}: "
+                          f"{last_words(result)}")
+        return result
+
+    def compile(self, model, out, *options):
+        return self.run("ming", "compile", model, "-o", out, *options,
+                        cwd=out.parent)
+
+    def must_compile(self, model, out, *options):
+        return self.must_run("ming", "compile", model, "-o", out, *options,
+                             cwd=out.parent)
+
+
+def run_command(command, cwd=None):
+    try:
+        return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=TIMEOUT, encoding="utf-8",
+                              errors="replace", check=False)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{command[0]} runs longer than {TIMEOUT} s") from None
+
+
+def last_words(result):
+    """The line of a failed command's output that says most about why."""
+    lines = [line.strip() for line in (result.stderr + result.stdout).splitlines()]
+    for pattern in (r"ERROR: \w+Sanitizer", r"runtime error:", r"error:", r"\S"):
+        for line in lines:
+            if re.search(pattern, line):
+                return line[:300]
+    return "no output"
+
+
+def simulate(out, frames, result):
+    """Builds the emitted C++ with warnings as errors and runs it."""
+    return run_command(["make", "-C", str(out), "csim", f"CXX={STRICT_CXX}",
+                        f"INPUT={frames}", f"OUTPUT={result}"])
+
+
+# Checks.
+
+def load_report(out):
+    return json.loads((out / "report.json").read_text())
+
+
+def check_files(out):
+    top = load_report(out)["top"]
+    for name in (f"{top}.h", f"{top}.cpp", f"{top}_params.h", f"{top}_tb.cpp",
+                 "hls_config.cfg", "run_hls.tcl", "Makefile"):
+        if not (out / name).is_file():
+            raise Failure(f"{name} is not written")
+
+
+def check_budget(out, dsp=None):
+    """The estimates stay within the limits, and `dsp` is the one in force."""
+    report = load_report(out)
+    totals = report["totals"]
+    if dsp is not None and report["dsp_limit"] != dsp:
+        raise Failure(f"report has dsp_limit {report['dsp_limit']}, not {dsp}")
+    for resource, limit in (("dsp", "dsp_limit"), ("bram18", "bram18_limit")):
+        if totals[resource] > report[limit]:
+            raise Failure(f"{totals[resource]} {resource} exceed {report[limit]}")
+
+
+def check_values(path, expected):
+    got = np.load(path)
+    if got.size != expected.size:
+        raise Failure(f"{got.size} output values, expected {expected.size}")
+    got = got.astype(np.float64).ravel()
+    wrong = np.flatnonzero(got != expected.astype(np.float64).ravel())
+    if wrong.size:
+        first = wrong[0]
+        raise Failure(f"{wrong.size} of {got.size} values differ; first at "
+                      f"{first}: {got[first]}, expected {expected.ravel()[first]}")
+
+
+def check_same_files(a, b):
+    """Every file of folder `a` is in `b`, byte for byte."""
+    for path in sorted(p for p in a.rglob("*") if p.is_file()):
+        other = b / path.relative_to(a)
+        if not other.is_file():
+            raise Failure(f"{other.name} is missing in the second folder")
+        if path.read_bytes() != other.read_bytes():
+            raise Failure(f"{path.name} differs")
+
+
+def error_lines(result):
+    return [line for line in result.stderr.splitlines()
+            if re.search(r"(^|\s)error: ", line)]
+
+
+def check_rejected(result, out):
+    """One diagnostic, a plain non-zero exit, and no output folder. Returns the
+    line of the diagnostic."""
+    if result.returncode == 0:
+        raise Failure("accepted")
+    if not 0 < result.returncode < 128 or "Sanitizer" in result.stderr:
+        raise Failure(f"crash ({result.returncode}): {last_words(result)}")
+    errors = error_lines(result)
+    if len(errors) != 1:
+        raise Failure(f"{len(errors)} errors instead of one: {last_words(result)}")
+    if out.exists():
+        raise Failure(f"output folder is left behind after: {errors[0]}")
+    return errors[0]
+
+
+# Cases. Each takes the tools, an empty folder, and what the case is about, and
+# returns a remark or None.
+
+def case_run(tools, work, subject, dsp):
+    """Compile for a budget, build, run, compare."""
+    out, result = work / "out", work / "y.npy"
+    compiled = tools.compile(subject.model, out, f"--dsp={dsp}")
+    if compiled.returncode and subject.may_reject:
+        return "refused: " + check_rejected(compiled, out)
+    if compiled.returncode:
+        raise Failure(f"compile: {last_words(compiled)}")
+    check_files(out)
+    check_budget(out, dsp)
+    made = simulate(out, subject.frames, result)
+    if made.returncode:
+        raise Failure(f"csim: {last_words(made)}")
+    check_values(result, subject.expected)
+    return None
+
+
+def case_names(tools, work, subject):
+    """Names in the model neither break the C++ nor escape into commands."""
+    case_run(tools, work, subject, 100)
+    left = {path.name for path in work.iterdir()}
+    if left != {"out", "y.npy"}:
+        raise Failure(f"unexpected files: {sorted(left)}")
+    markers = list(work.rglob("pwned_marker")) + list(ROOT.glob("pwned_marker"))
+    if markers:
+        raise Failure(f"a name was executed: {markers[0]}")
+
+
+def case_paths(tools, work, subject):
+    """A model file whose name is an attack, and folders with spaces."""
+    folder = work / "two words"
+    folder.mkdir()
+    attack = "m $(touch pwned_marker);`touch pwned_marker`'"
+    model = folder / (attack + subject.model.suffix)
+    shutil.copy(subject.model, model)
+    shutil.copy(subject.frames, folder / "x y.npy")
+    moved = dataclasses.replace(subject, model=model, frames=folder / "x y.npy")
+    case_run(tools, folder, moved, 100)
+    if list(work.rglob("pwned_marker")):
+        raise Failure("the file name was executed")
+
+
+def unroll_factors(report):
+    factors = [process["unroll"] for process in report["processes"]
+               if "unroll" in process]
+    if not factors:
+        raise Failure("no process in report.json has unroll factors")
+    return factors
+
+
+def case_unroll(tools, work, subject):
+    """A smaller budget gives other unroll factors and no lower latency."""
+    reports = []
+    for dsp in BUDGETS:
+        out = work / f"dsp{dsp}"
+        tools.must_compile(subject.model, out, f"--dsp={dsp}")
+        check_budget(out, dsp)
+        reports.append(load_report(out))
+    if unroll_factors(reports[0]) == unroll_factors(reports[-1]):
+        raise Failure(f"same unroll factors for {BUDGETS[0]} and {BUDGETS[-1]} DSPs")
+    cycles = [report["totals"]["latency_cycles"] for report in reports]
+    if cycles != sorted(cycles) or cycles[0] == cycles[-1]:
+        raise Failure(f"latencies {cycles} for {BUDGETS} DSPs")
+
+
+def case_impossible(tools, work, subject, option, resource):
+    """A budget of nothing: unless the model needs nothing, the error names the
+    resource and the smallest value that works."""
+    out = work / "out"
+    result = tools.compile(subject.model, out, f"--{option}=0")
+    if result.returncode == 0:
+        return check_budget(out)
+    error = check_rejected(result, out)
+    if resource not in error:
+        raise Failure(f"error does not name {resource}: {error}")
+    numbers = [int(n) for n in re.findall(r"\b\d+\b", error.split("error: ")[1])]
+    for least in sorted(set(numbers) - {0}):
+        if tools.compile(subject.model, work / "ok", f"--{option}={least}").returncode:
+            continue
+        check_budget(work / "ok")
+        below = tools.compile(subject.model, work / "no", f"--{option}={least - 1}")
+        check_rejected(below, work / "no")
+        return None
+    raise Failure(f"no number in the error is a feasible budget: {error}")
+
+
+def split_pipeline(text):
+    """The passes of `builtin.module(a,b{c=d},func.func(e))` as one pipeline
+    text each."""
+    inner = re.fullmatch(r"builtin\.module\((.*)\)", text.strip(), re.S)
+    if not inner:
+        raise Failure(f"not a pipeline: {text[:100]}")
+    passes, depth, quote = [""], 0, None
+    for char in inner[1]:
+        if quote:
+            quote = None if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char in "({[":
+            depth += 1
+        elif char in ")}]":
+            depth -= 1
+        elif char == "," and depth == 0:
+            passes.append("")
+            continue
+        passes[-1] += char
+    return [f"builtin.module({name.strip()})" for name in passes if name.strip()]
+
+
+def dumped_pipeline(result):
+    for line in (result.stdout + "\n" + result.stderr).splitlines():
+        if line.strip().startswith("builtin.module("):
+            return line
+    raise Failure("--dump-pass-pipeline prints no pipeline")
+
+
+def case_stages(tools, work, subject, dsp):
+    """One ming-opt run for each pass gives the files that ming compile does."""
+    whole, staged = work / "whole", work / "staged"
+    tools.must_compile(subject.model, whole, f"--dsp={dsp}")
+    dump = tools.must_compile(subject.model, work / "dumped", f"--dsp={dsp}",
+                              "--dump-pass-pipeline")
+    stage = subject.model
+    if stage.suffix == ".onnx":
+        stage = work / "stage0.mir"
+        tools.must_run("ming-translate", "--import-onnx", subject.model, "-o", stage)
+    passes = split_pipeline(dumped_pipeline(dump))
+    for number, text in enumerate(passes, 1):
+        following = work / f"stage{number}.mir"
+        tools.must_run("ming-opt", f"--pass-pipeline={text}", stage, "-o", following)
+        stage = following
+    tools.must_run("ming-translate", "--emit-hls", f"--output-dir={staged}", stage)
+    if not list(staged.glob("*.cpp")):
+        raise Failure("the stages emit no C++")
+    check_same_files(staged, whole)
+
+
+def case_repeat(tools, work, subject):
+    """Two runs write the same bytes wherever they write them."""
+    first, second = work / "first", work / "elsewhere" / "second"
+    second.parent.mkdir()
+    one = tools.must_compile(subject.model, first)
+    two = tools.must_compile(subject.model, second)
+    check_same_files(first, second)
+    check_same_files(second, first)
+    if one.stdout.replace(str(first), "") != two.stdout.replace(str(second), ""):
+        raise Failure("the printed tables differ")
+
+
+def case_top(tools, work, subject):
+    """--top names the files and must be a C++ identifier."""
+    tools.must_compile(subject.model, work / "out", "--top=my_top")
+    if not (work / "out" / "my_top.cpp").is_file():
+        raise Failure("my_top.cpp is not written")
+    for name in ("", "a b", "../up", "int", "9lives", 'x"; touch pwned'):
+        result = tools.compile(subject.model, work / "bad", f"--top={name}")
+        if result.returncode == 0 or (work / "bad").exists():
+            raise Failure(f"--top={name!r} is accepted")
+
+
+def case_bad_frames(tools, work, subject):
+    """The testbench refuses input files that do not fit the model."""
+    out, bad, result = work / "out", work / "bad.npy", work / "y.npy"
+    tools.must_compile(subject.model, out, "--dsp=100")
+    good = subject.frames.read_bytes()
+    frames = np.load(subject.frames)
+    damaged = {"truncated": good[:-1], "header cut": good[:20], "empty": b"",
+               "not npy": b"P6 1 1 255 abc"}
+    for why, data in damaged.items():
+        bad.write_bytes(data)
+        if simulate(out, bad, result).returncode == 0 or result.exists():
+            raise Failure(f"testbench accepts an input file: {why}")
+    arrays = {"wrong shape": frames[..., 1:], "complex": frames.astype(np.complex64)}
+    for why, array in arrays.items():
+        np.save(bad, array)
+        if simulate(out, bad, result).returncode == 0 or result.exists():
+            raise Failure(f"testbench accepts an input file: {why}")
+
+
+def case_hostile(tools, work, bad):
+    model, out = work / f"model{bad.suffix}", work / "out"
+    model.write_bytes(bad.data)
+    check_rejected(tools.compile(model, out), out)
+
+
+def case_no_file(tools, work, path):
+    check_rejected(tools.compile(work / path, work / "out"), work / "out")
+
+
+def case_help(tools, work, tool):
+    for option in ("--help", "--version"):
+        if not tools.must_run(tool, option, cwd=work).stdout.strip():
+            raise Failure(f"{option} prints nothing")
+
+
+def case_example_is_current(_tools, work):
+    """The shipped example is what its generator writes."""
+    script = ROOT / "examples" / "make_small_cnn.py"
+    made = run_command([sys.executable, str(script), str(work / "small_cnn")])
+    if made.returncode:
+        raise Failure(last_words(made))
+    check_same_files(work / "small_cnn", ROOT / "examples" / "small_cnn")
+
+
+# Collecting.
+
+def subject_in(folder, name, model_file="model.onnx"):
+    return Subject(name, folder / model_file, folder / "input.npy",
+                   np.load(folder / "output.npy"))
+
+
+def fixed_subjects():
+    """Examples, and the networks and kernels that the environment names."""
+    subjects = [subject_in(ROOT / "examples" / "small_cnn", "small_cnn")]
+    models, mlir = os.environ.get("MING_MODELS"), os.environ.get("MING_MLIR")
+    if models:
+        folder = pathlib.Path(models).resolve()
+        subjects += [subject_in(folder / name, name) for name in NETWORKS]
+    if mlir:
+        folder = pathlib.Path(mlir).resolve() / "kernels"
+        subjects += [subject_in(folder / name, name, "model.mlir")
+                     for name in KERNELS]
+    for name in ("MING_MODELS", "MING_MLIR"):
+        if not os.environ.get(name):
+            print(f"note: {name} is not set; its models are left out")
+    return subjects
+
+
+def stored(model, folder):
+    """A generated model as a Subject with files in `folder`."""
+    gen_models.write_model(model, folder / model.name)
+    subject = subject_in(folder / model.name, model.name)
+    return dataclasses.replace(subject, may_reject=model.may_reject)
+
+
+def whole_flow_cases(subjects, budgets):
+    """The cases that each named model must pass."""
+    for subject in subjects:
+        name = subject.name
+        for dsp in budgets:
+            yield f"run/{name}/dsp{dsp}", case_run, (subject, dsp)
+            yield f"stages/{name}/dsp{dsp}", case_stages, (subject, dsp)
+        yield f"unroll/{name}", case_unroll, (subject,)
+        yield f"repeat/{name}", case_repeat, (subject,)
+        yield f"impossible-dsp/{name}", case_impossible, (subject, "dsp", "DSP")
+        yield f"impossible-bram/{name}", case_impossible, (subject, "bram", "BRAM")
+
+
+def generated_cases(args, folder):
+    count = args.count if args.count is not None else 5 if args.quick else 22
+    for index in range(count):
+        subject = stored(gen_models.generate(args.seed, index), folder)
+        budget = BUDGETS[index // len(gen_models.FAMILIES) % len(BUDGETS)]
+        budgets = (budget,) if args.quick else BUDGETS[::2]
+        for dsp in budgets:
+            yield f"run/{subject.name}/dsp{dsp}", case_run, (subject, dsp)
+    for model in gen_models.generate_named(args.seed):
+        subject = stored(model, folder)
+        yield f"names/{subject.name}", case_names, (subject,)
+
+
+def collect_cases(args, folder):
+    subjects = fixed_subjects()
+    example = subjects[0]
+    yield from whole_flow_cases(subjects, BUDGETS[1:2] if args.quick else BUDGETS)
+    for tool in ("ming", "ming-opt", "ming-translate"):
+        yield f"help/{tool}", case_help, (tool,)
+    yield "example-is-current", case_example_is_current, ()
+    yield "paths", case_paths, (example,)
+    yield "top", case_top, (example,)
+    yield "bad-frames", case_bad_frames, (example,)
+    yield "hostile/missing-file", case_no_file, ("missing.onnx",)
+    yield "hostile/folder", case_no_file, (".",)
+    for bad in hostile_models.hostile_inputs(args.seed):
+        yield f"hostile/{bad.name}", case_hostile, (bad,)
+    yield from generated_cases(args, folder)
+
+
+def run_case(tools, folder, case):
+    """Runs one case and prints its line; true if it passes."""
+    name, function, details = case
+    work = folder / "work" / name
+    work.mkdir(parents=True)
+    try:
+        remark = function(tools, work, *details)
+    except Failure as failure:
+        print(f"FAIL {name}: {failure}", flush=True)
+        return False
+    except (OSError, ValueError, KeyError) as error:   # missing or malformed file
+        print(f"FAIL {name}: {type(error).__name__}: {error}", flush=True)
+        return False
+    print(f"PASS {name}" + (f" ({remark})" if remark else ""), flush=True)
+    shutil.rmtree(work)
+    return True
+
+
+def parse_args():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--tools", default=ROOT / "build" / "tools",
+                        help="folder of ming, ming-opt and ming-translate")
+    parser.add_argument("--wrap", default="",
+                        help="command before each tool, such as valgrind")
+    parser.add_argument("--seed", type=int, default=1, help="of random models")
+    parser.add_argument("--count", type=int, help="number of random models")
+    parser.add_argument("--quick", action="store_true",
+                        help="one budget for each model, fewer random models")
+    parser.add_argument("--filter", default="",
+                        help="regular expression that a case's name must contain")
+    parser.add_argument("--keep", metavar="DIR", type=pathlib.Path,
+                        help="leave models and outputs of failed cases there")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
+    return parser.parse_args()
+
+
+def run_all(args, folder):
+    cases = [case for case in collect_cases(args, folder)
+             if re.search(args.filter, case[0])]
+    tools = Tools(args.tools, args.wrap)
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        return list(pool.map(lambda case: run_case(tools, folder, case), cases))
+
+
+def main():
+    args = parse_args()
+    print(f"seed {args.seed}")
+    if args.keep:
+        shutil.rmtree(args.keep, ignore_errors=True)
+        args.keep.mkdir(parents=True)
+        results = run_all(args, args.keep.resolve())
+    else:
+        with tempfile.TemporaryDirectory(prefix="ming-e2e-") as folder:
+            results = run_all(args, pathlib.Path(folder))
+    failed = results.count(False)
+    print(f"{len(results) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

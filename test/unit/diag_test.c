@@ -1,0 +1,173 @@
+/* Diagnostics: rendering with source line and caret, notes, pending and flushing, call sites.
+ * Expected texts are what mlir-opt 19 prints. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "ir/attr.h"
+#include "ir/diag.h"
+#include "ir/diag_impl.h"
+
+typedef struct Log {
+    Context *ctx;
+    StrBuf text;
+} Log;
+
+static void collect(void *user, Context *ctx, const Diag *diag, const Diag *notes,
+                    size_t note_count)
+{
+    Log *log = user;
+    diag_render(&log->text, ctx, diag, notes, note_count);
+}
+
+static Log log_create(void)
+{
+    return (Log){.ctx = context_create()};
+}
+
+static void log_expect(Log *log, const char *want)
+{
+    diag_flush(log->ctx);
+    assert_string_equal(log->text.len ? log->text.data : "", want);
+    strbuf_free(&log->text);
+    context_destroy(log->ctx);
+}
+
+static const Attr *at(Log *log, const char *file, uint32_t line, uint32_t col)
+{
+    return loc_file(log->ctx, ident_get_c(log->ctx, file), line, col);
+}
+
+static void caret_points_at_column(void **state)
+{
+    (void)state;
+    Log log = log_create();
+    context_set_diag_handler(log.ctx, collect, &log, NULL, NULL);
+    context_add_source(log.ctx, STR("t.mir"), STR("first\n\tx = y\nlast"));
+    assert_false(emit_error(log.ctx, at(&log, "t.mir", 2, 2), "no %s", "x"));
+    emit_warning(log.ctx, at(&log, "t.mir", 3, 5), "end");
+    emit_remark(log.ctx, at(&log, "t.mir", 1, 1), "begin");
+    assert_int_equal(context_error_count(log.ctx), 1);
+    log_expect(&log, "t.mir:2:2: error: no x\n        x = y\n        ^\n"
+                     "t.mir:3:5: warning: end\nlast\n    ^\n"
+                     "t.mir:1:1: remark: begin\nfirst\n^\n");
+}
+
+static void line_may_be_missing(void **state)
+{
+    (void)state;
+    Log log = log_create();
+    context_set_diag_handler(log.ctx, collect, &log, NULL, NULL);
+    context_add_source(log.ctx, STR("t.mir"), STR("caf\xc3\xa9\n"));
+    emit_error(log.ctx, at(&log, "other", 7, 1), "a");
+    emit_error(log.ctx, at(&log, "t.mir", 9, 1), "b");
+    emit_error(log.ctx, at(&log, "t.mir", 1, 90), "c");
+    emit_error(log.ctx, at(&log, "t.mir", 1, 1), "d");
+    emit_error(log.ctx, loc_unknown(log.ctx), "e");
+    emit_error(log.ctx, loc_name(ident_get_c(log.ctx, "n"), loc_unknown(log.ctx)), "f");
+    log_expect(&log, "other:7:1: error: a\n"
+                     "t.mir:9:1: error: b\n"
+                     "t.mir:1:90: error: c\n"
+                     "t.mir:1:1: error: d\ncaf\xc3\xa9\n"
+                     "<unknown>:0: error: e\n"
+                     "<unknown>:0: error: loc(\"n\"): f\n");
+}
+
+static void notes_follow_their_diagnostic(void **state)
+{
+    (void)state;
+    Log log = log_create();
+    context_set_diag_handler(log.ctx, collect, &log, NULL, NULL);
+    context_add_source(log.ctx, STR("t.mir"), STR("one\ntwo\n"));
+    emit_error(log.ctx, at(&log, "t.mir", 1, 1), "a");
+    assert_int_equal(log.text.len, 0);
+    emit_note(log.ctx, at(&log, "t.mir", 1, 1), "same place");
+    emit_note(log.ctx, at(&log, "t.mir", 2, 1), "elsewhere");
+    assert_int_equal(log.text.len, 0);
+    log_expect(&log, "t.mir:1:1: error: a\none\n^\n"
+                     "t.mir:1:1: note: same place\n"
+                     "t.mir:2:1: note: elsewhere\ntwo\n^\n");
+}
+
+static void call_sites_are_unwound(void **state)
+{
+    (void)state;
+    Log log = log_create();
+    context_set_diag_handler(log.ctx, collect, &log, NULL, NULL);
+    const Attr *inner = loc_callsite(at(&log, "f", 1, 1), at(&log, "g", 2, 1));
+    emit_error(log.ctx, loc_callsite(inner, at(&log, "h", 3, 1)), "deep");
+    log_expect(&log, "f:1:1: error: deep\nh:3:1: note: called from\n");
+}
+
+static void newest_source_of_a_name_counts(void **state)
+{
+    (void)state;
+    Log log = log_create();
+    context_set_diag_handler(log.ctx, collect, &log, NULL, NULL);
+    context_add_source(log.ctx, STR("t"), STR("old"));
+    context_add_source(log.ctx, STR("t"), STR("new"));
+    emit_error(log.ctx, at(&log, "t", 1, 1), "a");
+    context_remove_source(log.ctx, STR("t")); /* flushes */
+    emit_error(log.ctx, at(&log, "t", 1, 1), "b");
+    context_remove_source(log.ctx, STR("t"));
+    assert_null(context_source(log.ctx, STR("t")).data);
+    log_expect(&log, "t:1:1: error: a\nnew\n^\nt:1:1: error: b\nold\n^\n");
+}
+
+static void strings_outlive_their_use(void **state)
+{
+    (void)state;
+    Log log = log_create();
+    Context *ctx = log.ctx;
+    context_set_diag_handler(ctx, collect, &log, NULL, NULL);
+    for (uint32_t i = 1; i <= 3; i++)
+        emit_error(ctx, NULL, "%s is not %s", type_str(ctx, type_i(ctx, i)),
+                   attr_str(ctx, attr_i64(ctx, i)));
+    emit_note(ctx, NULL, "%s", map_str(ctx, map_identity(ctx, 1)));
+    log_expect(&log, "<unknown>:0: error: i1 is not 1 : i64\n"
+                     "<unknown>:0: error: i2 is not 2 : i64\n"
+                     "<unknown>:0: error: i3 is not 3 : i64\n"
+                     "<unknown>:0: note: (d0) -> (d0)\n");
+}
+
+static void emit_once(void *user, Context *ctx, const Diag *diag, const Diag *notes,
+                      size_t note_count)
+{
+    Log *log = user;
+    bool is_first = log->text.len == 0;
+    diag_render(&log->text, ctx, diag, notes, note_count);
+    if (is_first) emit_error(ctx, NULL, "from the handler");
+}
+
+static void handlers_may_emit(void **state)
+{
+    (void)state;
+    Log log = log_create();
+    context_set_diag_handler(log.ctx, emit_once, &log, NULL, NULL);
+    emit_error(log.ctx, NULL, "a");
+    emit_error(log.ctx, NULL, "b");
+    DiagHandler *old;
+    context_set_diag_handler(log.ctx, collect, &log, &old, NULL);
+    assert_true(old == emit_once);
+    log_expect(&log, "<unknown>:0: error: a\n<unknown>:0: error: from the handler\n"
+                     "<unknown>:0: error: b\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(caret_points_at_column),
+        cmocka_unit_test(line_may_be_missing),
+        cmocka_unit_test(notes_follow_their_diagnostic),
+        cmocka_unit_test(call_sites_are_unwound),
+        cmocka_unit_test(newest_source_of_a_name_counts),
+        cmocka_unit_test(strings_outlive_their_use),
+        cmocka_unit_test(handlers_may_emit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

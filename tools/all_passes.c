@@ -1,0 +1,29 @@
+/* The one table of passes, in order of their names. Tests: lit/tools/list-passes.mir */
+#include "tools/all_passes.h"
+
+#include "lowering/lowering.h"
+#include "passes/passes.h"
+#include "target/target.h"
+
+const PassTable *all_passes(void)
+{
+    static const PassDef *const passes[] = {
+        &pass_analyze_kernels,
+        &pass_canonicalize,
+        &pass_choose_unroll,
+        &pass_convert_dfg_to_emithls,
+        &pass_convert_linalg_to_dfg,
+        &pass_convert_onnx_to_linalg,
+        &pass_cse,
+        &pass_linalg_generalize_named_ops,
+        &pass_normalize_layout,
+        &pass_onnx_fold_constants,
+        &pass_onnx_infer_shapes,
+        &pass_print_op_stats,
+        &pass_size_fifos,
+        &pass_strip_debuginfo,
+        &pass_symbol_dce,
+    };
+    static const PassTable table = {passes, COUNT_OF(passes)};
+    return &table;
+}

@@ -1,0 +1,131 @@
+/* Reference pages of dialects.
+ * Tests: lit/tools/dialect-docs.mir */
+#include "tools/dialect_docs.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/tool_support.h"
+
+/* Text inside a table cell: '|' would end it. */
+static void add_cell(StrBuf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|') strbuf_add_char(out, '\\');
+        strbuf_add_char(out, *text);
+    }
+}
+
+static void print_args(StrBuf *out, const char *title, const ArgDef *args)
+{
+    static const char *const arities[] = {
+        [ARITY_ONE] = "", [ARITY_OPTIONAL] = "optional ", [ARITY_VARIADIC] = "variadic of "};
+    if (!args || !args->name) return;
+    strbuf_printf(out, "\n| %s | Description |\n| :-- | :-- |\n", title);
+    for (; args->name; args++) {
+        strbuf_printf(out, "| `%s` | %s", args->name, arities[args->arity]);
+        add_cell(out, args->type->what);
+        strbuf_add_c(out, " |\n");
+    }
+}
+
+static void print_attrs(StrBuf *out, const AttrArgDef *attrs)
+{
+    if (!attrs || !attrs->name) return;
+    strbuf_add_c(out, "\n| Attribute | Description |\n| :-- | :-- |\n");
+    for (; attrs->name; attrs++) {
+        strbuf_printf(out, "| `%s` | %s", attrs->name, attrs->optional ? "optional " : "");
+        add_cell(out, attrs->attr->what);
+        if (attrs->default_text) {
+            strbuf_add_c(out, "; default `");
+            add_cell(out, attrs->default_text);
+            strbuf_add_char(out, '`');
+        }
+        strbuf_add_c(out, " |\n");
+    }
+}
+
+static void print_traits(StrBuf *out, uint32_t traits)
+{
+    static const struct {
+        uint32_t bit;
+        const char *name;
+    } names[] = {
+        {TRAIT_PURE, "pure"},
+        {TRAIT_COMMUTATIVE, "commutative"},
+        {TRAIT_IDEMPOTENT, "idempotent"},
+        {TRAIT_INVOLUTION, "involution"},
+        {TRAIT_CONSTANT_LIKE, "constant-like"},
+        {TRAIT_ELEMENTWISE, "elementwise"},
+        {TRAIT_TERMINATOR, "terminator"},
+        {TRAIT_ISOLATED, "isolated from above"},
+        {TRAIT_SYMBOL, "symbol"},
+        {TRAIT_SYMBOL_TABLE, "symbol table"},
+        {TRAIT_SINGLE_BLOCK, "single block"},
+        {TRAIT_READS, "reads"},
+        {TRAIT_WRITES, "writes"},
+        {TRAIT_ALLOCATES, "allocates"},
+        {TRAIT_SAME_OPERANDS_AND_RESULT_TYPE, "same operand and result types"},
+        {TRAIT_SAME_TYPE_OPERANDS, "same operand types"},
+        {TRAIT_SAME_OPERANDS_AND_RESULT_SHAPE, "same operand and result shapes"},
+    };
+    bool any = false;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (!(traits & names[i].bit)) continue;
+        strbuf_printf(out, "%s%s", any ? ", " : "\nTraits: ", names[i].name);
+        any = true;
+    }
+    if (any) strbuf_add_c(out, ".\n");
+}
+
+static void print_op(StrBuf *out, const DialectDef *dialect, const OpDef *def)
+{
+    strbuf_printf(out, "\n## `%s.%s`\n", dialect->name, def->name);
+    if (def->summary) strbuf_printf(out, "\n%s\n", def->summary);
+    if (def->description) strbuf_printf(out, "\n%s\n", def->description);
+    if (def->format) {
+        strbuf_printf(out, "\nSyntax:\n\n```\noperation ::= `%s.%s` %s\n```\n", dialect->name,
+                      def->name, def->format);
+    }
+    print_traits(out, def->traits);
+    if (def->parent) strbuf_printf(out, "\nParent: `%s`.\n", def->parent);
+    print_args(out, "Operand", def->operands);
+    print_attrs(out, def->attrs);
+    print_args(out, "Result", def->results);
+}
+
+void dialect_docs_print(StrBuf *out, const DialectDef *dialect)
+{
+    strbuf_printf(out, "# Dialect `%s`\n", dialect->name);
+    if (dialect->summary) strbuf_printf(out, "\n%s\n", dialect->summary);
+    if (dialect->description) strbuf_printf(out, "\n%s\n", dialect->description);
+    for (size_t i = 0; i < dialect->op_count; i++) print_op(out, dialect, &dialect->ops[i]);
+    for (const TypeDef *const *type = dialect->types; type && *type; type++)
+        strbuf_printf(out, "\n## Type `!%s.%s`\n\n%s\n", dialect->name, (*type)->name,
+                      (*type)->summary ? (*type)->summary : "");
+    for (const AttrDef *const *attr = dialect->attrs; attr && *attr; attr++)
+        strbuf_printf(out, "\n## Attribute `#%s.%s`\n\n%s\n", dialect->name, (*attr)->name,
+                      (*attr)->summary ? (*attr)->summary : "");
+}
+
+bool dialect_docs_write(Context *ctx, const char *dir, StrBuf *path, const char **reason)
+{
+    strbuf_clear(path);
+    strbuf_add_c(path, dir);
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
+        *reason = strerror(errno);
+        return false;
+    }
+    bool ok = true;
+    for (size_t i = 0; ok && i < context_dialect_count(ctx); i++) {
+        const DialectDef *dialect = context_dialect_at(ctx, i);
+        StrBuf page = {0};
+        dialect_docs_print(&page, dialect);
+        strbuf_clear(path);
+        strbuf_printf(path, "%s/%s.md", dir, dialect->name);
+        ok = file_write(path->data, strbuf_str(&page), reason);
+        strbuf_free(&page);
+    }
+    return ok;
+}

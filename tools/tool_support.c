@@ -1,0 +1,243 @@
+/* Command line and files of the tools.
+ * Tests: lit/tools/command-line.mir */
+#include "tools/tool_support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define VERSION "0.1.0"
+
+bool tool_error(const Tool *tool, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    StrBuf text = {0};
+    strbuf_printf(&text, "%s: ", tool->name);
+    strbuf_vprintf(&text, fmt, args);
+    va_end(args);
+    fprintf(stderr, "%s\n", text.data);
+    strbuf_free(&text);
+    return false;
+}
+
+/* --- help ------------------------------------------------------------------------ */
+
+#define HELP_COLUMN 48
+
+void tool_help_line(StrBuf *out, const char *name, const char *value, const char *help)
+{
+    size_t begin = out->len;
+    strbuf_printf(out, "  %s%s", strlen(name) == 1 ? "-" : "--", name);
+    if (value) strbuf_printf(out, strlen(name) == 1 ? " <%s>" : "=<%s>", value);
+    size_t width = out->len - begin;
+    do strbuf_add_char(out, ' ');
+    while (++width < HELP_COLUMN);
+    strbuf_add_c(out, help);
+    strbuf_add_char(out, '\n');
+}
+
+static void print_help(const Tool *tool)
+{
+    StrBuf out = {0};
+    strbuf_printf(&out, "%s\n\nusage: %s %s\n\noptions:\n", tool->summary, tool->name, tool->usage);
+    for (size_t i = 0; i < tool->flag_count; i++)
+        tool_help_line(&out, tool->flags[i].name, tool->flags[i].value, tool->flags[i].help);
+    tool_help_line(&out, "help", NULL, "Print this and exit");
+    tool_help_line(&out, "version", NULL, "Print the version and exit");
+    if (tool->extra_help) tool->extra_help(tool->user, &out);
+    fwrite(out.data, 1, out.len, stdout);
+    strbuf_free(&out);
+}
+
+/* --- flags ----------------------------------------------------------------------- */
+
+static bool parse_switch(const char *text, bool *out)
+{
+    bool yes = !text || strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    bool no = text && (strcmp(text, "false") == 0 || strcmp(text, "0") == 0);
+    if (yes || no) *out = yes;
+    return yes || no;
+}
+
+static bool parse_int(const char *text, int64_t *out)
+{
+    bool negative = *text == '-';
+    if (negative) text++;
+    if (*text == '\0') return false;
+    int64_t value = 0;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9') return false;
+        if (!mul_i64(value, 10, &value) || !add_i64(value, *text - '0', &value)) return false;
+    }
+    *out = negative ? -value : value;
+    return true;
+}
+
+/* Cuts the text at its commas, in place. */
+static void add_items(Texts *list, char *text)
+{
+    for (;;) {
+        char *comma = strchr(text, ',');
+        if (comma) *comma = '\0';
+        *vec_push(list) = text;
+        if (!comma) return;
+        text = comma + 1;
+    }
+}
+
+static bool set_flag(const Tool *tool, const Flag *flag, char *value)
+{
+    switch (flag->kind) {
+    case FLAG_SWITCH:
+        if (parse_switch(value, flag->target)) return true;
+        return tool_error(tool, "--%s takes true or false, not '%s'", flag->name, value);
+    case FLAG_INT:
+        if (parse_int(value, flag->target)) return true;
+        return tool_error(tool, "--%s takes a number, not '%s'", flag->name, value);
+    case FLAG_TEXT: *(const char **)flag->target = value; return true;
+    case FLAG_OPTIONAL_TEXT:
+        *(const char **)flag->target = value ? value : flag->fallback;
+        return true;
+    case FLAG_TEXTS: add_items(flag->target, value); return true;
+    }
+    return false;
+}
+
+static const Flag *find_flag(const Tool *tool, Str name)
+{
+    for (size_t i = 0; i < tool->flag_count; i++)
+        if (str_eq_c(name, tool->flags[i].name)) return &tool->flags[i];
+    return NULL;
+}
+
+static bool unknown_flag(const Tool *tool, const char *arg)
+{
+    return tool_error(tool, "unknown command line argument '%s'; try '%s --help'", arg,
+                      tool->name);
+}
+
+/* One argument that begins with a dash; *next is the one after it, if it may be its value. */
+static bool parse_flag(const Tool *tool, char *arg, char **next, bool *took_next)
+{
+    char *name = arg + (arg[1] == '-' ? 2 : 1);
+    char *equals = strchr(name, '=');
+    char *value = equals ? equals + 1 : NULL;
+    Str key = {.data = name, .len = equals ? (size_t)(equals - name) : strlen(name)};
+    const Flag *flag = find_flag(tool, key);
+    if (!flag)
+        return (tool->extra && tool->extra(tool->user, key, value)) || unknown_flag(tool, arg);
+    bool needs_value = flag->kind != FLAG_SWITCH && flag->kind != FLAG_OPTIONAL_TEXT;
+    if (needs_value && !value) {
+        if (!*next) return tool_error(tool, "%s needs a value", arg);
+        value = *next;
+        *took_next = true;
+    }
+    return set_flag(tool, flag, value);
+}
+
+ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *inputs)
+{
+    bool only_inputs = false;
+    for (int i = 1; i < argc; i++) {
+        char *arg = argv[i];
+        if (only_inputs || arg[0] != '-' || arg[1] == '\0') {
+            *vec_push(inputs) = arg;
+            continue;
+        }
+        if (strcmp(arg, "--") == 0) {
+            only_inputs = true;
+            continue;
+        }
+        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0 || strcmp(arg, "-help") == 0) {
+            print_help(tool);
+            return ARGS_DONE;
+        }
+        if (strcmp(arg, "--version") == 0 || strcmp(arg, "-version") == 0) {
+            printf("%s (ming) %s\n", tool->name, VERSION);
+            return ARGS_DONE;
+        }
+        bool took_next = false;
+        if (!parse_flag(tool, arg, &argv[i + 1], &took_next)) return ARGS_WRONG;
+        i += took_next;
+    }
+    return ARGS_RUN;
+}
+
+/* --- files ----------------------------------------------------------------------- */
+
+#define READ_STEP ((size_t)1 << 16)
+
+bool file_read(StrBuf *out, const char *path, const char **reason)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY);
+    if (fd < 0) {
+        *reason = strerror(errno);
+        return false;
+    }
+    struct stat info;
+    size_t step = READ_STEP;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) step = (size_t)info.st_size + 1;
+    ssize_t got;
+    do {
+        if (out->cap - out->len < step + 1)
+            vec_grow_raw((void **)&out->data, &out->cap, out->len + step + 1, 1);
+        got = read(fd, out->data + out->len, step);
+        if (got > 0) out->len += (size_t)got;
+        step = READ_STEP;
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    *reason = got < 0 ? strerror(errno) : NULL;
+    out->data[out->len] = '\0';
+    if (!is_stdin) close(fd);
+    return got == 0;
+}
+
+static bool write_all(int fd, Str text, const char **reason)
+{
+    while (text.len > 0) {
+        ssize_t done = write(fd, text.data, text.len);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) {
+            *reason = strerror(errno);
+            return false;
+        }
+        text.data += done;
+        text.len -= (size_t)done;
+    }
+    return true;
+}
+
+static bool write_directly(const char *path, Str text, const char **reason)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (fd < 0) {
+        *reason = strerror(errno);
+        return false;
+    }
+    bool ok = write_all(fd, text, reason);
+    if (close(fd) == 0 || !ok) return ok;
+    *reason = strerror(errno);
+    return false;
+}
+
+bool file_write(const char *path, Str text, const char **reason)
+{
+    if (strcmp(path, "-") == 0) return write_all(STDOUT_FILENO, text, reason);
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return write_directly(path, text, reason);
+    StrBuf temporary = {0};
+    strbuf_printf(&temporary, "%s.%ld.tmp", path, (long)getpid());
+    bool ok = write_directly(temporary.data, text, reason);
+    if (ok && rename(temporary.data, path) != 0) {
+        *reason = strerror(errno);
+        ok = false;
+    }
+    if (!ok) (void)unlink(temporary.data);
+    strbuf_free(&temporary);
+    return ok;
+}
