@@ -91,6 +91,8 @@ static bool group_kernels(Conversion *c)
     {
         if (!is_streamable(op))
             ok = op_error(op, "cannot be streamed: no rule turns it into a process");
+        else if (kernel_fill_value(op))
+            continue;
         else if (op->def == LINALG(GENERIC) && op->result_count != 1)
             ok = op_error(op, "has %u results; a streaming kernel has one", op->result_count);
         else if (op->def == LINALG(GENERIC))
@@ -180,7 +182,7 @@ static void instantiate(Conversion *c, const Op *process, Value *const *ends, ui
 }
 
 /* Makes the receiving ends of a value available to its readers. */
-static void publish(Conversion *c, Value *value, Value *end, const Attr *loc, Str name)
+static void publish(Conversion *c, Value *value, Value *end, const Op *kernel, Str name)
 {
     Stream *stream = ptrmap_get(&c->streams, value);
     stream->ends = ARENA_ARRAY(&c->pass->scratch, Value *, stream->readers);
@@ -190,13 +192,13 @@ static void publish(Conversion *c, Value *value, Value *end, const Attr *loc, St
     }
     StrBuf text = {0};
     strbuf_printf(&text, "%.*s_fork", STR_ARG(name));
-    Op *fork = build_fork_process(&c->symbols, strbuf_str(&text), loc, value->type,
+    Op *fork = build_fork_process(&c->symbols, strbuf_str(&text), kernel, value->type,
                                   stream->readers);
     strbuf_free(&text);
     VEC(Value *) ends = {0};
     *vec_push(&ends) = end;
     for (uint32_t i = 0; i < stream->readers; i++) {
-        Op *channel = build_channel(c, dfg_port(fork, 1 + i)->type, loc);
+        Op *channel = build_channel(c, dfg_port(fork, 1 + i)->type, kernel->loc);
         *vec_push(&ends) = op_result(channel, 0);
         stream->ends[i] = op_result(channel, 1);
     }
@@ -264,7 +266,7 @@ static bool convert_group(Conversion *c, const Group *group)
         strbuf_clear(&window_name);
         strbuf_printf(&window_name, "%.*s_window", STR_ARG(strbuf_str(&name)));
         Op *window = build_window_process(&c->symbols, strbuf_str(&window_name),
-                                          group->main->loc, &inputs[i]);
+                                          group->main, &inputs[i]);
         Op *channel = build_channel(c, dfg_port(window, 1)->type, group->main->loc);
         Value *window_ends[2] = {ends[i], op_result(channel, 0)};
         instantiate(c, window, window_ends, 1, 1);
@@ -276,7 +278,7 @@ static bool convert_group(Conversion *c, const Group *group)
         Op *channel = build_channel(c, dfg_port(process, count)->type, group->main->loc);
         ends[count] = op_result(channel, 0);
         instantiate(c, process, ends, count, 1);
-        publish(c, group->result, op_result(channel, 1), group->main->loc, strbuf_str(&name));
+        publish(c, group->result, op_result(channel, 1), group->main, strbuf_str(&name));
     }
     strbuf_free(&name);
     strbuf_free(&window_name);
@@ -301,7 +303,7 @@ static void connect_inputs(Conversion *c)
         connect(c, DFG(CONNECT_INPUT), port, op_result(channel, 0));
         strbuf_clear(&name);
         strbuf_printf(&name, "input%u", i);
-        publish(c, entry->args[i], op_result(channel, 1), c->func->loc, strbuf_str(&name));
+        publish(c, entry->args[i], op_result(channel, 1), c->func, strbuf_str(&name));
     }
     strbuf_free(&name);
 }

@@ -32,9 +32,10 @@ bool stream_input(const Op *generic, uint32_t operand, StreamInput *out) MUST_CH
  * NULL: diagnosed. */
 Op *build_compute_process(SymbolTable *symbols, Str name, const Group *group,
                           const StreamInput *inputs, uint32_t input_count) MUST_CHECK;
-Op *build_window_process(SymbolTable *symbols, Str name, const Attr *loc,
+/* kernel: the op that the process belongs to, for its location and the model's name. */
+Op *build_window_process(SymbolTable *symbols, Str name, const Op *kernel,
                          const StreamInput *input);
-Op *build_fork_process(SymbolTable *symbols, Str name, const Attr *loc, const Type *type,
+Op *build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
                        uint32_t copies);
 
 #endif

@@ -10,6 +10,7 @@
 #include "dialects/tensor/tensor.h"
 #include "ir/diag.h"
 #include "ir/rewrite.h"
+#include "lowering/names.h"
 
 #include <assert.h>
 #include <string.h>
@@ -195,11 +196,14 @@ bool stream_input(const Op *generic, uint32_t operand, StreamInput *out)
 
 /* --- processes ------------------------------------------------------------------------- */
 
-static Op *new_process(SymbolTable *symbols, Str name, const Attr *loc, const Type *const *ports,
+static Op *new_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *const *ports,
                        uint32_t inputs, uint32_t outputs)
 {
-    Op *process = dfg_create_graph(symbols->op->ctx, DFG(PROCESS), name, loc, ports, inputs,
+    Op *process = dfg_create_graph(symbols->op->ctx, DFG(PROCESS), name, kernel->loc, ports, inputs,
                                    outputs, NULL);
+    Str source = layer_source(kernel);
+    if (source.len)
+        op_set_attr(process, "dfg.name", attr_string(kernel->ctx, source));
     symtab_insert(symbols, process);
     return process;
 }
@@ -216,16 +220,16 @@ static void build_push(Builder *b, Value *value, Value *port)
     build(b, DFG(PUSH), operands, 2, NULL, 0, NULL, 0);
 }
 
-Op *build_fork_process(SymbolTable *symbols, Str name, const Attr *loc, const Type *type,
+Op *build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
                        uint32_t copies)
 {
     VEC(const Type *) ports = {0};
     *vec_push(&ports) = dfg_end_type(&dfg_type_output, type, NULL);
     for (uint32_t i = 0; i < copies; i++)
         *vec_push(&ports) = dfg_end_type(&dfg_type_input, type, NULL);
-    Op *process = new_process(symbols, name, loc, ports.data, 1, copies);
+    Op *process = new_process(symbols, name, kernel, ports.data, 1, copies);
     vec_free(&ports);
-    Builder b = builder_at_end(region_entry(op_region(process, 0)), loc);
+    Builder b = builder_at_end(region_entry(op_region(process, 0)), kernel->loc);
     Value *value = build_pull(&b, dfg_port(process, 0));
     for (uint32_t i = 0; i < copies; i++)
         build_push(&b, value, dfg_port(process, 1 + i));
@@ -246,13 +250,13 @@ static const Type *windowed_end(const TypeDef *end, const StreamInput *in)
     return dfg_end_type(end, in->operand, word);
 }
 
-Op *build_window_process(SymbolTable *symbols, Str name, const Attr *loc, const StreamInput *in)
+Op *build_window_process(SymbolTable *symbols, Str name, const Op *kernel, const StreamInput *in)
 {
     Context *ctx = symbols->op->ctx;
     const WindowParams *w = &in->window;
     const Type *ports[2] = {dfg_end_type(&dfg_type_output, in->source->type, NULL),
                             windowed_end(&dfg_type_input, in)};
-    Op *process = new_process(symbols, name, loc, ports, 1, 1);
+    Op *process = new_process(symbols, name, kernel, ports, 1, 1);
     int64_t dims[DFG_MAX_RANK];
     for (uint32_t i = 0; i < w->count; i++)
         dims[i] = w->first + i;
@@ -265,11 +269,19 @@ Op *build_window_process(SymbolTable *symbols, Str name, const Attr *loc, const 
         named_attr(ctx, "high", attr_i64_array(ctx, w->high, w->count)),
         named_attr(ctx, "pad_value", in->pad_value),
     };
-    Builder b = builder_at_end(region_entry(op_region(process, 0)), loc);
+    Builder b = builder_at_end(region_entry(op_region(process, 0)), kernel->loc);
     Value *value = build_pull(&b, dfg_port(process, 0));
     Op *window = build(&b, DFG(WINDOW), &value, 1, &in->operand, 1, attrs, COUNT_OF(attrs));
     build_push(&b, op_result(window, 0), dfg_port(process, 1));
     return process;
+}
+
+/* A fill, or a generic that fills, becomes a linalg.fill. */
+static void copy_fill(Builder *b, const Op *fill, PtrMap *copies)
+{
+    Value *scalar = ptrmap_get(copies, kernel_fill_value(fill));
+    Value *init = ptrmap_get(copies, op_operand(fill, fill->operand_count - 1));
+    ptrmap_put(copies, op_result(fill, 0), linalg_fill(b, scalar, init));
 }
 
 /* Copies constants and initial values that an op needs into the process. */
@@ -279,7 +291,7 @@ static bool copy_static(Builder *b, Value *value, PtrMap *copies)
     if (ptrmap_has(copies, value))
         return true;
     bool allowed = def && (op_has_trait(def, TRAIT_CONSTANT_LIKE) || def->def == TENSOR(EMPTY) ||
-                           def->def == LINALG(FILL));
+                           kernel_fill_value(def));
     if (!allowed)
         return op_error(def ? def : block_parent_op(value_block(value)),
                         "is needed by a kernel at compile time, but is not a constant, "
@@ -287,6 +299,12 @@ static bool copy_static(Builder *b, Value *value, PtrMap *copies)
     for (uint32_t i = 0; i < def->operand_count; i++)
         if (!copy_static(b, op_operand(def, i), copies))
             return false;
+    if (kernel_fill_value(def) && !copy_static(b, kernel_fill_value(def), copies))
+        return false;
+    if (kernel_fill_value(def)) {
+        copy_fill(b, def, copies);
+        return true;
+    }
     Op *copy = op_clone(def, copies);
     op_append(copy, b->block);
     return true;
@@ -342,7 +360,7 @@ static Op *empty_compute_process(SymbolTable *symbols, Str name, const Group *gr
     for (uint32_t i = 0; i < input_count; i++)
         *vec_push(&ports) = windowed_end(&dfg_type_output, &inputs[i]);
     *vec_push(&ports) = dfg_end_type(&dfg_type_input, group->result->type, NULL);
-    Op *process = new_process(symbols, name, group->main->loc, ports.data, input_count, 1);
+    Op *process = new_process(symbols, name, group->main, ports.data, input_count, 1);
     vec_free(&ports);
     return process;
 }

@@ -62,17 +62,10 @@ void append_identifier(StrBuf *out, Str raw)
         strbuf_add_c(out, "_layer");
 }
 
-Str loc_layer_name(const Attr *loc)
+Str layer_source(const Op *op)
 {
-    if (loc->kind == ATTR_LOC_NAME)
-        return loc->u.loc_name.name->str;
-    if (loc->kind == ATTR_LOC_FUSED)
-        for (uint32_t i = 0; i < loc->u.loc_fused.count; i++) {
-            Str name = loc_layer_name(loc->u.loc_fused.locs[i]);
-            if (name.len)
-                return name;
-        }
-    return (Str){NULL, 0};
+    const Attr *name = op_attr(op, "dfg.name");
+    return name && name->kind == ATTR_STRING ? name->u.string : (Str){"", 0};
 }
 
 static const char *kernel_word(const Op *generic)
@@ -91,6 +84,6 @@ static const char *kernel_word(const Op *generic)
 
 void layer_name(StrBuf *out, const Op *generic)
 {
-    Str name = loc_layer_name(generic->loc);
+    Str name = layer_source(generic);
     append_identifier(out, name.len ? name : str_from(kernel_word(generic)));
 }

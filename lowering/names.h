@@ -12,9 +12,9 @@ enum { NAME_MAX_LENGTH = 64 };
 void append_identifier(StrBuf *out, Str raw);
 /* C++ keywords, and names that the headers of the emitted code need. */
 bool identifier_is_reserved(Str word);
-/* The layer name of a location (its first name location), or an empty Str. */
-Str loc_layer_name(const Attr *loc);
-/* Identifier of a linalg.generic: from its location, else from its kernel: conv, pool, matmul,
+/* The model's name of a kernel (attribute dfg.name), or an empty Str. */
+Str layer_source(const Op *op);
+/* Identifier of a linalg.generic: from the model's name, else from its kernel: conv, pool, matmul,
  * reduce, map. */
 void layer_name(StrBuf *out, const Op *generic);
 

@@ -231,6 +231,12 @@ static void widen_sum(Conv *c, Value *operand, Generic *generic, Value **sum, co
     *sum = build_extend(&generic->body, generic_arg(generic, 0), *type, false);
 }
 
+/* A sum that is always 0 has any unit; shifting it could exceed the width. */
+static bool is_zero_range(Range range)
+{
+    return range.low == 0 && range.high == 0;
+}
+
 /* sum << shift[channel], which makes one exponent of many */
 static bool align_channels(Conv *c, const int *exponents)
 {
@@ -240,7 +246,7 @@ static bool align_channels(Conv *c, const int *exponents)
     for (int64_t i = 1; i < channels; i++)
         least = exponents[i] < least ? exponents[i] : least;
     for (int64_t i = 0; i < channels; i++) {
-        shifts[i] = exponents[i] - least;
+        shifts[i] = is_zero_range(c->ranges[i]) ? 0 : exponents[i] - least;
         if (!shift_i64(c->ranges[i].low, shifts[i], &c->ranges[i].low) ||
             !shift_i64(c->ranges[i].high, shifts[i], &c->ranges[i].high))
             return lower_too_wide(c->lw);
@@ -309,7 +315,8 @@ static bool add_bias(Conv *c)
         exponent = c->sum.exponent;
     if (!bias_values(c, &bias, exponent))
         return false;
-    int shift = c->sum.exponent - exponent;
+    bool is_zero_sum = is_zero_range((Range){c->sum.low, c->sum.high});
+    int shift = is_zero_sum ? 0 : c->sum.exponent - exponent;
     for (int64_t i = 0; i < bias.count; i++) {
         Range *range = &c->ranges[i];
         if (!shift_i64(range->low, shift, &range->low) ||

@@ -49,6 +49,8 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
 static bool plan_rescale(const Fixed *v, const Quantizer *quant, int exponent, Rescale *r)
 {
     int up = v->exponent - exponent;
+    if (up > 0 && v->low == 0 && v->high == 0)
+        up = 0; /* a shift must stay below the width */
     *r = (Rescale){.mode = quant->rounding, .left = up > 0 ? up : 0, .zero = quant->zero,
                    .clamp_low = quant->low, .clamp_high = quant->high};
     int64_t margin;

@@ -125,3 +125,22 @@ bool kernel_analyze(const Op *generic, Kernel *out)
     classify_outputs(out);
     return true;
 }
+
+/* A generic fills if it yields a scalar input or a value from outside. */
+Value *kernel_fill_value(const Op *op)
+{
+    if (op->def == LINALG(FILL))
+        return op_operand(op, 0);
+    if (op->def != LINALG(GENERIC) || op->result_count != 1)
+        return NULL;
+    Block *body = linalg_body(op);
+    Value *yielded = op_operand(body->last, 0);
+    if (!yielded->is_arg || value_block(yielded) != body) {
+        const Op *def = value_def(yielded);
+        return def && op_has_trait(def, TRAIT_CONSTANT_LIKE) ? yielded : NULL;
+    }
+    if (yielded->index >= linalg_input_count(op))
+        return NULL;
+    Value *input = op_operand(op, yielded->index);
+    return type_is_shaped(input->type) ? NULL : input;
+}

@@ -44,4 +44,7 @@ bool kernel_analyze(const Op *generic, Kernel *out) MUST_CHECK;
 /* Decomposes one map result of an operand; false (no diagnostic) when it has another form. */
 bool kernel_index(const Kernel *kernel, const AffineExpr *expr, KernelIndex *out) MUST_CHECK;
 
+/* The scalar that a linalg.fill, or a generic that does the same, writes everywhere; else NULL. */
+Value *kernel_fill_value(const Op *op);
+
 #endif

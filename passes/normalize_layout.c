@@ -101,13 +101,30 @@ static const AffineMap *output_map(const Op *generic)
     return linalg_operand_map(generic, linalg_input_count(generic));
 }
 
-/* Layout of an operand in which the loops run in the order of `order` (loop positions). */
-static bool layout_in_order(const AffineMap *map, const uint32_t *order, uint32_t count,
-                            Layout *out)
+/* Layout of an operand in which the loops run in the order of `order` (loop positions). Dimensions
+ * that no ordered loop walks come last, or behind a leading batch dimension if they have extent 1:
+ * the innermost dimension is the one that words pack. */
+static void layout_in_order(const AffineMap *map, const Type *type, const uint32_t *order,
+                            uint32_t count, Layout *out)
 {
     bool placed[LAYOUT_MAX_RANK] = {false};
     uint32_t n = 0;
     out->rank = map->result_count;
+    int batch = count ? map_result_of_dim(map, order[0]) : -1;
+    if (batch == 0) {
+        placed[0] = true;
+        out->perm[n++] = 0;
+    }
+    bool ordered[LAYOUT_MAX_RANK] = {false};
+    for (uint32_t i = 0; i < count; i++)
+        if (map_result_of_dim(map, order[i]) >= 0)
+            ordered[map_result_of_dim(map, order[i])] = true;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        if (placed[r] || ordered[r] || type->u.shaped.dims[r] != 1)
+            continue;
+        placed[r] = true;
+        out->perm[n++] = r;
+    }
     for (uint32_t i = 0; i < count; i++) {
         int r = map_result_of_dim(map, order[i]);
         if (r < 0 || placed[r])
@@ -118,7 +135,6 @@ static bool layout_in_order(const AffineMap *map, const uint32_t *order, uint32_
     for (uint32_t r = 0; r < map->result_count; r++)
         if (!placed[r])
             out->perm[n++] = r;
-    return true;
 }
 
 /* Loops in the order in which a laid-out operand's dimensions meet them; windows count as their
@@ -154,7 +170,7 @@ static void want_of_generic(Chooser *c, const Op *op)
             remember(c, &c->wanted, op_operand(op, i), &layout);
         } else if (result && kernel.class == KERNEL_PURE_PARALLEL) {
             uint32_t count = loop_order(&kernel, output_map(op), result, order);
-            layout_in_order(map, order, count, &layout);
+            layout_in_order(map, op_operand(op, i)->type, order, count, &layout);
             remember(c, &c->wanted, op_operand(op, i), &layout);
         }
     }
@@ -198,7 +214,7 @@ static void choose_generic(Chooser *c, const Op *op)
         return;
     Layout in = layout_of(c, input);
     uint32_t count = loop_order(&kernel, linalg_operand_map(op, operand), &in, order);
-    layout_in_order(output_map(op), order, count, &layout);
+    layout_in_order(output_map(op), op_result(op, 0)->type, order, count, &layout);
     remember(c, &c->layouts, op_result(op, 0), &layout);
 }
 
@@ -209,7 +225,7 @@ static void choose_initial(Chooser *c, Value *init, const Layout *layout)
     if (!is_streamed(init))
         return;
     remember(c, &c->layouts, init, layout);
-    if (def && def->def == LINALG(FILL))
+    if (def && kernel_fill_value(def))
         choose_initial(c, op_operand(def, def->operand_count - 1), layout);
 }
 
@@ -259,7 +275,7 @@ static bool check_reader(const Chooser *c, const Op *op)
 static void unshare_initial(Op *user, uint32_t operand)
 {
     Op *def = value_def(op_operand(user, operand));
-    if (!def || (def->def != LINALG(FILL) && def->def != TENSOR(EMPTY)))
+    if (!def || (!kernel_fill_value(def) && def->def != TENSOR(EMPTY)))
         return;
     if (!value_has_one_use(op_result(def, 0))) {
         Op *copy = op_clone(def, NULL);
@@ -267,7 +283,7 @@ static void unshare_initial(Op *user, uint32_t operand)
         op_set_operand(user, operand, op_result(copy, 0));
         def = copy;
     }
-    if (def->def == LINALG(FILL))
+    if (kernel_fill_value(def))
         unshare_initial(def, def->operand_count - 1);
 }
 

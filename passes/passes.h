@@ -9,6 +9,7 @@ extern const PassDef pass_analyze_kernels;
 extern const PassDef pass_canonicalize;
 extern const PassDef pass_cse;
 extern const PassDef pass_linalg_generalize_named_ops;
+extern const PassDef pass_name_layers;
 extern const PassDef pass_normalize_layout;
 extern const PassDef pass_onnx_fold_constants;
 extern const PassDef pass_onnx_infer_shapes;

@@ -184,7 +184,7 @@ static void set_report(Op *process, const DseNode *node, const Cost *cost)
     Shape shape = process_shape(node);
     const NamedAttr items[] = {
         named_attr(ctx, "class", attr_string_c(ctx, shape.class)),
-        named_attr(ctx, "source", attr_string(ctx, loc_layer_name(process->loc))),
+        named_attr(ctx, "source", attr_string(ctx, layer_source(process))),
         named_attr(ctx, "trip_counts", attr_i64_array(ctx, shape.trips, shape.count)),
         named_attr(ctx, "unroll", attr_i64_array(ctx, shape.unroll, shape.count)),
         named_attr(ctx, "cycles", attr_i64(ctx, cost->cycles)),

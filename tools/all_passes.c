@@ -16,6 +16,7 @@ const PassTable *all_passes(void)
         &pass_convert_onnx_to_linalg,
         &pass_cse,
         &pass_linalg_generalize_named_ops,
+        &pass_name_layers,
         &pass_normalize_layout,
         &pass_onnx_fold_constants,
         &pass_onnx_infer_shapes,

@@ -1,61 +1,87 @@
-/* ming-translate: between files of other formats and IR.
+/* ming-translate: between IR and other formats.
  *   --import-onnx   ONNX to a module of the onnx dialect
- * Tests: lit/import */
+ *   --emit-hls      a module of the emithls dialect to a Vitis HLS project
+ * Tests: lit/import, lit/emit */
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialects/dialects.h"
-#include "import/import_onnx.h"
+#include "emit/emit_hls.h"
 #include "ir/diag.h"
+#include "ir/parse.h"
 #include "ir/print.h"
+#include "tools/load_model.h"
+#include "tools/resources.h"
 #include "tools/tool_support.h"
 
 typedef struct Options {
-    bool import_onnx;
-    const char *output;
+    bool import_onnx, emit_hls;
+    const char *output, *output_dir;
     PrintOptions print;
 } Options;
 
-/* The folder of a file, for what the file refers to; data is NULL for standard input. */
-static Str folder_of(const char *path)
+static bool import_file(const Tool *tool, Context *ctx, const Options *options, const char *path,
+                        Str input)
 {
-    if (strcmp(path, "-") == 0)
-        return (Str){NULL, 0};
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return STR(".");
-    return slash == path ? STR("/") : (Str){path, (size_t)(slash - path)};
+    StrBuf output = {0};
+    const char *reason = NULL;
+    Op *module = load_onnx(ctx, path, input);
+    bool ok = module != NULL;
+    if (ok) {
+        op_print(&output, module, &options->print);
+        op_erase(module);
+        ok = file_write(options->output, strbuf_str(&output), &reason) ||
+             tool_error(tool, "cannot write '%s': %s", options->output, reason);
+    }
+    strbuf_free(&output);
+    return ok;
 }
 
-static bool import_file(Context *ctx, const Options *options, const char *path, Str input,
-                        StrBuf *output)
+static bool emit_project(const Tool *tool, Context *ctx, const Options *options, const char *path,
+                         Str input)
 {
+    StrBuf csim_dir = {0};
+    EmittedFiles files = {0};
+    bool ok = resource_dir("csim", &csim_dir) ||
+              tool_error(tool, "the simulation headers are not installed");
     const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
-    ImportOptions import = {.folder = folder_of(path)};
-    Op *module = import_onnx(ctx, input, str_from(shown), &import);
-    if (!module)
-        return false;
-    op_print(output, module, &options->print);
-    op_erase(module);
-    return true;
+    Op *module = ok ? parse_module(ctx, input, str_from(shown), NULL) : NULL;
+    const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
+    ok = module && emit_hls(module, &emit, &files);
+    if (module)
+        op_erase(module);
+    emitted_files_free(&files);
+    strbuf_free(&csim_dir);
+    return ok;
 }
 
 static bool run(const Tool *tool, const Options *options, const char *path)
 {
-    StrBuf input = {0}, output = {0};
+    StrBuf input = {0};
     const char *reason = NULL;
     Context *ctx = context_create();
     dialects_register_all(ctx);
     bool ok = file_read(&input, path, &reason);
     if (!ok)
         tool_error(tool, "cannot open input file '%s': %s", path, reason);
-    ok = ok && import_file(ctx, options, path, strbuf_str(&input), &output);
-    if (ok && !file_write(options->output, strbuf_str(&output), &reason))
-        ok = tool_error(tool, "cannot write '%s': %s", options->output, reason);
+    else if (options->import_onnx)
+        ok = import_file(tool, ctx, options, path, strbuf_str(&input));
+    else
+        ok = emit_project(tool, ctx, options, path, strbuf_str(&input));
+    diag_flush(ctx);
     context_destroy(ctx);
     strbuf_free(&input);
-    strbuf_free(&output);
     return ok;
+}
+
+static bool check_options(const Tool *tool, const Options *options, const Texts *inputs)
+{
+    if (inputs->len > 1)
+        return tool_error(tool, "one input file at most");
+    if (options->import_onnx == options->emit_hls)
+        return tool_error(tool, "say what to do: --import-onnx or --emit-hls");
+    return !options->emit_hls || (options->output_dir && *options->output_dir) ||
+           tool_error(tool, "--emit-hls needs --output-dir");
 }
 
 int main(int argc, char **argv)
@@ -63,7 +89,9 @@ int main(int argc, char **argv)
     Options options = {.output = "-", .print = PRINT_DEFAULT};
     const Flag flags[] = {
         {"import-onnx", FLAG_SWITCH, &options.import_onnx, NULL, "Read an ONNX file, write IR", NULL},
-        {"o", FLAG_TEXT, &options.output, "file", "Write to a file instead of standard output",
+        {"emit-hls", FLAG_SWITCH, &options.emit_hls, NULL, "Read IR, write a Vitis HLS project", NULL},
+        {"output-dir", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
+        {"o", FLAG_TEXT, &options.output, "file", "Write IR to a file instead of standard output",
          NULL},
         {"mlir-print-debuginfo", FLAG_SWITCH, &options.print.debug_info, NULL, "Print locations",
          NULL},
@@ -73,19 +101,15 @@ int main(int argc, char **argv)
     const Tool tool = {
         .name = "ming-translate",
         .summary = "ming-translate: converts between IR and other formats",
-        .usage = "--import-onnx [options] [input file, default: -]",
+        .usage = "--import-onnx|--emit-hls [options] [input file, default: -]",
         .flags = flags,
         .flag_count = COUNT_OF(flags),
     };
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
-    bool ok = args != ARGS_WRONG;
-    if (args == ARGS_RUN && inputs.len > 1)
-        ok = tool_error(&tool, "one input file at most");
-    else if (args == ARGS_RUN && !options.import_onnx)
-        ok = tool_error(&tool, "say what to do: --import-onnx");
-    else if (args == ARGS_RUN)
-        ok = run(&tool, &options, inputs.len > 0 ? inputs.data[0] : "-");
+    bool ok = args == ARGS_DONE ||
+              (args == ARGS_RUN && check_options(&tool, &options, &inputs) &&
+               run(&tool, &options, inputs.len > 0 ? inputs.data[0] : "-"));
     vec_free(&inputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

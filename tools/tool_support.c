@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION "0.1.0"
-
 bool tool_error(const Tool *tool, const char *fmt, ...)
 {
     va_list args;
@@ -157,7 +155,7 @@ ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *input
             return ARGS_DONE;
         }
         if (strcmp(arg, "--version") == 0 || strcmp(arg, "-version") == 0) {
-            printf("%s (ming) %s\n", tool->name, VERSION);
+            printf("%s (ming) %s\n", tool->name, MING_VERSION);
             return ARGS_DONE;
         }
         bool took_next = false;

@@ -261,8 +261,7 @@ static bool parse_from_elements(OpParser *p)
 
 static void print_from_elements(OpPrinter *p, const Op *op)
 {
-    if (op->operand_count > 0)
-        printer_text(p, " ");
+    printer_text(p, " "); /* also without elements, as upstream */
     printer_values(p, op, 0, op->operand_count);
     printer_attr_dict(p, op, NULL);
     printer_text(p, " : ");

@@ -1,0 +1,196 @@
+/* ming: from a network to an accelerator's project in one step.
+ *
+ *   ming compile MODEL -o DIR: load ─▶ passes of one pipeline ─▶ emit ─▶ table, files, next command
+ *
+ * Tests: lit/tools/ming-compile.mir, test/e2e */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/dialects.h"
+#include "emit/emit_hls.h"
+#include "ir/diag.h"
+#include "ir/pass.h"
+#include "tools/all_passes.h"
+#include "tools/load_model.h"
+#include "tools/resources.h"
+#include "tools/tool_support.h"
+
+/* The Kria KV260's. */
+enum { DEFAULT_DSP = 1248, DEFAULT_BRAM18 = 288 };
+
+typedef struct Options {
+    const char *output_dir, *top;
+    int64_t dsp, bram18;
+    bool dump_pipeline;
+} Options;
+
+/* --- pipeline ------------------------------------------------------------------------------------ */
+
+static void add_pipeline(StrBuf *out, const Options *options)
+{
+    strbuf_add_c(out, "builtin.module(func.func(onnx-infer-shapes,"
+                      "onnx-fold-constants,convert-onnx-to-linalg,name-layers,"
+                      "linalg-generalize-named-ops),canonicalize,cse,func.func(normalize-layout),"
+                      "analyze-kernels,convert-linalg-to-dfg");
+    if (options->top)
+        strbuf_printf(out, "{top=%s}", options->top);
+    strbuf_printf(out,
+                  ",canonicalize,choose-unroll{dsp=%lld bram=%lld},dfg.region(size-fifos),"
+                  "convert-dfg-to-emithls)",
+                  (long long)options->dsp, (long long)options->bram18);
+}
+
+static bool run_passes(Context *ctx, Op *module, const Options *options)
+{
+    StrBuf text = {0};
+    add_pipeline(&text, options);
+    if (options->dump_pipeline)
+        printf("%s\n", text.data);
+    Pipeline *pipeline = pipeline_from_text(ctx, all_passes(), strbuf_str(&text));
+    bool ok = pipeline && pipeline_run(pipeline, module, &(RunOptions){.verify_each = true});
+    if (pipeline)
+        pipeline_free(pipeline);
+    strbuf_free(&text);
+    return ok;
+}
+
+/* --- summary --------------------------------------------------------------------------------------- */
+
+/* A word for a POSIX shell. */
+static void add_shell_word(StrBuf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+";
+    if (*word && strspn(word, plain) == strlen(word)) {
+        strbuf_add_c(out, word);
+        return;
+    }
+    strbuf_add_char(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            strbuf_add_c(out, "'\\''");
+        else
+            strbuf_add_char(out, *word);
+    }
+    strbuf_add_char(out, '\'');
+}
+
+static void print_summary(Op *module, const Options *options, const EmittedFiles *files)
+{
+    StrBuf out = {0};
+    report_table(module, &out);
+    strbuf_printf(&out, "\nWritten to %s:", options->output_dir);
+    size_t headers = 0;
+    for (size_t i = 0; i < files->len; i++) {
+        bool is_header = str_starts_with(strbuf_str(&files->data[i].name), "csim/");
+        headers += is_header;
+        if (!is_header)
+            strbuf_printf(&out, " %s", files->data[i].name.data);
+    }
+    strbuf_printf(&out, ", and %zu headers in csim/\nNext: make -C ", headers);
+    add_shell_word(&out, options->output_dir);
+    strbuf_add_c(&out, " csim INPUT=x.npy OUTPUT=y.npy\n");
+    fwrite(out.data, 1, out.len, stdout);
+    strbuf_free(&out);
+}
+
+/* --- compile ---------------------------------------------------------------------------------------- */
+
+static bool compile_bytes(const Tool *tool, const Options *options, const char *path, Str bytes)
+{
+    EmittedFiles files = {0};
+    StrBuf csim_dir = {0};
+    Context *ctx = context_create();
+    dialects_register_all(ctx);
+    context_show_op_on_diag(ctx, false);
+    bool ok = resource_dir("csim", &csim_dir) ||
+              tool_error(tool, "error: the simulation headers are not installed");
+    Op *module = ok ? load_model(ctx, path, bytes) : NULL;
+    const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
+    ok = module && run_passes(ctx, module, options) && emit_hls(module, &emit, &files);
+    if (ok)
+        print_summary(module, options, &files);
+    diag_flush(ctx);
+    if (module)
+        op_erase(module);
+    context_destroy(ctx);
+    emitted_files_free(&files);
+    strbuf_free(&csim_dir);
+    return ok;
+}
+
+static bool compile_file(const Tool *tool, const Options *options, const char *path)
+{
+    StrBuf bytes = {0};
+    const char *reason = NULL;
+    bool ok = file_read(&bytes, path, &reason) ||
+              tool_error(tool, "error: cannot open '%s': %s", path, reason);
+    ok = ok && compile_bytes(tool, options, path, strbuf_str(&bytes));
+    strbuf_free(&bytes);
+    return ok;
+}
+
+static bool check_options(const Tool *tool, const Options *options, const Texts *inputs)
+{
+    if (inputs->len != 1)
+        return tool_error(tool, "error: one model is needed; try '%s --help'", tool->name);
+    if (!options->output_dir || !*options->output_dir)
+        return tool_error(tool, "error: -o needs the directory to write");
+    if (options->top && !emit_top_name_is_valid(str_from(options->top)))
+        return tool_error(tool, "error: --top: '%s' cannot be the name of a C++ function",
+                          options->top);
+    return true;
+}
+
+static int compile(int argc, char **argv)
+{
+    Options options = {.dsp = DEFAULT_DSP, .bram18 = DEFAULT_BRAM18};
+    const Flag flags[] = {
+        {"o", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
+        {"dsp", FLAG_INT, &options.dsp, "n", "DSP slices to spend, default 1248 (KV260)", NULL},
+        {"bram", FLAG_INT, &options.bram18, "n", "BRAM18 blocks to spend, default 288 (KV260)", NULL},
+        {"top", FLAG_TEXT, &options.top, "name", "Name of the top function, default the model's",
+         NULL},
+        {"dump-pass-pipeline", FLAG_SWITCH, &options.dump_pipeline, NULL,
+         "Print the passes as ming-opt --pass-pipeline takes them", NULL},
+    };
+    const Tool tool = {
+        .name = "ming compile",
+        .summary = "ming compile: compiles a network to a Vitis HLS project that g++ builds too",
+        .usage = "MODEL(.onnx|.mir|.mlir) -o DIR [options]",
+        .flags = flags,
+        .flag_count = COUNT_OF(flags),
+    };
+    Texts inputs = {0};
+    ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
+    bool ok = args == ARGS_DONE || (args == ARGS_RUN && check_options(&tool, &options, &inputs) &&
+                                    compile_file(&tool, &options, inputs.data[0]));
+    vec_free(&inputs);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static void add_commands(void *user, StrBuf *out)
+{
+    (void)user;
+    strbuf_add_c(out, "\ncommands:\n");
+    strbuf_add_c(out, "  compile MODEL -o DIR    a network to an HLS project; 'ming compile --help'\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "compile") == 0)
+        return compile(argc - 1, argv + 1);
+    const Tool tool = {
+        .name = "ming",
+        .summary = "ming: compiles quantized networks to streaming FPGA accelerators",
+        .usage = "COMMAND [arguments]",
+        .extra_help = add_commands,
+    };
+    Texts inputs = {0};
+    ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
+    if (args == ARGS_RUN && inputs.len > 0)
+        tool_error(&tool, "error: unknown command '%s'; try 'ming --help'", inputs.data[0]);
+    else if (args == ARGS_RUN)
+        tool_error(&tool, "error: a command is needed; try 'ming --help'");
+    vec_free(&inputs);
+    return args == ARGS_DONE ? EXIT_SUCCESS : EXIT_FAILURE;
+}
