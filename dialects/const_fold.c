@@ -78,7 +78,7 @@ bool const_float(const Attr *attr, double *out)
     if (!attr || !attr->type || !type_is_float(type_elem(attr->type)) ||
         !const_splat_bits(attr, &bits) || bits.width > 64)
         return false;
-    *out = float_from_bits(type_elem(attr->type)->kind, bits.u.word);
+    *out = float_from_bits((int)type_elem(attr->type)->kind, bits.u.word);
     return true;
 }
 
@@ -216,7 +216,7 @@ const Attr *fold_lanes(const Attr *const *operands, size_t count, const Type *re
 
 static bool lane_store(const Lane *lane, double value, BigInt *out)
 {
-    uint64_t bits = float_to_bits(lane->result_elem->kind, isnan(value) ? (double)NAN : value);
+    uint64_t bits = float_to_bits((int)lane->result_elem->kind, isnan(value) ? (double)NAN : value);
     *out = bigint_from_words(lane->arena, type_width(lane->result_elem), &bits);
     return true;
 }
@@ -225,7 +225,7 @@ static bool lane_load(const Lane *lane, const BigInt *arg, double *out)
 {
     if (arg->width > 64 || type_width(lane->result_elem) > 64)
         return false;
-    *out = float_from_bits(lane->arg_elem->kind, arg->u.word);
+    *out = float_from_bits((int)lane->arg_elem->kind, arg->u.word);
     return true;
 }
 
@@ -283,4 +283,20 @@ const Attr *const_zero(const Type *type)
         return NULL;
     const Attr *zero = type_is_float(elem) ? attr_float(elem, 0.0) : attr_int(elem, 0);
     return type_is_shaped(type) ? attr_dense_splat(type, zero) : zero;
+}
+
+const Attr *const_from_scalars(const Type *type, const Attr *const *scalars, size_t count)
+{
+    const Type *elem = type_elem(type);
+    uint8_t *data = xcalloc(data_size(elem, (int64_t)count) + 1, 1);
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
+        BigInt value;
+        ok = scalar_bits(scalars[i], &value);
+        if (ok)
+            write_element(data, elem, (int64_t)i, &value);
+    }
+    const Attr *attr = ok ? dense_of(type, data, (int64_t)count) : NULL;
+    free_ptr((void **)&data);
+    return attr;
 }

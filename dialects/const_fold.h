@@ -36,6 +36,9 @@ bool const_int(const Attr *attr, BigInt *out) MUST_CHECK;    /* integer or index
 bool const_float(const Attr *attr, double *out) MUST_CHECK;  /* float elements */
 bool const_is_int(const Attr *attr, int64_t value);          /* splat of that value */
 bool const_is_all_ones(const Attr *attr);
+/* Elements of a static shape from scalar constants, one per element in row-major order; the
+ * scalars have the shape's element type. */
+const Attr *const_from_scalars(const Type *type, const Attr *const *scalars, size_t count);
 /* The zero of a type (integer, index, float, static shape of these); NULL if there is none. */
 const Attr *const_zero(const Type *type);
 /* An integer of a type, splat over a static shape; NULL for dynamic shapes. */

@@ -42,6 +42,8 @@ static void each_file(const Emitter *e, StrBuf *out, void (*add)(StrBuf *out, co
 
 static void add_usage(StrBuf *out, const char *name) { strbuf_printf(out, " %s=FILE.npy", name); }
 
+void emit_csim_arguments(const Emitter *e, StrBuf *out) { each_file(e, out, add_usage); }
+
 /* make would expand a file name once more on its way into the environment. */
 static void add_export(StrBuf *out, const char *name)
 {
@@ -50,7 +52,8 @@ static void add_export(StrBuf *out, const char *name)
 
 static void add_test(StrBuf *out, const char *name)
 {
-    strbuf_printf(out, "test -n \"$$MING_%s\" && ", name);
+    strbuf_printf(out, "\t@test -n \"$$MING_%s\" || { echo \"error: give %s=FILE.npy\" >&2; exit 2; }\n",
+                  name, name);
 }
 
 static void add_argument(StrBuf *out, const char *name)
@@ -77,12 +80,10 @@ void emit_makefile(Emitter *e, StrBuf *out)
     each_file(e, out, add_export);
     strbuf_add_c(out, "\n.PHONY: csim arguments synth clean\n\n"
                       ".DEFAULT_GOAL := csim\n\n"
-                      "arguments:\n\t@");
+                      "arguments:\n");
     each_file(e, out, add_test);
-    strbuf_add_c(out, "true || \\\n\t{ echo \"usage: make csim");
-    each_file(e, out, add_usage);
     add_template(e, out,
-                 "\" >&2; exit 2; }\n\n"
+                 "\n"
                  "csim: arguments TOP_csim\n"
                  "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_csim\"");
     each_file(e, out, add_argument);
@@ -104,7 +105,7 @@ void emit_makefile(Emitter *e, StrBuf *out)
 
 static void add_example(StrBuf *out, const char *name)
 {
-    strbuf_printf(out, "/path/to/%s.npy ", name);
+    strbuf_printf(out, "%s/path/to/%s.npy", out->data[out->len - 1] == '=' ? "" : " ", name);
 }
 
 void emit_hls_config(Emitter *e, StrBuf *out)

@@ -213,7 +213,7 @@ static bool shift_left(Emitter *e, const Op *op, const Expr *x, Expr *out)
     const Type *type = op_result(op, 0)->type;
     Expr amount = as_unsigned(e, &x[1], type);
     const char *text = arena_printf(&e->arena, "%s(%s) << %s", cpp_type(e, type), x[0].text,
-                                    cpp_parens(e, &amount, PREC_ADD));
+                                    cpp_parens(e, &amount, PREC_UNARY));
     *out = join(&x[0], &x[1], text, PREC_SHIFT);
     bool exact = literal_amount(&x[1], type) &&
                  bits_for(x[0].low, x[0].high) + (uint32_t)x[1].low <= range_width(type);
@@ -237,8 +237,8 @@ static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
     Expr value = op->def == ARITH(SHRUI) ? as_unsigned(e, &x[0], type) : x[0];
     Expr amount = as_unsigned(e, &x[1], type);
     value = as_ap(e, &value);
-    const char *text = arena_printf(&e->arena, "%s >> %s", cpp_parens(e, &value, PREC_SHIFT),
-                                    cpp_parens(e, &amount, PREC_ADD));
+    const char *text = arena_printf(&e->arena, "%s >> %s", cpp_parens(e, &value, PREC_MUL),
+                                    cpp_parens(e, &amount, PREC_UNARY));
     *out = join(&value, &x[1], text, PREC_SHIFT);
     uint32_t by = literal_amount(&x[1], type) ? (uint32_t)x[1].low : 0;
     bool known = literal_amount(&x[1], type);
@@ -254,15 +254,15 @@ static bool bitwise(Emitter *e, const Op *op, const Expr *x, Expr *out)
     const Expr *a = &x[0], *b = &x[1];
     if (type_is_int_width(op_result(op, 0)->type, 1)) {
         Prec prec = which == 0 ? PREC_AND : which == 1 ? PREC_OR : PREC_EQUAL;
-        *out = boolean(arena_printf(&e->arena, "%s %s %s", cpp_parens(e, a, (Prec)(prec + 1)),
-                                    logic[which], cpp_parens(e, b, (Prec)(prec + 1))),
+        *out = boolean(arena_printf(&e->arena, "%s %s %s", cpp_parens(e, a, PREC_EQUAL),
+                                    logic[which], cpp_parens(e, b, PREC_EQUAL)),
                        prec, a->reads || b->reads);
         return true;
     }
     Expr left = as_ap(e, a);
     *out = join(a, b,
-                arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, PREC_EQUAL), bits[which],
-                             cpp_parens(e, b, PREC_EQUAL)),
+                arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, PREC_UNARY), bits[which],
+                             cpp_parens(e, b, PREC_UNARY)),
                 PREC_BITS);
     uint32_t width = max_wide(bits_for(a->low, a->high), bits_for(b->low, b->high)) & 0xff;
     bool positive = which == 0 ? a->low >= 0 || b->low >= 0 : a->low >= 0 && b->low >= 0;
@@ -328,7 +328,7 @@ static bool resize(Emitter *e, const Op *op, const Expr *x, Expr *out)
         return true;
     }
     if (op->def == ARITH(TRUNCI) && type_is_int_width(to, 1)) {
-        const char *text = arena_printf(&e->arena, "(%s & 1) != 0", cpp_parens(e, &x[0], PREC_EQUAL));
+        const char *text = arena_printf(&e->arena, "(%s & 1) != 0", cpp_parens(e, &x[0], PREC_UNARY));
         *out = boolean(text, PREC_EQUAL, x[0].reads);
         return true;
     }

@@ -105,26 +105,29 @@ static void emitter_free(Emitter *e)
     vec_free(&e->ports);
 }
 
-bool emit_hls_files(Op *module, const EmitOptions *options, EmittedFiles *out)
+bool emit_hls_files(Op *module, const EmitOptions *options, EmittedProject *out)
 {
     Emitter e = {.ctx = module->ctx, .module = module, .options = options};
     arena_init(&e.arena);
-    bool ok = emit_prepare(&e) && add_files(&e, out);
+    bool ok = emit_prepare(&e) && add_files(&e, &out->files);
+    if (ok)
+        emit_csim_arguments(&e, &out->csim_arguments);
     emitter_free(&e);
     return ok;
 }
 
-void emitted_files_free(EmittedFiles *files)
+void emitted_project_free(EmittedProject *project)
 {
-    for (size_t i = 0; i < files->len; i++) {
-        strbuf_free(&files->data[i].name);
-        strbuf_free(&files->data[i].text);
+    for (size_t i = 0; i < project->files.len; i++) {
+        strbuf_free(&project->files.data[i].name);
+        strbuf_free(&project->files.data[i].text);
     }
-    vec_free(files);
+    vec_free(&project->files);
+    strbuf_free(&project->csim_arguments);
 }
 
-bool emit_hls(Op *module, const EmitOptions *options, EmittedFiles *out)
+bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out)
 {
     return emit_hls_files(module, options, out) &&
-           write_project(module->ctx, options->output_dir, out);
+           write_project(module->ctx, options->output_dir, &out->files);
 }

@@ -17,13 +17,18 @@ typedef struct EmittedFile {
 } EmittedFile;
 typedef VEC(EmittedFile) EmittedFiles;
 
-/* Prints all files into memory, the report last. False: diagnosed. */
-bool emit_hls_files(Op *module, const EmitOptions *options, EmittedFiles *out) MUST_CHECK;
-void emitted_files_free(EmittedFiles *files);
+typedef struct EmittedProject {
+    EmittedFiles files;    /* the report last */
+    StrBuf csim_arguments; /* of `make csim`: " INPUT=FILE.npy OUTPUT=FILE.npy" */
+} EmittedProject;
+
+/* Prints all files into memory. False: diagnosed. Either way the caller frees *out. */
+bool emit_hls_files(Op *module, const EmitOptions *options, EmittedProject *out) MUST_CHECK;
+void emitted_project_free(EmittedProject *project);
 /* emit_hls_files, then writes them. A new directory appears complete or not at all; one that holds
  * an earlier project gets the new files in place of the old ones and keeps the user's; any other
- * that is not empty is an error. The files go to *out. */
-bool emit_hls(Op *module, const EmitOptions *options, EmittedFiles *out) MUST_CHECK;
+ * that is not empty is an error. */
+bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out) MUST_CHECK;
 
 /* The table of processes for people: class, trip counts, unroll factors, cycles, DSP, BRAM18. */
 void report_table(Op *module, StrBuf *out);

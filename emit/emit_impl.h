@@ -116,6 +116,8 @@ void begin_guard(const Emitter *e, StrBuf *out, const char *suffix);
 void emit_params(Emitter *e, StrBuf *out);
 void emit_testbench(Emitter *e, StrBuf *out);
 void emit_makefile(Emitter *e, StrBuf *out);
+/* " INPUT=FILE.npy OUTPUT=FILE.npy": what `make csim` needs. */
+void emit_csim_arguments(const Emitter *e, StrBuf *out);
 void emit_hls_config(Emitter *e, StrBuf *out);
 void emit_tcl(Emitter *e, StrBuf *out);
 void emit_report(Emitter *e, StrBuf *out);

@@ -1,7 +1,7 @@
 /* Names at file scope and spellings of types. Symbols of a module may hold anything; what is printed
  * are unique identifiers that collide neither with C++ nor with the headers. A top function keeps
  * its symbol where that is such an identifier, since users call it by name.
- * Tests: test/unit/emit_names_test.c, lit/emit/names.mir, lit/emit/invalid.mir */
+ * Tests: test/unit/emit_test.c, lit/emit/names.mir, lit/emit/invalid.mir */
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
@@ -75,6 +75,8 @@ static void name_top(Emitter *e)
     StrBuf text = {0};
     if (emit_top_name_is_valid(symbol->str))
         strbuf_add_str(&text, symbol->str);
+    else if (identifier_is_reserved(symbol->str)) /* main */
+        append_identifier(&text, str_from(arena_printf(&e->arena, "%s_top", symbol->str.data)));
     else
         append_identifier(&text, symbol->str);
     e->top_name = take_name(e, &text);

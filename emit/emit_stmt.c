@@ -308,10 +308,11 @@ static bool print_variable(Function *f, Op *op)
     StrBuf dims = {0};
     for (uint32_t i = 0; i < emithls_array_rank(type); i++)
         strbuf_printf(&dims, "[%lld]", (long long)emithls_array_dim(type, i));
-    bool in_loop = block_parent_op(op->block)->def == EMITHLS(FOR);
-    const char *initial = emithls_array_rank(type) == 0 && in_loop ? "{}" : "";
-    line(f, "%s %s%s%s;", cpp_type(f->e, emithls_array_elem(type)), name,
-         dims.data ? dims.data : "", initial);
+    /* Arrays of the function are memories: static, so that nothing has to clear them. */
+    bool is_array = emithls_array_rank(type) > 0;
+    bool is_memory = is_array && block_parent_op(op->block)->def == EMITHLS(FUNC);
+    line(f, "%s%s %s%s%s;", is_memory ? "static " : "", cpp_type(f->e, emithls_array_elem(type)),
+         name, dims.data ? dims.data : "", is_array ? "" : "{}");
     strbuf_free(&dims);
     return true;
 }

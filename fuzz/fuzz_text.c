@@ -1,9 +1,9 @@
 /* libFuzzer target for the text front end: whatever parses must print, parse again and print
- * the same; whatever does not parse must end in a diagnostic. Build and run, from the root:
+ * the same; whatever does not parse must end in a diagnostic. The first byte of the input
+ * chooses the printed form. `meson setup build -Dfuzz=true` with CC=clang builds it; by hand:
  *   clang -std=c17 -g -O1 -fsanitize=fuzzer,address,undefined -D_POSIX_C_SOURCE=200809L -I. \
- *     fuzz/fuzz_text.c ir/?*.c dialects/?*.c dialects/?*?/?*.c passes/?*.c -lm -o fuzz_text
- *   fuzz_text -max_len=4096 -timeout=10 corpus lit      (lit/ holds good seeds)
- * or `meson setup build -Dfuzz=true`. The first byte of the input chooses the printed form. */
+ *     fuzz/fuzz_text.c $(find ir dialects -name '*.c') -lm -o fuzz_text
+ *   fuzz_text -max_len=4096 -timeout=10 CORPUS lit/ir     (the lit suites are good seeds) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

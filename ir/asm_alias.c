@@ -89,9 +89,9 @@ static const char *stem_text(AsmAliases *aliases, const char *stem)
 
 static uint32_t visit(AsmAliases *aliases, const Type *type, const Attr *attr, bool deferrable);
 
-static void visit_type_part(AsmAliases *aliases, const Type *type)
+static void visit_type_part(AsmAliases *aliases, const Type *type, bool deferrable)
 {
-    uint32_t index = visit(aliases, type, NULL, false);
+    uint32_t index = visit(aliases, type, NULL, deferrable);
     *vec_push(&aliases->children) = index;
 }
 
@@ -101,14 +101,14 @@ static void visit_attr_part(AsmAliases *aliases, const Attr *attr, bool deferrab
     *vec_push(&aliases->children) = index;
 }
 
-static void visit_type_parts(AsmAliases *aliases, const Type *type)
+static void visit_type_parts(AsmAliases *aliases, const Type *type, bool deferrable)
 {
     switch (type->kind) {
     case TYPE_FUNCTION:
     case TYPE_TUPLE: {
         uint32_t results = type->kind == TYPE_FUNCTION ? type->u.function.result_count : 0;
         for (uint32_t i = 0; i < type->u.function.input_count + results; i++)
-            visit_type_part(aliases, type->u.function.types[i]);
+            visit_type_part(aliases, type->u.function.types[i], deferrable);
         return;
     }
     case TYPE_COMPLEX:
@@ -117,9 +117,9 @@ static void visit_type_parts(AsmAliases *aliases, const Type *type)
     case TYPE_UNRANKED_TENSOR:
     case TYPE_MEMREF:
     case TYPE_UNRANKED_MEMREF:
-        visit_type_part(aliases, type->u.shaped.elem);
-        if (type->u.shaped.extra) visit_attr_part(aliases, type->u.shaped.extra, false);
-        if (type->u.shaped.space) visit_attr_part(aliases, type->u.shaped.space, false);
+        visit_type_part(aliases, type->u.shaped.elem, deferrable);
+        if (type->u.shaped.extra) visit_attr_part(aliases, type->u.shaped.extra, deferrable);
+        if (type->u.shaped.space) visit_attr_part(aliases, type->u.shaped.space, deferrable);
         return;
     default: return;
     }
@@ -161,14 +161,15 @@ static void visit_attr_parts(AsmAliases *aliases, const Attr *attr, bool deferra
         for (uint32_t i = 0; i < attr->u.array.count; i++)
             visit_attr_part(aliases, attr->u.array.items[i], deferrable);
         return;
-    case ATTR_TYPE: visit_type_part(aliases, attr->u.type_value); return;
+    case ATTR_TYPE: visit_type_part(aliases, attr->u.type_value, deferrable); return;
     case ATTR_STRING:
     case ATTR_DENSE:
     case ATTR_DENSE_STRINGS:
     case ATTR_DENSE_RESOURCE:
     case ATTR_SPARSE:
     case ATTR_OPAQUE:
-        if (attr->type && attr->type->kind != TYPE_NONE) visit_type_part(aliases, attr->type);
+        if (attr->type && attr->type->kind != TYPE_NONE)
+            visit_type_part(aliases, attr->type, deferrable);
         return;
     default:
         if (attr_is_loc(attr)) visit_loc_parts(aliases, attr, deferrable);
@@ -221,7 +222,7 @@ static uint32_t visit(AsmAliases *aliases, const Type *type, const Attr *attr, b
     ptrmap_put(&aliases->index, symbol, (void *)((uintptr_t)index + 1));
     size_t begin = aliases->children.len;
     if (type)
-        visit_type_parts(aliases, type);
+        visit_type_parts(aliases, type, deferrable);
     else
         visit_attr_parts(aliases, attr, deferrable);
     finish_visit(aliases, index, begin);

@@ -236,7 +236,10 @@ typedef struct ExternalResource {
     const struct ExternalResource *next; /* of the group */
 } ExternalResource;
 void context_add_external(Context *ctx, const Ident *group, const ExternalResource *entry);
-/* Groups in order of appearance; the first entry of one, never NULL. */
+/* Forgets a group, if it is there. */
+void context_drop_external(Context *ctx, const Ident *group);
+/* Groups in order of appearance; the first entry of one, NULL if it was
+ * dropped. */
 size_t context_external_group_count(const Context *ctx);
 const ExternalResource *context_external_group(const Context *ctx, size_t index,
                                                const Ident **name);

@@ -196,6 +196,11 @@ void context_add_external(Context *ctx, const Ident *group, const ExternalResour
     ptrmap_put(&ctx->external_groups, group, list);
 }
 
+void context_drop_external(Context *ctx, const Ident *group)
+{
+    ptrmap_remove(&ctx->external_groups, group);
+}
+
 size_t context_external_group_count(const Context *ctx)
 {
     return ctx->external_groups.len;
@@ -206,5 +211,5 @@ const ExternalResource *context_external_group(const Context *ctx, size_t index,
 {
     const PtrMapEntry *entry = &ctx->external_groups.entries[index];
     *name = entry->key;
-    return ((const ExternalGroup *)entry->value)->first;
+    return entry->key ? ((const ExternalGroup *)entry->value)->first : NULL;
 }

@@ -301,6 +301,20 @@ static const Element *first_parsed(const ElementList *list)
     return NULL;
 }
 
+/* Whether the parser can see from the next token that the element is there. */
+static bool can_tell(const Element *element)
+{
+    switch (element->kind) {
+    case ELEMENT_LITERAL:
+    case ELEMENT_OPERAND:
+    case ELEMENT_OPERANDS:
+    case ELEMENT_ATTR:
+    case ELEMENT_REGION:
+    case ELEMENT_INDEX_LIST: return true;
+    default: return false;
+    }
+}
+
 static bool is_unit_attr(const Compiler *c, const Element *element)
 {
     return element->kind == ELEMENT_ATTR &&
@@ -324,8 +338,10 @@ static Element read_optional(Compiler *c)
     group.inverted = anchor == NO_ANCHOR;
     group.anchor = group.inverted ? &group.else_part.items[else_anchor]
                                   : &group.then_part.items[anchor];
-    group.elides_anchor = is_unit_attr(c, group.anchor) &&
-                          group.anchor != first_parsed(&group.then_part) &&
+    group.first = first_parsed(&group.then_part);
+    if (!group.first || !can_tell(group.first))
+        malformed(c, "the first element of a group cannot tell whether it is there, before");
+    group.elides_anchor = is_unit_attr(c, group.anchor) && group.anchor != group.first &&
                           group.anchor != first_parsed(&group.else_part);
     return group;
 }

@@ -59,6 +59,7 @@ struct Element {
     /* of an optional group */
     ElementList then_part, else_part;
     const Element *anchor;
+    const Element *first; /* of the then part: tells the parser whether the group is there */
     bool inverted; /* the anchor stands in the else part */
     bool elides_anchor; /* the anchor is a unit attribute told by the group's presence */
 };

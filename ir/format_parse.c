@@ -21,6 +21,7 @@ typedef struct Reading {
     Range operands[FORMAT_MAX_GROUPS];      /* in refs */
     Range operand_types[FORMAT_MAX_GROUPS]; /* in types */
     Range result_types[FORMAT_MAX_GROUPS];
+    /* of the directives operands and results */
     Range all_operands, all_operand_types, all_result_types;
     uint32_t regions; /* read so far */
 } Reading;
@@ -279,14 +280,6 @@ static bool parse_index_list(Reading *r, const Element *element)
 
 /* --- optional groups ---------------------------------------------------------------------------- */
 
-static const Element *first_parsed(const ElementList *list)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        if (list->items[i].kind != ELEMENT_SPACE && list->items[i].kind != ELEMENT_NEWLINE)
-            return &list->items[i];
-    return NULL;
-}
-
 /* Reads the element that tells whether a group is there. */
 static bool try_first(Reading *r, const Element *first, bool *present)
 {
@@ -311,21 +304,19 @@ static bool try_first(Reading *r, const Element *first, bool *present)
     case ELEMENT_INDEX_LIST:
         *present = parser_at(r->p, "[");
         return !*present || parse_index_list(r, first);
-    default: panic("'%s': an optional group's first element cannot tell whether it is there",
-                   r->info->name->str.data);
+    default: return false; /* refused by the compiler */
     }
 }
 
 static bool parse_group(Reading *r, const Element *group)
 {
-    const Element *first = first_parsed(&group->then_part);
     const Element *elided = group->elides_anchor ? group->anchor : NULL;
     bool present = false;
-    if (!try_first(r, first, &present)) return false;
+    if (!try_first(r, group->first, &present)) return false;
     if (elided && present != group->inverted)
         set_attr(r, elided->index, attr_unit(parser_ctx(r->p)));
     const ElementList *part = present ? &group->then_part : &group->else_part;
-    return parse_elements(r, part, present ? first : NULL, elided);
+    return parse_elements(r, part, present ? group->first : NULL, elided);
 }
 
 /* --- elements -------------------------------------------------------------------------------------- */
@@ -456,42 +447,62 @@ static bool add_results(Reading *r)
     return true;
 }
 
-static bool resolve_group(Reading *r, uint32_t group)
+/* Types of one group's operands, from the text or by its rule. */
+static bool find_operand_types(Reading *r, uint32_t group)
 {
-    const Range *refs = &r->operands[group];
-    Range *types = &r->operand_types[group];
     const GroupRule *rule = &r->format->operands[group];
-    if (rule->rule != RULE_GIVEN)
-        push_types(r, types, ruled_type(r, rule, r->info->def->operands[group].type), refs->count);
-    OperandRefs part = {.data = r->refs.data + refs->begin, .len = refs->count};
-    return parser_resolve_all(r->p, &part, r->types.data + types->begin, types->count, refs->at);
+    const Range *refs = &r->operands[group];
+    if (rule->rule == RULE_GIVEN || refs->count == 0) return true;
+    const Type *type = ruled_type(r, rule, r->info->def->operands[group].type);
+    if (!type)
+        return parser_error_at(r->p, refs->at, "no type given for operand '%s'",
+                               r->info->def->operands[group].name);
+    push_types(r, &r->operand_types[group], type, refs->count);
+    return true;
 }
 
-/* With `operands`, the text has one list for all groups; type(operands), one list of types. */
-static bool resolve_operands(Reading *r)
+static bool resolve_groups(Reading *r)
+{
+    for (uint32_t i = 0; i < r->info->operand_groups; i++) {
+        const Range *refs = &r->operands[i], *types = &r->operand_types[i];
+        OperandRefs part = {.data = r->refs.data + refs->begin, .len = refs->count};
+        if (!parser_resolve_all(r->p, &part, r->types.data + types->begin, types->count, refs->at))
+            return false;
+    }
+    return true;
+}
+
+/* One list of references or types for all groups, in their order. */
+static bool resolve_together(Reading *r)
 {
     const Format *format = r->format;
-    if (!format->has_operands_directive && !format->all_operand_types) {
-        for (uint32_t i = 0; i < r->info->operand_groups; i++)
-            if (!resolve_group(r, i)) return false;
-        return true;
-    }
-    TypeList types = {0};
-    for (uint32_t i = 0; !format->all_operand_types && i < r->info->operand_groups; i++)
-        for (size_t k = 0; k < r->operand_types[i].count; k++)
-            *vec_push(&types) = r->types.data[r->operand_types[i].begin + k];
-    const Range *all = &r->all_operand_types;
-    for (size_t k = 0; format->all_operand_types && k < all->count; k++)
-        *vec_push(&types) = r->types.data[all->begin + k];
     OperandRefs refs = {0};
-    for (uint32_t i = 0; !format->has_operands_directive && i < r->info->operand_groups; i++)
-        for (size_t k = 0; k < r->operands[i].count; k++)
-            *vec_push(&refs) = r->refs.data[r->operands[i].begin + k];
-    const OperandRefs *list = format->has_operands_directive ? &r->refs : &refs;
-    bool ok = parser_resolve_all(r->p, list, types.data, types.len, r->all_operands.at);
-    vec_free(&types);
+    TypeList types = {0};
+    for (uint32_t i = 0; i < r->info->operand_groups; i++) {
+        const Range *group_refs = &r->operands[i], *group_types = &r->operand_types[i];
+        for (size_t k = 0; k < group_refs->count; k++)
+            *vec_push(&refs) = r->refs.data[group_refs->begin + k];
+        for (size_t k = 0; k < group_types->count; k++)
+            *vec_push(&types) = r->types.data[group_types->begin + k];
+    }
+    OperandRefs all_refs = {.data = r->refs.data + r->all_operands.begin,
+                            .len = r->all_operands.count};
+    const Range *all = &r->all_operand_types;
+    bool ok = parser_resolve_all(
+        r->p, format->has_operands_directive ? &all_refs : &refs,
+        format->all_operand_types ? r->types.data + all->begin : types.data,
+        format->all_operand_types ? all->count : types.len, r->all_operands.at);
     vec_free(&refs);
+    vec_free(&types);
     return ok;
+}
+
+static bool resolve_operands(Reading *r)
+{
+    bool together = r->format->has_operands_directive || r->format->all_operand_types;
+    for (uint32_t i = 0; !together && i < r->info->operand_groups; i++)
+        if (!find_operand_types(r, i)) return false;
+    return together ? resolve_together(r) : resolve_groups(r);
 }
 
 static void set_segments(Reading *r)

@@ -362,7 +362,21 @@ void op_set_operands(Op *op, Value *const *values, uint32_t count)
     for (uint32_t i = count; i < old; i++) use_unlink(&op->operands[i]);
     for (uint32_t i = old; i < count; i++) op->operands[i] = (Use){.owner = op};
     op->operand_count = count;
-    for (uint32_t i = 0; i < count; i++) use_set(&op->operands[i], values[i]);
+    for (uint32_t i = 0; i < count; i++)
+        if (op->operands[i].value != values[i]) use_set(&op->operands[i], values[i]);
+}
+
+void op_replace_operands(Op *op, uint32_t begin, uint32_t old, Value *const *values,
+                         uint32_t count)
+{
+    assert(begin + old <= op->operand_count);
+    uint32_t tail = op->operand_count - begin - old, total = begin + count + tail;
+    Value **all = xcalloc(total, sizeof *all);
+    for (uint32_t i = 0; i < begin; i++) all[i] = op_operand(op, i);
+    for (uint32_t i = 0; i < count; i++) all[begin + i] = values[i];
+    for (uint32_t i = 0; i < tail; i++) all[begin + count + i] = op_operand(op, begin + old + i);
+    op_set_operands(op, all, total);
+    free_ptr((void **)&all);
 }
 
 void op_erase_operand(Op *op, uint32_t index)

@@ -103,6 +103,9 @@ static inline Region *op_region(const Op *op, uint32_t index) { return &op->regi
 void op_set_operand(Op *op, uint32_t index, Value *value);
 /* Replaces the whole operand list; it may grow. */
 void op_set_operands(Op *op, Value *const *values, uint32_t count);
+/* Puts `count` values in the place of `old` operands from `begin` on. */
+void op_replace_operands(Op *op, uint32_t begin, uint32_t old, Value *const *values,
+                         uint32_t count);
 void op_erase_operand(Op *op, uint32_t index);
 void op_set_successor(Op *op, uint32_t index, Block *block);
 /* The op that contains this one, or NULL. */

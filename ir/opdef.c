@@ -265,23 +265,22 @@ void op_result_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *co
                group, begin, count);
 }
 
-void op_erase_group_operand(Op *op, uint32_t index)
+static void set_segment(Op *op, const Ident *name, uint32_t group, uint32_t size)
 {
-    op_erase_operand(op, index);
-    const Ident *name = op_info(op)->operand_segments;
-    const Attr *segments = name ? attr_dict_get(op->props, name) : NULL;
-    if (!segments) return;
+    const Attr *segments = attr_dict_get(op->props, name);
     size_t count = segments->u.dense_array.count;
     int32_t *sizes = xcalloc(count, sizeof *sizes);
-    uint32_t end = 0;
-    bool found = false;
-    for (size_t i = 0; i < count; i++) {
-        sizes[i] = (int32_t)dense_array_i64(segments, i);
-        end += (uint32_t)sizes[i];
-        if (found || index >= end) continue;
-        sizes[i]--;
-        found = true;
-    }
+    for (size_t i = 0; i < count; i++) sizes[i] = (int32_t)dense_array_i64(segments, i);
+    sizes[group] = (int32_t)size;
     op_set_attr_id(op, name, attr_dense_array(segments->u.dense_array.elem, sizes, count));
     free_ptr((void **)&sizes);
+}
+
+void op_set_operand_group(Op *op, uint32_t group, Value *const *values, uint32_t count)
+{
+    uint32_t begin, old;
+    op_operand_group(op, group, &begin, &old);
+    op_replace_operands(op, begin, old, values, count);
+    const Ident *name = op_info(op)->operand_segments;
+    if (name) set_segment(op, name, group, count);
 }

@@ -131,8 +131,9 @@ struct OpDef {
     bool variadic_successors;
     /* Operands that become a successor's arguments, in order; NULL: not known. */
     void (*successor_operands)(const Op *op, uint32_t successor, uint32_t *begin, uint32_t *count);
-    /* Erases one of them (operand number); NULL: op_erase_group_operand does. */
-    void (*erase_successor_operand)(Op *op, uint32_t successor, uint32_t index);
+    /* Replaces them by others, any number; present together with the former. */
+    void (*set_successor_operands)(Op *op, uint32_t successor, Value *const *values,
+                                   uint32_t count);
     uint32_t traits;
     const char *parent; /* full name of the op that must contain it, or several with '|' */
     const char *implicit_terminator; /* full name: made by the parser, hidden by the printer when
@@ -213,8 +214,8 @@ bool op_is_terminator(const Op *op); /* registered terminator */
 /* Operands or results of one declared group, by segment sizes or arity. */
 void op_operand_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *count);
 void op_result_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *count);
-/* Erases one operand and counts it off the segment that holds it. */
-void op_erase_group_operand(Op *op, uint32_t index);
+/* Replaces the operands of one group; sets its segment size. */
+void op_set_operand_group(Op *op, uint32_t group, Value *const *values, uint32_t count);
 
 /* Looks up whether an attribute name is inherent for the op's row. */
 bool opinfo_is_inherent(const OpInfo *info, const Ident *name);

@@ -1,4 +1,4 @@
-/* Elements: dense<…>, dense_resource<…>, sparse<…>, array<…>.
+/* Elements: dense<…>, dense_resource<…>, sparse<…>.
  * A literal precedes its type, so it is read twice: once to check its form and count, and
  * again, when the type is known, straight into the element's storage. No token is kept.
  * Tests: lit/ir/dense.mir, lit/ir/attributes-invalid.mir */
@@ -133,7 +133,7 @@ static Lexer element_lexer(const OpParser *p, const Literal *literal)
 
 /* --- numbers ------------------------------------------------------------------------------ */
 
-static void store_words(uint8_t *out, const uint64_t *words, size_t bytes)
+void parse_store_words(uint8_t *out, const uint64_t *words, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) out[i] = (uint8_t)(words[i / 8] >> (8 * (i % 8)));
 }
@@ -191,7 +191,7 @@ static bool read_ints(OpParser *p, const Literal *literal, const Type *elem, uin
         ok = int_element(p, &wide, elem, negative, tok, &value);
         if (!ok) break;
         if (packed) out[i / 8] |= (uint8_t)(value.u.word << (i % 8));
-        else store_words(out + i * bytes, bigint_words(&value), bytes);
+        else parse_store_words(out + i * bytes, bigint_words(&value), bytes);
         if (value.width > 64) arena_reset(&wide);
     }
     arena_free(&wide);
@@ -207,7 +207,7 @@ static bool read_floats(OpParser *p, const Literal *literal, const Type *elem, u
         Token tok = next_element(&lex, &negative);
         uint64_t words[2];
         if (!float_element(p, elem, negative, tok, words)) return false;
-        store_words(out + i * bytes, words, bytes);
+        parse_store_words(out + i * bytes, words, bytes);
     }
     return true;
 }
@@ -276,9 +276,9 @@ static const Attr *build_numbers(OpParser *p, const Literal *literal, const Type
     uint8_t *data = xcalloc(size ? size : 1, 1);
     bool ok = type_is_float(elem) ? read_floats(p, literal, elem, data)
                                   : read_ints(p, literal, elem, data, packed);
-    const Attr *attr = ok ? attr_dense_raw(type, data, size, is_splat) : NULL;
+    if (ok) return attr_dense_adopt(type, data, size, is_splat);
     free_ptr((void **)&data);
-    return attr;
+    return NULL;
 }
 
 static const Attr *build_strings(OpParser *p, const Literal *literal, const Type *type,
@@ -406,7 +406,7 @@ const Attr *parse_dense_resource(OpParser *p, const Type *type)
     SrcPos at = p->tok.text.data;
     parse_advance(p);
     if (!parse_token(p, TOK_LESS, "expected '<' after 'dense_resource'")) return NULL;
-    const Ident *key;
+    const Ident *key = NULL;
     if (!parse_resource_key(p, &key) || !parse_token(p, TOK_GREATER, "expected '>'")) return NULL;
     if (!type) {
         at = p->tok.text.data;
@@ -525,100 +525,5 @@ const Attr *parse_sparse(OpParser *p, const Type *type)
     const Attr *attr = parse_sparse_body(p, at, type, &indices, &values);
     vec_free(&indices.dims);
     vec_free(&values.dims);
-    return attr;
-}
-
-/* --- array --------------------------------------------------------------------------------------- */
-
-typedef VEC(uint8_t) Bytes;
-
-typedef struct ArrayReader {
-    const Type *elem;
-    size_t bytes; /* per element */
-    size_t count;
-    Bytes data;
-} ArrayReader;
-
-static void push_words(ArrayReader *reader, const uint64_t *words)
-{
-    vec_reserve(&reader->data, reader->data.len + reader->bytes);
-    store_words(reader->data.data + reader->data.len, words, reader->bytes);
-    reader->data.len += reader->bytes;
-    reader->count++;
-}
-
-static bool parse_array_float(OpParser *p, ArrayReader *reader, bool negative)
-{
-    if (!parse_at(p, TOK_FLOAT) && !parse_at(p, TOK_INT)) {
-        return parse_fail(p, "expected integer or floating point literal");
-    }
-    uint64_t words[2];
-    if (!parse_float_words(p, reader->elem, negative, p->tok, words)) return false;
-    push_words(reader, words);
-    parse_advance(p);
-    return true;
-}
-
-static bool parse_array_int(OpParser *p, ArrayReader *reader, bool negative)
-{
-    Token tok = p->tok;
-    if (tok.kind == KW_true || tok.kind == KW_false) {
-        if (!type_is_int_width(reader->elem, 1)) {
-            return parse_fail(p, "expected i1 type for 'true' or 'false' values");
-        }
-        push_words(reader, &(uint64_t){tok.kind == KW_true});
-        parse_advance(p);
-        return true;
-    }
-    if (!parse_accept(p, TOK_INT)) return parse_fail(p, "expected integer literal");
-    BigInt value;
-    if (!parse_int_value(&p->scratch, reader->elem, negative, tok.text, &value)) {
-        return parse_fail(p, "integer constant out of range");
-    }
-    push_words(reader, bigint_words(&value));
-    return true;
-}
-
-static bool parse_array_element(OpParser *p, void *user)
-{
-    ArrayReader *reader = user;
-    bool negative = parse_accept(p, TOK_MINUS);
-    return type_is_float(reader->elem) ? parse_array_float(p, reader, negative)
-                                       : parse_array_int(p, reader, negative);
-}
-
-static const Type *parse_array_type(OpParser *p)
-{
-    SrcPos at = p->tok.text.data;
-    const Type *elem = parse_type(p);
-    if (!elem) {
-        if (!parse_at(p, TOK_EOF)) {
-            parse_fail_at(p, at, "expected an integer or floating point type");
-        }
-    } else if (!type_is_integer(elem) && !type_is_float(elem)) {
-        parse_fail_at(p, at, "expected integer or float type, got: '%s'", type_str(p->ctx, elem));
-    } else if (!is_i1(elem) && type_width(elem) % 8 != 0) {
-        parse_fail_at(p, at, "element type bitwidth must be a multiple of 8");
-    } else {
-        return elem;
-    }
-    return NULL;
-}
-
-/* array ::= 'array' '<' type (':' number (',' number)*)? '>' */
-const Attr *parse_dense_array(OpParser *p)
-{
-    parse_advance(p);
-    if (!parse_token(p, TOK_LESS, "expected '<' after 'array'")) return NULL;
-    const Type *elem = parse_array_type(p);
-    if (!elem) return NULL;
-    if (parse_accept(p, TOK_GREATER)) return attr_dense_array(elem, "", 0);
-    if (!parse_token(p, TOK_COLON, "expected ':' after dense array type")) return NULL;
-    ArrayReader reader = {.elem = elem, .bytes = scalar_bytes(elem)};
-    const Attr *attr = NULL;
-    if (parse_list(p, LIST_BARE, "", parse_array_element, &reader) &&
-        parse_token(p, TOK_GREATER, "expected '>' to close an array attribute"))
-        attr = attr_dense_array(elem, reader.data.data, reader.count);
-    vec_free(&reader.data);
     return attr;
 }

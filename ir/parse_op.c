@@ -278,14 +278,14 @@ static Op *parse_generic_op(OpParser *p, size_t result_names)
 
 /* --- custom form ---------------------------------------------------------------------------- */
 
-static void note_dialects(OpParser *p)
+static void note_dialects(OpParser *p, SrcPos at)
 {
     StrBuf names = {0};
     for (size_t i = 0; i < context_dialect_count(p->ctx); i++) {
         if (i) strbuf_add_c(&names, ", ");
         strbuf_add_c(&names, context_dialect_at(p->ctx, i)->name);
     }
-    emit_note(p->ctx, parser_loc(p), "Registered dialects: %s", names.data ? names.data : "");
+    emit_note(p->ctx, parser_loc_at(p, at), "Registered dialects: %s", names.data ? names.data : "");
     strbuf_free(&names);
 }
 
@@ -302,7 +302,7 @@ static void fail_unknown_op(OpParser *p, Str written, const Ident *tried)
     } else {
         parse_fail_at(p, written.data, "Dialect `%.*s' not found for custom op '%.*s' %s",
                       STR_ARG(dialect), STR_ARG(written), more);
-        note_dialects(p);
+        note_dialects(p, written.data);
     }
     strbuf_free(&also);
 }

@@ -179,7 +179,7 @@ bool parse_function_results(OpParser *p) MUST_CHECK; /* type, or list in parenth
 /* Pushes the extents "4x?x" (trailing_x) or "4x?" reads. */
 bool parse_dims(OpParser *p, DimList *out, bool allow_dynamic, bool trailing_x) MUST_CHECK;
 
-/* --- attributes (parse_attr.c, parse_dense.c, parse_loc.c, parse_symbol.c) ------------------- */
+/* --- attributes (parse_attr.c, parse_array.c, parse_dense.c, parse_loc.c, parse_symbol.c) ---- */
 
 const Attr *parse_attr(OpParser *p, const Type *type);
 bool parse_at_attr(const OpParser *p);
@@ -192,6 +192,8 @@ bool parse_int_value(Arena *arena, const Type *type, bool negative, Str digits,
 /* Bits of a float literal, or of a hexadecimal integer, in a float type; low word first. */
 bool parse_float_words(OpParser *p, const Type *type, bool negative, Token tok,
                        uint64_t words[2]) MUST_CHECK;
+/* Little endian, `bytes` of them. */
+void parse_store_words(uint8_t *out, const uint64_t *words, size_t bytes);
 const Attr *parse_dense(OpParser *p, const Type *type);
 const Attr *parse_dense_resource(OpParser *p, const Type *type);
 const Attr *parse_dense_array(OpParser *p);
@@ -206,7 +208,10 @@ bool parse_resolve_late_locs(OpParser *p) MUST_CHECK;
 
 const Attr *parse_extended_attr(OpParser *p, const Type *type); /* #alias, #dialect.name<…> */
 const Type *parse_extended_type(OpParser *p);                   /* !alias, !dialect.name<…> */
-bool parse_resource_section(OpParser *p) MUST_CHECK;            /* after {-# */
+
+/* --- resources (parse_resource.c) --------------------------------------------------------- */
+
+bool parse_resource_section(OpParser *p) MUST_CHECK; /* at {-# */
 bool parse_resource_key(OpParser *p, const Ident **out) MUST_CHECK;
 
 /* --- affine (parse_affine.c) -------------------------------------------------------------- */

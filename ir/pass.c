@@ -99,17 +99,35 @@ static bool set_string(Context *ctx, const OptionDef *def, OptionValue *value, c
                       STR_ARG(value->text));
 }
 
-/* Position after the closing mate of text[at], or the end. */
+/* What closes a delimiter; '\0' if the character opens nothing. */
+static char mate_of(char c)
+{
+    switch (c) {
+    case '{': return '}';
+    case '[': return ']';
+    case '(': return ')';
+    case '"':
+    case '\'': return c;
+    default: return '\0';
+    }
+}
+
+/* Position after the character at `at` and, if it opens something, after what closes that.
+ * Past the end by one when that is missing. */
 static size_t skip_nested(Str text, size_t at)
 {
-    const char *open = "{[(\"'", *close = "}])\"'";
-    const char *found = strchr(open, text.data[at]);
-    if (!found || text.data[at] == '\0') return at + 1;
-    char mate = close[found - open];
-    bool quoted = mate == '"' || mate == '\'';
-    for (at++; at < text.len && text.data[at] != mate;)
-        at = quoted ? at + 1 : skip_nested(text, at);
-    return at < text.len ? at + 1 : at;
+    StrBuf mates = {0}; /* a stack */
+    do {
+        char c = text.data[at++], top = mates.len ? mates.data[mates.len - 1] : '\0';
+        bool quoted = top == '"' || top == '\'';
+        if (top && c == top)
+            mates.len--;
+        else if (!quoted && mate_of(c))
+            strbuf_add_char(&mates, mate_of(c));
+    } while (mates.len && at < text.len);
+    bool closed = mates.len == 0;
+    strbuf_free(&mates);
+    return closed ? at : text.len + 1;
 }
 
 static size_t find_comma(Str text, size_t at)
@@ -194,6 +212,10 @@ bool pass_parse_options(Pass *pass, Arena *arena, Str text, const Attr *loc)
         if (at < text.len && text.data[at] == '=') {
             begin = ++at;
             while (at < text.len && !is_space(text.data[at])) at = skip_nested(text, at);
+            if (at > text.len)
+                return emit_error(pass->ctx, loc, "for the --%.*s option: unbalanced delimiters in "
+                                                  "its value",
+                                  STR_ARG(name));
             value = (Str){text.data + begin, at - begin};
         }
         if (!set_option(pass, arena, name, value, loc)) return false;

@@ -62,7 +62,7 @@ typedef struct PassTable {
 const PassDef *pass_find(const PassTable *table, Str name);
 
 typedef struct Pipeline Pipeline; /* op pass manager tree */
-Pipeline *pipeline_create(Context *ctx, const char *anchor);
+Pipeline *pipeline_create(Context *ctx, const char *anchor); /* op name; NULL or "any": any */
 void pipeline_free(Pipeline *pipeline);
 /* Appends one pass with options text ("a=1 b=2" or NULL), wrapping it in a nested manager when its
  * anchor differs from the pipeline's. False: diagnosed (unknown option, bad value). */

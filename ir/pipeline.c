@@ -10,13 +10,19 @@ static Str anchor_str(const Pipeline *pipeline)
     return pipeline->anchor ? str_from(pipeline->anchor) : STR("any");
 }
 
+static void set_anchor(Pipeline *pipeline, Str anchor)
+{
+    bool is_any = str_eq_c(anchor, "any");
+    pipeline->anchor = is_any ? NULL : ident_get(pipeline->ctx, anchor)->str.data;
+}
+
 Pipeline *pipeline_create(Context *ctx, const char *anchor)
 {
     Pipeline *pipeline = xcalloc(1, sizeof *pipeline);
     arena_init(&pipeline->own);
     pipeline->ctx = ctx;
     pipeline->arena = &pipeline->own;
-    if (anchor) pipeline->anchor = ident_get_c(ctx, anchor)->str.data;
+    set_anchor(pipeline, anchor ? str_from(anchor) : STR("any"));
     return pipeline;
 }
 
@@ -26,7 +32,7 @@ Pipeline *pipeline_nest(Pipeline *outer, Str anchor)
     arena_init(&nested->own);
     nested->ctx = outer->ctx;
     nested->arena = outer->arena;
-    if (!str_eq_c(anchor, "any")) nested->anchor = ident_get(outer->ctx, anchor)->str.data;
+    set_anchor(nested, anchor);
     *vec_push(&outer->items) = (PipelineItem){.nested = nested};
     return nested;
 }
@@ -176,8 +182,8 @@ bool pipeline_run(Pipeline *pipeline, Op *op, const RunOptions *options)
     const RunOptions defaults = {0};
     bool ok;
     if (pipeline->anchor && !anchor_matches(pipeline, op))
-        ok = op_emit_error(op, "can't run '%s' pass manager on '%s' op", pipeline->anchor,
-                           op_name(op).data);
+        ok = emit_error(op->ctx, op->loc, "can't run '%s' pass manager on '%s' op",
+                        pipeline->anchor, op_name(op).data);
     else
         ok = run_items(pipeline, op, options ? options : &defaults);
     diag_flush(op->ctx);

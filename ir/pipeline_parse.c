@@ -189,8 +189,7 @@ Pipeline *pipeline_from_text(Context *ctx, const PassTable *table, Str text)
         diag_flush(ctx);
         return NULL;
     }
-    bool is_any = str_eq_c(anchor, "any");
-    Pipeline *pipeline = pipeline_create(ctx, is_any ? NULL : ident_get(ctx, anchor)->str.data);
+    Pipeline *pipeline = pipeline_create(ctx, ident_get(ctx, anchor)->str.data);
     if (with_source(&p, pipeline, parse_wrapped)) return pipeline;
     pipeline_free(pipeline);
     return NULL;

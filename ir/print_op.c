@@ -136,7 +136,7 @@ static void print_region(OpPrinter *p, const Region *region, bool entry_args, bo
     }
     printer_text(p, "{\n");
     const DialectDef *outer = p->default_dialect;
-    p->default_dialect = region->parent ? default_dialect_inside(region->parent) : NULL;
+    p->default_dialect = default_dialect_inside(region->parent);
     FOR_EACH_BLOCK(block, region) {
         bool is_entry = block == region->first;
         bool header = !is_entry || (empty_block && !block->first) ||
@@ -156,14 +156,18 @@ void printer_region(OpPrinter *p, Region *region, bool print_entry_args, bool pr
 
 /* --- generic form ------------------------------------------------------------------- */
 
-/* What the generic form prints, in upstream's order of looking for aliases. */
+/* What the generic form prints, in upstream's order of looking for aliases, which passes over the
+ * properties of unregistered ops. */
 static void visit_generic(OpPrinter *p, const Op *op)
 {
     for (uint32_t i = 0; i < op->region_count; i++)
         print_region(p, op_region(op, i), true, true, true);
     printer_operand_types(p, op, 0, op->operand_count);
     printer_result_types(p, op);
-    printer_attr_dict(p, op, NULL);
+    if (op->def)
+        printer_attr_dict(p, op, NULL);
+    else
+        printer_dict(p, op->attrs, false);
 }
 
 static void print_successors(OpPrinter *p, const Op *op)

@@ -20,6 +20,8 @@ Rewriter rewriter_plain(Context *ctx);
 void rewriter_replace(Rewriter *rw, Op *op, Value *const *values, uint32_t count); /* and erase */
 void rewriter_replace_one(Rewriter *rw, Op *op, Value *value);
 void rewriter_erase(Rewriter *rw, Op *op);
+/* With all its ops; uses of what it defines are dropped, and so are branches to it. */
+void rewriter_erase_block(Rewriter *rw, Block *block);
 void rewriter_modified(Rewriter *rw, Op *op); /* call after changing op in place */
 /* Inserts a detached op (a clone, say) at the builder's point and announces all it holds. */
 Op *rewriter_insert(Rewriter *rw, Op *op);

@@ -35,4 +35,8 @@ void constants_free(ConstantScopes *scopes);
  * an equal one there. False: replaced and gone. Moved and shared ones lose their location. */
 bool constants_insert(ConstantScopes *scopes, Rewriter *rw, Op *op);
 
+/* Merges blocks that do the same, and drops block arguments that every branch gives the same
+ * value, in all regions below; true if anything changed. */
+bool merge_blocks(Rewriter *rw, Op *root);
+
 #endif

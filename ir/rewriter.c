@@ -57,6 +57,22 @@ void rewriter_erase(Rewriter *rw, Op *op)
     op_erase(op);
 }
 
+static void drop_uses(Value *value)
+{
+    while (value->uses) use_set(value->uses, NULL);
+}
+
+void rewriter_erase_block(Rewriter *rw, Block *block)
+{
+    for (uint32_t i = 0; i < block->arg_count; i++) drop_uses(block->args[i]);
+    while (block->last) {
+        for (uint32_t i = 0; i < block->last->result_count; i++)
+            drop_uses(op_result(block->last, i));
+        rewriter_erase(rw, block->last);
+    }
+    block_erase(block);
+}
+
 void rewriter_replace(Rewriter *rw, Op *op, Value *const *values, uint32_t count)
 {
     assert(count == op->result_count);

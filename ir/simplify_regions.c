@@ -3,7 +3,7 @@
  * from the ops with effects backwards until nothing more is marked. Cycles of dead values through
  * block arguments or graph regions die too.
  * Tests: lit/passes/canonicalize.mir */
-#include "ir/rewrite.h"
+#include "ir/rewrite_impl.h"
 #include "ir/verify.h"
 
 /* --- unreachable blocks -------------------------------------------------------------- */
@@ -19,13 +19,6 @@ static void erase_op(Rewriter *rw, Op *op)
     rewriter_erase(rw, op);
 }
 
-static void erase_block(Rewriter *rw, Block *block)
-{
-    for (uint32_t i = 0; i < block->arg_count; i++) drop_uses(block->args[i]);
-    while (block->last) erase_op(rw, block->last);
-    block_erase(block);
-}
-
 static bool erase_unreachable_in(Rewriter *rw, Region *region)
 {
     if (region->first == region->last) return false;
@@ -39,7 +32,7 @@ static bool erase_unreachable_in(Rewriter *rw, Region *region)
     for (Block *block = region->first; block; block = next) {
         next = block->next;
         if (ptrmap_has(&set, block)) continue;
-        erase_block(rw, block);
+        rewriter_erase_block(rw, block);
         changed = true;
     }
     vec_free(&reachable);
@@ -196,26 +189,24 @@ static void mark_live(Op *root)
 
 /* --- deletion ----------------------------------------------------------------------------- */
 
-static void erase_passed_operand(Op *op, uint32_t successor, uint32_t index)
+/* Drops what a branch passes to arguments that are not live. */
+static void erase_passed(Op *op, uint32_t successor)
 {
-    if (op->def->erase_successor_operand)
-        op->def->erase_successor_operand(op, successor, index);
-    else
-        op_erase_group_operand(op, index);
+    const Block *block = op->successors[successor].block;
+    uint32_t begin, count, kept = 0;
+    op->def->successor_operands(op, successor, &begin, &count);
+    uint32_t produced = block->arg_count - count;
+    Value **values = xcalloc(count, sizeof *values);
+    for (uint32_t i = 0; i < count; i++)
+        if (block->args[produced + i]->mark) values[kept++] = op_operand(op, begin + i);
+    if (kept < count) op->def->set_successor_operands(op, successor, values, kept);
+    free_ptr((void **)&values);
 }
 
-/* Drops what a branch passes to arguments that are not live. */
 static void erase_branch_operands(Op *op)
 {
     if (!op || op->successor_count == 0 || !op->def || !op->def->successor_operands) return;
-    for (uint32_t i = op->successor_count; i-- > 0;) {
-        const Block *block = op->successors[i].block;
-        uint32_t begin, count;
-        op->def->successor_operands(op, i, &begin, &count);
-        uint32_t produced = block->arg_count - count;
-        for (uint32_t k = count; k-- > 0;)
-            if (!block->args[produced + k]->mark) erase_passed_operand(op, i, begin + k);
-    }
+    for (uint32_t i = op->successor_count; i-- > 0;) erase_passed(op, i);
 }
 
 static bool erase_dead_args(Region *region)
@@ -267,10 +258,10 @@ static bool erase_dead_in_region(Rewriter *rw, Region *region)
 
 bool simplify_regions(Rewriter *rw, Op *root, RegionSimplify level)
 {
-    (void)level;
     bool changed = erase_unreachable(rw, root);
     mark_live(root);
     for (uint32_t i = 0; i < root->region_count; i++)
         changed |= erase_dead_in_region(rw, op_region(root, i));
+    if (level == REGION_SIMPLIFY_AGGRESSIVE) changed |= merge_blocks(rw, root);
     return changed;
 }

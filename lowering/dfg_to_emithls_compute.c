@@ -10,6 +10,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
 #include "ir/diag.h"
+#include "passes/reshape.h"
 
 #include <assert.h>
 #include <string.h>
@@ -266,7 +267,8 @@ static bool main_sources(ComputeLowering *c)
         if (stream >= 0)
             c->sources[0][i] = (Source){.kind = SOURCE_STREAM, .array = c->words[stream],
                                         .map = map, .word = c->word[stream]};
-        else if (!constant_source(c, main, i, map, STR("weights"), &c->sources[0][i]))
+        else if (linalg_reads_operand(main, i) &&
+                 !constant_source(c, main, i, map, STR("weights"), &c->sources[0][i]))
             return false;
     }
     /* The initial value of a reduction takes the place after the inputs. */
@@ -281,9 +283,10 @@ static bool stage_sources(ComputeLowering *c, uint32_t stage)
     Source *sources = ARENA_ARRAY(&c->arena, Source, linalg_input_count(op) + 1);
     c->sources[stage + 1] = sources;
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
-        if (op_operand(op, i) == flow)
+        if (reshape_source(op_operand(op, i)) == flow)
             sources[i] = (Source){.kind = SOURCE_FLOW};
-        else if (!constant_source(c, op, i, stage_operand_map(&c->plan, stage, i), STR("params"),
+        else if (linalg_reads_operand(op, i) &&
+                 !constant_source(c, op, i, stage_operand_map(&c->plan, stage, i), STR("params"),
                                   &sources[i]))
             return false;
     }
@@ -558,7 +561,8 @@ static bool check_words(const ComputeLowering *c)
 {
     int64_t want[DFG_MAX_RANK], got[2 * DFG_MAX_RANK];
     compute_output_word(&c->plan, want);
-    dfg_word(dfg_port(c->l->process, c->plan.output_port)->type, got);
+    if (!port_word(c->l->process, c->plan.output_port, op_result(c->plan.main, 0)->type, got))
+        return false;
     for (uint32_t i = 0; i < output_map(c)->result_count; i++)
         if (want[i] != got[i])
             return op_error(c->l->process, "computes %lld elements of output dimension %u at once, "
@@ -567,7 +571,7 @@ static bool check_words(const ComputeLowering *c)
     return true;
 }
 
-static void declare_words(ComputeLowering *c)
+static bool declare_words(ComputeLowering *c)
 {
     static const char *const names[] = {"in_word", "in_word2", "in_word3", "in_word4",
                                         "in_word5", "in_word6", "in_word7", "in_word8"};
@@ -575,8 +579,10 @@ static void declare_words(ComputeLowering *c)
         Value *stream = port_stream(c->l, c->plan.stream_port[s]);
         c->words[s] = nest_variable(&c->l->nest, names[s], emithls_stream_word(stream->type), NULL,
                                     0);
-        dfg_word(dfg_port(c->l->process, c->plan.stream_port[s])->type, c->word[s]);
+        if (!compute_input_word(&c->plan, s, c->word[s]))
+            return false;
     }
+    return true;
 }
 
 static void declare_accumulators(ComputeLowering *c)
@@ -637,7 +643,8 @@ static bool check_hazard(const ComputeLowering *c)
 
 static bool build_process(ComputeLowering *c)
 {
-    declare_words(c);
+    if (!declare_words(c))
+        return false;
     declare_accumulators(c);
     if (!main_sources(c))
         return false;

@@ -133,7 +133,7 @@ static bool check_source(const Conversion *c, const Op *reader, Value *value)
 
 static bool count_readers(Conversion *c)
 {
-    Op *ret = func_entry(c->func)->last;
+    const Op *ret = func_entry(c->func)->last;
     bool ok = true;
     for (size_t g = 0; g < c->groups.len; g++) {
         const Op *main = c->groups.data[g]->main;
@@ -149,7 +149,13 @@ static bool count_readers(Conversion *c)
         ok &= check_source(c, ret, op_operand(ret, i));
         add_reader(c, op_operand(ret, i));
     }
-    Block *entry = func_entry(c->func);
+    return ok;
+}
+
+static bool check_all_read(const Conversion *c)
+{
+    const Block *entry = func_entry(c->func);
+    bool ok = true;
     for (uint32_t i = 0; i < entry->arg_count; i++)
         if (!ptrmap_has(&c->streams, entry->args[i]))
             ok = op_error(c->func, "does not use argument #%u; every port needs a reader", i);
@@ -372,7 +378,7 @@ static bool convert_linalg_to_dfg(Pass *pass, Op *module)
     if (!c.func)
         return false;
     symtab_init(&c.symbols, module);
-    bool ok = group_kernels(&c) && count_readers(&c) && build_graph(&c);
+    bool ok = group_kernels(&c) && count_readers(&c) && check_all_read(&c) && build_graph(&c);
     if (ok) {
         op_erase(c.func);
         op_append(c.region, region_entry(op_region(module, 0)));

@@ -1,4 +1,5 @@
-/* Between linalg_to_dfg.c (graph) and linalg_to_dfg_kernel.c (one kernel's processes). */
+/* Between linalg_to_dfg.c (graph), linalg_to_dfg_kernel.c (one kernel's processes) and
+ * linalg_to_dfg_source.c (padding and reshapes in front of a kernel). */
 #ifndef MING_LOWERING_LINALG_TO_DFG_H
 #define MING_LOWERING_LINALG_TO_DFG_H
 
@@ -6,26 +7,41 @@
 #include "ir/symbol.h"
 #include "lowering/plan.h"
 
-/* A kernel with the element-wise kernels that run in its epilogue. */
+/* A kernel with the element-wise kernels that run in its epilogue, and the reshapes around them. */
 typedef struct Group {
     Op *main;
-    VEC(Op *) stages;
+    VEC(Op *) stages; /* element-wise kernels and reshapes, in order */
     Value *result; /* of the last stage */
 } Group;
 
+/* Constant padding, per dimension of the padded tensor. */
+typedef struct Padding {
+    int64_t low[DFG_MAX_RANK], high[DFG_MAX_RANK];
+    const Attr *value; /* NULL: no padding */
+} Padding;
+
 typedef struct StreamInput {
-    Value *source;          /* streamed value: padding stripped */
+    Value *source;          /* streamed value: padding and reshapes stripped */
+    Value *reshaped;        /* the source behind its reshapes, if any; padding stripped */
     const AffineMap *map;   /* of the operand of the new generic */
-    const Type *operand;    /* its type: the source's, or that of all its windows */
+    const Type *operand;    /* its type: that of `reshaped`, or of all its windows */
     bool has_window;
     WindowParams window;    /* if has_window */
     const Attr *pad_value;  /* element attribute, if has_window */
 } StreamInput;
 
-/* Whether a value is known at compile time. */
+/* Whether a value is known at compile time: a constant, a fill of one, or undefined contents. */
 bool is_constant_value(const Value *value);
-/* How operand `operand` of a generic streams. False: diagnosed. */
-bool stream_input(const Op *generic, uint32_t operand, StreamInput *out) MUST_CHECK;
+/* How operand `operand` of a generic streams from a source. False: diagnosed. */
+bool stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out) MUST_CHECK;
+
+/* Of a tensor.pad. False: diagnosed (not constant). */
+bool read_padding(const Op *pad, Padding *out) MUST_CHECK;
+/* Rewrites reshape(pad(x)) to pad(reshape(x)), so that reshapes meet the streams. False: diagnosed
+ * (padding inside a group). */
+bool move_padding_behind_reshapes(Block *body) MUST_CHECK;
+/* Repeats the reshapes that lead from `source` to `value` on what stands for the source. */
+Value *copy_reshapes(Builder *b, Value *value, const Value *source, Value *stands_for);
 
 /* Builds the group's process (and checks that it streams): inputs[i] describes the i-th streamed
  * operand of main. The process is added to the symbol table under a name derived from `name`.
@@ -37,5 +53,7 @@ Op *build_window_process(SymbolTable *symbols, Str name, const Op *kernel,
                          const StreamInput *input);
 Op *build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
                        uint32_t copies);
+/* Passes `source` on in the shape of `value`, which reshapes make of it. */
+Op *build_reshape_process(SymbolTable *symbols, Str name, Value *value, const Value *source);
 
 #endif

@@ -18,51 +18,24 @@
 bool is_constant_value(const Value *value)
 {
     const Op *def = value_def(value);
-    return def && op_has_trait(def, TRAIT_CONSTANT_LIKE);
+    if (!def)
+        return false;
+    const Value *fill = kernel_fill_value(def);
+    return fill ? is_constant_value(fill)
+                : def->def == TENSOR(EMPTY) || op_has_trait(def, TRAIT_CONSTANT_LIKE);
 }
 
 /* --- how an operand streams --------------------------------------------------------- */
 
-/* A tensor.pad with constant padding, looked through. */
-typedef struct Padding {
-    int64_t low[DFG_MAX_RANK], high[DFG_MAX_RANK];
-    const Attr *value; /* NULL: no padding */
-} Padding;
-
-static const Attr *pad_constant(const Op *pad)
-{
-    const Op *yield = region_entry(op_region(pad, 0))->last;
-    return value_constant(op_operand(yield, 0));
-}
-
-static bool static_list(const Op *op, const char *name, int64_t *out, uint32_t rank)
-{
-    size_t count = 0;
-    const Attr *attr = op_attr(op, name);
-    if (!attr || !attr_int_list(attr, out, DFG_MAX_RANK, &count) || count != rank)
-        return false;
-    for (uint32_t i = 0; i < rank; i++)
-        if (out[i] == DIM_DYNAMIC)
-            return false;
-    return true;
-}
-
-static bool look_through_pad(Value *operand, Value **source, Padding *out)
+static bool look_through_pad(Value *operand, Value **padded, Padding *out)
 {
     const Op *pad = value_def(operand);
-    uint32_t rank = operand->type->u.shaped.rank;
     *out = (Padding){.value = NULL};
-    *source = operand;
+    *padded = operand;
     if (!pad || pad->def != TENSOR(PAD))
         return true;
-    if (!static_list(pad, "static_low", out->low, rank) ||
-        !static_list(pad, "static_high", out->high, rank))
-        return op_error(pad, "needs constant padding widths to stream");
-    out->value = pad_constant(pad);
-    if (!out->value)
-        return op_error(pad, "needs a constant padding value to stream");
-    *source = op_operand(pad, 0);
-    return true;
+    *padded = op_operand(pad, 0);
+    return read_padding(pad, out);
 }
 
 /* A dimension that streams as it is: a bare loop or the constant 0, unpadded. */
@@ -134,7 +107,7 @@ static void windowed_operand(StreamInput *in, const AffineMap *map,
                              const AffineExpr *const *positions, const AffineExpr *const *taps)
 {
     const WindowParams *w = &in->window;
-    const Type *source = in->source->type;
+    const Type *source = in->reshaped->type;
     const AffineExpr *results[2 * DFG_MAX_RANK];
     int64_t dims[2 * DFG_MAX_RANK];
     uint32_t n = 0;
@@ -157,28 +130,28 @@ static const Attr *zero_of(const Type *type)
     return type_is_float(type) ? attr_float(type, 0.0) : attr_int(type, 0);
 }
 
-bool stream_input(const Op *generic, uint32_t operand, StreamInput *out)
+bool stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out)
 {
     Kernel kernel;
     Padding pad;
     const AffineMap *map = linalg_operand_map(generic, operand);
     const AffineExpr *positions[DFG_MAX_RANK], *taps[DFG_MAX_RANK];
     uint32_t first = 0, last = 0;
-    *out = (StreamInput){.map = map};
+    *out = (StreamInput){.map = map, .source = source};
     if (!kernel_analyze(generic, &kernel))
         return false;
     if (map->result_count > DFG_MAX_RANK)
         return op_error(generic, "streams a tensor of rank %u; at most %d can",
                         map->result_count, DFG_MAX_RANK);
-    if (!look_through_pad(op_operand(generic, operand), &out->source, &pad))
+    if (!look_through_pad(op_operand(generic, operand), &out->reshaped, &pad))
         return false;
-    out->operand = out->source->type;
+    out->operand = out->reshaped->type;
     if (!window_span(map, &pad, &first, &last))
         return true;
-    out->pad_value = pad.value ? pad.value : zero_of(type_elem(out->source->type));
+    out->pad_value = pad.value ? pad.value : zero_of(type_elem(out->operand));
     out->window = (WindowParams){.rank = map->result_count, .count = last - first + 1,
                                  .first = first};
-    memcpy(out->window.in, out->source->type->u.shaped.dims,
+    memcpy(out->window.in, out->operand->u.shaped.dims,
            map->result_count * sizeof(int64_t));
     for (uint32_t i = first; i <= last; i++) {
         KernelIndex index;
@@ -242,12 +215,24 @@ static const Type *windowed_end(const TypeDef *end, const StreamInput *in)
     int64_t word[2 * DFG_MAX_RANK];
     uint32_t kernel = in->window.first + in->window.count;
     if (!in->has_window)
-        return dfg_end_type(end, in->operand, NULL);
+        return dfg_end_type(end, in->source->type, NULL);
     for (uint32_t i = 0; i < in->operand->u.shaped.rank; i++) {
         bool tap = i >= kernel && i < kernel + in->window.count;
         word[i] = tap ? in->operand->u.shaped.dims[i] : 1;
     }
     return dfg_end_type(end, in->operand, word);
+}
+
+Op *build_reshape_process(SymbolTable *symbols, Str name, Value *value, const Value *source)
+{
+    const Type *ports[2] = {dfg_end_type(&dfg_type_output, source->type, NULL),
+                            dfg_end_type(&dfg_type_input, value->type, NULL)};
+    const Op *reshape = value_def(value);
+    Op *process = new_process(symbols, name, reshape, ports, 1, 1);
+    Builder b = builder_at_end(region_entry(op_region(process, 0)), reshape->loc);
+    Value *pulled = build_pull(&b, dfg_port(process, 0));
+    build_push(&b, copy_reshapes(&b, value, source, pulled), dfg_port(process, 1));
+    return process;
 }
 
 Op *build_window_process(SymbolTable *symbols, Str name, const Op *kernel, const StreamInput *in)
@@ -270,7 +255,8 @@ Op *build_window_process(SymbolTable *symbols, Str name, const Op *kernel, const
         named_attr(ctx, "pad_value", in->pad_value),
     };
     Builder b = builder_at_end(region_entry(op_region(process, 0)), kernel->loc);
-    Value *value = build_pull(&b, dfg_port(process, 0));
+    Value *pulled = build_pull(&b, dfg_port(process, 0));
+    Value *value = copy_reshapes(&b, in->reshaped, in->source, pulled);
     Op *window = build(&b, DFG(WINDOW), &value, 1, &in->operand, 1, attrs, COUNT_OF(attrs));
     build_push(&b, op_result(window, 0), dfg_port(process, 1));
     return process;
@@ -343,6 +329,16 @@ static Op *copy_generic(Builder *b, Op *generic, PtrMap *copies)
     return copy;
 }
 
+/* A reshape reads what the stage before it gives, which is copied already. */
+static Op *copy_stage(Builder *b, Op *stage, PtrMap *copies)
+{
+    if (stage->def == LINALG(GENERIC))
+        return copy_generic(b, stage, copies);
+    Op *copy = op_clone(stage, copies);
+    op_append(copy, b->block);
+    return copy;
+}
+
 static void set_operand_map(Op *generic, uint32_t operand, const AffineMap *map)
 {
     const Attr *old = op_attr(generic, "indexing_maps");
@@ -375,6 +371,9 @@ static Op *copy_main(Builder *b, const Op *process, const Group *group, const St
         if (is_constant_value(op_operand(group->main, i)))
             continue;
         pulled[port] = build_pull(b, dfg_port(process, port));
+        if (!inputs[port].has_window)
+            pulled[port] = copy_reshapes(b, inputs[port].reshaped, inputs[port].source,
+                                         pulled[port]);
         operands[port] = i;
         ptrmap_put(copies, op_operand(group->main, i), pulled[port]);
         port++;
@@ -396,7 +395,7 @@ Op *build_compute_process(SymbolTable *symbols, Str name, const Group *group,
     Builder b = builder_at_end(region_entry(op_region(process, 0)), group->main->loc);
     Op *last = copy_main(&b, process, group, inputs, &copies);
     for (size_t i = 0; last && i < group->stages.len; i++)
-        last = copy_generic(&b, group->stages.data[i], &copies);
+        last = copy_stage(&b, group->stages.data[i], &copies);
     ptrmap_free(&copies);
     if (!last)
         return NULL;

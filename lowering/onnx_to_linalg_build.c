@@ -1,7 +1,5 @@
 /* Building blocks of convert-onnx-to-linalg: kernels, padding, widths.
  * Tests: lit/lowering/onnx-to-linalg.mir */
-#include <assert.h>
-
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
@@ -57,30 +55,13 @@ Value *build_filled(Lowering *lw, const Type *type, int64_t value)
 Value *build_pad(Lowering *lw, Value *tensor, const int64_t *low, const int64_t *high)
 {
     uint32_t rank = tensor->type->u.shaped.rank;
-    int64_t dims[ONNX_MAX_RANK], total = 0;
-    assert(rank <= ONNX_MAX_RANK);
-    for (uint32_t i = 0; i < rank; i++) {
-        dims[i] = tensor->type->u.shaped.dims[i] + low[i] + high[i];
+    int64_t total = 0;
+    for (uint32_t i = 0; i < rank; i++)
         total += low[i] + high[i];
-    }
     if (total == 0)
         return tensor;
-    const Type *elem = type_elem(tensor->type), *type = type_with_shape(tensor->type, dims, rank);
-    const int32_t sizes[] = {1, 0, 0};
-    const NamedAttr attrs[] = {
-        named_attr(lw->ctx, "static_low", attr_i64_array(lw->ctx, low, rank)),
-        named_attr(lw->ctx, "static_high", attr_i64_array(lw->ctx, high, rank)),
-        named_attr(lw->ctx, "operandSegmentSizes",
-                   attr_dense_array(type_i(lw->ctx, 32), sizes, COUNT_OF(sizes))),
-    };
-    Value *zero = arith_constant_int(&lw->b, elem, 0);
-    Op *pad = build(&lw->b, TENSOR(PAD), &tensor, 1, &type, 1, attrs, COUNT_OF(attrs));
-    Block *body = region_add_block(op_region(pad, 0));
-    for (uint32_t i = 0; i < rank; i++)
-        block_add_arg(body, type_index(lw->ctx), lw->b.loc);
-    Builder inner = builder_at_end(body, lw->b.loc);
-    build(&inner, TENSOR(YIELD), &zero, 1, NULL, 0, NULL, 0);
-    return op_result(pad, 0);
+    Value *zero = arith_constant_int(&lw->b, type_elem(tensor->type), 0);
+    return tensor_pad(&lw->b, tensor, low, high, zero);
 }
 
 /* --- kernels -------------------------------------------------------------------------------- */

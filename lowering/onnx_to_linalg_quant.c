@@ -45,6 +45,13 @@ static int64_t clamp(int64_t x, int64_t low, int64_t high)
     return x < low ? low : x > high ? high : x;
 }
 
+/* Leaves room in 64 bits for addends and for the lift of build_floor. */
+static bool is_roomy(int64_t x)
+{
+    const int64_t limit = INT64_C(1) << 61;
+    return x > -limit && x < limit;
+}
+
 /* Fills the plan from v's range; false when something leaves 64 bits. */
 static bool plan_rescale(const Fixed *v, const Quantizer *quant, int exponent, Rescale *r)
 {
@@ -53,13 +60,12 @@ static bool plan_rescale(const Fixed *v, const Quantizer *quant, int exponent, R
         up = 0; /* a shift must stay below the width */
     *r = (Rescale){.mode = quant->rounding, .left = up > 0 ? up : 0, .zero = quant->zero,
                    .clamp_low = quant->low, .clamp_high = quant->high};
-    int64_t margin;
-    if (!shift_i64(v->divisor, up < 0 ? -up : 0, &r->den) ||
-        !mul_i64(r->zero, r->den, &r->offset) || !mul_i64(r->den, 4, &margin) ||
-        !shift_i64(v->low, r->left, &r->low) || !shift_i64(v->high, r->left, &r->high) ||
-        !add_i64(r->low, r->offset, &r->low) || !add_i64(r->high, r->offset, &r->high) ||
-        !add_i64(r->low, -margin, &margin) || !mul_i64(r->den, 4, &margin) ||
-        !add_i64(r->high, margin, &margin))
+    bool fits = shift_i64(v->divisor, up < 0 ? -up : 0, &r->den) &&
+                mul_i64(r->zero, r->den, &r->offset) && shift_i64(v->low, r->left, &r->low) &&
+                shift_i64(v->high, r->left, &r->high) && add_i64(r->low, r->offset, &r->low) &&
+                add_i64(r->high, r->offset, &r->high);
+    if (!fits || !is_roomy(r->den) || !is_roomy(r->offset) || !is_roomy(r->low) ||
+        !is_roomy(r->high))
         return false;
     r->q_low = round_div(r->mode, r->low, r->den);
     r->q_high = round_div(r->mode, r->high, r->den);
@@ -123,15 +129,14 @@ static Value *by_sign(Scalar *s, const Rescale *r, Value *n, int64_t if_negative
     return arith_select(s->b, is_negative, constant(s, if_negative), constant(s, otherwise));
 }
 
-/* What n is raised by before the floor:
- *   floor 0;  ceil den - 1;  away from zero: as ceil above 0, as floor below; toward zero: reverse
+/* What n is raised by before the floor, which has no use for it itself:
+ *   ceil den - 1;  away from zero: as ceil above 0, as floor below; toward zero: reverse
  *   nearest with an odd den: no ties, (den - 1) / 2
  *   ties up den / 2, ties down den / 2 - 1;  to even: up where floor(n / den) is odd */
 static Value *build_addend(Scalar *s, const Rescale *r, Value *n)
 {
     int64_t half = r->den / 2;
     switch (r->mode) {
-    case ROUND_FLOOR: return constant(s, 0);
     case ROUND_CEIL: return constant(s, r->den - 1);
     case ROUND_UP: return by_sign(s, r, n, 0, r->den - 1);
     case ROUND_DOWN: return by_sign(s, r, n, r->den - 1, 0);
@@ -147,16 +152,29 @@ static Value *build_addend(Scalar *s, const Rescale *r, Value *n)
     return add(s, odd, half - 1);
 }
 
-/* Width for every intermediate: n, n + addend, the lift of build_floor, the bounds in use. */
+/* Bound of build_addend's result. */
+static int64_t largest_addend(const Rescale *r)
+{
+    if (r->mode == ROUND_FLOOR)
+        return 0;
+    bool is_directed = r->mode == ROUND_CEIL || r->mode == ROUND_UP || r->mode == ROUND_DOWN;
+    return is_directed ? r->den - 1 : r->den / 2;
+}
+
+/* Width for every intermediate: n, n + addend, the lift and the divisor of build_floor, the shift's
+ * amount, the bounds in use. */
 static uint32_t rescale_width(const Fixed *v, const Rescale *r)
 {
     int64_t low = r->low < 0 ? r->low : 0, high = r->high > 0 ? r->high : 0;
     bool is_power = (r->den & (r->den - 1)) == 0;
-    if (r->den > 1)
-        high += r->den;
+    high += largest_addend(r);
     if (!is_power)
-        high += (low < 0 ? -low : 0) + r->den;
+        high += r->den - low; /* the lift is below den - low */
+    if (high < r->den)
+        high = r->den;
     uint32_t width = signed_width(low, high);
+    uint32_t shifted = signed_width(r->low - r->offset, r->high - r->offset);
+    width = shifted > width ? shifted : width;
     uint32_t operand = type_width(type_elem(v->value->type));
     width = operand > width ? operand : width;
     uint32_t result = signed_width(r->q_low - r->zero, r->q_high - r->zero);
@@ -167,12 +185,9 @@ static Value *build_rescale(Scalar *s, const Rescale *r, Value *v)
 {
     Value *n = r->left ? apply(s, ARITH(SHLI), v, r->left) : v;
     n = add(s, n, r->offset);
-    if (r->den > 1) {
-        Value *addend = build_addend(s, r, n);
-        if (r->mode != ROUND_FLOOR)
-            n = build_binary(s->b, ARITH(ADDI), s->type, n, addend);
-        n = build_floor(s, n, r->low, r->den);
-    }
+    if (r->den > 1 && r->mode != ROUND_FLOOR)
+        n = build_binary(s->b, ARITH(ADDI), s->type, n, build_addend(s, r, n));
+    n = build_floor(s, n, r->low, r->den);
     if (r->q_low < r->clamp_low)
         n = apply(s, ARITH(MAXSI), n, r->clamp_low);
     if (r->q_high > r->clamp_high)

@@ -4,6 +4,7 @@
 
 #include "dialects/linalg/linalg.h"
 #include "ir/diag.h"
+#include "passes/reshape.h"
 
 #include <string.h>
 
@@ -23,6 +24,32 @@ bool process_kind(const Op *process, ProcessKind *out)
     return true;
 }
 
+static bool same_shape(const Type *a, const Type *b)
+{
+    return a->u.shaped.rank == b->u.shaped.rank &&
+           memcmp(a->u.shaped.dims, b->u.shaped.dims, a->u.shaped.rank * sizeof(int64_t)) == 0;
+}
+
+/* A reshaped frame packs its innermost dimension only, so that words are the same in both shapes. */
+bool port_word(const Op *process, uint32_t port, const Type *tensor, int64_t *word)
+{
+    const Type *end = dfg_port(process, port)->type, *frame = dfg_payload(end);
+    int64_t elems = dfg_word_elems(end), outside[2 * DFG_MAX_RANK];
+    uint32_t rank = tensor->u.shaped.rank, last = frame->u.shaped.rank - 1;
+    if (same_shape(frame, tensor)) {
+        dfg_word(end, word);
+        return true;
+    }
+    dfg_word(end, outside);
+    if (elems != outside[last] || tensor->u.shaped.dims[rank - 1] % elems != 0)
+        return op_error(process, "port %u has words of %lld elements, which are not parts of the "
+                                 "innermost dimension of %s",
+                        port, (long long)elems, type_str(process->ctx, tensor));
+    for (uint32_t i = 0; i < rank; i++)
+        word[i] = i + 1 == rank ? elems : 1;
+    return true;
+}
+
 /* --- windows ---------------------------------------------------------------------- */
 
 static const Op *find_window(const Op *process)
@@ -31,6 +58,12 @@ static const Op *find_window(const Op *process)
     if (op->def == DFG(WINDOW))
         return op;
     return NULL;
+}
+
+static bool is_pulled(const Value *value)
+{
+    const Op *def = value_def(reshape_source(value));
+    return def && def->def == DFG(PULL);
 }
 
 /* Positions that one step of window dimension i spans. */
@@ -83,7 +116,10 @@ bool window_plan(const Op *process, WindowPlan *out)
     WindowParams *w = &out->params;
     if (!dfg_window_params(window, w))
         return op_error(window, "has malformed parameters");
-    dfg_word(in, in_word);
+    if (!is_pulled(op_operand(window, 0)))
+        return op_error(window, "slides over a tensor that does not come from the process's port");
+    if (!port_word(process, 0, op_operand(window, 0)->type, in_word))
+        return false;
     dfg_word(to, out_word);
     for (uint32_t i = 0; i < w->rank; i++) {
         bool inner = i >= w->first + w->count;

@@ -13,6 +13,9 @@ typedef enum ProcessKind { PROCESS_WINDOW, PROCESS_COMPUTE, PROCESS_FORK } Proce
 
 /* Kind of a process's body. False: diagnosed (body has no streaming form). */
 bool process_kind(const Op *process, ProcessKind *out) MUST_CHECK;
+/* Words of a port as they look inside, where the frame may be reshaped: its shape there is that of
+ * `tensor`. word: rank of tensor entries. False: diagnosed (the shape splits a word). */
+bool port_word(const Op *process, uint32_t port, const Type *tensor, int64_t *word) MUST_CHECK;
 
 /* --- window processes ------------------------------------------------------------- */
 
@@ -76,6 +79,8 @@ typedef struct ComputePlan {
 bool compute_plan(const Op *process, const int64_t *unroll, ComputePlan *out) MUST_CHECK;
 /* Trips of the whole nest. */
 int64_t compute_trips(const ComputePlan *plan);
+/* Word of stream `stream` as main sees it: extents of its operand's rank. False: diagnosed. */
+bool compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word) MUST_CHECK;
 /* Word the output port has with these factors: extents of the output tensor's rank. */
 void compute_output_word(const ComputePlan *plan, int64_t *word);
 

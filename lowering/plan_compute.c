@@ -8,6 +8,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
 #include "ir/diag.h"
+#include "passes/reshape.h"
 
 #include <assert.h>
 
@@ -15,22 +16,22 @@ static Block *body(const Op *process) { return region_entry(op_region(process, 0
 
 /* --- reading the body ----------------------------------------------------------------- */
 
-/* The port that a value was pulled from, or -1. */
+/* The port that a value was pulled from, reshaped or not, or -1. */
 static int pulled_port(const Value *value)
 {
-    const Op *pull = value_def(value);
+    const Op *pull = value_def(reshape_source(value));
     return pull && pull->def == DFG(PULL) ? (int)op_operand(pull, 0)->index : -1;
 }
 
 static bool is_stage_of(const Op *generic, const Value *previous)
 {
     for (uint32_t i = 0; i < linalg_input_count(generic); i++)
-        if (op_operand(generic, i) == previous)
+        if (reshape_source(op_operand(generic, i)) == previous)
             return true;
     return false;
 }
 
-/* Finds main and the chain of element-wise stages behind it. */
+/* Finds main and the chain of element-wise stages behind it; reshapes may stand between them. */
 static bool collect_generics(ComputePlan *plan)
 {
     const Op *last = NULL;
@@ -52,7 +53,7 @@ static bool collect_generics(ComputePlan *plan)
         last = op;
     }
     FOR_EACH_OP(op, body(plan->process))
-    if (op->def == DFG(PUSH) && op_operand(op, 0) == op_result(last, 0)) {
+    if (op->def == DFG(PUSH) && reshape_source(op_operand(op, 0)) == op_result(last, 0)) {
         plan->output_port = op_operand(op, 1)->index;
         return true;
     }
@@ -133,12 +134,10 @@ static bool check_stream_map(const ComputePlan *plan, const AffineMap *map, cons
 static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
 {
     const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
-    const Type *end = dfg_port(plan->process, plan->stream_port[0])->type;
-    const Type *tensor = dfg_payload(end);
+    const Type *tensor = op_operand(plan->main, plan->stream_operand[0])->type;
     int64_t word[2 * DFG_MAX_RANK];
-    if (!check_stream_map(plan, map, tensor))
+    if (!check_stream_map(plan, map, tensor) || !compute_input_word(plan, 0, word))
         return false;
-    dfg_word(end, word);
     for (uint32_t r = 0; r < map->result_count; r++) {
         int loop = stream_loop(map, r);
         if (loop < 0)
@@ -259,6 +258,12 @@ int64_t compute_trips(const ComputePlan *plan)
     return trips;
 }
 
+bool compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word)
+{
+    return port_word(plan->process, plan->stream_port[stream],
+                     op_operand(plan->main, plan->stream_operand[stream])->type, word);
+}
+
 void compute_output_word(const ComputePlan *plan, int64_t *word)
 {
     const AffineMap *out = output_map(plan);
@@ -293,6 +298,15 @@ void table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *ou
     }
 }
 
+/* Index of a value in terms of main's loops, given that of what it reshapes. */
+static const AffineMap *through_reshapes(const Value *value, const AffineMap *flow)
+{
+    const Op *def = value_def(value);
+    if (!is_reshape(def))
+        return flow;
+    return map_compose(reshape_map(def), through_reshapes(op_operand(def, 0), flow));
+}
+
 /* Loops of a stage in terms of main's: the value that flows from one to the next has the same
  * index in both, result by result. */
 const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand)
@@ -305,8 +319,9 @@ const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint
         const Value *previous = op_result(s ? plan->stages[s - 1] : plan->main, 0);
         const AffineExpr *loops[KERNEL_MAX_LOOPS];
         uint32_t count = linalg_loop_count(op), through = 0;
-        while (op_operand(op, through) != previous)
+        while (reshape_source(op_operand(op, through)) != previous)
             through++;
+        flow = through_reshapes(op_operand(op, through), flow);
         for (uint32_t i = 0; i < count; i++)
             loops[i] = affine_const(ctx, 0);
         const AffineMap *in = linalg_operand_map(op, through);

@@ -3,9 +3,9 @@
  * scopes, one per block of the dominator tree; isolated ops start afresh. Dead ops go as well.
  * Requires: verified IR.  Changes: ops.  Preserves: blocks, dominance.
  * Tests: lit/passes/cse.mir */
+#include "ir/op_equal.h"
 #include "ir/rewrite.h"
 #include "ir/verify.h"
-#include "passes/op_equal.h"
 #include "passes/passes.h"
 
 typedef struct Known {

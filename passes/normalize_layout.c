@@ -17,6 +17,7 @@
 #include "ir/pass.h"
 #include "passes/kernel.h"
 #include "passes/passes.h"
+#include "passes/reshape.h"
 
 #include <string.h>
 
@@ -34,12 +35,20 @@ bool layout_is_identity(const Layout *layout)
     return true;
 }
 
-static bool is_streamed(const Value *value)
+/* Constants keep their order. */
+static bool has_layout(const Value *value)
 {
     const Op *def = value_def(value);
     return value->type->kind == TYPE_RANKED_TENSOR &&
            value->type->u.shaped.rank <= LAYOUT_MAX_RANK &&
            !(def && op_has_trait(def, TRAIT_CONSTANT_LIKE));
+}
+
+/* Whether elements arrive one by one: not a fill nor, as a pool's window, a mere shape. */
+static bool is_streamed(const Value *value)
+{
+    const Op *def = value_def(value);
+    return has_layout(value) && !(def && (def->def == TENSOR(EMPTY) || kernel_fill_value(def)));
 }
 
 static void remember(Chooser *c, PtrMap *map, const Value *value, const Layout *layout)
@@ -101,40 +110,45 @@ static const AffineMap *output_map(const Op *generic)
     return linalg_operand_map(generic, linalg_input_count(generic));
 }
 
+/* Whether result r of an output map is a position that no input has: of a global reduction. */
+static bool is_global(const Op *generic, const AffineMap *map, uint32_t r)
+{
+    const AffineExpr *expr = map->results[r];
+    bool used = expr->kind != AFFINE_DIM;
+    for (uint32_t i = 0; !used && i < linalg_input_count(generic); i++) {
+        const AffineMap *input = linalg_operand_map(generic, i);
+        for (uint32_t j = 0; j < input->result_count; j++)
+            used |= affine_uses_dim(input->results[j], (uint32_t)expr->value);
+    }
+    return !used;
+}
+
+static void place(Layout *out, bool *placed, uint32_t r)
+{
+    if (placed[r])
+        return;
+    placed[r] = true;
+    out->perm[out->rank++] = r;
+}
+
 /* Layout of an operand in which the loops run in the order of `order` (loop positions). Dimensions
- * that no ordered loop walks come last, or behind a leading batch dimension if they have extent 1:
- * the innermost dimension is the one that words pack. */
-static void layout_in_order(const AffineMap *map, const Type *type, const uint32_t *order,
+ * that no ordered loop walks come last; positions of a global reduction come behind the batch: the
+ * innermost dimension is the one that words pack. */
+static void layout_in_order(const Op *generic, const AffineMap *map, const uint32_t *order,
                             uint32_t count, Layout *out)
 {
     bool placed[LAYOUT_MAX_RANK] = {false};
-    uint32_t n = 0;
-    out->rank = map->result_count;
-    int batch = count ? map_result_of_dim(map, order[0]) : -1;
-    if (batch == 0) {
-        placed[0] = true;
-        out->perm[n++] = 0;
-    }
-    bool ordered[LAYOUT_MAX_RANK] = {false};
+    out->rank = 0;
+    if (count && map_result_of_dim(map, order[0]) == 0)
+        place(out, placed, 0);
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (is_global(generic, map, r))
+            place(out, placed, r);
     for (uint32_t i = 0; i < count; i++)
         if (map_result_of_dim(map, order[i]) >= 0)
-            ordered[map_result_of_dim(map, order[i])] = true;
-    for (uint32_t r = 0; r < map->result_count; r++) {
-        if (placed[r] || ordered[r] || type->u.shaped.dims[r] != 1)
-            continue;
-        placed[r] = true;
-        out->perm[n++] = r;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        int r = map_result_of_dim(map, order[i]);
-        if (r < 0 || placed[r])
-            continue;
-        placed[r] = true;
-        out->perm[n++] = (uint32_t)r;
-    }
+            place(out, placed, (uint32_t)map_result_of_dim(map, order[i]));
     for (uint32_t r = 0; r < map->result_count; r++)
-        if (!placed[r])
-            out->perm[n++] = r;
+        place(out, placed, r);
 }
 
 /* Loops in the order in which a laid-out operand's dimensions meet them; windows count as their
@@ -160,8 +174,10 @@ static void want_of_generic(Chooser *c, const Op *op)
     uint32_t order[KERNEL_MAX_LOOPS];
     Layout layout;
     if (!kernel_analyze(op, &kernel))
-        return;
+        return; /* check_kernels: never */
     const Layout *result = ptrmap_get(&c->wanted, op_result(op, 0));
+    if (!result)
+        result = ptrmap_get(&c->layouts, op_result(op, 0));
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
         const AffineMap *map = linalg_operand_map(op, i);
         if (!is_streamed(op_operand(op, i)) || map->result_count > LAYOUT_MAX_RANK)
@@ -170,13 +186,22 @@ static void want_of_generic(Chooser *c, const Op *op)
             remember(c, &c->wanted, op_operand(op, i), &layout);
         } else if (result && kernel.class == KERNEL_PURE_PARALLEL) {
             uint32_t count = loop_order(&kernel, output_map(op), result, order);
-            layout_in_order(map, op_operand(op, i)->type, order, count, &layout);
+            layout_in_order(op, map, order, count, &layout);
             remember(c, &c->wanted, op_operand(op, i), &layout);
         }
     }
 }
 
-/* Wishes travel from readers to what they read. */
+static void want_of_reshape(Chooser *c, const Op *op)
+{
+    const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
+    Layout layout;
+    if (wish && layout_before_reshape(op, wish, &layout))
+        remember(c, &c->wanted, op_operand(op, 0), &layout);
+}
+
+/* Wishes travel from readers to what they read. Where no reader further on has one, element-wise
+ * kernels want the layout that was chosen for their result. */
 static void collect_wishes(Chooser *c, Block *body)
 {
     for (Op *op = body->last; op; op = op->prev) {
@@ -186,21 +211,30 @@ static void collect_wishes(Chooser *c, Block *body)
             const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
             if (wish)
                 remember(c, &c->wanted, op_operand(op, 0), wish);
+        } else if (is_reshape(op)) {
+            want_of_reshape(c, op);
         }
     }
 }
 
 /* --- what values get ------------------------------------------------------------------------- */
 
-static const Value *first_streamed_input(const Op *generic, uint32_t *operand)
+/* The streamed input that the others follow: the first that is reordered, else the first. */
+static const Value *leading_input(const Chooser *c, const Op *generic, uint32_t *operand)
 {
+    const Value *first = NULL;
     for (uint32_t i = 0; i < linalg_input_count(generic); i++) {
-        if (!is_streamed(op_operand(generic, i)))
+        const Value *input = op_operand(generic, i);
+        const Layout *layout = ptrmap_get(&c->layouts, input);
+        bool leads = layout && !layout_is_identity(layout);
+        if (!is_streamed(input) || (first && !leads))
             continue;
         *operand = i;
-        return op_operand(generic, i);
+        if (leads)
+            return input;
+        first = input;
     }
-    return NULL;
+    return first;
 }
 
 /* The result's loops run in the order in which the input arrives. */
@@ -209,12 +243,12 @@ static void choose_generic(Chooser *c, const Op *op)
     Kernel kernel;
     Layout layout;
     uint32_t operand = 0, order[KERNEL_MAX_LOOPS];
-    const Value *input = first_streamed_input(op, &operand);
-    if (!input || !kernel_analyze(op, &kernel) || !is_streamed(op_result(op, 0)))
+    const Value *input = leading_input(c, op, &operand);
+    if (!input || !kernel_analyze(op, &kernel) || !has_layout(op_result(op, 0)))
         return;
     Layout in = layout_of(c, input);
     uint32_t count = loop_order(&kernel, linalg_operand_map(op, operand), &in, order);
-    layout_in_order(output_map(op), op_result(op, 0)->type, order, count, &layout);
+    layout_in_order(op, output_map(op), order, count, &layout);
     remember(c, &c->layouts, op_result(op, 0), &layout);
 }
 
@@ -222,11 +256,18 @@ static void choose_generic(Chooser *c, const Op *op)
 static void choose_initial(Chooser *c, Value *init, const Layout *layout)
 {
     const Op *def = value_def(init);
-    if (!is_streamed(init))
+    if (!has_layout(init))
         return;
     remember(c, &c->layouts, init, layout);
     if (def && kernel_fill_value(def))
         choose_initial(c, op_operand(def, def->operand_count - 1), layout);
+}
+
+static void choose_reshape(Chooser *c, const Op *op)
+{
+    Layout source = layout_of(c, op_operand(op, 0)), layout;
+    if (layout_of_reshaped(op, &source, &layout))
+        remember(c, &c->layouts, op_result(op, 0), &layout);
 }
 
 static void choose_layouts(Chooser *c, Block *body)
@@ -246,27 +287,55 @@ static void choose_layouts(Chooser *c, Block *body)
         } else if (op->def == TENSOR(PAD)) {
             Layout layout = layout_of(c, op_operand(op, 0));
             remember(c, &c->layouts, op_result(op, 0), &layout);
+        } else if (is_reshape(op)) {
+            choose_reshape(c, op);
         }
     }
 }
 
 /* --- the pass ------------------------------------------------------------------------------------ */
 
-static bool knows_layouts(const Op *op)
+static bool is_kernel(const Op *op)
 {
-    return op->def == LINALG(GENERIC) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
+    return op->def == LINALG(GENERIC) && op->result_count == 1;
+}
+
+/* A reshape's result streams as its source does; a kernel that starts from it may want another. */
+static bool keeps_order(const Chooser *c, const Op *reshape)
+{
+    Layout source = layout_of(c, op_operand(reshape, 0)), got = layout_of(c, op_result(reshape, 0));
+    Layout want;
+    return layout_of_reshaped(reshape, &source, &want) &&
+           memcmp(got.perm, want.perm, got.rank * sizeof *got.perm) == 0;
+}
+
+static bool knows_layouts(const Chooser *c, const Op *op)
+{
+    if (is_reshape(op))
+        return keeps_order(c, op);
+    return is_kernel(op) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
            op->def == TENSOR(PAD) || op->def == FUNC(RETURN) ||
            op_has_trait(op, TRAIT_CONSTANT_LIKE);
 }
 
+typedef struct ReaderCheck {
+    const Chooser *chooser;
+    bool ok;
+} ReaderCheck;
+
 /* An op that reads a reordered tensor without knowing of layouts cannot stay. */
-static bool check_reader(const Chooser *c, const Op *op)
+static bool check_reader(Op *op, void *user)
 {
+    ReaderCheck *check = user;
+    if (knows_layouts(check->chooser, op))
+        return true;
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        const Layout *layout = ptrmap_get(&c->layouts, op_operand(op, i));
-        if (layout && !layout_is_identity(layout))
-            return op_error(op, "reads a tensor whose stream order is not its row-major order; that "
-                                "needs a transposition");
+        const Layout *layout = ptrmap_get(&check->chooser->layouts, op_operand(op, i));
+        if (!is_reshape(op) && (!layout || layout_is_identity(layout)))
+            continue;
+        check->ok = op_error(op, "reads a tensor whose stream order is not its row-major order; "
+                                 "that needs a transposition");
+        break;
     }
     return true;
 }
@@ -287,26 +356,40 @@ static void unshare_initial(Op *user, uint32_t operand)
         unshare_initial(def, def->operand_count - 1);
 }
 
+static bool check_kernels(const Block *body)
+{
+    Kernel kernel;
+    bool ok = true;
+    FOR_EACH_OP(op, body)
+    if (is_kernel(op))
+        ok &= kernel_analyze(op, &kernel);
+    return ok;
+}
+
 static bool normalize_layout(Pass *pass, Op *func)
 {
     Chooser c = {.arena = &pass->scratch};
+    ReaderCheck check = {&c, true};
     Block *body = func_entry(func);
-    bool ok = true;
     if (!body)
         return true;
+    if (op_region(func, 0)->first != op_region(func, 0)->last)
+        return op_error(func, "has control flow; a streaming network is straight-line code");
+    if (!check_kernels(body))
+        return false;
     FOR_EACH_OP(op, body)
-    if (op->def == LINALG(GENERIC) && op->result_count == 1)
+    if (is_kernel(op))
         unshare_initial(op, op->operand_count - 1);
-    collect_wishes(&c, body);
-    choose_layouts(&c, body);
-    FOR_EACH_OP(op, body)
-    if (!knows_layouts(op))
-        ok &= check_reader(&c, op);
-    if (ok)
+    for (int round = 0; round < 2; round++) { /* the second wishes for what the first chose */
+        collect_wishes(&c, body);
+        choose_layouts(&c, body);
+    }
+    op_walk(func, check_reader, &check);
+    if (check.ok)
         layout_apply(func, &c.layouts);
     ptrmap_free(&c.wanted);
     ptrmap_free(&c.layouts);
-    return ok;
+    return check.ok;
 }
 
 const PassDef pass_normalize_layout = {

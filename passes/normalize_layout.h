@@ -1,4 +1,5 @@
-/* Between normalize_layout.c (choice) and normalize_layout_apply.c (rewriting). */
+/* Between normalize_layout.c (choice), normalize_layout_reshape.c (choice across reshapes) and
+ * normalize_layout_apply.c (rewriting). */
 #ifndef MING_PASSES_NORMALIZE_LAYOUT_H
 #define MING_PASSES_NORMALIZE_LAYOUT_H
 
@@ -13,6 +14,10 @@ typedef struct Layout {
 } Layout;
 
 bool layout_is_identity(const Layout *layout);
+/* Layout of a reshape's result as its source streams, and of the source for a result. False: the
+ * order of the elements would change, or the op is no reshape that reshape_read can read. */
+bool layout_of_reshaped(const Op *op, const Layout *source, Layout *out) MUST_CHECK;
+bool layout_before_reshape(const Op *op, const Layout *result, Layout *out) MUST_CHECK;
 /* Rewrites the function so that every tensor is stored in its layout's order; `layouts` maps Value* to
  * const Layout*, absent: identity. */
 void layout_apply(Op *func, const PtrMap *layouts);

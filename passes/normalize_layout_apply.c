@@ -7,7 +7,9 @@
 #include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/builder.h"
+#include "passes/reshape.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const Layout *reordered(const PtrMap *layouts, const Value *value)
@@ -104,6 +106,19 @@ static void permute_initial(Op *generic, const PtrMap *layouts)
     arena_free(&scratch);
 }
 
+/* The groups of a reshape whose types are in stream order now. */
+static void regroup(Op *op)
+{
+    const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
+    bool expands = op->def == TENSOR(EXPAND_SHAPE);
+    const Attr *groups = reshape_reassociation(expands ? result : source, expands ? source : result);
+    assert(groups); /* layout_of_reshaped sees to it */
+    op_set_attr(op, "reassociation", groups);
+    if (expands)
+        op_set_attr(op, "static_output_shape",
+                    attr_i64_array(op->ctx, result->u.shaped.dims, result->u.shaped.rank));
+}
+
 /* --- signature ------------------------------------------------------------------------- */
 
 static const Attr *with_layout(const Attr *dict, const Layout *layout)
@@ -180,5 +195,9 @@ void layout_apply(Op *func, const PtrMap *layouts)
         if (layout && !op_has_trait(op, TRAIT_CONSTANT_LIKE))
             op_result(op, i)->type = permuted_type(op_result(op, i)->type, layout);
     }
+    FOR_EACH_OP(op, body)
+    if (is_reshape(op) &&
+        (reordered(layouts, op_operand(op, 0)) || reordered(layouts, op_result(op, 0))))
+        regroup(op);
     update_signature(func, layouts);
 }

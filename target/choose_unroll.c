@@ -19,58 +19,82 @@ static Op *find_region(Op *module)
     return NULL;
 }
 
-/* Least amount of one resource that any design needs, or -1. */
-static int64_t least(DseSpace *space, DseGoal goal, int64_t dsp, int64_t bram18)
+static bool found_design(DseStatus status)
 {
-    int64_t value = 0;
-    DseLimits limits = {.cycles = -1, .dsp = dsp, .bram18 = bram18};
-    return dse_solve(space, goal, &limits, &value) == DSE_OPTIMAL ? value : -1;
+    return status == DSE_OPTIMAL || status == DSE_FEASIBLE;
+}
+
+static bool gave_up(const Op *region)
+{
+    return op_error(region, "has a design space too large to be searched: no design was found and "
+                            "none excluded");
 }
 
 /* Says which budget no design fits, and the smallest that one would. */
 static bool explain(const Op *region, DseSpace *space, const Budget *budget)
 {
-    int64_t dsp = least(space, DSE_MIN_DSP, -1, -1);
-    int64_t bram18 = least(space, DSE_MIN_BRAM, -1, -1);
-    if (dsp < 0 || bram18 < 0)
+    int64_t dsp = 0, bram18 = 0;
+    DseLimits none = {-1, -1, -1}, bram_only = {-1, -1, budget->bram18};
+    if (dse_solve(space, DSE_MIN_DSP, &none, &dsp) == DSE_INFEASIBLE)
         return op_error(region, "has no configuration in which all channels agree on their words");
     if (dsp > budget->dsp)
         return op_error(region, "does not fit the budget of %lld DSP: the smallest design needs %lld "
                                 "DSP",
                         (long long)budget->dsp, (long long)dsp);
+    if (!found_design(dse_solve(space, DSE_MIN_BRAM, &none, &bram18)))
+        return gave_up(region);
     if (bram18 > budget->bram18)
         return op_error(region, "does not fit the budget of %lld BRAM18: the smallest design needs "
                                 "%lld BRAM18",
                         (long long)budget->bram18, (long long)bram18);
-    dsp = least(space, DSE_MIN_DSP, -1, budget->bram18);
+    if (!found_design(dse_solve(space, DSE_MIN_DSP, &bram_only, &dsp)))
+        return gave_up(region);
     return op_error(region, "does not fit the budget of %lld DSP together with %lld BRAM18: with that "
                             "BRAM18 the smallest design needs %lld DSP",
                     (long long)budget->dsp, (long long)budget->bram18, (long long)dsp);
 }
 
+static void choose_all(DseSpace *space, const uint32_t *chosen)
+{
+    for (size_t i = 0; i < space->nodes.len; i++)
+        space->nodes.data[i].chosen = chosen[i];
+}
+
+/* Among designs of the same sum of cycles, one of least resources; the first stays if none is found. */
+static void save_resources(DseSpace *space, const Budget *budget, int64_t cycles)
+{
+    int64_t resources = 0;
+    DseLimits limits = {.cycles = cycles, .dsp = budget->dsp, .bram18 = budget->bram18};
+    uint32_t *first = ARENA_ARRAY(space->arena, uint32_t, space->nodes.len + 1);
+    for (size_t i = 0; i < space->nodes.len; i++)
+        first[i] = space->nodes.data[i].chosen;
+    if (!found_design(dse_solve(space, DSE_MIN_RESOURCES, &limits, &resources)))
+        choose_all(space, first);
+}
+
 static bool choose(const Op *region, DseSpace *space, const Budget *budget)
 {
+    int64_t cycles = 0;
     DseLimits limits = {.cycles = -1, .dsp = budget->dsp, .bram18 = budget->bram18};
-    int64_t cycles = 0, resources = 0;
     DseStatus status = dse_solve(space, DSE_MIN_CYCLES, &limits, &cycles);
     if (status == DSE_INFEASIBLE)
         return explain(region, space, budget);
-    if (status == DSE_OPTIMAL) {
-        limits.cycles = cycles;
-        status = dse_solve(space, DSE_MIN_RESOURCES, &limits, &resources);
-    }
-    return status == DSE_OPTIMAL ||
-           op_error(region, "the integer program was not solved; lp_solve gave up");
+    if (status == DSE_FAILED)
+        return gave_up(region);
+    if (status == DSE_FEASIBLE)
+        op_remark(region, "takes %lld cycles in sum; the search was cut short, and no design is below "
+                          "%lld",
+                  (long long)cycles, (long long)space->bound);
+    save_resources(space, budget, cycles);
+    return true;
 }
 
-/* dfg.budget of the module: for the report. */
+/* dfg.budget on the module: what the report states as limits. */
 static void record_budget(Op *module, const Budget *budget)
 {
     Context *ctx = module->ctx;
-    const NamedAttr items[] = {
-        named_attr(ctx, "dsp", attr_i64(ctx, budget->dsp)),
-        named_attr(ctx, "bram18", attr_i64(ctx, budget->bram18)),
-    };
+    const NamedAttr items[2] = {named_attr(ctx, "dsp", attr_i64(ctx, budget->dsp)),
+                                named_attr(ctx, "bram18", attr_i64(ctx, budget->bram18))};
     op_set_attr(module, "dfg.budget", attr_dict(ctx, items, COUNT_OF(items)));
 }
 

@@ -110,10 +110,11 @@ int64_t payload_dsp(const Op *generic)
 
 /* --- processes ----------------------------------------------------------------------------- */
 
-static bool is_table(const Value *operand)
+/* A splat is a constant in the code, and an operand that only gives its shape is not stored. */
+static bool is_table(const Op *generic, uint32_t operand)
 {
-    const Op *def = value_def(operand);
-    if (!def || !op_has_trait(def, TRAIT_CONSTANT_LIKE))
+    const Op *def = value_def(op_operand(generic, operand));
+    if (!def || !op_has_trait(def, TRAIT_CONSTANT_LIKE) || !linalg_reads_operand(generic, operand))
         return false;
     const Attr *value = op_attr(def, "value");
     return value->kind == ATTR_DENSE && !value->u.dense.is_splat;
@@ -122,8 +123,6 @@ static bool is_table(const Value *operand)
 static int64_t table_bram(const ComputePlan *plan, const Value *operand, const AffineMap *map)
 {
     TableLayout layout;
-    if (!is_table(operand))
-        return 0;
     table_layout(plan, map, &layout);
     return memory_bram18(layout.lanes * element_bits(type_elem(operand->type)), layout.depth);
 }
@@ -132,10 +131,11 @@ static int64_t tables_bram(const ComputePlan *plan)
 {
     int64_t total = 0;
     for (uint32_t i = 0; i < plan->main->operand_count; i++)
-        total += table_bram(plan, op_operand(plan->main, i), linalg_operand_map(plan->main, i));
+        if (is_table(plan->main, i))
+            total += table_bram(plan, op_operand(plan->main, i), linalg_operand_map(plan->main, i));
     for (uint32_t s = 0; s < plan->stage_count; s++)
         for (uint32_t i = 0; i < linalg_input_count(plan->stages[s]); i++)
-            if (is_table(op_operand(plan->stages[s], i)))
+            if (is_table(plan->stages[s], i))
                 total += table_bram(plan, op_operand(plan->stages[s], i),
                                     stage_operand_map(plan, s, i));
     return total;

@@ -33,13 +33,15 @@ typedef struct DseSpace {
     const Op *region;
     VEC(DseNode) nodes; /* in order of instantiation */
     VEC(DseEdge) edges;
+    int64_t bound; /* of the last solve's goal: no design is below it */
 } DseSpace;
 
 typedef struct Budget {
     int64_t dsp, bram18;
 } Budget;
 
-typedef enum DseStatus { DSE_OPTIMAL, DSE_INFEASIBLE, DSE_FAILED } DseStatus;
+/* DSE_FEASIBLE: a design within the limits, not proven best. DSE_FAILED: none found, none excluded. */
+typedef enum DseStatus { DSE_OPTIMAL, DSE_FEASIBLE, DSE_INFEASIBLE, DSE_FAILED } DseStatus;
 typedef enum DseGoal { DSE_MIN_CYCLES, DSE_MIN_DSP, DSE_MIN_BRAM, DSE_MIN_RESOURCES } DseGoal;
 
 /* Limits of one solve; < 0: none. */
@@ -50,7 +52,7 @@ typedef struct DseLimits {
 /* Enumerates the undominated configurations of the region's processes. False: diagnosed. */
 bool dse_space(const Op *region, Arena *arena, DseSpace *out) MUST_CHECK;
 void dse_free(DseSpace *space);
-/* Minimises the goal under the limits; sets each node's `chosen` when optimal. */
+/* Minimises the goal under the limits; sets each node's `chosen` when it found a design. */
 DseStatus dse_solve(DseSpace *space, DseGoal goal, const DseLimits *limits, int64_t *value);
 /* Sum over the chosen configurations. */
 Cost dse_total(const DseSpace *space);

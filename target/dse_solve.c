@@ -8,8 +8,13 @@
 #include <lpsolve/lp_lib.h>
 #include <math.h>
 
+/* How often lp_solve may ask whether to go on before the best design so far is taken. The count does
+ * not depend on the machine, so neither does the answer. */
+enum { MAX_EFFORT = 500000 };
+
 typedef struct Program {
     DseSpace *space;
+    int effort;
     lprec *lp;
     int *first;    /* column of each node's first configuration (from 1) */
     int columns;
@@ -140,6 +145,24 @@ static bool build_program(Program *p, DseGoal goal, const DseLimits *limits)
     return ok;
 }
 
+static int __WINAPI is_tired(lprec *lp, void *user)
+{
+    Program *p = user;
+    (void)lp;
+    return ++p->effort > MAX_EFFORT;
+}
+
+/* Least value of the goal when configurations may be mixed: no design is below it. */
+static REAL relaxed_value(Program *p)
+{
+    for (int c = 1; c <= p->columns; c++) {
+        set_int(p->lp, c, FALSE);
+        set_upbo(p->lp, c, 1.0);
+    }
+    REAL value = solve(p->lp) == OPTIMAL ? get_objective(p->lp) : 0.0;
+    return value;
+}
+
 static void read_solution(Program *p, int64_t *value)
 {
     REAL *solution = xcalloc((size_t)p->columns, sizeof(REAL));
@@ -169,12 +192,15 @@ DseStatus dse_solve(DseSpace *space, DseGoal goal, const DseLimits *limits, int6
     p.value = xcalloc((size_t)p.columns + 1, sizeof(REAL));
     p.lp = make_lp(0, p.columns);
     if (p.lp && build_program(&p, goal, limits)) {
+        put_abortfunc(p.lp, is_tired, &p);
         int result = solve(p.lp);
         status = result == OPTIMAL || result == PRESOLVED ? DSE_OPTIMAL
+                 : result == SUBOPTIMAL                   ? DSE_FEASIBLE
                  : result == INFEASIBLE                   ? DSE_INFEASIBLE
                                                           : DSE_FAILED;
-        if (status == DSE_OPTIMAL)
+        if (status == DSE_OPTIMAL || status == DSE_FEASIBLE)
             read_solution(&p, value);
+        space->bound = status == DSE_FEASIBLE ? (int64_t)ceil(relaxed_value(&p) - 0.5) : *value;
     }
     if (p.lp)
         delete_lp(p.lp);

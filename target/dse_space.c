@@ -59,6 +59,12 @@ static int64_t innermost_extent(const Value *port)
     return frame->u.shaped.rank ? frame->u.shaped.dims[frame->u.shaped.rank - 1] : 1;
 }
 
+/* A port's frame may be reshaped inside: the factor must also suit the shape outside. */
+static bool can_pack(const Value *port, int64_t factor)
+{
+    return innermost_extent(port) % factor == 0;
+}
+
 /* Bits of a word with that many elements of the innermost dimension. */
 static int64_t word_bits(const Value *port, int64_t factor)
 {
@@ -88,12 +94,11 @@ static int last_loop(const AffineMap *map)
 static bool arrives_together(const ComputePlan *plan, uint32_t loop)
 {
     const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
-    const Type *end = dfg_port(plan->process, plan->stream_port[0])->type;
+    const Type *tensor = op_operand(plan->main, plan->stream_operand[0])->type;
     int64_t word[2 * DFG_MAX_RANK];
     int r = map_result_of_dim(map, loop);
-    dfg_word(end, word);
     return r < 0 || (uint32_t)r + 1 == map->result_count ||
-           word[r] == dfg_payload(end)->u.shaped.dims[r];
+           (compute_input_word(plan, 0, word) && word[r] == tensor->u.shaped.dims[r]);
 }
 
 static void select_loops(Candidates *c)
@@ -118,7 +123,11 @@ static bool candidate_fits(const Candidates *c)
     const Op *process = c->node->process;
     int64_t in = c->stream_loop < 0 ? 1 : c->unroll[c->stream_loop];
     int64_t out = c->output_loop < 0 ? 1 : c->unroll[c->output_loop];
+    for (uint32_t s = 0; s < c->base.stream_count; s++)
+        if (!can_pack(dfg_port(process, c->base.stream_port[s]), in))
+            return false;
     return parallel <= MAX_PARALLEL_ELEMENTS &&
+           can_pack(dfg_port(process, c->base.output_port), out) &&
            word_bits(dfg_port(process, c->base.stream_port[0]), in) <= MAX_WORD_BITS &&
            word_bits(dfg_port(process, c->base.output_port), out) <= MAX_WORD_BITS;
 }
@@ -179,10 +188,11 @@ static bool window_configs(DseNode *node, Arena *arena)
     WindowPlan plan;
     if (!window_plan(node->process, &plan))
         return false;
-    int64_t extent = slides_innermost(&plan) ? 1 : innermost_extent(dfg_port(node->process, 0));
+    int64_t extent = slides_innermost(&plan) ? 1 : plan.params.in[plan.params.rank - 1];
     for (int64_t u = 1; u <= extent && u <= MAX_PARALLEL_ELEMENTS; u++) {
         Config config = {.factor = NULL};
-        if (extent % u != 0 || (u > 1 && word_bits(dfg_port(node->process, 1), u) > MAX_WORD_BITS))
+        if (extent % u != 0 || !can_pack(dfg_port(node->process, 0), u) ||
+            (u > 1 && word_bits(dfg_port(node->process, 1), u) > MAX_WORD_BITS))
             continue;
         window_cost(&plan, u, &config.cost);
         config.factor = uniform_factors(arena, node->port_count, u);
@@ -210,7 +220,10 @@ static bool fork_configs(DseNode *node, const Op *instantiate, Arena *arena)
         return false;
     for (int64_t u = 1; u <= extent && u <= MAX_PARALLEL_ELEMENTS; u++) {
         Config config = {.factor = NULL};
-        if (extent % u != 0 || (u > 1 && word_bits(dfg_port(node->process, 0), u) > MAX_WORD_BITS))
+        bool fits = true;
+        for (uint32_t i = 0; i < node->port_count; i++)
+            fits &= can_pack(dfg_port(node->process, i), u);
+        if (!fits || (u > 1 && word_bits(dfg_port(node->process, 0), u) > MAX_WORD_BITS))
             continue;
         config.cost.cycles = fork_words(node->process) / u + PIPELINE_DEPTH;
         config.cost.bram18 = deep_fifo_bram18(node, deep, u);

@@ -18,6 +18,7 @@
 #include "tools/dialect_docs.h"
 #include "tools/expected_diags.h"
 #include "tools/pass_watch.h"
+#include "tools/reproducer.h"
 #include "tools/tool_support.h"
 
 #define SPLIT_MARKER "// -----"
@@ -35,6 +36,8 @@ typedef struct Options {
     const char *split_marker; /* NULL: one chunk */
     const char *output_marker;
     const char *output, *docs_dir, *pipeline;
+    const char *reproducer; /* file for a failed pipeline's input; or NULL */
+    bool run_reproducer;
     PrintOptions print;
     PassWatchOptions watch;
     VEC(PassFlag) passes; /* one per flag, in order */
@@ -133,6 +136,10 @@ static size_t make_flags(Options *o, Flag *rows)
          "Times in order of runs, or sorted", NULL},
         {"mlir-pass-statistics", FLAG_SWITCH, &o->watch.statistics, NULL,
          "Report the passes' statistics", NULL},
+        {"mlir-pass-pipeline-crash-reproducer", FLAG_TEXT, &o->reproducer, "file",
+         "If a pass fails, write the input and the pipeline to a file", NULL},
+        {"run-reproducer", FLAG_SWITCH, &o->run_reproducer, NULL,
+         "Run the pipeline that such a file holds", NULL},
         {"mlir-disable-threading", FLAG_SWITCH, &o->disable_threading, NULL,
          "Accepted for compatibility; there are no threads", NULL},
     };
@@ -203,19 +210,6 @@ static bool verify_roundtrip(const Options *options, Op *op)
     return ok;
 }
 
-/* The op a pipeline's text is for: what stands before its first parenthesis. */
-static const Ident *pipeline_anchor(Context *ctx, const char *text)
-{
-    Str all = str_from(text);
-    while (all.len > 0 && *all.data == ' ') {
-        all.data++;
-        all.len--;
-    }
-    const char *paren = memchr(all.data, '(', all.len);
-    if (!paren) return NULL;
-    return ident_get(ctx, (Str){.data = all.data, .len = (size_t)(paren - all.data)});
-}
-
 static Pipeline *make_pipeline(Context *ctx, const Options *options)
 {
     if (options->pipeline && options->passes.len > 0) {
@@ -223,21 +217,16 @@ static Pipeline *make_pipeline(Context *ctx, const Options *options)
                    "'-pass-pipeline' option can't be used with individual pass options");
         return NULL;
     }
-    const Ident *anchor = options->pipeline ? pipeline_anchor(ctx, options->pipeline) : NULL;
-    if (options->pipeline && !anchor) {
-        emit_error(ctx, loc_unknown(ctx),
-                   "expected pass pipeline to be wrapped with the anchor operation type, e.g. "
-                   "'builtin.module(...)'");
+    if (options->pipeline)
+        return pipeline_from_text(ctx, all_passes(), str_from(options->pipeline));
+    Pipeline *pipeline = pipeline_create(ctx, "builtin.module");
+    for (size_t i = 0; i < options->passes.len; i++) {
+        const PassFlag *flag = &options->passes.data[i];
+        if (pipeline_add(pipeline, flag->def, flag->options)) continue;
+        pipeline_free(pipeline);
         return NULL;
     }
-    Pipeline *pipeline = pipeline_create(ctx, anchor ? anchor->str.data : "builtin.module");
-    bool ok = !options->pipeline ||
-              pipeline_parse(pipeline, all_passes(), str_from(options->pipeline));
-    for (size_t i = 0; ok && i < options->passes.len; i++)
-        ok = pipeline_add(pipeline, options->passes.data[i].def, options->passes.data[i].options);
-    if (ok) return pipeline;
-    pipeline_free(pipeline);
-    return NULL;
+    return pipeline;
 }
 
 static void dump_pipeline(const Pipeline *pipeline)
@@ -249,15 +238,31 @@ static void dump_pipeline(const Pipeline *pipeline)
     strbuf_free(&text);
 }
 
+/* Runs the pipeline; if asked, what it began with is written to a file when it fails. */
+static bool run_pipeline(const Options *options, Pipeline *pipeline, PassWatch *watch, Op *op,
+                         bool verify_each)
+{
+    const PassHooks *hooks[] = {pass_watch_hooks(watch), NULL};
+    RunOptions run = {.verify_each = verify_each, .hooks = hooks};
+    StrBuf before = {0};
+    if (options->reproducer) reproducer_capture(&before, op, pipeline, verify_each);
+    bool ok = pipeline_run(pipeline, op, &run);
+    if (!ok && options->reproducer)
+        reproducer_write(op, options->reproducer, strbuf_str(&before), pass_watch_failure(watch));
+    strbuf_free(&before);
+    diag_flush(op->ctx);
+    return ok;
+}
+
 static bool run_passes(Context *ctx, const Options *options, PassWatch *watch, Op *op)
 {
     Pipeline *pipeline = make_pipeline(ctx, options);
     if (!pipeline) return false;
-    if (options->dump_pipeline) dump_pipeline(pipeline);
-    const PassHooks *hooks[] = {pass_watch_hooks(watch), NULL};
-    RunOptions run = {.verify_each = options->verify_each, .hooks = hooks};
-    bool ok = pipeline_run(pipeline, op, &run);
-    diag_flush(ctx);
+    bool verify_each = options->verify_each;
+    bool ok = !options->run_reproducer ||
+              reproducer_apply(ctx, pipeline, all_passes(), &verify_each);
+    if (ok && options->dump_pipeline) dump_pipeline(pipeline);
+    ok = ok && run_pipeline(options, pipeline, watch, op, verify_each);
     pass_watch_statistics(watch, pipeline);
     pipeline_free(pipeline);
     return ok;
@@ -303,11 +308,15 @@ static bool process_chunk(const Options *options, Str text, Str name, StrBuf *ou
 
 /* --- chunks --------------------------------------------------------------------------------- */
 
-/* First occurrence of a whole marker: nothing but its own characters from line to line. */
+/* First occurrence of the marker, or NULL. */
 static const char *find_marker(Str text, Str marker)
 {
-    for (const char *at = text.data; (at = strstr(at, marker.data)); at += marker.len)
-        if (at[marker.len] != '0') return at;
+    const char *end = text.data + text.len;
+    for (const char *at = text.data; (size_t)(end - at) >= marker.len; at++) {
+        at = memchr(at, marker.data[0], (size_t)(end - at));
+        if (!at || (size_t)(end - at) < marker.len) return NULL;
+        if (memcmp(at, marker.data, marker.len) == 0) return at;
+    }
     return NULL;
 }
 
@@ -324,7 +333,8 @@ static uint32_t count_lines(const char *from, const char *to)
 static bool process_chunks(const Options *options, Str text, const char *path, StrBuf *out)
 {
     const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
-    if (!options->split_marker) return process_chunk(options, text, str_from(shown), out);
+    if (!options->split_marker || options->split_marker[0] == '\0')
+        return process_chunk(options, text, str_from(shown), out);
     Str marker = str_from(options->split_marker);
     uint32_t line = 1;
     bool ok = true;

@@ -41,16 +41,16 @@ static bool emit_project(const Tool *tool, Context *ctx, const Options *options,
                          Str input)
 {
     StrBuf csim_dir = {0};
-    EmittedFiles files = {0};
+    EmittedProject project = {0};
     bool ok = resource_dir("csim", &csim_dir) ||
               tool_error(tool, "the simulation headers are not installed");
     const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
     Op *module = ok ? parse_module(ctx, input, str_from(shown), NULL) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
-    ok = module && emit_hls(module, &emit, &files);
+    ok = module && emit_hls(module, &emit, &project);
     if (module)
         op_erase(module);
-    emitted_files_free(&files);
+    emitted_project_free(&project);
     strbuf_free(&csim_dir);
     return ok;
 }

@@ -74,21 +74,21 @@ static void add_shell_word(StrBuf *out, const char *word)
     strbuf_add_char(out, '\'');
 }
 
-static void print_summary(Op *module, const Options *options, const EmittedFiles *files)
+static void print_summary(Op *module, const Options *options, const EmittedProject *project)
 {
     StrBuf out = {0};
     report_table(module, &out);
     strbuf_printf(&out, "\nWritten to %s:", options->output_dir);
     size_t headers = 0;
-    for (size_t i = 0; i < files->len; i++) {
-        bool is_header = str_starts_with(strbuf_str(&files->data[i].name), "csim/");
+    for (size_t i = 0; i < project->files.len; i++) {
+        bool is_header = str_starts_with(strbuf_str(&project->files.data[i].name), "csim/");
         headers += is_header;
         if (!is_header)
-            strbuf_printf(&out, " %s", files->data[i].name.data);
+            strbuf_printf(&out, " %s", project->files.data[i].name.data);
     }
     strbuf_printf(&out, ", and %zu headers in csim/\nNext: make -C ", headers);
     add_shell_word(&out, options->output_dir);
-    strbuf_add_c(&out, " csim INPUT=x.npy OUTPUT=y.npy\n");
+    strbuf_printf(&out, " csim%s\n", project->csim_arguments.data);
     fwrite(out.data, 1, out.len, stdout);
     strbuf_free(&out);
 }
@@ -97,7 +97,7 @@ static void print_summary(Op *module, const Options *options, const EmittedFiles
 
 static bool compile_bytes(const Tool *tool, const Options *options, const char *path, Str bytes)
 {
-    EmittedFiles files = {0};
+    EmittedProject project = {0};
     StrBuf csim_dir = {0};
     Context *ctx = context_create();
     dialects_register_all(ctx);
@@ -106,14 +106,14 @@ static bool compile_bytes(const Tool *tool, const Options *options, const char *
               tool_error(tool, "error: the simulation headers are not installed");
     Op *module = ok ? load_model(ctx, path, bytes) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
-    ok = module && run_passes(ctx, module, options) && emit_hls(module, &emit, &files);
+    ok = module && run_passes(ctx, module, options) && emit_hls(module, &emit, &project);
     if (ok)
-        print_summary(module, options, &files);
+        print_summary(module, options, &project);
     diag_flush(ctx);
     if (module)
         op_erase(module);
     context_destroy(ctx);
-    emitted_files_free(&files);
+    emitted_project_free(&project);
     strbuf_free(&csim_dir);
     return ok;
 }

@@ -18,6 +18,7 @@ struct PassWatch {
     const PassWatchOptions *options;
     PassHooks hooks;
     StrBuf before; /* the op before the pass, if changes are asked for */
+    StrBuf failure; /* which pass failed on what */
     VEC(Phase) phases;
     double started, phase_started, pass_started;
 };
@@ -52,6 +53,14 @@ static void print_scoped(StrBuf *out, const PassWatchOptions *options, Op *op)
     op_print(out, shown, &print);
 }
 
+/* "'func.func' operation: @f" */
+static void add_op_description(StrBuf *out, const Op *op)
+{
+    const Attr *name = op_attr(op, "sym_name");
+    strbuf_printf(out, "'%.*s' operation", STR_ARG(op_name(op)));
+    if (name && name->kind == ATTR_STRING) strbuf_printf(out, ": @%.*s", STR_ARG(name->u.string));
+}
+
 /* // -----// IR Dump After CSE (cse) //----- // */
 static void dump(const PassWatch *watch, const Pass *pass, Op *op, const char *when,
                  const char *outcome)
@@ -60,9 +69,8 @@ static void dump(const PassWatch *watch, const Pass *pass, Op *op, const char *w
     strbuf_printf(&out, "// -----// IR Dump %s %s%s (%s)", when, pass_title(pass), outcome,
                   pass->def->name);
     if (watch->options->module_scope) {
-        const Attr *name = op_attr(op, "sym_name");
-        strbuf_printf(&out, " ('%.*s' operation", STR_ARG(op_name(op)));
-        if (name && name->kind == ATTR_STRING) strbuf_printf(&out, ": @%.*s", STR_ARG(name->u.string));
+        strbuf_add_c(&out, " (");
+        add_op_description(&out, op);
         strbuf_add_char(&out, ')');
     }
     strbuf_add_c(&out, " //----- //\n");
@@ -111,6 +119,9 @@ static void after_pass(void *user, const Pass *pass, Op *op, bool ok)
     const PassWatchOptions *options = watch->options;
     add_time(watch, pass_title(pass), pass, now() - watch->pass_started);
     if (!ok) {
+        strbuf_clear(&watch->failure);
+        strbuf_printf(&watch->failure, "`%s` on ", pass_title(pass));
+        add_op_description(&watch->failure, op);
         if (options->after_failure || options->after_all || is_listed(&options->after, pass))
             dump(watch, pass, op, "After", " Failed");
         return;
@@ -135,6 +146,7 @@ PassWatch *pass_watch_create(const PassWatchOptions *options)
 void pass_watch_free(PassWatch *watch)
 {
     strbuf_free(&watch->before);
+    strbuf_free(&watch->failure);
     vec_free(&watch->phases);
     free_ptr((void **)&watch);
 }
@@ -142,6 +154,11 @@ void pass_watch_free(PassWatch *watch)
 const PassHooks *pass_watch_hooks(PassWatch *watch)
 {
     return &watch->hooks;
+}
+
+Str pass_watch_failure(const PassWatch *watch)
+{
+    return strbuf_str(&watch->failure);
 }
 
 void pass_watch_begin(PassWatch *watch)

@@ -27,6 +27,9 @@ const PassHooks *pass_watch_hooks(PassWatch *watch);
 void pass_watch_begin(PassWatch *watch);
 void pass_watch_end(PassWatch *watch, const char *phase);
 
+/* "`CSE` on 'func.func' operation: @f" of the last pass that failed, or an empty text. */
+Str pass_watch_failure(const PassWatch *watch);
+
 /* The reports, if they were asked for: statistics after the run, times at the very end. */
 void pass_watch_statistics(const PassWatch *watch, Pipeline *pipeline);
 void pass_watch_times(PassWatch *watch);

@@ -43,6 +43,16 @@ LANE_BINARY(lane_and, bigint_and(lane->arena, &args[0], &args[1]))
 LANE_BINARY(lane_or, bigint_or(lane->arena, &args[0], &args[1]))
 LANE_BINARY(lane_xor, bigint_xor(lane->arena, &args[0], &args[1]))
 
+/* Folds unless the last lane of a constant is out of the op's domain, as upstream does: an
+ * earlier lane's result is as good as any. */
+static bool folds_by_last_lane(Op *op, const Attr *const *operands, FoldResult *results,
+                               LaneFn *fn)
+{
+    bool in_domain = false, *user = &in_domain;
+    const Attr *attr = fold_lanes(operands, 2, op_result(op, 0)->type, fn, &user);
+    return in_domain && gives_attr(results, attr);
+}
+
 bool arith_fold_constant(Op *op, const Attr *const *operands, FoldResult *results)
 {
     (void)operands;
@@ -242,7 +252,11 @@ static bool lane_ceildivsi(const Lane *lane, const BigInt *args, BigInt *out)
 
 static bool lane_floordivsi(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    return divide(lane, args, out, true, DOWN);
+    bool *in_domain = *(bool *const *)lane->user;
+    *in_domain = divide(lane, args, out, true, DOWN);
+    if (!*in_domain)
+        *out = args[0];
+    return true;
 }
 
 /* x / 1 -> x */
@@ -275,7 +289,9 @@ bool arith_fold_ceildivsi(Op *op, const Attr *const *operands, FoldResult *resul
 
 bool arith_fold_floordivsi(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    return folds_quotient(op, operands, results, lane_floordivsi);
+    if (const_is_int(operands[1], 1))
+        return gives_value(results, op_operand(op, 0));
+    return folds_by_last_lane(op, operands, results, lane_floordivsi);
 }
 
 static bool remainder_of(const Lane *lane, const BigInt *args, BigInt *out, bool is_signed)
@@ -358,7 +374,7 @@ bool arith_fold_ori(Op *op, const Attr *const *operands, FoldResult *results)
     if (const_is_int(operands[1], 0))
         return gives_value(results, lhs);
     if (const_is_all_ones(operands[1]))
-        return gives_value(results, rhs);
+        return gives_attr(results, operands[1]);
     if (is_not_of(lhs, rhs))
         return gives_attr(results, value_constant(op_operand(value_def(lhs), 1)));
     if (is_not_of(rhs, lhs))
@@ -385,33 +401,30 @@ bool arith_fold_xori(Op *op, const Attr *const *operands, FoldResult *results)
     return folds_lanes(op, operands, results, lane_xor);
 }
 
-static bool shift_in_range(const BigInt *args)
+/* Shifts by the width or more give what shifting bit by bit would; `user` points to a bool that
+ * tells whether the last lane's amount was in range. */
+static uint64_t shift_amount(const Lane *lane, const BigInt *args)
 {
-    BigInt width = args[1];
-    return bigint_fits_i64(&width, false) && bigint_to_u64(&width) < args[0].width;
+    bool fits = bigint_fits_i64(&args[1], false) && bigint_to_u64(&args[1]) < args[0].width;
+    **(bool *const *)lane->user = fits;
+    return fits ? bigint_to_u64(&args[1]) : args[0].width;
 }
 
 static bool lane_shli(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    if (!shift_in_range(args))
-        return false;
-    *out = bigint_shl(lane->arena, &args[0], bigint_to_u64(&args[1]));
+    *out = bigint_shl(lane->arena, &args[0], shift_amount(lane, args));
     return true;
 }
 
 static bool lane_shrui(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    if (!shift_in_range(args))
-        return false;
-    *out = bigint_shr(lane->arena, &args[0], bigint_to_u64(&args[1]), false);
+    *out = bigint_shr(lane->arena, &args[0], shift_amount(lane, args), false);
     return true;
 }
 
 static bool lane_shrsi(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    if (!shift_in_range(args))
-        return false;
-    *out = bigint_shr(lane->arena, &args[0], bigint_to_u64(&args[1]), true);
+    *out = bigint_shr(lane->arena, &args[0], shift_amount(lane, args), true);
     return true;
 }
 
@@ -420,7 +433,7 @@ static bool folds_shift(Op *op, const Attr *const *operands, FoldResult *results
 {
     if (const_is_int(operands[1], 0))
         return gives_value(results, op_operand(op, 0));
-    return folds_lanes(op, operands, results, fn);
+    return folds_by_last_lane(op, operands, results, fn);
 }
 
 bool arith_fold_shli(Op *op, const Attr *const *operands, FoldResult *results)

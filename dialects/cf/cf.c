@@ -32,21 +32,46 @@ void cf_successor_operands(const Op *branch, uint32_t index, uint32_t *begin, ui
         switch_case_operands(branch, index - 1, begin, count);
 }
 
-/* Cases keep a count of their own. */
-static void erase_switch_operand(Op *op, uint32_t successor, uint32_t index)
+static void set_case_size(Op *op, uint32_t index, uint32_t size)
 {
-    op_erase_group_operand(op, index);
-    if (successor == 0)
-        return;
     const Attr *segments = op_attr(op, "case_operand_segments");
     size_t count = segments->u.dense_array.count;
     int32_t *sizes = xcalloc(count, sizeof *sizes);
     for (size_t i = 0; i < count; i++)
         sizes[i] = (int32_t)dense_array_i64(segments, i);
-    sizes[successor - 1]--;
+    sizes[index] = (int32_t)size;
     op_set_attr(op, "case_operand_segments",
                 attr_dense_array(segments->u.dense_array.elem, sizes, count));
     free_ptr((void **)&sizes);
+}
+
+/* The cases share an operand group, in which they have sizes of their own. */
+static void set_case_operands(Op *op, uint32_t index, Value *const *values, uint32_t count)
+{
+    uint32_t begin, old, group_begin, group_size;
+    switch_case_operands(op, index, &begin, &old);
+    op_operand_group(op, GROUP_SECOND, &group_begin, &group_size);
+    uint32_t size = group_size - old + count, before = begin - group_begin;
+    Value **all = xcalloc(size, sizeof *all);
+    for (uint32_t i = 0; i < before; i++)
+        all[i] = op_operand(op, group_begin + i);
+    for (uint32_t i = 0; i < count; i++)
+        all[before + i] = values[i];
+    for (uint32_t i = before + old; i < group_size; i++)
+        all[i - old + count] = op_operand(op, group_begin + i);
+    op_set_operand_group(op, GROUP_SECOND, all, size);
+    set_case_size(op, index, count);
+    free_ptr((void **)&all);
+}
+
+static void set_successor_operands(Op *op, uint32_t index, Value *const *values, uint32_t count)
+{
+    if (op->def == CF(BR))
+        op_set_operand_group(op, 0, values, count);
+    else if (op->def == CF(COND_BR) || index == 0)
+        op_set_operand_group(op, GROUP_FIRST + index, values, count);
+    else
+        set_case_operands(op, index - 1, values, count);
 }
 
 static bool verify_successor(Op *op, uint32_t index)

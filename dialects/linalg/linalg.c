@@ -7,6 +7,7 @@
 #include "dialects/enum_attr.h"
 #include "dialects/linalg/linalg_impl.h"
 #include "dialects/linalg/structured.h"
+#include "dialects/mixed_index.h"
 #include "dialects/table.h"
 #include "ir/diag.h"
 
@@ -335,7 +336,6 @@ Value *linalg_index(Builder *b, uint32_t loop)
     return op_result(build(b, LINALG(INDEX), NULL, 0, &type, 1, &attr, 1), 0);
 }
 
-typedef VEC(Value *) ValueList;
 typedef VEC(NamedAttr) AttrList;
 
 static Op *build_structured(Builder *b, const OpDef *def, Value *const *inputs,
@@ -355,8 +355,9 @@ static Op *build_structured(Builder *b, const OpDef *def, Value *const *inputs,
     }
     for (uint32_t i = 0; i < attr_count; i++)
         *vec_push(&all) = attrs[i];
-    *vec_push(&all) = named_attr(b->ctx, "operandSegmentSizes",
-                                 attr_dense_array(type_i(b->ctx, 32), segments, 2));
+    if (def->traits & TRAIT_ATTR_SIZED_OPERANDS)
+        *vec_push(&all) = named_attr(b->ctx, "operandSegmentSizes",
+                                     attr_dense_array(type_i(b->ctx, 32), segments, 2));
     Op *op = build(b, def, operands.data, (uint32_t)operands.len, results.data,
                    (uint32_t)results.len, all.data, (uint32_t)all.len);
     Block *body = region_add_block(op_region(op, 0));
@@ -374,6 +375,15 @@ Op *linalg_build_named(Builder *b, const OpDef *def, Value *const *inputs, uint3
 {
     Op *op = build_structured(b, def, inputs, input_count, inits, init_count, attrs, attr_count);
     linalg_fill_body(linalg_structured_def(op), linalg_body(op), op->props);
+    return op;
+}
+
+Op *linalg_build_forwarding(Builder *b, const OpDef *def, Value *input, Value *init,
+                            const NamedAttr *list)
+{
+    static const StructuredDef forward = {.body = BODY_FORWARD};
+    Op *op = build_structured(b, def, &input, 1, &init, 1, list, 1);
+    linalg_fill_body(&forward, linalg_body(op), NULL);
     return op;
 }
 

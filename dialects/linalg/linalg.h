@@ -28,6 +28,9 @@ bool linalg_iterator_is_reduction(const Attr *iterator_type);
 Op *linalg_build_named(Builder *b, const OpDef *def, Value *const *inputs, uint32_t input_count,
                        Value *const *inits, uint32_t init_count, const NamedAttr *attrs,
                        uint32_t attr_count);
+/* A transpose or broadcast; list is its permutation or dimensions attribute. */
+Op *linalg_build_forwarding(Builder *b, const OpDef *def, Value *input, Value *init,
+                            const NamedAttr *list);
 /* A generic with an empty entry block whose arguments have the operands' element types. */
 Op *linalg_build_generic(Builder *b, Value *const *inputs, uint32_t input_count,
                          Value *const *inits, uint32_t init_count, const Attr *maps,

@@ -39,6 +39,11 @@ Block *linalg_body(const Op *op)
     return region_entry(op_region(op, 0));
 }
 
+bool linalg_reads_operand(const Op *op, uint32_t operand)
+{
+    return value_has_uses(linalg_body(op)->args[operand]);
+}
+
 bool linalg_has_tensor_semantics(const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++)

@@ -58,6 +58,8 @@ bool linalg_is_reduction(const Op *op, uint32_t loop);
  * one cannot be told. */
 bool linalg_loop_extents(const Op *op, int64_t *extents) MUST_CHECK;
 Block *linalg_body(const Op *op);
+/* Whether the body reads elements of the operand; otherwise only its shape matters. */
+bool linalg_reads_operand(const Op *op, uint32_t operand);
 /* All operands are tensors or scalars: no buffers. */
 bool linalg_has_tensor_semantics(const Op *op);
 

@@ -24,6 +24,11 @@ typedef struct SliceParams {
 void slice_read(const Op *op, SliceParams *out);
 void slice_free(SliceParams *slice);
 
+/* An extract_slice with that result type. */
+Op *tensor_build_extract_slice(Builder *b, Value *source, const Type *type,
+                               const SliceParams *slice);
+Op *tensor_build_insert_slice(Builder *b, Value *source, Value *dest, const SliceParams *slice);
+
 /* Extent `dim` of a tensor or memref: a constant where static, else a tensor.dim. */
 MixedIndex tensor_mixed_dim(Builder *b, Value *tensor, uint32_t dim);
 Value *tensor_dim(Builder *b, Value *tensor, uint32_t dim);
@@ -35,11 +40,18 @@ Value *tensor_collapse_shape(Builder *b, Value *source, const Type *type, const 
 Value *tensor_expand_shape(Builder *b, Value *source, const Type *type, const Attr *groups);
 /* The source when the type fits already, else a tensor.cast. */
 Value *tensor_cast(Builder *b, Value *source, const Type *type);
+/* A border of static widths (rank entries each) around a static tensor, filled with the scalar. */
+Value *tensor_pad(Builder *b, Value *source, const int64_t *low, const int64_t *high,
+                  Value *padding);
 
 /* Same rank and equal or unknown extents, or one of them unranked; element types are not
  * compared. */
 bool tensor_shapes_compatible(const Type *a, const Type *b);
-/* A cast from `from` to `to` loses static shape information only. */
-bool tensor_cast_is_folded_into_consumer(const Op *cast);
+/* The cast's source is at least as static as its result: readers can read the source. */
+bool tensor_cast_loses_static(const Op *cast);
+/* The cast's result is at least as static as its source: the producer can produce it. */
+bool tensor_cast_adds_static(const Op *cast);
+/* Source of a cast that only loses static extents; NULL if the value is none. */
+Value *tensor_fold_source_cast(Value *value);
 
 #endif

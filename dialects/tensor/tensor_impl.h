@@ -31,16 +31,26 @@ bool tensor_concat_dims(const Op *op, int64_t *dims);
 bool tensor_verify_pack(Op *op);
 bool tensor_verify_unpack(Op *op);
 
+/* The ops cut into the same tiles, in the same order. */
+bool tensor_same_packing(const Op *pack, const Op *unpack);
+/* All tiles of a pack are known to be full. */
+bool tensor_fills_tiles(const Op *pack);
+
 /* Whether `type` is `full` less some unit extents; false after a message about op. */
 bool tensor_verify_rank_reduced(const Op *op, const Type *full, const Type *type);
 
 /* tensor_fold.c */
-FoldHook tensor_fold_concat, tensor_fold_dim, tensor_fold_extract, tensor_fold_extract_slice,
+FoldHook tensor_fold_cast, tensor_fold_concat, tensor_fold_dim, tensor_fold_extract, tensor_fold_extract_slice,
     tensor_fold_from_elements, tensor_fold_gather, tensor_fold_insert, tensor_fold_insert_slice,
     tensor_fold_rank, tensor_fold_collapse_shape, tensor_fold_expand_shape, tensor_fold_pad,
     tensor_fold_splat, tensor_fold_pack, tensor_fold_unpack;
 
-/* tensor_canon.c, tensor_canon_slice.c, tensor_canon_shape.c */
+/* An op like `op` with other operands and result types, its regions copied. */
+Op *tensor_clone_with(Rewriter *rw, Op *op, Value *const *operands, const Type *const *types);
+/* Replaces op by the value, through a cast if the type changed. */
+void tensor_replace_cast(Rewriter *rw, Op *op, Value *value);
+
+/* tensor_canon.c, tensor_canon_slice.c, tensor_canon_shape.c, tensor_canon_pad.c */
 void tensor_canonicalize_bitcast(PatternSet *set);
 void tensor_canonicalize_cast(PatternSet *set);
 void tensor_canonicalize_concat(PatternSet *set);
@@ -48,13 +58,11 @@ void tensor_canonicalize_dim(PatternSet *set);
 void tensor_canonicalize_empty(PatternSet *set);
 void tensor_canonicalize_extract(PatternSet *set);
 void tensor_canonicalize_extract_slice(PatternSet *set);
-void tensor_canonicalize_from_elements(PatternSet *set);
 void tensor_canonicalize_generate(PatternSet *set);
 void tensor_canonicalize_insert_slice(PatternSet *set);
 void tensor_canonicalize_collapse_shape(PatternSet *set);
 void tensor_canonicalize_expand_shape(PatternSet *set);
 void tensor_canonicalize_pad(PatternSet *set);
 void tensor_canonicalize_pack(PatternSet *set);
-void tensor_canonicalize_unpack(PatternSet *set);
 
 #endif

@@ -190,3 +190,13 @@ bool tensor_verify_unpack(Op *op)
     packing_free(&packing);
     return ok;
 }
+
+bool tensor_fills_tiles(const Op *pack)
+{
+    Packing packing;
+    packing_read(pack, &packing);
+    bool full = type_is_static(packing.unpacked) && type_is_static(packing.packed) &&
+                !has_partial_tiles(&packing);
+    packing_free(&packing);
+    return full;
+}

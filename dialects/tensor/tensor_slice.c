@@ -20,6 +20,46 @@ void slice_free(SliceParams *slice)
     vec_free(&slice->strides);
 }
 
+static Op *build_slice(Builder *b, const OpDef *def, Value *const *tensors, uint32_t tensor_count,
+                       const Type *type, const SliceParams *slice)
+{
+    const MixedIndices *lists[] = {&slice->offsets, &slice->sizes, &slice->strides};
+    static const char *const names[] = {"static_offsets", "static_sizes", "static_strides"};
+    NamedAttr attrs[COUNT_OF(names) + 1];
+    int32_t segments[2 + COUNT_OF(names)];
+    ValueList operands = {0};
+    for (uint32_t i = 0; i < tensor_count; i++) {
+        *vec_push(&operands) = tensors[i];
+        segments[i] = 1;
+    }
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        size_t before = operands.len;
+        const Attr *list =
+            mixed_indices_split(b->ctx, lists[i]->data, lists[i]->len, &operands);
+        attrs[i] = named_attr(b->ctx, names[i], list);
+        segments[tensor_count + i] = (int32_t)(operands.len - before);
+    }
+    attrs[COUNT_OF(names)] =
+        named_attr(b->ctx, "operandSegmentSizes",
+                   attr_dense_array(type_i(b->ctx, 32), segments, tensor_count + COUNT_OF(names)));
+    Op *op = build(b, def, operands.data, (uint32_t)operands.len, &type, 1, attrs,
+                   (uint32_t)COUNT_OF(attrs));
+    vec_free(&operands);
+    return op;
+}
+
+Op *tensor_build_extract_slice(Builder *b, Value *source, const Type *type,
+                               const SliceParams *slice)
+{
+    return build_slice(b, TENSOR(EXTRACT_SLICE), &source, 1, type, slice);
+}
+
+Op *tensor_build_insert_slice(Builder *b, Value *source, Value *dest, const SliceParams *slice)
+{
+    Value *tensors[] = {source, dest};
+    return build_slice(b, TENSOR(INSERT_SLICE), tensors, 2, dest->type, slice);
+}
+
 /* --- rank reduction ------------------------------------------------------------------- */
 
 /* `reduced` is `full` with some unit extents left out. */

@@ -164,6 +164,16 @@ void decode(const Scalar &value, Array &array, std::size_t i, const Port &port)
     }
 }
 
+/* Empties a stream; the words that were in it. */
+template <class Word>
+std::size_t drain(hls::stream<Word> &stream)
+{
+    std::size_t words = 0;
+    for (; !stream.empty(); words++)
+        stream.read();
+    return words;
+}
+
 /* Runs what may throw, naming the file in the message. */
 template <class Action>
 auto with_file(const std::string &path, Action action)
@@ -306,7 +316,7 @@ public:
     Channel &operator=(const Channel &) = delete;
 
     /* Throws if words are left over from a frame. */
-    virtual void check() const = 0;
+    virtual void check() = 0;
     virtual void save() const {}
 
 protected:
@@ -345,7 +355,7 @@ public:
     {
         if (started_ == 0)
             start_ = std::chrono::steady_clock::now();
-        for (const Channel *channel : channels_)
+        for (Channel *channel : channels_)
             channel->check();
         return started_++ < frames();
     }
@@ -387,22 +397,20 @@ public:
     void write()
     {
         const std::size_t first = tb_.frame() * positions_.size();
+        std::vector<Word> words(positions_.size() / Lanes::COUNT);
         tb::with_file(path_, [&] {
-            for (std::size_t i = 0; i < positions_.size(); i += Lanes::COUNT) {
-                Word word;
-                for (std::size_t lane = 0; lane < Lanes::COUNT; lane++)
-                    Lanes::at(word, lane) =
-                        tb::encode<typename Lanes::Scalar>(array_, first + positions_[i + lane], port_);
-                stream.write(word);
-            }
+            for (std::size_t i = 0; i < positions_.size(); i++)
+                Lanes::at(words[i / Lanes::COUNT], i % Lanes::COUNT) =
+                    tb::encode<typename Lanes::Scalar>(array_, first + positions_[i], port_);
         });
+        for (const Word &word : words)
+            stream.write(word);
     }
 
-    void check() const override
+    void check() override
     {
-        if (!stream.empty())
-            tb::fail("input '" + port_.name + "': " + std::to_string(stream.size()) +
-                     " words of a frame were not read");
+        if (const std::size_t left = tb::drain(stream))
+            tb::fail("input '" + port_.name + "': " + std::to_string(left) + " words of a frame were not read");
     }
 
     hls::stream<Word> stream;
@@ -423,7 +431,7 @@ public:
     {
         const std::size_t first = tb_.frame() * positions_.size(), words = positions_.size() / Lanes::COUNT;
         if (stream.size() < words)
-            tb::fail("output '" + port_.name + "': " + std::to_string(stream.size()) + " words of " +
+            tb::fail("output '" + port_.name + "': " + std::to_string(tb::drain(stream)) + " words of " +
                      std::to_string(words) + " were written");
         for (std::size_t i = 0; i < positions_.size(); i += Lanes::COUNT) {
             Word word = stream.read();
@@ -432,11 +440,10 @@ public:
         }
     }
 
-    void check() const override
+    void check() override
     {
-        if (!stream.empty())
-            tb::fail("output '" + port_.name + "': " + std::to_string(stream.size()) +
-                     " words too many were written");
+        if (const std::size_t left = tb::drain(stream))
+            tb::fail("output '" + port_.name + "': " + std::to_string(left) + " words too many were written");
     }
 
     void save() const override { npy_write(path_, array_); }

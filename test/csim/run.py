@@ -68,7 +68,7 @@ class Suite:
 
     def test_headers(self):
         """Every header stands alone, twice included, without a warning."""
-        for header in sorted(os.listdir(HEADERS)):
+        for header in sorted(n for n in os.listdir(HEADERS) if n.endswith(".h")):
             source = self.write("alone.cpp", '#include "%s"\n#include "%s"\n' % (header, header))
             self.compile(source, self.path("alone.o"), "-c")
 
@@ -287,6 +287,102 @@ class Suite:
                     got = np.load(self.path("out.npy")).tolist()
                     wrong = [i for i in range(len(got)) if got[i] != want[i]]
                     expect(not wrong, dtype, scale, zero, "mode", mode, [(x[i], got[i], want[i]) for i in wrong[:5]])
+
+    def test_testbench(self):
+        """ming_tb.h around small accelerators, against numpy."""
+        import numpy as np
+        self.tool = self.build("tb_tool", *SANITIZE)
+        rng = np.random.default_rng(self.seed)
+        self.tb_layout(np, rng)
+        self.tb_elements(np, rng)
+        self.tb_refusals(np)
+
+    def tb_run(self, np, case, *inputs):
+        """The output array, or the message of the failure."""
+        names = [self.path("tb%d.npy" % i) for i in range(len(inputs))]
+        for name, array in zip(names, inputs):
+            np.save(name, array)
+        result = self.path("tb_out.npy")
+        if os.path.exists(result):
+            os.remove(result)
+        status, _, errors = run([self.tool, case, *names, result])
+        if status == 0:
+            return np.load(result)
+        expect(status == 1 and errors.startswith("tb: error: ") and not os.path.exists(result), case, status, errors)
+        return errors[len("tb: error: "):].strip()
+
+    def tb_same(self, np, case, want, *inputs):
+        got = self.tb_run(np, case, *inputs)
+        expect(not isinstance(got, str), case, got)
+        expect(got.dtype == want.dtype and got.shape == want.shape and (got == want).all(), case, got, want)
+
+    def tb_layout(self, np, rng):
+        """Words of 2 x 3 elements of (n, h, w, c), from (n, c, h, w)."""
+        for frames in 1, 3:
+            model = rng.integers(-1 << 15, 1 << 15, (2 * frames, 6, 4, 3), dtype="i2")
+            nhwc = model.reshape(frames, 2, 6, 4, 3).transpose(0, 1, 3, 4, 2)
+            words = nhwc.reshape(frames, 2, 2, 2, 3, 2, 3).transpose(0, 1, 2, 4, 5, 3, 6)
+            flat = np.ascontiguousarray(words).reshape(model.shape)
+            self.tb_same(np, "to_stream", flat, model)
+            self.tb_same(np, "from_stream", model, flat)
+
+    def tb_elements(self, np, rng):
+        reals = rng.uniform(-4, 4, (5, 4))
+        for dtype in "f8", "f4", "f2":
+            x = reals.astype(dtype)
+            real = np.float64 if dtype == "f8" else np.float32
+            q = np.round(x.astype(real) / real(0.3) + real(1)).clip(-8, 7)
+            self.tb_same(np, "quantize", q.astype("i1"), x)
+        q = rng.integers(-8, 8, (2, 4), dtype="i1")
+        self.tb_same(np, "quantize", q, q)
+        self.tb_same(np, "quantize", q[:1], q[0])
+        q = rng.integers(0, 15, (2, 4), dtype="u1")
+        self.tb_same(np, "quantize_unsigned", q, q)
+        self.tb_same(np, "quantize_unsigned", q, q / 2 + 0.25)
+        q = rng.integers(-256, 256, (3, 4), dtype="i2")
+        self.tb_same(np, "dequantize", (q - 3.0) * 0.125 / 49, q)
+        q = np.array([-64, 63, 0, -1], "i1")
+        self.tb_same(np, "i7", q, q)
+        self.tb_same(np, "i7", q, (q & 127).astype("u4"))
+        self.tb_same(np, "i7", q, q.astype("f4"))
+        q = np.array([-1 << 15, (1 << 15) - 1, 0, -1], "i2")
+        self.tb_same(np, "i16", q, q.view("u2"))
+        q = np.array([-1 << 63, (1 << 63) - 1, 0, -1], "i8")
+        self.tb_same(np, "i64", q, q)
+        self.tb_same(np, "i64", q, q.view("u8"))
+        q = np.array([True, False, False, True])
+        self.tb_same(np, "bits", q, q)
+        self.tb_same(np, "bits", q, q.astype("i4"))
+        x = rng.uniform(-1, 1, 8).astype("f4")
+        self.tb_same(np, "floats", x.astype("f8"), x)
+        self.tb_same(np, "scalar", np.array(0.5, "f4"), np.array(0.5, "f4"))
+        a, b = rng.integers(-128, 128, (2, 3, 2), dtype="i1")
+        self.tb_same(np, "subtract", a.astype("i2") - b, a, b.reshape(6))
+
+    def tb_refusals(self, np):
+        def refuses(message, case, *inputs):
+            got = self.tb_run(np, case, *inputs)
+            expect(isinstance(got, str) and message in got, case, got)
+        zeros = lambda *shape: np.zeros(shape, "i1")
+        refuses("tb0.npy: shape (3,) is not (4,)", "i7", zeros(3))
+        refuses("tb0.npy: shape (2, 4) is not (4,)", "i7", zeros(2, 4))
+        refuses("tb0.npy: shape (0,) is not", "i7", zeros(0))
+        refuses("tb0.npy: shape () is not", "i7", zeros())
+        refuses("tb0.npy: shape (2, 3) is not (1, 4)", "quantize", zeros(2, 3))
+        refuses("tb0.npy: shape (1,) is not ()", "scalar", zeros(1))
+        refuses("tb0.npy: shape (3, 6, 4, 3) is not (2, 6, 4, 3)", "to_stream", zeros(3, 6, 4, 3))
+        refuses("tb0.npy: element 2 is not between -64 and 63", "i7", np.array([0, 0, 64, 0]))
+        refuses("tb0.npy: element 5 is not between 0 and 127", "i7", np.array([0] * 5 + [128, 0, 0], "u1"))
+        refuses("tb0.npy: element 0 is not between -8 and 7", "quantize", np.array([[8, 0, 0, 0]]))
+        refuses("tb0.npy: element 0 is not between 0 and 14", "quantize_unsigned", np.array([[15, 0, 0, 0]], "u1"))
+        refuses("tb0.npy: element 1 is not between 0 and 1", "bits", np.array([0, -1, 0, 0]))
+        refuses("tb0.npy: element 3 is not a 64-bit integer", "i7", np.array([0, 0, 0, 0.5]))
+        refuses("tb1.npy: 2 frames, but ", "subtract", zeros(1, 2), zeros(4))
+        refuses("input 'x': 1 words of a frame were not read", "unread", zeros(8))
+        refuses("output 'y': 3 words of 4 were written", "missing", zeros(8))
+        refuses("output 'y': 1 words too many were written", "surplus", zeros(8))
+        status, _, errors = run([self.tool, "i7", "a.npy"])
+        expect(status == 2 and errors.startswith("usage: "), status, errors)
 
 
 def round_clip(v, mode, lo, hi):

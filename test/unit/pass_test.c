@@ -96,6 +96,10 @@ static void errors_are_worded_as_upstream(void **state)
     check_error("any(first{fail=x})",
                 "for the --fail option: 'x' is invalid value for boolean argument! Try 0 or 1\n");
     check_error("any(first{level=x})", "for the --level option: Cannot find option named 'x'!\n");
+    check_error("any(first{names={a,b level=low})",
+                "missing closing '}' while processing pass options\n");
+    check_error("any(first{names=[a level=low})",
+                "for the --names option: unbalanced delimiters in its value\n");
     check_error("any(nope)", "'nope' does not refer to a registered pass or pass pipeline\n");
     check_error("any(first,)", "'' does not refer to a registered pass or pass pipeline\n");
     check_error("any(first{size=1)", "missing closing '}' while processing pass options\n");

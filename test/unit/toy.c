@@ -21,6 +21,12 @@ static void branch_operands(const Op *op, uint32_t successor, uint32_t *begin, u
     *count = op->operand_count;
 }
 
+static void set_branch_operands(Op *op, uint32_t successor, Value *const *values, uint32_t count)
+{
+    (void)successor;
+    op_set_operands(op, values, count);
+}
+
 static Op *materialize(Context *ctx, const Attr *value, const Type *type, const Attr *loc)
 {
     NamedAttr attr = named_attr(ctx, "value", value);
@@ -63,6 +69,7 @@ const OpDef toy_ops[TOY_OP_COUNT] = {
                 .operands = ARGS(TOY_ARGS("values")),
                 .successor_count = 1,
                 .successor_operands = branch_operands,
+                .set_successor_operands = set_branch_operands,
                 .traits = TRAIT_PURE | TRAIT_TERMINATOR},
     [TOY_END] = {.name = "end", .dialect = &toy_dialect, .traits = TRAIT_PURE | TRAIT_TERMINATOR},
     [TOY_OLD] = {.name = "old",

@@ -1,6 +1,6 @@
 /* Structural hash and equality of ops.
  * Tests: lit/passes/cse.mir */
-#include "passes/op_equal.h"
+#include "ir/op_equal.h"
 
 #include <stdlib.h>
 
@@ -17,13 +17,18 @@ static uint64_t hash_operands(const Op *op)
     return hash;
 }
 
-uint64_t op_hash(const Op *op)
+uint64_t op_header_hash(const Op *op)
 {
     uint64_t hash = hash_combine(hash_ptr(op->name), hash_ptr(op->props));
     hash = hash_combine(hash, hash_ptr(op->attrs));
     for (uint32_t i = 0; i < op->result_count; i++)
         hash = hash_combine(hash, hash_ptr(op_result(op, i)->type));
-    return hash_combine(hash, hash_operands(op));
+    return hash;
+}
+
+uint64_t op_hash(const Op *op)
+{
+    return hash_combine(op_header_hash(op), hash_operands(op));
 }
 
 /* --- equality ----------------------------------------------------------------------------- */
@@ -65,7 +70,7 @@ static bool operands_equal(const Op *a, const Op *b, const PtrMap *map)
     return true;
 }
 
-static bool headers_equal(const Op *a, const Op *b)
+bool op_header_equal(const Op *a, const Op *b)
 {
     if (a->name != b->name || a->props != b->props || a->attrs != b->attrs ||
         a->operand_count != b->operand_count || a->result_count != b->result_count ||
@@ -124,7 +129,7 @@ static bool successors_equal(const Op *a, const Op *b, const PtrMap *map)
 
 static bool ops_equal(const Op *a, const Op *b, PtrMap *map)
 {
-    if (!headers_equal(a, b) || !operands_equal(a, b, map) || !successors_equal(a, b, map))
+    if (!op_header_equal(a, b) || !operands_equal(a, b, map) || !successors_equal(a, b, map))
         return false;
     for (uint32_t i = 0; i < a->region_count; i++)
         if (!regions_equal(op_region(a, i), op_region(b, i), map)) return false;
