@@ -3,17 +3,33 @@
  * Tests: lit/emit/build-files.mir, test/e2e */
 #include "emit/emit_impl.h"
 
-/* Defaults for people to change: the Kria KV260's device, 250 MHz. */
+#include <string.h>
+
+/* Defaults for people to change: the Kria KV260's part, 250 MHz. */
 #define PART "xck26-sfvc784-2LV-c"
 #define CLOCK_NS "4"
 
-/* Lines of a template; TOP stands for the top function's name. */
+/* The module's part; the default where there is none or it is not a plain word. */
+static Str part_of(const Emitter *e)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    const Attr *budget = op_attr(e->module, "dfg.budget");
+    const Attr *part = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "part") : NULL;
+    bool usable = part && part->kind == ATTR_STRING && part->u.string.len > 0 &&
+                  strspn(part->u.string.data, plain) == part->u.string.len;
+    return usable ? part->u.string : STR(PART);
+}
+
+/* Lines of a template; TOP stands for the top function's name, PART for the device's part. */
 static void add_template(const Emitter *e, StrBuf *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
-        if (c[0] == 'T' && c[1] == 'O' && c[2] == 'P') {
+        if (strncmp(c, "TOP", 3) == 0) {
             strbuf_add_c(out, e->top_name);
             c += 2;
+        } else if (strncmp(c, "PART", 4) == 0) {
+            strbuf_add_str(out, part_of(e));
+            c += 3;
         } else {
             strbuf_add_char(out, *c);
         }
@@ -112,7 +128,7 @@ void emit_hls_config(Emitter *e, StrBuf *out)
 {
     add_template(e, out,
                  "# Vitis Unified: v++ -c --mode hls --config hls_config.cfg --work_dir TOP_hls\n"
-                 "part=" PART "\n\n"
+                 "part=PART\n\n"
                  "[hls]\n"
                  "flow_target=vivado\n"
                  "clock=" CLOCK_NS "ns\n"
@@ -153,7 +169,7 @@ void emit_tcl(Emitter *e, StrBuf *out)
                  "add_files TOP.cpp\n"
                  "add_files -tb TOP_tb.cpp\n"
                  "open_solution -reset solution1 -flow_target vivado\n"
-                 "set_part {" PART "}\n"
+                 "set_part {PART}\n"
                  "create_clock -period " CLOCK_NS " -name default\n\n"
                  "if {$simulate} {\n"
                  "    csim_design -argv $files\n"

@@ -106,7 +106,7 @@ static void wrap(Emitter *e, Expr *expr, const Type *type, Wide low, Wide high)
 static Expr as_ap(Emitter *e, const Expr *expr)
 {
     Expr ap = *expr;
-    if (expr->kind != CPP_LITERAL && expr->kind != CPP_BOOL)
+    if (expr->kind != CPP_BUILTIN && expr->kind != CPP_BOOL)
         return ap;
     ap.text = arena_printf(&e->arena, "ap_int<%u>(%s)", bits_for(expr->low, expr->high), expr->text);
     ap.prec = PREC_PRIMARY;
@@ -147,7 +147,7 @@ static Expr boolean(const char *text, Prec prec, bool reads)
 
 static Expr infix(Emitter *e, const Expr *a, const char *op, const Expr *b, Prec prec)
 {
-    Expr left = b->kind == CPP_LITERAL || b->kind == CPP_BOOL ? as_ap(e, a) : *a;
+    Expr left = b->kind == CPP_BUILTIN || b->kind == CPP_BOOL ? as_ap(e, a) : *a;
     if (left.kind == CPP_BOOL)
         left = as_ap(e, &left);
     Expr right = b->kind == CPP_BOOL ? as_ap(e, b) : *b;
@@ -205,7 +205,7 @@ static bool divide(Emitter *e, const Op *op, const Expr *x, Expr *out)
 
 static bool literal_amount(const Expr *amount, const Type *type)
 {
-    return amount->kind == CPP_LITERAL && amount->low >= 0 && amount->low < type_width(type);
+    return amount->low == amount->high && amount->low >= 0 && amount->low < type_width(type);
 }
 
 static bool shift_left(Emitter *e, const Op *op, const Expr *x, Expr *out)
@@ -353,7 +353,7 @@ static bool integer_literal(Emitter *e, const Attr *value, Expr *out)
         const char *text = number == INT64_MIN ? "(-9223372036854775807LL - 1)"
                                                : arena_printf(&e->arena, "%s%s", digits.data,
                                                               is_int ? "" : "LL");
-        *out = (Expr){.text = text, .kind = CPP_LITERAL, .low = number, .high = number,
+        *out = (Expr){.text = text, .kind = CPP_BUILTIN, .low = number, .high = number,
                       .prec = number < 0 && number != INT64_MIN ? PREC_UNARY : PREC_PRIMARY};
     } else {
         const char *text = arena_printf(&e->arena, "%s(\"%s\", 10)", cpp_type(e, value->type),

@@ -46,6 +46,10 @@ typedef struct Emitter {
 bool emit_prepare(Emitter *e) MUST_CHECK;
 /* C++ spelling of a scalar, word or stream type, in the emitter's arena. */
 const char *cpp_type(Emitter *e, const Type *type);
+/* Element type of a table: a builtin integer where one has the width, since initialisers of class type
+ * cost the compiler kilobytes each. */
+const char *cpp_table_type(Emitter *e, const Type *elem);
+bool table_is_builtin(const Type *elem);
 const char *cpp_global(const Emitter *e, const Ident *symbol);
 /* An identifier like raw that is neither at file scope nor in the list; in the arena. */
 const char *cpp_fresh_name(Emitter *e, Str raw, const char *const *used, size_t used_count);
@@ -73,7 +77,7 @@ typedef enum Prec {
 typedef enum CppKind {
     CPP_AP,      /* some ap_int expression, exact: results grow */
     CPP_TYPED,   /* exactly cpp_type of the IR type */
-    CPP_LITERAL, /* a builtin integer */
+    CPP_BUILTIN, /* a builtin integer: literals, and elements of tables */
     CPP_BOOL,
     CPP_FLOAT
 } CppKind;

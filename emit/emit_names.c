@@ -170,6 +170,18 @@ const char *cpp_type(Emitter *e, const Type *type)
     return type->kind == TYPE_INDEX ? "int" : arena_printf(&e->arena, "ap_int<%u>", type_width(type));
 }
 
+bool table_is_builtin(const Type *elem)
+{
+    uint32_t width = type_is_integer(elem) ? type_width(elem) : 0;
+    return width == 8 || width == 16 || width == 32 || width == 64;
+}
+
+const char *cpp_table_type(Emitter *e, const Type *elem)
+{
+    return table_is_builtin(elem) ? arena_printf(&e->arena, "std::int%u_t", type_width(elem))
+                                  : cpp_type(e, elem);
+}
+
 /* --- the module ----------------------------------------------------------------------------------- */
 
 static bool check_table(Emitter *e, const Op *op)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { MAX_COLUMN = 100, INDENT = 4 };
+enum { MAX_COLUMN = 100, INDENT = 4, MAX_ROW = 10 };
 
 /* One table being printed. */
 typedef struct TableWriter {
@@ -54,21 +54,41 @@ static void format_element(TableWriter *w, int64_t index)
     }
 }
 
-/* {1, 2, 3} over as many lines as it takes */
-static void add_row(TableWriter *w, int64_t count)
+/* 1, 2, 3 over as many lines as it takes; those after the first begin with `margin`. */
+static void add_elements(TableWriter *w, int64_t count, const char *margin)
 {
-    strbuf_add_char(w->out, '{');
     for (int64_t i = 0; i < count; i++) {
         format_element(w, w->next++);
         bool fits = w->out->len - w->line_start + w->element.len + 3 < MAX_COLUMN;
-        if (i)
+        if (i && fits) {
+            strbuf_add_c(w->out, ", ");
+        } else if (i) {
             strbuf_add_char(w->out, ',');
-        if (i && fits)
-            strbuf_add_char(w->out, ' ');
-        else if (i)
-            new_line(w), strbuf_add_char(w->out, ' ');
+            new_line(w);
+            strbuf_add_c(w->out, margin);
+        }
         strbuf_add(w->out, w->element.data, w->element.len);
     }
+}
+
+/* {1, 2, 3} */
+static void add_row(TableWriter *w, int64_t count)
+{
+    strbuf_add_char(w->out, '{');
+    add_elements(w, count, " ");
+    strbuf_add_char(w->out, '}');
+}
+
+/* A long list on lines of its own. */
+static void add_list(TableWriter *w, int64_t count)
+{
+    strbuf_add_char(w->out, '{');
+    w->depth++;
+    new_line(w);
+    add_elements(w, count, "");
+    w->depth--;
+    strbuf_add_char(w->out, ',');
+    new_line(w);
     strbuf_add_char(w->out, '}');
 }
 
@@ -104,7 +124,7 @@ static void emit_table(Emitter *e, StrBuf *out, const Op *table)
 {
     const Attr *value = op_attr(table, "value");
     const Type *type = value->type;
-    TableWriter w = {.out = out, .value = value, .cpp_elem = cpp_type(e, type_elem(type)),
+    TableWriter w = {.out = out, .value = value, .cpp_elem = cpp_table_type(e, type_elem(type)),
                      .line_start = out->len};
     add_doc(out, table);
     w.line_start = out->len;
@@ -112,12 +132,12 @@ static void emit_table(Emitter *e, StrBuf *out, const Op *table)
     for (uint32_t i = 0; i < type->u.shaped.rank; i++)
         strbuf_printf(out, "[%lld]", (long long)type->u.shaped.dims[i]);
     strbuf_add_c(out, " = ");
-    if (type->u.shaped.rank == 0) {
-        format_element(&w, 0);
-        strbuf_add(out, w.element.data, w.element.len);
-    } else {
+    if (type->u.shaped.rank == 0)
+        add_elements(&w, 1, "");
+    else if (type->u.shaped.rank == 1 && type->u.shaped.dims[0] > MAX_ROW)
+        add_list(&w, type->u.shaped.dims[0]);
+    else
         add_box(&w, type->u.shaped.dims, type->u.shaped.rank);
-    }
     strbuf_add_c(out, ";\n\n");
     strbuf_free(&w.element);
 }
@@ -130,9 +150,10 @@ void emit_params(Emitter *e, StrBuf *out)
         emit_table(e, &tables, op);
     strbuf_printf(out, "// Constants of %s.\n", e->top_name);
     begin_guard(e, out, "_PARAMS_H");
-    strbuf_printf(out, "#include \"%s.h\"\n\n", e->top_name);
+    strbuf_printf(out, "#include \"%s.h\"\n\n#include <cstdint>\n", e->top_name);
     if (tables.data && strstr(tables.data, "std::numeric_limits"))
-        strbuf_add_c(out, "#include <limits>\n\n");
+        strbuf_add_c(out, "#include <limits>\n");
+    strbuf_add_char(out, '\n');
     strbuf_add(out, tables.data ? tables.data : "", tables.len);
     strbuf_add_c(out, "#endif\n");
     strbuf_free(&tables);

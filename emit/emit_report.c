@@ -171,7 +171,13 @@ void emit_report(Emitter *e, StrBuf *out)
     const Attr *budget = op_attr(e->module, "dfg.budget");
     strbuf_add_c(out, REPORT_START);
     add_json_string(out, str_from(e->top_name));
-    strbuf_add_c(out, ",\n  \"device\": null,\n  ");
+    const Attr *device = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "device") : NULL;
+    strbuf_add_c(out, ",\n  \"device\": ");
+    if (device && device->kind == ATTR_STRING)
+        add_json_string(out, device->u.string);
+    else
+        strbuf_add_c(out, "null");
+    strbuf_add_c(out, ",\n  ");
     add_count(out, "dsp_limit", number(budget, "dsp"));
     strbuf_add_c(out, ",\n  ");
     add_count(out, "bram18_limit", number(budget, "bram18"));

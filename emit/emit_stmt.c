@@ -249,6 +249,9 @@ static bool print_load(Function *f, Op *op)
     if (!text)
         return false;
     Expr expr = cpp_leaf(text, op_result(op, 0)->type, true);
+    const Op *array = value_def(op_operand(op, 0));
+    if (array && array->def == EMITHLS(GET) && table_is_builtin(op_result(op, 0)->type))
+        expr.kind = CPP_BUILTIN;
     define(f, op_result(op, 0), &expr);
     return true;
 }

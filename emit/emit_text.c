@@ -7,17 +7,21 @@
 
 static bool is_printable(unsigned char c) { return c >= ' ' && c < 0x7f; }
 
-/* Not ASCII: '?', since compilers warn of some characters. A backslash could join lines. */
+/* Not ASCII: '?', since compilers warn of some characters. A backslash could join lines, as could the
+ * trigraph for it. */
 void add_comment_text(StrBuf *out, Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.data[i], before = out->len ? out->data[out->len - 1] : '\0';
-        if ((before == '*' && c == '/') || (before == '/' && c == '*'))
-            strbuf_add_char(out, ' ');
         if (c == '\n' || c == '\t' || c == '\r')
+            c = ' ';
+        else if (!is_printable((unsigned char)c) || c == '\\')
+            c = '?';
+        bool pair = (before == '*' && c == '/') || (before == '/' && c == '*') ||
+                    (before == '?' && c == '?');
+        if (pair)
             strbuf_add_char(out, ' ');
-        else
-            strbuf_add_char(out, is_printable((unsigned char)c) && c != '\\' ? c : '?');
+        strbuf_add_char(out, c);
     }
 }
 
@@ -73,8 +77,8 @@ void add_json_string(StrBuf *out, Str text)
     strbuf_add_char(out, '"');
 }
 
-/* The shortest decimal that is the number itself or, where none is, as many digits as tell it from
- * its neighbours. */
+/* The shortest decimal that reads as that double. A float is widened first: unless a short decimal is
+ * exactly it, it gets the digits that tell it from its neighbours. */
 static void add_digits(StrBuf *out, double value, int max_digits)
 {
     char text[40];

@@ -1,6 +1,6 @@
 /* libFuzzer target for the ONNX importer and what follows it: a file is refused with exactly one
- * diagnostic, or becomes a module that verifies before and after each pass of the integer path. A pass
- * that refuses says so once, too. Build and run, from the root:
+ * diagnostic, or becomes a module that verifies before and after each pass of the integer path.
+ * A pass that refuses says so once, too. Build and run, from the root:
  *   protoc-c --proto_path=/usr/include/onnx --c_out=build-fuzz onnx.proto
  *   clang -std=c17 -g -O1 -fsanitize=fuzzer,address,undefined -D_POSIX_C_SOURCE=200809L -I. \
  *     -Ibuild-fuzz fuzz/fuzz_onnx.c build-fuzz/onnx.pb-c.c import/?*.c ir/?*.c dialects/?*.c \

@@ -20,7 +20,7 @@ static bool fail(StrBuf *why, const char *what, Str location)
     return false;
 }
 
-/* --- description ------------------------------------------------------------------------ */
+/* --- description --------------------------------------------------------------------------- */
 
 static bool parse_size(Str digits, uint64_t *out)
 {
@@ -55,7 +55,7 @@ static bool read_entries(const Onnx__TensorProto *tensor, External *out, StrBuf 
     return false;
 }
 
-/* --- confinement ------------------------------------------------------------------------- */
+/* --- confinement --------------------------------------------------------------------------- */
 
 /* One path component, NUL-terminated; false for "", ".", "..", overlong ones and a final slash. */
 static bool next_component(Str *path, char *out, size_t room)

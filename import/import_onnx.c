@@ -27,7 +27,7 @@ typedef struct Importer {
     VEC(const Attr *) arg_attrs;
 } Importer;
 
-/* --- errors ------------------------------------------------------------------------- */
+/* --- errors -------------------------------------------------------------------------------- */
 
 /* Reports "file: error: <what> 'name'<why>"; false. */
 static bool named_error(Importer *im, const char *what, Str name)
@@ -77,7 +77,7 @@ static bool why_name(Importer *im, const char *before, Str name, const char *aft
     return false;
 }
 
-/* --- values ----------------------------------------------------------------------------- */
+/* --- values -------------------------------------------------------------------------------- */
 
 static const Ident *name_ident(Importer *im, const char *name)
 {
@@ -102,7 +102,7 @@ static const Attr *located(Importer *im, Str name)
     return loc_name(ident_get(im->ctx, name), im->file);
 }
 
-/* --- graph inputs ----------------------------------------------------------------------- */
+/* --- graph inputs -------------------------------------------------------------------------- */
 
 /* Extent of dimension i; a batch that is not a positive number counts as 1. */
 static bool input_dim(Importer *im, const Onnx__TensorShapeProto__Dimension *dim, size_t i,
@@ -179,7 +179,7 @@ static bool import_inputs(Importer *im)
     return ok;
 }
 
-/* --- initializers ------------------------------------------------------------------------- */
+/* --- initializers -------------------------------------------------------------------------- */
 
 static bool import_initializer(Importer *im, const Onnx__TensorProto *tensor)
 {
@@ -358,13 +358,11 @@ static Op *make_op(Importer *im, const Onnx__NodeProto *node, const OpDef *def, 
     const Type *types[ONNX_MAX_RESULTS];
     for (size_t i = 0; i < ONNX_MAX_RESULTS; i++)
         types[i] = type_none(im->ctx);
-    Op *op = op_create(im->ctx, &(OpState){.name = context_op_of_def(im->ctx, def)->name,
-                                           .loc = loc,
-                                           .operands = operands,
-                                           .operand_count = (uint32_t)count,
-                                           .result_types = types,
-                                           .result_count = (uint32_t)group_count(def->results, false),
-                                           .attrs = attrs});
+    OpState state = {.name = context_op_of_def(im->ctx, def)->name, .loc = loc, .attrs = attrs,
+                     .operands = operands, .operand_count = (uint32_t)count,
+                     .result_types = types,
+                     .result_count = (uint32_t)group_count(def->results, false)};
+    Op *op = op_create(im->ctx, &state);
     op_append(op, im->b.block);
     if (!onnx_infer(op, types, &im->why))
         return NULL;
@@ -387,10 +385,10 @@ static bool import_node(Importer *im, const Onnx__NodeProto *node, size_t index)
     return (op && define_results(im, node, op)) || node_error(im, node, index);
 }
 
-/* --- the function ------------------------------------------------------------------------------ */
+/* --- the function -------------------------------------------------------------------------- */
 
-/* Letters, digits and single underscores, starting with a letter: what every later stage can use
- * as an identifier. */
+/* Letters, digits and single underscores, starting with a letter: what every later stage can use as
+ * an identifier. */
 static void function_name(Str graph, StrBuf *out)
 {
     for (size_t i = 0; i < graph.len && out->len < MAX_FUNCTION_NAME; i++) {
@@ -410,40 +408,50 @@ static void function_name(Str graph, StrBuf *out)
         strbuf_add_c(out, "network");
 }
 
-/* The return, and the function's type and boundary attributes from what was imported. */
+/* The values that the function returns, and their boundary attributes. */
+static bool collect_outputs(Importer *im, Value **values, const Attr **attrs)
+{
+    for (size_t i = 0; i < im->graph->n_output; i++) {
+        Str name = import_text(im->graph->output[i]->name);
+        values[i] = ptrmap_get(&im->values, ident_get(im->ctx, name));
+        attrs[i] = boundary_attrs(im, name);
+        if (values[i])
+            continue;
+        strbuf_add_c(&im->why, "is not defined");
+        return named_error(im, "graph output", name);
+    }
+    return true;
+}
+
+/* The return, and the function's type from arguments and returned values. */
+static void build_return(Importer *im, Value *const *values, size_t count)
+{
+    const Block *body = im->b.block;
+    const Type **types = xcalloc(body->arg_count + count, sizeof *types);
+    im->b.loc = im->file;
+    build(&im->b, FUNC(RETURN), values, (uint32_t)count, NULL, 0, NULL, 0);
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        types[i] = body->args[i]->type;
+    for (size_t i = 0; i < count; i++)
+        types[body->arg_count + i] = values[i]->type;
+    func_set_type(im->func, type_function(im->ctx, types, body->arg_count,
+                                          types + body->arg_count, count));
+    free_ptr((void **)&types);
+}
+
 static bool finish_function(Importer *im)
 {
     size_t count = im->graph->n_output;
     Value **values = xcalloc(count, sizeof *values);
-    const Type **types = xcalloc(count, sizeof *types);
     const Attr **attrs = xcalloc(count, sizeof *attrs);
-    bool ok = true;
-    for (size_t i = 0; ok && i < count; i++) {
-        Str name = import_text(im->graph->output[i]->name);
-        values[i] = ptrmap_get(&im->values, ident_get(im->ctx, name));
-        if (!values[i]) {
-            strbuf_add_c(&im->why, "is not defined");
-            ok = named_error(im, "graph output", name);
-            break;
-        }
-        types[i] = values[i]->type;
-        attrs[i] = boundary_attrs(im, name);
-    }
+    bool ok = collect_outputs(im, values, attrs);
     if (ok) {
-        Block *body = im->b.block;
-        im->b.loc = im->file;
-        build(&im->b, FUNC(RETURN), values, (uint32_t)count, NULL, 0, NULL, 0);
-        const Type **inputs = xcalloc(body->arg_count, sizeof *inputs);
-        for (uint32_t i = 0; i < body->arg_count; i++)
-            inputs[i] = body->args[i]->type;
-        func_set_type(im->func, type_function(im->ctx, inputs, body->arg_count, types, count));
+        build_return(im, values, count);
         op_set_attr(im->func, "arg_attrs",
                     attr_array(im->ctx, im->arg_attrs.data, im->arg_attrs.len));
         op_set_attr(im->func, "res_attrs", attr_array(im->ctx, attrs, count));
-        free_ptr((void **)&inputs);
     }
     free_ptr((void **)&attrs);
-    free_ptr((void **)&types);
     free_ptr((void **)&values);
     return ok;
 }
@@ -460,7 +468,7 @@ static bool import_graph(Importer *im)
     return finish_function(im);
 }
 
-/* --- the model ---------------------------------------------------------------------------------- */
+/* --- the model ----------------------------------------------------------------------------- */
 
 static bool check_opsets(Importer *im, const Onnx__ModelProto *model)
 {

@@ -77,7 +77,7 @@ static bool fail(StrBuf *why, const char *fmt, ...)
     return false;
 }
 
-/* --- sizes -------------------------------------------------------------------------- */
+/* --- sizes --------------------------------------------------------------------------------- */
 
 /* Bytes of raw data for `count` elements; 4-bit numbers share a byte. */
 static bool raw_size(const ElemFormat *format, int64_t count, size_t *out)
@@ -105,7 +105,7 @@ static bool tensor_type(Context *ctx, const Onnx__TensorProto *tensor, const Ele
     return true;
 }
 
-/* --- raw data ------------------------------------------------------------------------- */
+/* --- raw data ------------------------------------------------------------------------------ */
 
 /* One bit per bool, as dense elements of i1 are stored. */
 static uint8_t *pack_bools(const uint8_t *bytes, size_t count, size_t *size)
@@ -146,7 +146,7 @@ static const Attr *from_raw(const ElemFormat *format, const Type *type, const ui
     return attr;
 }
 
-/* --- typed fields ------------------------------------------------------------------------ */
+/* --- typed fields -------------------------------------------------------------------------- */
 
 static size_t field_length(const Onnx__TensorProto *tensor, Field field)
 {
@@ -233,7 +233,7 @@ static const Attr *from_field(const Onnx__TensorProto *tensor, const ElemFormat 
     }
 }
 
-/* --- the tensor --------------------------------------------------------------------------- */
+/* --- the tensor ---------------------------------------------------------------------------- */
 
 static const Attr *from_external(const Onnx__TensorProto *tensor, const ElemFormat *format,
                                  const Type *type, Str folder, StrBuf *why)

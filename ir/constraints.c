@@ -86,9 +86,15 @@ const TypeConstraint TYPE_SIGNLESS_INT_OR_INDEX = {.test = is_signless_int_or_in
 const TypeConstraint TYPE_INDEX_ONLY = {.test = is_index, .what = "index", .only = type_index};
 const TypeConstraint TYPE_I1 = {.test = is_i1, .what = "1-bit signless integer", .only = bare_i1};
 const TypeConstraint TYPE_BOOL_LIKE = {.test = is_bool_like, .what = "bool-like"};
-const TypeConstraint TYPE_ANY_TENSOR = {.test = type_is_tensor, .what = "tensor of any type values"};
-const TypeConstraint TYPE_RANKED_TENSOR_ONLY = {.test = is_ranked_tensor, .what = "ranked tensor of any type values"};
-const TypeConstraint TYPE_STATIC_TENSOR = {.test = is_static_tensor, .what = "statically shaped tensor of any type values"};
+const TypeConstraint TYPE_ANY_TENSOR = {.test = type_is_tensor,
+                                        .what = "tensor of any type values",
+                                        .parses = type_is_tensor};
+const TypeConstraint TYPE_RANKED_TENSOR_ONLY = {.test = is_ranked_tensor,
+                                                .what = "ranked tensor of any type values",
+                                                .parses = is_ranked_tensor};
+const TypeConstraint TYPE_STATIC_TENSOR = {.test = is_static_tensor,
+                                           .what = "statically shaped tensor of any type values",
+                                           .parses = is_ranked_tensor};
 const TypeConstraint TYPE_ANY_SHAPED = {.test = type_is_shaped, .what = "shaped of any type values"};
 
 /* --- attributes ---------------------------------------------------------------- */
@@ -190,7 +196,7 @@ static bool is_dict_array(const Attr *attr)
 
 static bool is_typed(const Attr *attr)
 {
-    return attr->type != NULL;
+    return attr->type != NULL || attr->kind == ATTR_STRING;
 }
 
 const AttrConstraint ATTR_ANY_ATTR = {.test = is_any_attr, .what = "any attribute"};

@@ -76,10 +76,22 @@ static Arity types_arity(const Reading *r, TypeTarget target)
     return ARITY_VARIADIC;
 }
 
-static bool parse_one_type(Reading *r)
+/* Constraint of one operand's or result's type, or NULL. */
+static const TypeConstraint *target_constraint(const Reading *r, TypeTarget target)
 {
+    if (target.source == TYPES_OF_OPERAND) return r->info->def->operands[target.group].type;
+    if (target.source == TYPES_OF_RESULT) return r->info->def->results[target.group].type;
+    return NULL;
+}
+
+static bool parse_one_type(Reading *r, TypeTarget target)
+{
+    const TypeConstraint *constraint = target_constraint(r, target);
+    SrcPos at = parser_pos(r->p);
     const Type *type = parser_type(r->p);
     if (!type) return false;
+    if (constraint && constraint->parses && !constraint->parses(type))
+        return parser_error_at(r->p, at, "invalid kind of type specified");
     *vec_push(&r->types) = type;
     return true;
 }
@@ -92,7 +104,8 @@ static bool parse_types_element(Reading *r, TypeTarget target)
     bool absent = arity == ARITY_OPTIONAL && target.source == TYPES_OF_OPERAND &&
                   r->operands[target.group].count == 0;
     if (absent) return true;
-    bool ok = arity == ARITY_VARIADIC ? parser_type_list(r->p, &r->types) : parse_one_type(r);
+    bool ok = arity == ARITY_VARIADIC ? parser_type_list(r->p, &r->types)
+                                      : parse_one_type(r, target);
     range->count = r->types.len - range->begin;
     return ok;
 }
@@ -264,11 +277,11 @@ static bool parse_index_list(Reading *r, const Element *element)
     DimList constants = {0};
     Range *range = &r->operands[element->index];
     *range = (Range){.begin = r->refs.len, .at = parser_pos(r->p)};
-    bool ok = parser_expect(r->p, "[");
+    bool ok = parser_expect_in(r->p, "[", " in dynamic index list");
     if (ok && !parser_try(r->p, "]")) {
         do ok = parse_index(r, &constants);
         while (ok && parser_try(r->p, ","));
-        ok = ok && parser_expect(r->p, "]");
+        ok = ok && parser_expect_in(r->p, "]", " in dynamic index list");
     }
     range->count = r->refs.len - range->begin;
     if (ok)
@@ -356,6 +369,12 @@ static bool parse_prop_dict(Reading *r)
     return parser_expect(r->p, ">");
 }
 
+static bool parse_attr_dict(Reading *r, bool with_keyword)
+{
+    SrcPos at = parser_pos(r->p);
+    return parser_attr_dict(r->p, with_keyword) && parser_check_attrs(r->p, at);
+}
+
 static bool parse_element(Reading *r, const Element *element)
 {
     switch (element->kind) {
@@ -367,7 +386,7 @@ static bool parse_element(Reading *r, const Element *element)
     case ELEMENT_REGION: return parse_region_element(r);
     case ELEMENT_SUCCESSOR:
         return r->info->def->variadic_successors ? parse_successors(r) : parser_successor(r->p);
-    case ELEMENT_ATTR_DICT: return parser_attr_dict(r->p, element->with_keyword);
+    case ELEMENT_ATTR_DICT: return parse_attr_dict(r, element->with_keyword);
     case ELEMENT_PROP_DICT: return parse_prop_dict(r);
     case ELEMENT_OPERANDS: return parse_operands_directive(r);
     case ELEMENT_REGIONS: return parse_regions(r);

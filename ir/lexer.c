@@ -47,7 +47,7 @@ static Token fail(Lexer *lex, const char *at, const char *message)
     return form(lex, TOK_ERROR, at < lex->cur ? at : lex->cur);
 }
 
-/* --- words ------------------------------------------------------------------ */
+/* --- words -------------------------------------------------------------------------- */
 
 static const char *const keyword_text[] = {
 #define X(word) #word,
@@ -127,7 +127,7 @@ TokenKind token_kind_of(const char *spelling)
     }
 }
 
-/* --- numbers ---------------------------------------------------------------- */
+/* --- numbers ------------------------------------------------------------------------ */
 
 static void skip_digits(Lexer *lex)
 {
@@ -177,7 +177,7 @@ bool token_u64(Str digits, uint64_t *out)
     return true;
 }
 
-/* --- strings ------------------------------------------------------------------ */
+/* --- strings ------------------------------------------------------------------------ */
 
 /* Neither escapes nor line ends: what most strings, and all long ones, are. */
 static bool is_plain(const char *text, size_t len)
@@ -261,7 +261,7 @@ bool token_hex_decode(Token tok, size_t begin, size_t end, uint8_t *out)
     return ok;
 }
 
-/* --- sigils ------------------------------------------------------------------- */
+/* --- sigils ------------------------------------------------------------------------- */
 
 /* symbol-ref ::= '@' (bare-id | string) */
 static Token lex_at(Lexer *lex, const char *start)
@@ -296,7 +296,7 @@ static Token lex_prefixed(Lexer *lex, const char *start, TokenKind kind, const c
     return form(lex, kind, start);
 }
 
-/* --- the whole -------------------------------------------------------------------- */
+/* --- the whole ---------------------------------------------------------------------- */
 
 /* Skips white space, NULs and // comments. */
 static void skip_blank(Lexer *lex)

@@ -162,6 +162,7 @@ static int compare_slots(const void *a, const void *b)
 
 static void sort_slots(SlotVec *slots)
 {
+    if (slots->len == 0) return;
     qsort(slots->data, slots->len, sizeof *slots->data, compare_slots);
     size_t kept = 0;
     for (size_t i = 0; i < slots->len; i++)

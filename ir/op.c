@@ -7,7 +7,6 @@
 #include "ir/op_impl.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* --- use lists ------------------------------------------------------------- */
 
@@ -348,8 +347,11 @@ static void grow_operands(Op *op, uint32_t count)
 {
     uint32_t cap = op->operand_cap * 2 > count ? op->operand_cap * 2 : count;
     Use *fresh = pool_alloc(op->ctx->pool, cap * sizeof(Use));
-    memcpy(fresh, op->operands, op->operand_count * sizeof(Use));
-    for (uint32_t i = 0; i < op->operand_count; i++) use_moved(&fresh[i]);
+    /* One by one: uses of the same value may be each other's neighbours in its list. */
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        fresh[i] = op->operands[i];
+        use_moved(&fresh[i]);
+    }
     free_operand_room(op);
     op->operands = fresh;
     op->operand_cap = cap;

@@ -22,6 +22,7 @@ typedef struct TypeConstraint {
     const char *what;
     const Type *(*only)(Context *ctx); /* the one type that passes (assembly formats leave it
                                           out), or NULL: several do */
+    bool (*parses)(const Type *type);  /* types an assembly format reads at all, or NULL: any */
 } TypeConstraint;
 
 typedef struct AttrConstraint {

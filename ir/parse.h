@@ -2,7 +2,7 @@
  * and the assembly format use. The grammar stands above each function in the sources:
  * lexer.c, parser.c (ops, blocks, SSA), parse_type.c, parse_attr.c, parse_affine.c.
  * Linear in the input; nesting is bounded (PARSE_MAX_DEPTH) with a diagnostic.
- * Tests: lit/ir, fuzz/text */
+ * Tests: lit/ir, test/unit/parse_test.c, fuzz/fuzz_text.c */
 #ifndef MING_IR_PARSE_H
 #define MING_IR_PARSE_H
 
@@ -39,6 +39,8 @@ bool parser_error_at(OpParser *p, SrcPos at, const char *fmt, ...) PRINTF_LIKE(3
 
 /* Literals: "->", ":", "(", "<", "keyword". try_ variants consume only on a match. */
 bool parser_expect(OpParser *p, const char *literal) MUST_CHECK;
+/* The same for punctuation; `context` ends the message: " in argument list". */
+bool parser_expect_in(OpParser *p, const char *literal, const char *context) MUST_CHECK;
 bool parser_try(OpParser *p, const char *literal);
 bool parser_at(OpParser *p, const char *literal);
 bool parser_keyword(OpParser *p, Str *out) MUST_CHECK; /* bare identifier or keyword */
@@ -79,6 +81,8 @@ typedef VEC(int64_t) DimList;
 bool parser_dims(OpParser *p, DimList *out, bool allow_dynamic, bool trailing_x) MUST_CHECK;
 /* {…} into the op's attributes; absent: nothing. with_keyword: "attributes {…}". */
 bool parser_attr_dict(OpParser *p, bool with_keyword) MUST_CHECK;
+/* The attributes given so far satisfy the row's constraints; else a message at `at`. */
+bool parser_check_attrs(OpParser *p, SrcPos at) MUST_CHECK;
 /* Sets or replaces; NULL removes. */
 void parser_set_attr(OpParser *p, const char *name, const Attr *value);
 const Attr *parser_get_attr(OpParser *p, const char *name);

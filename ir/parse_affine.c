@@ -28,7 +28,7 @@ static void reader_free(AffineReader *reader)
 
 static const AffineExpr *parse_sum(OpParser *p, const AffineReader *reader);
 
-/* --- operands ------------------------------------------------------------------- */
+/* --- operands ----------------------------------------------------------------------- */
 
 static const AffineName *find_name(OpParser *p, const AffineReader *reader, Str name)
 {
@@ -152,7 +152,7 @@ static const AffineExpr *parse_unary(OpParser *p, const AffineReader *reader, bo
     return expr;
 }
 
-/* --- operators -------------------------------------------------------------------- */
+/* --- operators ---------------------------------------------------------------------- */
 
 static const AffineExpr *check_depth(OpParser *p, const AffineExpr *expr)
 {
@@ -226,7 +226,7 @@ static const AffineExpr *parse_sum(OpParser *p, const AffineReader *reader)
     return lhs;
 }
 
-/* --- names, results, constraints ------------------------------------------------------ */
+/* --- names, results, constraints ---------------------------------------------------- */
 
 static bool parse_new_name(OpParser *p, AffineReader *reader, const AffineExpr *expr)
 {
@@ -290,7 +290,7 @@ static bool parse_constraint(OpParser *p, void *user)
     return true;
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the whole ---------------------------------------------------------------------- */
 
 /* map ::= spaces '->' '(' results? ')'     set ::= spaces ':' '(' constraints? ')' */
 static bool parse_map_or_set(OpParser *p, AffineReader *reader, bool *is_map)

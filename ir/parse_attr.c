@@ -7,7 +7,7 @@
 #include "ir/float.h"
 #include "ir/parser_impl.h"
 
-/* --- integers ---------------------------------------------------------------------- */
+/* --- integers ----------------------------------------------------------------------- */
 
 static uint32_t int_width(const Type *type)
 {
@@ -60,7 +60,7 @@ static const Attr *parse_int_attr(OpParser *p, const Type *type, bool negative, 
     return NULL;
 }
 
-/* --- floats -------------------------------------------------------------------------- */
+/* --- floats ------------------------------------------------------------------------- */
 
 static bool hex_float_words(OpParser *p, const Type *type, bool negative, Token tok,
                             uint64_t words[2])
@@ -124,7 +124,7 @@ static const Attr *parse_number(OpParser *p, const Type *type)
     return NULL;
 }
 
-/* --- containers -------------------------------------------------------------------------- */
+/* --- containers --------------------------------------------------------------------- */
 
 static bool push_attr(OpParser *p, void *user)
 {
@@ -212,7 +212,7 @@ static const Attr *parse_dict(OpParser *p)
     return parse_attr_entries(p) ? parse_entries_as_dict(p, base) : NULL;
 }
 
-/* --- strings and symbols --------------------------------------------------------------------- */
+/* --- strings and symbols ------------------------------------------------------------ */
 
 /* string-attribute ::= string (':' type)? */
 static const Attr *parse_string_attr(OpParser *p, const Type *type)
@@ -261,7 +261,7 @@ done:
     return attr;
 }
 
-/* --- words ------------------------------------------------------------------------------------- */
+/* --- words -------------------------------------------------------------------------- */
 
 /* affine_map<map> */
 static const Attr *parse_map_attr(OpParser *p)
@@ -394,7 +394,7 @@ static const Attr *parse_loc_attr(OpParser *p)
     return loc && parse_token(p, TOK_RPAREN, "expected ')' in inline location") ? loc : NULL;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------ */
+/* --- the whole ---------------------------------------------------------------------- */
 
 bool parse_at_attr(const OpParser *p)
 {

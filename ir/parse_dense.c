@@ -1,13 +1,13 @@
 /* Elements: dense<…>, dense_resource<…>, sparse<…>.
  * A literal precedes its type, so it is read twice: once to check its form and count, and
  * again, when the type is known, straight into the element's storage. No token is kept.
- * Tests: lit/ir/dense.mir, lit/ir/attributes-invalid.mir */
+ * Tests: lit/ir/elements.mir, lit/ir/elements-invalid.mir */
 #include <string.h>
 
 #include "ir/float.h"
 #include "ir/parser_impl.h"
 
-/* --- literals ------------------------------------------------------------------------ */
+/* --- literals ----------------------------------------------------------------------- */
 
 typedef struct Literal {
     Token start;     /* its first token */
@@ -60,7 +60,8 @@ static bool scan_item(OpParser *p, Literal *literal, size_t base, size_t first_e
     size_t rank = first_end - base;
     if (dims->len - first_end != rank ||
         (rank && memcmp(dims->data + base, dims->data + first_end, rank * sizeof(int64_t)) != 0))
-        return parse_fail(p, "tensor literal is invalid; ranks are not consistent between elements");
+        return parse_fail(p, "tensor literal is invalid; ranks are not consistent between "
+                             "elements");
     dims->len = first_end;
     return true;
 }
@@ -131,7 +132,7 @@ static Lexer element_lexer(const OpParser *p, const Literal *literal)
     return lex;
 }
 
-/* --- numbers ------------------------------------------------------------------------------ */
+/* --- numbers ------------------------------------------------------------------------ */
 
 void parse_store_words(uint8_t *out, const uint64_t *words, size_t bytes)
 {
@@ -140,7 +141,10 @@ void parse_store_words(uint8_t *out, const uint64_t *words, size_t bytes)
 
 static size_t scalar_bytes(const Type *elem) { return (type_width(elem) + 7) / 8; }
 
-static bool is_i1(const Type *elem) { return elem->kind == TYPE_INTEGER && elem->u.integer.width == 1; }
+static bool is_i1(const Type *elem)
+{
+    return elem->kind == TYPE_INTEGER && elem->u.integer.width == 1;
+}
 
 static bool int_element(OpParser *p, Arena *arena, const Type *elem, bool negative, Token tok,
                         BigInt *out)
@@ -212,7 +216,7 @@ static bool read_floats(OpParser *p, const Literal *literal, const Type *elem, u
     return true;
 }
 
-/* --- building ------------------------------------------------------------------------------- */
+/* --- building ----------------------------------------------------------------------- */
 
 static void add_dims(StrBuf *out, const int64_t *dims, size_t rank)
 {
@@ -366,7 +370,7 @@ static const Attr *build_elements(OpParser *p, SrcPos at, const Literal *literal
                    : build_strings(p, literal, type, is_splat);
 }
 
-/* --- dense ------------------------------------------------------------------------------------ */
+/* --- dense -------------------------------------------------------------------------- */
 
 /* The type given, or read behind a colon: shaped and static. */
 static const Type *parse_elements_type(OpParser *p, const Type *type)
@@ -418,7 +422,7 @@ const Attr *parse_dense_resource(OpParser *p, const Type *type)
     return NULL;
 }
 
-/* --- sparse ----------------------------------------------------------------------------------- */
+/* --- sparse ------------------------------------------------------------------------- */
 
 static const Type *tensor_of_dims(const Type *elem, const DimList *dims)
 {

@@ -1,12 +1,12 @@
 /* Locations: what stands in loc(…), and aliases that are defined after their use.
  * Such a location is a stand-in, one per alias, until the text has been read; then the
  * module is walked once and every stand-in replaced.
- * Tests: lit/ir/locations.mir, lit/ir/parse-errors.mir */
+ * Tests: lit/ir/locations.mir, lit/ir/locations-invalid.mir */
 #include <string.h>
 
 #include "ir/parser_impl.h"
 
-/* --- forms ----------------------------------------------------------------------- */
+/* --- forms -------------------------------------------------------------------------- */
 
 static bool parse_line_number(OpParser *p, uint32_t *out, const char *message)
 {
@@ -116,7 +116,7 @@ const Attr *parse_loc_body(OpParser *p)
     return loc;
 }
 
-/* --- aliases defined late --------------------------------------------------------------- */
+/* --- aliases defined late ----------------------------------------------------------- */
 
 typedef struct LateLoc {
     Attr stand_in; /* an unknown location of its own */

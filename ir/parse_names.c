@@ -3,14 +3,14 @@
  * its end. A value used before its definition is a placeholder, a detached op that the
  * definition replaces; placeholders are freed when the whole text has been read, because
  * parse hooks may still hold them. Linear in the text.
- * Tests: lit/ir/ssa-names.mir, lit/ir/parse-errors.mir */
+ * Tests: lit/ir/regions.mir, lit/ir/parse-errors.mir */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ir/parser_impl.h"
 
-/* --- the table --------------------------------------------------------------------- */
+/* --- the table ---------------------------------------------------------------------- */
 
 static uint32_t name_hash(Str name, uint32_t number)
 {
@@ -87,7 +87,7 @@ void name_table_free(NameTable *table)
     free_ptr((void **)&table->buckets);
 }
 
-/* --- scopes -------------------------------------------------------------------------- */
+/* --- scopes ------------------------------------------------------------------------- */
 
 void parse_push_scope(OpParser *p)
 {
@@ -139,7 +139,7 @@ bool parse_pop_scope(OpParser *p)
     return true;
 }
 
-/* --- placeholders ----------------------------------------------------------------------- */
+/* --- placeholders ------------------------------------------------------------------- */
 
 static bool is_placeholder(const OpParser *p, const Value *value)
 {
@@ -188,7 +188,7 @@ void parse_drop_placeholders(OpParser *p)
     p->placeholders.len = 0;
 }
 
-/* --- values ---------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------------------- */
 
 /* ssa-use ::= '%' suffix-id ('#' number)? */
 bool parse_operand(OpParser *p, OperandRef *out, bool allow_number)
@@ -211,7 +211,8 @@ static void report_type_mismatch(OpParser *p, const OperandRef *ref, const Type 
                                  const NameEntry *entry)
 {
     const Value *value = entry->object;
-    parse_fail_at(p, ref->at, "use of value '%.*s' expects different type than prior uses: '%s' vs '%s'",
+    parse_fail_at(p, ref->at,
+                  "use of value '%.*s' expects different type than prior uses: '%s' vs '%s'",
                   STR_ARG(ref->name), type_str(p->ctx, type), type_str(p->ctx, value->type));
     parse_note_at(p, entry->text, "prior use here");
 }

@@ -1,7 +1,7 @@
 /* Operations: results, generic and custom form, trailing location.
  * An OpBuild remembers where the op's parts begin on the parser's stacks; ops nested in its
  * regions push above and cut back, so its parts stay together.
- * Tests: lit/ir/generic-form.mir, lit/ir/parse-errors.mir, test/unit/parse_test.c */
+ * Tests: lit/ir/generic.mir, lit/ir/parse-errors.mir, test/unit/parse_test.c */
 #include <assert.h>
 #include <string.h>
 
@@ -117,7 +117,7 @@ static Op *build_op_here(OpParser *p, const OpBuild *build)
     return build->inferred == 0 || infer_results(p, op) ? op : NULL;
 }
 
-/* --- generic form -------------------------------------------------------------------------- */
+/* --- generic form ------------------------------------------------------------------- */
 
 static bool push_operand_ref(OpParser *p, void *user)
 {
@@ -276,7 +276,7 @@ static Op *parse_generic_op(OpParser *p, size_t result_names)
     return ok ? build_op_here(p, &build) : NULL;
 }
 
-/* --- custom form ---------------------------------------------------------------------------- */
+/* --- custom form -------------------------------------------------------------------- */
 
 static void note_dialects(OpParser *p, SrcPos at)
 {
@@ -285,7 +285,8 @@ static void note_dialects(OpParser *p, SrcPos at)
         if (i) strbuf_add_c(&names, ", ");
         strbuf_add_c(&names, context_dialect_at(p->ctx, i)->name);
     }
-    emit_note(p->ctx, parser_loc_at(p, at), "Registered dialects: %s", names.data ? names.data : "");
+    emit_note(p->ctx, parser_loc_at(p, at), "Registered dialects: %s",
+              names.data ? names.data : "");
     strbuf_free(&names);
 }
 
@@ -394,6 +395,7 @@ static void complete_regions(OpParser *p, const OpBuild *build)
 {
     const OpDef *def = build->info->def;
     if (!(def->traits & TRAIT_SINGLE_BLOCK) && !def->implicit_terminator) return;
+    if (!def->format && !def->implicit_terminator) return;
     for (size_t i = build->regions; i < p->regions.len; i++) {
         Region *region = p->regions.data[i];
         if (region_is_empty(region)) parse_new_block(p, region);
@@ -426,7 +428,7 @@ static Op *parse_custom_op(OpParser *p, size_t result_names)
     return build_op_here(p, &build);
 }
 
-/* --- results ----------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------ */
 
 /* result ::= '%' name (':' count)? */
 static bool parse_result_name(OpParser *p, void *user)

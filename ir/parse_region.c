@@ -94,7 +94,7 @@ static bool parse_block_arg(OpParser *p, void *user)
     return parse_define(p, &name, arg);
 }
 
-/* --- blocks ----------------------------------------------------------------------------- */
+/* --- blocks ------------------------------------------------------------------------- */
 
 Block *parse_new_block(OpParser *p, Region *region)
 {

@@ -1,12 +1,12 @@
 /* What every part of the text parser stands on: tokens, places, messages, lists, and the
  * life of an OpParser.
  * A message after a lexical error is swallowed: the lexer's own has been given already.
- * Tests: lit/ir/parse-errors.mir */
+ * Tests: test/unit/parse_test.c, lit/ir/parse-errors.mir */
 #include <string.h>
 
 #include "ir/parser_impl.h"
 
-/* --- life ----------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------------------- */
 
 /* Room from the start, so that "the part from here on" is a pointer even when it is empty. */
 static void reserve_stacks(OpParser *p)
@@ -59,7 +59,7 @@ void parser_close(OpParser *p)
     vec_free(&p->refs);
 }
 
-/* --- places --------------------------------------------------------------------- */
+/* --- places ------------------------------------------------------------------------- */
 
 /* Moves the remembered line to the one that holds `at`: linear in the distance, and places are
  * asked for in the order of the text but for a few. */
@@ -86,7 +86,7 @@ const Attr *parser_loc_at(OpParser *p, SrcPos at)
     return loc_file(p->ctx, p->file, p->line, (uint32_t)(at - p->line_start) + 1);
 }
 
-/* --- messages ---------------------------------------------------------------------- */
+/* --- messages ----------------------------------------------------------------------- */
 
 static bool report(OpParser *p, SrcPos at, const char *fmt, va_list args)
 {
@@ -161,7 +161,7 @@ void parse_note_at(OpParser *p, SrcPos at, const char *text)
     emit_note(p->ctx, parser_loc_at(p, at), "%s", text);
 }
 
-/* --- tokens --------------------------------------------------------------------------- */
+/* --- tokens ------------------------------------------------------------------------- */
 
 void parse_advance(OpParser *p)
 {
@@ -203,7 +203,7 @@ bool parse_enter(OpParser *p)
     return true;
 }
 
-/* --- lists ------------------------------------------------------------------------------ */
+/* --- lists -------------------------------------------------------------------------- */
 
 static bool parse_items(OpParser *p, ParseItem *item, void *user)
 {
@@ -244,7 +244,7 @@ bool parse_list_until(OpParser *p, TokenKind close, const char *spelling, ParseI
     return parse_fail_missing(p, "expected ',' or '%s'", spelling);
 }
 
-/* --- words and numbers --------------------------------------------------------------------- */
+/* --- words and numbers -------------------------------------------------------------- */
 
 bool parse_word_or_string(OpParser *p, Str *out)
 {

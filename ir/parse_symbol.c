@@ -6,7 +6,7 @@
 
 #include "ir/parser_impl.h"
 
-/* --- extents of a symbol ---------------------------------------------------------- */
+/* --- extents of a symbol ------------------------------------------------------------ */
 
 /* One #… or !… : #alias, #dialect.data or #dialect<data>. */
 typedef struct Symbol {
@@ -100,7 +100,7 @@ static bool parse_symbol(OpParser *p, Symbol *out)
     return true;
 }
 
-/* --- registered dialects ------------------------------------------------------------- */
+/* --- registered dialects ------------------------------------------------------------ */
 
 /* Reading of a symbol's data by its dialect, in the middle of everything else. */
 typedef struct Detour {
@@ -154,7 +154,7 @@ static const Attr *parse_dialect_attr(OpParser *p, const DialectDef *dialect, co
     return NULL;
 }
 
-/* --- attributes and types ------------------------------------------------------------------ */
+/* --- attributes and types ----------------------------------------------------------- */
 
 static const void *find_alias(OpParser *p, const PtrMap *aliases, Str name)
 {

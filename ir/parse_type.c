@@ -36,7 +36,7 @@ bool parse_at_type(const OpParser *p)
     }
 }
 
-/* --- lists --------------------------------------------------------------------- */
+/* --- lists -------------------------------------------------------------------------- */
 
 static bool push_type(OpParser *p, void *user)
 {
@@ -63,7 +63,7 @@ bool parse_function_results(OpParser *p)
     return true;
 }
 
-/* --- shapes --------------------------------------------------------------------- */
+/* --- shapes ------------------------------------------------------------------------- */
 
 /* 'x', which may be glued to what follows it: "xf32". */
 static bool parse_x(OpParser *p)
@@ -106,7 +106,10 @@ static bool parse_dim(OpParser *p, DimList *out, bool allow_dynamic, bool *took_
     return true;
 }
 
-static bool at_extent(const OpParser *p) { return parse_at(p, TOK_INT) || parse_at(p, TOK_QUESTION); }
+static bool at_extent(const OpParser *p)
+{
+    return parse_at(p, TOK_INT) || parse_at(p, TOK_QUESTION);
+}
 
 /* dims-with-trailing-x ::= (dim 'x')*      dims ::= (dim ('x' dim)*)?      dim ::= '?' | integer */
 bool parse_dims(OpParser *p, DimList *out, bool allow_dynamic, bool trailing_x)
@@ -135,7 +138,7 @@ static bool parse_shape(OpParser *p, DimList *dims, bool *unranked)
     return *unranked ? parse_x(p) : parse_dims(p, dims, true, true);
 }
 
-/* --- shaped types ----------------------------------------------------------------- */
+/* --- shaped types ------------------------------------------------------------------- */
 
 static bool valid_tensor_elem(const Type *type)
 {
@@ -249,7 +252,7 @@ static const Type *parse_vector(OpParser *p)
     return type;
 }
 
-/* --- memref ---------------------------------------------------------------------------- */
+/* --- memref ------------------------------------------------------------------------- */
 
 typedef struct MemrefParts {
     const Attr *layout, *space;
@@ -365,7 +368,7 @@ static const Type *parse_memref(OpParser *p)
     return type;
 }
 
-/* --- the others ------------------------------------------------------------------------ */
+/* --- the others --------------------------------------------------------------------- */
 
 /* complex-type ::= 'complex' '<' type '>' */
 static const Type *parse_complex(OpParser *p)

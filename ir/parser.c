@@ -55,7 +55,7 @@ static bool parse_type_alias(OpParser *p)
     return name && add_alias(p, &p->type_aliases, name, parse_type(p));
 }
 
-/* --- modules ------------------------------------------------------------------------- */
+/* --- modules ------------------------------------------------------------------------ */
 
 /* text ::= (op | attribute-alias | type-alias | '{-#' section '#-}')* */
 static bool parse_text(OpParser *p)
@@ -149,7 +149,7 @@ Op *parse_module(Context *ctx, Str text, Str buffer_name, const ParseOptions *op
     return result;
 }
 
-/* --- lone attributes and types ----------------------------------------------------------- */
+/* --- lone attributes and types ------------------------------------------------------ */
 
 static void open_text(OpParser *p, Context *ctx, Str text, const Attr *loc)
 {

@@ -12,7 +12,7 @@ SrcPos parser_pos(OpParser *p) { return p->tok.text.data; }
 SrcPos parser_op_pos(OpParser *p) { return p->op ? p->op->at : p->tok.text.data; }
 const Attr *parser_loc(OpParser *p) { return parser_loc_at(p, p->tok.text.data); }
 
-/* --- messages ------------------------------------------------------------------------ */
+/* --- messages ----------------------------------------------------------------------- */
 
 static bool report(OpParser *p, SrcPos at, const char *fmt, va_list args)
 {
@@ -43,7 +43,7 @@ bool parser_error_at(OpParser *p, SrcPos at, const char *fmt, ...)
     return false;
 }
 
-/* --- literals --------------------------------------------------------------------------- */
+/* --- literals ----------------------------------------------------------------------- */
 
 static bool is_word(const char *literal)
 {
@@ -67,6 +67,11 @@ bool parser_expect(OpParser *p, const char *literal)
     if (parser_try(p, literal)) return true;
     if (is_word(literal)) return parser_error(p, "expected '%s'", literal);
     return parse_fail_missing(p, "expected '%s'", literal);
+}
+
+bool parser_expect_in(OpParser *p, const char *literal, const char *context)
+{
+    return parser_try(p, literal) || parse_fail_missing(p, "expected '%s'%s", literal, context);
 }
 
 bool parser_try_keyword(OpParser *p, Str *out)
@@ -120,7 +125,7 @@ const Attr *parser_symbol_name(OpParser *p)
     return name;
 }
 
-/* --- operands ----------------------------------------------------------------------------- */
+/* --- operands ----------------------------------------------------------------------- */
 
 bool parser_operand(OpParser *p, OperandRef *out) { return parse_operand(p, out, true); }
 
@@ -168,7 +173,7 @@ const Type *parser_operand_type(OpParser *p, size_t index)
     return p->operands.data[p->op->operands + index]->type;
 }
 
-/* --- types ------------------------------------------------------------------------------------ */
+/* --- types -------------------------------------------------------------------------- */
 
 const Type *parser_type(OpParser *p) { return parse_type(p); }
 
@@ -219,7 +224,7 @@ bool parser_dims(OpParser *p, DimList *out, bool allow_dynamic, bool trailing_x)
     return parse_dims(p, out, allow_dynamic, trailing_x);
 }
 
-/* --- attributes ------------------------------------------------------------------------------- */
+/* --- attributes --------------------------------------------------------------------- */
 
 const Attr *parser_attr(OpParser *p, const Type *type) { return parse_attr(p, type); }
 
@@ -238,11 +243,18 @@ bool parser_attr_dict(OpParser *p, bool with_keyword)
     return ok;
 }
 
+/* Did the text's {…} give that entry? There an assembly format's own value yields to it. */
+static bool is_overruled(const OpBuild *op, size_t entry)
+{
+    return entry >= op->dict_begin && entry < op->dict_end && !op->info->def->parse;
+}
+
 void parser_set_attr(OpParser *p, const char *name, const Attr *value)
 {
     const Ident *ident = ident_get_c(p->ctx, name);
     for (size_t i = p->op->attrs; i < p->named.len; i++) {
         if (p->named.data[i].name != ident) continue;
+        if (is_overruled(p->op, i)) return;
         if (value) p->named.data[i].value = value;
         else p->named.data[i] = p->named.data[--p->named.len];
         return;
@@ -259,7 +271,21 @@ const Attr *parser_get_attr(OpParser *p, const char *name)
     return NULL;
 }
 
-/* --- results ------------------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------ */
+
+bool parser_check_attrs(OpParser *p, SrcPos at)
+{
+    const OpInfo *info = p->op->info;
+    for (uint32_t i = 0; info && i < info->attr_count; i++) {
+        const AttrArgDef *row = &info->def->attrs[i];
+        const Attr *value = parser_get_attr(p, row->name);
+        if (value && row->attr->test && !row->attr->test(value))
+            return parser_error_at(p, at,
+                                   "'%.*s' op attribute '%s' failed to satisfy constraint: %s",
+                                   STR_ARG(info->name->str), row->name, row->attr->what);
+    }
+    return true;
+}
 
 void parser_add_result(OpParser *p, const Type *type) { *vec_push(&p->results) = type; }
 
@@ -288,7 +314,7 @@ Str parser_result_name(OpParser *p, uint32_t index)
     return STR("");
 }
 
-/* --- successors, arguments, regions ---------------------------------------------------------------- */
+/* --- successors, arguments, regions ------------------------------------------------- */
 
 bool parser_successor(OpParser *p)
 {

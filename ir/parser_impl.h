@@ -12,7 +12,7 @@
 #include "ir/lexer.h"
 #include "ir/parse.h"
 
-/* --- names in scope (parse_names.c) -------------------------------------------- */
+/* --- names in scope (parse_names.c) ------------------------------------------------- */
 
 /* A name's meaning: (text, number) -> object. Values: number is that of %x#1; blocks: the
  * region's scope. `text` points to the definition (or first reference) in the source, so it
@@ -57,7 +57,7 @@ typedef struct Alias {
     uint32_t depth;     /* of its nesting */
 } Alias;
 
-/* --- the op being read ------------------------------------------------------------ */
+/* --- the op being read -------------------------------------------------------------- */
 
 typedef struct ResultName {
     Str name; /* with % */
@@ -123,7 +123,7 @@ struct OpParser {
     VEC(OperandRef) refs;
 };
 
-/* --- tokens and messages (parse_support.c) --------------------------------------------- */
+/* --- tokens and messages (parse_support.c) ------------------------------------------ */
 
 void parser_open(OpParser *p, Context *ctx, Str text, const Ident *file);
 void parser_close(OpParser *p);
@@ -167,7 +167,7 @@ bool parse_word_or_string(OpParser *p, Str *out);
 /* '-'? integer | true | false as a signed number, if there is one. */
 bool parse_optional_i64(OpParser *p, int64_t *out, bool *present) MUST_CHECK;
 
-/* --- types (parse_type.c) ------------------------------------------------------------------ */
+/* --- types (parse_type.c) ----------------------------------------------------------- */
 
 const Type *parse_type(OpParser *p);
 const Type *parse_non_function_type(OpParser *p);
@@ -179,7 +179,7 @@ bool parse_function_results(OpParser *p) MUST_CHECK; /* type, or list in parenth
 /* Pushes the extents "4x?x" (trailing_x) or "4x?" reads. */
 bool parse_dims(OpParser *p, DimList *out, bool allow_dynamic, bool trailing_x) MUST_CHECK;
 
-/* --- attributes (parse_attr.c, parse_array.c, parse_dense.c, parse_loc.c, parse_symbol.c) ---- */
+/* --- attributes (parse_attr.c, parse_array.c, parse_dense.c, parse_loc.c, parse_symbol.c) --- */
 
 const Attr *parse_attr(OpParser *p, const Type *type);
 bool parse_at_attr(const OpParser *p);
@@ -209,17 +209,17 @@ bool parse_resolve_late_locs(OpParser *p) MUST_CHECK;
 const Attr *parse_extended_attr(OpParser *p, const Type *type); /* #alias, #dialect.name<…> */
 const Type *parse_extended_type(OpParser *p);                   /* !alias, !dialect.name<…> */
 
-/* --- resources (parse_resource.c) --------------------------------------------------------- */
+/* --- resources (parse_resource.c) --------------------------------------------------- */
 
 bool parse_resource_section(OpParser *p) MUST_CHECK; /* at {-# */
 bool parse_resource_key(OpParser *p, const Ident **out) MUST_CHECK;
 
-/* --- affine (parse_affine.c) -------------------------------------------------------------- */
+/* --- affine (parse_affine.c) -------------------------------------------------------- */
 
 const AffineMap *parse_affine_map(OpParser *p);
 const IntegerSet *parse_integer_set(OpParser *p);
 
-/* --- ops (parse_op.c, parse_region.c) --------------------------------------------------------- */
+/* --- ops (parse_op.c, parse_region.c) ----------------------------------------------- */
 /* A new last block of a region that may have no op yet. */
 Block *parse_new_block(OpParser *p, Region *region);
 

@@ -269,8 +269,8 @@ bool verify_structural_traits(Op *op)
         {TRAIT_SINGLE_BLOCK, verify_single_blocks},
         {TRAIT_TERMINATOR, verify_terminator},
     };
-    if (!check_all(op, checks, COUNT_OF(checks))) return false;
-    return !op->def->parent || verify_parent(op);
+    if (op->def->parent && !verify_parent(op)) return false;
+    return check_all(op, checks, COUNT_OF(checks));
 }
 
 bool verify_traits(Op *op)

@@ -3,7 +3,8 @@
  * Kernels (linalg.generic) are grouped: an element-wise kernel whose only stream comes from a
  * kernel with no other reader joins that kernel's epilogue. Each group becomes a compute process,
  * preceded by a window process where an operand slides, strides or is padded. A value with
- * several readers goes through a fork.
+ * several readers goes through a fork. A reshape changes no stream: it joins the group it alone
+ * reads, else each of its readers' processes makes it at its port.
  * Requires: named ops generalized, channels-last layout, one function with static shapes.
  * Changes: the function is replaced by a region and its processes.
  * Tests: lit/lowering/linalg-to-dfg */
@@ -18,6 +19,7 @@
 #include "ir/pass.h"
 #include "lowering/lowering.h"
 #include "lowering/names.h"
+#include "passes/reshape.h"
 
 #include <assert.h>
 
@@ -45,7 +47,7 @@ typedef struct Conversion {
 static bool is_streamable(const Op *op)
 {
     return op->def == LINALG(GENERIC) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
-           op->def == TENSOR(PAD) || op->def == FUNC(RETURN) ||
+           op->def == TENSOR(PAD) || op->def == FUNC(RETURN) || is_reshape(op) ||
            op_has_trait(op, TRAIT_CONSTANT_LIKE);
 }
 
@@ -70,18 +72,33 @@ static Group *producer_to_join(const Conversion *c, const Op *generic)
     return found;
 }
 
-static void add_to_group(Conversion *c, Op *generic)
+static void add_stage(Conversion *c, Group *group, Op *op)
+{
+    *vec_push(&group->stages) = op;
+    group->result = op_result(op, 0);
+    ptrmap_put(&c->group_of, group->result, group);
+}
+
+static void add_kernel(Conversion *c, Op *generic)
 {
     Group *group = producer_to_join(c, generic);
     if (group) {
-        *vec_push(&group->stages) = generic;
-    } else {
-        group = ARENA_NEW(&c->pass->scratch, Group);
-        group->main = generic;
-        *vec_push(&c->groups) = group;
+        add_stage(c, group, generic);
+        return;
     }
+    group = ARENA_NEW(&c->pass->scratch, Group);
+    group->main = generic;
     group->result = op_result(generic, 0);
+    *vec_push(&c->groups) = group;
     ptrmap_put(&c->group_of, group->result, group);
+}
+
+static void add_reshape(Conversion *c, Op *reshape)
+{
+    Value *source = op_operand(reshape, 0);
+    Group *group = ptrmap_get(&c->group_of, source);
+    if (group && value_has_one_use(source))
+        add_stage(c, group, reshape);
 }
 
 static bool group_kernels(Conversion *c)
@@ -96,7 +113,9 @@ static bool group_kernels(Conversion *c)
         else if (op->def == LINALG(GENERIC) && op->result_count != 1)
             ok = op_error(op, "has %u results; a streaming kernel has one", op->result_count);
         else if (op->def == LINALG(GENERIC))
-            add_to_group(c, op);
+            add_kernel(c, op);
+        else if (is_reshape(op))
+            add_reshape(c, op);
     }
     return ok;
 }
@@ -115,11 +134,22 @@ static void add_reader(Conversion *c, Value *value)
     stream->readers++;
 }
 
-/* Follows padding to the value that really streams. */
-static Value *streamed_source(Value *operand)
+/* Follows reshapes that are in no group to the value that really streams. */
+static Value *unreshaped(const Conversion *c, Value *value)
 {
-    Op *def = value_def(operand);
-    return def && def->def == TENSOR(PAD) ? op_operand(def, 0) : operand;
+    const Op *def = value_def(value);
+    while (def && is_reshape(def) && !ptrmap_has(&c->group_of, value)) {
+        value = op_operand(def, 0);
+        def = value_def(value);
+    }
+    return value;
+}
+
+/* The same through padding, which stands behind the reshapes. */
+static Value *streamed_source(const Conversion *c, Value *operand)
+{
+    const Op *def = value_def(operand);
+    return unreshaped(c, def && def->def == TENSOR(PAD) ? op_operand(def, 0) : operand);
 }
 
 static bool check_source(const Conversion *c, const Op *reader, Value *value)
@@ -138,7 +168,7 @@ static bool count_readers(Conversion *c)
     for (size_t g = 0; g < c->groups.len; g++) {
         const Op *main = c->groups.data[g]->main;
         for (uint32_t i = 0; i < linalg_input_count(main); i++) {
-            Value *source = streamed_source(op_operand(main, i));
+            Value *source = streamed_source(c, op_operand(main, i));
             if (is_constant_value(op_operand(main, i)))
                 continue;
             ok &= check_source(c, main, source);
@@ -146,8 +176,9 @@ static bool count_readers(Conversion *c)
         }
     }
     for (uint32_t i = 0; i < ret->operand_count; i++) {
-        ok &= check_source(c, ret, op_operand(ret, i));
-        add_reader(c, op_operand(ret, i));
+        Value *source = unreshaped(c, op_operand(ret, i));
+        ok &= check_source(c, ret, source);
+        add_reader(c, source);
     }
     return ok;
 }
@@ -263,7 +294,8 @@ static bool convert_group(Conversion *c, const Group *group)
         if (count == PLAN_MAX_STREAMS)
             ok = op_error(group->main, "reads more than %d streams", PLAN_MAX_STREAMS);
         else
-            ok = stream_input(group->main, i, &inputs[count++]);
+            ok = stream_input(group->main, i, streamed_source(c, op_operand(group->main, i)),
+                              &inputs[count++]);
     }
     for (uint32_t i = 0; ok && i < count; i++) {
         ends[i] = take_end(c, inputs[i].source);
@@ -314,13 +346,29 @@ static void connect_inputs(Conversion *c)
     strbuf_free(&name);
 }
 
+/* End that delivers a result; a reshape that no kernel does gets a process. */
+static Value *result_end(Conversion *c, Value *result, uint32_t number)
+{
+    Value *source = unreshaped(c, result), *end = take_end(c, source);
+    if (source == result)
+        return end;
+    StrBuf name = {0};
+    strbuf_printf(&name, "output%u_reshape", number);
+    Op *process = build_reshape_process(&c->symbols, strbuf_str(&name), result, source);
+    strbuf_free(&name);
+    Op *channel = build_channel(c, dfg_port(process, 1)->type, process->loc);
+    Value *ends[2] = {end, op_result(channel, 0)};
+    instantiate(c, process, ends, 1, 1);
+    return op_result(channel, 1);
+}
+
 static void connect_outputs(Conversion *c)
 {
-    Op *ret = func_entry(c->func)->last;
+    const Op *ret = func_entry(c->func)->last;
     uint32_t inputs = dfg_input_count(c->region);
     for (uint32_t i = 0; i < ret->operand_count; i++)
         connect(c, DFG(CONNECT_OUTPUT), dfg_port(c->region, inputs + i),
-                take_end(c, op_operand(ret, i)));
+                result_end(c, op_operand(ret, i), i));
 }
 
 static bool build_graph(Conversion *c)
@@ -378,7 +426,8 @@ static bool convert_linalg_to_dfg(Pass *pass, Op *module)
     if (!c.func)
         return false;
     symtab_init(&c.symbols, module);
-    bool ok = group_kernels(&c) && count_readers(&c) && check_all_read(&c) && build_graph(&c);
+    bool ok = move_padding_behind_reshapes(func_entry(c.func)) && group_kernels(&c) &&
+              count_readers(&c) && check_all_read(&c) && build_graph(&c);
     if (ok) {
         op_erase(c.func);
         op_append(c.region, region_entry(op_region(module, 0)));

@@ -15,7 +15,7 @@
 #include "ir/rewrite.h"
 #include "lowering/lowering.h"
 
-/* --- errors ----------------------------------------------------------------------------- */
+/* --- errors -------------------------------------------------------------------------------- */
 
 bool lower_too_wide(Lowering *lw)
 {
@@ -34,7 +34,7 @@ bool lower_bad_scale(Lowering *lw, double scale)
     return false;
 }
 
-/* --- values ------------------------------------------------------------------------------- */
+/* --- values -------------------------------------------------------------------------------- */
 
 static Fixed *record(Lowering *lw, const Value *value, const Fixed *fixed)
 {
@@ -70,15 +70,11 @@ const Fixed *lower_operand(Lowering *lw, uint32_t index)
 {
     Value *value = op_operand(lw->node, index);
     const Fixed *fixed = ptrmap_get(&lw->fixed, value);
-    if (fixed)
-        return fixed;
-    if (is_fixed_constant(value))
-        return materialize(lw, index);
-    onnx_error(lw->node, "needs a quantized input");
-    return NULL;
+    assert(fixed || is_fixed_constant(value)); /* what defines it was lowered before */
+    return fixed ? fixed : materialize(lw, index);
 }
 
-/* --- arguments ------------------------------------------------------------------------------ */
+/* --- arguments ----------------------------------------------------------------------------- */
 
 static Str arg_name(const Op *func, uint32_t index)
 {
@@ -163,7 +159,8 @@ static bool lower_arg(Lowering *lw, Value *arg, const Attr **attrs)
         return false;
     lw->node = arg->uses->owner;
     if (!dense_uniform(quant.scales, &scale))
-        return onnx_error(lw->node, "has a scale per channel, which is supported for constants only");
+        return onnx_error(lw->node,
+                          "has a scale per channel, which is supported for constants only");
     if (!exact_log2(scale, &exponent))
         return lower_bad_scale(lw, scale);
     const Type *elem = type_i(lw->ctx, quant.is_bipolar ? 2 : quant.bits);
@@ -190,7 +187,7 @@ static bool lower_args(Lowering *lw, Block *old, const Attr **attrs)
     return true;
 }
 
-/* --- nodes ------------------------------------------------------------------------------------- */
+/* --- nodes --------------------------------------------------------------------------------- */
 
 static bool lower_identity(Lowering *lw)
 {
@@ -216,7 +213,7 @@ static bool lower_node(Lowering *lw, Op *op)
     return hook ? hook(lw) : onnx_error(op, "cannot be turned into integer arithmetic");
 }
 
-/* --- results -------------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------------- */
 
 static const Attr *result_quant_attr(Lowering *lw, const Fixed *fixed)
 {
@@ -237,11 +234,12 @@ static bool lower_return(Lowering *lw, Op *ret, const Attr **attrs)
 {
     Value **values = ARENA_ARRAY(&lw->pass->scratch, Value *, ret->operand_count);
     const Ident *key = ident_get_c(lw->ctx, "dfg.quant");
+    lw->node = ret;
     lw->b.loc = ret->loc;
     for (uint32_t i = 0; i < ret->operand_count; i++) {
-        const Fixed *fixed = ptrmap_get(&lw->fixed, op_operand(ret, i));
+        const Fixed *fixed = lower_operand(lw, i);
         if (!fixed)
-            return op_emit_error(ret, "graph output #%u is not quantized", i);
+            return false;
         if (fixed->exponent < -1022 || fixed->exponent > 1023)
             return op_emit_error(ret, "graph output #%u has a scale out of range", i);
         const Attr *old = func_result_attrs(lw->func, i);
@@ -253,7 +251,7 @@ static bool lower_return(Lowering *lw, Op *ret, const Attr **attrs)
     return true;
 }
 
-/* --- functions -------------------------------------------------------------------------------------- */
+/* --- functions ----------------------------------------------------------------------------- */
 
 static bool has_nodes(const Block *block)
 {

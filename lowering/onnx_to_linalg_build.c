@@ -1,12 +1,12 @@
 /* Building blocks of convert-onnx-to-linalg: kernels, padding, widths.
- * Tests: lit/lowering/onnx-to-linalg.mir */
+ * Tests: lit/lowering/onnx-to-linalg*.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg.h"
 
-/* --- widths ---------------------------------------------------------------------------- */
+/* --- widths -------------------------------------------------------------------------------- */
 
 uint32_t signed_width(int64_t low, int64_t high)
 {
@@ -39,7 +39,7 @@ Value *build_resize(Builder *b, Value *value, const Type *type)
     return build_extend(b, value, type, false);
 }
 
-/* --- tensors ------------------------------------------------------------------------------ */
+/* --- tensors ------------------------------------------------------------------------------- */
 
 Value *build_empty(Lowering *lw, const Type *type)
 {
@@ -64,7 +64,7 @@ Value *build_pad(Lowering *lw, Value *tensor, const int64_t *low, const int64_t 
     return tensor_pad(&lw->b, tensor, low, high, zero);
 }
 
-/* --- kernels -------------------------------------------------------------------------------- */
+/* --- kernels ------------------------------------------------------------------------------- */
 
 void generic_elementwise(Lowering *lw, Generic *generic, Value *const *inputs, uint32_t count)
 {

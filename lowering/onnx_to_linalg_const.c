@@ -34,7 +34,7 @@ void constant_narrow(FixedConstant *constant)
     constant->type = narrow_type(constant->type, low, high, constant->is_unsigned);
 }
 
-/* --- quantized --------------------------------------------------------------------------- */
+/* --- quantized ----------------------------------------------------------------------------- */
 
 static bool scale_exponents(Lowering *lw, const Attr *scales, int *out)
 {
@@ -65,13 +65,9 @@ static int64_t axis_stride(const FixedConstant *constant)
     return stride;
 }
 
-static bool subtract_zero_points(Lowering *lw, const Op *dequantize, FixedConstant *constant)
+/* zeros: one, or one per index of the axis. */
+static bool subtract_zero_points(Lowering *lw, const Attr *zeros, FixedConstant *constant)
 {
-    if (dequantize->operand_count < 3)
-        return true;
-    const Attr *zeros = onnx_constant(op_operand(dequantize, 2));
-    if (!zeros)
-        return onnx_error(lw->node, "has a zero point that is no constant");
     int64_t zero_count = dense_count(zeros);
     int64_t stride = constant->axis < 0 ? constant->count : axis_stride(constant);
     for (int64_t i = 0; i < constant->count; i++) {
@@ -88,8 +84,10 @@ static bool from_dequantize(Lowering *lw, const Op *dequantize, FixedConstant *o
 {
     const Attr *values = onnx_constant(op_operand(dequantize, 0));
     const Attr *scales = onnx_constant(op_operand(dequantize, 1));
-    if (!values || !scales)
-        return onnx_error(lw->node, "has a scale that is no constant");
+    bool has_zeros = dequantize->operand_count > 2;
+    const Attr *zeros = has_zeros ? onnx_constant(op_operand(dequantize, 2)) : NULL;
+    if (!values || !scales || (has_zeros && !zeros))
+        return onnx_error(lw->node, "has a scale or zero point that is no constant");
     const Type *elem = type_elem(values->type);
     if (type_width(elem) > 62)
         return lower_too_wide(lw);
@@ -102,15 +100,15 @@ static bool from_dequantize(Lowering *lw, const Op *dequantize, FixedConstant *o
     out->type = type_with_elem(values->type, type_i(lw->ctx, type_width(elem)));
     out->axis = scale_axis(dequantize, values->type, scale_count);
     out->exponents = ARENA_ARRAY(&lw->pass->scratch, int, scale_count);
-    if (!subtract_zero_points(lw, dequantize, out) ||
-        !scale_exponents(lw, scales, out->exponents))
+    if (!scale_exponents(lw, scales, out->exponents) ||
+        (zeros && !subtract_zero_points(lw, zeros, out)))
         return false;
     if (scales->u.dense.is_splat)
         out->axis = -1;
     return true;
 }
 
-/* --- any other ------------------------------------------------------------------------------- */
+/* --- any other ----------------------------------------------------------------------------- */
 
 enum { NO_EXPONENT = 4096 };
 
@@ -146,8 +144,8 @@ static bool from_floats(Lowering *lw, const Attr *values, FixedConstant *out)
         int exponent;
         split_float(dense_number(values, i), &mantissa, &exponent);
         if (!shift_i64(mantissa, exponent - out->exponents[0], &out->values[i]))
-            return onnx_error(lw->node, "has a constant that no Quant node quantizes, with values too "
-                              "far apart for 64-bit integers");
+            return onnx_error(lw->node, "has a constant that no Quant node quantizes, with values "
+                              "too far apart for 64-bit integers");
     }
     out->type = values->type;
     constant_narrow(out);
@@ -167,7 +165,7 @@ bool lower_constant(Lowering *lw, uint32_t index, FixedConstant *out)
     return onnx_error(lw->node, "needs a constant as '%s'", lw->node->def->operands[index].name);
 }
 
-/* --- use ----------------------------------------------------------------------------------------- */
+/* --- use ----------------------------------------------------------------------------------- */
 
 bool constant_align(Lowering *lw, FixedConstant *constant)
 {

@@ -13,7 +13,7 @@ static const Type *int_tensor(Lowering *lw, const Type *shape, uint32_t width)
     return type_with_elem(shape, type_i(lw->ctx, width));
 }
 
-/* --- ranges of sums --------------------------------------------------------------------- */
+/* --- ranges of sums ------------------------------------------------------------------------ */
 
 typedef struct Range {
     int64_t low, high;
@@ -36,7 +36,7 @@ static void include(Range *range, Range other)
     range->high = other.high > range->high ? other.high : range->high;
 }
 
-/* --- convolution -------------------------------------------------------------------------- */
+/* --- convolution --------------------------------------------------------------------------- */
 
 /* How channels are grouped decides the loops:
  *   dense      n, oc, position..., ic, tap...
@@ -199,7 +199,7 @@ static void build_sum(Conv *c)
                                              group_reassociation(lw, result->u.shaped.rank));
 }
 
-/* --- per-channel scales and bias -------------------------------------------------------------- */
+/* --- per-channel scales and bias ----------------------------------------------------------- */
 
 /* A constant with one value per output channel, as narrow as they allow. */
 static Value *channel_constant(Lowering *lw, const int64_t *values, int64_t count)
@@ -362,7 +362,7 @@ bool lower_conv(Lowering *lw)
     return true;
 }
 
-/* --- global average pooling ------------------------------------------------------------------- */
+/* --- global average pooling ---------------------------------------------------------------- */
 
 /* n, c, position... (of extent 1), tap... */
 static void pool_maps(Lowering *lw, uint32_t spatial, Generic *generic)

@@ -20,7 +20,7 @@ typedef struct Rescale {
     int64_t zero;
 } Rescale;
 
-/* --- the same on numbers ---------------------------------------------------------------- */
+/* --- the same on numbers ------------------------------------------------------------------- */
 
 static int64_t round_div(Rounding mode, int64_t n, int64_t den)
 {
@@ -126,7 +126,8 @@ static Value *by_sign(Scalar *s, const Rescale *r, Value *n, int64_t if_negative
     if (r->low >= 0)
         return constant(s, otherwise);
     Value *is_negative = arith_cmpi(s->b, CMPI_SLT, n, constant(s, 0));
-    return arith_select(s->b, is_negative, constant(s, if_negative), constant(s, otherwise));
+    Value *a = constant(s, if_negative), *b = constant(s, otherwise);
+    return arith_select(s->b, is_negative, a, b);
 }
 
 /* What n is raised by before the floor, which has no use for it itself:
@@ -206,10 +207,12 @@ static bool lower_bipolar(Lowering *lw, const Fixed *v, int exponent)
     generic_open(lw, &generic, build_empty(lw, result));
     Builder *b = &generic.body;
     Scalar in = {b, type_elem(v->value->type)}, out = {b, type_elem(result)};
-    Value *negative = arith_cmpi(b, CMPI_SLT, generic_arg(&generic, 0), constant(&in, 0));
-    if (v->low >= 0)
-        negative = arith_constant_int(b, type_i(lw->ctx, 1), 0);
-    Value *sign = arith_select(b, negative, constant(&out, -1), constant(&out, 1));
+    Value *sign = constant(&out, 1);
+    if (v->low < 0) {
+        Value *minus = constant(&out, -1);
+        Value *negative = arith_cmpi(b, CMPI_SLT, generic_arg(&generic, 0), constant(&in, 0));
+        sign = arith_select(b, negative, minus, sign);
+    }
     Fixed fixed = {.value = generic_close(&generic, sign), .exponent = exponent, .divisor = 1,
                    .low = -1, .high = 1};
     lower_result(lw, &fixed);
@@ -263,7 +266,8 @@ bool lower_quant(Lowering *lw)
     if (!onnx_quantizer(lw->node, &quant, &lw->why))
         return onnx_error(lw->node, "%s", lw->why.data);
     if (!dense_uniform(quant.scales, &scale))
-        return onnx_error(lw->node, "has a scale per channel, which is supported for constants only");
+        return onnx_error(lw->node,
+                          "has a scale per channel, which is supported for constants only");
     if (!exact_log2(scale, &exponent))
         return lower_bad_scale(lw, scale);
     const Fixed *v = lower_operand(lw, 0);
@@ -273,7 +277,7 @@ bool lower_quant(Lowering *lw)
                             : lower_rescale(lw, v, &quant, exponent);
 }
 
-/* --- Relu ------------------------------------------------------------------------------------ */
+/* --- Relu ---------------------------------------------------------------------------------- */
 
 bool lower_relu(Lowering *lw)
 {

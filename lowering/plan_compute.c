@@ -130,8 +130,9 @@ static bool check_stream_map(const ComputePlan *plan, const AffineMap *map, cons
     return true;
 }
 
-/* Counters of the stream's words, then of the parts of a word. */
-static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
+/* Counters of the stream's words, then of the parts of a word. Words may grow with the factors while
+ * those are still being chosen. */
+static bool add_stream_loops(ComputePlan *plan, bool may_grow, uint32_t *placed)
 {
     const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
     const Type *tensor = op_operand(plan->main, plan->stream_operand[0])->type;
@@ -142,8 +143,7 @@ static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
         int loop = stream_loop(map, r);
         if (loop < 0)
             continue;
-        /* A word that is still scalar grows with the factor. */
-        if (word[r] < plan->unroll[loop])
+        if (may_grow && word[r] < plan->unroll[loop])
             word[r] = plan->unroll[loop];
         if (word[r] % plan->unroll[loop] != 0)
             return op_error(plan->main, "unrolls loop %d by %lld, but words hold %lld", loop,
@@ -241,7 +241,7 @@ bool compute_plan(const Op *process, const int64_t *unroll, ComputePlan *out)
     *out = (ComputePlan){.process = process};
     if (!collect_generics(out) || !kernel_analyze(out->main, &out->kernel) ||
         !collect_streams(out) || !read_unroll(out, unroll) || !check_other_streams(out) ||
-        !add_stream_loops(out, &placed))
+        !add_stream_loops(out, unroll != NULL, &placed))
         return false;
     add_other_loops(out, placed);
     if (!check_output_order(out))

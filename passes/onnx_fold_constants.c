@@ -109,10 +109,9 @@ static bool fold_quant(Folding *f)
     if (!integers)
         return false;
     Builder b = builder_before(f->op);
-    Value *operands[] = {
-        named_constant(&b, integers, value_def(op_operand(f->op, 0))),
-        named_constant(&b, scales, value_def(op_operand(f->op, 1))),
-    };
+    Value *operands[2];
+    operands[0] = named_constant(&b, integers, value_def(op_operand(f->op, 0)));
+    operands[1] = named_constant(&b, scales, value_def(op_operand(f->op, 1)));
     NamedAttr axis = named_attr(b.ctx, "axis", attr_i64(b.ctx, f->axis));
     const Type *type = op_result(f->op, 0)->type;
     Op *op = build(&b, ONNX(DEQUANTIZE_LINEAR), operands, 2, &type, 1, &axis, f->axis >= 0);

@@ -89,12 +89,16 @@ static bool choose(const Op *region, DseSpace *space, const Budget *budget)
     return true;
 }
 
-/* dfg.budget on the module: what the report states as limits. */
-static void record_budget(Op *module, const Budget *budget)
+/* dfg.budget on the module: the limits and the device, for reports and build files. */
+static void record_budget(const Pass *pass, Op *module, const Budget *budget)
 {
     Context *ctx = module->ctx;
-    const NamedAttr items[2] = {named_attr(ctx, "dsp", attr_i64(ctx, budget->dsp)),
-                                named_attr(ctx, "bram18", attr_i64(ctx, budget->bram18))};
+    const NamedAttr items[] = {
+        named_attr(ctx, "dsp", attr_i64(ctx, budget->dsp)),
+        named_attr(ctx, "bram18", attr_i64(ctx, budget->bram18)),
+        named_attr(ctx, "device", attr_string(ctx, pass_string(pass, "device"))),
+        named_attr(ctx, "part", attr_string(ctx, pass_string(pass, "part"))),
+    };
     op_set_attr(module, "dfg.budget", attr_dict(ctx, items, COUNT_OF(items)));
 }
 
@@ -108,7 +112,7 @@ static bool choose_unroll(Pass *pass, Op *module)
     bool ok = choose(region, &space, &budget);
     if (ok) {
         dse_apply(module, region, &space);
-        record_budget(module, &budget);
+        record_budget(pass, module, &budget);
     }
     dse_free(&space);
     return ok;
@@ -119,6 +123,9 @@ const PassDef pass_choose_unroll = {
     .summary = "Choose unroll factors within DSP and BRAM18 budgets (MING Eq. 1)",
     .anchor = "builtin.module",
     .options = OPTIONS({"dsp", OPTION_INT, "1248", "DSP slices available", 0, INT64_MAX},
-                       {"bram", OPTION_INT, "288", "BRAM18 blocks available", 0, INT64_MAX}),
+                       {"bram", OPTION_INT, "288", "BRAM18 blocks available", 0, INT64_MAX},
+                       {"device", OPTION_STRING, "kv260", "device's name, for the report"},
+                       {"part", OPTION_STRING, "xck26-sfvc784-2LV-c",
+                        "device's part, for the build files"}),
     .run = choose_unroll,
 };

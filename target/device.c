@@ -39,6 +39,17 @@ static bool read_text(const Reader *r, const xmlNode *node, const char *name, St
                             (const char *)node->name, name);
 }
 
+/* Names end up in scripts: letters, digits, '-', '_' and '.' only. */
+static bool read_name(const Reader *r, const xmlNode *node, const char *name, Str *out)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    if (!read_text(r, node, name, out))
+        return false;
+    return strspn(out->data, plain) == out->len ||
+           emit_error(r->ctx, node_loc(r, node), "'%s' must consist of letters, digits, '-', '_' and '.'",
+                      name);
+}
+
 static bool read_count(const Reader *r, const xmlNode *node, const char *name, int64_t *out)
 {
     Str text;
@@ -72,7 +83,7 @@ static bool read_device(const Reader *r, xmlDoc *doc, Device *out)
     const xmlNode *resources = child_element(root, "resources");
     if (!resources)
         return emit_error(r->ctx, node_loc(r, root), "<device> needs an element <resources>");
-    return read_text(r, root, "name", &out->name) && read_text(r, root, "part", &out->part) &&
+    return read_name(r, root, "name", &out->name) && read_name(r, root, "part", &out->part) &&
            read_count(r, resources, "lut", &out->lut) && read_count(r, resources, "ff", &out->ff) &&
            read_count(r, resources, "bram18", &out->bram18) &&
            read_count(r, resources, "uram", &out->uram) &&

@@ -89,8 +89,8 @@ static int last_loop(const AffineMap *map)
     return last && last->kind == AFFINE_DIM ? (int)last->value : -1;
 }
 
-/* A reduction loop unrolls if its elements arrive in one word: it is the stream's innermost
- * dimension, a window's kernel dimension (whole in every word), or not streamed at all. */
+/* A loop unrolls if its elements arrive in one word: it is the stream's innermost dimension, a
+ * window's kernel dimension (whole in every word), or not streamed at all. */
 static bool arrives_together(const ComputePlan *plan, uint32_t loop)
 {
     const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
@@ -108,9 +108,8 @@ static void select_loops(Candidates *c)
     c->output_loop = last_loop(linalg_operand_map(plan->main, linalg_input_count(plan->main)));
     for (uint32_t i = 0; i < plan->kernel.loop_count; i++) {
         c->unroll[i] = 1;
-        bool wanted = plan->kernel.is_reduction[i] ? arrives_together(plan, i)
-                                                   : (int)i == c->output_loop;
-        if (wanted && plan->kernel.extents[i] > 1)
+        bool wanted = plan->kernel.is_reduction[i] || (int)i == c->output_loop;
+        if (wanted && plan->kernel.extents[i] > 1 && arrives_together(plan, i))
             c->loops[c->count++] = i;
     }
 }
@@ -212,6 +211,14 @@ static int64_t deep_fifo_bram18(const DseNode *node, const bool *deep, int64_t f
     return total;
 }
 
+static bool all_can_pack(const DseNode *node, int64_t factor)
+{
+    for (uint32_t i = 0; i < node->port_count; i++)
+        if (!can_pack(dfg_port(node->process, i), factor))
+            return false;
+    return true;
+}
+
 static bool fork_configs(DseNode *node, const Op *instantiate, Arena *arena)
 {
     int64_t extent = innermost_extent(dfg_port(node->process, 0));
@@ -220,10 +227,8 @@ static bool fork_configs(DseNode *node, const Op *instantiate, Arena *arena)
         return false;
     for (int64_t u = 1; u <= extent && u <= MAX_PARALLEL_ELEMENTS; u++) {
         Config config = {.factor = NULL};
-        bool fits = true;
-        for (uint32_t i = 0; i < node->port_count; i++)
-            fits &= can_pack(dfg_port(node->process, i), u);
-        if (!fits || (u > 1 && word_bits(dfg_port(node->process, 0), u) > MAX_WORD_BITS))
+        if (!all_can_pack(node, u) ||
+            (u > 1 && word_bits(dfg_port(node->process, 0), u) > MAX_WORD_BITS))
             continue;
         config.cost.cycles = fork_words(node->process) / u + PIPELINE_DEPTH;
         config.cost.bram18 = deep_fifo_bram18(node, deep, u);

@@ -5,28 +5,53 @@
  * Tests: lit/tools/ming-compile.mir, test/e2e */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dialects/dialects.h"
 #include "emit/emit_hls.h"
 #include "ir/diag.h"
 #include "ir/pass.h"
+#include "target/device.h"
 #include "tools/all_passes.h"
 #include "tools/load_model.h"
 #include "tools/resources.h"
 #include "tools/tool_support.h"
 
-/* The Kria KV260's. */
-enum { DEFAULT_DSP = 1248, DEFAULT_BRAM18 = 288 };
+#define DEFAULT_DEVICE "kv260"
+
+/* A budget that was not given: the device's resources. */
+static const int64_t not_given = INT64_MIN;
 
 typedef struct Options {
-    const char *output_dir, *top;
-    int64_t dsp, bram18;
+    const char *output_dir, *top, *device;
+    int64_t dsp, bram18; /* or not_given */
     bool dump_pipeline;
 } Options;
 
+/* --- device ---------------------------------------------------------------------------------------- */
+
+/* A description by name from the device folder, or a file ending in .xml. */
+static bool find_device(const Tool *tool, Context *ctx, const char *name, Device *out)
+{
+    StrBuf path = {0};
+    bool ok = true;
+    if (str_ends_with(str_from(name), ".xml")) {
+        strbuf_add_c(&path, name);
+    } else {
+        ok = (strchr(name, '/') == NULL && resource_dir("devices", &path)) ||
+             tool_error(tool, "error: there is no device '%s'", name);
+        strbuf_printf(&path, "/%s.xml", name);
+        ok = ok && (access(path.data, F_OK) == 0 ||
+                    tool_error(tool, "error: there is no device '%s'", name));
+    }
+    ok = ok && device_read(ctx, path.data, out);
+    strbuf_free(&path);
+    return ok;
+}
+
 /* --- pipeline ------------------------------------------------------------------------------------ */
 
-static void add_pipeline(StrBuf *out, const Options *options)
+static void add_pipeline(StrBuf *out, const Options *options, const Device *device)
 {
     strbuf_add_c(out, "builtin.module(func.func(onnx-infer-shapes,"
                       "onnx-fold-constants,convert-onnx-to-linalg,name-layers,"
@@ -35,15 +60,17 @@ static void add_pipeline(StrBuf *out, const Options *options)
     if (options->top)
         strbuf_printf(out, "{top=%s}", options->top);
     strbuf_printf(out,
-                  ",canonicalize,choose-unroll{dsp=%lld bram=%lld},dfg.region(size-fifos),"
-                  "convert-dfg-to-emithls)",
-                  (long long)options->dsp, (long long)options->bram18);
+                  ",canonicalize,choose-unroll{dsp=%lld bram=%lld device=%.*s part=%.*s},"
+                  "dfg.region(size-fifos),convert-dfg-to-emithls)",
+                  (long long)(options->dsp == not_given ? device->dsp : options->dsp),
+                  (long long)(options->bram18 == not_given ? device->bram18 : options->bram18),
+                  STR_ARG(device->name), STR_ARG(device->part));
 }
 
-static bool run_passes(Context *ctx, Op *module, const Options *options)
+static bool run_passes(Context *ctx, Op *module, const Options *options, const Device *device)
 {
     StrBuf text = {0};
-    add_pipeline(&text, options);
+    add_pipeline(&text, options, device);
     if (options->dump_pipeline)
         printf("%s\n", text.data);
     Pipeline *pipeline = pipeline_from_text(ctx, all_passes(), strbuf_str(&text));
@@ -99,14 +126,16 @@ static bool compile_bytes(const Tool *tool, const Options *options, const char *
 {
     EmittedProject project = {0};
     StrBuf csim_dir = {0};
+    Device device;
     Context *ctx = context_create();
     dialects_register_all(ctx);
     context_show_op_on_diag(ctx, false);
-    bool ok = resource_dir("csim", &csim_dir) ||
-              tool_error(tool, "error: the simulation headers are not installed");
+    bool ok = find_device(tool, ctx, options->device, &device);
+    ok = ok && (resource_dir("csim", &csim_dir) ||
+                tool_error(tool, "error: the simulation headers are not installed"));
     Op *module = ok ? load_model(ctx, path, bytes) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
-    ok = module && run_passes(ctx, module, options) && emit_hls(module, &emit, &project);
+    ok = module && run_passes(ctx, module, options, &device) && emit_hls(module, &emit, &project);
     if (ok)
         print_summary(module, options, &project);
     diag_flush(ctx);
@@ -135,6 +164,9 @@ static bool check_options(const Tool *tool, const Options *options, const Texts 
         return tool_error(tool, "error: one model is needed; try '%s --help'", tool->name);
     if (!options->output_dir || !*options->output_dir)
         return tool_error(tool, "error: -o needs the directory to write");
+    if ((options->dsp < 0 && options->dsp != not_given) ||
+        (options->bram18 < 0 && options->bram18 != not_given))
+        return tool_error(tool, "error: a budget cannot be negative");
     if (options->top && !emit_top_name_is_valid(str_from(options->top)))
         return tool_error(tool, "error: --top: '%s' cannot be the name of a C++ function",
                           options->top);
@@ -143,11 +175,14 @@ static bool check_options(const Tool *tool, const Options *options, const Texts 
 
 static int compile(int argc, char **argv)
 {
-    Options options = {.dsp = DEFAULT_DSP, .bram18 = DEFAULT_BRAM18};
+    Options options = {.device = DEFAULT_DEVICE, .dsp = not_given,
+                       .bram18 = not_given};
     const Flag flags[] = {
         {"o", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
-        {"dsp", FLAG_INT, &options.dsp, "n", "DSP slices to spend, default 1248 (KV260)", NULL},
-        {"bram", FLAG_INT, &options.bram18, "n", "BRAM18 blocks to spend, default 288 (KV260)", NULL},
+        {"device", FLAG_TEXT, &options.device, "name",
+         "Device, or an .xml file that describes one, default " DEFAULT_DEVICE, NULL},
+        {"dsp", FLAG_INT, &options.dsp, "n", "DSP slices to spend, default the device's", NULL},
+        {"bram", FLAG_INT, &options.bram18, "n", "BRAM18 blocks to spend, default the device's", NULL},
         {"top", FLAG_TEXT, &options.top, "name", "Name of the top function, default the model's",
          NULL},
         {"dump-pass-pipeline", FLAG_SWITCH, &options.dump_pipeline, NULL,

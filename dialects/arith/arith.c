@@ -1,7 +1,6 @@
 /* Rows, text and checks of the arith dialect. Folders are in arith_fold_*.c, patterns in
  * arith_canon.c.
- * A hook checks what its row's constraints and traits do not; a cast first compares shapes,
- * then asks whether the element types convert.
+ * A hook checks what its row's constraints and traits do not.
  * Tests: lit/dialects/arith */
 #include "dialects/arith/arith.h"
 
@@ -201,24 +200,13 @@ static bool same_dims(const Type *a, const Type *b)
     return true;
 }
 
-/* Both scalars, or shaped with extents that may be equal. */
-static bool compatible_shapes(const Type *a, const Type *b)
-{
-    if (type_is_shaped(a) != type_is_shaped(b))
-        return false;
-    if (!type_is_shaped(a) || !type_is_ranked(a) || !type_is_ranked(b))
-        return true;
-    if (a->u.shaped.rank != b->u.shaped.rank)
-        return false;
-    for (uint32_t i = 0; i < a->u.shaped.rank; i++) {
-        int64_t x = a->u.shaped.dims[i], y = b->u.shaped.dims[i];
-        if (x != y && x != DIM_DYNAMIC && y != DIM_DYNAMIC)
-            return false;
-    }
-    return true;
-}
-
 /* --- constant ------------------------------------------------------------------------ */
+
+/* A string without a type is of type none. */
+static const Type *typed_attr_type(const Attr *attr)
+{
+    return attr->kind == ATTR_STRING && !attr->type ? type_none(attr->ctx) : attr->type;
+}
 
 /* constant ::= attr-dict? typed-attribute */
 static bool parse_constant(OpParser *p)
@@ -229,10 +217,11 @@ static bool parse_constant(OpParser *p)
     const Attr *value = parser_attr(p, NULL);
     if (!value)
         return false;
-    if (!value->type)
+    const Type *type = typed_attr_type(value);
+    if (!type)
         return parser_error_at(p, at, "invalid kind of attribute specified");
     parser_set_attr(p, "value", value);
-    parser_add_result(p, value->type);
+    parser_add_result(p, type);
     return true;
 }
 
@@ -248,7 +237,7 @@ static bool verify_constant(Op *op)
 {
     const Attr *value = op_attr(op, "value");
     const Type *type = op_result(op, 0)->type;
-    if (value->type != type)
+    if (typed_attr_type(value) != type)
         return op_error(op, "failed to verify that all of {value, result} have same type");
     if (type_is_integer(type) && !type_is_signless(type))
         return op_error(op, "integer return type must be signless");
@@ -381,27 +370,23 @@ static bool verify_mul_extended(Op *op)
 
 /* --- casts ---------------------------------------------------------------------------------- */
 
-static bool verify_cast_shapes(Op *op)
+/* Extents of ranked tensors, unknown ones included, are the same on both sides. */
+static bool verify_cast_dims(Op *op)
 {
     const Type *in = op_operand(op, 0)->type, *out = op_result(op, 0)->type;
     bool in_tensor = type_is_tensor(in) && type_is_ranked(in);
     bool out_tensor = type_is_tensor(out) && type_is_ranked(out);
     uint32_t in_rank = in_tensor ? in->u.shaped.rank : 0;
     uint32_t out_rank = out_tensor ? out->u.shaped.rank : 0;
-    if (in_rank != out_rank || (in_tensor && out_tensor && !same_dims(in, out)))
-        return op_error(op,
-                        "failed to verify that input and output have the same tensor dimensions");
-    if (!compatible_shapes(in, out))
-        return op_error(op, "requires the same shape for all operands and results");
-    return true;
+    if (in_rank == out_rank && (!in_tensor || !out_tensor || same_dims(in, out)))
+        return true;
+    return op_error(op, "failed to verify that input and output have the same tensor dimensions");
 }
 
-/* The shapes fit and `converts` says whether the element types do. */
+/* `converts` says whether the element types convert; the shapes fit already. */
 static bool verify_cast(Op *op, bool (*converts)(const Type *from, const Type *to))
 {
     const Type *in = op_operand(op, 0)->type, *out = op_result(op, 0)->type;
-    if (!verify_cast_shapes(op))
-        return false;
     if (in != out && converts(type_elem(in), type_elem(out)))
         return true;
     return op_error(op, "operand type '%s' and result type '%s' are cast incompatible",
@@ -602,7 +587,8 @@ Value *arith_select(Builder *b, Value *condition, Value *on_true, Value *on_fals
     .format = "$lhs `,` $rhs (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 
 #define CAST_OPERANDS(FROM, TO)                                                                    \
-    .operands = ARGS(ONE("in", FROM)), .results = ARGS(ONE("out", TO)), .traits = ELEMENTWISE
+    .operands = ARGS(ONE("in", FROM)), .results = ARGS(ONE("out", TO)),                            \
+    .traits = ELEMENTWISE | TRAIT_SAME_OPERANDS_AND_RESULT_SHAPE, .verify_types = verify_cast_dims
 #define CAST(FROM, TO)                                                                             \
     CAST_OPERANDS(FROM, TO), .format = "$in attr-dict `:` type($in) `to` type($out)"
 

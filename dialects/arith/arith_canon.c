@@ -1,5 +1,6 @@
-/* Canonicalization patterns of arith; each shows its algebra. Patterns with several matched ops
- * give their results the fused location of these, and outrank those with fewer.
+/* Canonicalization patterns of arith; each shows its algebra. Patterns that match several ops
+ * outrank those with fewer, and give their results a fused location: of the root, then of what
+ * stands deepest on the left, as many as the pattern has ops that are not constants.
  * Tests: lit/dialects/arith/canonicalize.mir */
 #include "dialects/arith/arith_impl.h"
 #include "dialects/const_fold.h"
@@ -57,7 +58,7 @@ static bool reassociate(Rewriter *rw, Op *op, const Reassociation *rule)
     if (!c0)
         return false;
     Value *x = op_operand(inner, rule->inner_left ? 1 : 0);
-    const Op *matched[] = {op, inner, value_def(inner_value), value_def(outer_value)};
+    const Op *matched[] = {op, value_def(rule->outer_left ? outer_value : inner_value)};
     int64_t flags = arith_flags(op, "overflowFlags") & arith_flags(inner, "overflowFlags");
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *constant = arith_constant(&rw->b, combine(op->ctx, rule->combine, c0, c1));
@@ -115,7 +116,7 @@ static bool add_of_negated(Rewriter *rw, Op *op, uint32_t product_side)
     Op *mul = value_def_of(op_operand(op, product_side), ARITH(MULI));
     if (!mul || !const_is_all_ones(value_constant(op_operand(mul, 1))))
         return false;
-    const Op *matched[] = {op, mul, value_def(op_operand(mul, 1))};
+    const Op *matched[] = {op, value_def(op_operand(mul, 1))};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *result = build_binary(&rw->b, ARITH(SUBI), op_result(op, 0)->type,
                                  op_operand(op, 1 - product_side), op_operand(mul, 0));
@@ -213,8 +214,6 @@ static bool mul_signed_by_one(Rewriter *rw, Op *op, void *user)
     if (!const_is_int(value_constant(op_operand(op, 1)), 1) || type_width(type_elem(x->type)) == 1 ||
         !const_zero(x->type))
         return false;
-    const Op *matched[] = {op, value_def(op_operand(op, 1))};
-    rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *zero = arith_constant(&rw->b, const_zero(x->type));
     Value *negative = arith_cmpi(&rw->b, CMPI_SLT, x, zero);
     Value *values[] = {x, build_unary(&rw->b, ARITH(EXTSI), x->type, negative)};
@@ -284,7 +283,7 @@ static bool not_of_cmpi(Rewriter *rw, Op *op, void *user)
     const Attr *one = int_constant(op_operand(op, 1));
     if (!cmp || !one || !attr_is_true(one))
         return false;
-    const Op *matched[] = {op, cmp, value_def(op_operand(op, 1))};
+    const Op *matched[] = {op, cmp};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     CmpiPredicate predicate = inverted((CmpiPredicate)arith_predicate(cmp));
     return replace_with(rw, op, arith_cmpi(&rw->b, predicate, op_operand(cmp, 0),

@@ -63,7 +63,7 @@ static bool trunc_of_shrsi(Rewriter *rw, Op *op, void *user)
     const Attr *amount = value_constant(op_operand(shift, 1));
     if (!keeps_top_bits(x, op_result(op, 0), amount))
         return false;
-    const Op *matched[] = {op, shift, value_def(op_operand(shift, 1))};
+    const Op *matched[] = {op, value_def(op_operand(shift, 1))};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *constant = arith_constant(&rw->b, amount);
     Value *logical = build_binary(&rw->b, ARITH(SHRUI), x->type, x, constant);
@@ -86,7 +86,7 @@ static bool trunc_of_wide_mul(Rewriter *rw, Op *op, const OpDef *ext, const OpDe
     if (operands[0]->type != type || operands[1]->type != type ||
         !keeps_top_bits(op_result(mul, 0), operands[0], value_constant(op_operand(shift, 1))))
         return false;
-    const Op *matched[] = {op, shift, mul, lhs, rhs, value_def(op_operand(shift, 1))};
+    const Op *matched[] = {op, lhs, rhs, mul, value_def(op_operand(shift, 1))};
     const Type *types[] = {type, type};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Op *made = build(&rw->b, mul_extended, operands, 2, types, 2, NULL, 0);
@@ -396,8 +396,6 @@ static bool select_to_not(Rewriter *rw, Op *op, void *user)
     (void)user;
     if (!is_scalar_bool(op_operand(op, 1), false) || !is_scalar_bool(op_operand(op, 2), true))
         return false;
-    const Op *matched[] = {op, value_def(op_operand(op, 1)), value_def(op_operand(op, 2))};
-    rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *one = arith_constant(&rw->b, attr_bool(op->ctx, true));
     rewriter_replace_one(rw, op, build_binary(&rw->b, ARITH(XORI), op_result(op, 0)->type,
                                               op_operand(op, 0), one));
@@ -412,7 +410,7 @@ static bool select_of_not(Rewriter *rw, Op *op, void *user)
     const Attr *ones = not_op ? value_constant(op_operand(not_op, 1)) : NULL;
     if (!ones || ones->kind != ATTR_INTEGER || !const_is_all_ones(ones))
         return false;
-    const Op *matched[] = {op, not_op, value_def(op_operand(not_op, 1))};
+    const Op *matched[] = {op, value_def(op_operand(not_op, 1))};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     rewriter_replace_one(rw, op, arith_select(&rw->b, op_operand(not_op, 0), op_operand(op, 2),
                                               op_operand(op, 1)));

@@ -110,10 +110,11 @@ static bool parse_call_indirect(OpParser *p)
     bool ok = parser_operand(p, &callee) && parser_expect(p, "(");
     SrcPos at = parser_pos(p);
     ok = ok && parser_operand_list(p, &args) && parser_expect(p, ")") &&
-         parser_attr_dict(p, false) && parser_expect(p, ":") && (type = parser_type(p)) != NULL;
+         parser_attr_dict(p, false) && parser_expect(p, ":");
+    SrcPos type_at = parser_pos(p);
+    ok = ok && (type = parser_type(p)) != NULL;
     if (ok && type->kind != TYPE_FUNCTION)
-        ok = parser_error(p, "'callee' must be function type, but got '%s'",
-                          type_str(parser_ctx(p), type));
+        ok = parser_error_at(p, type_at, "invalid kind of type specified");
     if (ok) {
         parser_add_results(p, type->u.function.types + type->u.function.input_count,
                            type->u.function.result_count);

@@ -26,6 +26,7 @@ bool linalg_parse_parts(OpParser *p, StructuredParts *parts, bool segments)
 {
     OperandRefs inputs = {0}, inits = {0};
     SrcPos inputs_at = NULL, inits_at = NULL;
+    SrcPos at = parser_pos(p);
     bool ok = parser_attr_dict(p, false) &&
               parse_operand_part(p, "ins", &inputs, &parts->inputs, &inputs_at) &&
               parse_operand_part(p, "outs", &inits, &parts->inits, &inits_at) &&
@@ -36,6 +37,7 @@ bool linalg_parse_parts(OpParser *p, StructuredParts *parts, bool segments)
         int32_t sizes[] = {(int32_t)inputs.len, (int32_t)inits.len};
         parser_set_attr(p, "operandSegmentSizes", attr_dense_array(type_i(ctx, 32), sizes, 2));
     }
+    ok = ok && parser_check_attrs(p, at);
     vec_free(&inputs);
     vec_free(&inits);
     return ok;

@@ -64,12 +64,12 @@ static void build_payload(OpParser *p, const Payload *payload, Block *body, cons
 static bool parse_long_body(OpParser *p)
 {
     ArgDecls args = {0};
-    bool ok = parser_expect(p, "(");
+    bool ok = parser_expect_in(p, "(", " in argument list");
     if (ok && !parser_try(p, ")")) {
         do {
             ok = parser_arg(p, vec_push(&args), true, true);
         } while (ok && parser_try(p, ","));
-        ok = ok && parser_expect(p, ")");
+        ok = ok && parser_expect_in(p, ")", " in argument list");
     }
     ok = ok && parser_region(p, args.data, args.len);
     vec_free(&args);

@@ -43,7 +43,6 @@ static bool reshape_of_fill(Rewriter *rw, Op *op, void *user)
     Op *fill = fill_of(op_operand(op, 0));
     if (!fill)
         return false;
-    rw->b.loc = fill->loc;
     Op *init = op_clone(op, NULL);
     op_set_operand(init, 0, op_operand(fill, 1));
     init->loc = fill->loc;

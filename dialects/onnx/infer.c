@@ -37,7 +37,7 @@ static bool make_tensor(const Type *elem, const int64_t *dims, uint32_t rank, co
     return onnx_why(why, "the result has too many elements");
 }
 
-/* --- operators that keep the shape -------------------------------------------------- */
+/* --- operators that keep the shape --------------------------------------------------------- */
 
 bool onnx_infer_same(const Op *op, const Type **results, StrBuf *why)
 {
@@ -67,7 +67,7 @@ bool onnx_infer_constant(const Op *op, const Type **results, StrBuf *why)
     return true;
 }
 
-/* --- quantizers ----------------------------------------------------------------------- */
+/* --- quantizers ---------------------------------------------------------------------------- */
 
 /* Whether `param` can be stretched to the shape of `type` (numpy's rule, from the right). */
 static bool broadcasts_to(const Type *param, const Type *type)
@@ -149,13 +149,13 @@ bool onnx_infer_dequantize(const Op *op, const Type **results, StrBuf *why)
     results[0] = type_unranked_tensor(type_elem(scale));
     if (!all_static(op))
         return true;
-    if (op->operand_count > 2 && operand_type(op, 2)->u.shaped.rank != scale->u.shaped.rank)
+    if (op->operand_count > 2 && type_with_elem(operand_type(op, 2), type_elem(scale)) != scale)
         return onnx_why(why, "'x_zero_point' must have the shape of 'x_scale'");
     results[0] = type_with_elem(input, type_elem(scale));
     return check_axis(op, why);
 }
 
-/* --- pooling ---------------------------------------------------------------------------- */
+/* --- pooling ------------------------------------------------------------------------------- */
 
 static bool check_spatial(const Type *input, StrBuf *why)
 {
@@ -184,7 +184,7 @@ bool onnx_infer_global_pool(const Op *op, const Type **results, StrBuf *why)
     return make_tensor(type_elem(input), dims, input->u.shaped.rank, &results[0], why);
 }
 
-/* --- convolution ------------------------------------------------------------------------- */
+/* --- convolution --------------------------------------------------------------------------- */
 
 /* A list attribute with `count` entries of at least `least`, or `fallback` throughout. */
 static bool read_list(const Op *op, const char *name, uint32_t count, int64_t least,

@@ -34,7 +34,7 @@ bool onnx_why(StrBuf *why, const char *fmt, ...)
     return false;
 }
 
-/* --- names and errors ----------------------------------------------------------- */
+/* --- names and errors ---------------------------------------------------------------------- */
 
 Str onnx_node_name(const Op *op)
 {
@@ -75,7 +75,7 @@ bool onnx_error(const Op *op, const char *fmt, ...)
     return false;
 }
 
-/* --- constants --------------------------------------------------------------------- */
+/* --- constants ----------------------------------------------------------------------------- */
 
 static const Attr *splat_of_scalar(const Attr *scalar)
 {
@@ -112,7 +112,7 @@ Value *onnx_build_constant(Builder *b, const Attr *value)
     return op_result(build(b, ONNX(CONSTANT), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 
-/* --- constraints and verification ---------------------------------------------------- */
+/* --- constraints and verification ---------------------------------------------------------- */
 
 static bool is_dense_tensor(const Attr *attr)
 {
@@ -157,7 +157,7 @@ static bool verify_node(Op *op)
     return ok;
 }
 
-/* --- the table ----------------------------------------------------------------------- */
+/* --- the table ----------------------------------------------------------------------------- */
 
 static const char *const STANDARD[] = {"", "ai.onnx", NULL};
 static const char *const QUANTIZATION[] = {"qonnx.custom_op.general", "onnx.brevitas",
@@ -176,7 +176,8 @@ static const char *const QUANTIZATION[] = {"qonnx.custom_op.general", "onnx.brev
                    OPTIONAL_DEFAULT("rounding_mode", ATTR_IS_STRING, "\"ROUND\"")),                \
     .data = OPERATOR(QUANTIZATION, onnx_infer_quant), NODE
 
-#define OP(ID, NAME, ...) [ONNX_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_onnx, __VA_ARGS__},
+#define OP(ID, NAME, ...)                                                                          \
+    [ONNX_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_onnx, __VA_ARGS__},
 const OpDef onnx_ops[] = {
 #include "dialects/onnx/onnx_ops.def"
 };

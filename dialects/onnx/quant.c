@@ -7,7 +7,7 @@
 
 #include "dialects/onnx/onnx_impl.h"
 
-/* --- numbers ---------------------------------------------------------------------- */
+/* --- numbers ------------------------------------------------------------------------------- */
 
 enum { MANTISSA_BITS = 52, EXPONENT_BIAS = 1023, EXPONENT_MASK = 0x7ff };
 
@@ -79,7 +79,7 @@ bool dense_uniform(const Attr *dense, double *out)
     return true;
 }
 
-/* --- rounding ---------------------------------------------------------------------- */
+/* --- rounding ------------------------------------------------------------------------------ */
 
 static const char *const rounding_names[ROUNDING_COUNT] = {
     [ROUND_HALF_EVEN] = "ROUND",   [ROUND_CEIL] = "CEIL",       [ROUND_FLOOR] = "FLOOR",
@@ -151,7 +151,7 @@ int64_t quantizer_apply(const Quantizer *quant, double scale, double x)
     return rounding_apply(quant->rounding, steps) - quant->zero;
 }
 
-/* --- parameters ------------------------------------------------------------------------ */
+/* --- parameters ---------------------------------------------------------------------------- */
 
 static const Attr *constant_param(const Op *quant, uint32_t index, StrBuf *why)
 {

@@ -90,6 +90,7 @@ static void refuses_bad_files(void **state)
     refuse(*state, "<device name='d' part='p'><resources lut='-1' ff='1' bram18='1' uram='0' dsp='1'/></device>",
            "'lut' must be a number");
     refuse(*state, "<device part='p'><resources/></device>", "needs the attribute 'name'");
+    refuse(*state, "<device name='d' part='p; exec'><resources/></device>", "must consist of");
 }
 
 static void refuses_document_types(void **state)

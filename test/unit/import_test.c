@@ -106,7 +106,7 @@ static Model *make_model(void)
     return m;
 }
 
-/* --- running the importer ---------------------------------------------------------------- */
+/* --- running the importer ------------------------------------------------------------------ */
 
 typedef struct Run {
     Context *ctx;
@@ -185,7 +185,7 @@ static Str function_name(const Op *module)
     return op_attr(region_entry(op_region(module, 0))->first, "sym_name")->u.string;
 }
 
-/* --- structure ------------------------------------------------------------------------------ */
+/* --- structure ----------------------------------------------------------------------------- */
 
 static void a_model_becomes_a_function(void **state)
 {
@@ -268,10 +268,11 @@ static void messages_are_one_line(void **state)
     Model *m = make_model();
     m->node.name = "a\nerror: b'";
     m->node.op_type = "Nope\n";
-    assert_refused(*state, m, "node 'a\\0Aerror: b\\27' (Nope\\0A): the operator is not supported");
+    assert_refused(*state, m,
+                   "node 'a\\0Aerror: b\\27' (Nope\\0A): the operator is not supported");
 }
 
-/* --- tensors ----------------------------------------------------------------------------------- */
+/* --- tensors ------------------------------------------------------------------------------- */
 
 /* The constant made of the initializer that `fill` describes. */
 static const Attr *import_weight(Run *run, Model *m, Op **module)
@@ -386,7 +387,7 @@ static void sizes_must_agree(void **state)
     assert_refused(*state, m, "initializer 'w' has 3 numbers; its shape needs 2");
 }
 
-/* --- external data -------------------------------------------------------------------------------- */
+/* --- external data ------------------------------------------------------------------------- */
 
 /* w's four bytes stand at `offset` of `location`. */
 static Model *external_model(Onnx__StringStringEntryProto *entries,
@@ -448,7 +449,7 @@ static void external_data_stays_in_the_folder(void **state)
     rmdir(folder);
 }
 
-/* --- damaged files ---------------------------------------------------------------------------------- */
+/* --- damaged files ------------------------------------------------------------------------- */
 
 static void wrong_files_are_refused(void **state)
 {
@@ -468,7 +469,8 @@ static void defined_twice_is_refused(void **state)
 {
     Model *m = make_model();
     m->node_outputs[0] = "x";
-    assert_refused(*state, m, "node 'n' (Identity): defines the value 'x', which is defined before");
+    assert_refused(*state, m,
+                   "node 'n' (Identity): defines the value 'x', which is defined before");
 }
 
 /* Every prefix of a file is either a model or refused with one diagnostic. */

@@ -58,6 +58,26 @@ static void operand_lists_grow_and_shrink(void **state)
     toy_free(&toy);
 }
 
+/* Uses of one value by one op are neighbours in its list when they move. */
+static void repeated_operands_can_move(void **state)
+{
+    (void)state;
+    Toy toy;
+    toy_init(&toy);
+    Value *value = toy_const(&toy, 1), *values[9];
+    for (int i = 0; i < 9; i++) values[i] = value;
+    Op *use = toy_use(&toy, value);
+    for (uint32_t count = 1; count < 10; count++) {
+        op_set_operands(use, values, count);
+        assert_int_equal(value_use_count(value), count);
+    }
+    op_replace_operands(use, 2, 5, values, 1);
+    assert_int_equal(value_use_count(value), 5);
+    op_set_operands(use, NULL, 0);
+    assert_false(value_has_uses(value));
+    toy_free(&toy);
+}
+
 /* Inserting at random places keeps the order numbers true, however often numbers run out. */
 static void order_survives_insertions(void **state)
 {
@@ -211,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(uses_are_newest_first),
         cmocka_unit_test(operand_lists_grow_and_shrink),
+        cmocka_unit_test(repeated_operands_can_move),
         cmocka_unit_test(order_survives_insertions),
         cmocka_unit_test(walks_go_deep),
         cmocka_unit_test(walks_stop),
