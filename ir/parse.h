@@ -1,6 +1,6 @@
 /* Reading MLIR text. parse_module reads a whole buffer; OpParser is what custom parse hooks
  * and the assembly format use. The grammar stands above each function in the sources:
- * lexer.c, parser.c (ops, blocks, SSA), parse_type.c, parse_attr.c, parse_affine.c.
+ * lexer.c, parser.c (whole texts), parse_op.c, parse_region.c, parse_type.c, parse_attr.c, ...
  * Linear in the input; nesting is bounded (PARSE_MAX_DEPTH) with a diagnostic.
  * Tests: lit/ir, test/unit/parse_test.c, fuzz/fuzz_text.c */
 #ifndef MING_IR_PARSE_H

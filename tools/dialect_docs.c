@@ -1,4 +1,4 @@
-/* Reference pages of dialects.
+/* Reference pages of dialects and passes.
  * Tests: lit/tools/dialect-docs.mir */
 #include "tools/dialect_docs.h"
 
@@ -109,7 +109,43 @@ void dialect_docs_print(StrBuf *out, const DialectDef *dialect)
                       (*attr)->summary ? (*attr)->summary : "");
 }
 
-bool dialect_docs_write(Context *ctx, const char *dir, StrBuf *path, const char **reason)
+static void print_options(StrBuf *out, const OptionDef *options)
+{
+    if (!options || !options->name) return;
+    strbuf_add_c(out, "\n| Option | Default | Description |\n| :-- | :-- | :-- |\n");
+    for (; options->name; options++) {
+        strbuf_printf(out, "| `%s` | ", options->name);
+        if (options->fallback) strbuf_printf(out, "`%s`", options->fallback);
+        strbuf_add_c(out, " | ");
+        add_cell(out, options->help ? options->help : "");
+        strbuf_add_c(out, " |\n");
+    }
+}
+
+void pass_docs_print(StrBuf *out, const PassTable *table)
+{
+    strbuf_add_c(out, "# Passes\n");
+    for (size_t i = 0; i < table->count; i++) {
+        const PassDef *pass = table->passes[i];
+        strbuf_printf(out, "\n## `%s`\n\n%s.\n", pass->name, pass->summary);
+        if (pass->description) strbuf_printf(out, "\n%s\n", pass->description);
+        strbuf_printf(out, "\nRuns on %s%s%s.\n", pass->anchor ? "`" : "any op",
+                      pass->anchor ? pass->anchor : "", pass->anchor ? "`" : "");
+        print_options(out, pass->options);
+    }
+}
+
+/* Writes one page of the folder. */
+static bool write_page(const char *dir, const char *name, const StrBuf *page, StrBuf *path,
+                       const char **reason)
+{
+    strbuf_clear(path);
+    strbuf_printf(path, "%s/%s.md", dir, name);
+    return file_write(path->data, strbuf_str(page), reason);
+}
+
+bool dialect_docs_write(Context *ctx, const PassTable *passes, const char *dir, StrBuf *path,
+                        const char **reason)
 {
     strbuf_clear(path);
     strbuf_add_c(path, dir);
@@ -122,10 +158,12 @@ bool dialect_docs_write(Context *ctx, const char *dir, StrBuf *path, const char 
         const DialectDef *dialect = context_dialect_at(ctx, i);
         StrBuf page = {0};
         dialect_docs_print(&page, dialect);
-        strbuf_clear(path);
-        strbuf_printf(path, "%s/%s.md", dir, dialect->name);
-        ok = file_write(path->data, strbuf_str(&page), reason);
+        ok = write_page(dir, dialect->name, &page, path, reason);
         strbuf_free(&page);
     }
+    StrBuf page = {0};
+    pass_docs_print(&page, passes);
+    ok = ok && write_page(dir, "passes", &page, path, reason);
+    strbuf_free(&page);
     return ok;
 }

@@ -1,15 +1,18 @@
-/* --emit-dialect-docs: reference pages in Markdown, one per dialect, from the op tables.
+/* --emit-dialect-docs: reference pages in Markdown, one per dialect and one of all passes,
+ * from their tables.
  * Tests: lit/tools/dialect-docs.mir */
 #ifndef MING_TOOLS_DIALECT_DOCS_H
 #define MING_TOOLS_DIALECT_DOCS_H
 
-#include "ir/opdef.h"
+#include "ir/pass.h"
 
 /* The page of one dialect. */
 void dialect_docs_print(StrBuf *out, const DialectDef *dialect);
-/* Writes DIR/<dialect>.md for every registered dialect, making the directory. False: *reason says
- * why, with the path in `path`. */
-bool dialect_docs_write(Context *ctx, const char *dir, StrBuf *path, const char **reason)
-    MUST_CHECK;
+/* The page of all passes. */
+void pass_docs_print(StrBuf *out, const PassTable *table);
+/* Writes DIR/<dialect>.md for every registered dialect and DIR/passes.md, making the directory. False:
+ * *reason says why, with the path in `path`. */
+bool dialect_docs_write(Context *ctx, const PassTable *passes, const char *dir, StrBuf *path,
+                        const char **reason) MUST_CHECK;
 
 #endif

@@ -380,7 +380,7 @@ static bool answer_questions(const Tool *tool, const Options *options)
     if (options->docs_dir) {
         StrBuf path = {0};
         const char *reason = NULL;
-        ok = dialect_docs_write(ctx, options->docs_dir, &path, &reason);
+        ok = dialect_docs_write(ctx, all_passes(), options->docs_dir, &path, &reason);
         if (!ok) tool_error(tool, "cannot write '%s': %s", path.data, reason);
         strbuf_free(&path);
     }
