@@ -158,11 +158,29 @@ static bool compile_file(const Tool *tool, const Options *options, const char *p
     return ok;
 }
 
+/* --dump-pass-pipeline without -o: prints the passes and does nothing else. */
+static bool print_pipeline(const Tool *tool, const Options *options)
+{
+    Device device;
+    StrBuf text = {0};
+    Context *ctx = context_create();
+    bool ok = find_device(tool, ctx, options->device, &device);
+    if (ok) {
+        add_pipeline(&text, options, &device);
+        printf("%s\n", text.data);
+    }
+    diag_flush(ctx);
+    context_destroy(ctx);
+    strbuf_free(&text);
+    return ok;
+}
+
 static bool check_options(const Tool *tool, const Options *options, const Texts *inputs)
 {
     if (inputs->len != 1)
         return tool_error(tool, "error: one model is needed; try '%s --help'", tool->name);
-    if (!options->output_dir || !*options->output_dir)
+    bool prints_only = options->dump_pipeline && !options->output_dir;
+    if (!prints_only && (!options->output_dir || !*options->output_dir))
         return tool_error(tool, "error: -o needs the directory to write");
     if ((options->dsp < 0 && options->dsp != not_given) ||
         (options->bram18 < 0 && options->bram18 != not_given))
@@ -197,8 +215,10 @@ static int compile(int argc, char **argv)
     };
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
-    bool ok = args == ARGS_DONE || (args == ARGS_RUN && check_options(&tool, &options, &inputs) &&
-                                    compile_file(&tool, &options, inputs.data[0]));
+    bool ok = args == ARGS_DONE || (args == ARGS_RUN && check_options(&tool, &options, &inputs));
+    if (ok && args == ARGS_RUN)
+        ok = options.output_dir ? compile_file(&tool, &options, inputs.data[0])
+                                : print_pipeline(&tool, &options);
     vec_free(&inputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
