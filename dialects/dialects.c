@@ -11,6 +11,7 @@
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"
+#include "dialects/ml_program/ml_program.h"
 #include "dialects/onnx/onnx.h"
 #include "dialects/tensor/tensor.h"
 
@@ -20,6 +21,7 @@ void dialects_register_all(Context *ctx)
         &dialect_builtin, &dialect_arith, &dialect_math,   &dialect_cf,
         &dialect_func,    &dialect_tensor, &dialect_linalg,
         &dialect_dfg,     &dialect_emithls, &dialect_onnx,
+        &dialect_ml_program,
     };
     for (size_t i = 0; i < COUNT_OF(all); i++)
         context_register_dialect(ctx, all[i]);

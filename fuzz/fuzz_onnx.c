@@ -4,7 +4,7 @@
  *   protoc-c --proto_path=/usr/include/onnx --c_out=build-fuzz onnx.proto
  *   clang -std=c17 -g -O1 -fsanitize=fuzzer,address,undefined -D_POSIX_C_SOURCE=200809L -I. \
  *     -Ibuild-fuzz fuzz/fuzz_onnx.c build-fuzz/onnx.pb-c.c import/?*.c ir/?*.c dialects/?*.c \
- *     dialects/?*?/?*.c passes/?*.c lowering/onnx_to_linalg*.c -lprotobuf-c -lm -o fuzz_onnx
+ *     dialects/?*?/?*.c passes/onnx*.c lowering/onnx_to_linalg*.c -lprotobuf-c -lm -o fuzz_onnx
  *   fuzz_onnx -max_len=8192 -timeout=10 corpus       (test/e2e/gen_models.py writes good seeds)
  * or `meson setup build -Dfuzz=true`. */
 #include <stdio.h>

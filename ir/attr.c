@@ -261,7 +261,13 @@ const Attr *attr_distinct(Context *ctx, uint64_t id, const Attr *inner)
 const Attr *attr_dialect(Context *ctx, const AttrDef *def, const Attr *const *params,
                          size_t count)
 {
-    Attr key = {.kind = ATTR_DIALECT, .ctx = ctx};
+    return attr_dialect_typed(ctx, def, NULL, params, count);
+}
+
+const Attr *attr_dialect_typed(Context *ctx, const AttrDef *def, const Type *type,
+                               const Attr *const *params, size_t count)
+{
+    Attr key = {.kind = ATTR_DIALECT, .ctx = ctx, .type = type};
     key.u.dialect.def = def;
     key.u.dialect.param_count = (uint32_t)count;
     key.u.dialect.params = params;

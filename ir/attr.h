@@ -172,6 +172,9 @@ const Attr *attr_distinct(Context *ctx, uint64_t id, const Attr *inner);
 uint64_t context_new_distinct(Context *ctx); /* an id not yet used */
 const Attr *attr_dialect(Context *ctx, const AttrDef *def, const Attr *const *params,
                          size_t count);
+/* The same as a typed attribute, printed with " : type". */
+const Attr *attr_dialect_typed(Context *ctx, const AttrDef *def, const Type *type,
+                               const Attr *const *params, size_t count);
 
 const Attr *loc_unknown(Context *ctx);
 const Attr *loc_file(Context *ctx, const Ident *file, uint32_t line, uint32_t col);

@@ -137,3 +137,12 @@ bool region_is_empty(const Region *region)
 {
     return !region->first;
 }
+
+bool region_is_ancestor(const Region *ancestor, const Region *region)
+{
+    while (region && region != ancestor) {
+        const Block *block = region->parent ? region->parent->block : NULL;
+        region = block ? block->parent : NULL;
+    }
+    return region != NULL;
+}

@@ -46,14 +46,6 @@ static bool is_listed(const char *const *dialects, Str name)
     return false;
 }
 
-static Str dialect_name(const Op *op)
-{
-    Str name = op_name(op);
-    size_t len = 0;
-    while (len < name.len && name.data[len] != '.') len++;
-    return (Str){name.data, len};
-}
-
 typedef enum Verdict { IS_LEGAL, IS_ILLEGAL, IS_UNKNOWN } Verdict;
 
 static Verdict judge(const ConversionTarget *target, const Op *op)
@@ -62,8 +54,8 @@ static Verdict judge(const ConversionTarget *target, const Op *op)
         Legality legality = target->op_legality(op, target->user);
         if (legality != LEGAL_IF_ASKED) return legality == LEGAL ? IS_LEGAL : IS_ILLEGAL;
     }
-    if (is_listed(target->illegal_dialects, dialect_name(op))) return IS_ILLEGAL;
-    return is_listed(target->legal_dialects, dialect_name(op)) ? IS_LEGAL : IS_UNKNOWN;
+    if (is_listed(target->illegal_dialects, dialect_prefix(op_name(op)))) return IS_ILLEGAL;
+    return is_listed(target->legal_dialects, dialect_prefix(op_name(op))) ? IS_LEGAL : IS_UNKNOWN;
 }
 
 /* --- what patterns report ------------------------------------------------------------- */
@@ -124,19 +116,11 @@ static bool run_tasks(Conversion *c)
     return true;
 }
 
-typedef VEC(Op *) OpVec;
-
-static bool collect(Op *op, void *user)
-{
-    *vec_push((OpVec *)user) = op;
-    return true;
-}
-
 /* The source ops, the first on top. */
 static void push_sources(Conversion *c, Op *root)
 {
     OpVec ops = {0};
-    (void)op_walk(root, collect, &ops);
+    op_collect(root, &ops);
     for (size_t i = ops.len; i-- > 1;) push(c, ops.data[i]);
     vec_free(&ops);
 }

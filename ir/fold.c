@@ -133,19 +133,11 @@ bool op_fold(Rewriter *rw, Op *op)
 
 /* --- dead ops ----------------------------------------------------------------------------- */
 
-typedef VEC(Op *) OpVec;
-
-static bool collect(Op *op, void *user)
-{
-    *vec_push((OpVec *)user) = op;
-    return true;
-}
-
 bool erase_dead_ops(Op *root)
 {
     OpVec ops = {0};
     bool any = false;
-    (void)op_walk(root, collect, &ops);
+    op_collect(root, &ops);
     for (size_t i = ops.len; i-- > 1;) {
         if (!op_is_trivially_dead(ops.data[i])) continue;
         op_erase(ops.data[i]);

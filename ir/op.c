@@ -452,6 +452,11 @@ void value_replace_all(Value *from, Value *to)
     while (from->uses) use_set(from->uses, to);
 }
 
+void value_drop_uses(Value *value)
+{
+    while (value->uses) use_set(value->uses, NULL);
+}
+
 Op *value_def(const Value *value)
 {
     return value->is_arg ? NULL : value->owner.op;

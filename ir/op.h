@@ -125,6 +125,7 @@ bool value_has_uses(const Value *value);
 bool value_has_one_use(const Value *value);
 size_t value_use_count(const Value *value);
 void value_replace_all(Value *from, Value *to);
+void value_drop_uses(Value *value); /* their operands become NULL */
 Op *value_def(const Value *value);          /* defining op, or NULL for an argument */
 Block *value_block(const Value *value);     /* block that defines it */
 const Attr *value_loc(const Value *value);
@@ -146,6 +147,7 @@ Block *region_add_block(Region *region);
 Block *region_entry(const Region *region); /* first block or NULL */
 void region_take(Region *to, Region *from); /* moves all blocks */
 bool region_is_empty(const Region *region);
+bool region_is_ancestor(const Region *ancestor, const Region *region); /* proper or equal */
 
 /* Calls visit on op and everything in it, an op before its regions (pre-order) or after.
  * visit returns false to stop; the result says whether the walk ran to its end. The visited op
@@ -153,6 +155,10 @@ bool region_is_empty(const Region *region);
 typedef bool OpVisitor(Op *op, void *user);
 bool op_walk(Op *op, OpVisitor *visit, void *user);
 bool op_walk_post(Op *op, OpVisitor *visit, void *user);
+
+/* Adds the op and everything in it in pre-order, for walks that change what they walk over. */
+typedef VEC(Op *) OpVec;
+void op_collect(Op *op, OpVec *out);
 
 #define FOR_EACH_BLOCK(block, region)                                                              \
     for (Block *block = (region)->first; block; block = block->next)

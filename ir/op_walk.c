@@ -67,6 +67,17 @@ bool op_walk_post(Op *op, OpVisitor *visit, void *user)
     return true;
 }
 
+static bool collect(Op *op, void *user)
+{
+    *vec_push((OpVec *)user) = op;
+    return true;
+}
+
+void op_collect(Op *op, OpVec *out)
+{
+    (void)op_walk(op, collect, out);
+}
+
 /* --- copies ------------------------------------------------------------------- */
 
 static void *mapped(const PtrMap *map, void *key)
@@ -116,8 +127,6 @@ static Op *clone_shallow(const Op *op, PtrMap *map)
     vec_free(&successors);
     return copy;
 }
-
-typedef VEC(Op *) OpVec;
 
 /* Copies the ops of the regions, adding each copy and its original to `pairs`. */
 static void clone_regions(const Op *op, Op *copy, PtrMap *map, OpVec *pairs)

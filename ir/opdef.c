@@ -5,6 +5,7 @@
 #include "ir/opdef.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "ir/context_impl.h"
 #include "ir/format.h"
@@ -175,6 +176,12 @@ void context_register_dialect(Context *ctx, const DialectDef *dialect)
         if (infos[i]->def->format) infos[i]->format = format_compile(ctx, infos[i]);
     }
     free_ptr((void **)&infos);
+}
+
+Str dialect_prefix(Str name)
+{
+    const char *dot = name.len ? memchr(name.data, '.', name.len) : NULL;
+    return (Str){name.data, dot ? (size_t)(dot - name.data) : 0};
 }
 
 /* --- answers from the rows ----------------------------------------------------------- */

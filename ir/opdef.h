@@ -218,6 +218,9 @@ void op_result_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *co
 /* Replaces the operands of one group; sets its segment size. */
 void op_set_operand_group(Op *op, uint32_t group, Value *const *values, uint32_t count);
 
+/* What precedes the first dot of an op's or attribute's name; empty without one. */
+Str dialect_prefix(Str name);
+
 /* Looks up whether an attribute name is inherent for the op's row. */
 bool opinfo_is_inherent(const OpInfo *info, const Ident *name);
 

@@ -36,11 +36,6 @@ static size_t stat_count(const PassDef *def)
 
 /* --- values ----------------------------------------------------------------------- */
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static bool parse_number(Str text, int64_t *out)
 {
     bool negative = text.len > 0 && text.data[0] == '-';

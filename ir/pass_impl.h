@@ -25,6 +25,11 @@ bool pass_parse_options(Pass *pass, Arena *arena, Str text, const Attr *loc) MUS
 /* "{a=1 b=2}", sorted by name; nothing when the pass has no options. */
 void pass_print_options(const Pass *pass, StrBuf *out);
 
+static inline bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
 Pipeline *pipeline_nest(Pipeline *outer, Str anchor);
 Pass *pipeline_add_pass(Pipeline *pipeline, const PassDef *def);
 

@@ -27,11 +27,6 @@ static bool at_char(const PipelineParser *p, char c)
     return p->at < p->text.len && p->text.data[p->at] == c;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* Everything up to the next punctuation, without spaces around it. */
 static Str parse_name(PipelineParser *p, size_t *begin)
 {

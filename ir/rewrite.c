@@ -108,34 +108,29 @@ static bool is_constant(const Op *op)
     return op->result_count == 1 && value_constant(op_result(op, 0));
 }
 
-typedef struct Seeding {
-    Driver *driver;
-    ConstantScopes constants;
-    VEC(Op *) ops;
-} Seeding;
-
-static bool collect(Op *op, void *user)
+static bool push_op(Op *op, void *user)
 {
-    Seeding *seeding = user;
-    if (op != seeding->driver->root) *vec_push(&seeding->ops) = op;
+    *vec_push((OpVec *)user) = op;
     return true;
 }
 
 static void seed(Driver *d)
 {
-    Seeding seeding = {.driver = d};
+    OpVec ops = {0};
+    ConstantScopes constants;
+    bool bottom_up = d->options->bottom_up;
     d->worklist.len = 0;
     ptrmap_clear(&d->positions);
-    constants_init(&seeding.constants);
-    bool bottom_up = d->options->bottom_up;
-    (void)(bottom_up ? op_walk_post : op_walk)(d->root, collect, &seeding);
-    for (size_t i = 0; i < seeding.ops.len; i++) {
-        Op *op = seeding.ops.data[i];
-        if (!is_constant(op) || constants_insert(&seeding.constants, &d->rw, op)) enqueue(d, op);
+    constants_init(&constants);
+    (void)(bottom_up ? op_walk_post : op_walk)(d->root, push_op, &ops);
+    for (size_t i = 0; i < ops.len; i++) {
+        Op *op = ops.data[i];
+        if (op == d->root) continue;
+        if (!is_constant(op) || constants_insert(&constants, &d->rw, op)) enqueue(d, op);
     }
     if (!bottom_up) worklist_reverse(d);
-    constants_free(&seeding.constants);
-    vec_free(&seeding.ops);
+    constants_free(&constants);
+    vec_free(&ops);
 }
 
 static bool process_worklist(Driver *d)

@@ -33,20 +33,12 @@ void rewriter_replace_value(Rewriter *rw, Value *from, Value *to)
     }
 }
 
-typedef VEC(Op *) OpVec;
-
-static bool collect(Op *op, void *user)
-{
-    *vec_push((OpVec *)user) = op;
-    return true;
-}
-
 /* Announces the ops from the last to the first, inner before outer, each still intact when its
  * turn comes; operands are dropped at once so that later announcements see the true uses. */
 void rewriter_erase(Rewriter *rw, Op *op)
 {
     OpVec ops = {0};
-    (void)op_walk(op, collect, &ops);
+    op_collect(op, &ops);
     for (size_t i = ops.len; i-- > 0;) {
         Op *gone = ops.data[i];
         rw->erasing(rw, gone);
@@ -57,17 +49,12 @@ void rewriter_erase(Rewriter *rw, Op *op)
     op_erase(op);
 }
 
-static void drop_uses(Value *value)
-{
-    while (value->uses) use_set(value->uses, NULL);
-}
-
 void rewriter_erase_block(Rewriter *rw, Block *block)
 {
-    for (uint32_t i = 0; i < block->arg_count; i++) drop_uses(block->args[i]);
+    for (uint32_t i = 0; i < block->arg_count; i++) value_drop_uses(block->args[i]);
     while (block->last) {
         for (uint32_t i = 0; i < block->last->result_count; i++)
-            drop_uses(op_result(block->last, i));
+            value_drop_uses(op_result(block->last, i));
         rewriter_erase(rw, block->last);
     }
     block_erase(block);

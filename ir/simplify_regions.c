@@ -8,14 +8,9 @@
 
 /* --- unreachable blocks -------------------------------------------------------------- */
 
-static void drop_uses(Value *value)
-{
-    while (value->uses) use_set(value->uses, NULL);
-}
-
 static void erase_op(Rewriter *rw, Op *op)
 {
-    for (uint32_t i = 0; i < op->result_count; i++) drop_uses(op_result(op, i));
+    for (uint32_t i = 0; i < op->result_count; i++) value_drop_uses(op_result(op, i));
     rewriter_erase(rw, op);
 }
 

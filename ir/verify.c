@@ -67,20 +67,12 @@ static bool verify_operands_exist(const Op *op)
     return true;
 }
 
-/* Dialect whose name prefixes an attribute's ("func.x"), if registered. */
-static const DialectDef *dialect_of_attr(const Op *op, const Ident *name)
-{
-    for (size_t i = 0; i < name->str.len; i++)
-        if (name->str.data[i] == '.') return context_dialect(op->ctx, (Str){name->str.data, i});
-    return NULL;
-}
-
 static bool verify_discardable(Op *op)
 {
     bool ok = true;
     for (uint32_t i = 0; i < op->attrs->u.dict.count; i++) {
         const NamedAttr *attr = &op->attrs->u.dict.items[i];
-        const DialectDef *dialect = dialect_of_attr(op, attr->name);
+        const DialectDef *dialect = context_dialect(op->ctx, dialect_prefix(attr->name->str));
         if (dialect && dialect->verify_op_attr) ok &= dialect->verify_op_attr(op, attr);
     }
     return ok;
@@ -117,8 +109,7 @@ static bool op_enter(Op *op)
 /* A registered dialect knows all its ops; others need the context's leave. */
 static bool verify_unregistered(const Op *op)
 {
-    Str name = op_name(op), dialect = {name.data, 0};
-    while (dialect.len < name.len && name.data[dialect.len] != '.') dialect.len++;
+    Str name = op_name(op), dialect = dialect_prefix(name);
     if (context_dialect(op->ctx, dialect))
         return op_emit_error(op,
                              "unregistered operation '%.*s' found in dialect ('%.*s') that does "
@@ -132,15 +123,6 @@ static bool verify_unregistered(const Op *op)
 
 /* --- dominance ------------------------------------------------------------------------- */
 
-static bool region_is_inside(const Region *inner, const Region *outer)
-{
-    while (inner && inner != outer) {
-        const Block *block = inner->parent ? inner->parent->block : NULL;
-        inner = block ? block->parent : NULL;
-    }
-    return inner != NULL;
-}
-
 static void note_result(const Op *user, const Op *def)
 {
     const Region *use_region = user->block->parent;
@@ -150,9 +132,9 @@ static void note_result(const Op *user, const Op *def)
         where = " (op in the same block)";
     else if (use_region == def_region)
         where = " (op in the same region)";
-    else if (region_is_inside(use_region, def_region))
+    else if (region_is_ancestor(def_region, use_region))
         where = " (op in a parent region)";
-    else if (region_is_inside(def_region, use_region))
+    else if (region_is_ancestor(use_region, def_region))
         where = " (op in a child region)";
     (void)emit_note(def->ctx, def->loc, "operand defined here%s", where);
 }
@@ -169,9 +151,9 @@ static void note_argument(const Op *user, const Block *block)
     const char *where = " neither in a parent nor in a child region)";
     if (use_region == region)
         where = " in the same region)";
-    else if (region_is_inside(use_region, region))
+    else if (region_is_ancestor(region, use_region))
         where = " in a parent region)";
-    else if (region_is_inside(region, use_region))
+    else if (region_is_ancestor(use_region, region))
         where = " in a child region)";
     (void)emit_note(user->ctx, region->parent->loc,
                     "operand defined as a block argument (block #%u%s", number, where);
@@ -191,8 +173,6 @@ static bool verify_uses(Dominance *dom, Op *op)
     }
     return true;
 }
-
-typedef VEC(Op *) OpVec;
 
 static bool verify_block_dominance(Dominance *dom, Block *block, OpVec *nested)
 {

@@ -57,20 +57,13 @@ bool verify_symbol(Op *op)
     return true;
 }
 
-static const DialectDef *dialect_of_name(const Op *op, Str name, bool *has_prefix)
-{
-    const char *dot = memchr(name.data, '.', name.len);
-    *has_prefix = dot != NULL;
-    return dot ? context_dialect(op->ctx, (Str){name.data, (size_t)(dot - name.data)}) : NULL;
-}
-
 static bool verify_arg_dict(Op *op, uint32_t index, const Attr *dict, const char *plural)
 {
     for (uint32_t i = 0; i < dict->u.dict.count; i++) {
         const NamedAttr *attr = &dict->u.dict.items[i];
-        bool has_prefix;
-        const DialectDef *dialect = dialect_of_name(op, attr->name->str, &has_prefix);
-        if (!has_prefix) return op_error(op, "%s may only have dialect attributes", plural);
+        Str prefix = dialect_prefix(attr->name->str);
+        const DialectDef *dialect = context_dialect(op->ctx, prefix);
+        if (prefix.len == 0) return op_error(op, "%s may only have dialect attributes", plural);
         if (dialect && dialect->verify_arg_attr && !dialect->verify_arg_attr(op, index, attr))
             return false;
     }
@@ -135,22 +128,13 @@ bool verify_function(Op *op)
 
 /* --- regions ----------------------------------------------------------------------------- */
 
-static bool region_holds(const Region *outer, const Region *inner)
-{
-    while (inner && inner != outer) {
-        const Block *block = inner->parent ? inner->parent->block : NULL;
-        inner = block ? block->parent : NULL;
-    }
-    return inner != NULL;
-}
-
 static bool verify_no_outside_use(const Op *isolated, const Region *region, const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Block *block = value_block(op_operand(op, i));
         if (!block || !block->parent)
             return op_emit_error(op, "operation's operand is unlinked");
-        if (block->parent == op->block->parent || region_holds(region, block->parent)) continue;
+        if (block->parent == op->block->parent || region_is_ancestor(region, block->parent)) continue;
         (void)op_error(op, "using value defined outside the region");
         return emit_note(op->ctx, isolated->loc, "required by region isolation constraints");
     }

@@ -1,8 +1,8 @@
 /* normalize-layout: makes the row-major order of every tensor the order in which it streams: pixels row
  * by row, channels innermost. What a window slides over comes before the dimensions it does not, a
- * leading batch dimension stays first. Loops and payloads do not change, only maps and types; a
- * function's arguments and results record the change as dfg.layout, a map from the model's index to
- * the stream's.
+ * leading batch dimension stays first. Payloads do not change, only maps and types, and the loops of
+ * kernels behind a collapse_shape that would need another order; a function's arguments and results
+ * record the change as dfg.layout, a map from the model's index to the stream's.
  * Requires: named ops generalized, straight-line functions of linalg on static tensors.
  * Changes: types, indexing maps, padding, initial constants, signatures.
  * Tests: lit/passes/normalize-layout.mir */
@@ -356,6 +356,31 @@ static void unshare_initial(Op *user, uint32_t operand)
         unshare_initial(def, def->operand_count - 1);
 }
 
+static void choose_all(Chooser *c, Block *body)
+{
+    ptrmap_clear(&c->wanted);
+    ptrmap_clear(&c->layouts);
+    for (int round = 0; round < 2; round++) { /* the second wishes for what the first chose */
+        collect_wishes(c, body);
+        choose_layouts(c, body);
+    }
+}
+
+/* Makes readers of tensors that do not stream in the order of their collapse_shape do without it;
+ * true if any can. */
+static bool sink_collapses(const Chooser *c, Block *body)
+{
+    VEC(Op *) misfits = {0};
+    bool any = false;
+    FOR_EACH_OP(op, body)
+    if (op->def == TENSOR(COLLAPSE_SHAPE) && is_reshape(op) && !keeps_order(c, op))
+        *vec_push(&misfits) = op;
+    for (size_t i = 0; i < misfits.len; i++)
+        any |= layout_sink_collapse(misfits.data[i]);
+    vec_free(&misfits);
+    return any;
+}
+
 static bool check_kernels(const Block *body)
 {
     Kernel kernel;
@@ -380,10 +405,9 @@ static bool normalize_layout(Pass *pass, Op *func)
     FOR_EACH_OP(op, body)
     if (is_kernel(op))
         unshare_initial(op, op->operand_count - 1);
-    for (int round = 0; round < 2; round++) { /* the second wishes for what the first chose */
-        collect_wishes(&c, body);
-        choose_layouts(&c, body);
-    }
+    do
+        choose_all(&c, body);
+    while (sink_collapses(&c, body));
     op_walk(func, check_reader, &check);
     if (check.ok)
         layout_apply(func, &c.layouts);

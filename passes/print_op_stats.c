@@ -47,28 +47,20 @@ static void print_json(const Counts *counts)
     fprintf(stderr, "}\n");
 }
 
-/* Bytes before the first dot; 0 if there is none. */
-static size_t prefix_len(Str name)
-{
-    for (size_t i = 0; i < name.len; i++)
-        if (name.data[i] == '.') return i;
-    return 0;
-}
-
 /* Columns meet at the dot. */
 static void print_text(const Counts *counts)
 {
     size_t left = 0, right = 0;
     for (size_t i = 0; i < counts->len; i++) {
         Str name = counts->data[i].name;
-        size_t prefix = prefix_len(name), rest = name.len - (prefix ? prefix + 1 : 0);
+        size_t prefix = dialect_prefix(name).len, rest = name.len - (prefix ? prefix + 1 : 0);
         if (prefix > left) left = prefix;
         if (rest > right) right = rest;
     }
     fprintf(stderr, "Operations encountered:\n-----------------------\n");
     for (size_t i = 0; i < counts->len; i++) {
         Str name = counts->data[i].name;
-        size_t prefix = prefix_len(name), skip = prefix ? prefix + 1 : 0;
+        size_t prefix = dialect_prefix(name).len, skip = prefix ? prefix + 1 : 0;
         fprintf(stderr, "%*.*s%c%-*.*s , %zu\n", (int)left + 2, (int)prefix, name.data,
                 prefix ? '.' : ' ', (int)right, (int)(name.len - skip), name.data + skip,
                 counts->data[i].number);

@@ -79,8 +79,6 @@ static void mark_attr(Liveness *liveness, const Op *scope, const Attr *attr)
     }
 }
 
-typedef VEC(Op *) OpVec;
-
 /* Follows the references of an op and of what it holds, but not into nested symbol tables. */
 static bool follow(Liveness *liveness, Op *op)
 {

@@ -76,11 +76,11 @@ static bool verify_end_type(Context *ctx, const Attr *loc, const Attr *const *pa
     if (count == 1)
         return true;
     if (payload->kind != TYPE_RANKED_TENSOR)
-        return emit_error(ctx, loc, "a word shape needs a ranked tensor, but got %s",
+        return emit_error(ctx, loc, "a word shape needs a ranked tensor, but got '%s'",
                           type_str(ctx, payload));
     const Attr *word = params[1];
     if (word->u.dense_array.count != payload->u.shaped.rank)
-        return emit_error(ctx, loc, "word shape has %zu extents, but %s has rank %u",
+        return emit_error(ctx, loc, "word shape has %zu extents, but '%s' has rank %u",
                           word->u.dense_array.count, type_str(ctx, payload),
                           payload->u.shaped.rank);
     for (uint32_t i = 0; i < payload->u.shaped.rank; i++) {
@@ -166,7 +166,7 @@ static bool verify_graph_op(Op *op)
             return op_error(op, "type of port %u differs from the signature's", i);
         bool ok = i < inputs ? is_receiving(body->args[i]->type) : is_sending(body->args[i]->type);
         if (!ok)
-            return op_error(op, "%s port %u must be a %s end, but got %s",
+            return op_error(op, "%s port %u must be a %s end, but got '%s'",
                             i < inputs ? "input" : "output", i,
                             i < inputs ? "receiving" : "sending",
                             type_str(op->ctx, body->args[i]->type));
@@ -216,7 +216,7 @@ static bool verify_channel(Op *op)
     if (in->u.dialect.param_count != out->u.dialect.param_count ||
         memcmp(in->u.dialect.params, out->u.dialect.params,
                in->u.dialect.param_count * sizeof(*in->u.dialect.params)) != 0)
-        return op_error(op, "ends differ: %s and %s", type_str(op->ctx, in),
+        return op_error(op, "ends differ: '%s' and '%s'", type_str(op->ctx, in),
                         type_str(op->ctx, out));
     const Attr *depth = op_attr(op, "depth");
     if (depth && attr_int_value(depth) < 1)
@@ -242,7 +242,7 @@ static bool verify_instantiate(Op *op, SymbolTables *tables)
                         type->u.function.result_count);
     for (uint32_t i = 0; i < op->operand_count; i++)
         if (op_operand(op, i)->type != type->u.function.types[i])
-            return op_error(op, "operand %u has type %s, but the process's port has %s", i,
+            return op_error(op, "operand %u has type '%s', but the process's port has '%s'", i,
                             type_str(op->ctx, op_operand(op, i)->type),
                             type_str(op->ctx, type->u.function.types[i]));
     return true;
@@ -254,21 +254,21 @@ static bool verify_connect(Op *op)
     const TypeDef *opposite = is_sending(port) ? &dfg_type_output : &dfg_type_input;
     const Type *want = type_dialect(op->ctx, opposite, port->u.dialect.params,
                                     port->u.dialect.param_count);
-    return channel == want || op_error(op, "connects %s to %s", type_str(op->ctx, port),
+    return channel == want || op_error(op, "connects '%s' to '%s'", type_str(op->ctx, port),
                                        type_str(op->ctx, channel));
 }
 
 static bool verify_pull(Op *op)
 {
     const Type *want = dfg_payload(op_operand(op, 0)->type), *got = op_result(op, 0)->type;
-    return got == want || op_error(op, "result type %s must be the channel's payload %s",
+    return got == want || op_error(op, "result type '%s' must be the channel's payload '%s'",
                                    type_str(op->ctx, got), type_str(op->ctx, want));
 }
 
 static bool verify_push(Op *op)
 {
     const Type *want = dfg_payload(op_operand(op, 1)->type), *got = op_operand(op, 0)->type;
-    return got == want || op_error(op, "value type %s must be the channel's payload %s",
+    return got == want || op_error(op, "value type '%s' must be the channel's payload '%s'",
                                    type_str(op->ctx, got), type_str(op->ctx, want));
 }
 
@@ -359,11 +359,11 @@ static bool verify_window(Op *op)
         return op_error(op, "needs dims (contiguous), kernel, stride, dilation, low and high of "
                             "equal length, positive where they must be");
     if (!window_result_matches(&w, source, result))
-        return op_error(op, "result type %s does not hold the windows of %s",
+        return op_error(op, "result type '%s' does not hold the windows of '%s'",
                         type_str(op->ctx, result), type_str(op->ctx, source));
     const Attr *pad = op_attr(op, "pad_value");
     if (pad->type != type_elem(source))
-        return op_error(op, "pad_value must have the element type %s",
+        return op_error(op, "pad_value must have the element type '%s'",
                         type_str(op->ctx, type_elem(source)));
     return true;
 }

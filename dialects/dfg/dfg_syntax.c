@@ -109,10 +109,12 @@ static bool parse_ports(OpParser *p, const TypeDef *def, Ports *ports)
     do {
         ArgDecl arg = {0};
         Payload payload;
-        if (!parser_arg(p, &arg, false, false) || !parser_expect(p, ":") ||
-            !parse_payload(p, &payload))
+        if (!parser_arg(p, &arg, false, false) || !parser_expect(p, ":"))
             return false;
-        arg.type = end_type(p, def, &payload, arg.loc);
+        const Attr *loc = parser_loc(p);
+        if (!parse_payload(p, &payload))
+            return false;
+        arg.type = end_type(p, def, &payload, loc);
         const Attr *attrs = attr_dict(parser_ctx(p), NULL, 0);
         if (!arg.type || (parser_at(p, "{") && !(attrs = parser_attr(p, NULL))))
             return false;
@@ -152,6 +154,8 @@ bool dfg_parse_graph(OpParser *p)
     if (ok)
         set_signature(p, &ports, inputs);
     ok = ok && parser_attr_dict(p, true) && parser_region(p, ports.args.data, ports.args.len);
+    if (ok && region_is_empty(parser_last_region(p))) /* "{}" */
+        region_add_block(parser_last_region(p));
     vec_free(&ports.args);
     vec_free(&ports.attrs);
     return ok;

@@ -77,7 +77,7 @@ static bool verify_stream_type(Context *ctx, const Attr *loc, const Attr *const 
     (void)count;
     const Type *word = params[0]->u.type_value;
     return is_word(word) || emit_error(ctx, loc, "a stream carries a scalar or a one-dimensional "
-                                                 "vector of scalars, but got %s",
+                                                 "vector of scalars, but got '%s'",
                                        type_str(ctx, word));
 }
 
@@ -87,7 +87,7 @@ static bool verify_array_type(Context *ctx, const Attr *loc, const Attr *const *
     (void)count;
     const Type *elem = params[0]->u.type_value;
     if (!is_word(elem))
-        return emit_error(ctx, loc, "an array holds scalars or one-dimensional vectors, but got %s",
+        return emit_error(ctx, loc, "an array holds scalars or one-dimensional vectors, but got '%s'",
                           type_str(ctx, elem));
     for (size_t i = 0; i < params[1]->u.dense_array.count; i++)
         if (dense_array_i64(params[1], i) < 1)
@@ -146,7 +146,7 @@ static bool verify_call(Op *op, SymbolTables *tables)
                         type->u.function.input_count);
     for (uint32_t i = 0; i < op->operand_count; i++)
         if (op_operand(op, i)->type != type->u.function.types[i])
-            return op_error(op, "argument %u has type %s, but the function takes %s", i,
+            return op_error(op, "argument %u has type '%s', but the function takes '%s'", i,
                             type_str(op->ctx, op_operand(op, i)->type),
                             type_str(op->ctx, type->u.function.types[i]));
     return true;
@@ -197,7 +197,7 @@ static bool verify_get(Op *op, SymbolTables *tables)
     const Type *want = emithls_array(type_elem(tensor), tensor->u.shaped.dims,
                                      tensor->u.shaped.rank);
     return op_result(op, 0)->type == want ||
-           op_error(op, "result type must be %s", type_str(op->ctx, want));
+           op_error(op, "result type must be '%s'", type_str(op->ctx, want));
 }
 
 static bool verify_stream(Op *op)
@@ -253,7 +253,7 @@ static bool verify_write(Op *op)
 {
     const Type *want = emithls_stream_word(op_operand(op, 1)->type);
     return op_operand(op, 0)->type == want ||
-           op_error(op, "value type %s must be the stream's word %s",
+           op_error(op, "value type '%s' must be the stream's word '%s'",
                     type_str(op->ctx, op_operand(op, 0)->type), type_str(op->ctx, want));
 }
 
@@ -288,7 +288,7 @@ static bool verify_store(Op *op)
     if (!want)
         return false;
     return op_operand(op, 0)->type == want ||
-           op_error(op, "value type %s must be %s", type_str(op->ctx, op_operand(op, 0)->type),
+           op_error(op, "value type '%s' must be '%s'", type_str(op->ctx, op_operand(op, 0)->type),
                     type_str(op->ctx, want));
 }
 

@@ -81,6 +81,16 @@ static bool print_named(OpPrinter *p, const Value *value, const Attr *name)
     return str_eq(spelt, name->u.string);
 }
 
+/* region; "{}" holds an empty block */
+static bool parse_body(OpParser *p, const ArgDecls *args)
+{
+    if (!parser_region(p, args->data, args->len))
+        return false;
+    if (region_is_empty(parser_last_region(p)))
+        region_add_block(parser_last_region(p));
+    return true;
+}
+
 /* --- func ------------------------------------------------------------------------ */
 
 /* "(" (%name ":" type ("," …)*)? ")" */
@@ -115,7 +125,7 @@ bool emithls_parse_func(OpParser *p)
         if (!parser_get_attr(p, "arg_names"))
             parser_set_attr(p, "arg_names", ssa_names(p, &args));
     }
-    ok = ok && parser_region(p, args.data, args.len);
+    ok = ok && parse_body(p, &args);
     vec_free(&args);
     vec_free(&types);
     return ok;
@@ -203,7 +213,7 @@ bool emithls_parse_for(OpParser *p)
         if (!parser_get_attr(p, "counters"))
             parser_set_attr(p, "counters", ssa_names(p, &args));
     }
-    ok = ok && parser_region(p, args.data, args.len);
+    ok = ok && parse_body(p, &args);
     vec_free(&args);
     vec_free(&extents);
     return ok;

@@ -216,23 +216,7 @@ static const char *name_constant(const Op *op, uint32_t index, StrBuf *scratch)
 
 static bool verify_return(Op *op)
 {
-    const Op *func = op_parent(op);
-    const Type *type = func_type(func);
-    Str name = op_attr(func, "sym_name")->u.string;
-    uint32_t count = type->u.function.result_count;
-    if (op->operand_count != count)
-        return op_error(op, "has %u operands, but enclosing function (@%.*s) returns %u",
-                        op->operand_count, STR_ARG(name), count);
-    for (uint32_t i = 0; i < count; i++) {
-        const Type *want = type->u.function.types[type->u.function.input_count + i];
-        if (op_operand(op, i)->type != want)
-            return op_emit_error(op,
-                                 "type of return operand %u ('%s') doesn't match function result "
-                                 "type ('%s') in function @%.*s",
-                                 i, type_str(op->ctx, op_operand(op, i)->type),
-                                 type_str(op->ctx, want), STR_ARG(name));
-    }
-    return true;
+    return function_verify_return(op, "return", "returns");
 }
 
 static Op *materialize(Context *ctx, const Attr *value, const Type *type, const Attr *loc)

@@ -330,3 +330,24 @@ bool function_verify(Op *op)
            verify_attr_array(op, &results, type->u.function.result_count) &&
            verify_entry(op, type);
 }
+
+bool function_verify_return(Op *op, const char *noun, const char *verb)
+{
+    const Op *func = op_parent(op);
+    const Type *type = func_type(func);
+    Str name = op_attr(func, "sym_name")->u.string;
+    uint32_t count = type->u.function.result_count;
+    if (op->operand_count != count)
+        return op_error(op, "has %u operands, but enclosing function (@%.*s) %s %u",
+                        op->operand_count, STR_ARG(name), verb, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const Type *want = type->u.function.types[type->u.function.input_count + i];
+        if (op_operand(op, i)->type != want)
+            return op_emit_error(op,
+                                 "type of %s operand %u ('%s') doesn't match function result "
+                                 "type ('%s') in function @%.*s",
+                                 noun, i, type_str(op->ctx, op_operand(op, i)->type),
+                                 type_str(op->ctx, want), STR_ARG(name));
+    }
+    return true;
+}

@@ -405,7 +405,7 @@ def main():
     parser.add_argument("--bench", action="store_true", help="also measure throughput")
     options = parser.parse_args()
     print("compiler %s, seed %d" % (options.compiler, options.seed))
-    failed = 0
+    passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
         suite = Suite(options, folder)
         for name in [n for n in vars(Suite) if n.startswith("test_")]:
@@ -413,6 +413,7 @@ def main():
             try:
                 getattr(suite, name)()
                 verdict = "PASS"
+                passed += 1
             except (Failure, ImportError) as e:
                 verdict = "FAIL"
                 failed += 1
@@ -420,6 +421,7 @@ def main():
             print("%s %s (CPU %.1f s)" % (verdict, name[5:], cpu_seconds() - start), flush=True)
         if options.bench:
             print(run([suite.build("mac_bench", "-O2")])[1], end="")
+    print("%d passed, %d failed" % (passed, failed))
     return failed != 0
 
 

@@ -12,6 +12,7 @@ import argparse
 import concurrent.futures
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -113,6 +114,9 @@ def parse_args():
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     args.modes = list(MODES) if args.modes == "all" else args.modes.split(",")
+    for tool in (args.ming_opt, args.mlir_opt):
+        if not shutil.which(tool):
+            parser.error("no such program: " + tool)
     unknown = [mode for mode in args.modes if mode not in MODES]
     if unknown:
         parser.error("unknown mode: " + ", ".join(unknown))
