@@ -63,17 +63,7 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
 /* An identifier like raw that is not in use here or at file scope. */
 static const char *fresh_name(Function *f, Str raw)
 {
-    StrBuf text = {0};
-    append_identifier(&text, raw);
-    size_t stem = text.len;
-    for (unsigned n = 2; is_listed(f->scope.data, f->scope.len, text.data) ||
-                         is_listed(f->e->taken.data, f->e->taken.len, text.data);
-         n++) {
-        text.len = stem;
-        strbuf_printf(&text, "_%u", n);
-    }
-    const char *name = arena_copy(&f->e->arena, text.data, text.len + 1);
-    strbuf_free(&text);
+    const char *name = cpp_fresh_name(f->e, raw, f->scope.data, f->scope.len);
     *vec_push(&f->scope) = name;
     return name;
 }

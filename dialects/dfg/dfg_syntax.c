@@ -155,7 +155,7 @@ bool dfg_parse_graph(OpParser *p)
         set_signature(p, &ports, inputs);
     ok = ok && parser_attr_dict(p, true) && parser_region(p, ports.args.data, ports.args.len);
     if (ok && region_is_empty(parser_last_region(p))) /* "{}" */
-        region_add_block(parser_last_region(p));
+        block_append(block_create(parser_ctx(p)), parser_last_region(p));
     vec_free(&ports.args);
     vec_free(&ports.attrs);
     return ok;

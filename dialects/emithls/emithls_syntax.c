@@ -87,7 +87,7 @@ static bool parse_body(OpParser *p, const ArgDecls *args)
     if (!parser_region(p, args->data, args->len))
         return false;
     if (region_is_empty(parser_last_region(p)))
-        region_add_block(parser_last_region(p));
+        block_append(block_create(parser_ctx(p)), parser_last_region(p));
     return true;
 }
 
