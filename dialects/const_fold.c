@@ -266,6 +266,56 @@ bool lane_float2(const Lane *lane, const BigInt *args, BigInt *out, FloatFn2 *fn
     return lane_store(lane, fn(a, b), out);
 }
 
+/* At most 53 bits of the magnitude, the last one set if anything was cut off: rounding that once
+ * more to a narrower float gives what rounding the magnitude itself gives. */
+static uint64_t round_to_odd(uint64_t magnitude)
+{
+    int excess = 0;
+    while (magnitude >> 53 >> excess)
+        excess++;
+    if (excess == 0)
+        return magnitude;
+    uint64_t cut = ((uint64_t)1 << excess) - 1;
+    return (magnitude & ~cut) | (magnitude & cut ? cut + 1 : 0);
+}
+
+bool lane_from_integer(const Lane *lane, const BigInt *arg, BigInt *out, bool is_signed)
+{
+    if (arg->width > 64 || type_width(lane->result_elem) > 64)
+        return false;
+    bool negative = is_signed && bigint_is_negative(arg);
+    uint64_t magnitude = is_signed ? (uint64_t)bigint_to_i64(arg) : bigint_to_u64(arg);
+    if (negative)
+        magnitude = 0 - magnitude;
+    if (lane->result_elem->kind != TYPE_F64)
+        magnitude = round_to_odd(magnitude);
+    double value = (double)magnitude;
+    return lane_store(lane, negative ? -value : value, out);
+}
+
+bool lane_to_integer(const Lane *lane, const BigInt *arg, BigInt *out, bool is_signed,
+                     bool saturate)
+{
+    uint32_t width = type_width(lane->result_elem);
+    if (width == 0 || width > 64 || arg->width > 64)
+        return false;
+    double value = trunc(float_from_bits((int)lane->arg_elem->kind, arg->u.word));
+    double limit = ldexp(1.0, (int)width - (is_signed ? 1 : 0)), low = is_signed ? -limit : 0.0;
+    uint64_t max = UINT64_MAX >> (64 - width) >> (is_signed ? 1 : 0), bits;
+    if (!saturate && !(value >= low && value < limit))
+        return false;
+    if (isnan(value))
+        bits = 0;
+    else if (value >= limit)
+        bits = max;
+    else if (value < low)
+        bits = is_signed ? ~max : 0;
+    else
+        bits = value < 0 ? 0 - (uint64_t)-value : (uint64_t)value;
+    *out = bigint_from_i64(lane->arena, width, (int64_t)bits);
+    return true;
+}
+
 /* --- constants of a type ------------------------------------------------------------------ */
 
 const Attr *const_int_of(const Type *type, const BigInt *value)

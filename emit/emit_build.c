@@ -68,7 +68,9 @@ static void add_export(StrBuf *out, const char *name)
 
 static void add_test(StrBuf *out, const char *name)
 {
-    strbuf_printf(out, "\t@test -n \"$$MING_%s\" || { echo \"error: give %s=FILE.npy\" >&2; exit 2; }\n",
+    strbuf_printf(out,
+                  "\t@test -n \"$$MING_%s\" || "
+                  "{ echo \"error: give %s=FILE.npy\" >&2; exit 2; }\n",
                   name, name);
 }
 
@@ -121,7 +123,8 @@ void emit_makefile(Emitter *e, StrBuf *out)
 
 static void add_example(StrBuf *out, const char *name)
 {
-    strbuf_printf(out, "%s/path/to/%s.npy", out->data[out->len - 1] == '=' ? "" : " ", name);
+    bool is_first = out->data[out->len - 1] == '=';
+    strbuf_printf(out, "%s/path/to/%s.npy", is_first ? "" : " ", name);
 }
 
 void emit_hls_config(Emitter *e, StrBuf *out)

@@ -1,6 +1,6 @@
 /* Symbol tables. A symbol is an op with the trait and a sym_name; it belongs to the symbol
  * table whose region holds it.
- * Tests: lit/ir/verify.mir, test/unit/op_test.c */
+ * Tests: test/unit/symbol_test.c, lit/ir/verify.mir */
 #include "ir/symbol.h"
 
 #include <assert.h>

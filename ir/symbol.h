@@ -1,5 +1,5 @@
 /* Symbol tables: lookup by name, nested references, uses, unique names.
- * Tests: lit/ir/symbols.mir */
+ * Tests: test/unit/symbol_test.c */
 #ifndef MING_IR_SYMBOL_H
 #define MING_IR_SYMBOL_H
 

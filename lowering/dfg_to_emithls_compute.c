@@ -328,19 +328,16 @@ static Value *run_payload(ComputeLowering *c, const Op *generic, Value *const *a
         if (args[i])
             ptrmap_put(&values, body->args[i], args[i]);
     bool ok = true;
-    FOR_EACH_OP(op, body)
-    {
-        if (op->def == LINALG(YIELD)) {
-            Value *yielded = op_operand(op, 0);
-            result = ptrmap_get(&values, yielded);
-            if (!result)
-                result = nest_constant(&c->l->nest, op_attr(value_def(yielded), "value"));
-            break;
-        }
-        ok = ok && copy_payload_op(c, op, &values);
+    for (Op *op = body->first; ok && op != body->last; op = op->next)
+        ok = copy_payload_op(c, op, &values);
+    if (ok) {
+        Value *yielded = op_operand(body->last, 0);
+        result = ptrmap_get(&values, yielded);
+        if (!result)
+            result = nest_constant(&c->l->nest, op_attr(value_def(yielded), "value"));
     }
     ptrmap_free(&values);
-    return ok ? result : NULL;
+    return result;
 }
 
 /* Payload of generic `which` (0: main) with `flow` for what the stage before delivers and `init`

@@ -42,6 +42,20 @@ typedef struct Conversion {
     VEC(Stream *) stream_list;
 } Conversion;
 
+/* --- the boundary ----------------------------------------------------------------- */
+
+static bool check_boundary(const Op *func)
+{
+    const Type *type = func_type(func);
+    uint32_t inputs = type->u.function.input_count;
+    for (uint32_t i = 0; i < inputs + type->u.function.result_count; i++)
+        if (!dfg_can_stream(type->u.function.types[i]))
+            return op_error(func, "%s #%u of type '%s' cannot be streamed: that takes a static tensor",
+                            i < inputs ? "argument" : "result", i < inputs ? i : i - inputs,
+                            type_str(func->ctx, type->u.function.types[i]));
+    return true;
+}
+
 /* --- grouping --------------------------------------------------------------------- */
 
 static bool is_streamable(const Op *op)
@@ -161,12 +175,21 @@ static bool check_source(const Conversion *c, const Op *reader, Value *value)
                             "result");
 }
 
+/* A kernel's initial tensor is in its code or its tables. */
+static bool check_initial(const Op *generic)
+{
+    uint32_t init = linalg_input_count(generic);
+    return !linalg_reads_operand(generic, init) || is_constant_value(op_operand(generic, init)) ||
+           op_error(generic, "starts from a tensor that is not known at compile time");
+}
+
 static bool count_readers(Conversion *c)
 {
     const Op *ret = func_entry(c->func)->last;
     bool ok = true;
     for (size_t g = 0; g < c->groups.len; g++) {
         const Op *main = c->groups.data[g]->main;
+        ok &= check_initial(main);
         for (uint32_t i = 0; i < linalg_input_count(main); i++) {
             Value *source = streamed_source(c, op_operand(main, i));
             if (is_constant_value(op_operand(main, i)))
@@ -346,15 +369,17 @@ static void connect_inputs(Conversion *c)
     strbuf_free(&name);
 }
 
-/* End that delivers a result; a reshape that no kernel does gets a process. */
-static Value *result_end(Conversion *c, Value *result, uint32_t number)
+/* End that delivers a result. An argument, or a reshape that no kernel makes, is copied. */
+static Value *result_end(Conversion *c, const Op *ret, uint32_t number)
 {
-    Value *source = unreshaped(c, result), *end = take_end(c, source);
-    if (source == result)
+    Value *result = op_operand(ret, number), *source = unreshaped(c, result);
+    const Stream *stream = ptrmap_get(&c->streams, source);
+    Value *end = take_end(c, source);
+    if (source == result && (!source->is_arg || stream->readers > 1))
         return end;
     StrBuf name = {0};
-    strbuf_printf(&name, "output%u_reshape", number);
-    Op *process = build_reshape_process(&c->symbols, strbuf_str(&name), result, source);
+    strbuf_printf(&name, "output%u_copy", number);
+    Op *process = build_copy_process(&c->symbols, strbuf_str(&name), ret, result, source);
     strbuf_free(&name);
     Op *channel = build_channel(c, dfg_port(process, 1)->type, process->loc);
     Value *ends[2] = {end, op_result(channel, 0)};
@@ -368,7 +393,7 @@ static void connect_outputs(Conversion *c)
     uint32_t inputs = dfg_input_count(c->region);
     for (uint32_t i = 0; i < ret->operand_count; i++)
         connect(c, DFG(CONNECT_OUTPUT), dfg_port(c->region, inputs + i),
-                result_end(c, op_operand(ret, i), i));
+                result_end(c, ret, i));
 }
 
 static bool build_graph(Conversion *c)
@@ -426,8 +451,8 @@ static bool convert_linalg_to_dfg(Pass *pass, Op *module)
     if (!c.func)
         return false;
     symtab_init(&c.symbols, module);
-    bool ok = move_padding_behind_reshapes(func_entry(c.func)) && group_kernels(&c) &&
-              count_readers(&c) && check_all_read(&c) && build_graph(&c);
+    bool ok = check_boundary(c.func) && move_padding_behind_reshapes(func_entry(c.func)) &&
+              group_kernels(&c) && count_readers(&c) && check_all_read(&c) && build_graph(&c);
     if (ok) {
         op_erase(c.func);
         op_append(c.region, region_entry(op_region(module, 0)));

@@ -53,7 +53,8 @@ Op *build_window_process(SymbolTable *symbols, Str name, const Op *kernel,
                          const StreamInput *input);
 Op *build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
                        uint32_t copies);
-/* Passes `source` on in the shape of `value`, which reshapes make of it. */
-Op *build_reshape_process(SymbolTable *symbols, Str name, Value *value, const Value *source);
+/* Passes `source` on in the shape of `value`, which reshapes may make of it. */
+Op *build_copy_process(SymbolTable *symbols, Str name, const Op *reader, Value *value,
+                       const Value *source);
 
 #endif

@@ -223,13 +223,13 @@ static const Type *windowed_end(const TypeDef *end, const StreamInput *in)
     return dfg_end_type(end, in->operand, word);
 }
 
-Op *build_reshape_process(SymbolTable *symbols, Str name, Value *value, const Value *source)
+Op *build_copy_process(SymbolTable *symbols, Str name, const Op *reader, Value *value,
+                       const Value *source)
 {
     const Type *ports[2] = {dfg_end_type(&dfg_type_output, source->type, NULL),
                             dfg_end_type(&dfg_type_input, value->type, NULL)};
-    const Op *reshape = value_def(value);
-    Op *process = new_process(symbols, name, reshape, ports, 1, 1);
-    Builder b = builder_at_end(region_entry(op_region(process, 0)), reshape->loc);
+    Op *process = new_process(symbols, name, reader, ports, 1, 1);
+    Builder b = builder_at_end(region_entry(op_region(process, 0)), reader->loc);
     Value *pulled = build_pull(&b, dfg_port(process, 0));
     build_push(&b, copy_reshapes(&b, value, source, pulled), dfg_port(process, 1));
     return process;

@@ -20,7 +20,7 @@ static bool static_list(const Op *op, const char *name, int64_t *out, uint32_t r
     if (!attr || !attr_int_list(attr, out, DFG_MAX_RANK, &count) || count != rank)
         return false;
     for (uint32_t i = 0; i < rank; i++)
-        if (out[i] == DIM_DYNAMIC)
+        if (out[i] > INT32_MAX || out[i] < -INT32_MAX) /* DIM_DYNAMIC, too */
             return false;
     return true;
 }
@@ -31,7 +31,7 @@ bool read_padding(const Op *pad, Padding *out)
     const Op *yield = region_entry(op_region(pad, 0))->last;
     if (!static_list(pad, "static_low", out->low, rank) ||
         !static_list(pad, "static_high", out->high, rank))
-        return op_error(pad, "needs constant padding widths to stream");
+        return op_error(pad, "needs constant padding widths below 2^31 to stream");
     out->value = value_constant(op_operand(yield, 0));
     if (!out->value)
         return op_error(pad, "needs a constant padding value to stream");

@@ -3,6 +3,7 @@
 #include "lowering/plan.h"
 
 #include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
 #include "ir/diag.h"
 #include "passes/reshape.h"
 
@@ -10,24 +11,37 @@
 
 static Block *body(const Op *process) { return region_entry(op_region(process, 0)); }
 
-bool process_kind(const Op *process, ProcessKind *out)
+static bool is_pulled(const Value *value)
 {
-    bool has_generic = false, has_window = false;
-    FOR_EACH_OP(op, body(process))
-    {
-        has_generic |= op->def == LINALG(GENERIC);
-        has_window |= op->def == DFG(WINDOW);
+    const Op *def = value_def(reshape_source(value));
+    return def && def->def == DFG(PULL);
+}
+
+static bool is_allowed(const Op *op)
+{
+    return op->def == DFG(PULL) || op->def == DFG(PUSH) || op->def == DFG(WINDOW) ||
+           op->def == LINALG(GENERIC) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
+           is_reshape(op) || op_has_trait(op, TRAIT_CONSTANT_LIKE);
+}
+
+static bool check_frames(const Op *process)
+{
+    for (uint32_t i = 0; i < dfg_input_count(process) + dfg_output_count(process); i++) {
+        const Type *frame = dfg_payload(dfg_port(process, i)->type);
+        if (!dfg_can_stream(frame))
+            return op_error(process, "port %u has frames of type '%s', which cannot be streamed", i,
+                            type_str(process->ctx, frame));
     }
-    if (has_generic && has_window)
-        return op_error(process, "mixes dfg.window and linalg.generic in one body");
-    *out = has_window ? PROCESS_WINDOW : has_generic ? PROCESS_COMPUTE : PROCESS_FORK;
     return true;
 }
 
 static bool same_shape(const Type *a, const Type *b)
 {
-    return a->u.shaped.rank == b->u.shaped.rank &&
-           memcmp(a->u.shaped.dims, b->u.shaped.dims, a->u.shaped.rank * sizeof(int64_t)) == 0;
+    uint32_t rank = a->u.shaped.rank;
+    for (uint32_t i = 0; rank == b->u.shaped.rank && i < rank; i++)
+        if (a->u.shaped.dims[i] != b->u.shaped.dims[i])
+            return false;
+    return rank == b->u.shaped.rank;
 }
 
 /* A reshaped frame packs its innermost dimension only, so that words are the same in both shapes. */
@@ -50,20 +64,65 @@ bool port_word(const Op *process, uint32_t port, const Type *tensor, int64_t *wo
     return true;
 }
 
+/* One input, which every output repeats in the same words. */
+static bool check_fork(const Op *process)
+{
+    int64_t in[2 * DFG_MAX_RANK], out[2 * DFG_MAX_RANK];
+    uint32_t outputs = dfg_output_count(process);
+    if (dfg_input_count(process) != 1 || outputs == 0)
+        return op_error(process, "without a kernel needs one input, to repeat it on each output");
+    FOR_EACH_OP(op, body(process))
+    if (op->def == DFG(PUSH) && !is_pulled(op_operand(op, 0)))
+        return op_error(op, "gives a value that no kernel computes and that is not pulled");
+    for (uint32_t i = 1; i <= outputs; i++) {
+        const Type *end = dfg_port(process, i)->type, *frame = dfg_payload(end);
+        dfg_word(end, out);
+        if (!port_word(process, 0, frame, in))
+            return false;
+        if (memcmp(in, out, frame->u.shaped.rank * sizeof(*in)) != 0)
+            return op_error(process, "repeats its input on port %u in other words", i);
+    }
+    return true;
+}
+
+bool process_kind(const Op *process, ProcessKind *out)
+{
+    bool has_generic = false, has_window = false;
+    if (!check_frames(process))
+        return false;
+    FOR_EACH_OP(op, body(process))
+    {
+        if (!is_allowed(op))
+            return op_error(op, "cannot run in a streaming process");
+        has_generic |= op->def == LINALG(GENERIC);
+        has_window |= op->def == DFG(WINDOW);
+    }
+    if (has_generic && has_window)
+        return op_error(process, "mixes dfg.window and linalg.generic in one body");
+    *out = has_window ? PROCESS_WINDOW : has_generic ? PROCESS_COMPUTE : PROCESS_FORK;
+    return *out != PROCESS_FORK || check_fork(process);
+}
+
 /* --- windows ---------------------------------------------------------------------- */
 
-static const Op *find_window(const Op *process)
+static const Op *find_op(const Op *process, const OpDef *def)
 {
     FOR_EACH_OP(op, body(process))
-    if (op->def == DFG(WINDOW))
+    if (op->def == def)
         return op;
     return NULL;
 }
 
-static bool is_pulled(const Value *value)
+/* One window between one input and one output. */
+static bool check_window(const Op *process, const Op *window)
 {
-    const Op *def = value_def(reshape_source(value));
-    return def && def->def == DFG(PULL);
+    if (dfg_input_count(process) != 1 || dfg_output_count(process) != 1)
+        return op_error(process, "slides a window, so it needs one input and one output");
+    if (!is_pulled(op_operand(window, 0)))
+        return op_error(window, "slides over a tensor that does not come from the process's port");
+    const Op *push = find_op(process, DFG(PUSH));
+    return (push && op_operand(push, 0) == op_result(window, 0)) ||
+           op_error(window, "gives windows that the process does not push");
 }
 
 /* Positions that one step of window dimension i spans. */
@@ -77,47 +136,65 @@ static int64_t pitch(const WindowPlan *plan, uint32_t i)
 
 static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/* sum += a * b, unless it overflows. */
+static bool add_product(int64_t *sum, int64_t a, int64_t b)
+{
+    int64_t product;
+    return mul_i64(a, b, &product) && add_i64(*sum, product, sum);
+}
+
 /* The box of inner window dimensions: wide enough for the input and for all outputs of a row. */
-static void size_box(WindowPlan *plan)
+static bool size_box(WindowPlan *plan)
 {
     const WindowParams *w = &plan->params;
-    for (uint32_t i = 1; i < w->count; i++)
+    int64_t words = plan->inner_words;
+    for (uint32_t i = 1; i < w->count; i++) {
         plan->box[i] = max_i64(w->in[w->first + i], (w->out[i] - 1) * w->stride[i] + 1);
+        if (!mul_i64(words, plan->box[i], &words))
+            return false;
+    }
     plan->box[w->count] = plan->inner_words;
+    return true;
 }
 
 /* Scan range. With P_i the pitch of dimension i, the last tap of output o lies at input position
  *   sum (o_i * stride_i + (kernel_i - 1) * dilation_i - low_i) * P_i,
  * so shifting the scan by the constant part puts outputs at coordinates o_i * stride_i. */
-static void size_range(WindowPlan *plan)
+static bool size_range(WindowPlan *plan)
 {
+    static const int64_t max_positions = (int64_t)1 << 48;
     const WindowParams *w = &plan->params;
     int64_t shift = 0, last_read = 0, last_write = 0, row = pitch(plan, 0);
     for (uint32_t i = 0; i < w->count; i++) {
-        shift += ((w->kernel[i] - 1) * w->dilation[i] - w->low[i]) * pitch(plan, i);
-        last_read += (w->in[w->first + i] - 1) * pitch(plan, i);
-        last_write += (w->out[i] - 1) * w->stride[i] * pitch(plan, i);
+        int64_t reach = (w->kernel[i] - 1) * w->dilation[i] - w->low[i];
+        if (!add_product(&shift, reach, pitch(plan, i)) ||
+            !add_product(&last_read, w->in[w->first + i] - 1, pitch(plan, i)) ||
+            !add_product(&last_write, (w->out[i] - 1) * w->stride[i], pitch(plan, i)))
+            return false;
     }
+    if (shift > max_positions || shift < -max_positions || last_read > max_positions ||
+        last_write > max_positions || row > max_positions / plan->inner_words)
+        return false;
     plan->lead = shift > 0 ? (shift + row - 1) / row : 0;
     plan->shift = shift - plan->lead * row;
     int64_t begin = shift > 0 ? -plan->shift : 0;
     int64_t end = max_i64(last_read - plan->shift, last_write + plan->lead * row) + 1;
     plan->begin = begin * plan->inner_words;
-    plan->end = end * plan->inner_words;
     plan->box[0] = (end + row - 1) / row;
+    return mul_i64(end, plan->inner_words, &plan->end) && plan->end <= max_positions;
 }
 
 bool window_plan(const Op *process, WindowPlan *out)
 {
-    const Op *window = find_window(process);
+    const Op *window = find_op(process, DFG(WINDOW));
+    if (!check_window(process, window))
+        return false;
     const Type *in = dfg_port(process, 0)->type, *to = dfg_port(process, 1)->type;
     int64_t in_word[DFG_MAX_RANK], out_word[2 * DFG_MAX_RANK];
     *out = (WindowPlan){.process = process, .window = window, .outer = 1, .inner_words = 1};
     WindowParams *w = &out->params;
     if (!dfg_window_params(window, w))
         return op_error(window, "has malformed parameters");
-    if (!is_pulled(op_operand(window, 0)))
-        return op_error(window, "slides over a tensor that does not come from the process's port");
     if (!port_word(process, 0, op_operand(window, 0)->type, in_word))
         return false;
     dfg_word(to, out_word);
@@ -136,9 +213,8 @@ bool window_plan(const Op *process, WindowPlan *out)
         if (out_word[w->first + w->count + k] != w->kernel[k])
             return op_error(process, "output words must hold whole windows");
     out->lanes = dfg_word_elems(in);
-    size_box(out);
-    size_range(out);
-    return true;
+    return (size_box(out) && size_range(out)) ||
+           op_error(window, "scans more than 2^48 positions");
 }
 
 int64_t window_history(const WindowPlan *plan, uint32_t level)

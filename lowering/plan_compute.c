@@ -23,11 +23,19 @@ static int pulled_port(const Value *value)
     return pull && pull->def == DFG(PULL) ? (int)op_operand(pull, 0)->index : -1;
 }
 
+/* Element-wise, on the result of the kernel before it. */
 static bool is_stage_of(const Op *generic, const Value *previous)
 {
-    for (uint32_t i = 0; i < linalg_input_count(generic); i++)
+    uint32_t inputs = linalg_input_count(generic), loops = linalg_loop_count(generic);
+    const AffineMap *out = linalg_operand_map(generic, inputs);
+    if (loops > KERNEL_MAX_LOOPS || !map_is_permutation(out))
+        return false;
+    for (uint32_t i = 0; i < loops; i++)
+        if (linalg_is_reduction(generic, i))
+            return false;
+    for (uint32_t i = 0; i < inputs; i++)
         if (reshape_source(op_operand(generic, i)) == previous)
-            return true;
+            return linalg_operand_map(generic, i) == out;
     return false;
 }
 
@@ -44,7 +52,7 @@ static bool collect_generics(ComputePlan *plan)
         if (!last)
             plan->main = op;
         else if (!is_stage_of(op, op_result(last, 0)))
-            return op_error(op, "does not continue the kernel before it");
+            return op_error(op, "does not continue the kernel before it element by element");
         else if (plan->stage_count == PLAN_MAX_STAGES)
             return op_error(op, "is more than %d epilogue stages behind its kernel",
                             PLAN_MAX_STAGES);
@@ -76,7 +84,11 @@ static bool collect_streams(ComputePlan *plan)
     if (plan->stream_count > 1 && plan->kernel.class != KERNEL_PURE_PARALLEL)
         return op_error(plan->main, "reduces over several streams; only element-wise kernels take "
                                     "more than one");
-    return true;
+    uint32_t inputs = dfg_input_count(plan->process), outputs = dfg_output_count(plan->process);
+    return (plan->stream_count == inputs && outputs == 1) ||
+           op_error(plan->process, "has %u inputs and %u outputs, but its kernel reads %u and writes "
+                                   "1",
+                    inputs, outputs, plan->stream_count);
 }
 
 static bool read_unroll(ComputePlan *plan, const int64_t *unroll)
@@ -180,15 +192,20 @@ static void add_other_loops(ComputePlan *plan, uint32_t placed)
     }
 }
 
+static bool check_output_map(const ComputePlan *plan)
+{
+    const AffineMap *out = output_map(plan);
+    return map_is_projected_permutation(out, false) ||
+           op_error(plan->main, "writes its output by the map %s, which is not a projected "
+                                "permutation",
+                    map_str(plan->main->ctx, out));
+}
+
 /* The parallel loops must run in the order of the output's dimensions. */
 static bool check_output_order(const ComputePlan *plan)
 {
     const AffineMap *out = output_map(plan);
     uint32_t next = 0;
-    if (!map_is_projected_permutation(out, false))
-        return op_error(plan->main, "writes its output by the map %s, which is not a projected "
-                                    "permutation",
-                        map_str(plan->main->ctx, out));
     for (uint32_t r = 0; r < out->result_count; r++) {
         uint32_t loop = (uint32_t)out->results[r]->value;
         for (; next < plan->loop_count; next++) {
@@ -240,8 +257,8 @@ bool compute_plan(const Op *process, const int64_t *unroll, ComputePlan *out)
     uint32_t placed = 0;
     *out = (ComputePlan){.process = process};
     if (!collect_generics(out) || !kernel_analyze(out->main, &out->kernel) ||
-        !collect_streams(out) || !read_unroll(out, unroll) || !check_other_streams(out) ||
-        !add_stream_loops(out, unroll != NULL, &placed))
+        !collect_streams(out) || !read_unroll(out, unroll) || !check_output_map(out) ||
+        !check_other_streams(out) || !add_stream_loops(out, unroll != NULL, &placed))
         return false;
     add_other_loops(out, placed);
     if (!check_output_order(out))

@@ -3,6 +3,7 @@
  * Tests: lit/passes/analyze-kernels.mir */
 #include "passes/kernel.h"
 
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
 #include "ir/diag.h"
@@ -95,12 +96,24 @@ static void classify_outputs(Kernel *kernel)
     }
 }
 
-static bool has_dynamic_extent(const Kernel *kernel)
+/* Static, and small enough that trip counts multiply without overflow. */
+static bool check_extents(const Kernel *kernel)
 {
+    static const int64_t max_trips = (int64_t)1 << 40;
+    int64_t trips = 1;
     for (uint32_t i = 0; i < kernel->loop_count; i++)
         if (kernel->extents[i] == DIM_DYNAMIC)
-            return true;
-    return false;
+            return op_error(kernel->op, "needs static shapes to stream");
+    for (uint32_t i = 0; i < kernel->loop_count; i++)
+        if (!mul_i64(trips, kernel->extents[i], &trips) || trips < 1 || trips > max_trips)
+            return op_error(kernel->op, "needs 1 to 2^40 iterations to stream");
+    for (uint32_t i = 0; i < kernel->op->operand_count; i++) {
+        const Type *type = op_operand(kernel->op, i)->type;
+        if (type_is_shaped(type) && !dfg_can_stream(type))
+            return op_error(kernel->op, "cannot stream operand #%u of type '%s'", i,
+                            type_str(kernel->op->ctx, type));
+    }
+    return true;
 }
 
 bool kernel_analyze(const Op *generic, Kernel *out)
@@ -109,8 +122,10 @@ bool kernel_analyze(const Op *generic, Kernel *out)
     if (out->loop_count > KERNEL_MAX_LOOPS)
         return op_error(generic, "has %u loops; at most %d can stream", out->loop_count,
                         KERNEL_MAX_LOOPS);
-    if (!linalg_loop_extents(generic, out->extents) || has_dynamic_extent(out))
-        return op_error(generic, "needs static shapes to stream");
+    if (!linalg_loop_extents(generic, out->extents))
+        return op_error(generic, "has a loop whose trip count no operand gives");
+    if (!check_extents(out))
+        return false;
     bool reduces = false;
     for (uint32_t i = 0; i < out->loop_count; i++) {
         out->is_reduction[i] = linalg_is_reduction(generic, i);

@@ -7,7 +7,8 @@ build_packages="gcc g++ make meson ninja-build pkg-config python3
     liblpsolve55-dev libxml2-dev"
 
 # What the tests need besides. mlir-19-tools is upstream MLIR, to compare with.
-test_packages="libcmocka-dev llvm-19-tools mlir-19-tools python3-numpy"
+# protobuf-compiler encodes ONNX files that tests keep as text.
+test_packages="libcmocka-dev llvm-19-tools mlir-19-tools protobuf-compiler python3-numpy"
 
 # Debian's Python, which sees Debian's numpy.
 python=/usr/bin/python3

@@ -183,6 +183,9 @@ DseStatus dse_solve(DseSpace *space, DseGoal goal, const DseLimits *limits, int6
 {
     Program p = {.space = space};
     DseStatus status = DSE_FAILED;
+    *value = space->bound = 0;
+    if (space->nodes.len == 0)
+        return DSE_OPTIMAL;
     p.first = xcalloc(space->nodes.len + 1, sizeof(int));
     for (size_t n = 0; n < space->nodes.len; n++) {
         p.first[n] = p.columns + 1;

@@ -114,14 +114,30 @@ static void select_loops(Candidates *c)
     }
 }
 
+/* Elements of the stream's innermost dimension per word: as many as are used at once, unless words
+ * already hold all of it, as those of windows do. */
+static int64_t input_factor(const Candidates *c)
+{
+    const Value *port = dfg_port(c->node->process, c->base.stream_port[0]);
+    bool is_scalar = dfg_word_elems(port->type) == 1;
+    int64_t word[2 * DFG_MAX_RANK];
+    dfg_word(port->type, word);
+    if (!is_scalar && word[dfg_payload(port->type)->u.shaped.rank - 1] > 1)
+        return 1;
+    return c->stream_loop < 0 ? 1 : c->unroll[c->stream_loop];
+}
+
+static int64_t output_factor(const Candidates *c)
+{
+    return c->output_loop < 0 ? 1 : c->unroll[c->output_loop];
+}
+
 static bool candidate_fits(const Candidates *c)
 {
-    int64_t parallel = 1;
+    int64_t parallel = 1, in = input_factor(c), out = output_factor(c);
     for (uint32_t i = 0; i < c->base.kernel.loop_count; i++)
         parallel *= c->unroll[i];
     const Op *process = c->node->process;
-    int64_t in = c->stream_loop < 0 ? 1 : c->unroll[c->stream_loop];
-    int64_t out = c->output_loop < 0 ? 1 : c->unroll[c->output_loop];
     for (uint32_t s = 0; s < c->base.stream_count; s++)
         if (!can_pack(dfg_port(process, c->base.stream_port[s]), in))
             return false;
@@ -141,9 +157,8 @@ static bool add_candidate(Candidates *c)
         return false;
     compute_cost(&plan, &config.cost);
     config.unroll = arena_copy(c->arena, c->unroll, plan.kernel.loop_count * sizeof(int64_t));
-    int64_t in = c->stream_loop < 0 ? 1 : c->unroll[c->stream_loop];
-    config.factor = uniform_factors(c->arena, c->node->port_count, in);
-    config.factor[plan.output_port] = c->output_loop < 0 ? 1 : c->unroll[c->output_loop];
+    config.factor = uniform_factors(c->arena, c->node->port_count, input_factor(c));
+    config.factor[plan.output_port] = output_factor(c);
     add_config(c->node, &config);
     return true;
 }
@@ -259,7 +274,11 @@ static bool add_node(DseSpace *space, const Op *instantiate)
     for (size_t i = 0; i < space->nodes.len; i++)
         if (space->nodes.data[i].process == node.process)
             return op_error(instantiate, "instantiates a process a second time");
+    if (op_attr(node.process, "report"))
+        return op_error(node.process, "has its factors already");
     bool ok = node_configs(&node, instantiate, space->arena);
+    if (ok && node.configs.len == 0)
+        ok = op_error(node.process, "needs words of more than %d bits", MAX_WORD_BITS);
     *vec_push(&space->nodes) = node;
     return ok;
 }

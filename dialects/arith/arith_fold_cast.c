@@ -167,42 +167,14 @@ bool arith_fold_truncf(Op *op, const Attr *const *operands, FoldResult *results)
     return folds_lane(op, operands, results, lane_convert);
 }
 
-/* At most 53 bits of the magnitude, the last one set if anything was cut off: rounding that once
- * more to a narrower float gives what rounding the magnitude itself gives. */
-static uint64_t round_to_odd(uint64_t magnitude)
-{
-    int excess = 0;
-    while (magnitude >> 53 >> excess)
-        excess++;
-    if (excess == 0)
-        return magnitude;
-    uint64_t cut = ((uint64_t)1 << excess) - 1;
-    return (magnitude & ~cut) | (magnitude & cut ? cut + 1 : 0);
-}
-
-static bool from_integer(const Lane *lane, const BigInt *arg, BigInt *out, bool is_signed)
-{
-    if (arg->width > 64 || type_width(lane->result_elem) > 64)
-        return false;
-    bool negative = is_signed && bigint_is_negative(arg);
-    uint64_t magnitude = is_signed ? (uint64_t)bigint_to_i64(arg) : bigint_to_u64(arg);
-    if (negative)
-        magnitude = 0 - magnitude;
-    if (lane->result_elem->kind != TYPE_F64)
-        magnitude = round_to_odd(magnitude);
-    double value = (double)magnitude;
-    *out = store(lane, negative ? -value : value);
-    return true;
-}
-
 static bool lane_uitofp(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    return from_integer(lane, &args[0], out, false);
+    return lane_from_integer(lane, &args[0], out, false);
 }
 
 static bool lane_sitofp(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    return from_integer(lane, &args[0], out, true);
+    return lane_from_integer(lane, &args[0], out, true);
 }
 
 bool arith_fold_uitofp(Op *op, const Attr *const *operands, FoldResult *results)
@@ -215,31 +187,14 @@ bool arith_fold_sitofp(Op *op, const Attr *const *operands, FoldResult *results)
     return folds_lane(op, operands, results, lane_sitofp);
 }
 
-/* Truncates to zero; false when the result does not fit `width` bits (at most 64). */
-static bool to_integer(const Lane *lane, const BigInt *arg, BigInt *out, bool is_signed)
-{
-    double value;
-    uint32_t width = type_width(lane->result_elem);
-    if (width > 64 || !loads(lane->arg_elem, arg, &value) || isnan(value))
-        return false;
-    value = trunc(value);
-    double limit = ldexp(1.0, (int)width - (is_signed ? 1 : 0));
-    if (value >= limit || value < (is_signed ? -limit : 0.0))
-        return false;
-    uint64_t magnitude = (uint64_t)fabs(value);
-    uint64_t bits = value < 0 ? 0 - magnitude : magnitude;
-    *out = bigint_from_i64(lane->arena, width, (int64_t)bits);
-    return true;
-}
-
 static bool lane_fptoui(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    return to_integer(lane, &args[0], out, false);
+    return lane_to_integer(lane, &args[0], out, false, false);
 }
 
 static bool lane_fptosi(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    return to_integer(lane, &args[0], out, true);
+    return lane_to_integer(lane, &args[0], out, true, false);
 }
 
 bool arith_fold_fptoui(Op *op, const Attr *const *operands, FoldResult *results)

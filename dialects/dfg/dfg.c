@@ -40,6 +40,17 @@ const Type *dfg_payload(const Type *end)
     return end->u.dialect.params[0]->u.type_value;
 }
 
+static const int64_t max_frame = (int64_t)1 << 40; /* elements */
+
+bool dfg_can_stream(const Type *payload)
+{
+    int64_t count;
+    return payload->kind == TYPE_RANKED_TENSOR && payload->u.shaped.rank <= 2 * DFG_MAX_RANK &&
+           type_element_count(payload, &count) && count >= 1 && count <= max_frame &&
+           (type_is_integer(type_elem(payload)) || type_is_float(type_elem(payload))) &&
+           type_width(type_elem(payload)) <= DFG_MAX_ELEMENT_BITS;
+}
+
 void dfg_word(const Type *end, int64_t *word)
 {
     const Type *payload = dfg_payload(end);
@@ -302,31 +313,39 @@ static bool read_list(const Op *op, const char *name, int64_t *out, size_t want)
     return attr && attr_int_list(attr, out, DFG_MAX_RANK, &count) && count == want;
 }
 
+static bool in_range(int64_t value, int64_t min, int64_t max) { return value >= min && value <= max; }
+
+/* Parameters of one window dimension; small enough for products of two. */
+static bool window_dim_is_valid(const WindowParams *w, uint32_t i)
+{
+    return in_range(w->kernel[i], 1, INT32_MAX) && in_range(w->stride[i], 1, INT32_MAX) &&
+           in_range(w->dilation[i], 1, INT32_MAX) && in_range(w->low[i], -max_frame, max_frame) &&
+           in_range(w->high[i], -max_frame, max_frame);
+}
+
 bool dfg_window_params(const Op *window, WindowParams *out)
 {
     int64_t dims[DFG_MAX_RANK];
     size_t count = 0;
-    const Type *source = op_operand(window, 0)->type;
-    if (source->u.shaped.rank > DFG_MAX_RANK ||
-        !attr_int_list(op_attr(window, "dims"), dims, DFG_MAX_RANK, &count) || count == 0)
+    const Type *source = op_operand(window, 0)->type, *result = op_result(window, 0)->type;
+    uint32_t rank = source->u.shaped.rank;
+    if (rank > DFG_MAX_RANK ||
+        !attr_int_list(op_attr(window, "dims"), dims, DFG_MAX_RANK, &count) || count == 0 ||
+        !in_range(dims[0], 0, (int64_t)rank - (int64_t)count) ||
+        result->u.shaped.rank != rank + count)
         return false;
-    *out = (WindowParams){.rank = source->u.shaped.rank, .count = (uint32_t)count,
-                          .first = (uint32_t)dims[0]};
+    *out = (WindowParams){.rank = rank, .count = (uint32_t)count, .first = (uint32_t)dims[0]};
     if (!read_list(window, "kernel", out->kernel, count) ||
         !read_list(window, "stride", out->stride, count) ||
         !read_list(window, "dilation", out->dilation, count) ||
         !read_list(window, "low", out->low, count) || !read_list(window, "high", out->high, count))
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (dims[i] != dims[0] + (int64_t)i || dims[0] < 0 || dims[i] >= out->rank ||
-            out->kernel[i] < 1 || out->stride[i] < 1 || out->dilation[i] < 1)
+    for (uint32_t i = 0; i < count; i++) {
+        if (dims[i] != dims[0] + i || !window_dim_is_valid(out, i))
             return false;
-    memcpy(out->in, source->u.shaped.dims, out->rank * sizeof(int64_t));
-    const Type *result = op_result(window, 0)->type;
-    if (result->u.shaped.rank != out->rank + count)
-        return false;
-    for (size_t i = 0; i < count; i++)
         out->out[i] = result->u.shaped.dims[out->first + i];
+    }
+    memcpy(out->in, source->u.shaped.dims, rank * sizeof(int64_t));
     return true;
 }
 
@@ -355,6 +374,8 @@ static bool verify_window(Op *op)
 {
     WindowParams w;
     const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
+    if (!dfg_can_stream(source) || !dfg_can_stream(result))
+        return op_error(op, "slides over a tensor that cannot be streamed");
     if (!dfg_window_params(op, &w))
         return op_error(op, "needs dims (contiguous), kernel, stride, dilation, low and high of "
                             "equal length, positive where they must be");

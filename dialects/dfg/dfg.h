@@ -20,10 +20,16 @@ enum {
 #undef OP
 #define DFG(ID) (&dfg_ops[DFG_##ID])
 
+/* Ranks of tensors that windows slide over; their windows have up to twice that. */
+enum { DFG_MAX_RANK = 16, DFG_MAX_ELEMENT_BITS = 4096 };
+
 /* A channel end. word: rank of the payload's shape entries, each dividing its extent, or NULL for
  * one element a word. */
 const Type *dfg_end_type(const TypeDef *end, const Type *payload, const int64_t *word);
 const Type *dfg_payload(const Type *end);
+/* Whether frames of this type can be streamed: static tensors of rank at most 2 * DFG_MAX_RANK with
+ * 1 to 2^40 integers or floats of at most DFG_MAX_ELEMENT_BITS, so that sizes never overflow. */
+bool dfg_can_stream(const Type *payload);
 /* Fills word[rank] (ones when the type has none). Elements per word are the product. */
 void dfg_word(const Type *end, int64_t *word);
 int64_t dfg_word_elems(const Type *end);
@@ -44,7 +50,6 @@ Op *dfg_create_graph(Context *ctx, const OpDef *def, Str name, const Attr *loc,
                      const Attr *port_attrs);
 
 /* Parameters of a dfg.window, read once. */
-enum { DFG_MAX_RANK = 16 };
 typedef struct WindowParams {
     uint32_t rank, count;              /* of the source; window dimensions */
     uint32_t first;                    /* first window dimension; they are contiguous */

@@ -219,7 +219,9 @@ bool tensor_pad_dims(const Op *op, int64_t *dims)
         int64_t extent = source->u.shaped.dims[i];
         int64_t before = dense_array_i64(low, i), after = dense_array_i64(high, i);
         bool known = extent != DIM_DYNAMIC && before != DIM_DYNAMIC && after != DIM_DYNAMIC;
-        dims[i] = known ? extent + before + after : DIM_DYNAMIC;
+        dims[i] = DIM_DYNAMIC;
+        if (known && !(add_i64(extent, before, &dims[i]) && add_i64(dims[i], after, &dims[i])))
+            return false;
     }
     return true;
 }

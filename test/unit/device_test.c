@@ -96,9 +96,13 @@ static void refuses_bad_files(void **state)
 static void refuses_document_types(void **state)
 {
     refuse(*state,
+           "<!DOCTYPE device [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]>"
+           "<device name='d' part='p'><resources lut='1' ff='1' bram18='1' uram='0' dsp='1'/></device>",
+           "document type");
+    refuse(*state,
            "<!DOCTYPE device [<!ENTITY a SYSTEM 'file:///etc/hostname'>]>"
            "<device name='d' part='&a;'><resources lut='1' ff='1' bram18='1' uram='0' dsp='1'/></device>",
-           "document type");
+           "external entity");
 }
 
 static void refuses_missing_files(void **state)
