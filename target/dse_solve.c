@@ -140,8 +140,6 @@ static bool build_program(Program *p, DseGoal goal, const DseLimits *limits)
         ok &= set_binary(p->lp, c, TRUE);
     set_minim(p->lp);
     set_verbose(p->lp, NEUTRAL);
-    set_mip_gap(p->lp, TRUE, 0.5); /* costs are integers */
-    set_mip_gap(p->lp, FALSE, 0.0);
     return ok;
 }
 
