@@ -221,7 +221,7 @@ static bool lane_store(const Lane *lane, double value, BigInt *out)
     return true;
 }
 
-static bool lane_load(const Lane *lane, const BigInt *arg, double *out)
+bool lane_load(const Lane *lane, const BigInt *arg, double *out)
 {
     if (arg->width > 64 || type_width(lane->result_elem) > 64)
         return false;
@@ -266,6 +266,37 @@ bool lane_float2(const Lane *lane, const BigInt *args, BigInt *out, FloatFn2 *fn
     return lane_store(lane, fn(a, b), out);
 }
 
+/* Stored bits of the significand of an IEEE format; 0: another one. */
+static uint32_t stored_mantissa(const Type *type)
+{
+    switch (type->kind) {
+    case TYPE_F64: return 52;
+    case TYPE_F32: return 23;
+    case TYPE_F16: return 10;
+    case TYPE_BF16: return 7;
+    default: return 0;
+    }
+}
+
+bool lane_convert_nan(const Lane *lane, const BigInt *arg, BigInt *out, bool exact)
+{
+    uint32_t from = stored_mantissa(lane->arg_elem), to = stored_mantissa(lane->result_elem);
+    uint32_t width = type_width(lane->arg_elem), to_width = type_width(lane->result_elem);
+    if (from == 0 || to == 0)
+        return false;
+    uint64_t bits = arg->u.word, quiet = (uint64_t)1 << (from - 1);
+    uint64_t payload = bits & (2 * quiet - 1), sign = bits >> (width - 1);
+    bool is_cut = to < from && payload & (((uint64_t)1 << (from - to)) - 1);
+    if (exact && (!(payload & quiet) || is_cut))
+        return false;
+    payload |= quiet;
+    payload = to < from ? payload >> (from - to) : payload << (to - from);
+    uint64_t exponent = ((uint64_t)1 << (to_width - 1 - to)) - 1;
+    uint64_t result = sign << (to_width - 1) | exponent << to | payload;
+    *out = bigint_from_words(lane->arena, to_width, &result);
+    return true;
+}
+
 /* At most 53 bits of the magnitude, the last one set if anything was cut off: rounding that once
  * more to a narrower float gives what rounding the magnitude itself gives. */
 static uint64_t round_to_odd(uint64_t magnitude)
@@ -293,13 +324,11 @@ bool lane_from_integer(const Lane *lane, const BigInt *arg, BigInt *out, bool is
     return lane_store(lane, negative ? -value : value, out);
 }
 
-bool lane_to_integer(const Lane *lane, const BigInt *arg, BigInt *out, bool is_signed,
-                     bool saturate)
+bool lane_to_integer(const Lane *lane, double value, BigInt *out, bool is_signed, bool saturate)
 {
     uint32_t width = type_width(lane->result_elem);
-    if (width == 0 || width > 64 || arg->width > 64)
+    if (width == 0 || width > 64)
         return false;
-    double value = trunc(float_from_bits((int)lane->arg_elem->kind, arg->u.word));
     double limit = ldexp(1.0, (int)width - (is_signed ? 1 : 0)), low = is_signed ? -limit : 0.0;
     uint64_t max = UINT64_MAX >> (64 - width) >> (is_signed ? 1 : 0), bits;
     if (!saturate && !(value >= low && value < limit))

@@ -29,11 +29,14 @@ typedef double FloatFn1(double a);
 typedef double FloatFn2(double a, double b);
 bool lane_float1(const Lane *lane, const BigInt *args, BigInt *out, FloatFn1 *fn);
 bool lane_float2(const Lane *lane, const BigInt *args, BigInt *out, FloatFn2 *fn);
-/* Conversions between integers and floats of up to 64 bits. To integers they truncate; a value
- * that does not fit is refused, or with `saturate` becomes the nearest one, NaN 0. */
+/* Conversions between integers and floats of up to 64 bits. */
+bool lane_load(const Lane *lane, const BigInt *arg, double *out) MUST_CHECK;
+/* A NaN in another IEEE format, quiet; `exact` refuses one that would change. */
+bool lane_convert_nan(const Lane *lane, const BigInt *arg, BigInt *out, bool exact);
 bool lane_from_integer(const Lane *lane, const BigInt *arg, BigInt *out, bool is_signed);
-bool lane_to_integer(const Lane *lane, const BigInt *arg, BigInt *out, bool is_signed,
-                     bool saturate);
+/* `value` has no fraction. One that does not fit is refused, or with `saturate` becomes the
+ * nearest that does, NaN 0. */
+bool lane_to_integer(const Lane *lane, double value, BigInt *out, bool is_signed, bool saturate);
 
 /* The element of a scalar or splat constant; false for anything else, NULL included. */
 bool const_splat_bits(const Attr *attr, BigInt *out) MUST_CHECK;

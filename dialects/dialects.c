@@ -14,6 +14,7 @@
 #include "dialects/ml_program/ml_program.h"
 #include "dialects/onnx/onnx.h"
 #include "dialects/tensor/tensor.h"
+#include "dialects/tosa/tosa.h"
 
 void dialects_register_all(Context *ctx)
 {
@@ -21,7 +22,7 @@ void dialects_register_all(Context *ctx)
         &dialect_builtin, &dialect_arith, &dialect_math,   &dialect_cf,
         &dialect_func,    &dialect_tensor, &dialect_linalg,
         &dialect_dfg,     &dialect_emithls, &dialect_onnx,
-        &dialect_ml_program,
+        &dialect_ml_program, &dialect_tosa,
     };
     for (size_t i = 0; i < COUNT_OF(all); i++)
         context_register_dialect(ctx, all[i]);

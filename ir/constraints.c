@@ -80,9 +80,11 @@ static const Type *bare_i1(Context *ctx)
 
 const TypeConstraint TYPE_ANY = {.test = is_any_type, .what = "any type"};
 const TypeConstraint TYPE_ANY_INTEGER = {.test = type_is_integer, .what = "integer"};
-const TypeConstraint TYPE_SIGNLESS_INTEGER_LIKE = {.test = is_signless_integer_like, .what = "signless-integer-like"};
+const TypeConstraint TYPE_SIGNLESS_INTEGER_LIKE = {.test = is_signless_integer_like,
+                                                   .what = "signless-integer-like"};
 const TypeConstraint TYPE_FLOAT_LIKE = {.test = is_float_like, .what = "floating-point-like"};
-const TypeConstraint TYPE_SIGNLESS_INT_OR_INDEX = {.test = is_signless_int_or_index, .what = "signless integer or index"};
+const TypeConstraint TYPE_SIGNLESS_INT_OR_INDEX = {.test = is_signless_int_or_index,
+                                                   .what = "signless integer or index"};
 const TypeConstraint TYPE_INDEX_ONLY = {.test = is_index, .what = "index", .only = type_index};
 const TypeConstraint TYPE_I1 = {.test = is_i1, .what = "1-bit signless integer", .only = bare_i1};
 const TypeConstraint TYPE_BOOL_LIKE = {.test = is_bool_like, .what = "bool-like"};
@@ -95,7 +97,8 @@ const TypeConstraint TYPE_RANKED_TENSOR_ONLY = {.test = is_ranked_tensor,
 const TypeConstraint TYPE_STATIC_TENSOR = {.test = is_static_tensor,
                                            .what = "statically shaped tensor of any type values",
                                            .parses = is_ranked_tensor};
-const TypeConstraint TYPE_ANY_SHAPED = {.test = type_is_shaped, .what = "shaped of any type values"};
+const TypeConstraint TYPE_ANY_SHAPED = {.test = type_is_shaped,
+                                        .what = "shaped of any type values"};
 
 /* --- attributes ---------------------------------------------------------------- */
 

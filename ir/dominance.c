@@ -246,7 +246,8 @@ bool dominance_value(Dominance *dom, Value *value, Op *user)
     if (value->is_arg) return user->block && dominance_block(dom, value->owner.block, user->block);
     Op *def = value->owner.op;
     if (!def->block) return false;
-    if (def->block == user->block) return !region_has_order(def->block->parent) || op_is_before(def, user);
+    if (def->block == user->block)
+        return !region_has_order(def->block->parent) || op_is_before(def, user);
     Op *ancestor = ancestor_in_region(user, def->block->parent);
     if (!ancestor) return false;
     if (ancestor->block != def->block)

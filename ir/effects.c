@@ -35,10 +35,8 @@ static bool holds_recursively(const Op *op, EffectTest *test)
 {
     if (!test(op)) return false;
     if (!op_has_trait(op, TRAIT_RECURSIVE_EFFECTS)) return true;
-    for (uint32_t i = 0; i < op->region_count; i++)
-        FOR_EACH_BLOCK (block, &op->regions[i])
-            FOR_EACH_OP (inner, block)
-                if (!holds_recursively(inner, test)) return false;
+    FOR_EACH_INNER (inner, op)
+        if (!holds_recursively(inner, test)) return false;
     return true;
 }
 

@@ -28,7 +28,7 @@ typedef struct Merger {
     PtrMap touched; /* Block* whose terminator got operands since the clusters were made */
 } Merger;
 
-/* --- equal blocks ----------------------------------------------------------------------- */
+/* --- equal blocks -------------------------------------------------------------------------- */
 
 static bool used_outside(const Value *value, const Block *block)
 {
@@ -151,7 +151,7 @@ static void cluster_block(Merger *m, PtrMap *newest, Block *block)
     ptrmap_put(newest, key, (void *)(uintptr_t)m->clusters.len);
 }
 
-/* --- merging -------------------------------------------------------------------------------- */
+/* --- merging ------------------------------------------------------------------------------- */
 
 static int compare_slots(const void *a, const void *b)
 {
@@ -315,7 +315,7 @@ static bool merge_in_region(Rewriter *rw, Region *region)
     return changed;
 }
 
-/* --- arguments that are always the same ------------------------------------------------------- */
+/* --- arguments that are always the same ---------------------------------------------------- */
 
 /* The value that every branch to the block passes for an argument; NULL if they differ or a
  * branch cannot be asked. */
@@ -367,7 +367,7 @@ static bool drop_common_args(Block *block)
     return changed;
 }
 
-/* --- all regions -------------------------------------------------------------------------------- */
+/* --- all regions --------------------------------------------------------------------------- */
 
 typedef VEC(Region *) RegionVec;
 

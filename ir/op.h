@@ -156,6 +156,10 @@ typedef bool OpVisitor(Op *op, void *user);
 bool op_walk(Op *op, OpVisitor *visit, void *user);
 bool op_walk_post(Op *op, OpVisitor *visit, void *user);
 
+/* Ops directly inside the op, in order; NULL: no more. */
+Op *op_first_inner(const Op *op);
+Op *op_next_inner(const Op *inner);
+
 /* Adds the op and everything in it in pre-order, for walks that change what they walk over. */
 typedef VEC(Op *) OpVec;
 void op_collect(Op *op, OpVec *out);
@@ -166,6 +170,9 @@ void op_collect(Op *op, OpVec *out);
 /* The current op may be erased. */
 #define FOR_EACH_OP_SAFE(op, block)                                                                \
     for (Op *op = (block)->first, *op##_next; op && (op##_next = op->next, true); op = op##_next)
+/* Ops directly inside another, over all its regions and blocks. */
+#define FOR_EACH_INNER(inner, op)                                                                  \
+    for (Op *inner = op_first_inner(op); inner; inner = op_next_inner(inner))
 #define FOR_EACH_USE(use, value) for (Use *use = (value)->uses; use; use = use->next)
 
 #endif

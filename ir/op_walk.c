@@ -19,28 +19,32 @@ static Op *first_op_in_regions(const Op *op, uint32_t from)
     return NULL;
 }
 
-/* The op that follows among the ops of the same parent: in the block, its successors, or the
- * parent's next regions. NULL: the parent is done. */
-static Op *next_in_parent(const Op *op)
+Op *op_first_inner(const Op *op)
 {
-    if (op->next) return op->next;
-    Op *next = first_op_from(op->block->next);
+    return first_op_in_regions(op, 0);
+}
+
+/* In the block, its successors, or the parent's next regions. */
+Op *op_next_inner(const Op *inner)
+{
+    if (inner->next) return inner->next;
+    Op *next = first_op_from(inner->block->next);
     if (next) return next;
-    const Region *region = op->block->parent;
+    const Region *region = inner->block->parent;
     return region->parent ? first_op_in_regions(region->parent, region->index + 1) : NULL;
 }
 
 static Op *innermost_first(Op *op)
 {
-    for (Op *inner; (inner = first_op_in_regions(op, 0)) != NULL;) op = inner;
+    for (Op *inner; (inner = op_first_inner(op)) != NULL;) op = inner;
     return op;
 }
 
 static Op *next_pre_order(Op *op, const Op *root)
 {
-    Op *next = first_op_in_regions(op, 0);
+    Op *next = op_first_inner(op);
     while (!next && op != root) {
-        next = next_in_parent(op);
+        next = op_next_inner(op);
         op = op_parent(op);
     }
     return next;
@@ -59,7 +63,7 @@ bool op_walk_post(Op *op, OpVisitor *visit, void *user)
     for (Op *at = innermost_first(op); at; at = next) {
         next = NULL;
         if (at != op) {
-            next = next_in_parent(at);
+            next = op_next_inner(at);
             next = next ? innermost_first(next) : op_parent(at);
         }
         if (!visit(at, user)) return false;
@@ -128,21 +132,16 @@ static Op *clone_shallow(const Op *op, PtrMap *map)
     return copy;
 }
 
-/* Copies the ops of the regions, adding each copy and its original to `pairs`. */
+/* Copies the ops of the regions, adding each original and its copy to `pairs`. */
 static void clone_regions(const Op *op, Op *copy, PtrMap *map, OpVec *pairs)
 {
     for (uint32_t i = 0; i < op->region_count; i++)
         clone_blocks(&copy->regions[i], &op->regions[i], map);
-    for (uint32_t i = 0; i < op->region_count; i++) {
-        FOR_EACH_BLOCK (block, &op->regions[i]) {
-            Block *to = ptrmap_get(map, block);
-            FOR_EACH_OP (inner, block) {
-                Op *inner_copy = clone_shallow(inner, map);
-                op_append(inner_copy, to);
-                *vec_push(pairs) = inner;
-                *vec_push(pairs) = inner_copy;
-            }
-        }
+    FOR_EACH_INNER (inner, op) {
+        Op *inner_copy = clone_shallow(inner, map);
+        op_append(inner_copy, ptrmap_get(map, inner->block));
+        *vec_push(pairs) = inner;
+        *vec_push(pairs) = inner_copy;
     }
 }
 

@@ -125,6 +125,18 @@ static void check_row(const DialectDef *dialect, const OpDef *def)
                                def->name, attr->name);
 }
 
+static const uint32_t *sort_attrs(Context *ctx, const Ident *const *names, uint32_t count)
+{
+    uint32_t *order = ARENA_ARRAY(&ctx->arena, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = i;
+        for (; at > 0 && str_cmp(names[i]->str, names[order[at - 1]]->str) < 0; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return order;
+}
+
 static OpInfo *register_row(Context *ctx, const DialectDef *dialect, const OpDef *def)
 {
     check_row(dialect, def);
@@ -141,6 +153,7 @@ static OpInfo *register_row(Context *ctx, const DialectDef *dialect, const OpDef
     for (uint32_t i = 0; i < info->attr_count; i++)
         names[i] = ident_get_c(ctx, def->attrs[i].name);
     info->attr_names = names;
+    info->attr_order = sort_attrs(ctx, names, info->attr_count);
     if (def->traits & TRAIT_ATTR_SIZED_OPERANDS)
         info->operand_segments = ident_get_c(ctx, "operandSegmentSizes");
     if (def->traits & TRAIT_ATTR_SIZED_RESULTS)
@@ -290,4 +303,10 @@ void op_set_operand_group(Op *op, uint32_t group, Value *const *values, uint32_t
     op_replace_operands(op, begin, old, values, count);
     const Ident *name = op_info(op)->operand_segments;
     if (name) set_segment(op, name, group, count);
+}
+
+const char *result_name_by_row(const Op *op, uint32_t index, StrBuf *scratch)
+{
+    (void)scratch;
+    return op->def->results[index].name;
 }

@@ -202,6 +202,7 @@ struct OpInfo {
     const OpDef *def;
     const Ident *name;             /* full name */
     const Ident *const *attr_names; /* parallel to def->attrs */
+    const uint32_t *attr_order;     /* their indices sorted by name: the order of checks */
     uint32_t operand_groups, result_groups, attr_count, region_groups;
     const struct Format *format;   /* compiled assembly format, or NULL */
     const Attr *default_props;     /* dictionary of the non-optional attributes' defaults */
@@ -220,6 +221,9 @@ void op_set_operand_group(Op *op, uint32_t group, Value *const *values, uint32_t
 
 /* What precedes the first dot of an op's or attribute's name; empty without one. */
 Str dialect_prefix(Str name);
+
+/* A result_name hook for ops with several results: the names the row declares. */
+const char *result_name_by_row(const Op *op, uint32_t index, StrBuf *scratch);
 
 /* Looks up whether an attribute name is inherent for the op's row. */
 bool opinfo_is_inherent(const OpInfo *info, const Ident *name);

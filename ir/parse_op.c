@@ -271,7 +271,8 @@ static Op *parse_generic_op(OpParser *p, size_t result_names)
     if (!name) return NULL;
     OpBuild build = build_begin(p, name, at, result_names);
     p->op = &build;
-    bool ok = parse_generic_rest(p, &build) && check_props(p, &build);
+    bool ok = parse_generic_rest(p, &build) && check_props(p, &build) &&
+              (build.props || parser_check_attrs(p, at));
     p->op = build.outer;
     return ok ? build_op_here(p, &build) : NULL;
 }

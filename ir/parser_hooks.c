@@ -277,7 +277,7 @@ bool parser_check_attrs(OpParser *p, SrcPos at)
 {
     const OpInfo *info = p->op->info;
     for (uint32_t i = 0; info && i < info->attr_count; i++) {
-        const AttrArgDef *row = &info->def->attrs[i];
+        const AttrArgDef *row = &info->def->attrs[info->attr_order[i]];
         const Attr *value = parser_get_attr(p, row->name);
         if (value && row->attr->test && !row->attr->test(value))
             return parser_error_at(p, at,

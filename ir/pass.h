@@ -69,13 +69,15 @@ void pipeline_free(Pipeline *pipeline);
 bool pipeline_add(Pipeline *pipeline, const PassDef *def, const char *options) MUST_CHECK;
 /* Appends the passes of a text, which may be wrapped in the anchor: "builtin.module(a,b)". */
 bool pipeline_parse(Pipeline *pipeline, const PassTable *table, Str text) MUST_CHECK;
-/* From a whole text, which must name its anchor: "builtin.module(…)", "any(…)". NULL: diagnosed. */
+/* From a whole text, which must name its anchor: "builtin.module(...)", "any(...)".
+ * NULL: diagnosed. */
 Pipeline *pipeline_from_text(Context *ctx, const PassTable *table, Str text) MUST_CHECK;
-/* "builtin.module(a{x=1},func.func(b))", every option spelled out; parsing it gives the same pipeline. */
+/* "builtin.module(a{x=1},func.func(b))", every option spelled out; parsing it gives the same
+ * pipeline. */
 void pipeline_print(const Pipeline *pipeline, StrBuf *out);
 size_t pipeline_pass_count(const Pipeline *pipeline); /* a nested manager counts as one */
 
-/* Called around each pass run on an op; false from before_* stops the run. */
+/* Called around each run of a pass on an op; either may be NULL. */
 typedef struct PassHooks {
     void *user;
     void (*before)(void *user, const Pass *pass, Op *op);
@@ -87,6 +89,7 @@ typedef struct RunOptions {
 } RunOptions;
 bool pipeline_run(Pipeline *pipeline, Op *op, const RunOptions *options) MUST_CHECK;
 /* Visits the instances in order (statistics, timing). */
-void pipeline_each(Pipeline *pipeline, void (*visit)(void *user, Pass *pass, int depth), void *user);
+void pipeline_each(Pipeline *pipeline, void (*visit)(void *user, Pass *pass, int depth),
+                   void *user);
 
 #endif

@@ -152,14 +152,12 @@ static bool run_items(Pipeline *pipeline, Op *op, const RunOptions *options);
 static bool run_group(Pipeline *pipeline, size_t begin, size_t end, Op *op,
                       const RunOptions *options)
 {
-    for (uint32_t i = 0; i < op->region_count; i++) {
-        FOR_EACH_BLOCK (block, op_region(op, i)) {
-            FOR_EACH_OP_SAFE (inner, block) {
-                if (!anchor_matches(pipeline->items.data[begin].nested, inner)) continue;
-                for (size_t k = begin; k < end; k++)
-                    if (!run_items(pipeline->items.data[k].nested, inner, options)) return false;
-            }
-        }
+    Op *next;
+    for (Op *inner = op_first_inner(op); inner; inner = next) {
+        next = op_next_inner(inner);
+        if (!anchor_matches(pipeline->items.data[begin].nested, inner)) continue;
+        for (size_t k = begin; k < end; k++)
+            if (!run_items(pipeline->items.data[k].nested, inner, options)) return false;
     }
     return true;
 }

@@ -65,7 +65,8 @@ static bool parse_pass(PipelineParser *p, Pipeline *pipeline, Str name, size_t b
     const Attr *loc = loc_at(p, begin);
     const PassDef *def = pass_find(p->table, name);
     if (!def)
-        return emit_error(p->ctx, loc, "'%.*s' does not refer to a registered pass or pass pipeline",
+        return emit_error(p->ctx, loc,
+                          "'%.*s' does not refer to a registered pass or pass pipeline",
                           STR_ARG(name));
     Str options = {0};
     if (at_char(p, '{') && !parse_braces(p, begin, &options)) return false;

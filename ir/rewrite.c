@@ -14,6 +14,8 @@ typedef struct Driver {
     PatternIndex patterns;
     VEC(Op *) worklist; /* taken from the end; NULL: removed */
     PtrMap positions;   /* Op* -> index in worklist + 1 */
+    int64_t rewrites;   /* of patterns in this round */
+    bool gave_up;
 } Driver;
 
 /* --- worklist -------------------------------------------------------------------------- */
@@ -133,23 +135,38 @@ static void seed(Driver *d)
     vec_free(&ops);
 }
 
+static bool process_op(Driver *d, Op *op)
+{
+    if (op_is_trivially_dead(op)) {
+        rewriter_erase(&d->rw, op);
+        return true;
+    }
+    if (!d->options->no_fold && op_fold(&d->rw, op)) return true;
+    if (!patterns_apply(&d->patterns, &d->rw, op)) return false;
+    d->rewrites++;
+    return true;
+}
+
+/* Changes after which a round is taken to run in circles, as patterns that undo each other do;
+ * no sound set of patterns comes near it. */
+static size_t change_limit(const Driver *d)
+{
+    return 256 * d->worklist.len + 65536;
+}
+
+/* Sets d->gave_up when the round does not end. */
 static bool process_worklist(Driver *d)
 {
-    bool changed = false;
-    int64_t limit = d->options->max_rewrites, rewrites = 0;
+    size_t limit = change_limit(d), changes = 0;
+    int64_t max_rewrites = d->options->max_rewrites;
     Op *op;
-    while ((limit <= 0 || rewrites < limit) && (op = worklist_pop(d)) != NULL) {
-        if (op_is_trivially_dead(op)) {
-            rewriter_erase(&d->rw, op);
-            changed = true;
-        } else if (!d->options->no_fold && op_fold(&d->rw, op)) {
-            changed = true;
-        } else if (patterns_apply(&d->patterns, &d->rw, op)) {
-            changed = true;
-            rewrites++;
-        }
+    d->rewrites = 0;
+    while ((max_rewrites <= 0 || d->rewrites < max_rewrites) && (op = worklist_pop(d)) != NULL) {
+        changes += process_op(d, op);
+        d->gave_up = changes > limit;
+        if (d->gave_up) break;
     }
-    return changed;
+    return changes > 0;
 }
 
 static void driver_init(Driver *d, Op *root, const PatternSet *set, const GreedyOptions *options)
@@ -179,7 +196,7 @@ bool rewrite_greedy(Op *root, const PatternSet *set, const GreedyOptions *option
     driver_init(&d, root, set, options ? options : &defaults);
     int64_t limit = d.options->max_rounds ? d.options->max_rounds : 10;
     bool again = true, any = false;
-    for (int64_t round = 0; again && (limit < 0 || round < limit); round++) {
+    for (int64_t round = 0; again && !d.gave_up && (limit < 0 || round < limit); round++) {
         seed(&d);
         again = process_worklist(&d);
         if (d.options->regions != REGION_SIMPLIFY_OFF)

@@ -60,7 +60,7 @@ typedef struct GreedyOptions {
     RegionSimplify regions;
 } GreedyOptions;
 /* Applies to everything inside root (not root itself) until nothing changes. *changed may be
- * NULL. False: not converged in max_rounds. */
+ * NULL. False: not converged in max_rounds, or patterns undid each other without end. */
 bool rewrite_greedy(Op *root, const PatternSet *set, const GreedyOptions *options, bool *changed);
 
 /* Folds one op: true if it was replaced or updated; constants are materialised before it by the

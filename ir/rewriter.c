@@ -64,7 +64,7 @@ void rewriter_replace(Rewriter *rw, Op *op, Value *const *values, uint32_t count
 {
     assert(count == op->result_count);
     for (uint32_t i = 0; i < count; i++)
-        if (value_has_uses(op_result(op, i))) rewriter_replace_value(rw, op_result(op, i), values[i]);
+        if (op->results[i].uses) rewriter_replace_value(rw, op_result(op, i), values[i]);
     rewriter_erase(rw, op);
 }
 

@@ -1,6 +1,6 @@
 /* Memory, strings, growable arrays and hashing shared by every part of ming.
  *
- * Three lifetimes: context arena, module pool, scratch arena.
+ * Three lifetimes (docs/memory.md): context arena, module pool, scratch arena.
  * An Arena only grows; arena_reset keeps the newest chunk for reuse.
  * Tests: test/unit/support_test.c */
 #ifndef MING_IR_SUPPORT_H

@@ -19,10 +19,8 @@ static bool is_named(const Op *op, const Ident *name)
 
 Op *symbol_lookup_in(const Op *table, const Ident *name)
 {
-    if (table->region_count == 0) return NULL;
-    FOR_EACH_BLOCK (block, op_region(table, 0))
-        FOR_EACH_OP (op, block)
-            if (is_named(op, name)) return op;
+    FOR_EACH_INNER (op, table)
+        if (is_named(op, name)) return op;
     return NULL;
 }
 
@@ -50,13 +48,10 @@ Op *symbol_lookup(const Op *from, const Attr *ref)
 void symtab_init(SymbolTable *table, Op *op)
 {
     *table = (SymbolTable){.op = op};
-    if (op->region_count == 0) return;
-    FOR_EACH_BLOCK (block, op_region(op, 0)) {
-        FOR_EACH_OP (symbol, block) {
-            const Ident *name = symbol_name(symbol);
-            if (name && !ptrmap_has(&table->by_name, name))
-                ptrmap_put(&table->by_name, name, symbol);
-        }
+    FOR_EACH_INNER (symbol, op) {
+        const Ident *name = symbol_name(symbol);
+        if (name && !ptrmap_has(&table->by_name, name))
+            ptrmap_put(&table->by_name, name, symbol);
     }
 }
 

@@ -238,7 +238,8 @@ static Op *frame_advance(Frame *frame)
         }
         if (frame->block && frame->ok) frame->ok = block_exit(frame->block);
         if (frame->region == frame->op->region_count) return NULL;
-        frame->block = frame->block ? frame->block->next : op_region(frame->op, frame->region)->first;
+        frame->block =
+            frame->block ? frame->block->next : op_region(frame->op, frame->region)->first;
         if (frame->block) {
             if (frame->ok) frame->ok = block_enter(frame->block);
             frame->next = frame->block->first;

@@ -90,7 +90,8 @@ static bool verify_segments(const Op *op, const Ident *name, uint32_t groups, ui
                         "attribute '%s'",
                         what, total, (long long)sum, name->str.data);
     if (attr->u.dense_array.count == groups) return true;
-    return op_error(op, "'%s' attribute for specifying %s segments must have %u elements, but got %zu",
+    return op_error(op,
+                    "'%s' attribute for specifying %s segments must have %u elements, but got %zu",
                     name->str.data, what, groups, attr->u.dense_array.count);
 }
 
@@ -109,14 +110,16 @@ static bool verify_attrs(const Op *op)
 {
     const OpInfo *info = op_info(op);
     for (uint32_t i = 0; i < info->attr_count; i++) {
-        const AttrArgDef *attr = &op->def->attrs[i];
+        uint32_t at = info->attr_order[i];
+        const AttrArgDef *attr = &op->def->attrs[at];
         bool required = !attr->optional && !attr->default_text;
-        if (required && !attr_dict_get(op->props, info->attr_names[i]))
+        if (required && !attr_dict_get(op->props, info->attr_names[at]))
             return op_error(op, "requires attribute '%s'", attr->name);
     }
     for (uint32_t i = 0; i < info->attr_count; i++) {
-        const AttrArgDef *attr = &op->def->attrs[i];
-        const Attr *value = attr_dict_get(op->props, info->attr_names[i]);
+        uint32_t at = info->attr_order[i];
+        const AttrArgDef *attr = &op->def->attrs[at];
+        const Attr *value = attr_dict_get(op->props, info->attr_names[at]);
         if (value && !attr->attr->test(value))
             return op_error(op, "attribute '%s' failed to satisfy constraint: %s", attr->name,
                             attr->attr->what);

@@ -134,7 +134,8 @@ static bool verify_no_outside_use(const Op *isolated, const Region *region, cons
         const Block *block = value_block(op_operand(op, i));
         if (!block || !block->parent)
             return op_emit_error(op, "operation's operand is unlinked");
-        if (block->parent == op->block->parent || region_is_ancestor(region, block->parent)) continue;
+        if (block->parent == op->block->parent) continue;
+        if (region_is_ancestor(region, block->parent)) continue;
         (void)op_error(op, "using value defined outside the region");
         return emit_note(op->ctx, isolated->loc, "required by region isolation constraints");
     }
@@ -142,26 +143,27 @@ static bool verify_no_outside_use(const Op *isolated, const Region *region, cons
 }
 
 /* Nothing below uses a value from above; other isolated ops answer for themselves. */
-static bool verify_isolated(const Op *isolated)
+static bool verify_isolated_region(const Op *isolated, const Region *region)
 {
-    VEC(const Region *) pending = {0};
+    OpVec pending = {0}; /* ops whose regions are to be looked at */
     bool ok = true;
-    for (uint32_t i = 0; i < isolated->region_count && ok; i++) {
-        const Region *region = op_region(isolated, i);
-        *vec_push(&pending) = region;
-        while (pending.len && ok) {
-            const Region *at = pending.data[--pending.len];
-            FOR_EACH_BLOCK (block, at) {
-                FOR_EACH_OP (op, block) {
-                    ok &= verify_no_outside_use(isolated, region, op);
-                    if (op_has_trait(op, TRAIT_ISOLATED)) continue;
-                    for (uint32_t k = 0; k < op->region_count; k++)
-                        *vec_push(&pending) = op_region(op, k);
-                }
-            }
-        }
+    FOR_EACH_BLOCK (block, region)
+        FOR_EACH_OP (op, block) *vec_push(&pending) = op;
+    for (size_t i = 0; i < pending.len; i++) {
+        const Op *op = pending.data[i];
+        ok &= verify_no_outside_use(isolated, region, op);
+        if (op_has_trait(op, TRAIT_ISOLATED)) continue;
+        FOR_EACH_INNER (inner, op) *vec_push(&pending) = inner;
     }
     vec_free(&pending);
+    return ok;
+}
+
+static bool verify_isolated(const Op *isolated)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < isolated->region_count; i++)
+        ok &= verify_isolated_region(isolated, op_region(isolated, i));
     return ok;
 }
 
@@ -180,49 +182,43 @@ static bool verify_implicit_terminators(const Op *op)
     return true;
 }
 
-static bool verify_unique_symbols(const Region *region)
+static bool verify_unique_symbols(const Op *table)
 {
     PtrMap seen = {0};
     bool ok = true;
-    FOR_EACH_BLOCK (block, region) {
-        FOR_EACH_OP (op, block) {
-            const Ident *name = symbol_name(op);
-            if (!name) continue;
-            const Op *earlier = ptrmap_get(&seen, name);
-            if (!earlier) {
-                ptrmap_put(&seen, name, op);
-                continue;
-            }
-            ok = op_emit_error(op, "redefinition of symbol named '%s'", name->str.data);
-            (void)emit_note(op->ctx, earlier->loc, "see existing symbol definition here");
+    FOR_EACH_INNER (op, table) {
+        const Ident *name = symbol_name(op);
+        if (!name) continue;
+        const Op *earlier = ptrmap_get(&seen, name);
+        if (!earlier) {
+            ptrmap_put(&seen, name, op);
+            continue;
         }
+        ok = op_emit_error(op, "redefinition of symbol named '%s'", name->str.data);
+        (void)emit_note(op->ctx, earlier->loc, "see existing symbol definition here");
     }
     ptrmap_free(&seen);
     return ok;
 }
 
-typedef struct UseCheck {
-    SymbolTables *tables;
-    bool ok;
-} UseCheck;
-
-static void check_uses(Op *table, UseCheck *check)
+/* References of the ops below, but for those in nested symbol tables. */
+static bool verify_references(Op *table)
 {
-    VEC(const Region *) pending = {0};
-    *vec_push(&pending) = op_region(table, 0);
+    SymbolTables *tables = symtabs_create();
+    OpVec pending = {0};
+    bool ok = true;
+    *vec_push(&pending) = table;
     while (pending.len) {
-        const Region *region = pending.data[--pending.len];
-        FOR_EACH_BLOCK (block, region) {
-            FOR_EACH_OP (op, block) {
-                if (op->def && op->def->verify_symbols)
-                    check->ok &= op->def->verify_symbols(op, check->tables);
-                if (op_has_trait(op, TRAIT_SYMBOL_TABLE)) continue;
-                for (uint32_t i = 0; i < op->region_count; i++)
-                    *vec_push(&pending) = op_region(op, i);
-            }
+        const Op *parent = pending.data[--pending.len];
+        FOR_EACH_INNER (op, parent) {
+            if (op->def && op->def->verify_symbols) ok &= op->def->verify_symbols(op, tables);
+            if (op->region_count && !op_has_trait(op, TRAIT_SYMBOL_TABLE))
+                *vec_push(&pending) = op;
         }
     }
     vec_free(&pending);
+    symtabs_free(tables);
+    return ok;
 }
 
 static bool verify_symbol_table(Op *op)
@@ -232,11 +228,7 @@ static bool verify_symbol_table(Op *op)
     const Region *region = op_region(op, 0);
     if (!region->first || region->first != region->last)
         return op_error(op, "Operations with a 'SymbolTable' must have exactly one block");
-    if (!verify_unique_symbols(region)) return false;
-    UseCheck check = {.tables = symtabs_create(), .ok = true};
-    check_uses(op, &check);
-    symtabs_free(check.tables);
-    return check.ok;
+    return verify_unique_symbols(op) && verify_references(op);
 }
 
 bool verify_region_traits(Op *op)

@@ -1,5 +1,5 @@
-/* What stands between a stream and its reader: reshapes first, then padding. A process makes both on
- * the fly, the reshapes at its ports, the padding in its window.
+/* What stands between a stream and its reader: reshapes first, then padding. A process makes both
+ * on the fly, the reshapes at its ports, the padding in its window.
  * Tests: lit/lowering/linalg-to-dfg-reshape.mir */
 #include "lowering/linalg_to_dfg.h"
 
@@ -85,8 +85,8 @@ static bool swap_with_padding(Op *op, Op *pad)
         ok && reshape.expands ? split_widths : merge_widths;
     if (!ok || !translate(&reshape, before.low, after.low) ||
         !translate(&reshape, before.high, after.high))
-        return op_error(op, "reshapes padded dimensions, of which only the outermost of a group can be "
-                            "padded by whole rows");
+        return op_error(op, "reshapes padded dimensions, of which only the outermost of a group "
+                            "can be padded by whole rows");
     for (uint32_t i = 0; i < result->u.shaped.rank; i++)
         dims[i] = result->u.shaped.dims[i] - after.low[i] - after.high[i];
     Builder b = builder_before(op);
@@ -112,7 +112,7 @@ bool move_padding_behind_reshapes(Block *body)
     return ok;
 }
 
-/* --- reshapes at ports -------------------------------------------------------------------------- */
+/* --- reshapes at ports ---------------------------------------------------------------------- */
 
 Value *copy_reshapes(Builder *b, Value *value, const Value *source, Value *stands_for)
 {

@@ -338,6 +338,17 @@ static bool add_bias(Conv *c)
     return true;
 }
 
+/* Float weights are exact integers too, but a multiplier that wide is hardly what was meant. */
+static bool check_float_weight(Lowering *lw, const FixedConstant *weight)
+{
+    enum { MAX_FLOAT_WEIGHT_BITS = 16 };
+    uint32_t width = type_width(type_elem(weight->type));
+    if (!onnx_constant(op_operand(lw->node, 1)) || width <= MAX_FLOAT_WEIGHT_BITS)
+        return true;
+    return onnx_error(lw->node, "has weights that no Quant node quantizes: as integers they would "
+                      "need %u bits", width);
+}
+
 bool lower_conv(Lowering *lw)
 {
     Conv c = {.lw = lw};
@@ -346,7 +357,7 @@ bool lower_conv(Lowering *lw)
         return onnx_error(lw->node, "%s", lw->why.data);
     c.grouping = grouping_of(&c.g);
     c.x = lower_operand(lw, 0);
-    if (!c.x || !lower_constant(lw, 1, &c.weight))
+    if (!c.x || !lower_constant(lw, 1, &c.weight) || !check_float_weight(lw, &c.weight))
         return false;
     if (c.weight.axis > 0 && !constant_align(lw, &c.weight))
         return false;

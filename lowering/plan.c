@@ -44,7 +44,7 @@ static bool same_shape(const Type *a, const Type *b)
     return rank == b->u.shaped.rank;
 }
 
-/* A reshaped frame packs its innermost dimension only, so that words are the same in both shapes. */
+/* A reshaped frame packs its innermost dimension only: words are the same in both shapes. */
 bool port_word(const Op *process, uint32_t port, const Type *tensor, int64_t *word)
 {
     const Type *end = dfg_port(process, port)->type, *frame = dfg_payload(end);

@@ -224,16 +224,54 @@ static bool check_output_order(const ComputePlan *plan)
                     map_str(plan->main->ctx, out));
 }
 
+/* A stream of main: its map, tensor and word. */
+typedef struct StreamOrder {
+    const AffineMap *map;
+    const Type *tensor;
+    int64_t word[2 * DFG_MAX_RANK];
+} StreamOrder;
+
+static bool stream_order(const ComputePlan *plan, uint32_t stream, StreamOrder *out)
+{
+    uint32_t operand = plan->stream_operand[stream];
+    out->map = linalg_operand_map(plan->main, operand);
+    out->tensor = op_operand(plan->main, operand)->type;
+    return compute_input_word(plan, stream, out->word);
+}
+
+/* The result of the map from r on whose dimension is not 1, which takes no part in the order. */
+static uint32_t next_result(const StreamOrder *s, uint32_t r)
+{
+    while (r < s->map->result_count && s->tensor->u.shaped.dims[r] == 1)
+        r++;
+    return r;
+}
+
+static bool same_order(const StreamOrder *a, const StreamOrder *b)
+{
+    uint32_t i = next_result(a, 0), j = next_result(b, 0);
+    while (i < a->map->result_count && j < b->map->result_count &&
+           a->map->results[i] == b->map->results[j] && a->word[i] == b->word[j]) {
+        i = next_result(a, i + 1);
+        j = next_result(b, j + 1);
+    }
+    return i == a->map->result_count && j == b->map->result_count;
+}
+
 /* Streams of an element-wise kernel must all arrive in the same order and words. */
 static bool check_other_streams(const ComputePlan *plan)
 {
-    const AffineMap *first = linalg_operand_map(plan->main, plan->stream_operand[0]);
-    for (uint32_t i = 1; i < plan->stream_count; i++)
-        if (linalg_operand_map(plan->main, plan->stream_operand[i]) != first)
-            return op_error(plan->main, "streams operands by different maps: %s and %s",
-                            map_str(plan->main->ctx, first),
-                            map_str(plan->main->ctx,
-                                    linalg_operand_map(plan->main, plan->stream_operand[i])));
+    StreamOrder first, other;
+    if (!stream_order(plan, 0, &first))
+        return false;
+    for (uint32_t i = 1; i < plan->stream_count; i++) {
+        if (!stream_order(plan, i, &other))
+            return false;
+        if (!same_order(&first, &other))
+            return op_error(plan->main, "streams operands by different maps or words: %s and %s",
+                            map_str(plan->main->ctx, first.map),
+                            map_str(plan->main->ctx, other.map));
+    }
     return true;
 }
 

@@ -84,24 +84,50 @@ static bool is_parallel_dim(const Kernel *kernel, const AffineExpr *expr)
     return expr->kind == AFFINE_DIM && !kernel->is_reduction[expr->value];
 }
 
-/* Batch, then what the window slides over, then the rest; false if nothing slides. */
-static bool wanted_by_window(const Kernel *kernel, const AffineMap *map, Layout *out)
+static bool map_uses_loop(const AffineMap *map, uint32_t loop)
 {
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (affine_uses_dim(map->results[r], loop))
+            return true;
+    return false;
+}
+
+/* Whether an index of an operand is a channel: summed up, or an index of other inputs (weights). */
+static bool is_channel_index(const Kernel *kernel, uint32_t operand, const AffineExpr *expr)
+{
+    if (!is_parallel_dim(kernel, expr))
+        return true;
+    for (uint32_t i = 0; i < linalg_input_count(kernel->op); i++)
+        if (i != operand && map_uses_loop(linalg_operand_map(kernel->op, i), (uint32_t)expr->value))
+            return true;
+    return false;
+}
+
+/* Positions in their order, channels behind them; false if nothing slides. Of the dimensions that do
+ * not slide, the first is the batch and the others are channels if there are enough for both; where
+ * there are more, some are positions with a window of one. */
+static bool wanted_by_window(const Kernel *kernel, uint32_t operand, Layout *out)
+{
+    const AffineMap *map = linalg_operand_map(kernel->op, operand);
     uint32_t windows = 0, n = 0;
+    bool is_channel[LAYOUT_MAX_RANK];
     for (uint32_t r = 0; r < map->result_count; r++)
         windows += is_window_index(kernel, map->results[r]);
-    if (windows == 0 || map->result_count > LAYOUT_MAX_RANK)
+    if (windows == 0)
         return false;
-    out->rank = map->result_count;
-    bool batch = map->result_count >= windows + 2 && is_parallel_dim(kernel, map->results[0]);
-    if (batch)
-        out->perm[n++] = 0;
+    bool batch = map->result_count >= windows + 2, only_batch = map->result_count == windows + 2;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        const AffineExpr *expr = map->results[r];
+        is_channel[r] = !is_window_index(kernel, expr) &&
+                        (!batch || (only_batch && r > 0) ||
+                         is_channel_index(kernel, operand, expr));
+        if (!is_channel[r])
+            out->perm[n++] = r;
+    }
     for (uint32_t r = 0; r < map->result_count; r++)
-        if (is_window_index(kernel, map->results[r]))
+        if (is_channel[r])
             out->perm[n++] = r;
-    for (uint32_t r = batch; r < map->result_count; r++)
-        if (!is_window_index(kernel, map->results[r]))
-            out->perm[n++] = r;
+    out->rank = n;
     return true;
 }
 
@@ -110,45 +136,59 @@ static const AffineMap *output_map(const Op *generic)
     return linalg_operand_map(generic, linalg_input_count(generic));
 }
 
-/* Whether result r of an output map is a position that no input has: of a global reduction. */
-static bool is_global(const Op *generic, const AffineMap *map, uint32_t r)
+static bool is_input_loop(const Op *generic, uint32_t loop)
 {
-    const AffineExpr *expr = map->results[r];
-    bool used = expr->kind != AFFINE_DIM;
-    for (uint32_t i = 0; !used && i < linalg_input_count(generic); i++) {
-        const AffineMap *input = linalg_operand_map(generic, i);
-        for (uint32_t j = 0; j < input->result_count; j++)
-            used |= affine_uses_dim(input->results[j], (uint32_t)expr->value);
-    }
-    return !used;
+    for (uint32_t i = 0; i < linalg_input_count(generic); i++)
+        if (map_uses_loop(linalg_operand_map(generic, i), loop))
+            return true;
+    return false;
 }
 
-static void place(Layout *out, bool *placed, uint32_t r)
+/* The first result of an output map, not placed yet, whose loop no input has: what is left of a
+ * dimension that is summed up. -1: none. */
+static int next_summed(const Op *generic, const AffineMap *map, const bool *placed)
 {
-    if (placed[r])
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (!placed[r] && map->results[r]->kind == AFFINE_DIM &&
+            !is_input_loop(generic, (uint32_t)map->results[r]->value))
+            return (int)r;
+    return -1;
+}
+
+static void place(Layout *out, bool *placed, int r)
+{
+    if (r < 0 || placed[r])
         return;
     placed[r] = true;
-    out->perm[out->rank++] = r;
+    out->perm[out->rank++] = (uint32_t)r;
 }
 
-/* Layout of an operand in which the loops run in the order of `order` (loop positions). Dimensions
- * that no ordered loop walks come last; positions of a global reduction come behind the batch: the
- * innermost dimension is the one that words pack. */
-static void layout_in_order(const Op *generic, const AffineMap *map, const uint32_t *order,
+/* The result of an operand's map that a loop walks, in steps or one by one; -1: none. */
+static int result_of_loop(const Kernel *kernel, const AffineMap *map, uint32_t loop)
+{
+    KernelIndex index;
+    int bare = map_result_of_dim(map, loop);
+    for (uint32_t r = 0; bare < 0 && r < map->result_count; r++)
+        if (kernel_index(kernel, map->results[r], &index) && index.parallel == (int)loop)
+            return (int)r;
+    return bare;
+}
+
+/* Layout of an operand in which the loops run in the order of `order` (loop positions). What is left
+ * of a summed dimension takes its place; dimensions that no loop walks come last. */
+static void layout_in_order(const Kernel *kernel, const AffineMap *map, const uint32_t *order,
                             uint32_t count, Layout *out)
 {
     bool placed[LAYOUT_MAX_RANK] = {false};
     out->rank = 0;
-    if (count && map_result_of_dim(map, order[0]) == 0)
-        place(out, placed, 0);
-    for (uint32_t r = 0; r < map->result_count; r++)
-        if (is_global(generic, map, r))
-            place(out, placed, r);
-    for (uint32_t i = 0; i < count; i++)
-        if (map_result_of_dim(map, order[i]) >= 0)
-            place(out, placed, (uint32_t)map_result_of_dim(map, order[i]));
-    for (uint32_t r = 0; r < map->result_count; r++)
+    for (uint32_t i = 0; i < count; i++) {
+        int r = result_of_loop(kernel, map, order[i]);
+        if (r < 0 && kernel->is_reduction[order[i]])
+            r = next_summed(kernel->op, map, placed);
         place(out, placed, r);
+    }
+    for (uint32_t r = 0; r < map->result_count; r++)
+        place(out, placed, (int)r);
 }
 
 /* Loops in the order in which a laid-out operand's dimensions meet them; windows count as their
@@ -182,13 +222,13 @@ static void want_of_generic(Chooser *c, const Op *op)
         const AffineMap *map = linalg_operand_map(op, i);
         if (!is_streamed(op_operand(op, i)) || map->result_count > LAYOUT_MAX_RANK)
             continue;
-        if (wanted_by_window(&kernel, map, &layout)) {
-            remember(c, &c->wanted, op_operand(op, i), &layout);
-        } else if (result && kernel.class == KERNEL_PURE_PARALLEL) {
+        if (result && kernel.class == KERNEL_PURE_PARALLEL) {
             uint32_t count = loop_order(&kernel, output_map(op), result, order);
-            layout_in_order(op, map, order, count, &layout);
-            remember(c, &c->wanted, op_operand(op, i), &layout);
+            layout_in_order(&kernel, map, order, count, &layout);
+        } else if (!wanted_by_window(&kernel, i, &layout)) {
+            continue;
         }
+        remember(c, &c->wanted, op_operand(op, i), &layout);
     }
 }
 
@@ -248,7 +288,7 @@ static void choose_generic(Chooser *c, const Op *op)
         return;
     Layout in = layout_of(c, input);
     uint32_t count = loop_order(&kernel, linalg_operand_map(op, operand), &in, order);
-    layout_in_order(op, output_map(op), order, count, &layout);
+    layout_in_order(&kernel, output_map(op), order, count, &layout);
     remember(c, &c->layouts, op_result(op, 0), &layout);
 }
 

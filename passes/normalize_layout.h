@@ -18,8 +18,8 @@ bool layout_is_identity(const Layout *layout);
  * order of the elements would change, or the op is no reshape that reshape_read can read. */
 bool layout_of_reshaped(const Op *op, const Layout *source, Layout *out) MUST_CHECK;
 bool layout_before_reshape(const Op *op, const Layout *result, Layout *out) MUST_CHECK;
-/* Lets readers of a collapse_shape read its source instead, as far as they can; erases it if all can.
- * True if any could: types have changed. */
+/* Lets readers of a collapse_shape read its source instead, as far as they can; erases it if all
+ * can. True if any could: types have changed. */
 bool layout_sink_collapse(Op *collapse);
 /* Rewrites the function so that every tensor is stored in its layout's order; `layouts` maps Value* to
  * const Layout*, absent: identity. */

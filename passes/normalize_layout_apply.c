@@ -111,7 +111,8 @@ static void regroup(Op *op)
 {
     const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
     bool expands = op->def == TENSOR(EXPAND_SHAPE);
-    const Attr *groups = reshape_reassociation(expands ? result : source, expands ? source : result);
+    const Attr *groups = expands ? reshape_reassociation(result, source)
+                                 : reshape_reassociation(source, result);
     assert(groups); /* layout_of_reshaped sees to it */
     op_set_attr(op, "reassociation", groups);
     if (expands)

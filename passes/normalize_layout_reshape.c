@@ -1,6 +1,6 @@
 /* Layouts across a reshape, for normalize-layout. A reshape keeps the row-major order, so the
- * dimensions of a group must stream next to each other and in their order; those of extent 1 take no
- * part in the order and may stand anywhere.
+ * dimensions of a group must stream next to each other and in their order; those of extent 1 take
+ * no part in the order and may stand anywhere.
  * Tests: lit/passes/normalize-layout-reshape.mir */
 #include "passes/normalize_layout.h"
 
@@ -32,11 +32,14 @@ static bool layout_collapsed(const Reshape *r, const Layout *wide, Layout *out)
 static void layout_expanded(const Reshape *r, const Layout *narrow, Layout *out)
 {
     out->rank = 0;
-    for (uint32_t i = 0; i < narrow->rank; i++)
-        for (int pass = 0; pass < 2; pass++)
-            for (uint32_t d = 0; d < r->wide->u.shaped.rank; d++)
-                if (r->group[d] == narrow->perm[i] && (r->wide->u.shaped.dims[d] == 1) == (pass == 0))
-                    out->perm[out->rank++] = d;
+    for (uint32_t i = 0; i < narrow->rank; i++) {
+        for (uint32_t d = 0; d < r->wide->u.shaped.rank; d++)
+            if (r->group[d] == narrow->perm[i] && r->wide->u.shaped.dims[d] == 1)
+                out->perm[out->rank++] = d;
+        for (uint32_t d = 0; d < r->wide->u.shaped.rank; d++)
+            if (r->group[d] == narrow->perm[i] && r->wide->u.shaped.dims[d] != 1)
+                out->perm[out->rank++] = d;
+    }
 }
 
 bool layout_of_reshaped(const Op *op, const Layout *source, Layout *out)

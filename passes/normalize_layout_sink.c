@@ -23,6 +23,7 @@ typedef VEC(Op *) OpList;
 /* How the loops of a generic are split. */
 typedef struct Split {
     Op *generic;
+    const Attr *loc;                   /* of the collapse_shape */
     uint32_t old_count, count;         /* loops before and after */
     uint32_t first[KERNEL_MAX_LOOPS];  /* of an old loop: its outermost new loop */
     uint32_t parts[KERNEL_MAX_LOOPS];  /* of an old loop: new loops that it becomes */
@@ -105,7 +106,8 @@ static bool plan_split(const Op *collapse, Op *generic, uint32_t operand, Split 
     if (generic->def != LINALG(GENERIC) || generic->result_count != 1 ||
         linalg_loop_count(generic) > KERNEL_MAX_LOOPS || !reshape_read(collapse, &r))
         return false;
-    *out = (Split){.generic = generic, .old_count = linalg_loop_count(generic)};
+    *out = (Split){.generic = generic, .loc = collapse->loc,
+                   .old_count = linalg_loop_count(generic)};
     const AffineMap *map = linalg_operand_map(generic, operand);
     if (!find_split_loops(out, &r, map) || !number_loops(out, &r))
         return false;
@@ -118,10 +120,10 @@ static bool plan_split(const Op *collapse, Op *generic, uint32_t operand, Split 
     return true;
 }
 
-/* --- rewriting ---------------------------------------------------------------------------------- */
+/* --- rewriting ------------------------------------------------------------------------------ */
 
-/* A tensor indexed by the old loops as one indexed by the new loops: its type and the grouping of
- * its dimensions. */
+/* A tensor indexed by the old loops as one indexed by the new loops: its type and the groups of its
+ * dimensions. */
 static const Type *split_type(const Split *s, const Type *type, const AffineMap *map,
                               const Attr **groups)
 {
@@ -159,7 +161,7 @@ static const AffineMap *split_map(const Split *s, const AffineMap *map)
     return map_get(map->ctx, s->count, 0, n, results);
 }
 
-/* The value in its new shape: constants and initial values anew, others by what undoes a collapse. */
+/* The value in its new shape: constants and initial values anew, others by undoing a collapse. */
 static Value *split_value(Builder *b, Value *value, const Type *type, const Attr *groups)
 {
     const Op *def = value_def(value);
@@ -167,7 +169,8 @@ static Value *split_value(Builder *b, Value *value, const Type *type, const Attr
     if (value->type == type)
         return value;
     if (constant && constant->kind == ATTR_DENSE)
-        return arith_constant(b, attr_dense_raw(type, constant->u.dense.data, constant->u.dense.size,
+        return arith_constant(b, attr_dense_raw(type, constant->u.dense.data,
+                                                constant->u.dense.size,
                                                 constant->u.dense.is_splat));
     if (def && def->def == TENSOR(EMPTY))
         return op_result(build(b, TENSOR(EMPTY), NULL, 0, &type, 1, NULL, 0), 0);
@@ -192,14 +195,15 @@ static void split_iterators(const Split *s)
                 linalg_iterators_attr(s->generic->ctx, is_reduction, s->count));
 }
 
-/* Gives the generic's old result back to its readers; the new collapse, or NULL if none is needed. */
-static Op *collapse_result(Op *generic, const Type *type, const Attr *groups)
+/* Gives readers the result in its old shape; the new collapse, or NULL if none is needed. */
+static Op *collapse_result(const Split *s, const Type *type, const Attr *groups)
 {
-    Value *result = op_result(generic, 0);
+    Value *result = op_result(s->generic, 0);
     const Type *old = result->type;
     if (type == old)
         return NULL;
-    Builder b = builder_after(generic);
+    Builder b = builder_after(s->generic);
+    b.loc = s->loc;
     Value *collapsed = tensor_collapse_shape(&b, result, old, groups);
     value_replace_all(result, collapsed);
     op_set_operand(value_def(collapsed), 0, result);
@@ -227,10 +231,10 @@ static Op *apply_split(const Split *s)
     op_set_attr(generic, "indexing_maps", linalg_maps_attr(generic->ctx, maps.data, maps.len));
     op_set_attr(generic, "dfg.kernel", NULL);
     vec_free(&maps);
-    return collapse_result(generic, type, groups); /* those of the last operand, the initial value */
+    return collapse_result(s, type, groups); /* those of the last operand, the initial value */
 }
 
-/* --- all readers ------------------------------------------------------------------------------------ */
+/* --- all readers ---------------------------------------------------------------------------- */
 
 /* One reader that loops over the merged dimensions from now on; false if no other can. */
 static bool sink_into_reader(Op *collapse, OpList *more)

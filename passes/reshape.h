@@ -1,5 +1,5 @@
-/* tensor.expand_shape and tensor.collapse_shape between static shapes. Both keep the row-major order
- * of the elements, so a stream passes them as it is; only its shape has another name.
+/* tensor.expand_shape and tensor.collapse_shape between static shapes. Both keep the row-major
+ * order of the elements: the same stream has another shape.
  * Tests: lit/passes/normalize-layout-reshape.mir, lit/lowering/linalg-to-dfg-reshape.mir */
 #ifndef MING_PASSES_RESHAPE_H
 #define MING_PASSES_RESHAPE_H

@@ -36,15 +36,13 @@ static void mark_live(Liveness *liveness, Op *symbol)
 static void mark_kept(Liveness *liveness, Op *table, bool hidden)
 {
     liveness->hidden = hidden;
-    FOR_EACH_BLOCK (block, op_region(table, 0)) {
-        FOR_EACH_OP (op, block) {
-            if (!op_has_trait(op, TRAIT_SYMBOL) || !symbol_name(op)) {
-                *vec_push(&liveness->pending) = (LiveOp){op, hidden};
-                continue;
-            }
-            bool out_of_reach = hidden || has_visibility(op, "private");
-            if (!out_of_reach || has_visibility(op, "public")) mark_live(liveness, op);
+    FOR_EACH_INNER (op, table) {
+        if (!op_has_trait(op, TRAIT_SYMBOL) || !symbol_name(op)) {
+            *vec_push(&liveness->pending) = (LiveOp){op, hidden};
+            continue;
         }
+        bool out_of_reach = hidden || has_visibility(op, "private");
+        if (!out_of_reach || has_visibility(op, "public")) mark_live(liveness, op);
     }
 }
 
@@ -94,9 +92,7 @@ static bool follow(Liveness *liveness, Op *op)
             ok = op_emit_error(at, "operation contains potentially unknown symbol table, meaning "
                                    "that we can't reliable compute symbol uses");
         if (op_has_trait(at, TRAIT_SYMBOL_TABLE)) continue;
-        for (uint32_t i = 0; i < at->region_count; i++)
-            FOR_EACH_BLOCK (block, op_region(at, i))
-                FOR_EACH_OP (inner, block) *vec_push(&pending) = inner;
+        FOR_EACH_INNER (inner, at) *vec_push(&pending) = inner;
     }
     vec_free(&pending);
     return ok;
@@ -123,21 +119,24 @@ static bool collect_tables(Op *op, void *user)
     return true;
 }
 
+static void erase_dead_in(Pass *pass, const Liveness *liveness, const Op *table)
+{
+    Op *next;
+    for (Op *op = op_first_inner(table); op; op = next) {
+        next = op_next_inner(op);
+        bool is_symbol = op_has_trait(op, TRAIT_SYMBOL) && symbol_name(op);
+        if (!is_symbol || ptrmap_has(&liveness->live, op)) continue;
+        op_erase(op);
+        pass_count(pass, "num-dce'd", 1);
+    }
+}
+
 /* Inner tables first, so that none is visited after it went with an outer one. */
 static void erase_dead(Pass *pass, const Liveness *liveness, Op *root)
 {
     OpVec tables = {0};
     (void)op_walk_post(root, collect_tables, &tables);
-    for (size_t i = 0; i < tables.len; i++) {
-        FOR_EACH_BLOCK (block, op_region(tables.data[i], 0)) {
-            FOR_EACH_OP_SAFE (op, block) {
-                bool is_symbol = op_has_trait(op, TRAIT_SYMBOL) && symbol_name(op);
-                if (!is_symbol || ptrmap_has(&liveness->live, op)) continue;
-                op_erase(op);
-                pass_count(pass, "num-dce'd", 1);
-            }
-        }
-    }
+    for (size_t i = 0; i < tables.len; i++) erase_dead_in(pass, liveness, tables.data[i]);
     vec_free(&tables);
 }
 

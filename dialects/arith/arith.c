@@ -296,13 +296,6 @@ Value *arith_constant_int(Builder *b, const Type *type, int64_t value)
 
 /* --- extended sums and products ---------------------------------------------------------- */
 
-/* Ops with several results name them as their rows do. */
-static const char *name_by_row(const Op *op, uint32_t index, StrBuf *scratch)
-{
-    (void)scratch;
-    return op->def->results[index].name;
-}
-
 /* ssa-use "," ssa-use attr-dict? ":" type; the type is left to the caller. */
 static bool parse_two_operands(OpParser *p, const Type **type)
 {
@@ -458,8 +451,14 @@ static bool verify_bitcast(Op *op)
 
 /* --- comparison and selection ------------------------------------------------------------------ */
 
+/* Says what is wrong with the operands as a parser would: the verifier looks at them before. */
 static bool infer_compare(Op *op, const Type **results)
 {
+    const ArgDef *lhs = &op->def->operands[0];
+    if (!lhs->type->test(op_operand(op, 0)->type))
+        return emit_error(op->ctx, op->loc, "custom op '%s' '%s' must be %s, but got '%s'",
+                          op->name->str.data, lhs->name, lhs->type->what,
+                          type_str(op->ctx, op_operand(op, 0)->type));
     results[0] = arith_i1_like(op_operand(op, 0)->type);
     return true;
 }
@@ -572,7 +571,7 @@ Value *arith_select(Builder *b, Value *condition, Value *on_true, Value *on_fals
     .results = ARGS(ONE("low", TYPE_SIGNLESS_INTEGER_LIKE),                                        \
                     ONE("high", TYPE_SIGNLESS_INTEGER_LIKE)),                                      \
     .traits = ELEMENTWISE | TRAIT_COMMUTATIVE, .parse = parse_mul_extended,                        \
-    .print = print_two_operands, .verify = verify_mul_extended, .result_name = name_by_row
+    .print = print_two_operands, .verify = verify_mul_extended, .result_name = result_name_by_row
 
 #define FLOAT_FLAGS DEFAULTED("fastmath", ATTR_IS_FASTMATH, "#arith.fastmath<none>")
 #define FLOAT_UNARY                                                                                \

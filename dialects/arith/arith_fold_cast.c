@@ -109,35 +109,6 @@ static BigInt store(const Lane *lane, double value)
     return bigint_from_words(lane->arena, type_width(lane->result_elem), &bits);
 }
 
-/* Stored bits of the significand of an IEEE format; 0: another one. */
-static uint32_t stored_mantissa(const Type *type)
-{
-    switch (type->kind) {
-    case TYPE_F64: return 52;
-    case TYPE_F32: return 23;
-    case TYPE_F16: return 10;
-    case TYPE_BF16: return 7;
-    default: return 0;
-    }
-}
-
-/* A quiet NaN whose payload fits; others do not convert. */
-static bool convert_nan(const Lane *lane, uint64_t bits, BigInt *out)
-{
-    uint32_t from = stored_mantissa(lane->arg_elem), to = stored_mantissa(lane->result_elem);
-    uint32_t width = type_width(lane->arg_elem), to_width = type_width(lane->result_elem);
-    if (from == 0 || to == 0 || !(bits >> (from - 1) & 1))
-        return false;
-    uint64_t payload = bits & (((uint64_t)1 << from) - 1), sign = bits >> (width - 1);
-    if (to < from && payload & (((uint64_t)1 << (from - to)) - 1))
-        return false;
-    payload = to < from ? payload >> (from - to) : payload << (to - from);
-    uint64_t exponent = ((uint64_t)1 << (to_width - 1 - to)) - 1;
-    uint64_t result = sign << (to_width - 1) | exponent << to | payload;
-    *out = bigint_from_words(lane->arena, to_width, &result);
-    return true;
-}
-
 /* Converts when the value survives unchanged. */
 static bool lane_convert(const Lane *lane, const BigInt *args, BigInt *out)
 {
@@ -145,7 +116,7 @@ static bool lane_convert(const Lane *lane, const BigInt *args, BigInt *out)
     if (type_width(lane->result_elem) > 64 || !loads(lane->arg_elem, &args[0], &value))
         return false;
     if (isnan(value))
-        return convert_nan(lane, args[0].u.word, out);
+        return lane_convert_nan(lane, &args[0], out, true);
     *out = store(lane, value);
     return loads(lane->result_elem, out, &back) && back == value;
 }
@@ -187,14 +158,21 @@ bool arith_fold_sitofp(Op *op, const Attr *const *operands, FoldResult *results)
     return folds_lane(op, operands, results, lane_sitofp);
 }
 
+static bool truncate_lane(const Lane *lane, const BigInt *arg, BigInt *out, bool is_signed)
+{
+    double value;
+    return lane_load(lane, arg, &value) &&
+           lane_to_integer(lane, trunc(value), out, is_signed, false);
+}
+
 static bool lane_fptoui(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    return lane_to_integer(lane, &args[0], out, false, false);
+    return truncate_lane(lane, &args[0], out, false);
 }
 
 static bool lane_fptosi(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    return lane_to_integer(lane, &args[0], out, true, false);
+    return truncate_lane(lane, &args[0], out, true);
 }
 
 bool arith_fold_fptoui(Op *op, const Attr *const *operands, FoldResult *results)

@@ -129,12 +129,6 @@ static const char *name_load(const Op *op, uint32_t index, StrBuf *scratch)
     return scratch->data;
 }
 
-static const char *name_by_row(const Op *op, uint32_t index, StrBuf *scratch)
-{
-    (void)scratch;
-    return op->def->results[index].name;
-}
-
 /* --- accesses ------------------------------------------------------------------------------ */
 
 /* The global an op names; NULL: diagnosed. */

@@ -247,17 +247,22 @@ class FunctionGenerator:
         return self.place([("n", 1)], space, [(channel, 1)])
 
     def start_value(self, shape, bits, values=(0,)):
-        """An initial tensor, filled; and the value."""
+        """An initial tensor: mostly filled, at times any constant."""
         value = self.rng.choice(values)
-        filler = self.scalar(value, bits)
         kind = tensor_type(shape, bits)
-        empty = self.emit(f"tensor.empty() : {kind}")
         if self.chance(0.1):
-            whole = np.full(shape, value)
-            return self.constant(whole, bits), value
+            return self.constant(np.full(shape, value), bits)
+        if self.chance(0.1) and len(values) > 1:
+            return self.constant(self.integers(shape, min(bits, 8)), bits)
+        filler = self.scalar(value, bits)
+        empty = self.emit(f"tensor.empty() : {kind}")
         name = self.emit(f"linalg.fill ins({filler} : i{bits}) "
                          f"outs({empty} : {kind}) -> {kind}")
-        return Tensor(name, bits, np.broadcast_to(value, (1, *shape))), value
+        return Tensor(name, bits, np.full((1, *shape), value))
+
+    def sum_of(self, init):
+        """A copy of an initial tensor's values for all frames, channels last."""
+        return np.repeat(self.to_last(init.array), FRAMES, axis=0)
 
     def product_body(self, a_bits, b_bits, bits):
         """acc + a * b in `bits` bits; the operands are extended."""
@@ -286,8 +291,8 @@ class FunctionGenerator:
                    rng.choice([12, 16, 20, 24, 32, 32, 40]))
         weight = self.integers((*kernel, channels, filters), w_bits)
         shape = self.place(last.shape[1], [w[4] for w in windows], filters)
-        init, start = self.start_value(shape, bits, (0, 0, 0, -5, 3))
-        total = np.full((FRAMES, *self.place_last(shape)), start, np.int64)
+        init = self.start_value(shape, bits, (0, 0, 0, -5, 3))
+        total = self.sum_of(init)
         for tap, part in self.taps(last, windows):
             total += part @ weight[tap]
         w_axes = ["i" if axis == "c" else axis for axis in
@@ -305,10 +310,6 @@ class FunctionGenerator:
             self.product_body(tensor.bits, w_bits, bits))
         return Tensor(name, bits, self.from_last(wrap(total, bits)))
 
-    def place_last(self, shape):
-        """A shape of the function's layout with the channels last."""
-        return tuple(shape) if self.channels_last else (shape[0], *shape[2:], shape[1])
-
     def depthwise(self, tensor):
         windows = self.pick_windows(tensor)
         tensor = self.padded(tensor, windows)
@@ -319,8 +320,8 @@ class FunctionGenerator:
         bits = max(tensor.bits, w_bits, self.rng.choice([16, 24, 32]))
         weight = self.integers((*kernel, channels), w_bits)
         shape = self.place(last.shape[1], [w[4] for w in windows], channels)
-        init, start = self.start_value(shape, bits)
-        total = np.full((FRAMES, *self.place_last(shape)), start, np.int64)
+        init = self.start_value(shape, bits)
+        total = self.sum_of(init)
         for tap, part in self.taps(last, windows):
             total += part * weight[tap]
         order = self.tap_loops() + ["c"]
@@ -334,6 +335,62 @@ class FunctionGenerator:
             self.product_body(tensor.bits, w_bits, bits))
         return Tensor(name, bits, self.from_last(wrap(total, bits)))
 
+    def reshape(self, tensor, groups, shape):
+        """The same elements in another shape; `groups` lists the dimensions of
+        the longer shape that make up each of the shorter one."""
+        kind, bits = tensor_type(shape, tensor.bits), tensor.bits
+        expands = len(shape) > len(tensor.shape)
+        op, rest = ("expand", f" output_shape {shape}") if expands else ("collapse", "")
+        name = self.emit(f"tensor.{op}_shape {tensor.name} {groups}{rest} : "
+                         f"{tensor.type} into {kind}")
+        return Tensor(name, bits, tensor.array.reshape(-1, *shape))
+
+    def grouped(self, tensor):
+        """A convolution in groups of channels. Between an expand_shape and a
+        collapse_shape they are a dimension of their own, before the channels."""
+        rng = self.rng
+        windows = self.pick_windows(tensor)
+        tensor = self.padded(tensor, windows)
+        last = self.to_last(tensor.array)
+        channels = last.shape[-1]
+        groups = rng.choice([n for n in range(1, channels + 1) if channels % n == 0])
+        channel = 1 + self.rank if self.channels_last else 1
+        merged_dims = [[i + (i > channel)] for i in range(2 + self.rank)]
+        merged_dims[channel].append(channel + 1)
+
+        def with_groups(group, batch, space, each):
+            dims = self.place(batch, space, each)
+            return dims[:channel] + [group] + dims[channel:]
+
+        parts, filters = channels // groups, rng.randint(1, 4)
+        split = self.reshape(tensor, merged_dims, with_groups(
+            groups, last.shape[1], last.shape[2:-1], parts))
+        w_bits = rng.randint(2, 8)
+        bits = max(tensor.bits, w_bits, rng.choice([16, 24, 32]))
+        kernel, space = [w[0] for w in windows], [w[4] for w in windows]
+        weight = self.integers((*kernel, groups, parts, filters), w_bits)
+        init = self.start_value(with_groups(groups, last.shape[1], space, filters), bits)
+        total = np.zeros((FRAMES, last.shape[1], *space, groups, filters), np.int64)
+        for tap, part in self.taps(last.reshape(*last.shape[:-1], groups, parts), windows):
+            total += np.einsum("...gi,gio->...go", part, weight[tap])
+        indices = self.window_indices(windows, "i")
+        out_loops = with_groups("g", "n", self.space_loops(), "o")
+        name = self.generic(
+            [(split, indices[:channel] + [[("g", 1)]] + indices[channel:]),
+             (self.constant(weight, w_bits), bare(*self.tap_loops(), "g", "i", "o"))],
+            (init, bare(*out_loops)), [*out_loops, *self.tap_loops(), "i"],
+            self.product_body(tensor.bits, w_bits, bits))
+        shape = self.place(last.shape[1], space, groups * filters)
+        result = self.reshape(Tensor(name, bits, init.array), merged_dims, shape)
+        total = wrap(total, bits).reshape(*total.shape[:-2], groups * filters)
+        return Tensor(result.name, bits, self.from_last(total))
+
+    def flattened(self, tensor):
+        """All dimensions but the batch as one, in the tensor's own order."""
+        rank = len(tensor.shape)
+        return self.reshape(tensor, [[0], list(range(1, rank))],
+                            [tensor.shape[0], math.prod(tensor.shape[1:])])
+
     def pool(self, tensor):
         """Sum, maximum or minimum of windows; their shape is an empty tensor's."""
         windows = self.pick_windows(tensor)
@@ -342,9 +399,9 @@ class FunctionGenerator:
         kind = self.rng.choice(["addi", "maxsi", "minsi"])
         starts = {"addi": 0, "maxsi": -(1 << (bits - 1)), "minsi": (1 << (bits - 1)) - 1}
         shape = self.place(last.shape[1], [w[4] for w in windows], last.shape[-1])
-        init, start = self.start_value(shape, bits, (starts[kind],))
+        init = self.start_value(shape, bits, (starts[kind],))
         combine = {"addi": np.add, "maxsi": np.maximum, "minsi": np.minimum}[kind]
-        total = np.full((FRAMES, *self.place_last(shape)), start, np.int64)
+        total = self.sum_of(init)
         for _, part in self.taps(last, windows):
             total = combine(total, part)
         extents = [window[0] for window in windows]
@@ -370,9 +427,9 @@ class FunctionGenerator:
         last = self.to_last(tensor.array)
         bits = max(tensor.bits, self.rng.choice([12, 16, 24]))
         shape = self.place(last.shape[1], [1] * self.rank, last.shape[-1])
-        init, start = self.start_value(shape, bits)
+        init = self.start_value(shape, bits)
         space = tuple(range(2, 2 + self.rank))
-        total = last.sum(axis=space, keepdims=True) + start
+        total = last.sum(axis=space, keepdims=True) + self.sum_of(init)
         indices = bare(*self.place("n", self.tap_loops(), "c"))
         out_loops = self.place("n", self.space_loops(), "c")
         body, value = [], "%a"
@@ -384,6 +441,38 @@ class FunctionGenerator:
                             [*out_loops, *self.tap_loops()], body)
         return Tensor(name, bits, self.from_last(wrap(total, bits)))
 
+    def channel_sum(self, tensor):
+        """Over the channels of each position; they stay with extent 1."""
+        last = self.to_last(tensor.array)
+        bits = tensor.bits + self.rng.randint(0, 6)
+        shape = self.place(last.shape[1], last.shape[2:-1], 1)
+        init = self.start_value(shape, bits, (0, 2))
+        total = last.sum(axis=-1, keepdims=True) + self.sum_of(init)
+        loops = self.place("n", self.space_loops(), "i")
+        out_loops = self.place("n", self.space_loops(), "o")
+        lines = []
+        value = self.extend(lines, "%a", tensor.bits, bits)
+        lines += [f"%s = arith.addi %acc, {value} : i{bits}",
+                  f"linalg.yield %s : i{bits}"]
+        name = self.generic([(tensor, bare(*loops))], (init, bare(*out_loops)),
+                            [*out_loops, "i"], lines)
+        return Tensor(name, bits, self.from_last(wrap(total, bits)))
+
+    def subsample(self, tensor):
+        """Every second or third position, from the first on."""
+        last = self.to_last(tensor.array)
+        strides = [self.rng.randint(1, min(3, size)) for size in last.shape[2:-1]]
+        last = last[(slice(None), slice(None), *(slice(0, None, s) for s in strides))]
+        array = self.from_last(last)
+        space = [[(x, s)] for x, s in zip(self.space_loops(), strides)]
+        index = self.place([("n", 1)], space, [("c", 1)])
+        kind = tensor_type(array.shape[1:], tensor.bits)
+        init = Tensor(self.emit(f"tensor.empty() : {kind}"), tensor.bits, array[:1])
+        loops = self.place("n", self.space_loops(), "c")
+        name = self.generic([(tensor, index)], (init, bare(*loops)), loops,
+                            [f"linalg.yield %a : i{tensor.bits}"])
+        return Tensor(name, tensor.bits, array)
+
     def matmul(self, tensor):
         """rows x k by constant k x columns, in either order of the weights."""
         rng = self.rng
@@ -391,8 +480,8 @@ class FunctionGenerator:
         w_bits = rng.randint(2, 8)
         bits = max(tensor.bits, w_bits, rng.choice([16, 24, 32]))
         weight = self.integers((depth, columns), w_bits)
-        init, start = self.start_value((*tensor.shape[:-1], columns), bits, (0, 7))
-        total = tensor.array @ weight + start
+        init = self.start_value((*tensor.shape[:-1], columns), bits, (0, 7))
+        total = tensor.array @ weight + init.array
         order = ["k", "o"]
         if self.chance(0.5):
             order, weight = ["o", "k"], weight.T
@@ -509,11 +598,14 @@ class FunctionGenerator:
 
     def elementwise(self, tensor, last_bits=None):
         """A chain of scalar ops; with `last_bits` it ends in that width. One
-        whose values are all the same is drawn again: it may fold to nothing."""
-        while True:
+        that gives the same for all frames is drawn again: it may fold to
+        constants, which no kernel computes."""
+        for _ in range(20):
             result = self.scalar_chain(tensor, last_bits)
-            if np.ptp(result.array) > 0 or np.ptp(tensor.array) == 0:
+            if not np.array_equal(*result.array):
                 return result
+        self.may_reject = True
+        return result
 
     def scalar_chain(self, tensor, last_bits):
         loops = self.loops_of(tensor)
@@ -563,19 +655,15 @@ class FunctionGenerator:
         return self.argument(shape, self.rng.randint(2, 16))
 
     def layer(self, tensor):
-        kind = self.rng.choice(["conv", "conv", "conv", "depthwise", "pool", "map",
-                                "map", "diamond", "join-input"])
-        if kind == "conv":
-            return self.conv(tensor)
-        if kind == "depthwise":
-            return self.depthwise(tensor)
-        if kind == "pool":
-            return self.pool(tensor)
-        if kind == "diamond":
-            return self.diamond(tensor)
-        if kind == "join-input" and self.chance(0.4):
-            return self.join(tensor, self.argument(tensor.shape, self.rng.randint(2, 8)))
-        return self.elementwise(tensor)
+        kinds = [self.conv] * 6 + [self.depthwise, self.grouped, self.pool, self.diamond] * 2
+        kinds += [self.elementwise] * 4 + [self.channel_sum, self.subsample, self.join_input]
+        return self.rng.choice(kinds)(tensor)
+
+    def join_input(self, tensor):
+        other = self.argument(tensor.shape, self.rng.randint(2, 8))
+        if self.chance(0.3):
+            other = self.elementwise(other)
+        return self.join(*self.rng.sample([tensor, other], 2))
 
     def same_windows(self, tensor):
         """Windows whose positions are the input's own."""
@@ -627,6 +715,8 @@ class FunctionGenerator:
                 results.append(tensor)
         if self.chance(0.2):
             tensor = self.narrow(self.global_sum(tensor))
+        if self.chance(0.15):
+            tensor = self.narrow(self.matmul(self.flattened(tensor)))
         if not results or results[-1] is not tensor:
             results.append(tensor)
         return results

@@ -152,6 +152,7 @@ static void endless_rewriting_is_cut_off(void **state)
     pattern_add(&set, "old", TOY(OLD), 1, rebuild_old);
     GreedyOptions options = {.max_rounds = 3, .max_rewrites = 5};
     assert_false(rewrite_greedy(toy.func, &set, &options, NULL));
+    assert_false(rewrite_greedy(toy.func, &set, NULL, NULL));
     patterns_free(&set);
     toy_free(&toy);
 }
