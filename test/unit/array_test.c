@@ -1,0 +1,102 @@
+/* Arrays of elements: containers, wrapping, rounding, attributes, references. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "ir/array.h"
+
+static int setup(void **state)
+{
+    *state = context_create();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    context_destroy(*state);
+    return 0;
+}
+
+static void integers_wrap_to_their_width(void **state)
+{
+    Context *ctx = *state;
+    const struct {
+        uint32_t width;
+        Signedness sign;
+        int64_t value, want;
+    } cases[] = {
+        {1, SIGNLESS, 3, 1},          {1, UNSIGNED, 2, 0},   {4, SIGNLESS, 9, -7},
+        {4, SIGNED, 9, -7},           {4, UNSIGNED, 25, 9},  {8, SIGNLESS, 255, -1},
+        {8, UNSIGNED, -1, 255},       {12, SIGNLESS, 2048, -2048},
+        {33, SIGNLESS, INT64_C(1) << 32, -(INT64_C(1) << 32)}, {64, SIGNLESS, -5, -5},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Array *array = array_new(type_integer(ctx, cases[i].width, cases[i].sign));
+        array_set_i64(array, 0, cases[i].value);
+        assert_int_equal(array_get_i64(array, 0), cases[i].want);
+        array_unref(array);
+    }
+}
+
+static void floats_round_to_their_format(void **state)
+{
+    Context *ctx = *state;
+    assert_true(array_round(type_float(ctx, TYPE_F16), 2049.0) == 2048.0);
+    assert_true(array_round(type_float(ctx, TYPE_BF16), 257.0) == 256.0);
+    assert_true(array_round(type_float(ctx, TYPE_F32), 16777217.0) == 16777216.0);
+    assert_true(array_round(type_float(ctx, TYPE_F64), 16777217.0) == 16777217.0);
+}
+
+static void attributes_come_back(void **state)
+{
+    Context *ctx = *state;
+    int64_t dims[] = {2, 3}, values[] = {-8, 7, 0, 1, -1, 3};
+    double numbers[] = {0.5, -2.0, 0.0, 1.5, 4.0, 8.0};
+    const Attr *attrs[] = {
+        attr_dense_i64(type_tensor(type_i(ctx, 4), dims, 2, NULL), values, 6),
+        attr_dense_f64(type_tensor(type_float(ctx, TYPE_F16), dims, 2, NULL), numbers, 6),
+        attr_dense_splat(type_tensor(type_i(ctx, 1), dims, 2, NULL), attr_int(type_i(ctx, 1), 1)),
+    };
+    for (size_t i = 0; i < COUNT_OF(attrs); i++) {
+        Array *array = array_from_attr(attrs[i]);
+        assert_int_equal(array->count, 6);
+        assert_ptr_equal(array_to_attr(array), attrs[i]);
+        array_unref(array);
+    }
+}
+
+static void some_types_have_no_array(void **state)
+{
+    Context *ctx = *state;
+    int64_t dim = DIM_DYNAMIC;
+    assert_null(array_new(type_i(ctx, 65)));
+    assert_null(array_new(type_float(ctx, TYPE_F80)));
+    assert_null(array_new(type_tensor(type_i(ctx, 8), &dim, 1, NULL)));
+}
+
+static void a_shared_array_is_copied_before_it_changes(void **state)
+{
+    Array *first = array_new(type_i(*state, 8));
+    Array *second = array_own(array_ref(first));
+    array_set_i64(second, 0, 5);
+    assert_int_equal(array_get_i64(first, 0), 0);
+    assert_ptr_equal(array_own(first), first);
+    array_unref(first);
+    array_unref(second);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(integers_wrap_to_their_width, setup, teardown),
+        cmocka_unit_test_setup_teardown(floats_round_to_their_format, setup, teardown),
+        cmocka_unit_test_setup_teardown(attributes_come_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(some_types_have_no_array, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_shared_array_is_copied_before_it_changes, setup,
+                                        teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
