@@ -1,6 +1,8 @@
-/* Dialect conversion with legality: every op inside root that the target calls illegal is folded
- * or rewritten by a pattern, and what a pattern builds in turn; an op that stays illegal ends the
- * conversion with a diagnostic, the IR left as far as it came. Patterns convert types themselves.
+/* Dialect conversion with legality, as upstream's: every op inside root that the target calls
+ * illegal is folded or rewritten by a pattern, and so is what that builds. Until all is legal,
+ * replaced ops stay where they are and keep their uses, so folds and patterns see the source as it
+ * was; conversion_remap tells what stands for a value by now. A failure takes back what was built.
+ * A pattern does not apply to what it builds itself. Patterns convert types themselves.
  * Tests: lit/lowering, test/unit/convert_test.c */
 #ifndef MING_IR_CONVERT_H
 #define MING_IR_CONVERT_H
@@ -17,9 +19,17 @@ typedef struct ConversionTarget {
     Legality (*op_legality)(const Op *op, void *user);
     void *user;
     bool partial; /* unknown ops may stay; else every op must be legal */
+    /* Casts a value to another type for the time of the conversion, and for good where types
+     * changed under an op that stays. May be NULL if patterns keep types. */
+    Value *(*cast)(Builder *b, const Type *type, Value *value);
 } ConversionTarget;
 
-/* Message of a failure: "failed to legalize operation 'x.y' that was explicitly marked illegal". */
+/* Message of a failure: "failed to legalize operation 'x.y'", in partial conversions "… that was
+ * explicitly marked illegal". */
 bool convert_dialects(Op *root, const PatternSet *set, const ConversionTarget *target) MUST_CHECK;
+
+/* For patterns: the latest replacement of the value that has the type; a cast of the very latest if
+ * none has. type NULL: the very latest. */
+Value *conversion_remap(Rewriter *rw, Value *value, const Type *type);
 
 #endif

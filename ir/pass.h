@@ -41,6 +41,7 @@ struct PassDef {
     const char *title;   /* in IR dumps and reports: upstream's class name ("Canonicalizer");
                             NULL: the name */
     const char *anchor;  /* op it runs on: "builtin.module", "func.func"; NULL: any */
+    bool any_function;   /* and it runs on all function-like ops, whatever their name */
     const OptionDef *options;
     const StatDef *stats;
     bool (*run)(Pass *pass, Op *op); /* false: diagnosed */

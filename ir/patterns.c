@@ -99,14 +99,23 @@ void patterns_index_free(PatternIndex *index)
     arena_free(&index->arena);
 }
 
-bool patterns_apply(const PatternIndex *index, Rewriter *rw, Op *op)
+const PatternList *patterns_for(const PatternIndex *index, const Op *op)
 {
     const PatternList *list = op->def ? ptrmap_get(&index->by_root, op->def) : NULL;
-    if (!list) list = &index->any;
-    for (size_t i = 0; i < list->count; i++) {
-        builder_set_before(&rw->b, op);
-        rw->b.loc = op->loc;
-        if (list->items[i]->rewrite(rw, op, list->items[i]->user)) return true;
-    }
+    return list ? list : &index->any;
+}
+
+bool pattern_apply(const Pattern *pattern, Rewriter *rw, Op *op)
+{
+    builder_set_before(&rw->b, op);
+    rw->b.loc = op->loc;
+    return pattern->rewrite(rw, op, pattern->user);
+}
+
+bool patterns_apply(const PatternIndex *index, Rewriter *rw, Op *op)
+{
+    const PatternList *list = patterns_for(index, op);
+    for (size_t i = 0; i < list->count; i++)
+        if (pattern_apply(list->items[i], rw, op)) return true;
     return false;
 }

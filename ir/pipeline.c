@@ -59,10 +59,22 @@ Pass *pipeline_add_pass(Pipeline *pipeline, const PassDef *def)
     return pass;
 }
 
+static bool is_function(const OpDef *def)
+{
+    return def->traits & TRAIT_FUNCTION;
+}
+
+static bool fits_anchor(const Pipeline *pipeline, const PassDef *def)
+{
+    if (!def->anchor || !pipeline->anchor || str_eq_c(str_from(def->anchor), pipeline->anchor))
+        return true;
+    const OpInfo *info = context_op(pipeline->ctx, str_from(pipeline->anchor));
+    return def->any_function && info && is_function(info->def);
+}
+
 bool pipeline_add(Pipeline *pipeline, const PassDef *def, const char *options)
 {
-    bool fits = !def->anchor || !pipeline->anchor ||
-                str_eq_c(str_from(def->anchor), pipeline->anchor);
+    bool fits = fits_anchor(pipeline, def);
     Pipeline *target = fits ? pipeline : pipeline_nest(pipeline, str_from(def->anchor));
     Pass *pass = pipeline_add_pass(target, def);
     return !options || pass_parse_options(pass, pipeline->arena, str_from(options),
@@ -117,7 +129,9 @@ static bool run_pass(Pass *pass, Op *op, const RunOptions *options)
     if (!op_has_trait(op, TRAIT_ISOLATED))
         return op_error(op, "trying to schedule a pass on an operation not marked as "
                             "'IsolatedFromAbove'");
-    if (pass->def->anchor && !str_eq_c(op_name(op), pass->def->anchor))
+    bool suits = !pass->def->anchor || str_eq_c(op_name(op), pass->def->anchor) ||
+                 (pass->def->any_function && is_function(op->def));
+    if (!suits)
         return op_error(op, "trying to schedule a pass on an unsupported operation");
     for (const PassHooks *const *hooks = options->hooks; hooks && *hooks; hooks++)
         if ((*hooks)->before) (*hooks)->before((*hooks)->user, pass, op);

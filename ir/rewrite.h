@@ -13,6 +13,8 @@ struct Rewriter {
     void (*inserted)(Rewriter *rw, Op *op);
     void (*modified)(Rewriter *rw, Op *op);
     void (*erasing)(Rewriter *rw, Op *op);
+    /* If set, takes over replacing an op (erasing it when values is NULL) and does it later. */
+    void (*replacing)(Rewriter *rw, Op *op, Value *const *values);
 };
 
 /* A rewriter that tells nobody, for patterns' helpers used outside a driver. */

@@ -19,6 +19,10 @@ typedef struct PatternIndex {
 
 void patterns_index(PatternIndex *index, const PatternSet *set);
 void patterns_index_free(PatternIndex *index);
+/* Those that may apply to the op, best first. */
+const PatternList *patterns_for(const PatternIndex *index, const Op *op);
+/* Offers the op to one pattern, the insertion point before it; true: it applied. */
+bool pattern_apply(const Pattern *pattern, Rewriter *rw, Op *op);
 /* Offers the op to its patterns in order, the insertion point before it; true: one applied. */
 bool patterns_apply(const PatternIndex *index, Rewriter *rw, Op *op);
 

@@ -38,6 +38,10 @@ void rewriter_replace_value(Rewriter *rw, Value *from, Value *to)
 void rewriter_erase(Rewriter *rw, Op *op)
 {
     OpVec ops = {0};
+    if (rw->replacing) {
+        rw->replacing(rw, op, NULL);
+        return;
+    }
     op_collect(op, &ops);
     for (size_t i = ops.len; i-- > 0;) {
         Op *gone = ops.data[i];
@@ -63,6 +67,10 @@ void rewriter_erase_block(Rewriter *rw, Block *block)
 void rewriter_replace(Rewriter *rw, Op *op, Value *const *values, uint32_t count)
 {
     assert(count == op->result_count);
+    if (rw->replacing) {
+        rw->replacing(rw, op, values);
+        return;
+    }
     for (uint32_t i = 0; i < count; i++)
         if (op->results[i].uses) rewriter_replace_value(rw, op_result(op, i), values[i]);
     rewriter_erase(rw, op);
