@@ -13,6 +13,7 @@
 #include "dialects/math/math.h"
 #include "dialects/ml_program/ml_program.h"
 #include "dialects/onnx/onnx.h"
+#include "dialects/quant/quant.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
 
@@ -22,7 +23,7 @@ void dialects_register_all(Context *ctx)
         &dialect_builtin, &dialect_arith, &dialect_math,   &dialect_cf,
         &dialect_func,    &dialect_tensor, &dialect_linalg,
         &dialect_dfg,     &dialect_emithls, &dialect_onnx,
-        &dialect_ml_program, &dialect_tosa,
+        &dialect_ml_program, &dialect_quant, &dialect_tosa,
     };
     for (size_t i = 0; i < COUNT_OF(all); i++)
         context_register_dialect(ctx, all[i]);

@@ -22,6 +22,8 @@ uint32_t float_width(int kind);
  * else as many as always do, else (and for inf and nan) the bits in hexadecimal. */
 void float_print(StrBuf *out, int kind, uint64_t bits);
 void float_print_words(StrBuf *out, int kind, const uint64_t words[2]);
+/* d.dddddde+xx, as messages show a double; inf is INF. */
+void float_print_scientific(StrBuf *out, double value);
 /* The number in the text, [-+]digits[.digits][e[-+]digits], correctly rounded to double
  * (infinity when too large); false when malformed. */
 bool float_parse(Str text, double *out) MUST_CHECK;

@@ -6,6 +6,7 @@
  * comparing it with the middles between the value and its neighbours.
  * Tests: test/unit/float_test.c */
 #include "ir/float_impl.h"
+#include "ir/type.h"
 
 #include <assert.h>
 #include <string.h>
@@ -347,6 +348,26 @@ void float_print(StrBuf *out, int kind, uint64_t bits)
 {
     assert(float_width(kind) <= 64);
     float_print_words(out, kind, (const uint64_t[2]){bits, 0});
+}
+
+void float_print_scientific(StrBuf *out, double value)
+{
+    const uint64_t words[2] = {float_to_bits(TYPE_F64, value), 0};
+    FloatParts parts = float_decode(TYPE_F64, words);
+    Decimal decimal = {.digit = "0", .count = 1};
+    if (parts.class == FLOAT_NAN) {
+        strbuf_add_c(out, "nan");
+        return;
+    }
+    if (parts.is_negative)
+        strbuf_add_char(out, '-');
+    if (parts.class == FLOAT_INF) {
+        strbuf_add_c(out, "INF");
+        return;
+    }
+    if (parts.class == FLOAT_FINITE)
+        decimal = to_decimal(&parts, 7);
+    print_scientific(out, &decimal, 6, 'e', 2);
 }
 
 /* --- reading ------------------------------------------------------------------------------- */

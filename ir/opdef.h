@@ -187,6 +187,7 @@ struct DialectDef {
     const OpDef *ops;
     size_t op_count;
     const TypeDef *const *types; /* NULL-terminated, or NULL */
+    const char *unknown_type;    /* what precedes a wrong type name in its message, or NULL */
     const AttrDef *const *attrs; /* NULL-terminated, or NULL */
     /* Builds a constant op of this dialect for `value`, or returns NULL. */
     Op *(*materialize)(Context *ctx, const Attr *value, const Type *type, const Attr *loc);

@@ -31,6 +31,8 @@ typedef const char *SrcPos;
 Context *parser_ctx(OpParser *p);
 SrcPos parser_pos(OpParser *p);                    /* of the next token */
 SrcPos parser_op_pos(OpParser *p);                 /* of the op's name */
+SrcPos parser_symbol_pos(OpParser *p);             /* of the name of the dialect's type or
+                                                      attribute whose hook runs */
 const Attr *parser_loc_at(OpParser *p, SrcPos at); /* as a location attribute */
 const Attr *parser_loc(OpParser *p);               /* parser_loc_at of the next token */
 Str parser_op_name(OpParser *p);     /* full name of the op being parsed */
@@ -64,6 +66,7 @@ bool parser_resolve_all(OpParser *p, const OperandRefs *refs, const Type *const 
 
 typedef VEC(const Type *) TypeList;
 const Type *parser_type(OpParser *p) MUST_CHECK;
+bool parser_try_type(OpParser *p, const Type **out) MUST_CHECK; /* *out NULL: none here */
 bool parser_type_list(OpParser *p, TypeList *out) MUST_CHECK; /* one or more, comma-separated */
 /* "(" types? ")" "->" type | "(" types ")" */
 bool parser_function_type(OpParser *p, TypeList *inputs, TypeList *results) MUST_CHECK;
@@ -73,6 +76,7 @@ const Attr *parser_attr(OpParser *p, const Type *type) MUST_CHECK; /* type: expe
 bool parser_try_attr(OpParser *p, const Type *type, const Attr **out) MUST_CHECK;
 bool parser_int(OpParser *p, int64_t *out) MUST_CHECK;
 bool parser_try_int(OpParser *p, int64_t *out, bool *present) MUST_CHECK;
+bool parser_float(OpParser *p, double *out) MUST_CHECK; /* "1.5", or the bits in hexadecimal */
 bool parser_string(OpParser *p, Str *out) MUST_CHECK; /* unescaped, in the context's arena */
 const Attr *parser_symbol_name(OpParser *p) MUST_CHECK; /* @name as a string attribute */
 bool parser_try_symbol_name(OpParser *p, const Attr **out);

@@ -104,21 +104,23 @@ static bool parse_symbol(OpParser *p, Symbol *out)
 
 /* Reading of a symbol's data by its dialect, in the middle of everything else. */
 typedef struct Detour {
-    SrcPos resume;
+    SrcPos resume, symbol;
     OpBuild *op;
 } Detour;
 
 static Detour detour_begin(OpParser *p, const Symbol *symbol)
 {
-    Detour detour = {p->tok.text.data, p->op};
+    Detour detour = {p->tok.text.data, p->symbol, p->op};
     p->op = NULL; /* messages of the hooks are not the op's */
     parse_reset(p, symbol->data.data);
+    p->symbol = p->tok.text.data;
     return detour;
 }
 
 static void detour_end(OpParser *p, Detour detour)
 {
     p->op = detour.op;
+    p->symbol = detour.symbol;
     if (!parse_at(p, TOK_ERROR)) parse_reset(p, detour.resume);
 }
 
@@ -134,7 +136,10 @@ static const Type *parse_dialect_type(OpParser *p, const DialectDef *dialect)
     for (const TypeDef *const *def = dialect->types; *def; def++) {
         if (str_eq_c(name, (*def)->name)) return (*def)->parse(p);
     }
-    parse_fail_at(p, at, "unknown  type `%.*s` in dialect `%s`", STR_ARG(name), dialect->name);
+    if (dialect->unknown_type)
+        parse_fail_at(p, at, "%s %.*s", dialect->unknown_type, STR_ARG(name));
+    else
+        parse_fail_at(p, at, "unknown  type `%.*s` in dialect `%s`", STR_ARG(name), dialect->name);
     return NULL;
 }
 

@@ -9,6 +9,7 @@ Context *parser_ctx(OpParser *p) { return p->ctx; }
 Str parser_op_name(OpParser *p) { return p->op->name->str; }
 
 SrcPos parser_pos(OpParser *p) { return p->tok.text.data; }
+SrcPos parser_symbol_pos(OpParser *p) { return p->symbol; }
 SrcPos parser_op_pos(OpParser *p) { return p->op ? p->op->at : p->tok.text.data; }
 const Attr *parser_loc(OpParser *p) { return parser_loc_at(p, p->tok.text.data); }
 
@@ -99,6 +100,18 @@ bool parser_int(OpParser *p, int64_t *out)
     return present || parser_error(p, "expected integer value");
 }
 
+bool parser_float(OpParser *p, double *out)
+{
+    bool negative = parse_accept(p, TOK_MINUS);
+    uint64_t words[2];
+    if (!parse_at(p, TOK_FLOAT) && !parse_at(p, TOK_INT))
+        return parser_error(p, "expected floating point literal");
+    if (!parse_float_words(p, type_float(p->ctx, TYPE_F64), negative, p->tok, words)) return false;
+    parse_advance(p);
+    *out = float_from_bits(TYPE_F64, words[0]);
+    return true;
+}
+
 bool parser_string(OpParser *p, Str *out)
 {
     if (!parse_at(p, TOK_STRING)) return parser_error(p, "expected string");
@@ -176,6 +189,12 @@ const Type *parser_operand_type(OpParser *p, size_t index)
 /* --- types -------------------------------------------------------------------------- */
 
 const Type *parser_type(OpParser *p) { return parse_type(p); }
+
+bool parser_try_type(OpParser *p, const Type **out)
+{
+    *out = NULL;
+    return !parse_at_type(p) || (*out = parse_type(p));
+}
 
 /* Moves the types from `base` on to a hook's list. */
 static void pop_types(OpParser *p, size_t base, size_t end, TypeList *out)

@@ -110,6 +110,7 @@ struct OpParser {
     Op *module;   /* holds everything read */
     Block *block; /* where ops go */
     OpBuild *op;  /* innermost op whose hook runs, or NULL */
+    SrcPos symbol; /* dialect symbol whose hook runs, or NULL */
     Str default_dialect;
 
     /* stacks */

@@ -1,8 +1,9 @@
 /* Rows of the tosa dialect and what types and attributes they accept. Elements are numbers:
- * integers without sign or unsigned, and floats.
+ * integers without sign or unsigned, quantized types, and floats.
  * Tests: lit/dialects/tosa */
 #include "dialects/tosa/tosa.h"
 
+#include "dialects/quant/quant.h"
 #include "dialects/table.h"
 #include "dialects/tosa/tosa_impl.h"
 #include "ir/attr.h"
@@ -14,14 +15,23 @@ static bool is_plain_integer(const Type *type)
     return type_is_integer(type) && type->u.integer.sign != SIGNED;
 }
 
+/* Quantized in integers of 4, 8, 16 or 32 bits. */
+static bool is_quantized(const Type *type)
+{
+    const Type *storage = quant_storage(type);
+    uint32_t width = storage ? type_width(storage) : 0;
+    return width == 4 || width == 8 || width == 16 || width == 32;
+}
+
 static bool is_number(const Type *type)
 {
-    return is_plain_integer(type) || type_is_float(type);
+    return is_plain_integer(type) || is_quantized(type) || type_is_float(type);
 }
 
 static bool is_weight(const Type *type)
 {
-    return type_is_int_width(type, 4) || type_is_int_width(type, 8) || type_is_float(type);
+    return type_is_int_width(type, 4) || type_is_int_width(type, 8) || is_quantized(type) ||
+           type_is_float(type);
 }
 
 static bool is_i32(const Type *type)
@@ -176,9 +186,17 @@ Value *tosa_const(Builder *b, const Attr *value)
     return op_result(build(b, TOSA(CONST), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 
+bool tosa_is_constant_of(const Attr *value, const Type *type)
+{
+    if (!ATTR_IS_ELEMENTS.test(value) || !test_TYPE_NUMBERS(type))
+        return false;
+    bool is_of_elem = is_quantized(type_elem(type)) || type_elem(type) == type_elem(value->type);
+    return is_of_elem && tosa_same_shape(value->type, type);
+}
+
 static Op *materialize(Context *ctx, const Attr *value, const Type *type, const Attr *loc)
 {
-    if (value->type != type || !test_TYPE_NUMBERS(type) || !ATTR_IS_ELEMENTS.test(value))
+    if (!tosa_is_constant_of(value, type))
         return NULL;
     NamedAttr attr = named_attr(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};

@@ -191,11 +191,12 @@ void tosa_canonicalize_transpose(PatternSet *set)
 
 /* --- pad -------------------------------------------------------------------------------------------- */
 
-/* Padding writes zero, which integers may represent by a zero point. */
+/* Padding writes zero, which integers may represent by a zero point. Quantized types have no
+ * constants of their own. */
 static bool write_out_padding(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (op->operand_count != 2)
+    if (op->operand_count != 2 || type_elem(op_operand(op, 0)->type)->kind == TYPE_DIALECT)
         return false;
     const Type *elem = type_elem(op_operand(op, 0)->type);
     int64_t zero_point = tosa_zero_point(op_attr(op, "quantization_info"), 0);
@@ -251,7 +252,7 @@ static int64_t int_bound(const Op *op, const char *name)
 static bool bounds_hold_all(const Op *op, const Type *elem)
 {
     uint32_t width = type_width(elem);
-    bool is_unsigned = elem->u.integer.sign == UNSIGNED;
+    bool is_unsigned = type_is_integer(elem) && elem->u.integer.sign == UNSIGNED;
     if (width == 0 || width > 64 || (is_unsigned && width == 64))
         return false;
     uint64_t ones = UINT64_MAX >> (64 - width);

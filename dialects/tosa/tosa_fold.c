@@ -15,7 +15,7 @@ bool tosa_folds_to(const Op *op, Value *value, FoldResult *results)
 
 bool tosa_folds_to_attr(const Op *op, const Attr *attr, FoldResult *results)
 {
-    results[0].attr = attr && attr->type == op_result(op, 0)->type ? attr : NULL;
+    results[0].attr = attr && tosa_is_constant_of(attr, op_result(op, 0)->type) ? attr : NULL;
     return results[0].attr != NULL;
 }
 
@@ -34,10 +34,13 @@ static bool folds_to_splat(const Op *op, const Attr *elem, FoldResult *results)
            tosa_folds_to_attr(op, attr_dense_splat(type, elem), results);
 }
 
-/* fn over splat operands, whatever their shapes. */
+/* fn over splat operands, whatever their shapes. What quantized types store is compared, not
+ * computed with. */
 static bool folds_splats(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
 {
     const Attr *elems[FOLD_MAX_OPERANDS];
+    if (type_elem(op_result(op, 0)->type)->kind == TYPE_DIALECT)
+        return false;
     for (uint32_t i = 0; i < op->operand_count; i++)
         if (!(elems[i] = splat_elem(operands[i])) || elems[i]->type != elems[0]->type)
             return false;
@@ -45,12 +48,18 @@ static bool folds_splats(Op *op, const Attr *const *operands, FoldResult *result
     return folds_to_splat(op, fold_lanes(elems, op->operand_count, elem, fn, op), results);
 }
 
-static bool all_ranked(const Op *op)
+/* A shape with plain numbers in it. */
+static bool is_plain(const Type *type)
+{
+    return type_is_ranked(type) && type_elem(type)->kind != TYPE_DIALECT;
+}
+
+static bool all_plain(const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (!type_is_ranked(op_operand(op, i)->type))
+        if (!is_plain(op_operand(op, i)->type))
             return false;
-    return type_is_ranked(op_result(op, 0)->type);
+    return is_plain(op_result(op, 0)->type);
 }
 
 static bool is_zero(const Attr *attr)
@@ -106,7 +115,7 @@ static bool lane_sub(const Lane *lane, const BigInt *args, BigInt *out)
 /* x + 0 -> x, 0 + x -> x */
 bool tosa_fold_add(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (!all_ranked(op))
+    if (!all_plain(op))
         return false;
     if (is_zero(operands[1]) && tosa_folds_to(op, op_operand(op, 0), results))
         return true;
@@ -118,7 +127,7 @@ bool tosa_fold_add(Op *op, const Attr *const *operands, FoldResult *results)
 /* x - 0 -> x */
 bool tosa_fold_sub(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (!all_ranked(op))
+    if (!all_plain(op))
         return false;
     if (is_zero(operands[1]) && tosa_folds_to(op, op_operand(op, 0), results))
         return true;
@@ -170,7 +179,7 @@ static bool folds_factor(const Op *op, const Attr *factor, Value *other, int64_t
 /* x * 0 -> 0, x * (1 << shift) -> x */
 bool tosa_fold_mul(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (!all_ranked(op))
+    if (!all_plain(op))
         return false;
     bool is_float = type_is_float(type_elem(op_result(op, 0)->type));
     int64_t shift = is_float ? 0 : attr_int_value(op_attr(op, "shift"));
@@ -190,7 +199,7 @@ static bool lane_div(const Lane *lane, const BigInt *args, BigInt *out)
 /* 0 / x -> 0, x / 1 -> x */
 bool tosa_fold_int_div(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (!all_ranked(op) || op_operand(op, 0)->type != op_operand(op, 1)->type)
+    if (!all_plain(op) || op_operand(op, 0)->type != op_operand(op, 1)->type)
         return false;
     if (const_is_int(operands[0], 0) && tosa_folds_to_attr(op, operands[0], results))
         return true;
@@ -348,6 +357,8 @@ static bool lane_cast(const Lane *lane, const BigInt *args, BigInt *out)
 
 bool tosa_fold_cast(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    return tosa_folds_to(op, op_operand(op, 0), results) ||
+    if (tosa_folds_to(op, op_operand(op, 0), results))
+        return true;
+    return type_elem(op_operand(op, 0)->type)->kind != TYPE_DIALECT &&
            folds_splats(op, operands, results, lane_cast);
 }

@@ -50,9 +50,13 @@ bool tosa_fold_reduce(Op *op, const Attr *const *operands, FoldResult *results)
     return axis_is_unit(op) && folds_to_input(op, results);
 }
 
+/* A splat is the same both ways. */
 bool tosa_fold_reverse(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    return folds_splat(op, operands[0], results) || (axis_is_unit(op) && folds_to_input(op, results));
+    const Attr *constant = operands[0];
+    bool is_splat = constant && constant->kind == ATTR_DENSE && constant->u.dense.is_splat;
+    return (is_splat && tosa_folds_to_attr(op, constant, results)) ||
+           (axis_is_unit(op) && folds_to_input(op, results));
 }
 
 /* concat(a, concat(b, c)) -> concat(a, b, c)  along one axis, in place */
@@ -87,13 +91,22 @@ bool tosa_fold_pad(Op *op, const Attr *const *operands, FoldResult *results)
            dense_i64(padding, 0) == 0 && folds_to_input(op, results);
 }
 
-/* reshape(reshape(x)) -> reshape(x); constants that nobody else needs take the new shape */
+static uint32_t unknown_extents(const Type *type)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < type->u.shaped.rank; i++)
+        count += type->u.shaped.dims[i] == DIM_DYNAMIC;
+    return count;
+}
+
+/* reshape(reshape(x)) -> reshape(x); constants that nobody else needs take the new shape. With
+ * two unknown extents a reshape to its own type may still move elements. */
 bool tosa_fold_reshape(Op *op, const Attr *const *operands, FoldResult *results)
 {
     const Type *in = input_type(op), *type = op_result(op, 0)->type;
     if (!type_is_ranked(in) || !type_is_ranked(type))
         return false;
-    if (folds_to_input(op, results))
+    if (unknown_extents(in) < 2 && folds_to_input(op, results))
         return true;
     const Op *inner = value_def(op_operand(op, 0));
     if (inner && inner->def == TOSA(RESHAPE)) {
@@ -104,7 +117,7 @@ bool tosa_fold_reshape(Op *op, const Attr *const *operands, FoldResult *results)
     if (folds_splat(op, constant, results))
         return true;
     if (!constant || constant->kind != ATTR_DENSE || !type_is_static(type) ||
-        !value_has_one_use(op_operand(op, 0)))
+        type_elem(type) != type_elem(constant->type) || !value_has_one_use(op_operand(op, 0)))
         return false;
     return tosa_folds_to_attr(op,
                               attr_dense_raw(type, constant->u.dense.data, constant->u.dense.size,

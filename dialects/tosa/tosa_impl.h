@@ -22,6 +22,7 @@ VerifyHook tosa_verify_broadcast, tosa_verify_reduce, tosa_verify_reverse, tosa_
 /* Inferred result types against those given; unknown extents agree with all. */
 VerifyHook tosa_check_reduce, tosa_check_concat, tosa_check_reshape, tosa_check_equal;
 bool tosa_has_empty_extent(const Type *type);
+bool tosa_same_shape(const Type *a, const Type *b); /* both ranked, extents equal */
 
 /* tosa_fold.c, tosa_fold_cast.c */
 typedef bool TosaFold(Op *op, const Attr *const *operands, FoldResult *results);
@@ -31,6 +32,9 @@ TosaFold tosa_fold_add, tosa_fold_sub, tosa_fold_mul, tosa_fold_int_div, tosa_fo
 /* tosa_fold_shape.c */
 TosaFold tosa_fold_argmax, tosa_fold_reduce, tosa_fold_concat, tosa_fold_pad, tosa_fold_reshape,
     tosa_fold_resize, tosa_fold_reverse, tosa_fold_slice, tosa_fold_tile, tosa_fold_transpose;
+/* May a constant of that type hold it? Elements are equal; those of quantized types are what
+ * the text says they are. */
+bool tosa_is_constant_of(const Attr *value, const Type *type); /* tosa.c */
 /* The result becomes that constant or value if it has its type. */
 bool tosa_folds_to(const Op *op, Value *value, FoldResult *results);
 bool tosa_folds_to_attr(const Op *op, const Attr *attr, FoldResult *results);

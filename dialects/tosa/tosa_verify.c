@@ -1,5 +1,6 @@
 /* What the verifier asks of element types and quantization. Wording is upstream's.
  * Tests: lit/dialects/tosa/invalid.mir */
+#include "dialects/quant/quant.h"
 #include "dialects/tosa/tosa_impl.h"
 #include "ir/attr.h"
 #include "ir/diag.h"
@@ -18,6 +19,21 @@ bool tosa_has_empty_extent(const Type *type)
     return false;
 }
 
+/* The same, or what a uniformly quantized element is stored in. */
+static const Type *stored_elem_of(const Value *value)
+{
+    const Type *elem = elem_of(value);
+    return type_is_a(elem, &quant_uniform) ? quant_storage(elem) : elem;
+}
+
+bool tosa_same_shape(const Type *a, const Type *b)
+{
+    bool same = type_is_ranked(a) && type_is_ranked(b) && a->u.shaped.rank == b->u.shaped.rank;
+    for (uint32_t i = 0; same && i < a->u.shaped.rank; i++)
+        same = a->u.shaped.dims[i] == b->u.shaped.dims[i];
+    return same;
+}
+
 static bool refuse_empty(const Op *op)
 {
     return op_error(op, "tensor has a dimension with size zero. Each dimension of a tensor must "
@@ -26,18 +42,15 @@ static bool refuse_empty(const Op *op)
 
 bool tosa_verify_const(Op *op)
 {
-    const Type *value = op_attr(op, "value")->type, *result = op_result(op, 0)->type;
-    bool same = type_is_ranked(result) && value->u.shaped.rank == result->u.shaped.rank;
-    for (uint32_t i = 0; same && i < value->u.shaped.rank; i++)
-        same = value->u.shaped.dims[i] == result->u.shaped.dims[i];
-    return same || op_error(op, "failed to verify that all of {value, output} have same shape");
+    return tosa_same_shape(op_attr(op, "value")->type, op_result(op, 0)->type) ||
+           op_error(op, "failed to verify that all of {value, output} have same shape");
 }
 
 bool tosa_verify_argmax(Op *op)
 {
     const Type *input = op_operand(op, 0)->type;
     int64_t axis = attr_int_value(op_attr(op, "axis"));
-    if (type_is_float(elem_of(op_result(op, 0))))
+    if (!type_is_integer(elem_of(op_result(op, 0))))
         return op_error(op, "result tensor is not of integer type");
     if (type_is_ranked(input) && (axis < 0 || axis >= input->u.shaped.rank))
         return op_error(op, "specified axis is outside the rank of the tensor");
@@ -76,7 +89,7 @@ static bool same_number(const Type *a, const Type *b)
 
 bool tosa_verify_avg_pool2d(Op *op)
 {
-    const Type *in = elem_of(op_operand(op, 0)), *out = elem_of(op_result(op, 0));
+    const Type *in = stored_elem_of(op_operand(op, 0)), *out = stored_elem_of(op_result(op, 0));
     if (tosa_has_empty_extent(op_operand(op, 0)->type))
         return refuse_empty(op);
     if (!verify_accumulator(op, in, op_attr(op, "acc_type")->u.type_value))
@@ -96,10 +109,10 @@ static bool bounds_fit(const Op *op, const Type *elem)
 
 bool tosa_verify_clamp(Op *op)
 {
-    const Type *elem = elem_of(op_operand(op, 0));
+    const Type *elem = stored_elem_of(op_operand(op, 0));
     if (!tosa_verify_broadcast(op))
         return false;
-    if (elem != elem_of(op_result(op, 0)))
+    if (elem != stored_elem_of(op_result(op, 0)))
         return op_error(op, "input/output element types are incompatible.");
     return type_is_integer(elem) || bounds_fit(op, elem) ||
            op_error(op, "min/max attributes types are incompatible with input/output element "

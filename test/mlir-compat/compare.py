@@ -16,7 +16,8 @@ import shutil
 import subprocess
 import sys
 
-DIALECTS = {"builtin", "func", "arith", "math", "tensor", "linalg", "tosa", "cf", "ml_program"}
+DIALECTS = {"builtin", "func", "arith", "math", "tensor", "linalg", "tosa", "cf", "ml_program",
+            "quant"}
 MODES = {
     "default": [],
     "generic": ["--mlir-print-op-generic"],

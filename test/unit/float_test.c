@@ -137,6 +137,24 @@ static void printing_appends(void **state)
     strbuf_free(&text);
 }
 
+static void prints_for_messages(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {{0.0, "0.000000e+00"},      {-1.5, "-1.500000e+00"},
+                {1.0 / 3, "3.333333e-01"},  {1e300, "1.000000e+300"},
+                {-INFINITY, "-INF"},        {(double)NAN, "nan"}};
+    StrBuf text = {0};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        strbuf_clear(&text);
+        float_print_scientific(&text, rows[i].value);
+        assert_string_equal(text.data, rows[i].text);
+    }
+    strbuf_free(&text);
+}
+
 static uint64_t bits_of(double value)
 {
     uint64_t bits;
@@ -403,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_as_upstream),
         cmocka_unit_test(printing_appends),
+        cmocka_unit_test(prints_for_messages),
         cmocka_unit_test(printed_text_reads_back),
         cmocka_unit_test(every_small_pattern_survives_double),
         cmocka_unit_test(f32_agrees_with_the_machine),
