@@ -246,34 +246,55 @@ static size_t input_count(const Onnx__NodeProto *node)
     return count;
 }
 
-static size_t group_count(const ArgDef *groups, bool required_only)
+/* Bounds of how many operands or results a row allows. */
+static void group_bounds(const ArgDef *groups, size_t *least, size_t *most)
 {
-    size_t count = 0;
-    for (; groups && groups[count].name; count++)
-        if (required_only && groups[count].arity != ARITY_ONE)
-            break;
-    return count;
+    *least = *most = 0;
+    for (; groups && groups->name; groups++) {
+        *least += groups->arity == ARITY_ONE;
+        *most = groups->arity == ARITY_VARIADIC ? SIZE_MAX : *most + 1;
+    }
+}
+
+/* What an absent optional operand becomes when others follow. */
+static Value *no_value(Importer *im)
+{
+    const Type *none = type_none(im->ctx);
+    return op_result(build(&im->b, ONNX(NO_VALUE), NULL, 0, &none, 1, NULL, 0), 0);
+}
+
+static bool collect_operand(Importer *im, const Onnx__NodeProto *node, const OpDef *def, size_t i,
+                            Value **out)
+{
+    const Ident *name = name_ident(im, node->input[i]);
+    *out = ptrmap_get(&im->values, name);
+    if (*out)
+        return true;
+    if (name->str.len > 0)
+        return undefined(im, name->str);
+    const ArgDef *row = def->operands;
+    for (size_t k = 0; k < i && row[1].name; k++)
+        row++;
+    if (row->arity == ARITY_OPTIONAL || row->type->test(type_none(im->ctx))) {
+        *out = no_value(im);
+        return true;
+    }
+    strbuf_printf(&im->why, "input '%s' is missing", row->name);
+    return false;
 }
 
 static bool collect_operands(Importer *im, const Onnx__NodeProto *node, const OpDef *def,
-                             Value **operands, size_t *count)
+                             Value **operands, size_t count)
 {
-    *count = input_count(node);
-    size_t least = group_count(def->operands, true), most = group_count(def->operands, false);
-    if (*count < least || *count > most) {
-        strbuf_printf(&im->why, "has %zu inputs; %zu to %zu are allowed", *count, least, most);
+    size_t least, most;
+    group_bounds(def->operands, &least, &most);
+    if (count < least || count > most) {
+        strbuf_printf(&im->why, "has %zu inputs; %zu to %zu are allowed", count, least, most);
         return false;
     }
-    for (size_t i = 0; i < *count; i++) {
-        const Ident *name = name_ident(im, node->input[i]);
-        operands[i] = ptrmap_get(&im->values, name);
-        if (operands[i])
-            continue;
-        if (name->str.len > 0)
-            return undefined(im, name->str);
-        strbuf_printf(&im->why, "input '%s' is missing", def->operands[i].name);
-        return false;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (!collect_operand(im, node, def, i, &operands[i]))
+            return false;
     return true;
 }
 
@@ -326,49 +347,67 @@ static bool collect_attrs(Importer *im, const Onnx__NodeProto *node, const OpDef
     return true;
 }
 
-/* Results beyond the first are optional outputs; the ops so far have none of these. */
+/* Outputs without a name at the end are optional ones that nobody needs. */
+static bool count_results(Importer *im, const Onnx__NodeProto *node, const OpDef *def,
+                          size_t *count)
+{
+    size_t least, most, given = node->n_output;
+    group_bounds(def->results, &least, &most);
+    while (given > 0 && import_text(node->output[given - 1]).len == 0)
+        given--;
+    *count = given > least ? given : least;
+    if (given == 0)
+        strbuf_add_c(&im->why, "has no outputs");
+    else if (given > most)
+        strbuf_printf(&im->why, "has %zu outputs; %zu are supported", given, most);
+    return given > 0 && given <= most;
+}
+
 static bool define_results(Importer *im, const Onnx__NodeProto *node, Op *op)
 {
-    for (size_t i = op->result_count; i < node->n_output; i++)
-        if (import_text(node->output[i]).len > 0) {
-            strbuf_printf(&im->why, "has %zu outputs; %u are supported", node->n_output,
-                          op->result_count);
+    for (uint32_t i = 0; i < op->result_count && i < node->n_output; i++) {
+        const Ident *name = name_ident(im, node->output[i]);
+        if ((i == 0 || name->str.len > 0) && !define(im, name, op_result(op, i)))
             return false;
-        }
-    if (node->n_output < op->result_count) {
-        strbuf_add_c(&im->why, "has no outputs");
-        return false;
     }
-    for (uint32_t i = 0; i < op->result_count; i++)
-        if (!define(im, name_ident(im, node->output[i]), op_result(op, i)))
-            return false;
     return true;
+}
+
+/* The op in the function's body, with inferred types; false: why tells. */
+static bool append_op(Importer *im, OpState *state, Op **out)
+{
+    const Type **types = xcalloc(state->result_count, sizeof *types);
+    for (size_t i = 0; i < state->result_count; i++)
+        types[i] = type_none(im->ctx);
+    state->result_types = types;
+    *out = op_create(im->ctx, state);
+    op_append(*out, im->b.block);
+    bool ok = onnx_infer(*out, types, &im->why);
+    for (uint32_t i = 0; ok && i < state->result_count; i++)
+        (*out)->results[i].type = types[i];
+    free_ptr((void **)&types);
+    return ok;
 }
 
 /* The op, with inferred types; NULL: why tells. */
 static Op *make_op(Importer *im, const Onnx__NodeProto *node, const OpDef *def, const Attr *loc)
 {
-    Value *operands[8];
-    size_t count;
+    size_t count = input_count(node), result_count;
+    Value **operands = xcalloc(count, sizeof *operands);
     const Attr *attrs;
-    assert(group_count(def->operands, false) <= COUNT_OF(operands));
-    if (!collect_operands(im, node, def, operands, &count) ||
-        !collect_attrs(im, node, def, &attrs))
-        return NULL;
-    const Type *types[ONNX_MAX_RESULTS];
-    for (size_t i = 0; i < ONNX_MAX_RESULTS; i++)
-        types[i] = type_none(im->ctx);
-    OpState state = {.name = context_op_of_def(im->ctx, def)->name, .loc = loc, .attrs = attrs,
-                     .operands = operands, .operand_count = (uint32_t)count,
-                     .result_types = types,
-                     .result_count = (uint32_t)group_count(def->results, false)};
-    Op *op = op_create(im->ctx, &state);
-    op_append(op, im->b.block);
-    if (!onnx_infer(op, types, &im->why))
-        return NULL;
-    for (uint32_t i = 0; i < op->result_count; i++)
-        op->results[i].type = types[i];
-    return op;
+    Op *op = NULL;
+    im->b.loc = loc;
+    bool ok = collect_operands(im, node, def, operands, count) &&
+              collect_attrs(im, node, def, &attrs) &&
+              count_results(im, node, def, &result_count);
+    if (ok) {
+        OpState state = {.name = context_op_of_def(im->ctx, def)->name, .loc = loc,
+                         .attrs = attrs, .operands = operands, .operand_count = (uint32_t)count,
+                         .result_count = (uint32_t)result_count};
+        ok = append_op(im, &state, &op);
+    }
+    free_ptr((void **)&operands);
+    return ok ? op : NULL;
 }
 
 static bool import_node(Importer *im, const Onnx__NodeProto *node, size_t index)

@@ -226,6 +226,7 @@ typedef struct GroupQuery {
     uint32_t groups; /* declared */
     uint32_t total;  /* operands or results the op has */
     const Attr *segments;
+    bool in_order;
 } GroupQuery;
 
 static void group_by_segments(const GroupQuery *query, uint32_t group, uint32_t *begin,
@@ -255,6 +256,15 @@ static void group_by_arity(const GroupQuery *query, uint32_t group, uint32_t *be
     *count = query->args[group].arity == ARITY_ONE ? 1 : size;
 }
 
+/* Every group takes one while there are any; the last one takes the rest. */
+static void group_in_order(const GroupQuery *query, uint32_t group, uint32_t *begin,
+                           uint32_t *count)
+{
+    *begin = group < query->total ? group : query->total;
+    uint32_t rest = query->total - *begin;
+    *count = group + 1 < query->groups && rest > 1 ? 1 : rest;
+}
+
 static void find_group(const GroupQuery *query, uint32_t group, uint32_t *begin, uint32_t *count)
 {
     assert(group < query->groups);
@@ -262,6 +272,8 @@ static void find_group(const GroupQuery *query, uint32_t group, uint32_t *begin,
                        query->segments->u.dense_array.count == query->groups;
     if (by_segments)
         group_by_segments(query, group, begin, count);
+    else if (query->in_order)
+        group_in_order(query, group, begin, count);
     else
         group_by_arity(query, group, begin, count);
     assert(*begin + *count <= query->total);
@@ -272,7 +284,8 @@ void op_operand_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *c
     const OpInfo *info = op_info(op);
     const Ident *name = info->operand_segments;
     find_group(&(GroupQuery){info->def->operands, info->operand_groups, op->operand_count,
-                             name ? attr_dict_get(op->props, name) : NULL},
+                             name ? attr_dict_get(op->props, name) : NULL,
+                             op_has_trait(op, TRAIT_GROUPS_IN_ORDER)},
                group, begin, count);
 }
 
@@ -281,7 +294,8 @@ void op_result_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *co
     const OpInfo *info = op_info(op);
     const Ident *name = info->result_segments;
     find_group(&(GroupQuery){info->def->results, info->result_groups, op->result_count,
-                             name ? attr_dict_get(op->props, name) : NULL},
+                             name ? attr_dict_get(op->props, name) : NULL,
+                             op_has_trait(op, TRAIT_GROUPS_IN_ORDER)},
                group, begin, count);
 }
 

@@ -107,7 +107,9 @@ enum {
     TRAIT_AFFINE_SCOPE = 1u << 25,
     TRAIT_CALL = 1u << 26,            /* "callee" flat symbol */
     TRAIT_SAME_OPERANDS_AND_RESULT_ELEMENT_TYPE = 1u << 27,
-    TRAIT_MEMREF_EFFECTS = 1u << 28   /* reads and writes its memref operands, nothing else */
+    TRAIT_MEMREF_EFFECTS = 1u << 28,  /* reads and writes its memref operands, nothing else */
+    TRAIT_GROUPS_IN_ORDER = 1u << 29  /* optional groups are filled from the first one on; only a
+                                         last one may be variadic */
 };
 
 /* --- fold -------------------------------------------------------------------- */

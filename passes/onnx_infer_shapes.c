@@ -6,9 +6,9 @@
 #include "dialects/onnx/onnx.h"
 #include "passes/passes.h"
 
-static bool infer_node(Op *op)
+static bool infer_node(Pass *pass, Op *op)
 {
-    const Type *types[ONNX_MAX_RESULTS];
+    const Type **types = ARENA_ARRAY(&pass->scratch, const Type *, op->result_count);
     StrBuf why = {0};
     bool ok = onnx_infer(op, types, &why) || onnx_error(op, "%s", why.data);
     strbuf_free(&why);
@@ -37,7 +37,7 @@ static bool onnx_infer_shapes(Pass *pass, Op *func)
     {
         FOR_EACH_OP(op, block)
         {
-            if (op->def && op->def->dialect == &dialect_onnx && !infer_node(op))
+            if (op->def && op->def->dialect == &dialect_onnx && !infer_node(pass, op))
                 return false;
             if (op->def == FUNC(RETURN))
                 update_type(pass, func, op);

@@ -67,6 +67,13 @@ bool onnx_infer_constant(const Op *op, const Type **results, StrBuf *why)
     return true;
 }
 
+bool onnx_infer_no_value(const Op *op, const Type **results, StrBuf *why)
+{
+    (void)why;
+    results[0] = type_none(op->ctx);
+    return true;
+}
+
 /* --- quantizers ---------------------------------------------------------------------------- */
 
 /* Whether `param` can be stretched to the shape of `type` (numpy's rule, from the right). */

@@ -75,7 +75,61 @@ bool onnx_error(const Op *op, const char *fmt, ...)
     return false;
 }
 
+/* --- operands and attributes --------------------------------------------------------------- */
+
+Value *onnx_operand(const Op *op, uint32_t index)
+{
+    Value *value = index < op->operand_count ? op_operand(op, index) : NULL;
+    return value && value->type->kind != TYPE_NONE ? value : NULL;
+}
+
+int64_t onnx_int(const Op *op, const char *name, int64_t fallback)
+{
+    const Attr *attr = op_attr(op, name);
+    return attr ? attr_int_value(attr) : fallback;
+}
+
+double onnx_float(const Op *op, const char *name, double fallback)
+{
+    const Attr *attr = op_attr(op, name);
+    return attr ? attr_float_value(attr) : fallback;
+}
+
+Str onnx_string(const Op *op, const char *name, const char *fallback)
+{
+    const Attr *attr = op_attr(op, name);
+    return attr ? attr->u.string : str_from(fallback);
+}
+
 /* --- constants ----------------------------------------------------------------------------- */
+
+const Type *onnx_elem_type(Context *ctx, int64_t data_type)
+{
+    switch (data_type) {
+    case 1: return type_float(ctx, TYPE_F32);
+    case 2: return type_integer(ctx, 8, UNSIGNED);
+    case 3: return type_i(ctx, 8);
+    case 4: return type_integer(ctx, 16, UNSIGNED);
+    case 5: return type_i(ctx, 16);
+    case 6: return type_i(ctx, 32);
+    case 7: return type_i(ctx, 64);
+    case 9: return type_i(ctx, 1);
+    case 10: return type_float(ctx, TYPE_F16);
+    case 11: return type_float(ctx, TYPE_F64);
+    case 12: return type_integer(ctx, 32, UNSIGNED);
+    case 13: return type_integer(ctx, 64, UNSIGNED);
+    case 14: return type_complex(type_float(ctx, TYPE_F32));
+    case 15: return type_complex(type_float(ctx, TYPE_F64));
+    case 16: return type_float(ctx, TYPE_BF16);
+    case 17: return type_float(ctx, TYPE_F8E4M3FN);
+    case 18: return type_float(ctx, TYPE_F8E4M3FNUZ);
+    case 19: return type_float(ctx, TYPE_F8E5M2);
+    case 20: return type_float(ctx, TYPE_F8E5M2FNUZ);
+    case 21: return type_integer(ctx, 4, UNSIGNED);
+    case 22: return type_i(ctx, 4);
+    default: return NULL; /* strings, unknown */
+    }
+}
 
 static const Attr *splat_of_scalar(const Attr *scalar)
 {
@@ -104,6 +158,12 @@ const Attr *onnx_constant(const Value *value)
         return splat_of_scalar(attr);
     attr = op_attr(op, "value_floats");
     return dense_of_array(attr ? attr : op_attr(op, "value_ints"));
+}
+
+bool onnx_constant_ints(const Value *value, int64_t *out, size_t max, size_t *count)
+{
+    const Attr *attr = onnx_constant(value);
+    return attr && type_is_integer(type_elem(attr->type)) && attr_int_list(attr, out, max, count);
 }
 
 Value *onnx_build_constant(Builder *b, const Attr *value)
@@ -135,6 +195,22 @@ static const AttrConstraint ATTR_IS_F32 = {.test = is_f32_attr, .what = "32-bit 
 static const AttrConstraint ATTR_IS_F32_ARRAY = {.test = is_f32_array,
                                                  .what = "f32 dense array attribute"};
 
+static bool is_none(const Type *type)
+{
+    return type->kind == TYPE_NONE;
+}
+
+static bool is_tensor_or_none(const Type *type)
+{
+    return type_is_tensor(type) || is_none(type);
+}
+
+static const TypeConstraint TYPE_NONE_ONLY = {.test = is_none, .what = "none type",
+                                              .only = type_none};
+static const TypeConstraint TYPE_TENSOR_OR_NONE = {
+    .test = is_tensor_or_none, .what = "tensor of any type values or none type",
+    .parses = is_tensor_or_none};
+
 /* A declared type agrees with the inferred one if either does not know the shape. */
 static bool agrees(const Type *declared, const Type *inferred)
 {
@@ -146,7 +222,7 @@ static bool agrees(const Type *declared, const Type *inferred)
 
 static bool verify_node(Op *op)
 {
-    const Type *types[ONNX_MAX_RESULTS];
+    const Type **types = xcalloc(op->result_count, sizeof *types);
     StrBuf why = {0};
     bool ok = onnx_infer(op, types, &why) || op_error(op, "%s", why.data);
     strbuf_free(&why);
@@ -154,6 +230,7 @@ static bool verify_node(Op *op)
         if (!agrees(op_result(op, i)->type, types[i]))
             ok = op_error(op, "result #%u has type '%s', but its operands give '%s'", i,
                           type_str(op->ctx, op_result(op, i)->type), type_str(op->ctx, types[i]));
+    free_ptr((void **)&types);
     return ok;
 }
 
@@ -163,18 +240,56 @@ static const char *const STANDARD[] = {"", "ai.onnx", NULL};
 static const char *const QUANTIZATION[] = {"qonnx.custom_op.general", "onnx.brevitas",
                                            "finn.custom_op.general", NULL};
 
-#define OPERATOR(DOMAINS, INFER) (&(const OnnxOperator){.domains = (DOMAINS), .infer = (INFER)})
-#define NODE                                                                                       \
-    .traits = TRAIT_PURE, .verify = verify_node,                                                   \
-    .format = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
+#define TENSOR(NAME) ONE(NAME, TYPE_ANY_TENSOR)
+#define MAYBE_TENSOR(NAME) MAYBE(NAME, TYPE_TENSOR_OR_NONE)
+
+#define NODE_OF(DOMAINS, INFER)                                                                    \
+    .traits = TRAIT_PURE | TRAIT_GROUPS_IN_ORDER, .verify = verify_node,                           \
+    .format = "`(` operands `)` attr-dict `:` functional-type(operands, results)",                 \
+    .data = &(const OnnxOperator){.domains = (DOMAINS), .infer = (INFER)}
+#define NODE(INFER) NODE_OF(STANDARD, INFER)
+
+#define UNARY(INPUT, OUTPUT, INFER)                                                                \
+    .operands = ARGS(TENSOR(INPUT)), .results = ARGS(TENSOR(OUTPUT)), NODE(INFER)
+#define BINARY(INFER)                                                                              \
+    .operands = ARGS(TENSOR("A"), TENSOR("B")), .results = ARGS(TENSOR("C")), NODE(INFER)
+#define VARIADIC(INPUTS, OUTPUT)                                                                   \
+    .operands = ARGS(MANY(INPUTS, TYPE_ANY_TENSOR)), .results = ARGS(TENSOR(OUTPUT)),              \
+    NODE(onnx_infer_variadic)
+
+#define CONV_ATTRS                                                                                 \
+    OPTIONAL_DEFAULT("auto_pad", ATTR_IS_STRING, "\"NOTSET\""),                                    \
+        OPTIONAL("dilations", ATTR_IS_I64_ARRAY),                                                  \
+        OPTIONAL_DEFAULT("group", ATTR_IS_I64, "1 : i64"),                                         \
+        OPTIONAL("kernel_shape", ATTR_IS_I64_ARRAY), OPTIONAL("pads", ATTR_IS_I64_ARRAY),          \
+        OPTIONAL("strides", ATTR_IS_I64_ARRAY)
+#define POOL_ATTRS                                                                                 \
+    OPTIONAL_DEFAULT("auto_pad", ATTR_IS_STRING, "\"NOTSET\""),                                    \
+        OPTIONAL_DEFAULT("ceil_mode", ATTR_IS_I64, "0 : i64"),                                     \
+        OPTIONAL("dilations", ATTR_IS_I64_ARRAY), REQUIRED("kernel_shape", ATTR_IS_I64_ARRAY),     \
+        OPTIONAL("pads", ATTR_IS_I64_ARRAY), OPTIONAL("strides", ATTR_IS_I64_ARRAY)
+#define EPSILON OPTIONAL_DEFAULT("epsilon", ATTR_IS_F32, "1.0e-5 : f32")
+
+#define REDUCTION                                                                                  \
+    .description = "Over the dimensions `axes`; without them over all, or with "                   \
+                   "`noop_with_empty_axes` none. They stay with extent 1 if `keepdims` is 1.",     \
+    .operands = ARGS(TENSOR("data"), MAYBE_TENSOR("axes")), .results = ARGS(TENSOR("reduced")),    \
+    .attrs = ATTRS(OPTIONAL_DEFAULT("keepdims", ATTR_IS_I64, "1 : i64"),                           \
+                   OPTIONAL_DEFAULT("noop_with_empty_axes", ATTR_IS_I64, "0 : i64")),              \
+    NODE(onnx_infer_reduction)
+#define ARG_REDUCTION                                                                              \
+    .operands = ARGS(TENSOR("data")), .results = ARGS(TENSOR("reduced")),                          \
+    .attrs = ATTRS(OPTIONAL_DEFAULT("axis", ATTR_IS_I64, "0 : i64"),                               \
+                   OPTIONAL_DEFAULT("keepdims", ATTR_IS_I64, "1 : i64"),                           \
+                   OPTIONAL_DEFAULT("select_last_index", ATTR_IS_I64, "0 : i64")),                 \
+    NODE(onnx_infer_arg_reduction)
 #define QUANT_NODE                                                                                 \
-    .operands = ARGS(ONE("X", TYPE_ANY_TENSOR), ONE("scale", TYPE_ANY_TENSOR),                     \
-                     ONE("zeropt", TYPE_ANY_TENSOR), ONE("bitwidth", TYPE_ANY_TENSOR)),            \
-    .results = ARGS(ONE("Y", TYPE_ANY_TENSOR)),                                                    \
-    .attrs = ATTRS(OPTIONAL_DEFAULT("signed", ATTR_IS_I64, "1 : i64"),                             \
-                   REQUIRED("narrow", ATTR_IS_I64),                                                \
-                   OPTIONAL_DEFAULT("rounding_mode", ATTR_IS_STRING, "\"ROUND\"")),                \
-    .data = OPERATOR(QUANTIZATION, onnx_infer_quant), NODE
+    .operands = ARGS(TENSOR("X"), TENSOR("scale"), TENSOR("zeropt"), TENSOR("bitwidth")),          \
+    .results = ARGS(TENSOR("Y")),                                                                  \
+    .attrs = ATTRS(REQUIRED("narrow", ATTR_IS_I64),                                                \
+                   OPTIONAL_DEFAULT("rounding_mode", ATTR_IS_STRING, "\"ROUND\""),                 \
+                   OPTIONAL_DEFAULT("signed", ATTR_IS_I64, "1 : i64")),                            \
+    NODE_OF(QUANTIZATION, onnx_infer_quant)
 
 #define OP(ID, NAME, ...)                                                                          \
     [ONNX_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_onnx, __VA_ARGS__},

@@ -21,17 +21,31 @@ extern const DialectDef dialect_onnx;
 /* Discardable attribute with the name of the op's node in the file. */
 #define ONNX_NAME "onnx.name"
 
-enum { ONNX_MAX_RANK = 8, ONNX_MAX_SPATIAL = ONNX_MAX_RANK - 2, ONNX_MAX_RESULTS = 1 };
+enum { ONNX_MAX_RANK = 8, ONNX_MAX_SPATIAL = ONNX_MAX_RANK - 2 };
 
 /* Result types of op from its operands' types and attributes: static wherever the operands' are,
- * else unranked. results has ONNX_MAX_RESULTS entries. False: why tells what is wrong. */
+ * and what the shape depends on is constant, else unranked. results has an entry per result of
+ * op. False: why tells what is wrong. */
 bool onnx_infer(const Op *op, const Type **results, StrBuf *why) MUST_CHECK;
 
 /* Whether the operator of that row exists in an ONNX domain ("" is ai.onnx). */
 bool onnx_in_domain(const OpDef *def, Str domain);
 
+/* Operand `index` in the row's order; NULL if it is absent: beyond the last, or an onnx.NoValue. */
+Value *onnx_operand(const Op *op, uint32_t index);
+/* An attribute of a verified op, or what it means when it is not given. */
+int64_t onnx_int(const Op *op, const char *name, int64_t fallback);
+double onnx_float(const Op *op, const char *name, double fallback);
+Str onnx_string(const Op *op, const char *name, const char *fallback);
+
+/* Element type of a TensorProto.DataType number, as in Cast's `to`; integers are signless or
+ * unsigned, bool is i1. NULL: strings, or no such type. */
+const Type *onnx_elem_type(Context *ctx, int64_t data_type);
+
 /* Elements of an onnx.Constant in whatever form it has them; NULL for other ops. */
 const Attr *onnx_constant(const Value *value);
+/* Integer elements of a constant, `max` at most. False: no constant, no integers, or too many. */
+bool onnx_constant_ints(const Value *value, int64_t *out, size_t max, size_t *count) MUST_CHECK;
 /* An onnx.Constant with `value`. */
 Value *onnx_build_constant(Builder *b, const Attr *value);
 
