@@ -94,7 +94,7 @@ Array *array_reshape(Array *array, const Type *type)
     return array;
 }
 
-/* --- elements ------------------------------------------------------------------------------ */
+/* --- elements --------------------------------------------------------------------------------- */
 
 int64_t array_get_i64(const Array *array, int64_t index)
 {
@@ -170,7 +170,7 @@ void array_set_f64(Array *array, int64_t index, double value)
         assert(!"an integer array");
 }
 
-/* --- attributes ------------------------------------------------------------------------------ */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static bool is_float_array(const Array *array)
 {

@@ -1,0 +1,355 @@
+/* Evaluation of onnx operators: the evaluator of each row, allocation of its results, and what all
+ * evaluators share.
+ * Tests: test/e2e/onnx_cases.py, test/unit/onnx_eval_test.c */
+#include "dialects/onnx/eval_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- inputs and attributes -------------------------------------------------------------------- */
+
+Array *eval_input(const Eval *e, uint32_t index)
+{
+    return index < e->op->operand_count ? e->inputs[index] : NULL;
+}
+
+const int64_t *array_dims(const Array *array)
+{
+    return array->type->u.shaped.dims;
+}
+
+uint32_t array_rank(const Array *array)
+{
+    return array->type->u.shaped.rank;
+}
+
+bool array_is_float(const Array *array)
+{
+    return array->kind == ARRAY_F32 || array->kind == ARRAY_F64;
+}
+
+bool eval_is(const Eval *e, const char *name, const char *value)
+{
+    const Attr *attr = op_attr(e->op, name);
+    return attr && str_eq_c(attr->u.string, value);
+}
+
+size_t eval_list(const Eval *e, uint32_t index, const char *name, int64_t *out)
+{
+    const Array *input = eval_input(e, index);
+    size_t count = 0;
+    if (input) {
+        for (; count < EVAL_MAX_LIST && (int64_t)count < input->count; count++)
+            out[count] = array_get_i64(input, (int64_t)count);
+        return count;
+    }
+    const Attr *attr = name ? op_attr(e->op, name) : NULL;
+    return attr && attr_int_list(attr, out, EVAL_MAX_LIST, &count) ? count : 0;
+}
+
+bool eval_axis(const Eval *e, int64_t axis, uint32_t rank, uint32_t *out)
+{
+    if (axis < 0)
+        axis += rank;
+    *out = (uint32_t)axis;
+    return (axis >= 0 && axis < rank) || onnx_why(e->why, "an axis is out of range");
+}
+
+bool eval_axes(const Eval *e, const int64_t *list, size_t count, uint32_t rank, bool *flags)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t axis;
+        if (!eval_axis(e, list[i], rank, &axis))
+            return false;
+        flags[axis] = true;
+    }
+    return true;
+}
+
+double *array_doubles(const Array *array)
+{
+    double *out = xmalloc((size_t)array->count * sizeof *out);
+    if (array->kind == ARRAY_F32) {
+        const float *data = array->data;
+        for (int64_t i = 0; i < array->count; i++)
+            out[i] = (double)data[i];
+        return out;
+    }
+    for (int64_t i = 0; i < array->count; i++)
+        out[i] = array_get_f64(array, i);
+    return out;
+}
+
+int64_t dims_product(const int64_t *dims, uint32_t begin, uint32_t end)
+{
+    int64_t count = 1;
+    for (uint32_t i = begin; i < end; i++)
+        count *= dims[i];
+    return count;
+}
+
+/* --- walks ------------------------------------------------------------------------------------ */
+
+void dims_strides(const int64_t *dims, uint32_t rank, int64_t *strides)
+{
+    int64_t stride = 1;
+    for (uint32_t i = rank; i-- > 0; stride *= dims[i])
+        strides[i] = stride;
+}
+
+void walk_init(Walk *walk, const int64_t *dims, uint32_t rank)
+{
+    walk->rank = rank;
+    walk->operands = 0;
+    for (uint32_t i = 0; i < rank; i++) {
+        walk->dims[i] = dims[i];
+        walk->index[i] = 0;
+    }
+}
+
+void walk_strided(Walk *walk, const int64_t *strides, int64_t offset)
+{
+    memcpy(walk->strides[walk->operands], strides, walk->rank * sizeof *strides);
+    walk->offset[walk->operands++] = offset;
+}
+
+void walk_broadcast(Walk *walk, const int64_t *dims, uint32_t rank)
+{
+    int64_t strides[ONNX_MAX_RANK] = {0}, stride = 1;
+    for (uint32_t i = rank; i-- > 0; stride *= dims[i])
+        if (dims[i] != 1)
+            strides[walk->rank - rank + i] = stride;
+    walk_strided(walk, strides, 0);
+}
+
+void walk_next(Walk *walk)
+{
+    for (uint32_t i = walk->rank; i-- > 0;) {
+        bool stays = ++walk->index[i] < walk->dims[i];
+        int64_t steps = stays ? 1 : 1 - walk->dims[i];
+        for (uint32_t k = 0; k < walk->operands; k++)
+            walk->offset[k] += steps * walk->strides[k][i];
+        if (stays)
+            return;
+        walk->index[i] = 0;
+    }
+}
+
+void array_copy_elem(Array *to_array, int64_t to, const Array *from_array, int64_t from)
+{
+    size_t size = array_kind_bytes(to_array->kind);
+    memcpy((char *)to_array->data + (size_t)to * size,
+           (const char *)from_array->data + (size_t)from * size, size);
+}
+
+void eval_gather(Array *to, const Array *from, Walk *walk)
+{
+    for (int64_t i = 0; i < to->count; i++, walk_next(walk))
+        array_copy_elem(to, i, from, walk->offset[0]);
+}
+
+/* --- the evaluators --------------------------------------------------------------------------- */
+
+static OnnxEval *const evaluators[ONNX_OP_COUNT] = {
+    [ONNX_ABS] = eval_unary,
+    [ONNX_ADD] = eval_binary,
+    [ONNX_AND] = eval_logic,
+    [ONNX_ARG_MAX] = eval_arg,
+    [ONNX_ARG_MIN] = eval_arg,
+    [ONNX_AVERAGE_POOL] = eval_average_pool,
+    [ONNX_BATCH_NORMALIZATION] = eval_batch_norm,
+    [ONNX_BIPOLAR_QUANT] = eval_bipolar_quant,
+    [ONNX_CAST] = eval_cast,
+    [ONNX_CEIL] = eval_unary,
+    [ONNX_CLIP] = eval_clip,
+    [ONNX_CONCAT] = eval_concat,
+    [ONNX_CONSTANT] = eval_constant,
+    [ONNX_CONSTANT_OF_SHAPE] = eval_constant_of_shape,
+    [ONNX_CONV] = eval_conv,
+    [ONNX_CONV_INTEGER] = eval_conv_integer,
+    [ONNX_CONV_TRANSPOSE] = eval_conv_transpose,
+    [ONNX_DEPTH_TO_SPACE] = eval_depth_to_space,
+    [ONNX_DEQUANTIZE_LINEAR] = eval_dequantize,
+    [ONNX_DIV] = eval_binary,
+    [ONNX_DROPOUT] = eval_dropout,
+    [ONNX_DYNAMIC_QUANTIZE_LINEAR] = eval_dynamic_quantize,
+    [ONNX_ELU] = eval_unary,
+    [ONNX_EQUAL] = eval_compare,
+    [ONNX_ERF] = eval_unary,
+    [ONNX_EXP] = eval_unary,
+    [ONNX_EXPAND] = eval_expand,
+    [ONNX_FLATTEN] = eval_copy,
+    [ONNX_FLOOR] = eval_unary,
+    [ONNX_GATHER] = eval_gather_op,
+    [ONNX_GELU] = eval_unary,
+    [ONNX_GEMM] = eval_gemm,
+    [ONNX_GLOBAL_AVERAGE_POOL] = eval_global_pool,
+    [ONNX_GLOBAL_MAX_POOL] = eval_global_pool,
+    [ONNX_GREATER] = eval_compare,
+    [ONNX_GREATER_OR_EQUAL] = eval_compare,
+    [ONNX_HARD_SIGMOID] = eval_unary,
+    [ONNX_HARD_SWISH] = eval_unary,
+    [ONNX_IDENTITY] = eval_copy,
+    [ONNX_INSTANCE_NORMALIZATION] = eval_instance_norm,
+    [ONNX_INT_QUANT] = eval_quant,
+    [ONNX_LAYER_NORMALIZATION] = eval_layer_norm,
+    [ONNX_LEAKY_RELU] = eval_unary,
+    [ONNX_LESS] = eval_compare,
+    [ONNX_LESS_OR_EQUAL] = eval_compare,
+    [ONNX_LOG] = eval_unary,
+    [ONNX_LOG_SOFTMAX] = eval_softmax,
+    [ONNX_MATMUL] = eval_matmul,
+    [ONNX_MATMUL_INTEGER] = eval_matmul_integer,
+    [ONNX_MAX] = eval_variadic,
+    [ONNX_MAX_POOL] = eval_max_pool,
+    [ONNX_MEAN] = eval_variadic,
+    [ONNX_MIN] = eval_variadic,
+    [ONNX_MOD] = eval_binary,
+    [ONNX_MUL] = eval_binary,
+    [ONNX_MULTI_THRESHOLD] = eval_multi_threshold,
+    [ONNX_NEG] = eval_unary,
+    [ONNX_NOT] = eval_not,
+    [ONNX_OR] = eval_logic,
+    [ONNX_PAD] = eval_pad,
+    [ONNX_POW] = eval_binary,
+    [ONNX_PRELU] = eval_binary,
+    [ONNX_QLINEAR_CONV] = eval_qlinear_conv,
+    [ONNX_QLINEAR_MATMUL] = eval_qlinear_matmul,
+    [ONNX_QUANT] = eval_quant,
+    [ONNX_QUANTIZE_LINEAR] = eval_quantize,
+    [ONNX_RANGE] = eval_range,
+    [ONNX_RECIPROCAL] = eval_unary,
+    [ONNX_REDUCE_L1] = eval_reduce,
+    [ONNX_REDUCE_L2] = eval_reduce,
+    [ONNX_REDUCE_LOG_SUM] = eval_reduce,
+    [ONNX_REDUCE_LOG_SUM_EXP] = eval_reduce,
+    [ONNX_REDUCE_MAX] = eval_reduce,
+    [ONNX_REDUCE_MEAN] = eval_reduce,
+    [ONNX_REDUCE_MIN] = eval_reduce,
+    [ONNX_REDUCE_PROD] = eval_reduce,
+    [ONNX_REDUCE_SUM] = eval_reduce,
+    [ONNX_REDUCE_SUM_SQUARE] = eval_reduce,
+    [ONNX_RELU] = eval_unary,
+    [ONNX_RESHAPE] = eval_copy,
+    [ONNX_RESIZE] = eval_resize,
+    [ONNX_ROUND] = eval_unary,
+    [ONNX_SELU] = eval_unary,
+    [ONNX_SHAPE] = eval_shape,
+    [ONNX_SIGMOID] = eval_unary,
+    [ONNX_SIGN] = eval_unary,
+    [ONNX_SIZE] = eval_size,
+    [ONNX_SLICE] = eval_slice,
+    [ONNX_SOFTMAX] = eval_softmax,
+    [ONNX_SOFTPLUS] = eval_unary,
+    [ONNX_SOFTSIGN] = eval_unary,
+    [ONNX_SPACE_TO_DEPTH] = eval_space_to_depth,
+    [ONNX_SPLIT] = eval_split,
+    [ONNX_SQRT] = eval_unary,
+    [ONNX_SQUEEZE] = eval_copy,
+    [ONNX_SUB] = eval_binary,
+    [ONNX_SUM] = eval_variadic,
+    [ONNX_TANH] = eval_unary,
+    [ONNX_TILE] = eval_tile,
+    [ONNX_TOP_K] = eval_top_k,
+    [ONNX_TRANSPOSE] = eval_transpose,
+    [ONNX_TRUNC] = eval_trunc,
+    [ONNX_UNSQUEEZE] = eval_copy,
+    [ONNX_UPSAMPLE] = eval_resize,
+    [ONNX_WHERE] = eval_where,
+    [ONNX_XOR] = eval_logic,
+};
+
+static OnnxEval *evaluator(const Op *op)
+{
+    bool is_onnx = op->def >= onnx_ops && op->def < onnx_ops + ONNX_OP_COUNT;
+    return is_onnx ? evaluators[op->def - onnx_ops] : NULL;
+}
+
+bool onnx_can_eval(const Op *op)
+{
+    return evaluator(op) != NULL;
+}
+
+/* --- evaluation ------------------------------------------------------------------------------- */
+
+/* Values that may decide a result's shape are no larger. */
+enum { MAX_SHAPE_VALUES = 4096 };
+
+static bool op_is_static(const Op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (type_is_tensor(op_operand(op, i)->type) && !type_is_static(op_operand(op, i)->type))
+            return false;
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (!type_is_static(op_result(op, i)->type))
+            return false;
+    return true;
+}
+
+/* A copy of op at the end of the block, with the arrays as its operands: constants where they are
+ * small enough to be part of a shape. So its inference sees what is known now. */
+static Op *make_concrete(const Op *op, Array *const *inputs, Block *block)
+{
+    PtrMap values = {0};
+    Builder b = builder_at_end(block, op->loc);
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        Value *value = op_operand(op, i);
+        if (!inputs[i] || ptrmap_get(&values, value))
+            continue;
+        bool is_small = inputs[i]->count <= MAX_SHAPE_VALUES;
+        ptrmap_put(&values, value, is_small
+                   ? onnx_build_constant(&b, array_to_attr(inputs[i]))
+                   : block_add_arg(block, inputs[i]->type, op->loc));
+    }
+    Op *copy = op_clone(op, &values);
+    op_append(copy, block);
+    ptrmap_free(&values);
+    return copy;
+}
+
+static void release(Array **results, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        array_unref(results[i]);
+}
+
+static bool allocate(Array **results, const Type *const *types, uint32_t count, StrBuf *why)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        results[i] = array_new(types[i]);
+        if (!results[i]) {
+            release(results, i);
+            return onnx_why(why, "a result has a type without a value");
+        }
+    }
+    return true;
+}
+
+static bool evaluate(const Op *op, const Type *const *types, Array *const *inputs,
+                     Array **results, StrBuf *why)
+{
+    Eval e = {.op = op, .inputs = inputs, .results = results, .why = why};
+    if (!allocate(results, types, op->result_count, why))
+        return false;
+    if (evaluator(op)(&e))
+        return true;
+    release(results, op->result_count);
+    return false;
+}
+
+bool onnx_eval(const Op *op, Array *const *inputs, Array **results, StrBuf *why)
+{
+    if (!onnx_can_eval(op))
+        return onnx_why(why, "the operator cannot be computed");
+    Block *block = op_is_static(op) ? NULL : block_create(op->ctx);
+    const Op *concrete = block ? make_concrete(op, inputs, block) : op;
+    const Type **types = xmalloc(op->result_count * sizeof *types);
+    for (uint32_t i = 0; i < op->result_count; i++)
+        types[i] = op_result(op, i)->type;
+    bool done = (!block || onnx_infer(concrete, types, why)) &&
+                evaluate(concrete, types, inputs, results, why);
+    free(types);
+    if (block)
+        block_erase(block);
+    return done;
+}

@@ -1,0 +1,159 @@
+/* Evaluators of onnx normalizations and softmax.
+ * Tests: test/e2e/onnx_cases.py */
+#include "dialects/onnx/eval_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Mean and variance (of the population) of `count` elements from `first` on, `step` apart. */
+static void moments(const Array *x, int64_t first, int64_t step, int64_t count, double *mean,
+                    double *variance)
+{
+    double sum = 0.0, squares = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        sum += array_get_f64(x, first + i * step);
+    *mean = sum / (double)count;
+    for (int64_t i = 0; i < count; i++) {
+        double d = array_get_f64(x, first + i * step) - *mean;
+        squares += d * d;
+    }
+    *variance = squares / (double)count;
+}
+
+/* --- batch and instance ----------------------------------------------------------------------- */
+
+/* Statistics of one channel over the batch and all positions. */
+static void channel_moments(const Array *x, int64_t channel, double *mean, double *variance)
+{
+    const int64_t *dims = array_dims(x);
+    int64_t inner = dims_product(dims, 2, array_rank(x)), count = dims[0] * inner;
+    double sum = 0.0, squares = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        sum += array_get_f64(x, (i / inner * dims[1] + channel) * inner + i % inner);
+    *mean = sum / (double)count;
+    for (int64_t i = 0; i < count; i++) {
+        double d = array_get_f64(x, (i / inner * dims[1] + channel) * inner + i % inner) - *mean;
+        squares += d * d;
+    }
+    *variance = squares / (double)count;
+}
+
+static void running(const Eval *e, uint32_t result, int64_t channel, double old, double now)
+{
+    double momentum = onnx_float(e->op, "momentum", 0.9);
+    if (result < e->op->result_count)
+        array_set_f64(e->results[result], channel, old * momentum + now * (1.0 - momentum));
+}
+
+bool eval_batch_norm(const Eval *e)
+{
+    const Array *x = eval_input(e, 0), *scale = eval_input(e, 1), *bias = eval_input(e, 2);
+    const int64_t *dims = array_dims(x);
+    int64_t inner = dims_product(dims, 2, array_rank(x)), channels = array_rank(x) > 1 ? dims[1] : 1;
+    double epsilon = onnx_float(e->op, "epsilon", 1e-5);
+    bool trains = onnx_int(e->op, "training_mode", 0) != 0;
+    for (int64_t c = 0; c < channels; c++) {
+        double mean = array_get_f64(eval_input(e, 3), c), now = mean;
+        double variance = array_get_f64(eval_input(e, 4), c), spread = variance;
+        if (trains)
+            channel_moments(x, c, &now, &spread);
+        running(e, 1, c, mean, now);
+        running(e, 2, c, variance, spread);
+        double factor = array_get_f64(scale, c), deviation = sqrt(spread + epsilon);
+        for (int64_t i = 0; i < x->count / channels; i++) {
+            int64_t at = (i / inner * channels + c) * inner + i % inner;
+            double centered = array_get_f64(x, at) - now;
+            array_set_f64(e->results[0], at,
+                          factor * centered / deviation + array_get_f64(bias, c));
+        }
+    }
+    return true;
+}
+
+bool eval_instance_norm(const Eval *e)
+{
+    const Array *x = eval_input(e, 0), *scale = eval_input(e, 1), *bias = eval_input(e, 2);
+    int64_t inner = dims_product(array_dims(x), 2, array_rank(x)), channels = array_dims(x)[1];
+    double epsilon = onnx_float(e->op, "epsilon", 1e-5);
+    for (int64_t i = 0; i < array_dims(x)[0] * channels; i++) {
+        double mean, variance;
+        moments(x, i * inner, 1, inner, &mean, &variance);
+        double factor = array_get_f64(scale, i % channels) / sqrt(variance + epsilon);
+        for (int64_t k = i * inner; k < (i + 1) * inner; k++)
+            array_set_f64(e->results[0], k, factor * (array_get_f64(x, k) - mean) +
+                                                array_get_f64(bias, i % channels));
+    }
+    return true;
+}
+
+/* --- layer ------------------------------------------------------------------------------------ */
+
+static void normalize_row(const Eval *e, const Walk *walk, int64_t row, int64_t inner,
+                          double mean, double inverse)
+{
+    const Array *x = eval_input(e, 0), *scale = eval_input(e, 1), *bias = eval_input(e, 2);
+    Walk at = *walk;
+    for (int64_t k = row * inner; k < (row + 1) * inner; k++, walk_next(&at)) {
+        double y = (array_get_f64(x, k) - mean) * inverse * array_get_f64(scale, at.offset[0]);
+        array_set_f64(e->results[0], k, bias ? y + array_get_f64(bias, at.offset[1]) : y);
+    }
+}
+
+bool eval_layer_norm(const Eval *e)
+{
+    const Array *x = eval_input(e, 0), *scale = eval_input(e, 1), *bias = eval_input(e, 2);
+    double epsilon = onnx_float(e->op, "epsilon", 1e-5);
+    uint32_t axis, rank = array_rank(x);
+    if (!eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis))
+        return false;
+    int64_t inner = dims_product(array_dims(x), axis, rank);
+    Walk walk;
+    walk_init(&walk, array_dims(x) + axis, rank - axis);
+    walk_broadcast(&walk, array_dims(scale), array_rank(scale));
+    if (bias)
+        walk_broadcast(&walk, array_dims(bias), array_rank(bias));
+    for (int64_t row = 0; row < x->count / inner; row++) {
+        double mean, variance;
+        moments(x, row * inner, 1, inner, &mean, &variance);
+        double inverse = 1.0 / sqrt(variance + epsilon);
+        normalize_row(e, &walk, row, inner, mean, inverse);
+        if (e->op->result_count > 1)
+            array_set_f64(e->results[1], row, mean);
+        if (e->op->result_count > 2)
+            array_set_f64(e->results[2], row, inverse);
+    }
+    return true;
+}
+
+/* --- softmax ---------------------------------------------------------------------------------- */
+
+static void softmax_line(const Eval *e, const Array *x, int64_t first, int64_t step, int64_t count)
+{
+    bool is_log = e->op->def == ONNX(LOG_SOFTMAX);
+    double top = -INFINITY, sum = 0.0;
+    for (int64_t i = 0; i < count; i++)
+        top = fmax(top, array_get_f64(x, first + i * step));
+    for (int64_t i = 0; i < count; i++)
+        sum += exp(array_get_f64(x, first + i * step) - top);
+    for (int64_t i = 0; i < count; i++) {
+        double d = array_get_f64(x, first + i * step) - top;
+        array_set_f64(e->results[0], first + i * step, is_log ? d - log(sum) : exp(d) / sum);
+    }
+}
+
+bool eval_softmax(const Eval *e)
+{
+    const Array *x = eval_input(e, 0);
+    const int64_t *dims = array_dims(x);
+    uint32_t axis, rank = array_rank(x);
+    if (rank == 0) {
+        softmax_line(e, x, 0, 1, 1);
+        return true;
+    }
+    if (!eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis))
+        return false;
+    int64_t step = dims_product(dims, axis + 1, rank), count = dims[axis];
+    for (int64_t i = 0; count > 0 && i < x->count / count; i++)
+        softmax_line(e, x, i / step * step * count + i % step, step, count);
+    return true;
+}

@@ -1,0 +1,330 @@
+/* Evaluators of quantized onnx operators and of QONNX's quantizers.
+ * Tests: test/e2e/onnx_cases.py, test/unit/onnx_eval_test.c */
+#include "dialects/onnx/eval_impl.h"
+#include "dialects/onnx/quant.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* --- QuantizeLinear and its kin --------------------------------------------------------------- */
+
+static int64_t saturate(double x, const Type *type)
+{
+    uint32_t width = type_width(type);
+    bool is_unsigned = type->kind == TYPE_INTEGER && type->u.integer.sign == UNSIGNED;
+    double low = is_unsigned ? 0.0 : -exact_pow2((int)width - 1);
+    double high = exact_pow2((int)width - !is_unsigned) - 1.0;
+    return (int64_t)(x < low ? low : x > high ? high : x);
+}
+
+int64_t quantize_linear(double quotient, int64_t zero, const Type *type)
+{
+    return isnan(quotient) ? zero : saturate(round_half_even(quotient) + (double)zero, type);
+}
+
+/* Scale and zero point of each element: one for all, one per index of `axis`, or one per block. */
+typedef struct LinearParams {
+    const Array *scale, *zero;
+    int64_t inner, extent, block; /* along the axis */
+    bool is_blocked;
+} LinearParams;
+
+static bool linear_params(const Eval *e, const Array *x, LinearParams *p)
+{
+    uint32_t axis = 0;
+    *p = (LinearParams){.scale = eval_input(e, 1), .zero = eval_input(e, 2), .inner = 1,
+                        .extent = 1, .block = onnx_int(e->op, "block_size", 0)};
+    if (p->scale->count == 1)
+        return true;
+    if (!eval_axis(e, onnx_int(e->op, "axis", 1), array_rank(x), &axis))
+        return false;
+    p->is_blocked = array_rank(p->scale) > 1;
+    p->inner = dims_product(array_dims(x), axis + 1, array_rank(x));
+    p->extent = array_dims(x)[axis];
+    if (p->is_blocked && p->block == 0)
+        p->block = p->extent / array_dims(p->scale)[axis];
+    return true;
+}
+
+static int64_t param_index(const LinearParams *p, int64_t i)
+{
+    int64_t row = i / p->inner;
+    if (!p->is_blocked)
+        return row % p->extent;
+    int64_t blocks = (p->extent + p->block - 1) / p->block;
+    return (row / p->extent * blocks + row % p->extent / p->block) * p->inner + i % p->inner;
+}
+
+static int64_t zero_at(const Array *zero, int64_t index)
+{
+    return zero ? array_get_i64(zero, zero->count == 1 ? 0 : index) : 0;
+}
+
+bool eval_quantize(const Eval *e)
+{
+    const Array *x = eval_input(e, 0);
+    LinearParams p;
+    if (!linear_params(e, x, &p))
+        return false;
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t k = param_index(&p, i);
+        double quotient = array_get_f64(x, i) / array_get_f64(p.scale, k);
+        quotient = array_round(p.scale->elem, quotient);
+        array_set_i64(e->results[0], i,
+                      quantize_linear(quotient, zero_at(p.zero, k), e->results[0]->elem));
+    }
+    return true;
+}
+
+bool eval_dequantize(const Eval *e)
+{
+    const Array *x = eval_input(e, 0);
+    LinearParams p;
+    if (!linear_params(e, x, &p))
+        return false;
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t k = param_index(&p, i), steps = array_get_i64(x, i) - zero_at(p.zero, k);
+        array_set_f64(e->results[0], i, (double)steps * array_get_f64(p.scale, k));
+    }
+    return true;
+}
+
+bool eval_dynamic_quantize(const Eval *e)
+{
+    const Array *x = eval_input(e, 0);
+    const Type *elem = e->results[0]->elem, *real = x->elem;
+    double low = 0.0, high = 0.0;
+    for (int64_t i = 0; i < x->count; i++) {
+        low = fmin(low, array_get_f64(x, i));
+        high = fmax(high, array_get_f64(x, i));
+    }
+    double scale = array_round(real, array_round(real, high - low) / 255.0);
+    double quotient = scale > 0 ? array_round(real, -low / scale) : 0.0;
+    int64_t zero = quantize_linear(quotient, 0, elem);
+    array_set_f64(e->results[1], 0, scale);
+    array_set_i64(e->results[2], 0, zero);
+    for (int64_t i = 0; i < x->count; i++) {
+        double steps = scale > 0 ? array_round(real, array_get_f64(x, i) / scale) : 0.0;
+        array_set_i64(e->results[0], i, quantize_linear(steps, zero, elem));
+    }
+    return true;
+}
+
+/* --- integer products ------------------------------------------------------------------------- */
+
+/* Elements less their zero point. It may differ along a dimension whose stride is `inner`. */
+static double *centered(const Array *x, const Array *zero, int64_t inner)
+{
+    double *out = array_doubles(x);
+    for (int64_t i = 0; zero && i < x->count; i++)
+        out[i] -= (double)zero_at(zero, i / inner % zero->count);
+    return out;
+}
+
+static int64_t filter_size(const Array *w)
+{
+    return dims_product(array_dims(w), 1, array_rank(w));
+}
+
+bool eval_conv_integer(const Eval *e)
+{
+    const Array *x = eval_input(e, 0), *w = eval_input(e, 1);
+    Array *y = e->results[0];
+    double *inputs = centered(x, eval_input(e, 2), 1);
+    double *weights = centered(w, eval_input(e, 3), filter_size(w));
+    double *sums = xmalloc((size_t)y->count * sizeof *sums);
+    conv_sums(e, inputs, x, weights, w, y, sums);
+    for (int64_t i = 0; i < y->count; i++)
+        array_set_i64(y, i, (int64_t)sums[i]);
+    free(sums);
+    free(weights);
+    free(inputs);
+    return true;
+}
+
+/* Zero point of the left operand: one per row if several. */
+static int64_t row_size(const Array *a)
+{
+    return array_dims(a)[array_rank(a) - 1];
+}
+
+bool eval_matmul_integer(const Eval *e)
+{
+    const Array *a = eval_input(e, 0), *b = eval_input(e, 1);
+    Array *y = e->results[0];
+    double *left = centered(a, eval_input(e, 2), row_size(a));
+    double *right = centered(b, eval_input(e, 3), 1);
+    double *sums = xmalloc((size_t)y->count * sizeof *sums);
+    matmul_sums(left, a, right, b, y, sums);
+    for (int64_t i = 0; i < y->count; i++)
+        array_set_i64(y, i, (int64_t)sums[i]);
+    free(sums);
+    free(right);
+    free(left);
+    return true;
+}
+
+/* y = sums * (x_scale * w_scale / y_scale), rounded, plus y_zero. The scales of rows (or filters)
+ * and columns may be lists; `row` and `column` are their strides in y. */
+static void requantize(const Eval *e, const double *sums, const Array *rows, const Array *columns,
+                       int64_t row, int64_t column)
+{
+    const Array *scale = eval_input(e, 6), *zero = eval_input(e, 7);
+    Array *y = e->results[0];
+    for (int64_t i = 0; i < y->count; i++) {
+        double factor = array_get_f64(rows, i / row % rows->count) *
+                        array_get_f64(columns, i / column % columns->count) /
+                        array_get_f64(scale, 0);
+        array_set_i64(y, i, quantize_linear(sums[i] * factor, zero_at(zero, 0), y->elem));
+    }
+}
+
+bool eval_qlinear_conv(const Eval *e)
+{
+    const Array *x = eval_input(e, 0), *w = eval_input(e, 3), *bias = eval_input(e, 8);
+    Array *y = e->results[0];
+    int64_t inner = dims_product(array_dims(y), 2, array_rank(y)), channels = array_dims(y)[1];
+    double *inputs = centered(x, eval_input(e, 2), 1);
+    double *weights = centered(w, eval_input(e, 5), filter_size(w));
+    double *sums = xmalloc((size_t)y->count * sizeof *sums);
+    conv_sums(e, inputs, x, weights, w, y, sums);
+    for (int64_t i = 0; bias && i < y->count; i++)
+        sums[i] += (double)array_get_i64(bias, i / inner % channels);
+    requantize(e, sums, eval_input(e, 1), eval_input(e, 4), 1, inner);
+    free(sums);
+    free(weights);
+    free(inputs);
+    return true;
+}
+
+bool eval_qlinear_matmul(const Eval *e)
+{
+    const Array *a = eval_input(e, 0), *b = eval_input(e, 3);
+    Array *y = e->results[0];
+    double *left = centered(a, eval_input(e, 2), row_size(a));
+    double *right = centered(b, eval_input(e, 5), 1);
+    double *sums = xmalloc((size_t)y->count * sizeof *sums);
+    matmul_sums(left, a, right, b, y, sums);
+    requantize(e, sums, eval_input(e, 1), eval_input(e, 4), row_size(y), 1);
+    free(sums);
+    free(right);
+    free(left);
+    return true;
+}
+
+/* --- QONNX ------------------------------------------------------------------------------------ */
+
+static Rounding rounding_mode(const Eval *e, Rounding fallback)
+{
+    const Attr *name = op_attr(e->op, "rounding_mode");
+    Rounding mode;
+    return name && rounding_parse(name->u.string, &mode) ? mode : fallback;
+}
+
+/* Range of integers of `bits`, as doubles. */
+static void quant_range(const Eval *e, double bits, double *low, double *high)
+{
+    bool is_signed = onnx_int(e->op, "signed", 1) != 0, is_narrow = onnx_int(e->op, "narrow", 0) != 0;
+    *low = is_signed ? -exp2(bits - 1.0) + is_narrow : 0.0;
+    *high = is_signed ? exp2(bits - 1.0) - 1.0 : exp2(bits) - 1.0 - is_narrow;
+}
+
+static double clip(double x, double low, double high)
+{
+    return isnan(x) ? 0.0 : fmin(fmax(x, low), high);
+}
+
+/* To an integer, for any double. */
+static double round_by(Rounding mode, double x)
+{
+    const double largest = 9007199254740992.0; /* from here on every double is an integer */
+    return fabs(x) < largest ? (double)rounding_apply(mode, x) : x;
+}
+
+bool eval_quant(const Eval *e)
+{
+    const Array *x = eval_input(e, 0), *bits = eval_input(e, 3);
+    Rounding mode = rounding_mode(e, ROUND_HALF_EVEN);
+    bool is_signed = onnx_int(e->op, "signed", 1) != 0;
+    Walk walk;
+    walk_init(&walk, array_dims(x), array_rank(x));
+    for (uint32_t i = 1; i <= 3; i++)
+        walk_broadcast(&walk, array_dims(eval_input(e, i)), array_rank(eval_input(e, i)));
+    for (int64_t i = 0; i < x->count; i++, walk_next(&walk)) {
+        double value = array_get_f64(x, i), low, high;
+        double scale = array_get_f64(eval_input(e, 1), walk.offset[0]);
+        double zero = array_get_f64(eval_input(e, 2), walk.offset[1]);
+        double width = array_get_f64(bits, walk.offset[2]);
+        quant_range(e, width, &low, &high);
+        double q = round_by(mode, clip(value / scale + zero, low, high)) - zero;
+        if (is_signed && width == 1.0)
+            q = value >= 0.0 ? 1.0 : -1.0;
+        array_set_f64(e->results[0], i, q * scale);
+    }
+    return true;
+}
+
+bool eval_bipolar_quant(const Eval *e)
+{
+    const Array *x = eval_input(e, 0), *scale = eval_input(e, 1);
+    Walk walk;
+    walk_init(&walk, array_dims(x), array_rank(x));
+    walk_broadcast(&walk, array_dims(scale), array_rank(scale));
+    for (int64_t i = 0; i < x->count; i++, walk_next(&walk)) {
+        double s = array_get_f64(scale, walk.offset[0]);
+        array_set_f64(e->results[0], i, array_get_f64(x, i) >= 0.0 ? s : -s);
+    }
+    return true;
+}
+
+/* The five inputs of version 1 keep the scale; the six of version 2 give another. */
+static double truncate_v1(const Eval *e, double x, double scale, double zero)
+{
+    double shift = array_get_f64(eval_input(e, 3), 0) - array_get_f64(eval_input(e, 4), 0);
+    double q = round_half_even(x / scale + zero);
+    return (round_by(rounding_mode(e, ROUND_FLOOR), q / exp2(shift)) - zero) * scale;
+}
+
+static double truncate_v2(const Eval *e, double x, double scale, double zero)
+{
+    double out_scale = array_get_f64(eval_input(e, 4), 0), low, high;
+    double factor = exp2(round_half_even(log2(out_scale / scale)));
+    quant_range(e, array_get_f64(eval_input(e, 5), 0), &low, &high);
+    double q = clip(round_half_even(x / scale + zero) / factor, low, high);
+    return (round_by(rounding_mode(e, ROUND_FLOOR), q) - zero / factor) * out_scale;
+}
+
+bool eval_trunc(const Eval *e)
+{
+    const Array *x = eval_input(e, 0);
+    bool is_v1 = !eval_input(e, 5);
+    Walk walk;
+    walk_init(&walk, array_dims(x), array_rank(x));
+    for (uint32_t i = 1; i <= 2; i++)
+        walk_broadcast(&walk, array_dims(eval_input(e, i)), array_rank(eval_input(e, i)));
+    for (int64_t i = 0; i < x->count; i++, walk_next(&walk)) {
+        double scale = array_get_f64(eval_input(e, 1), walk.offset[0]);
+        double zero = array_get_f64(eval_input(e, 2), walk.offset[1]), value = array_get_f64(x, i);
+        array_set_f64(e->results[0], i, is_v1 ? truncate_v1(e, value, scale, zero)
+                                              : truncate_v2(e, value, scale, zero));
+    }
+    return true;
+}
+
+bool eval_multi_threshold(const Eval *e)
+{
+    const Array *x = eval_input(e, 0), *thresholds = eval_input(e, 1);
+    uint32_t rank = array_rank(x);
+    bool is_last = eval_is(e, "data_layout", "NHWC") || eval_is(e, "data_layout", "NWC");
+    uint32_t channel = is_last || rank < 2 ? rank - 1 : 1;
+    int64_t inner = dims_product(array_dims(x), channel + 1, rank);
+    int64_t rows = array_dims(thresholds)[0], steps = array_dims(thresholds)[1];
+    double scale = onnx_float(e->op, "out_scale", 1.0), bias = onnx_float(e->op, "out_bias", 0.0);
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t row = rows == 1 ? 0 : i / inner % array_dims(x)[channel], count = 0;
+        for (int64_t k = 0; k < steps; k++)
+            count += array_get_f64(x, i) >= array_get_f64(thresholds, row * steps + k);
+        array_set_f64(e->results[0], i, scale * (double)count + bias);
+    }
+    return true;
+}

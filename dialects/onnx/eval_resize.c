@@ -1,0 +1,234 @@
+/* Evaluator of Resize and of its predecessor Upsample: nearest, linear and cubic interpolation in
+ * any number of dimensions, as a product of one-dimensional weights.
+ * Tests: test/e2e/onnx_cases.py */
+#include "dialects/onnx/eval_impl.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MAX_TAPS = 4 };
+
+/* Input positions that one output position of a dimension is made of. */
+typedef struct Taps {
+    int64_t index[MAX_TAPS];
+    double weight[MAX_TAPS];
+    int count;
+    bool is_outside; /* takes the extrapolation value */
+} Taps;
+
+typedef struct Resize {
+    const Eval *e;
+    bool is_linear, is_cubic, is_crop, excludes_outside;
+    double cubic_a;
+} Resize;
+
+/* One dimension: its extents, scale and region of interest. */
+typedef struct Axis {
+    int64_t in, out;
+    double scale, roi_start, roi_end;
+} Axis;
+
+/* --- coordinates ------------------------------------------------------------------------------ */
+
+static double half_pixel(const Axis *a, double x)
+{
+    return (x + 0.5) / a->scale - 0.5;
+}
+
+/* Where output position x lies in the input. */
+static double source(const Eval *e, const Axis *a, int64_t position)
+{
+    const char *mode = "coordinate_transformation_mode";
+    double x = (double)position, in = (double)a->in, out = (double)a->out;
+    if (e->op->def == ONNX(UPSAMPLE) || eval_is(e, mode, "asymmetric"))
+        return x / a->scale;
+    if (eval_is(e, mode, "align_corners"))
+        return a->out == 1 ? 0.0 : x * (in - 1.0) / (out - 1.0);
+    if (eval_is(e, mode, "pytorch_half_pixel"))
+        return a->out > 1 ? half_pixel(a, x) : 0.0;
+    if (eval_is(e, mode, "tf_half_pixel_for_nn"))
+        return (x + 0.5) / a->scale;
+    if (eval_is(e, mode, "half_pixel_symmetric"))
+        return in / 2.0 * (1.0 - out / (a->scale * in)) + half_pixel(a, x);
+    if (!eval_is(e, mode, "tf_crop_and_resize"))
+        return half_pixel(a, x);
+    if (a->out == 1)
+        return 0.5 * (a->roi_start + a->roi_end) * (in - 1.0);
+    return a->roi_start * (in - 1.0) + x * (a->roi_end - a->roi_start) * (in - 1.0) / (out - 1.0);
+}
+
+static double nearest(const Eval *e, double x)
+{
+    if (e->op->def == ONNX(UPSAMPLE) || eval_is(e, "nearest_mode", "floor"))
+        return floor(x);
+    if (eval_is(e, "nearest_mode", "ceil"))
+        return ceil(x);
+    if (eval_is(e, "nearest_mode", "round_prefer_ceil"))
+        return floor(x + 0.5);
+    return ceil(x - 0.5);
+}
+
+/* --- weights ---------------------------------------------------------------------------------- */
+
+static int64_t clamp_index(double x, int64_t extent)
+{
+    return x < 0 ? 0 : x > (double)(extent - 1) ? extent - 1 : (int64_t)x;
+}
+
+static void linear_weights(Taps *taps, double rest)
+{
+    taps->weight[0] = 1.0 - rest;
+    taps->weight[1] = rest;
+}
+
+/* Keys' cubic convolution with parameter a. */
+static void cubic_weights(Taps *taps, double a, double rest)
+{
+    for (int i = 0; i < MAX_TAPS; i++) {
+        double d = fabs(rest - (i - 1));
+        taps->weight[i] = d <= 1.0 ? ((a + 2.0) * d - (a + 3.0)) * d * d + 1.0
+                                   : ((a * d - 5.0 * a) * d + 8.0 * a) * d - 4.0 * a;
+    }
+}
+
+/* Drops the taps outside the input and scales the others to a sum of 1. */
+static void exclude_outside(Taps *taps, double first, int64_t extent)
+{
+    double sum = 0.0;
+    for (int i = 0; i < taps->count; i++) {
+        if (first + i < 0 || first + i > (double)(extent - 1))
+            taps->weight[i] = 0.0;
+        sum += taps->weight[i];
+    }
+    for (int i = 0; i < taps->count; i++)
+        taps->weight[i] /= sum;
+}
+
+static Taps make_taps(const Resize *r, const Axis *axis, int64_t position)
+{
+    double x = source(r->e, axis, position), first = floor(x);
+    Taps taps = {.count = 1, .weight = {1.0}};
+    taps.is_outside = r->is_crop && (x < 0 || x > (double)(axis->in - 1));
+    if (!r->is_linear && !r->is_cubic) {
+        taps.index[0] = clamp_index(nearest(r->e, x), axis->in);
+        return taps;
+    }
+    taps.count = r->is_cubic ? 4 : 2;
+    if (r->is_cubic)
+        cubic_weights(&taps, r->cubic_a, x - first);
+    else
+        linear_weights(&taps, x - first);
+    first -= r->is_cubic;
+    if (r->excludes_outside)
+        exclude_outside(&taps, first, axis->in);
+    for (int i = 0; i < taps.count; i++)
+        taps.index[i] = clamp_index(first + i, axis->in);
+    return taps;
+}
+
+/* --- elements --------------------------------------------------------------------------------- */
+
+/* Sum over all combinations of taps of the dimensions from `dim` on. */
+static double interpolate(const Array *x, const Taps *const *taps, const int64_t *strides,
+                          uint32_t dim, uint32_t rank, int64_t offset)
+{
+    if (dim == rank)
+        return array_get_f64(x, offset);
+    double sum = 0.0;
+    for (int i = 0; i < taps[dim]->count; i++)
+        if (taps[dim]->weight[i] != 0.0)
+            sum += taps[dim]->weight[i] * interpolate(x, taps, strides, dim + 1, rank,
+                                                      offset + taps[dim]->index[i] * strides[dim]);
+    return sum;
+}
+
+static void set_element(Array *y, int64_t i, double value)
+{
+    if (array_is_float(y))
+        array_set_f64(y, i, value);
+    else
+        array_set_i64(y, i, (int64_t)value);
+}
+
+static void resize(const Resize *r, Taps *const *tables)
+{
+    const Array *x = eval_input(r->e, 0);
+    Array *y = r->e->results[0];
+    uint32_t rank = array_rank(x);
+    double outside = onnx_float(r->e->op, "extrapolation_value", 0.0);
+    int64_t strides[ONNX_MAX_RANK];
+    const Taps *taps[ONNX_MAX_RANK];
+    Walk walk;
+    dims_strides(array_dims(x), rank, strides);
+    walk_init(&walk, array_dims(y), rank);
+    for (int64_t i = 0; i < y->count; i++, walk_next(&walk)) {
+        bool is_outside = false, is_copy = true;
+        int64_t offset = 0;
+        for (uint32_t d = 0; d < rank; d++) {
+            taps[d] = &tables[d][walk.index[d]];
+            is_outside |= taps[d]->is_outside;
+            is_copy &= taps[d]->count == 1;
+            offset += taps[d]->index[0] * strides[d];
+        }
+        if (is_outside)
+            set_element(y, i, outside);
+        else if (is_copy)
+            array_copy_elem(y, i, x, offset);
+        else
+            set_element(y, i, interpolate(x, taps, strides, 0, rank, 0));
+    }
+}
+
+/* Extents and scale of dimension d. The lists cover the dimensions in `axes`, or all. */
+static Axis find_axis(const Eval *e, uint32_t d, const int64_t *axes, size_t axis_count)
+{
+    const Array *roi = eval_input(e, 1), *scales = eval_input(e, 2);
+    const Array *x = eval_input(e, 0);
+    bool is_upsample = e->op->def == ONNX(UPSAMPLE);
+    Axis axis = {.in = array_dims(x)[d], .out = array_dims(e->results[0])[d], .roi_end = 1.0};
+    axis.scale = (double)axis.out / (double)axis.in;
+    if (is_upsample) {
+        scales = roi;
+        roi = NULL;
+    }
+    int64_t listed = axis_count == 0 ? (int64_t)d : -1;
+    for (size_t i = 0; i < axis_count; i++)
+        if (axes[i] == d || axes[i] + array_rank(x) == d)
+            listed = (int64_t)i;
+    if (listed < 0)
+        return axis;
+    if (scales && listed < scales->count)
+        axis.scale = array_get_f64(scales, listed);
+    if (roi && listed + roi->count / 2 < roi->count) {
+        axis.roi_start = array_get_f64(roi, listed);
+        axis.roi_end = array_get_f64(roi, listed + roi->count / 2);
+    }
+    return axis;
+}
+
+bool eval_resize(const Eval *e)
+{
+    uint32_t rank = array_rank(eval_input(e, 0));
+    int64_t axes[EVAL_MAX_LIST];
+    size_t axis_count = eval_list(e, NO_OPERAND, "axes", axes);
+    Taps *tables[ONNX_MAX_RANK];
+    Resize r = {.e = e, .is_linear = eval_is(e, "mode", "linear"),
+                .is_cubic = eval_is(e, "mode", "cubic"),
+                .is_crop = eval_is(e, "coordinate_transformation_mode", "tf_crop_and_resize"),
+                .excludes_outside = onnx_int(e->op, "exclude_outside", 0) != 0,
+                .cubic_a = onnx_float(e->op, "cubic_coeff_a", -0.75)};
+    if (onnx_int(e->op, "antialias", 0) != 0)
+        return onnx_why(e->why, "antialiasing is not supported");
+    for (uint32_t d = 0; d < rank; d++) {
+        Axis axis = find_axis(e, d, axes, axis_count);
+        bool stays = axis.in == axis.out && axis.scale == 1.0 && !r.is_crop;
+        tables[d] = xmalloc((size_t)axis.out * sizeof *tables[d]);
+        for (int64_t i = 0; i < axis.out; i++)
+            tables[d][i] = stays ? (Taps){.index = {i}, .weight = {1.0}, .count = 1}
+                                 : make_taps(&r, &axis, i);
+    }
+    resize(&r, tables);
+    for (uint32_t d = 0; d < rank; d++)
+        free(tables[d]);
+    return true;
+}
