@@ -221,6 +221,8 @@ typedef struct ResourceBlob {
     const uint8_t *data; /* NULL: declared, not given */
 } ResourceBlob;
 void context_add_resource(Context *ctx, const ResourceBlob *blob);
+/* The same for data inside `memory` from xmalloc, which now belongs to the context. */
+void context_adopt_resource(Context *ctx, const ResourceBlob *blob, void *memory);
 /* NULL: never added. The address stays the same when a blob is added again with contents. */
 const ResourceBlob *context_resource(const Context *ctx, const Ident *dialect, const Ident *key);
 size_t context_resource_count(const Context *ctx);

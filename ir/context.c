@@ -153,7 +153,7 @@ const ResourceBlob *context_resource(const Context *ctx, const Ident *dialect, c
     return intern_find(&ctx->resource_index, resource_hash(dialect, key), &want, resource_equals);
 }
 
-void context_add_resource(Context *ctx, const ResourceBlob *blob)
+static ResourceBlob *store_resource(Context *ctx, const ResourceBlob *blob)
 {
     ResourceBlob *stored = (ResourceBlob *)context_resource(ctx, blob->dialect, blob->key);
     if (!stored) {
@@ -162,7 +162,19 @@ void context_add_resource(Context *ctx, const ResourceBlob *blob)
         *vec_push(&ctx->resources) = stored;
     }
     *stored = *blob;
+    return stored;
+}
+
+void context_add_resource(Context *ctx, const ResourceBlob *blob)
+{
+    ResourceBlob *stored = store_resource(ctx, blob);
     if (blob->data) stored->data = arena_copy(&ctx->arena, blob->data, blob->size);
+}
+
+void context_adopt_resource(Context *ctx, const ResourceBlob *blob, void *memory)
+{
+    (void)store_resource(ctx, blob);
+    *vec_push(&ctx->adopted) = memory;
 }
 
 size_t context_resource_count(const Context *ctx)

@@ -13,15 +13,19 @@ static bool is_id_char(char c)
 }
 static bool is_suffix_punct(char c) { return c == '$' || c == '.' || c == '_' || c == '-'; }
 
-/* A hexadecimal digit's value + 1; 0 for any other character. */
-static const uint8_t hex_plus_one[256] = {
-    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
-    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+/* A hexadecimal digit's value with this bit set; 0 for any other character. */
+#define HEX_DIGIT 0x10
+#define X(value) (HEX_DIGIT + (value))
+static const uint8_t hex_digits[256] = {
+    ['0'] = X(0),  ['1'] = X(1),  ['2'] = X(2),  ['3'] = X(3),  ['4'] = X(4),  ['5'] = X(5),
+    ['6'] = X(6),  ['7'] = X(7),  ['8'] = X(8),  ['9'] = X(9),  ['a'] = X(10), ['b'] = X(11),
+    ['c'] = X(12), ['d'] = X(13), ['e'] = X(14), ['f'] = X(15), ['A'] = X(10), ['B'] = X(11),
+    ['C'] = X(12), ['D'] = X(13), ['E'] = X(14), ['F'] = X(15),
 };
+#undef X
 
 /* 0..15, or -1. */
-static int hex_value(char c) { return (int)hex_plus_one[(uint8_t)c] - 1; }
+static int hex_value(char c) { return (int)hex_digits[(uint8_t)c] - HEX_DIGIT; }
 
 Lexer lexer_make(Str source)
 {
@@ -177,6 +181,63 @@ bool token_u64(Str digits, uint64_t *out)
     return true;
 }
 
+static const char *skip_blanks(const char *cur, const char *end)
+{
+    while (cur < end && (*cur == ' ' || *cur == '\n')) cur++;
+    return cur;
+}
+
+/* '-'? digit+ ('.' digit* (('e' | 'E') ('+' | '-')? digit+)?)?, or NULL */
+static const char *skip_decimal(const char *cur, const char *end)
+{
+    if (cur < end && *cur == '-') cur++;
+    const char *digits = cur;
+    while (cur < end && is_digit(*cur)) cur++;
+    if (cur == digits) return NULL;
+    if (cur == end || *cur != '.') return cur;
+    cur++;
+    while (cur < end && is_digit(*cur)) cur++;
+    if (cur == end || (*cur != 'e' && *cur != 'E')) return cur;
+    cur++;
+    if (cur < end && (*cur == '+' || *cur == '-')) cur++;
+    digits = cur;
+    while (cur < end && is_digit(*cur)) cur++;
+    return cur > digits ? cur : NULL;
+}
+
+Token lexer_skip_numbers(Lexer *lex, Token comma, size_t *count)
+{
+    *count = 0;
+    while (comma.kind == TOK_COMMA) {
+        const char *cur = skip_decimal(skip_blanks(lex->cur, lex->end), lex->end);
+        if (cur) cur = skip_blanks(cur, lex->end);
+        if (!cur || cur == lex->end || (*cur != ',' && *cur != ']')) break;
+        lex->cur = cur + 1;
+        comma = form(lex, *cur == ',' ? TOK_COMMA : TOK_RSQUARE, cur);
+        ++*count;
+    }
+    return comma;
+}
+
+static bool is_list_char(char c)
+{
+    return c == ' ' || c == ',' || c == '[' || c == ']' || c == '\n' || c == '(' || c == ')';
+}
+
+bool lexer_small_int(Lexer *lex, bool *negative, uint64_t *value)
+{
+    const char *cur = lex->cur, *end = lex->end;
+    while (cur < end && is_list_char(*cur)) cur++;
+    *negative = cur < end && *cur == '-';
+    cur += *negative;
+    const char *digits = cur;
+    *value = 0;
+    for (; cur < end && is_digit(*cur); cur++) *value = *value * 10 + (uint64_t)(*cur - '0');
+    if (cur == digits || cur - digits > 18 || cur == end || !is_list_char(*cur)) return false;
+    lex->cur = cur;
+    return true;
+}
+
 /* --- strings ------------------------------------------------------------------------ */
 
 /* Neither escapes nor line ends: what most strings, and all long ones, are. */
@@ -252,13 +313,13 @@ bool token_hex_size(Token tok, size_t *size)
 bool token_hex_decode(Token tok, size_t begin, size_t end, uint8_t *out)
 {
     const uint8_t *digit = (const uint8_t *)tok.text.data + 3 + 2 * begin;
-    bool ok = true;
+    unsigned all = HEX_DIGIT;
     for (size_t i = begin; i < end; i++, digit += 2) {
-        unsigned high = hex_plus_one[digit[0]], low = hex_plus_one[digit[1]];
-        ok &= high && low;
-        *out++ = (uint8_t)((high - 1) << 4 | ((low - 1) & 0xf));
+        unsigned high = hex_digits[digit[0]], low = hex_digits[digit[1]];
+        all &= high & low;
+        *out++ = (uint8_t)(high << 4 | (low & 0xf));
     }
-    return ok;
+    return all;
 }
 
 /* --- sigils ------------------------------------------------------------------------- */

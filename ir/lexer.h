@@ -81,6 +81,16 @@ static inline bool token_is_word(Token tok)
 /* Kind of a fixed spelling (punctuation or keyword); TOK_BARE for any other word. */
 TokenKind token_kind_of(const char *spelling);
 
+/* --- long lists of numbers, faster than token by token --------------------------------- */
+
+/* From a comma, the last token: passes over ", number" as long as numbers are decimal and nothing
+ * but blanks, a comma or a bracket is around them. *count: how many; the result is the token
+ * behind them, the comma itself if there are none. */
+Token lexer_skip_numbers(Lexer *lex, Token comma, size_t *count);
+/* The next number if it is a decimal integer of at most 18 digits, past brackets and commas. False:
+ * it is something else, and nothing is consumed. */
+bool lexer_small_int(Lexer *lex, bool *negative, uint64_t *value) MUST_CHECK;
+
 /* --- values of tokens ----------------------------------------------------- */
 
 /* Decimal or 0x digits as a number; false when it does not fit. */

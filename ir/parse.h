@@ -13,6 +13,10 @@
 typedef struct ParseOptions {
     bool no_implicit_module; /* the single top-level op is returned as it is */
     bool skip_verify;
+    /* Told now and then that text before `place` is hardly looked at again: names refer to it and
+     * messages show it. May be NULL. */
+    void (*passed)(void *user, const char *place);
+    void *user;
 } ParseOptions;
 
 /* Parses (and unless told otherwise verifies) text; wraps it in builtin.module where the text has

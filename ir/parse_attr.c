@@ -20,11 +20,12 @@ static bool wants_clear_sign(const Type *type)
     return type->kind == TYPE_INDEX || type->u.integer.sign == SIGNED;
 }
 
-static bool int_value_in_word(const Type *type, bool negative, Str digits, BigInt *out)
+bool parse_int_word(const Type *type, bool negative, uint64_t value, BigInt *out)
 {
     uint32_t width = int_width(type);
-    uint64_t value, mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
-    if (!token_u64(digits, &value) || value > mask) return false;
+    if (width == 0 || width > 64) return false;
+    uint64_t mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
+    if (value > mask) return false;
     bool sign = negative ? (0 - value) >> (width - 1) & 1 : value >> (width - 1) & 1;
     if (negative ? !sign : sign && wants_clear_sign(type)) return false;
     *out = (BigInt){.width = width, .u.word = (negative ? 0 - value : value) & mask};
@@ -34,7 +35,9 @@ static bool int_value_in_word(const Type *type, bool negative, Str digits, BigIn
 bool parse_int_value(Arena *arena, const Type *type, bool negative, Str digits, BigInt *out)
 {
     uint32_t width = int_width(type);
-    if (width > 0 && width <= 64) return int_value_in_word(type, negative, digits, out);
+    uint64_t value;
+    if (width > 0 && width <= 64)
+        return token_u64(digits, &value) && parse_int_word(type, negative, value, out);
     if (!bigint_parse(arena, digits, width, out)) return false;
     if (width == 0) return !negative;
     if (negative) {

@@ -7,6 +7,8 @@
 #include "ir/float.h"
 #include "ir/parser_impl.h"
 
+#define HEX_STEP ((size_t)1 << 19) /* bytes decoded at a time */
+
 /* --- literals ----------------------------------------------------------------------- */
 
 typedef struct Literal {
@@ -72,8 +74,10 @@ static bool scan_items(OpParser *p, Literal *literal, int64_t *size)
     size_t base = dims->len;
     bool is_list = parse_at(p, TOK_LSQUARE);
     if (!(is_list ? scan_list(p, literal) : scan_element(p, literal))) return false;
-    size_t first_end = dims->len;
-    for (*size = 1; parse_accept(p, TOK_COMMA); ++*size) {
+    size_t first_end = dims->len, numbers = 0;
+    if (!is_list) p->tok = lexer_skip_numbers(&p->lex, p->tok, &numbers);
+    literal->count += numbers;
+    for (*size = 1 + (int64_t)numbers; parse_accept(p, TOK_COMMA); ++*size) {
         if (!scan_item(p, literal, base, first_end)) return false;
     }
     return true;
@@ -180,6 +184,27 @@ static bool float_element(OpParser *p, const Type *elem, bool negative, Token to
     return parse_fail(p, "expected floating-point elements, but parsed integer");
 }
 
+/* An integer as most are; false: consumes nothing. */
+static bool plain_int(Lexer *lex, const Type *elem, BigInt *out)
+{
+    const char *begin = lex->cur;
+    bool negative, may_be_negative = elem->kind == TYPE_INDEX || elem->u.integer.sign != UNSIGNED;
+    uint64_t value;
+    if (lexer_small_int(lex, &negative, &value) && (may_be_negative || !negative) &&
+        parse_int_word(elem, negative, value, out))
+        return true;
+    lex->cur = begin;
+    return false;
+}
+
+static bool next_int(OpParser *p, Lexer *lex, Arena *wide, const Type *elem, BigInt *out)
+{
+    if (plain_int(lex, elem, out)) return true;
+    bool negative;
+    Token tok = next_element(lex, &negative);
+    return int_element(p, wide, elem, negative, tok, out);
+}
+
 static bool read_ints(OpParser *p, const Literal *literal, const Type *elem, uint8_t *out,
                       bool packed)
 {
@@ -188,12 +213,11 @@ static bool read_ints(OpParser *p, const Literal *literal, const Type *elem, uin
     Lexer lex = element_lexer(p, literal);
     size_t bytes = scalar_bytes(elem);
     bool ok = true;
-    for (size_t i = 0; ok && i < literal->count; i++) {
-        bool negative;
-        Token tok = next_element(&lex, &negative);
+    for (size_t i = 0; i < literal->count; i++) {
         BigInt value;
-        ok = int_element(p, &wide, elem, negative, tok, &value);
+        ok = next_int(p, &lex, &wide, elem, &value);
         if (!ok) break;
+        parse_passed(p, lex.cur);
         if (packed) out[i / 8] |= (uint8_t)(value.u.word << (i % 8));
         else parse_store_words(out + i * bytes, bigint_words(&value), bytes);
         if (value.width > 64) arena_reset(&wide);
@@ -211,6 +235,7 @@ static bool read_floats(OpParser *p, const Literal *literal, const Type *elem, u
         Token tok = next_element(&lex, &negative);
         uint64_t words[2];
         if (!float_element(p, elem, negative, tok, words)) return false;
+        parse_passed(p, tok.text.data);
         parse_store_words(out + i * bytes, words, bytes);
     }
     return true;
@@ -326,6 +351,16 @@ static bool is_one_byte_splat(const Type *type, const uint8_t *data, size_t size
     return is_i1(type_elem(type)) && size == 1 && (data[0] == 0 || data[0] == 0xff);
 }
 
+bool parse_hex(OpParser *p, Token text, size_t size, uint8_t *out)
+{
+    for (size_t done = 0, step; done < size; done += step) {
+        step = size - done < HEX_STEP ? size - done : HEX_STEP;
+        if (!token_hex_decode(text, done, done + step, out + done)) return false;
+        parse_passed(p, text.text.data + 2 * (done + step));
+    }
+    return true;
+}
+
 /* "0x…": the elements' bytes. */
 static const Attr *build_hex(OpParser *p, SrcPos at, const Literal *literal, const Type *type)
 {
@@ -334,7 +369,7 @@ static const Attr *build_hex(OpParser *p, SrcPos at, const Literal *literal, con
     bool is_splat, ok = token_hex_size(literal->start, &size);
     if (ok) {
         data = xmalloc(size);
-        ok = token_hex_decode(literal->start, 0, size, data);
+        ok = parse_hex(p, literal->start, size, data);
     }
     const Attr *attr = NULL;
     if (!ok) {

@@ -485,6 +485,7 @@ bool parse_op(OpParser *p)
     }
     Op *op = parse_op_body(p, result_names);
     if (!op || !parse_trailing_loc(p, &op->loc)) return false;
+    parse_passed(p, at);
     if (!named) return true;
     if (op->result_count == 0) {
         return parse_fail_at(p, at, "cannot name an operation with no results");

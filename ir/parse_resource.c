@@ -31,7 +31,7 @@ static bool read_blob(OpParser *p, Token tok, ResourceBlob *blob, uint8_t **data
                              STR_ARG(key));
     }
     *data = xmalloc(size);
-    if (!token_hex_decode(tok, 0, size, *data)) goto malformed;
+    if (!parse_hex(p, tok, size, *data)) goto malformed;
     for (int i = ALIGN_BYTES - 1; i >= 0; i--) blob->align = blob->align << 8 | (*data)[i];
     if (!is_power_of_two(blob->align)) {
         return parse_fail_at(p, at,
@@ -57,8 +57,8 @@ static bool parse_dialect_resource(OpParser *p, void *user)
     ResourceBlob blob = {.dialect = dialect, .key = key};
     uint8_t *data = NULL;
     bool ok = read_blob(p, value, &blob, &data);
-    if (ok) context_add_resource(p->ctx, &blob);
-    free_ptr((void **)&data);
+    if (ok) context_adopt_resource(p->ctx, &blob, data);
+    else free_ptr((void **)&data);
     return ok;
 }
 

@@ -86,6 +86,16 @@ const Attr *parser_loc_at(OpParser *p, SrcPos at)
     return loc_file(p->ctx, p->file, p->line, (uint32_t)(at - p->line_start) + 1);
 }
 
+#define PASSED_STEP ((ptrdiff_t)1 << 20)
+
+void parse_passed(OpParser *p, SrcPos place)
+{
+    if (!p->passed || place - p->passed_place < PASSED_STEP) return;
+    seek_line(p, place); /* lest the next location reads it again */
+    p->passed(p->passed_user, place);
+    p->passed_place = place;
+}
+
 /* --- messages ----------------------------------------------------------------------- */
 
 static bool report(OpParser *p, SrcPos at, const char *fmt, va_list args)

@@ -131,6 +131,9 @@ Op *parse_module(Context *ctx, Str text, Str buffer_name, const ParseOptions *op
     context_add_source(ctx, buffer_name, text);
     OpParser p;
     parser_open(&p, ctx, text, ident_get(ctx, buffer_name));
+    p.passed = options->passed;
+    p.passed_user = options->user;
+    p.passed_place = text.data;
     p.module = create_module(&p);
     Op *result = NULL;
     if (read_module(&p)) {

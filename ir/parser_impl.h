@@ -90,6 +90,10 @@ struct OpParser {
     /* the line that parser_loc_at found last; it has no end before line_seen */
     const char *line_start, *line_seen;
     uint32_t line;
+    /* ParseOptions' hook, or NULL, and how far it was told the text is read */
+    void (*passed)(void *user, SrcPos place);
+    void *passed_user;
+    SrcPos passed_place;
     uint32_t depth;   /* of nesting */
     uint32_t deepest; /* that a definition reached, aliases it uses included */
     Arena scratch;  /* lives as long as the parser */
@@ -135,6 +139,9 @@ bool parse_fail_at(OpParser *p, SrcPos at, const char *fmt, ...) PRINTF_LIKE(3, 
 /* Where the token before ends: the place of what is missing. */
 bool parse_fail_missing(OpParser *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void parse_note_at(OpParser *p, SrcPos at, const char *text);
+
+/* Called now and then, at the latest after a mebibyte of text: all before `place` is read. */
+void parse_passed(OpParser *p, SrcPos place);
 
 static inline bool parse_at(const OpParser *p, TokenKind kind) { return p->tok.kind == kind; }
 static inline bool parse_accept(OpParser *p, TokenKind kind)
@@ -190,11 +197,15 @@ bool parse_attr_entries(OpParser *p) MUST_CHECK;
  * wider than 64 bits live in `arena`. */
 bool parse_int_value(Arena *arena, const Type *type, bool negative, Str digits,
                      BigInt *out) MUST_CHECK;
+/* The same for a number that is read already and a type of 1 to 64 bits; others: false. */
+bool parse_int_word(const Type *type, bool negative, uint64_t value, BigInt *out) MUST_CHECK;
 /* Bits of a float literal, or of a hexadecimal integer, in a float type; low word first. */
 bool parse_float_words(OpParser *p, const Type *type, bool negative, Token tok,
                        uint64_t words[2]) MUST_CHECK;
 /* Little endian, `bytes` of them. */
 void parse_store_words(uint8_t *out, const uint64_t *words, size_t bytes);
+/* The `size` bytes of a "0x…" string; false, without a message, where it is none. */
+bool parse_hex(OpParser *p, Token text, size_t size, uint8_t *out) MUST_CHECK;
 const Attr *parse_dense(OpParser *p, const Type *type);
 const Attr *parse_dense_resource(OpParser *p, const Type *type);
 const Attr *parse_dense_array(OpParser *p);

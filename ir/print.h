@@ -20,9 +20,17 @@ typedef struct PrintOptions {
 } PrintOptions;
 extern const PrintOptions PRINT_DEFAULT;
 
+/* Takes printed text piece by piece. False: it cannot, and the rest is dropped. */
+typedef struct TextSink {
+    bool (*write)(void *user, Str piece);
+    void *user;
+} TextSink;
+
 /* Prints a top-level op with aliases and resource section, ending in a newline; a nested op, or
  * any with local_scope, alone and without the newline. */
 void op_print(StrBuf *out, Op *op, const PrintOptions *options);
+/* The same without ever holding the whole text. False: the sink failed. */
+bool op_print_to(const TextSink *sink, Op *op, const PrintOptions *options) MUST_CHECK;
 /* The options, with the generic form if the op does not verify: hooks and formats rely on valid
  * ops. Says nothing about what is wrong. */
 PrintOptions print_options_for(Op *op, const PrintOptions *options);

@@ -82,8 +82,9 @@ static void write_elem(StrBuf *out, const Attr *attr, int64_t index)
 
 /* Nested lists without recursion: before element i opens, after it closes, one bracket for every
  * trailing run of dimensions that i begins or ends. */
-static void write_nested(StrBuf *out, const Attr *attr, int64_t count)
+static void write_nested(AsmWriter *w, const Attr *attr, int64_t count)
 {
+    StrBuf *out = w->out;
     const Type *type = attr->type;
     uint32_t rank = type->u.shaped.rank;
     const int64_t *dims = type->u.shaped.dims;
@@ -102,7 +103,15 @@ static void write_nested(StrBuf *out, const Attr *attr, int64_t count)
         write_elem(out, attr, i);
         while (closes-- > 0)
             strbuf_add_char(out, ']');
+        writer_pass_on(w);
     }
+}
+
+static void write_hex_string(AsmWriter *w, const Attr *attr)
+{
+    strbuf_add_c(w->out, "\"0x");
+    write_hex(w, attr->u.dense.data, attr->u.dense.size);
+    strbuf_add_char(w->out, '"');
 }
 
 void write_dense_elements(AsmWriter *w, const Attr *attr, bool allow_hex)
@@ -113,9 +122,9 @@ void write_dense_elements(AsmWriter *w, const Attr *attr, bool allow_hex)
     if (is_splat)
         write_elem(w->out, attr, 0);
     else if (!is_strings && allow_hex && count > HEX_ABOVE)
-        write_hex_string(w->out, attr->u.dense.data, attr->u.dense.size);
+        write_hex_string(w, attr);
     else
-        write_nested(w->out, attr, count);
+        write_nested(w, attr, count);
 }
 
 void write_dense_array_elements(AsmWriter *w, const Attr *attr)
@@ -125,5 +134,6 @@ void write_dense_array_elements(AsmWriter *w, const Attr *attr)
     for (size_t i = 0; i < attr->u.dense_array.count; i++) {
         if (i) strbuf_add_c(w->out, ", ");
         write_number(w->out, elem, attr->u.dense_array.data + i * bytes);
+        writer_pass_on(w);
     }
 }

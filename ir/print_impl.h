@@ -6,9 +6,12 @@
 #define MING_IR_PRINT_IMPL_H
 
 #include "ir/attr.h"
+#include "ir/print.h"
 
 typedef struct AsmWriter {
     StrBuf *out;
+    const TextSink *sink; /* takes `out` in pieces, or NULL: all of it stays there */
+    bool sink_failed;
     /* Text of an alias with its sigil ("#map1", "!tuple"), or NULL to spell the thing out. */
     const char *(*alias_of_attr)(void *user, const Attr *attr);
     const char *(*alias_of_type)(void *user, const Type *type);
@@ -22,6 +25,9 @@ typedef struct AsmWriter {
 
 /* A writer without aliases, eliding nothing. */
 AsmWriter asm_writer(StrBuf *out);
+/* Called wherever much text may have come together: hands it to the sink once there is enough. */
+void writer_pass_on(AsmWriter *w);
+void writer_flush(AsmWriter *w); /* hands over whatever there is */
 
 /* Whether " : type" follows a typed attribute. */
 typedef enum TypeElision {
@@ -51,8 +57,8 @@ void write_dict(AsmWriter *w, const Attr *dict);
  * array<...> elements likewise, after "array<i32: ". */
 void write_dense_elements(AsmWriter *w, const Attr *attr, bool allow_hex);
 void write_dense_array_elements(AsmWriter *w, const Attr *attr);
-/* "0x" and upper-case digits, quoted. */
-void write_hex_string(StrBuf *out, const uint8_t *data, size_t size);
+/* Upper-case hexadecimal digits. */
+void write_hex(AsmWriter *w, const uint8_t *data, size_t size);
 
 /* "text" with quotes and hex escapes. */
 void write_string_escaped(StrBuf *out, Str text);

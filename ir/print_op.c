@@ -116,7 +116,9 @@ static void print_block(OpPrinter *p, const Block *block, bool header, bool prin
     const Op *end = print_terminator ? NULL : block_terminator(block);
     for (const Op *op = block->first; op != end; op = op->next) {
         printer_op(p, op);
-        if (!p->dry) strbuf_add_char(p->out, '\n');
+        if (p->dry) continue;
+        strbuf_add_char(p->out, '\n');
+        writer_pass_on(&p->w);
     }
     p->indent -= INDENT;
 }

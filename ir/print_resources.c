@@ -72,24 +72,6 @@ static bool is_too_long(const Section *s, size_t length)
     return limit >= 0 && (uint64_t)length > (uint64_t)limit;
 }
 
-#define HEX_CHUNK 2048 /* bytes written at a time */
-
-static void write_hex(StrBuf *out, const uint8_t *data, size_t size)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    char text[2 * HEX_CHUNK];
-    while (size > 0) {
-        size_t count = size < HEX_CHUNK ? size : HEX_CHUNK;
-        for (size_t i = 0; i < count; i++) {
-            text[2 * i] = digits[data[i] >> 4];
-            text[2 * i + 1] = digits[data[i] & 15];
-        }
-        strbuf_add(out, text, 2 * count);
-        data += count;
-        size -= count;
-    }
-}
-
 /* A blob's alignment (0 without data) goes before it, little endian. */
 static void print_blob(Section *s, const Ident *key, uint32_t align, const uint8_t *data,
                        size_t size)
@@ -99,8 +81,8 @@ static void print_blob(Section *s, const Ident *key, uint32_t align, const uint8
     for (int i = 0; size > 0 && i < 4; i++) header[i] = (uint8_t)(align >> (8 * i));
     begin_entry(s, key);
     strbuf_add_c(s->p->out, "\"0x");
-    write_hex(s->p->out, header, sizeof(header));
-    write_hex(s->p->out, data, size);
+    write_hex(&s->p->w, header, sizeof(header));
+    write_hex(&s->p->w, data, size);
     strbuf_add_char(s->p->out, '"');
 }
 

@@ -1,6 +1,8 @@
 /* Spelling of names and strings: escapes, bare identifiers, symbols, hex, and the two forms of
  * a dialect's type or attribute.
  * Tests: test/unit/attr_test.c, lit/ir/attributes.mir */
+#include <string.h>
+
 #include "ir/print_impl.h"
 
 static bool is_alpha(char c)
@@ -79,15 +81,40 @@ void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body)
     if (!is_pretty) strbuf_add_char(out, '>');
 }
 
-void write_hex_string(StrBuf *out, const uint8_t *data, size_t size)
+/* --- large texts ------------------------------------------------------------------ */
+
+#define PIECE ((size_t)1 << 16) /* characters that make a call of the sink worth it */
+
+void writer_flush(AsmWriter *w)
 {
-    strbuf_add_c(out, "\"0x");
-    vec_reserve(out, out->len + 2 * size + sizeof "\"");
-    char *to = out->data + out->len;
-    for (size_t i = 0; i < size; i++) {
-        *to++ = hex_digits[data[i] >> 4];
-        *to++ = hex_digits[data[i] & 15];
+    if (!w->sink || w->out->len == 0) return;
+    if (!w->sink_failed) w->sink_failed = !w->sink->write(w->sink->user, strbuf_str(w->out));
+    strbuf_clear(w->out);
+}
+
+void writer_pass_on(AsmWriter *w)
+{
+    if (w->out->len >= PIECE) writer_flush(w);
+}
+
+/* The two digits of every byte. */
+#define PAIRS(high)                                                                                \
+    high "0" high "1" high "2" high "3" high "4" high "5" high "6" high "7"                        \
+    high "8" high "9" high "A" high "B" high "C" high "D" high "E" high "F"
+static const char hex_pairs[] =
+    PAIRS("0") PAIRS("1") PAIRS("2") PAIRS("3") PAIRS("4") PAIRS("5") PAIRS("6") PAIRS("7")
+    PAIRS("8") PAIRS("9") PAIRS("A") PAIRS("B") PAIRS("C") PAIRS("D") PAIRS("E") PAIRS("F");
+#undef PAIRS
+
+void write_hex(AsmWriter *w, const uint8_t *data, size_t size)
+{
+    char text[4096];
+    while (size > 0) {
+        size_t count = size < sizeof(text) / 2 ? size : sizeof(text) / 2;
+        for (size_t i = 0; i < count; i++) memcpy(&text[2 * i], &hex_pairs[2 * data[i]], 2);
+        strbuf_add(w->out, text, 2 * count);
+        writer_pass_on(w);
+        data += count;
+        size -= count;
     }
-    out->len += 2 * size;
-    strbuf_add_char(out, '"');
 }

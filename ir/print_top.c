@@ -57,6 +57,7 @@ static void print_aliases(OpPrinter *p, bool deferrable)
         else
             write_attr_unaliased(&p->w, alias->attr);
         strbuf_add_char(p->out, '\n');
+        writer_pass_on(&p->w);
     }
 }
 
@@ -69,7 +70,18 @@ static const Op *numbering_root(const Op *op, const PrintOptions *options)
     return op;
 }
 
-void op_print(StrBuf *out, Op *op, const PrintOptions *options)
+static void print_whole(OpPrinter *p, Op *op)
+{
+    find_aliases(p, op);
+    print_aliases(p, false);
+    printer_op(p, op);
+    strbuf_add_char(p->out, '\n');
+    print_aliases(p, true);
+    printer_resources(p, op->ctx);
+}
+
+/* False: the sink, if there is one, failed. */
+static bool print(const TextSink *sink, StrBuf *out, Op *op, const PrintOptions *options)
 {
     OpPrinter p = {
         .out = out,
@@ -78,6 +90,7 @@ void op_print(StrBuf *out, Op *op, const PrintOptions *options)
         .default_dialect = context_dialect(op->ctx, STR("builtin")),
         .w = {
             .out = out,
+            .sink = sink,
             .alias_of_attr = alias_of_attr,
             .alias_of_type = alias_of_type,
             .distinct_id = distinct_id,
@@ -87,20 +100,29 @@ void op_print(StrBuf *out, Op *op, const PrintOptions *options)
         },
     };
     p.w.user = &p;
-    if (op_parent(op) || options->local_scope) {
+    if (op_parent(op) || options->local_scope)
         printer_op(&p, op);
-    } else {
-        find_aliases(&p, op);
-        print_aliases(&p, false);
-        printer_op(&p, op);
-        strbuf_add_char(out, '\n');
-        print_aliases(&p, true);
-        printer_resources(&p, op->ctx);
-    }
+    else
+        print_whole(&p, op);
+    writer_flush(&p.w);
     asm_aliases_free(p.aliases);
     asm_names_free(p.names);
     ptrmap_free(&p.distinct);
     ptrmap_free(&p.resources);
+    return !p.w.sink_failed;
+}
+
+void op_print(StrBuf *out, Op *op, const PrintOptions *options)
+{
+    (void)print(NULL, out, op, options);
+}
+
+bool op_print_to(const TextSink *sink, Op *op, const PrintOptions *options)
+{
+    StrBuf piece = {0};
+    bool ok = print(sink, &piece, op, options);
+    strbuf_free(&piece);
+    return ok;
 }
 
 void op_print_inline(StrBuf *out, Op *op)

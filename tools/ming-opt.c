@@ -17,6 +17,7 @@
 #include "tools/all_passes.h"
 #include "tools/dialect_docs.h"
 #include "tools/expected_diags.h"
+#include "tools/files.h"
 #include "tools/pass_watch.h"
 #include "tools/reproducer.h"
 #include "tools/tool_support.h"
@@ -160,6 +161,12 @@ static bool check_pass_names(const Tool *tool, const char *flag, const Texts *na
 
 /* --- one chunk -------------------------------------------------------------------------- */
 
+typedef struct Chunk {
+    InputFile *file;
+    Str text; /* of the file */
+    Str name; /* for locations */
+} Chunk;
+
 static Context *make_context(const Options *options)
 {
     Context *ctx = context_create();
@@ -268,12 +275,21 @@ static bool run_passes(Context *ctx, const Options *options, PassWatch *watch, O
     return ok;
 }
 
-static bool transform(Context *ctx, const Options *options, PassWatch *watch, Str text, Str name,
-                      StrBuf *out)
+static bool print_result(const Options *options, Op *op, const TextSink *out)
 {
-    ParseOptions parse = {.no_implicit_module = options->no_implicit_module};
+    PrintOptions print = options->print;
+    if (!options->verify_each) print = print_options_for(op, &print);
+    return op_print_to(out, op, &print) && out->write(out->user, STR("\n"));
+}
+
+static bool transform(Context *ctx, const Options *options, PassWatch *watch, const Chunk *chunk,
+                      const TextSink *out)
+{
+    ParseOptions parse = {.no_implicit_module = options->no_implicit_module,
+                          .passed = input_release,
+                          .user = chunk->file};
     pass_watch_begin(watch);
-    Op *op = parse_module(ctx, text, name, &parse);
+    Op *op = parse_module(ctx, chunk->text, chunk->name, &parse);
     pass_watch_end(watch, "Parser");
     diag_flush(ctx);
     if (!op) return false;
@@ -281,23 +297,20 @@ static bool transform(Context *ctx, const Options *options, PassWatch *watch, St
     ok = ok && run_passes(ctx, options, watch, op);
     if (ok) {
         pass_watch_begin(watch);
-        PrintOptions print = options->print;
-        if (!options->verify_each) print = print_options_for(op, &print);
-        op_print(out, op, &print);
-        strbuf_add_char(out, '\n');
+        ok = print_result(options, op, out);
         pass_watch_end(watch, "Output");
     }
     op_erase(op);
     return ok;
 }
 
-static bool process_chunk(const Options *options, Str text, Str name, StrBuf *out)
+static bool process_chunk(const Options *options, const Chunk *chunk, const TextSink *out)
 {
     Context *ctx = make_context(options);
     ExpectedDiags *expected =
-        options->verify_diagnostics ? expected_diags_begin(ctx, text, name) : NULL;
+        options->verify_diagnostics ? expected_diags_begin(ctx, chunk->text, chunk->name) : NULL;
     PassWatch *watch = pass_watch_create(&options->watch);
-    bool ok = transform(ctx, options, watch, text, name, out);
+    bool ok = transform(ctx, options, watch, chunk, out);
     diag_flush(ctx);
     if (expected) ok = expected_diags_end(expected);
     pass_watch_times(watch);
@@ -330,25 +343,34 @@ static uint32_t count_lines(const char *from, const char *to)
     return lines;
 }
 
-static bool process_chunks(const Options *options, Str text, const char *path, StrBuf *out)
+static bool write_marker(const Options *options, const TextSink *out)
+{
+    return out->write(out->user, str_from(options->output_marker)) &&
+           out->write(out->user, STR("\n"));
+}
+
+static bool process_chunks(const Options *options, InputFile *file, const char *path,
+                           const TextSink *out)
 {
     const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
+    Str text = file->text;
     if (!options->split_marker || options->split_marker[0] == '\0')
-        return process_chunk(options, text, str_from(shown), out);
+        return process_chunk(options, &(Chunk){file, text, str_from(shown)}, out);
     Str marker = str_from(options->split_marker);
     uint32_t line = 1;
     bool ok = true;
     for (;;) {
         const char *end = find_marker(text, marker);
-        Str chunk = {.data = text.data, .len = end ? (size_t)(end - text.data) : text.len};
         StrBuf name = {0};
         strbuf_printf(&name, "within split at %s:%u offset ", shown, line);
-        ok = process_chunk(options, chunk, strbuf_str(&name), out) && ok;
+        Chunk chunk = {file, {text.data, end ? (size_t)(end - text.data) : text.len},
+                       strbuf_str(&name)};
+        ok = process_chunk(options, &chunk, out) && ok;
         strbuf_free(&name);
         if (!end) return ok;
-        strbuf_printf(out, "%s\n", options->output_marker);
+        ok = write_marker(options, out) && ok;
         line += count_lines(text.data, end);
-        text.len -= chunk.len + marker.len;
+        text.len -= chunk.text.len + marker.len;
         text.data = end + marker.len;
     }
 }
@@ -390,19 +412,18 @@ static bool answer_questions(const Tool *tool, const Options *options)
 
 static bool run(const Tool *tool, const Options *options, const char *path)
 {
-    StrBuf input = {0}, output = {0};
+    InputFile input;
+    OutputFile output;
     const char *reason = NULL;
-    bool ok = file_read(&input, path, &reason);
-    if (!ok) {
+    if (!input_open(&input, path, &reason)) {
         fprintf(stderr, "cannot open input file '%s': %s\n", path, reason);
-    } else {
-        ok = process_chunks(options, strbuf_str(&input), path, &output);
-        bool to_stdout = strcmp(options->output, "-") == 0;
-        if ((ok || to_stdout) && !file_write(options->output, strbuf_str(&output), &reason))
-            ok = tool_error(tool, "cannot write '%s': %s", options->output, reason);
+        return false;
     }
-    strbuf_free(&input);
-    strbuf_free(&output);
+    output_open(&output, options->output);
+    bool ok = process_chunks(options, &input, path, &(TextSink){output_write, &output});
+    if (!output_close(&output, ok, &reason))
+        ok = tool_error(tool, "cannot write '%s': %s", options->output, reason);
+    input_close(&input);
     return ok;
 }
 

@@ -10,6 +10,7 @@
 #include "ir/diag.h"
 #include "ir/parse.h"
 #include "ir/print.h"
+#include "tools/files.h"
 #include "tools/load_model.h"
 #include "tools/resources.h"
 #include "tools/tool_support.h"

@@ -13,6 +13,7 @@
 #include "ir/pass.h"
 #include "target/device.h"
 #include "tools/all_passes.h"
+#include "tools/files.h"
 #include "tools/load_model.h"
 #include "tools/resources.h"
 #include "tools/tool_support.h"

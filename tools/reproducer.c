@@ -5,7 +5,7 @@
 #include "ir/attr.h"
 #include "ir/diag.h"
 #include "ir/print.h"
-#include "tools/tool_support.h"
+#include "tools/files.h"
 
 #define GROUP "mlir_reproducer"
 

@@ -1,13 +1,9 @@
-/* Command line and files of the tools.
+/* Command line of the tools.
  * Tests: lit/tools/command-line.mir */
 #include "tools/tool_support.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 bool tool_error(const Tool *tool, const char *fmt, ...)
 {
@@ -163,79 +159,4 @@ ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *input
         i += took_next;
     }
     return ARGS_RUN;
-}
-
-/* --- files ----------------------------------------------------------------------- */
-
-#define READ_STEP ((size_t)1 << 16)
-
-bool file_read(StrBuf *out, const char *path, const char **reason)
-{
-    bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY);
-    if (fd < 0) {
-        *reason = strerror(errno);
-        return false;
-    }
-    struct stat info;
-    size_t step = READ_STEP;
-    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) step = (size_t)info.st_size + 1;
-    ssize_t got;
-    do {
-        if (out->cap - out->len < step + 1)
-            vec_grow_raw((void **)&out->data, &out->cap, out->len + step + 1, 1);
-        got = read(fd, out->data + out->len, step);
-        if (got > 0) out->len += (size_t)got;
-        step = READ_STEP;
-    } while (got > 0 || (got < 0 && errno == EINTR));
-    *reason = got < 0 ? strerror(errno) : NULL;
-    out->data[out->len] = '\0';
-    if (!is_stdin) close(fd);
-    return got == 0;
-}
-
-static bool write_all(int fd, Str text, const char **reason)
-{
-    while (text.len > 0) {
-        ssize_t done = write(fd, text.data, text.len);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) {
-            *reason = strerror(errno);
-            return false;
-        }
-        text.data += done;
-        text.len -= (size_t)done;
-    }
-    return true;
-}
-
-static bool write_directly(const char *path, Str text, const char **reason)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (fd < 0) {
-        *reason = strerror(errno);
-        return false;
-    }
-    bool ok = write_all(fd, text, reason);
-    if (close(fd) == 0 || !ok) return ok;
-    *reason = strerror(errno);
-    return false;
-}
-
-bool file_write(const char *path, Str text, const char **reason)
-{
-    if (strcmp(path, "-") == 0) return write_all(STDOUT_FILENO, text, reason);
-    struct stat info;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return write_directly(path, text, reason);
-    StrBuf temporary = {0};
-    strbuf_printf(&temporary, "%s.%ld.tmp", path, (long)getpid());
-    bool ok = write_directly(temporary.data, text, reason);
-    if (ok && rename(temporary.data, path) != 0) {
-        *reason = strerror(errno);
-        ok = false;
-    }
-    if (!ok) (void)unlink(temporary.data);
-    strbuf_free(&temporary);
-    return ok;
 }

@@ -1,4 +1,4 @@
-/* What all tools share: the command line by a table of flags, files in and out.
+/* What all tools share: the command line by a table of flags.
  * Flags are written as LLVM's tools take them: -name or --name, values after '=' or as the next
  * argument, switches with an optional =true or =false.
  * Tests: lit/tools/command-line.mir */
@@ -53,11 +53,5 @@ void tool_help_line(StrBuf *out, const char *name, const char *value, const char
 
 /* Message "tool: text" on stderr; false. */
 bool tool_error(const Tool *tool, const char *fmt, ...) PRINTF_LIKE(2, 3);
-
-/* Appends a file ("-": standard input). False: *reason (static or strerror) says why. */
-bool file_read(StrBuf *out, const char *path, const char **reason) MUST_CHECK;
-/* Replaces a file at once by writing a temporary one beside it and renaming it; "-" is standard
- * output, and what is no regular file is written directly. */
-bool file_write(const char *path, Str text, const char **reason) MUST_CHECK;
 
 #endif
