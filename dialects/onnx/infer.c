@@ -1,201 +1,145 @@
-/* Result types of onnx ops from operands and attributes. Static operands give static results; an
- * unranked operand gives unranked ones, so that shapes can be inferred op by op.
- * Every size is checked against overflow: a tensor has at most MAX_ELEMENTS elements.
- * Tests: lit/dialects/onnx/invalid.mir, lit/passes/onnx-infer-shapes.mir */
+/* What the inference hooks of the onnx ops share: checks of operands and attributes, and shapes.
+ * Static operands give static results; where a shape depends on values, these must be constant,
+ * else the result is unranked, so that shapes can be inferred op by op. Every size is checked
+ * against overflow.
+ * Tests: lit/dialects/onnx/invalid*.mir, lit/passes/onnx-infer-shapes*.mir */
 #include "dialects/onnx/onnx_impl.h"
-#include "dialects/onnx/quant.h"
 
-static const int64_t MAX_ELEMENTS = INT64_C(1) << 40;
+#include <string.h>
 
-static const Type *operand_type(const Op *op, uint32_t index)
+#include "ir/diag.h"
+
+/* --- operands ------------------------------------------------------------------------------ */
+
+const Type *onnx_type(const Op *op, uint32_t index)
 {
-    return op_operand(op, index)->type;
+    const Value *value = onnx_operand(op, index);
+    return value ? value->type : NULL;
 }
 
-static bool all_static(const Op *op)
+bool onnx_all_static(const Op *op)
 {
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        if (!type_is_static(operand_type(op, i)))
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        const Type *type = onnx_type(op, i);
+        if (type && !type_is_static(type))
             return false;
+    }
     return true;
 }
 
-static bool is_scalar(const Type *type)
+const char *onnx_operand_name(const Op *op, uint32_t index)
 {
-    int64_t count;
-    return type_element_count(type, &count) && count == 1;
+    const ArgDef *row = op->def->operands;
+    for (uint32_t i = 0; i < index && row[1].name; i++)
+        row++;
+    return row->name;
 }
 
-/* A tensor type of that shape, refused when it is too large to make sense. */
-static bool make_tensor(const Type *elem, const int64_t *dims, uint32_t rank, const Type **out,
-                        StrBuf *why)
+static bool elem_is(const Type *elem, ElemClass want)
 {
-    int64_t count;
-    *out = type_tensor(elem, dims, rank, NULL);
-    if (type_element_count(*out, &count) && count <= MAX_ELEMENTS)
+    uint32_t width = type_width(elem);
+    switch (want) {
+    case ELEM_NUMERIC: return type_is_float(elem) || (type_is_integer(elem) && width >= 8);
+    case ELEM_FLOAT: return type_is_float(elem);
+    case ELEM_INTEGER: return type_is_integer(elem);
+    case ELEM_INDEX: return type_is_int_width(elem, 32) || type_is_int_width(elem, 64);
+    case ELEM_BYTE: return type_is_integer(elem) && width == 8;
+    case ELEM_BOOL: return type_is_int_width(elem, 1);
+    }
+    return false;
+}
+
+bool onnx_check_elem(const Op *op, uint32_t index, ElemClass want, StrBuf *why)
+{
+    static const char *const what[] = {
+        [ELEM_NUMERIC] = "numeric",          [ELEM_FLOAT] = "float",
+        [ELEM_INTEGER] = "integer",          [ELEM_INDEX] = "32-bit or 64-bit integer",
+        [ELEM_BYTE] = "8-bit integer",       [ELEM_BOOL] = "i1",
+    };
+    const Type *type = onnx_type(op, index);
+    if (!type || elem_is(type_elem(type), want))
         return true;
-    return onnx_why(why, "the result has too many elements");
+    return onnx_why(why, "'%s' must be a tensor of %s elements", onnx_operand_name(op, index),
+                    what[want]);
 }
 
-/* --- operators that keep the shape --------------------------------------------------------- */
-
-bool onnx_infer_same(const Op *op, const Type **results, StrBuf *why)
+bool onnx_check_elem_is(const Op *op, uint32_t index, const Type *elem, StrBuf *why)
 {
-    (void)why;
-    results[0] = operand_type(op, 0);
-    return true;
+    const Type *type = onnx_type(op, index);
+    if (!type || type_elem(type) == elem)
+        return true;
+    return onnx_why(why, "'%s' has elements of type '%s' where '%s' is needed",
+                    onnx_operand_name(op, index), type_str(op->ctx, type_elem(type)),
+                    type_str(op->ctx, elem));
 }
 
-bool onnx_infer_numeric(const Op *op, const Type **results, StrBuf *why)
+bool onnx_check_scalar(const Op *op, uint32_t index, StrBuf *why)
 {
-    const Type *elem = type_elem(operand_type(op, 0));
-    if (!type_is_float(elem) && (!type_is_integer(elem) || type_width(elem) < 8))
-        return onnx_why(why, "the input is not numeric");
-    return onnx_infer_same(op, results, why);
+    const Type *type = onnx_type(op, index);
+    int64_t count;
+    if (!type || !type_is_static(type) || (type_element_count(type, &count) && count == 1))
+        return true;
+    return onnx_why(why, "'%s' must have one element", onnx_operand_name(op, index));
 }
 
-bool onnx_infer_constant(const Op *op, const Type **results, StrBuf *why)
+bool onnx_check_vector(const Op *op, uint32_t index, int64_t length, StrBuf *why)
 {
-    static const char *const forms[] = {"value", "value_float", "value_floats", "value_int",
-                                        "value_ints"};
-    size_t given = 0;
-    for (size_t i = 0; i < COUNT_OF(forms); i++)
-        given += op_attr(op, forms[i]) != NULL;
-    if (given != 1)
-        return onnx_why(why, "needs exactly one attribute that gives its value");
-    results[0] = onnx_constant(op_result(op, 0))->type;
-    return true;
+    const Type *type = onnx_type(op, index);
+    if (!type || !type_is_static(type) ||
+        (type->u.shaped.rank == 1 && type->u.shaped.dims[0] == length))
+        return true;
+    return onnx_why(why, "'%s' must be a vector of %lld elements", onnx_operand_name(op, index),
+                    (long long)length);
 }
 
-bool onnx_infer_no_value(const Op *op, const Type **results, StrBuf *why)
+bool onnx_check_broadcast(const Op *op, uint32_t index, const Type *type, StrBuf *why)
 {
-    (void)why;
-    results[0] = type_none(op->ctx);
-    return true;
-}
-
-/* --- quantizers ---------------------------------------------------------------------------- */
-
-/* Whether `param` can be stretched to the shape of `type` (numpy's rule, from the right). */
-static bool broadcasts_to(const Type *param, const Type *type)
-{
-    if (is_scalar(param))
+    const Type *param = onnx_type(op, index);
+    int64_t count;
+    if (!param || !type_is_static(param) || (type_element_count(param, &count) && count == 1))
         return true;
     uint32_t rank = param->u.shaped.rank, room = type->u.shaped.rank;
-    if (rank > room)
-        return false;
-    for (uint32_t i = 0; i < rank; i++) {
+    bool fits = rank <= room;
+    for (uint32_t i = 0; fits && i < rank; i++) {
         int64_t dim = param->u.shaped.dims[i];
-        if (dim != 1 && dim != type->u.shaped.dims[room - rank + i])
-            return false;
+        fits = dim == 1 || dim == type->u.shaped.dims[room - rank + i];
     }
+    return fits || onnx_why(why, "the shape of '%s' does not broadcast to that of '%s'",
+                            onnx_operand_name(op, index), onnx_operand_name(op, 0));
+}
+
+/* --- attributes ---------------------------------------------------------------------------- */
+
+bool onnx_check_flag(const Op *op, const char *name, StrBuf *why)
+{
+    int64_t value = onnx_int(op, name, 0);
+    return value == 0 || value == 1 || onnx_why(why, "attribute '%s' must be 0 or 1", name);
+}
+
+bool onnx_check_choice(const Op *op, const char *name, const char *const *choices, size_t count,
+                       size_t *out, StrBuf *why)
+{
+    Str given = onnx_string(op, name, choices[0]);
+    for (*out = 0; *out < count; ++*out)
+        if (str_eq_c(given, choices[*out]))
+            return true;
+    onnx_why(why, "unknown %s ", name);
+    onnx_add_quoted(why, given);
+    return false;
+}
+
+bool onnx_read_axis(const Op *op, int64_t fallback, uint32_t rank, uint32_t *out, StrBuf *why)
+{
+    int64_t axis = onnx_int(op, "axis", fallback);
+    if (axis < -(int64_t)rank || axis >= rank)
+        return onnx_why(why, "attribute 'axis' is %lld, out of range for rank %u", (long long)axis,
+                        rank);
+    *out = (uint32_t)(axis < 0 ? axis + rank : axis);
     return true;
 }
 
-static bool check_flag(const Op *op, const char *name, StrBuf *why)
-{
-    const Attr *attr = op_attr(op, name);
-    if (!attr || attr_int_value(attr) == 0 || attr_int_value(attr) == 1)
-        return true;
-    return onnx_why(why, "attribute '%s' must be 0 or 1", name);
-}
-
-static bool check_quant_attrs(const Op *op, StrBuf *why)
-{
-    const Attr *mode = op_attr(op, "rounding_mode");
-    Rounding rounding;
-    if (mode && !rounding_parse(mode->u.string, &rounding)) {
-        strbuf_add_c(why, "unknown rounding mode ");
-        onnx_add_quoted(why, mode->u.string);
-        return false;
-    }
-    return check_flag(op, "signed", why) && check_flag(op, "narrow", why);
-}
-
-bool onnx_infer_quant(const Op *op, const Type **results, StrBuf *why)
-{
-    const Type *input = operand_type(op, 0);
-    if (!check_quant_attrs(op, why))
-        return false;
-    if (!type_is_float(type_elem(input)))
-        return onnx_why(why, "the input must be a float tensor");
-    for (uint32_t i = 1; i < op->operand_count; i++) {
-        const Type *param = operand_type(op, i);
-        if (type_is_static(param) && type_is_static(input) && !broadcasts_to(param, input))
-            return onnx_why(why, "the shape of '%s' does not broadcast to that of the input",
-                            op->def->operands[i].name);
-    }
-    return onnx_infer_same(op, results, why);
-}
-
-/* The scale is one number, or has one per index of the dimension `axis`. */
-static bool check_axis(const Op *op, StrBuf *why)
-{
-    const Type *input = operand_type(op, 0), *scale = operand_type(op, 1);
-    if (is_scalar(scale))
-        return true;
-    const Attr *attr = op_attr(op, "axis");
-    int64_t axis = attr ? attr_int_value(attr) : 1, rank = input->u.shaped.rank;
-    axis = axis < 0 ? axis + rank : axis;
-    if (axis < 0 || axis >= rank)
-        return onnx_why(why, "attribute 'axis' is out of range");
-    if (scale->u.shaped.rank == 1 && scale->u.shaped.dims[0] == input->u.shaped.dims[axis])
-        return true;
-    return onnx_why(why, "'x_scale' needs one element, or one for each index of the axis");
-}
-
-bool onnx_infer_dequantize(const Op *op, const Type **results, StrBuf *why)
-{
-    const Type *input = operand_type(op, 0), *scale = operand_type(op, 1);
-    if (!type_is_integer(type_elem(input)))
-        return onnx_why(why, "the input must be an integer tensor");
-    if (!type_is_float(type_elem(scale)))
-        return onnx_why(why, "'x_scale' must be a float tensor");
-    if (op->operand_count > 2 && type_elem(operand_type(op, 2)) != type_elem(input))
-        return onnx_why(why, "'x_zero_point' must have the element type of the input");
-    results[0] = type_unranked_tensor(type_elem(scale));
-    if (!all_static(op))
-        return true;
-    if (op->operand_count > 2 && type_with_elem(operand_type(op, 2), type_elem(scale)) != scale)
-        return onnx_why(why, "'x_zero_point' must have the shape of 'x_scale'");
-    results[0] = type_with_elem(input, type_elem(scale));
-    return check_axis(op, why);
-}
-
-/* --- pooling ------------------------------------------------------------------------------- */
-
-static bool check_spatial(const Type *input, StrBuf *why)
-{
-    uint32_t rank = input->u.shaped.rank;
-    if (rank < 3 || rank > ONNX_MAX_RANK)
-        return onnx_why(why, "the input has rank %u; it must be (N, C, ...) with 1 to %d spatial "
-                        "dimensions", rank, ONNX_MAX_SPATIAL);
-    for (uint32_t i = 0; i < rank; i++)
-        if (input->u.shaped.dims[i] <= 0)
-            return onnx_why(why, "dimension %u of the input is empty", i);
-    return true;
-}
-
-bool onnx_infer_global_pool(const Op *op, const Type **results, StrBuf *why)
-{
-    const Type *input = operand_type(op, 0);
-    if (!type_is_float(type_elem(input)))
-        return onnx_why(why, "the input must be a float tensor");
-    if (!type_is_static(input))
-        return onnx_infer_same(op, results, why);
-    if (!check_spatial(input, why))
-        return false;
-    int64_t dims[ONNX_MAX_RANK] = {input->u.shaped.dims[0], input->u.shaped.dims[1]};
-    for (uint32_t i = 2; i < input->u.shaped.rank; i++)
-        dims[i] = 1;
-    return make_tensor(type_elem(input), dims, input->u.shaped.rank, &results[0], why);
-}
-
-/* --- convolution --------------------------------------------------------------------------- */
-
-/* A list attribute with `count` entries of at least `least`, or `fallback` throughout. */
-static bool read_list(const Op *op, const char *name, uint32_t count, int64_t least,
-                      int64_t fallback, int64_t *out, StrBuf *why)
+bool onnx_read_list(const Op *op, const char *name, uint32_t count, int64_t least,
+                    int64_t fallback, int64_t *out, StrBuf *why)
 {
     const Attr *attr = op_attr(op, name);
     size_t length = count;
@@ -210,164 +154,95 @@ static bool read_list(const Op *op, const char *name, uint32_t count, int64_t le
     return true;
 }
 
-typedef enum AutoPad { PAD_NOTSET, PAD_VALID, PAD_SAME_UPPER, PAD_SAME_LOWER } AutoPad;
+/* --- shapes -------------------------------------------------------------------------------- */
 
-static bool read_auto_pad(const Op *op, AutoPad *out, StrBuf *why)
+bool onnx_shape(const Type *type, Shape *out, StrBuf *why)
 {
-    static const char *const names[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
-    const Attr *attr = op_attr(op, "auto_pad");
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (attr && !str_eq_c(attr->u.string, names[i]))
-            continue;
-        *out = (AutoPad)i;
-        return true;
+    out->rank = type->u.shaped.rank;
+    if (out->rank > ONNX_MAX_RANK)
+        return onnx_why(why, "an operand has rank %u; up to %d is supported", out->rank,
+                        ONNX_MAX_RANK);
+    if (out->rank > 0)
+        memcpy(out->dims, type->u.shaped.dims, out->rank * sizeof *out->dims);
+    return true;
+}
+
+bool onnx_broadcast(Shape *io, const Type *type, StrBuf *why)
+{
+    Shape other;
+    if (!onnx_shape(type, &other, why))
+        return false;
+    uint32_t rank = io->rank > other.rank ? io->rank : other.rank;
+    for (uint32_t i = 1; i <= rank; i++) { /* from the last dimension */
+        int64_t a = i <= io->rank ? io->dims[io->rank - i] : 1;
+        int64_t b = i <= other.rank ? other.dims[other.rank - i] : 1;
+        if (a != b && a != 1 && b != 1)
+            return onnx_why(why, "the shapes do not broadcast: %lld and %lld in dimension -%u",
+                            (long long)a, (long long)b, i);
+        other.dims[rank - i] = a == 1 ? b : a; /* at or behind what is still to be read */
     }
-    strbuf_add_c(why, "unknown auto_pad ");
-    onnx_add_quoted(why, attr->u.string);
-    return false;
-}
-
-static bool check_conv_operands(const Op *op, StrBuf *why)
-{
-    static const char *const names[] = {"X", "W", "B"};
-    const Type *elem = type_elem(operand_type(op, 0));
-    if (!type_is_float(elem))
-        return onnx_why(why, "'X' must be a float tensor");
-    for (uint32_t i = 1; i < op->operand_count; i++)
-        if (type_elem(operand_type(op, i)) != elem)
-            return onnx_why(why, "'%s' must have the element type of 'X'", names[i]);
+    other.rank = rank;
+    *io = other;
     return true;
 }
 
-/* W is (out_channels, in_channels / group, kernel...), B is (out_channels). */
-static bool check_weight(const Op *op, const ConvGeometry *g, StrBuf *why)
+bool onnx_make_tensor(const Type *elem, const Shape *shape, const Type **out, StrBuf *why)
 {
-    const int64_t *dims = operand_type(op, 1)->u.shaped.dims;
-    if (g->group < 1 || g->in_channels % g->group || g->out_channels % g->group)
-        return onnx_why(why, "group %lld does not divide %lld input and %lld output channels",
-                        (long long)g->group, (long long)g->in_channels,
-                        (long long)g->out_channels);
-    if (dims[1] != g->in_channels / g->group)
-        return onnx_why(why, "'W' has %lld input channels per group; 'X' has %lld",
-                        (long long)dims[1], (long long)(g->in_channels / g->group));
-    if (op->operand_count < 3)
+    int64_t count;
+    *out = type_tensor(elem, shape->dims, shape->rank, NULL);
+    if (type_element_count(*out, &count) && count <= ONNX_MAX_ELEMENTS)
         return true;
-    const Type *bias = operand_type(op, 2);
-    if (bias->u.shaped.rank != 1 || bias->u.shaped.dims[0] != g->out_channels)
-        return onnx_why(why, "'B' must have one element for each of %lld output channels",
-                        (long long)g->out_channels);
-    return true;
+    return onnx_why(why, "the result has too many elements");
 }
 
-static bool read_shapes(const Op *op, ConvGeometry *g, StrBuf *why)
+/* --- what shapes depend on ----------------------------------------------------------------- */
+
+Known onnx_begin(const Op *op, const Type **results, Shape *in, StrBuf *why)
 {
-    const Type *input = operand_type(op, 0), *weight = operand_type(op, 1);
-    if (!check_spatial(input, why))
-        return false;
-    if (weight->u.shaped.rank != input->u.shaped.rank)
-        return onnx_why(why, "'W' has rank %u, 'X' has rank %u", weight->u.shaped.rank,
-                        input->u.shaped.rank);
-    const Attr *group = op_attr(op, "group");
-    g->spatial = input->u.shaped.rank - 2;
-    g->batch = input->u.shaped.dims[0];
-    g->group = group ? attr_int_value(group) : 1;
-    g->in_channels = input->u.shaped.dims[1];
-    g->out_channels = weight->u.shaped.dims[0];
-    for (uint32_t i = 0; i < g->spatial; i++) {
-        g->in[i] = input->u.shaped.dims[2 + i];
-        g->kernel[i] = weight->u.shaped.dims[2 + i];
-        if (g->kernel[i] < 1)
-            return onnx_why(why, "the kernel is empty");
+    const Type *input = onnx_type(op, 0);
+    results[0] = type_unranked_tensor(type_elem(input));
+    if (!type_is_static(input))
+        return UNKNOWN;
+    return onnx_shape(input, in, why) ? KNOWN : WRONG;
+}
+
+Known onnx_read_ints(const Op *op, uint32_t index, Shape *out, StrBuf *why)
+{
+    const Attr *value = onnx_constant(onnx_operand(op, index));
+    const char *name = onnx_operand_name(op, index);
+    size_t count;
+    if (!onnx_check_elem(op, index, ELEM_INDEX, why))
+        return WRONG;
+    if (!value)
+        return UNKNOWN;
+    if (value->type->u.shaped.rank > 1) {
+        onnx_why(why, "'%s' must be a vector", name);
+        return WRONG;
     }
-    if (g->out_channels < 1)
-        return onnx_why(why, "'W' has no output channels");
-    return check_weight(op, g, why);
-}
-
-static bool check_kernel_shape(const Op *op, const ConvGeometry *g, StrBuf *why)
-{
-    int64_t given[ONNX_MAX_SPATIAL];
-    if (!op_attr(op, "kernel_shape"))
-        return true;
-    if (!read_list(op, "kernel_shape", g->spatial, 1, 1, given, why))
-        return false;
-    for (uint32_t i = 0; i < g->spatial; i++)
-        if (given[i] != g->kernel[i])
-            return onnx_why(why, "attribute 'kernel_shape' differs from the shape of 'W'");
-    return true;
-}
-
-/* ceil(in / stride) windows: the zeros that takes, the odd one at the end or the beginning. */
-static void pad_same(ConvGeometry *g, uint32_t i, int64_t window, bool lower)
-{
-    int64_t covered = (g->in[i] - 1) / g->stride[i] * g->stride[i] + window;
-    int64_t total = covered > g->in[i] ? covered - g->in[i] : 0;
-    g->low[i] = lower ? total - total / 2 : total / 2;
-    g->high[i] = total - g->low[i];
-}
-
-/* out = (in + low + high - window) / stride + 1 with window = (kernel - 1) * dilation + 1 */
-static bool place_windows(ConvGeometry *g, uint32_t i, AutoPad mode, StrBuf *why)
-{
-    int64_t window, padded;
-    if (!mul_i64(g->kernel[i] - 1, g->dilation[i], &window) || window >= MAX_ELEMENTS)
-        return onnx_why(why, "the dilated kernel is too large");
-    window++;
-    if (mode == PAD_SAME_UPPER || mode == PAD_SAME_LOWER)
-        pad_same(g, i, window, mode == PAD_SAME_LOWER);
-    if (g->low[i] >= MAX_ELEMENTS || g->high[i] >= MAX_ELEMENTS)
-        return onnx_why(why, "the padding is too large");
-    padded = g->in[i] + g->low[i] + g->high[i];
-    if (padded < window)
-        return onnx_why(why, "the window of %lld does not fit into %lld padded inputs of spatial "
-                        "dimension %u", (long long)window, (long long)padded, i);
-    g->out[i] = (padded - window) / g->stride[i] + 1;
-    return true;
-}
-
-bool onnx_conv_geometry(const Op *conv, ConvGeometry *out, StrBuf *why)
-{
-    *out = (ConvGeometry){0};
-    AutoPad mode;
-    int64_t pads[2 * ONNX_MAX_SPATIAL];
-    if (!read_shapes(conv, out, why) || !check_kernel_shape(conv, out, why) ||
-        !read_list(conv, "strides", out->spatial, 1, 1, out->stride, why) ||
-        !read_list(conv, "dilations", out->spatial, 1, 1, out->dilation, why) ||
-        !read_list(conv, "pads", 2 * out->spatial, 0, 0, pads, why) ||
-        !read_auto_pad(conv, &mode, why))
-        return false;
-    for (uint32_t i = 0; i < out->spatial; i++) {
-        out->low[i] = mode == PAD_NOTSET ? pads[i] : 0;
-        out->high[i] = mode == PAD_NOTSET ? pads[out->spatial + i] : 0;
-        if (!place_windows(out, i, mode, why))
-            return false;
+    if (!attr_int_list(value, out->dims, ONNX_MAX_RANK, &count)) {
+        onnx_why(why, "'%s' must have at most %d elements", name, ONNX_MAX_RANK);
+        return WRONG;
     }
-    return true;
+    out->rank = (uint32_t)count;
+    return KNOWN;
 }
 
-/* Whether what the padded input holds is still a sensible tensor. */
-static bool check_padded(const ConvGeometry *g, const Type *elem, StrBuf *why)
+Known onnx_read_axes(const Op *op, uint32_t index, uint32_t rank, Shape *out, StrBuf *why)
 {
-    int64_t dims[ONNX_MAX_RANK] = {g->batch, g->in_channels};
-    for (uint32_t i = 0; i < g->spatial; i++)
-        dims[2 + i] = g->in[i] + g->low[i] + g->high[i];
-    const Type *padded;
-    return make_tensor(elem, dims, g->spatial + 2, &padded, why);
-}
-
-bool onnx_infer_conv(const Op *op, const Type **results, StrBuf *why)
-{
-    const Type *elem = type_elem(operand_type(op, 0));
-    if (!check_conv_operands(op, why))
-        return false;
-    results[0] = type_unranked_tensor(elem);
-    if (!all_static(op))
-        return true;
-    ConvGeometry g;
-    if (!onnx_conv_geometry(op, &g, why) || !check_padded(&g, elem, why))
-        return false;
-    int64_t dims[ONNX_MAX_RANK] = {g.batch, g.out_channels};
-    for (uint32_t i = 0; i < g.spatial; i++)
-        dims[2 + i] = g.out[i];
-    return make_tensor(elem, dims, g.spatial + 2, &results[0], why);
+    Known known = onnx_read_ints(op, index, out, why);
+    if (known != KNOWN)
+        return known;
+    bool seen[ONNX_MAX_RANK] = {false};
+    for (uint32_t i = 0; i < out->rank; i++) {
+        int64_t axis = out->dims[i];
+        axis = axis < 0 ? axis + rank : axis;
+        if (axis < 0 || axis >= rank || seen[axis]) {
+            onnx_why(why, "'%s' has %lld, which is out of range for rank %u or given twice",
+                     onnx_operand_name(op, index), (long long)out->dims[i], rank);
+            return WRONG;
+        }
+        seen[axis] = true;
+        out->dims[i] = axis;
+    }
+    return KNOWN;
 }

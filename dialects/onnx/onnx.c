@@ -149,15 +149,15 @@ const Attr *onnx_constant(const Value *value)
     const Op *op = value_def(value);
     if (!op || op->def != ONNX(CONSTANT))
         return NULL;
-    const Attr *attr = op_attr(op, "value");
-    if (attr)
-        return attr;
-    attr = op_attr(op, "value_float");
-    attr = attr ? attr : op_attr(op, "value_int");
-    if (attr)
-        return splat_of_scalar(attr);
-    attr = op_attr(op, "value_floats");
-    return dense_of_array(attr ? attr : op_attr(op, "value_ints"));
+    for (const AttrArgDef *row = op->def->attrs; row->name; row++) {
+        const Attr *attr = op_attr(op, row->name);
+        if (!attr || !row->attr->test(attr)) /* it may not be verified */
+            continue;
+        if (attr->kind == ATTR_DENSE)
+            return attr;
+        return attr->kind == ATTR_DENSE_ARRAY ? dense_of_array(attr) : splat_of_scalar(attr);
+    }
+    return NULL;
 }
 
 bool onnx_constant_ints(const Value *value, int64_t *out, size_t max, size_t *count)

@@ -21,7 +21,7 @@ extern const DialectDef dialect_onnx;
 /* Discardable attribute with the name of the op's node in the file. */
 #define ONNX_NAME "onnx.name"
 
-enum { ONNX_MAX_RANK = 8, ONNX_MAX_SPATIAL = ONNX_MAX_RANK - 2 };
+enum { ONNX_MAX_RANK = 32, ONNX_MAX_SPATIAL = ONNX_MAX_RANK - 2 };
 
 /* Result types of op from its operands' types and attributes: static wherever the operands' are,
  * and what the shape depends on is constant, else unranked. results has an entry per result of
@@ -57,14 +57,30 @@ Str onnx_node_name(const Op *op);
 void onnx_add_escaped(StrBuf *out, Str name);
 void onnx_add_quoted(StrBuf *out, Str name);
 
-/* Geometry of a Conv with static operand types. Arrays have `spatial` entries. */
+/* Where the windows of a convolution or pooling with static operand types lie; a kernel element
+ * that meets padding meets nothing. Arrays have `spatial` entries. */
 typedef struct ConvGeometry {
     uint32_t spatial;
-    int64_t batch, group, in_channels, out_channels;
+    int64_t batch, group, in_channels, out_channels; /* pooling: a group per channel */
     int64_t in[ONNX_MAX_SPATIAL], out[ONNX_MAX_SPATIAL]; /* extents */
     int64_t kernel[ONNX_MAX_SPATIAL], stride[ONNX_MAX_SPATIAL], dilation[ONNX_MAX_SPATIAL];
-    int64_t low[ONNX_MAX_SPATIAL], high[ONNX_MAX_SPATIAL]; /* padding, auto_pad resolved */
+    int64_t low[ONNX_MAX_SPATIAL], high[ONNX_MAX_SPATIAL]; /* padding, auto_pad resolved; of a
+                                                              transposed one also negative */
 } ConvGeometry;
+/* Of Conv, ConvInteger and QLinearConv: in[o * stride + k * dilation - low] is what kernel element
+ * k meets for result o. False: why tells. */
 bool onnx_conv_geometry(const Op *conv, ConvGeometry *out, StrBuf *why) MUST_CHECK;
+/* Of ConvTranspose: input i and kernel element k add to out[i * stride + k * dilation - low]. */
+bool onnx_conv_transpose_geometry(const Op *conv, ConvGeometry *out, StrBuf *why) MUST_CHECK;
+/* Of MaxPool and AveragePool; with ceil_mode the last window may reach beyond the padding. */
+bool onnx_pool_geometry(const Op *pool, ConvGeometry *out, StrBuf *why) MUST_CHECK;
+
+/* What the attributes say about a verified op on a static operand: the dimension of the input that
+ * is dimension i of a Transpose's result (rank entries); the dimensions from *start to before *end
+ * that a Shape gives. */
+bool onnx_transpose_perm(const Op *op, int64_t *perm, StrBuf *why) MUST_CHECK;
+void onnx_shape_bounds(const Op *op, uint32_t *start, uint32_t *end);
+/* The dimension of channels that a MultiThreshold's data_layout names; false: X has none. */
+bool onnx_multi_threshold_axis(const Op *op, uint32_t *out) MUST_CHECK;
 
 #endif
