@@ -6,6 +6,7 @@ MING_TOOLS and MING_LIT_OUTPUT or the folder `build` stand in.
 """
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -47,6 +48,10 @@ if not find("FileCheck"):
 # The longer names come first: lit replaces from the top.
 for name in ("ming-translate", "ming-opt", "ming"):
     config.substitutions.append((f"%{name}\\b", os.path.join(tools_dir, name)))
+
+# The values of a .npy file.
+config.substitutions.append(
+    ("%show\\b", f"{sys.executable} {os.path.dirname(source_dir)}/scripts/npy.py show"))
 
 # A model in protobuf's text form to an ONNX file.
 config.substitutions.append(

@@ -15,6 +15,7 @@
 #include "tools/all_passes.h"
 #include "tools/files.h"
 #include "tools/load_model.h"
+#include "tools/ming_run.h"
 #include "tools/resources.h"
 #include "tools/tool_support.h"
 
@@ -229,12 +230,15 @@ static void add_commands(void *user, StrBuf *out)
     (void)user;
     strbuf_add_c(out, "\ncommands:\n");
     strbuf_add_c(out, "  compile MODEL -o DIR    a network to an HLS project; 'ming compile --help'\n");
+    strbuf_add_c(out, "  run FILE                a network on arrays; 'ming run --help'\n");
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "compile") == 0)
         return compile(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "run") == 0)
+        return ming_run(argc - 1, argv + 1);
     const Tool tool = {
         .name = "ming",
         .summary = "ming: compiles quantized networks to streaming FPGA accelerators",
