@@ -7,6 +7,7 @@
 #include "dialects/builtin/builtin.h"
 #include "dialects/cf/cf.h"
 #include "dialects/dfg/dfg.h"
+#include "dialects/dlti/dlti.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
@@ -23,8 +24,9 @@ void dialects_register_all(Context *ctx)
         &dialect_builtin, &dialect_arith, &dialect_math,   &dialect_cf,
         &dialect_func,    &dialect_tensor, &dialect_linalg,
         &dialect_dfg,     &dialect_emithls, &dialect_onnx,
-        &dialect_ml_program, &dialect_quant, &dialect_tosa,
+        &dialect_ml_program, &dialect_quant, &dialect_tosa,   &dialect_dlti,
     };
     for (size_t i = 0; i < COUNT_OF(all); i++)
         context_register_dialect(ctx, all[i]);
+    dialects_register_foreign(ctx);
 }

@@ -6,5 +6,7 @@
 
 /* Registers every dialect that the tools know; harmless to repeat. */
 void dialects_register_all(Context *ctx);
+/* The part of it that makes upstream's other dialects known by name. */
+void dialects_register_foreign(Context *ctx);
 
 #endif

@@ -83,6 +83,7 @@ void context_destroy(Context *ctx)
     vec_free(&ctx->sources);
     vec_free(&ctx->pending);
     vec_free(&ctx->dialects);
+    vec_free(&ctx->foreign);
     vec_free(&ctx->resources);
     ptrmap_free(&ctx->external_groups);
     ptrmap_free(&ctx->op_infos);

@@ -45,6 +45,13 @@ const Ident *ident_get_c(Context *ctx, const char *cstr);
  * (formats parse, names unique) with assertions. Registering twice is harmless. */
 void context_register_dialect(Context *ctx, const DialectDef *dialect);
 const DialectDef *context_dialect(const Context *ctx, Str name_space); /* NULL: not registered */
+/* A dialect of upstream's whose ops are unknown here: they count as unregistered. The attributes
+ * in its table are read and checked; its other attributes and its types are kept as text, with
+ * upstream's spacing. Registering twice is harmless. */
+void context_register_foreign(Context *ctx, const DialectDef *dialect);
+const DialectDef *context_foreign(const Context *ctx, Str name_space); /* NULL: none */
+/* The dialect that reads and checks attributes of that prefix: registered, foreign, or NULL. */
+const DialectDef *context_attr_dialect(const Context *ctx, Str name_space);
 /* All registered dialects in order of their names. */
 size_t context_dialect_count(const Context *ctx);
 const DialectDef *context_dialect_at(const Context *ctx, size_t index);

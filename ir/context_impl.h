@@ -29,6 +29,8 @@ typedef struct SourceText {
     uint32_t line_count;
 } SourceText;
 
+typedef VEC(const DialectDef *) DialectList; /* sorted by name */
+
 struct OpPool; /* op.c */
 
 struct Context {
@@ -36,7 +38,7 @@ struct Context {
     Interner idents, types, attrs, exprs, maps, sets;
     struct OpPool *pool;
     /* dialects: opdef.c */
-    VEC(const DialectDef *) dialects; /* sorted by name */
+    DialectList dialects, foreign;
     PtrMap op_infos;                  /* OpDef* -> OpInfo* */
     bool allow_unregistered;
     /* diagnostics: diag.c */

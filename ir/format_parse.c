@@ -193,9 +193,12 @@ static bool is_stripped(const Element *element, const AttrConstraint *constraint
     return constraint->param && !element->qualified;
 }
 
+/* Bounds of an integer are left to the verifier. */
 static bool check_attr(Reading *r, const AttrConstraint *constraint, const Attr *attr, SrcPos at)
 {
-    bool fits = !constraint->test || constraint->test(attr);
+    bool fits = constraint->syntax == ATTR_SYNTAX_BARE_INT
+                    ? attr->kind == ATTR_INTEGER
+                    : !constraint->test || constraint->test(attr);
     return fits || parser_error_at(r->p, at, "invalid kind of attribute specified");
 }
 

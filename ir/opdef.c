@@ -14,12 +14,12 @@
 /* --- dialects ------------------------------------------------------------------ */
 
 /* Position of the dialect, or where it belongs. */
-static size_t dialect_position(const Context *ctx, Str name)
+static size_t dialect_position(const DialectList *list, Str name)
 {
-    size_t low = 0, high = ctx->dialects.len;
+    size_t low = 0, high = list->len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (str_cmp(str_from(ctx->dialects.data[middle]->name), name) < 0)
+        if (str_cmp(str_from(list->data[middle]->name), name) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -27,12 +27,28 @@ static size_t dialect_position(const Context *ctx, Str name)
     return low;
 }
 
+static const DialectDef *dialect_find(const DialectList *list, Str name)
+{
+    size_t position = dialect_position(list, name);
+    if (position == list->len) return NULL;
+    const DialectDef *dialect = list->data[position];
+    return str_eq_c(name, dialect->name) ? dialect : NULL;
+}
+
 const DialectDef *context_dialect(const Context *ctx, Str name_space)
 {
-    size_t position = dialect_position(ctx, name_space);
-    if (position == ctx->dialects.len) return NULL;
-    const DialectDef *dialect = ctx->dialects.data[position];
-    return str_eq_c(name_space, dialect->name) ? dialect : NULL;
+    return dialect_find(&ctx->dialects, name_space);
+}
+
+const DialectDef *context_foreign(const Context *ctx, Str name_space)
+{
+    return dialect_find(&ctx->foreign, name_space);
+}
+
+const DialectDef *context_attr_dialect(const Context *ctx, Str name_space)
+{
+    const DialectDef *dialect = context_dialect(ctx, name_space);
+    return dialect ? dialect : context_foreign(ctx, name_space);
 }
 
 size_t context_dialect_count(const Context *ctx)
@@ -66,13 +82,17 @@ const OpInfo *context_op_of_def(const Context *ctx, const OpDef *def)
     return ptrmap_get(&ctx->op_infos, def);
 }
 
-static void dialect_insert(Context *ctx, const DialectDef *dialect)
+static void dialect_insert(DialectList *list, const DialectDef *dialect)
 {
-    size_t position = dialect_position(ctx, str_from(dialect->name));
-    (void)vec_push(&ctx->dialects);
-    for (size_t i = ctx->dialects.len - 1; i > position; i--)
-        ctx->dialects.data[i] = ctx->dialects.data[i - 1];
-    ctx->dialects.data[position] = dialect;
+    size_t position = dialect_position(list, str_from(dialect->name));
+    (void)vec_push(list);
+    for (size_t i = list->len - 1; i > position; i--) list->data[i] = list->data[i - 1];
+    list->data[position] = dialect;
+}
+
+void context_register_foreign(Context *ctx, const DialectDef *dialect)
+{
+    if (!context_foreign(ctx, str_from(dialect->name))) dialect_insert(&ctx->foreign, dialect);
 }
 
 /* --- rows ------------------------------------------------------------------------ */
@@ -179,7 +199,7 @@ static void parse_defaults(Context *ctx, OpInfo *info)
 void context_register_dialect(Context *ctx, const DialectDef *dialect)
 {
     if (context_dialect(ctx, str_from(dialect->name))) return;
-    dialect_insert(ctx, dialect);
+    dialect_insert(&ctx->dialects, dialect);
     OpInfo **infos = xmalloc(dialect->op_count * sizeof *infos);
     for (size_t i = 0; i < dialect->op_count; i++)
         infos[i] = register_row(ctx, dialect, &dialect->ops[i]);

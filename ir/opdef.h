@@ -180,6 +180,8 @@ struct AttrDef {
     bool bracketed; /* printed #dialect<name params> as older upstream enums are */
     const Attr *(*parse)(OpParser *p, const Type *type);
     void (*print)(StrBuf *out, const Attr *attr);
+    /* As the encoding of a tensor of that rank and element type: does it fit? Else a message. */
+    bool (*verify_tensor)(const Attr *attr, const Attr *loc, uint32_t rank, const Type *elem);
     const char *alias; /* alias stem the printer uses ("map" for maps), or NULL */
 };
 
@@ -198,6 +200,9 @@ struct DialectDef {
     bool (*verify_arg_attr)(Op *func, uint32_t index, const NamedAttr *attr);
     /* Calls may be inlined into it, names are shortened by a default dialect, ... */
     bool is_default_in_functions; /* OpAsmOpInterface default dialect inside builtin.module/func */
+    /* Answers for sections of file metadata, as upstream's OpAsmDialectInterface does. */
+    bool has_asm_hooks;
+    bool types_in_memory; /* memrefs may hold a foreign dialect's types */
 };
 
 /* Registered form of a row: names resolved, format compiled. One per context. */

@@ -82,6 +82,13 @@ bool parser_int(OpParser *p, int64_t *out) MUST_CHECK;
 bool parser_try_int(OpParser *p, int64_t *out, bool *present) MUST_CHECK;
 bool parser_float(OpParser *p, double *out) MUST_CHECK; /* "1.5", or the bits in hexadecimal */
 bool parser_string(OpParser *p, Str *out) MUST_CHECK; /* unescaped, in the context's arena */
+/* An affine expression over the named dims and symbols. */
+typedef struct AffineVar {
+    Str name;
+    const AffineExpr *expr;
+} AffineVar;
+const AffineExpr *parser_affine_expr(OpParser *p, const AffineVar *vars,
+                                     size_t count) MUST_CHECK;
 const Attr *parser_symbol_name(OpParser *p) MUST_CHECK; /* @name as a string attribute */
 bool parser_try_symbol_name(OpParser *p, const Attr **out);
 typedef VEC(int64_t) DimList;
@@ -89,7 +96,7 @@ typedef VEC(int64_t) DimList;
 bool parser_dims(OpParser *p, DimList *out, bool allow_dynamic, bool trailing_x) MUST_CHECK;
 /* {…} into the op's attributes; absent: nothing. with_keyword: "attributes {…}". */
 bool parser_attr_dict(OpParser *p, bool with_keyword) MUST_CHECK;
-/* The attributes given so far satisfy the row's constraints; else a message at `at`. */
+/* The attributes given so far (in a format: those in {…}) satisfy the row's constraints; else a message at `at`. */
 bool parser_check_attrs(OpParser *p, SrcPos at) MUST_CHECK;
 /* Sets or replaces; NULL removes. */
 void parser_set_attr(OpParser *p, const char *name, const Attr *value);

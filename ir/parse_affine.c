@@ -3,13 +3,8 @@
  * Tests: lit/ir/affine.mir, lit/ir/affine-invalid.mir */
 #include "ir/parser_impl.h"
 
-typedef struct AffineName {
-    Str name;
-    const AffineExpr *expr;
-} AffineName;
-
 typedef struct AffineReader {
-    VEC(AffineName) names;
+    VEC(AffineVar) names;
     PtrMap index; /* Ident -> position in names + 1, once there are many */
     VEC(const AffineExpr *) exprs;
     VEC(bool) is_eq; /* of constraints, parallel to exprs */
@@ -30,7 +25,7 @@ static const AffineExpr *parse_sum(OpParser *p, const AffineReader *reader);
 
 /* --- operands ----------------------------------------------------------------------- */
 
-static const AffineName *find_name(OpParser *p, const AffineReader *reader, Str name)
+static const AffineVar *find_name(OpParser *p, const AffineReader *reader, Str name)
 {
     if (reader->names.len > FEW_NAMES) {
         uintptr_t at = (uintptr_t)ptrmap_get(&reader->index, ident_get(p->ctx, name));
@@ -48,17 +43,17 @@ static void index_name(OpParser *p, AffineReader *reader, size_t at)
     ptrmap_put(&reader->index, name, (void *)(uintptr_t)(at + 1));
 }
 
-static void add_name(OpParser *p, AffineReader *reader, const AffineExpr *expr)
+static void add_name(OpParser *p, AffineReader *reader, AffineVar var)
 {
     size_t count = reader->names.len;
-    *vec_push(&reader->names) = (AffineName){p->tok.text, expr};
+    *vec_push(&reader->names) = var;
     if (count < FEW_NAMES) return;
     for (size_t i = count == FEW_NAMES ? 0 : count; i <= count; i++) index_name(p, reader, i);
 }
 
 static const AffineExpr *parse_name(OpParser *p, const AffineReader *reader)
 {
-    const AffineName *known = find_name(p, reader, p->tok.text);
+    const AffineVar *known = find_name(p, reader, p->tok.text);
     if (!known) {
         parse_fail_missing(p, "use of undeclared identifier");
         return NULL;
@@ -234,7 +229,7 @@ static bool parse_new_name(OpParser *p, AffineReader *reader, const AffineExpr *
     if (find_name(p, reader, p->tok.text)) {
         return parse_fail(p, "redefinition of identifier '%.*s'", STR_ARG(p->tok.text));
     }
-    add_name(p, reader, expr);
+    add_name(p, reader, (AffineVar){p->tok.text, expr});
     parse_advance(p);
     return true;
 }
@@ -343,4 +338,13 @@ const IntegerSet *parse_integer_set(OpParser *p)
     }
     reader_free(&reader);
     return set;
+}
+
+const AffineExpr *parser_affine_expr(OpParser *p, const AffineVar *vars, size_t count)
+{
+    AffineReader reader = {0};
+    for (size_t i = 0; i < count; i++) add_name(p, &reader, vars[i]);
+    const AffineExpr *expr = parse_sum(p, &reader);
+    reader_free(&reader);
+    return expr;
 }

@@ -144,21 +144,16 @@ static const Attr *expect_loc(OpParser *p, SrcPos at, const Attr *attr)
     return NULL;
 }
 
-static const Attr *parse_dialect_loc(OpParser *p, SrcPos at)
-{
-    const Attr *attr = parse_extended_attr(p, NULL);
-    if (!attr || attr_is_loc(attr)) return attr;
-    parse_fail_at(p, at, "expected location, but found dialect attribute: '%s'",
-                  attr_str(p->ctx, attr));
-    return NULL;
-}
-
 static const Attr *parse_loc_or_late(OpParser *p)
 {
     if (!parse_at(p, TOK_HASH)) return parse_loc_body(p);
     SrcPos at = p->tok.text.data;
     Str name = {at + 1, p->tok.text.len - 1};
-    if (memchr(name.data, '.', name.len)) return parse_dialect_loc(p, at);
+    if (memchr(name.data, '.', name.len)) {
+        parse_fail_at(p, at, "expected location, but found dialect attribute: '#%.*s'",
+                      STR_ARG(name));
+        return NULL;
+    }
     const Ident *alias = ident_get(p->ctx, name);
     parse_advance(p);
     const Alias *known = ptrmap_get(&p->attr_aliases, alias);

@@ -50,7 +50,12 @@ malformed:
 static bool parse_dialect_resource(OpParser *p, void *user)
 {
     const Ident *dialect = user, *key = NULL;
-    if (!parse_resource_key(p, &key) || !parse_token(p, TOK_COLON, "expected ':'")) return false;
+    SrcPos at = p->tok.text.data;
+    if (!parse_resource_key(p, &key)) return false;
+    if (!str_eq_c(dialect->str, "builtin"))
+        return parse_fail_at(p, at, "unknown 'resource' key '%.*s' for dialect '%.*s'",
+                             STR_ARG(key->str), STR_ARG(dialect->str));
+    if (!parse_token(p, TOK_COLON, "expected ':'")) return false;
     Token value = p->tok;
     if (value.kind == TOK_ERROR) return false;
     parse_advance(p);
@@ -124,10 +129,11 @@ static bool parse_resource_group(OpParser *p, void *user)
         return parse_list_until(p, TOK_RBRACE, "}", parse_external_resource,
                                 (void *)(uintptr_t)name);
     }
-    if (!context_dialect(p->ctx, tok.text)) {
+    const DialectDef *dialect = context_dialect(p->ctx, tok.text);
+    if (!dialect) {
         return parse_fail_at(p, tok.text.data, "dialect '%.*s' is unknown", STR_ARG(tok.text));
     }
-    if (!str_eq(tok.text, STR("builtin"))) {
+    if (!dialect->has_asm_hooks) {
         return parse_fail(p, "unexpected 'resource' section for dialect '%.*s'", STR_ARG(tok.text));
     }
     return parse_list_until(p, TOK_RBRACE, "}", parse_dialect_resource, (void *)(uintptr_t)name);

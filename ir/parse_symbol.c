@@ -1,7 +1,9 @@
 /* Aliases (#map, !type) and what dialects define: #dialect.name<…>, #dialect<…>, types alike.
  * A registered dialect's text is read by its TypeDef or AttrDef; after it reading goes on
- * behind the balanced brackets. Other dialects' text is kept as it is.
+ * behind the balanced brackets. Text of dialects nobody knows is kept as it is, that of upstream's
+ * dialects whose ops we do not have with upstream's spacing (parse_foreign.c).
  * Tests: lit/ir/dialect-symbols.mir, lit/ir/attributes-invalid.mir */
+#include <ctype.h>
 #include <string.h>
 
 #include "ir/parser_impl.h"
@@ -159,7 +161,7 @@ static const Attr *parse_dialect_attr(OpParser *p, const DialectDef *dialect, co
     return NULL;
 }
 
-/* --- attributes and types ----------------------------------------------------------- */
+/* --- aliases ------------------------------------------------------------------------ */
 
 static const void *find_alias(OpParser *p, const PtrMap *aliases, Str name)
 {
@@ -169,27 +171,86 @@ static const void *find_alias(OpParser *p, const PtrMap *aliases, Str name)
     return NULL;
 }
 
+const Attr *parse_alias_of_attr(OpParser *p, Str name)
+{
+    return find_alias(p, &p->attr_aliases, name);
+}
+
+const Type *parse_alias_of_type(OpParser *p, Str name)
+{
+    return find_alias(p, &p->type_aliases, name);
+}
+
+/* --- text of dialects that we do not know, or not fully ------------------------------ */
+
 #define ALLOW_HINT                                                                                 \
     "created with unregistered dialect. If this is intended, please call "                         \
     "allowUnregisteredDialects() on the MLIRContext, or use -allow-unregistered-dialect with "     \
     "the MLIR opt tool used"
 
+/* The word that begins the data. */
+static Str data_name(const Symbol *symbol)
+{
+    size_t len = 0;
+    while (len < symbol->data.len && (isalnum((unsigned char)symbol->data.data[len]) ||
+                                      symbol->data.data[len] == '_'))
+        len++;
+    return (Str){symbol->data.data, len};
+}
+
+static const AttrDef *foreign_attr_def(const DialectDef *dialect, const Symbol *symbol)
+{
+    Str name = data_name(symbol);
+    for (const AttrDef *const *def = dialect->attrs; def && *def; def++)
+        if (str_eq_c(name, (*def)->name)) return *def;
+    return NULL;
+}
+
 static const Attr *opaque_attr(OpParser *p, const Symbol *symbol, const Type *type)
 {
-    if (context_allows_unregistered(p->ctx)) {
-        return attr_opaque(p->ctx, ident_get(p->ctx, symbol->dialect), symbol->data, false, type);
+    const Ident *dialect = ident_get(p->ctx, symbol->dialect);
+    if (context_foreign(p->ctx, symbol->dialect)) {
+        StrBuf text = {0};
+        bool ok = parse_foreign_text(p, symbol->data, &text);
+        const Attr *attr =
+            ok ? attr_opaque(p->ctx, dialect, strbuf_str(&text), false, type) : NULL;
+        strbuf_free(&text);
+        return attr;
     }
+    if (context_allows_unregistered(p->ctx))
+        return attr_opaque(p->ctx, dialect, symbol->data, false, type);
     parse_fail_at(p, symbol->at, "#\"%.*s\"<\"%.*s\"> : '%s' attribute " ALLOW_HINT,
                   STR_ARG(symbol->dialect), STR_ARG(symbol->data),
                   type ? type_str(p->ctx, type) : "none");
     return NULL;
 }
 
+static const Type *opaque_type(OpParser *p, const Symbol *symbol)
+{
+    const Ident *dialect = ident_get(p->ctx, symbol->dialect);
+    if (context_foreign(p->ctx, symbol->dialect)) {
+        StrBuf text = {0};
+        bool ok = parse_foreign_text(p, symbol->data, &text);
+        const Type *type = ok ? type_opaque(p->ctx, dialect, strbuf_str(&text), false) : NULL;
+        strbuf_free(&text);
+        return type;
+    }
+    if (context_allows_unregistered(p->ctx))
+        return type_opaque(p->ctx, dialect, symbol->data, false);
+    parse_fail_at(p, symbol->at, "`!\"%.*s\"<\"%.*s\">` type " ALLOW_HINT,
+                  STR_ARG(symbol->dialect), STR_ARG(symbol->data));
+    return NULL;
+}
+
+/* --- attributes and types ----------------------------------------------------------- */
+
 static const Attr *parse_symbol_attr(OpParser *p, const Symbol *symbol, const Type *type)
 {
     if (parse_accept(p, TOK_COLON) && !(type = parse_type(p))) return NULL;
-    const DialectDef *dialect = context_dialect(p->ctx, symbol->dialect);
-    if (!dialect) return opaque_attr(p, symbol, type);
+    const DialectDef *dialect = context_attr_dialect(p->ctx, symbol->dialect);
+    bool is_foreign = dialect && !context_dialect(p->ctx, symbol->dialect);
+    if (!dialect || (is_foreign && !foreign_attr_def(dialect, symbol)))
+        return opaque_attr(p, symbol, type);
     Detour detour = detour_begin(p, symbol);
     const Attr *attr = parse_dialect_attr(p, dialect, type);
     detour_end(p, detour);
@@ -200,7 +261,7 @@ const Attr *parse_extended_attr(OpParser *p, const Type *type)
 {
     Symbol symbol;
     if (!parse_symbol(p, &symbol)) return NULL;
-    const Attr *attr = symbol.is_alias ? find_alias(p, &p->attr_aliases, symbol.dialect)
+    const Attr *attr = symbol.is_alias ? parse_alias_of_attr(p, symbol.dialect)
                                        : parse_symbol_attr(p, &symbol, type);
     if (!attr || !type || !attr->type || attr->type == type) return attr;
     parse_fail(p, "attribute type different than expected: expected '%s', but got '%s'",
@@ -208,21 +269,11 @@ const Attr *parse_extended_attr(OpParser *p, const Type *type)
     return NULL;
 }
 
-static const Type *opaque_type(OpParser *p, const Symbol *symbol)
-{
-    if (context_allows_unregistered(p->ctx)) {
-        return type_opaque(p->ctx, ident_get(p->ctx, symbol->dialect), symbol->data, false);
-    }
-    parse_fail_at(p, symbol->at, "`!\"%.*s\"<\"%.*s\">` type " ALLOW_HINT,
-                  STR_ARG(symbol->dialect), STR_ARG(symbol->data));
-    return NULL;
-}
-
 const Type *parse_extended_type(OpParser *p)
 {
     Symbol symbol;
     if (!parse_symbol(p, &symbol)) return NULL;
-    if (symbol.is_alias) return find_alias(p, &p->type_aliases, symbol.dialect);
+    if (symbol.is_alias) return parse_alias_of_type(p, symbol.dialect);
     const DialectDef *dialect = context_dialect(p->ctx, symbol.dialect);
     if (!dialect) return opaque_type(p, &symbol);
     Detour detour = detour_begin(p, &symbol);

@@ -153,16 +153,27 @@ static bool valid_tensor_elem(const Type *type)
     }
 }
 
+/* (',' encoding?)? */
+static bool parse_encoding(OpParser *p, const Type *elem, uint32_t rank, const Attr **out)
+{
+    *out = NULL;
+    if (!parse_accept(p, TOK_COMMA) || !parse_at_attr(p)) return true;
+    const Attr *attr = parse_attr(p, NULL);
+    if (!attr) return false;
+    *out = attr;
+    const AttrDef *def = attr->kind == ATTR_DIALECT ? attr->u.dialect.def : NULL;
+    if (!def || !def->verify_tensor) return true;
+    return def->verify_tensor(attr, parser_loc_at(p, p->tok.text.data), rank, elem);
+}
+
 /* The part of a tensor type after its shape. */
 static const Type *parse_tensor_rest(OpParser *p, const DimList *dims, bool unranked)
 {
     SrcPos at = p->tok.text.data;
     const Type *elem = parse_type(p);
     if (!elem) return NULL;
-    const Attr *encoding = NULL;
-    if (parse_accept(p, TOK_COMMA) && parse_at_attr(p) && !(encoding = parse_attr(p, NULL))) {
-        return NULL;
-    }
+    const Attr *encoding;
+    if (!parse_encoding(p, elem, (uint32_t)dims->len, &encoding)) return NULL;
     if (!parse_token(p, TOK_GREATER, "expected '>' in tensor type")) return NULL;
     if (!valid_tensor_elem(elem)) {
         parse_fail_at(p, at, "invalid tensor element type");
@@ -281,6 +292,12 @@ static bool parse_memref_part(OpParser *p, void *user)
     return true;
 }
 
+static bool is_foreign_in_memory(const Type *type)
+{
+    const DialectDef *dialect = context_foreign(type->ctx, type->u.opaque.dialect->str);
+    return dialect && dialect->types_in_memory;
+}
+
 static bool valid_memref_elem(const Type *type)
 {
     switch (type->kind) {
@@ -291,6 +308,7 @@ static bool valid_memref_elem(const Type *type)
     case TYPE_INTEGER:
     case TYPE_INDEX:
     case TYPE_DIALECT: return true;
+    case TYPE_OPAQUE: return is_foreign_in_memory(type);
     default: return type_is_float(type);
     }
 }
@@ -303,6 +321,7 @@ static bool valid_space(const Attr *space)
     case ATTR_STRING:
     case ATTR_DICT:
     case ATTR_DIALECT: return true;
+    case ATTR_OPAQUE: return context_foreign(space->ctx, space->u.opaque.dialect->str) != NULL;
     default: return false;
     }
 }

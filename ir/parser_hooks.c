@@ -292,12 +292,24 @@ const Attr *parser_get_attr(OpParser *p, const char *name)
 
 /* --- results ------------------------------------------------------------------------ */
 
+/* The attribute of that name; what an assembly format reads by itself is left to the verifier. */
+static const Attr *given_attr(const OpParser *p, const Ident *name)
+{
+    const OpBuild *op = p->op;
+    bool by_format = op->is_custom && op->info->format;
+    size_t begin = by_format ? op->dict_begin : op->attrs;
+    size_t end = by_format ? op->dict_end : p->named.len;
+    for (size_t i = begin; i < end; i++)
+        if (p->named.data[i].name == name) return p->named.data[i].value;
+    return NULL;
+}
+
 bool parser_check_attrs(OpParser *p, SrcPos at)
 {
     const OpInfo *info = p->op->info;
     for (uint32_t i = 0; info && i < info->attr_count; i++) {
         const AttrArgDef *row = &info->def->attrs[info->attr_order[i]];
-        const Attr *value = parser_get_attr(p, row->name);
+        const Attr *value = given_attr(p, info->attr_names[info->attr_order[i]]);
         if (value && row->attr->test && !row->attr->test(value))
             return parser_error_at(p, at,
                                    "'%.*s' op attribute '%s' failed to satisfy constraint: %s",

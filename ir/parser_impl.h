@@ -218,6 +218,13 @@ bool parse_trailing_loc(OpParser *p, const Attr **out) MUST_CHECK;
 /* Puts the locations of aliases defined late into the module's ops and arguments. */
 bool parse_resolve_late_locs(OpParser *p) MUST_CHECK;
 
+/* The body of a foreign dialect's type or attribute in upstream's spacing, aliases replaced by
+ * what they stand for; a text that is not made of tokens stays as it is. */
+bool parse_foreign_text(OpParser *p, Str body, StrBuf *out) MUST_CHECK;
+/* What an alias of that name stands for; NULL: diagnosed. */
+const Attr *parse_alias_of_attr(OpParser *p, Str name);
+const Type *parse_alias_of_type(OpParser *p, Str name);
+
 const Attr *parse_extended_attr(OpParser *p, const Type *type); /* #alias, #dialect.name<…> */
 const Type *parse_extended_type(OpParser *p);                   /* !alias, !dialect.name<…> */
 

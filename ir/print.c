@@ -242,6 +242,6 @@ void printer_region_arg(OpPrinter *p, const Value *arg, const Attr *attrs)
     printer_value(p, arg);
     printer_text(p, ": ");
     printer_type(p, arg->type);
-    printer_dict(p, attrs, false);
+    if (!p->dry) printer_dict(p, attrs, false); /* these are not searched for aliases */
     printer_arg_loc(p, value_loc(arg));
 }

@@ -72,7 +72,7 @@ static bool verify_discardable(Op *op)
     bool ok = true;
     for (uint32_t i = 0; i < op->attrs->u.dict.count; i++) {
         const NamedAttr *attr = &op->attrs->u.dict.items[i];
-        const DialectDef *dialect = context_dialect(op->ctx, dialect_prefix(attr->name->str));
+        const DialectDef *dialect = context_attr_dialect(op->ctx, dialect_prefix(attr->name->str));
         if (dialect && dialect->verify_op_attr) ok &= dialect->verify_op_attr(op, attr);
     }
     return ok;

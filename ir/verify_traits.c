@@ -7,6 +7,11 @@
 
 /* --- types ----------------------------------------------------------------------- */
 
+static bool is_scalable(const Type *type)
+{
+    return type->kind == TYPE_VECTOR && type->u.shaped.scalable;
+}
+
 /* Both scalar, or shapes that differ at most in unknown extents. */
 static bool shapes_agree(const Type *a, const Type *b)
 {
@@ -30,6 +35,63 @@ static bool elems_agree(const Type *a, const Type *b)
 {
     return elem_or_self(a) == elem_or_self(b);
 }
+
+/* --- shapes of all values ---------------------------------------------------------- */
+
+static bool is_any(const Type *type)
+{
+    (void)type;
+    return true;
+}
+
+static uint32_t value_count(const Op *op)
+{
+    return op->operand_count + op->result_count;
+}
+
+/* Of operand i, the results following the operands. */
+static const Type *value_type(const Op *op, uint32_t i)
+{
+    if (i < op->operand_count) return op_operand(op, i)->type;
+    return op_result(op, i - op->operand_count)->type;
+}
+
+/* No two known extents of the dimension differ. */
+static bool extents_agree(const Op *op, bool (*counts)(const Type *), uint32_t dim)
+{
+    int64_t known = DIM_DYNAMIC;
+    for (uint32_t i = 0; i < value_count(op); i++) {
+        const Type *type = value_type(op, i);
+        if (!counts(type) || !type_is_ranked(type)) continue;
+        int64_t extent = type->u.shaped.dims[dim];
+        if (extent == DIM_DYNAMIC) continue;
+        if (known != DIM_DYNAMIC && extent != known) return false;
+        known = extent;
+    }
+    return true;
+}
+
+/* The operands and results that count are all scalar; or all shaped, all or none of them scalable,
+ * and the ranked ones of the same shape but for unknown extents. */
+static bool all_shapes_agree(const Op *op, bool (*counts)(const Type *))
+{
+    const Type *first = NULL, *ranked = NULL;
+    for (uint32_t i = 0; i < value_count(op); i++) {
+        const Type *type = value_type(op, i);
+        if (!counts(type)) continue;
+        if (!first) first = type;
+        if (type_is_shaped(type) != type_is_shaped(first)) return false;
+        if (is_scalable(type) != is_scalable(first)) return false;
+        if (!type_is_shaped(type) || !type_is_ranked(type)) continue;
+        if (!ranked) ranked = type;
+        if (type->u.shaped.rank != ranked->u.shaped.rank) return false;
+    }
+    for (uint32_t dim = 0; ranked && dim < ranked->u.shaped.rank; dim++)
+        if (!extents_agree(op, counts, dim)) return false;
+    return true;
+}
+
+/* --- types of all values ----------------------------------------------------------- */
 
 static bool types_agree(const Type *a, const Type *b)
 {
@@ -107,8 +169,7 @@ static bool verify_same_operands_element_type(Op *op)
 static bool verify_same_operands_and_result_shape(Op *op)
 {
     if (!has_operand_and_result(op)) return false;
-    const Type *type = op_operand(op, 0)->type;
-    if (results_hold(op, shapes_agree, type) && operands_hold(op, shapes_agree, type)) return true;
+    if (all_shapes_agree(op, is_any)) return true;
     return op_error(op, "requires the same shape for all operands and results");
 }
 
@@ -127,7 +188,7 @@ static bool is_mappable(const Type *type)
 
 static bool mappable_agree(const Type *a, const Type *b)
 {
-    return !is_mappable(a) || (a->kind == b->kind && shapes_agree(a, b));
+    return !is_mappable(a) || a->kind == b->kind;
 }
 
 static const Type *first_mappable_operand(const Op *op)
@@ -151,7 +212,8 @@ static bool verify_elementwise(Op *op)
                             "non-scalar result");
     if (mappable != op->result_count)
         return op_error(op, "if an operand is non-scalar, then all results must be non-scalar");
-    if (operands_hold(op, mappable_agree, operand) && results_hold(op, mappable_agree, operand))
+    if (operands_hold(op, mappable_agree, operand) && results_hold(op, mappable_agree, operand) &&
+        all_shapes_agree(op, is_mappable))
         return true;
     return op_error(op, "all non-scalar operands/results must have the same shape and base type");
 }

@@ -245,6 +245,10 @@ static bool verify_constant(Op *op)
                     value->kind == ATTR_SPARSE || value->kind == ATTR_DENSE_STRINGS;
     if (value->kind != ATTR_INTEGER && value->kind != ATTR_FLOAT && !elements)
         return op_error(op, "value must be an integer, float, or elements attribute");
+    bool is_splat = value->kind == ATTR_DENSE && value->u.dense.is_splat;
+    if (type->kind == TYPE_VECTOR && type->u.shaped.scalable && !is_splat)
+        return op_error(op, "intializing scalable vectors with elements attribute is not "
+                            "supported unless it's a vector splat");
     return true;
 }
 
@@ -376,11 +380,17 @@ static bool verify_cast_dims(Op *op)
     return op_error(op, "failed to verify that input and output have the same tensor dimensions");
 }
 
+static bool same_encoding(const Type *a, const Type *b)
+{
+    return a->kind != TYPE_RANKED_TENSOR || b->kind != TYPE_RANKED_TENSOR ||
+           a->u.shaped.extra == b->u.shaped.extra;
+}
+
 /* `converts` says whether the element types convert; the shapes fit already. */
 static bool verify_cast(Op *op, bool (*converts)(const Type *from, const Type *to))
 {
     const Type *in = op_operand(op, 0)->type, *out = op_result(op, 0)->type;
-    if (in != out && converts(type_elem(in), type_elem(out)))
+    if (same_encoding(in, out) && converts(type_elem(in), type_elem(out)))
         return true;
     return op_error(op, "operand type '%s' and result type '%s' are cast incompatible",
                     type_str(op->ctx, in), type_str(op->ctx, out));

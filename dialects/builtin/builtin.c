@@ -74,6 +74,7 @@ const OpDef builtin_ops[] = {
 const DialectDef dialect_builtin = {
     .name = "builtin",
     .summary = "The module, and what every dialect may use.",
+    .has_asm_hooks = true,
     .ops = builtin_ops,
     .op_count = BUILTIN_OP_COUNT,
     .is_default_in_functions = true,

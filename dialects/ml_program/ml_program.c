@@ -131,13 +131,23 @@ static const char *name_load(const Op *op, uint32_t index, StrBuf *scratch)
 
 /* --- accesses ------------------------------------------------------------------------------ */
 
+/* Plain loads and stores also see what lies beyond an op that might be a symbol table. */
+static bool looks_further(const Op *op)
+{
+    return op->def == ML_PROGRAM(GLOBAL_LOAD) || op->def == ML_PROGRAM(GLOBAL_STORE);
+}
+
 /* The global an op names; NULL: diagnosed. */
 static Op *find_global(Op *op, SymbolTables *tables)
 {
     const Attr *ref = op_attr(op, "global");
-    Op *global = symtabs_lookup(tables, op, ref);
-    if (global && global->def == ML_PROGRAM(GLOBAL))
-        return global;
+    const Op *from = op;
+    do {
+        Op *global = symtabs_lookup(tables, from, ref);
+        if (global && global->def == ML_PROGRAM(GLOBAL))
+            return global;
+        from = op_parent(from);
+    } while (from && looks_further(op));
     (void)op_error(op, "undefined global: %s", attr_str(op->ctx, ref));
     return NULL;
 }
@@ -326,6 +336,7 @@ static const AttrDef *const ATTR_DEFS[] = {&ml_program_extern, NULL};
 const DialectDef dialect_ml_program = {
     .name = "ml_program",
     .summary = "Globals of machine learning programs.",
+    .has_asm_hooks = true,
     .ops = ml_program_ops,
     .op_count = ML_PROGRAM_OP_COUNT,
     .types = TYPE_DEFS,

@@ -210,17 +210,12 @@ typedef struct IndexedRule {
 } IndexedRule;
 
 static bool verify_indexed_dims(Op *op, const IndexedRule *rule, const IntList *dims,
-                                const Type *indices, uint32_t rank)
+                                uint32_t rank)
 {
-    uint32_t index_rank = indices->u.shaped.rank;
     if (dims->len == 0)
         return op_error(op, "%s_dims must be non-empty", rule->op);
     if (dims->len > rank)
         return op_error(op, "%s_dims overflow %s rank", rule->op, rule->tensor);
-    if (index_rank == 0 || indices->u.shaped.dims[index_rank - 1] != (int64_t)dims->len)
-        return op_error(op,
-                        "%s_dims length must match the size of last dimension of indices",
-                        rule->op);
     for (size_t i = 0; i < dims->len; i++) {
         if (dims->data[i] < 0)
             return op_error(op, "%s_dims value must be non-negative", rule->op);
@@ -276,7 +271,7 @@ bool tensor_verify_gather(Op *op)
     const Type *source = op_operand(op, 0)->type, *indices = op_operand(op, 1)->type;
     IntList dims = {0};
     int_list_read(op, "gather_dims", &dims);
-    bool ok = verify_indexed_dims(op, &rule, &dims, indices, source->u.shaped.rank) &&
+    bool ok = verify_indexed_dims(op, &rule, &dims, source->u.shaped.rank) &&
               verify_part(op, "result", op_result(op, 0)->type, source, indices, &dims);
     vec_free(&dims);
     return ok;
@@ -288,7 +283,7 @@ bool tensor_verify_scatter(Op *op)
     const Type *dest = op_operand(op, 1)->type, *indices = op_operand(op, 2)->type;
     IntList dims = {0};
     int_list_read(op, "scatter_dims", &dims);
-    bool ok = verify_indexed_dims(op, &rule, &dims, indices, dest->u.shaped.rank);
+    bool ok = verify_indexed_dims(op, &rule, &dims, dest->u.shaped.rank);
     if (ok && !op_attr(op, "unique"))
         ok = op_error(op, "requires 'unique' attribute to be set");
     ok = ok && verify_part(op, "source", op_operand(op, 0)->type, dest, indices, &dims);

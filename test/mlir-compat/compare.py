@@ -4,20 +4,16 @@
 compare.py [options] FILE|DIRECTORY...
 
 Splits every .mlir and .mir file at its '// -----' lines, keeps the pieces that mlir-opt accepts
-and whose ops all belong to the dialects below (or to dialects that mlir-opt does not know), and
-prints the first difference of each piece whose output differs, then the share that is equal.
-Exits with 1 if any differs.
+and whose ops all belong to our upstream dialects (or to dialects that mlir-opt does not know),
+and prints the first difference of each piece whose output differs, then the share that is equal
+and why the others were skipped. Exits with 1 if any differs.
 """
-import argparse
-import concurrent.futures
-import os
+import collections
 import re
-import shutil
-import subprocess
 import sys
 
-DIALECTS = {"builtin", "func", "arith", "math", "tensor", "linalg", "tosa", "cf", "ml_program",
-            "quant"}
+import pieces
+
 MODES = {
     "default": [],
     "generic": ["--mlir-print-op-generic"],
@@ -30,43 +26,7 @@ MODES = {
     "elide-resources": ["--mlir-elide-resource-strings-if-larger=30"],
 }
 OP_NAME = re.compile(r'"([A-Za-z_][A-Za-z0-9_$]*)\.[A-Za-z0-9_.$]*"\(')
-TIMEOUT = 60  # seconds per run
-
-
-def run(tool, flags, text):
-    """Standard output, standard error and whether the tool succeeded."""
-    try:
-        done = subprocess.run([tool, "--allow-unregistered-dialect", *flags, "-"], input=text,
-                              capture_output=True, timeout=TIMEOUT, check=False)
-    except subprocess.TimeoutExpired:
-        return b"", b"timeout", False
-    return done.stdout, done.stderr, done.returncode == 0
-
-
-def registered_dialects(mlir_opt):
-    out = subprocess.run([mlir_opt, "--show-dialects"], capture_output=True, check=True,
-                         text=True).stdout
-    return {name.strip() for name in out.split(":", 1)[1].split(",")}
-
-
-def find_files(paths):
-    for path in paths:
-        if os.path.isfile(path):
-            yield path
-        for folder, _, names in sorted(os.walk(path)):
-            for name in sorted(names):
-                if name.endswith((".mlir", ".mir")):
-                    yield os.path.join(folder, name)
-
-
-def split(path):
-    """(line of its start, text) of each piece."""
-    with open(path, "rb") as file:
-        text = file.read()
-    line = 1
-    for piece in re.split(rb"^// -----[^\n]*\n", text, flags=re.M):
-        yield line, piece
-        line += piece.count(b"\n") + 1
+REJECTED, FOREIGN = "rejected by upstream", "with ops of other dialects"
 
 
 def first_difference(want, got):
@@ -79,14 +39,17 @@ def first_difference(want, got):
         got_lines[number:number + 1])
 
 
-def compare(args, upstream, text):
-    """None if the piece does not count, else a list of (mode, message)."""
+def run(tool, flags, text):
+    return pieces.run(tool, ["--allow-unregistered-dialect", *flags], text)
+
+
+def compare(args, foreign, text):
+    """Why the piece does not count, else a list of (mode, message)."""
     generic, _, accepted = run(args.mlir_opt, MODES["generic"], text)
     if not accepted:
-        return None
-    for name in OP_NAME.findall(generic.decode(errors="replace")):
-        if name in upstream and name not in DIALECTS:
-            return None
+        return REJECTED
+    if foreign.intersection(OP_NAME.findall(generic.decode(errors="replace"))):
+        return FOREIGN
     differences = []
     for mode in args.modes:
         flags = MODES[mode] + args.flag
@@ -105,19 +68,19 @@ def compare(args, upstream, text):
     return differences
 
 
+def print_differences(piece, differences):
+    by_message = {}
+    for mode, message in differences:
+        by_message.setdefault(message, []).append(mode)
+    for message, modes in by_message.items():
+        print(f"{piece.path}:{piece.line}: {','.join(modes)}: {message}")
+
+
 def parse_args():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("paths", nargs="+")
-    parser.add_argument("--ming-opt", default="ming-opt")
-    parser.add_argument("--mlir-opt", default="mlir-opt-19")
+    parser = pieces.argument_parser(__doc__)
     parser.add_argument("--modes", default="default", help="all, or from: " + ",".join(MODES))
-    parser.add_argument("--flag", action="append", default=[], help="a flag for both tools")
-    parser.add_argument("--jobs", type=int, default=2)
-    args = parser.parse_args()
+    args = pieces.parse_args(parser)
     args.modes = list(MODES) if args.modes == "all" else args.modes.split(",")
-    for tool in (args.ming_opt, args.mlir_opt):
-        if not shutil.which(tool):
-            parser.error("no such program: " + tool)
     unknown = [mode for mode in args.modes if mode not in MODES]
     if unknown:
         parser.error("unknown mode: " + ", ".join(unknown))
@@ -126,23 +89,18 @@ def parse_args():
 
 def main():
     args = parse_args()
-    upstream = registered_dialects(args.mlir_opt)
-    pieces = [(path, line, text) for path in find_files(args.paths) for line, text in split(path)]
+    foreign = pieces.foreign_dialects(args.mlir_opt)
     counted = equal = 0
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        results = pool.map(lambda piece: compare(args, upstream, piece[2]), pieces)
-        for (path, line, _), differences in zip(pieces, results):
-            if differences is None:
-                continue
-            counted += 1
-            equal += not differences
-            by_message = {}
-            for mode, message in differences:
-                by_message.setdefault(message, []).append(mode)
-            for message, modes in by_message.items():
-                print(f"{path}:{line}: {','.join(modes)}: {message}")
-    share = 100.0 * equal / counted if counted else 100.0
-    print(f"{equal} of {counted} pieces equal ({share:.1f} %), {len(pieces) - counted} skipped")
+    skipped = collections.Counter()
+    for piece, verdict in pieces.judge(
+            args.paths, lambda piece: compare(args, foreign, piece.text), args.jobs):
+        if isinstance(verdict, str):
+            skipped[verdict] += 1
+            continue
+        counted += 1
+        equal += not verdict
+        print_differences(piece, verdict)
+    pieces.report_share("equal", equal, counted, skipped)
     return equal != counted
 
 

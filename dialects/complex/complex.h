@@ -1,0 +1,11 @@
+/* The attribute of upstream's complex dialect: a number. Its ops are not known here. */
+#ifndef MING_DIALECTS_COMPLEX_COMPLEX_H
+#define MING_DIALECTS_COMPLEX_COMPLEX_H
+
+#include "ir/opdef.h"
+
+extern const DialectDef dialect_complex;
+/* Parameters: real and imaginary part, floats of the type's element type. */
+extern const AttrDef complex_number;
+
+#endif

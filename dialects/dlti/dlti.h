@@ -1,0 +1,9 @@
+/* Attributes of upstream's dlti dialect: data layouts and target descriptions. */
+#ifndef MING_DIALECTS_DLTI_DLTI_H
+#define MING_DIALECTS_DLTI_DLTI_H
+
+#include "ir/opdef.h"
+
+extern const DialectDef dialect_dlti;
+
+#endif

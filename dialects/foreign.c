@@ -1,0 +1,27 @@
+/* Upstream's dialects whose ops we do not have: their attributes and types may stand on ops of
+ * ours and are carried through.
+ * Tests: lit/ir/foreign-dialects.mir, lit/dialects/sparse_tensor */
+#include "dialects/complex/complex.h"
+#include "dialects/dialects.h"
+#include "dialects/sparse_tensor/sparse_tensor.h"
+
+#define NAMES(X)                                                                                   \
+    X(acc) X(affine) X(amdgpu) X(amx) X(arm_neon) X(arm_sme) X(arm_sve) X(async)                   \
+    X(bufferization) X(emitc) X(gpu) X(index) X(irdl) X(llvm) X(memref) X(mesh) X(mpi)  \
+    X(nvgpu) X(nvvm) X(omp) X(pdl) X(pdl_interp) X(polynomial) X(rocdl) X(scf) X(shape)     \
+    X(spirv) X(transform) X(ub) X(vcix) X(vector) X(x86vector) X(xegpu)
+
+#define X(NAME) {.name = #NAME},
+static const DialectDef OTHERS[] = {
+    NAMES(X){.name = "ptr", .types_in_memory = true},
+    {.name = "test", .types_in_memory = true},
+};
+#undef X
+
+void dialects_register_foreign(Context *ctx)
+{
+    context_register_foreign(ctx, &dialect_complex);
+    context_register_foreign(ctx, &dialect_sparse_tensor);
+    for (size_t i = 0; i < COUNT_OF(OTHERS); i++)
+        context_register_foreign(ctx, &OTHERS[i]);
+}

@@ -1,0 +1,11 @@
+/* Attributes of upstream's sparse_tensor dialect, which stand in tensor types as encodings. Its
+ * ops are not known here. */
+#ifndef MING_DIALECTS_SPARSE_TENSOR_SPARSE_TENSOR_H
+#define MING_DIALECTS_SPARSE_TENSOR_SPARSE_TENSOR_H
+
+#include "ir/opdef.h"
+
+extern const DialectDef dialect_sparse_tensor;
+extern const AttrDef sparse_tensor_encoding, sparse_tensor_slice;
+
+#endif
