@@ -3,6 +3,7 @@
  * Tests: lit/tools/show-dialects.mir */
 #include "dialects/dialects.h"
 
+#include "dialects/affine/affine.h"
 #include "dialects/arith/arith.h"
 #include "dialects/builtin/builtin.h"
 #include "dialects/cf/cf.h"
@@ -21,7 +22,7 @@
 void dialects_register_all(Context *ctx)
 {
     static const DialectDef *const all[] = {
-        &dialect_builtin, &dialect_arith, &dialect_math,   &dialect_cf,
+        &dialect_builtin, &dialect_arith, &dialect_affine, &dialect_math,   &dialect_cf,
         &dialect_func,    &dialect_tensor, &dialect_linalg,
         &dialect_dfg,     &dialect_emithls, &dialect_onnx,
         &dialect_ml_program, &dialect_quant, &dialect_tosa,   &dialect_dlti,

@@ -73,6 +73,9 @@ bool affine_eval(const AffineExpr *expr, const int64_t *dims, const int64_t *sym
 const AffineExpr *affine_replace(const AffineExpr *expr, const AffineExpr *const *dims,
                                  uint32_t dim_count, const AffineExpr *const *symbols,
                                  uint32_t symbol_count);
+/* The same value written as a sum in upstream's order, terms collected; the expression itself
+ * where a divisor is not positive or a coefficient overflows. Quadratic in its size. */
+const AffineExpr *affine_simplify(const AffineExpr *expr, uint32_t dims, uint32_t symbols);
 /* Decomposes a linear expression: coeffs[dim] and *constant; false when it is not linear in
  * the dims alone (mod, division, symbols). coeffs has dim_count entries, overwritten. */
 bool affine_linear(const AffineExpr *expr, uint32_t dim_count, int64_t *coeffs,
@@ -99,6 +102,7 @@ const AffineMap *map_concat(Context *ctx, const AffineMap *const *maps, size_t c
 /* The map with inverse(map(x)) = x that reads every dim from the first result that is
  * exactly this dim; NULL when some dim has none. For maps without symbols. */
 const AffineMap *map_inverse_permutation(const AffineMap *map);
+const AffineMap *map_simplify(const AffineMap *map); /* affine_simplify of every result */
 /* All results at a point; false as affine_eval. */
 bool map_eval(const AffineMap *map, const int64_t *dims, const int64_t *symbols,
               int64_t *out) MUST_CHECK;

@@ -199,6 +199,7 @@ struct DialectDef {
     bool (*verify_op_attr)(Op *op, const NamedAttr *attr);
     bool (*verify_arg_attr)(Op *func, uint32_t index, const NamedAttr *attr);
     /* Calls may be inlined into it, names are shortened by a default dialect, ... */
+    void (*canonicalize)(PatternSet *set); /* adds the patterns that belong to no row */
     bool is_default_in_functions; /* OpAsmOpInterface default dialect inside builtin.module/func */
     /* Answers for sections of file metadata, as upstream's OpAsmDialectInterface does. */
     bool has_asm_hooks;

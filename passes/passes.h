@@ -7,7 +7,9 @@
 
 extern const PassDef pass_analyze_kernels;
 extern const PassDef pass_canonicalize;
+extern const PassDef pass_convert_elementwise_to_linalg;
 extern const PassDef pass_cse;
+extern const PassDef pass_linalg_fuse_elementwise_ops;
 extern const PassDef pass_linalg_generalize_named_ops;
 extern const PassDef pass_name_layers;
 extern const PassDef pass_normalize_layout;

@@ -196,5 +196,9 @@ static bool lane_same_bits(const Lane *lane, const BigInt *args, BigInt *out)
 
 bool arith_fold_bitcast(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    return folds_lane(op, operands, results, lane_same_bits);
+    if (folds_lane(op, operands, results, lane_same_bits))
+        return true;
+    if (op_operand(op, 0)->type == op_result(op, 0)->type)
+        results[0].value = op_operand(op, 0);
+    return results[0].value != NULL;
 }

@@ -397,6 +397,14 @@ Op *linalg_build_generic(Builder *b, Value *const *inputs, uint32_t input_count,
                             COUNT_OF(attrs));
 }
 
+void linalg_add_structured(PatternSet *set, const char *name,
+                           bool (*rewrite)(Rewriter *rw, Op *op, void *user))
+{
+    for (size_t i = 0; i < LINALG_OP_COUNT; i++)
+        if (linalg_is_structured_row(&linalg_ops[i]))
+            pattern_add(set, name, &linalg_ops[i], 1, rewrite);
+}
+
 Value *linalg_fill(Builder *b, Value *scalar, Value *init)
 {
     return op_result(linalg_build_named(b, LINALG(FILL), &scalar, 1, &init, 1, NULL, 0), 0);
@@ -443,4 +451,5 @@ const DialectDef dialect_linalg = {
     .attrs = ATTR_DEFS,
     .materialize = arith_materialize,
     .verify_op_attr = verify_op_attr,
+    .canonicalize = linalg_canonicalize,
 };

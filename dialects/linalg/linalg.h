@@ -35,6 +35,9 @@ Op *linalg_build_forwarding(Builder *b, const OpDef *def, Value *input, Value *i
 Op *linalg_build_generic(Builder *b, Value *const *inputs, uint32_t input_count,
                          Value *const *inits, uint32_t init_count, const Attr *maps,
                          const Attr *iterators);
+/* Adds the pattern once for each kind of structured op. */
+void linalg_add_structured(PatternSet *set, const char *name,
+                           bool (*rewrite)(Rewriter *rw, Op *op, void *user));
 Value *linalg_fill(Builder *b, Value *scalar, Value *init);
 Op *linalg_yield(Builder *b, Value *const *values, uint32_t count);
 Value *linalg_index(Builder *b, uint32_t loop);

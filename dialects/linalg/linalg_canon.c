@@ -381,14 +381,24 @@ bool linalg_fold_transpose(Op *op, const Attr *const *operands, FoldResult *resu
 
 /* --- sets ---------------------------------------------------------------------------------------- */
 
-/* generic's row adds what holds for all structured ops. */
-void linalg_canonicalize_generic(PatternSet *set)
+/* What holds for all structured ops. */
+void linalg_canonicalize(PatternSet *set)
 {
-    pattern_add(set, "erase-empty", NULL, 1, erase_empty);
+    linalg_add_structured(set, "erase-empty", erase_empty);
     pattern_add(set, "cast-of-op", TENSOR(CAST), 1, cast_of_op);
-    pattern_add(set, "share-extents", NULL, 1, share_extents);
+    linalg_add_structured(set, "share-extents", share_extents);
+}
+
+/* What upstream's tensor dialect holds for ops with destinations; map's row adds it, since no
+ * pass takes that row's patterns alone. */
+void linalg_canonicalize_map(PatternSet *set)
+{
     pattern_add(set, "cast-into-op", NULL, 1, cast_into_op);
     pattern_add(set, "dim-of-op", TENSOR(DIM), 1, dim_of_op);
+}
+
+void linalg_canonicalize_generic(PatternSet *set)
+{
     pattern_add(set, "erase-identity", LINALG(GENERIC), 1, erase_identity);
 }
 

@@ -52,21 +52,13 @@ static bool reshape_of_fill(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-/* The value that pads, if it is one from outside; else NULL. */
-static Value *padding_of(const Op *pad)
-{
-    const Block *body = region_entry(op_region(pad, 0));
-    Value *value = op_operand(body->last, 0);
-    return value_block(value) == body ? NULL : value;
-}
-
 /* pad(fill(c)) by c -> fill(c) of the padded shape, where that is static */
 static bool pad_of_fill(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *fill = fill_of(op_operand(op, 0));
     const Type *type = op_result(op, 0)->type;
-    if (!fill || padding_of(op) != fill_value(fill) || !type_is_static(type))
+    if (!fill || tensor_padding(op) != fill_value(fill) || !type_is_static(type))
         return false;
     MixedIndices sizes = {0};
     for (uint32_t i = 0; i < type->u.shaped.rank; i++)

@@ -50,7 +50,9 @@ bool linalg_verify_winograd_output(Op *op);
 
 /* linalg_canon.c, linalg_canon_fill.c */
 bool linalg_fold_transpose(Op *op, const Attr *const *operands, FoldResult *results);
+void linalg_canonicalize(PatternSet *set);
 void linalg_canonicalize_generic(PatternSet *set);
+void linalg_canonicalize_map(PatternSet *set);
 void linalg_canonicalize_copy(PatternSet *set);
 void linalg_canonicalize_fill(PatternSet *set);
 void linalg_canonicalize_transpose(PatternSet *set);

@@ -9,12 +9,16 @@
 
 #include "dialects/linalg/linalg.h"
 
+bool linalg_is_structured_row(const OpDef *def)
+{
+    return def && def->dialect == &dialect_linalg &&
+           (def->data || def == LINALG(GENERIC) || def == LINALG(MAP) || def == LINALG(REDUCE) ||
+            def == LINALG(TRANSPOSE) || def == LINALG(BROADCAST));
+}
+
 bool linalg_is_structured(const Op *op)
 {
-    return op->def && op->def->dialect == &dialect_linalg &&
-           (op->def->data || op->def == LINALG(GENERIC) || op->def == LINALG(MAP) ||
-            op->def == LINALG(REDUCE) || op->def == LINALG(TRANSPOSE) ||
-            op->def == LINALG(BROADCAST));
+    return linalg_is_structured_row(op->def);
 }
 
 const StructuredDef *linalg_structured_def(const Op *op)

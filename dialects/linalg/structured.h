@@ -5,7 +5,7 @@
 #ifndef MING_DIALECTS_LINALG_STRUCTURED_H
 #define MING_DIALECTS_LINALG_STRUCTURED_H
 
-#include "ir/op.h"
+#include "ir/builder.h"
 
 /* Scalar functions, in the order of upstream's enumerations. */
 typedef enum UnaryFn {
@@ -45,6 +45,7 @@ typedef struct StructuredDef {
 } StructuredDef;
 
 bool linalg_is_structured(const Op *op);
+bool linalg_is_structured_row(const OpDef *def); /* NULL: false */
 /* Row of a named op; NULL for generic, map, reduce, transpose, broadcast and other ops. */
 const StructuredDef *linalg_structured_def(const Op *op);
 
@@ -72,6 +73,8 @@ const Attr *linalg_iterator_types(const Op *op);
 const Attr *linalg_maps_attr(Context *ctx, const AffineMap *const *maps, size_t count);
 const Attr *linalg_iterators_attr(Context *ctx, const bool *is_reduction, size_t count);
 
+/* The value as that scalar type; itself, after a warning, where no conversion exists. */
+Value *linalg_cast_scalar(Builder *b, Value *value, const Type *to, TypeFn fn);
 /* Fills the single block of a named op's region, whose arguments exist. `attrs` are the op's
  * attributes, where "fun" and "cast" are looked up; NULL: none. */
 void linalg_fill_body(const StructuredDef *def, Block *block, const Attr *attrs);

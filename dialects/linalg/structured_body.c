@@ -32,8 +32,7 @@ static const OpDef *cast_to_float(const Type *from, const Type *to, bool is_unsi
     return type_width(to) > type_width(from) ? ARITH(EXTF) : ARITH(TRUNCF);
 }
 
-/* The value as that scalar type; itself where no conversion exists. */
-static Value *cast_scalar(Builder *b, Value *value, const Type *to, TypeFn fn)
+Value *linalg_cast_scalar(Builder *b, Value *value, const Type *to, TypeFn fn)
 {
     const Type *from = value->type;
     const OpDef *def = NULL;
@@ -111,7 +110,7 @@ static Value *arg(const BodyBuilder *body, uint32_t index)
 
 static Value *cast_arg(BodyBuilder *body, uint32_t index)
 {
-    return cast_scalar(&body->b, arg(body, index), body->out, body->cast);
+    return linalg_cast_scalar(&body->b, arg(body, index), body->out, body->cast);
 }
 
 static Value *binary(BodyBuilder *body, BinaryFn fn, Value *x, Value *y)
@@ -135,7 +134,7 @@ static Value *build_mul_cast_add(BodyBuilder *body)
 {
     Value *b = cast_arg(body, 1);
     Value *product = binary(body, BINARY_MUL, arg(body, 0), b);
-    Value *cast = cast_scalar(&body->b, product, body->out, CAST_SIGNED);
+    Value *cast = linalg_cast_scalar(&body->b, product, body->out, CAST_SIGNED);
     return binary(body, BINARY_ADD, output_arg(body), cast);
 }
 
@@ -153,7 +152,7 @@ static Value *build_zero_point_mul_add(BodyBuilder *body)
 static Value *seed_constant(BodyBuilder *body, int64_t value, const Type *to)
 {
     Value *constant = arith_constant(&body->b, attr_i64(body->b.ctx, value));
-    return cast_scalar(&body->b, constant, to, CAST_SIGNED);
+    return linalg_cast_scalar(&body->b, constant, to, CAST_SIGNED);
 }
 
 /* x * 1103515245 + 12345 */
@@ -172,18 +171,18 @@ static Value *build_random(BodyBuilder *body)
     Builder *b = &body->b;
     const Type *i32 = type_i(b->ctx, 32), *f64 = type_float(b->ctx, TYPE_F64);
     Value *half_range = seed_constant(body, 2147483647, f64);
-    Value *column = cast_scalar(b, linalg_index(b, 1), i32, CAST_SIGNED);
-    Value *row = cast_scalar(b, linalg_index(b, 0), i32, CAST_SIGNED);
+    Value *column = linalg_cast_scalar(b, linalg_index(b, 1), i32, CAST_SIGNED);
+    Value *row = linalg_cast_scalar(b, linalg_index(b, 0), i32, CAST_SIGNED);
     Value *seeded = binary(body, BINARY_ADD, row, arg(body, 2));
     Value *mixed = binary(body, BINARY_ADD, column, congruential_step(body, seeded, i32));
-    Value *number = cast_scalar(b, congruential_step(body, mixed, i32), f64, CAST_SIGNED);
+    Value *number = linalg_cast_scalar(b, congruential_step(body, mixed, i32), f64, CAST_SIGNED);
     Value *offset = binary(body, BINARY_ADD, half_range, number);
     Value *range = binary(body, BINARY_SUB, arg(body, 1), arg(body, 0));
     Value *scale = arith_constant(b, attr_float(f64, 2.3283063999999999e-10));
     Value *step = binary(body, BINARY_MUL, range, scale);
     Value *scaled = binary(body, BINARY_MUL, offset, step);
     Value *sum = binary(body, BINARY_ADD, scaled, arg(body, 0));
-    return cast_scalar(b, sum, body->out, CAST_SIGNED);
+    return linalg_cast_scalar(b, sum, body->out, CAST_SIGNED);
 }
 
 static Value *build_value(BodyBuilder *body, BodyKind kind)

@@ -117,55 +117,9 @@ Value *tensor_empty(Builder *b, const MixedIndex *sizes, size_t rank, const Type
     return op_result(op, 0);
 }
 
-Value *tensor_collapse_shape(Builder *b, Value *source, const Type *type, const Attr *groups)
-{
-    NamedAttr attr = named_attr(b->ctx, "reassociation", groups);
-    return op_result(build(b, TENSOR(COLLAPSE_SHAPE), &source, 1, &type, 1, &attr, 1), 0);
-}
-
-Value *tensor_expand_shape(Builder *b, Value *source, const Type *type, const Attr *groups)
-{
-    const Attr *shape = attr_i64_array(b->ctx, type->u.shaped.dims, type->u.shaped.rank);
-    NamedAttr attrs[] = {named_attr(b->ctx, "reassociation", groups),
-                         named_attr(b->ctx, "static_output_shape", shape)};
-    return op_result(build(b, TENSOR(EXPAND_SHAPE), &source, 1, &type, 1, attrs, 2), 0);
-}
-
 Value *tensor_cast(Builder *b, Value *source, const Type *type)
 {
     return source->type == type ? source : build_unary(b, TENSOR(CAST), type, source);
-}
-
-static const Type *padded_type(const Type *source, const int64_t *low, const int64_t *high)
-{
-    uint32_t rank = source->u.shaped.rank;
-    IntList dims = {0};
-    for (uint32_t i = 0; i < rank; i++)
-        *vec_push(&dims) = source->u.shaped.dims[i] + low[i] + high[i];
-    const Type *type = type_with_shape(source, dims.data, rank);
-    vec_free(&dims);
-    return type;
-}
-
-Value *tensor_pad(Builder *b, Value *source, const int64_t *low, const int64_t *high,
-                  Value *padding)
-{
-    uint32_t rank = source->type->u.shaped.rank;
-    const Type *type = padded_type(source->type, low, high);
-    const int32_t sizes[] = {1, 0, 0};
-    const NamedAttr attrs[] = {
-        named_attr(b->ctx, "static_low", attr_i64_array(b->ctx, low, rank)),
-        named_attr(b->ctx, "static_high", attr_i64_array(b->ctx, high, rank)),
-        named_attr(b->ctx, "operandSegmentSizes",
-                   attr_dense_array(type_i(b->ctx, 32), sizes, COUNT_OF(sizes))),
-    };
-    Op *pad = build(b, TENSOR(PAD), &source, 1, &type, 1, attrs, COUNT_OF(attrs));
-    Block *body = region_add_block(op_region(pad, 0));
-    for (uint32_t i = 0; i < rank; i++)
-        block_add_arg(body, type_index(b->ctx), b->loc);
-    Builder inner = builder_at_end(body, b->loc);
-    build(&inner, TENSOR(YIELD), &padding, 1, NULL, 0, NULL, 0);
-    return op_result(pad, 0);
 }
 
 /* --- casts --------------------------------------------------------------------------------- */

@@ -36,10 +36,25 @@ Value *tensor_dim(Builder *b, Value *tensor, uint32_t dim);
 Value *tensor_empty(Builder *b, const MixedIndex *sizes, size_t rank, const Type *elem);
 /* Reshapes; the reassociation is an array attribute of arrays of i64. */
 Value *tensor_collapse_shape(Builder *b, Value *source, const Type *type, const Attr *groups);
-/* All extents of `type` must be static. */
+/* At most one extent of each group of `type` may be dynamic: what the static ones leave of the
+ * source's. */
 Value *tensor_expand_shape(Builder *b, Value *source, const Type *type, const Attr *groups);
+/* The reassociation of groups of these sizes: [[0, 1], [2]] for {2, 1}. */
+const Attr *tensor_groups_attr(Context *ctx, const uint32_t *sizes, size_t count);
 /* The source when the type fits already, else a tensor.cast. */
 Value *tensor_cast(Builder *b, Value *source, const Type *type);
+/* The borders of a pad; free with pad_free. */
+typedef struct PadBorders {
+    MixedIndices low, high;
+} PadBorders;
+void pad_read(const Op *pad, PadBorders *out);
+void pad_free(PadBorders *borders);
+/* The value that pads, if it is one from outside the body; else NULL. */
+Value *tensor_padding(const Op *pad);
+/* A pad with an empty region, and the body that yields one value everywhere. */
+Op *tensor_build_pad(Builder *b, Value *source, const Type *type, const PadBorders *borders,
+                     bool nofold);
+void tensor_fill_pad(Op *pad, Value *padding);
 /* A border of static widths (rank entries each) around a static tensor, filled with the scalar. */
 Value *tensor_pad(Builder *b, Value *source, const int64_t *low, const int64_t *high,
                   Value *padding);

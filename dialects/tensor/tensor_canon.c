@@ -69,9 +69,7 @@ static bool bitcast_of_bitcast(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-/* Ops with destinations: first operand that is one, or -1 for other ops. Their results have the
- * destinations' types. */
-static int64_t first_destination(const Op *op)
+int64_t tensor_first_destination(const Op *op)
 {
     if (op->def == TENSOR(INSERT))
         return 1;
@@ -84,7 +82,7 @@ static int64_t first_destination(const Op *op)
 static bool cast_into_destination_op(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    int64_t destination = first_destination(op);
+    int64_t destination = tensor_first_destination(op);
     bool any = false;
     ValueList operands = {0};
     if (destination < 0)
@@ -183,112 +181,6 @@ void tensor_canonicalize_concat(PatternSet *set)
 
 /* --- extents --------------------------------------------------------------------------- */
 
-/* The constant index of a tensor.dim within the source's rank; false otherwise. */
-static bool constant_dim(Op *op, uint32_t *out)
-{
-    const Attr *index = value_constant(op_operand(op, 1));
-    const Type *type = op_operand(op, 0)->type;
-    if (!index || index->kind != ATTR_INTEGER || !type_is_ranked(type))
-        return false;
-    int64_t dim = attr_int_value(index);
-    *out = (uint32_t)dim;
-    return dim >= 0 && dim < type->u.shaped.rank;
-}
-
-/* dim(cast(x)) -> dim(x) */
-static bool dim_of_cast(Rewriter *rw, Op *op, void *user)
-{
-    (void)user;
-    Op *cast = value_def_of(op_operand(op, 0), TENSOR(CAST));
-    if (!cast)
-        return false;
-    op_set_operand(op, 0, op_operand(cast, 0));
-    rewriter_modified(rw, op);
-    return true;
-}
-
-/* dim(empty(…, n, …)) -> n */
-static bool dim_of_empty(Rewriter *rw, Op *op, void *user)
-{
-    (void)user;
-    Op *empty = value_def_of(op_operand(op, 0), TENSOR(EMPTY));
-    uint32_t dim, next = 0;
-    if (!empty || !constant_dim(op, &dim))
-        return false;
-    const int64_t *dims = op_result(empty, 0)->type->u.shaped.dims;
-    if (dims[dim] != DIM_DYNAMIC)
-        return false;
-    for (uint32_t i = 0; i < dim; i++)
-        next += dims[i] == DIM_DYNAMIC;
-    rewriter_replace_one(rw, op, op_operand(empty, next));
-    return true;
-}
-
-/* dim(op(… into x)) -> dim(x) for ops whose result has the shape of a destination */
-static bool dim_of_destination(Rewriter *rw, Op *op, void *user)
-{
-    (void)user;
-    Op *producer = value_def(op_operand(op, 0));
-    if (!producer)
-        return false;
-    if (first_destination(producer) < 0 && producer->def != TENSOR(INSERT_SLICE))
-        return false;
-    op_set_operand(op, 0, op_operand(producer, 1));
-    rewriter_modified(rw, op);
-    return true;
-}
-
-/* dim(reshape(x, shape), i) -> shape[i] */
-static bool dim_of_reshape(Rewriter *rw, Op *op, void *user)
-{
-    (void)user;
-    Op *reshape = value_def_of(op_operand(op, 0), TENSOR(RESHAPE));
-    if (!reshape)
-        return false;
-    Value *operands[] = {op_operand(reshape, 1), op_operand(op, 1)};
-    const Type *type = type_elem(operands[0]->type);
-    Value *extent = op_result(build(&rw->b, TENSOR(EXTRACT), operands, 2, &type, 1, NULL, 0), 0);
-    if (type->kind != TYPE_INDEX)
-        extent = build_unary(&rw->b, ARITH(INDEX_CAST), type_index(op->ctx), extent);
-    rewriter_replace_one(rw, op, extent);
-    return true;
-}
-
-/* dim(expand_shape(x), i) -> dim(x, group) when the group's other extents are 1 */
-static bool dim_of_expand(Rewriter *rw, Op *op, void *user)
-{
-    (void)user;
-    Op *expand = value_def_of(op_operand(op, 0), TENSOR(EXPAND_SHAPE));
-    uint32_t dim, next = 0;
-    if (!expand || !constant_dim(op, &dim))
-        return false;
-    const Attr *groups = op_attr(expand, "reassociation");
-    const int64_t *dims = op_result(expand, 0)->type->u.shaped.dims;
-    for (uint32_t g = 0; g < groups->u.array.count; g++) {
-        uint32_t count = groups->u.array.items[g]->u.array.count, begin = next;
-        next += count;
-        if (dim >= next)
-            continue;
-        for (uint32_t i = begin; i < next; i++)
-            if (i != dim && dims[i] != 1)
-                return false;
-        if (dims[dim] != DIM_DYNAMIC)
-            return false;
-        rewriter_replace_one(rw, op, tensor_dim(&rw->b, op_operand(expand, 0), g));
-        return true;
-    }
-    return false;
-}
-
-void tensor_canonicalize_dim(PatternSet *set)
-{
-    pattern_add(set, "dim-of-cast", TENSOR(DIM), 1, dim_of_cast);
-    pattern_add(set, "dim-of-destination", TENSOR(DIM), 1, dim_of_destination);
-    pattern_add(set, "dim-of-reshape", TENSOR(DIM), 1, dim_of_reshape);
-    pattern_add(set, "dim-of-empty", TENSOR(DIM), 1, dim_of_empty);
-    pattern_add(set, "dim-of-expand", TENSOR(DIM), 1, dim_of_expand);
-}
-
 /* Moves sizes that are constants into the type; NULL if none is. Values that stay are appended. */
 static const Type *fold_dynamic_sizes(const Op *op, ValueList *sizes)
 {
@@ -329,6 +221,7 @@ static bool empty_of_constants(Rewriter *rw, Op *op, void *user)
 
 void tensor_canonicalize_empty(PatternSet *set)
 {
+    tensor_add_dim_of_empty(set);
     pattern_add(set, "empty-of-constants", TENSOR(EMPTY), 1, empty_of_constants);
 }
 

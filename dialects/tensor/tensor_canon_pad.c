@@ -3,47 +3,12 @@
 #include "dialects/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
 
-/* The borders of a pad. */
-typedef struct Borders {
-    MixedIndices low, high;
-} Borders;
-
-static void borders_read(const Op *pad, Borders *out)
-{
-    *out = (Borders){0};
-    mixed_indices_read(pad, "static_low", 1, &out->low);
-    mixed_indices_read(pad, "static_high", 2, &out->high);
-}
-
-static void borders_free(Borders *borders)
-{
-    vec_free(&borders->low);
-    vec_free(&borders->high);
-}
-
 /* A pad with the body of another one, which loses it. */
 static Value *build_pad(Rewriter *rw, Op *old, Value *source, const Type *type,
-                        const Borders *borders)
+                        const PadBorders *borders)
 {
-    Context *ctx = rw->b.ctx;
-    ValueList operands = {0};
-    *vec_push(&operands) = source;
-    const Attr *low =
-        mixed_indices_split(ctx, borders->low.data, borders->low.len, &operands);
-    int32_t low_count = (int32_t)operands.len - 1;
-    const Attr *high =
-        mixed_indices_split(ctx, borders->high.data, borders->high.len, &operands);
-    int32_t segments[] = {1, low_count, (int32_t)operands.len - 1 - low_count};
-    NamedAttr attrs[] = {
-        named_attr(ctx, "static_low", low), named_attr(ctx, "static_high", high),
-        named_attr(ctx, "operandSegmentSizes",
-                   attr_dense_array(type_i(ctx, 32), segments, COUNT_OF(segments))),
-        named_attr(ctx, "nofold", op_attr(old, "nofold"))};
-    uint32_t count = (uint32_t)COUNT_OF(attrs) - (attrs[3].value ? 0 : 1);
-    Op *op = build(&rw->b, TENSOR(PAD), operands.data, (uint32_t)operands.len, &type, 1, attrs,
-                   count);
+    Op *op = tensor_build_pad(&rw->b, source, type, borders, op_attr(old, "nofold") != NULL);
     region_take(op_region(op, 0), op_region(old, 0));
-    vec_free(&operands);
     return op_result(op, 0);
 }
 
@@ -61,17 +26,17 @@ static bool all_zero(const MixedIndices *list)
 static bool pad_by_nothing(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Borders borders;
-    borders_read(op, &borders);
+    PadBorders borders;
+    pad_read(op, &borders);
     bool nothing = !op_attr(op, "nofold") && all_zero(&borders.low) && all_zero(&borders.high);
-    borders_free(&borders);
+    pad_free(&borders);
     if (nothing)
         tensor_replace_cast(rw, op, op_operand(op, 0));
     return nothing;
 }
 
 /* Extents of the padded source; those of `known` where the borders or the source are dynamic. */
-static const Type *padded_type(const Type *source, const Borders *borders, const Type *known)
+static const Type *padded_type(const Type *source, const PadBorders *borders, const Type *known)
 {
     IntList dims = {0};
     for (uint32_t i = 0; i < source->u.shaped.rank; i++) {
@@ -93,8 +58,8 @@ static bool pad_of_cast(Rewriter *rw, Op *op, void *user)
     Value *source = tensor_fold_source_cast(op_operand(op, 0));
     if (!source)
         return false;
-    Borders borders;
-    borders_read(op, &borders);
+    PadBorders borders;
+    pad_read(op, &borders);
     const Type *old = op_result(op, 0)->type;
     const Type *type = padded_type(source->type, &borders, old);
     if (type == old) {
@@ -103,7 +68,7 @@ static bool pad_of_cast(Rewriter *rw, Op *op, void *user)
     } else {
         tensor_replace_cast(rw, op, build_pad(rw, op, source, type, &borders));
     }
-    borders_free(&borders);
+    pad_free(&borders);
     return true;
 }
 
@@ -116,21 +81,21 @@ static bool pad_into_cast(Rewriter *rw, Op *op, void *user)
     if (!cast || cast->def != TENSOR(CAST) || !tensor_cast_adds_static(cast) ||
         op_result(cast, 0)->type == result->type)
         return false;
-    Borders borders;
-    borders_read(op, &borders);
+    PadBorders borders;
+    pad_read(op, &borders);
     Value *made = build_pad(rw, op, op_operand(op, 0), op_result(cast, 0)->type, &borders);
     rewriter_replace_one(rw, cast, made);
     rewriter_erase(rw, op);
-    borders_free(&borders);
+    pad_free(&borders);
     return true;
 }
 
-/* Borders that are constants move into the static lists, and into the type. */
+/* PadBorders that are constants move into the static lists, and into the type. */
 static bool pad_by_constants(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Borders borders;
-    borders_read(op, &borders);
+    PadBorders borders;
+    pad_read(op, &borders);
     const Type *old = op_result(op, 0)->type;
     const Type *type = padded_type(op_operand(op, 0)->type, &borders, old);
     bool changed = type != old;
@@ -139,7 +104,7 @@ static bool pad_by_constants(Rewriter *rw, Op *op, void *user)
         (void)mixed_fold_constants(&borders.high, true);
         tensor_replace_cast(rw, op, build_pad(rw, op, op_operand(op, 0), type, &borders));
     }
-    borders_free(&borders);
+    pad_free(&borders);
     return changed;
 }
 

@@ -14,27 +14,14 @@ static void grouping_read(const Op *op, Grouping *out)
         *vec_push(out) = groups->u.array.items[i]->u.array.count;
 }
 
-/* [[0, 1], [2]] */
-static const Attr *grouping_attr(Context *ctx, const Grouping *groups)
+static const Attr *grouping_attr(const Rewriter *rw, const Grouping *groups)
 {
-    VEC(const Attr *) all = {0};
-    VEC(const Attr *) group = {0};
-    int64_t next = 0;
-    for (size_t i = 0; i < groups->len; i++) {
-        group.len = 0;
-        for (uint32_t k = 0; k < groups->data[i]; k++)
-            *vec_push(&group) = attr_i64(ctx, next++);
-        *vec_push(&all) = attr_array(ctx, group.data, group.len);
-    }
-    const Attr *attr = attr_array(ctx, all.data, all.len);
-    vec_free(&all);
-    vec_free(&group);
-    return attr;
+    return tensor_groups_attr(rw->b.ctx, groups->data, groups->len);
 }
 
 static Value *build_collapse(Rewriter *rw, Value *source, const Type *type, const Grouping *groups)
 {
-    return tensor_collapse_shape(&rw->b, source, type, grouping_attr(rw->b.ctx, groups));
+    return tensor_collapse_shape(&rw->b, source, type, grouping_attr(rw, groups));
 }
 
 static Value *build_expand(Rewriter *rw, Value *source, const Type *type, const Grouping *groups,
@@ -44,7 +31,7 @@ static Value *build_expand(Rewriter *rw, Value *source, const Type *type, const 
     *vec_push(&operands) = source;
     const Attr *list = mixed_indices_split(rw->b.ctx, shape->data, shape->len, &operands);
     NamedAttr attrs[] = {
-        named_attr(rw->b.ctx, "reassociation", grouping_attr(rw->b.ctx, groups)),
+        named_attr(rw->b.ctx, "reassociation", grouping_attr(rw, groups)),
         named_attr(rw->b.ctx, "static_output_shape", list)};
     Op *op = build(&rw->b, TENSOR(EXPAND_SHAPE), operands.data, (uint32_t)operands.len, &type, 1,
                    attrs, COUNT_OF(attrs));
@@ -343,4 +330,5 @@ void tensor_canonicalize_expand_shape(PatternSet *set)
     pattern_add(set, "expand-of-expand", root, 1, expand_of_expand);
     pattern_add(set, "expand-of-collapse", root, 1, expand_of_collapse);
     pattern_add(set, "reshape-of-contents", root, 1, reshape_of_contents);
+    tensor_add_dim_of_reshapes(set);
 }

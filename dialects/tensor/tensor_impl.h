@@ -51,6 +51,12 @@ Op *tensor_clone_with(Rewriter *rw, Op *op, Value *const *operands, const Type *
 void tensor_replace_cast(Rewriter *rw, Op *op, Value *value);
 
 /* tensor_canon.c, tensor_canon_slice.c, tensor_canon_shape.c, tensor_canon_pad.c */
+/* Ops with destinations: first operand that is one, or -1 for other ops. Their results have the
+ * destinations' types. */
+int64_t tensor_first_destination(const Op *op);
+/* tensor_canon_dim.c: patterns of dim that other rows add. */
+void tensor_add_dim_of_reshapes(PatternSet *set);
+void tensor_add_dim_of_empty(PatternSet *set);
 void tensor_canonicalize_bitcast(PatternSet *set);
 void tensor_canonicalize_cast(PatternSet *set);
 void tensor_canonicalize_concat(PatternSet *set);

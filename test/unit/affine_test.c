@@ -304,6 +304,35 @@ static void simplification_keeps_values(void **state)
     assert_true(checked > 20000);
 }
 
+static void simplified_sums_keep_values(void **state)
+{
+    Random random = {2};
+    for (int i = 0; i < 20000; i++) {
+        Sample sample = random_sample(*state, &random, (int)random_below(&random, 5));
+        int64_t value;
+        if (!sample.is_valid)
+            continue;
+        const AffineExpr *simple = affine_simplify(sample.expr, COUNT_OF(sample_dims),
+                                                   COUNT_OF(sample_symbols));
+        assert_true(affine_eval(simple, sample_dims, sample_symbols, &value));
+        assert_int_equal(value, sample.value);
+    }
+}
+
+static void simplified_sums_collect_terms(void **state)
+{
+    static const Row sums[] = {
+        {"d1 d0 + d1 +", "d0 + d1 * 2"},
+        {"s0 d0 + 3 + d0 -", "s0 + 3"},
+        {"d0 4 * d1 + d0 - 6 * 3 floordiv", "d0 * 6 + d1 * 2"},
+        {"d0 2 * 4 mod", "d0 * 2 - (d0 floordiv 2) * 4"},
+        {"d0 4 floordiv 4 * d1 + d0 4 mod +", "d0 + d1"},
+        {"s0 s1 * d0 + s0 s1 * -", "d0"},
+    };
+    for (size_t i = 0; i < COUNT_OF(sums); i++)
+        assert_expr(affine_simplify(expr_of(*state, sums[i].postfix), 2, 2), sums[i].text);
+}
+
 static void substitution_equals_evaluation(void **state)
 {
     Context *ctx = *state;
@@ -536,6 +565,8 @@ int main(void)
         cmocka_unit_test(simplifies_and_prints_as_upstream),
         cmocka_unit_test(equal_expressions_are_one),
         cmocka_unit_test(simplification_keeps_values),
+        cmocka_unit_test(simplified_sums_keep_values),
+        cmocka_unit_test(simplified_sums_collect_terms),
         cmocka_unit_test(substitution_equals_evaluation),
         cmocka_unit_test(predicates_hold),
         cmocka_unit_test(evaluation_fails_rather_than_lies),
