@@ -106,21 +106,36 @@ struct AsmNames {
     StrBuf scratch, sanitized;
 };
 
+static bool is_valid(unsigned char c, const char *punctuation)
+{
+    return c < 128 && c != 0 && (isalnum(c) || strchr(punctuation, c));
+}
+
+static void add_sanitized(StrBuf *out, unsigned char c, const char *punctuation)
+{
+    if (is_valid(c, punctuation))
+        strbuf_add_char(out, (char)c);
+    else if (c == ' ')
+        strbuf_add_char(out, '_');
+    else
+        strbuf_printf(out, "%X", c);
+}
+
+/* Whether its hexadecimal spelling begins with a digit: no name may. */
+static bool is_spelt_as_digit(unsigned char c, const char *punctuation)
+{
+    unsigned high = c < 16 ? c : c / 16;
+    return !is_valid(c, punctuation) && c != ' ' && high < 10;
+}
+
 void asm_name_sanitize(StrBuf *out, Str name, const char *punctuation, bool trailing_digit)
 {
     assert(name.len > 0);
-    bool leading = isdigit((unsigned char)name.data[0]) != 0;
-    if (leading) strbuf_add_char(out, '_');
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.data[i];
-        bool valid = c < 128 && c != 0 && (isalnum(c) || strchr(punctuation, c));
-        if (valid)
-            strbuf_add_char(out, (char)c);
-        else if (c == ' ')
-            strbuf_add_char(out, '_');
-        else
-            strbuf_printf(out, "%X", c);
-    }
+    unsigned char first = (unsigned char)name.data[0];
+    bool leading = isdigit(first) != 0;
+    if (leading || is_spelt_as_digit(first, punctuation)) strbuf_add_char(out, '_');
+    for (size_t i = 0; i < name.len; i++)
+        add_sanitized(out, (unsigned char)name.data[i], punctuation);
     if (!leading && !trailing_digit && isdigit((unsigned char)name.data[name.len - 1]))
         strbuf_add_char(out, '_');
 }
@@ -219,8 +234,10 @@ static void number_args(AsmNames *names, const Block *block)
         const Value *arg = block->args[i];
         if (ptrmap_has(&names->values, arg)) continue;
         strbuf_clear(&names->scratch);
-        if (is_entry) strbuf_printf(&names->scratch, "arg%llu",
-                                    (unsigned long long)names->next_arg++);
+        if (is_entry) {
+            strbuf_add_c(&names->scratch, "arg");
+            strbuf_add_uint(&names->scratch, names->next_arg++);
+        }
         set_name(names, arg, strbuf_str(&names->scratch));
     }
 }

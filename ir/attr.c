@@ -139,7 +139,7 @@ const Attr *attr_dict(Context *ctx, const NamedAttr *items, size_t count)
     return dict;
 }
 
-/* Up to this many items comparing pointers in order beats comparing names. */
+/* Up to this many items comparing for equality one by one beats comparing for order. */
 enum { LINEAR_DICT = 12 };
 
 /* Where `name` is or would be inserted. */
@@ -173,10 +173,13 @@ const Attr *attr_dict_get(const Attr *dict, const Ident *name)
 const Attr *attr_dict_get_c(const Attr *dict, const char *name)
 {
     assert(dict->kind == ATTR_DICT);
+    const NamedAttr *items = dict->u.dict.items;
+    uint32_t count = dict->u.dict.count, at = 0;
+    if (count == 0) return NULL;
     Str str = str_from(name);
-    uint32_t at = dict_lower_bound(dict, str);
-    if (at == dict->u.dict.count || !str_eq(dict->u.dict.items[at].name->str, str)) return NULL;
-    return dict->u.dict.items[at].value;
+    if (count > LINEAR_DICT) at = dict_lower_bound(dict, str);
+    else while (at < count && !str_eq(items[at].name->str, str)) at++;
+    return at < count && str_eq(items[at].name->str, str) ? items[at].value : NULL;
 }
 
 const Attr *attr_dict_set(const Attr *dict, const Ident *name, const Attr *value)

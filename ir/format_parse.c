@@ -448,7 +448,7 @@ static bool add_results(Reading *r)
     const OpDef *def = r->info->def;
     if (format->all_result_types) {
         const Range *all = &r->all_result_types;
-        parser_add_results(r->p, r->types.data + all->begin, all->count);
+        parser_add_results(r->p, vec_from(&r->types, all->begin), all->count);
         return true;
     }
     for (uint32_t i = 0; i < r->info->result_groups; i++)
@@ -464,7 +464,7 @@ static bool add_results(Reading *r)
             if (!type) return parser_error(r->p, "invalid kind of attribute specified");
             push_types(r, range, type, 1);
         }
-        parser_add_results(r->p, r->types.data + range->begin, range->count);
+        parser_add_results(r->p, vec_from(&r->types, range->begin), range->count);
     }
     return true;
 }
@@ -487,8 +487,8 @@ static bool resolve_groups(Reading *r)
 {
     for (uint32_t i = 0; i < r->info->operand_groups; i++) {
         const Range *refs = &r->operands[i], *types = &r->operand_types[i];
-        OperandRefs part = {.data = r->refs.data + refs->begin, .len = refs->count};
-        if (!parser_resolve_all(r->p, &part, r->types.data + types->begin, types->count, refs->at))
+        OperandRefs part = {.data = vec_from(&r->refs, refs->begin), .len = refs->count};
+        if (!parser_resolve_all(r->p, &part, vec_from(&r->types, types->begin), types->count, refs->at))
             return false;
     }
     return true;
@@ -507,12 +507,12 @@ static bool resolve_together(Reading *r)
         for (size_t k = 0; k < group_types->count; k++)
             *vec_push(&types) = r->types.data[group_types->begin + k];
     }
-    OperandRefs all_refs = {.data = r->refs.data + r->all_operands.begin,
+    OperandRefs all_refs = {.data = vec_from(&r->refs, r->all_operands.begin),
                             .len = r->all_operands.count};
     const Range *all = &r->all_operand_types;
     bool ok = parser_resolve_all(
         r->p, format->has_operands_directive ? &all_refs : &refs,
-        format->all_operand_types ? r->types.data + all->begin : types.data,
+        format->all_operand_types ? vec_from(&r->types, all->begin) : types.data,
         format->all_operand_types ? all->count : types.len, r->all_operands.at);
     vec_free(&refs);
     vec_free(&types);

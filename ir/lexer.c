@@ -64,7 +64,8 @@ static TokenKind keyword_kind(Str word)
     size_t low = 0, high = COUNT_OF(keyword_text);
     while (low < high) {
         size_t mid = (low + high) / 2;
-        int order = strncmp(keyword_text[mid], word.data, word.len);
+        int order = keyword_text[mid][0] - word.data[0];
+        if (order == 0) order = strncmp(keyword_text[mid], word.data, word.len);
         if (order == 0) order = keyword_text[mid][word.len] != '\0';
         if (order == 0) return (TokenKind)(TOK_FIRST_KEYWORD + mid);
         if (order < 0) low = mid + 1;

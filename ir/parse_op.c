@@ -317,7 +317,9 @@ static const Ident *parse_custom_name(OpParser *p)
     const Ident *name = ident_get(p->ctx, written);
     if (!name->op && !memchr(written.data, '.', written.len)) {
         StrBuf full = {0};
-        strbuf_printf(&full, "%.*s.%.*s", STR_ARG(p->default_dialect), STR_ARG(written));
+        strbuf_add_str(&full, p->default_dialect);
+        strbuf_add_char(&full, '.');
+        strbuf_add_str(&full, written);
         name = ident_get(p->ctx, strbuf_str(&full));
         strbuf_free(&full);
     }

@@ -203,8 +203,7 @@ bool str_ends_with(Str s, const char *suffix)
 
 /* --- string builder ------------------------------------------------------------ */
 
-/* Makes room for `extra` more bytes and the final NUL. */
-static void strbuf_reserve(StrBuf *buf, size_t extra)
+void strbuf_grow(StrBuf *buf, size_t extra)
 {
     if (extra >= SIZE_MAX - buf->len)
         panic("out of memory growing a text of %zu bytes", buf->len);
@@ -231,30 +230,6 @@ void strbuf_clear(StrBuf *buf)
     buf->len = 0;
     if (buf->data)
         buf->data[0] = '\0';
-}
-
-void strbuf_add(StrBuf *buf, const char *data, size_t len)
-{
-    strbuf_reserve(buf, len);
-    if (len)
-        memcpy(buf->data + buf->len, data, len);
-    buf->len += len;
-    buf->data[buf->len] = '\0';
-}
-
-void strbuf_add_str(StrBuf *buf, Str s)
-{
-    strbuf_add(buf, s.data, s.len);
-}
-
-void strbuf_add_c(StrBuf *buf, const char *cstr)
-{
-    strbuf_add(buf, cstr, strlen(cstr));
-}
-
-void strbuf_add_char(StrBuf *buf, char c)
-{
-    strbuf_add(buf, &c, 1);
 }
 
 void strbuf_add_uint(StrBuf *buf, uint64_t value)
@@ -290,13 +265,13 @@ void strbuf_vprintf(StrBuf *buf, const char *fmt, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    strbuf_reserve(buf, 0);
+    strbuf_grow(buf, 0);
     size_t room = buf->cap - buf->len;
     int written = vsnprintf(buf->data + buf->len, room, fmt, args);
     assert(written >= 0);
     size_t len = (size_t)written;
     if (len >= room) {
-        strbuf_reserve(buf, len);
+        strbuf_grow(buf, len);
         vsnprintf(buf->data + buf->len, len + 1, fmt, again);
     }
     buf->len += len;

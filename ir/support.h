@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #if defined(__GNUC__)
 #define MUST_CHECK __attribute__((warn_unused_result))
@@ -79,10 +80,26 @@ typedef struct StrBuf {
 
 void strbuf_free(StrBuf *buf);
 void strbuf_clear(StrBuf *buf);
-void strbuf_add(StrBuf *buf, const char *data, size_t len);
-void strbuf_add_str(StrBuf *buf, Str s);
-void strbuf_add_c(StrBuf *buf, const char *cstr);
-void strbuf_add_char(StrBuf *buf, char c);
+/* Makes room for `extra` more bytes and the final NUL. */
+void strbuf_grow(StrBuf *buf, size_t extra);
+static inline void strbuf_add(StrBuf *buf, const char *data, size_t len)
+{
+    if (len >= buf->cap - buf->len) strbuf_grow(buf, len);
+    if (len) memcpy(buf->data + buf->len, data, len);
+    buf->len += len;
+    buf->data[buf->len] = '\0';
+}
+static inline void strbuf_add_char(StrBuf *buf, char c)
+{
+    if (buf->cap - buf->len < 2) strbuf_grow(buf, 1);
+    buf->data[buf->len++] = c;
+    buf->data[buf->len] = '\0';
+}
+static inline void strbuf_add_c(StrBuf *buf, const char *cstr)
+{
+    strbuf_add(buf, cstr, strlen(cstr));
+}
+static inline void strbuf_add_str(StrBuf *buf, Str s) { strbuf_add(buf, s.data, s.len); }
 void strbuf_add_uint(StrBuf *buf, uint64_t value);
 void strbuf_add_int(StrBuf *buf, int64_t value);
 void strbuf_printf(StrBuf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -103,6 +120,8 @@ void vec_grow_raw(void **data, size_t *cap, size_t want, size_t elem_size);
                        : (void)0)
 /* Adds one element and returns its address; its contents are undefined until written. */
 #define vec_push(v) (vec_reserve((v), (v)->len + 1), &(v)->data[(v)->len++])
+/* Address of element `begin`, of which there may be none. */
+#define vec_from(v, begin) ((begin) ? (v)->data + (begin) : (v)->data)
 #define vec_free(v) (free_ptr((void **)&(v)->data), (v)->len = (v)->cap = 0)
 void free_ptr(void **ptr);
 

@@ -121,8 +121,9 @@ static void type_own(Arena *arena, Type *type)
     switch (type->kind) {
     case TYPE_FUNCTION:
     case TYPE_TUPLE:
-        type->u.function.types = own_array(arena, type->u.function.types,
-                                           function_type_count(type) * sizeof(Type *));
+        /* never NULL: the results' begin is counted from it */
+        type->u.function.types = arena_copy(arena, type->u.function.types,
+                                            function_type_count(type) * sizeof(Type *));
         return;
     case TYPE_VECTOR:
         if (type->u.shaped.scalable)

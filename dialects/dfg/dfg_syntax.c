@@ -131,7 +131,7 @@ static void set_signature(OpParser *p, const Ports *ports, size_t inputs)
     TypeList types = {0};
     for (size_t i = 0; i < ports->args.len; i++)
         *vec_push(&types) = ports->args.data[i].type;
-    const Type *type = type_function(ctx, types.data, inputs, types.data + inputs,
+    const Type *type = type_function(ctx, types.data, inputs, vec_from(&types, inputs),
                                      types.len - inputs);
     parser_set_attr(p, "function_type", attr_type(type));
     if (ports->any_attrs)

@@ -76,6 +76,7 @@ static bool print_named(OpPrinter *p, const Value *value, const Attr *name)
 {
     StrBuf *out = printer_out(p);
     size_t start = out->len;
+    if (printer_is_dry(p)) return true;
     printer_value(p, value);
     Str spelt = {out->data + start + 1, out->len - start - 1};
     return str_eq(spelt, name->u.string);

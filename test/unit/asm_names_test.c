@@ -24,6 +24,7 @@ static void test_sanitize(void **state)
     expect_sanitized("c0_i32", "$._-", true, "c0_i32");
     expect_sanitized("a b+c", "$._-", true, "a_b2Bc");
     expect_sanitized("0x", "$._-", true, "_0x");
+    expect_sanitized("; rm", "$._-", true, "_3B_rm");
     expect_sanitized("map.1", "$_-", false, "map2E1_");
     expect_sanitized("map", "$_-", false, "map");
     expect_sanitized("\xc3\xa9", "$._-", true, "C3A9");
