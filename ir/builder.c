@@ -21,6 +21,11 @@ Builder builder_after(Op *op)
     return (Builder){.ctx = op->ctx, .block = op->block, .before = op->next, .loc = op->loc};
 }
 
+Builder builder_detached(const Builder *b)
+{
+    return (Builder){.ctx = b->ctx, .loc = b->loc};
+}
+
 void builder_set_before(Builder *b, Op *op)
 {
     b->block = op->block;
@@ -33,7 +38,7 @@ void builder_set_end(Builder *b, Block *block)
     b->before = NULL;
 }
 
-static Op *place(Builder *b, Op *op)
+Op *builder_insert(Builder *b, Op *op)
 {
     if (b->before)
         op_insert_before(op, b->before);
@@ -47,7 +52,7 @@ Op *build_op(Builder *b, const OpState *state)
 {
     OpState located = *state;
     if (!located.loc) located.loc = b->loc;
-    return place(b, op_create(b->ctx, &located));
+    return builder_insert(b, op_create(b->ctx, &located));
 }
 
 /* Regions that a row declares; a variadic list has none until the caller says so. */
@@ -76,8 +81,8 @@ Op *build(Builder *b, const OpDef *def, Value *const *operands, uint32_t operand
           const Type *const *result_types, uint32_t result_count, const NamedAttr *attrs,
           uint32_t attr_count)
 {
-    return place(b, create(b, def, operands, operand_count, result_types, result_count, attrs,
-                           attr_count));
+    return builder_insert(b, create(b, def, operands, operand_count, result_types, result_count,
+                                    attrs, attr_count));
 }
 
 /* Number of results when every declared group has one. */
@@ -104,7 +109,7 @@ Op *build_inferred(Builder *b, const OpDef *def, Value *const *operands, uint32_
     bool ok = !def->infer || def->infer(op, types);
     for (uint32_t i = 0; ok && i < count; i++) op->results[i].type = types[i];
     free_ptr((void **)&types);
-    if (ok) return place(b, op);
+    if (ok) return builder_insert(b, op);
     op_erase(op);
     return NULL;
 }

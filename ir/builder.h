@@ -18,8 +18,13 @@ typedef struct Builder {
 Builder builder_at_end(Block *block, const Attr *loc);
 Builder builder_before(Op *op); /* location: the op's */
 Builder builder_after(Op *op);
+/* Ops built by it stay detached; location: b's. */
+Builder builder_detached(const Builder *b);
 void builder_set_before(Builder *b, Op *op);
 void builder_set_end(Builder *b, Block *block);
+
+/* Inserts a detached op at the builder's point and announces it. */
+Op *builder_insert(Builder *b, Op *op);
 
 Op *build_op(Builder *b, const OpState *state);
 /* By table row. attrs may be NULL; region_count regions stay empty. */

@@ -76,13 +76,19 @@ static bool fold_by_row(Op *op, const Attr *const *constants, FoldResult *result
     return fold_traits(op, constants, results) || folded;
 }
 
-/* The constant op for an attribute, before the op; NULL if the dialect has none. */
-static Value *materialize(Rewriter *rw, Op *op, const Attr *attr, const Type *type)
+/* The detached constant op for a result's attribute; NULL if the dialect has none. */
+static Op *materialize(const Op *op, const Attr *attr, const Type *type)
 {
     const DialectDef *dialect = op->def->dialect;
     Op *constant = dialect->materialize ? dialect->materialize(op->ctx, attr, type, op->loc) : NULL;
+    assert(!constant || op_has_trait(constant, TRAIT_CONSTANT_LIKE));
+    return constant;
+}
+
+static Value *materialize_before(Rewriter *rw, Op *op, const Attr *attr, const Type *type)
+{
+    Op *constant = materialize(op, attr, type);
     if (!constant) return NULL;
-    assert(op_has_trait(constant, TRAIT_CONSTANT_LIKE));
     op_insert_before(constant, op);
     rw->inserted(rw, constant);
     return op_result(constant, 0);
@@ -94,7 +100,7 @@ static bool collect_values(Rewriter *rw, Op *op, const FoldResult *results, Valu
     for (uint32_t i = 0; i < op->result_count; i++) {
         values[i] = results[i].value;
         if (!values[i] && results[i].attr)
-            values[i] = materialize(rw, op, results[i].attr, op_result(op, i)->type);
+            values[i] = materialize_before(rw, op, results[i].attr, op_result(op, i)->type);
         if (values[i]) continue;
         for (uint32_t k = 0; k < i; k++)
             if (!results[k].value) rewriter_erase(rw, value_def(values[k]));
@@ -112,23 +118,50 @@ static bool replace_by_results(Rewriter *rw, Op *op, const FoldResult *results)
     return ok;
 }
 
-bool op_fold(Rewriter *rw, Op *op)
+/* True: results filled, or the op changed in place. */
+static bool try_fold(Op *op, FoldResult *results)
 {
-    if (!op->def || op_has_trait(op, TRAIT_CONSTANT_LIKE)) return false;
     const uint32_t traits = TRAIT_COMMUTATIVE | TRAIT_IDEMPOTENT | TRAIT_INVOLUTION;
+    if (!op->def || op_has_trait(op, TRAIT_CONSTANT_LIKE)) return false;
     if (!op->def->fold && !op_has_trait(op, traits)) return false;
     const Attr **constants = xcalloc(op->operand_count, sizeof *constants);
-    FoldResult *results = xcalloc(op->result_count, sizeof *results);
     for (uint32_t i = 0; i < op->operand_count; i++)
         constants[i] = value_constant(op_operand(op, i));
     bool folded = fold_by_row(op, constants, results);
+    free_ptr((void **)&constants);
+    return folded;
+}
+
+bool op_fold(Rewriter *rw, Op *op)
+{
+    FoldResult *results = xcalloc(op->result_count, sizeof *results);
+    bool folded = try_fold(op, results);
     if (folded && was_replaced(op, results))
         folded = replace_by_results(rw, op, results);
     else if (folded)
         rw->modified(rw, op);
-    free_ptr((void **)&constants);
     free_ptr((void **)&results);
     return folded;
+}
+
+Value *builder_fold(Builder *b, Op *op)
+{
+    FoldResult result = {0};
+    assert(op->result_count == 1 && !op->block);
+    Builder quiet = *b;
+    quiet.created = NULL;
+    builder_insert(&quiet, op);
+    if (try_fold(op, &result) && was_replaced(op, &result)) {
+        Op *constant =
+            result.attr ? materialize(op, result.attr, op_result(op, 0)->type) : NULL;
+        if (constant) result.value = op_result(builder_insert(b, constant), 0);
+        if (result.value) {
+            op_erase(op);
+            return result.value;
+        }
+    }
+    if (b->created) b->created(b->user, op);
+    return op_result(op, 0);
 }
 
 /* --- dead ops ----------------------------------------------------------------------------- */

@@ -68,6 +68,9 @@ bool rewrite_greedy(Op *root, const PatternSet *set, const GreedyOptions *option
 /* Folds one op: true if it was replaced or updated; constants are materialised before it by the
  * dialect's hook. */
 bool op_fold(Rewriter *rw, Op *op);
+/* The value of a detached op with one result: the op goes to the builder's point and is kept
+ * unless it folds to another value or a constant. */
+Value *builder_fold(Builder *b, Op *op);
 /* Attribute of a constant-like op that defines the value, or NULL. */
 const Attr *value_constant(const Value *value);
 /* Erases ops without uses and effects, from the end to the start. True if any went. */

@@ -26,6 +26,8 @@ const PassTable *all_passes(void)
         &pass_size_fifos,
         &pass_strip_debuginfo,
         &pass_symbol_dce,
+        &pass_tosa_to_arith,
+        &pass_tosa_to_tensor,
     };
     static const PassTable table = {passes, COUNT_OF(passes)};
     return &table;

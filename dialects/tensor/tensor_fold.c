@@ -309,7 +309,8 @@ static bool folds_reshape(Op *op, const Attr *const *operands, FoldResult *resul
     const Type *type = op_result(op, 0)->type;
     if (source->type == type)
         return gives_value(results, source);
-    if (operands[0] && operands[0]->kind == ATTR_DENSE && type_is_static(type))
+    if (operands[0] && operands[0]->kind == ATTR_DENSE && type_is_static(type) &&
+        type_elem(operands[0]->type) == type_elem(type))
         return gives_attr(results, attr_dense_raw(type, operands[0]->u.dense.data,
                                                   operands[0]->u.dense.size,
                                                   operands[0]->u.dense.is_splat));
