@@ -17,6 +17,10 @@ static AttributeType kind_of(const Onnx__AttributeProto *proto)
         return KIND(STRING);
     if (proto->t)
         return KIND(TENSOR);
+    if (proto->g)
+        return KIND(GRAPH);
+    if (proto->sparse_tensor)
+        return KIND(SPARSE_TENSOR);
     if (proto->n_floats)
         return KIND(FLOATS);
     if (proto->n_ints)
@@ -39,6 +43,12 @@ static const Attr *strings_attr(Context *ctx, const Onnx__AttributeProto *proto)
     return array;
 }
 
+bool attribute_is_graph(const Onnx__AttributeProto *proto)
+{
+    AttributeType kind = kind_of(proto);
+    return kind == KIND(GRAPH) || kind == KIND(GRAPHS);
+}
+
 const Attr *import_attribute(Context *ctx, const Onnx__AttributeProto *proto, Str folder,
                              StrBuf *why)
 {
@@ -53,6 +63,11 @@ const Attr *import_attribute(Context *ctx, const Onnx__AttributeProto *proto, St
     case KIND(TENSOR):
         if (proto->t)
             return import_tensor(ctx, proto->t, folder, why);
+        strbuf_add_c(why, "has no tensor");
+        return NULL;
+    case KIND(SPARSE_TENSOR):
+        if (proto->sparse_tensor)
+            return import_sparse_tensor(ctx, proto->sparse_tensor, folder, why);
         strbuf_add_c(why, "has no tensor");
         return NULL;
     default: strbuf_add_c(why, "has a kind that is not supported"); return NULL;

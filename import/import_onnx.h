@@ -1,5 +1,6 @@
-/* ONNX files to the onnx dialect, 1:1: a module with one function, one op per node, initializers
- * as onnx.Constant. Opsets 7 to 21; a dynamic batch counts as 1.
+/* ONNX files to the onnx dialect: a module with one function, one op per node, initializers as
+ * onnx.Constant. Opsets up to 21; nodes of older opsets are brought into the newest form, functions
+ * of the file are inlined, a dynamic batch counts as 1. docs/onnx.md says what becomes what.
  * Tests: test/unit/import_test.c, lit/import, fuzz/fuzz_onnx.c */
 #ifndef MING_IMPORT_IMPORT_ONNX_H
 #define MING_IMPORT_IMPORT_ONNX_H
@@ -9,6 +10,15 @@
 typedef struct ImportOptions {
     Str folder; /* of tensors stored outside the file, which may not leave it; without data such
                    tensors are refused */
+    /* Texts "name:1x3x32x32" that give the shapes of graph inputs, or of tensors in `from`. */
+    const char *const *input_shapes;
+    size_t input_shape_count;
+    /* Names of tensors that become arguments, or of nodes whose inputs do. */
+    const char *const *from;
+    size_t from_count;
+    /* Names of tensors that become results, or of nodes whose outputs do. */
+    const char *const *to;
+    size_t to_count;
 } ImportOptions;
 
 /* The verified builtin.module for the bytes of an ONNX file, or NULL after exactly one diagnostic

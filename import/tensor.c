@@ -1,44 +1,44 @@
 /* TensorProto to dense elements: raw data, typed fields and data in other files, for all numeric
  * types. Sizes are checked before anything is allocated; both sides are little endian.
  * Tests: test/unit/import_test.c */
+#include "dialects/onnx/onnx.h"
 #include "import/import_impl.h"
 
 #include <string.h>
 
 typedef enum Field { FIELD_FLOAT, FIELD_INT32, FIELD_INT64, FIELD_DOUBLE, FIELD_UINT64 } Field;
 
-/* How TensorProto.DataType stores its elements. */
+/* How TensorProto.DataType stores its elements, whose type is onnx_elem_type. */
 typedef struct ElemFormat {
     int32_t data_type;
-    TypeKind kind; /* TYPE_INTEGER: by width and sign */
     uint32_t width; /* bits of one number in raw data; bool: 8 */
-    Signedness sign;
-    Field field; /* where numbers are that are not in raw data */
+    Field field;    /* where numbers are that are not in raw data */
+    bool is_signed; /* numbers in int32_data may be negative */
     bool is_complex;
 } ElemFormat;
 
 static const ElemFormat formats[] = {
-    {1, TYPE_F32, 32, SIGNLESS, FIELD_FLOAT},
-    {2, TYPE_INTEGER, 8, UNSIGNED, FIELD_INT32},
-    {3, TYPE_INTEGER, 8, SIGNLESS, FIELD_INT32},
-    {4, TYPE_INTEGER, 16, UNSIGNED, FIELD_INT32},
-    {5, TYPE_INTEGER, 16, SIGNLESS, FIELD_INT32},
-    {6, TYPE_INTEGER, 32, SIGNLESS, FIELD_INT32},
-    {7, TYPE_INTEGER, 64, SIGNLESS, FIELD_INT64},
-    {9, TYPE_INTEGER, 8, SIGNLESS, FIELD_INT32}, /* bool */
-    {10, TYPE_F16, 16, SIGNLESS, FIELD_INT32},
-    {11, TYPE_F64, 64, SIGNLESS, FIELD_DOUBLE},
-    {12, TYPE_INTEGER, 32, UNSIGNED, FIELD_UINT64},
-    {13, TYPE_INTEGER, 64, UNSIGNED, FIELD_UINT64},
-    {14, TYPE_F32, 32, SIGNLESS, FIELD_FLOAT, .is_complex = true},
-    {15, TYPE_F64, 64, SIGNLESS, FIELD_DOUBLE, .is_complex = true},
-    {16, TYPE_BF16, 16, SIGNLESS, FIELD_INT32},
-    {17, TYPE_F8E4M3FN, 8, SIGNLESS, FIELD_INT32},
-    {18, TYPE_F8E4M3FNUZ, 8, SIGNLESS, FIELD_INT32},
-    {19, TYPE_F8E5M2, 8, SIGNLESS, FIELD_INT32},
-    {20, TYPE_F8E5M2FNUZ, 8, SIGNLESS, FIELD_INT32},
-    {21, TYPE_INTEGER, 4, UNSIGNED, FIELD_INT32},
-    {22, TYPE_INTEGER, 4, SIGNLESS, FIELD_INT32},
+    {1, 32, FIELD_FLOAT},
+    {2, 8, FIELD_INT32},
+    {3, 8, FIELD_INT32, .is_signed = true},
+    {4, 16, FIELD_INT32},
+    {5, 16, FIELD_INT32, .is_signed = true},
+    {6, 32, FIELD_INT32, .is_signed = true},
+    {7, 64, FIELD_INT64},
+    {9, 8, FIELD_INT32}, /* bool */
+    {10, 16, FIELD_INT32},
+    {11, 64, FIELD_DOUBLE},
+    {12, 32, FIELD_UINT64},
+    {13, 64, FIELD_UINT64},
+    {14, 32, FIELD_FLOAT, .is_complex = true},
+    {15, 64, FIELD_DOUBLE, .is_complex = true},
+    {16, 16, FIELD_INT32},
+    {17, 8, FIELD_INT32},
+    {18, 8, FIELD_INT32},
+    {19, 8, FIELD_INT32},
+    {20, 8, FIELD_INT32},
+    {21, 4, FIELD_INT32},
+    {22, 4, FIELD_INT32},
 };
 
 enum { DATA_TYPE_BOOL = 9 };
@@ -49,22 +49,6 @@ static const ElemFormat *find_format(int32_t data_type)
         if (formats[i].data_type == data_type)
             return &formats[i];
     return NULL;
-}
-
-static const Type *format_type(Context *ctx, const ElemFormat *format)
-{
-    if (format->data_type == DATA_TYPE_BOOL)
-        return type_i(ctx, 1);
-    if (format->kind == TYPE_INTEGER)
-        return type_integer(ctx, format->width, format->sign);
-    const Type *part = type_float(ctx, format->kind);
-    return format->is_complex ? type_complex(part) : part;
-}
-
-const Type *import_elem_type(Context *ctx, int32_t data_type)
-{
-    const ElemFormat *format = find_format(data_type);
-    return format ? format_type(ctx, format) : NULL;
 }
 
 static bool fail(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -97,7 +81,7 @@ static bool tensor_type(Context *ctx, const Onnx__TensorProto *tensor, const Ele
     for (size_t i = 0; i < tensor->n_dims; i++)
         if (tensor->dims[i] < 0)
             return fail(why, "has the dimension %lld", (long long)tensor->dims[i]);
-    *type = type_tensor(format_type(ctx, format), tensor->dims, (uint32_t)tensor->n_dims, NULL);
+    *type = type_tensor(onnx_elem_type(ctx, format->data_type), tensor->dims, (uint32_t)tensor->n_dims, NULL);
     int64_t count;
     size_t size;
     if (!type_element_count(*type, &count) || !raw_size(format, count, &size))
@@ -178,9 +162,7 @@ static bool field_bits(const Onnx__TensorProto *tensor, const ElemFormat *format
         return width == 64 || *bits >> width == 0;
     }
     int64_t number = tensor->int32_data[i];
-    bool is_signed = format->kind == TYPE_INTEGER && format->sign == SIGNLESS &&
-                     format->width > 4 && format->data_type != DATA_TYPE_BOOL;
-    int64_t low = is_signed ? -(INT64_C(1) << (width - 1)) : 0;
+    int64_t low = format->is_signed ? -(INT64_C(1) << (width - 1)) : 0;
     *bits = (uint64_t)number;
     return number >= low && number < low + (INT64_C(1) << width);
 }

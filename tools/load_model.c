@@ -22,10 +22,25 @@ static Str folder_of(const char *path)
     return slash == path ? STR("/") : (Str){path, (size_t)(slash - path)};
 }
 
-Op *load_onnx(Context *ctx, const char *path, Str bytes)
+void model_options_free(ModelOptions *options)
 {
-    ImportOptions options = {.folder = folder_of(path)};
-    return import_onnx(ctx, bytes, shown_name(path), &options);
+    vec_free(&options->input_shapes);
+    vec_free(&options->from);
+    vec_free(&options->to);
+}
+
+Op *load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
+{
+    const ImportOptions import = {
+        .folder = folder_of(path),
+        .input_shapes = options->input_shapes.data,
+        .input_shape_count = options->input_shapes.len,
+        .from = options->from.data,
+        .from_count = options->from.len,
+        .to = options->to.data,
+        .to_count = options->to.len,
+    };
+    return import_onnx(ctx, bytes, shown_name(path), &import);
 }
 
 /* Protobuf has bytes that text has not, soon: field numbers and types are below ' '. */
@@ -40,11 +55,11 @@ static bool looks_binary(Str bytes)
     return false;
 }
 
-Op *load_model(Context *ctx, const char *path, Str bytes)
+Op *load_model(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
 {
     Str name = str_from(path);
     bool is_text = str_ends_with(name, ".mir") || str_ends_with(name, ".mlir");
     if (str_ends_with(name, ".onnx") || (!is_text && looks_binary(bytes)))
-        return load_onnx(ctx, path, bytes);
+        return load_onnx(ctx, path, bytes, options);
     return parse_module(ctx, bytes, shown_name(path), NULL);
 }

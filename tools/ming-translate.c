@@ -19,6 +19,7 @@ typedef struct Options {
     bool import_onnx, emit_hls;
     const char *output, *output_dir;
     PrintOptions print;
+    ModelOptions model;
 } Options;
 
 static bool import_file(const Tool *tool, Context *ctx, const Options *options, const char *path,
@@ -26,7 +27,7 @@ static bool import_file(const Tool *tool, Context *ctx, const Options *options, 
 {
     StrBuf output = {0};
     const char *reason = NULL;
-    Op *module = load_onnx(ctx, path, input);
+    Op *module = load_onnx(ctx, path, input, &options->model);
     bool ok = module != NULL;
     if (ok) {
         op_print(&output, module, &options->print);
@@ -92,6 +93,7 @@ int main(int argc, char **argv)
         {"import-onnx", FLAG_SWITCH, &options.import_onnx, NULL, "Read an ONNX file, write IR", NULL},
         {"emit-hls", FLAG_SWITCH, &options.emit_hls, NULL, "Read IR, write a Vitis HLS project", NULL},
         {"output-dir", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
+        MODEL_FLAGS(options.model),
         {"o", FLAG_TEXT, &options.output, "file", "Write IR to a file instead of standard output",
          NULL},
         {"mlir-print-debuginfo", FLAG_SWITCH, &options.print.debug_info, NULL, "Print locations",
@@ -111,6 +113,7 @@ int main(int argc, char **argv)
     bool ok = args == ARGS_DONE ||
               (args == ARGS_RUN && check_options(&tool, &options, &inputs) &&
                run(&tool, &options, inputs.len > 0 ? inputs.data[0] : "-"));
+    model_options_free(&options.model);
     vec_free(&inputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

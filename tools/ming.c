@@ -28,6 +28,7 @@ typedef struct Options {
     const char *output_dir, *top, *device;
     int64_t dsp, bram18; /* or not_given */
     bool dump_pipeline;
+    ModelOptions model;
 } Options;
 
 /* --- device ---------------------------------------------------------------------------------------- */
@@ -135,7 +136,7 @@ static bool compile_bytes(const Tool *tool, const Options *options, const char *
     bool ok = find_device(tool, ctx, options->device, &device);
     ok = ok && (resource_dir("csim", &csim_dir) ||
                 tool_error(tool, "error: the simulation headers are not installed"));
-    Op *module = ok ? load_model(ctx, path, bytes) : NULL;
+    Op *module = ok ? load_model(ctx, path, bytes, &options->model) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
     ok = module && run_passes(ctx, module, options, &device) && emit_hls(module, &emit, &project);
     if (ok)
@@ -205,6 +206,7 @@ static int compile(int argc, char **argv)
         {"bram", FLAG_INT, &options.bram18, "n", "BRAM18 blocks to spend, default the device's", NULL},
         {"top", FLAG_TEXT, &options.top, "name", "Name of the top function, default the model's",
          NULL},
+        MODEL_FLAGS(options.model),
         {"dump-pass-pipeline", FLAG_SWITCH, &options.dump_pipeline, NULL,
          "Print the passes as ming-opt --pass-pipeline takes them", NULL},
     };
@@ -221,6 +223,7 @@ static int compile(int argc, char **argv)
     if (ok && args == ARGS_RUN)
         ok = options.output_dir ? compile_file(&tool, &options, inputs.data[0])
                                 : print_pipeline(&tool, &options);
+    model_options_free(&options.model);
     vec_free(&inputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,0 +1,341 @@
+/* The graph of an ONNX model: arguments, initializers, nodes, results. Nodes come in topological
+ * order, as ONNX demands, so every input must be defined before it is used; that alone refuses
+ * cycles.
+ * Tests: test/unit/import_test.c, lit/import */
+#include "dialects/func/func.h"
+#include "dialects/onnx/onnx.h"
+#include "import/import_impl.h"
+#include "ir/diag.h"
+#include "ir/rewrite.h"
+
+/* --- types of inputs ----------------------------------------------------------------------- */
+
+typedef struct GivenShape {
+    uint32_t rank;
+    int64_t dims[ONNX_MAX_RANK];
+} GivenShape;
+
+/* shape ::= (extent ('x' extent)*)? */
+static bool parse_shape(Str text, GivenShape *out)
+{
+    out->rank = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        int64_t extent = 0;
+        size_t from = i;
+        for (; i < text.len && text.data[i] >= '0' && text.data[i] <= '9'; i++)
+            if (extent < INT64_MAX / 20)
+                extent = extent * 10 + (text.data[i] - '0');
+        bool is_last = i == text.len;
+        if (i == from || out->rank == ONNX_MAX_RANK || extent == 0 || i + 1 == text.len ||
+            (!is_last && text.data[i] != 'x'))
+            return false;
+        out->dims[out->rank++] = extent;
+    }
+    return true;
+}
+
+/* "name:1x3x32x32"; the name may have colons of its own. */
+static bool read_given_shape(Importer *im, Str text)
+{
+    size_t colon = text.len;
+    while (colon > 0 && text.data[colon - 1] != ':')
+        colon--;
+    GivenShape shape;
+    if (colon < 2 || !parse_shape((Str){text.data + colon, text.len - colon}, &shape)) {
+        strbuf_add_c(&im->why, "is no shape; they are written name:1x3x32x32");
+        return import_error(im, "input shape", text);
+    }
+    const Ident *name = ident_get(im->ctx, (Str){text.data, colon - 1});
+    ptrmap_put(&im->shapes, name, arena_copy(&im->arena, &shape, sizeof shape));
+    return true;
+}
+
+/* Every given shape must belong to an argument. */
+static bool check_given_shapes(Importer *im)
+{
+    for (size_t i = 0; i < im->shapes.len; i++) {
+        const Ident *name = im->shapes.entries[i].key;
+        const Value *value = ptrmap_get(&im->scope->values, name);
+        if (value && value->is_arg)
+            continue;
+        strbuf_add_c(&im->why, "is given for a tensor that is no input");
+        return import_error(im, "input shape", name->str);
+    }
+    return true;
+}
+
+/* Extent of dimension i; a batch that is not a positive number counts as 1. */
+static bool input_dim(Importer *im, const Onnx__TensorShapeProto__Dimension *dim, size_t i,
+                      int64_t *out)
+{
+    bool known = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+    *out = known && dim->dim_value > 0 ? dim->dim_value : 1;
+    if (i == 0 || (known && dim->dim_value > 0))
+        return true;
+    strbuf_printf(&im->why, "has no fixed size in dimension %zu; give its shape", i);
+    return false;
+}
+
+static bool file_shape(Importer *im, const Onnx__TensorShapeProto *shape, GivenShape *out)
+{
+    if (!shape || shape->n_dim > ONNX_MAX_RANK) {
+        strbuf_add_c(&im->why, shape ? "has too many dimensions" : "has no shape");
+        return false;
+    }
+    out->rank = (uint32_t)shape->n_dim;
+    for (size_t i = 0; i < shape->n_dim; i++)
+        if (!input_dim(im, shape->dim[i], i, &out->dims[i]))
+            return false;
+    return true;
+}
+
+static const Type *checked_tensor(Importer *im, const Type *elem, const GivenShape *shape)
+{
+    int64_t count;
+    const Type *type = type_tensor(elem, shape->dims, shape->rank, NULL);
+    if (type_element_count(type, &count))
+        return type;
+    strbuf_add_c(&im->why, "has too many elements");
+    return NULL;
+}
+
+/* The type of a ValueInfo, with the shape that the options give to it. */
+static const Type *info_type(Importer *im, const Onnx__ValueInfoProto *info,
+                             const GivenShape *given)
+{
+    if (!info->type || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
+        strbuf_add_c(&im->why, "is not a tensor");
+        return NULL;
+    }
+    const Onnx__TypeProto__Tensor *tensor = info->type->tensor_type;
+    const Type *elem = onnx_elem_type(im->ctx, tensor->elem_type);
+    GivenShape shape;
+    if (!elem) {
+        strbuf_printf(&im->why, "has the element type %d, which is not supported",
+                      tensor->elem_type);
+        return NULL;
+    }
+    if (given && tensor->shape && tensor->shape->n_dim != given->rank) {
+        strbuf_printf(&im->why, "has %zu dimensions in the file, %u in the shape given to it",
+                      tensor->shape->n_dim, given->rank);
+        return NULL;
+    }
+    if (!given && !file_shape(im, tensor->shape, &shape))
+        return NULL;
+    return checked_tensor(im, elem, given ? given : &shape);
+}
+
+const Type *import_known_type(Importer *im, const Ident *name)
+{
+    const GivenShape *given = ptrmap_get(&im->shapes, name);
+    const Onnx__ValueInfoProto *info = ptrmap_get(&im->infos, name);
+    if (info)
+        return info_type(im, info, given);
+    return given ? checked_tensor(im, type_float(im->ctx, TYPE_F32), given) : NULL;
+}
+
+/* --- arguments ----------------------------------------------------------------------------- */
+
+/* The dictionary {dfg.name = name} of an argument or result. */
+static const Attr *boundary_attrs(Importer *im, Str name)
+{
+    NamedAttr attr = named_attr(im->ctx, "dfg.name", attr_string(im->ctx, name));
+    return attr_dict(im->ctx, &attr, 1);
+}
+
+Value *import_argument(Importer *im, const Ident *name, const Type *type)
+{
+    *vec_push(&im->arg_attrs) = boundary_attrs(im, name->str);
+    return block_add_arg(im->b.block, type, import_loc(im, name->str));
+}
+
+static bool import_input(Importer *im, const Ident *name)
+{
+    const Type *type = import_known_type(im, name);
+    if (!type)
+        return import_error(im, "graph input", name->str);
+    Value *arg = import_argument(im, name, type);
+    return import_define(im, name, arg) || import_error(im, "graph input", name->str);
+}
+
+/* An input with an initializer has a value already and is no argument. */
+static bool import_inputs(Importer *im)
+{
+    PtrMap initialized = {0};
+    for (size_t i = 0; i < im->graph->n_initializer; i++)
+        ptrmap_put(&initialized, import_ident(im, im->graph->initializer[i]->name), im);
+    bool ok = true;
+    for (size_t i = 0; ok && i < im->graph->n_input; i++) {
+        const Ident *name = import_ident(im, im->graph->input[i]->name);
+        bool is_done = ptrmap_has(&initialized, name) || (ptrmap_has(&im->cut.starts, name) &&
+                                                          ptrmap_has(&im->scope->values, name));
+        if (!is_done && cut_has_name(im, name))
+            ok = import_input(im, name);
+    }
+    ptrmap_free(&initialized);
+    return ok;
+}
+
+/* Tensors that the cut makes arguments and whose types are known beforehand. */
+static void import_starts(Importer *im)
+{
+    for (size_t i = 0; i < im->cut.starts.len; i++) {
+        const Ident *name = im->cut.starts.entries[i].key;
+        const Type *type = import_known_type(im, name);
+        if (type)
+            ptrmap_put(&im->scope->values, name, import_argument(im, name, type));
+    }
+    strbuf_clear(&im->why);
+}
+
+/* --- initializers -------------------------------------------------------------------------- */
+
+static bool import_initializer(Importer *im, const Ident *name, const Attr *value)
+{
+    if (!value)
+        return import_error(im, "initializer", name->str);
+    im->b.loc = import_loc(im, name->str);
+    Value *constant = onnx_build_constant(&im->b, value);
+    op_set_attr(value_def(constant), ONNX_NAME, attr_string(im->ctx, name->str));
+    return import_define(im, name, constant) || import_error(im, "initializer", name->str);
+}
+
+static bool import_initializers(Importer *im)
+{
+    for (size_t i = 0; i < im->graph->n_initializer; i++) {
+        const Onnx__TensorProto *tensor = im->graph->initializer[i];
+        const Ident *name = import_ident(im, tensor->name);
+        if (cut_has_name(im, name) &&
+            !import_initializer(im, name, import_tensor(im->ctx, tensor, im->options->folder,
+                                                        &im->why)))
+            return false;
+    }
+    for (size_t i = 0; i < im->graph->n_sparse_initializer; i++) {
+        const Onnx__SparseTensorProto *sparse = im->graph->sparse_initializer[i];
+        const Ident *name = import_ident(im, sparse->values ? sparse->values->name : NULL);
+        if (cut_has_name(im, name) &&
+            !import_initializer(im, name, import_sparse_tensor(im->ctx, sparse,
+                                                               im->options->folder, &im->why)))
+            return false;
+    }
+    return true;
+}
+
+/* --- results ------------------------------------------------------------------------------- */
+
+/* Graph outputs, or the tensors that the cut ends with. */
+static void collect_result_names(Importer *im)
+{
+    if (im->cut.ends.len > 0)
+        return;
+    for (size_t i = 0; i < im->graph->n_output; i++)
+        *vec_push(&im->cut.ends) = import_ident(im, im->graph->output[i]->name);
+}
+
+/* The values that the function returns, and their boundary attributes. */
+static bool collect_outputs(Importer *im, Value **values, const Attr **attrs)
+{
+    for (size_t i = 0; i < im->cut.ends.len; i++) {
+        const Ident *name = im->cut.ends.data[i];
+        values[i] = ptrmap_get(&im->scope->values, name);
+        attrs[i] = boundary_attrs(im, name->str);
+        if (values[i])
+            continue;
+        strbuf_add_c(&im->why, "is not defined");
+        return import_error(im, "graph output", name->str);
+    }
+    return true;
+}
+
+/* The return, and the function's type from arguments and returned values. */
+static void build_return(Importer *im, Value *const *values, size_t count)
+{
+    im->b.loc = im->file;
+    build(&im->b, FUNC(RETURN), values, (uint32_t)count, NULL, 0, NULL, 0);
+}
+
+/* What only led to where the part begins goes, arguments included. */
+static void drop_unreached(Importer *im)
+{
+    Block *body = im->b.block;
+    erase_dead_ops(im->func);
+    for (uint32_t i = body->arg_count; i-- > 0;) {
+        if (value_has_uses(body->args[i]))
+            continue;
+        block_erase_arg(body, i);
+        im->arg_attrs.len--;
+        for (size_t k = i; k < im->arg_attrs.len; k++)
+            im->arg_attrs.data[k] = im->arg_attrs.data[k + 1];
+    }
+}
+
+static void set_signature(Importer *im, const Attr *const *result_attrs)
+{
+    const Block *body = im->b.block;
+    const Op *ret = body->last;
+    size_t inputs = body->arg_count, count = ret->operand_count;
+    const Type **types = xcalloc(inputs + count, sizeof *types);
+    for (uint32_t i = 0; i < inputs; i++)
+        types[i] = body->args[i]->type;
+    for (uint32_t i = 0; i < count; i++)
+        types[inputs + i] = op_operand(ret, i)->type;
+    func_set_type(im->func, type_function(im->ctx, types, inputs, types + inputs, count));
+    op_set_attr(im->func, "arg_attrs",
+                attr_array(im->ctx, im->arg_attrs.data, im->arg_attrs.len));
+    op_set_attr(im->func, "res_attrs", attr_array(im->ctx, result_attrs, count));
+    free_ptr((void **)&types);
+}
+
+static bool finish_function(Importer *im)
+{
+    collect_result_names(im);
+    size_t count = im->cut.ends.len;
+    Value **values = xcalloc(count, sizeof *values);
+    const Attr **attrs = xcalloc(count, sizeof *attrs);
+    bool ok = collect_outputs(im, values, attrs);
+    if (ok) {
+        build_return(im, values, count);
+        if (im->cut.is_active)
+            drop_unreached(im);
+        set_signature(im, attrs);
+    }
+    free_ptr((void **)&attrs);
+    free_ptr((void **)&values);
+    return ok;
+}
+
+/* --- the graph ----------------------------------------------------------------------------- */
+
+static void add_infos(Importer *im, Onnx__ValueInfoProto *const *infos, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ptrmap_put(&im->infos, import_ident(im, infos[i]->name), infos[i]);
+}
+
+static bool import_nodes(Importer *im)
+{
+    for (size_t i = 0; i < im->graph->n_node; i++) {
+        im->node_count++;
+        if ((!im->cut.is_active || im->cut.has_node[i]) &&
+            !import_node(im, im->graph->node[i], i))
+            return false;
+    }
+    return true;
+}
+
+bool import_graph(Importer *im)
+{
+    if (im->graph->n_output == 0)
+        return emit_error(im->ctx, im->file, "the graph has no outputs");
+    for (size_t i = 0; i < im->options->input_shape_count; i++)
+        if (!read_given_shape(im, str_from(im->options->input_shapes[i])))
+            return false;
+    add_infos(im, im->graph->value_info, im->graph->n_value_info);
+    add_infos(im, im->graph->output, im->graph->n_output);
+    add_infos(im, im->graph->input, im->graph->n_input);
+    if (!cut_plan(im))
+        return false;
+    import_starts(im);
+    return import_inputs(im) && check_given_shapes(im) && import_initializers(im) &&
+           import_nodes(im) && finish_function(im);
+}
