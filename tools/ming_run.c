@@ -23,6 +23,7 @@
 typedef struct RunFlags {
     Texts inputs, outputs;
     const char *function, *pipeline;
+    ModelOptions model;
 } RunFlags;
 
 /* A function's side of one file. */
@@ -269,7 +270,7 @@ static bool run_file(const Tool *tool, const RunFlags *flags, const char *path)
     Context *ctx = context_create();
     dialects_register_all(ctx);
     context_show_op_on_diag(ctx, false);
-    Op *module = load_model(ctx, path, strbuf_str(&bytes));
+    Op *module = load_model(ctx, path, strbuf_str(&bytes), &flags->model);
     bool ok = module && run_pipeline(ctx, module, flags->pipeline) && run_module(&run, module);
     diag_flush(ctx);
     if (module)
@@ -288,6 +289,7 @@ int ming_run(int argc, char **argv)
         {"output", FLAG_TEXTS, &run.outputs, "[name=]file.npy", "Where a result is written", NULL},
         {"function", FLAG_TEXT, &run.function, "name", "Function, default the first public one", NULL},
         {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL},
+        MODEL_FLAGS(run.model),
     };
     const Tool tool = {
         .name = "ming run",
@@ -306,5 +308,6 @@ int ming_run(int argc, char **argv)
     vec_free(&files);
     vec_free(&run.inputs);
     vec_free(&run.outputs);
+    model_options_free(&run.model);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
