@@ -102,13 +102,24 @@ const TypeConstraint TYPE_ANY_SHAPED = {.test = type_is_shaped,
 
 /* --- attributes ---------------------------------------------------------------- */
 
+bool constraint_stores(const AttrConstraint *constraint, const Attr *attr)
+{
+    if (constraint->stores) return constraint->stores(attr);
+    return !constraint->test || constraint->test(attr);
+}
+
+bool attr_is_integer(const Attr *attr)
+{
+    return attr->kind == ATTR_INTEGER;
+}
+
 static bool is_any_attr(const Attr *attr)
 {
     (void)attr;
     return true;
 }
 
-static bool is_string(const Attr *attr)
+bool attr_is_string(const Attr *attr)
 {
     return attr->kind == ATTR_STRING;
 }
@@ -138,12 +149,12 @@ static bool is_unit(const Attr *attr)
     return attr->kind == ATTR_UNIT;
 }
 
-static bool is_type_attr(const Attr *attr)
+bool attr_is_type(const Attr *attr)
 {
     return attr->kind == ATTR_TYPE;
 }
 
-static bool is_array(const Attr *attr)
+bool attr_is_array(const Attr *attr)
 {
     return attr->kind == ATTR_ARRAY;
 }
@@ -169,12 +180,19 @@ static bool is_elements(const Attr *attr)
            attr->kind == ATTR_DENSE_RESOURCE || attr->kind == ATTR_SPARSE;
 }
 
+bool attr_is_dense_ints(const Attr *attr)
+{
+    if (attr->kind != ATTR_DENSE) return false;
+    const Type *elem = type_elem(attr->type);
+    return type_is_integer(elem) || elem->kind == TYPE_INDEX;
+}
+
 static bool is_dense_i64(const Attr *attr)
 {
     return attr->kind == ATTR_DENSE && type_is_int_width(type_elem(attr->type), 64);
 }
 
-static bool is_i64_array(const Attr *attr)
+bool attr_is_i64_array(const Attr *attr)
 {
     return attr->kind == ATTR_DENSE_ARRAY && type_is_int_width(attr->u.dense_array.elem, 64);
 }
@@ -204,14 +222,16 @@ static bool is_typed(const Attr *attr)
 
 const AttrConstraint ATTR_ANY_ATTR = {.test = is_any_attr, .what = "any attribute"};
 const AttrConstraint ATTR_IS_STRING = {
-    .test = is_string, .what = "string attribute", .syntax = ATTR_SYNTAX_STRING};
+    .test = attr_is_string, .what = "string attribute", .syntax = ATTR_SYNTAX_STRING};
 const AttrConstraint ATTR_IS_SYMBOL_NAME = {
-    .test = is_string, .what = "string attribute", .syntax = ATTR_SYNTAX_SYMBOL_NAME};
+    .test = attr_is_string, .what = "string attribute", .syntax = ATTR_SYNTAX_SYMBOL_NAME};
 const AttrConstraint ATTR_IS_I64 = {.test = is_i64_attr,
+                                    .stores = attr_is_integer,
                                     .what = "64-bit signless integer attribute",
                                     .syntax = ATTR_SYNTAX_BARE_INT,
                                     .bare_type = bare_i64};
 const AttrConstraint ATTR_IS_I32 = {.test = is_i32_attr,
+                                    .stores = attr_is_integer,
                                     .what = "32-bit signless integer attribute",
                                     .syntax = ATTR_SYNTAX_BARE_INT,
                                     .bare_type = bare_i32};
@@ -220,8 +240,8 @@ const AttrConstraint ATTR_IS_BOOL = {
 const AttrConstraint ATTR_IS_UNIT = {
     .test = is_unit, .what = "unit attribute", .syntax = ATTR_SYNTAX_UNIT};
 const AttrConstraint ATTR_IS_TYPE = {
-    .test = is_type_attr, .what = "any type attribute", .syntax = ATTR_SYNTAX_TYPE};
-const AttrConstraint ATTR_IS_ARRAY = {.test = is_array, .what = "array attribute"};
+    .test = attr_is_type, .what = "any type attribute", .syntax = ATTR_SYNTAX_TYPE};
+const AttrConstraint ATTR_IS_ARRAY = {.test = attr_is_array, .what = "array attribute"};
 const AttrConstraint ATTR_IS_DICT = {.test = is_dict,
                                      .what = "dictionary of named attribute values"};
 const AttrConstraint ATTR_IS_MAP = {.test = is_map, .what = "AffineMap attribute"};
@@ -229,15 +249,18 @@ const AttrConstraint ATTR_IS_SET = {.test = is_set, .what = "IntegerSet attribut
 const AttrConstraint ATTR_IS_ELEMENTS = {.test = is_elements,
                                          .what = "constant vector/tensor attribute"};
 const AttrConstraint ATTR_IS_DENSE_I64 = {.test = is_dense_i64,
+                                          .stores = attr_is_dense_ints,
                                           .what = "64-bit signless integer elements attribute"};
-const AttrConstraint ATTR_IS_I64_ARRAY = {.test = is_i64_array,
+const AttrConstraint ATTR_IS_I64_ARRAY = {.test = attr_is_i64_array,
                                           .what = "i64 dense array attribute",
                                           .syntax = ATTR_SYNTAX_INT_LIST};
 const AttrConstraint ATTR_IS_FLAT_SYMBOL = {.test = is_flat_symbol,
                                             .what = "flat symbol reference attribute"};
 const AttrConstraint ATTR_IS_FUNCTION_TYPE = {.test = is_function_type,
+                                              .stores = attr_is_type,
                                               .what = "type attribute of function type",
                                               .syntax = ATTR_SYNTAX_TYPE};
 const AttrConstraint ATTR_IS_DICT_ARRAY = {.test = is_dict_array,
+                                           .stores = attr_is_array,
                                            .what = "Array of dictionary attributes"};
 const AttrConstraint ATTR_IS_TYPED = {.test = is_typed, .what = "TypedAttr instance"};

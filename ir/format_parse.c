@@ -101,9 +101,7 @@ static bool parse_types_element(Reading *r, TypeTarget target)
     Range *range = types_range(r, target);
     Arity arity = types_arity(r, target);
     *range = (Range){.begin = r->types.len, .at = parser_pos(r->p)};
-    bool absent = arity == ARITY_OPTIONAL && target.source == TYPES_OF_OPERAND &&
-                  r->operands[target.group].count == 0;
-    if (absent) return true;
+    if (arity == ARITY_OPTIONAL && !parser_at_type(r->p)) return true;
     bool ok = arity == ARITY_VARIADIC ? parser_type_list(r->p, &r->types)
                                       : parse_one_type(r, target);
     range->count = r->types.len - range->begin;
@@ -193,13 +191,10 @@ static bool is_stripped(const Element *element, const AttrConstraint *constraint
     return constraint->param && !element->qualified;
 }
 
-/* Bounds of an integer are left to the verifier. */
 static bool check_attr(Reading *r, const AttrConstraint *constraint, const Attr *attr, SrcPos at)
 {
-    bool fits = constraint->syntax == ATTR_SYNTAX_BARE_INT
-                    ? attr->kind == ATTR_INTEGER
-                    : !constraint->test || constraint->test(attr);
-    return fits || parser_error_at(r->p, at, "invalid kind of attribute specified");
+    return constraint_stores(constraint, attr) ||
+           parser_error_at(r->p, at, "invalid kind of attribute specified");
 }
 
 /* "[" (integer ("," integer)*)? "]"; NULL: diagnosed. */
@@ -258,21 +253,30 @@ static bool try_attr_element(Reading *r, const Element *element, bool *present)
 
 /* --- index lists ------------------------------------------------------------------------------ */
 
-/* index-list ::= `[` ((ssa-use | integer) (`,` (ssa-use | integer))*)? `]` */
+/* index ::= ssa-use | integer, which may stand in brackets; without closing one nothing is said
+ * here */
 static bool parse_index(Reading *r, DimList *constants)
 {
     OperandRef ref;
-    bool present = false;
-    if (!parser_try_operand(r->p, &ref, &present)) return false;
+    bool is_operand = false;
+    if (!parser_try_operand(r->p, &ref, &is_operand)) return false;
+    bool in_brackets = parser_try(r->p, "[");
     int64_t value = DIM_DYNAMIC;
-    if (present) {
-        *vec_push(&r->refs) = ref;
-    } else {
-        if (!parser_try_int(r->p, &value, &present)) return false;
-        if (!present) return parser_error(r->p, "expected SSA value or integer");
-    }
+    if (is_operand) *vec_push(&r->refs) = ref;
+    else if (!parser_int(r->p, &value)) return false;
     *vec_push(constants) = value;
-    return true;
+    return !in_brackets || parser_try(r->p, "]");
+}
+
+/* index-list ::= `[` (index (`,` index)*)? `]` */
+static bool parse_index_items(Reading *r, DimList *constants)
+{
+    if (!parser_expect_in(r->p, "[", " in dynamic index list")) return false;
+    if (parser_try(r->p, "]")) return true;
+    do {
+        if (!parse_index(r, constants)) return false;
+    } while (parser_try(r->p, ","));
+    return parser_expect_in(r->p, "]", " in dynamic index list");
 }
 
 static bool parse_index_list(Reading *r, const Element *element)
@@ -280,12 +284,8 @@ static bool parse_index_list(Reading *r, const Element *element)
     DimList constants = {0};
     Range *range = &r->operands[element->index];
     *range = (Range){.begin = r->refs.len, .at = parser_pos(r->p)};
-    bool ok = parser_expect_in(r->p, "[", " in dynamic index list");
-    if (ok && !parser_try(r->p, "]")) {
-        do ok = parse_index(r, &constants);
-        while (ok && parser_try(r->p, ","));
-        ok = ok && parser_expect_in(r->p, "]", " in dynamic index list");
-    }
+    bool ok = parse_index_items(r, &constants) ||
+              parser_error_at(r->p, parser_op_pos(r->p), "expected SSA value or integer");
     range->count = r->refs.len - range->begin;
     if (ok)
         set_attr(r, element->static_attr,

@@ -27,6 +27,9 @@ typedef struct TypeConstraint {
 
 typedef struct AttrConstraint {
     bool (*test)(const Attr *attr);
+    /* Attributes of the class upstream stores: parsers let them through and leave the test to the
+     * verifier. NULL: only those that pass. */
+    bool (*stores)(const Attr *attr);
     const char *what; /* "attribute 'x' failed to satisfy constraint: <what>" */
     /* How the assembly format writes it. Default: attribute syntax. Bare kinds parse and print
      * the value alone: the type (if any) is fixed by the constraint. */
@@ -38,6 +41,16 @@ typedef struct AttrConstraint {
                                                stored as i32/i64 integers, index = value */
     const AttrDef *param;                   /* enum attributes stored as dialect attributes */
 } AttrConstraint;
+
+bool constraint_stores(const AttrConstraint *constraint, const Attr *attr);
+
+/* Classes for `stores`: IntegerAttr, StringAttr, ArrayAttr, TypeAttr, DenseIntElementsAttr, DenseI64ArrayAttr. */
+bool attr_is_integer(const Attr *attr);
+bool attr_is_string(const Attr *attr);
+bool attr_is_array(const Attr *attr);
+bool attr_is_type(const Attr *attr);
+bool attr_is_dense_ints(const Attr *attr);
+bool attr_is_i64_array(const Attr *attr);
 
 /* Common ones, worded as upstream words them (ir/constraints.c). */
 extern const TypeConstraint TYPE_ANY, TYPE_ANY_INTEGER, TYPE_SIGNLESS_INTEGER_LIKE,

@@ -70,6 +70,7 @@ bool parser_resolve_all(OpParser *p, const OperandRefs *refs, const Type *const 
 
 typedef VEC(const Type *) TypeList;
 const Type *parser_type(OpParser *p) MUST_CHECK;
+bool parser_at_type(const OpParser *p); /* does a type start here? */
 bool parser_try_type(OpParser *p, const Type **out) MUST_CHECK; /* *out NULL: none here */
 bool parser_type_list(OpParser *p, TypeList *out) MUST_CHECK; /* one or more, comma-separated */
 /* "(" types? ")" "->" type | "(" types ")" */
@@ -96,6 +97,10 @@ typedef VEC(int64_t) DimList;
 bool parser_dims(OpParser *p, DimList *out, bool allow_dynamic, bool trailing_x) MUST_CHECK;
 /* {…} into the op's attributes; absent: nothing. with_keyword: "attributes {…}". */
 bool parser_attr_dict(OpParser *p, bool with_keyword) MUST_CHECK;
+/* ('<' attribute '>')? as the op's properties; *present says whether they are there. */
+bool parser_props(OpParser *p, bool *present) MUST_CHECK;
+/* Adds to the properties, which are there. */
+void parser_set_prop(OpParser *p, const char *name, const Attr *value);
 /* The attributes given so far (in a format: those in {…}) satisfy the row's constraints; else a message at `at`. */
 bool parser_check_attrs(OpParser *p, SrcPos at) MUST_CHECK;
 /* Sets or replaces; NULL removes. */

@@ -253,13 +253,27 @@ static const Ident *parse_generic_name(OpParser *p)
     return NULL;
 }
 
+/* The properties are a dictionary whose entries are of the classes the row declares. */
 static bool check_props(OpParser *p, const OpBuild *build)
 {
-    if (!build->props || build->props->kind == ATTR_DICT) return true;
-    return parse_fail_at(p, build->at,
-                         "invalid properties %s for op %.*s: expected DictionaryAttr to set "
-                         "properties",
-                         attr_str(p->ctx, build->props), STR_ARG(build->name->str));
+    const Attr *props = build->props;
+    if (!props || (!build->info && props->kind == ATTR_DICT)) return true;
+    if (props->kind != ATTR_DICT)
+        return parse_fail_at(p, build->at,
+                             "invalid properties %s for op %.*s: expected DictionaryAttr to set "
+                             "properties",
+                             attr_str(p->ctx, props), STR_ARG(build->name->str));
+    for (uint32_t i = 0; i < build->info->attr_count; i++) {
+        const AttrArgDef *row = &build->info->def->attrs[i];
+        const Attr *value = attr_dict_get(props, build->info->attr_names[i]);
+        if (!value || constraint_stores(row->attr, value)) continue;
+        return parse_fail_at(p, build->at,
+                             "invalid properties %s for op %.*s: Invalid attribute `%s` in "
+                             "property conversion: %s",
+                             attr_str(p->ctx, props), STR_ARG(build->name->str), row->name,
+                             attr_str(p->ctx, value));
+    }
+    return true;
 }
 
 /* generic-op ::= string '(' operands ')' successors? ('<' props '>')? regions? dictionary?
@@ -423,7 +437,7 @@ static Op *parse_custom_op(OpParser *p, size_t result_names)
     Str outer_dialect = p->default_dialect;
     p->default_dialect = default_dialect_in(build.info->def);
     p->op = &build;
-    bool ok = run_hook(p, build.info) && settle_duplicates(p, &build);
+    bool ok = run_hook(p, build.info) && settle_duplicates(p, &build) && check_props(p, &build);
     p->op = build.outer;
     p->default_dialect = outer_dialect;
     if (!ok) return NULL;

@@ -190,6 +190,8 @@ const Type *parser_operand_type(OpParser *p, size_t index)
 
 const Type *parser_type(OpParser *p) { return parse_type(p); }
 
+bool parser_at_type(const OpParser *p) { return parse_at_type(p); }
+
 bool parser_try_type(OpParser *p, const Type **out)
 {
     *out = NULL;
@@ -288,6 +290,21 @@ const Attr *parser_get_attr(OpParser *p, const char *name)
         if (str_eq_c(item->name->str, name)) return item->value;
     }
     return NULL;
+}
+
+bool parser_props(OpParser *p, bool *present)
+{
+    *present = parse_at(p, TOK_LESS);
+    if (!*present) return true;
+    parse_advance(p);
+    p->op->props = parse_attr(p, NULL);
+    return p->op->props && parse_token(p, TOK_GREATER, "expected '>'");
+}
+
+void parser_set_prop(OpParser *p, const char *name, const Attr *value)
+{
+    if (p->op->props->kind == ATTR_DICT)
+        p->op->props = attr_dict_set(p->op->props, ident_get_c(p->ctx, name), value);
 }
 
 /* --- results ------------------------------------------------------------------------ */

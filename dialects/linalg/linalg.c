@@ -172,22 +172,34 @@ static const TypeConstraint TYPE_4D_TENSOR = {.test = is_tensor_4d,
 static const TypeConstraint TYPE_6D_TENSOR = {.test = is_tensor_6d,
                                               .what = "6D tensor of any type values"};
 static const AttrConstraint ATTR_IS_MAP_ARRAY = {.test = is_map_array,
+                                                 .stores = attr_is_array,
                                                  .what = "AffineMap array attribute"};
 static const AttrConstraint ATTR_IS_ITERATOR_ARRAY = {
-    .test = is_iterator_array, .what = "Iterator type should be an enum."};
+    .test = is_iterator_array,
+    .stores = attr_is_array,
+    .what = "Iterator type should be an enum."};
 static const AttrConstraint ATTR_IS_LOOP = {
     .test = is_loop,
+    .stores = attr_is_integer,
     .what = "64-bit signless integer attribute whose minimum value is 0",
     .syntax = ATTR_SYNTAX_BARE_INT,
     .bare_type = bare_i64};
 static const AttrConstraint ATTR_IS_INCREASING = {
-    .test = is_increasing, .what = "i64 dense array attribute should be in increasing order"};
+    .test = is_increasing,
+    .stores = attr_is_i64_array,
+    .what = "i64 dense array attribute should be in increasing order"};
 static const AttrConstraint ATTR_IS_WINDOW_1 = {
-    .test = is_window_1, .what = "64-bit signless int elements attribute of shape [1]"};
+    .test = is_window_1,
+    .stores = attr_is_dense_ints,
+    .what = "64-bit signless int elements attribute of shape [1]"};
 static const AttrConstraint ATTR_IS_WINDOW_2 = {
-    .test = is_window_2, .what = "64-bit signless int elements attribute of shape [2]"};
+    .test = is_window_2,
+    .stores = attr_is_dense_ints,
+    .what = "64-bit signless int elements attribute of shape [2]"};
 static const AttrConstraint ATTR_IS_WINDOW_3 = {
-    .test = is_window_3, .what = "64-bit signless int elements attribute of shape [3]"};
+    .test = is_window_3,
+    .stores = attr_is_dense_ints,
+    .what = "64-bit signless int elements attribute of shape [3]"};
 static const AttrConstraint ATTR_IS_UNARY_FN = {
     .test = is_unary_fn,
     .what = "allowed 32-bit signless integer cases: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12",

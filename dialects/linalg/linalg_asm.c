@@ -1,5 +1,6 @@
 /* Text of linalg.generic and the named ops:
- *   parts   ::= attr-dict? ("ins" "(" operands ":" types ")")? ("outs" "(" operands ":" types ")")?
+ *   parts   ::= ("<" props ">")? attr-dict? ("ins" part)? ("outs" part)?
+ *   part    ::= "(" operands ":" types ")"
  *   generic ::= attributes parts ("attrs" "=" attr-dict)? region ("->" types)?
  *   named   ::= parts attr-dict? ("->" types)?        the region follows from the row
  * Tests: lit/dialects/linalg/ops.mir */
@@ -9,37 +10,67 @@
 
 /* --- parts -------------------------------------------------------------------------- */
 
-static bool parse_operand_part(OpParser *p, const char *keyword, OperandRefs *refs,
-                               TypeList *types, SrcPos *at)
+/* One side's operands with their types; `at` is the place of messages about their number. */
+typedef struct OperandPart {
+    OperandRefs refs;
+    TypeList *types;
+    SrcPos at;
+} OperandPart;
+
+static bool parse_operand_part(OpParser *p, OperandPart *part)
 {
-    *at = parser_pos(p);
-    if (!parser_try(p, keyword))
+    return parser_operand_list(p, &part->refs) && parser_expect(p, ":") &&
+           parser_type_list(p, part->types) && parser_expect(p, ")");
+}
+
+static bool parse_inputs(OpParser *p, OperandPart *part)
+{
+    if (!parser_try(p, "ins"))
         return true;
     if (!parser_expect(p, "("))
         return false;
-    *at = parser_pos(p);
-    return parser_operand_list(p, refs) && parser_expect(p, ":") &&
-           parser_type_list(p, types) && parser_expect(p, ")");
+    part->at = parser_pos(p);
+    return parse_operand_part(p, part);
+}
+
+static bool parse_inits(OpParser *p, OperandPart *part)
+{
+    if (!parser_try(p, "outs"))
+        return true;
+    part->at = parser_pos(p);
+    return parser_expect(p, "(") && parse_operand_part(p, part);
+}
+
+static bool resolve_part(OpParser *p, const OperandPart *part)
+{
+    return parser_resolve_all(p, &part->refs, part->types->data, part->types->len, part->at);
+}
+
+static void set_segments(OpParser *p, const OperandPart *inputs, const OperandPart *inits,
+                         bool in_props)
+{
+    int32_t sizes[] = {(int32_t)inputs->refs.len, (int32_t)inits->refs.len};
+    const Attr *attr = attr_dense_array(type_i(parser_ctx(p), 32), sizes, COUNT_OF(sizes));
+    if (in_props)
+        parser_set_prop(p, "operandSegmentSizes", attr);
+    else
+        parser_set_attr(p, "operandSegmentSizes", attr);
 }
 
 bool linalg_parse_parts(OpParser *p, StructuredParts *parts, bool segments)
 {
-    OperandRefs inputs = {0}, inits = {0};
-    SrcPos inputs_at = NULL, inits_at = NULL;
+    OperandPart inputs = {.types = &parts->inputs}, inits = {.types = &parts->inits};
+    bool in_props;
+    if (!parser_props(p, &in_props))
+        return false;
     SrcPos at = parser_pos(p);
-    bool ok = parser_attr_dict(p, false) &&
-              parse_operand_part(p, "ins", &inputs, &parts->inputs, &inputs_at) &&
-              parse_operand_part(p, "outs", &inits, &parts->inits, &inits_at) &&
-              parser_resolve_all(p, &inputs, parts->inputs.data, parts->inputs.len, inputs_at) &&
-              parser_resolve_all(p, &inits, parts->inits.data, parts->inits.len, inits_at);
-    if (ok && segments) {
-        Context *ctx = parser_ctx(p);
-        int32_t sizes[] = {(int32_t)inputs.len, (int32_t)inits.len};
-        parser_set_attr(p, "operandSegmentSizes", attr_dense_array(type_i(ctx, 32), sizes, 2));
-    }
-    ok = ok && parser_check_attrs(p, at);
-    vec_free(&inputs);
-    vec_free(&inits);
+    bool ok = parser_attr_dict(p, false) && parse_inputs(p, &inputs) && parse_inits(p, &inits) &&
+              resolve_part(p, &inputs) && resolve_part(p, &inits);
+    if (ok && segments)
+        set_segments(p, &inputs, &inits, in_props);
+    ok = ok && (in_props || parser_check_attrs(p, at));
+    vec_free(&inputs.refs);
+    vec_free(&inits.refs);
     return ok;
 }
 

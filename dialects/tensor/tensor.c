@@ -69,7 +69,9 @@ static bool is_reassociation(const Attr *attr)
 }
 
 static const AttrConstraint ATTR_IS_REASSOCIATION = {
-    .test = is_reassociation, .what = "Array of 64-bit integer array attributes"};
+    .test = is_reassociation,
+    .stores = attr_is_array,
+    .what = "Array of 64-bit integer array attributes"};
 
 /* --- helpers for other dialects ------------------------------------------------------- */
 

@@ -135,40 +135,40 @@ static bool is_resize_mode(const Attr *attr)
                                          str_eq_c(attr->u.string, "NEAREST_NEIGHBOR"));
 }
 
-#define ATTR_CONSTRAINT(NAME, TEST, WHAT)                                                          \
+#define ATTR_CONSTRAINT(NAME, STORES, TEST, WHAT)                                                  \
     static bool test_##NAME(const Attr *attr)                                                      \
     {                                                                                              \
         return TEST;                                                                               \
     }                                                                                              \
-    static const AttrConstraint NAME = {.test = test_##NAME, .what = WHAT};
+    static const AttrConstraint NAME = {.test = test_##NAME, .stores = STORES, .what = WHAT};
 
-ATTR_CONSTRAINT(ATTR_IS_INTS, is_int_array(attr, 64), "i64 dense array attribute")
-ATTR_CONSTRAINT(ATTR_IS_INTS2, has_length(attr, 2),
+ATTR_CONSTRAINT(ATTR_IS_INTS, attr_is_i64_array, is_int_array(attr, 64), "i64 dense array attribute")
+ATTR_CONSTRAINT(ATTR_IS_INTS2, attr_is_i64_array, has_length(attr, 2),
                 "i64 dense array attribute with exactly 2 elements")
-ATTR_CONSTRAINT(ATTR_IS_INTS3, has_length(attr, 3),
+ATTR_CONSTRAINT(ATTR_IS_INTS3, attr_is_i64_array, has_length(attr, 3),
                 "i64 dense array attribute with exactly 3 elements")
-ATTR_CONSTRAINT(ATTR_IS_INTS4, has_length(attr, 4),
+ATTR_CONSTRAINT(ATTR_IS_INTS4, attr_is_i64_array, has_length(attr, 4),
                 "i64 dense array attribute with exactly 4 elements")
-ATTR_CONSTRAINT(ATTR_IS_INTS6, has_length(attr, 6),
+ATTR_CONSTRAINT(ATTR_IS_INTS6, attr_is_i64_array, has_length(attr, 6),
                 "i64 dense array attribute with exactly 6 elements")
-ATTR_CONSTRAINT(ATTR_IS_INTS_UPTO4, is_int_array(attr, 64) && attr->u.dense_array.count <= 4,
+ATTR_CONSTRAINT(ATTR_IS_INTS_UPTO4, attr_is_i64_array, is_int_array(attr, 64) && attr->u.dense_array.count <= 4,
                 "i64 dense array attribute with at least 4 elements")
-ATTR_CONSTRAINT(ATTR_IS_I32_ARRAY, is_int_array(attr, 32), "i32 dense array attribute")
-ATTR_CONSTRAINT(ATTR_IS_I8_ARRAY, is_int_array(attr, 8), "i8 dense array attribute")
-ATTR_CONSTRAINT(ATTR_IS_I8, attr->kind == ATTR_INTEGER && type_is_int_width(attr->type, 8),
+ATTR_CONSTRAINT(ATTR_IS_I32_ARRAY, NULL, is_int_array(attr, 32), "i32 dense array attribute")
+ATTR_CONSTRAINT(ATTR_IS_I8_ARRAY, NULL, is_int_array(attr, 8), "i8 dense array attribute")
+ATTR_CONSTRAINT(ATTR_IS_I8, attr_is_integer, attr->kind == ATTR_INTEGER && type_is_int_width(attr->type, 8),
                 "8-bit signless integer attribute")
-ATTR_CONSTRAINT(ATTR_IS_ANY_FLOAT, attr->kind == ATTR_FLOAT, "arbitrary float attribute")
-ATTR_CONSTRAINT(ATTR_IS_ACC_TYPE, is_acc_type(attr),
+ATTR_CONSTRAINT(ATTR_IS_ANY_FLOAT, NULL, attr->kind == ATTR_FLOAT, "arbitrary float attribute")
+ATTR_CONSTRAINT(ATTR_IS_ACC_TYPE, attr_is_type, is_acc_type(attr),
                 "type attribute of 32-bit signless integer or 32-bit signed integer or 16-bit "
                 "float or 32-bit float")
-ATTR_CONSTRAINT(ATTR_IS_RESIZE_MODE, is_resize_mode(attr), "Supported resize/upsampling strategies")
-ATTR_CONSTRAINT(ATTR_IS_UNARY_QUANT, attr_is_a(attr, &tosa_unary_quant),
+ATTR_CONSTRAINT(ATTR_IS_RESIZE_MODE, attr_is_string, is_resize_mode(attr), "Supported resize/upsampling strategies")
+ATTR_CONSTRAINT(ATTR_IS_UNARY_QUANT, NULL, attr_is_a(attr, &tosa_unary_quant),
                 "Attribute for UnaryOp quantization information.")
-ATTR_CONSTRAINT(ATTR_IS_CONV_QUANT, attr_is_a(attr, &tosa_conv_quant),
+ATTR_CONSTRAINT(ATTR_IS_CONV_QUANT, NULL, attr_is_a(attr, &tosa_conv_quant),
                 "Attribute for Conv type op quantization information.")
-ATTR_CONSTRAINT(ATTR_IS_MATMUL_QUANT, attr_is_a(attr, &tosa_matmul_quant),
+ATTR_CONSTRAINT(ATTR_IS_MATMUL_QUANT, NULL, attr_is_a(attr, &tosa_matmul_quant),
                 "Attribute for MatMulOp quantization information.")
-ATTR_CONSTRAINT(ATTR_IS_PAD_QUANT, attr_is_a(attr, &tosa_pad_quant),
+ATTR_CONSTRAINT(ATTR_IS_PAD_QUANT, NULL, attr_is_a(attr, &tosa_pad_quant),
                 "Attribute for PadOp quantization information.")
 
 /* --- constants ------------------------------------------------------------------------------------ */

@@ -4,7 +4,7 @@
 errors.py [options] FILE|DIRECTORY...
 
 Splits every .mlir and .mir file at its '// -----' lines, keeps the pieces that mlir-opt rejects
-(with --allow-unregistered-dialect, and without it) and that name no op of a dialect only mlir-opt
+(with --allow-unregistered-dialect, and without it) and that name nothing of dialects only mlir-opt
 knows, and prints each whose first error differs in place or text, then the share that is equal.
 Exits with 1 if any differs.
 """
@@ -16,9 +16,10 @@ import pieces
 
 COMMENT = re.compile(r"//[^\n]*")
 OP_NAME = re.compile(r"(?<![\w.$#!@%^])([A-Za-z_][A-Za-z0-9_$]*)\.[A-Za-z]")
+SYMBOL = re.compile(r"[#!]([A-Za-z_][A-Za-z0-9_$]*)[.<]")
 ERROR = re.compile(rb"^.*?: error: .*$", re.M)
 FLAGS = {"strict": [], "unregistered": ["--allow-unregistered-dialect"]}
-ACCEPTED, FOREIGN = "accepted by upstream", "with ops of other dialects"
+ACCEPTED, FOREIGN = "accepted by upstream", "with other dialects"
 
 
 def first_error(output):
@@ -30,6 +31,8 @@ def judge(args, foreign, text):
     """Why the piece does not count, else a list of (flags, wanted, got)."""
     source = COMMENT.sub("", text.decode(errors="replace"))
     if foreign.intersection(OP_NAME.findall(source)):
+        return FOREIGN
+    if (foreign - pieces.ATTRIBUTE_DIALECTS).intersection(SYMBOL.findall(source)):
         return FOREIGN
     rejected, differences = False, []
     for name, flags in FLAGS.items():
