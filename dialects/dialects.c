@@ -11,11 +11,13 @@
 #include "dialects/dlti/dlti.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/func/func.h"
+#include "dialects/index/index.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"
 #include "dialects/ml_program/ml_program.h"
 #include "dialects/onnx/onnx.h"
 #include "dialects/quant/quant.h"
+#include "dialects/scf/scf.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
 
@@ -26,6 +28,7 @@ void dialects_register_all(Context *ctx)
         &dialect_func,    &dialect_tensor, &dialect_linalg,
         &dialect_dfg,     &dialect_emithls, &dialect_onnx,
         &dialect_ml_program, &dialect_quant, &dialect_tosa,   &dialect_dlti,
+        &dialect_index,   &dialect_scf,
     };
     for (size_t i = 0; i < COUNT_OF(all); i++)
         context_register_dialect(ctx, all[i]);

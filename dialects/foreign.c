@@ -7,8 +7,8 @@
 
 #define NAMES(X)                                                                                   \
     X(acc) X(affine) X(amdgpu) X(amx) X(arm_neon) X(arm_sme) X(arm_sve) X(async)                   \
-    X(bufferization) X(emitc) X(gpu) X(index) X(irdl) X(llvm) X(memref) X(mesh) X(mpi)  \
-    X(nvgpu) X(nvvm) X(omp) X(pdl) X(pdl_interp) X(polynomial) X(rocdl) X(scf) X(shape)     \
+    X(bufferization) X(emitc) X(gpu) X(irdl) X(llvm) X(memref) X(mesh) X(mpi)  \
+    X(nvgpu) X(nvvm) X(omp) X(pdl) X(pdl_interp) X(polynomial) X(rocdl) X(shape)     \
     X(spirv) X(transform) X(ub) X(vcix) X(vector) X(x86vector) X(xegpu)
 
 #define X(NAME) {.name = #NAME},

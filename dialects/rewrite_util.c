@@ -16,3 +16,10 @@ void rewriter_fuse_locs(Rewriter *rw, const Op *const *matched, size_t count)
     rw->b.loc = loc_fused(rw->b.ctx, locs.data, locs.len, NULL);
     vec_free(&locs);
 }
+
+Value *build_or_fold(Builder *b, const OpDef *def, Value *const *operands, uint32_t count,
+                     const Type *type)
+{
+    Builder detached = builder_detached(b);
+    return builder_fold(b, build(&detached, def, operands, count, &type, 1, NULL, 0));
+}

@@ -94,7 +94,7 @@ Value *conversion_remap(Rewriter *rw, Value *value, const Type *type)
     Value *last = latest(c, value, type);
     if (!type || last->type == type || !c->target->cast) return last;
     Builder b = behind(last);
-    b.loc = value_loc(value);
+    b.loc = rw->b.loc;
     Value *cast = c->target->cast(&b, type, last);
     ptrmap_put(&c->casts, value_def(cast), value_def(cast));
     *vec_push(&c->built) = value_def(cast);
@@ -284,6 +284,18 @@ static bool cast_results(Conversion *c)
     return ok;
 }
 
+/* A cast that is needed is made anew, as upstream does, which turns its list of uses around. */
+static void settle_cast(Op *cast)
+{
+    Value *value = op_result(cast, 0);
+    if (value_has_uses(value)) {
+        Op *settled = op_clone(cast, NULL);
+        op_insert_before(settled, cast);
+        value_replace_all(value, op_result(settled, 0));
+    }
+    op_erase(cast);
+}
+
 static void commit(Conversion *c)
 {
     for (size_t i = 0; i < c->replaced.len; i++) {
@@ -298,10 +310,8 @@ static void commit(Conversion *c)
         for (uint32_t k = 0; k < op->result_count; k++) value_drop_uses(op_result(op, k));
         op_erase(op);
     }
-    for (size_t i = 0; i < c->casts.len; i++) {
-        Op *cast = c->casts.entries[i].value;
-        if (c->casts.entries[i].key && !value_has_uses(op_result(cast, 0))) op_erase(cast);
-    }
+    for (size_t i = 0; i < c->casts.len; i++)
+        if (c->casts.entries[i].key) settle_cast(c->casts.entries[i].value);
 }
 
 static void conversion_free(Conversion *c)

@@ -7,43 +7,16 @@
 #include "lowering/tosa_to_tensor.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/builtin/builtin.h"
+#include "dialects/rewrite_util.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
 #include "lowering/lowering.h"
 
 /* --- values ------------------------------------------------------------------------------------- */
 
-const Type *tosa_signless(const Type *tensor)
+static Value *build_dim(Builder *b, Value *tensor, Value *index)
 {
-    const Type *elem = type_elem(tensor);
-    bool is_unsigned = type_is_integer(elem) && elem->u.integer.sign == UNSIGNED;
-    return is_unsigned ? type_with_elem(tensor, type_i(elem->ctx, type_width(elem))) : tensor;
-}
-
-Value *tosa_remap(Rewriter *rw, Value *value)
-{
-    return conversion_remap(rw, value, tosa_signless(value->type));
-}
-
-static Value *cast_unrealized(Builder *b, const Type *type, Value *value)
-{
-    return build_unary(b, BUILTIN(UNREALIZED_CONVERSION_CAST), type, value);
-}
-
-Value *tosa_dim(Builder *b, Value *tensor, Value *index)
-{
-    Builder detached = builder_detached(b);
-    return builder_fold(
-        b, value_def(build_binary(&detached, TENSOR(DIM), type_index(b->ctx), tensor, index)));
-}
-
-MixedIndex tosa_mixed_dim(Builder *b, Value *tensor, uint32_t dim)
-{
-    int64_t extent = tensor->type->u.shaped.dims[dim];
-    if (extent != DIM_DYNAMIC)
-        return mixed_constant(extent);
-    return mixed_value(tosa_dim(b, tensor, arith_constant_index(b, dim)));
+    return build_or_fold(b, TENSOR(DIM), (Value *[]){tensor, index}, 2, type_index(b->ctx));
 }
 
 static bool has_rank(const Value *value, uint32_t rank)
@@ -169,7 +142,7 @@ static void add_begins(Rewriter *rw, const Op *op, Value *axis, MixedIndex first
     *vec_push(begins) = mixed_constant(0);
     *vec_push(begins) = first_end;
     for (uint32_t i = 1; i < op->operand_count; i++) {
-        Value *extent = tosa_dim(b, tosa_remap(rw, op_operand(op, i)), axis);
+        Value *extent = build_dim(b, tosa_remap(rw, op_operand(op, i)), axis);
         Value *begin = mixed_materialize(b, begins->data[i]);
         Value *end = build_binary(&detached, ARITH(ADDI), begin->type, begin, extent);
         *vec_push(begins) = known_or_value(builder_fold(b, value_def(end)));
@@ -193,7 +166,7 @@ static Value *empty_result(Builder *b, const Type *type, const MixedIndex *sizes
 static void add_sizes(Builder *b, Value *tensor, MixedIndices *out)
 {
     for (uint32_t i = 0; i < tensor->type->u.shaped.rank; i++)
-        *vec_push(out) = tosa_mixed_dim(b, tensor, i);
+        *vec_push(out) = tensor_mixed_dim(b, tensor, i);
 }
 
 static Value *insert_part(Builder *b, Value *part, Value *whole, uint32_t axis, MixedIndex begin)
@@ -257,7 +230,7 @@ static bool run(Pass *pass, Op *root)
     const ConversionTarget target = {.legal_dialects = legal,
                                      .op_legality = legality,
                                      .partial = true,
-                                     .cast = cast_unrealized};
+                                     .cast = tosa_cast};
     PatternSet patterns;
     patterns_init(&patterns, pass->ctx);
     pattern_add(&patterns, "tosa-concat", TOSA(CONCAT), 1, lower_concat);

@@ -199,7 +199,7 @@ static Value *expand(Builder *b, Value *value, const Type *type, const Attr *gro
     uint32_t count = 1;
     Value *total = NULL;
     for (uint32_t i = 0; i < value->type->u.shaped.rank; i++) {
-        MixedIndex extent = tosa_mixed_dim(b, value, i);
+        MixedIndex extent = tensor_mixed_dim(b, value, i);
         total = extent.value ? extent.value : total;
     }
     if (total && !type_is_static(type))

@@ -27,6 +27,8 @@ const PassTable *all_passes(void)
         &pass_strip_debuginfo,
         &pass_symbol_dce,
         &pass_tosa_to_arith,
+        &pass_tosa_to_linalg,
+        &pass_tosa_to_linalg_named,
         &pass_tosa_to_tensor,
     };
     static const PassTable table = {passes, COUNT_OF(passes)};

@@ -373,8 +373,11 @@ static Op *build_structured(Builder *b, const OpDef *def, Value *const *inputs,
     Op *op = build(b, def, operands.data, (uint32_t)operands.len, results.data,
                    (uint32_t)results.len, all.data, (uint32_t)all.len);
     Block *body = region_add_block(op_region(op, 0));
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        block_add_arg(body, linalg_payload_type(op_operand(op, i)->type), b->loc);
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        const Value *operand = op_operand(op, i);
+        const Attr *loc = linalg_structured_def(op) ? loc_unknown(b->ctx) : value_loc(operand);
+        block_add_arg(body, linalg_payload_type(operand->type), loc);
+    }
     vec_free(&operands);
     vec_free(&all);
     vec_free(&results);
@@ -393,9 +396,9 @@ Op *linalg_build_named(Builder *b, const OpDef *def, Value *const *inputs, uint3
 Op *linalg_build_forwarding(Builder *b, const OpDef *def, Value *input, Value *init,
                             const NamedAttr *list)
 {
-    static const StructuredDef forward = {.body = BODY_FORWARD};
     Op *op = build_structured(b, def, &input, 1, &init, 1, list, 1);
-    linalg_fill_body(&forward, linalg_body(op), NULL);
+    Builder body = builder_at_end(linalg_body(op), b->loc);
+    (void)linalg_yield(&body, body.block->args, 1);
     return op;
 }
 

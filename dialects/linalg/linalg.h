@@ -31,7 +31,8 @@ Op *linalg_build_named(Builder *b, const OpDef *def, Value *const *inputs, uint3
 /* A transpose or broadcast; list is its permutation or dimensions attribute. */
 Op *linalg_build_forwarding(Builder *b, const OpDef *def, Value *input, Value *init,
                             const NamedAttr *list);
-/* A generic with an empty entry block whose arguments have the operands' element types. */
+/* A generic with an empty entry block whose arguments have the operands' element types and
+ * locations. */
 Op *linalg_build_generic(Builder *b, Value *const *inputs, uint32_t input_count,
                          Value *const *inits, uint32_t init_count, const Attr *maps,
                          const Attr *iterators);

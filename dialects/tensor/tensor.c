@@ -4,6 +4,7 @@
 #include "dialects/tensor/tensor.h"
 
 #include "dialects/arith/arith.h"
+#include "dialects/rewrite_util.h"
 #include "dialects/table.h"
 #include "dialects/tensor/tensor_impl.h"
 #include "ir/diag.h"
@@ -99,8 +100,10 @@ Value *tensor_dim(Builder *b, Value *tensor, uint32_t dim)
 MixedIndex tensor_mixed_dim(Builder *b, Value *tensor, uint32_t dim)
 {
     int64_t extent = tensor->type->u.shaped.dims[dim];
-    return extent == DIM_DYNAMIC ? mixed_value(tensor_dim(b, tensor, dim))
-                                 : mixed_constant(extent);
+    if (extent != DIM_DYNAMIC)
+        return mixed_constant(extent);
+    Value *operands[] = {tensor, arith_constant_index(b, dim)};
+    return mixed_value(build_or_fold(b, TENSOR(DIM), operands, 2, type_index(b->ctx)));
 }
 
 Value *tensor_empty(Builder *b, const MixedIndex *sizes, size_t rank, const Type *elem)

@@ -55,7 +55,7 @@ Value *tensor_padding(const Op *pad);
 Op *tensor_build_pad(Builder *b, Value *source, const Type *type, const PadBorders *borders,
                      bool nofold);
 void tensor_fill_pad(Op *pad, Value *padding);
-/* A border of static widths (rank entries each) around a static tensor, filled with the scalar. */
+/* A border of static widths (rank entries each) around a tensor, filled with the scalar. */
 Value *tensor_pad(Builder *b, Value *source, const int64_t *low, const int64_t *high,
                   Value *padding);
 

@@ -1,6 +1,7 @@
 /* Builders of the tensor ops whose operands take some working out.
  * Tests: lit/passes/linalg-fuse-elementwise-reshape.mir, lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
+#include "dialects/rewrite_util.h"
 #include "dialects/tensor/tensor.h"
 
 /* --- reshapes ----------------------------------------------------------------------------- */
@@ -39,13 +40,19 @@ static int64_t static_product(const Type *type, const Attr *group)
     return product;
 }
 
+static bool is_dynamic_group(const Type *type, const Attr *group)
+{
+    for (uint32_t i = 0; i < group->u.array.count; i++)
+        if (type->u.shaped.dims[attr_int_value(group->u.array.items[i])] == DIM_DYNAMIC)
+            return true;
+    return false;
+}
+
 /* The dynamic extent of a group whose dimensions have the extent `whole` together. */
 static Value *build_dynamic_extent(Builder *b, const Type *type, const Attr *group, Value *whole)
 {
-    int64_t product = static_product(type, group);
-    if (product == 1)
-        return whole;
-    return build_binary(b, ARITH(DIVUI), whole->type, whole, arith_constant_index(b, product));
+    Value *operands[] = {whole, arith_constant_index(b, static_product(type, group))};
+    return build_or_fold(b, ARITH(DIVUI), operands, 2, whole->type);
 }
 
 Value *tensor_expand_shape(Builder *b, Value *source, const Type *type, const Attr *groups)
@@ -59,7 +66,7 @@ Value *tensor_expand_shape(Builder *b, Value *source, const Type *type, const At
     for (uint32_t g = 0; g < groups->u.array.count; g++)
         *vec_push(&sizes) = tensor_mixed_dim(b, source, g);
     for (uint32_t g = 0; g < groups->u.array.count; g++)
-        if (sizes.data[g].value)
+        if (sizes.data[g].value && is_dynamic_group(type, groups->u.array.items[g]))
             *vec_push(&operands) = build_dynamic_extent(b, type, groups->u.array.items[g],
                                                         sizes.data[g].value);
     Op *op = build(b, TENSOR(EXPAND_SHAPE), operands.data, (uint32_t)operands.len, &type, 1, attrs,
@@ -125,9 +132,11 @@ static const Type *padded_type(const Type *source, const int64_t *low, const int
 {
     uint32_t rank = source->u.shaped.rank;
     IntList dims = {0};
-    for (uint32_t i = 0; i < rank; i++)
-        *vec_push(&dims) = source->u.shaped.dims[i] + low[i] + high[i];
-    const Type *type = type_with_shape(source, dims.data, rank);
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t extent = source->u.shaped.dims[i];
+        *vec_push(&dims) = extent == DIM_DYNAMIC ? extent : extent + low[i] + high[i];
+    }
+    const Type *type = type_tensor(source->u.shaped.elem, dims.data, rank, NULL);
     vec_free(&dims);
     return type;
 }

@@ -1,0 +1,25 @@
+/* Arithmetic on values of type index.
+ * Tests: lit/dialects/index */
+#include "dialects/index/index.h"
+
+#include "dialects/table.h"
+
+#define BINARY(TRAITS)                                                                             \
+    .operands = ARGS(ONE("lhs", TYPE_INDEX_ONLY), ONE("rhs", TYPE_INDEX_ONLY)),                    \
+    .results = ARGS(ONE("result", TYPE_INDEX_ONLY)),                                               \
+    .traits = TRAIT_PURE | TRAIT_SAME_OPERANDS_AND_RESULT_TYPE | (TRAITS),                         \
+    .format = "$lhs `,` $rhs attr-dict"
+
+#define OP(ID, NAME, ...)                                                                          \
+    [INDEX_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_index, __VA_ARGS__},
+const OpDef index_ops[] = {
+#include "dialects/index/index_ops.def"
+};
+#undef OP
+
+const DialectDef dialect_index = {
+    .name = "index",
+    .summary = "Arithmetic on indices.",
+    .ops = index_ops,
+    .op_count = INDEX_OP_COUNT,
+};

@@ -1,0 +1,18 @@
+/* The index dialect, as far as lowerings need it: arithmetic on indices. */
+#ifndef MING_DIALECTS_INDEX_H
+#define MING_DIALECTS_INDEX_H
+
+#include "ir/opdef.h"
+
+#define OP(ID, ...) INDEX_##ID,
+enum {
+#include "dialects/index/index_ops.def"
+    INDEX_OP_COUNT
+};
+#undef OP
+
+extern const OpDef index_ops[];
+extern const DialectDef dialect_index;
+#define INDEX(ID) (&index_ops[INDEX_##ID])
+
+#endif

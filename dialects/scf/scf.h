@@ -1,0 +1,22 @@
+/* The scf dialect, as far as lowerings need it: a conditional that yields values. */
+#ifndef MING_DIALECTS_SCF_H
+#define MING_DIALECTS_SCF_H
+
+#include "ir/builder.h"
+
+#define OP(ID, ...) SCF_##ID,
+enum {
+#include "dialects/scf/scf_ops.def"
+    SCF_OP_COUNT
+};
+#undef OP
+
+extern const OpDef scf_ops[];
+extern const DialectDef dialect_scf;
+#define SCF(ID) (&scf_ops[SCF_##ID])
+
+/* An scf.if with one result and two blocks still to be filled and ended with a yield. */
+Op *scf_build_if(Builder *b, Value *condition, const Type *type, Builder *then_b, Builder *else_b);
+void scf_build_yield(Builder *b, Value *value);
+
+#endif
