@@ -111,13 +111,13 @@ static bool parse_types_element(Reading *r, TypeTarget target)
 static bool parse_functional_type(Reading *r, const Element *element)
 {
     Range *inputs = types_range(r, element->types), *results = types_range(r, element->results);
-    TypeList result_types = {0};
+    TypeList result_types = parser_borrow_types(r->p);
     *inputs = (Range){.begin = r->types.len, .at = parser_pos(r->p)};
     bool ok = parser_function_type(r->p, &r->types, &result_types);
     inputs->count = r->types.len - inputs->begin;
     *results = (Range){.begin = r->types.len, .count = result_types.len, .at = inputs->at};
     for (size_t i = 0; i < result_types.len; i++) *vec_push(&r->types) = result_types.data[i];
-    vec_free(&result_types);
+    parser_return_types(r->p, &result_types);
     return ok;
 }
 
@@ -553,14 +553,18 @@ static void add_missing_regions(Reading *r)
 
 bool format_parse(const Format *format, OpParser *p, const OpInfo *info)
 {
-    Reading r = {.format = format, .p = p, .info = info};
+    Reading r = {.format = format,
+                 .p = p,
+                 .info = info,
+                 .refs = parser_borrow_refs(p),
+                 .types = parser_borrow_types(p)};
     bool ok = parse_elements(&r, &format->elements, NULL, NULL);
     if (ok) {
         add_missing_regions(&r);
         ok = add_results(&r) && resolve_operands(&r);
         if (ok) set_segments(&r);
     }
-    vec_free(&r.refs);
-    vec_free(&r.types);
+    parser_return_refs(p, &r.refs);
+    parser_return_types(p, &r.types);
     return ok;
 }

@@ -5,13 +5,29 @@
 
 #include <string.h>
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-static bool is_id_char(char c)
-{
-    return is_alpha(c) || is_digit(c) || c == '_' || c == '$' || c == '.';
-}
-static bool is_suffix_punct(char c) { return c == '$' || c == '.' || c == '_' || c == '-'; }
+/* --- classes of characters ---------------------------------------------------------- */
+
+enum { LETTER = 1, DIGIT = 2, PUNCT = 4, DASH = 8, BLANK = 16, LIST = 32 };
+
+static const uint8_t class_of[256] = {
+    ['0'] = DIGIT, ['1'] = DIGIT, ['2'] = DIGIT, ['3'] = DIGIT, ['4'] = DIGIT,
+    ['5'] = DIGIT, ['6'] = DIGIT, ['7'] = DIGIT, ['8'] = DIGIT, ['9'] = DIGIT,
+#define X(lower, upper) [lower] = LETTER, [upper] = LETTER,
+    X('a', 'A') X('b', 'B') X('c', 'C') X('d', 'D') X('e', 'E') X('f', 'F') X('g', 'G')
+    X('h', 'H') X('i', 'I') X('j', 'J') X('k', 'K') X('l', 'L') X('m', 'M') X('n', 'N')
+    X('o', 'O') X('p', 'P') X('q', 'Q') X('r', 'R') X('s', 'S') X('t', 'T') X('u', 'U')
+    X('v', 'V') X('w', 'W') X('x', 'X') X('y', 'Y') X('z', 'Z')
+#undef X
+    ['_'] = PUNCT, ['$'] = PUNCT, ['.'] = PUNCT, ['-'] = DASH,
+    [' '] = BLANK | LIST, ['\n'] = BLANK | LIST, ['\t'] = BLANK, ['\r'] = BLANK, ['\0'] = BLANK,
+    [','] = LIST, ['['] = LIST, [']'] = LIST, ['('] = LIST, [')'] = LIST,
+};
+
+static bool is(char c, int classes) { return class_of[(uint8_t)c] & classes; }
+static bool is_digit(char c) { return is(c, DIGIT); }
+static bool is_alpha(char c) { return is(c, LETTER); }
+static bool is_id_char(char c) { return is(c, LETTER | DIGIT | PUNCT); }
+static bool is_suffix_char(char c) { return is(c, LETTER | DIGIT | PUNCT | DASH); }
 
 /* A hexadecimal digit's value with this bit set; 0 for any other character. */
 #define HEX_DIGIT 0x10
@@ -53,20 +69,41 @@ static Token fail(Lexer *lex, const char *at, const char *message)
 
 /* --- words -------------------------------------------------------------------------- */
 
-static const char *const keyword_text[] = {
+/* In rows of equal size, so that the first eight bytes of each may be read as a number. */
+static const char keyword_text[][16] = {
 #define X(word) #word,
     LEXER_KEYWORDS(X)
 #undef X
 };
 
+/* Eight bytes as a number that orders as they do; one load where the compiler sees it. */
+static uint64_t prefix_of(const char text[8])
+{
+    const uint8_t *t = (const uint8_t *)text;
+    return (uint64_t)t[0] << 56 | (uint64_t)t[1] << 48 | (uint64_t)t[2] << 40 |
+           (uint64_t)t[3] << 32 | (uint64_t)t[4] << 24 | (uint64_t)t[5] << 16 |
+           (uint64_t)t[6] << 8 | (uint64_t)t[7];
+}
+
+static int compare_keyword(size_t index, uint64_t prefix, Str word)
+{
+    uint64_t own = prefix_of(keyword_text[index]);
+    if (own != prefix) return own < prefix ? -1 : 1;
+    if (word.len <= 8) return word.len == 8 && keyword_text[index][8] ? 1 : 0;
+    int order = strncmp(keyword_text[index] + 8, word.data + 8, word.len - 8);
+    return order == 0 && keyword_text[index][word.len] ? 1 : order;
+}
+
 static TokenKind keyword_kind(Str word)
 {
+    if (word.len >= sizeof(keyword_text[0])) return TOK_BARE;
+    char first[8] = {0};
+    memcpy(first, word.data, word.len < sizeof(first) ? word.len : sizeof(first));
+    uint64_t prefix = prefix_of(first);
     size_t low = 0, high = COUNT_OF(keyword_text);
     while (low < high) {
         size_t mid = (low + high) / 2;
-        int order = keyword_text[mid][0] - word.data[0];
-        if (order == 0) order = strncmp(keyword_text[mid], word.data, word.len);
-        if (order == 0) order = keyword_text[mid][word.len] != '\0';
+        int order = compare_keyword(mid, prefix, word);
         if (order == 0) return (TokenKind)(TOK_FIRST_KEYWORD + mid);
         if (order < 0) low = mid + 1;
         else high = mid;
@@ -220,10 +257,7 @@ Token lexer_skip_numbers(Lexer *lex, Token comma, size_t *count)
     return comma;
 }
 
-static bool is_list_char(char c)
-{
-    return c == ' ' || c == ',' || c == '[' || c == ']' || c == '\n' || c == '(' || c == ')';
-}
+static bool is_list_char(char c) { return is(c, LIST); }
 
 bool lexer_small_int(Lexer *lex, bool *negative, uint64_t *value)
 {
@@ -348,10 +382,8 @@ static Token lex_prefixed(Lexer *lex, const char *start, TokenKind kind, const c
     char c = peek(lex, 0);
     if (is_digit(c)) {
         skip_digits(lex);
-    } else if (is_alpha(c) || is_suffix_punct(c)) {
-        while (lex->cur < lex->end &&
-               (is_alpha(*lex->cur) || is_digit(*lex->cur) || is_suffix_punct(*lex->cur)))
-            lex->cur++;
+    } else if (is_suffix_char(c)) {
+        while (lex->cur < lex->end && is_suffix_char(*lex->cur)) lex->cur++;
     } else {
         return fail(lex, start, message);
     }
@@ -365,7 +397,7 @@ static void skip_blank(Lexer *lex)
 {
     for (; lex->cur < lex->end; lex->cur++) {
         char c = *lex->cur;
-        if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\0') continue;
+        if (is(c, BLANK)) continue;
         if (c != '/' || peek(lex, 1) != '/') return;
         while (lex->cur < lex->end && *lex->cur != '\n' && *lex->cur != '\r') lex->cur++;
         if (lex->cur == lex->end) return;
@@ -389,20 +421,20 @@ static Token lex_punctuation(Lexer *lex, const char *start)
         }
         lex->cur += 2;
         return form(lex, TOK_ELLIPSIS, start);
-    case ':':
-    case ',':
-    case '}':
-    case '(':
-    case ')':
-    case '[':
-    case ']':
-    case '<':
-    case '>':
-    case '=':
-    case '+':
-    case '*':
-    case '?':
-    case '|': return form(lex, token_kind_of((const char[]){*start, '\0'}), start);
+    case ':': return form(lex, TOK_COLON, start);
+    case ',': return form(lex, TOK_COMMA, start);
+    case '}': return form(lex, TOK_RBRACE, start);
+    case '(': return form(lex, TOK_LPAREN, start);
+    case ')': return form(lex, TOK_RPAREN, start);
+    case '[': return form(lex, TOK_LSQUARE, start);
+    case ']': return form(lex, TOK_RSQUARE, start);
+    case '<': return form(lex, TOK_LESS, start);
+    case '>': return form(lex, TOK_GREATER, start);
+    case '=': return form(lex, TOK_EQUAL, start);
+    case '+': return form(lex, TOK_PLUS, start);
+    case '*': return form(lex, TOK_STAR, start);
+    case '?': return form(lex, TOK_QUESTION, start);
+    case '|': return form(lex, TOK_BAR, start);
     default: return fail(lex, start, "unexpected character");
     }
 }

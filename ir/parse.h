@@ -59,6 +59,9 @@ typedef struct OperandRef {
     uint32_t index; /* of %x#1 */
 } OperandRef;
 typedef VEC(OperandRef) OperandRefs;
+/* An empty list in the memory of one given back before. A list may be freed instead. */
+OperandRefs parser_borrow_refs(OpParser *p);
+void parser_return_refs(OpParser *p, OperandRefs *refs);
 bool parser_operand(OpParser *p, OperandRef *out) MUST_CHECK;
 bool parser_try_operand(OpParser *p, OperandRef *out, bool *present) MUST_CHECK;
 /* Comma-separated, possibly empty, without delimiters. */
@@ -69,6 +72,8 @@ bool parser_resolve_all(OpParser *p, const OperandRefs *refs, const Type *const 
                         size_t count, SrcPos at) MUST_CHECK;
 
 typedef VEC(const Type *) TypeList;
+TypeList parser_borrow_types(OpParser *p); /* as parser_borrow_refs */
+void parser_return_types(OpParser *p, TypeList *types);
 const Type *parser_type(OpParser *p) MUST_CHECK;
 bool parser_at_type(const OpParser *p); /* does a type start here? */
 bool parser_try_type(OpParser *p, const Type **out) MUST_CHECK; /* *out NULL: none here */

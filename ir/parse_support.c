@@ -57,6 +57,9 @@ void parser_close(OpParser *p)
     vec_free(&p->regions);
     vec_free(&p->result_names);
     vec_free(&p->refs);
+    vec_free(&p->spare_refs);
+    vec_free(&p->spare_types);
+    vec_free(&p->spare_dims);
 }
 
 /* --- places ------------------------------------------------------------------------- */

@@ -190,11 +190,14 @@ static const Type *parse_tensor(OpParser *p)
 {
     parse_advance(p);
     if (!parse_token(p, TOK_LESS, "expected '<' in tensor type")) return NULL;
-    DimList dims = {0};
+    DimList dims = p->spare_dims;
+    p->spare_dims = (DimList){0};
+    dims.len = 0;
     bool unranked;
     const Type *type = NULL;
     if (parse_shape(p, &dims, &unranked)) type = parse_tensor_rest(p, &dims, unranked);
-    vec_free(&dims);
+    vec_free(&p->spare_dims);
+    p->spare_dims = dims;
     return type;
 }
 

@@ -148,6 +148,34 @@ bool parser_try_operand(OpParser *p, OperandRef *out, bool *present)
     return !*present || parse_operand(p, out, true);
 }
 
+OperandRefs parser_borrow_refs(OpParser *p)
+{
+    OperandRefs refs = p->spare_refs;
+    p->spare_refs = (OperandRefs){0};
+    refs.len = 0;
+    return refs;
+}
+
+void parser_return_refs(OpParser *p, OperandRefs *refs)
+{
+    vec_free(&p->spare_refs);
+    p->spare_refs = *refs;
+}
+
+TypeList parser_borrow_types(OpParser *p)
+{
+    TypeList types = p->spare_types;
+    p->spare_types = (TypeList){0};
+    types.len = 0;
+    return types;
+}
+
+void parser_return_types(OpParser *p, TypeList *types)
+{
+    vec_free(&p->spare_types);
+    p->spare_types = *types;
+}
+
 bool parser_operand_list(OpParser *p, OperandRefs *out)
 {
     if (!parse_at(p, TOK_PERCENT)) return true;

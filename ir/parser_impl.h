@@ -126,6 +126,11 @@ struct OpParser {
     VEC(Region *) regions;
     VEC(ResultName) result_names;
     VEC(OperandRef) refs;
+
+    /* lists that hooks have given back */
+    OperandRefs spare_refs;
+    TypeList spare_types;
+    DimList spare_dims;
 };
 
 /* --- tokens and messages (parse_support.c) ------------------------------------------ */

@@ -105,7 +105,7 @@ static bool verify_call(Op *op, SymbolTables *tables)
 static bool parse_call_indirect(OpParser *p)
 {
     OperandRef callee;
-    OperandRefs args = {0};
+    OperandRefs args = parser_borrow_refs(p);
     const Type *type = NULL;
     bool ok = parser_operand(p, &callee) && parser_expect(p, "(");
     SrcPos at = parser_pos(p);
@@ -122,7 +122,7 @@ static bool parse_call_indirect(OpParser *p)
              parser_resolve_all(p, &args, type->u.function.types, type->u.function.input_count,
                                 at);
     }
-    vec_free(&args);
+    parser_return_refs(p, &args);
     return ok;
 }
 
