@@ -318,13 +318,14 @@ bool tosa_check_reduce(Op *op)
 /* Takes the extents a part knows; false when it contradicts the others. */
 static bool join_part(const Op *op, Dims *dims, const Type *part, int64_t axis)
 {
-    if (rank_of(part) != (int64_t)dims->len)
+    if (rank_of(part) < (int64_t)dims->len)
         return op_emit_error(op, "Cannot concat tensors of different ranks");
     for (uint32_t i = 0; i < part->u.shaped.rank; i++) {
         int64_t extent = part->u.shaped.dims[i];
-        if (i == axis || extent == DIM_DYNAMIC)
+        bool is_beyond = i >= dims->len;
+        if (!is_beyond && (i == axis || extent == DIM_DYNAMIC))
             continue;
-        if (dims->data[i] != DIM_DYNAMIC && dims->data[i] != extent)
+        if (is_beyond || (dims->data[i] != DIM_DYNAMIC && dims->data[i] != extent))
             return op_emit_error(op,
                                  "Cannot concat tensors with different sizes on the non-axis "
                                  "dimension %u",
