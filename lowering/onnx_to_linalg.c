@@ -2,7 +2,7 @@
  * exact integer linalg on tensors, in ONNX's layout. What the integers mean stands at the boundary:
  * dfg.quant on arguments says how the caller quantizes, on results how to read them
  * (real = q * scale / divisor).
- * Requires: onnx-infer-shapes, onnx-fold-constants; straight-line functions.
+ * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
  * Changes: body and type of every function with onnx ops.  Preserves: names and locations.
  * Tests: lit/lowering/onnx-to-linalg*.mir, test/e2e/import_check.py */
 #include "lowering/onnx_to_linalg.h"
@@ -204,8 +204,10 @@ static bool lower_node(Lowering *lw, Op *op)
         [ONNX_IDENTITY] = lower_identity, [ONNX_QUANT] = lower_quant,
         [ONNX_INT_QUANT] = lower_quant,   [ONNX_RELU] = lower_relu,
     };
-    bool is_done = ptrmap_has(&lw->fixed, op_result(op, 0));
-    if (is_done || !value_has_uses(op_result(op, 0)) || is_fixed_constant(op_result(op, 0)))
+    bool is_done = ptrmap_has(&lw->fixed, op_result(op, 0)), is_used = false;
+    for (uint32_t i = 0; i < op->result_count; i++)
+        is_used = is_used || value_has_uses(op_result(op, i));
+    if (is_done || !is_used || op->def == ONNX(NO_VALUE) || is_fixed_constant(op_result(op, 0)))
         return true;
     lw->node = op;
     lw->b.loc = op->loc;

@@ -84,11 +84,14 @@ static bool from_dequantize(Lowering *lw, const Op *dequantize, FixedConstant *o
 {
     const Attr *values = onnx_constant(op_operand(dequantize, 0));
     const Attr *scales = onnx_constant(op_operand(dequantize, 1));
-    bool has_zeros = dequantize->operand_count > 2;
+    bool has_zeros = onnx_operand(dequantize, 2) != NULL;
     const Attr *zeros = has_zeros ? onnx_constant(op_operand(dequantize, 2)) : NULL;
     if (!values || !scales || (has_zeros && !zeros))
         return onnx_error(lw->node, "has a scale or zero point that is no constant");
     const Type *elem = type_elem(values->type);
+    if (onnx_int(dequantize, "block_size", 0) != 0 || !type_is_integer(elem))
+        return onnx_error(lw->node, "has a constant with a scale per block or of small floats, "
+                          "which is not supported");
     if (type_width(elem) > 62)
         return lower_too_wide(lw);
     int64_t scale_count = dense_count(scales);

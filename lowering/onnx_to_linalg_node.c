@@ -367,7 +367,7 @@ bool lower_conv(Lowering *lw)
     c.sum.exponent = c.x->exponent + c.weight.exponents[0];
     if (c.weight.axis == 0 && !align_channels(&c, c.weight.exponents))
         return false;
-    if (lw->node->operand_count > 2 && !add_bias(&c))
+    if (onnx_operand(lw->node, 2) && !add_bias(&c))
         return false;
     lower_result(lw, &c.sum);
     return true;

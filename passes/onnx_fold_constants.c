@@ -1,137 +1,152 @@
-/* onnx-fold-constants: computes what is known before the network runs.
- *   Identity(x) -> x
- *   Quant(constant) -> DequantizeLinear(integer constant), which keeps the exact integers
- * A scale may differ along one dimension. A quantizer whose zero point is z folds to q - z.
- * Requires: onnx-infer-shapes.  Changes: nodes on constants; dead constants go.
- * Tests: lit/passes/onnx-fold-constants.mir */
-#include "dialects/onnx/onnx.h"
-#include "dialects/onnx/quant.h"
+/* onnx-fold-constants: computes what is known before the network runs, in order, inferring types on
+ * the way, so that a shape computed from shapes is known where it is used.
+ *   op(constants) -> constants;  Shape(x), Size(x) -> constants when x has a static shape
+ *   Identity(x), Dropout(x) -> x
+ *   quantizers of constants keep their integers (onnx_fold_quant.c)
+ * A result that is large and larger than what it is made of stays as it is.
+ * Requires: static argument types.  Changes: nodes on constants, types; dead constants go.
+ * Tests: lit/passes/onnx-fold-constants.mir, lit/passes/onnx-fold-values.mir */
+#include "dialects/func/func.h"
+#include "dialects/onnx/eval.h"
 #include "ir/rewrite.h"
+#include "passes/onnx_fold.h"
 #include "passes/passes.h"
 
-/* A Quant of a constant. */
-typedef struct Folding {
-    Pass *pass;
-    Op *op;
-    const Attr *input;
-    Quantizer quant;
-    int axis;            /* that the scale goes along; -1: one scale */
-    int64_t scale_count; /* 1, or the extent of the axis */
-} Folding;
+/* Results up to this size are computed whatever the operands' size is. */
+static const int64_t MAX_BYTES = INT64_C(64) << 20;
 
-/* The dimension of the input in which the scale has more than one index. False: several. */
-static bool find_axis(Folding *f)
+/* --- evaluation ---------------------------------------------------------------------------- */
+
+/* Bytes of a static tensor's elements, at least 1 for each; false: too many to count. */
+static bool type_bytes(const Type *type, int64_t *out)
 {
-    const Type *scale = f->quant.scales->type, *input = f->input->type;
-    uint32_t rank = scale->u.shaped.rank;
-    f->axis = -1;
-    f->scale_count = 1;
-    if (f->quant.scales->u.dense.is_splat)
-        return true;
-    for (uint32_t i = 0; i < rank; i++) {
-        if (scale->u.shaped.dims[i] == 1)
-            continue;
-        if (f->axis >= 0)
+    int64_t count;
+    return type_is_static(type) && type_element_count(type, &count) &&
+           mul_i64(count, (type_width(type_elem(type)) + 7) / 8, out);
+}
+
+/* Whether all operands are constants of sensible size and the results are worth having. A splat
+ * takes no room until it is computed with. */
+static bool is_foldable(const Op *op)
+{
+    int64_t bytes, from = 0, to = 0;
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        const Value *operand = onnx_operand(op, i);
+        const Attr *value = operand ? onnx_constant(operand) : NULL;
+        if (operand && (!value || !type_bytes(value->type, &bytes) ||
+                        (value->u.dense.is_splat && bytes > MAX_BYTES)))
             return false;
-        f->axis = (int)(input->u.shaped.rank - rank + i);
-        f->scale_count = scale->u.shaped.dims[i];
+        from += operand ? bytes : 0;
     }
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        if (!type_bytes(op_result(op, i)->type, &bytes) || !add_i64(to, bytes, &to))
+            return false;
+    }
+    return (to <= MAX_BYTES || to <= from) && onnx_can_eval(op);
+}
+
+static void replace_result(Op *op, uint32_t index, const Attr *value)
+{
+    Builder b = builder_before(op);
+    Value *constant = onnx_build_constant(&b, value);
+    op_set_attr(value_def(constant), ONNX_NAME, op_attr(op, ONNX_NAME));
+    value_replace_all(op_result(op, index), constant);
+}
+
+/* Arrays of the operands, NULL where absent. False: one has elements that no array holds. */
+static bool read_operands(const Op *op, Array **arrays)
+{
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < op->operand_count; i++) {
+        const Value *operand = onnx_operand(op, i);
+        arrays[i] = operand ? array_from_attr(onnx_constant(operand)) : NULL;
+        ok = !operand || arrays[i];
+    }
+    return ok;
+}
+
+static bool evaluate(Op *op, Array **inputs, Array **results)
+{
+    StrBuf why = {0};
+    bool ok = onnx_eval(op, inputs, results, &why);
+    if (!ok)
+        onnx_error(op, "cannot be computed: %s", why.data ? why.data : "no reason known");
+    strbuf_free(&why);
+    for (uint32_t i = 0; ok && i < op->result_count; i++) {
+        replace_result(op, i, array_to_attr(results[i]));
+        array_unref(results[i]);
+    }
+    return ok;
+}
+
+bool onnx_fold_op(Pass *pass, Op *op)
+{
+    if (!is_foldable(op))
+        return true;
+    Array **inputs = xcalloc(op->operand_count, sizeof *inputs);
+    Array **results = xcalloc(op->result_count, sizeof *results);
+    bool is_read = read_operands(op, inputs), ok = true;
+    if (is_read)
+        ok = evaluate(op, inputs, results);
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        array_unref(inputs[i]);
+    free_ptr((void **)&inputs);
+    free_ptr((void **)&results);
+    pass_count(pass, "folded nodes", is_read && ok);
+    return ok;
+}
+
+/* --- nodes --------------------------------------------------------------------------------- */
+
+/* Shape and Size of a tensor whose elements need not be known. */
+static bool fold_extents(Op *op)
+{
+    const Type *input = op->operand_count > 0 ? op_operand(op, 0)->type : NULL;
+    const Type *type = op->result_count > 0 ? op_result(op, 0)->type : NULL;
+    int64_t count;
+    uint32_t start, end;
+    if (!input || !type_is_static(input))
+        return false;
+    if (op->def == ONNX(SIZE) && type_element_count(input, &count)) {
+        replace_result(op, 0, attr_dense_i64(type, &count, 1));
+        return true;
+    }
+    if (op->def != ONNX(SHAPE))
+        return false;
+    onnx_shape_bounds(op, &start, &end);
+    replace_result(op, 0, attr_dense_i64(type, input->u.shaped.dims + start, end - start));
     return true;
 }
 
-/* Integers from low to high: unsigned if they can be, of the quantizer's bits if z is 0. */
-static const Type *integer_type(const Folding *f)
+/* Whether a Dropout drops nothing. */
+static bool is_inference(const Op *op)
 {
-    int64_t low = f->quant.low - f->quant.zero, high = f->quant.high - f->quant.zero;
-    uint32_t width = f->quant.is_bipolar ? 2 : 1;
-    if (low >= 0) {
-        while (high >> width != 0)
-            width++;
-        return type_integer(f->op->ctx, width, UNSIGNED);
-    }
-    while (low < -(INT64_C(1) << (width - 1)) || high >= INT64_C(1) << (width - 1))
-        width++;
-    return type_i(f->op->ctx, width);
+    const Value *training = onnx_operand(op, 2);
+    const Attr *value = training ? onnx_constant(training) : NULL;
+    return !training || (value && dense_count(value) == 1 && dense_i64(value, 0) == 0);
 }
 
-static const Attr *quantize(const Folding *f)
+static bool fold_away(Op *op)
 {
-    int64_t count = dense_count(f->input), stride = count;
-    int64_t *values = ARENA_ARRAY(&f->pass->scratch, int64_t, count);
-    if (f->axis >= 0) {
-        stride = 1;
-        for (uint32_t i = (uint32_t)f->axis + 1; i < f->input->type->u.shaped.rank; i++)
-            stride *= f->input->type->u.shaped.dims[i];
-    }
-    for (int64_t i = 0; i < count; i++) {
-        double x = dense_number(f->input, i);
-        if (x != x) {
-            onnx_error(f->op, "quantizes a constant with an element that is not a number");
-            return NULL;
-        }
-        double scale = dense_number(f->quant.scales, i / stride % f->scale_count);
-        values[i] = quantizer_apply(&f->quant, scale, x);
-    }
-    return attr_dense_i64(type_with_elem(f->input->type, integer_type(f)), values, (size_t)count);
-}
-
-/* The scales as DequantizeLinear wants them; NULL if the element type would round one. */
-static const Attr *dequantize_scales(const Folding *f)
-{
-    const Type *elem = type_elem(f->input->type);
-    double *scales = ARENA_ARRAY(&f->pass->scratch, double, f->scale_count);
-    for (int64_t i = 0; i < f->scale_count; i++) {
-        scales[i] = dense_number(f->quant.scales, i);
-        if (attr_float_value(attr_float(elem, scales[i])) != scales[i])
-            return NULL;
-    }
-    const Type *type = type_tensor(elem, &f->scale_count, f->axis >= 0, NULL);
-    return attr_dense_f64(type, scales, (size_t)f->scale_count);
-}
-
-static Value *named_constant(Builder *b, const Attr *value, const Op *like)
-{
-    Value *constant = onnx_build_constant(b, value);
-    value_def(constant)->loc = like->loc;
-    op_set_attr(value_def(constant), ONNX_NAME, op_attr(like, ONNX_NAME));
-    return constant;
-}
-
-static bool fold_quant(Folding *f)
-{
-    StrBuf why = {0};
-    bool known = onnx_quantizer(f->op, &f->quant, &why) && find_axis(f);
-    strbuf_free(&why);
-    const Attr *scales = known ? dequantize_scales(f) : NULL;
-    if (!scales)
-        return true;
-    const Attr *integers = quantize(f);
-    if (!integers)
+    bool is_copy = op->def == ONNX(IDENTITY) || (op->def == ONNX(DROPOUT) && is_inference(op));
+    if (!is_copy || op_operand(op, 0)->type != op_result(op, 0)->type)
         return false;
-    Builder b = builder_before(f->op);
-    Value *operands[2];
-    operands[0] = named_constant(&b, integers, value_def(op_operand(f->op, 0)));
-    operands[1] = named_constant(&b, scales, value_def(op_operand(f->op, 1)));
-    NamedAttr axis = named_attr(b.ctx, "axis", attr_i64(b.ctx, f->axis));
-    const Type *type = op_result(f->op, 0)->type;
-    Op *op = build(&b, ONNX(DEQUANTIZE_LINEAR), operands, 2, &type, 1, &axis, f->axis >= 0);
-    op_set_attr(op, ONNX_NAME, op_attr(f->op, ONNX_NAME));
-    value_replace_all(op_result(f->op, 0), op_result(op, 0));
-    pass_count(f->pass, "quantized constants", 1);
+    value_replace_all(op_result(op, 0), op_operand(op, 0));
+    if (op->result_count > 1 && type_is_static(op_result(op, 1)->type))
+        replace_result(op, 1, attr_dense_splat(op_result(op, 1)->type, attr_bool(op->ctx, true)));
     return true;
 }
 
 static bool fold_node(Pass *pass, Op *op)
 {
-    if (op->def == ONNX(IDENTITY) && op_operand(op, 0)->type == op_result(op, 0)->type)
-        value_replace_all(op_result(op, 0), op_operand(op, 0));
-    if (op->def != ONNX(QUANT) && op->def != ONNX(INT_QUANT))
+    if (!onnx_update_types(pass, op))
+        return false;
+    if (op->def == ONNX(CONSTANT) || op->def == ONNX(NO_VALUE) ||
+        op->def == ONNX(DEQUANTIZE_LINEAR) || fold_away(op) || fold_extents(op))
         return true;
-    const Attr *input = onnx_constant(op_operand(op, 0));
-    if (!input || op_operand(op, 0)->type != op_result(op, 0)->type)
-        return true;
-    Folding folding = {.pass = pass, .op = op, .input = input};
-    return fold_quant(&folding);
+    if (onnx_is_quant(op))
+        return onnx_fold_quant(pass, op);
+    return onnx_fold_dequantized(pass, op) && onnx_fold_op(pass, op);
 }
 
 static bool onnx_fold_constants(Pass *pass, Op *func)
@@ -139,8 +154,12 @@ static bool onnx_fold_constants(Pass *pass, Op *func)
     FOR_EACH_BLOCK(block, op_region(func, 0))
     {
         FOR_EACH_OP(op, block)
-            if (!fold_node(pass, op))
+        {
+            if (op->def && op->def->dialect == &dialect_onnx && !fold_node(pass, op))
                 return false;
+            if (op->def == FUNC(RETURN))
+                onnx_update_signature(pass, func, op);
+        }
     }
     erase_dead_ops(func);
     return true;
@@ -148,8 +167,10 @@ static bool onnx_fold_constants(Pass *pass, Op *func)
 
 const PassDef pass_onnx_fold_constants = {
     .name = "onnx-fold-constants",
-    .summary = "Quantize constants and remove what has no effect",
+    .summary = "Compute what is known before the network runs",
     .anchor = "func.func",
-    .stats = STATS({"quantized constants", "Quant nodes on constants that were folded"}),
+    .stats = STATS({"folded nodes", "Nodes on constants that were computed"},
+                   {"moved constants", "Nodes that move elements of dequantized constants"},
+                   {"quantized constants", "Quantizers of constants that were folded"}),
     .run = onnx_fold_constants,
 };

@@ -24,7 +24,7 @@ import gen_models
 import reference
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PASSES = ("builtin.module(func.func(onnx-infer-shapes,onnx-fold-constants,"
+PASSES = ("builtin.module(func.func(onnx-fold-constants,onnx-infer-shapes,"
           "convert-onnx-to-linalg))")
 LOWERING = [
     "--allow-unregistered-dialect", "--verify-each",
