@@ -320,6 +320,11 @@ static bool expand_of_op(Rewriter *rw, Op *reshape, void *user)
     return true;
 }
 
+static bool statically_zero(const Op *pad, const char *list, uint32_t dim)
+{
+    return dense_array_i64(op_attr(pad, list), dim) == 0;
+}
+
 /* The borders of a pad on the larger shape of the collapse it pads; only dimensions that are a
  * group alone may have any. */
 static bool expand_borders(const Op *pad, const Op *collapse, PadBorders *out, IntList *dims)
@@ -329,11 +334,12 @@ static bool expand_borders(const Op *pad, const Op *collapse, PadBorders *out, I
     PadBorders old;
     bool ok = true;
     uint32_t next = 0;
-    pad_read(pad, &old);
+    pad_read_folded(pad, &old);
     for (uint32_t g = 0; ok && g < groups->u.array.count; g++) {
         uint32_t size = group_size(groups, g);
         MixedIndex low = old.low.data[g], high = old.high.data[g];
-        ok = size == 1 || (!low.value && low.constant == 0 && !high.value && high.constant == 0);
+        ok = size == 1 || (statically_zero(pad, "static_low", g) &&
+                           statically_zero(pad, "static_high", g));
         for (uint32_t k = 0; k < size; k++, next++) {
             *vec_push(&out->low) = low;
             *vec_push(&out->high) = high;

@@ -3,6 +3,7 @@
 #ifndef MING_DIALECTS_LINALG_H
 #define MING_DIALECTS_LINALG_H
 
+#include "dialects/mixed_index.h"
 #include "ir/builder.h"
 
 #define OP(ID, ...) LINALG_##ID,
@@ -40,6 +41,8 @@ Op *linalg_build_generic(Builder *b, Value *const *inputs, uint32_t input_count,
 void linalg_add_structured(PatternSet *set, const char *name,
                            bool (*rewrite)(Rewriter *rw, Op *op, void *user));
 Value *linalg_fill(Builder *b, Value *scalar, Value *init);
+/* Extent `dim` of a result of a structured op, from its operands; false for other ops. */
+bool linalg_reify_dim(Builder *b, Op *op, uint32_t result, uint32_t dim, MixedIndex *out);
 Op *linalg_yield(Builder *b, Value *const *values, uint32_t count);
 Value *linalg_index(Builder *b, uint32_t loop);
 

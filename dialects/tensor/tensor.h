@@ -24,6 +24,8 @@ typedef struct SliceParams {
 void slice_read(const Op *op, SliceParams *out);
 void slice_free(SliceParams *slice);
 
+/* Which unit sizes a rank-reduced type lacks: of several that could go the outermost. */
+void tensor_dropped_dims(const SliceParams *slice, const Type *reduced, bool *dropped);
 /* An extract_slice with that result type. */
 Op *tensor_build_extract_slice(Builder *b, Value *source, const Type *type,
                                const SliceParams *slice);
@@ -31,6 +33,10 @@ Op *tensor_build_insert_slice(Builder *b, Value *source, Value *dest, const Slic
 
 /* Extent `dim` of a tensor or memref: a constant where static, else a tensor.dim. */
 MixedIndex tensor_mixed_dim(Builder *b, Value *tensor, uint32_t dim);
+/* Extent `dim` of the op's result, from its operands; false where the op does not tell. */
+bool tensor_reify_dim(Builder *b, Op *op, uint32_t dim, MixedIndex *out);
+/* Patterns that make reshapes, slices and packings of tensor.empty empty tensors themselves. */
+void tensor_add_fold_empty(PatternSet *set);
 Value *tensor_dim(Builder *b, Value *tensor, uint32_t dim);
 /* A tensor.empty of these extents. */
 Value *tensor_empty(Builder *b, const MixedIndex *sizes, size_t rank, const Type *elem);
@@ -39,6 +45,8 @@ Value *tensor_collapse_shape(Builder *b, Value *source, const Type *type, const 
 /* At most one extent of each group of `type` may be dynamic: what the static ones leave of the
  * source's. */
 Value *tensor_expand_shape(Builder *b, Value *source, const Type *type, const Attr *groups);
+/* `type` with each group, of sizes[i] dimensions, made one. */
+const Type *tensor_collapsed_type(const Type *type, const uint32_t *sizes, size_t count);
 /* The reassociation of groups of these sizes: [[0, 1], [2]] for {2, 1}. */
 const Attr *tensor_groups_attr(Context *ctx, const uint32_t *sizes, size_t count);
 /* The source when the type fits already, else a tensor.cast. */
@@ -48,6 +56,7 @@ typedef struct PadBorders {
     MixedIndices low, high;
 } PadBorders;
 void pad_read(const Op *pad, PadBorders *out);
+void pad_read_folded(const Op *pad, PadBorders *out); /* values that are constants as such */
 void pad_free(PadBorders *borders);
 /* The value that pads, if it is one from outside the body; else NULL. */
 Value *tensor_padding(const Op *pad);

@@ -23,6 +23,25 @@ const Attr *tensor_groups_attr(Context *ctx, const uint32_t *sizes, size_t count
     return attr;
 }
 
+const Type *tensor_collapsed_type(const Type *type, const uint32_t *sizes, size_t count)
+{
+    IntList dims = {0};
+    uint32_t next = 0;
+    for (size_t g = 0; g < count; g++) {
+        int64_t product = 1;
+        for (uint32_t k = 0; k < sizes[g]; k++, next++) {
+            int64_t extent = type->u.shaped.dims[next];
+            bool dynamic = extent == DIM_DYNAMIC || product == DIM_DYNAMIC;
+            product = dynamic ? DIM_DYNAMIC : product * extent;
+        }
+        *vec_push(&dims) = product;
+    }
+    const Type *collapsed = type_tensor(type_elem(type), dims.data, (uint32_t)dims.len,
+                                        type->u.shaped.extra);
+    vec_free(&dims);
+    return collapsed;
+}
+
 Value *tensor_collapse_shape(Builder *b, Value *source, const Type *type, const Attr *groups)
 {
     NamedAttr attr = named_attr(b->ctx, "reassociation", groups);
@@ -83,6 +102,13 @@ void pad_read(const Op *pad, PadBorders *out)
     *out = (PadBorders){0};
     mixed_indices_read(pad, "static_low", 1, &out->low);
     mixed_indices_read(pad, "static_high", 2, &out->high);
+}
+
+void pad_read_folded(const Op *pad, PadBorders *out)
+{
+    pad_read(pad, out);
+    (void)mixed_fold_constants(&out->low, true);
+    (void)mixed_fold_constants(&out->high, true);
 }
 
 void pad_free(PadBorders *borders)

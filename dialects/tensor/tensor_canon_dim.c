@@ -85,9 +85,7 @@ void tensor_canonicalize_dim(PatternSet *set)
 
 /* --- of reshapes ------------------------------------------------------------------------ */
 
-/* Group that a dimension of the expanded type is in, and the product of the others of the group;
- * false if one of those is dynamic too. */
-static bool find_group(const Op *expand, uint32_t dim, uint32_t *group, int64_t *product)
+bool tensor_find_group(const Op *expand, uint32_t dim, uint32_t *group, int64_t *product)
 {
     const Attr *groups = op_attr(expand, "reassociation");
     const int64_t *dims = op_result(expand, 0)->type->u.shaped.dims;
@@ -113,7 +111,7 @@ static bool dim_of_expand(Rewriter *rw, Op *op, void *user)
     int64_t product;
     if (!expand || !constant_dim(op, &dim) ||
         op_result(expand, 0)->type->u.shaped.dims[dim] != DIM_DYNAMIC ||
-        !find_group(expand, dim, &group, &product))
+        !tensor_find_group(expand, dim, &group, &product))
         return false;
     Context *ctx = rw->b.ctx;
     Value *whole = tensor_dim(&rw->b, op_operand(expand, 0), group);

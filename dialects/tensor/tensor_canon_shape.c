@@ -275,26 +275,6 @@ static bool reshape_of_contents(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-/* Type of a tensor with its groups of dimensions multiplied. */
-static const Type *collapsed_type(const Type *type, const Grouping *groups)
-{
-    IntList dims = {0};
-    uint32_t next = 0;
-    for (size_t g = 0; g < groups->len; g++) {
-        int64_t product = 1;
-        for (uint32_t k = 0; k < groups->data[g]; k++, next++) {
-            int64_t extent = type->u.shaped.dims[next];
-            bool dynamic = extent == DIM_DYNAMIC || product == DIM_DYNAMIC;
-            product = dynamic ? DIM_DYNAMIC : product * extent;
-        }
-        *vec_push(&dims) = product;
-    }
-    const Type *collapsed = type_tensor(type_elem(type), dims.data, (uint32_t)dims.len,
-                                        type->u.shaped.extra);
-    vec_free(&dims);
-    return collapsed;
-}
-
 /* collapse(cast(x)) -> cast(collapse(x)) */
 static bool collapse_of_cast(Rewriter *rw, Op *op, void *user)
 {
@@ -304,7 +284,7 @@ static bool collapse_of_cast(Rewriter *rw, Op *op, void *user)
         return false;
     Grouping groups = {0};
     grouping_read(op, &groups);
-    const Type *type = collapsed_type(source->type, &groups);
+    const Type *type = tensor_collapsed_type(source->type, groups.data, groups.len);
     if (type == op_result(op, 0)->type) {
         op_set_operand(op, 0, source);
         rewriter_modified(rw, op);

@@ -20,7 +20,7 @@ static void static_sizes(const SliceParams *slice, IntList *out)
 }
 
 /* Which of the sizes `reduced` leaves out: static ones are matched from the back. */
-static void dropped_dims(const SliceParams *slice, const Type *reduced, bool *dropped)
+void tensor_dropped_dims(const SliceParams *slice, const Type *reduced, bool *dropped)
 {
     int64_t next = (int64_t)reduced->u.shaped.rank - 1;
     for (size_t k = slice->sizes.len; k-- > 0;) {
@@ -63,7 +63,7 @@ static bool extract_constants(Rewriter *rw, Op *op, void *user)
     SliceParams slice;
     slice_read(op, &slice);
     bool *dropped = xcalloc(slice.sizes.len, sizeof *dropped);
-    dropped_dims(&slice, op_result(op, 0)->type, dropped);
+    tensor_dropped_dims(&slice, op_result(op, 0)->type, dropped);
     bool changed = fold_constants(&slice);
     if (changed) {
         const Type *type = reduced_type(&slice, dropped, op_operand(op, 0)->type);

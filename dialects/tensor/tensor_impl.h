@@ -56,6 +56,9 @@ void tensor_replace_cast(Rewriter *rw, Op *op, Value *value);
 int64_t tensor_first_destination(const Op *op);
 /* tensor_canon_dim.c: patterns of dim that other rows add. */
 void tensor_add_dim_of_reshapes(PatternSet *set);
+/* Group that a dimension of an expand_shape's result is in, and the product of the group's other
+ * extents; false unless they are static and not 0. */
+bool tensor_find_group(const Op *expand, uint32_t dim, uint32_t *group, int64_t *product);
 void tensor_add_dim_of_empty(PatternSet *set);
 void tensor_canonicalize_bitcast(PatternSet *set);
 void tensor_canonicalize_cast(PatternSet *set);
