@@ -14,6 +14,7 @@
 #include "ir/parse.h"
 #include "ir/pass.h"
 #include "ir/print.h"
+#include "sim/verify_semantics.h"
 #include "tools/all_passes.h"
 #include "tools/dialect_docs.h"
 #include "tools/expected_diags.h"
@@ -39,6 +40,7 @@ typedef struct Options {
     const char *output, *docs_dir, *pipeline;
     const char *reproducer; /* file for a failed pipeline's input; or NULL */
     bool run_reproducer;
+    int64_t verify_semantics; /* random inputs per function; 0: none */
     PrintOptions print;
     PassWatchOptions watch;
     VEC(PassFlag) passes; /* one per flag, in order */
@@ -101,6 +103,9 @@ static size_t make_flags(Options *o, Flag *rows)
          NULL},
         {"verify-roundtrip", FLAG_SWITCH, &o->verify_roundtrip, NULL,
          "Check that the input survives printing and parsing", NULL},
+        {"verify-semantics", FLAG_OPTIONAL_INT, &o->verify_semantics, "n",
+         "Run functions on n random inputs (default 1) before and after each pass and compare",
+         "1"},
         {"mlir-print-op-generic", FLAG_SWITCH, &o->print.generic, NULL, "Print the generic form",
          NULL},
         {"mlir-print-debuginfo", FLAG_SWITCH, &o->print.debug_info, NULL, "Print locations", NULL},
@@ -249,11 +254,13 @@ static void dump_pipeline(const Pipeline *pipeline)
 static bool run_pipeline(const Options *options, Pipeline *pipeline, PassWatch *watch, Op *op,
                          bool verify_each)
 {
-    const PassHooks *hooks[] = {pass_watch_hooks(watch), NULL};
+    VerifySemantics *semantics = verify_semantics_create(options->verify_semantics);
+    const PassHooks *hooks[] = {pass_watch_hooks(watch), verify_semantics_hooks(semantics), NULL};
     RunOptions run = {.verify_each = verify_each, .hooks = hooks};
     StrBuf before = {0};
     if (options->reproducer) reproducer_capture(&before, op, pipeline, verify_each);
-    bool ok = pipeline_run(pipeline, op, &run);
+    bool ok = pipeline_run(pipeline, op, &run) && verify_semantics_ok(semantics);
+    verify_semantics_free(semantics);
     if (!ok && options->reproducer)
         reproducer_write(op, options->reproducer, strbuf_str(&before), pass_watch_failure(watch));
     strbuf_free(&before);
@@ -439,7 +446,9 @@ static bool dispatch(const Tool *tool, const Options *options, const Texts *inpu
     if (inputs->len > 1) return tool_error(tool, "one input file at most");
     if (options->show_dialects || options->list_passes || options->docs_dir)
         return answer_questions(tool, options);
-    return check_pass_names(tool, "mlir-print-ir-before", &options->watch.before) &&
+    return (options->verify_semantics >= 0 ||
+            tool_error(tool, "--verify-semantics takes a positive number")) &&
+           check_pass_names(tool, "mlir-print-ir-before", &options->watch.before) &&
            check_pass_names(tool, "mlir-print-ir-after", &options->watch.after) &&
            run(tool, options, inputs->len > 0 ? inputs->data[0] : "-");
 }

@@ -11,6 +11,7 @@
 #include "emit/emit_hls.h"
 #include "ir/diag.h"
 #include "ir/pass.h"
+#include "sim/verify_semantics.h"
 #include "target/device.h"
 #include "tools/all_passes.h"
 #include "tools/files.h"
@@ -29,6 +30,7 @@ typedef struct Options {
     int64_t dsp, bram18; /* or not_given */
     bool dump_pipeline;
     ModelOptions model;
+    int64_t verify_semantics; /* random inputs per function; 0: none */
 } Options;
 
 /* --- device ---------------------------------------------------------------------------------------- */
@@ -77,9 +79,13 @@ static bool run_passes(Context *ctx, Op *module, const Options *options, const D
     if (options->dump_pipeline)
         printf("%s\n", text.data);
     Pipeline *pipeline = pipeline_from_text(ctx, all_passes(), strbuf_str(&text));
-    bool ok = pipeline && pipeline_run(pipeline, module, &(RunOptions){.verify_each = true});
+    VerifySemantics *semantics = verify_semantics_create(options->verify_semantics);
+    const PassHooks *hooks[] = {verify_semantics_hooks(semantics), NULL};
+    const RunOptions run = {.verify_each = true, .hooks = hooks};
+    bool ok = pipeline && pipeline_run(pipeline, module, &run) && verify_semantics_ok(semantics);
     if (pipeline)
         pipeline_free(pipeline);
+    verify_semantics_free(semantics);
     strbuf_free(&text);
     return ok;
 }
@@ -188,6 +194,8 @@ static bool check_options(const Tool *tool, const Options *options, const Texts 
     if ((options->dsp < 0 && options->dsp != not_given) ||
         (options->bram18 < 0 && options->bram18 != not_given))
         return tool_error(tool, "error: a budget cannot be negative");
+    if (options->verify_semantics < 0)
+        return tool_error(tool, "error: --verify-semantics takes a positive number");
     if (options->top && !emit_top_name_is_valid(str_from(options->top)))
         return tool_error(tool, "error: --top: '%s' cannot be the name of a C++ function",
                           options->top);
@@ -209,6 +217,9 @@ static int compile(int argc, char **argv)
         MODEL_FLAGS(options.model),
         {"dump-pass-pipeline", FLAG_SWITCH, &options.dump_pipeline, NULL,
          "Print the passes as ming-opt --pass-pipeline takes them", NULL},
+        {"verify-semantics", FLAG_OPTIONAL_INT, &options.verify_semantics, "n",
+         "Run the network on n random inputs (default 1) before and after each pass and compare",
+         "1"},
     };
     const Tool tool = {
         .name = "ming compile",

@@ -89,8 +89,9 @@ static bool set_flag(const Tool *tool, const Flag *flag, char *value)
     case FLAG_SWITCH:
         if (parse_switch(value, flag->target)) return true;
         return tool_error(tool, "--%s takes true or false, not '%s'", flag->name, value);
+    case FLAG_OPTIONAL_INT:
     case FLAG_INT:
-        if (parse_int(value, flag->target)) return true;
+        if (parse_int(value ? value : flag->fallback, flag->target)) return true;
         return tool_error(tool, "--%s takes a number, not '%s'", flag->name, value);
     case FLAG_TEXT: *(const char **)flag->target = value; return true;
     case FLAG_OPTIONAL_TEXT:
@@ -124,7 +125,8 @@ static bool parse_flag(const Tool *tool, char *arg, char **next, bool *took_next
     const Flag *flag = find_flag(tool, key);
     if (!flag)
         return (tool->extra && tool->extra(tool->user, key, value)) || unknown_flag(tool, arg);
-    bool needs_value = flag->kind != FLAG_SWITCH && flag->kind != FLAG_OPTIONAL_TEXT;
+    bool needs_value = flag->kind != FLAG_SWITCH && flag->kind != FLAG_OPTIONAL_TEXT &&
+                       flag->kind != FLAG_OPTIONAL_INT;
     if (needs_value && !value) {
         if (!*next) return tool_error(tool, "%s needs a value", arg);
         value = *next;

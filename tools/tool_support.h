@@ -14,6 +14,7 @@ typedef enum FlagKind {
     FLAG_INT,           /* target: int64_t */
     FLAG_TEXT,          /* target: const char * */
     FLAG_OPTIONAL_TEXT, /* --name or --name=text; target: const char *, set to `fallback` */
+    FLAG_OPTIONAL_INT,  /* --name or --name=number; target: int64_t, set to that of `fallback` */
     FLAG_TEXTS          /* may be repeated, or items separated by commas; target: Texts */
 } FlagKind;
 

@@ -1,0 +1,149 @@
+/* Translation validation: passes that change what functions compute are named. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dialects/arith/arith.h"
+#include "dialects/dialects.h"
+#include "dialects/func/func.h"
+#include "ir/diag.h"
+#include "ir/parse.h"
+#include "sim/verify_semantics.h"
+
+static Op *first_op(Op *func, const OpDef *def)
+{
+    for (Op *op = region_entry(op_region(func, 0))->first; op; op = op->next)
+        if (op->def == def)
+            return op;
+    return NULL;
+}
+
+static bool run_nothing(Pass *pass, Op *op)
+{
+    (void)pass, (void)op;
+    return true;
+}
+
+/* [10, 10, 10] becomes [10, 11, 10]. */
+static bool run_constant(Pass *pass, Op *func)
+{
+    Op *constant = first_op(func, ARITH(CONSTANT));
+    const int64_t values[] = {10, 11, 10};
+    (void)pass;
+    op_set_attr(constant, "value", attr_dense_i64(op_result(constant, 0)->type, values, 3));
+    return true;
+}
+
+/* The sum becomes a quotient by zero: x - x. */
+static bool run_division(Pass *pass, Op *func)
+{
+    Op *sum = first_op(func, ARITH(ADDI));
+    Builder b = builder_before(sum);
+    Value *x = op_operand(sum, 0);
+    Value *zero = build_binary(&b, ARITH(SUBI), x->type, x, x);
+    (void)pass;
+    value_replace_all(op_result(sum, 0), build_binary(&b, ARITH(DIVSI), x->type, x, zero));
+    return true;
+}
+
+/* Returns nothing any more. */
+static bool run_return(Pass *pass, Op *func)
+{
+    Op *ret = first_op(func, FUNC(RETURN));
+    const Type *type = op_attr(func, "function_type")->u.type_value;
+    (void)pass;
+    op_set_operands(ret, NULL, 0);
+    op_set_attr(func, "function_type",
+                attr_type(type_function(func->ctx, type->u.function.types, 1, NULL, 0)));
+    return true;
+}
+
+static const char text[] = "func.func @f(%x: tensor<3xi8>) -> tensor<3xi8> {\n"
+                           "  %c = arith.constant dense<10> : tensor<3xi8>\n"
+                           "  %0 = arith.addi %x, %c : tensor<3xi8>\n"
+                           "  return %0 : tensor<3xi8>\n"
+                           "}\n";
+
+static void keep_error(void *user, Context *ctx, const Diag *diag, const Diag *notes,
+                       size_t note_count)
+{
+    (void)ctx, (void)notes, (void)note_count;
+    strbuf_add_str(user, diag->text);
+}
+
+/* Runs a harmless pass, the broken one, and the harmless one again. */
+static bool verify(bool (*run)(Pass *, Op *), StrBuf *message)
+{
+    const PassDef harmless = {.name = "harmless", .anchor = "func.func", .run = run_nothing};
+    const PassDef broken = {.name = "broken", .anchor = "func.func", .run = run};
+    Context *ctx = context_create();
+    dialects_register_all(ctx);
+    context_set_diag_handler(ctx, keep_error, message, NULL, NULL);
+    Op *module = parse_module(ctx, str_from(text), STR("text"), NULL);
+    assert_non_null(module);
+    Pipeline *pipeline = pipeline_create(ctx, "builtin.module");
+    const PassDef *const passes[] = {&harmless, &broken, &harmless};
+    for (size_t i = 0; i < COUNT_OF(passes); i++)
+        assert_true(pipeline_add(pipeline, passes[i], NULL));
+    VerifySemantics *semantics = verify_semantics_create(2);
+    const PassHooks *hooks[] = {verify_semantics_hooks(semantics), NULL};
+    assert_true(pipeline_run(pipeline, module, &(RunOptions){.verify_each = true, .hooks = hooks}));
+    bool ok = verify_semantics_ok(semantics);
+    diag_flush(ctx);
+    verify_semantics_free(semantics);
+    pipeline_free(pipeline);
+    op_erase(module);
+    context_destroy(ctx);
+    return ok;
+}
+
+static void harmless_passes_are_silent(void **state)
+{
+    StrBuf message = {0};
+    (void)state;
+    assert_true(verify(run_nothing, &message));
+    assert_int_equal(message.len, 0);
+}
+
+/* The pass is named once; begin and end of the message are given. */
+static void is_found(bool (*run)(Pass *, Op *), const char *begin, const char *end)
+{
+    StrBuf message = {0};
+    assert_false(verify(run, &message));
+    if (!str_starts_with(strbuf_str(&message), begin) || !str_ends_with(strbuf_str(&message), end))
+        fail_msg("%s", message.data);
+    strbuf_free(&message);
+}
+
+static void changes_are_named(void **state)
+{
+    (void)state;
+    is_found(run_constant, "pass 'broken' changes the semantics of @f: result #0 differs at [1]: ",
+             ", on random input 0");
+    is_found(run_division, "pass 'broken' changes the semantics of @f: on random input 0, ",
+             "'arith.divsi' op divides by zero");
+    is_found(run_return, "pass 'broken' changes the number of arguments or results of @f", "@f");
+}
+
+static void none_is_allowed(void **state)
+{
+    (void)state;
+    assert_null(verify_semantics_create(0));
+    assert_null(verify_semantics_hooks(NULL));
+    assert_true(verify_semantics_ok(NULL));
+    verify_semantics_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(harmless_passes_are_silent),
+        cmocka_unit_test(changes_are_named),
+        cmocka_unit_test(none_is_allowed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
