@@ -379,6 +379,14 @@ bool type_is_static(const Type *type)
     return true;
 }
 
+uint32_t type_dynamic_extents(const Type *type)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < type->u.shaped.rank; i++)
+        count += type->u.shaped.dims[i] == DIM_DYNAMIC;
+    return count;
+}
+
 bool type_is_a(const Type *type, const TypeDef *def)
 {
     return type->kind == TYPE_DIALECT && type->u.dialect.def == def;

@@ -108,6 +108,7 @@ bool type_is_ranked(const Type *type);
 bool type_is_tensor(const Type *type);             /* ranked or unranked */
 bool type_is_memref(const Type *type);
 bool type_is_static(const Type *type);             /* ranked, no dynamic extent */
+uint32_t type_dynamic_extents(const Type *type);   /* number of them, of a ranked type */
 bool type_is_a(const Type *type, const TypeDef *def);
 /* Element type of a shaped or complex type; a scalar is its own element. */
 const Type *type_elem(const Type *type);

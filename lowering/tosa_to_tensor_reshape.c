@@ -221,7 +221,7 @@ bool tosa_reshape_to_tensor(Rewriter *rw, Op *op, void *user)
         return false;
     const Type *from = cast_input_type(input->type, new_shape);
     const Type *to = expanded_type(from, new_shape);
-    const Type *middle = to ? collapsed_type(from, to) : NULL;
+    const Type *middle = to && type_dynamic_extents(to) <= 1 ? collapsed_type(from, to) : NULL;
     const Attr *collapsed = middle ? reassociation(from, middle) : NULL;
     const Attr *expanded = middle ? reassociation(to, middle) : NULL;
     if (!collapsed || !expanded)

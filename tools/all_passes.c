@@ -27,6 +27,8 @@ const PassTable *all_passes(void)
         &pass_size_fifos,
         &pass_strip_debuginfo,
         &pass_symbol_dce,
+        &pass_tosa_make_broadcastable,
+        &pass_tosa_optional_decompositions,
         &pass_tosa_to_arith,
         &pass_tosa_to_linalg,
         &pass_tosa_to_linalg_named,

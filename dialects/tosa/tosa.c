@@ -180,12 +180,6 @@ const Attr *tosa_const_ints(const Value *value)
     return is_ints ? attr : NULL;
 }
 
-Value *tosa_const(Builder *b, const Attr *value)
-{
-    NamedAttr attr = named_attr(b->ctx, "value", value);
-    return op_result(build(b, TOSA(CONST), NULL, 0, &value->type, 1, &attr, 1), 0);
-}
-
 bool tosa_is_constant_of(const Attr *value, const Type *type)
 {
     if (!ATTR_IS_ELEMENTS.test(value) || !test_TYPE_NUMBERS(type))

@@ -23,6 +23,21 @@ int64_t tosa_zero_point(const Attr *quant, uint32_t index); /* 0 when quant is N
 
 /* A constant op for an elements attribute. */
 Value *tosa_const(Builder *b, const Attr *value);
+/* A reshape to these extents, one of which may be dynamic; `type` may say more or less of the
+ * result than they do, NULL: the same. */
+Value *tosa_reshape(Builder *b, Value *value, const int64_t *dims, uint32_t rank,
+                    const Type *type);
+/* What a pad adds, and with what. */
+typedef struct TosaBorder {
+    const int64_t *widths; /* before and after, for each dimension */
+    uint32_t width_bits;   /* of the constant that holds them */
+    const Attr *value;     /* a scalar as operand, or NULL */
+    const Attr *quant;     /* #tosa.pad_quant, or NULL */
+} TosaBorder;
+Value *tosa_pad(Builder *b, Value *value, const TosaBorder *border);
+/* Gives the value of lower rank leading ones by a reshape. False, with nothing built: a rank is
+ * not known, or they do not broadcast. */
+bool tosa_equalize_ranks(Builder *b, Value **lhs, Value **rhs) MUST_CHECK;
 /* The integers of a constant operand (a permutation, paddings), or NULL: not constant. */
 const Attr *tosa_const_ints(const Value *value);
 

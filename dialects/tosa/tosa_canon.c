@@ -147,9 +147,6 @@ static bool feeds_transpose(const Value *value)
 static bool keeps_layout(const Type *type, const Attr *perms)
 {
     int64_t last = -1;
-    uint32_t unknown = 0;
-    for (uint32_t i = 0; i < type->u.shaped.rank; i++)
-        unknown += type->u.shaped.dims[i] == DIM_DYNAMIC;
     for (int64_t i = 0; i < dense_count(perms); i++) {
         int64_t from = dense_i64(perms, i);
         if (type->u.shaped.dims[from] == 1)
@@ -158,7 +155,7 @@ static bool keeps_layout(const Type *type, const Attr *perms)
             return false;
         last = from;
     }
-    return unknown <= 1;
+    return type_dynamic_extents(type) <= 1;
 }
 
 /* transpose(x) -> reshape(x)  when no element moves */

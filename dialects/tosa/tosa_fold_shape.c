@@ -91,14 +91,6 @@ bool tosa_fold_pad(Op *op, const Attr *const *operands, FoldResult *results)
            dense_i64(padding, 0) == 0 && folds_to_input(op, results);
 }
 
-static uint32_t unknown_extents(const Type *type)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < type->u.shaped.rank; i++)
-        count += type->u.shaped.dims[i] == DIM_DYNAMIC;
-    return count;
-}
-
 /* reshape(reshape(x)) -> reshape(x); constants that nobody else needs take the new shape. With
  * two unknown extents a reshape to its own type may still move elements. */
 bool tosa_fold_reshape(Op *op, const Attr *const *operands, FoldResult *results)
@@ -106,7 +98,7 @@ bool tosa_fold_reshape(Op *op, const Attr *const *operands, FoldResult *results)
     const Type *in = input_type(op), *type = op_result(op, 0)->type;
     if (!type_is_ranked(in) || !type_is_ranked(type))
         return false;
-    if (unknown_extents(in) < 2 && folds_to_input(op, results))
+    if (type_dynamic_extents(in) < 2 && folds_to_input(op, results))
         return true;
     const Op *inner = value_def(op_operand(op, 0));
     if (inner && inner->def == TOSA(RESHAPE)) {
