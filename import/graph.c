@@ -26,7 +26,7 @@ static bool parse_shape(Str text, GivenShape *out)
             if (extent < INT64_MAX / 20)
                 extent = extent * 10 + (text.data[i] - '0');
         bool is_last = i == text.len;
-        if (i == from || out->rank == ONNX_MAX_RANK || extent == 0 || i + 1 == text.len ||
+        if (i == from || out->rank == ONNX_MAX_RANK || i + 1 == text.len ||
             (!is_last && text.data[i] != 'x'))
             return false;
         out->dims[out->rank++] = extent;

@@ -189,6 +189,14 @@ static Array *from_scalar(const Attr *attr)
     return array;
 }
 
+/* Whether dense elements are stored as the array keeps them. */
+static bool is_stored_alike(const Array *array)
+{
+    return array->elem->kind == TYPE_F32 || array->elem->kind == TYPE_F64 ||
+           (type_is_integer(array->elem) &&
+            type_width(array->elem) == 8 * array_kind_bytes(array->kind));
+}
+
 Array *array_from_attr(const Attr *attr)
 {
     if (attr->kind == ATTR_INTEGER || attr->kind == ATTR_FLOAT)
@@ -196,6 +204,10 @@ Array *array_from_attr(const Attr *attr)
     if (attr->kind != ATTR_DENSE && attr->kind != ATTR_DENSE_RESOURCE)
         return NULL;
     Array *array = array_new(attr->type);
+    if (array && attr->kind == ATTR_DENSE && !attr->u.dense.is_splat && is_stored_alike(array)) {
+        memcpy(array->data, attr->u.dense.data, attr->u.dense.size);
+        return array;
+    }
     for (int64_t i = 0; array && i < array->count; i++) {
         if (is_float_array(array))
             array_set_f64(array, i, dense_f64(attr, i));
@@ -209,6 +221,9 @@ const Attr *array_to_attr(const Array *array)
 {
     size_t count = (size_t)array->count;
     const Attr *attr;
+    if (is_stored_alike(array))
+        return attr_dense_raw(array->type, array->data, count * array_kind_bytes(array->kind),
+                              false);
     if (is_float_array(array)) {
         double *values = xmalloc(count * sizeof *values);
         for (size_t i = 0; i < count; i++)

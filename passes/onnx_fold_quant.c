@@ -4,7 +4,11 @@
  * A scale may differ along one dimension. A quantizer whose zero point is z folds to q - z.
  * Tests: lit/passes/onnx-fold-constants.mir, lit/passes/onnx-fold-values.mir */
 #include "dialects/onnx/quant.h"
+#include "ir/array.h"
 #include "passes/onnx_fold.h"
+
+/* A splat of more elements is not worth their room. */
+enum { LARGEST_SPLAT = 1 << 26 };
 
 /* A Quant of a constant. */
 typedef struct Folding {
@@ -51,31 +55,44 @@ static const Type *integer_type(const Folding *f)
     return type_i(f->op->ctx, width);
 }
 
-static const Attr *quantize(const Folding *f)
+/* Integers from `begin` to before `end`, which share a scale. False: an element is not a number. */
+static bool quantize_run(const Folding *f, const Array *input, int64_t begin, int64_t end,
+                         int64_t *values)
 {
-    int64_t count = dense_count(f->input), stride = count;
-    int64_t *values = ARENA_ARRAY(&f->pass->scratch, int64_t, count);
+    double scale = dense_number(f->quant.scales, begin / (end - begin) % f->scale_count);
+    for (int64_t i = begin; i < end; i++) {
+        double x = array_get_f64(input, i);
+        if (x != x)
+            return onnx_error(f->op, "quantizes a constant with an element that is not a number");
+        values[i] = quantizer_apply(&f->quant, scale, x);
+    }
+    return true;
+}
+
+static const Attr *quantize(const Folding *f, const Array *input)
+{
+    int64_t stride = input->count;
+    int64_t *values = xcalloc((size_t)input->count, sizeof *values);
+    bool ok = true;
     if (f->axis >= 0) {
         stride = 1;
         for (uint32_t i = (uint32_t)f->axis + 1; i < f->input->type->u.shaped.rank; i++)
             stride *= f->input->type->u.shaped.dims[i];
     }
-    for (int64_t i = 0; i < count; i++) {
-        double x = dense_number(f->input, i);
-        if (x != x) {
-            onnx_error(f->op, "quantizes a constant with an element that is not a number");
-            return NULL;
-        }
-        double scale = dense_number(f->quant.scales, i / stride % f->scale_count);
-        values[i] = quantizer_apply(&f->quant, scale, x);
-    }
-    return attr_dense_i64(type_with_elem(f->input->type, integer_type(f)), values, (size_t)count);
+    for (int64_t i = 0; ok && i < input->count; i += stride)
+        ok = quantize_run(f, input, i, i + stride, values);
+    const Attr *result = NULL;
+    if (ok)
+        result = attr_dense_i64(type_with_elem(f->input->type, integer_type(f)), values,
+                                (size_t)input->count);
+    free_ptr((void **)&values);
+    return result;
 }
 
 /* The scales as DequantizeLinear wants them; NULL if the element type would round one. */
 static const Attr *dequantize_scales(const Folding *f)
 {
-    const Type *elem = type_elem(f->input->type);
+    const Type *elem = type_elem(op_result(f->op, 0)->type);
     double *scales = ARENA_ARRAY(&f->pass->scratch, double, f->scale_count);
     for (int64_t i = 0; i < f->scale_count; i++) {
         scales[i] = dense_number(f->quant.scales, i);
@@ -126,7 +143,11 @@ static bool fold_quant(Folding *f)
     const Attr *scales = read_quantizer(f) ? dequantize_scales(f) : NULL;
     if (!scales)
         return true;
-    const Attr *integers = quantize(f);
+    Array *input = array_from_attr(f->input);
+    if (!input)
+        return true;
+    const Attr *integers = quantize(f, input);
+    array_unref(input);
     if (!integers)
         return false;
     Builder b = builder_before(f->op);
@@ -146,7 +167,9 @@ bool onnx_is_quant(const Op *op)
 bool onnx_fold_quant(Pass *pass, Op *op)
 {
     const Attr *input = onnx_constant(op_operand(op, 0));
-    if (!input || op_operand(op, 0)->type != op_result(op, 0)->type)
+    bool is_large_splat =
+        input && input->u.dense.is_splat && dense_count(input) > LARGEST_SPLAT;
+    if (!input || is_large_splat || !type_is_static(op_result(op, 0)->type))
         return true;
     Folding folding = {.pass = pass, .op = op, .input = input};
     return fold_quant(&folding);

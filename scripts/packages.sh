@@ -8,7 +8,8 @@ build_packages="gcc g++ make meson ninja-build pkg-config python3
 
 # What the tests need besides. mlir-19-tools is upstream MLIR, to compare with.
 # protobuf-compiler encodes ONNX files that tests keep as text.
-test_packages="libcmocka-dev llvm-19-tools mlir-19-tools protobuf-compiler python3-numpy"
+test_packages="libcmocka-dev llvm-19-tools mlir-19-tools protobuf-compiler python3-numpy
+    libonnx-testdata"
 
 # Debian's Python, which sees Debian's numpy.
 python=/usr/bin/python3

@@ -277,10 +277,10 @@ bool eval_bipolar_quant(const Eval *e)
     return true;
 }
 
-/* The five inputs of version 1 keep the scale; the six of version 2 give another. */
+/* Without out_scale, as in version 1, the scale stays; version 2 gives another. */
 static double truncate_v1(const Eval *e, double x, double scale, double zero)
 {
-    double shift = array_get_f64(eval_input(e, 3), 0) - array_get_f64(eval_input(e, 4), 0);
+    double shift = array_get_f64(eval_input(e, 3), 0) - array_get_f64(eval_input(e, 5), 0);
     double q = round_half_even(x / scale + zero);
     return (round_by(rounding_mode(e, ROUND_FLOOR), q / exp2(shift)) - zero) * scale;
 }
@@ -297,7 +297,7 @@ static double truncate_v2(const Eval *e, double x, double scale, double zero)
 bool eval_trunc(const Eval *e)
 {
     const Array *x = eval_input(e, 0);
-    bool is_v1 = !eval_input(e, 5);
+    bool is_v1 = !eval_input(e, 4);
     Walk walk;
     walk_init(&walk, array_dims(x), array_rank(x));
     for (uint32_t i = 1; i <= 2; i++)

@@ -17,16 +17,20 @@ static bool check_quant_attrs(const Op *op, StrBuf *why)
     return onnx_check_flag(op, "signed", why) && onnx_check_flag(op, "narrow", why);
 }
 
-/* The type of X, which every parameter broadcasts to. */
+/* The shape of X, which every parameter broadcasts to; integers come out in the scale's floats. */
 static bool infer_on_grid(const Op *op, const Type **results, StrBuf *why)
 {
-    const Type *input = onnx_type(op, 0);
-    if (!onnx_check_elem(op, 0, ELEM_FLOAT, why))
+    const Type *input = onnx_type(op, 0), *elem = type_elem(input);
+    const Type *scale = type_elem(onnx_type(op, 1));
+    if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why))
         return false;
-    for (uint32_t i = 1; type_is_static(input) && i < op->operand_count; i++)
-        if (!onnx_check_broadcast(op, i, input, why))
+    for (uint32_t i = 1; i < op->operand_count; i++)
+        if (!onnx_check_elem(op, i, ELEM_NUMERIC, why) ||
+            (type_is_static(input) && !onnx_check_broadcast(op, i, input, why)))
             return false;
-    results[0] = input;
+    if (!type_is_float(elem))
+        elem = type_is_float(scale) ? scale : type_float(op->ctx, TYPE_F32);
+    results[0] = type_with_elem(input, elem);
     return true;
 }
 
