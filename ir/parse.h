@@ -132,6 +132,8 @@ typedef struct ArgDecl {
     const Attr *attrs; /* dictionary */
 } ArgDecl;
 typedef VEC(ArgDecl) ArgDecls;
+/* loc(…); absent: *out is left alone. */
+bool parser_try_loc(OpParser *p, const Attr **out) MUST_CHECK;
 bool parser_arg(OpParser *p, ArgDecl *out, bool with_type, bool with_attrs) MUST_CHECK;
 /* The op's next region: "{ … }" with entry arguments given beforehand (count may be 0). */
 bool parser_region(OpParser *p, const ArgDecl *args, size_t count) MUST_CHECK;

@@ -400,6 +400,8 @@ bool parser_successor(OpParser *p)
     return true;
 }
 
+bool parser_try_loc(OpParser *p, const Attr **out) { return parse_trailing_loc(p, out); }
+
 bool parser_arg(OpParser *p, ArgDecl *out, bool with_type, bool with_attrs)
 {
     OperandRef ref;

@@ -1,7 +1,8 @@
 /* The verifier's walk: structure of regions and blocks, ops on the way down, what depends on
  * nested ops on the way up, and dominance of each isolated region tree once its structure holds.
- * An op that fails is not descended into; its siblings are still checked. The walk keeps its own
- * stack, so nesting depth costs no C stack. Wording is upstream's.
+ * A failure ends the check of its tree; the isolated trees in an op come last and each is checked.
+ * The walk keeps its own stack, so nesting depth costs no C stack. Order and wording are
+ * upstream's.
  * Tests: lit/ir/verify.mir */
 #include "ir/verify_impl.h"
 
@@ -217,47 +218,87 @@ static bool op_exit(Op *op, const Op *root)
 
 /* --- walk --------------------------------------------------------------------------------- */
 
-/* An op whose regions are being checked: where the walk stands in it. */
+/* An op whose regions are being checked: where the walk stands in it. Isolated ops wait until
+ * all else was checked. */
 typedef struct Frame {
     Op *op;
     uint32_t region;
     Block *block; /* NULL: before the region's first */
     Op *next;     /* in block */
+    bool heads_tree; /* isolated, or the root */
+    bool isolated;   /* now come the isolated ops */
     bool ok;
 } Frame;
 
-/* The next op directly inside the frame's op, checking blocks as they begin and end until a
- * failure makes what they lack doubtful. */
+typedef VEC(Frame) FrameVec;
+
+static bool waits(const Op *op)
+{
+    return op->region_count > 0 && op_has_trait(op, TRAIT_ISOLATED);
+}
+
+/* The first block after the frame's, or NULL: there is none, or one that must not be entered. */
+static Block *next_block(Frame *frame)
+{
+    if (frame->block && !frame->isolated) frame->ok = block_exit(frame->block);
+    if (frame->block) frame->block = frame->block->next;
+    while (!frame->block && frame->region < frame->op->region_count)
+        frame->block = op_region(frame->op, frame->region++)->first;
+    if (!frame->block || (!frame->ok && !frame->isolated)) return NULL;
+    if (!frame->isolated) frame->ok = block_enter(frame->block);
+    return frame->ok || frame->isolated ? frame->block : NULL;
+}
+
+/* The next op directly inside the frame's op that is its turn. */
 static Op *frame_advance(Frame *frame)
 {
     while (true) {
-        if (frame->block && frame->next) {
-            Op *op = frame->next;
+        for (Op *op = frame->next; op; op = op->next) {
+            if (waits(op) != frame->isolated) continue;
             frame->next = op->next;
             return op;
         }
-        if (frame->block && frame->ok) frame->ok = block_exit(frame->block);
-        if (frame->region == frame->op->region_count) return NULL;
-        frame->block =
-            frame->block ? frame->block->next : op_region(frame->op, frame->region)->first;
-        if (frame->block) {
-            if (frame->ok) frame->ok = block_enter(frame->block);
+        frame->next = NULL;
+        if (next_block(frame)) {
             frame->next = frame->block->first;
+        } else if (!frame->ok || frame->isolated) {
+            return NULL;
         } else {
-            frame->region++;
+            *frame = (Frame){frame->op, .heads_tree = frame->heads_tree, .isolated = true,
+                             .ok = true};
         }
     }
 }
-
-typedef VEC(Frame) FrameVec;
 
 /* Checks an op on entrance; one with regions is left to the walk. */
 static bool begin(FrameVec *stack, Op *op, const Op *root)
 {
     if (!op_enter(op)) return false;
     if (op->region_count == 0) return op_exit(op, root);
-    *vec_push(stack) = (Frame){.op = op, .ok = true};
+    *vec_push(stack) = (Frame){.op = op, .heads_tree = op == root || waits(op), .ok = true};
     return true;
+}
+
+/* A failure ends the check of the innermost isolated tree; other trees in its parent go on. */
+static void abandon_tree(FrameVec *stack)
+{
+    while (stack->len && !stack->data[stack->len - 1].heads_tree) stack->len--;
+    if (stack->len) stack->len--;
+    if (stack->len) stack->data[stack->len - 1].ok = false;
+}
+
+/* Goes on in the top frame; true if all in it held. */
+static bool step(FrameVec *stack, const Op *root, bool *ended)
+{
+    Frame *top = &stack->data[stack->len - 1];
+    Op *inner = frame_advance(top);
+    *ended = !inner;
+    if (!inner) return top->ok && op_exit(top->op, root);
+    bool is_tree = top->isolated;
+    size_t depth = stack->len - 1;
+    bool ok = begin(stack, inner, root);
+    if (!ok && is_tree) stack->data[depth].ok = false;
+    return ok || is_tree;
 }
 
 bool op_verify(Op *op)
@@ -265,20 +306,13 @@ bool op_verify(Op *op)
     FrameVec stack = {0};
     bool ok = begin(&stack, op, op);
     while (stack.len) {
-        Frame *top = &stack.data[stack.len - 1];
-        Op *inner = frame_advance(top);
-        if (inner) {
-            size_t depth = stack.len - 1;
-            bool inner_ok = begin(&stack, inner, op);
-            stack.data[depth].ok &= inner_ok;
-            continue;
+        bool ended;
+        if (!step(&stack, op, &ended)) {
+            ok = false;
+            abandon_tree(&stack);
+        } else if (ended) {
+            stack.len--;
         }
-        bool frame_ok = top->ok && op_exit(top->op, op);
-        stack.len--;
-        if (stack.len)
-            stack.data[stack.len - 1].ok &= frame_ok;
-        else
-            ok = frame_ok;
     }
     vec_free(&stack);
     diag_flush(op->ctx);

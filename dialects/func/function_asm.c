@@ -43,19 +43,16 @@ static bool parse_dict(OpParser *p, const Attr **out)
 static bool parse_argument(OpParser *p, Signature *sig)
 {
     ArgDecl arg = {.at = parser_pos(p), .name = STR("")};
-    bool named = parser_at(p, "%");
-    if (sig->args.len > 0 && named != sig->named)
-        return parser_error(p, named ? "expected type instead of SSA identifier"
-                                     : "expected SSA identifier");
+    bool named = parser_at(p, "%"), is_mixed = sig->args.len > 0 && named != sig->named;
+    if (named && !parser_arg(p, &arg, true, true))
+        return false;
+    if (is_mixed)
+        return parser_error_at(p, arg.at, named ? "expected type instead of SSA identifier"
+                                                : "expected SSA identifier");
+    if (!named && (!(arg.type = parser_type(p)) || !parse_dict(p, &arg.attrs) ||
+                   !parser_try_loc(p, &arg.loc)))
+        return false;
     sig->named = named;
-    if (named) {
-        if (!parser_arg(p, &arg, true, true))
-            return false;
-    } else {
-        arg.type = parser_type(p);
-        if (!arg.type || !parse_dict(p, &arg.attrs))
-            return false;
-    }
     *vec_push(&sig->args) = arg;
     return true;
 }
