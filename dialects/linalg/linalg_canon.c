@@ -252,19 +252,6 @@ static bool share_extents(Rewriter *rw, Op *op, void *user)
     return changed;
 }
 
-/* dim(op(… into x)) -> dim(x) */
-static bool dim_of_op(Rewriter *rw, Op *op, void *user)
-{
-    (void)user;
-    Value *source = op_operand(op, 0);
-    Op *producer = value_def(source);
-    if (!producer || (!linalg_is_structured(producer) && producer->def != LINALG(SOFTMAX)))
-        return false;
-    op_set_operand(op, 0, op_operand(producer, linalg_input_count(producer) + source->index));
-    rewriter_modified(rw, op);
-    return true;
-}
-
 /* --- transpose ------------------------------------------------------------------------------- */
 
 static Op *build_with_list(Rewriter *rw, const OpDef *def, Value *input, Value *init,
@@ -394,7 +381,6 @@ void linalg_canonicalize(PatternSet *set)
 void linalg_canonicalize_map(PatternSet *set)
 {
     pattern_add(set, "cast-into-op", NULL, 1, cast_into_op);
-    pattern_add(set, "dim-of-op", TENSOR(DIM), 1, dim_of_op);
 }
 
 void linalg_canonicalize_generic(PatternSet *set)

@@ -1,5 +1,6 @@
 /* Canonicalization patterns of fill: reading, reshaping, copying a tensor of equal elements.
  * Tests: lit/dialects/linalg/canonicalize.mir */
+#include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/linalg_impl.h"
 #include "dialects/linalg/structured.h"
@@ -52,22 +53,26 @@ static bool reshape_of_fill(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-/* pad(fill(c)) by c -> fill(c) of the padded shape, where that is static */
+/* pad(fill(c)) by c -> fill(c) of the padded shape */
 static bool pad_of_fill(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *fill = fill_of(op_operand(op, 0));
     const Type *type = op_result(op, 0)->type;
-    if (!fill || tensor_padding(op) != fill_value(fill) || !type_is_static(type))
+    if (!fill || tensor_padding(op) != fill_value(fill))
         return false;
     MixedIndices sizes = {0};
-    for (uint32_t i = 0; i < type->u.shaped.rank; i++)
-        *vec_push(&sizes) = mixed_constant(type->u.shaped.dims[i]);
-    Value *init = tensor_empty(&rw->b, sizes.data, sizes.len, type_elem(type));
-    rw->b.loc = fill->loc;
-    replace_by_fill(rw, op, fill_value(fill), init);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < type->u.shaped.rank; i++)
+        ok = tensor_reify_dim(&rw->b, op, i, vec_push(&sizes));
+    if (ok) {
+        Value *init = tensor_empty(&rw->b, sizes.data, sizes.len, type_elem(type));
+        rw->b.loc = fill->loc;
+        Value *filled = linalg_fill(&rw->b, fill_value(fill), init);
+        rewriter_replace_one(rw, op, tensor_cast(&rw->b, filled, type));
+    }
     vec_free(&sizes);
-    return true;
+    return ok;
 }
 
 /* pack(fill(c) into x) -> fill(c into x) when nobody else reads x */
@@ -112,6 +117,102 @@ static bool transpose_of_fill(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
+/* --- insertions --------------------------------------------------------------------------- */
+
+/* First and last place that a slice writes in a dimension; false unless all is static. */
+static bool static_range(const SliceParams *slice, size_t dim, int64_t *first, int64_t *last)
+{
+    MixedIndex offset = slice->offsets.data[dim], size = slice->sizes.data[dim];
+    MixedIndex stride = slice->strides.data[dim];
+    *first = *last = offset.constant;
+    if (offset.value || size.value || stride.value)
+        return false;
+    *last += (size.constant - 1) * stride.constant;
+    return true;
+}
+
+static bool are_disjoint(const SliceParams *a, const SliceParams *b)
+{
+    for (size_t i = 0; i < a->sizes.len; i++) {
+        int64_t first, last, other_first, other_last;
+        if (static_range(a, i, &first, &last) &&
+            static_range(b, i, &other_first, &other_last) &&
+            (last < other_first || other_last < first))
+            return true;
+    }
+    return false;
+}
+
+static bool keeps_rank(const Op *insert)
+{
+    return op_operand(insert, 0)->type->u.shaped.rank == op_result(insert, 0)->type->u.shaped.rank;
+}
+
+static bool has_unit_strides(const SliceParams *slice)
+{
+    for (size_t i = 0; i < slice->strides.len; i++)
+        if (slice->strides.data[i].value || slice->strides.data[i].constant != 1)
+            return false;
+    return true;
+}
+
+/* The fill that made the elements that the slice overwrites: behind insertions elsewhere. */
+static Op *fill_behind(Value *dest, const SliceParams *slice)
+{
+    Op *insert;
+    while ((insert = value_def_of(dest, TENSOR(INSERT_SLICE))) != NULL && keeps_rank(insert)) {
+        SliceParams other;
+        slice_read(insert, &other);
+        bool disjoint = are_disjoint(slice, &other);
+        slice_free(&other);
+        if (!disjoint)
+            return NULL;
+        dest = op_operand(insert, 1);
+    }
+    return fill_of(dest);
+}
+
+/* Offsets past the low borders, and the sizes of what is padded. */
+static SliceParams unpadded_slice(Rewriter *rw, const Op *pad, const SliceParams *slice)
+{
+    SliceParams out = {0};
+    PadBorders borders;
+    Context *ctx = rw->b.ctx;
+    const AffineExpr *sum = affine_add(affine_symbol(ctx, 0), affine_symbol(ctx, 1));
+    const AffineMap *map = map_get(ctx, 0, 2, 1, &sum);
+    pad_read_folded(pad, &borders);
+    for (uint32_t i = 0; i < slice->sizes.len; i++) {
+        MixedIndex terms[] = {borders.low.data[i], slice->offsets.data[i]};
+        *vec_push(&out.offsets) = affine_apply_folded(&rw->b, map, terms);
+        *vec_push(&out.strides) = slice->strides.data[i];
+    }
+    for (uint32_t i = 0; i < slice->sizes.len; i++)
+        *vec_push(&out.sizes) = tensor_mixed_dim(&rw->b, op_operand(pad, 0), i);
+    pad_free(&borders);
+    return out;
+}
+
+/* insert_slice(pad(x) by c into fill(c)) -> insert_slice(x into fill(c)), further in */
+static bool insert_pad_into_fill(Rewriter *rw, Op *op, void *user)
+{
+    (void)user;
+    Op *pad = value_def_of(op_operand(op, 0), TENSOR(PAD));
+    if (!pad || !keeps_rank(op))
+        return false;
+    SliceParams slice;
+    slice_read(op, &slice);
+    Op *fill = fill_behind(op_operand(op, 1), &slice);
+    bool ok = fill && fill_value(fill) == tensor_padding(pad) && has_unit_strides(&slice);
+    if (ok) {
+        SliceParams inner = unpadded_slice(rw, pad, &slice);
+        Op *made = tensor_build_insert_slice(&rw->b, op_operand(pad, 0), op_operand(op, 1), &inner);
+        rewriter_replace_one(rw, op, op_result(made, 0));
+        slice_free(&inner);
+    }
+    slice_free(&slice);
+    return ok;
+}
+
 void linalg_canonicalize_fill(PatternSet *set)
 {
     pattern_add(set, "copy-of-fill", LINALG(COPY), 1, copy_of_fill);
@@ -120,5 +221,6 @@ void linalg_canonicalize_fill(PatternSet *set)
     pattern_add(set, "pad-of-fill", TENSOR(PAD), 1, pad_of_fill);
     pattern_add(set, "collapse-of-fill", TENSOR(COLLAPSE_SHAPE), 1, reshape_of_fill);
     pattern_add(set, "expand-of-fill", TENSOR(EXPAND_SHAPE), 1, reshape_of_fill);
+    pattern_add(set, "insert-pad-into-fill", TENSOR(INSERT_SLICE), 1, insert_pad_into_fill);
     pattern_add(set, "transpose-of-fill", LINALG(TRANSPOSE), 1, transpose_of_fill);
 }

@@ -69,7 +69,9 @@ static bool bitcast_of_bitcast(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-int64_t tensor_first_destination(const Op *op)
+/* Ops with destinations: first operand that is one, or -1 for other ops. Their results have the
+ * destinations' types. */
+static int64_t first_destination(const Op *op)
 {
     if (op->def == TENSOR(INSERT))
         return 1;
@@ -82,7 +84,7 @@ int64_t tensor_first_destination(const Op *op)
 static bool cast_into_destination_op(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    int64_t destination = tensor_first_destination(op);
+    int64_t destination = first_destination(op);
     bool any = false;
     ValueList operands = {0};
     if (destination < 0)

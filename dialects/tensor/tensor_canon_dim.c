@@ -2,6 +2,7 @@
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/arith/arith.h"
+#include "dialects/destination.h"
 #include "dialects/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
 
@@ -50,12 +51,10 @@ static bool dim_of_empty(Rewriter *rw, Op *op, void *user)
 static bool dim_of_destination(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *producer = value_def(op_operand(op, 0));
-    if (!producer)
+    Value *destination = destination_of(op_operand(op, 0));
+    if (!destination)
         return false;
-    if (tensor_first_destination(producer) < 0 && producer->def != TENSOR(INSERT_SLICE))
-        return false;
-    op_set_operand(op, 0, op_operand(producer, 1));
+    op_set_operand(op, 0, destination);
     rewriter_modified(rw, op);
     return true;
 }

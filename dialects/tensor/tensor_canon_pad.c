@@ -1,4 +1,4 @@
-/* Canonicalization patterns of pad and pack.
+/* Canonicalization patterns of pad.
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
@@ -108,46 +108,138 @@ static bool pad_by_constants(Rewriter *rw, Op *op, void *user)
     return changed;
 }
 
+/* --- two pads of different dimensions ------------------------------------------------------ */
+
+/* pad(extract_slice(pad(extract_slice(x)))), from the outside in. */
+typedef struct PadChain {
+    Op *pad, *inner_slice, *other, *outer_slice;
+    PadBorders borders, other_borders;
+    SliceParams inner, outer;
+} PadChain;
+
+static bool is_padded(const PadBorders *borders, size_t dim)
+{
+    int64_t low, high;
+    bool none = mixed_known(borders->low.data[dim], &low) && low == 0 &&
+                mixed_known(borders->high.data[dim], &high) && high == 0;
+    return !none;
+}
+
+static bool has_unit_strides(const SliceParams *slice)
+{
+    for (size_t i = 0; i < slice->strides.len; i++)
+        if (slice->strides.data[i].value || slice->strides.data[i].constant != 1)
+            return false;
+    return true;
+}
+
+static bool is_zero(MixedIndex index)
+{
+    int64_t value;
+    return mixed_known(index, &value) && value == 0;
+}
+
+static bool same_constant_padding(const Op *a, const Op *b)
+{
+    const Value *x = tensor_padding(a), *y = tensor_padding(b);
+    const Attr *padding = x ? value_constant(x) : NULL;
+    return padding && y && padding == value_constant(y);
+}
+
+static bool chain_matches(const PadChain *c)
+{
+    uint32_t rank = op_operand(c->pad, 0)->type->u.shaped.rank;
+    if (op_operand(c->outer_slice, 0)->type->u.shaped.rank != rank ||
+        op_operand(c->inner_slice, 0)->type->u.shaped.rank != rank ||
+        !has_unit_strides(&c->inner) || !has_unit_strides(&c->outer) ||
+        !all_zero(&c->borders.low) || !all_zero(&c->other_borders.low) ||
+        !same_constant_padding(c->pad, c->other))
+        return false;
+    for (uint32_t i = 0; i < rank; i++)
+        if (is_padded(&c->borders, i) && is_padded(&c->other_borders, i))
+            return false;
+    return true;
+}
+
+/* One dimension of the slice and the border that do both at once; false if they cannot. */
+static bool join_dim(const PadChain *c, size_t dim, SliceParams *slice, PadBorders *borders)
+{
+    bool inner = is_padded(&c->borders, dim), outer = is_padded(&c->other_borders, dim);
+    MixedIndex size = c->inner.sizes.data[dim];
+    MixedIndex padded = mixed_constant(op_operand(c->inner_slice, 0)->type->u.shaped.dims[dim]);
+    if (outer && !mixed_equal(size, padded))
+        return false;
+    if (!inner && is_zero(c->inner.offsets.data[dim]))
+        *vec_push(&slice->offsets) = c->outer.offsets.data[dim];
+    else if (!outer && is_zero(c->outer.offsets.data[dim]))
+        *vec_push(&slice->offsets) = c->inner.offsets.data[dim];
+    else
+        return false;
+    *vec_push(&slice->sizes) = outer ? c->outer.sizes.data[dim] : size;
+    *vec_push(&slice->strides) = mixed_constant(1);
+    *vec_push(&borders->low) = mixed_constant(0);
+    *vec_push(&borders->high) = inner   ? c->borders.high.data[dim]
+                                : outer ? c->other_borders.high.data[dim]
+                                        : mixed_constant(0);
+    return true;
+}
+
+static const Type *slice_type(const Value *source, const SliceParams *slice)
+{
+    IntList dims = {0};
+    for (size_t i = 0; i < slice->sizes.len; i++)
+        *vec_push(&dims) = slice->sizes.data[i].value ? DIM_DYNAMIC : slice->sizes.data[i].constant;
+    const Type *type = type_with_shape(source->type, dims.data, (uint32_t)dims.len);
+    vec_free(&dims);
+    return type;
+}
+
+static bool join_chain(Rewriter *rw, const PadChain *c)
+{
+    SliceParams slice = {0};
+    PadBorders borders = {0};
+    Value *source = op_operand(c->outer_slice, 0);
+    bool ok = chain_matches(c);
+    for (size_t i = 0; ok && i < c->inner.sizes.len; i++)
+        ok = join_dim(c, i, &slice, &borders);
+    if (ok) {
+        Op *small = tensor_build_extract_slice(&rw->b, source, slice_type(source, &slice), &slice);
+        Value *made = build_pad(rw, c->pad, op_result(small, 0), op_result(c->pad, 0)->type,
+                                &borders);
+        rewriter_replace_one(rw, c->pad, made);
+    }
+    slice_free(&slice);
+    pad_free(&borders);
+    return ok;
+}
+
+/* Two high borders of different dimensions, each after a slice -> both after one slice */
+static bool pad_of_padded_slice(Rewriter *rw, Op *op, void *user)
+{
+    (void)user;
+    PadChain c = {.pad = op};
+    c.inner_slice = value_def_of(op_operand(op, 0), TENSOR(EXTRACT_SLICE));
+    c.other = c.inner_slice ? value_def_of(op_operand(c.inner_slice, 0), TENSOR(PAD)) : NULL;
+    c.outer_slice = c.other ? value_def_of(op_operand(c.other, 0), TENSOR(EXTRACT_SLICE)) : NULL;
+    if (!c.outer_slice || op_attr(c.other, "nofold"))
+        return false;
+    pad_read_folded(c.pad, &c.borders);
+    pad_read_folded(c.other, &c.other_borders);
+    slice_read(c.inner_slice, &c.inner);
+    slice_read(c.outer_slice, &c.outer);
+    bool ok = join_chain(rw, &c);
+    pad_free(&c.borders);
+    pad_free(&c.other_borders);
+    slice_free(&c.inner);
+    slice_free(&c.outer);
+    return ok;
+}
+
 void tensor_canonicalize_pad(PatternSet *set)
 {
     pattern_add(set, "pad-by-nothing", TENSOR(PAD), 1, pad_by_nothing);
     pattern_add(set, "pad-of-cast", TENSOR(PAD), 1, pad_of_cast);
     pattern_add(set, "pad-into-cast", TENSOR(PAD), 1, pad_into_cast);
+    pattern_add(set, "pad-of-padded-slice", TENSOR(PAD), 1, pad_of_padded_slice);
     pattern_add(set, "pad-by-constants", TENSOR(PAD), 1, pad_by_constants);
-}
-
-/* --- pack -------------------------------------------------------------------------------- */
-
-/* pack(unpack(x)) -> x when the tiles are the same */
-static bool pack_of_unpack(Rewriter *rw, Op *op, void *user)
-{
-    (void)user;
-    Op *unpack = value_def_of(op_operand(op, 0), TENSOR(UNPACK));
-    if (!unpack || op_operand(unpack, 0)->type != op_result(op, 0)->type ||
-        !tensor_same_packing(op, unpack))
-        return false;
-    rewriter_replace_one(rw, op, op_operand(unpack, 0));
-    return true;
-}
-
-/* The padding value of a pack whose tiles are all full is not needed. */
-static bool pack_without_padding(Rewriter *rw, Op *op, void *user)
-{
-    (void)user;
-    uint32_t begin, count;
-    op_operand_group(op, 2, &begin, &count);
-    if (count == 0 || !tensor_fills_tiles(op))
-        return false;
-    const Attr *sizes = op_attr(op, "operandSegmentSizes");
-    int32_t segments[] = {1, 1, 0, (int32_t)dense_array_i64(sizes, 3)};
-    op_erase_operand(op, begin);
-    op_set_attr(op, "operandSegmentSizes", attr_dense_array(type_i(op->ctx, 32), segments, 4));
-    rewriter_modified(rw, op);
-    return true;
-}
-
-void tensor_canonicalize_pack(PatternSet *set)
-{
-    pattern_add(set, "pack-of-unpack", TENSOR(PACK), 1, pack_of_unpack);
-    pattern_add(set, "pack-without-padding", TENSOR(PACK), 1, pack_without_padding);
 }

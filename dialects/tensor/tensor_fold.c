@@ -302,6 +302,63 @@ static uint32_t dynamic_dims(const Type *type)
     return count;
 }
 
+/* The element of a shape tensor is the source's extent of that number. */
+static bool is_own_extent(Value *element, Value *source, uint32_t dim)
+{
+    Op *def = value_def_of(element, TENSOR(DIM));
+    int64_t known, index;
+    if (mixed_known(mixed_value(element), &known))
+        return known == source->type->u.shaped.dims[dim];
+    return def && op_operand(def, 0) == source &&
+           mixed_known(mixed_value(op_operand(def, 1)), &index) && index == dim;
+}
+
+static bool keeps_shape(Value *source, Value *shape)
+{
+    uint32_t rank = source->type->u.shaped.rank;
+    Op *elements = value_def_of(shape, TENSOR(FROM_ELEMENTS));
+    if (rank == 1)
+        return true;
+    if (!elements || elements->operand_count != rank)
+        return false;
+    for (uint32_t i = 0; i < rank; i++)
+        if (!is_own_extent(op_operand(elements, i), source, i))
+            return false;
+    return true;
+}
+
+/* reshape(reshape(x)) -> reshape(x); a reshape to the shape that it has -> x */
+bool tensor_fold_reshape(Op *op, const Attr *const *operands, FoldResult *results)
+{
+    Value *source = op_operand(op, 0);
+    const Type *type = op_result(op, 0)->type;
+    Op *inner = value_def_of(source, TENSOR(RESHAPE));
+    if (gives_attr(results, splat_as(operands[0], type)))
+        return true;
+    if (inner) {
+        op_set_operand(op, 0, op_operand(inner, 0));
+        return true;
+    }
+    return source->type == type && type_is_ranked(type) && keeps_shape(source, op_operand(op, 1)) &&
+           gives_value(results, source);
+}
+
+/* Every group has the same extents on both sides, at most one of them dynamic. */
+static bool groups_agree(const Op *op, const Type *from, const Type *to)
+{
+    const Attr *groups = op_attr(op, "reassociation");
+    uint32_t next = 0;
+    for (uint32_t g = 0; g < groups->u.array.count; g++) {
+        uint32_t dynamic = 0;
+        for (uint32_t k = 0; k < groups->u.array.items[g]->u.array.count; k++, next++) {
+            dynamic += from->u.shaped.dims[next] == DIM_DYNAMIC;
+            if (from->u.shaped.dims[next] != to->u.shaped.dims[next] || dynamic > 1)
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool folds_reshape(Op *op, const Attr *const *operands, FoldResult *results,
                           const OpDef *inverse)
 {
@@ -319,8 +376,9 @@ static bool folds_reshape(Op *op, const Attr *const *operands, FoldResult *resul
     if (!producer || op_operand(producer, 0)->type != type)
         return false;
     bool same_groups = op_attr(producer, "reassociation") == op_attr(op, "reassociation");
-    return (same_groups || dynamic_dims(type) < 2) &&
-           gives_value(results, op_operand(producer, 0));
+    bool undone = same_groups && (inverse == TENSOR(EXPAND_SHAPE) ||
+                                  groups_agree(op, op_operand(producer, 0)->type, type));
+    return (undone || dynamic_dims(type) < 2) && gives_value(results, op_operand(producer, 0));
 }
 
 bool tensor_fold_collapse_shape(Op *op, const Attr *const *operands, FoldResult *results)
@@ -345,14 +403,20 @@ bool tensor_fold_pad(Op *op, const Attr *const *operands, FoldResult *results)
 
 /* --- packing ----------------------------------------------------------------------------------- */
 
+static bool is_identity_order(const Attr *order)
+{
+    for (size_t i = 0; order && i < order->u.dense_array.count; i++)
+        if (dense_array_i64(order, i) != (int64_t)i)
+            return false;
+    return true;
+}
+
 bool tensor_same_packing(const Op *pack, const Op *unpack)
 {
-    static const char *const names[] = {"inner_dims_pos", "static_inner_tiles"};
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (op_attr(pack, names[i]) != op_attr(unpack, names[i]))
-            return false;
+    if (op_attr(pack, "inner_dims_pos") != op_attr(unpack, "inner_dims_pos"))
+        return false;
     const Attr *a = op_attr(pack, "outer_dims_perm"), *b = op_attr(unpack, "outer_dims_perm");
-    if (a != b)
+    if (a != b && !(is_identity_order(a) && is_identity_order(b)))
         return false;
     MixedIndices x = {0}, y = {0};
     mixed_indices_read(pack, "static_inner_tiles", 3, &x);
@@ -363,21 +427,22 @@ bool tensor_same_packing(const Op *pack, const Op *unpack)
     return same;
 }
 
+/* The element of a splat is the scalar constant. */
+static bool splat_is(const Attr *splat, const Attr *scalar)
+{
+    return is_splat(splat) && scalar == dense_elem(splat, 0);
+}
+
 bool tensor_fold_pack(Op *op, const Attr *const *operands, FoldResult *results)
 {
     uint32_t begin, padding;
     op_operand_group(op, 2, &begin, &padding);
-    return padding == 0 &&
-           gives_attr(results, splat_as(operands[0], op_result(op, 0)->type));
+    if (padding > 0 && !splat_is(operands[0], operands[begin]))
+        return false;
+    return gives_attr(results, splat_as(operands[0], op_result(op, 0)->type));
 }
 
-/* unpack(pack(x)) -> x when no element was padding */
 bool tensor_fold_unpack(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (gives_attr(results, splat_as(operands[0], op_result(op, 0)->type)))
-        return true;
-    Op *pack = value_def_of(op_operand(op, 0), TENSOR(PACK));
-    if (!pack || op_operand(pack, 0)->type != op_result(op, 0)->type || !tensor_same_packing(pack, op))
-        return false;
-    return gives_value(results, op_operand(pack, 0));
+    return gives_attr(results, splat_as(operands[0], op_result(op, 0)->type));
 }

@@ -33,6 +33,9 @@ bool tensor_verify_unpack(Op *op);
 
 /* The ops cut into the same tiles, in the same order. */
 bool tensor_same_packing(const Op *pack, const Op *unpack);
+/* Types of source and destination with the static extents that only one of them has, in
+ * dimensions that are not tiled; false if there are none. */
+bool tensor_shared_extents(const Op *op, const Type **source, const Type **dest);
 /* All tiles of a pack are known to be full. */
 bool tensor_fills_tiles(const Op *pack);
 
@@ -42,7 +45,7 @@ bool tensor_verify_rank_reduced(const Op *op, const Type *full, const Type *type
 /* tensor_fold.c */
 FoldHook tensor_fold_cast, tensor_fold_concat, tensor_fold_dim, tensor_fold_extract, tensor_fold_extract_slice,
     tensor_fold_from_elements, tensor_fold_gather, tensor_fold_insert, tensor_fold_insert_slice,
-    tensor_fold_rank, tensor_fold_collapse_shape, tensor_fold_expand_shape, tensor_fold_pad,
+    tensor_fold_rank, tensor_fold_reshape, tensor_fold_collapse_shape, tensor_fold_expand_shape, tensor_fold_pad,
     tensor_fold_splat, tensor_fold_pack, tensor_fold_unpack;
 
 /* An op like `op` with other operands and result types, its regions copied. */
@@ -51,9 +54,6 @@ Op *tensor_clone_with(Rewriter *rw, Op *op, Value *const *operands, const Type *
 void tensor_replace_cast(Rewriter *rw, Op *op, Value *value);
 
 /* tensor_canon.c, tensor_canon_slice.c, tensor_canon_shape.c, tensor_canon_pad.c */
-/* Ops with destinations: first operand that is one, or -1 for other ops. Their results have the
- * destinations' types. */
-int64_t tensor_first_destination(const Op *op);
 /* tensor_canon_dim.c: patterns of dim that other rows add. */
 void tensor_add_dim_of_reshapes(PatternSet *set);
 /* Group that a dimension of an expand_shape's result is in, and the product of the group's other
@@ -73,5 +73,6 @@ void tensor_canonicalize_collapse_shape(PatternSet *set);
 void tensor_canonicalize_expand_shape(PatternSet *set);
 void tensor_canonicalize_pad(PatternSet *set);
 void tensor_canonicalize_pack(PatternSet *set);
+void tensor_canonicalize_unpack(PatternSet *set);
 
 #endif

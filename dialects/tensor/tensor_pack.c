@@ -191,12 +191,56 @@ bool tensor_verify_unpack(Op *op)
     return ok;
 }
 
+static bool is_tiled(const Packing *p, int64_t dim)
+{
+    for (size_t i = 0; i < p->positions.len; i++)
+        if (p->positions.data[i] == dim)
+            return true;
+    return false;
+}
+
 bool tensor_fills_tiles(const Op *pack)
 {
     Packing packing;
     packing_read(pack, &packing);
-    bool full = type_is_static(packing.unpacked) && type_is_static(packing.packed) &&
-                !has_partial_tiles(&packing);
+    bool full = !has_partial_tiles(&packing);
+    for (size_t i = 0; i < packing.tiles.len; i++)
+        full = full && !packing.tiles.data[i].value &&
+               packing.unpacked->u.shaped.dims[packing.positions.data[i]] != DIM_DYNAMIC;
     packing_free(&packing);
     return full;
+}
+
+static const Type *with_dims(const Type *type, const IntList *dims)
+{
+    return type_with_shape(type, dims->data, (uint32_t)dims->len);
+}
+
+static void read_dims(const Type *type, IntList *out)
+{
+    for (uint32_t i = 0; i < type->u.shaped.rank; i++)
+        *vec_push(out) = type->u.shaped.dims[i];
+}
+
+bool tensor_shared_extents(const Op *op, const Type **source, const Type **dest)
+{
+    Packing packing;
+    IntList unpacked = {0}, packed = {0};
+    bool changed = false, is_pack = op->def == TENSOR(PACK);
+    packing_read(op, &packing);
+    read_dims(packing.unpacked, &unpacked);
+    read_dims(packing.packed, &packed);
+    for (size_t i = 0; i < unpacked.len; i++) {
+        int64_t *a = &unpacked.data[i], *b = &packed.data[outer_position(&packing, (int64_t)i)];
+        if (is_tiled(&packing, (int64_t)i) || (*a == DIM_DYNAMIC) == (*b == DIM_DYNAMIC))
+            continue;
+        *a = *b = *a == DIM_DYNAMIC ? *b : *a;
+        changed = true;
+    }
+    *(is_pack ? source : dest) = with_dims(packing.unpacked, &unpacked);
+    *(is_pack ? dest : source) = with_dims(packing.packed, &packed);
+    vec_free(&unpacked);
+    vec_free(&packed);
+    packing_free(&packing);
+    return changed;
 }
