@@ -34,17 +34,27 @@ const Attr *attr_i64_array(Context *ctx, const int64_t *values, size_t count)
     return attr;
 }
 
+/* Sizes of operand groups are i32 and asked for all the time: one load. */
+static uint64_t load(const uint8_t *data, size_t bytes)
+{
+    if (bytes == 4)
+        return (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
+               (uint32_t)data[3] << 24;
+    uint64_t word = 0;
+    for (size_t i = 0; i < bytes; i++)
+        word |= (uint64_t)data[i] << (8 * i);
+    return word;
+}
+
 int64_t dense_array_i64(const Attr *attr, size_t index)
 {
     const Type *elem = attr->u.dense_array.elem;
     assert(attr->kind == ATTR_DENSE_ARRAY && type_is_integer(elem));
     assert(index < attr->u.dense_array.count);
-    size_t bytes = dense_array_elem_bytes(elem);
-    const uint8_t *data = attr->u.dense_array.data + index * bytes;
-    uint64_t word = 0;
-    for (size_t i = 0; i < bytes; i++)
-        word |= (uint64_t)data[i] << (8 * i);
-    if (type_width(elem) == 1) return (int64_t)(word & 1);
+    uint32_t width = elem->u.integer.width;
+    size_t bytes = (width + 7) / 8;
+    uint64_t word = load(attr->u.dense_array.data + index * bytes, bytes);
+    if (width == 1) return (int64_t)(word & 1);
     uint64_t sign = (uint64_t)1 << (8 * bytes - 1);
     return (int64_t)((word ^ sign) - sign);
 }

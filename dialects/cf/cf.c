@@ -17,6 +17,8 @@ static void switch_case_operands(const Op *op, uint32_t index, uint32_t *begin, 
     const Attr *sizes = op_attr(op, "case_operand_segments");
     uint32_t all;
     op_operand_group(op, GROUP_SECOND, begin, &all);
+    *count = 0;
+    if (all == 0) return; /* as in most switches: do not add up zeros for every case */
     for (uint32_t i = 0; i < index; i++)
         *begin += (uint32_t)dense_array_i64(sizes, i);
     *count = (uint32_t)dense_array_i64(sizes, index);
