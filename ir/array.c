@@ -36,6 +36,11 @@ size_t array_kind_bytes(ArrayKind kind)
     return bytes[kind];
 }
 
+bool array_is_float(const Array *array)
+{
+    return array->kind >= ARRAY_F32;
+}
+
 Array *array_new(const Type *type)
 {
     ArrayKind kind;
@@ -170,19 +175,21 @@ void array_set_f64(Array *array, int64_t index, double value)
         assert(!"an integer array");
 }
 
-/* --- attributes ------------------------------------------------------------------------------- */
-
-static bool is_float_array(const Array *array)
+void array_copy(Array *to_array, int64_t to, const Array *from_array, int64_t from)
 {
-    return array->kind >= ARRAY_F32;
+    size_t size = array_kind_bytes(to_array->kind);
+    memcpy((char *)to_array->data + (size_t)to * size,
+           (const char *)from_array->data + (size_t)from * size, size);
 }
+
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static Array *from_scalar(const Attr *attr)
 {
     Array *array = array_new(attr->type);
     if (!array)
         return NULL;
-    if (is_float_array(array))
+    if (array_is_float(array))
         array_set_f64(array, 0, attr_float_value(attr));
     else
         array_set_i64(array, 0, attr_int_value(attr));
@@ -209,7 +216,7 @@ Array *array_from_attr(const Attr *attr)
         return array;
     }
     for (int64_t i = 0; array && i < array->count; i++) {
-        if (is_float_array(array))
+        if (array_is_float(array))
             array_set_f64(array, i, dense_f64(attr, i));
         else
             array_set_i64(array, i, dense_i64(attr, i));
@@ -224,7 +231,7 @@ const Attr *array_to_attr(const Array *array)
     if (is_stored_alike(array))
         return attr_dense_raw(array->type, array->data, count * array_kind_bytes(array->kind),
                               false);
-    if (is_float_array(array)) {
+    if (array_is_float(array)) {
         double *values = xmalloc(count * sizeof *values);
         for (size_t i = 0; i < count; i++)
             values[i] = array_get_f64(array, (int64_t)i);

@@ -37,6 +37,7 @@ typedef struct Array {
 /* Whether elements of that type can be kept; *kind then says how. */
 bool array_kind_of(const Type *elem, ArrayKind *kind) MUST_CHECK;
 size_t array_kind_bytes(ArrayKind kind);
+bool array_is_float(const Array *array);
 
 /* A new array of zeros with one reference. type is a static tensor type or a scalar's; NULL if
  * there is no such array. */
@@ -54,6 +55,8 @@ int64_t array_get_i64(const Array *array, int64_t index);
 double array_get_f64(const Array *array, int64_t index);
 void array_set_i64(Array *array, int64_t index, int64_t value);
 void array_set_f64(Array *array, int64_t index, double value);
+/* Copies element `from` of one array to `to` of another of the same element type. */
+void array_copy(Array *to_array, int64_t to, const Array *from_array, int64_t from);
 /* value wrapped to an integer type (index too), as the containers keep it. */
 int64_t array_wrap(const Type *elem, int64_t value);
 /* value rounded to a float type of at most 64 bits. */

@@ -1,6 +1,6 @@
-/* convert-onnx-to-linalg: a network whose values are all quantized with power-of-two scales becomes
- * exact integer linalg on tensors, in ONNX's layout. What the integers mean stands at the boundary:
- * dfg.quant on arguments says how the caller quantizes, on results how to read them
+/* convert-onnx-to-linalg: a network becomes linalg on tensors, in ONNX's layout: integers where it
+ * is quantized, floats where it is not. What the integers mean stands at the boundary: dfg.quant
+ * on arguments says how the caller quantizes, on results how to read them
  * (real = q * scale / divisor).
  * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
  * Changes: body and type of every function with onnx ops.  Preserves: names and locations.
@@ -14,111 +14,48 @@
 #include "ir/diag.h"
 #include "ir/rewrite.h"
 #include "lowering/lowering.h"
+#include "lowering/onnx_to_linalg_plain.h"
+#include "lowering/onnx_to_linalg_quant.h"
 
-/* --- errors -------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
-bool lower_too_wide(Lowering *lw)
+/* A quantizer that all users of an argument apply, if the caller can apply it; NULL: none. */
+static Op *arg_quantizer(Lowering *lw, const Value *arg, Target *target)
 {
-    return onnx_error(lw->node, "has a value range beyond 64 bits");
-}
-
-bool lower_bad_scale(Lowering *lw, double scale)
-{
-    StrBuf text = {0};
-    float_print(&text, TYPE_F64, attr_float(type_float(lw->ctx, TYPE_F64), scale)->u.float_bits);
-    onnx_error(lw->node,
-               "has the scale %s, which is no power of two; such scales need thresholds, which are "
-               "not supported yet",
-               text.data);
-    strbuf_free(&text);
-    return false;
-}
-
-/* --- values -------------------------------------------------------------------------------- */
-
-static Fixed *record(Lowering *lw, const Value *value, const Fixed *fixed)
-{
-    Fixed *copy = arena_copy(&lw->pass->scratch, fixed, sizeof *fixed);
-    ptrmap_put(&lw->fixed, value, copy);
-    return copy;
-}
-
-void lower_result(Lowering *lw, const Fixed *fixed)
-{
-    record(lw, op_result(lw->node, 0), fixed);
-}
-
-/* A constant that a node uses as a tensor like any other. */
-static const Fixed *materialize(Lowering *lw, uint32_t index)
-{
-    FixedConstant constant;
-    if (!lower_constant(lw, index, &constant) || !constant_align(lw, &constant))
+    Op *found = NULL;
+    if (!value_has_uses(arg))
         return NULL;
-    Fixed fixed = {.exponent = constant.exponents[0], .divisor = 1,
-                   .is_unsigned = constant.is_unsigned};
-    for (int64_t i = 0; i < constant.count; i++) {
-        int64_t value = constant.values[i];
-        fixed.low = value < fixed.low ? value : fixed.low;
-        fixed.high = value > fixed.high ? value : fixed.high;
-    }
-    fixed.value = constant_build(lw, &constant, constant.type->u.shaped.dims,
-                                 constant.type->u.shaped.rank);
-    return record(lw, op_operand(lw->node, index), &fixed);
-}
-
-const Fixed *lower_operand(Lowering *lw, uint32_t index)
-{
-    Value *value = op_operand(lw->node, index);
-    const Fixed *fixed = ptrmap_get(&lw->fixed, value);
-    assert(fixed || is_fixed_constant(value)); /* what defines it was lowered before */
-    return fixed ? fixed : materialize(lw, index);
-}
-
-/* --- arguments ----------------------------------------------------------------------------- */
-
-static Str arg_name(const Op *func, uint32_t index)
-{
-    const Attr *attrs = func_arg_attrs(func, index);
-    const Attr *name = attrs ? attr_dict_get_c(attrs, "dfg.name") : NULL;
-    return name && name->kind == ATTR_STRING ? name->u.string : STR("");
-}
-
-static bool arg_error(Lowering *lw, const Value *arg, const char *text)
-{
-    StrBuf message = {0};
-    strbuf_add_c(&message, "graph input ");
-    onnx_add_quoted(&message, arg_name(lw->func, arg->index));
-    strbuf_add_char(&message, ' ');
-    strbuf_add_c(&message, text);
-    emit_error(lw->ctx, value_loc(arg), "%s", message.data);
-    strbuf_free(&message);
-    return false;
-}
-
-static bool is_quant(const Op *op)
-{
-    return op->def == ONNX(QUANT) || op->def == ONNX(INT_QUANT);
-}
-
-/* The one quantizer that all users of an argument apply. */
-static bool arg_quantizer(Lowering *lw, const Value *arg, Quantizer *out)
-{
-    bool found = false;
     FOR_EACH_USE(use, arg)
     {
-        Quantizer quant;
-        if (!is_quant(use->owner) || use_index(use) != 0)
-            return arg_error(lw, arg, "is used without a Quant node: the network is float here; "
-                             "only quantized networks can be turned into integers");
-        strbuf_clear(&lw->why);
-        if (!onnx_quantizer(use->owner, &quant, &lw->why))
-            return onnx_error(use->owner, "%s", lw->why.data);
-        if (found && !quantizer_eq(out, &quant))
-            return arg_error(lw, arg, "is quantized in different ways");
-        *out = quant;
-        found = true;
+        if (use_index(use) != 0 || !is_quantizer(use->owner))
+            return NULL;
+        found = found ? found : use->owner;
     }
-    return found || arg_error(lw, arg, "is not used");
+    lw->node = found;
+    if (find_quantizer(lw, arg) != found || !target_of(lw, target) || !target->has_grid)
+        return NULL;
+    return found;
+}
+
+/* The quantizer as dfg.quant can say it: rounding after the zero point is added. One that adds it
+ * afterwards is the same where no tie depends on it, or where the range is that of a type. */
+static bool boundary_quantizer(const Op *op, const Target *target, Quantizer *out)
+{
+    *out = target->quant;
+    if (op->def != ONNX(QUANTIZE_LINEAR) || target->zero == 0)
+        return true;
+    const Type *elem = type_elem(op_result(op, 0)->type);
+    int64_t half = INT64_C(1) << (type_width(elem) - 1);
+    out->bits = type_width(elem);
+    if (out->low == -half) {
+        out->is_signed = true;
+        return true;
+    }
+    out->is_signed = elem->u.integer.sign != UNSIGNED;
+    out->zero = target->zero;
+    out->low += target->zero;
+    out->high += target->zero;
+    return target->zero % 2 == 0;
 }
 
 static const Attr *arg_quant_attr(Lowering *lw, const Quantizer *quant, double scale)
@@ -149,78 +86,163 @@ static Value *subtract_zero(Lowering *lw, Value *arg, const Quantizer *quant)
                                                 arith_constant_int(b, elem, quant->zero)));
 }
 
-/* Replaces an argument and the quantizers on it by an argument of integers. */
-static bool lower_arg(Lowering *lw, Value *arg, const Attr **attrs)
+/* Adds an entry to an argument's or result's attributes. */
+static const Attr *with_quant(Lowering *lw, const Attr *old, const Attr *quant)
 {
-    Quantizer quant;
-    double scale;
-    int exponent;
-    if (!arg_quantizer(lw, arg, &quant))
-        return false;
-    lw->node = arg->uses->owner;
-    if (!dense_uniform(quant.scales, &scale))
-        return onnx_error(lw->node,
-                          "has a scale per channel, which is supported for constants only");
-    if (!exact_log2(scale, &exponent))
-        return lower_bad_scale(lw, scale);
-    const Type *elem = type_i(lw->ctx, quant.is_bipolar ? 2 : quant.bits);
-    Fixed fixed = {.exponent = exponent, .divisor = 1, .low = quant.low - quant.zero,
-                   .high = quant.high - quant.zero,
-                   .is_unsigned = !quant.is_signed && quant.zero == 0};
+    return attr_dict_set(old, ident_get_c(lw->ctx, "dfg.quant"), quant);
+}
+
+/* An argument of integers that the caller quantizes; all its users are done with that. */
+static void quantized_arg(Lowering *lw, Value *arg, const Target *target, const Quantizer *quant,
+                          const Attr **attrs)
+{
+    const Type *elem = type_i(lw->ctx, quant->is_bipolar ? 2 : quant->bits);
+    Fixed fixed = target->real;
+    fixed.low = quant->low - quant->zero;
+    fixed.high = quant->high - quant->zero;
+    fixed.is_unsigned = !quant->is_signed && quant->zero == 0;
     fixed.value = block_add_arg(lw->b.block, type_with_elem(arg->type, elem), arg->loc);
     lw->b.loc = lw->node->loc;
-    if (quant.zero != 0)
-        fixed.value = subtract_zero(lw, fixed.value, &quant);
+    if (quant->zero != 0)
+        fixed.value = subtract_zero(lw, fixed.value, quant);
     FOR_EACH_USE(use, arg)
-        record(lw, op_result(use->owner, 0), &fixed);
-    const Attr *old = func_arg_attrs(lw->func, arg->index);
-    *attrs = attr_dict_set(old ? old : attr_dict(lw->ctx, NULL, 0),
-                           ident_get_c(lw->ctx, "dfg.quant"), arg_quant_attr(lw, &quant, scale));
-    return true;
+    {
+        lw->node = use->owner;
+        record_quantized(lw, target, &fixed);
+    }
+    *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, quant, target->scale));
 }
 
-static bool lower_args(Lowering *lw, Block *old, const Attr **attrs)
+/* Integers of the network as they are; unsigned ones are said to be. */
+static void integer_arg(Lowering *lw, Value *arg, Value *value, const Attr **attrs)
+{
+    uint32_t width = type_width(type_elem(arg->type));
+    bool is_unsigned = is_unsigned_elem(arg->type);
+    Fixed fixed = {.value = value, .unit = 1.0, .divisor = 1, .is_unsigned = is_unsigned};
+    fixed.low = is_unsigned ? 0 : -(INT64_C(1) << (width - 1));
+    fixed.high = fixed.low + (INT64_C(1) << width) - 1;
+    record_fixed(lw, arg, &fixed);
+    const Quantizer quant = {.bits = width, .rounding = ROUND_HALF_EVEN};
+    if (is_unsigned)
+        *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, &quant, 1.0));
+}
+
+static void lower_arg(Lowering *lw, Value *arg, const Attr **attrs)
+{
+    Target target;
+    Quantizer quant;
+    *attrs = func_arg_attrs(lw->func, arg->index);
+    *attrs = *attrs ? *attrs : attr_dict(lw->ctx, NULL, 0);
+    const Op *quantizer = arg_quantizer(lw, arg, &target);
+    if (quantizer && boundary_quantizer(quantizer, &target, &quant)) {
+        quantized_arg(lw, arg, &target, &quant, attrs);
+        return;
+    }
+    Value *value = block_add_arg(lw->b.block, plain_type(arg->type), arg->loc);
+    const Type *elem = type_elem(arg->type);
+    if (type_is_integer(elem) && type_width(elem) > 1 && type_width(elem) <= 32)
+        integer_arg(lw, arg, value, attrs);
+    else
+        record_plain(lw, arg, value);
+}
+
+static void lower_args(Lowering *lw, Block *old, const Attr **attrs)
 {
     for (uint32_t i = 0; i < old->arg_count; i++)
-        if (!lower_arg(lw, old->args[i], &attrs[i]))
-            return false;
-    return true;
+        lower_arg(lw, old->args[i], &attrs[i]);
 }
 
-/* --- nodes --------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
-static bool lower_identity(Lowering *lw)
+static LowerNode *find_rule(const Op *op)
 {
-    const Fixed *v = lower_operand(lw, 0);
-    if (v)
-        lower_result(lw, v);
-    return v != NULL;
+    static LowerNode *const rules[ONNX_OP_COUNT] = {
+        [ONNX_AVERAGE_POOL] = lower_pool,
+        [ONNX_BIPOLAR_QUANT] = lower_quant,
+        [ONNX_CAST] = lower_cast,
+        [ONNX_CLIP] = lower_clip,
+        [ONNX_CONCAT] = lower_concat,
+        [ONNX_CONV] = lower_conv,
+        [ONNX_CONV_TRANSPOSE] = lower_conv_transpose,
+        [ONNX_DEPTH_TO_SPACE] = lower_move,
+        [ONNX_DEQUANTIZE_LINEAR] = lower_dequantize,
+        [ONNX_DROPOUT] = lower_move,
+        [ONNX_EXPAND] = lower_move,
+        [ONNX_FLATTEN] = lower_move,
+        [ONNX_GATHER] = lower_move,
+        [ONNX_GEMM] = lower_matmul,
+        [ONNX_GLOBAL_AVERAGE_POOL] = lower_global_pool,
+        [ONNX_GLOBAL_MAX_POOL] = lower_global_pool,
+        [ONNX_IDENTITY] = lower_move,
+        [ONNX_INSTANCE_NORMALIZATION] = lower_normalization,
+        [ONNX_INT_QUANT] = lower_quant,
+        [ONNX_LAYER_NORMALIZATION] = lower_normalization,
+        [ONNX_LOG_SOFTMAX] = lower_softmax,
+        [ONNX_MATMUL] = lower_matmul,
+        [ONNX_MAX_POOL] = lower_pool,
+        [ONNX_MULTI_THRESHOLD] = lower_quant,
+        [ONNX_PAD] = lower_move,
+        [ONNX_QUANT] = lower_quant,
+        [ONNX_QUANTIZE_LINEAR] = lower_quant,
+        [ONNX_REDUCE_L1] = lower_reduce,
+        [ONNX_REDUCE_L2] = lower_reduce,
+        [ONNX_REDUCE_LOG_SUM] = lower_reduce,
+        [ONNX_REDUCE_LOG_SUM_EXP] = lower_reduce,
+        [ONNX_REDUCE_MAX] = lower_reduce,
+        [ONNX_REDUCE_MEAN] = lower_reduce,
+        [ONNX_REDUCE_MIN] = lower_reduce,
+        [ONNX_REDUCE_PROD] = lower_reduce,
+        [ONNX_REDUCE_SUM] = lower_reduce,
+        [ONNX_REDUCE_SUM_SQUARE] = lower_reduce,
+        [ONNX_RELU] = lower_relu,
+        [ONNX_RESHAPE] = lower_move,
+        [ONNX_SLICE] = lower_move,
+        [ONNX_SOFTMAX] = lower_softmax,
+        [ONNX_SPACE_TO_DEPTH] = lower_move,
+        [ONNX_SPLIT] = lower_split,
+        [ONNX_SQUEEZE] = lower_move,
+        [ONNX_TILE] = lower_move,
+        [ONNX_TRANSPOSE] = lower_move,
+        [ONNX_TRUNC] = lower_quant,
+        [ONNX_UNSQUEEZE] = lower_move,
+        [ONNX_UPSAMPLE] = lower_move,
+    };
+    bool moves = op->def == ONNX(RESIZE) && str_eq_c(onnx_string(op, "mode", "nearest"), "nearest");
+    if (moves)
+        return lower_move;
+    return is_elementwise(op) && !rules[op->def - onnx_ops] ? lower_elementwise
+                                                            : rules[op->def - onnx_ops];
+}
+
+/* Whether the node has no use, or is a constant, or was lowered with another one. */
+static bool is_done(Lowering *lw, const Op *op)
+{
+    bool used = false;
+    for (uint32_t i = 0; i < op->result_count; i++)
+        used |= value_has_uses(op_result(op, i));
+    return !used || op->def == ONNX(NO_VALUE) || ptrmap_has(&lw->values, op_result(op, 0)) ||
+           lower_array(lw, op_result(op, 0));
 }
 
 static bool lower_node(Lowering *lw, Op *op)
 {
-    static bool (*const lower[ONNX_OP_COUNT])(Lowering *) = {
-        [ONNX_CONV] = lower_conv,   [ONNX_GLOBAL_AVERAGE_POOL] = lower_global_pool,
-        [ONNX_IDENTITY] = lower_identity, [ONNX_QUANT] = lower_quant,
-        [ONNX_INT_QUANT] = lower_quant,   [ONNX_RELU] = lower_relu,
-    };
-    bool is_done = ptrmap_has(&lw->fixed, op_result(op, 0)), is_used = false;
-    for (uint32_t i = 0; i < op->result_count; i++)
-        is_used = is_used || value_has_uses(op_result(op, i));
-    if (is_done || !is_used || op->def == ONNX(NO_VALUE) || is_fixed_constant(op_result(op, 0)))
-        return true;
     lw->node = op;
     lw->b.loc = op->loc;
-    bool (*hook)(Lowering *) = lower[op->def - onnx_ops];
-    return hook ? hook(lw) : onnx_error(op, "cannot be turned into integer arithmetic");
+    if (is_done(lw, op))
+        return true;
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (!type_is_static(op_result(op, i)->type))
+            return onnx_error(op, "has a result whose shape is not known");
+    LowerNode *rule = find_rule(op);
+    return rule ? rule(lw) : onnx_error(op, "has no form in linalg");
 }
 
-/* --- results ------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static const Attr *result_quant_attr(Lowering *lw, const Fixed *fixed)
 {
     const Type *elem = type_elem(fixed->value->type);
-    double scale = exact_pow2(fixed->exponent);
+    double scale = fixed->unit * exact_pow2(fixed->exponent);
     const NamedAttr items[] = {
         named_attr(lw->ctx, "bits", attr_i64(lw->ctx, type_width(elem))),
         named_attr(lw->ctx, "scale", attr_float(type_float(lw->ctx, TYPE_F64), scale)),
@@ -231,29 +253,35 @@ static const Attr *result_quant_attr(Lowering *lw, const Fixed *fixed)
     return attr_dict(lw->ctx, items, COUNT_OF(items) - (fixed->divisor == 1));
 }
 
-/* The return op of integers; attrs has an entry per result. */
+/* A result in integers where it stands for reals, else as the network has it. NULL: diagnosed. */
+static Value *lower_return_value(Lowering *lw, uint32_t index, const Attr **attrs)
+{
+    bool is_real = type_is_float(type_elem(op_operand(lw->node, index)->type));
+    const Fixed *fixed = is_real ? lower_chainless(lw, index) : NULL;
+    *attrs = func_result_attrs(lw->func, index);
+    *attrs = *attrs ? *attrs : attr_dict(lw->ctx, NULL, 0);
+    if (!fixed || fixed->exponent < -1022 || fixed->exponent > 1022)
+        return lower_plain(lw, index);
+    *attrs = with_quant(lw, *attrs, result_quant_attr(lw, fixed));
+    return fixed->value;
+}
+
+/* The return op; attrs has an entry per result. */
 static bool lower_return(Lowering *lw, Op *ret, const Attr **attrs)
 {
     Value **values = ARENA_ARRAY(&lw->pass->scratch, Value *, ret->operand_count);
-    const Ident *key = ident_get_c(lw->ctx, "dfg.quant");
     lw->node = ret;
     lw->b.loc = ret->loc;
     for (uint32_t i = 0; i < ret->operand_count; i++) {
-        const Fixed *fixed = lower_operand(lw, i);
-        if (!fixed)
+        values[i] = lower_return_value(lw, i, &attrs[i]);
+        if (!values[i])
             return false;
-        if (fixed->exponent < -1022 || fixed->exponent > 1023)
-            return op_emit_error(ret, "graph output #%u has a scale out of range", i);
-        const Attr *old = func_result_attrs(lw->func, i);
-        values[i] = fixed->value;
-        attrs[i] = attr_dict_set(old ? old : attr_dict(lw->ctx, NULL, 0), key,
-                                 result_quant_attr(lw, fixed));
     }
     build(&lw->b, FUNC(RETURN), values, ret->operand_count, NULL, 0, NULL, 0);
     return true;
 }
 
-/* --- functions ----------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------- */
 
 static bool has_nodes(const Block *block)
 {
@@ -265,8 +293,7 @@ static bool has_nodes(const Block *block)
 
 static bool lower_body(Lowering *lw, Block *old, const Attr **arg_attrs, const Attr **result_attrs)
 {
-    if (!lower_args(lw, old, arg_attrs))
-        return false;
+    lower_args(lw, old, arg_attrs);
     FOR_EACH_OP(op, old)
     {
         if (op->def == FUNC(RETURN))
@@ -318,17 +345,20 @@ static bool convert_onnx_to_linalg(Pass *pass, Op *func)
     if (!entry || !has_nodes(entry))
         return true;
     if (entry->next || !entry->last || entry->last->def != FUNC(RETURN))
-        return op_error(func, "must be straight-line code to be turned into integers");
+        return op_error(func, "must be straight-line code to be lowered");
     Lowering lw = {.pass = pass, .ctx = func->ctx, .func = func};
     bool ok = lower_function(&lw, entry);
-    ptrmap_free(&lw.fixed);
+    for (size_t i = 0; i < lw.arrays.len; i++)
+        array_unref(lw.arrays.entries[i].value);
+    ptrmap_free(&lw.arrays);
+    ptrmap_free(&lw.values);
     strbuf_free(&lw.why);
     return ok;
 }
 
 const PassDef pass_convert_onnx_to_linalg = {
     .name = "convert-onnx-to-linalg",
-    .summary = "Turn a power-of-two quantized network into exact integer linalg",
+    .summary = "Turn a network into linalg: exact integers where it is quantized",
     .anchor = "func.func",
     .run = convert_onnx_to_linalg,
 };

@@ -6,7 +6,7 @@
 #include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg.h"
 
-/* --- widths -------------------------------------------------------------------------------- */
+/* --- widths ----------------------------------------------------------------------------------- */
 
 uint32_t signed_width(int64_t low, int64_t high)
 {
@@ -39,20 +39,33 @@ Value *build_resize(Builder *b, Value *value, const Type *type)
     return build_extend(b, value, type, false);
 }
 
-/* --- tensors ------------------------------------------------------------------------------- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
 Value *build_empty(Lowering *lw, const Type *type)
 {
     return op_result(build(&lw->b, TENSOR(EMPTY), NULL, 0, &type, 1, NULL, 0), 0);
 }
 
-Value *build_filled(Lowering *lw, const Type *type, int64_t value)
+Value *build_fill(Lowering *lw, Value *scalar, Value *tensor)
 {
-    Value *scalar = arith_constant_int(&lw->b, type_elem(type), value);
-    return linalg_fill(&lw->b, scalar, build_empty(lw, type));
+    return linalg_fill(&lw->b, scalar, tensor);
 }
 
-Value *build_pad(Lowering *lw, Value *tensor, const int64_t *low, const int64_t *high)
+Value *build_number(Builder *b, const Type *type, double value)
+{
+    if (type_is_float(type))
+        return arith_constant(b, attr_float(type, value));
+    return arith_constant_int(b, type, (int64_t)value);
+}
+
+Value *build_filled(Lowering *lw, const Type *type, int64_t value)
+{
+    Value *scalar = build_number(&lw->b, type_elem(type), (double)value);
+    return build_fill(lw, scalar, build_empty(lw, type));
+}
+
+Value *build_pad(Lowering *lw, Value *tensor, const int64_t *low, const int64_t *high,
+                 Value *value)
 {
     uint32_t rank = tensor->type->u.shaped.rank;
     int64_t total = 0;
@@ -60,22 +73,46 @@ Value *build_pad(Lowering *lw, Value *tensor, const int64_t *low, const int64_t 
         total += low[i] + high[i];
     if (total == 0)
         return tensor;
-    Value *zero = arith_constant_int(&lw->b, type_elem(tensor->type), 0);
-    return tensor_pad(&lw->b, tensor, low, high, zero);
+    return tensor_pad(&lw->b, tensor, low, high, value);
 }
 
-/* --- kernels ------------------------------------------------------------------------------- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
-void generic_elementwise(Lowering *lw, Generic *generic, Value *const *inputs, uint32_t count)
+void generic_along(Lowering *lw, Generic *generic, Value *const *inputs, uint32_t count,
+                   uint32_t axis)
 {
     uint32_t rank = inputs[0]->type->u.shaped.rank;
     *generic = (Generic){.loops = rank, .inputs = count};
-    const AffineExpr *channel = affine_dim(lw->ctx, 1);
     for (uint32_t i = 0; i < count; i++) {
-        bool per_channel = i > 0 && inputs[i]->type->u.shaped.rank == 1;
+        bool is_along = i > 0 && inputs[i]->type->u.shaped.rank == 1 && rank > 1;
+        const AffineExpr *index = is_along ? affine_dim(lw->ctx, axis) : NULL;
         generic->input[i] = inputs[i];
-        generic->map[i] = per_channel ? map_get(lw->ctx, rank, 0, 1, &channel)
-                                      : map_identity(lw->ctx, rank);
+        generic->map[i] = is_along ? map_get(lw->ctx, rank, 0, 1, &index)
+                                   : map_identity(lw->ctx, rank);
+    }
+    generic->map[count] = map_identity(lw->ctx, rank);
+}
+
+void generic_elementwise(Lowering *lw, Generic *generic, Value *const *inputs, uint32_t count)
+{
+    generic_along(lw, generic, inputs, count, 1);
+}
+
+void generic_broadcast(Lowering *lw, Generic *generic, Value *const *inputs, uint32_t count,
+                       const Type *shape)
+{
+    uint32_t rank = shape->u.shaped.rank;
+    *generic = (Generic){.loops = rank, .inputs = count};
+    for (uint32_t i = 0; i < count; i++) {
+        const AffineExpr *index[ONNX_MAX_RANK];
+        const Type *type = inputs[i]->type;
+        uint32_t own = type->u.shaped.rank;
+        for (uint32_t d = 0; d < own; d++) {
+            bool is_stretched = type->u.shaped.dims[d] != shape->u.shaped.dims[rank - own + d];
+            index[d] = is_stretched ? affine_const(lw->ctx, 0) : affine_dim(lw->ctx, rank - own + d);
+        }
+        generic->input[i] = inputs[i];
+        generic->map[i] = map_get(lw->ctx, rank, 0, own, index);
     }
     generic->map[count] = map_identity(lw->ctx, rank);
 }

@@ -1,19 +1,11 @@
 /* Constants of the network as integers. A quantized constant is a DequantizeLinear of an integer
- * constant, as onnx-fold-constants leaves it; any other float constant is finite, so a multiple of
- * a power of two, and exact as such.
+ * constant, as onnx-fold-constants leaves it. Any other float constant is finite, so its elements
+ * are multiples of one number; it counts if they are small ones.
  * Tests: lit/lowering/onnx-to-linalg-constants.mir */
 #include <assert.h>
 
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg.h"
-
-bool is_fixed_constant(const Value *value)
-{
-    const Op *op = value_def(value);
-    if (op && op->def == ONNX(DEQUANTIZE_LINEAR))
-        return onnx_constant(op_operand(op, 0)) != NULL;
-    return onnx_constant(value) != NULL;
-}
 
 static const Type *narrow_type(const Type *shape, int64_t low, int64_t high, bool is_unsigned)
 {
@@ -34,14 +26,15 @@ void constant_narrow(FixedConstant *constant)
     constant->type = narrow_type(constant->type, low, high, constant->is_unsigned);
 }
 
-/* --- quantized ----------------------------------------------------------------------------- */
+/* --- quantized -------------------------------------------------------------------------------- */
 
-static bool scale_exponents(Lowering *lw, const Attr *scales, int *out)
+static bool split_scales(const Attr *scales, FixedConstant *out)
 {
     for (int64_t i = 0; i < dense_count(scales); i++) {
         double scale = dense_number(scales, i);
-        if (!exact_log2(scale, &out[i]))
-            return lower_bad_scale(lw, scale);
+        if (!(scale > 0.0) || scale - scale != 0.0)
+            return false;
+        split_scale(scale, &out->units[i], &out->exponents[i]);
     }
     return true;
 }
@@ -66,14 +59,14 @@ static int64_t axis_stride(const FixedConstant *constant)
 }
 
 /* zeros: one, or one per index of the axis. */
-static bool subtract_zero_points(Lowering *lw, const Attr *zeros, FixedConstant *constant)
+static bool subtract_zero_points(const Attr *zeros, FixedConstant *constant)
 {
     int64_t zero_count = dense_count(zeros);
     int64_t stride = constant->axis < 0 ? constant->count : axis_stride(constant);
     for (int64_t i = 0; i < constant->count; i++) {
         int64_t zero = dense_i64(zeros, i / stride % zero_count);
         if (!add_i64(constant->values[i], -zero, &constant->values[i]))
-            return lower_too_wide(lw);
+            return false;
     }
     constant->is_unsigned = false;
     constant_narrow(constant);
@@ -87,13 +80,10 @@ static bool from_dequantize(Lowering *lw, const Op *dequantize, FixedConstant *o
     bool has_zeros = onnx_operand(dequantize, 2) != NULL;
     const Attr *zeros = has_zeros ? onnx_constant(op_operand(dequantize, 2)) : NULL;
     if (!values || !scales || (has_zeros && !zeros))
-        return onnx_error(lw->node, "has a scale or zero point that is no constant");
+        return false;
     const Type *elem = type_elem(values->type);
-    if (onnx_int(dequantize, "block_size", 0) != 0 || !type_is_integer(elem))
-        return onnx_error(lw->node, "has a constant with a scale per block or of small floats, "
-                          "which is not supported");
-    if (type_width(elem) > 62)
-        return lower_too_wide(lw);
+    if (!type_is_integer(elem) || type_width(elem) > 62 || onnx_int(dequantize, "block_size", 0) != 0)
+        return false;
     int64_t scale_count = dense_count(scales);
     out->count = dense_count(values);
     out->values = ARENA_ARRAY(&lw->pass->scratch, int64_t, out->count);
@@ -103,28 +93,28 @@ static bool from_dequantize(Lowering *lw, const Op *dequantize, FixedConstant *o
     out->type = type_with_elem(values->type, type_i(lw->ctx, type_width(elem)));
     out->axis = scale_axis(dequantize, values->type, scale_count);
     out->exponents = ARENA_ARRAY(&lw->pass->scratch, int, scale_count);
-    if (!scale_exponents(lw, scales, out->exponents) ||
-        (zeros && !subtract_zero_points(lw, zeros, out)))
+    out->units = ARENA_ARRAY(&lw->pass->scratch, double, scale_count);
+    if (!split_scales(scales, out) || (zeros && !subtract_zero_points(zeros, out)))
         return false;
     if (scales->u.dense.is_splat)
         out->axis = -1;
     return true;
 }
 
-/* --- any other ----------------------------------------------------------------------------- */
+/* --- any other -------------------------------------------------------------------------------- */
 
-enum { NO_EXPONENT = 4096 };
+enum { NO_EXPONENT = 4096, MAX_BITS = 16 };
 
 /* Largest power of two that divides all elements; false when one is not finite. */
-static bool common_exponent(Lowering *lw, const Attr *values, int *out)
+static bool common_exponent(const Array *values, int *out)
 {
     *out = NO_EXPONENT;
-    for (int64_t i = 0; i < dense_count(values); i++) {
-        double x = dense_number(values, i);
+    for (int64_t i = 0; i < values->count; i++) {
+        double x = array_get_f64(values, i);
         int64_t mantissa;
         int exponent;
         if (x - x != 0)
-            return onnx_error(lw->node, "has a constant that is not finite");
+            return false;
         split_float(x, &mantissa, &exponent);
         if (mantissa != 0 && exponent < *out)
             *out = exponent;
@@ -134,25 +124,59 @@ static bool common_exponent(Lowering *lw, const Attr *values, int *out)
     return true;
 }
 
-static bool from_floats(Lowering *lw, const Attr *values, FixedConstant *out)
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+static bool is_narrow(const FixedConstant *constant)
+{
+    return type_width(type_elem(constant->type)) <= MAX_BITS;
+}
+
+/* Takes a common factor out of the values. */
+static void divide_values(FixedConstant *out)
+{
+    int64_t divisor = 0;
+    for (int64_t i = 0; i < out->count; i++)
+        divisor = common_divisor(divisor, out->values[i]);
+    if (divisor <= 1)
+        return;
+    for (int64_t i = 0; i < out->count; i++)
+        out->values[i] /= divisor;
+    int exponent;
+    split_scale((double)divisor, &out->units[0], &exponent);
+    out->exponents[0] += exponent;
+    constant_narrow(out);
+}
+
+static bool from_floats(Lowering *lw, const Array *values, FixedConstant *out)
 {
     out->axis = -1;
     out->exponents = ARENA_ARRAY(&lw->pass->scratch, int, 1);
-    if (!common_exponent(lw, values, out->exponents))
+    out->units = ARENA_ARRAY(&lw->pass->scratch, double, 1);
+    out->units[0] = 1.0;
+    if (!common_exponent(values, out->exponents))
         return false;
-    out->count = dense_count(values);
+    out->count = values->count;
     out->values = ARENA_ARRAY(&lw->pass->scratch, int64_t, out->count);
     for (int64_t i = 0; i < out->count; i++) {
         int64_t mantissa;
         int exponent;
-        split_float(dense_number(values, i), &mantissa, &exponent);
+        split_float(array_get_f64(values, i), &mantissa, &exponent);
         if (!shift_i64(mantissa, exponent - out->exponents[0], &out->values[i]))
-            return onnx_error(lw->node, "has a constant that no Quant node quantizes, with values "
-                              "too far apart for 64-bit integers");
+            return false;
     }
     out->type = values->type;
     constant_narrow(out);
-    return true;
+    if (!is_narrow(out))
+        divide_values(out);
+    return is_narrow(out);
 }
 
 bool lower_constant(Lowering *lw, uint32_t index, FixedConstant *out)
@@ -162,18 +186,27 @@ bool lower_constant(Lowering *lw, uint32_t index, FixedConstant *out)
     *out = (FixedConstant){0};
     if (op && op->def == ONNX(DEQUANTIZE_LINEAR))
         return from_dequantize(lw, op, out);
-    const Attr *values = onnx_constant(value);
-    if (values && type_is_float(type_elem(values->type)))
-        return from_floats(lw, values, out);
-    return onnx_error(lw->node, "needs a constant as '%s'", lw->node->def->operands[index].name);
+    const Array *array = lower_array(lw, value);
+    return array && array_is_float(array) && from_floats(lw, array, out);
 }
 
-/* --- use ----------------------------------------------------------------------------------- */
-
-bool constant_align(Lowering *lw, FixedConstant *constant)
+bool constant_has_one_unit(const FixedConstant *constant)
 {
-    if (constant->axis < 0)
+    int64_t channels = constant->axis < 0 ? 1 : constant->type->u.shaped.dims[constant->axis];
+    for (int64_t i = 1; i < channels; i++)
+        if (constant->units[i] != constant->units[0])
+            return false;
+    return true;
+}
+
+/* --- use -------------------------------------------------------------------------------------- */
+
+bool constant_align(FixedConstant *constant)
+{
+        if (constant->axis < 0)
         return true;
+    if (!constant_has_one_unit(constant))
+        return false;
     int64_t channels = constant->type->u.shaped.dims[constant->axis];
     int64_t stride = axis_stride(constant);
     int least = constant->exponents[0];
@@ -182,7 +215,7 @@ bool constant_align(Lowering *lw, FixedConstant *constant)
     for (int64_t i = 0; i < constant->count; i++) {
         int shift = constant->exponents[i / stride % channels] - least;
         if (!shift_i64(constant->values[i], shift, &constant->values[i]))
-            return lower_too_wide(lw);
+            return false;
     }
     constant->axis = -1;
     constant->exponents[0] = least;

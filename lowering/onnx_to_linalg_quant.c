@@ -1,5 +1,5 @@
-/* Requantization on integers, and ReLU. A quantizer with the scale 2^d and the zero point z sees a
- * value v * 2^a / m exactly and makes of it
+/* Requantization by shifts. A quantizer with the scale u * 2^d and the zero point z sees a value
+ * v * u * 2^a / m exactly and makes of it
  *   clamp(round(n / den)) - z,  n = (v << max(a - d, 0)) + z * den,  den = m << max(d - a, 0)
  * Each rounding mode is a floor after an addend: round(n / den) = floor((n + addend) / den); see
  * build_addend. Clamping after rounding equals QONNX's clamping before it: the bounds are integers.
@@ -7,7 +7,7 @@
 #include <assert.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg.h"
+#include "lowering/onnx_to_linalg_quant.h"
 
 typedef struct Rescale {
     Rounding mode;
@@ -20,7 +20,7 @@ typedef struct Rescale {
     int64_t zero;
 } Rescale;
 
-/* --- the same on numbers ------------------------------------------------------------------- */
+/* --- the same on numbers ---------------------------------------------------------------------- */
 
 static int64_t round_div(Rounding mode, int64_t n, int64_t den)
 {
@@ -72,7 +72,7 @@ static bool plan_rescale(const Fixed *v, const Quantizer *quant, int exponent, R
     return true;
 }
 
-/* --- rounding in the body ------------------------------------------------------------------ */
+/* --- rounding in the body --------------------------------------------------------------------- */
 
 /* Integer arithmetic in one type. */
 typedef struct Scalar {
@@ -196,27 +196,26 @@ static Value *build_rescale(Scalar *s, const Rescale *r, Value *v)
     return add(s, n, -r->zero);
 }
 
-/* --- Quant --------------------------------------------------------------------------------- */
+/* --- quantizers ------------------------------------------------------------------------------- */
 
-/* x >= 0 ? 1 : -1 */
-static bool lower_bipolar(Lowering *lw, const Fixed *v, int exponent)
+void build_bipolar(Lowering *lw, const Fixed *v, const Target *target, Fixed *out)
 {
     Generic generic;
     generic_elementwise(lw, &generic, &v->value, 1);
     const Type *result = type_with_elem(v->value->type, type_i(lw->ctx, 2));
     generic_open(lw, &generic, build_empty(lw, result));
     Builder *b = &generic.body;
-    Scalar in = {b, type_elem(v->value->type)}, out = {b, type_elem(result)};
-    Value *sign = constant(&out, 1);
+    Scalar from = {b, type_elem(v->value->type)}, to = {b, type_elem(result)};
+    Value *sign = constant(&to, 1);
     if (v->low < 0) {
-        Value *minus = constant(&out, -1);
-        Value *negative = arith_cmpi(b, CMPI_SLT, generic_arg(&generic, 0), constant(&in, 0));
+        Value *minus = constant(&to, -1);
+        Value *negative = arith_cmpi(b, CMPI_SLT, generic_arg(&generic, 0), constant(&from, 0));
         sign = arith_select(b, negative, minus, sign);
     }
-    Fixed fixed = {.value = generic_close(&generic, sign), .exponent = exponent, .divisor = 1,
-                   .low = -1, .high = 1};
-    lower_result(lw, &fixed);
-    return true;
+    *out = target->real;
+    out->value = generic_close(&generic, sign);
+    out->low = -1;
+    out->high = 1;
 }
 
 /* A value that already lies on the quantizer's grid and in its range passes unchanged. */
@@ -228,18 +227,19 @@ static bool passes_through(const Rescale *r)
 /* Type of q - zero: the quantizer's bits if there is no zero point. */
 static const Type *quant_type(Lowering *lw, const Quantizer *quant)
 {
-    if (quant->zero == 0)
+    if (quant->zero == 0 && quant->bits > 0)
         return type_i(lw->ctx, quant->bits);
     return type_i(lw->ctx, signed_width(quant->low - quant->zero, quant->high - quant->zero));
 }
 
-static bool lower_rescale(Lowering *lw, const Fixed *v, const Quantizer *quant, int exponent)
+bool build_shift(Lowering *lw, const Fixed *v, const Target *target, Fixed *out)
 {
+    const Quantizer *quant = &target->quant;
     Rescale r;
-    if (!plan_rescale(v, quant, exponent, &r))
+    if (!plan_rescale(v, quant, target->real.exponent, &r))
         return lower_too_wide(lw);
     if (passes_through(&r)) {
-        lower_result(lw, v);
+        *out = *v;
         return true;
     }
     Generic generic;
@@ -248,52 +248,10 @@ static bool lower_rescale(Lowering *lw, const Fixed *v, const Quantizer *quant, 
     generic_open(lw, &generic, build_empty(lw, type_with_elem(v->value->type, elem)));
     Scalar s = {&generic.body, type_i(lw->ctx, rescale_width(v, &r))};
     Value *in = build_extend(s.b, generic_arg(&generic, 0), s.type, v->is_unsigned);
-    Value *out = build_resize(s.b, build_rescale(&s, &r, in), elem);
-    Fixed fixed = {.value = generic_close(&generic, out), .exponent = exponent, .divisor = 1,
-                   .low = clamp(r.q_low, r.clamp_low, r.clamp_high) - r.zero,
-                   .high = clamp(r.q_high, r.clamp_low, r.clamp_high) - r.zero,
-                   .is_unsigned = quant->zero == 0 && !quant->is_signed};
-    lower_result(lw, &fixed);
-    return true;
-}
-
-bool lower_quant(Lowering *lw)
-{
-    Quantizer quant;
-    double scale;
-    int exponent;
-    strbuf_clear(&lw->why);
-    if (!onnx_quantizer(lw->node, &quant, &lw->why))
-        return onnx_error(lw->node, "%s", lw->why.data);
-    if (!dense_uniform(quant.scales, &scale))
-        return onnx_error(lw->node,
-                          "has a scale per channel, which is supported for constants only");
-    if (!exact_log2(scale, &exponent))
-        return lower_bad_scale(lw, scale);
-    const Fixed *v = lower_operand(lw, 0);
-    if (!v)
-        return false;
-    return quant.is_bipolar ? lower_bipolar(lw, v, exponent)
-                            : lower_rescale(lw, v, &quant, exponent);
-}
-
-/* --- Relu ---------------------------------------------------------------------------------- */
-
-bool lower_relu(Lowering *lw)
-{
-    const Fixed *v = lower_operand(lw, 0);
-    if (!v)
-        return false;
-    Fixed fixed = *v;
-    if (v->low < 0) {
-        Generic generic;
-        generic_elementwise(lw, &generic, &v->value, 1);
-        generic_open(lw, &generic, build_empty(lw, v->value->type));
-        Scalar s = {&generic.body, type_elem(v->value->type)};
-        fixed.value = generic_close(&generic, apply(&s, ARITH(MAXSI), generic_arg(&generic, 0), 0));
-        fixed.low = 0;
-        fixed.high = v->high > 0 ? v->high : 0;
-    }
-    lower_result(lw, &fixed);
+    Value *result = build_resize(s.b, build_rescale(&s, &r, in), elem);
+    *out = target->real;
+    out->value = generic_close(&generic, result);
+    out->low = clamp(r.q_low, r.clamp_low, r.clamp_high) - r.zero;
+    out->high = clamp(r.q_high, r.clamp_low, r.clamp_high) - r.zero;
     return true;
 }

@@ -23,11 +23,6 @@ uint32_t array_rank(const Array *array)
     return array->type->u.shaped.rank;
 }
 
-bool array_is_float(const Array *array)
-{
-    return array->kind == ARRAY_F32 || array->kind == ARRAY_F64;
-}
-
 bool eval_is(const Eval *e, const char *name, const char *value)
 {
     const Attr *attr = op_attr(e->op, name);
@@ -135,17 +130,10 @@ void walk_next(Walk *walk)
     }
 }
 
-void array_copy_elem(Array *to_array, int64_t to, const Array *from_array, int64_t from)
-{
-    size_t size = array_kind_bytes(to_array->kind);
-    memcpy((char *)to_array->data + (size_t)to * size,
-           (const char *)from_array->data + (size_t)from * size, size);
-}
-
 void eval_gather(Array *to, const Array *from, Walk *walk)
 {
     for (int64_t i = 0; i < to->count; i++, walk_next(walk))
-        array_copy_elem(to, i, from, walk->offset[0]);
+        array_copy(to, i, from, walk->offset[0]);
 }
 
 /* --- the evaluators --------------------------------------------------------------------------- */
@@ -275,10 +263,11 @@ bool onnx_can_eval(const Op *op)
 /* Values that may decide a result's shape are no larger. */
 enum { MAX_SHAPE_VALUES = 4096 };
 
-static bool op_is_static(const Op *op)
+/* The types of op are static, and those of the arrays. */
+static bool types_agree(const Op *op, Array *const *inputs)
 {
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (type_is_tensor(op_operand(op, i)->type) && !type_is_static(op_operand(op, i)->type))
+        if (inputs[i] && inputs[i]->type != op_operand(op, i)->type)
             return false;
     for (uint32_t i = 0; i < op->result_count; i++)
         if (!type_is_static(op_result(op, i)->type))
@@ -341,7 +330,7 @@ bool onnx_eval(const Op *op, Array *const *inputs, Array **results, StrBuf *why)
 {
     if (!onnx_can_eval(op))
         return onnx_why(why, "the operator cannot be computed");
-    Block *block = op_is_static(op) ? NULL : block_create(op->ctx);
+    Block *block = types_agree(op, inputs) ? NULL : block_create(op->ctx);
     const Op *concrete = block ? make_concrete(op, inputs, block) : op;
     const Type **types = xmalloc(op->result_count * sizeof *types);
     for (uint32_t i = 0; i < op->result_count; i++)

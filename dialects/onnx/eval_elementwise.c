@@ -272,7 +272,7 @@ bool eval_where(const Eval *e)
     Walk walk = broadcast_walk(e, 3);
     for (int64_t i = 0; i < e->results[0]->count; i++, walk_next(&walk)) {
         bool first = array_get_i64(condition, walk.offset[0]) != 0;
-        array_copy_elem(e->results[0], i, eval_input(e, first ? 1 : 2), walk.offset[first ? 1 : 2]);
+        array_copy(e->results[0], i, eval_input(e, first ? 1 : 2), walk.offset[first ? 1 : 2]);
     }
     return true;
 }
@@ -288,7 +288,7 @@ static void join(const Op *op, Array *y, int64_t i, const Array *x, int64_t at)
     }
     bool is_nan = array_is_float(x) && isnan(array_get_f64(x, at));
     if (is_nan || order(x, at, y, i) == (IS(op, MAX) ? 1 : -1))
-        array_copy_elem(y, i, x, at);
+        array_copy(y, i, x, at);
 }
 
 bool eval_variadic(const Eval *e)
@@ -301,7 +301,7 @@ bool eval_variadic(const Eval *e)
         walk_broadcast(&walk, array_dims(x), array_rank(x));
         for (int64_t i = 0; i < y->count; i++, walk_next(&walk)) {
             if (k == 0)
-                array_copy_elem(y, i, x, walk.offset[0]);
+                array_copy(y, i, x, walk.offset[0]);
             else
                 join(e->op, y, i, x, walk.offset[0]);
         }
@@ -316,11 +316,11 @@ bool eval_clip(const Eval *e)
     const Array *x = eval_input(e, 0), *low = eval_input(e, 1), *high = eval_input(e, 2);
     Array *y = e->results[0];
     for (int64_t i = 0; i < x->count; i++) {
-        array_copy_elem(y, i, x, i);
+        array_copy(y, i, x, i);
         if (low && order(y, i, low, 0) == -1)
-            array_copy_elem(y, i, low, 0);
+            array_copy(y, i, low, 0);
         if (high && order(y, i, high, 0) == 1)
-            array_copy_elem(y, i, high, 0);
+            array_copy(y, i, high, 0);
     }
     return true;
 }

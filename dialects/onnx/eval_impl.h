@@ -33,7 +33,6 @@ bool eval_axis(const Eval *e, int64_t axis, uint32_t rank, uint32_t *out) MUST_C
 /* Sets flags[d] for the dimensions that the list names. */
 bool eval_axes(const Eval *e, const int64_t *list, size_t count, uint32_t rank,
                bool *flags) MUST_CHECK;
-bool array_is_float(const Array *array);
 /* Elements as doubles; the caller frees them. */
 double *array_doubles(const Array *array);
 /* Number of elements of dims[begin .. end). */
@@ -60,8 +59,6 @@ void walk_next(Walk *walk);
 /* Row-major strides. */
 void dims_strides(const int64_t *dims, uint32_t rank, int64_t *strides);
 
-/* Copies the element `from` of one array to `to` of another of the same element type. */
-void array_copy_elem(Array *to_array, int64_t to, const Array *from_array, int64_t from);
 /* to[i] = from[the walk's first operand], for the walk's whole shape. */
 void eval_gather(Array *to, const Array *from, Walk *walk);
 

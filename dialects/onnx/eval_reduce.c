@@ -236,7 +236,7 @@ bool eval_top_k(const Eval *e)
         sort_line(&from, wanted, order, order + count);
         for (int64_t j = 0; j < k; j++) {
             int64_t at = to.first + j * to.step;
-            array_copy_elem(values, at, x, from.first + order[j] * from.step);
+            array_copy(values, at, x, from.first + order[j] * from.step);
             array_set_i64(indices, at, order[j]);
         }
     }

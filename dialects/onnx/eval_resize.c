@@ -39,7 +39,7 @@ static double half_pixel(const Axis *a, double x)
 static double source(const Eval *e, const Axis *a, int64_t position)
 {
     const char *mode = "coordinate_transformation_mode";
-    double x = (double)position, in = (double)a->in, out = (double)a->out;
+    double x = (double)position, in = (double)a->in, out = a->scale * in; /* not rounded */
     if (e->op->def == ONNX(UPSAMPLE) || eval_is(e, mode, "asymmetric"))
         return x / a->scale;
     if (eval_is(e, mode, "align_corners"))
@@ -173,7 +173,7 @@ static void resize(const Resize *r, Taps *const *tables)
         if (is_outside)
             set_element(y, i, outside);
         else if (is_copy)
-            array_copy_elem(y, i, x, offset);
+            array_copy(y, i, x, offset);
         else
             set_element(y, i, interpolate(x, taps, strides, 0, rank, 0));
     }

@@ -45,7 +45,7 @@ bool eval_constant_of_shape(const Eval *e)
     const Attr *attr = op_attr(e->op, "value");
     Array *value = attr ? array_from_attr(attr) : NULL;
     for (int64_t i = 0; value && i < e->results[0]->count; i++)
-        array_copy_elem(e->results[0], i, value, 0);
+        array_copy(e->results[0], i, value, 0);
     array_unref(value);
     return true;
 }
@@ -224,7 +224,7 @@ bool eval_gather_op(const Eval *e)
         index = index < 0 ? index + extent : index;
         if (index < 0 || index >= extent)
             return onnx_why(e->why, "an index is out of range");
-        array_copy_elem(e->results[0], i, x, (outer * extent + index) * inner + i % inner);
+        array_copy(e->results[0], i, x, (outer * extent + index) * inner + i % inner);
     }
     return true;
 }
@@ -253,7 +253,7 @@ bool eval_tile(const Eval *e)
         int64_t from = 0;
         for (uint32_t k = 0; k < rank; k++)
             from += walk.index[k] % array_dims(x)[k] * strides[k];
-        array_copy_elem(e->results[0], i, x, from);
+        array_copy(e->results[0], i, x, from);
     }
     return true;
 }
@@ -306,9 +306,9 @@ bool eval_pad(const Eval *e)
             from = at < 0 ? -1 : from + at * strides[k];
         }
         if (from >= 0)
-            array_copy_elem(e->results[0], i, x, from);
+            array_copy(e->results[0], i, x, from);
         else if (value)
-            array_copy_elem(e->results[0], i, value, 0);
+            array_copy(e->results[0], i, value, 0);
     }
     return true;
 }

@@ -270,7 +270,7 @@ bool eval_max_pool(const Eval *e)
         int64_t at = window_max(&w, x, channel, i % w.out_count);
         if (at < 0)
             return onnx_why(e->why, "a window lies wholly in the padding");
-        array_copy_elem(e->results[0], i, x, channel + at);
+        array_copy(e->results[0], i, x, channel + at);
         if (e->op->result_count > 1)
             array_set_i64(e->results[1], i, channel + (by_column ? column_major(&w, at) : at));
     }
@@ -324,7 +324,7 @@ bool eval_global_pool(const Eval *e)
             sum += is_max ? 0.0 : array_get_f64(x, k);
         }
         if (is_max)
-            array_copy_elem(y, i, x, best);
+            array_copy(y, i, x, best);
         else
             array_set_f64(y, i, sum / (double)inner);
     }

@@ -1,0 +1,36 @@
+/* Monotone step functions of integers as fixed-point arithmetic. */
+#ifndef MING_LOWERING_ONNX_TO_LINALG_FIT_H
+#define MING_LOWERING_ONNX_TO_LINALG_FIT_H
+
+#include "ir/support.h"
+
+/* level(q) >= level where q >= at; level(q) < level where q < at, both for the q that occur. */
+typedef struct Threshold {
+    int64_t level, at;
+} Threshold;
+
+/* A rising function by its thresholds in ascending order, and what it must not leave at the ends
+ * of its domain. */
+typedef struct StepFunction {
+    const Threshold *thresholds;
+    int64_t count;
+    int64_t low_q, high_q;         /* the domain */
+    int64_t low_level, high_level; /* at its ends */
+    bool low_is_clamped, high_is_clamped; /* a lower, higher value there is clamped anyway */
+} StepFunction;
+
+/* floor((multiplier * q + addend) / 2^shift) */
+typedef struct FixedPoint {
+    int64_t multiplier, addend;
+    int shift;
+} FixedPoint;
+
+enum { FIT_MAX_SHIFT = 46 };
+
+/* The coarsest fixed-point form that gives level(q) for every q of the domain, clamping aside.
+ * False: there is none up to FIT_MAX_SHIFT. */
+bool fit_fixed_point(const StepFunction *f, FixedPoint *out) MUST_CHECK;
+/* The same form with a larger shift; false on overflow. */
+bool fit_widen(FixedPoint *form, int shift) MUST_CHECK;
+
+#endif

@@ -1,0 +1,210 @@
+/* A sum of two tensors of integers with scales of different units, as residual branches end in:
+ * only the quantizer behind it makes integers of it again. The sum, the steps behind it and the
+ * quantizer are one function of two integers, which is written as
+ *   clamp(floor((m * x + n * y + addend) / 2^shift))
+ * if that gives the reference's integer for every pair of values.
+ * Tests: lit/lowering/onnx-to-linalg-joint.mir, test/e2e/import_check.py */
+#include <math.h>
+#include <stdlib.h>
+
+#include "dialects/arith/arith.h"
+#include "lowering/onnx_to_linalg_plain.h"
+#include "lowering/onnx_to_linalg_quant.h"
+
+enum { MAX_PAIRS = 1 << 20, MAX_SHIFT = 40 };
+
+typedef struct Joint {
+    Lowering *lw;
+    const Fixed *x, *y;
+    Op *quantizer;
+    const Step *last; /* the quantizer, after the nodes between */
+    Target target;
+    int64_t x_count, y_count; /* values of each */
+    int64_t *levels;          /* [x][y] */
+    int64_t least, most;
+    int64_t factor_x, factor_y, addend;
+    int shift;
+} Joint;
+
+/* --- the function ----------------------------------------------------------------------------- */
+
+/* Follows the uses of the sum: nodes that alone use it and need no other tensor, then quantizers. */
+static bool find_steps(Joint *j)
+{
+    Lowering *lw = j->lw;
+    const Value *value = op_result(lw->node, 0);
+    while (value_has_one_use(value) || find_quantizer(lw, value)) {
+        Op *user = value->uses->owner;
+        Step *step = ARENA_NEW(&lw->pass->scratch, Step);
+        *step = (Step){.before = j->last, .node = user, .operand = 0};
+        j->last = step;
+        if (user->def && is_quantizer(user)) {
+            j->quantizer = user;
+            return true;
+        }
+        bool is_unary = user->def && user->def->dialect == &dialect_onnx && is_elementwise(user) &&
+                        user->operand_count == 1;
+        if (!is_unary || op_result(user, 0)->type != value->type)
+            return false;
+        value = op_result(user, 0);
+    }
+    return false;
+}
+
+static Array *pairs(const Joint *j, bool is_y)
+{
+    const Fixed *fixed = is_y ? j->y : j->x;
+    const int64_t dims[] = {1, 1, j->x_count * j->y_count};
+    Array *q = array_new(type_tensor(type_i(j->lw->ctx, 64), dims, 3, NULL));
+    for (int64_t i = 0; i < q->count; i++)
+        array_set_i64(q, i, fixed->low + (is_y ? i % j->y_count : i / j->y_count));
+    const Type *elem = type_elem(op_result(j->lw->node, 0)->type);
+    Array *values = chain_first(fixed, elem, q);
+    array_unref(q);
+    return values;
+}
+
+static bool find_levels(Joint *j)
+{
+    Lowering *lw = j->lw;
+    Array *inputs[] = {pairs(j, false), pairs(j, true)}, *sum = NULL;
+    strbuf_clear(&lw->why);
+    bool done = onnx_eval(lw->node, inputs, &sum, &lw->why);
+    array_unref(inputs[0]);
+    array_unref(inputs[1]);
+    Array *result = done ? chain_apply(lw, j->last, sum) : NULL;
+    if (!result)
+        return false;
+    double step = fixed_scale(&j->target.real);
+    j->levels = ARENA_ARRAY(&lw->pass->scratch, int64_t, result->count);
+    j->least = INT64_MAX;
+    j->most = INT64_MIN;
+    for (int64_t i = 0; i < result->count; i++) {
+        bool is_float = array_is_float(result);
+        int64_t level = is_float ? llround(array_get_f64(result, i) / step)
+                                 : array_get_i64(result, i) - j->target.zero;
+        j->levels[i] = level;
+        j->least = level < j->least ? level : j->least;
+        j->most = level > j->most ? level : j->most;
+    }
+    array_unref(result);
+    return true;
+}
+
+/* --- the form --------------------------------------------------------------------------------- */
+
+/* The addends that give the level of every pair with these factors; false: none. */
+static bool find_addend(Joint *j)
+{
+    int64_t low = INT64_MIN, high = INT64_MAX, unit = INT64_C(1) << j->shift;
+    for (int64_t i = 0; i < j->x_count * j->y_count; i++) {
+        int64_t x = j->x->low + i / j->y_count, y = j->y->low + i % j->y_count;
+        int64_t a, b, sum, floor, level = j->levels[i];
+        if (!mul_i64(j->factor_x, x, &a) || !mul_i64(j->factor_y, y, &b) ||
+            !add_i64(a, b, &sum) || !mul_i64(level, unit, &floor) || sum == INT64_MIN ||
+            !add_i64(floor, -sum, &floor) || floor > INT64_MAX / 2)
+            return false;
+        if (level > j->least && floor > low)
+            low = floor;
+        if (level < j->most && floor + unit - 1 < high)
+            high = floor + unit - 1;
+    }
+    j->addend = low == INT64_MIN ? (high == INT64_MAX ? 0 : high) : low;
+    return low <= high;
+}
+
+static bool fit(Joint *j)
+{
+    double scale = fixed_scale(&j->target.real);
+    double x = fixed_scale(j->x) / scale, y = fixed_scale(j->y) / scale;
+    if (j->lw->node->def == ONNX(SUB))
+        y = -y;
+    for (j->shift = 0; j->shift <= MAX_SHIFT; j->shift++) {
+        double a = ldexp(x, j->shift), b = ldexp(y, j->shift);
+        if (fabs(a) > 1e12 || fabs(b) > 1e12)
+            return false;
+        j->factor_x = llround(a);
+        j->factor_y = llround(b);
+        if (find_addend(j))
+            return true;
+    }
+    return false;
+}
+
+/* --- the kernel ------------------------------------------------------------------------------- */
+
+/* Range of factor * value. */
+static void product_range(int64_t factor, const Fixed *v, int64_t *low, int64_t *high)
+{
+    int64_t a = factor * v->low, b = factor * v->high; /* find_addend saw that they fit */
+    *low = a < b ? a : b;
+    *high = a < b ? b : a;
+}
+
+static Value *scaled(Builder *b, Value *q, const Type *wide, bool is_unsigned, int64_t factor)
+{
+    q = build_extend(b, q, wide, is_unsigned);
+    return build_binary(b, ARITH(MULI), wide, q, arith_constant_int(b, wide, factor));
+}
+
+static bool build_kernel(Joint *j, Fixed *out)
+{
+    Lowering *lw = j->lw;
+    int64_t x_low, x_high, y_low, y_high, low, high;
+    product_range(j->factor_x, j->x, &x_low, &x_high);
+    product_range(j->factor_y, j->y, &y_low, &y_high);
+    if (!add_i64(x_low, y_low, &low) || !add_i64(x_high, y_high, &high) ||
+        !add_i64(low, j->addend < 0 ? j->addend : 0, &low) ||
+        !add_i64(high, j->addend > 0 ? j->addend : 0, &high))
+        return false;
+    low = low < j->least ? low : j->least;
+    high = high > j->most ? high : j->most;
+    *out = j->target.real;
+    out->is_unsigned &= j->least >= 0;
+    out->low = j->least;
+    out->high = j->most;
+    const Type *wide = type_i(lw->ctx, signed_width(low, high));
+    uint32_t width = signed_width(j->least, j->most);
+    const Type *elem = type_i(lw->ctx, width - (out->is_unsigned && width > 2));
+    const Type *type = type_with_elem(op_result(lw->node, 0)->type, elem);
+    Value *inputs[] = {j->x->value, j->y->value};
+    Generic g;
+    generic_broadcast(lw, &g, inputs, 2, type);
+    generic_open(lw, &g, build_empty(lw, type));
+    Builder *b = &g.body;
+    Value *x = scaled(b, generic_arg(&g, 0), wide, j->x->is_unsigned, j->factor_x);
+    Value *y = scaled(b, generic_arg(&g, 1), wide, j->y->is_unsigned, j->factor_y);
+    Value *q = build_binary(b, ARITH(ADDI), wide, x, y);
+    q = build_binary(b, ARITH(ADDI), wide, q, arith_constant_int(b, wide, j->addend));
+    if (j->shift > 0)
+        q = build_binary(b, ARITH(SHRSI), wide, q, arith_constant_int(b, wide, j->shift));
+    q = build_binary(b, ARITH(MAXSI), wide, q, arith_constant_int(b, wide, j->least));
+    q = build_binary(b, ARITH(MINSI), wide, q, arith_constant_int(b, wide, j->most));
+    out->value = generic_close(&g, build_resize(b, q, elem));
+    return true;
+}
+
+/* The nodes between are done: what they give is on the quantizer's grid already. */
+static void record_between(Joint *j, const Fixed *result)
+{
+    for (const Step *step = j->last->before; step; step = step->before)
+        record_fixed(j->lw, op_result(step->node, 0), result);
+}
+
+bool build_joint(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
+{
+    Joint j = {.lw = lw, .x = x, .y = y};
+    Op *sum = lw->node;
+    if (!find_steps(&j) || (x->high - x->low) >= MAX_PAIRS || (y->high - y->low) >= MAX_PAIRS)
+        return false;
+    j.x_count = x->high - x->low + 1;
+    j.y_count = y->high - y->low + 1;
+    lw->node = j.quantizer;
+    bool known = target_of(lw, &j.target);
+    lw->node = sum;
+    if (!known || !j.target.has_grid || j.target.quant.is_bipolar || j.x_count * j.y_count > MAX_PAIRS || !find_levels(&j) || !fit(&j) ||
+        !build_kernel(&j, out))
+        return false;
+    record_between(&j, out);
+    return true;
+}
