@@ -52,7 +52,7 @@ static bool is_small(Op *op, void *user)
 
 static bool run_pass(Context *ctx, const PassDef *def, Op *module)
 {
-    Pipeline *pipeline = pipeline_create(ctx, "builtin.module");
+    Pipeline *pipeline = pipeline_create(ctx, NULL, "builtin.module");
     check(pipeline_add(pipeline, def, NULL), "the pass is not accepted");
     size_t errors = context_error_count(ctx);
     bool ok = pipeline_run(pipeline, module, &(RunOptions){.verify_each = true});

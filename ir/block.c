@@ -111,6 +111,18 @@ void block_splice(Block *to, Block *from)
     }
 }
 
+Block *block_split_after(Op *op)
+{
+    Block *tail = block_create(op->ctx), *block = op->block;
+    link_between(tail, block->parent, block, block->next);
+    while (op->next) {
+        Op *moved = op->next;
+        op_unlink(moved);
+        op_append(moved, tail);
+    }
+    return tail;
+}
+
 Block *region_add_block(Region *region)
 {
     Block *block = block_create(region->parent->ctx);

@@ -90,6 +90,9 @@ void op_erase(Op *op);
 /* Deep copy, detached. Operands defined outside keep their value unless `values` (Value* ->
  * Value*, may be NULL) maps them; the map receives the copied results and arguments. */
 Op *op_clone(const Op *op, PtrMap *values);
+/* Copies the blocks of a region before a block of another (or its own). `values` maps as in
+ * op_clone, blocks too; arguments that it maps already are not copied but replaced. */
+void region_clone(const Region *from, Block *before, PtrMap *values);
 void op_insert_before(Op *op, Op *anchor);
 void op_insert_after(Op *op, Op *anchor);
 void op_append(Op *op, Block *block);
@@ -143,6 +146,8 @@ Op *block_parent_op(const Block *block);
 Op *block_terminator(const Block *block); /* last op if it is a terminator, else NULL */
 /* Moves all ops of `from` to the end of `to`. */
 void block_splice(Block *to, Block *from);
+/* Moves the ops after `op` to a new block behind its own, and returns that. */
+Block *block_split_after(Op *op);
 Block *region_add_block(Region *region);
 Block *region_entry(const Region *region); /* first block or NULL */
 void region_take(Region *to, Region *from); /* moves all blocks */

@@ -91,15 +91,12 @@ static void *mapped(const PtrMap *map, void *key)
 }
 
 /* Blocks and arguments first, so that successors and forward references find their copies. */
-static void clone_blocks(Region *to, const Region *from, PtrMap *map)
+static void clone_block(const Block *block, Block *copy, PtrMap *map)
 {
-    FOR_EACH_BLOCK (block, from) {
-        Block *copy = region_add_block(to);
-        ptrmap_put(map, block, copy);
-        for (uint32_t i = 0; i < block->arg_count; i++) {
-            const Value *arg = block->args[i];
-            ptrmap_put(map, arg, block_add_arg(copy, arg->type, arg->loc));
-        }
+    ptrmap_put(map, block, copy);
+    for (uint32_t i = 0; i < block->arg_count; i++) {
+        const Value *arg = block->args[i];
+        if (!ptrmap_has(map, arg)) ptrmap_put(map, arg, block_add_arg(copy, arg->type, arg->loc));
     }
 }
 
@@ -132,17 +129,25 @@ static Op *clone_shallow(const Op *op, PtrMap *map)
     return copy;
 }
 
-/* Copies the ops of the regions, adding each original and its copy to `pairs`. */
+/* Copies the ops of a block, adding each original and its copy to `pairs`. */
+static void clone_ops(const Block *block, PtrMap *map, OpVec *pairs)
+{
+    Block *copy = ptrmap_get(map, block);
+    FOR_EACH_OP (op, block) {
+        Op *op_copy = clone_shallow(op, map);
+        op_append(op_copy, copy);
+        *vec_push(pairs) = op;
+        *vec_push(pairs) = op_copy;
+    }
+}
+
 static void clone_regions(const Op *op, Op *copy, PtrMap *map, OpVec *pairs)
 {
     for (uint32_t i = 0; i < op->region_count; i++)
-        clone_blocks(&copy->regions[i], &op->regions[i], map);
-    FOR_EACH_INNER (inner, op) {
-        Op *inner_copy = clone_shallow(inner, map);
-        op_append(inner_copy, ptrmap_get(map, inner->block));
-        *vec_push(pairs) = inner;
-        *vec_push(pairs) = inner_copy;
-    }
+        FOR_EACH_BLOCK (block, op_region(op, i))
+            clone_block(block, region_add_block(&copy->regions[i]), map);
+    for (uint32_t i = 0; i < op->region_count; i++)
+        FOR_EACH_BLOCK (block, op_region(op, i)) clone_ops(block, map, pairs);
 }
 
 /* A use that was copied before the definition still has the original value. */
@@ -159,6 +164,15 @@ static void resolve_forward_uses(const OpVec *pairs, const PtrMap *map)
     }
 }
 
+/* Copies what the copied ops hold, until nothing is left to copy. */
+static void clone_nested(PtrMap *map, OpVec *pairs)
+{
+    for (size_t i = 0; i < pairs->len; i += 2)
+        clone_regions(pairs->data[i], pairs->data[i + 1], map, pairs);
+    resolve_forward_uses(pairs, map);
+    vec_free(pairs);
+}
+
 Op *op_clone(const Op *op, PtrMap *values)
 {
     PtrMap own = {0};
@@ -166,10 +180,19 @@ Op *op_clone(const Op *op, PtrMap *values)
     OpVec pairs = {0};
     Op *copy = clone_shallow(op, map);
     clone_regions(op, copy, map, &pairs);
-    for (size_t i = 0; i < pairs.len; i += 2)
-        clone_regions(pairs.data[i], pairs.data[i + 1], map, &pairs);
-    resolve_forward_uses(&pairs, map);
-    vec_free(&pairs);
+    clone_nested(map, &pairs);
     ptrmap_free(&own);
     return copy;
+}
+
+void region_clone(const Region *from, Block *before, PtrMap *values)
+{
+    OpVec pairs = {0};
+    FOR_EACH_BLOCK (block, from) {
+        Block *copy = block_create(before->ctx);
+        block_insert_before(copy, before);
+        clone_block(block, copy, values);
+    }
+    FOR_EACH_BLOCK (block, from) clone_ops(block, values, &pairs);
+    clone_nested(values, &pairs);
 }

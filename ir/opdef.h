@@ -211,12 +211,19 @@ struct DialectDef {
     /* Checks a discardable attribute with this dialect's prefix. */
     bool (*verify_op_attr)(Op *op, const NamedAttr *attr);
     bool (*verify_arg_attr)(Op *func, uint32_t index, const NamedAttr *attr);
-    /* Calls may be inlined into it, names are shortened by a default dialect, ... */
     void (*canonicalize)(PatternSet *set); /* adds the patterns that belong to no row */
     bool is_default_in_functions; /* OpAsmOpInterface default dialect inside builtin.module/func */
     /* Answers for sections of file metadata, as upstream's OpAsmDialectInterface does. */
     bool has_asm_hooks;
     bool types_in_memory; /* memrefs may hold a foreign dialect's types */
+    uint32_t inlining;    /* INLINE_*; 0: nothing of it takes part */
+};
+
+/* What inlining may do with a dialect's ops. */
+enum {
+    INLINE_OPS = 1u << 0,  /* they may be copied to another place with the body they are in */
+    INLINE_INTO = 1u << 1, /* bodies may be inlined into their regions */
+    INLINE_CALLS = 1u << 2 /* its calls may be replaced by the body of the callee */
 };
 
 /* Registered form of a row: names resolved, format compiled. One per context. */

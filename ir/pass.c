@@ -5,10 +5,10 @@
  * Tests: test/unit/pass_test.c */
 #include "ir/pass.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/diag.h"
 #include "ir/pass_impl.h"
 
 typedef struct OptionValue {
@@ -34,6 +34,12 @@ static size_t stat_count(const PassDef *def)
     return count;
 }
 
+static bool option_is_list(const OptionDef *def)
+{
+    return def->kind == OPTION_INT_LIST || def->kind == OPTION_STRING_LIST ||
+           def->kind == OPTION_PIPELINE_LIST;
+}
+
 /* --- values ----------------------------------------------------------------------- */
 
 static bool parse_number(Str text, int64_t *out)
@@ -56,19 +62,39 @@ static bool parse_number(Str text, int64_t *out)
     return true;
 }
 
-static bool check_number(Context *ctx, const OptionDef *def, Str text, int64_t *out,
-                         const Attr *loc)
+/* What option values are read with. */
+typedef struct OptionReader {
+    const Pass *pass;
+    Arena *arena;
+    StrBuf *error; /* why a value is wrong */
+} OptionReader;
+
+static bool option_error(const OptionReader *r, const OptionDef *def, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
+static bool option_error(const OptionReader *r, const OptionDef *def, const char *fmt, ...)
 {
-    if (!parse_number(text, out))
-        return emit_error(ctx, loc, "for the --%s option: '%.*s' value invalid for long argument!",
-                          def->name, STR_ARG(text));
+    va_list args;
+    va_start(args, fmt);
+    strbuf_printf(r->error, "for the --%s option: ", def->name);
+    strbuf_vprintf(r->error, fmt, args);
+    va_end(args);
+    return false;
+}
+
+static bool set_number(const OptionReader *r, const OptionDef *def, Str text, int64_t *out)
+{
+    bool is_uint = def->kind == OPTION_UINT;
+    if (!parse_number(text, out) || (is_uint && (*out < 0 || *out > UINT32_MAX)))
+        return option_error(r, def, "'%.*s' value invalid for %s argument!", STR_ARG(text),
+                            is_uint ? "uint" : "long");
     if (def->min < def->max && (*out < def->min || *out > def->max))
-        return emit_error(ctx, loc, "for the --%s option: '%.*s' is not between %lld and %lld",
-                          def->name, STR_ARG(text), (long long)def->min, (long long)def->max);
+        return option_error(r, def, "'%.*s' is not between %lld and %lld", STR_ARG(text),
+                            (long long)def->min, (long long)def->max);
     return true;
 }
 
-static bool set_bool(Context *ctx, const OptionDef *def, OptionValue *value, const Attr *loc)
+static bool set_bool(const OptionReader *r, const OptionDef *def, OptionValue *value)
 {
     Str text = value->text;
     bool is_true = text.len == 0 || str_eq_c(text, "true") || str_eq_c(text, "TRUE") ||
@@ -76,22 +102,19 @@ static bool set_bool(Context *ctx, const OptionDef *def, OptionValue *value, con
     bool is_false = str_eq_c(text, "false") || str_eq_c(text, "FALSE") ||
                     str_eq_c(text, "False") || str_eq_c(text, "0");
     if (!is_true && !is_false)
-        return emit_error(ctx, loc,
-                          "for the --%s option: '%.*s' is invalid value for boolean argument! Try "
-                          "0 or 1",
-                          def->name, STR_ARG(text));
+        return option_error(r, def, "'%.*s' is invalid value for boolean argument! Try 0 or 1",
+                            STR_ARG(text));
     value->number = is_true;
     value->text = is_true ? STR("true") : STR("false");
     return true;
 }
 
-static bool set_string(Context *ctx, const OptionDef *def, OptionValue *value, const Attr *loc)
+static bool set_string(const OptionReader *r, const OptionDef *def, OptionValue *value)
 {
     if (!def->choices) return true;
     for (const char *const *choice = def->choices; *choice; choice++)
         if (str_eq_c(value->text, *choice)) return true;
-    return emit_error(ctx, loc, "for the --%s option: Cannot find option named '%.*s'!", def->name,
-                      STR_ARG(value->text));
+    return option_error(r, def, "Cannot find option named '%.*s'!", STR_ARG(value->text));
 }
 
 /* What closes a delimiter; '\0' if the character opens nothing. */
@@ -147,27 +170,45 @@ static void split_items(Arena *arena, OptionValue *value)
     value->items = items;
 }
 
-static bool set_list(Context *ctx, Arena *arena, const OptionDef *def, OptionValue *value,
-                     const Attr *loc)
+static bool set_numbers(const OptionReader *r, const OptionDef *def, OptionValue *value)
 {
-    split_items(arena, value);
-    if (def->kind != OPTION_INT_LIST) return true;
-    int64_t *numbers = ARENA_ARRAY(arena, int64_t, value->count);
+    int64_t *numbers = ARENA_ARRAY(r->arena, int64_t, value->count);
     for (size_t i = 0; i < value->count; i++)
-        if (!check_number(ctx, def, value->items[i], &numbers[i], loc)) return false;
+        if (!set_number(r, def, value->items[i], &numbers[i])) return false;
     value->numbers = numbers;
     return true;
 }
 
-static bool set_value(Context *ctx, Arena *arena, const OptionDef *def, OptionValue *value,
-                      const Attr *loc)
+/* Each item becomes what its pipeline prints as. */
+static bool set_pipelines(const OptionReader *r, OptionValue *value)
 {
+    Str *items = ARENA_ARRAY(r->arena, Str, value->count);
+    for (size_t i = 0; i < value->count; i++) {
+        const Pass *pass = r->pass;
+        Pipeline *pipeline =
+            pipeline_parse_whole(pass->ctx, pass->table, value->items[i], r->error);
+        if (!pipeline) return false;
+        StrBuf text = {0};
+        pipeline_print(pipeline, &text);
+        items[i] = (Str){arena_copy(r->arena, text.data, text.len), text.len};
+        strbuf_free(&text);
+        pipeline_free(pipeline);
+    }
+    value->items = items;
+    return true;
+}
+
+static bool set_value(const OptionReader *r, const OptionDef *def, OptionValue *value)
+{
+    if (option_is_list(def)) split_items(r->arena, value);
     switch (def->kind) {
-    case OPTION_BOOL: return set_bool(ctx, def, value, loc);
-    case OPTION_INT: return check_number(ctx, def, value->text, &value->number, loc);
-    case OPTION_STRING: return set_string(ctx, def, value, loc);
-    case OPTION_INT_LIST:
-    case OPTION_STRING_LIST: return set_list(ctx, arena, def, value, loc);
+    case OPTION_BOOL: return set_bool(r, def, value);
+    case OPTION_INT:
+    case OPTION_UINT: return set_number(r, def, value->text, &value->number);
+    case OPTION_STRING: return set_string(r, def, value);
+    case OPTION_INT_LIST: return set_numbers(r, def, value);
+    case OPTION_PIPELINE_LIST: return set_pipelines(r, value);
+    case OPTION_STRING_LIST: return true;
     }
     return false;
 }
@@ -182,21 +223,24 @@ static Str strip_delimiters(Str text)
     return enclosed ? (Str){text.data + 1, text.len - 2} : text;
 }
 
-static bool set_option(Pass *pass, Arena *arena, Str name, Str text, const Attr *loc)
+static bool set_option(const OptionReader *r, Str name, Str text)
 {
+    const Pass *pass = r->pass;
     for (size_t i = 0; i < option_count(pass->def); i++) {
         const OptionDef *def = &pass->def->options[i];
         if (!str_eq_c(name, def->name)) continue;
         text = strip_delimiters(text);
         pass->options[i] = (OptionValue){.given = true};
-        pass->options[i].text = (Str){arena_copy(arena, text.data, text.len), text.len};
-        return set_value(pass->ctx, arena, def, &pass->options[i], loc);
+        pass->options[i].text = (Str){arena_copy(r->arena, text.data, text.len), text.len};
+        return set_value(r, def, &pass->options[i]);
     }
-    return emit_error(pass->ctx, loc, "<Pass-Options-Parser>: no such option %.*s", STR_ARG(name));
+    strbuf_printf(r->error, "<Pass-Options-Parser>: no such option %.*s\n", STR_ARG(name));
+    return false;
 }
 
-bool pass_parse_options(Pass *pass, Arena *arena, Str text, const Attr *loc)
+bool pass_parse_options(Pass *pass, Arena *arena, Str text, StrBuf *error)
 {
+    const OptionReader reader = {pass, arena, error};
     size_t at = 0;
     while (true) {
         while (at < text.len && is_space(text.data[at])) at++;
@@ -207,34 +251,39 @@ bool pass_parse_options(Pass *pass, Arena *arena, Str text, const Attr *loc)
         if (at < text.len && text.data[at] == '=') {
             begin = ++at;
             while (at < text.len && !is_space(text.data[at])) at = skip_nested(text, at);
-            if (at > text.len)
-                return emit_error(pass->ctx, loc, "for the --%.*s option: unbalanced delimiters in "
-                                                  "its value",
-                                  STR_ARG(name));
+            if (at > text.len) {
+                strbuf_printf(error, "for the --%.*s option: unbalanced delimiters in its value",
+                              STR_ARG(name));
+                return false;
+            }
             value = (Str){text.data + begin, at - begin};
         }
-        if (!set_option(pass, arena, name, value, loc)) return false;
+        if (!set_option(&reader, name, value)) return false;
     }
 }
 
-Pass *pass_create(Context *ctx, Arena *arena, const PassDef *def)
+static const char *default_text(const OptionDef *def)
 {
-    Pass *pass = ARENA_NEW(arena, Pass);
+    if (def->fallback) return def->fallback;
+    if (def->kind == OPTION_BOOL) return "false";
+    return def->kind == OPTION_INT || def->kind == OPTION_UINT ? "0" : "";
+}
+
+Pass *pass_create(const Pipeline *owner, const PassDef *def)
+{
+    Pass *pass = ARENA_NEW(owner->arena, Pass);
     pass->def = def;
-    pass->ctx = ctx;
+    pass->ctx = owner->ctx;
+    pass->table = owner->table;
     arena_init(&pass->scratch);
-    pass->stats = ARENA_ARRAY(arena, uint64_t, stat_count(def));
-    pass->options = ARENA_ARRAY(arena, OptionValue, option_count(def));
+    pass->stats = ARENA_ARRAY(owner->arena, uint64_t, stat_count(def));
+    pass->options = ARENA_ARRAY(owner->arena, OptionValue, option_count(def));
+    StrBuf error = {0};
+    const OptionReader reader = {pass, owner->arena, &error};
     for (size_t i = 0; i < option_count(def); i++) {
-        const OptionDef *option = &def->options[i];
-        const char *fallback = option->fallback;
-        if (!fallback) {
-            bool is_scalar = option->kind == OPTION_BOOL || option->kind == OPTION_INT;
-            fallback = !is_scalar ? "" : option->kind == OPTION_BOOL ? "false" : "0";
-        }
-        pass->options[i].text = str_from(fallback);
-        bool ok = set_value(ctx, arena, option, &pass->options[i], loc_unknown(ctx));
-        if (!ok) panic("pass '%s': bad default of option '%s'", def->name, option->name);
+        pass->options[i].text = str_from(default_text(&def->options[i]));
+        if (!set_value(&reader, &def->options[i], &pass->options[i]))
+            panic("pass '%s': bad default of option '%s'", def->name, def->options[i].name);
     }
     return pass;
 }
@@ -261,20 +310,31 @@ static void print_text(StrBuf *out, Str text)
     if (has_space) strbuf_add_char(out, '}');
 }
 
+static void print_items(StrBuf *out, const OptionValue *value)
+{
+    for (size_t i = 0; i < value->count; i++) {
+        if (i > 0) strbuf_add_char(out, ',');
+        strbuf_add_str(out, value->items[i]);
+    }
+}
+
 /* An empty list prints nothing but keeps its separating space, as upstream. */
 static void print_value(StrBuf *out, const OptionDef *def, const OptionValue *value)
 {
-    bool is_list = def->kind == OPTION_INT_LIST || def->kind == OPTION_STRING_LIST;
-    if (is_list && value->count == 0) return;
+    if (option_is_list(def) && value->count == 0) return;
     strbuf_printf(out, "%s=", def->name);
-    if (def->kind == OPTION_INT)
+    if (def->kind == OPTION_INT || def->kind == OPTION_UINT)
         strbuf_add_int(out, value->number);
+    else if (def->kind == OPTION_PIPELINE_LIST)
+        print_items(out, value);
     else
         print_text(out, value->text);
 }
 
-void pass_print_options(const Pass *pass, StrBuf *out)
+/* Options are sorted by name; a pass without any prints no braces. */
+void pass_print(const Pass *pass, StrBuf *out)
 {
+    strbuf_add_c(out, pass->def->name);
     size_t count = option_count(pass->def);
     if (count == 0) return;
     const OptionDef **sorted = xcalloc(count, sizeof *sorted);
@@ -346,4 +406,9 @@ const PassDef *pass_find(const PassTable *table, Str name)
     for (size_t i = 0; i < table->count; i++)
         if (str_eq_c(name, table->passes[i]->name)) return table->passes[i];
     return NULL;
+}
+
+const char *pass_title(const Pass *pass)
+{
+    return pass->def->title ? pass->def->title : pass->def->name;
 }

@@ -7,8 +7,15 @@
 
 #include "ir/opdef.h"
 
-typedef enum OptionKind { OPTION_BOOL, OPTION_INT, OPTION_STRING, OPTION_INT_LIST,
-                          OPTION_STRING_LIST } OptionKind;
+typedef enum OptionKind {
+    OPTION_BOOL,
+    OPTION_INT,
+    OPTION_UINT, /* 32 bits; printed unsigned */
+    OPTION_STRING,
+    OPTION_INT_LIST,
+    OPTION_STRING_LIST,
+    OPTION_PIPELINE_LIST /* whole pipelines: "func.func(cse),any(canonicalize)" */
+} OptionKind;
 
 typedef struct OptionDef {
     const char *name;
@@ -25,10 +32,18 @@ typedef struct StatDef {
 } StatDef;
 #define STATS(...) (const StatDef[]){__VA_ARGS__, {0}}
 
+typedef struct PassTable {
+    const PassDef *const *passes;
+    size_t count;
+} PassTable;
+const PassDef *pass_find(const PassTable *table, Str name);
+
 /* One instance of a pass in a pipeline, with its option values. */
 typedef struct Pass {
     const PassDef *def;
     Context *ctx;
+    const PassTable *table; /* passes that its options may name; NULL: none */
+    const struct PassRun *run; /* while it runs */
     Arena scratch;     /* reset after each run */
     uint64_t *stats;   /* parallel to def->stats */
     struct OptionValue *options;
@@ -47,6 +62,9 @@ struct PassDef {
     bool (*run)(Pass *pass, Op *op); /* false: diagnosed */
 };
 
+const char *pass_title(const Pass *pass); /* its name in reports */
+/* "cse" or "canonicalize{top-down=true …}", every option spelled out. */
+void pass_print(const Pass *pass, StrBuf *out);
 bool pass_bool(const Pass *pass, const char *option);
 int64_t pass_int(const Pass *pass, const char *option);
 Str pass_string(const Pass *pass, const char *option);
@@ -56,41 +74,58 @@ const Str *pass_list(const Pass *pass, const char *option, size_t *count);
 const int64_t *pass_int_list(const Pass *pass, const char *option, size_t *count);
 void pass_count(Pass *pass, const char *stat, uint64_t amount);
 
-typedef struct PassTable {
-    const PassDef *const *passes;
-    size_t count;
-} PassTable;
-const PassDef *pass_find(const PassTable *table, Str name);
+/* Around what a pass computes about an op before it changes it; shows in timings. */
+void pass_analysis_begin(const Pass *pass, const char *name);
+void pass_analysis_end(const Pass *pass);
 
 typedef struct Pipeline Pipeline; /* op pass manager tree */
-Pipeline *pipeline_create(Context *ctx, const char *anchor); /* op name; NULL or "any": any */
+/* `table` holds the passes that texts may name; NULL: none. `anchor` is an op's name; NULL or
+ * "any": any. */
+Pipeline *pipeline_create(Context *ctx, const PassTable *table, const char *anchor);
 void pipeline_free(Pipeline *pipeline);
 /* Appends one pass with options text ("a=1 b=2" or NULL), wrapping it in a nested manager when its
  * anchor differs from the pipeline's. False: diagnosed (unknown option, bad value). */
 bool pipeline_add(Pipeline *pipeline, const PassDef *def, const char *options) MUST_CHECK;
-/* Appends the passes of a text, which may be wrapped in the anchor: "builtin.module(a,b)". */
-bool pipeline_parse(Pipeline *pipeline, const PassTable *table, Str text) MUST_CHECK;
+/* Appends the passes of a text without anchor: "a,func.func(b)". */
+bool pipeline_parse(Pipeline *pipeline, Str text) MUST_CHECK;
 /* From a whole text, which must name its anchor: "builtin.module(...)", "any(...)".
  * NULL: diagnosed. */
-Pipeline *pipeline_from_text(Context *ctx, const PassTable *table, Str text) MUST_CHECK;
+Pipeline *pipeline_from_text(Context *ctx, const PassTable *table, Str text);
 /* "builtin.module(a{x=1},func.func(b))", every option spelled out; parsing it gives the same
  * pipeline. */
 void pipeline_print(const Pipeline *pipeline, StrBuf *out);
+const char *pipeline_anchor(const Pipeline *pipeline); /* "any" for any */
 size_t pipeline_pass_count(const Pipeline *pipeline); /* a nested manager counts as one */
 
-/* Called around each run of a pass on an op; either may be NULL. */
+/* A stretch of the run that timings tell apart. */
+typedef struct PassScope {
+    const void *id; /* with the name, the same for each run of the same thing */
+    const char *name;
+    bool is_hidden; /* only what is inside counts */
+    bool is_outer;  /* not part of the scope that was entered before it */
+} PassScope;
+
+/* Called around each run of a pass on an op and around scopes; each may be NULL. */
 typedef struct PassHooks {
     void *user;
     void (*before)(void *user, const Pass *pass, Op *op);
     void (*after)(void *user, const Pass *pass, Op *op, bool ok);
+    void (*enter)(void *user, const PassScope *scope);
+    void (*leave)(void *user);
 } PassHooks;
 typedef struct RunOptions {
     bool verify_each;
     const PassHooks *const *hooks; /* NULL-terminated, or NULL */
 } RunOptions;
+/* Adjacent nested managers are merged first, as upstream merges them. */
 bool pipeline_run(Pipeline *pipeline, Op *op, const RunOptions *options) MUST_CHECK;
-/* Visits the instances in order (statistics, timing). */
-void pipeline_each(Pipeline *pipeline, void (*visit)(void *user, Pass *pass, int depth),
+/* From inside a pass: runs another pipeline on an op below the one that the pass runs on. */
+bool pass_run_pipeline(const Pass *pass, Pipeline *pipeline, Op *op) MUST_CHECK;
+
+/* Visits the instances in order (statistics); `title` instead of a pass: what is one level
+ * deeper belongs to that manager. */
+void pipeline_each(const Pipeline *pipeline,
+                   void (*visit)(void *user, const Pass *pass, const char *title, int depth),
                    void *user);
 
 #endif

@@ -4,33 +4,50 @@
 
 #include "ir/pass.h"
 
+typedef VEC(Pipeline *) PipelineVec;
+
 typedef struct PipelineItem {
-    Pass *pass;       /* or */
-    Pipeline *nested; /* a manager for the ops directly inside */
+    Pass *pass; /* or */
+    PipelineVec nested; /* managers for the ops directly inside, at most one for each op; only
+                           one until neighbours are merged */
 } PipelineItem;
 
 struct Pipeline {
     Context *ctx;
+    const PassTable *table;
     const char *anchor; /* op name; NULL: any */
     Arena *arena;       /* the outermost pipeline's; holds passes and option values */
     Arena own;
     VEC(PipelineItem) items;
 };
 
-/* A pass with its options at their defaults. */
-Pass *pass_create(Context *ctx, Arena *arena, const PassDef *def);
+/* What a pass that runs is part of. */
+typedef struct PassRun {
+    const RunOptions *options;
+    Op *op;
+} PassRun;
+
+/* A pass of the pipeline with its options at their defaults, which is not added yet. */
+Pass *pass_create(const Pipeline *owner, const PassDef *def);
 void pass_destroy(Pass *pass);
-/* Reads "a=1 b=2"; errors are reported at loc. */
-bool pass_parse_options(Pass *pass, Arena *arena, Str text, const Attr *loc) MUST_CHECK;
-/* "{a=1 b=2}", sorted by name; nothing when the pass has no options. */
-void pass_print_options(const Pass *pass, StrBuf *out);
+/* Reads "a=1 b=2". False: `error` says why. */
+bool pass_parse_options(Pass *pass, Arena *arena, Str text, StrBuf *error) MUST_CHECK;
+/* "Pipeline Collection : [...]" */
+void pipelines_title(const PipelineVec *nested, StrBuf *out);
+/* Whether the pass runs on ops of that name; op: NULL if it is not registered. */
+bool pass_suits(const PassDef *def, const char *name, const OpDef *op);
+bool pipeline_suits(const Pipeline *pipeline, const PassDef *def);
+/* A new nested manager at the end. */
+Pipeline *pipeline_nest(Pipeline *outer, Str anchor);
+void pipeline_take_pass(Pipeline *pipeline, Pass *pass);
+/* Appends the passes of a text. False: `error` says why, as upstream words it. */
+bool pipeline_parse_into(Pipeline *pipeline, Str text, StrBuf *error) MUST_CHECK;
+/* The same for a whole text; NULL: `error` says why. */
+Pipeline *pipeline_parse_whole(Context *ctx, const PassTable *table, Str text, StrBuf *error);
 
 static inline bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
-
-Pipeline *pipeline_nest(Pipeline *outer, Str anchor);
-Pass *pipeline_add_pass(Pipeline *pipeline, const PassDef *def);
 
 #endif

@@ -28,7 +28,8 @@ Op *symbol_lookup_in(const Op *table, const Ident *name)
  * op in between might be one. */
 static const Op *nearest_table(const Op *op)
 {
-    while (op && !op_has_trait(op, TRAIT_SYMBOL_TABLE)) op = op->def ? op_parent(op) : NULL;
+    while (op && !op_has_trait(op, TRAIT_SYMBOL_TABLE))
+        op = op->def || op->region_count != 1 ? op_parent(op) : NULL;
     return op;
 }
 
@@ -44,6 +45,48 @@ Op *symbol_lookup(const Op *from, const Attr *ref)
     }
     return symbol;
 }
+
+/* --- uses --------------------------------------------------------------------------- */
+
+static void visit_refs(Op *user, const Attr *attr, SymbolUseVisitor *visit, void *data)
+{
+    switch (attr->kind) {
+    case ATTR_SYMBOL_REF: visit(data, user, attr); return;
+    case ATTR_ARRAY:
+        for (uint32_t i = 0; i < attr->u.array.count; i++)
+            visit_refs(user, attr->u.array.items[i], visit, data);
+        return;
+    case ATTR_DICT:
+        for (uint32_t i = 0; i < attr->u.dict.count; i++)
+            visit_refs(user, attr->u.dict.items[i].value, visit, data);
+        return;
+    case ATTR_DIALECT:
+        for (uint32_t i = 0; i < attr->u.dialect.param_count; i++)
+            if (attr->u.dialect.params[i])
+                visit_refs(user, attr->u.dialect.params[i], visit, data);
+        return;
+    default: return;
+    }
+}
+
+Op *symbol_each_use(Op *op, SymbolUseVisitor *visit, void *data)
+{
+    OpVec pending = {0};
+    Op *unknown = NULL;
+    *vec_push(&pending) = op;
+    while (pending.len) {
+        Op *at = pending.data[--pending.len];
+        visit_refs(at, at->props, visit, data);
+        visit_refs(at, at->attrs, visit, data);
+        if (!unknown && !at->def && at->region_count == 1) unknown = at;
+        if (op_has_trait(at, TRAIT_SYMBOL_TABLE)) continue;
+        FOR_EACH_INNER (inner, at) *vec_push(&pending) = inner;
+    }
+    vec_free(&pending);
+    return unknown;
+}
+
+/* --- one table ---------------------------------------------------------------------- */
 
 void symtab_init(SymbolTable *table, Op *op)
 {

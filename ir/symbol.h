@@ -12,6 +12,12 @@ Op *symbol_lookup_in(const Op *table, const Ident *name);
 /* From `from` outward: the nearest enclosing symbol table resolves the root, then nested. */
 Op *symbol_lookup(const Op *from, const Attr *ref);
 
+/* Calls visit for each symbol reference in the attributes of the op and of what it holds, nested
+ * symbol tables left out. Returns the first op found that might be a symbol table unknown to the
+ * context, or NULL; its inside is visited too. */
+typedef void SymbolUseVisitor(void *data, Op *user, const Attr *ref);
+Op *symbol_each_use(Op *op, SymbolUseVisitor *visit, void *data);
+
 typedef struct SymbolTable {
     Op *op;
     PtrMap by_name; /* Ident* -> Op* */

@@ -213,7 +213,10 @@ static void erase_dead(Cse *cse)
 
 static bool run_cse(Pass *pass, Op *op)
 {
-    Cse cse = {.pass = pass, .dom = dominance_create()};
+    Cse cse = {.pass = pass};
+    pass_analysis_begin(pass, "DominanceInfo");
+    cse.dom = dominance_create(); /* computed for each region when it is asked for */
+    pass_analysis_end(pass);
     simplify_nested(&cse, op);
     erase_dead(&cse);
     dominance_free(cse.dom);

@@ -46,56 +46,32 @@ static void mark_kept(Liveness *liveness, Op *table, bool hidden)
     }
 }
 
+typedef struct Scope {
+    Liveness *liveness;
+    const Op *op; /* where references are resolved from */
+} Scope;
+
 /* Every symbol on the path of a nested reference is live. */
-static void mark_reference(Liveness *liveness, const Op *scope, const Attr *ref)
+static void mark_reference(void *data, Op *user, const Attr *ref)
 {
+    const Scope *scope = data;
+    (void)user;
     for (uint32_t count = 1; count <= ref->u.symbol.count; count++) {
         const Attr *prefix = attr_symbol_nested(ref->ctx, ref->u.symbol.names, count);
-        Op *symbol = symtabs_lookup(liveness->tables, scope, prefix);
+        Op *symbol = symtabs_lookup(scope->liveness->tables, scope->op, prefix);
         if (!symbol) return;
-        mark_live(liveness, symbol);
-    }
-}
-
-static void mark_attr(Liveness *liveness, const Op *scope, const Attr *attr)
-{
-    switch (attr->kind) {
-    case ATTR_SYMBOL_REF: mark_reference(liveness, scope, attr); return;
-    case ATTR_ARRAY:
-        for (uint32_t i = 0; i < attr->u.array.count; i++)
-            mark_attr(liveness, scope, attr->u.array.items[i]);
-        return;
-    case ATTR_DICT:
-        for (uint32_t i = 0; i < attr->u.dict.count; i++)
-            mark_attr(liveness, scope, attr->u.dict.items[i].value);
-        return;
-    case ATTR_DIALECT:
-        for (uint32_t i = 0; i < attr->u.dialect.param_count; i++)
-            if (attr->u.dialect.params[i]) mark_attr(liveness, scope, attr->u.dialect.params[i]);
-        return;
-    default: return;
+        mark_live(scope->liveness, symbol);
     }
 }
 
 /* Follows the references of an op and of what it holds, but not into nested symbol tables. */
 static bool follow(Liveness *liveness, Op *op)
 {
-    const Op *scope = op_parent(op);
-    OpVec pending = {0};
-    bool ok = true;
-    *vec_push(&pending) = op;
-    while (pending.len && ok) {
-        Op *at = pending.data[--pending.len];
-        mark_attr(liveness, scope, at->props);
-        mark_attr(liveness, scope, at->attrs);
-        if (!at->def && at->region_count == 1)
-            ok = op_emit_error(at, "operation contains potentially unknown symbol table, meaning "
-                                   "that we can't reliable compute symbol uses");
-        if (op_has_trait(at, TRAIT_SYMBOL_TABLE)) continue;
-        FOR_EACH_INNER (inner, at) *vec_push(&pending) = inner;
-    }
-    vec_free(&pending);
-    return ok;
+    Scope scope = {liveness, op_parent(op)};
+    Op *unknown = symbol_each_use(op, mark_reference, &scope);
+    if (!unknown) return true;
+    return op_emit_error(unknown, "operation contains potentially unknown symbol table, meaning "
+                                  "that we can't reliable compute symbol uses");
 }
 
 static bool spread(Liveness *liveness)

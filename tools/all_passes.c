@@ -16,6 +16,7 @@ const PassTable *all_passes(void)
         &pass_convert_linalg_to_dfg,
         &pass_convert_onnx_to_linalg,
         &pass_cse,
+        &pass_inline,
         &pass_linalg_fold_unit_extent_dims,
         &pass_linalg_fuse_elementwise_ops,
         &pass_linalg_generalize_named_ops,

@@ -1,39 +1,30 @@
 /* IR dumps around passes, and the reports about time and statistics, laid out as upstream's.
- * Tests: lit/tools/print-ir.mir, lit/tools/timing.mir */
+ * Tests: lit/tools/print-ir.mir, lit/tools/print-ir-tree.mir, lit/tools/timing.mir,
+ * lit/tools/reports.mir */
 #include "tools/pass_watch.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/stat.h>
 
 #include "ir/attr.h"
+#include "tools/files.h"
+#include "tools/timing.h"
 
-typedef struct Phase {
-    const char *name;
-    const Pass *pass; /* NULL: not a pass */
-    double seconds;
-} Phase;
+/* A pass that runs, with what it may have changed. */
+typedef struct Running {
+    StrBuf before; /* the op before the pass, if changes are asked for */
+} Running;
 
 struct PassWatch {
     const PassWatchOptions *options;
     PassHooks hooks;
-    StrBuf before; /* the op before the pass, if changes are asked for */
-    StrBuf failure; /* which pass failed on what */
-    VEC(Phase) phases;
-    double started, phase_started, pass_started;
+    VEC(Running) running; /* a stack: passes run passes */
+    PtrMap dumps;         /* Op* -> number of its dumps in the folder, as uintptr_t */
+    Timing *timing;       /* or NULL */
 };
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-static const char *pass_title(const Pass *pass)
-{
-    return pass->def->title ? pass->def->title : pass->def->name;
-}
 
 /* --- IR dumps ------------------------------------------------------------------------ */
 
@@ -53,83 +44,136 @@ static void print_scoped(StrBuf *out, const PassWatchOptions *options, Op *op)
     op_print(out, shown, &print);
 }
 
-/* "'func.func' operation: @f" */
-static void add_op_description(StrBuf *out, const Op *op)
+void describe_op(StrBuf *out, const Op *op)
 {
     const Attr *name = op_attr(op, "sym_name");
     strbuf_printf(out, "'%.*s' operation", STR_ARG(op_name(op)));
     if (name && name->kind == ATTR_STRING) strbuf_printf(out, ": @%.*s", STR_ARG(name->u.string));
 }
 
+/* Adds "builtin_module_no-symbol-name/func_func_f/" and makes the folders. False: said why. */
+static bool add_folders(StrBuf *path, const Op *op)
+{
+    if (op_parent(op) && !add_folders(path, op_parent(op))) return false;
+    const Attr *name = op_attr(op, "sym_name");
+    for (size_t i = 0; i < op_name(op).len; i++) {
+        char c = op_name(op).data[i];
+        strbuf_add_char(path, c == '.' ? '_' : c);
+    }
+    bool named = name && name->kind == ATTR_STRING;
+    strbuf_printf(path, "_%.*s", STR_ARG(named ? name->u.string : STR("no-symbol-name")));
+    if (mkdir(path->data, 0777) != 0 && errno != EEXIST) {
+        fprintf(stderr, "Error while creating directory %s: %s\n", path->data, strerror(errno));
+        return false;
+    }
+    strbuf_add_char(path, '/');
+    return true;
+}
+
+/* "0_1_" for the first dump of the module and the second of a function in it. */
+static void add_numbers(const PassWatch *watch, StrBuf *path, const Op *op)
+{
+    if (op_parent(op)) add_numbers(watch, path, op_parent(op));
+    uintptr_t dumps = (uintptr_t)ptrmap_get(&watch->dumps, op);
+    strbuf_add_uint(path, dumps ? dumps - 1 : 0);
+    strbuf_add_char(path, '_');
+}
+
+/* The folders mirror the IR; a file is named by the numbers of the dumps and by the pass. */
+static void write_to_tree(PassWatch *watch, const Pass *pass, Op *op, Str text)
+{
+    StrBuf path = {0};
+    const char *reason = NULL;
+    uintptr_t dumps = (uintptr_t)ptrmap_get(&watch->dumps, op);
+    ptrmap_put(&watch->dumps, op, (void *)(dumps + 1));
+    strbuf_printf(&path, "%s/", watch->options->tree_dir);
+    if (mkdir(watch->options->tree_dir, 0777) != 0 && errno != EEXIST) {
+        fprintf(stderr, "Error while creating directory %s: %s\n", watch->options->tree_dir,
+                strerror(errno));
+    } else if (add_folders(&path, op)) {
+        add_numbers(watch, &path, op);
+        strbuf_printf(&path, "%s.mlir", pass->def->name);
+        if (!file_write(path.data, text, &reason))
+            fprintf(stderr, "Error opening output file %s: %s\n", path.data, reason);
+    }
+    strbuf_free(&path);
+}
+
 /* // -----// IR Dump After CSE (cse) //----- // */
-static void dump(const PassWatch *watch, const Pass *pass, Op *op, const char *when,
-                 const char *outcome)
+static void dump(PassWatch *watch, const Pass *pass, Op *op, const char *when, const char *outcome)
 {
     StrBuf out = {0};
     strbuf_printf(&out, "// -----// IR Dump %s %s%s (%s)", when, pass_title(pass), outcome,
                   pass->def->name);
     if (watch->options->module_scope) {
         strbuf_add_c(&out, " (");
-        add_op_description(&out, op);
+        describe_op(&out, op);
         strbuf_add_char(&out, ')');
     }
     strbuf_add_c(&out, " //----- //\n");
     print_scoped(&out, watch->options, op);
     strbuf_add_c(&out, "\n\n");
-    fwrite(out.data, 1, out.len, stderr);
+    if (watch->options->tree_dir)
+        write_to_tree(watch, pass, op, strbuf_str(&out));
+    else
+        fwrite(out.data, 1, out.len, stderr);
     strbuf_free(&out);
 }
+
+static bool has_changed(const PassWatch *watch, const Running *running, Op *op)
+{
+    StrBuf text = {0};
+    print_scoped(&text, watch->options, op);
+    bool changed = !str_eq(strbuf_str(&text), strbuf_str(&running->before));
+    strbuf_free(&text);
+    return changed;
+}
+
+/* --- hooks ------------------------------------------------------------------------------ */
 
 static void before_pass(void *user, const Pass *pass, Op *op)
 {
     PassWatch *watch = user;
     const PassWatchOptions *options = watch->options;
+    Running running = {0};
     if (options->before_all || is_listed(&options->before, pass))
         dump(watch, pass, op, "Before", "");
-    if (options->after_change) {
-        strbuf_clear(&watch->before);
-        print_scoped(&watch->before, options, op);
-    }
-    watch->pass_started = now();
+    if (options->after_change) print_scoped(&running.before, options, op);
+    *vec_push(&watch->running) = running;
+    if (watch->timing) timing_enter(watch->timing, pass, pass_title(pass), false, false);
 }
 
-static bool has_changed(const PassWatch *watch, Op *op)
+static void dump_after(PassWatch *watch, const Pass *pass, Op *op, bool ok, const Running *running)
 {
-    StrBuf text = {0};
-    print_scoped(&text, watch->options, op);
-    bool changed = !str_eq(strbuf_str(&text), strbuf_str(&watch->before));
-    strbuf_free(&text);
-    return changed;
-}
-
-static void add_time(PassWatch *watch, const char *name, const Pass *pass, double seconds)
-{
-    for (size_t i = 0; i < watch->phases.len; i++) {
-        Phase *phase = &watch->phases.data[i];
-        if (phase->pass != pass || strcmp(phase->name, name) != 0) continue;
-        phase->seconds += seconds;
-        return;
-    }
-    *vec_push(&watch->phases) = (Phase){.name = name, .pass = pass, .seconds = seconds};
+    const PassWatchOptions *options = watch->options;
+    bool wanted = options->after_failure || options->after_all || is_listed(&options->after, pass);
+    if (!wanted) return;
+    if (!ok)
+        dump(watch, pass, op, "After", " Failed");
+    else if (!options->after_failure && (!options->after_change || has_changed(watch, running, op)))
+        dump(watch, pass, op, "After", "");
 }
 
 static void after_pass(void *user, const Pass *pass, Op *op, bool ok)
 {
     PassWatch *watch = user;
-    const PassWatchOptions *options = watch->options;
-    add_time(watch, pass_title(pass), pass, now() - watch->pass_started);
-    if (!ok) {
-        strbuf_clear(&watch->failure);
-        strbuf_printf(&watch->failure, "`%s` on ", pass_title(pass));
-        add_op_description(&watch->failure, op);
-        if (options->after_failure || options->after_all || is_listed(&options->after, pass))
-            dump(watch, pass, op, "After", " Failed");
-        return;
-    }
-    if (options->after_failure) return;
-    bool wanted = options->after_all || is_listed(&options->after, pass);
-    if (wanted && (!options->after_change || has_changed(watch, op)))
-        dump(watch, pass, op, "After", "");
+    if (watch->timing) timing_leave(watch->timing);
+    Running running = watch->running.data[--watch->running.len];
+    dump_after(watch, pass, op, ok, &running);
+    strbuf_free(&running.before);
+}
+
+static void enter_scope(void *user, const PassScope *scope)
+{
+    const PassWatch *watch = user;
+    if (watch->timing)
+        timing_enter(watch->timing, scope->id, scope->name, scope->is_hidden, scope->is_outer);
+}
+
+static void leave_scope(void *user)
+{
+    const PassWatch *watch = user;
+    if (watch->timing) timing_leave(watch->timing);
 }
 
 /* --- life ----------------------------------------------------------------------------- */
@@ -138,16 +182,20 @@ PassWatch *pass_watch_create(const PassWatchOptions *options)
 {
     PassWatch *watch = xcalloc(1, sizeof(*watch));
     watch->options = options;
-    watch->hooks = (PassHooks){.user = watch, .before = before_pass, .after = after_pass};
-    watch->started = now();
+    watch->hooks = (PassHooks){.user = watch,
+                               .before = before_pass,
+                               .after = after_pass,
+                               .enter = enter_scope,
+                               .leave = leave_scope};
+    if (options->timing) watch->timing = timing_create();
     return watch;
 }
 
 void pass_watch_free(PassWatch *watch)
 {
-    strbuf_free(&watch->before);
-    strbuf_free(&watch->failure);
-    vec_free(&watch->phases);
+    vec_free(&watch->running);
+    ptrmap_free(&watch->dumps);
+    timing_free(watch->timing);
     free_ptr((void **)&watch);
 }
 
@@ -156,77 +204,105 @@ const PassHooks *pass_watch_hooks(PassWatch *watch)
     return &watch->hooks;
 }
 
-Str pass_watch_failure(const PassWatch *watch)
+void pass_watch_begin(PassWatch *watch, const char *phase)
 {
-    return strbuf_str(&watch->failure);
+    if (watch->timing) timing_enter(watch->timing, NULL, phase, false, false);
 }
 
-void pass_watch_begin(PassWatch *watch)
+void pass_watch_end(PassWatch *watch)
 {
-    watch->phase_started = now();
-}
-
-void pass_watch_end(PassWatch *watch, const char *phase)
-{
-    add_time(watch, phase, NULL, now() - watch->phase_started);
-}
-
-/* --- reports ----------------------------------------------------------------------------- */
-
-static void print_title(const char *title)
-{
-    static const char rule[] =
-        "===-------------------------------------------------------------------------===";
-    int pad = (int)((sizeof(rule) - 1 - strlen(title) - 8) / 2);
-    fprintf(stderr, "%s\n%*s... %s ...\n%s\n", rule, pad, "", title, rule);
-}
-
-static void print_time(const char *name, double seconds, double total)
-{
-    fprintf(stderr, "  %8.4f (%5.1f%%)  %s\n", seconds, total > 0 ? 100 * seconds / total : 0.0,
-            name);
-}
-
-static int compare_times(const void *a, const void *b)
-{
-    double x = ((const Phase *)a)->seconds, y = ((const Phase *)b)->seconds;
-    return x < y ? 1 : x > y ? -1 : 0;
+    if (watch->timing) timing_leave(watch->timing);
 }
 
 void pass_watch_times(PassWatch *watch)
 {
-    if (!watch->options->timing) return;
-    double total = now() - watch->started, rest = total;
-    print_title("Execution time report");
-    fprintf(stderr, "  Total Execution Time: %.4f seconds\n\n", total);
-    fprintf(stderr, "  ----Wall Time----  ----Name----\n");
-    bool sorted = watch->options->timing_display &&
-                  strcmp(watch->options->timing_display, "list") == 0;
-    if (sorted && watch->phases.len > 0)
-        qsort(watch->phases.data, watch->phases.len, sizeof(*watch->phases.data), compare_times);
-    for (size_t i = 0; i < watch->phases.len; i++) {
-        const Phase *phase = &watch->phases.data[i];
-        print_time(phase->name, phase->seconds, total);
-        rest -= phase->seconds;
-    }
-    print_time("Rest", rest, total);
-    print_time("Total", total, total);
+    const PassWatchOptions *options = watch->options;
+    if (!watch->timing) return;
+    timing_print(watch->timing,
+                 &(TimingLayout){.as_list = strcmp(options->timing_display, "list") == 0,
+                                 .as_json = strcmp(options->timing_format, "json") == 0});
 }
 
-static void report_pass(void *user, Pass *pass, int depth)
+/* --- statistics ------------------------------------------------------------------------- */
+
+typedef VEC(const Pass *) PassVec;
+
+typedef struct Statistic {
+    const StatDef *def;
+    uint64_t value;
+} Statistic;
+
+static int compare_statistics(const void *a, const void *b)
+{
+    return strcmp(((const Statistic *)a)->def->name, ((const Statistic *)b)->def->name);
+}
+
+/* Sorted by name, in columns. */
+static void print_statistics(const Pass *pass, const uint64_t *values, int indent)
+{
+    VEC(Statistic) rows = {0};
+    int name_width = 0, value_width = 0;
+    for (size_t i = 0; pass->def->stats && pass->def->stats[i].name; i++) {
+        *vec_push(&rows) = (Statistic){&pass->def->stats[i], values[i]};
+        int name = (int)strlen(pass->def->stats[i].name);
+        int value = snprintf(NULL, 0, "%" PRIu64, values[i]);
+        if (name > name_width) name_width = name;
+        if (value > value_width) value_width = value;
+    }
+    if (rows.len) qsort(rows.data, rows.len, sizeof *rows.data, compare_statistics);
+    for (size_t i = 0; i < rows.len; i++)
+        fprintf(stderr, "%*s(S) %*" PRIu64 " %-*s - %s\n", indent, "", value_width,
+                rows.data[i].value, name_width, rows.data[i].def->name, rows.data[i].def->help);
+    vec_free(&rows);
+}
+
+static void report_pass(void *user, const Pass *pass, const char *title, int depth)
 {
     (void)user;
-    fprintf(stderr, "%*s%s\n", 2 * depth, "", pass_title(pass));
-    for (size_t i = 0; pass->def->stats && pass->def->stats[i].name; i++)
-        fprintf(stderr, "%*s(S) %llu %s - %s\n", 2 * depth + 2, "",
-                (unsigned long long)pass->stats[i], pass->def->stats[i].name,
-                pass->def->stats[i].help);
+    fprintf(stderr, "%*s%s\n", 2 * depth, "", title ? title : pass_title(pass));
+    if (pass) print_statistics(pass, pass->stats, 2 * depth + 2);
 }
 
-void pass_watch_statistics(const PassWatch *watch, Pipeline *pipeline)
+static void collect_pass(void *user, const Pass *pass, const char *title, int depth)
 {
+    (void)title;
+    (void)depth;
+    if (pass && pass->def->stats) *vec_push((PassVec *)user) = pass;
+}
+
+static int compare_titles(const void *a, const void *b)
+{
+    return strcmp(pass_title(*(const Pass *const *)a), pass_title(*(const Pass *const *)b));
+}
+
+/* Instances of one pass added up. */
+static void report_as_list(const Pipeline *pipeline)
+{
+    PassVec passes = {0};
+    pipeline_each(pipeline, collect_pass, &passes);
+    if (passes.len) qsort(passes.data, passes.len, sizeof *passes.data, compare_titles);
+    for (size_t i = 0; i < passes.len;) {
+        const Pass *pass = passes.data[i];
+        VEC(uint64_t) sums = {0};
+        for (size_t k = 0; pass->def->stats[k].name; k++) *vec_push(&sums) = 0;
+        for (; i < passes.len && passes.data[i]->def == pass->def; i++)
+            for (size_t k = 0; k < sums.len; k++) sums.data[k] += passes.data[i]->stats[k];
+        fprintf(stderr, "  %s\n", pass_title(pass));
+        print_statistics(pass, sums.data, 4);
+        vec_free(&sums);
+    }
+    vec_free(&passes);
+}
+
+void pass_watch_statistics(const PassWatch *watch, const Pipeline *pipeline)
+{
+    static const char rule[] =
+        "===-------------------------------------------------------------------------===";
     if (!watch->options->statistics) return;
-    print_title("Pass statistics report");
-    pipeline_each(pipeline, report_pass, NULL);
+    fprintf(stderr, "%s\n%*s... Pass statistics report ...\n%s\n", rule, 25, "", rule);
+    if (strcmp(watch->options->statistics_display, "list") == 0)
+        report_as_list(pipeline);
+    else
+        pipeline_each(pipeline, report_pass, NULL);
     fputc('\n', stderr);
 }

@@ -83,16 +83,49 @@ static void add_items(Texts *list, char *text)
     }
 }
 
+/* Whether the text is one of those in "a|b|c". */
+static bool is_choice(const char *choices, const char *text, const char **out)
+{
+    size_t len = strlen(text);
+    for (const char *at = choices; at; at = strchr(at, '|'), at += at != NULL) {
+        if (strncmp(at, text, len) != 0 || (at[len] != '|' && at[len] != '\0')) continue;
+        *out = text;
+        return true;
+    }
+    return false;
+}
+
+static bool flag_error(const Tool *tool, const Flag *flag, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
+/* As LLVM's tools word it. */
+static bool flag_error(const Tool *tool, const Flag *flag, const char *fmt, ...)
+{
+    StrBuf text = {0};
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vprintf(&text, fmt, args);
+    va_end(args);
+    tool_error(tool, "for the %s%s option: %s", strlen(flag->name) == 1 ? "-" : "--", flag->name,
+               text.data);
+    strbuf_free(&text);
+    return false;
+}
+
 static bool set_flag(const Tool *tool, const Flag *flag, char *value)
 {
     switch (flag->kind) {
     case FLAG_SWITCH:
         if (parse_switch(value, flag->target)) return true;
-        return tool_error(tool, "--%s takes true or false, not '%s'", flag->name, value);
+        return flag_error(tool, flag, "'%s' is invalid value for boolean argument! Try 0 or 1",
+                          value);
     case FLAG_OPTIONAL_INT:
     case FLAG_INT:
         if (parse_int(value ? value : flag->fallback, flag->target)) return true;
-        return tool_error(tool, "--%s takes a number, not '%s'", flag->name, value);
+        return flag_error(tool, flag, "'%s' value invalid for long argument!", value);
+    case FLAG_CHOICE:
+        if (is_choice(flag->value, value, flag->target)) return true;
+        return flag_error(tool, flag, "Cannot find option named '%s'!", value);
     case FLAG_TEXT: *(const char **)flag->target = value; return true;
     case FLAG_OPTIONAL_TEXT:
         *(const char **)flag->target = value ? value : flag->fallback;
@@ -111,7 +144,7 @@ static const Flag *find_flag(const Tool *tool, Str name)
 
 static bool unknown_flag(const Tool *tool, const char *arg)
 {
-    return tool_error(tool, "unknown command line argument '%s'; try '%s --help'", arg,
+    return tool_error(tool, "Unknown command line argument '%s'.  Try: '%s --help'", arg,
                       tool->name);
 }
 
@@ -128,7 +161,7 @@ static bool parse_flag(const Tool *tool, char *arg, char **next, bool *took_next
     bool needs_value = flag->kind != FLAG_SWITCH && flag->kind != FLAG_OPTIONAL_TEXT &&
                        flag->kind != FLAG_OPTIONAL_INT;
     if (needs_value && !value) {
-        if (!*next) return tool_error(tool, "%s needs a value", arg);
+        if (!*next) return flag_error(tool, flag, "requires a value!");
         value = *next;
         *took_next = true;
     }

@@ -615,6 +615,7 @@ const DialectDef dialect_arith = {
     .summary = "Integer and float arithmetic.",
     .ops = arith_ops,
     .op_count = ARITH_OP_COUNT,
+    .inlining = INLINE_OPS,
     .attrs = ATTR_DEFS,
     .materialize = arith_materialize,
 };

@@ -194,6 +194,7 @@ static bool lane_same_bits(const Lane *lane, const BigInt *args, BigInt *out)
     return true;
 }
 
+/* bitcast(x : t to t) -> x */
 bool arith_fold_bitcast(Op *op, const Attr *const *operands, FoldResult *results)
 {
     if (folds_lane(op, operands, results, lane_same_bits))

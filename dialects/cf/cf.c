@@ -289,4 +289,5 @@ const DialectDef dialect_cf = {
     .summary = "Branches between blocks.",
     .ops = cf_ops,
     .op_count = CF_OP_COUNT,
+    .inlining = INLINE_OPS,
 };

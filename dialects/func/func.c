@@ -241,6 +241,7 @@ const DialectDef dialect_func = {
     .summary = "Functions and calls.",
     .ops = func_ops,
     .op_count = FUNC_OP_COUNT,
+    .inlining = INLINE_OPS | INLINE_INTO | INLINE_CALLS,
     .is_default_in_functions = true,
     .materialize = materialize,
 };

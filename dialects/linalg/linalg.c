@@ -463,6 +463,7 @@ const DialectDef dialect_linalg = {
     .summary = "Loops implied by indexing maps.",
     .ops = linalg_ops,
     .op_count = LINALG_OP_COUNT,
+    .inlining = INLINE_OPS | INLINE_INTO,
     .attrs = ATTR_DEFS,
     .materialize = arith_materialize,
     .verify_op_attr = verify_op_attr,

@@ -57,5 +57,6 @@ const DialectDef dialect_math = {
     .summary = "Elementary functions.",
     .ops = math_ops,
     .op_count = MATH_OP_COUNT,
+    .inlining = INLINE_OPS,
     .materialize = arith_materialize,
 };

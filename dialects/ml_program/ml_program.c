@@ -339,6 +339,7 @@ const DialectDef dialect_ml_program = {
     .has_asm_hooks = true,
     .ops = ml_program_ops,
     .op_count = ML_PROGRAM_OP_COUNT,
+    .inlining = INLINE_OPS,
     .types = TYPE_DEFS,
     .attrs = ATTR_DEFS,
 };

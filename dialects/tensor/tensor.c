@@ -422,5 +422,6 @@ const DialectDef dialect_tensor = {
     .summary = "Making, slicing and reshaping tensors.",
     .ops = tensor_ops,
     .op_count = TENSOR_OP_COUNT,
+    .inlining = INLINE_OPS | INLINE_INTO,
     .materialize = arith_materialize,
 };

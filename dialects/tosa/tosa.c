@@ -258,6 +258,7 @@ const DialectDef dialect_tosa = {
     .summary = "Whole-tensor operators of neural networks.",
     .ops = tosa_ops,
     .op_count = TOSA_OP_COUNT,
+    .inlining = INLINE_OPS | INLINE_INTO,
     .attrs = ATTR_DEFS,
     .materialize = materialize,
 };

@@ -85,7 +85,7 @@ static bool verify(bool (*run)(Pass *, Op *), StrBuf *message)
     context_set_diag_handler(ctx, keep_error, message, NULL, NULL);
     Op *module = parse_module(ctx, str_from(text), STR("text"), NULL);
     assert_non_null(module);
-    Pipeline *pipeline = pipeline_create(ctx, "builtin.module");
+    Pipeline *pipeline = pipeline_create(ctx, NULL, "builtin.module");
     const PassDef *const passes[] = {&harmless, &broken, &harmless};
     for (size_t i = 0; i < COUNT_OF(passes); i++)
         assert_true(pipeline_add(pipeline, passes[i], NULL));
