@@ -192,6 +192,8 @@ ArgsResult opt_options_parse(OptOptions *options, int argc, char **argv, Texts *
     if (result != ARGS_RUN) return result;
     bool ok = check_pass_names(&tool, "mlir-print-ir-before", &options->watch.before) &&
               check_pass_names(&tool, "mlir-print-ir-after", &options->watch.after);
+    if (ok && options->verify_semantics < 0)
+        ok = tool_error(&tool, "--verify-semantics takes a positive number");
     if (ok && inputs->len > 1) ok = tool_error(&tool, "one input file at most");
     return ok ? ARGS_RUN : ARGS_WRONG;
 }
