@@ -1,5 +1,5 @@
 /* Geometry and result types of convolutions.
- * Tests: lit/dialects/onnx/invalid.mir, lit/passes/onnx-infer-shapes*.mir */
+ * Tests: lit/dialects/onnx/invalid-window.mir, lit/passes/onnx-infer-shapes-window.mir */
 #include "dialects/onnx/onnx_impl.h"
 
 /* --- windows ------------------------------------------------------------------------------- */
