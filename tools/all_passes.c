@@ -28,6 +28,7 @@ const PassTable *all_passes(void)
         &pass_size_fifos,
         &pass_strip_debuginfo,
         &pass_symbol_dce,
+        &pass_tosa_infer_shapes,
         &pass_tosa_make_broadcastable,
         &pass_tosa_optional_decompositions,
         &pass_tosa_to_arith,

@@ -38,6 +38,11 @@ Value *tosa_pad(Builder *b, Value *value, const TosaBorder *border);
 /* Gives the value of lower rank leading ones by a reshape. False, with nothing built: a rank is
  * not known, or they do not broadcast. */
 bool tosa_equalize_ranks(Builder *b, Value **lhs, Value **rhs) MUST_CHECK;
+/* Result types as the operands and attributes say, unranked where they say nothing. */
+const Type *tosa_broadcast_type(const Op *op, const Type *elem); /* of elementwise ops */
+const Type *tosa_reduced_type(const Op *op);
+const Type *tosa_reshaped_type(const Op *op);
+const Type *tosa_concat_type(const Op *op); /* of one operand at least; NULL: diagnosed */
 /* The integers of a constant operand (a permutation, paddings), or NULL: not constant. */
 const Attr *tosa_const_ints(const Value *value);
 

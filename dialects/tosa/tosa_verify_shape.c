@@ -301,18 +301,23 @@ static bool agrees(const Op *op, const Type *inferred)
            refuse_type(op, inferred);
 }
 
-bool tosa_check_reduce(Op *op)
+const Type *tosa_reduced_type(const Op *op)
 {
     const Type *in = op_operand(op, 0)->type;
     int64_t axis = attr_int_value(op_attr(op, "axis"));
     Dims dims = {0};
     if (!type_is_ranked(in) || rank_of(in) <= axis)
-        return agrees(op, type_unranked_tensor(type_elem(in)));
+        return type_unranked_tensor(type_elem(in));
     for (uint32_t i = 0; i < in->u.shaped.rank; i++)
         *vec_push(&dims) = i == axis ? 1 : in->u.shaped.dims[i];
-    const Type *inferred = type_tensor(type_elem(in), dims.data, (uint32_t)dims.len, NULL);
+    const Type *type = type_tensor(type_elem(in), dims.data, (uint32_t)dims.len, NULL);
     vec_free(&dims);
-    return agrees(op, inferred);
+    return type;
+}
+
+bool tosa_check_reduce(Op *op)
+{
+    return agrees(op, tosa_reduced_type(op));
 }
 
 /* Takes the extents a part knows; false when it contradicts the others. */
@@ -368,24 +373,31 @@ static bool join_parts(const Op *op, Dims *dims, int64_t axis)
     return true;
 }
 
-bool tosa_check_concat(Op *op)
+const Type *tosa_concat_type(const Op *op)
 {
     int64_t axis = attr_int_value(op_attr(op, "axis"));
+    const Type *elem = type_elem(op_operand(op, 0)->type), *type = NULL;
+    Dims dims = {0};
+    if (join_parts(op, &dims, axis))
+        type = dims.len ? type_tensor(elem, dims.data, (uint32_t)dims.len, NULL)
+                        : type_unranked_tensor(elem);
+    vec_free(&dims);
+    return type;
+}
+
+bool tosa_check_concat(Op *op)
+{
     if (op->operand_count == 0)
         return op_error(op, "expected 1 or more operands, but found 0");
-    const Type *elem = type_elem(op_operand(op, 0)->type);
-    Dims dims = {0};
-    const Type *inferred = NULL;
-    if (join_parts(op, &dims, axis))
-        inferred = dims.len ? type_tensor(elem, dims.data, (uint32_t)dims.len, NULL)
-                            : type_unranked_tensor(elem);
-    vec_free(&dims);
+    const Type *inferred = tosa_concat_type(op);
     return inferred ? agrees(op, inferred) : op_error(op, "failed to infer returned types");
 }
 
 /* A new shape's -1 covers what the other extents leave. */
-static const Type *reshaped(const Type *in, const Attr *shape)
+const Type *tosa_reshaped_type(const Op *op)
 {
+    const Type *in = op_operand(op, 0)->type;
+    const Attr *shape = op_attr(op, "new_shape");
     Dims dims = {0};
     int64_t count, known = 1;
     bool is_static = type_element_count(in, &count);
@@ -405,11 +417,11 @@ static const Type *reshaped(const Type *in, const Attr *shape)
 
 bool tosa_check_reshape(Op *op)
 {
-    const Type *inferred = reshaped(op_operand(op, 0)->type, op_attr(op, "new_shape"));
+    const Type *inferred = tosa_reshaped_type(op);
     return type_elem(inferred) == type_elem(op_result(op, 0)->type) || refuse_type(op, inferred);
 }
 
-/* Shape of a comparison; false where the operands leave it open. */
+/* Shape of an elementwise result; false where the operands leave it open. */
 static bool compared_shape(const Op *op, Dims *shape)
 {
     for (uint32_t i = 0; i < op->operand_count; i++) {
@@ -428,13 +440,18 @@ static bool compared_shape(const Op *op, Dims *shape)
     return true;
 }
 
-bool tosa_check_equal(Op *op)
+const Type *tosa_broadcast_type(const Op *op, const Type *elem)
 {
     Dims shape = {0};
-    const Type *elem = type_i(op->ctx, 1);
-    const Type *inferred = compared_shape(op, &shape)
-                               ? type_tensor(elem, shape.data, (uint32_t)shape.len, NULL)
-                               : type_unranked_tensor(elem);
+    const Type *type = compared_shape(op, &shape)
+                           ? type_tensor(elem, shape.data, (uint32_t)shape.len, NULL)
+                           : type_unranked_tensor(elem);
     vec_free(&shape);
+    return type;
+}
+
+bool tosa_check_equal(Op *op)
+{
+    const Type *inferred = tosa_broadcast_type(op, type_i(op->ctx, 1));
     return shapes_agree(inferred, op_result(op, 0)->type) || refuse_type(op, inferred);
 }
