@@ -15,8 +15,8 @@ enum { MAX_LOOPS = 16 };
 static bool is_stream(const Type *type) { return type_is_a(type, &emithls_type_stream); }
 static bool is_array(const Type *type) { return type_is_a(type, &emithls_type_array); }
 
-static const TypeConstraint IS_STREAM = {is_stream, "stream"};
-static const TypeConstraint IS_ARRAY = {is_array, "array"};
+static const TypeConstraint IS_STREAM = {is_stream, "stream", .parses = is_stream};
+static const TypeConstraint IS_ARRAY = {is_array, "array", .parses = is_array};
 
 static bool is_scalar(const Type *type)
 {

@@ -1,0 +1,105 @@
+/* libFuzzer target for pipelines: a module that verifies goes through a pass, canonicalize and cse.
+ * A pass may refuse it, with a diagnostic; else the result verifies after each pass, and its text
+ * parses again and prints the same. The first byte of the input chooses the pass.
+ *   fuzz/run fuzz_passes        (fuzz/run says how to configure) */
+#include "fuzz/fuzz_support.h"
+#include "ir/parse.h"
+#include "ir/pass.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "tools/all_passes.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Those that work on any module; fuzz_onnx.c runs the rest on what they are made for. */
+static const char *const passes[] = {
+    "canonicalize",
+    "cse",
+    "symbol-dce",
+    "inline",
+    "strip-debuginfo",
+    "linalg-generalize-named-ops",
+    "linalg-fuse-elementwise-ops",
+    "linalg-fold-unit-extent-dims",
+    "convert-elementwise-to-linalg",
+    "tosa-to-linalg-named",
+    "tosa-to-linalg",
+    "tosa-to-arith",
+    "tosa-to-tensor",
+    "tosa-make-broadcastable",
+    "tosa-optional-decompositions",
+    "analyze-kernels",
+};
+
+/* Modules whose tensors are small: folding takes time in proportion to them. */
+static bool is_small(Op *op, void *user)
+{
+    (void)user;
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        const Type *type = op_result(op, i)->type;
+        int64_t count;
+        if (type_is_shaped(type) && type_is_static(type) &&
+            (!type_element_count(type, &count) || count > 1 << 12))
+            return false;
+    }
+    return true;
+}
+
+/* False: the pass refuses, with a diagnostic. */
+static bool run_pass(Context *ctx, Op *module, const char *name)
+{
+    const PassDef *def = pass_find(all_passes(), str_from(name));
+    if (!def) return true;
+    Pipeline *pipeline = pipeline_create(ctx, "builtin.module");
+    fuzz_check(pipeline_add(pipeline, def, NULL), "the pass is not accepted", str_from(name));
+    size_t errors = context_error_count(ctx);
+    bool ok = pipeline_run(pipeline, module, &(RunOptions){.verify_each = false});
+    fuzz_check(ok || context_error_count(ctx) > errors, "a failure without a diagnostic",
+               str_from(name));
+    fuzz_check(!ok || op_verify(module), "the result does not verify", str_from(name));
+    pipeline_free(pipeline);
+    return ok;
+}
+
+static bool run_passes(Context *ctx, Op *module, const char *name)
+{
+    return run_pass(ctx, module, name) && run_pass(ctx, module, "canonicalize") &&
+           run_pass(ctx, module, "cse");
+}
+
+/* The result's text; false: refused by the parser or a pass. */
+static bool transform(FuzzContext *reused, Str text, const char *pass, StrBuf *out)
+{
+    Context *ctx = fuzz_context_take(reused);
+    Op *module = parse_module(ctx, text, FUZZ_SOURCE, NULL);
+    bool ok = module && op_walk(module, is_small, NULL) && run_passes(ctx, module, pass);
+    if (ok) op_print(out, module, &PRINT_DEFAULT);
+    if (module) op_erase(module);
+    fuzz_context_give_back(reused);
+    return ok;
+}
+
+static void check_text(FuzzContext *reused, Str text)
+{
+    Context *ctx = fuzz_context_take(reused);
+    StrBuf again = {0};
+    Op *module = parse_module(ctx, text, FUZZ_SOURCE, NULL);
+    fuzz_check(module != NULL, "the result does not parse", text);
+    op_print(&again, module, &PRINT_DEFAULT);
+    fuzz_check(str_eq(text, strbuf_str(&again)), "the result changes when parsed and printed", text);
+    op_erase(module);
+    fuzz_context_give_back(reused);
+    strbuf_free(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static FuzzContext first, second;
+    if (size == 0) return 0;
+    StrBuf result = {0};
+    const char *pass = passes[data[0] % COUNT_OF(passes)];
+    if (transform(&first, (Str){(const char *)data + 1, size - 1}, pass, &result))
+        check_text(&second, strbuf_str(&result));
+    strbuf_free(&result);
+    return 0;
+}
