@@ -96,6 +96,7 @@ Value *conversion_remap(Rewriter *rw, Value *value, const Type *type)
     Builder b = behind(last);
     b.loc = rw->b.loc;
     Value *cast = c->target->cast(&b, type, last);
+    if (!cast) return last;
     ptrmap_put(&c->casts, value_def(cast), value_def(cast));
     *vec_push(&c->built) = value_def(cast);
     ptrmap_put(&c->mapped, last, cast);
@@ -239,30 +240,33 @@ static bool convert_sources(Conversion *c, Op *root)
 
 /* --- the end -------------------------------------------------------------------------------- */
 
-/* Adds the values whose uses by ops that stay are the value's own or come to it by replacement. */
+/* Maps the values that an op which stays reads, itself or by what they replace, to that op. */
 static void mark_live(const Conversion *c, PtrMap *live, Value *value)
 {
     FOR_EACH_USE (use, value) {
         if (ptrmap_has(&c->gone, use->owner)) continue;
         for (Value *v = value; v && !ptrmap_has(live, v); v = ptrmap_get(&c->mapped, v))
-            ptrmap_put(live, v, v);
+            ptrmap_put(live, v, use->owner);
         return;
     }
 }
 
-/* A result whose replacement has another type is cast back if an op that stays reads it. */
-static bool cast_result(Conversion *c, Op *op, Value *result)
+/* A result whose replacement has another type is cast back, since `user` reads it. */
+static bool cast_result(Conversion *c, Op *op, Value *result, const Op *user)
 {
     Value *last = latest(c, result, NULL);
     if (last->type == result->type) return true;
-    if (!c->target->cast)
-        return op_emit_error(op,
-                             "failed to materialize conversion for result #%u of operation '%s' "
-                             "that remained live after conversion",
-                             result->index, op_name(op).data);
     Builder b = builder_before(op);
-    ptrmap_put(&c->mapped, result, c->target->cast(&b, result->type, last));
-    return true;
+    Value *cast = c->target->cast ? c->target->cast(&b, result->type, last) : NULL;
+    if (cast) {
+        ptrmap_put(&c->mapped, result, cast);
+        return true;
+    }
+    op_emit_error(op,
+                  "failed to materialize conversion for result #%u of operation '%s' that remained "
+                  "live after conversion",
+                  result->index, op_name(op).data);
+    return op_note_text(user, "see existing live user here: ", false);
 }
 
 static bool cast_results(Conversion *c)
@@ -276,8 +280,8 @@ static bool cast_results(Conversion *c)
         Op *op = c->replaced.data[i];
         for (uint32_t k = 0; ok && k < op->result_count; k++) {
             Value *result = op_result(op, k), *next = ptrmap_get(&c->mapped, result);
-            bool changed = next && next->type != result->type;
-            if (changed && ptrmap_has(&live, result)) ok = cast_result(c, op, result);
+            Op *user = ptrmap_get(&live, result);
+            if (user && next && next->type != result->type) ok = cast_result(c, op, result, user);
         }
     }
     ptrmap_free(&live);

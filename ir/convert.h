@@ -20,7 +20,7 @@ typedef struct ConversionTarget {
     void *user;
     bool partial; /* unknown ops may stay; else every op must be legal */
     /* Casts a value to another type for the time of the conversion, and for good where types
-     * changed under an op that stays. May be NULL if patterns keep types. */
+     * changed under an op that stays. NULL, or a NULL result: such types must not change. */
     Value *(*cast)(Builder *b, const Type *type, Value *value);
 } ConversionTarget;
 
@@ -29,7 +29,7 @@ typedef struct ConversionTarget {
 bool convert_dialects(Op *root, const PatternSet *set, const ConversionTarget *target) MUST_CHECK;
 
 /* For patterns: the latest replacement of the value that has the type; a cast of the very latest if
- * none has. type NULL: the very latest. */
+ * none has, or the very latest if the target cannot cast it. type NULL: the very latest. */
 Value *conversion_remap(Rewriter *rw, Value *value, const Type *type);
 
 #endif

@@ -124,12 +124,10 @@ bool emit_note(Context *ctx, const Attr *loc, const char *fmt, ...)
 /* Elements beyond this many are elided in the note that shows the op. */
 enum { NOTE_ELEMENTS = 16 };
 
-static void note_current_op(const Op *op)
+bool op_note_text(const Op *op, const char *title, bool generic)
 {
-    Context *ctx = op->ctx;
-    if (ctx->hide_op_on_diag) return;
     PrintOptions options = PRINT_DEFAULT;
-    options.generic = true;
+    options.generic = generic;
     options.local_scope = true;
     options.elide_elements_above = NOTE_ELEMENTS;
     StrBuf text = {0}, shown = {0};
@@ -137,12 +135,18 @@ static void note_current_op(const Op *op)
     while (text.len && text.data[text.len - 1] == '\n')
         text.len--;
     Str body = strbuf_str(&text);
-    strbuf_add_c(&shown, "see current operation: ");
+    strbuf_add_c(&shown, title);
     if (body.len && memchr(body.data, '\n', body.len)) strbuf_add_char(&shown, '\n');
     strbuf_add_str(&shown, body);
-    diag_add(ctx, DIAG_NOTE, op->loc, strbuf_str(&shown));
+    diag_add(op->ctx, DIAG_NOTE, op->loc, strbuf_str(&shown));
     strbuf_free(&text);
     strbuf_free(&shown);
+    return false;
+}
+
+static void note_current_op(const Op *op)
+{
+    if (!op->ctx->hide_op_on_diag) op_note_text(op, "see current operation: ", true);
 }
 
 static void emit_at_op(const Op *op, DiagKind kind, const char *prefix, const char *fmt,

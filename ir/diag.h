@@ -46,6 +46,9 @@ bool op_warning(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool op_remark(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool op_note(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* A note that shows the op behind the title, in the generic form or its own. */
+bool op_note_text(const Op *op, const char *title, bool generic);
+
 /* Source text registered so that diagnostics can show a line. The text must outlive its
  * registration; name is copied. Parsing a buffer registers it by itself. */
 void context_add_source(Context *ctx, Str name, Str text);

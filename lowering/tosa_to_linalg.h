@@ -125,7 +125,7 @@ const Attr *zero_of(const Type *elem);
 /* The least and the greatest finite number; integers are signed. */
 const Attr *lowest_of(const Type *elem);
 const Attr *highest_of(const Type *elem);
-int64_t signed_min(uint32_t width); /* width: 1 to 64 bits */
+int64_t signed_min(uint32_t width); /* of 1 to 64 bits; wider: as of 64 */
 int64_t signed_max(uint32_t width);
 
 /* An integer or boolean attribute of the op, and a list. */

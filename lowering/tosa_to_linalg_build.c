@@ -1,5 +1,7 @@
 /* Building blocks of the tosa-to-linalg passes: shapes, kernels, limits, attributes.
  * Tests: lit/lowering/tosa-to-linalg*.mir */
+#include <math.h>
+
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
@@ -34,7 +36,7 @@ int64_t signed_min(uint32_t width)
 
 int64_t signed_max(uint32_t width)
 {
-    return (int64_t)(UINT64_MAX >> (65 - width));
+    return width < 64 ? INT64_MAX >> (64 - width) : INT64_MAX;
 }
 
 const Attr *zero_of(const Type *elem)
@@ -44,27 +46,42 @@ const Attr *zero_of(const Type *elem)
     return type_is_integer(elem) || elem->kind == TYPE_INDEX ? attr_int(elem, 0) : NULL;
 }
 
-/* Bits of the greatest finite number of a format of up to 64 bits. */
-static uint64_t largest_bits(const Type *elem)
+/* Infinity less one in the last place; formats without infinity are small enough to search. */
+static uint64_t largest_bits(int kind)
 {
-    uint32_t width = float_width((int)elem->kind);
-    uint64_t bits = UINT64_MAX >> (65 - width);
-    while (true) {
-        double value = float_from_bits((int)elem->kind, bits);
-        if (value - value == 0)
-            return bits;
-        bits--;
-    }
+    uint64_t bits = float_to_bits(kind, INFINITY);
+    if (isinf(float_from_bits(kind, bits)))
+        return bits - 1;
+    for (bits = UINT64_MAX >> (65 - float_width(kind)); isnan(float_from_bits(kind, bits)); bits--)
+        continue;
+    return bits;
+}
+
+static const Attr *extreme_float(const Type *type, bool is_lowest)
+{
+    uint32_t width = type_width(type);
+    uint64_t sign = is_lowest ? UINT64_C(1) << ((width - 1) % 64) : 0;
+    if (width <= 64)
+        return attr_float_bits(type, largest_bits((int)type->kind) | sign);
+    uint64_t high = width == 80 ? 0x7ffe : UINT64_C(0x7ffeffffffffffff);
+    return attr_float_words(type, (uint64_t[]){UINT64_MAX, high | sign});
+}
+
+/* 100…0 or 011…1 */
+static const Attr *extreme_int(const Type *type, bool is_lowest)
+{
+    Arena *arena = context_arena(type->ctx);
+    uint32_t width = type_width(type);
+    BigInt one = bigint_from_i64(arena, width, 1);
+    BigInt limit = width == 0 ? one : bigint_shl(arena, &one, width - 1);
+    if (!is_lowest)
+        limit = bigint_sub(arena, &limit, &one);
+    return attr_bigint(type, &limit);
 }
 
 static const Attr *extreme_of(const Type *elem, bool is_lowest)
 {
-    if (type_is_integer(elem)) {
-        uint32_t width = type_width(elem);
-        return attr_int(elem, is_lowest ? signed_min(width) : signed_max(width));
-    }
-    uint64_t sign = is_lowest ? UINT64_C(1) << (float_width((int)elem->kind) - 1) : 0;
-    return attr_float_bits(elem, largest_bits(elem) | sign);
+    return type_is_float(elem) ? extreme_float(elem, is_lowest) : extreme_int(elem, is_lowest);
 }
 
 const Attr *lowest_of(const Type *elem)

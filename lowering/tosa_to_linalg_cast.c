@@ -18,6 +18,8 @@ static const Attr *float_limit(const Type *type, double value)
 static int max_exponent(const Type *type)
 {
     int exponent;
+    if (type_width(type) > 64)
+        return 16383;
     (void)frexp(attr_float_value(highest_of(type)), &exponent);
     return exponent - 1;
 }
@@ -25,6 +27,8 @@ static int max_exponent(const Type *type)
 static uint32_t significand_bits(const Type *type)
 {
     uint32_t bits = 1;
+    if (type_width(type) > 64)
+        return type_width(type) == 80 ? 64 : 113;
     /* 1 + 2^-bits, as long as it differs from 1. */
     while (attr_float_value(attr_float(type, 1.0 + ldexp(1.0, -(int)bits))) != 1.0)
         bits++;

@@ -30,11 +30,11 @@ bool tosa_lower_reverse(Lower *l)
     Value *input = op_operand(l->op, 0);
     const Type *type = result_type(l->op);
     uint32_t axis = (uint32_t)int_attr(l->op, "axis");
-    if (!all_ranked(l->op))
+    if (!all_ranked(l->op) || axis >= rank_of(input->type))
         return false;
     uint32_t rank = rank_of(input->type);
     Values dims = build_dynamic_dims(l, input->type, input);
-    Value *size = tensor_dim(l->b, input, axis), *body_size = size;
+    Value *size = tensor_dim(l->b, input, axis);
     Value *empty = build_empty_tensor(l->b, input->type, type_elem(input->type), dims);
     GenericDef def = {.inits = VALUES(empty), .loops = rank_of(type)};
     Builder b;
@@ -44,7 +44,7 @@ bool tosa_lower_reverse(Lower *l)
         indices[i] = linalg_index(&b, i);
         if (i != axis)
             continue;
-        Value *last = build_same(&b, ARITH(SUBI), body_size, arith_constant_index(&b, 1));
+        Value *last = build_same(&b, ARITH(SUBI), size, arith_constant_index(&b, 1));
         indices[i] = build_same(&b, ARITH(SUBI), last, indices[i]);
     }
     build_yield(&b, build_extract(&b, input, (Values){indices, rank}));
@@ -59,13 +59,15 @@ bool tosa_lower_tile(Lower *l)
 {
     Value *input = op_operand(l->op, 0), *joined;
     const Type *from = input->type, *to = result_type(l->op);
-    if (!all_ranked(l->op))
+    IntList multiples = list_attr(l->op, "multiples");
+    if (!all_ranked(l->op) || multiples.len != rank_of(from)) {
+        vec_free(&multiples);
         return false;
+    }
     uint32_t rank = rank_of(from), count = 0;
     int64_t *shape = ARENA_ARRAY(l->arena, int64_t, 2 * rank);
     Value **dims = ARENA_ARRAY(l->arena, Value *, rank);
     const AffineExpr **index = ARENA_ARRAY(l->arena, const AffineExpr *, rank);
-    IntList multiples = list_attr(l->op, "multiples");
     for (uint32_t i = 0; i < rank; i++) {
         shape[2 * i] = multiples.data[i] == -1 ? DIM_DYNAMIC : multiples.data[i];
         shape[2 * i + 1] = extent_of(from, i);

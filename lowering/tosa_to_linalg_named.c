@@ -53,7 +53,7 @@ static bool lower_fully_connected(Lower *l)
     Value *bias = op_operand(l->op, 2), *dims[2];
     const Type *type = result_type(l->op);
     const Attr *quant = op_attr(l->op, "quantization_info");
-    if (!all_ranked(l->op) || !type_is_static(bias->type))
+    if (!all_ranked(l->op))
         return false;
     uint32_t count = 0;
     if (is_dynamic(input->type, 0))
@@ -71,22 +71,35 @@ static bool lower_fully_connected(Lower *l)
 
 /* --- transpose ------------------------------------------------------------------------------- */
 
+/* The constant permutation; false: it is none, or names a dimension that there is not. */
+static bool read_order(const Value *perms, uint32_t rank, int64_t *order)
+{
+    const Attr *list = tosa_const_ints(perms);
+    if (!list || dense_count(list) != rank)
+        return false;
+    for (uint32_t i = 0; i < rank; i++) {
+        order[i] = dense_i64(list, i);
+        if (order[i] < 0 || order[i] >= rank)
+            return false;
+    }
+    return true;
+}
+
 static bool lower_transpose(Lower *l)
 {
     Value *input = op_operand(l->op, 0);
-    const Attr *perms = tosa_const_ints(op_operand(l->op, 1));
-    if (!perms || input->type->kind != TYPE_RANKED_TENSOR)
+    if (input->type->kind != TYPE_RANKED_TENSOR)
         return false;
     uint32_t rank = rank_of(input->type);
     int64_t *order = ARENA_ARRAY(l->arena, int64_t, rank);
+    if (!read_order(op_operand(l->op, 1), rank, order))
+        return false;
     MixedIndex *sizes = ARENA_ARRAY(l->arena, MixedIndex, rank);
     MixedIndex *permuted = ARENA_ARRAY(l->arena, MixedIndex, rank);
     for (uint32_t i = 0; i < rank; i++)
         sizes[i] = tensor_mixed_dim(l->b, input, i);
-    for (uint32_t i = 0; i < rank; i++) {
-        order[i] = dense_i64(perms, i);
+    for (uint32_t i = 0; i < rank; i++)
         permuted[i] = sizes[order[i]];
-    }
     Value *empty = tensor_empty(l->b, permuted, rank, type_elem(input->type));
     NamedAttr attr = named_attr(l->ctx, "permutation", attr_i64_array(l->ctx, order, rank));
     Op *op = linalg_build_forwarding(l->b, LINALG(TRANSPOSE), input, empty, &attr);

@@ -98,7 +98,7 @@ bool tosa_lower_reduce(Lower *l)
     const OpDef *combiner = combiner_of(reduction, elem);
     uint32_t axis = (uint32_t)int_attr(l->op, "axis");
     Values dims;
-    if (!all_ranked(l->op) || !combiner)
+    if (!all_ranked(l->op) || !combiner || axis >= rank_of(operand_type(l->op, 0)))
         return false;
     const Type *type = reduced_type(l, axis, &dims);
     Value *empty = build_empty_tensor(l->b, type, elem, dims);
@@ -152,7 +152,8 @@ bool tosa_lower_argmax(Lower *l)
     const Type *type = result_type(l->op), *elem = type_elem(input->type);
     const Type *index = type_elem(type);
     uint32_t axis = (uint32_t)int_attr(l->op, "axis"), count = 0;
-    if (!all_ranked(l->op) || !type_is_integer(index) || !zero_of(elem))
+    if (!all_ranked(l->op) || !type_is_integer(index) || !zero_of(elem) ||
+        axis >= rank_of(input->type))
         return false;
     dims = ARENA_ARRAY(l->arena, Value *, rank_of(input->type));
     for (uint32_t i = 0; i < rank_of(input->type); i++)
