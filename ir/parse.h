@@ -142,5 +142,7 @@ bool parser_try_region(OpParser *p, const ArgDecl *args, size_t count, bool *pre
 void parser_add_empty_region(OpParser *p);
 /* The region just parsed (index), to fill or inspect: owned by the parser until the op exists. */
 Region *parser_last_region(OpParser *p);
+/* Gives that region a block if it has none; the row may let it have none otherwise. */
+void parser_ensure_block(OpParser *p);
 
 #endif

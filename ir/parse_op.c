@@ -407,6 +407,12 @@ static void add_terminator(OpParser *p, Block *block, const char *name, const At
     op_append(op_create(p->ctx, &state), block);
 }
 
+/* Whether the row lets the region have no blocks at all. */
+static bool may_be_empty(const OpDef *def, size_t region)
+{
+    return def->implicit_terminator && def->regions[region].any_blocks;
+}
+
 /* Blocks and terminators that the custom form leaves out. */
 static void complete_regions(OpParser *p, const OpBuild *build)
 {
@@ -415,7 +421,10 @@ static void complete_regions(OpParser *p, const OpBuild *build)
     if (!def->format && !def->implicit_terminator) return;
     for (size_t i = build->regions; i < p->regions.len; i++) {
         Region *region = p->regions.data[i];
-        if (region_is_empty(region)) parse_new_block(p, region);
+        if (region_is_empty(region)) {
+            if (may_be_empty(def, i - build->regions)) continue;
+            parse_new_block(p, region);
+        }
         if (def->implicit_terminator)
             add_terminator(p, region->last, def->implicit_terminator, build->loc);
     }

@@ -431,3 +431,9 @@ bool parser_try_region(OpParser *p, const ArgDecl *args, size_t count, bool *pre
 void parser_add_empty_region(OpParser *p) { parse_push_region(p); }
 
 Region *parser_last_region(OpParser *p) { return p->regions.data[p->regions.len - 1]; }
+
+void parser_ensure_block(OpParser *p)
+{
+    Region *region = parser_last_region(p);
+    if (region_is_empty(region)) parse_new_block(p, region);
+}

@@ -165,7 +165,14 @@ static bool resolve(PipelineParser *p, const PassTable *table, Element *list)
 static bool add_pass(PipelineParser *p, Pipeline *pipeline, const Element *element)
 {
     const PassDef *def = element->def;
-    if (!pipeline_suits(pipeline, def)) {
+    bool suits = pipeline_suits(pipeline, def);
+    if (!suits && def->any_function) {
+        strbuf_printf(p->error,
+                      "unable to schedule pass '%s' on a PassManager intended to run on '%s'!",
+                      def->title, pipeline->anchor);
+        return false;
+    }
+    if (!suits) {
         strbuf_printf(p->error,
                       "Can't add pass '%s' restricted to '%s' on a PassManager intended to run on "
                       "'%s', did you intend to nest?",

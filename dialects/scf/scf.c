@@ -9,6 +9,19 @@
 
 /* --- if -------------------------------------------------------------------------------------- */
 
+/* ("else" region)?: the region has a block if it is written, be it empty. */
+static bool parse_else(OpParser *p)
+{
+    if (!parser_try(p, "else")) {
+        parser_add_empty_region(p);
+        return true;
+    }
+    if (!parser_region(p, NULL, 0))
+        return false;
+    parser_ensure_block(p);
+    return true;
+}
+
 /* if ::= ssa-use ("->" types)? region ("else" region)? attr-dict? */
 static bool parse_if(OpParser *p)
 {
@@ -17,11 +30,7 @@ static bool parse_if(OpParser *p)
     bool ok = parser_operand(p, &condition) &&
               parser_resolve(p, &condition, type_i(parser_ctx(p), 1)) &&
               parser_optional_arrow_types(p, &types) && parser_region(p, NULL, 0);
-    if (ok && parser_try(p, "else"))
-        ok = parser_region(p, NULL, 0);
-    else if (ok)
-        parser_add_empty_region(p);
-    ok = ok && parser_attr_dict(p, false);
+    ok = ok && parse_else(p) && parser_attr_dict(p, false);
     if (ok)
         parser_add_results(p, types.data, types.len);
     vec_free(&types);
