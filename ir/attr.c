@@ -61,8 +61,10 @@ const Attr *attr_float_words(const Type *type, const uint64_t words[2])
 {
     assert(type_is_float(type));
     Attr key = {.kind = ATTR_FLOAT, .ctx = type->ctx, .type = type};
-    key.u.float_bits = words[0];
-    key.u.float_high = words[1];
+    uint64_t settled[] = {words[0], words[1]};
+    float_settle((int)type->kind, settled);
+    key.u.float_bits = settled[0];
+    key.u.float_high = settled[1];
     return attr_intern(&key);
 }
 
@@ -158,7 +160,7 @@ static uint32_t dict_lower_bound(const Attr *dict, Str name)
 
 const Attr *attr_dict_get(const Attr *dict, const Ident *name)
 {
-    assert(dict->kind == ATTR_DICT);
+    if (!dict || dict->kind != ATTR_DICT) return NULL;
     const NamedAttr *items = dict->u.dict.items;
     uint32_t count = dict->u.dict.count;
     if (count <= LINEAR_DICT) {
@@ -172,7 +174,7 @@ const Attr *attr_dict_get(const Attr *dict, const Ident *name)
 
 const Attr *attr_dict_get_c(const Attr *dict, const char *name)
 {
-    assert(dict->kind == ATTR_DICT);
+    if (!dict || dict->kind != ATTR_DICT) return NULL;
     const NamedAttr *items = dict->u.dict.items;
     uint32_t count = dict->u.dict.count, at = 0;
     if (count == 0) return NULL;

@@ -192,7 +192,7 @@ bool attr_is_true(const Attr *attr); /* i1 integer that is 1 */
  * i1 is -1: ask attr_is_true. */
 int64_t attr_int_value(const Attr *attr);
 double attr_float_value(const Attr *attr);
-/* Item of a dictionary, or NULL. */
+/* Item of a dictionary, or NULL; what is no dictionary (NULL too) has none. */
 const Attr *attr_dict_get(const Attr *dict, const Ident *name);
 const Attr *attr_dict_get_c(const Attr *dict, const char *name);
 /* The dictionary with that item set, or removed when value is NULL. */

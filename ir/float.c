@@ -28,7 +28,7 @@ static const Format formats[] = {
     [TYPE_F8E5M2] = {5, 2, 15, STYLE_IEEE},       [TYPE_F8E4M3] = {4, 3, 7, STYLE_IEEE},
     [TYPE_F8E4M3FN] = {4, 3, 7, STYLE_FN},        [TYPE_F8E5M2FNUZ] = {5, 2, 16, STYLE_FNUZ},
     [TYPE_F8E4M3FNUZ] = {4, 3, 8, STYLE_FNUZ},    [TYPE_F8E4M3B11FNUZ] = {4, 3, 11, STYLE_FNUZ},
-    [TYPE_F8E3M4] = {3, 4, 3, STYLE_IEEE},        [TYPE_BF16] = {8, 7, 127, STYLE_IEEE},
+    [TYPE_BF16] = {8, 7, 127, STYLE_IEEE},
     [TYPE_F16] = {5, 10, 15, STYLE_IEEE},         [TYPE_TF32] = {8, 10, 127, STYLE_IEEE},
     [TYPE_F32] = {8, 23, 127, STYLE_IEEE},        [TYPE_F64] = {11, 52, 1023, STYLE_IEEE},
     [TYPE_F80] = {15, 63, 16383, STYLE_IEEE},     [TYPE_F128] = {15, 112, 16383, STYLE_IEEE},
@@ -90,6 +90,13 @@ static bool split_bits(int kind, const uint64_t words[2], bool *sign, FloatMant 
     /* a denormal with the leading bit set is the smallest normal exponent */
     *magnitude = (exponent == 0 && leading ? 1 : exponent) << 63 | fraction;
     return leading || exponent == 0;
+}
+
+void float_settle(int kind, uint64_t words[2])
+{
+    bool sign;
+    FloatMant magnitude;
+    if (kind == TYPE_F80 && !split_bits(kind, words, &sign, &magnitude)) words[1] |= 0x7fff;
 }
 
 static void join_bits(int kind, bool sign, FloatMant magnitude, uint64_t words[2])

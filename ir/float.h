@@ -17,6 +17,9 @@ uint64_t float_to_bits(int kind, double value);
 void float_to_words(int kind, double value, uint64_t words[2]);
 /* Bits of storage: 8, 16, 19, 32, 64, 80 or 128. */
 uint32_t float_width(int kind);
+/* Bits of f80 whose leading bit contradicts the exponent are no number: upstream keeps them with
+ * the largest exponent. Others stay. */
+void float_settle(int kind, uint64_t words[2]);
 
 /* Text as upstream prints a float of that kind: 6 digits after the first if they round-trip,
  * else as many as always do, else (and for inf and nan) the bits in hexadecimal. */

@@ -335,13 +335,20 @@ static void print_bits(StrBuf *out, const uint64_t words[2])
         strbuf_printf(out, "0x%llX", (unsigned long long)words[0]);
 }
 
+static void print_settled(StrBuf *out, int kind, const uint64_t words[2])
+{
+    uint64_t settled[] = {words[0], words[1]};
+    float_settle(kind, settled);
+    print_bits(out, settled);
+}
+
 void float_print_words(StrBuf *out, int kind, const uint64_t words[2])
 {
     FloatParts parts = float_decode(kind, words);
     if (parts.class == FLOAT_ZERO)
         strbuf_add_c(out, parts.is_negative ? "-0.000000e+00" : "0.000000e+00");
     else if (parts.class != FLOAT_FINITE || !print_finite(out, &parts))
-        print_bits(out, words);
+        print_settled(out, kind, words);
 }
 
 void float_print(StrBuf *out, int kind, uint64_t bits)

@@ -9,7 +9,7 @@
 /* Words that are no bare identifiers, in order of their bytes (lexer.c searches them). */
 #define LEXER_KEYWORDS(X)                                                                          \
     X(affine_map) X(affine_set) X(array) X(attributes) X(bf16) X(ceildiv) X(complex) X(dense)      \
-    X(dense_resource) X(distinct) X(f128) X(f16) X(f32) X(f64) X(f80) X(f8E3M4) X(f8E4M3)          \
+    X(dense_resource) X(distinct) X(f128) X(f16) X(f32) X(f64) X(f80) X(f8E4M3)                    \
     X(f8E4M3B11FNUZ) X(f8E4M3FN) X(f8E4M3FNUZ) X(f8E5M2) X(f8E5M2FNUZ) X(false) X(floordiv) X(for) \
     X(func) X(index) X(loc) X(max) X(memref) X(min) X(mod) X(none) X(offset) X(size) X(sparse)     \
     X(step) X(strided) X(symbol) X(tensor) X(tf32) X(to) X(true) X(tuple) X(type) X(unit)          \

@@ -135,9 +135,10 @@ static void add_defaults(const OpInfo *info, const Attr **props)
 static void fill_attrs(Op *op, const OpState *state)
 {
     op->attrs = state->attrs ? state->attrs : op->ctx->empty_dict;
-    op->props = state->props ? state->props : op->ctx->empty_dict;
+    op->props = state->props;
     const OpInfo *info = op->name->op;
     if (!info) return;
+    if (!op->props) op->props = op->ctx->empty_dict;
     split_attrs(info, &op->attrs, &op->props);
     add_defaults(info, &op->props);
 }

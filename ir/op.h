@@ -58,7 +58,8 @@ struct Op {
     Context *ctx;
     const Attr *loc;
     const Attr *attrs; /* discardable attributes: dictionary, never NULL */
-    const Attr *props; /* inherent attributes: dictionary, never NULL */
+    /* Inherent attributes: a dictionary. Of an unregistered op any attribute, NULL for none. */
+    const Attr *props;
     Block *block;      /* NULL: detached */
     Op *prev, *next;
     uint64_t order; /* grows along the block; compare only */

@@ -257,7 +257,7 @@ static const Ident *parse_generic_name(OpParser *p)
 static bool check_props(OpParser *p, const OpBuild *build)
 {
     const Attr *props = build->props;
-    if (!props || (!build->info && props->kind == ATTR_DICT)) return true;
+    if (!props || !build->info) return true;
     if (props->kind != ATTR_DICT)
         return parse_fail_at(p, build->at,
                              "invalid properties %s for op %.*s: expected DictionaryAttr to set "

@@ -16,7 +16,6 @@ bool parse_at_type(const OpParser *p)
     case KW_complex:
     case KW_tuple:
     case KW_vector:
-    case KW_f8E3M4:
     case KW_f8E4M3:
     case KW_f8E4M3FN:
     case KW_f8E4M3FNUZ:
@@ -454,7 +453,6 @@ static const Type *parse_keyword_type(OpParser *p)
 {
     TypeKind kind;
     switch (p->tok.kind) {
-    case KW_f8E3M4: kind = TYPE_F8E3M4; break;
     case KW_f8E4M3: kind = TYPE_F8E4M3; break;
     case KW_f8E4M3FN: kind = TYPE_F8E4M3FN; break;
     case KW_f8E4M3FNUZ: kind = TYPE_F8E4M3FNUZ; break;

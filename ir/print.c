@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "ir/context_impl.h"
 #include "ir/printer_impl.h"
 
 const PrintOptions PRINT_DEFAULT = {.elide_elements_above = -1, .elide_resources_above = -1};
@@ -175,8 +176,8 @@ void printer_attr_dict_filtered(OpPrinter *p, const Op *op, bool inherent, bool 
                                 const void *user)
 {
     const NamedAttr *a = op->attrs->u.dict.items, *a_end = a + op->attrs->u.dict.count;
-    const NamedAttr *b = op->props->u.dict.items;
-    const NamedAttr *b_end = b + (inherent ? op->props->u.dict.count : 0);
+    const Attr *props = inherent && op->def ? op->props : op->ctx->empty_dict;
+    const NamedAttr *b = props->u.dict.items, *b_end = b + props->u.dict.count;
     bool opened = false;
     while (a < a_end || b < b_end) {
         bool take_a = b == b_end || (a < a_end && str_cmp(a->name->str, b->name->str) < 0);

@@ -205,9 +205,9 @@ static void print_generic(OpPrinter *p, const Op *op)
     printer_values(p, op, 0, op->operand_count);
     strbuf_add_char(p->out, ')');
     print_successors(p, op);
-    if (op->props->u.dict.count > 0) {
+    if (op->props && (!op->def || op->props->u.dict.count > 0)) {
         strbuf_add_c(p->out, " <");
-        write_dict(&p->w, op->props);
+        write_attr(&p->w, op->props);
         strbuf_add_char(p->out, '>');
     }
     print_generic_regions(p, op);

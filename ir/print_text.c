@@ -55,7 +55,7 @@ void write_attr_name(StrBuf *out, Str name)
 void write_symbol_name(StrBuf *out, Str name)
 {
     if (name.len == 0) {
-        strbuf_add_c(out, "@\"<<INVALID EMPTY SYMBOL>>\"");
+        strbuf_add_c(out, "@<<INVALID EMPTY SYMBOL>>");
         return;
     }
     strbuf_add_char(out, '@');

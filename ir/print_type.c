@@ -24,7 +24,6 @@ static const char *const simple_names[TYPE_DIALECT + 1] = {
     [TYPE_F8E5M2FNUZ] = "f8E5M2FNUZ",
     [TYPE_F8E4M3FNUZ] = "f8E4M3FNUZ",
     [TYPE_F8E4M3B11FNUZ] = "f8E4M3B11FNUZ",
-    [TYPE_F8E3M4] = "f8E3M4",
     [TYPE_BF16] = "bf16",
     [TYPE_F16] = "f16",
     [TYPE_TF32] = "tf32",

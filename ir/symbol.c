@@ -76,7 +76,7 @@ Op *symbol_each_use(Op *op, SymbolUseVisitor *visit, void *data)
     *vec_push(&pending) = op;
     while (pending.len) {
         Op *at = pending.data[--pending.len];
-        visit_refs(at, at->props, visit, data);
+        if (at->props) visit_refs(at, at->props, visit, data);
         visit_refs(at, at->attrs, visit, data);
         if (!unknown && !at->def && at->region_count == 1) unknown = at;
         if (op_has_trait(at, TRAIT_SYMBOL_TABLE)) continue;

@@ -408,8 +408,7 @@ uint32_t type_width(const Type *type)
     case TYPE_F8E4M3FN:
     case TYPE_F8E5M2FNUZ:
     case TYPE_F8E4M3FNUZ:
-    case TYPE_F8E4M3B11FNUZ:
-    case TYPE_F8E3M4: return 8;
+    case TYPE_F8E4M3B11FNUZ: return 8;
     case TYPE_BF16:
     case TYPE_F16: return 16;
     case TYPE_TF32: return 19;

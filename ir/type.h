@@ -15,7 +15,6 @@ typedef enum TypeKind {
     TYPE_F8E5M2FNUZ,
     TYPE_F8E4M3FNUZ,
     TYPE_F8E4M3B11FNUZ,
-    TYPE_F8E3M4,
     TYPE_BF16,
     TYPE_F16,
     TYPE_TF32,

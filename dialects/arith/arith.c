@@ -220,7 +220,8 @@ static bool parse_constant(OpParser *p)
     const Type *type = typed_attr_type(value);
     if (!type)
         return parser_error_at(p, at, "invalid kind of attribute specified");
-    parser_set_attr(p, "value", value);
+    if (!parser_get_attr(p, "value")) /* the dictionary's takes precedence */
+        parser_set_attr(p, "value", value);
     parser_add_result(p, type);
     return true;
 }

@@ -7,6 +7,20 @@ generate.py COUNT [SEED] > pieces.mlir      (pieces are separated by // -----)
 import random
 import sys
 
+SPARSE = ["(d0) -> (d0 : compressed)", "(i) -> (i : dense)", "(d0) -> (d0 : loose_compressed)",
+          "(i, j) -> (i : dense, j : compressed)",
+          "(i, j) -> (j : compressed(nonunique), i : singleton)",
+          "(i, j) -> (i floordiv 2 : dense, j : compressed, i mod 2 : dense)",
+          "(i, j : #sparse_tensor<slice(1, ?, 2)>) -> (i : dense, j : compressed)"]
+SPACES = ["3", '"fast"', "7 : i16", "0", "{a = 1}", "#gpu.address_space< workgroup>",
+          "#spirv.storage_class<Uniform>"]
+FOREIGN_TYPES = ["!llvm.ptr", "!llvm.struct<(i32,ptr)>", "!spirv.array<4 x f32>", "!async.token",
+                 "!gpu.async.token", "!ptr.ptr<1 : i32>", '!emitc.opaque<"a  b">',
+                 "!llvm.array<2 x i8>"]
+FOREIGN_ATTRS = ["#gpu.address_space<private>", "#spirv.vce<v1.0, [Shader,Int8], [ ]>",
+                 "#dlti.dl_entry<i32, 5>", "#dlti.dl_spec<>",
+                 '#dlti.dl_spec<#dlti.dl_entry<"a.b",1:i8>>',
+                 "#complex.number<:f32 1.0, -0.0>", "#sparse_tensor<slice(?, 1, 2)>"]
 FLOATS = ["f16", "bf16", "f32", "f64", "tf32", "f8E5M2", "f8E4M3FN", "f8E4M3", "f80", "f128"]
 DENSE_FLOATS = ["f16", "bf16", "f32", "f64", "f8E5M2"]
 STRINGS = ["", "abc", "a b", "q\\22uote", "back\\\\slash", "tab\\t", "nl\\n", "\\00\\FF", "é", "%d"]
@@ -57,11 +71,20 @@ class Generator:
         dims, rank = self.dims()
         encoding = ""
         if self.chance(0.15):
-            encoding = ", " + self.pick(['"enc"', "5 : i32", self.affine_map(rank, 0, rank)])
+            encoding = ", " + self.pick(['"enc"', "5 : i32", self.affine_map(rank, 0, rank),
+                                         self.sparse(rank)])
         return "tensor<%s%s%s>" % (dims, self.scalar_type(), encoding)
 
+    def sparse(self, rank):
+        maps = [text for text in SPARSE
+                if rank == text[:text.index("->")].count(",") - 2 * text.count("slice") + 1]
+        if not maps:
+            return '"dense"'
+        widths = self.pick(["", ", posWidth = 32", ", crdWidth=8", ", posWidth = 0"])
+        return "#sparse_tensor.encoding<{map = %s%s}>" % (self.pick(maps), widths)
+
     def memref_type(self):
-        space = self.pick(["", "", ", 3", ', "fast"', ", 7 : i16"])
+        space = ", " + self.pick(SPACES) if self.chance(0.4) else ""
         if self.chance(0.15):
             return "memref<*x%s%s>" % (self.scalar_type(), space)
         dims, rank = self.dims()
@@ -96,7 +119,8 @@ class Generator:
         if kind == 5:
             return self.vector_type()
         if kind == 6:
-            return self.pick(["none", "!foo.type", "!foo.type<1, \"x\">", '!foo<"a b">'])
+            return self.pick(["none", "!foo.type", "!foo.type<1, \"x\">", '!foo<"a b">',
+                              self.pick(FOREIGN_TYPES)])
         if kind == 7:
             return self.memref_type()
         if kind == 8:
@@ -219,7 +243,7 @@ class Generator:
             return self.pick(["#foo.bar", "#foo.bar<1, [2]>", '#foo<"text">',
                               "strided<[1, ?], offset: 3>", 'dense<["a", "b c"]> : tensor<2x!foo.s>',
                               "sparse<[[0, 1], [1, 2]], [1, 5]> : tensor<3x4xi32>",
-                              "sparse<[[0]], [1.5]> : tensor<3xf32>"])
+                              "sparse<[[0]], [1.5]> : tensor<3xf32>", self.pick(FOREIGN_ATTRS)])
         if kind == 9:
             return "distinct[%d]<%s>" % (self.rng.randint(0, 10**6), self.attr(depth + 1))
         if kind == 10:
@@ -292,6 +316,7 @@ class Generator:
             regions = " (%s)" % self.several(
                 lambda: self.region(scope, indent, depth + 1), 1, 2)
         attributes = " " + self.dictionary(0, 1) if self.chance(0.5) else ""
+        properties = " <%s>" % self.attr(1) if self.chance(0.1) else ""
         types = [self.type(1) for _ in range(self.pick([0, 0, 1, 1, 1, 2, 3]))]
         head = ""
         if types:
@@ -300,9 +325,9 @@ class Generator:
             head = name + (":%d" % len(types) if len(types) > 1 else "") + " = "
             for i, kind in enumerate(types):
                 scope.append((name if len(types) == 1 else "%s#%d" % (name, i), kind))
-        return '%s%s"foo.%s"(%s)%s%s : (%s) -> (%s)%s\n' % (
+        return '%s%s"foo.%s"(%s)%s%s%s : (%s) -> (%s)%s\n' % (
             indent, head, self.pick(["op", "a.b", "long_name"]),
-            ", ".join(name for name, _ in operands), regions, attributes,
+            ", ".join(name for name, _ in operands), properties, regions, attributes,
             ", ".join(kind for _, kind in operands), ", ".join(types), self.trailing_location())
 
     def constant(self, scope, indent):

@@ -171,7 +171,7 @@ static double double_of(uint64_t bits)
 
 static const TypeKind narrow_kinds[] = {
     TYPE_F8E5M2,        TYPE_F8E4M3, TYPE_F8E4M3FN, TYPE_F8E5M2FNUZ, TYPE_F8E4M3FNUZ,
-    TYPE_F8E4M3B11FNUZ, TYPE_F8E3M4, TYPE_BF16,     TYPE_F16,        TYPE_TF32,
+    TYPE_F8E4M3B11FNUZ, TYPE_BF16,     TYPE_F16,        TYPE_TF32,
     TYPE_F32,           TYPE_F64,
 };
 
@@ -250,8 +250,8 @@ static const RoundRow round_rows[] = {
     {TYPE_BF16, 1.01171875, 0x3f82},       {TYPE_BF16, 3.4e38, 0x7f80},
     {TYPE_TF32, 1.0, 0x1fc00},             {TYPE_F8E5M2, 61439.0, 0x7b},
     {TYPE_F8E5M2, 61440.0, 0x7c},          {TYPE_F8E4M3, 248.0, 0x78},
-    {TYPE_F8E4M3, 247.0, 0x77},            {TYPE_F8E3M4, 15.5, 0x6f},
-    {TYPE_F8E3M4, 15.75, 0x70},            {TYPE_F8E4M3FN, 464.0, 0x7e},
+    {TYPE_F8E4M3, 247.0, 0x77},
+    {TYPE_F8E4M3FN, 464.0, 0x7e},
     {TYPE_F8E4M3FN, 465.0, 0x7f},          {TYPE_F8E4M3FN, -INFINITY, 0xff},
     {TYPE_F8E4M3FNUZ, -0.0, 0x00},         {TYPE_F8E4M3FNUZ, -1e-9, 0x00},
     {TYPE_F8E4M3FNUZ, 248.0, 0x80},        {TYPE_F8E4M3FNUZ, 247.0, 0x7f},
