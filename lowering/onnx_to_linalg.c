@@ -224,6 +224,15 @@ static bool is_done(Lowering *lw, const Op *op)
            lower_array(lw, op_result(op, 0));
 }
 
+/* Whether every result in use was given. */
+static bool has_results(Lowering *lw, const Op *op)
+{
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (value_has_uses(op_result(op, i)) && !ptrmap_has(&lw->values, op_result(op, i)))
+            return onnx_error(op, "has a result that has no form in linalg");
+    return true;
+}
+
 static bool lower_node(Lowering *lw, Op *op)
 {
     lw->node = op;
@@ -234,7 +243,9 @@ static bool lower_node(Lowering *lw, Op *op)
         if (!type_is_static(op_result(op, i)->type))
             return onnx_error(op, "has a result whose shape is not known");
     LowerNode *rule = find_rule(op);
-    return rule ? rule(lw) : onnx_error(op, "has no form in linalg");
+    if (!rule)
+        return onnx_error(op, "has no form in linalg");
+    return rule(lw) && has_results(lw, op);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -260,6 +271,10 @@ static Value *lower_return_value(Lowering *lw, uint32_t index, const Attr **attr
     const Fixed *fixed = is_real ? lower_chainless(lw, index) : NULL;
     *attrs = func_result_attrs(lw->func, index);
     *attrs = *attrs ? *attrs : attr_dict(lw->ctx, NULL, 0);
+    const Type *type = op_operand(lw->node, index)->type;
+    const Quantizer quant = {.bits = type_width(type_elem(type)), .rounding = ROUND_HALF_EVEN};
+    if (is_unsigned_elem(type) && quant.bits > 1)
+        *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, &quant, 1.0));
     if (!fixed || fixed->exponent < -1022 || fixed->exponent > 1022)
         return lower_plain(lw, index);
     *attrs = with_quant(lw, *attrs, result_quant_attr(lw, fixed));

@@ -15,6 +15,7 @@ extern const PassDef pass_linalg_fuse_elementwise_ops;
 extern const PassDef pass_linalg_generalize_named_ops;
 extern const PassDef pass_name_layers;
 extern const PassDef pass_normalize_layout;
+extern const PassDef pass_onnx_decompose;
 extern const PassDef pass_onnx_fold_constants;
 extern const PassDef pass_onnx_infer_shapes;
 extern const PassDef pass_print_op_stats;

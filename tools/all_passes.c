@@ -22,6 +22,7 @@ const PassTable *all_passes(void)
         &pass_linalg_generalize_named_ops,
         &pass_name_layers,
         &pass_normalize_layout,
+        &pass_onnx_decompose,
         &pass_onnx_fold_constants,
         &pass_onnx_infer_shapes,
         &pass_print_op_stats,

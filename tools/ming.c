@@ -58,7 +58,7 @@ static bool find_device(const Tool *tool, Context *ctx, const char *name, Device
 
 static void add_pipeline(StrBuf *out, const Options *options, const Device *device)
 {
-    strbuf_add_c(out, "builtin.module(func.func(onnx-fold-constants,"
+    strbuf_add_c(out, "builtin.module(func.func(onnx-decompose,onnx-fold-constants,"
                       "onnx-infer-shapes,convert-onnx-to-linalg,name-layers,"
                       "linalg-generalize-named-ops),canonicalize,cse,func.func(normalize-layout),"
                       "analyze-kernels,convert-linalg-to-dfg");

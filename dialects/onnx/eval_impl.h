@@ -64,25 +64,9 @@ void eval_gather(Array *to, const Array *from, Walk *walk);
 
 /* --- windows ---------------------------------------------------------------------------------- */
 
-/* Sliding windows over the dimensions 2 .. of (N, C, spatial...); padding resolved. */
-typedef struct Window {
-    uint32_t spatial;
-    int64_t in[ONNX_MAX_SPATIAL], out[ONNX_MAX_SPATIAL], kernel[ONNX_MAX_SPATIAL];
-    int64_t stride[ONNX_MAX_SPATIAL], dilation[ONNX_MAX_SPATIAL];
-    int64_t low[ONNX_MAX_SPATIAL], high[ONNX_MAX_SPATIAL]; /* padding; high as far as it is used */
-    int64_t in_count, out_count, taps;
-} Window;
-
-/* From the attributes and the extents of input, kernel and output. */
-void window_init(const Eval *e, Window *w, const int64_t *in, const int64_t *out,
-                 const int64_t *kernel, uint32_t spatial);
-/* Offset in the input of a tap at an output position, both as flat numbers; -1 in the padding. */
-int64_t window_offset(const Window *w, int64_t position, int64_t tap);
-
-/* y[n][oc][..] = sum of x[n][ic][..] * w[oc][ic][..] in double, without bias; group is the
- * attribute. x and w hold the elements less their zero points; padding counts as 0. */
-void conv_sums(const Eval *e, const double *x, const Array *x_like, const double *w,
-               const Array *w_like, const Array *y_like, double *y);
+/* y[n][oc][..] = sum of x[n][ic][..] * w[oc][ic][..] in double, without bias, where e->op says.
+ * x and w hold the elements less their zero points; padding counts as 0. */
+bool conv_sums(const Eval *e, const double *x, const double *w, double *y) MUST_CHECK;
 /* c[.., i, j] = sum over k of a[.., i, k] * b[.., k, j], with numpy's rules for vectors and
  * batches. */
 void matmul_sums(const double *a, const Array *a_like, const double *b, const Array *b_like,

@@ -133,13 +133,13 @@ bool eval_conv_integer(const Eval *e)
     double *inputs = centered(x, eval_input(e, 2), 1);
     double *weights = centered(w, eval_input(e, 3), filter_size(w));
     double *sums = xmalloc((size_t)y->count * sizeof *sums);
-    conv_sums(e, inputs, x, weights, w, y, sums);
-    for (int64_t i = 0; i < y->count; i++)
+    bool done = conv_sums(e, inputs, weights, sums);
+    for (int64_t i = 0; done && i < y->count; i++)
         array_set_i64(y, i, (int64_t)sums[i]);
     free(sums);
     free(weights);
     free(inputs);
-    return true;
+    return done;
 }
 
 /* Zero point of the left operand: one per row if several. */
@@ -187,14 +187,15 @@ bool eval_qlinear_conv(const Eval *e)
     double *inputs = centered(x, eval_input(e, 2), 1);
     double *weights = centered(w, eval_input(e, 5), filter_size(w));
     double *sums = xmalloc((size_t)y->count * sizeof *sums);
-    conv_sums(e, inputs, x, weights, w, y, sums);
-    for (int64_t i = 0; bias && i < y->count; i++)
+    bool done = conv_sums(e, inputs, weights, sums);
+    for (int64_t i = 0; done && bias && i < y->count; i++)
         sums[i] += (double)array_get_i64(bias, i / inner % channels);
-    requantize(e, sums, eval_input(e, 1), eval_input(e, 4), 1, inner);
+    if (done)
+        requantize(e, sums, eval_input(e, 1), eval_input(e, 4), 1, inner);
     free(sums);
     free(weights);
     free(inputs);
-    return true;
+    return done;
 }
 
 bool eval_qlinear_matmul(const Eval *e)

@@ -322,8 +322,8 @@ static bool place_transposed(ConvGeometry *g, uint32_t i, AutoPad mode, int64_t 
     if (given == 0 && is_same && !mul_i64(g->in[i], g->stride[i], &given))
         return onnx_why(why, "the result has too many elements");
     if (given > 0) {
-        int64_t total = full - given;
-        g->low[i] = mode == PAD_SAME_UPPER ? total / 2 : total - total / 2;
+        int64_t total = full - given, cut = total > 0 ? total : 0;
+        g->low[i] = mode == PAD_SAME_UPPER ? cut / 2 : cut - cut / 2;
         g->high[i] = total - g->low[i];
     }
     g->out[i] = full - g->low[i] - g->high[i];

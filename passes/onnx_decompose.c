@@ -1,0 +1,180 @@
+/* onnx-decompose: operators on quantized integers as the float operators they stand for.
+ *   QLinearConv(x, w, ...)    -> QuantizeLinear(Conv(Dequantize(x), Dequantize(w), Dequantize(B)))
+ *   QLinearMatMul(a, b, ...)  -> QuantizeLinear(MatMul(Dequantize(a), Dequantize(b)))
+ *   ConvInteger, MatMulInteger -> Cast(... of both less their zero points)
+ * The lowering to linalg makes integers of them again, so that each has one form there.
+ * Requires: nothing.  Changes: the operators above; their results get types by onnx-infer-shapes.
+ * Tests: lit/passes/onnx-decompose.mir */
+#include "dialects/onnx/onnx.h"
+#include "ir/rewrite.h"
+#include "passes/passes.h"
+
+typedef struct Decomposition {
+    Builder b;
+    Op *op;
+} Decomposition;
+
+/* An op with the node's name. Its type is as exact as those of its operands. */
+static Value *make(Decomposition *d, const OpDef *def, Value *const *operands, uint32_t count,
+                   const Type *elem, const NamedAttr *attrs, uint32_t attr_count)
+{
+    const Type *type = type_unranked_tensor(elem);
+    Op *op = build(&d->b, def, operands, count, &type, 1, attrs, attr_count);
+    StrBuf why = {0};
+    if (onnx_infer(op, &type, &why))
+        op_result(op, 0)->type = type;
+    strbuf_free(&why);
+    op_set_attr(op, ONNX_NAME, op_attr(d->op, ONNX_NAME));
+    return op_result(op, 0);
+}
+
+static const Type *real_type(const Decomposition *d)
+{
+    return type_float(d->b.ctx, TYPE_F32);
+}
+
+/* (x - zero) * scale; the zero point may be absent. */
+static Value *dequantize(Decomposition *d, Value *x, Value *scale, Value *zero, int64_t axis)
+{
+    Value *operands[] = {x, scale, zero};
+    NamedAttr attr = named_attr(d->b.ctx, "axis", attr_i64(d->b.ctx, axis));
+    return make(d, ONNX(DEQUANTIZE_LINEAR), operands, zero ? 3 : 2, type_elem(scale->type), &attr, 1);
+}
+
+/* Scales of 1 in the shape of a zero point, which may be absent. */
+static Value *ones(Decomposition *d, const Value *zero)
+{
+    const Type *scalar = type_tensor(real_type(d), NULL, 0, NULL);
+    const Type *type = zero && type_is_static(zero->type) ? type_with_elem(zero->type, real_type(d))
+                                                          : scalar;
+    return onnx_build_constant(&d->b, attr_dense_splat(type, attr_float(real_type(d), 1.0)));
+}
+
+/* Operand `index` less its zero point, which is operand index + 2. */
+static Value *center(Decomposition *d, uint32_t index, int64_t axis)
+{
+    Value *zero = onnx_operand(d->op, index + 2);
+    return dequantize(d, op_operand(d->op, index), ones(d, zero), zero, axis);
+}
+
+/* Per-column parameters of a right operand go along its last dimension, per-row ones along the
+ * second last. */
+static int64_t last_axis(const Value *x, int64_t back)
+{
+    int64_t rank = type_is_ranked(x->type) ? x->type->u.shaped.rank : 2;
+    return rank - back < 0 ? 0 : rank - back;
+}
+
+static void replace(Decomposition *d, Value *value)
+{
+    value->type = op_result(d->op, 0)->type;
+    value_replace_all(op_result(d->op, 0), value);
+    op_erase(d->op);
+}
+
+/* The int32 bias has the scale x_scale * w_scale. */
+static Value *bias(Decomposition *d)
+{
+    Value *integers = onnx_operand(d->op, 8);
+    Value *scales[] = {op_operand(d->op, 1), op_operand(d->op, 4)};
+    if (!integers)
+        return NULL;
+    Value *scale = make(d, ONNX(MUL), scales, 2, type_elem(scales[0]->type), NULL, 0);
+    return dequantize(d, integers, scale, NULL, 0);
+}
+
+/* The attributes that a convolution shares with another. */
+static Value *convolution(Decomposition *d, Value *const *operands, uint32_t count)
+{
+    static const char *const names[] = {"auto_pad", "dilations", "group", "kernel_shape", "pads",
+                                        "strides"};
+    NamedAttr attrs[COUNT_OF(names)];
+    uint32_t attr_count = 0;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const Attr *attr = op_attr(d->op, names[i]);
+        if (attr)
+            attrs[attr_count++] = named_attr(d->b.ctx, names[i], attr);
+    }
+    return make(d, ONNX(CONV), operands, count, type_elem(operands[0]->type), attrs, attr_count);
+}
+
+static void requantize(Decomposition *d, Value *y)
+{
+    Value *operands[] = {y, op_operand(d->op, 6), op_operand(d->op, 7)};
+    const Type *elem = type_elem(op_operand(d->op, 7)->type);
+    replace(d, make(d, ONNX(QUANTIZE_LINEAR), operands, 3, elem, NULL, 0));
+}
+
+static void qlinear_conv(Decomposition *d)
+{
+    Op *op = d->op;
+    Value *x = dequantize(d, op_operand(op, 0), op_operand(op, 1), op_operand(op, 2), 1);
+    Value *w = dequantize(d, op_operand(op, 3), op_operand(op, 4), op_operand(op, 5), 0);
+    Value *operands[] = {x, w, bias(d)};
+    requantize(d, convolution(d, operands, operands[2] ? 3 : 2));
+}
+
+static void qlinear_matmul(Decomposition *d)
+{
+    Op *op = d->op;
+    Value *left = op_operand(op, 0), *right = op_operand(op, 3);
+    Value *a = dequantize(d, left, op_operand(op, 1), op_operand(op, 2), last_axis(left, 2));
+    Value *b = dequantize(d, right, op_operand(op, 4), op_operand(op, 5), last_axis(right, 1));
+    Value *operands[] = {a, b};
+    requantize(d, make(d, ONNX(MATMUL), operands, 2, type_elem(a->type), NULL, 0));
+}
+
+static void to_int32(Decomposition *d, Value *y)
+{
+    enum { ONNX_INT32 = 6 };
+    NamedAttr attr = named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, ONNX_INT32));
+    replace(d, make(d, ONNX(CAST), &y, 1, type_i(d->b.ctx, 32), &attr, 1));
+}
+
+static void conv_integer(Decomposition *d)
+{
+    Value *operands[] = {center(d, 0, 1), center(d, 1, 0)};
+    to_int32(d, convolution(d, operands, 2));
+}
+
+static void matmul_integer(Decomposition *d)
+{
+    Value *operands[] = {center(d, 0, last_axis(op_operand(d->op, 0), 2)),
+                         center(d, 1, last_axis(op_operand(d->op, 1), 1))};
+    to_int32(d, make(d, ONNX(MATMUL), operands, 2, real_type(d), NULL, 0));
+}
+
+static bool decompose(Pass *pass, Op *op)
+{
+    Decomposition d = {.b = builder_before(op), .op = op};
+    if (op->def == ONNX(QLINEAR_CONV))
+        qlinear_conv(&d);
+    else if (op->def == ONNX(QLINEAR_MATMUL))
+        qlinear_matmul(&d);
+    else if (op->def == ONNX(CONV_INTEGER))
+        conv_integer(&d);
+    else if (op->def == ONNX(MATMUL_INTEGER))
+        matmul_integer(&d);
+    else
+        return true;
+    pass_count(pass, "decomposed nodes", 1);
+    return true;
+}
+
+static bool onnx_decompose(Pass *pass, Op *func)
+{
+    Region *body = op_region(func, 0);
+    for (Block *block = body->first; block; block = block->next)
+        FOR_EACH_OP_SAFE (op, block)
+            if (!decompose(pass, op))
+                return false;
+    return true;
+}
+
+const PassDef pass_onnx_decompose = {
+    .name = "onnx-decompose",
+    .summary = "Rewrite operators on quantized integers as the float operators they stand for",
+    .anchor = "func.func",
+    .stats = STATS({"decomposed nodes", "Nodes on quantized integers that were rewritten"}),
+    .run = onnx_decompose,
+};
