@@ -18,7 +18,7 @@ static bool says(StrBuf *why, const char *fmt, ...)
     return false;
 }
 
-/* --- attributes ---------------------------------------------------------------------------- */
+/* --- attributes ----------------------------------------------------------------------------- */
 
 /* Item of a quantizer; absent: the fallback. */
 static bool read_int(const Op *func, const Attr *quant, const char *name, int64_t fallback,
@@ -95,7 +95,8 @@ bool boundary_init(const Op *func, const Type *type, const Attr *attrs, Boundary
     out->tensor = type->kind == TYPE_RANKED_TENSOR ? type : type_tensor(elem, NULL, 0, NULL);
     ArrayKind kind;
     if (!array_kind_of(elem, &kind) || out->tensor->u.shaped.rank > NPY_MAX_RANK)
-        return op_error(func, "has a value of type '%s', which no array has", type_str(func->ctx, type));
+        return op_error(func, "has a value of type '%s', which no array has",
+                        type_str(func->ctx, type));
     out->is_signed = !(type_is_integer(elem) && (elem->u.integer.sign == UNSIGNED ||
                                                  elem->u.integer.width == 1));
     if (!type_is_float(elem))
@@ -110,7 +111,7 @@ bool boundary_init(const Op *func, const Type *type, const Attr *attrs, Boundary
     return !quant || read_quantizer(func, quant, out);
 }
 
-/* --- frames -------------------------------------------------------------------------------- */
+/* --- frames --------------------------------------------------------------------------------- */
 
 static void add_shape(StrBuf *out, const int64_t *dims, uint32_t rank)
 {
@@ -170,7 +171,7 @@ static const Type *frame_type(const Boundary *b, const Npy *npy)
     return type_with_shape(b->tensor, dims, rank);
 }
 
-/* --- elements ------------------------------------------------------------------------------ */
+/* --- elements ------------------------------------------------------------------------------- */
 
 /* Round, then clip: the same as clipping first, since the bounds are integers. The arithmetic is
  * the array's: double for f64, else float. */
@@ -274,7 +275,7 @@ Array *boundary_enter(const Boundary *b, const Npy *npy, int64_t frame, StrBuf *
     return NULL;
 }
 
-/* --- results ------------------------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------------------------- */
 
 static void dtype_of(const Boundary *b, char *kind, uint32_t *item)
 {
@@ -332,7 +333,8 @@ bool boundary_leave(const Boundary *b, const Array *result, int64_t frame, int64
     Array *model = b->has_layout ? permute(result, b->tensor, b->order, false) : NULL;
     const Array *array = model ? model : result;
     bool ok = (frame > 0 || make_output(b, array->type, frames, out, why)) &&
-              (out->count == array->count * frames || says(why, "frames give results of different shapes"));
+              (out->count == array->count * frames ||
+               says(why, "frames give results of different shapes"));
     if (ok)
         write_elements(b, array, frame * array->count, out);
     array_unref(model);

@@ -56,7 +56,8 @@ static void copy_box(char *to, const int64_t *to_steps, const char *from, const 
     }
     for (int64_t i = 0; i < *sizes; i++)
         copy_box(to + i * *to_steps * (int64_t)bytes, to_steps + 1,
-                 from + i * *from_steps * (int64_t)bytes, from_steps + 1, sizes + 1, rank - 1, bytes);
+                 from + i * *from_steps * (int64_t)bytes, from_steps + 1, sizes + 1, rank - 1,
+                 bytes);
 }
 
 void box_copy(Array *to, const BoxSide *to_side, const Array *from, const BoxSide *from_side,

@@ -3,19 +3,21 @@
 #include "sim/cells.h"
 
 #include "dialects/arith/arith.h"
+#include "dialects/tosa/tosa.h"
 #include "ir/array.h"
 
 InstrFn *instr_fn(const OpDef *def)
 {
     InstrFn *fn = integer_instr(def);
     fn = fn ? fn : float_instr(def);
-    return fn ? fn : math_instr(def);
+    fn = fn ? fn : math_instr(def);
+    return fn ? fn : tosa_instr(def);
 }
 
 static int64_t param_of(const Op *op)
 {
     const Attr *param = op_attr(op, op->def == ARITH(TRUNCF) ? "roundingmode" : "predicate");
-    return param ? attr_int_value(param) : 0;
+    return param && param->kind == ATTR_INTEGER ? attr_int_value(param) : 0;
 }
 
 static uint32_t spare_bits(const Type *elem)
@@ -25,7 +27,7 @@ static uint32_t spare_bits(const Type *elem)
 
 Instr instr_for(const Op *op)
 {
-    uint32_t about = op->def == ARITH(SELECT) ? 1 : 0;
+    uint32_t about = op->def == ARITH(SELECT) || op->def == TOSA(SELECT) ? 1 : 0;
     Instr in = {.run = instr_fn(op->def), .op = op, .type = type_elem(op_result(op, 0)->type),
                 .in_type = type_elem(op_operand(op, about)->type), .param = param_of(op)};
     in.spare = spare_bits(in.type);

@@ -55,9 +55,27 @@ void round_cells(Cell *cells, size_t n, const Type *type);
 /* The same bits as another type of that width. */
 Cell cell_bitcast(const Type *from, const Type *to, Cell cell);
 
+/* run_<NAME>: a function of the double x, rounded to the result's type. */
+#define FLOAT_UNARY(NAME, EXPR)                                                                    \
+    static bool run_##NAME(const Instr *in, size_t n)                                              \
+    {                                                                                              \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            double x = in->in[0][i].f;                                                             \
+            in->out[0][i].f = (EXPR);                                                              \
+        }                                                                                          \
+        round_cells(in->out[0], n, in->type);                                                      \
+        return true;                                                                               \
+    }
+
 /* Tables of the files, NULL where an op is not theirs. */
 InstrFn *integer_instr(const OpDef *def);
 InstrFn *float_instr(const OpDef *def);
 InstrFn *math_instr(const OpDef *def);
+InstrFn *tosa_instr(const OpDef *def);
+
+/* tosa.rescale of one integer by the scale of a channel. */
+int64_t tosa_rescale(const Op *op, const Type *to, int64_t value, size_t channel);
+/* A sum of count integers divided by count as tosa.avg_pool2d does it, plus a zero point. */
+int64_t tosa_mean(const Type *to, int64_t sum, int64_t count, int64_t zero);
 
 #endif

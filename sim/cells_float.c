@@ -57,12 +57,13 @@ static bool negf(const Instr *in, size_t n)
 
 static bool cmpf(const Instr *in, size_t n)
 {
+    CmpfPredicate predicate = (CmpfPredicate)in->param;
     for (size_t i = 0; i < n; i++)
-        in->out[0][i].i = arith_cmpf_holds((CmpfPredicate)in->param, in->in[0][i].f, in->in[1][i].f);
+        in->out[0][i].i = arith_cmpf_holds(predicate, in->in[0][i].f, in->in[1][i].f);
     return true;
 }
 
-/* --- conversions --------------------------------------------------------------------------------- */
+/* --- conversions ---------------------------------------------------------------------------- */
 
 static bool extf(const Instr *in, size_t n)
 {
@@ -181,7 +182,7 @@ static bool fptoui(const Instr *in, size_t n)
     return true;
 }
 
-/* --- the table ----------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------ */
 
 InstrFn *float_instr(const OpDef *def)
 {

@@ -33,7 +33,7 @@ INT_BINARY(min_signed, SEXT(a) < SEXT(b) ? a : b)
 INT_BINARY(max_unsigned, ZEXT(a) > ZEXT(b) ? a : b)
 INT_BINARY(min_unsigned, ZEXT(a) < ZEXT(b) ? a : b)
 
-/* --- shifts ---------------------------------------------------------------------------------- */
+/* --- shifts --------------------------------------------------------------------------------- */
 
 static bool check_amounts(const Instr *in, size_t n)
 {
@@ -60,7 +60,7 @@ CHECKED(shli, check_amounts, shift_left)
 CHECKED(shrui, check_amounts, shift_unsigned)
 CHECKED(shrsi, check_amounts, shift_signed)
 
-/* --- quotients --------------------------------------------------------------------------------- */
+/* --- quotients ------------------------------------------------------------------------------ */
 
 static bool check_divisors(const Instr *in, size_t n)
 {
@@ -106,7 +106,7 @@ CHECKED(divui, check_divisors, uquotient)
 CHECKED(ceildivui, check_divisors, uquotient_up)
 CHECKED(remui, check_divisors, urest)
 
-/* --- extended ops ---------------------------------------------------------------------------------- */
+/* --- extended ops --------------------------------------------------------------------------- */
 
 static bool addui_extended(const Instr *in, size_t n)
 {
@@ -157,7 +157,7 @@ static bool mului_extended(const Instr *in, size_t n)
     return true;
 }
 
-/* --- conversions ------------------------------------------------------------------------------------- */
+/* --- conversions ---------------------------------------------------------------------------- */
 
 /* To any width, from the operand extended by its sign: a wider, a narrower, an index type. */
 static bool convert_signed(const Instr *in, size_t n)
@@ -194,7 +194,7 @@ static bool bitcast(const Instr *in, size_t n)
     return true;
 }
 
-/* --- choices -------------------------------------------------------------------------------------------- */
+/* --- choices -------------------------------------------------------------------------------- */
 
 #define COMPARE(NAME, EXPR)                                                                        \
     static void NAME(const Instr *in, size_t n)                                                    \
@@ -237,7 +237,7 @@ static bool select_cells(const Instr *in, size_t n)
     return true;
 }
 
-/* --- the table --------------------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------ */
 
 InstrFn *integer_instr(const OpDef *def)
 {

@@ -6,18 +6,7 @@
 #include "ir/diag.h"
 #include "sim/cells.h"
 
-/* --- floats ------------------------------------------------------------------------------------ */
-
-#define FLOAT_UNARY(NAME, EXPR)                                                                    \
-    static bool run_##NAME(const Instr *in, size_t n)                                              \
-    {                                                                                              \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            double x = in->in[0][i].f;                                                             \
-            in->out[0][i].f = (EXPR);                                                              \
-        }                                                                                          \
-        round_cells(in->out[0], n, in->type);                                                      \
-        return true;                                                                               \
-    }
+/* --- floats --------------------------------------------------------------------------------- */
 
 /* Half to even, whatever the rounding mode of the host. */
 static double round_even(double x)
@@ -102,7 +91,7 @@ static bool run_fpowi(const Instr *in, size_t n)
     return true;
 }
 
-/* --- integers -------------------------------------------------------------------------------------- */
+/* --- integers ------------------------------------------------------------------------------- */
 
 #define INT_UNARY(NAME, EXPR)                                                                      \
     static bool run_##NAME(const Instr *in, size_t n)                                              \
@@ -178,7 +167,7 @@ static bool run_ipowi(const Instr *in, size_t n)
     return true;
 }
 
-/* --- the table --------------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------ */
 
 #define ROW(ID, NAME) [MATH_##ID] = run_##NAME
 InstrFn *math_instr(const OpDef *def)

@@ -36,7 +36,7 @@ bool step_unsupported(const Op *op, const char *why)
     return op_error(op, "cannot be interpreted%s%s", why ? ": " : "", why ? why : "");
 }
 
-/* --- slots --------------------------------------------------------------------------------- */
+/* --- slots ---------------------------------------------------------------------------------- */
 
 static void add_slot(FunctionCode *code, const Value *value)
 {
@@ -64,7 +64,7 @@ static void number_values(FunctionCode *code, const Region *body)
     }
 }
 
-/* --- steps --------------------------------------------------------------------------------- */
+/* --- steps ---------------------------------------------------------------------------------- */
 
 typedef VEC(const Value *) Values;
 
@@ -112,8 +112,8 @@ static void read_inputs(const FunctionCode *code, const Op *op, Values *out)
 static const Evaluator *evaluator_of(const OpDef *def)
 {
     static const Evaluator *(*const tables[])(const OpDef *) = {
-        scalar_evaluator, tensor_evaluator, slice_evaluator, linalg_evaluator,
-        module_evaluator, onnx_evaluator,
+        tosa_evaluator,   scalar_evaluator, tensor_evaluator, slice_evaluator,
+        linalg_evaluator, module_evaluator, onnx_evaluator,
     };
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         const Evaluator *evaluator = tables[i](def);
@@ -132,8 +132,8 @@ static bool is_supported_terminator(const Op *op)
 static bool holds_type(const Type *type)
 {
     ArrayKind kind;
-    return type->kind == TYPE_NONE ||
-           ((type_is_tensor(type) || !type_is_shaped(type)) && array_kind_of(type_elem(type), &kind));
+    bool is_buffer = type_is_shaped(type) && !type_is_tensor(type);
+    return type->kind == TYPE_NONE || (!is_buffer && array_kind_of(type_elem(type), &kind));
 }
 
 static bool check_types(const Op *op)
@@ -256,7 +256,7 @@ FunctionCode *function_code(Interp *interp, const Op *func)
     return code;
 }
 
-/* --- running ------------------------------------------------------------------------------- */
+/* --- running -------------------------------------------------------------------------------- */
 
 /* Values of one activation of a function. */
 typedef struct Frame {
@@ -403,7 +403,7 @@ Array **step_captures(Interp *interp, const Step *step, const Program *program,
     return out;
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
+/* --- life ----------------------------------------------------------------------------------- */
 
 Interp *interp_create(const Op *func)
 {

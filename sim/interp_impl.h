@@ -48,6 +48,8 @@ const Evaluator *scalar_evaluator(const OpDef *def);
 const Evaluator *tensor_evaluator(const OpDef *def);
 const Evaluator *slice_evaluator(const OpDef *def);
 const Evaluator *linalg_evaluator(const OpDef *def);
+const Evaluator *tosa_evaluator(const OpDef *def);
+const Evaluator *tosa_window_evaluator(const OpDef *def); /* of a tosa op */
 
 /* Steps of a function, made when it is first asked for. NULL: diagnosed. */
 FunctionCode *function_code(Interp *interp, const Op *func) MUST_CHECK;
@@ -58,6 +60,23 @@ bool function_run(Interp *interp, const FunctionCode *code, Array *const *inputs
 struct Program;
 Array **step_captures(Interp *interp, const Step *step, const struct Program *program,
                       Array *const *inputs);
+/* Arrays of one rank, one behind the other along a dimension. */
+bool concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count, uint32_t dim,
+                   Array **result) MUST_CHECK;
+
+/* Gives input 0 under another shape of as many elements; else diagnosed. */
+bool reshape_input(const Step *step, const Type *type, Array **inputs, Array **results) MUST_CHECK;
+
+static inline const int64_t *dims_of(const Array *array)
+{
+    return array->type->u.shaped.dims;
+}
+
+static inline uint32_t rank_of(const Array *array)
+{
+    return array->type->u.shaped.rank;
+}
+
 /* "cannot be interpreted". Returns false. */
 bool step_unsupported(const Op *op, const char *why);
 

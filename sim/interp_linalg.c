@@ -11,7 +11,7 @@
 #include "sim/mac.h"
 #include "sim/nest.h"
 
-/* --- structured ops ------------------------------------------------------------------------ */
+/* --- structured ops ------------------------------------------------------------------------- */
 
 typedef struct Structured {
     Program *program;
@@ -92,7 +92,7 @@ static bool eval_structured(Interp *interp, const Step *step, Array **inputs, Ar
     return nest_run(nest, s->program, &interp->scratch);
 }
 
-/* --- softmax ------------------------------------------------------------------------------- */
+/* --- softmax -------------------------------------------------------------------------------- */
 
 /* exp(x - largest) / sum along one line, each step rounded to the element type. */
 static void softmax_line(const Array *in, Array *out, int64_t at, int64_t step, int64_t count)

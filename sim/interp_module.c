@@ -6,7 +6,7 @@
 #include "ir/diag.h"
 #include "sim/interp_impl.h"
 
-/* --- calls --------------------------------------------------------------------------------- */
+/* --- calls ---------------------------------------------------------------------------------- */
 
 static bool prepare_call(Interp *interp, Step *step)
 {
@@ -22,7 +22,7 @@ static bool eval_call(Interp *interp, const Step *step, Array **inputs, Array **
     return function_run(interp, step->state, inputs, results);
 }
 
-/* --- assertions ---------------------------------------------------------------------------- */
+/* --- assertions ----------------------------------------------------------------------------- */
 
 static bool eval_assert(Interp *interp, const Step *step, Array **inputs, Array **results)
 {
@@ -33,7 +33,7 @@ static bool eval_assert(Interp *interp, const Step *step, Array **inputs, Array 
            op_error(step->op, "failed: %.*s", STR_ARG(text));
 }
 
-/* --- globals ------------------------------------------------------------------------------- */
+/* --- globals -------------------------------------------------------------------------------- */
 
 static bool prepare_global(Interp *interp, Step *step)
 {

@@ -1,11 +1,12 @@
-/* Evaluators of arith and math: constants, and elementwise ops on scalars and tensors.
+/* Evaluators of arith and math: constants (tosa's too), and elementwise ops on scalars and tensors.
  * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
 #include "dialects/arith/arith.h"
+#include "dialects/tosa/tosa.h"
 #include "ir/diag.h"
 #include "sim/interp_impl.h"
 #include "sim/nest.h"
 
-/* --- constants ----------------------------------------------------------------------------- */
+/* --- constants ------------------------------------------------------------------------------ */
 
 static bool prepare_constant(Interp *interp, Step *step)
 {
@@ -27,7 +28,7 @@ static void release_constant(void *state)
     array_unref(state);
 }
 
-/* --- elementwise ops ----------------------------------------------------------------------- */
+/* --- elementwise ops ------------------------------------------------------------------------ */
 
 static bool prepare_elementwise(Interp *interp, Step *step)
 {
@@ -81,7 +82,7 @@ const Evaluator *scalar_evaluator(const OpDef *def)
     static const Evaluator constant = {eval_constant, prepare_constant, release_constant};
     static const Evaluator elementwise = {eval_elementwise, prepare_elementwise,
                                           release_elementwise};
-    if (def == ARITH(CONSTANT))
+    if (def == ARITH(CONSTANT) || def == TOSA(CONST))
         return &constant;
     return instr_fn(def) ? &elementwise : NULL;
 }

@@ -7,16 +7,6 @@
 #include "sim/box.h"
 #include "sim/interp_impl.h"
 
-static const int64_t *dims_of(const Array *array)
-{
-    return array->type->u.shaped.dims;
-}
-
-static uint32_t rank_of(const Array *array)
-{
-    return array->type->u.shaped.rank;
-}
-
 /* A list of constants and operands of a group as numbers. */
 static int64_t *read_mixed(Interp *interp, const Step *step, const char *attr, uint32_t group,
                            Array *const *inputs)
@@ -41,7 +31,7 @@ static BoxSide row_major_side(Interp *interp, const Type *shape)
     return side;
 }
 
-/* --- slices -------------------------------------------------------------------------------- */
+/* --- slices --------------------------------------------------------------------------------- */
 
 typedef struct Slice {
     int64_t *offsets, *sizes, *strides;
@@ -54,9 +44,10 @@ static bool check_slice(const Step *step, const Slice *slice, const Array *tenso
         int64_t size = slice->sizes[d], reach, last;
         if (size == 0 && slice->offsets[d] >= 0 && slice->offsets[d] <= dims_of(tensor)[d])
             continue;
-        bool ok = size > 0 && slice->offsets[d] >= 0 && slice->offsets[d] < dims_of(tensor)[d] &&
-                  mul_i64(size - 1, slice->strides[d], &reach) &&
-                  add_i64(slice->offsets[d], reach, &last) && last >= 0 && last < dims_of(tensor)[d];
+        int64_t offset = slice->offsets[d], extent = dims_of(tensor)[d];
+        bool ok = size > 0 && offset >= 0 && offset < extent &&
+                  mul_i64(size - 1, slice->strides[d], &reach) && add_i64(offset, reach, &last) &&
+                  last >= 0 && last < extent;
         if (!ok)
             return op_error(step->op, "slice is out of bounds: dimension %u has %lld elements", d,
                             (long long)dims_of(tensor)[d]);
@@ -132,7 +123,7 @@ static bool eval_insert_slice(Interp *interp, const Step *step, Array **inputs, 
     return true;
 }
 
-/* --- gather and scatter ---------------------------------------------------------------------- */
+/* --- gather and scatter --------------------------------------------------------------------- */
 
 /* Slices of a tensor at coordinates, and where they lie one after the other. */
 typedef struct Indexed {
@@ -175,7 +166,8 @@ static bool seek(const Step *step, Indexed *x, int64_t at)
         int64_t dim = dense_array_i64(x->dims, (size_t)i);
         int64_t index = array_get_i64(x->indices, at * width + i), extent = dims_of(x->tensor)[dim];
         if (index < 0 || index >= extent)
-            return op_error(step->op, "index %lld is out of bounds: dimension %lld has %lld elements",
+            return op_error(step->op,
+                            "index %lld is out of bounds: dimension %lld has %lld elements",
                             (long long)index, (long long)dim, (long long)extent);
         x->side.base += index * x->side.steps[dim];
     }
@@ -233,13 +225,13 @@ static bool eval_scatter(Interp *interp, const Step *step, Array **inputs, Array
     return true;
 }
 
-/* --- pack and unpack ------------------------------------------------------------------------- */
+/* --- pack and unpack ------------------------------------------------------------------------ */
 
 /* Position p of the packed tensor holds, along dimension d of the other, outer * tile + inner. */
 typedef struct Packing {
     uint32_t rank;     /* of the unpacked tensor */
     uint32_t *outer;   /* packed dimension of d's outer index */
-    uint32_t *inner;   /* packed dimension of d's inner index; 0: not tiled (outer ones come first) */
+    uint32_t *inner;   /* packed dimension of d's inner index; 0: not tiled, it is an outer one */
     const Array *packed, *unpacked;
 } Packing;
 
@@ -301,10 +293,11 @@ static bool eval_unpack(Interp *interp, const Step *step, Array **inputs, Array 
     Array *out = results[0] = array_own(inputs[1]);
     inputs[1] = NULL;
     Packing p = read_packing(interp, step, inputs[0], out);
-    int64_t *index = ARENA_ARRAY(&interp->scratch, int64_t, rank_of(inputs[0]));
-    for (; offset < inputs[0]->count; offset++, next_index(index, dims_of(inputs[0]), rank_of(inputs[0])))
+    const Array *in = inputs[0];
+    int64_t *index = ARENA_ARRAY(&interp->scratch, int64_t, rank_of(in));
+    for (; offset < in->count; offset++, next_index(index, dims_of(in), rank_of(in)))
         if (unpacked_offset(&p, index, &at))
-            copy_element(out, at, inputs[0], offset);
+            copy_element(out, at, in, offset);
     return true;
 }
 

@@ -10,17 +10,12 @@
 #include "sim/interp_impl.h"
 #include "sim/nest.h"
 
-static const int64_t *dims_of(const Array *array)
-{
-    return array->type->u.shaped.dims;
-}
-
 static int64_t scalar(const Array *array)
 {
     return array_get_i64(array, 0);
 }
 
-/* --- shapes -------------------------------------------------------------------------------- */
+/* --- shapes --------------------------------------------------------------------------------- */
 
 /* The type with the inputs from `begin` on in the place of its unknown extents. */
 static const Type *known_shape(Interp *interp, const Type *type, Array *const *inputs,
@@ -58,8 +53,7 @@ static bool eval_empty(Interp *interp, const Step *step, Array **inputs, Array *
     return results[0] != NULL;
 }
 
-/* Gives input 0 under another shape. */
-static bool reshape_to(const Step *step, const Type *type, Array **inputs, Array **results)
+bool reshape_input(const Step *step, const Type *type, Array **inputs, Array **results)
 {
     int64_t count;
     if (!type_element_count(type, &count) || count != inputs[0]->count)
@@ -78,7 +72,8 @@ static bool eval_cast(Interp *interp, const Step *step, Array **inputs, Array **
         int64_t want = type->u.shaped.dims[i];
         if (have->u.shaped.rank != type->u.shaped.rank ||
             (want != DIM_DYNAMIC && want != have->u.shaped.dims[i]))
-            return op_error(step->op, "casts a tensor of shape '%s'", type_str(step->op->ctx, have));
+            return op_error(step->op, "casts a tensor of shape '%s'",
+                            type_str(step->op->ctx, have));
     }
     results[0] = inputs[0];
     inputs[0] = NULL;
@@ -91,13 +86,13 @@ static bool eval_reshape(Interp *interp, const Step *step, Array **inputs, Array
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
     for (uint32_t i = 0; i < rank; i++)
         dims[i] = array_get_i64(inputs[1], i);
-    return reshape_to(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
+    return reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
 }
 
 static bool eval_expand(Interp *interp, const Step *step, Array **inputs, Array **results)
 {
     const Type *type = known_shape(interp, op_result(step->op, 0)->type, inputs, 1);
-    return reshape_to(step, type, inputs, results);
+    return reshape_input(step, type, inputs, results);
 }
 
 static bool eval_collapse(Interp *interp, const Step *step, Array **inputs, Array **results)
@@ -110,7 +105,7 @@ static bool eval_collapse(Interp *interp, const Step *step, Array **inputs, Arra
         for (uint32_t k = 0; k < groups->u.array.items[i]->u.array.count; k++)
             dims[i] *= dims_of(inputs[0])[at++];
     }
-    return reshape_to(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
+    return reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
 }
 
 static bool eval_dim(Interp *interp, const Step *step, Array **inputs, Array **results)
@@ -144,7 +139,7 @@ static bool eval_bitcast(Interp *interp, const Step *step, Array **inputs, Array
     return true;
 }
 
-/* --- elements ------------------------------------------------------------------------------ */
+/* --- elements ------------------------------------------------------------------------------- */
 
 /* Offset of the element whose indices are inputs from `begin` on. */
 static bool find_element(const Step *step, const Array *array, Array *const *inputs, uint32_t begin,
@@ -203,28 +198,34 @@ static bool eval_splat(Interp *interp, const Step *step, Array **inputs, Array *
     return results[0] != NULL;
 }
 
-static bool eval_concat(Interp *interp, const Step *step, Array **inputs, Array **results)
+bool concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count, uint32_t dim,
+                   Array **result)
 {
-    uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "dim"));
-    uint32_t rank = inputs[0]->type->u.shaped.rank;
+    uint32_t rank = rank_of(inputs[0]);
     int64_t *dims = arena_copy(&interp->scratch, dims_of(inputs[0]), rank * sizeof *dims);
-    for (uint32_t i = 1; i < step->op->operand_count; i++)
+    for (uint32_t i = 1; i < count; i++)
         dims[dim] += dims_of(inputs[i])[dim];
-    results[0] = make_array(step->op, type_with_shape(inputs[0]->type, dims, rank));
-    if (!results[0])
+    *result = make_array(op, type_with_shape(inputs[0]->type, dims, rank));
+    if (!*result)
         return false;
     BoxSide to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     BoxSide from = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
-    row_major_steps(results[0]->type, to.steps);
-    for (uint32_t i = 0; i < step->op->operand_count; i++) {
+    row_major_steps((*result)->type, to.steps);
+    for (uint32_t i = 0; i < count; i++) {
         row_major_steps(inputs[i]->type, from.steps);
-        box_copy(results[0], &to, inputs[i], &from, dims_of(inputs[i]), rank);
+        box_copy(*result, &to, inputs[i], &from, dims_of(inputs[i]), rank);
         to.base += dims_of(inputs[i])[dim] * to.steps[dim];
     }
     return true;
 }
 
-/* --- bodies -------------------------------------------------------------------------------- */
+static bool eval_concat(Interp *interp, const Step *step, Array **inputs, Array **results)
+{
+    uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "dim"));
+    return concat_arrays(interp, step->op, inputs, step->op->operand_count, dim, &results[0]);
+}
+
+/* --- bodies --------------------------------------------------------------------------------- */
 
 static bool prepare_body(Interp *interp, Step *step)
 {
@@ -294,7 +295,8 @@ static bool eval_pad(Interp *interp, const Step *step, Array **inputs, Array **r
         !read_border(step, "static_high", HIGH, inputs, dims))
         return false;
     for (uint32_t i = 0; i < rank; i++)
-        if (!add_i64(dims[i], low[i], &dims[i]) || !add_i64(dims[i], dims_of(inputs[0])[i], &dims[i]))
+        if (!add_i64(dims[i], low[i], &dims[i]) ||
+            !add_i64(dims[i], dims_of(inputs[0])[i], &dims[i]))
             return op_error(step->op, "makes a tensor that is too large");
     results[0] = make_array(step->op, type_with_shape(inputs[0]->type, dims, rank));
     if (!results[0] || !fill_by_body(interp, step, inputs, results[0]))
@@ -307,7 +309,7 @@ static bool eval_pad(Interp *interp, const Step *step, Array **inputs, Array **r
     return true;
 }
 
-/* --- the table ------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------ */
 
 const Evaluator *tensor_evaluator(const OpDef *def)
 {

@@ -18,7 +18,7 @@ struct Mac {
     Factor factors[2];
 };
 
-/* --- the pattern --------------------------------------------------------------------------- */
+/* --- the pattern ---------------------------------------------------------------------------- */
 
 static const Op *def_in(const Block *body, Value *value, const OpDef *def)
 {
@@ -32,7 +32,7 @@ static const Op *find_product(const Op *op)
     const Block *body = linalg_body(op);
     const Op *yield = block_terminator(body);
     const Value *out = body->args[body->arg_count - 1];
-    const Op *sum = yield->operand_count == 1 ? def_in(body, op_operand(yield, 0), ARITH(ADDI)) : NULL;
+    const Op *sum = def_in(body, op_operand(yield, 0), ARITH(ADDI));
     if (!sum || !value_has_one_use(out))
         return NULL;
     for (uint32_t i = 0; i < 2; i++)
@@ -55,7 +55,7 @@ static bool find_operand(const Op *op, Factor *factor)
     return found == 1 && factor->operand < linalg_input_count(op);
 }
 
-/* Every op has a value for all inputs: computing it for elements that no iteration reads is safe. */
+/* Every op has a value for all inputs: elements that no iteration reads do no harm. */
 static bool is_total(const Program *program)
 {
     static const uint32_t ids[] = {ARITH_ADDI,  ARITH_SUBI,  ARITH_MULI, ARITH_ANDI,
@@ -115,7 +115,7 @@ bool mac_can_run(const Mac *mac, const Nest *nest)
            nest->operands[mac->factors[1].operand].strides;
 }
 
-/* --- loops --------------------------------------------------------------------------------- */
+/* --- loops ---------------------------------------------------------------------------------- */
 
 /* One loop, with its step in the factors and the output. */
 typedef struct Loop {
@@ -194,7 +194,7 @@ static Loops make_loops(const Mac *mac, const Nest *nest, Arena *arena)
     return all;
 }
 
-/* --- inner loops --------------------------------------------------------------------------- */
+/* --- inner loops ---------------------------------------------------------------------------- */
 
 /* Fixed trip counts, so that compilers use vectors. */
 enum { CHUNK = 16 };
@@ -252,7 +252,7 @@ enum { CHUNK = 16 };
 DEFINE_SUMS(int16_t, int32_t)
 DEFINE_SUMS(int64_t, uint64_t)
 
-/* --- factors ------------------------------------------------------------------------------- */
+/* --- factors -------------------------------------------------------------------------------- */
 
 /* Values of a factor for all elements of its operand. */
 static Array *factor_values(const Factor *factor, const Nest *nest, Arena *arena)
@@ -314,7 +314,7 @@ static void add_narrow(const Loops *all, Array *out, const int16_t *a, const int
     int32_t *sums = xcalloc((size_t)out->count, sizeof *sums);
     sums_int16_t(all, 0, sums + all->base[2], a + all->base[0], b + all->base[1]);
     for (int64_t i = 0; i < out->count; i++)
-        array_set_i64(out, i, (int64_t)((uint64_t)array_get_i64(out, i) + (uint64_t)(int64_t)sums[i]));
+        array_set_i64(out, i, (int64_t)((uint64_t)array_get_i64(out, i) + (uint64_t)sums[i]));
     free(sums);
 }
 

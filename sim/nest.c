@@ -30,12 +30,13 @@ int64_t nest_count(const Nest *nest)
     return count;
 }
 
-/* --- offsets ------------------------------------------------------------------------------- */
+/* --- offsets -------------------------------------------------------------------------------- */
 
 static bool leaves(const Nest *nest, size_t operand, uint32_t dim, int64_t index)
 {
     const NestOperand *o = &nest->operands[operand];
-    return op_error(nest->op, "index %lld of operand #%zu is out of bounds: dimension %u has %lld elements",
+    return op_error(nest->op,
+                    "index %lld of operand #%zu is out of bounds: dimension %u has %lld elements",
                     (long long)index, operand, dim, (long long)o->array->type->u.shaped.dims[dim]);
 }
 
@@ -86,7 +87,7 @@ bool nest_init(Nest *nest, Arena *arena)
     return true;
 }
 
-/* --- the order of loops ---------------------------------------------------------------------- */
+/* --- the order of loops --------------------------------------------------------------------- */
 
 typedef struct Cursor {
     const Nest *nest;
@@ -203,7 +204,7 @@ static void cursor_init(Cursor *c, const Nest *nest, Program *program, Arena *ar
             merge(c, d - 1);
 }
 
-/* --- elements ---------------------------------------------------------------------------------- */
+/* --- elements ------------------------------------------------------------------------------- */
 
 #define LOAD(KIND, T, FIELD, AS)                                                                   \
     case KIND:                                                                                     \

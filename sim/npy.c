@@ -25,7 +25,7 @@ static bool says(StrBuf *why, const char *fmt, ...)
     return false;
 }
 
-/* --- elements ------------------------------------------------------------------------------ */
+/* --- elements ------------------------------------------------------------------------------- */
 
 /* Bytes of the elements; *count their number. */
 static bool size_of(const int64_t *dims, uint32_t rank, uint32_t item, int64_t *count, size_t *size)
@@ -119,7 +119,7 @@ void npy_print_dtype(const Npy *npy, StrBuf *out)
         strbuf_printf(out, "%s%u", stem, 8 * npy->item);
 }
 
-/* --- header -------------------------------------------------------------------------------- */
+/* --- header --------------------------------------------------------------------------------- */
 
 typedef struct Header {
     const char *at, *end;
@@ -261,7 +261,7 @@ static bool parse_header(Header *h)
     return true;
 }
 
-/* --- reading ------------------------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------------------------- */
 
 /* From first index fastest to last index fastest. */
 static void copy_transposed(Npy *npy, const uint8_t *from)
@@ -327,7 +327,7 @@ bool npy_parse(Str bytes, Npy *out, StrBuf *why)
     return true;
 }
 
-/* --- writing ------------------------------------------------------------------------------- */
+/* --- writing -------------------------------------------------------------------------------- */
 
 /* The dictionary, with room for the first dimension to grow to 21 digits as numpy leaves it. */
 static void add_dictionary(const Npy *npy, StrBuf *out)

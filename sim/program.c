@@ -53,7 +53,7 @@ void cell_to_array(Array *array, int64_t index, Cell cell)
         array_set_i64(array, index, cell.i);
 }
 
-/* --- registers ----------------------------------------------------------------------------- */
+/* --- registers ------------------------------------------------------------------------------ */
 
 static Cell *new_cells(Compiler *c)
 {
@@ -111,7 +111,7 @@ static Register *register_of(Compiler *c, const Value *value)
     return reg ? reg : outer_register(c, value);
 }
 
-/* --- ops ------------------------------------------------------------------------------------- */
+/* --- ops ------------------------------------------------------------------------------------ */
 
 static bool unsupported(const Op *op)
 {
@@ -148,7 +148,8 @@ static bool extract_cells(const Instr *in, size_t n)
         for (uint32_t d = 0; d < extract->rank; d++) {
             int64_t index = extract->index[d][i].i;
             if (index < 0 || index >= dims[d])
-                return op_error(in->op, "index %lld is out of bounds: dimension %u has %lld elements",
+                return op_error(in->op,
+                                "index %lld is out of bounds: dimension %u has %lld elements",
                                 (long long)index, d, (long long)dims[d]);
             at = at * dims[d] + index;
         }
@@ -219,7 +220,7 @@ static bool compile_op(Compiler *c, const Op *op)
     return true;
 }
 
-/* --- programs ---------------------------------------------------------------------------------- */
+/* --- programs ------------------------------------------------------------------------------- */
 
 static bool is_needed(const Compiler *c, const Op *op)
 {

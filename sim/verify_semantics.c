@@ -48,7 +48,7 @@ typedef struct Signature {
     uint32_t input_count, result_count;
 } Signature;
 
-/* --- capturing diagnostics ----------------------------------------------------------------- */
+/* --- capturing diagnostics ------------------------------------------------------------------ */
 
 /* Keeps the first error instead of showing it. */
 typedef struct Capture {
@@ -87,7 +87,7 @@ static const char *captured(const Capture *capture)
     return capture->text.len ? capture->text.data : "no reason is given";
 }
 
-/* --- signatures ---------------------------------------------------------------------------- */
+/* --- signatures ----------------------------------------------------------------------------- */
 
 static bool signature_read(const Op *func, Signature *out)
 {
@@ -109,7 +109,7 @@ static bool signature_read(const Op *func, Signature *out)
     return true;
 }
 
-/* --- random inputs ------------------------------------------------------------------------- */
+/* --- random inputs -------------------------------------------------------------------------- */
 
 /* Splitmix64. */
 static uint64_t next_random(uint64_t *state)
@@ -171,7 +171,7 @@ static bool random_array(const Boundary *b, uint64_t *state, Npy *out)
     return true;
 }
 
-/* --- running ------------------------------------------------------------------------------- */
+/* --- running -------------------------------------------------------------------------------- */
 
 static bool run_arrays(const Op *func, const Signature *s, Interp *interp, const Npy *inputs,
                        Npy *results)
@@ -229,7 +229,7 @@ static bool draw_sample(const Op *func, const Signature *s, Interp *interp, uint
     return false;
 }
 
-/* --- references ---------------------------------------------------------------------------- */
+/* --- references ----------------------------------------------------------------------------- */
 
 static Reference *find_reference(VerifySemantics *v, const Ident *name)
 {
@@ -285,7 +285,7 @@ static void make_reference(VerifySemantics *v, const Op *func, const char *pass)
     strbuf_free(&capture.text);
 }
 
-/* --- comparing ----------------------------------------------------------------------------- */
+/* --- comparing ------------------------------------------------------------------------------ */
 
 typedef struct Difference {
     uint32_t result;
@@ -295,7 +295,7 @@ typedef struct Difference {
 
 static bool same_shape(const Npy *a, const Npy *b)
 {
-    return a->rank == b->rank && (a->rank == 0 || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
 }
 
 static double largest_size(const Npy *npy)
@@ -370,8 +370,8 @@ static void report_difference(const Op *func, const char *pass, const Difference
                       npy_get_f64(d->after, d->element));
     }
     emit_error(func->ctx, func->loc,
-               "pass '%s' changes the semantics of @%.*s: result #%u %s, on random input %lld", pass,
-               STR_ARG(symbol_name(func)->str), d->result, text.data, (long long)run);
+               "pass '%s' changes the semantics of @%.*s: result #%u %s, on random input %lld",
+               pass, STR_ARG(symbol_name(func)->str), d->result, text.data, (long long)run);
     strbuf_free(&text);
 }
 
@@ -424,14 +424,14 @@ static bool check_function(const Op *func, const char *pass, const Reference *re
     return ok;
 }
 
-/* --- hooks --------------------------------------------------------------------------------- */
+/* --- hooks ---------------------------------------------------------------------------------- */
 
 static bool is_public_function(const Op *op)
 {
-    const Attr *visibility = op_has_trait(op, TRAIT_FUNCTION) ? op_attr(op, "sym_visibility") : NULL;
-    return op->def && op_has_trait(op, TRAIT_FUNCTION) && op->region_count == 1 &&
-           !region_is_empty(op_region(op, 0)) &&
-           !(visibility && str_eq_c(visibility->u.string, "private"));
+    if (!op->def || !op_has_trait(op, TRAIT_FUNCTION) || region_is_empty(op_region(op, 0)))
+        return false;
+    const Attr *visibility = op_attr(op, "sym_visibility");
+    return !visibility || !str_eq_c(visibility->u.string, "private");
 }
 
 /* Calls visit for the functions that a pass on `op` may change: itself, or those inside. */

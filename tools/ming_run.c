@@ -101,7 +101,8 @@ static bool assign_file(const Run *run, Port *ports, uint32_t count, const char 
     for (uint32_t i = 0; equals && i < count; i++)
         if (str_eq(ports[i].boundary.name, name)) {
             if (ports[i].path)
-                return tool_error(run->tool, "error: %s '%.*s' is given twice", what, STR_ARG(name));
+                return tool_error(run->tool, "error: %s '%.*s' is given twice", what,
+                                  STR_ARG(name));
             ports[i].path = equals + 1;
             return true;
         }
@@ -119,8 +120,9 @@ static bool assign_files(const Run *run)
     for (size_t i = 0; i < run->flags->inputs.len; i++)
         if (!assign_file(run, run->args, run->arg_count, run->flags->inputs.data[i], "input"))
             return false;
-    for (size_t i = 0; i < run->flags->outputs.len; i++)
-        if (!assign_file(run, run->results, run->result_count, run->flags->outputs.data[i], "output"))
+    const Texts *outputs = &run->flags->outputs;
+    for (size_t i = 0; i < outputs->len; i++)
+        if (!assign_file(run, run->results, run->result_count, outputs->data[i], "output"))
             return false;
     for (uint32_t i = 0; i < run->arg_count; i++)
         if (!run->args[i].path)
@@ -285,9 +287,10 @@ int ming_run(int argc, char **argv)
     RunFlags run = {0};
     const Flag flags[] = {
         {"input", FLAG_TEXTS, &run.inputs, "[name=]file.npy",
-         "Array of an argument, in order unless named; several frames in a row run one by one", NULL},
+         "Array of an argument, in order unless named; several frames run one by one", NULL},
         {"output", FLAG_TEXTS, &run.outputs, "[name=]file.npy", "Where a result is written", NULL},
-        {"function", FLAG_TEXT, &run.function, "name", "Function, default the first public one", NULL},
+        {"function", FLAG_TEXT, &run.function, "name", "Function, default the first public one",
+         NULL},
         {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL},
         MODEL_FLAGS(run.model),
     };

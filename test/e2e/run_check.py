@@ -23,9 +23,14 @@ import numpy as np
 
 import gen_linalg
 import gen_scalar
+import gen_tosa
 
 NETWORKS = ("two_layers", "resnet8_a8w8b16")            # in MING_MODELS
 FOLDED = ("onnx-infer-shapes", "onnx-fold-constants", "convert-onnx-to-linalg")
+TOSA_LOWERING = (
+    "--pass-pipeline=builtin.module(func.func(tosa-optional-decompositions,tosa-infer-shapes,"
+    "tosa-make-broadcastable,tosa-to-linalg-named,tosa-make-broadcastable,tosa-to-linalg,"
+    "tosa-to-arith{include-apply-rescale=true},tosa-to-tensor))",)
 LOWERING = (
     "convert-elementwise-to-linalg", "empty-tensor-to-alloc-tensor",
     "one-shot-bufferize{bufferize-function-boundaries function-boundary-type-conversion="
@@ -95,15 +100,16 @@ class Checker:
         got, want = (np.array(bits, np.int64).astype(unsigned).view(kind) for bits in (got, want))
         return check_floats(got, want, case.tolerance)
 
-    def scalar_cases(self):
+    def upstream_cases(self, name, cases, *first):
+        """Functions that the pass options `first`, then LOWERING, make ready to run."""
         opt, runner = upstream("mlir-opt"), upstream("mlir-cpu-runner")
         if not opt or not runner:
             return
-        cases = gen_scalar.generate(self.args.seed, self.args.count)
-        path = self.work / "scalar.mlir"
+        path, prepared = self.work / f"{name}.mlir", self.work / "prepared.mlir"
         path.write_text("module {" + "".join(case.text for case in cases) + main_function(cases)
                         + "}\n")
-        lowered = command(opt, f"--pass-pipeline=builtin.module({','.join(LOWERING)})", path)
+        prepared.write_text(command(opt, *first, path))
+        lowered = command(opt, f"--pass-pipeline=builtin.module({','.join(LOWERING)})", prepared)
         (self.work / "lowered.mlir").write_text(lowered)
         printed = command(runner, self.work / "lowered.mlir", "-e", "main",
                           "--entry-point-result=void", f"--shared-libs={runner_libraries(runner)}")
@@ -112,7 +118,7 @@ class Checker:
         if len(wanted) != len(cases):
             raise Failure(f"the runner prints {len(wanted)} arrays for {len(cases)} functions")
         for number, (case, want) in enumerate(zip(cases, wanted)):
-            self.case(f"scalar-{number}-{case.name}", self.check_scalar, path, number, case, want)
+            self.case(f"{name}-{number}-{case.name}", self.check_scalar, path, number, case, want)
 
     # Networks and kernels.
 
@@ -142,10 +148,12 @@ class Checker:
     def all(self):
         for index in range(self.args.count):
             self.case(f"linalg-{index}", self.check_linalg, index)
-        try:
-            self.scalar_cases()
-        except Failure as failure:
-            self.case("scalar", raise_failure, failure)
+        for name, generator, *first in (("scalar", gen_scalar), ("tosa", gen_tosa, *TOSA_LOWERING)):
+            try:
+                cases = generator.generate(self.args.seed, self.args.count)
+                self.upstream_cases(name, cases, *first)
+            except Failure as failure:
+                self.case(name, raise_failure, failure)
         if os.environ.get("MING_MLIR"):
             mlir = pathlib.Path(os.environ["MING_MLIR"])
             for folder in sorted((mlir / "kernels").iterdir()):
