@@ -115,7 +115,7 @@ int64_t array_get_i64(const Array *array, int64_t index)
     case ARRAY_F32:
     case ARRAY_F64: break;
     }
-    assert(!"a float array");
+    assert(false && "a float array");
     return 0;
 }
 
@@ -161,7 +161,7 @@ void array_set_i64(Array *array, int64_t index, int64_t value)
     case ARRAY_F32:
     case ARRAY_F64: break;
     }
-    assert(!"a float array");
+    assert(false && "a float array");
 }
 
 void array_set_f64(Array *array, int64_t index, double value)
@@ -172,7 +172,7 @@ void array_set_f64(Array *array, int64_t index, double value)
     else if (array->kind == ARRAY_F64)
         ((double *)array->data)[index] = value;
     else
-        assert(!"an integer array");
+        assert(false && "an integer array");
 }
 
 void array_copy(Array *to_array, int64_t to, const Array *from_array, int64_t from)

@@ -9,7 +9,7 @@
 
 /* --- which stay -------------------------------------------------------------------------- */
 
-enum { GONE = UINT32_MAX };
+#define GONE UINT32_MAX
 
 /* Of one generic: where each operand goes. */
 typedef struct Survey {

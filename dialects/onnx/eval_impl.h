@@ -27,7 +27,8 @@ bool eval_is(const Eval *e, const char *name, const char *value); /* a string at
 /* A list of integers from the operand or, where that is absent (NO_OPERAND), from the attribute;
  * gives its length, 0 without either. At most EVAL_MAX_LIST entries are taken. */
 size_t eval_list(const Eval *e, uint32_t index, const char *name, int64_t *out);
-enum { EVAL_MAX_LIST = 2 * ONNX_MAX_RANK, NO_OPERAND = UINT32_MAX };
+enum { EVAL_MAX_LIST = 2 * ONNX_MAX_RANK };
+#define NO_OPERAND UINT32_MAX /* no enumerator: it does not fit an int */
 /* An axis counted from the front, 0 .. rank - 1; false when it is out of range. */
 bool eval_axis(const Eval *e, int64_t axis, uint32_t rank, uint32_t *out) MUST_CHECK;
 /* Sets flags[d] for the dimensions that the list names. */
