@@ -142,6 +142,48 @@ def subgraph_attribute(graph):
     conv(graph)["op_type"] = "Loop"
 
 
+def add_node(op_type, attrs, *constants):
+    """An edit that appends a node on the network's result and constants; None
+    stands for an input that is absent."""
+    def edit(graph):
+        inputs = ["y"]
+        for index, array in enumerate(constants):
+            name = "" if array is None else f"added_{index}"
+            if array is not None:
+                graph["initializer"].append(
+                    onnx_file.tensor_from_array(name, np.asarray(array)))
+            inputs.append(name)
+        graph["node"].append({
+            "op_type": op_type, "name": "added", "input": inputs,
+            "output": ["last"],
+            "attribute": [onnx_file.attribute(name, value)
+                          for name, value in attrs.items()]})
+        graph["output"] = [value_info("last", None)]
+    return edit
+
+
+def split_in_many(graph):
+    add_node("Split", {"axis": 1})(graph)
+    graph["node"][-1]["output"] += [f"part_{index}" for index in range(5000)]
+
+
+def many_attributes(graph):
+    conv(graph)["attribute"] += [onnx_file.attribute(f"extra_{index}", index)
+                                 for index in range(5000)]
+
+
+def sparse_initializer(indices, dims):
+    def edit(graph):
+        weight = find_tensor(graph, "weight")
+        graph["initializer"].remove(weight)
+        graph["sparse_initializer"] = [{
+            "values": onnx_file.tensor_from_array(
+                weight["name"], np.ones(len(indices), np.float32)),
+            "indices": onnx_file.tensor_from_array("", np.asarray(indices)),
+            "dims": dims}]
+    return edit
+
+
 def short_tensor_data(graph):
     tensor = find_tensor(graph, "weight")
     tensor["raw_data"] = tensor["raw_data"][:-4]
@@ -244,6 +286,96 @@ EDITS = {
     "tensor-dims-negative": negative_tensor_dims,
     "tensor-type-unknown": unknown_tensor_type,
     "tensor-external": external_tensor,
+    "expand-huge": add_node("Expand", {}, [HUGE, HUGE]),
+    "expand-negative": add_node("Expand", {}, [-1, 3, 6, 6]),
+    "tile-huge": add_node("Tile", {}, [HUGE, 1, 1, 2]),
+    "reshape-huge": add_node("Reshape", {}, [HUGE, HUGE, -1]),
+    "reshape-negative": add_node("Reshape", {}, [-5]),
+    "reshape-float": add_node("Reshape", {}, [108.0]),
+    "slice-extremes": add_node("Slice", {}, [-HUGE], [HUGE], [9], [-HUGE]),
+    "slice-step-zero": add_node("Slice", {}, [0], [1], [0], [0]),
+    "slice-lengths": add_node("Slice", {}, [0, 0], [1], [0]),
+    "pad-huge": add_node("Pad", {}, [HUGE] * 8),
+    "pad-negative": add_node("Pad", {}, [-HUGE] * 8),
+    "pad-length": add_node("Pad", {}, [1, 1, 1]),
+    "gather-range": add_node("Gather", {"axis": 7}, [0]),
+    "squeeze-range": add_node("Squeeze", {}, [-9]),
+    "unsqueeze-twice": add_node("Unsqueeze", {}, [1, 1]),
+    "unsqueeze-many": add_node("Unsqueeze", {}, list(range(60))),
+    "transpose-twice": add_node("Transpose", {"perm": [0, 0, 1, 2]}),
+    "transpose-huge": add_node("Transpose", {"perm": [HUGE, 0, 1, 2]}),
+    "concat-axis": add_node("Concat", {"axis": HUGE}, np.float32([1])),
+    "split-in-many": split_in_many,
+    "split-lengths": add_node("Split", {}, [HUGE]),
+    "topk-huge": add_node("TopK", {}, [HUGE]),
+    "resize-nan": add_node("Resize", {}, None, np.float32([1, 1, np.nan, 1])),
+    "resize-huge": add_node("Resize", {}, None, np.float32([1, 1, 1e30, 1])),
+    "resize-sizes": add_node("Resize", {}, None, None, [1, 3, HUGE, HUGE]),
+    "resize-nothing": add_node("Resize", {}, None, np.float32([])),
+    "depth-huge": add_node("DepthToSpace", {"blocksize": HUGE}),
+    "flatten-axis": add_node("Flatten", {"axis": -HUGE}),
+    "cast-unknown": add_node("Cast", {"to": 4242}),
+    "pool-kernel-huge": add_node("MaxPool", {"kernel_shape": [HUGE, HUGE]}),
+    "pool-strides-huge": add_node("MaxPool", {"kernel_shape": [1, 1],
+                                              "strides": [HUGE, HUGE]}),
+    "reduce-axes": add_node("ReduceSum", {}, [HUGE]),
+    "matmul-shapes": add_node("MatMul", {}, np.ones((5, 5), np.float32)),
+    "quantize-blocks": add_node("QuantizeLinear", {"block_size": -HUGE},
+                                np.float32([1, 1])),
+    "many-attributes": many_attributes,
+    "sparse-index": sparse_initializer([HUGE], [3, 2, 3, 3]),
+    "sparse-huge": sparse_initializer([1], [HUGE, 2, 3, 3]),
+    "sparse-negative": sparse_initializer([1], [-3, 2, 3, 3]),
+}
+
+
+# Edits of the whole model.
+
+def call(graph, op_type):
+    conv(graph).update(op_type=op_type, domain="org.example", attribute=[])
+
+
+def body(*calls):
+    """Nodes that call functions one after the other."""
+    names = ["x", *(f"v{index}" for index in range(1, len(calls))), "y"]
+    return [{"op_type": op_type, "domain": "org.example", "input": [a],
+             "output": [b]}
+            for op_type, a, b in zip(calls, names, names[1:])]
+
+
+def function(name, *calls):
+    return {"name": name, "domain": "org.example", "input": ["x", "w", "b"],
+            "output": ["y"], "node": body(*calls)}
+
+
+def circular_functions(model):
+    call(model["graph"], "f")
+    model["functions"] = [function("f", "g"), function("g", "f")]
+
+
+def exploding_functions(model):
+    """Each function calls the next one twice."""
+    call(model["graph"], "f0")
+    model["functions"] = [function(f"f{index}", *[f"f{index + 1}"] * 2)
+                          for index in range(30)]
+    model["functions"].append({**function("f30"), "node": [
+        {"op_type": "Identity", "input": ["x"], "output": ["y"]}]})
+
+
+def undefined_in_function(model):
+    call(model["graph"], "f")
+    model["functions"] = [function("f")]
+
+
+def future_opset(model):
+    model["opset_import"][0]["version"] = HUGE
+
+
+MODEL_EDITS = {
+    "functions-circular": circular_functions,
+    "functions-exploding": exploding_functions,
+    "function-undefined": undefined_in_function,
+    "opset-future": future_opset,
 }
 
 
@@ -251,6 +383,10 @@ def edited_models():
     for name, edit in EDITS.items():
         model = base_model()
         edit(model["graph"])
+        yield HostileInput(name, ".onnx", onnx_file.encode("Model", model))
+    for name, edit in MODEL_EDITS.items():
+        model = base_model()
+        edit(model)
         yield HostileInput(name, ".onnx", onnx_file.encode("Model", model))
 
 
