@@ -3,7 +3,7 @@
 #include "dialects/onnx/onnx.h"
 #include "import/import_impl.h"
 
-enum { MAX_DEPTH = 32, MAX_NODES = 1 << 18 };
+enum { MAX_DEPTH = 32, MAX_NODES = 1 << 16 };
 
 /* Fields of FunctionProto that the schema at hand may not know yet. */
 enum { FIELD_ATTRIBUTE_DEFAULTS = 11 };

@@ -3,7 +3,7 @@
  *   op(constants) -> constants;  Shape(x), Size(x) -> constants when x has a static shape
  *   Identity(x), Dropout(x) -> x
  *   quantizers of constants keep their integers (onnx_fold_quant.c)
- * A result that is large and larger than what it is made of stays as it is.
+ * What takes too long, or too much room compared with what it is made of, stays as it is.
  * Requires: static argument types.  Changes: nodes on constants, types; dead constants go.
  * Tests: lit/passes/onnx-fold-constants.mir, lit/passes/onnx-fold-values.mir */
 #include "dialects/func/func.h"
@@ -14,6 +14,8 @@
 
 /* Results up to this size are computed whatever the operands' size is. */
 static const int64_t MAX_BYTES = INT64_C(64) << 20;
+/* Of all constants that are made, and of steps for one op. */
+static const int64_t MAX_TOTAL_BYTES = INT64_C(2) << 30, MAX_STEPS = INT64_C(1) << 30;
 
 /* --- evaluation ---------------------------------------------------------------------------- */
 
@@ -25,11 +27,37 @@ static bool type_bytes(const Type *type, int64_t *out)
            mul_i64(count, (type_width(type_elem(type)) + 7) / 8, out);
 }
 
+/* Products that make up one element of a result, or elements of a window. */
+static int64_t steps_per_element(const Op *op)
+{
+    bool is_quantized = op->def == ONNX(QLINEAR_CONV) || op->def == ONNX(QLINEAR_MATMUL);
+    const Type *right = op->operand_count > 1 ? op_operand(op, is_quantized ? 3 : 1)->type : NULL;
+    int64_t kernel[ONNX_MAX_RANK], steps = 1;
+    size_t rank;
+    if (op->def == ONNX(MAX_POOL) || op->def == ONNX(AVERAGE_POOL)) {
+        if (!attr_int_list(op_attr(op, "kernel_shape"), kernel, ONNX_MAX_RANK, &rank))
+            return INT64_MAX;
+        for (size_t i = 0; i < rank; i++)
+            if (!mul_i64(steps, kernel[i], &steps))
+                return INT64_MAX;
+        return steps;
+    }
+    bool is_conv = op->def == ONNX(CONV) || op->def == ONNX(CONV_INTEGER) ||
+                   op->def == ONNX(CONV_TRANSPOSE) || op->def == ONNX(QLINEAR_CONV);
+    bool is_product = op->def == ONNX(MATMUL) || op->def == ONNX(MATMUL_INTEGER) ||
+                      op->def == ONNX(GEMM) || op->def == ONNX(QLINEAR_MATMUL);
+    if ((!is_conv && !is_product) || right->u.shaped.rank == 0 ||
+        !type_element_count(right, &steps))
+        return 1;
+    uint32_t outputs = is_conv ? 0 : right->u.shaped.rank - 1;
+    return steps / (right->u.shaped.dims[outputs] > 0 ? right->u.shaped.dims[outputs] : 1);
+}
+
 /* Whether all operands are constants of sensible size and the results are worth having. A splat
  * takes no room until it is computed with. */
-static bool is_foldable(const Op *op)
+static bool is_foldable(const Folder *folder, const Op *op)
 {
-    int64_t bytes, from = 0, to = 0;
+    int64_t bytes, steps, from = 0, to = 0;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Value *operand = onnx_operand(op, i);
         const Attr *value = operand ? onnx_constant(operand) : NULL;
@@ -42,7 +70,10 @@ static bool is_foldable(const Op *op)
         if (!type_bytes(op_result(op, i)->type, &bytes) || !add_i64(to, bytes, &to))
             return false;
     }
-    return (to <= MAX_BYTES || to <= from) && onnx_can_eval(op);
+    if (to > MAX_TOTAL_BYTES)
+        return false;
+    return (to <= MAX_BYTES || to <= from) && folder->bytes + to <= MAX_TOTAL_BYTES &&
+           mul_i64(to, steps_per_element(op), &steps) && steps <= MAX_STEPS && onnx_can_eval(op);
 }
 
 static void replace_result(Op *op, uint32_t index, const Attr *value)
@@ -65,7 +96,7 @@ static bool read_operands(const Op *op, Array **arrays)
     return ok;
 }
 
-static bool evaluate(Op *op, Array **inputs, Array **results)
+static bool evaluate(Folder *folder, Op *op, Array **inputs, Array **results)
 {
     StrBuf why = {0};
     bool ok = onnx_eval(op, inputs, results, &why);
@@ -73,26 +104,28 @@ static bool evaluate(Op *op, Array **inputs, Array **results)
         onnx_error(op, "cannot be computed: %s", why.data ? why.data : "no reason known");
     strbuf_free(&why);
     for (uint32_t i = 0; ok && i < op->result_count; i++) {
-        replace_result(op, i, array_to_attr(results[i]));
+        const Attr *value = array_to_attr(results[i]);
+        folder->bytes += (int64_t)value->u.dense.size;
+        replace_result(op, i, value);
         array_unref(results[i]);
     }
     return ok;
 }
 
-bool onnx_fold_op(Pass *pass, Op *op)
+bool onnx_fold_op(Folder *folder, Op *op)
 {
-    if (!is_foldable(op))
+    if (!is_foldable(folder, op))
         return true;
     Array **inputs = xcalloc(op->operand_count, sizeof *inputs);
     Array **results = xcalloc(op->result_count, sizeof *results);
     bool is_read = read_operands(op, inputs), ok = true;
     if (is_read)
-        ok = evaluate(op, inputs, results);
+        ok = evaluate(folder, op, inputs, results);
     for (uint32_t i = 0; i < op->operand_count; i++)
         array_unref(inputs[i]);
     free_ptr((void **)&inputs);
     free_ptr((void **)&results);
-    pass_count(pass, "folded nodes", is_read && ok);
+    pass_count(folder->pass, "folded nodes", is_read && ok);
     return ok;
 }
 
@@ -137,25 +170,26 @@ static bool fold_away(Op *op)
     return true;
 }
 
-static bool fold_node(Pass *pass, Op *op)
+static bool fold_node(Folder *folder, Op *op)
 {
-    if (!onnx_update_types(pass, op))
+    if (!onnx_update_types(folder->pass, op))
         return false;
     if (op->def == ONNX(CONSTANT) || op->def == ONNX(NO_VALUE) ||
         op->def == ONNX(DEQUANTIZE_LINEAR) || fold_away(op) || fold_extents(op))
         return true;
     if (onnx_is_quant(op))
-        return onnx_fold_quant(pass, op);
-    return onnx_fold_dequantized(pass, op) && onnx_fold_op(pass, op);
+        return onnx_fold_quant(folder->pass, op);
+    return onnx_fold_dequantized(folder, op) && onnx_fold_op(folder, op);
 }
 
 static bool onnx_fold_constants(Pass *pass, Op *func)
 {
+    Folder folder = {.pass = pass};
     FOR_EACH_BLOCK(block, op_region(func, 0))
     {
         FOR_EACH_OP(op, block)
         {
-            if (op->def && op->def->dialect == &dialect_onnx && !fold_node(pass, op))
+            if (op->def && op->def->dialect == &dialect_onnx && !fold_node(&folder, op))
                 return false;
             if (op->def == FUNC(RETURN))
                 onnx_update_signature(pass, func, op);

@@ -200,7 +200,7 @@ static bool moves_elements(const Op *op)
            op->def == ONNX(SQUEEZE) || op->def == ONNX(UNSQUEEZE);
 }
 
-bool onnx_fold_dequantized(Pass *pass, Op *op)
+bool onnx_fold_dequantized(Folder *folder, Op *op)
 {
     const Op *dequantize = moves_elements(op) ? value_def(op_operand(op, 0)) : NULL;
     int64_t axis;
@@ -220,6 +220,6 @@ bool onnx_fold_dequantized(Pass *pass, Op *op)
         operands[i] = i == 0 ? op_result(moved, 0) : op_operand(dequantize, i);
     Builder b = builder_before(op);
     replace_by_dequantize(&b, op, operands, dequantize->operand_count, axis);
-    pass_count(pass, "moved constants", 1);
-    return onnx_fold_op(pass, moved);
+    pass_count(folder->pass, "moved constants", 1);
+    return onnx_fold_op(folder, moved);
 }
