@@ -35,15 +35,15 @@ typedef struct TosaRow {
 bool tosa_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
                   const ConversionTarget *target) MUST_CHECK;
 
-/* Patterns by family. */
-TosaLowering tosa_lower_conv, tosa_lower_depthwise_conv;           /* …_conv.c */
-TosaLowering tosa_lower_max_pool, tosa_lower_avg_pool;             /* …_pool.c */
-TosaLowering tosa_lower_elementwise;                               /* …_elementwise.c */
-TosaLowering tosa_lower_reduce, tosa_lower_argmax;                 /* …_reduce.c */
-TosaLowering tosa_lower_rescale;                                   /* …_rescale.c */
-TosaLowering tosa_lower_fft, tosa_lower_rfft;                      /* …_fft.c */
-TosaLowering tosa_lower_resize, tosa_lower_resize_unary, tosa_lower_resize_broadcast; /* …_resize.c */
-/* …_move.c */
+/* Patterns by family: tosa_to_linalg_conv.c, _pool.c, _elementwise.c, _reduce.c, _rescale.c,
+ * _fft.c, _resize.c, _move.c. */
+TosaLowering tosa_lower_conv, tosa_lower_depthwise_conv;
+TosaLowering tosa_lower_max_pool, tosa_lower_avg_pool;
+TosaLowering tosa_lower_elementwise;
+TosaLowering tosa_lower_reduce, tosa_lower_argmax;
+TosaLowering tosa_lower_rescale;
+TosaLowering tosa_lower_fft, tosa_lower_rfft;
+TosaLowering tosa_lower_resize, tosa_lower_resize_unary, tosa_lower_resize_broadcast;
 TosaLowering tosa_lower_reverse, tosa_lower_tile, tosa_lower_gather, tosa_lower_table;
 
 /* --- tosa_to_linalg_scalar.c, tosa_to_linalg_cast.c ------------------------------------------ */

@@ -57,7 +57,8 @@ static Value *saturate_above(Builder *b, Value *rounded, Value *least, const Typ
     double beyond = (double)(int64_t)((uint64_t)signed_max(width) + 1);
     Value *limit = arith_constant(b, float_limit(rounded->type, beyond));
     Value *max = arith_constant_int(b, type, signed_max(width));
-    Value *number = build_unary(b, ARITH(FPTOSI), type, build_same(b, ARITH(MAXIMUMF), rounded, least));
+    Value *raised = build_same(b, ARITH(MAXIMUMF), rounded, least);
+    Value *number = build_unary(b, ARITH(FPTOSI), type, raised);
     return arith_select(b, arith_cmpf(b, CMPF_UGE, rounded, limit), max, number);
 }
 

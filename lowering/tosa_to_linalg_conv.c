@@ -79,7 +79,8 @@ static const Attr *pad_value(const Conv *conv)
     return zero < signed_min(width) || zero > signed_max(width) ? NULL : attr_int(elem, zero);
 }
 
-static Value *build_conv(Lower *l, const Conv *conv, const OpDef *def, Value *init, const Type *type)
+static Value *build_conv(Lower *l, const Conv *conv, const OpDef *def, Value *init,
+                         const Type *type)
 {
     const NamedAttr attrs[] = {
         named_attr(l->ctx, "strides",

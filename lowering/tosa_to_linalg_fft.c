@@ -133,11 +133,13 @@ static void lower_fourier(Fourier *f)
     f->two_pi = arith_constant(l->b, attr_float(f->elem, 6.283185307179586));
     f->height_float = to_float(f, l->b, f->height);
     f->width_float = to_float(f, l->b, f->width);
-    const AffineExpr *from[] = {affine_dim(l->ctx, 0), affine_dim(l->ctx, 3), affine_dim(l->ctx, 4)};
-    const AffineExpr *to[] = {affine_dim(l->ctx, 0), affine_dim(l->ctx, 1), affine_dim(l->ctx, 2)};
-    const AffineMap *maps[4], *read = map_get(l->ctx, 5, 0, 3, from);
+    const AffineExpr *d[5];
+    for (uint32_t i = 0; i < 5; i++)
+        d[i] = affine_dim(l->ctx, i);
+    const AffineMap *read = map_get(l->ctx, 5, 0, 3, (const AffineExpr *[]){d[0], d[3], d[4]});
+    const AffineMap *maps[4], *write = map_get(l->ctx, 5, 0, 3, d);
     for (uint32_t i = 0; i < inputs + 2; i++)
-        maps[i] = i < inputs ? read : map_get(l->ctx, 5, 0, 3, to);
+        maps[i] = i < inputs ? read : write;
     GenericDef def = {.inputs = {operands, inputs}, .inits = {inits, 2}, .maps = maps, .loops = 5,
                       .is_reduction = is_reduction};
     const Type *types[] = {l->op->results[0].type, l->op->results[1].type};

@@ -160,7 +160,8 @@ bool tosa_lower_table(Lower *l)
     Value *input = op_operand(l->op, 0), *table = op_operand(l->op, 1);
     const Type *type = result_type(l->op), *out = type_elem(type);
     const Type *in = type_elem(input->type), *entry = type_elem(table->type);
-    bool is_i8 = type_is_int_width(in, 8) && type_is_int_width(entry, 8) && type_is_int_width(out, 8);
+    bool is_i8 =
+        type_is_int_width(in, 8) && type_is_int_width(entry, 8) && type_is_int_width(out, 8);
     bool is_i16 =
         type_is_int_width(in, 16) && type_is_int_width(entry, 16) && type_is_int_width(out, 32);
     if (!all_ranked(l->op) || (!is_i8 && !is_i16))

@@ -138,7 +138,8 @@ static Value *scale_by_reciprocal(Builder *b, Value *sum, Value *count)
     return op_result(build(b, TOSA(APPLY_SCALE), operands, 3, &i32, 1, &attr, 1), 0);
 }
 
-static Value *divide_int(Builder *b, Value *sum, Value *count, const Type *result, const Attr *quant)
+static Value *divide_int(Builder *b, Value *sum, Value *count, const Type *result,
+                         const Attr *quant)
 {
     const Type *acc = sum->type;
     uint32_t width = type_width(result);
@@ -176,7 +177,8 @@ static Value *build_avg_pool(Lower *l, const Pool *pool, const Type *acc, Values
     const Attr *zero = zero_of(type_elem(operand_type(l->op, 0)));
     Value *input = build_window_pad(l, op_operand(l->op, 0), &pool->pad, zero);
     Value *start = arith_constant(l->b, zero_of(acc));
-    Value *sums = build_pooling(l, pool, LINALG(POOLING_NHWC_SUM), input, start, sum_type, dims, acc);
+    Value *sums =
+        build_pooling(l, pool, LINALG(POOLING_NHWC_SUM), input, start, sum_type, dims, acc);
     Value *last[2];
     for (uint32_t i = 0; i < 2; i++)
         last[i] = tensor_dim(l->b, sums, i + 1);

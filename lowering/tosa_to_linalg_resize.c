@@ -131,8 +131,9 @@ bool tosa_lower_resize_broadcast(Lower *l)
     }
     groups[count]++;
     dims[count++] = extent_of(from, 3);
-    Value *flat = tensor_collapse_shape(l->b, resized, type_tensor(type_elem(to), dims, count, NULL),
-                                        tensor_groups_attr(l->ctx, groups, count));
+    const Type *type = type_tensor(type_elem(to), dims, count, NULL);
+    Value *flat =
+        tensor_collapse_shape(l->b, resized, type, tensor_groups_attr(l->ctx, groups, count));
     rewriter_replace_one(l->rw, l->op, repeat(l, flat, repeats));
     return true;
 }

@@ -294,6 +294,7 @@ Value *tosa_build_scalar(const Scalar *s)
         return row->any_body(s);
     if (body)
         return body(s);
-    return def ? op_result(build(s->b, def, s->args, s->op->operand_count, &s->result, 1, NULL, 0), 0)
-               : NULL;
+    if (!def)
+        return NULL;
+    return op_result(build(s->b, def, s->args, s->op->operand_count, &s->result, 1, NULL, 0), 0);
 }

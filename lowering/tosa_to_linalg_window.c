@@ -21,7 +21,8 @@ Value *build_window_extent(Builder *b, Value *size, Value *kernel, const WindowD
 Value *build_window_pad(Lower *l, Value *input, const IntList *pad, const Attr *value)
 {
     uint32_t rank = rank_of(input->type);
-    int64_t *low = ARENA_ARRAY(l->arena, int64_t, rank), *high = ARENA_ARRAY(l->arena, int64_t, rank);
+    int64_t *low = ARENA_ARRAY(l->arena, int64_t, rank);
+    int64_t *high = ARENA_ARRAY(l->arena, int64_t, rank);
     bool is_padded = false;
     for (size_t i = 0; i < pad->len; i++) {
         (i % 2 ? high : low)[i / 2 + 1] = pad->data[i];
@@ -58,8 +59,8 @@ Value *build_transposed(Lower *l, Value *input, const int64_t *order)
         dims[i] = extent_of(input->type, (uint32_t)order[i]);
     const Type *perms = type_tensor(type_i(l->ctx, 64), &count, 1, NULL);
     Value *perm = arith_constant(l->b, attr_dense_i64(perms, order, rank));
-    return build_binary(l->b, TOSA(TRANSPOSE), type_tensor(type_elem(input->type), dims, rank, NULL),
-                        input, perm);
+    const Type *type = type_tensor(type_elem(input->type), dims, rank, NULL);
+    return build_binary(l->b, TOSA(TRANSPOSE), type, input, perm);
 }
 
 const Attr *window_attr(Context *ctx, const int64_t *values, size_t count, bool is_vector)
