@@ -289,19 +289,29 @@ static bool cast_results(Conversion *c)
 }
 
 /* A cast that is needed is made anew, as upstream does, which turns its list of uses around. */
-static void settle_cast(Op *cast)
+static void settle_casts(Conversion *c)
 {
-    Value *value = op_result(cast, 0);
-    if (value_has_uses(value)) {
+    for (size_t i = 0; i < c->casts.len; i++) {
+        Op *cast = c->casts.entries[i].value;
+        if (!c->casts.entries[i].key || !value_has_uses(op_result(cast, 0))) continue;
         Op *settled = op_clone(cast, NULL);
         op_insert_before(settled, cast);
-        value_replace_all(value, op_result(settled, 0));
+        value_replace_all(op_result(cast, 0), op_result(settled, 0));
+        ptrmap_put(&c->mapped, op_result(cast, 0), op_result(settled, 0));
     }
-    op_erase(cast);
+}
+
+static void drop_casts(Conversion *c)
+{
+    for (size_t i = 0; i < c->casts.len; i++) {
+        Op *cast = c->casts.entries[i].value;
+        if (c->casts.entries[i].key && !value_has_uses(op_result(cast, 0))) op_erase(cast);
+    }
 }
 
 static void commit(Conversion *c)
 {
+    settle_casts(c);
     for (size_t i = 0; i < c->replaced.len; i++) {
         Op *op = c->replaced.data[i];
         for (uint32_t k = 0; k < op->result_count; k++) {
@@ -314,8 +324,7 @@ static void commit(Conversion *c)
         for (uint32_t k = 0; k < op->result_count; k++) value_drop_uses(op_result(op, k));
         op_erase(op);
     }
-    for (size_t i = 0; i < c->casts.len; i++)
-        if (c->casts.entries[i].key) settle_cast(c->casts.entries[i].value);
+    drop_casts(c);
 }
 
 static void conversion_free(Conversion *c)
