@@ -253,16 +253,35 @@ static const Ident *parse_generic_name(OpParser *p)
     return NULL;
 }
 
+static bool fail_props(OpParser *p, const OpBuild *build, const char *why)
+{
+    return parse_fail_at(p, build->at, "invalid properties %s for op %.*s: %s",
+                         attr_str(p->ctx, build->props), STR_ARG(build->name->str), why);
+}
+
+/* Sizes of segments among the properties: one i32 for each group. */
+static bool check_segments(OpParser *p, const OpBuild *build, const Ident *name, uint32_t groups)
+{
+    const Attr *sizes = name ? attr_dict_get(build->props, name) : NULL;
+    if (!sizes) return true;
+    if (sizes->kind != ATTR_DENSE_ARRAY || !type_is_int_width(sizes->u.dense_array.elem, 32))
+        return fail_props(p, build, "expected DenseI32ArrayAttr for key `value`");
+    if (sizes->u.dense_array.count == groups) return true;
+    StrBuf why = {0};
+    strbuf_printf(&why, "size mismatch in attribute conversion: %zu vs %u",
+                  sizes->u.dense_array.count, groups);
+    (void)fail_props(p, build, why.data);
+    strbuf_free(&why);
+    return false;
+}
+
 /* The properties are a dictionary whose entries are of the classes the row declares. */
 static bool check_props(OpParser *p, const OpBuild *build)
 {
     const Attr *props = build->props;
     if (!props || !build->info) return true;
     if (props->kind != ATTR_DICT)
-        return parse_fail_at(p, build->at,
-                             "invalid properties %s for op %.*s: expected DictionaryAttr to set "
-                             "properties",
-                             attr_str(p->ctx, props), STR_ARG(build->name->str));
+        return fail_props(p, build, "expected DictionaryAttr to set properties");
     for (uint32_t i = 0; i < build->info->attr_count; i++) {
         const AttrArgDef *row = &build->info->def->attrs[i];
         const Attr *value = attr_dict_get(props, build->info->attr_names[i]);
@@ -273,7 +292,9 @@ static bool check_props(OpParser *p, const OpBuild *build)
                              attr_str(p->ctx, props), STR_ARG(build->name->str), row->name,
                              attr_str(p->ctx, value));
     }
-    return true;
+    const OpInfo *info = build->info;
+    return check_segments(p, build, info->operand_segments, info->operand_groups) &&
+           check_segments(p, build, info->result_segments, info->result_groups);
 }
 
 /* generic-op ::= string '(' operands ')' successors? ('<' props '>')? regions? dictionary?

@@ -64,35 +64,31 @@ static bool verify_successor_count(const Op *op)
 
 /* --- segments -------------------------------------------------------------------- */
 
-static bool is_i32_array(const Attr *attr)
+static bool is_segment_list(const Attr *attr, uint32_t groups)
 {
     return attr && attr->kind == ATTR_DENSE_ARRAY &&
-           type_is_int_width(attr->u.dense_array.elem, 32);
+           type_is_int_width(attr->u.dense_array.elem, 32) && attr->u.dense_array.count == groups;
 }
 
+/* What is no list of sizes counts as all zeros. */
 static bool verify_segments(const Op *op, const Ident *name, uint32_t groups, uint32_t total,
                             const char *what)
 {
     if (!name) return true;
     const Attr *attr = attr_dict_get(op->props, name);
-    if (!is_i32_array(attr))
-        return op_error(op, "requires dense i32 array attribute '%s'", name->str.data);
+    bool is_list = is_segment_list(attr, groups);
     int64_t sum = 0;
-    for (size_t i = 0; i < attr->u.dense_array.count; i++) {
+    for (size_t i = 0; is_list && i < groups; i++) {
         int64_t size = dense_array_i64(attr, i);
         if (size < 0)
             return op_error(op, "'%s' attribute cannot have negative elements", name->str.data);
         sum += size;
     }
-    if (sum != total)
-        return op_error(op,
-                        "%s count (%u) does not match with the total size (%lld) specified in "
-                        "attribute '%s'",
-                        what, total, (long long)sum, name->str.data);
-    if (attr->u.dense_array.count == groups) return true;
+    if (sum == total) return true;
     return op_error(op,
-                    "'%s' attribute for specifying %s segments must have %u elements, but got %zu",
-                    name->str.data, what, groups, attr->u.dense_array.count);
+                    "%s count (%u) does not match with the total size (%lld) specified in "
+                    "attribute '%s'",
+                    what, total, (long long)sum, name->str.data);
 }
 
 static bool verify_all_segments(const Op *op)

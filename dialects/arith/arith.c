@@ -514,17 +514,22 @@ static void print_select(OpPrinter *p, const Op *op)
     printer_type(p, op_result(op, 0)->type);
 }
 
-static bool verify_select(Op *op)
+static bool verify_select_types(Op *op)
 {
     const Type *condition = op_operand(op, 0)->type, *type = op_result(op, 0)->type;
     if (op_operand(op, 1)->type != type || op_operand(op, 2)->type != type)
         return op_error(
             op, "failed to verify that all of {true_value, false_value, result} have same type");
+    if (!type_is_shaped(condition) || (type_is_shaped(type) && same_dims(condition, type)))
+        return true;
+    return op_error(op, "failed to verify that condition is signless i1 or has matching shape");
+}
+
+static bool verify_select(Op *op)
+{
+    const Type *condition = op_operand(op, 0)->type, *type = op_result(op, 0)->type;
     if (!type_is_shaped(condition))
         return true;
-    if (!type_is_shaped(type) || !same_dims(condition, type))
-        return op_error(
-            op, "failed to verify that condition is signless i1 or has matching shape");
     if (!type_is_tensor(type) && type->kind != TYPE_VECTOR)
         return op_error(op, "expected condition to be a signless i1, but got '%s'",
                         type_str(op->ctx, condition));

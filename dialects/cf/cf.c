@@ -207,6 +207,16 @@ static void set_switch_attrs(OpParser *p, const SwitchParse *s, const Type *flag
     parser_set_attr(p, "operandSegmentSizes", attr_dense_array(i32, segments, 3));
 }
 
+static const Type *parse_flag_type(OpParser *p)
+{
+    SrcPos at = parser_pos(p);
+    const Type *type = parser_type(p);
+    if (!type || type_is_integer(type))
+        return type;
+    parser_error_at(p, at, "invalid kind of type specified");
+    return NULL;
+}
+
 /* switch ::= flag ":" type "," "[" cases "]" attr-dict? */
 static bool parse_switch(OpParser *p)
 {
@@ -214,12 +224,9 @@ static bool parse_switch(OpParser *p)
     OperandRef flag;
     const Type *type = NULL;
     bool ok = parser_operand(p, &flag) && parser_expect(p, ":") &&
-              (type = parser_type(p)) != NULL && parser_expect(p, ",") && parser_expect(p, "[");
+              (type = parse_flag_type(p)) != NULL && parser_expect(p, ",") && parser_expect(p, "[");
     SrcPos at = parser_pos(p);
     ok = ok && parse_switch_cases(p, &s) && parser_expect(p, "]") && parser_attr_dict(p, false);
-    if (ok && !type_is_integer(type))
-        ok = parser_error_at(p, at, "'flag' must be integer, but got '%s'",
-                             type_str(parser_ctx(p), type));
     if (ok)
         set_switch_attrs(p, &s, type);
     ok = ok && parser_resolve(p, &flag, type) &&

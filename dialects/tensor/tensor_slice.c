@@ -2,6 +2,7 @@
  * Tests: lit/dialects/tensor/invalid.mir */
 #include "dialects/tensor/tensor_impl.h"
 #include "ir/diag.h"
+#include "ir/print.h"
 
 void slice_read(const Op *op, SliceParams *out)
 {
@@ -193,12 +194,16 @@ bool tensor_verify_insert_slice(Op *op)
 
 bool tensor_verify_parallel_insert_slice(Op *op)
 {
-    const Op *parent = op_parent(op);
-    Str name = parent ? op_name(parent) : STR("");
-    if (!str_eq_c(name, "scf.forall.in_parallel"))
-        return op_emit_error(op, "expected ParallelCombiningOpInterface parent, got:%.*s",
-                             STR_ARG(name));
-    return verify_insertion(op);
+    Op *parent = op_parent(op);
+    if (parent && str_eq_c(op_name(parent), "scf.forall.in_parallel"))
+        return verify_insertion(op);
+    StrBuf text = {0};
+    if (parent)
+        op_print_inline(&text, parent);
+    (void)op_emit_error(op, "expected ParallelCombiningOpInterface parent, got:\n%s",
+                        text.data ? text.data : "");
+    strbuf_free(&text);
+    return false;
 }
 
 /* --- gather and scatter ----------------------------------------------------------------------- */
