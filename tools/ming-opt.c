@@ -18,6 +18,7 @@
 #include "tools/files.h"
 #include "tools/opt_options.h"
 #include "tools/reproducer.h"
+#include "tools/split_input.h"
 
 /* --- one chunk -------------------------------------------------------------------------- */
 
@@ -184,28 +185,6 @@ static bool process_chunk(const OptOptions *options, const Chunk *chunk, const T
 
 /* --- chunks --------------------------------------------------------------------------------- */
 
-/* First occurrence of the marker, or NULL. */
-static const char *find_marker(Str text, Str marker)
-{
-    const char *end = text.data + text.len;
-    for (const char *at = text.data; (size_t)(end - at) >= marker.len; at++) {
-        at = memchr(at, marker.data[0], (size_t)(end - at));
-        if (!at || (size_t)(end - at) < marker.len) return NULL;
-        if (memcmp(at, marker.data, marker.len) == 0) return at;
-    }
-    return NULL;
-}
-
-static uint32_t count_lines(const char *from, const char *to)
-{
-    uint32_t lines = 0;
-    while ((from = memchr(from, '\n', (size_t)(to - from)))) {
-        lines++;
-        from++;
-    }
-    return lines;
-}
-
 static bool write_marker(const OptOptions *options, const TextSink *out)
 {
     return out->write(out->user, str_from(options->output_marker)) &&
@@ -216,26 +195,21 @@ static bool process_chunks(const OptOptions *options, InputFile *file, const cha
                            const TextSink *out)
 {
     const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
-    Str text = file->text;
     if (!options->split_marker || options->split_marker[0] == '\0')
-        return process_chunk(options, &(Chunk){file, text, str_from(shown)}, out);
-    Str marker = str_from(options->split_marker);
-    uint32_t line = 1;
+        return process_chunk(options, &(Chunk){file, file->text, str_from(shown)}, out);
+    InputPieces pieces = {0};
     bool ok = true;
-    for (;;) {
-        const char *end = find_marker(text, marker);
+    split_input(&pieces, file->text, str_from(options->split_marker), shown);
+    for (size_t i = 0; i < pieces.len; i++) {
+        const InputPiece *piece = &pieces.data[i];
         StrBuf name = {0};
-        strbuf_printf(&name, "within split at %s:%u offset ", shown, line);
-        Chunk chunk = {file, {text.data, end ? (size_t)(end - text.data) : text.len},
-                       strbuf_str(&name)};
-        ok = process_chunk(options, &chunk, out) && ok;
+        if (i > 0) ok = write_marker(options, out) && ok;
+        strbuf_printf(&name, "within split at %s:%u offset ", shown, piece->line);
+        ok = process_chunk(options, &(Chunk){file, piece->text, strbuf_str(&name)}, out) && ok;
         strbuf_free(&name);
-        if (!end) return ok;
-        ok = write_marker(options, out) && ok;
-        line += count_lines(text.data, end);
-        text.len -= chunk.text.len + marker.len;
-        text.data = end + marker.len;
     }
+    vec_free(&pieces);
+    return ok;
 }
 
 /* --- whole tool -------------------------------------------------------------------------------- */
