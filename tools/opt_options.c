@@ -108,9 +108,9 @@ static size_t add_print_flags(PrintOptions *o, Flag *rows, size_t count)
          "Do not reuse numbers of values in other regions", NULL},
         {"mlir-print-skip-regions", FLAG_SWITCH, &o->skip_regions, NULL, "Print {...} for regions",
          NULL},
-        {"mlir-elide-elementsattrs-if-larger", FLAG_INT, &o->elide_elements_above, "n",
+        {"mlir-elide-elementsattrs-if-larger", FLAG_UINT, &o->elide_elements_above, "n",
          "Leave out elements attributes with more elements", NULL},
-        {"mlir-elide-resource-strings-if-larger", FLAG_INT, &o->elide_resources_above, "n",
+        {"mlir-elide-resource-strings-if-larger", FLAG_UINT, &o->elide_resources_above, "n",
          "Leave out resources with more characters", NULL},
     };
     return add_rows(rows, count, flags, COUNT_OF(flags));
@@ -194,7 +194,9 @@ ArgsResult opt_options_parse(OptOptions *options, int argc, char **argv, Texts *
               check_pass_names(&tool, "mlir-print-ir-after", &options->watch.after);
     if (ok && options->verify_semantics < 0)
         ok = tool_error(&tool, "--verify-semantics takes a positive number");
-    if (ok && inputs->len > 1) ok = tool_error(&tool, "one input file at most");
+    if (ok && inputs->len > 1) ok = tool_error(&tool, "Too many positional arguments specified!\nCan specify at most 1 "
+                               "positional arguments: See: %s --help",
+                        tool.name);
     return ok ? ARGS_RUN : ARGS_WRONG;
 }
 

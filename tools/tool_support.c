@@ -123,6 +123,11 @@ static bool set_flag(const Tool *tool, const Flag *flag, char *value)
     case FLAG_INT:
         if (parse_int(value ? value : flag->fallback, flag->target)) return true;
         return flag_error(tool, flag, "'%s' value invalid for long argument!", value);
+    case FLAG_UINT:
+        if (parse_int(value, flag->target) && *(int64_t *)flag->target >= 0 &&
+            *(int64_t *)flag->target <= UINT32_MAX)
+            return true;
+        return flag_error(tool, flag, "'%s' value invalid for uint argument!", value);
     case FLAG_CHOICE:
         if (is_choice(flag->value, value, flag->target)) return true;
         return flag_error(tool, flag, "Cannot find option named '%s'!", value);

@@ -12,6 +12,7 @@ typedef VEC(const char *) Texts;
 typedef enum FlagKind {
     FLAG_SWITCH,        /* target: bool */
     FLAG_INT,           /* target: int64_t */
+    FLAG_UINT,          /* of 32 bits; target: int64_t */
     FLAG_TEXT,          /* target: const char * */
     FLAG_OPTIONAL_TEXT, /* --name or --name=text; target: const char *, set to `fallback` */
     FLAG_OPTIONAL_INT,  /* --name or --name=number; target: int64_t, set to that of `fallback` */
