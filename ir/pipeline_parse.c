@@ -4,6 +4,8 @@
  * The structure is read first, then names are looked up, then options are read: errors come in
  * that order, and point into the text.
  * Tests: test/unit/pass_test.c, lit/tools/pipeline-errors.mir */
+#include <string.h>
+
 #include "ir/diag.h"
 #include "ir/pass_impl.h"
 
@@ -202,9 +204,18 @@ static bool add_elements(PipelineParser *p, Pipeline *pipeline, const Element *l
     return true;
 }
 
+/* Names become C strings. */
+static bool check_characters(Str text, StrBuf *error)
+{
+    if (!text.len || !memchr(text.data, '\0', text.len)) return true;
+    strbuf_add_c(error, "null character in pass pipeline");
+    return false;
+}
+
 bool pipeline_parse_into(Pipeline *pipeline, Str text, StrBuf *error)
 {
     if (text.len == 0) return true;
+    if (!check_characters(text, error)) return false;
     PipelineParser p = {.text = text, .error = error};
     Element *list = NULL;
     arena_init(&p.arena);
@@ -216,6 +227,7 @@ bool pipeline_parse_into(Pipeline *pipeline, Str text, StrBuf *error)
 
 Pipeline *pipeline_parse_whole(Context *ctx, const PassTable *table, Str text, StrBuf *error)
 {
+    if (!check_characters(text, error)) return NULL;
     text = trim(text);
     size_t open = 0;
     while (open < text.len && text.data[open] != '(') open++;

@@ -127,6 +127,16 @@ static void errors_are_worded_as_upstream(void **state)
                 "on 'builtin.module', did you intend to nest?\n");
 }
 
+static void null_characters_are_refused(void **state)
+{
+    (void)state;
+    Toy toy;
+    toy_init(&toy);
+    assert_null(pipeline_from_text(toy.ctx, &table, STR("an\0y(first)")));
+    assert_string_equal(toy.errors.data, "null character in pass pipeline\n");
+    toy_free(&toy);
+}
+
 static void lists_and_numbers_are_read(void **state)
 {
     (void)state;
@@ -185,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pipelines_print_as_upstream),
         cmocka_unit_test(errors_are_worded_as_upstream),
+        cmocka_unit_test(null_characters_are_refused),
         cmocka_unit_test(lists_and_numbers_are_read),
         cmocka_unit_test(nested_managers_run_on_children),
         cmocka_unit_test(a_failing_pass_ends_the_run),
