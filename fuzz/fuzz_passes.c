@@ -50,7 +50,7 @@ static bool run_pass(Context *ctx, Op *module, const char *name)
 {
     const PassDef *def = pass_find(all_passes(), str_from(name));
     if (!def) return true;
-    Pipeline *pipeline = pipeline_create(ctx, "builtin.module");
+    Pipeline *pipeline = pipeline_create(ctx, all_passes(), "builtin.module");
     fuzz_check(pipeline_add(pipeline, def, NULL), "the pass is not accepted", str_from(name));
     size_t errors = context_error_count(ctx);
     bool ok = pipeline_run(pipeline, module, &(RunOptions){.verify_each = false});
