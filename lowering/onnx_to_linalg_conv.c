@@ -300,6 +300,12 @@ static bool turn_integers(Conv *c)
     for (int64_t i = 0; i < w->count; i++)
         values[i] = w->values[turned_index(&c->g, i)];
     w->values = values;
+    int64_t dims[ONNX_MAX_RANK];
+    uint32_t rank = w->type->u.shaped.rank;
+    memcpy(dims, w->type->u.shaped.dims, rank * sizeof *dims);
+    dims[0] = c->g.out_channels;
+    dims[1] = c->g.in_channels / c->g.group;
+    w->type = type_with_shape(w->type, dims, rank);
     return true;
 }
 

@@ -2,7 +2,9 @@
  * only the quantizer behind it makes integers of it again. The sum, the steps behind it and the
  * quantizer are one function of two integers, which is written as
  *   clamp(floor((m * x + n * y + addend) / 2^shift))
- * if that gives the reference's integer for every pair of values.
+ * if that gives the reference's integer for every pair of values. Else, as where an activation
+ * stands between, m * x + n * y is computed so finely that it tells the integer, and its steps are
+ * written as those of any quantizer.
  * Tests: lit/lowering/onnx-to-linalg-joint.mir, test/e2e/import_check.py */
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +30,19 @@ typedef struct Joint {
 
 /* --- the function ----------------------------------------------------------------------------- */
 
-/* Follows the uses of the sum: nodes that alone use it and need no other tensor, then quantizers. */
+/* Whether all operands but the first are numbers. */
+static bool has_numbers(Lowering *lw, const Op *op)
+{
+    for (uint32_t i = 1; i < op->operand_count; i++) {
+        const Array *number = onnx_operand(op, i) ? lower_array(lw, op_operand(op, i)) : NULL;
+        if (onnx_operand(op, i) && (!number || number->count != 1))
+            return false;
+    }
+    return true;
+}
+
+/* Follows the uses of the sum: nodes that alone use it and need no other tensor, then
+ * quantizers. */
 static bool find_steps(Joint *j)
 {
     Lowering *lw = j->lw;
@@ -42,9 +56,9 @@ static bool find_steps(Joint *j)
             j->quantizer = user;
             return true;
         }
-        bool is_unary = user->def && user->def->dialect == &dialect_onnx && is_elementwise(user) &&
-                        user->operand_count == 1;
-        if (!is_unary || op_result(user, 0)->type != value->type)
+        bool follows = user->def && user->def->dialect == &dialect_onnx && is_elementwise(user) &&
+                       op_operand(user, 0) == value && has_numbers(lw, user);
+        if (!follows || op_result(user, 0)->type != value->type)
             return false;
         value = op_result(user, 0);
     }
@@ -191,6 +205,85 @@ static void record_between(Joint *j, const Fixed *result)
         record_fixed(j->lw, op_result(step->node, 0), result);
 }
 
+/* --- in two kernels ---------------------------------------------------------------------------- */
+
+/* A value of m * x + n * y and the level it must give. */
+typedef struct Point {
+    int64_t sum, level;
+} Point;
+
+static int compare_points(const void *a, const void *b)
+{
+    const Point *p = a, *q = b;
+    if (p->sum != q->sum)
+        return p->sum < q->sum ? -1 : 1;
+    return (p->level > q->level) - (p->level < q->level);
+}
+
+/* The points in rising order; false when some level falls, or a sum has two. */
+static bool sort_points(Joint *j, Point *points)
+{
+    int64_t count = j->x_count * j->y_count;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t x = j->x->low + i / j->y_count, y = j->y->low + i % j->y_count;
+        points[i] = (Point){j->factor_x * x + j->factor_y * y, j->levels[i]};
+    }
+    qsort(points, (size_t)count, sizeof *points, compare_points);
+    for (int64_t i = 1; i < count; i++) {
+        bool same = points[i].sum == points[i - 1].sum;
+        if (points[i].level < points[i - 1].level || (same && points[i].level != points[i - 1].level))
+            return false;
+    }
+    return true;
+}
+
+/* Factors that tell the levels apart. */
+static bool find_factors(Joint *j, Point *points)
+{
+    double x = fixed_scale(j->x), y = fixed_scale(j->y), most = fmax(x, y);
+    if (j->lw->node->def == ONNX(SUB))
+        y = -y;
+    for (j->shift = 4; j->shift <= MAX_SHIFT; j->shift += 2) {
+        j->factor_x = llround(ldexp(x / most, j->shift));
+        j->factor_y = llround(ldexp(y / most, j->shift));
+        if (sort_points(j, points))
+            return true;
+    }
+    return false;
+}
+
+static Value *build_sum(Joint *j, int64_t low, int64_t high)
+{
+    Lowering *lw = j->lw;
+    const Type *wide = type_i(lw->ctx, signed_width(low, high));
+    Value *inputs[] = {j->x->value, j->y->value};
+    const Type *type = type_with_elem(op_result(lw->node, 0)->type, wide);
+    Generic g;
+    generic_broadcast(lw, &g, inputs, 2, type);
+    generic_open(lw, &g, build_empty(lw, type));
+    Value *x = scaled(&g.body, generic_arg(&g, 0), wide, j->x->is_unsigned, j->factor_x);
+    Value *y = scaled(&g.body, generic_arg(&g, 1), wide, j->y->is_unsigned, j->factor_y);
+    return generic_close(&g, build_binary(&g.body, ARITH(ADDI), wide, x, y));
+}
+
+static bool build_two_kernels(Joint *j, Fixed *out)
+{
+    int64_t count = j->x_count * j->y_count, levels = j->most - j->least, next = 0;
+    Point *points = xmalloc((size_t)count * sizeof *points);
+    bool found = find_factors(j, points);
+    if (found) {
+        int64_t *at = ARENA_ARRAY(&j->lw->pass->scratch, int64_t, levels);
+        for (int64_t i = 0; i < count; i++)
+            while (next < points[i].level - j->least)
+                at[next++] = points[i].sum;
+        Fixed sum = {.unit = 1.0, .divisor = 1, .low = points[0].sum, .high = points[count - 1].sum};
+        sum.value = build_sum(j, sum.low, sum.high);
+        build_steps(j->lw, &sum, &j->target, j->least, j->most, at, out);
+    }
+    free(points);
+    return found;
+}
+
 bool build_joint(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
 {
     Joint j = {.lw = lw, .x = x, .y = y};
@@ -202,8 +295,10 @@ bool build_joint(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
     lw->node = j.quantizer;
     bool known = target_of(lw, &j.target);
     lw->node = sum;
-    if (!known || !j.target.has_grid || j.target.quant.is_bipolar || j.x_count * j.y_count > MAX_PAIRS || !find_levels(&j) || !fit(&j) ||
-        !build_kernel(&j, out))
+    bool has_grid = known && j.target.has_grid && !j.target.quant.is_bipolar;
+    if (!has_grid || j.x_count * j.y_count > MAX_PAIRS || !find_levels(&j))
+        return false;
+    if (!(fit(&j) && build_kernel(&j, out)) && !build_two_kernels(&j, out))
         return false;
     record_between(&j, out);
     return true;

@@ -277,25 +277,23 @@ static Value *build_fixed_point(Requant *r)
 
 /* --- thresholds ------------------------------------------------------------------------------- */
 
-static bool same_direction(const Requant *r)
+static bool any_falls(const Requant *r)
 {
-    for (int64_t c = 1; c < r->channels; c++)
-        if (r->falls[c] != r->falls[0])
-            return false;
-    return true;
+    for (int64_t c = 0; c < r->channels; c++)
+        if (r->falls[c])
+            return true;
+    return false;
 }
 
-/* Threshold of level least + 1 + i in channel c, in q itself. */
+/* Threshold of level least + 1 + i in channel c, in q or -q. */
 static int64_t threshold_at(const Requant *r, int64_t c, int64_t i)
 {
-    int64_t level = r->least + 1 + i, at;
+    int64_t level = r->least + 1 + i;
     if (level <= r->low[c])
-        at = first_q(r, c);
-    else if (level > r->high[c])
-        at = last_q(r, c) + 1;
-    else
-        at = r->at[c * r->width + level - r->low[c] - 1];
-    return r->falls[c] ? -at : at;
+        return first_q(r, c);
+    if (level > r->high[c])
+        return last_q(r, c) + 1;
+    return r->at[c * r->width + level - r->low[c] - 1];
 }
 
 /* Thresholds as a (channels, levels) tensor wide enough to compare with q. */
@@ -304,7 +302,8 @@ static Value *threshold_tensor(Requant *r, int64_t levels)
     Lowering *lw = r->lw;
     int64_t count = r->channels * levels;
     int64_t *values = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
-    int64_t low = r->v->low, high = r->v->high;
+    int64_t low = r->v->low < -r->v->high ? r->v->low : -r->v->high;
+    int64_t high = r->v->high > -r->v->low ? r->v->high : -r->v->low;
     for (int64_t i = 0; i < count; i++) {
         values[i] = threshold_at(r, i / levels, i % levels);
         low = values[i] < low ? values[i] : low;
@@ -318,30 +317,47 @@ static Value *threshold_tensor(Requant *r, int64_t levels)
                                                  (size_t)count));
 }
 
-/* least + the number of thresholds that q has passed: a reduction over them. */
+/* 1 where levels rise and -1 where they fall, per channel. */
+static Value *direction_tensor(Requant *r)
+{
+    int64_t *values = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, r->channels);
+    for (int64_t c = 0; c < r->channels; c++)
+        values[c] = r->falls[c] ? -1 : 1;
+    const Type *type = type_tensor(type_i(r->lw->ctx, 2), &r->channels, 1, NULL);
+    return arith_constant(&r->lw->b, attr_dense_i64(type, values, (size_t)r->channels));
+}
+
+/* least + the number of thresholds that q, or -q, has passed: a reduction over them. */
 static Value *build_thresholds(Requant *r)
 {
     Lowering *lw = r->lw;
     const Type *type = result_type(r);
     uint32_t rank = type->u.shaped.rank;
+    bool has_signs = any_falls(r);
     Value *table = threshold_tensor(r, r->most - r->least);
-    Generic g = {.loops = rank + 1, .inputs = 2, .input = {r->v->value, table}};
+    Generic g = {.loops = rank + 1, .inputs = 2 + has_signs, .input = {r->v->value, table}};
     const AffineExpr *dims[ONNX_MAX_RANK], *row[2];
     for (uint32_t i = 0; i < rank; i++)
         dims[i] = affine_dim(lw->ctx, i);
     row[0] = r->channels == 1 ? affine_const(lw->ctx, 0) : dims[r->axis];
     row[1] = affine_dim(lw->ctx, rank);
     g.is_reduction[rank] = true;
-    g.map[0] = g.map[2] = map_get(lw->ctx, rank + 1, 0, rank, dims);
+    g.map[0] = g.map[g.inputs] = map_get(lw->ctx, rank + 1, 0, rank, dims);
     g.map[1] = map_get(lw->ctx, rank + 1, 0, 2, row);
+    if (has_signs) {
+        g.input[2] = direction_tensor(r);
+        g.map[2] = map_get(lw->ctx, rank + 1, 0, 1, row);
+    }
     generic_open(lw, &g, build_filled(lw, type, r->least));
     Builder *b = &g.body;
     const Type *wide = type_elem(table->type);
     Value *q = build_extend(b, generic_arg(&g, 0), wide, r->v->is_unsigned);
-    Value *passed = arith_cmpi(b, r->falls[0] ? CMPI_SLE : CMPI_SGE, q, generic_arg(&g, 1));
+    if (has_signs)
+        q = build_binary(b, ARITH(MULI), wide, q, build_extend(b, generic_arg(&g, 2), wide, false));
+    Value *passed = arith_cmpi(b, CMPI_SGE, q, generic_arg(&g, 1));
     Value *step = build_unary(b, ARITH(EXTUI), type_elem(type), passed);
-    return generic_close(&g, build_binary(b, ARITH(ADDI), type_elem(type), generic_arg(&g, 2),
-                                          step));
+    return generic_close(&g, build_binary(b, ARITH(ADDI), type_elem(type),
+                                          generic_arg(&g, g.inputs), step));
 }
 
 /* --- the quantizer ---------------------------------------------------------------------------- */
@@ -364,6 +380,28 @@ static void prepare(Requant *r)
     r->falls = ARENA_ARRAY(scratch, bool, r->channels);
 }
 
+/* The result of a function whose levels and thresholds are known. */
+static void build_known(Requant *r, Fixed *out)
+{
+    r->is_unsigned = r->target->real.is_unsigned && r->least >= 0;
+    *out = r->target->real;
+    out->is_unsigned = r->is_unsigned;
+    out->value = build_fixed_point(r);
+    if (!out->value)
+        out->value = build_thresholds(r);
+    out->low = r->least;
+    out->high = r->most;
+}
+
+void build_steps(Lowering *lw, const Fixed *v, const Target *target, int64_t least, int64_t most,
+                 int64_t *at, Fixed *out)
+{
+    bool falls = false;
+    Requant r = {.lw = lw, .v = v, .target = target, .channels = 1, .low = &least, .high = &most,
+                 .falls = &falls, .least = least, .most = most, .width = most - least, .at = at};
+    build_known(&r, out);
+}
+
 bool build_requant(Lowering *lw, const Fixed *v, const Target *target, Fixed *out, bool *exact)
 {
     Requant r = {.lw = lw, .v = v, .target = target};
@@ -375,14 +413,7 @@ bool build_requant(Lowering *lw, const Fixed *v, const Target *target, Fixed *ou
         return true;
     if (!find_thresholds(&r))
         return onnx_error(lw->node, "%s", lw->why.data);
-    r.is_unsigned = target->real.is_unsigned && r.least >= 0;
-    *out = target->real;
-    out->is_unsigned = r.is_unsigned;
-    out->value = build_fixed_point(&r);
-    if (!out->value && same_direction(&r))
-        out->value = build_thresholds(&r);
-    out->low = r.least;
-    out->high = r.most;
-    *exact = out->value != NULL;
+    build_known(&r, out);
+    *exact = true;
     return true;
 }
