@@ -37,7 +37,8 @@ static bool run(Pass *pass, Op *op)
     PatternSet patterns;
     patterns_init(&patterns, pass->ctx);
     pattern_add(&patterns, "generalize", NULL, 1, generalize);
-    (void)rewrite_greedy(op, &patterns, &(GreedyOptions){0}, NULL);
+    const GreedyOptions options = {.bottom_up = true, .regions = REGION_SIMPLIFY_AGGRESSIVE};
+    (void)rewrite_greedy(op, &patterns, &options, NULL);
     patterns_free(&patterns);
     return true;
 }

@@ -293,9 +293,8 @@ static bool verify_index(Op *op)
     static const char *name_##FN(const Op *op, uint32_t index, StrBuf *scratch)                    \
     {                                                                                              \
         (void)op;                                                                                  \
-        (void)index;                                                                               \
         (void)scratch;                                                                             \
-        return TEXT;                                                                               \
+        return index == 0 ? TEXT : NULL;                                                           \
     }
 NAME_RESULT(map, "mapped")
 NAME_RESULT(reduce, "reduced")

@@ -50,15 +50,9 @@ static bool verify_pure_semantics(Op *op)
 
 /* --- maps --------------------------------------------------------------------------------- */
 
-static uint32_t operand_rank(const Op *op, uint32_t index)
-{
-    const Type *type = op_operand(op, index)->type;
-    return type_is_shaped(type) && type_is_ranked(type) ? type->u.shaped.rank : 0;
-}
-
 static bool verify_map(Op *op, uint32_t index, const AffineMap *map)
 {
-    uint32_t loops = linalg_loop_count(op), rank = operand_rank(op, index);
+    uint32_t loops = linalg_loop_count(op), rank = linalg_operand_rank(op_operand(op, index)->type);
     if (map->symbol_count != 0)
         return op_error(op, "unexpected symbols in indexing_map #%u", index);
     if (map->dim_count != loops)

@@ -38,6 +38,12 @@ uint32_t linalg_init_count(const Op *op)
     return op->operand_count - linalg_input_count(op);
 }
 
+uint32_t linalg_operand_rank(const Type *type)
+{
+    bool has_rank = type_is_shaped(type) && type->kind != TYPE_VECTOR && type_is_ranked(type);
+    return has_rank ? type->u.shaped.rank : 0;
+}
+
 Block *linalg_body(const Op *op)
 {
     return region_entry(op_region(op, 0));
@@ -45,7 +51,8 @@ Block *linalg_body(const Op *op)
 
 bool linalg_reads_operand(const Op *op, uint32_t operand)
 {
-    return value_has_uses(linalg_body(op)->args[operand]);
+    const Block *body = linalg_body(op);
+    return operand < body->arg_count && value_has_uses(body->args[operand]); /* map: no init */
 }
 
 bool linalg_has_tensor_semantics(const Op *op)
@@ -58,8 +65,7 @@ bool linalg_has_tensor_semantics(const Op *op)
 
 static uint32_t rank_of(const Value *value)
 {
-    return type_is_shaped(value->type) && type_is_ranked(value->type) ? value->type->u.shaped.rank
-                                                                      : 0;
+    return linalg_operand_rank(value->type);
 }
 
 /* --- maps from letters -------------------------------------------------------------- */

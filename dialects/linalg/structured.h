@@ -64,6 +64,8 @@ bool linalg_reads_operand(const Op *op, uint32_t operand);
 /* All operands are tensors or scalars: no buffers. */
 bool linalg_has_tensor_semantics(const Op *op);
 
+/* Dimensions that loops index: a vector is one element. */
+uint32_t linalg_operand_rank(const Type *type);
 /* What a body sees of an operand: a ranked tensor's or buffer's element type, else the type. */
 const Type *linalg_payload_type(const Type *type);
 

@@ -214,14 +214,23 @@ static bool same_lists(const MixedIndices *a, const MixedIndices *b)
     return same;
 }
 
-/* Both slicing ops touch the same elements of their tensors. */
+/* Written alike: a value is not the constant that it stands for. */
+static bool identical_lists(const MixedIndices *a, const MixedIndices *b)
+{
+    bool same = a->len == b->len;
+    for (size_t i = 0; same && i < a->len; i++)
+        same = a->data[i].value == b->data[i].value && a->data[i].constant == b->data[i].constant;
+    return same;
+}
+
+/* Both slicing ops touch the same elements of their tensors, as far as their text tells. */
 static bool same_slices(const Op *a, const Op *b)
 {
     SliceParams x, y;
     slice_read(a, &x);
     slice_read(b, &y);
-    bool same = same_lists(&x.offsets, &y.offsets) && same_lists(&x.sizes, &y.sizes) &&
-                same_lists(&x.strides, &y.strides);
+    bool same = identical_lists(&x.offsets, &y.offsets) && identical_lists(&x.sizes, &y.sizes) &&
+                identical_lists(&x.strides, &y.strides);
     slice_free(&x);
     slice_free(&y);
     return same;
