@@ -81,7 +81,8 @@ bool linalg_reify_dim(Builder *b, Op *op, uint32_t result, uint32_t dim, MixedIn
     uint32_t init = linalg_input_count(op) + result;
     Value *value = op_operand(op, init);
     if (op->def == LINALG(SOFTMAX) || value->type->u.shaped.dims[dim] != DIM_DYNAMIC) {
-        *out = tensor_mixed_dim(b, value, dim);
+        bool known = value->type->u.shaped.dims[dim] != DIM_DYNAMIC;
+        *out = tensor_mixed_dim(b, known ? value : op_operand(op, 0), dim);
         return true;
     }
     const AffineExpr *expr = linalg_operand_map(op, init)->results[dim];

@@ -111,7 +111,7 @@ static bool grouping_nest(const Grouping *fine, const Grouping *coarse, Grouping
             return false;
         *vec_push(out) = count;
     }
-    return next == fine->len;
+    return next == fine->len || coarse->len == 0;
 }
 
 /* Extents of the expanded type; dynamic ones are the source's where a group has one member. */
@@ -123,6 +123,8 @@ static bool output_shape(Rewriter *rw, Value *source, const Type *type, const Gr
         for (uint32_t k = 0; k < groups->data[g]; k++, next++)
             if (type->u.shaped.dims[next] == DIM_DYNAMIC && groups->data[g] != 1)
                 return false;
+    for (next = 0; groups->len == 0 && next < type->u.shaped.rank; next++)
+        *vec_push(out) = mixed_constant(1); /* from rank 0 */
     next = 0;
     for (uint32_t g = 0; g < groups->len; g++)
         for (uint32_t k = 0; k < groups->data[g]; k++, next++) {
