@@ -92,8 +92,12 @@ Value *empty_like(Builder *b, Value *tensor)
 
 bool op_has_one_use(const Op *op)
 {
-    size_t uses = 0;
-    for (uint32_t i = 0; i < op->result_count; i++)
-        uses += value_use_count(op_result(op, i));
-    return uses == 1;
+    bool found = false;
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        const Use *use = op_result(op, i)->uses;
+        if (use && (found || use->next))
+            return false;
+        found = found || use;
+    }
+    return found;
 }
