@@ -190,16 +190,6 @@ const Type *arith_i1_like(const Type *type)
     return type_is_shaped(type) ? type_with_elem(type, i1) : i1;
 }
 
-static bool same_dims(const Type *a, const Type *b)
-{
-    if (a->u.shaped.rank != b->u.shaped.rank)
-        return false;
-    for (uint32_t i = 0; i < a->u.shaped.rank; i++)
-        if (a->u.shaped.dims[i] != b->u.shaped.dims[i])
-            return false;
-    return true;
-}
-
 /* --- constant ------------------------------------------------------------------------ */
 
 /* A string without a type is of type none. */
@@ -366,100 +356,6 @@ static bool verify_mul_extended(Op *op)
     return true;
 }
 
-/* --- casts ---------------------------------------------------------------------------------- */
-
-/* Extents of ranked tensors, unknown ones included, are the same on both sides. */
-static bool verify_cast_dims(Op *op)
-{
-    const Type *in = op_operand(op, 0)->type, *out = op_result(op, 0)->type;
-    bool in_tensor = type_is_tensor(in) && type_is_ranked(in);
-    bool out_tensor = type_is_tensor(out) && type_is_ranked(out);
-    uint32_t in_rank = in_tensor ? in->u.shaped.rank : 0;
-    uint32_t out_rank = out_tensor ? out->u.shaped.rank : 0;
-    if (in_rank == out_rank && (!in_tensor || !out_tensor || same_dims(in, out)))
-        return true;
-    return op_error(op, "failed to verify that input and output have the same tensor dimensions");
-}
-
-static bool same_encoding(const Type *a, const Type *b)
-{
-    return a->kind != TYPE_RANKED_TENSOR || b->kind != TYPE_RANKED_TENSOR ||
-           a->u.shaped.extra == b->u.shaped.extra;
-}
-
-/* `converts` says whether the element types convert; the shapes fit already. */
-static bool verify_cast(Op *op, bool (*converts)(const Type *from, const Type *to))
-{
-    const Type *in = op_operand(op, 0)->type, *out = op_result(op, 0)->type;
-    if (same_encoding(in, out) && converts(type_elem(in), type_elem(out)))
-        return true;
-    return op_error(op, "operand type '%s' and result type '%s' are cast incompatible",
-                    type_str(op->ctx, in), type_str(op->ctx, out));
-}
-
-static bool is_wider(const Type *from, const Type *to)
-{
-    return type_width(to) > type_width(from);
-}
-
-static bool is_narrower(const Type *from, const Type *to)
-{
-    return type_width(to) < type_width(from);
-}
-
-static bool always_converts(const Type *from, const Type *to)
-{
-    (void)from;
-    (void)to;
-    return true;
-}
-
-static bool exactly_one_is_index(const Type *from, const Type *to)
-{
-    return (from->kind == TYPE_INDEX) != (to->kind == TYPE_INDEX);
-}
-
-static bool same_width(const Type *from, const Type *to)
-{
-    return from->kind != TYPE_INDEX && to->kind != TYPE_INDEX &&
-           type_width(from) == type_width(to);
-}
-
-static bool verify_ext_int(Op *op)
-{
-    return verify_cast(op, is_wider);
-}
-
-static bool verify_ext_float(Op *op)
-{
-    return verify_cast(op, is_wider);
-}
-
-static bool verify_trunc_int(Op *op)
-{
-    return verify_cast(op, is_narrower);
-}
-
-static bool verify_trunc_float(Op *op)
-{
-    return verify_cast(op, is_narrower);
-}
-
-static bool verify_int_float(Op *op)
-{
-    return verify_cast(op, always_converts);
-}
-
-static bool verify_index_cast(Op *op)
-{
-    return verify_cast(op, exactly_one_is_index);
-}
-
-static bool verify_bitcast(Op *op)
-{
-    return verify_cast(op, same_width);
-}
-
 /* --- comparison and selection ------------------------------------------------------------------ */
 
 /* Says what is wrong with the operands as a parser would: the verifier looks at them before. */
@@ -512,34 +408,6 @@ static void print_select(OpPrinter *p, const Op *op)
         printer_text(p, ", ");
     }
     printer_type(p, op_result(op, 0)->type);
-}
-
-static bool verify_select_types(Op *op)
-{
-    const Type *condition = op_operand(op, 0)->type, *type = op_result(op, 0)->type;
-    if (op_operand(op, 1)->type != type || op_operand(op, 2)->type != type)
-        return op_error(
-            op, "failed to verify that all of {true_value, false_value, result} have same type");
-    if (!type_is_shaped(condition) || (type_is_shaped(type) && same_dims(condition, type)))
-        return true;
-    return op_error(op, "failed to verify that condition is signless i1 or has matching shape");
-}
-
-static bool verify_select(Op *op)
-{
-    const Type *condition = op_operand(op, 0)->type, *type = op_result(op, 0)->type;
-    if (!type_is_shaped(condition))
-        return true;
-    if (!type_is_tensor(type) && type->kind != TYPE_VECTOR)
-        return op_error(op, "expected condition to be a signless i1, but got '%s'",
-                        type_str(op->ctx, condition));
-    const Type *want = arith_i1_like(type);
-    if (condition != want)
-        return op_error(op,
-                        "expected condition type to have the same shape as the result type, "
-                        "expected '%s', but got '%s'",
-                        type_str(op->ctx, want), type_str(op->ctx, condition));
-    return true;
 }
 
 static Value *build_compare(Builder *b, const OpDef *def, int predicate, Value *lhs, Value *rhs)
@@ -603,7 +471,7 @@ Value *arith_select(Builder *b, Value *condition, Value *on_true, Value *on_fals
 
 #define CAST_OPERANDS(FROM, TO)                                                                    \
     .operands = ARGS(ONE("in", FROM)), .results = ARGS(ONE("out", TO)),                            \
-    .traits = ELEMENTWISE | TRAIT_SAME_OPERANDS_AND_RESULT_SHAPE, .verify_types = verify_cast_dims
+    .traits = ELEMENTWISE | TRAIT_SAME_OPERANDS_AND_RESULT_SHAPE, .verify_types = arith_verify_cast_dims
 #define CAST(FROM, TO)                                                                             \
     CAST_OPERANDS(FROM, TO), .format = "$in attr-dict `:` type($in) `to` type($out)"
 

@@ -49,4 +49,14 @@ void arith_canonicalize_select(PatternSet *set);
 /* Predicate attribute of cmpi or cmpf. */
 int64_t arith_predicate(const Op *op);
 
+/* Hooks of arith_verify.c. */
+bool arith_verify_cast_dims(Op *op);
+bool arith_verify_ext(Op *op);
+bool arith_verify_trunc(Op *op);
+bool arith_verify_int_float(Op *op);
+bool arith_verify_index_cast(Op *op);
+bool arith_verify_bitcast(Op *op);
+bool arith_verify_select_types(Op *op);
+bool arith_verify_select(Op *op);
+
 #endif

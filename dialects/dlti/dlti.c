@@ -28,7 +28,7 @@ static const char *key_text(const Attr *key)
     return key->kind == ATTR_TYPE ? attr_str(key->ctx, key) : key->u.string.data;
 }
 
-/* --- entries ----------------------------------------------------------------------------------- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 static const Attr *parse_key(OpParser *p)
 {
@@ -68,7 +68,7 @@ static void print_entry(StrBuf *out, const Attr *attr)
     strbuf_add_char(out, '>');
 }
 
-/* --- lists of entries ---------------------------------------------------------------------------- */
+/* --- lists of entries ------------------------------------------------------------------------- */
 
 /* An attribute of one kind, pushed onto the list. */
 static bool parse_item(OpParser *p, const AttrDef *def, AttrList *items)
@@ -156,7 +156,7 @@ static void print_entries(StrBuf *out, const Attr *attr)
     strbuf_add_char(out, '>');
 }
 
-/* --- systems ---------------------------------------------------------------------------------------- */
+/* --- systems ---------------------------------------------------------------------------------- */
 
 /* string ':' target_device_spec */
 static bool parse_device_entry(OpParser *p, AttrList *items)
@@ -215,7 +215,7 @@ static void print_system(StrBuf *out, const Attr *attr)
     strbuf_add_char(out, '>');
 }
 
-/* --- layouts of modules ------------------------------------------------------------------------------- */
+/* --- layouts of modules ----------------------------------------------------------------------- */
 
 static bool verify_number_entry(const Op *op, const Attr *entry)
 {
@@ -340,7 +340,7 @@ static bool verify_op_attr(Op *op, const NamedAttr *attr)
                          STR_ARG(attr->name->str));
 }
 
-/* --- the tables ------------------------------------------------------------------------------------------ */
+/* --- the tables ------------------------------------------------------------------------------- */
 
 static const AttrDef entry_def = {.name = "dl_entry",
                                   .dialect = &dialect_dlti,

@@ -110,7 +110,7 @@ static bool read_dim(OpParser *p, MapReader *reader)
     return true;
 }
 
-/* --- levels ------------------------------------------------------------------------------------ */
+/* --- levels ----------------------------------------------------------------------------------- */
 
 static const char *ordinal_suffix(uint32_t number)
 {
