@@ -44,7 +44,8 @@ static Value *abs_int(const Scalar *s)
 static uint32_t negate_width(uint32_t width, int64_t zero_points)
 {
     static const uint32_t widths[] = {16, 32, 48};
-    int64_t greatest = signed_max(width) + llabs(zero_points) + 1;
+    uint64_t sum = (uint64_t)signed_max(width) + (uint64_t)llabs(zero_points) + 1;
+    int64_t greatest = (int64_t)sum; /* wraps for i64, which no type is wide enough for */
     for (size_t i = 0; i < COUNT_OF(widths); i++)
         if (greatest <= signed_max(widths[i]))
             return widths[i];
