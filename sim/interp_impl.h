@@ -51,6 +51,8 @@ const Evaluator *linalg_evaluator(const OpDef *def);
 const Evaluator *tosa_evaluator(const OpDef *def);
 const Evaluator *tosa_window_evaluator(const OpDef *def); /* of a tosa op */
 
+bool tosa_eval_resize(Interp *interp, const Step *step, Array **inputs, Array **results) MUST_CHECK;
+
 /* Steps of a function, made when it is first asked for. NULL: diagnosed. */
 FunctionCode *function_code(Interp *interp, const Op *func) MUST_CHECK;
 bool function_run(Interp *interp, const FunctionCode *code, Array *const *inputs, Array **results)

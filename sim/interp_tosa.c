@@ -1,7 +1,7 @@
 /* Evaluators of tosa: elementwise ops with broadcasting, what goes along one axis, and what moves
- * elements. Windows and products are in interp_tosa_window.c. Variables, control flow and Fourier
- * transforms are not interpreted.
- * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
+ * elements. Windows and products are in interp_tosa_window.c, resize in interp_tosa_resize.c.
+ * Variables, control flow and Fourier transforms are not interpreted.
+ * Tests: lit/sim/tosa.mir, test/e2e/run_check.py */
 #include "dialects/tosa/tosa.h"
 
 #include <math.h>
@@ -414,6 +414,7 @@ const Evaluator *tosa_evaluator(const OpDef *def)
         [TOSA_REDUCE_PROD] = {.eval = eval_reduce},
         [TOSA_REDUCE_SUM] = {.eval = eval_reduce},
         [TOSA_RESCALE] = {.eval = eval_rescale},
+        [TOSA_RESIZE] = {.eval = tosa_eval_resize},
         [TOSA_RESHAPE] = {.eval = eval_reshape},
         [TOSA_REVERSE] = {.eval = eval_reverse},
         [TOSA_SCATTER] = {.eval = eval_scatter},

@@ -111,6 +111,8 @@ static bool signature_read(const Op *func, Signature *out)
 
 /* --- random inputs -------------------------------------------------------------------------- */
 
+enum { MANY_INDICES = 8 };
+
 /* Splitmix64. */
 static uint64_t next_random(uint64_t *state)
 {
@@ -126,13 +128,14 @@ static double random_unit(uint64_t *state)
     return (double)(next_random(state) >> 11) * 0x1p-52 - 1.0;
 }
 
-/* Every other number is small. An index is one: it counts or selects. */
-static int64_t random_integer(const Boundary *b, uint64_t *state)
+/* Every other number is small. An index counts or selects: it is below `indices`, and so is every
+ * number that may be one after all. */
+static int64_t random_integer(const Boundary *b, uint64_t *state, uint64_t indices)
 {
     uint64_t bits = next_random(state);
     bool is_index = b->tensor->u.shaped.elem->kind == TYPE_INDEX;
-    if (is_index)
-        return (int64_t)(bits % 8);
+    if ((is_index || indices < MANY_INDICES) && b->low <= 0 && b->high > 0)
+        return (int64_t)(bits % indices);
     int64_t small = (int64_t)(bits >> 32 & 15) - (b->low < 0 ? 8 : 0);
     if (bits % 2 == 0 && small >= b->low && small <= b->high)
         return small;
@@ -151,7 +154,7 @@ static double random_float(const Boundary *b, uint64_t *state)
     return (middle + random_unit(state) * reach) * b->scale / (double)b->divisor;
 }
 
-static bool random_array(const Boundary *b, uint64_t *state, Npy *out)
+static bool random_array(const Boundary *b, uint64_t *state, uint64_t indices, Npy *out)
 {
     const Type *elem = b->tensor->u.shaped.elem;
     uint32_t width = type_width(elem);
@@ -166,7 +169,7 @@ static bool random_array(const Boundary *b, uint64_t *state, Npy *out)
         if (is_float)
             npy_set_f64(out, i, random_float(b, state));
         else
-            npy_set_i64(out, i, random_integer(b, state));
+            npy_set_i64(out, i, random_integer(b, state, indices));
     }
     return true;
 }
@@ -211,17 +214,19 @@ static void sample_init(Sample *sample, const Signature *s)
     sample->results = sample->inputs + s->input_count;
 }
 
-/* Draws inputs for which the function is defined. */
+/* Draws inputs for which the function is defined; after some attempts integers are few and small,
+ * which they must be where they select. */
 static bool draw_sample(const Op *func, const Signature *s, Interp *interp, uint64_t number,
                         Sample *sample)
 {
     enum { ATTEMPTS = 8 };
     for (uint64_t attempt = 0; attempt < ATTEMPTS; attempt++) {
         uint64_t state = number * ATTEMPTS + attempt;
+        uint64_t indices = attempt < ATTEMPTS / 2 ? MANY_INDICES : ATTEMPTS - attempt;
         bool ok = true;
         sample_init(sample, s);
         for (uint32_t i = 0; ok && i < s->input_count; i++)
-            ok = random_array(&s->inputs[i], &state, &sample->inputs[i]);
+            ok = random_array(&s->inputs[i], &state, indices, &sample->inputs[i]);
         if (ok && run_arrays(func, s, interp, sample->inputs, sample->results))
             return true;
         sample_free(sample, s->input_count + s->result_count);

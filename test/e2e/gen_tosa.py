@@ -26,7 +26,8 @@ class Generator:
     def values(self, shape, elem):
         count = product(shape)
         if elem == "f32":
-            return nested([float_bits(self.rng.uniform(0.01, 4), "f32") for _ in range(count)], shape)
+            drawn = [float_bits(self.rng.uniform(0.01, 4), "f32") for _ in range(count)]
+            return nested(drawn, shape)
         bits = int(elem[1:]) if elem != "i1" else 1
         half = 1 << min(bits - 1, 15)
         low, high = (0, 1) if bits == 1 else (-half, half - 1)
@@ -261,12 +262,33 @@ class Generator:
         return self.function(number, f"{op}-{elem}", [((n, *size, c), elem)],
                              f"%r = tosa.{op} %x0 {{{attrs}}}", (n, *out, c), elem, 1e-5)
 
+    def resize_case(self, number):
+        n, c = self.rng.randint(1, 2), self.rng.randint(1, 3)
+        size = [self.rng.randint(2, 5) for _ in range(2)]
+        up = [self.rng.randint(1, 4) for _ in range(2)]
+        down = [self.rng.randint(1, 3) for _ in range(2)]
+        offset, out, border = [], [], []
+        for extent, times, per in zip(size, up, down):
+            begin = self.rng.randint(0, times - 1)
+            count = ((extent - 1) * times - begin) // per + 1
+            offset.append(begin)
+            out.append(count)
+            border.append((count - 1) * per - (extent - 1) * times + begin)
+        mode = self.rng.choice(["NEAREST_NEIGHBOR", "BILINEAR"])
+        elem = self.rng.choice(["f32", "i8"])
+        to = "i32" if elem == "i8" and mode == "BILINEAR" else elem
+        attrs = (f"mode = \"{mode}\", scale = array<i64: {up[0]}, {down[0]}, {up[1]}, {down[1]}>, "
+                 f"offset = array<i64: {offset[0]}, {offset[1]}>, "
+                 f"border = array<i64: {border[0]}, {border[1]}>")
+        return self.function(number, f"resize-{elem}", [((n, *size, c), elem)],
+                             f"%r = tosa.resize %x0 {{{attrs}}}", (n, *out, c), to, 1e-5)
+
     def case(self, number):
         kinds = [self.unary_case, self.integer_unary_case, self.binary_case, self.compare_case,
                  self.mul_case, self.clamp_case, self.cast_case, self.rescale_case, self.table_case,
                  self.reduce_case, self.argmax_case, self.move_case, self.gather_case,
                  self.conv_case, self.conv_case, self.transpose_conv_case, self.product_case,
-                 self.pool_case]
+                 self.pool_case, self.resize_case]
         return self.rng.choice(kinds)(number)
 
 
