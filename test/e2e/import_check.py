@@ -3,8 +3,8 @@
 compiles it, mlir-cpu-runner executes it, and every output must equal the exact
 one of reference.py.
 
-Subjects are the shipped example, random models, and two_layers where the
-environment variable MING_MODELS names the folder that holds it. Each case
+Subjects are the shipped example, random models, and networks with exact outputs
+from the folder that the environment variable MING_MODELS names. Each case
 prints a line; the last line counts. Without the upstream tools there are no
 cases.
 """
@@ -38,6 +38,8 @@ LOWERING = [
 RUNNER_LIBRARIES = ",".join(f"/usr/lib/llvm-19/lib/libmlir_{name}_utils.so"
                             for name in ("runner", "c_runner"))
 TIMEOUT = 300                                           # seconds, per command
+INTEGER_MODELS = ("two_layers", "resnet8_a8w8b16", "mobilenet_v2_a8w6b32")
+MOST_FRAMES = 2
 
 
 class Failure(Exception):
@@ -169,10 +171,11 @@ def check_model(tools, model, frames, expected):
 def stored_models():
     folders = [ROOT / "examples" / "small_cnn"]
     if os.environ.get("MING_MODELS"):
-        folders.append(pathlib.Path(os.environ["MING_MODELS"]) / "two_layers")
+        models = pathlib.Path(os.environ["MING_MODELS"])
+        folders += [models / name for name in INTEGER_MODELS if (models / name).is_dir()]
     for folder in folders:
-        yield (folder.name, folder / "model.onnx", np.load(folder / "input.npy"),
-               np.load(folder / "output.npy"))
+        frames, expected = np.load(folder / "input.npy"), np.load(folder / "output.npy")
+        yield (folder.name, folder / "model.onnx", frames[:MOST_FRAMES], expected[:MOST_FRAMES])
 
 
 def random_models(seed, count, folder):
