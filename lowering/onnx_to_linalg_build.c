@@ -109,7 +109,8 @@ void generic_broadcast(Lowering *lw, Generic *generic, Value *const *inputs, uin
         uint32_t own = type->u.shaped.rank;
         for (uint32_t d = 0; d < own; d++) {
             bool is_stretched = type->u.shaped.dims[d] != shape->u.shaped.dims[rank - own + d];
-            index[d] = is_stretched ? affine_const(lw->ctx, 0) : affine_dim(lw->ctx, rank - own + d);
+            index[d] = is_stretched ? affine_const(lw->ctx, 0)
+                                    : affine_dim(lw->ctx, rank - own + d);
         }
         generic->input[i] = inputs[i];
         generic->map[i] = map_get(lw->ctx, rank, 0, own, index);

@@ -26,7 +26,6 @@ static bool is_monotone(Lowering *lw, uint32_t index)
 {
     const Op *op = lw->node;
     switch (op->def - onnx_ops) {
-    case ONNX_ADD:
     case ONNX_BATCH_NORMALIZATION:
     case ONNX_CEIL:
     case ONNX_CLIP:
@@ -46,6 +45,7 @@ static bool is_monotone(Lowering *lw, uint32_t index)
     case ONNX_QUANT:
     case ONNX_INT_QUANT:
     case ONNX_BIPOLAR_QUANT: return index == 0;
+    case ONNX_ADD:
     case ONNX_MUL:
     case ONNX_MAX:
     case ONNX_MIN:
@@ -265,7 +265,8 @@ static Value *build_first(Lowering *lw, const Fixed *fixed, const Type *like)
     if (chain && chain->biases)
         inputs[bias = count++] = channel_doubles(lw, chain->biases, chain->channels);
     Generic generic;
-    generic_along(lw, &generic, inputs, count, chain && chain->axis >= 0 ? (uint32_t)chain->axis : 0);
+    uint32_t axis = chain && chain->axis >= 0 ? (uint32_t)chain->axis : 0;
+    generic_along(lw, &generic, inputs, count, axis);
     generic_open(lw, &generic, build_empty(lw, like));
     Builder *b = &generic.body;
     Value *x = build_unary(b, fixed->is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), f64,

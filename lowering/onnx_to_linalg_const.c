@@ -82,7 +82,8 @@ static bool from_dequantize(Lowering *lw, const Op *dequantize, FixedConstant *o
     if (!values || !scales || (has_zeros && !zeros))
         return false;
     const Type *elem = type_elem(values->type);
-    if (!type_is_integer(elem) || type_width(elem) > 62 || onnx_int(dequantize, "block_size", 0) != 0)
+    bool has_blocks = onnx_int(dequantize, "block_size", 0) != 0;
+    if (!type_is_integer(elem) || type_width(elem) > 62 || has_blocks)
         return false;
     int64_t scale_count = dense_count(scales);
     out->count = dense_count(values);

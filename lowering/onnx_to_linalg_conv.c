@@ -174,7 +174,9 @@ static bool conv_integers(Conv *c)
     uint32_t width = sum_width(&c->sum, c->x->value->type, c->weight.type);
     c->sum.fixed.value = build_sum(c, x, w,
                                    int_tensor(lw, op_result(lw->node, 0)->type, width));
-    if (!sum_set_scale(&c->sum, c->x, &c->weight) || (has_bias(lw) && !sum_add_bias(&c->sum, 2, 1.0)))
+    if (!sum_set_scale(&c->sum, c->x, &c->weight))
+        return false;
+    if (has_bias(lw) && !sum_add_bias(&c->sum, 2, 1.0))
         return false;
     lower_result(lw, &c->sum.fixed);
     return true;
@@ -279,7 +281,8 @@ static Value *spread(Conv *c, Value *x)
     return build_insert(c->lw, x, build_filled(c->lw, spread_type, 0), offsets, strides);
 }
 
-/* Index in W (ic, oc per group, tap...) of an element of (oc, ic per group, tap...) turned around. */
+/* Index in W (ic, oc per group, tap...) of an element of (oc, ic per group, tap...) turned
+ * around. */
 static int64_t turned_index(const ConvGeometry *g, int64_t i)
 {
     int64_t taps = 1, outs = g->out_channels / g->group, ins = g->in_channels / g->group;

@@ -27,7 +27,9 @@ static bool scaled_range(const Fixed *fixed, int shift, int64_t *low, int64_t *h
 static Value *shifted(Builder *b, Value *q, const Type *type, bool is_unsigned, int shift)
 {
     q = build_extend(b, q, type, is_unsigned);
-    return shift == 0 ? q : build_binary(b, ARITH(SHLI), type, q, arith_constant_int(b, type, shift));
+    if (shift == 0)
+        return q;
+    return build_binary(b, ARITH(SHLI), type, q, arith_constant_int(b, type, shift));
 }
 
 /* A kernel on both, in a type for the result's range. */
@@ -116,6 +118,8 @@ static bool lower_pair(Lowering *lw, bool *done)
     if (!is_sum && op->def != ONNX(MUL))
         return true;
     bool has_constant = lower_array(lw, op_operand(op, 0)) || lower_array(lw, op_operand(op, 1));
+    if (has_constant && !is_sum)
+        return true;
     Pair p = {.lw = lw};
     p.x = lower_chainless(lw, 0);
     p.y = p.x ? lower_chainless(lw, 1) : NULL;
@@ -125,7 +129,7 @@ static bool lower_pair(Lowering *lw, bool *done)
     *done = true;
     if (is_sum && can_add(&p))
         return add_integers(&p);
-    if (!is_sum && !has_constant)
+    if (!is_sum)
         return multiply_integers(&p);
     if (is_sum && !has_constant && build_joint(lw, p.x, p.y, &result)) {
         lower_result(lw, &result);

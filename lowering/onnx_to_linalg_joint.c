@@ -205,7 +205,7 @@ static void record_between(Joint *j, const Fixed *result)
         record_fixed(j->lw, op_result(step->node, 0), result);
 }
 
-/* --- in two kernels ---------------------------------------------------------------------------- */
+/* --- in two kernels -------------------------------------------------------------------------- */
 
 /* A value of m * x + n * y and the level it must give. */
 typedef struct Point {
@@ -230,8 +230,8 @@ static bool sort_points(Joint *j, Point *points)
     }
     qsort(points, (size_t)count, sizeof *points, compare_points);
     for (int64_t i = 1; i < count; i++) {
-        bool same = points[i].sum == points[i - 1].sum;
-        if (points[i].level < points[i - 1].level || (same && points[i].level != points[i - 1].level))
+        int64_t rise = points[i].level - points[i - 1].level;
+        if (rise < 0 || (rise > 0 && points[i].sum == points[i - 1].sum))
             return false;
     }
     return true;
@@ -276,7 +276,9 @@ static bool build_two_kernels(Joint *j, Fixed *out)
         for (int64_t i = 0; i < count; i++)
             while (next < points[i].level - j->least)
                 at[next++] = points[i].sum;
-        Fixed sum = {.unit = 1.0, .divisor = 1, .low = points[0].sum, .high = points[count - 1].sum};
+        Fixed sum = {.unit = 1.0, .divisor = 1};
+        sum.low = points[0].sum;
+        sum.high = points[count - 1].sum;
         sum.value = build_sum(j, sum.low, sum.high);
         build_steps(j->lw, &sum, &j->target, j->least, j->most, at, out);
     }

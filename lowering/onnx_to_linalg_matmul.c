@@ -219,7 +219,8 @@ static Value *finish_gemm(Lowering *lw, Value *sums)
     Generic g;
     const Type *elem = type_elem(sums->type);
     bool is_float = type_is_float(elem);
-    const OpDef *mul = is_float ? ARITH(MULF) : ARITH(MULI), *add = is_float ? ARITH(ADDF) : ARITH(ADDI);
+    const OpDef *mul = is_float ? ARITH(MULF) : ARITH(MULI);
+    const OpDef *add = is_float ? ARITH(ADDF) : ARITH(ADDI);
     generic_broadcast(lw, &g, inputs, 1 + has_c, sums->type);
     generic_open(lw, &g, build_empty(lw, sums->type));
     Value *y = generic_arg(&g, 0);

@@ -76,7 +76,9 @@ Value *build_reshape(Lowering *lw, Value *x, const Type *type)
 static Value *forward(Lowering *lw, Value *x, const Type *type, const AffineMap *map)
 {
     uint32_t rank = type->u.shaped.rank;
-    Generic g = {.loops = rank, .inputs = 1, .input = {x}, .map = {map, map_identity(lw->ctx, rank)}};
+    Generic g = {.loops = rank, .inputs = 1, .input = {x}};
+    g.map[0] = map;
+    g.map[1] = map_identity(lw->ctx, rank);
     generic_open(lw, &g, build_empty(lw, type));
     return generic_close(&g, generic_arg(&g, 0));
 }
@@ -94,7 +96,8 @@ Value *build_transpose(Lowering *lw, Value *x, const int64_t *perm)
     }
     if (!moves)
         return x;
-    return forward(lw, x, type_with_shape(x->type, dims, rank), map_get(lw->ctx, rank, 0, rank, index));
+    return forward(lw, x, type_with_shape(x->type, dims, rank),
+                   map_get(lw->ctx, rank, 0, rank, index));
 }
 
 static SliceParams slice_params(const Type *part, const int64_t *offsets, const int64_t *strides)
@@ -201,12 +204,16 @@ static bool matches(const Array *at, uint32_t d, const AffineExpr *expr)
     return true;
 }
 
-/* d * a + b, d floordiv f or d mod f for one result dimension d, or a constant. */
-static const AffineExpr *find_expr(Lowering *lw, const Array *at)
+/* d * a + b, d floordiv f or d mod f for one result dimension d, or a constant. A dimension stands
+ * alone only where the input has the same extent, as linalg asks; `own` is the input's. */
+static const AffineExpr *find_expr(Lowering *lw, const Array *at, uint32_t own, int64_t extent)
 {
     const int64_t *dims = at->type->u.shaped.dims;
     int64_t first = at->count ? array_get_i64(at, 0) : 0, inner = at->count;
     const AffineExpr *constant = affine_const(lw->ctx, first);
+    bool is_same = own < at->type->u.shaped.rank && dims[own] == extent;
+    if (is_same && matches(at, own, affine_dim(lw->ctx, own)))
+        return affine_dim(lw->ctx, own);
     if (matches(at, 0, constant))
         return constant;
     for (uint32_t d = 0; d < at->type->u.shaped.rank; d++) {
@@ -216,7 +223,8 @@ static const AffineExpr *find_expr(Lowering *lw, const Array *at)
         const AffineExpr *dim = affine_dim(lw->ctx, d);
         int64_t step = array_get_i64(at, inner) - first, run = 1, period = 1;
         const AffineExpr *linear = affine_add_c(affine_mul_c(dim, step), first);
-        if (matches(at, d, linear))
+        bool is_alone = step == 1 && first == 0;
+        if ((!is_alone || dims[d] == extent) && matches(at, d, linear))
             return linear;
         while (run < dims[d] && array_get_i64(at, run * inner) == first)
             run++;
@@ -297,7 +305,7 @@ static Value *move_by_coordinates(Lowering *lw, Value *x, const Type *type)
     for (uint32_t i = 0; i < count && done; i++) {
         sources[i].at = run_on_coordinates(lw, op_operand(lw->node, 0)->type, i);
         done = sources[i].at != NULL;
-        sources[i].expr = done ? find_expr(lw, sources[i].at) : NULL;
+        sources[i].expr = done ? find_expr(lw, sources[i].at, i, x->type->u.shaped.dims[i]) : NULL;
         index[i] = sources[i].expr;
         is_affine &= index[i] != NULL;
     }
@@ -375,6 +383,9 @@ static Value *move(Lowering *lw, Value *x)
 {
     int64_t offsets[ONNX_MAX_RANK], strides[ONNX_MAX_RANK];
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, type_elem(x->type));
+    int64_t count;
+    if (type_element_count(type, &count) && count == 0)
+        return build_empty(lw, type);
     switch (lw->node->def - onnx_ops) {
     case ONNX_DROPOUT:
     case ONNX_FLATTEN:

@@ -84,7 +84,8 @@ static Value *build_batch_norm(Lowering *lw, Value *x)
     generic_along(lw, &generic, inputs, 3, 1);
     generic_open(lw, &generic, build_empty(lw, x->type));
     Builder *b = &generic.body;
-    Value *y = build_binary(b, ARITH(MULF), elem, generic_arg(&generic, 0), generic_arg(&generic, 1));
+    Value *y = generic_arg(&generic, 0);
+    y = build_binary(b, ARITH(MULF), elem, y, generic_arg(&generic, 1));
     return generic_close(&generic, build_binary(b, ARITH(ADDF), elem, y, generic_arg(&generic, 2)));
 }
 
@@ -95,7 +96,8 @@ static Value *build_clip(Lowering *lw, Value *x)
     const OpDef *defs[3] = {NULL};
     uint32_t count = 1;
     const Type *elem = type_elem(x->type);
-    bool is_float = type_is_float(elem), is_unsigned = is_unsigned_elem(op_operand(lw->node, 0)->type);
+    bool is_float = type_is_float(elem);
+    bool is_unsigned = is_unsigned_elem(op_operand(lw->node, 0)->type);
     for (uint32_t i = 1; i <= 2; i++) {
         if (!onnx_operand(lw->node, i))
             continue;

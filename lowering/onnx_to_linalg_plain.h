@@ -4,7 +4,8 @@
 
 #include "lowering/onnx_to_linalg.h"
 
-/* The node on plain tensors, with x as operand `index` and the others looked up; NULL: diagnosed. */
+/* The node on plain tensors, with x as operand `index` and the others looked up. NULL:
+ * diagnosed. */
 Value *build_plain_node(Lowering *lw, uint32_t index, Value *x) MUST_CHECK;
 /* Whether the node is element-wise. */
 bool is_elementwise(const Op *node);

@@ -231,7 +231,8 @@ static bool reduce_sum(Lowering *lw, const Axes *axes, const Fixed *x)
     Generic g;
     open_reduction(lw, &g, axes, x->value, elem, 0.0);
     Value *term = build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
-    sum.value = generic_close(&g, build_binary(&g.body, ARITH(ADDI), elem, generic_arg(&g, 1), term));
+    sum.value = generic_close(&g, build_binary(&g.body, ARITH(ADDI), elem, generic_arg(&g, 1),
+                                               term));
     sum.is_unsigned = false;
     sum.value = build_reshape(lw, sum.value, op_result(lw->node, 0)->type);
     lower_result(lw, &sum);

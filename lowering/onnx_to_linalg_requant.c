@@ -25,7 +25,7 @@ typedef struct Requant {
     bool *falls;           /* per channel: levels fall as q grows; then q is negated */
     int64_t least, most;   /* of all levels */
     int64_t width;         /* levels above `least`, at most, in a channel: rows of `at` */
-    int64_t *at;           /* [channels][width]: where level low[c] + 1 + i is reached, in q or -q */
+    int64_t *at;           /* [channels][width]: the q or -q where level low[c] + 1 + i begins */
 } Requant;
 
 /* --- levels ----------------------------------------------------------------------------------- */

@@ -35,7 +35,8 @@ Value *build_rounding(Builder *b, Rounding mode, Value *x)
     case ROUND_FLOOR: return unary(b, MATH(FLOOR), x);
     case ROUND_DOWN: return unary(b, MATH(TRUNC), x);
     case ROUND_HALF_UP: return unary(b, MATH(ROUND), x);
-    case ROUND_UP: return binary(b, MATH(COPYSIGN), unary(b, MATH(CEIL), unary(b, MATH(ABSF), x)), x);
+    case ROUND_UP:
+        return binary(b, MATH(COPYSIGN), unary(b, MATH(CEIL), unary(b, MATH(ABSF), x)), x);
     case ROUND_HALF_DOWN:
         return binary(b, MATH(COPYSIGN),
                       unary(b, MATH(CEIL), with(b, ARITH(SUBF), unary(b, MATH(ABSF), x), 0.5)), x);
@@ -166,7 +167,8 @@ static Value *floor_modulo(Builder *b, Value *x, Value *y)
 {
     Value *rest = binary(b, ARITH(REMF), x, y), *zero = build_float(b, x->type, 0.0);
     Value *is_inexact = arith_cmpf(b, CMPF_UNE, rest, zero);
-    Value *rest_sign = arith_cmpf(b, CMPF_OLT, rest, zero), *sign_y = arith_cmpf(b, CMPF_OLT, y, zero);
+    Value *rest_sign = arith_cmpf(b, CMPF_OLT, rest, zero);
+    Value *sign_y = arith_cmpf(b, CMPF_OLT, y, zero);
     Value *differs = binary(b, ARITH(XORI), rest_sign, sign_y);
     Value *wraps = binary(b, ARITH(ANDI), is_inexact, differs);
     return arith_select(b, wraps, binary(b, ARITH(ADDF), rest, y), rest);

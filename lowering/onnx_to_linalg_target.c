@@ -70,7 +70,9 @@ static bool quant_target(Lowering *lw, Target *out)
 static bool bipolar_target(Lowering *lw, Target *out)
 {
     double scale;
-    out->quant = (Quantizer){.is_bipolar = true, .is_signed = true, .bits = 1, .low = -1, .high = 1};
+    out->quant = (Quantizer){.is_bipolar = true, .is_signed = true, .bits = 1};
+    out->quant.low = -1;
+    out->quant.high = 1;
     out->has_grid = true;
     return uniform(lw, 1, &scale) && set_scale(lw, scale, out);
 }
@@ -280,8 +282,8 @@ Op *find_quantizer(Lowering *lw, const Value *value)
         mover = NULL;
         FOR_EACH_USE(use, value)
         {
-            bool is_first = use_index(use) == 0;
-            if (is_first && is_quantizer(use->owner) && (!found || same_quantizer(found, use->owner)))
+            bool quantizes = use_index(use) == 0 && is_quantizer(use->owner);
+            if (quantizes && (!found || same_quantizer(found, use->owner)))
                 found = use->owner;
             else if (only_moves(use->owner) && value_has_one_use(value))
                 mover = use->owner;

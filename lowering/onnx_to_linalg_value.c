@@ -164,7 +164,8 @@ static Value *plain_integers(Lowering *lw, const Fixed *fixed, const Type *type)
     Generic generic;
     if (fixed->zero == 0 && fixed->value->type == type)
         return fixed->value;
-    uint32_t width = type_width(type_elem(fixed->value->type)), wanted = type_width(type_elem(type));
+    uint32_t width = type_width(type_elem(fixed->value->type));
+    uint32_t wanted = type_width(type_elem(type));
     const Type *wide = type_i(lw->ctx, width > wanted ? width : wanted);
     generic_elementwise(lw, &generic, &fixed->value, 1);
     generic_open(lw, &generic, build_empty(lw, type));
@@ -192,10 +193,10 @@ static Value *plain_constant(Lowering *lw, const Array *array)
 
 static Value *make_plain(Lowering *lw, const Value *value, const Lowered *lowered)
 {
+    const Array *array = lower_array(lw, value);
+    if (array)
+        return plain_constant(lw, array);
     if (!lowered) {
-        const Array *array = lower_array(lw, value);
-        if (array)
-            return plain_constant(lw, array);
         onnx_error(lw->node, "has an operand that is no tensor of numbers");
         return NULL;
     }

@@ -38,7 +38,8 @@ static Value *dequantize(Decomposition *d, Value *x, Value *scale, Value *zero, 
 {
     Value *operands[] = {x, scale, zero};
     NamedAttr attr = named_attr(d->b.ctx, "axis", attr_i64(d->b.ctx, axis));
-    return make(d, ONNX(DEQUANTIZE_LINEAR), operands, zero ? 3 : 2, type_elem(scale->type), &attr, 1);
+    const Type *elem = type_elem(scale->type);
+    return make(d, ONNX(DEQUANTIZE_LINEAR), operands, zero ? 3 : 2, elem, &attr, 1);
 }
 
 /* Scales of 1 in the shape of a zero point, which may be absent. */

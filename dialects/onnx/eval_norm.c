@@ -49,7 +49,8 @@ bool eval_batch_norm(const Eval *e)
 {
     const Array *x = eval_input(e, 0), *scale = eval_input(e, 1), *bias = eval_input(e, 2);
     const int64_t *dims = array_dims(x);
-    int64_t inner = dims_product(dims, 2, array_rank(x)), channels = array_rank(x) > 1 ? dims[1] : 1;
+    int64_t inner = dims_product(dims, 2, array_rank(x));
+    int64_t channels = array_rank(x) > 1 ? dims[1] : 1;
     double epsilon = onnx_float(e->op, "epsilon", 1e-5);
     bool trains = onnx_int(e->op, "training_mode", 0) != 0;
     for (int64_t c = 0; c < channels; c++) {

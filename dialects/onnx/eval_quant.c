@@ -225,7 +225,8 @@ static Rounding rounding_mode(const Eval *e, Rounding fallback)
 /* Range of integers of `bits`, as doubles. */
 static void quant_range(const Eval *e, double bits, double *low, double *high)
 {
-    bool is_signed = onnx_int(e->op, "signed", 1) != 0, is_narrow = onnx_int(e->op, "narrow", 0) != 0;
+    bool is_signed = onnx_int(e->op, "signed", 1) != 0;
+    bool is_narrow = onnx_int(e->op, "narrow", 0) != 0;
     *low = is_signed ? -exp2(bits - 1.0) + is_narrow : 0.0;
     *high = is_signed ? exp2(bits - 1.0) - 1.0 : exp2(bits) - 1.0 - is_narrow;
 }
