@@ -134,8 +134,8 @@ Value *build_insert(Lowering *lw, Value *x, Value *dest, const int64_t *offsets,
 
 Value *build_border(Lowering *lw, Value *x, const int64_t *low, const int64_t *high, double value)
 {
-    int64_t before[ONNX_MAX_RANK], after[ONNX_MAX_RANK], offsets[ONNX_MAX_RANK];
-    int64_t dims[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK];
+    int64_t before[ONNX_MAX_RANK], after[ONNX_MAX_RANK], offsets[ONNX_MAX_RANK] = {0};
+    int64_t dims[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK] = {0};
     uint32_t rank = x->type->u.shaped.rank;
     bool pads = false;
     for (uint32_t i = 0; i < rank; i++) {

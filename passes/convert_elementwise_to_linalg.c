@@ -100,12 +100,13 @@ static void note_erased(Rewriter *rw, Op *op)
 }
 
 /* Folds as long as the op stays in place; true if it went. */
-static bool fold_away(Rewriter *rw, Op *op)
+static bool fold_away(Context *ctx, Op *op)
 {
     bool erased = false;
-    rw->driver = &erased;
-    rw->erasing = note_erased;
-    while (!erased && op_fold(rw, op))
+    Rewriter rw = rewriter_plain(ctx);
+    rw.driver = &erased;
+    rw.erasing = note_erased;
+    while (!erased && op_fold(&rw, op))
         continue;
     return erased;
 }
@@ -117,7 +118,7 @@ static bool run(Pass *pass, Op *op)
     op_collect(op, &ops);
     for (size_t i = ops.len; i-- > 1;) {
         Rewriter rw = rewriter_plain(pass->ctx);
-        if (is_convertible(ops.data[i]) && !fold_away(&rw, ops.data[i]))
+        if (is_convertible(ops.data[i]) && !fold_away(pass->ctx, ops.data[i]))
             convert(&rw, ops.data[i]);
     }
     vec_free(&ops);
