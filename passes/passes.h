@@ -18,6 +18,7 @@ extern const PassDef pass_normalize_layout;
 extern const PassDef pass_onnx_decompose;
 extern const PassDef pass_onnx_fold_constants;
 extern const PassDef pass_onnx_infer_shapes;
+extern const PassDef pass_onnx_quantize;
 extern const PassDef pass_print_op_stats;
 extern const PassDef pass_strip_debuginfo;
 extern const PassDef pass_symbol_dce;

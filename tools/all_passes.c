@@ -25,6 +25,7 @@ const PassTable *all_passes(void)
         &pass_onnx_decompose,
         &pass_onnx_fold_constants,
         &pass_onnx_infer_shapes,
+        &pass_onnx_quantize,
         &pass_print_op_stats,
         &pass_size_fifos,
         &pass_strip_debuginfo,

@@ -1,0 +1,86 @@
+/* Ranges of activations as attributes: dialects/onnx/range.h says how they look.
+ * Tests: lit/passes/onnx-quantize.mir, lit/passes/onnx-quantize-invalid.mir */
+#include "dialects/onnx/range.h"
+
+#include <math.h>
+
+#include "dialects/func/func.h"
+
+#define RANGE "onnx.range"
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+static const Attr *ranges_attr(Context *ctx, const ValueRange *ranges, uint32_t count)
+{
+    const Type *f64 = type_float(ctx, TYPE_F64);
+    const Attr **items = xcalloc(2 * (size_t)count, sizeof *items);
+    for (uint32_t i = 0; i < count; i++) {
+        items[2 * i] = attr_float(f64, ranges[i].low);
+        items[2 * i + 1] = attr_float(f64, ranges[i].high);
+    }
+    const Attr *attr = attr_array(ctx, items, 2 * (size_t)count);
+    free_ptr((void **)&items);
+    return attr;
+}
+
+void onnx_set_result_ranges(Op *op, const ValueRange *ranges)
+{
+    op_set_attr(op, RANGE, ranges_attr(op->ctx, ranges, op->result_count));
+}
+
+/* ranges: NULL to remove. */
+static void set_arg_ranges(Op *func, const ValueRange *ranges)
+{
+    uint32_t count = func_type(func)->u.function.input_count;
+    const Ident *name = ident_get_c(func->ctx, RANGE);
+    const Attr **attrs = xcalloc(count, sizeof *attrs);
+    for (uint32_t i = 0; i < count; i++) {
+        const Attr *old = func_arg_attrs(func, i);
+        const Attr *range = ranges ? ranges_attr(func->ctx, &ranges[i], 1) : NULL;
+        attrs[i] = attr_dict_set(old ? old : attr_dict(func->ctx, NULL, 0), name, range);
+    }
+    op_set_attr(func, "arg_attrs", attr_array(func->ctx, attrs, count));
+    free_ptr((void **)&attrs);
+}
+
+void onnx_set_arg_ranges(Op *func, const ValueRange *ranges)
+{
+    set_arg_ranges(func, ranges);
+}
+
+void onnx_clear_ranges(Op *func)
+{
+    if (op_attr(func, "arg_attrs"))
+        set_arg_ranges(func, NULL);
+    FOR_EACH_BLOCK(block, op_region(func, 0))
+    {
+        FOR_EACH_OP(op, block)
+        {
+            if (op_attr(op, RANGE))
+                op_set_attr(op, RANGE, NULL);
+        }
+    }
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* Range number `index` of `count`. */
+static bool read_range(const Attr *attr, uint32_t index, uint32_t count, ValueRange *out)
+{
+    if (!attr || attr->kind != ATTR_ARRAY || attr->u.array.count != 2 * (size_t)count)
+        return false;
+    const Attr *low = attr->u.array.items[2 * index], *high = attr->u.array.items[2 * index + 1];
+    if (low->kind != ATTR_FLOAT || high->kind != ATTR_FLOAT)
+        return false;
+    *out = (ValueRange){attr_float_value(low), attr_float_value(high)};
+    return isfinite(out->low) && isfinite(out->high) && out->low <= out->high;
+}
+
+bool onnx_range(const Op *func, const Value *value, ValueRange *out)
+{
+    const Op *op = value_def(value);
+    if (op)
+        return read_range(op_attr(op, RANGE), value->index, op->result_count, out);
+    const Attr *attrs = func_arg_attrs(func, value->index);
+    return attrs && read_range(attr_dict_get_c(attrs, RANGE), 0, 1, out);
+}
