@@ -119,8 +119,10 @@ void printer_attr_stripped(OpPrinter *p, const Attr *attr)
 void printer_operand_types(OpPrinter *p, const Op *op, uint32_t begin, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
+        const Value *operand = op_operand(op, begin + i);
         if (i > 0) printer_text(p, ", ");
-        printer_type(p, op_operand(op, begin + i)->type);
+        if (operand) printer_type(p, operand->type);
+        else printer_text(p, "<<NULL TYPE>>");
     }
 }
 
