@@ -294,7 +294,9 @@ static bool run_step(Frame *frame, const Step *step)
     Array **inputs = xcalloc(step->input_count + result_count, sizeof *inputs);
     Array **results = inputs + step->input_count;
     take_inputs(frame, step, inputs);
-    bool ok = step->evaluator->eval(frame->interp, step, inputs, results);
+    const InterpWatch *watch = &frame->interp->watch;
+    bool ok = step->evaluator->eval(frame->interp, step, inputs, results) &&
+              (!watch->seen || watch->seen(watch->user, step->op, results));
     for (uint32_t i = 0; ok && i < result_count; i++) {
         bool is_used = value_has_uses(op_result(step->op, i));
         set_slot(frame, step->first_result + i, is_used ? results[i] : NULL);
@@ -441,6 +443,11 @@ void interp_free(Interp *interp)
     arena_free(&interp->arena);
     arena_free(&interp->scratch);
     free(interp);
+}
+
+void interp_watch(Interp *interp, InterpWatch watch)
+{
+    interp->watch = watch;
 }
 
 bool interp_run(Interp *interp, Array *const *inputs, Array **results)

@@ -23,4 +23,11 @@ void interp_free(Interp *interp);
  * the op, and no results. */
 bool interp_run(Interp *interp, Array *const *inputs, Array **results) MUST_CHECK;
 
+/* Told of each op of a run and its results, which stay the interpreter's. */
+typedef struct InterpWatch {
+    void *user;
+    bool (*seen)(void *user, const Op *op, Array *const *results); /* false: diagnosed, ends the run */
+} InterpWatch;
+void interp_watch(Interp *interp, InterpWatch watch);
+
 #endif

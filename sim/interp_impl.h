@@ -28,6 +28,7 @@ struct Interp {
     PtrMap functions; /* Op* -> FunctionCode* */
     SymbolTables *tables;
     const Op *main;
+    InterpWatch watch; /* seen may be NULL */
     uint32_t depth; /* of calls */
 };
 
