@@ -29,6 +29,11 @@ bool cut_has_name(const Importer *im, const Ident *name)
     return !im->cut.is_active || ptrmap_has(&im->cut.names, name);
 }
 
+bool cut_has_node(const Importer *im, size_t index)
+{
+    return !im->cut.is_active || im->cut.has_node[index];
+}
+
 /* --- what there is ------------------------------------------------------------------------- */
 
 static void index_node(Planner *p, const Onnx__NodeProto *node, size_t index)

@@ -223,13 +223,22 @@ static bool import_initializers(Importer *im)
 
 /* --- results ------------------------------------------------------------------------------- */
 
-/* Graph outputs, or the tensors that the cut ends with. */
+/* Graph outputs, or the tensors that the cut ends with. With a report, those that nodes without an
+ * op define are left out, and what such nodes use is a result. */
 static void collect_result_names(Importer *im)
 {
-    if (im->cut.ends.len > 0)
-        return;
-    for (size_t i = 0; i < im->graph->n_output; i++)
+    size_t kept = 0, outputs = im->cut.ends.len > 0 ? 0 : im->graph->n_output;
+    for (size_t i = 0; i < outputs; i++)
         *vec_push(&im->cut.ends) = import_ident(im, im->graph->output[i]->name);
+    for (size_t i = 0; i < im->cut.ends.len; i++)
+        if (!ptrmap_has(&im->unknown, im->cut.ends.data[i]))
+            im->cut.ends.data[kept++] = im->cut.ends.data[i];
+    im->cut.ends.len = kept;
+    for (size_t i = 0; i < kept; i++)
+        ptrmap_remove(&im->kept, im->cut.ends.data[i]);
+    for (size_t i = 0; i < im->kept.len; i++)
+        if (im->kept.entries[i].key)
+            *vec_push(&im->cut.ends) = im->kept.entries[i].key;
 }
 
 /* The values that the function returns, and their boundary attributes. */
@@ -316,8 +325,9 @@ static bool import_nodes(Importer *im)
 {
     for (size_t i = 0; i < im->graph->n_node; i++) {
         im->node_count++;
-        if ((!im->cut.is_active || im->cut.has_node[i]) &&
-            !import_node(im, im->graph->node[i], i))
+        if (im->options->report)
+            report_node(im, im->graph->node[i], i);
+        else if (cut_has_node(im, i) && !import_node(im, im->graph->node[i], i))
             return false;
     }
     return true;

@@ -64,10 +64,14 @@ typedef struct Importer {
     Context *ctx;
     const ImportOptions *options;
     const Attr *file; /* location of the file as a whole */
+    const Attr *place; /* what locations stand in: the file, or a line of it */
     const Onnx__ModelProto *model;
     const Onnx__GraphProto *graph;
     Op *func;
     Builder b;        /* in the function's body */
+    NodeReport *row;  /* of the node at hand, if the options ask for a report */
+    PtrMap unknown;   /* Ident* of tensors that nodes without an op define -> itself */
+    PtrMap kept;      /* Ident* of tensors that such nodes use -> itself, in order */
     Scope *scope;     /* of the node at hand */
     Value *no_value;  /* the one onnx.NoValue, once it is needed */
     size_t node_count; /* imported so far, those of inlined functions included */
@@ -111,6 +115,7 @@ Value *import_argument(Importer *im, const Ident *name, const Type *type);
 /* Finds the part that the options ask for. False: diagnosed. */
 bool cut_plan(Importer *im) MUST_CHECK;
 bool cut_has_name(const Importer *im, const Ident *name);
+bool cut_has_node(const Importer *im, size_t index);
 
 /* --- node.c ------------------------------------------------------------------------- */
 
@@ -127,11 +132,22 @@ typedef struct NodeParts {
 
 /* Appends the ops of a node of the scope and names its results. False: diagnosed. */
 bool import_node(Importer *im, const Onnx__NodeProto *node, size_t index) MUST_CHECK;
+/* Whether the node is of an operator in the dialect; false: why tells. */
+bool import_knows_operator(Importer *im, const Onnx__NodeProto *node) MUST_CHECK;
 /* What stands for an absent operand when others follow: one onnx.NoValue for all. */
 Value *import_no_value(Importer *im);
 /* An op at the end of the body with inferred types; NULL: why tells. */
 Op *import_append(Importer *im, const OpDef *def, Value *const *operands, size_t operand_count,
                   const Attr *attrs, uint32_t result_count) MUST_CHECK;
+
+/* --- report.c ----------------------------------------------------------------------- */
+
+/* A row for every node of the graph, with what the operators' names tell. */
+void report_begin(Importer *im);
+/* import_node whatever comes of it. */
+void report_node(Importer *im, const Onnx__NodeProto *node, size_t index);
+/* Enters why a node, perhaps one of a function's body, was refused. */
+void report_refusal(Importer *im, Str why);
 
 /* --- upgrade.c ---------------------------------------------------------------------- */
 

@@ -21,7 +21,7 @@ const Ident *import_ident(Importer *im, const char *name)
 
 const Attr *import_loc(Importer *im, Str name)
 {
-    return loc_name(ident_get(im->ctx, name), im->file);
+    return loc_name(ident_get(im->ctx, name), im->place);
 }
 
 void import_node_name(const Importer *im, const Onnx__NodeProto *node, size_t index, StrBuf *out)
@@ -145,11 +145,13 @@ static Op *import_model(Importer *im, const Onnx__ModelProto *model)
         emit_error(im->ctx, im->file, "the model has no graph");
         return NULL;
     }
-    if (!find_opset(im, &scope.opset))
-        return NULL;
     scope.nodes = im->graph->node;
     scope.node_count = im->graph->n_node;
     im->scope = &scope;
+    if (im->options->report)
+        report_begin(im);
+    if (!find_opset(im, &scope.opset))
+        return NULL;
     Op *module = make_module(im);
     bool ok = import_graph(im) && op_verify(module);
     ptrmap_free(&scope.values);
@@ -163,6 +165,8 @@ static void importer_free(Importer *im)
 {
     ptrmap_free(&im->shapes);
     ptrmap_free(&im->infos);
+    ptrmap_free(&im->unknown);
+    ptrmap_free(&im->kept);
     ptrmap_free(&im->cut.names);
     ptrmap_free(&im->cut.starts);
     vec_free(&im->cut.ends);
@@ -188,6 +192,7 @@ Op *import_onnx(Context *ctx, Str bytes, Str file_name, const ImportOptions *opt
     static const ImportOptions no_options = {.folder = {NULL, 0}};
     Importer im = {.ctx = ctx, .options = options ? options : &no_options,
                    .file = loc_file(ctx, ident_get(ctx, file_name), 0, 0)};
+    im.place = im.file;
     arena_init(&im.arena);
     Op *module = NULL;
     ProtobufCAllocator allocator = {.alloc = take, .free = give};

@@ -7,6 +7,28 @@
 
 #include "ir/op.h"
 
+typedef enum NodeState {
+    NODE_UNKNOWN,  /* not read: what it needs is not known */
+    NODE_REFUSED,
+    NODE_LEFT_OUT, /* outside the part that is imported */
+    NODE_IMPORTED
+} NodeState;
+
+/* What became of a node of the file's graph. */
+typedef struct NodeReport {
+    Str name, op_type; /* as messages call them */
+    NodeState state;
+    Str why; /* of a node that is unknown or refused; may be empty */
+} NodeReport;
+
+/* Every node of the graph, in order. */
+typedef struct ImportReport {
+    NodeReport *nodes;
+    size_t count;
+    Arena arena; /* of the texts */
+} ImportReport;
+void import_report_free(ImportReport *report);
+
 typedef struct ImportOptions {
     Str folder; /* of tensors stored outside the file, which may not leave it; without data such
                    tensors are refused */
@@ -19,6 +41,10 @@ typedef struct ImportOptions {
     /* Names of tensors that become results, or of nodes whose outputs do. */
     const char *const *to;
     size_t to_count;
+    /* NULL, or a zeroed report to fill. Then nodes that cannot be read are no errors: the file's
+     * type of an output makes it an argument, what is read for such nodes alone becomes a result,
+     * and the line of an op's location is its node's number, from 1. */
+    ImportReport *report;
 } ImportOptions;
 
 /* The verified builtin.module for the bytes of an ONNX file, or NULL after exactly one diagnostic

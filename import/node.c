@@ -44,6 +44,12 @@ static bool find_operator(Importer *im, NodeParts *parts)
     return import_why_name(im, "the operator is not supported in the domain ", domain, "");
 }
 
+bool import_knows_operator(Importer *im, const Onnx__NodeProto *node)
+{
+    NodeParts parts = {.node = node};
+    return find_operator(im, &parts);
+}
+
 /* --- operands ------------------------------------------------------------------------------ */
 
 /* Why a name is not defined where it is used: a later node may define it. */
@@ -326,7 +332,7 @@ static bool import_operator(Importer *im, const Onnx__NodeProto *node, Str name)
     return ok;
 }
 
-/* Reports "file: error: node 'conv1' (Conv): <why>"; false. */
+/* Reports "file: error: node 'conv1' (Conv): <why>", or enters it in the report; false. */
 static bool node_error(Importer *im, const Onnx__NodeProto *node, Str name)
 {
     StrBuf text = {0};
@@ -336,7 +342,10 @@ static bool node_error(Importer *im, const Onnx__NodeProto *node, Str name)
     onnx_add_escaped(&text, import_text(node->op_type));
     strbuf_add_c(&text, "): ");
     strbuf_add_str(&text, strbuf_str(&im->why));
-    emit_error(im->ctx, im->file, "%s", text.data);
+    if (im->row)
+        report_refusal(im, im->scope->outer ? strbuf_str(&text) : strbuf_str(&im->why));
+    else
+        emit_error(im->ctx, im->file, "%s", text.data);
     strbuf_free(&text);
     return false;
 }

@@ -286,12 +286,13 @@ static bool lower_return(Lowering *lw, Op *ret, const Attr **attrs)
 {
     Value **values = ARENA_ARRAY(&lw->pass->scratch, Value *, ret->operand_count);
     lw->node = ret;
-    lw->b.loc = ret->loc;
     for (uint32_t i = 0; i < ret->operand_count; i++) {
+        lw->b.loc = value_loc(op_operand(ret, i));
         values[i] = lower_return_value(lw, i, &attrs[i]);
         if (!values[i])
             return false;
     }
+    lw->b.loc = ret->loc;
     build(&lw->b, FUNC(RETURN), values, ret->operand_count, NULL, 0, NULL, 0);
     return true;
 }
@@ -306,19 +307,36 @@ static bool has_nodes(const Block *block)
     return false;
 }
 
+/* Anything for what a node that was refused should give; false: its shapes are not known. */
+static bool stand_in(Lowering *lw, Op *op)
+{
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        const Type *type = op_result(op, i)->type;
+        if (!type_is_static(type))
+            return false;
+        if (!ptrmap_has(&lw->values, op_result(op, i)))
+            record_plain(lw, op_result(op, i), build_empty(lw, plain_type(type)));
+    }
+    return true;
+}
+
 static bool lower_body(Lowering *lw, Block *old, const Attr **arg_attrs, const Attr **result_attrs)
 {
+    bool keeps_going = pass_bool(lw->pass, "keep-going"), ok = true;
     lower_args(lw, old, arg_attrs);
     FOR_EACH_OP(op, old)
     {
         if (op->def == FUNC(RETURN))
-            return lower_return(lw, op, result_attrs);
+            return ok && lower_return(lw, op, result_attrs);
         if (!op->def || op->def->dialect != &dialect_onnx)
             return op_error(op, "stands between onnx ops, which is not supported");
-        if (!lower_node(lw, op))
+        if (lower_node(lw, op))
+            continue;
+        ok = false;
+        if (!keeps_going || !stand_in(lw, op))
             return false;
     }
-    return true;
+    return ok;
 }
 
 /* Type and attributes of the function from its new body. */
@@ -375,5 +393,7 @@ const PassDef pass_convert_onnx_to_linalg = {
     .name = "convert-onnx-to-linalg",
     .summary = "Turn a network into linalg: exact integers where it is quantized",
     .anchor = "func.func",
+    .options = OPTIONS({.name = "keep-going", .kind = OPTION_BOOL,
+                        .help = "report every node that has no form in linalg, not only the first"}),
     .run = convert_onnx_to_linalg,
 };

@@ -41,3 +41,8 @@ const PassTable *all_passes(void)
     static const PassTable table = {passes, COUNT_OF(passes)};
     return &table;
 }
+
+const char passes_to_fold[] = "onnx-decompose,onnx-fold-constants,onnx-infer-shapes";
+const char passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
+const char passes_to_stream[] = "canonicalize,cse,func.func(normalize-layout),analyze-kernels,"
+                                "convert-linalg-to-dfg";

@@ -7,4 +7,8 @@
 /* Sorted by name. */
 const PassTable *all_passes(void);
 
+/* Stages of ming compile as pipelines write them: on functions of onnx ops, on functions behind
+ * convert-onnx-to-linalg, on the module behind that. */
+extern const char passes_to_fold[], passes_on_linalg[], passes_to_stream[];
+
 #endif

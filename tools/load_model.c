@@ -39,6 +39,7 @@ Op *load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *opt
         .from_count = options->from.len,
         .to = options->to.data,
         .to_count = options->to.len,
+        .report = options->report,
     };
     return import_onnx(ctx, bytes, shown_name(path), &import);
 }

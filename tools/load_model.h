@@ -8,6 +8,7 @@
 /* What of an ONNX file is read, and how: the flags that tools have for it. */
 typedef struct ModelOptions {
     Texts input_shapes, from, to; /* as in ImportOptions */
+    struct ImportReport *report;  /* as there; only ONNX files fill it */
 } ModelOptions;
 void model_options_free(ModelOptions *options);
 

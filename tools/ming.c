@@ -16,6 +16,7 @@
 #include "tools/all_passes.h"
 #include "tools/files.h"
 #include "tools/load_model.h"
+#include "tools/ming_check.h"
 #include "tools/ming_run.h"
 #include "tools/resources.h"
 #include "tools/tool_support.h"
@@ -58,10 +59,8 @@ static bool find_device(const Tool *tool, Context *ctx, const char *name, Device
 
 static void add_pipeline(StrBuf *out, const Options *options, const Device *device)
 {
-    strbuf_add_c(out, "builtin.module(func.func(onnx-decompose,onnx-fold-constants,"
-                      "onnx-infer-shapes,convert-onnx-to-linalg,name-layers,"
-                      "linalg-generalize-named-ops),canonicalize,cse,func.func(normalize-layout),"
-                      "analyze-kernels,convert-linalg-to-dfg");
+    strbuf_printf(out, "builtin.module(func.func(%s,convert-onnx-to-linalg,%s),%s", passes_to_fold,
+                  passes_on_linalg, passes_to_stream);
     if (options->top)
         strbuf_printf(out, "{top=%s}", options->top);
     strbuf_printf(out,
@@ -244,6 +243,7 @@ static void add_commands(void *user, StrBuf *out)
     (void)user;
     strbuf_add_c(out, "\ncommands:\n");
     strbuf_add_c(out, "  compile MODEL -o DIR    a network to an HLS project; 'ming compile --help'\n");
+    strbuf_add_c(out, "  check MODEL             which operators compile; 'ming check --help'\n");
     strbuf_add_c(out, "  run FILE                a network on arrays; 'ming run --help'\n");
 }
 
@@ -251,6 +251,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "compile") == 0)
         return compile(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "check") == 0)
+        return ming_check(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "run") == 0)
         return ming_run(argc - 1, argv + 1);
     const Tool tool = {
