@@ -139,8 +139,6 @@ bool write_project(Context *ctx, const char *dir, const EmittedFiles *files) MUS
 void add_comment_text(StrBuf *out, Str text);
 /* The C++ literal with its quotes. */
 void add_string_literal(StrBuf *out, Str text);
-/* The JSON string with its quotes; what is no UTF-8 becomes U+FFFD. */
-void add_json_string(StrBuf *out, Str text);
 /* A C++ expression with exactly that value; `is_f32`: of type float. */
 void add_float_literal(StrBuf *out, double value, bool is_f32);
 /* "1 x 2 x 3" with the given separator. */

@@ -4,6 +4,7 @@
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
+#include "ir/json.h"
 #include "ir/symbol.h"
 
 /* --- reading ------------------------------------------------------------------------------------- */
@@ -60,7 +61,7 @@ static void add_key(StrBuf *out, const char *name) { strbuf_printf(out, "\"%s\":
 static void add_string(StrBuf *out, const char *name, Str value)
 {
     add_key(out, name);
-    add_json_string(out, value);
+    json_add_string(out, value);
 }
 
 static void add_list(StrBuf *out, const char *name, const Attr *list)
@@ -170,11 +171,11 @@ void emit_report(Emitter *e, StrBuf *out)
 {
     const Attr *budget = op_attr(e->module, "dfg.budget");
     strbuf_add_c(out, REPORT_START);
-    add_json_string(out, str_from(e->top_name));
+    json_add_string(out, str_from(e->top_name));
     const Attr *device = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "device") : NULL;
     strbuf_add_c(out, ",\n  \"device\": ");
     if (device && device->kind == ATTR_STRING)
-        add_json_string(out, device->u.string);
+        json_add_string(out, device->u.string);
     else
         strbuf_add_c(out, "null");
     strbuf_add_c(out, ",\n  ");

@@ -1,5 +1,5 @@
 /* Between the sources of ming check: ming_check.c (command), check_model.c (what compiles),
- * check_costs.c (what it takes), check_print.c (the table).
+ * check_costs.c (what it takes), check_words.c, check_print.c and check_json.c (the reports).
  * A layer is a node of an ONNX file, or an onnx op of a module. Every op that is made of it has a
  * location whose line is the layer's number, from 1; so passes and their errors lead back to it.
  * Tests: lit/tools/ming-check*.test, lit/tools/ming-check.mir */
@@ -59,6 +59,15 @@ void check_count(Check *check, Op *module);
 void check_widths(Check *check, Op *module);
 void widths_add(Widths *to, const Widths *more);
 
+/* "compiles"; what would help (empty: nothing is wrong); "i4-i8,f32" ("-": none). */
+const char *check_status(const Layer *layer);
+Str check_hint(const Layer *layer);
+void widths_print(const Widths *widths, StrBuf *out);
+/* A layer with the sums and ranges of all, without a name. */
+Layer check_total(const Check *check);
+
+/* A table for people; an object for programs, docs/check.md tells its keys. */
 void check_print_text(const Check *check, StrBuf *out);
+void check_print_json(const Check *check, StrBuf *out);
 
 #endif

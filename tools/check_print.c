@@ -6,51 +6,6 @@
 
 enum { COLUMNS = 8, FIRST_NUMBER = 3 };
 
-static const char *const status_names[] = {
-    [LAYER_NOT_CHECKED] = "not checked", [LAYER_UNSUPPORTED] = "unsupported",
-    [LAYER_COMPILES] = "compiles",       [LAYER_FOLDED] = "folded away",
-    [LAYER_LEFT_OUT] = "left out",
-};
-
-/* --- hints ----------------------------------------------------------------------------------- */
-
-/* What helps against reasons with such words, the first that fits. */
-static const struct Hint {
-    const char *words, *hint;
-} hints[] = {
-    {"runs a graph of its own",
-     "export the model for fixed inputs, so that it has no control flow"},
-    {"supported in the domain",
-     "export with the standard operators, or let the file define this one as a function"},
-    {"what is not supported",
-     "check this part by itself: name its first tensor with --from, and give the shape with "
-     "--input-shape"},
-    {"hape is not known", "give the inputs' shapes with --input-shape=name:1x3x32x32"},
-    {"unknown shape", "give the inputs' shapes with --input-shape=name:1x3x32x32"},
-    {"no fixed size", "give the inputs' shapes with --input-shape=name:1x3x32x32"},
-    {"opset", "convert the model to an opset up to 21"},
-    {"constant", "make it an initializer: export with constant folding, in inference mode"},
-    {"floating point", "quantize its input and its weights"},
-    {"", "leave it to the host: --to names the last tensor before it, --from the first behind it"},
-};
-
-static bool contains(Str text, const char *words)
-{
-    size_t length = strlen(words);
-    for (size_t i = 0; i + length <= text.len; i++)
-        if (memcmp(text.data + i, words, length) == 0)
-            return true;
-    return length == 0;
-}
-
-static const char *hint_for(const Layer *layer)
-{
-    const struct Hint *hint = hints;
-    while (!contains(layer->reason, hint->words))
-        hint++;
-    return hint->hint;
-}
-
 /* --- cells ----------------------------------------------------------------------------------- */
 
 typedef struct Row {
@@ -66,33 +21,13 @@ static void add_number(StrBuf *out, int64_t value)
         strbuf_add_int(out, value);
 }
 
-/* "i8", "i4-i8", "f32" */
-static void add_range(StrBuf *out, char letter, uint32_t low, uint32_t high)
-{
-    if (high == 0)
-        return;
-    if (out->len > 0)
-        strbuf_add_char(out, ',');
-    strbuf_printf(out, "%c%u", letter, low);
-    if (high > low)
-        strbuf_printf(out, "-%c%u", letter, high);
-}
-
-static void add_widths(StrBuf *out, const Widths *widths)
-{
-    add_range(out, 'i', widths->int_low, widths->int_high);
-    add_range(out, 'f', widths->float_low, widths->float_high);
-    if (out->len == 0)
-        strbuf_add_char(out, '-');
-}
-
 static void add_costs(Row *row, const Layer *layer)
 {
     add_number(&row->cell[3], layer->parameters);
     add_number(&row->cell[4], layer->macs);
-    add_widths(&row->cell[5], &layer->weights);
-    add_widths(&row->cell[6], &layer->input);
-    add_widths(&row->cell[7], &layer->output);
+    widths_print(&layer->weights, &row->cell[5]);
+    widths_print(&layer->input, &row->cell[6]);
+    widths_print(&layer->output, &row->cell[7]);
 }
 
 static void add_titles(Rows *rows)
@@ -111,31 +46,16 @@ static void add_layer(Rows *rows, const Layer *layer)
     *row = (Row){0};
     onnx_add_escaped(&row->cell[0], layer->name);
     onnx_add_escaped(&row->cell[1], layer->op_type);
-    strbuf_add_c(&row->cell[2], status_names[layer->status]);
+    strbuf_add_c(&row->cell[2], check_status(layer));
     add_costs(row, layer);
-}
-
-static void add_to(int64_t *sum, int64_t more)
-{
-    if (more > 0 && !add_i64(*sum, more, sum))
-        *sum = INT64_MAX;
 }
 
 static void add_total(Rows *rows, const Check *check)
 {
-    Layer total = {.name = STR("total"), .op_type = STR("")};
-    for (const Layer *layer = check->layers; layer < check->layers + check->count; layer++) {
-        add_to(&total.parameters, layer->parameters);
-        add_to(&total.macs, layer->macs);
-        widths_add(&total.weights, &layer->weights);
-        widths_add(&total.input, &layer->input);
-        widths_add(&total.output, &layer->output);
-    }
+    const Layer total = check_total(check);
     Row *row = vec_push(rows);
     *row = (Row){0};
-    strbuf_add_str(&row->cell[0], total.name);
-    strbuf_add_c(&row->cell[1], "");
-    strbuf_add_c(&row->cell[2], "");
+    strbuf_add_c(&row->cell[0], "total");
     add_costs(row, &total);
 }
 
@@ -184,8 +104,7 @@ static void print_layer(StrBuf *out, const Layer *layer)
 {
     print_line(out, "note", layer->remark);
     print_line(out, "reason", layer->reason);
-    if (layer->reason.len > 0)
-        print_line(out, "hint", str_from(hint_for(layer)));
+    print_line(out, "hint", check_hint(layer));
 }
 
 static void print_verdict(const Check *check, StrBuf *out)

@@ -11,7 +11,12 @@
 #include "tools/files.h"
 #include "tools/tool_support.h"
 
-static bool check_file(const Tool *tool, const ModelOptions *options, const char *path)
+typedef struct CheckFlags {
+    ModelOptions model;
+    bool as_json;
+} CheckFlags;
+
+static bool check_file(const Tool *tool, const CheckFlags *flags, const char *path)
 {
     StrBuf bytes = {0}, text = {0};
     const char *reason = NULL;
@@ -21,9 +26,11 @@ static bool check_file(const Tool *tool, const ModelOptions *options, const char
     arena_init(&check.arena);
     dialects_register_all(check.ctx);
     context_show_op_on_diag(check.ctx, false);
-    check_model(&check, path, strbuf_str(&bytes), options);
+    check_model(&check, path, strbuf_str(&bytes), &flags->model);
     diag_flush(check.ctx);
-    if (check.count > 0)
+    if (flags->as_json)
+        check_print_json(&check, &text);
+    else if (check.count > 0)
         check_print_text(&check, &text);
     fwrite(text.data, 1, text.len, stdout);
     bool ok = check_compiles(&check);
@@ -36,8 +43,11 @@ static bool check_file(const Tool *tool, const ModelOptions *options, const char
 
 int ming_check(int argc, char **argv)
 {
-    ModelOptions options = {0};
-    const Flag flags[] = {MODEL_FLAGS(options)};
+    CheckFlags check = {0};
+    const Flag flags[] = {
+        MODEL_FLAGS(check.model),
+        {"json", FLAG_SWITCH, &check.as_json, NULL, "Print JSON instead of a table", NULL},
+    };
     const Tool tool = {
         .name = "ming check",
         .summary = "ming check: tells which operators of a model compile, and what they take",
@@ -45,14 +55,9 @@ int ming_check(int argc, char **argv)
         .flags = flags,
         .flag_count = COUNT_OF(flags),
     };
-    Texts files = {0};
-    ArgsResult args = tool_parse_args(&tool, argc, argv, &files);
-    bool ok = args == ARGS_DONE;
-    if (args == ARGS_RUN)
-        ok = files.len == 1
-                 ? check_file(&tool, &options, files.data[0])
-                 : tool_error(&tool, "error: one model is needed; try '%s --help'", tool.name);
-    vec_free(&files);
-    model_options_free(&options);
+    const char *path = NULL;
+    ArgsResult args = tool_parse_one(&tool, argc, argv, "model", &path);
+    bool ok = args == ARGS_DONE || (args == ARGS_RUN && check_file(&tool, &check, path));
+    model_options_free(&check.model);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -152,14 +152,9 @@ int ming_run(int argc, char **argv)
         .flags = flags,
         .flag_count = COUNT_OF(flags),
     };
-    Texts files = {0};
-    ArgsResult args = tool_parse_args(&tool, argc, argv, &files);
-    bool ok = args == ARGS_DONE;
-    if (args == ARGS_RUN)
-        ok = files.len == 1
-                 ? run_file(&tool, &run, files.data[0])
-                 : tool_error(&tool, "error: one file is needed; try '%s --help'", tool.name);
-    vec_free(&files);
+    const char *path = NULL;
+    ArgsResult args = tool_parse_one(&tool, argc, argv, "file", &path);
+    bool ok = args == ARGS_DONE || (args == ARGS_RUN && run_file(&tool, &run, path));
     vec_free(&run.inputs);
     vec_free(&run.outputs);
     model_options_free(&run.model);

@@ -200,3 +200,16 @@ ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *input
     }
     return ARGS_RUN;
 }
+
+ArgsResult tool_parse_one(const Tool *tool, int argc, char **argv, const char *what,
+                          const char **path)
+{
+    Texts inputs = {0};
+    ArgsResult result = tool_parse_args(tool, argc, argv, &inputs);
+    *path = inputs.len == 1 ? inputs.data[0] : NULL;
+    vec_free(&inputs);
+    if (result != ARGS_RUN || *path)
+        return result;
+    tool_error(tool, "error: one %s is needed; try '%s --help'", what, tool->name);
+    return ARGS_WRONG;
+}

@@ -51,6 +51,10 @@ typedef enum ArgsResult {
  * where lists are cut at their commas. */
 ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *inputs) MUST_CHECK;
 
+/* The same for tools that take one input, called `what` ("file") in messages; *path is that. */
+ArgsResult tool_parse_one(const Tool *tool, int argc, char **argv, const char *what,
+                          const char **path) MUST_CHECK;
+
 /* "  --name=<value>    help" as the lists of --help have it. */
 void tool_help_line(StrBuf *out, const char *name, const char *value, const char *help);
 

@@ -151,13 +151,26 @@ def error_lines(result):
             if re.search(r"(^|\s)error: ", line)]
 
 
-def check_rejected(result, out):
-    """One diagnostic, a plain non-zero exit, and no output folder. Returns the
-    line of the diagnostic."""
+def check_fails(result):
+    """A plain non-zero exit."""
     if result.returncode == 0:
         raise Failure("accepted")
     if not 0 < result.returncode < 128 or "Sanitizer" in result.stderr:
         raise Failure(f"crash ({result.returncode}): {last_words(result)}")
+
+
+def check_reported(result):
+    """What is wrong with a file is one diagnostic, or in the table of its nodes."""
+    check_fails(result)
+    errors = error_lines(result)
+    if len(errors) > 1 or (not errors and "reason: " not in result.stdout):
+        raise Failure(f"{len(errors)} errors and no reason: {last_words(result)}")
+
+
+def check_rejected(result, out):
+    """One diagnostic, a plain non-zero exit, and no output folder. Returns the
+    line of the diagnostic."""
+    check_fails(result)
     errors = error_lines(result)
     if len(errors) != 1:
         raise Failure(f"{len(errors)} errors instead of one: {last_words(result)}")
@@ -352,6 +365,8 @@ def case_hostile(tools, work, bad):
     model, out = work / f"model{bad.suffix}", work / "out"
     model.write_bytes(bad.data)
     check_rejected(tools.compile(model, out), out)
+    if bad.suffix == ".onnx":
+        check_reported(tools.run("ming", "check", model))
 
 
 def case_no_file(tools, work, path):

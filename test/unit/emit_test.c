@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "emit/emit_impl.h"
+#include "ir/json.h"
 
 static void expect_text(StrBuf *got, const char *want)
 {
@@ -47,7 +48,7 @@ static void test_string_literal(void **state)
 static void expect_json(Str text, const char *want)
 {
     StrBuf out = {0};
-    add_json_string(&out, text);
+    json_add_string(&out, text);
     expect_text(&out, want);
 }
 
