@@ -158,12 +158,15 @@ static bool is_needed(const Value *value)
     return false;
 }
 
-/* The largest step that both ends of the range need. */
-static double step_of(ValueRange range)
+/* The step that both ends of the range need. It divides the larger end by an odd number, unless all
+ * scales are exact: so no product of scaled integers falls between two integers of the next scale,
+ * where the rounding of floats would decide. */
+static double step_of(const Quantize *q, ValueRange range)
 {
     if (range.low >= 0.0)
         return range.high / UNSIGNED_HIGH;
-    double below = range.low / SIGNED_LOW, above = range.high / SIGNED_HIGH;
+    double below = range.low / (q->power_of_two ? SIGNED_LOW : -SIGNED_HIGH);
+    double above = range.high / SIGNED_HIGH;
     return below > above ? below : above;
 }
 
@@ -174,7 +177,7 @@ static void insert_pair(Quantize *q, Builder *b, Value *value, ValueRange range)
     const Op *like = value_def(value);
     const Type *elem =
         range.low >= 0.0 ? type_integer(ctx, BITS, UNSIGNED) : type_i(ctx, BITS);
-    const Attr *scale = scalar_attr(ctx, choose_scale(q, step_of(range)));
+    const Attr *scale = scalar_attr(ctx, choose_scale(q, step_of(q, range)));
     const Attr *zero = attr_dense_splat(type_tensor(elem, NULL, 0, NULL), attr_int(elem, 0));
     Value *operands[] = {NULL, onnx_build_constant(b, scale), onnx_build_constant(b, zero)};
     const Type *integers = type_with_elem(value->type, elem);

@@ -1,6 +1,7 @@
 /* ming: from a network to an accelerator's project in one step.
  *
- *   ming compile MODEL -o DIR: load ─▶ passes of one pipeline ─▶ emit ─▶ table, files, next command
+ *   ming compile MODEL -o DIR:
+ *     load ─▶ --quantize ─▶ passes of one pipeline ─▶ emit ─▶ table, files, next command
  *
  * Tests: lit/tools/ming-compile.mir, test/e2e */
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "tools/load_model.h"
 #include "tools/ming_check.h"
 #include "tools/ming_run.h"
+#include "tools/quantize_model.h"
 #include "tools/resources.h"
 #include "tools/tool_support.h"
 
@@ -31,6 +33,7 @@ typedef struct Options {
     int64_t dsp, bram18; /* or not_given */
     bool dump_pipeline;
     ModelOptions model;
+    QuantizeOptions quantize;
     int64_t verify_semantics; /* random inputs per function; 0: none */
 } Options;
 
@@ -143,7 +146,8 @@ static bool compile_bytes(const Tool *tool, const Options *options, const char *
                 tool_error(tool, "error: the simulation headers are not installed"));
     Op *module = ok ? load_model(ctx, path, bytes, &options->model) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
-    ok = module && run_passes(ctx, module, options, &device) && emit_hls(module, &emit, &project);
+    ok = module && quantize_model(tool, &options->quantize, module, NULL) &&
+         run_passes(ctx, module, options, &device) && emit_hls(module, &emit, &project);
     if (ok)
         print_summary(module, options, &project);
     diag_flush(ctx);
@@ -214,6 +218,7 @@ static int compile(int argc, char **argv)
         {"top", FLAG_TEXT, &options.top, "name", "Name of the top function, default the model's",
          NULL},
         MODEL_FLAGS(options.model),
+        QUANTIZE_FLAGS(options.quantize),
         {"dump-pass-pipeline", FLAG_SWITCH, &options.dump_pipeline, NULL,
          "Print the passes as ming-opt --pass-pipeline takes them", NULL},
         {"verify-semantics", FLAG_OPTIONAL_INT, &options.verify_semantics, "n",
@@ -234,6 +239,7 @@ static int compile(int argc, char **argv)
         ok = options.output_dir ? compile_file(&tool, &options, inputs.data[0])
                                 : print_pipeline(&tool, &options);
     model_options_free(&options.model);
+    quantize_options_free(&options.quantize);
     vec_free(&inputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

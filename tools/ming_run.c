@@ -1,6 +1,6 @@
 /* ming run FILE --input=x.npy --output=y.npy: the reference interpreter on arrays.
  *
- *   load ─▶ --pass-pipeline ─▶ function ─▶ frame by frame: enter, run, leave ─▶ write all outputs
+ *   load ─▶ --quantize ─▶ --pass-pipeline ─▶ function ─▶ frames: enter, run, leave ─▶ write outputs
  *
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir, test/e2e/run_check.py */
 #include "tools/ming_run.h"
@@ -15,12 +15,14 @@
 #include "tools/files.h"
 #include "tools/load_model.h"
 #include "tools/ports.h"
+#include "tools/quantize_model.h"
 #include "tools/tool_support.h"
 
 typedef struct RunFlags {
     Texts inputs, outputs;
     const char *function, *pipeline;
     ModelOptions model;
+    QuantizeOptions quantize;
 } RunFlags;
 
 typedef struct Run {
@@ -124,7 +126,8 @@ static bool run_file(const Tool *tool, const RunFlags *flags, const char *path)
     dialects_register_all(ctx);
     context_show_op_on_diag(ctx, false);
     Op *module = load_model(ctx, path, strbuf_str(&bytes), &flags->model);
-    bool ok = module && run_pipeline(ctx, module, flags->pipeline) && run_module(&run, module);
+    bool ok = module && quantize_model(tool, &flags->quantize, module, flags->function) &&
+              run_pipeline(ctx, module, flags->pipeline) && run_module(&run, module);
     diag_flush(ctx);
     if (module)
         op_erase(module);
@@ -144,6 +147,7 @@ int ming_run(int argc, char **argv)
          NULL},
         {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL},
         MODEL_FLAGS(run.model),
+        QUANTIZE_FLAGS(run.quantize),
     };
     const Tool tool = {
         .name = "ming run",
@@ -158,5 +162,6 @@ int ming_run(int argc, char **argv)
     vec_free(&run.inputs);
     vec_free(&run.outputs);
     model_options_free(&run.model);
+    quantize_options_free(&run.quantize);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

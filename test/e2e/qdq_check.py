@@ -29,17 +29,20 @@ class Failure(Exception):
 
 
 def run(command):
+    """What is printed on (stdout, stderr)."""
     done = subprocess.run([str(part) for part in command], capture_output=True,
                           timeout=TIMEOUT, check=False)
+    messages = done.stderr.decode(errors="replace")
     if done.returncode:
-        raise Failure(done.stderr.decode(errors="replace").strip().split("\n")[0])
-    return done.stdout.decode()
+        raise Failure(messages.strip().split("\n")[0])
+    return done.stdout.decode(), messages
 
 
 def execute(tools, work, *flags):
-    run([tools / "ming", "run", work / "model.onnx", f"--input={work / 'x.npy'}",
-         f"--output={work / 'y.npy'}", *flags])
-    return np.load(work / "y.npy")
+    """The output of the model in a folder for the input in it, and messages."""
+    _, messages = run([tools / "ming", "run", work / "model.onnx", f"--input={work / 'x.npy'}",
+                       f"--output={work / 'y.npy'}", *flags])
+    return np.load(work / "y.npy"), messages
 
 
 def compare(what, want, got):
@@ -58,20 +61,21 @@ def check(tools, seed):
         work = pathlib.Path(folder)
         (work / "model.onnx").write_bytes(model)
         np.save(work / "x.npy", frames)
-        reference = execute(tools, work)
+        reference, _ = execute(tools, work)
         compare("as exported", want, reference)
-        integers = execute(tools, work, f"--pass-pipeline={LOWERING}")
+        integers, _ = execute(tools, work, f"--pass-pipeline={LOWERING}")
         compare("as integers", reference, integers.astype(np.float32))
-        module = run([tools / "ming-translate", "--import-onnx", work / "model.onnx",
-                      "-o", work / "model.mir"])
-        module = run([tools / "ming-opt", work / "model.mir", f"--pass-pipeline={LOWERING}"])
+        run([tools / "ming-translate", "--import-onnx", work / "model.onnx",
+             "-o", work / "model.mir"])
+        module, _ = run([tools / "ming-opt", work / "model.mir", f"--pass-pipeline={LOWERING}"])
         floats = FLOAT_OP.findall(module)
         if floats:
             raise Failure(f"linalg has {len(floats)} floating-point ops, first {floats[0]}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
+def check_seeds(description, name, check_seed):
+    """A command line that calls check_seed(tools, seed) for many seeds."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--tools", type=pathlib.Path, default="build/tools")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=40)
@@ -79,13 +83,13 @@ def main():
     failed = 0
     for seed in range(args.seed, args.seed + args.count):
         try:
-            check(args.tools, seed)
+            check_seed(args.tools, seed)
         except (Failure, subprocess.TimeoutExpired) as why:
             failed += 1
-            print(f"FAIL qdq-{seed}: {why}")
+            print(f"FAIL {name}-{seed}: {why}")
     print(f"{args.count - failed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
-    main()
+    check_seeds(__doc__.split("\n\n", 1)[0], "qdq", check)
