@@ -32,7 +32,8 @@ static bool check_file(const Tool *tool, const CheckFlags *flags, const char *pa
         check_print_json(&check, &text);
     else if (check.count > 0)
         check_print_text(&check, &text);
-    fwrite(text.data, 1, text.len, stdout);
+    if (text.len > 0)
+        fwrite(text.data, 1, text.len, stdout);
     bool ok = check_compiles(&check);
     context_destroy(check.ctx);
     arena_free(&check.arena);
