@@ -217,9 +217,11 @@ static void cut_layers(Check *check, Op *module)
     }
 }
 
-/* Whether there is anything to compute. */
-static bool has_results(Op *module)
+/* Whether cuts left anything to compute. */
+static bool has_work(const Check *check, Op *module)
 {
+    if (!has_cuts(check))
+        return true;
     FOR_EACH_INNER(func, module)
         if (is_network(func) && func_entry(func)->last->operand_count > 0)
             return true;
@@ -316,7 +318,7 @@ static bool lower(Round *round, Op *module)
         tidy(module);
     strbuf_printf(&passes, "builtin.module(func.func(%s),%s,dfg.region(size-fifos),"
                   "convert-dfg-to-emithls)", passes_on_linalg, passes_to_stream);
-    ok = ok && (!has_results(module) || run_passes(round, module, passes.data));
+    ok = ok && (!has_work(round->check, module) || run_passes(round, module, passes.data));
     strbuf_free(&passes);
     return ok;
 }
@@ -324,7 +326,7 @@ static bool lower(Round *round, Op *module)
 /* Runs a stage on the module, less what the stage refuses. False: it can tell no more. */
 static bool run_stage(Check *check, Op **module, StageRun *run)
 {
-    while (has_results(*module) || !has_cuts(check)) {
+    while (has_work(check, *module)) {
         Round round = {.check = check};
         Op *copy = op_clone(*module, NULL);
         if (run(&round, copy)) {
