@@ -210,11 +210,18 @@ static void write_value(AsmWriter *w, const Attr *attr)
     }
 }
 
+/* Infinite or no number: such an f64 is printed as its bits, which read as an integer. */
+static bool is_finite_f64(const Attr *attr)
+{
+    const uint64_t exponent = UINT64_C(0x7FF) << 52;
+    return (attr->u.float_bits & exponent) != exponent;
+}
+
 /* Whether the parser assumes that type for a bare number. */
 static bool is_default_type(const Attr *attr)
 {
     if (attr->kind == ATTR_INTEGER) return type_is_int_width(attr->type, 64);
-    return attr->kind == ATTR_FLOAT && attr->type->kind == TYPE_F64;
+    return attr->kind == ATTR_FLOAT && attr->type->kind == TYPE_F64 && is_finite_f64(attr);
 }
 
 static void write_whole(AsmWriter *w, const Attr *attr, TypeElision elision)
