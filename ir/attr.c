@@ -5,6 +5,7 @@
 #include "ir/attr.h"
 
 #include <assert.h>
+#include <string.h>
 #include <stdlib.h>
 
 #include "ir/attr_impl.h"
@@ -172,16 +173,21 @@ const Attr *attr_dict_get(const Attr *dict, const Ident *name)
     return at < count && items[at].name == name ? items[at].value : NULL;
 }
 
+/* Most names that are not the one differ in the first byte. */
+static bool is_named(const NamedAttr *item, const char *name)
+{
+    const char *own = item->name->str.data;
+    return own[0] == name[0] && strcmp(own, name) == 0;
+}
+
 const Attr *attr_dict_get_c(const Attr *dict, const char *name)
 {
     if (!dict || dict->kind != ATTR_DICT) return NULL;
     const NamedAttr *items = dict->u.dict.items;
     uint32_t count = dict->u.dict.count, at = 0;
-    if (count == 0) return NULL;
-    Str str = str_from(name);
-    if (count > LINEAR_DICT) at = dict_lower_bound(dict, str);
-    else while (at < count && !str_eq(items[at].name->str, str)) at++;
-    return at < count && str_eq(items[at].name->str, str) ? items[at].value : NULL;
+    if (count > LINEAR_DICT) at = dict_lower_bound(dict, str_from(name));
+    else while (at < count && !is_named(&items[at], name)) at++;
+    return at < count && is_named(&items[at], name) ? items[at].value : NULL;
 }
 
 const Attr *attr_dict_set(const Attr *dict, const Ident *name, const Attr *value)

@@ -44,6 +44,7 @@ typedef struct Pass {
     Context *ctx;
     const PassTable *table; /* passes that its options may name; NULL: none */
     const struct PassRun *run; /* while it runs */
+    bool unchanged;    /* set by a run that left all as it was: nothing is to be verified again */
     Arena scratch;     /* reset after each run */
     uint64_t *stats;   /* parallel to def->stats */
     struct OptionValue *options;

@@ -140,10 +140,11 @@ static bool run_pass(Pass *pass, Op *op, const RunOptions *options)
         return op_error(op, "trying to schedule a pass on an unsupported operation");
     const PassRun run = {options, op};
     pass->run = &run;
+    pass->unchanged = false;
     FOR_EACH_HOOK (hook, options, before) (*hook)->before((*hook)->user, pass, op);
     bool ok = pass->def->run(pass, op);
     arena_reset(&pass->scratch);
-    if (ok && options->verify_each) ok = op_verify(op);
+    if (ok && options->verify_each && !pass->unchanged) ok = op_verify(op);
     FOR_EACH_HOOK (hook, options, after) (*hook)->after((*hook)->user, pass, op, ok);
     pass->run = NULL;
     return ok;

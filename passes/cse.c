@@ -23,6 +23,7 @@ typedef struct Cse {
     size_t base;      /* entries below belong outside the isolated op and do not count */
     uint64_t writes;
     VEC(Op *) dead;
+    bool changed;
 } Cse;
 
 /* --- known ops ----------------------------------------------------------------------- */
@@ -99,6 +100,7 @@ static void replace_by(Cse *cse, Op *op, Op *existing, bool ordered)
     }
     if (!has_uses(op)) *vec_push(&cse->dead) = op;
     if (existing->loc->kind == ATTR_LOC_UNKNOWN) existing->loc = op->loc;
+    cse->changed = true;
     pass_count(cse->pass, "num-cse'd", 1);
 }
 
@@ -129,6 +131,7 @@ static void simplify_op(Cse *cse, Op *op, bool ordered)
     if (op_is_terminator(op)) return;
     if (op_is_trivially_dead(op)) {
         *vec_push(&cse->dead) = op;
+        cse->changed = true;
         pass_count(cse->pass, "num-dce'd", 1);
         return;
     }
@@ -219,6 +222,7 @@ static bool run_cse(Pass *pass, Op *op)
     pass_analysis_end(pass);
     simplify_nested(&cse, op);
     erase_dead(&cse);
+    pass->unchanged = !cse.changed;
     dominance_free(cse.dom);
     vec_free(&cse.known);
     vec_free(&cse.dead);
