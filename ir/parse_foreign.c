@@ -41,6 +41,13 @@ static bool write_alias(OpParser *p, StrBuf *out, Token tok)
     return attr || type;
 }
 
+static bool may_hold_alias(Str text)
+{
+    return memchr(text.data, '#', text.len) || memchr(text.data, '!', text.len);
+}
+
+/* A body that is no sequence of tokens stays as it is, but then no alias in it could be written
+ * out. */
 bool parse_foreign_text(OpParser *p, Str body, StrBuf *out)
 {
     Lexer lex = lexer_make(body);
@@ -49,6 +56,8 @@ bool parse_foreign_text(OpParser *p, Str body, StrBuf *out)
         Token tok = lexer_next(&lex);
         if (tok.kind == TOK_EOF) return true;
         if (tok.kind == TOK_ERROR) {
+            if (may_hold_alias(body))
+                return parse_fail(p, "unexpected character in the text before");
             out->len = 0;
             strbuf_add_str(out, body);
             return true;

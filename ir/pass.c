@@ -223,6 +223,18 @@ static Str strip_delimiters(Str text)
     return enclosed ? (Str){text.data + 1, text.len - 2} : text;
 }
 
+/* Values are printed as they are, so what they hold must not end them early. */
+static bool is_printable(const OptionReader *r, const OptionDef *def, Str text)
+{
+    size_t at = 0;
+    if (def->kind == OPTION_PIPELINE_LIST) return true; /* printed anew */
+    while (at < text.len && text.data[at] != '"' && text.data[at] != '\'' && text.data[at] != '}')
+        at = skip_nested(text, at);
+    if (at == text.len) return true;
+    return option_error(r, def, "quotes or unbalanced delimiters inside the value '%.*s'",
+                        STR_ARG(text));
+}
+
 static bool set_option(const OptionReader *r, Str name, Str text)
 {
     const Pass *pass = r->pass;
@@ -230,6 +242,7 @@ static bool set_option(const OptionReader *r, Str name, Str text)
         const OptionDef *def = &pass->def->options[i];
         if (!str_eq_c(name, def->name)) continue;
         text = strip_delimiters(text);
+        if (!is_printable(r, def, text)) return false;
         pass->options[i] = (OptionValue){.given = true};
         pass->options[i].text = (Str){arena_copy(r->arena, text.data, text.len), text.len};
         return set_value(r, def, &pass->options[i]);

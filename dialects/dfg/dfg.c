@@ -12,11 +12,6 @@
 
 /* --- types ------------------------------------------------------------------- */
 
-static bool is_end(const Type *type)
-{
-    return type_is_a(type, &dfg_type_input) || type_is_a(type, &dfg_type_output);
-}
-
 static bool is_sending(const Type *type) { return type_is_a(type, &dfg_type_input); }
 static bool is_receiving(const Type *type) { return type_is_a(type, &dfg_type_output); }
 
@@ -36,7 +31,7 @@ const Type *dfg_end_type(const TypeDef *end, const Type *payload, const int64_t 
 
 const Type *dfg_payload(const Type *end)
 {
-    assert(is_end(end));
+    assert(is_sending(end) || is_receiving(end));
     return end->u.dialect.params[0]->u.type_value;
 }
 

@@ -202,7 +202,7 @@ static void known_extents(const Op *op, int64_t *extents, uint32_t loops)
 static const Type *refine(const Type *type, const AffineMap *map, const int64_t *extents)
 {
     IntList dims = {0};
-    if (!type_is_shaped(type))
+    if (!type_is_tensor(type))
         return type;
     for (uint32_t r = 0; r < map->result_count; r++) {
         int64_t extent = type->u.shaped.dims[r];
