@@ -145,10 +145,11 @@ static void add_to_grid(Quantize *q, const Value *value)
     ptrmap_put(&q->on_grid, value, (void *)(uintptr_t)1);
 }
 
-/* Whether a use asks for integers, or returns the value. */
+/* Whether a use asks for integers of 8 bits, or returns the value. */
 static bool is_needed(const Value *value)
 {
-    if (!value_def(value))
+    const Op *op = value_def(value);
+    if (!op || !quantize_can_wait(op))
         return value_has_uses(value);
     FOR_EACH_USE(use, value)
     {

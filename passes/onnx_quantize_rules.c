@@ -53,17 +53,39 @@ static bool is_elementwise(const Op *op)
     }
 }
 
-bool quantize_follows(const Op *op, const Value *operand)
+/* Whether each element of the result comes from one element of a tensor and of constants. */
+static bool is_function(const Op *op)
 {
-    uint32_t variable = 0;
-    if (op->def->dialect != &dialect_onnx || !is_elementwise(op) ||
-        op_result(op, 0)->type != operand->type)
-        return false;
+    uint32_t variables = 0;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Value *value = onnx_operand(op, i);
-        variable += value && !onnx_constant(value);
+        variables += value && !onnx_constant(value);
     }
-    return variable == 1;
+    return is_elementwise(op) && variables == 1;
+}
+
+bool quantize_follows(const Op *op, const Value *operand)
+{
+    return op->def->dialect == &dialect_onnx && op_result(op, 0)->type == operand->type &&
+           is_function(op);
+}
+
+bool quantize_can_wait(const Op *op)
+{
+    switch (op->def - onnx_ops) {
+    case ONNX_ADD:
+    case ONNX_AVERAGE_POOL:
+    case ONNX_CONV:
+    case ONNX_CONV_TRANSPOSE:
+    case ONNX_GEMM:
+    case ONNX_GLOBAL_AVERAGE_POOL:
+    case ONNX_MATMUL:
+    case ONNX_MUL:
+    case ONNX_REDUCE_MEAN:
+    case ONNX_REDUCE_SUM:
+    case ONNX_SUB: return true;
+    default: return is_function(op);
+    }
 }
 
 /* Whether padding adds zeros or elements of the input. */

@@ -31,9 +31,9 @@ LEAST_SQNR = 20                                         # dB
 def check_near(want, got):
     want, got = want.astype(np.float64), got.astype(np.float64)
     signal, noise = np.sum(want ** 2), np.sum((want - got) ** 2)
-    error = np.abs(want - got).max() / np.abs(want).max()
-    if error > MOST_ERROR:
-        raise Failure(f"quantized: the error is {error:.3f} of the largest output")
+    error, largest = np.abs(want - got).max(), np.abs(want).max()
+    if error > MOST_ERROR * largest:
+        raise Failure(f"quantized: the error is {error}, the largest output {largest}")
     if noise > 0 and 10 * np.log10(signal / noise) < LEAST_SQNR:
         raise Failure(f"quantized: {10 * np.log10(signal / noise):.1f} dB of signal to noise")
 
