@@ -65,7 +65,7 @@ typedef struct Channels {
 static Channels channels_of(const Quantize *q, const Type *type, int axis)
 {
     Channels channels = {-1, 1, 1};
-    if (!q->per_channel || axis < 0)
+    if (!q->per_channel || axis < 0 || axis >= (int)type->u.shaped.rank)
         return channels;
     channels = (Channels){axis, type->u.shaped.dims[axis], 1};
     for (uint32_t i = (uint32_t)axis + 1; i < type->u.shaped.rank; i++)
