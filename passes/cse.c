@@ -204,9 +204,10 @@ static void simplify_region(Cse *cse, Region *region)
     leave_scope(cse, known);
 }
 
+/* In the order they were found: what is inside a dead op was found before it. */
 static void erase_dead(Cse *cse)
 {
-    for (size_t i = cse->dead.len; i-- > 0;) {
+    for (size_t i = 0; i < cse->dead.len; i++) {
         Op *op = cse->dead.data[i];
         for (uint32_t k = 0; k < op->result_count; k++)
             while (op->results[k].uses) use_set(op->results[k].uses, NULL);
