@@ -41,13 +41,16 @@ static bool write_alias(OpParser *p, StrBuf *out, Token tok)
     return attr || type;
 }
 
-static bool may_hold_alias(Str text)
+/* A sign that builtin syntax has no use for is a token of its own here. */
+static bool take_sign(Lexer *lex, Token *tok)
 {
-    return memchr(text.data, '#', text.len) || memchr(text.data, '!', text.len);
+    static const char signs[] = ";/$&~`\\.";
+    if (tok->text.len == 0 || !memchr(signs, *tok->text.data, sizeof signs - 1)) return false;
+    tok->text.len = 1;
+    lex->cur = tok->text.data + 1;
+    return true;
 }
 
-/* A body that is no sequence of tokens stays as it is, but then no alias in it could be written
- * out. */
 bool parse_foreign_text(OpParser *p, Str body, StrBuf *out)
 {
     Lexer lex = lexer_make(body);
@@ -55,13 +58,8 @@ bool parse_foreign_text(OpParser *p, Str body, StrBuf *out)
     for (;;) {
         Token tok = lexer_next(&lex);
         if (tok.kind == TOK_EOF) return true;
-        if (tok.kind == TOK_ERROR) {
-            if (may_hold_alias(body))
-                return parse_fail(p, "unexpected character in the text before");
-            out->len = 0;
-            strbuf_add_str(out, body);
-            return true;
-        }
+        if (tok.kind == TOK_ERROR && !take_sign(&lex, &tok))
+            return parse_fail(p, "unexpected character in the text before");
         if (wants_blank(before, tok)) strbuf_add_char(out, ' ');
         if (!is_alias(tok, &lex)) strbuf_add_str(out, tok.text);
         else if (!write_alias(p, out, tok)) return false;
