@@ -187,7 +187,7 @@ static Array *beside_candidates(const Op *node, const Array *constant)
         else
             array_set_i64(copy, i, array_get_i64(constant, i));
     }
-    if (constant->count == 1 || node->def == ONNX(BATCH_NORMALIZATION))
+    if (constant->count == 1 || node->def == ONNX(BATCH_NORMALIZATION) || is_quantizer(node))
         return copy;
     return array_reshape(copy, candidate_type(constant->elem, constant->count, 1));
 }

@@ -6,8 +6,6 @@
 
 /* The same elements in row-major order under another static shape. */
 Value *build_reshape(Lowering *lw, Value *x, const Type *type);
-/* Dimension i of the result is dimension perm[i] of x. */
-Value *build_transpose(Lowering *lw, Value *x, const int64_t *perm);
 /* A border of a number; negative widths cut off. */
 Value *build_border(Lowering *lw, Value *x, const int64_t *low, const int64_t *high,
                     double value);

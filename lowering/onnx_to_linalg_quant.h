@@ -17,11 +17,6 @@ typedef struct Target {
 bool is_quantizer(const Op *op);
 /* The meaning of lw->node's integers. False: lw->why tells what is not supported. */
 bool target_of(Lowering *lw, Target *out) MUST_CHECK;
-/* Lowers lw->node on v. False: diagnosed, or with *exact unset not to be done in integers. */
-bool quantize_fixed(Lowering *lw, const Fixed *v, const Target *target, Fixed *out,
-                    bool *exact) MUST_CHECK;
-/* The same on floats; false: diagnosed. */
-bool quantize_plain(Lowering *lw, Value *x, const Target *target, Fixed *out) MUST_CHECK;
 
 /* Records the result of lw->node, integers in the network or reals. */
 void record_quantized(Lowering *lw, const Target *target, const Fixed *real);

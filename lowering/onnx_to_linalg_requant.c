@@ -362,13 +362,33 @@ static Value *build_thresholds(Requant *r)
 
 /* --- the quantizer ---------------------------------------------------------------------------- */
 
-static void prepare(Requant *r)
+/* Thresholds in several rows belong to the channels, which stand where candidates have them. */
+static bool join_threshold_rows(Requant *r, Chain *chain)
+{
+    const Op *op = r->lw->node;
+    uint32_t axis;
+    if (op->def != ONNX(MULTI_THRESHOLD))
+        return true;
+    const Array *rows = lower_array(r->lw, op_operand(op, 1));
+    if (rows && rows->type->u.shaped.dims[0] == 1)
+        return true;
+    if (!rows || !onnx_multi_threshold_axis(op, &axis) || axis != 1 ||
+        (chain->axis != -1 && chain->axis != 1))
+        return false;
+    chain->axis = 1;
+    chain->channels = rows->type->u.shaped.dims[0];
+    return true;
+}
+
+static bool prepare(Requant *r)
 {
     Arena *scratch = &r->lw->pass->scratch;
     const Chain *chain = r->v->chain;
     Chain *longer = ARENA_NEW(scratch, Chain);
     Step *step = ARENA_NEW(scratch, Step);
     *longer = chain ? *chain : (Chain){.axis = -1, .channels = 1};
+    if (!join_threshold_rows(r, longer))
+        return false;
     *step = (Step){.before = longer->last, .node = r->lw->node, .operand = 0};
     longer->last = step;
     r->chained = *r->v;
@@ -378,6 +398,7 @@ static void prepare(Requant *r)
     r->low = ARENA_ARRAY(scratch, int64_t, r->channels);
     r->high = ARENA_ARRAY(scratch, int64_t, r->channels);
     r->falls = ARENA_ARRAY(scratch, bool, r->channels);
+    return true;
 }
 
 /* The result of a function whose levels and thresholds are known. */
@@ -406,7 +427,8 @@ bool build_requant(Lowering *lw, const Fixed *v, const Target *target, Fixed *ou
 {
     Requant r = {.lw = lw, .v = v, .target = target};
     *exact = false;
-    prepare(&r);
+    if (!prepare(&r))
+        return true;
     if (!find_ends(&r))
         return onnx_error(lw->node, "%s", lw->why.data);
     if (r.channels * r.width > MAX_STEPS)

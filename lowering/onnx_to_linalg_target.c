@@ -142,7 +142,9 @@ static bool is_on_grid(const Fixed *v, const Target *target)
            v->low >= quant->low - quant->zero && v->high <= quant->high - quant->zero;
 }
 
-bool quantize_fixed(Lowering *lw, const Fixed *v, const Target *target, Fixed *out, bool *exact)
+/* Lowers the quantizer on v. False: diagnosed, or with *exact unset not to be done in integers. */
+static bool quantize_fixed(Lowering *lw, const Fixed *v, const Target *target, Fixed *out,
+                           bool *exact)
 {
     *exact = true;
     if (is_on_grid(v, target)) {
@@ -189,7 +191,8 @@ static Value *sign_integer(Builder *b, Value *x, const Type *elem)
     return arith_select(b, is_positive, one, minus);
 }
 
-bool quantize_plain(Lowering *lw, Value *x, const Target *target, Fixed *out)
+/* The same on floats; false: diagnosed. */
+static bool quantize_plain(Lowering *lw, Value *x, const Target *target, Fixed *out)
 {
     const Quantizer *quant = &target->quant;
     if (!target->has_grid)

@@ -75,8 +75,6 @@ void matmul_sums(const double *a, const Array *a_like, const double *b, const Ar
 
 /* --- quantization ----------------------------------------------------------------------------- */
 
-/* x / scale rounded half to even, plus zero, saturated to the integer type. */
-int64_t quantize_linear(double quotient, int64_t zero, const Type *type);
 /* Half to even, for any double. */
 double round_half_even(double x);
 

@@ -17,7 +17,8 @@ static int64_t saturate(double x, const Type *type)
     return (int64_t)(x < low ? low : x > high ? high : x);
 }
 
-int64_t quantize_linear(double quotient, int64_t zero, const Type *type)
+/* A quotient rounded half to even, plus zero, saturated to the integer type. */
+static int64_t quantize_linear(double quotient, int64_t zero, const Type *type)
 {
     return isnan(quotient) ? zero : saturate(round_half_even(quotient) + (double)zero, type);
 }
@@ -316,10 +317,10 @@ bool eval_trunc(const Eval *e)
 bool eval_multi_threshold(const Eval *e)
 {
     const Array *x = eval_input(e, 0), *thresholds = eval_input(e, 1);
-    uint32_t rank = array_rank(x);
-    bool is_last = eval_is(e, "data_layout", "NHWC") || eval_is(e, "data_layout", "NWC");
-    uint32_t channel = is_last || rank < 2 ? rank - 1 : 1;
-    int64_t inner = dims_product(array_dims(x), channel + 1, rank);
+    uint32_t channel;
+    if (!onnx_multi_threshold_axis(e->op, &channel))
+        return onnx_why(e->why, "the input has no dimension of channels");
+    int64_t inner = dims_product(array_dims(x), channel + 1, array_rank(x));
     int64_t rows = array_dims(thresholds)[0], steps = array_dims(thresholds)[1];
     double scale = onnx_float(e->op, "out_scale", 1.0), bias = onnx_float(e->op, "out_bias", 0.0);
     for (int64_t i = 0; i < x->count; i++) {

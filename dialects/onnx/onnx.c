@@ -160,12 +160,6 @@ const Attr *onnx_constant(const Value *value)
     return NULL;
 }
 
-bool onnx_constant_ints(const Value *value, int64_t *out, size_t max, size_t *count)
-{
-    const Attr *attr = onnx_constant(value);
-    return attr && type_is_integer(type_elem(attr->type)) && attr_int_list(attr, out, max, count);
-}
-
 Value *onnx_build_constant(Builder *b, const Attr *value)
 {
     NamedAttr attr = named_attr(b->ctx, "value", value);

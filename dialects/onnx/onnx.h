@@ -44,8 +44,6 @@ const Type *onnx_elem_type(Context *ctx, int64_t data_type);
 
 /* Elements of an onnx.Constant in whatever form it has them; NULL for other ops. */
 const Attr *onnx_constant(const Value *value);
-/* Integer elements of a constant, `max` at most. False: no constant, no integers, or too many. */
-bool onnx_constant_ints(const Value *value, int64_t *out, size_t max, size_t *count) MUST_CHECK;
 /* An onnx.Constant with `value`. */
 Value *onnx_build_constant(Builder *b, const Attr *value);
 

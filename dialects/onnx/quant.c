@@ -226,17 +226,3 @@ bool onnx_quantizer(const Op *quant, Quantizer *out, StrBuf *why)
     set_range(out);
     return true;
 }
-
-/* One number in whatever shape, or the same elements. */
-static bool same_scales(const Attr *a, const Attr *b)
-{
-    double x, y;
-    return a == b || (dense_uniform(a, &x) && dense_uniform(b, &y) && x == y);
-}
-
-bool quantizer_eq(const Quantizer *a, const Quantizer *b)
-{
-    return same_scales(a->scales, b->scales) && a->zero == b->zero &&
-           a->bits == b->bits && a->is_signed == b->is_signed &&
-           a->is_narrow == b->is_narrow && a->rounding == b->rounding;
-}

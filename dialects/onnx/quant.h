@@ -39,8 +39,6 @@ typedef struct Quantizer {
 /* Parameters of a Quant op whose scale, zeropt and bitwidth are constants. False: why says what
  * is missing or out of range. */
 bool onnx_quantizer(const Op *quant, Quantizer *out, StrBuf *why) MUST_CHECK;
-/* Whether both do the same to every input. */
-bool quantizer_eq(const Quantizer *a, const Quantizer *b);
 /* q - zero for one input, in double arithmetic as QONNX defines it; x must not be NaN. */
 int64_t quantizer_apply(const Quantizer *quant, double scale, double x);
 
