@@ -41,6 +41,7 @@ const Attr *parser_loc_at(OpParser *p, SrcPos at); /* as a location attribute */
 const Attr *parser_loc(OpParser *p);               /* parser_loc_at of the next token */
 Str parser_op_name(OpParser *p);     /* full name of the op being parsed */
 bool parser_error(OpParser *p, const char *fmt, ...) PRINTF_LIKE(2, 3); /* at the next token */
+/* At the op's name if at is NULL: what was left out has no place. */
 bool parser_error_at(OpParser *p, SrcPos at, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Literals: "->", ":", "(", "<", "keyword". try_ variants consume only on a match. */

@@ -39,7 +39,7 @@ bool parser_error_at(OpParser *p, SrcPos at, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    report(p, at, fmt, args);
+    report(p, at ? at : parser_op_pos(p), fmt, args);
     va_end(args);
     return false;
 }
