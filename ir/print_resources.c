@@ -20,6 +20,7 @@ typedef struct Section {
     const Ident *group;
     const char *open_part; /* NULL: none */
     const Ident *open_group;
+    bool left_out; /* an entry was too long */
 } Section;
 
 static void close_group(Section *s)
@@ -66,10 +67,12 @@ static void begin_entry(Section *s, const Ident *key)
 }
 
 /* Values longer than the limit leave their entry out; quotes count. */
-static bool is_too_long(const Section *s, size_t length)
+static bool is_too_long(Section *s, size_t length)
 {
     int64_t limit = s->p->options->elide_resources_above;
-    return limit >= 0 && (uint64_t)length > (uint64_t)limit;
+    bool too_long = limit >= 0 && (uint64_t)length > (uint64_t)limit;
+    s->left_out = s->left_out || too_long;
+    return too_long;
 }
 
 /* A blob's alignment (0 without data) goes before it, little endian. */
@@ -119,5 +122,6 @@ void printer_resources(OpPrinter *p, const Context *ctx)
     }
     bool opened = s.open_part != NULL;
     close_part(&s);
-    if (opened) strbuf_add_c(p->out, "\n#-}\n");
+    if (opened || s.left_out)
+        strbuf_add_c(p->out, opened ? "\n#-}\n" : "\n{-#\n\n#-}\n"); /* a section of nothing */
 }
