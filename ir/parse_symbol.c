@@ -91,6 +91,7 @@ static bool parse_symbol(OpParser *p, Symbol *out)
     out->is_alias = !dot && !has_body;
     out->dialect = dot ? (Str){name.data, (size_t)(dot - name.data)} : name;
     if (out->is_alias) return true;
+    if (out->dialect.len == 0) return parse_fail_at(p, out->at, "invalid dialect namespace '\"\"'");
     Str body = {name.data + name.len, 0};
     if (has_body && !parse_symbol_body(p, &body)) return false;
     if (dot) {
