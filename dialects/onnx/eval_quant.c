@@ -149,19 +149,26 @@ static int64_t row_size(const Array *a)
     return array_dims(a)[array_rank(a) - 1];
 }
 
+/* Sums of products of operands a and b less their zero points; the caller frees them. */
+static double *centered_product(const Eval *e, uint32_t a, uint32_t a_zero, uint32_t b,
+                                uint32_t b_zero)
+{
+    const Array *left = eval_input(e, a), *right = eval_input(e, b), *y = e->results[0];
+    double *rows = centered(left, eval_input(e, a_zero), row_size(left));
+    double *columns = centered(right, eval_input(e, b_zero), 1);
+    double *sums = xmalloc((size_t)y->count * sizeof *sums);
+    matmul_sums(rows, left, columns, right, y, sums);
+    free(columns);
+    free(rows);
+    return sums;
+}
+
 bool eval_matmul_integer(const Eval *e)
 {
-    const Array *a = eval_input(e, 0), *b = eval_input(e, 1);
-    Array *y = e->results[0];
-    double *left = centered(a, eval_input(e, 2), row_size(a));
-    double *right = centered(b, eval_input(e, 3), 1);
-    double *sums = xmalloc((size_t)y->count * sizeof *sums);
-    matmul_sums(left, a, right, b, y, sums);
-    for (int64_t i = 0; i < y->count; i++)
-        array_set_i64(y, i, (int64_t)sums[i]);
+    double *sums = centered_product(e, 0, 2, 1, 3);
+    for (int64_t i = 0; i < e->results[0]->count; i++)
+        array_set_i64(e->results[0], i, (int64_t)sums[i]);
     free(sums);
-    free(right);
-    free(left);
     return true;
 }
 
@@ -201,16 +208,9 @@ bool eval_qlinear_conv(const Eval *e)
 
 bool eval_qlinear_matmul(const Eval *e)
 {
-    const Array *a = eval_input(e, 0), *b = eval_input(e, 3);
-    Array *y = e->results[0];
-    double *left = centered(a, eval_input(e, 2), row_size(a));
-    double *right = centered(b, eval_input(e, 5), 1);
-    double *sums = xmalloc((size_t)y->count * sizeof *sums);
-    matmul_sums(left, a, right, b, y, sums);
-    requantize(e, sums, eval_input(e, 1), eval_input(e, 4), row_size(y), 1);
+    double *sums = centered_product(e, 0, 2, 3, 5);
+    requantize(e, sums, eval_input(e, 1), eval_input(e, 4), row_size(e->results[0]), 1);
     free(sums);
-    free(right);
-    free(left);
     return true;
 }
 
