@@ -77,6 +77,8 @@ typedef struct ComputePlan {
 /* unroll: factors per loop of the main kernel, each dividing its extent; NULL: from the attribute
  * dfg.unroll, or ones. False: diagnosed. */
 bool compute_plan(const Op *process, const int64_t *unroll, ComputePlan *out) MUST_CHECK;
+/* Map of the output: a projected permutation of main's loops. */
+const AffineMap *compute_output_map(const ComputePlan *plan);
 /* Trips of the whole nest. */
 int64_t compute_trips(const ComputePlan *plan);
 /* Word of stream `stream` as main sees it: extents of its operand's rank. False: diagnosed. */

@@ -172,7 +172,7 @@ static bool add_stream_loops(ComputePlan *plan, bool may_grow, uint32_t *placed)
     return true;
 }
 
-static const AffineMap *output_map(const ComputePlan *plan)
+const AffineMap *compute_output_map(const ComputePlan *plan)
 {
     return linalg_operand_map(plan->main, linalg_input_count(plan->main));
 }
@@ -180,7 +180,7 @@ static const AffineMap *output_map(const ComputePlan *plan)
 /* Loops the stream does not depend on: reductions, then the output's own in output order. */
 static void add_other_loops(ComputePlan *plan, uint32_t placed)
 {
-    const AffineMap *out = output_map(plan);
+    const AffineMap *out = compute_output_map(plan);
     for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
         if (plan->kernel.is_reduction[i] && !(placed >> i & 1u))
             add_loop(plan, i, plan->kernel.extents[i] / plan->unroll[i], plan->unroll[i]);
@@ -194,7 +194,7 @@ static void add_other_loops(ComputePlan *plan, uint32_t placed)
 
 static bool check_output_map(const ComputePlan *plan)
 {
-    const AffineMap *out = output_map(plan);
+    const AffineMap *out = compute_output_map(plan);
     return map_is_projected_permutation(out, false) ||
            op_error(plan->main, "writes its output by the map %s, which is not a projected "
                                 "permutation",
@@ -204,7 +204,7 @@ static bool check_output_map(const ComputePlan *plan)
 /* The parallel loops must run in the order of the output's dimensions. */
 static bool check_output_order(const ComputePlan *plan)
 {
-    const AffineMap *out = output_map(plan);
+    const AffineMap *out = compute_output_map(plan);
     uint32_t next = 0;
     for (uint32_t r = 0; r < out->result_count; r++) {
         uint32_t loop = (uint32_t)out->results[r]->value;
@@ -321,7 +321,7 @@ bool compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word)
 
 void compute_output_word(const ComputePlan *plan, int64_t *word)
 {
-    const AffineMap *out = output_map(plan);
+    const AffineMap *out = compute_output_map(plan);
     for (uint32_t r = 0; r < out->result_count; r++)
         word[r] = plan->unroll[out->results[r]->value];
 }
@@ -367,7 +367,7 @@ static const AffineMap *through_reshapes(const Value *value, const AffineMap *fl
 const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand)
 {
     Context *ctx = plan->main->ctx;
-    const AffineMap *flow = output_map(plan); /* main's loops -> index of the flowing value */
+    const AffineMap *flow = compute_output_map(plan); /* main's loops -> index of the flowing value */
     const AffineMap *map = NULL;
     for (uint32_t s = 0; s <= stage; s++) {
         const Op *op = plan->stages[s];

@@ -1,0 +1,78 @@
+/* The scalar code of a compute process: payloads of its kernels, inlined at one lane.
+ * Tests: lit/lowering/dfg-to-emithls-compute.mir */
+#include "lowering/dfg_to_emithls_compute.h"
+
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "ir/diag.h"
+
+static bool is_scalar_op(const Op *op)
+{
+    Str dialect = op->def ? str_from(op->def->dialect->name) : (Str){"", 0};
+    return (str_eq_c(dialect, "arith") || str_eq_c(dialect, "math")) && op->region_count == 0;
+}
+
+static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
+{
+    if (!is_scalar_op(op))
+        return op_error(op, "cannot run in a streaming process: only arith and math ops on scalars "
+                            "can");
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        Value *operand = op_operand(op, i);
+        if (ptrmap_has(values, operand))
+            continue;
+        const Attr *constant = op_attr(value_def(operand), "value");
+        ptrmap_put(values, operand, nest_constant(&c->l->nest, constant));
+    }
+    Op *copy = op_clone(op, values);
+    op_append(copy, c->l->nest.b.block);
+    return true;
+}
+
+/* Runs a generic's payload on given argument values; NULL: diagnosed. */
+static Value *run_payload(ComputeLowering *c, const Op *generic, Value *const *args)
+{
+    Block *body = linalg_body(generic);
+    PtrMap values = {0};
+    Value *result = NULL;
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        if (args[i])
+            ptrmap_put(&values, body->args[i], args[i]);
+    bool ok = true;
+    for (Op *op = body->first; ok && op != body->last; op = op->next)
+        ok = copy_payload_op(c, op, &values);
+    if (ok) {
+        Value *yielded = op_operand(body->last, 0);
+        result = ptrmap_get(&values, yielded);
+        if (!result)
+            result = nest_constant(&c->l->nest, op_attr(value_def(yielded), "value"));
+    }
+    ptrmap_free(&values);
+    return result;
+}
+
+Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow, Value *init)
+{
+    const Op *generic = which ? c->plan.stages[which - 1] : c->plan.main;
+    uint32_t inputs = linalg_input_count(generic);
+    Value **args = ARENA_ARRAY(&c->arena, Value *, inputs + 1);
+    Block *body = linalg_body(generic);
+    for (uint32_t i = 0; i < inputs; i++) {
+        const Source *s = &c->sources[which][i];
+        if (value_has_uses(body->args[i]))
+            args[i] = s->kind == SOURCE_FLOW ? flow : compute_load_source(c, s);
+    }
+    args[inputs] = init;
+    if (!init && value_has_uses(body->args[inputs])) {
+        op_error(generic, "reads its initial output, which an element-wise stream does not have");
+        return NULL;
+    }
+    return run_payload(c, generic, args);
+}
+
+Value *compute_run_stages(ComputeLowering *c, Value *value)
+{
+    for (uint32_t s = 0; value && s < c->plan.stage_count; s++)
+        value = compute_run_generic(c, s + 1, value, NULL);
+    return value;
+}
