@@ -39,6 +39,7 @@ typedef struct Emitter {
     VEC(const char *) taken; /* file-scope names in use */
     VEC(Port) ports;         /* of the top function, in order */
     const char *top_name;
+    PtrMap packed;       /* symbols of the tables whose last dimension is a memory's word */
     bool uses_ints, uses_math; /* anywhere in the module */
 } Emitter;
 
@@ -46,10 +47,15 @@ typedef struct Emitter {
 bool emit_prepare(Emitter *e) MUST_CHECK;
 /* C++ spelling of a scalar, word or stream type, in the emitter's arena. */
 const char *cpp_type(Emitter *e, const Type *type);
-/* Element type of a table: a builtin integer where one has the width, since initialisers of class type
- * cost the compiler kilobytes each. */
-const char *cpp_table_type(Emitter *e, const Type *elem);
-bool table_is_builtin(const Type *elem);
+/* How a table's elements stand in the parameter header: as builtin integers, since initialisers of
+ * class type cost the compiler kilobytes each. */
+typedef struct TableForm {
+    const char *elem;   /* C++ type of an element of the C++ array */
+    int64_t per_word;   /* elements of the table in one of the C++ array; 1: not packed */
+    bool is_exact;      /* an element of the C++ array has the width of the table's */
+} TableForm;
+enum { PACKED_BITS = 64 };
+TableForm table_form(Emitter *e, const Op *table);
 const char *cpp_global(const Emitter *e, const Ident *symbol);
 /* An identifier like raw that is neither at file scope nor in the list; in the arena. */
 const char *cpp_fresh_name(Emitter *e, Str raw, const char *const *used, size_t used_count);

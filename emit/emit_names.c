@@ -142,9 +142,21 @@ static bool collect_type(Emitter *e, const Op *op, const Type *type)
     return true;
 }
 
+/* A table whose last dimension is reshaped is a memory of words. */
+static void collect_packed(Emitter *e, const Op *reshape)
+{
+    const Value *array = op_operand(reshape, 0);
+    const Op *get = value_def(array);
+    if (get && get->def == EMITHLS(GET) &&
+        attr_int_value(op_attr(reshape, "dim")) == emithls_array_rank(array->type))
+        ptrmap_put(&e->packed, op_attr(get, "table")->u.symbol.names[0], e);
+}
+
 static bool collect_op(Op *op, void *user)
 {
     Emitter *e = user;
+    if (op->def == EMITHLS(ARRAY_RESHAPE))
+        collect_packed(e, op);
     e->uses_math |= op->def && op->def->dialect == &dialect_math;
     for (uint32_t i = 0; i < op->result_count; i++)
         if (!collect_type(e, op, op_result(op, i)->type))
@@ -170,16 +182,26 @@ const char *cpp_type(Emitter *e, const Type *type)
     return type->kind == TYPE_INDEX ? "int" : arena_printf(&e->arena, "ap_int<%u>", type_width(type));
 }
 
-bool table_is_builtin(const Type *elem)
+/* Bits of the smallest builtin integer that holds the width. */
+static uint32_t builtin_width(uint32_t width)
 {
-    uint32_t width = type_is_integer(elem) ? type_width(elem) : 0;
-    return width == 8 || width == 16 || width == 32 || width == 64;
+    uint32_t bits = 8;
+    while (bits < width)
+        bits *= 2;
+    return bits;
 }
 
-const char *cpp_table_type(Emitter *e, const Type *elem)
+TableForm table_form(Emitter *e, const Op *table)
 {
-    return table_is_builtin(elem) ? arena_printf(&e->arena, "std::int%u_t", type_width(elem))
-                                  : cpp_type(e, elem);
+    const Type *elem = type_elem(op_attr(table, "value")->type);
+    uint32_t width = type_is_integer(elem) ? type_width(elem) : 0;
+    if (width == 0 || width > PACKED_BITS)
+        return (TableForm){cpp_type(e, elem), 1, true};
+    bool is_exact = width == 1 || builtin_width(width) == width;
+    if (ptrmap_has(&e->packed, symbol_name(table)) && width < PACKED_BITS / 2 && builtin_width(width) != width)
+        return (TableForm){"std::uint64_t", PACKED_BITS / width, false};
+    const char *builtin = width == 1 ? "bool" : arena_printf(&e->arena, "std::int%u_t", builtin_width(width));
+    return (TableForm){builtin, 1, is_exact};
 }
 
 /* --- the module ----------------------------------------------------------------------------------- */

@@ -13,7 +13,8 @@ enum { MAX_COLUMN = 100, INDENT = 4, MAX_ROW = 10 };
 typedef struct TableWriter {
     StrBuf *out;
     const Attr *value;
-    const char *cpp_elem; /* C++ type of an element */
+    TableForm form;
+    int64_t row;          /* elements of the last dimension, for packed tables */
     StrBuf element;       /* text of the next element */
     size_t line_start;    /* in out */
     int64_t next;         /* element to print */
@@ -32,16 +33,30 @@ static void new_line(TableWriter *w)
 static void add_wide(TableWriter *w, int64_t index)
 {
     const Attr *value = dense_elem(w->value, index);
-    strbuf_printf(&w->element, "%s(\"", w->cpp_elem);
+    strbuf_printf(&w->element, "%s(\"", w->form.elem);
     bigint_print(&w->element, &value->u.integer, true);
     strbuf_add_c(&w->element, "\", 10)");
+}
+
+/* The low bits hold the first element; what a row does not fill is 0. */
+static void add_packed(TableWriter *w, int64_t index)
+{
+    uint32_t width = type_width(type_elem(w->value->type));
+    int64_t words = (w->row + w->form.per_word - 1) / w->form.per_word;
+    int64_t first = index % words * w->form.per_word, base = index / words * w->row;
+    uint64_t word = 0, mask = ((uint64_t)1 << width) - 1;
+    for (int64_t i = 0; i < w->form.per_word && first + i < w->row; i++)
+        word |= ((uint64_t)dense_i64(w->value, base + first + i) & mask) << (i * width);
+    strbuf_printf(&w->element, "0x%016llx", (unsigned long long)word);
 }
 
 static void format_element(TableWriter *w, int64_t index)
 {
     const Type *elem = type_elem(w->value->type);
     strbuf_clear(&w->element);
-    if (type_is_float(elem)) {
+    if (w->form.per_word > 1) {
+        add_packed(w, index);
+    } else if (type_is_float(elem)) {
         add_float_literal(&w->element, dense_f64(w->value, index), elem->kind == TYPE_F32);
     } else if (type_width(elem) > 64) {
         add_wide(w, index);
@@ -120,26 +135,51 @@ static void add_doc(StrBuf *out, const Op *table)
     strbuf_add_char(out, '\n');
 }
 
+/* Extents of the C++ array: words in the last dimension of a packed table. */
+static void add_table_extents(StrBuf *out, const int64_t *dims, uint32_t rank)
+{
+    for (uint32_t i = 0; i < rank; i++)
+        strbuf_printf(out, "[%lld]", (long long)dims[i]);
+}
+
 static void emit_table(Emitter *e, StrBuf *out, const Op *table)
 {
     const Attr *value = op_attr(table, "value");
-    const Type *type = value->type;
-    TableWriter w = {.out = out, .value = value, .cpp_elem = cpp_table_type(e, type_elem(type)),
-                     .line_start = out->len};
+    uint32_t rank = value->type->u.shaped.rank;
+    TableWriter w = {.out = out, .value = value, .form = table_form(e, table)};
+    int64_t *dims = ARENA_ARRAY(&e->arena, int64_t, rank + 1);
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = value->type->u.shaped.dims[i];
+    if (w.form.per_word > 1) {
+        w.row = dims[rank - 1];
+        dims[rank - 1] = (w.row + w.form.per_word - 1) / w.form.per_word;
+    }
     add_doc(out, table);
     w.line_start = out->len;
-    strbuf_printf(out, "static const %s %s", w.cpp_elem, cpp_global(e, symbol_name(table)));
-    for (uint32_t i = 0; i < type->u.shaped.rank; i++)
-        strbuf_printf(out, "[%lld]", (long long)type->u.shaped.dims[i]);
+    strbuf_printf(out, "static const %s %s", w.form.elem, cpp_global(e, symbol_name(table)));
+    add_table_extents(out, dims, rank);
     strbuf_add_c(out, " = ");
-    if (type->u.shaped.rank == 0)
+    if (rank == 0)
         add_elements(&w, 1, "");
-    else if (type->u.shaped.rank == 1 && type->u.shaped.dims[0] > MAX_ROW)
-        add_list(&w, type->u.shaped.dims[0]);
+    else if (rank == 1 && dims[0] > MAX_ROW)
+        add_list(&w, dims[0]);
     else
-        add_box(&w, type->u.shaped.dims, type->u.shaped.rank);
+        add_box(&w, dims, rank);
     strbuf_add_c(out, ";\n\n");
     strbuf_free(&w.element);
+}
+
+static void add_packed_helper(StrBuf *out)
+{
+    strbuf_add_c(out,
+                 "// Element `index` of integers of BITS bits that fill 64-bit words from the low bits up.\n"
+                 "template <int BITS, int WORDS>\n"
+                 "static inline ap_int<BITS> packed(const std::uint64_t (&words)[WORDS], int index)\n"
+                 "{\n"
+                 "#pragma HLS inline\n"
+                 "    const int per_word = 64 / BITS;\n"
+                 "    return words[index / per_word] >> (index % per_word * BITS);\n"
+                 "}\n\n");
 }
 
 void emit_params(Emitter *e, StrBuf *out)
@@ -154,6 +194,8 @@ void emit_params(Emitter *e, StrBuf *out)
     if (tables.data && strstr(tables.data, "std::numeric_limits"))
         strbuf_add_c(out, "#include <limits>\n");
     strbuf_add_char(out, '\n');
+    if (tables.data && strstr(tables.data, "uint64_t"))
+        add_packed_helper(out);
     strbuf_add(out, tables.data ? tables.data : "", tables.len);
     strbuf_add_c(out, "#endif\n");
     strbuf_free(&tables);

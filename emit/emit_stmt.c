@@ -191,8 +191,9 @@ static bool collect_counters(const Function *f, const Op *op, uint32_t first, Co
     return true;
 }
 
-/* array[i][j] */
-static const char *element(Function *f, const Op *op, const Value *array, uint32_t first_index)
+/* array[i][j]; packed: array[i], j */
+static const char *indexed(Function *f, const Op *op, const Value *array, uint32_t first_index,
+                           bool is_packed)
 {
     CounterList list;
     const AffineMap *map = op_attr(op, "map")->u.map;
@@ -202,11 +203,16 @@ static const char *element(Function *f, const Op *op, const Value *array, uint32
     StrBuf text = {0};
     strbuf_add_c(&text, name_of(f, array));
     for (uint32_t i = 0; i < map->result_count; i++)
-        strbuf_printf(&text, "[%s]", cpp_affine(f->e, map->results[i], map->dim_count, &counters,
-                                                PREC_TERNARY));
+        strbuf_printf(&text, is_packed && i + 1 == map->result_count ? ", %s" : "[%s]",
+                      cpp_affine(f->e, map->results[i], map->dim_count, &counters, PREC_TERNARY));
     const char *copy = arena_copy(&f->e->arena, text.data, text.len + 1);
     strbuf_free(&text);
     return copy;
+}
+
+static const char *element(Function *f, const Op *op, const Value *array, uint32_t first_index)
+{
+    return indexed(f, op, array, first_index, false);
 }
 
 static const char *condition(Function *f, const Op *op)
@@ -233,15 +239,46 @@ static bool print_scalar(Function *f, Op *op)
     return true;
 }
 
-static bool print_load(Function *f, Op *op)
+/* The table behind an array, or NULL. */
+static const Op *table_of(const Value *array)
 {
-    const char *text = element(f, op, op_operand(op, 0), 1);
+    Op *get = value_def(array);
+    return get && get->def == EMITHLS(GET) ? symbol_lookup(get, op_attr(get, "table")) : NULL;
+}
+
+/* An element of a table in the form that the parameter header gives it. */
+static bool table_element(Function *f, const Op *op, const Op *table, Expr *out)
+{
+    const Type *type = op_result(op, 0)->type;
+    TableForm form = table_form(f->e, table);
+    const char *text = indexed(f, op, op_operand(op, 0), 1, form.per_word > 1);
     if (!text)
         return false;
-    Expr expr = cpp_leaf(text, op_result(op, 0)->type, true);
-    const Op *array = value_def(op_operand(op, 0));
-    if (array && array->def == EMITHLS(GET) && table_is_builtin(op_result(op, 0)->type))
-        expr.kind = CPP_BUILTIN;
+    if (form.per_word > 1)
+        text = arena_printf(&f->e->arena, "packed<%u>(%s)", type_width(type), text);
+    else if (!form.is_exact)
+        text = arena_printf(&f->e->arena, "%s(%s)", cpp_type(f->e, type), text);
+    *out = cpp_leaf(text, type, true);
+    if (type_is_int_width(type, 1))
+        out->kind = CPP_BOOL;
+    else if (form.is_exact && type_is_integer(type) && type_width(type) <= PACKED_BITS)
+        out->kind = CPP_BUILTIN;
+    return true;
+}
+
+static bool print_load(Function *f, Op *op)
+{
+    const Op *table = table_of(op_operand(op, 0));
+    Expr expr;
+    if (table) {
+        if (!table_element(f, op, table, &expr))
+            return false;
+    } else {
+        const char *text = element(f, op, op_operand(op, 0), 1);
+        if (!text)
+            return false;
+        expr = cpp_leaf(text, op_result(op, 0)->type, true);
+    }
     define(f, op_result(op, 0), &expr);
     return true;
 }

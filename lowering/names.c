@@ -16,7 +16,7 @@ static const char *const reserved[] = {
     "environ", "errno", "explicit", "export", "extern", "false", "fd_mask", "fd_set", "float",
     "for", "friend", "goto", "half", "hls", "if", "inline", "int", "linux", "long", "main", "ming",
     "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "offsetof", "operator",
-    "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires",
+    "or", "or_eq", "packed", "private", "protected", "public", "register", "reinterpret_cast", "requires",
     "return", "short", "signed", "signgam", "sizeof", "static", "static_assert", "static_cast",
     "std", "stderr", "stdin", "stdout", "struct", "switch", "template", "this", "thread_local",
     "throw", "timezone", "true", "try", "typedef", "typeid", "typename", "tzname", "u_char",
