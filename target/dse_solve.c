@@ -8,13 +8,14 @@
 #include <lpsolve/lp_lib.h>
 #include <math.h>
 
-/* How often lp_solve may ask whether to go on before the best design so far is taken. The count does
- * not depend on the machine, so neither does the answer. */
-enum { MAX_EFFORT = 500000 };
+/* How often lp_solve may ask whether to go on before the best design so far is taken: for the goal
+ * that matters, and for saving resources at that goal. The count does not depend on the machine, so
+ * neither does the answer. */
+enum { MAX_EFFORT = 100000, SAVING_EFFORT = 10000 };
 
 typedef struct Program {
     DseSpace *space;
-    int effort;
+    int effort, max_effort;
     lprec *lp;
     int *first;    /* column of each node's first configuration (from 1) */
     int columns;
@@ -147,7 +148,7 @@ static int __WINAPI is_tired(lprec *lp, void *user)
 {
     Program *p = user;
     (void)lp;
-    return ++p->effort > MAX_EFFORT;
+    return ++p->effort > p->max_effort;
 }
 
 /* Least value of the goal when configurations may be mixed: no design is below it. */
@@ -179,7 +180,8 @@ static void read_solution(Program *p, int64_t *value)
 
 DseStatus dse_solve(DseSpace *space, DseGoal goal, const DseLimits *limits, int64_t *value)
 {
-    Program p = {.space = space};
+    Program p = {.space = space,
+                 .max_effort = goal == DSE_MIN_RESOURCES ? SAVING_EFFORT : MAX_EFFORT};
     DseStatus status = DSE_FAILED;
     *value = space->bound = 0;
     if (space->nodes.len == 0)

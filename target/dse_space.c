@@ -215,14 +215,14 @@ static bool window_configs(DseNode *node, Arena *arena)
     return true;
 }
 
-/* Block RAM of the frame-deep FIFOs behind a fork, at `factor` elements per word. */
-static int64_t deep_fifo_bram18(const DseNode *node, const bool *deep, int64_t factor)
+/* Block RAM of the deep FIFOs behind a fork, at `factor` elements per word. `words`: the elements
+ * that each is estimated to hold. */
+static int64_t deep_fifo_bram18(const DseNode *node, const int64_t *words, int64_t factor)
 {
     int64_t total = 0;
     for (uint32_t i = 0; i < node->port_count; i++)
-        if (deep[i])
-            total += memory_bram18(word_bits(dfg_port(node->process, i), factor),
-                                   fork_words(node->process) / factor);
+        if (words[i] > 0)
+            total += memory_bram18(word_bits(dfg_port(node->process, i), factor), words[i] / factor);
     return total;
 }
 
@@ -237,8 +237,8 @@ static bool all_can_pack(const DseNode *node, int64_t factor)
 static bool fork_configs(DseNode *node, const Op *instantiate, Arena *arena)
 {
     int64_t extent = innermost_extent(dfg_port(node->process, 0));
-    bool *deep = ARENA_ARRAY(arena, bool, node->port_count);
-    if (!fork_deep_outputs(instantiate, deep))
+    int64_t *words = ARENA_ARRAY(arena, int64_t, node->port_count);
+    if (!fork_estimate(instantiate, fork_words(node->process), words))
         return false;
     for (int64_t u = 1; u <= extent && u <= MAX_PARALLEL_ELEMENTS; u++) {
         Config config = {.factor = NULL};
@@ -246,7 +246,7 @@ static bool fork_configs(DseNode *node, const Op *instantiate, Arena *arena)
             (u > 1 && word_bits(dfg_port(node->process, 0), u) > MAX_WORD_BITS))
             continue;
         config.cost.cycles = fork_words(node->process) / u + PIPELINE_DEPTH;
-        config.cost.bram18 = deep_fifo_bram18(node, deep, u);
+        config.cost.bram18 = deep_fifo_bram18(node, words, u);
         config.factor = uniform_factors(arena, node->port_count, u);
         add_config(node, &config);
     }

@@ -12,6 +12,9 @@
 /* Parts of a frame are counted in 1 / FRAME. */
 enum { FRAME = 1 << 20, MAX_PATH = 4096 };
 
+/* What the pipelines of a branch hold, besides what their kernels wait for. */
+enum { PIPELINE_WORDS = 32 };
+
 /* --- how long a process holds data back ----------------------------------------------- */
 
 static int64_t part_of_frame(int64_t part, int64_t whole)
@@ -102,25 +105,43 @@ static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, 
     return true;
 }
 
-bool fork_deep_outputs(const Op *instantiate, bool *deep)
+/* Delays of the branches behind a fork, one per operand; -1: not a channel. Gives the operand of the
+ * longest in *through. */
+static bool branch_delays(const Op *instantiate, int64_t *delays, uint32_t *through)
 {
     PtrMap known = {0};
-    uint32_t inputs = input_count(instantiate), through = inputs;
+    uint32_t inputs = input_count(instantiate);
     int64_t longest = -1;
     bool ok = true;
+    *through = inputs;
     for (uint32_t i = 0; i < instantiate->operand_count; i++) {
-        deep[i] = i >= inputs && value_def(op_operand(instantiate, i));
-        const Op *next = deep[i] ? reader_of(op_operand(instantiate, i)) : NULL;
-        int64_t delay = 0;
-        ok = ok && (!next || longest_delay(next, &known, 0, &delay));
-        if (deep[i] && delay > longest) {
-            longest = delay;
-            through = i;
+        bool is_channel = i >= inputs && value_def(op_operand(instantiate, i));
+        const Op *next = is_channel ? reader_of(op_operand(instantiate, i)) : NULL;
+        delays[i] = is_channel ? 0 : -1;
+        ok = ok && (!next || longest_delay(next, &known, 0, &delays[i]));
+        if (delays[i] > longest) {
+            longest = delays[i];
+            *through = i;
         }
     }
-    deep[through] = false;
     ptrmap_free(&known);
     return ok;
+}
+
+bool fork_estimate(const Op *instantiate, int64_t frame, int64_t *words)
+{
+    uint32_t through;
+    if (!branch_delays(instantiate, words, &through))
+        return false;
+    int64_t longest = words[through];
+    for (uint32_t i = 0; i < instantiate->operand_count; i++) {
+        double share = (double)(longest - words[i]) / FRAME;
+        bool is_deep = words[i] >= 0 && i != through;
+        words[i] = is_deep ? (int64_t)(share * (double)frame) + PIPELINE_WORDS : 0;
+        if (words[i] > frame && frame > 0)
+            words[i] = frame;
+    }
+    return true;
 }
 
 /* --- the pass ---------------------------------------------------------------------------------- */
@@ -140,13 +161,13 @@ static bool size_outputs(Op *instantiate, Arena *scratch)
 {
     ProcessKind kind;
     const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
-    bool *deep = ARENA_ARRAY(scratch, bool, instantiate->operand_count);
+    int64_t *words = ARENA_ARRAY(scratch, int64_t, instantiate->operand_count);
     if (!process_kind(process, &kind))
         return false;
-    if (kind == PROCESS_FORK && !fork_deep_outputs(instantiate, deep))
+    if (kind == PROCESS_FORK && !fork_estimate(instantiate, fork_words(process), words))
         return false;
     for (uint32_t i = input_count(instantiate); i < instantiate->operand_count; i++)
-        set_depth(op_operand(instantiate, i), deep[i]);
+        set_depth(op_operand(instantiate, i), words[i] > 0);
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* FIFO depths of a dataflow graph. A channel between processes that wait for nothing else needs two
  * words. Where a fork's branches meet again, the branch that delays its data most runs through; every
- * other branch starts with a FIFO that holds a whole frame, so the fork never waits for it.
- * docs/streaming.md says why that cannot deadlock.
+ * other branch starts with a FIFO that holds a whole frame, so the fork never waits for it, until
+ * shrink-fifos has found out how much of that is used. docs/streaming.md says why that cannot deadlock.
  * Tests: lit/target/size-fifos.mir */
 #ifndef MING_TARGET_FIFO_H
 #define MING_TARGET_FIFO_H
@@ -10,8 +10,9 @@
 
 enum { FIFO_MIN_DEPTH = 2 };
 
-/* For each operand of an instantiated fork: whether its channel must hold a frame. `deep` has one
- * entry per operand; inputs are false. False: diagnosed. */
-bool fork_deep_outputs(const Op *instantiate, bool *deep) MUST_CHECK;
+/* For each operand of an instantiated fork, in `words`: 0 where its channel needs no more than
+ * FIFO_MIN_DEPTH words, else an estimate of the words that it will hold, of `frame` words. Inputs are
+ * 0. False: diagnosed. */
+bool fork_estimate(const Op *instantiate, int64_t frame, int64_t *words) MUST_CHECK;
 
 #endif

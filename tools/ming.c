@@ -68,7 +68,7 @@ static void add_pipeline(StrBuf *out, const Options *options, const Device *devi
         strbuf_printf(out, "{top=%s}", options->top);
     strbuf_printf(out,
                   ",canonicalize,choose-unroll{dsp=%lld bram=%lld device=%.*s part=%.*s},"
-                  "dfg.region(size-fifos),convert-dfg-to-emithls)",
+                  "dfg.region(size-fifos),convert-dfg-to-emithls,shrink-fifos)",
                   (long long)(options->dsp == not_given ? device->dsp : options->dsp),
                   (long long)(options->bram18 == not_given ? device->bram18 : options->bram18),
                   STR_ARG(device->name), STR_ARG(device->part));
