@@ -4,7 +4,6 @@
 #include "emit/emit_impl.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/math/math.h"
 #include "ir/diag.h"
 
 #include <stdio.h>
@@ -73,7 +72,7 @@ Expr cpp_leaf(const char *text, const Type *type, bool reads)
     Expr expr = {.text = text, .prec = PREC_PRIMARY, .kind = CPP_TYPED, .reads = reads};
     if (type_is_float(type))
         expr.kind = CPP_FLOAT;
-    else if (type_is_integer(type))
+    else if (type_is_integer(type) || type->kind == TYPE_INDEX)
         full_range(type, &expr.low, &expr.high);
     return expr;
 }
@@ -114,8 +113,7 @@ static Expr as_ap(Emitter *e, const Expr *expr)
     return ap;
 }
 
-/* The value read as unsigned. */
-static Expr as_unsigned(Emitter *e, const Expr *expr, const Type *type)
+Expr cpp_unsigned(Emitter *e, const Expr *expr, const Type *type)
 {
     Expr out = *expr;
     if (expr->kind == CPP_BOOL || expr->low >= 0)
@@ -129,6 +127,15 @@ static Expr as_unsigned(Emitter *e, const Expr *expr, const Type *type)
     return out;
 }
 
+Expr cpp_signed(Emitter *e, const Expr *expr, const Type *type)
+{
+    if (!type_is_int_width(type, 1))
+        return *expr;
+    Expr out = join(expr, NULL, arena_printf(&e->arena, "-ap_int<2>(%s)", expr->text), PREC_UNARY);
+    out.low = -1;
+    return out;
+}
+
 /* An operand that has exactly the C++ type of its IR type, for `?:`. */
 static const char *exactly(Emitter *e, const Expr *expr, const Type *type)
 {
@@ -137,7 +144,7 @@ static const char *exactly(Emitter *e, const Expr *expr, const Type *type)
     return arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), expr->text);
 }
 
-static Expr boolean(const char *text, Prec prec, bool reads)
+Expr cpp_boolean(const char *text, Prec prec, bool reads)
 {
     return (Expr){.text = text, .prec = prec, .kind = CPP_BOOL, .low = 0, .high = 1,
                   .reads = reads};
@@ -192,8 +199,8 @@ static bool divide(Emitter *e, const Op *op, const Expr *x, Expr *out)
     bool is_unsigned = op->def == ARITH(DIVUI) || op->def == ARITH(REMUI);
     bool remainder = op->def == ARITH(REMSI) || op->def == ARITH(REMUI);
     const Type *type = op_result(op, 0)->type;
-    Expr a = is_unsigned ? as_unsigned(e, &x[0], type) : x[0];
-    Expr b = is_unsigned ? as_unsigned(e, &x[1], type) : x[1];
+    Expr a = is_unsigned ? cpp_unsigned(e, &x[0], type) : x[0];
+    Expr b = is_unsigned ? cpp_unsigned(e, &x[1], type) : x[1];
     *out = infix(e, &a, remainder ? "%" : "/", &b, PREC_MUL);
     Wide size = max_wide(a.low < 0 ? -a.low : 0, a.high < 0 ? -a.high : a.high);
     if (remainder)
@@ -211,7 +218,7 @@ static bool literal_amount(const Expr *amount, const Type *type)
 static bool shift_left(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     const Type *type = op_result(op, 0)->type;
-    Expr amount = as_unsigned(e, &x[1], type);
+    Expr amount = cpp_unsigned(e, &x[1], type);
     const char *text = arena_printf(&e->arena, "%s(%s) << %s", cpp_type(e, type), x[0].text,
                                     cpp_parens(e, &amount, PREC_UNARY));
     *out = join(&x[0], &x[1], text, PREC_SHIFT);
@@ -234,8 +241,8 @@ static Wide floor_shift(Wide value, uint32_t by)
 static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     const Type *type = op_result(op, 0)->type;
-    Expr value = op->def == ARITH(SHRUI) ? as_unsigned(e, &x[0], type) : x[0];
-    Expr amount = as_unsigned(e, &x[1], type);
+    Expr value = op->def == ARITH(SHRUI) ? cpp_unsigned(e, &x[0], type) : x[0];
+    Expr amount = cpp_unsigned(e, &x[1], type);
     value = as_ap(e, &value);
     const char *text = arena_printf(&e->arena, "%s >> %s", cpp_parens(e, &value, PREC_MUL),
                                     cpp_parens(e, &amount, PREC_UNARY));
@@ -247,16 +254,22 @@ static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
     return true;
 }
 
+/* of i1: a && b, a || b or a != b */
+static Expr logical(Emitter *e, const Expr *a, const char *op, Prec prec, const Expr *b)
+{
+    const char *text = arena_printf(&e->arena, "%s %s %s", cpp_parens(e, a, PREC_EQUAL), op,
+                                    cpp_parens(e, b, PREC_EQUAL));
+    return cpp_boolean(text, prec, a->reads || b->reads);
+}
+
 static bool bitwise(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     static const char *const logic[] = {"&&", "||", "!="}, *const bits[] = {"&", "|", "^"};
+    static const Prec precs[] = {PREC_AND, PREC_OR, PREC_EQUAL};
     int which = op->def == ARITH(ANDI) ? 0 : op->def == ARITH(ORI) ? 1 : 2;
     const Expr *a = &x[0], *b = &x[1];
     if (type_is_int_width(op_result(op, 0)->type, 1)) {
-        Prec prec = which == 0 ? PREC_AND : which == 1 ? PREC_OR : PREC_EQUAL;
-        *out = boolean(arena_printf(&e->arena, "%s %s %s", cpp_parens(e, a, PREC_EQUAL),
-                                    logic[which], cpp_parens(e, b, PREC_EQUAL)),
-                       prec, a->reads || b->reads);
+        *out = logical(e, a, logic[which], precs[which], b);
         return true;
     }
     Expr left = as_ap(e, a);
@@ -276,8 +289,17 @@ static bool min_max(Emitter *e, const Op *op, const Expr *x, Expr *out)
     bool is_max = op->def == ARITH(MAXSI) || op->def == ARITH(MAXUI);
     bool is_unsigned = op->def == ARITH(MAXUI) || op->def == ARITH(MINUI);
     const Type *type = op_result(op, 0)->type;
-    Expr a = is_unsigned ? as_unsigned(e, &x[0], type) : x[0];
-    Expr b = is_unsigned ? as_unsigned(e, &x[1], type) : x[1];
+    /* True is the largest unsigned, but the least signed i1. */
+    if (type_is_int_width(type, 1) && is_max == is_unsigned) {
+        *out = logical(e, &x[0], "||", PREC_OR, &x[1]);
+        return true;
+    }
+    if (type_is_int_width(type, 1)) {
+        *out = logical(e, &x[0], "&&", PREC_AND, &x[1]);
+        return true;
+    }
+    Expr a = is_unsigned ? cpp_unsigned(e, &x[0], type) : x[0];
+    Expr b = is_unsigned ? cpp_unsigned(e, &x[1], type) : x[1];
     uint32_t bits = bits_for(min_wide(a.low, b.low), max_wide(a.high, b.high));
     const char *text = arena_printf(&e->arena, "std::%s<ap_int<%u>>(%s, %s)",
                                     is_max ? "max" : "min", bits, a.text, b.text);
@@ -293,12 +315,13 @@ static bool compare(Emitter *e, const Op *op, const Expr *x, Expr *out)
     static const char *const text[] = {"==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">="};
     int64_t predicate = attr_int_value(op_attr(op, "predicate"));
     const Type *type = op_operand(op, 0)->type;
-    enum { FIRST_UNSIGNED = 6 };
-    Expr a = predicate >= FIRST_UNSIGNED ? as_unsigned(e, &x[0], type) : x[0];
-    Expr b = predicate >= FIRST_UNSIGNED ? as_unsigned(e, &x[1], type) : x[1];
-    Prec prec = predicate < 2 ? PREC_EQUAL : PREC_COMPARE;
+    bool equality = predicate == CMPI_EQ || predicate == CMPI_NE;
+    Expr (*read)(Emitter *, const Expr *, const Type *) =
+        predicate >= CMPI_ULT ? cpp_unsigned : cpp_signed;
+    Expr a = equality ? x[0] : read(e, &x[0], type), b = equality ? x[1] : read(e, &x[1], type);
+    Prec prec = equality ? PREC_EQUAL : PREC_COMPARE;
     *out = infix(e, &a, text[predicate], &b, prec);
-    *out = boolean(out->text, prec, out->reads);
+    *out = cpp_boolean(out->text, prec, out->reads);
     return true;
 }
 
@@ -320,16 +343,15 @@ static bool select_value(Emitter *e, const Op *op, const Expr *x, Expr *out)
 static bool resize(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
-    *out = op->def == ARITH(EXTUI) ? as_unsigned(e, &x[0], from) : x[0];
+    *out = op->def == ARITH(EXTUI) ? cpp_unsigned(e, &x[0], from) : x[0];
     out->uncast = NULL;
     if (op->def == ARITH(EXTSI) && type_is_int_width(from, 1)) {
-        *out = join(&x[0], NULL, arena_printf(&e->arena, "-ap_int<2>(%s)", x[0].text), PREC_UNARY);
-        out->low = -1;
+        *out = cpp_signed(e, &x[0], from);
         return true;
     }
     if (op->def == ARITH(TRUNCI) && type_is_int_width(to, 1)) {
         const char *text = arena_printf(&e->arena, "(%s & 1) != 0", cpp_parens(e, &x[0], PREC_UNARY));
-        *out = boolean(text, PREC_EQUAL, x[0].reads);
+        *out = cpp_boolean(text, PREC_EQUAL, x[0].reads);
         return true;
     }
     /* The C++ type is still the operand's. */
@@ -364,117 +386,22 @@ static bool integer_literal(Emitter *e, const Attr *value, Expr *out)
     return true;
 }
 
-static bool float_literal(Emitter *e, const Attr *value, Expr *out)
-{
-    double number = attr_float_value(value);
-    bool is_f32 = value->type->kind == TYPE_F32;
-    const char *text = number != number         ? "std::numeric_limits<double>::quiet_NaN()"
-                       : number - number != 0.0 ? (number > 0 ? "std::numeric_limits<double>::infinity()"
-                                                              : "-std::numeric_limits<double>::infinity()")
-                                                : arena_printf(&e->arena, "%a", number);
-    if (is_f32)
-        text = arena_printf(&e->arena, "float(%s)", text);
-    *out = cpp_leaf(text, value->type, false);
-    if (number < 0 && !is_f32)
-        out->prec = PREC_UNARY;
-    return true;
-}
-
 static bool constant(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     (void)x;
     const Attr *value = op_attr(op, "value");
     if (value->kind == ATTR_FLOAT)
-        return float_literal(e, value, out);
+        return cpp_float_constant(e, value, out);
     if (value->kind != ATTR_INTEGER)
         return op_error(op, "has no C++ form: only scalar constants have one");
     if (type_is_int_width(value->type, 1)) {
-        *out = boolean(attr_is_true(value) ? "true" : "false", PREC_PRIMARY, false);
+        *out = cpp_boolean(attr_is_true(value) ? "true" : "false", PREC_PRIMARY, false);
         return true;
     }
     return integer_literal(e, value, out);
 }
 
-/* --- floating point ------------------------------------------------------------------------ */
-
-static bool float_infix(Emitter *e, const Op *op, const Expr *x, Expr *out)
-{
-    bool multiplies = op->def == ARITH(MULF) || op->def == ARITH(DIVF);
-    const char *sign = op->def == ARITH(ADDF)   ? "+"
-                       : op->def == ARITH(SUBF) ? "-"
-                       : op->def == ARITH(MULF) ? "*"
-                                                : "/";
-    Prec prec = multiplies ? PREC_MUL : PREC_ADD;
-    const char *text = arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &x[0], prec), sign,
-                                    cpp_parens(e, &x[1], (Prec)(prec + 1)));
-    *out = (Expr){.text = text, .prec = prec, .kind = CPP_FLOAT,
-                  .reads = x[0].reads || x[1].reads};
-    return true;
-}
-
-static bool float_negate(Emitter *e, const Op *op, const Expr *x, Expr *out)
-{
-    (void)op;
-    *out = x[0];
-    out->text = arena_printf(&e->arena, "-%s", cpp_parens(e, &x[0], PREC_PRIMARY));
-    out->prec = PREC_UNARY;
-    return true;
-}
-
-/* Ordered predicates are C++'s operators; the unordered one is the negation of its opposite. */
-static bool float_compare(Emitter *e, const Op *op, const Expr *x, Expr *out)
-{
-    enum { ALWAYS_FALSE, OEQ, OGT, OGE, OLT, OLE, ONE, ORD, UEQ, UGT, UGE, ULT, ULE, UNE, UNO };
-    static const char *const plain[] = {[OEQ] = "==", [OGT] = ">", [OGE] = ">=", [OLT] = "<",
-                                        [OLE] = "<=", [UNE] = "!="};
-    static const char *const negated[] = {[UGT] = "<=", [UGE] = "<", [ULT] = ">=", [ULE] = ">"};
-    int64_t p = attr_int_value(op_attr(op, "predicate"));
-    const char *a = cpp_parens(e, &x[0], PREC_SHIFT), *b = cpp_parens(e, &x[1], PREC_SHIFT);
-    const char *text = NULL;
-    if (p >= 0 && (size_t)p < COUNT_OF(plain) && plain[p])
-        text = arena_printf(&e->arena, "(%s %s %s)", a, plain[p], b);
-    else if (p >= UGT && p <= ULE)
-        text = arena_printf(&e->arena, "!(%s %s %s)", a, negated[p], b);
-    else
-        return op_error(op, "has no C++ form: this predicate is not supported");
-    *out = boolean(text, PREC_UNARY, x[0].reads || x[1].reads);
-    return true;
-}
-
-static bool call(Emitter *e, const char *function, const Expr *x, uint32_t count, Expr *out)
-{
-    const char *text = count == 1 ? arena_printf(&e->arena, "%s(%s)", function, x[0].text)
-                                  : arena_printf(&e->arena, "%s(%s, %s)", function, x[0].text,
-                                                 x[1].text);
-    *out = (Expr){.text = text, .prec = PREC_PRIMARY, .kind = CPP_FLOAT,
-                  .reads = x[0].reads || (count > 1 && x[1].reads)};
-    return true;
-}
-
-static bool float_convert(Emitter *e, const Op *op, const Expr *x, Expr *out)
-{
-    const Type *to = op_result(op, 0)->type;
-    Expr from = op->def == ARITH(UITOFP) ? as_unsigned(e, &x[0], op_operand(op, 0)->type) : x[0];
-    return call(e, cpp_type(e, to), &from, 1, out);
-}
-
-static bool math_call(Emitter *e, const Op *op, const Expr *x, Expr *out)
-{
-    static const struct {
-        const char *op, *function;
-    } functions[] = {{"exp", "hls::exp"},     {"log", "hls::log"},     {"sqrt", "hls::sqrt"},
-                     {"rsqrt", "hls::rsqrt"}, {"tanh", "hls::tanh"},   {"erf", "hls::erf"},
-                     {"absf", "hls::fabs"},   {"floor", "hls::floor"}, {"ceil", "hls::ceil"},
-                     {"sin", "hls::sin"},     {"cos", "hls::cos"},     {"powf", "hls::pow"}};
-    for (size_t i = 0; i < COUNT_OF(functions); i++)
-        if (strcmp(op->def->name, functions[i].op) == 0)
-            return call(e, functions[i].function, x, op->operand_count, out);
-    return op_error(op, "has no C++ form");
-}
-
 /* --- dispatch --------------------------------------------------------------------------------- */
-
-typedef bool ExprPrinter(Emitter *e, const Op *op, const Expr *x, Expr *out);
 
 static ExprPrinter *printer_of(const OpDef *def)
 {
@@ -489,15 +416,13 @@ static ExprPrinter *printer_of(const OpDef *def)
         {ARITH_ORI, bitwise},       {ARITH_XORI, bitwise},       {ARITH_MAXSI, min_max},
         {ARITH_MAXUI, min_max},     {ARITH_MINSI, min_max},      {ARITH_MINUI, min_max},
         {ARITH_CMPI, compare},      {ARITH_SELECT, select_value}, {ARITH_EXTSI, resize},
-        {ARITH_EXTUI, resize},      {ARITH_TRUNCI, resize},      {ARITH_ADDF, float_infix},
-        {ARITH_SUBF, float_infix},  {ARITH_MULF, float_infix},   {ARITH_DIVF, float_infix},
-        {ARITH_NEGF, float_negate}, {ARITH_CMPF, float_compare}, {ARITH_SITOFP, float_convert},
-        {ARITH_UITOFP, float_convert}, {ARITH_EXTF, float_convert}, {ARITH_TRUNCF, float_convert},
+        {ARITH_EXTUI, resize},      {ARITH_TRUNCI, resize},      {ARITH_INDEX_CAST, resize},
+        {ARITH_INDEX_CASTUI, resize},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (def == &arith_ops[table[i].op])
             return table[i].print;
-    return def && def->dialect == &dialect_math ? math_call : NULL;
+    return cpp_float_printer(def);
 }
 
 bool cpp_expr(Emitter *e, const Op *op, const Expr *operands, Expr *out)

@@ -42,6 +42,17 @@ static void add_includes(const Emitter *e, StrBuf *out, const char *functions)
     strbuf_add_char(out, '\n');
 }
 
+/* Reads the bits of one type as another's: Vitis takes unions where g++ takes them too. */
+static const char bits_as[] = "template <typename To, typename From>\n"
+                              "static To bits_as(From from)\n"
+                              "{\n"
+                              "    union {\n"
+                              "        From from;\n"
+                              "        To to;\n"
+                              "    } bits = {from};\n"
+                              "    return bits.to;\n"
+                              "}\n\n";
+
 /* The processes, and the top function last. */
 static bool add_source(Emitter *e, EmittedFiles *files)
 {
@@ -52,6 +63,8 @@ static bool add_source(Emitter *e, EmittedFiles *files)
         strbuf_printf(out, "#include \"%s.h\"\n#include \"%s_params.h\"\n", e->top_name,
                       e->top_name);
         add_includes(e, out, functions.data);
+        if (strstr(functions.data, "bits_as<"))
+            strbuf_add_c(out, bits_as);
         strbuf_add_str(out, strbuf_str(&functions));
     }
     strbuf_free(&functions);

@@ -102,11 +102,16 @@ typedef struct Expr {
 } Expr;
 
 /* Operands given, prints one arith or math op. False: diagnosed, op has no C++ form. */
-bool cpp_expr(Emitter *e, const Op *op, const Expr *operands, Expr *out) MUST_CHECK;
+typedef bool ExprPrinter(Emitter *e, const Op *op, const Expr *operands, Expr *out);
+ExprPrinter cpp_expr MUST_CHECK;
 /* Expression of a declared variable or array element of that type. */
 Expr cpp_leaf(const char *text, const Type *type, bool reads);
 /* Text in a context that binds with `prec`. */
 const char *cpp_parens(Emitter *e, const Expr *expr, Prec prec);
+Expr cpp_boolean(const char *text, Prec prec, bool reads);
+/* The value of an integer type read as unsigned or as signed: then true is -1. */
+Expr cpp_unsigned(Emitter *e, const Expr *expr, const Type *type);
+Expr cpp_signed(Emitter *e, const Expr *expr, const Type *type);
 /* Affine expressions over counters: names and extents by dimension. */
 typedef struct Counters {
     const char *const *names;
@@ -116,6 +121,14 @@ const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const 
                        Prec prec);
 const char *cpp_condition(Emitter *e, const IntegerSet *set, const Counters *counters);
 const char *arena_printf(Arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* --- floats (emit_float.c) --------------------------------------------------------------- */
+
+/* Printer of an op of floats or of math, or NULL. */
+ExprPrinter *cpp_float_printer(const OpDef *def);
+/* Whether the printed op calls a function of hls_math.h. */
+bool cpp_is_math_call(const OpDef *def);
+bool cpp_float_constant(Emitter *e, const Attr *value, Expr *out);
 
 /* --- files -------------------------------------------------------------------------------- */
 

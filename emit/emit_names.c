@@ -5,7 +5,6 @@
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
-#include "dialects/math/math.h"
 #include "ir/diag.h"
 #include "ir/symbol.h"
 #include "lowering/names.h"
@@ -157,7 +156,7 @@ static bool collect_op(Op *op, void *user)
     Emitter *e = user;
     if (op->def == EMITHLS(ARRAY_RESHAPE))
         collect_packed(e, op);
-    e->uses_math |= op->def && op->def->dialect == &dialect_math;
+    e->uses_math |= cpp_is_math_call(op->def);
     for (uint32_t i = 0; i < op->result_count; i++)
         if (!collect_type(e, op, op_result(op, i)->type))
             return false;
@@ -179,7 +178,7 @@ const char *cpp_type(Emitter *e, const Type *type)
         return type->kind == TYPE_F64 ? "double" : "float";
     if (type_is_int_width(type, 1))
         return "ap_uint<1>";
-    return type->kind == TYPE_INDEX ? "int" : arena_printf(&e->arena, "ap_int<%u>", type_width(type));
+    return arena_printf(&e->arena, "ap_int<%u>", type_width(type));
 }
 
 /* Bits of the smallest builtin integer that holds the width. */

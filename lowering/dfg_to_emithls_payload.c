@@ -5,6 +5,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
 #include "ir/diag.h"
+#include "lowering/expand_scalar.h"
 
 static bool is_scalar_op(const Op *op)
 {
@@ -12,20 +13,38 @@ static bool is_scalar_op(const Op *op)
     return (str_eq_c(dialect, "arith") || str_eq_c(dialect, "math")) && op->region_count == 0;
 }
 
+/* A constant from outside the kernel. */
+static Value *outer_constant(ComputeLowering *c, const Value *value)
+{
+    return nest_constant(&c->l->nest, op_attr(value_def(value), "value"));
+}
+
+/* The op's operands in the nest; constants from outside the kernel are made here. */
+static Value **payload_operands(ComputeLowering *c, const Op *op, PtrMap *values)
+{
+    Value **operands = ARENA_ARRAY(&c->arena, Value *, op->operand_count);
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        Value *operand = op_operand(op, i);
+        if (!ptrmap_has(values, operand))
+            ptrmap_put(values, operand, outer_constant(c, operand));
+        operands[i] = ptrmap_get(values, operand);
+    }
+    return operands;
+}
+
 static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
 {
+    Value *results[EXPAND_MAX_RESULTS];
     if (!is_scalar_op(op))
         return op_error(op, "cannot run in a streaming process: only arith and math ops on scalars "
                             "can");
-    for (uint32_t i = 0; i < op->operand_count; i++) {
-        Value *operand = op_operand(op, i);
-        if (ptrmap_has(values, operand))
-            continue;
-        const Attr *constant = op_attr(value_def(operand), "value");
-        ptrmap_put(values, operand, nest_constant(&c->l->nest, constant));
+    Value **operands = payload_operands(c, op, values);
+    if (expand_scalar(&c->l->nest.b, op, operands, results)) {
+        for (uint32_t i = 0; i < op->result_count; i++)
+            ptrmap_put(values, op_result(op, i), results[i]);
+        return true;
     }
-    Op *copy = op_clone(op, values);
-    op_append(copy, c->l->nest.b.block);
+    op_append(op_clone(op, values), c->l->nest.b.block);
     return true;
 }
 
@@ -45,7 +64,7 @@ static Value *run_payload(ComputeLowering *c, const Op *generic, Value *const *a
         Value *yielded = op_operand(body->last, 0);
         result = ptrmap_get(&values, yielded);
         if (!result)
-            result = nest_constant(&c->l->nest, op_attr(value_def(yielded), "value"));
+            result = outer_constant(c, yielded);
     }
     ptrmap_free(&values);
     return result;

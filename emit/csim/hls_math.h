@@ -31,6 +31,9 @@ HLS_MATH_UNARY(atan)
 HLS_MATH_UNARY(sinh)
 HLS_MATH_UNARY(cosh)
 HLS_MATH_UNARY(tanh)
+HLS_MATH_UNARY(asinh)
+HLS_MATH_UNARY(acosh)
+HLS_MATH_UNARY(atanh)
 HLS_MATH_UNARY(erf)
 HLS_MATH_UNARY(erfc)
 HLS_MATH_UNARY(fabs)
@@ -52,6 +55,9 @@ HLS_MATH_BINARY(fmod)
 HLS_MATH_BINARY(atan2)
 HLS_MATH_BINARY(copysign)
 #undef HLS_MATH_BINARY
+
+inline float fma(float x, float y, float z) { return std::fma(x, y, z); }
+inline double fma(double x, double y, double z) { return std::fma(x, y, z); }
 
 inline float rsqrt(float x) { return 1.0f / std::sqrt(x); }
 inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
