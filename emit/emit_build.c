@@ -7,20 +7,36 @@
 
 /* Defaults for people to change: the Kria KV260's part, 250 MHz. */
 #define PART "xck26-sfvc784-2LV-c"
-#define CLOCK_NS "4"
+enum { CLOCK_MHZ = 250 };
+
+static const Attr *budget_item(const Emitter *e, const char *name)
+{
+    const Attr *budget = op_attr(e->module, "dfg.budget");
+    return budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, name) : NULL;
+}
 
 /* The module's part; the default where there is none or it is not a plain word. */
 static Str part_of(const Emitter *e)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    const Attr *budget = op_attr(e->module, "dfg.budget");
-    const Attr *part = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "part") : NULL;
+    const Attr *part = budget_item(e, "part");
     bool usable = part && part->kind == ATTR_STRING && part->u.string.len > 0 &&
                   strspn(part->u.string.data, plain) == part->u.string.len;
     return usable ? part->u.string : STR(PART);
 }
 
-/* Lines of a template; TOP stands for the top function's name, PART for the device's part. */
+/* The clock's period in nanoseconds, rounded down to picoseconds. */
+static void add_period(const Emitter *e, StrBuf *out)
+{
+    const Attr *clock = budget_item(e, "clock_mhz");
+    int64_t mhz = clock && clock->kind == ATTR_INTEGER ? attr_int_value(clock) : CLOCK_MHZ;
+    int64_t picoseconds = 1000000 / (mhz > 0 ? mhz : CLOCK_MHZ);
+    strbuf_printf(out, "%lld", (long long)(picoseconds / 1000));
+    if (picoseconds % 1000)
+        strbuf_printf(out, ".%03lld", (long long)(picoseconds % 1000));
+}
+
+/* Lines of a template; PERIOD stands for the clock's, TOP stands for the top function's name, PART for the device's part. */
 static void add_template(const Emitter *e, StrBuf *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
@@ -30,6 +46,9 @@ static void add_template(const Emitter *e, StrBuf *out, const char *text)
         } else if (strncmp(c, "PART", 4) == 0) {
             strbuf_add_str(out, part_of(e));
             c += 3;
+        } else if (strncmp(c, "PERIOD", 6) == 0) {
+            add_period(e, out);
+            c += 5;
         } else {
             strbuf_add_char(out, *c);
         }
@@ -134,7 +153,7 @@ void emit_hls_config(Emitter *e, StrBuf *out)
                  "part=PART\n\n"
                  "[hls]\n"
                  "flow_target=vivado\n"
-                 "clock=" CLOCK_NS "ns\n"
+                 "clock=PERIODns\n"
                  "syn.top=TOP\n"
                  "syn.file=TOP.cpp\n"
                  "tb.file=TOP_tb.cpp\n"
@@ -173,7 +192,7 @@ void emit_tcl(Emitter *e, StrBuf *out)
                  "add_files -tb TOP_tb.cpp\n"
                  "open_solution -reset solution1 -flow_target vivado\n"
                  "set_part {PART}\n"
-                 "create_clock -period " CLOCK_NS " -name default\n\n"
+                 "create_clock -period PERIOD -name default\n\n"
                  "if {$simulate} {\n"
                  "    csim_design -argv $files\n"
                  "}\n"

@@ -66,7 +66,8 @@ static void run_passes(Context *ctx, Op *module)
 {
     if (!op_walk(module, is_small, NULL))
         return;
-    (void)(run_pass(ctx, &pass_onnx_fold_constants, module) &&
+    (void)(run_pass(ctx, &pass_onnx_decompose, module) &&
+           run_pass(ctx, &pass_onnx_fold_constants, module) &&
            run_pass(ctx, &pass_onnx_infer_shapes, module) &&
            run_pass(ctx, &pass_convert_onnx_to_linalg, module));
 }

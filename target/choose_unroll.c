@@ -98,6 +98,7 @@ static void record_budget(const Pass *pass, Op *module, const Budget *budget)
         named_attr(ctx, "bram18", attr_i64(ctx, budget->bram18)),
         named_attr(ctx, "device", attr_string(ctx, pass_string(pass, "device"))),
         named_attr(ctx, "part", attr_string(ctx, pass_string(pass, "part"))),
+        named_attr(ctx, "clock_mhz", attr_i64(ctx, pass_int(pass, "clock"))),
     };
     op_set_attr(module, "dfg.budget", attr_dict(ctx, items, COUNT_OF(items)));
 }
@@ -126,6 +127,7 @@ const PassDef pass_choose_unroll = {
                        {"bram", OPTION_INT, "288", "BRAM18 blocks available", 0, INT64_MAX},
                        {"device", OPTION_STRING, "kv260", "device's name, for the report"},
                        {"part", OPTION_STRING, "xck26-sfvc784-2LV-c",
-                        "device's part, for the build files"}),
+                        "device's part, for the build files"},
+                       {"clock", OPTION_INT, "250", "clock in MHz, for the build files", 1, 2000}),
     .run = choose_unroll,
 };

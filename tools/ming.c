@@ -6,78 +6,52 @@
  * Tests: lit/tools/ming-compile.mir, test/e2e */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "dialects/dialects.h"
 #include "emit/emit_hls.h"
 #include "ir/diag.h"
 #include "ir/pass.h"
 #include "sim/verify_semantics.h"
-#include "target/device.h"
 #include "tools/all_passes.h"
+#include "tools/device_options.h"
 #include "tools/files.h"
 #include "tools/load_model.h"
 #include "tools/ming_check.h"
+#include "tools/ming_devices.h"
 #include "tools/ming_run.h"
 #include "tools/quantize_model.h"
 #include "tools/resources.h"
 #include "tools/tool_support.h"
 
-#define DEFAULT_DEVICE "kv260"
-
-/* A budget that was not given: the device's resources. */
-static const int64_t not_given = INT64_MIN;
-
 typedef struct Options {
-    const char *output_dir, *top, *device;
-    int64_t dsp, bram18; /* or not_given */
+    const char *output_dir, *top;
     bool dump_pipeline;
+    DeviceOptions device;
     ModelOptions model;
     QuantizeOptions quantize;
     int64_t verify_semantics; /* random inputs per function; 0: none */
 } Options;
 
-/* --- device ---------------------------------------------------------------------------------------- */
-
-/* A description by name from the device folder, or a file ending in .xml. */
-static bool find_device(const Tool *tool, Context *ctx, const char *name, Device *out)
-{
-    StrBuf path = {0};
-    bool ok = true;
-    if (str_ends_with(str_from(name), ".xml")) {
-        strbuf_add_c(&path, name);
-    } else {
-        ok = (strchr(name, '/') == NULL && resource_dir("devices", &path)) ||
-             tool_error(tool, "error: there is no device '%s'", name);
-        strbuf_printf(&path, "/%s.xml", name);
-        ok = ok && (access(path.data, F_OK) == 0 ||
-                    tool_error(tool, "error: there is no device '%s'", name));
-    }
-    ok = ok && device_read(ctx, path.data, out);
-    strbuf_free(&path);
-    return ok;
-}
-
 /* --- pipeline ------------------------------------------------------------------------------------ */
 
-static void add_pipeline(StrBuf *out, const Options *options, const Device *device)
+static void add_pipeline(StrBuf *out, const Options *options, const Target *target)
 {
     strbuf_printf(out, "builtin.module(func.func(%s,convert-onnx-to-linalg,%s),%s", passes_to_fold,
                   passes_on_linalg, passes_to_stream);
     if (options->top)
         strbuf_printf(out, "{top=%s}", options->top);
     strbuf_printf(out,
-                  ",canonicalize,choose-unroll{dsp=%lld bram=%lld device=%.*s part=%.*s},"
+                  ",canonicalize,choose-unroll{dsp=%lld bram=%lld device=%.*s part=%.*s clock=%lld},"
                   "dfg.region(size-fifos),convert-dfg-to-emithls,shrink-fifos)",
-                  (long long)(options->dsp == not_given ? device->dsp : options->dsp),
-                  (long long)(options->bram18 == not_given ? device->bram18 : options->bram18),
-                  STR_ARG(device->name), STR_ARG(device->part));
+                  (long long)target->budget.dsp, (long long)target->budget.bram18,
+                  STR_ARG(target->device.name), STR_ARG(target->device.part),
+                  (long long)target->clock);
 }
 
-static bool run_passes(Context *ctx, Op *module, const Options *options, const Device *device)
+static bool run_passes(Context *ctx, Op *module, const Options *options, const Target *target)
 {
     StrBuf text = {0};
-    add_pipeline(&text, options, device);
+    add_pipeline(&text, options, target);
     if (options->dump_pipeline)
         printf("%s\n", text.data);
     Pipeline *pipeline = pipeline_from_text(ctx, all_passes(), strbuf_str(&text));
@@ -137,17 +111,17 @@ static bool compile_bytes(const Tool *tool, const Options *options, const char *
 {
     EmittedProject project = {0};
     StrBuf csim_dir = {0};
-    Device device;
+    Target target;
     Context *ctx = context_create();
     dialects_register_all(ctx);
     context_show_op_on_diag(ctx, false);
-    bool ok = find_device(tool, ctx, options->device, &device);
+    bool ok = find_target(tool, ctx, &options->device, &target);
     ok = ok && (resource_dir("csim", &csim_dir) ||
                 tool_error(tool, "error: the simulation headers are not installed"));
     Op *module = ok ? load_model(ctx, path, bytes, &options->model) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
     ok = module && quantize_model(tool, &options->quantize, module, NULL) &&
-         run_passes(ctx, module, options, &device) && emit_hls(module, &emit, &project);
+         run_passes(ctx, module, options, &target) && emit_hls(module, &emit, &project);
     if (ok)
         print_summary(module, options, &project);
     diag_flush(ctx);
@@ -173,12 +147,12 @@ static bool compile_file(const Tool *tool, const Options *options, const char *p
 /* --dump-pass-pipeline without -o: prints the passes and does nothing else. */
 static bool print_pipeline(const Tool *tool, const Options *options)
 {
-    Device device;
+    Target target;
     StrBuf text = {0};
     Context *ctx = context_create();
-    bool ok = find_device(tool, ctx, options->device, &device);
+    bool ok = find_target(tool, ctx, &options->device, &target);
     if (ok) {
-        add_pipeline(&text, options, &device);
+        add_pipeline(&text, options, &target);
         printf("%s\n", text.data);
     }
     diag_flush(ctx);
@@ -194,9 +168,8 @@ static bool check_options(const Tool *tool, const Options *options, const Texts 
     bool prints_only = options->dump_pipeline && !options->output_dir;
     if (!prints_only && (!options->output_dir || !*options->output_dir))
         return tool_error(tool, "error: -o needs the directory to write");
-    if ((options->dsp < 0 && options->dsp != not_given) ||
-        (options->bram18 < 0 && options->bram18 != not_given))
-        return tool_error(tool, "error: a budget cannot be negative");
+    if (!device_options_check(tool, &options->device))
+        return false;
     if (options->verify_semantics < 0)
         return tool_error(tool, "error: --verify-semantics takes a positive number");
     if (options->top && !emit_top_name_is_valid(str_from(options->top)))
@@ -207,14 +180,10 @@ static bool check_options(const Tool *tool, const Options *options, const Texts 
 
 static int compile(int argc, char **argv)
 {
-    Options options = {.device = DEFAULT_DEVICE, .dsp = not_given,
-                       .bram18 = not_given};
+    Options options = {.device = DEVICE_OPTIONS_DEFAULTS};
     const Flag flags[] = {
         {"o", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
-        {"device", FLAG_TEXT, &options.device, "name",
-         "Device, or an .xml file that describes one, default " DEFAULT_DEVICE, NULL},
-        {"dsp", FLAG_INT, &options.dsp, "n", "DSP slices to spend, default the device's", NULL},
-        {"bram", FLAG_INT, &options.bram18, "n", "BRAM18 blocks to spend, default the device's", NULL},
+        DEVICE_FLAGS(options.device),
         {"top", FLAG_TEXT, &options.top, "name", "Name of the top function, default the model's",
          NULL},
         MODEL_FLAGS(options.model),
@@ -250,6 +219,7 @@ static void add_commands(void *user, StrBuf *out)
     strbuf_add_c(out, "\ncommands:\n");
     strbuf_add_c(out, "  compile MODEL -o DIR    a network to an HLS project; 'ming compile --help'\n");
     strbuf_add_c(out, "  check MODEL             which operators compile; 'ming check --help'\n");
+    strbuf_add_c(out, "  devices                 what --device names; 'ming devices --help'\n");
     strbuf_add_c(out, "  run FILE                a network on arrays; 'ming run --help'\n");
 }
 
@@ -259,6 +229,8 @@ int main(int argc, char **argv)
         return compile(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "check") == 0)
         return ming_check(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "devices") == 0)
+        return ming_devices(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "run") == 0)
         return ming_run(argc - 1, argv + 1);
     const Tool tool = {

@@ -53,20 +53,43 @@ static bool read_text(Fixture *f, const char *text, Device *out)
     FILE *file = fopen(f->path, "w");
     fputs(text, file);
     fclose(file);
-    return device_read(f->ctx, f->path, out);
+    return device_read(f->ctx, f->path, MING_DEVICE_SCHEMA, out);
 }
 
-static void reads_resources(void **state)
+#define HEAD "<device name='d' title='D' part='p-1' dspKind='DSP58'>"
+#define CLOCK "<clock default='100' maximum='200'/>"
+#define DIE(name, bram) "<die name='" name "' lut='5' ff='6' bram18='" bram "' uram='8' dsp='9'/>"
+#define SHARES                                                                                     \
+    "<utilization lut='70' ff='50' bram18='80' uram='60' dsp='40' mean='30'/></device>"
+
+static void reads_dies(void **state)
 {
     Device device;
     assert_true(read_text(*state,
-                          "<device name='d' part='p-1'><resources lut='5' ff='6' bram18='7' "
-                          "uram='8' dsp='9'/></device>",
+                          HEAD CLOCK DIE("a", "7") DIE("b", "70") "<links sll='12'/>"
+                          "<memory kind='uram' shapes='4096x72' initial='false'/>" SHARES,
                           &device));
     assert_true(str_eq_c(device.name, "d"));
     assert_true(str_eq_c(device.part, "p-1"));
-    assert_int_equal(device.bram18, 7);
-    assert_int_equal(device.dsp, 9);
+    assert_true(str_eq_c(device.dsp_kind, "DSP58"));
+    assert_int_equal(device.clock_default, 100);
+    assert_int_equal(device.die_count, 2);
+    assert_int_equal(device.dies[1].resources.bram18, 70);
+    assert_int_equal(device.total.bram18, 77);
+    assert_int_equal(device.sll, 12);
+    assert_int_equal(device.ethernet, 0);
+    assert_int_equal(device.memory_count, 1);
+    assert_false(device.memories[0].has_contents);
+}
+
+static void takes_shares(void **state)
+{
+    Device device;
+    assert_true(read_text(*state, HEAD CLOCK DIE("a", "7") SHARES, &device));
+    assert_int_equal(device_budget(&device, 0).bram18, 5);
+    assert_int_equal(device_budget(&device, 0).dsp, 3);
+    assert_int_equal(device_budget(&device, 100).bram18, 7);
+    assert_int_equal(device_budget(&device, 50).lut, 2);
 }
 
 static void refuse(Fixture *f, const char *text, const char *why)
@@ -83,40 +106,54 @@ static void refuses_bad_files(void **state)
 {
     refuse(*state, "", "ocument is empty");
     refuse(*state, "<device name='d'", "");
-    refuse(*state, "<board/>", "must be <device>");
-    refuse(*state, "<device name='d' part='p'/>", "needs an element <resources>");
-    refuse(*state, "<device name='d' part='p'><resources lut='1' ff='1' bram18='x' uram='0' dsp='1'/></device>",
-           "'bram18' must be a number");
-    refuse(*state, "<device name='d' part='p'><resources lut='-1' ff='1' bram18='1' uram='0' dsp='1'/></device>",
-           "'lut' must be a number");
-    refuse(*state, "<device part='p'><resources/></device>", "needs the attribute 'name'");
-    refuse(*state, "<device name='d' part='p; exec'><resources/></device>", "must consist of");
+    refuse(*state, "<board/>", "No matching global declaration");
+    refuse(*state, HEAD "</device>", "Missing child element(s)");
+    refuse(*state, HEAD CLOCK DIE("a", "x") SHARES, "'bram18'");
+    refuse(*state, HEAD CLOCK DIE("a", "-1") SHARES, "'bram18'");
+    refuse(*state, HEAD CLOCK DIE("a", "99999999999999999999") SHARES, "'bram18'");
+    refuse(*state, HEAD CLOCK DIE("a; exec", "1") SHARES, "'name'");
+    refuse(*state, HEAD CLOCK SHARES, "not expected");
+    refuse(*state, HEAD "<clock default='300' maximum='200'/>" DIE("a", "7") SHARES,
+           "default clock is above");
+    refuse(*state, "<device title='D' part='p' dspKind='DSP58'/>", "");
 }
 
 static void refuses_document_types(void **state)
 {
     refuse(*state,
-           "<!DOCTYPE device [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]>"
-           "<device name='d' part='p'><resources lut='1' ff='1' bram18='1' uram='0' dsp='1'/></device>",
+           "<!DOCTYPE device [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]>" HEAD CLOCK
+           DIE("a", "7") SHARES,
            "document type");
     refuse(*state,
            "<!DOCTYPE device [<!ENTITY a SYSTEM 'file:///etc/hostname'>]>"
-           "<device name='d' part='&a;'><resources lut='1' ff='1' bram18='1' uram='0' dsp='1'/></device>",
+           "<device name='d' title='D' part='&a;' dspKind='DSP58'/>",
            "external entity");
+}
+
+static void refuses_a_missing_schema(void **state)
+{
+    Fixture *f = *state;
+    Device device;
+    assert_true(read_text(f, HEAD CLOCK DIE("a", "7") SHARES, &device));
+    assert_false(device_read(f->ctx, f->path, "/nonexistent/device.xsd", &device));
+    diag_flush(f->ctx);
+    assert_non_null(strstr(f->message.data, "no usable schema"));
 }
 
 static void refuses_missing_files(void **state)
 {
     Fixture *f = *state;
     Device device;
-    assert_false(device_read(f->ctx, "/nonexistent/device.xml", &device));
-    assert_false(device_read(f->ctx, "/tmp", &device));
+    assert_false(device_read(f->ctx, "/nonexistent/device.xml", MING_DEVICE_SCHEMA, &device));
+    assert_false(device_read(f->ctx, "/tmp", MING_DEVICE_SCHEMA, &device));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(reads_resources, setup, teardown),
+        cmocka_unit_test_setup_teardown(reads_dies, setup, teardown),
+        cmocka_unit_test_setup_teardown(takes_shares, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_a_missing_schema, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_bad_files, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_document_types, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_missing_files, setup, teardown),
