@@ -200,7 +200,9 @@ static bool check_words(const ComputeLowering *c)
 {
     int64_t want[DFG_MAX_RANK], got[2 * DFG_MAX_RANK];
     compute_output_word(&c->plan, want);
-    if (!port_word(c->l->process, c->plan.output_port, op_result(c->plan.main, 0)->type, got))
+    uint32_t port = c->plan.output_port;
+    const Type *end = dfg_port(c->l->process, port)->type;
+    if (!port_word(c->l->process, port, end, op_result(c->plan.main, 0)->type, got))
         return false;
     for (uint32_t i = 0; i < compute_output_map(&c->plan)->result_count; i++)
         if (want[i] != got[i])
@@ -300,7 +302,7 @@ static bool build_process(ComputeLowering *c)
 bool lower_compute(Lowering *l)
 {
     ComputeLowering c = {.l = l, .ctx = l->process->ctx};
-    if (!compute_plan(l->process, NULL, &c.plan))
+    if (!compute_plan(l->process, NULL, NULL, &c.plan))
         return false;
     for (uint32_t i = 0; i < c.plan.kernel.loop_count; i++)
         c.lane[i] = affine_const(c.ctx, 0);

@@ -1,8 +1,9 @@
 /* Window processes: a flat scan over the positions of docs/streaming.md, one word in and at most one
  * word out each. Every window dimension keeps a history memory: the outermost one rows (the line
  * buffer), the innermost one single words (the window's columns). The taps of a position are the
- * newest word and the histories' entries; each level multiplies them by its kernel extent.
- * Tests: lit/lowering/dfg-to-emithls/window.mir */
+ * newest word and the histories' entries; each level multiplies them by the words it recalls. Where
+ * words hold several positions, an element's tap and its place there follow from its position.
+ * Tests: lit/lowering/dfg-to-emithls-window.mir, lit/lowering/window-words.mir */
 #include "lowering/dfg_to_emithls.h"
 
 #include "dialects/arith/arith.h"
@@ -148,20 +149,19 @@ static NestMark open_taps(WindowLowering *w, uint32_t level, const char *name, c
     return nest_open(nest, name, loops, count, LOOP_UNROLLED, -1, -1);
 }
 
-/* taps[level + 1][tap * K + k] = history[tap][k * dilation], the newest from taps[level]. */
+/* taps[level + 1][tap * recall + k] = history[tap][k * spacing], the newest from taps[level]. */
 static void gather_taps(WindowLowering *w, uint32_t level)
 {
-    const WindowParams *p = &w->plan.params;
+    const WindowDim *dim = &w->plan.dim[level];
     const AffineExpr *tap, *k, *index[DFG_MAX_RANK + 2];
-    int64_t kernel = p->kernel[level];
-    NestMark mark = open_taps(w, level, "recall", "k", kernel - 1, &tap, &k);
-    uint32_t n = history_index(w, level, tap, affine_mul_c(k, p->dilation[level]), index);
+    NestMark mark = open_taps(w, level, "recall", "k", dim->recall - 1, &tap, &k);
+    uint32_t n = history_index(w, level, tap, affine_mul_c(k, dim->spacing), index);
     Value *old = nest_load(&w->l->nest, w->history[level], index, n);
-    store_tap(w, level + 1, old, affine_add(affine_mul_c(tap, kernel), k));
+    store_tap(w, level + 1, old, affine_add(affine_mul_c(tap, dim->recall), k));
     nest_close(&w->l->nest, mark);
     mark = open_taps(w, level, "newest", "k", 1, &tap, &k);
     Value *newest = load_tap(w, level, tap);
-    store_tap(w, level + 1, newest, affine_add_c(affine_mul_c(tap, kernel), kernel - 1));
+    store_tap(w, level + 1, newest, affine_add_c(affine_mul_c(tap, dim->recall), dim->recall - 1));
     nest_close(&w->l->nest, mark);
 }
 
@@ -224,12 +224,12 @@ static void constrain_between(Constraints *set, const AffineExpr *expr, int64_t 
  * each coordinate. */
 static void reading_positions(const WindowLowering *w, Constraints *set)
 {
-    const WindowParams *p = &w->plan.params;
+    const WindowDim *dim = w->plan.dim;
     const AffineExpr *position = input_position(w);
     int64_t pitch = 1, first = w->plan.begin / w->plan.inner_words + w->plan.shift,
             last = w->plan.end / w->plan.inner_words - 1 + w->plan.shift;
-    for (uint32_t i = p->count; i-- > 1;) {
-        int64_t extent = p->in[p->first + i];
+    for (uint32_t i = w->plan.params.count; i-- > 1;) {
+        int64_t extent = dim[i].in;
         if (extent < w->plan.box[i]) {
             const AffineExpr *row = affine_floordiv(position, affine_const(w->ctx, pitch));
             const AffineExpr *within = affine_mod(row, affine_const(w->ctx, w->plan.box[i]));
@@ -237,7 +237,7 @@ static void reading_positions(const WindowLowering *w, Constraints *set)
         }
         pitch *= w->plan.box[i];
     }
-    constrain_between(set, position, first, last, 0, p->in[p->first] * pitch - 1);
+    constrain_between(set, position, first, last, 0, dim[0].in * pitch - 1);
 }
 
 static void read_pixel(WindowLowering *w)
@@ -255,7 +255,7 @@ static void read_pixel(WindowLowering *w)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* o_i * stride_i as the scan sees it. */
+/* o_i * stride_i, in words, as the scan sees it. */
 static const AffineExpr *output_coordinate(const WindowLowering *w, uint32_t i)
 {
     return affine_add_c(coordinate(w, i), i == 0 ? -w->plan.lead : 0);
@@ -263,80 +263,130 @@ static const AffineExpr *output_coordinate(const WindowLowering *w, uint32_t i)
 
 static void writing_positions(const WindowLowering *w, Constraints *set)
 {
-    const WindowParams *p = &w->plan.params;
-    for (uint32_t i = 0; i < p->count; i++) {
+    for (uint32_t i = 0; i < w->plan.params.count; i++) {
+        const WindowDim *dim = &w->plan.dim[i];
         const AffineExpr *at = output_coordinate(w, i);
         int64_t min = i == 0 ? -w->plan.lead : 0, max = min + w->plan.box[i] - 1;
-        constrain_between(set, at, min, max, 0, (p->out[i] - 1) * p->stride[i]);
-        if (p->stride[i] > 1)
-            constrain(set, affine_mod(at, affine_const(w->ctx, p->stride[i])), true);
+        constrain_between(set, at, min, max, 0, (dim->out - 1) * dim->stride);
+        if (dim->stride > 1)
+            constrain(set, affine_mod(at, affine_const(w->ctx, dim->stride)), true);
     }
 }
 
-/* Where tap (k_0, k_1, …) lies inside the input. */
-static void inside_positions(const WindowLowering *w, uint32_t first_tap_counter, Constraints *set)
+/* Counters of an element of the output word; constant 0 where there is one value. */
+typedef struct WindowLane {
+    const AffineExpr *outer, *inner;
+    const AffineExpr *output[DFG_MAX_RANK], *kernel[DFG_MAX_RANK]; /* per window dimension */
+} WindowLane;
+
+/* Opens unrolled loops over the elements of the output word, in their order. */
+static NestMark open_window(WindowLowering *w, WindowLane *lane)
+{
+    static const char *const outputs[] = {"x_u", "y_u", "z_u"}, *const kernel[] = {"kx", "ky", "kz"};
+    const WindowPlan *plan = &w->plan;
+    Nest *nest = &w->l->nest;
+    LoopSpec loops[2 * DFG_MAX_RANK + 2];
+    const AffineExpr **counters[COUNT_OF(loops)];
+    uint32_t count = plan->params.count, used = 0, n = 0;
+    loops[n] = (LoopSpec){"n_u", plan->outer_lanes};
+    counters[n++] = &lane->outer;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        uint32_t dim = i % count, from_inside = count - 1 - dim;
+        const char *const *names = i < count ? outputs : kernel;
+        loops[n].counter = from_inside < COUNT_OF(outputs) ? names[from_inside]
+                           : i < count                     ? "t_u"
+                                                           : "k";
+        loops[n].extent = i < count ? plan->dim[dim].outputs : plan->params.kernel[dim];
+        counters[n++] = i < count ? &lane->output[dim] : &lane->kernel[dim];
+    }
+    loops[n] = (LoopSpec){"lane", plan->inner_lanes};
+    counters[n++] = &lane->inner;
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_loop = loops[i].extent > 1;
+        *counters[i] = is_loop ? affine_dim(w->ctx, nest->count + used) : affine_const(w->ctx, 0);
+        if (is_loop)
+            loops[used++] = loops[i];
+    }
+    if (used == 0)
+        return (NestMark){nest->b.block, nest->b.before, nest->count};
+    return nest_open(nest, "taps", loops, used, LOOP_UNROLLED, -1, -1);
+}
+
+/* Where the element lies inside the input. */
+static void inside_positions(const WindowLowering *w, const WindowLane *lane, Constraints *set)
 {
     const WindowParams *p = &w->plan.params;
-    uint32_t used = first_tap_counter;
     for (uint32_t i = 0; i < p->count; i++) {
-        const AffineExpr *k = p->kernel[i] > 1 ? affine_dim(w->ctx, used++)
-                                               : affine_const(w->ctx, 0);
-        const AffineExpr *at = affine_add(output_coordinate(w, i),
-                                          affine_mul_c(k, p->dilation[i]));
+        const AffineExpr *at = affine_mul_c(output_coordinate(w, i), w->plan.dim[i].pixels);
+        at = affine_add(at, affine_mul_c(lane->output[i], p->stride[i]));
+        at = affine_add(at, affine_mul_c(lane->kernel[i], p->dilation[i]));
         int64_t last = (p->out[i] - 1) * p->stride[i] + (p->kernel[i] - 1) * p->dilation[i];
         constrain_between(set, affine_add_c(at, -p->low[i]), -p->low[i], last - p->low[i], 0,
                           p->in[p->first + i] - 1);
     }
 }
 
+/* The element among the taps: the word, then the place in the word. */
+static Value *load_element(WindowLowering *w, const WindowLane *lane)
+{
+    const WindowPlan *plan = &w->plan;
+    const AffineExpr *word = affine_const(w->ctx, 0), *place = lane->outer, *index[2];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->params.count; i++) {
+        const WindowDim *dim = &plan->dim[i];
+        bool is_single = dim->pixels == 1 && dim->outputs == 1;
+        const AffineExpr *pixels = affine_const(w->ctx, dim->pixels);
+        const AffineExpr *at = affine_mul_c(lane->kernel[i], plan->params.dilation[i]);
+        at = affine_add(at, affine_mul_c(lane->output[i], plan->params.stride[i]));
+        at = affine_add_c(at, dim->origin);
+        const AffineExpr *tap = is_single ? lane->kernel[i] : affine_floordiv(at, pixels);
+        word = affine_add(affine_mul_c(word, dim->recall), tap);
+        place = affine_add(affine_mul_c(place, dim->pixels), affine_mod(at, pixels));
+    }
+    place = affine_add(affine_mul_c(place, plan->inner_lanes), lane->inner);
+    if (window_taps(plan, plan->params.count) > 1)
+        index[n++] = word;
+    if (plan->lanes > 1)
+        index[n++] = place;
+    return nest_load(&w->l->nest, w->taps[plan->params.count], index, n);
+}
+
+/* Place of the element in the output word. */
+static const AffineExpr *output_place(const WindowLowering *w, const WindowLane *lane)
+{
+    const WindowPlan *plan = &w->plan;
+    const AffineExpr *to = lane->outer;
+    for (uint32_t i = 0; i < plan->params.count; i++)
+        to = affine_add(affine_mul_c(to, plan->dim[i].outputs), lane->output[i]);
+    for (uint32_t i = 0; i < plan->params.count; i++)
+        to = affine_add(affine_mul_c(to, plan->params.kernel[i]), lane->kernel[i]);
+    return affine_add(affine_mul_c(to, plan->inner_lanes), lane->inner);
+}
+
 /* Copies the taps into the output word, padding where a tap lies outside the input. */
 static void write_window(WindowLowering *w)
 {
-    static const char *const names[] = {"kx", "ky", "kz"};
-    const WindowParams *p = &w->plan.params;
     Nest *nest = &w->l->nest;
     Constraints writing = {.count = 0}, inside = {.count = 0};
-    LoopSpec loops[DFG_MAX_RANK + 1];
-    const AffineExpr *tap = affine_const(w->ctx, 0), *index[2];
-    uint32_t count = 0;
+    WindowLane lane;
     writing_positions(w, &writing);
     NestMark outer = {nest->b.block, nest->b.before, nest->count};
     if (writing.count)
         outer = nest_open_if(nest, writing.exprs, writing.is_eq, writing.count);
     Value *stream = port_stream(w->l, 1);
-    Value *result = nest_variable(nest, "result", emithls_stream_word(stream->type), NULL, 0);
-    uint32_t first = nest->count;
-    for (uint32_t i = 0; i < p->count; i++) {
-        uint32_t from_inside = p->count - 1 - i;
-        if (p->kernel[i] == 1)
-            continue;
-        tap = affine_add(affine_mul_c(tap, p->kernel[i]), affine_dim(w->ctx, first + count));
-        loops[count++] = (LoopSpec){from_inside < COUNT_OF(names) ? names[from_inside] : "k",
-                                    p->kernel[i]};
-    }
-    const AffineExpr *lane = affine_const(w->ctx, 0);
-    if (w->plan.lanes > 1) {
-        lane = affine_dim(w->ctx, first + count);
-        loops[count++] = (LoopSpec){"lane", w->plan.lanes};
-    }
-    NestMark mark = {nest->b.block, nest->b.before, nest->count};
-    if (count)
-        mark = nest_open(nest, "taps", loops, count, LOOP_UNROLLED, -1, -1);
-    uint32_t n = 0;
-    if (emithls_array_rank(w->taps[p->count]->type) > 0)
-        index[n++] = tap;
-    if (w->plan.lanes > 1)
-        index[n++] = lane;
-    Value *value = nest_load(nest, w->taps[p->count], index, n);
-    inside_positions(w, first, &inside);
+    const Type *word = emithls_stream_word(stream->type);
+    Value *result = nest_variable(nest, "result", word, NULL, 0);
+    NestMark mark = open_window(w, &lane);
+    Value *value = load_element(w, &lane);
+    inside_positions(w, &lane, &inside);
     if (inside.count) {
         Value *condition = nest_condition(nest, inside.exprs, inside.is_eq, inside.count);
         Value *operands[3] = {condition, value,
                               nest_constant(nest, op_attr(w->plan.window, "pad_value"))};
         value = op_result(build(&nest->b, ARITH(SELECT), operands, 3, &value->type, 1, NULL, 0), 0);
     }
-    const AffineExpr *to = affine_add(affine_mul_c(tap, w->plan.lanes), lane);
-    nest_store(nest, value, result, &to, count > 0);
+    const AffineExpr *to = output_place(w, &lane);
+    nest_store(nest, value, result, &to, word->kind == TYPE_VECTOR);
     nest_close(nest, mark);
     nest_write(nest, nest_load(nest, result, NULL, 0), stream);
     nest_close(nest, outer);
@@ -370,7 +420,7 @@ static NestMark open_scan(WindowLowering *w)
 bool lower_window(Lowering *l)
 {
     WindowLowering w = {.l = l, .ctx = l->process->ctx};
-    if (!window_plan(l->process, &w.plan))
+    if (!window_plan(l->process, NULL, &w.plan))
         return false;
     w.word = emithls_stream_word(port_stream(l, 0)->type);
     for (uint32_t i = 0; i < w.plan.params.count; i++)

@@ -400,5 +400,5 @@ Op *build_compute_process(SymbolTable *symbols, Str name, const Group *group,
     if (!last)
         return NULL;
     build_push(&b, op_result(last, 0), dfg_port(process, input_count));
-    return compute_plan(process, NULL, &plan) ? process : NULL;
+    return compute_base(process, &plan) ? process : NULL;
 }

@@ -14,20 +14,40 @@ typedef enum ProcessKind { PROCESS_WINDOW, PROCESS_COMPUTE, PROCESS_FORK } Proce
 /* Kind of a process's body. False: diagnosed (body has no streaming form). */
 bool process_kind(const Op *process, ProcessKind *out) MUST_CHECK;
 /* Words of a port as they look inside, where the frame may be reshaped: its shape there is that of
- * `tensor`. word: rank of tensor entries. False: diagnosed (the shape splits a word). */
-bool port_word(const Op *process, uint32_t port, const Type *tensor, int64_t *word) MUST_CHECK;
+ * `tensor`. end: the port's type, or one to try; word: rank of tensor entries. False: diagnosed (the
+ * shape splits a word). */
+bool port_word(const Op *process, uint32_t port, const Type *end, const Type *tensor,
+               int64_t *word) MUST_CHECK;
+
+/* The reverse: the port's type for words that have this shape inside; NULL if the frame's shape has
+ * no such words. */
+const Type *port_end(const Op *process, uint32_t port, const Type *tensor, const int64_t *word);
 
 /* --- window processes ------------------------------------------------------------- */
 
+/* One window dimension, counted in words. Input words hold `pixels` positions of it, output words the
+ * windows of `outputs`; outputs * stride is a multiple of pixels. */
+typedef struct WindowDim {
+    int64_t pixels, outputs;
+    int64_t in, out;   /* words along the dimension */
+    int64_t stride;    /* input words from one output word to the next */
+    int64_t reach;     /* input word of the last tap of output word 0 */
+    int64_t recall;    /* words that an output word takes, `spacing` words apart, the newest last */
+    int64_t spacing;
+    int64_t origin;    /* of the recalled words' pixels, the one of output 0's first tap */
+} WindowDim;
+
 /* The flat scan of a window process. Positions form a box of `box` extents (window dimensions, the
  * outermost first, then the words of the inner dimensions); only positions begin .. end-1 are
- * visited, one word in and at most one word out each. Output o is written at box coordinates
+ * visited, one word in and at most one word out each. Output word o is written at box coordinates
  * o * stride (+ lead in the outermost). docs/streaming.md derives the formulas. */
 typedef struct WindowPlan {
     const Op *process, *window;
     WindowParams params;
+    WindowDim dim[DFG_MAX_RANK]; /* params.count entries */
     int64_t outer;       /* frames of dimensions before the first window dimension */
     int64_t inner_words; /* words of the dimensions after the last one, per position */
+    int64_t outer_lanes, inner_lanes; /* elements per word of the dimensions before and after */
     int64_t lanes;       /* elements per input word */
     int64_t box[DFG_MAX_RANK]; /* params.count extents; then inner_words */
     int64_t lead;        /* rows scanned before the row of the first output */
@@ -35,11 +55,13 @@ typedef struct WindowPlan {
     int64_t begin, end;  /* flat range over the whole box, inner words included */
 } WindowPlan;
 
-/* in_word/out_word: word shapes of the ports (rank entries). False: diagnosed. */
-bool window_plan(const Op *process, WindowPlan *out) MUST_CHECK;
-/* Words of history that dimension level i keeps per tap: (kernel - 1) * dilation rows. */
+/* ends: types of the two ports to try instead of their own, or NULL. False: diagnosed. */
+bool window_plan(const Op *process, const Type *const *ends, WindowPlan *out) MUST_CHECK;
+/* Iterations of the scan, all frames. */
+int64_t window_trips(const WindowPlan *plan);
+/* Rows of history that dimension level i keeps per tap: (recall - 1) * spacing. */
 int64_t window_history(const WindowPlan *plan, uint32_t level);
-/* Taps that exist before level i: product of the kernel extents outside it. */
+/* Words recalled before level i: product of the outer levels' recall. */
 int64_t window_taps(const WindowPlan *plan, uint32_t level);
 /* Words per history row of level i: positions of the inner dimensions. */
 int64_t window_row_words(const WindowPlan *plan, uint32_t level);
@@ -57,6 +79,7 @@ enum { PLAN_MAX_LOOPS = 2 * KERNEL_MAX_LOOPS, PLAN_MAX_STREAMS = 8, PLAN_MAX_STA
 
 typedef struct ComputePlan {
     const Op *process, *main;   /* main: the linalg.generic that consumes the streams */
+    const Type *const *ends;    /* types of the ports, or NULL for their own */
     Kernel kernel;
     const Op *stages[PLAN_MAX_STAGES]; /* element-wise epilogue, in order */
     uint32_t stage_count;
@@ -75,8 +98,14 @@ typedef struct ComputePlan {
 } ComputePlan;
 
 /* unroll: factors per loop of the main kernel, each dividing its extent; NULL: from the attribute
- * dfg.unroll, or ones. False: diagnosed. */
-bool compute_plan(const Op *process, const int64_t *unroll, ComputePlan *out) MUST_CHECK;
+ * dfg.unroll, or ones. ends: types of the ports to try instead of their own, or NULL; kept. False:
+ * diagnosed. */
+bool compute_plan(const Op *process, const int64_t *unroll, const Type *const *ends,
+                  ComputePlan *out) MUST_CHECK;
+/* Without unrolling, whatever the attribute says. False: diagnosed. */
+bool compute_base(const Op *process, ComputePlan *out) MUST_CHECK;
+/* Factors of main's loops by its attribute dfg.unroll, ones without. False: diagnosed. */
+bool compute_unroll_attr(const ComputePlan *plan, int64_t *unroll) MUST_CHECK;
 /* Map of the output: a projected permutation of main's loops. */
 const AffineMap *compute_output_map(const ComputePlan *plan);
 /* Trips of the whole nest. */

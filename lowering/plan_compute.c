@@ -11,6 +11,7 @@
 #include "passes/reshape.h"
 
 #include <assert.h>
+#include <string.h>
 
 static Block *body(const Op *process) { return region_entry(op_region(process, 0)); }
 
@@ -91,21 +92,33 @@ static bool collect_streams(ComputePlan *plan)
                     inputs, outputs, plan->stream_count);
 }
 
-static bool read_unroll(ComputePlan *plan, const int64_t *unroll)
+static bool check_unroll(const ComputePlan *plan, const int64_t *unroll)
+{
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
+        if (unroll[i] < 1 || plan->kernel.extents[i] % unroll[i] != 0)
+            return op_error(plan->main, "unroll factor %lld does not divide the %lld trips of loop %u",
+                            (long long)unroll[i], (long long)plan->kernel.extents[i], i);
+    return true;
+}
+
+bool compute_unroll_attr(const ComputePlan *plan, int64_t *unroll)
 {
     const Attr *attr = op_attr(plan->main, "dfg.unroll");
     size_t count = plan->kernel.loop_count;
     for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
-        plan->unroll[i] = unroll ? unroll[i] : 1;
-    if (!unroll && attr &&
-        (!attr_int_list(attr, plan->unroll, KERNEL_MAX_LOOPS, &count) ||
-         count != plan->kernel.loop_count))
+        unroll[i] = 1;
+    if (attr && (!attr_int_list(attr, unroll, KERNEL_MAX_LOOPS, &count) ||
+                 count != plan->kernel.loop_count))
         return op_error(plan->main, "dfg.unroll must list one factor per loop");
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
-        if (plan->unroll[i] < 1 || plan->kernel.extents[i] % plan->unroll[i] != 0)
-            return op_error(plan->main, "unroll factor %lld does not divide the %lld trips of loop %u",
-                            (long long)plan->unroll[i], (long long)plan->kernel.extents[i], i);
-    return true;
+    return check_unroll(plan, unroll);
+}
+
+static bool read_unroll(ComputePlan *plan, const int64_t *unroll)
+{
+    if (!unroll)
+        return compute_unroll_attr(plan, plan->unroll);
+    memcpy(plan->unroll, unroll, plan->kernel.loop_count * sizeof(*unroll));
+    return check_unroll(plan, unroll);
 }
 
 /* --- loops -------------------------------------------------------------------------------- */
@@ -142,9 +155,8 @@ static bool check_stream_map(const ComputePlan *plan, const AffineMap *map, cons
     return true;
 }
 
-/* Counters of the stream's words, then of the parts of a word. Words may grow with the factors while
- * those are still being chosen. */
-static bool add_stream_loops(ComputePlan *plan, bool may_grow, uint32_t *placed)
+/* Counters of the stream's words, then of the parts of a word. */
+static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
 {
     const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
     const Type *tensor = op_operand(plan->main, plan->stream_operand[0])->type;
@@ -155,8 +167,6 @@ static bool add_stream_loops(ComputePlan *plan, bool may_grow, uint32_t *placed)
         int loop = stream_loop(map, r);
         if (loop < 0)
             continue;
-        if (may_grow && word[r] < plan->unroll[loop])
-            word[r] = plan->unroll[loop];
         if (word[r] % plan->unroll[loop] != 0)
             return op_error(plan->main, "unrolls loop %d by %lld, but words hold %lld", loop,
                             (long long)plan->unroll[loop], (long long)word[r]);
@@ -290,19 +300,26 @@ static void count_lanes(ComputePlan *plan)
             plan->accumulators *= plan->loops[i].trip;
 }
 
-bool compute_plan(const Op *process, const int64_t *unroll, ComputePlan *out)
+bool compute_plan(const Op *process, const int64_t *unroll, const Type *const *ends,
+                  ComputePlan *out)
 {
     uint32_t placed = 0;
-    *out = (ComputePlan){.process = process};
+    *out = (ComputePlan){.process = process, .ends = ends};
     if (!collect_generics(out) || !kernel_analyze(out->main, &out->kernel) ||
         !collect_streams(out) || !read_unroll(out, unroll) || !check_output_map(out) ||
-        !check_other_streams(out) || !add_stream_loops(out, unroll != NULL, &placed))
+        !check_other_streams(out) || !add_stream_loops(out, &placed))
         return false;
     add_other_loops(out, placed);
     if (!check_output_order(out))
         return false;
     count_lanes(out);
     return true;
+}
+
+bool compute_base(const Op *process, ComputePlan *out)
+{
+    static const int64_t ones[KERNEL_MAX_LOOPS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    return compute_plan(process, ones, NULL, out);
 }
 
 int64_t compute_trips(const ComputePlan *plan)
@@ -315,7 +332,9 @@ int64_t compute_trips(const ComputePlan *plan)
 
 bool compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word)
 {
-    return port_word(plan->process, plan->stream_port[stream],
+    uint32_t port = plan->stream_port[stream];
+    const Type *end = plan->ends ? plan->ends[port] : dfg_port(plan->process, port)->type;
+    return port_word(plan->process, port, end,
                      op_operand(plan->main, plan->stream_operand[stream])->type, word);
 }
 

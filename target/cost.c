@@ -153,21 +153,19 @@ void compute_cost(const ComputePlan *plan, Cost *out)
         out->bram18 += memory_bram18(plan->lanes * acc_bits, plan->accumulators);
 }
 
-void window_memory(const WindowPlan *plan, uint32_t level, int64_t lanes, int64_t *width,
-                   int64_t *depth)
+void window_memory(const WindowPlan *plan, uint32_t level, int64_t *width, int64_t *depth)
 {
     int64_t bits = element_bits(type_elem(op_operand(plan->window, 0)->type));
-    *width = window_taps(plan, level) * window_history(plan, level) * lanes * bits;
-    *depth = window_row_words(plan, level) * plan->lanes / lanes;
+    *width = window_taps(plan, level) * window_history(plan, level) * plan->lanes * bits;
+    *depth = window_row_words(plan, level);
 }
 
-void window_cost(const WindowPlan *plan, int64_t lanes, Cost *out)
+void window_cost(const WindowPlan *plan, Cost *out)
 {
-    *out = (Cost){.cycles = plan->outer * (plan->end - plan->begin) * plan->lanes / lanes +
-                            PIPELINE_DEPTH};
+    *out = (Cost){.cycles = window_trips(plan) + PIPELINE_DEPTH};
     for (uint32_t level = 0; level < plan->params.count; level++) {
         int64_t width, depth;
-        window_memory(plan, level, lanes, &width, &depth);
+        window_memory(plan, level, &width, &depth);
         if (width > 0)
             out->bram18 += memory_bram18(width, depth);
     }

@@ -30,10 +30,8 @@ int64_t payload_dsp(const Op *generic);
 int64_t element_bits(const Type *elem);
 
 void compute_cost(const ComputePlan *plan, Cost *out);
-/* Cost with `lanes` elements of the innermost dimension per word. */
-void window_cost(const WindowPlan *plan, int64_t lanes, Cost *out);
+void window_cost(const WindowPlan *plan, Cost *out);
 /* Width in bits and depth in words of a window level's history memory. */
-void window_memory(const WindowPlan *plan, uint32_t level, int64_t lanes, int64_t *width,
-                   int64_t *depth);
+void window_memory(const WindowPlan *plan, uint32_t level, int64_t *width, int64_t *depth);
 
 #endif

@@ -11,7 +11,7 @@
 /* One way to build a process. */
 typedef struct Config {
     Cost cost;
-    int64_t *factor; /* per port: elements of the innermost dimension per word */
+    int64_t *factor; /* per port: number of its word in the space */
     int64_t *unroll; /* compute processes: per loop of the main kernel; else NULL */
 } Config;
 
@@ -33,6 +33,8 @@ typedef struct DseSpace {
     const Op *region;
     VEC(DseNode) nodes; /* in order of instantiation */
     VEC(DseEdge) edges;
+    VEC(const Type *) words; /* receiving ends; channels may join ends of the same one */
+    PtrMap word_numbers;     /* end Type* -> index in words + 1 */
     int64_t bound; /* of the last solve's goal: no design is below it */
 } DseSpace;
 

@@ -1,7 +1,7 @@
 /* Writes a chosen design into the IR: unroll factors on kernels, words on ports and channels,
  * storage on constants, windows and accumulators, a report on each process.
  * Tests: lit/target/choose-unroll.mir */
-#include "target/dse.h"
+#include "target/dse_space.h"
 
 #include "dialects/linalg/structured.h"
 #include "ir/builder.h"
@@ -12,23 +12,14 @@
 
 /* --- words ---------------------------------------------------------------------------- */
 
-/* The end's type with `factor` elements of the innermost dimension per word. */
-static const Type *with_factor(const Type *end, int64_t factor)
-{
-    int64_t word[2 * DFG_MAX_RANK];
-    const Type *frame = dfg_payload(end);
-    uint32_t rank = frame->u.shaped.rank;
-    dfg_word(end, word);
-    if (rank && word[rank - 1] == 1)
-        word[rank - 1] = factor;
-    return dfg_end_type(end->u.dialect.def, frame, word);
-}
-
-static void set_port_words(Op *process, const Config *config)
+static void set_port_words(Op *process, const DseSpace *space, const Config *config)
 {
     Block *body = region_entry(op_region(process, 0));
-    for (uint32_t i = 0; i < body->arg_count; i++)
-        body->args[i]->type = with_factor(body->args[i]->type, config->factor[i]);
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        const Type *end = body->args[i]->type, *word = space->words.data[config->factor[i]];
+        body->args[i]->type = type_dialect(end->ctx, end->u.dialect.def, word->u.dialect.params,
+                                           word->u.dialect.param_count);
+    }
     dfg_update_signature(process);
 }
 
@@ -84,7 +75,7 @@ static void store_table(const ComputePlan *plan, Value *operand, const AffineMap
 static void store_compute(Op *process)
 {
     ComputePlan plan;
-    bool ok = compute_plan(process, NULL, &plan);
+    bool ok = compute_plan(process, NULL, NULL, &plan);
     assert(ok);
     (void)ok;
     for (uint32_t i = 0; i < plan.main->operand_count; i++)
@@ -104,12 +95,12 @@ static void store_window(Op *process)
 {
     WindowPlan plan;
     const Attr *impls[DFG_MAX_RANK];
-    bool ok = window_plan(process, &plan);
+    bool ok = window_plan(process, NULL, &plan);
     assert(ok);
     (void)ok;
     for (uint32_t level = 0; level < plan.params.count; level++) {
         int64_t width, depth;
-        window_memory(&plan, level, plan.lanes, &width, &depth);
+        window_memory(&plan, level, &width, &depth);
         impls[level] = attr_string(process->ctx, memory_impl(width, depth));
     }
     FOR_EACH_OP(op, region_entry(op_region(process, 0)))
@@ -121,13 +112,13 @@ static void store_window(Op *process)
 
 static void set_unroll(Op *process, const Config *config)
 {
-    ComputePlan plan;
-    bool ok = compute_plan(process, config->unroll, &plan);
+    ComputePlan base;
+    bool ok = compute_base(process, &base);
     assert(ok);
     (void)ok;
-    Op *main = value_def(op_result(plan.main, 0));
+    Op *main = value_def(op_result(base.main, 0));
     op_set_attr(main, "dfg.unroll",
-                attr_i64_array(process->ctx, config->unroll, plan.kernel.loop_count));
+                attr_i64_array(process->ctx, config->unroll, base.kernel.loop_count));
 }
 
 /* Trip counts and factors of a process, for its report. */
@@ -159,16 +150,16 @@ static Shape process_shape(const DseNode *node)
     WindowPlan window;
     bool ok = true;
     if (node->kind == PROCESS_COMPUTE) {
-        ok = compute_plan(node->process, NULL, &compute);
+        ok = compute_plan(node->process, NULL, NULL, &compute);
         shape.class = compute_class(&compute);
         for (uint32_t i = 0; ok && i < compute.kernel.loop_count; i++)
             add_trip(&shape, compute.kernel.extents[i], compute.unroll[i]);
     } else if (node->kind == PROCESS_WINDOW) {
-        ok = window_plan(node->process, &window);
+        ok = window_plan(node->process, NULL, &window);
         shape.class = "window";
         for (uint32_t i = 0; ok && i < window.params.count; i++)
-            add_trip(&shape, window.box[i], 1);
-        add_trip(&shape, window.inner_words * window.lanes, window.lanes);
+            add_trip(&shape, window.box[i] * window.dim[i].pixels, window.dim[i].pixels);
+        add_trip(&shape, window.inner_words * window.inner_lanes, window.inner_lanes);
     } else {
         int64_t lanes = dfg_word_elems(dfg_port(node->process, 0)->type);
         add_trip(&shape, fork_words(node->process) * lanes, lanes);
@@ -194,12 +185,12 @@ static void set_report(Op *process, const DseNode *node, const Cost *cost)
     op_set_attr(process, "report", attr_dict(ctx, items, COUNT_OF(items)));
 }
 
-static void apply_node(Op *process, const DseNode *node)
+static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
 {
     const Config *config = &node->configs.data[node->chosen];
     if (node->kind == PROCESS_COMPUTE)
         set_unroll(process, config);
-    set_port_words(process, config);
+    set_port_words(process, space, config);
     if (node->kind == PROCESS_COMPUTE)
         store_compute(process);
     else if (node->kind == PROCESS_WINDOW)
@@ -216,7 +207,7 @@ void dse_apply(Op *module, Op *region, const DseSpace *space)
     {
         const DseNode *node = ptrmap_get(&chosen, op);
         if (node)
-            apply_node(op, node);
+            apply_node(op, space, node);
     }
     set_graph_words(region);
     ptrmap_free(&chosen);

@@ -50,11 +50,11 @@ static bool process_delay(const Op *process, int64_t *out)
     if (!process_kind(process, &kind))
         return false;
     if (kind == PROCESS_WINDOW) {
-        if (!window_plan(process, &window))
+        if (!window_plan(process, NULL, &window))
             return false;
         *out = window_delay(&window);
     } else if (kind == PROCESS_COMPUTE) {
-        if (!compute_plan(process, NULL, &compute))
+        if (!compute_plan(process, NULL, NULL, &compute))
             return false;
         *out = compute_delay(&compute);
     }

@@ -1,0 +1,35 @@
+/* Between dse_space.c (the graph), dse_compute.c and dse_window.c (configurations of one process).
+ * Tests: lit/target/choose-unroll.mir */
+#ifndef MING_TARGET_DSE_SPACE_H
+#define MING_TARGET_DSE_SPACE_H
+
+#include "target/dse.h"
+
+/* What synthesis still handles well in one process. */
+enum { MAX_PARALLEL_ELEMENTS = 1024, MAX_WORD_BITS = 4096 };
+
+/* Number of an end's word among the space's words. Sending and receiving ends of the same frame and
+ * word have the same number. */
+int64_t dse_word(DseSpace *space, const Type *end);
+/* Adds the configuration with these port types unless another beats it; drops those it beats. unroll
+ * may be NULL. */
+void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
+                    const int64_t *unroll);
+
+/* Bits of a word. */
+int64_t dse_word_bits(const Type *end);
+/* Whether a word is a run of the frame's row-major order. */
+bool dse_is_run(const Type *end);
+
+/* Add the configurations of one process. False: diagnosed. */
+bool compute_configs(DseSpace *space, DseNode *node) MUST_CHECK;
+bool window_configs(DseSpace *space, DseNode *node, const Op *instantiate) MUST_CHECK;
+/* Of node `number`, once the edges and the other processes' configurations are known. */
+bool fork_configs(DseSpace *space, uint32_t number, const Op *instantiate) MUST_CHECK;
+
+/* Whether the kernel was given its factors beforehand (dfg.unroll). */
+bool is_pinned(const ComputePlan *base);
+/* Those factors, KERNEL_MAX_LOOPS entries, and the types that the ports need. False: diagnosed. */
+bool pinned_ends(const ComputePlan *base, int64_t *unroll, const Type **ends) MUST_CHECK;
+
+#endif

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Every way to unroll a kernel gives the same numbers.
+
+Small kernels (windows in 1 to 3 dimensions, depthwise, pooling, matrix
+products, reductions, element-wise) are compiled with factors given beforehand
+(dfg.unroll), a dozen in one network, each with its own input and result; the
+C++ is built, fed FRAMES frames back to back and compared with plain loops in
+this file. Cycles of compute processes are compared with the formula: the trip
+counts divided by the factors.
+
+    unroll_check.py --tools=DIR [--seed=N] [--count=N] [--kind=NAME]
+
+`count` is the number of networks for each kind of kernel; 0 means all factors.
+"""
+import argparse
+import concurrent.futures
+import itertools
+import json
+import math
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+FRAMES = 3
+KERNELS = 12                            # in one network
+PIPELINE_DEPTH = 8                      # of docs/cost-model.md
+
+
+def divisors(number):
+    return [d for d in range(1, number + 1) if number % d == 0]
+
+
+class Kernel:
+    """loops: list of (name, extent, is_reduction) in order. maps: loop
+    expressions by operand, each a list of {loop: factor} sums; operand 0 is the
+    stream, 1 the constant (or None), -1 the output. pad: low and high per
+    dimension of the stream."""
+
+    def __init__(self, kind, loops, maps, shape, pad=None, combine="mac"):
+        self.kind, self.loops, self.maps, self.shape = kind, loops, maps, shape
+        self.pad = pad or [(0, 0)] * len(shape)
+        self.combine = combine
+        self.extent = {name: extent for name, extent, _ in loops}
+
+    def padded_shape(self):
+        return [e + low + high for e, (low, high) in zip(self.shape, self.pad)]
+
+    def operand_shape(self, indices):
+        """One more than the largest index."""
+        return [1 + sum(factor * (self.extent[loop] - 1) for loop, factor in index.items())
+                for index in indices]
+
+    def all_factors(self):
+        return list(itertools.product(*(divisors(e) for _, e, _ in self.loops)))
+
+
+def window_kernel(kind, sizes, channels, filters, kernel, stride, dilation, pad):
+    """Channels last; depthwise and pooling have no filters."""
+    rank = len(sizes)
+    axes = "zyx"[-rank:]
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation)]
+    out = [(s + low + high - r) // t + 1
+           for s, (low, high), r, t in zip(sizes, pad, reach, stride)]
+    loops = [("n", 1, False)] + [(a, o, False) for a, o in zip(axes, out)]
+    loops.append(("o" if filters else "c", filters or channels, False))
+    loops += [("k" + a, k, True) for a, k in zip(axes, kernel)]
+    if filters:
+        loops.append(("c", channels, True))
+    stream = [{"n": 1}] + [{a: t, "k" + a: d} for a, t, d in zip(axes, stride, dilation)]
+    stream.append({"c": 1})
+    taps = [{"k" + a: 1} for a in axes]
+    weight = taps + [{"c": 1}] if not filters else [{"o": 1}] + taps + [{"c": 1}]
+    output = [{"n": 1}] + [{a: 1} for a in axes] + [{"o" if filters else "c": 1}]
+    maps = {0: stream, 1: taps if kind == "pool" else weight, -1: output}
+    return Kernel(kind, loops, maps, [1, *sizes, channels],
+                  [(0, 0), *pad, (0, 0)], "max" if kind == "pool" else "mac")
+
+
+def matmul_kernel(rows, columns, inner):
+    loops = [("m", rows, False), ("o", columns, False), ("k", inner, True)]
+    maps = {0: [{"m": 1}, {"k": 1}], 1: [{"k": 1}, {"o": 1}], -1: [{"m": 1}, {"o": 1}]}
+    return Kernel("matmul", loops, maps, [rows, inner])
+
+
+def sum_kernel(height, width, channels):
+    """Over all positions of an image."""
+    loops = [("n", 1, False), ("c", channels, False), ("y", height, True), ("x", width, True)]
+    maps = {0: [{"n": 1}, {"y": 1}, {"x": 1}, {"c": 1}], 1: None, -1: [{"n": 1}, {"c": 1}]}
+    return Kernel("sum", loops, maps, [1, height, width, channels], combine="sum")
+
+
+def elementwise_kernel(shape):
+    loops = [(f"d{i}", extent, False) for i, extent in enumerate(shape)]
+    indices = [{name: 1} for name, _, _ in loops]
+    return Kernel("elementwise", loops, {0: indices, 1: indices[-1:], -1: indices}, shape)
+
+
+def kernels(rng):
+    """One kernel of each kind, of random shape."""
+    def windows(rank, sizes):
+        kernel = [rng.choice([1, 2, 3]) for _ in range(rank)]
+        stride = [rng.choice([1, 1, 2, 3]) for _ in range(rank)]
+        dilation = [rng.choice([1, 1, 2]) for _ in range(rank)]
+        pad = [(rng.choice([0, 0, 1, 2]), rng.choice([0, 0, 1, 2])) for _ in range(rank)]
+        return sizes, kernel, stride, dilation, pad
+
+    def make(kind, rank, sizes, channels, filters):
+        sizes, *rest = windows(rank, sizes)
+        return window_kernel(kind, sizes, channels, filters, *rest)
+
+    size = lambda: rng.choice([6, 8, 9, 12])
+    return [
+        make("conv", 2, [size(), size()], rng.choice([1, 2, 4]), rng.choice([2, 3, 4])),
+        make("conv1d", 1, [rng.choice([12, 16, 18])], rng.choice([2, 4]), rng.choice([2, 4])),
+        make("conv3d", 3, [5, 6, rng.choice([6, 8])], rng.choice([1, 2]), 2),
+        make("depthwise", 2, [size(), size()], rng.choice([2, 4, 6]), 0),
+        make("pool", 2, [size(), size()], rng.choice([2, 4]), 0),
+        matmul_kernel(rng.choice([4, 6]), rng.choice([4, 6]), rng.choice([4, 8, 9])),
+        sum_kernel(rng.choice([4, 6]), rng.choice([4, 6]), rng.choice([4, 6])),
+        elementwise_kernel([rng.choice([1, 2]), 4, rng.choice([4, 6]), rng.choice([4, 6])]),
+    ]
+
+
+# Text.
+
+def tensor(shape, elem):
+    return f"tensor<{''.join(f'{e}x' for e in shape)}{elem}>"
+
+
+def dense(array):
+    if array.ndim == 0:
+        return str(int(array))
+    return "[" + ", ".join(dense(part) for part in array) + "]"
+
+
+def map_text(kernel, indices):
+    number = {name: i for i, (name, _, _) in enumerate(kernel.loops)}
+    terms = [" + ".join(f"d{number[loop]} * {factor}" for loop, factor in index.items())
+             for index in indices]
+    dims = ", ".join(f"d{i}" for i in range(len(kernel.loops)))
+    return f"affine_map<({dims}) -> ({', '.join(terms)})>"
+
+
+BODIES = {
+    "mac": ("i8", ["%ae = arith.extsi %a : i8 to i32", "%be = arith.extsi %b : i8 to i32",
+                   "%m = arith.muli %ae, %be : i32", "%s = arith.addi %acc, %m : i32",
+                   "linalg.yield %s : i32"]),
+    "max": ("i32", ["%ae = arith.extsi %a : i8 to i32", "%s = arith.maxsi %acc, %ae : i32",
+                    "linalg.yield %s : i32"]),
+    "sum": ("i32", ["%ae = arith.extsi %a : i8 to i32", "%s = arith.addi %acc, %ae : i32",
+                    "linalg.yield %s : i32"]),
+    "scale": ("i8", ["%ae = arith.extsi %a : i8 to i32", "%be = arith.extsi %b : i8 to i32",
+                     "%m = arith.muli %ae, %be : i32", "linalg.yield %m : i32"]),
+}
+
+
+def kernel_text(kernel, number, factors, weight):
+    """The ops of one kernel of a function, on argument %x<number>."""
+    p, lines = f"k{number}_", []
+    source, shape = f"%x{number}", kernel.padded_shape()
+    is_elementwise = not any(reduction for _, _, reduction in kernel.loops)
+    body = "scale" if is_elementwise else kernel.combine
+    out_shape = kernel.operand_shape(kernel.maps[-1])
+    out = tensor(out_shape, "i32")
+    if shape != list(kernel.shape):
+        lines += [f"%{p}p = tensor.pad {source} low[{', '.join(str(l) for l, _ in kernel.pad)}] "
+                  f"high[{', '.join(str(h) for _, h in kernel.pad)}] {{",
+                  f"^bb0({', '.join(f'%i{i}: index' for i in range(len(shape)))}):",
+                  "tensor.yield %pad : i8",
+                  f"}} : {tensor(kernel.shape, 'i8')} to {tensor(shape, 'i8')}"]
+        source = f"%{p}p"
+    inputs, types, args = [source], [tensor(shape, "i8")], ["%a: i8"]
+    maps = [kernel.maps[0]]
+    if kernel.maps[1] is not None:
+        window = kernel.combine == "max"
+        elem = "i8"
+        lines.append(f"%{p}w = tensor.empty() : {tensor(weight.shape, elem)}" if window else
+                     f"%{p}w = arith.constant dense<{dense(weight)}> : {tensor(weight.shape, elem)}")
+        inputs.append(f"%{p}w")
+        types.append(tensor(weight.shape, elem))
+        args.append(f"%b: {elem}")
+        maps.append(kernel.maps[1])
+    lines.append(f"%{p}e = tensor.empty() : {out}")
+    init = f"%{p}e"
+    if not is_elementwise:
+        start = "%least" if kernel.combine == "max" else "%zero"
+        lines.append(f"%{p}f = linalg.fill ins({start} : i32) outs(%{p}e : {out}) -> {out}")
+        init = f"%{p}f"
+    iterators = ", ".join('"reduction"' if r else '"parallel"' for _, _, r in kernel.loops)
+    all_maps = ", ".join(map_text(kernel, m) for m in [*maps, kernel.maps[-1]])
+    lines += [f"%y{number} = linalg.generic {{indexing_maps = [{all_maps}], "
+              f"iterator_types = [{iterators}]}} ins({', '.join(inputs)} : {', '.join(types)}) "
+              f"outs({init} : {out}) attrs = {{dfg.name = \"k{number}\", dfg.unroll = "
+              f"array<i64: {', '.join(map(str, factors))}>}} {{",
+              f"^bb0({', '.join([*args, '%acc: i32'])}):", *BODIES[body][1], f"}} -> {out}"]
+    return lines
+
+
+def network_text(kernel, factors, weights):
+    count = len(factors)
+    args = ", ".join(f"%x{i}: {tensor(kernel.shape, 'i8')}" for i in range(count))
+    out = tensor(kernel.operand_shape(kernel.maps[-1]), "i32")
+    results = ", ".join([out] * count)
+    lines = [f"func.func @net({args}) -> ({results}) {{", "%zero = arith.constant 0 : i32",
+             "%least = arith.constant -2147483648 : i32", "%pad = arith.constant 3 : i8"]
+    for i in range(count):
+        lines += kernel_text(kernel, i, factors[i], weights[i])
+    lines += [f"return {', '.join(f'%y{i}' for i in range(count))} : {results}", "}"]
+    return "\n".join(lines) + "\n"
+
+
+# What is expected.
+
+def at(index, point):
+    return sum(factor * point[loop] for loop, factor in index.items())
+
+
+def expected(kernel, frames, weight):
+    """Plain loops over the whole iteration space, all frames at once."""
+    padded = np.pad(frames, [(0, 0), *kernel.pad], constant_values=3).astype(np.int64)
+    out = np.zeros([len(frames), *kernel.operand_shape(kernel.maps[-1])], np.int64)
+    if kernel.combine == "max":
+        out[:] = -(1 << 31)
+    names = [name for name, _, _ in kernel.loops]
+    for values in itertools.product(*(range(e) for _, e, _ in kernel.loops)):
+        point = dict(zip(names, values))
+        a = padded[(slice(None), *(at(i, point) for i in kernel.maps[0]))]
+        where = (slice(None), *(at(i, point) for i in kernel.maps[-1]))
+        if kernel.combine == "max":
+            out[where] = np.maximum(out[where], a)
+        else:
+            b = 1 if kernel.maps[1] is None else \
+                int(weight[tuple(at(i, point) for i in kernel.maps[1])])
+            out[where] += a * b
+    return out
+
+
+# Running.
+
+def run(command):
+    result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+                            check=False, timeout=600)
+    if result.returncode:
+        errors = [line for line in result.stdout.splitlines() if "error" in line]
+        raise RuntimeError(f"{command[0]}: {(errors or [result.stdout[-300:]])[0]}")
+
+
+def check_cycles(kernel, factors, folder):
+    report = json.loads((folder / "report.json").read_text())
+    found = {tuple(p["unroll"]): p for p in report["processes"]}
+    for unroll in factors:
+        want = PIPELINE_DEPTH + math.prod(extent // factor for (_, extent, _), factor
+                                          in zip(kernel.loops, unroll))
+        process = found.get(tuple(unroll))
+        if process is None:
+            raise RuntimeError(f"no process has the factors {unroll}")
+        if process["cycles"] != want:
+            raise RuntimeError(f"factors {unroll}: {process['cycles']} cycles, expected {want}")
+
+
+def check(tools, folder, kernel, factors, rng):
+    shape = kernel.operand_shape(kernel.maps[1]) if kernel.maps[1] is not None else []
+    weights = [np.array(rng.integers(-20, 20, shape)) for _ in factors]
+    model = folder / "net.mir"
+    model.write_text(network_text(kernel, factors, weights))
+    frames = [rng.integers(-128, 128, [FRAMES, *kernel.shape]).astype(np.int8) for _ in factors]
+    out = folder / "out"
+    run([str(tools / "ming"), "compile", str(model), "-o", str(out), "--dsp=1000000",
+         "--bram=1000000"])
+    check_cycles(kernel, factors, out)
+    inputs = [folder / f"x{i}.npy" for i in range(len(factors))]
+    outputs = [folder / f"y{i}.npy" for i in range(len(factors))]
+    for path, array in zip(inputs, frames):
+        np.save(path, array.reshape(FRAMES * kernel.shape[0], *kernel.shape[1:]))
+    ports = [f"{port}{i + 1 if i else ''}={path}" for port, paths in (("INPUT", inputs), ("OUTPUT", outputs))
+             for i, path in enumerate(paths)]
+    run(["make", "-C", str(out), "csim", "CXX=g++ -std=c++17", "CXXFLAGS=-O1", *ports])
+    for i, path in enumerate(outputs):
+        got = np.load(path).astype(np.int64).ravel()
+        want = expected(kernel, frames[i], weights[i]).ravel()
+        if got.size != want.size or (got != want).any():
+            raise RuntimeError(f"factors {factors[i]} give other numbers")
+
+
+def run_case(tools, kernel, seed, factors, first):
+    name = f"unroll-{kernel.kind}-{seed}-{first // KERNELS}"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            check(tools, pathlib.Path(folder), kernel, factors,
+                  np.random.default_rng(seed + first))
+        except RuntimeError as error:
+            print(f"FAIL {name}: {error}", flush=True)
+            return False
+    print(f"PASS {name}", flush=True)
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tools", type=pathlib.Path, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--kind")
+    args = parser.parse_args()
+    cases = []
+    for kernel in kernels(random.Random(args.seed)):
+        if args.kind and kernel.kind != args.kind:
+            continue
+        factors = kernel.all_factors()
+        random.Random(f"{args.seed} {kernel.kind}").shuffle(factors)
+        if args.count:
+            factors = factors[:args.count * KERNELS]
+        cases += [(kernel, args.seed, factors[first:first + KERNELS], first)
+                  for first in range(0, len(factors), KERNELS)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        passed = sum(pool.map(lambda case: run_case(args.tools.resolve(), *case), cases))
+    print(f"{passed} of {len(cases)} networks are right")
+    return 0 if passed == len(cases) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
