@@ -38,24 +38,30 @@ static Op *arg_quantizer(Lowering *lw, const Value *arg, Target *target)
 }
 
 /* The quantizer as dfg.quant can say it: rounding after the zero point is added. One that adds it
- * afterwards is the same where no tie depends on it, or where the range is that of a type. */
-static bool boundary_quantizer(const Op *op, const Target *target, Quantizer *out)
+ * afterwards is the same where no tie depends on it, or where the range is that of a type; else the
+ * caller quantizes without a zero point, to a range that holds the other, which is clamped here. */
+static Quantizer boundary_quantizer(const Op *op, const Target *target)
 {
-    *out = target->quant;
+    Quantizer quant = target->quant;
     if (op->def != ONNX(QUANTIZE_LINEAR) || target->zero == 0)
-        return true;
+        return quant;
     const Type *elem = type_elem(op_result(op, 0)->type);
     int64_t half = INT64_C(1) << (type_width(elem) - 1);
-    out->bits = type_width(elem);
-    if (out->low == -half) {
-        out->is_signed = true;
-        return true;
+    quant.bits = type_width(elem);
+    quant.is_signed = true;
+    if (quant.low == -half)
+        return quant;
+    if (target->zero % 2 != 0) {
+        quant.bits = signed_width(quant.low, quant.high);
+        quant.high = (INT64_C(1) << (quant.bits - 1)) - 1;
+        quant.low = -quant.high - 1;
+        return quant;
     }
-    out->is_signed = elem->u.integer.sign != UNSIGNED;
-    out->zero = target->zero;
-    out->low += target->zero;
-    out->high += target->zero;
-    return target->zero % 2 == 0;
+    quant.is_signed = elem->u.integer.sign != UNSIGNED;
+    quant.zero = target->zero;
+    quant.low += target->zero;
+    quant.high += target->zero;
+    return quant;
 }
 
 static const Attr *arg_quant_attr(Lowering *lw, const Quantizer *quant, double scale)
@@ -86,6 +92,20 @@ static Value *subtract_zero(Lowering *lw, Value *arg, const Quantizer *quant)
                                                 arith_constant_int(b, elem, quant->zero)));
 }
 
+/* The argument holds more integers than low to high. */
+static Value *clamp_arg(Lowering *lw, Value *arg, int64_t low, int64_t high)
+{
+    Generic generic;
+    const Type *elem = type_elem(arg->type);
+    generic_elementwise(lw, &generic, &arg, 1);
+    generic_open(lw, &generic, build_empty(lw, arg->type));
+    Builder *b = &generic.body;
+    Value *q = build_binary(b, ARITH(MAXSI), elem, generic_arg(&generic, 0),
+                            arith_constant_int(b, elem, low));
+    return generic_close(&generic, build_binary(b, ARITH(MINSI), elem, q,
+                                                arith_constant_int(b, elem, high)));
+}
+
 /* Adds an entry to an argument's or result's attributes. */
 static const Attr *with_quant(Lowering *lw, const Attr *old, const Attr *quant)
 {
@@ -98,13 +118,15 @@ static void quantized_arg(Lowering *lw, Value *arg, const Target *target, const 
 {
     const Type *elem = type_i(lw->ctx, quant->is_bipolar ? 2 : quant->bits);
     Fixed fixed = target->real;
-    fixed.low = quant->low - quant->zero;
-    fixed.high = quant->high - quant->zero;
+    fixed.low = target->quant.low - target->quant.zero;
+    fixed.high = target->quant.high - target->quant.zero;
     fixed.is_unsigned = !quant->is_signed && quant->zero == 0;
     fixed.value = block_add_arg(lw->b.block, type_with_elem(arg->type, elem), arg->loc);
     lw->b.loc = lw->node->loc;
     if (quant->zero != 0)
         fixed.value = subtract_zero(lw, fixed.value, quant);
+    else if (quant->low < fixed.low || quant->high > fixed.high)
+        fixed.value = clamp_arg(lw, fixed.value, fixed.low, fixed.high);
     FOR_EACH_USE(use, arg)
     {
         lw->node = use->owner;
@@ -130,11 +152,11 @@ static void integer_arg(Lowering *lw, Value *arg, Value *value, const Attr **att
 static void lower_arg(Lowering *lw, Value *arg, const Attr **attrs)
 {
     Target target;
-    Quantizer quant;
     *attrs = func_arg_attrs(lw->func, arg->index);
     *attrs = *attrs ? *attrs : attr_dict(lw->ctx, NULL, 0);
     const Op *quantizer = arg_quantizer(lw, arg, &target);
-    if (quantizer && boundary_quantizer(quantizer, &target, &quant)) {
+    if (quantizer) {
+        Quantizer quant = boundary_quantizer(quantizer, &target);
         quantized_arg(lw, arg, &target, &quant, attrs);
         return;
     }

@@ -13,13 +13,24 @@
 #include "ir/builder.h"
 #include "ir/pass.h"
 
-/* A node whose effect on a fixed tensor is not computed yet: the operand of that number is the
- * tensor, the others are constants. */
+/* A node whose effect on a fixed tensor is not computed yet: the operand of that number is what the
+ * step before gives, the others are constants. A step that joins has two operands, and the second
+ * is what `other`, a step on the same integers, gives. */
 typedef struct Step {
-    const struct Step *before; /* NULL: the first */
+    const struct Step *before; /* NULL: the integers' values themselves; `other` too */
+    const struct Step *other;
     const Op *node;
     uint32_t operand;
+    uint32_t size; /* steps that are evaluated for this one, itself included */
+    bool joins;
 } Step;
+
+/* How the values run as the integers grow, in every channel. */
+typedef enum Course {
+    COURSE_MONOTONE, /* rising or falling */
+    COURSE_ONE_TURN, /* falling and then rising or the reverse, see Chain */
+    COURSE_ANY
+} Course;
 
 /* What stands between the integers and the network's values, applied index by index along one
  * dimension: value[c] = steps(round(q * scale * factors[c] + biases[c])), where round is to the
@@ -29,6 +40,9 @@ typedef struct Chain {
     int64_t channels;  /* extent of that dimension, or 1 */
     const double *factors, *biases; /* `channels` numbers; NULL: ones, zeros */
     const Step *last;  /* NULL: none */
+    Course course;
+    const Step *turn_step; /* of COURSE_ONE_TURN: its result turns where what it is applied to */
+    double turn;           /* passes this number; before it all is monotone */
 } Chain;
 
 /* real = value * unit * 2^exponent / divisor, then the chain, if there is one; in a tensor that is
@@ -100,6 +114,8 @@ bool lower_too_wide(Lowering *lw);
 bool same_unit(const Fixed *a, const Fixed *b);
 bool same_scale(const Fixed *a, const Fixed *b);
 double fixed_scale(const Fixed *fixed); /* unit * 2^exponent / divisor */
+/* The same integers with a scale times a positive number. */
+void scale_fixed(Fixed *fixed, double factor);
 /* unit and exponent of a positive number. */
 void split_scale(double scale, double *unit, int *exponent);
 
@@ -122,8 +138,10 @@ Value *constant_build(Lowering *lw, const FixedConstant *constant, const int64_t
 /* --- onnx_to_linalg_chain.c ------------------------------------------------------------------- */
 
 /* The result of the node as operand `index` with one more step; false: the node is not one that
- * works index by index on constants, or it is not monotone. */
+ * works index by index on constants. */
 bool chain_append(Lowering *lw, uint32_t index) MUST_CHECK;
+/* One more step behind a list; NULL: the list is too long. */
+Step *step_append(Lowering *lw, const Step *before, const Op *node, uint32_t operand);
 /* The same value times factors[c] plus biases[c] along dimension `axis`; either may be NULL. */
 bool chain_affine(Lowering *lw, Fixed *fixed, int axis, const double *factors,
                   const double *biases) MUST_CHECK;
@@ -147,6 +165,8 @@ Op *find_quantizer(Lowering *lw, const Value *value);
 /* Lowers a quantizer that stands further down on operand `index` of the node; false: it cannot be
  * done in integers. */
 bool quantize_operand(Lowering *lw, uint32_t index, Op *quantizer, Fixed *out) MUST_CHECK;
+/* The integer that such a quantizer makes of a number; false: none. */
+bool quantize_number(Lowering *lw, Op *quantizer, double number, int64_t *out) MUST_CHECK;
 
 /* --- onnx_to_linalg_build.c ------------------------------------------------------------------- */
 
@@ -190,6 +210,10 @@ Value *build_number(Builder *b, const Type *type, double value); /* integer or f
 /* The tensor with a border of `value` (rank entries each); itself when there is none. */
 Value *build_pad(Lowering *lw, Value *tensor, const int64_t *low, const int64_t *high,
                  Value *value);
+/* A tensor of integers with elements of `elem`, which is at least as wide. */
+Value *build_wider(Lowering *lw, const Fixed *x, const Type *elem);
+/* The same values in units of 2^-shift of the scale; false: diagnosed. */
+bool build_finer(Lowering *lw, Fixed *x, int shift) MUST_CHECK;
 /* An integer in `type`, which is at least as wide. */
 Value *build_extend(Builder *b, Value *value, const Type *type, bool is_unsigned);
 /* An integer in `type`, extended by sign or truncated. */

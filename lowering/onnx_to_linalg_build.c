@@ -138,3 +138,37 @@ Value *generic_close(Generic *generic, Value *element)
     linalg_yield(&generic->body, &element, 1);
     return op_result(generic->op, 0);
 }
+
+Value *build_wider(Lowering *lw, const Fixed *x, const Type *elem)
+{
+    Generic g;
+    if (type_elem(x->value->type) == elem)
+        return x->value;
+    generic_elementwise(lw, &g, &x->value, 1);
+    generic_open(lw, &g, build_empty(lw, type_with_elem(x->value->type, elem)));
+    return generic_close(&g, build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned));
+}
+
+bool build_finer(Lowering *lw, Fixed *x, int shift)
+{
+    Generic g;
+    Fixed result = *x;
+    if (shift == 0)
+        return true;
+    if (!shift_i64(x->low, shift, &result.low) || !shift_i64(x->high, shift, &result.high))
+        return lower_too_wide(lw);
+    uint32_t width = signed_width(result.low, result.high);
+    uint32_t own = type_width(type_elem(x->value->type)) + x->is_unsigned;
+    width = own > width ? own : width;
+    width = (uint32_t)shift >= width ? (uint32_t)shift + 1 : width;
+    const Type *elem = type_i(lw->ctx, width);
+    generic_elementwise(lw, &g, &x->value, 1);
+    generic_open(lw, &g, build_empty(lw, type_with_elem(x->value->type, elem)));
+    Value *q = build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
+    result.value = generic_close(&g, build_binary(&g.body, ARITH(SHLI), elem, q,
+                                                  arith_constant_int(&g.body, elem, shift)));
+    result.exponent -= shift;
+    result.is_unsigned = false;
+    *x = result;
+    return true;
+}

@@ -7,55 +7,14 @@
 
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg.h"
+#include "lowering/onnx_to_linalg_course.h"
 #include "lowering/onnx_to_linalg_plain.h"
 #include "lowering/onnx_to_linalg_quant.h"
 
 /* --- which nodes may join --------------------------------------------------------------------- */
 
-static bool all_at_least_zero(const Array *array)
-{
-    for (int64_t i = 0; i < array->count; i++)
-        if (!(array_get_f64(array, i) >= 0.0))
-            return false;
-    return true;
-}
-
-/* Whether the node never turns around as operand `index` grows, the others being constant. Whether
- * it rises or falls may differ from channel to channel. */
-static bool is_monotone(Lowering *lw, uint32_t index)
-{
-    const Op *op = lw->node;
-    switch (op->def - onnx_ops) {
-    case ONNX_BATCH_NORMALIZATION:
-    case ONNX_CEIL:
-    case ONNX_CLIP:
-    case ONNX_DIV:
-    case ONNX_ERF:
-    case ONNX_EXP:
-    case ONNX_FLOOR:
-    case ONNX_HARD_SIGMOID:
-    case ONNX_NEG:
-    case ONNX_RELU:
-    case ONNX_ROUND:
-    case ONNX_SELU:
-    case ONNX_SIGMOID:
-    case ONNX_SOFTPLUS:
-    case ONNX_SOFTSIGN:
-    case ONNX_TANH:
-    case ONNX_QUANT:
-    case ONNX_INT_QUANT:
-    case ONNX_BIPOLAR_QUANT: return index == 0;
-    case ONNX_ADD:
-    case ONNX_MUL:
-    case ONNX_MAX:
-    case ONNX_MIN:
-    case ONNX_SUB: return true;
-    case ONNX_ELU: return onnx_float(op, "alpha", 1.0) >= 0.0;
-    case ONNX_LEAKY_RELU: return onnx_float(op, "alpha", 0.01) >= 0.0;
-    case ONNX_PRELU: return index == 0 && all_at_least_zero(lower_array(lw, op_operand(op, 1)));
-    default: return false;
-    }
-}
+/* Steps of a chain are few; their evaluation recurses. */
+enum { MAX_STEPS = 256 };
 
 /* The dimension of a result of that rank along which a constant differs: -1 if it is the same
  * everywhere, -2 if it differs along several. */
@@ -81,6 +40,27 @@ static bool join_axis(int *axis, int other)
     bool first = *axis == -1 && other >= 0;
     *axis = first ? other : *axis;
     return first;
+}
+
+/* Whether both are the same integers with the same meaning, steps aside. */
+static bool same_base(const Fixed *a, const Fixed *b)
+{
+    const Chain *left = a->chain, *right = b->chain;
+    return a->value == b->value && a->unit == b->unit && a->exponent == b->exponent &&
+           a->divisor == b->divisor && a->zero == b->zero &&
+           (left ? left->factors : NULL) == (right ? right->factors : NULL) &&
+           (left ? left->biases : NULL) == (right ? right->biases : NULL);
+}
+
+/* The operand beside operand `index`, if it is made of the same integers; NULL: it is not. */
+static const Fixed *joined_operand(Lowering *lw, uint32_t index)
+{
+    const Op *op = lw->node;
+    if (op->operand_count != 2 || lower_array(lw, op_operand(op, 1 - index)))
+        return NULL;
+    const Fixed *x = lower_fixed(lw, index), *y = lower_fixed(lw, 1 - index);
+    bool same_type = op_operand(op, 0)->type == op_operand(op, 1)->type;
+    return x && y && same_type && same_base(x, y) ? y : NULL;
 }
 
 /* The axis that the node's constants and the chain share. */
@@ -109,26 +89,105 @@ static bool results_are_used(const Op *op)
     return false;
 }
 
+/* Whether the node works index by index on the operand and keeps its type. */
+static bool is_scalar_function(const Op *op, uint32_t index)
+{
+    const Type *type = op_result(op, 0)->type;
+    return is_elementwise(op) && op_operand(op, index)->type == type &&
+           type_is_float(type_elem(type)) && !results_are_used(op);
+}
+
+Step *step_append(Lowering *lw, const Step *before, const Op *node, uint32_t operand)
+{
+    uint32_t size = 1 + (before ? before->size : 0);
+    if (size > MAX_STEPS)
+        return NULL;
+    Step *step = ARENA_NEW(&lw->pass->scratch, Step);
+    *step = (Step){.before = before, .node = node, .operand = operand, .size = size};
+    return step;
+}
+
+/* The course of the chain with the step; the chain had its own before. */
+static void set_course(Lowering *lw, Chain *chain, const Step *step)
+{
+    Course course;
+    double turn = 0.0;
+    if (!step->joins)
+        course = node_course(lw, step->operand, &turn);
+    else if (step->node->def == ONNX(MUL))
+        course = product_course(lw, step->before, step->other, &turn);
+    else
+        course = COURSE_ANY;
+    if (course == COURSE_MONOTONE)
+        return;
+    if (chain->course != COURSE_MONOTONE)
+        course = COURSE_ANY;
+    chain->course = course;
+    chain->turn_step = step;
+    chain->turn = turn;
+}
+
+static Course course_of(const Fixed *fixed)
+{
+    return fixed->chain ? fixed->chain->course : COURSE_MONOTONE;
+}
+
+static const Step *last_step(const Fixed *fixed)
+{
+    return fixed->chain ? fixed->chain->last : NULL;
+}
+
+/* x op y for two values of the same integers, of which the one with more steps is y. */
+static bool join(Lowering *lw, uint32_t index, const Fixed *x, const Fixed *y)
+{
+    const Step *before = last_step(x), *other = last_step(y);
+    int axis = x->chain ? x->chain->axis : -1;
+    if ((y->chain && !join_axis(&axis, y->chain->axis)) ||
+        (other ? other->size : 0) > MAX_STEPS / 2)
+        return false;
+    Step *step = step_append(lw, before, lw->node, index);
+    if (!step)
+        return false;
+    step->joins = true;
+    step->other = other;
+    step->size += other ? other->size : 0;
+    Chain *chain = ARENA_NEW(&lw->pass->scratch, Chain);
+    *chain = y->chain ? *y->chain : (Chain){.axis = -1};
+    chain->course = course_of(x);
+    set_course(lw, chain, step);
+    chain->last = step;
+    chain->axis = axis;
+    chain->channels = axis < 0 ? 1 : op_result(lw->node, 0)->type->u.shaped.dims[axis];
+    Fixed result = *x;
+    result.chain = chain;
+    lower_result(lw, &result);
+    return true;
+}
+
 bool chain_append(Lowering *lw, uint32_t index)
 {
     const Fixed *operand = lower_fixed(lw, index);
-    const Type *type = op_result(lw->node, 0)->type;
-    if (!operand || type_elem(type) != type_elem(op_operand(lw->node, index)->type))
+    if (!operand || !is_scalar_function(lw->node, index))
         return false;
+    const Fixed *beside = joined_operand(lw, index);
+    const Step *last = last_step(operand);
+    if (beside) {
+        bool is_longer = last && (!last_step(beside) || last->size > last_step(beside)->size);
+        return is_longer ? join(lw, 1 - index, beside, operand) : join(lw, index, operand, beside);
+    }
     int axis = operand->chain ? operand->chain->axis : -1;
-    bool same_shape = op_operand(lw->node, index)->type == type;
-    if (!same_shape || !type_is_float(type_elem(type)) || results_are_used(lw->node) ||
-        !find_axis(lw, index, &axis) || !is_monotone(lw, index))
+    if (!find_axis(lw, index, &axis))
         return false;
-    Arena *scratch = &lw->pass->scratch;
+    Step *step = step_append(lw, last, lw->node, index);
+    if (!step)
+        return false;
     Fixed result = *operand;
-    Chain *chain = ARENA_NEW(scratch, Chain);
+    Chain *chain = ARENA_NEW(&lw->pass->scratch, Chain);
     *chain = operand->chain ? *operand->chain : (Chain){.axis = -1};
-    Step *step = ARENA_NEW(scratch, Step);
-    *step = (Step){.before = chain->last, .node = lw->node, .operand = index};
+    set_course(lw, chain, step);
     chain->last = step;
     chain->axis = axis;
-    chain->channels = axis < 0 ? 1 : type->u.shaped.dims[axis];
+    chain->channels = axis < 0 ? 1 : op_result(lw->node, 0)->type->u.shaped.dims[axis];
     result.chain = chain;
     lower_result(lw, &result);
     return true;
@@ -192,15 +251,48 @@ static Array *beside_candidates(const Op *node, const Array *constant)
     return array_reshape(copy, candidate_type(constant->elem, constant->count, 1));
 }
 
-/* Applies one step; takes the reference to x. */
-static Array *apply_step(Lowering *lw, const Step *step, Array *x)
+/* Thresholds per channel of a tensor with channels last are compared with such a tensor: x as
+ * (1, channels, n) in the shape (1, ..., n, channels), or back. */
+static Array *turn_channels(const Op *node, Array *x, bool to_last)
+{
+    int64_t dims[ONNX_MAX_RANK], channels, count;
+    uint32_t rank = to_last ? op_operand(node, 0)->type->u.shaped.rank : 3;
+    const int64_t *from = x->type->u.shaped.dims;
+    uint32_t own = x->type->u.shaped.rank;
+    channels = from[to_last ? 1 : own - 1];
+    count = from[to_last ? 2 : own - 2];
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = 1;
+    dims[rank - 2] = to_last ? count : channels;
+    dims[rank - 1] = to_last ? channels : count;
+    Array *y = array_new(type_tensor(type_elem(x->type), dims, rank, NULL));
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t inner = to_last ? count : channels, outer = to_last ? channels : count;
+        array_copy(y, i % inner * outer + i / inner, x, i);
+    }
+    array_unref(x);
+    return y;
+}
+
+static bool has_channels_last(const Op *node)
+{
+    uint32_t axis;
+    return node->def == ONNX(MULTI_THRESHOLD) && onnx_multi_threshold_axis(node, &axis) &&
+           axis != 1 && op_operand(node, 1)->type->u.shaped.dims[0] != 1;
+}
+
+/* Applies one step; takes the references to x and, where the step joins, y. */
+static Array *apply_step(Lowering *lw, const Step *step, Array *x, Array *y)
 {
     const Op *node = step->node;
+    bool turns = has_channels_last(node);
     Array **inputs = xcalloc(node->operand_count, sizeof *inputs);
     Array **results = xcalloc(node->result_count, sizeof *results);
     for (uint32_t i = 0; i < node->operand_count; i++) {
         if (i == step->operand)
-            inputs[i] = x;
+            inputs[i] = turns ? turn_channels(node, x, true) : x;
+        else if (step->joins)
+            inputs[i] = y;
         else if (onnx_operand(node, i))
             inputs[i] = beside_candidates(node, lower_array(lw, op_operand(node, i)));
     }
@@ -213,29 +305,22 @@ static Array *apply_step(Lowering *lw, const Step *step, Array *x)
         array_unref(inputs[i]);
     free(results);
     free(inputs);
-    return result;
-}
-
-/* Steps from the first on: the list runs backwards. */
-static const Step **sorted_steps(Lowering *lw, const Step *last, uint32_t *count)
-{
-    *count = 0;
-    for (const Step *step = last; step; step = step->before)
-        ++*count;
-    const Step **steps = ARENA_ARRAY(&lw->pass->scratch, const Step *, *count);
-    uint32_t left = *count;
-    for (const Step *step = last; step; step = step->before)
-        steps[--left] = step;
-    return steps;
+    return result && turns ? turn_channels(node, result, false) : result;
 }
 
 Array *chain_apply(Lowering *lw, const Step *last, Array *x)
 {
-    uint32_t count;
-    const Step **steps = sorted_steps(lw, last, &count);
-    for (uint32_t i = 0; x && i < count; i++)
-        x = apply_step(lw, steps[i], x);
-    return x;
+    if (!last)
+        return x;
+    Array *first = array_ref(x);
+    Array *before = chain_apply(lw, last->before, x);
+    Array *other = before && last->joins ? chain_apply(lw, last->other, array_ref(first)) : NULL;
+    array_unref(first);
+    if (!before || (last->joins && !other)) {
+        array_unref(before);
+        return NULL;
+    }
+    return apply_step(lw, last, before, other);
 }
 
 Array *chain_values(Lowering *lw, const Fixed *fixed, const Type *like, const Array *q)
@@ -284,16 +369,26 @@ static Value *build_first(Lowering *lw, const Fixed *fixed, const Type *like)
     return generic_close(&generic, x);
 }
 
+/* The step's value from that of the integers. */
+static Value *build_step(Lowering *lw, const Step *step, Value *first)
+{
+    Value *operands[2];
+    if (!step)
+        return first;
+    Value *before = build_step(lw, step->before, first);
+    Value *other = before && step->joins ? build_step(lw, step->other, first) : NULL;
+    lw->node = (Op *)step->node;
+    if (!before || !step->joins)
+        return before ? build_plain_node(lw, step->operand, before) : NULL;
+    operands[step->operand] = before;
+    operands[1 - step->operand] = other;
+    return other ? build_plain_on(lw, operands, 2) : NULL;
+}
+
 Value *chain_build(Lowering *lw, const Fixed *fixed, const Type *like)
 {
-    uint32_t count;
-    const Step **steps = sorted_steps(lw, fixed->chain ? fixed->chain->last : NULL, &count);
     Op *node = lw->node;
-    Value *x = build_first(lw, fixed, like);
-    for (uint32_t i = 0; x && i < count; i++) {
-        lw->node = (Op *)steps[i]->node;
-        x = build_plain_node(lw, steps[i]->operand, x);
-    }
+    Value *x = build_step(lw, last_step(fixed), build_first(lw, fixed, like));
     lw->node = node;
     return x;
 }

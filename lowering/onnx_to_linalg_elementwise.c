@@ -77,7 +77,7 @@ static bool multiply_integers(Pair *p)
     Lowering *lw = p->lw;
     const Fixed *x = p->x, *y = p->y;
     int64_t corners[4];
-    Fixed result = {.unit = x->unit * y->unit, .exponent = x->exponent + y->exponent};
+    Fixed result = {.unit = x->unit, .exponent = x->exponent + y->exponent};
     if (!mul_i64(x->low, y->low, &corners[0]) || !mul_i64(x->low, y->high, &corners[1]) ||
         !mul_i64(x->high, y->low, &corners[2]) || !mul_i64(x->high, y->high, &corners[3]) ||
         !mul_i64(x->divisor, y->divisor, &result.divisor))
@@ -87,10 +87,7 @@ static bool multiply_integers(Pair *p)
         result.low = corners[i] < result.low ? corners[i] : result.low;
         result.high = corners[i] > result.high ? corners[i] : result.high;
     }
-    if (result.unit >= 2.0) {
-        result.unit /= 2.0;
-        result.exponent++;
-    }
+    scale_fixed(&result, y->unit);
     Generic g;
     const Type *type = open_pair(p, &g, &result);
     Value *a = build_extend(&g.body, generic_arg(&g, 0), type, x->is_unsigned);

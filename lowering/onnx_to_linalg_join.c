@@ -1,8 +1,11 @@
 /* Tensors put side by side, and taken apart. Parts of one scale stay integers; parts of several go
- * through the quantizer behind them first.
+ * through the quantizer behind them first, or are shifted to the finest.
  * Tests: lit/lowering/onnx-to-linalg-move.mir */
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg_move.h"
+
+/* Integers of parts are not shifted further apart than this. */
+enum { MAX_SHIFT = 16 };
 
 static uint32_t joint_axis(const Op *op, uint32_t rank)
 {
@@ -25,8 +28,27 @@ static Value *join(Lowering *lw, Value *const *parts, uint32_t count, const Type
     return y;
 }
 
+/* Brings parts that differ by powers of two to the smallest exponent; false: they differ by more, or
+ * by too much. */
+static bool align_parts(Lowering *lw, Fixed *parts, uint32_t count)
+{
+    int least = parts[0].exponent;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!same_unit(&parts[0], &parts[i]) || parts[i].zero != 0)
+            return false;
+        least = parts[i].exponent < least ? parts[i].exponent : least;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (parts[i].exponent - least > MAX_SHIFT)
+            return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!build_finer(lw, &parts[i], parts[i].exponent - least))
+            return false;
+    return true;
+}
+
 /* The operands as integers of one scale: as they are, or each through the quantizer that stands
- * behind the node. */
+ * behind the node, or all at the finest of scales that differ by powers of two. */
 static bool joint_operands(Lowering *lw, Fixed *parts)
 {
     uint32_t count = lw->node->operand_count;
@@ -41,8 +63,10 @@ static bool joint_operands(Lowering *lw, Fixed *parts)
     if (agree)
         return true;
     Op *quantizer = find_quantizer(lw, op_result(lw->node, 0));
+    if (!quantizer)
+        return align_parts(lw, parts, count);
     for (uint32_t i = 0; i < count; i++)
-        if (!quantizer || !quantize_operand(lw, i, quantizer, &parts[i]))
+        if (!quantize_operand(lw, i, quantizer, &parts[i]))
             return false;
     return true;
 }
@@ -66,16 +90,8 @@ static Value *join_integers(Lowering *lw, const Fixed *parts, uint32_t count, Fi
         width = needed;
     result->is_unsigned = all_unsigned;
     const Type *elem = type_i(lw->ctx, width);
-    for (uint32_t i = 0; i < count; i++) {
-        values[i] = parts[i].value;
-        if (type_elem(values[i]->type) == elem)
-            continue;
-        Generic g;
-        generic_elementwise(lw, &g, &parts[i].value, 1);
-        generic_open(lw, &g, build_empty(lw, type_with_elem(values[i]->type, elem)));
-        values[i] = generic_close(&g, build_extend(&g.body, generic_arg(&g, 0), elem,
-                                                   parts[i].is_unsigned));
-    }
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = build_wider(lw, &parts[i], elem);
     return join(lw, values, count, type_with_elem(op_result(lw->node, 0)->type, elem));
 }
 

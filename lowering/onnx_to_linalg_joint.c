@@ -11,9 +11,9 @@
 
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg_plain.h"
-#include "lowering/onnx_to_linalg_quant.h"
+#include "lowering/onnx_to_linalg_requant.h"
 
-enum { MAX_PAIRS = 1 << 20, MAX_SHIFT = 40 };
+enum { MAX_PAIRS = 1 << 20, MAX_SHIFT = 40, MAX_GATED = 32 };
 
 typedef struct Joint {
     Lowering *lw;
@@ -24,6 +24,7 @@ typedef struct Joint {
     int64_t x_count, y_count; /* values of each */
     int64_t *levels;          /* [x][y] */
     int64_t least, most;
+    bool is_undefined;        /* some value is no number */
     int64_t factor_x, factor_y, addend;
     int shift;
 } Joint;
@@ -41,26 +42,72 @@ static bool has_numbers(Lowering *lw, const Op *op)
     return true;
 }
 
-/* Follows the uses of the sum: nodes that alone use it and need no other tensor, then
- * quantizers. */
+/* Whether the node works on the value alone, element by element. */
+static bool follows(Lowering *lw, const Op *user, const Value *value)
+{
+    return user->def && user->def->dialect == &dialect_onnx && is_elementwise(user) &&
+           op_operand(user, 0) == value && has_numbers(lw, user) &&
+           op_result(user, 0)->type == value->type;
+}
+
+static bool has_two_uses(const Value *value)
+{
+    return value->uses && value->uses->next && !value->uses->next->next;
+}
+
+/* The steps from a value of two uses to the Mul by the value itself; NULL: it is none such. */
+static Step *gate_step(Joint *j, const Value *value, const Op *first, Op *mul)
+{
+    const Step *gate = j->last;
+    const Op *node = first;
+    for (; node != mul; node = op_result(node, 0)->uses->owner) {
+        bool is_alone = node->result_count == 1 && value_has_one_use(op_result(node, 0));
+        const Value *input = gate == j->last ? value : op_result(gate->node, 0);
+        if (!is_alone || !follows(j->lw, node, input) ||
+            !(gate = step_append(j->lw, gate, node, 0)))
+            return NULL;
+    }
+    Step *step = step_append(j->lw, j->last, mul, op_operand(mul, 0) == value ? 0 : 1);
+    if (!step || step->size + gate->size > MAX_GATED)
+        return NULL;
+    step->joins = true;
+    step->other = gate;
+    step->size += gate->size;
+    return step;
+}
+
+/* The next step: a node that alone uses the value, or x * f(x). */
+static Step *next_step(Joint *j, const Value *value)
+{
+    Op *user = value->uses->owner;
+    bool is_gate = has_two_uses(value) && user != value->uses->next->owner;
+    if (!is_gate)
+        return step_append(j->lw, j->last, user, 0);
+    Op *other = value->uses->next->owner;
+    if (user->def == ONNX(MUL))
+        return gate_step(j, value, other, user);
+    return other->def == ONNX(MUL) ? gate_step(j, value, user, other) : NULL;
+}
+
+/* Follows the uses of the sum: nodes that need no other tensor, then quantizers. */
 static bool find_steps(Joint *j)
 {
     Lowering *lw = j->lw;
     const Value *value = op_result(lw->node, 0);
-    while (value_has_one_use(value) || find_quantizer(lw, value)) {
+    while (value->uses) {
         Op *user = value->uses->owner;
-        Step *step = ARENA_NEW(&lw->pass->scratch, Step);
-        *step = (Step){.before = j->last, .node = user, .operand = 0};
-        j->last = step;
-        if (user->def && is_quantizer(user)) {
-            j->quantizer = user;
-            return true;
-        }
-        bool follows = user->def && user->def->dialect == &dialect_onnx && is_elementwise(user) &&
-                       op_operand(user, 0) == value && has_numbers(lw, user);
-        if (!follows || op_result(user, 0)->type != value->type)
+        bool is_last = user->def && is_quantizer(user) && find_quantizer(lw, value);
+        if (!is_last && !value_has_one_use(value) && !has_two_uses(value))
             return false;
-        value = op_result(user, 0);
+        Step *step = is_last ? step_append(lw, j->last, user, 0) : next_step(j, value);
+        if (!step)
+            return false;
+        j->last = step;
+        if (is_last)
+            j->quantizer = user;
+        if (is_last || !(step->joins || follows(lw, user, value)))
+            return is_last;
+        value = op_result(step->node, 0);
     }
     return false;
 }
@@ -94,15 +141,16 @@ static bool find_levels(Joint *j)
     j->least = INT64_MAX;
     j->most = INT64_MIN;
     for (int64_t i = 0; i < result->count; i++) {
-        bool is_float = array_is_float(result);
-        int64_t level = is_float ? llround(array_get_f64(result, i) / step)
-                                 : array_get_i64(result, i) - j->target.zero;
+        double real = array_is_float(result) ? array_get_f64(result, i) : 0.0;
+        int64_t level = array_is_float(result) ? llround(real / step)
+                                               : array_get_i64(result, i) - j->target.zero;
+        j->is_undefined |= !(fabs(real) < 1e300);
         j->levels[i] = level;
         j->least = level < j->least ? level : j->least;
         j->most = level > j->most ? level : j->most;
     }
     array_unref(result);
-    return true;
+    return !j->is_undefined;
 }
 
 /* --- the form --------------------------------------------------------------------------------- */
@@ -220,33 +268,45 @@ static int compare_points(const void *a, const void *b)
     return (p->level > q->level) - (p->level < q->level);
 }
 
-/* The points in rising order; false when some level falls, or a sum has two. */
-static bool sort_points(Joint *j, Point *points)
+/* The points in rising order of the sums by the factors; *changes counts how often the level
+ * differs from that of the sum before. False: a sum has two levels. */
+static bool sort_points(Joint *j, Point *points, int64_t *changes)
 {
     int64_t count = j->x_count * j->y_count;
+    *changes = 0;
     for (int64_t i = 0; i < count; i++) {
         int64_t x = j->x->low + i / j->y_count, y = j->y->low + i % j->y_count;
         points[i] = (Point){j->factor_x * x + j->factor_y * y, j->levels[i]};
     }
     qsort(points, (size_t)count, sizeof *points, compare_points);
     for (int64_t i = 1; i < count; i++) {
-        int64_t rise = points[i].level - points[i - 1].level;
-        if (rise < 0 || (rise > 0 && points[i].sum == points[i - 1].sum))
+        bool changed = points[i].level != points[i - 1].level;
+        if (changed && points[i].sum == points[i - 1].sum)
             return false;
+        *changes += changed;
     }
     return true;
 }
 
-/* Factors that tell the levels apart. */
-static bool find_factors(Joint *j, Point *points)
+static void set_factors(Joint *j, int shift)
 {
     double x = fixed_scale(j->x), y = fixed_scale(j->y), most = fmax(x, y);
     if (j->lw->node->def == ONNX(SUB))
         y = -y;
+    j->factor_x = llround(ldexp(x / most, shift));
+    j->factor_y = llround(ldexp(y / most, shift));
+}
+
+/* Factors that tell the levels apart with as few changes as the finest do. */
+static bool find_factors(Joint *j, Point *points)
+{
+    int64_t fewest, changes;
+    set_factors(j, MAX_SHIFT);
+    if (!sort_points(j, points, &fewest))
+        return false;
     for (j->shift = 4; j->shift <= MAX_SHIFT; j->shift += 2) {
-        j->factor_x = llround(ldexp(x / most, j->shift));
-        j->factor_y = llround(ldexp(y / most, j->shift));
-        if (sort_points(j, points))
+        set_factors(j, j->shift);
+        if (sort_points(j, points, &changes) && changes <= fewest)
             return true;
     }
     return false;
@@ -268,19 +328,21 @@ static Value *build_sum(Joint *j, int64_t low, int64_t high)
 
 static bool build_two_kernels(Joint *j, Fixed *out)
 {
-    int64_t count = j->x_count * j->y_count, levels = j->most - j->least, next = 0;
+    int64_t count = j->x_count * j->y_count;
     Point *points = xmalloc((size_t)count * sizeof *points);
     bool found = find_factors(j, points);
     if (found) {
-        int64_t *at = ARENA_ARRAY(&j->lw->pass->scratch, int64_t, levels);
-        for (int64_t i = 0; i < count; i++)
-            while (next < points[i].level - j->least)
-                at[next++] = points[i].sum;
+        Jumps jumps = jumps_create(1);
         Fixed sum = {.unit = 1.0, .divisor = 1};
         sum.low = points[0].sum;
         sum.high = points[count - 1].sum;
         sum.value = build_sum(j, sum.low, sum.high);
-        build_steps(j->lw, &sum, &j->target, j->least, j->most, at, out);
+        jumps_begin(&jumps, 0, points[0].level);
+        for (int64_t i = 1; i < count; i++)
+            jumps_add(&jumps, 0, points[i].sum, points[i].level - points[i - 1].level);
+        jumps_end(&jumps, 1);
+        build_steps(j->lw, &sum, &j->target, &jumps, out);
+        jumps_free(&jumps);
     }
     free(points);
     return found;

@@ -1,6 +1,7 @@
 /* Matrix products: MatMul with numpy's rules for vectors and batches, and Gemm. On integers where
  * both operands are fixed; a constant right operand may have a scale per column.
  * Tests: lit/lowering/onnx-to-linalg-matmul.mir */
+#include <math.h>
 #include <string.h>
 
 #include "dialects/arith/arith.h"
@@ -125,14 +126,31 @@ static double beta_of(const Op *op)
     return onnx_float(op, "beta", 1.0);
 }
 
-/* Gemm's factors that integers can take in: alpha 1, and a C that is a constant per column. */
+static double alpha_of(const Op *op)
+{
+    return op->def == ONNX(GEMM) ? onnx_float(op, "alpha", 1.0) : 1.0;
+}
+
+/* What integers can take in of a Gemm: an alpha that is not 0, and a C that is a constant per
+ * column. */
 static bool has_integer_form(const Product *p)
 {
     const Op *op = p->lw->node;
+    double alpha = alpha_of(op);
     if (op->def != ONNX(GEMM))
         return true;
-    return onnx_float(op, "alpha", 1.0) == 1.0 &&
+    return alpha != 0.0 && !isinf(alpha) &&
            (!onnx_operand(op, 2) || is_channel_constant(p->lw, 2, p->columns, 2, 1));
+}
+
+/* Gives the sign of alpha to the weights. */
+static void negate_weights(const Op *op, FixedConstant *w)
+{
+    if (!(alpha_of(op) < 0.0))
+        return;
+    for (int64_t i = 0; i < w->count; i++)
+        w->values[i] = -w->values[i];
+    constant_narrow(w);
 }
 
 static bool product_integers(Product *p, const Fixed *x, FixedConstant *w)
@@ -141,6 +159,7 @@ static bool product_integers(Product *p, const Fixed *x, FixedConstant *w)
     uint32_t rank = p->result->u.shaped.rank;
     bool has_column = p->b->u.shaped.rank > 1;
     Sum sum = sum_create(lw, x, p->columns, has_column && rank > 0 ? rank - 1 : 0);
+    negate_weights(lw->node, w);
     if (!sum_ranges(p, &sum, x, w))
         return false;
     uint32_t width = sum_width(&sum, x->value->type, w->type);
@@ -149,6 +168,7 @@ static bool product_integers(Product *p, const Fixed *x, FixedConstant *w)
                                     x->is_unsigned, w->is_unsigned);
     if (!sum_set_scale(&sum, x, w))
         return false;
+    scale_fixed(&sum.fixed, fabs(alpha_of(lw->node)));
     bool has_c = lw->node->def == ONNX(GEMM) && onnx_operand(lw->node, 2);
     if (has_c && !sum_add_bias(&sum, 2, beta_of(lw->node)))
         return false;
@@ -168,8 +188,12 @@ static bool is_by_constant(Product *p, FixedConstant *w)
     }
     if (!lower_array(p->lw, op_operand(p->lw->node, 1)))
         return false;
-    if (!lower_constant(p->lw, 1, w) || !has_integer_form(p)) {
+    if (!lower_constant(p->lw, 1, w)) {
         warn_plain(p->lw, "its weights are not quantized");
+        return false;
+    }
+    if (!has_integer_form(p)) {
+        warn_plain(p->lw, "its C is not a constant per column, or its alpha is 0");
         return false;
     }
     return w->axis < 0 || w->axis == column_axis(p) || constant_align(w);
@@ -188,11 +212,8 @@ static bool product_of_two(Product *p, const Fixed *x, const Fixed *y)
         low = corners[i] < low ? corners[i] : low;
         high = corners[i] > high ? corners[i] : high;
     }
-    Fixed sum = {.unit = x->unit * y->unit, .exponent = x->exponent + y->exponent};
-    if (sum.unit >= 2.0) {
-        sum.unit /= 2.0;
-        sum.exponent++;
-    }
+    Fixed sum = {.unit = x->unit, .exponent = x->exponent + y->exponent};
+    scale_fixed(&sum, y->unit);
     if (!mul_i64(low, depth_of(p), &sum.low) || !mul_i64(high, depth_of(p), &sum.high) ||
         !mul_i64(x->divisor, y->divisor, &sum.divisor))
         return lower_too_wide(lw);
@@ -209,7 +230,7 @@ static bool product_of_two(Product *p, const Fixed *x, const Fixed *y)
 static Value *finish_gemm(Lowering *lw, Value *sums)
 {
     const Op *op = lw->node;
-    double alpha = onnx_float(op, "alpha", 1.0), beta = beta_of(op);
+    double alpha = alpha_of(op), beta = beta_of(op);
     bool has_c = onnx_operand(op, 2) != NULL;
     Value *inputs[2] = {sums};
     if (alpha == 1.0 && !has_c)

@@ -437,29 +437,46 @@ static bool border_sizes(Lowering *lw, int64_t *low, int64_t *high, double *valu
     return true;
 }
 
-/* The integer that stands for a number; false if none does, or if it does not fit the type. */
+/* The integer that stands for a number; false if none does. */
 static bool as_integer(const Fixed *fixed, double value, int64_t *out)
 {
-    double q = value / fixed_scale(fixed);
-    uint32_t width = type_width(type_elem(fixed->value->type));
-    double limit = exact_pow2((int)width - !fixed->is_unsigned);
-    if (!(q < limit && q >= (fixed->is_unsigned ? 0.0 : -limit)) || q != (double)(int64_t)q)
+    double q = value / fixed_scale(fixed), limit = exact_pow2(31);
+    if (!(q < limit && q >= -limit) || q != (double)(int64_t)q)
         return false;
     *out = (int64_t)q - fixed->zero;
     return true;
 }
 
-/* A Pad with a constant, of integers if it is one of them too. */
+/* x with a border of the integer q. */
+static void pad_integers(Lowering *lw, const Fixed *x, const int64_t *low, const int64_t *high,
+                         int64_t q)
+{
+    Fixed result = *x;
+    uint32_t own = type_width(type_elem(x->value->type));
+    result.low = q < x->low ? q : x->low;
+    result.high = q > x->high ? q : x->high;
+    result.is_unsigned = x->is_unsigned && q >= 0;
+    uint32_t width = signed_width(result.low, result.high) - result.is_unsigned;
+    const Type *elem = type_i(lw->ctx, own > width ? own : width);
+    result.value = build_border(lw, build_wider(lw, x, elem), low, high, (double)q);
+    lower_result(lw, &result);
+}
+
+/* A Pad with a constant, of integers if it is one of them too or if a quantizer behind makes it
+ * one. */
 static bool lower_border(Lowering *lw, const Fixed *x, const int64_t *low, const int64_t *high,
                          double value)
 {
     int64_t q = 0;
+    Fixed quantized;
     if (x && !x->chain && as_integer(x, value, &q)) {
-        Fixed result = *x;
-        result.value = build_border(lw, x->value, low, high, (double)q);
-        result.low = q < x->low ? q : x->low;
-        result.high = q > x->high ? q : x->high;
-        lower_result(lw, &result);
+        pad_integers(lw, x, low, high, q);
+        return true;
+    }
+    Op *quantizer = lower_fixed(lw, 0) ? find_quantizer(lw, op_result(lw->node, 0)) : NULL;
+    if (quantizer && quantize_number(lw, quantizer, value, &q) &&
+        quantize_operand(lw, 0, quantizer, &quantized)) {
+        pad_integers(lw, &quantized, low, high, q);
         return true;
     }
     Value *plain = lower_plain(lw, 0);

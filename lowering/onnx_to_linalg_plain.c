@@ -141,6 +141,13 @@ static bool is_variadic(const Op *op)
            op->def == ONNX(MEAN);
 }
 
+Value *build_plain_on(Lowering *lw, Value *const *inputs, uint32_t count)
+{
+    if (is_variadic(lw->node))
+        return build_variadic(lw, inputs, count);
+    return apply(lw, inputs, count, plain_type(op_result(lw->node, 0)->type));
+}
+
 Value *build_plain_node(Lowering *lw, uint32_t index, Value *x)
 {
     const Op *op = lw->node;
@@ -154,7 +161,5 @@ Value *build_plain_node(Lowering *lw, uint32_t index, Value *x)
         if (!inputs[i])
             return NULL;
     }
-    if (is_variadic(op))
-        return build_variadic(lw, inputs, op->operand_count);
-    return apply(lw, inputs, op->operand_count, plain_type(op_result(op, 0)->type));
+    return build_plain_on(lw, inputs, op->operand_count);
 }

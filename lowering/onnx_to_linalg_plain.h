@@ -7,6 +7,8 @@
 /* The node on plain tensors, with x as operand `index` and the others looked up. NULL:
  * diagnosed. */
 Value *build_plain_node(Lowering *lw, uint32_t index, Value *x) MUST_CHECK;
+/* The node on given plain tensors, for nodes without operands of their own kind. NULL: diagnosed. */
+Value *build_plain_on(Lowering *lw, Value *const *inputs, uint32_t count) MUST_CHECK;
 /* Whether the node is element-wise. */
 bool is_elementwise(const Op *node);
 

@@ -1,5 +1,6 @@
 /* Poolings. A maximum of integers is an integer of the same scale; an average is a sum whose
- * number of terms goes into the scale, as long as all windows have as many.
+ * number of terms goes into the scale.
+ * Where they differ, each sum is first multiplied to the least common multiple of their numbers.
  * Tests: lit/lowering/onnx-to-linalg-pool.mir */
 #include <math.h>
 #include <string.h>
@@ -7,6 +8,9 @@
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg_move.h"
 #include "lowering/onnx_to_linalg_sum.h"
+
+/* Of terms of an average, or of their least common multiple. */
+enum { MAX_COUNT = 1 << 24 };
 
 /* One window that is the input. */
 static bool is_global(const ConvGeometry *g)
@@ -136,6 +140,16 @@ static int64_t position_count(const ConvGeometry *g)
     return count;
 }
 
+static int64_t largest_count(const ConvGeometry *g, bool with_padding)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; i < position_count(g); i++) {
+        int64_t count = window_count(g, i, with_padding);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
 static bool counts_agree(const ConvGeometry *g, bool with_padding)
 {
     for (int64_t i = 1; i < position_count(g); i++)
@@ -152,15 +166,69 @@ static bool divide(Fixed *sum, int64_t count)
     return mul_i64(sum->divisor, count, &sum->divisor);
 }
 
-static bool average_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x, int64_t count)
+static int64_t common_multiple(int64_t a, int64_t b)
+{
+    int64_t x = a, y = b;
+    while (y != 0) {
+        int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/* Least common multiple of the numbers of terms, windows without any aside; 0: it is too large. */
+static int64_t common_count(const ConvGeometry *g, bool with_padding)
+{
+    int64_t all = 1;
+    for (int64_t i = 0; i < position_count(g) && all > 0 && all <= MAX_COUNT; i++) {
+        int64_t count = window_count(g, i, with_padding);
+        all = count > MAX_COUNT ? 0 : count > 0 ? common_multiple(all, count) : all;
+    }
+    return all <= MAX_COUNT ? all : 0;
+}
+
+/* sums[i] * (count / terms of window i) */
+static Value *level_counts(Lowering *lw, const ConvGeometry *g, Value *sums, const Fixed *result,
+                           int64_t count, bool with_padding)
+{
+    int64_t positions = position_count(g), most = 1;
+    int64_t *factors = ARENA_ARRAY(&lw->pass->scratch, int64_t, positions);
+    for (int64_t i = 0; i < positions; i++) {
+        int64_t own = window_count(g, i, with_padding);
+        factors[i] = own > 0 ? count / own : 1;
+        most = factors[i] > most ? factors[i] : most;
+    }
+    const Type *elem = type_i(lw->ctx, signed_width(0, most));
+    const Type *table = type_tensor(elem, g->out, g->spatial, NULL);
+    Value *inputs[] = {sums, arith_constant(&lw->b, attr_dense_i64(table, factors,
+                                                                   (size_t)positions))};
+    uint32_t width = widest(signed_width(result->low, result->high), sums->type, table);
+    const Type *type = int_tensor(lw, sums->type, width);
+    Generic generic;
+    generic_broadcast(lw, &generic, inputs, 2, type);
+    generic_open(lw, &generic, build_empty(lw, type));
+    Builder *b = &generic.body;
+    Value *sum = build_extend(b, generic_arg(&generic, 0), type_elem(type), false);
+    Value *factor = build_extend(b, generic_arg(&generic, 1), type_elem(type), false);
+    return generic_close(&generic, build_binary(b, ARITH(MULI), type_elem(type), sum, factor));
+}
+
+/* Sums of x over windows of at most `count` elements, or with a common multiple of their sizes. */
+static bool average_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x, int64_t count,
+                             bool with_padding)
 {
     Fixed sum = {.unit = x->unit, .exponent = x->exponent, .divisor = x->divisor};
-    if (!mul_i64(x->low < 0 ? x->low : 0, count, &sum.low) ||
-        !mul_i64(x->high > 0 ? x->high : 0, count, &sum.high) || !divide(&sum, count))
+    int64_t low = x->low < 0 ? x->low : 0, high = x->high > 0 ? x->high : 0, first, last;
+    int64_t terms = largest_count(g, with_padding);
+    if (!mul_i64(low, count, &sum.low) || !mul_i64(high, count, &sum.high) ||
+        !mul_i64(low, terms, &first) || !mul_i64(high, terms, &last) || !divide(&sum, count))
         return lower_too_wide(lw);
-    uint32_t width = widest(signed_width(sum.low, sum.high), x->value->type, x->value->type);
+    uint32_t width = widest(signed_width(first, last), x->value->type, x->value->type);
     const Type *type = int_tensor(lw, op_result(lw->node, 0)->type, width);
     sum.value = pool(lw, g, x->value, type, ARITH(ADDI), 0.0, x->is_unsigned);
+    if (!counts_agree(g, with_padding))
+        sum.value = level_counts(lw, g, sum.value, &sum, count, with_padding);
     lower_result(lw, &sum);
     return true;
 }
@@ -228,8 +296,9 @@ static bool lower_window(Lowering *lw, const ConvGeometry *g, bool is_max)
     bool is_fixed = pool_input(lw, is_max, &x);
     if (is_max)
         return is_fixed ? max_integers(lw, g, &x) : max_plain(lw, g);
-    if (is_fixed && counts_agree(g, with_padding))
-        return average_integers(lw, g, &x, window_count(g, 0, with_padding));
+    int64_t count = is_fixed ? common_count(g, with_padding) : 0;
+    if (count > 0)
+        return average_integers(lw, g, &x, count, with_padding);
     return average_plain(lw, g, with_padding);
 }
 

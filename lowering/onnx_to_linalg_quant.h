@@ -29,9 +29,6 @@ bool build_shift(Lowering *lw, const Fixed *v, const Target *target, Fixed *out)
  * False: diagnosed; with *exact unset it cannot be done in integers. */
 bool build_requant(Lowering *lw, const Fixed *v, const Target *target, Fixed *out,
                    bool *exact) MUST_CHECK;
-/* A rising function of v that is `least` first and reaches level least + 1 + i at at[i]. */
-void build_steps(Lowering *lw, const Fixed *v, const Target *target, int64_t least, int64_t most,
-                 int64_t *at, Fixed *out);
 /* The quantizer at the end of the steps that alone use the sum or difference at lw->node, on the
  * two fixed operands at once; *out is what it gives. False: there is none, or it is not exact. */
 bool build_joint(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out) MUST_CHECK;

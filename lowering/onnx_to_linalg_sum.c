@@ -157,16 +157,6 @@ static bool align_channels(Sum *sum, const int *exponents, int least)
     return true;
 }
 
-/* The product of two units is below 4. */
-static void multiply_unit(Fixed *fixed, double unit)
-{
-    fixed->unit *= unit;
-    if (fixed->unit >= 2.0) {
-        fixed->unit /= 2.0;
-        fixed->exponent++;
-    }
-}
-
 bool sum_set_scale(Sum *sum, const Fixed *x, const FixedConstant *weight)
 {
     int least = weight->exponents[0];
@@ -176,7 +166,7 @@ bool sum_set_scale(Sum *sum, const Fixed *x, const FixedConstant *weight)
     sum->fixed.unit = x->unit;
     sum->fixed.exponent = x->exponent + least;
     if (one_unit)
-        multiply_unit(&sum->fixed, weight->units[0]);
+        scale_fixed(&sum->fixed, weight->units[0]);
     if (one_unit && spread == 0)
         return true;
     if (one_unit && spread <= MAX_ALIGN_SHIFT)
@@ -254,11 +244,13 @@ static bool add_integers(Sum *sum, FixedConstant *bias, int exponent)
 static bool stays_integer(Sum *sum, uint32_t index, double beta, FixedConstant *bias,
                           int *exponent)
 {
-    if (sum->fixed.chain || sum->fixed.unit != 1.0 || beta != 1.0)
+    int shift;
+    if (sum->fixed.chain || sum->fixed.unit != 1.0 || !exact_log2(beta, &shift))
         return false;
     if (!lower_constant(sum->lw, index, bias) || !constant_align(bias) ||
         bias->units[0] != 1.0)
         return false;
+    bias->exponents[0] += shift;
     *exponent = coarsest_unit(bias);
     if (*exponent > sum->fixed.exponent)
         *exponent = sum->fixed.exponent;

@@ -7,6 +7,7 @@
 
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg_plain.h"
+#include "lowering/onnx_to_linalg_sum.h"
 
 bool is_quantizer(const Op *op)
 {
@@ -234,6 +235,8 @@ bool lower_quant(Lowering *lw)
     const Fixed *v = lower_fixed(lw, 0);
     if (v && !quantize_fixed(lw, v, &target, &result, &exact))
         return false;
+    if (v && !exact)
+        warn_plain(lw, "the integers before it are too many to try");
     if (!exact) {
         Value *x = lower_plain(lw, 0);
         if (!x || !quantize_plain(lw, x, &target, &result))
@@ -265,6 +268,8 @@ static bool only_moves(const Op *op)
     switch (op->def - onnx_ops) {
     case ONNX_CONCAT:
     case ONNX_DEPTH_TO_SPACE:
+    case ONNX_DROPOUT:
+    case ONNX_EXPAND:
     case ONNX_FLATTEN:
     case ONNX_IDENTITY:
     case ONNX_MAX_POOL:
@@ -272,8 +277,11 @@ static bool only_moves(const Op *op)
     case ONNX_SLICE:
     case ONNX_SPACE_TO_DEPTH:
     case ONNX_SQUEEZE:
+    case ONNX_TILE:
     case ONNX_TRANSPOSE:
     case ONNX_UNSQUEEZE: return true;
+    case ONNX_RESIZE:
+    case ONNX_UPSAMPLE: return str_eq_c(onnx_string(op, "mode", "nearest"), "nearest");
     default: return false;
     }
 }
@@ -310,6 +318,29 @@ bool quantize_operand(Lowering *lw, uint32_t index, Op *quantizer, Fixed *out)
                 quantize_fixed(lw, v, &target, out, &exact);
     lw->node = node;
     return done && exact;
+}
+
+bool quantize_number(Lowering *lw, Op *quantizer, double number, int64_t *out)
+{
+    Op *node = lw->node;
+    Target target;
+    const int64_t dims[] = {1, 1, 1};
+    const Type *elem = type_elem(op_operand(quantizer, 0)->type);
+    lw->node = quantizer;
+    bool known = target_of(lw, &target) && target.has_grid;
+    lw->node = node;
+    const Step *step = known ? step_append(lw, NULL, quantizer, 0) : NULL;
+    if (!step)
+        return false;
+    Array *x = array_new(type_tensor(elem, dims, COUNT_OF(dims), NULL));
+    array_set_f64(x, 0, number);
+    Array *y = chain_apply(lw, step, x);
+    if (!y)
+        return false;
+    *out = array_is_float(y) ? llround(array_get_f64(y, 0) / target.scale)
+                             : array_get_i64(y, 0) - target.zero;
+    array_unref(y);
+    return true;
 }
 
 /* --- DequantizeLinear ------------------------------------------------------------------------- */

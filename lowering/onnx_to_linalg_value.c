@@ -19,6 +19,19 @@ void split_scale(double scale, double *unit, int *exponent)
     --*exponent;
 }
 
+void scale_fixed(Fixed *fixed, double factor)
+{
+    double unit;
+    int exponent;
+    split_scale(factor, &unit, &exponent);
+    fixed->unit *= unit;
+    fixed->exponent += exponent;
+    if (fixed->unit >= 2.0) {
+        fixed->unit /= 2.0;
+        fixed->exponent++;
+    }
+}
+
 double fixed_scale(const Fixed *fixed)
 {
     return ldexp(fixed->unit, fixed->exponent) / (double)fixed->divisor;

@@ -55,9 +55,8 @@ class Network:
 
     # Quantization.
 
-    def quantized(self, tensor, even=False):
-        """The tensor after a QuantizeLinear and a DequantizeLinear. An even
-        zero point is one that the caller of an accelerator can apply."""
+    def quantized(self, tensor):
+        """The tensor after a QuantizeLinear and a DequantizeLinear."""
         signed = self.rng.random() < 0.5
         dtype, low, high = (np.int8, -128, 127) if signed else (np.uint8, 0, 255)
         largest = max(abs(float(tensor.value.min())), abs(float(tensor.value.max())), 1e-3)
@@ -65,8 +64,6 @@ class Network:
         zero = self.rng.choice([0, 0, 3, -7]) if signed else self.rng.choice([0, 64, 127, 128])
         if not signed and tensor.value.min() >= 0:
             zero = 0
-        if even:
-            zero -= zero % 2
         parameters = [self.constant(np.array(scale, F32)), self.constant(np.array(zero, dtype))]
         name = self.node("QuantizeLinear", [tensor.name, *parameters])
         name = self.node("DequantizeLinear", [name, *parameters])
@@ -122,23 +119,42 @@ class Network:
         y = wide[0] * (x - wide[2]) / np.sqrt(wide[3] + np.float64(F32(1e-5))) + wide[1]
         return Tensor(name, y.astype(F32))
 
+    def curve(self, tensor, op_type, y, **attributes):
+        """An element-wise node with the values that y gives in double."""
+        return Tensor(self.node(op_type, [tensor.name], **attributes), y.astype(F32))
+
     def activation(self, tensor):
-        x = tensor.value
-        kind = self.rng.choice(["Relu", "LeakyRelu", "Clip", "Sigmoid", "HardSigmoid"])
+        x = tensor.value.astype(np.float64)
+        kind = self.rng.choice(["Relu", "LeakyRelu", "Clip", "Sigmoid", "HardSigmoid", "PRelu",
+                                "Abs", "HardSwish", "Swish", "Elu"])
         if kind == "Relu":
-            return Tensor(self.node("Relu", [tensor.name]), np.maximum(x, F32(0)))
+            return self.curve(tensor, kind, np.maximum(x, 0))
         if kind == "LeakyRelu":
-            y = np.where(x < 0, (x.astype(np.float64) * np.float64(F32(0.1))).astype(F32), x)
-            return Tensor(self.node("LeakyRelu", [tensor.name], alpha=0.1), y)
+            alpha = self.rng.choice([0.1, -0.25])
+            return self.curve(tensor, kind, np.where(x < 0, x * np.float64(F32(alpha)), x),
+                              alpha=alpha)
         if kind == "Clip":
             bounds = [self.constant(np.array(value, F32)) for value in (0, 6)]
-            return Tensor(self.node("Clip", [tensor.name, *bounds]), np.clip(x, F32(0), F32(6)))
+            return Tensor(self.node("Clip", [tensor.name, *bounds]),
+                          np.clip(tensor.value, F32(0), F32(6)))
         if kind == "Sigmoid":
-            y = 1 / (1 + np.exp(-x.astype(np.float64)))
-            return Tensor(self.node("Sigmoid", [tensor.name]), y.astype(F32))
+            return self.curve(tensor, kind, 1 / (1 + np.exp(-x)))
+        if kind == "Abs":
+            return self.curve(tensor, kind, np.abs(x))
+        if kind == "HardSwish":
+            return self.curve(tensor, kind, x * np.maximum(0, np.minimum(1, x * (1 / 6) + 0.5)))
+        if kind == "Elu":
+            return self.curve(tensor, kind, np.where(x < 0, np.expm1(x), x), alpha=1.0)
+        if kind == "PRelu":
+            slopes = self.numpy.uniform(-0.6, 0.6, (x.shape[1], 1, 1)).astype(F32)
+            name = self.node("PRelu", [tensor.name, self.constant(slopes)])
+            return Tensor(name, np.where(x < 0, x * slopes.astype(np.float64), x).astype(F32))
+        if kind == "Swish":
+            gate = self.curve(tensor, "Sigmoid", 1 / (1 + np.exp(-x)))
+            name = self.node("Mul", [tensor.name, gate.name])
+            return Tensor(name, (x * gate.value.astype(np.float64)).astype(F32))
         alpha, beta = np.float64(F32(0.2)), 0.5
-        y = np.maximum(0, np.minimum(1, alpha * x.astype(np.float64) + beta))
-        return Tensor(self.node("HardSigmoid", [tensor.name], alpha=0.2), y.astype(F32))
+        return self.curve(tensor, kind, np.maximum(0, np.minimum(1, alpha * x + beta)), alpha=0.2)
 
     def residual(self, tensor):
         other = self.quantized(self.pointwise(tensor))
@@ -162,6 +178,26 @@ class Network:
         n, c, h, w = tensor.value.shape
         cut = tensor.value[:, :, :h // 2 * 2, :w // 2 * 2]
         return Tensor(name, cut.reshape(n, c, h // 2, 2, w // 2, 2).max((3, 5)))
+
+    def average_pool(self, tensor):
+        """Windows of 3 x 3 with a border, whose elements count or do not."""
+        counts = self.rng.random() < 0.5
+        name = self.node("AveragePool", [tensor.name], kernel_shape=[3, 3], pads=[1] * 4,
+                         strides=[2, 2], count_include_pad=int(counts))
+        def windows(array):
+            padded = np.pad(array.astype(np.float64), [(0, 0), (0, 0), (1, 1), (1, 1)])
+            view = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+            return view[:, :, ::2, ::2].sum((4, 5))
+        terms = 9 if counts else windows(np.ones_like(tensor.value))
+        return Tensor(name, (windows(tensor.value) / terms).astype(F32))
+
+    def bordered(self, tensor):
+        """A border of a number that is no multiple of the scale."""
+        value = F32(self.rng.uniform(-1, 1))
+        pads = self.constant(np.array([0, 0, 1, 0, 0, 0, 0, 2]))
+        name = self.node("Pad", [tensor.name, pads, self.constant(np.array(value))])
+        return Tensor(name, np.pad(tensor.value, [(0, 0), (0, 0), (1, 0), (0, 2)],
+                                   constant_values=value))
 
     def average(self, tensor):
         name = self.node("GlobalAveragePool", [tensor.name])
@@ -190,8 +226,10 @@ class Network:
         outputs = self.rng.randint(2, 6)
         weight_name, weight = self.weights((outputs, flat.shape[1]), 0)
         bias = self.numpy.uniform(-1, 1, outputs).astype(F32)
-        out = self.node("Gemm", [name, weight_name, self.constant(bias)], transB=1)
-        total = flat.astype(np.float64) @ weight.astype(np.float64).T + bias
+        alpha, beta = self.rng.choice([(1.0, 1.0), (0.5, 2.0), (-0.75, 0.25)])
+        out = self.node("Gemm", [name, weight_name, self.constant(bias)], transB=1, alpha=alpha,
+                        beta=beta)
+        total = alpha * (flat.astype(np.float64) @ weight.astype(np.float64).T) + beta * bias
         return Tensor(out, total.astype(F32))
 
     # Networks.
@@ -199,7 +237,7 @@ class Network:
     def layer(self, tensor):
         small = tensor.value.shape[2] < 4
         kind = self.rng.choice(["conv", "conv", "conv", "depthwise", "residual", "concat", "pool",
-                                "up", "transposed"])
+                                "average", "border", "up", "transposed", "activation"])
         if kind == "residual":
             result = self.residual(tensor)
             return self.activation(result) if self.rng.random() < 0.4 else result
@@ -207,6 +245,12 @@ class Network:
             return self.concat(tensor)
         if kind == "pool" and not small:
             return self.max_pool(tensor)
+        if kind == "average" and not small:
+            return self.average_pool(tensor)
+        if kind == "border":
+            return self.bordered(tensor)
+        if kind == "activation":
+            return self.activation(tensor)
         if kind == "up" and tensor.value.shape[2] < 9:
             return self.upsample(tensor)
         if kind == "transposed" and tensor.value.shape[2] < 9:
@@ -223,7 +267,7 @@ class Network:
     def build(self):
         shape = (1, self.rng.randint(1, 4), self.rng.randint(5, 9), self.rng.randint(5, 9))
         x = self.numpy.uniform(-2, 2, (self.frames, *shape[1:])).astype(F32)
-        tensor = self.quantized(Tensor("x", x), even=True)
+        tensor = self.quantized(Tensor("x", x))
         for _ in range(self.rng.randint(2, 5)):
             tensor = self.quantized(self.layer(tensor))
         if self.rng.random() < 0.7:
