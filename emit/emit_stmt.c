@@ -254,7 +254,9 @@ static bool table_element(Function *f, const Op *op, const Op *table, Expr *out)
     const char *text = indexed(f, op, op_operand(op, 0), 1, form.per_word > 1);
     if (!text)
         return false;
-    if (form.per_word > 1)
+    if (form.per_word > 1 && type_is_int_width(type, 1))
+        text = arena_printf(&f->e->arena, "bool(packed<1>(%s))", text);
+    else if (form.per_word > 1)
         text = arena_printf(&f->e->arena, "packed<%u>(%s)", type_width(type), text);
     else if (!form.is_exact)
         text = arena_printf(&f->e->arena, "%s(%s)", cpp_type(f->e, type), text);

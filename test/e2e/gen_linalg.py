@@ -733,9 +733,11 @@ class FunctionGenerator:
 
 
 def merged(tensor):
-    """The values with frames and first dimension as one axis."""
+    """The values with frames and first dimension as one axis; i1 is 0 or 1."""
     array = np.ascontiguousarray(np.broadcast_to(
         tensor.array, (FRAMES, *tensor.array.shape[1:])))
+    if tensor.bits == 1:
+        array = array & 1
     return array.reshape((-1, *array.shape[2:]))
 
 
