@@ -1,4 +1,4 @@
-/* Between dfg_to_emithls.c (graph, forks), dfg_to_emithls_window.c and dfg_to_emithls_compute.c. */
+/* Between dfg_to_emithls.c (graph, forks) and dfg_to_emithls_window.c, _compute.c and _move.c. */
 #ifndef MING_LOWERING_DFG_TO_EMITHLS_H
 #define MING_LOWERING_DFG_TO_EMITHLS_H
 
@@ -23,5 +23,7 @@ Str storage_of(const Op *op, uint32_t level);
 
 bool lower_window(Lowering *l) MUST_CHECK;
 bool lower_compute(Lowering *l) MUST_CHECK;
+bool lower_reorder(Lowering *l) MUST_CHECK;
+bool lower_merge(Lowering *l) MUST_CHECK;
 
 #endif

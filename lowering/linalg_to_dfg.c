@@ -58,11 +58,13 @@ static bool check_boundary(const Op *func)
 
 /* --- grouping --------------------------------------------------------------------- */
 
+static bool is_move(const Op *op) { return op->def == DFG(REORDER) || op->def == DFG(MERGE); }
+
 static bool is_streamable(const Op *op)
 {
     return op->def == LINALG(GENERIC) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
            op->def == TENSOR(PAD) || op->def == FUNC(RETURN) || is_reshape(op) ||
-           op_has_trait(op, TRAIT_CONSTANT_LIKE);
+           is_move(op) || op_has_trait(op, TRAIT_CONSTANT_LIKE);
 }
 
 /* The group whose epilogue can take the generic, or NULL. */
@@ -78,7 +80,7 @@ static Group *producer_to_join(const Conversion *c, const Op *generic)
         if (is_constant_value(input))
             continue;
         Group *group = ptrmap_get(&c->group_of, input);
-        if (found || !group || !value_has_one_use(input) ||
+        if (found || !group || is_move(group->main) || !value_has_one_use(input) ||
             linalg_operand_map(generic, i) != out || !map_is_permutation(out))
             return NULL;
         found = group;
@@ -93,18 +95,22 @@ static void add_stage(Conversion *c, Group *group, Op *op)
     ptrmap_put(&c->group_of, group->result, group);
 }
 
+static void add_group(Conversion *c, Op *main)
+{
+    Group *group = ARENA_NEW(&c->pass->scratch, Group);
+    group->main = main;
+    group->result = op_result(main, 0);
+    *vec_push(&c->groups) = group;
+    ptrmap_put(&c->group_of, group->result, group);
+}
+
 static void add_kernel(Conversion *c, Op *generic)
 {
     Group *group = producer_to_join(c, generic);
-    if (group) {
+    if (group)
         add_stage(c, group, generic);
-        return;
-    }
-    group = ARENA_NEW(&c->pass->scratch, Group);
-    group->main = generic;
-    group->result = op_result(generic, 0);
-    *vec_push(&c->groups) = group;
-    ptrmap_put(&c->group_of, group->result, group);
+    else
+        add_group(c, generic);
 }
 
 static void add_reshape(Conversion *c, Op *reshape)
@@ -128,6 +134,8 @@ static bool group_kernels(Conversion *c)
             ok = op_error(op, "has %u results; a streaming kernel has one", op->result_count);
         else if (op->def == LINALG(GENERIC))
             add_kernel(c, op);
+        else if (is_move(op))
+            add_group(c, op);
         else if (is_reshape(op))
             add_reshape(c, op);
     }
@@ -183,16 +191,21 @@ static bool check_initial(const Op *generic)
            op_error(generic, "starts from a tensor that is not known at compile time");
 }
 
+static uint32_t group_input_count(const Op *main)
+{
+    return is_move(main) ? main->operand_count : linalg_input_count(main);
+}
+
 static bool count_readers(Conversion *c)
 {
     const Op *ret = func_entry(c->func)->last;
     bool ok = true;
     for (size_t g = 0; g < c->groups.len; g++) {
-        const Op *main = c->groups.data[g]->main;
-        ok &= check_initial(main);
-        for (uint32_t i = 0; i < linalg_input_count(main); i++) {
+        Op *main = c->groups.data[g]->main;
+        ok &= is_move(main) || (check_initial(main) && check_captures(main));
+        for (uint32_t i = 0; i < group_input_count(main); i++) {
             Value *source = streamed_source(c, op_operand(main, i));
-            if (is_constant_value(op_operand(main, i)))
+            if (!is_move(main) && is_constant_value(op_operand(main, i)))
                 continue;
             ok &= check_source(c, main, source);
             add_reader(c, source);
@@ -346,6 +359,29 @@ static bool convert_group(Conversion *c, const Group *group)
     return process != NULL;
 }
 
+static bool convert_move(Conversion *c, const Group *group)
+{
+    Value *sources[PLAN_MAX_STREAMS], *ends[PLAN_MAX_STREAMS + 1];
+    uint32_t count = group->main->operand_count;
+    StrBuf name = {0};
+    if (count > PLAN_MAX_STREAMS)
+        return op_error(group->main, "reads more than %d streams", PLAN_MAX_STREAMS);
+    layer_name(&name, group->main);
+    if (layer_source(group->main).len)
+        strbuf_add_c(&name, group->main->def == DFG(MERGE) ? "_merge" : "_reorder");
+    for (uint32_t i = 0; i < count; i++) {
+        sources[i] = unreshaped(c, op_operand(group->main, i));
+        ends[i] = take_end(c, sources[i]);
+    }
+    Op *process = build_move_process(&c->symbols, strbuf_str(&name), group, sources);
+    Op *channel = build_channel(c, dfg_port(process, count)->type, group->main->loc);
+    ends[count] = op_result(channel, 0);
+    instantiate(c, process, ends, count, 1);
+    publish(c, group->result, op_result(channel, 1), group->main, strbuf_str(&name));
+    strbuf_free(&name);
+    return true;
+}
+
 /* Input ports feed channels, output ports are fed from them; canonicalization bypasses both. */
 static void connect(Conversion *c, const OpDef *def, Value *port, Value *channel)
 {
@@ -401,7 +437,7 @@ static bool build_graph(Conversion *c)
     create_region(c);
     connect_inputs(c);
     for (size_t i = 0; i < c->groups.len; i++)
-        if (!convert_group(c, c->groups.data[i]))
+        if (!(is_move(c->groups.data[i]->main) ? convert_move : convert_group)(c, c->groups.data[i]))
             return false;
     connect_outputs(c);
     return true;
@@ -451,8 +487,8 @@ static bool convert_linalg_to_dfg(Pass *pass, Op *module)
     if (!c.func)
         return false;
     symtab_init(&c.symbols, module);
-    bool ok = check_boundary(c.func) && move_padding_behind_reshapes(func_entry(c.func)) &&
-              group_kernels(&c) && count_readers(&c) && check_all_read(&c) && build_graph(&c);
+    move_padding_behind_reshapes(func_entry(c.func));
+    bool ok = check_boundary(c.func) && group_kernels(&c) && count_readers(&c) && check_all_read(&c) && build_graph(&c);
     if (ok) {
         op_erase(c.func);
         op_append(c.region, region_entry(op_region(module, 0)));

@@ -7,7 +7,7 @@
 #include "ir/symbol.h"
 #include "lowering/plan.h"
 
-/* A kernel with the element-wise kernels that run in its epilogue, and the reshapes around them. */
+/* A kernel, or an op that moves elements, with the element-wise kernels that run in its epilogue, and the reshapes around them. */
 typedef struct Group {
     Op *main;
     VEC(Op *) stages; /* element-wise kernels and reshapes, in order */
@@ -35,11 +35,17 @@ bool is_constant_value(const Value *value);
 /* How operand `operand` of a generic streams from a source. False: diagnosed. */
 bool stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out) MUST_CHECK;
 
+/* Whether it streams so: `fits`. False: diagnosed, as it streams in no way. */
+bool can_stream_input(const Op *generic, uint32_t operand, StreamInput *out, bool *fits) MUST_CHECK;
+
+/* Whether the payload takes no elements of a stream from outside. False: diagnosed. */
+bool check_captures(Op *generic) MUST_CHECK;
+
 /* Of a tensor.pad. False: diagnosed (not constant). */
 bool read_padding(const Op *pad, Padding *out) MUST_CHECK;
-/* Rewrites reshape(pad(x)) to pad(reshape(x)), so that reshapes meet the streams. False: diagnosed
- * (padding inside a group). */
-bool move_padding_behind_reshapes(Block *body) MUST_CHECK;
+/* Rewrites reshape(pad(x)) to pad(reshape(x)) where the padding stays whole rows of a group, so that
+ * reshapes meet the streams. */
+void move_padding_behind_reshapes(Block *body);
 /* Repeats the reshapes that lead from `source` to `value` on what stands for the source. */
 Value *copy_reshapes(Builder *b, Value *value, const Value *source, Value *stands_for);
 
@@ -53,6 +59,9 @@ Op *build_window_process(SymbolTable *symbols, Str name, const Op *kernel,
                          const StreamInput *input);
 Op *build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
                        uint32_t copies);
+/* A dfg.reorder or dfg.merge of the sources, behind the reshapes that lead from them to its
+ * operands, and in front of those that lead from its result to `group`'s. */
+Op *build_move_process(SymbolTable *symbols, Str name, const Group *group, Value *const *sources);
 /* Passes `source` on in the shape of `value`, which reshapes may make of it. */
 Op *build_copy_process(SymbolTable *symbols, Str name, const Op *reader, Value *value,
                        const Value *source);

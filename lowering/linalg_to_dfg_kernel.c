@@ -130,40 +130,66 @@ static const Attr *zero_of(const Type *type)
     return type_is_float(type) ? attr_float(type, 0.0) : attr_int(type, 0);
 }
 
-bool stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out)
+/* Fills in the windows of an operand; -1, or the result of its map that is none. */
+static int find_windows(const Kernel *kernel, const AffineMap *map, const Padding *pad,
+                        StreamInput *out)
 {
-    Kernel kernel;
-    Padding pad;
-    const AffineMap *map = linalg_operand_map(generic, operand);
     const AffineExpr *positions[DFG_MAX_RANK], *taps[DFG_MAX_RANK];
     uint32_t first = 0, last = 0;
-    *out = (StreamInput){.map = map, .source = source};
-    if (!kernel_analyze(generic, &kernel))
-        return false;
-    if (map->result_count > DFG_MAX_RANK)
-        return op_error(generic, "streams a tensor of rank %u; at most %d can",
-                        map->result_count, DFG_MAX_RANK);
-    if (!look_through_pad(op_operand(generic, operand), &out->reshaped, &pad))
-        return false;
-    out->operand = out->reshaped->type;
-    if (!window_span(map, &pad, &first, &last))
-        return true;
-    out->pad_value = pad.value ? pad.value : zero_of(type_elem(out->operand));
+    if (!window_span(map, pad, &first, &last))
+        return -1;
+    out->pad_value = pad->value ? pad->value : zero_of(type_elem(out->operand));
     out->window = (WindowParams){.rank = map->result_count, .count = last - first + 1,
                                  .first = first};
-    memcpy(out->window.in, out->operand->u.shaped.dims,
-           map->result_count * sizeof(int64_t));
+    memcpy(out->window.in, out->operand->u.shaped.dims, map->result_count * sizeof(int64_t));
     for (uint32_t i = first; i <= last; i++) {
         KernelIndex index;
-        if (!kernel_index(&kernel, map->results[i], &index))
-            return bad_index(&kernel, map, operand, i);
+        if (!kernel_index(kernel, map->results[i], &index))
+            return (int)i;
         if (map->results[i]->kind == AFFINE_DIM && index.reduction >= 0) {
             /* A plain reduction between window dimensions: its loop walks the positions. */
             index = (KernelIndex){.parallel = index.reduction, .reduction = -1, .stride = 1};
         }
-        window_dim(&kernel, &index, &pad, i, out, &positions[i - first], &taps[i - first]);
+        window_dim(kernel, &index, pad, i, out, &positions[i - first], &taps[i - first]);
     }
     windowed_operand(out, map, positions, taps);
+    return -1;
+}
+
+static bool start_input(const Op *generic, uint32_t operand, Kernel *kernel, Padding *pad,
+                        StreamInput *out)
+{
+    *out = (StreamInput){.map = linalg_operand_map(generic, operand)};
+    if (!kernel_analyze(generic, kernel))
+        return false;
+    if (out->map->result_count > DFG_MAX_RANK)
+        return op_error(generic, "streams a tensor of rank %u; at most %d can",
+                        out->map->result_count, DFG_MAX_RANK);
+    if (!look_through_pad(op_operand(generic, operand), &out->reshaped, pad))
+        return false;
+    out->operand = out->reshaped->type;
+    return true;
+}
+
+bool stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out)
+{
+    Kernel kernel;
+    Padding pad;
+    if (!start_input(generic, operand, &kernel, &pad, out))
+        return false;
+    out->source = source;
+    const AffineMap *map = out->map;
+    int misfit = find_windows(&kernel, map, &pad, out);
+    return misfit < 0 || bad_index(&kernel, map, operand, (uint32_t)misfit);
+}
+
+bool can_stream_input(const Op *generic, uint32_t operand, StreamInput *out, bool *fits)
+{
+    Kernel kernel;
+    Padding pad;
+    if (!start_input(generic, operand, &kernel, &pad, out))
+        return false;
+    *fits = find_windows(&kernel, out->map, &pad, out) < 0;
     return true;
 }
 
@@ -315,6 +341,31 @@ static bool copy_captures(Op *op, void *user)
     return c->ok;
 }
 
+typedef struct CaptureCheck {
+    const Op *generic;
+    bool ok;
+} CaptureCheck;
+
+static bool check_capture(Op *op, void *user)
+{
+    CaptureCheck *c = user;
+    for (uint32_t i = 0; c->ok && op != c->generic && i < op->operand_count; i++) {
+        const Value *value = op_operand(op, i);
+        Op *holder = block_parent_op(value_block(value));
+        if (type_is_shaped(value->type) && !op_is_ancestor(c->generic, holder) &&
+            !is_constant_value(value))
+            c->ok = op_error(c->generic, "reads a tensor that streams at indices that it computes");
+    }
+    return c->ok;
+}
+
+bool check_captures(Op *generic)
+{
+    CaptureCheck check = {generic, true};
+    op_walk(generic, check_capture, &check);
+    return check.ok;
+}
+
 /* Copies a generic; operands not yet in `copies` must be static. */
 static Op *copy_generic(Builder *b, Op *generic, PtrMap *copies)
 {
@@ -401,4 +452,28 @@ Op *build_compute_process(SymbolTable *symbols, Str name, const Group *group,
         return NULL;
     build_push(&b, op_result(last, 0), dfg_port(process, input_count));
     return compute_base(process, &plan) ? process : NULL;
+}
+
+Op *build_move_process(SymbolTable *symbols, Str name, const Group *group, Value *const *sources)
+{
+    Op *main = group->main;
+    VEC(const Type *) ports = {0};
+    PtrMap copies = {0};
+    for (uint32_t i = 0; i < main->operand_count; i++)
+        *vec_push(&ports) = dfg_end_type(&dfg_type_output, sources[i]->type, NULL);
+    *vec_push(&ports) = dfg_end_type(&dfg_type_input, group->result->type, NULL);
+    Op *process = new_process(symbols, name, main, ports.data, main->operand_count, 1);
+    vec_free(&ports);
+    Builder b = builder_at_end(region_entry(op_region(process, 0)), main->loc);
+    Op *last = op_clone(main, &copies);
+    for (uint32_t i = 0; i < main->operand_count; i++) {
+        Value *pulled = build_pull(&b, dfg_port(process, i));
+        op_set_operand(last, i, copy_reshapes(&b, op_operand(main, i), sources[i], pulled));
+    }
+    op_append(last, b.block);
+    for (size_t i = 0; i < group->stages.len; i++)
+        last = copy_stage(&b, group->stages.data[i], &copies);
+    ptrmap_free(&copies);
+    build_push(&b, op_result(last, 0), dfg_port(process, main->operand_count));
+    return process;
 }

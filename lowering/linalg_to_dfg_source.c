@@ -25,17 +25,25 @@ static bool static_list(const Op *op, const char *name, int64_t *out, uint32_t r
     return true;
 }
 
-bool read_padding(const Op *pad, Padding *out)
+static bool read_widths(const Op *pad, Padding *out)
 {
     uint32_t rank = op_result(pad, 0)->type->u.shaped.rank;
     const Op *yield = region_entry(op_region(pad, 0))->last;
-    if (!static_list(pad, "static_low", out->low, rank) ||
-        !static_list(pad, "static_high", out->high, rank))
-        return op_error(pad, "needs constant padding widths below 2^31 to stream");
     out->value = value_constant(op_operand(yield, 0));
-    if (!out->value)
-        return op_error(pad, "needs a constant padding value to stream");
-    return true;
+    return static_list(pad, "static_low", out->low, rank) &&
+           static_list(pad, "static_high", out->high, rank);
+}
+
+static bool try_padding(const Op *pad, Padding *out)
+{
+    return read_widths(pad, out) && out->value;
+}
+
+bool read_padding(const Op *pad, Padding *out)
+{
+    if (!read_widths(pad, out))
+        return op_error(pad, "needs constant padding widths below 2^31 to stream");
+    return out->value || op_error(pad, "needs a constant padding value to stream");
 }
 
 /* --- padding behind reshapes ----------------------------------------------------------------- */
@@ -72,21 +80,18 @@ static Value *build_reshape(Builder *b, const Op *like, Value *source, const Typ
 }
 
 /* reshape(pad(x)) -> pad(reshape(x)) */
-static bool swap_with_padding(Op *op, Op *pad)
+static void swap_with_padding(Op *op, Op *pad)
 {
     Padding before, after = {.value = NULL};
     Reshape reshape;
     int64_t dims[DFG_MAX_RANK];
     const Type *result = op_result(op, 0)->type;
-    if (!read_padding(pad, &before))
-        return false;
-    bool ok = reshape_read(op, &reshape);
+    if (!try_padding(pad, &before) || !reshape_read(op, &reshape))
+        return;
     bool (*translate)(const Reshape *, const int64_t *, int64_t *) =
-        ok && reshape.expands ? split_widths : merge_widths;
-    if (!ok || !translate(&reshape, before.low, after.low) ||
-        !translate(&reshape, before.high, after.high))
-        return op_error(op, "reshapes padded dimensions, of which only the outermost of a group "
-                            "can be padded by whole rows");
+        reshape.expands ? split_widths : merge_widths;
+    if (!translate(&reshape, before.low, after.low) || !translate(&reshape, before.high, after.high))
+        return;
     for (uint32_t i = 0; i < result->u.shaped.rank; i++)
         dims[i] = result->u.shaped.dims[i] - after.low[i] - after.high[i];
     Builder b = builder_before(op);
@@ -97,19 +102,16 @@ static bool swap_with_padding(Op *op, Op *pad)
     op_erase(op);
     if (!value_has_uses(op_result(pad, 0)))
         op_erase(pad);
-    return true;
 }
 
-bool move_padding_behind_reshapes(Block *body)
+void move_padding_behind_reshapes(Block *body)
 {
-    bool ok = true;
     FOR_EACH_OP_SAFE(op, body)
     {
         Op *source = is_reshape(op) ? value_def(op_operand(op, 0)) : NULL;
         if (source && source->def == TENSOR(PAD))
-            ok &= swap_with_padding(op, source);
+            swap_with_padding(op, source);
     }
-    return ok;
 }
 
 /* --- reshapes at ports ---------------------------------------------------------------------- */

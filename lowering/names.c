@@ -1,6 +1,7 @@
 /* Sanitised names. Tests: test/unit/names_test.c */
 #include "lowering/names.h"
 
+#include "dialects/dfg/dfg.h"
 #include "dialects/linalg/structured.h"
 #include "passes/kernel.h"
 
@@ -71,6 +72,8 @@ Str layer_source(const Op *op)
 static const char *kernel_word(const Op *generic)
 {
     Kernel kernel;
+    if (generic->def == DFG(MERGE) || generic->def == DFG(REORDER))
+        return generic->def == DFG(MERGE) ? "merge" : "reorder";
     bool binary = linalg_input_count(generic) > 1;
     if (!kernel_analyze(generic, &kernel))
         return "kernel";

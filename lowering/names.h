@@ -14,8 +14,8 @@ void append_identifier(StrBuf *out, Str raw);
 bool identifier_is_reserved(Str word);
 /* The model's name of a kernel (attribute dfg.name), or an empty Str. */
 Str layer_source(const Op *op);
-/* Identifier of a linalg.generic: from the model's name, else from its kernel: conv, pool, matmul,
- * reduce, map. */
+/* Identifier of a linalg.generic, dfg.reorder or dfg.merge: from the model's name, else from what it
+ * is: conv, pool, matmul, reduce, map, reorder, merge. */
 void layer_name(StrBuf *out, const Op *generic);
 
 #endif

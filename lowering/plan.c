@@ -20,6 +20,7 @@ static bool is_pulled(const Value *value)
 static bool is_allowed(const Op *op)
 {
     return op->def == DFG(PULL) || op->def == DFG(PUSH) || op->def == DFG(WINDOW) ||
+           op->def == DFG(REORDER) || op->def == DFG(MERGE) ||
            op->def == LINALG(GENERIC) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
            is_reshape(op) || op_has_trait(op, TRAIT_CONSTANT_LIKE);
 }
@@ -109,7 +110,8 @@ static bool check_fork(const Op *process)
 
 bool process_kind(const Op *process, ProcessKind *out)
 {
-    bool has_generic = false, has_window = false;
+    bool has_generic = false;
+    const Op *mover = NULL;
     if (!check_frames(process))
         return false;
     FOR_EACH_OP(op, body(process))
@@ -117,11 +119,19 @@ bool process_kind(const Op *process, ProcessKind *out)
         if (!is_allowed(op))
             return op_error(op, "cannot run in a streaming process");
         has_generic |= op->def == LINALG(GENERIC);
-        has_window |= op->def == DFG(WINDOW);
+        if (op->def == DFG(WINDOW) || op->def == DFG(REORDER) || op->def == DFG(MERGE)) {
+            if (mover)
+                return op_error(op, "is a second op that moves elements in one body");
+            mover = op;
+        }
     }
-    if (has_generic && has_window)
-        return op_error(process, "mixes dfg.window and linalg.generic in one body");
-    *out = has_window ? PROCESS_WINDOW : has_generic ? PROCESS_COMPUTE : PROCESS_FORK;
+    if (has_generic && mover)
+        return op_error(process, "mixes %.*s and linalg.generic in one body",
+                        STR_ARG(op_name(mover)));
+    *out = !mover                       ? (has_generic ? PROCESS_COMPUTE : PROCESS_FORK)
+           : mover->def == DFG(WINDOW)  ? PROCESS_WINDOW
+           : mover->def == DFG(REORDER) ? PROCESS_REORDER
+                                        : PROCESS_MERGE;
     return *out != PROCESS_FORK || check_fork(process);
 }
 

@@ -9,7 +9,13 @@
 #include "dialects/dfg/dfg.h"
 #include "passes/kernel.h"
 
-typedef enum ProcessKind { PROCESS_WINDOW, PROCESS_COMPUTE, PROCESS_FORK } ProcessKind;
+typedef enum ProcessKind {
+    PROCESS_WINDOW,
+    PROCESS_COMPUTE,
+    PROCESS_REORDER, /* this and the next: plan_move.h */
+    PROCESS_MERGE,
+    PROCESS_FORK
+} ProcessKind;
 
 /* Kind of a process's body. False: diagnosed (body has no streaming form). */
 bool process_kind(const Op *process, ProcessKind *out) MUST_CHECK;

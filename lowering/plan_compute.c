@@ -82,9 +82,6 @@ static bool collect_streams(ComputePlan *plan)
     }
     if (plan->stream_count == 0)
         return op_error(plan->main, "reads no stream");
-    if (plan->stream_count > 1 && plan->kernel.class != KERNEL_PURE_PARALLEL)
-        return op_error(plan->main, "reduces over several streams; only element-wise kernels take "
-                                    "more than one");
     uint32_t inputs = dfg_input_count(plan->process), outputs = dfg_output_count(plan->process);
     return (plan->stream_count == inputs && outputs == 1) ||
            op_error(plan->process, "has %u inputs and %u outputs, but its kernel reads %u and writes "
@@ -268,7 +265,7 @@ static bool same_order(const StreamOrder *a, const StreamOrder *b)
     return i == a->map->result_count && j == b->map->result_count;
 }
 
-/* Streams of an element-wise kernel must all arrive in the same order and words. */
+/* Streams of a kernel must all arrive in the same order and words. */
 static bool check_other_streams(const ComputePlan *plan)
 {
     StreamOrder first, other;

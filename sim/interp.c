@@ -113,7 +113,7 @@ static const Evaluator *evaluator_of(const OpDef *def)
 {
     static const Evaluator *(*const tables[])(const OpDef *) = {
         tosa_evaluator,   scalar_evaluator, tensor_evaluator, slice_evaluator,
-        linalg_evaluator, module_evaluator, onnx_evaluator,
+        linalg_evaluator, module_evaluator, onnx_evaluator,   dfg_evaluator,
     };
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         const Evaluator *evaluator = tables[i](def);

@@ -49,6 +49,7 @@ const Evaluator *scalar_evaluator(const OpDef *def);
 const Evaluator *tensor_evaluator(const OpDef *def);
 const Evaluator *slice_evaluator(const OpDef *def);
 const Evaluator *linalg_evaluator(const OpDef *def);
+const Evaluator *dfg_evaluator(const OpDef *def);
 const Evaluator *tosa_evaluator(const OpDef *def);
 const Evaluator *tosa_window_evaluator(const OpDef *def); /* of a tosa op */
 

@@ -153,6 +153,13 @@ void compute_cost(const ComputePlan *plan, Cost *out)
         out->bram18 += memory_bram18(plan->lanes * acc_bits, plan->accumulators);
 }
 
+void reorder_cost(const ReorderPlan *plan, Cost *out)
+{
+    int64_t bits = element_bits(type_elem(op_result(plan->reorder, 0)->type));
+    *out = (Cost){.cycles = reorder_trips(plan) + PIPELINE_DEPTH,
+                  .bram18 = memory_bram18(plan->lanes * bits, plan->depth)};
+}
+
 void window_memory(const WindowPlan *plan, uint32_t level, int64_t *width, int64_t *depth)
 {
     int64_t bits = element_bits(type_elem(op_operand(plan->window, 0)->type));

@@ -4,7 +4,7 @@
 #ifndef MING_TARGET_COST_H
 #define MING_TARGET_COST_H
 
-#include "lowering/plan.h"
+#include "lowering/plan_move.h"
 
 typedef struct Cost {
     int64_t cycles; /* iterations of the pipelined nest at II = 1, plus its depth */
@@ -31,6 +31,7 @@ int64_t element_bits(const Type *elem);
 
 void compute_cost(const ComputePlan *plan, Cost *out);
 void window_cost(const WindowPlan *plan, Cost *out);
+void reorder_cost(const ReorderPlan *plan, Cost *out);
 /* Width in bits and depth in words of a window level's history memory. */
 void window_memory(const WindowPlan *plan, uint32_t level, int64_t *width, int64_t *depth);
 

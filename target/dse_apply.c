@@ -108,6 +108,17 @@ static void store_window(Op *process)
         op_set_attr(op, "dfg.storage", attr_array(process->ctx, impls, plan.params.count));
 }
 
+static void store_reorder(Op *process)
+{
+    ReorderPlan plan;
+    bool ok = reorder_plan(process, &plan);
+    assert(ok);
+    (void)ok;
+    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
+    if (op == plan.reorder)
+        set_storage(op, plan.lanes * element_bits(type_elem(op_result(op, 0)->type)), plan.depth);
+}
+
 /* --- unroll factors and report ---------------------------------------------------------------- */
 
 static void set_unroll(Op *process, const Config *config)
@@ -143,6 +154,25 @@ static const char *compute_class(const ComputePlan *plan)
                                                : kernel_class_name(plan->kernel.class);
 }
 
+static bool move_shape(const DseNode *node, Shape *shape)
+{
+    ReorderPlan reorder;
+    MergePlan merge;
+    if (node->kind == PROCESS_MERGE) {
+        shape->class = "merge";
+        if (!merge_plan(node->process, &merge))
+            return false;
+        add_trip(shape, merge_trips(&merge) * merge.lanes, merge.lanes);
+        return true;
+    }
+    shape->class = "reorder";
+    if (!reorder_plan(node->process, &reorder))
+        return false;
+    add_trip(shape, reorder.steps, 1);
+    add_trip(shape, reorder.step_trips * reorder.lanes, reorder.lanes);
+    return true;
+}
+
 static Shape process_shape(const DseNode *node)
 {
     Shape shape = {.class = "fork"};
@@ -160,6 +190,8 @@ static Shape process_shape(const DseNode *node)
         for (uint32_t i = 0; ok && i < window.params.count; i++)
             add_trip(&shape, window.box[i] * window.dim[i].pixels, window.dim[i].pixels);
         add_trip(&shape, window.inner_words * window.inner_lanes, window.inner_lanes);
+    } else if (node->kind == PROCESS_REORDER || node->kind == PROCESS_MERGE) {
+        ok = move_shape(node, &shape);
     } else {
         int64_t lanes = dfg_word_elems(dfg_port(node->process, 0)->type);
         add_trip(&shape, fork_words(node->process) * lanes, lanes);
@@ -195,6 +227,8 @@ static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
         store_compute(process);
     else if (node->kind == PROCESS_WINDOW)
         store_window(process);
+    else if (node->kind == PROCESS_REORDER)
+        store_reorder(process);
     set_report(process, node, &config->cost);
 }
 

@@ -90,6 +90,7 @@ static bool node_configs(DseSpace *space, uint32_t number, const Op *instantiate
     DseNode *node = &space->nodes.data[number];
     bool ok = node->kind == PROCESS_WINDOW    ? window_configs(space, node, instantiate)
               : node->kind == PROCESS_COMPUTE ? compute_configs(space, node)
+              : node->kind != PROCESS_FORK    ? move_configs(space, node)
                                               : fork_configs(space, number, instantiate);
     return ok && (node->configs.len > 0 ||
                   op_error(node->process, "needs words of more than %d bits", MAX_WORD_BITS));

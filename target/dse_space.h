@@ -1,4 +1,4 @@
-/* Between dse_space.c (the graph), dse_compute.c and dse_window.c (configurations of one process).
+/* Between dse_space.c (the graph), dse_compute.c, dse_move.c and dse_window.c (configurations of one process).
  * Tests: lit/target/choose-unroll.mir */
 #ifndef MING_TARGET_DSE_SPACE_H
 #define MING_TARGET_DSE_SPACE_H
@@ -24,6 +24,7 @@ bool dse_is_run(const Type *end);
 /* Add the configurations of one process. False: diagnosed. */
 bool compute_configs(DseSpace *space, DseNode *node) MUST_CHECK;
 bool window_configs(DseSpace *space, DseNode *node, const Op *instantiate) MUST_CHECK;
+bool move_configs(DseSpace *space, DseNode *node) MUST_CHECK;
 /* Of node `number`, once the edges and the other processes' configurations are known. */
 bool fork_configs(DseSpace *space, uint32_t number, const Op *instantiate) MUST_CHECK;
 

@@ -6,7 +6,7 @@
 #include "ir/builder.h"
 #include "ir/diag.h"
 #include "ir/symbol.h"
-#include "lowering/plan.h"
+#include "lowering/plan_move.h"
 #include "target/target.h"
 
 /* Parts of a frame are counted in 1 / FRAME. */
@@ -41,11 +41,19 @@ static int64_t compute_delay(const ComputePlan *plan)
     return part_of_frame(first, inner);
 }
 
+/* Words of the source taken before the first of the result, of all. */
+static int64_t reorder_delay(const ReorderPlan *plan)
+{
+    int64_t blocks = plan->delay < plan->in_blocks ? plan->delay : plan->in_blocks;
+    return part_of_frame(blocks, plan->in_blocks);
+}
+
 static bool process_delay(const Op *process, int64_t *out)
 {
     ProcessKind kind;
     WindowPlan window;
     ComputePlan compute;
+    ReorderPlan reorder;
     *out = 0;
     if (!process_kind(process, &kind))
         return false;
@@ -57,6 +65,10 @@ static bool process_delay(const Op *process, int64_t *out)
         if (!compute_plan(process, NULL, NULL, &compute))
             return false;
         *out = compute_delay(&compute);
+    } else if (kind == PROCESS_REORDER) {
+        if (!reorder_plan(process, &reorder))
+            return false;
+        *out = reorder_delay(&reorder);
     }
     return true;
 }
@@ -128,15 +140,36 @@ static bool branch_delays(const Op *instantiate, int64_t *delays, uint32_t *thro
     return ok;
 }
 
+/* Whether a process behind an instantiated one moves words, and so may take or give them unevenly. */
+static bool moves_behind(const Op *instantiate, PtrMap *seen)
+{
+    ProcessKind kind;
+    if (ptrmap_has(seen, instantiate))
+        return false;
+    ptrmap_put(seen, instantiate, seen);
+    const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
+    if (!process_kind(process, &kind) || kind == PROCESS_REORDER || kind == PROCESS_MERGE)
+        return true;
+    for (uint32_t i = input_count(instantiate); i < instantiate->operand_count; i++) {
+        const Op *next = reader_of(op_operand(instantiate, i));
+        if (next && moves_behind(next, seen))
+            return true;
+    }
+    return false;
+}
+
 bool fork_estimate(const Op *instantiate, int64_t frame, int64_t *words)
 {
     uint32_t through;
+    PtrMap seen = {0};
     if (!branch_delays(instantiate, words, &through))
         return false;
+    bool uneven = moves_behind(instantiate, &seen);
+    ptrmap_free(&seen);
     int64_t longest = words[through];
     for (uint32_t i = 0; i < instantiate->operand_count; i++) {
         double share = (double)(longest - words[i]) / FRAME;
-        bool is_deep = words[i] >= 0 && i != through;
+        bool is_deep = words[i] >= 0 && (uneven || i != through);
         words[i] = is_deep ? (int64_t)(share * (double)frame) + PIPELINE_WORDS : 0;
         if (words[i] > frame && frame > 0)
             words[i] = frame;

@@ -17,6 +17,7 @@ const PassTable *all_passes(void)
         &pass_convert_onnx_to_linalg,
         &pass_cse,
         &pass_inline,
+        &pass_insert_reorders,
         &pass_linalg_fold_unit_extent_dims,
         &pass_linalg_fuse_elementwise_ops,
         &pass_linalg_generalize_named_ops,
@@ -46,4 +47,4 @@ const PassTable *all_passes(void)
 const char passes_to_fold[] = "onnx-decompose,onnx-fold-constants,onnx-infer-shapes";
 const char passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
 const char passes_to_stream[] = "canonicalize,cse,func.func(normalize-layout),analyze-kernels,"
-                                "convert-linalg-to-dfg";
+                                "func.func(insert-reorders),convert-linalg-to-dfg";

@@ -61,4 +61,16 @@ typedef struct WindowParams {
 /* False (no diagnostic) if attributes are not lists of equal length that fit. */
 bool dfg_window_params(const Op *window, WindowParams *out) MUST_CHECK;
 
+/* From an index of a dfg.reorder's result to one of its source. */
+const AffineMap *dfg_reorder_map(const Op *reorder);
+/* Whether a map of indices of one shape gives indices of another: certain if true. */
+bool dfg_map_stays_inside(const AffineMap *map, const Type *from, const Type *to);
+
+/* Where a source of a dfg.merge goes: its element i to offset + stride * i. */
+typedef struct MergePart {
+    int64_t offset[DFG_MAX_RANK], stride[DFG_MAX_RANK], size[DFG_MAX_RANK];
+} MergePart;
+/* False (no diagnostic) if the attributes do not fit the result's rank. */
+bool dfg_merge_part(const Op *merge, uint32_t source, MergePart *out) MUST_CHECK;
+
 #endif

@@ -1,4 +1,4 @@
-/* Between dfg.c and dfg_syntax.c. */
+/* Between dfg.c, dfg_syntax.c and dfg_move.c. */
 #ifndef MING_DIALECTS_DFG_INTERNAL_H
 #define MING_DIALECTS_DFG_INTERNAL_H
 
@@ -21,5 +21,8 @@ bool dfg_parse_pull(OpParser *p);
 void dfg_print_pull(OpPrinter *p, const Op *op);
 bool dfg_parse_push(OpParser *p);
 void dfg_print_push(OpPrinter *p, const Op *op);
+
+bool dfg_verify_reorder(Op *op);
+bool dfg_verify_merge(Op *op);
 
 #endif

@@ -1,0 +1,67 @@
+/* insert-reorders: makes every operand stream. Ops that only move elements become dfg.reorder and
+ * dfg.merge; a kernel's operand that does not arrive in the order of the kernel's loops gets a
+ * dfg.reorder in front, and a result that is not computed in its own order one behind. What windows
+ * can do (strides, offsets, padding) stays with the kernel.
+ * Requires: named ops generalized, row-major order = stream order (normalize-layout).
+ * Changes: slices, insertions, concatenations, padding, maps of kernels; not what is computed.
+ * Tests: lit/lowering/insert-reorders.mir */
+#include "lowering/insert_reorders.h"
+
+#include "dialects/dfg/dfg.h"
+#include "dialects/func/func.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
+#include "ir/diag.h"
+#include "ir/pass.h"
+#include "lowering/linalg_to_dfg.h"
+#include "lowering/lowering.h"
+#include "passes/reshape.h"
+
+/* Padding stays where only kernels read it, whose windows or reorders make it. */
+static bool keeps_padding(const Op *pad)
+{
+    for (const Use *use = op_result(pad, 0)->uses; use; use = use->next)
+        if (use->owner->def != LINALG(GENERIC))
+            return false;
+    return true;
+}
+
+static bool move_elements(Block *body)
+{
+    bool ok = true;
+    FOR_EACH_OP_SAFE(op, body)
+    if (op->def != TENSOR(PAD) || !keeps_padding(op))
+        ok &= make_move(op);
+    return ok;
+}
+
+static bool fit_kernels(Block *body)
+{
+    bool ok = true;
+    FOR_EACH_OP_SAFE(op, body)
+    if (op->def == LINALG(GENERIC) && op->result_count == 1 && !kernel_fill_value(op))
+        ok &= fit_kernel(op);
+    FOR_EACH_OP_SAFE(op, body)
+    if (op->def == DFG(REORDER))
+        join_reorders(op);
+    return ok;
+}
+
+static bool insert_reorders(Pass *pass, Op *func)
+{
+    Block *body = func_entry(func);
+    (void)pass;
+    if (!body)
+        return true;
+    if (op_region(func, 0)->first != op_region(func, 0)->last)
+        return op_error(func, "has control flow; a streaming network is straight-line code");
+    move_padding_behind_reshapes(body);
+    return move_elements(body) && fit_kernels(body);
+}
+
+const PassDef pass_insert_reorders = {
+    .name = "insert-reorders",
+    .summary = "Make every operand arrive, and every result leave, in the order of the loops",
+    .anchor = "func.func",
+    .run = insert_reorders,
+};

@@ -1,0 +1,76 @@
+/* Configurations of processes that move words (dfg.reorder, dfg.merge): words of several elements of
+ * the innermost dimension, as far as the map keeps them together.
+ * Tests: lit/target/choose-unroll-move.mir */
+#include "target/dse_space.h"
+
+/* The cost at `u` elements per word; false if the process cannot keep such words together. */
+static bool move_cost(const DseNode *node, int64_t u, Cost *out)
+{
+    ReorderPlan reorder;
+    MergePlan merge;
+    if (node->kind == PROCESS_REORDER) {
+        if (!reorder_plan_packed(node->process, u, &reorder))
+            return false;
+        reorder_cost(&reorder, out);
+    } else {
+        if (!merge_plan_packed(node->process, u, &merge))
+            return false;
+        *out = (Cost){.cycles = merge_trips(&merge) + PIPELINE_DEPTH};
+    }
+    return true;
+}
+
+/* Type of a port whose words hold `u` elements of the tensor's innermost dimension, or NULL. */
+static const Type *packed_end(const DseNode *node, uint32_t port, const Type *tensor, int64_t u)
+{
+    int64_t word[DFG_MAX_RANK];
+    uint32_t rank = tensor->u.shaped.rank;
+    for (uint32_t i = 0; i < rank; i++)
+        word[i] = i + 1 == rank ? u : 1;
+    const Type *end = port_end(node->process, port, tensor, word);
+    return end && (u == 1 || dse_word_bits(end) <= MAX_WORD_BITS) ? end : NULL;
+}
+
+/* The process's op as it is at the words that the ports have now. */
+static bool check_move(const DseNode *node, const Op **op, uint32_t *ports)
+{
+    ReorderPlan reorder;
+    MergePlan merge;
+    if (node->kind == PROCESS_REORDER) {
+        if (!reorder_plan(node->process, &reorder))
+            return false;
+        *op = reorder.reorder;
+        ports[0] = 0;
+        return true;
+    }
+    if (!merge_plan(node->process, &merge))
+        return false;
+    *op = merge.merge;
+    for (uint32_t i = 0; i < merge.source_count; i++)
+        ports[i] = merge.port[i];
+    return true;
+}
+
+bool move_configs(DseSpace *space, DseNode *node)
+{
+    const Op *op;
+    uint32_t ports[PLAN_MAX_STREAMS];
+    const Type *ends[PLAN_MAX_STREAMS + 1];
+    if (!check_move(node, &op, ports))
+        return false;
+    const Type *result = op_result(op, 0)->type;
+    uint32_t rank = result->u.shaped.rank;
+    int64_t extent = rank ? result->u.shaped.dims[rank - 1] : 1;
+    for (int64_t u = 1; u <= extent && u <= MAX_PARALLEL_ELEMENTS; u++) {
+        Cost cost;
+        ends[op->operand_count] = packed_end(node, op->operand_count, result, u);
+        bool fits = ends[op->operand_count] && move_cost(node, u, &cost);
+        for (uint32_t i = 0; fits && i < op->operand_count; i++) {
+            ends[ports[i]] = packed_end(node, ports[i], op_operand(op, i)->type, u);
+            fits = ends[ports[i]];
+        }
+        if (fits)
+            dse_add_config(space, node, &cost, ends, NULL);
+    }
+    return true;
+}
