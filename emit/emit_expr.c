@@ -343,7 +343,8 @@ static bool select_value(Emitter *e, const Op *op, const Expr *x, Expr *out)
 static bool resize(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
-    *out = op->def == ARITH(EXTUI) ? cpp_unsigned(e, &x[0], from) : x[0];
+    bool is_unsigned = op->def == ARITH(EXTUI) || op->def == ARITH(INDEX_CASTUI);
+    *out = is_unsigned ? cpp_unsigned(e, &x[0], from) : x[0];
     out->uncast = NULL;
     if (op->def == ARITH(EXTSI) && type_is_int_width(from, 1)) {
         *out = cpp_signed(e, &x[0], from);

@@ -9,6 +9,7 @@
 #include "ir/symbol.h"
 #include "lowering/names.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { INDENT = 4, MAX_LOOPS = 16 };
@@ -110,8 +111,10 @@ static void materialize(Function *f, Value *value)
     const Expr *expr = ptrmap_get(&f->exprs, value);
     bool is_bool = type_is_int_width(value->type, 1);
     const char *name = fresh_name(f, STR("value"));
-    line(f, "const %s %s = %s;", is_bool ? "bool" : cpp_type(f->e, value->type), name,
-         assigned_text(expr));
+    const char *type = is_bool                           ? "bool"
+                       : value->type->kind == TYPE_INDEX ? "int" /* of an array's element */
+                                                         : cpp_type(f->e, value->type);
+    line(f, "const %s %s = %s;", type, name, assigned_text(expr));
     Expr leaf = cpp_leaf(name, value->type, false);
     leaf.low = expr->low;
     leaf.high = expr->high;
@@ -177,17 +180,26 @@ typedef struct CounterList {
     int64_t extents[NAME_MAX_LENGTH];
 } CounterList;
 
-static bool collect_counters(const Function *f, const Op *op, uint32_t first, CounterList *out)
+/* A loop counter by its name, or an index that is computed by the name it gets now. */
+static const char *index_name(Function *f, Value *index, int64_t *extent)
+{
+    const char *name = name_of(f, index);
+    *extent = name ? (int64_t)(uintptr_t)ptrmap_get(&f->extents, index) : INT64_MAX;
+    if (name)
+        return name;
+    drop_pending(f, index);
+    materialize(f, index);
+    const Expr *leaf = ptrmap_get(&f->exprs, index);
+    assert(leaf);
+    return leaf->text;
+}
+
+static bool collect_counters(Function *f, const Op *op, uint32_t first, CounterList *out)
 {
     if (op->operand_count - first > COUNT_OF(out->names))
         return op_error(op, "uses more than %zu counters", COUNT_OF(out->names));
-    for (uint32_t i = first; i < op->operand_count; i++) {
-        const Value *counter = op_operand(op, i);
-        out->names[i - first] = name_of(f, counter);
-        out->extents[i - first] = (int64_t)(uintptr_t)ptrmap_get(&f->extents, counter);
-        if (!out->names[i - first])
-            return op_error(op, "uses an index that is no loop counter");
-    }
+    for (uint32_t i = first; i < op->operand_count; i++)
+        out->names[i - first] = index_name(f, op_operand(op, i), &out->extents[i - first]);
     return true;
 }
 

@@ -308,6 +308,7 @@ bool lower_compute(Lowering *l)
         c.lane[i] = affine_const(c.ctx, 0);
     arena_init(&c.arena);
     bool ok = check_words(&c) && check_hazard(&c) && build_process(&c);
+    ptrmap_free(&c.looked_up);
     arena_free(&c.arena);
     return ok;
 }

@@ -28,6 +28,7 @@ typedef struct ComputeLowering {
     int64_t word[PLAN_MAX_STREAMS][2 * DFG_MAX_RANK];
     Value *sum, *partial;                   /* accumulators, NULL for element-wise kernels */
     Source *sources[PLAN_MAX_STAGES + 1];   /* per generic (main first), per input operand */
+    PtrMap looked_up;                       /* tensor.extract of a constant -> its table */
     Arena arena;
 } ComputeLowering;
 /* Whether the main kernel has reduction loops, so that sums are kept. */
@@ -37,7 +38,7 @@ const AffineExpr *compute_counter(const ComputeLowering *c, uint32_t i);
 /* Position of the current lane in an output word. */
 const AffineExpr *compute_output_lane(const ComputeLowering *c);
 
-/* Fill c->sources: the constants become tables of the module, laid out as the nest reads them.
+/* Fill c->sources and c->looked_up: the constants become tables of the module, laid out as the nest reads them.
  * False: diagnosed. */
 bool compute_main_sources(ComputeLowering *c) MUST_CHECK;
 bool compute_stage_sources(ComputeLowering *c, uint32_t stage) MUST_CHECK;

@@ -2,6 +2,7 @@
  * Tests: lit/lowering/dfg-to-emithls-compute.mir */
 #include "lowering/dfg_to_emithls_compute.h"
 
+#include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
 #include "ir/diag.h"
@@ -19,11 +20,12 @@ static Value *outer_constant(ComputeLowering *c, const Value *value)
     return nest_constant(&c->l->nest, op_attr(value_def(value), "value"));
 }
 
-/* The op's operands in the nest; constants from outside the kernel are made here. */
-static Value **payload_operands(ComputeLowering *c, const Op *op, PtrMap *values)
+/* The op's operands from number `first` on in the nest; constants from outside the kernel are made
+ * here. */
+static Value **payload_operands(ComputeLowering *c, const Op *op, uint32_t first, PtrMap *values)
 {
     Value **operands = ARENA_ARRAY(&c->arena, Value *, op->operand_count);
-    for (uint32_t i = 0; i < op->operand_count; i++) {
+    for (uint32_t i = first; i < op->operand_count; i++) {
         Value *operand = op_operand(op, i);
         if (!ptrmap_has(values, operand))
             ptrmap_put(values, operand, outer_constant(c, operand));
@@ -32,13 +34,29 @@ static Value **payload_operands(ComputeLowering *c, const Op *op, PtrMap *values
     return operands;
 }
 
+/* tensor.extract of a constant: a read of its table. */
+static void look_up(ComputeLowering *c, const Op *extract, Value *table, PtrMap *values)
+{
+    uint32_t rank = extract->operand_count - 1;
+    Value **operands = payload_operands(c, extract, 1, values);
+    const Type *type = op_result(extract, 0)->type;
+    NamedAttr map = named_attr(c->ctx, "map", attr_map(map_identity(c->ctx, rank)));
+    operands[0] = table;
+    Op *load = build(&c->l->nest.b, EMITHLS(LOAD), operands, rank + 1, &type, 1, &map, 1);
+    ptrmap_put(values, op_result(extract, 0), op_result(load, 0));
+}
+
 static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
 {
-    Value *results[EXPAND_MAX_RESULTS];
+    Value *results[EXPAND_MAX_RESULTS], *table = ptrmap_get(&c->looked_up, op);
+    if (table) {
+        look_up(c, op, table, values);
+        return true;
+    }
     if (!is_scalar_op(op))
         return op_error(op, "cannot run in a streaming process: only arith and math ops on scalars "
                             "can");
-    Value **operands = payload_operands(c, op, values);
+    Value **operands = payload_operands(c, op, 0, values);
     if (expand_scalar(&c->l->nest.b, op, operands, results)) {
         for (uint32_t i = 0; i < op->result_count; i++)
             ptrmap_put(values, op_result(op, i), results[i]);

@@ -6,6 +6,7 @@
 #include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
+#include "dialects/tensor/tensor.h"
 #include "ir/diag.h"
 #include "passes/reshape.h"
 
@@ -163,9 +164,9 @@ static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, cons
                           bytes ? total * bytes : (total + 7) / 8, false);
 }
 
-/* Declares the table in the module and binds it in the function. */
-static Value *declare_table(ComputeLowering *c, const Attr *elements, Str role, Str storage,
-                            bool has_lanes)
+/* Declares the table in the module and binds it in the function; `kind` tells its ports. */
+static Value *declare_table(ComputeLowering *c, const Attr *elements, Str role, const char *kind,
+                            Str storage, bool has_lanes)
 {
     Nest *nest = &c->l->nest;
     StrBuf name = {0};
@@ -186,7 +187,7 @@ static Value *declare_table(ComputeLowering *c, const Attr *elements, Str role, 
     if (has_lanes)
         (is_memory ? nest_reshape : nest_partition)(nest, array, rank);
     if (is_memory)
-        nest_bind(nest, array, "rom_1p", storage);
+        nest_bind(nest, array, kind, storage);
     return array;
 }
 
@@ -210,9 +211,29 @@ static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t oper
         out->constant = dense_elem(elements, 0);
         return true;
     }
-    out->array = declare_table(c, elements, role, storage_of(holder, 0), out->layout.lanes > 1);
+    out->array = declare_table(c, elements, role, "rom_1p", storage_of(holder, 0),
+                               out->layout.lanes > 1);
     return true;
 }
+
+/* Tables that a payload reads at places it computes: each lane has a port of its own. */
+static bool lookup_tables(ComputeLowering *c, const Op *generic)
+{
+    FOR_EACH_OP(op, linalg_body(generic))
+    {
+        const Op *holder = NULL;
+        if (op->def != TENSOR(EXTRACT))
+            continue;
+        const Attr *value = constant_of(op_operand(op, 0), &holder);
+        if (!value || value->kind != ATTR_DENSE || op->operand_count == 1)
+            return op_error(op, "cannot run in a streaming process: it reads a tensor that is no "
+                                "constant");
+        ptrmap_put(&c->looked_up, op, declare_table(c, value, STR("levels"), "rom_np",
+                                                    storage_of(holder, 0), false));
+    }
+    return true;
+}
+
 /* --- sources ------------------------------------------------------------------------------ */
 
 static int stream_of_operand(const ComputePlan *plan, uint32_t operand)
@@ -239,8 +260,8 @@ bool compute_main_sources(ComputeLowering *c)
             return false;
     }
     /* The initial value of a reduction takes the place after the inputs. */
-    return !compute_reduces(c) || constant_source(c, main, count, linalg_operand_map(main, count),
-                                          STR("initial"), &c->sources[0][count]);
+    return lookup_tables(c, main) && (!compute_reduces(c) || constant_source(c, main, count, linalg_operand_map(main, count),
+                                          STR("initial"), &c->sources[0][count]));
 }
 
 bool compute_stage_sources(ComputeLowering *c, uint32_t stage)
@@ -257,5 +278,5 @@ bool compute_stage_sources(ComputeLowering *c, uint32_t stage)
                                   &sources[i]))
             return false;
     }
-    return true;
+    return lookup_tables(c, op);
 }

@@ -7,6 +7,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
 #include "dialects/math/math.h"
+#include "dialects/tensor/tensor.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -127,9 +128,26 @@ static int64_t table_bram(const ComputePlan *plan, const Value *operand, const A
     return memory_bram18(layout.lanes * element_bits(type_elem(operand->type)), layout.depth);
 }
 
-static int64_t tables_bram(const ComputePlan *plan)
+/* Constants that a payload reads where it computes; a memory has two ports, a lane needs one. */
+static int64_t lookups_bram(const Op *generic, int64_t lanes)
 {
     int64_t total = 0;
+    FOR_EACH_OP(op, linalg_body(generic))
+    {
+        int64_t count;
+        if (op->def != TENSOR(EXTRACT) || !type_element_count(op_operand(op, 0)->type, &count))
+            continue;
+        int64_t one = memory_bram18(element_bits(type_elem(op_operand(op, 0)->type)), count);
+        total += one * ((lanes + 1) / 2);
+    }
+    return total;
+}
+
+static int64_t tables_bram(const ComputePlan *plan)
+{
+    int64_t total = lookups_bram(plan->main, plan->lanes * plan->reduction_lanes);
+    for (uint32_t s = 0; s < plan->stage_count; s++)
+        total += lookups_bram(plan->stages[s], plan->lanes);
     for (uint32_t i = 0; i < plan->main->operand_count; i++)
         if (is_table(plan->main, i))
             total += table_bram(plan, op_operand(plan->main, i), linalg_operand_map(plan->main, i));

@@ -4,6 +4,7 @@
 #include "target/dse_space.h"
 
 #include "dialects/linalg/structured.h"
+#include "dialects/tensor/tensor.h"
 #include "ir/builder.h"
 #include "ir/symbol.h"
 #include "lowering/names.h"
@@ -72,6 +73,18 @@ static void store_table(const ComputePlan *plan, Value *operand, const AffineMap
     set_storage(def, layout.lanes * element_bits(type_elem(operand->type)), layout.depth);
 }
 
+/* Constants that a payload reads where it computes. */
+static void store_lookups(const Op *generic)
+{
+    FOR_EACH_OP(op, linalg_body(generic))
+    {
+        int64_t count;
+        const Type *type = op->def == TENSOR(EXTRACT) ? op_operand(op, 0)->type : NULL;
+        if (type && value_def(op_operand(op, 0)) && type_element_count(type, &count))
+            set_storage(value_def(op_operand(op, 0)), element_bits(type_elem(type)), count);
+    }
+}
+
 static void store_compute(Op *process)
 {
     ComputePlan plan;
@@ -80,6 +93,9 @@ static void store_compute(Op *process)
     (void)ok;
     for (uint32_t i = 0; i < plan.main->operand_count; i++)
         store_table(&plan, op_operand(plan.main, i), linalg_operand_map(plan.main, i));
+    store_lookups(plan.main);
+    for (uint32_t s = 0; s < plan.stage_count; s++)
+        store_lookups(plan.stages[s]);
     for (uint32_t s = 0; s < plan.stage_count; s++)
         for (uint32_t i = 0; i < linalg_input_count(plan.stages[s]); i++)
             store_table(&plan, op_operand(plan.stages[s], i), stage_operand_map(&plan, s, i));
