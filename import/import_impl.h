@@ -119,10 +119,15 @@ bool cut_has_node(const Importer *im, size_t index);
 
 /* --- node.c ------------------------------------------------------------------------- */
 
+/* An operator of ONNX Runtime; see contrib.c. */
+typedef struct Contrib Contrib;
+
 /* A node on its way to an op: operands and attributes change as it is brought up to date. */
 typedef struct NodeParts {
     const Onnx__NodeProto *node;
     const OpDef *def;
+    const Contrib *contrib; /* NULL: a standard operator, or one of QONNX */
+    const Attr *name;       /* for onnx.name */
     VEC(Value *) operands; /* NULL: absent */
     const Attr *attrs;     /* dictionary */
     bool is_channels_last; /* operand 0 and result 0 are (N, spatial..., C) */
@@ -153,6 +158,17 @@ void report_refusal(Importer *im, Str why);
 
 /* Brings a node of the scope's opset into the form that the onnx dialect has. */
 bool upgrade_node(Importer *im, NodeParts *parts) MUST_CHECK;
+
+/* --- contrib.c ---------------------------------------------------------------------- */
+
+/* The row of an operator of ONNX Runtime; NULL: the node is of another. */
+const Contrib *contrib_find(const Onnx__NodeProto *node);
+/* The operator of the dialect that it applies to reals. */
+const OpDef *contrib_operator(const Contrib *contrib);
+/* Checks the number of operands and drops attributes that change nothing. False: why tells. */
+bool contrib_prepare(Importer *im, NodeParts *parts) MUST_CHECK;
+/* Appends the ops; the last one's result. NULL: why tells. */
+Value *contrib_append(Importer *im, NodeParts *parts) MUST_CHECK;
 
 /* --- function.c --------------------------------------------------------------------- */
 

@@ -24,6 +24,11 @@ static bool can_be_channels_last(const OpDef *def)
 
 static bool find_operator(Importer *im, NodeParts *parts)
 {
+    parts->contrib = contrib_find(parts->node);
+    if (parts->contrib) {
+        parts->def = contrib_operator(parts->contrib);
+        return true;
+    }
     StrBuf full = {0};
     strbuf_add_c(&full, "onnx.");
     strbuf_add_str(&full, import_text(parts->node->op_type));
@@ -303,8 +308,12 @@ static Value *append_after(Importer *im, const NodeParts *parts, Value *input, V
     return op ? op_result(op, 0) : NULL;
 }
 
-static bool append_node(Importer *im, NodeParts *parts, const Attr *name)
+static bool append_node(Importer *im, NodeParts *parts)
 {
+    if (parts->contrib) {
+        Value *result = contrib_append(im, parts);
+        return result && define_results(im, parts, NULL, result);
+    }
     Value *input = parts->operands.len > 0 ? parts->operands.data[0] : NULL;
     bool is_wrapped = parts->is_channels_last || parts->is_flat;
     if (is_wrapped && !append_before(im, parts))
@@ -313,7 +322,7 @@ static bool append_node(Importer *im, NodeParts *parts, const Attr *name)
                            parts->result_count);
     if (!op)
         return false;
-    op_set_attr(op, ONNX_NAME, name);
+    op_set_attr(op, ONNX_NAME, parts->name);
     Value *first = is_wrapped ? append_after(im, parts, input, op_result(op, 0))
                               : op_result(op, 0);
     return first && define_results(im, parts, op, first);
@@ -321,13 +330,19 @@ static bool append_node(Importer *im, NodeParts *parts, const Attr *name)
 
 /* --- nodes --------------------------------------------------------------------------------- */
 
+static bool modernize(Importer *im, NodeParts *parts)
+{
+    if (parts->contrib)
+        return contrib_prepare(im, parts);
+    return upgrade_node(im, parts) && finish_operands(im, parts);
+}
+
 static bool import_operator(Importer *im, const Onnx__NodeProto *node, Str name)
 {
-    NodeParts parts = {.node = node};
+    NodeParts parts = {.node = node, .name = attr_string(im->ctx, name)};
     bool ok = find_operator(im, &parts) && collect_operands(im, &parts) &&
-              collect_attrs(im, &parts) && upgrade_node(im, &parts) &&
-              finish_operands(im, &parts) && check_attrs(im, &parts) &&
-              count_results(im, &parts) && append_node(im, &parts, attr_string(im->ctx, name));
+              collect_attrs(im, &parts) && modernize(im, &parts) && check_attrs(im, &parts) &&
+              count_results(im, &parts) && append_node(im, &parts);
     vec_free(&parts.operands);
     return ok;
 }

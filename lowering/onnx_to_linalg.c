@@ -19,22 +19,13 @@
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* A quantizer that all users of an argument apply, if the caller can apply it; NULL: none. */
+/* A quantizer that all users of an argument apply, if the caller can apply it, perhaps before the
+ * elements move; NULL: none. */
 static Op *arg_quantizer(Lowering *lw, const Value *arg, Target *target)
 {
-    Op *found = NULL;
-    if (!value_has_uses(arg))
-        return NULL;
-    FOR_EACH_USE(use, arg)
-    {
-        if (use_index(use) != 0 || !is_quantizer(use->owner))
-            return NULL;
-        found = found ? found : use->owner;
-    }
+    Op *found = find_quantizer(arg);
     lw->node = found;
-    if (find_quantizer(lw, arg) != found || !target_of(lw, target) || !target->has_grid)
-        return NULL;
-    return found;
+    return found && target_of(lw, target) && target->has_grid ? found : NULL;
 }
 
 /* The quantizer as dfg.quant can say it: rounding after the zero point is added. One that adds it
@@ -127,10 +118,12 @@ static void quantized_arg(Lowering *lw, Value *arg, const Target *target, const 
         fixed.value = subtract_zero(lw, fixed.value, quant);
     else if (quant->low < fixed.low || quant->high > fixed.high)
         fixed.value = clamp_arg(lw, fixed.value, fixed.low, fixed.high);
+    record_fixed(lw, arg, &fixed);
     FOR_EACH_USE(use, arg)
     {
         lw->node = use->owner;
-        record_quantized(lw, target, &fixed);
+        if (is_quantizer(lw->node))
+            record_quantized(lw, target, &fixed);
     }
     *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, quant, target->scale));
 }

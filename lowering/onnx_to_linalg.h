@@ -161,7 +161,7 @@ LowerNode lower_cast, lower_clip, lower_concat, lower_conv, lower_conv_transpose
 
 /* The quantizer that all uses of a value apply with the same parameters, looked for behind nodes
  * that only move elements; NULL: none. */
-Op *find_quantizer(Lowering *lw, const Value *value);
+Op *find_quantizer(const Value *value);
 /* Lowers a quantizer that stands further down on operand `index` of the node; false: it cannot be
  * done in integers. */
 bool quantize_operand(Lowering *lw, uint32_t index, Op *quantizer, Fixed *out) MUST_CHECK;

@@ -159,24 +159,57 @@ bool lower_relu(Lowering *lw)
     return true;
 }
 
-/* x * 2^k or x / 2^k only changes the scale. */
-static bool rescale(Lowering *lw)
+/* The exponents of a constant of powers of two. False: another number is among them. */
+static bool exponents_of(Lowering *lw, const Array *constant, int **out)
+{
+    *out = ARENA_ARRAY(&lw->pass->scratch, int, constant->count);
+    for (int64_t i = 0; i < constant->count; i++)
+        if (!exact_log2(array_get_f64(constant, i), &(*out)[i]))
+            return false;
+    return true;
+}
+
+/* The dimension of the result along which a constant has its only other extent than 1. */
+static bool channel_axis(const Array *constant, const Type *result, uint32_t *axis)
+{
+    uint32_t own = constant->type->u.shaped.rank, rank = result->u.shaped.rank;
+    for (uint32_t i = 0; i < own; i++) {
+        *axis = rank - own + i;
+        if (constant->type->u.shaped.dims[i] == constant->count)
+            return own <= rank && result->u.shaped.dims[*axis] == constant->count;
+    }
+    return false;
+}
+
+/* x * 2^k or x / 2^k only changes the scale, or shifts channel by channel. *done tells whether it
+ * is so; false: diagnosed. */
+static bool rescale(Lowering *lw, bool *done)
 {
     const Op *op = lw->node;
     bool is_mul = op->def == ONNX(MUL), is_div = op->def == ONNX(DIV);
+    *done = false;
     if (!is_mul && !is_div)
-        return false;
-    uint32_t index = is_mul && lower_array(lw, op_operand(op, 0)) ? 1 : 0;
+        return true;
+    uint32_t index = is_mul && lower_array(lw, op_operand(op, 0)) ? 1 : 0, axis = 0;
     const Array *constant = lower_array(lw, op_operand(op, 1 - index));
     const Fixed *x = lower_chainless(lw, index);
-    int exponent;
-    bool same_shape = op_operand(op, index)->type == op_result(op, 0)->type;
-    if (!constant || constant->count != 1 || !x || x->zero != 0 || !same_shape ||
-        !exact_log2(array_get_f64(constant, 0), &exponent))
-        return false;
+    const Type *type = op_result(op, 0)->type;
+    int *exponents;
+    if (!constant || constant->count == 0 || !x || x->zero != 0 ||
+        op_operand(op, index)->type != type || !exponents_of(lw, constant, &exponents))
+        return true;
+    if (constant->count > 1 && !channel_axis(constant, type, &axis))
+        return true;
+    for (int64_t i = 0; is_div && i < constant->count; i++)
+        exponents[i] = -exponents[i];
     Fixed result = *x;
-    result.exponent += is_mul ? exponent : -exponent;
-    lower_result(lw, &result);
+    result.exponent += constant->count == 1 ? exponents[0] : 0;
+    *done = true;
+    if (constant->count > 1 &&
+        !scale_channels(lw, &result, axis, constant->count, exponents, done))
+        return false;
+    if (*done)
+        lower_result(lw, &result);
     return true;
 }
 
@@ -266,7 +299,9 @@ bool lower_elementwise(Lowering *lw)
     bool done;
     if (!lower_pair(lw, &done))
         return false;
-    if (done || rescale(lw) || append_any(lw))
+    if (!done && !rescale(lw, &done))
+        return false;
+    if (done || append_any(lw))
         return true;
     Value *first = lower_plain(lw, 0);
     Value *y = first ? build_plain_node(lw, 0, first) : NULL;

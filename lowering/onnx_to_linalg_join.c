@@ -3,6 +3,7 @@
  * Tests: lit/lowering/onnx-to-linalg-move.mir */
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg_move.h"
+#include "lowering/onnx_to_linalg_sum.h"
 
 /* Integers of parts are not shifted further apart than this. */
 enum { MAX_SHIFT = 16 };
@@ -62,9 +63,13 @@ static bool joint_operands(Lowering *lw, Fixed *parts)
     }
     if (agree)
         return true;
-    Op *quantizer = find_quantizer(lw, op_result(lw->node, 0));
-    if (!quantizer)
-        return align_parts(lw, parts, count);
+    Op *quantizer = find_quantizer(op_result(lw->node, 0));
+    if (!quantizer) {
+        bool aligned = align_parts(lw, parts, count);
+        if (!aligned)
+            warn_plain(lw, "its inputs have different scales, and no quantizer follows");
+        return aligned;
+    }
     for (uint32_t i = 0; i < count; i++)
         if (!quantize_operand(lw, i, quantizer, &parts[i]))
             return false;

@@ -96,7 +96,7 @@ static bool find_steps(Joint *j)
     const Value *value = op_result(lw->node, 0);
     while (value->uses) {
         Op *user = value->uses->owner;
-        bool is_last = user->def && is_quantizer(user) && find_quantizer(lw, value);
+        bool is_last = user->def && is_quantizer(user) && find_quantizer(value);
         if (!is_last && !value_has_one_use(value) && !has_two_uses(value))
             return false;
         Step *step = is_last ? step_append(lw, j->last, user, 0) : next_step(j, value);

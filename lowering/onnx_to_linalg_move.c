@@ -497,7 +497,7 @@ static bool movable(Lowering *lw, Fixed *out)
     *out = *x;
     if (!x->chain || x->chain->axis < 0)
         return true;
-    Op *quantizer = find_quantizer(lw, op_result(lw->node, 0));
+    Op *quantizer = find_quantizer(op_result(lw->node, 0));
     return quantizer && quantize_operand(lw, 0, quantizer, out);
 }
 

@@ -283,7 +283,7 @@ static bool pool_input(Lowering *lw, bool is_max, Fixed *out)
     *out = *x;
     if (!x->chain)
         return true;
-    Op *quantizer = is_max ? find_quantizer(lw, op_result(lw->node, 0)) : NULL;
+    Op *quantizer = is_max ? find_quantizer(op_result(lw->node, 0)) : NULL;
     return quantizer && quantize_operand(lw, 0, quantizer, out);
 }
 

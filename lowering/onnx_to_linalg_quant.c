@@ -218,10 +218,12 @@ void build_bipolar(Lowering *lw, const Fixed *v, const Target *target, Fixed *ou
     out->high = 1;
 }
 
-/* A value that already lies on the quantizer's grid and in its range passes unchanged. */
-static bool passes_through(const Rescale *r)
+/* A value that already lies on the quantizer's grid and in its range passes unchanged; but on a
+ * coarser grid its integers are not those that a QuantizeLinear shows to the network. */
+static bool passes_through(const Op *quantizer, const Rescale *r)
 {
-    return r->den == 1 && r->q_low >= r->clamp_low && r->q_high <= r->clamp_high;
+    return r->den == 1 && r->q_low >= r->clamp_low && r->q_high <= r->clamp_high &&
+           (r->left == 0 || quantizer->def != ONNX(QUANTIZE_LINEAR));
 }
 
 /* Type of q - zero: the quantizer's bits if there is no zero point. */
@@ -238,7 +240,7 @@ bool build_shift(Lowering *lw, const Fixed *v, const Target *target, Fixed *out)
     Rescale r;
     if (!plan_rescale(v, quant, target->real.exponent, &r))
         return lower_too_wide(lw);
-    if (passes_through(&r)) {
+    if (passes_through(lw->node, &r)) {
         *out = *v;
         return true;
     }

@@ -114,7 +114,9 @@ static void widen(Sum *sum, Value *operand, Generic *generic, Value **element, c
     generic_along(lw, generic, inputs, 2, sum->axis);
     generic_open(lw, generic, build_empty(lw, tensor));
     *type = type_elem(tensor);
-    *element = build_extend(&generic->body, generic_arg(generic, 0), *type, false);
+    *element = build_extend(&generic->body, generic_arg(generic, 0), *type,
+                            sum->fixed.is_unsigned);
+    sum->fixed.is_unsigned = false;
 }
 
 /* A sum that is always 0 has any unit; shifting it could exceed the width. */
@@ -175,6 +177,24 @@ bool sum_set_scale(Sum *sum, const Fixed *x, const FixedConstant *weight)
     for (int64_t i = 0; i < count; i++)
         factors[i] = ldexp(one_unit ? 1.0 : weight->units[i], weight->exponents[i] - least);
     return chain_affine(sum->lw, &sum->fixed, (int)sum->axis, factors, NULL);
+}
+
+bool scale_channels(Lowering *lw, Fixed *x, uint32_t axis, int64_t channels, const int *exponents,
+                    bool *done)
+{
+    Sum sum = sum_create(lw, x, channels, axis);
+    int least;
+    *done = spread_of(exponents, channels, &least) <= MAX_ALIGN_SHIFT;
+    if (!*done)
+        return true;
+    sum.fixed = *x;
+    for (int64_t i = 0; i < channels; i++)
+        sum.ranges[i] = (Range){x->low, x->high};
+    if (!align_channels(&sum, exponents, least))
+        return false;
+    *x = sum.fixed;
+    x->exponent += least;
+    return true;
 }
 
 /* --- biases ----------------------------------------------------------------------------------- */

@@ -26,6 +26,10 @@ uint32_t sum_width(const Sum *sum, const Type *a, const Type *b);
 /* The scale of sum.fixed from those of x and the weights, whose scales may differ along the output
  * channels; then sum.fixed.value is set. */
 bool sum_set_scale(Sum *sum, const Fixed *x, const FixedConstant *weight) MUST_CHECK;
+/* x * 2^exponents[c] along dimension `axis`, whose extent is `channels`. False: diagnosed, or with
+ * *done unset the exponents lie too far apart. */
+bool scale_channels(Lowering *lw, Fixed *x, uint32_t axis, int64_t channels, const int *exponents,
+                    bool *done) MUST_CHECK;
 /* Adds the constant behind operand `index`, times beta: one value per channel or one for all.
  * False: diagnosed. */
 bool sum_add_bias(Sum *sum, uint32_t index, double beta) MUST_CHECK;

@@ -115,7 +115,7 @@ static bool threshold_target(Lowering *lw, Target *out)
 static bool trunc_target(Lowering *lw, Target *out)
 {
     double scale, bits;
-    bool is_v1 = !onnx_operand(lw->node, 5);
+    bool is_v1 = !onnx_operand(lw->node, 4);
     return uniform(lw, is_v1 ? 1 : 4, &scale) && uniform(lw, 3, &bits) && set_scale(lw, scale, out);
 }
 
@@ -163,17 +163,26 @@ static bool quantize_fixed(Lowering *lw, const Fixed *v, const Target *target, F
 
 /* --- floats ----------------------------------------------------------------------------------- */
 
+/* Whether the grid's arithmetic is exact in f32. */
+static bool is_narrow_grid(const Quantizer *quant)
+{
+    const int64_t limit = INT64_C(1) << 24;
+    return quant->zero == 0 && quant->low >= -limit && quant->high <= limit;
+}
+
+/* The quotient is of x's type, as in the network; what follows is exact. */
 static Value *grid_integer(Builder *b, const Target *target, Value *x, const Type *elem)
 {
     const Quantizer *quant = &target->quant;
     const Type *real = x->type, *f64 = type_float(b->ctx, TYPE_F64);
     int exponent;
-    if (exact_log2(target->scale, &exponent) && quant->zero == 0) {
+    if (exact_log2(target->scale, &exponent))
         x = build_binary(b, ARITH(MULF), real, x, build_float(b, real, 1.0 / target->scale));
-    } else {
+    else
+        x = build_binary(b, ARITH(DIVF), real, x, build_float(b, real, target->scale));
+    if (real != f64 && !is_narrow_grid(quant)) {
         real = f64;
-        x = x->type == f64 ? x : build_unary(b, ARITH(EXTF), f64, x);
-        x = build_binary(b, ARITH(DIVF), f64, x, build_float(b, f64, target->scale));
+        x = build_unary(b, ARITH(EXTF), f64, x);
     }
     if (quant->zero != 0)
         x = build_binary(b, ARITH(ADDF), real, x, build_float(b, real, (double)quant->zero));
@@ -286,11 +295,11 @@ static bool only_moves(const Op *op)
     }
 }
 
-Op *find_quantizer(Lowering *lw, const Value *value)
+Op *find_quantizer(const Value *value)
 {
-    Op *found = NULL;
-    for (const Op *mover = lw->node; mover; value = op_result(mover, 0)) {
-        mover = NULL;
+    for (;;) {
+        Op *found = NULL;
+        const Op *mover = NULL;
         FOR_EACH_USE(use, value)
         {
             bool quantizes = use_index(use) == 0 && is_quantizer(use->owner);
@@ -303,8 +312,8 @@ Op *find_quantizer(Lowering *lw, const Value *value)
         }
         if (!mover)
             return found;
+        value = op_result(mover, 0);
     }
-    return NULL;
 }
 
 bool quantize_operand(Lowering *lw, uint32_t index, Op *quantizer, Fixed *out)

@@ -2,10 +2,16 @@
  *   QLinearConv(x, w, ...)    -> QuantizeLinear(Conv(Dequantize(x), Dequantize(w), Dequantize(B)))
  *   QLinearMatMul(a, b, ...)  -> QuantizeLinear(MatMul(Dequantize(a), Dequantize(b)))
  *   ConvInteger, MatMulInteger -> Cast(... of both less their zero points)
+ * and quantizers of activations with a scale per channel as those with the scale 1:
+ *   QuantizeLinear(x, s, z)    -> QuantizeLinear(x / s, 1, z)
+ *   DequantizeLinear(q, s, z)  -> DequantizeLinear(q, 1, z) * s
+ *   Quant(x, s, z, b)          -> Quant(x / s, 1, z, b) * s;  BipolarQuant alike
  * The lowering to linalg makes integers of them again, so that each has one form there.
  * Requires: nothing.  Changes: the operators above; their results get types by onnx-infer-shapes.
  * Tests: lit/passes/onnx-decompose.mir */
 #include "dialects/onnx/onnx.h"
+#include "dialects/onnx/quant.h"
+#include "ir/array.h"
 #include "ir/rewrite.h"
 #include "passes/passes.h"
 
@@ -145,6 +151,115 @@ static void matmul_integer(Decomposition *d)
     to_int32(d, make(d, ONNX(MATMUL), operands, 2, real_type(d), NULL, 0));
 }
 
+/* --- a scale per channel ----------------------------------------------------------------------- */
+
+/* Whether a weight's quantizer is at hand: those stay, since weights can have such scales. */
+static bool is_of_constant(const Op *op)
+{
+    const Value *x = op_operand(op, 0);
+    while (value_def(x) && value_def(x)->operand_count > 0)
+        x = op_operand(value_def(x), 0);
+    return value_def(x) != NULL;
+}
+
+/* A constant with the dims of another one. */
+static Value *reshaped(Decomposition *d, const Attr *constant, const int64_t *dims, uint32_t rank)
+{
+    Array *array = array_from_attr(constant);
+    array = array_reshape(array, type_tensor(array->elem, dims, rank, NULL));
+    Value *value = onnx_build_constant(&d->b, array_to_attr(array));
+    array_unref(array);
+    return value;
+}
+
+/* The scales, which go along the attribute `axis`, as a tensor that broadcasts with x. NULL: they
+ * do not go along a dimension. */
+static Value *spread_scales(Decomposition *d, const Attr *scales)
+{
+    const Type *type = op_operand(d->op, 0)->type;
+    int64_t axis = onnx_int(d->op, "axis", 1), dims[ONNX_MAX_RANK];
+    if (!type_is_ranked(type) || type->u.shaped.rank > ONNX_MAX_RANK ||
+        scales->type->u.shaped.rank != 1)
+        return NULL;
+    int64_t rank = type->u.shaped.rank;
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis >= rank)
+        return NULL;
+    dims[0] = scales->type->u.shaped.dims[0];
+    for (int64_t i = 1; i < rank - axis; i++)
+        dims[i] = 1;
+    return reshaped(d, scales, dims, (uint32_t)(rank - axis));
+}
+
+/* The scales of a quantizer of an activation as a constant that broadcasts with it; NULL: it has
+ * one scale only, or one that this pass leaves to others. */
+static Value *channel_scales(Decomposition *d)
+{
+    const Op *op = d->op;
+    const Attr *scales = onnx_constant(op_operand(op, 1));
+    double one;
+    if (!scales || dense_uniform(scales, &one) || is_of_constant(op))
+        return NULL;
+    if (op->def != ONNX(QUANTIZE_LINEAR) && op->def != ONNX(DEQUANTIZE_LINEAR))
+        return op_operand(op, 1);
+    const Attr *zero = op->operand_count > 2 ? onnx_constant(op_operand(op, 2)) : NULL;
+    if (op->operand_count > 2 && !(zero && dense_uniform(zero, &one)))
+        return NULL;
+    return spread_scales(d, scales);
+}
+
+/* The first of equal zero points. */
+static Value *one_zero(Decomposition *d)
+{
+    Array *all = array_from_attr(onnx_constant(op_operand(d->op, 2)));
+    Array *one = array_new(type_tensor(all->elem, NULL, 0, NULL));
+    array_set_i64(one, 0, array_get_i64(all, 0));
+    Value *value = onnx_build_constant(&d->b, array_to_attr(one));
+    array_unref(one);
+    array_unref(all);
+    return value;
+}
+
+static Value *apply_scales(Decomposition *d, const OpDef *def, Value *x, Value *scales)
+{
+    Value *operands[] = {x, scales};
+    return make(d, def, operands, 2, type_elem(x->type), NULL, 0);
+}
+
+static bool split_scales(Decomposition *d)
+{
+    enum { MAX_OPERANDS = 4 };
+    Op *op = d->op;
+    Value *operands[MAX_OPERANDS], *scales = channel_scales(d);
+    bool is_linear = op->def == ONNX(QUANTIZE_LINEAR) || op->def == ONNX(DEQUANTIZE_LINEAR);
+    if (!scales || op->operand_count > MAX_OPERANDS)
+        return false;
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        operands[i] = op_operand(op, i);
+    if (op->def != ONNX(DEQUANTIZE_LINEAR))
+        operands[0] = apply_scales(d, ONNX(DIV), operands[0], scales);
+    operands[1] = ones(d, NULL);
+    if (is_linear && op->operand_count > 2)
+        operands[2] = one_zero(d);
+    const Type *elem = type_elem(op_result(op, 0)->type);
+    const Attr *attrs = op->props ? op->props : attr_dict(op->ctx, NULL, 0);
+    Value *y = make(d, op->def, operands, op->operand_count, elem, attrs->u.dict.items,
+                    attrs->u.dict.count);
+    if (op->def != ONNX(QUANTIZE_LINEAR))
+        y = apply_scales(d, ONNX(MUL), y, scales);
+    replace(d, y);
+    return true;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------- */
+
+static bool is_scaled(const Op *op)
+{
+    return op->def == ONNX(QUANT) || op->def == ONNX(INT_QUANT) ||
+           op->def == ONNX(BIPOLAR_QUANT) || op->def == ONNX(QUANTIZE_LINEAR) ||
+           op->def == ONNX(DEQUANTIZE_LINEAR);
+}
+
 static bool decompose(Pass *pass, Op *op)
 {
     Decomposition d = {.b = builder_before(op), .op = op};
@@ -156,7 +271,7 @@ static bool decompose(Pass *pass, Op *op)
         conv_integer(&d);
     else if (op->def == ONNX(MATMUL_INTEGER))
         matmul_integer(&d);
-    else
+    else if (!is_scaled(op) || !split_scales(&d))
         return true;
     pass_count(pass, "decomposed nodes", 1);
     return true;

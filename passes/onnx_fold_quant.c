@@ -64,7 +64,7 @@ static bool quantize_run(const Folding *f, const Array *input, int64_t begin, in
         double x = array_get_f64(input, i);
         if (x != x)
             return onnx_error(f->op, "quantizes a constant with an element that is not a number");
-        values[i] = quantizer_apply(&f->quant, scale, x);
+        values[i] = quantizer_apply(&f->quant, type_elem(op_result(f->op, 0)->type), scale, x);
     }
     return true;
 }

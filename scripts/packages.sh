@@ -11,6 +11,9 @@ build_packages="gcc g++ make meson ninja-build pkg-config python3
 test_packages="libcmocka-dev llvm-19-tools mlir-19-tools protobuf-compiler python3-numpy
     libonnx-testdata"
 
+# ONNX Runtime, an oracle of the tests: the package of npm for Node.js.
+onnx_runtime=onnxruntime-node@1.30.0
+
 # Debian's Python, which sees Debian's numpy.
 python=/usr/bin/python3
 
@@ -41,4 +44,14 @@ install_packages() {
     # shellcheck disable=SC2086  # a list of names
     as_root env DEBIAN_FRONTEND=noninteractive \
         apt-get install -q -y --no-install-recommends $missing </dev/null
+}
+
+# install_onnx_runtime FOLDER: installs ONNX Runtime there unless it is, and
+# Node.js if it is missing. The package's own script fetches what GPUs need.
+install_onnx_runtime() {
+    [ ! -d "$1/node_modules/onnxruntime-node" ] || return 0
+    command -v npm >/dev/null 2>&1 || install_packages nodejs npm || return 1
+    echo "Installing: $onnx_runtime"
+    mkdir -p "$1" && npm install --prefix "$1" --ignore-scripts --no-save \
+        --no-audit --no-fund --loglevel=error "$onnx_runtime" </dev/null
 }

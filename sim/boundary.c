@@ -173,13 +173,12 @@ static const Type *frame_type(const Boundary *b, const Npy *npy)
 
 /* --- elements ------------------------------------------------------------------------------- */
 
-/* Round, then clip: the same as clipping first, since the bounds are integers. The arithmetic is
- * the array's: double for f64, else float. */
+/* Round, then clip: the same as clipping first, since the bounds are integers. The quotient is of
+ * the array's type: double for f64, else float. */
 static int64_t quantize(const Boundary *b, const Npy *npy, double x)
 {
-    double steps = npy->item == 8
-                       ? x / b->scale + (double)b->zero
-                       : (double)((float)x / (float)b->scale + (float)b->zero);
+    double quotient = npy->item == 8 ? x / b->scale : (double)((float)x / (float)b->scale);
+    double steps = quotient + (double)b->zero;
     if (isnan(steps))
         steps = (double)b->zero;
     if (steps <= (double)b->low)

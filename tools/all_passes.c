@@ -44,7 +44,8 @@ const PassTable *all_passes(void)
     return &table;
 }
 
-const char passes_to_fold[] = "onnx-decompose,onnx-fold-constants,onnx-infer-shapes";
+const char passes_to_fold[] = "onnx-fold-constants,onnx-decompose,onnx-fold-constants,"
+                              "onnx-infer-shapes";
 const char passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
 const char passes_to_stream[] = "canonicalize,cse,func.func(normalize-layout),analyze-kernels,"
                                 "func.func(insert-reorders),convert-linalg-to-dfg";

@@ -129,8 +129,8 @@ bool quantize_model(const Tool *tool, const QuantizeOptions *options, Op *module
         return false;
     if (!options->format)
         return true;
-    if (!run_passes(module, STR("builtin.module(func.func(onnx-decompose,onnx-fold-constants,"
-                                "onnx-infer-shapes))")))
+    if (!run_passes(module, STR("builtin.module(func.func(onnx-fold-constants,onnx-decompose,"
+                                "onnx-fold-constants,onnx-infer-shapes))")))
         return false;
     Op *func = find_function(tool, module, function);
     if (!func)

@@ -259,7 +259,8 @@ bool eval_quant(const Eval *e)
         double zero = array_get_f64(eval_input(e, 2), walk.offset[1]);
         double width = array_get_f64(bits, walk.offset[2]);
         quant_range(e, width, &low, &high);
-        double q = round_by(mode, clip(value / scale + zero, low, high)) - zero;
+        double steps = array_round(x->elem, value / scale) + zero;
+        double q = round_by(mode, clip(steps, low, high)) - zero;
         if (is_signed && width == 1.0)
             q = value >= 0.0 ? 1.0 : -1.0;
         array_set_f64(e->results[0], i, q * scale);

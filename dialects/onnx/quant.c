@@ -1,11 +1,12 @@
 /* Quantizers of QONNX in double arithmetic, which is exact for power-of-two scales and values of
- * up to 53 bits. Independent of the floating-point environment: no libm, no rounding mode.
+ * up to 53 bits, but for the quotient, which is rounded as the network does. Independent of the floating-point environment: no libm, no rounding mode.
  * Tests: test/unit/quant_test.c */
 #include "dialects/onnx/quant.h"
 
 #include <string.h>
 
 #include "dialects/onnx/onnx_impl.h"
+#include "ir/array.h"
 
 /* --- numbers ------------------------------------------------------------------------------- */
 
@@ -139,11 +140,11 @@ int64_t rounding_apply(Rounding mode, double x)
     return negative ? -whole : whole;
 }
 
-int64_t quantizer_apply(const Quantizer *quant, double scale, double x)
+int64_t quantizer_apply(const Quantizer *quant, const Type *elem, double scale, double x)
 {
     if (quant->is_bipolar)
         return x >= 0 ? 1 : -1;
-    double steps = x / scale + (double)quant->zero;
+    double steps = array_round(elem, x / scale) + (double)quant->zero;
     if (steps <= (double)quant->low)
         return quant->low - quant->zero;
     if (steps >= (double)quant->high)

@@ -39,8 +39,9 @@ typedef struct Quantizer {
 /* Parameters of a Quant op whose scale, zeropt and bitwidth are constants. False: why says what
  * is missing or out of range. */
 bool onnx_quantizer(const Op *quant, Quantizer *out, StrBuf *why) MUST_CHECK;
-/* q - zero for one input, in double arithmetic as QONNX defines it; x must not be NaN. */
-int64_t quantizer_apply(const Quantizer *quant, double scale, double x);
+/* q - zero for one input of the float type `elem`, in which the quotient is computed; x must not be
+ * NaN. */
+int64_t quantizer_apply(const Quantizer *quant, const Type *elem, double scale, double x);
 
 /* One element of a dense attribute as a number, whatever its type. */
 double dense_number(const Attr *dense, int64_t index);

@@ -46,19 +46,20 @@ struct SameReal {
 };
 
 /* QONNX Quant's integer: round(clip(x / scale + zero_point, lo, hi)). The
- * arithmetic is that of x's type: give a float for the results of a float32
- * reference to the last tie. Not a number counts as zero: it gives zero_point.
- * scale is finite and not 0, lo <= hi. */
+ * quotient is of x's type: give a float for the results of a float32 reference
+ * to the last tie. The sum is exact. Not a number counts as zero: it gives
+ * zero_point. scale is finite and not 0, lo <= hi. */
 template <class Real>
-std::int64_t quantize(Real x, typename SameReal<Real>::type scale, typename SameReal<Real>::type zero_point,
-                      std::int64_t lo, std::int64_t hi, Rounding mode = Rounding::ROUND)
+std::int64_t quantize(Real x, typename SameReal<Real>::type scale, double zero_point, std::int64_t lo,
+                      std::int64_t hi, Rounding mode = Rounding::ROUND)
 {
     static_assert(std::is_floating_point_v<Real>, "quantize takes a float or a double");
-    const Real t = x / scale + zero_point;
-    const Real r = round_to_integer(std::isnan(t) ? zero_point : t, mode);
-    if (r >= Real(0x1p63))
+    const Real quotient = x / scale;
+    const double t = static_cast<double>(quotient) + zero_point;
+    const double r = round_to_integer(std::isnan(t) ? zero_point : t, mode);
+    if (r >= 0x1p63)
         return hi;
-    if (r < Real(-0x1p63))
+    if (r < -0x1p63)
         return lo;
     const std::int64_t q = static_cast<std::int64_t>(r);
     return q < lo ? lo : q > hi ? hi : q;

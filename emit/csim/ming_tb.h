@@ -137,7 +137,7 @@ inline std::int64_t quantize_element(const Array &array, std::size_t i, const Po
     const double x = array.at_double(i);
     if (array.item == 8)
         return quantize(x, port.scale, port.zero_point, port.low, port.high, port.rounding);
-    return quantize(static_cast<float>(x), static_cast<float>(port.scale), static_cast<float>(port.zero_point),
+    return quantize(static_cast<float>(x), static_cast<float>(port.scale), static_cast<double>(port.zero_point),
                     port.low, port.high, port.rounding);
 }
 

@@ -83,7 +83,7 @@ class Port:
         real = reference.quant(x, scale, zero, self.number("bits"),
                                self.flag("signed"), self.flag("narrow"),
                                self.quant["rounding"])
-        return (real / scale + zero).astype(np.int64)
+        return np.rint(real / scale + zero).astype(np.int64)
 
     def dequantize(self, q):
         return q * self.number("scale") / self.number("divisor", 1.0)
@@ -150,8 +150,8 @@ def lower(tools, model):
     return run([tools / "ming-opt", f"--pass-pipeline={PASSES}"], imported)
 
 
-def check_model(tools, model, frames, expected):
-    text = lower(tools, model)
+def compare(text, frames, expected):
+    """Runs the function of a module of integer linalg on frames of the network."""
     name, arg, result = read_signature(text)
     batches = arg.quantize(np.reshape(frames, [-1] + arg.shape))
     body = text[text.index("{") + 1:text.rindex("}")]   # of the module
@@ -160,12 +160,16 @@ def check_model(tools, model, frames, expected):
     arrays = execute(program)
     if len(arrays) != len(batches):
         raise Failure(f"{len(arrays)} results of {len(batches)}")
-    got = result.dequantize(np.concatenate([a.ravel() for a in arrays]))
+    got = result.dequantize(np.concatenate([a.ravel() for a in arrays])).astype(expected.dtype)
     wrong = np.flatnonzero(got != np.ravel(expected))
     if wrong.size:
         raise Failure(f"{wrong.size} of {got.size} values differ; first at "
                       f"{wrong[0]}: {got[wrong[0]]}, expected "
                       f"{np.ravel(expected)[wrong[0]]}")
+
+
+def check_model(tools, model, frames, expected):
+    compare(lower(tools, model), frames, expected)
 
 
 def stored_models():

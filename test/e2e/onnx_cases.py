@@ -26,7 +26,8 @@ import onnx_file
 import onnx_shapes
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-LOWERING = ("builtin.module(func.func(onnx-decompose,onnx-fold-constants,onnx-infer-shapes,"
+LOWERING = ("builtin.module(func.func(onnx-fold-constants,onnx-decompose,"
+            "onnx-fold-constants,onnx-infer-shapes,"
             "convert-onnx-to-linalg))")
 RELATIVE, ABSOLUTE = 1e-5, 1e-6                         # for f32 and f64
 HALF_RELATIVE, HALF_ABSOLUTE = 1e-2, 1e-3               # for f16 and bf16

@@ -18,7 +18,7 @@ import numpy as np
 
 import gen_qdq
 
-LOWERING = ("builtin.module(func.func(onnx-decompose,onnx-fold-constants,"
+LOWERING = ("builtin.module(func.func(onnx-fold-constants,onnx-decompose,onnx-fold-constants,"
             "onnx-infer-shapes,convert-onnx-to-linalg))")
 FLOAT_OP = re.compile(r"\b(arith\.\w+f|math\.\w+|arith\.[su]itofp) ")
 TIMEOUT = 120                                           # seconds per run

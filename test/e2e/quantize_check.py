@@ -19,7 +19,8 @@ import gen_float
 import qdq_check
 from qdq_check import Failure, execute
 
-LOWERING = ("builtin.module(func.func(onnx-decompose,onnx-fold-constants,onnx-infer-shapes,"
+LOWERING = ("builtin.module(func.func(onnx-fold-constants,onnx-decompose,"
+            "onnx-fold-constants,onnx-infer-shapes,"
             "convert-onnx-to-linalg),print-op-stats)")
 FLOAT_OP = re.compile(r"\b(arith\.\w+f|math\.\w+|arith\.[su]itofp) *,")
 MODES = [[], ["--quantize-per-tensor"], ["--quantize-power-of-two"],

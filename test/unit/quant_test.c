@@ -79,16 +79,22 @@ static void floats_split(void **state)
 /* Clipping comes before rounding, the zero point before both. */
 static void inputs_quantize(void **state)
 {
-    (void)state;
+    Context *ctx = context_create();
+    const Type *f64 = type_float(ctx, TYPE_F64), *f32 = type_float(ctx, TYPE_F32);
     const Quantizer quant = {.zero = 1, .bits = 4, .is_signed = true, .low = -8, .high = 7};
-    assert_int_equal(quantizer_apply(&quant, 0.5, 0.75), 1);   /* 2.5 -> 2 */
-    assert_int_equal(quantizer_apply(&quant, 0.5, 0.25), 1);   /* 1.5 -> 2 */
-    assert_int_equal(quantizer_apply(&quant, 0.5, 100.0), 6);  /* 7 - 1 */
-    assert_int_equal(quantizer_apply(&quant, 0.5, -100.0), -9);
-    assert_int_equal(quantizer_apply(&quant, 1e-300, 1e300), 6);
+    (void)state;
+    assert_int_equal(quantizer_apply(&quant, f64, 0.5, 0.75), 1);   /* 2.5 -> 2 */
+    assert_int_equal(quantizer_apply(&quant, f64, 0.5, 0.25), 1);   /* 1.5 -> 2 */
+    assert_int_equal(quantizer_apply(&quant, f64, 0.5, 100.0), 6);  /* 7 - 1 */
+    assert_int_equal(quantizer_apply(&quant, f64, 0.5, -100.0), -9);
+    assert_int_equal(quantizer_apply(&quant, f64, 1e-300, 1e300), 6);
     const Quantizer bipolar = {.is_bipolar = true, .bits = 1, .is_signed = true};
-    assert_int_equal(quantizer_apply(&bipolar, 0.5, 0.0), 1);
-    assert_int_equal(quantizer_apply(&bipolar, 0.5, -0.25), -1);
+    assert_int_equal(quantizer_apply(&bipolar, f64, 0.5, 0.0), 1);
+    assert_int_equal(quantizer_apply(&bipolar, f64, 0.5, -0.25), -1);
+    double scale = (double)0.1f; /* 0.25 / scale is 2.5 less 4e-8, which float rounds to a tie */
+    assert_int_equal(quantizer_apply(&quant, f64, scale, 0.25), 2);
+    assert_int_equal(quantizer_apply(&quant, f32, scale, 0.25), 3);
+    context_destroy(ctx);
 }
 
 int main(void)
