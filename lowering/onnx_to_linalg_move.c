@@ -473,7 +473,7 @@ static bool lower_border(Lowering *lw, const Fixed *x, const int64_t *low, const
         pad_integers(lw, x, low, high, q);
         return true;
     }
-    Op *quantizer = lower_fixed(lw, 0) ? find_quantizer(lw, op_result(lw->node, 0)) : NULL;
+    Op *quantizer = lower_fixed(lw, 0) ? find_quantizer(op_result(lw->node, 0)) : NULL;
     if (quantizer && quantize_number(lw, quantizer, value, &q) &&
         quantize_operand(lw, 0, quantizer, &quantized)) {
         pad_integers(lw, &quantized, low, high, q);
