@@ -1,6 +1,5 @@
 /* Compute processes: one pipelined nest in the order of plan_compute.c. A word is read where the
- * input's counters advance and held otherwise; `sum` holds one accumulator per lane, `partial`
- * those of the outputs that take turns; the epilogue runs and a word is written in the last
+ * input's counters advance and held otherwise; the epilogue runs and a word is written in the last
  * iteration of the reduction.
  * Tests: lit/lowering/dfg-to-emithls-compute.mir */
 #include "lowering/dfg_to_emithls_compute.h"
@@ -30,7 +29,7 @@ static const char *loop_name(const ComputeLowering *c, uint32_t loop)
 }
 
 /* Opens unrolled loops over the factors of the parallel or the reduction loops. */
-static NestMark open_lanes(ComputeLowering *c, bool reduction, const char *name)
+NestMark compute_open_lanes(ComputeLowering *c, bool reduction, const char *name)
 {
     Nest *nest = &c->l->nest;
     LoopSpec loops[KERNEL_MAX_LOOPS];
@@ -52,7 +51,7 @@ static NestMark open_lanes(ComputeLowering *c, bool reduction, const char *name)
     return mark;
 }
 
-static void close_lanes(ComputeLowering *c, bool reduction, NestMark mark)
+void compute_close_lanes(ComputeLowering *c, bool reduction, NestMark mark)
 {
     for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++)
         if (c->plan.kernel.is_reduction[i] == reduction)
@@ -60,30 +59,20 @@ static void close_lanes(ComputeLowering *c, bool reduction, NestMark mark)
     nest_close(&c->l->nest, mark);
 }
 
-/* Conditions "every such counter is at its first (last) value". */
-typedef struct Edge {
-    const AffineExpr *exprs[PLAN_MAX_LOOPS];
-    bool is_eq[PLAN_MAX_LOOPS];
-    uint32_t count;
-} Edge;
-
-static void add_edge(const ComputeLowering *c, Edge *edge, uint32_t i, bool last)
-{
-    const AffineExpr *expr = compute_counter(c, i);
-    edge->is_eq[edge->count] = true;
-    edge->exprs[edge->count++] = last ? affine_add_c(expr, 1 - c->plan.loops[i].trip) : expr;
-}
-
-static Edge reduction_edge(const ComputeLowering *c, bool last)
+Edge compute_edge(const ComputeLowering *c, uint32_t first, bool reductions_only, bool last)
 {
     Edge edge = {.count = 0};
-    for (uint32_t i = 0; i < c->plan.loop_count; i++)
-        if (c->plan.loops[i].is_reduction)
-            add_edge(c, &edge, i, last);
+    for (uint32_t i = first; i < c->plan.loop_count; i++) {
+        const AffineExpr *expr = compute_counter(c, i);
+        if (reductions_only && !c->plan.loops[i].is_reduction)
+            continue;
+        edge.is_eq[edge.count] = true;
+        edge.exprs[edge.count++] = last ? affine_add_c(expr, 1 - c->plan.loops[i].trip) : expr;
+    }
     return edge;
 }
 
-static NestMark open_edge(ComputeLowering *c, const Edge *edge)
+NestMark compute_open_edge(ComputeLowering *c, const Edge *edge)
 {
     Nest *nest = &c->l->nest;
     if (edge->count == 0)
@@ -96,10 +85,8 @@ static NestMark open_edge(ComputeLowering *c, const Edge *edge)
 static void read_words(ComputeLowering *c)
 {
     Nest *nest = &c->l->nest;
-    Edge edge = {.count = 0};
-    for (uint32_t i = c->plan.read_depth; i < c->plan.loop_count; i++)
-        add_edge(c, &edge, i, false);
-    NestMark mark = open_edge(c, &edge);
+    Edge edge = compute_edge(c, c->plan.read_depth, false, false);
+    NestMark mark = compute_open_edge(c, &edge);
     for (uint32_t s = 0; s < c->plan.stream_count; s++) {
         Value *word = nest_read(nest, port_stream(c->l, c->plan.stream_port[s]));
         nest_store(nest, word, c->words[s], NULL, 0);
@@ -107,88 +94,23 @@ static void read_words(ComputeLowering *c)
     nest_close(nest, mark);
 }
 
-/* Index of a lane's accumulator among those that take turns. */
-static uint32_t partial_index(const ComputeLowering *c, const AffineExpr **index)
-{
-    uint32_t n = 0;
-    for (uint32_t i = c->plan.first_reduction; i < c->plan.loop_count; i++)
-        if (!c->plan.loops[i].is_reduction)
-            index[n++] = compute_counter(c, i);
-    if (c->plan.lanes > 1)
-        index[n++] = compute_output_lane(c);
-    return n;
-}
-
-static Value *load_sum(ComputeLowering *c)
-{
-    const AffineExpr *lane = compute_output_lane(c);
-    return nest_load(&c->l->nest, c->sum, &lane, c->plan.lanes > 1);
-}
-
-static void store_sum(ComputeLowering *c, Value *value)
-{
-    const AffineExpr *lane = compute_output_lane(c);
-    nest_store(&c->l->nest, value, c->sum, &lane, c->plan.lanes > 1);
-}
-
-/* sum = first iteration of the reduction ? initial value : what was accumulated so far */
-static void start_sum(ComputeLowering *c)
-{
-    Nest *nest = &c->l->nest;
-    const AffineExpr *index[PLAN_MAX_LOOPS + 1];
-    Edge first = reduction_edge(c, false);
-    Value *initial = compute_load_source(c, &c->sources[0][linalg_input_count(c->plan.main)]);
-    if (first.count == 0) {
-        store_sum(c, initial);
-        return;
-    }
-    Value *so_far = NULL;
-    if (c->partial)
-        so_far = nest_load(nest, c->partial, index, partial_index(c, index));
-    else
-        so_far = load_sum(c);
-    Value *condition = nest_condition(nest, first.exprs, first.is_eq, first.count);
-    Value *operands[3] = {condition, initial, so_far};
-    store_sum(c, op_result(build(&nest->b, ARITH(SELECT), operands, 3, &initial->type, 1, NULL, 0),
-                           0));
-}
-
-static bool accumulate(ComputeLowering *c)
-{
-    const AffineExpr *index[PLAN_MAX_LOOPS + 1];
-    NestMark lanes = open_lanes(c, false, "outputs");
-    start_sum(c);
-    NestMark taps = open_lanes(c, true, "products");
-    Value *value = compute_run_generic(c, 0, NULL, load_sum(c));
-    if (!value)
-        return false;
-    store_sum(c, value);
-    close_lanes(c, true, taps);
-    if (c->partial) {
-        uint32_t n = partial_index(c, index);
-        nest_store(&c->l->nest, load_sum(c), c->partial, index, n);
-    }
-    close_lanes(c, false, lanes);
-    return true;
-}
-
 /* Finishes each lane and writes the word. */
 static bool write_word(ComputeLowering *c)
 {
     Nest *nest = &c->l->nest;
-    Edge last = reduction_edge(c, true);
-    NestMark mark = open_edge(c, &last);
+    Edge last = compute_edge(c, 0, true, true);
+    NestMark mark = compute_open_edge(c, &last);
     Value *stream = port_stream(c->l, c->plan.output_port);
     const Type *word = emithls_stream_word(stream->type);
     Value *result = nest_variable(nest, "result", word, NULL, 0);
-    NestMark lanes = open_lanes(c, false, "finish");
-    Value *value = compute_reduces(c) ? load_sum(c) : compute_run_generic(c, 0, NULL, NULL);
+    NestMark lanes = compute_open_lanes(c, false, "finish");
+    Value *value = compute_reduces(c) ? compute_total(c) : compute_run_generic(c, 0, NULL, NULL);
     value = value ? compute_run_stages(c, value) : NULL;
     if (!value)
         return false;
     const AffineExpr *lane = compute_output_lane(c);
     nest_store(nest, value, result, &lane, word->kind == TYPE_VECTOR);
-    close_lanes(c, false, lanes);
+    compute_close_lanes(c, false, lanes);
     nest_write(nest, nest_load(nest, result, NULL, 0), stream);
     nest_close(nest, mark);
     return true;
@@ -226,31 +148,6 @@ static bool declare_words(ComputeLowering *c)
     return true;
 }
 
-static void declare_accumulators(ComputeLowering *c)
-{
-    Nest *nest = &c->l->nest;
-    const Type *elem = type_elem(op_result(c->plan.main, 0)->type);
-    int64_t dims[PLAN_MAX_LOOPS + 1], lanes = c->plan.lanes;
-    uint32_t rank = 0;
-    if (!compute_reduces(c))
-        return;
-    c->sum = nest_variable(nest, "sum", elem, &lanes, lanes > 1 ? 1 : 0);
-    if (lanes > 1)
-        nest_partition(nest, c->sum, 1);
-    if (c->plan.accumulators == 1)
-        return;
-    for (uint32_t i = c->plan.first_reduction; i < c->plan.loop_count; i++)
-        if (!c->plan.loops[i].is_reduction)
-            dims[rank++] = c->plan.loops[i].trip;
-    if (lanes > 1)
-        dims[rank++] = lanes;
-    c->partial = nest_variable(nest, "partial", elem, dims, rank);
-    if (lanes > 1)
-        nest_reshape(nest, c->partial, rank);
-    nest_bind(nest, c->partial, "ram_s2p", storage_of(c->plan.main, 0));
-    nest_dependence(nest, c->partial, c->plan.accumulators);
-}
-
 static NestMark open_nest(ComputeLowering *c)
 {
     LoopSpec loops[PLAN_MAX_LOOPS];
@@ -268,25 +165,18 @@ static NestMark open_nest(ComputeLowering *c)
         loops[count++] = (LoopSpec){"step", 1};
     c->nest_first = nest->count;
     NestMark mark = nest_open(nest, "nest", loops, count, LOOP_PIPELINED, -1, -1);
+    nest_interval(nest, c->plan.reduction.ii);
     for (uint32_t i = 0; i < c->plan.loop_count; i++)
         strbuf_free(&names[i]);
     return mark;
-}
-
-static bool check_hazard(const ComputeLowering *c)
-{
-    const Type *elem = type_elem(op_result(c->plan.main, 0)->type);
-    if (!compute_reduces(c) || !type_is_float(elem))
-        return true;
-    return op_error(c->plan.main, "reduces in floating point, whose adder takes several cycles; an "
-                                  "initiation interval of 1 is not possible yet");
 }
 
 static bool build_process(ComputeLowering *c)
 {
     if (!declare_words(c))
         return false;
-    declare_accumulators(c);
+    if (compute_reduces(c))
+        compute_declare_sums(c);
     if (!compute_main_sources(c))
         return false;
     for (uint32_t s = 0; s < c->plan.stage_count; s++)
@@ -294,7 +184,7 @@ static bool build_process(ComputeLowering *c)
             return false;
     NestMark mark = open_nest(c);
     read_words(c);
-    bool ok = (!compute_reduces(c) || accumulate(c)) && write_word(c);
+    bool ok = (!compute_reduces(c) || compute_accumulate(c)) && write_word(c);
     nest_close(&c->l->nest, mark);
     return ok;
 }
@@ -307,7 +197,7 @@ bool lower_compute(Lowering *l)
     for (uint32_t i = 0; i < c.plan.kernel.loop_count; i++)
         c.lane[i] = affine_const(c.ctx, 0);
     arena_init(&c.arena);
-    bool ok = check_words(&c) && check_hazard(&c) && build_process(&c);
+    bool ok = check_words(&c) && build_process(&c);
     ptrmap_free(&c.looked_up);
     arena_free(&c.arena);
     return ok;

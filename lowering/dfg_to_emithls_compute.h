@@ -1,5 +1,6 @@
 /* A compute process being lowered. Between dfg_to_emithls_compute.c (the nest),
- * dfg_to_emithls_source.c (where operands come from) and dfg_to_emithls_payload.c (scalar code).
+ * dfg_to_emithls_source.c (where operands come from), dfg_to_emithls_payload.c (scalar code) and
+ * dfg_to_emithls_reduce.c (accumulators).
  * Tests: lit/lowering/dfg-to-emithls-compute.mir */
 #ifndef MING_LOWERING_DFG_TO_EMITHLS_COMPUTE_H
 #define MING_LOWERING_DFG_TO_EMITHLS_COMPUTE_H
@@ -26,7 +27,8 @@ typedef struct ComputeLowering {
     const AffineExpr *lane[KERNEL_MAX_LOOPS]; /* of each kernel loop: its unrolled counter, or 0 */
     Value *words[PLAN_MAX_STREAMS];
     int64_t word[PLAN_MAX_STREAMS][2 * DFG_MAX_RANK];
-    Value *sum, *partial;                   /* accumulators, NULL for element-wise kernels */
+    Value *sum;                             /* accumulators of this iteration, NULL if none */
+    Value *partial, *turns;                 /* those of others, or NULL (dfg_to_emithls_reduce.c) */
     Source *sources[PLAN_MAX_STAGES + 1];   /* per generic (main first), per input operand */
     PtrMap looked_up;                       /* tensor.extract of a constant -> its table */
     Arena arena;
@@ -38,7 +40,24 @@ const AffineExpr *compute_counter(const ComputeLowering *c, uint32_t i);
 /* Position of the current lane in an output word. */
 const AffineExpr *compute_output_lane(const ComputeLowering *c);
 
-/* Fill c->sources and c->looked_up: the constants become tables of the module, laid out as the nest reads them.
+/* Opens unrolled loops over the factors of the parallel or the reduction loops; c->lane has their
+ * counters until the lanes are closed. */
+NestMark compute_open_lanes(ComputeLowering *c, bool reduction, const char *name);
+void compute_close_lanes(ComputeLowering *c, bool reduction, NestMark mark);
+
+/* Conditions "every such counter is at its first (last) value". */
+typedef struct Edge {
+    const AffineExpr *exprs[PLAN_MAX_LOOPS];
+    bool is_eq[PLAN_MAX_LOOPS];
+    uint32_t count;
+} Edge;
+
+/* Of plan.loops from `first` on: all, or those that reduce. */
+Edge compute_edge(const ComputeLowering *c, uint32_t first, bool reductions_only, bool last);
+NestMark compute_open_edge(ComputeLowering *c, const Edge *edge);
+
+/* Fill c->sources and c->looked_up: the constants become tables of the module, laid out as the nest
+ * reads them.
  * False: diagnosed. */
 bool compute_main_sources(ComputeLowering *c) MUST_CHECK;
 bool compute_stage_sources(ComputeLowering *c, uint32_t stage) MUST_CHECK;
@@ -48,7 +67,16 @@ Value *compute_load_source(ComputeLowering *c, const Source *s);
 /* Payload of generic `which` (0: main) with `flow` for what the stage before delivers and `init`
  * for the output argument. NULL: diagnosed. */
 Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow, Value *init) MUST_CHECK;
+/* The term that main's payload takes into its accumulator by plan.reduction.combine. NULL: diagnosed. */
+Value *compute_run_term(ComputeLowering *c) MUST_CHECK;
 /* The epilogue on a value of main. NULL: diagnosed, or value is NULL. */
 Value *compute_run_stages(ComputeLowering *c, Value *value) MUST_CHECK;
+
+/* Declares the memories of a reduction. */
+void compute_declare_sums(ComputeLowering *c);
+/* Brings every lane's sum up to this iteration. False: diagnosed. */
+bool compute_accumulate(ComputeLowering *c) MUST_CHECK;
+/* A lane's result in the last iteration of its reduction. */
+Value *compute_total(ComputeLowering *c);
 
 #endif

@@ -66,8 +66,10 @@ static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
     return true;
 }
 
-/* Runs a generic's payload on given argument values; NULL: diagnosed. */
-static Value *run_payload(ComputeLowering *c, const Op *generic, Value *const *args)
+/* Runs a generic's payload but for the op `without` on given argument values, and gives what `wanted`
+ * became. NULL: diagnosed. */
+static Value *run_payload(ComputeLowering *c, const Op *generic, Value *const *args,
+                          const Op *without, const Value *wanted)
 {
     Block *body = linalg_body(generic);
     PtrMap values = {0};
@@ -77,34 +79,50 @@ static Value *run_payload(ComputeLowering *c, const Op *generic, Value *const *a
             ptrmap_put(&values, body->args[i], args[i]);
     bool ok = true;
     for (Op *op = body->first; ok && op != body->last; op = op->next)
-        ok = copy_payload_op(c, op, &values);
+        ok = op == without || copy_payload_op(c, op, &values);
     if (ok) {
-        Value *yielded = op_operand(body->last, 0);
-        result = ptrmap_get(&values, yielded);
+        result = ptrmap_get(&values, wanted);
         if (!result)
-            result = outer_constant(c, yielded);
+            result = outer_constant(c, wanted);
     }
     ptrmap_free(&values);
     return result;
+}
+
+/* Values of the input arguments that the payload uses; one more is left for the output's. */
+static Value **payload_arguments(ComputeLowering *c, uint32_t which, Value *flow)
+{
+    const Op *generic = which ? c->plan.stages[which - 1] : c->plan.main;
+    uint32_t inputs = linalg_input_count(generic);
+    Value **args = ARENA_ARRAY(&c->arena, Value *, inputs + 1);
+    const Block *body = linalg_body(generic);
+    for (uint32_t i = 0; i < inputs; i++) {
+        const Source *s = &c->sources[which][i];
+        if (value_has_uses(body->args[i]))
+            args[i] = s->kind == SOURCE_FLOW ? flow : compute_load_source(c, s);
+    }
+    return args;
 }
 
 Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow, Value *init)
 {
     const Op *generic = which ? c->plan.stages[which - 1] : c->plan.main;
     uint32_t inputs = linalg_input_count(generic);
-    Value **args = ARENA_ARRAY(&c->arena, Value *, inputs + 1);
-    Block *body = linalg_body(generic);
-    for (uint32_t i = 0; i < inputs; i++) {
-        const Source *s = &c->sources[which][i];
-        if (value_has_uses(body->args[i]))
-            args[i] = s->kind == SOURCE_FLOW ? flow : compute_load_source(c, s);
-    }
-    args[inputs] = init;
+    const Block *body = linalg_body(generic);
     if (!init && value_has_uses(body->args[inputs])) {
         op_error(generic, "reads its initial output, which an element-wise stream does not have");
         return NULL;
     }
-    return run_payload(c, generic, args);
+    Value **args = payload_arguments(c, which, flow);
+    args[inputs] = init;
+    return run_payload(c, generic, args, NULL, op_operand(body->last, 0));
+}
+
+Value *compute_run_term(ComputeLowering *c)
+{
+    const Op *combine = c->plan.reduction.combine;
+    Value **args = payload_arguments(c, 0, NULL);
+    return run_payload(c, c->plan.main, args, combine, reduction_term(combine));
 }
 
 Value *compute_run_stages(ComputeLowering *c, Value *value)

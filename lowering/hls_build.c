@@ -92,6 +92,11 @@ NestMark nest_open(Nest *nest, const char *name, const LoopSpec *loops, uint32_t
     return mark;
 }
 
+void nest_interval(Nest *nest, int64_t ii)
+{
+    op_set_attr(block_parent_op(nest->b.block), "ii", attr_i64(nest->b.ctx, ii));
+}
+
 NestMark nest_open_if(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
                       uint32_t count)
 {

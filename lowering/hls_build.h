@@ -36,6 +36,8 @@ NestMark nest_open(Nest *nest, const char *name, const LoopSpec *loops, uint32_t
 NestMark nest_open_if(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
                       uint32_t count);
 void nest_close(Nest *nest, NestMark mark);
+/* Sets the initiation interval of the pipelined loop that the insertion point is in. */
+void nest_interval(Nest *nest, int64_t ii);
 
 /* i1 value of a condition. */
 Value *nest_condition(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,

@@ -81,6 +81,17 @@ typedef struct PlanLoop {
     bool is_reduction;
 } PlanLoop;
 
+/* How accumulators are kept (plan_reduction.c; docs/streaming.md). */
+typedef struct ReductionPlan {
+    const Op *combine; /* body's op that takes a term into the accumulator, if the terms' order is free
+                          and it takes more than a cycle; else NULL */
+    int64_t steps;     /* iterations that update one accumulator */
+    int64_t distance;  /* least iterations between two updates of an accumulator */
+    int64_t turns;     /* partial sums per accumulator, used in turn: 1, or at most `steps` */
+    int64_t ii;        /* initiation interval of the nest */
+    uint32_t run;      /* innermost loops, if they reduce while other accumulators wait */
+} ReductionPlan;
+
 enum { PLAN_MAX_LOOPS = 2 * KERNEL_MAX_LOOPS, PLAN_MAX_STREAMS = 8, PLAN_MAX_STAGES = 32 };
 
 typedef struct ComputePlan {
@@ -101,6 +112,7 @@ typedef struct ComputePlan {
     int64_t lanes;           /* parallel elements computed at once = elements per output word */
     int64_t reduction_lanes; /* reduction elements consumed at once */
     int64_t accumulators;    /* accumulators live at once, per lane */
+    ReductionPlan reduction;
 } ComputePlan;
 
 /* unroll: factors per loop of the main kernel, each dividing its extent; NULL: from the attribute
@@ -114,6 +126,13 @@ bool compute_base(const Op *process, ComputePlan *out) MUST_CHECK;
 bool compute_unroll_attr(const ComputePlan *plan, int64_t *unroll) MUST_CHECK;
 /* Map of the output: a projected permutation of main's loops. */
 const AffineMap *compute_output_map(const ComputePlan *plan);
+/* Fills plan->reduction from the rest of the plan. */
+void plan_reduction(ComputePlan *plan);
+/* Of ReductionPlan.combine: the op that joins two partial sums, the term that is taken in, and the
+ * value that a partial sum starts from (NULL: the initial one). */
+const OpDef *reduction_join(const Op *combine);
+Value *reduction_term(const Op *combine);
+const Attr *reduction_neutral(const Op *combine);
 /* Trips of the whole nest. */
 int64_t compute_trips(const ComputePlan *plan);
 /* Word of stream `stream` as main sees it: extents of its operand's rank. False: diagnosed. */

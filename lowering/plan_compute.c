@@ -310,6 +310,7 @@ bool compute_plan(const Op *process, const int64_t *unroll, const Type *const *e
     if (!check_output_order(out))
         return false;
     count_lanes(out);
+    plan_reduction(out);
     return true;
 }
 

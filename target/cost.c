@@ -121,6 +121,12 @@ static bool is_table(const Op *generic, uint32_t operand)
     return value->kind == ATTR_DENSE && !value->u.dense.is_splat;
 }
 
+/* Ops that join the partial sums of a lane. */
+static int64_t join_dsp(const ReductionPlan *r)
+{
+    return r->turns > 1 ? (r->turns - 1) * scalar_op_dsp(r->combine) : 0;
+}
+
 static int64_t table_bram(const ComputePlan *plan, const Value *operand, const AffineMap *map)
 {
     TableLayout layout;
@@ -164,10 +170,11 @@ void compute_cost(const ComputePlan *plan, Cost *out)
     int64_t stages = 0, acc_bits = element_bits(type_elem(op_result(plan->main, 0)->type));
     for (uint32_t s = 0; s < plan->stage_count; s++)
         stages += payload_dsp(plan->stages[s]);
-    out->cycles = compute_trips(plan) + PIPELINE_DEPTH;
-    out->dsp = plan->lanes * (plan->reduction_lanes * payload_dsp(plan->main) + stages);
+    out->cycles = compute_trips(plan) * plan->reduction.ii + PIPELINE_DEPTH;
+    out->dsp = plan->lanes * (plan->reduction_lanes * payload_dsp(plan->main) +
+                              join_dsp(&plan->reduction) + stages);
     out->bram18 = tables_bram(plan);
-    if (plan->accumulators > 1)
+    if (plan->accumulators > 1 && plan->reduction.turns == 1)
         out->bram18 += memory_bram18(plan->lanes * acc_bits, plan->accumulators);
 }
 

@@ -47,5 +47,5 @@ const PassTable *all_passes(void)
 const char passes_to_fold[] = "onnx-fold-constants,onnx-decompose,onnx-fold-constants,"
                               "onnx-infer-shapes";
 const char passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
-const char passes_to_stream[] = "canonicalize,cse,func.func(normalize-layout),analyze-kernels,"
-                                "func.func(insert-reorders),convert-linalg-to-dfg";
+const char passes_to_stream[] = "canonicalize,cse,symbol-dce,func.func(normalize-layout),"
+                                "analyze-kernels,func.func(insert-reorders),convert-linalg-to-dfg";

@@ -32,7 +32,6 @@ static const struct Hint {
     {"needs constant", "make it an initializer: export with constant folding"},
     {"must be a constant", "make it an initializer: export with constant folding"},
     {"that is no constant", "make it an initializer: export with constant folding"},
-    {"floating point", "quantize its input and its weights"},
     {"", "leave it to the host: --to names the last tensor before it, --from the first behind it"},
 };
 
