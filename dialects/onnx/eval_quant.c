@@ -259,7 +259,7 @@ bool eval_quant(const Eval *e)
         double zero = array_get_f64(eval_input(e, 2), walk.offset[1]);
         double width = array_get_f64(bits, walk.offset[2]);
         quant_range(e, width, &low, &high);
-        double steps = array_round(x->elem, value / scale) + zero;
+        double steps = array_round(e->results[0]->elem, value / scale) + zero;
         double q = round_by(mode, clip(steps, low, high)) - zero;
         if (is_signed && width == 1.0)
             q = value >= 0.0 ? 1.0 : -1.0;

@@ -196,9 +196,12 @@ class Network:
         return self.node("Quant", [x, *parameters], array, attrs, QUANT_DOMAIN)
 
     def quant_weight(self, shape, bits, axis=0, **options):
-        """Float weights, quantized by a Quant as Brevitas exports them."""
+        """Weights, quantized by a Quant as Brevitas exports them; some files store small
+        integers."""
         fan_in = np.prod(shape) / shape[axis or 0]
         reals = self.numpy.normal(0, 1 / np.sqrt(fan_in), shape).astype(F32)
+        if self.rng.random() < 0.2:
+            reals = np.rint(reals * 2 * np.sqrt(fan_in)).astype(np.int8)
         if bits == 1:
             scale = F32(np.abs(reals).mean() if not self.dyadic else 0.25)
             x, s = self.constant(reals, "weight"), self.constant(scale, "scale")
