@@ -6,6 +6,7 @@
 #include "emit/emit_hls.h"
 
 #include "emit/emit_impl.h"
+#include "ir/print.h"
 
 #include <string.h>
 
@@ -104,6 +105,7 @@ static bool add_files(Emitter *e, EmittedFiles *files)
         rows[i].print(e, add_file(e, files, rows[i].prefix, rows[i].name));
     if (!add_csim(e, files))
         return false;
+    op_print(add_file(e, files, NULL, ".mir"), e->module, &PRINT_DEFAULT);
     emit_report(e, add_file(e, files, "", "report.json"));
     return true;
 }

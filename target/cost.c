@@ -85,7 +85,7 @@ static bool is_shift_constant(const Value *value)
 }
 
 /* f32 on a DSP48E2: add 2, multiply 3 (Vitis' full-DSP operators). */
-static int64_t scalar_op_dsp(const Op *op)
+int64_t scalar_op_dsp(const Op *op)
 {
     enum { FLOAT_ADD = 2, FLOAT_MUL = 3 };
     if (op->def == ARITH(MULI)) {

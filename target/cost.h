@@ -23,7 +23,8 @@ int64_t memory_bram18(int64_t width_bits, int64_t depth);
 Str memory_impl(int64_t width_bits, int64_t depth);
 /* DSP48E2 (27 x 18 signed) of a product of two signed operands of these widths. */
 int64_t product_dsp(int64_t a_bits, int64_t b_bits);
-/* DSPs of all scalar ops of a payload, per element. */
+/* DSPs of one scalar op, and of all of a payload, per element. */
+int64_t scalar_op_dsp(const Op *op);
 int64_t payload_dsp(const Op *generic);
 
 /* Bits of one element of a channel or memory. */

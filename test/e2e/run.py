@@ -107,7 +107,7 @@ def load_report(out):
 
 def check_files(out):
     top = load_report(out)["top"]
-    for name in (f"{top}.h", f"{top}.cpp", f"{top}_params.h", f"{top}_tb.cpp",
+    for name in (f"{top}.h", f"{top}.cpp", f"{top}_params.h", f"{top}_tb.cpp", f"{top}.mir",
                  "hls_config.cfg", "run_hls.tcl", "Makefile"):
         if not (out / name).is_file():
             raise Failure(f"{name} is not written")
@@ -134,6 +134,42 @@ def check_values(path, expected):
         first = wrong[0]
         raise Failure(f"{wrong.size} of {got.size} values differ; first at "
                       f"{first}: {got[first]}, expected {expected.ravel()[first]}")
+
+
+def loop_cycles(loop):
+    """Cycles of all executions: one to start a named loop, its iterations, and
+    the last one's depth."""
+    start = 1 if loop["name"] else 0
+    return loop["executions"] * (start + (loop["trips"] - 1) * loop["ii"] + loop["depth"])
+
+
+def check_cycles(report):
+    """A simulation's numbers fit the trip counts."""
+    states = ("busy", "stalled_input", "stalled_output", "idle")
+    for process in report["processes"]:
+        name = process["name"]
+        if process["kind"] == "process":
+            cycles = 1 + sum(loop_cycles(loop) for loop in process["loops"])
+            if process["cycles"] != cycles:
+                raise Failure(f"{name} takes {process['cycles']} cycles, not {cycles}")
+        if report["interval_cycles"] and report["interval_cycles"] < process["cycles"]:
+            raise Failure(f"the interval is shorter than {name} works")
+        spent = sum(process[state] for state in states)
+        if report["periodic"] and spent != report["interval_cycles"]:
+            raise Failure(f"{name} spends {spent} cycles in an interval")
+    if report["latency_cycles"] < max(p["cycles"] for p in report["processes"]) - 2:
+        raise Failure("the latency is shorter than a process works")
+
+
+def check_simulation(tools, out, subject):
+    """ming sim computes the same values, and its cycles are consistent."""
+    result, report = out.parent / "sim.npy", out.parent / "sim.json"
+    tools.must_run("ming", "sim", out, f"--input={subject.frames}",
+                   f"--output={result}", f"--json={report}")
+    check_values(result, subject.expected)
+    check_cycles(json.loads(report.read_text()))
+    result.unlink()
+    report.unlink()
 
 
 def check_same_files(a, b):
@@ -196,6 +232,7 @@ def case_run(tools, work, subject, dsp):
     if made.returncode:
         raise Failure(f"csim: {last_words(made)}")
     check_values(result, subject.expected)
+    check_simulation(tools, out, subject)
     return None
 
 

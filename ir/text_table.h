@@ -1,0 +1,22 @@
+/* Tables for people: words to the left, numbers to the right, columns as wide as they need.
+ * Tests: lit/tools/ming-sim.mir */
+#ifndef MING_IR_TEXT_TABLE_H
+#define MING_IR_TEXT_TABLE_H
+
+#include "ir/support.h"
+
+typedef struct TextTable {
+    size_t columns, first_number; /* columns from first_number on hold numbers */
+    VEC(StrBuf) cells;            /* row by row */
+} TextTable;
+
+/* The next cell, empty. It is valid until the one after. */
+StrBuf *text_table_cell(TextTable *table);
+void text_table_add(TextTable *table, const char *text);
+void text_table_add_int(TextTable *table, int64_t value);
+/* One line, with its end; rows count from 0. The last row may lack cells. */
+void text_table_print_row(const TextTable *table, size_t row, StrBuf *out);
+void text_table_print(const TextTable *table, StrBuf *out);
+void text_table_free(TextTable *table);
+
+#endif

@@ -1,0 +1,309 @@
+/* The engine against a simulation that steps through every cycle: random networks with forks, joins,
+ * rate changes and depths that may be too small, several frames. */
+#include "sim/hls_engine.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "random.h"
+
+enum { MAX_PROCESSES = 8, FRAMES = 4, MAX_WORDS = 12, MAX_ACCESSES = 8, MAX_TICKS = 1 << 12 };
+
+/* --- random designs ------------------------------------------------------------------------- */
+
+static const Op *some_func(void)
+{
+    static const char marker = 0;
+    return (const Op *)(uintptr_t)&marker; /* only compared with NULL */
+}
+
+static uint32_t add_stream(HlsDesign *d, int64_t depth, int64_t words)
+{
+    *vec_push(&d->streams) =
+        (HlsStream){.depth = depth, .words = words, .writer = HLS_NOBODY, .reader = HLS_NOBODY};
+    return (uint32_t)d->streams.len - 1;
+}
+
+/* `words` of `iterations`, at random. */
+static void add_runs(Random *random, HlsAccess *access, int64_t words, int64_t iterations)
+{
+    HlsRun run = {0, 0, 1};
+    for (int64_t i = 0; i < iterations; i++) {
+        bool hit = random_below(random, (uint32_t)(iterations - i)) < (uint32_t)words;
+        if (!hit && run.count) {
+            *vec_push(&access->runs) = run;
+            run = (HlsRun){0, 0, 1};
+        }
+        *(hit ? &run.count : &run.skip) += 1;
+        words -= hit;
+    }
+    if (run.count)
+        *vec_push(&access->runs) = run;
+}
+
+/* A process of one or two loops, repeated or not; the last one makes all accesses. */
+static void add_process(Random *random, HlsDesign *d, const uint32_t *in, uint32_t ins,
+                        const uint32_t *out, uint32_t outs)
+{
+    HlsProcess *p = vec_push(&d->processes);
+    *p = (HlsProcess){.func = some_func(), .port_count = ins + outs};
+    p->streams = ARENA_ARRAY(&d->arena, uint32_t, ins + outs);
+    int64_t executions = 1 + random_below(random, 3), trips = MAX_WORDS + random_below(random, 9);
+    bool has_other = random_below(random, 2);
+    HlsLoop loop = {.op = some_func(), .trips = trips, .executions = executions,
+                    .ii = 1 + random_below(random, 3), .depth = 5 + random_below(random, 4)};
+    HlsLoop other = {.trips = 1, .executions = executions, .ii = 1,
+                     .depth = 1 + random_below(random, 3)};
+    for (uint32_t i = 0; i < ins + outs; i++) {
+        bool is_write = i >= ins;
+        HlsAccess access = {.port = i, .is_write = is_write,
+                            .offset = is_write ? 2 + random_below(random, 3) : random_below(random, 3)};
+        uint32_t stream = p->streams[i] = is_write ? out[i - ins] : in[i];
+        *(is_write ? &d->streams.data[stream].writer : &d->streams.data[stream].reader) =
+            (uint32_t)d->processes.len - 1;
+        add_runs(random, &access, d->streams.data[stream].words, trips * executions);
+        *vec_push(&loop.accesses) = access;
+    }
+    *vec_push(&p->steps) = (HlsStep){.kind = STEP_REPEAT, .count = executions};
+    if (has_other)
+        *vec_push(&p->loops) = other;
+    for (uint32_t i = 0; i < 1u + has_other; i++)
+        *vec_push(&p->steps) = (HlsStep){.kind = STEP_LOOP, .loop = i};
+    *vec_push(&p->loops) = loop;
+    *vec_push(&p->steps) = (HlsStep){.kind = STEP_END, .match = 0};
+}
+
+static void add_world(HlsDesign *d, uint32_t stream)
+{
+    HlsStream *s = &d->streams.data[stream];
+    bool is_source = s->writer == HLS_NOBODY;
+    *(is_source ? &s->writer : &s->reader) = (uint32_t)d->processes.len;
+    HlsProcess *p = vec_push(&d->processes);
+    *p = (HlsProcess){.is_source = is_source, .port_count = 1};
+    p->streams = ARENA_ARRAY(&d->arena, uint32_t, 1);
+    p->streams[0] = stream;
+    HlsLoop loop = {.trips = s->words, .executions = 1, .ii = 1, .depth = 1};
+    HlsAccess access = {.is_write = is_source};
+    *vec_push(&access.runs) = (HlsRun){0, 1, 1};
+    if (s->words > 1)
+        *vec_push(&access.runs) = (HlsRun){0, 1, s->words - 1};
+    *vec_push(&loop.accesses) = access;
+    *vec_push(&p->loops) = loop;
+    *vec_push(&p->steps) = (HlsStep){.kind = STEP_LOOP};
+}
+
+static void random_design(Random *random, HlsDesign *d)
+{
+    uint32_t open[2 * MAX_PROCESSES], count = 0, processes = 1 + random_below(random, MAX_PROCESSES);
+    int64_t most_depth = random_below(random, 3) ? 40 : 4;
+    *d = (HlsDesign){.port_count = 0};
+    arena_init(&d->arena);
+    open[count++] = add_stream(d, PORT_DEPTH, 1 + random_below(random, MAX_WORDS));
+    for (uint32_t i = 0; i < processes; i++) {
+        uint32_t in[2], out[2], ins = 0, outs = 1 + random_below(random, 2);
+        for (uint32_t n = 1 + random_below(random, 2); n > 0 && count > 0; n--) {
+            uint32_t pick = random_below(random, count);
+            in[ins++] = open[pick];
+            open[pick] = open[--count];
+        }
+        for (uint32_t n = 0; n < outs; n++)
+            out[n] = open[count++] = add_stream(d, 1 + random_below(random, (uint32_t)most_depth),
+                                                1 + random_below(random, MAX_WORDS));
+        add_process(random, d, in, ins, out, outs);
+    }
+    add_world(d, 0);
+    for (uint32_t i = 0; i < count; i++)
+        add_world(d, open[i]);
+}
+
+static void free_design(HlsDesign *d)
+{
+    for (size_t i = 0; i < d->processes.len; i++) {
+        HlsProcess *p = &d->processes.data[i];
+        for (size_t l = 0; l < p->loops.len; l++) {
+            for (size_t a = 0; a < p->loops.data[l].accesses.len; a++)
+                vec_free(&p->loops.data[l].accesses.data[a].runs);
+            vec_free(&p->loops.data[l].accesses);
+        }
+        vec_free(&p->loops);
+        vec_free(&p->steps);
+    }
+    vec_free(&d->processes);
+    vec_free(&d->streams);
+    arena_free(&d->arena);
+}
+
+/* --- cycle by cycle ----------------------------------------------------------------------------- */
+
+/* What a process does in each of its own cycles of a frame. */
+typedef struct Script {
+    struct {
+        const HlsAccess *accesses[MAX_ACCESSES];
+        uint32_t count;
+    } ticks[MAX_TICKS];
+    int64_t length, at, frames, ends[FRAMES];
+} Script;
+
+static bool happens_in(const HlsAccess *access, int64_t iteration)
+{
+    for (size_t r = 0; r < access->runs.len; r++) {
+        const HlsRun *run = &access->runs.data[r];
+        for (int64_t i = 0; i < run->repeat; i++) {
+            if (iteration < run->skip)
+                return false;
+            iteration -= run->skip;
+            if (iteration < run->count)
+                return true;
+            iteration -= run->count;
+        }
+    }
+    return false;
+}
+
+static void script_loop(Script *s, const HlsLoop *loop, int64_t execution)
+{
+    s->length += loop->op ? LOOP_START : 0;
+    for (int64_t i = 0; i < loop->trips; i++)
+        for (size_t a = 0; a < loop->accesses.len; a++) {
+            const HlsAccess *access = &loop->accesses.data[a];
+            int64_t tick = s->length + i * loop->ii + access->offset;
+            if (happens_in(access, execution * loop->trips + i))
+                s->ticks[tick].accesses[s->ticks[tick].count++] = access;
+        }
+    s->length += (loop->trips - 1) * loop->ii + loop->depth;
+    assert_true(s->length < MAX_TICKS);
+}
+
+static Script *script_of(const HlsProcess *p)
+{
+    Script *s = calloc(1, sizeof *s);
+    s->length = p->func ? PROCESS_START : 0;
+    for (int64_t e = 0; e < p->loops.data[0].executions; e++)
+        for (size_t l = 0; l < p->loops.len; l++)
+            script_loop(s, &p->loops.data[l], e);
+    return s;
+}
+
+/* One cycle of one process, by the levels at the beginning of the cycle. */
+static bool step(const HlsDesign *d, uint32_t index, Script *s, const int64_t *before, int64_t *levels,
+                 int64_t cycle)
+{
+    const HlsProcess *p = &d->processes.data[index];
+    if (s->frames == FRAMES)
+        return false;
+    for (uint32_t i = 0; i < s->ticks[s->at].count; i++) {
+        const HlsAccess *access = s->ticks[s->at].accesses[i];
+        uint32_t stream = p->streams[access->port];
+        if (access->is_write ? before[stream] >= d->streams.data[stream].depth : before[stream] == 0)
+            return false;
+    }
+    for (uint32_t i = 0; i < s->ticks[s->at].count; i++) {
+        const HlsAccess *access = s->ticks[s->at].accesses[i];
+        levels[p->streams[access->port]] += access->is_write ? 1 : -1;
+    }
+    if (++s->at == s->length) {
+        s->at = 0;
+        s->ends[s->frames++] = cycle + 1;
+    }
+    return true;
+}
+
+/* Until all frames are done, or nothing moves. */
+static bool step_through(const HlsDesign *d, Script **scripts)
+{
+    size_t streams = d->streams.len;
+    int64_t *levels = calloc(streams, sizeof *levels), *before = calloc(streams, sizeof *before);
+    bool moves = true, done = false;
+    for (int64_t cycle = 0; moves && !done; cycle++) {
+        memcpy(before, levels, streams * sizeof *levels);
+        moves = false;
+        done = true;
+        for (uint32_t i = 0; i < d->processes.len; i++) {
+            moves |= step(d, i, scripts[i], before, levels, cycle);
+            done &= scripts[i]->frames == FRAMES;
+        }
+    }
+    free(levels);
+    free(before);
+    return done;
+}
+
+/* --- tests ---------------------------------------------------------------------------------------- */
+
+static bool compare(const HlsDesign *d)
+{
+    Script *scripts[3 * MAX_PROCESSES];
+    const HlsSimOptions options = {0};
+    HlsSim *sim = hls_sim_create(d, &options);
+    for (uint32_t i = 0; i < d->processes.len; i++)
+        scripts[i] = script_of(&d->processes.data[i]);
+    bool done = step_through(d, scripts);
+    assert_int_equal(hls_sim_run(sim, FRAMES), done);
+    for (uint32_t i = 0; i < d->processes.len; i++) {
+        const HlsFrames *frames = hls_sim_frames(sim, i);
+        assert_int_equal(frames->len, scripts[i]->frames);
+        for (size_t f = 0; f < frames->len; f++)
+            assert_int_equal(frames->data[f].end, scripts[i]->ends[f]);
+        free(scripts[i]);
+    }
+    hls_sim_free(sim);
+    return done;
+}
+
+static void networks_are_exact_to_the_cycle(void **state)
+{
+    enum { ROUNDS = 400 };
+    Random random = {11};
+    int done = 0;
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        HlsDesign design;
+        random_design(&random, &design);
+        done += compare(&design);
+        free_design(&design);
+    }
+    assert_in_range(done, ROUNDS / 10, ROUNDS - ROUNDS / 10); /* some of both kinds */
+}
+
+/* Once the state recurs, the interval stays as it was said. */
+static void periods_last(void **state)
+{
+    enum { ROUNDS = 60, LATER = 12 };
+    Random random = {23};
+    int periodic = 0;
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        const HlsSimOptions options = {0};
+        HlsDesign design;
+        int64_t period = 0, frames = 0;
+        random_design(&random, &design);
+        HlsSim *sim = hls_sim_create(&design, &options);
+        while (period == 0 && frames < 40 && hls_sim_run(sim, ++frames))
+            period = hls_sim_period(sim);
+        if (period > 0) {
+            periodic++;
+            assert_true(hls_sim_run(sim, frames + LATER));
+            for (uint32_t i = 0; i < design.processes.len; i++) {
+                const HlsFrame *f = hls_sim_frames(sim, i)->data;
+                for (int64_t k = frames; k < frames + LATER; k++)
+                    assert_int_equal(f[k].end - f[k - 1].end, period);
+            }
+        }
+        hls_sim_free(sim);
+        free_design(&design);
+    }
+    assert_true(periodic > ROUNDS / 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(networks_are_exact_to_the_cycle),
+        cmocka_unit_test(periods_last),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,362 @@
+/* ming sim DIR|FILE: the emithls level of a compiled design, cycle by cycle.
+ *
+ *   load ─▶ design (loops, II, accesses) ─▶ frames: timing, and values where inputs are given
+ *        ─▶ table, --json, outputs
+ *
+ * Tests: lit/tools/ming-sim.mir, lit/tools/ming-sim-invalid.mir, test/e2e/sim_check.py */
+#include "tools/ming_sim.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dialects/dialects.h"
+#include "dialects/emithls/emithls.h"
+#include "ir/diag.h"
+#include "sim/hls_report.h"
+#include "sim/hls_values.h"
+#include "tools/files.h"
+#include "tools/load_model.h"
+#include "tools/ports.h"
+#include "tools/tool_support.h"
+
+enum { DEFAULT_CLOCK_MHZ = 250, MAX_FRAMES = 256 };
+
+typedef struct SimFlags {
+    Texts inputs, outputs;
+    bool timing_only;
+    int64_t frames, clock, seed;
+    const char *json, *input_rate, *output_rate;
+} SimFlags;
+
+typedef struct Simulation {
+    const Tool *tool;
+    const SimFlags *flags;
+    HlsDesign *design;
+    HlsValues *values; /* NULL: timing only */
+    HlsSim *sim;
+    HlsSimOptions options;
+    Ports inputs, outputs;
+    uint32_t *input_ports, *output_ports; /* of the design */
+    int64_t started;  /* seconds, of the progress report */
+    bool has_reported;
+} Simulation;
+
+/* --- the design's file ------------------------------------------------------------------- */
+
+/* The only .mir file of a directory. */
+static bool find_module(const Tool *tool, const char *dir, StrBuf *path)
+{
+    const struct dirent *entry;
+    int found = 0;
+    DIR *folder = opendir(dir);
+    if (!folder)
+        return tool_error(tool, "error: cannot open '%s': %s", dir, strerror(errno));
+    while ((entry = readdir(folder)))
+        if (str_ends_with(str_from(entry->d_name), ".mir")) {
+            strbuf_clear(path);
+            strbuf_printf(path, "%s/%s", dir, entry->d_name);
+            found++;
+        }
+    closedir(folder);
+    return found == 1 || tool_error(tool, "error: '%s' has %s .mir file; 'ming compile' writes one",
+                                    dir, found ? "more than one" : "no");
+}
+
+static bool module_path(const Tool *tool, const char *given, StrBuf *path)
+{
+    struct stat status;
+    if (stat(given, &status) == 0 && S_ISDIR(status.st_mode))
+        return find_module(tool, given, path);
+    strbuf_add_c(path, given);
+    return true;
+}
+
+static Clock clock_of(const SimFlags *flags, const Op *module)
+{
+    const Attr *budget = op_attr(module, "dfg.budget");
+    const Attr *clock = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "clock_mhz")
+                                                            : NULL;
+    int64_t mhz = clock && clock->kind == ATTR_INTEGER ? attr_int_value(clock) : 0;
+    mhz = flags->clock > 0 ? flags->clock : mhz > 0 ? mhz : DEFAULT_CLOCK_MHZ;
+    return clock_of_period(1000000 / mhz);
+}
+
+/* --- arrays ---------------------------------------------------------------------------------- */
+
+/* Boundaries of the design's inputs or outputs, as ports_init has them for functions. */
+static bool init_ports(Simulation *s, bool is_input, Ports *ports, uint32_t **numbers)
+{
+    const HlsDesign *design = s->design;
+    const Attr *all = op_attr(design->top, "port_attrs");
+    *ports = (Ports){.tool = s->tool, .what = is_input ? "input" : "output", .frames = 1};
+    ports->items = xcalloc(design->port_count, sizeof *ports->items);
+    *numbers = xcalloc(design->port_count, sizeof **numbers);
+    for (uint32_t i = 0; i < design->port_count; i++) {
+        const HlsStream *stream = &design->streams.data[i];
+        uint32_t world = is_input ? stream->writer : stream->reader;
+        const Type *frame = hls_port_frame(design, i);
+        if (world == HLS_NOBODY || design->processes.data[world].func)
+            continue;
+        if (!frame)
+            return op_error(design->top, "cannot be simulated with data: port '%.*s' has no "
+                                         "emithls.frame", STR_ARG(stream->name));
+        (*numbers)[ports->count] = i;
+        if (!boundary_init(design->top, frame, all->u.array.items[i],
+                           &ports->items[ports->count++].boundary))
+            return false;
+    }
+    return true;
+}
+
+static bool open_data(Simulation *s)
+{
+    return init_ports(s, true, &s->inputs, &s->input_ports) &&
+           init_ports(s, false, &s->outputs, &s->output_ports) &&
+           ports_assign(&s->inputs, &s->flags->inputs) &&
+           ports_assign(&s->outputs, &s->flags->outputs) && ports_read(&s->inputs);
+}
+
+static bool leave_outputs(Simulation *s, int64_t frame, Array *const *arrays)
+{
+    StrBuf why = {0};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->outputs.count; i++)
+        ok = boundary_leave(&s->outputs.items[i].boundary, arrays[s->output_ports[i]], frame,
+                            s->inputs.frames, &s->outputs.items[i].npy, &why);
+    if (!ok)
+        tool_error(s->tool, "error: %s", why.data);
+    strbuf_free(&why);
+    return ok;
+}
+
+/* --- frames ------------------------------------------------------------------------------------ */
+
+static bool run_to(Simulation *s, int64_t frames)
+{
+    if (hls_sim_run(s->sim, frames))
+        return true;
+    return !hls_sim_was_stopped(s->sim) &&
+           hls_explain_deadlock(s->design, s->sim, &s->options, frames);
+}
+
+static bool run_data_frame(Simulation *s, int64_t frame)
+{
+    uint32_t count = s->design->port_count;
+    Array **arrays = xcalloc(count, sizeof *arrays), **given = xcalloc(count, sizeof *given);
+    bool ok = ports_enter(&s->inputs, frame, given);
+    for (uint32_t i = 0; i < s->inputs.count; i++)
+        arrays[s->input_ports[i]] = given[i];
+    for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
+        uint32_t port = s->output_ports[i];
+        arrays[port] = array_new(hls_port_frame(s->design, port));
+        ok = arrays[port] != NULL;
+    }
+    if (ok)
+        hls_values_set_frame(s->values, arrays);
+    ok = ok && run_to(s, frame + 1) && leave_outputs(s, frame, arrays);
+    for (uint32_t i = 0; i < count; i++)
+        array_unref(arrays[i]);
+    free(arrays);
+    free(given);
+    return ok;
+}
+
+/* So many frames as there is data for, as were asked for, or until they repeat. */
+static bool run_frames(Simulation *s)
+{
+    int64_t wanted = s->flags->inputs.len > 0 ? s->inputs.frames : s->flags->frames;
+    int64_t most = wanted > 0 ? wanted : MAX_FRAMES;
+    for (int64_t frame = 0; frame < most; frame++) {
+        if (s->values ? !run_data_frame(s, frame) : !run_to(s, frame + 1))
+            return false;
+        if (wanted == 0 && (hls_sim_period(s->sim) > 0 || s->options.is_random))
+            break;
+    }
+    hls_sim_finish(s->sim);
+    return true;
+}
+
+/* --- progress ------------------------------------------------------------------------------------ */
+
+static int64_t seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec;
+}
+
+static void report_progress(void *user, int64_t frames, int64_t cycle)
+{
+    Simulation *s = user;
+    if (seconds() - s->started <= 1)
+        return;
+    fprintf(stderr, "\r%lld frames done, cycle %lld ", (long long)frames, (long long)cycle);
+    s->has_reported = true;
+}
+
+/* --- options ---------------------------------------------------------------------------------------- */
+
+/* Words per cycle, as words per million cycles. */
+static bool read_rate(const Tool *tool, const char *name, const char *text, int64_t *out)
+{
+    char *end = NULL;
+    double rate = text ? strtod(text, &end) : 1;
+    *out = HLS_FULL_RATE;
+    if (!text)
+        return true;
+    if (end == text || *end || !(rate > 0 && rate <= 1) || rate * HLS_FULL_RATE < 1)
+        return tool_error(tool, "error: --%s takes words per cycle, above 0 and at most 1", name);
+    *out = (int64_t)(rate * HLS_FULL_RATE);
+    return true;
+}
+
+static bool check_flags(const Tool *tool, const SimFlags *flags)
+{
+    if (flags->frames < 0 || flags->clock < 0)
+        return tool_error(tool, "error: --frames and --clock take a positive number");
+    if (flags->frames > 0 && flags->inputs.len > 0)
+        return tool_error(tool, "error: --input says how many frames there are, --frames too");
+    if (flags->outputs.len > 0 && (flags->inputs.len == 0 || flags->timing_only))
+        return tool_error(tool, "error: --output needs the data of --input");
+    if (flags->seed >= 0 && !flags->input_rate && !flags->output_rate)
+        return tool_error(tool, "error: --seed pauses ports at random; it needs --input-rate or "
+                                "--output-rate");
+    return true;
+}
+
+static bool init_options(Simulation *s)
+{
+    s->options.is_random = s->flags->seed >= 0;
+    s->options.seed = (uint64_t)s->flags->seed;
+    s->options.hooks = (HlsHooks){.user = s};
+    if (isatty(STDERR_FILENO))
+        s->options.hooks.progress = report_progress;
+    return read_rate(s->tool, "input-rate", s->flags->input_rate, &s->options.input_rate) &&
+           read_rate(s->tool, "output-rate", s->flags->output_rate, &s->options.output_rate);
+}
+
+/* --- results ------------------------------------------------------------------------------------------ */
+
+static bool write_text(const Tool *tool, const char *path, const StrBuf *text)
+{
+    const char *reason = NULL;
+    return file_write(path, strbuf_str(text), &reason) ||
+           tool_error(tool, "error: cannot write '%s': %s", path, reason);
+}
+
+static bool write_results(Simulation *s)
+{
+    StrBuf text = {0};
+    bool ok = true;
+    hls_print_table(s->design, s->sim, &text);
+    fwrite(text.data, 1, text.len, stdout);
+    strbuf_clear(&text);
+    if (s->flags->json) {
+        hls_print_json(s->design, s->sim, &text);
+        ok = write_text(s->tool, s->flags->json, &text);
+    }
+    for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
+        strbuf_clear(&text);
+        if (!s->outputs.items[i].path)
+            continue;
+        npy_print(&s->outputs.items[i].npy, &text);
+        ok = write_text(s->tool, s->outputs.items[i].path, &text);
+    }
+    strbuf_free(&text);
+    return ok;
+}
+
+/* --- the command ----------------------------------------------------------------------------------------- */
+
+static bool values_hook(void *user, uint32_t process, uint32_t loop, int64_t until)
+{
+    return hls_values_advance(((Simulation *)user)->values, process, loop, until);
+}
+
+static bool simulate(Simulation *s, const Op *module)
+{
+    bool has_data = s->flags->inputs.len > 0;
+    s->design = hls_design_create(module, clock_of(s->flags, module));
+    bool ok = s->design && init_options(s) && (!has_data || open_data(s));
+    if (ok && has_data && !s->flags->timing_only) {
+        s->values = hls_values_create(s->design);
+        s->options.hooks.values = values_hook;
+        ok = s->values != NULL;
+    }
+    if (ok) {
+        s->sim = hls_sim_create(s->design, &s->options);
+        ok = run_frames(s);
+        if (s->has_reported)
+            fprintf(stderr, "\r\x1b[K");
+        ok = ok && write_results(s);
+    }
+    hls_sim_free(s->sim);
+    hls_values_free(s->values);
+    ports_free(&s->inputs);
+    ports_free(&s->outputs);
+    free(s->input_ports);
+    free(s->output_ports);
+    hls_design_free(s->design);
+    return ok;
+}
+
+static bool sim_file(const Tool *tool, const SimFlags *flags, const char *given)
+{
+    StrBuf bytes = {0}, path = {0};
+    const char *reason = NULL;
+    Simulation s = {.tool = tool, .flags = flags, .started = seconds()};
+    bool ok = module_path(tool, given, &path) &&
+              (file_read(&bytes, path.data, &reason) ||
+               tool_error(tool, "error: cannot open '%s': %s", path.data, reason));
+    if (ok) {
+        Context *ctx = context_create();
+        dialects_register_all(ctx);
+        context_show_op_on_diag(ctx, false);
+        Op *module = load_model(ctx, path.data, strbuf_str(&bytes), &(ModelOptions){0});
+        ok = module && simulate(&s, module);
+        diag_flush(ctx);
+        if (module)
+            op_erase(module);
+        context_destroy(ctx);
+    }
+    strbuf_free(&bytes);
+    strbuf_free(&path);
+    return ok;
+}
+
+int ming_sim(int argc, char **argv)
+{
+    SimFlags sim = {.seed = -1};
+    const Flag flags[] = {
+        {"input", FLAG_TEXTS, &sim.inputs, "[name=]file.npy",
+         "Array of an input, in order unless named; without any only timing is simulated", NULL},
+        {"output", FLAG_TEXTS, &sim.outputs, "[name=]file.npy", "Where an output is written", NULL},
+        {"timing-only", FLAG_SWITCH, &sim.timing_only, NULL, "Skip the values", NULL},
+        {"frames", FLAG_INT, &sim.frames, "n",
+         "Frames to simulate, default until the state repeats", NULL},
+        {"clock", FLAG_INT, &sim.clock, "MHz", "Clock of the latency model, default the design's",
+         NULL},
+        {"input-rate", FLAG_TEXT, &sim.input_rate, "x", "Words per cycle that inputs give", NULL},
+        {"output-rate", FLAG_TEXT, &sim.output_rate, "x", "Words per cycle that outputs take", NULL},
+        {"seed", FLAG_INT, &sim.seed, "n", "Pause ports at random instead of regularly", NULL},
+        {"json", FLAG_TEXT, &sim.json, "file", "Write the numbers as JSON", NULL},
+    };
+    const Tool tool = {
+        .name = "ming sim",
+        .summary = "ming sim: simulates a compiled design cycle by cycle",
+        .usage = "DIR|FILE.mir [--input=x.npy… --output=y.npy…] [options]",
+        .flags = flags,
+        .flag_count = COUNT_OF(flags),
+    };
+    const char *path = NULL;
+    ArgsResult args = tool_parse_one(&tool, argc, argv, "design", &path);
+    bool ok = args == ARGS_DONE ||
+              (args == ARGS_RUN && check_flags(&tool, &sim) && sim_file(&tool, &sim, path));
+    vec_free(&sim.inputs);
+    vec_free(&sim.outputs);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
