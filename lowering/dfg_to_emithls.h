@@ -21,6 +21,11 @@ Value *port_stream(const Lowering *l, uint32_t port);
  * per level, other ops have level 0 only. */
 Str storage_of(const Op *op, uint32_t level);
 
+/* Declares a table of the module, named after the function and a role, and binds it in the function.
+ * kind: its ports, as "rom_1p"; has_lanes: its last dimension is the elements of a word. */
+Value *declare_table(Lowering *l, const Attr *elements, Str role, const char *kind, Str storage,
+                     bool has_lanes);
+
 bool lower_window(Lowering *l) MUST_CHECK;
 bool lower_compute(Lowering *l) MUST_CHECK;
 bool lower_reorder(Lowering *l) MUST_CHECK;

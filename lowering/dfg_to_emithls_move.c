@@ -14,7 +14,7 @@ static void store_fill(Nest *nest, const Attr *fill, Value *word, int64_t lanes)
     LoopSpec loop = {"lane", lanes};
     Value *value = nest_constant(nest, fill);
     if (lanes == 1) {
-        nest_store(nest, value, word, NULL, 0);
+        nest_store(nest, value, word, &lane, 0);
         return;
     }
     NestMark mark = nest_open(nest, "fill", &loop, 1, LOOP_UNROLLED, -1, -1);
@@ -227,26 +227,90 @@ static NestMark open_grid(Nest *nest, const MergePlan *plan)
     return nest_open(nest, "merge", loops, count, LOOP_PIPELINED, -1, -1);
 }
 
+/* Word of a part at the nest's position, counted in the part. */
+static const AffineExpr *part_word(Context *ctx, const MergePlan *plan, const MergePart *part,
+                                   uint32_t first)
+{
+    const AffineExpr *at[DFG_MAX_RANK];
+    for (uint32_t d = 0, next = first; d < plan->rank; d++) {
+        at[d] = affine_const(ctx, 0);
+        if (plan->extents[d] > 1)
+            at[d] = affine_floordiv(affine_add_c(affine_dim(ctx, next++), -part->offset[d]),
+                                    affine_const(ctx, part->stride[d]));
+    }
+    return affine_flatten(ctx, at, part->size, plan->rank);
+}
+
+/* A constant's elements word by word; NULL for one that is the same everywhere. */
+static Value *constant_table(Lowering *l, const MergePlan *plan, uint32_t source)
+{
+    const Attr *value = merge_constant(plan, source);
+    int64_t dims[2] = {merge_words(plan, source), plan->lanes};
+    const Type *type = type_tensor(type_elem(value->type), dims, plan->lanes > 1 ? 2 : 1, NULL);
+    if (value->u.dense.is_splat)
+        return NULL;
+    return declare_table(l, attr_dense_raw(type, value->u.dense.data, value->u.dense.size, false),
+                         STR("part"), "rom_1p",
+                         storage_of(value_def(op_operand(plan->merge, source)), 0),
+                         plan->lanes > 1);
+}
+
+static void take_constant(Lowering *l, const MergePlan *plan, uint32_t source, Value *table,
+                          uint32_t first, Value *result)
+{
+    Nest *nest = &l->nest;
+    if (!table) {
+        store_fill(nest, dense_elem(merge_constant(plan, source), 0), result, plan->lanes);
+        return;
+    }
+    const AffineExpr *lane = affine_dim(nest->b.ctx, nest->count), *index[2];
+    index[0] = part_word(nest->b.ctx, plan, &plan->parts[source], first);
+    index[1] = lane;
+    LoopSpec loop = {"lane", plan->lanes};
+    NestMark mark = {nest->b.block, nest->b.before, nest->count};
+    if (plan->lanes > 1)
+        mark = nest_open(nest, "part", &loop, 1, LOOP_UNROLLED, -1, -1);
+    Value *element = nest_load(nest, table, index, plan->lanes > 1 ? 2 : 1);
+    nest_store(nest, element, result, &lane, plan->lanes > 1);
+    nest_close(nest, mark);
+}
+
+/* The parts that a word lies in, each taken where it is. */
+static void take_parts(Lowering *l, const MergePlan *plan, Value *const *tables, uint32_t first,
+                       Value *result)
+{
+    Nest *nest = &l->nest;
+    for (uint32_t i = 0; i < plan->source_count; i++) {
+        Condition where = {.count = 0};
+        part_condition(l->process->ctx, plan, &plan->parts[i], first, &where);
+        NestMark part = open_where(nest, &where);
+        if (plan->port[i] >= 0)
+            nest_store(nest, nest_read(nest, port_stream(l, (uint32_t)plan->port[i])), result, NULL,
+                       0);
+        else
+            take_constant(l, plan, i, tables[i], first, result);
+        nest_close(nest, part);
+    }
+}
+
 bool lower_merge(Lowering *l)
 {
     MergePlan plan;
     Nest *nest = &l->nest;
+    Value *tables[PLAN_MAX_STREAMS] = {NULL};
     uint32_t first = nest->count;
     if (!merge_plan(l->process, &plan))
         return false;
+    for (uint32_t i = 0; i < plan.source_count; i++)
+        if (plan.port[i] < 0)
+            tables[i] = constant_table(l, &plan, i);
     NestMark grid = open_grid(nest, &plan);
     Value *out = port_stream(l, dfg_input_count(l->process));
     Value *result = nest_variable(nest, "result", emithls_stream_word(out->type), NULL, 0);
     const Attr *fill = op_attr(plan.merge, "fill");
     if (fill)
         store_fill(nest, fill, result, plan.lanes);
-    for (uint32_t i = 0; i < plan.source_count; i++) {
-        Condition where = {.count = 0};
-        part_condition(l->process->ctx, &plan, &plan.parts[i], first, &where);
-        NestMark part = open_where(nest, &where);
-        nest_store(nest, nest_read(nest, port_stream(l, plan.port[i])), result, NULL, 0);
-        nest_close(nest, part);
-    }
+    take_parts(l, &plan, tables, first, result);
     nest_write(nest, nest_load(nest, result, NULL, 0), out);
     nest_close(nest, grid);
     return true;

@@ -164,23 +164,22 @@ static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, cons
                           bytes ? total * bytes : (total + 7) / 8, false);
 }
 
-/* Declares the table in the module and binds it in the function; `kind` tells its ports. */
-static Value *declare_table(ComputeLowering *c, const Attr *elements, Str role, const char *kind,
-                            Str storage, bool has_lanes)
+Value *declare_table(Lowering *l, const Attr *elements, Str role, const char *kind, Str storage,
+                     bool has_lanes)
 {
-    Nest *nest = &c->l->nest;
+    Nest *nest = &l->nest;
+    Context *ctx = l->func->ctx;
     StrBuf name = {0};
-    Builder b = builder_before(c->l->func);
-    strbuf_printf(&name, "%.*s_%.*s", STR_ARG(symbol_name(c->l->func)->str), STR_ARG(role));
-    const NamedAttr attrs[2] = {
-        named_attr(c->ctx, "sym_name", attr_string(c->ctx, strbuf_str(&name))),
-        named_attr(c->ctx, "value", elements)};
+    Builder b = builder_before(l->func);
+    strbuf_printf(&name, "%.*s_%.*s", STR_ARG(symbol_name(l->func)->str), STR_ARG(role));
+    const NamedAttr attrs[2] = {named_attr(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
+                                named_attr(ctx, "value", elements)};
     strbuf_free(&name);
     Op *table = build(&b, EMITHLS(TABLE), NULL, 0, NULL, 0, attrs, 2);
-    const Ident *symbol = symtab_insert(c->l->symbols, table);
+    const Ident *symbol = symtab_insert(l->symbols, table);
     const Type *type = emithls_array(type_elem(elements->type), elements->type->u.shaped.dims,
                                      elements->type->u.shaped.rank);
-    NamedAttr ref = named_attr(c->ctx, "table", attr_symbol(c->ctx, symbol));
+    NamedAttr ref = named_attr(ctx, "table", attr_symbol(ctx, symbol));
     Value *array = op_result(build(&nest->b, EMITHLS(GET), NULL, 0, &type, 1, &ref, 1), 0);
     uint32_t rank = emithls_array_rank(type);
     bool is_memory = rank > (has_lanes ? 1u : 0u);
@@ -211,7 +210,7 @@ static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t oper
         out->constant = dense_elem(elements, 0);
         return true;
     }
-    out->array = declare_table(c, elements, role, "rom_1p", storage_of(holder, 0),
+    out->array = declare_table(c->l, elements, role, "rom_1p", storage_of(holder, 0),
                                out->layout.lanes > 1);
     return true;
 }
@@ -228,7 +227,7 @@ static bool lookup_tables(ComputeLowering *c, const Op *generic)
         if (!value || value->kind != ATTR_DENSE || op->operand_count == 1)
             return op_error(op, "cannot run in a streaming process: it reads a tensor that is no "
                                 "constant");
-        ptrmap_put(&c->looked_up, op, declare_table(c, value, STR("levels"), "rom_np",
+        ptrmap_put(&c->looked_up, op, declare_table(c->l, value, STR("levels"), "rom_np",
                                                     storage_of(holder, 0), false));
     }
     return true;

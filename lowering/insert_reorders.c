@@ -35,6 +35,15 @@ static bool move_elements(Block *body)
     return ok;
 }
 
+/* Constants that the function returns are streams, too. */
+static void stream_results(Op *ret)
+{
+    Builder b = builder_before(ret);
+    for (uint32_t i = 0; i < ret->operand_count; i++)
+        if (type_is_shaped(op_operand(ret, i)->type) && is_constant_value(op_operand(ret, i)))
+            op_set_operand(ret, i, build_stream(&b, op_operand(ret, i)));
+}
+
 static bool fit_kernels(Block *body)
 {
     bool ok = true;
@@ -56,6 +65,7 @@ static bool insert_reorders(Pass *pass, Op *func)
     if (op_region(func, 0)->first != op_region(func, 0)->last)
         return op_error(func, "has control flow; a streaming network is straight-line code");
     move_padding_behind_reshapes(body);
+    stream_results(body->last);
     return move_elements(body) && fit_kernels(body);
 }
 

@@ -9,6 +9,8 @@
  * nothing moves. */
 Value *build_reorder(Builder *b, Value *source, const Type *type, const AffineMap *map,
                      const Attr *fill);
+/* A constant as a stream: a dfg.merge of nothing else. */
+Value *build_stream(Builder *b, Value *constant);
 /* Makes a slice, insertion, concatenation or padding a dfg op; true for other ops, too. False:
  * diagnosed. */
 bool make_move(Op *op) MUST_CHECK;

@@ -2,6 +2,7 @@
  *   extract_slice               -> reorder
  *   insert_slice, concat        -> merge; a chain of insertions into an empty tensor is one merge
  *   pad by widths of 0 or more  -> merge of one part; by negative widths -> reorder
+ * A constant part is the fill value where it can be.
  * Tests: lit/lowering/insert-reorders.mir */
 #include "lowering/insert_reorders.h"
 
@@ -12,6 +13,8 @@
 #include "ir/rewrite.h"
 #include "lowering/linalg_to_dfg.h"
 #include "passes/reshape.h"
+
+#include <assert.h>
 
 /* --- reorders ---------------------------------------------------------------------------- */
 
@@ -101,46 +104,13 @@ static bool move_extract(Op *op)
         index[i] = affine_add_c(affine_mul_c(at, slice.stride[i]), slice.offset[i]);
     }
     Builder b = builder_before(op);
+    Value *source = op_operand(op, 0);
     const AffineMap *map = map_get(op->ctx, next, 0, slice.rank, index);
-    return replace(op, build_reorder(&b, op_operand(op, 0), type, map, NULL));
+    source = is_constant_value(source) ? build_stream(&b, source) : source;
+    return replace(op, build_reorder(&b, source, type, map, NULL));
 }
 
-/* --- merges ---------------------------------------------------------------------------------- */
-
-/* A dfg.merge being built. */
-typedef struct Merge {
-    VEC(Value *) sources;
-    VEC(const Attr *) offsets, strides;
-    const Attr *fill;
-} Merge;
-
-static void merge_free(Merge *m)
-{
-    vec_free(&m->sources);
-    vec_free(&m->offsets);
-    vec_free(&m->strides);
-}
-
-static void add_part(Merge *m, Value *source, const int64_t *offset, const int64_t *stride)
-{
-    Context *ctx = source->type->ctx;
-    uint32_t rank = source->type->u.shaped.rank;
-    *vec_push(&m->sources) = source;
-    *vec_push(&m->offsets) = attr_i64_array(ctx, offset, rank);
-    *vec_push(&m->strides) = attr_i64_array(ctx, stride, rank);
-}
-
-static Value *build_merge(Builder *b, const Merge *m, const Type *type)
-{
-    Context *ctx = b->ctx;
-    const NamedAttr attrs[3] = {
-        named_attr(ctx, "offsets", attr_array(ctx, m->offsets.data, m->offsets.len)),
-        named_attr(ctx, "strides", attr_array(ctx, m->strides.data, m->strides.len)),
-        named_attr(ctx, "fill", m->fill)};
-    return op_result(build(b, DFG(MERGE), m->sources.data, (uint32_t)m->sources.len, &type, 1, attrs,
-                           m->fill ? 3 : 2),
-                     0);
-}
+/* --- constants ------------------------------------------------------------------------------- */
 
 /* The scalar that a value has everywhere: constant, fill of one; NULL: none. */
 static const Attr *splat_of(const Value *value)
@@ -161,29 +131,141 @@ static bool is_undefined(const Value *value)
     return def && def->def == TENSOR(EMPTY);
 }
 
-/* Starts from what a merge inserts into: nothing, one value, the parts of a merge that nothing else
- * reads, or a stream as the first part. */
+/* A value known at compile time as an arith.constant. */
+static Value *plain_constant(Builder *b, Value *value)
+{
+    const Attr *splat = splat_of(value);
+    if (!splat && !is_undefined(value))
+        return value;
+    splat = splat ? splat : stream_zero(type_elem(value->type));
+    return arith_constant(b, attr_dense_splat(value->type, splat));
+}
+
+/* --- merges ---------------------------------------------------------------------------------- */
+
+static const int64_t zeros[DFG_MAX_RANK];
+
+/* A dfg.merge being built. */
+typedef struct Merge {
+    Builder b;
+    const Type *type;
+    VEC(Value *) sources;
+    VEC(MergePart) parts;
+    const Attr *fill;
+} Merge;
+
+static Merge merge_begin(Op *op)
+{
+    return (Merge){.b = builder_before(op), .type = op_result(op, 0)->type};
+}
+
+static MergePart part_of(const Value *source, const int64_t *offset, const int64_t *stride)
+{
+    MergePart part;
+    for (uint32_t d = 0; d < source->type->u.shaped.rank; d++) {
+        part.offset[d] = offset[d];
+        part.stride[d] = stride ? stride[d] : 1;
+        part.size[d] = source->type->u.shaped.dims[d];
+    }
+    return part;
+}
+
+static bool boxes_meet(const MergePart *a, const MergePart *b, uint32_t rank)
+{
+    for (uint32_t d = 0; d < rank; d++) {
+        int64_t last_a = a->offset[d] + (a->size[d] - 1) * a->stride[d];
+        int64_t last_b = b->offset[d] + (b->size[d] - 1) * b->stride[d];
+        if (last_a < b->offset[d] || last_b < a->offset[d])
+            return false;
+    }
+    return true;
+}
+
+/* Whether the parts so far, none of which it covers, leave it to the fill value. */
+static bool is_filled(const Merge *m, const MergePart *part, const Attr *splat)
+{
+    if (!splat || (m->fill && m->fill != splat))
+        return false;
+    for (size_t i = 0; i < m->parts.len; i++)
+        if (boxes_meet(&m->parts.data[i], part, m->type->u.shaped.rank))
+            return false;
+    return true;
+}
+
+static Value *merge_end(Merge *m)
+{
+    Context *ctx = m->b.ctx;
+    uint32_t rank = m->type->u.shaped.rank;
+    VEC(const Attr *) offsets = {0}, strides = {0};
+    for (size_t i = 0; i < m->parts.len; i++) {
+        *vec_push(&offsets) = attr_i64_array(ctx, m->parts.data[i].offset, rank);
+        *vec_push(&strides) = attr_i64_array(ctx, m->parts.data[i].stride, rank);
+    }
+    const NamedAttr attrs[3] = {
+        named_attr(ctx, "offsets", attr_array(ctx, offsets.data, offsets.len)),
+        named_attr(ctx, "strides", attr_array(ctx, strides.data, strides.len)),
+        named_attr(ctx, "fill", m->fill)};
+    Op *merge = build(&m->b, DFG(MERGE), m->sources.data, (uint32_t)m->sources.len, &m->type, 1,
+                      attrs, m->fill ? 3 : 2);
+    vec_free(&offsets);
+    vec_free(&strides);
+    vec_free(&m->sources);
+    vec_free(&m->parts);
+    return op_result(merge, 0);
+}
+
+/* Puts a source on top of what there is. One process reads at most PLAN_MAX_STREAMS of them. */
+static void add_part(Merge *m, Value *source, const int64_t *offset, const int64_t *stride)
+{
+    MergePart part = part_of(source, offset, stride);
+    const Attr *splat = splat_of(source);
+    if (is_undefined(source))
+        return;
+    if (is_filled(m, &part, splat)) {
+        m->fill = splat;
+        return;
+    }
+    if (m->sources.len == PLAN_MAX_STREAMS) {
+        Value *below = merge_end(m);
+        *m = (Merge){.b = m->b, .type = m->type};
+        add_part(m, below, zeros, NULL);
+    }
+    *vec_push(&m->sources) = is_constant_value(source) ? plain_constant(&m->b, source) : source;
+    *vec_push(&m->parts) = part;
+}
+
+/* Starts from what is inserted into: the parts of a merge that nothing else reads, or one part. */
 static void start_merge(Merge *m, Value *dest)
 {
-    static const int64_t zeros[DFG_MAX_RANK];
-    int64_t ones[DFG_MAX_RANK];
     Op *def = value_def(dest);
-    m->fill = splat_of(dest);
-    if (m->fill || is_undefined(dest))
-        return;
-    if (!def || def->def != DFG(MERGE) || !value_has_one_use(dest) ||
-        def->operand_count == PLAN_MAX_STREAMS) {
-        for (uint32_t i = 0; i < DFG_MAX_RANK; i++)
-            ones[i] = 1;
-        add_part(m, dest, zeros, ones);
+    if (!def || def->def != DFG(MERGE) || !value_has_one_use(dest)) {
+        add_part(m, dest, zeros, NULL);
         return;
     }
     m->fill = op_attr(def, "fill");
     for (uint32_t i = 0; i < def->operand_count; i++) {
+        bool ok = dfg_merge_part(def, i, vec_push(&m->parts));
+        assert(ok);
+        (void)ok;
         *vec_push(&m->sources) = op_operand(def, i);
-        *vec_push(&m->offsets) = op_attr(def, "offsets")->u.array.items[i];
-        *vec_push(&m->strides) = op_attr(def, "strides")->u.array.items[i];
     }
+}
+
+Value *build_stream(Builder *b, Value *constant)
+{
+    Merge merge = {.b = *b, .type = constant->type};
+    *vec_push(&merge.sources) = plain_constant(b, constant);
+    *vec_push(&merge.parts) = part_of(constant, zeros, NULL);
+    return merge_end(&merge);
+}
+
+/* Replaces the op by the merge, or by its fill value if nothing streams in. */
+static bool replace_by_merge(Op *op, Merge *m)
+{
+    if (m->sources.len > 0)
+        return replace(op, merge_end(m));
+    const Attr *value = m->fill ? m->fill : stream_zero(type_elem(m->type));
+    return replace(op, arith_constant(&m->b, attr_dense_splat(m->type, value)));
 }
 
 /* The source with the unit dimensions that the insertion drops. */
@@ -198,48 +280,33 @@ static Value *full_rank(Builder *b, Value *source, const StaticSlice *slice)
 static bool move_insert(Op *op)
 {
     StaticSlice slice;
-    Merge merge = {.fill = NULL};
     Value *source = op_operand(op, 0), *dest = op_operand(op, 1);
+    Op *def = value_def(dest);
     if (!read_static(op, source->type, &slice))
         return false;
-    Builder b = builder_before(op);
+    Merge merge = merge_begin(op);
     start_merge(&merge, dest);
-    add_part(&merge, full_rank(&b, source, &slice), slice.offset, slice.stride);
-    Op *def = value_def(dest);
-    bool joined = def && def->def == DFG(MERGE) && merge.sources.data[0] != dest;
-    replace(op, build_merge(&b, &merge, dest->type));
-    if (joined)
+    add_part(&merge, full_rank(&merge.b, source, &slice), slice.offset, slice.stride);
+    replace_by_merge(op, &merge);
+    if (def && def->def == DFG(MERGE) && !value_has_uses(dest))
         op_erase(def);
-    merge_free(&merge);
     return true;
 }
 
-/* Parts beyond what one process can read go through a merge of their own. */
 static bool move_concat(Op *op)
 {
-    Builder b = builder_before(op);
     const Type *type = op_result(op, 0)->type;
     uint32_t dim = (uint32_t)attr_int_value(op_attr(op, "dim"));
-    int64_t offset[DFG_MAX_RANK] = {0}, ones[DFG_MAX_RANK];
-    Merge merge = {.fill = NULL};
+    int64_t offset[DFG_MAX_RANK] = {0};
     if (type->u.shaped.rank > DFG_MAX_RANK)
         return op_error(op, "joins tensors of rank %u; at most %d can stream",
                         type->u.shaped.rank, DFG_MAX_RANK);
-    for (uint32_t i = 0; i < DFG_MAX_RANK; i++)
-        ones[i] = 1;
+    Merge merge = merge_begin(op);
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        if (merge.sources.len == PLAN_MAX_STREAMS) {
-            Value *before = build_merge(&b, &merge, type);
-            merge_free(&merge);
-            merge = (Merge){.fill = NULL};
-            start_merge(&merge, before);
-        }
-        add_part(&merge, op_operand(op, i), offset, ones);
+        add_part(&merge, op_operand(op, i), offset, NULL);
         offset[dim] += op_operand(op, i)->type->u.shaped.dims[dim];
     }
-    replace(op, build_merge(&b, &merge, type));
-    merge_free(&merge);
-    return true;
+    return replace_by_merge(op, &merge);
 }
 
 /* --- padding ------------------------------------------------------------------------------------ */
@@ -248,9 +315,7 @@ static bool move_concat(Op *op)
 static bool move_pad(Op *op)
 {
     Padding pad;
-    Merge merge = {.fill = NULL};
     const AffineExpr *index[DFG_MAX_RANK];
-    int64_t ones[DFG_MAX_RANK];
     bool crops = false;
     Value *source = op_operand(op, 0);
     const Type *type = op_result(op, 0)->type;
@@ -259,18 +324,16 @@ static bool move_pad(Op *op)
     for (uint32_t i = 0; i < type->u.shaped.rank; i++) {
         crops |= pad.low[i] < 0 || pad.high[i] < 0;
         index[i] = affine_add_c(affine_dim(op->ctx, i), -pad.low[i]);
-        ones[i] = 1;
     }
-    Builder b = builder_before(op);
     if (crops) {
+        Builder b = builder_before(op);
         const AffineMap *map = map_get(op->ctx, type->u.shaped.rank, 0, type->u.shaped.rank, index);
         return replace(op, build_reorder(&b, source, type, map, pad.value));
     }
+    Merge merge = merge_begin(op);
     merge.fill = pad.value;
-    add_part(&merge, source, pad.low, ones);
-    replace(op, build_merge(&b, &merge, type));
-    merge_free(&merge);
-    return true;
+    add_part(&merge, source, pad.low, NULL);
+    return replace_by_merge(op, &merge);
 }
 
 bool make_move(Op *op)

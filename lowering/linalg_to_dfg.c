@@ -205,7 +205,7 @@ static bool count_readers(Conversion *c)
         ok &= is_move(main) || (check_initial(main) && check_captures(main));
         for (uint32_t i = 0; i < group_input_count(main); i++) {
             Value *source = streamed_source(c, op_operand(main, i));
-            if (!is_move(main) && is_constant_value(op_operand(main, i)))
+            if (is_constant_value(op_operand(main, i)))
                 continue;
             ok &= check_source(c, main, source);
             add_reader(c, source);
@@ -216,19 +216,6 @@ static bool count_readers(Conversion *c)
         ok &= check_source(c, ret, source);
         add_reader(c, source);
     }
-    return ok;
-}
-
-static bool check_all_read(const Conversion *c)
-{
-    const Block *entry = func_entry(c->func);
-    bool ok = true;
-    for (uint32_t i = 0; i < entry->arg_count; i++)
-        if (!ptrmap_has(&c->streams, entry->args[i]))
-            ok = op_error(c->func, "does not use argument #%u; every port needs a reader", i);
-    for (size_t g = 0; g < c->groups.len; g++)
-        if (!ptrmap_has(&c->streams, c->groups.data[g]->result))
-            ok = op_error(c->groups.data[g]->main, "has a result that nothing reads");
     return ok;
 }
 
@@ -254,17 +241,18 @@ static void instantiate(Conversion *c, const Op *process, Value *const *ends, ui
     build(&c->b, DFG(INSTANTIATE), ends, inputs + outputs, NULL, 0, attrs, 2);
 }
 
-/* Makes the receiving ends of a value available to its readers. */
+/* Makes the receiving ends of a value available to its readers; what nothing reads is taken away. */
 static void publish(Conversion *c, Value *value, Value *end, const Op *kernel, Str name)
 {
-    Stream *stream = ptrmap_get(&c->streams, value);
+    Stream unread = {.value = value}, *stream = ptrmap_get(&c->streams, value);
+    stream = stream ? stream : &unread;
     stream->ends = ARENA_ARRAY(&c->pass->scratch, Value *, stream->readers);
     if (stream->readers == 1) {
         stream->ends[0] = end;
         return;
     }
     StrBuf text = {0};
-    strbuf_printf(&text, "%.*s_fork", STR_ARG(name));
+    strbuf_printf(&text, "%.*s_%s", STR_ARG(name), stream->readers ? "fork" : "drain");
     Op *fork = build_fork_process(&c->symbols, strbuf_str(&text), kernel, value->type,
                                   stream->readers);
     strbuf_free(&text);
@@ -316,6 +304,16 @@ static void create_region(Conversion *c)
     vec_free(&attrs);
 }
 
+/* Instantiates a group's process on the ends of its inputs; ends has room for that of its output. */
+static void connect_process(Conversion *c, Op *process, Value **ends, uint32_t inputs,
+                            const Group *group, Str name)
+{
+    Op *channel = build_channel(c, dfg_port(process, inputs)->type, group->main->loc);
+    ends[inputs] = op_result(channel, 0);
+    instantiate(c, process, ends, inputs, 1);
+    publish(c, group->result, op_result(channel, 1), group->main, name);
+}
+
 static bool convert_group(Conversion *c, const Group *group)
 {
     StreamInput inputs[PLAN_MAX_STREAMS];
@@ -348,12 +346,8 @@ static bool convert_group(Conversion *c, const Group *group)
     }
     Op *process = ok ? build_compute_process(&c->symbols, strbuf_str(&name), group, inputs, count)
                      : NULL;
-    if (process) {
-        Op *channel = build_channel(c, dfg_port(process, count)->type, group->main->loc);
-        ends[count] = op_result(channel, 0);
-        instantiate(c, process, ends, count, 1);
-        publish(c, group->result, op_result(channel, 1), group->main, strbuf_str(&name));
-    }
+    if (process)
+        connect_process(c, process, ends, count, group, strbuf_str(&name));
     strbuf_free(&name);
     strbuf_free(&window_name);
     return process != NULL;
@@ -362,24 +356,25 @@ static bool convert_group(Conversion *c, const Group *group)
 static bool convert_move(Conversion *c, const Group *group)
 {
     Value *sources[PLAN_MAX_STREAMS], *ends[PLAN_MAX_STREAMS + 1];
-    uint32_t count = group->main->operand_count;
+    uint32_t count = 0;
     StrBuf name = {0};
-    if (count > PLAN_MAX_STREAMS)
+    if (group->main->operand_count > PLAN_MAX_STREAMS)
         return op_error(group->main, "reads more than %d streams", PLAN_MAX_STREAMS);
     layer_name(&name, group->main);
     if (layer_source(group->main).len)
         strbuf_add_c(&name, group->main->def == DFG(MERGE) ? "_merge" : "_reorder");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < group->main->operand_count; i++) {
+        sources[i] = NULL;
+        if (is_constant_value(op_operand(group->main, i)))
+            continue;
         sources[i] = unreshaped(c, op_operand(group->main, i));
-        ends[i] = take_end(c, sources[i]);
+        ends[count++] = take_end(c, sources[i]);
     }
     Op *process = build_move_process(&c->symbols, strbuf_str(&name), group, sources);
-    Op *channel = build_channel(c, dfg_port(process, count)->type, group->main->loc);
-    ends[count] = op_result(channel, 0);
-    instantiate(c, process, ends, count, 1);
-    publish(c, group->result, op_result(channel, 1), group->main, strbuf_str(&name));
+    if (process)
+        connect_process(c, process, ends, count, group, strbuf_str(&name));
     strbuf_free(&name);
-    return true;
+    return process != NULL;
 }
 
 /* Input ports feed channels, output ports are fed from them; canonicalization bypasses both. */
@@ -488,7 +483,7 @@ static bool convert_linalg_to_dfg(Pass *pass, Op *module)
         return false;
     symtab_init(&c.symbols, module);
     move_padding_behind_reshapes(func_entry(c.func));
-    bool ok = check_boundary(c.func) && group_kernels(&c) && count_readers(&c) && check_all_read(&c) && build_graph(&c);
+    bool ok = check_boundary(c.func) && group_kernels(&c) && count_readers(&c) && build_graph(&c);
     if (ok) {
         op_erase(c.func);
         op_append(c.region, region_entry(op_region(module, 0)));

@@ -32,6 +32,8 @@ typedef struct StreamInput {
 
 /* Whether a value is known at compile time: a constant, a fill of one, or undefined contents. */
 bool is_constant_value(const Value *value);
+/* Zero of an element type. */
+const Attr *stream_zero(const Type *type);
 /* How operand `operand` of a generic streams from a source. False: diagnosed. */
 bool stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out) MUST_CHECK;
 
@@ -59,7 +61,7 @@ Op *build_window_process(SymbolTable *symbols, Str name, const Op *kernel,
                          const StreamInput *input);
 Op *build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
                        uint32_t copies);
-/* A dfg.reorder or dfg.merge of the sources, behind the reshapes that lead from them to its
+/* A dfg.reorder or dfg.merge of the sources (NULL: a constant), behind the reshapes that lead from them to its
  * operands, and in front of those that lead from its result to `group`'s. */
 Op *build_move_process(SymbolTable *symbols, Str name, const Group *group, Value *const *sources);
 /* Passes `source` on in the shape of `value`, which reshapes may make of it. */

@@ -125,7 +125,7 @@ static void windowed_operand(StreamInput *in, const AffineMap *map,
     in->operand = type_tensor(type_elem(source), dims, n, NULL);
 }
 
-static const Attr *zero_of(const Type *type)
+const Attr *stream_zero(const Type *type)
 {
     return type_is_float(type) ? attr_float(type, 0.0) : attr_int(type, 0);
 }
@@ -138,7 +138,7 @@ static int find_windows(const Kernel *kernel, const AffineMap *map, const Paddin
     uint32_t first = 0, last = 0;
     if (!window_span(map, pad, &first, &last))
         return -1;
-    out->pad_value = pad->value ? pad->value : zero_of(type_elem(out->operand));
+    out->pad_value = pad->value ? pad->value : stream_zero(type_elem(out->operand));
     out->window = (WindowParams){.rank = map->result_count, .count = last - first + 1,
                                  .first = first};
     memcpy(out->window.in, out->operand->u.shaped.dims, map->result_count * sizeof(int64_t));
@@ -454,26 +454,41 @@ Op *build_compute_process(SymbolTable *symbols, Str name, const Group *group,
     return compute_base(process, &plan) ? process : NULL;
 }
 
+static Op *empty_move_process(SymbolTable *symbols, Str name, const Group *group,
+                              Value *const *sources)
+{
+    VEC(const Type *) ports = {0};
+    for (uint32_t i = 0; i < group->main->operand_count; i++)
+        if (sources[i])
+            *vec_push(&ports) = dfg_end_type(&dfg_type_output, sources[i]->type, NULL);
+    uint32_t inputs = (uint32_t)ports.len;
+    *vec_push(&ports) = dfg_end_type(&dfg_type_input, group->result->type, NULL);
+    Op *process = new_process(symbols, name, group->main, ports.data, inputs, 1);
+    vec_free(&ports);
+    return process;
+}
+
 Op *build_move_process(SymbolTable *symbols, Str name, const Group *group, Value *const *sources)
 {
     Op *main = group->main;
-    VEC(const Type *) ports = {0};
     PtrMap copies = {0};
-    for (uint32_t i = 0; i < main->operand_count; i++)
-        *vec_push(&ports) = dfg_end_type(&dfg_type_output, sources[i]->type, NULL);
-    *vec_push(&ports) = dfg_end_type(&dfg_type_input, group->result->type, NULL);
-    Op *process = new_process(symbols, name, main, ports.data, main->operand_count, 1);
-    vec_free(&ports);
+    Op *process = empty_move_process(symbols, name, group, sources);
     Builder b = builder_at_end(region_entry(op_region(process, 0)), main->loc);
+    uint32_t port = 0;
+    for (uint32_t i = 0; i < main->operand_count; i++)
+        if (!sources[i] && !copy_static(&b, op_operand(main, i), &copies))
+            return NULL;
     Op *last = op_clone(main, &copies);
     for (uint32_t i = 0; i < main->operand_count; i++) {
-        Value *pulled = build_pull(&b, dfg_port(process, i));
+        if (!sources[i])
+            continue;
+        Value *pulled = build_pull(&b, dfg_port(process, port++));
         op_set_operand(last, i, copy_reshapes(&b, op_operand(main, i), sources[i], pulled));
     }
     op_append(last, b.block);
     for (size_t i = 0; i < group->stages.len; i++)
         last = copy_stage(&b, group->stages.data[i], &copies);
     ptrmap_free(&copies);
-    build_push(&b, op_result(last, 0), dfg_port(process, main->operand_count));
+    build_push(&b, op_result(last, 0), dfg_port(process, port));
     return process;
 }

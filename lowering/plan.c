@@ -87,12 +87,12 @@ const Type *port_end(const Op *process, uint32_t port, const Type *tensor, const
     return dfg_end_type(end->u.dialect.def, frame, outside);
 }
 
-/* One input, which every output repeats in the same words. */
+/* One input, which every output repeats in the same words; without outputs it is taken away. */
 static bool check_fork(const Op *process)
 {
     int64_t in[2 * DFG_MAX_RANK], out[2 * DFG_MAX_RANK];
     uint32_t outputs = dfg_output_count(process);
-    if (dfg_input_count(process) != 1 || outputs == 0)
+    if (dfg_input_count(process) != 1)
         return op_error(process, "without a kernel needs one input, to repeat it on each output");
     FOR_EACH_OP(op, body(process))
     if (op->def == DFG(PUSH) && !is_pulled(op_operand(op, 0)))

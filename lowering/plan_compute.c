@@ -80,8 +80,6 @@ static bool collect_streams(ComputePlan *plan)
         plan->stream_operand[plan->stream_count] = i;
         plan->stream_port[plan->stream_count++] = (uint32_t)port;
     }
-    if (plan->stream_count == 0)
-        return op_error(plan->main, "reads no stream");
     uint32_t inputs = dfg_input_count(plan->process), outputs = dfg_output_count(plan->process);
     return (plan->stream_count == inputs && outputs == 1) ||
            op_error(plan->process, "has %u inputs and %u outputs, but its kernel reads %u and writes "
@@ -152,9 +150,11 @@ static bool check_stream_map(const ComputePlan *plan, const AffineMap *map, cons
     return true;
 }
 
-/* Counters of the stream's words, then of the parts of a word. */
+/* Counters of the stream's words, then of the parts of a word. A kernel of constants has no stream. */
 static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
 {
+    if (plan->stream_count == 0)
+        return true;
     const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
     const Type *tensor = op_operand(plan->main, plan->stream_operand[0])->type;
     int64_t word[2 * DFG_MAX_RANK];
@@ -269,7 +269,7 @@ static bool same_order(const StreamOrder *a, const StreamOrder *b)
 static bool check_other_streams(const ComputePlan *plan)
 {
     StreamOrder first, other;
-    if (!stream_order(plan, 0, &first))
+    if (plan->stream_count > 0 && !stream_order(plan, 0, &first))
         return false;
     for (uint32_t i = 1; i < plan->stream_count; i++) {
         if (!stream_order(plan, i, &other))

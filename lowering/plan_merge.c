@@ -1,8 +1,11 @@
 /* Merge plans: the word grid of the result, and in it the part of each source.
  * Tests: lit/lowering/dfg-to-emithls-move.mir */
 #include "ir/diag.h"
+#include "ir/rewrite.h"
 #include "lowering/plan_move.h"
 #include "passes/reshape.h"
+
+#include <assert.h>
 
 static const Op *find_merge(const Op *process)
 {
@@ -28,15 +31,22 @@ static bool pack_part(MergePart *part, uint32_t rank, int64_t lanes)
 
 static bool plan_sources(const Op *merge, MergePlan *out)
 {
+    uint32_t streams = 0;
     for (uint32_t i = 0; i < merge->operand_count; i++) {
         const Op *pull = value_def(reshape_source(op_operand(merge, i)));
-        if (!pull || pull->def != DFG(PULL))
-            return op_error(merge, "merges a tensor that does not come from the process's port");
-        out->port[i] = op_operand(pull, 0)->index;
-        if (!dfg_merge_part(merge, i, &out->parts[i]))
-            return op_error(merge, "has malformed parts");
+        const Attr *constant = value_constant(op_operand(merge, i));
+        bool is_stream = pull && pull->def == DFG(PULL);
+        if (!is_stream && (!constant || constant->kind != ATTR_DENSE))
+            return op_error(merge, "merges a tensor that is neither a constant nor from the process's "
+                                   "port");
+        out->port[i] = is_stream ? (int)op_operand(pull, 0)->index : -1;
+        streams += is_stream;
+        bool ok = dfg_merge_part(merge, i, &out->parts[i]); /* verified */
+        assert(ok);
+        (void)ok;
     }
-    return true;
+    return (dfg_input_count(out->process) == streams && dfg_output_count(out->process) == 1) ||
+           op_error(out->process, "merges each of its inputs once, into one output");
 }
 
 static bool pack_words(MergePlan *out, int64_t lanes)
@@ -62,8 +72,6 @@ static bool start_plan(const Op *process, MergePlan *out)
     *out = (MergePlan){.process = process, .merge = merge, .source_count = merge->operand_count};
     if (merge->operand_count > PLAN_MAX_STREAMS)
         return op_error(merge, "merges more than %d streams", PLAN_MAX_STREAMS);
-    if (dfg_input_count(process) != merge->operand_count || dfg_output_count(process) != 1)
-        return op_error(process, "merges each of its inputs once, into one output");
     return plan_sources(merge, out);
 }
 
@@ -93,7 +101,8 @@ bool merge_plan(const Op *process, MergePlan *out)
     int64_t lanes = port_lanes(process, dfg_input_count(process), op_result(merge, 0)->type);
     bool same = lanes > 0;
     for (uint32_t i = 0; same && i < merge->operand_count; i++)
-        same = port_lanes(process, out->port[i], op_operand(merge, i)->type) == lanes;
+        same = out->port[i] < 0 ||
+               port_lanes(process, (uint32_t)out->port[i], op_operand(merge, i)->type) == lanes;
     return (same && pack_words(out, lanes)) ||
            op_error(process, "merges words that differ, cross the border of a part or are not parts "
                              "of the innermost dimension");
@@ -105,4 +114,17 @@ int64_t merge_trips(const MergePlan *plan)
     for (uint32_t i = 0; i < plan->rank; i++)
         trips *= plan->extents[i];
     return trips;
+}
+
+const Attr *merge_constant(const MergePlan *plan, uint32_t source)
+{
+    return value_constant(op_operand(plan->merge, source));
+}
+
+int64_t merge_words(const MergePlan *plan, uint32_t source)
+{
+    int64_t words = 1;
+    for (uint32_t i = 0; i < plan->rank; i++)
+        words *= plan->parts[source].size[i];
+    return words;
 }

@@ -54,7 +54,7 @@ typedef struct MergePlan {
     int64_t lanes;
     uint32_t rank;
     int64_t extents[DFG_MAX_RANK];  /* of the result's word grid */
-    uint32_t port[PLAN_MAX_STREAMS]; /* of each source */
+    int port[PLAN_MAX_STREAMS];      /* of each source; -1: a constant */
     MergePart parts[PLAN_MAX_STREAMS]; /* in words */
     uint32_t source_count;
 } MergePlan;
@@ -63,5 +63,9 @@ typedef struct MergePlan {
 bool merge_plan(const Op *process, MergePlan *out) MUST_CHECK;
 bool merge_plan_packed(const Op *process, int64_t lanes, MergePlan *out) MUST_CHECK;
 int64_t merge_trips(const MergePlan *plan);
+/* The elements of a constant source. */
+const Attr *merge_constant(const MergePlan *plan, uint32_t source);
+/* Words of a source. */
+int64_t merge_words(const MergePlan *plan, uint32_t source);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "ir/diag.h"
 #include "lowering/move_digits.h"
+#include "passes/reshape.h"
 
 #include <string.h>
 
@@ -275,6 +276,9 @@ bool reorder_plan(const Op *process, ReorderPlan *out)
     int64_t lanes = dfg_word_elems(dfg_port(process, 0)->type);
     if (dfg_input_count(process) != 1 || dfg_output_count(process) != 1)
         return op_error(process, "reorders one input into one output");
+    const Op *pull = value_def(reshape_source(op_operand(reorder, 0)));
+    if (!pull || pull->def != DFG(PULL))
+        return op_error(reorder, "reorders a tensor that does not come from the process's port");
     if (!port_word(process, 0, dfg_port(process, 0)->type, source, in) ||
         !port_word(process, 1, dfg_port(process, 1)->type, result, to))
         return false;

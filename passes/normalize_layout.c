@@ -1,8 +1,9 @@
 /* normalize-layout: makes the row-major order of every tensor the order in which it streams: pixels row
  * by row, channels innermost. What a window slides over comes before the dimensions it does not, a
  * leading batch dimension stays first. Payloads do not change, only maps and types, and the loops of
- * kernels behind a collapse_shape that would need another order; a function's arguments and results
- * record the change as dfg.layout, a map from the model's index to the stream's.
+ * kernels behind a collapse_shape that would need another order; what still does not fit is copied into
+ * its row-major order. A function's arguments and results record the change as dfg.layout, a map from
+ * the model's index to the stream's.
  * Requires: named ops generalized, straight-line functions of linalg on static tensors.
  * Changes: types, indexing maps, padding, initial constants, signatures.
  * Tests: lit/passes/normalize-layout.mir */
@@ -163,13 +164,30 @@ static void place(Layout *out, bool *placed, int r)
     out->perm[out->rank++] = (uint32_t)r;
 }
 
+/* The loop that walks an index: of a window the parallel one; of other expressions, as divisions, the
+ * only one. -1: none. */
+static int loop_of_index(const Kernel *kernel, const AffineExpr *expr)
+{
+    KernelIndex index;
+    int only = -1;
+    if (kernel_index(kernel, expr, &index))
+        return index.parallel >= 0 ? index.parallel : index.reduction;
+    for (uint32_t loop = 0; loop < kernel->loop_count; loop++) {
+        if (!affine_uses_dim(expr, loop))
+            continue;
+        if (only >= 0)
+            return -1;
+        only = (int)loop;
+    }
+    return only;
+}
+
 /* The result of an operand's map that a loop walks, in steps or one by one; -1: none. */
 static int result_of_loop(const Kernel *kernel, const AffineMap *map, uint32_t loop)
 {
-    KernelIndex index;
     int bare = map_result_of_dim(map, loop);
     for (uint32_t r = 0; bare < 0 && r < map->result_count; r++)
-        if (kernel_index(kernel, map->results[r], &index) && index.parallel == (int)loop)
+        if (loop_of_index(kernel, map->results[r]) == (int)loop)
             return (int)r;
     return bare;
 }
@@ -198,10 +216,7 @@ static uint32_t loop_order(const Kernel *kernel, const AffineMap *map, const Lay
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < layout->rank; i++) {
-        KernelIndex index;
-        if (!kernel_index(kernel, map->results[layout->perm[i]], &index))
-            continue;
-        int loop = index.parallel >= 0 ? index.parallel : index.reduction;
+        int loop = loop_of_index(kernel, map->results[layout->perm[i]]);
         if (loop >= 0 && count < KERNEL_MAX_LOOPS)
             order[count++] = (uint32_t)loop;
     }
@@ -240,6 +255,15 @@ static void want_of_reshape(Chooser *c, const Op *op)
         remember(c, &c->wanted, op_operand(op, 0), &layout);
 }
 
+static void want_of_move(Chooser *c, const Op *op)
+{
+    const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
+    Layout layout;
+    for (uint32_t i = 0; wish && i < op->operand_count; i++)
+        if (layout_before_move(op, i, wish, &layout))
+            remember(c, &c->wanted, op_operand(op, i), &layout);
+}
+
 /* Wishes travel from readers to what they read. Where no reader further on has one, element-wise
  * kernels want the layout that was chosen for their result. */
 static void collect_wishes(Chooser *c, Block *body)
@@ -253,18 +277,22 @@ static void collect_wishes(Chooser *c, Block *body)
                 remember(c, &c->wanted, op_operand(op, 0), wish);
         } else if (is_reshape(op)) {
             want_of_reshape(c, op);
+        } else if (layout_is_move(op)) {
+            want_of_move(c, op);
         }
     }
 }
 
 /* --- what values get ------------------------------------------------------------------------- */
 
-/* The streamed input that the others follow: the first that is reordered, else the first. */
-static const Value *leading_input(const Chooser *c, const Op *generic, uint32_t *operand)
+/* Of the first `count` operands, the streamed one that the others follow: the first that is reordered,
+ * else the first. */
+static const Value *leading_input(const Chooser *c, const Op *op, uint32_t count,
+                                  uint32_t *operand)
 {
     const Value *first = NULL;
-    for (uint32_t i = 0; i < linalg_input_count(generic); i++) {
-        const Value *input = op_operand(generic, i);
+    for (uint32_t i = 0; i < count; i++) {
+        const Value *input = op_operand(op, i);
         const Layout *layout = ptrmap_get(&c->layouts, input);
         bool leads = layout && !layout_is_identity(layout);
         if (!is_streamed(input) || (first && !leads))
@@ -283,7 +311,7 @@ static void choose_generic(Chooser *c, const Op *op)
     Kernel kernel;
     Layout layout;
     uint32_t operand = 0, order[KERNEL_MAX_LOOPS];
-    const Value *input = leading_input(c, op, &operand);
+    const Value *input = leading_input(c, op, linalg_input_count(op), &operand);
     if (!input || !kernel_analyze(op, &kernel) || !has_layout(op_result(op, 0)))
         return;
     Layout in = layout_of(c, input);
@@ -296,11 +324,28 @@ static void choose_generic(Chooser *c, const Op *op)
 static void choose_initial(Chooser *c, Value *init, const Layout *layout)
 {
     const Op *def = value_def(init);
-    if (!has_layout(init))
+    if (!has_layout(init) || is_streamed(init))
         return;
     remember(c, &c->layouts, init, layout);
     if (def && kernel_fill_value(def))
         choose_initial(c, op_operand(def, def->operand_count - 1), layout);
+}
+
+/* The result streams as the leading operand; what is no stream follows it. */
+static void choose_move(Chooser *c, const Op *op)
+{
+    uint32_t operand = 0;
+    Layout result, layout;
+    const Value *input = leading_input(c, op, op->operand_count, &operand);
+    if (!input)
+        return;
+    layout = layout_of(c, input);
+    if (!layout_of_moved(op, operand, &layout, &result))
+        return;
+    remember(c, &c->layouts, op_result(op, 0), &result);
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (!is_streamed(op_operand(op, i)) && layout_before_move(op, i, &result, &layout))
+            choose_initial(c, op_operand(op, i), &layout);
 }
 
 static void choose_reshape(Chooser *c, const Op *op)
@@ -329,6 +374,8 @@ static void choose_layouts(Chooser *c, Block *body)
             remember(c, &c->layouts, op_result(op, 0), &layout);
         } else if (is_reshape(op)) {
             choose_reshape(c, op);
+        } else if (layout_is_move(op)) {
+            choose_move(c, op);
         }
     }
 }
@@ -349,35 +396,61 @@ static bool keeps_order(const Chooser *c, const Op *reshape)
            memcmp(got.perm, want.perm, got.rank * sizeof *got.perm) == 0;
 }
 
-static bool knows_layouts(const Chooser *c, const Op *op)
+/* The layout that an operand must have; false: any will do. */
+static bool required_layout(const Chooser *c, const Op *op, uint32_t operand, Layout *out)
 {
-    if (is_reshape(op))
-        return keeps_order(c, op);
-    return is_kernel(op) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
-           op->def == TENSOR(PAD) || op->def == FUNC(RETURN) ||
-           op_has_trait(op, TRAIT_CONSTANT_LIKE);
-}
-
-typedef struct ReaderCheck {
-    const Chooser *chooser;
-    bool ok;
-} ReaderCheck;
-
-/* An op that reads a reordered tensor without knowing of layouts cannot stay. */
-static bool check_reader(Op *op, void *user)
-{
-    ReaderCheck *check = user;
-    if (knows_layouts(check->chooser, op))
-        return true;
-    for (uint32_t i = 0; i < op->operand_count; i++) {
-        const Layout *layout = ptrmap_get(&check->chooser->layouts, op_operand(op, i));
-        if (!is_reshape(op) && (!layout || layout_is_identity(layout)))
-            continue;
-        check->ok = op_error(op, "reads a tensor whose stream order is not its row-major order; "
-                                 "that needs a transposition");
-        break;
+    const Value *value = op_operand(op, operand);
+    bool is_initial = is_kernel(op) && operand + 1 == op->operand_count;
+    if (is_streamed(value) && is_initial)
+        *out = layout_of(c, op_result(op, 0));
+    if (!is_streamed(value) || is_kernel(op))
+        return is_streamed(value) && is_initial;
+    if (op->def == TENSOR(PAD) ||
+        op->def == FUNC(RETURN) || (is_reshape(op) && keeps_order(c, op)))
+        return false;
+    *out = identity(value->type->u.shaped.rank);
+    if (layout_is_move(op)) {
+        Layout result = layout_of(c, op_result(op, 0));
+        return layout_before_move(op, operand, &result, out);
     }
     return true;
+}
+
+/* A kernel that copies the operand for this reader, to the layout. */
+static void copy_operand(Chooser *c, Op *op, uint32_t operand, const Layout *layout)
+{
+    Value *value = op_operand(op, operand);
+    uint32_t rank = value->type->u.shaped.rank;
+    MixedIndex sizes[LAYOUT_MAX_RANK];
+    bool is_reduction[LAYOUT_MAX_RANK] = {false};
+    const AffineMap *maps[2] = {map_identity(op->ctx, rank), map_identity(op->ctx, rank)};
+    for (uint32_t i = 0; i < rank; i++)
+        sizes[i] = mixed_constant(value->type->u.shaped.dims[i]);
+    Builder b = builder_before(op);
+    Value *init = tensor_empty(&b, sizes, rank, type_elem(value->type));
+    Op *copy = linalg_build_generic(&b, &value, 1, &init, 1, linalg_maps_attr(op->ctx, maps, 2),
+                                    linalg_iterators_attr(op->ctx, is_reduction, rank));
+    Builder body = builder_at_end(linalg_body(copy), op->loc);
+    Value *element = linalg_body(copy)->args[0];
+    linalg_yield(&body, &element, 1);
+    op_set_operand(op, operand, op_result(copy, 0));
+    remember(c, &c->layouts, init, layout);
+    remember(c, &c->layouts, op_result(copy, 0), layout);
+}
+
+/* Where a tensor streams in another order than its reader can take, it is copied: that takes a
+ * transposition. */
+static void copy_misfits(Chooser *c, Block *body)
+{
+    Layout want;
+    FOR_EACH_OP(op, body)
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        if (!required_layout(c, op, i, &want))
+            continue;
+        Layout got = layout_of(c, op_operand(op, i));
+        if (memcmp(got.perm, want.perm, got.rank * sizeof *got.perm) != 0)
+            copy_operand(c, op, i, &want);
+    }
 }
 
 /* Gives each kernel initial tensors of its own, since their order follows the kernel's. */
@@ -434,7 +507,6 @@ static bool check_kernels(const Block *body)
 static bool normalize_layout(Pass *pass, Op *func)
 {
     Chooser c = {.arena = &pass->scratch};
-    ReaderCheck check = {&c, true};
     Block *body = func_entry(func);
     if (!body)
         return true;
@@ -443,17 +515,17 @@ static bool normalize_layout(Pass *pass, Op *func)
     if (!check_kernels(body))
         return false;
     FOR_EACH_OP(op, body)
-    if (is_kernel(op))
-        unshare_initial(op, op->operand_count - 1);
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if ((is_kernel(op) && i + 1 == op->operand_count) || layout_is_move(op))
+            unshare_initial(op, i);
     do
         choose_all(&c, body);
     while (sink_collapses(&c, body));
-    op_walk(func, check_reader, &check);
-    if (check.ok)
-        layout_apply(func, &c.layouts);
+    copy_misfits(&c, body);
+    layout_apply(func, &c.layouts);
     ptrmap_free(&c.wanted);
     ptrmap_free(&c.layouts);
-    return check.ok;
+    return true;
 }
 
 const PassDef pass_normalize_layout = {

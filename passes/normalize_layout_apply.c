@@ -48,7 +48,7 @@ static void permute_maps(Op *generic, const PtrMap *layouts)
     vec_free(&maps);
 }
 
-static void permute_list(Op *op, const char *name, const Layout *layout)
+void layout_permute_list(Op *op, const char *name, const Layout *layout)
 {
     int64_t old[LAYOUT_MAX_RANK], new[LAYOUT_MAX_RANK];
     size_t count = 0;
@@ -87,13 +87,12 @@ static const Attr *permuted_elements(const Attr *value, const Layout *layout, Ar
     return attr_dense_raw(type, data, value->u.dense.size, false);
 }
 
-/* Constants keep their order, except one that a kernel starts from: its type must be the result's. */
-static void permute_initial(Op *generic, const PtrMap *layouts)
+/* Constants keep their order, except one whose type must be a result's: a kernel starts from it, or it
+ * is put together with others. */
+static void permute_constant(Op *user, uint32_t operand, const Layout *layout)
 {
-    uint32_t last = generic->operand_count - 1;
-    Op *def = value_def(op_operand(generic, last));
-    const Layout *layout = reordered(layouts, op_result(generic, 0));
-    if (!layout || !def || !op_has_trait(def, TRAIT_CONSTANT_LIKE))
+    Op *def = value_def(op_operand(user, operand));
+    if (layout_is_identity(layout) || !def || !op_has_trait(def, TRAIT_CONSTANT_LIKE))
         return;
     Arena scratch;
     arena_init(&scratch);
@@ -102,8 +101,21 @@ static void permute_initial(Op *generic, const PtrMap *layouts)
     op_set_attr(copy, "value", value);
     op_result(copy, 0)->type = value->type;
     op_insert_after(copy, def);
-    op_set_operand(generic, last, op_result(copy, 0));
+    op_set_operand(user, operand, op_result(copy, 0));
     arena_free(&scratch);
+}
+
+static void permute_move(Op *op, const PtrMap *layouts)
+{
+    bool extract = op->def == TENSOR(EXTRACT_SLICE);
+    const Layout *full = reordered(layouts, extract ? op_operand(op, 0) : op_result(op, 0));
+    Layout part;
+    if (!full)
+        return;
+    for (uint32_t i = 0; !extract && i < op->operand_count; i++)
+        if (layout_before_move(op, i, full, &part))
+            permute_constant(op, i, &part);
+    layout_permute_move(op, full);
 }
 
 /* The groups of a reshape whose types are in stream order now. */
@@ -176,13 +188,17 @@ void layout_apply(Op *func, const PtrMap *layouts)
     FOR_EACH_OP(op, body)
     {
         if (op->def == LINALG(GENERIC) && op->result_count == 1) {
+            const Layout *result = reordered(layouts, op_result(op, 0));
             permute_maps(op, layouts);
-            permute_initial(op, layouts);
+            if (result)
+                permute_constant(op, op->operand_count - 1, result);
         }
+        if (layout_is_move(op))
+            permute_move(op, layouts);
         const Layout *layout = op->result_count == 1 ? reordered(layouts, op_result(op, 0)) : NULL;
         if (layout && op->def == TENSOR(PAD)) {
-            permute_list(op, "static_low", layout);
-            permute_list(op, "static_high", layout);
+            layout_permute_list(op, "static_low", layout);
+            layout_permute_list(op, "static_high", layout);
         }
     }
     for (uint32_t i = 0; i < body->arg_count; i++) {

@@ -185,6 +185,15 @@ void reorder_cost(const ReorderPlan *plan, Cost *out)
                   .bram18 = memory_bram18(plan->lanes * bits, plan->depth)};
 }
 
+void merge_cost(const MergePlan *plan, Cost *out)
+{
+    int64_t bits = element_bits(type_elem(op_result(plan->merge, 0)->type));
+    *out = (Cost){.cycles = merge_trips(plan) + PIPELINE_DEPTH};
+    for (uint32_t i = 0; i < plan->source_count; i++)
+        if (plan->port[i] < 0 && !merge_constant(plan, i)->u.dense.is_splat)
+            out->bram18 += memory_bram18(plan->lanes * bits, merge_words(plan, i));
+}
+
 void window_memory(const WindowPlan *plan, uint32_t level, int64_t *width, int64_t *depth)
 {
     int64_t bits = element_bits(type_elem(op_operand(plan->window, 0)->type));

@@ -135,6 +135,19 @@ static void store_reorder(Op *process)
         set_storage(op, plan.lanes * element_bits(type_elem(op_result(op, 0)->type)), plan.depth);
 }
 
+static void store_merge(Op *process)
+{
+    MergePlan plan;
+    bool ok = merge_plan(process, &plan);
+    assert(ok);
+    (void)ok;
+    int64_t bits = element_bits(type_elem(op_result(plan.merge, 0)->type));
+    for (uint32_t i = 0; i < plan.source_count; i++)
+        if (plan.port[i] < 0)
+            set_storage(value_def(op_operand(plan.merge, i)), plan.lanes * bits,
+                        merge_words(&plan, i));
+}
+
 /* --- unroll factors and report ---------------------------------------------------------------- */
 
 static void set_unroll(Op *process, const Config *config)
@@ -191,7 +204,7 @@ static bool move_shape(const DseNode *node, Shape *shape)
 
 static Shape process_shape(const DseNode *node)
 {
-    Shape shape = {.class = "fork"};
+    Shape shape = {.class = node->port_count == 1 ? "drain" : "fork"};
     ComputePlan compute;
     WindowPlan window;
     bool ok = true;
@@ -245,6 +258,8 @@ static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
         store_window(process);
     else if (node->kind == PROCESS_REORDER)
         store_reorder(process);
+    else if (node->kind == PROCESS_MERGE)
+        store_merge(process);
     set_report(process, node, &config->cost);
 }
 

@@ -72,6 +72,8 @@ static int output_loop(const ComputePlan *plan, uint32_t from_inside)
  * window's kernel dimension (whole in every word), or not streamed at all. */
 static bool arrives_together(const ComputePlan *plan, uint32_t loop)
 {
+    if (plan->stream_count == 0)
+        return true;
     const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
     const Type *tensor = op_operand(plan->main, plan->stream_operand[0])->type;
     int64_t word[2 * DFG_MAX_RANK];

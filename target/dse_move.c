@@ -15,7 +15,7 @@ static bool move_cost(const DseNode *node, int64_t u, Cost *out)
     } else {
         if (!merge_plan_packed(node->process, u, &merge))
             return false;
-        *out = (Cost){.cycles = merge_trips(&merge) + PIPELINE_DEPTH};
+        merge_cost(&merge, out);
     }
     return true;
 }
@@ -32,7 +32,7 @@ static const Type *packed_end(const DseNode *node, uint32_t port, const Type *te
 }
 
 /* The process's op as it is at the words that the ports have now. */
-static bool check_move(const DseNode *node, const Op **op, uint32_t *ports)
+static bool check_move(const DseNode *node, const Op **op, int *ports)
 {
     ReorderPlan reorder;
     MergePlan merge;
@@ -54,21 +54,21 @@ static bool check_move(const DseNode *node, const Op **op, uint32_t *ports)
 bool move_configs(DseSpace *space, DseNode *node)
 {
     const Op *op;
-    uint32_t ports[PLAN_MAX_STREAMS];
+    int ports[PLAN_MAX_STREAMS];
     const Type *ends[PLAN_MAX_STREAMS + 1];
     if (!check_move(node, &op, ports))
         return false;
     const Type *result = op_result(op, 0)->type;
+    uint32_t inputs = dfg_input_count(node->process);
     uint32_t rank = result->u.shaped.rank;
     int64_t extent = rank ? result->u.shaped.dims[rank - 1] : 1;
     for (int64_t u = 1; u <= extent && u <= MAX_PARALLEL_ELEMENTS; u++) {
         Cost cost;
-        ends[op->operand_count] = packed_end(node, op->operand_count, result, u);
-        bool fits = ends[op->operand_count] && move_cost(node, u, &cost);
-        for (uint32_t i = 0; fits && i < op->operand_count; i++) {
-            ends[ports[i]] = packed_end(node, ports[i], op_operand(op, i)->type, u);
-            fits = ends[ports[i]];
-        }
+        ends[inputs] = packed_end(node, inputs, result, u);
+        bool fits = ends[inputs] && move_cost(node, u, &cost);
+        for (uint32_t i = 0; fits && i < op->operand_count; i++)
+            fits = ports[i] < 0 ||
+                   (ends[ports[i]] = packed_end(node, (uint32_t)ports[i], op_operand(op, i)->type, u));
         if (fits)
             dse_add_config(space, node, &cost, ends, NULL);
     }

@@ -30,6 +30,7 @@ const PassTable *all_passes(void)
         &pass_print_op_stats,
         &pass_shrink_fifos,
         &pass_size_fifos,
+        &pass_split_results,
         &pass_strip_debuginfo,
         &pass_symbol_dce,
         &pass_tosa_infer_shapes,
@@ -47,5 +48,6 @@ const PassTable *all_passes(void)
 const char passes_to_fold[] = "onnx-fold-constants,onnx-decompose,onnx-fold-constants,"
                               "onnx-infer-shapes";
 const char passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
-const char passes_to_stream[] = "canonicalize,cse,symbol-dce,func.func(normalize-layout),"
-                                "analyze-kernels,func.func(insert-reorders),convert-linalg-to-dfg";
+const char passes_to_stream[] = "canonicalize,cse,symbol-dce,"
+                                "func.func(split-results,normalize-layout),analyze-kernels,"
+                                "func.func(insert-reorders),convert-linalg-to-dfg";
