@@ -105,6 +105,9 @@ void emit_makefile(Emitter *e, StrBuf *out)
     add_template(e, out,
                  "\n#   simulates all frames of the input arrays with an ordinary C++ compiler;\n"
                  "#   relative paths start where make was called, also with make -C\n"
+                 "# make cosim, with the same files\n"
+                 "#   runs all processes at once against FIFOs of the depths in the stream pragmas;\n"
+                 "#   says who waits for whom if they deadlock\n"
                  "# make synth\n"
                  "#   synthesizes with Vitis HLS as hls_config.cfg says\n\n"
                  "ifeq ($(origin CXX),default)\nCXX := g++\nendif\n"
@@ -115,7 +118,7 @@ void emit_makefile(Emitter *e, StrBuf *out)
                  "export MING_PROJECT := $(CURDIR)\n"
                  "export MING_CALLER := $(or $(value PWD),$(CURDIR))\n");
     each_file(e, out, add_export);
-    strbuf_add_c(out, "\n.PHONY: csim arguments synth clean\n\n"
+    strbuf_add_c(out, "\n.PHONY: csim cosim arguments synth clean\n\n"
                       ".DEFAULT_GOAL := csim\n\n"
                       "arguments:\n");
     each_file(e, out, add_test);
@@ -130,12 +133,21 @@ void emit_makefile(Emitter *e, StrBuf *out)
                  "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) $(OBJECTS) -o $@\n\n"
                  "$(OBJECTS): %.o: %.cpp $(HEADERS)\n"
                  "\t$(CXX) $(CXXFLAGS) -Icsim -c $< -o $@\n\n"
+                 "cosim: arguments TOP_cosim\n"
+                 "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_cosim\"");
+    each_file(e, out, add_argument);
+    add_template(e, out,
+                 "\n\n"
+                 "TOP_cosim: TOP_cosim.cpp TOP_tb.cpp $(HEADERS)\n"
+                 "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_cosim.h TOP_cosim.cpp TOP_tb.cpp -o $@\n\n"
+                 "TOP_cosim.cpp: TOP.cpp csim/cosim.awk\n"
+                 "\tawk -f csim/cosim.awk TOP.cpp > $@\n\n"
                  "synth:\n"
                  "\t@command -v $(firstword $(VPP)) >/dev/null || \\\n"
                  "\t{ echo \"$(VPP) is not installed: set VPP to Vitis's v++\" >&2; exit 2; }\n"
                  "\t$(VPP) -c --mode hls --config hls_config.cfg --work_dir TOP_hls\n\n"
                  "clean:\n"
-                 "\trm -rf TOP_csim $(OBJECTS) TOP_hls\n");
+                 "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp $(OBJECTS) TOP_hls\n");
 }
 
 /* --- Vitis HLS ------------------------------------------------------------------------------------ */

@@ -193,8 +193,8 @@ static bool has_file(const EmittedFiles *files, const char *name)
 /* Files of a former project with another top function. */
 static void remove_stale(const char *dir, const char *old_top, const EmittedFiles *files)
 {
-    static const char *const endings[] = {".h", ".cpp", "_params.h", "_tb.cpp", ".mir",
-                                          ".o", "_tb.o", "_csim"};
+    static const char *const endings[] = {".h", ".cpp", "_params.h", "_tb.cpp", ".mir", ".o",
+                                          "_tb.o", "_csim", "_cosim", "_cosim.cpp"};
     StrBuf name = {0}, path = {0};
     strbuf_printf(&name, "%s.h", old_top);
     bool same = has_file(files, name.data) || strchr(old_top, '/');

@@ -72,16 +72,16 @@ static bool add_source(Emitter *e, EmittedFiles *files)
     return ok;
 }
 
-/* Simulation headers, so that the project builds without Vitis. */
+/* What simulates, so that the project builds without Vitis. */
 static bool add_csim(Emitter *e, EmittedFiles *files)
 {
-    static const char *const headers[] = {"ap_int.h",   "ap_limbs.h",   "ap_ref.h",    "ap_text.h",
-                                          "hls_math.h", "hls_stream.h", "hls_vector.h", "ming_npy.h",
-                                          "ming_quantize.h", "ming_tb.h"};
+    static const char *const names[] = {"ap_int.h",   "ap_limbs.h",   "ap_ref.h",     "ap_text.h",
+                                        "cosim.awk",  "hls_math.h",   "hls_stream.h", "hls_vector.h",
+                                        "ming_cosim.h", "ming_npy.h", "ming_quantize.h", "ming_tb.h"};
     bool ok = true;
-    for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(headers); i++) {
-        const char *path = arena_printf(&e->arena, "%s/%s", e->options->csim_dir, headers[i]);
-        ok = read_text_file(e->ctx, path, add_file(e, files, "csim/", headers[i]));
+    for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(names); i++) {
+        const char *path = arena_printf(&e->arena, "%s/%s", e->options->csim_dir, names[i]);
+        ok = read_text_file(e->ctx, path, add_file(e, files, "csim/", names[i]));
     }
     return ok;
 }

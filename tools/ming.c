@@ -92,14 +92,14 @@ static void print_summary(Op *module, const Options *options, const EmittedProje
     StrBuf out = {0};
     report_table(module, &out);
     strbuf_printf(&out, "\nWritten to %s:", options->output_dir);
-    size_t headers = 0;
+    size_t simulation = 0;
     for (size_t i = 0; i < project->files.len; i++) {
-        bool is_header = str_starts_with(strbuf_str(&project->files.data[i].name), "csim/");
-        headers += is_header;
-        if (!is_header)
+        bool simulates = str_starts_with(strbuf_str(&project->files.data[i].name), "csim/");
+        simulation += simulates;
+        if (!simulates)
             strbuf_printf(&out, " %s", project->files.data[i].name.data);
     }
-    strbuf_printf(&out, ", and %zu headers in csim/\nNext: make -C ", headers);
+    strbuf_printf(&out, ", and %zu files in csim/\nNext: make -C ", simulation);
     add_shell_word(&out, options->output_dir);
     strbuf_printf(&out, " csim%s\n", project->csim_arguments.data);
     fwrite(out.data, 1, out.len, stdout);

@@ -5,9 +5,8 @@
  * left behind is reported when the stream is destroyed.
  *
  * The seam for other simulations is HLS_STREAM_POLICY, a class with the
- * members of csim::Unbounded below. A policy that gives finite capacities and
- * whose on_empty() and on_full() switch to another process instead of aborting
- * makes the same sources run with bounded FIFOs, one fibre per process.
+ * members of csim::Unbounded below. ming_cosim.h has one that gives finite
+ * capacities and switches to another process where a stream blocks.
  * Not covered: hls::stream_of_blocks, side channels (ap_axi_sdata.h), threads.
  * Tested by test/csim. */
 #ifndef HLS_STREAM_H
@@ -17,6 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,15 +28,21 @@ struct Unbounded {
     /* Elements a stream of the given depth holds; depth 0 if none was given. */
     static constexpr std::size_t capacity(int /*depth*/) { return SIZE_MAX; }
 
+    /* What the policy keeps per stream. */
+    struct State {};
+
     /* A blocking read (write) found the stream empty (full). Returns when
      * something has changed; the stream tests again. */
-    [[noreturn]] static void on_empty(const std::string &name)
+    [[noreturn]] static void on_empty(const std::string &name, State &)
     {
         std::fprintf(stderr, "ERROR: hls::stream '%s' is read while empty: the hardware would hang\n",
                      name.c_str());
         std::abort();
     }
-    static void on_full(const std::string & /*name*/) {}
+    static void on_full(const std::string & /*name*/, State &) {}
+    /* An element was taken (put); `size` are there now. */
+    static void on_read(State &, std::size_t /*size*/) {}
+    static void on_write(State &, std::size_t /*size*/) {}
 };
 
 } // namespace csim
@@ -67,7 +73,7 @@ public:
 
     ~stream()
     {
-        if (!empty())
+        if (!empty() && std::uncaught_exceptions() == 0)
             std::fprintf(stderr, "WARNING: hls::stream '%s' contains leftover data: %zu elements were never read\n",
                          name_.c_str(), size());
     }
@@ -80,8 +86,10 @@ public:
     T read()
     {
         while (empty())
-            Policy::on_empty(name_);
-        return std::move(ring_[head_++ & mask_]);
+            Policy::on_empty(name_, state_);
+        T &taken = ring_[head_++ & mask_];
+        Policy::on_read(state_, size());
+        return std::move(taken);
     }
     void read(T &v) { v = read(); }
     void operator>>(T &v) { v = read(); }
@@ -89,10 +97,11 @@ public:
     void write(const T &v)
     {
         while (full())
-            Policy::on_full(name_);
+            Policy::on_full(name_, state_);
         if (size() == allocated_)
             grow();
         ring_[tail_++ & mask_] = v;
+        Policy::on_write(state_, size());
     }
     void operator<<(const T &v) { write(v); }
 
@@ -114,6 +123,7 @@ public:
 
     const std::string &name() const { return name_; }
     void set_name(const char *name) { name_ = name; }
+    void set_depth(int depth) { depth_ = depth; }
 
 protected:
     stream(const char *name, int depth) : depth_(depth), name_(name) {}
@@ -136,6 +146,7 @@ private:
     std::size_t allocated_ = 0, mask_ = 0, head_ = 0, tail_ = 0;
     int depth_;
     std::string name_;
+    typename Policy::State state_;
 };
 
 template <class T, int DEPTH>

@@ -126,6 +126,27 @@ class Suite:
         status, out, errors = run([self.build("policy_test", "-O1")])
         expect(status == 0, out, errors)
 
+    def cosim(self, depth):
+        """cosim_test with this depth of its short branch, through cosim.awk."""
+        status, text, errors = run(["awk", "-f", os.path.join(HEADERS, "cosim.awk"),
+                                    os.path.join(HERE, "cosim_test.cpp")])
+        expect(status == 0, errors)
+        source = self.write("cosim.cpp", text.replace("SHORT_BRANCH", str(depth)))
+        self.compile(source, self.path("cosim"), "-O1", "-Wno-unknown-pragmas", "-include",
+                     os.path.join(HEADERS, "ming_cosim.h"))
+        return run([self.path("cosim")])
+
+    def test_cosim(self):
+        """Bounded FIFOs: enough is enough, a word less deadlocks, and the circle is named."""
+        status, out, errors = self.cosim(2)
+        expect(status == 0, out, errors)
+        status, _, errors = self.cosim(1)
+        expect(status == 1 and errors.splitlines() == [
+            "deadlock: ",
+            "  split waits to write 'right', which is full; it waits for join",
+            "  join waits to read 'late', which is empty; it waits for delay",
+            "  delay waits to read 'left', which is empty; it waits for split"], errors)
+
     def test_npy(self):
         import numpy as np
         tool = self.build("npy_tool", "-O1", *SANITIZE)

@@ -26,6 +26,7 @@ import hostile_models
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUDGETS = (1000, 100, 20)
 NETWORKS = ("two_layers",)                              # in MING_MODELS
+RESIDUAL_NETWORKS = ("resnet8_a8w8b16",)
 KERNELS = ("conv_relu_32", "cascade_32", "linear")      # in MING_MLIR/kernels
 STRICT_CXX = "g++ -std=c++17 -Wall -Wextra -Werror"
 TIMEOUT = 300                                           # seconds, per command
@@ -93,9 +94,9 @@ def last_words(result):
     return "no output"
 
 
-def simulate(out, frames, result):
+def simulate(out, frames, result, target="csim"):
     """Builds the emitted C++ with warnings as errors and runs it."""
-    return run_command(["make", "-C", str(out), "csim", f"CXX={STRICT_CXX}",
+    return run_command(["make", "-C", str(out), target, f"CXX={STRICT_CXX}",
                         f"INPUT={frames}", f"OUTPUT={result}"])
 
 
@@ -234,6 +235,30 @@ def case_run(tools, work, subject, dsp):
     check_values(result, subject.expected)
     check_simulation(tools, out, subject)
     return None
+
+
+def case_cosim(tools, work, subject):
+    """All processes at once against FIFOs of the depths in the pragmas; where
+    depths above 2 are needed, taking them away is a deadlock, not a hang."""
+    out, result = work / "out", work / "y.npy"
+    tools.must_compile(subject.model, out)
+    made = simulate(out, subject.frames, result, "cosim")
+    if made.returncode:
+        raise Failure(f"cosim: {last_words(made)}")
+    check_values(result, subject.expected)
+    source = out / f"{load_report(out)['top']}.cpp"
+    text = source.read_text()
+    shallow = re.sub(r"(#pragma HLS stream .*depth=)[0-9]+", r"\g<1>1", text)
+    if shallow == text:
+        return None
+    source.write_text(shallow)
+    made = simulate(out, subject.frames, work / "z.npy", "cosim")
+    if made.returncode == 0:
+        check_values(work / "z.npy", subject.expected)
+        return "depths of 1 do"
+    if "error: deadlock:" not in made.stderr or (work / "z.npy").exists():
+        raise Failure(f"shallow cosim: {last_words(made)}")
+    return "deadlocks at depths of 1"
 
 
 def case_names(tools, work, subject):
@@ -449,6 +474,12 @@ def fixed_subjects():
     return subjects
 
 
+def residual_subjects():
+    models = os.environ.get("MING_MODELS")
+    folder = pathlib.Path(models).resolve() if models else None
+    return [subject_in(folder / name, name) for name in RESIDUAL_NETWORKS if folder]
+
+
 def stored(model, folder):
     """A generated model as a Subject with files in `folder`."""
     gen_models.write_model(model, folder / model.name)
@@ -463,6 +494,7 @@ def whole_flow_cases(subjects, budgets):
         for dsp in budgets:
             yield f"run/{name}/dsp{dsp}", case_run, (subject, dsp)
             yield f"stages/{name}/dsp{dsp}", case_stages, (subject, dsp)
+        yield f"cosim/{name}", case_cosim, (subject,)
         yield f"unroll/{name}", case_unroll, (subject,)
         yield f"repeat/{name}", case_repeat, (subject,)
         yield f"impossible-dsp/{name}", case_impossible, (subject, "dsp", "DSP")
@@ -488,6 +520,9 @@ def collect_cases(args, folder):
     yield from whole_flow_cases(subjects, BUDGETS[1:2] if args.quick else BUDGETS)
     for tool in ("ming", "ming-opt", "ming-translate"):
         yield f"help/{tool}", case_help, (tool,)
+    for subject in residual_subjects():
+        yield f"run/{subject.name}/dsp100", case_run, (subject, 100)
+        yield f"cosim/{subject.name}", case_cosim, (subject,)
     yield "example-is-current", case_example_is_current, ()
     yield "paths", case_paths, (example,)
     yield "top", case_top, (example,)
