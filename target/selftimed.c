@@ -215,11 +215,15 @@ static void start(Queue *q)
 {
     for (uint32_t i = 0; i < q->net->actors.len; i++) {
         Actor *a = &q->net->actors.data[i];
+        a->run = 0;
+        a->step = a->frame = 0;
+        a->first_pending = a->pending_count = 0;
         a->left = a->trace->runs.data[0].count;
         schedule(q, i, 0);
     }
     for (size_t i = 0; i < q->net->fifos.len; i++) {
         Fifo *fifo = &q->net->fifos.data[i];
+        fifo->words = fifo->peak = 0;
         fifo->last_push = fifo->last_pop = -1;
     }
 }
@@ -274,6 +278,40 @@ NetworkFate network_run(Network *net)
     vec_free(&current);
     free_ptr((void **)&queue.heap);
     return fate;
+}
+
+/* The first FIFO that a waiting actor lacks words or room in; *is_full says which. */
+static int missing_fifo(const Network *net, const Actor *a, bool *is_full)
+{
+    uint32_t reads = a->trace->runs.data[a->run].ports & a->trace->reads, due = due_writes(a);
+    for (uint32_t i = 0; i < ACTOR_MAX_PORTS; i++) {
+        const Fifo *fifo = a->fifo[i] == NO_FIFO ? NULL : &net->fifos.data[a->fifo[i]];
+        *is_full = fifo && (due >> i & 1) && fifo->words >= fifo->depth;
+        if (*is_full || (fifo && (reads >> i & 1) && fifo->words == 0))
+            return a->fifo[i];
+    }
+    return NO_FIFO;
+}
+
+/* Who waits for whom leads from any actor into the cycle, since each waits. */
+int network_tight_fifo(const Network *net)
+{
+    uint32_t actor = 0;
+    int tightest = NO_FIFO;
+    size_t steps = 2 * net->actors.len;
+    for (size_t i = 0; i < steps; i++) {
+        bool is_full;
+        int index = missing_fifo(net, &net->actors.data[actor], &is_full);
+        if (index == NO_FIFO)
+            return NO_FIFO;
+        const Fifo *fifo = &net->fifos.data[index];
+        bool in_cycle = i >= net->actors.len;
+        if (in_cycle && is_full &&
+            (tightest == NO_FIFO || fifo->depth < net->fifos.data[tightest].depth))
+            tightest = index;
+        actor = is_full ? fifo->reader : fifo->writer;
+    }
+    return tightest;
 }
 
 void network_free(Network *net)

@@ -48,9 +48,12 @@ typedef enum NetworkFate {
     NETWORK_UNDECIDED /* more events than allowed */
 } NetworkFate;
 
-/* Runs the network from empty FIFOs and sets the peaks. Kahn's argument makes the fate hold for any
+/* Runs the network from the start with empty FIFOs and sets the peaks. Kahn's argument makes the fate hold for any
  * other timing of the processes too. */
 NetworkFate network_run(Network *net);
+/* After a deadlock: the shallowest full FIFO of a cycle of actors that wait for each other, which a
+ * greater depth may break (Parks); NO_FIFO if none of them waits for room. */
+int network_tight_fifo(const Network *net);
 void network_free(Network *net); /* traces stay */
 
 #endif

@@ -5,7 +5,7 @@
 #include "ir/pass.h"
 
 extern const PassDef pass_choose_unroll;
-extern const PassDef pass_shrink_fifos;
+extern const PassDef pass_fit_fifos;
 extern const PassDef pass_size_fifos;
 
 #endif

@@ -1,7 +1,7 @@
 /* Runs the loops of a process without its data. Every access of a pipelined loop is collected once
  * with the conditions around it; then the loop's positions are stepped through and the conditions
  * evaluated.
- * Tests: lit/target/shrink-fifos.mir */
+ * Tests: lit/target/fit-fifos.mir */
 #include "target/trace.h"
 
 #include "dialects/emithls/emithls.h"

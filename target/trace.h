@@ -1,6 +1,6 @@
 /* Access traces: in which cycle of a frame an emithls process reads and writes which of its streams,
  * as runs of equal cycles. A process has static loops, so its trace is a fact of the code alone.
- * Tests: lit/target/shrink-fifos.mir */
+ * Tests: lit/target/fit-fifos.mir */
 #ifndef MING_TARGET_TRACE_H
 #define MING_TARGET_TRACE_H
 

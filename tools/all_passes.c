@@ -28,7 +28,7 @@ const PassTable *all_passes(void)
         &pass_onnx_infer_shapes,
         &pass_onnx_quantize,
         &pass_print_op_stats,
-        &pass_shrink_fifos,
+        &pass_fit_fifos,
         &pass_size_fifos,
         &pass_split_results,
         &pass_strip_debuginfo,

@@ -43,7 +43,7 @@ static void add_pipeline(StrBuf *out, const Options *options, const Target *targ
         strbuf_printf(out, "{top=%s}", options->top);
     strbuf_printf(out,
                   ",canonicalize,choose-unroll{dsp=%lld bram=%lld device=%.*s part=%.*s clock=%lld},"
-                  "dfg.region(size-fifos),convert-dfg-to-emithls,shrink-fifos)",
+                  "dfg.region(size-fifos),convert-dfg-to-emithls,fit-fifos)",
                   (long long)target->budget.dsp, (long long)target->budget.bram18,
                   STR_ARG(target->device.name), STR_ARG(target->device.part),
                   (long long)target->clock);

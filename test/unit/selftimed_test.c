@@ -37,8 +37,8 @@ static int64_t add_fifo(Network *net, uint32_t writer, uint32_t out, uint32_t re
 }
 
 /* fork (0) -> hold (1) -> join (2), fork -> join through a FIFO of `depth`. `hold` takes four words
- * before it gives the first. */
-static NetworkFate run_diamond(int64_t depth, int64_t *peak)
+ * before it gives the first. The side FIFO is number 2. */
+static NetworkFate run_diamond(int64_t depth, int64_t *peak, int *tight)
 {
     static const AccessRun fork_runs[] = {{16, 7}, {ACTOR_LATENCY, 0}},
                            hold_runs[] = {{4, IN}, {12, BOTH}, {4, OUT}, {ACTOR_LATENCY, 0}},
@@ -54,6 +54,7 @@ static NetworkFate run_diamond(int64_t depth, int64_t *peak)
     int64_t side = add_fifo(&net, 0, 2, 2, 1, depth);
     NetworkFate fate = network_run(&net);
     *peak = net.fifos.data[side].peak;
+    *tight = fate == NETWORK_DEADLOCK ? network_tight_fifo(&net) : NO_FIFO;
     network_free(&net);
     trace_free(&fork);
     trace_free(&hold);
@@ -66,9 +67,10 @@ static void test_peak_is_enough(void **state)
 {
     (void)state;
     int64_t peak, again;
-    assert_int_equal(run_diamond(1000, &peak), NETWORK_PERIODIC);
+    int tight;
+    assert_int_equal(run_diamond(1000, &peak, &tight), NETWORK_PERIODIC);
     assert_true(peak > 4 && peak <= 16);
-    assert_int_equal(run_diamond(peak, &again), NETWORK_PERIODIC);
+    assert_int_equal(run_diamond(peak, &again, &tight), NETWORK_PERIODIC);
     assert_int_equal(again, peak);
 }
 
@@ -76,8 +78,10 @@ static void test_deadlock(void **state)
 {
     (void)state;
     int64_t peak;
-    assert_int_equal(run_diamond(1, &peak), NETWORK_DEADLOCK);
+    int tight;
+    assert_int_equal(run_diamond(1, &peak, &tight), NETWORK_DEADLOCK);
     assert_int_equal(peak, 1);
+    assert_int_equal(tight, 2);
 }
 
 /* A producer that is faster than its consumer is held back by the FIFO between them. */

@@ -1,10 +1,10 @@
-/* shrink-fifos: lowers the depths of FIFOs deeper than two words to what they hold at most in a
- * self-timed simulation that has become periodic. With those depths the network does the same in each
- * cycle, so it never deadlocks and keeps its throughput.
- * Requires: emithls functions with depths that suffice (size-fifos).
+/* fit-fifos: gives FIFOs deeper than two words the depth that they use in a self-timed simulation
+ * that has become periodic. With those depths the network does the same in each cycle, so it never
+ * deadlocks and keeps its throughput. Where the given depths deadlock, FIFOs grow first.
+ * Requires: emithls functions with depths (size-fifos).
  * Changes: depths, and the block RAM in the reports of forks. A network too large to
  * simulate, or with a process whose accesses are not static, keeps its depths.
- * Tests: lit/target/shrink-fifos.mir */
+ * Tests: lit/target/fit-fifos.mir */
 #include "dialects/emithls/emithls.h"
 #include "ir/builder.h"
 #include "ir/diag.h"
@@ -19,7 +19,9 @@
 static const TraceBudget trace_limit = {.iterations = 1 << 25, .runs = 1 << 24};
 static const int64_t event_limit = 1 << 27;
 
-typedef struct Shrinking {
+static const int64_t max_depth = 1 << 30;
+
+typedef struct Sizing {
     Op *top;
     SymbolTable symbols;
     Network net;
@@ -27,7 +29,7 @@ typedef struct Shrinking {
     VEC(Op *) funcs;   /* of each actor */
     VEC(AccessTrace) traces;
     PtrMap fifo_of;    /* stream Value * -> index + 1 */
-} Shrinking;
+} Sizing;
 
 /* --- the network ----------------------------------------------------------------------------- */
 
@@ -44,14 +46,14 @@ static bool has_deep_fifo(const Op *top)
     return false;
 }
 
-static void add_fifo(Shrinking *s, Op *stream)
+static void add_fifo(Sizing *s, Op *stream)
 {
     *vec_push(&s->net.fifos) = (Fifo){.depth = attr_int_value(op_attr(stream, "depth"))};
     *vec_push(&s->streams) = stream;
     ptrmap_put(&s->fifo_of, op_result(stream, 0), (void *)(uintptr_t)s->net.fifos.len);
 }
 
-static bool trace_call(Shrinking *s, const Op *call, TraceBudget *budget)
+static bool trace_call(Sizing *s, const Op *call, TraceBudget *budget)
 {
     Op *func = symtab_get(&s->symbols, op_attr(call, "callee")->u.symbol.names[0]);
     AccessTrace trace;
@@ -63,7 +65,7 @@ static bool trace_call(Shrinking *s, const Op *call, TraceBudget *budget)
     return trace.runs.len > 0;
 }
 
-static void connect(Shrinking *s, const Op *call, uint32_t index)
+static void connect(Sizing *s, const Op *call, uint32_t index)
 {
     Actor *actor = vec_push(&s->net.actors);
     *actor = (Actor){.trace = &s->traces.data[index]};
@@ -83,7 +85,7 @@ static void connect(Shrinking *s, const Op *call, uint32_t index)
 }
 
 /* False: some process cannot be traced. */
-static bool build_network(Shrinking *s)
+static bool build_network(Sizing *s)
 {
     TraceBudget budget = trace_limit;
     uint32_t index = 0;
@@ -128,14 +130,14 @@ static void update_report(Op *func, int64_t bram18)
                                   attr_i64(func->ctx, bram18)));
 }
 
-static void shrink(Shrinking *s)
+static void size_all(Sizing *s)
 {
     int64_t *bram18 = xcalloc(s->funcs.len + 1, sizeof(int64_t));
     for (size_t i = 0; i < s->streams.len; i++) {
         Op *stream = s->streams.data[i];
         const Fifo *fifo = &s->net.fifos.data[i];
         int64_t depth = fifo->peak < FIFO_MIN_DEPTH ? FIFO_MIN_DEPTH : fifo->peak;
-        if (is_deep(stream))
+        if (is_deep(stream) || fifo->depth > FIFO_MIN_DEPTH)
             op_set_attr(stream, "depth", attr_i64(stream->ctx, depth));
         bram18[fifo->writer] += fifo_bram18(stream);
     }
@@ -144,20 +146,20 @@ static void shrink(Shrinking *s)
     free_ptr((void **)&bram18);
 }
 
-/* Names the FIFOs that are full. */
-static bool diagnose_deadlock(const Shrinking *s)
+/* Runs the network; where it deadlocks, the FIFO that is to blame gets twice its depth. In an acyclic
+ * network that ends, at the latest when each holds a frame of everything. */
+static NetworkFate run_growing(Network *net)
 {
-    op_error(s->top, "deadlocks with these FIFO depths");
-    for (size_t i = 0; i < s->net.fifos.len; i++) {
-        const Fifo *fifo = &s->net.fifos.data[i];
-        if (fifo->words == fifo->depth)
-            op_note(s->streams.data[i], "FIFO '%.*s' is full at %lld words",
-                    STR_ARG(op_attr(s->streams.data[i], "name")->u.string), (long long)fifo->depth);
+    for (;;) {
+        NetworkFate fate = network_run(net);
+        int tight = fate == NETWORK_DEADLOCK ? network_tight_fifo(net) : NO_FIFO;
+        if (tight == NO_FIFO || net->fifos.data[tight].depth > max_depth)
+            return fate;
+        net->fifos.data[tight].depth *= 2;
     }
-    return false;
 }
 
-static void free_shrinking(Shrinking *s)
+static void free_sizing(Sizing *s)
 {
     for (size_t i = 0; i < s->traces.len; i++)
         trace_free(&s->traces.data[i]);
@@ -169,27 +171,28 @@ static void free_shrinking(Shrinking *s)
     symtab_free(&s->symbols);
 }
 
-static bool shrink_fifos(Pass *pass, Op *module)
+static bool fit_fifos(Pass *pass, Op *module)
 {
     (void)pass;
     bool ok = true;
-    Shrinking s = {.top = emithls_top(module)};
+    Sizing s = {.top = emithls_top(module)};
     if (!s.top || !has_deep_fifo(s.top))
         return true;
     symtab_init(&s.symbols, module);
     if (build_network(&s)) {
-        NetworkFate fate = network_run(&s.net);
+        NetworkFate fate = run_growing(&s.net);
         if (fate == NETWORK_PERIODIC)
-            shrink(&s);
-        ok = fate != NETWORK_DEADLOCK || diagnose_deadlock(&s);
+            size_all(&s);
+        ok = fate != NETWORK_DEADLOCK ||
+             op_error(s.top, "deadlocks: processes wait for each other, whatever the FIFO depths");
     }
-    free_shrinking(&s);
+    free_sizing(&s);
     return ok;
 }
 
-const PassDef pass_shrink_fifos = {
-    .name = "shrink-fifos",
-    .summary = "Lower FIFO depths to what a simulation of the processes' accesses needs",
+const PassDef pass_fit_fifos = {
+    .name = "fit-fifos",
+    .summary = "Give FIFOs the depths that a simulation of the processes' accesses needs",
     .anchor = "builtin.module",
-    .run = shrink_fifos,
+    .run = fit_fifos,
 };
