@@ -1,6 +1,7 @@
 /* Tensors whose data lies in another file. The file must be in the model's folder or below it:
  * a path is walked component by component, without "..", absolute paths or symbolic links.
  * Tests: test/unit/import_test.c */
+#include "dialects/onnx/onnx.h"
 #include "import/import_impl.h"
 
 #include <fcntl.h>
@@ -16,7 +17,8 @@ typedef struct External {
 
 static bool fail(StrBuf *why, const char *what, Str location)
 {
-    strbuf_printf(why, "%s '%.*s'", what, STR_ARG(location));
+    strbuf_printf(why, "%s ", what);
+    onnx_add_quoted(why, location);
     return false;
 }
 
@@ -105,31 +107,35 @@ static bool read_range(int file, uint64_t offset, uint8_t *out, size_t size)
     return true;
 }
 
-static bool read_file(int file, const External *external, uint8_t **data, size_t *size)
+/* A file may be far larger than the tensor: no more is allocated than that takes. */
+static bool read_file(int file, const External *external, uint8_t **data, size_t size)
 {
     struct stat info;
     if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
         return false;
     uint64_t total = (uint64_t)info.st_size;
-    if (external->offset > total)
+    if (external->offset > total || size > total - external->offset)
         return false;
-    uint64_t rest = total - external->offset;
-    if (external->has_length && external->length > rest)
+    if (!external->has_length && size != total - external->offset)
         return false;
-    *size = (size_t)(external->has_length ? external->length : rest);
-    *data = xmalloc(*size);
-    if (read_range(file, external->offset, *data, *size))
+    *data = xmalloc(size);
+    if (read_range(file, external->offset, *data, size))
         return true;
     free_ptr((void **)data);
     return false;
 }
 
-bool external_read(const Onnx__TensorProto *tensor, Str folder, uint8_t **data, size_t *size,
+bool external_read(const Onnx__TensorProto *tensor, Str folder, uint8_t **data, size_t size,
                    StrBuf *why)
 {
     External external;
     if (!read_entries(tensor, &external, why))
         return false;
+    if (external.has_length && external.length != size) {
+        strbuf_printf(why, "has %llu bytes of external data, and %zu are needed",
+                      (unsigned long long)external.length, size);
+        return false;
+    }
     if (!folder.data)
         return fail(why, "has its data in another file,", external.location);
     StrBuf path = {0};

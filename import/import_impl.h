@@ -26,8 +26,8 @@ const Attr *import_sparse_tensor(Context *ctx, const Onnx__SparseTensorProto *sp
 
 /* --- external.c --------------------------------------------------------------------- */
 
-/* Contents of a tensor that lives in another file of the folder. The caller frees *data. */
-bool external_read(const Onnx__TensorProto *tensor, Str folder, uint8_t **data, size_t *size,
+/* The `size` bytes of a tensor that lives in another file of the folder. The caller frees *data. */
+bool external_read(const Onnx__TensorProto *tensor, Str folder, uint8_t **data, size_t size,
                    StrBuf *why) MUST_CHECK;
 
 /* --- attribute.c -------------------------------------------------------------------- */

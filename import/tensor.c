@@ -4,6 +4,7 @@
 #include "dialects/onnx/onnx.h"
 #include "import/import_impl.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef enum Field { FIELD_FLOAT, FIELD_INT32, FIELD_INT64, FIELD_DOUBLE, FIELD_UINT64 } Field;
@@ -222,7 +223,11 @@ static const Attr *from_external(const Onnx__TensorProto *tensor, const ElemForm
 {
     uint8_t *data;
     size_t size;
-    if (!external_read(tensor, folder, &data, &size, why))
+    int64_t count;
+    bool fits = type_element_count(type, &count) && raw_size(format, count, &size);
+    assert(fits); /* by tensor_type */
+    (void)fits;
+    if (!external_read(tensor, folder, &data, size, why))
         return NULL;
     const Attr *attr = from_raw(format, type, data, size, why);
     free_ptr((void **)&data);

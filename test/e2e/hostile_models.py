@@ -5,6 +5,7 @@ Every entry is valid in all but the one respect that its name says.
 """
 import copy
 import dataclasses
+import os
 import random
 
 import numpy as np
@@ -17,9 +18,11 @@ HUGE = 1 << 62
 
 @dataclasses.dataclass
 class HostileInput:
+    """`prepare` is called with the folder that the file is in, once it is."""
     name: str
     suffix: str
     data: bytes
+    prepare: object = None
 
 
 def base_model():
@@ -211,6 +214,18 @@ def external_tensor(graph):
     tensor["data_location"] = 1
 
 
+def duplicate_input(graph):
+    graph["input"].append(graph["input"][0])
+
+
+def duplicate_tensor(graph):
+    graph["initializer"].append(find_tensor(graph, "weight"))
+
+
+def shadowed_input(graph):
+    graph["node"][0]["output"] = ["x"]
+
+
 def missing_narrow(graph):
     attrs = graph["node"][0]["attribute"]
     attrs[:] = [a for a in attrs if a["name"] != "narrow"]
@@ -322,6 +337,25 @@ EDITS = {
     "matmul-shapes": add_node("MatMul", {}, np.ones((5, 5), np.float32)),
     "quantize-blocks": add_node("QuantizeLinear", {"block_size": -HUGE},
                                 np.float32([1, 1])),
+    "constant-huge": add_node("ConstantOfShape", {}),
+    "reshape-two-unknown": add_node("Reshape", {}, [-1, -1]),
+    "turned-shape-huge": add_node("ConvTranspose", {"output_shape": [HUGE, HUGE]},
+                                  np.ones((3, 1, 2, 2), np.float32)),
+    "turned-strides-huge": add_node("ConvTranspose", {"strides": [HUGE, HUGE]},
+                                    np.ones((3, 1, 2, 2), np.float32)),
+    "turned-padding-huge": add_node("ConvTranspose", {"output_padding": [HUGE, HUGE]},
+                                    np.ones((3, 1, 2, 2), np.float32)),
+    "pool-pads-huge": add_node("AveragePool", {"kernel_shape": [1, 1],
+                                               "pads": [HUGE, HUGE, HUGE, HUGE]}),
+    "normalization-lengths": add_node("BatchNormalization", {}, *[np.ones(5, np.float32)] * 4),
+    "gemm-shapes": add_node("Gemm", {"transB": 1}, np.ones((5, 5), np.float32)),
+    "quantize-axis": add_node("QuantizeLinear", {"axis": HUGE}, np.float32([1, 1, 1])),
+    "quantize-lengths": add_node("QuantizeLinear", {}, np.float32([1] * 3), np.int8([0] * 2)),
+    "quantize-zero-scale": add_node("QuantizeLinear", {}, np.float32(0), np.int8(0)),
+    "thresholds-shape": add_node("MultiThreshold", {}, np.ones((5, 2), np.float32)),
+    "duplicate-input": duplicate_input,
+    "duplicate-tensor": duplicate_tensor,
+    "shadowed-input": shadowed_input,
     "many-attributes": many_attributes,
     "sparse-index": sparse_initializer([HUGE], [3, 2, 3, 3]),
     "sparse-huge": sparse_initializer([1], [HUGE, 2, 3, 3]),
@@ -377,6 +411,64 @@ MODEL_EDITS = {
     "function-undefined": undefined_in_function,
     "opset-future": future_opset,
 }
+
+
+# Names that must not break out of a message, in models with an error.
+
+HOSTILE_NAMES = ('quote"', "quote'", "line\nmodel.onnx:1:1: error: forged", "$(touch pwned_marker)",
+                 "*/ #error pwned /*", "<?xml version='1.0'?><!-- & -->", "%s%n", "\x1b[2J", "",
+                 "n" * 100000, "\udcff")
+
+
+def named_models():
+    for index, name in enumerate(HOSTILE_NAMES):
+        model = base_model()
+        conv(model["graph"])["name"] = name
+        set_conv("group", 7)(model["graph"])
+        yield HostileInput(f"name-{index}", ".onnx", onnx_file.encode("Model", model))
+
+
+# Tensors in other files.
+
+def link_file(folder):
+    os.symlink("/etc/passwd", folder / "weight.bin")
+
+
+def link_folder(folder):
+    os.symlink("/etc", folder / "data")
+
+
+def write_short(folder):
+    (folder / "weight.bin").write_bytes(bytes(8))
+
+
+def make_pipe(folder):
+    os.mkfifo(folder / "weight.bin")
+
+
+def make_sparse(folder):
+    with open(folder / "weight.bin", "wb") as file:
+        file.truncate(1 << 42)
+
+
+OUTSIDE = {
+    "absolute": ("/etc/passwd", None), "parent": ("../../../etc/passwd", None),
+    "hidden-parent": ("data/../../weight.bin", None), "missing": ("weight.bin", None),
+    "link": ("weight.bin", link_file), "linked-folder": ("data/passwd", link_folder),
+    "short": ("weight.bin", write_short), "pipe": ("weight.bin", make_pipe),
+    "folder": (".", None), "device": ("/dev/zero", None), "sparse": ("weight.bin", make_sparse),
+    "newline": ("weight\nerror: forged", None),
+}
+
+
+def outside_models():
+    for name, (location, prepare) in OUTSIDE.items():
+        model = base_model()
+        tensor = find_tensor(model["graph"], "weight")
+        del tensor["raw_data"]
+        tensor["data_location"] = 1
+        tensor["external_data"] = [{"key": "location", "value": location}]
+        yield HostileInput(f"external-{name}", ".onnx", onnx_file.encode("Model", model), prepare)
 
 
 def edited_models():
@@ -473,4 +565,5 @@ def damaged_text(rng):
 
 def hostile_inputs(seed):
     rng = random.Random(f"hostile/{seed}")
-    return [*damaged_onnx(rng), *edited_models(), *damaged_text(rng)]
+    return [*damaged_onnx(rng), *edited_models(), *named_models(), *outside_models(),
+            *damaged_text(rng)]

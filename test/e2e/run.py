@@ -426,7 +426,11 @@ def case_bad_frames(tools, work, subject):
 def case_hostile(tools, work, bad):
     model, out = work / f"model{bad.suffix}", work / "out"
     model.write_bytes(bad.data)
-    check_rejected(tools.compile(model, out), out)
+    if bad.prepare:
+        bad.prepare(work)
+    error = check_rejected(tools.compile(model, out), out)
+    if not error.isprintable():
+        raise Failure(f"error with characters that control: {error[:99]!r}")
     if bad.suffix == ".onnx":
         check_reported(tools.run("ming", "check", model))
 

@@ -444,6 +444,10 @@ static void external_data_stays_in_the_folder(void **state)
     assert_null(import_in(run, external_model(entries, list, "w.bin", "99999999999999999999"),
                           &options));
     assert_null(import_in(run, external_model(entries, list, "w.bin", "0"), NULL));
+    Model *longer = external_model(entries, list, "w.bin", "0");
+    longer->weight_dims[0] = 2;
+    assert_null(import_in(run, longer, &options));
+    assert_non_null(strstr(run->errors.data, "has 4 bytes of external data, and 8 are needed"));
     unlink(path);
     unlink(link);
     rmdir(folder);
