@@ -42,12 +42,12 @@ static int64_t float_latency(const Op *op)
 /* Sums, comparisons and logic of integers are done within the cycle that stores them. */
 static int64_t op_latency(const Op *op)
 {
-    enum { MULTIPLY = 3 };
+    enum { ONE_DSP = 18, MULTIPLY = 4, MULTIPLY_WIDE = 6 };
     bool is_float = type_is_float(op_result(op, 0)->type) || type_is_float(op_operand(op, 0)->type);
     if (is_float)
         return float_latency(op);
     if (op->def == ARITH(MULI))
-        return MULTIPLY;
+        return type_width(op_result(op, 0)->type) > ONE_DSP ? MULTIPLY_WIDE : MULTIPLY;
     if (op->def == ARITH(DIVSI) || op->def == ARITH(DIVUI) || op->def == ARITH(REMSI) ||
         op->def == ARITH(REMUI))
         return type_width(op_result(op, 0)->type);

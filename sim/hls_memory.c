@@ -40,6 +40,58 @@ HlsMemory hls_memory(const Value *array)
     return m;
 }
 
+/* --- delay lines ----------------------------------------------------------------------------- */
+
+/* First index of an access. */
+static const AffineExpr *place_of(const Op *access)
+{
+    const AffineMap *map = op_attr(access, "map")->u.map;
+    return map->result_count ? map->results[0] : NULL;
+}
+
+/* A store of the load's value, one element further. */
+static bool shifts(const Op *store, const Op *load)
+{
+    if (store->def != EMITHLS(STORE) || op_operand(store, 1) != op_operand(load, 0))
+        return false;
+    const AffineExpr *from = place_of(load), *to = place_of(store);
+    return from && to && to == affine_add_c(from, 1);
+}
+
+bool hls_is_shift(const Op *load)
+{
+    const Value *value = op_result(load, 0);
+    return value_has_one_use(value) && shifts(value->uses->owner, load);
+}
+
+static bool is_delay_line(const Value *array)
+{
+    uint32_t stores = 0;
+    FOR_EACH_USE(use, array)
+    {
+        const Op *store = use->owner;
+        if (store->def != EMITHLS(STORE))
+            continue;
+        const Op *from = value_def(op_operand(store, 0));
+        bool moves = from && from->def == EMITHLS(LOAD) && shifts(store, from);
+        bool feeds = place_of(store) && affine_is_const(place_of(store)) &&
+                     place_of(store)->value == 0;
+        if (!moves && !feeds)
+            return false;
+        stores++;
+    }
+    return stores == 2;
+}
+
+bool hls_is_delayed(const HlsMemory *m, const Op *load, int64_t *distance)
+{
+    const AffineExpr *place = place_of(load);
+    if (!m->is_register || !place || !is_delay_line(m->array))
+        return false;
+    *distance = affine_is_const(place) ? place->value + 1 : 1;
+    return true;
+}
+
 /* --- indices --------------------------------------------------------------------------------- */
 
 static uint32_t first_index(const Op *op) { return op->def == EMITHLS(STORE) ? 2 : 1; }

@@ -21,6 +21,7 @@ typedef struct Schedule {
     const HlsLoop *loop;
     PtrMap times;         /* of values, of arrays when last stored, of reads and writes; plus 1 */
     const Value *source;  /* only what depends on loads of this array has a time; NULL: all */
+    const Op *source_load; /* only on this one, or NULL */
     bool source_is_lost;  /* it was stored with what does not depend on it */
     bool is_conditional;  /* inside an if */
     int64_t entered;      /* when the condition around is known */
@@ -75,7 +76,7 @@ static void schedule_load(Schedule *s, const Op *op)
     HlsMemory memory = hls_memory(array);
     int64_t ready = later(s->source ? ABSENT : 0, time_of(s, array));
     note_array(s, array);
-    if (array == s->source && !s->source_is_lost)
+    if (array == s->source && !s->source_is_lost && (!s->source_load || s->source_load == op))
         ready = later(ready, 0);
     if (ready != ABSENT)
         set_time(s, op_result(op, 0),
@@ -271,10 +272,13 @@ static void require_ii(const HlsDesign *design, HlsLoop *loop, int64_t ii, const
     strbuf_free(&text);
 }
 
-/* Cycles from a load of the array to the load that may see the store that follows from it. */
-static bool recurrence(const Schedule *main, const HlsMemory *memory, int64_t *cycles)
+/* Cycles from a load of the array (`load`, or any if NULL) to the load that may see the store that
+ * follows from it. */
+static bool recurrence(const Schedule *main, const HlsMemory *memory, const Op *load,
+                       int64_t *cycles)
 {
-    Schedule s = {.clock = main->clock, .loop = main->loop, .source = memory->array};
+    Schedule s = {.clock = main->clock, .loop = main->loop, .source = memory->array,
+                  .source_load = load};
     bool ok = schedule_range(&s, main->loop->first, main->loop->end);
     int64_t time = time_of(&s, memory->array);
     *cycles = time == ABSENT         ? 0
@@ -290,15 +294,39 @@ static bool is_inside(const HlsLoop *loop, const Value *array)
     return loop->op && op_is_ancestor(loop->op, value_def(array));
 }
 
+/* Recurrences through an array. A delay line is taken load by load: each sees values of its own age. */
+static bool limit_by_recurrences(const HlsDesign *design, const Schedule *s, HlsLoop *loop,
+                                 const HlsMemory *m)
+{
+    int64_t cycles = 0, distance = m->distance;
+    bool is_delay_line = false;
+    FOR_EACH_USE(use, m->array)
+    {
+        const Op *load = use->owner;
+        if (load->def != EMITHLS(LOAD) || !hls_is_delayed(m, load, &distance))
+            continue;
+        is_delay_line = true;
+        if (hls_is_shift(load))
+            continue;
+        if (!recurrence(s, m, load, &cycles))
+            return false;
+        require_ii(design, loop, (cycles + distance - 1) / distance, "recurrence through", m->name);
+    }
+    if (is_delay_line)
+        return true;
+    if (!recurrence(s, m, NULL, &cycles))
+        return false;
+    require_ii(design, loop, (cycles + distance - 1) / distance, "recurrence through", m->name);
+    return true;
+}
+
 static bool limit_by_arrays(const HlsDesign *design, const Schedule *s, HlsLoop *loop)
 {
     for (size_t i = 0; i < s->arrays.len; i++) {
         HlsMemory m = hls_memory(s->arrays.data[i]);
-        int64_t cycles = 0;
-        if (!m.is_constant && !is_inside(loop, m.array) && !recurrence(s, &m, &cycles))
+        if (!m.is_constant && !is_inside(loop, m.array) &&
+            !limit_by_recurrences(design, s, loop, &m))
             return false;
-        require_ii(design, loop, (cycles + m.distance - 1) / m.distance, "recurrence through",
-                   m.name);
         require_ii(design, loop, hls_port_cycles(&m, loop), "ports of", m.name);
     }
     return true;
