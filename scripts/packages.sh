@@ -4,7 +4,7 @@
 # What building ming and the emitted C++ needs.
 build_packages="gcc g++ make meson ninja-build pkg-config python3
     libonnx-dev libprotobuf-c-dev protobuf-c-compiler
-    liblpsolve55-dev libxml2-dev"
+    liblpsolve55-dev libxml2-dev libjansson-dev"
 
 # What the tests need besides. mlir-19-tools is upstream MLIR, to compare with.
 # protobuf-compiler encodes ONNX files that tests keep as text.

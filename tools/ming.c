@@ -18,6 +18,7 @@
 #include "tools/load_model.h"
 #include "tools/ming_check.h"
 #include "tools/ming_devices.h"
+#include "tools/ming_report.h"
 #include "tools/ming_run.h"
 #include "tools/ming_sim.h"
 #include "tools/quantize_model.h"
@@ -221,6 +222,7 @@ static void add_commands(void *user, StrBuf *out)
     strbuf_add_c(out, "  compile MODEL -o DIR    a network to an HLS project; 'ming compile --help'\n");
     strbuf_add_c(out, "  check MODEL             which operators compile; 'ming check --help'\n");
     strbuf_add_c(out, "  devices                 what --device names; 'ming devices --help'\n");
+    strbuf_add_c(out, "  report DIR              predictions beside synthesis; 'ming report --help'\n");
     strbuf_add_c(out, "  run FILE                a network on arrays; 'ming run --help'\n");
     strbuf_add_c(out, "  sim DIR                 a design cycle by cycle; 'ming sim --help'\n");
 }
@@ -233,6 +235,8 @@ int main(int argc, char **argv)
         return ming_check(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "devices") == 0)
         return ming_devices(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "report") == 0)
+        return ming_report(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "run") == 0)
         return ming_run(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "sim") == 0)

@@ -1,0 +1,250 @@
+/* ming report DIR --csynth=FILE: reads the report.json that ming compile wrote and the csynth.xml that
+ * Vitis HLS wrote for the same design, and sets the figures side by side, per process and in total.
+ * Tests: lit/tools/ming-report.test, lit/tools/ming-report-invalid.test */
+#include "tools/ming_report.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/diag.h"
+#include "ir/json.h"
+#include "target/csynth.h"
+#include "tools/tool_support.h"
+
+enum { FIGURE_COUNT = 7 };
+
+/* Columns: the figure's title, its keys in report.json (process, total), and where it is in
+ * SynthFigures. */
+static const struct {
+    const char *title, *key, *total_key;
+    size_t offset;
+} figures[FIGURE_COUNT] = {
+    {"latency", "cycles", "latency_cycles", offsetof(SynthFigures, latency)},
+    {"interval", "interval_cycles", "interval_cycles", offsetof(SynthFigures, interval)},
+    {"DSP", "dsp", "dsp", offsetof(SynthFigures, dsp)},
+    {"BRAM18", "bram18", "bram18", offsetof(SynthFigures, bram18)},
+    {"URAM", "uram", "uram", offsetof(SynthFigures, uram)},
+    {"LUT", "lut", "lut", offsetof(SynthFigures, lut)},
+    {"FF", "ff", "ff", offsetof(SynthFigures, ff)},
+};
+
+/* -1: not known. */
+typedef struct Row {
+    const char *name;
+    int64_t predicted[FIGURE_COUNT], reported[FIGURE_COUNT];
+} Row;
+
+typedef VEC(Row) Rows;
+
+/* --- rows ----------------------------------------------------------------------------------- */
+
+static int64_t json_number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+static const char *json_text(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_string(value) ? json_string_value(value) : "";
+}
+
+static Row make_row(const char *name, const json_t *predicted, bool is_total,
+                    const SynthFigures *reported)
+{
+    Row row = {.name = name};
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        row.predicted[i] = json_number(predicted, is_total ? figures[i].total_key : figures[i].key);
+        row.reported[i] = -1;
+        if (reported)
+            memcpy(&row.reported[i], (const char *)reported + figures[i].offset, sizeof(int64_t));
+    }
+    return row;
+}
+
+static void collect_rows(const json_t *design, const SynthReport *report, Rows *out)
+{
+    size_t index;
+    json_t *process;
+    json_array_foreach(json_object_get(design, "processes"), index, process)
+    {
+        const char *name = json_text(process, "name");
+        const SynthModule *module = csynth_module(report, str_from(name));
+        *vec_push(out) = make_row(name, process, false, module ? &module->figures : NULL);
+    }
+    *vec_push(out) = make_row("total", json_object_get(design, "totals"), true, &report->total);
+}
+
+/* --- output --------------------------------------------------------------------------------- */
+
+static void add_number(StrBuf *out, int64_t value)
+{
+    if (value < 0)
+        strbuf_add_char(out, '-');
+    else
+        strbuf_add_int(out, value);
+}
+
+/* "predicted / reported" */
+static void add_cell(StrBuf *out, const Row *row, size_t column)
+{
+    add_number(out, row->predicted[column]);
+    strbuf_add_c(out, " / ");
+    add_number(out, row->reported[column]);
+}
+
+static size_t cell_width(const Row *row, size_t column)
+{
+    StrBuf text = {0};
+    add_cell(&text, row, column);
+    size_t width = text.len;
+    strbuf_free(&text);
+    return width;
+}
+
+static void add_padded(StrBuf *out, const char *text, size_t width)
+{
+    strbuf_printf(out, "  %*s", (int)width, text);
+}
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static void print_table(const Rows *rows, const SynthReport *report, StrBuf *out)
+{
+    size_t widths[FIGURE_COUNT], name_width = strlen("predicted / reported");
+    StrBuf cell = {0};
+    for (size_t i = 0; i < FIGURE_COUNT; i++)
+        widths[i] = strlen(figures[i].title);
+    for (size_t r = 0; r < rows->len; r++) {
+        name_width = larger(name_width, strlen(rows->data[r].name));
+        for (size_t i = 0; i < FIGURE_COUNT; i++)
+            widths[i] = larger(widths[i], cell_width(&rows->data[r], i));
+    }
+    strbuf_printf(out, "%-*s", (int)name_width, "predicted / reported");
+    for (size_t i = 0; i < FIGURE_COUNT; i++)
+        add_padded(out, figures[i].title, widths[i]);
+    for (size_t r = 0; r < rows->len; r++) {
+        strbuf_printf(out, "\n%-*s", (int)name_width, rows->data[r].name);
+        for (size_t i = 0; i < FIGURE_COUNT; i++) {
+            strbuf_clear(&cell);
+            add_cell(&cell, &rows->data[r], i);
+            add_padded(out, cell.data, widths[i]);
+        }
+    }
+    strbuf_printf(out, "\nVitis HLS %s for %s: clock %s ns, estimated %s ns\n", report->version.data,
+                  report->part.data, report->target_ns.data, report->estimated_ns.data);
+    strbuf_free(&cell);
+}
+
+static void add_figures(StrBuf *out, const char *key, const int64_t *values)
+{
+    strbuf_printf(out, "\"%s\": {", key);
+    for (size_t i = 0; i < FIGURE_COUNT; i++) {
+        strbuf_printf(out, "%s\"%s\": ", i ? ", " : "", figures[i].total_key);
+        if (values[i] < 0)
+            strbuf_add_c(out, "null");
+        else
+            strbuf_add_int(out, values[i]);
+    }
+    strbuf_add_char(out, '}');
+}
+
+static void print_json(const Rows *rows, StrBuf *out)
+{
+    strbuf_add_c(out, "[\n");
+    for (size_t r = 0; r < rows->len; r++) {
+        strbuf_add_c(out, "  {\"name\": ");
+        json_add_string(out, str_from(rows->data[r].name));
+        strbuf_add_c(out, ",\n   ");
+        add_figures(out, "predicted", rows->data[r].predicted);
+        strbuf_add_c(out, ",\n   ");
+        add_figures(out, "reported", rows->data[r].reported);
+        strbuf_add_c(out, r + 1 < rows->len ? "},\n" : "}\n");
+    }
+    strbuf_add_c(out, "]\n");
+}
+
+/* --- the command ---------------------------------------------------------------------------- */
+
+/* The design's report.json; NULL: said why. The caller releases it. */
+static json_t *load_design(const Tool *tool, const char *dir)
+{
+    StrBuf path = {0};
+    json_error_t error;
+    strbuf_printf(&path, "%s/report.json", dir);
+    json_t *design = json_load_file(path.data, JSON_REJECT_DUPLICATES, &error);
+    if (!design && error.line < 0)
+        tool_error(tool, "error: cannot read '%s'; 'ming compile' writes one", path.data);
+    else if (!design)
+        fprintf(stderr, "%s:%d:%d: error: %s\n", path.data, error.line, error.column, error.text);
+    bool is_design = design && json_is_array(json_object_get(design, "processes"));
+    if (design && !is_design) {
+        fprintf(stderr, "%s:1:1: error: has no array 'processes'\n", path.data);
+        json_decref(design);
+    }
+    strbuf_free(&path);
+    return is_design ? design : NULL;
+}
+
+static bool check_top(const Tool *tool, const json_t *design, const SynthReport *report)
+{
+    const char *top = json_text(design, "top");
+    return str_eq_c(report->top, top) ||
+           tool_error(tool, "error: the synthesis report is of '%s', the design is '%s'",
+                      report->top.data, top);
+}
+
+static bool print_report(const Tool *tool, const char *dir, const char *csynth, bool as_json)
+{
+    Context *ctx = context_create();
+    SynthReport report = {.version = STR("")};
+    Rows rows = {0};
+    StrBuf text = {0};
+    json_t *design = load_design(tool, dir);
+    bool ok = design && csynth_read(ctx, csynth, &report) && check_top(tool, design, &report);
+    if (ok) {
+        collect_rows(design, &report, &rows);
+        if (as_json)
+            print_json(&rows, &text);
+        else
+            print_table(&rows, &report, &text);
+        fwrite(text.data, 1, text.len, stdout);
+    }
+    diag_flush(ctx);
+    json_decref(design);
+    csynth_free(&report);
+    vec_free(&rows);
+    strbuf_free(&text);
+    context_destroy(ctx);
+    return ok;
+}
+
+int ming_report(int argc, char **argv)
+{
+    const char *csynth = NULL;
+    bool as_json = false;
+    const Flag flags[] = {
+        {"csynth", FLAG_TEXT, &csynth, "file", "csynth.xml of Vitis HLS for the design", NULL},
+        {"json", FLAG_SWITCH, &as_json, NULL, "Print JSON", NULL},
+    };
+    const Tool tool = {
+        .name = "ming report",
+        .summary = "ming report: sets predicted figures of a design beside those of synthesis",
+        .usage = "DIR --csynth=FILE [options]",
+        .flags = flags,
+        .flag_count = COUNT_OF(flags),
+    };
+    Texts inputs = {0};
+    ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
+    bool ok = args == ARGS_DONE;
+    if (args == ARGS_RUN && (inputs.len != 1 || !csynth))
+        tool_error(&tool, "error: the directory of a design and --csynth are needed; try '%s --help'",
+                   tool.name);
+    else if (args == ARGS_RUN)
+        ok = print_report(&tool, inputs.data[0], csynth, as_json);
+    vec_free(&inputs);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
