@@ -1,4 +1,4 @@
-/* Makefile, hls_config.cfg and run_hls.tcl. The top function's name, the only one in them, is an
+/* Makefile, hls_config.cfg, run_hls.tcl and .clang-format. The top function's name, the only one in them, is an
  * identifier; paths that a user gives reach the shell through the environment only.
  * Tests: lit/emit/build-files.mir, test/e2e */
 #include "emit/emit_impl.h"
@@ -62,7 +62,7 @@ static void each_file(const Emitter *e, StrBuf *out, void (*add)(StrBuf *out, co
         int number = 0;
         for (size_t i = 0; i < e->ports.len; i++) {
             char name[24];
-            if (e->ports.data[i].is_input != (inputs == 1))
+            if (e->ports.data[i].is_input != (inputs == 1) || e->ports.data[i].is_weights)
                 continue;
             if (++number == 1)
                 snprintf(name, sizeof(name), "%s", inputs ? "INPUT" : "OUTPUT");
@@ -98,27 +98,47 @@ static void add_argument(StrBuf *out, const char *name)
     strbuf_printf(out, " \"$$MING_%s\"", name);
 }
 
-void emit_makefile(Emitter *e, StrBuf *out)
+static void add_head(const Emitter *e, StrBuf *out)
 {
     strbuf_add_c(out, "# make csim");
     each_file(e, out, add_usage);
+    strbuf_add_c(out, "\n#   simulates all frames of the input arrays with an ordinary C++ compiler;\n"
+                      "#   relative paths start where make was called, also with make -C\n"
+                      "# make cosim, with the same files\n"
+                      "#   runs all processes at once against FIFOs of the depths in the stream pragmas;\n"
+                      "#   says who waits for whom if they deadlock\n"
+                      "# make synth\n"
+                      "#   synthesizes with Vitis HLS as hls_config.cfg says\n"
+                      "# make vitis-csim, make vitis-cosim");
+    each_file(e, out, add_usage);
     add_template(e, out,
-                 "\n#   simulates all frames of the input arrays with an ordinary C++ compiler;\n"
-                 "#   relative paths start where make was called, also with make -C\n"
-                 "# make cosim, with the same files\n"
-                 "#   runs all processes at once against FIFOs of the depths in the stream pragmas;\n"
-                 "#   says who waits for whom if they deadlock\n"
-                 "# make synth\n"
-                 "#   synthesizes with Vitis HLS as hls_config.cfg says\n\n"
+                 "\n#   simulate the C++ and, after synth, the RTL with Vitis HLS;\n"
+                 "#   it splits arguments at blanks, so these paths must not have any\n"
+                 "# make export\n"
+                 "#   packages what synth made, as package.output.format says\n\n"
                  "ifeq ($(origin CXX),default)\nCXX := g++\nendif\n"
                  "CXXFLAGS ?= -std=c++17 -O2 -Wall -Wextra -Wno-unknown-pragmas\n"
-                 "VPP ?= v++\n\n"
-                 "HEADERS := TOP.h TOP_params.h $(wildcard csim/*.h)\n"
-                 "OBJECTS := TOP.o TOP_tb.o\n\n"
+                 "VPP ?= v++\n"
+                 "VITIS_RUN ?= vitis-run\n\n"
+                 "HEADERS := TOP.h TOP_params.h TOP_host.h $(wildcard csim/*.h)\n"
+                 "OBJECTS := TOP.o TOP_tb.o\n"
+                 "HLS := --mode hls --config hls_config.cfg --work_dir TOP_hls\n\n"
                  "export MING_PROJECT := $(CURDIR)\n"
                  "export MING_CALLER := $(or $(value PWD),$(CURDIR))\n");
     each_file(e, out, add_export);
-    strbuf_add_c(out, "\n.PHONY: csim cosim arguments synth clean\n\n"
+}
+
+/* The testbench's files; that of the weights lies in the project. */
+static void add_arguments(const Emitter *e, StrBuf *out)
+{
+    each_file(e, out, add_argument);
+    if (e->weights)
+        add_template(e, out, " \"$$MING_PROJECT/TOP_weights.npy\"");
+}
+
+static void add_csim(const Emitter *e, StrBuf *out)
+{
+    strbuf_add_c(out, "\n.PHONY: csim cosim synth vitis-csim vitis-cosim export arguments data clean\n\n"
                       ".DEFAULT_GOAL := csim\n\n"
                       "arguments:\n");
     each_file(e, out, add_test);
@@ -126,7 +146,7 @@ void emit_makefile(Emitter *e, StrBuf *out)
                  "\n"
                  "csim: arguments TOP_csim\n"
                  "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_csim\"");
-    each_file(e, out, add_argument);
+    add_arguments(e, out);
     add_template(e, out,
                  "\n\n"
                  "TOP_csim: $(OBJECTS)\n"
@@ -135,58 +155,89 @@ void emit_makefile(Emitter *e, StrBuf *out)
                  "\t$(CXX) $(CXXFLAGS) -Icsim -c $< -o $@\n\n"
                  "cosim: arguments TOP_cosim\n"
                  "\t@cd \"$$MING_CALLER\" && \"$$MING_PROJECT/TOP_cosim\"");
-    each_file(e, out, add_argument);
+    add_arguments(e, out);
     add_template(e, out,
                  "\n\n"
                  "TOP_cosim: TOP_cosim.cpp TOP_tb.cpp $(HEADERS)\n"
                  "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_cosim.h TOP_cosim.cpp TOP_tb.cpp -o $@\n\n"
                  "TOP_cosim.cpp: TOP.cpp csim/cosim.awk\n"
-                 "\tawk -f csim/cosim.awk TOP.cpp > $@\n\n"
+                 "\tawk -f csim/cosim.awk TOP.cpp > $@\n\n");
+}
+
+/* Vitis runs testbenches in folders of its own, so they get absolute paths. */
+static void add_vitis(const Emitter *e, StrBuf *out)
+{
+    strbuf_add_c(out, "# $(call installed,TOOL,VARIABLE)\n"
+                      "installed = command -v $(firstword $(1)) >/dev/null || \\\n"
+                      "\t{ echo \"$(1) is not installed: set $(2) to Vitis's\" >&2; exit 2; }\n\n"
+                      "data: arguments\n"
+                      "\t@set --");
+    add_arguments(e, out);
+    add_template(e, out,
+                 "; list=; \\\n"
+                 "\tfor file; do \\\n"
+                 "\t\tcase \"$$file\" in *[[:space:]]*) echo \"error: blank in $$file\" >&2; exit 2;; esac; \\\n"
+                 "\t\tcase \"$$file\" in /*) ;; *) file=\"$$MING_CALLER/$$file\";; esac; \\\n"
+                 "\t\tlist=\"$$list $$file\"; \\\n"
+                 "\tdone; \\\n"
+                 "\tprintf '[hls]\\ncsim.argv=%s\\ncosim.argv=%s\\n' \"$${list# }\" \"$${list# }\" >TOP_data.cfg\n\n"
                  "synth:\n"
-                 "\t@command -v $(firstword $(VPP)) >/dev/null || \\\n"
-                 "\t{ echo \"$(VPP) is not installed: set VPP to Vitis's v++\" >&2; exit 2; }\n"
-                 "\t$(VPP) -c --mode hls --config hls_config.cfg --work_dir TOP_hls\n\n"
+                 "\t@$(call installed,$(VPP),VPP)\n"
+                 "\t$(VPP) -c $(HLS)\n\n"
+                 "vitis-csim: data\n"
+                 "\t@$(call installed,$(VITIS_RUN),VITIS_RUN)\n"
+                 "\t$(VITIS_RUN) --csim $(HLS) --config TOP_data.cfg\n\n"
+                 "vitis-cosim: data\n"
+                 "\t@$(call installed,$(VITIS_RUN),VITIS_RUN)\n"
+                 "\t$(VITIS_RUN) --cosim $(HLS) --config TOP_data.cfg\n\n"
+                 "export:\n"
+                 "\t@$(call installed,$(VITIS_RUN),VITIS_RUN)\n"
+                 "\t$(VITIS_RUN) --package $(HLS)\n\n"
                  "clean:\n"
-                 "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp $(OBJECTS) TOP_hls\n");
+                 "\trm -rf TOP_csim TOP_cosim TOP_cosim.cpp $(OBJECTS) TOP_data.cfg TOP_hls\n");
+}
+
+void emit_makefile(Emitter *e, StrBuf *out)
+{
+    add_head(e, out);
+    add_csim(e, out);
+    add_vitis(e, out);
 }
 
 /* --- Vitis HLS ------------------------------------------------------------------------------------ */
 
-static void add_example(StrBuf *out, const char *name)
-{
-    bool is_first = out->data[out->len - 1] == '=';
-    strbuf_printf(out, "%s/path/to/%s.npy", is_first ? "" : " ", name);
-}
-
 void emit_hls_config(Emitter *e, StrBuf *out)
 {
     add_template(e, out,
-                 "# Vitis Unified: v++ -c --mode hls --config hls_config.cfg --work_dir TOP_hls\n"
+                 "# Vitis 2023.2 and later; the Makefile says which commands read it.\n"
                  "part=PART\n\n"
                  "[hls]\n"
                  "flow_target=vivado\n"
                  "clock=PERIODns\n"
                  "syn.top=TOP\n"
                  "syn.file=TOP.cpp\n"
+                 "syn.file=TOP.h\n"
+                 "syn.file=TOP_params.h\n"
+                 "syn.cflags=-std=c++17\n"
                  "tb.file=TOP_tb.cpp\n"
-                 "package.output.format=ip_catalog\n\n"
-                 "# For C simulation and co-simulation, which run in folders of their own:\n"
-                 "# csim.argv=");
-    each_file(e, out, add_example);
-    strbuf_add_c(out, "\n# cosim.argv=");
-    each_file(e, out, add_example);
-    strbuf_add_char(out, '\n');
+                 "tb.cflags=-std=c++17\n"
+                 "csim.O=true\n"
+                 "cosim.rtl=verilog\n"
+                 "package.output.format=ip_catalog\n"
+                 "package.output.syn=false\n");
 }
 
 static void add_word(StrBuf *out, const char *name) { strbuf_printf(out, " %s", name); }
 
 void emit_tcl(Emitter *e, StrBuf *out)
 {
-    strbuf_add_c(out, "# Classic Vitis HLS:");
+    strbuf_add_c(out, "# Vitis HLS by Tcl, without hls_config.cfg:\n#  ");
+    each_file(e, out, add_usage);
+    strbuf_add_c(out, " vitis-run --mode hls --tcl run_hls.tcl\n#   (before 2024.2:");
     each_file(e, out, add_usage);
     add_template(e, out,
-                 " vitis_hls -f run_hls.tcl\n"
-                 "# Without the files it only synthesizes.\n\n"
+                 " vitis_hls -f run_hls.tcl)\n"
+                 "# Without the files it only synthesizes and exports.\n\n"
                  "set files {}\n"
                  "set names [list");
     each_file(e, out, add_word);
@@ -197,21 +248,41 @@ void emit_tcl(Emitter *e, StrBuf *out)
                  "        lappend files [file normalize $::env($name)]\n"
                  "    }\n"
                  "}\n"
-                 "set simulate [expr {[llength $files] == [llength $names]}]\n\n"
+                 "set simulate [expr {[llength $files] == [llength $names]}]\n");
+    if (e->weights)
+        add_template(e, out, "lappend files [file normalize TOP_weights.npy]\n");
+    add_template(e, out,
+                 "\n"
                  "open_project -reset TOP_hls\n"
                  "set_top TOP\n"
-                 "add_files TOP.cpp\n"
-                 "add_files -tb TOP_tb.cpp\n"
+                 "add_files TOP.cpp -cflags \"-std=c++17\"\n"
+                 "add_files -tb TOP_tb.cpp -cflags \"-std=c++17\"\n"
                  "open_solution -reset solution1 -flow_target vivado\n"
                  "set_part {PART}\n"
                  "create_clock -period PERIOD -name default\n\n"
                  "if {$simulate} {\n"
-                 "    csim_design -argv $files\n"
+                 "    csim_design -O -argv $files\n"
                  "}\n"
                  "csynth_design\n"
                  "if {$simulate} {\n"
-                 "    cosim_design -argv $files\n"
+                 "    cosim_design -rtl verilog -argv $files\n"
                  "}\n"
                  "export_design -format ip_catalog\n"
                  "exit\n");
+}
+
+/* --- style ----------------------------------------------------------------------------------------- */
+
+/* The emitted files are fixed points of clang-format in this style. */
+void emit_style(Emitter *e, StrBuf *out)
+{
+    (void)e;
+    strbuf_add_c(out, "BasedOnStyle: LLVM\n"
+                      "IndentWidth: 4\n"
+                      "ColumnLimit: 0\n"
+                      "BreakBeforeBraces: Linux\n"
+                      "AlwaysBreakTemplateDeclarations: Yes\n"
+                      "AllowShortFunctionsOnASingleLine: None\n"
+                      "IndentGotoLabels: true\n"
+                      "SortIncludes: Never\n");
 }

@@ -190,18 +190,24 @@ static bool has_file(const EmittedFiles *files, const char *name)
     return false;
 }
 
-/* Files of a former project with another top function. */
+/* What a former project had and this one has not; what was built from it, if its top function was
+ * another one. */
 static void remove_stale(const char *dir, const char *old_top, const EmittedFiles *files)
 {
-    static const char *const endings[] = {".h", ".cpp", "_params.h", "_tb.cpp", ".mir", ".o",
-                                          "_tb.o", "_csim", "_cosim", "_cosim.cpp"};
+    static const char *const sources[] = {".h", ".cpp", "_params.h", "_host.h", "_tb.cpp", ".mir",
+                                          "_weights.npy", "_data.cfg"};
+    static const char *const products[] = {".o", "_tb.o", "_csim", "_cosim", "_cosim.cpp"};
     StrBuf name = {0}, path = {0};
+    size_t count = COUNT_OF(sources);
     strbuf_printf(&name, "%s.h", old_top);
-    bool same = has_file(files, name.data) || strchr(old_top, '/');
-    for (size_t i = 0; !same && i < COUNT_OF(endings); i++) {
+    if (!has_file(files, name.data))
+        count += COUNT_OF(products);
+    for (size_t i = 0; !strchr(old_top, '/') && i < count; i++) {
         strbuf_clear(&name);
-        strbuf_printf(&name, "%s%s", old_top, endings[i]);
-        (void)unlink(join(&path, dir, name.data));
+        strbuf_printf(&name, "%s%s", old_top,
+                      i < COUNT_OF(sources) ? sources[i] : products[i - COUNT_OF(sources)]);
+        if (!has_file(files, name.data))
+            (void)unlink(join(&path, dir, name.data));
     }
     strbuf_free(&name);
     strbuf_free(&path);

@@ -3,6 +3,7 @@
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
+#include "ir/diag.h"
 
 static size_t process_count(const Emitter *e)
 {
@@ -25,7 +26,7 @@ static void describe_port(StrBuf *out, const Port *port)
     int64_t lanes = emithls_lanes(port->word);
     StrBuf elem = {0};
     type_print(&elem, emithls_scalar(port->word));
-    strbuf_printf(out, "//   %s: %s '", port->name, port->is_input ? "input" : "output");
+    strbuf_printf(out, "//   %s: %s '", port->name, port->is_weights ? "weights" : port->is_input ? "input" : "output");
     add_comment_text(out, port->tensor);
     strbuf_add_c(out, "' ");
     add_extents(out, port->shape, port->rank, "x");
@@ -36,6 +37,9 @@ static void describe_port(StrBuf *out, const Port *port)
     if (lanes > 1)
         strbuf_printf(out, "%lld x ", (long long)lanes);
     strbuf_add_c(out, elem.data);
+    if (port->bus)
+        strbuf_printf(out, ", in memory as %lld x %s", (long long)port->bus_words,
+                      type_str(port->bus->ctx, port->bus));
     if (port->quant) {
         strbuf_add_c(out, ", each ");
         add_float_literal(out, port->quant->scale, false);
@@ -59,13 +63,20 @@ static void add_aliases(Emitter *e, StrBuf *out)
 
 static void add_prototype(Emitter *e, StrBuf *out)
 {
-    strbuf_printf(out, "void %s(", e->top_name);
-    for (size_t i = 0; i < e->ports.len; i++) {
-        const Port *port = &e->ports.data[i];
-        strbuf_printf(out, "%shls::stream<%s> &%s", i ? ", " : "", cpp_type(e, port->word),
-                      port->name);
+    Block *body = region_entry(op_region(e->top, 0));
+    VEC(const char *) parameters = {0};
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        StrBuf text = {0};
+        add_parameter(e, &text, body->args[i], e->ports.data[i].name);
+        *vec_push(&parameters) = arena_printf(&e->arena, "%s", text.data);
+        strbuf_free(&text);
     }
-    strbuf_add_c(out, ");\n");
+    if (e->has_memories)
+        *vec_push(&parameters) = "int frames";
+    add_signature(out, arena_printf(&e->arena, "void %s(", e->top_name), parameters.data,
+                  parameters.len);
+    strbuf_add_c(out, ";\n");
+    vec_free(&parameters);
 }
 
 static void add_guard(const Emitter *e, StrBuf *out, const char *suffix)
@@ -88,7 +99,8 @@ void emit_header(Emitter *e, StrBuf *out)
 {
     strbuf_printf(out, "// %s: a streaming accelerator of %zu processes.\n", e->top_name,
                   process_count(e));
-    strbuf_add_c(out, "// Each call takes one frame of every input and gives one of every output:\n");
+    strbuf_printf(out, "// Each call takes %s of every input and gives as many of every output:\n",
+                  e->has_memories ? "`frames` frames" : "one frame");
     for (size_t i = 0; i < e->ports.len; i++)
         describe_port(out, &e->ports.data[i]);
     begin_guard(e, out, "_H");

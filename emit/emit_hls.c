@@ -75,9 +75,10 @@ static bool add_source(Emitter *e, EmittedFiles *files)
 /* What simulates, so that the project builds without Vitis. */
 static bool add_csim(Emitter *e, EmittedFiles *files)
 {
-    static const char *const names[] = {"ap_int.h",   "ap_limbs.h",   "ap_ref.h",     "ap_text.h",
-                                        "cosim.awk",  "hls_math.h",   "hls_stream.h", "hls_vector.h",
-                                        "ming_cosim.h", "ming_npy.h", "ming_quantize.h", "ming_tb.h"};
+    static const char *const names[] = {
+        "ap_int.h",     "ap_limbs.h",   "ap_ref.h",    "ap_text.h",    "cosim.awk",
+        "hls_math.h",   "hls_stream.h", "hls_vector.h", "ming_cosim.h", "ming_npy.h",
+        "ming_port.h",  "ming_quantize.h", "ming_tb.h"};
     bool ok = true;
     for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(names); i++) {
         const char *path = arena_printf(&e->arena, "%s/%s", e->options->csim_dir, names[i]);
@@ -94,15 +95,19 @@ static bool add_files(Emitter *e, EmittedFiles *files)
     } rows[] = {
         {NULL, ".h", emit_header},
         {NULL, "_params.h", emit_params},
+        {NULL, "_host.h", emit_host},
         {NULL, "_tb.cpp", emit_testbench},
         {"", "hls_config.cfg", emit_hls_config},
         {"", "run_hls.tcl", emit_tcl},
         {"", "Makefile", emit_makefile},
+        {"", ".clang-format", emit_style},
     };
     if (!add_source(e, files))
         return false;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         rows[i].print(e, add_file(e, files, rows[i].prefix, rows[i].name));
+    if (e->weights)
+        emit_weights(e, add_file(e, files, NULL, "_weights.npy"));
     if (!add_csim(e, files))
         return false;
     op_print(add_file(e, files, NULL, ".mir"), e->module, &PRINT_DEFAULT);

@@ -19,6 +19,9 @@ typedef struct Port {
     Str tensor;       /* the model's name */
     bool is_input;
     const Type *word; /* of the stream */
+    const Type *bus;  /* of a memory, or NULL */
+    int64_t bus_words;  /* of a memory, per frame */
+    bool is_weights;    /* what loaded tables come through */
     uint32_t rank;
     int64_t *shape;            /* in the model */
     uint32_t *order;           /* model dimension behind each dimension of the stream */
@@ -40,6 +43,8 @@ typedef struct Emitter {
     VEC(Port) ports;         /* of the top function, in order */
     const char *top_name;
     PtrMap packed;       /* symbols of the tables whose last dimension is a memory's word */
+    const Port *weights;     /* the port that loaded tables come through, or NULL */
+    bool has_memories;       /* some port is a memory: the top function takes a number of frames */
     bool uses_ints, uses_math; /* anywhere in the module */
 } Emitter;
 
@@ -133,16 +138,23 @@ bool cpp_float_constant(Emitter *e, const Attr *value, Expr *out);
 /* --- files -------------------------------------------------------------------------------- */
 
 bool emit_functions(Emitter *e, StrBuf *out) MUST_CHECK; /* <top>.cpp's functions */
+/* "hls::stream<T> &x", or "const T *x" for a memory that is read. */
+void add_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name);
+/* start, the parameters on as many lines as they take, ")". */
+void add_signature(StrBuf *out, const char *start, const char *const *parameters, size_t count);
 void emit_header(Emitter *e, StrBuf *out);
 /* #ifndef and #define of <TOP><suffix>. */
 void begin_guard(const Emitter *e, StrBuf *out, const char *suffix);
 void emit_params(Emitter *e, StrBuf *out);
+void emit_host(Emitter *e, StrBuf *out);      /* <top>_host.h */
 void emit_testbench(Emitter *e, StrBuf *out);
+void emit_weights(Emitter *e, StrBuf *out);   /* the loaded tables' elements as .npy */
 void emit_makefile(Emitter *e, StrBuf *out);
 /* " INPUT=FILE.npy OUTPUT=FILE.npy": what `make csim` needs. */
 void emit_csim_arguments(const Emitter *e, StrBuf *out);
 void emit_hls_config(Emitter *e, StrBuf *out);
 void emit_tcl(Emitter *e, StrBuf *out);
+void emit_style(Emitter *e, StrBuf *out);     /* .clang-format */
 void emit_report(Emitter *e, StrBuf *out);
 /* How a report of ours begins, up to the top function's name as a JSON string. */
 #define REPORT_START "{\n  \"generator\": \"ming\",\n  \"top\": "

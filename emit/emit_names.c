@@ -242,7 +242,7 @@ bool emit_prepare(Emitter *e)
         return op_emit_error(e->module, "there is no top function to emit");
     name_top(e);
     FOR_EACH_OP(op, body)
-    if (op != e->top)
+    if (op != e->top && !op_attr(op, "loaded"))
         name_symbol(e, op);
     return emit_ports(e);
 }

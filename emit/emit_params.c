@@ -186,7 +186,7 @@ void emit_params(Emitter *e, StrBuf *out)
 {
     StrBuf tables = {0};
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-    if (op->def == EMITHLS(TABLE))
+    if (op->def == EMITHLS(TABLE) && !op_attr(op, "loaded"))
         emit_table(e, &tables, op);
     strbuf_printf(out, "// Constants of %s.\n", e->top_name);
     begin_guard(e, out, "_PARAMS_H");
@@ -196,7 +196,11 @@ void emit_params(Emitter *e, StrBuf *out)
     strbuf_add_char(out, '\n');
     if (tables.data && strstr(tables.data, "uint64_t"))
         add_packed_helper(out);
+    if (tables.len)
+        strbuf_add_c(out, "// clang-format off\n\n");
     strbuf_add(out, tables.data ? tables.data : "", tables.len);
+    if (tables.len)
+        strbuf_add_c(out, "// clang-format on\n\n");
     strbuf_add_c(out, "#endif\n");
     strbuf_free(&tables);
 }

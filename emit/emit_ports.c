@@ -15,23 +15,25 @@ typedef struct Uses {
     bool reads, writes;
 } Uses;
 
-/* Whether words are taken from a stream or given to it, here and in the functions called. */
-static void find_uses(const Value *stream, Uses *out)
+static void add_use(const Op *op, Uses *out)
 {
-    FOR_EACH_USE(use, stream)
+    out->reads |= op->def == EMITHLS(READ) || op->def == EMITHLS(LOAD);
+    out->writes |= op->def == EMITHLS(WRITE) || op->def == EMITHLS(STORE);
+}
+
+/* Whether words are taken from a port or given to it, here and in the functions called. */
+static void find_uses(const Value *port, Uses *out)
+{
+    FOR_EACH_USE(use, port)
     {
         Op *op = use->owner;
         if (op->def == EMITHLS(CALL)) {
             Op *callee = symbol_lookup(op, op_attr(op, "callee"));
             const Value *arg = region_entry(op_region(callee, 0))->args[use_index(use)];
             FOR_EACH_USE(inner, arg)
-            {
-                out->reads |= inner->owner->def == EMITHLS(READ);
-                out->writes |= inner->owner->def == EMITHLS(WRITE);
-            }
+            add_use(inner->owner, out);
         }
-        out->reads |= op->def == EMITHLS(READ);
-        out->writes |= op->def == EMITHLS(WRITE);
+        add_use(op, out);
     }
 }
 
@@ -141,6 +143,8 @@ static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, Port *po
                             (long long)extent, (long long)frame->u.shaped.dims[i]);
         lanes *= extent;
     }
+    if (port->bus)
+        port->word = lanes == 1 ? type_elem(frame) : type_vector(type_elem(frame), &lanes, 1, NULL);
     if (lanes != emithls_lanes(port->word))
         return op_error(e->top, "emithls.word has %lld elements, but the stream carries %s",
                         (long long)lanes, type_str(e->ctx, port->word));
@@ -153,6 +157,8 @@ static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, Port *po
 static bool read_frame(Emitter *e, const Attr *attrs, Port *port)
 {
     const Attr *frame = attr_dict_get_c(attrs, "emithls.frame");
+    if (port->bus && frame && frame->kind == ATTR_TYPE)
+        port->word = type_elem(frame->u.type_value);
     const Type *elem = emithls_scalar(port->word);
     if (!frame || frame->kind != ATTR_TYPE || frame->u.type_value->kind != TYPE_RANKED_TENSOR ||
         !type_is_static(frame->u.type_value) || type_elem(frame->u.type_value) != elem)
@@ -172,18 +178,36 @@ static bool read_frame(Emitter *e, const Attr *attrs, Port *port)
     return true;
 }
 
-static bool read_port(Emitter *e, const Value *stream, const Attr *attrs, Port *port)
+/* The words of a frame, as they lie in the memory, must fill it. */
+static bool check_memory(const Emitter *e, const Port *port)
+{
+    int64_t lanes = emithls_lanes(port->bus), capacity = port->bus_words * lanes;
+    return capacity >= port->words_per_frame * emithls_lanes(port->word) &&
+                   capacity % port->words_per_frame == 0
+               ? true
+               : op_error(e->top, "argument '%s' has %lld elements for %lld words", port->name,
+                          (long long)capacity, (long long)port->words_per_frame);
+}
+
+static bool read_port(Emitter *e, const Value *arg, const Attr *attrs, Port *port)
 {
     Uses uses = {false, false};
     const Attr *name = attr_dict_get_c(attrs, "dfg.name");
     const Attr *quant = attr_dict_get_c(attrs, "dfg.quant");
-    find_uses(stream, &uses);
+    find_uses(arg, &uses);
     if (uses.reads == uses.writes)
-        return op_error(e->top, "argument %u must be either read or written", stream->index);
+        return op_error(e->top, "argument %u must be either read or written", arg->index);
     port->tensor = name && name->kind == ATTR_STRING ? name->u.string : str_from(port->name);
     port->is_input = uses.reads;
-    port->word = emithls_stream_word(stream->type);
-    return read_frame(e, attrs, port) && (!quant || read_quantizer(e, quant, port));
+    port->is_weights = attr_dict_get_c(attrs, "emithls.weights") != NULL;
+    if (type_is_a(arg->type, &emithls_type_array)) {
+        port->bus = emithls_array_elem(arg->type);
+        port->bus_words = emithls_array_dim(arg->type, 0);
+    } else {
+        port->word = emithls_stream_word(arg->type);
+    }
+    return read_frame(e, attrs, port) && (!quant || read_quantizer(e, quant, port)) &&
+           (!port->bus || check_memory(e, port));
 }
 
 bool emit_ports(Emitter *e)
@@ -201,5 +225,10 @@ bool emit_ports(Emitter *e)
         ok = read_port(e, body->args[i], all->u.array.items[i], port);
     }
     vec_free(&used);
+    for (size_t i = 0; i < e->ports.len; i++) {
+        e->has_memories |= e->ports.data[i].bus != NULL;
+        if (e->ports.data[i].is_weights)
+            e->weights = &e->ports.data[i];
+    }
     return ok;
 }

@@ -2,7 +2,7 @@
  * nested into the expression that uses them; a value that reads an array becomes a named constant
  * where a store would come between, one with several uses where it is computed.
  * Tests: lit/emit/functions.mir, test/e2e */
-#include "emit/emit_impl.h"
+#include "emit/emit_function.h"
 
 #include "dialects/emithls/emithls.h"
 #include "ir/diag.h"
@@ -12,46 +12,9 @@
 #include <assert.h>
 #include <string.h>
 
-enum { INDENT = 4, MAX_LOOPS = 16 };
-
-typedef struct Function {
-    Emitter *e;
-    StrBuf *out;
-    int depth;           /* of indentation */
-    PtrMap names;        /* Value* -> name: arrays, streams, counters */
-    PtrMap extents;      /* counter Value* -> extent + 1 as uintptr_t */
-    PtrMap exprs;        /* Value* -> Expr* */
-    VEC(Value *) pending; /* single-use values that read arrays, not printed yet */
-    VEC(const char *) scope;  /* names visible here */
-    VEC(const char *) labels;
-} Function;
-
-static bool print_block(Function *f, Block *block);
+enum { MAX_LOOPS = 16 };
 
 /* --- lines and names -------------------------------------------------------------------- */
-
-static void line(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static void line(Function *f, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    for (int i = 0; i < f->depth * INDENT; i++)
-        strbuf_add_char(f->out, ' ');
-    strbuf_vprintf(f->out, fmt, args);
-    strbuf_add_char(f->out, '\n');
-    va_end(args);
-}
-
-static void pragma(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static void pragma(Function *f, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    strbuf_add_c(f->out, "#pragma HLS ");
-    strbuf_vprintf(f->out, fmt, args);
-    strbuf_add_char(f->out, '\n');
-    va_end(args);
-}
 
 static bool is_listed(const char *const *list, size_t count, const char *name)
 {
@@ -59,14 +22,6 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
         if (strcmp(list[i], name) == 0)
             return true;
     return false;
-}
-
-/* An identifier like raw that is not in use here or at file scope. */
-static const char *fresh_name(Function *f, Str raw)
-{
-    const char *name = cpp_fresh_name(f->e, raw, f->scope.data, f->scope.len);
-    *vec_push(&f->scope) = name;
-    return name;
 }
 
 static const char *fresh_label(Function *f, Str raw)
@@ -84,11 +39,12 @@ static const char *fresh_label(Function *f, Str raw)
     return name;
 }
 
-static const char *declare(Function *f, const Value *value, Str raw)
+/* One step to the left of what it names. */
+static void print_label(Function *f, const char *label)
 {
-    const char *name = fresh_name(f, raw);
-    ptrmap_put(&f->names, value, (void *)(uintptr_t)name);
-    return name;
+    f->depth--;
+    print_line(f, "%s:", label);
+    f->depth++;
 }
 
 static const char *name_of(const Function *f, const Value *value)
@@ -110,11 +66,11 @@ static void materialize(Function *f, Value *value)
 {
     const Expr *expr = ptrmap_get(&f->exprs, value);
     bool is_bool = type_is_int_width(value->type, 1);
-    const char *name = fresh_name(f, STR("value"));
+    const char *name = function_name(f, STR("value"));
     const char *type = is_bool                           ? "bool"
                        : value->type->kind == TYPE_INDEX ? "int" /* of an array's element */
                                                          : cpp_type(f->e, value->type);
-    line(f, "const %s %s = %s;", type, name, assigned_text(expr));
+    print_line(f, "const %s %s = %s;", type, name, assigned_text(expr));
     Expr leaf = cpp_leaf(name, value->type, false);
     leaf.low = expr->low;
     leaf.high = expr->high;
@@ -136,7 +92,7 @@ static void drop_pending(Function *f, const Value *value)
 }
 
 /* Names all array reads that a coming side effect must not overtake. */
-static void flush_pending(Function *f)
+void flush_pending(Function *f)
 {
     for (size_t i = 0; i < f->pending.len; i++)
         materialize(f, f->pending.data[i]);
@@ -214,7 +170,12 @@ static const char *indexed(Function *f, const Op *op, const Value *array, uint32
     Counters counters = {list.names, list.extents};
     StrBuf text = {0};
     strbuf_add_c(&text, name_of(f, array));
-    for (uint32_t i = 0; i < map->result_count; i++)
+    if (array->is_arg && emithls_array_dim(array->type, 0) == 1)
+        strbuf_printf(&text, "[%s]", f->frame);
+    else if (array->is_arg)
+        strbuf_printf(&text, "[%s * %lld + %s]", f->frame, (long long)emithls_array_dim(array->type, 0),
+                      cpp_affine(f->e, map->results[0], map->dim_count, &counters, PREC_ADD));
+    for (uint32_t i = array->is_arg; i < map->result_count; i++)
         strbuf_printf(&text, is_packed && i + 1 == map->result_count ? ", %s" : "[%s]",
                       cpp_affine(f->e, map->results[i], map->dim_count, &counters, PREC_TERNARY));
     const char *copy = arena_copy(&f->e->arena, text.data, text.len + 1);
@@ -302,9 +263,9 @@ static void print_assignment(Function *f, const char *target, const char *value)
 {
     size_t n = strlen(target);
     if (strncmp(value, target, n) == 0 && strncmp(value + n, " + ", 3) == 0)
-        line(f, "%s += %s;", target, value + n + 3);
+        print_line(f, "%s += %s;", target, value + n + 3);
     else
-        line(f, "%s = %s;", target, value);
+        print_line(f, "%s = %s;", target, value);
 }
 
 static bool print_store(Function *f, Op *op)
@@ -329,7 +290,7 @@ static bool print_read(Function *f, Op *op)
     bool nests = value_has_one_use(value) && op->next && value->uses->owner == op->next &&
                  (op->next->def == EMITHLS(STORE) || op->next->def == EMITHLS(WRITE));
     if (!value_has_uses(value))
-        line(f, "%s;", text);
+        print_line(f, "%s;", text);
     else if (nests)
         *vec_push(&f->pending) = value;
     else
@@ -341,21 +302,21 @@ static bool print_write(Function *f, Op *op)
 {
     const Expr *value = use_operand(f, op, 0);
     flush_pending(f);
-    line(f, "%s.write(%s);", name_of(f, op_operand(op, 1)), assigned_text(value));
+    print_line(f, "%s.write(%s);", name_of(f, op_operand(op, 1)), assigned_text(value));
     return true;
 }
 
 static bool print_variable(Function *f, Op *op)
 {
     const Type *type = op_result(op, 0)->type;
-    const char *name = declare(f, op_result(op, 0), op_attr(op, "name")->u.string);
+    const char *name = declare_name(f, op_result(op, 0), op_attr(op, "name")->u.string);
     StrBuf dims = {0};
     for (uint32_t i = 0; i < emithls_array_rank(type); i++)
         strbuf_printf(&dims, "[%lld]", (long long)emithls_array_dim(type, i));
     /* Arrays of the function are memories: static, so that nothing has to clear them. */
     bool is_array = emithls_array_rank(type) > 0;
     bool is_memory = is_array && block_parent_op(op->block)->def == EMITHLS(FUNC);
-    line(f, "%s%s %s%s%s;", is_memory ? "static " : "", cpp_type(f->e, emithls_array_elem(type)),
+    print_line(f, "%s%s %s%s%s;", is_memory ? "static " : "", cpp_type(f->e, emithls_array_elem(type)),
          name, dims.data ? dims.data : "", is_array ? "" : "{}");
     strbuf_free(&dims);
     return true;
@@ -370,18 +331,23 @@ static bool print_get(Function *f, Op *op)
 
 static bool print_stream(Function *f, Op *op)
 {
-    const char *name = declare(f, op_result(op, 0), op_attr(op, "name")->u.string);
-    line(f, "%s %s(\"%s\");", cpp_type(f->e, op_result(op, 0)->type), name, name);
-    pragma(f, "stream variable=%s depth=%lld", name, (long long)attr_int_value(op_attr(op, "depth")));
+    const char *name = declare_name(f, op_result(op, 0), op_attr(op, "name")->u.string);
+    print_line(f, "%s %s(\"%s\");", cpp_type(f->e, op_result(op, 0)->type), name, name);
+    print_pragma(f, "stream variable=%s depth=%lld", name, (long long)attr_int_value(op_attr(op, "depth")));
     return true;
 }
 
 static bool print_call(Function *f, Op *op)
 {
     StrBuf args = {0};
-    for (uint32_t i = 0; i < op->operand_count; i++)
+    bool has_memory = false;
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        has_memory |= type_is_a(op_operand(op, i)->type, &emithls_type_array);
         strbuf_printf(&args, "%s%s", i ? ", " : "", name_of(f, op_operand(op, i)));
-    line(f, "%s(%s);", cpp_global(f->e, op_attr(op, "callee")->u.symbol.names[0]),
+    }
+    if (has_memory)
+        strbuf_printf(&args, ", %s", f->frame);
+    print_line(f, "%s(%s);", cpp_global(f->e, op_attr(op, "callee")->u.symbol.names[0]),
          args.data ? args.data : "");
     strbuf_free(&args);
     return true;
@@ -416,9 +382,24 @@ static bool print_if(Function *f, Op *op)
     if (!text)
         return false;
     flush_pending(f);
-    line(f, "if (%s) {", text);
+    print_line(f, "if (%s) {", text);
     bool ok = print_body(f, op);
-    line(f, "}");
+    print_line(f, "}");
+    return ok;
+}
+
+/* static bool loaded = false; if (!loaded) { …; loaded = true; } */
+static bool print_once(Function *f, Op *op)
+{
+    const char *name = function_name(f, op_attr(op, "name")->u.string);
+    flush_pending(f);
+    print_line(f, "static bool %s = false;", name);
+    print_line(f, "if (!%s) {", name);
+    bool ok = print_body(f, op);
+    f->depth++;
+    print_line(f, "%s = true;", name);
+    f->depth--;
+    print_line(f, "}");
     return ok;
 }
 
@@ -426,7 +407,7 @@ static bool print_if(Function *f, Op *op)
 
 static bool print_array_pragma(Function *f, Op *op)
 {
-    pragma(f, "%s variable=%s type=complete dim=%lld", op->def->name,
+    print_pragma(f, "%s variable=%s type=complete dim=%lld", op->def->name,
            name_of(f, op_operand(op, 0)), (long long)attr_int_value(op_attr(op, "dim")));
     return true;
 }
@@ -435,17 +416,17 @@ static bool print_bind_storage(Function *f, Op *op)
 {
     Str type = op_attr(op, "type")->u.string, impl = op_attr(op, "impl")->u.string;
     if (str_eq_c(impl, "auto"))
-        pragma(f, "bind_storage variable=%s type=%.*s", name_of(f, op_operand(op, 0)),
+        print_pragma(f, "bind_storage variable=%s type=%.*s", name_of(f, op_operand(op, 0)),
                STR_ARG(type));
     else
-        pragma(f, "bind_storage variable=%s type=%.*s impl=%.*s", name_of(f, op_operand(op, 0)),
+        print_pragma(f, "bind_storage variable=%s type=%.*s impl=%.*s", name_of(f, op_operand(op, 0)),
                STR_ARG(type), STR_ARG(impl));
     return true;
 }
 
 static bool print_dependence(Function *f, Op *op)
 {
-    pragma(f, "dependence variable=%s type=inter direction=RAW distance=%lld dependent=true",
+    print_pragma(f, "dependence variable=%s type=inter direction=RAW distance=%lld dependent=true",
            name_of(f, op_operand(op, 0)), (long long)attr_int_value(op_attr(op, "distance")));
     return true;
 }
@@ -453,15 +434,36 @@ static bool print_dependence(Function *f, Op *op)
 static bool print_interface(Function *f, Op *op)
 {
     Str mode = op_attr(op, "mode")->u.string;
-    pragma(f, "interface mode=%.*s port=%s", STR_ARG(mode), name_of(f, op_operand(op, 0)));
+    const char *port = name_of(f, op_operand(op, 0));
+    if (str_eq_c(mode, "axis")) {
+        print_pragma(f, "interface mode=axis port=%s", port);
+        return true;
+    }
+    StrBuf bundle = {0};
+    append_identifier(&bundle, op_attr(op, "bundle")->u.string);
+    print_pragma(f, "interface mode=m_axi port=%s bundle=gmem_%s offset=slave depth=%lld", port,
+                 bundle.data, (long long)attr_int_value(op_attr(op, "depth")));
+    print_pragma(f, "interface mode=s_axilite port=%s", port);
+    strbuf_free(&bundle);
     return true;
 }
 
+/* With memories, all that follows is in a loop over frames: dataflow in a loop, whose iterations overlap
+ * as the calls of a dataflow function do. */
 static bool print_dataflow(Function *f, Op *op)
 {
     (void)op;
-    pragma(f, "interface mode=ap_ctrl_chain port=return");
-    pragma(f, "dataflow");
+    if (!f->frames) {
+        print_pragma(f, "interface mode=ap_ctrl_chain port=return");
+        print_pragma(f, "dataflow");
+        return true;
+    }
+    print_pragma(f, "interface mode=s_axilite port=%s", f->frames);
+    print_pragma(f, "interface mode=s_axilite port=return");
+    print_label(f, fresh_label(f, STR("each_frame")));
+    print_line(f, "for (int %s = 0; %s < %s; ++%s) {", f->frame, f->frame, f->frames, f->frame);
+    f->depth++;
+    print_pragma(f, "dataflow");
     return true;
 }
 
@@ -479,9 +481,9 @@ static void loop_pragma(Function *f, const Op *op)
 {
     const Attr *ii = op_attr(op, "ii");
     if (ii)
-        pragma(f, "pipeline II=%lld", (long long)attr_int_value(ii));
+        print_pragma(f, "pipeline II=%lld", (long long)attr_int_value(ii));
     if (op_attr(op, "unroll"))
-        pragma(f, "unroll");
+        print_pragma(f, "unroll");
 }
 
 static void declare_counters(Function *f, Loop *loop)
@@ -489,7 +491,7 @@ static void declare_counters(Function *f, Loop *loop)
     const Attr *names = op_attr(loop->op, "counters");
     Block *body = region_entry(op_region(loop->op, 0));
     for (uint32_t i = 0; i < loop->count; i++) {
-        loop->names[i] = declare(f, body->args[i], names->u.array.items[i]->u.string);
+        loop->names[i] = declare_name(f, body->args[i], names->u.array.items[i]->u.string);
         ptrmap_put(&f->extents, body->args[i], (void *)(uintptr_t)loop->extents[i]);
     }
 }
@@ -499,16 +501,17 @@ static bool print_nest(Function *f, Loop *loop)
 {
     bool unroll = op_attr(loop->op, "unroll") != NULL, ok;
     for (size_t i = 0; i < loop->count; i++) {
-        const char *label = i == 0 ? arena_printf(&f->e->arena, "%s: ", loop->label) : "";
-        line(f, "%sfor (int %s = 0; %s < %lld; ++%s) {", label, loop->names[i], loop->names[i],
-             (long long)loop->extents[i], loop->names[i]);
+        if (i == 0)
+            print_label(f, loop->label);
+        print_line(f, "for (int %s = 0; %s < %lld; ++%s) {", loop->names[i], loop->names[i],
+                   (long long)loop->extents[i], loop->names[i]);
         if (unroll || i + 1 == loop->count)
             loop_pragma(f, loop->op);
         f->depth += i + 1 < loop->count;
     }
     ok = print_body(f, loop->op);
     for (size_t i = loop->count; i-- > 0;) {
-        line(f, "}");
+        print_line(f, "}");
         f->depth -= i > 0;
     }
     return ok;
@@ -530,17 +533,17 @@ static void print_carry(Function *f, const Loop *loop, size_t first)
     int opened = 0;
     for (size_t i = loop->count; i-- > first;) {
         if (i == first && i == 0) {
-            line(f, "++%s;", loop->names[i]);
+            print_line(f, "++%s;", loop->names[i]);
             break;
         }
-        line(f, "if (++%s == %lld) {", loop->names[i], (long long)loop->extents[i]);
+        print_line(f, "if (++%s == %lld) {", loop->names[i], (long long)loop->extents[i]);
         f->depth++;
         opened++;
-        line(f, "%s = 0;", loop->names[i]);
+        print_line(f, "%s = 0;", loop->names[i]);
     }
     while (opened-- > 0) {
         f->depth--;
-        line(f, "}");
+        print_line(f, "}");
     }
 }
 
@@ -554,17 +557,17 @@ static bool print_flat(Function *f, Loop *loop, int64_t begin, int64_t end)
         rest /= loop->extents[i];
     }
     for (size_t i = first; i < loop->count; i++)
-        line(f, "int %s = %lld;", loop->names[i], (long long)start[i]);
-    const char *step = fresh_name(f, STR("step"));
-    line(f, "%s: for (int %s = 0; %s < %lld; ++%s) {", loop->label, step, step,
-         (long long)(end - begin), step);
+        print_line(f, "int %s = %lld;", loop->names[i], (long long)start[i]);
+    const char *step = function_name(f, STR("step"));
+    print_label(f, loop->label);
+    print_line(f, "for (int %s = 0; %s < %lld; ++%s) {", step, step, (long long)(end - begin), step);
     loop_pragma(f, loop->op);
     bool ok = print_body(f, loop->op);
     f->depth++;
     if (first < loop->count)
         print_carry(f, loop, first);
     f->depth--;
-    line(f, "}");
+    print_line(f, "}");
     return ok;
 }
 
@@ -593,6 +596,7 @@ static bool print_op(Function *f, Op *op)
         bool (*print)(Function *, Op *);
     } table[] = {
         {EMITHLS_FOR, print_for},
+        {EMITHLS_ONCE, print_once},
         {EMITHLS_IF, print_if},
         {EMITHLS_COND, print_cond},
         {EMITHLS_LOAD, print_load},
@@ -616,88 +620,10 @@ static bool print_op(Function *f, Op *op)
     return print_scalar(f, op);
 }
 
-static bool print_block(Function *f, Block *block)
+bool print_block(Function *f, Block *block)
 {
     FOR_EACH_OP(op, block)
     if (!print_op(f, op))
         return false;
     return true;
-}
-
-static void add_numbers(StrBuf *out, const Attr *list, const char *separator)
-{
-    for (size_t i = 0; list && i < list->u.dense_array.count; i++)
-        strbuf_printf(out, "%s%lld", i ? separator : "", (long long)dense_array_i64(list, i));
-}
-
-/* Layer, class, trip counts and factors of a process, from its report. */
-static void print_doc(Function *f, const Op *func)
-{
-    const Attr *report = op_attr(func, "report"), *doc = op_attr(func, "doc");
-    StrBuf text = {0};
-    if (doc)
-        add_comment_text(&text, doc->u.string);
-    if (report && report->kind == ATTR_DICT) {
-        const Attr *class = attr_dict_get_c(report, "class");
-        const Attr *source = attr_dict_get_c(report, "source");
-        const Attr *cycles = attr_dict_get_c(report, "cycles");
-        if (class && class->kind == ATTR_STRING)
-            add_comment_text(&text, class->u.string);
-        if (source && source->kind == ATTR_STRING && source->u.string.len) {
-            strbuf_add_c(&text, " of ");
-            add_comment_text(&text, source->u.string);
-        }
-        strbuf_add_c(&text, ": trips ");
-        add_numbers(&text, attr_dict_get_c(report, "trip_counts"), " x ");
-        strbuf_add_c(&text, ", unrolled ");
-        add_numbers(&text, attr_dict_get_c(report, "unroll"), " x ");
-        if (cycles && cycles->kind == ATTR_INTEGER)
-            strbuf_printf(&text, ", %lld cycles", (long long)attr_int_value(cycles));
-    }
-    if (text.len)
-        line(f, "// %s", text.data);
-    strbuf_free(&text);
-}
-
-static bool print_function(Emitter *e, StrBuf *out, const Op *func)
-{
-    Function f = {.e = e, .out = out};
-    Block *body = region_entry(op_region(func, 0));
-    const Attr *names = op_attr(func, "arg_names");
-    StrBuf args = {0};
-    print_doc(&f, func);
-    for (uint32_t i = 0; i < body->arg_count; i++) {
-        const char *name = declare(&f, body->args[i], names->u.array.items[i]->u.string);
-        strbuf_printf(&args, "%s%s &%s", i ? ", " : "", cpp_type(e, body->args[i]->type), name);
-    }
-    line(&f, "%svoid %s(%s)", func == e->top ? "" : "static ", cpp_global(e, symbol_name(func)),
-         args.data ? args.data : "");
-    line(&f, "{");
-    f.depth = 1;
-    bool ok = print_block(&f, body);
-    flush_pending(&f);
-    f.depth = 0;
-    line(&f, "}");
-    strbuf_free(&args);
-    ptrmap_free(&f.names);
-    ptrmap_free(&f.extents);
-    ptrmap_free(&f.exprs);
-    vec_free(&f.pending);
-    vec_free(&f.scope);
-    vec_free(&f.labels);
-    return ok;
-}
-
-/* Processes first, so that the top function finds them declared. */
-bool emit_functions(Emitter *e, StrBuf *out)
-{
-    bool ok = true;
-    FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-    {
-        if (op->def != EMITHLS(FUNC) || op == e->top)
-            continue;
-        ok &= print_function(e, out, op);
-        strbuf_add_char(out, '\n');
-    }
-    return print_function(e, out, e->top) && ok;
 }

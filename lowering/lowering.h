@@ -4,6 +4,8 @@
 
 #include "ir/pass.h"
 
+extern const PassDef pass_add_memory_ports;
+extern const PassDef pass_load_weights;
 extern const PassDef pass_convert_onnx_to_linalg;
 extern const PassDef pass_convert_linalg_to_dfg;
 extern const PassDef pass_convert_dfg_to_emithls;

@@ -8,6 +8,7 @@
 const PassTable *all_passes(void)
 {
     static const PassDef *const passes[] = {
+        &pass_add_memory_ports,
         &pass_analyze_kernels,
         &pass_canonicalize,
         &pass_choose_unroll,
@@ -21,6 +22,7 @@ const PassTable *all_passes(void)
         &pass_linalg_fold_unit_extent_dims,
         &pass_linalg_fuse_elementwise_ops,
         &pass_linalg_generalize_named_ops,
+        &pass_load_weights,
         &pass_name_layers,
         &pass_normalize_layout,
         &pass_onnx_decompose,

@@ -26,7 +26,7 @@
 #include "tools/tool_support.h"
 
 typedef struct Options {
-    const char *output_dir, *top;
+    const char *output_dir, *top, *interface, *weights;
     bool dump_pipeline;
     DeviceOptions device;
     ModelOptions model;
@@ -44,10 +44,15 @@ static void add_pipeline(StrBuf *out, const Options *options, const Target *targ
         strbuf_printf(out, "{top=%s}", options->top);
     strbuf_printf(out,
                   ",canonicalize,choose-unroll{dsp=%lld bram=%lld device=%.*s part=%.*s clock=%lld},"
-                  "dfg.region(size-fifos),convert-dfg-to-emithls,fit-fifos)",
+                  "dfg.region(size-fifos),convert-dfg-to-emithls,fit-fifos",
                   (long long)target->budget.dsp, (long long)target->budget.bram18,
                   STR_ARG(target->device.name), STR_ARG(target->device.part),
                   (long long)target->clock);
+    if (strcmp(options->interface, "m_axi") == 0)
+        strbuf_add_c(out, ",add-memory-ports");
+    if (strcmp(options->weights, "load") == 0)
+        strbuf_add_c(out, ",load-weights");
+    strbuf_add_char(out, ')');
 }
 
 static bool run_passes(Context *ctx, Op *module, const Options *options, const Target *target)
@@ -182,12 +187,16 @@ static bool check_options(const Tool *tool, const Options *options, const Texts 
 
 static int compile(int argc, char **argv)
 {
-    Options options = {.device = DEVICE_OPTIONS_DEFAULTS};
+    Options options = {.device = DEVICE_OPTIONS_DEFAULTS, .interface = "axis", .weights = "rom"};
     const Flag flags[] = {
         {"o", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
         DEVICE_FLAGS(options.device),
         {"top", FLAG_TEXT, &options.top, "name", "Name of the top function, default the model's",
          NULL},
+        {"interface", FLAG_CHOICE, &options.interface, "axis|m_axi",
+         "Ports of the accelerator: streams (default) or memories", NULL},
+        {"weights", FLAG_CHOICE, &options.weights, "rom|load",
+         "Weights in ROMs (default), or in memories that are loaded at start-up", NULL},
         MODEL_FLAGS(options.model),
         QUANTIZE_FLAGS(options.quantize),
         {"dump-pass-pipeline", FLAG_SWITCH, &options.dump_pipeline, NULL,

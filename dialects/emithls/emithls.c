@@ -18,6 +18,9 @@ static bool is_array(const Type *type) { return type_is_a(type, &emithls_type_ar
 static const TypeConstraint IS_STREAM = {is_stream, "stream", .parses = is_stream};
 static const TypeConstraint IS_ARRAY = {is_array, "array", .parses = is_array};
 
+static bool is_port(const Type *type) { return is_stream(type) || is_array(type); }
+static const TypeConstraint IS_PORT = {is_port, "stream or array", .parses = is_port};
+
 static bool is_scalar(const Type *type)
 {
     return type_is_integer(type) || type_is_float(type);
@@ -125,8 +128,10 @@ static bool verify_func(Op *op)
     if (ports && ports->u.array.count != count)
         return op_error(op, "needs one port attribute dictionary per argument");
     for (uint32_t i = 0; i < count; i++) {
-        if (body->args[i]->type != type->u.function.types[i] || !is_stream(body->args[i]->type))
-            return op_error(op, "argument %u must be the stream that its type says", i);
+        if (body->args[i]->type != type->u.function.types[i] || !is_port(body->args[i]->type))
+            return op_error(op, "argument %u must be the stream or array that its type says", i);
+        if (is_array(body->args[i]->type) && emithls_array_rank(body->args[i]->type) != 1)
+            return op_error(op, "argument %u must be an array of rank 1", i);
         if (names->u.array.items[i]->kind != ATTR_STRING)
             return op_error(op, "arg_names must be strings");
     }
@@ -236,9 +241,14 @@ static bool verify_bind_storage(Op *op)
 
 static bool verify_interface(Op *op)
 {
-    static const char *const modes[] = {"axis", NULL};
     Str mode = op_attr(op, "mode")->u.string;
-    return is_one_of(mode, modes) || op_error(op, "unknown interface mode '%.*s'", STR_ARG(mode));
+    const Attr *depth = op_attr(op, "depth");
+    const char *wanted = is_stream(op_operand(op, 0)->type) ? "axis" : "m_axi";
+    if (!str_eq_c(mode, wanted))
+        return op_error(op, "interface mode must be '%s', but got '%.*s'", wanted, STR_ARG(mode));
+    if (str_eq_c(mode, "m_axi") && (!op_attr(op, "bundle") || !depth || attr_int_value(depth) < 1))
+        return op_error(op, "a memory needs a bundle and a positive depth");
+    return true;
 }
 
 /* --- access ----------------------------------------------------------------------------- */

@@ -2,9 +2,21 @@
 # become fibres, and depths are taken from the stream pragmas. Everything else stays as it is.
 #     awk -f cosim.awk top.cpp > top_cosim.cpp
 
-/^#pragma HLS dataflow/ { in_region = 1; print; next }
+# The region is the rest of the block that the pragma stands in: a function, or a loop over frames.
+/^#pragma HLS dataflow/ {
+    in_region = 1
+    end = "}"
+    if (previous ~ /^ *for /) {
+        end = previous
+        sub(/for .*/, "}", end)
+    }
+    print
+    next
+}
 
-in_region && /^}/ {
+{ previous = $0 }
+
+in_region && $0 == end {
     print "    cosim::run();"
     in_region = 0
     print
@@ -13,6 +25,8 @@ in_region && /^}/ {
 
 in_region && /^#pragma HLS stream / {
     name = depth = ""
+    print
+    gsub(/ = /, "=")
     for (i = 4; i <= NF; i++) {
         split($i, item, "=")
         if (item[1] == "variable")
@@ -20,7 +34,6 @@ in_region && /^#pragma HLS stream / {
         else if (item[1] == "depth")
             depth = item[2]
     }
-    print
     if (name != "" && depth != "")
         print "    " name ".set_depth(" depth ");"
     next

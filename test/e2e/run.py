@@ -219,10 +219,10 @@ def check_rejected(result, out):
 # Cases. Each takes the tools, an empty folder, and what the case is about, and
 # returns a remark or None.
 
-def case_run(tools, work, subject, dsp):
+def case_run(tools, work, subject, dsp, *options):
     """Compile for a budget, build, run, compare."""
     out, result = work / "out", work / "y.npy"
-    compiled = tools.compile(subject.model, out, f"--dsp={dsp}")
+    compiled = tools.compile(subject.model, out, f"--dsp={dsp}", *options)
     if compiled.returncode and subject.may_reject:
         return "refused: " + check_rejected(compiled, out)
     if compiled.returncode:
@@ -491,6 +491,19 @@ def stored(model, folder):
     return dataclasses.replace(subject, may_reject=model.may_reject)
 
 
+PORT_OPTIONS = {"m_axi": ("--interface=m_axi",), "load": ("--weights=load",),
+                "m_axi-load": ("--interface=m_axi", "--weights=load")}
+
+
+def port_cases(subjects, budgets, kinds):
+    """Memories at the boundary, weights that are loaded, and both."""
+    for subject in subjects:
+        for kind in kinds:
+            for dsp in budgets:
+                yield (f"ports/{subject.name}/{kind}/dsp{dsp}", case_run,
+                       (subject, dsp, *PORT_OPTIONS[kind]))
+
+
 def whole_flow_cases(subjects, budgets):
     """The cases that each named model must pass."""
     for subject in subjects:
@@ -522,6 +535,8 @@ def collect_cases(args, folder):
     subjects = fixed_subjects()
     example = subjects[0]
     yield from whole_flow_cases(subjects, BUDGETS[1:2] if args.quick else BUDGETS)
+    yield from port_cases(subjects, BUDGETS[2:3] if args.quick else BUDGETS[::2],
+                          ["m_axi-load"] if args.quick else PORT_OPTIONS)
     for tool in ("ming", "ming-opt", "ming-translate"):
         yield f"help/{tool}", case_help, (tool,)
     for subject in residual_subjects():

@@ -1,0 +1,231 @@
+/* C++ functions of an emithls module: the comment that says what a process computes, the signature,
+ * and around the body of a top function of memories the loop over frames.
+ * Tests: lit/emit/functions.mir, lit/emit/memory-ports.mir, test/e2e */
+#include "emit/emit_function.h"
+
+#include "dialects/emithls/emithls.h"
+#include "ir/symbol.h"
+
+#include <string.h>
+
+enum { INDENT = 4, MAX_COLUMN = 100 };
+
+/* --- lines and names ------------------------------------------------------------------------ */
+
+void print_line(Function *f, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    for (int i = 0; i < f->depth * INDENT; i++)
+        strbuf_add_char(f->out, ' ');
+    strbuf_vprintf(f->out, fmt, args);
+    strbuf_add_char(f->out, '\n');
+    va_end(args);
+}
+
+/* clang-format puts blanks around the equals signs of a pragma. */
+void print_pragma(Function *f, const char *fmt, ...)
+{
+    StrBuf text = {0};
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vprintf(&text, fmt, args);
+    va_end(args);
+    strbuf_add_c(f->out, "#pragma HLS ");
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == '=')
+            strbuf_add_c(f->out, " = ");
+        else
+            strbuf_add_char(f->out, text.data[i]);
+    }
+    strbuf_add_char(f->out, '\n');
+    strbuf_free(&text);
+}
+
+const char *function_name(Function *f, Str raw)
+{
+    const char *name = cpp_fresh_name(f->e, raw, f->scope.data, f->scope.len);
+    *vec_push(&f->scope) = name;
+    return name;
+}
+
+const char *declare_name(Function *f, const Value *value, Str raw)
+{
+    const char *name = function_name(f, raw);
+    ptrmap_put(&f->names, value, (void *)(uintptr_t)name);
+    return name;
+}
+
+/* --- the comment ------------------------------------------------------------------------------- */
+
+static void add_numbers(StrBuf *out, const Attr *list, const char *separator)
+{
+    for (size_t i = 0; list && i < list->u.dense_array.count; i++)
+        strbuf_printf(out, "%s%lld", i ? separator : "", (long long)dense_array_i64(list, i));
+}
+
+static Str string_item(const Attr *dict, const char *name)
+{
+    const Attr *value = attr_dict_get_c(dict, name);
+    return value && value->kind == ATTR_STRING ? value->u.string : STR("");
+}
+
+/* "Conv_0, sliding-window: 1 x 16 x 32 x 32 trips, unrolled 1 x 4 x 1 x 1, 4104 cycles" */
+static void add_report(StrBuf *text, const Attr *report)
+{
+    const Attr *cycles = attr_dict_get_c(report, "cycles");
+    Str source = string_item(report, "source");
+    add_comment_text(text, string_item(report, "class"));
+    if (source.len) {
+        strbuf_add_c(text, " of ");
+        add_comment_text(text, source);
+    }
+    strbuf_add_c(text, ": trips ");
+    add_numbers(text, attr_dict_get_c(report, "trip_counts"), " x ");
+    strbuf_add_c(text, ", unrolled ");
+    add_numbers(text, attr_dict_get_c(report, "unroll"), " x ");
+    if (cycles && cycles->kind == ATTR_INTEGER)
+        strbuf_printf(text, ", %lld cycles", (long long)attr_int_value(cycles));
+}
+
+/* A line of the comment for each line of the doc. */
+static void print_doc_lines(Function *f, Str doc)
+{
+    while (doc.len) {
+        const char *end = memchr(doc.data, '\n', doc.len);
+        size_t len = end ? (size_t)(end - doc.data) : doc.len;
+        StrBuf text = {0};
+        add_comment_text(&text, (Str){doc.data, len});
+        print_line(f, "// %s", text.data ? text.data : "");
+        strbuf_free(&text);
+        doc.data += len + (end != NULL);
+        doc.len -= len + (end != NULL);
+    }
+}
+
+/* What the process computes (its doc), then layer, class, trip counts and factors (its report). */
+static void print_comment(Function *f, const Op *func)
+{
+    const Attr *report = op_attr(func, "report"), *doc = op_attr(func, "doc");
+    StrBuf text = {0};
+    if (report && report->kind == ATTR_DICT)
+        add_report(&text, report);
+    if (text.len)
+        print_line(f, "// %s", text.data);
+    strbuf_free(&text);
+    if (doc)
+        print_doc_lines(f, doc->u.string);
+}
+
+/* --- the signature --------------------------------------------------------------------------------- */
+
+static bool is_memory(const Value *arg) { return type_is_a(arg->type, &emithls_type_array); }
+
+static bool is_written(const Value *memory)
+{
+    FOR_EACH_USE(use, memory)
+    {
+        Op *op = use->owner;
+        if (op->def == EMITHLS(STORE))
+            return true;
+        if (op->def == EMITHLS(CALL)) {
+            Op *callee = symbol_lookup(op, op_attr(op, "callee"));
+            if (is_written(region_entry(op_region(callee, 0))->args[use_index(use)]))
+                return true;
+        }
+    }
+    return false;
+}
+
+void add_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name)
+{
+    if (is_memory(arg))
+        strbuf_printf(out, "%s%s *%s", is_written(arg) ? "" : "const ",
+                      cpp_type(e, emithls_array_elem(arg->type)), name);
+    else
+        strbuf_printf(out, "%s &%s", cpp_type(e, arg->type), name);
+}
+
+void add_signature(StrBuf *out, const char *start, const char *const *parameters, size_t count)
+{
+    size_t column = strlen(start), margin = column;
+    strbuf_add_c(out, start);
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(parameters[i]);
+        if (i)
+            strbuf_add_char(out, ',');
+        if (i && column + length + 2 > MAX_COLUMN) {
+            strbuf_printf(out, "\n%*s", (int)margin, "");
+            column = margin;
+        } else if (i) {
+            strbuf_add_char(out, ' ');
+        }
+        strbuf_add_c(out, parameters[i]);
+        column += length + 2;
+    }
+    strbuf_add_char(out, ')');
+}
+
+static void print_signature(Function *f, const Op *func)
+{
+    Emitter *e = f->e;
+    Block *body = region_entry(op_region(func, 0));
+    const Attr *names = op_attr(func, "arg_names");
+    VEC(const char *) parameters = {0};
+    bool has_memory = false;
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        StrBuf text = {0};
+        const char *name = declare_name(f, body->args[i], names->u.array.items[i]->u.string);
+        has_memory |= is_memory(body->args[i]);
+        add_parameter(e, &text, body->args[i], name);
+        *vec_push(&parameters) = arena_printf(&e->arena, "%s", text.data);
+        strbuf_free(&text);
+    }
+    if (has_memory) {
+        f->frame = function_name(f, STR("frame"));
+        if (func == e->top)
+            f->frames = function_name(f, STR("frames"));
+        *vec_push(&parameters) = arena_printf(&e->arena, "int %s", f->frames ? f->frames : f->frame);
+    }
+    const char *start = arena_printf(&e->arena, "%svoid %s(", func == e->top ? "" : "static ",
+                                     cpp_global(e, symbol_name(func)));
+    add_signature(f->out, start, parameters.data, parameters.len);
+    strbuf_add_char(f->out, '\n');
+    vec_free(&parameters);
+}
+
+/* --- functions ---------------------------------------------------------------------------------------- */
+
+static bool print_function(Emitter *e, StrBuf *out, const Op *func)
+{
+    Function f = {.e = e, .out = out};
+    print_comment(&f, func);
+    print_signature(&f, func);
+    print_line(&f, "{");
+    f.depth = 1;
+    bool ok = print_block(&f, region_entry(op_region(func, 0)));
+    flush_pending(&f);
+    while (f.depth-- > 0)
+        print_line(&f, "}");
+    ptrmap_free(&f.names);
+    ptrmap_free(&f.extents);
+    ptrmap_free(&f.exprs);
+    vec_free(&f.pending);
+    vec_free(&f.scope);
+    vec_free(&f.labels);
+    return ok;
+}
+
+/* Processes first, so that the top function finds them declared. */
+bool emit_functions(Emitter *e, StrBuf *out)
+{
+    bool ok = true;
+    FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
+    {
+        if (op->def != EMITHLS(FUNC) || op == e->top)
+            continue;
+        ok &= print_function(e, out, op);
+        strbuf_add_char(out, '\n');
+    }
+    return print_function(e, out, e->top) && ok;
+}

@@ -1,0 +1,124 @@
+/* <top>_host.h: the ports as functions for host code, one ming::Port each, which quantizes, orders and
+ * packs arrays of the model. The testbench goes through it too.
+ * Tests: lit/emit/host.mir, test/e2e */
+#include "emit/emit_impl.h"
+
+#include "dialects/emithls/emithls.h"
+
+/* "{1, 2, 3}" */
+static void add_list(StrBuf *out, const int64_t *items, uint32_t count)
+{
+    strbuf_add_char(out, '{');
+    add_extents(out, items, count, ", ");
+    strbuf_add_char(out, '}');
+}
+
+static bool is_identity(const Port *port)
+{
+    for (uint32_t i = 0; i < port->rank; i++)
+        if (port->order[i] != i)
+            return false;
+    return true;
+}
+
+static void add_order(StrBuf *out, const Port *port)
+{
+    strbuf_add_char(out, '{');
+    for (uint32_t i = 0; i < port->rank; i++)
+        strbuf_printf(out, "%s%u", i ? ", " : "", port->order[i]);
+    strbuf_add_char(out, '}');
+}
+
+static void add_quantizer(StrBuf *out, const Port *port, const char *indent)
+{
+    const Quantizer *q = port->quant;
+    strbuf_printf(out, "%s.%s(", indent, port->is_input ? "quantize" : "dequantize");
+    add_float_literal(out, q->scale, false);
+    if (port->is_input)
+        strbuf_printf(out, ", %lld, %lld, %lld, ming::Rounding::%.*s)", (long long)q->zero_point,
+                      (long long)q->low, (long long)q->high, STR_ARG(q->rounding));
+    else
+        strbuf_printf(out, ", %lld, %lld)", (long long)q->zero_point, (long long)q->divisor);
+}
+
+static int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+
+/* Bits of the C++ object that holds an integer of that width. */
+static int64_t object_bits(int64_t width)
+{
+    int64_t bits = 8;
+    while (bits < width)
+        bits *= 2;
+    return bits;
+}
+
+/* Bits from one word to the next in memory, and from one element to the next. A stream's scalar takes
+ * whole bytes; in a vector, which is a struct to HLS, each element lies as its C++ object does. */
+static void add_packing(StrBuf *out, const Port *port, const char *indent)
+{
+    int64_t lanes = emithls_lanes(port->word), element = type_width(emithls_scalar(port->word));
+    element = lanes > 1 ? object_bits(element) : round_up(element, 8);
+    int64_t word = lanes * element;
+    if (port->bus) {
+        element = type_width(emithls_scalar(port->bus));
+        word = port->bus_words * emithls_lanes(port->bus) / port->words_per_frame * element;
+    }
+    strbuf_printf(out, "%s.packing(%lld, %lld)", indent, (long long)word, (long long)element);
+}
+
+/* ming::Port("x", {1, 3, 32, 32}).stream_order(…).word(…).integers(…).quantize(…).packing(…) */
+static void add_port(StrBuf *out, const Port *port)
+{
+    static const char indent[] = "\n        ";
+    const Type *elem = emithls_scalar(port->word);
+    strbuf_add_c(out, "    return ming::Port(");
+    add_string_literal(out, port->tensor);
+    strbuf_add_c(out, ", ");
+    add_list(out, port->shape, port->rank);
+    strbuf_add_char(out, ')');
+    if (!is_identity(port)) {
+        strbuf_printf(out, "%s.stream_order(", indent);
+        add_order(out, port);
+        strbuf_add_char(out, ')');
+    }
+    if (emithls_lanes(port->word) > 1) {
+        strbuf_printf(out, "%s.word(", indent);
+        add_list(out, port->word_extents, port->rank);
+        strbuf_add_char(out, ')');
+    }
+    bool is_signed = port->quant ? port->quant->is_signed : type_width(elem) > 1;
+    if (type_is_float(elem))
+        strbuf_printf(out, "%s.floats(%u)", indent, type_width(elem));
+    else
+        strbuf_printf(out, "%s.integers(%u%s)", indent, type_width(elem), is_signed ? "" : ", false");
+    if (port->quant)
+        add_quantizer(out, port, indent);
+    add_packing(out, port, indent);
+    strbuf_add_c(out, ";\n");
+}
+
+/* // Input 'x': … */
+static void add_function(StrBuf *out, const Port *port)
+{
+    strbuf_printf(out, "\n// %s '", port->is_weights ? "Weights" : port->is_input ? "Input" : "Output");
+    add_comment_text(out, port->tensor);
+    strbuf_printf(out, "'\ninline ming::Port %s()\n{\n", port->name);
+    add_port(out, port);
+    strbuf_add_c(out, "}\n");
+}
+
+void emit_host(Emitter *e, StrBuf *out)
+{
+    strbuf_printf(out,
+                  "// The boundary of %s for host code. Each port's function describes how an array of\n"
+                  "// the model becomes the bytes that the accelerator takes or gives, frame by frame:\n"
+                  "//   std::vector<std::uint8_t> bytes = ming::pack(port, array, frame);\n"
+                  "//   ming::unpack(port, bytes, array, frame);\n",
+                  e->top_name);
+    begin_guard(e, out, "_HOST_H");
+    strbuf_printf(out, "#include \"csim/ming_port.h\"\n\nnamespace %s_host\n{\n", e->top_name);
+    for (size_t i = 0; i < e->ports.len; i++)
+        add_function(out, &e->ports.data[i]);
+    strbuf_printf(out, "\n} // namespace %s_host\n\n#endif\n", e->top_name);
+}
+
