@@ -535,7 +535,7 @@ def collect_cases(args, folder):
     subjects = fixed_subjects()
     example = subjects[0]
     yield from whole_flow_cases(subjects, BUDGETS[1:2] if args.quick else BUDGETS)
-    yield from port_cases(subjects, BUDGETS[2:3] if args.quick else BUDGETS[::2],
+    yield from port_cases(subjects + residual_subjects(), BUDGETS[2:3] if args.quick else BUDGETS[::2],
                           ["m_axi-load"] if args.quick else PORT_OPTIONS)
     for tool in ("ming", "ming-opt", "ming-translate"):
         yield f"help/{tool}", case_help, (tool,)
