@@ -81,17 +81,18 @@ void check_widths(Check *check, Op *module)
 
 /* --- parameters ------------------------------------------------------------------------------ */
 
-static bool is_quantizer(const OpDef *def)
+/* Whether constants of the layer say how it works, rather than what the network learned. Its op may
+ * be one of several that a pass made of the node. */
+static bool has_settings_only(const Layer *layer, const OpDef *def)
 {
-    return def == ONNX(QUANT) || def == ONNX(INT_QUANT) || def == ONNX(BIPOLAR_QUANT) ||
-           def == ONNX(TRUNC) || def == ONNX(QUANTIZE_LINEAR) || def == ONNX(DEQUANTIZE_LINEAR);
-}
-
-/* Whether constants of the node say how it works, rather than what the network learned. */
-static bool has_settings_only(const OpDef *def)
-{
-    return is_quantizer(def) || def == ONNX(CLIP) || def == ONNX(PAD) || def == ONNX(RESIZE) ||
-           def == ONNX(UPSAMPLE);
+    static const OpDef *const defs[] = {
+        ONNX(BIPOLAR_QUANT), ONNX(CLIP), ONNX(DEQUANTIZE_LINEAR), ONNX(INT_QUANT), ONNX(PAD),
+        ONNX(QUANT), ONNX(QUANTIZE_LINEAR), ONNX(RESIZE), ONNX(TRUNC), ONNX(UPSAMPLE),
+    };
+    for (size_t i = 0; i < COUNT_OF(defs); i++)
+        if (def == defs[i] || str_eq_c(layer->op_type, defs[i]->name))
+            return true;
+    return false;
 }
 
 /* The constant of an operand, behind what dequantizes it; NULL: it is none. */
@@ -111,7 +112,7 @@ typedef struct Counter {
 
 static void count_parameters(Counter *counter, const Op *op, Layer *layer)
 {
-    for (uint32_t i = 0; i < op->operand_count && !has_settings_only(op->def); i++) {
+    for (uint32_t i = 0; i < op->operand_count && !has_settings_only(layer, op->def); i++) {
         const Value *operand = op_operand(op, i), *constant = constant_of(operand);
         int64_t count;
         if (!constant || !type_is_float(type_elem(operand->type)) ||

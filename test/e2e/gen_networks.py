@@ -28,6 +28,7 @@ class Case:
     expected: np.ndarray
     dyadic: bool
     nodes: int
+    macs: int
     is_standard: bool
     is_integer: bool
 
@@ -277,6 +278,7 @@ def qlinear_conv(net, x, filters, kernel=3, stride=1, group=1):
     unit = np.float64(x.scale.array) * np.float64(w.scale.array)
     real = ops.conv(x.real(), ops.dequantize_linear(w.array, w.scale.array, w.zero.array, 0),
                     (bias * unit).astype(F32), attrs)
+    net.multiplies(real, np.prod(w.array.shape[1:]))
     inputs = [*x.arguments(), *w.arguments(), None, net.constant(bias, "bias")]
     return net.requantized("QLinearConv", inputs, real, "", attrs)
 
@@ -296,6 +298,7 @@ def qgemm(net, x, outputs):
     unit = np.float64(x.scale.array) * np.float64(w.scale.array)
     weight = ops.dequantize_linear(w.array, w.scale.array, w.zero.array, 1)
     real = ops.gemm(x.real(), weight, (bias * unit).astype(F32), {})
+    net.multiplies(real, x.array.shape[1])
     inputs = [*x.arguments(), *w.arguments(), net.constant(bias, "bias"), None]
     return net.requantized("QGemm", inputs, real, attrs={"alpha": 1.0, "transA": 0, "transB": 0})
 
@@ -333,6 +336,7 @@ def qoperator_plain(net):
     x = on_integers(x, net.flatten(x))
     w = net.weight_integers((27, 4), 1, per_channel=False)
     real = ops.matmul(x.real(), w.real(), {})
+    net.multiplies(real, 27)
     x = net.requantized("QLinearMatMul", [*x.arguments(), *w.arguments(), None], real, "")
     net.output(net.dequantize(x))
 
@@ -391,5 +395,5 @@ def generate(seed, index):
         family.build(net)
         if np.ptp(net.result.array) > 0:
             return Case(f"{kind}-{index}", net.encode(), net.source.array, net.result.array,
-                        dyadic, len(net.file.graph["node"]), family.is_standard,
+                        dyadic, len(net.file.graph["node"]), net.macs, family.is_standard,
                         family.is_integer or dyadic)

@@ -58,6 +58,7 @@ class Network:
                                  rng.choice([(), (1,)]))
         self.batch = rng.choice([1, "N"])
         self.source = self.result = None
+        self.macs = 0                   # multiply-accumulate operations of a frame
 
     # Nodes.
 
@@ -211,23 +212,32 @@ class Network:
 
     # Sums of products.
 
+    def multiplies(self, elements, products):
+        """Counts so many products for each element of all frames."""
+        self.macs += elements.size // self.frames * int(products)
+
     def conv(self, x, weight, bias=None, **attrs):
         attrs = {"kernel_shape": list(weight.array.shape[2:]), **attrs}
         array = ops.conv(x.array, weight.array, None if bias is None else bias.array, attrs)
+        self.multiplies(array, np.prod(weight.array.shape[1:]))
         return self.node("Conv", [x, weight, bias], array, attrs)
 
     def conv_transpose(self, x, weight, bias=None, **attrs):
         attrs = {"kernel_shape": list(weight.array.shape[2:]), **attrs}
         array = ops.conv_transpose(x.array, weight.array, None if bias is None else bias.array,
                                    attrs)
+        self.multiplies(x.array, np.prod(weight.array.shape[1:]))
         return self.node("ConvTranspose", [x, weight, bias], array, attrs)
 
     def gemm(self, x, weight, bias=None, **attrs):
         array = ops.gemm(x.array, weight.array, None if bias is None else bias.array, attrs)
+        self.multiplies(array, x.array.shape[1])
         return self.node("Gemm", [x, weight, bias], array, attrs)
 
     def matmul(self, a, b):
-        return self.node("MatMul", [a, b], ops.matmul(a.array, b.array, {}))
+        array = ops.matmul(a.array, b.array, {})
+        self.multiplies(array, a.array.shape[-1])
+        return self.node("MatMul", [a, b], array)
 
     def bias(self, count, unit=None):
         """Floats, or with a unit an integer multiple of it."""

@@ -92,6 +92,8 @@ class Check:
             raise Failure(f"ming check: no reason for {silent[0]}")
         if len(report["nodes"]) != self.case.nodes:
             raise Failure(f"ming check: {len(report['nodes'])} of {self.case.nodes} nodes")
+        if report["total"]["macs"] != self.case.macs:
+            raise Failure(f"ming check: {report['total']['macs']} MACs, not {self.case.macs}")
 
     def linalg(self):
         """The integers of the linalg, by ming's interpreter and upstream's runner."""
