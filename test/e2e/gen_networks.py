@@ -341,6 +341,73 @@ def qoperator_plain(net):
     net.output(net.dequantize(x))
 
 
+# ONNX Runtime's static quantization in QDQ form.
+
+def static_conv(net, x, filters, kernel=3, stride=1, group=1):
+    """Bias in int32 with the scale of the products; asymmetric int8 without a Relu,
+    which the range of the integers stands for."""
+    channels = x.array.shape[1]
+    w = net.weight_integers((filters, channels // group, kernel, kernel), 0)
+    y = net.conv(x, net.dequantize(w, 0), net.integer_bias(x, w, filters), group=group,
+                 strides=[stride] * 2, pads=[kernel // 2] * 4)
+    return net.asymmetric(y, floor=0.0 if net.rng.random() < 0.6 else None)
+
+
+def static_qdq(net):
+    x = net.asymmetric(net.input((3, 8, 8)))
+    x = static_conv(net, x, 4, stride=2)
+    y = static_conv(net, x, 4)
+    x = net.asymmetric(net.binary("Add", x, y), floor=0.0)
+    x = net.asymmetric(net.max_pool(x, 3, 2, 1))
+    x = static_conv(net, x, 6, 1)
+    x = net.asymmetric(net.flatten(net.average_pool(x, 2, 2)))
+    w = net.weight_integers((5, 6), 0)
+    x = net.gemm(x, net.dequantize(w, 0), net.integer_bias(x, w, 5), transB=1)
+    net.output(net.asymmetric(x))
+
+
+def mobilenet_v3(net):
+    """HardSwish, and squeeze and excitation by HardSigmoid."""
+    swish = lambda x: net.qdq(net.node("HardSwish", [x], ops.hard_swish(x.array, {})), "int8")
+    x = net.qdq(net.input((2, 8, 8)), "int8")
+    x = swish(net.batch_norm(net.conv(x, net.weight((4, 2, 3, 3)), strides=[2, 2], pads=[1] * 4)))
+    y = net.qdq(net.global_average(x), "int8")
+    y = net.qdq(net.relu(net.conv(y, net.weight((2, 4, 1, 1)), net.bias(2))))
+    y = net.conv(y, net.weight((4, 2, 1, 1)), net.bias(4))
+    attrs = {"alpha": 0.25 if net.dyadic else 1 / 6}
+    y = net.qdq(net.node("HardSigmoid", [y], ops.hard_sigmoid(y.array, attrs), attrs))
+    x = net.qdq(net.binary("Mul", x, y), "int8")
+    x = swish(net.conv(x, net.weight((5, 4, 1, 1)), net.bias(5)))
+    net.output(net.flatten(net.qdq(net.global_average(x), "int8")))
+
+
+# Elements on the move.
+
+def shufflenet(net):
+    """Halves of the channels, one of them through convolutions, then shuffled."""
+    x = net.qdq(net.input((4, 6, 6)), "int8")
+    for _ in range(2):
+        left, right = net.split(x)
+        right = net.qdq(net.relu(net.conv(right, net.weight((2, 1, 3, 3)), group=2,
+                                          pads=[1] * 4)), "int8")
+        right = net.qdq(net.conv(right, net.weight((2, 2, 1, 1)), net.bias(2)), "int8")
+        x = net.qdq(net.concat([left, right]), "int8")
+        x = net.reshape(x, 2, 2, 6, 6)
+        x = net.reshape(net.transpose(x, 0, 2, 1, 3, 4), 4, 6, 6)
+    net.output(net.qdq(net.reduce_mean(x, [2, 3], False), "int8"))
+
+
+def super_resolution(net):
+    x = net.qdq(net.input((1, 6, 6), 0, 1))
+    slope = net.constant(net.numpy.choice([0.25, 0.125], (4, 1, 1)).astype(F32))
+    x = net.conv(x, net.weight((4, 1, 3, 3)), net.bias(4), pads=[1] * 4)
+    x = net.qdq(net.node("PRelu", [x, slope], ops.prelu(x.array, slope.array)), "int8")
+    x = net.qdq(net.conv(x, net.weight((4, 4, 3, 3)), net.bias(4), pads=[1] * 4), "int8")
+    mode = net.rng.choice(["DCR", "CRD"])
+    array = ops.depth_to_space(x.array, 2, mode)
+    net.output(net.node("DepthToSpace", [x], array, {"blocksize": 2, "mode": mode}))
+
+
 # 4-bit types.
 
 def int4_cnn(net):
@@ -380,6 +447,10 @@ FAMILIES = {
     "qoperator": Family(qoperator, (13, 20)),
     "qoperator-plain": Family(qoperator_plain, (10, 20)),
     "int4": Family(int4_cnn, (21, 21)),
+    "static-qdq": Family(static_qdq),
+    "mobilenet-v3": Family(mobilenet_v3, (14, 21)),
+    "shufflenet": Family(shufflenet),
+    "super-resolution": Family(super_resolution),
 }
 
 

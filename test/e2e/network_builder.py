@@ -58,6 +58,7 @@ class Network:
                                  rng.choice([(), (1,)]))
         self.batch = rng.choice([1, "N"])
         self.source = self.result = None
+        self.units = {}                 # scales of dequantized values by name
         self.macs = 0                   # multiply-accumulate operations of a frame
 
     # Nodes.
@@ -148,10 +149,32 @@ class Network:
             q = self.node("Clip", [q, *bounds], np.clip(array, *clip))
         return Integers(q.name, q.array, scale, zero)
 
+    def asymmetric(self, x, floor=None):
+        """QuantizeLinear and DequantizeLinear in int8 or uint8 with a zero point for
+        the range of x, or of what is above `floor`."""
+        kind = self.rng.choice(["int8", "uint8"])
+        low, high = ops.INTEGER_TYPES[kind]
+        least = min(float(x.array.min()), 0.0) if floor is None else floor
+        scale = self.scale(max(float(x.array.max()), 0.0) - least, high - low)
+        point = int(np.clip(np.rint(low - least / scale), low, high))
+        scale, zero = self.constant(scale, "scale"), self.constant(np.array(point, kind), "zero")
+        q = self.node("QuantizeLinear", [x, scale, zero],
+                      ops.quantize_linear(x.array, scale.array, zero.array))
+        return self.dequantize(Integers(q.name, q.array, scale, zero))
+
+    def integer_bias(self, x, weight, count):
+        """int32 with the scales of the sum that it is added to; x is dequantized."""
+        scale = self.constant((self.units[x.name] * weight.scale.array).astype(F32), "scale")
+        q = self.constant(self.numpy.integers(-300, 300, count).astype(np.int32), "bias")
+        zero = self.constant(np.zeros(count, np.int32), "zero")
+        return self.dequantize(Integers(q.name, q.array, scale, zero), 0)
+
     def dequantize(self, q, axis=1):
         attrs = {"axis": axis} if q.scale.array.size > 1 else {}
         array = ops.dequantize_linear(q.array, q.scale.array, q.zero.array, axis)
-        return self.node("DequantizeLinear", [q, q.scale, q.zero], array, attrs)
+        x = self.node("DequantizeLinear", [q, q.scale, q.zero], array, attrs)
+        self.units[x.name] = q.scale.array
+        return x
 
     def random_weight(self, shape, bits, narrow=True):
         low = -2 ** (bits - 1) + narrow
@@ -297,6 +320,21 @@ class Network:
 
     # The same elements elsewhere.
 
+    def split(self, x):
+        """Halves of the channels."""
+        half = x.array.shape[1] // 2
+        name = self.file.fresh("split")
+        sizes = [] if self.opset < 13 or self.opset > 17 else [self.indices(half, half)]
+        attrs = {"axis": 1, **({"num_outputs": 2} if self.opset > 17 else {})}
+        left = self.node("Split", [x, *sizes], x.array[:, :half], attrs)
+        self.file.graph["node"][-1]["output"].append(name)
+        return left, Value(name, x.array[:, half:])
+
+    def reshape(self, x, *dims):
+        """To the dimensions behind the batch."""
+        return self.node("Reshape", [x, self.indices(0, *dims)],
+                         x.array.reshape(self.frames, *dims))
+
     def flatten(self, x):
         """One of the ways in which exporters write it."""
         array = x.array.reshape(self.frames, -1)
@@ -365,12 +403,14 @@ class Network:
     # ONNX Runtime's operators on integers.
 
     def requantized(self, op_type, inputs, reals, domain=MICROSOFT, attrs=None, kind="uint8"):
-        """A node on integers whose last inputs are the result's scale and zero
-        point, in the middle of `inputs` where None stands for them."""
+        """A node on integers, with the result's scale and zero point where None stands
+        in `inputs`. The zero point is even: ONNX Runtime's QLinearAdd adds it before
+        it rounds, which decides ties."""
         low, high = ops.INTEGER_TYPES[kind]
         least, most = min(float(reals.min()), 0.0), max(float(reals.max()), 0.0)
         scale = self.scale(most - least, high - low)
         point = int(np.clip(np.rint(low - least / scale), low, high))
+        point -= point % 2
         scale, zero = self.constant(scale, "scale"), self.constant(np.array(point, kind), "zero")
         at = inputs.index(None)
         names = [getattr(value, "name", value)

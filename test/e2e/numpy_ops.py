@@ -155,6 +155,29 @@ def sigmoid(x, _attrs):
     return (1 / (1 + np.exp(-wide(x)))).astype(F32)
 
 
+def prelu(x, slope):
+    return np.where(x < 0, (wide(x) * wide(slope)).astype(F32), x)
+
+
+def hard_sigmoid(x, attrs):
+    alpha, beta = wide(F32(attrs.get("alpha", 0.2))), wide(F32(attrs.get("beta", 0.5)))
+    return np.clip(alpha * wide(x) + beta, 0, 1).astype(F32)
+
+
+def hard_swish(x, _attrs):
+    return (wide(x) * np.clip(wide(x) / 6 + 0.5, 0, 1)).astype(F32)
+
+
+def depth_to_space(x, size, mode):
+    n, channels, height, width = x.shape
+    inner = channels // size ** 2
+    if mode == "DCR":
+        parts = x.reshape(n, size, size, inner, height, width).transpose(0, 3, 4, 1, 5, 2)
+    else:
+        parts = x.reshape(n, inner, size, size, height, width).transpose(0, 1, 4, 2, 5, 3)
+    return parts.reshape(n, inner, height * size, width * size)
+
+
 def resize_nearest(x, factor):
     return x.repeat(factor, 2).repeat(factor, 3)
 
