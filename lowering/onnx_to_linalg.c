@@ -172,6 +172,8 @@ static void lower_args(Lowering *lw, Block *old, const Attr **attrs)
 static LowerNode *find_rule(const Op *op)
 {
     static LowerNode *const rules[ONNX_OP_COUNT] = {
+        [ONNX_ARG_MAX] = lower_arg_extreme,
+        [ONNX_ARG_MIN] = lower_arg_extreme,
         [ONNX_AVERAGE_POOL] = lower_pool,
         [ONNX_BIPOLAR_QUANT] = lower_quant,
         [ONNX_CAST] = lower_cast,
@@ -211,20 +213,19 @@ static LowerNode *find_rule(const Op *op)
         [ONNX_REDUCE_SUM_SQUARE] = lower_reduce,
         [ONNX_RELU] = lower_relu,
         [ONNX_RESHAPE] = lower_move,
+        [ONNX_RESIZE] = lower_resize,
         [ONNX_SLICE] = lower_move,
         [ONNX_SOFTMAX] = lower_softmax,
         [ONNX_SPACE_TO_DEPTH] = lower_move,
         [ONNX_SPLIT] = lower_split,
         [ONNX_SQUEEZE] = lower_move,
         [ONNX_TILE] = lower_move,
+        [ONNX_TOP_K] = lower_top_k,
         [ONNX_TRANSPOSE] = lower_move,
         [ONNX_TRUNC] = lower_quant,
         [ONNX_UNSQUEEZE] = lower_move,
-        [ONNX_UPSAMPLE] = lower_move,
+        [ONNX_UPSAMPLE] = lower_resize,
     };
-    bool moves = op->def == ONNX(RESIZE) && str_eq_c(onnx_string(op, "mode", "nearest"), "nearest");
-    if (moves)
-        return lower_move;
     return is_elementwise(op) && !rules[op->def - onnx_ops] ? lower_elementwise
                                                             : rules[op->def - onnx_ops];
 }

@@ -116,6 +116,9 @@ bool same_scale(const Fixed *a, const Fixed *b);
 double fixed_scale(const Fixed *fixed); /* unit * 2^exponent / divisor */
 /* The same integers with a scale times a positive number. */
 void scale_fixed(Fixed *fixed, double factor);
+/* The same integers with a scale divided by a number above 0: powers of two go to the exponent. False
+ * beyond 64 bits. */
+bool divide_scale(Fixed *fixed, int64_t divisor) MUST_CHECK;
 /* unit and exponent of a positive number. */
 void split_scale(double scale, double *unit, int *exponent);
 
@@ -154,10 +157,10 @@ Value *chain_build(Lowering *lw, const Fixed *fixed, const Type *like);
 /* --- nodes ------------------------------------------------------------------------------------ */
 
 typedef bool LowerNode(Lowering *lw);
-LowerNode lower_cast, lower_clip, lower_concat, lower_conv, lower_conv_transpose,
+LowerNode lower_arg_extreme, lower_cast, lower_clip, lower_concat, lower_conv, lower_conv_transpose,
     lower_dequantize, lower_elementwise, lower_global_pool, lower_matmul, lower_move,
-    lower_normalization, lower_pool, lower_quant, lower_reduce, lower_relu, lower_softmax,
-    lower_split;
+    lower_normalization, lower_pool, lower_quant, lower_reduce, lower_relu,
+    lower_resize, lower_softmax, lower_split, lower_top_k;
 
 /* The quantizer that all uses of a value apply with the same parameters, looked for behind nodes
  * that only move elements; NULL: none. */

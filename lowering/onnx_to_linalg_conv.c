@@ -312,12 +312,40 @@ static bool turn_integers(Conv *c)
     return true;
 }
 
+/* The same of weights that are computed:
+ *   turned[oc, ic, tap...] = w[oc / outs * ins + ic, oc mod outs, kernel - 1 - tap...] */
+static Value *turn_tensor(Conv *c, Value *w)
+{
+    Context *ctx = c->lw->ctx;
+    const AffineExpr *from[ONNX_MAX_RANK];
+    int64_t dims[ONNX_MAX_RANK], outs = c->g.out_channels / c->g.group;
+    uint32_t rank = w->type->u.shaped.rank;
+    const AffineExpr *oc = affine_dim(ctx, 0), *count = affine_const(ctx, outs);
+    dims[0] = c->g.out_channels;
+    dims[1] = c->g.in_channels / c->g.group;
+    from[0] = affine_add(affine_mul_c(affine_floordiv(oc, count), dims[1]), affine_dim(ctx, 1));
+    from[1] = affine_mod(oc, count);
+    if (c->g.group == 1) {
+        from[0] = affine_dim(ctx, 1);
+        from[1] = oc;
+    }
+    for (uint32_t i = 0; i < c->g.spatial; i++) {
+        dims[2 + i] = c->g.kernel[i];
+        from[2 + i] = affine_add_c(affine_mul_c(affine_dim(ctx, 2 + i), -1), dims[2 + i] - 1);
+    }
+    Generic g = {.loops = rank, .inputs = 1, .input = {w}};
+    g.map[0] = map_get(ctx, rank, 0, rank, from);
+    g.map[1] = map_identity(ctx, rank);
+    generic_open(c->lw, &g, build_empty(c->lw, type_with_shape(w->type, dims, rank)));
+    return generic_close(&g, generic_arg(&g, 0));
+}
+
 static Value *turned_floats(Conv *c)
 {
     const Array *w = lower_array(c->lw, op_operand(c->lw->node, 1));
     if (!w) {
-        onnx_error(c->lw->node, "needs constant weights");
-        return NULL;
+        Value *plain = lower_plain(c->lw, 1);
+        return plain ? turn_tensor(c, plain) : NULL;
     }
     Array *turned = array_new(w->type);
     for (int64_t i = 0; i < w->count; i++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dialects/arith/arith.h"
+#include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg_move.h"
 #include "lowering/onnx_to_linalg_sum.h"
 
@@ -80,6 +81,85 @@ static Value *pool(Lowering *lw, const ConvGeometry *g, Value *x, const Type *ty
                                                 element));
 }
 
+/* --- where the maximum stands ----------------------------------------------------------------- */
+
+static bool wants_indices(const Op *op)
+{
+    return op->result_count > 1 && value_has_uses(op_result(op, 1));
+}
+
+/* The flat index of each element of x. */
+static Value *index_tensor(Lowering *lw, const Type *x, const Type *elem, int64_t count)
+{
+    int64_t *indices = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
+    for (int64_t i = 0; i < count; i++)
+        indices[i] = i;
+    return arith_constant(&lw->b, attr_dense_i64(type_with_elem(x, elem), indices, (size_t)count));
+}
+
+/* Flat indices that count rows first, of tensors that count columns first in their spatial
+ * dimensions. */
+static Value *by_column(Lowering *lw, const ConvGeometry *g, Value *indices, int64_t count)
+{
+    int64_t *table = ARENA_ARRAY(&lw->pass->scratch, int64_t, count), plane = 1;
+    for (uint32_t i = 0; i < g->spatial; i++)
+        plane *= g->in[i];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = i % plane, step = plane;
+        table[i] = i - rest;
+        for (uint32_t d = g->spatial; d-- > 0; rest /= g->in[d]) {
+            step /= g->in[d];
+            table[i] += rest % g->in[d] * step;
+        }
+    }
+    const Type *elem = type_elem(indices->type);
+    Value *operands[2] = {arith_constant(&lw->b, attr_dense_i64(type_tensor(elem, &count, 1, NULL),
+                                                                table, (size_t)count))};
+    Generic generic;
+    generic_elementwise(lw, &generic, &indices, 1);
+    generic_open(lw, &generic, build_empty(lw, indices->type));
+    operands[1] = build_unary(&generic.body, ARITH(INDEX_CAST), type_index(lw->ctx),
+                              generic_arg(&generic, 0));
+    Op *extract = build(&generic.body, TENSOR(EXTRACT), operands, 2, &elem, 1, NULL, 0);
+    return generic_close(&generic, op_result(extract, 0));
+}
+
+/* The least index at which a window of x has its maximum, which y tells. */
+static void lower_indices(Lowering *lw, const ConvGeometry *g, Value *x, Value *y, double border)
+{
+    const Value *of = op_result(lw->node, 1);
+    Fixed result = {.unit = 1.0, .divisor = 1};
+    int64_t count;
+    if (!type_element_count(x->type, &count))
+        return;
+    const Type *elem = type_i(lw->ctx, signed_width(0, count));
+    Generic window, generic;
+    pool_maps(lw, g, &window);
+    generic = window;
+    generic.inputs = window.inputs + 2;
+    generic.input[0] = padded(lw, g, x, border);
+    generic.input[1] = padded(lw, g, index_tensor(lw, x->type, elem, count), (double)count);
+    generic.input[2] = y;
+    generic.map[1] = window.map[0];
+    generic.map[2] = generic.map[generic.inputs] = window.map[window.inputs];
+    if (window.inputs > 1) {
+        generic.input[3] = build_empty(lw, type_tensor(elem, g->kernel, g->spatial, NULL));
+        generic.map[3] = window.map[1];
+    }
+    generic_open(lw, &generic, build_filled(lw, type_with_elem(of->type, elem), count));
+    Builder *b = &generic.body;
+    Value *left = generic_arg(&generic, 0), *right = generic_arg(&generic, 2);
+    Value *is_there = type_is_float(left->type) ? arith_cmpf(b, CMPF_OEQ, left, right)
+                                                : arith_cmpi(b, CMPI_EQ, left, right);
+    Value *so_far = generic_arg(&generic, generic.inputs);
+    Value *first = build_binary(b, ARITH(MINSI), elem, so_far, generic_arg(&generic, 1));
+    result.value = generic_close(&generic, arith_select(b, is_there, first, so_far));
+    result.high = count - 1;
+    if (onnx_int(lw->node, "storage_order", 0) == 1)
+        result.value = by_column(lw, g, result.value, count);
+    record_fixed(lw, of, &result);
+}
+
 /* --- maximum ---------------------------------------------------------------------------------- */
 
 static bool max_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x)
@@ -91,6 +171,8 @@ static bool max_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x)
     result.value = pool(lw, g, x->value, type, x->is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI), least,
                         x->is_unsigned);
     lower_result(lw, &result);
+    if (wants_indices(lw->node))
+        lower_indices(lw, g, x->value, result.value, least);
     return true;
 }
 
@@ -108,7 +190,10 @@ static bool max_plain(Lowering *lw, const ConvGeometry *g)
     const OpDef *join = type_is_float(elem) ? ARITH(MAXIMUMF)
                         : is_unsigned       ? ARITH(MAXUI)
                                             : ARITH(MAXSI);
-    lower_plain_result(lw, 0, pool(lw, g, x, type, join, least, is_unsigned));
+    Value *y = pool(lw, g, x, type, join, least, is_unsigned);
+    lower_plain_result(lw, 0, y);
+    if (wants_indices(lw->node))
+        lower_indices(lw, g, x, y, least);
     return true;
 }
 
@@ -156,14 +241,6 @@ static bool counts_agree(const ConvGeometry *g, bool with_padding)
         if (window_count(g, i, with_padding) != window_count(g, 0, with_padding))
             return false;
     return true;
-}
-
-/* sum / count: powers of two go to the exponent, the rest to the divisor. */
-static bool divide(Fixed *sum, int64_t count)
-{
-    for (; count % 2 == 0; count /= 2)
-        sum->exponent--;
-    return mul_i64(sum->divisor, count, &sum->divisor);
 }
 
 static int64_t common_multiple(int64_t a, int64_t b)
@@ -222,7 +299,7 @@ static bool average_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x
     int64_t low = x->low < 0 ? x->low : 0, high = x->high > 0 ? x->high : 0, first, last;
     int64_t terms = largest_count(g, with_padding);
     if (!mul_i64(low, count, &sum.low) || !mul_i64(high, count, &sum.high) ||
-        !mul_i64(low, terms, &first) || !mul_i64(high, terms, &last) || !divide(&sum, count))
+        !mul_i64(low, terms, &first) || !mul_i64(high, terms, &last) || !divide_scale(&sum, count))
         return lower_too_wide(lw);
     uint32_t width = widest(signed_width(first, last), x->value->type, x->value->type);
     const Type *type = int_tensor(lw, op_result(lw->node, 0)->type, width);
@@ -291,8 +368,6 @@ static bool lower_window(Lowering *lw, const ConvGeometry *g, bool is_max)
 {
     bool with_padding = onnx_int(lw->node, "count_include_pad", 0) != 0;
     Fixed x;
-    if (lw->node->result_count > 1 && value_has_uses(op_result(lw->node, 1)))
-        return onnx_error(lw->node, "has indices as a result, which are not supported");
     bool is_fixed = pool_input(lw, is_max, &x);
     if (is_max)
         return is_fixed ? max_integers(lw, g, &x) : max_plain(lw, g);

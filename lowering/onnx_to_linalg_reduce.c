@@ -221,10 +221,7 @@ static bool reduce_sum(Lowering *lw, const Axes *axes, const Fixed *x)
     if (!mul_i64(x->low < 0 ? x->low : 0, axes->terms, &sum.low) ||
         !mul_i64(x->high > 0 ? x->high : 0, axes->terms, &sum.high))
         return lower_too_wide(lw);
-    int64_t rest = lw->node->def == ONNX(REDUCE_MEAN) ? axes->terms : 1;
-    for (; rest % 2 == 0; rest /= 2)
-        sum.exponent--;
-    if (!mul_i64(sum.divisor, rest, &sum.divisor))
+    if (!divide_scale(&sum, lw->node->def == ONNX(REDUCE_MEAN) ? axes->terms : 1))
         return lower_too_wide(lw);
     uint32_t width = widest(signed_width(sum.low, sum.high), x->value->type, x->value->type);
     const Type *elem = type_i(lw->ctx, width);

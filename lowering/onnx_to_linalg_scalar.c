@@ -285,6 +285,19 @@ static Value *cast(Builder *b, Value *x, const Type *type, bool is_unsigned, boo
     return build_extend(b, x, type, is_unsigned);
 }
 
+/* Pow of an integer and a float, in floating point; its result has the type of the base. */
+static Value *mixed_power(Builder *b, const Op *node, const Type *type, Value *x, Value *y)
+{
+    const Type *real = type_is_float(x->type) ? x->type : y->type;
+    bool x_unsigned = is_unsigned_elem(op_operand(node, 0)->type);
+    bool y_unsigned = is_unsigned_elem(op_operand(node, 1)->type);
+    if (node->def != ONNX(POW) || type_is_float(x->type) == type_is_float(y->type))
+        return NULL;
+    Value *power = binary(b, MATH(POWF), cast(b, x, real, x_unsigned, false),
+                          cast(b, y, real, y_unsigned, false));
+    return cast(b, power, type, false, x_unsigned);
+}
+
 Value *build_scalar(Builder *b, const Op *node, const Type *type, Value *const *args,
                     uint32_t count, bool is_unsigned)
 {
@@ -297,7 +310,7 @@ Value *build_scalar(Builder *b, const Op *node, const Type *type, Value *const *
     if (count == 1)
         return is_float ? float_unary(b, node, x) : int_unary(b, node, x, is_unsigned);
     if (type_is_float(args[1]->type) != is_float)
-        return NULL;
+        return mixed_power(b, node, type, x, args[1]);
     Value *truth = compare(b, node, x, args[1], is_unsigned);
     if (truth)
         return truth;

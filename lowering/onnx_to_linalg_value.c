@@ -32,6 +32,13 @@ void scale_fixed(Fixed *fixed, double factor)
     }
 }
 
+bool divide_scale(Fixed *fixed, int64_t divisor)
+{
+    for (; divisor % 2 == 0; divisor /= 2)
+        fixed->exponent--;
+    return mul_i64(fixed->divisor, divisor, &fixed->divisor);
+}
+
 double fixed_scale(const Fixed *fixed)
 {
     return ldexp(fixed->unit, fixed->exponent) / (double)fixed->divisor;

@@ -2,6 +2,7 @@
  *   QLinearConv(x, w, ...)    -> QuantizeLinear(Conv(Dequantize(x), Dequantize(w), Dequantize(B)))
  *   QLinearMatMul(a, b, ...)  -> QuantizeLinear(MatMul(Dequantize(a), Dequantize(b)))
  *   ConvInteger, MatMulInteger -> Cast(... of both less their zero points)
+ *   DynamicQuantizeLinear(x)  -> the extremes of x, the scale and zero point they ask for, x by them
  * and quantizers of activations with a scale per channel as those with the scale 1:
  *   QuantizeLinear(x, s, z)    -> QuantizeLinear(x / s, 1, z)
  *   DequantizeLinear(q, s, z)  -> DequantizeLinear(q, 1, z) * s
@@ -251,6 +252,70 @@ static bool split_scales(Decomposition *d)
     return true;
 }
 
+/* --- DynamicQuantizeLinear -------------------------------------------------------------------- */
+
+static Value *constant(Decomposition *d, double value)
+{
+    const Type *type = type_tensor(real_type(d), NULL, 0, NULL);
+    return onnx_build_constant(&d->b, attr_dense_splat(type, attr_float(real_type(d), value)));
+}
+
+static Value *unary(Decomposition *d, const OpDef *def, Value *x)
+{
+    return make(d, def, &x, 1, real_type(d), NULL, 0);
+}
+
+static Value *binary(Decomposition *d, const OpDef *def, Value *x, Value *y)
+{
+    Value *operands[] = {x, y};
+    return make(d, def, operands, 2, real_type(d), NULL, 0);
+}
+
+static Value *cast(Decomposition *d, Value *x, int64_t to, const Type *elem)
+{
+    NamedAttr attr = named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, to));
+    return make(d, ONNX(CAST), &x, 1, elem, &attr, 1);
+}
+
+/* The extreme of all of x and of 0. */
+static Value *extreme(Decomposition *d, const OpDef *reduce, const OpDef *join)
+{
+    Value *x = op_operand(d->op, 0);
+    NamedAttr attr = named_attr(d->b.ctx, "keepdims", attr_i64(d->b.ctx, 0));
+    return binary(d, join, make(d, reduce, &x, 1, real_type(d), &attr, 1), constant(d, 0.0));
+}
+
+/* An integer from 0 to 255. */
+static Value *saturate(Decomposition *d, Value *x)
+{
+    Value *operands[] = {x, constant(d, 0.0), constant(d, 255.0)};
+    return make(d, ONNX(CLIP), operands, 3, real_type(d), NULL, 0);
+}
+
+/* scale = (high - low) / 255;  zero = round(-low / scale);  y = round(x / scale) + zero */
+static void dynamic_quantize(Decomposition *d)
+{
+    enum { ONNX_UINT8 = 2 };
+    Op *op = d->op;
+    const Type *byte = type_integer(d->b.ctx, 8, UNSIGNED), *flag = type_i(d->b.ctx, 1);
+    Value *high = extreme(d, ONNX(REDUCE_MAX), ONNX(MAX));
+    Value *low = extreme(d, ONNX(REDUCE_MIN), ONNX(MIN));
+    Value *scale = binary(d, ONNX(DIV), binary(d, ONNX(SUB), high, low), constant(d, 255.0));
+    Value *pair[] = {scale, constant(d, 0.0)};
+    Value *choice[] = {make(d, ONNX(EQUAL), pair, 2, flag, NULL, 0), constant(d, 1.0), scale};
+    Value *divisor = make(d, ONNX(WHERE), choice, 3, real_type(d), NULL, 0);
+    Value *zero = binary(d, ONNX(DIV), unary(d, ONNX(NEG), low), divisor);
+    zero = saturate(d, unary(d, ONNX(ROUND), zero));
+    Value *y = unary(d, ONNX(ROUND), binary(d, ONNX(DIV), op_operand(op, 0), divisor));
+    y = saturate(d, binary(d, ONNX(ADD), y, zero));
+    Value *results[] = {cast(d, y, ONNX_UINT8, byte), scale, cast(d, zero, ONNX_UINT8, byte)};
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        results[i]->type = op_result(op, i)->type;
+        value_replace_all(op_result(op, i), results[i]);
+    }
+    op_erase(op);
+}
+
 /* --- nodes ------------------------------------------------------------------------------------- */
 
 static bool is_scaled(const Op *op)
@@ -271,6 +336,8 @@ static bool decompose(Pass *pass, Op *op)
         conv_integer(&d);
     else if (op->def == ONNX(MATMUL_INTEGER))
         matmul_integer(&d);
+    else if (op->def == ONNX(DYNAMIC_QUANTIZE_LINEAR))
+        dynamic_quantize(&d);
     else if (!is_scaled(op) || !split_scales(&d))
         return true;
     pass_count(pass, "decomposed nodes", 1);

@@ -19,4 +19,10 @@ bool onnx_can_eval(const Op *op);
  * array is given. */
 bool onnx_eval(const Op *op, Array *const *inputs, Array **results, StrBuf *why) MUST_CHECK;
 
+/* What a Resize or Upsample with static types does along one dimension: element o of the result is
+ * the sum of weights[o * in + i] times element i, where `in` is the operand's extent. inputs are as
+ * for onnx_eval, the first is not looked at. False: why tells what is not supported. */
+bool onnx_resize_weights(const Op *op, Array *const *inputs, uint32_t dim, double *weights,
+                         StrBuf *why) MUST_CHECK;
+
 #endif

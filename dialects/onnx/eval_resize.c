@@ -179,13 +179,14 @@ static void resize(const Resize *r, Taps *const *tables)
     }
 }
 
-/* Extents and scale of dimension d. The lists cover the dimensions in `axes`, or all. */
-static Axis find_axis(const Eval *e, uint32_t d, const int64_t *axes, size_t axis_count)
+/* Extents and scale of dimension d of x and y. The lists cover the dimensions in `axes`, or all. */
+static Axis find_axis(const Eval *e, uint32_t d, const Type *x, const Type *y)
 {
     const Array *roi = eval_input(e, 1), *scales = eval_input(e, 2);
-    const Array *x = eval_input(e, 0);
     bool is_upsample = e->op->def == ONNX(UPSAMPLE);
-    Axis axis = {.in = array_dims(x)[d], .out = array_dims(e->results[0])[d], .roi_end = 1.0};
+    Axis axis = {.in = x->u.shaped.dims[d], .out = y->u.shaped.dims[d], .roi_end = 1.0};
+    int64_t axes[EVAL_MAX_LIST];
+    size_t axis_count = eval_list(e, NO_OPERAND, "axes", axes);
     axis.scale = (double)axis.out / (double)axis.in;
     if (is_upsample) {
         scales = roi;
@@ -193,7 +194,7 @@ static Axis find_axis(const Eval *e, uint32_t d, const int64_t *axes, size_t axi
     }
     int64_t listed = axis_count == 0 ? (int64_t)d : -1;
     for (size_t i = 0; i < axis_count; i++)
-        if (axes[i] == d || axes[i] + array_rank(x) == d)
+        if (axes[i] == d || axes[i] + x->u.shaped.rank == d)
             listed = (int64_t)i;
     if (listed < 0)
         return axis;
@@ -206,29 +207,59 @@ static Axis find_axis(const Eval *e, uint32_t d, const int64_t *axes, size_t axi
     return axis;
 }
 
+static bool resize_create(const Eval *e, Resize *out)
+{
+    *out = (Resize){.e = e, .is_linear = eval_is(e, "mode", "linear"),
+                    .is_cubic = eval_is(e, "mode", "cubic"),
+                    .is_crop = eval_is(e, "coordinate_transformation_mode", "tf_crop_and_resize"),
+                    .excludes_outside = onnx_int(e->op, "exclude_outside", 0) != 0,
+                    .cubic_a = onnx_float(e->op, "cubic_coeff_a", -0.75)};
+    return onnx_int(e->op, "antialias", 0) == 0 ||
+           onnx_why(e->why, "antialiasing is not supported");
+}
+
+/* Taps of position i of dimension d. */
+static Taps taps_at(const Resize *r, const Axis *axis, int64_t i)
+{
+    bool stays = axis->in == axis->out && axis->scale == 1.0 && !r->is_crop;
+    return stays ? (Taps){.index = {i}, .weight = {1.0}, .count = 1} : make_taps(r, axis, i);
+}
+
 bool eval_resize(const Eval *e)
 {
     uint32_t rank = array_rank(eval_input(e, 0));
-    int64_t axes[EVAL_MAX_LIST];
-    size_t axis_count = eval_list(e, NO_OPERAND, "axes", axes);
     Taps *tables[ONNX_MAX_RANK];
-    Resize r = {.e = e, .is_linear = eval_is(e, "mode", "linear"),
-                .is_cubic = eval_is(e, "mode", "cubic"),
-                .is_crop = eval_is(e, "coordinate_transformation_mode", "tf_crop_and_resize"),
-                .excludes_outside = onnx_int(e->op, "exclude_outside", 0) != 0,
-                .cubic_a = onnx_float(e->op, "cubic_coeff_a", -0.75)};
-    if (onnx_int(e->op, "antialias", 0) != 0)
-        return onnx_why(e->why, "antialiasing is not supported");
+    Resize r;
+    if (!resize_create(e, &r))
+        return false;
     for (uint32_t d = 0; d < rank; d++) {
-        Axis axis = find_axis(e, d, axes, axis_count);
-        bool stays = axis.in == axis.out && axis.scale == 1.0 && !r.is_crop;
+        Axis axis = find_axis(e, d, eval_input(e, 0)->type, e->results[0]->type);
         tables[d] = xmalloc((size_t)axis.out * sizeof *tables[d]);
         for (int64_t i = 0; i < axis.out; i++)
-            tables[d][i] = stays ? (Taps){.index = {i}, .weight = {1.0}, .count = 1}
-                                 : make_taps(&r, &axis, i);
+            tables[d][i] = taps_at(&r, &axis, i);
     }
     resize(&r, tables);
     for (uint32_t d = 0; d < rank; d++)
         free(tables[d]);
+    return true;
+}
+
+bool onnx_resize_weights(const Op *op, Array *const *inputs, uint32_t dim, double *weights,
+                         StrBuf *why)
+{
+    const Eval e = {.op = op, .inputs = inputs, .why = why};
+    Resize r;
+    if (!resize_create(&e, &r))
+        return false;
+    Axis axis = find_axis(&e, dim, op_operand(op, 0)->type, op_result(op, 0)->type);
+    for (int64_t i = 0; i < axis.out * axis.in; i++)
+        weights[i] = 0.0;
+    for (int64_t i = 0; i < axis.out; i++) {
+        Taps taps = taps_at(&r, &axis, i);
+        if (taps.is_outside)
+            return onnx_why(why, "an extrapolation value is not supported");
+        for (int k = 0; k < taps.count; k++)
+            weights[i * axis.in + taps.index[k]] += taps.weight[k];
+    }
     return true;
 }

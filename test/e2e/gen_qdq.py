@@ -205,11 +205,25 @@ class Network:
         return Tensor(name, mean.astype(F32))
 
     def upsample(self, tensor):
+        """Twice as many rows and columns, repeated or interpolated."""
         sizes = self.constant(np.array([1, 1, 2, 2], F32))
         empty = self.constant(np.zeros(0, F32))
-        name = self.node("Resize", [tensor.name, empty, sizes], mode="nearest",
-                         coordinate_transformation_mode="asymmetric", nearest_mode="floor")
-        return Tensor(name, tensor.value.repeat(2, 2).repeat(2, 3))
+        if self.rng.random() < 0.5:
+            name = self.node("Resize", [tensor.name, empty, sizes], mode="nearest",
+                             coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+            return Tensor(name, tensor.value.repeat(2, 2).repeat(2, 3))
+        name = self.node("Resize", [tensor.name, empty, sizes], mode="linear")
+        x = tensor.value.astype(np.float64)
+        for axis in (2, 3):
+            at = (np.arange(2 * x.shape[axis]) + 0.5) / 2 - 0.5
+            low, rest = np.floor(at).astype(int), at - np.floor(at)
+            shape = [1, 1, 1, 1]
+            shape[axis] = -1
+            rest = rest.reshape(shape)
+            last = x.shape[axis] - 1
+            x = (x.take(np.clip(low, 0, last), axis) * (1 - rest) +
+                 x.take(np.clip(low + 1, 0, last), axis) * rest)
+        return Tensor(name, x.astype(F32))
 
     def transposed(self, tensor):
         n, channels, height, width = tensor.value.shape
