@@ -1,12 +1,14 @@
 /* Functions that the file defines: a call becomes the ops of the body, in a scope of its own.
  * Tests: test/unit/import_test.c, lit/import/functions.test */
+#include <string.h>
+
 #include "dialects/onnx/onnx.h"
 #include "import/import_impl.h"
 
 enum { MAX_DEPTH = 32, MAX_NODES = 1 << 16 };
 
-/* Fields of FunctionProto that the schema at hand may not know yet. */
-enum { FIELD_ATTRIBUTE_DEFAULTS = 11 };
+/* FunctionProto.attribute_proto, attributes with their defaults, which older schemas do not have. */
+enum { FIELD_DEFAULTS = 11 };
 
 const Onnx__FunctionProto *function_of_node(const Importer *im, const Onnx__NodeProto *node)
 {
@@ -19,16 +21,24 @@ const Onnx__FunctionProto *function_of_node(const Importer *im, const Onnx__Node
     return NULL;
 }
 
+static const Onnx__AttributeProto *find_attribute(Onnx__AttributeProto *const *list, size_t count,
+                                                  Str name)
+{
+    for (size_t i = count; i-- > 0;)
+        if (str_eq(import_text(list[i]->name), name))
+            return list[i];
+    return NULL;
+}
+
 const Onnx__AttributeProto *function_attribute(const Scope *scope,
                                                const Onnx__AttributeProto *proto)
 {
     while (proto && import_text(proto->ref_attr_name).len > 0) {
-        const Onnx__AttributeProto *found = NULL;
-        for (size_t i = 0; scope->call && i < scope->call->n_attribute; i++)
-            if (str_eq(import_text(scope->call->attribute[i]->name),
-                       import_text(proto->ref_attr_name)))
-                found = scope->call->attribute[i];
-        proto = found;
+        Str name = import_text(proto->ref_attr_name);
+        const Onnx__NodeProto *call = scope->call;
+        proto = call ? find_attribute(call->attribute, call->n_attribute, name) : NULL;
+        if (!proto)
+            return find_attribute(scope->defaults, scope->default_count, name);
         scope = scope->outer;
         if (!scope)
             break;
@@ -36,13 +46,61 @@ const Onnx__AttributeProto *function_attribute(const Scope *scope,
     return proto && import_text(proto->ref_attr_name).len == 0 ? proto : NULL;
 }
 
-static bool has_defaults(const Onnx__FunctionProto *function)
+/* --- defaults --------------------------------------------------------------------------------- */
+
+/* The attribute in a field that the schema does not know: a length, then the message. NULL: why
+ * says. */
+static Onnx__AttributeProto *unpack_default(Importer *im, const ProtobufCMessageUnknownField *field)
 {
-    for (unsigned i = 0; i < function->base.n_unknown_fields; i++)
-        if (function->base.unknown_fields[i].tag == FIELD_ATTRIBUTE_DEFAULTS)
-            return true;
-    return false;
+    size_t prefix = 1;
+    while (prefix < field->len && field->data[prefix - 1] >= 0x80)
+        prefix++;
+    Str bytes = {(const char *)field->data + prefix, field->len - prefix};
+    Onnx__AttributeProto *proto = NULL;
+    if (!wire_check(bytes, &onnx__attribute_proto__descriptor, &im->why))
+        return NULL;
+    proto = onnx__attribute_proto__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
+    if (!proto)
+        strbuf_add_c(&im->why, "calls a function with a malformed default of an attribute");
+    return proto;
 }
+
+/* Fills body->defaults. False: why says. */
+static bool read_defaults(Importer *im, const Onnx__FunctionProto *function, Scope *body)
+{
+    const ProtobufCMessage *base = &function->base;
+    const ProtobufCFieldDescriptor *known =
+        protobuf_c_message_descriptor_get_field(base->descriptor, FIELD_DEFAULTS);
+    if (known) {
+        const char *message = (const char *)function;
+        memcpy(&body->default_count, message + known->quantifier_offset, sizeof(size_t));
+        memcpy(&body->defaults, message + known->offset, sizeof body->defaults);
+        return true;
+    }
+    body->owned_defaults = xcalloc(base->n_unknown_fields + 1, sizeof *body->owned_defaults);
+    body->defaults = body->owned_defaults;
+    for (unsigned i = 0; i < base->n_unknown_fields; i++) {
+        const ProtobufCMessageUnknownField *field = &base->unknown_fields[i];
+        if (field->tag != FIELD_DEFAULTS || field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
+            continue;
+        Onnx__AttributeProto *proto = unpack_default(im, field);
+        if (!proto)
+            return false;
+        body->owned_defaults[body->default_count++] = proto;
+    }
+    return true;
+}
+
+static void free_defaults(Scope *body)
+{
+    if (!body->owned_defaults)
+        return;
+    for (size_t i = 0; i < body->default_count; i++)
+        onnx__attribute_proto__free_unpacked(body->owned_defaults[i], NULL);
+    free_ptr((void **)&body->owned_defaults);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static int64_t function_opset(const Onnx__FunctionProto *function, int64_t outer)
 {
@@ -92,9 +150,6 @@ static bool check_call(Importer *im, const Onnx__FunctionProto *function,
     if (im->scope->depth >= MAX_DEPTH)
         strbuf_printf(&im->why, "functions call each other more than %d deep, or in a circle",
                       MAX_DEPTH);
-    else if (has_defaults(function))
-        strbuf_add_c(&im->why, "calls a function whose attributes have defaults, which is not "
-                     "supported");
     else if (call->n_input > function->n_input || call->n_output > function->n_output)
         strbuf_printf(&im->why, "has %zu inputs and %zu outputs; the function has %zu and %zu",
                       call->n_input, call->n_output, function->n_input, function->n_output);
@@ -117,7 +172,7 @@ bool function_inline(Importer *im, const Onnx__FunctionProto *function,
                   .nodes = function->node, .node_count = function->n_node,
                   .opset = function_opset(function, im->scope->opset),
                   .depth = im->scope->depth + 1};
-    bool ok = bind_inputs(im, &body, function);
+    bool ok = read_defaults(im, function, &body) && bind_inputs(im, &body, function);
     im->scope = &body;
     for (size_t i = 0; ok && i < function->n_node; i++) {
         im->node_count++;
@@ -126,6 +181,7 @@ bool function_inline(Importer *im, const Onnx__FunctionProto *function,
     }
     im->scope = body.outer;
     ok = ok && bind_outputs(im, &body, function);
+    free_defaults(&body);
     ptrmap_free(&body.values);
     strbuf_free(&prefix);
     return ok;

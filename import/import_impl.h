@@ -43,6 +43,9 @@ bool attribute_is_graph(const Onnx__AttributeProto *proto);
 typedef struct Scope {
     struct Scope *outer;            /* of a function's body: that of the call; else NULL */
     const Onnx__NodeProto *call;    /* of a function's body; else NULL */
+    Onnx__AttributeProto *const *defaults; /* of the function's attributes */
+    size_t default_count;
+    Onnx__AttributeProto **owned_defaults; /* the same; NULL if the model owns them */
     Str prefix;                     /* of its nodes' names: "call/" */
     Onnx__NodeProto *const *nodes;
     size_t node_count;
