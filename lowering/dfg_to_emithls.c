@@ -10,6 +10,7 @@
 #include "ir/pass.h"
 #include "lowering/lowering.h"
 #include "lowering/names.h"
+#include "lowering/process_doc.h"
 
 #include <assert.h>
 
@@ -104,12 +105,16 @@ static Op *lower_process(SymbolTable *symbols, Op *process)
     Context *ctx = process->ctx;
     ProcessKind kind;
     const Attr *report = op_attr(process, "report");
-    NamedAttr extra[1] = {named_attr(ctx, "report", report)};
     if (!process_kind(process, &kind))
         return NULL;
+    StrBuf doc = {0};
+    process_doc(&doc, process, kind);
+    const NamedAttr extra[2] = {named_attr(ctx, "doc", attr_string(ctx, strbuf_str(&doc))),
+                                named_attr(ctx, "report", report)};
+    strbuf_free(&doc);
     const Attr *names = numbered_names(ctx, dfg_input_count(process), dfg_output_count(process));
     Lowering l = {.process = process, .symbols = symbols,
-                  .func = create_func(process, names, extra, report ? 1 : 0)};
+                  .func = create_func(process, names, extra, report ? 2 : 1)};
     op_insert_before(l.func, process);
     l.nest.b = builder_at_end(region_entry(op_region(l.func, 0)), process->loc);
     bool ok = kind == PROCESS_WINDOW    ? lower_window(&l)

@@ -8,25 +8,9 @@
 #include "dialects/emithls/emithls.h"
 #include "dialects/linalg/structured.h"
 #include "ir/diag.h"
+#include "lowering/process_doc.h"
 
 /* --- loops ---------------------------------------------------------------------------------------- */
-
-/* C++ name of a kernel loop's counter by its place in the output and the input. */
-static const char *loop_name(const ComputeLowering *c, uint32_t loop)
-{
-    static const char *const parallel[] = {"oc", "x", "y", "z"};
-    static const char *const reduction[] = {"ic", "kx", "ky", "kz"};
-    const AffineMap *out = compute_output_map(&c->plan);
-    uint32_t from_inside = 0;
-    if (!c->plan.kernel.is_reduction[loop]) {
-        int r = map_result_of_dim(out, loop);
-        from_inside = out->result_count - 1 - (uint32_t)r;
-        return from_inside < COUNT_OF(parallel) ? parallel[from_inside] : "n";
-    }
-    for (uint32_t i = c->plan.kernel.loop_count; i-- > loop + 1;)
-        from_inside += c->plan.kernel.is_reduction[i];
-    return from_inside < COUNT_OF(reduction) ? reduction[from_inside] : "r";
-}
 
 /* Opens unrolled loops over the factors of the parallel or the reduction loops. */
 NestMark compute_open_lanes(ComputeLowering *c, bool reduction, const char *name)
@@ -38,7 +22,7 @@ NestMark compute_open_lanes(ComputeLowering *c, bool reduction, const char *name
     for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++) {
         if (c->plan.kernel.is_reduction[i] != reduction || c->plan.unroll[i] == 1)
             continue;
-        strbuf_printf(&names[count], "%s_u", loop_name(c, i));
+        strbuf_printf(&names[count], "%s_u", plan_loop_name(&c->plan, i));
         loops[count] = (LoopSpec){names[count].data, c->plan.unroll[i]};
         c->lane[i] = affine_dim(c->ctx, nest->count + count);
         count++;
@@ -155,7 +139,7 @@ static NestMark open_nest(ComputeLowering *c)
     Nest *nest = &c->l->nest;
     uint32_t count = c->plan.loop_count;
     for (uint32_t i = 0; i < count; i++) {
-        strbuf_add_c(&names[i], loop_name(c, c->plan.loops[i].loop));
+        strbuf_add_c(&names[i], plan_loop_name(&c->plan, c->plan.loops[i].loop));
         for (uint32_t j = 0; j < i; j++)
             if (c->plan.loops[j].loop == c->plan.loops[i].loop)
                 strbuf_add_c(&names[i], "_part");

@@ -310,9 +310,13 @@ static bool build_top(HlsDesign *design, PtrMap *streams)
     Block *body = region_entry(op_region(design->top, 0));
     const Attr *names = op_attr(design->top, "arg_names");
     design->port_count = body->arg_count;
-    for (uint32_t i = 0; i < body->arg_count; i++)
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        if (!type_is_a(body->args[i]->type, &emithls_type_stream))
+            return op_error(design->top, "cannot be simulated: argument %u is a memory, and only "
+                                         "streams are; --interface=axis gives these", i);
         add_stream(design, streams, body->args[i], names->u.array.items[i]->u.string, NULL,
                    PORT_DEPTH);
+    }
     FOR_EACH_OP(op, body)
     if (!add_top_op(design, op, streams))
         return false;

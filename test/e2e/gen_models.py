@@ -263,11 +263,16 @@ HOSTILE_NAMES = [
     "`touch pwned_marker`", "*/ #error pwned /*", "// comment", "back\\slash",
     "a;touch pwned_marker;", "%s%n%d", "<&>", "tab\there", "caf\u00e9 \u6f22",
     "${HOME}", "[exec touch pwned_marker]", "../../escaped", "#define x", "a|b",
+    "]]>", "?" "?/", "ends in \\", "\u202edesrever\u202c", "zero\u200bwidth", "\ufeff",
+    "$(shell touch pwned_marker)", "%:include <x>", "nul\x01\x7f", "'; exit 1 #",
 ]
 CLASHING_NAMES = [
     "int", "main", "class", "std", "hls", "ap_int", "template", "a.b", "a_b",
     "a b", "a/b", "a::b", "0", "0x1", "_", "__", "_A", "i", "x", "y", "top",
     "switch", "and", "NULL", "EOF", "errno", "printf", "stdin", "UINT8_MAX",
+    "frame", "frames", "each_frame", "loaded", "packed", "weights", "weights in",
+    "weights_in", "weights_out", "memory", "bus_word", "word", "in", "out", "run",
+    "tb", "ming", "MAX_FRAMES", "read_x", "write_y", "i8x3_t", "value", "result",
 ]
 
 
@@ -291,7 +296,10 @@ def rename(model, names, graph_name):
         node["name"] = new_name(node["name"]) if graph_name else ""
     for info in graph["input"] + graph["output"] + graph.get("initializer", []):
         info["name"] = new_name(info["name"])
+    for holder in [model, graph, *graph["node"], *graph["input"], *graph["output"]]:
+        holder["doc_string"] = names[len(chosen) % len(names)]
     graph["name"] = graph_name
+    model["producer_name"] = names[0]
     return model
 
 
