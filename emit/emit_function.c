@@ -86,6 +86,9 @@ static void add_report(StrBuf *text, const Attr *report)
     add_numbers(text, attr_dict_get_c(report, "unroll"), " x ");
     if (cycles && cycles->kind == ATTR_INTEGER)
         strbuf_printf(text, ", %lld cycles", (long long)attr_int_value(cycles));
+    const Attr *buffer = attr_dict_get_c(report, "buffer");
+    if (buffer && buffer->kind == ATTR_INTEGER)
+        strbuf_printf(text, ", buffer of %lld words", (long long)attr_int_value(buffer));
 }
 
 /* A line of the comment for each line of the doc. */

@@ -110,6 +110,10 @@ static void add_processes(Emitter *e, StrBuf *out)
         add_count(out, "dsp", number(report, "dsp"));
         strbuf_add_c(out, ", ");
         add_count(out, "bram18", number(report, "bram18"));
+        if (number(report, "buffer") >= 0) {
+            strbuf_add_c(out, ", ");
+            add_count(out, "buffer_words", number(report, "buffer"));
+        }
         strbuf_add_char(out, '}');
     }
     strbuf_add_c(out, "\n  ],\n");

@@ -227,10 +227,13 @@ static void lower_channel(Top *top, Op *channel)
     const Type *type = emithls_stream(word_type(op_result(channel, 0)->type));
     strbuf_printf(&name, "%.*s_to_%.*s", STR_ARG(end_process(op_result(channel, 0))),
                   STR_ARG(end_process(op_result(channel, 1))));
-    const NamedAttr attrs[2] = {
+    const Attr *cautious = op_attr(channel, "cautious");
+    const NamedAttr attrs[3] = {
         named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
-        named_attr(ctx, "depth", depth ? depth : attr_i64(ctx, DEFAULT_DEPTH))};
-    Value *stream = op_result(build(&top->nest.b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, 2), 0);
+        named_attr(ctx, "depth", depth ? depth : attr_i64(ctx, DEFAULT_DEPTH)),
+        named_attr(ctx, "cautious", cautious)};
+    Value *stream = op_result(build(&top->nest.b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs,
+                                    cautious ? 3 : 2), 0);
     ptrmap_put(&top->streams, op_result(channel, 0), stream);
     ptrmap_put(&top->streams, op_result(channel, 1), stream);
     strbuf_free(&name);

@@ -319,6 +319,48 @@ static bool reorder_result(Fitting *f, const Order *order)
     return true;
 }
 
+/* --- unit dimensions ------------------------------------------------------------------------------- */
+
+static uint32_t constant_results(const AffineMap *map)
+{
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < map->result_count; r++)
+        count += affine_is_const(map->results[r]);
+    return count;
+}
+
+/* The map over `extra` more loops; the constants of an output become these loops. */
+static const AffineMap *widened_map(const AffineMap *map, uint32_t extra, bool is_output)
+{
+    const AffineExpr *results[2 * DFG_MAX_RANK];
+    uint32_t next = map->dim_count;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        bool is_unit = is_output && affine_is_const(map->results[r]);
+        results[r] = is_unit ? affine_dim(map->ctx, next++) : map->results[r];
+    }
+    return map_get(map->ctx, map->dim_count + extra, 0, map->result_count, results);
+}
+
+/* An output index that is always 0, what is left of a dimension that is summed up, becomes a loop of
+ * one trip:  (d0, d1) -> (d0, 0)  =>  (d0, d1, d2) -> (d0, d2) */
+static void loop_unit_dims(Op *generic)
+{
+    uint32_t init = linalg_input_count(generic), loops = linalg_loop_count(generic);
+    uint32_t extra = constant_results(linalg_operand_map(generic, init));
+    VEC(const AffineMap *) maps = {0};
+    bool is_reduction[KERNEL_MAX_LOOPS] = {false};
+    if (extra == 0 || loops + extra > KERNEL_MAX_LOOPS)
+        return;
+    for (uint32_t i = 0; i < generic->operand_count; i++)
+        *vec_push(&maps) = widened_map(linalg_operand_map(generic, i), extra, i == init);
+    for (uint32_t i = 0; i < loops; i++)
+        is_reduction[i] = linalg_is_reduction(generic, i);
+    op_set_attr(generic, "indexing_maps", linalg_maps_attr(generic->ctx, maps.data, maps.len));
+    op_set_attr(generic, "iterator_types",
+                linalg_iterators_attr(generic->ctx, is_reduction, loops + extra));
+    vec_free(&maps);
+}
+
 /* --- kernels that only move ------------------------------------------------------------------------ */
 
 /* generic(x) { yield x } -> reorder(x) */
@@ -352,6 +394,7 @@ static bool replace_copy(Fitting *f)
 bool fit_kernel(Op *generic)
 {
     Fitting f;
+    loop_unit_dims(generic);
     if (!read_kernel(generic, &f))
         return false;
     if (f.count == 0 || !map_is_projected_permutation(output_map(generic), false))

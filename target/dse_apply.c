@@ -166,6 +166,7 @@ typedef struct Shape {
     const char *class;
     int64_t trips[PLAN_MAX_LOOPS], unroll[PLAN_MAX_LOOPS];
     uint32_t count;
+    int64_t buffer; /* words that a reorder keeps; else 0 */
 } Shape;
 
 static void add_trip(Shape *shape, int64_t trip, int64_t unroll)
@@ -197,6 +198,7 @@ static bool move_shape(const DseNode *node, Shape *shape)
     shape->class = "reorder";
     if (!reorder_plan(node->process, &reorder))
         return false;
+    shape->buffer = reorder.depth;
     add_trip(shape, reorder.steps, 1);
     add_trip(shape, reorder.step_trips * reorder.lanes, reorder.lanes);
     return true;
@@ -242,8 +244,10 @@ static void set_report(Op *process, const DseNode *node, const Cost *cost)
         named_attr(ctx, "cycles", attr_i64(ctx, cost->cycles)),
         named_attr(ctx, "dsp", attr_i64(ctx, cost->dsp)),
         named_attr(ctx, "bram18", attr_i64(ctx, cost->bram18)),
+        named_attr(ctx, "buffer", attr_i64(ctx, shape.buffer)),
     };
-    op_set_attr(process, "report", attr_dict(ctx, items, COUNT_OF(items)));
+    op_set_attr(process, "report",
+                attr_dict(ctx, items, COUNT_OF(items) - (shape.buffer == 0)));
 }
 
 static void apply_node(Op *process, const DseSpace *space, const DseNode *node)

@@ -140,6 +140,24 @@ static bool branch_delays(const Op *instantiate, int64_t *delays, uint32_t *thro
     return ok;
 }
 
+bool fork_estimate(const Op *instantiate, int64_t frame, int64_t *words)
+{
+    uint32_t through;
+    if (!branch_delays(instantiate, words, &through))
+        return false;
+    int64_t longest = words[through];
+    for (uint32_t i = 0; i < instantiate->operand_count; i++) {
+        double share = (double)(longest - words[i]) / FRAME;
+        bool is_deep = words[i] >= 0 && i != through;
+        words[i] = is_deep ? (int64_t)(share * (double)frame) + PIPELINE_WORDS : 0;
+        if (words[i] > frame && frame > 0)
+            words[i] = frame;
+    }
+    return true;
+}
+
+/* --- the pass ---------------------------------------------------------------------------------- */
+
 /* Whether a process behind an instantiated one moves words, and so may take or give them unevenly. */
 static bool moves_behind(const Op *instantiate, PtrMap *seen)
 {
@@ -158,49 +176,36 @@ static bool moves_behind(const Op *instantiate, PtrMap *seen)
     return false;
 }
 
-bool fork_estimate(const Op *instantiate, int64_t frame, int64_t *words)
-{
-    uint32_t through;
-    PtrMap seen = {0};
-    if (!branch_delays(instantiate, words, &through))
-        return false;
-    bool uneven = moves_behind(instantiate, &seen);
-    ptrmap_free(&seen);
-    int64_t longest = words[through];
-    for (uint32_t i = 0; i < instantiate->operand_count; i++) {
-        double share = (double)(longest - words[i]) / FRAME;
-        bool is_deep = words[i] >= 0 && (uneven || i != through);
-        words[i] = is_deep ? (int64_t)(share * (double)frame) + PIPELINE_WORDS : 0;
-        if (words[i] > frame && frame > 0)
-            words[i] = frame;
-    }
-    return true;
-}
+typedef enum Need { NEED_LITTLE, NEED_FRAME, NEED_MAYBE_FRAME } Need;
 
-/* --- the pass ---------------------------------------------------------------------------------- */
-
-static void set_depth(const Value *end, bool deep)
+static void set_depth(const Value *end, Need need)
 {
     Op *channel = value_def(end);
     if (!channel)
         return;
-    int64_t depth = deep ? dfg_words_per_frame(end->type) : FIFO_MIN_DEPTH;
+    int64_t depth = need == NEED_LITTLE ? FIFO_MIN_DEPTH : dfg_words_per_frame(end->type);
     if (depth < FIFO_MIN_DEPTH)
         depth = FIFO_MIN_DEPTH;
     op_set_attr(channel, "depth", attr_i64(channel->ctx, depth));
+    op_set_attr(channel, "cautious", need == NEED_MAYBE_FRAME ? attr_unit(channel->ctx) : NULL);
 }
 
+/* Of a fork, the branch that others wait for needs no depth, unless words are moved behind. */
 static bool size_outputs(Op *instantiate, Arena *scratch)
 {
     ProcessKind kind;
+    PtrMap seen = {0};
     const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
     int64_t *words = ARENA_ARRAY(scratch, int64_t, instantiate->operand_count);
     if (!process_kind(process, &kind))
         return false;
     if (kind == PROCESS_FORK && !fork_estimate(instantiate, fork_words(process), words))
         return false;
+    bool uneven = dfg_output_count(process) > 1 && moves_behind(instantiate, &seen);
+    ptrmap_free(&seen);
     for (uint32_t i = input_count(instantiate); i < instantiate->operand_count; i++)
-        set_depth(op_operand(instantiate, i), words[i] > 0);
+        set_depth(op_operand(instantiate, i),
+                  words[i] > 0 ? NEED_FRAME : uneven ? NEED_MAYBE_FRAME : NEED_LITTLE);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* fit-fifos: gives FIFOs deeper than two words the depth that they use in a self-timed simulation
  * that has become periodic. With those depths the network does the same in each cycle, so it never
- * deadlocks and keeps its throughput. Where the given depths deadlock, FIFOs grow first.
+ * deadlocks and keeps its throughput. Where the given depths deadlock, FIFOs grow first; one that is
+ * deep only out of caution starts at two words.
  * Requires: emithls functions with depths (size-fifos).
  * Changes: depths, and the block RAM in the reports of forks. A network too large to
  * simulate, or with a process whose accesses are not static, keeps its depths.
@@ -48,7 +49,9 @@ static bool has_deep_fifo(const Op *top)
 
 static void add_fifo(Sizing *s, Op *stream)
 {
-    *vec_push(&s->net.fifos) = (Fifo){.depth = attr_int_value(op_attr(stream, "depth"))};
+    bool is_cautious = op_attr(stream, "cautious") != NULL;
+    int64_t depth = is_cautious ? FIFO_MIN_DEPTH : attr_int_value(op_attr(stream, "depth"));
+    *vec_push(&s->net.fifos) = (Fifo){.depth = depth};
     *vec_push(&s->streams) = stream;
     ptrmap_put(&s->fifo_of, op_result(stream, 0), (void *)(uintptr_t)s->net.fifos.len);
 }
@@ -139,6 +142,7 @@ static void size_all(Sizing *s)
         int64_t depth = fifo->peak < FIFO_MIN_DEPTH ? FIFO_MIN_DEPTH : fifo->peak;
         if (is_deep(stream) || fifo->depth > FIFO_MIN_DEPTH)
             op_set_attr(stream, "depth", attr_i64(stream->ctx, depth));
+        op_set_attr(stream, "cautious", NULL);
         bram18[fifo->writer] += fifo_bram18(stream);
     }
     for (size_t i = 0; i < s->funcs.len; i++)
