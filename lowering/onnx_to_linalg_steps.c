@@ -269,15 +269,21 @@ Value *build_jumps(Requant *r, const Jumps *jumps)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
+/* Integers but one; the range may fill 64 bits. */
+static uint64_t spread_of(const Requant *r)
+{
+    return (uint64_t)r->v->high - (uint64_t)r->v->low;
+}
+
 bool requant_is_small(const Requant *r, int64_t limit)
 {
-    int64_t count = r->v->high - r->v->low; /* both are far from the ends of 64 bits */
-    return count < limit && (count + 1) * r->channels <= limit;
+    uint64_t spread = spread_of(r), most = (uint64_t)limit;
+    return spread < most && (spread + 1) * (uint64_t)r->channels <= most;
 }
 
 bool requant_fits_table(const Requant *r)
 {
-    return r->v->high - r->v->low < MAX_ROW && requant_is_small(r, MAX_TABLE);
+    return spread_of(r) < MAX_ROW && requant_is_small(r, MAX_TABLE);
 }
 
 /* All levels, channel by channel. */
