@@ -271,6 +271,8 @@ class KernelGenerator(FunctionGenerator):
                                w_bits)
         names = [loop.name for loop in group]
         out = self.place("n", [loop.name for loop in space], [*names, "o"])
+        if self.chance(0.1):
+            rng.shuffle(out)
         loops = self.in_order([batch, *self.place(None, space, [*group, filter_loop])[1:],
                                *reduced])
         return self.kernel(
@@ -431,6 +433,91 @@ class KernelGenerator(FunctionGenerator):
         return self.kernel(loops, [(tensor, indices)], [loop.name for loop in loops], None,
                            self.chain(self.rng.randint(0, 2)))
 
+    # Data that only moves, and streams that meet in other orders.
+
+    def transpose(self):
+        """Another order of the dimensions, in the input's map or the output's."""
+        shape = self.shape(2, 4, MAX_POINTS // 8)
+        loops = [Loop(f"d{i}", extent) for i, extent in enumerate(shape)]
+        names = [loop.name for loop in loops]
+        order = self.rng.sample(names, len(names))
+        tensor = self.argument(shape, self.widths())
+        return self.kernel(self.in_order(loops), [(tensor, bare(*names))], order, None,
+                           self.chain(self.rng.randint(0, 2)))
+
+    def broadcast(self):
+        """A stream without some of the dimensions, and perhaps one with all."""
+        shape = self.shape(2, 4, MAX_POINTS // 8)
+        loops = [Loop(f"d{i}", extent) for i, extent in enumerate(shape)]
+        names = [loop.name for loop in loops]
+        axes = sorted(self.rng.sample(range(len(shape)), self.rng.randint(1, len(shape) - 1)))
+        narrow = self.argument([shape[axis] for axis in axes], self.widths(16))
+        inputs = [(narrow, bare(*(names[axis] for axis in axes)))]
+        if self.chance(0.6):
+            inputs.append((self.argument(shape, self.widths(16)), bare(*names)))
+        return self.kernel(loops, self.rng.sample(inputs, len(inputs)), names, None,
+                           self.chain(self.rng.randint(1, 3)))
+
+    def stream_product(self):
+        """The product of two matrices that both arrive."""
+        batch = [Loop(f"b{i}", self.rng.randint(1, 3)) for i in range(self.rng.choice([0, 0, 1]))]
+        rows, columns, depth = (Loop(name, self.rng.randint(1, 8), name == "k") for name in "mok")
+        names = [loop.name for loop in batch]
+
+        def matrix(*loops):
+            loops = loops if self.chance(0.6) else loops[::-1]
+            return (self.argument([loop.extent for loop in (*batch, *loops)], self.widths(12)),
+                    bare(*names, *(loop.name for loop in loops)))
+        left, right = matrix(rows, depth), matrix(depth, columns)
+        bits = self.wide(left[0].bits, right[0].bits)
+        return self.kernel([*batch, rows, columns, depth], [left, right], [*names, "m", "o"],
+                           "addi", self.product(bits))
+
+    def cut(self, tensor):
+        """tensor.extract_slice with any offsets and strides."""
+        offsets, sizes, strides = [], [], []
+        for extent in tensor.shape:
+            stride = self.rng.choice([1, 1, 1, 2])
+            offset = self.rng.randrange(min(extent, 3))
+            most = (extent - 1 - offset) // stride + 1
+            offsets.append(offset)
+            strides.append(stride)
+            sizes.append(self.rng.randint(max(1, most - 2), most))
+        parts = [slice(offset, offset + (size - 1) * stride + 1, stride)
+                 for offset, size, stride in zip(offsets, sizes, strides)]
+        name = self.emit(f"tensor.extract_slice {tensor.name}{offsets} {sizes} {strides} : "
+                         f"{tensor.type} to {tensor_type(sizes, tensor.bits)}")
+        return Tensor(name, tensor.bits, tensor.array[(slice(None), *parts)])
+
+    def padded_anywhere(self, tensor):
+        low, high = ([self.rng.choice([0, 0, 1, 2]) for _ in tensor.shape] for _ in range(2))
+        return self.pad_by(tensor, low, high, self.rng.choice([0, -1]))
+
+    def concat(self, tensor):
+        axis = self.rng.randrange(len(tensor.shape))
+        parts = [tensor]
+        for _ in range(self.rng.randint(1, 2)):
+            shape = list(tensor.shape)
+            shape[axis] = self.rng.randint(1, 4)
+            parts.append(self.argument(shape, tensor.bits))
+        self.rng.shuffle(parts)
+        array = np.concatenate([part.array for part in parts], axis=axis + 1)
+        kind = tensor_type(array.shape[1:], tensor.bits)
+        name = self.emit(f"tensor.concat dim({axis}) {', '.join(part.name for part in parts)} : "
+                         f"({', '.join(part.type for part in parts)}) -> {kind}")
+        return Tensor(name, tensor.bits, array)
+
+    def move(self):
+        """A slice, padding or concatenation of any dimension, then a kernel."""
+        tensor = self.argument(self.shape(1, 4, MAX_POINTS // 16), self.widths())
+        for _ in range(self.rng.randint(1, 2)):
+            tensor = self.rng.choice([KernelGenerator.cut, KernelGenerator.padded_anywhere,
+                                      KernelGenerator.concat])(self, tensor)
+        loops = [Loop(f"d{i}", extent) for i, extent in enumerate(tensor.shape)]
+        names = [loop.name for loop in loops]
+        return self.kernel(loops, [(tensor, bare(*names))], names, None,
+                           self.chain(self.rng.randint(1, 2)))
+
     def build(self):
         """One kernel, drawn again while its result is the same in all frames:
         it might fold to a constant."""
@@ -454,6 +541,10 @@ KINDS = {
     "matrix-product": KernelGenerator.matrix_product,
     "elementwise": KernelGenerator.elementwise,
     "subsample": KernelGenerator.subsample,
+    "transpose": KernelGenerator.transpose,
+    "broadcast": KernelGenerator.broadcast,
+    "stream-product": KernelGenerator.stream_product,
+    "move": KernelGenerator.move,
 }
 
 

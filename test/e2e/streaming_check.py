@@ -207,27 +207,30 @@ def check_upstream(_case, got, want, number):
 
 # The emitted C++.
 
+def shared_headers(batch):
+    """What the sources of the designs include from elsewhere."""
+    lines = set()
+    for case in batch:
+        for path in sorted((case.folder / "hls").glob("*.[ch]*")):
+            lines.update(re.findall(r'^#include (?:<.*>|"csim/.*")', path.read_text(), re.M))
+    return sorted(lines)
+
+
 def write_program(batch, path):
     """One source file: each design in a namespace, a main that runs them all.
     The headers they share come first, outside."""
     csim = batch[0].folder / "hls" / "csim"
-    headers = [f'#include "{header}"' for header in sorted(csim.glob("*.h"))]
+    headers = shared_headers(batch)
     parts = [f"namespace {case.top}_space {{\n"
              f'#include "{case.folder}/hls/{case.top}.cpp"\n'
              f'#include "{case.folder}/hls/{case.top}_tb.cpp"\n}}' for case in batch]
-    calls = [f'    status |= run("{case.top}", {case.top}_space::test_main, '
-             f"{{{', '.join(quoted(path) for path in [*case.inputs, *case.outputs])}}});"
+    calls = [f'        {{"{case.top}", {case.top}_space::test_main, '
+             f"{{{', '.join(quoted(path) for path in [*case.inputs, *case.outputs])}}}}},"
              for case in batch]
     path.write_text("\n".join([
-        "#include <algorithm>", "#include <cstdint>", "#include <cstdio>", "#include <string>",
-        "#include <vector>", *headers, "#define main test_main", *parts, "#undef main",
-        "static int run(const char *name, int (*test)(int, char **), std::vector<std::string> files)",
-        "{", "    std::vector<char *> words{files[0].data()};",
-        "    for (std::string &file : files)", "        words.push_back(file.data());",
-        "    int status = test(static_cast<int>(words.size()), words.data());",
-        r'    std::printf("%s %d\n", name, status);', "    std::fflush(stdout);",
-        "    return status;", "}", "int main()", "{", "    int status = 0;", *calls,
-        "    return status;", "}"]) + "\n")
+        "#include <algorithm>", "#include <cstdint>", "#include <cstdio>", "#include <cstdlib>",
+        "#include <string>", "#include <vector>", *headers, "#define main test_main", *parts,
+        "#undef main", MAIN % "\n".join(calls)]))
     return csim
 
 
@@ -235,23 +238,65 @@ def quoted(path):
     return f'"{path}"'
 
 
+MAIN = """
+struct Design {
+    std::string name;
+    int (*test)(int, char **);
+    std::vector<std::string> files;
+};
+
+int main(int, char **argv)
+{
+    std::vector<Design> designs{
+%s
+    };
+    for (std::size_t i = std::strtoul(argv[1], nullptr, 10); i < designs.size(); i++) {
+        std::vector<char *> words{designs[i].name.data()};
+        for (std::string &file : designs[i].files)
+            words.push_back(file.data());
+        std::printf("status %%d\\n", designs[i].test(static_cast<int>(words.size()), words.data()));
+        std::fflush(stdout);
+    }
+}
+"""
+
+
+def build_cpp(batch, program):
+    """Builds the designs that compile, which are returned; the others fail."""
+    while batch:
+        csim = write_program(batch, program.with_suffix(".cpp"))
+        result = subprocess.run(
+            [os.environ.get("CXX", "g++"), *CPP_FLAGS, f"-I{csim}", "-I", csim.parent,
+             program.with_suffix(".cpp"), "-o", program],
+            stderr=subprocess.PIPE, text=True, check=False, timeout=600)
+        if result.returncode == 0:
+            break
+        errors = [line for line in result.stderr.splitlines() if "error" in line]
+        bad = [case for case in batch if f"{case.folder}/" in "\n".join(errors)] or batch
+        for case in bad:
+            case.failures.append(f"C++: {errors[0] if errors else result.stderr[-300:]}")
+        batch = [case for case in batch if case not in bad]
+    return batch
+
+
 def use_cpp(batch, folder):
-    """Builds and runs a batch; one that fails is split until one design is left."""
-    program = folder / f"program{batch[0].number}_{len(batch)}"
-    csim = write_program(batch, program.with_suffix(".cpp"))
-    try:
-        command(os.environ.get("CXX", "g++"), *CPP_FLAGS, f"-I{csim}", "-I", csim.parent,
-                program.with_suffix(".cpp"), "-o", program)
-        command(program)
-    except (Failure, subprocess.TimeoutExpired) as failure:
-        if len(batch) == 1:
-            batch[0].failures.append(f"C++: {failure}")
-            return
-        for part in (batch[:len(batch) // 2], batch[len(batch) // 2:]):
-            use_cpp(part, folder)
-        return
-    for case in batch:
-        attempt(case, Case.check_outputs, f"C++ for {case.dsp} DSP")
+    """Builds and runs a batch; behind a design that crashes it goes on with the next."""
+    program = folder / f"program{batch[0].number}"
+    batch = build_cpp(batch, program)
+    first = 0
+    while first < len(batch):
+        result = subprocess.run([program, str(first)], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, check=False, timeout=600)
+        statuses = [int(number) for number in re.findall(r"^status (\d+)", result.stdout, re.M)]
+        for case, status in zip(batch[first:], statuses):
+            if status == 0:
+                attempt(case, Case.check_outputs, f"C++ for {case.dsp} DSP")
+            else:
+                case.failures.append(f"C++: the testbench ends with {status}")
+        first += len(statuses)
+        if first < len(batch):
+            batch[first].failures.append(f"C++: crashes: {result.stderr[-200:]}")
+            first += 1
 
 
 # All of it.
