@@ -7,8 +7,12 @@
 #include "dialects/dfg/dfg.h"
 #include "ir/builder.h"
 #include "ir/diag.h"
+#include "ir/symbol.h"
 #include "target/dse.h"
 #include "target/target.h"
+
+/* Processes that are named when memory is short. */
+enum { MAX_NOTES = 3 };
 
 static Op *find_region(Op *module)
 {
@@ -30,6 +34,31 @@ static bool gave_up(const Op *region)
                             "none excluded");
 }
 
+static int64_t chosen_bram18(const DseNode *node)
+{
+    return node->configs.data[node->chosen].cost.bram18;
+}
+
+/* Notes at the processes that take most block RAM in the chosen design, the greediest first. */
+static void note_memories(const DseSpace *space)
+{
+    int64_t below = INT64_MAX;
+    for (int count = 0; count < MAX_NOTES; count++) {
+        const DseNode *most = NULL;
+        for (size_t i = 0; i < space->nodes.len; i++) {
+            const DseNode *node = &space->nodes.data[i];
+            if (chosen_bram18(node) < below && (!most || chosen_bram18(node) > chosen_bram18(most)))
+                most = node;
+        }
+        if (!most || chosen_bram18(most) == 0)
+            return;
+        below = chosen_bram18(most);
+        if (most->process)
+            op_note(most->process, "'%.*s' takes %lld of them",
+                    STR_ARG(symbol_name(most->process)->str), (long long)below);
+    }
+}
+
 /* Says which budget no design fits, and the smallest that one would. */
 static bool explain(const Op *region, DseSpace *space, const Budget *budget)
 {
@@ -43,10 +72,12 @@ static bool explain(const Op *region, DseSpace *space, const Budget *budget)
                         (long long)budget->dsp, (long long)dsp);
     if (!found_design(dse_solve(space, DSE_MIN_BRAM, &none, &bram18)))
         return gave_up(region);
-    if (bram18 > budget->bram18)
-        return op_error(region, "does not fit the budget of %lld BRAM18: the smallest design needs "
-                                "%lld BRAM18",
-                        (long long)budget->bram18, (long long)bram18);
+    if (bram18 > budget->bram18) {
+        op_error(region, "does not fit the budget of %lld BRAM18: the smallest design needs %lld BRAM18",
+                 (long long)budget->bram18, (long long)bram18);
+        note_memories(space);
+        return false;
+    }
     if (!found_design(dse_solve(space, DSE_MIN_DSP, &bram_only, &dsp)))
         return gave_up(region);
     return op_error(region, "does not fit the budget of %lld DSP together with %lld BRAM18: with that "
