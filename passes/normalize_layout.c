@@ -351,8 +351,11 @@ static void choose_move(Chooser *c, const Op *op)
 static void choose_reshape(Chooser *c, const Op *op)
 {
     Layout source = layout_of(c, op_operand(op, 0)), layout;
+    const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
     if (layout_of_reshaped(op, &source, &layout))
         remember(c, &c->layouts, op_result(op, 0), &layout);
+    else if (wish && layout_before_reshape(op, wish, &layout)) /* its source will be copied */
+        remember(c, &c->layouts, op_result(op, 0), wish);
 }
 
 static void choose_layouts(Chooser *c, Block *body)
@@ -409,11 +412,11 @@ static bool required_layout(const Chooser *c, const Op *op, uint32_t operand, La
         op->def == FUNC(RETURN) || (is_reshape(op) && keeps_order(c, op)))
         return false;
     *out = identity(value->type->u.shaped.rank);
-    if (layout_is_move(op)) {
-        Layout result = layout_of(c, op_result(op, 0));
-        return layout_before_move(op, operand, &result, out);
-    }
-    return true;
+    if (!layout_is_move(op) && !is_reshape(op))
+        return true;
+    Layout result = layout_of(c, op_result(op, 0));
+    return is_reshape(op) ? layout_before_reshape(op, &result, out)
+                          : layout_before_move(op, operand, &result, out);
 }
 
 /* A kernel that copies the operand for this reader, to the layout. */
