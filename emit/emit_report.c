@@ -85,6 +85,19 @@ static void begin_item(StrBuf *out, bool *first)
     *first = false;
 }
 
+/* What a simulation of the final depths proved. */
+static void add_timing(Emitter *e, StrBuf *out)
+{
+    static const char *const names[] = {"clock_mhz", "latency_cycles", "interval_cycles", "fifo_bits"};
+    const Attr *timing = op_attr(e->top, "emithls.timing");
+    strbuf_add_c(out, "  \"simulated\": ");
+    for (size_t i = 0; timing && i < COUNT_OF(names); i++) {
+        strbuf_add_c(out, i ? ", " : "{");
+        add_count(out, names[i], number(timing, names[i]));
+    }
+    strbuf_add_c(out, timing ? "},\n" : "null,\n");
+}
+
 static void add_processes(Emitter *e, StrBuf *out)
 {
     bool first = true;
@@ -193,6 +206,7 @@ void emit_report(Emitter *e, StrBuf *out)
     strbuf_add_c(out, ", ");
     add_count(out, "bram18", total(e->module, "bram18"));
     strbuf_add_c(out, "},\n");
+    add_timing(e, out);
     add_processes(e, out);
     add_fifos(e, out);
     add_ports(e, out);

@@ -63,7 +63,7 @@ static bool runs_through(const Search *s, int64_t *peaks)
     bool done = hls_sim_run(sim, s->frames);
     hls_sim_finish(sim);
     for (uint32_t i = 0; peaks && i < s->design->streams.len; i++)
-        peaks[i] = hls_sim_fifo(sim, i)->max_level;
+        peaks[i] = hls_sim_fifo(sim, i)->needed;
     hls_sim_free(sim);
     return done;
 }

@@ -23,11 +23,13 @@ typedef struct Process {
     int64_t *left;      /* per step: iterations to come of a plain loop */
     size_t step;
     bool in_frame, in_loop, has_begun; /* has_begun: the frame's first access was made */
-    bool is_queued;
+    bool is_queued, has_inputs;
     int64_t now, tick;  /* cycle, and local clock in the loop, of the last event */
     HlsFrame frame;     /* the current one */
     HlsFrames frames;   /* those done */
     HlsBlock block;
+    VEC(int64_t) ticks; /* with an input_interval: when accesses were made in the frame before */
+    size_t tick_count;  /* of them, in this frame */
     /* of ports: */
     int64_t rate;
     int64_t words; /* given or taken so far */
@@ -117,7 +119,10 @@ static uint64_t next_random(uint64_t *state)
 /* First cycle from `start` on in which the port is willing. */
 static int64_t port_turn(const HlsSim *sim, Process *p, int64_t start)
 {
-    int64_t regular = p->words++ * HLS_FULL_RATE / p->rate;
+    bool is_paced = p->model->is_source && sim->options.input_interval > 0;
+    int64_t regular = is_paced ? p->words * sim->options.input_interval / p->model->loops.data[0].trips
+                               : p->words * HLS_FULL_RATE / p->rate;
+    p->words++;
     if (!sim->options.is_random)
         return regular > start ? regular : start;
     while ((int64_t)(next_random(&p->random) % HLS_FULL_RATE) >= p->rate)
@@ -140,6 +145,15 @@ static void spend(const HlsSim *sim, Process *p, HlsState state, int64_t until)
 static void note_wait(Process *p, int64_t where, int64_t cycles)
 {
     p->frame.waits = hash_combine(hash_combine(p->frame.waits, (uint64_t)where), (uint64_t)cycles);
+}
+
+static void check_pace(Process *p, int64_t interval)
+{
+    if (p->tick_count == p->ticks.len)
+        *vec_push(&p->ticks) = p->now;
+    int64_t *before = &p->ticks.data[p->tick_count++];
+    p->frame.is_late |= p->frames.len > 0 && p->now > *before + interval;
+    *before = p->now;
 }
 
 static bool wait_for(HlsSim *sim, Process *p, const Cursor *c)
@@ -204,6 +218,8 @@ static bool run_tick(HlsSim *sim, Process *p, const HlsLoop *loop, Cursor *curso
         note_wait(p, base * loop->ii + tick, p->now - start);
     if (!p->has_begun)
         p->frame.begin = p->now;
+    if (sim->options.input_interval > 0)
+        check_pace(p, sim->options.input_interval);
     p->has_begun = true;
     p->tick = tick;
     for (size_t i = 0; i < loop->accesses.len; i++)
@@ -285,7 +301,9 @@ static bool run_step(HlsSim *sim, Process *p)
     const HlsStep *step = &p->model->steps.data[p->step];
     if (step->kind == STEP_LOOP)
         return run_loop(sim, p, step->loop);
-    if (step->kind == STEP_REPEAT) {
+    if (step->kind == STEP_ONCE) {
+        p->step = p->frames.len > 0 ? step->match : p->step + 1;
+    } else if (step->kind == STEP_REPEAT) {
         p->left[p->step] = step->count;
         p->step++;
     } else {
@@ -300,11 +318,15 @@ static void begin_frame(HlsSim *sim, Process *p)
     p->has_begun = false;
     p->step = 0;
     p->frame = (HlsFrame){.begin = p->now};
+    p->tick_count = 0;
     for (uint32_t l = 0; l < p->model->loops.len; l++) {
         p->base[l] = 0;
         for (size_t a = 0; a < p->model->loops.data[l].accesses.len; a++)
             cursor_reset(&p->cursors[l][a]);
     }
+    int64_t paced = sim->options.input_interval * (int64_t)p->frames.len;
+    if (!p->has_inputs && p->model->func && paced > p->now)
+        spend(sim, p, HLS_IDLE, paced);
     if (p->model->func)
         spend(sim, p, HLS_IDLE, p->now + PROCESS_START);
 }
@@ -352,6 +374,7 @@ static void init_process(HlsSim *sim, uint32_t index)
         for (size_t a = 0; a < loop->accesses.len; a++) {
             const HlsAccess *access = &loop->accesses.data[a];
             p->cursors[l][a] = (Cursor){.access = access, .stream = model->streams[access->port]};
+            p->has_inputs |= !access->is_write;
         }
     }
 }
@@ -383,7 +406,10 @@ void hls_sim_free(HlsSim *sim)
     if (!sim)
         return;
     for (uint32_t i = 0; i < sim->design->processes.len; i++)
+    {
         vec_free(&sim->processes[i].frames);
+        vec_free(&sim->processes[i].ticks);
+    }
     for (uint32_t i = 0; i < sim->design->streams.len; i++)
         hls_fifo_free(&sim->fifos[i].times);
     arena_free(&sim->arena);
@@ -434,6 +460,8 @@ int64_t hls_sim_period(const HlsSim *sim)
         return 0;
     for (uint32_t i = 0; i < sim->design->processes.len; i++) {
         const HlsFrames *frames = &sim->processes[i].frames;
+        if (sim->processes[i].model->is_once)
+            continue;
         if ((int64_t)frames->len <= equal)
             return 0;
         for (size_t k = frames->len - (size_t)equal; k < frames->len; k++) {
@@ -445,6 +473,22 @@ int64_t hls_sim_period(const HlsSim *sim)
         }
     }
     return period;
+}
+
+bool hls_sim_keeps_pace(const HlsSim *sim)
+{
+    int64_t needed = memory_of(sim);
+    for (uint32_t i = 0; i < sim->design->processes.len; i++) {
+        const HlsFrames *frames = &sim->processes[i].frames;
+        if (sim->processes[i].model->is_once)
+            continue;
+        if ((int64_t)frames->len <= needed)
+            return false;
+        for (size_t k = frames->len - (size_t)needed; k < frames->len; k++)
+            if (frames->data[k].is_late)
+                return false;
+    }
+    return true;
 }
 
 void hls_sim_finish(HlsSim *sim)
@@ -460,4 +504,5 @@ const HlsFrames *hls_sim_frames(const HlsSim *sim, uint32_t process)
 
 const HlsFifo *hls_sim_fifo(const HlsSim *sim, uint32_t stream) { return &sim->fifos[stream].times; }
 HlsBlock hls_sim_block(const HlsSim *sim, uint32_t process) { return sim->processes[process].block; }
+int64_t hls_sim_events(const HlsSim *sim) { return sim->events; }
 bool hls_sim_was_stopped(const HlsSim *sim) { return sim->is_stopped; }

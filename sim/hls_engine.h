@@ -37,6 +37,8 @@ typedef struct HlsHooks {
 enum { HLS_FULL_RATE = 1000000 };
 typedef struct HlsSimOptions {
     int64_t input_rate, output_rate; /* of the ports, in words per million cycles; 0: full */
+    int64_t input_interval;          /* inputs give a frame evenly in so many cycles, and processes
+                                        without inputs begin one; 0: by rate */
     bool is_random;                  /* the ports pause at random, by seed */
     uint64_t seed;
     const int64_t *depths;           /* of each stream instead of the design's; NULL: these */
@@ -48,6 +50,8 @@ typedef struct HlsFrame {
     int64_t begin; /* cycle of the first access */
     int64_t end;   /* cycle after the last one */
     uint64_t waits; /* hash of all waiting in it */
+    bool is_late;   /* with an input_interval: something happens later than in the frame before, a
+                       frame's interval apart */
     int64_t cycles[HLS_STATE_COUNT];
 } HlsFrame;
 typedef VEC(HlsFrame) HlsFrames;
@@ -69,12 +73,16 @@ bool hls_sim_run(HlsSim *sim, int64_t frames) MUST_CHECK;
 /* The interval between frames once the state recurs, so that all later frames repeat it; 0: it does
  * not yet. */
 int64_t hls_sim_period(const HlsSim *sim);
+/* Whether no later frame can take longer than the input_interval: nothing is late in as many frames
+ * as an event can depend on, hence by induction nothing ever is. */
+bool hls_sim_keeps_pace(const HlsSim *sim);
 /* Counts levels to the end; afterwards nothing more can be run. */
 void hls_sim_finish(HlsSim *sim);
 
 const HlsFrames *hls_sim_frames(const HlsSim *sim, uint32_t process);
 const HlsFifo *hls_sim_fifo(const HlsSim *sim, uint32_t stream);
 HlsBlock hls_sim_block(const HlsSim *sim, uint32_t process);
+int64_t hls_sim_events(const HlsSim *sim); /* reads and writes so far */
 bool hls_sim_was_stopped(const HlsSim *sim); /* by a hook */
 
 #endif

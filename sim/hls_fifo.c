@@ -104,6 +104,8 @@ static void merge_until(HlsFifo *f, int64_t until)
         int64_t time = min_i64(write, read);
         if (time > until)
             return;
+        if (write == time && f->level >= f->needed)
+            f->needed = f->level + 1;
         if (read == time) {
             f->reads.merged++;
             f->level--;

@@ -20,6 +20,8 @@ typedef struct HlsFifo {
     HlsTimes writes, reads;
     int64_t level;     /* words inside after the merged events */
     int64_t max_level;
+    int64_t needed;     /* depth with which the same times are possible: a place that is freed in a
+                           cycle is not written in it */
     int64_t word_cycles; /* sum over words of the cycles they were inside */
     int64_t full_cycles, empty_cycles;
     void (*watch)(void *user, int64_t time, int64_t level); /* after each change; NULL: nobody */

@@ -25,8 +25,19 @@ static void apply_pragma(HlsMemory *m, const Op *op)
     }
 }
 
+/* An argument: reads are requested ahead and come in bursts, one word a cycle, as writes go. */
+static HlsMemory external_memory(const Value *array)
+{
+    const Op *func = block_parent_op(array->owner.block);
+    return (HlsMemory){.array = array, .is_constant = true, .distance = 1,
+                       .name = op_attr(func, "arg_names")->u.array.items[array->index]->u.string,
+                       .type = STR("ram_s2p"), .impl = STR("external")};
+}
+
 HlsMemory hls_memory(const Value *array)
 {
+    if (array->is_arg)
+        return external_memory(array);
     const Op *def = value_def(array);
     uint32_t rank = emithls_array_rank(array->type);
     const Attr *name = def->def == EMITHLS(GET) ? op_attr(def, "table") : op_attr(def, "name");

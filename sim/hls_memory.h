@@ -8,7 +8,7 @@
 typedef struct HlsMemory {
     const Value *array;
     bool is_register;      /* no dimension is addressed */
-    bool is_constant;      /* a table */
+    bool is_constant;      /* a table, or outside: iterations do not depend on each other */
     uint64_t banks, wide;  /* bit per dimension: partitioned, joined to one word */
     Str name, type, impl;  /* type and impl as bind_storage has them, or empty */
     int64_t distance;      /* iterations between a store and the next load of its element */

@@ -29,6 +29,7 @@ typedef struct LoopBuilder {
     int64_t extents[HLS_MAX_LOOPS];
     uint32_t depth;
     int64_t executions;
+    bool is_once;
 } LoopBuilder;
 
 /* Ops that are no work of a process: declarations and pragmas. */
@@ -44,10 +45,13 @@ static bool is_rolled_loop(const Op *op)
     return op->def == EMITHLS(FOR) && !op_attr(op, "unroll");
 }
 
-static bool holds_loop(const Op *op)
+/* What is a step of its own. */
+static bool has_steps(const Op *op) { return is_rolled_loop(op) || op->def == EMITHLS(ONCE); }
+
+static bool holds_steps(const Op *op)
 {
     FOR_EACH_INNER(inner, op)
-    if (is_rolled_loop(inner) || holds_loop(inner))
+    if (has_steps(inner) || holds_steps(inner))
         return true;
     return false;
 }
@@ -56,6 +60,7 @@ static bool add_loop(LoopBuilder *b, HlsLoop *loop)
 {
     uint32_t index = (uint32_t)b->process->loops.len;
     loop->executions = b->executions;
+    loop->is_once = b->is_once;
     *vec_push(&b->process->steps) = (HlsStep){.kind = STEP_LOOP, .loop = index};
     *vec_push(&b->process->loops) = *loop;
     loop = &b->process->loops.data[index];
@@ -130,9 +135,29 @@ static bool add_code(LoopBuilder *b, const Op *first, const Op *end)
     loop.first = first;
     loop.end = end;
     for (const Op *op = first; op != end; op = op->next)
-        if (holds_loop(op))
+        if (holds_steps(op))
             return op_error(op, "cannot be simulated: it holds a loop that is not unrolled");
     return add_loop(b, &loop);
+}
+
+static bool add_once(LoopBuilder *b, const Op *op)
+{
+    uint32_t step = (uint32_t)b->process->steps.len;
+    if (b->is_once || b->depth > 0)
+        return op_error(op, "cannot be simulated inside a loop");
+    *vec_push(&b->process->steps) = (HlsStep){.kind = STEP_ONCE};
+    b->is_once = true;
+    bool ok = add_block(b, region_entry(op_region(op, 0)));
+    b->is_once = false;
+    b->process->steps.data[step].match = (uint32_t)b->process->steps.len;
+    return ok;
+}
+
+static bool add_steps(LoopBuilder *b, const Op *op)
+{
+    if (op->def == EMITHLS(ONCE))
+        return add_once(b, op);
+    return holds_steps(op) && !op_attr(op, "ii") ? add_plain_loop(b, op) : add_inner_loop(b, op);
 }
 
 static bool add_block(LoopBuilder *b, const Block *block)
@@ -140,13 +165,13 @@ static bool add_block(LoopBuilder *b, const Block *block)
     bool ok = true;
     for (const Op *op = block->first; ok && op;) {
         const Op *end = op;
-        if (is_rolled_loop(op)) {
-            ok = holds_loop(op) && !op_attr(op, "ii") ? add_plain_loop(b, op) : add_inner_loop(b, op);
+        if (has_steps(op)) {
+            ok = add_steps(b, op);
             op = op->next;
             continue;
         }
         bool works = false;
-        for (; end && !is_rolled_loop(end); end = end->next)
+        for (; end && !has_steps(end); end = end->next)
             works |= !takes_no_time(end);
         ok = !works || add_code(b, op, end);
         op = end;
@@ -162,10 +187,20 @@ static int64_t own_cycles(const HlsProcess *p)
     int64_t cycles = PROCESS_START;
     for (size_t i = 0; i < p->loops.len; i++) {
         const HlsLoop *loop = &p->loops.data[i];
+        if (loop->is_once)
+            continue;
         cycles += loop->executions *
                   ((loop->op ? LOOP_START : 0) + (loop->trips - 1) * loop->ii + loop->depth);
     }
     return cycles;
+}
+
+static bool works_once(const HlsProcess *p)
+{
+    for (size_t i = 0; i < p->loops.len; i++)
+        if (!p->loops.data[i].is_once)
+            return false;
+    return true;
 }
 
 static bool build_process(HlsDesign *design, HlsProcess *process)
@@ -176,9 +211,11 @@ static bool build_process(HlsDesign *design, HlsProcess *process)
         return op_error(process->func, "cannot be simulated: it has more than %d streams",
                         HLS_MAX_PORTS);
     for (uint32_t i = 0; i < body->arg_count; i++)
-        ptrmap_put(&b.ports, body->args[i], (void *)(uintptr_t)(i + 1));
+        if (process->streams[i] != HLS_NOBODY)
+            ptrmap_put(&b.ports, body->args[i], (void *)(uintptr_t)(i + 1));
     bool ok = add_block(&b, body);
     process->cycles = ok ? own_cycles(process) : 0;
+    process->is_once = works_once(process);
     ptrmap_free(&b.ports);
     return ok;
 }
@@ -201,18 +238,22 @@ static void add_world(HlsDesign *design, uint32_t port)
     HlsStream *stream = &design->streams.data[port];
     bool is_source = stream->writer == HLS_NOBODY;
     uint32_t index = (uint32_t)design->processes.len;
+    bool is_once = stream->is_once;
     *(is_source ? &stream->writer : &stream->reader) = index;
     HlsProcess *p = vec_push(&design->processes);
-    *p = (HlsProcess){.name = stream->name, .is_source = is_source, .port_count = 1,
-                      .cycles = stream->words};
+    *p = (HlsProcess){.name = stream->name, .is_source = is_source, .is_once = is_once,
+                      .port_count = 1, .cycles = is_once ? 0 : stream->words};
     p->streams = ARENA_ARRAY(&design->arena, uint32_t, 1);
     p->streams[0] = port;
     HlsLoop loop = {.counter_count = 1, .extents = {stream->words}, .end_position = stream->words,
-                    .trips = stream->words, .executions = 1, .requested_ii = 1, .ii = 1, .depth = 1};
+                    .trips = stream->words, .executions = 1, .is_once = is_once, .requested_ii = 1,
+                    .ii = 1, .depth = 1};
     HlsAccess access = {.is_write = is_source, .words = stream->words};
     *vec_push(&access.runs) = (HlsRun){0, stream->words, 1};
     *vec_push(&loop.accesses) = access;
     *vec_push(&p->loops) = loop;
+    if (is_once)
+        *vec_push(&p->steps) = (HlsStep){.kind = STEP_ONCE, .match = 2};
     *vec_push(&p->steps) = (HlsStep){.kind = STEP_LOOP};
 }
 
@@ -231,15 +272,18 @@ static void add_stream(HlsDesign *design, PtrMap *streams, const Value *value, S
 static bool connect_port(HlsDesign *design, uint32_t index, uint32_t port)
 {
     const HlsProcess *p = &design->processes.data[index];
+    if (p->streams[port] == HLS_NOBODY)
+        return true;
     HlsStream *stream = &design->streams.data[p->streams[port]];
     int64_t words = 0;
-    bool reads = false, writes = false;
+    bool reads = false, writes = false, is_once = true;
     for (size_t l = 0; l < p->loops.len; l++)
         for (size_t a = 0; a < p->loops.data[l].accesses.len; a++) {
             const HlsAccess *access = &p->loops.data[l].accesses.data[a];
             if (access->port != port)
                 continue;
             words += access->words;
+            is_once &= p->loops.data[l].is_once;
             *(access->is_write ? &writes : &reads) = true;
         }
     uint32_t *end = writes ? &stream->writer : &stream->reader;
@@ -257,6 +301,7 @@ static bool connect_port(HlsDesign *design, uint32_t index, uint32_t port)
         return op_note(p->func, "its other end takes %lld", (long long)stream->words);
     }
     stream->words = words;
+    stream->is_once = is_once;
     return true;
 }
 
@@ -264,7 +309,7 @@ static bool connect_port(HlsDesign *design, uint32_t index, uint32_t port)
 static int64_t described_words(const HlsDesign *design, uint32_t port)
 {
     const Attr *all = op_attr(design->top, "port_attrs");
-    const Attr *dict = all ? all->u.array.items[port] : NULL;
+    const Attr *dict = all ? all->u.array.items[design->streams.data[port].arg] : NULL;
     const Attr *frame = dict ? attr_dict_get_c(dict, "emithls.frame") : NULL;
     int64_t elements = 0;
     if (!frame || frame->kind != ATTR_TYPE || !type_element_count(frame->u.type_value, &elements))
@@ -309,13 +354,14 @@ static bool build_top(HlsDesign *design, PtrMap *streams)
 {
     Block *body = region_entry(op_region(design->top, 0));
     const Attr *names = op_attr(design->top, "arg_names");
-    design->port_count = body->arg_count;
     for (uint32_t i = 0; i < body->arg_count; i++) {
-        if (!type_is_a(body->args[i]->type, &emithls_type_stream))
-            return op_error(design->top, "cannot be simulated: argument %u is a memory, and only "
-                                         "streams are; --interface=axis gives these", i);
+        if (!type_is_a(body->args[i]->type, &emithls_type_stream)) {
+            design->has_memories = true;
+            continue;
+        }
         add_stream(design, streams, body->args[i], names->u.array.items[i]->u.string, NULL,
                    PORT_DEPTH);
+        design->streams.data[design->port_count++].arg = i;
     }
     FOR_EACH_OP(op, body)
     if (!add_top_op(design, op, streams))

@@ -48,40 +48,44 @@ typedef struct HlsLoop {
     int64_t begin, end_position; /* flat positions of the loop's own box that run */
     int64_t trips;               /* end_position - begin */
     int64_t executions;          /* in a frame */
+    bool is_once;                /* in the first frame only */
     int64_t requested_ii, ii;
     const char *ii_reason;       /* why ii is larger than what was asked for, or NULL */
     int64_t depth;               /* cycles of one iteration */
     VEC(HlsAccess) accesses;
 } HlsLoop;
 
-/* The order of a process: a loop, or the ends of a plain loop. */
-typedef enum HlsStepKind { STEP_LOOP, STEP_REPEAT, STEP_END } HlsStepKind;
+/* The order of a process: a loop, the ends of a plain loop, or what only the first frame runs. */
+typedef enum HlsStepKind { STEP_LOOP, STEP_REPEAT, STEP_END, STEP_ONCE } HlsStepKind;
 typedef struct HlsStep {
     HlsStepKind kind;
     uint32_t loop;  /* STEP_LOOP */
-    uint32_t match; /* STEP_END: its STEP_REPEAT */
+    uint32_t match; /* STEP_END: its STEP_REPEAT; STEP_ONCE: the step behind its last */
     int64_t count;  /* STEP_REPEAT: iterations */
 } HlsStep;
+
+enum { HLS_NOBODY = UINT32_MAX };
 
 typedef struct HlsProcess {
     Str name;
     const Op *func; /* NULL: the world at a port of the design */
     bool is_source; /* of a port: gives words to it, else takes them */
-    uint32_t *streams; /* of each port */
+    bool is_once;   /* works in the first frame only */
+    uint32_t *streams; /* of each port; HLS_NOBODY: a memory */
     uint32_t port_count;
     VEC(HlsLoop) loops;
     VEC(HlsStep) steps;
     int64_t cycles; /* of a frame without waiting */
 } HlsProcess;
 
-enum { HLS_NOBODY = UINT32_MAX };
-
 typedef struct HlsStream {
     Str name;
     const Op *op;   /* NULL: a port of the design */
+    uint32_t arg;   /* of a port: argument of the top function */
     const Type *word;
     int64_t depth;  /* words; 0: unbounded */
-    int64_t words;  /* per frame */
+    int64_t words;  /* per frame, or in the first one */
+    bool is_once;   /* the first frame's */
     uint32_t writer, reader; /* processes */
 } HlsStream;
 
@@ -93,7 +97,8 @@ typedef struct HlsDesign {
     Clock clock;
     VEC(HlsProcess) processes;
     VEC(HlsStream) streams; /* the ports first */
-    uint32_t port_count;
+    uint32_t port_count;    /* of streams; memories are none */
+    bool has_memories;      /* at its boundary */
 } HlsDesign;
 
 /* Cycles a word waits in the register slice of a port: it holds that many. */

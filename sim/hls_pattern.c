@@ -322,8 +322,10 @@ static bool find_in(Finder *f, const Op *first, const Op *end)
         bool ok = true;
         if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE))
             ok = add_access(f, op);
-        else if (op->region_count > 0 && has_access(op))
-            ok = op->def == EMITHLS(IF) ? find_in_if(f, op) : find_in_lanes(f, op);
+        else if (op->def == EMITHLS(IF) && has_access(op))
+            ok = find_in_if(f, op);
+        else if (op->def == EMITHLS(FOR) && has_access(op))
+            ok = find_in_lanes(f, op);
         if (!ok)
             return false;
     }

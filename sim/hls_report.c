@@ -3,10 +3,10 @@
  * Tests: lit/tools/ming-sim.mir */
 #include "sim/hls_report.h"
 
-#include "dialects/emithls/emithls.h"
 #include "ir/json.h"
 #include "ir/symbol.h"
 #include "ir/text_table.h"
+#include "sim/hls_size.h"
 
 /* --- the design as a whole --------------------------------------------------------------- */
 
@@ -16,20 +16,28 @@ static const HlsFrame *last_frame(const HlsSim *sim, uint32_t process)
     return &frames->data[frames->len - 1];
 }
 
-/* First word of a frame in, last word of it out. */
+/* First word of a frame in, last word of it out; of a design without streams at its boundary, the
+ * first and the last cycle of its processes. */
 static void frame_bounds(const HlsDesign *design, const HlsSim *sim, size_t frame, int64_t *begin,
                          int64_t *end)
 {
+    bool has_sources = false, has_sinks = false;
+    for (size_t i = 0; i < design->processes.len; i++) {
+        const HlsProcess *p = &design->processes.data[i];
+        has_sources |= !p->func && p->is_source && !p->is_once;
+        has_sinks |= !p->func && !p->is_source;
+    }
     *begin = INT64_MAX;
     *end = 0;
     for (uint32_t i = 0; i < design->processes.len; i++) {
         const HlsProcess *p = &design->processes.data[i];
         const HlsFrame *f = &hls_sim_frames(sim, i)->data[frame];
-        if (p->func)
-            continue;
-        if (p->is_source && f->begin < *begin)
-            *begin = f->begin;
-        if (!p->is_source && f->end > *end)
+        bool enters = has_sources ? !p->func && p->is_source : p->func != NULL;
+        bool leaves = has_sinks ? !p->func && !p->is_source : p->func != NULL;
+        int64_t start = has_sources ? f->begin : frame > 0 ? f[-1].end : 0;
+        if (enters && !p->is_once && start < *begin)
+            *begin = start;
+        if (leaves && !p->is_once && f->end > *end)
             *end = f->end;
     }
     *begin = *begin == INT64_MAX ? 0 : *begin;
@@ -53,11 +61,6 @@ HlsTimingResult hls_result(const HlsDesign *design, const HlsSim *sim)
         if (last_frame(sim, i)->cycles[HLS_BUSY] > last_frame(sim, r.bottleneck)->cycles[HLS_BUSY])
             r.bottleneck = i;
     return r;
-}
-
-static int64_t width_of(const HlsStream *stream)
-{
-    return emithls_lanes(stream->word) * type_width(emithls_scalar(stream->word));
 }
 
 /* Hundredths of words, on the average of all cycles. */
@@ -116,7 +119,7 @@ static void print_fifos(const HlsDesign *design, const HlsSim *sim, int64_t cycl
         const HlsFifo *f = hls_sim_fifo(sim, i);
         int64_t mean = mean_level(f, cycles);
         strbuf_add_str(text_table_cell(&table), design->streams.data[i].name);
-        text_table_add_int(&table, width_of(&design->streams.data[i]));
+        text_table_add_int(&table, hls_word_bits(&design->streams.data[i]));
         text_table_add_int(&table, f->depth);
         text_table_add_int(&table, f->max_level);
         strbuf_printf(text_table_cell(&table), "%lld.%02lld", (long long)(mean / 100),
@@ -173,6 +176,7 @@ static void add_loops(StrBuf *out, const HlsProcess *p)
         add_number(out, "executions", loop->executions);
         add_number(out, "ii", loop->ii);
         add_number(out, "depth", loop->depth);
+        strbuf_printf(out, ", \"once\": %s", loop->is_once ? "true" : "false");
         if (loop->ii_reason) {
             strbuf_add_c(out, ", ");
             add_string(out, "ii_reason", str_from(loop->ii_reason));
@@ -188,6 +192,7 @@ static void add_process(StrBuf *out, const HlsProcess *p, const HlsFrame *frame)
     add_string(out, "name", p->name);
     strbuf_add_c(out, ", ");
     add_string(out, "kind", p->func ? STR("process") : p->is_source ? STR("input") : STR("output"));
+    strbuf_printf(out, ", \"once\": %s", p->is_once ? "true" : "false");
     add_number(out, "cycles", p->cycles);
     for (int s = 0; s < HLS_STATE_COUNT; s++)
         add_number(out, states[s], frame->cycles[s]);
@@ -199,7 +204,7 @@ static void add_fifo(StrBuf *out, const HlsStream *stream, const HlsFifo *f, int
 {
     int64_t mean = mean_level(f, cycles);
     add_string(out, "name", stream->name);
-    add_number(out, "width", width_of(stream));
+    add_number(out, "width", hls_word_bits(stream));
     add_number(out, "depth", f->depth);
     add_number(out, "max", f->max_level);
     strbuf_printf(out, ", \"mean\": %lld.%02lld", (long long)(mean / 100), (long long)(mean % 100));

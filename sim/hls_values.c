@@ -33,6 +33,7 @@ typedef struct Process {
 typedef struct PortOrder {
     int64_t *elements; /* of each lane of each word; NULL: no frame is described */
     Array *array;      /* of the current frame; borrowed */
+    Array *weights;    /* what the port gives in the first frame instead; owned, or NULL */
 } PortOrder;
 
 struct HlsValues {
@@ -283,7 +284,7 @@ bool hls_values_advance(void *user, uint32_t process, uint32_t loop, int64_t unt
 static const Attr *port_attr(const HlsDesign *design, uint32_t port, const char *name)
 {
     const Attr *all = op_attr(design->top, "port_attrs");
-    return all ? attr_dict_get_c(all->u.array.items[port], name) : NULL;
+    return all ? attr_dict_get_c(all->u.array.items[design->streams.data[port].arg], name) : NULL;
 }
 
 const Type *hls_port_frame(const HlsDesign *design, uint32_t port)
@@ -315,6 +316,30 @@ static void fill_order(int64_t *elements, const Type *frame, const int64_t *word
     }
 }
 
+/* The elements of all loaded tables, in the module's order. */
+static bool init_weights(HlsValues *v, uint32_t port)
+{
+    const HlsStream *stream = &v->design->streams.data[port];
+    int64_t count = stream->words * emithls_lanes(stream->word), used = 0;
+    PortOrder *order = &v->ports[port];
+    order->weights = array_new(type_tensor(emithls_scalar(stream->word), &count, 1, NULL));
+    order->array = order->weights;
+    order->elements = ARENA_ARRAY(&v->arena, int64_t, count);
+    for (int64_t i = 0; i < count; i++)
+        order->elements[i] = i;
+    FOR_EACH_OP(op, v->design->top->block)
+    {
+        bool is_loaded = op->def == EMITHLS(TABLE) && op_attr(op, "loaded");
+        Array *table = is_loaded ? array_from_attr(op_attr(op, "value")) : NULL;
+        for (int64_t i = 0; table && order->weights && i < table->count && used < count; i++)
+            array_set_i64(order->weights, used++, array_get_i64(table, i));
+        array_unref(table);
+    }
+    return (order->weights && used == count) ||
+           op_error(v->design->top, "port '%.*s' takes %lld weights, but the tables have %lld",
+                    STR_ARG(stream->name), (long long)count, (long long)used);
+}
+
 static bool init_port(HlsValues *v, uint32_t port)
 {
     enum { MAX_RANK = 32 };
@@ -324,6 +349,8 @@ static bool init_port(HlsValues *v, uint32_t port)
     const Attr *words = port_attr(design, port, "emithls.word");
     int64_t word[MAX_RANK], count = 0;
     size_t rank = 0;
+    if (port_attr(design, port, "emithls.weights"))
+        return init_weights(v, port);
     if (!frame || !words || !attr_int_list(words, word, MAX_RANK, &rank) ||
         rank != frame->u.shaped.rank || !type_element_count(frame, &count))
         return op_error(design->top, "cannot be simulated with data: port '%.*s' has no "
@@ -336,7 +363,7 @@ static bool init_port(HlsValues *v, uint32_t port)
 void hls_values_set_frame(HlsValues *v, Array *const *arrays)
 {
     for (uint32_t i = 0; i < v->design->port_count; i++)
-        v->ports[i].array = arrays[i];
+        v->ports[i].array = v->ports[i].weights ? v->ports[i].weights : arrays[i];
 }
 
 /* --- designs --------------------------------------------------------------------------------------------- */
@@ -357,6 +384,12 @@ HlsValues *hls_values_create(const HlsDesign *design)
     enum { FIRST_WORDS = 4 };
     HlsValues *v = xcalloc(1, sizeof *v);
     bool ok = true;
+    if (design->has_memories) {
+        op_error(design->top, "cannot be simulated with data: it has memories at its boundary; "
+                              "--timing-only simulates the rest");
+        free(v);
+        return NULL;
+    }
     v->design = design;
     arena_init(&v->arena);
     v->processes = ARENA_ARRAY(&v->arena, Process, design->processes.len);
@@ -383,6 +416,8 @@ void hls_values_free(HlsValues *v)
         return;
     for (uint32_t i = 0; i < v->design->processes.len; i++)
         hls_code_free(&v->processes[i].code, v->design->processes.data[i].loops.len);
+    for (uint32_t i = 0; i < v->design->port_count; i++)
+        array_unref(v->ports[i].weights);
     for (size_t i = 0; i < v->design->streams.len; i++)
         free(v->streams[i].cells);
     arena_free(&v->arena);

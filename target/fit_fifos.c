@@ -1,119 +1,45 @@
-/* fit-fifos: gives FIFOs deeper than two words the depth that they use in a self-timed simulation
- * that has become periodic. With those depths the network does the same in each cycle, so it never
- * deadlocks and keeps its throughput. Where the given depths deadlock, FIFOs grow first; one that is
- * deep only out of caution starts at two words.
- * Requires: emithls functions with depths (size-fifos).
- * Changes: depths, and the block RAM in the reports of forks. A network too large to
- * simulate, or with a process whose accesses are not static, keeps its depths.
+/* fit-fifos: the smallest FIFO depths that keep the best interval, by simulation of the processes'
+ * accesses (sim/hls_size.h). Where their block RAM does not fit the budget, longer intervals are
+ * tried. What was proven is recorded at the top function as emithls.timing.
+ * Requires: emithls functions, depths of any kind.
+ * Changes: depths, and the block RAM in the reports of the processes that write the FIFOs; with
+ * `keep` only emithls.timing, after a check that the given depths do not deadlock.
  * Tests: lit/target/fit-fifos.mir */
 #include "dialects/emithls/emithls.h"
 #include "ir/builder.h"
 #include "ir/diag.h"
 #include "ir/pass.h"
-#include "ir/symbol.h"
+#include "sim/hls_report.h"
+#include "sim/hls_size.h"
 #include "target/cost.h"
-#include "target/fifo.h"
-#include "target/selftimed.h"
 #include "target/target.h"
 
-/* A few seconds at most. */
-static const TraceBudget trace_limit = {.iterations = 1 << 25, .runs = 1 << 24};
-static const int64_t event_limit = 1 << 27;
+enum { DEFAULT_CLOCK_MHZ = 250 };
 
-static const int64_t max_depth = 1 << 30;
+#define NO_PERIOD "no periodic state within %lld reads and writes"
 
-typedef struct Sizing {
-    Op *top;
-    SymbolTable symbols;
-    Network net;
-    VEC(Op *) streams; /* of each FIFO */
-    VEC(Op *) funcs;   /* of each actor */
-    VEC(AccessTrace) traces;
-    PtrMap fifo_of;    /* stream Value * -> index + 1 */
-} Sizing;
+typedef struct Fitting {
+    HlsDesign *design;
+    Op *module;
+    int64_t *depths;   /* of each stream */
+    int64_t clock_mhz;
+    int64_t events;    /* reads and writes to simulate for one interval */
+} Fitting;
 
-/* --- the network ----------------------------------------------------------------------------- */
-
-static bool is_deep(const Op *stream)
+static int64_t budget_item(const Op *module, const char *name, int64_t fallback)
 {
-    return attr_int_value(op_attr(stream, "depth")) > FIFO_MIN_DEPTH;
+    const Attr *budget = op_attr(module, "dfg.budget");
+    const Attr *item = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, name) : NULL;
+    return item && item->kind == ATTR_INTEGER ? attr_int_value(item) : fallback;
 }
 
-static bool has_deep_fifo(const Op *top)
-{
-    FOR_EACH_OP(op, region_entry(op_region(top, 0)))
-    if (op->def == EMITHLS(STREAM) && is_deep(op))
-        return true;
-    return false;
-}
+/* --- block RAM ------------------------------------------------------------------------------- */
 
-static void add_fifo(Sizing *s, Op *stream)
+static int64_t report_item(const Op *func, const char *name)
 {
-    bool is_cautious = op_attr(stream, "cautious") != NULL;
-    int64_t depth = is_cautious ? FIFO_MIN_DEPTH : attr_int_value(op_attr(stream, "depth"));
-    *vec_push(&s->net.fifos) = (Fifo){.depth = depth};
-    *vec_push(&s->streams) = stream;
-    ptrmap_put(&s->fifo_of, op_result(stream, 0), (void *)(uintptr_t)s->net.fifos.len);
-}
-
-static bool trace_call(Sizing *s, const Op *call, TraceBudget *budget)
-{
-    Op *func = symtab_get(&s->symbols, op_attr(call, "callee")->u.symbol.names[0]);
-    AccessTrace trace;
-    if (!func || call->operand_count > ACTOR_MAX_PORTS ||
-        !trace_process(func, ACTOR_LATENCY, budget, &trace))
-        return false;
-    *vec_push(&s->traces) = trace;
-    *vec_push(&s->funcs) = func;
-    return trace.runs.len > 0;
-}
-
-static void connect(Sizing *s, const Op *call, uint32_t index)
-{
-    Actor *actor = vec_push(&s->net.actors);
-    *actor = (Actor){.trace = &s->traces.data[index]};
-    for (uint32_t i = 0; i < ACTOR_MAX_PORTS; i++)
-        actor->fifo[i] = NO_FIFO;
-    for (uint32_t i = 0; i < call->operand_count; i++) {
-        uintptr_t number = (uintptr_t)ptrmap_get(&s->fifo_of, op_operand(call, i));
-        if (number == 0)
-            continue;
-        Fifo *fifo = &s->net.fifos.data[number - 1];
-        actor->fifo[i] = (int)(number - 1);
-        if (actor->trace->reads >> i & 1)
-            fifo->reader = index;
-        else
-            fifo->writer = index;
-    }
-}
-
-/* False: some process cannot be traced. */
-static bool build_network(Sizing *s)
-{
-    TraceBudget budget = trace_limit;
-    uint32_t index = 0;
-    Block *body = region_entry(op_region(s->top, 0));
-    s->net.events = event_limit;
-    FOR_EACH_OP(op, body)
-    {
-        if (op->def == EMITHLS(STREAM))
-            add_fifo(s, op);
-        else if (op->def == EMITHLS(CALL) && !trace_call(s, op, &budget))
-            return false;
-    }
-    FOR_EACH_OP(op, body)
-    if (op->def == EMITHLS(CALL))
-        connect(s, op, index++);
-    return true;
-}
-
-/* --- results -------------------------------------------------------------------------------------- */
-
-static int64_t fifo_bram18(const Op *stream)
-{
-    const Type *word = emithls_stream_word(op_result(stream, 0)->type);
-    return memory_bram18(emithls_lanes(word) * element_bits(emithls_scalar(word)),
-                         attr_int_value(op_attr(stream, "depth")));
+    const Attr *report = op_attr(func, "report");
+    const Attr *item = report ? attr_dict_get_c(report, name) : NULL;
+    return item && item->kind == ATTR_INTEGER ? attr_int_value(item) : 0;
 }
 
 static bool is_fork(const Op *func)
@@ -123,80 +49,170 @@ static bool is_fork(const Op *func)
     return class && class->kind == ATTR_STRING && str_eq_c(class->u.string, "fork");
 }
 
-/* A fork has no memory but the FIFOs behind it, so these are its block RAM. */
-static void update_report(Op *func, int64_t bram18)
+static int64_t fifo_bram18(const Fitting *f, uint32_t stream, int64_t depth)
 {
-    const Attr *report = op_attr(func, "report");
-    if (is_fork(func))
-        op_set_attr(func, "report",
-                    attr_dict_set(report, ident_get_c(func->ctx, "bram18"),
-                                  attr_i64(func->ctx, bram18)));
+    return memory_bram18(hls_word_bits(&f->design->streams.data[stream]), depth);
 }
 
-static void size_all(Sizing *s)
+/* Of a process's own memories. A fork has none: its report is an estimate of the FIFOs behind it. */
+static int64_t own_bram18(const Fitting *f, uint32_t process)
 {
-    int64_t *bram18 = xcalloc(s->funcs.len + 1, sizeof(int64_t));
-    for (size_t i = 0; i < s->streams.len; i++) {
-        Op *stream = s->streams.data[i];
-        const Fifo *fifo = &s->net.fifos.data[i];
-        int64_t depth = fifo->peak < FIFO_MIN_DEPTH ? FIFO_MIN_DEPTH : fifo->peak;
-        if (is_deep(stream) || fifo->depth > FIFO_MIN_DEPTH)
-            op_set_attr(stream, "depth", attr_i64(stream->ctx, depth));
-        op_set_attr(stream, "cautious", NULL);
-        bram18[fifo->writer] += fifo_bram18(stream);
-    }
-    for (size_t i = 0; i < s->funcs.len; i++)
-        update_report(s->funcs.data[i], bram18[i]);
-    free_ptr((void **)&bram18);
+    const HlsProcess *p = &f->design->processes.data[process];
+    return p->func && !is_fork(p->func) ? report_item(p->func, "bram18") : 0;
 }
 
-/* Runs the network; where it deadlocks, the FIFO that is to blame gets twice its depth. In an acyclic
- * network that ends, at the latest when each holds a frame of everything. */
-static NetworkFate run_growing(Network *net)
+static int64_t total_bram18(const Fitting *f)
 {
-    for (;;) {
-        NetworkFate fate = network_run(net);
-        int tight = fate == NETWORK_DEADLOCK ? network_tight_fifo(net) : NO_FIFO;
-        if (tight == NO_FIFO || net->fifos.data[tight].depth > max_depth)
+    int64_t total = 0;
+    for (uint32_t i = 0; i < f->design->processes.len; i++)
+        total += own_bram18(f, i);
+    for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++)
+        total += fifo_bram18(f, i, f->depths[i]);
+    return total;
+}
+
+/* --- depths ------------------------------------------------------------------------------------ */
+
+/* The shortest interval whose FIFOs fit the budget, of a few. */
+static HlsFate choose_depths(const Fitting *f, int64_t *interval)
+{
+    static const int64_t eighths[] = {8, 10, 12, 16, 24, 32, 64, 128};
+    int64_t best = hls_best_interval(f->design);
+    int64_t limit = budget_item(f->module, "bram18", INT64_MAX);
+    for (size_t i = 0; i < COUNT_OF(eighths); i++) {
+        int64_t events = f->events;
+        *interval = best * eighths[i] / 8;
+        HlsFate fate = hls_size_fifos(f->design, *interval, &events, f->depths);
+        if (fate != HLS_PERIODIC || total_bram18(f) <= limit)
             return fate;
-        net->fifos.data[tight].depth *= 2;
+    }
+    op_remark(f->design->top, "FIFOs that cannot deadlock exceed the %lld BRAM18 of the budget",
+              (long long)limit);
+    return HLS_PERIODIC;
+}
+
+/* Whether the given depths work, and how well. */
+static bool check_depths(const Fitting *f, HlsSteady *steady)
+{
+    const HlsSimOptions options = {.depths = f->depths};
+    enum { FRAMES = 4 };
+    int64_t events = f->events;
+    HlsFate fate = hls_steady_state(f->design, f->depths, &events, steady, NULL);
+    if (fate == HLS_PERIODIC)
+        return true;
+    if (fate == HLS_UNDECIDED)
+        return op_error(f->design->top, "has " NO_PERIOD, (long long)f->events);
+    HlsSim *sim = hls_sim_create(f->design, &options);
+    bool ok = hls_sim_run(sim, FRAMES) || hls_explain_deadlock(f->design, sim, &options, FRAMES);
+    hls_sim_free(sim);
+    return ok;
+}
+
+/* --- results -------------------------------------------------------------------------------------- */
+
+static Op *stream_op(const HlsStream *stream)
+{
+    return (Op *)(uintptr_t)stream->op; /* of the module that the pass changes */
+}
+
+static void set_depths(const Fitting *f)
+{
+    const HlsDesign *design = f->design;
+    for (uint32_t i = 0; i < design->processes.len; i++) {
+        const Op *func = design->processes.data[i].func;
+        int64_t bram18 = own_bram18(f, i);
+        for (uint32_t s = design->port_count; s < design->streams.len; s++)
+            if (design->streams.data[s].writer == i)
+                bram18 += fifo_bram18(f, s, f->depths[s]);
+        if (func && op_attr(func, "report"))
+            op_set_attr((Op *)(uintptr_t)func, "report",
+                        attr_dict_set(op_attr(func, "report"), ident_get_c(func->ctx, "bram18"),
+                                      attr_i64(func->ctx, bram18)));
+    }
+    for (uint32_t s = design->port_count; s < design->streams.len; s++) {
+        Op *op = stream_op(&design->streams.data[s]);
+        op_set_attr(op, "depth", attr_i64(design->ctx, f->depths[s]));
+        op_set_attr(op, "cautious", NULL);
     }
 }
 
-static void free_sizing(Sizing *s)
+static void record_timing(const Fitting *f, const HlsSteady *steady)
 {
-    for (size_t i = 0; i < s->traces.len; i++)
-        trace_free(&s->traces.data[i]);
-    network_free(&s->net);
-    vec_free(&s->streams);
-    vec_free(&s->funcs);
-    vec_free(&s->traces);
-    ptrmap_free(&s->fifo_of);
-    symtab_free(&s->symbols);
+    Context *ctx = f->design->ctx;
+    int64_t bits = 0;
+    for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++)
+        bits += f->depths[i] * hls_word_bits(&f->design->streams.data[i]);
+    const NamedAttr items[] = {
+        named_attr(ctx, "clock_mhz", attr_i64(ctx, f->clock_mhz)),
+        named_attr(ctx, "fifo_bits", attr_i64(ctx, bits)),
+        named_attr(ctx, "interval_cycles", attr_i64(ctx, steady->interval)),
+        named_attr(ctx, "latency_cycles", attr_i64(ctx, steady->latency)),
+    };
+    op_set_attr((Op *)(uintptr_t)f->design->top, "emithls.timing",
+                attr_dict(ctx, items, COUNT_OF(items)));
+}
+
+/* The chosen depths once more, with inputs as fast as they can be. A network that has not settled by
+ * then keeps the interval that was proven for inputs at that pace. */
+static bool prove(const Fitting *f, int64_t interval)
+{
+    HlsSteady steady = {0};
+    int64_t events = f->events;
+    HlsFate fate = hls_steady_state(f->design, f->depths, &events, &steady, NULL);
+    if (fate == HLS_DEADLOCK)
+        return check_depths(f, &steady);
+    if (fate == HLS_UNDECIDED)
+        steady.interval = interval;
+    record_timing(f, &steady);
+    return true;
+}
+
+static bool fit(Pass *pass, const Fitting *f)
+{
+    int64_t interval = 0;
+    HlsSteady steady;
+    if (pass_bool(pass, "keep")) {
+        for (uint32_t i = 0; i < f->design->streams.len; i++)
+            f->depths[i] = f->design->streams.data[i].depth;
+        if (!check_depths(f, &steady))
+            return false;
+        record_timing(f, &steady);
+        return true;
+    }
+    HlsFate fate = choose_depths(f, &interval);
+    if (fate == HLS_DEADLOCK)
+        return op_error(f->design->top,
+                        "deadlocks: processes wait for each other, whatever the FIFO depths");
+    if (fate == HLS_UNDECIDED) {
+        op_remark(f->design->top, "FIFO depths stay unproven: " NO_PERIOD,
+                  (long long)f->events);
+        return true;
+    }
+    set_depths(f);
+    return prove(f, interval);
 }
 
 static bool fit_fifos(Pass *pass, Op *module)
 {
-    (void)pass;
-    bool ok = true;
-    Sizing s = {.top = emithls_top(module)};
-    if (!s.top || !has_deep_fifo(s.top))
+    if (!emithls_top(module))
         return true;
-    symtab_init(&s.symbols, module);
-    if (build_network(&s)) {
-        NetworkFate fate = run_growing(&s.net);
-        if (fate == NETWORK_PERIODIC)
-            size_all(&s);
-        ok = fate != NETWORK_DEADLOCK ||
-             op_error(s.top, "deadlocks: processes wait for each other, whatever the FIFO depths");
-    }
-    free_sizing(&s);
+    Fitting f = {.module = module, .events = pass_int(pass, "events"),
+                 .clock_mhz = budget_item(module, "clock_mhz", DEFAULT_CLOCK_MHZ)};
+    f.design = hls_design_create(module, clock_of_period(1000000 / f.clock_mhz));
+    if (!f.design)
+        return false;
+    f.depths = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
+    bool ok = fit(pass, &f);
+    hls_design_free(f.design);
     return ok;
 }
 
 const PassDef pass_fit_fifos = {
     .name = "fit-fifos",
-    .summary = "Give FIFOs the depths that a simulation of the processes' accesses needs",
+    .summary = "Choose the smallest FIFO depths that keep the best interval, by simulation",
     .anchor = "builtin.module",
+    .options = OPTIONS({"keep", OPTION_BOOL, "false", "check the given depths only"},
+                       {"events", OPTION_INT, "67108864",
+                        "reads and writes to simulate for one interval", 1, INT64_MAX}),
     .run = fit_fifos,
 };

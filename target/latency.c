@@ -16,7 +16,8 @@ enum {
     DSP_OUT = 600,    /* from the product register */
     FIFO_PORT = 900,  /* handshake and data of a stream */
     BLOCK_OUT = 1100, /* from a block RAM's latch */
-    LUTRAM_OUT = 600
+    LUTRAM_OUT = 600,
+    EXTERNAL_STAGES = 64 /* from the request to the first word of a burst */
 };
 
 Clock clock_of_period(int64_t period_ps)
@@ -196,6 +197,8 @@ static OpTiming condition_timing(const Op *op)
 
 OpTiming memory_load_timing(Str impl)
 {
+    if (str_eq_c(impl, "external"))
+        return (OpTiming){EXTERNAL_STAGES, BLOCK_OUT};
     return (OpTiming){1, str_eq_c(impl, "lutram") ? LUTRAM_OUT : BLOCK_OUT};
 }
 

@@ -22,7 +22,7 @@ typedef struct OpTiming {
 /* Of a scalar op of arith or math, or a condition, read or write of emithls. Ops that are wires
  * (extensions, constants, shifts by constants) take {0, 0}. Loads depend on their memory. */
 OpTiming op_timing(const Op *op, Clock clock);
-/* A load from `impl` ("bram", "uram", "lutram", "auto"); registers with an index that moves choose
+/* A load from `impl` ("bram", "uram", "lutram", "auto", or "external"); registers with an index that moves choose
  * among `choices`. */
 OpTiming memory_load_timing(Str impl);
 OpTiming register_load_timing(int64_t choices);

@@ -99,13 +99,14 @@ static bool init_ports(Simulation *s, bool is_input, Ports *ports, uint32_t **nu
         const HlsStream *stream = &design->streams.data[i];
         uint32_t world = is_input ? stream->writer : stream->reader;
         const Type *frame = hls_port_frame(design, i);
-        if (world == HLS_NOBODY || design->processes.data[world].func)
+        if (world == HLS_NOBODY || design->processes.data[world].func ||
+            design->processes.data[world].is_once)
             continue;
         if (!frame)
             return op_error(design->top, "cannot be simulated with data: port '%.*s' has no "
                                          "emithls.frame", STR_ARG(stream->name));
         (*numbers)[ports->count] = i;
-        if (!boundary_init(design->top, frame, all->u.array.items[i],
+        if (!boundary_init(design->top, frame, all->u.array.items[stream->arg],
                            &ports->items[ports->count++].boundary))
             return false;
     }
@@ -281,12 +282,13 @@ static bool simulate(Simulation *s, const Op *module)
 {
     bool has_data = s->flags->inputs.len > 0;
     s->design = hls_design_create(module, clock_of(s->flags, module));
-    bool ok = s->design && init_options(s) && (!has_data || open_data(s));
+    bool ok = s->design && init_options(s);
     if (ok && has_data && !s->flags->timing_only) {
         s->values = hls_values_create(s->design);
         s->options.hooks.values = values_hook;
         ok = s->values != NULL;
     }
+    ok = ok && (!has_data || open_data(s));
     if (ok) {
         s->sim = hls_sim_create(s->design, &s->options);
         ok = run_frames(s);

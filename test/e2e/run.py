@@ -141,7 +141,7 @@ def loop_cycles(loop):
     """Cycles of all executions: one to start a named loop, its iterations, and
     the last one's depth."""
     start = 1 if loop["name"] else 0
-    return loop["executions"] * (start + (loop["trips"] - 1) * loop["ii"] + loop["depth"])
+    return 0 if loop["once"] else loop["executions"] * (start + (loop["trips"] - 1) * loop["ii"] + loop["depth"])
 
 
 def check_cycles(report):
@@ -149,6 +149,8 @@ def check_cycles(report):
     states = ("busy", "stalled_input", "stalled_output", "idle")
     for process in report["processes"]:
         name = process["name"]
+        if process["once"]:
+            continue
         if process["kind"] == "process":
             cycles = 1 + sum(loop_cycles(loop) for loop in process["loops"])
             if process["cycles"] != cycles:
@@ -163,13 +165,18 @@ def check_cycles(report):
 
 
 def check_simulation(tools, out, subject):
-    """ming sim computes the same values, and its cycles are consistent."""
+    """ming sim computes the same values, and its cycles are consistent. Memories
+    at the boundary have timing only."""
     result, report = out.parent / "sim.npy", out.parent / "sim.json"
-    tools.must_run("ming", "sim", out, f"--input={subject.frames}",
-                   f"--output={result}", f"--json={report}")
-    check_values(result, subject.expected)
+    source = (out / f"{load_report(out)['top']}.cpp").read_text()
+    if "m_axi" in source:
+        tools.must_run("ming", "sim", out, f"--json={report}")
+    else:
+        tools.must_run("ming", "sim", out, f"--input={subject.frames}",
+                       f"--output={result}", f"--json={report}")
+        check_values(result, subject.expected)
+        result.unlink()
     check_cycles(json.loads(report.read_text()))
-    result.unlink()
     report.unlink()
 
 
@@ -233,8 +240,7 @@ def case_run(tools, work, subject, dsp, *options):
     if made.returncode:
         raise Failure(f"csim: {last_words(made)}")
     check_values(result, subject.expected)
-    if not options:     # memories and loading are not simulated
-        check_simulation(tools, out, subject)
+    check_simulation(tools, out, subject)
     return None
 
 

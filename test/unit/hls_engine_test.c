@@ -1,6 +1,9 @@
 /* The engine against a simulation that steps through every cycle: random networks with forks, joins,
- * rate changes and depths that may be too small, several frames. */
+ * rate changes and depths that may be too small, several frames. FIFO sizes on the same networks. */
 #include "sim/hls_engine.h"
+
+#include "ir/type.h"
+#include "sim/hls_size.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,6 +78,8 @@ static void add_process(Random *random, HlsDesign *d, const uint32_t *in, uint32
         *vec_push(&p->steps) = (HlsStep){.kind = STEP_LOOP, .loop = i};
     *vec_push(&p->loops) = loop;
     *vec_push(&p->steps) = (HlsStep){.kind = STEP_END, .match = 0};
+    p->cycles = PROCESS_START + executions * (LOOP_START + (trips - 1) * loop.ii + loop.depth +
+                                              (has_other ? other.depth : 0));
 }
 
 static void add_world(HlsDesign *d, uint32_t stream)
@@ -83,7 +88,7 @@ static void add_world(HlsDesign *d, uint32_t stream)
     bool is_source = s->writer == HLS_NOBODY;
     *(is_source ? &s->writer : &s->reader) = (uint32_t)d->processes.len;
     HlsProcess *p = vec_push(&d->processes);
-    *p = (HlsProcess){.is_source = is_source, .port_count = 1};
+    *p = (HlsProcess){.is_source = is_source, .port_count = 1, .cycles = s->words};
     p->streams = ARENA_ARRAY(&d->arena, uint32_t, 1);
     p->streams[0] = stream;
     HlsLoop loop = {.trips = s->words, .executions = 1, .ii = 1, .depth = 1};
@@ -299,11 +304,51 @@ static void periods_last(void **state)
     assert_true(periodic > ROUNDS / 10);
 }
 
+/* The sized network keeps the best interval, and no FIFO alone can be smaller. */
+static void check_sizes(const HlsDesign *d, int64_t *depths)
+{
+    enum { EVENTS = 1 << 22 };
+    int64_t best = hls_best_interval(d), events = EVENTS;
+    HlsSteady steady;
+    assert_int_equal(hls_size_fifos(d, best, &events, depths), HLS_PERIODIC);
+    events = EVENTS;
+    assert_int_equal(hls_steady_state(d, depths, &events, &steady, NULL), HLS_PERIODIC);
+    assert_int_equal(steady.interval, best);
+    for (size_t i = 1; i < d->streams.len; i++) {
+        if (depths[i] == HLS_MIN_DEPTH)
+            continue;
+        events = EVENTS;
+        depths[i]--;
+        HlsFate fate = hls_steady_state(d, depths, &events, &steady, NULL);
+        assert_true(fate != HLS_PERIODIC || steady.interval > best);
+        depths[i]++;
+    }
+}
+
+static void sizes_are_minimal(void **state)
+{
+    enum { ROUNDS = 100 };
+    Random random = {5};
+    Context *ctx = context_create();
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        HlsDesign design;
+        random_design(&random, &design);
+        design.port_count = 1;
+        for (size_t i = 0; i < design.streams.len; i++)
+            design.streams.data[i].word = type_i(ctx, 1 + random_below(&random, 16));
+        check_sizes(&design, ARENA_ARRAY(&design.arena, int64_t, design.streams.len));
+        free_design(&design);
+    }
+    context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(networks_are_exact_to_the_cycle),
         cmocka_unit_test(periods_last),
+        cmocka_unit_test(sizes_are_minimal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
