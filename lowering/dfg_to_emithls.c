@@ -117,11 +117,12 @@ static Op *lower_process(SymbolTable *symbols, Op *process)
                   .func = create_func(process, names, extra, report ? 2 : 1)};
     op_insert_before(l.func, process);
     l.nest.b = builder_at_end(region_entry(op_region(l.func, 0)), process->loc);
-    bool ok = kind == PROCESS_WINDOW    ? lower_window(&l)
-              : kind == PROCESS_COMPUTE ? lower_compute(&l)
-              : kind == PROCESS_REORDER ? lower_reorder(&l)
-              : kind == PROCESS_MERGE   ? lower_merge(&l)
-                                        : lower_fork(&l);
+    bool ok = kind == PROCESS_WINDOW      ? lower_window(&l)
+              : kind == PROCESS_COMPUTE   ? lower_compute(&l)
+              : kind == PROCESS_REORDER   ? lower_reorder(&l)
+              : kind == PROCESS_MERGE     ? lower_merge(&l)
+              : kind == PROCESS_CONVERTER ? lower_converter(&l)
+                                          : lower_fork(&l);
     if (!ok) {
         op_erase(l.func);
         return NULL;

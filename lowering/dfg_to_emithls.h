@@ -30,5 +30,6 @@ bool lower_window(Lowering *l) MUST_CHECK;
 bool lower_compute(Lowering *l) MUST_CHECK;
 bool lower_reorder(Lowering *l) MUST_CHECK;
 bool lower_merge(Lowering *l) MUST_CHECK;
+bool lower_converter(Lowering *l) MUST_CHECK;
 
 #endif

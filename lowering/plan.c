@@ -108,6 +108,20 @@ static bool check_fork(const Op *process)
     return true;
 }
 
+/* A converter passes one frame on in other words. */
+static ProcessKind copy_kind(const Op *process)
+{
+    if (dfg_input_count(process) != 1 || dfg_output_count(process) != 1)
+        return PROCESS_FORK;
+    const Type *in = dfg_port(process, 0)->type, *out = dfg_port(process, 1)->type;
+    int64_t from[2 * DFG_MAX_RANK], to[2 * DFG_MAX_RANK];
+    dfg_word(in, from);
+    dfg_word(out, to);
+    bool regroups = dfg_payload(in) == dfg_payload(out) &&
+                    memcmp(from, to, dfg_payload(in)->u.shaped.rank * sizeof(*to)) != 0;
+    return regroups ? PROCESS_CONVERTER : PROCESS_FORK;
+}
+
 bool process_kind(const Op *process, ProcessKind *out)
 {
     bool has_generic = false;
@@ -128,10 +142,11 @@ bool process_kind(const Op *process, ProcessKind *out)
     if (has_generic && mover)
         return op_error(process, "mixes %.*s and linalg.generic in one body",
                         STR_ARG(op_name(mover)));
-    *out = !mover                       ? (has_generic ? PROCESS_COMPUTE : PROCESS_FORK)
-           : mover->def == DFG(WINDOW)  ? PROCESS_WINDOW
-           : mover->def == DFG(REORDER) ? PROCESS_REORDER
-                                        : PROCESS_MERGE;
+    *out = has_generic                   ? PROCESS_COMPUTE
+           : !mover                      ? copy_kind(process)
+           : mover->def == DFG(WINDOW)   ? PROCESS_WINDOW
+           : mover->def == DFG(REORDER)  ? PROCESS_REORDER
+                                         : PROCESS_MERGE;
     return *out != PROCESS_FORK || check_fork(process);
 }
 

@@ -14,6 +14,7 @@ typedef enum ProcessKind {
     PROCESS_COMPUTE,
     PROCESS_REORDER, /* this and the next: plan_move.h */
     PROCESS_MERGE,
+    PROCESS_CONVERTER, /* plan_converter.h */
     PROCESS_FORK
 } ProcessKind;
 
@@ -122,6 +123,9 @@ bool compute_plan(const Op *process, const int64_t *unroll, const Type *const *e
                   ComputePlan *out) MUST_CHECK;
 /* Without unrolling, whatever the attribute says. False: diagnosed. */
 bool compute_base(const Op *process, ComputePlan *out) MUST_CHECK;
+/* As the process stands: with its attribute's factors if words hold multiples of them, else, as long as
+ * words are still to be chosen, without unrolling. False: diagnosed. */
+bool compute_plan_now(const Op *process, ComputePlan *out) MUST_CHECK;
 /* Factors of main's loops by its attribute dfg.unroll, ones without. False: diagnosed. */
 bool compute_unroll_attr(const ComputePlan *plan, int64_t *unroll) MUST_CHECK;
 /* Map of the output: a projected permutation of main's loops. */

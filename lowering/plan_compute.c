@@ -297,13 +297,18 @@ static void count_lanes(ComputePlan *plan)
             plan->accumulators *= plan->loops[i].trip;
 }
 
+static bool read_body(ComputePlan *plan)
+{
+    return collect_generics(plan) && kernel_analyze(plan->main, &plan->kernel) &&
+           collect_streams(plan);
+}
+
 bool compute_plan(const Op *process, const int64_t *unroll, const Type *const *ends,
                   ComputePlan *out)
 {
     uint32_t placed = 0;
     *out = (ComputePlan){.process = process, .ends = ends};
-    if (!collect_generics(out) || !kernel_analyze(out->main, &out->kernel) ||
-        !collect_streams(out) || !read_unroll(out, unroll) || !check_output_map(out) ||
+    if (!read_body(out) || !read_unroll(out, unroll) || !check_output_map(out) ||
         !check_other_streams(out) || !add_stream_loops(out, &placed))
         return false;
     add_other_loops(out, placed);
@@ -318,6 +323,29 @@ bool compute_base(const Op *process, ComputePlan *out)
 {
     static const int64_t ones[KERNEL_MAX_LOOPS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     return compute_plan(process, ones, NULL, out);
+}
+
+/* Whether words of the first stream, hold multiples of the factors. */
+static bool words_hold(const ComputePlan *plan, const int64_t *unroll)
+{
+    const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
+    int64_t word[2 * DFG_MAX_RANK];
+    if (!compute_input_word(plan, 0, word))
+        return false;
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (stream_loop(map, r) >= 0 && word[r] % unroll[stream_loop(map, r)] != 0)
+            return false;
+    return true;
+}
+
+bool compute_plan_now(const Op *process, ComputePlan *out)
+{
+    int64_t unroll[KERNEL_MAX_LOOPS];
+    *out = (ComputePlan){.process = process};
+    if (!read_body(out) || !compute_unroll_attr(out, unroll))
+        return false;
+    return words_hold(out, unroll) ? compute_plan(process, unroll, NULL, out)
+                                   : compute_base(process, out);
 }
 
 int64_t compute_trips(const ComputePlan *plan)

@@ -211,3 +211,18 @@ void window_cost(const WindowPlan *plan, Cost *out)
             out->bram18 += memory_bram18(width, depth);
     }
 }
+
+/* An iteration per small word. */
+static int64_t converter_cycles(const Type *from, const Type *to)
+{
+    int64_t in = dfg_words_per_frame(from), out = dfg_words_per_frame(to);
+    return (in > out ? in : out) + PIPELINE_DEPTH;
+}
+
+void conversion_cost(const Type *from, const Type *middle, const Type *to, Cost *out)
+{
+    *out = (Cost){.cycles = 0};
+    if (middle)
+        out->cycles += converter_cycles(from, middle);
+    out->cycles += converter_cycles(middle ? middle : from, to);
+}

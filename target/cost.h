@@ -34,6 +34,8 @@ void compute_cost(const ComputePlan *plan, Cost *out);
 void window_cost(const WindowPlan *plan, Cost *out);
 void reorder_cost(const ReorderPlan *plan, Cost *out);
 void merge_cost(const MergePlan *plan, Cost *out);
+/* Of the converters between channel ends of words `from` and `to`, by way of `middle` unless NULL. */
+void conversion_cost(const Type *from, const Type *middle, const Type *to, Cost *out);
 /* Width in bits and depth in words of a window level's history memory. */
 void window_memory(const WindowPlan *plan, uint32_t level, int64_t *width, int64_t *depth);
 

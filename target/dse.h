@@ -1,6 +1,6 @@
 /* The design space of a dataflow graph (MING Eq. 1): each process has configurations, a configuration
- * fixes its unroll factors, cost and the word sizes at its ports; channels demand equal word sizes at
- * both ends. dse_space.c enumerates, dse_solve.c picks the best within budgets by integer
+ * fixes its unroll factors, cost and the words at its ports. Words at both ends of a channel are equal,
+ * or a converter stands there and is a node with its own costs. dse_space.c enumerates, dse_solve.c picks the best within budgets by integer
  * programming, dse_apply.c writes the choice into the IR.
  * Tests: lit/target/choose-unroll.mir, test/unit/dse_test.c */
 #ifndef MING_TARGET_DSE_H
@@ -13,19 +13,24 @@ typedef struct Config {
     Cost cost;
     int64_t *factor; /* per port: number of its word in the space */
     int64_t *unroll; /* compute processes: per loop of the main kernel; else NULL */
+    int64_t middle;  /* converters: number of the word between two of them, -1 for none */
 } Config;
 
+/* A process, or on a channel between two of them what converts words, if words differ. */
 typedef struct DseNode {
-    const Op *process;
+    const Op *process; /* NULL for a channel */
+    Op *channel;       /* NULL for a process */
     ProcessKind kind;
     uint32_t port_count;
+    bool *at_boundary; /* per port of a process: connected to a port of the region */
     VEC(Config) configs;
     uint32_t chosen;
 } DseNode;
 
-/* A channel between two ports of nodes. */
+/* Two ports of nodes that have equal words. channel: that between them, NULL behind a converter. */
 typedef struct DseEdge {
     uint32_t from, from_port, to, to_port;
+    Op *channel;
 } DseEdge;
 
 typedef struct DseSpace {

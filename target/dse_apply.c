@@ -232,22 +232,31 @@ static Shape process_shape(const DseNode *node)
     return shape;
 }
 
-static void set_report(Op *process, const DseNode *node, const Cost *cost)
+static void write_report(Op *process, const Shape *shape, const Cost *cost)
 {
     Context *ctx = process->ctx;
-    Shape shape = process_shape(node);
     const NamedAttr items[] = {
-        named_attr(ctx, "class", attr_string_c(ctx, shape.class)),
+        named_attr(ctx, "class", attr_string_c(ctx, shape->class)),
         named_attr(ctx, "source", attr_string(ctx, layer_source(process))),
-        named_attr(ctx, "trip_counts", attr_i64_array(ctx, shape.trips, shape.count)),
-        named_attr(ctx, "unroll", attr_i64_array(ctx, shape.unroll, shape.count)),
+        named_attr(ctx, "trip_counts", attr_i64_array(ctx, shape->trips, shape->count)),
+        named_attr(ctx, "unroll", attr_i64_array(ctx, shape->unroll, shape->count)),
         named_attr(ctx, "cycles", attr_i64(ctx, cost->cycles)),
         named_attr(ctx, "dsp", attr_i64(ctx, cost->dsp)),
         named_attr(ctx, "bram18", attr_i64(ctx, cost->bram18)),
-        named_attr(ctx, "buffer", attr_i64(ctx, shape.buffer)),
+        named_attr(ctx, "buffer", attr_i64(ctx, shape->buffer)),
     };
     op_set_attr(process, "report",
-                attr_dict(ctx, items, COUNT_OF(items) - (shape.buffer == 0)));
+                attr_dict(ctx, items, COUNT_OF(items) - (shape->buffer == 0)));
+}
+
+void set_converter_report(Op *process, const Type *from, const Type *to)
+{
+    Shape shape = {.class = "converter"};
+    Cost cost;
+    conversion_cost(from, NULL, to, &cost);
+    int64_t words = dfg_words_per_frame(from), lanes = dfg_word_elems(from);
+    add_trip(&shape, words * lanes, lanes);
+    write_report(process, &shape, &cost);
 }
 
 static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
@@ -264,20 +273,23 @@ static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
         store_reorder(process);
     else if (node->kind == PROCESS_MERGE)
         store_merge(process);
-    set_report(process, node, &config->cost);
+    Shape shape = process_shape(node);
+    write_report(process, &shape, &config->cost);
 }
 
 void dse_apply(Op *module, Op *region, const DseSpace *space)
 {
     PtrMap chosen = {0};
     for (size_t i = 0; i < space->nodes.len; i++)
-        ptrmap_put(&chosen, space->nodes.data[i].process, &space->nodes.data[i]);
+        if (space->nodes.data[i].process)
+            ptrmap_put(&chosen, space->nodes.data[i].process, &space->nodes.data[i]);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
     {
         const DseNode *node = ptrmap_get(&chosen, op);
         if (node)
             apply_node(op, space, node);
     }
+    apply_converters(module, space);
     set_graph_words(region);
     ptrmap_free(&chosen);
 }

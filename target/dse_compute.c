@@ -98,17 +98,14 @@ static void select_loops(Candidates *c)
 
 /* --- candidates -------------------------------------------------------------------------- */
 
-/* Words of reasonable width; several pixels only where they are runs of the frame. */
 static bool candidate_fits(const Candidates *c, const Type *const *ends)
 {
     int64_t parallel = 1;
-    bool pixels = c->pixel_loop >= 0 && c->unroll[c->pixel_loop] > 1;
     for (uint32_t i = 0; i < c->base.kernel.loop_count; i++)
         parallel *= c->unroll[i];
-    for (uint32_t i = 0; i < c->node->port_count; i++)
-        if (dse_word_bits(ends[i]) > MAX_WORD_BITS || (pixels && !dse_is_run(ends[i])))
-            return false;
-    return parallel <= MAX_PARALLEL_ELEMENTS;
+    return parallel <= MAX_PARALLEL_ELEMENTS &&
+           (c->pixel_loop < 0 || c->unroll[c->pixel_loop] <= MAX_PIXELS) &&
+           dse_words_fit(c->node, ends);
 }
 
 static bool add_candidate(Candidates *c, const Type *const *ends)

@@ -1,8 +1,10 @@
-/* MING Eq. 1 as a 0-1 program for lp_solve: one variable per configuration, one configuration per
- * process; for every channel and word size, as many ends of that size at the source as at the
- * destination (the stream constraint); budgets; the goal.
+/* MING Eq. 1 as a 0-1 program for lp_solve: one variable per configuration that the bounds of
+ * dse_prune.c leave, one configuration per process or converter; for every edge and word, as many ends
+ * of that word at one side as at the other (the stream constraint); budgets; the goal, better than the
+ * best design that the bounds came across.
  * Tests: test/unit/dse_test.c, lit/target/choose-unroll.mir */
-#include "target/dse.h"
+#include "target/dse_labels.h"
+#include "target/dse_prune.h"
 
 #include <assert.h>
 #include <lpsolve/lp_lib.h>
@@ -13,11 +15,14 @@
  * neither does the answer. */
 enum { MAX_EFFORT = 100000, SAVING_EFFORT = 10000 };
 
+/* Larger programs are not tried: they take lp_solve minutes, without an answer. */
+enum { MAX_COLUMNS = 3000 };
+
 typedef struct Program {
     DseSpace *space;
     int effort, max_effort;
     lprec *lp;
-    int *first;    /* column of each node's first configuration (from 1) */
+    int **column;  /* of each node's configurations, from 1; 0: left out */
     int columns;
     int *index;    /* scratch row */
     REAL *value;
@@ -28,6 +33,8 @@ static void clear_row(Program *p) { p->used = 0; }
 
 static void add_term(Program *p, int column, int64_t coefficient)
 {
+    if (column == 0)
+        return;
     p->index[p->used] = column;
     p->value[p->used++] = (REAL)coefficient;
 }
@@ -37,17 +44,6 @@ static bool end_row(Program *p, int type, int64_t right)
     return add_constraintex(p->lp, p->used, p->value, p->index, type, (REAL)right);
 }
 
-static int64_t measure(const Cost *cost, DseGoal goal)
-{
-    switch (goal) {
-    case DSE_MIN_CYCLES: return cost->cycles;
-    case DSE_MIN_DSP: return cost->dsp;
-    case DSE_MIN_BRAM: return cost->bram18;
-    case DSE_MIN_RESOURCES: return cost->dsp + cost->bram18;
-    }
-    return 0;
-}
-
 /* Terms of a sum of costs over all chosen configurations. */
 static void add_costs(Program *p, DseGoal goal)
 {
@@ -55,7 +51,7 @@ static void add_costs(Program *p, DseGoal goal)
     for (size_t n = 0; n < p->space->nodes.len; n++) {
         const DseNode *node = &p->space->nodes.data[n];
         for (size_t c = 0; c < node->configs.len; c++)
-            add_term(p, p->first[n] + (int)c, measure(&node->configs.data[c].cost, goal));
+            add_term(p, p->column[n][c], dse_measure(&node->configs.data[c].cost, goal));
     }
 }
 
@@ -65,7 +61,7 @@ static bool one_config_each(Program *p)
     for (size_t n = 0; n < p->space->nodes.len; n++) {
         clear_row(p);
         for (size_t c = 0; c < p->space->nodes.data[n].configs.len; c++)
-            add_term(p, p->first[n] + (int)c, 1);
+            add_term(p, p->column[n][c], 1);
         ok &= end_row(p, EQ, 1);
     }
     return ok;
@@ -76,43 +72,34 @@ static void add_ends(Program *p, uint32_t node_index, uint32_t port, int64_t fac
     const DseNode *node = &p->space->nodes.data[node_index];
     for (size_t c = 0; c < node->configs.len; c++)
         if (node->configs.data[c].factor[port] == factor)
-            add_term(p, p->first[node_index] + (int)c, sign);
+            add_term(p, p->column[node_index][c], sign);
 }
 
-static bool first_of_factor(const DseNode *node, uint32_t port, size_t config)
+/* Whether one of a node's first `before` configurations has the word at the port. */
+static bool has_word(const Program *p, uint32_t node_index, uint32_t port, int64_t word, size_t before)
 {
-    for (size_t c = 0; c < config; c++)
-        if (node->configs.data[c].factor[port] == node->configs.data[config].factor[port])
-            return false;
-    return true;
+    const DseNode *node = &p->space->nodes.data[node_index];
+    for (size_t c = 0; c < before; c++)
+        if (p->column[node_index][c] && node->configs.data[c].factor[port] == word)
+            return true;
+    return false;
 }
 
-/* Sizes that only the other end offers must not be chosen there. */
-static bool equal_words(Program *p, const DseEdge *edge)
+/* A row per word of one end; words that only the other end has must not be chosen there. */
+static bool equal_words(Program *p, const DseEdge *edge, bool of_reader)
 {
     bool ok = true;
-    const DseNode *from = &p->space->nodes.data[edge->from];
-    const DseNode *to = &p->space->nodes.data[edge->to];
-    for (size_t c = 0; c < from->configs.len; c++) {
-        if (!first_of_factor(from, edge->from_port, c))
-            continue;
-        int64_t factor = from->configs.data[c].factor[edge->from_port];
-        clear_row(p);
-        add_ends(p, edge->from, edge->from_port, factor, 1);
-        add_ends(p, edge->to, edge->to_port, factor, -1);
-        ok &= end_row(p, EQ, 0);
-    }
-    for (size_t c = 0; c < to->configs.len; c++) {
-        if (!first_of_factor(to, edge->to_port, c))
-            continue;
-        int64_t factor = to->configs.data[c].factor[edge->to_port];
-        bool offered = false;
-        for (size_t f = 0; f < from->configs.len; f++)
-            offered |= from->configs.data[f].factor[edge->from_port] == factor;
-        if (offered)
+    uint32_t end = of_reader ? edge->to : edge->from, port = of_reader ? edge->to_port : edge->from_port;
+    const DseNode *node = &p->space->nodes.data[end];
+    const DseNode *sender = &p->space->nodes.data[edge->from];
+    for (size_t c = 0; c < node->configs.len; c++) {
+        int64_t word = node->configs.data[c].factor[port];
+        if (!p->column[end][c] || has_word(p, end, port, word, c) ||
+            (of_reader && has_word(p, edge->from, edge->from_port, word, sender->configs.len)))
             continue;
         clear_row(p);
-        add_ends(p, edge->to, edge->to_port, factor, 1);
+        add_ends(p, edge->from, edge->from_port, word, 1);
+        add_ends(p, edge->to, edge->to_port, word, -1);
         ok &= end_row(p, EQ, 0);
     }
     return ok;
@@ -126,16 +113,18 @@ static bool within(Program *p, DseGoal what, int64_t limit)
     return end_row(p, LE, limit);
 }
 
-static bool build_program(Program *p, DseGoal goal, const DseLimits *limits)
+/* below: of the goal, the value that a better design must undercut; < 0: none. */
+static bool build_program(Program *p, DseGoal goal, const DseLimits *limits, int64_t below)
 {
     bool ok = set_add_rowmode(p->lp, TRUE);
     add_costs(p, goal);
     ok &= set_obj_fnex(p->lp, p->used, p->value, p->index);
     ok &= one_config_each(p);
     for (size_t e = 0; e < p->space->edges.len; e++)
-        ok &= equal_words(p, &p->space->edges.data[e]);
+        ok &= equal_words(p, &p->space->edges.data[e], false) &&
+              equal_words(p, &p->space->edges.data[e], true);
     ok &= within(p, DSE_MIN_CYCLES, limits->cycles) && within(p, DSE_MIN_DSP, limits->dsp) &&
-          within(p, DSE_MIN_BRAM, limits->bram18);
+          within(p, DSE_MIN_BRAM, limits->bram18) && within(p, goal, below);
     ok &= set_add_rowmode(p->lp, FALSE);
     for (int c = 1; c <= p->columns; c++)
         ok &= set_binary(p->lp, c, TRUE);
@@ -171,44 +160,81 @@ static void read_solution(Program *p, int64_t *value)
     for (size_t n = 0; n < p->space->nodes.len; n++) {
         DseNode *node = &p->space->nodes.data[n];
         for (size_t c = 0; c < node->configs.len; c++)
-            if (solution[p->first[n] - 1 + (int)c] > 0.5)
+            if (p->column[n][c] && solution[p->column[n][c] - 1] > 0.5)
                 node->chosen = (uint32_t)c;
     }
     *value = (int64_t)llround(get_objective(p->lp));
     free_ptr((void **)&solution);
 }
 
-DseStatus dse_solve(DseSpace *space, DseGoal goal, const DseLimits *limits, int64_t *value)
+static void number_columns(Program *p, const DsePruned *pruned)
+{
+    size_t nodes = p->space->nodes.len;
+    p->column = ARENA_ARRAY(p->space->arena, int *, nodes);
+    for (size_t n = 0; n < nodes; n++) {
+        size_t count = p->space->nodes.data[n].configs.len;
+        p->column[n] = ARENA_ARRAY(p->space->arena, int, count);
+        for (size_t c = 0; c < count; c++)
+            p->column[n][c] = pruned->keep[n][c] ? ++p->columns : 0;
+    }
+    p->index = ARENA_ARRAY(p->space->arena, int, p->columns + 1);
+    p->value = ARENA_ARRAY(p->space->arena, REAL, p->columns + 1);
+}
+
+static DseStatus status_of(int result, bool has_design)
+{
+    switch (result) {
+    case OPTIMAL:
+    case PRESOLVED: return DSE_OPTIMAL;
+    case SUBOPTIMAL: return DSE_FEASIBLE;
+    case INFEASIBLE: return has_design ? DSE_OPTIMAL : DSE_INFEASIBLE;
+    default: return has_design ? DSE_FEASIBLE : DSE_FAILED;
+    }
+}
+
+/* The program of what the bounds left; *value is that of the design known, if there is one. */
+static DseStatus solve_rest(DseSpace *space, DseGoal goal, const DseLimits *limits,
+                            const DsePruned *pruned, int64_t *value)
 {
     Program p = {.space = space,
                  .max_effort = goal == DSE_MIN_RESOURCES ? SAVING_EFFORT : MAX_EFFORT};
-    DseStatus status = DSE_FAILED;
-    *value = space->bound = 0;
-    if (space->nodes.len == 0)
-        return DSE_OPTIMAL;
-    p.first = xcalloc(space->nodes.len + 1, sizeof(int));
-    for (size_t n = 0; n < space->nodes.len; n++) {
-        p.first[n] = p.columns + 1;
-        p.columns += (int)space->nodes.data[n].configs.len;
-    }
-    p.index = xcalloc((size_t)p.columns + 1, sizeof(int));
-    p.value = xcalloc((size_t)p.columns + 1, sizeof(REAL));
+    DseStatus status = pruned->has_design ? DSE_FEASIBLE : DSE_FAILED;
+    number_columns(&p, pruned);
+    if (p.columns > MAX_COLUMNS)
+        return status;
     p.lp = make_lp(0, p.columns);
-    if (p.lp && build_program(&p, goal, limits)) {
+    if (p.lp && build_program(&p, goal, limits, pruned->has_design ? pruned->value - 1 : -1)) {
         put_abortfunc(p.lp, is_tired, &p);
         int result = solve(p.lp);
-        status = result == OPTIMAL || result == PRESOLVED ? DSE_OPTIMAL
-                 : result == SUBOPTIMAL                   ? DSE_FEASIBLE
-                 : result == INFEASIBLE                   ? DSE_INFEASIBLE
-                                                          : DSE_FAILED;
-        if (status == DSE_OPTIMAL || status == DSE_FEASIBLE)
+        status = status_of(result, pruned->has_design);
+        if (result == OPTIMAL || result == PRESOLVED || result == SUBOPTIMAL)
             read_solution(&p, value);
-        space->bound = status == DSE_FEASIBLE ? (int64_t)ceil(relaxed_value(&p) - 0.5) : *value;
+        if (status == DSE_FEASIBLE)
+            space->bound = (int64_t)ceil(relaxed_value(&p) - 0.5);
     }
     if (p.lp)
         delete_lp(p.lp);
-    free_ptr((void **)&p.first);
-    free_ptr((void **)&p.index);
-    free_ptr((void **)&p.value);
+    return status;
+}
+
+DseStatus dse_solve(DseSpace *space, DseGoal goal, const DseLimits *limits, int64_t *value)
+{
+    DsePruned pruned;
+    DseStatus status = DSE_OPTIMAL;
+    *value = space->bound = 0;
+    if (space->nodes.len == 0)
+        return DSE_OPTIMAL;
+    dse_prune(space, goal, limits, &pruned);
+    if (pruned.bound == INT64_MAX)
+        return DSE_INFEASIBLE;
+    for (size_t n = 0; pruned.has_design && n < space->nodes.len; n++)
+        space->nodes.data[n].chosen = pruned.chosen[n];
+    *value = pruned.value;
+    if (!pruned.has_design || pruned.bound < pruned.value)
+        status = solve_rest(space, goal, limits, &pruned, value);
+    if (status != DSE_FEASIBLE)
+        space->bound = *value;
+    else if (space->bound < pruned.bound)
+        space->bound = pruned.bound;
     return status;
 }

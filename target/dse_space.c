@@ -29,7 +29,8 @@ int64_t dse_word_bits(const Type *end)
     return dfg_word_elems(end) * element_bits(type_elem(dfg_payload(end)));
 }
 
-bool dse_is_run(const Type *end)
+/* Of the frame's row-major order. */
+static bool is_run(const Type *end)
 {
     int64_t word[2 * DFG_MAX_RANK];
     const Type *frame = dfg_payload(end);
@@ -39,6 +40,17 @@ bool dse_is_run(const Type *end)
         if (word[i] > 1 && !whole)
             return false;
         whole &= word[i] == frame->u.shaped.dims[i];
+    }
+    return true;
+}
+
+bool dse_words_fit(const DseNode *node, const Type *const *ends)
+{
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        bool is_given = ends[i] == dfg_port(node->process, i)->type;
+        if ((!is_given && dse_word_bits(ends[i]) > MAX_WORD_BITS) ||
+            (node->at_boundary[i] && !is_run(ends[i])))
+            return false;
     }
     return true;
 }
@@ -75,7 +87,7 @@ static void keep_config(DseNode *node, const Config *config)
 void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
                     const int64_t *unroll)
 {
-    Config config = {.cost = *cost, .factor = ARENA_ARRAY(space->arena, int64_t, node->port_count)};
+    Config config = {.cost = *cost, .middle = -1, .factor = ARENA_ARRAY(space->arena, int64_t, node->port_count)};
     for (uint32_t i = 0; i < node->port_count; i++)
         config.factor[i] = dse_word(space, ends[i]);
     if (unroll)
@@ -109,6 +121,14 @@ static bool all_configs(DseSpace *space, const Op *const *instantiates)
     return ok;
 }
 
+/* A region's port itself, or a channel that is connected to one. */
+static bool is_at_boundary(const Value *end)
+{
+    const Op *channel = value_def(end);
+    const Use *use = channel ? op_result(channel, 1 - end->index)->uses : NULL;
+    return !use || use->owner->def != DFG(INSTANTIATE);
+}
+
 static bool add_node(DseSpace *space, const Op *instantiate)
 {
     DseNode node = {.process = symbol_lookup(instantiate, op_attr(instantiate, "callee")),
@@ -120,6 +140,9 @@ static bool add_node(DseSpace *space, const Op *instantiate)
         return op_error(node.process, "has its factors already");
     if (!process_kind(node.process, &node.kind))
         return false;
+    node.at_boundary = ARENA_ARRAY(space->arena, bool, node.port_count);
+    for (uint32_t i = 0; i < node.port_count; i++)
+        node.at_boundary[i] = is_at_boundary(op_operand(instantiate, i));
     *vec_push(&space->nodes) = node;
     return true;
 }
@@ -134,9 +157,9 @@ static bool end_of(const PtrMap *index, const Value *end, uint32_t *node, uint32
     return number != 0;
 }
 
-static void add_edge(DseSpace *space, const PtrMap *index, const Op *channel)
+static void add_edge(DseSpace *space, const PtrMap *index, Op *channel)
 {
-    DseEdge edge;
+    DseEdge edge = {.channel = channel};
     if (end_of(index, op_result(channel, 0), &edge.from, &edge.from_port) &&
         end_of(index, op_result(channel, 1), &edge.to, &edge.to_port))
         *vec_push(&space->edges) = edge;
@@ -161,6 +184,8 @@ bool dse_space(const Op *region, Arena *arena, DseSpace *out)
     if (ok && op->def == DFG(CHANNEL))
         add_edge(out, &index, op);
     ok = ok && all_configs(out, instantiates.data);
+    if (ok)
+        add_converters(out);
     ptrmap_free(&index);
     vec_free(&instantiates);
     if (!ok)

@@ -1,4 +1,5 @@
-/* Between dse_space.c (the graph), dse_compute.c, dse_move.c and dse_window.c (configurations of one process).
+/* Between dse_space.c (the graph), dse_compute.c, dse_window.c, dse_move.c and dse_converter.c
+ * (configurations of one process).
  * Tests: lit/target/choose-unroll.mir */
 #ifndef MING_TARGET_DSE_SPACE_H
 #define MING_TARGET_DSE_SPACE_H
@@ -7,6 +8,8 @@
 
 /* What synthesis still handles well in one process. */
 enum { MAX_PARALLEL_ELEMENTS = 1024, MAX_WORD_BITS = 4096 };
+/* Pixels per word that the search tries: LUTs are not counted, so it would take as many as there are. */
+enum { MAX_PIXELS = 4 };
 
 /* Number of an end's word among the space's words. Sending and receiving ends of the same frame and
  * word have the same number. */
@@ -18,8 +21,9 @@ void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type
 
 /* Bits of a word. */
 int64_t dse_word_bits(const Type *end);
-/* Whether a word is a run of the frame's row-major order. */
-bool dse_is_run(const Type *end);
+/* Whether the words of a node's ports are narrow enough, or are what the port has anyway, and at the
+ * accelerator's ports runs of the frame's row-major order, which the user has to send. */
+bool dse_words_fit(const DseNode *node, const Type *const *ends);
 
 /* Add the configurations of one process. False: diagnosed. */
 bool compute_configs(DseSpace *space, DseNode *node) MUST_CHECK;
@@ -27,6 +31,14 @@ bool window_configs(DseSpace *space, DseNode *node, const Op *instantiate) MUST_
 bool move_configs(DseSpace *space, DseNode *node) MUST_CHECK;
 /* Of node `number`, once the edges and the other processes' configurations are known. */
 bool fork_configs(DseSpace *space, uint32_t number, const Op *instantiate) MUST_CHECK;
+
+/* Puts a node on every channel, whose configurations are the conversions between words of its ends;
+ * no conversion costs nothing. */
+void add_converters(DseSpace *space);
+/* Builds the chosen converters into the graph. */
+void apply_converters(Op *module, const DseSpace *space);
+
+void set_converter_report(Op *process, const Type *from, const Type *to);
 
 /* Whether the kernel was given its factors beforehand (dfg.unroll). */
 bool is_pinned(const ComputePlan *base);

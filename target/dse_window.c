@@ -34,9 +34,7 @@ static bool add_window(Windows *s, const Type *const *ends, bool is_pinned)
 {
     WindowPlan plan;
     Cost cost;
-    bool has_choice = ends[1] != dfg_port(s->node->process, 1)->type;
-    if (!ends[0] || (!is_pinned && (dse_word_bits(ends[0]) > MAX_WORD_BITS ||
-                                    (has_choice && dse_word_bits(ends[1]) > MAX_WORD_BITS))))
+    if (!ends[0] || (!is_pinned && !dse_words_fit(s->node, ends)))
         return true;
     if (!window_plan(s->node->process, ends, &plan))
         return false;
@@ -60,8 +58,7 @@ static bool add_inputs(Windows *s, const Type *out, bool is_pinned)
     for (int64_t q = 1; q <= word[pixel] * w->stride[w->count - 1] && q <= w->in[pixel]; q++) {
         in[pixel] = q;
         const Type *ends[2] = {port_end(s->node->process, 0, s->source, in), out};
-        bool is_run = ends[0] && (q == 1 || is_pinned || dse_is_run(ends[0]));
-        if (is_run && serves(w, w->count - 1, q, word[pixel]) && !add_window(s, ends, is_pinned))
+        if (serves(w, w->count - 1, q, word[pixel]) && !add_window(s, ends, is_pinned))
             return false;
     }
     return true;
@@ -79,7 +76,7 @@ static bool add_words(Windows *s, int64_t channels, int64_t pixels)
         word[w->rank + w->count - 1] = channels;
     word[kernel - 1] = pixels;
     const Type *out = dfg_end_type(end->u.dialect.def, dfg_payload(end), word);
-    return (pixels > 1 && !dse_is_run(out)) || add_inputs(s, out, false);
+    return add_inputs(s, out, false);
 }
 
 /* The process that reads what is sent into `end`, or NULL for a region port. */
@@ -135,7 +132,7 @@ bool window_configs(DseSpace *space, DseNode *node, const Op *instantiate)
         return add_inputs(&s, as_sender(demanded), true);
     int64_t channels = w->first + w->count < w->rank ? w->in[w->rank - 1] : 1;
     for (int64_t c = 1; c <= channels && c <= MAX_PARALLEL_ELEMENTS; c++)
-        for (int64_t p = 1; p <= w->out[w->count - 1] && p <= MAX_PARALLEL_ELEMENTS; p++)
+        for (int64_t p = 1; p <= w->out[w->count - 1] && p <= MAX_PIXELS; p++)
             if (channels % c == 0 && w->out[w->count - 1] % p == 0 && !add_words(&s, c, p))
                 return false;
     return true;
@@ -168,7 +165,7 @@ static void add_fork(const Fork *fork, const int64_t *word)
     const Type **ends = ARENA_ARRAY(fork->space->arena, const Type *, fork->node->port_count);
     int64_t inside[2 * DFG_MAX_RANK];
     Cost cost = {.dsp = 0};
-    if (!in || (dse_word_bits(in) > MAX_WORD_BITS && dfg_word_elems(in) > 1))
+    if (!in)
         return;
     ends[0] = in;
     for (uint32_t i = 1; i < fork->node->port_count; i++) {
@@ -178,6 +175,8 @@ static void add_fork(const Fork *fork, const int64_t *word)
         if (!ends[i] || type_elem(dfg_payload(end)) != type_elem(dfg_payload(in)))
             return;
     }
+    if (!dse_words_fit(fork->node, ends))
+        return;
     cost.cycles = dfg_words_per_frame(in) + PIPELINE_DEPTH;
     cost.bram18 = deep_fifo_bram18(fork, ends);
     dse_add_config(fork->space, fork->node, &cost, ends, NULL);

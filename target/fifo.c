@@ -7,6 +7,7 @@
 #include "ir/diag.h"
 #include "ir/symbol.h"
 #include "lowering/plan_move.h"
+#include "lowering/plan_converter.h"
 #include "target/target.h"
 
 /* Parts of a frame are counted in 1 / FRAME. */
@@ -54,6 +55,7 @@ static bool process_delay(const Op *process, int64_t *out)
     WindowPlan window;
     ComputePlan compute;
     ReorderPlan reorder;
+    ConverterPlan converter;
     *out = 0;
     if (!process_kind(process, &kind))
         return false;
@@ -62,13 +64,17 @@ static bool process_delay(const Op *process, int64_t *out)
             return false;
         *out = window_delay(&window);
     } else if (kind == PROCESS_COMPUTE) {
-        if (!compute_plan(process, NULL, NULL, &compute))
+        if (!compute_plan_now(process, &compute))
             return false;
         *out = compute_delay(&compute);
     } else if (kind == PROCESS_REORDER) {
         if (!reorder_plan(process, &reorder))
             return false;
         *out = reorder_delay(&reorder);
+    } else if (kind == PROCESS_CONVERTER) {
+        if (!converter_plan(process, &converter))
+            return false;
+        *out = converter.joins ? part_of_frame(converter.parts - 1, converter_trips(&converter)) : 0;
     }
     return true;
 }

@@ -1,4 +1,4 @@
-/* The 0-1 program against brute force, on random chains of processes. */
+/* The search against brute force, on random chains and diamonds of processes. */
 #include "target/dse.h"
 
 #include <setjmp.h>
@@ -9,27 +9,43 @@
 
 #include "test/unit/random.h"
 
-enum { NODES = 4, CONFIGS = 5, ROUNDS = 40 };
+enum { NODES = 5, CONFIGS = 5, ROUNDS = 60 };
 
-/* A chain whose nodes have an input port 0 and an output port 1, with words of 1, 2 or 4. */
-static void random_chain(Random *random, Arena *arena, DseSpace *space)
+/* Two chains of two between the first node and the last, or one chain of all. */
+static void random_edges(Random *random, DseSpace *space)
+{
+    static const DseEdge diamond[] = {{.from = 0, .from_port = 1, .to = 1, .to_port = 0},
+                                      {.from = 0, .from_port = 2, .to = 2, .to_port = 0},
+                                      {.from = 1, .from_port = 1, .to = 3, .to_port = 0},
+                                      {.from = 2, .from_port = 1, .to = 4, .to_port = 2},
+                                      {.from = 3, .from_port = 1, .to = 4, .to_port = 0}};
+    bool is_diamond = random_below(random, 2) == 0;
+    for (uint32_t e = 0; is_diamond && e < COUNT_OF(diamond); e++)
+        *vec_push(&space->edges) = diamond[e];
+    for (uint32_t n = 1; !is_diamond && n < NODES; n++)
+        *vec_push(&space->edges) = (DseEdge){.from = n - 1, .from_port = 1, .to = n, .to_port = 0};
+}
+
+/* Nodes of three ports with words 0, 1 or 2. */
+static void random_space(Random *random, Arena *arena, DseSpace *space)
 {
     *space = (DseSpace){.arena = arena};
+    for (uint32_t w = 0; w < 3; w++)
+        *vec_push(&space->words) = NULL;
     for (uint32_t n = 0; n < NODES; n++) {
-        DseNode node = {.port_count = 2};
+        DseNode node = {.port_count = 3};
         for (uint32_t c = 0; c < CONFIGS; c++) {
-            Config config = {.factor = ARENA_ARRAY(arena, int64_t, 2)};
+            Config config = {.factor = ARENA_ARRAY(arena, int64_t, 3)};
             config.cost.cycles = 1 + (int64_t)random_below(random, 100);
             config.cost.dsp = (int64_t)random_below(random, 20);
             config.cost.bram18 = (int64_t)random_below(random, 10);
-            for (uint32_t p = 0; p < 2; p++)
-                config.factor[p] = (int64_t)1 << random_below(random, 3);
+            for (uint32_t p = 0; p < 3; p++)
+                config.factor[p] = (int64_t)random_below(random, 3);
             *vec_push(&node.configs) = config;
         }
         *vec_push(&space->nodes) = node;
-        if (n > 0)
-            *vec_push(&space->edges) = (DseEdge){n - 1, 1, n, 0};
     }
+    random_edges(random, space);
 }
 
 static bool is_legal(const DseSpace *space, const uint32_t *choice, const DseLimits *limits,
@@ -38,12 +54,16 @@ static bool is_legal(const DseSpace *space, const uint32_t *choice, const DseLim
     int64_t dsp = 0, bram18 = 0;
     *cycles = 0;
     for (size_t n = 0; n < space->nodes.len; n++) {
-        const Config *config = &space->nodes.data[n].configs.data[choice[n]];
-        *cycles += config->cost.cycles;
-        dsp += config->cost.dsp;
-        bram18 += config->cost.bram18;
-        if (n > 0 && space->nodes.data[n - 1].configs.data[choice[n - 1]].factor[1] !=
-                         config->factor[0])
+        const Cost *cost = &space->nodes.data[n].configs.data[choice[n]].cost;
+        *cycles += cost->cycles;
+        dsp += cost->dsp;
+        bram18 += cost->bram18;
+    }
+    for (size_t e = 0; e < space->edges.len; e++) {
+        const DseEdge *edge = &space->edges.data[e];
+        const DseNode *from = &space->nodes.data[edge->from], *to = &space->nodes.data[edge->to];
+        if (from->configs.data[choice[edge->from]].factor[edge->from_port] !=
+            to->configs.data[choice[edge->to]].factor[edge->to_port])
             return false;
     }
     return dsp <= limits->dsp && bram18 <= limits->bram18;
@@ -54,7 +74,7 @@ static int64_t brute_force(const DseSpace *space, const DseLimits *limits)
 {
     int64_t best = -1, cycles;
     uint32_t choice[NODES] = {0};
-    for (uint32_t index = 0; index < CONFIGS * CONFIGS * CONFIGS * CONFIGS; index++) {
+    for (uint32_t index = 0; index < CONFIGS * CONFIGS * CONFIGS * CONFIGS * CONFIGS; index++) {
         for (uint32_t n = 0, rest = index; n < NODES; n++, rest /= CONFIGS)
             choice[n] = rest % CONFIGS;
         if (is_legal(space, choice, limits, &cycles) && (best < 0 || cycles < best))
@@ -72,10 +92,11 @@ static void equals_brute_force(void **state)
         Arena arena;
         DseSpace space;
         int64_t value = -1;
-        DseLimits limits = {.cycles = -1, .dsp = 20 + (int64_t)random_below(&random, 40),
+        DseLimits limits = {.cycles = -1,
+                            .dsp = 30 + (int64_t)random_below(&random, 40),
                             .bram18 = 10 + (int64_t)random_below(&random, 20)};
         arena_init(&arena);
-        random_chain(&random, &arena, &space);
+        random_space(&random, &arena, &space);
         int64_t want = brute_force(&space, &limits);
         DseStatus status = dse_solve(&space, DSE_MIN_CYCLES, &limits, &value);
         assert_int_equal(status, want < 0 ? DSE_INFEASIBLE : DSE_OPTIMAL);

@@ -1,0 +1,200 @@
+/* Label setting, layer by layer. Labels of the layers passed are kept for the path back.
+ * Tests: test/unit/dse_test.c */
+#include "target/dse_labels.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NO_LABEL = UINT32_MAX };
+
+typedef struct Label {
+    double bound;                 /* goal and prices, so far and to the end */
+    int64_t goal, use[DSE_MAX_LIMITS];
+    uint32_t parent, config;
+    uint32_t next;                /* of the same state, while a layer is being made */
+} Label;
+
+typedef struct Labels {
+    LabelSearch *s;
+    VEC(Label) kept;              /* of all layers */
+    VEC(Label) fresh;             /* of the layer being made */
+    uint32_t *first, *count;      /* per state: its labels in kept */
+    uint32_t *head;               /* per state: its list in fresh */
+    VEC(uint32_t) touched;        /* states with a list */
+    VEC(Label) sorted;
+    double *rest[DSE_MAX_LIMITS]; /* per state: the least use from there to the end */
+} Labels;
+
+int64_t dse_measure(const Cost *cost, DseGoal goal)
+{
+    switch (goal) {
+    case DSE_MIN_CYCLES: return cost->cycles;
+    case DSE_MIN_DSP: return cost->dsp;
+    case DSE_MIN_BRAM: return cost->bram18;
+    case DSE_MIN_RESOURCES: return cost->dsp + cost->bram18;
+    }
+    return 0;
+}
+
+static const Cost *cost_of(const Labels *l, uint32_t node, uint32_t config)
+{
+    return &l->s->space->nodes.data[node].configs.data[config].cost;
+}
+
+static void find_rest(Labels *l, uint32_t limit)
+{
+    const DseLayers *layers = l->s->layers;
+    double *rest = l->rest[limit] = xcalloc(layers->state_count, sizeof(double));
+    for (uint32_t s = 0; s + 1 < layers->state_count; s++)
+        rest[s] = INFINITY;
+    for (size_t n = layers->layers.len; n-- > 0;) {
+        const Layer *layer = &layers->layers.data[n];
+        for (size_t t = layer->first; t < layer->first + layer->count; t++) {
+            const Transition *way = &layers->transitions.data[t];
+            const Cost *cost = cost_of(l, layer->node, way->config);
+            double use = (double)dse_measure(cost, l->s->limits[limit].what) + rest[way->to];
+            rest[way->from] = fmin(rest[way->from], use);
+        }
+    }
+}
+
+/* --- a layer --------------------------------------------------------------------------------- */
+
+/* The label behind `from` by this way; false: it exceeds a limit or the ceiling. */
+static bool extend(const Labels *l, const Label *from, const Cost *cost, uint32_t to, Label *out)
+{
+    const LabelSearch *s = l->s;
+    out->goal = from->goal + dse_measure(cost, s->goal);
+    out->bound = (double)out->goal + s->behind[to];
+    for (uint32_t i = 0; i < s->limit_count; i++) {
+        const DseLimit *limit = &s->limits[i];
+        out->use[i] = from->use[i] + dse_measure(cost, limit->what);
+        out->bound += limit->price * (double)out->use[i] / limit->unit;
+        if ((double)out->use[i] + l->rest[i][to] > limit->limit)
+            return false;
+    }
+    return out->bound <= s->ceiling;
+}
+
+static void extend_all(Labels *l, const Layer *layer, const Transition *way)
+{
+    const Cost *cost = cost_of(l, layer->node, way->config);
+    for (uint32_t i = 0; i < l->count[way->from]; i++) {
+        uint32_t parent = l->first[way->from] + i;
+        Label label = {.parent = parent, .config = way->config, .next = l->head[way->to]};
+        l->s->tried++;
+        if (!extend(l, &l->kept.data[parent], cost, way->to, &label))
+            continue;
+        if (label.next == NO_LABEL)
+            *vec_push(&l->touched) = way->to;
+        l->head[way->to] = (uint32_t)l->fresh.len;
+        *vec_push(&l->fresh) = label;
+    }
+}
+
+/* By bound; then by all else, so that the order does not depend on the sorting algorithm. */
+static int compare_labels(const void *x, const void *y)
+{
+    const Label *a = x, *b = y;
+    if (a->bound != b->bound)
+        return a->bound < b->bound ? -1 : 1;
+    if (a->goal != b->goal)
+        return a->goal < b->goal ? -1 : 1;
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    return a->config < b->config ? -1 : a->config > b->config;
+}
+
+static bool is_dominated(const Labels *l, uint32_t state, const Label *label)
+{
+    for (uint32_t i = 0; i < l->count[state]; i++) {
+        const Label *other = &l->kept.data[l->first[state] + i];
+        bool better = other->goal <= label->goal;
+        for (uint32_t k = 0; better && k < l->s->limit_count; k++)
+            better = other->use[k] <= label->use[k];
+        if (better)
+            return true;
+    }
+    return false;
+}
+
+/* Keeps the best of a state's fresh labels. */
+static void settle(Labels *l, uint32_t state)
+{
+    l->sorted.len = 0;
+    for (uint32_t i = l->head[state]; i != NO_LABEL; i = l->fresh.data[i].next)
+        *vec_push(&l->sorted) = l->fresh.data[i];
+    l->head[state] = NO_LABEL;
+    qsort(l->sorted.data, l->sorted.len, sizeof(Label), compare_labels);
+    l->first[state] = (uint32_t)l->kept.len;
+    for (size_t i = 0; i < l->sorted.len; i++) {
+        if (is_dominated(l, state, &l->sorted.data[i]))
+            continue;
+        if (l->count[state] == l->s->width) {
+            l->s->complete = false;
+            return;
+        }
+        *vec_push(&l->kept) = l->sorted.data[i];
+        l->count[state]++;
+    }
+}
+
+static void walk_layer(Labels *l, const Layer *layer)
+{
+    l->fresh.len = l->touched.len = 0;
+    for (size_t t = layer->first; t < layer->first + layer->count; t++)
+        extend_all(l, layer, &l->s->layers->transitions.data[t]);
+    for (size_t i = 0; i < l->touched.len; i++)
+        settle(l, l->touched.data[i]);
+}
+
+/* --- the search --------------------------------------------------------------------------------- */
+
+static void read_design(Labels *l)
+{
+    const DseLayers *layers = l->s->layers;
+    uint32_t end = layers->state_count - 1, best = NO_LABEL;
+    for (uint32_t i = 0; i < l->count[end]; i++) {
+        uint32_t label = l->first[end] + i;
+        if (best == NO_LABEL || l->kept.data[label].goal < l->kept.data[best].goal)
+            best = label;
+    }
+    if (best == NO_LABEL)
+        return;
+    l->s->found = true;
+    l->s->value = l->kept.data[best].goal;
+    for (size_t n = layers->layers.len; n-- > 0; best = l->kept.data[best].parent)
+        l->s->chosen[layers->layers.data[n].node] = l->kept.data[best].config;
+}
+
+void dse_labels(LabelSearch *search)
+{
+    Labels l = {.s = search};
+    const DseLayers *layers = search->layers;
+    search->complete = true;
+    search->tried = 0;
+    search->found = false;
+    l.first = xcalloc(layers->state_count, sizeof(uint32_t));
+    l.count = xcalloc(layers->state_count, sizeof(uint32_t));
+    l.head = xcalloc(layers->state_count, sizeof(uint32_t));
+    memset(l.head, 0xff, layers->state_count * sizeof(uint32_t));
+    for (uint32_t i = 0; i < search->limit_count; i++)
+        find_rest(&l, i);
+    *vec_push(&l.kept) = (Label){.parent = NO_LABEL};
+    l.count[0] = 1;
+    for (size_t n = 0; n < layers->layers.len && search->tried <= search->max_labels; n++)
+        walk_layer(&l, &layers->layers.data[n]);
+    if (search->tried > search->max_labels)
+        search->complete = false;
+    read_design(&l);
+    for (uint32_t i = 0; i < search->limit_count; i++)
+        free_ptr((void **)&l.rest[i]);
+    free_ptr((void **)&l.first);
+    free_ptr((void **)&l.count);
+    free_ptr((void **)&l.head);
+    vec_free(&l.kept);
+    vec_free(&l.fresh);
+    vec_free(&l.touched);
+    vec_free(&l.sorted);
+}

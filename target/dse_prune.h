@@ -1,0 +1,22 @@
+/* Lagrangian bounds of a design space: limits become prices, the cheapest design at given prices is a
+ * shortest path through the layers (dse_layers.h), and what cannot be part of a design better than the
+ * best one known is left out. What remains is small enough for an exact program.
+ * Tests: test/unit/dse_test.c */
+#ifndef MING_TARGET_DSE_PRUNE_H
+#define MING_TARGET_DSE_PRUNE_H
+
+#include "target/dse.h"
+
+typedef struct DsePruned {
+    bool **keep;      /* per node and configuration: may be in a design better than the one found */
+    size_t kept;      /* how many */
+    bool has_design;  /* one within the limits was found: */
+    uint32_t *chosen; /* its configurations */
+    int64_t value;    /* its goal */
+    int64_t bound;    /* no design within the limits has a lesser goal; INT64_MAX: there is none */
+} DsePruned;
+
+/* Of the goal under the limits. Arrays live in the space's arena. */
+void dse_prune(const DseSpace *space, DseGoal goal, const DseLimits *limits, DsePruned *out);
+
+#endif
