@@ -127,6 +127,7 @@ static Op *lower_process(SymbolTable *symbols, Op *process)
         op_erase(l.func);
         return NULL;
     }
+    remark_size(l.func);
     return l.func;
 }
 

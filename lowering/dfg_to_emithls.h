@@ -32,4 +32,7 @@ bool lower_reorder(Lowering *l) MUST_CHECK;
 bool lower_merge(Lowering *l) MUST_CHECK;
 bool lower_converter(Lowering *l) MUST_CHECK;
 
+/* Remarks on loops and arrays of a lowered function that are too large for synthesis. */
+void remark_size(Op *func);
+
 #endif

@@ -6,7 +6,8 @@ products, reductions, element-wise) are compiled with factors given beforehand
 (dfg.unroll), a dozen in one network, each with its own input and result; the
 C++ is built, fed FRAMES frames back to back and compared with plain loops in
 this file. Cycles of compute processes are compared with the formula: the trip
-counts divided by the factors.
+counts divided by the factors. Chains of sums whose words all differ need width
+converters; they also run with FIFOs of their real depths.
 
     unroll_check.py --tools=DIR [--seed=N] [--count=N] [--kind=NAME]
 
@@ -14,6 +15,7 @@ counts divided by the factors.
 """
 import argparse
 import concurrent.futures
+import functools
 import itertools
 import json
 import math
@@ -240,6 +242,67 @@ def expected(kernel, frames, weight):
     return out
 
 
+# Chains: y0 = x + c, y1 = y0 + x, y2 = y1 + x, each with factors of its own.
+
+class Chain:
+    kind, LENGTH, COUNT = "chain", 3, 4
+
+    def __init__(self, shape):
+        self.shape = shape
+
+    def sum_text(self, number, factors, inputs, out):
+        rank = len(self.shape)
+        dims = ", ".join(f"d{i}" for i in range(rank))
+        kind = tensor(self.shape, "i8")
+        iterators = ", ".join(['"parallel"'] * rank)
+        maps = [f"affine_map<({dims}) -> ({dims})>"] * (len(inputs) + 1)
+        if len(inputs) == 1:
+            inputs, maps = [*inputs, "%c"], [maps[0], f"affine_map<({dims}) -> (d{rank - 1})>", maps[0]]
+        types = [tensor(self.shape[-1:], "i8") if name == "%c" else kind for name in inputs]
+        return [f"{out} = linalg.generic {{indexing_maps = [{', '.join(maps)}], iterator_types = "
+                f"[{iterators}]}} ins({', '.join(inputs)} : {', '.join(types)}) outs(%e : {kind}) "
+                f"attrs = {{dfg.name = \"k{number}\", dfg.unroll = "
+                f"array<i64: {', '.join(map(str, factors))}>}} {{",
+                "^bb0(%a: i8, %b: i8, %o: i8):", "%s = arith.addi %a, %b : i8",
+                "linalg.yield %s : i8", f"}} -> {kind}"]
+
+    def text(self, chains, constant):
+        """One function of several chains; chains: factors of their sums."""
+        kind = tensor(self.shape, "i8")
+        args = ", ".join(f"%x{i}: {kind}" for i in range(len(chains)))
+        results = ", ".join([kind] * len(chains))
+        lines = [f"func.func @net({args}) -> ({results}) {{",
+                 f"%c = arith.constant dense<{dense(constant)}> : {tensor(constant.shape, 'i8')}",
+                 f"%e = tensor.empty() : {kind}"]
+        for i, chain in enumerate(chains):
+            last = None
+            for k, factors in enumerate(chain):
+                inputs = [f"%x{i}"] if last is None else [last, f"%x{i}"]
+                last = f"%y{i}_{k}"
+                lines += self.sum_text(f"{i}_{k}", factors, inputs, last)
+        names = ", ".join(f"%y{i}_{self.LENGTH - 1}" for i in range(len(chains)))
+        return "\n".join([*lines, f"return {names} : {results}", "}"]) + "\n"
+
+    def random_chains(self, rng):
+        return [[[rng.choice(divisors(extent)) for extent in self.shape]
+                 for _ in range(self.LENGTH)] for _ in range(self.COUNT)]
+
+
+def check_chain(tools, folder, chain, seed):
+    rng = random.Random(seed)
+    data = np.random.default_rng(seed)
+    constant = data.integers(-128, 128, chain.shape[-1:])
+    chains = chain.random_chains(rng)
+    frames = [data.integers(-128, 128, [FRAMES, *chain.shape]).astype(np.int8) for _ in chains]
+    (folder / "net.mir").write_text(chain.text(chains, constant))
+    out = compiled(tools, folder)
+    wanted = [(frame * 3 + constant).astype(np.int8) for frame in frames]
+    for target in ("csim", "cosim"):
+        for got, want, factors in zip(simulated(out, folder, frames, target), wanted, chains):
+            if got.size != want.size or (got != want.ravel()).any():
+                raise RuntimeError(f"{target}: factors {factors} give other numbers")
+
+
 # Running.
 
 def run(command):
@@ -249,6 +312,27 @@ def run(command):
     if result.returncode:
         errors = [line for line in result.stdout.splitlines() if "error" in line]
         raise RuntimeError(f"{command[0]}: {(errors or [result.stdout[-300:]])[0]}")
+
+
+def compiled(tools, folder):
+    out = folder / "out"
+    run([str(tools / "ming"), "compile", str(folder / "net.mir"), "-o", str(out),
+         "--dsp=1000000", "--bram=1000000"])
+    return out
+
+
+def simulated(out, folder, frames, target):
+    """The results of all frames, flat, per output."""
+    count = len(frames)
+    inputs = [folder / f"x{i}.npy" for i in range(count)]
+    outputs = [folder / f"y{i}.npy" for i in range(count)]
+    for path, array in zip(inputs, frames):
+        np.save(path, array.reshape(-1, *array.shape[2:]))
+    ports = [f"{port}{i + 1 if i else ''}={path}"
+             for port, paths in (("INPUT", inputs), ("OUTPUT", outputs))
+             for i, path in enumerate(paths)]
+    run(["make", "-C", str(out), target, "CXX=g++ -std=c++17", "CXXFLAGS=-O1", *ports])
+    return [np.load(path).astype(np.int64).ravel() for path in outputs]
 
 
 def check_cycles(kernel, factors, folder):
@@ -267,38 +351,42 @@ def check_cycles(kernel, factors, folder):
 def check(tools, folder, kernel, factors, rng):
     shape = kernel.operand_shape(kernel.maps[1]) if kernel.maps[1] is not None else []
     weights = [np.array(rng.integers(-20, 20, shape)) for _ in factors]
-    model = folder / "net.mir"
-    model.write_text(network_text(kernel, factors, weights))
+    (folder / "net.mir").write_text(network_text(kernel, factors, weights))
     frames = [rng.integers(-128, 128, [FRAMES, *kernel.shape]).astype(np.int8) for _ in factors]
-    out = folder / "out"
-    run([str(tools / "ming"), "compile", str(model), "-o", str(out), "--dsp=1000000",
-         "--bram=1000000"])
+    out = compiled(tools, folder)
     check_cycles(kernel, factors, out)
-    inputs = [folder / f"x{i}.npy" for i in range(len(factors))]
-    outputs = [folder / f"y{i}.npy" for i in range(len(factors))]
-    for path, array in zip(inputs, frames):
-        np.save(path, array.reshape(FRAMES * kernel.shape[0], *kernel.shape[1:]))
-    ports = [f"{port}{i + 1 if i else ''}={path}" for port, paths in (("INPUT", inputs), ("OUTPUT", outputs))
-             for i, path in enumerate(paths)]
-    run(["make", "-C", str(out), "csim", "CXX=g++ -std=c++17", "CXXFLAGS=-O1", *ports])
-    for i, path in enumerate(outputs):
-        got = np.load(path).astype(np.int64).ravel()
+    for i, got in enumerate(simulated(out, folder, frames, "csim")):
         want = expected(kernel, frames[i], weights[i]).ravel()
         if got.size != want.size or (got != want).any():
             raise RuntimeError(f"factors {factors[i]} give other numbers")
 
 
-def run_case(tools, kernel, seed, factors, first):
-    name = f"unroll-{kernel.kind}-{seed}-{first // KERNELS}"
+def run_case(name, check_it):
     with tempfile.TemporaryDirectory() as folder:
         try:
-            check(tools, pathlib.Path(folder), kernel, factors,
-                  np.random.default_rng(seed + first))
+            check_it(pathlib.Path(folder))
         except RuntimeError as error:
             print(f"FAIL {name}: {error}", flush=True)
             return False
     print(f"PASS {name}", flush=True)
     return True
+
+
+def all_cases(tools, args):
+    """Pairs of a name and what to run in a folder."""
+    for kernel in kernels(random.Random(args.seed)):
+        factors = kernel.all_factors()
+        random.Random(f"{args.seed} {kernel.kind}").shuffle(factors)
+        if args.count:
+            factors = factors[:args.count * KERNELS]
+        for first in range(0, len(factors), KERNELS):
+            part, rng = factors[first:first + KERNELS], np.random.default_rng(args.seed + first)
+            yield (f"unroll-{kernel.kind}-{args.seed}-{first // KERNELS}", kernel.kind,
+                   functools.partial(check, tools, kernel=kernel, factors=part, rng=rng))
+    for number in range(args.count or 10):
+        chain = Chain([random.Random(args.seed + number).choice([1, 2, 3]), 4, 6])
+        yield (f"unroll-chain-{args.seed}-{number}", chain.kind,
+               functools.partial(check_chain, tools, chain=chain, seed=args.seed + number))
 
 
 def main():
@@ -308,18 +396,10 @@ def main():
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--kind")
     args = parser.parse_args()
-    cases = []
-    for kernel in kernels(random.Random(args.seed)):
-        if args.kind and kernel.kind != args.kind:
-            continue
-        factors = kernel.all_factors()
-        random.Random(f"{args.seed} {kernel.kind}").shuffle(factors)
-        if args.count:
-            factors = factors[:args.count * KERNELS]
-        cases += [(kernel, args.seed, factors[first:first + KERNELS], first)
-                  for first in range(0, len(factors), KERNELS)]
+    cases = [(name, check_it) for name, kind, check_it in all_cases(args.tools.resolve(), args)
+             if args.kind in (None, kind)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        passed = sum(pool.map(lambda case: run_case(args.tools.resolve(), *case), cases))
+        passed = sum(pool.map(lambda case: run_case(*case), cases))
     print(f"{passed} of {len(cases)} networks are right")
     return 0 if passed == len(cases) else 1
 
