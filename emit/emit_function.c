@@ -107,10 +107,10 @@ static void print_doc_lines(Function *f, Str doc)
 }
 
 /* What the process computes (its doc), then layer, class, trip counts and factors (its report). */
-static void print_comment(Function *f, const Op *func)
+static void print_comment(Function *f, Op *func)
 {
     const Attr *report = op_attr(func, "report"), *doc = op_attr(func, "doc");
-    StrBuf text = {0};
+    StrBuf text = {0}, notes = {0};
     if (report && report->kind == ATTR_DICT)
         add_report(&text, report);
     if (text.len)
@@ -118,6 +118,13 @@ static void print_comment(Function *f, const Op *func)
     strbuf_free(&text);
     if (doc)
         print_doc_lines(f, doc->u.string);
+    emit_limit_notes(func, &notes);
+    print_doc_lines(f, strbuf_str(&notes));
+    strbuf_free(&notes);
+    if (func == f->e->top)
+        print_line(f, f->e->has_memories
+                          ? "// The accelerator: processes connected by streams, once per frame."
+                          : "// The accelerator: processes connected by streams. A call is a frame.");
 }
 
 /* --- the signature --------------------------------------------------------------------------------- */
@@ -199,7 +206,7 @@ static void print_signature(Function *f, const Op *func)
 
 /* --- functions ---------------------------------------------------------------------------------------- */
 
-static bool print_function(Emitter *e, StrBuf *out, const Op *func)
+static bool print_function(Emitter *e, StrBuf *out, Op *func)
 {
     Function f = {.e = e, .out = out};
     print_comment(&f, func);

@@ -138,6 +138,8 @@ bool cpp_float_constant(Emitter *e, const Attr *value, Expr *out);
 /* --- files -------------------------------------------------------------------------------- */
 
 bool emit_functions(Emitter *e, StrBuf *out) MUST_CHECK; /* <top>.cpp's functions */
+/* Appends a line for each loop and array that synthesis will take long for, and warns of it. */
+void emit_limit_notes(Op *func, StrBuf *out);
 /* "hls::stream<T> &x", or "const T *x" for a memory that is read. */
 void add_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name);
 /* start, the parameters on as many lines as they take, ")". */

@@ -12,7 +12,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_LOOPS = 16 };
+/* Longer expressions get a name instead of being part of another one. */
+enum { MAX_LOOPS = 16, MAX_NESTED = 40 };
 
 /* --- lines and names -------------------------------------------------------------------- */
 
@@ -61,12 +62,12 @@ static void set_expr(Function *f, const Value *value, const Expr *expr)
 
 static const char *assigned_text(const Expr *expr) { return expr->uncast ? expr->uncast : expr->text; }
 
-/* Gives a value a name: `const T value = expr;` */
-static void materialize(Function *f, Value *value)
+/* Gives a value a name: `const T name = expr;` */
+static void materialize_as(Function *f, Value *value, const char *raw_name)
 {
     const Expr *expr = ptrmap_get(&f->exprs, value);
     bool is_bool = type_is_int_width(value->type, 1);
-    const char *name = function_name(f, STR("value"));
+    const char *name = function_name(f, str_from(raw_name));
     const char *type = is_bool                           ? "bool"
                        : value->type->kind == TYPE_INDEX ? "int" /* of an array's element */
                                                          : cpp_type(f->e, value->type);
@@ -78,6 +79,8 @@ static void materialize(Function *f, Value *value)
         leaf.kind = CPP_BOOL;
     set_expr(f, value, &leaf);
 }
+
+static void materialize(Function *f, Value *value) { materialize_as(f, value, "value"); }
 
 static void drop_pending(Function *f, const Value *value)
 {
@@ -107,13 +110,20 @@ static bool used_in_own_block(const Value *value)
     return true;
 }
 
+static bool is_stored(const Value *value)
+{
+    const OpDef *user = value->uses->owner->def;
+    return user == EMITHLS(STORE) || user == EMITHLS(WRITE);
+}
+
 static void define(Function *f, Value *value, const Expr *expr)
 {
     if (!value_has_uses(value))
         return;
     set_expr(f, value, expr);
     bool cheap = !expr->reads && expr->prec >= PREC_UNARY && expr->kind != CPP_AP;
-    bool nests = value_has_one_use(value) && used_in_own_block(value);
+    bool nests = value_has_one_use(value) && used_in_own_block(value) &&
+                 (is_stored(value) || strlen(expr->text) <= MAX_NESTED);
     if (cheap)
         return;
     if (!nests)
@@ -347,6 +357,8 @@ static bool print_call(Function *f, Op *op)
     }
     if (has_memory)
         strbuf_printf(&args, ", %s", f->frame);
+    if (op->prev && op->prev->def == EMITHLS(STREAM))
+        strbuf_add_char(f->out, '\n');
     print_line(f, "%s(%s);", cpp_global(f->e, op_attr(op, "callee")->u.symbol.names[0]),
          args.data ? args.data : "");
     strbuf_free(&args);
@@ -361,6 +373,11 @@ static bool print_cond(Function *f, Op *op)
     bool conjunction = op_attr(op, "condition")->u.set->constraint_count > 1;
     Expr expr = {.text = text, .prec = conjunction ? PREC_AND : PREC_EQUAL, .kind = CPP_BOOL,
                  .high = 1};
+    if (conjunction && value_has_uses(op_result(op, 0))) {
+        set_expr(f, op_result(op, 0), &expr);
+        materialize_as(f, op_result(op, 0), "inside");
+        return true;
+    }
     define(f, op_result(op, 0), &expr);
     return true;
 }
