@@ -4,6 +4,7 @@
  * Tests: lit/emit/functions.mir, test/e2e */
 #include "emit/emit_function.h"
 
+#include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/diag.h"
 #include "ir/symbol.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 
 /* Longer expressions get a name instead of being part of another one. */
-enum { MAX_LOOPS = 16, MAX_NESTED = 40 };
+enum { MAX_LOOPS = 16, MAX_NESTED = 48 };
 
 /* --- lines and names -------------------------------------------------------------------- */
 
@@ -110,10 +111,13 @@ static bool used_in_own_block(const Value *value)
     return true;
 }
 
-static bool is_stored(const Value *value)
+/* What stands in its user whatever its length: all that is stored, and what only is there or changes
+ * its width, since a name of the wider type would hide the narrow one. */
+static bool always_nests(const Value *value)
 {
-    const OpDef *user = value->uses->owner->def;
-    return user == EMITHLS(STORE) || user == EMITHLS(WRITE);
+    const OpDef *user = value->uses->owner->def, *def = value_def(value)->def;
+    return user == EMITHLS(STORE) || user == EMITHLS(WRITE) || def == EMITHLS(LOAD) ||
+           def == ARITH(EXTSI) || def == ARITH(EXTUI) || def == ARITH(TRUNCI);
 }
 
 static void define(Function *f, Value *value, const Expr *expr)
@@ -123,7 +127,7 @@ static void define(Function *f, Value *value, const Expr *expr)
     set_expr(f, value, expr);
     bool cheap = !expr->reads && expr->prec >= PREC_UNARY && expr->kind != CPP_AP;
     bool nests = value_has_one_use(value) && used_in_own_block(value) &&
-                 (is_stored(value) || strlen(expr->text) <= MAX_NESTED);
+                 (always_nests(value) || strlen(expr->text) <= MAX_NESTED);
     if (cheap)
         return;
     if (!nests)
@@ -365,6 +369,15 @@ static bool print_call(Function *f, Op *op)
     return true;
 }
 
+/* "first": all counters at 0; "inside" otherwise. */
+static const char *condition_name(const IntegerSet *set)
+{
+    for (uint32_t i = 0; i < set->constraint_count; i++)
+        if (!set->is_eq[i] || set->constraints[i]->kind != AFFINE_DIM)
+            return "inside";
+    return "first";
+}
+
 static bool print_cond(Function *f, Op *op)
 {
     const char *text = condition(f, op);
@@ -375,7 +388,7 @@ static bool print_cond(Function *f, Op *op)
                  .high = 1};
     if (conjunction && value_has_uses(op_result(op, 0))) {
         set_expr(f, op_result(op, 0), &expr);
-        materialize_as(f, op_result(op, 0), "inside");
+        materialize_as(f, op_result(op, 0), condition_name(op_attr(op, "condition")->u.set));
         return true;
     }
     define(f, op_result(op, 0), &expr);
