@@ -27,6 +27,7 @@ typedef struct Chain {
     Context *ctx;
     Op *top;
     VEC(Loaded) tables;   /* in order of the chain: of the functions, then of the tables there */
+    PtrMap gets;          /* Ident* of a table -> how often it is used */
     const Type *word;
 } Chain;
 
@@ -48,10 +49,22 @@ static Op *pragma_of(const Value *array, const OpDef *def)
     return NULL;
 }
 
-static bool is_loadable(const Op *get)
+static bool count_get(Op *op, void *user)
+{
+    PtrMap *gets = user;
+    if (op->def != EMITHLS(GET))
+        return true;
+    const Ident *table = op_attr(op, "table")->u.symbol.names[0];
+    ptrmap_put(gets, table, (void *)((uintptr_t)ptrmap_get(gets, table) + 1));
+    return true;
+}
+
+/* A memory of integers that no other function shares. */
+static bool is_loadable(const Chain *chain, const Op *get)
 {
     const Value *array = op_result(get, 0);
-    return pragma_of(array, EMITHLS(BIND_STORAGE)) && type_is_integer(emithls_array_elem(array->type)) &&
+    const Ident *table = op_attr(get, "table")->u.symbol.names[0];
+    return (uintptr_t)ptrmap_get(&chain->gets, table) == 1 && pragma_of(array, EMITHLS(BIND_STORAGE)) && type_is_integer(emithls_array_elem(array->type)) &&
            type_width(emithls_array_elem(array->type)) <= MAX_WORD;
 }
 
@@ -82,7 +95,7 @@ static void declare_variable(Chain *chain, Op *func, Op *get)
 static void collect(Chain *chain, Op *func)
 {
     FOR_EACH_OP_SAFE(op, region_entry(op_region(func, 0)))
-    if (op->def == EMITHLS(GET) && is_loadable(op))
+    if (op->def == EMITHLS(GET) && is_loadable(chain, op))
         declare_variable(chain, func, op);
 }
 
@@ -334,13 +347,15 @@ static bool load_weights(Pass *pass, Op *module)
     Op *dataflow = chain.top ? find_dataflow(chain.top) : NULL;
     if (!dataflow || !op_attr(chain.top, "port_attrs"))
         return op_emit_error(module, "there is no top function with port_attrs and emithls.dataflow");
+    bool counted = op_walk(module, count_get, &chain.gets);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    if (op->def == EMITHLS(FUNC) && op != chain.top && call_of(chain.top, op) && first_loop(op))
+    if (counted && op->def == EMITHLS(FUNC) && op != chain.top && call_of(chain.top, op) && first_loop(op))
         collect(&chain, op);
     chain.word = chain_word(&chain);
     if (chain.tables.len)
         connect_chain(&chain, dataflow);
     vec_free(&chain.tables);
+    ptrmap_free(&chain.gets);
     return true;
 }
 

@@ -27,6 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUDGETS = (1000, 100, 20)
 NETWORKS = ("two_layers",)                              # in MING_MODELS
 RESIDUAL_NETWORKS = ("resnet8_a8w8b16",)
+LARGE_NETWORKS = ("mobilenet_v2_a8w6b32",)              # not with --quick
 KERNELS = ("conv_relu_32", "cascade_32", "linear")      # in MING_MLIR/kernels
 STRICT_CXX = "g++ -std=c++17 -Wall -Wextra -Werror"
 TIMEOUT = 300                                           # seconds, per command
@@ -522,10 +523,11 @@ def fixed_subjects():
     return subjects
 
 
-def residual_subjects():
+def network_subjects(names):
+    """Further networks of MING_MODELS."""
     models = os.environ.get("MING_MODELS")
     folder = pathlib.Path(models).resolve() if models else None
-    return [subject_in(folder / name, name) for name in RESIDUAL_NETWORKS if folder]
+    return [subject_in(folder / name, name) for name in names if folder]
 
 
 def stored(model, folder):
@@ -581,14 +583,19 @@ def collect_cases(args, folder):
     subjects = fixed_subjects()
     example = subjects[0]
     yield from whole_flow_cases(subjects, BUDGETS[1:2] if args.quick else BUDGETS)
-    yield from port_cases(subjects + residual_subjects(), BUDGETS[2:3] if args.quick else BUDGETS[::2],
+    yield from port_cases(subjects + network_subjects(RESIDUAL_NETWORKS), BUDGETS[2:3] if args.quick else BUDGETS[::2],
                           ["m_axi-load"] if args.quick else PORT_OPTIONS)
-    for subject in [example, *residual_subjects()]:
+    if not args.quick:
+        for subject in network_subjects(LARGE_NETWORKS):
+            for kind, options in {"rom": (), **PORT_OPTIONS}.items():
+                yield (f"run/{subject.name}/{kind}", case_run,
+                       (subject, 1000, "--bram=4000", *options))
+    for subject in [example, *network_subjects(RESIDUAL_NETWORKS)]:
         for kind, options in {"rom": (), **PORT_OPTIONS}.items():
             yield f"style/{subject.name}/{kind}", case_style, (subject, *options)
     for tool in ("ming", "ming-opt", "ming-translate"):
         yield f"help/{tool}", case_help, (tool,)
-    for subject in residual_subjects():
+    for subject in network_subjects(RESIDUAL_NETWORKS):
         yield f"run/{subject.name}/dsp100", case_run, (subject, 100)
         yield f"cosim/{subject.name}", case_cosim, (subject,)
     yield "example-is-current", case_example_is_current, ()
