@@ -2,6 +2,7 @@
  *   extract_slice               -> reorder
  *   insert_slice, concat        -> merge; a chain of insertions into an empty tensor is one merge
  *   pad by widths of 0 or more  -> merge of one part; by negative widths -> reorder
+ *   reshape from or to rank 0    -> reorder
  * A constant part is the fill value where it can be.
  * Tests: lit/lowering/insert-reorders.mir */
 #include "lowering/insert_reorders.h"
@@ -336,8 +337,34 @@ static bool move_pad(Op *op)
     return replace_by_merge(op, &merge);
 }
 
+/* --- scalars ------------------------------------------------------------------------------------- */
+
+/* From or to a tensor without dimensions, which is no reshape of dimensions. */
+static bool is_scalar_reshape(const Op *op)
+{
+    if (op->def != TENSOR(EXPAND_SHAPE) && op->def != TENSOR(COLLAPSE_SHAPE))
+        return false;
+    const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
+    return dfg_can_stream(source) && dfg_can_stream(result) &&
+           (source->u.shaped.rank == 0 || result->u.shaped.rank == 0) &&
+           source->u.shaped.rank <= DFG_MAX_RANK && result->u.shaped.rank <= DFG_MAX_RANK;
+}
+
+static bool move_scalar(Op *op)
+{
+    const AffineExpr *index[DFG_MAX_RANK];
+    const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
+    Builder b = builder_before(op);
+    for (uint32_t i = 0; i < source->u.shaped.rank; i++)
+        index[i] = affine_const(op->ctx, 0);
+    const AffineMap *map = map_get(op->ctx, result->u.shaped.rank, 0, source->u.shaped.rank, index);
+    return replace(op, build_reorder(&b, op_operand(op, 0), result, map, NULL));
+}
+
 bool make_move(Op *op)
 {
+    if (is_scalar_reshape(op))
+        return move_scalar(op);
     if (op->def == TENSOR(EXTRACT_SLICE))
         return move_extract(op);
     if (op->def == TENSOR(INSERT_SLICE))

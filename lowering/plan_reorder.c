@@ -235,9 +235,8 @@ static bool plan_words(const Op *reorder, int64_t lanes, ReorderPlan *out, MoveD
     uint32_t rank = source->u.shaped.rank;
     if (!move_digits(dfg_reorder_map(reorder), result, source, lanes, d))
         return false;
-    memcpy(words, source->u.shaped.dims, rank * sizeof *words);
-    if (rank)
-        words[rank - 1] /= lanes;
+    for (uint32_t i = 0; i < rank; i++)
+        words[i] = source->u.shaped.dims[i] / (i + 1 == rank ? lanes : 1);
     out->reorder = reorder;
     out->lanes = lanes;
     out->digit_count = d->count;
