@@ -35,6 +35,19 @@ static bool move_elements(Block *body)
     return ok;
 }
 
+/* What nothing reads needs no process. */
+static void erase_unread(Block *body)
+{
+    for (Op *op = body->last->prev, *before; op; op = before) {
+        bool is_read = op->result_count == 0;
+        before = op->prev;
+        for (uint32_t i = 0; i < op->result_count; i++)
+            is_read |= value_has_uses(op_result(op, i));
+        if (!is_read)
+            op_erase(op);
+    }
+}
+
 /* Constants that the function returns are streams, too. */
 static void stream_results(Op *ret)
 {
@@ -66,6 +79,7 @@ static bool insert_reorders(Pass *pass, Op *func)
         return op_error(func, "has control flow; a streaming network is straight-line code");
     move_padding_behind_reshapes(body);
     stream_results(body->last);
+    erase_unread(body);
     return move_elements(body) && fit_kernels(body);
 }
 

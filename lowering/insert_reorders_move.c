@@ -296,12 +296,8 @@ static bool move_insert(Op *op)
 
 static bool move_concat(Op *op)
 {
-    const Type *type = op_result(op, 0)->type;
     uint32_t dim = (uint32_t)attr_int_value(op_attr(op, "dim"));
     int64_t offset[DFG_MAX_RANK] = {0};
-    if (type->u.shaped.rank > DFG_MAX_RANK)
-        return op_error(op, "joins tensors of rank %u; at most %d can stream",
-                        type->u.shaped.rank, DFG_MAX_RANK);
     Merge merge = merge_begin(op);
     for (uint32_t i = 0; i < op->operand_count; i++) {
         add_part(&merge, op_operand(op, i), offset, NULL);
@@ -361,15 +357,33 @@ static bool move_scalar(Op *op)
     return replace(op, build_reorder(&b, op_operand(op, 0), result, map, NULL));
 }
 
+static bool moves(const Op *op)
+{
+    return op->def == TENSOR(EXTRACT_SLICE) || op->def == TENSOR(INSERT_SLICE) ||
+           op->def == TENSOR(CONCAT) || op->def == TENSOR(PAD);
+}
+
+static bool check_frame(const Op *op, const Type *type)
+{
+    return !type_is_shaped(type) ||
+           (dfg_can_stream(type) && type->u.shaped.rank <= DFG_MAX_RANK) ||
+           op_error(op, "moves elements of '%s', which cannot be streamed", type_str(op->ctx, type));
+}
+
 bool make_move(Op *op)
 {
     if (is_scalar_reshape(op))
         return move_scalar(op);
+    if (!moves(op))
+        return true;
+    if (!check_frame(op, op_result(op, 0)->type))
+        return false;
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (!check_frame(op, op_operand(op, i)->type))
+            return false;
     if (op->def == TENSOR(EXTRACT_SLICE))
         return move_extract(op);
     if (op->def == TENSOR(INSERT_SLICE))
         return move_insert(op);
-    if (op->def == TENSOR(CONCAT))
-        return move_concat(op);
-    return op->def != TENSOR(PAD) || move_pad(op);
+    return op->def == TENSOR(CONCAT) ? move_concat(op) : move_pad(op);
 }

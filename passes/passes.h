@@ -21,6 +21,7 @@ extern const PassDef pass_onnx_infer_shapes;
 extern const PassDef pass_onnx_quantize;
 extern const PassDef pass_print_op_stats;
 extern const PassDef pass_split_results;
+extern const PassDef pass_stream_initials;
 extern const PassDef pass_strip_debuginfo;
 extern const PassDef pass_symbol_dce;
 extern const PassDef pass_tosa_infer_shapes;

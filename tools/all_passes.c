@@ -33,6 +33,7 @@ const PassTable *all_passes(void)
         &pass_fit_fifos,
         &pass_size_fifos,
         &pass_split_results,
+        &pass_stream_initials,
         &pass_strip_debuginfo,
         &pass_symbol_dce,
         &pass_tosa_infer_shapes,
@@ -51,5 +52,5 @@ const char passes_to_fold[] = "onnx-fold-constants,onnx-decompose,onnx-fold-cons
                               "onnx-infer-shapes";
 const char passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
 const char passes_to_stream[] = "canonicalize,cse,symbol-dce,"
-                                "func.func(split-results,normalize-layout),analyze-kernels,"
+                                "func.func(split-results,stream-initials,normalize-layout),analyze-kernels,"
                                 "func.func(insert-reorders),convert-linalg-to-dfg";
