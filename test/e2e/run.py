@@ -29,6 +29,8 @@ NETWORKS = ("two_layers",)                              # in MING_MODELS
 RESIDUAL_NETWORKS = ("resnet8_a8w8b16",)
 LARGE_NETWORKS = ("mobilenet_v2_a8w6b32",)              # not with --quick
 KERNELS = ("conv_relu_32", "cascade_32", "linear")      # in MING_MLIR/kernels
+LARGE_NETWORKS = ("mobilenet_v2_a8w6b32",)              # for a large device
+LARGE_KERNELS = ("cascade_224", "conv_relu_224", "feed_forward", "residual_224", "residual_32")
 STRICT_CXX = "g++ -std=c++17 -Wall -Wextra -Werror"
 TIMEOUT = 300                                           # seconds, per command
 
@@ -243,6 +245,17 @@ def case_run(tools, work, subject, dsp, *options):
     check_values(result, subject.expected)
     check_simulation(tools, out, subject)
     return None
+
+
+def case_large(tools, work, subject, rows, *options):
+    """Compile, build, run on the first rows of the input, compare."""
+    out, frame, result = work / "out", work / "x.npy", work / "y.npy"
+    np.save(frame, np.load(subject.frames)[:rows])
+    tools.must_compile(subject.model, out, *options)
+    made = simulate(out, frame, result)
+    if made.returncode:
+        raise Failure(f"csim: {last_words(made)}")
+    check_values(result, subject.expected[:rows])
 
 
 def case_cosim(tools, work, subject):
@@ -530,6 +543,18 @@ def network_subjects(names):
     return [subject_in(folder / name, name) for name in names if folder]
 
 
+def large_cases():
+    """What is too large for every budget: one design each."""
+    models, mlir = os.environ.get("MING_MODELS"), os.environ.get("MING_MLIR")
+    for name in LARGE_NETWORKS if models else ():
+        subject = subject_in(pathlib.Path(models).resolve() / name, name)
+        yield f"large/{name}", case_large, (subject, 1, "--device=zcu102")
+    for name in LARGE_KERNELS if mlir else ():
+        folder = pathlib.Path(mlir).resolve() / "kernels" / name
+        subject = subject_in(folder, name, "model.mlir")
+        yield f"large/{name}", case_large, (subject, None, "--dsp=250")
+
+
 def stored(model, folder):
     """A generated model as a Subject with files in `folder`."""
     gen_models.write_model(model, folder / model.name)
@@ -598,6 +623,8 @@ def collect_cases(args, folder):
     for subject in network_subjects(RESIDUAL_NETWORKS):
         yield f"run/{subject.name}/dsp100", case_run, (subject, 100)
         yield f"cosim/{subject.name}", case_cosim, (subject,)
+    if not args.quick:
+        yield from large_cases()
     yield "example-is-current", case_example_is_current, ()
     yield "paths", case_paths, (example,)
     yield "top", case_top, (example,)
