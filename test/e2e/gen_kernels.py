@@ -14,6 +14,7 @@ import dataclasses
 import math
 import pathlib
 import random
+import re
 
 import numpy as np
 
@@ -128,8 +129,35 @@ def neutral(op, bits):
             "minsi": high}.get(op, 0)
 
 
+FLOAT_BITS = 32
+FLOAT_OPS = {"addi": "addf", "subi": "subf", "muli": "mulf", "maxsi": "maximumf",
+             "minsi": "minimumf"}
+FLOAT_FOLDS = ("addi", "addi", "maxsi", "minsi")
+
+
+def as_float(model):
+    """The same kernel on f32. Its integers are so small that floats hold them."""
+    def numbers(found):
+        return re.sub(r"-?\d+", lambda number: number.group() + ".0", found.group(1))
+
+    text = re.sub(r"(arith\.constant -?\d+)(?= : i32)", numbers_of_constant, model.text)
+    text = re.sub(r"(dense<.*?>)(?= : tensor<[0-9x]*i32>)", numbers, text)
+    for integer, real in FLOAT_OPS.items():
+        text = text.replace(f"arith.{integer}", f"arith.{real}")
+    return dataclasses.replace(
+        model, text=re.sub(r"\bi32\b|(?<=x)i32\b", "f32", text),
+        inputs=[array.astype(np.float32) for array in model.inputs],
+        expected=[array.astype(np.float32) for array in model.expected])
+
+
+def numbers_of_constant(found):
+    return found.group() + ".0"
+
+
 class KernelGenerator(FunctionGenerator):
     """One kernel under construction."""
+
+    is_float = False
 
     # The kernel as text and as values.
 
@@ -198,8 +226,20 @@ class KernelGenerator(FunctionGenerator):
         return loops
 
     def widths(self, most=32):
-        return self.rng.choice([1, 2, 3, 4, 4, 6, 8, 8, 8, 9, 12, 16, 18, 24, 31, 32][:]) \
-            if most >= 32 else self.rng.randint(1, most)
+        if self.is_float:
+            return FLOAT_BITS
+        if most < 32:
+            return self.rng.randint(1, most)
+        return self.rng.choice([1, 2, 3, 4, 4, 6, 8, 8, 8, 9, 12, 16, 18, 24, 31, 32])
+
+    def integers(self, shape, bits):
+        return super().integers(shape, 4 if self.is_float else bits)
+
+    def operation(self):
+        return self.rng.choice(list(FLOAT_OPS if self.is_float else BINARY))
+
+    def fold(self):
+        return self.rng.choice(FLOAT_FOLDS if self.is_float else FOLDS)
 
     # Windows.
 
@@ -251,6 +291,8 @@ class KernelGenerator(FunctionGenerator):
         return body
 
     def wide(self, *least):
+        if self.is_float:
+            return FLOAT_BITS
         return max(*least, self.rng.choice([8, 12, 16, 20, 24, 32, 32]))
 
     def convolution(self):
@@ -266,7 +308,7 @@ class KernelGenerator(FunctionGenerator):
         reduced = [*taps, Loop("c", channels, True)]
         filter_loop = Loop("o", filters)
         weight_loops = rng.sample([*group, filter_loop, *reduced], len(group) + len(reduced) + 1)
-        w_bits = rng.randint(1, 8)
+        w_bits = self.widths(8)
         weight = self.constant(self.integers([loop.extent for loop in weight_loops], w_bits),
                                w_bits)
         names = [loop.name for loop in group]
@@ -286,7 +328,7 @@ class KernelGenerator(FunctionGenerator):
         space, taps, indices = self.window_loops(windows)
         channel = Loop("c", channels)
         weight_loops = self.rng.sample([*taps, channel], len(taps) + 1)
-        w_bits = self.rng.randint(1, 8)
+        w_bits = self.widths(8)
         weight = self.constant(self.integers([loop.extent for loop in weight_loops], w_bits),
                                w_bits)
         out = self.place("n", [loop.name for loop in space], ["c"])
@@ -306,7 +348,7 @@ class KernelGenerator(FunctionGenerator):
         window = Tensor(self.emit(f"tensor.empty() : {tensor_type(extents, 8)}"), 8,
                         np.zeros((1, *extents), np.int64))
         out = self.place("n", [loop.name for loop in space], ["c"])
-        fold = self.rng.choice(FOLDS)
+        fold = self.fold()
         bits = self.rng.choice([tensor.bits, self.wide(tensor.bits)])
         return self.kernel(
             self.in_order([Loop("n", 1), *self.place(None, space, [channel])[1:], *taps]),
@@ -331,7 +373,7 @@ class KernelGenerator(FunctionGenerator):
         tensor = self.argument(shape, self.widths())
         out = [loop.name for loop in loops if not loop.reduces]
         kept = sorted(reduced) if self.chance(0.5) or not out else None
-        fold = self.rng.choice(FOLDS)
+        fold = self.fold()
         bits = self.rng.choice([tensor.bits, self.wide(tensor.bits)])
 
         def body(scalars, values):
@@ -352,7 +394,7 @@ class KernelGenerator(FunctionGenerator):
         tensor = self.argument([loop.extent for loop in (*batch, rows, depth)], self.widths(16))
         own = batch if self.chance(0.5) else []
         weight_loops = [*own, *self.rng.sample([depth, columns], 2)]
-        w_bits = self.rng.randint(1, 8)
+        w_bits = self.widths(8)
         weight = self.constant(self.integers([loop.extent for loop in weight_loops], w_bits),
                                w_bits)
         return self.kernel(
@@ -366,15 +408,18 @@ class KernelGenerator(FunctionGenerator):
     def scalar_step(self, scalars, value, others):
         """One or a few ops on a value; `others` are operands not used yet."""
         rng, bits = self.rng, value[2]
-        kind = rng.choice(["other", "other", "constant", "shift", "clamp", "fit", "select"])
+        kinds = ["other", "other", "constant"]
+        if not self.is_float:
+            kinds += ["shift", "clamp", "fit", "select"]
+        kind = rng.choice(kinds)
         if kind == "other" and others:
             other = others.pop()
             width = max(bits, other[2])
             value, other = scalars.fit(value, width), scalars.fit(other, width)
-            return scalars.binary(rng.choice(list(BINARY)), value, other)
+            return scalars.binary(self.operation(), value, other)
         if kind == "constant":
             constant = scalars.constant(int(self.integers((), bits)), bits)
-            return scalars.binary(rng.choice(list(BINARY)), *rng.sample([value, constant], 2))
+            return scalars.binary(self.operation(), *rng.sample([value, constant], 2))
         if kind == "shift" and bits > 1:
             return scalars.shift(rng.choice(["shli", "shrsi", "shrui"]), value,
                                  rng.randint(0, bits - 1))
@@ -518,6 +563,14 @@ class KernelGenerator(FunctionGenerator):
         return self.kernel(loops, [(tensor, bare(*names))], names, None,
                            self.chain(self.rng.randint(1, 2)))
 
+    def float_kernel(self):
+        """One of the other kinds, on f32."""
+        self.is_float = True
+        return self.rng.choice([
+            KernelGenerator.convolution, KernelGenerator.depthwise, KernelGenerator.pool,
+            KernelGenerator.reduction, KernelGenerator.matrix_product,
+            KernelGenerator.elementwise])(self)
+
     def build(self):
         """One kernel, drawn again while its result is the same in all frames:
         it might fold to a constant."""
@@ -545,6 +598,7 @@ KINDS = {
     "broadcast": KernelGenerator.broadcast,
     "stream-product": KernelGenerator.stream_product,
     "move": KernelGenerator.move,
+    "float": KernelGenerator.float_kernel,
 }
 
 
@@ -590,6 +644,8 @@ def generate(seed, index):
     """The LinalgModel number `index` of `seed`."""
     generator = KernelGenerator(random.Random(f"kernel/{seed}/{index}"))
     model = generator.model("")
+    if generator.is_float:
+        model = as_float(model)
     return dataclasses.replace(model, name=f"{generator.kind}-{index}")
 
 
