@@ -1,7 +1,7 @@
 /* ming sim DIR|FILE: the emithls level of a compiled design, cycle by cycle.
  *
  *   load ─▶ design (loops, II, accesses) ─▶ frames: timing, and values where inputs are given
- *        ─▶ table, --json, outputs
+ *        ─▶ table, --json, --vcd, --svg, outputs
  *
  * Tests: lit/tools/ming-sim.mir, lit/tools/ming-sim-invalid.mir, test/e2e/sim_check.py */
 #include "tools/ming_sim.h"
@@ -17,6 +17,7 @@
 #include "dialects/emithls/emithls.h"
 #include "ir/diag.h"
 #include "sim/hls_report.h"
+#include "sim/hls_trace.h"
 #include "sim/hls_values.h"
 #include "tools/files.h"
 #include "tools/load_model.h"
@@ -29,7 +30,7 @@ typedef struct SimFlags {
     Texts inputs, outputs;
     bool timing_only;
     int64_t frames, clock, seed;
-    const char *json, *input_rate, *output_rate;
+    const char *json, *vcd, *svg, *input_rate, *output_rate;
 } SimFlags;
 
 typedef struct Simulation {
@@ -38,6 +39,7 @@ typedef struct Simulation {
     HlsDesign *design;
     HlsValues *values; /* NULL: timing only */
     HlsSim *sim;
+    HlsTrace *trace;   /* NULL: not asked for */
     HlsSimOptions options;
     Ports inputs, outputs;
     uint32_t *input_ports, *output_ports; /* of the design */
@@ -260,6 +262,16 @@ static bool write_results(Simulation *s)
         hls_print_json(s->design, s->sim, &text);
         ok = write_text(s->tool, s->flags->json, &text);
     }
+    if (ok && s->flags->vcd) {
+        strbuf_clear(&text);
+        hls_trace_print_vcd(s->trace, &text);
+        ok = write_text(s->tool, s->flags->vcd, &text);
+    }
+    if (ok && s->flags->svg) {
+        strbuf_clear(&text);
+        hls_trace_print_svg(s->trace, &text);
+        ok = write_text(s->tool, s->flags->svg, &text);
+    }
     for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
         strbuf_clear(&text);
         if (!s->outputs.items[i].path)
@@ -278,6 +290,25 @@ static bool values_hook(void *user, uint32_t process, uint32_t loop, int64_t unt
     return hls_values_advance(((Simulation *)user)->values, process, loop, until);
 }
 
+static void state_hook(void *user, uint32_t process, HlsState state, int64_t from, int64_t to)
+{
+    hls_trace_state(((Simulation *)user)->trace, process, state, from, to);
+}
+
+static void level_hook(void *user, uint32_t stream, int64_t time, int64_t level)
+{
+    hls_trace_level(((Simulation *)user)->trace, stream, time, level);
+}
+
+static void init_trace(Simulation *s)
+{
+    if (!s->flags->vcd && !s->flags->svg)
+        return;
+    s->trace = hls_trace_create(s->design, s->flags->vcd != NULL);
+    s->options.hooks.state = state_hook;
+    s->options.hooks.level = level_hook;
+}
+
 static bool simulate(Simulation *s, const Op *module)
 {
     bool has_data = s->flags->inputs.len > 0;
@@ -290,6 +321,7 @@ static bool simulate(Simulation *s, const Op *module)
     }
     ok = ok && (!has_data || open_data(s));
     if (ok) {
+        init_trace(s);
         s->sim = hls_sim_create(s->design, &s->options);
         ok = run_frames(s);
         if (s->has_reported)
@@ -297,6 +329,7 @@ static bool simulate(Simulation *s, const Op *module)
         ok = ok && write_results(s);
     }
     hls_sim_free(s->sim);
+    hls_trace_free(s->trace);
     hls_values_free(s->values);
     ports_free(&s->inputs);
     ports_free(&s->outputs);
@@ -346,6 +379,8 @@ int ming_sim(int argc, char **argv)
         {"output-rate", FLAG_TEXT, &sim.output_rate, "x", "Words per cycle that outputs take", NULL},
         {"seed", FLAG_INT, &sim.seed, "n", "Pause ports at random instead of regularly", NULL},
         {"json", FLAG_TEXT, &sim.json, "file", "Write the numbers as JSON", NULL},
+        {"vcd", FLAG_TEXT, &sim.vcd, "file", "Write states and FIFO levels as a waveform", NULL},
+        {"svg", FLAG_TEXT, &sim.svg, "file", "Draw what processes do over time", NULL},
     };
     const Tool tool = {
         .name = "ming sim",
