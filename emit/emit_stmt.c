@@ -395,6 +395,21 @@ static bool print_cond(Function *f, Op *op)
     return true;
 }
 
+static bool print_index(Function *f, Op *op)
+{
+    CounterList list;
+    const AffineMap *map = op_attr(op, "map")->u.map;
+    if (!collect_counters(f, op, 0, &list))
+        return false;
+    Counters counters = {list.names, list.extents};
+    const char *text = cpp_affine(f->e, map->results[0], map->dim_count, &counters, PREC_PRIMARY);
+    int64_t low, high;
+    affine_bounds(map->results[0], list.extents, &low, &high);
+    Expr expr = {.text = text, .prec = PREC_PRIMARY, .kind = CPP_BUILTIN, .low = low, .high = high};
+    define(f, op_result(op, 0), &expr);
+    return true;
+}
+
 static bool print_body(Function *f, Op *op)
 {
     size_t visible = f->scope.len;
@@ -629,6 +644,7 @@ static bool print_op(Function *f, Op *op)
         {EMITHLS_ONCE, print_once},
         {EMITHLS_IF, print_if},
         {EMITHLS_COND, print_cond},
+        {EMITHLS_INDEX, print_index},
         {EMITHLS_LOAD, print_load},
         {EMITHLS_STORE, print_store},
         {EMITHLS_READ, print_read},

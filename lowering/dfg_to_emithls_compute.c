@@ -88,7 +88,7 @@ static bool write_word(ComputeLowering *c)
     const Type *word = emithls_stream_word(stream->type);
     Value *result = nest_variable(nest, "result", word, NULL, 0);
     NestMark lanes = compute_open_lanes(c, false, "finish");
-    Value *value = compute_reduces(c) ? compute_total(c) : compute_run_generic(c, 0, NULL, NULL);
+    Value *value = compute_reduces(c) ? compute_total(c) : compute_run_generic(c, 0, NULL);
     value = value ? compute_run_stages(c, value) : NULL;
     if (!value)
         return false;

@@ -27,8 +27,9 @@ typedef struct ComputeLowering {
     const AffineExpr *lane[KERNEL_MAX_LOOPS]; /* of each kernel loop: its unrolled counter, or 0 */
     Value *words[PLAN_MAX_STREAMS];
     int64_t word[PLAN_MAX_STREAMS][2 * DFG_MAX_RANK];
-    Value *sum;                             /* accumulators of this iteration, NULL if none */
-    Value *partial, *turns;                 /* those of others, or NULL (dfg_to_emithls_reduce.c) */
+    /* Accumulators, per result of main (dfg_to_emithls_reduce.c): this iteration's, those of others
+     * or NULL; and the partial sums in turn of a single one, or NULL. */
+    Value *sum[PLAN_MAX_RESULTS], *partial[PLAN_MAX_RESULTS], *turns;
     Source *sources[PLAN_MAX_STAGES + 1];   /* per generic (main first), per input operand */
     PtrMap looked_up;                       /* tensor.extract of a constant -> its table */
     Arena arena;
@@ -64,9 +65,12 @@ bool compute_stage_sources(ComputeLowering *c, uint32_t stage) MUST_CHECK;
 /* Value of an operand in the current lane. */
 Value *compute_load_source(ComputeLowering *c, const Source *s);
 
-/* Payload of generic `which` (0: main) with `flow` for what the stage before delivers and `init`
- * for the output argument. NULL: diagnosed. */
-Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow, Value *init) MUST_CHECK;
+/* Payload of element-wise generic `which` (0: main) with `flow` for what the stage before delivers.
+ * NULL: diagnosed. */
+Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow) MUST_CHECK;
+/* Payload of a main kernel that reduces: from its accumulators, one per result, to their next values.
+ * False: diagnosed. */
+bool compute_run_update(ComputeLowering *c, Value *const *so_far, Value **next) MUST_CHECK;
 /* The term that main's payload takes into its accumulator by plan.reduction.combine. NULL: diagnosed. */
 Value *compute_run_term(ComputeLowering *c) MUST_CHECK;
 /* The epilogue on a value of main. NULL: diagnosed, or value is NULL. */

@@ -66,68 +66,107 @@ static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
     return true;
 }
 
-/* Runs a generic's payload but for the op `without` on given argument values, and gives what `wanted`
- * became. NULL: diagnosed. */
-static Value *run_payload(ComputeLowering *c, const Op *generic, Value *const *args,
-                          const Op *without, const Value *wanted)
-{
-    Block *body = linalg_body(generic);
-    PtrMap values = {0};
-    Value *result = NULL;
-    for (uint32_t i = 0; i < body->arg_count; i++)
-        if (args[i])
-            ptrmap_put(&values, body->args[i], args[i]);
-    bool ok = true;
-    for (Op *op = body->first; ok && op != body->last; op = op->next)
-        ok = op == without || copy_payload_op(c, op, &values);
-    if (ok) {
-        result = ptrmap_get(&values, wanted);
-        if (!result)
-            result = outer_constant(c, wanted);
-    }
-    ptrmap_free(&values);
-    return result;
-}
+/* A payload to copy into the nest, of main or of a stage. */
+typedef struct Payload {
+    const Op *generic, *without; /* without: an op that is left out, or NULL */
+    Value **args;                /* of the body; NULL where it does not use one */
+    const AffineMap *loops;      /* main's loops -> the generic's */
+} Payload;
 
-/* Values of the input arguments that the payload uses; one more is left for the output's. */
-static Value **payload_arguments(ComputeLowering *c, uint32_t which, Value *flow)
+static Payload payload_of(ComputeLowering *c, uint32_t which, Value *flow)
 {
     const Op *generic = which ? c->plan.stages[which - 1] : c->plan.main;
-    uint32_t inputs = linalg_input_count(generic);
-    Value **args = ARENA_ARRAY(&c->arena, Value *, inputs + 1);
+    uint32_t loops = c->plan.kernel.loop_count;
+    Payload p = {.generic = generic,
+                 .args = ARENA_ARRAY(&c->arena, Value *, generic->operand_count),
+                 .loops = which ? stage_loops(&c->plan, which - 1) : map_identity(c->ctx, loops)};
     const Block *body = linalg_body(generic);
-    for (uint32_t i = 0; i < inputs; i++) {
+    for (uint32_t i = 0; i < linalg_input_count(generic); i++) {
         const Source *s = &c->sources[which][i];
         if (value_has_uses(body->args[i]))
-            args[i] = s->kind == SOURCE_FLOW ? flow : compute_load_source(c, s);
+            p.args[i] = s->kind == SOURCE_FLOW ? flow : compute_load_source(c, s);
     }
-    return args;
+    return p;
 }
 
-Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow, Value *init)
+/* linalg.index: the counters and lanes of the loop. */
+static void copy_index(ComputeLowering *c, const Payload *p, const Op *op, PtrMap *values)
+{
+    const AffineExpr *loops[KERNEL_MAX_LOOPS];
+    for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++)
+        loops[i] = c->lane[i];
+    for (uint32_t i = 0; i < c->plan.loop_count; i++) {
+        const PlanLoop *loop = &c->plan.loops[i];
+        loops[loop->loop] = affine_add(loops[loop->loop],
+                                       affine_mul_c(compute_counter(c, i), loop->scale));
+    }
+    const AffineExpr *loop = p->loops->results[attr_int_value(op_attr(op, "dim"))];
+    const AffineExpr *expr = affine_replace(loop, loops, c->plan.kernel.loop_count, NULL, 0);
+    ptrmap_put(values, op_result(op, 0), nest_index(&c->l->nest, expr));
+}
+
+/* Copies the payload and gives what the `count` values `wanted` became. False: diagnosed. */
+static bool run_payload(ComputeLowering *c, const Payload *p, Value *const *wanted, uint32_t count,
+                        Value **out)
+{
+    Block *body = linalg_body(p->generic);
+    PtrMap values = {0};
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        if (p->args[i])
+            ptrmap_put(&values, body->args[i], p->args[i]);
+    bool ok = true;
+    for (Op *op = body->first; ok && op != body->last; op = op->next) {
+        if (op->def == LINALG(INDEX))
+            copy_index(c, p, op, &values);
+        else
+            ok = op == p->without || copy_payload_op(c, op, &values);
+    }
+    for (uint32_t i = 0; ok && i < count; i++) {
+        out[i] = ptrmap_get(&values, wanted[i]);
+        if (!out[i])
+            out[i] = outer_constant(c, wanted[i]);
+    }
+    ptrmap_free(&values);
+    return ok;
+}
+
+Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow)
 {
     const Op *generic = which ? c->plan.stages[which - 1] : c->plan.main;
-    uint32_t inputs = linalg_input_count(generic);
     const Block *body = linalg_body(generic);
-    if (!init && value_has_uses(body->args[inputs])) {
-        op_error(generic, "reads its initial output, which an element-wise stream does not have");
-        return NULL;
+    for (uint32_t i = linalg_input_count(generic); i < body->arg_count; i++)
+        if (value_has_uses(body->args[i])) {
+            op_error(generic, "reads its initial output, which an element-wise stream does not have");
+            return NULL;
+        }
+    Payload p = payload_of(c, which, flow);
+    Value *result = NULL, *wanted = op_operand(body->last, 0);
+    return run_payload(c, &p, &wanted, 1, &result) ? result : NULL;
+}
+
+bool compute_run_update(ComputeLowering *c, Value *const *so_far, Value **next)
+{
+    const Op *main = c->plan.main;
+    Payload p = payload_of(c, 0, NULL);
+    Value *wanted[PLAN_MAX_RESULTS];
+    for (uint32_t i = 0; i < main->result_count; i++) {
+        p.args[linalg_input_count(main) + i] = so_far[i];
+        wanted[i] = op_operand(linalg_body(main)->last, i);
     }
-    Value **args = payload_arguments(c, which, flow);
-    args[inputs] = init;
-    return run_payload(c, generic, args, NULL, op_operand(body->last, 0));
+    return run_payload(c, &p, wanted, main->result_count, next);
 }
 
 Value *compute_run_term(ComputeLowering *c)
 {
-    const Op *combine = c->plan.reduction.combine;
-    Value **args = payload_arguments(c, 0, NULL);
-    return run_payload(c, c->plan.main, args, combine, reduction_term(combine));
+    Payload p = payload_of(c, 0, NULL);
+    p.without = c->plan.reduction.combine;
+    Value *result = NULL, *wanted = reduction_term(p.without);
+    return run_payload(c, &p, &wanted, 1, &result) ? result : NULL;
 }
 
 Value *compute_run_stages(ComputeLowering *c, Value *value)
 {
     for (uint32_t s = 0; value && s < c->plan.stage_count; s++)
-        value = compute_run_generic(c, s + 1, value, NULL);
+        value = compute_run_generic(c, s + 1, value);
     return value;
 }

@@ -1,4 +1,5 @@
-/* The accumulators of a compute process. `sum` holds this iteration's, one per lane. Where others
+/* The accumulators of a compute process, one per result of its main kernel, of which the first is
+ * written. `sum` holds this iteration's, one per lane. Where others
  * wait meanwhile, they wait in `partial`; where the update takes longer than an accumulator may
  * wait, `turns` delays partial sums, which a tree adds up at the end.
  * Tests: lit/lowering/dfg-to-emithls-compute.mir, lit/lowering/dfg-to-emithls-reduction.mir */
@@ -9,14 +10,18 @@
 #include "dialects/linalg/structured.h"
 #include "lowering/expand_scalar.h"
 
-static const Type *sum_type(const ComputeLowering *c)
+static const Type *sum_type(const ComputeLowering *c, uint32_t result)
 {
-    return type_elem(op_result(c->plan.main, 0)->type);
+    return type_elem(op_result(c->plan.main, result)->type);
 }
 
 /* --- memories --------------------------------------------------------------------------- */
 
-static void declare_partial(ComputeLowering *c)
+static const char *const sum_names[PLAN_MAX_RESULTS] = {"sum", "sum2", "sum3", "sum4"};
+static const char *const partial_names[PLAN_MAX_RESULTS] = {"partial", "partial2", "partial3",
+                                                            "partial4"};
+
+static void declare_partial(ComputeLowering *c, uint32_t result)
 {
     Nest *nest = &c->l->nest;
     int64_t dims[PLAN_MAX_LOOPS + 1];
@@ -26,12 +31,13 @@ static void declare_partial(ComputeLowering *c)
             dims[rank++] = c->plan.loops[i].trip;
     if (c->plan.lanes > 1)
         dims[rank++] = c->plan.lanes;
-    c->partial = nest_variable(nest, "partial", sum_type(c), dims, rank);
+    Value *partial = nest_variable(nest, partial_names[result], sum_type(c, result), dims, rank);
     if (c->plan.lanes > 1)
-        nest_reshape(nest, c->partial, rank);
-    nest_bind(nest, c->partial, "ram_s2p", storage_of(c->plan.main, 0));
-    nest_dependence(nest, c->partial,
+        nest_reshape(nest, partial, rank);
+    nest_bind(nest, partial, "ram_s2p", storage_of(c->plan.main, 0));
+    nest_dependence(nest, partial,
                     c->plan.reduction.run ? c->plan.accumulators : c->plan.reduction.distance);
+    c->partial[result] = partial;
 }
 
 /* turns[delay][lanes], registers: entry d holds what `sum` was d + 1 iterations ago. */
@@ -40,7 +46,7 @@ static void declare_turns(ComputeLowering *c)
     Nest *nest = &c->l->nest;
     int64_t dims[2] = {c->plan.reduction.turns * c->plan.reduction.distance, c->plan.lanes};
     uint32_t rank = c->plan.lanes > 1 ? 2 : 1;
-    c->turns = nest_variable(nest, "turns", sum_type(c), dims, rank);
+    c->turns = nest_variable(nest, "turns", sum_type(c, 0), dims, rank);
     for (uint32_t i = 1; i <= rank; i++)
         nest_partition(nest, c->turns, i);
 }
@@ -49,13 +55,15 @@ void compute_declare_sums(ComputeLowering *c)
 {
     Nest *nest = &c->l->nest;
     int64_t lanes = c->plan.lanes;
-    c->sum = nest_variable(nest, "sum", sum_type(c), &lanes, lanes > 1 ? 1 : 0);
-    if (lanes > 1)
-        nest_partition(nest, c->sum, 1);
+    for (uint32_t i = 0; i < c->plan.main->result_count; i++) {
+        c->sum[i] = nest_variable(nest, sum_names[i], sum_type(c, i), &lanes, lanes > 1 ? 1 : 0);
+        if (lanes > 1)
+            nest_partition(nest, c->sum[i], 1);
+        if (c->plan.reduction.turns == 1 && c->plan.accumulators > 1)
+            declare_partial(c, i);
+    }
     if (c->plan.reduction.turns > 1)
         declare_turns(c);
-    else if (c->plan.accumulators > 1)
-        declare_partial(c);
 }
 
 /* Index of a lane's accumulator among those that take turns. */
@@ -70,22 +78,22 @@ static uint32_t partial_index(const ComputeLowering *c, const AffineExpr **index
     return n;
 }
 
-static Value *load_partial(ComputeLowering *c)
+static Value *load_partial(ComputeLowering *c, uint32_t result)
 {
     const AffineExpr *index[PLAN_MAX_LOOPS + 1];
-    return nest_load(&c->l->nest, c->partial, index, partial_index(c, index));
+    return nest_load(&c->l->nest, c->partial[result], index, partial_index(c, index));
 }
 
-static Value *load_sum(ComputeLowering *c)
+static Value *load_sum(ComputeLowering *c, uint32_t result)
 {
     const AffineExpr *lane = compute_output_lane(c);
-    return nest_load(&c->l->nest, c->sum, &lane, c->plan.lanes > 1);
+    return nest_load(&c->l->nest, c->sum[result], &lane, c->plan.lanes > 1);
 }
 
-static void store_sum(ComputeLowering *c, Value *value)
+static void store_sum(ComputeLowering *c, uint32_t result, Value *value)
 {
     const AffineExpr *lane = compute_output_lane(c);
-    nest_store(&c->l->nest, value, c->sum, &lane, c->plan.lanes > 1);
+    nest_store(&c->l->nest, value, c->sum[result], &lane, c->plan.lanes > 1);
 }
 
 static Value *load_turn(ComputeLowering *c, const AffineExpr *delay)
@@ -100,9 +108,9 @@ static void store_turn(ComputeLowering *c, Value *value, const AffineExpr *delay
     nest_store(&c->l->nest, value, c->turns, index, c->plan.lanes > 1 ? 2 : 1);
 }
 
-static Value *initial_value(ComputeLowering *c)
+static Value *initial_value(ComputeLowering *c, uint32_t result)
 {
-    return compute_load_source(c, &c->sources[0][linalg_input_count(c->plan.main)]);
+    return compute_load_source(c, &c->sources[0][linalg_input_count(c->plan.main) + result]);
 }
 
 static Value *choose(ComputeLowering *c, const Edge *edge, Value *inside, Value *outside)
@@ -117,31 +125,32 @@ static Value *choose(ComputeLowering *c, const Edge *edge, Value *inside, Value 
 /* --- one accumulator at a time ------------------------------------------------------------ */
 
 /* Takes a waiting accumulator up where its run of iterations begins. */
-static void resume_run(ComputeLowering *c)
+static void resume_run(ComputeLowering *c, uint32_t result)
 {
     Edge start = compute_edge(c, c->plan.loop_count - c->plan.reduction.run, false, false);
     NestMark mark = compute_open_edge(c, &start);
-    store_sum(c, load_partial(c));
+    store_sum(c, result, load_partial(c, result));
     nest_close(&c->l->nest, mark);
 }
 
 /* sum = first iteration of the reduction ? initial value : what was accumulated so far */
-static void start_sum(ComputeLowering *c)
+static void start_sum(ComputeLowering *c, uint32_t result)
 {
     Edge first = compute_edge(c, 0, true, false);
-    Value *initial = initial_value(c);
+    Value *initial = initial_value(c, result);
     if (first.count == 0) {
-        store_sum(c, initial);
+        store_sum(c, result, initial);
         return;
     }
-    if (c->partial && c->plan.reduction.run)
-        resume_run(c);
-    Value *so_far = c->partial && !c->plan.reduction.run ? load_partial(c) : load_sum(c);
-    store_sum(c, choose(c, &first, initial, so_far));
+    if (c->partial[result] && c->plan.reduction.run)
+        resume_run(c, result);
+    bool waits = c->partial[result] && !c->plan.reduction.run;
+    Value *so_far = waits ? load_partial(c, result) : load_sum(c, result);
+    store_sum(c, result, choose(c, &first, initial, so_far));
 }
 
 /* Puts the accumulator back where its run of iterations ends. */
-static void keep_partial(ComputeLowering *c)
+static void keep_partial(ComputeLowering *c, uint32_t result)
 {
     Edge end = {.count = 0};
     const AffineExpr *index[PLAN_MAX_LOOPS + 1];
@@ -149,7 +158,7 @@ static void keep_partial(ComputeLowering *c)
         end = compute_edge(c, c->plan.loop_count - c->plan.reduction.run, false, true);
     NestMark mark = compute_open_edge(c, &end);
     uint32_t n = partial_index(c, index);
-    nest_store(&c->l->nest, load_sum(c), c->partial, index, n);
+    nest_store(&c->l->nest, load_sum(c, result), c->partial[result], index, n);
     nest_close(&c->l->nest, mark);
 }
 
@@ -201,7 +210,7 @@ static Value *build_term(ComputeLowering *c)
     Nest *nest = &c->l->nest;
     if (c->plan.reduction_lanes == 1)
         return compute_run_term(c);
-    Value *terms = nest_variable(nest, "terms", sum_type(c), &c->plan.reduction_lanes, 1);
+    Value *terms = nest_variable(nest, "terms", sum_type(c, 0), &c->plan.reduction_lanes, 1);
     nest_partition(nest, terms, 1);
     NestMark mark = compute_open_lanes(c, true, "products");
     Value *term = compute_run_term(c);
@@ -235,7 +244,7 @@ static Value *current_turn(ComputeLowering *c)
     const Attr *neutral = reduction_neutral(r->combine);
     Edge first = compute_edge(c, 0, true, false), begins = {.count = 1};
     begins.exprs[0] = affine_add_c(affine_neg(step_number(c)), r->turns - 1);
-    Value *start = initial_value(c);
+    Value *start = initial_value(c, 0);
     if (neutral && !(value_def(start)->def == ARITH(CONSTANT) &&
                      op_attr(value_def(start), "value") == neutral))
         start = choose(c, &first, start, nest_constant(&c->l->nest, neutral));
@@ -265,33 +274,36 @@ static bool add_term(ComputeLowering *c)
     Value *term = build_term(c);
     if (!term)
         return false;
-    Value *so_far = c->turns ? current_turn(c) : load_sum(c);
-    store_sum(c, joined(c, c->plan.reduction.combine->def, so_far, term));
+    Value *so_far = c->turns ? current_turn(c) : load_sum(c, 0);
+    store_sum(c, 0, joined(c, c->plan.reduction.combine->def, so_far, term));
     return true;
 }
 
-static bool add_terms_in_place(ComputeLowering *c)
+static bool update_in_place(ComputeLowering *c)
 {
+    Value *so_far[PLAN_MAX_RESULTS], *next[PLAN_MAX_RESULTS];
     NestMark mark = compute_open_lanes(c, true, "products");
-    Value *value = compute_run_generic(c, 0, NULL, load_sum(c));
-    if (value)
-        store_sum(c, value);
+    for (uint32_t i = 0; i < c->plan.main->result_count; i++)
+        so_far[i] = load_sum(c, i);
+    bool ok = compute_run_update(c, so_far, next);
+    for (uint32_t i = 0; ok && i < c->plan.main->result_count; i++)
+        store_sum(c, i, next[i]);
     compute_close_lanes(c, true, mark);
-    return value != NULL;
+    return ok;
 }
 
 bool compute_accumulate(ComputeLowering *c)
 {
     NestMark lanes = compute_open_lanes(c, false, "outputs");
-    if (!c->turns)
-        start_sum(c);
-    bool ok = c->plan.reduction.combine ? add_term(c) : add_terms_in_place(c);
+    for (uint32_t i = 0; !c->turns && i < c->plan.main->result_count; i++)
+        start_sum(c, i);
+    bool ok = c->plan.reduction.combine ? add_term(c) : update_in_place(c);
     if (ok && c->turns) {
         shift_turns(c);
-        store_turn(c, load_sum(c), affine_const(c->ctx, 0));
-    } else if (ok && c->partial) {
-        keep_partial(c);
+        store_turn(c, load_sum(c, 0), affine_const(c->ctx, 0));
     }
+    for (uint32_t i = 0; ok && i < c->plan.main->result_count && c->partial[i]; i++)
+        keep_partial(c, i);
     compute_close_lanes(c, false, lanes);
     return ok;
 }
@@ -301,8 +313,8 @@ Value *compute_total(ComputeLowering *c)
     const ReductionPlan *r = &c->plan.reduction;
     Nest *nest = &c->l->nest;
     if (!c->turns)
-        return load_sum(c);
-    Value *parts = nest_variable(nest, "parts", sum_type(c), &r->turns, 1);
+        return load_sum(c, 0);
+    Value *parts = nest_variable(nest, "parts", sum_type(c, 0), &r->turns, 1);
     nest_partition(nest, parts, 1);
     LoopSpec loop = {"i", r->turns};
     const AffineExpr *i = affine_dim(c->ctx, nest->count);

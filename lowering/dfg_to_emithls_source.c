@@ -247,7 +247,7 @@ bool compute_main_sources(ComputeLowering *c)
 {
     const Op *main = c->plan.main;
     uint32_t count = linalg_input_count(main);
-    c->sources[0] = ARENA_ARRAY(&c->arena, Source, count + 1);
+    c->sources[0] = ARENA_ARRAY(&c->arena, Source, main->operand_count);
     for (uint32_t i = 0; i < count; i++) {
         const AffineMap *map = linalg_operand_map(main, i);
         int stream = stream_of_operand(&c->plan, i);
@@ -258,9 +258,12 @@ bool compute_main_sources(ComputeLowering *c)
                  !constant_source(c, main, i, map, STR("weights"), &c->sources[0][i]))
             return false;
     }
-    /* The initial value of a reduction takes the place after the inputs. */
-    return lookup_tables(c, main) && (!compute_reduces(c) || constant_source(c, main, count, linalg_operand_map(main, count),
-                                          STR("initial"), &c->sources[0][count]));
+    /* The initial values of a reduction take the places after the inputs. */
+    for (uint32_t i = count; compute_reduces(c) && i < main->operand_count; i++)
+        if (!constant_source(c, main, i, linalg_operand_map(main, i), STR("initial"),
+                             &c->sources[0][i]))
+            return false;
+    return lookup_tables(c, main);
 }
 
 bool compute_stage_sources(ComputeLowering *c, uint32_t stage)

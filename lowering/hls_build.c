@@ -141,6 +141,14 @@ static NamedAttr index_map(const Nest *nest, const AffineExpr *const *index, uin
     return named_attr(nest->b.ctx, "map", attr_map(map));
 }
 
+Value *nest_index(Nest *nest, const AffineExpr *expr)
+{
+    UsedCounters used;
+    NamedAttr map = index_map(nest, &expr, 1, &used);
+    const Type *type = type_index(nest->b.ctx);
+    return op_result(build(&nest->b, EMITHLS(INDEX), used.values, used.count, &type, 1, &map, 1), 0);
+}
+
 Value *nest_load(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count)
 {
     UsedCounters used;

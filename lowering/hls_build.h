@@ -42,6 +42,8 @@ void nest_interval(Nest *nest, int64_t ii);
 /* i1 value of a condition. */
 Value *nest_condition(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
                       uint32_t count);
+/* The value of an expression over the counters, of type index. */
+Value *nest_index(Nest *nest, const AffineExpr *expr);
 Value *nest_variable(Nest *nest, const char *name, const Type *elem, const int64_t *dims,
                      uint32_t rank);
 Value *nest_load(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count);

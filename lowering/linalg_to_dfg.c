@@ -130,8 +130,8 @@ static bool group_kernels(Conversion *c)
             ok = op_error(op, "cannot be streamed: no rule turns it into a process");
         else if (kernel_fill_value(op))
             continue;
-        else if (op->def == LINALG(GENERIC) && op->result_count != 1)
-            ok = op_error(op, "has %u results; a streaming kernel has one", op->result_count);
+        else if (op->def == LINALG(GENERIC) && !kernel_has_one_output(op))
+            ok = op_error(op, "has several results that are read; a streaming kernel has one");
         else if (op->def == LINALG(GENERIC))
             add_kernel(c, op);
         else if (is_move(op))

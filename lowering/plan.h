@@ -93,7 +93,8 @@ typedef struct ReductionPlan {
     uint32_t run;      /* innermost loops, if they reduce while other accumulators wait */
 } ReductionPlan;
 
-enum { PLAN_MAX_LOOPS = 2 * KERNEL_MAX_LOOPS, PLAN_MAX_STREAMS = 8, PLAN_MAX_STAGES = 32 };
+enum { PLAN_MAX_LOOPS = 2 * KERNEL_MAX_LOOPS, PLAN_MAX_STREAMS = 8, PLAN_MAX_STAGES = 32,
+       PLAN_MAX_RESULTS = 4 };
 
 typedef struct ComputePlan {
     const Op *process, *main;   /* main: the linalg.generic that consumes the streams */
@@ -155,6 +156,8 @@ typedef struct TableLayout {
 } TableLayout;
 /* map: from the main kernel's loops to the constant's index. */
 void table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *out);
+/* The loops of a stage as functions of the main kernel's. */
+const AffineMap *stage_loops(const ComputePlan *plan, uint32_t stage);
 /* Map of operand `operand` of stage `stage`, rewritten over the main kernel's loops. */
 const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand);
 

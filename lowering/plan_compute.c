@@ -48,8 +48,8 @@ static bool collect_generics(ComputePlan *plan)
     {
         if (op->def != LINALG(GENERIC))
             continue;
-        if (op->result_count != 1)
-            return op_error(op, "has %u results; a streaming kernel has one", op->result_count);
+        if (!kernel_has_one_output(op))
+            return op_error(op, "has several results that are read; a streaming kernel has one");
         if (!last)
             plan->main = op;
         else if (!is_stage_of(op, op_result(last, 0)))
@@ -199,6 +199,21 @@ static void add_other_loops(ComputePlan *plan, uint32_t placed)
     }
 }
 
+/* Accumulators run side by side. */
+static bool check_results(const ComputePlan *plan)
+{
+    uint32_t inputs = linalg_input_count(plan->main);
+    if (plan->main->result_count > PLAN_MAX_RESULTS)
+        return op_error(plan->main, "accumulates %u results; at most %d can stream",
+                        plan->main->result_count, PLAN_MAX_RESULTS);
+    for (uint32_t i = 1; i < plan->main->result_count; i++)
+        if (linalg_operand_map(plan->main, inputs + i) != compute_output_map(plan))
+            return op_error(plan->main, "accumulates results by the maps %s and %s, which differ",
+                            map_str(plan->main->ctx, compute_output_map(plan)),
+                            map_str(plan->main->ctx, linalg_operand_map(plan->main, inputs + i)));
+    return true;
+}
+
 static bool check_output_map(const ComputePlan *plan)
 {
     const AffineMap *out = compute_output_map(plan);
@@ -300,7 +315,7 @@ static void count_lanes(ComputePlan *plan)
 static bool read_body(ComputePlan *plan)
 {
     return collect_generics(plan) && kernel_analyze(plan->main, &plan->kernel) &&
-           collect_streams(plan);
+           collect_streams(plan) && check_results(plan);
 }
 
 bool compute_plan(const Op *process, const int64_t *unroll, const Type *const *ends,
@@ -407,13 +422,12 @@ static const AffineMap *through_reshapes(const Value *value, const AffineMap *fl
     return map_compose(reshape_map(def), through_reshapes(op_operand(def, 0), flow));
 }
 
-/* Loops of a stage in terms of main's: the value that flows from one to the next has the same
- * index in both, result by result. */
-const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand)
+/* The value that flows from one kernel to the next has the same index in both, result by result. */
+const AffineMap *stage_loops(const ComputePlan *plan, uint32_t stage)
 {
     Context *ctx = plan->main->ctx;
     const AffineMap *flow = compute_output_map(plan); /* main's loops -> index of the flowing value */
-    const AffineMap *map = NULL;
+    const AffineMap *to_loops = NULL;
     for (uint32_t s = 0; s <= stage; s++) {
         const Op *op = plan->stages[s];
         const Value *previous = op_result(s ? plan->stages[s - 1] : plan->main, 0);
@@ -428,10 +442,13 @@ const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint
         for (uint32_t r = 0; r < in->result_count; r++)
             if (in->results[r]->kind == AFFINE_DIM)
                 loops[in->results[r]->value] = flow->results[r];
-        const AffineMap *to_loops = map_get(ctx, flow->dim_count, 0, count, loops);
-        if (s == stage)
-            map = map_compose(linalg_operand_map(op, operand), to_loops);
+        to_loops = map_get(ctx, flow->dim_count, 0, count, loops);
         flow = map_compose(linalg_operand_map(op, linalg_input_count(op)), to_loops);
     }
-    return map;
+    return to_loops;
+}
+
+const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand)
+{
+    return map_compose(linalg_operand_map(plan->stages[stage], operand), stage_loops(plan, stage));
 }

@@ -141,6 +141,14 @@ bool kernel_analyze(const Op *generic, Kernel *out)
     return true;
 }
 
+bool kernel_has_one_output(const Op *generic)
+{
+    for (uint32_t i = 1; i < generic->result_count; i++)
+        if (value_has_uses(op_result(generic, i)))
+            return false;
+    return generic->result_count > 0;
+}
+
 /* A generic fills if it yields a scalar input or a value from outside. */
 Value *kernel_fill_value(const Op *op)
 {

@@ -44,6 +44,9 @@ bool kernel_analyze(const Op *generic, Kernel *out) MUST_CHECK;
 /* Decomposes one map result of an operand; false (no diagnostic) when it has another form. */
 bool kernel_index(const Kernel *kernel, const AffineExpr *expr, KernelIndex *out) MUST_CHECK;
 
+/* Whether nothing reads a generic's results but the first. The others may accumulate what that one
+ * depends on. */
+bool kernel_has_one_output(const Op *generic);
 /* The scalar that a linalg.fill, or a generic that does the same, writes everywhere; else NULL. */
 Value *kernel_fill_value(const Op *op);
 

@@ -459,6 +459,17 @@ static bool compile_constant(Compiler *c, const Op *op)
     return true;
 }
 
+/* A number that the counters give. */
+static bool compile_number(Compiler *c, const Op *op)
+{
+    const AffineExpr *expr = over_counters(c, op, 0, op_attr(op, "map")->u.map->results[0]);
+    if (!expr || !affine_is_pure(expr))
+        return op_error(op, "cannot be simulated: an index is no loop counter, or a divisor no "
+                            "constant");
+    put(&c->places, op_result(op, 0), whole_index(c, expr));
+    return true;
+}
+
 /* --- bodies ---------------------------------------------------------------------------------------- */
 
 static bool compile_range(Compiler *c, const Op *first, const Op *end);
@@ -521,6 +532,8 @@ static bool compile_op(Compiler *c, const Op *op, size_t block_begin)
     }
     if (op->def == ARITH(CONSTANT))
         return compile_constant(c, op);
+    if (op->def == EMITHLS(INDEX))
+        return compile_number(c, op);
     if (op->def != EMITHLS(COND))
         return op->result_count == 0 || ptrmap_has(&c->arrays, op_result(op, 0)) ||
                compile_scalar(c, op);

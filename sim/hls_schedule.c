@@ -243,7 +243,7 @@ static bool schedule_op(Schedule *s, const Op *op)
         schedule_store(s, op);
     else if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE))
         schedule_access(s, op);
-    else if (op->def == EMITHLS(COND) ||
+    else if (op->def == EMITHLS(COND) || op->def == EMITHLS(INDEX) ||
              (op->def && (op->def->dialect == &dialect_arith || op->def->dialect == &dialect_math)))
         schedule_scalar(s, op);
     else if (!is_declaration(op))

@@ -213,7 +213,7 @@ OpTiming op_timing(const Op *op, Clock clock)
         return condition_timing(op);
     if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE))
         return (OpTiming){0, FIFO_PORT};
-    if (op->operand_count == 0 || op->result_count == 0)
+    if (op->def == EMITHLS(INDEX) || op->operand_count == 0 || op->result_count == 0)
         return (OpTiming){0, 0};
     return is_about_floats(op) ? float_timing(op, clock) : integer_timing(op, clock);
 }

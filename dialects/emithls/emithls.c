@@ -304,6 +304,21 @@ static bool verify_store(Op *op)
 
 /* --- control ----------------------------------------------------------------------------- */
 
+static bool infer_index(Op *op, const Type **results)
+{
+    results[0] = type_index(op->ctx);
+    return true;
+}
+
+static bool verify_index(Op *op)
+{
+    const AffineMap *map = op_attr(op, "map")->u.map;
+    return (map->dim_count == op->operand_count && map->symbol_count == 0 &&
+            map->result_count == 1) ||
+           op_error(op, "map has %u dimensions, %u symbols and %u results for %u indices",
+                    map->dim_count, map->symbol_count, map->result_count, op->operand_count);
+}
+
 static bool verify_condition(Op *op)
 {
     const IntegerSet *set = op_attr(op, "condition")->u.set;
