@@ -206,6 +206,20 @@ static void set_map(Op *generic, uint32_t operand, const AffineMap *map)
     vec_free(&maps);
 }
 
+/* The order with the loops of one trip that a map uses in front: their trips must still be told by
+ * some operand. */
+static Order with_units(const Fitting *f, const AffineMap *map, const Order *order)
+{
+    Order all = {.count = 0};
+    for (uint32_t loop = 0; loop < f->kernel.loop_count; loop++)
+        for (uint32_t r = 0; f->kernel.extents[loop] == 1 && r < map->result_count; r++)
+            if (affine_uses_dim(map->results[r], loop) && !order_has(&all, loop))
+                all.loops[all.count++] = loop;
+    for (uint32_t i = 0; i < order->count; i++)
+        all.loops[all.count++] = order->loops[i];
+    return all;
+}
+
 /* Loops as the dimensions of a tensor in the given order: their expressions over its index, and its
  * shape. */
 static const Type *tensor_of_order(const Fitting *f, const Order *order, const Type *elem,
@@ -258,12 +272,13 @@ static bool reorder_operand(Fitting *f, uint32_t operand, const Order *order)
     Op *pad = value_def(x);
     if (!see_through_pad(&x, &map, &fill))
         return false;
-    const Type *type = tensor_of_order(f, order, type_elem(x->type), loops);
-    const AffineMap *to_loops = map_get(f->op->ctx, order->count, 0, f->kernel.loop_count, loops);
+    Order dims = with_units(f, map, order);
+    const Type *type = tensor_of_order(f, &dims, type_elem(x->type), loops);
+    const AffineMap *to_loops = map_get(f->op->ctx, dims.count, 0, f->kernel.loop_count, loops);
     Builder b = builder_before(f->op);
     op_set_operand(f->op, operand,
                    build_reorder(&b, x, type, map_simplify(map_compose(map, to_loops)), fill));
-    set_map(f->op, operand, map_of_order(f, order));
+    set_map(f->op, operand, map_of_order(f, &dims));
     if (pad && pad->def == TENSOR(PAD) && !value_has_uses(op_result(pad, 0)))
         op_erase(pad);
     return true;
@@ -296,6 +311,7 @@ static bool reorder_result(Fitting *f, const Order *order)
     for (uint32_t i = 0; i < f->out.count; i++)
         order_add(f, &parallel, f->out.loops[i]);
     const AffineMap *out = output_map(f->op);
+    parallel = with_units(f, out, &parallel);
     const Type *type = tensor_of_order(f, &parallel, type_elem(result->type), loops);
     Builder b = builder_before(f->op);
     Value *initial = reordered_initial(&b, op_operand(f->op, init), type);
