@@ -222,7 +222,6 @@ void emit_hls_config(Emitter *e, StrBuf *out)
                  "tb.file=TOP_tb.cpp\n"
                  "tb.cflags=-std=c++17\n"
                  "csim.O=true\n"
-                 "cosim.rtl=verilog\n"
                  "package.output.format=ip_catalog\n"
                  "package.output.syn=false\n");
 }
@@ -265,7 +264,7 @@ void emit_tcl(Emitter *e, StrBuf *out)
                  "}\n"
                  "csynth_design\n"
                  "if {$simulate} {\n"
-                 "    cosim_design -rtl verilog -argv $files\n"
+                 "    cosim_design -argv $files\n"
                  "}\n"
                  "export_design -format ip_catalog\n"
                  "exit\n");

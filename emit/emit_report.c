@@ -175,6 +175,10 @@ static void add_ports(Emitter *e, StrBuf *out)
         add_string(out, "name", port->tensor);
         strbuf_add_c(out, ", ");
         add_string(out, "direction", port->is_input ? STR("in") : STR("out"));
+        strbuf_add_c(out, ", ");
+        add_string(out, "interface", port->bus ? STR("m_axi") : STR("axis"));
+        if (port->is_weights)
+            strbuf_add_c(out, ", \"weights\": true");
         strbuf_add_c(out, ", \"shape\": [");
         add_extents(out, port->shape, port->rank, ", ");
         strbuf_add_c(out, "], ");
