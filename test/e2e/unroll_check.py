@@ -400,7 +400,7 @@ def main():
              if args.kind in (None, kind)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         passed = sum(pool.map(lambda case: run_case(*case), cases))
-    print(f"{passed} of {len(cases)} networks are right")
+    print(f"{passed} passed, {len(cases) - passed} failed")
     return 0 if passed == len(cases) else 1
 
 
