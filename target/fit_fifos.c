@@ -22,6 +22,7 @@ typedef struct Fitting {
     HlsDesign *design;
     Op *module;
     int64_t *depths;   /* of each stream */
+    int64_t *given;    /* room for as many */
     int64_t clock_mhz;
     int64_t events;    /* reads and writes to simulate for one interval */
 } Fitting;
@@ -73,10 +74,26 @@ static int64_t total_bram18(const Fitting *f)
 
 /* --- depths ------------------------------------------------------------------------------------ */
 
+/* What the depths that were there hold at most: the last resort, as the budget reckoned with them. */
+static bool take_given_depths(const Fitting *f, int64_t *interval)
+{
+    HlsSteady steady;
+    int64_t events = f->events, *given = f->given;
+    for (uint32_t i = 0; i < f->design->streams.len; i++)
+        given[i] = f->design->streams.data[i].depth;
+    if (hls_steady_state(f->design, given, &events, &steady, f->depths) != HLS_PERIODIC)
+        return false;
+    for (uint32_t i = 0; i < f->design->streams.len; i++)
+        if (f->depths[i] < HLS_MIN_DEPTH)
+            f->depths[i] = HLS_MIN_DEPTH;
+    *interval = steady.interval;
+    return true;
+}
+
 /* The shortest interval whose FIFOs fit the budget, of a few. */
 static HlsFate choose_depths(const Fitting *f, int64_t *interval)
 {
-    static const int64_t eighths[] = {8, 10, 12, 16, 24, 32, 64, 128};
+    static const int64_t eighths[] = {8, 10, 12, 16, 24, 32};
     int64_t best = hls_best_interval(f->design);
     int64_t limit = budget_item(f->module, "bram18", INT64_MAX);
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
@@ -86,9 +103,13 @@ static HlsFate choose_depths(const Fitting *f, int64_t *interval)
         if (fate != HLS_PERIODIC || total_bram18(f) <= limit)
             return fate;
     }
+    int64_t longest = *interval, events = f->events;
+    if (take_given_depths(f, interval) && total_bram18(f) <= limit)
+        return HLS_PERIODIC;
     op_remark(f->design->top, "FIFOs that cannot deadlock exceed the %lld BRAM18 of the budget",
               (long long)limit);
-    return HLS_PERIODIC;
+    *interval = longest;
+    return hls_size_fifos(f->design, *interval, &events, f->depths);
 }
 
 /* Whether the given depths work, and how well. */
@@ -202,6 +223,7 @@ static bool fit_fifos(Pass *pass, Op *module)
     if (!f.design)
         return false;
     f.depths = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
+    f.given = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
     bool ok = fit(pass, &f);
     hls_design_free(f.design);
     return ok;
