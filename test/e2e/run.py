@@ -27,7 +27,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUDGETS = (1000, 100, 20)
 NETWORKS = ("two_layers",)                              # in MING_MODELS
 RESIDUAL_NETWORKS = ("resnet8_a8w8b16",)
-LARGE_NETWORKS = ("mobilenet_v2_a8w6b32",)              # not with --quick
 KERNELS = ("conv_relu_32", "cascade_32", "linear")      # in MING_MLIR/kernels
 LARGE_NETWORKS = ("mobilenet_v2_a8w6b32",)              # for a large device
 LARGE_KERNELS = ("cascade_224", "conv_relu_224", "feed_forward", "residual_224", "residual_32")
