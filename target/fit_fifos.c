@@ -90,18 +90,23 @@ static bool take_given_depths(const Fitting *f, int64_t *interval)
     return true;
 }
 
-/* The shortest interval whose FIFOs fit the budget, of a few. */
+/* The shortest interval whose FIFOs fit the budget, of a few. Two in a row that need the same say that
+ * it is not the FIFOs that are too large. */
 static HlsFate choose_depths(const Fitting *f, int64_t *interval)
 {
     static const int64_t eighths[] = {8, 10, 12, 16, 24, 32};
     int64_t best = hls_best_interval(f->design);
-    int64_t limit = budget_item(f->module, "bram18", INT64_MAX);
+    int64_t limit = budget_item(f->module, "bram18", INT64_MAX), before = INT64_MAX;
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
-        int64_t events = f->events;
+        int64_t events = f->events / 2;
         *interval = best * eighths[i] / 8;
         HlsFate fate = hls_size_fifos(f->design, *interval, &events, f->depths);
-        if (fate != HLS_PERIODIC || total_bram18(f) <= limit)
+        int64_t total = fate == HLS_PERIODIC ? total_bram18(f) : 0;
+        if (total <= limit)
             return fate;
+        if (total == before)
+            break;
+        before = total;
     }
     int64_t longest = *interval, events = f->events;
     if (take_given_depths(f, interval) && total_bram18(f) <= limit)
