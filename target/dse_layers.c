@@ -15,13 +15,18 @@ typedef struct States {
     size_t slot_count;
 } States;
 
+/* An edge is far if this many nodes stand between its ends. */
+enum { FAR = 6, MAX_FAR_WORDS = 64 };
+
 typedef struct Building {
     const DseSpace *space;
     DseLayers *out;
     VEC(uint32_t) order;    /* nodes */
     uint8_t *visited;       /* per node: 1 on the way, 2 in order */
+    bool *is_far;           /* per edge */
     VEC(uint32_t) open;     /* edges, as in the states' tuples */
     size_t max_transitions;
+    int far_words;          /* as dse_layers takes it */
 } Building;
 
 /* --- order -------------------------------------------------------------------------------- */
@@ -65,6 +70,19 @@ static bool sort_nodes(Building *b)
     for (uint32_t n = 0; ok && n < b->space->nodes.len; n++)
         ok = walk_from(b, n);
     return ok;
+}
+
+static void find_far_edges(Building *b)
+{
+    uint32_t *place = xcalloc(b->space->nodes.len + 1, sizeof(*place));
+    b->is_far = xcalloc(b->space->edges.len + 1, sizeof(*b->is_far));
+    for (uint32_t i = 0; i < b->order.len; i++)
+        place[b->order.data[i]] = i;
+    for (size_t e = 0; b->far_words != DSE_ALL_WORDS && e < b->space->edges.len; e++) {
+        const DseEdge *edge = &b->space->edges.data[e];
+        b->is_far[e] = place[edge->to] > place[edge->from] + FAR;
+    }
+    free_ptr((void **)&place);
 }
 
 /* --- states --------------------------------------------------------------------------------- */
@@ -122,6 +140,7 @@ typedef struct Ports {
     VEC(uint32_t) in_place, in_port;     /* place in the tuple before; port */
     VEC(uint32_t) kept;                  /* places that stay open */
     VEC(uint32_t) out_port;              /* of the edges that open, behind the kept ones */
+    VEC(uint32_t) far_port;              /* those of them whose words are limited */
 } Ports;
 
 static void relate_ports(Building *b, uint32_t node, Ports *ports)
@@ -141,8 +160,10 @@ static void relate_ports(Building *b, uint32_t node, Ports *ports)
     b->open.len = left;
     for (uint32_t e = 0; e < b->space->edges.len; e++) {
         const DseEdge *edge = &b->space->edges.data[e];
-        if (edge->from != node)
+        if (edge->from != node || (b->is_far[e] && b->far_words == DSE_NO_WORDS))
             continue;
+        if (b->is_far[e])
+            *vec_push(&ports->far_port) = edge->from_port;
         *vec_push(&ports->out_port) = edge->from_port;
         *vec_push(&b->open) = e;
     }
@@ -154,6 +175,30 @@ static void free_ports(Ports *ports)
     vec_free(&ports->in_port);
     vec_free(&ports->kept);
     vec_free(&ports->out_port);
+    vec_free(&ports->far_port);
+}
+
+/* Marks the configurations whose word at the port is one of those allowed, which are spread evenly
+ * over all that the node offers there, in the order in which it does. */
+static void limit_words(const Building *b, const DseNode *node, uint32_t port, bool *allowed)
+{
+    int64_t words[MAX_FAR_WORDS];
+    uint32_t count = 0, wanted = (uint32_t)b->far_words;
+    for (size_t c = 0; c < node->configs.len && count < MAX_FAR_WORDS; c++) {
+        uint32_t i = 0;
+        while (i < count && words[i] != node->configs.data[c].factor[port])
+            i++;
+        if (i == count)
+            words[count++] = node->configs.data[c].factor[port];
+    }
+    for (size_t c = 0; c < node->configs.len; c++) {
+        bool found = false;
+        for (uint32_t i = 0; i < wanted && i < count; i++) {
+            uint32_t pick = count <= wanted ? i : (2 * i + 1) * count / (2 * wanted);
+            found |= words[pick] == node->configs.data[c].factor[port];
+        }
+        allowed[c] &= found;
+    }
 }
 
 static bool agrees(const Ports *ports, const Config *config, const int64_t *words)
@@ -173,13 +218,20 @@ static ConfigIndex index_configs(const Building *b, const DseNode *node, const P
 {
     ConfigIndex index = {xcalloc(b->space->words.len + 1, sizeof(uint32_t)),
                          xcalloc(node->configs.len + 1, sizeof(uint32_t))};
+    bool *allowed = xcalloc(node->configs.len + 1, sizeof(*allowed));
+    memset(allowed, 1, node->configs.len);
+    for (size_t i = 0; i < ports->far_port.len; i++)
+        limit_words(b, node, ports->far_port.data[i], allowed);
     for (size_t c = node->configs.len; c-- > 0;) {
+        if (!allowed[c])
+            continue;
         size_t word = ports->in_port.len
                           ? (size_t)node->configs.data[c].factor[ports->in_port.data[0]]
                           : 0;
         index.next[c] = index.head[word];
         index.head[word] = (uint32_t)c + 1;
     }
+    free_ptr((void **)&allowed);
     return index;
 }
 
@@ -228,12 +280,14 @@ static bool add_layer(Building *b, uint32_t number, States *states)
     return ok;
 }
 
-bool dse_layers(const DseSpace *space, size_t max_transitions, DseLayers *out)
+bool dse_layers(const DseSpace *space, size_t max_transitions, int far_words, DseLayers *out)
 {
-    Building b = {.space = space, .out = out, .max_transitions = max_transitions};
+    Building b = {.space = space, .out = out, .max_transitions = max_transitions,
+                  .far_words = far_words};
     States states = {.count = 1};
     *out = (DseLayers){.state_count = 0};
     bool ok = sort_nodes(&b);
+    find_far_edges(&b);
     for (size_t i = 0; ok && i < b.order.len; i++)
         ok = add_layer(&b, b.order.data[i], &states);
     out->state_count = states.first + (states.count ? states.count : 1);
@@ -241,6 +295,7 @@ bool dse_layers(const DseSpace *space, size_t max_transitions, DseLayers *out)
     vec_free(&b.order);
     vec_free(&b.open);
     free_ptr((void **)&b.visited);
+    free_ptr((void **)&b.is_far);
     if (!ok)
         dse_layers_free(out);
     return ok;

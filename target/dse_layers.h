@@ -25,9 +25,13 @@ typedef struct DseLayers {
                            * no transition leads if no words agree */
 } DseLayers;
 
+/* Words that a far edge, one that stays open over many layers, may have: all of them, or at most so many;
+ * with none, the edge is left out, and paths through the layers need not agree there. */
+enum { DSE_ALL_WORDS = -1, DSE_NO_WORDS = 0 };
+
 /* False: the layers would have more than max_transitions, or the graph has a cycle; then out is empty.
  * No diagnostic. */
-bool dse_layers(const DseSpace *space, size_t max_transitions, DseLayers *out);
+bool dse_layers(const DseSpace *space, size_t max_transitions, int far_words, DseLayers *out);
 void dse_layers_free(DseLayers *layers);
 
 #endif

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_TRANSITIONS = 4000000, MAX_ROUNDS = 120, PATIENCE = 4 };
+enum { MAX_TRANSITIONS = 4000000, MAX_ROUNDS = 120, PATIENCE = 4, MOST_FAR_WORDS = 16 };
 /* Widths of the label searches, each this many times the last, and what all of them may try: for the
  * goal that matters, and for saving resources at that goal. Counts do not depend on the machine, so
  * neither does the answer. */
@@ -301,6 +301,46 @@ static void release(Pruning *p)
     dse_layers_free(&p->layers);
 }
 
+static void add_limits(Pruning *p, const DseLimits *limits)
+{
+    add_limit(p, DSE_MIN_CYCLES, limits->cycles);
+    add_limit(p, DSE_MIN_DSP, limits->dsp);
+    add_limit(p, DSE_MIN_BRAM, limits->bram18);
+}
+
+/* Bound of a space whose far edges need not agree: it holds for those that do. */
+static double relaxed_bound(const DseSpace *space, DseGoal goal, const DseLimits *limits)
+{
+    DsePruned ignored = {.chosen = ARENA_ARRAY(space->arena, uint32_t, space->nodes.len + 1)};
+    Pruning p = {.space = space, .goal = goal, .out = &ignored, .best_bound = -INFINITY};
+    add_limits(&p, limits);
+    if (!dse_layers(space, MAX_TRANSITIONS, DSE_NO_WORDS, &p.layers))
+        return 0;
+    allocate(&p);
+    ascend(&p);
+    release(&p);
+    return p.best_bound;
+}
+
+/* All of the space, or as much of it as can be walked: far edges get fewer words, until it can. */
+static bool build_layers(Pruning *p)
+{
+    if (dse_layers(p->space, MAX_TRANSITIONS, DSE_ALL_WORDS, &p->layers))
+        return true;
+    p->out->is_thinned = true;
+    for (int words = MOST_FAR_WORDS; words > 0; words /= 2)
+        if (dse_layers(p->space, MAX_TRANSITIONS, words, &p->layers))
+            return true;
+    return false;
+}
+
+static int64_t whole_bound(double bound)
+{
+    if (isinf(bound))
+        return bound > 0 ? INT64_MAX : 0;
+    return (int64_t)ceil(bound - 0.001);
+}
+
 void dse_prune(const DseSpace *space, DseGoal goal, const DseLimits *limits, DsePruned *out)
 {
     Pruning p = {.space = space, .goal = goal, .out = out, .best_bound = -INFINITY};
@@ -311,10 +351,8 @@ void dse_prune(const DseSpace *space, DseGoal goal, const DseLimits *limits, Dse
         size_t count = space->nodes.data[n].configs.len;
         out->keep[n] = memset(ARENA_ARRAY(space->arena, bool, count + 1), 0, count + 1);
     }
-    add_limit(&p, DSE_MIN_CYCLES, limits->cycles);
-    add_limit(&p, DSE_MIN_DSP, limits->dsp);
-    add_limit(&p, DSE_MIN_BRAM, limits->bram18);
-    bool built = dse_layers(space, MAX_TRANSITIONS, &p.layers);
+    add_limits(&p, limits);
+    bool built = build_layers(&p);
     if (built) {
         allocate(&p);
         keep_present(&p);
@@ -323,11 +361,12 @@ void dse_prune(const DseSpace *space, DseGoal goal, const DseLimits *limits, Dse
             search_labels(&p);
     }
     mark_kept(&p, !built);
-    if (out->has_design && out->kept == 0)
+    if (out->is_thinned)
+        p.best_bound = relaxed_bound(space, goal, limits);
+    else if (out->has_design && out->kept == 0)
+        p.best_bound = INFINITY;
+    out->bound = whole_bound(p.best_bound);
+    if (out->has_design && out->bound > out->value)
         out->bound = out->value;
-    else if (isinf(p.best_bound) && p.best_bound > 0)
-        out->bound = out->has_design ? out->value : INT64_MAX;
-    else
-        out->bound = built ? (int64_t)ceil(p.best_bound - 0.001) : 0;
     release(&p);
 }

@@ -14,6 +14,7 @@ typedef struct DsePruned {
     uint32_t *chosen; /* its configurations */
     int64_t value;    /* its goal */
     int64_t bound;    /* no design within the limits has a lesser goal; INT64_MAX: there is none */
+    bool is_thinned;  /* the space was too large: `keep` lacks designs that may be better */
 } DsePruned;
 
 /* Of the goal under the limits. Arrays live in the space's arena. */

@@ -232,6 +232,10 @@ DseStatus dse_solve(DseSpace *space, DseGoal goal, const DseLimits *limits, int6
     *value = pruned.value;
     if (!pruned.has_design || pruned.bound < pruned.value)
         status = solve_rest(space, goal, limits, &pruned, value);
+    if (pruned.is_thinned && pruned.bound < *value && status == DSE_OPTIMAL)
+        status = DSE_FEASIBLE;
+    if (pruned.is_thinned && status == DSE_INFEASIBLE)
+        status = DSE_FAILED;
     if (status != DSE_FEASIBLE)
         space->bound = *value;
     else if (space->bound < pruned.bound)

@@ -1,5 +1,6 @@
 /* The search against brute force, on random chains and diamonds of processes. */
 #include "target/dse.h"
+#include "target/dse_layers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -112,8 +113,62 @@ static void equals_brute_force(void **state)
     assert_true(feasible > 0 && feasible < ROUNDS);
 }
 
+enum { LONG = 10 };
+
+/* A chain of nodes with words 0 to 2, and an edge from the first to the last. */
+static void chain_with_skip(Arena *arena, DseSpace *space)
+{
+    *space = (DseSpace){.arena = arena};
+    for (uint32_t w = 0; w < 3; w++)
+        *vec_push(&space->words) = NULL;
+    for (uint32_t n = 0; n < LONG; n++) {
+        DseNode node = {.port_count = 3};
+        for (int64_t c = 0; c < 27; c++) {
+            Config config = {.factor = ARENA_ARRAY(arena, int64_t, 3)};
+            config.factor[0] = c % 3;
+            config.factor[1] = c / 3 % 3;
+            config.factor[2] = c / 9;
+            *vec_push(&node.configs) = config;
+        }
+        *vec_push(&space->nodes) = node;
+        if (n > 0)
+            *vec_push(&space->edges) = (DseEdge){n - 1, 1, n, 0};
+    }
+    *vec_push(&space->edges) = (DseEdge){0, 2, LONG - 1, 2};
+}
+
+static size_t count_transitions(const DseSpace *space, int far_words)
+{
+    DseLayers layers;
+    assert_true(dse_layers(space, 1000000, far_words, &layers));
+    size_t count = layers.transitions.len;
+    dse_layers_free(&layers);
+    return count;
+}
+
+/* The open skip triples the states of the nodes it passes; one word for it does not. */
+static void limits_far_edges(void **state)
+{
+    Arena arena;
+    DseSpace space;
+    DseLayers layers;
+    (void)state;
+    arena_init(&arena);
+    chain_with_skip(&arena, &space);
+    size_t all = count_transitions(&space, DSE_ALL_WORDS), one = count_transitions(&space, 1);
+    size_t none = count_transitions(&space, DSE_NO_WORDS);
+    assert_int_equal(all, 27 + (LONG - 2) * 9 * 9 + 9 * 3);
+    assert_int_equal(one, 9 + (LONG - 2) * 3 * 9 + 3 * 3);
+    assert_int_equal(none, 27 + (LONG - 2) * 3 * 9 + 3 * 9);
+    assert_int_equal(count_transitions(&space, 3), all);
+    assert_false(dse_layers(&space, all - 1, DSE_ALL_WORDS, &layers));
+    dse_free(&space);
+    arena_free(&arena);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_brute_force)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_brute_force),
+                                       cmocka_unit_test(limits_far_edges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
