@@ -6,6 +6,7 @@
 #include "dialects/emithls/emithls.h"
 #include "ir/json.h"
 #include "ir/symbol.h"
+#include "ir/text_table.h"
 
 /* --- reading ------------------------------------------------------------------------------------- */
 
@@ -221,102 +222,50 @@ void emit_report(Emitter *e, StrBuf *out)
 
 enum { COLUMNS = 7, FIRST_NUMBER = 4 };
 
-typedef struct Row {
-    StrBuf cell[COLUMNS];
-} Row;
-typedef VEC(Row) Rows;
-
 static void add_product(StrBuf *out, const Attr *list)
 {
     for (size_t i = 0; list && list->kind == ATTR_DENSE_ARRAY && i < list->u.dense_array.count; i++)
         strbuf_printf(out, "%s%lld", i ? "x" : "", (long long)dense_array_i64(list, i));
 }
 
-static void add_cost(StrBuf *out, int64_t value)
-{
-    if (value < 0)
-        strbuf_add_char(out, '-');
-    else
-        strbuf_add_int(out, value);
-}
-
-static Row *add_row(Rows *rows)
-{
-    Row *row = vec_push(rows);
-    *row = (Row){0};
-    return row;
-}
-
-static void add_titles(Rows *rows)
+static void add_titles(TextTable *table)
 {
     static const char *const titles[COLUMNS] = {"process", "class", "trip counts", "unroll",
                                                 "cycles",  "DSP",   "BRAM18"};
-    Row *row = add_row(rows);
     for (int i = 0; i < COLUMNS; i++)
-        strbuf_add_c(&row->cell[i], titles[i]);
+        text_table_add(table, titles[i]);
 }
 
-static void add_process_row(Rows *rows, const Op *op)
+static void add_process_row(TextTable *table, const Op *op)
 {
     static const char *const costs[] = {"cycles", "dsp", "bram18"};
     const Attr *report = op_attr(op, "report");
-    Row *row = add_row(rows);
-    add_comment_text(&row->cell[0], symbol_name(op)->str);
-    add_comment_text(&row->cell[1], text(report, "class"));
-    add_product(&row->cell[2], item(report, "trip_counts"));
-    add_product(&row->cell[3], item(report, "unroll"));
+    add_comment_text(text_table_cell(table), symbol_name(op)->str);
+    add_comment_text(text_table_cell(table), text(report, "class"));
+    add_product(text_table_cell(table), item(report, "trip_counts"));
+    add_product(text_table_cell(table), item(report, "unroll"));
     for (int i = 0; i < COLUMNS - FIRST_NUMBER; i++)
-        add_cost(&row->cell[FIRST_NUMBER + i], number(report, costs[i]));
+        text_table_add_count(table, number(report, costs[i]));
 }
 
-static void add_total_row(Rows *rows, const Op *module)
+static void add_total_row(TextTable *table, const Op *module)
 {
-    Row *row = add_row(rows);
-    strbuf_add_c(&row->cell[0], "total");
-    strbuf_add_int(&row->cell[FIRST_NUMBER], total(module, "cycles"));
-    strbuf_add_int(&row->cell[FIRST_NUMBER + 1], total(module, "dsp"));
-    strbuf_add_int(&row->cell[FIRST_NUMBER + 2], total(module, "bram18"));
-}
-
-static void pad(StrBuf *out, size_t count)
-{
-    while (count-- > 0)
-        strbuf_add_char(out, ' ');
-}
-
-/* Words to the left, numbers to the right. */
-static void print_row(StrBuf *out, const Row *row, const size_t *widths)
-{
-    for (int i = 0; i < COLUMNS; i++) {
-        size_t room = widths[i] - row->cell[i].len;
-        if (i)
-            strbuf_add_c(out, "  ");
-        if (i >= FIRST_NUMBER)
-            pad(out, room);
-        strbuf_add(out, row->cell[i].data ? row->cell[i].data : "", row->cell[i].len);
-        if (i < FIRST_NUMBER)
-            pad(out, room);
-    }
-    strbuf_add_char(out, '\n');
+    text_table_add(table, "total");
+    for (int i = 1; i < FIRST_NUMBER; i++)
+        text_table_add(table, "");
+    text_table_add_int(table, total(module, "cycles"));
+    text_table_add_int(table, total(module, "dsp"));
+    text_table_add_int(table, total(module, "bram18"));
 }
 
 void report_table(Op *module, StrBuf *out)
 {
-    Rows rows = {0};
-    size_t widths[COLUMNS] = {0};
-    add_titles(&rows);
+    TextTable table = {.columns = COLUMNS, .first_number = FIRST_NUMBER};
+    add_titles(&table);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
     if (is_process(op))
-        add_process_row(&rows, op);
-    add_total_row(&rows, module);
-    for (size_t r = 0; r < rows.len; r++)
-        for (int i = 0; i < COLUMNS; i++)
-            if (rows.data[r].cell[i].len > widths[i])
-                widths[i] = rows.data[r].cell[i].len;
-    for (size_t r = 0; r < rows.len; r++) {
-        print_row(out, &rows.data[r], widths);
-        for (int i = 0; i < COLUMNS; i++)
-            strbuf_free(&rows.data[r].cell[i]);
-    }
-    vec_free(&rows);
+        add_process_row(&table, op);
+    add_total_row(&table, module);
+    text_table_print(&table, out);
+    text_table_free(&table);
 }

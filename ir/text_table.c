@@ -16,6 +16,14 @@ void text_table_add_int(TextTable *table, int64_t value)
     strbuf_add_int(text_table_cell(table), value);
 }
 
+void text_table_add_count(TextTable *table, int64_t count)
+{
+    if (count < 0)
+        text_table_add(table, "-");
+    else
+        text_table_add_int(table, count);
+}
+
 static size_t shown_width(const StrBuf *text)
 {
     size_t width = 0;
@@ -40,12 +48,22 @@ static size_t column_width(const TextTable *table, size_t column)
     return widest;
 }
 
-static void print_row(const TextTable *table, size_t row, const size_t *widths, StrBuf *out)
+static void find_widths(TextTable *table)
+{
+    if (table->widths)
+        return;
+    table->widths = xcalloc(table->columns, sizeof *table->widths);
+    for (size_t i = 0; i < table->columns; i++)
+        table->widths[i] = column_width(table, i);
+}
+
+void text_table_print_row(TextTable *table, size_t row, StrBuf *out)
 {
     size_t first = row * table->columns;
+    find_widths(table);
     for (size_t i = 0; i < table->columns && first + i < table->cells.len; i++) {
         const StrBuf *cell = &table->cells.data[first + i];
-        size_t gap = widths[i] - shown_width(cell);
+        size_t gap = table->widths[i] - shown_width(cell);
         bool is_last = i + 1 == table->columns;
         pad(out, i > 0 ? 2 : 0);
         if (i >= table->first_number)
@@ -57,27 +75,10 @@ static void print_row(const TextTable *table, size_t row, const size_t *widths, 
     strbuf_add_char(out, '\n');
 }
 
-static size_t *column_widths(const TextTable *table)
+void text_table_print(TextTable *table, StrBuf *out)
 {
-    size_t *widths = xcalloc(table->columns, sizeof *widths);
-    for (size_t i = 0; i < table->columns; i++)
-        widths[i] = column_width(table, i);
-    return widths;
-}
-
-void text_table_print_row(const TextTable *table, size_t row, StrBuf *out)
-{
-    size_t *widths = column_widths(table);
-    print_row(table, row, widths, out);
-    free_ptr((void **)&widths);
-}
-
-void text_table_print(const TextTable *table, StrBuf *out)
-{
-    size_t *widths = column_widths(table);
     for (size_t row = 0; row * table->columns < table->cells.len; row++)
-        print_row(table, row, widths, out);
-    free_ptr((void **)&widths);
+        text_table_print_row(table, row, out);
 }
 
 void text_table_free(TextTable *table)
@@ -85,4 +86,5 @@ void text_table_free(TextTable *table)
     for (size_t i = 0; i < table->cells.len; i++)
         strbuf_free(&table->cells.data[i]);
     vec_free(&table->cells);
+    free_ptr((void **)&table->widths);
 }

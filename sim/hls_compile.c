@@ -488,15 +488,11 @@ static bool compile_if(Compiler *c, const Op *op)
 
 static bool compile_copies(Compiler *c, const Op *op)
 {
-    int64_t extents[HLS_MAX_LOOPS], begin, end;
+    int64_t begin, end;
     const Block *body = region_entry(op_region(op, 0));
-    size_t count = emithls_for_extents(op, extents, HLS_MAX_LOOPS);
     emithls_for_range(op, &begin, &end);
     for (int64_t position = begin; position < end; position++) {
-        int64_t rest = position;
-        for (size_t i = count; i-- > 0; rest /= extents[i])
-            ptrmap_put(&c->lanes, body->args[i],
-                       (void *)(uintptr_t)affine_const(op->ctx, rest % extents[i]));
+        hls_bind_lanes(op, position, &c->lanes);
         if (!compile_range(c, body->first, NULL))
             return false;
     }

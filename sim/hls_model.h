@@ -112,6 +112,9 @@ void hls_design_free(HlsDesign *design);
 /* Position of a value among a loop's counters, or -1. */
 int hls_counter_of(const HlsLoop *loop, const Value *value);
 
+/* Lets `lanes` know the counters of an unrolled loop at a flat position as constant expressions. */
+void hls_bind_lanes(const Op *loop, int64_t position, PtrMap *lanes);
+
 /* For hls_model.c: depth, II and the accesses' cycles of a loop whose accesses are known. */
 bool hls_schedule(const HlsDesign *design, HlsLoop *loop) MUST_CHECK;
 /* The accesses of a loop with their runs. Streams are found in `ports` (Value* -> port + 1). */

@@ -272,6 +272,15 @@ static bool add_condition(Finder *f, const Op *op)
     return true;
 }
 
+void hls_bind_lanes(const Op *loop, int64_t position, PtrMap *lanes)
+{
+    int64_t extents[HLS_MAX_LOOPS];
+    const Block *body = region_entry(op_region(loop, 0));
+    for (size_t i = emithls_for_extents(loop, extents, HLS_MAX_LOOPS); i-- > 0; position /= extents[i])
+        ptrmap_put(lanes, body->args[i],
+                   (void *)(uintptr_t)affine_const(loop->ctx, position % extents[i]));
+}
+
 static bool find_in(Finder *f, const Op *first, const Op *end);
 
 static bool find_in_if(Finder *f, const Op *op)
@@ -285,15 +294,11 @@ static bool find_in_if(Finder *f, const Op *op)
 /* A copy of the body per position. */
 static bool find_in_lanes(Finder *f, const Op *op)
 {
-    int64_t extents[HLS_MAX_LOOPS], begin, end;
+    int64_t begin, end;
     const Block *body = region_entry(op_region(op, 0));
-    size_t count = emithls_for_extents(op, extents, HLS_MAX_LOOPS);
     emithls_for_range(op, &begin, &end);
     for (int64_t position = begin; position < end; position++) {
-        int64_t rest = position;
-        for (size_t i = count; i-- > 0; rest /= extents[i])
-            ptrmap_put(&f->lanes, body->args[i],
-                       (void *)(uintptr_t)affine_const(op->ctx, rest % extents[i]));
+        hls_bind_lanes(op, position, &f->lanes);
         if (!find_in(f, body->first, NULL))
             return false;
     }

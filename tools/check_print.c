@@ -2,93 +2,48 @@
  * compile why, and what would help.
  * Tests: lit/tools/ming-check.test */
 #include "dialects/onnx/onnx.h"
+#include "ir/text_table.h"
 #include "tools/check.h"
 
 enum { COLUMNS = 8, FIRST_NUMBER = 3 };
 
-/* --- cells ----------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------ */
 
-typedef struct Row {
-    StrBuf cell[COLUMNS];
-} Row;
-typedef VEC(Row) Rows;
-
-static void add_number(StrBuf *out, int64_t value)
+static void add_costs(TextTable *table, const Layer *layer)
 {
-    if (value < 0)
-        strbuf_add_char(out, '-');
-    else
-        strbuf_add_int(out, value);
+    text_table_add_count(table, layer->parameters);
+    text_table_add_count(table, layer->macs);
+    widths_print(&layer->weights, text_table_cell(table));
+    widths_print(&layer->input, text_table_cell(table));
+    widths_print(&layer->output, text_table_cell(table));
 }
 
-static void add_costs(Row *row, const Layer *layer)
-{
-    add_number(&row->cell[3], layer->parameters);
-    add_number(&row->cell[4], layer->macs);
-    widths_print(&layer->weights, &row->cell[5]);
-    widths_print(&layer->input, &row->cell[6]);
-    widths_print(&layer->output, &row->cell[7]);
-}
-
-static void add_titles(Rows *rows)
+static void add_titles(TextTable *table)
 {
     static const char *const titles[COLUMNS] = {"node",       "operator", "status", "parameters",
                                                 "MACs", "weights",  "input",  "output"};
-    Row *row = vec_push(rows);
-    *row = (Row){0};
     for (int i = 0; i < COLUMNS; i++)
-        strbuf_add_c(&row->cell[i], titles[i]);
+        text_table_add(table, titles[i]);
 }
 
-static void add_layer(Rows *rows, const Layer *layer)
+static void add_layer(TextTable *table, const Layer *layer)
 {
-    Row *row = vec_push(rows);
-    *row = (Row){0};
-    onnx_add_escaped(&row->cell[0], layer->name);
-    onnx_add_escaped(&row->cell[1], layer->op_type);
-    strbuf_add_c(&row->cell[2], check_status(layer));
-    add_costs(row, layer);
+    onnx_add_escaped(text_table_cell(table), layer->name);
+    onnx_add_escaped(text_table_cell(table), layer->op_type);
+    text_table_add(table, check_status(layer));
+    add_costs(table, layer);
 }
 
-static void add_total(Rows *rows, const Check *check)
+static void add_total(TextTable *table, const Check *check)
 {
     const Layer total = check_total(check);
-    Row *row = vec_push(rows);
-    *row = (Row){0};
-    strbuf_add_c(&row->cell[0], "total");
-    add_costs(row, &total);
+    text_table_add(table, "total");
+    text_table_add(table, "");
+    text_table_add(table, "");
+    add_costs(table, &total);
 }
 
 /* --- text ------------------------------------------------------------------------------------ */
-
-/* Characters of UTF-8 text. */
-static size_t shown_width(const StrBuf *text)
-{
-    size_t width = 0;
-    for (size_t i = 0; i < text->len; i++)
-        width += ((unsigned char)text->data[i] & 0xc0) != 0x80;
-    return width;
-}
-
-static void pad(StrBuf *out, size_t count)
-{
-    while (count-- > 0)
-        strbuf_add_char(out, ' ');
-}
-
-static void print_row(StrBuf *out, const Row *row, const size_t *widths)
-{
-    for (int i = 0; i < COLUMNS; i++) {
-        size_t gap = widths[i] - shown_width(&row->cell[i]);
-        pad(out, i > 0 ? 2 : 0);
-        if (i >= FIRST_NUMBER)
-            pad(out, gap);
-        strbuf_add_str(out, strbuf_str(&row->cell[i]));
-        if (i < FIRST_NUMBER)
-            pad(out, gap);
-    }
-    strbuf_add_char(out, '\n');
-}
 
 static void print_line(StrBuf *out, const char *title, Str text)
 {
@@ -121,24 +76,17 @@ static void print_verdict(const Check *check, StrBuf *out)
 
 void check_print_text(const Check *check, StrBuf *out)
 {
-    Rows rows = {0};
-    size_t widths[COLUMNS] = {0};
-    add_titles(&rows);
+    TextTable table = {.columns = COLUMNS, .first_number = FIRST_NUMBER};
+    add_titles(&table);
     for (size_t i = 0; i < check->count; i++)
-        add_layer(&rows, &check->layers[i]);
-    add_total(&rows, check);
-    for (size_t r = 0; r < rows.len; r++)
-        for (int i = 0; i < COLUMNS; i++) {
-            size_t width = shown_width(&rows.data[r].cell[i]);
-            widths[i] = width > widths[i] ? width : widths[i];
-        }
-    for (size_t r = 0; r < rows.len; r++) {
-        print_row(out, &rows.data[r], widths);
-        if (r > 0 && r <= check->count)
-            print_layer(out, &check->layers[r - 1]);
-        for (int i = 0; i < COLUMNS; i++)
-            strbuf_free(&rows.data[r].cell[i]);
+        add_layer(&table, &check->layers[i]);
+    add_total(&table, check);
+    text_table_print_row(&table, 0, out);
+    for (size_t i = 0; i < check->count; i++) {
+        text_table_print_row(&table, i + 1, out);
+        print_layer(out, &check->layers[i]);
     }
-    vec_free(&rows);
+    text_table_print_row(&table, check->count + 1, out);
+    text_table_free(&table);
     print_verdict(check, out);
 }

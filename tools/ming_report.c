@@ -10,6 +10,7 @@
 
 #include "ir/diag.h"
 #include "ir/json.h"
+#include "ir/text_table.h"
 #include "target/csynth.h"
 #include "tools/tool_support.h"
 
@@ -96,47 +97,21 @@ static void add_cell(StrBuf *out, const Row *row, size_t column)
     add_number(out, row->reported[column]);
 }
 
-static size_t cell_width(const Row *row, size_t column)
-{
-    StrBuf text = {0};
-    add_cell(&text, row, column);
-    size_t width = text.len;
-    strbuf_free(&text);
-    return width;
-}
-
-static void add_padded(StrBuf *out, const char *text, size_t width)
-{
-    strbuf_printf(out, "  %*s", (int)width, text);
-}
-
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-
 static void print_table(const Rows *rows, const SynthReport *report, StrBuf *out)
 {
-    size_t widths[FIGURE_COUNT], name_width = strlen("predicted / reported");
-    StrBuf cell = {0};
+    TextTable table = {.columns = 1 + FIGURE_COUNT, .first_number = 1};
+    text_table_add(&table, "predicted / reported");
     for (size_t i = 0; i < FIGURE_COUNT; i++)
-        widths[i] = strlen(figures[i].title);
+        text_table_add(&table, figures[i].title);
     for (size_t r = 0; r < rows->len; r++) {
-        name_width = larger(name_width, strlen(rows->data[r].name));
+        text_table_add(&table, rows->data[r].name);
         for (size_t i = 0; i < FIGURE_COUNT; i++)
-            widths[i] = larger(widths[i], cell_width(&rows->data[r], i));
+            add_cell(text_table_cell(&table), &rows->data[r], i);
     }
-    strbuf_printf(out, "%-*s", (int)name_width, "predicted / reported");
-    for (size_t i = 0; i < FIGURE_COUNT; i++)
-        add_padded(out, figures[i].title, widths[i]);
-    for (size_t r = 0; r < rows->len; r++) {
-        strbuf_printf(out, "\n%-*s", (int)name_width, rows->data[r].name);
-        for (size_t i = 0; i < FIGURE_COUNT; i++) {
-            strbuf_clear(&cell);
-            add_cell(&cell, &rows->data[r], i);
-            add_padded(out, cell.data, widths[i]);
-        }
-    }
-    strbuf_printf(out, "\nVitis HLS %s for %s: clock %s ns, estimated %s ns\n", report->version.data,
+    text_table_print(&table, out);
+    text_table_free(&table);
+    strbuf_printf(out, "Vitis HLS %s for %s: clock %s ns, estimated %s ns\n", report->version.data,
                   report->part.data, report->target_ns.data, report->estimated_ns.data);
-    strbuf_free(&cell);
 }
 
 static void add_figures(StrBuf *out, const char *key, const int64_t *values)

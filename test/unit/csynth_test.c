@@ -1,62 +1,39 @@
 /* Synthesis reports: figures where they are, unknown where they are not, and what is refused. */
 #include "target/csynth.h"
 
-#include "ir/diag.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "test/unit/text_file.h"
+
 typedef struct Fixture {
-    Context *ctx;
-    char path[32];
-    StrBuf message; /* of the last error */
+    TextFile file;
     SynthReport report;
 } Fixture;
 
-static void record(void *user, Context *ctx, const Diag *diag, const Diag *notes, size_t count)
-{
-    Fixture *f = user;
-    (void)ctx, (void)notes, (void)count;
-    strbuf_clear(&f->message);
-    strbuf_add_str(&f->message, diag->text);
-}
-
 static int setup(void **state)
 {
-    Fixture *f = xcalloc(1, sizeof(*f));
-    f->ctx = context_create();
-    context_set_diag_handler(f->ctx, record, f, NULL, NULL);
-    strcpy(f->path, "/tmp/ming-csynth-XXXXXX");
-    int fd = mkstemp(f->path);
-    close(fd);
-    *state = f;
-    return fd < 0;
+    Fixture *f = *state = xcalloc(1, sizeof(*f));
+    return text_file_open(&f->file);
 }
 
 static int teardown(void **state)
 {
     Fixture *f = *state;
-    unlink(f->path);
+    text_file_close(&f->file);
     csynth_free(&f->report);
-    context_destroy(f->ctx);
-    strbuf_free(&f->message);
     free(f);
     return 0;
 }
 
 static bool read_text(Fixture *f, const char *text)
 {
-    FILE *file = fopen(f->path, "w");
-    fputs(text, file);
-    fclose(file);
+    text_file_write(&f->file, text);
     csynth_free(&f->report);
-    return csynth_read(f->ctx, f->path, &f->report);
+    return csynth_read(f->file.ctx, f->file.path, &f->report);
 }
 
 static void reads_totals(void **state)
@@ -112,11 +89,11 @@ static void reads_modules(void **state)
 
 static void refuse(Fixture *f, const char *text, const char *why)
 {
-    size_t before = context_error_count(f->ctx);
+    size_t before = context_error_count(f->file.ctx);
     assert_false(read_text(f, text));
-    diag_flush(f->ctx);
-    assert_int_equal(context_error_count(f->ctx), before + 1);
-    assert_non_null(strstr(f->message.data, why));
+    diag_flush(f->file.ctx);
+    assert_int_equal(context_error_count(f->file.ctx), before + 1);
+    assert_non_null(strstr(f->file.message.data, why));
 }
 
 static void refuses_other_files(void **state)
@@ -126,7 +103,7 @@ static void refuses_other_files(void **state)
     refuse(*state, "<profile><PerformanceEstimates>", "");
     refuse(*state, "<!DOCTYPE p [<!ENTITY a 'b'>]><profile><PerformanceEstimates/></profile>",
            "document type");
-    assert_false(csynth_read(((Fixture *)*state)->ctx, "/nonexistent.xml",
+    assert_false(csynth_read(((Fixture *)*state)->file.ctx, "/nonexistent.xml",
                              &((Fixture *)*state)->report));
 }
 

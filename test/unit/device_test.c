@@ -1,59 +1,36 @@
 /* Device files: what is read, and what is refused with one diagnostic. */
 #include "target/device.h"
 
-#include "ir/diag.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-typedef struct Fixture {
-    Context *ctx;
-    char path[32];
-    StrBuf message; /* of the last error */
-} Fixture;
+#include "test/unit/text_file.h"
 
-static void record(void *user, Context *ctx, const Diag *diag, const Diag *notes, size_t count)
-{
-    Fixture *f = user;
-    (void)ctx, (void)notes, (void)count;
-    strbuf_clear(&f->message);
-    strbuf_add_str(&f->message, diag->text);
-}
+typedef struct Fixture {
+    TextFile file;
+} Fixture;
 
 static int setup(void **state)
 {
-    Fixture *f = xcalloc(1, sizeof(*f));
-    f->ctx = context_create();
-    context_set_diag_handler(f->ctx, record, f, NULL, NULL);
-    strcpy(f->path, "/tmp/ming-device-XXXXXX");
-    int fd = mkstemp(f->path);
-    close(fd);
-    *state = f;
-    return fd < 0;
+    Fixture *f = *state = xcalloc(1, sizeof(*f));
+    return text_file_open(&f->file);
 }
 
 static int teardown(void **state)
 {
     Fixture *f = *state;
-    unlink(f->path);
-    context_destroy(f->ctx);
-    strbuf_free(&f->message);
+    text_file_close(&f->file);
     free(f);
     return 0;
 }
 
 static bool read_text(Fixture *f, const char *text, Device *out)
 {
-    FILE *file = fopen(f->path, "w");
-    fputs(text, file);
-    fclose(file);
-    return device_read(f->ctx, f->path, MING_DEVICE_SCHEMA, out);
+    text_file_write(&f->file, text);
+    return device_read(f->file.ctx, f->file.path, MING_DEVICE_SCHEMA, out);
 }
 
 #define HEAD "<device name='d' title='D' part='p-1' dspKind='DSP58'>"
@@ -95,11 +72,11 @@ static void takes_shares(void **state)
 static void refuse(Fixture *f, const char *text, const char *why)
 {
     Device device;
-    size_t before = context_error_count(f->ctx);
+    size_t before = context_error_count(f->file.ctx);
     assert_false(read_text(f, text, &device));
-    diag_flush(f->ctx);
-    assert_int_equal(context_error_count(f->ctx), before + 1);
-    assert_non_null(strstr(f->message.data, why));
+    diag_flush(f->file.ctx);
+    assert_int_equal(context_error_count(f->file.ctx), before + 1);
+    assert_non_null(strstr(f->file.message.data, why));
 }
 
 static void refuses_bad_files(void **state)
@@ -135,17 +112,17 @@ static void refuses_a_missing_schema(void **state)
     Fixture *f = *state;
     Device device;
     assert_true(read_text(f, HEAD CLOCK DIE("a", "7") SHARES, &device));
-    assert_false(device_read(f->ctx, f->path, "/nonexistent/device.xsd", &device));
-    diag_flush(f->ctx);
-    assert_non_null(strstr(f->message.data, "no usable schema"));
+    assert_false(device_read(f->file.ctx, f->file.path, "/nonexistent/device.xsd", &device));
+    diag_flush(f->file.ctx);
+    assert_non_null(strstr(f->file.message.data, "no usable schema"));
 }
 
 static void refuses_missing_files(void **state)
 {
     Fixture *f = *state;
     Device device;
-    assert_false(device_read(f->ctx, "/nonexistent/device.xml", MING_DEVICE_SCHEMA, &device));
-    assert_false(device_read(f->ctx, "/tmp", MING_DEVICE_SCHEMA, &device));
+    assert_false(device_read(f->file.ctx, "/nonexistent/device.xml", MING_DEVICE_SCHEMA, &device));
+    assert_false(device_read(f->file.ctx, "/tmp", MING_DEVICE_SCHEMA, &device));
 }
 
 int main(void)
