@@ -64,7 +64,7 @@ typedef struct HlsStep {
     int64_t count;  /* STEP_REPEAT: iterations */
 } HlsStep;
 
-enum { HLS_NOBODY = UINT32_MAX };
+#define HLS_NOBODY UINT32_MAX
 
 typedef struct HlsProcess {
     Str name;
