@@ -582,7 +582,7 @@ def whole_flow_cases(subjects, budgets):
         name = subject.name
         for dsp in budgets:
             yield f"run/{name}/dsp{dsp}", case_run, (subject, dsp)
-            yield f"stages/{name}/dsp{dsp}", case_stages, (subject, dsp)
+        yield f"stages/{name}", case_stages, (subject, BUDGETS[1])
         yield f"cosim/{name}", case_cosim, (subject,)
         yield f"unroll/{name}", case_unroll, (subject,)
         yield f"repeat/{name}", case_repeat, (subject,)
@@ -610,16 +610,14 @@ def collect_cases(args, folder):
     example = subjects[0]
     yield from whole_flow_cases(subjects, BUDGETS[1:2] if args.quick else BUDGETS)
     yield from port_cases(subjects + network_subjects(RESIDUAL_NETWORKS),
-                          BUDGETS[2:3] if args.quick else BUDGETS[::2],
-                          ["m_axi-load"] if args.quick else PORT_OPTIONS)
-    if not args.quick:
-        for subject in network_subjects(LARGE_NETWORKS):
-            for kind, options in {"rom": (), **PORT_OPTIONS}.items():
-                yield (f"run/{subject.name}/{kind}", case_run,
-                       (subject, 1000, "--bram=4000", *options))
-    for subject in [example, *network_subjects(RESIDUAL_NETWORKS)]:
-        for kind, options in {"rom": (), **PORT_OPTIONS}.items():
-            yield f"style/{subject.name}/{kind}", case_style, (subject, *options)
+                          BUDGETS[2:], ["m_axi-load"] if args.quick else PORT_OPTIONS)
+    for subject in [] if args.quick else network_subjects(LARGE_NETWORKS):
+        yield (f"run/{subject.name}/m_axi-load", case_run,
+               (subject, 1000, "--bram=4000", *PORT_OPTIONS["m_axi-load"]))
+    for kind, options in {"rom": (), **PORT_OPTIONS}.items():
+        yield f"style/{example.name}/{kind}", case_style, (example, *options)
+    for subject in network_subjects(RESIDUAL_NETWORKS):
+        yield f"style/{subject.name}/rom", case_style, (subject,)
     for tool in ("ming", "ming-opt", "ming-translate"):
         yield f"help/{tool}", case_help, (tool,)
     for subject in network_subjects(RESIDUAL_NETWORKS):
