@@ -93,7 +93,7 @@ static const AffineMap *output_map(const Op *op)
 }
 
 /* Parallel loops of an order that runs the loops a stream does not have behind it. */
-static bool computes_in_order(const Fitting *f, const Order *order)
+static Order parallel_order(const Fitting *f, const Order *order)
 {
     Order parallel = {.count = 0};
     for (uint32_t i = 0; i < order->count; i++)
@@ -101,6 +101,12 @@ static bool computes_in_order(const Fitting *f, const Order *order)
             order_add(f, &parallel, order->loops[i]);
     for (uint32_t i = 0; i < f->out.count; i++)
         order_add(f, &parallel, f->out.loops[i]);
+    return parallel;
+}
+
+static bool computes_in_order(const Fitting *f, const Order *order)
+{
+    Order parallel = parallel_order(f, order);
     return order_equal(&parallel, &f->out);
 }
 
@@ -304,12 +310,7 @@ static bool reorder_result(Fitting *f, const Order *order)
     const AffineExpr *loops[KERNEL_MAX_LOOPS], *index[KERNEL_MAX_LOOPS];
     Value *result = op_result(f->op, 0);
     uint32_t init = linalg_input_count(f->op), rank = result->type->u.shaped.rank;
-    Order parallel = {.count = 0};
-    for (uint32_t i = 0; i < order->count; i++)
-        if (!f->kernel.is_reduction[order->loops[i]])
-            order_add(f, &parallel, order->loops[i]);
-    for (uint32_t i = 0; i < f->out.count; i++)
-        order_add(f, &parallel, f->out.loops[i]);
+    Order parallel = parallel_order(f, order);
     const AffineMap *out = output_map(f->op);
     parallel = with_units(f, out, &parallel);
     const Type *type = tensor_of_order(f, &parallel, type_elem(result->type), loops);

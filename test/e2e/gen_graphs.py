@@ -7,14 +7,13 @@ index.
 
     gen_graphs.py [--seed N] [--first N] [--count N] -o DIR
 """
-import argparse
 import dataclasses
-import pathlib
 import random
 
 import numpy as np
 
-from gen_linalg import FunctionGenerator, Tensor, tensor_type, write_model
+from gen_linalg import (FunctionGenerator, Tensor, describe_shapes, tensor_type,
+                        write_all)
 
 MAX_ELEMENTS = 1500                     # of a tensor
 
@@ -165,17 +164,7 @@ def generate(seed, index):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Write random graphs.")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=10)
-    parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
-    args = parser.parse_args()
-    print(f"seed {args.seed}")
-    for index in range(args.first, args.first + args.count):
-        model = generate(args.seed, index)
-        write_model(model, args.output / model.name)
-        print(model.name)
+    write_all("Write random graphs.", generate, describe_shapes)
 
 
 if __name__ == "__main__":

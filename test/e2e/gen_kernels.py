@@ -9,17 +9,14 @@ depends on nothing but the seed and its index.
 
     gen_kernels.py [--seed N] [--first N] [--count N] -o DIR
 """
-import argparse
 import dataclasses
-import math
-import pathlib
 import random
 import re
 
 import numpy as np
 
-from gen_linalg import (FRAMES, FunctionGenerator, LinalgModel, Tensor, merged,
-                        tensor_type, wrap, write_model)
+from gen_linalg import (FRAMES, FunctionGenerator, LinalgModel, Tensor, describe_shapes, merged,
+                        tensor_type, wrap, write_all)
 
 MAX_POINTS = 6000                       # of an iteration space
 
@@ -650,17 +647,7 @@ def generate(seed, index):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Write random kernels.")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--count", type=int, default=10)
-    parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
-    args = parser.parse_args()
-    print(f"seed {args.seed}")
-    for index in range(args.first, args.first + args.count):
-        model = generate(args.seed, index)
-        write_model(model, args.output / model.name)
-        print(model.name, *(math.prod(array.shape) for array in model.expected))
+    write_all("Write random kernels.", generate, describe_shapes)
 
 
 if __name__ == "__main__":

@@ -755,8 +755,9 @@ def write_model(model, folder):
             np.save(folder / f"{kind}{number}.npy", array)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Write random linalg functions.")
+def write_all(description, generate_one, describe):
+    """The command line of a generator: writes models and prints a line for each."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=10)
@@ -764,10 +765,18 @@ def main():
     args = parser.parse_args()
     print(f"seed {args.seed}")
     for index in range(args.first, args.first + args.count):
-        model = generate(args.seed, index)
+        model = generate_one(args.seed, index)
         write_model(model, args.output / model.name)
-        print(f"{model.name}: {[array.shape for array in model.inputs]} -> "
-              f"{[array.shape for array in model.expected]}")
+        print(f"{model.name}: {describe(model)}")
+
+
+def describe_shapes(model):
+    return (f"{[array.shape for array in model.inputs]} -> "
+            f"{[array.shape for array in model.expected]}")
+
+
+def main():
+    write_all("Write random linalg functions.", generate, describe_shapes)
 
 
 if __name__ == "__main__":
