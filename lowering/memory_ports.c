@@ -254,6 +254,9 @@ static const Attr *process_report(const MemoryPort *port)
         named_attr(ctx, "cycles", attr_i64(ctx, trips)),
         named_attr(ctx, "dsp", attr_i64(ctx, 0)),
         named_attr(ctx, "bram18", attr_i64(ctx, 0)),
+        named_attr(ctx, "uram", attr_i64(ctx, 0)),
+        named_attr(ctx, "lut", attr_i64(ctx, 0)),
+        named_attr(ctx, "ff", attr_i64(ctx, 0)),
     };
     return attr_dict(ctx, items, COUNT_OF(items));
 }

@@ -12,6 +12,18 @@
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 
+const CostName cost_names[COST_KINDS] = {
+    [COST_CYCLES] = {"cycles", "cycles"}, [COST_DSP] = {"dsp", "DSP"},
+    [COST_BRAM18] = {"bram18", "BRAM18"}, [COST_URAM] = {"uram", "URAM"},
+    [COST_LUT] = {"lut", "LUT"},          [COST_FF] = {"ff", "FF"},
+};
+
+void cost_add(Cost *sum, const Cost *part)
+{
+    for (int k = 0; k < COST_KINDS; k++)
+        sum->items[k] += part->items[k];
+}
+
 /* --- memories ------------------------------------------------------------------------- */
 
 bool memory_is_small(int64_t width_bits, int64_t depth)
@@ -170,10 +182,10 @@ void compute_cost(const ComputePlan *plan, Cost *out)
     int64_t stages = 0, acc_bits = element_bits(type_elem(op_result(plan->main, 0)->type));
     for (uint32_t s = 0; s < plan->stage_count; s++)
         stages += payload_dsp(plan->stages[s]);
-    out->cycles = compute_trips(plan) * plan->reduction.ii + PIPELINE_DEPTH;
-    out->dsp = plan->lanes * (plan->reduction_lanes * payload_dsp(plan->main) +
-                              join_dsp(&plan->reduction) + stages);
-    out->bram18 = tables_bram(plan);
+    *out = (Cost){.cycles = compute_trips(plan) * plan->reduction.ii + PIPELINE_DEPTH,
+                  .dsp = plan->lanes * (plan->reduction_lanes * payload_dsp(plan->main) +
+                                        join_dsp(&plan->reduction) + stages),
+                  .bram18 = tables_bram(plan)};
     if (plan->accumulators > 1 && plan->reduction.turns == 1)
         out->bram18 += memory_bram18(plan->lanes * acc_bits, plan->accumulators);
 }

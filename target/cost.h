@@ -1,4 +1,4 @@
-/* Cost model: cycles, DSP and BRAM18 of processes and memories, as functions of their plans.
+/* Cost model: cycles and resources of processes and memories, as functions of their plans.
  * docs/cost-model.md states assumptions and sources.
  * Tests: test/unit/cost_test.c */
 #ifndef MING_TARGET_COST_H
@@ -6,11 +6,30 @@
 
 #include "lowering/plan_move.h"
 
-typedef struct Cost {
-    int64_t cycles; /* iterations of the pipelined nest at II = 1, plus its depth */
-    int64_t dsp;    /* DSP48E2 */
-    int64_t bram18; /* RAMB18 */
+typedef enum CostKind {
+    COST_CYCLES, /* iterations of the pipelined nest times its II, plus its depth */
+    COST_DSP,    /* DSP48E2 */
+    COST_BRAM18, /* RAMB18 */
+    COST_URAM,   /* URAM288 */
+    COST_LUT,
+    COST_FF,
+    COST_KINDS
+} CostKind;
+
+/* The same numbers by name and by kind. */
+typedef union Cost {
+    struct {
+        int64_t cycles, dsp, bram18, uram, lut, ff;
+    };
+    int64_t items[COST_KINDS];
 } Cost;
+
+/* Per kind: its key in reports and budgets, its name in messages. */
+typedef struct CostName {
+    const char *key, *title;
+} CostName;
+void cost_add(Cost *sum, const Cost *part);
+extern const CostName cost_names[COST_KINDS];
 
 /* Cycles between an iteration's first and last stage: read, multiply, add, round, write. */
 enum { PIPELINE_DEPTH = 8 };

@@ -1,7 +1,7 @@
 /* The design space of a dataflow graph (MING Eq. 1): each process has configurations, a configuration
  * fixes its unroll factors, cost and the words at its ports. Words at both ends of a channel are equal,
- * or a converter stands there and is a node with its own costs. dse_space.c enumerates, dse_solve.c picks the best within budgets by integer
- * programming, dse_apply.c writes the choice into the IR.
+ * or a converter stands there and is a node with its own costs. dse_space.c enumerates, dse_solve.c
+ * picks the best within budgets by integer programming, dse_apply.c writes the choice into the IR.
  * Tests: lit/target/choose-unroll.mir, test/unit/dse_test.c */
 #ifndef MING_TARGET_DSE_H
 #define MING_TARGET_DSE_H
@@ -40,27 +40,29 @@ typedef struct DseSpace {
     VEC(DseEdge) edges;
     VEC(const Type *) words; /* receiving ends; channels may join ends of the same one */
     PtrMap word_numbers;     /* end Type* -> index in words + 1 */
-    int64_t bound; /* of the last solve's goal: no design is below it */
+    int64_t bound; /* of the last solve: no design's weighted sum is below it */
 } DseSpace;
-
-typedef struct Budget {
-    int64_t dsp, bram18;
-} Budget;
 
 /* DSE_FEASIBLE: a design within the limits, not proven best. DSE_FAILED: none found, none excluded. */
 typedef enum DseStatus { DSE_OPTIMAL, DSE_FEASIBLE, DSE_INFEASIBLE, DSE_FAILED } DseStatus;
-typedef enum DseGoal { DSE_MIN_CYCLES, DSE_MIN_DSP, DSE_MIN_BRAM, DSE_MIN_RESOURCES } DseGoal;
 
-/* Limits of one solve; < 0: none. */
-typedef struct DseLimits {
-    int64_t cycles, dsp, bram18;
-} DseLimits;
+/* What one solve looks for: the least weighted sum of costs, among designs within the limits. */
+typedef struct DseProblem {
+    Cost weights; /* >= 0 */
+    Cost limits;  /* < 0: none */
+    size_t effort; /* labels (dse_labels.h) to try before the best design so far is taken; 0: many */
+} DseProblem;
+
+/* Without limits: the least of one kind of cost. */
+DseProblem dse_least(CostKind kind);
+/* Weighted sum of a cost. */
+int64_t dse_measure(const Cost *cost, const Cost *weights);
 
 /* Enumerates the undominated configurations of the region's processes. False: diagnosed. */
 bool dse_space(const Op *region, Arena *arena, DseSpace *out) MUST_CHECK;
 void dse_free(DseSpace *space);
-/* Minimises the goal under the limits; sets each node's `chosen` when it found a design. */
-DseStatus dse_solve(DseSpace *space, DseGoal goal, const DseLimits *limits, int64_t *value);
+/* Sets each node's `chosen` when it found a design, *value to its weighted sum. */
+DseStatus dse_solve(DseSpace *space, const DseProblem *problem, int64_t *value);
 /* Sum over the chosen configurations. */
 Cost dse_total(const DseSpace *space);
 /* Writes the chosen factors, words, storage and reports into region and processes. */

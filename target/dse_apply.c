@@ -235,18 +235,18 @@ static Shape process_shape(const DseNode *node)
 static void write_report(Op *process, const Shape *shape, const Cost *cost)
 {
     Context *ctx = process->ctx;
-    const NamedAttr items[] = {
+    NamedAttr items[5 + COST_KINDS] = {
         named_attr(ctx, "class", attr_string_c(ctx, shape->class)),
         named_attr(ctx, "source", attr_string(ctx, layer_source(process))),
         named_attr(ctx, "trip_counts", attr_i64_array(ctx, shape->trips, shape->count)),
         named_attr(ctx, "unroll", attr_i64_array(ctx, shape->unroll, shape->count)),
-        named_attr(ctx, "cycles", attr_i64(ctx, cost->cycles)),
-        named_attr(ctx, "dsp", attr_i64(ctx, cost->dsp)),
-        named_attr(ctx, "bram18", attr_i64(ctx, cost->bram18)),
-        named_attr(ctx, "buffer", attr_i64(ctx, shape->buffer)),
     };
-    op_set_attr(process, "report",
-                attr_dict(ctx, items, COUNT_OF(items) - (shape->buffer == 0)));
+    uint32_t count = 4;
+    for (int k = 0; k < COST_KINDS; k++)
+        items[count++] = named_attr(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
+    if (shape->buffer)
+        items[count++] = named_attr(ctx, "buffer", attr_i64(ctx, shape->buffer));
+    op_set_attr(process, "report", attr_dict(ctx, items, count));
 }
 
 void set_converter_report(Op *process, const Type *from, const Type *to)

@@ -26,15 +26,12 @@ typedef struct Labels {
     double *rest[DSE_MAX_LIMITS]; /* per state: the least use from there to the end */
 } Labels;
 
-int64_t dse_measure(const Cost *cost, DseGoal goal)
+int64_t dse_measure(const Cost *cost, const Cost *weights)
 {
-    switch (goal) {
-    case DSE_MIN_CYCLES: return cost->cycles;
-    case DSE_MIN_DSP: return cost->dsp;
-    case DSE_MIN_BRAM: return cost->bram18;
-    case DSE_MIN_RESOURCES: return cost->dsp + cost->bram18;
-    }
-    return 0;
+    int64_t sum = 0;
+    for (int k = 0; k < COST_KINDS; k++)
+        sum += cost->items[k] * weights->items[k];
+    return sum;
 }
 
 static const Cost *cost_of(const Labels *l, uint32_t node, uint32_t config)
@@ -53,7 +50,7 @@ static void find_rest(Labels *l, uint32_t limit)
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             const Transition *way = &layers->transitions.data[t];
             const Cost *cost = cost_of(l, layer->node, way->config);
-            double use = (double)dse_measure(cost, l->s->limits[limit].what) + rest[way->to];
+            double use = (double)cost->items[l->s->limits[limit].kind] + rest[way->to];
             rest[way->from] = fmin(rest[way->from], use);
         }
     }
@@ -65,11 +62,11 @@ static void find_rest(Labels *l, uint32_t limit)
 static bool extend(const Labels *l, const Label *from, const Cost *cost, uint32_t to, Label *out)
 {
     const LabelSearch *s = l->s;
-    out->goal = from->goal + dse_measure(cost, s->goal);
+    out->goal = from->goal + dse_measure(cost, s->weights);
     out->bound = (double)out->goal + s->behind[to];
     for (uint32_t i = 0; i < s->limit_count; i++) {
         const DseLimit *limit = &s->limits[i];
-        out->use[i] = from->use[i] + dse_measure(cost, limit->what);
+        out->use[i] = from->use[i] + cost->items[limit->kind];
         out->bound += limit->price * (double)out->use[i] / limit->unit;
         if ((double)out->use[i] + l->rest[i][to] > limit->limit)
             return false;

@@ -7,18 +7,18 @@
 
 #include "target/dse_layers.h"
 
-enum { DSE_MAX_LIMITS = 3 };
+enum { DSE_MAX_LIMITS = COST_KINDS };
 
 /* A limited quantity and the price of using it, per `unit`. */
 typedef struct DseLimit {
-    DseGoal what;
+    CostKind kind;
     double limit, unit, price;
 } DseLimit;
 
 typedef struct LabelSearch {
     const DseSpace *space;
     const DseLayers *layers;
-    DseGoal goal;
+    const Cost *weights;
     const DseLimit *limits;
     uint32_t limit_count;
     const double *behind; /* per state: least goal plus prices from there to the end */
@@ -34,7 +34,5 @@ typedef struct LabelSearch {
 } LabelSearch;
 
 void dse_labels(LabelSearch *search);
-/* What a goal adds up. */
-int64_t dse_measure(const Cost *cost, DseGoal goal);
 
 #endif

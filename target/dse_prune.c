@@ -10,14 +10,12 @@
 #include <string.h>
 
 enum { MAX_TRANSITIONS = 4000000, MAX_ROUNDS = 120, PATIENCE = 4, MOST_FAR_WORDS = 16 };
-/* Widths of the label searches, each this many times the last, and what all of them may try: for the
- * goal that matters, and for saving resources at that goal. Counts do not depend on the machine, so
- * neither does the answer. */
-enum { FIRST_WIDTH = 8, WIDENING = 4, MAX_LABELS = 20000000, SAVING_LABELS = 1000000 };
+/* Widths of the label searches, each this many times the last. */
+enum { FIRST_WIDTH = 8, WIDENING = 4 };
 
 typedef struct Pruning {
     const DseSpace *space;
-    DseGoal goal;
+    const DseProblem *problem;
     DseLimit limits[DSE_MAX_LIMITS];
     uint32_t limit_count;
     DseLayers layers;
@@ -30,11 +28,14 @@ typedef struct Pruning {
     DsePruned *out;
 } Pruning;
 
-static void add_limit(Pruning *p, DseGoal what, int64_t limit)
+static void add_limits(Pruning *p)
 {
-    if (limit >= 0)
-        p->limits[p->limit_count++] = (DseLimit){.what = what, .limit = (double)limit,
-                                              .unit = limit > 0 ? (double)limit : 1.0};
+    for (CostKind k = 0; k < COST_KINDS; k++) {
+        int64_t limit = p->problem->limits.items[k];
+        if (limit >= 0)
+            p->limits[p->limit_count++] = (DseLimit){.kind = k, .limit = (double)limit,
+                                                  .unit = limit > 0 ? (double)limit : 1.0};
+    }
 }
 
 /* --- one evaluation ------------------------------------------------------------------------ */
@@ -43,10 +44,9 @@ static void price_configs(Pruning *p, const DseNode *node)
 {
     for (size_t c = 0; c < node->configs.len; c++) {
         const Cost *cost = &node->configs.data[c].cost;
-        double price = (double)dse_measure(cost, p->goal);
+        double price = (double)dse_measure(cost, &p->problem->weights);
         for (uint32_t i = 0; i < p->limit_count; i++)
-            price += p->limits[i].price * (double)dse_measure(cost, p->limits[i].what) /
-                     p->limits[i].unit;
+            price += p->limits[i].price * (double)cost->items[p->limits[i].kind] / p->limits[i].unit;
         p->prices[c] = price;
     }
 }
@@ -107,11 +107,11 @@ static bool read_path(Pruning *p)
     return true;
 }
 
-static int64_t sum_path(const Pruning *p, DseGoal what)
+static Cost path_cost(const Pruning *p)
 {
-    int64_t sum = 0;
+    Cost sum = {.cycles = 0};
     for (size_t n = 0; n < p->space->nodes.len; n++)
-        sum += dse_measure(&p->space->nodes.data[n].configs.data[p->path[n]].cost, what);
+        cost_add(&sum, &p->space->nodes.data[n].configs.data[p->path[n]].cost);
     return sum;
 }
 
@@ -119,9 +119,10 @@ static int64_t sum_path(const Pruning *p, DseGoal what)
 
 static void keep_design(Pruning *p)
 {
-    int64_t value = sum_path(p, p->goal);
+    Cost cost = path_cost(p);
+    int64_t value = dse_measure(&cost, &p->problem->weights);
     for (uint32_t i = 0; i < p->limit_count; i++)
-        if ((double)sum_path(p, p->limits[i].what) > p->limits[i].limit)
+        if ((double)cost.items[p->limits[i].kind] > p->limits[i].limit)
             return;
     if (p->out->has_design && value >= p->out->value)
         return;
@@ -158,9 +159,10 @@ static double price_of_limits(const Pruning *p)
 static bool change_prices(Pruning *p, double scale, double target, double bound)
 {
     double excess[DSE_MAX_LIMITS], norm = 0;
+    Cost cost = path_cost(p);
     for (uint32_t i = 0; i < p->limit_count; i++) {
         DseLimit *limit = &p->limits[i];
-        excess[i] = ((double)sum_path(p, limit->what) - limit->limit) / limit->unit;
+        excess[i] = ((double)cost.items[limit->kind] - limit->limit) / limit->unit;
         if (excess[i] < 0 && limit->price == 0)
             excess[i] = 0;
         norm += excess[i] * excess[i];
@@ -182,7 +184,7 @@ static double worst_value(const Pruning *p)
         int64_t worst = 0;
         const DseNode *node = &p->space->nodes.data[n];
         for (size_t c = 0; c < node->configs.len; c++) {
-            int64_t value = dse_measure(&node->configs.data[c].cost, p->goal);
+            int64_t value = dse_measure(&node->configs.data[c].cost, &p->problem->weights);
             worst = value > worst ? value : worst;
         }
         sum += (double)worst;
@@ -242,10 +244,10 @@ static double bound_at_best(Pruning *p)
 /* Searches wider and wider, until nothing better was overlooked. */
 static void search_labels(Pruning *p)
 {
-    LabelSearch search = {.space = p->space, .layers = &p->layers, .goal = p->goal,
-                          .limits = p->limits, .limit_count = p->limit_count, .behind = p->behind,
+    LabelSearch search = {.space = p->space, .layers = &p->layers,
+                          .weights = &p->problem->weights, .limits = p->limits, .limit_count = p->limit_count, .behind = p->behind,
                           .chosen = p->path, .width = FIRST_WIDTH,
-                          .max_labels = p->goal == DSE_MIN_RESOURCES ? SAVING_LABELS : MAX_LABELS};
+                          .max_labels = p->problem->effort ? p->problem->effort : DSE_MOST_LABELS};
     while (!search.complete && search.max_labels > 0) {
         search.ceiling = bound_at_best(p);
         dse_labels(&search);
@@ -301,19 +303,12 @@ static void release(Pruning *p)
     dse_layers_free(&p->layers);
 }
 
-static void add_limits(Pruning *p, const DseLimits *limits)
-{
-    add_limit(p, DSE_MIN_CYCLES, limits->cycles);
-    add_limit(p, DSE_MIN_DSP, limits->dsp);
-    add_limit(p, DSE_MIN_BRAM, limits->bram18);
-}
-
 /* Bound of a space whose far edges need not agree: it holds for those that do. */
-static double relaxed_bound(const DseSpace *space, DseGoal goal, const DseLimits *limits)
+static double relaxed_bound(const DseSpace *space, const DseProblem *problem)
 {
     DsePruned ignored = {.chosen = ARENA_ARRAY(space->arena, uint32_t, space->nodes.len + 1)};
-    Pruning p = {.space = space, .goal = goal, .out = &ignored, .best_bound = -INFINITY};
-    add_limits(&p, limits);
+    Pruning p = {.space = space, .problem = problem, .out = &ignored, .best_bound = -INFINITY};
+    add_limits(&p);
     if (!dse_layers(space, MAX_TRANSITIONS, DSE_NO_WORDS, &p.layers))
         return 0;
     allocate(&p);
@@ -341,9 +336,9 @@ static int64_t whole_bound(double bound)
     return (int64_t)ceil(bound - 0.001);
 }
 
-void dse_prune(const DseSpace *space, DseGoal goal, const DseLimits *limits, DsePruned *out)
+void dse_prune(const DseSpace *space, const DseProblem *problem, DsePruned *out)
 {
-    Pruning p = {.space = space, .goal = goal, .out = out, .best_bound = -INFINITY};
+    Pruning p = {.space = space, .problem = problem, .out = out, .best_bound = -INFINITY};
     size_t nodes = space->nodes.len;
     *out = (DsePruned){.keep = ARENA_ARRAY(space->arena, bool *, nodes + 1),
                        .chosen = ARENA_ARRAY(space->arena, uint32_t, nodes + 1)};
@@ -351,7 +346,7 @@ void dse_prune(const DseSpace *space, DseGoal goal, const DseLimits *limits, Dse
         size_t count = space->nodes.data[n].configs.len;
         out->keep[n] = memset(ARENA_ARRAY(space->arena, bool, count + 1), 0, count + 1);
     }
-    add_limits(&p, limits);
+    add_limits(&p);
     bool built = build_layers(&p);
     if (built) {
         allocate(&p);
@@ -362,7 +357,7 @@ void dse_prune(const DseSpace *space, DseGoal goal, const DseLimits *limits, Dse
     }
     mark_kept(&p, !built);
     if (out->is_thinned)
-        p.best_bound = relaxed_bound(space, goal, limits);
+        p.best_bound = relaxed_bound(space, problem);
     else if (out->has_design && out->kept == 0)
         p.best_bound = INFINITY;
     out->bound = whole_bound(p.best_bound);

@@ -7,17 +7,21 @@
 
 #include "target/dse.h"
 
+/* Labels that a problem without a limit of its own may try. The count does not depend on the machine,
+ * so neither does the answer. */
+enum { DSE_MOST_LABELS = 20000000 };
+
 typedef struct DsePruned {
     bool **keep;      /* per node and configuration: may be in a design better than the one found */
     size_t kept;      /* how many */
     bool has_design;  /* one within the limits was found: */
     uint32_t *chosen; /* its configurations */
-    int64_t value;    /* its goal */
-    int64_t bound;    /* no design within the limits has a lesser goal; INT64_MAX: there is none */
+    int64_t value;    /* its weighted sum */
+    int64_t bound;    /* no design within the limits has a lesser one; INT64_MAX: there is none */
     bool is_thinned;  /* the space was too large: `keep` lacks designs that may be better */
 } DsePruned;
 
-/* Of the goal under the limits. Arrays live in the space's arena. */
-void dse_prune(const DseSpace *space, DseGoal goal, const DseLimits *limits, DsePruned *out);
+/* Arrays live in the space's arena. */
+void dse_prune(const DseSpace *space, const DseProblem *problem, DsePruned *out);
 
 #endif

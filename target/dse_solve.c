@@ -10,17 +10,16 @@
 #include <lpsolve/lp_lib.h>
 #include <math.h>
 
-/* How often lp_solve may ask whether to go on before the best design so far is taken: for the goal
- * that matters, and for saving resources at that goal. The count does not depend on the machine, so
- * neither does the answer. */
-enum { MAX_EFFORT = 100000, SAVING_EFFORT = 10000 };
+/* lp_solve may ask once per so many labels of effort whether to go on before the best design so far is
+ * taken. The count does not depend on the machine, so neither does the answer. */
+enum { LABELS_PER_QUESTION = 200 };
 
 /* Larger programs are not tried: they take lp_solve minutes, without an answer. */
 enum { MAX_COLUMNS = 3000 };
 
 typedef struct Program {
     DseSpace *space;
-    int effort, max_effort;
+    size_t effort, max_effort;
     lprec *lp;
     int **column;  /* of each node's configurations, from 1; 0: left out */
     int columns;
@@ -45,13 +44,13 @@ static bool end_row(Program *p, int type, int64_t right)
 }
 
 /* Terms of a sum of costs over all chosen configurations. */
-static void add_costs(Program *p, DseGoal goal)
+static void add_costs(Program *p, const Cost *weights)
 {
     clear_row(p);
     for (size_t n = 0; n < p->space->nodes.len; n++) {
         const DseNode *node = &p->space->nodes.data[n];
         for (size_t c = 0; c < node->configs.len; c++)
-            add_term(p, p->column[n][c], dse_measure(&node->configs.data[c].cost, goal));
+            add_term(p, p->column[n][c], dse_measure(&node->configs.data[c].cost, weights));
     }
 }
 
@@ -105,26 +104,29 @@ static bool equal_words(Program *p, const DseEdge *edge, bool of_reader)
     return ok;
 }
 
-static bool within(Program *p, DseGoal what, int64_t limit)
+static bool within(Program *p, const Cost *weights, int64_t limit)
 {
     if (limit < 0)
         return true;
-    add_costs(p, what);
+    add_costs(p, weights);
     return end_row(p, LE, limit);
 }
 
-/* below: of the goal, the value that a better design must undercut; < 0: none. */
-static bool build_program(Program *p, DseGoal goal, const DseLimits *limits, int64_t below)
+/* most: of the goal, the value that a better design may have; < 0: any. */
+static bool build_program(Program *p, const DseProblem *problem, int64_t most)
 {
     bool ok = set_add_rowmode(p->lp, TRUE);
-    add_costs(p, goal);
+    add_costs(p, &problem->weights);
     ok &= set_obj_fnex(p->lp, p->used, p->value, p->index);
     ok &= one_config_each(p);
     for (size_t e = 0; e < p->space->edges.len; e++)
         ok &= equal_words(p, &p->space->edges.data[e], false) &&
               equal_words(p, &p->space->edges.data[e], true);
-    ok &= within(p, DSE_MIN_CYCLES, limits->cycles) && within(p, DSE_MIN_DSP, limits->dsp) &&
-          within(p, DSE_MIN_BRAM, limits->bram18) && within(p, goal, below);
+    for (CostKind k = 0; k < COST_KINDS; k++) {
+        DseProblem least = dse_least(k);
+        ok &= within(p, &least.weights, problem->limits.items[k]);
+    }
+    ok &= within(p, &problem->weights, most);
     ok &= set_add_rowmode(p->lp, FALSE);
     for (int c = 1; c <= p->columns; c++)
         ok &= set_binary(p->lp, c, TRUE);
@@ -193,17 +195,17 @@ static DseStatus status_of(int result, bool has_design)
 }
 
 /* The program of what the bounds left; *value is that of the design known, if there is one. */
-static DseStatus solve_rest(DseSpace *space, DseGoal goal, const DseLimits *limits,
-                            const DsePruned *pruned, int64_t *value)
+static DseStatus solve_rest(DseSpace *space, const DseProblem *problem, const DsePruned *pruned,
+                            int64_t *value)
 {
-    Program p = {.space = space,
-                 .max_effort = goal == DSE_MIN_RESOURCES ? SAVING_EFFORT : MAX_EFFORT};
+    size_t labels = problem->effort ? problem->effort : DSE_MOST_LABELS;
+    Program p = {.space = space, .max_effort = labels / LABELS_PER_QUESTION};
     DseStatus status = pruned->has_design ? DSE_FEASIBLE : DSE_FAILED;
     number_columns(&p, pruned);
     if (p.columns > MAX_COLUMNS)
         return status;
     p.lp = make_lp(0, p.columns);
-    if (p.lp && build_program(&p, goal, limits, pruned->has_design ? pruned->value - 1 : -1)) {
+    if (p.lp && build_program(&p, problem, pruned->has_design ? pruned->value - 1 : -1)) {
         put_abortfunc(p.lp, is_tired, &p);
         int result = solve(p.lp);
         status = status_of(result, pruned->has_design);
@@ -217,21 +219,30 @@ static DseStatus solve_rest(DseSpace *space, DseGoal goal, const DseLimits *limi
     return status;
 }
 
-DseStatus dse_solve(DseSpace *space, DseGoal goal, const DseLimits *limits, int64_t *value)
+DseProblem dse_least(CostKind kind)
+{
+    DseProblem problem = {.effort = 0};
+    for (int k = 0; k < COST_KINDS; k++)
+        problem.limits.items[k] = -1;
+    problem.weights.items[kind] = 1;
+    return problem;
+}
+
+DseStatus dse_solve(DseSpace *space, const DseProblem *problem, int64_t *value)
 {
     DsePruned pruned;
     DseStatus status = DSE_OPTIMAL;
     *value = space->bound = 0;
     if (space->nodes.len == 0)
         return DSE_OPTIMAL;
-    dse_prune(space, goal, limits, &pruned);
+    dse_prune(space, problem, &pruned);
     if (pruned.bound == INT64_MAX)
         return DSE_INFEASIBLE;
     for (size_t n = 0; pruned.has_design && n < space->nodes.len; n++)
         space->nodes.data[n].chosen = pruned.chosen[n];
     *value = pruned.value;
     if (!pruned.has_design || pruned.bound < pruned.value)
-        status = solve_rest(space, goal, limits, &pruned, value);
+        status = solve_rest(space, problem, &pruned, value);
     if (pruned.is_thinned && pruned.bound < *value && status == DSE_OPTIMAL)
         status = DSE_FEASIBLE;
     if (pruned.is_thinned && status == DSE_INFEASIBLE)

@@ -1,5 +1,5 @@
 /* The design space: a node per instantiated process with its configurations, an edge per channel
- * between two of them. Only configurations that no other beats in cycles, DSP and BRAM at the same
+ * between two of them. Only configurations that no other beats in cycles and resources at the same
  * port words are kept.
  * Tests: test/unit/dse_test.c, lit/target/choose-unroll.mir */
 #include "target/dse_space.h"
@@ -64,7 +64,10 @@ static bool same_ports(const DseNode *node, const Config *a, const Config *b)
 
 static bool dominates(const Cost *a, const Cost *b)
 {
-    return a->cycles <= b->cycles && a->dsp <= b->dsp && a->bram18 <= b->bram18;
+    for (int k = 0; k < COST_KINDS; k++)
+        if (a->items[k] > b->items[k])
+            return false;
+    return true;
 }
 
 static void keep_config(DseNode *node, const Config *config)
@@ -208,10 +211,7 @@ Cost dse_total(const DseSpace *space)
     Cost total = {0};
     for (size_t i = 0; i < space->nodes.len; i++) {
         const DseNode *node = &space->nodes.data[i];
-        const Cost *cost = &node->configs.data[node->chosen].cost;
-        total.cycles += cost->cycles;
-        total.dsp += cost->dsp;
-        total.bram18 += cost->bram18;
+        cost_add(&total, &node->configs.data[node->chosen].cost);
     }
     return total;
 }

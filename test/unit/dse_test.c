@@ -49,7 +49,7 @@ static void random_space(Random *random, Arena *arena, DseSpace *space)
     random_edges(random, space);
 }
 
-static bool is_legal(const DseSpace *space, const uint32_t *choice, const DseLimits *limits,
+static bool is_legal(const DseSpace *space, const uint32_t *choice, const Cost *limits,
                      int64_t *cycles)
 {
     int64_t dsp = 0, bram18 = 0;
@@ -71,7 +71,7 @@ static bool is_legal(const DseSpace *space, const uint32_t *choice, const DseLim
 }
 
 /* Least sum of cycles over all choices, or -1. */
-static int64_t brute_force(const DseSpace *space, const DseLimits *limits)
+static int64_t brute_force(const DseSpace *space, const Cost *limits)
 {
     int64_t best = -1, cycles;
     uint32_t choice[NODES] = {0};
@@ -93,18 +93,19 @@ static void equals_brute_force(void **state)
         Arena arena;
         DseSpace space;
         int64_t value = -1;
-        DseLimits limits = {.cycles = -1,
-                            .dsp = 30 + (int64_t)random_below(&random, 40),
-                            .bram18 = 10 + (int64_t)random_below(&random, 20)};
+        DseProblem problem = dse_least(COST_CYCLES);
+        Cost *limits = &problem.limits;
+        limits->dsp = 30 + (int64_t)random_below(&random, 40);
+        limits->bram18 = 10 + (int64_t)random_below(&random, 20);
         arena_init(&arena);
         random_space(&random, &arena, &space);
-        int64_t want = brute_force(&space, &limits);
-        DseStatus status = dse_solve(&space, DSE_MIN_CYCLES, &limits, &value);
+        int64_t want = brute_force(&space, limits);
+        DseStatus status = dse_solve(&space, &problem, &value);
         assert_int_equal(status, want < 0 ? DSE_INFEASIBLE : DSE_OPTIMAL);
         if (want >= 0) {
             assert_int_equal(value, want);
             assert_int_equal(dse_total(&space).cycles, want);
-            assert_true(dse_total(&space).dsp <= limits.dsp);
+            assert_true(dse_total(&space).dsp <= limits->dsp);
             feasible++;
         }
         dse_free(&space);
