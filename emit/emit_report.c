@@ -47,6 +47,25 @@ static int64_t total(const Op *module, const char *name)
     return sum;
 }
 
+/* The largest of all processes, 0 without any. */
+static int64_t largest(const Op *module, const char *name)
+{
+    int64_t most = 0;
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+    {
+        int64_t value = is_process(op) ? number(op_attr(op, "report"), name) : 0;
+        most = value > most ? value : most;
+    }
+    return most;
+}
+
+/* The clock that the timing was simulated for, or the budget's; -1: none. */
+static int64_t clock_mhz(const Emitter *e)
+{
+    int64_t simulated = number(op_attr(e->top, "emithls.timing"), "clock_mhz");
+    return simulated > 0 ? simulated : number(op_attr(e->module, "dfg.budget"), "clock_mhz");
+}
+
 /* --- report.json --------------------------------------------------------------------------------- */
 
 static void add_number(StrBuf *out, int64_t value)
@@ -86,6 +105,60 @@ static void begin_item(StrBuf *out, bool *first)
     *first = false;
 }
 
+/* value: NULL if there is none. */
+static void add_text_or_null(StrBuf *out, const char *name, const Attr *value)
+{
+    add_key(out, name);
+    if (value && value->kind == ATTR_STRING)
+        json_add_string(out, value->u.string);
+    else
+        strbuf_add_c(out, "null");
+}
+
+static void add_separator(StrBuf *out) { strbuf_add_c(out, ", "); }
+
+/* --- sections ------------------------------------------------------------------------------------ */
+
+/* Frames a second, to three decimals. */
+static void add_fps(StrBuf *out, int64_t clock_mhz, int64_t interval)
+{
+    add_key(out, "fps");
+    if (clock_mhz <= 0 || interval <= 0) {
+        strbuf_add_c(out, "null");
+        return;
+    }
+    int64_t hertz = clock_mhz * 1000000, rest = hertz % interval;
+    strbuf_printf(out, "%lld.%03lld", (long long)(hertz / interval),
+                  (long long)(rest * 1000 / interval));
+}
+
+/* Latency and interval as simulated; where nobody simulated, the sum and the largest of the processes'
+ * cycles. */
+static void add_totals(Emitter *e, StrBuf *out)
+{
+    static const char *const resources[] = {"dsp", "bram18", "uram", "lut", "ff"};
+    const Attr *timing = op_attr(e->top, "emithls.timing");
+    int64_t cycles = total(e->module, "cycles"), slowest = largest(e->module, "cycles");
+    int64_t interval = timing ? number(timing, "interval_cycles") : slowest;
+    strbuf_add_c(out, "  \"totals\": {");
+    add_count(out, "latency_cycles", timing ? number(timing, "latency_cycles") : cycles);
+    add_separator(out);
+    add_count(out, "interval_cycles", interval);
+    add_separator(out);
+    add_fps(out, clock_mhz(e), interval);
+    for (size_t i = 0; i < COUNT_OF(resources); i++) {
+        add_separator(out);
+        add_count(out, resources[i], total(e->module, resources[i]));
+    }
+    strbuf_add_c(out, "},\n  ");
+    add_string(out, "timing", timing ? STR("simulated") : STR("predicted"));
+    strbuf_add_c(out, ",\n  \"predicted\": {");
+    add_count(out, "sum_cycles", cycles);
+    add_separator(out);
+    add_count(out, "interval_cycles", slowest);
+    strbuf_add_c(out, "},\n");
+}
+
 /* What a simulation of the final depths proved. */
 static void add_timing(Emitter *e, StrBuf *out)
 {
@@ -99,6 +172,21 @@ static void add_timing(Emitter *e, StrBuf *out)
     strbuf_add_c(out, timing ? "},\n" : "null,\n");
 }
 
+/* A process works `cycles` for a frame and can begin the next one then. */
+static void add_costs(StrBuf *out, const Attr *report)
+{
+    static const char *const costs[] = {"cycles", "dsp", "bram18", "uram", "lut", "ff"};
+    add_count(out, "interval_cycles", number(report, "cycles"));
+    for (size_t i = 0; i < COUNT_OF(costs); i++) {
+        add_separator(out);
+        add_count(out, costs[i], number(report, costs[i]));
+    }
+    if (number(report, "buffer") >= 0) {
+        add_separator(out);
+        add_count(out, "buffer_words", number(report, "buffer"));
+    }
+}
+
 static void add_processes(Emitter *e, StrBuf *out)
 {
     bool first = true;
@@ -110,24 +198,16 @@ static void add_processes(Emitter *e, StrBuf *out)
             continue;
         begin_item(out, &first);
         add_string(out, "name", str_from(cpp_global(e, symbol_name(op))));
-        strbuf_add_c(out, ", ");
+        add_separator(out);
         add_string(out, "source", text(report, "source"));
-        strbuf_add_c(out, ", ");
+        add_separator(out);
         add_string(out, "class", text(report, "class"));
         strbuf_add_c(out, ",\n     ");
         add_list(out, "trip_counts", item(report, "trip_counts"));
-        strbuf_add_c(out, ", ");
+        add_separator(out);
         add_list(out, "unroll", item(report, "unroll"));
         strbuf_add_c(out, ",\n     ");
-        add_count(out, "cycles", number(report, "cycles"));
-        strbuf_add_c(out, ", ");
-        add_count(out, "dsp", number(report, "dsp"));
-        strbuf_add_c(out, ", ");
-        add_count(out, "bram18", number(report, "bram18"));
-        if (number(report, "buffer") >= 0) {
-            strbuf_add_c(out, ", ");
-            add_count(out, "buffer_words", number(report, "buffer"));
-        }
+        add_costs(out, report);
         strbuf_add_char(out, '}');
     }
     strbuf_add_c(out, "\n  ],\n");
@@ -144,10 +224,12 @@ static void add_fifos(Emitter *e, StrBuf *out)
         const Type *word = emithls_stream_word(op_result(op, 0)->type);
         begin_item(out, &first);
         add_string(out, "name", op_attr(op, "name")->u.string);
-        strbuf_add_c(out, ", ");
+        add_separator(out);
         add_count(out, "width", emithls_lanes(word) * type_width(emithls_scalar(word)));
-        strbuf_add_c(out, ", ");
+        add_separator(out);
         add_count(out, "depth", attr_int_value(op_attr(op, "depth")));
+        add_separator(out);
+        add_text_or_null(out, "kind", op_attr(op, "impl"));
         strbuf_add_char(out, '}');
     }
     strbuf_add_c(out, "\n  ],\n");
@@ -174,9 +256,9 @@ static void add_ports(Emitter *e, StrBuf *out)
         const Port *port = &e->ports.data[i];
         begin_item(out, &first);
         add_string(out, "name", port->tensor);
-        strbuf_add_c(out, ", ");
+        add_separator(out);
         add_string(out, "direction", port->is_input ? STR("in") : STR("out"));
-        strbuf_add_c(out, ", ");
+        add_separator(out);
         add_string(out, "interface", port->bus ? STR("m_axi") : STR("axis"));
         if (port->is_weights)
             strbuf_add_c(out, ", \"weights\": true");
@@ -189,28 +271,34 @@ static void add_ports(Emitter *e, StrBuf *out)
     strbuf_add_c(out, "\n  ]\n");
 }
 
+/* What the design was chosen by: limits of the budget, goal, and what no design is below. */
+static void add_choice(Emitter *e, StrBuf *out)
+{
+    static const char *const limits[] = {"dsp", "bram18", "uram", "lut", "ff"};
+    const Attr *budget = op_attr(e->module, "dfg.budget");
+    add_text_or_null(out, "device", item(budget, "device"));
+    strbuf_add_c(out, ",\n  ");
+    add_count(out, "clock_mhz", clock_mhz(e));
+    strbuf_add_c(out, ",\n  ");
+    add_text_or_null(out, "objective", item(budget, "objective"));
+    strbuf_add_c(out, ",\n  ");
+    add_count(out, "value", number(budget, "value"));
+    strbuf_add_c(out, ",\n  ");
+    add_count(out, "bound", number(budget, "bound"));
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        strbuf_printf(out, ",\n  \"%s_limit\": ", limits[i]);
+        add_number(out, number(budget, limits[i]));
+    }
+    strbuf_add_c(out, ",\n");
+}
+
 void emit_report(Emitter *e, StrBuf *out)
 {
-    const Attr *budget = op_attr(e->module, "dfg.budget");
     strbuf_add_c(out, REPORT_START);
     json_add_string(out, str_from(e->top_name));
-    const Attr *device = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "device") : NULL;
-    strbuf_add_c(out, ",\n  \"device\": ");
-    if (device && device->kind == ATTR_STRING)
-        json_add_string(out, device->u.string);
-    else
-        strbuf_add_c(out, "null");
     strbuf_add_c(out, ",\n  ");
-    add_count(out, "dsp_limit", number(budget, "dsp"));
-    strbuf_add_c(out, ",\n  ");
-    add_count(out, "bram18_limit", number(budget, "bram18"));
-    strbuf_add_c(out, ",\n  \"totals\": {");
-    add_count(out, "latency_cycles", total(e->module, "cycles"));
-    strbuf_add_c(out, ", ");
-    add_count(out, "dsp", total(e->module, "dsp"));
-    strbuf_add_c(out, ", ");
-    add_count(out, "bram18", total(e->module, "bram18"));
-    strbuf_add_c(out, "},\n");
+    add_choice(e, out);
+    add_totals(e, out);
     add_timing(e, out);
     add_processes(e, out);
     add_fifos(e, out);
