@@ -119,6 +119,7 @@ static void emitter_free(Emitter *e)
 {
     arena_free(&e->arena);
     ptrmap_free(&e->globals);
+    ptrmap_free(&e->fifos);
     ptrmap_free(&e->word_aliases);
     ptrmap_free(&e->packed);
     vec_free(&e->words);

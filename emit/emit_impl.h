@@ -37,6 +37,7 @@ typedef struct Emitter {
     const EmitOptions *options;
     Arena arena;
     PtrMap globals;      /* symbol Ident* -> C++ name */
+    PtrMap fifos;        /* emithls.stream Op* -> C++ name, once the top function is printed */
     PtrMap word_aliases; /* vector Type* -> alias name */
     VEC(const Type *) words; /* vector types in order of appearance */
     VEC(const char *) taken; /* file-scope names in use */

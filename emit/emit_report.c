@@ -223,7 +223,7 @@ static void add_fifos(Emitter *e, StrBuf *out)
             continue;
         const Type *word = emithls_stream_word(op_result(op, 0)->type);
         begin_item(out, &first);
-        add_string(out, "name", op_attr(op, "name")->u.string);
+        add_string(out, "name", str_from(ptrmap_get(&e->fifos, op)));
         add_separator(out);
         add_count(out, "width", emithls_lanes(word) * type_width(emithls_scalar(word)));
         add_separator(out);
