@@ -105,8 +105,9 @@ static void add_head(const Emitter *e, StrBuf *out)
     strbuf_add_c(out, "\n#   simulates all frames of the input arrays with an ordinary C++ compiler;\n"
                       "#   relative paths start where make was called, also with make -C\n"
                       "# make cosim, with the same files\n"
-                      "#   runs all processes at once against FIFOs of the depths in the stream pragmas;\n"
-                      "#   says who waits for whom if they deadlock\n"
+                      "#   runs all processes at once against FIFOs of the depths in the stream pragmas,\n"
+                      "#   or of MING_DEPTHS='name=2 other=0' (0: unbounded); says who waits for whom\n"
+                      "#   if they deadlock, else how many cycles the frames take\n"
                       "# make synth\n"
                       "#   synthesizes with Vitis HLS as hls_config.cfg says\n"
                       "# make vitis-csim, make vitis-cosim");
@@ -160,8 +161,10 @@ static void add_csim(const Emitter *e, StrBuf *out)
                  "\n\n"
                  "TOP_cosim: TOP_cosim.cpp TOP_tb.cpp $(HEADERS)\n"
                  "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_cosim.h TOP_cosim.cpp TOP_tb.cpp -o $@\n\n"
-                 "TOP_cosim.cpp: TOP.cpp csim/cosim.awk\n"
-                 "\tawk -f csim/cosim.awk TOP.cpp > $@\n\n");
+                 "TOP_cosim.cpp: TOP.cpp csim/cosim.awk");
+    add_template(e, out, e->has_schedule ? " TOP_schedule.h\n"
+                                           "\tawk -v schedule=TOP_schedule.h -f csim/cosim.awk TOP.cpp > $@\n\n"
+                                         : "\n\tawk -f csim/cosim.awk TOP.cpp > $@\n\n");
 }
 
 /* Vitis runs testbenches in folders of its own, so they get absolute paths. */

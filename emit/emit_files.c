@@ -195,7 +195,7 @@ static bool has_file(const EmittedFiles *files, const char *name)
 static void remove_stale(const char *dir, const char *old_top, const EmittedFiles *files)
 {
     static const char *const sources[] = {".h", ".cpp", "_params.h", "_host.h", "_tb.cpp", ".mir",
-                                          "_weights.npy", "_data.cfg"};
+                                          "_weights.npy", "_data.cfg", "_schedule.h"};
     static const char *const products[] = {".o", "_tb.o", "_csim", "_cosim", "_cosim.cpp"};
     StrBuf name = {0}, path = {0};
     size_t count = COUNT_OF(sources);

@@ -78,12 +78,23 @@ static bool add_csim(Emitter *e, EmittedFiles *files)
     static const char *const names[] = {
         "ap_int.h",     "ap_limbs.h",   "ap_ref.h",    "ap_text.h",    "cosim.awk",
         "hls_math.h",   "hls_stream.h", "hls_vector.h", "ming_cosim.h", "ming_npy.h",
-        "ming_port.h",  "ming_quantize.h", "ming_tb.h"};
+        "ming_port.h",  "ming_quantize.h", "ming_tb.h", "ming_timeline.h"};
     bool ok = true;
     for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(names); i++) {
         const char *path = arena_printf(&e->arena, "%s/%s", e->options->csim_dir, names[i]);
         ok = read_text_file(e->ctx, path, add_file(e, files, "csim/", names[i]));
     }
+    return ok;
+}
+
+static bool add_schedule(Emitter *e, EmittedFiles *files)
+{
+    StrBuf schedule = {0};
+    bool ok = emit_schedule(e, &schedule);
+    e->has_schedule = schedule.len > 0;
+    if (ok && e->has_schedule)
+        strbuf_add_str(add_file(e, files, NULL, "_schedule.h"), strbuf_str(&schedule));
+    strbuf_free(&schedule);
     return ok;
 }
 
@@ -102,7 +113,7 @@ static bool add_files(Emitter *e, EmittedFiles *files)
         {"", "Makefile", emit_makefile},
         {"", ".clang-format", emit_style},
     };
-    if (!add_source(e, files))
+    if (!add_source(e, files) || !add_schedule(e, files))
         return false;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         rows[i].print(e, add_file(e, files, rows[i].prefix, rows[i].name));

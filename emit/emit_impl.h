@@ -47,6 +47,7 @@ typedef struct Emitter {
     const Port *weights;     /* the port that loaded tables come through, or NULL */
     bool has_memories;       /* some port is a memory: the top function takes a number of frames */
     bool uses_ints, uses_math; /* anywhere in the module */
+    bool has_schedule;         /* <top>_schedule.h is written */
 } Emitter;
 
 /* Chooses file-scope names, collects the word types, reads the ports. False: diagnosed. */
@@ -152,6 +153,8 @@ void emit_params(Emitter *e, StrBuf *out);
 void emit_host(Emitter *e, StrBuf *out);      /* <top>_host.h */
 void emit_testbench(Emitter *e, StrBuf *out);
 void emit_weights(Emitter *e, StrBuf *out);   /* the loaded tables' elements as .npy */
+/* <top>_schedule.h; empty where cosim cannot follow one. False: diagnosed. */
+bool emit_schedule(Emitter *e, StrBuf *out) MUST_CHECK;
 void emit_makefile(Emitter *e, StrBuf *out);
 /* " INPUT=FILE.npy OUTPUT=FILE.npy": what `make csim` needs. */
 void emit_csim_arguments(const Emitter *e, StrBuf *out);

@@ -1,6 +1,12 @@
 # Turns the dataflow region of an emitted source into one that ming_cosim.h runs: calls of processes
-# become fibres, and depths are taken from the stream pragmas. Everything else stays as it is.
-#     awk -f cosim.awk top.cpp > top_cosim.cpp
+# become fibres, depths are taken from the stream pragmas, and iterations of pipelined loops are
+# marked. Everything else stays as it is.
+#     awk [-v schedule=top_schedule.h] -f cosim.awk top.cpp > top_cosim.cpp
+
+BEGIN {
+    if (schedule != "")
+        print "#include \"" schedule "\"\n"
+}
 
 # The region is the rest of the block that the pragma stands in: a function, or a loop over frames.
 /^#pragma HLS dataflow/ {
@@ -17,7 +23,7 @@
 { previous = $0 }
 
 in_region && $0 == end {
-    print "    cosim::run();"
+    print "    cosim::run(" (schedule != "" ? "schedule" : "") ");"
     in_region = 0
     print
     next
@@ -35,7 +41,7 @@ in_region && /^#pragma HLS stream / {
             depth = item[2]
     }
     if (name != "" && depth != "")
-        print "    " name ".set_depth(" depth ");"
+        print "    cosim::bind(" name ", \"" name "\", " depth ");"
     next
 }
 
@@ -50,11 +56,20 @@ in_region && !/^#/ {
         gsub(/[^A-Za-z0-9_]+/, " ", arguments)
         gsub(/[ \t]/, "", name)
         sub(/^[ \t]+/, "", statement)
+        count = split(arguments, words, " ")
+        for (i = 1; i <= count; i++)
+            print "    cosim::bind(" words[i] ", \"" words[i] "\", 0);"
         print "    cosim::process(\"" name "\", \"" arguments "\", [&] { " statement " });"
     } else {
         print statement
     }
     statement = ""
+    next
+}
+
+/^#pragma HLS pipeline/ {
+    print
+    print "cosim::iterate();"
     next
 }
 

@@ -41,8 +41,8 @@ struct Unbounded {
     }
     static void on_full(const std::string & /*name*/, State &) {}
     /* An element was taken (put); `size` are there now. */
-    static void on_read(State &, std::size_t /*size*/) {}
-    static void on_write(State &, std::size_t /*size*/) {}
+    static void on_read(const std::string & /*name*/, State &, std::size_t /*size*/) {}
+    static void on_write(const std::string & /*name*/, State &, std::size_t /*size*/) {}
 };
 
 } // namespace csim
@@ -87,9 +87,9 @@ public:
     {
         while (empty())
             Policy::on_empty(name_, state_);
-        T &taken = ring_[head_++ & mask_];
-        Policy::on_read(state_, size());
-        return std::move(taken);
+        T taken = std::move(ring_[head_++ & mask_]);
+        Policy::on_read(name_, state_, size());
+        return taken;
     }
     void read(T &v) { v = read(); }
     void operator>>(T &v) { v = read(); }
@@ -101,7 +101,7 @@ public:
         if (size() == allocated_)
             grow();
         ring_[tail_++ & mask_] = v;
-        Policy::on_write(state_, size());
+        Policy::on_write(name_, state_, size());
     }
     void operator<<(const T &v) { write(v); }
 

@@ -1,25 +1,34 @@
 /* Runs the processes of a dataflow region concurrently against FIFOs of their
  * real depths: what `make cosim` adds to the sources that csim runs. Each call
- * in the region becomes a fibre; one that reads an empty or writes a full
- * stream sleeps until the other end has moved. Blocking reads and writes make
- * the outcome independent of the order in which fibres run: when all sleep, the
- * hardware hangs too, and an error says who waits for what.
- * cosim.awk puts cosim::process and cosim::run into the top function.
- * Tested by test/csim. */
+ * in the region becomes a fibre; one that needs a word sleeps until it is there.
+ * Its reads and writes are made in the order and cycles of the plan that the
+ * design came with, at FIFOs of the pragmas' depths (ming_timeline.h); when none
+ * can be made any more, the hardware hangs too, and an error says who waits for
+ * what. At the end, the latency and the interval of the frames are printed.
+ * The environment's MING_DEPTHS ("name=2 other=0", 0: unbounded) replaces depths.
+ * cosim.awk puts the calls of this header into the sources.
+ * Tested by test/csim and test/e2e/sizing_check.py. */
 #ifndef MING_COSIM_H
 #define MING_COSIM_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <ucontext.h>
 #include <utility>
 #include <vector>
+
+#include "ming_timeline.h"
 
 namespace cosim {
 
@@ -27,20 +36,18 @@ namespace cosim {
 struct Fibre {
     static constexpr std::size_t STACK_BYTES = std::size_t(1) << 20;
 
-    std::string name, arguments, stream;
+    std::string name;
+    std::vector<std::string> arguments;
     std::function<void()> body;
     std::unique_ptr<char[]> stack;
     ucontext_t context;
-    bool is_writing = false, is_done = false;
-    bool is_listed = false; /* seen while a circle is looked for */
-
-    bool has(const std::string &wanted) const
-    {
-        return (" " + arguments + " ").find(" " + wanted + " ") != std::string::npos;
-    }
+    Timeline *timeline = nullptr;
+    Fifo *empty = nullptr; /* what it sleeps for */
+    bool is_done = false, is_listed = false; /* is_listed: seen while a circle is looked for */
 };
 
-/* The fibres of one region. Those that can go on stand in a queue. */
+/* All FIFOs and timelines, which outlive a frame; the fibres of one frame. Those
+ * that can go on stand in a queue. */
 class Scheduler {
 public:
     static Scheduler &the()
@@ -49,19 +56,37 @@ public:
         return scheduler;
     }
 
-    void add(std::string name, std::string arguments, std::function<void()> body)
+    ~Scheduler() { print_times(); }
+
+    /* A stream of the region under the name that it has there; depth 0: a port. */
+    Fifo *bind(const std::string &name, std::int64_t depth)
+    {
+        auto [at, is_new] = fifos_.try_emplace(name);
+        Fifo &fifo = at->second;
+        if (is_new) {
+            fifo.name = name;
+            fifo.is_outside = depth == 0;
+            fifo.set_depth(given_depth(name, depth));
+        }
+        return &fifo;
+    }
+
+    void add(std::string name, const std::string &arguments, std::function<void()> body)
     {
         auto fibre = std::make_unique<Fibre>();
+        std::istringstream words(arguments);
+        for (std::string word; words >> word;)
+            fibre->arguments.push_back(word);
         fibre->name = std::move(name);
-        fibre->arguments = std::move(arguments);
         fibre->body = std::move(body);
         ready_.push_back(fibre.get());
         fibres_.push_back(std::move(fibre));
     }
 
-    /* Runs all fibres to their ends; throws when they wait for each other. */
-    void run()
+    /* Runs a frame: all fibres to their ends; throws when processes wait for each other. */
+    void run(const Plan *plan)
     {
+        begin_frame(plan);
         while (!ready_.empty()) {
             current_ = ready_.front();
             ready_.pop_front();
@@ -70,28 +95,61 @@ public:
             swapcontext(&main_, &current_->context);
             if (failure_)
                 std::rethrow_exception(std::exchange(failure_, nullptr));
+            advance(current_->timeline);
         }
         current_ = nullptr;
         const std::string why = describe_deadlock();
         fibres_.clear();
-        if (!why.empty())
+        if (!why.empty()) {
+            plan_ = nullptr;
             throw std::runtime_error("deadlock: " + why);
+        }
     }
 
+    /* NULL outside all processes. */
     Fibre *current() const { return current_; }
 
+    void access(Fifo *fifo, bool is_write)
+    {
+        enum { MAX_AHEAD = 1 << 16 };
+        Timeline *timeline = current_->timeline;
+        timeline->access(fifo, is_write);
+        if (timeline->pending() > 0 && timeline->pending() % MAX_AHEAD == 0) {
+            ready_.push_back(current_); /* the others' turn */
+            leave();
+        }
+    }
+
     /* Back to the scheduler until wake() is called for the current fibre. */
-    void sleep(const std::string &stream, bool is_writing)
+    void sleep(Fifo *fifo)
+    {
+        current_->empty = fifo;
+        leave();
+    }
+
+    void wake(Fibre *fibre)
+    {
+        fibre->empty = nullptr;
+        ready_.push_back(fibre);
+    }
+
+private:
+    static std::int64_t given_depth(const std::string &name, std::int64_t depth)
+    {
+        const char *given = std::getenv("MING_DEPTHS");
+        std::istringstream items(given ? given : "");
+        for (std::string item; items >> item;)
+            if (item.compare(0, name.size() + 1, name + "=") == 0)
+                depth = std::strtoll(item.c_str() + name.size() + 1, nullptr, 10);
+        return depth;
+    }
+
+    void leave()
     {
         Fibre *self = current_;
-        self->stream = stream;
-        self->is_writing = is_writing;
         swapcontext(&self->context, &main_);
     }
 
-    void wake(Fibre *fibre) { ready_.push_back(fibre); }
-
-private:
     void start(Fibre &fibre)
     {
         fibre.stack = std::make_unique<char[]>(Fibre::STACK_BYTES);
@@ -107,35 +165,101 @@ private:
         Scheduler &self = the();
         Fibre *fibre = self.current_;
         try {
+            fibre->timeline->begin_frame();
             fibre->body();
+            fibre->timeline->end_frame();
         } catch (...) {
             self.failure_ = std::current_exception();
         }
         fibre->is_done = true;
     }
 
+    void advance(Timeline *first)
+    {
+        std::vector<Timeline *> todo{first};
+        while (!todo.empty()) {
+            Timeline *timeline = todo.back();
+            todo.pop_back();
+            timeline->advance(todo);
+        }
+    }
+
+    /* Timelines of the calls, in their order, then those of the ports. */
+    void begin_frame(const Plan *plan)
+    {
+        if (timelines_.empty())
+            make_timelines(plan);
+        for (std::size_t i = 0; i < fibres_.size(); i++)
+            fibres_[i]->timeline = timelines_[i].get();
+        for (std::size_t i = 0; plan && i < plan->ports.size(); i++) {
+            const Port &port = plan->ports[i];
+            Timeline *world = timelines_[fibres_.size() + i].get();
+            if (!port.is_once || world->ends.empty())
+                world->pass_words(bind(port.name, 0), port.is_input, port.words);
+            advance(world);
+        }
+    }
+
+    void make_timelines(const Plan *plan)
+    {
+        plan_ = plan;
+        for (std::size_t i = 0; i < fibres_.size(); i++) {
+            std::vector<Fifo *> arguments;
+            for (const std::string &name : fibres_[i]->arguments) {
+                const auto fifo = fifos_.find(name);
+                arguments.push_back(fifo == fifos_.end() ? nullptr : &fifo->second);
+            }
+            timelines_.push_back(std::make_unique<Timeline>());
+            timelines_.back()->name = fibres_[i]->name;
+            timelines_.back()->plan(plan ? &plan->processes[i] : nullptr, std::move(arguments));
+        }
+        for (std::size_t i = 0; plan && i < plan->ports.size(); i++) {
+            Fifo *fifo = bind(plan->ports[i].name, 0);
+            fifo->is_outside = false;
+            fifo->set_depth(Fifo::PORT_DEPTH);
+            timelines_.push_back(std::make_unique<Timeline>());
+            timelines_.back()->name = plan->ports[i].name;
+            timelines_.back()->is_once = plan->ports[i].is_once;
+        }
+    }
+
+    /* --- deadlocks --- */
+
+    static const Fifo *awaited(const Fibre *fibre)
+    {
+        const Fifo *fifo = fibre->timeline->blocked();
+        return fifo ? fifo : fibre->empty;
+    }
+
+    static bool is_writing(const Fibre *fibre)
+    {
+        return fibre->timeline->blocked() && fibre->timeline->is_writing();
+    }
+
     /* Who must move before the fibre can: the other process on its stream. */
     Fibre *other_end(const Fibre *fibre) const
     {
+        const Fifo *fifo = awaited(fibre);
         for (const auto &one : fibres_)
-            if (one.get() != fibre && one->has(fibre->stream))
+            if (fifo && one.get() != fibre &&
+                std::count(one->arguments.begin(), one->arguments.end(), fifo->name) > 0)
                 return one.get();
         return nullptr;
     }
 
-    /* The circle of fibres that wait for each other; empty if all are done. */
+    /* The circle of processes that wait for each other; empty if all are done. */
     std::string describe_deadlock() const
     {
         Fibre *fibre = nullptr;
         for (const auto &one : fibres_)
-            if (!one->is_done && !fibre)
+            if (awaited(one.get()) && !fibre)
                 fibre = one.get();
         for (Fibre *next = fibre; next && !next->is_listed; next = other_end(next)) {
             fibre = next;
             fibre->is_listed = true;
         }
         const Fibre *next = fibre ? other_end(fibre) : nullptr;
-        return fibre ? describe_circle(next && !next->is_done ? next : fibre) : std::string();
+        return fibre ? describe_circle(next && awaited(next) ? next : fibre) : std::string();
     }
 
     std::string describe_circle(const Fibre *first) const
@@ -144,62 +268,114 @@ private:
         const Fibre *fibre = first;
         do {
             const Fibre *other = other_end(fibre);
-            text += "\n  " + fibre->name + " waits to " + (fibre->is_writing ? "write" : "read") + " '" +
-                    fibre->stream + "', which is " + (fibre->is_writing ? "full" : "empty") + "; " +
+            const bool writes = is_writing(fibre);
+            text += "\n  " + fibre->name + " waits to " + (writes ? "write" : "read") + " '" +
+                    awaited(fibre)->name + "', which is " + (writes ? "full" : "empty") + "; " +
                     (other ? "it waits for " + other->name : "no process is at its other end");
-            fibre = other && !other->is_done ? other : nullptr;
+            fibre = other && awaited(other) ? other : nullptr;
         } while (fibre && fibre != first);
         return text;
     }
 
+    /* --- times --- */
+
+    /* Of a frame: its first word in and its last word out; of a design without
+     * streams at its boundary, the first and last cycle of its processes. */
+    std::pair<std::int64_t, std::int64_t> bounds(std::size_t frame) const
+    {
+        const std::size_t calls = plan_->processes.size();
+        bool enters[2] = {false, false};
+        std::int64_t begin = INT64_MAX, end = 0;
+        for (const Port &port : plan_->ports)
+            enters[port.is_input] |= !port.is_input || !port.is_once;
+        for (std::size_t i = 0; i < timelines_.size(); i++) {
+            const Timeline &one = *timelines_[i];
+            const bool is_input = i >= calls && plan_->ports[i - calls].is_input;
+            const bool is_output = i >= calls && !is_input;
+            if (one.is_once)
+                continue;
+            if (enters[1] ? is_input : i < calls)
+                begin = std::min(begin, enters[1] ? one.begins[frame] : frame ? one.ends[frame - 1] : 0);
+            if (enters[0] ? is_output : i < calls)
+                end = std::max(end, one.ends[frame]);
+        }
+        return {begin, end};
+    }
+
+    void print_times() const
+    {
+        std::size_t frames = SIZE_MAX;
+        for (const auto &one : timelines_)
+            frames = one->is_once ? frames : std::min(frames, one->ends.size());
+        if (!plan_ || timelines_.empty() || frames == 0)
+            return;
+        const auto [begin, end] = bounds(0);
+        std::printf("cosim: latency of the first frame: %lld cycles\n", static_cast<long long>(end - begin));
+        if (frames > 1)
+            std::printf("cosim: interval between the last two frames: %lld cycles\n",
+                        static_cast<long long>(bounds(frames - 1).second - bounds(frames - 2).second));
+    }
+
+    std::map<std::string, Fifo> fifos_;
+    std::vector<std::unique_ptr<Timeline>> timelines_;
     std::vector<std::unique_ptr<Fibre>> fibres_;
     std::deque<Fibre *> ready_;
+    const Plan *plan_ = nullptr;
     Fibre *current_ = nullptr;
     ucontext_t main_;
     std::exception_ptr failure_;
 };
 
-/* Streams of finite depth; one without a depth, a port, holds any amount. */
+/* Streams whose words wait as long as it takes; the FIFO knows when they move. */
 struct Bounded {
-    /* Who sleeps at the stream. */
     struct State {
-        Fibre *reader = nullptr, *writer = nullptr;
+        Fifo *fifo = nullptr;
+        Fibre *reader = nullptr; /* asleep */
     };
 
-    static std::size_t capacity(int depth)
-    {
-        return depth > 0 ? static_cast<std::size_t>(depth) : SIZE_MAX;
-    }
+    static std::size_t capacity(int /*depth*/) { return SIZE_MAX; }
 
     static void on_empty(const std::string &name, State &state)
     {
-        state.reader = current(name);
-        Scheduler::the().sleep(name, false);
+        state.reader = Scheduler::the().current();
+        if (!state.reader)
+            throw std::runtime_error("stream '" + name + "' is read while empty, outside all processes");
+        Scheduler::the().sleep(find(name, state));
     }
 
-    static void on_full(const std::string &name, State &state)
+    static void on_full(const std::string & /*name*/, State &) {}
+    static void on_read(const std::string &name, State &state, std::size_t) { access(name, state, false); }
+
+    static void on_write(const std::string &name, State &state, std::size_t)
     {
-        state.writer = current(name);
-        Scheduler::the().sleep(name, true);
+        if (state.reader)
+            Scheduler::the().wake(std::exchange(state.reader, nullptr));
+        access(name, state, true);
     }
-
-    static void on_read(State &state, std::size_t) { wake(state.writer); }
-    static void on_write(State &state, std::size_t) { wake(state.reader); }
 
 private:
-    static void wake(Fibre *&sleeper)
+    static Fifo *find(const std::string &name, State &state)
     {
-        if (sleeper)
-            Scheduler::the().wake(std::exchange(sleeper, nullptr));
+        if (!state.fifo)
+            state.fifo = Scheduler::the().bind(name, 0);
+        return state.fifo;
     }
 
-    static Fibre *current(const std::string &name)
+    static void access(const std::string &name, State &state, bool is_write)
     {
-        if (Fibre *fibre = Scheduler::the().current())
-            return fibre;
-        throw std::runtime_error("stream '" + name + "' blocks outside all processes");
+        if (Scheduler::the().current())
+            Scheduler::the().access(find(name, state), is_write);
     }
 };
+
+/* A stream of the region and its depth; what else may be an argument is none. */
+template <class Stream>
+auto bind(Stream &stream, const char *name, int depth) -> decltype(stream.set_name(name))
+{
+    stream.set_name(name);
+    Scheduler::the().bind(name, depth);
+}
+inline void bind(...) {}
 
 /* arguments: the names of the call's, separated by blanks. */
 inline void process(const char *name, const char *arguments, std::function<void()> body)
@@ -207,7 +383,15 @@ inline void process(const char *name, const char *arguments, std::function<void(
     Scheduler::the().add(name, arguments, std::move(body));
 }
 
-inline void run() { Scheduler::the().run(); }
+/* An iteration of a pipelined loop begins. */
+inline void iterate()
+{
+    if (Fibre *fibre = Scheduler::the().current())
+        fibre->timeline->iterate();
+}
+
+inline void run() { Scheduler::the().run(nullptr); }
+inline void run(const Plan &plan) { Scheduler::the().run(&plan); }
 
 } // namespace cosim
 

@@ -11,8 +11,8 @@ struct Bounded {
     };
     static void on_empty(const std::string &name, State &state);
     static void on_full(const std::string &name, State &state);
-    static void on_read(State &, std::size_t) { moves++; }
-    static void on_write(State &state, std::size_t size)
+    static void on_read(const std::string &, State &, std::size_t) { moves++; }
+    static void on_write(const std::string &, State &state, std::size_t size)
     {
         moves++;
         state.fullest = std::max(state.fullest, size);

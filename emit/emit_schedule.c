@@ -1,0 +1,125 @@
+/* <top>_schedule.h: for each process the order and cycles of its reads and writes, as the simulation
+ * has them (sim/hls_model.h), so that `make cosim` makes them in the same. Iterations are counted at
+ * the pipeline pragmas, so only a design whose processes read and write in pipelined loops has one.
+ * Tests: lit/emit/schedule.mir, test/e2e/sizing_check.py */
+#include "emit/emit_impl.h"
+
+#include "dialects/emithls/emithls.h"
+#include "ir/symbol.h"
+#include "sim/hls_model.h"
+
+enum { DEFAULT_CLOCK_MHZ = 250 };
+
+static bool is_marked(const HlsLoop *loop) { return loop->op && op_attr(loop->op, "ii"); }
+
+/* One access per stream, or several that all iterations make: the next one is then known by its
+ * stream alone. */
+static bool is_told_apart(const HlsLoop *loop, const HlsAccess *access)
+{
+    for (size_t i = 0; i < loop->accesses.len; i++) {
+        const HlsAccess *other = &loop->accesses.data[i];
+        if (other != access && other->port == access->port &&
+            access->words != loop->trips * loop->executions)
+            return false;
+    }
+    return true;
+}
+
+static bool has_plan(const HlsDesign *design)
+{
+    for (size_t p = 0; p < design->processes.len; p++) {
+        const HlsProcess *process = &design->processes.data[p];
+        for (size_t l = 0; process->func && l < process->loops.len; l++) {
+            const HlsLoop *loop = &process->loops.data[l];
+            for (size_t a = 0; a < loop->accesses.len; a++)
+                if (!is_marked(loop) || !is_told_apart(loop, &loop->accesses.data[a]))
+                    return false;
+        }
+    }
+    return true;
+}
+
+static void add_loop(StrBuf *out, const HlsLoop *loop)
+{
+    int64_t cycles = (loop->op ? LOOP_START : 0) + (loop->trips - 1) * loop->ii + loop->depth;
+    if (!is_marked(loop)) {
+        strbuf_printf(out, "{cosim::Kind::CODE, %lld, 0, 0, 0, {}}", (long long)cycles);
+        return;
+    }
+    strbuf_printf(out, "{cosim::Kind::LOOP, %lld, %lld, %lld, 0, {", (long long)loop->trips,
+                  (long long)loop->ii, (long long)loop->depth);
+    for (size_t i = 0; i < loop->accesses.len; i++)
+        strbuf_printf(out, "%s{%u, %lld}", i ? ", " : "", loop->accesses.data[i].port,
+                      (long long)loop->accesses.data[i].offset);
+    strbuf_add_c(out, "}}");
+}
+
+static void add_step(StrBuf *out, const HlsProcess *process, const HlsStep *step)
+{
+    if (step->kind == STEP_LOOP)
+        add_loop(out, &process->loops.data[step->loop]);
+    else if (step->kind == STEP_REPEAT)
+        strbuf_printf(out, "{cosim::Kind::REPEAT, %lld, 0, 0, 0, {}}", (long long)step->count);
+    else
+        strbuf_printf(out, "{cosim::Kind::%s, 0, 0, 0, %u, {}}",
+                      step->kind == STEP_END ? "END" : "ONCE", step->match);
+}
+
+static const char *port_name(const Emitter *e, const HlsStream *stream)
+{
+    return e->ports.data[stream->arg].name;
+}
+
+static void add_plan(const Emitter *e, const HlsDesign *design, StrBuf *out)
+{
+    strbuf_add_c(out, "static const cosim::Plan schedule{\n    {");
+    for (uint32_t i = 0; i < design->port_count; i++) {
+        const HlsStream *stream = &design->streams.data[i];
+        if (stream->words > 0)
+            strbuf_printf(out, "\n        {\"%s\", %lld, %s, %s},", port_name(e, stream),
+                          (long long)stream->words,
+                          design->processes.data[stream->writer].func ? "false" : "true",
+                          stream->is_once ? "true" : "false");
+    }
+    strbuf_add_c(out, "\n    },\n    {");
+    for (size_t p = 0; p < design->processes.len; p++) {
+        const HlsProcess *process = &design->processes.data[p];
+        if (!process->func)
+            continue;
+        strbuf_printf(out, "\n        // %s\n        {", cpp_global(e, symbol_name(process->func)));
+        for (size_t s = 0; s < process->steps.len; s++) {
+            strbuf_add_c(out, s ? ",\n         " : "");
+            add_step(out, process, &process->steps.data[s]);
+        }
+        strbuf_add_c(out, "},");
+    }
+    strbuf_add_c(out, "\n    },\n};\n");
+}
+
+static Clock clock_of(const Attr *timing)
+{
+    const Attr *mhz = timing->kind == ATTR_DICT ? attr_dict_get_c(timing, "clock_mhz") : NULL;
+    int64_t clock = mhz && mhz->kind == ATTR_INTEGER ? attr_int_value(mhz) : DEFAULT_CLOCK_MHZ;
+    return clock_of_period(1000000 / (clock > 0 ? clock : DEFAULT_CLOCK_MHZ));
+}
+
+bool emit_schedule(Emitter *e, StrBuf *out)
+{
+    const Attr *timing = op_attr(e->top, "emithls.timing");
+    HlsDesign *design = timing ? hls_design_create(e->module, clock_of(timing)) : NULL;
+    if (!timing)
+        return true;
+    if (!design)
+        return false;
+    if (has_plan(design)) {
+        strbuf_add_c(out, "// clang-format off\n"
+                          "// When the processes read and write, for make cosim: of each loop the\n"
+                          "// iterations, cycles between them, cycles of one, and the cycle of each\n"
+                          "// access by the number of the argument. Changed sources need new numbers.\n");
+        begin_guard(e, out, "_SCHEDULE_H");
+        add_plan(e, design, out);
+        strbuf_add_c(out, "\n#endif\n");
+    }
+    hls_design_free(design);
+    return true;
+}
