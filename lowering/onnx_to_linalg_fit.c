@@ -8,6 +8,7 @@
  * Tests: test/unit/fit_test.c */
 #include "lowering/onnx_to_linalg_fit.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* Constraints: level(q) >= k at q, or level(q) <= k at q. */
@@ -24,7 +25,7 @@ static int64_t lower_count(const StepFunction *f)
 static Bound lower_bound(const StepFunction *f, int64_t i)
 {
     if (i < f->count)
-        return (Bound){f->thresholds[i].level, f->thresholds[i].at};
+        return (Bound){f->thresholds[i].level, f->thresholds[i].at + f->late};
     return (Bound){f->low_level, f->low_q};
 }
 
@@ -37,7 +38,7 @@ static int64_t upper_count(const StepFunction *f)
 static Bound upper_bound(const StepFunction *f, int64_t i)
 {
     if (i < f->count)
-        return (Bound){f->thresholds[i].level - 1, f->thresholds[i].at - 1};
+        return (Bound){f->thresholds[i].level - 1, f->thresholds[i].at - 1 - f->early};
     return (Bound){f->high_level, f->high_q};
 }
 
@@ -120,6 +121,33 @@ bool fit_fixed_point(const StepFunction *f, FixedPoint *out)
             return true;
     }
     return false;
+}
+
+/* The first q at which a rising form reaches the level: (m * q + b) / 2^s >= level. */
+static int64_t level_start(const FixedPoint *form, int64_t level)
+{
+    assert(form->multiplier > 0);
+    int64_t m = form->multiplier, rest = level * (INT64_C(1) << form->shift) - form->addend;
+    return rest > 0 ? (rest - 1) / m + 1 : -(-rest / m);
+}
+
+/* Let the form reach level k at l_k, e_k late, and q lie in [l_k, l_k+1). Then q + e_k+1 reaches
+ * l_k+1 exactly if q has reached the threshold to k + 1. It does not reach l_k+2 if no two l are
+ * less than e_k+1 apart, and level(q) is k or k + 1 if l_k+1 comes no later than the threshold to
+ * k + 2. In the same way for early forms, mirrored. */
+bool fit_errors(const StepFunction *f, const FixedPoint *form, int64_t *errors)
+{
+    int64_t slack = f->late + f->early;
+    if (f->count > 0 && slack > 0 && (INT64_C(1) << form->shift) / form->multiplier < slack)
+        return false;
+    for (int64_t i = 0; i < f->count; i++) {
+        const Threshold *own = &f->thresholds[i];
+        int64_t start = slack > 0 ? level_start(form, own->level) : own->at;
+        if ((i + 1 < f->count && start > own[1].at) || (i > 0 && start < own[-1].at))
+            return false;
+        errors[i] = start > own->at ? start - own->at : own->at - start;
+    }
+    return true;
 }
 
 bool fit_widen(FixedPoint *form, int shift)

@@ -1,17 +1,55 @@
-/* Monotone step functions per channel as clamp(floor((multiplier[c] * q + addend[c]) / 2^shift)).
- * Tests: lit/lowering/onnx-to-linalg-requant.mir */
+/* Monotone step functions per channel as a line,
+ *   clamp(floor((m_c * q + b_c) / 2^s)),
+ * or, where floating point's own rounding puts single steps off every line, as a line at integers
+ * that are moved by a little:
+ *   clamp(floor((m_c * (q + n_c[k]) + b_c) / 2^s)),  k = clamp(floor((m_c * q + b_c) / 2^s)).
+ * The moves n are a few bits per channel and level, one as a rule. They are kept as one row of bits
+ * per channel, cut into words: bit k of row j is bit j of n_c[k].
+ * Tests: lit/lowering/onnx-to-linalg-requant.mir, test/unit/fit_test.c */
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg_fit.h"
 #include "lowering/onnx_to_linalg_requant.h"
 
+enum { WORD_SHIFT = 6, WORD_BITS = 1 << WORD_SHIFT, MAX_WORDS = 8, MAX_INPUTS = 3 + MAX_WORDS };
+
+typedef struct Lines {
+    FixedPoint *of;     /* per channel, all with the same shift */
+    int64_t levels;     /* of all channels: most - least + 1 */
+    int64_t *moves;     /* [channels][levels] */
+    uint32_t move_bits; /* 0: no integer is moved */
+    int64_t low, high;  /* range of m * (q + n) + b */
+} Lines;
+
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static bool fit_channel(Requant *r, int64_t c, FixedPoint *out)
+/* Moves of a channel by the errors at its thresholds. A line that rises with q is late, one that
+ * falls is early in -q: both are put right by a larger q. */
+static void set_moves(const Requant *r, int64_t c, const int64_t *errors, Lines *lines)
 {
-    int64_t count = r->high[c] - r->low[c];
-    Threshold *thresholds = xmalloc((size_t)count * sizeof *thresholds);
+    int64_t *row = lines->moves + c * lines->levels + r->low[c] - r->least;
+    for (int64_t i = 0; i < r->high[c] - r->low[c]; i++)
+        row[i + r->falls[c]] = errors[i];
+}
+
+static bool fit_with(const Requant *r, int64_t c, StepFunction *f, int64_t slack, Lines *lines)
+{
+    f->late = r->falls[c] ? 0 : slack;
+    f->early = r->falls[c] ? slack : 0;
+    int64_t *errors = xmalloc((size_t)(f->count + 1) * sizeof *errors);
+    bool fits = fit_fixed_point(f, &lines->of[c]) && fit_errors(f, &lines->of[c], errors);
+    if (fits && lines->moves)
+        set_moves(r, c, errors, lines);
+    free(errors);
+    return fits;
+}
+
+/* A steep line may leave no room for moves, but fit without them. */
+static bool fit_channel(const Requant *r, int64_t c, Lines *lines)
+{
+    int64_t count = r->high[c] - r->low[c], slack = (INT64_C(1) << lines->move_bits) - 1;
+    Threshold *thresholds = xmalloc((size_t)(count + 1) * sizeof *thresholds);
     for (int64_t i = 0; i < count; i++)
         thresholds[i] = (Threshold){r->low[c] + 1 + i, r->at[c * r->width + i]};
     StepFunction f = {.thresholds = thresholds,
@@ -22,122 +60,236 @@ static bool fit_channel(Requant *r, int64_t c, FixedPoint *out)
                       .high_level = r->high[c],
                       .low_is_clamped = r->low[c] == r->least,
                       .high_is_clamped = r->high[c] == r->most};
-    bool fits = fit_fixed_point(&f, out);
+    bool fits = fit_with(r, c, &f, slack, lines) ||
+                (slack > 0 && fit_with(r, c, &f, 0, lines));
     free(thresholds);
     if (r->falls[c])
-        out->multiplier = -out->multiplier;
+        lines->of[c].multiplier = -lines->of[c].multiplier;
     return fits;
 }
 
-/* One form per channel, all with the same shift. */
-static bool fit_all(Requant *r, FixedPoint *forms)
+/* Range of the lines over all channels; false beyond 62 bits. */
+static bool find_range(const Requant *r, Lines *lines)
+{
+    const int64_t limit = INT64_C(1) << 62, slack = (INT64_C(1) << lines->move_bits) - 1;
+    lines->low = lines->high = 0;
+    for (int64_t c = 0; c < r->channels; c++) {
+        int64_t a, b, m = lines->of[c].multiplier;
+        if (!add_i64(r->v->high, slack, &b) || !mul_i64(m, r->v->low, &a) || !mul_i64(m, b, &b) ||
+            !add_i64(a, lines->of[c].addend, &a) || !add_i64(b, lines->of[c].addend, &b))
+            return false;
+        int64_t least = a < b ? a : b, most = a < b ? b : a;
+        lines->low = least < lines->low ? least : lines->low;
+        lines->high = most > lines->high ? most : lines->high;
+    }
+    return lines->low > -limit && lines->high < limit;
+}
+
+/* One line per channel, all with the same shift. */
+static bool fit_all(const Requant *r, Lines *lines)
 {
     int shift = 0;
     for (int64_t c = 0; c < r->channels; c++) {
-        if (!fit_channel(r, c, &forms[c]))
+        if (!fit_channel(r, c, lines))
             return false;
-        shift = forms[c].shift > shift ? forms[c].shift : shift;
+        shift = lines->of[c].shift > shift ? lines->of[c].shift : shift;
     }
     for (int64_t c = 0; c < r->channels; c++)
-        if (!fit_widen(&forms[c], shift))
+        if (!fit_widen(&lines->of[c], shift))
             return false;
-    return true;
+    return find_range(r, lines);
 }
 
-/* Range of multiplier * q + addend over all channels; false beyond 62 bits. */
-static bool form_range(const Requant *r, const FixedPoint *forms, int64_t *low, int64_t *high)
+static int64_t words_of(const Lines *lines)
 {
-    const int64_t limit = INT64_C(1) << 62;
-    *low = *high = 0;
-    for (int64_t c = 0; c < r->channels; c++) {
-        int64_t a, b, m = forms[c].multiplier;
-        if (!mul_i64(m, r->v->low, &a) || !mul_i64(m, r->v->high, &b) ||
-            !add_i64(a, forms[c].addend, &a) || !add_i64(b, forms[c].addend, &b))
-            return false;
-        int64_t least = a < b ? a : b, most = a < b ? b : a;
-        *low = least < *low ? least : *low;
-        *high = most > *high ? most : *high;
-    }
-    return *low > -limit && *high < limit;
+    return (lines->levels + WORD_BITS - 1) / WORD_BITS;
+}
+
+/* Lines with as few bits of moves as will do. */
+static bool find_lines(const Requant *r, Lines *lines)
+{
+    Arena *scratch = &r->lw->pass->scratch;
+    *lines = (Lines){.of = ARENA_ARRAY(scratch, FixedPoint, r->channels),
+                     .levels = r->most - r->least + 1};
+    if (fit_all(r, lines))
+        return true;
+    if (words_of(lines) > MAX_WORDS)
+        return false;
+    lines->moves = ARENA_ARRAY(scratch, int64_t, r->channels * lines->levels);
+    while (++lines->move_bits * words_of(lines) <= MAX_WORDS)
+        if (fit_all(r, lines))
+            return true;
+    return false;
 }
 
 /* --- kernel ----------------------------------------------------------------------------------- */
 
-/* A number per channel as a tensor, as narrow as can be; NULL with *same set when all are equal. */
-static Value *channel_numbers(Requant *r, const int64_t *values, int64_t *same)
-{
-    int64_t low = values[0], high = values[0];
-    for (int64_t c = 1; c < r->channels; c++) {
-        low = values[c] < low ? values[c] : low;
-        high = values[c] > high ? values[c] : high;
-    }
-    *same = low;
-    if (low == high)
-        return NULL;
-    const Type *elem = type_i(r->lw->ctx, signed_width(low, high));
-    const Type *type = type_tensor(elem, &r->channels, 1, NULL);
-    return arith_constant(&r->lw->b, attr_dense_i64(type, values, (size_t)r->channels));
-}
-
 /* An element-wise kernel under construction on v and per-channel numbers. */
 typedef struct Kernel {
+    const Requant *r;
+    const Lines *lines;
     Generic generic;
     const Type *wide;
-    Value *inputs[3];
+    Value *inputs[MAX_INPUTS];
     uint32_t count;
 } Kernel;
 
-static Value *number(Kernel *k, uint32_t input, int64_t same)
+/* A number per channel, which is an input of the kernel if they differ. */
+typedef struct Numbers {
+    uint32_t input; /* 0: all are equal */
+    int64_t same;
+} Numbers;
+
+/* Inputs are as narrow as can be, unless elem says otherwise. */
+static Numbers add_numbers(Kernel *k, const int64_t *values, const Type *elem)
 {
-    Builder *b = &k->generic.body;
-    return input ? build_extend(b, generic_arg(&k->generic, input), k->wide, false)
-                 : arith_constant_int(b, k->wide, same);
+    Lowering *lw = k->r->lw;
+    int64_t low = values[0], high = values[0];
+    for (int64_t c = 1; c < k->r->channels; c++) {
+        low = values[c] < low ? values[c] : low;
+        high = values[c] > high ? values[c] : high;
+    }
+    if (low == high)
+        return (Numbers){.same = low};
+    if (!elem)
+        elem = type_i(lw->ctx, signed_width(low, high));
+    const Type *type = type_tensor(elem, &k->r->channels, 1, NULL);
+    k->inputs[k->count] =
+        arith_constant(&lw->b, attr_dense_i64(type, values, (size_t)k->r->channels));
+    return (Numbers){.input = k->count++};
 }
 
-static Value *build_forms(Requant *r, const FixedPoint *forms, int64_t low, int64_t high)
+static Value *number(Kernel *k, Numbers n, const Type *type)
+{
+    Builder *b = &k->generic.body;
+    return n.input ? build_extend(b, generic_arg(&k->generic, n.input), type, false)
+                   : arith_constant_int(b, type, n.same);
+}
+
+/* Bits of one word of moves, all channels. */
+static Numbers add_word(Kernel *k, uint32_t row, int64_t word, const Type *type)
+{
+    const Lines *lines = k->lines;
+    int64_t *bits = ARENA_ARRAY(&k->r->lw->pass->scratch, int64_t, k->r->channels);
+    for (int64_t c = 0; c < k->r->channels; c++) {
+        uint64_t value = 0;
+        for (int64_t i = 0; i < WORD_BITS && word * WORD_BITS + i < lines->levels; i++) {
+            int64_t move = lines->moves[c * lines->levels + word * WORD_BITS + i];
+            value |= (uint64_t)(move >> row & 1) << i;
+        }
+        bits[c] = array_wrap(type, (int64_t)value);
+    }
+    return add_numbers(k, bits, type);
+}
+
+static const Type *word_type(const Kernel *k)
+{
+    int64_t levels = k->lines->levels;
+    return type_i(k->r->lw->ctx, (uint32_t)(levels < WORD_BITS ? levels : WORD_BITS));
+}
+
+static Value *clamp(Kernel *k, Value *q)
+{
+    Builder *b = &k->generic.body;
+    q = build_binary(b, ARITH(MAXSI), k->wide, q, arith_constant_int(b, k->wide, k->r->least));
+    return build_binary(b, ARITH(MINSI), k->wide, q, arith_constant_int(b, k->wide, k->r->most));
+}
+
+static Value *level(Kernel *k, Value *line)
+{
+    Builder *b = &k->generic.body;
+    int shift = k->lines->of[0].shift;
+    if (shift > 0)
+        line = build_binary(b, ARITH(SHRSI), k->wide, line, arith_constant_int(b, k->wide, shift));
+    return clamp(k, line);
+}
+
+/* Bit `place` of the words' row. */
+static Value *pick_bit(Kernel *k, const Numbers *words, int64_t count, Value *place)
+{
+    Builder *b = &k->generic.body;
+    const Type *type = word_type(k), *bit = type_i(k->r->lw->ctx, 1);
+    Value *word = number(k, words[0], type), *shift = place;
+    for (int64_t i = 1; i < count; i++) {
+        Value *first = arith_constant_int(b, place->type, i * WORD_BITS);
+        Value *is_behind = arith_cmpi(b, CMPI_UGE, place, first);
+        word = arith_select(b, is_behind, number(k, words[i], type), word);
+    }
+    if (count > 1)
+        shift = build_unary(b, ARITH(TRUNCI), type_i(k->r->lw->ctx, WORD_SHIFT), place);
+    shift = build_extend(b, shift, type, true);
+    return build_unary(b, ARITH(TRUNCI), bit, build_binary(b, ARITH(SHRUI), type, word, shift));
+}
+
+/* line + m * n[level] */
+static Value *move_line(Kernel *k, Value *line, Numbers factor, const Numbers *words)
+{
+    Builder *b = &k->generic.body;
+    int64_t count = words_of(k->lines);
+    uint32_t width = 1;
+    while (INT64_C(1) << width < k->lines->levels)
+        width++;
+    Value *place = level(k, line);
+    if (k->r->least != 0)
+        place = build_binary(b, ARITH(SUBI), k->wide, place,
+                             arith_constant_int(b, k->wide, k->r->least));
+    place = build_resize(b, place, type_i(k->r->lw->ctx, width));
+    for (uint32_t row = 0; row < k->lines->move_bits; row++) {
+        Value *bit = pick_bit(k, words + row * count, count, place);
+        Value *step = number(k, factor, k->wide);
+        if (row > 0)
+            step = build_binary(b, ARITH(SHLI), k->wide, step, arith_constant_int(b, k->wide, row));
+        step = arith_select(b, bit, step, arith_constant_int(b, k->wide, 0));
+        line = build_binary(b, ARITH(ADDI), k->wide, line, step);
+    }
+    return line;
+}
+
+/* The type in which nothing overflows, inputs included. */
+static const Type *working_type(const Kernel *k, uint32_t numbers)
+{
+    int64_t low = k->lines->low < k->r->least ? k->lines->low : k->r->least;
+    int64_t high = k->lines->high > k->r->most ? k->lines->high : k->r->most;
+    uint32_t width = signed_width(low, high);
+    for (uint32_t i = 0; i < numbers; i++) {
+        uint32_t own = type_width(type_elem(k->inputs[i]->type));
+        width = own > width ? own : width;
+    }
+    return type_i(k->r->lw->ctx, width);
+}
+
+static Value *build_lines(Requant *r, const Lines *lines)
 {
     Lowering *lw = r->lw;
     int64_t *numbers = ARENA_ARRAY(&lw->pass->scratch, int64_t, r->channels);
-    int64_t multiplier, addend;
-    Kernel k = {.inputs = {r->v->value}, .count = 1};
-    uint32_t factor = 0, term = 0;
+    Kernel k = {.r = r, .lines = lines, .inputs = {r->v->value}, .count = 1};
+    Numbers words[MAX_WORDS];
     for (int64_t c = 0; c < r->channels; c++)
-        numbers[c] = forms[c].multiplier;
-    if ((k.inputs[k.count] = channel_numbers(r, numbers, &multiplier)))
-        factor = k.count++;
+        numbers[c] = lines->of[c].multiplier;
+    Numbers factor = add_numbers(&k, numbers, NULL);
     for (int64_t c = 0; c < r->channels; c++)
-        numbers[c] = forms[c].addend;
-    if ((k.inputs[k.count] = channel_numbers(r, numbers, &addend)))
-        term = k.count++;
-    low = low < r->least ? low : r->least;
-    high = high > r->most ? high : r->most;
-    uint32_t width = signed_width(low, high);
-    for (uint32_t i = 0; i < k.count; i++) {
-        uint32_t own = type_width(type_elem(k.inputs[i]->type));
-        width = own > width ? own : width;
-    }
+        numbers[c] = lines->of[c].addend;
+    Numbers addend = add_numbers(&k, numbers, NULL);
+    k.wide = working_type(&k, k.count);
+    int64_t count = words_of(lines);
+    for (int64_t i = 0; i < lines->move_bits * count; i++)
+        words[i] = add_word(&k, (uint32_t)(i / count), i % count, word_type(&k));
     const Type *type = requant_type(r);
-    k.wide = type_i(lw->ctx, width);
     generic_along(lw, &k.generic, k.inputs, k.count, (uint32_t)r->axis);
     generic_open(lw, &k.generic, build_empty(lw, type));
     Builder *b = &k.generic.body;
     Value *q = build_extend(b, generic_arg(&k.generic, 0), k.wide, r->v->is_unsigned);
-    if (factor || multiplier != 1)
-        q = build_binary(b, ARITH(MULI), k.wide, q, number(&k, factor, multiplier));
-    if (term || addend != 0)
-        q = build_binary(b, ARITH(ADDI), k.wide, q, number(&k, term, addend));
-    if (forms[0].shift > 0)
-        q = build_binary(b, ARITH(SHRSI), k.wide, q, arith_constant_int(b, k.wide, forms[0].shift));
-    q = build_binary(b, ARITH(MAXSI), k.wide, q, arith_constant_int(b, k.wide, r->least));
-    q = build_binary(b, ARITH(MINSI), k.wide, q, arith_constant_int(b, k.wide, r->most));
-    return generic_close(&k.generic, build_resize(b, q, type_elem(type)));
+    if (factor.input || factor.same != 1)
+        q = build_binary(b, ARITH(MULI), k.wide, q, number(&k, factor, k.wide));
+    if (addend.input || addend.same != 0)
+        q = build_binary(b, ARITH(ADDI), k.wide, q, number(&k, addend, k.wide));
+    if (lines->move_bits > 0)
+        q = move_line(&k, q, factor, words);
+    return generic_close(&k.generic, build_resize(b, level(&k, q), type_elem(type)));
 }
 
 Value *build_fixed_point(Requant *r)
 {
-    FixedPoint *forms = ARENA_ARRAY(&r->lw->pass->scratch, FixedPoint, r->channels);
-    int64_t low, high;
-    if (!fit_all(r, forms) || !form_range(r, forms, &low, &high))
-        return NULL;
-    return build_forms(r, forms, low, high);
+    Lines lines;
+    return find_lines(r, &lines) ? build_lines(r, &lines) : NULL;
 }
