@@ -191,7 +191,9 @@ static bool choose_unroll(Pass *pass, Op *module)
     DseSpace space;
     Op *region = find_region(module);
     Cost limits = given_limits(pass);
-    if (!region || !dse_space(region, &pass->scratch, &space))
+    const CostTarget target = {.clock = clock_of_period(1000000 / pass_int(pass, "clock")),
+                               .has_uram = limits.uram > 0, .counts_luts = limits.lut >= 0};
+    if (!region || !dse_space(region, &target, &pass->scratch, &space))
         return false;
     bool ok = choose(region, &space, &limits);
     if (ok) {

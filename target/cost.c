@@ -1,21 +1,19 @@
-/* The cost model's formulas. Sources: BRAM shapes from the device's RAMB18 modes, DSP counts from the
- * 27 x 18 multiplier of the DSP48E2, cycles from MING section IV.C (trip count at II = 1).
- * Tests: test/unit/cost_test.c */
+/* Costs of processes: cycles from their pipelines, arithmetic from their payloads, memories from their
+ * lists, and what steers them: counters, conditions, multiplexers, registers.
+ * Tests: test/unit/cost_test.c, test/e2e/cost_check.py */
 #include "target/cost.h"
 
-#include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
-#include "dialects/math/math.h"
-#include "dialects/tensor/tensor.h"
+#include "target/pipeline.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 const CostName cost_names[COST_KINDS] = {
     [COST_CYCLES] = {"cycles", "cycles"}, [COST_DSP] = {"dsp", "DSP"},
     [COST_BRAM18] = {"bram18", "BRAM18"}, [COST_URAM] = {"uram", "URAM"},
     [COST_LUT] = {"lut", "LUT"},          [COST_FF] = {"ff", "FF"},
+    [COST_FILL] = {"fill", "cycles to the first word"},
 };
 
 void cost_add(Cost *sum, const Cost *part)
@@ -24,217 +22,292 @@ void cost_add(Cost *sum, const Cost *part)
         sum->items[k] += part->items[k];
 }
 
-/* --- memories ------------------------------------------------------------------------- */
+/* --- parts ----------------------------------------------------------------------------------- */
 
-bool memory_is_small(int64_t width_bits, int64_t depth)
+/* The state machine and the handshakes of a process; a counter takes its bits for counting and as many
+ * for comparing. */
+enum { PROCESS_LUT = 60, PROCESS_FF = 60 };
+
+static void add_counter(int64_t trips, Cost *sum)
 {
-    return depth <= 64 || width_bits * depth <= 1024;
+    int64_t bits = 0;
+    while (((int64_t)1 << bits) < trips)
+        bits++;
+    sum->lut += 2 * bits;
+    sum->ff += bits;
 }
 
-Str memory_impl(int64_t width_bits, int64_t depth)
+static int64_t choice_luts(int64_t bits, int64_t choices)
 {
-    return memory_is_small(width_bits, depth) ? STR("lutram") : STR("bram");
+    return bits * ceil_div(choices - 1, 3); /* 4:1 per LUT */
 }
 
-int64_t memory_bram18(int64_t width_bits, int64_t depth)
+static void add_pipeline(const Pipeline *pipeline, Cost *sum)
 {
-    static const struct {
-        int64_t width, depth;
-    } shapes[] = {{1, 16384}, {2, 8192}, {4, 4096}, {9, 2048}, {18, 1024}, {36, 512}};
-    int64_t best = INT64_MAX;
-    if (memory_is_small(width_bits, depth))
-        return 0;
-    for (size_t i = 0; i < COUNT_OF(shapes); i++)
-        best = min_i64(best,
-                       ceil_div(width_bits, shapes[i].width) * ceil_div(depth, shapes[i].depth));
-    return best;
+    sum->cycles += pipeline_cycles(pipeline);
+    sum->fill += pipeline_fill(pipeline);
+    sum->lut += PROCESS_LUT;
+    sum->ff += PROCESS_FF + pipeline->depth; /* which stages are busy */
 }
 
-int64_t element_bits(const Type *elem) { return type_width(elem); }
-
-/* --- arithmetic ------------------------------------------------------------------------- */
-
-int64_t product_dsp(int64_t a_bits, int64_t b_bits)
+static void add_memories(const MemoryList *memories, Cost *sum)
 {
-    int64_t wide = a_bits > b_bits ? a_bits : b_bits, narrow = a_bits + b_bits - wide;
-    if (wide <= 3)
-        return 0; /* a few LUTs */
-    if (wide <= 27 && narrow <= 18)
-        return 1;
-    /* Unsigned slices of 26 and 17 bits below a signed top slice. */
-    return min_i64(ceil_div(wide - 1, 26) * ceil_div(narrow - 1, 17),
-                   ceil_div(wide - 1, 17) * ceil_div(narrow - 1, 26));
+    for (size_t i = 0; i < memories->len; i++)
+        memory_cost(&memories->data[i].memory, sum);
 }
 
-/* Signed bits that a value needs, seen through extensions and constants. */
-static int64_t effective_bits(const Value *value)
+/* A word of a stream is held, or built, in registers. */
+static void add_word(const Type *end, Cost *sum)
 {
-    const Op *def = value_def(value);
-    if (def && def->def == ARITH(EXTSI))
-        return effective_bits(op_operand(def, 0));
-    if (def && def->def == ARITH(EXTUI))
-        return type_width(op_operand(def, 0)->type) + 1;
-    if (def && def->def == ARITH(CONSTANT) && type_is_integer(value->type) &&
-        type_width(value->type) <= 64) {
-        int64_t number = attr_int_value(op_attr(def, "value")), bits = 1;
-        for (int64_t rest = number < 0 ? ~number : number; rest; rest >>= 1)
-            bits++;
-        return bits;
+    sum->ff += dfg_word_elems(end) * element_bits(type_elem(dfg_payload(end)));
+}
+
+static const Type *port_end_of(const ComputePlan *plan, uint32_t port)
+{
+    return plan->ends ? plan->ends[port] : dfg_port(plan->process, port)->type;
+}
+
+/* --- choices --------------------------------------------------------------------------------- */
+
+static const Style plain = {.lutram = false};
+
+static void close_choices(MemoryList *memories, const CostTarget *target, Style *out)
+{
+    memory_choices(memories, out);
+    vec_free(memories);
+    out->uram &= target->has_uram;
+    out->lutram &= target->counts_luts;
+    out->lut_products &= target->counts_luts;
+}
+
+/* The dfg.multiplier that a kernel came with: "dsp" or "lut"; empty: none. */
+static Str given_multiplier(const Op *generic)
+{
+    const Attr *given = op_attr(generic, "dfg.multiplier");
+    return given && given->kind == ATTR_STRING ? given->u.string : STR("");
+}
+
+bool multiplies_in_luts(const Op *generic, const Style *style)
+{
+    Str given = given_multiplier(generic);
+    return given.len ? str_eq_c(given, "lut") : style->lut_products;
+}
+
+void compute_choices(const ComputePlan *plan, const CostTarget *target, Style *out)
+{
+    MemoryList memories = {0};
+    *out = (Style){.lut_products = given_multiplier(plan->main).len == 0 &&
+                                   payload_may_use_luts(plan->main)};
+    compute_memories(plan, &plain, &memories);
+    close_choices(&memories, target, out);
+}
+
+void window_choices(const WindowPlan *plan, const CostTarget *target, Style *out)
+{
+    MemoryList memories = {0};
+    *out = plain;
+    window_memories(plan, &plain, &memories);
+    close_choices(&memories, target, out);
+}
+
+void reorder_choices(const ReorderPlan *plan, const CostTarget *target, Style *out)
+{
+    MemoryList memories = {0};
+    *out = plain;
+    reorder_memories(plan, &plain, &memories);
+    close_choices(&memories, target, out);
+}
+
+void merge_choices(const MergePlan *plan, const CostTarget *target, Style *out)
+{
+    MemoryList memories = {0};
+    *out = plain;
+    merge_memories(plan, &plain, &memories);
+    close_choices(&memories, target, out);
+}
+
+/* --- compute --------------------------------------------------------------------------------- */
+
+/* Each element taken from a word is one of those that take turns. */
+static void add_word_choices(const ComputePlan *plan, Cost *sum)
+{
+    int64_t turns = 1;
+    for (uint32_t s = 0; s < plan->stream_count; s++) {
+        const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[s]);
+        const Type *end = port_end_of(plan, plan->stream_port[s]);
+        turns = 1;
+        for (uint32_t i = plan->read_depth; i < plan->loop_count; i++)
+            if (map_result_of_dim(map, plan->loops[i].loop) >= 0)
+                turns *= plan->loops[i].trip;
+        int64_t bits = dfg_word_elems(end) * element_bits(type_elem(dfg_payload(end)));
+        sum->lut += choice_luts(ceil_div(bits, turns), turns);
+        sum->ff += bits;
     }
-    return type_width(value->type);
 }
 
-/* A power of two or zero: a shift. */
-static bool is_shift_constant(const Value *value)
+/* An accumulator is a register that starts from its initial value; partial sums are delayed by
+ * registers and joined. */
+static void add_accumulators(const ComputePlan *plan, Clock clock, Cost *sum)
 {
-    const Op *def = value_def(value);
-    if (!def || def->def != ARITH(CONSTANT) || !type_is_integer(value->type) ||
-        type_width(value->type) > 64)
-        return false;
-    int64_t number = attr_int_value(op_attr(def, "value"));
-    uint64_t size = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    return (size & (size - 1)) == 0;
+    const ReductionPlan *r = &plan->reduction;
+    int64_t bits = 0;
+    if (plan->kernel.class == KERNEL_PURE_PARALLEL)
+        return;
+    for (uint32_t i = 0; i < plan->main->result_count; i++)
+        bits += plan->lanes * element_bits(type_elem(op_result(plan->main, i)->type));
+    sum->ff += bits * (1 + (r->turns > 1 ? r->turns * r->distance : 0));
+    if (r->steps > 1)
+        sum->lut += ceil_div(bits, 2);
+    if (r->turns > 1)
+        scalar_op_cost(r->combine, plan->lanes * (r->turns - 1), false, clock, sum);
 }
 
-/* f32 on a DSP48E2: add 2, multiply 3 (Vitis' full-DSP operators). */
-int64_t scalar_op_dsp(const Op *op)
+/* The terms of an iteration that are joined by a tree need fewer bits than the accumulator: two more
+ * than each of them on average. The payload counts a sum of full width per term. */
+static void narrow_tree(const ComputePlan *plan, Cost *sum)
 {
-    enum { FLOAT_ADD = 2, FLOAT_MUL = 3 };
-    if (op->def == ARITH(MULI)) {
-        const Value *a = op_operand(op, 0), *b = op_operand(op, 1);
-        if (is_shift_constant(a) || is_shift_constant(b))
-            return 0;
-        return product_dsp(effective_bits(a), effective_bits(b));
-    }
-    if (op->def == ARITH(ADDF) || op->def == ARITH(SUBF))
-        return FLOAT_ADD;
-    if (op->def == ARITH(MULF))
-        return FLOAT_MUL;
-    return 0;
-}
-
-int64_t payload_dsp(const Op *generic)
-{
-    int64_t total = 0;
-    FOR_EACH_OP(op, linalg_body(generic))
-    total += scalar_op_dsp(op);
-    return total;
-}
-
-/* --- processes ----------------------------------------------------------------------------- */
-
-/* A splat is a constant in the code, and an operand that only gives its shape is not stored. */
-static bool is_table(const Op *generic, uint32_t operand)
-{
-    const Op *def = value_def(op_operand(generic, operand));
-    if (!def || !op_has_trait(def, TRAIT_CONSTANT_LIKE) || !linalg_reads_operand(generic, operand))
-        return false;
-    const Attr *value = op_attr(def, "value");
-    return value->kind == ATTR_DENSE && !value->u.dense.is_splat;
-}
-
-/* Ops that join the partial sums of a lane. */
-static int64_t join_dsp(const ReductionPlan *r)
-{
-    return r->turns > 1 ? (r->turns - 1) * scalar_op_dsp(r->combine) : 0;
-}
-
-static int64_t table_bram(const ComputePlan *plan, const Value *operand, const AffineMap *map)
-{
-    TableLayout layout;
-    table_layout(plan, map, &layout);
-    return memory_bram18(layout.lanes * element_bits(type_elem(operand->type)), layout.depth);
-}
-
-/* Constants that a payload reads where it computes; a memory has two ports, a lane needs one. */
-static int64_t lookups_bram(const Op *generic, int64_t lanes)
-{
-    int64_t total = 0;
-    FOR_EACH_OP(op, linalg_body(generic))
-    {
-        int64_t count;
-        if (op->def != TENSOR(EXTRACT) || !type_element_count(op_operand(op, 0)->type, &count))
+    int64_t terms = plan->reduction_lanes;
+    for (uint32_t i = 0; terms > 1 && i < plan->main->result_count; i++) {
+        const Value *term;
+        const Op *op = balanced_update(plan->main, i, &term);
+        Cost full = {.cycles = 0};
+        if (!op || type_is_float(term->type))
             continue;
-        int64_t one = memory_bram18(element_bits(type_elem(op_operand(op, 0)->type)), count);
-        total += one * ((lanes + 1) / 2);
+        scalar_op_cost(op, 1, false, (Clock){1}, &full);
+        int64_t bits = type_width(term->type), narrow = effective_bits(term) + 2;
+        if (narrow < bits)
+            sum->lut -= plan->lanes * (terms - 1) * (full.lut - full.lut * narrow / bits);
     }
-    return total;
 }
 
-static int64_t tables_bram(const ComputePlan *plan)
+void compute_cost(const ComputePlan *plan, const Style *style, const CostTarget *target, Cost *out)
 {
-    int64_t total = lookups_bram(plan->main, plan->lanes * plan->reduction_lanes);
+    MemoryList memories = {0};
+    bool in_luts = multiplies_in_luts(plan->main, style);
+    *out = (Cost){.cycles = 0};
+    compute_memories(plan, style, &memories);
+    Pipeline pipeline = compute_pipeline(plan, &memories, in_luts, target->clock);
+    add_pipeline(&pipeline, out);
+    add_memories(&memories, out);
+    vec_free(&memories);
+    payload_cost(plan->main, plan->lanes * plan->reduction_lanes, in_luts, target->clock, out);
+    narrow_tree(plan, out);
     for (uint32_t s = 0; s < plan->stage_count; s++)
-        total += lookups_bram(plan->stages[s], plan->lanes);
-    for (uint32_t i = 0; i < plan->main->operand_count; i++)
-        if (is_table(plan->main, i))
-            total += table_bram(plan, op_operand(plan->main, i), linalg_operand_map(plan->main, i));
-    for (uint32_t s = 0; s < plan->stage_count; s++)
-        for (uint32_t i = 0; i < linalg_input_count(plan->stages[s]); i++)
-            if (is_table(plan->stages[s], i))
-                total += table_bram(plan, op_operand(plan->stages[s], i),
-                                    stage_operand_map(plan, s, i));
-    return total;
+        payload_cost(plan->stages[s], plan->lanes, false, target->clock, out);
+    add_accumulators(plan, target->clock, out);
+    add_word_choices(plan, out);
+    add_word(port_end_of(plan, plan->output_port), out);
+    for (uint32_t i = 0; i < plan->loop_count; i++)
+        add_counter(plan->loops[i].trip, out);
 }
 
-void compute_cost(const ComputePlan *plan, Cost *out)
+/* --- windows --------------------------------------------------------------------------------- */
+
+/* Elements of an output word that lie outside the input somewhere are chosen from it and the padding;
+ * the choice is made per kernel position and per output, by comparing each coordinate twice. */
+static void add_padding(const WindowPlan *plan, int64_t bits, Cost *sum)
 {
-    int64_t stages = 0, acc_bits = element_bits(type_elem(op_result(plan->main, 0)->type));
-    for (uint32_t s = 0; s < plan->stage_count; s++)
-        stages += payload_dsp(plan->stages[s]);
-    *out = (Cost){.cycles = compute_trips(plan) * plan->reduction.ii + PIPELINE_DEPTH,
-                  .dsp = plan->lanes * (plan->reduction_lanes * payload_dsp(plan->main) +
-                                        join_dsp(&plan->reduction) + stages),
-                  .bram18 = tables_bram(plan)};
-    if (plan->accumulators > 1 && plan->reduction.turns == 1)
-        out->bram18 += memory_bram18(plan->lanes * acc_bits, plan->accumulators);
+    enum { COMPARISON = 4 };
+    int64_t positions = 1, padded = 0;
+    for (uint32_t i = 0; i < plan->params.count; i++) {
+        positions *= plan->params.kernel[i] * plan->dim[i].outputs;
+        padded += plan->params.low[i] > 0 || plan->params.high[i] > 0;
+    }
+    if (padded)
+        sum->lut += ceil_div(bits, 2) + positions * padded * 2 * COMPARISON;
 }
 
-void reorder_cost(const ReorderPlan *plan, Cost *out)
+/* Registers: the word read, histories of single words, the word written. */
+void window_cost(const WindowPlan *plan, const Style *style, const CostTarget *target, Cost *out)
 {
-    int64_t bits = element_bits(type_elem(op_result(plan->reorder, 0)->type));
-    *out = (Cost){.cycles = reorder_trips(plan) + PIPELINE_DEPTH,
-                  .bram18 = memory_bram18(plan->lanes * bits, plan->depth)};
-}
-
-void merge_cost(const MergePlan *plan, Cost *out)
-{
-    int64_t bits = element_bits(type_elem(op_result(plan->merge, 0)->type));
-    *out = (Cost){.cycles = merge_trips(plan) + PIPELINE_DEPTH};
-    for (uint32_t i = 0; i < plan->source_count; i++)
-        if (plan->port[i] < 0 && !merge_constant(plan, i)->u.dense.is_splat)
-            out->bram18 += memory_bram18(plan->lanes * bits, merge_words(plan, i));
-}
-
-void window_memory(const WindowPlan *plan, uint32_t level, int64_t *width, int64_t *depth)
-{
-    int64_t bits = element_bits(type_elem(op_operand(plan->window, 0)->type));
-    *width = window_taps(plan, level) * window_history(plan, level) * plan->lanes * bits;
-    *depth = window_row_words(plan, level);
-}
-
-void window_cost(const WindowPlan *plan, Cost *out)
-{
-    *out = (Cost){.cycles = window_trips(plan) + PIPELINE_DEPTH};
+    MemoryList memories = {0};
+    int64_t element = element_bits(type_elem(op_operand(plan->window, 0)->type)), outputs = 1;
+    *out = (Cost){.cycles = 0};
+    window_memories(plan, style, &memories);
+    Pipeline pipeline = window_pipeline(plan, &memories, target->clock);
+    add_pipeline(&pipeline, out);
+    add_memories(&memories, out);
+    vec_free(&memories);
     for (uint32_t level = 0; level < plan->params.count; level++) {
-        int64_t width, depth;
-        window_memory(plan, level, &width, &depth);
-        if (width > 0)
-            out->bram18 += memory_bram18(width, depth);
+        outputs *= plan->params.kernel[level] * plan->dim[level].outputs;
+        if (window_row_words(plan, level) == 1)
+            out->ff += window_taps(plan, level) * window_history(plan, level) * plan->lanes * element;
+        add_counter(plan->box[level], out);
     }
+    add_counter(plan->inner_words, out);
+    int64_t word = outputs * plan->outer_lanes * plan->inner_lanes * element;
+    add_padding(plan, word, out);
+    out->ff += word + plan->lanes * element;
 }
 
-/* An iteration per small word. */
-static int64_t converter_cycles(const Type *from, const Type *to)
+/* --- moves ----------------------------------------------------------------------------------- */
+
+/* Addresses: a counter for writing, sums of the digits for reading. */
+void reorder_cost(const ReorderPlan *plan, const Style *style, const CostTarget *target, Cost *out)
+{
+    MemoryList memories = {0};
+    int64_t bits = plan->lanes * element_bits(type_elem(op_result(plan->reorder, 0)->type));
+    *out = (Cost){.ff = 2 * bits};
+    reorder_memories(plan, style, &memories);
+    Pipeline pipeline = reorder_pipeline(plan, &memories, target->clock);
+    add_pipeline(&pipeline, out);
+    add_memories(&memories, out);
+    vec_free(&memories);
+    add_counter(plan->steps, out);
+    for (uint32_t i = 0; i < plan->inner_count; i++)
+        add_counter(plan->inner[i], out);
+    for (uint32_t i = 0; i < plan->digit_count; i++)
+        add_counter(plan->depth, out); /* one term of the address each */
+}
+
+void merge_cost(const MergePlan *plan, const Style *style, const CostTarget *target, Cost *out)
+{
+    MemoryList memories = {0};
+    int64_t bits = plan->lanes * element_bits(type_elem(op_result(plan->merge, 0)->type));
+    *out = (Cost){.lut = choice_luts(bits, plan->source_count), .ff = bits};
+    merge_memories(plan, style, &memories);
+    Pipeline pipeline = merge_pipeline(plan, &memories, target->clock);
+    add_pipeline(&pipeline, out);
+    add_memories(&memories, out);
+    vec_free(&memories);
+    for (uint32_t d = 0; d < plan->rank; d++)
+        add_counter(plan->extents[d], out);
+}
+
+void fork_cost(const Type *word, const CostTarget *target, Cost *out)
+{
+    int64_t words = dfg_words_per_frame(word);
+    Pipeline pipeline = fork_pipeline(words, target->clock);
+    *out = (Cost){.cycles = 0};
+    add_pipeline(&pipeline, out);
+    add_counter(words, out);
+}
+
+/* --- converters ------------------------------------------------------------------------------ */
+
+/* The large word is a register that is filled part by part, or of which one part is chosen. */
+static void add_converter(const Type *from, const Type *to, const CostTarget *target, Cost *sum)
 {
     int64_t in = dfg_words_per_frame(from), out = dfg_words_per_frame(to);
-    return (in > out ? in : out) + PIPELINE_DEPTH;
+    bool joins = in > out;
+    const Type *large = joins ? to : from, *small = joins ? from : to;
+    int64_t words = joins ? out : in, parts = (joins ? in : out) / words;
+    Pipeline pipeline = converter_pipeline(words, parts, dfg_word_elems(large), joins,
+                                           target->clock);
+    add_pipeline(&pipeline, sum);
+    add_counter(words, sum);
+    add_counter(parts, sum);
+    add_word(large, sum);
+    if (!joins)
+        sum->lut += choice_luts(dfg_word_elems(small) * element_bits(type_elem(dfg_payload(small))),
+                                parts);
 }
 
-void conversion_cost(const Type *from, const Type *middle, const Type *to, Cost *out)
+void conversion_cost(const Type *from, const Type *middle, const Type *to, const CostTarget *target,
+                     Cost *out)
 {
     *out = (Cost){.cycles = 0};
     if (middle)
-        out->cycles += converter_cycles(from, middle);
-    out->cycles += converter_cycles(middle ? middle : from, to);
+        add_converter(from, middle, target, out);
+    add_converter(middle ? middle : from, to, target, out);
 }

@@ -13,6 +13,7 @@ typedef struct Config {
     Cost cost;
     int64_t *factor; /* per port: number of its word in the space */
     int64_t *unroll; /* compute processes: per loop of the main kernel; else NULL */
+    Style style;     /* where memories go, what multiplies */
     int64_t middle;  /* converters: number of the word between two of them, -1 for none */
 } Config;
 
@@ -36,6 +37,7 @@ typedef struct DseEdge {
 typedef struct DseSpace {
     Arena *arena;
     const Op *region;
+    CostTarget target;
     VEC(DseNode) nodes; /* in order of instantiation */
     VEC(DseEdge) edges;
     VEC(const Type *) words; /* receiving ends; channels may join ends of the same one */
@@ -59,7 +61,7 @@ DseProblem dse_least(CostKind kind);
 int64_t dse_measure(const Cost *cost, const Cost *weights);
 
 /* Enumerates the undominated configurations of the region's processes. False: diagnosed. */
-bool dse_space(const Op *region, Arena *arena, DseSpace *out) MUST_CHECK;
+bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpace *out) MUST_CHECK;
 void dse_free(DseSpace *space);
 /* Sets each node's `chosen` when it found a design, *value to its weighted sum. */
 DseStatus dse_solve(DseSpace *space, const DseProblem *problem, int64_t *value);

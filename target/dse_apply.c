@@ -1,10 +1,9 @@
 /* Writes a chosen design into the IR: unroll factors on kernels, words on ports and channels,
- * storage on constants, windows and accumulators, a report on each process.
+ * a report on each process; what the style decides is written by dse_style.c.
  * Tests: lit/target/choose-unroll.mir */
 #include "target/dse_space.h"
 
 #include "dialects/linalg/structured.h"
-#include "dialects/tensor/tensor.h"
 #include "ir/builder.h"
 #include "ir/symbol.h"
 #include "lowering/names.h"
@@ -54,98 +53,6 @@ static void set_graph_words(Op *region)
                                   channel->u.dialect.params, channel->u.dialect.param_count);
     }
     dfg_update_signature(region);
-}
-
-/* --- storage ------------------------------------------------------------------------------ */
-
-static void set_storage(Op *op, int64_t width, int64_t depth)
-{
-    op_set_attr(op, "dfg.storage", attr_string(op->ctx, memory_impl(width, depth)));
-}
-
-static void store_table(const ComputePlan *plan, Value *operand, const AffineMap *map)
-{
-    TableLayout layout;
-    Op *def = value_def(operand);
-    if (!def || !op_has_trait(def, TRAIT_CONSTANT_LIKE) || !type_is_shaped(operand->type))
-        return;
-    table_layout(plan, map, &layout);
-    set_storage(def, layout.lanes * element_bits(type_elem(operand->type)), layout.depth);
-}
-
-/* Constants that a payload reads where it computes. */
-static void store_lookups(const Op *generic)
-{
-    FOR_EACH_OP(op, linalg_body(generic))
-    {
-        int64_t count;
-        const Type *type = op->def == TENSOR(EXTRACT) ? op_operand(op, 0)->type : NULL;
-        if (type && value_def(op_operand(op, 0)) && type_element_count(type, &count))
-            set_storage(value_def(op_operand(op, 0)), element_bits(type_elem(type)), count);
-    }
-}
-
-static void store_compute(Op *process)
-{
-    ComputePlan plan;
-    bool ok = compute_plan(process, NULL, NULL, &plan);
-    assert(ok);
-    (void)ok;
-    for (uint32_t i = 0; i < plan.main->operand_count; i++)
-        store_table(&plan, op_operand(plan.main, i), linalg_operand_map(plan.main, i));
-    store_lookups(plan.main);
-    for (uint32_t s = 0; s < plan.stage_count; s++)
-        store_lookups(plan.stages[s]);
-    for (uint32_t s = 0; s < plan.stage_count; s++)
-        for (uint32_t i = 0; i < linalg_input_count(plan.stages[s]); i++)
-            store_table(&plan, op_operand(plan.stages[s], i), stage_operand_map(&plan, s, i));
-    if (plan.accumulators > 1) {
-        Value *result = op_result(plan.main, 0);
-        set_storage(value_def(result), plan.lanes * element_bits(type_elem(result->type)),
-                    plan.accumulators);
-    }
-}
-
-/* One implementation per window level, outermost first. */
-static void store_window(Op *process)
-{
-    WindowPlan plan;
-    const Attr *impls[DFG_MAX_RANK];
-    bool ok = window_plan(process, NULL, &plan);
-    assert(ok);
-    (void)ok;
-    for (uint32_t level = 0; level < plan.params.count; level++) {
-        int64_t width, depth;
-        window_memory(&plan, level, &width, &depth);
-        impls[level] = attr_string(process->ctx, memory_impl(width, depth));
-    }
-    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
-    if (op == plan.window)
-        op_set_attr(op, "dfg.storage", attr_array(process->ctx, impls, plan.params.count));
-}
-
-static void store_reorder(Op *process)
-{
-    ReorderPlan plan;
-    bool ok = reorder_plan(process, &plan);
-    assert(ok);
-    (void)ok;
-    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
-    if (op == plan.reorder)
-        set_storage(op, plan.lanes * element_bits(type_elem(op_result(op, 0)->type)), plan.depth);
-}
-
-static void store_merge(Op *process)
-{
-    MergePlan plan;
-    bool ok = merge_plan(process, &plan);
-    assert(ok);
-    (void)ok;
-    int64_t bits = element_bits(type_elem(op_result(plan.merge, 0)->type));
-    for (uint32_t i = 0; i < plan.source_count; i++)
-        if (plan.port[i] < 0)
-            set_storage(value_def(op_operand(plan.merge, i)), plan.lanes * bits,
-                        merge_words(&plan, i));
 }
 
 /* --- unroll factors and report ---------------------------------------------------------------- */
@@ -249,11 +156,11 @@ static void write_report(Op *process, const Shape *shape, const Cost *cost)
     op_set_attr(process, "report", attr_dict(ctx, items, count));
 }
 
-void set_converter_report(Op *process, const Type *from, const Type *to)
+void set_converter_report(Op *process, const Type *from, const Type *to, const CostTarget *target)
 {
     Shape shape = {.class = "converter"};
     Cost cost;
-    conversion_cost(from, NULL, to, &cost);
+    conversion_cost(from, NULL, to, target, &cost);
     int64_t words = dfg_words_per_frame(from), lanes = dfg_word_elems(from);
     add_trip(&shape, words * lanes, lanes);
     write_report(process, &shape, &cost);
@@ -265,14 +172,7 @@ static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
     if (node->kind == PROCESS_COMPUTE)
         set_unroll(process, config);
     set_port_words(process, space, config);
-    if (node->kind == PROCESS_COMPUTE)
-        store_compute(process);
-    else if (node->kind == PROCESS_WINDOW)
-        store_window(process);
-    else if (node->kind == PROCESS_REORDER)
-        store_reorder(process);
-    else if (node->kind == PROCESS_MERGE)
-        store_merge(process);
+    apply_style(process, node->kind, &config->style);
     Shape shape = process_shape(node);
     write_report(process, &shape, &config->cost);
 }

@@ -111,11 +111,17 @@ static bool candidate_fits(const Candidates *c, const Type *const *ends)
 static bool add_candidate(Candidates *c, const Type *const *ends)
 {
     ComputePlan plan;
+    Style style, choices;
     Cost cost;
     if (!compute_plan(c->node->process, c->unroll, ends, &plan))
         return false;
-    compute_cost(&plan, &cost);
-    dse_add_config(c->space, c->node, &cost, ends, c->unroll);
+    compute_choices(&plan, &c->space->target, &choices);
+    for (uint32_t n = 0; n < STYLE_COUNT; n++) {
+        if (!dse_style(&choices, n, &style))
+            continue;
+        compute_cost(&plan, &style, &c->space->target, &cost);
+        dse_add_config(c->space, c->node, &cost, ends, c->unroll, &style);
+    }
     return true;
 }
 

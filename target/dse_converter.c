@@ -38,7 +38,7 @@ static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t
             return;
         if (conversion == CONVERSION_BY_WAY_OF)
             config.middle = dse_word(space, middle);
-        conversion_cost(a, middle, b, &config.cost);
+        conversion_cost(a, middle, b, &space->target, &config.cost);
     }
     *vec_push(&node->configs) = config;
 }
@@ -76,7 +76,8 @@ static const Type *end_of(const Type *word, const TypeDef *def)
 }
 
 /* reader: the process behind the converter, which gives it its name. */
-static Op *build_process(SymbolTable *symbols, Op *reader, const Type *from, const Type *to)
+static Op *build_process(SymbolTable *symbols, Op *reader, const Type *from, const Type *to,
+                         const CostTarget *target)
 {
     Context *ctx = reader->ctx;
     const Type *ports[2] = {end_of(from, &dfg_type_output), end_of(to, &dfg_type_input)};
@@ -96,19 +97,20 @@ static Op *build_process(SymbolTable *symbols, Op *reader, const Type *from, con
     Value *push[2] = {op_result(build(&b, DFG(PULL), &port, 1, &frame, 1, NULL, 0), 0),
                       dfg_port(process, 1)};
     build(&b, DFG(PUSH), push, 2, NULL, 0, NULL, 0);
-    set_converter_report(process, from, to);
+    set_converter_report(process, from, to, target);
     return process;
 }
 
 /* channel -> reader becomes channel -> converter -> new channel -> reader. */
-static void insert_converter(SymbolTable *symbols, Op *channel, const Type *from, const Type *to)
+static void insert_converter(SymbolTable *symbols, Op *channel, const Type *from, const Type *to,
+                             const CostTarget *target)
 {
     Context *ctx = channel->ctx;
     Use *use = op_result(channel, 1)->uses;
     Op *reader = use->owner;
     uint32_t operand = use_index(use);
     Op *process = symtab_get(symbols, op_attr(reader, "callee")->u.symbol.names[0]);
-    Op *converter = build_process(symbols, process, from, to);
+    Op *converter = build_process(symbols, process, from, to, target);
     const Type *ends[2] = {end_of(to, &dfg_type_input), end_of(to, &dfg_type_output)};
     int32_t segments[2] = {1, 1};
     const NamedAttr attrs[2] = {
@@ -134,9 +136,9 @@ void apply_converters(Op *module, const DseSpace *space)
         const Type *to = space->words.data[config->factor[1]];
         const Type *middle = config->middle < 0 ? NULL : space->words.data[config->middle];
         if (middle) /* the second one first: it stands at the channel's end */
-            insert_converter(&symbols, node->channel, middle, to);
+            insert_converter(&symbols, node->channel, middle, to, &space->target);
         if (from != to)
-            insert_converter(&symbols, node->channel, from, middle ? middle : to);
+            insert_converter(&symbols, node->channel, from, middle ? middle : to, &space->target);
     }
     symtab_free(&symbols);
 }

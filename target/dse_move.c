@@ -3,21 +3,37 @@
  * Tests: lit/target/choose-unroll-move.mir */
 #include "target/dse_space.h"
 
-/* The cost at `u` elements per word; false if the process cannot keep such words together. */
-static bool move_cost(const DseNode *node, int64_t u, Cost *out)
-{
+/* The process with `u` elements per word. */
+typedef struct Move {
     ReorderPlan reorder;
     MergePlan merge;
-    if (node->kind == PROCESS_REORDER) {
-        if (!reorder_plan_packed(node->process, u, &reorder))
-            return false;
-        reorder_cost(&reorder, out);
-    } else {
-        if (!merge_plan_packed(node->process, u, &merge))
-            return false;
-        merge_cost(&merge, out);
+} Move;
+
+/* False: the process cannot keep such words together. */
+static bool plan_move(const DseNode *node, int64_t u, Move *out)
+{
+    return node->kind == PROCESS_REORDER ? reorder_plan_packed(node->process, u, &out->reorder)
+                                         : merge_plan_packed(node->process, u, &out->merge);
+}
+
+static void add_move(DseSpace *space, DseNode *node, const Move *move, const Type *const *ends)
+{
+    Style style, choices;
+    Cost cost;
+    bool is_reorder = node->kind == PROCESS_REORDER;
+    if (is_reorder)
+        reorder_choices(&move->reorder, &space->target, &choices);
+    else
+        merge_choices(&move->merge, &space->target, &choices);
+    for (uint32_t n = 0; n < STYLE_COUNT; n++) {
+        if (!dse_style(&choices, n, &style))
+            continue;
+        if (is_reorder)
+            reorder_cost(&move->reorder, &style, &space->target, &cost);
+        else
+            merge_cost(&move->merge, &style, &space->target, &cost);
+        dse_add_config(space, node, &cost, ends, NULL, &style);
     }
-    return true;
 }
 
 /* Type of a port whose words hold `u` elements of the tensor's innermost dimension, or NULL. */
@@ -63,14 +79,14 @@ bool move_configs(DseSpace *space, DseNode *node)
     uint32_t rank = result->u.shaped.rank;
     int64_t extent = rank ? result->u.shaped.dims[rank - 1] : 1;
     for (int64_t u = 1; u <= extent && u <= MAX_PARALLEL_ELEMENTS; u++) {
-        Cost cost;
+        Move move;
         ends[inputs] = packed_end(node, inputs, result, u);
-        bool fits = ends[inputs] && move_cost(node, u, &cost);
+        bool fits = ends[inputs] && plan_move(node, u, &move);
         for (uint32_t i = 0; fits && i < op->operand_count; i++)
             fits = ports[i] < 0 ||
                    (ends[ports[i]] = packed_end(node, (uint32_t)ports[i], op_operand(op, i)->type, u));
         if (fits)
-            dse_add_config(space, node, &cost, ends, NULL);
+            add_move(space, node, &move, ends);
     }
     return true;
 }

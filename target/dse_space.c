@@ -88,9 +88,12 @@ static void keep_config(DseNode *node, const Config *config)
 }
 
 void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
-                    const int64_t *unroll)
+                    const int64_t *unroll, const Style *style)
 {
-    Config config = {.cost = *cost, .middle = -1, .factor = ARENA_ARRAY(space->arena, int64_t, node->port_count)};
+    Config config = {.cost = *cost, .middle = -1,
+                     .factor = ARENA_ARRAY(space->arena, int64_t, node->port_count)};
+    if (style)
+        config.style = *style;
     for (uint32_t i = 0; i < node->port_count; i++)
         config.factor[i] = dse_word(space, ends[i]);
     if (unroll)
@@ -168,12 +171,12 @@ static void add_edge(DseSpace *space, const PtrMap *index, Op *channel)
         *vec_push(&space->edges) = edge;
 }
 
-bool dse_space(const Op *region, Arena *arena, DseSpace *out)
+bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpace *out)
 {
     PtrMap index = {0};
     VEC(const Op *) instantiates = {0};
     bool ok = true;
-    *out = (DseSpace){.arena = arena, .region = region};
+    *out = (DseSpace){.arena = arena, .region = region, .target = *target};
     Block *body = region_entry(op_region(region, 0));
     FOR_EACH_OP(op, body)
     {

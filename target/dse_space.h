@@ -1,5 +1,5 @@
 /* Between dse_space.c (the graph), dse_compute.c, dse_window.c, dse_move.c and dse_converter.c
- * (configurations of one process).
+ * (configurations of one process), dse_style.c (memories and multipliers).
  * Tests: lit/target/choose-unroll.mir */
 #ifndef MING_TARGET_DSE_SPACE_H
 #define MING_TARGET_DSE_SPACE_H
@@ -15,9 +15,13 @@ enum { MAX_PIXELS = 4 };
  * word have the same number. */
 int64_t dse_word(DseSpace *space, const Type *end);
 /* Adds the configuration with these port types unless another beats it; drops those it beats. unroll
- * may be NULL. */
+ * and style may be NULL. */
 void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
-                    const int64_t *unroll);
+                    const int64_t *unroll, const Style *style);
+/* The number'th of STYLE_COUNT styles; false if it differs from the plain one in more than what is to
+ * be tried. */
+enum { STYLE_COUNT = 8 };
+bool dse_style(const Style *choices, uint32_t number, Style *out);
 
 /* Bits of a word. */
 int64_t dse_word_bits(const Type *end);
@@ -38,7 +42,9 @@ void add_converters(DseSpace *space);
 /* Builds the chosen converters into the graph. */
 void apply_converters(Op *module, const DseSpace *space);
 
-void set_converter_report(Op *process, const Type *from, const Type *to);
+void set_converter_report(Op *process, const Type *from, const Type *to, const CostTarget *target);
+/* Writes what the style decides on the ops of a process whose words and factors are set. */
+void apply_style(Op *process, ProcessKind kind, const Style *style);
 
 /* Whether the kernel was given its factors beforehand (dfg.unroll). */
 bool is_pinned(const ComputePlan *base);

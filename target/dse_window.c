@@ -33,13 +33,19 @@ static int64_t input_rows(const WindowParams *w, uint32_t i, int64_t outputs)
 static bool add_window(Windows *s, const Type *const *ends, bool is_pinned)
 {
     WindowPlan plan;
+    Style style, choices;
     Cost cost;
     if (!ends[0] || (!is_pinned && !dse_words_fit(s->node, ends)))
         return true;
     if (!window_plan(s->node->process, ends, &plan))
         return false;
-    window_cost(&plan, &cost);
-    dse_add_config(s->space, s->node, &cost, ends, NULL);
+    window_choices(&plan, &s->space->target, &choices);
+    for (uint32_t n = 0; n < STYLE_COUNT; n++) {
+        if (!dse_style(&choices, n, &style))
+            continue;
+        window_cost(&plan, &style, &s->space->target, &cost);
+        dse_add_config(s->space, s->node, &cost, ends, NULL, &style);
+    }
     return true;
 }
 
@@ -164,7 +170,7 @@ static void add_fork(const Fork *fork, const int64_t *word)
     const Type *in = port_end(process, 0, dfg_payload(dfg_port(process, 0)->type), word);
     const Type **ends = ARENA_ARRAY(fork->space->arena, const Type *, fork->node->port_count);
     int64_t inside[2 * DFG_MAX_RANK];
-    Cost cost = {.dsp = 0};
+    Cost cost;
     if (!in)
         return;
     ends[0] = in;
@@ -177,9 +183,9 @@ static void add_fork(const Fork *fork, const int64_t *word)
     }
     if (!dse_words_fit(fork->node, ends))
         return;
-    cost.cycles = dfg_words_per_frame(in) + PIPELINE_DEPTH;
-    cost.bram18 = deep_fifo_bram18(fork, ends);
-    dse_add_config(fork->space, fork->node, &cost, ends, NULL);
+    fork_cost(in, &fork->space->target, &cost);
+    cost.bram18 += deep_fifo_bram18(fork, ends);
+    dse_add_config(fork->space, fork->node, &cost, ends, NULL, NULL);
 }
 
 /* The words that a neighbour has at the other end of a channel. */

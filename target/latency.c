@@ -70,12 +70,16 @@ static bool is_constant(const Value *value)
     return def && def->def == ARITH(CONSTANT);
 }
 
-static OpTiming multiply(const Op *op, int64_t bits)
+OpTiming lut_product_timing(const Op *op)
+{
+    int64_t bits = type_width(type_elem(op_operand(op, 0)->type));
+    return bits <= 1 ? (OpTiming){0, LUT} : (OpTiming){0, CARRY + CARRY_BIT * bits + LUT};
+}
+
+static OpTiming multiply(const Op *op)
 {
     int64_t dsp = scalar_op_dsp(op);
-    if (dsp > 0)
-        return (OpTiming){DSP_STAGES + log2_up(dsp), DSP_OUT};
-    return bits <= 1 ? (OpTiming){0, LUT} : (OpTiming){0, CARRY + CARRY_BIT * bits + LUT};
+    return dsp > 0 ? (OpTiming){DSP_STAGES + log2_up(dsp), DSP_OUT} : lut_product_timing(op);
 }
 
 /* Bits of the operand, not of the result: comparisons give one. */
@@ -96,7 +100,7 @@ static OpTiming integer_timing(const Op *op, Clock clock)
     case ARITH_MULI:
     case ARITH_MULSI_EXTENDED:
     case ARITH_MULUI_EXTENDED:
-        return multiply(op, bits);
+        return multiply(op);
     case ARITH_DIVSI:
     case ARITH_DIVUI:
     case ARITH_CEILDIVSI:
@@ -157,11 +161,19 @@ static OpTiming float_timing(const Op *op, Clock clock)
 
 /* --- emithls -------------------------------------------------------------------------------------- */
 
-/* Counters are compared in parallel; quotients and remainders by a power of two are wires, others a
- * multiplication by the reciprocal. */
+enum { COUNTER_BITS = 20, RECIPROCAL = 4000 };
+
+int64_t counter_sum_delay(void) { return chain(COUNTER_BITS).delay; }
+
+/* By a power of two it is a wire, else a multiplication by the reciprocal. */
+int64_t counter_quotient_delay(int64_t divisor)
+{
+    return divisor > 0 && (divisor & (divisor - 1)) == 0 ? 0 : RECIPROCAL;
+}
+
+/* Counters are compared in parallel. */
 static int64_t expr_delay(const AffineExpr *expr)
 {
-    enum { COUNTER_BITS = 20, RECIPROCAL = 4000 };
     int64_t left, right, divisor;
     switch (expr->kind) {
     case AFFINE_DIM:
@@ -172,14 +184,13 @@ static int64_t expr_delay(const AffineExpr *expr)
     case AFFINE_FLOORDIV:
     case AFFINE_CEILDIV:
         divisor = affine_is_const(expr->rhs) ? expr->rhs->value : 0;
-        return expr_delay(expr->lhs) +
-               (divisor > 0 && (divisor & (divisor - 1)) == 0 ? 0 : RECIPROCAL);
+        return expr_delay(expr->lhs) + counter_quotient_delay(divisor);
     case AFFINE_MUL:
     case AFFINE_ADD:
         left = expr_delay(expr->lhs);
         right = expr_delay(expr->rhs);
         return (left > right ? left : right) +
-               (affine_is_const(expr->rhs) && expr->kind == AFFINE_ADD ? 0 : chain(COUNTER_BITS).delay);
+               (affine_is_const(expr->rhs) && expr->kind == AFFINE_ADD ? 0 : counter_sum_delay());
     }
     return 0;
 }
@@ -192,8 +203,15 @@ static OpTiming condition_timing(const Op *op)
         int64_t delay = expr_delay(set->constraints[i]);
         longest = delay > longest ? delay : longest;
     }
-    return (OpTiming){0, longest + LUT * (1 + log2_up(set->constraint_count) / 2)};
+    return constraints_timing(set->constraint_count, longest);
 }
+
+OpTiming constraints_timing(int64_t count, int64_t delay)
+{
+    return (OpTiming){0, delay + LUT * (1 + log2_up(count) / 2)};
+}
+
+OpTiming stream_timing(void) { return (OpTiming){0, FIFO_PORT}; }
 
 OpTiming memory_load_timing(Str impl)
 {
@@ -212,7 +230,7 @@ OpTiming op_timing(const Op *op, Clock clock)
     if (op->def == EMITHLS(IF) || op->def == EMITHLS(COND))
         return condition_timing(op);
     if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE))
-        return (OpTiming){0, FIFO_PORT};
+        return stream_timing();
     if (op->def == EMITHLS(INDEX) || op->operand_count == 0 || op->result_count == 0)
         return (OpTiming){0, 0};
     return is_about_floats(op) ? float_timing(op, clock) : integer_timing(op, clock);

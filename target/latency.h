@@ -27,6 +27,16 @@ OpTiming op_timing(const Op *op, Clock clock);
 OpTiming memory_load_timing(Str impl);
 OpTiming register_load_timing(int64_t choices);
 
+/* The same product made of LUTs. */
+OpTiming lut_product_timing(const Op *op);
+/* A read or write of a stream. */
+OpTiming stream_timing(void);
+/* Of a condition: so many constraints, computed side by side, the slowest by this delay. */
+OpTiming constraints_timing(int64_t count, int64_t delay);
+/* Of what constraints compute: a sum or multiple of counters; a quotient or remainder. */
+int64_t counter_sum_delay(void);
+int64_t counter_quotient_delay(int64_t divisor);
+
 /* When the result of an operator is there whose operands come at `start`: what does not fit the rest
  * of a cycle begins in the next one. */
 int64_t clock_after(Clock clock, int64_t start, OpTiming timing);

@@ -7,29 +7,6 @@
 
 #include <cmocka.h>
 
-static void small_memories_are_lutram(void **state)
-{
-    (void)state;
-    assert_true(memory_is_small(4096, 64));
-    assert_true(memory_is_small(1, 1024));
-    assert_false(memory_is_small(1, 1025));
-    assert_false(memory_is_small(16, 65));
-    assert_int_equal(memory_bram18(4096, 64), 0);
-}
-
-static void block_ram_shapes(void **state)
-{
-    (void)state;
-    assert_int_equal(memory_bram18(36, 512), 1);
-    assert_int_equal(memory_bram18(37, 512), 2);
-    assert_int_equal(memory_bram18(18, 1024), 1);
-    assert_int_equal(memory_bram18(9, 2048), 1);
-    assert_int_equal(memory_bram18(8, 2049), 2);  /* two of 4096 x 4 */
-    assert_int_equal(memory_bram18(1, 16384), 1);
-    assert_int_equal(memory_bram18(1, 16385), 2);
-    assert_int_equal(memory_bram18(72, 513), 4);
-}
-
 static void products(void **state)
 {
     (void)state;
@@ -41,12 +18,20 @@ static void products(void **state)
     assert_int_equal(product_dsp(33, 32), 4);
 }
 
+/* FINN: (2 ceil((a + b) / 6) - 1) (a + b). */
+static void products_in_luts(void **state)
+{
+    (void)state;
+    assert_int_equal(product_luts(2, 2), 4);
+    assert_int_equal(product_luts(4, 4), 24);
+    assert_int_equal(product_luts(8, 8), 80);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_memories_are_lutram),
-        cmocka_unit_test(block_ram_shapes),
         cmocka_unit_test(products),
+        cmocka_unit_test(products_in_luts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,77 @@
+/* Styles: which of them are tried, and what a chosen one says on the ops of a process: dfg.storage on
+ * constants, accumulators, windows and reorders, dfg.multiplier on kernels. Attributes that were
+ * given beforehand stay.
+ * Tests: lit/target/choose-unroll.mir, lit/target/choose-style.mir */
+#include "target/dse_space.h"
+
+#include <assert.h>
+
+bool dse_style(const Style *choices, uint32_t number, Style *out)
+{
+    *out = (Style){.lutram = number & 1, .uram = number & 2, .lut_products = number & 4};
+    return out->lutram <= choices->lutram && out->uram <= choices->uram &&
+           out->lut_products <= choices->lut_products;
+}
+
+static void set_multiplier(const ComputePlan *plan, const Style *style)
+{
+    Op *main = value_def(op_result(plan->main, 0));
+    if (payload_may_use_luts(main))
+        op_set_attr(main, "dfg.multiplier",
+                    attr_string_c(main->ctx, multiplies_in_luts(main, style) ? "lut" : "dsp"));
+}
+
+/* False: the process has no memories. */
+static bool list_memories(const Op *process, ProcessKind kind, const Style *style, MemoryList *out)
+{
+    ComputePlan compute;
+    WindowPlan window;
+    ReorderPlan reorder;
+    MergePlan merge;
+    bool ok = true;
+    if (kind == PROCESS_COMPUTE && (ok = compute_plan(process, NULL, NULL, &compute))) {
+        compute_memories(&compute, style, out);
+        set_multiplier(&compute, style);
+    } else if (kind == PROCESS_WINDOW && (ok = window_plan(process, NULL, &window))) {
+        window_memories(&window, style, out);
+    } else if (kind == PROCESS_REORDER && (ok = reorder_plan(process, &reorder))) {
+        reorder_memories(&reorder, style, out);
+    } else if (kind == PROCESS_MERGE && (ok = merge_plan(process, &merge))) {
+        merge_memories(&merge, style, out);
+    }
+    return ok;
+}
+
+/* A window has one storage per dimension, outermost first; histories that are registers have any. */
+static void set_history(const MemoryUse *use)
+{
+    Context *ctx = use->holder->ctx;
+    const Attr *items[DFG_MAX_RANK], *given = op_attr(use->holder, "dfg.storage");
+    WindowParams params;
+    bool ok = dfg_window_params(use->holder, &params);
+    assert(ok);
+    (void)ok;
+    for (uint32_t i = 0; i < params.count; i++)
+        items[i] = given && given->kind == ATTR_ARRAY && i < given->u.array.count
+                       ? given->u.array.items[i]
+                       : attr_string_c(ctx, "auto");
+    items[use->level] = attr_string(ctx, memory_kind_name(use->memory.kind));
+    op_set_attr(use->holder, "dfg.storage", attr_array(ctx, items, params.count));
+}
+
+void apply_style(Op *process, ProcessKind kind, const Style *style)
+{
+    MemoryList memories = {0};
+    bool ok = list_memories(process, kind, style, &memories);
+    assert(ok);
+    (void)ok;
+    for (size_t i = 0; i < memories.len; i++) {
+        const MemoryUse *use = &memories.data[i];
+        if (kind == PROCESS_WINDOW)
+            set_history(use);
+        else if (!use->memory.is_given)
+            op_set_attr(use->holder, "dfg.storage",
+                        attr_string(process->ctx, memory_kind_name(use->memory.kind)));
+    }
+    vec_free(&memories);
+}
