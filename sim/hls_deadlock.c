@@ -23,13 +23,18 @@ static uint32_t awaited(const Waits *w, uint32_t process)
     return block.is_full ? stream->reader : stream->writer;
 }
 
-/* A process of the cycle that waiting leads to, or HLS_NOBODY. */
-static uint32_t find_cycle(const Waits *w, uint32_t start)
+/* A process of a cycle of waiting, or HLS_NOBODY. */
+static uint32_t find_cycle(const Waits *w)
 {
-    uint32_t at = start;
-    for (size_t i = 0; at != HLS_NOBODY && i < w->design->processes.len; i++)
-        at = awaited(w, at);
-    return at;
+    size_t count = w->design->processes.len;
+    for (uint32_t start = 0; start < count; start++) {
+        uint32_t at = start;
+        for (size_t i = 0; at != HLS_NOBODY && i < count; i++)
+            at = awaited(w, at);
+        if (at != HLS_NOBODY)
+            return at;
+    }
+    return HLS_NOBODY;
 }
 
 static void note_wait(const Waits *w, uint32_t process)
@@ -48,82 +53,118 @@ static void note_wait(const Waits *w, uint32_t process)
                 (long long)block.cycle, STR_ARG(stream->name));
 }
 
-/* What the cycle's full FIFOs need, others as they are. */
+/* --- depths that break it ---------------------------------------------------------------------- */
+
+/* Depths to try; those of `given` are what the design has. */
 typedef struct Search {
     const HlsDesign *design;
     HlsSimOptions options;
     int64_t frames;
-    int64_t *depths; /* of all streams */
+    const int64_t *given;
+    int64_t *depths; /* of all streams; 0: unbounded */
 } Search;
 
-/* Whether the frames run through; peaks (NULL: not asked for) get the most words of each stream. */
-static bool runs_through(const Search *s, int64_t *peaks)
+static bool runs_through(const Search *s)
 {
     HlsSim *sim = hls_sim_create(s->design, &s->options);
     bool done = hls_sim_run(sim, s->frames);
-    hls_sim_finish(sim);
-    for (uint32_t i = 0; peaks && i < s->design->streams.len; i++)
-        peaks[i] = hls_sim_fifo(sim, i)->needed;
     hls_sim_free(sim);
     return done;
 }
 
-/* Smallest depth that works, above `low` and at most what is set. */
-static void minimize(const Search *s, uint32_t stream, int64_t low)
+/* Makes the full FIFOs of the cycle that ended a simulation unbounded. False: there are none. */
+static bool open_cycle(const Search *s, const HlsSim *sim)
 {
-    int64_t high = s->depths[stream];
+    const Waits w = {s->design, sim};
+    uint32_t first = find_cycle(&w), at = first;
+    bool any = false;
+    if (first == HLS_NOBODY)
+        return false;
+    do {
+        HlsBlock block = hls_sim_block(sim, at);
+        if (block.is_full)
+            s->depths[block.stream] = 0;
+        any |= block.is_full;
+        at = awaited(&w, at);
+    } while (at != first);
+    return any;
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Opens cycle after cycle; then what was opened gets the depth that it needs. False: no depths help. */
+static bool find_enough(const Search *s)
+{
+    for (;;) {
+        HlsSim *sim = hls_sim_create(s->design, &s->options);
+        bool done = hls_sim_run(sim, s->frames), goes_on = !done && open_cycle(s, sim);
+        if (done)
+            hls_sim_finish(sim);
+        for (uint32_t i = 0; done && i < s->design->streams.len; i++)
+            if (s->depths[i] == 0)
+                s->depths[i] = larger(hls_sim_fifo(sim, i)->needed, s->given[i]);
+        hls_sim_free(sim);
+        if (!goes_on)
+            return done;
+    }
+}
+
+/* Smallest depth that works with the others as they are, at least the given one. */
+static void minimize(const Search *s, uint32_t stream)
+{
+    int64_t low = s->given[stream] - 1, high = s->depths[stream];
     while (low + 1 < high) {
-        int64_t middle = low + (high - low) / 2;
-        s->depths[stream] = middle;
-        if (runs_through(s, NULL))
-            high = middle;
+        s->depths[stream] = low + (high - low) / 2;
+        if (runs_through(s))
+            high = s->depths[stream];
         else
-            low = middle;
+            low = s->depths[stream];
     }
     s->depths[stream] = high;
 }
 
-static void note_depths(const Waits *w, uint32_t first, const HlsSimOptions *options, int64_t frames)
+/* A set of depths of which none can be less. */
+static void note_depths(const Search *s)
 {
-    size_t count = w->design->streams.len;
-    int64_t *depths = xcalloc(count, sizeof *depths), *peaks = xcalloc(count, sizeof *peaks);
-    Search s = {w->design, *options, frames, depths};
+    size_t count = s->design->streams.len, changed = 0;
+    if (!find_enough(s))
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        if (s->depths[i] > s->given[i])
+            minimize(s, i);
+        changed += s->depths[i] > s->given[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const HlsStream *stream = &s->design->streams.data[i];
+        if (s->depths[i] > s->given[i])
+            op_note(stream->op ? stream->op : s->design->top,
+                    "a depth of %lld of '%.*s' would break the cycle%s", (long long)s->depths[i],
+                    STR_ARG(stream->name), changed > 1 ? ", with the other depths" : "");
+    }
+}
+
+static void suggest_depths(const HlsDesign *design, const HlsSim *sim, const HlsSimOptions *options,
+                           int64_t frames)
+{
+    size_t count = design->streams.len;
+    int64_t *given = xcalloc(count, sizeof *given), *depths = xcalloc(count, sizeof *depths);
+    Search s = {design, *options, frames, given, depths};
     s.options.hooks = (HlsHooks){0};
     s.options.depths = depths;
-    for (size_t i = 0; i < count; i++)
-        depths[i] = hls_sim_fifo(w->sim, (uint32_t)i)->depth;
-    uint32_t at = first;
-    do {
-        HlsBlock block = hls_sim_block(w->sim, at);
-        if (block.is_full)
-            depths[block.stream] = 0;
-        at = awaited(w, at);
-    } while (at != first);
-    bool breaks = runs_through(&s, peaks);
-    for (size_t i = 0; i < count; i++)
-        depths[i] = depths[i] ? depths[i] : peaks[i];
-    for (uint32_t i = 0; breaks && i < count; i++) {
-        int64_t given = hls_sim_fifo(w->sim, i)->depth;
-        const Op *op = w->design->streams.data[i].op;
-        if (depths[i] == given || !op)
-            continue;
-        minimize(&s, i, given);
-        op_note(op, "a depth of %lld would break the cycle", (long long)depths[i]);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        given[i] = depths[i] = hls_sim_fifo(sim, i)->depth;
+    note_depths(&s);
+    free(given);
     free(depths);
-    free(peaks);
 }
 
 bool hls_explain_deadlock(const HlsDesign *design, const HlsSim *sim, const HlsSimOptions *options,
                           int64_t frames)
 {
     const Waits w = {design, sim};
-    uint32_t first = HLS_NOBODY, length = 0, at;
-    for (uint32_t i = 0; first == HLS_NOBODY && i < design->processes.len; i++)
-        first = find_cycle(&w, i);
+    uint32_t first = find_cycle(&w), length = 0, at = first;
     if (first == HLS_NOBODY)
         return op_error(design->top, "stands still: a process waits for words that never come");
-    at = first;
     do {
         length++;
         at = awaited(&w, at);
@@ -133,6 +174,6 @@ bool hls_explain_deadlock(const HlsDesign *design, const HlsSim *sim, const HlsS
         note_wait(&w, at);
         at = awaited(&w, at);
     } while (at != first);
-    note_depths(&w, first, options, frames);
+    suggest_depths(design, sim, options, frames);
     return false;
 }
