@@ -10,6 +10,7 @@ extern const PassDef pass_convert_onnx_to_linalg;
 extern const PassDef pass_convert_linalg_to_dfg;
 extern const PassDef pass_convert_dfg_to_emithls;
 extern const PassDef pass_insert_reorders;
+extern const PassDef pass_narrow_integers;
 extern const PassDef pass_tosa_to_arith;
 extern const PassDef pass_tosa_to_linalg;
 extern const PassDef pass_tosa_to_linalg_named;

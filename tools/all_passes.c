@@ -24,6 +24,7 @@ const PassTable *all_passes(void)
         &pass_linalg_generalize_named_ops,
         &pass_load_weights,
         &pass_name_layers,
+        &pass_narrow_integers,
         &pass_normalize_layout,
         &pass_onnx_decompose,
         &pass_onnx_fold_constants,
@@ -52,5 +53,6 @@ const char passes_to_fold[] = "onnx-fold-constants,onnx-decompose,onnx-fold-cons
                               "onnx-infer-shapes";
 const char passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
 const char passes_to_stream[] = "canonicalize,cse,symbol-dce,"
-                                "func.func(split-results,stream-initials,normalize-layout),analyze-kernels,"
+                                "func.func(split-results,stream-initials,narrow-integers,normalize-layout),"
+                                "analyze-kernels,"
                                 "func.func(insert-reorders),convert-linalg-to-dfg";
