@@ -2,18 +2,20 @@
  * only the quantizer behind it makes integers of it again. The sum, the steps behind it and the
  * quantizer are one function of two integers, which is written as
  *   clamp(floor((m * x + n * y + addend) / 2^shift))
- * if that gives the reference's integer for every pair of values. Else, as where an activation
- * stands between, m * x + n * y is computed so finely that it tells the integer, and its steps are
+ * if that gives the reference's integer for every pair of values. If only rounding to float32 stands
+ * in the way, a table of moves, read at the integer that the form gives, is added before the shift
+ * once more. Else, as where an activation stands between, m * x + n * y is computed so finely that it tells the integer, and its steps are
  * written as those of any quantizer.
  * Tests: lit/lowering/onnx-to-linalg-joint.mir, test/e2e/import_check.py */
 #include <math.h>
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
+#include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg_plain.h"
 #include "lowering/onnx_to_linalg_requant.h"
 
-enum { MAX_PAIRS = 1 << 20, MAX_SHIFT = 40, MAX_GATED = 32 };
+enum { MAX_PAIRS = 1 << 20, MAX_SHIFT = 40, MAX_GATED = 32, MAX_MOVE_BITS = 16 };
 
 typedef struct Joint {
     Lowering *lw;
@@ -27,6 +29,9 @@ typedef struct Joint {
     bool is_undefined;        /* some value is no number */
     int64_t factor_x, factor_y, addend;
     int shift;
+    int64_t *moves;           /* [most - least + 1]; NULL: none */
+    uint32_t move_bits;       /* of a move shifted right by move_shift */
+    int move_shift;
 } Joint;
 
 /* --- the function ----------------------------------------------------------------------------- */
@@ -155,42 +160,146 @@ static bool find_levels(Joint *j)
 
 /* --- the form --------------------------------------------------------------------------------- */
 
-/* The addends that give the level of every pair with these factors; false: none. */
+/* x * factor_x + y * factor_y of pair i; false beyond 62 bits, also once the addend is there. */
+static bool pair_sum(const Joint *j, int64_t i, int64_t *sum)
+{
+    int64_t x = j->x->low + i / j->y_count, y = j->y->low + i % j->y_count, a, b, floor;
+    return mul_i64(j->factor_x, x, &a) && mul_i64(j->factor_y, y, &b) && add_i64(a, b, sum) &&
+           mul_i64(j->levels[i], INT64_C(1) << j->shift, &floor) && *sum > INT64_MIN / 4 &&
+           *sum < INT64_MAX / 4 && floor > INT64_MIN / 4 && floor < INT64_MAX / 4;
+}
+
+/* What may be added to a sum for a level: from *low to *high. Where clamping sees to a side, that is
+ * not narrowed. */
+static void narrow(const Joint *j, int64_t level, int64_t sum, int64_t *low, int64_t *high)
+{
+    int64_t unit = INT64_C(1) << j->shift, floor = level * unit - sum;
+    if (level > j->least && floor > *low)
+        *low = floor;
+    if (level < j->most && floor + unit - 1 < *high)
+        *high = floor + unit - 1;
+}
+
+/* The addends that give the level of every pair with these factors; false: none, then it is one that
+ * comes close. */
 static bool find_addend(Joint *j)
 {
-    int64_t low = INT64_MIN, high = INT64_MAX, unit = INT64_C(1) << j->shift;
+    int64_t low = INT64_MIN, high = INT64_MAX, sum;
     for (int64_t i = 0; i < j->x_count * j->y_count; i++) {
-        int64_t x = j->x->low + i / j->y_count, y = j->y->low + i % j->y_count;
-        int64_t a, b, sum, floor, level = j->levels[i];
-        if (!mul_i64(j->factor_x, x, &a) || !mul_i64(j->factor_y, y, &b) ||
-            !add_i64(a, b, &sum) || !mul_i64(level, unit, &floor) || sum == INT64_MIN ||
-            !add_i64(floor, -sum, &floor) || floor > INT64_MAX / 2)
+        if (!pair_sum(j, i, &sum))
             return false;
-        if (level > j->least && floor > low)
-            low = floor;
-        if (level < j->most && floor + unit - 1 < high)
-            high = floor + unit - 1;
+        narrow(j, j->levels[i], sum, &low, &high);
     }
-    j->addend = low == INT64_MIN ? (high == INT64_MAX ? 0 : high) : low;
-    return low <= high;
+    bool is_free = low == INT64_MIN && high == INT64_MAX, fits = low <= high;
+    j->addend = is_free ? 0 : low == INT64_MIN ? high : fits ? low : high + (low - high) / 2;
+    return fits;
+}
+
+/* The factors for the shift; false: they are too large. */
+static bool set_factors_by_target(Joint *j, int shift)
+{
+    double scale = fixed_scale(&j->target.real);
+    double x = ldexp(fixed_scale(j->x) / scale, shift), y = ldexp(fixed_scale(j->y) / scale, shift);
+    j->shift = shift;
+    if (fabs(x) > 1e12 || fabs(y) > 1e12)
+        return false;
+    j->factor_x = llround(x);
+    j->factor_y = llround(j->lw->node->def == ONNX(SUB) ? -y : y);
+    return true;
 }
 
 static bool fit(Joint *j)
 {
-    double scale = fixed_scale(&j->target.real);
-    double x = fixed_scale(j->x) / scale, y = fixed_scale(j->y) / scale;
-    if (j->lw->node->def == ONNX(SUB))
-        y = -y;
-    for (j->shift = 0; j->shift <= MAX_SHIFT; j->shift++) {
-        double a = ldexp(x, j->shift), b = ldexp(y, j->shift);
-        if (fabs(a) > 1e12 || fabs(b) > 1e12)
-            return false;
-        j->factor_x = llround(a);
-        j->factor_y = llround(b);
+    for (int shift = 0; shift <= MAX_SHIFT && set_factors_by_target(j, shift); shift++)
         if (find_addend(j))
             return true;
-    }
     return false;
+}
+
+/* --- moves ------------------------------------------------------------------------------------ */
+
+/* The level that the form gives for a sum with its addend. */
+static int64_t form_level(const Joint *j, int64_t sum)
+{
+    int64_t unit = INT64_C(1) << j->shift, level = sum >= 0 ? sum / unit : -((-sum - 1) / unit) - 1;
+    return level < j->least ? j->least : level > j->most ? j->most : level;
+}
+
+/* The number from low to high that ends in the most zeros. */
+static int64_t roundest(int64_t low, int64_t high)
+{
+    if (low <= 0 && high >= 0)
+        return 0;
+    for (int64_t unit = INT64_C(1) << 61; unit > 1; unit /= 2) {
+        int64_t last = high >= 0 ? high / unit * unit : -((-high + unit - 1) / unit) * unit;
+        if (last >= low)
+            return last;
+    }
+    return low;
+}
+
+/* Zeros and width of the moves. */
+static void measure_moves(Joint *j)
+{
+    int64_t low = 0, high = 0;
+    uint64_t bits = 0;
+    for (int64_t k = 0; k <= j->most - j->least; k++) {
+        low = j->moves[k] < low ? j->moves[k] : low;
+        high = j->moves[k] > high ? j->moves[k] : high;
+        bits |= (uint64_t)j->moves[k];
+    }
+    for (j->move_shift = 0; bits != 0 && !(bits >> j->move_shift & 1);)
+        j->move_shift++;
+    int64_t unit = INT64_C(1) << j->move_shift;
+    j->move_bits = signed_width(low / unit, high / unit);
+}
+
+/* The moves for these factors and this addend; false: some level would need two. */
+static bool find_moves(Joint *j)
+{
+    int64_t count = j->most - j->least + 1, sum;
+    int64_t *low = xmalloc((size_t)count * sizeof *low), *high = xmalloc((size_t)count * sizeof *high);
+    bool found = true;
+    for (int64_t k = 0; k < count; k++) {
+        low[k] = INT64_MIN / 4;
+        high[k] = INT64_MAX / 4;
+    }
+    for (int64_t i = 0; i < j->x_count * j->y_count && found; i++) {
+        if (!(found = pair_sum(j, i, &sum)))
+            break;
+        sum += j->addend;
+        int64_t k = form_level(j, sum) - j->least;
+        narrow(j, j->levels[i], sum, &low[k], &high[k]);
+        found = low[k] <= high[k];
+    }
+    for (int64_t k = 0; k < count && found; k++)
+        j->moves[k] = roundest(low[k], high[k]);
+    free(low);
+    free(high);
+    return found;
+}
+
+/* The form with the narrowest moves, of these the one with the least shift. */
+static bool fit_moves(Joint *j)
+{
+    int best = -1;
+    uint32_t width = MAX_MOVE_BITS + 1;
+    if (j->most - j->least >= MAX_ROW)
+        return false;
+    j->moves = ARENA_ARRAY(&j->lw->pass->scratch, int64_t, j->most - j->least + 1);
+    for (int shift = 0; shift <= MAX_SHIFT && set_factors_by_target(j, shift); shift++) {
+        if (find_addend(j) || !find_moves(j))
+            continue;
+        measure_moves(j);
+        if (j->move_bits >= width)
+            continue;
+        width = j->move_bits;
+        best = shift;
+    }
+    if (best < 0 || !set_factors_by_target(j, best) || find_addend(j) || !find_moves(j))
+        return false;
+    measure_moves(j);
+    return true;
 }
 
 /* --- the kernel ------------------------------------------------------------------------------- */
@@ -209,27 +318,78 @@ static Value *scaled(Builder *b, Value *q, const Type *wide, bool is_unsigned, i
     return build_binary(b, ARITH(MULI), wide, q, arith_constant_int(b, wide, factor));
 }
 
+static Value *level_of(const Joint *j, Builder *b, Value *q, const Type *wide)
+{
+    if (j->shift > 0)
+        q = build_binary(b, ARITH(SHRSI), wide, q, arith_constant_int(b, wide, j->shift));
+    q = build_binary(b, ARITH(MAXSI), wide, q, arith_constant_int(b, wide, j->least));
+    return build_binary(b, ARITH(MINSI), wide, q, arith_constant_int(b, wide, j->most));
+}
+
+/* The moves as a constant tensor, as they are read. */
+static Value *move_table(Joint *j)
+{
+    Lowering *lw = j->lw;
+    int64_t count = j->most - j->least + 1;
+    int64_t *rows = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
+    for (int64_t k = 0; k < count; k++)
+        rows[k] = j->moves[k] / (INT64_C(1) << j->move_shift);
+    const Type *type = type_tensor(type_i(lw->ctx, j->move_bits), &count, 1, NULL);
+    return arith_constant(&lw->b, attr_dense_i64(type, rows, (size_t)count));
+}
+
+/* q plus the move for its level. */
+static Value *move(const Joint *j, Builder *b, Value *table, Value *q, const Type *wide)
+{
+    Context *ctx = j->lw->ctx;
+    const Type *elem = type_elem(table->type);
+    Value *place = level_of(j, b, q, wide);
+    if (j->least != 0)
+        place = build_binary(b, ARITH(SUBI), wide, place, arith_constant_int(b, wide, j->least));
+    Value *operands[] = {table, build_unary(b, ARITH(INDEX_CAST), type_index(ctx), place)};
+    Op *extract = build(b, TENSOR(EXTRACT), operands, 2, &elem, 1, NULL, 0);
+    Value *step = build_extend(b, op_result(extract, 0), wide, false);
+    if (j->move_shift > 0)
+        step = build_binary(b, ARITH(SHLI), wide, step, arith_constant_int(b, wide, j->move_shift));
+    return build_binary(b, ARITH(ADDI), wide, q, step);
+}
+
+/* The type in which no sum, move or level overflows; NULL: beyond 62 bits. */
+static const Type *working_type(const Joint *j)
+{
+    int64_t x_low, x_high, y_low, y_high, low, high, move_low = 0, move_high = 0;
+    const int64_t limit = INT64_C(1) << 61;
+    product_range(j->factor_x, j->x, &x_low, &x_high);
+    product_range(j->factor_y, j->y, &y_low, &y_high);
+    for (int64_t k = 0; j->moves && k <= j->most - j->least; k++) {
+        move_low = j->moves[k] < move_low ? j->moves[k] : move_low;
+        move_high = j->moves[k] > move_high ? j->moves[k] : move_high;
+    }
+    if (!add_i64(x_low, y_low, &low) || !add_i64(x_high, y_high, &high) ||
+        !add_i64(low, j->addend < 0 ? j->addend : 0, &low) || !add_i64(low, move_low, &low) ||
+        !add_i64(high, j->addend > 0 ? j->addend : 0, &high) || !add_i64(high, move_high, &high) ||
+        low < -limit || high > limit)
+        return NULL;
+    low = low < j->least ? low : j->least;
+    high = high > j->most ? high : j->most;
+    int64_t levels = j->moves ? j->most - j->least : 0;
+    return type_i(j->lw->ctx, signed_width(low, high > levels ? high : levels));
+}
+
 static bool build_kernel(Joint *j, Fixed *out)
 {
     Lowering *lw = j->lw;
-    int64_t x_low, x_high, y_low, y_high, low, high;
-    product_range(j->factor_x, j->x, &x_low, &x_high);
-    product_range(j->factor_y, j->y, &y_low, &y_high);
-    if (!add_i64(x_low, y_low, &low) || !add_i64(x_high, y_high, &high) ||
-        !add_i64(low, j->addend < 0 ? j->addend : 0, &low) ||
-        !add_i64(high, j->addend > 0 ? j->addend : 0, &high))
+    const Type *wide = working_type(j);
+    if (!wide)
         return false;
-    low = low < j->least ? low : j->least;
-    high = high > j->most ? high : j->most;
     *out = j->target.real;
     out->is_unsigned &= j->least >= 0;
     out->low = j->least;
     out->high = j->most;
-    const Type *wide = type_i(lw->ctx, signed_width(low, high));
     uint32_t width = signed_width(j->least, j->most);
     const Type *elem = type_i(lw->ctx, width - (out->is_unsigned && width > 2));
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, elem);
-    Value *inputs[] = {j->x->value, j->y->value};
+    Value *inputs[] = {j->x->value, j->y->value}, *table = j->moves ? move_table(j) : NULL;
     Generic g;
     generic_broadcast(lw, &g, inputs, 2, type);
     generic_open(lw, &g, build_empty(lw, type));
@@ -238,11 +398,9 @@ static bool build_kernel(Joint *j, Fixed *out)
     Value *y = scaled(b, generic_arg(&g, 1), wide, j->y->is_unsigned, j->factor_y);
     Value *q = build_binary(b, ARITH(ADDI), wide, x, y);
     q = build_binary(b, ARITH(ADDI), wide, q, arith_constant_int(b, wide, j->addend));
-    if (j->shift > 0)
-        q = build_binary(b, ARITH(SHRSI), wide, q, arith_constant_int(b, wide, j->shift));
-    q = build_binary(b, ARITH(MAXSI), wide, q, arith_constant_int(b, wide, j->least));
-    q = build_binary(b, ARITH(MINSI), wide, q, arith_constant_int(b, wide, j->most));
-    out->value = generic_close(&g, build_resize(b, q, elem));
+    if (table)
+        q = move(j, b, table, q, wide);
+    out->value = generic_close(&g, build_resize(b, level_of(j, b, q, wide), elem));
     return true;
 }
 
@@ -362,7 +520,8 @@ bool build_joint(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
     bool has_grid = known && j.target.has_grid && !j.target.quant.is_bipolar;
     if (!has_grid || j.x_count * j.y_count > MAX_PAIRS || !find_levels(&j))
         return false;
-    if (!(fit(&j) && build_kernel(&j, out)) && !build_two_kernels(&j, out))
+    bool fits = fit(&j) || fit_moves(&j);
+    if (!(fits && build_kernel(&j, out)) && !build_two_kernels(&j, out))
         return false;
     record_between(&j, out);
     return true;

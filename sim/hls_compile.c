@@ -266,9 +266,44 @@ static bool stays(const Op *load)
     return !last || last->region_count == 0 || !stores_to(last, op_operand(load, 0));
 }
 
+/* Whether a load takes places that the body computes. */
+static bool is_lookup(const Compiler *c, const Op *op)
+{
+    const AffineMap *map = op_attr(op, "map")->u.map;
+    bool is_plain = map_is_identity(map) && map->result_count == op->operand_count - 1 &&
+                    map->result_count == emithls_array_rank(op_operand(op, 0)->type) &&
+                    emithls_lanes(op_result(op, 0)->type) == 1;
+    for (uint32_t i = 1; i < op->operand_count; i++)
+        is_plain &= ptrmap_has(&c->places, op_operand(op, i));
+    return is_plain && op->operand_count > 1;
+}
+
+/* at = ((i0 * d1 + i1) * d2 + i2) ... */
+static void compile_lookup(Compiler *c, const Op *op)
+{
+    const Type *array = op_operand(op, 0)->type;
+    uint32_t at = place(c, op_operand(op, 1));
+    for (uint32_t i = 1; i < emithls_array_rank(array); i++) {
+        uint32_t scaled = new_regs(c, 2);
+        *emit(c, CODE_MUL_CONST) = (HlsInstr){.code = CODE_MUL_CONST, .out = scaled, .a = at,
+                                              .count = 1, .imm = emithls_array_dim(array, i)};
+        at = scaled + 1;
+        *emit(c, CODE_ADD) = (HlsInstr){.code = CODE_ADD, .out = at, .a = scaled, .count = 1,
+                                        .b = place(c, op_operand(op, i + 1))};
+    }
+    *emit(c, CODE_CHECK) = (HlsInstr){.code = CODE_CHECK, .b = at, .op = op,
+                                      .count = (uint32_t)array_size(array)};
+    *emit(c, CODE_LOAD) = (HlsInstr){.code = CODE_LOAD, .out = define(c, op_result(op, 0)), .b = at,
+                                     .a = find(&c->arrays, op_operand(op, 0)), .count = 1};
+}
+
 static bool compile_load(Compiler *c, const Op *op)
 {
     Address at;
+    if (is_lookup(c, op)) {
+        compile_lookup(c, op);
+        return true;
+    }
     if (!find_address(c, op, op_operand(op, 0), 1, &at))
         return false;
     if (at.index.reg == NO_REG && stays(op)) {

@@ -213,8 +213,6 @@ static int64_t bank_cycles(const HlsMemory *m, int64_t reads, int64_t writes)
     } rows[] = {{"rom_1p", 1, 1, 1},  {"rom_2p", 2, 1, 2},  {"ram_1p", 1, 1, 1},
                 {"ram_2p", 2, 1, 2},  {"ram_s2p", 1, 1, 2}, {"ram_t2p", 2, 2, 2}};
     size_t row = m->is_constant ? 1 : 5; /* what is bound to nothing has two ports */
-    if (str_eq_c(m->type, "rom_np"))
-        return 1;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (str_eq_c(m->type, rows[i].type))
             row = i;
@@ -248,7 +246,7 @@ int64_t hls_port_cycles(const HlsMemory *m, const HlsLoop *loop)
 {
     Count c = {.memory = m, .loop = loop};
     const AffineExpr *dims[HLS_MAX_LOOPS];
-    if (m->is_register)
+    if (m->is_register || str_eq_c(m->type, "rom_np")) /* a port for each access */
         return 1;
     FOR_EACH_USE(use, m->array)
     {
