@@ -59,12 +59,20 @@ static bool count_get(Op *op, void *user)
     return true;
 }
 
+/* A memory with a port for every lane, which one that is written does not have. */
+static bool has_many_ports(const Op *bind)
+{
+    return bind && str_eq_c(op_attr(bind, "type")->u.string, "rom_np");
+}
+
 /* A memory of integers that no other function shares. */
 static bool is_loadable(const Chain *chain, const Op *get)
 {
     const Value *array = op_result(get, 0);
     const Ident *table = op_attr(get, "table")->u.symbol.names[0];
-    return (uintptr_t)ptrmap_get(&chain->gets, table) == 1 && pragma_of(array, EMITHLS(BIND_STORAGE)) && type_is_integer(emithls_array_elem(array->type)) &&
+    const Op *bind = pragma_of(array, EMITHLS(BIND_STORAGE));
+    return (uintptr_t)ptrmap_get(&chain->gets, table) == 1 && bind && !has_many_ports(bind) &&
+           type_is_integer(emithls_array_elem(array->type)) &&
            type_width(emithls_array_elem(array->type)) <= MAX_WORD;
 }
 

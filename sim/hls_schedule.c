@@ -75,6 +75,8 @@ static void schedule_load(Schedule *s, const Op *op)
     const Value *array = op_operand(op, 0);
     HlsMemory memory = hls_memory(array);
     int64_t ready = later(s->source ? ABSENT : 0, time_of(s, array));
+    for (uint32_t i = 1; i < op->operand_count; i++)
+        ready = later(ready, time_of(s, op_operand(op, i))); /* of a computed index */
     note_array(s, array);
     if (array == s->source && !s->source_is_lost && (!s->source_load || s->source_load == op))
         ready = later(ready, 0);

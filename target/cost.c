@@ -69,7 +69,10 @@ static const Type *port_end_of(const ComputePlan *plan, uint32_t port)
 
 /* --- choices --------------------------------------------------------------------------------- */
 
-static const Style plain = {.lutram = false};
+static Style plain_style(const CostTarget *target)
+{
+    return (Style){.loads_tables = target->loads_tables};
+}
 
 static void close_choices(MemoryList *memories, const CostTarget *target, Style *out)
 {
@@ -96,33 +99,33 @@ bool multiplies_in_luts(const Op *generic, const Style *style)
 void compute_choices(const ComputePlan *plan, const CostTarget *target, Style *out)
 {
     MemoryList memories = {0};
-    *out = (Style){.lut_products = given_multiplier(plan->main).len == 0 &&
-                                   payload_may_use_luts(plan->main)};
-    compute_memories(plan, &plain, &memories);
+    *out = plain_style(target);
+    compute_memories(plan, out, &memories);
+    out->lut_products = given_multiplier(plan->main).len == 0 && payload_may_use_luts(plan->main);
     close_choices(&memories, target, out);
 }
 
 void window_choices(const WindowPlan *plan, const CostTarget *target, Style *out)
 {
     MemoryList memories = {0};
-    *out = plain;
-    window_memories(plan, &plain, &memories);
+    *out = plain_style(target);
+    window_memories(plan, out, &memories);
     close_choices(&memories, target, out);
 }
 
 void reorder_choices(const ReorderPlan *plan, const CostTarget *target, Style *out)
 {
     MemoryList memories = {0};
-    *out = plain;
-    reorder_memories(plan, &plain, &memories);
+    *out = plain_style(target);
+    reorder_memories(plan, out, &memories);
     close_choices(&memories, target, out);
 }
 
 void merge_choices(const MergePlan *plan, const CostTarget *target, Style *out)
 {
     MemoryList memories = {0};
-    *out = plain;
-    merge_memories(plan, &plain, &memories);
+    *out = plain_style(target);
+    merge_memories(plan, out, &memories);
     close_choices(&memories, target, out);
 }
 

@@ -41,6 +41,7 @@ extern const CostName cost_names[COST_KINDS];
 typedef struct CostTarget {
     Clock clock;
     bool has_uram;
+    bool loads_tables; /* at start-up, rather than with the bitstream */
     bool counts_luts; /* they have a limit: else nothing is moved into LUTs, which would look free */
 } CostTarget;
 

@@ -7,6 +7,7 @@
 #include "ir/symbol.h"
 #include "lowering/names.h"
 #include "lowering/plan_converter.h"
+#include "target/fifo.h"
 
 /* --- configurations ------------------------------------------------------------------------ */
 
@@ -26,6 +27,13 @@ static void list_words(const DseSpace *space, uint32_t number, uint32_t port, Wo
     free_ptr((void **)&seen);
 }
 
+/* Of the shortest FIFO; longer ones are found when depths are. */
+static void add_fifo(const Type *word, Cost *sum)
+{
+    fifo_cost(FIFO_SRL, dse_word_bits(word), FIFO_MIN_DEPTH, sum);
+}
+
+/* A conversion, and the FIFOs in front of and behind each of its converters. */
 static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t to)
 {
     const Type *middle = NULL, *a = space->words.data[from], *b = space->words.data[to];
@@ -39,7 +47,11 @@ static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t
         if (conversion == CONVERSION_BY_WAY_OF)
             config.middle = dse_word(space, middle);
         conversion_cost(a, middle, b, &space->target, &config.cost);
+        add_fifo(b, &config.cost);
     }
+    if (config.middle >= 0)
+        add_fifo(middle, &config.cost);
+    add_fifo(a, &config.cost);
     *vec_push(&node->configs) = config;
 }
 

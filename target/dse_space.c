@@ -144,7 +144,8 @@ static bool add_node(DseSpace *space, const Op *instantiate)
             return op_error(instantiate, "instantiates a process a second time");
     if (op_attr(node.process, "report"))
         return op_error(node.process, "has its factors already");
-    if (!process_kind(node.process, &node.kind))
+    if (!process_kind(node.process, &node.kind) ||
+        !check_given_style(node.process, &space->target))
         return false;
     node.at_boundary = ARENA_ARRAY(space->arena, bool, node.port_count);
     for (uint32_t i = 0; i < node.port_count; i++)

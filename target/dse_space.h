@@ -43,6 +43,8 @@ void add_converters(DseSpace *space);
 void apply_converters(Op *module, const DseSpace *space);
 
 void set_converter_report(Op *process, const Type *from, const Type *to, const CostTarget *target);
+/* The attributes of style that a process came with. False: diagnosed. */
+bool check_given_style(const Op *process, const CostTarget *target) MUST_CHECK;
 /* Writes what the style decides on the ops of a process whose words and factors are set. */
 void apply_style(Op *process, ProcessKind kind, const Style *style);
 

@@ -4,14 +4,62 @@
  * Tests: lit/target/choose-unroll.mir, lit/target/choose-style.mir */
 #include "target/dse_space.h"
 
+#include "ir/diag.h"
+
 #include <assert.h>
 
 bool dse_style(const Style *choices, uint32_t number, Style *out)
 {
-    *out = (Style){.lutram = number & 1, .uram = number & 2, .lut_products = number & 4};
+    *out = (Style){.lutram = number & 1, .uram = number & 2, .lut_products = number & 4,
+                   .loads_tables = choices->loads_tables};
     return out->lutram <= choices->lutram && out->uram <= choices->uram &&
            out->lut_products <= choices->lut_products;
 }
+
+/* --- what is given --------------------------------------------------------------------------- */
+
+static bool is_one_of(const Attr *value, const char *const *names, size_t count)
+{
+    for (size_t i = 0; value->kind == ATTR_STRING && i < count; i++)
+        if (str_eq_c(value->u.string, names[i]))
+            return true;
+    return false;
+}
+
+static bool check_storage(const Op *op, const Attr *storage, bool loads_tables)
+{
+    static const char *const kinds[] = {"auto", "lutram", "bram", "uram"};
+    if (storage->kind == ATTR_ARRAY) {
+        for (size_t i = 0; i < storage->u.array.count; i++)
+            if (!check_storage(op, storage->u.array.items[i], loads_tables))
+                return false;
+        return true;
+    }
+    if (!is_one_of(storage, kinds, COUNT_OF(kinds)))
+        return op_error(op, "has a dfg.storage that is none of \"auto\", \"lutram\", \"bram\" and "
+                            "\"uram\"");
+    bool is_table = op_has_trait(op, TRAIT_CONSTANT_LIKE);
+    bool is_loaded = loads_tables && memory_is_loadable(type_elem(op_result(op, 0)->type));
+    return !is_table || is_loaded || !str_eq_c(storage->u.string, "uram") ||
+           op_error(op, "cannot be in UltraRAM, which has no contents until weights are loaded at "
+                        "start-up");
+}
+
+bool check_given_style(const Op *process, const CostTarget *target)
+{
+    static const char *const multipliers[] = {"dsp", "lut"};
+    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
+    {
+        const Attr *storage = op_attr(op, "dfg.storage"), *multiplier = op_attr(op, "dfg.multiplier");
+        if (storage && !check_storage(op, storage, target->loads_tables))
+            return false;
+        if (multiplier && !is_one_of(multiplier, multipliers, COUNT_OF(multipliers)))
+            return op_error(op, "has a dfg.multiplier that is neither \"dsp\" nor \"lut\"");
+    }
+    return true;
+}
+
+/* --- what is chosen -------------------------------------------------------------------------- */
 
 static void set_multiplier(const ComputePlan *plan, const Style *style)
 {

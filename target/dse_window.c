@@ -152,15 +152,15 @@ typedef struct Fork {
     int64_t *elements; /* per port: that its FIFO is estimated to hold beyond the usual */
 } Fork;
 
-/* Block RAM of the deep FIFOs behind a fork. */
-static int64_t deep_fifo_bram18(const Fork *fork, const Type *const *ends)
+/* The deep FIFOs behind a fork. */
+static void add_deep_fifos(const Fork *fork, const Type *const *ends, Cost *sum)
 {
-    int64_t total = 0;
-    for (uint32_t i = 0; i < fork->node->port_count; i++)
+    for (uint32_t i = 0; i < fork->node->port_count; i++) {
+        int64_t bits = dse_word_bits(ends[i]);
+        int64_t words = fork->elements[i] / dfg_word_elems(ends[i]);
         if (fork->elements[i] > 0)
-            total += memory_bram18(dse_word_bits(ends[i]),
-                                   fork->elements[i] / dfg_word_elems(ends[i]));
-    return total;
+            fifo_cost(memory_is_small(bits, words) ? FIFO_SRL : FIFO_BRAM, bits, words, sum);
+    }
 }
 
 /* With words of this shape at the input; wide ones only if the frame has no others. */
@@ -184,7 +184,7 @@ static void add_fork(const Fork *fork, const int64_t *word)
     if (!dse_words_fit(fork->node, ends))
         return;
     fork_cost(in, &fork->space->target, &cost);
-    cost.bram18 += deep_fifo_bram18(fork, ends);
+    add_deep_fifos(fork, ends, &cost);
     dse_add_config(fork->space, fork->node, &cost, ends, NULL, NULL);
 }
 

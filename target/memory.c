@@ -131,6 +131,22 @@ void memory_cost(const Memory *m, Cost *sum)
     }
 }
 
+/* FINN: two counters, and two bits of 32 words per LUT. LUTRAM has a register behind it. */
+void fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum)
+{
+    int64_t counter = 0;
+    while (((int64_t)1 << counter) < depth)
+        counter++;
+    sum->lut += 2 * counter;
+    sum->ff += 2 * counter;
+    if (kind == FIFO_BRAM)
+        sum->bram18 += memory_blocks18(width_bits, depth);
+    else
+        sum->lut += memory_ram_luts(width_bits, depth);
+    if (kind == FIFO_LUTRAM)
+        sum->ff += width_bits;
+}
+
 /* --- processes ------------------------------------------------------------------------------- */
 
 /* A splat is a constant in the code, and an operand that only gives its shape is not stored. */
@@ -141,6 +157,12 @@ static Op *table_of(const Op *generic, uint32_t operand)
         return NULL;
     const Attr *value = op_attr(def, "value");
     return value->kind == ATTR_DENSE && !value->u.dense.is_splat ? def : NULL;
+}
+
+bool memory_is_loadable(const Type *elem)
+{
+    enum { MOST_BITS = 64 }; /* of a word of load-weights */
+    return type_is_integer(elem) && type_width(elem) <= MOST_BITS;
 }
 
 /* Tables are read at one place per iteration, a row that holds what all lanes need. One of a single
@@ -155,9 +177,11 @@ static void add_table(const ComputePlan *plan, const Style *style, const Op *gen
     table_layout(plan, map, &layout);
     if (layout.depth == 1)
         return;
-    int64_t bits = element_bits(type_elem(op_operand(generic, operand)->type));
+    const Type *elem = type_elem(op_operand(generic, operand)->type);
+    int64_t bits = element_bits(elem);
+    bool is_loaded = style->loads_tables && memory_is_loadable(elem);
     const Memory memory = {.width = layout.lanes * bits, .depth = layout.depth, .readers = 1,
-                           .is_rom = true};
+                           .is_rom = !is_loaded};
     MemoryUse *use = add_memory(out, style, &memory, holder, 0);
     use->reader = generic;
     use->operand = operand;

@@ -18,6 +18,7 @@ typedef struct Style {
     bool lutram;       /* memories of up to MEMORY_MOST_LUTRAM bits */
     bool uram;         /* buffers, which need no contents at the start */
     bool lut_products; /* products of integers are made of LUTs */
+    bool loads_tables; /* tables are filled at start-up (load-weights): memories like others */
 } Style;
 
 enum { MEMORY_MOST_LUTRAM = 64 * 1024 };
@@ -51,9 +52,14 @@ int64_t memory_blocks_uram(int64_t width_bits, int64_t depth);
 int64_t memory_rom_luts(int64_t width_bits, int64_t depth);
 int64_t memory_ram_luts(int64_t width_bits, int64_t depth);
 
+/* Whether load-weights fills tables of such elements at start-up. */
+bool memory_is_loadable(const Type *elem);
 Str memory_kind_name(MemoryKind kind);
 /* Adds blocks and LUTs of a memory, as many copies as its readers need ports. */
 void memory_cost(const Memory *memory, Cost *sum);
+/* A FIFO's, with its counters: of shift registers or LUTRAM, or block RAM. */
+typedef enum FifoKind { FIFO_SRL, FIFO_LUTRAM, FIFO_BRAM } FifoKind;
+void fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum);
 /* The switches of a style that make a difference to memories of a list. */
 void memory_choices(const MemoryList *memories, Style *out);
 
