@@ -366,11 +366,10 @@ void generic_ranges(IntRanges *ranges, const Op *generic)
         IntRange range;
         if (!type_has_range(acc->type))
             continue;
-        range = value_range(ranges, yielded);
         if (is_reduction && accumulator_range(ranges, generic, r, &range)) {
             value_set_range(ranges, acc, range);
             value_set_range(ranges, yielded, range);
         }
-        value_set_range(ranges, op_result(generic, r), range);
+        value_set_range(ranges, op_result(generic, r), value_range(ranges, yielded));
     }
 }

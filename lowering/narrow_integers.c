@@ -190,6 +190,8 @@ static void copy_op(Narrowing *n, const Op *op)
     int sure = is_narrow && n->sum_width == 0 ? sure_operand(n, op) : -1;
     if (keeps_number(n, op)) {
         copy_number(n, op, op_operand(op, 0));
+    } else if (op->def == ARITH(TRUNCI) && type_has_range(op_operand(op, 0)->type)) {
+        ptrmap_put(&n->copies, op_result(op, 0), at_width(n, op_operand(op, 0), width_of(op_result(op, 0))));
     } else if (sure >= 0) {
         copy_number(n, op, op_operand(op, (uint32_t)sure));
         n->changed = true;
