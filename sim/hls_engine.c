@@ -5,14 +5,12 @@
 
 #include <stdlib.h>
 
-/* Place of an access in its runs. */
+#include "sim/hls_cursor.h"
+
+/* Place of an access in its runs, and the stream it works on. */
 typedef struct Cursor {
-    const HlsAccess *access;
+    HlsCursor at;
     uint32_t stream;
-    size_t run;
-    int64_t round; /* of the run's repetitions */
-    int64_t left;  /* accesses in this one */
-    int64_t next;  /* iteration of the next access; INT64_MAX: none in this frame */
 } Cursor;
 
 typedef struct Process {
@@ -77,35 +75,6 @@ static Process *dequeue(HlsSim *sim)
     return p;
 }
 
-/* --- cursors -------------------------------------------------------------------------------------- */
-
-static void cursor_reset(Cursor *c)
-{
-    const HlsRuns *runs = &c->access->runs;
-    c->run = 0;
-    c->round = 0;
-    c->left = runs->len ? runs->data[0].count : 0;
-    c->next = runs->len ? runs->data[0].skip : INT64_MAX;
-}
-
-static void cursor_advance(Cursor *c)
-{
-    const HlsRuns *runs = &c->access->runs;
-    c->next++;
-    if (--c->left > 0)
-        return;
-    if (++c->round == runs->data[c->run].repeat) {
-        c->round = 0;
-        c->run++;
-    }
-    if (c->run == runs->len) {
-        c->next = INT64_MAX;
-        return;
-    }
-    c->next += runs->data[c->run].skip;
-    c->left = runs->data[c->run].count;
-}
-
 /* --- ports ------------------------------------------------------------------------------------------ */
 
 static uint64_t next_random(uint64_t *state)
@@ -159,8 +128,8 @@ static void check_pace(Process *p, int64_t interval)
 static bool wait_for(HlsSim *sim, Process *p, const Cursor *c)
 {
     Fifo *fifo = &sim->fifos[c->stream];
-    *(c->access->is_write ? &fifo->writer_waits : &fifo->reader_waits) = true;
-    p->block = (HlsBlock){c->stream, c->access->is_write, p->now};
+    *(c->at.access->is_write ? &fifo->writer_waits : &fifo->reader_waits) = true;
+    p->block = (HlsBlock){c->stream, c->at.access->is_write, p->now};
     return false;
 }
 
@@ -168,9 +137,9 @@ static void commit(HlsSim *sim, Cursor *c, int64_t time)
 {
     Fifo *fifo = &sim->fifos[c->stream];
     const HlsStream *stream = &sim->design->streams.data[c->stream];
-    cursor_advance(c);
+    hls_cursor_advance(&c->at);
     sim->events++;
-    if (c->access->is_write) {
+    if (c->at.access->is_write) {
         hls_fifo_write(&fifo->times, time);
         if (fifo->reader_waits)
             enqueue(sim, stream->reader);
@@ -183,14 +152,6 @@ static void commit(HlsSim *sim, Cursor *c, int64_t time)
     }
 }
 
-/* Local clock of the next access, INT64_MAX if it is not in the current execution. */
-static int64_t tick_of(const HlsLoop *loop, const Cursor *c, int64_t base)
-{
-    if (c->next >= base + loop->trips)
-        return INT64_MAX;
-    return (c->next - base) * loop->ii + c->access->offset;
-}
-
 /* All accesses of one tick of the local clock. False: a time is not known yet. */
 static bool run_tick(HlsSim *sim, Process *p, const HlsLoop *loop, Cursor *cursors, int64_t tick)
 {
@@ -198,11 +159,11 @@ static bool run_tick(HlsSim *sim, Process *p, const HlsLoop *loop, Cursor *curso
     int64_t start = p->now + tick - p->tick, readable = start, writable = start;
     for (size_t i = 0; i < loop->accesses.len; i++) {
         Cursor *c = &cursors[i];
-        if (tick_of(loop, c, base) != tick)
+        if (hls_cursor_tick(&c->at, loop, base) != tick)
             continue;
         const HlsFifo *times = &sim->fifos[c->stream].times;
-        int64_t *known = c->access->is_write ? &writable : &readable;
-        int64_t ready = c->access->is_write ? hls_fifo_writable(times) : hls_fifo_readable(times);
+        int64_t *known = c->at.access->is_write ? &writable : &readable;
+        int64_t ready = c->at.access->is_write ? hls_fifo_writable(times) : hls_fifo_readable(times);
         if (ready == HLS_UNKNOWN)
             return wait_for(sim, p, c);
         *known = ready > *known ? ready : *known;
@@ -223,7 +184,7 @@ static bool run_tick(HlsSim *sim, Process *p, const HlsLoop *loop, Cursor *curso
     p->has_begun = true;
     p->tick = tick;
     for (size_t i = 0; i < loop->accesses.len; i++)
-        if (tick_of(loop, &cursors[i], base) == tick)
+        if (hls_cursor_tick(&cursors[i].at, loop, base) == tick)
             commit(sim, &cursors[i], p->now);
     return true;
 }
@@ -238,8 +199,8 @@ static int64_t known_iterations(const Process *p, const HlsLoop *loop, const Cur
     if (until > base + loop->trips)
         until = base + loop->trips;
     for (size_t i = 0; i < loop->accesses.len; i++)
-        if (!cursors[i].access->is_write && cursors[i].next < until)
-            until = cursors[i].next;
+        if (!cursors[i].at.access->is_write && cursors[i].at.next < until)
+            until = cursors[i].at.next;
     return until;
 }
 
@@ -260,7 +221,7 @@ static int64_t next_tick(const HlsLoop *loop, const Cursor *cursors, int64_t bas
 {
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < loop->accesses.len; i++) {
-        int64_t tick = tick_of(loop, &cursors[i], base);
+        int64_t tick = hls_cursor_tick(&cursors[i].at, loop, base);
         next = tick < next ? tick : next;
     }
     return next;
@@ -322,7 +283,7 @@ static void begin_frame(HlsSim *sim, Process *p)
     for (uint32_t l = 0; l < p->model->loops.len; l++) {
         p->base[l] = 0;
         for (size_t a = 0; a < p->model->loops.data[l].accesses.len; a++)
-            cursor_reset(&p->cursors[l][a]);
+            hls_cursor_reset(&p->cursors[l][a].at);
     }
     int64_t paced = sim->options.input_interval * (int64_t)p->frames.len;
     if (!p->has_inputs && p->model->func && paced > p->now)
@@ -373,7 +334,7 @@ static void init_process(HlsSim *sim, uint32_t index)
         p->cursors[l] = ARENA_ARRAY(&sim->arena, Cursor, loop->accesses.len);
         for (size_t a = 0; a < loop->accesses.len; a++) {
             const HlsAccess *access = &loop->accesses.data[a];
-            p->cursors[l][a] = (Cursor){.access = access, .stream = model->streams[access->port]};
+            p->cursors[l][a] = (Cursor){.at.access = access, .stream = model->streams[access->port]};
             p->has_inputs |= !access->is_write;
         }
     }

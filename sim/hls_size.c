@@ -2,9 +2,11 @@
  * Tests: lit/target/fit-fifos.mir, test/unit/hls_engine_test.c */
 #include "sim/hls_size.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "dialects/emithls/emithls.h"
+#include "sim/hls_pace.h"
 
 int64_t hls_word_bits(const HlsStream *stream)
 {
@@ -19,7 +21,8 @@ int64_t hls_best_interval(const HlsDesign *design)
     return most;
 }
 
-enum { FIRST_FRAMES = 64 }; /* with unbounded FIFOs */
+enum { FIRST_FRAMES = 64 };     /* with unbounded FIFOs */
+enum { MAX_ACCESSES = 1 << 23 }; /* of a frame whose FIFOs are searched: 300 MB */
 
 /* --- the periodic state ----------------------------------------------------------------------- */
 
@@ -76,75 +79,45 @@ HlsFate hls_steady_state(const HlsDesign *design, const int64_t *depths, int64_t
 
 typedef struct Search {
     const HlsDesign *design;
-    int64_t interval, *events;
-    int64_t *depths; /* 0: not fixed yet, unbounded */
+    HlsPace *pace;
+    int64_t *depths;
     uint32_t *order; /* streams, widest words first */
     uint32_t count;
+    int64_t limit;   /* of steps */
 } Search;
 
-/* One run with the depths so far, at most so many frames. */
-static HlsFate try_depths(const Search *s, int64_t max_frames)
+static bool is_over(const Search *s) { return hls_pace_steps(s->pace) >= s->limit; }
+
+/* Depth with which the present times are possible. */
+static int64_t least_depth(const Search *s, uint32_t stream)
 {
-    const HlsSimOptions options = {.input_interval = s->interval, .depths = s->depths};
-    HlsSteady steady = {0};
-    HlsFate fate = run_to_period(s->design, &options, max_frames, s->events, &steady, NULL);
-    return fate == HLS_PERIODIC && steady.interval > s->interval ? HLS_UNDECIDED : fate;
+    int64_t needed = hls_pace_needed(s->pace, stream);
+    return needed > HLS_MIN_DEPTH ? needed : HLS_MIN_DEPTH;
 }
 
-/* A network that does not settle soon counts as too slow. */
-static bool keeps_interval(const Search *s)
-{
-    enum { MAX_FRAMES = 8 };
-    return try_depths(s, MAX_FRAMES) == HLS_PERIODIC;
-}
-
-static void set_depths(const Search *s, uint32_t begin, uint32_t end, int64_t depth)
-{
-    for (uint32_t i = begin; i < end; i++)
-        s->depths[s->order[i]] = depth;
-}
-
-/* The least depth is too small; doubled until one is not, then bisected. */
+/* The smallest depth beside the others'. Times that were found for one depth often need no more than
+ * the smallest one does: quarters are tried until one fails, then one word less, then the middle. */
 static void fix_one(const Search *s, uint32_t stream)
 {
-    int64_t low = HLS_MIN_DEPTH, high = 2 * low, most = 4 * s->design->streams.data[stream].words;
-    for (s->depths[stream] = high; !keeps_interval(s); s->depths[stream] = high) {
-        low = high;
-        high *= 2;
-        if (high > most || *s->events <= 0) {
-            s->depths[stream] = 0;
-            return;
+    int64_t low = HLS_MIN_DEPTH - 1, high = least_depth(s, stream);
+    bool was_less = false; /* tried: one word less */
+    bool is_quartered = true;
+    while (low + 1 < high && !is_over(s)) {
+        int64_t middle = was_less ? low + (high - low) / 2 : high - 1;
+        if (is_quartered)
+            middle = high / 4 > low ? high / 4 : low + 1;
+        was_less = !is_quartered && middle == high - 1;
+        if (hls_pace_set_depth(s->pace, stream, middle)) {
+            high = least_depth(s, stream);
+        } else {
+            low = middle;
+            is_quartered = false;
         }
     }
-    while (low + 1 < high && *s->events > 0) {
-        s->depths[stream] = low + (high - low) / 2;
-        if (keeps_interval(s))
-            high = s->depths[stream];
-        else
-            low = s->depths[stream];
-    }
+    bool ok = hls_pace_set_depth(s->pace, stream, high);
+    assert(ok);
+    (void)ok;
     s->depths[stream] = high;
-}
-
-/* Depths of order[begin, end), where all at the least do not keep the interval. Most streams need no
- * more, so they are tried together. */
-static void fix_range(const Search *s, uint32_t begin, uint32_t end)
-{
-    if (end - begin == 1) {
-        fix_one(s, s->order[begin]);
-        return;
-    }
-    uint32_t middle = begin + (end - begin) / 2;
-    const uint32_t ends[] = {begin, middle, end};
-    for (int half = 0; half < 2; half++) {
-        set_depths(s, ends[half], ends[half + 1], HLS_MIN_DEPTH);
-        if (*s->events > 0 && keeps_interval(s))
-            continue;
-        set_depths(s, ends[half], ends[half + 1], 0);
-        if (*s->events <= 0)
-            return;
-        fix_range(s, ends[half], ends[half + 1]);
-    }
 }
 
 /* Widest words first, then in the design's order: a stable insertion into few. */
@@ -162,45 +135,38 @@ static void sort_streams(Search *s)
     }
 }
 
-/* Streams that were not reached get what they hold in the periodic state. */
-static HlsFate finish_depths(const Search *s)
+/* Without a search: what unbounded FIFOs hold in the periodic state. */
+static HlsFate take_needed(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
 {
-    size_t count = s->design->streams.len;
-    bool is_done = true;
-    for (uint32_t i = 0; i < s->count; i++)
-        is_done &= s->depths[s->order[i]] > 0;
-    if (is_done)
-        return HLS_PERIODIC;
-    const HlsSimOptions options = {.input_interval = s->interval, .depths = s->depths};
-    int64_t *needed = xcalloc(count, sizeof *needed), events = INT64_MAX;
+    int64_t *unbounded = xcalloc(design->streams.len, sizeof *unbounded);
+    const HlsSimOptions options = {.input_interval = interval, .depths = unbounded};
     HlsSteady steady = {0};
-    HlsFate fate = run_to_period(s->design, &options, FIRST_FRAMES, &events, &steady, needed);
-    for (uint32_t i = 0; i < s->count; i++) {
-        int64_t *depth = &s->depths[s->order[i]];
-        if (*depth == 0)
-            *depth = needed[s->order[i]] > HLS_MIN_DEPTH ? needed[s->order[i]] : HLS_MIN_DEPTH;
-    }
-    free(needed);
-    return fate;
+    for (uint32_t i = 0; i < design->port_count; i++)
+        unbounded[i] = PORT_DEPTH;
+    HlsFate fate = run_to_period(design, &options, FIRST_FRAMES, events, &steady, depths);
+    for (uint32_t i = 0; i < design->streams.len; i++)
+        if (i < design->port_count || depths[i] < HLS_MIN_DEPTH)
+            depths[i] = HLS_MIN_DEPTH;
+    free(unbounded);
+    return fate == HLS_PERIODIC && steady.interval > interval ? HLS_UNDECIDED : fate;
 }
 
 HlsFate hls_size_fifos(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
 {
-    size_t count = design->streams.len;
-    Search s = {.design = design, .interval = interval, .events = events, .depths = depths};
-    s.order = xcalloc(count, sizeof *s.order);
-    sort_streams(&s);
-    for (uint32_t i = 0; i < count; i++)
-        depths[i] = i < design->port_count ? PORT_DEPTH : 0;
-    HlsFate fate = try_depths(&s, FIRST_FRAMES);
-    if (fate == HLS_PERIODIC && s.count > 0) {
-        set_depths(&s, 0, s.count, HLS_MIN_DEPTH);
-        if (!keeps_interval(&s)) {
-            set_depths(&s, 0, s.count, 0);
-            fix_range(&s, 0, s.count);
-        }
-        fate = finish_depths(&s);
+    Search s = {.design = design, .depths = depths, .limit = *events};
+    s.pace = hls_pace_create(design, *events < MAX_ACCESSES ? *events : MAX_ACCESSES);
+    if (!s.pace || !hls_pace_start(s.pace, interval)) {
+        hls_pace_free(s.pace);
+        return take_needed(design, interval, events, depths);
     }
+    for (uint32_t i = 0; i < design->port_count; i++)
+        depths[i] = PORT_DEPTH;
+    s.order = xcalloc(design->streams.len, sizeof *s.order);
+    sort_streams(&s);
+    for (uint32_t i = 0; i < s.count; i++)
+        fix_one(&s, s.order[i]);
+    *events -= hls_pace_steps(s.pace);
+    hls_pace_free(s.pace);
     free(s.order);
-    return fate;
+    return HLS_PERIODIC;
 }

@@ -1,12 +1,10 @@
-/* FIFO depths from simulation.
+/* FIFO depths.
  *
- * The best interval of a design is that of its slowest process or port alone. Whether depths keep an
- * interval is decided with inputs that come evenly, a frame per interval: the network then follows
- * them and soon becomes periodic. A network that does everything as early as it can is never later
- * than in another schedule, so inputs that come faster do not make it slower; and a smaller depth
- * never makes it faster. The search starts from unbounded FIFOs and fixes one after the other at the
- * smallest depth that keeps the interval, those with the widest words first: words then wait where
- * they are narrow. In the end no FIFO can be lowered alone.
+ * The best interval of a design is that of its slowest process or port alone. Whether depths keep it is
+ * decided on the events of one frame (sim/hls_pace.h). The search starts from unbounded FIFOs and
+ * fixes one after the other at the smallest depth that keeps the interval, those with the widest words
+ * first: words then wait where they are narrow. In the end no FIFO can be lowered alone. What was
+ * found is simulated (sim/hls_engine.h).
  * Tests: lit/target/fit-fifos.mir, test/unit/hls_engine_test.c */
 #ifndef MING_SIM_HLS_SIZE_H
 #define MING_SIM_HLS_SIZE_H
@@ -33,9 +31,9 @@ int64_t hls_best_interval(const HlsDesign *design);
 HlsFate hls_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
                          HlsSteady *out, int64_t *needed);
 
-/* Smallest depths, at least HLS_MIN_DEPTH, that keep the interval; where events run out, the rest get
- * what they held at most. Deadlock: no depths help. Undecided: too few events for a first run. The
- * depths are then arbitrary. */
+/* Smallest depths, at least HLS_MIN_DEPTH, that keep the interval; where events, looked at in whatever
+ * way, run out, the rest get what they hold by then. Deadlock: no depths help. Undecided: too few
+ * events for one frame. The depths are then arbitrary. */
 HlsFate hls_size_fifos(const HlsDesign *design, int64_t interval, int64_t *events,
                        int64_t *depths) MUST_CHECK;
 

@@ -98,7 +98,7 @@ static HlsFate choose_depths(const Fitting *f, int64_t *interval)
     int64_t best = hls_best_interval(f->design);
     int64_t limit = budget_item(f->module, "bram18", INT64_MAX), before = INT64_MAX;
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
-        int64_t events = f->events / 2;
+        int64_t events = i == 0 ? f->events : f->events / 8;
         *interval = best * eighths[i] / 8;
         HlsFate fate = hls_size_fifos(f->design, *interval, &events, f->depths);
         int64_t total = fate == HLS_PERIODIC ? total_bram18(f) : 0;
