@@ -64,11 +64,11 @@ static void set_expr(Function *f, const Value *value, const Expr *expr)
 static const char *assigned_text(const Expr *expr) { return expr->uncast ? expr->uncast : expr->text; }
 
 /* Gives a value a name: `const T name = expr;` */
-static void materialize_as(Function *f, Value *value, const char *raw_name)
+static void materialize_as(Function *f, Value *value, Str raw_name)
 {
     const Expr *expr = ptrmap_get(&f->exprs, value);
     bool is_bool = type_is_int_width(value->type, 1);
-    const char *name = function_name(f, str_from(raw_name));
+    const char *name = function_name(f, raw_name);
     const char *type = is_bool                           ? "bool"
                        : value->type->kind == TYPE_INDEX ? "int" /* of an array's element */
                                                          : cpp_type(f->e, value->type);
@@ -81,7 +81,7 @@ static void materialize_as(Function *f, Value *value, const char *raw_name)
     set_expr(f, value, &leaf);
 }
 
-static void materialize(Function *f, Value *value) { materialize_as(f, value, "value"); }
+static void materialize(Function *f, Value *value) { materialize_as(f, value, STR("value")); }
 
 static void drop_pending(Function *f, const Value *value)
 {
@@ -111,20 +111,36 @@ static bool used_in_own_block(const Value *value)
     return true;
 }
 
-/* What stands in its user whatever its length: all that is stored, and what only is there or changes
- * its width, since a name of the wider type would hide the narrow one. */
+/* What stands in its user whatever its length: all that is stored or part of what has a name, and what
+ * only is there or changes its width, since a name of the wider type would hide the narrow one. */
 static bool always_nests(const Value *value)
 {
-    const OpDef *user = value->uses->owner->def, *def = value_def(value)->def;
-    return user == EMITHLS(STORE) || user == EMITHLS(WRITE) || def == EMITHLS(LOAD) ||
-           def == ARITH(EXTSI) || def == ARITH(EXTUI) || def == ARITH(TRUNCI);
+    const Op *user = value->uses->owner;
+    const OpDef *def = value_def(value)->def;
+    return user->def == EMITHLS(STORE) || user->def == EMITHLS(WRITE) ||
+           op_attr(user, "emithls.name") || def == EMITHLS(LOAD) || def == ARITH(EXTSI) ||
+           def == ARITH(EXTUI) || def == ARITH(TRUNCI);
+}
+
+static void print_bind_op(Function *f, const Value *value, Str impl)
+{
+    const Expr *expr = ptrmap_get(&f->exprs, value);
+    print_pragma(f, "bind_op variable=%s op=mul impl=%.*s", expr->text, STR_ARG(impl));
 }
 
 static void define(Function *f, Value *value, const Expr *expr)
 {
+    const Attr *name = op_attr(value_def(value), "emithls.name");
+    const Attr *bind = op_attr(value_def(value), "emithls.bind");
     if (!value_has_uses(value))
         return;
     set_expr(f, value, expr);
+    if (name && name->kind == ATTR_STRING) {
+        materialize_as(f, value, name->u.string);
+        if (bind && bind->kind == ATTR_STRING)
+            print_bind_op(f, value, bind->u.string);
+        return;
+    }
     bool cheap = !expr->reads && expr->prec >= PREC_UNARY && expr->kind != CPP_AP;
     bool nests = value_has_one_use(value) && used_in_own_block(value) &&
                  (always_nests(value) || strlen(expr->text) <= MAX_NESTED);
@@ -282,6 +298,15 @@ static void print_assignment(Function *f, const char *target, const char *value)
         print_line(f, "%s = %s;", target, value);
 }
 
+/* A store of all of a scalar right behind its declaration, of which it becomes a part. */
+static bool is_first_store(const Op *op)
+{
+    const Op *before = op ? op->prev : NULL;
+    return before && op->def == EMITHLS(STORE) && before->def == EMITHLS(VARIABLE) &&
+           op_operand(op, 1) == op_result(before, 0) && op->operand_count == 2 &&
+           op_attr(op, "map")->u.map->result_count == 0;
+}
+
 static bool print_store(Function *f, Op *op)
 {
     const Expr *value = use_operand(f, op, 0);
@@ -289,7 +314,11 @@ static bool print_store(Function *f, Op *op)
     if (!target)
         return false;
     flush_pending(f);
-    print_assignment(f, target, assigned_text(value));
+    if (is_first_store(op))
+        print_line(f, "%s %s = %s;", cpp_type(f->e, op_operand(op, 0)->type), target,
+                   assigned_text(value));
+    else
+        print_assignment(f, target, assigned_text(value));
     return true;
 }
 
@@ -329,6 +358,8 @@ static bool print_variable(Function *f, Op *op)
         strbuf_printf(&dims, "[%lld]", (long long)emithls_array_dim(type, i));
     /* Arrays of the function are memories: static, so that nothing has to clear them. */
     bool is_array = emithls_array_rank(type) > 0;
+    if (op->next && is_first_store(op->next))
+        return true;
     bool is_memory = is_array && block_parent_op(op->block)->def == EMITHLS(FUNC);
     print_line(f, "%s%s %s%s%s;", is_memory ? "static " : "", cpp_type(f->e, emithls_array_elem(type)),
          name, dims.data ? dims.data : "", is_array ? "" : "{}");
@@ -371,12 +402,12 @@ static bool print_call(Function *f, Op *op)
 }
 
 /* "first": all counters at 0; "inside" otherwise. */
-static const char *condition_name(const IntegerSet *set)
+static Str condition_name(const IntegerSet *set)
 {
     for (uint32_t i = 0; i < set->constraint_count; i++)
         if (!set->is_eq[i] || set->constraints[i]->kind != AFFINE_DIM)
-            return "inside";
-    return "first";
+            return STR("inside");
+    return STR("first");
 }
 
 static bool print_cond(Function *f, Op *op)
@@ -523,13 +554,15 @@ typedef struct Loop {
     const char *label;
 } Loop;
 
-static void loop_pragma(Function *f, const Op *op)
+static void loop_pragma(Function *f, const Op *op, bool is_innermost)
 {
     const Attr *ii = op_attr(op, "ii");
     if (ii)
         print_pragma(f, "pipeline II=%lld", (long long)attr_int_value(ii));
     if (op_attr(op, "unroll"))
         print_pragma(f, "unroll");
+    if (is_innermost && op_attr(op, "ordered"))
+        print_pragma(f, "expression_balance off");
 }
 
 static void declare_counters(Function *f, Loop *loop)
@@ -552,7 +585,7 @@ static bool print_nest(Function *f, Loop *loop)
         print_line(f, "for (int %s = 0; %s < %lld; ++%s) {", loop->names[i], loop->names[i],
                    (long long)loop->extents[i], loop->names[i]);
         if (unroll || i + 1 == loop->count)
-            loop_pragma(f, loop->op);
+            loop_pragma(f, loop->op, i + 1 == loop->count);
         f->depth += i + 1 < loop->count;
     }
     ok = print_body(f, loop->op);
@@ -607,7 +640,7 @@ static bool print_flat(Function *f, Loop *loop, int64_t begin, int64_t end)
     const char *step = function_name(f, STR("step"));
     print_label(f, loop->label);
     print_line(f, "for (int %s = 0; %s < %lld; ++%s) {", step, step, (long long)(end - begin), step);
-    loop_pragma(f, loop->op);
+    loop_pragma(f, loop->op, true);
     bool ok = print_body(f, loop->op);
     f->depth++;
     if (first < loop->count)

@@ -1,6 +1,7 @@
 /* A compute process being lowered. Between dfg_to_emithls_compute.c (the nest),
- * dfg_to_emithls_source.c (where operands come from), dfg_to_emithls_payload.c (scalar code) and
- * dfg_to_emithls_reduce.c (accumulators).
+ * dfg_to_emithls_source.c (where operands come from), dfg_to_emithls_payload.c (scalar code),
+ * dfg_to_emithls_reduce.c (accumulators) and dfg_to_emithls_packed.c (products that share
+ * multiplications).
  * Tests: lit/lowering/dfg-to-emithls-compute.mir */
 #ifndef MING_LOWERING_DFG_TO_EMITHLS_COMPUTE_H
 #define MING_LOWERING_DFG_TO_EMITHLS_COMPUTE_H
@@ -71,8 +72,8 @@ Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow) MUST
 /* Payload of a main kernel that reduces: from its accumulators, one per result, to their next values.
  * False: diagnosed. */
 bool compute_run_update(ComputeLowering *c, Value *const *so_far, Value **next) MUST_CHECK;
-/* The term that main's payload takes into its accumulator by plan.reduction.combine. NULL: diagnosed. */
-Value *compute_run_term(ComputeLowering *c) MUST_CHECK;
+/* A value of main's payload that does not depend on its accumulators. NULL: diagnosed. */
+Value *compute_run_value(ComputeLowering *c, Value *value) MUST_CHECK;
 /* The epilogue on a value of main. NULL: diagnosed, or value is NULL. */
 Value *compute_run_stages(ComputeLowering *c, Value *value) MUST_CHECK;
 
@@ -80,6 +81,14 @@ Value *compute_run_stages(ComputeLowering *c, Value *value) MUST_CHECK;
 void compute_declare_sums(ComputeLowering *c);
 /* Brings every lane's sum up to this iteration. False: diagnosed. */
 bool compute_accumulate(ComputeLowering *c) MUST_CHECK;
+/* Brings the current lane's sum to where this iteration begins, and puts it away behind it if it waits
+ * for its next iteration elsewhere. */
+void compute_start_sum(ComputeLowering *c);
+void compute_keep_sum(ComputeLowering *c);
+Value *compute_load_sum(ComputeLowering *c);
+void compute_store_sum(ComputeLowering *c, Value *value);
+/* compute_accumulate for products that share multiplications by plan.packing. False: diagnosed. */
+bool compute_accumulate_packed(ComputeLowering *c) MUST_CHECK;
 /* A lane's result in the last iteration of its reduction. */
 Value *compute_total(ComputeLowering *c);
 

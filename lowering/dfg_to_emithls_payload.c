@@ -2,6 +2,7 @@
  * Tests: lit/lowering/dfg-to-emithls-compute.mir */
 #include "lowering/dfg_to_emithls_compute.h"
 
+#include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
@@ -62,31 +63,65 @@ static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
             ptrmap_put(values, op_result(op, i), results[i]);
         return true;
     }
-    op_append(op_clone(op, values), c->l->nest.b.block);
+    Op *copy = op_clone(op, values);
+    op_append(copy, c->l->nest.b.block);
+    if (op->def == ARITH(MULI) && block_parent_op(op->block) == c->plan.main &&
+        has_lut_products(c->plan.main)) {
+        op_set_attr(copy, "emithls.name", attr_string_c(c->ctx, "product"));
+        op_set_attr(copy, "emithls.bind", attr_string_c(c->ctx, "fabric"));
+    }
     return true;
 }
 
-/* A payload to copy into the nest, of main or of a stage. */
+/* A payload to copy into the nest, of main (stage 0) or of a stage. */
 typedef struct Payload {
-    const Op *generic, *without; /* without: an op that is left out, or NULL */
-    Value **args;                /* of the body; NULL where it does not use one */
-    const AffineMap *loops;      /* main's loops -> the generic's */
+    const Op *generic;
+    const Source *sources;  /* of its inputs */
+    Value *flow;            /* for the input that another kernel delivers, or NULL */
+    Value *const *so_far;   /* for its outputs, or NULL */
+    const AffineMap *loops; /* main's loops -> the generic's */
 } Payload;
 
-static Payload payload_of(ComputeLowering *c, uint32_t which, Value *flow)
+static Payload payload_of(ComputeLowering *c, uint32_t which)
 {
-    const Op *generic = which ? c->plan.stages[which - 1] : c->plan.main;
     uint32_t loops = c->plan.kernel.loop_count;
-    Payload p = {.generic = generic,
-                 .args = ARENA_ARRAY(&c->arena, Value *, generic->operand_count),
-                 .loops = which ? stage_loops(&c->plan, which - 1) : map_identity(c->ctx, loops)};
-    const Block *body = linalg_body(generic);
-    for (uint32_t i = 0; i < linalg_input_count(generic); i++) {
-        const Source *s = &c->sources[which][i];
-        if (value_has_uses(body->args[i]))
-            p.args[i] = s->kind == SOURCE_FLOW ? flow : compute_load_source(c, s);
+    return (Payload){.generic = which ? c->plan.stages[which - 1] : c->plan.main,
+                     .sources = c->sources[which],
+                     .loops = which ? stage_loops(&c->plan, which - 1) : map_identity(c->ctx, loops)};
+}
+
+static bool op_is_needed(const Op *op, const PtrMap *needed)
+{
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (ptrmap_has(needed, op_result(op, i)))
+            return true;
+    return false;
+}
+
+/* The values of a body that others among `wanted` are computed from, and these. */
+static void mark_needed(const Block *body, Value *const *wanted, uint32_t count, PtrMap *needed)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ptrmap_put(needed, wanted[i], wanted[i]);
+    for (const Op *op = body->last->prev; op; op = op->prev)
+        for (uint32_t i = 0; op_is_needed(op, needed) && i < op->operand_count; i++)
+            ptrmap_put(needed, op_operand(op, i), op_operand(op, i));
+}
+
+/* Values for the arguments of the body that are needed. */
+static void load_arguments(ComputeLowering *c, const Payload *p, const PtrMap *needed, PtrMap *values)
+{
+    const Block *body = linalg_body(p->generic);
+    uint32_t inputs = linalg_input_count(p->generic);
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        if (!ptrmap_has(needed, body->args[i]))
+            continue;
+        bool flows = i < inputs && p->sources[i].kind == SOURCE_FLOW;
+        ptrmap_put(values, body->args[i],
+                   i >= inputs ? p->so_far[i - inputs]
+                   : flows     ? p->flow
+                               : compute_load_source(c, &p->sources[i]));
     }
-    return p;
 }
 
 /* linalg.index: the counters and lanes of the loop. */
@@ -105,27 +140,30 @@ static void copy_index(ComputeLowering *c, const Payload *p, const Op *op, PtrMa
     ptrmap_put(values, op_result(op, 0), nest_index(&c->l->nest, expr));
 }
 
-/* Copies the payload and gives what the `count` values `wanted` became. False: diagnosed. */
+/* Copies what the `count` values `wanted` of the payload need and gives what they became. False:
+ * diagnosed. */
 static bool run_payload(ComputeLowering *c, const Payload *p, Value *const *wanted, uint32_t count,
                         Value **out)
 {
     Block *body = linalg_body(p->generic);
-    PtrMap values = {0};
-    for (uint32_t i = 0; i < body->arg_count; i++)
-        if (p->args[i])
-            ptrmap_put(&values, body->args[i], p->args[i]);
+    PtrMap needed = {0}, values = {0};
     bool ok = true;
+    mark_needed(body, wanted, count, &needed);
+    load_arguments(c, p, &needed, &values);
     for (Op *op = body->first; ok && op != body->last; op = op->next) {
+        if (!op_is_needed(op, &needed))
+            continue;
         if (op->def == LINALG(INDEX))
             copy_index(c, p, op, &values);
         else
-            ok = op == p->without || copy_payload_op(c, op, &values);
+            ok = copy_payload_op(c, op, &values);
     }
     for (uint32_t i = 0; ok && i < count; i++) {
         out[i] = ptrmap_get(&values, wanted[i]);
         if (!out[i])
             out[i] = outer_constant(c, wanted[i]);
     }
+    ptrmap_free(&needed);
     ptrmap_free(&values);
     return ok;
 }
@@ -139,7 +177,8 @@ Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow)
             op_error(generic, "reads its initial output, which an element-wise stream does not have");
             return NULL;
         }
-    Payload p = payload_of(c, which, flow);
+    Payload p = payload_of(c, which);
+    p.flow = flow;
     Value *result = NULL, *wanted = op_operand(body->last, 0);
     return run_payload(c, &p, &wanted, 1, &result) ? result : NULL;
 }
@@ -147,21 +186,19 @@ Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow)
 bool compute_run_update(ComputeLowering *c, Value *const *so_far, Value **next)
 {
     const Op *main = c->plan.main;
-    Payload p = payload_of(c, 0, NULL);
+    Payload p = payload_of(c, 0);
     Value *wanted[PLAN_MAX_RESULTS];
-    for (uint32_t i = 0; i < main->result_count; i++) {
-        p.args[linalg_input_count(main) + i] = so_far[i];
+    p.so_far = so_far;
+    for (uint32_t i = 0; i < main->result_count; i++)
         wanted[i] = op_operand(linalg_body(main)->last, i);
-    }
     return run_payload(c, &p, wanted, main->result_count, next);
 }
 
-Value *compute_run_term(ComputeLowering *c)
+Value *compute_run_value(ComputeLowering *c, Value *value)
 {
-    Payload p = payload_of(c, 0, NULL);
-    p.without = c->plan.reduction.combine;
-    Value *result = NULL, *wanted = reduction_term(p.without);
-    return run_payload(c, &p, &wanted, 1, &result) ? result : NULL;
+    Payload p = payload_of(c, 0);
+    Value *result = NULL;
+    return run_payload(c, &p, &value, 1, &result) ? result : NULL;
 }
 
 Value *compute_run_stages(ComputeLowering *c, Value *value)

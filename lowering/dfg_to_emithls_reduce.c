@@ -208,12 +208,13 @@ static const AffineExpr *term_lane(const ComputeLowering *c)
 static Value *build_term(ComputeLowering *c)
 {
     Nest *nest = &c->l->nest;
+    Value *wanted = reduction_term(c->plan.reduction.combine);
     if (c->plan.reduction_lanes == 1)
-        return compute_run_term(c);
+        return compute_run_value(c, wanted);
     Value *terms = nest_variable(nest, "terms", sum_type(c, 0), &c->plan.reduction_lanes, 1);
     nest_partition(nest, terms, 1);
     NestMark mark = compute_open_lanes(c, true, "products");
-    Value *term = compute_run_term(c);
+    Value *term = compute_run_value(c, wanted);
     const AffineExpr *lane = term_lane(c);
     if (term)
         nest_store(nest, term, terms, &lane, 1);
@@ -292,8 +293,20 @@ static bool update_in_place(ComputeLowering *c)
     return ok;
 }
 
+void compute_start_sum(ComputeLowering *c) { start_sum(c, 0); }
+Value *compute_load_sum(ComputeLowering *c) { return load_sum(c, 0); }
+void compute_store_sum(ComputeLowering *c, Value *value) { store_sum(c, 0, value); }
+
+void compute_keep_sum(ComputeLowering *c)
+{
+    if (c->partial[0])
+        keep_partial(c, 0);
+}
+
 bool compute_accumulate(ComputeLowering *c)
 {
+    if (c->plan.packing.is_used)
+        return compute_accumulate_packed(c);
     NestMark lanes = compute_open_lanes(c, false, "outputs");
     for (uint32_t i = 0; !c->turns && i < c->plan.main->result_count; i++)
         start_sum(c, i);

@@ -97,6 +97,11 @@ void nest_interval(Nest *nest, int64_t ii)
     op_set_attr(block_parent_op(nest->b.block), "ii", attr_i64(nest->b.ctx, ii));
 }
 
+void nest_keep_order(Nest *nest)
+{
+    op_set_attr(block_parent_op(nest->b.block), "ordered", attr_unit(nest->b.ctx));
+}
+
 NestMark nest_open_if(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
                       uint32_t count)
 {

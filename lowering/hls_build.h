@@ -38,6 +38,8 @@ NestMark nest_open_if(Nest *nest, const AffineExpr *const *constraints, const bo
 void nest_close(Nest *nest, NestMark mark);
 /* Sets the initiation interval of the pipelined loop that the insertion point is in. */
 void nest_interval(Nest *nest, int64_t ii);
+/* Has the unrolled loop that the insertion point is in sum up in order. */
+void nest_keep_order(Nest *nest);
 
 /* i1 value of a condition. */
 Value *nest_condition(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,

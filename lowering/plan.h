@@ -7,6 +7,7 @@
 #define MING_LOWERING_PLAN_H
 
 #include "dialects/dfg/dfg.h"
+#include "lowering/plan_packing.h"
 #include "passes/kernel.h"
 
 typedef enum ProcessKind {
@@ -115,6 +116,7 @@ typedef struct ComputePlan {
     int64_t reduction_lanes; /* reduction elements consumed at once */
     int64_t accumulators;    /* accumulators live at once, per lane */
     ReductionPlan reduction;
+    PackingPlan packing;
 } ComputePlan;
 
 /* unroll: factors per loop of the main kernel, each dividing its extent; NULL: from the attribute
@@ -133,6 +135,8 @@ bool compute_unroll_attr(const ComputePlan *plan, int64_t *unroll) MUST_CHECK;
 const AffineMap *compute_output_map(const ComputePlan *plan);
 /* Fills plan->reduction from the rest of the plan. */
 void plan_reduction(ComputePlan *plan);
+/* Fills plan->packing from the rest of the plan. */
+void plan_packing(ComputePlan *plan);
 /* Of ReductionPlan.combine: the op that joins two partial sums, the term that is taken in, and the
  * value that a partial sum starts from (NULL: the initial one). */
 const OpDef *reduction_join(const Op *combine);

@@ -331,6 +331,7 @@ bool compute_plan(const Op *process, const int64_t *unroll, const Type *const *e
         return false;
     count_lanes(out);
     plan_reduction(out);
+    plan_packing(out);
     return true;
 }
 

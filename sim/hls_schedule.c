@@ -166,6 +166,16 @@ static const Op *accumulated(const Op *store, const Value **other)
     return NULL;
 }
 
+/* In order: a cascade of DSP slices, each of which adds its product a cycle after the one before. */
+static void cascade(Schedule *s, const Op *store, const Value *product, int64_t copies)
+{
+    int64_t time = time_of(s, product);
+    for (int64_t i = 1; time != ABSENT && i < copies; i++)
+        time = clock_after(s->clock, time, cascade_timing());
+    if (time != ABSENT)
+        set_time(s, op_operand(store, 1), time);
+}
+
 /* A tree over the copies' terms, and the old value added last. */
 static void balance(Schedule *s, const Op *store, int64_t copies, int64_t before)
 {
@@ -191,7 +201,9 @@ static bool schedule_chains(Schedule *s, const Op *loop, const PtrMap *before)
         int64_t copies = op->def == EMITHLS(STORE) ? copies_per_element(loop, op) : 1;
         if (copies == 1)
             continue;
-        if (accumulated(op, &other))
+        if (accumulated(op, &other) && op_attr(loop, "ordered"))
+            cascade(s, op, other, copies);
+        else if (accumulated(op, &other))
             balance(s, op, copies,
                     (int64_t)(uintptr_t)ptrmap_get(before, op_operand(op, 1)) - 1);
         else

@@ -183,6 +183,47 @@ static void narrow_tree(const ComputePlan *plan, Cost *sum)
     }
 }
 
+/* Products by the plan's packing: slices; operands put together, of which the slice's pre-adder takes
+ * one sum, and delayed along the cascade; borrows of the fields; sums of a lane's chains. */
+static void add_packed(const ComputePlan *plan, Cost *sum)
+{
+    const PackingPlan *p = &plan->packing;
+    int64_t chains = plan->reduction_lanes / p->chain_length, terms = plan->lanes * chains;
+    int64_t spacing = p->grid.spacing, free_sums = 1;
+    int64_t bits = element_bits(type_elem(op_result(plan->main, 0)->type));
+    sum->dsp += p->multiplications;
+    for (int i = 0; i < 2; i++) {
+        int64_t sums = p->grid.fields[i] - 1, packed = ceil_div(p->elements[i], p->grid.fields[i]);
+        int64_t taken = sums < free_sums ? sums : free_sums;
+        sum->lut += (sums - taken) * packed * p->grid.bits[i];
+        free_sums -= taken;
+        if (p->chain_length > 2)
+            sum->lut += p->elements[i] * p->bits[i];
+    }
+    if (p->grid.fields[0] * p->grid.fields[1] > 1)
+        sum->lut += (terms - p->multiplications / p->chain_length) * spacing;
+    int64_t field = spacing < bits ? spacing : bits;
+    sum->lut += plan->lanes * ((chains - 1) * field + bits);
+    sum->ff += terms * field;
+}
+
+/* The kernel's payload in all lanes. */
+static void add_kernel(const ComputePlan *plan, bool in_luts, Clock clock, Cost *sum)
+{
+    int64_t lanes = plan->lanes * plan->reduction_lanes;
+    const Block *body = linalg_body(plan->main);
+    if (!plan->packing.is_used || in_luts) {
+        payload_cost(plan->main, lanes, in_luts, clock, sum);
+        narrow_tree(plan, sum);
+        return;
+    }
+    const Op *total = value_def(op_operand(body->last, 0));
+    FOR_EACH_OP(op, body)
+    if (op != plan->packing.product && op != total)
+        scalar_op_cost(op, lanes, false, clock, sum);
+    add_packed(plan, sum);
+}
+
 void compute_cost(const ComputePlan *plan, const Style *style, const CostTarget *target, Cost *out)
 {
     MemoryList memories = {0};
@@ -193,8 +234,7 @@ void compute_cost(const ComputePlan *plan, const Style *style, const CostTarget 
     add_pipeline(&pipeline, out);
     add_memories(&memories, out);
     vec_free(&memories);
-    payload_cost(plan->main, plan->lanes * plan->reduction_lanes, in_luts, target->clock, out);
-    narrow_tree(plan, out);
+    add_kernel(plan, in_luts, target->clock, out);
     for (uint32_t s = 0; s < plan->stage_count; s++)
         payload_cost(plan->stages[s], plan->lanes, false, target->clock, out);
     add_accumulators(plan, target->clock, out);

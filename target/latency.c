@@ -78,9 +78,15 @@ OpTiming lut_product_timing(const Op *op)
 
 static OpTiming multiply(const Op *op)
 {
+    if (op_attr(op, "emithls.bind"))
+        return lut_product_timing(op);
     int64_t dsp = scalar_op_dsp(op);
     return dsp > 0 ? (OpTiming){DSP_STAGES + log2_up(dsp), DSP_OUT} : lut_product_timing(op);
 }
+
+OpTiming cascade_timing(void) { return (OpTiming){1, DSP_OUT}; }
+OpTiming dsp_timing(void) { return (OpTiming){DSP_STAGES, DSP_OUT}; }
+OpTiming sum_timing(int64_t bits) { return chain(bits); }
 
 /* Bits of the operand, not of the result: comparisons give one. */
 static OpTiming integer_timing(const Op *op, Clock clock)

@@ -22,6 +22,11 @@ typedef struct OpTiming {
 /* Of a scalar op of arith or math, or a condition, read or write of emithls. Ops that are wires
  * (extensions, constants, shifts by constants) take {0, 0}. Loads depend on their memory. */
 OpTiming op_timing(const Op *op, Clock clock);
+/* Of a DSP slice's product; from a slice's result to that of the next one in a cascade, which adds its
+ * product to it; of an integer sum in the fabric. */
+OpTiming dsp_timing(void);
+OpTiming cascade_timing(void);
+OpTiming sum_timing(int64_t bits);
 /* A load from `impl` ("bram", "uram", "lutram", "auto", or "external"); registers with an index that moves choose
  * among `choices`. */
 OpTiming memory_load_timing(Str impl);

@@ -256,9 +256,39 @@ static int64_t time_term(ComputeTimer *t)
     return tree_time(t, sum, r->turns, timing);
 }
 
+/* An operand whose fields are shifted into place and added up one after the other. */
+static int64_t pack_time(ComputeTimer *t, int operand)
+{
+    const PackingPlan *p = &t->plan->packing;
+    int64_t time = value_time(t, op_operand(p->product, (uint32_t)operand));
+    for (int64_t k = 1; k < p->grid.fields[operand]; k++)
+        time = iteration_op(&t->it, time, sum_timing(p->grid.bits[operand]));
+    return time;
+}
+
+/* Products of packed operands in cascades; fields with their borrow; trees over the cascades. */
+static int64_t time_packed(ComputeTimer *t)
+{
+    const PackingPlan *p = &t->plan->packing;
+    OpTiming whole = sum_timing(p->accumulator);
+    OpTiming narrow = sum_timing(type_width(type_elem(op_result(t->plan->main, 0)->type)));
+    time_payload(t, t->plan->main, NULL, 0, NULL);
+    int64_t time = iteration_op(&t->it, later(pack_time(t, 0), pack_time(t, 1)), dsp_timing());
+    if (p->chain_length > 1)
+        iteration_op(&t->it, time, whole);
+    for (int64_t i = 1; i < p->chain_length; i++)
+        time = iteration_op(&t->it, time, cascade_timing());
+    if (p->grid.fields[0] * p->grid.fields[1] > 1) /* a bit is masked, a field corrected by it */
+        time = iteration_op(&t->it, iteration_op(&t->it, time, register_load_timing(2)), whole);
+    time = tree_time(t, time, t->plan->reduction_lanes / p->chain_length, narrow);
+    return iteration_op(&t->it, later(time, started_sum(t, 0)), narrow);
+}
+
 static int64_t time_reduction(ComputeTimer *t)
 {
     int64_t sums[PLAN_MAX_RESULTS];
+    if (t->plan->packing.is_used && !t->lut_products)
+        return time_packed(t);
     if (t->plan->reduction.combine)
         return time_term(t);
     for (uint32_t i = 0; i < t->plan->main->result_count; i++)

@@ -2,7 +2,8 @@
 """Every way to unroll a kernel gives the same numbers.
 
 Small kernels (windows in 1 to 3 dimensions, depthwise, pooling, matrix
-products, reductions, element-wise) are compiled with factors given beforehand
+products, reductions, element-wise; kinds that begin with "packed" have operands
+of other widths and signs, with values at the ends of their ranges) are compiled with factors given beforehand
 (dfg.unroll), a dozen in one network, each with its own input and result; the
 C++ is built, fed FRAMES frames back to back and compared with plain loops in
 this file. Cycles of compute processes are compared with the formula: the trip
@@ -29,6 +30,10 @@ import tempfile
 import numpy as np
 
 FRAMES = 3
+INT8 = ((8, True), (8, True))           # bits and sign of stream and constant
+PACKED = (INT8, ((8, False), (8, True)), ((4, True), (4, True)), ((4, False), (4, True)),
+          ((8, True), (6, True)), ((8, False), (5, False)), ((4, True), (3, True)),
+          ((5, True), (5, False)), ((3, False), (7, True)))
 KERNELS = 12                            # in one network
 PIPELINE_DEPTH = 8                      # of docs/cost-model.md
 
@@ -45,6 +50,7 @@ class Kernel:
 
     def __init__(self, kind, loops, maps, shape, pad=None, combine="mac"):
         self.kind, self.loops, self.maps, self.shape = kind, loops, maps, shape
+        self.packed = False
         self.pad = pad or [(0, 0)] * len(shape)
         self.combine = combine
         self.extent = {name: extent for name, extent, _ in loops}
@@ -125,7 +131,15 @@ def kernels(rng):
         matmul_kernel(rng.choice([4, 6]), rng.choice([4, 6]), rng.choice([4, 8, 9])),
         sum_kernel(rng.choice([4, 6]), rng.choice([4, 6]), rng.choice([4, 6])),
         elementwise_kernel([rng.choice([1, 2]), 4, rng.choice([4, 6]), rng.choice([4, 6])]),
+        as_packed(make("conv", 2, [6, 7], rng.choice([6, 8]), rng.choice([5, 6]))),
+        as_packed(make("depthwise", 2, [6, 9], 4, 0)),
+        as_packed(matmul_kernel(6, 10, 12)),
     ]
+
+
+def as_packed(kernel):
+    kernel.kind, kernel.packed = f"packed-{kernel.kind}", True
+    return kernel
 
 
 # Text.
@@ -149,21 +163,23 @@ def map_text(kernel, indices):
 
 
 BODIES = {
-    "mac": ("i8", ["%ae = arith.extsi %a : i8 to i32", "%be = arith.extsi %b : i8 to i32",
-                   "%m = arith.muli %ae, %be : i32", "%s = arith.addi %acc, %m : i32",
-                   "linalg.yield %s : i32"]),
-    "max": ("i32", ["%ae = arith.extsi %a : i8 to i32", "%s = arith.maxsi %acc, %ae : i32",
-                    "linalg.yield %s : i32"]),
-    "sum": ("i32", ["%ae = arith.extsi %a : i8 to i32", "%s = arith.addi %acc, %ae : i32",
-                    "linalg.yield %s : i32"]),
-    "scale": ("i8", ["%ae = arith.extsi %a : i8 to i32", "%be = arith.extsi %b : i8 to i32",
-                     "%m = arith.muli %ae, %be : i32", "linalg.yield %m : i32"]),
+    "mac": ["%m = arith.muli %ae, %be : i32", "%s = arith.addi %acc, %m : i32",
+            "linalg.yield %s : i32"],
+    "max": ["%s = arith.maxsi %acc, %ae : i32", "linalg.yield %s : i32"],
+    "sum": ["%s = arith.addi %acc, %ae : i32", "linalg.yield %s : i32"],
+    "scale": ["%m = arith.muli %ae, %be : i32", "linalg.yield %m : i32"],
 }
 
 
-def kernel_text(kernel, number, factors, weight):
+def extension(name, form):
+    bits, signed = form
+    return f"%{name}e = arith.ext{'s' if signed else 'u'}i %{name} : i{bits} to i32"
+
+
+def kernel_text(kernel, number, factors, weight, forms):
     """The ops of one kernel of a function, on argument %x<number>."""
     p, lines = f"k{number}_", []
+    stream, elem = (f"i{bits}" for bits, _ in forms)
     source, shape = f"%x{number}", kernel.padded_shape()
     is_elementwise = not any(reduction for _, _, reduction in kernel.loops)
     body = "scale" if is_elementwise else kernel.combine
@@ -173,19 +189,19 @@ def kernel_text(kernel, number, factors, weight):
         lines += [f"%{p}p = tensor.pad {source} low[{', '.join(str(l) for l, _ in kernel.pad)}] "
                   f"high[{', '.join(str(h) for _, h in kernel.pad)}] {{",
                   f"^bb0({', '.join(f'%i{i}: index' for i in range(len(shape)))}):",
-                  "tensor.yield %pad : i8",
-                  f"}} : {tensor(kernel.shape, 'i8')} to {tensor(shape, 'i8')}"]
+                  f"tensor.yield %pad{stream} : {stream}",
+                  f"}} : {tensor(kernel.shape, stream)} to {tensor(shape, stream)}"]
         source = f"%{p}p"
-    inputs, types, args = [source], [tensor(shape, "i8")], ["%a: i8"]
-    maps = [kernel.maps[0]]
+    inputs, types, args = [source], [tensor(shape, stream)], [f"%a: {stream}"]
+    maps, extensions = [kernel.maps[0]], [extension("a", forms[0])]
     if kernel.maps[1] is not None:
         window = kernel.combine == "max"
-        elem = "i8"
         lines.append(f"%{p}w = tensor.empty() : {tensor(weight.shape, elem)}" if window else
                      f"%{p}w = arith.constant dense<{dense(weight)}> : {tensor(weight.shape, elem)}")
         inputs.append(f"%{p}w")
         types.append(tensor(weight.shape, elem))
         args.append(f"%b: {elem}")
+        extensions += [] if window else [extension("b", forms[1])]
         maps.append(kernel.maps[1])
     lines.append(f"%{p}e = tensor.empty() : {out}")
     init = f"%{p}e"
@@ -199,19 +215,21 @@ def kernel_text(kernel, number, factors, weight):
               f"iterator_types = [{iterators}]}} ins({', '.join(inputs)} : {', '.join(types)}) "
               f"outs({init} : {out}) attrs = {{dfg.name = \"k{number}\", dfg.unroll = "
               f"array<i64: {', '.join(map(str, factors))}>}} {{",
-              f"^bb0({', '.join([*args, '%acc: i32'])}):", *BODIES[body][1], f"}} -> {out}"]
+              f"^bb0({', '.join([*args, '%acc: i32'])}):", *extensions, *BODIES[body],
+              f"}} -> {out}"]
     return lines
 
 
-def network_text(kernel, factors, weights):
+def network_text(kernel, factors, weights, forms):
     count = len(factors)
-    args = ", ".join(f"%x{i}: {tensor(kernel.shape, 'i8')}" for i in range(count))
+    args = ", ".join(f"%x{i}: {tensor(kernel.shape, f'i{forms[i][0][0]}')}" for i in range(count))
     out = tensor(kernel.operand_shape(kernel.maps[-1]), "i32")
     results = ", ".join([out] * count)
     lines = [f"func.func @net({args}) -> ({results}) {{", "%zero = arith.constant 0 : i32",
-             "%least = arith.constant -2147483648 : i32", "%pad = arith.constant 3 : i8"]
+             "%least = arith.constant -2147483648 : i32",
+             *(f"%padi{bits} = arith.constant 3 : i{bits}" for bits in (3, 4, 5, 8))]
     for i in range(count):
-        lines += kernel_text(kernel, i, factors[i], weights[i])
+        lines += kernel_text(kernel, i, factors[i], weights[i], forms[i])
     lines += [f"return {', '.join(f'%y{i}' for i in range(count))} : {results}", "}"]
     return "\n".join(lines) + "\n"
 
@@ -222,9 +240,15 @@ def at(index, point):
     return sum(factor * point[loop] for loop, factor in index.items())
 
 
-def expected(kernel, frames, weight):
+def as_read(array, form):
+    bits, signed = form
+    return array if signed else array & ((1 << bits) - 1)
+
+
+def expected(kernel, frames, weight, forms):
     """Plain loops over the whole iteration space, all frames at once."""
     padded = np.pad(frames, [(0, 0), *kernel.pad], constant_values=3).astype(np.int64)
+    padded, weight = as_read(padded, forms[0]), as_read(weight, forms[1])
     out = np.zeros([len(frames), *kernel.operand_shape(kernel.maps[-1])], np.int64)
     if kernel.combine == "max":
         out[:] = -(1 << 31)
@@ -348,17 +372,29 @@ def check_cycles(kernel, factors, folder):
             raise RuntimeError(f"factors {unroll}: {process['cycles']} cycles, expected {want}")
 
 
+def drawn(rng, shape, form, extreme):
+    """Numbers of all of the type; or mostly, in some arrays always, its least and largest."""
+    bits, signed = form
+    least = -1 << (bits - 1)
+    array = np.array(rng.integers(least, -least, shape))
+    ends = [least, -least - 1] if signed else [-1, 0]
+    picks = np.array(rng.choice(ends, shape) if rng.integers(2) else np.full(shape, ends[0]))
+    return np.where(rng.random(shape) < (0.9 if extreme else 0), picks, array)
+
+
 def check(tools, folder, kernel, factors, rng):
     shape = kernel.operand_shape(kernel.maps[1]) if kernel.maps[1] is not None else []
-    weights = [np.array(rng.integers(-20, 20, shape)) for _ in factors]
-    (folder / "net.mir").write_text(network_text(kernel, factors, weights))
-    frames = [rng.integers(-128, 128, [FRAMES, *kernel.shape]).astype(np.int8) for _ in factors]
+    forms = [PACKED[rng.integers(len(PACKED))] if kernel.packed else INT8 for _ in factors]
+    weights = [drawn(rng, shape, form[1], kernel.packed) for form in forms]
+    (folder / "net.mir").write_text(network_text(kernel, factors, weights, forms))
+    frames = [drawn(rng, [FRAMES, *kernel.shape], form[0], kernel.packed).astype(np.int8)
+              for form in forms]
     out = compiled(tools, folder)
     check_cycles(kernel, factors, out)
     for i, got in enumerate(simulated(out, folder, frames, "csim")):
-        want = expected(kernel, frames[i], weights[i]).ravel()
+        want = expected(kernel, frames[i], weights[i], forms[i]).ravel()
         if got.size != want.size or (got != want).any():
-            raise RuntimeError(f"factors {factors[i]} give other numbers")
+            raise RuntimeError(f"factors {factors[i]} of {forms[i]} give other numbers")
 
 
 def run_case(name, check_it):
