@@ -25,7 +25,7 @@ static bool is_within(IntRange inner, IntRange outer)
     return inner.lo >= outer.lo && inner.hi <= outer.hi;
 }
 
-uint32_t range_bits(IntRange range)
+uint32_t int_range_bits(IntRange range)
 {
     uint32_t bits = 2;
     while (range.lo < -(INT64_C(1) << (bits - 1)) || range.hi >= INT64_C(1) << (bits - 1))
@@ -165,7 +165,7 @@ static bool masked(IntRange a, IntRange b, IntRange *out)
 
 static bool joined(IntRange a, IntRange b, IntRange *out)
 {
-    *out = (IntRange){0, (INT64_C(1) << (range_bits(hull(a, b)) - 1)) - 1};
+    *out = (IntRange){0, (INT64_C(1) << (int_range_bits(hull(a, b)) - 1)) - 1};
     return a.lo >= 0 && b.lo >= 0;
 }
 

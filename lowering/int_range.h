@@ -29,6 +29,6 @@ void ranges_forget(IntRanges *ranges, const Op *op);
 /* Computes the ranges of a linalg.generic's arguments, payload and results. */
 void generic_ranges(IntRanges *ranges, const Op *generic);
 /* Bits of the narrowest signed type that holds the range, at least 2. */
-uint32_t range_bits(IntRange range);
+uint32_t int_range_bits(IntRange range);
 
 #endif

@@ -33,7 +33,7 @@ static uint32_t width_of(const Value *value) { return type_width(linalg_payload_
 /* Bits that the numbers of a value take, no more than its type has. */
 static uint32_t needed_width(Narrowing *n, const Value *value)
 {
-    uint32_t width = width_of(value), needed = range_bits(value_range(&n->ranges, value));
+    uint32_t width = width_of(value), needed = int_range_bits(value_range(&n->ranges, value));
     return needed < width ? needed : width;
 }
 

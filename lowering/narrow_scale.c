@@ -161,8 +161,8 @@ static void clamp_before(const Scale *s, int64_t m)
     Op *product = s->product;
     uint32_t operand = 1 - s->m_operand;
     IntRange domain = unclamped_domain(s);
-    if (range_bits((IntRange){m, m}) <= NARROW_SIDE || range_bits(s->domain) <= NARROW_SIDE ||
-        range_bits(domain) > NARROW_SIDE)
+    if (int_range_bits((IntRange){m, m}) <= NARROW_SIDE || int_range_bits(s->domain) <= NARROW_SIDE ||
+        int_range_bits(domain) > NARROW_SIDE)
         return;
     Builder b = builder_before(product);
     Value *x = op_operand(product, operand);
