@@ -47,7 +47,7 @@ HlsMemory hls_memory(const Value *array)
     apply_pragma(&m, use->owner);
     m.is_register = true;
     for (uint32_t i = 0; i < rank; i++)
-        m.is_register &= ((m.banks | m.wide) >> i & 1) != 0;
+        m.is_register &= ((m.banks | m.wide) >> i & 1) || emithls_array_dim(array->type, i) == 1;
     return m;
 }
 
@@ -179,7 +179,22 @@ static bool is_addressed_by(const Count *c, const Op *op, uint32_t dim)
     return false;
 }
 
-/* All values of the unrolled counters among the indices, from `index` on. */
+/* Copies of an op in the iteration, by the unrolled loops around it. */
+static int64_t copy_count(const Count *c, const Op *op)
+{
+    int64_t copies = 1, extents[MAX_COPY_LOOPS];
+    for (const Op *around = op_parent(op); around != outermost(c->loop); around = op_parent(around)) {
+        if (around->def != EMITHLS(FOR))
+            continue;
+        size_t count = emithls_for_extents(around, extents, MAX_COPY_LOOPS);
+        for (size_t i = 0; i < count; i++)
+            copies *= extents[i];
+    }
+    return copies;
+}
+
+/* All values of the unrolled counters among the indices, from `index` on. A computed index may be
+ * another one in each copy. */
 static void add_copies(Count *c, const Op *op, const AffineExpr **dims, uint32_t index)
 {
     uint32_t first = first_index(op);
@@ -194,9 +209,12 @@ static void add_copies(Count *c, const Op *op, const AffineExpr **dims, uint32_t
         add_copies(c, op, dims, index + 1);
         return;
     }
-    int64_t extents[MAX_COPY_LOOPS];
-    emithls_for_extents(block_parent_op(counter->owner.block), extents, MAX_COPY_LOOPS);
-    for (int64_t i = 0; i < extents[counter->index]; i++) {
+    int64_t extents[MAX_COPY_LOOPS], values = copy_count(c, op);
+    if (counter->is_arg) {
+        emithls_for_extents(block_parent_op(counter->owner.block), extents, MAX_COPY_LOOPS);
+        values = extents[counter->index];
+    }
+    for (int64_t i = 0; i < values; i++) {
         dims[index] = affine_const(op->ctx, i);
         add_copies(c, op, dims, index + 1);
     }
