@@ -79,7 +79,11 @@ typedef struct HlsCode {
     HlsLoopCode *loops; /* of each loop of the process */
     Cell *regs;         /* arrays, values, forms, constants; owned */
     uint32_t reg_count;
+    uint32_t *memories; /* of each argument that is one: its first register; owned */
 } HlsCode;
+
+/* Elements of an array, lanes of its words counted: its registers. */
+int64_t hls_array_size(const Type *array);
 
 /* False: diagnosed at the op that has no values. */
 bool hls_compile(const HlsProcess *process, HlsCode *out) MUST_CHECK;

@@ -175,7 +175,7 @@ static const AffineExpr *over_counters(const Compiler *c, const Op *op, uint32_t
 
 /* --- arrays ---------------------------------------------------------------------------------- */
 
-static int64_t array_size(const Type *array)
+int64_t hls_array_size(const Type *array)
 {
     int64_t size = emithls_lanes(emithls_array_elem(array));
     for (uint32_t i = 0; i < emithls_array_rank(array); i++)
@@ -206,7 +206,7 @@ static bool find_address(Compiler *c, const Op *op, const Value *array, uint32_t
         int64_t extent = i < rank ? emithls_array_dim(array->type, i) : lanes;
         flat = affine_add(affine_mul_c(flat, extent), at);
     }
-    *out = (Address){.base = find(&c->arrays, array), .count = 1, .size = array_size(array->type)};
+    *out = (Address){.base = find(&c->arrays, array), .count = 1, .size = hls_array_size(array->type)};
     if (map->result_count == rank) {
         flat = affine_mul_c(flat, lanes);
         out->count = (uint32_t)lanes;
@@ -292,7 +292,7 @@ static void compile_lookup(Compiler *c, const Op *op)
                                         .b = place(c, op_operand(op, i + 1))};
     }
     *emit(c, CODE_CHECK) = (HlsInstr){.code = CODE_CHECK, .b = at, .op = op,
-                                      .count = (uint32_t)array_size(array)};
+                                      .count = (uint32_t)hls_array_size(array)};
     *emit(c, CODE_LOAD) = (HlsInstr){.code = CODE_LOAD, .out = define(c, op_result(op, 0)), .b = at,
                                      .a = find(&c->arrays, op_operand(op, 0)), .count = 1};
 }
@@ -585,14 +585,37 @@ static bool compile_range(Compiler *c, const Op *first, const Op *end)
 
 /* --- processes --------------------------------------------------------------------------------------- */
 
-static bool declare_array(Compiler *c, const Op *op)
+static bool place_array(Compiler *c, const Op *op, const Value *array)
 {
-    const Value *array = op_result(op, 0);
     if (!cell_holds(emithls_scalar(emithls_array_elem(array->type))))
         return op_error(op, "cannot be simulated with data: values of type '%s'",
                         type_str(op->ctx, emithls_array_elem(array->type)));
-    uint32_t first = new_regs(c, array_size(array->type));
-    put(&c->arrays, array, first);
+    put(&c->arrays, array, new_regs(c, hls_array_size(array->type)));
+    return true;
+}
+
+/* Arguments: streams, and memories at the design's boundary. */
+static bool declare_arguments(Compiler *c, const HlsProcess *process, HlsCode *out)
+{
+    const Block *body = region_entry(op_region(process->func, 0));
+    out->memories = xcalloc(body->arg_count, sizeof *out->memories);
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        put(&c->ports, body->args[i], i);
+        if (process->streams[i] != HLS_NOBODY)
+            continue;
+        if (!place_array(c, process->func, body->args[i]))
+            return false;
+        out->memories[i] = find(&c->arrays, body->args[i]);
+    }
+    return true;
+}
+
+static bool declare_array(Compiler *c, const Op *op)
+{
+    const Value *array = op_result(op, 0);
+    if (!place_array(c, op, array))
+        return false;
+    uint32_t first = find(&c->arrays, array);
     if (op->def != EMITHLS(GET))
         return true;
     Array *contents = array_from_attr(op_attr(symbol_lookup(op, op_attr(op, "table")), "value"));
@@ -672,12 +695,9 @@ static void compiler_free(Compiler *c)
 bool hls_compile(const HlsProcess *process, HlsCode *out)
 {
     Compiler c = {.reg_count = 1};
-    const Block *body = region_entry(op_region(process->func, 0));
     *out = (HlsCode){.loops = xcalloc(process->loops.len, sizeof *out->loops)};
-    for (uint32_t i = 0; i < body->arg_count; i++)
-        put(&c.ports, body->args[i], i);
-    bool ok = declare(&c, process->func) && compile_outside(&c, process->func) &&
-              compile_loops(&c, process, out);
+    bool ok = declare_arguments(&c, process, out) && declare(&c, process->func) &&
+              compile_outside(&c, process->func) && compile_loops(&c, process, out);
     if (ok)
         fill_registers(&c, process, out);
     compiler_free(&c);
@@ -696,4 +716,5 @@ void hls_code_free(HlsCode *code, size_t loop_count)
     }
     free(code->loops);
     free(code->regs);
+    free(code->memories);
 }

@@ -220,6 +220,27 @@ static bool build_process(HlsDesign *design, HlsProcess *process)
     return ok;
 }
 
+static bool is_loaded(const Value *array)
+{
+    FOR_EACH_USE(use, array)
+    if (use->owner->def == EMITHLS(LOAD))
+        return true;
+    return false;
+}
+
+/* Those of the process that was added last. */
+static void add_memories(HlsDesign *design, const Op *call)
+{
+    uint32_t index = (uint32_t)design->processes.len - 1;
+    const HlsProcess *p = &design->processes.data[index];
+    for (uint32_t i = 0; i < p->port_count; i++) {
+        const Value *memory = op_operand(call, i);
+        if (p->streams[i] == HLS_NOBODY && memory->is_arg)
+            *vec_push(&design->memories) = (HlsMemoryPort){
+                memory->index, index, i, is_loaded(region_entry(op_region(p->func, 0))->args[i])};
+    }
+}
+
 static bool add_call(HlsDesign *design, const Op *call, const PtrMap *streams)
 {
     HlsProcess *p = vec_push(&design->processes);
@@ -229,6 +250,7 @@ static bool add_call(HlsDesign *design, const Op *call, const PtrMap *streams)
     p->streams = ARENA_ARRAY(&design->arena, uint32_t, p->port_count);
     for (uint32_t i = 0; i < p->port_count; i++)
         p->streams[i] = (uint32_t)(uintptr_t)ptrmap_get(streams, op_operand(call, i)) - 1;
+    add_memories(design, call);
     return build_process(design, p);
 }
 
@@ -355,10 +377,8 @@ static bool build_top(HlsDesign *design, PtrMap *streams)
     Block *body = region_entry(op_region(design->top, 0));
     const Attr *names = op_attr(design->top, "arg_names");
     for (uint32_t i = 0; i < body->arg_count; i++) {
-        if (!type_is_a(body->args[i]->type, &emithls_type_stream)) {
-            design->has_memories = true;
+        if (!type_is_a(body->args[i]->type, &emithls_type_stream))
             continue;
-        }
         add_stream(design, streams, body->args[i], names->u.array.items[i]->u.string, NULL,
                    PORT_DEPTH);
         design->streams.data[design->port_count++].arg = i;
@@ -418,6 +438,7 @@ void hls_design_free(HlsDesign *design)
         free_process(&design->processes.data[i]);
     vec_free(&design->processes);
     vec_free(&design->streams);
+    vec_free(&design->memories);
     arena_free(&design->arena);
     free(design);
 }

@@ -89,6 +89,13 @@ typedef struct HlsStream {
     uint32_t writer, reader; /* processes */
 } HlsStream;
 
+/* A memory at the boundary and the process that reads or writes it. */
+typedef struct HlsMemoryPort {
+    uint32_t arg;           /* of the top function */
+    uint32_t process, port; /* port: argument of the process */
+    bool is_input;
+} HlsMemoryPort;
+
 /* Order: processes of the module as they are called, then one per port in the ports' order. */
 typedef struct HlsDesign {
     Context *ctx;
@@ -98,7 +105,7 @@ typedef struct HlsDesign {
     VEC(HlsProcess) processes;
     VEC(HlsStream) streams; /* the ports first */
     uint32_t port_count;    /* of streams; memories are none */
-    bool has_memories;      /* at its boundary */
+    VEC(HlsMemoryPort) memories;
 } HlsDesign;
 
 /* Cycles a word waits in the register slice of a port: it holds that many. */

@@ -9,6 +9,7 @@
 #include "dialects/emithls/emithls.h"
 #include "ir/diag.h"
 #include "sim/hls_code.h"
+#include "sim/hls_ports.h"
 #include "sim/program.h"
 
 typedef struct Words {
@@ -29,19 +30,13 @@ typedef struct Process {
     Words **ports;
 } Process;
 
-/* Order of a frame's elements at a port. */
-typedef struct PortOrder {
-    int64_t *elements; /* of each lane of each word; NULL: no frame is described */
-    Array *array;      /* of the current frame; borrowed */
-    Array *weights;    /* what the port gives in the first frame instead; owned, or NULL */
-} PortOrder;
-
 struct HlsValues {
     const HlsDesign *design;
     Arena arena;
     Process *processes;
     Words *streams;
-    PortOrder *ports;
+    HlsPort *ports;    /* of each stream at the boundary */
+    HlsPort *memories; /* of each memory there */
 };
 
 /* --- words ----------------------------------------------------------------------------------- */
@@ -253,18 +248,18 @@ static bool run_loop(Process *p, const HlsLoop *model, uint32_t index, int64_t u
 static bool move_words(HlsValues *v, const HlsProcess *model, Loop *loop, int64_t until)
 {
     uint32_t port = model->streams[0];
-    PortOrder *order = &v->ports[port];
+    const HlsPort *order = &v->ports[port];
     Words *words = &v->streams[port];
     for (; loop->done < until; loop->done++) {
-        int64_t word = loop->done % model->loops.data[0].trips;
-        const int64_t *elements = order->elements + word * words->lanes;
+        int64_t first = loop->done % model->loops.data[0].trips * words->lanes;
         Cell *into = model->is_source ? push_word(words) : NULL;
         const Cell *from = model->is_source ? NULL : pop_word(words);
-        for (uint32_t i = 0; i < words->lanes; i++) {
+        for (int64_t i = first; i < first + words->lanes; i++) {
+            int64_t element = order->elements ? order->elements[i] : i;
             if (into)
-                into[i] = cell_from_array(order->array, elements[i]);
+                into[i - first] = cell_from_array(order->array, element);
             else
-                cell_to_array(order->array, elements[i], from[i]);
+                cell_to_array(order->array, element, from[i - first]);
         }
     }
     return true;
@@ -281,90 +276,42 @@ bool hls_values_advance(void *user, uint32_t process, uint32_t loop, int64_t unt
 
 /* --- frames -------------------------------------------------------------------------------------------- */
 
-static const Attr *port_attr(const HlsDesign *design, uint32_t port, const char *name)
+/* Between a frame's array and the registers of a memory: words in order, each in as many elements as
+ * the memory has for it. */
+static void copy_memory(const HlsValues *v, size_t index)
 {
-    const Attr *all = op_attr(design->top, "port_attrs");
-    return all ? attr_dict_get_c(all->u.array.items[design->streams.data[port].arg], name) : NULL;
-}
-
-const Type *hls_port_frame(const HlsDesign *design, uint32_t port)
-{
-    const Attr *frame = port_attr(design, port, "emithls.frame");
-    bool is_known = frame && frame->kind == ATTR_TYPE && type_is_static(frame->u.type_value);
-    return is_known ? frame->u.type_value : NULL;
-}
-
-/* Words row by row over the frame, elements row by row inside a word. */
-static void fill_order(int64_t *elements, const Type *frame, const int64_t *word)
-{
-    uint32_t rank = frame->u.shaped.rank;
-    int64_t count = 0, lanes = 1;
-    if (!type_element_count(frame, &count))
-        return;
-    for (uint32_t i = 0; i < rank; i++)
-        lanes *= word[i];
-    for (int64_t n = 0; n < count; n++) {
-        int64_t which = n / lanes, lane = n % lanes, step = 1, at = 0;
-        for (uint32_t i = rank; i-- > 0;) {
-            int64_t extent = frame->u.shaped.dims[i], words = extent / word[i];
-            at += (which % words * word[i] + lane % word[i]) * step;
-            which /= words;
-            lane /= word[i];
-            step *= extent;
-        }
-        elements[n] = at;
+    const HlsMemoryPort *memory = &v->design->memories.data[index];
+    const HlsProcess *model = &v->design->processes.data[memory->process];
+    const HlsPort *port = &v->memories[index];
+    const Value *arg = region_entry(op_region(model->func, 0))->args[memory->port];
+    const HlsCode *code = &v->processes[memory->process].code;
+    int64_t slot = hls_array_size(arg->type) * port->lanes / port->count;
+    for (int64_t i = 0; i < port->count; i++) {
+        Cell *cell = code->regs + code->memories[memory->port] + i / port->lanes * slot + i % port->lanes;
+        if (memory->is_input)
+            *cell = cell_from_array(port->array, port->elements[i]);
+        else
+            cell_to_array(port->array, port->elements[i], *cell);
     }
 }
 
-/* The elements of all loaded tables, in the module's order. */
-static bool init_weights(HlsValues *v, uint32_t port)
+static void copy_memories(const HlsValues *v, bool inputs)
 {
-    const HlsStream *stream = &v->design->streams.data[port];
-    int64_t count = stream->words * emithls_lanes(stream->word), used = 0;
-    PortOrder *order = &v->ports[port];
-    order->weights = array_new(type_tensor(emithls_scalar(stream->word), &count, 1, NULL));
-    order->array = order->weights;
-    order->elements = ARENA_ARRAY(&v->arena, int64_t, count);
-    for (int64_t i = 0; i < count; i++)
-        order->elements[i] = i;
-    FOR_EACH_OP(op, v->design->top->block)
-    {
-        bool is_loaded = op->def == EMITHLS(TABLE) && op_attr(op, "loaded");
-        Array *table = is_loaded ? array_from_attr(op_attr(op, "value")) : NULL;
-        for (int64_t i = 0; table && order->weights && i < table->count && used < count; i++)
-            array_set_i64(order->weights, used++, array_get_i64(table, i));
-        array_unref(table);
-    }
-    return (order->weights && used == count) ||
-           op_error(v->design->top, "port '%.*s' takes %lld weights, but the tables have %lld",
-                    STR_ARG(stream->name), (long long)count, (long long)used);
+    for (size_t i = 0; i < v->design->memories.len; i++)
+        if (v->design->memories.data[i].is_input == inputs)
+            copy_memory(v, i);
 }
 
-static bool init_port(HlsValues *v, uint32_t port)
-{
-    enum { MAX_RANK = 32 };
-    const HlsDesign *design = v->design;
-    const HlsStream *stream = &design->streams.data[port];
-    const Type *frame = hls_port_frame(design, port);
-    const Attr *words = port_attr(design, port, "emithls.word");
-    int64_t word[MAX_RANK], count = 0;
-    size_t rank = 0;
-    if (port_attr(design, port, "emithls.weights"))
-        return init_weights(v, port);
-    if (!frame || !words || !attr_int_list(words, word, MAX_RANK, &rank) ||
-        rank != frame->u.shaped.rank || !type_element_count(frame, &count))
-        return op_error(design->top, "cannot be simulated with data: port '%.*s' has no "
-                                     "emithls.frame and emithls.word", STR_ARG(stream->name));
-    v->ports[port].elements = ARENA_ARRAY(&v->arena, int64_t, count);
-    fill_order(v->ports[port].elements, frame, word);
-    return true;
-}
-
-void hls_values_set_frame(HlsValues *v, Array *const *arrays)
+void hls_values_begin_frame(HlsValues *v, Array *const *arrays)
 {
     for (uint32_t i = 0; i < v->design->port_count; i++)
-        v->ports[i].array = v->ports[i].weights ? v->ports[i].weights : arrays[i];
+        v->ports[i].array = v->ports[i].weights ? v->ports[i].weights : arrays[v->ports[i].arg];
+    for (size_t i = 0; i < v->design->memories.len; i++)
+        v->memories[i].array = arrays[v->memories[i].arg];
+    copy_memories(v, true);
 }
+
+void hls_values_end_frame(HlsValues *v) { copy_memories(v, false); }
 
 /* --- designs --------------------------------------------------------------------------------------------- */
 
@@ -375,33 +322,59 @@ static bool init_process(HlsValues *v, uint32_t index)
     p->loops = ARENA_ARRAY(&v->arena, Loop, model->loops.len);
     p->ports = ARENA_ARRAY(&v->arena, Words *, model->port_count);
     for (uint32_t i = 0; i < model->port_count; i++)
-        p->ports[i] = &v->streams[model->streams[i]];
+        if (model->streams[i] != HLS_NOBODY)
+            p->ports[i] = &v->streams[model->streams[i]];
     return !model->func || hls_compile(model, &p->code);
+}
+
+static void init_streams(HlsValues *v)
+{
+    enum { FIRST_WORDS = 4 };
+    v->streams = ARENA_ARRAY(&v->arena, Words, v->design->streams.len);
+    for (size_t i = 0; i < v->design->streams.len; i++) {
+        v->streams[i].lanes = (uint32_t)emithls_lanes(v->design->streams.data[i].word);
+        v->streams[i].mask = FIRST_WORDS - 1;
+        v->streams[i].cells = xcalloc(FIRST_WORDS * v->streams[i].lanes, sizeof(Cell));
+    }
+}
+
+static bool init_memory(HlsValues *v, size_t index)
+{
+    const HlsMemoryPort *memory = &v->design->memories.data[index];
+    const Value *arg = region_entry(op_region(v->design->top, 0))->args[memory->arg];
+    HlsPort *port = &v->memories[index];
+    int64_t size = hls_array_size(arg->type);
+    if (!hls_port_init(v->design, NULL, memory->arg, &v->arena, port))
+        return false;
+    int64_t words = port->count / port->lanes;
+    return (words > 0 && size >= port->count && size % words == 0) ||
+           op_error(v->design->top, "cannot be simulated with data: a memory of %lld elements does not "
+                                    "hold %lld words of %lld", (long long)size, (long long)words,
+                    (long long)port->lanes);
+}
+
+static bool init_ports(HlsValues *v)
+{
+    const HlsDesign *design = v->design;
+    bool ok = true;
+    v->ports = ARENA_ARRAY(&v->arena, HlsPort, design->port_count);
+    v->memories = ARENA_ARRAY(&v->arena, HlsPort, design->memories.len);
+    for (uint32_t i = 0; ok && i < design->port_count; i++)
+        ok = hls_port_init(design, &design->streams.data[i], design->streams.data[i].arg, &v->arena,
+                           &v->ports[i]);
+    for (size_t i = 0; ok && i < design->memories.len; i++)
+        ok = init_memory(v, i);
+    return ok;
 }
 
 HlsValues *hls_values_create(const HlsDesign *design)
 {
-    enum { FIRST_WORDS = 4 };
     HlsValues *v = xcalloc(1, sizeof *v);
-    bool ok = true;
-    if (design->has_memories) {
-        op_error(design->top, "cannot be simulated with data: it has memories at its boundary; "
-                              "--timing-only simulates the rest");
-        free(v);
-        return NULL;
-    }
     v->design = design;
     arena_init(&v->arena);
     v->processes = ARENA_ARRAY(&v->arena, Process, design->processes.len);
-    v->streams = ARENA_ARRAY(&v->arena, Words, design->streams.len);
-    v->ports = ARENA_ARRAY(&v->arena, PortOrder, design->port_count);
-    for (size_t i = 0; i < design->streams.len; i++) {
-        v->streams[i].lanes = (uint32_t)emithls_lanes(design->streams.data[i].word);
-        v->streams[i].mask = FIRST_WORDS - 1;
-        v->streams[i].cells = xcalloc(FIRST_WORDS * v->streams[i].lanes, sizeof(Cell));
-    }
-    for (uint32_t i = 0; ok && i < design->port_count; i++)
-        ok = init_port(v, i);
+    init_streams(v);
+    bool ok = init_ports(v);
     for (uint32_t i = 0; ok && i < design->processes.len; i++)
         ok = init_process(v, i);
     if (ok)
@@ -416,7 +389,7 @@ void hls_values_free(HlsValues *v)
         return;
     for (uint32_t i = 0; i < v->design->processes.len; i++)
         hls_code_free(&v->processes[i].code, v->design->processes.data[i].loops.len);
-    for (uint32_t i = 0; i < v->design->port_count; i++)
+    for (uint32_t i = 0; v->ports && i < v->design->port_count; i++)
         array_unref(v->ports[i].weights);
     for (size_t i = 0; i < v->design->streams.len; i++)
         free(v->streams[i].cells);

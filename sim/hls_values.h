@@ -14,11 +14,10 @@ typedef struct HlsValues HlsValues;
 HlsValues *hls_values_create(const HlsDesign *design) MUST_CHECK;
 void hls_values_free(HlsValues *values);
 
-/* The tensor of a frame at a port (emithls.frame). NULL: the port does not describe one. */
-const Type *hls_port_frame(const HlsDesign *design, uint32_t port);
-/* Arrays of the next frame, per port; borrowed until it is simulated. Those of outputs are filled
- * by it. */
-void hls_values_set_frame(HlsValues *values, Array *const *arrays);
+/* Arrays of the next frame, per argument of the top function (hls_argument_frame); borrowed until it
+ * is simulated. Those of outputs are filled by then, memories by hls_values_end_frame. */
+void hls_values_begin_frame(HlsValues *values, Array *const *arrays);
+void hls_values_end_frame(HlsValues *values);
 
 /* HlsHooks.values; user is the HlsValues. */
 bool hls_values_advance(void *values, uint32_t process, uint32_t loop, int64_t until) MUST_CHECK;

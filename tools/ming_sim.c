@@ -16,6 +16,7 @@
 #include "dialects/dialects.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/diag.h"
+#include "sim/hls_ports.h"
 #include "sim/hls_report.h"
 #include "sim/hls_trace.h"
 #include "sim/hls_values.h"
@@ -42,7 +43,7 @@ typedef struct Simulation {
     HlsTrace *trace;   /* NULL: not asked for */
     HlsSimOptions options;
     Ports inputs, outputs;
-    uint32_t *input_ports, *output_ports; /* of the design */
+    uint32_t *input_args, *output_args; /* arguments of the top function */
     int64_t started;  /* seconds, of the progress report */
     bool has_reported;
 } Simulation;
@@ -89,26 +90,29 @@ static Clock clock_of(const SimFlags *flags, const Op *module)
 
 /* --- arrays ---------------------------------------------------------------------------------- */
 
+static uint32_t argument_count(const Simulation *s)
+{
+    return region_entry(op_region(s->design->top, 0))->arg_count;
+}
+
 /* Boundaries of the design's inputs or outputs, as ports_init has them for functions. */
 static bool init_ports(Simulation *s, bool is_input, Ports *ports, uint32_t **numbers)
 {
     const HlsDesign *design = s->design;
-    const Attr *all = op_attr(design->top, "port_attrs");
+    const Attr *all = op_attr(design->top, "port_attrs"), *names = op_attr(design->top, "arg_names");
+    uint32_t count = argument_count(s);
     *ports = (Ports){.tool = s->tool, .what = is_input ? "input" : "output", .frames = 1};
-    ports->items = xcalloc(design->port_count, sizeof *ports->items);
-    *numbers = xcalloc(design->port_count, sizeof **numbers);
-    for (uint32_t i = 0; i < design->port_count; i++) {
-        const HlsStream *stream = &design->streams.data[i];
-        uint32_t world = is_input ? stream->writer : stream->reader;
-        const Type *frame = hls_port_frame(design, i);
-        if (world == HLS_NOBODY || design->processes.data[world].func ||
-            design->processes.data[world].is_once)
+    ports->items = xcalloc(count, sizeof *ports->items);
+    *numbers = xcalloc(count, sizeof **numbers);
+    for (uint32_t i = 0; i < count; i++) {
+        const Type *frame = hls_argument_frame(design, i);
+        if (hls_argument_direction(design, i) != (is_input ? HLS_DATA_IN : HLS_DATA_OUT))
             continue;
         if (!frame)
             return op_error(design->top, "cannot be simulated with data: port '%.*s' has no "
-                                         "emithls.frame", STR_ARG(stream->name));
+                                         "emithls.frame", STR_ARG(names->u.array.items[i]->u.string));
         (*numbers)[ports->count] = i;
-        if (!boundary_init(design->top, frame, all->u.array.items[stream->arg],
+        if (!boundary_init(design->top, frame, all->u.array.items[i],
                            &ports->items[ports->count++].boundary))
             return false;
     }
@@ -117,8 +121,8 @@ static bool init_ports(Simulation *s, bool is_input, Ports *ports, uint32_t **nu
 
 static bool open_data(Simulation *s)
 {
-    return init_ports(s, true, &s->inputs, &s->input_ports) &&
-           init_ports(s, false, &s->outputs, &s->output_ports) &&
+    return init_ports(s, true, &s->inputs, &s->input_args) &&
+           init_ports(s, false, &s->outputs, &s->output_args) &&
            ports_assign(&s->inputs, &s->flags->inputs) &&
            ports_assign(&s->outputs, &s->flags->outputs) && ports_read(&s->inputs);
 }
@@ -128,7 +132,7 @@ static bool leave_outputs(Simulation *s, int64_t frame, Array *const *arrays)
     StrBuf why = {0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->outputs.count; i++)
-        ok = boundary_leave(&s->outputs.items[i].boundary, arrays[s->output_ports[i]], frame,
+        ok = boundary_leave(&s->outputs.items[i].boundary, arrays[s->output_args[i]], frame,
                             s->inputs.frames, &s->outputs.items[i].npy, &why);
     if (!ok)
         tool_error(s->tool, "error: %s", why.data);
@@ -148,19 +152,22 @@ static bool run_to(Simulation *s, int64_t frames)
 
 static bool run_data_frame(Simulation *s, int64_t frame)
 {
-    uint32_t count = s->design->port_count;
+    uint32_t count = argument_count(s);
     Array **arrays = xcalloc(count, sizeof *arrays), **given = xcalloc(count, sizeof *given);
     bool ok = ports_enter(&s->inputs, frame, given);
     for (uint32_t i = 0; i < s->inputs.count; i++)
-        arrays[s->input_ports[i]] = given[i];
+        arrays[s->input_args[i]] = given[i];
     for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
-        uint32_t port = s->output_ports[i];
-        arrays[port] = array_new(hls_port_frame(s->design, port));
-        ok = arrays[port] != NULL;
+        uint32_t arg = s->output_args[i];
+        arrays[arg] = array_new(hls_argument_frame(s->design, arg));
+        ok = arrays[arg] != NULL;
     }
     if (ok)
-        hls_values_set_frame(s->values, arrays);
-    ok = ok && run_to(s, frame + 1) && leave_outputs(s, frame, arrays);
+        hls_values_begin_frame(s->values, arrays);
+    ok = ok && run_to(s, frame + 1);
+    if (ok)
+        hls_values_end_frame(s->values);
+    ok = ok && leave_outputs(s, frame, arrays);
     for (uint32_t i = 0; i < count; i++)
         array_unref(arrays[i]);
     free(arrays);
@@ -333,8 +340,8 @@ static bool simulate(Simulation *s, const Op *module)
     hls_values_free(s->values);
     ports_free(&s->inputs);
     ports_free(&s->outputs);
-    free(s->input_ports);
-    free(s->output_ports);
+    free(s->input_args);
+    free(s->output_args);
     hls_design_free(s->design);
     return ok;
 }

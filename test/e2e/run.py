@@ -295,6 +295,18 @@ def case_large(tools, work, subject, rows, *options):
     check_values(result, subject.expected[:rows])
 
 
+def check_cycles(tools, out, subject, printed):
+    """ming sim gives the same values in the cycles that cosim counted."""
+    result, table = out / "sim.npy", out / "sim.json"
+    tools.must_run("ming", "sim", out, f"--input={subject.frames}", f"--output={result}",
+                   f"--json={table}")
+    check_values(result, subject.expected)
+    found, counted = json.loads(table.read_text()), re.findall(r"^cosim: .*: (\d+) cycles$", printed, re.M)
+    wanted = [found["latency_cycles"], found["interval_cycles"]]
+    if list(map(int, counted)) != [cycles for cycles in wanted if cycles]:
+        raise Failure(f"cosim takes {counted} cycles, ming sim {wanted}")
+
+
 def case_cosim(tools, work, subject, *options):
     """All processes at once against FIFOs of the depths in the pragmas; where
     depths above 2 are needed, taking them away is a deadlock, not a hang."""
@@ -304,6 +316,7 @@ def case_cosim(tools, work, subject, *options):
     if made.returncode:
         raise Failure(f"cosim: {last_words(made)}")
     check_values(result, subject.expected)
+    check_cycles(tools, out, subject, made.stdout)
     source = out / f"{load_report(out)['top']}.cpp"
     text = source.read_text()
     shallow = re.sub(r"(#pragma HLS stream .*depth = )[0-9]+", r"\g<1>1", text)
