@@ -192,6 +192,29 @@ static int64_t log2_up(int64_t value)
     return bits;
 }
 
+/* Bits of the result that are used: truncations behind it may drop the others. */
+static int64_t used_bits(const Op *op)
+{
+    int64_t bits = 0;
+    FOR_EACH_USE(use, op_result(op, 0))
+    bits = max_i64(bits, type_width(use->owner->def == ARITH(TRUNCI)
+                                        ? op_result(use->owner, 0)->type
+                                        : op_result(op, 0)->type));
+    return bits;
+}
+
+/* A shift right: levels of 4:1 choices, a LUT per bit, the longest distances first. So a level
+ * gives the bits that are used and those that the levels behind it may still shift there. */
+static int64_t right_shift_luts(const Op *op, int64_t bits)
+{
+    int64_t luts = 0, used = used_bits(op);
+    for (int64_t reach = 0, level = 0; level < ceil_div(log2_up(bits), 2); level++) {
+        luts += min_i64(bits, used + reach);
+        reach = 4 * reach + 3;
+    }
+    return luts;
+}
+
 static int64_t integer_luts(const Op *op, bool lut_products)
 {
     int64_t bits = working_bits(op);
@@ -208,9 +231,12 @@ static int64_t integer_luts(const Op *op, bool lut_products)
         return bits * bits; /* a subtraction per bit of the quotient */
     case ARITH_SHLI:
     case ARITH_SHRSI:
-    case ARITH_SHRUI: { /* levels of 4:1 choices, a LUT per bit */
+    case ARITH_SHRUI: {
         uint64_t distance;
-        return constant_size(op_operand(op, 1), &distance) ? 0 : bits * ceil_div(log2_up(bits), 2);
+        if (constant_size(op_operand(op, 1), &distance))
+            return 0;
+        return op->def == ARITH(SHLI) ? bits * ceil_div(log2_up(bits), 2)
+                                      : right_shift_luts(op, bits);
     }
     default:
         return ceil_div(bits * integer_half_luts(op), 2);
