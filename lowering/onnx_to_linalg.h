@@ -221,5 +221,7 @@ bool build_finer(Lowering *lw, Fixed *x, int shift) MUST_CHECK;
 Value *build_extend(Builder *b, Value *value, const Type *type, bool is_unsigned);
 /* An integer in `type`, extended by sign or truncated. */
 Value *build_resize(Builder *b, Value *value, const Type *type);
+/* Element `at` (a signed integer, not negative) of a table of rank 1. */
+Value *build_lookup(Builder *b, Value *table, Value *at);
 
 #endif

@@ -39,6 +39,13 @@ Value *build_resize(Builder *b, Value *value, const Type *type)
     return build_extend(b, value, type, false);
 }
 
+Value *build_lookup(Builder *b, Value *table, Value *at)
+{
+    const Type *elem = type_elem(table->type);
+    Value *operands[] = {table, build_unary(b, ARITH(INDEX_CAST), type_index(elem->ctx), at)};
+    return op_result(build(b, TENSOR(EXTRACT), operands, 2, &elem, 1, NULL, 0), 0);
+}
+
 /* --- tensors ---------------------------------------------------------------------------------- */
 
 Value *build_empty(Lowering *lw, const Type *type)

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
-#include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg_plain.h"
 #include "lowering/onnx_to_linalg_requant.h"
 
@@ -341,14 +340,10 @@ static Value *move_table(Joint *j)
 /* q plus the move for its level. */
 static Value *move(const Joint *j, Builder *b, Value *table, Value *q, const Type *wide)
 {
-    Context *ctx = j->lw->ctx;
-    const Type *elem = type_elem(table->type);
     Value *place = level_of(j, b, q, wide);
     if (j->least != 0)
         place = build_binary(b, ARITH(SUBI), wide, place, arith_constant_int(b, wide, j->least));
-    Value *operands[] = {table, build_unary(b, ARITH(INDEX_CAST), type_index(ctx), place)};
-    Op *extract = build(b, TENSOR(EXTRACT), operands, 2, &elem, 1, NULL, 0);
-    Value *step = build_extend(b, op_result(extract, 0), wide, false);
+    Value *step = build_extend(b, build_lookup(b, table, place), wide, false);
     if (j->move_shift > 0)
         step = build_binary(b, ARITH(SHLI), wide, step, arith_constant_int(b, wide, j->move_shift));
     return build_binary(b, ARITH(ADDI), wide, q, step);

@@ -113,15 +113,13 @@ static Value *by_column(Lowering *lw, const ConvGeometry *g, Value *indices, int
         }
     }
     const Type *elem = type_elem(indices->type);
-    Value *operands[2] = {arith_constant(&lw->b, attr_dense_i64(type_tensor(elem, &count, 1, NULL),
-                                                                table, (size_t)count))};
+    const Attr *numbers = attr_dense_i64(type_tensor(elem, &count, 1, NULL), table, (size_t)count);
+    Value *rows_first = arith_constant(&lw->b, numbers);
     Generic generic;
     generic_elementwise(lw, &generic, &indices, 1);
     generic_open(lw, &generic, build_empty(lw, indices->type));
-    operands[1] = build_unary(&generic.body, ARITH(INDEX_CAST), type_index(lw->ctx),
-                              generic_arg(&generic, 0));
-    Op *extract = build(&generic.body, TENSOR(EXTRACT), operands, 2, &elem, 1, NULL, 0);
-    return generic_close(&generic, op_result(extract, 0));
+    Value *at = generic_arg(&generic, 0);
+    return generic_close(&generic, build_lookup(&generic.body, rows_first, at));
 }
 
 /* The least index at which a window of x has its maximum, which y tells. */

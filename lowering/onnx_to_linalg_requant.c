@@ -2,8 +2,8 @@
  * quantizer's integer is a monotone step function of each channel; its steps are found by bisection
  * with the reference's own arithmetic, all channels and levels at once. Then it is written as
  *   clamp(floor((multiplier[c] * q + addend[c]) / 2^shift))
- * if that gives every step exactly (onnx_to_linalg_fit.c), else as a table of few integers, else as
- * a count of thresholds. A function that turns once is searched on both sides of where it turns; any
+ * or nearly so, if that gives every step exactly (onnx_to_linalg_form.c), else as a table of few
+ * integers, a search among the steps, or a count of few thresholds. A function that turns once is searched on both sides of where it turns; any
  * other one is tried on all integers (onnx_to_linalg_steps.c).
  * Tests: lit/lowering/onnx-to-linalg-{requant,table}.mir, test/e2e/{import,qdq}_check.py */
 #include "lowering/onnx_to_linalg_requant.h"
@@ -258,10 +258,12 @@ static void build_known(Requant *r, Fixed *out)
 {
     set_meaning(r, out);
     out->value = build_fixed_point(r);
-    if (!out->value && r->most - r->least > MAX_COMPARISONS && requant_fits_table(r)) {
+    if (!out->value && r->most - r->least > MAX_COMPARISONS) {
         Jumps jumps = {0};
         jumps_of_rows(r, &jumps);
         out->value = build_table(r, &jumps);
+        if (!out->value)
+            out->value = build_search(r, &jumps);
         jumps_free(&jumps);
     }
     if (!out->value)
@@ -275,6 +277,8 @@ static bool build_jumping(Requant *r, const Jumps *jumps, Fixed *out)
         return false;
     set_meaning(r, out);
     out->value = build_table(r, jumps);
+    if (!out->value)
+        out->value = build_search(r, jumps);
     if (!out->value)
         out->value = build_jumps(r, jumps);
     return true;

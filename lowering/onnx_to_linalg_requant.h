@@ -1,5 +1,5 @@
 /* Between the sources of requantization by any function (onnx_to_linalg_requant.c, _form.c,
- * _steps.c). */
+ * _steps.c, _search.c). */
 #ifndef MING_LOWERING_ONNX_TO_LINALG_REQUANT_H
 #define MING_LOWERING_ONNX_TO_LINALG_REQUANT_H
 
@@ -10,7 +10,7 @@ enum {
     MAX_TRIED = 1 << 22,  /* (channel, integer) pairs */
     MAX_TABLE = 1 << 16,  /* the same of a table, whose channels have at most */
     MAX_ROW = 1 << 10,    /* so many integers */
-    MAX_COMPARISONS = 16  /* levels up to which thresholds are preferred to a table */
+    MAX_COMPARISONS = 16  /* levels up to which all thresholds are compared with */
 };
 
 /* A function from v's integers to a quantizer's, per channel. A row is a part of a channel's
@@ -69,6 +69,9 @@ Value *build_fixed_point(Requant *r);
 Value *build_thresholds(Requant *r);
 /* A sum over jumps. */
 Value *build_jumps(Requant *r, const Jumps *jumps);
+/* A search for the last jump that q has passed; NULL: its tables would be too large, or there are so
+ * few jumps that all may be compared with. */
+Value *build_search(Requant *r, const Jumps *jumps);
 /* A table of all levels; NULL: it would be too large. */
 Value *build_table(Requant *r, const Jumps *jumps);
 
@@ -86,5 +89,13 @@ Jumps jumps_create(int64_t channels) MUST_CHECK;
 void jumps_begin(Jumps *jumps, int64_t channel, int64_t level);
 void jumps_add(Jumps *jumps, int64_t channel, int64_t q, int64_t rise);
 void jumps_end(Jumps *jumps, int64_t channels);
+/* Jumps of a channel, of which the first may be from the least of all levels to the channel's first;
+ * the most of any channel, at least 1. */
+int64_t jump_count(const Requant *r, const Jumps *jumps, int64_t channel);
+int64_t most_jumps(const Requant *r, const Jumps *jumps);
+/* One of them; behind the last come some that no q passes. */
+Jump jump_at(const Requant *r, const Jumps *jumps, int64_t channel, int64_t i);
+/* As narrow as a comparison of q with any place of a jump allows. */
+const Type *place_type(const Requant *r);
 
 #endif

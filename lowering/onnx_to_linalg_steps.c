@@ -196,14 +196,12 @@ bool jumps_of_levels(Requant *r, Jumps *out)
     return true;
 }
 
-/* Jumps of a channel, and one to its first level from the least. */
-static int64_t jump_count(const Requant *r, const Jumps *jumps, int64_t channel)
+int64_t jump_count(const Requant *r, const Jumps *jumps, int64_t channel)
 {
     return jumps->first[channel + 1] - jumps->first[channel] + (jumps->base[channel] > r->least);
 }
 
-/* Jump i of a channel; behind the last comes one that no q passes. */
-static Jump jump_at(const Requant *r, const Jumps *jumps, int64_t channel, int64_t i)
+Jump jump_at(const Requant *r, const Jumps *jumps, int64_t channel, int64_t i)
 {
     int64_t lift = jumps->base[channel] - r->least;
     if (lift > 0 && i-- == 0)
@@ -229,23 +227,33 @@ static Value *rise_tensor(Requant *r, int64_t *rises, const int64_t *dims)
                                                     (size_t)count));
 }
 
-/* Places as narrow as a comparison with q allows. */
-static Value *place_tensor(Requant *r, const int64_t *places, const int64_t *dims)
+const Type *place_type(const Requant *r)
 {
     uint32_t width = signed_width(r->v->low, r->v->high + 1);
     uint32_t own = type_width(type_elem(r->v->value->type)) + r->v->is_unsigned;
-    const Type *elem = type_i(r->lw->ctx, own > width ? own : width);
-    return arith_constant(&r->lw->b, attr_dense_i64(type_tensor(elem, dims, 2, NULL), places,
-                                                    (size_t)(dims[0] * dims[1])));
+    return type_i(r->lw->ctx, own > width ? own : width);
 }
 
-Value *build_jumps(Requant *r, const Jumps *jumps)
+static Value *place_tensor(Requant *r, const int64_t *places, const int64_t *dims)
+{
+    return arith_constant(&r->lw->b,
+                          attr_dense_i64(type_tensor(place_type(r), dims, 2, NULL), places,
+                                         (size_t)(dims[0] * dims[1])));
+}
+
+int64_t most_jumps(const Requant *r, const Jumps *jumps)
 {
     int64_t most = 1;
     for (int64_t c = 0; c < r->channels; c++) {
         int64_t own = jump_count(r, jumps, c);
         most = own > most ? own : most;
     }
+    return most;
+}
+
+Value *build_jumps(Requant *r, const Jumps *jumps)
+{
+    int64_t most = most_jumps(r, jumps);
     const int64_t dims[] = {r->channels, most};
     int64_t count = r->channels * most;
     int64_t *places = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, count);
@@ -324,19 +332,16 @@ Value *build_table(Requant *r, const Jumps *jumps)
     uint32_t width = signed_width(r->v->low, last > last - r->v->low ? last : last - r->v->low);
     const Type *wide = type_i(lw->ctx, own > width ? own : width);
     bool has_channels = r->channels > 1;
-    Value *operands[] = {level_table(r, jumps, count), NULL}, *inputs[2] = {r->v->value};
-    const Type *type = requant_type(r), *elem = type_elem(type);
+    Value *levels = level_table(r, jumps, count), *inputs[2] = {r->v->value};
     Generic g;
     if (has_channels)
         inputs[1] = channel_offsets(r, wide, count);
     generic_along(lw, &g, inputs, 1 + has_channels, (uint32_t)r->axis);
-    generic_open(lw, &g, build_empty(lw, type));
+    generic_open(lw, &g, build_empty(lw, requant_type(r)));
     Builder *b = &g.body;
     Value *q = build_extend(b, generic_arg(&g, 0), wide, r->v->is_unsigned);
     if (has_channels || r->v->low != 0)
         q = build_binary(b, ARITH(ADDI), wide, q,
                          has_channels ? generic_arg(&g, 1) : arith_constant_int(b, wide, -r->v->low));
-    operands[1] = build_unary(b, ARITH(INDEX_CAST), type_index(lw->ctx), q);
-    Op *extract = build(b, TENSOR(EXTRACT), operands, 2, &elem, 1, NULL, 0);
-    return generic_close(&g, op_result(extract, 0));
+    return generic_close(&g, build_lookup(b, levels, q));
 }
