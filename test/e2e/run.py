@@ -295,7 +295,7 @@ def case_large(tools, work, subject, rows, *options):
     check_values(result, subject.expected[:rows])
 
 
-def check_cycles(tools, out, subject, printed):
+def check_cosim_cycles(tools, out, subject, printed):
     """ming sim gives the same values in the cycles that cosim counted."""
     result, table = out / "sim.npy", out / "sim.json"
     tools.must_run("ming", "sim", out, f"--input={subject.frames}", f"--output={result}",
@@ -316,7 +316,7 @@ def case_cosim(tools, work, subject, *options):
     if made.returncode:
         raise Failure(f"cosim: {last_words(made)}")
     check_values(result, subject.expected)
-    check_cycles(tools, out, subject, made.stdout)
+    check_cosim_cycles(tools, out, subject, made.stdout)
     source = out / f"{load_report(out)['top']}.cpp"
     text = source.read_text()
     shallow = re.sub(r"(#pragma HLS stream .*depth = )[0-9]+", r"\g<1>1", text)
