@@ -1,18 +1,17 @@
-/* choose-unroll: picks unroll factors for every process of the dataflow graph by MING's Eq. 1:
- * least sum of cycles within the budgets, equal word sizes at both ends of every
- * channel; among equals the least resources. Solved exactly (dse_solve.c).
+/* choose-unroll: picks unroll factors for every process of the dataflow graph, within budgets of
+ * resources and with equal words at both ends of every channel, so that the design is the best by one
+ * objective (target/dse_objective.h); among equals the least resources.
  * Requires: a dfg.region as convert-linalg-to-dfg leaves it.
  * Changes: attributes and port words, dfg.budget of the module; the graph stays.
- * Tests: lit/target/choose-unroll.mir */
+ * Tests: lit/target/choose-unroll*.mir */
 #include "dialects/dfg/dfg.h"
 #include "ir/builder.h"
 #include "ir/diag.h"
-#include "ir/symbol.h"
-#include "target/dse.h"
+#include "target/dse_explain.h"
 #include "target/target.h"
 
-/* Processes that are named when a resource is short; labels that saving resources may try. */
-enum { MAX_NOTES = 3, SAVING_EFFORT = 1000000 };
+static const char *const objective_names[] = {
+    [DSE_LATENCY] = "latency", [DSE_THROUGHPUT] = "throughput", [DSE_FPS] = "fps", NULL};
 
 static Op *find_region(Op *module)
 {
@@ -23,138 +22,7 @@ static Op *find_region(Op *module)
     return NULL;
 }
 
-static bool found_design(DseStatus status)
-{
-    return status == DSE_OPTIMAL || status == DSE_FEASIBLE;
-}
-
-static bool gave_up(const Op *region)
-{
-    return op_error(region, "has a design space too large to be searched: no design was found and "
-                            "none excluded");
-}
-
-static int64_t chosen_cost(const DseNode *node, CostKind kind)
-{
-    return node->configs.data[node->chosen].cost.items[kind];
-}
-
-/* Notes at the processes that take most of a resource in the chosen design, the greediest first. */
-static void note_greediest(const DseSpace *space, CostKind kind)
-{
-    int64_t below = INT64_MAX;
-    for (int count = 0; count < MAX_NOTES; count++) {
-        const DseNode *most = NULL;
-        for (size_t i = 0; i < space->nodes.len; i++) {
-            const DseNode *node = &space->nodes.data[i];
-            if (chosen_cost(node, kind) < below &&
-                (!most || chosen_cost(node, kind) > chosen_cost(most, kind)))
-                most = node;
-        }
-        if (!most || chosen_cost(most, kind) == 0)
-            return;
-        below = chosen_cost(most, kind);
-        if (most->process)
-            op_note(most->process, "'%.*s' takes %lld of them",
-                    STR_ARG(symbol_name(most->process)->str), (long long)below);
-    }
-}
-
-/* Says that the limits of the problem together leave no room for the least design of one kind. */
-static void report_together(const Op *region, const DseProblem *problem, CostKind kind, int64_t limit,
-                            int64_t least)
-{
-    StrBuf others = {0};
-    for (int k = 0; k < COST_KINDS; k++)
-        if (problem->limits.items[k] >= 0)
-            strbuf_printf(&others, "%s%lld %s", others.len ? ", " : "",
-                          (long long)problem->limits.items[k], cost_names[k].title);
-    op_error(region, "does not fit the budget of %lld %s together with %s: with those the smallest "
-                     "design needs %lld %s",
-             (long long)limit, cost_names[kind].title, others.data, (long long)least,
-             cost_names[kind].title);
-    strbuf_free(&others);
-}
-
-/* Whether the least design of a kind fits its limit, under the problem's other limits. */
-static bool explain_kind(const Op *region, DseSpace *space, DseProblem *problem, CostKind kind,
-                         int64_t limit, bool alone)
-{
-    const char *title = cost_names[kind].title;
-    int64_t least = 0;
-    DseStatus status = dse_solve(space, problem, &least);
-    if (status == DSE_INFEASIBLE)
-        return op_error(region, "has no configuration in which all channels agree on their words");
-    if (!found_design(status))
-        return gave_up(region);
-    if (least <= limit)
-        return true;
-    if (alone)
-        op_error(region, "does not fit the budget of %lld %s: the smallest design needs %lld %s",
-                 (long long)limit, title, (long long)least, title);
-    else
-        report_together(region, problem, kind, limit, least);
-    note_greediest(space, kind);
-    return false;
-}
-
-/* Says which limit no design fits, alone or with others, and the least that one would. */
-static bool explain(const Op *region, DseSpace *space, const Cost *limits)
-{
-    DseProblem together = dse_least(COST_CYCLES);
-    for (CostKind k = 0; k < COST_KINDS; k++) {
-        DseProblem alone = dse_least(k);
-        if (limits->items[k] >= 0 && !explain_kind(region, space, &alone, k, limits->items[k], true))
-            return false;
-    }
-    for (CostKind k = COST_KINDS; k-- > 0;) {
-        if (limits->items[k] < 0)
-            continue;
-        together.weights = dse_least(k).weights;
-        if (!explain_kind(region, space, &together, k, limits->items[k], false))
-            return false;
-        together.limits.items[k] = limits->items[k];
-    }
-    return gave_up(region);
-}
-
-static void choose_all(DseSpace *space, const uint32_t *chosen)
-{
-    for (size_t i = 0; i < space->nodes.len; i++)
-        space->nodes.data[i].chosen = chosen[i];
-}
-
-/* Among designs of the same sum of cycles, one of least resources; the first stays if none is found. */
-static void save_resources(DseSpace *space, const Cost *limits, int64_t cycles)
-{
-    int64_t resources = 0;
-    DseProblem problem = {.weights = {.dsp = 1, .bram18 = 1}, .limits = *limits,
-                          .effort = SAVING_EFFORT};
-    uint32_t *first = ARENA_ARRAY(space->arena, uint32_t, space->nodes.len + 1);
-    problem.limits.cycles = cycles;
-    for (size_t i = 0; i < space->nodes.len; i++)
-        first[i] = space->nodes.data[i].chosen;
-    if (!found_design(dse_solve(space, &problem, &resources)))
-        choose_all(space, first);
-}
-
-static bool choose(const Op *region, DseSpace *space, const Cost *limits)
-{
-    int64_t cycles = 0;
-    DseProblem problem = dse_least(COST_CYCLES);
-    problem.limits = *limits;
-    DseStatus status = dse_solve(space, &problem, &cycles);
-    if (status == DSE_INFEASIBLE)
-        return explain(region, space, limits);
-    if (status == DSE_FAILED)
-        return gave_up(region);
-    if (status == DSE_FEASIBLE)
-        op_remark(region, "takes %lld cycles in sum; the search was cut short, and no design is below "
-                          "%lld",
-                  (long long)cycles, (long long)space->bound);
-    save_resources(space, limits, cycles);
-    return true;
-}
+/* --- options --------------------------------------------------------------------------------------- */
 
 /* Names of the options that limit a kind of cost. */
 static const char *const limit_options[COST_KINDS] = {
@@ -170,35 +38,103 @@ static Cost given_limits(const Pass *pass)
     return limits;
 }
 
-/* dfg.budget on the module: the limits and the device, for reports and build files. */
-static void record_budget(const Pass *pass, Op *module, const Cost *limits)
+static DseObjective given_objective(const Pass *pass)
+{
+    Str name = pass_string(pass, "objective");
+    int objective = 0;
+    while (!str_eq_c(name, objective_names[objective]))
+        objective++;
+    return (DseObjective)objective;
+}
+
+/* Cycles for one of `fps` frames per second. */
+static int64_t interval_of(const Pass *pass, int64_t fps)
+{
+    return pass_int(pass, "clock") * 1000000 / fps;
+}
+
+/* False: diagnosed. */
+static bool read_task(const Pass *pass, Op *module, DseTask *out)
+{
+    int64_t fps = pass_int(pass, "fps"), limit = pass_int(pass, "time-limit");
+    *out = (DseTask){.objective = given_objective(pass), .limits = given_limits(pass)};
+    out->limits.bram18 -= pass_int(pass, "reserve-bram");
+    if (out->limits.bram18 < 0)
+        out->limits.bram18 = 0;
+    if (out->objective == DSE_FPS && fps == 0)
+        return op_emit_error(module, "the objective fps needs frames per second: fps=N");
+    if (fps > 0)
+        out->interval = interval_of(pass, fps);
+    if (limit > 0)
+        out->deadline = dse_seconds() + (double)limit;
+    return true;
+}
+
+/* --- results --------------------------------------------------------------------------------------- */
+
+/* dfg.budget on the module: limits, device, objective and what was reached, for reports and build
+ * files. */
+static void record_budget(const Pass *pass, Op *module, const DseSpace *space, const DseAnswer *answer)
 {
     Context *ctx = module->ctx;
-    NamedAttr items[3 + COST_KINDS] = {
+    Cost limits = given_limits(pass);
+    NamedAttr items[7 + COST_KINDS] = {
         named_attr(ctx, "device", attr_string(ctx, pass_string(pass, "device"))),
         named_attr(ctx, "part", attr_string(ctx, pass_string(pass, "part"))),
         named_attr(ctx, "clock_mhz", attr_i64(ctx, pass_int(pass, "clock"))),
+        named_attr(ctx, "objective", attr_string(ctx, pass_string(pass, "objective"))),
+        named_attr(ctx, "value", attr_i64(ctx, answer->value)),
+        named_attr(ctx, "bound", attr_i64(ctx, answer->bound)),
+        named_attr(ctx, "interval", attr_i64(ctx, dse_interval(space))),
     };
-    size_t count = 3;
+    size_t count = 7;
     for (int k = 0; k < COST_KINDS; k++)
-        if (limits->items[k] >= 0)
-            items[count++] = named_attr(ctx, cost_names[k].key, attr_i64(ctx, limits->items[k]));
+        if (limits.items[k] >= 0)
+            items[count++] = named_attr(ctx, cost_names[k].key, attr_i64(ctx, limits.items[k]));
     op_set_attr(module, "dfg.budget", attr_dict(ctx, items, count));
+}
+
+/* Says so where the answer may not be the best. */
+static void remark_gap(const Op *region, const DseTask *task, const DseAnswer *answer)
+{
+    static const char *const units[] = {[DSE_LATENCY] = "cycles in sum",
+                                        [DSE_THROUGHPUT] = "cycles from frame to frame",
+                                        [DSE_FPS] = "millionths of the budget"};
+    if (answer->bound < answer->value)
+        op_remark(region, "takes %lld %s; the search was cut short, and no design is below %lld",
+                  (long long)answer->value, units[task->objective], (long long)answer->bound);
+}
+
+static bool search(Pass *pass, Op *module, DseSpace *space, DseAnswer *answer)
+{
+    DseTask task;
+    if (!read_task(pass, module, &task))
+        return false;
+    for (size_t n = 0; n < space->nodes.len; n++)
+        pass_count(pass, "configurations", space->nodes.data[n].configs.len);
+    pass_analysis_begin(pass, "search");
+    *answer = dse_optimize(space, &task);
+    pass_analysis_end(pass);
+    if (!dse_explain(space, &task, answer))
+        return false;
+    remark_gap(space->region, &task, answer);
+    return true;
 }
 
 static bool choose_unroll(Pass *pass, Op *module)
 {
     DseSpace space;
+    DseAnswer answer;
     Op *region = find_region(module);
     Cost limits = given_limits(pass);
     const CostTarget target = {.clock = clock_of_period(1000000 / pass_int(pass, "clock")),
                                .has_uram = limits.uram > 0, .counts_luts = limits.lut >= 0};
     if (!region || !dse_space(region, &target, &pass->scratch, &space))
         return false;
-    bool ok = choose(region, &space, &limits);
+    bool ok = search(pass, module, &space, &answer);
     if (ok) {
         dse_apply(module, region, &space);
-        record_budget(pass, module, &limits);
+        record_budget(pass, module, &space, &answer);
     }
     dse_free(&space);
     return ok;
@@ -206,10 +142,22 @@ static bool choose_unroll(Pass *pass, Op *module)
 
 const PassDef pass_choose_unroll = {
     .name = "choose-unroll",
-    .summary = "Choose unroll factors within budgets of resources (MING Eq. 1)",
+    .summary = "Choose unroll factors within budgets of resources, the best by an objective",
+    .description = "latency: least sum of cycles (MING Eq. 1). throughput: least interval of the slowest "
+                   "process (NN2FPGA Eq. 11). fps: least resources at a given number of frames per "
+                   "second. Among equals the least resources, as shares of the limits.",
     .anchor = "builtin.module",
-    .options = OPTIONS({"dsp", OPTION_INT, "1248", "DSP slices available", 0, INT64_MAX},
+    .options = OPTIONS({"objective", OPTION_STRING, "latency", "what the design is best at",
+                        .choices = objective_names},
+                       {"fps", OPTION_INT, "0", "frames per second, of the objective fps", 0,
+                        INT64_MAX},
+                       {"time-limit", OPTION_INT, "0",
+                        "seconds to search, instead of a limit that does not depend on the machine", 0,
+                        1000000},
+                       {"dsp", OPTION_INT, "1248", "DSP slices available", 0, INT64_MAX},
                        {"bram", OPTION_INT, "288", "BRAM18 blocks available", 0, INT64_MAX},
+                       {"reserve-bram", OPTION_INT, "0", "BRAM18 blocks to leave for FIFOs", 0,
+                        INT64_MAX},
                        {"uram", OPTION_INT, "-1", "URAM blocks available; -1: no limit", -1,
                         INT64_MAX},
                        {"lut", OPTION_INT, "-1", "LUTs available; -1: no limit", -1, INT64_MAX},
@@ -218,5 +166,6 @@ const PassDef pass_choose_unroll = {
                        {"part", OPTION_STRING, "xck26-sfvc784-2LV-c",
                         "device's part, for the build files"},
                        {"clock", OPTION_INT, "250", "clock in MHz, for the build files", 1, 2000}),
+    .stats = STATS({"configurations", "of all processes, to choose from"}),
     .run = choose_unroll,
 };

@@ -11,10 +11,13 @@
 /* One way to build a process. */
 typedef struct Config {
     Cost cost;
+    int64_t interval; /* cycles from one frame to the next */
     int64_t *factor; /* per port: number of its word in the space */
     int64_t *unroll; /* compute processes: per loop of the main kernel; else NULL */
     Style style;     /* where memories go, what multiplies */
     int64_t middle;  /* converters: number of the word between two of them, -1 for none */
+    int64_t goal;    /* in a reduced space (dse_reduce.h): what the problem adds up */
+    uint32_t origin; /* in a reduced space: number in the whole one */
 } Config;
 
 /* A process, or on a channel between two of them what converts words, if words differ. */
@@ -48,15 +51,20 @@ typedef struct DseSpace {
 /* DSE_FEASIBLE: a design within the limits, not proven best. DSE_FAILED: none found, none excluded. */
 typedef enum DseStatus { DSE_OPTIMAL, DSE_FEASIBLE, DSE_INFEASIBLE, DSE_FAILED } DseStatus;
 
-/* What one solve looks for: the least weighted sum of costs, among designs within the limits. */
+/* What one solve looks for: the least weighted sum, among designs within the limits. */
 typedef struct DseProblem {
-    Cost weights; /* >= 0 */
-    Cost limits;  /* < 0: none */
+    Cost weights;           /* >= 0 */
+    int64_t *const *extra;  /* per node and configuration: added to its weighted cost, >= 0; or NULL */
+    Cost limits;            /* < 0: none */
+    const int64_t *longest; /* per node: longest interval; NULL: any */
     size_t effort; /* labels (dse_labels.h) to try before the best design so far is taken; 0: many */
+    double deadline; /* of dse_seconds(); 0: none. Not to depend on the machine, use effort instead */
 } DseProblem;
 
 /* Without limits: the least of one kind of cost. */
 DseProblem dse_least(CostKind kind);
+/* Seconds of a clock that never goes back. */
+double dse_seconds(void);
 /* Weighted sum of a cost. */
 int64_t dse_measure(const Cost *cost, const Cost *weights);
 

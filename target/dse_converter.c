@@ -27,6 +27,17 @@ static void list_words(const DseSpace *space, uint32_t number, uint32_t port, Wo
     free_ptr((void **)&seen);
 }
 
+/* Of the slower one, where there are two. */
+static int64_t conversion_interval(const Type *from, const Type *middle, const Type *to,
+                                   const CostTarget *target)
+{
+    Cost first = {.cycles = 0}, second;
+    conversion_cost(middle ? middle : from, NULL, to, target, &second);
+    if (middle)
+        conversion_cost(from, NULL, middle, target, &first);
+    return first.cycles > second.cycles ? first.cycles : second.cycles;
+}
+
 /* Of the shortest FIFO; longer ones are found when depths are. */
 static void add_fifo(const Type *word, Cost *sum)
 {
@@ -48,6 +59,7 @@ static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t
             config.middle = dse_word(space, middle);
         conversion_cost(a, middle, b, &space->target, &config.cost);
         add_fifo(b, &config.cost);
+        config.interval = conversion_interval(a, middle, b, &space->target);
     }
     if (config.middle >= 0)
         add_fifo(middle, &config.cost);

@@ -26,17 +26,9 @@ typedef struct Labels {
     double *rest[DSE_MAX_LIMITS]; /* per state: the least use from there to the end */
 } Labels;
 
-int64_t dse_measure(const Cost *cost, const Cost *weights)
+static const Config *config_of(const Labels *l, uint32_t node, uint32_t config)
 {
-    int64_t sum = 0;
-    for (int k = 0; k < COST_KINDS; k++)
-        sum += cost->items[k] * weights->items[k];
-    return sum;
-}
-
-static const Cost *cost_of(const Labels *l, uint32_t node, uint32_t config)
-{
-    return &l->s->space->nodes.data[node].configs.data[config].cost;
+    return &l->s->space->nodes.data[node].configs.data[config];
 }
 
 static void find_rest(Labels *l, uint32_t limit)
@@ -49,7 +41,7 @@ static void find_rest(Labels *l, uint32_t limit)
         const Layer *layer = &layers->layers.data[n];
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             const Transition *way = &layers->transitions.data[t];
-            const Cost *cost = cost_of(l, layer->node, way->config);
+            const Cost *cost = &config_of(l, layer->node, way->config)->cost;
             double use = (double)cost->items[l->s->limits[limit].kind] + rest[way->to];
             rest[way->from] = fmin(rest[way->from], use);
         }
@@ -59,14 +51,15 @@ static void find_rest(Labels *l, uint32_t limit)
 /* --- a layer --------------------------------------------------------------------------------- */
 
 /* The label behind `from` by this way; false: it exceeds a limit or the ceiling. */
-static bool extend(const Labels *l, const Label *from, const Cost *cost, uint32_t to, Label *out)
+static bool extend(const Labels *l, const Label *from, const Config *config, uint32_t to,
+                   Label *out)
 {
     const LabelSearch *s = l->s;
-    out->goal = from->goal + dse_measure(cost, s->weights);
+    out->goal = from->goal + config->goal;
     out->bound = (double)out->goal + s->behind[to];
     for (uint32_t i = 0; i < s->limit_count; i++) {
         const DseLimit *limit = &s->limits[i];
-        out->use[i] = from->use[i] + cost->items[limit->kind];
+        out->use[i] = from->use[i] + config->cost.items[limit->kind];
         out->bound += limit->price * (double)out->use[i] / limit->unit;
         if ((double)out->use[i] + l->rest[i][to] > limit->limit)
             return false;
@@ -76,12 +69,12 @@ static bool extend(const Labels *l, const Label *from, const Cost *cost, uint32_
 
 static void extend_all(Labels *l, const Layer *layer, const Transition *way)
 {
-    const Cost *cost = cost_of(l, layer->node, way->config);
+    const Config *config = config_of(l, layer->node, way->config);
     for (uint32_t i = 0; i < l->count[way->from]; i++) {
         uint32_t parent = l->first[way->from] + i;
         Label label = {.parent = parent, .config = way->config, .next = l->head[way->to]};
         l->s->tried++;
-        if (!extend(l, &l->kept.data[parent], cost, way->to, &label))
+        if (!extend(l, &l->kept.data[parent], config, way->to, &label))
             continue;
         if (label.next == NO_LABEL)
             *vec_push(&l->touched) = way->to;
@@ -165,6 +158,12 @@ static void read_design(Labels *l)
         l->s->chosen[layers->layers.data[n].node] = l->kept.data[best].config;
 }
 
+static bool is_tired(const LabelSearch *search)
+{
+    return search->tried > search->max_labels ||
+           (search->deadline > 0 && dse_seconds() > search->deadline);
+}
+
 void dse_labels(LabelSearch *search)
 {
     Labels l = {.s = search};
@@ -180,10 +179,9 @@ void dse_labels(LabelSearch *search)
         find_rest(&l, i);
     *vec_push(&l.kept) = (Label){.parent = NO_LABEL};
     l.count[0] = 1;
-    for (size_t n = 0; n < layers->layers.len && search->tried <= search->max_labels; n++)
+    for (size_t n = 0; n < layers->layers.len && !is_tired(search); n++)
         walk_layer(&l, &layers->layers.data[n]);
-    if (search->tried > search->max_labels)
-        search->complete = false;
+    search->complete &= !is_tired(search);
     read_design(&l);
     for (uint32_t i = 0; i < search->limit_count; i++)
         free_ptr((void **)&l.rest[i]);

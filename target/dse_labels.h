@@ -18,13 +18,13 @@ typedef struct DseLimit {
 typedef struct LabelSearch {
     const DseSpace *space;
     const DseLayers *layers;
-    const Cost *weights;
     const DseLimit *limits;
     uint32_t limit_count;
     const double *behind; /* per state: least goal plus prices from there to the end */
     double ceiling;       /* of a design's goal plus prices */
     uint32_t width;       /* labels per state */
     size_t max_labels;    /* tried in all; when they run out, the search is incomplete */
+    double deadline;      /* of dse_seconds(), or 0; behind it, too */
     /* Results. */
     size_t tried;     /* labels */
     bool complete;    /* no design below the ceiling was overlooked */

@@ -44,7 +44,7 @@ static void price_configs(Pruning *p, const DseNode *node)
 {
     for (size_t c = 0; c < node->configs.len; c++) {
         const Cost *cost = &node->configs.data[c].cost;
-        double price = (double)dse_measure(cost, &p->problem->weights);
+        double price = (double)node->configs.data[c].goal;
         for (uint32_t i = 0; i < p->limit_count; i++)
             price += p->limits[i].price * (double)cost->items[p->limits[i].kind] / p->limits[i].unit;
         p->prices[c] = price;
@@ -107,20 +107,25 @@ static bool read_path(Pruning *p)
     return true;
 }
 
-static Cost path_cost(const Pruning *p)
+/* Gives the goal of the path, and its cost in *cost. */
+static int64_t sum_path(const Pruning *p, Cost *cost)
 {
-    Cost sum = {.cycles = 0};
-    for (size_t n = 0; n < p->space->nodes.len; n++)
-        cost_add(&sum, &p->space->nodes.data[n].configs.data[p->path[n]].cost);
-    return sum;
+    int64_t goal = 0;
+    *cost = (Cost){.cycles = 0};
+    for (size_t n = 0; n < p->space->nodes.len; n++) {
+        const Config *config = &p->space->nodes.data[n].configs.data[p->path[n]];
+        cost_add(cost, &config->cost);
+        goal += config->goal;
+    }
+    return goal;
 }
 
 /* --- prices ------------------------------------------------------------------------------------ */
 
 static void keep_design(Pruning *p)
 {
-    Cost cost = path_cost(p);
-    int64_t value = dse_measure(&cost, &p->problem->weights);
+    Cost cost;
+    int64_t value = sum_path(p, &cost);
     for (uint32_t i = 0; i < p->limit_count; i++)
         if ((double)cost.items[p->limits[i].kind] > p->limits[i].limit)
             return;
@@ -159,7 +164,8 @@ static double price_of_limits(const Pruning *p)
 static bool change_prices(Pruning *p, double scale, double target, double bound)
 {
     double excess[DSE_MAX_LIMITS], norm = 0;
-    Cost cost = path_cost(p);
+    Cost cost;
+    sum_path(p, &cost);
     for (uint32_t i = 0; i < p->limit_count; i++) {
         DseLimit *limit = &p->limits[i];
         excess[i] = ((double)cost.items[limit->kind] - limit->limit) / limit->unit;
@@ -184,7 +190,7 @@ static double worst_value(const Pruning *p)
         int64_t worst = 0;
         const DseNode *node = &p->space->nodes.data[n];
         for (size_t c = 0; c < node->configs.len; c++) {
-            int64_t value = dse_measure(&node->configs.data[c].cost, &p->problem->weights);
+            int64_t value = node->configs.data[c].goal;
             worst = value > worst ? value : worst;
         }
         sum += (double)worst;
@@ -199,12 +205,28 @@ static void keep_bound(Pruning *p, double bound)
         p->best_prices[i] = p->limits[i].price;
 }
 
-/* Goals are whole numbers, so a better design is better by 1. */
+/* Goals are whole numbers. */
+static int64_t whole_bound(double bound)
+{
+    if (isinf(bound))
+        return bound > 0 ? INT64_MAX : 0;
+    return (int64_t)ceil(bound - 0.001);
+}
+
+static bool is_late(const Pruning *p)
+{
+    return p->problem->deadline > 0 && dse_seconds() > p->problem->deadline;
+}
+
+/* A better design is better by 1. Where nothing adds up, any design is the best, and prices begin where
+ * the one of least shares of the limits is the cheapest. */
 static void ascend(Pruning *p)
 {
     double worst = worst_value(p), scale = 1;
     uint32_t stuck = 0;
-    for (uint32_t round = 0; round < MAX_ROUNDS; round++) {
+    for (uint32_t i = 0; worst == 0 && i < p->limit_count; i++)
+        p->limits[i].price = 1;
+    for (uint32_t round = 0; round < MAX_ROUNDS && !is_late(p); round++) {
         walk_ahead(p);
         if (!read_path(p)) {
             p->best_bound = INFINITY;
@@ -212,6 +234,10 @@ static void ascend(Pruning *p)
         }
         double bound = p->ahead[p->layers.state_count - 1] - price_of_limits(p);
         keep_design(p);
+        if (p->out->has_design && whole_bound(bound) >= p->out->value) {
+            p->best_bound = INFINITY;
+            return;
+        }
         double target = p->out->has_design ? (double)p->out->value - 1 : worst;
         walk_behind(p, target + 0.001 + price_of_limits(p));
         stuck = bound > p->best_bound ? 0 : stuck + 1;
@@ -245,10 +271,10 @@ static double bound_at_best(Pruning *p)
 static void search_labels(Pruning *p)
 {
     LabelSearch search = {.space = p->space, .layers = &p->layers,
-                          .weights = &p->problem->weights, .limits = p->limits, .limit_count = p->limit_count, .behind = p->behind,
+                          .limits = p->limits, .limit_count = p->limit_count, .behind = p->behind,
                           .chosen = p->path, .width = FIRST_WIDTH,
-                          .max_labels = p->problem->effort ? p->problem->effort : DSE_MOST_LABELS};
-    while (!search.complete && search.max_labels > 0) {
+                          .deadline = p->problem->deadline, .max_labels = dse_effort(p->problem)};
+    while (!search.complete && search.max_labels > 0 && !is_late(p)) {
         search.ceiling = bound_at_best(p);
         dse_labels(&search);
         if (search.found)
@@ -327,13 +353,6 @@ static bool build_layers(Pruning *p)
         if (dse_layers(p->space, MAX_TRANSITIONS, words, &p->layers))
             return true;
     return false;
-}
-
-static int64_t whole_bound(double bound)
-{
-    if (isinf(bound))
-        return bound > 0 ? INT64_MAX : 0;
-    return (int64_t)ceil(bound - 0.001);
 }
 
 void dse_prune(const DseSpace *space, const DseProblem *problem, DsePruned *out)

@@ -21,7 +21,9 @@ typedef struct DsePruned {
     bool is_thinned;  /* the space was too large: `keep` lacks designs that may be better */
 } DsePruned;
 
-/* Arrays live in the space's arena. */
+/* Labels that the problem's search may try. */
+size_t dse_effort(const DseProblem *problem);
+/* Of a reduced space, whose nodes' present choices are tried first. Arrays live in its arena. */
 void dse_prune(const DseSpace *space, const DseProblem *problem, DsePruned *out);
 
 #endif

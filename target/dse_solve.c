@@ -5,10 +5,12 @@
  * Tests: test/unit/dse_test.c, lit/target/choose-unroll.mir */
 #include "target/dse_labels.h"
 #include "target/dse_prune.h"
+#include "target/dse_reduce.h"
 
 #include <assert.h>
 #include <lpsolve/lp_lib.h>
 #include <math.h>
+#include <time.h>
 
 /* lp_solve may ask once per so many labels of effort whether to go on before the best design so far is
  * taken. The count does not depend on the machine, so neither does the answer. */
@@ -20,6 +22,7 @@ enum { MAX_COLUMNS = 3000 };
 typedef struct Program {
     DseSpace *space;
     size_t effort, max_effort;
+    double deadline;
     lprec *lp;
     int **column;  /* of each node's configurations, from 1; 0: left out */
     int columns;
@@ -43,14 +46,24 @@ static bool end_row(Program *p, int type, int64_t right)
     return add_constraintex(p->lp, p->used, p->value, p->index, type, (REAL)right);
 }
 
-/* Terms of a sum of costs over all chosen configurations. */
-static void add_costs(Program *p, const Cost *weights)
+/* Terms of the sum over all chosen configurations: of their goals, or of a kind of cost. */
+static void add_goals(Program *p)
 {
     clear_row(p);
     for (size_t n = 0; n < p->space->nodes.len; n++) {
         const DseNode *node = &p->space->nodes.data[n];
         for (size_t c = 0; c < node->configs.len; c++)
-            add_term(p, p->column[n][c], dse_measure(&node->configs.data[c].cost, weights));
+            add_term(p, p->column[n][c], node->configs.data[c].goal);
+    }
+}
+
+static void add_costs(Program *p, CostKind kind)
+{
+    clear_row(p);
+    for (size_t n = 0; n < p->space->nodes.len; n++) {
+        const DseNode *node = &p->space->nodes.data[n];
+        for (size_t c = 0; c < node->configs.len; c++)
+            add_term(p, p->column[n][c], node->configs.data[c].cost.items[kind]);
     }
 }
 
@@ -104,29 +117,31 @@ static bool equal_words(Program *p, const DseEdge *edge, bool of_reader)
     return ok;
 }
 
-static bool within(Program *p, const Cost *weights, int64_t limit)
+static bool within_limits(Program *p, const Cost *limits)
 {
-    if (limit < 0)
-        return true;
-    add_costs(p, weights);
-    return end_row(p, LE, limit);
+    bool ok = true;
+    for (CostKind k = 0; k < COST_KINDS; k++) {
+        if (limits->items[k] < 0)
+            continue;
+        add_costs(p, k);
+        ok &= end_row(p, LE, limits->items[k]);
+    }
+    return ok;
 }
 
 /* most: of the goal, the value that a better design may have; < 0: any. */
 static bool build_program(Program *p, const DseProblem *problem, int64_t most)
 {
     bool ok = set_add_rowmode(p->lp, TRUE);
-    add_costs(p, &problem->weights);
+    add_goals(p);
     ok &= set_obj_fnex(p->lp, p->used, p->value, p->index);
     ok &= one_config_each(p);
     for (size_t e = 0; e < p->space->edges.len; e++)
         ok &= equal_words(p, &p->space->edges.data[e], false) &&
               equal_words(p, &p->space->edges.data[e], true);
-    for (CostKind k = 0; k < COST_KINDS; k++) {
-        DseProblem least = dse_least(k);
-        ok &= within(p, &least.weights, problem->limits.items[k]);
-    }
-    ok &= within(p, &problem->weights, most);
+    ok &= within_limits(p, &problem->limits);
+    add_goals(p);
+    ok &= most < 0 || end_row(p, LE, most);
     ok &= set_add_rowmode(p->lp, FALSE);
     for (int c = 1; c <= p->columns; c++)
         ok &= set_binary(p->lp, c, TRUE);
@@ -139,7 +154,7 @@ static int __WINAPI is_tired(lprec *lp, void *user)
 {
     Program *p = user;
     (void)lp;
-    return ++p->effort > p->max_effort;
+    return ++p->effort > p->max_effort || (p->deadline > 0 && dse_seconds() > p->deadline);
 }
 
 /* Least value of the goal when configurations may be mixed: no design is below it. */
@@ -198,8 +213,8 @@ static DseStatus status_of(int result, bool has_design)
 static DseStatus solve_rest(DseSpace *space, const DseProblem *problem, const DsePruned *pruned,
                             int64_t *value)
 {
-    size_t labels = problem->effort ? problem->effort : DSE_MOST_LABELS;
-    Program p = {.space = space, .max_effort = labels / LABELS_PER_QUESTION};
+    Program p = {.space = space, .max_effort = dse_effort(problem) / LABELS_PER_QUESTION,
+                 .deadline = problem->deadline};
     DseStatus status = pruned->has_design ? DSE_FEASIBLE : DSE_FAILED;
     number_columns(&p, pruned);
     if (p.columns > MAX_COLUMNS)
@@ -219,6 +234,16 @@ static DseStatus solve_rest(DseSpace *space, const DseProblem *problem, const Ds
     return status;
 }
 
+/* --- solving ------------------------------------------------------------------------------------- */
+
+int64_t dse_measure(const Cost *cost, const Cost *weights)
+{
+    int64_t sum = 0;
+    for (int k = 0; k < COST_KINDS; k++)
+        sum += cost->items[k] * weights->items[k];
+    return sum;
+}
+
 DseProblem dse_least(CostKind kind)
 {
     DseProblem problem = {.effort = 0};
@@ -228,13 +253,25 @@ DseProblem dse_least(CostKind kind)
     return problem;
 }
 
-DseStatus dse_solve(DseSpace *space, const DseProblem *problem, int64_t *value)
+double dse_seconds(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* A deadline counts alone: until then, all may be tried. */
+size_t dse_effort(const DseProblem *problem)
+{
+    if (problem->deadline > 0)
+        return SIZE_MAX;
+    return problem->effort ? problem->effort : DSE_MOST_LABELS;
+}
+
+static DseStatus solve_reduced(DseSpace *space, const DseProblem *problem, int64_t *value)
 {
     DsePruned pruned;
     DseStatus status = DSE_OPTIMAL;
-    *value = space->bound = 0;
-    if (space->nodes.len == 0)
-        return DSE_OPTIMAL;
     dse_prune(space, problem, &pruned);
     if (pruned.bound == INT64_MAX)
         return DSE_INFEASIBLE;
@@ -251,5 +288,27 @@ DseStatus dse_solve(DseSpace *space, const DseProblem *problem, int64_t *value)
         space->bound = *value;
     else if (space->bound < pruned.bound)
         space->bound = pruned.bound;
+    return status;
+}
+
+DseStatus dse_solve(DseSpace *space, const DseProblem *problem, int64_t *value)
+{
+    Arena arena;
+    DseSpace reduced;
+    DseProblem rest = *problem;
+    DseStatus status = DSE_INFEASIBLE;
+    *value = space->bound = 0;
+    if (space->nodes.len == 0)
+        return DSE_OPTIMAL;
+    arena_init(&arena);
+    if (dse_reduce(space, problem, false, &arena, &reduced, &rest.limits))
+        status = solve_reduced(&reduced, &rest, value);
+    space->bound = reduced.bound;
+    for (size_t n = 0; (status == DSE_OPTIMAL || status == DSE_FEASIBLE) && n < space->nodes.len; n++) {
+        const DseNode *node = &reduced.nodes.data[n];
+        space->nodes.data[n].chosen = node->configs.data[node->chosen].origin;
+    }
+    dse_free(&reduced);
+    arena_free(&arena);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include "ir/diag.h"
 #include "ir/symbol.h"
+#include "target/dse_pareto.h"
 
 #include <string.h>
 
@@ -57,40 +58,19 @@ bool dse_words_fit(const DseNode *node, const Type *const *ends)
 
 /* --- keeping the undominated ---------------------------------------------------------- */
 
-static bool same_ports(const DseNode *node, const Config *a, const Config *b)
+static void drop_beaten(DseNode *node)
 {
-    return memcmp(a->factor, b->factor, node->port_count * sizeof(int64_t)) == 0;
-}
-
-static bool dominates(const Cost *a, const Cost *b)
-{
-    for (int k = 0; k < COST_KINDS; k++)
-        if (a->items[k] > b->items[k])
-            return false;
-    return true;
-}
-
-static void keep_config(DseNode *node, const Config *config)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < node->configs.len; i++) {
-        const Config *other = &node->configs.data[i];
-        if (same_ports(node, other, config) && dominates(&other->cost, &config->cost))
-            return;
-    }
-    for (size_t i = 0; i < node->configs.len; i++) {
-        const Config *other = &node->configs.data[i];
-        if (!same_ports(node, other, config) || !dominates(&config->cost, &other->cost))
-            node->configs.data[kept++] = *other;
-    }
-    node->configs.len = kept;
-    *vec_push(&node->configs) = *config;
+    int64_t *costs = xcalloc(node->configs.len * COST_KINDS + 1, sizeof(*costs));
+    for (size_t c = 0; c < node->configs.len; c++)
+        memcpy(costs + c * COST_KINDS, node->configs.data[c].cost.items, sizeof(Cost));
+    dse_drop_beaten(node, costs, COST_KINDS);
+    free_ptr((void **)&costs);
 }
 
 void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
                     const int64_t *unroll, const Style *style)
 {
-    Config config = {.cost = *cost, .middle = -1,
+    Config config = {.cost = *cost, .interval = cost->cycles, .middle = -1,
                      .factor = ARENA_ARRAY(space->arena, int64_t, node->port_count)};
     if (style)
         config.style = *style;
@@ -98,7 +78,7 @@ void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type
         config.factor[i] = dse_word(space, ends[i]);
     if (unroll)
         config.unroll = arena_copy(space->arena, unroll, KERNEL_MAX_LOOPS * sizeof(*unroll));
-    keep_config(node, &config);
+    *vec_push(&node->configs) = config;
 }
 
 /* --- the graph ------------------------------------------------------------------------------- */
@@ -110,6 +90,7 @@ static bool node_configs(DseSpace *space, uint32_t number, const Op *instantiate
               : node->kind == PROCESS_COMPUTE ? compute_configs(space, node)
               : node->kind != PROCESS_FORK    ? move_configs(space, node)
                                               : fork_configs(space, number, instantiate);
+    drop_beaten(node);
     return ok && (node->configs.len > 0 ||
                   op_error(node->process, "needs words of more than %d bits", MAX_WORD_BITS));
 }

@@ -14,8 +14,8 @@ enum { MAX_PIXELS = 4 };
 /* Number of an end's word among the space's words. Sending and receiving ends of the same frame and
  * word have the same number. */
 int64_t dse_word(DseSpace *space, const Type *end);
-/* Adds the configuration with these port types unless another beats it; drops those it beats. unroll
- * and style may be NULL. */
+/* Adds the configuration with these port types, whose interval is its cycles. unroll and style may be
+ * NULL. */
 void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
                     const int64_t *unroll, const Style *style);
 /* The number'th of STYLE_COUNT styles; false if it differs from the plain one in more than what is to

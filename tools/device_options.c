@@ -41,13 +41,21 @@ static bool read_by_name(const Tool *tool, Context *ctx, const char *name, Devic
 
 bool device_options_check(const Tool *tool, const DeviceOptions *options)
 {
-    if ((options->dsp < 0 && options->dsp != LIMIT_NOT_GIVEN) ||
-        (options->bram18 < 0 && options->bram18 != LIMIT_NOT_GIVEN))
-        return tool_error(tool, "error: a budget cannot be negative");
+    const Resources *limits = &options->limits;
+    const int64_t given[] = {limits->dsp, limits->bram18, limits->uram, limits->lut, limits->ff};
+    for (size_t i = 0; i < COUNT_OF(given); i++)
+        if (given[i] < 0 && given[i] != LIMIT_NOT_GIVEN)
+            return tool_error(tool, "error: a budget cannot be negative");
     if (options->utilization != LIMIT_NOT_GIVEN &&
         (options->utilization < 1 || options->utilization > 100))
         return tool_error(tool, "error: --utilization takes a number from 1 to 100");
     return true;
+}
+
+static void override(int64_t *limit, int64_t given)
+{
+    if (given != LIMIT_NOT_GIVEN)
+        *limit = given;
 }
 
 bool find_target(const Tool *tool, Context *ctx, const DeviceOptions *options, Target *out)
@@ -61,9 +69,11 @@ bool find_target(const Tool *tool, Context *ctx, const DeviceOptions *options, T
                           device->name.data, (long long)device->clock_maximum);
     bool is_share_given = options->utilization != LIMIT_NOT_GIVEN;
     out->budget = device_budget(device, is_share_given ? options->utilization : 0);
-    if (options->dsp != LIMIT_NOT_GIVEN)
-        out->budget.dsp = options->dsp;
-    if (options->bram18 != LIMIT_NOT_GIVEN)
-        out->budget.bram18 = options->bram18;
+    const Resources *limits = &options->limits;
+    override(&out->budget.dsp, limits->dsp);
+    override(&out->budget.bram18, limits->bram18);
+    override(&out->budget.uram, limits->uram);
+    override(&out->budget.lut, limits->lut);
+    override(&out->budget.ff, limits->ff);
     return true;
 }

@@ -14,11 +14,15 @@ typedef struct DeviceOptions {
     const char *device;
     int64_t clock;       /* MHz */
     int64_t utilization; /* percent */
-    int64_t dsp, bram18;
+    Resources limits;
 } DeviceOptions;
 
 #define DEVICE_OPTIONS_DEFAULTS                                                                    \
-    {DEFAULT_DEVICE, LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN}
+    {.device = DEFAULT_DEVICE,                                                                     \
+     .clock = LIMIT_NOT_GIVEN,                                                                     \
+     .utilization = LIMIT_NOT_GIVEN,                                                               \
+     .limits = {LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN,                \
+                LIMIT_NOT_GIVEN}}
 
 #define DEVICE_FLAGS(options)                                                                      \
     {"device", FLAG_TEXT, &(options).device, "name",                                               \
@@ -27,8 +31,14 @@ typedef struct DeviceOptions {
     {"clock", FLAG_INT, &(options).clock, "MHz", "Clock, default the device's", NULL},             \
     {"utilization", FLAG_INT, &(options).utilization, "percent",                                   \
      "Share of the device to spend, default what is recommended for it", NULL},                    \
-    {"dsp", FLAG_INT, &(options).dsp, "n", "DSP slices to spend, whatever the share", NULL},       \
-    {"bram", FLAG_INT, &(options).bram18, "n", "BRAM18 blocks to spend, whatever the share", NULL}
+    {"dsp", FLAG_INT, &(options).limits.dsp, "n", "DSP slices to spend, whatever the share",       \
+     NULL},                                                                                        \
+    {"bram", FLAG_INT, &(options).limits.bram18, "n",                                              \
+     "BRAM18 blocks to spend, whatever the share", NULL},                                          \
+    {"uram", FLAG_INT, &(options).limits.uram, "n", "URAM blocks to spend, whatever the share",    \
+     NULL},                                                                                        \
+    {"lut", FLAG_INT, &(options).limits.lut, "n", "LUTs to spend, whatever the share", NULL},      \
+    {"ff", FLAG_INT, &(options).limits.ff, "n", "Flip-flops to spend, whatever the share", NULL}
 
 /* A device with what the options make of it. */
 typedef struct Target {

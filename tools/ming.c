@@ -23,12 +23,14 @@
 #include "tools/ming_sim.h"
 #include "tools/quantize_model.h"
 #include "tools/resources.h"
+#include "tools/search_options.h"
 #include "tools/tool_support.h"
 
 typedef struct Options {
     const char *output_dir, *top, *interface, *weights;
     bool dump_pipeline;
     DeviceOptions device;
+    SearchOptions search;
     ModelOptions model;
     QuantizeOptions quantize;
     int64_t verify_semantics; /* random inputs per function; 0: none */
@@ -42,12 +44,9 @@ static void add_pipeline(StrBuf *out, const Options *options, const Target *targ
                   passes_on_linalg, passes_to_stream);
     if (options->top)
         strbuf_printf(out, "{top=%s}", options->top);
-    strbuf_printf(out,
-                  ",canonicalize,choose-unroll{dsp=%lld bram=%lld device=%.*s part=%.*s clock=%lld},"
-                  "dfg.region(size-fifos),convert-dfg-to-emithls,fit-fifos",
-                  (long long)target->budget.dsp, (long long)target->budget.bram18,
-                  STR_ARG(target->device.name), STR_ARG(target->device.part),
-                  (long long)target->clock);
+    strbuf_add_c(out, ",canonicalize,");
+    add_search_pass(out, &options->search, target);
+    strbuf_add_c(out, ",dfg.region(size-fifos),convert-dfg-to-emithls,fit-fifos");
     if (strcmp(options->interface, "m_axi") == 0)
         strbuf_add_c(out, ",add-memory-ports");
     if (strcmp(options->weights, "load") == 0)
@@ -97,6 +96,7 @@ static void print_summary(Op *module, const Options *options, const EmittedProje
 {
     StrBuf out = {0};
     report_table(module, &out);
+    add_search_result(&out, module);
     strbuf_printf(&out, "\nWritten to %s:", options->output_dir);
     size_t simulation = 0;
     for (size_t i = 0; i < project->files.len; i++) {
@@ -175,7 +175,8 @@ static bool check_options(const Tool *tool, const Options *options, const Texts 
     bool prints_only = options->dump_pipeline && !options->output_dir;
     if (!prints_only && (!options->output_dir || !*options->output_dir))
         return tool_error(tool, "error: -o needs the directory to write");
-    if (!device_options_check(tool, &options->device))
+    if (!device_options_check(tool, &options->device) ||
+        !search_options_check(tool, &options->search))
         return false;
     if (options->verify_semantics < 0)
         return tool_error(tool, "error: --verify-semantics takes a positive number");
@@ -191,6 +192,7 @@ static int compile(int argc, char **argv)
     const Flag flags[] = {
         {"o", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
         DEVICE_FLAGS(options.device),
+        SEARCH_FLAGS(options.search),
         {"top", FLAG_TEXT, &options.top, "name", "Name of the top function, default the model's",
          NULL},
         {"interface", FLAG_CHOICE, &options.interface, "axis|m_axi",

@@ -1,0 +1,236 @@
+/* Searches for the objectives. The least S of a throughput is one of the intervals that configurations
+ * have. Below some of them no design fits even if all nodes could choose apart, which is quick to see;
+ * from there on it is asked for single S whether there is a design at all, in wider and wider steps, then
+ * between the last two.
+ * Tests: test/unit/dse_objective_test.c */
+#include "target/dse_objective.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Labels to try: for saving resources, and for one S. */
+enum { SAVING_EFFORT = 1000000, ASKING_EFFORT = 200000 };
+/* Of a limit. */
+enum { MILLIONTHS = 1000000 };
+
+static bool found_design(DseStatus status)
+{
+    return status == DSE_OPTIMAL || status == DSE_FEASIBLE;
+}
+
+int64_t dse_interval(const DseSpace *space)
+{
+    int64_t longest = 0;
+    for (size_t n = 0; n < space->nodes.len; n++) {
+        const DseNode *node = &space->nodes.data[n];
+        if (node->configs.data[node->chosen].interval > longest)
+            longest = node->configs.data[node->chosen].interval;
+    }
+    return longest;
+}
+
+const int64_t *dse_same_interval(const DseSpace *space, int64_t interval)
+{
+    int64_t *longest = ARENA_ARRAY(space->arena, int64_t, space->nodes.len + 1);
+    for (size_t n = 0; n < space->nodes.len; n++)
+        longest[n] = interval;
+    return longest;
+}
+
+/* --- resources -------------------------------------------------------------------------------------- */
+
+/* Shares of the limits, rounded up; what has no limit is free. */
+static Cost share_weights(const Cost *limits)
+{
+    Cost weights = {.cycles = 0};
+    for (int k = 0; k < COST_KINDS; k++)
+        if (k != COST_CYCLES && limits->items[k] > 0)
+            weights.items[k] = (MILLIONTHS + limits->items[k] - 1) / limits->items[k];
+    return weights;
+}
+
+/* Least resources within the limits; the design that was chosen before stays if none is found. */
+static DseAnswer save_resources(DseSpace *space, const DseTask *task, const Cost *limits,
+                                const int64_t *longest, size_t effort)
+{
+    const DseProblem problem = {.weights = share_weights(&task->limits), .limits = *limits,
+                                .longest = longest, .deadline = task->deadline, .effort = effort};
+    DseAnswer answer = {.status = DSE_OPTIMAL};
+    answer.status = dse_solve(space, &problem, &answer.value);
+    answer.bound = space->bound;
+    return answer;
+}
+
+/* --- latency ---------------------------------------------------------------------------------------- */
+
+static DseAnswer least_cycles(DseSpace *space, const DseTask *task)
+{
+    DseProblem problem = dse_least(COST_CYCLES);
+    DseAnswer answer = {.status = DSE_OPTIMAL};
+    Cost limits = task->limits;
+    problem.limits = task->limits;
+    problem.deadline = task->deadline;
+    answer.status = dse_solve(space, &problem, &answer.value);
+    answer.bound = space->bound;
+    if (!found_design(answer.status))
+        return answer;
+    limits.cycles = answer.value;
+    save_resources(space, task, &limits, NULL, SAVING_EFFORT);
+    return answer;
+}
+
+/* --- throughput ------------------------------------------------------------------------------------- */
+
+typedef VEC(int64_t) Intervals;
+
+static int compare_numbers(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+/* All that configurations have, each once, the shortest first. */
+static void list_intervals(const DseSpace *space, Intervals *out)
+{
+    size_t left = 0;
+    for (size_t n = 0; n < space->nodes.len; n++)
+        for (size_t c = 0; c < space->nodes.data[n].configs.len; c++)
+            *vec_push(out) = space->nodes.data[n].configs.data[c].interval;
+    qsort(out->data, out->len, sizeof(int64_t), compare_numbers);
+    for (size_t i = 0; i < out->len; i++)
+        if (left == 0 || out->data[i] != out->data[left - 1])
+            out->data[left++] = out->data[i];
+    out->len = left;
+}
+
+/* Adds a node's least cost of each kind at intervals up to S. False: it has no configuration there. */
+static bool add_least(const DseNode *node, int64_t interval, Cost *sum)
+{
+    Cost least;
+    bool found = false;
+    for (int k = 0; k < COST_KINDS; k++)
+        least.items[k] = INT64_MAX;
+    for (size_t c = 0; c < node->configs.len; c++) {
+        const Config *config = &node->configs.data[c];
+        if (config->interval > interval)
+            continue;
+        found = true;
+        for (int k = 0; k < COST_KINDS; k++)
+            if (config->cost.items[k] < least.items[k])
+                least.items[k] = config->cost.items[k];
+    }
+    if (found)
+        cost_add(sum, &least);
+    return found;
+}
+
+/* Whether the limits would do if each node could choose without the others, for each kind apart. */
+static bool fits_apart(const DseSpace *space, const Cost *limits, int64_t interval)
+{
+    Cost sum = {.cycles = 0};
+    for (size_t n = 0; n < space->nodes.len; n++)
+        if (!add_least(&space->nodes.data[n], interval, &sum))
+            return false;
+    for (int k = 0; k < COST_KINDS; k++)
+        if (limits->items[k] >= 0 && sum.items[k] > limits->items[k])
+            return false;
+    return true;
+}
+
+typedef struct Bisection {
+    DseSpace *space;
+    const DseTask *task;
+    Intervals intervals;
+    int64_t *longest; /* per node, all the same */
+    size_t excluded;  /* so many of the shortest have no design */
+    size_t best;      /* index of the best design's S; their number if there is none */
+} Bisection;
+
+/* First index that is not excluded when nodes choose apart. */
+static size_t first_possible(const Bisection *b)
+{
+    size_t low = 0, high = b->intervals.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (fits_apart(b->space, &b->task->limits, b->intervals.data[middle]))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Whether there is a design at an S. Its own may be shorter. */
+static bool ask(Bisection *b, size_t index)
+{
+    const DseProblem problem = {.limits = b->task->limits, .longest = b->longest,
+                                .effort = ASKING_EFFORT, .deadline = b->task->deadline};
+    int64_t value;
+    for (size_t n = 0; n < b->space->nodes.len; n++)
+        b->longest[n] = b->intervals.data[index];
+    DseStatus status = dse_solve(b->space, &problem, &value);
+    if (status == DSE_INFEASIBLE)
+        b->excluded = index + 1;
+    if (!found_design(status))
+        return false;
+    int64_t interval = dse_interval(b->space);
+    b->best = index;
+    while (b->best > 0 && b->intervals.data[b->best - 1] >= interval)
+        b->best--;
+    return true;
+}
+
+static void bisect(Bisection *b)
+{
+    size_t low = first_possible(b), step = 1;
+    b->best = b->intervals.len;
+    b->excluded = low;
+    for (size_t next = low; low < b->intervals.len && !ask(b, next);) {
+        low = next + 1;
+        next = step < b->intervals.len - low ? low + step : b->intervals.len - 1;
+        step *= 2;
+    }
+    while (low < b->best) {
+        size_t middle = low + (b->best - low) / 2;
+        if (!ask(b, middle))
+            low = middle + 1;
+    }
+}
+
+static DseAnswer least_interval(DseSpace *space, const DseTask *task)
+{
+    Bisection b = {.space = space, .task = task,
+                   .longest = ARENA_ARRAY(space->arena, int64_t, space->nodes.len + 1)};
+    DseAnswer answer = {.status = DSE_OPTIMAL};
+    if (space->nodes.len == 0)
+        return answer;
+    list_intervals(space, &b.intervals);
+    bisect(&b);
+    if (b.best == b.intervals.len) {
+        answer.status = b.excluded < b.best ? DSE_FAILED : DSE_INFEASIBLE;
+    } else {
+        answer.status = b.excluded < b.best ? DSE_FEASIBLE : DSE_OPTIMAL;
+        answer.value = b.intervals.data[b.best];
+        answer.bound = b.intervals.data[b.excluded < b.best ? b.excluded : b.best];
+        save_resources(space, task, &task->limits, dse_same_interval(space, answer.value),
+                       SAVING_EFFORT);
+    }
+    vec_free(&b.intervals);
+    return answer;
+}
+
+/* --- all -------------------------------------------------------------------------------------------- */
+
+DseAnswer dse_optimize(DseSpace *space, const DseTask *task)
+{
+    switch (task->objective) {
+    case DSE_LATENCY:
+        return least_cycles(space, task);
+    case DSE_THROUGHPUT:
+        return least_interval(space, task);
+    case DSE_FPS:
+        return save_resources(space, task, &task->limits,
+                              dse_same_interval(space, task->interval), 0);
+    }
+    return (DseAnswer){.status = DSE_FAILED};
+}
