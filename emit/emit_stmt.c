@@ -377,9 +377,12 @@ static bool print_get(Function *f, Op *op)
 static bool print_stream(Function *f, Op *op)
 {
     const char *name = declare_name(f, op_result(op, 0), op_attr(op, "name")->u.string);
+    const Attr *impl = op_attr(op, "impl");
     ptrmap_put(&f->e->fifos, op, (void *)(uintptr_t)name);
     print_line(f, "%s %s(\"%s\");", cpp_type(f->e, op_result(op, 0)->type), name, name);
     print_pragma(f, "stream variable=%s depth=%lld", name, (long long)attr_int_value(op_attr(op, "depth")));
+    if (impl)
+        print_pragma(f, "bind_storage variable=%s type=fifo impl=%.*s", name, STR_ARG(impl->u.string));
     return true;
 }
 

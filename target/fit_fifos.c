@@ -1,9 +1,10 @@
 /* fit-fifos: the smallest FIFO depths that keep the best interval, by simulation of the processes'
- * accesses (sim/hls_size.h). Where their block RAM does not fit the budget, longer intervals are
- * tried. What was proven is recorded at the top function as emithls.timing.
+ * accesses (sim/hls_size.h), and what the FIFOs are built of (target/fifo_storage.h). Where they do not
+ * fit the budget, longer intervals are tried. What was proven is recorded at the top function as
+ * emithls.timing; what the best interval would take beyond the budget as emithls.shortage.
  * Requires: emithls functions, depths of any kind.
- * Changes: depths, and the block RAM in the reports of the processes that write the FIFOs; with
- * `keep` only emithls.timing, after a check that the given depths do not deadlock.
+ * Changes: depths and impl of streams; the reports of processes, which get the costs of the FIFOs that
+ * they write; with `keep` only emithls.timing, after a check that the given depths do not deadlock.
  * Tests: lit/target/fit-fifos.mir */
 #include "dialects/emithls/emithls.h"
 #include "ir/builder.h"
@@ -11,7 +12,7 @@
 #include "ir/pass.h"
 #include "sim/hls_report.h"
 #include "sim/hls_size.h"
-#include "target/cost.h"
+#include "target/fifo_storage.h"
 #include "target/target.h"
 
 enum { DEFAULT_CLOCK_MHZ = 250 };
@@ -21,10 +22,12 @@ enum { DEFAULT_CLOCK_MHZ = 250 };
 typedef struct Fitting {
     HlsDesign *design;
     Op *module;
-    int64_t *depths;   /* of each stream */
-    int64_t *given;    /* room for as many */
+    int64_t *depths; /* of each stream */
+    FifoUse *fifos;  /* of each stream behind the ports' */
+    size_t fifo_count;
+    Cost others, limits; /* of the processes themselves; of the budget, -1 for none */
     int64_t clock_mhz;
-    int64_t events;    /* reads and writes to simulate for one interval */
+    int64_t events; /* reads and writes to simulate for one interval */
 } Fitting;
 
 static int64_t budget_item(const Op *module, const char *name, int64_t fallback)
@@ -34,7 +37,7 @@ static int64_t budget_item(const Op *module, const char *name, int64_t fallback)
     return item && item->kind == ATTR_INTEGER ? attr_int_value(item) : fallback;
 }
 
-/* --- block RAM ------------------------------------------------------------------------------- */
+/* --- resources ------------------------------------------------------------------------------- */
 
 static int64_t report_item(const Op *func, const char *name)
 {
@@ -50,26 +53,48 @@ static bool is_fork(const Op *func)
     return class && class->kind == ATTR_STRING && str_eq_c(class->u.string, "fork");
 }
 
-static int64_t fifo_bram18(const Fitting *f, uint32_t stream, int64_t depth)
+/* Of a process itself. A fork has no memories: its report has an estimate of the FIFOs behind it. */
+static Cost own_cost(const Op *func)
 {
-    return memory_bram18(hls_word_bits(&f->design->streams.data[stream]), depth);
+    Cost cost = {.items = {0}};
+    for (int k = COST_DSP; func && k <= COST_FF; k++)
+        cost.items[k] = k == COST_BRAM18 && is_fork(func) ? 0 : report_item(func, cost_names[k].key);
+    return cost;
 }
 
-/* Of a process's own memories. A fork has none: its report is an estimate of the FIFOs behind it. */
-static int64_t own_bram18(const Fitting *f, uint32_t process)
+static void find_budget(Fitting *f)
 {
-    const HlsProcess *p = &f->design->processes.data[process];
-    return p->func && !is_fork(p->func) ? report_item(p->func, "bram18") : 0;
+    for (uint32_t i = 0; i < f->design->processes.len; i++) {
+        Cost own = own_cost(f->design->processes.data[i].func);
+        cost_add(&f->others, &own);
+    }
+    for (int k = 0; k < COST_KINDS; k++)
+        f->limits.items[k] = k >= COST_DSP && k <= COST_FF
+                                 ? budget_item(f->module, cost_names[k].key, -1)
+                                 : -1;
 }
 
-static int64_t total_bram18(const Fitting *f)
+/* Chooses what the FIFOs of these depths are built of. Gives what that takes beyond each limit, and
+ * the sum of it in shares of them: 0 if the design fits. */
+static double choose_storage(const Fitting *f, Cost *beyond)
 {
-    int64_t total = 0;
-    for (uint32_t i = 0; i < f->design->processes.len; i++)
-        total += own_bram18(f, i);
-    for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++)
-        total += fifo_bram18(f, i, f->depths[i]);
-    return total;
+    Cost total = f->others;
+    double excess = 0;
+    for (size_t i = 0; i < f->fifo_count; i++) {
+        uint32_t stream = f->design->port_count + (uint32_t)i;
+        f->fifos[i] = (FifoUse){.width = hls_word_bits(&f->design->streams.data[stream]),
+                                .depth = f->depths[stream]};
+    }
+    fifo_choose_kinds(f->fifos, f->fifo_count, &f->others, &f->limits);
+    fifo_costs(f->fifos, f->fifo_count, &total);
+    *beyond = (Cost){.items = {0}};
+    for (int k = 0; k < COST_KINDS; k++) {
+        if (f->limits.items[k] < 0 || total.items[k] <= f->limits.items[k])
+            continue;
+        beyond->items[k] = total.items[k] - f->limits.items[k];
+        excess += (double)beyond->items[k] / (double)(f->limits.items[k] + 1);
+    }
+    return excess;
 }
 
 /* --- depths ------------------------------------------------------------------------------------ */
@@ -78,10 +103,12 @@ static int64_t total_bram18(const Fitting *f)
 static bool take_given_depths(const Fitting *f, int64_t *interval)
 {
     HlsSteady steady;
-    int64_t events = f->events, *given = f->given;
+    int64_t events = f->events, *given = xcalloc(f->design->streams.len, sizeof *given);
     for (uint32_t i = 0; i < f->design->streams.len; i++)
         given[i] = f->design->streams.data[i].depth;
-    if (hls_steady_state(f->design, given, &events, &steady, f->depths) != HLS_PERIODIC)
+    HlsFate fate = hls_steady_state(f->design, given, &events, &steady, f->depths);
+    free_ptr((void **)&given);
+    if (fate != HLS_PERIODIC)
         return false;
     for (uint32_t i = 0; i < f->design->streams.len; i++)
         if (f->depths[i] < HLS_MIN_DEPTH)
@@ -90,31 +117,58 @@ static bool take_given_depths(const Fitting *f, int64_t *interval)
     return true;
 }
 
+static void record_shortage(const Fitting *f, const Cost *beyond)
+{
+    Context *ctx = f->design->ctx;
+    NamedAttr items[COST_KINDS];
+    size_t count = 0;
+    for (int k = 0; k < COST_KINDS; k++)
+        if (beyond->items[k] > 0)
+            items[count++] = named_attr(ctx, cost_names[k].key, attr_i64(ctx, beyond->items[k]));
+    op_set_attr((Op *)(uintptr_t)f->design->top, "emithls.shortage",
+                count ? attr_dict(ctx, items, count) : NULL);
+}
+
+static void remark_excess(const Fitting *f, const Cost *beyond)
+{
+    for (int k = 0; k < COST_KINDS; k++)
+        if (beyond->items[k] > 0)
+            op_remark(f->design->top, "FIFOs that cannot deadlock exceed the %lld %s of the budget",
+                      (long long)f->limits.items[k], cost_names[k].title);
+}
+
 /* The shortest interval whose FIFOs fit the budget, of a few. Two in a row that need the same say that
  * it is not the FIFOs that are too large. */
 static HlsFate choose_depths(const Fitting *f, int64_t *interval)
 {
-    static const int64_t eighths[] = {8, 10, 12, 16, 24, 32};
+    static const int64_t eighths[] = {8, 9, 10, 12, 16, 24, 32};
+    enum { LATER_EFFORT = 8 }; /* of that for the first interval */
     int64_t best = hls_best_interval(f->design);
-    int64_t limit = budget_item(f->module, "bram18", INT64_MAX), before = INT64_MAX;
+    double before = 0;
+    Cost beyond;
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
-        int64_t events = i == 0 ? f->events : f->events / 8;
+        int64_t events = i == 0 ? f->events : f->events / LATER_EFFORT;
         *interval = best * eighths[i] / 8;
         HlsFate fate = hls_size_fifos(f->design, *interval, &events, f->depths);
-        int64_t total = fate == HLS_PERIODIC ? total_bram18(f) : 0;
-        if (total <= limit)
+        if (fate != HLS_PERIODIC)
             return fate;
-        if (total == before)
+        double excess = choose_storage(f, &beyond);
+        if (i == 0)
+            record_shortage(f, &beyond);
+        if (excess <= 0)
+            return fate;
+        if (i > 1 && excess >= before)
             break;
-        before = total;
+        before = excess;
     }
     int64_t longest = *interval, events = f->events;
-    if (take_given_depths(f, interval) && total_bram18(f) <= limit)
+    if (take_given_depths(f, interval) && choose_storage(f, &beyond) <= 0)
         return HLS_PERIODIC;
-    op_remark(f->design->top, "FIFOs that cannot deadlock exceed the %lld BRAM18 of the budget",
-              (long long)limit);
     *interval = longest;
-    return hls_size_fifos(f->design, *interval, &events, f->depths);
+    HlsFate fate = hls_size_fifos(f->design, *interval, &events, f->depths);
+    (void)choose_storage(f, &beyond);
+    remark_excess(f, &beyond);
+    return fate;
 }
 
 /* Whether the given depths work, and how well. */
@@ -141,23 +195,33 @@ static Op *stream_op(const HlsStream *stream)
     return (Op *)(uintptr_t)stream->op; /* of the module that the pass changes */
 }
 
-static void set_depths(const Fitting *f)
+/* A process reports the FIFOs that it writes. */
+static void set_report(const Fitting *f, uint32_t process)
 {
     const HlsDesign *design = f->design;
-    for (uint32_t i = 0; i < design->processes.len; i++) {
-        const Op *func = design->processes.data[i].func;
-        int64_t bram18 = own_bram18(f, i);
-        for (uint32_t s = design->port_count; s < design->streams.len; s++)
-            if (design->streams.data[s].writer == i)
-                bram18 += fifo_bram18(f, s, f->depths[s]);
-        if (func && op_attr(func, "report"))
-            op_set_attr((Op *)(uintptr_t)func, "report",
-                        attr_dict_set(op_attr(func, "report"), ident_get_c(func->ctx, "bram18"),
-                                      attr_i64(func->ctx, bram18)));
-    }
-    for (uint32_t s = design->port_count; s < design->streams.len; s++) {
-        Op *op = stream_op(&design->streams.data[s]);
-        op_set_attr(op, "depth", attr_i64(design->ctx, f->depths[s]));
+    const Op *func = design->processes.data[process].func;
+    const Attr *report = func ? op_attr(func, "report") : NULL;
+    Cost cost = own_cost(func);
+    for (size_t i = 0; i < f->fifo_count; i++)
+        if (design->streams.data[design->port_count + i].writer == process)
+            fifo_costs(&f->fifos[i], 1, &cost);
+    if (!report)
+        return;
+    for (int k = COST_BRAM18; k <= COST_FF; k++)
+        report = attr_dict_set(report, ident_get_c(func->ctx, cost_names[k].key),
+                               attr_i64(func->ctx, cost.items[k]));
+    op_set_attr((Op *)(uintptr_t)func, "report", report);
+}
+
+static void set_fifos(const Fitting *f)
+{
+    Context *ctx = f->design->ctx;
+    for (uint32_t i = 0; i < f->design->processes.len; i++)
+        set_report(f, i);
+    for (size_t i = 0; i < f->fifo_count; i++) {
+        Op *op = stream_op(&f->design->streams.data[f->design->port_count + i]);
+        op_set_attr(op, "depth", attr_i64(ctx, f->fifos[i].depth));
+        op_set_attr(op, "impl", attr_string(ctx, fifo_kind_name(f->fifos[i].kind)));
         op_set_attr(op, "cautious", NULL);
     }
 }
@@ -214,7 +278,7 @@ static bool fit(Pass *pass, const Fitting *f)
                   (long long)f->events);
         return true;
     }
-    set_depths(f);
+    set_fifos(f);
     return prove(f, interval);
 }
 
@@ -228,7 +292,9 @@ static bool fit_fifos(Pass *pass, Op *module)
     if (!f.design)
         return false;
     f.depths = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
-    f.given = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
+    f.fifo_count = f.design->streams.len - f.design->port_count;
+    f.fifos = ARENA_ARRAY(&pass->scratch, FifoUse, f.fifo_count);
+    find_budget(&f);
     bool ok = fit(pass, &f);
     hls_design_free(f.design);
     return ok;

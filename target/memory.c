@@ -141,6 +141,8 @@ void fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum)
     sum->ff += 2 * counter;
     if (kind == FIFO_BRAM)
         sum->bram18 += memory_blocks18(width_bits, depth);
+    else if (kind == FIFO_URAM)
+        sum->uram += memory_blocks_uram(width_bits, depth);
     else
         sum->lut += memory_ram_luts(width_bits, depth);
     if (kind == FIFO_LUTRAM)

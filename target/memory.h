@@ -57,8 +57,8 @@ bool memory_is_loadable(const Type *elem);
 Str memory_kind_name(MemoryKind kind);
 /* Adds blocks and LUTs of a memory, as many copies as its readers need ports. */
 void memory_cost(const Memory *memory, Cost *sum);
-/* A FIFO's, with its counters: of shift registers or LUTRAM, or block RAM. */
-typedef enum FifoKind { FIFO_SRL, FIFO_LUTRAM, FIFO_BRAM } FifoKind;
+/* A FIFO's, with its counters: of shift registers or LUTRAM, block RAM or UltraRAM. */
+typedef enum FifoKind { FIFO_SRL, FIFO_LUTRAM, FIFO_BRAM, FIFO_URAM, FIFO_KINDS } FifoKind;
 void fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum);
 /* The switches of a style that make a difference to memories of a list. */
 void memory_choices(const MemoryList *memories, Style *out);

@@ -205,12 +205,6 @@ static bool verify_get(Op *op, SymbolTables *tables)
            op_error(op, "result type must be '%s'", type_str(op->ctx, want));
 }
 
-static bool verify_stream(Op *op)
-{
-    int64_t depth = attr_int_value(op_attr(op, "depth"));
-    return depth >= 1 || op_error(op, "depth must be at least 1, but got %lld", (long long)depth);
-}
-
 static bool verify_array_dim(Op *op)
 {
     int64_t dim = attr_int_value(op_attr(op, "dim"));
@@ -225,6 +219,17 @@ static bool is_one_of(Str text, const char *const *words)
     while (*words && !str_eq_c(text, *words))
         words++;
     return *words != NULL;
+}
+
+static bool verify_stream(Op *op)
+{
+    static const char *const impls[] = {"srl", "lutram", "bram", "uram", NULL};
+    int64_t depth = attr_int_value(op_attr(op, "depth"));
+    const Attr *impl = op_attr(op, "impl");
+    if (depth < 1)
+        return op_error(op, "depth must be at least 1, but got %lld", (long long)depth);
+    return !impl || is_one_of(impl->u.string, impls) ||
+           op_error(op, "unknown FIFO implementation '%.*s'", STR_ARG(impl->u.string));
 }
 
 static bool verify_bind_storage(Op *op)

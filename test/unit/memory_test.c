@@ -1,5 +1,5 @@
 /* Memories against figures worked out by hand from the device's documentation. */
-#include "target/cost.h"
+#include "target/fifo_storage.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,6 +74,50 @@ static void written_memories_have_one_port_to_read(void **state)
     assert_int_equal(sum.bram18, 0);
 }
 
+/* Two counters of log2(depth) bits; two bits of 32 words per LUT; RAMB18 36 x 512; URAM 72 x 4096. */
+static void fifos_count_what_they_are_built_of(void **state)
+{
+    static const struct {
+        FifoUse fifo;
+        int64_t lut, ff, bram18, uram;
+    } cases[] = {
+        {{8, 2, FIFO_SRL}, 2 + 4, 2, 0, 0},
+        {{7, 16, FIFO_SRL}, 8 + 4, 8, 0, 0},
+        {{64, 33, FIFO_LUTRAM}, 12 + 2 * 32, 12 + 64, 0, 0},
+        {{72, 600, FIFO_BRAM}, 20, 20, 4, 0},
+        {{144, 4097, FIFO_URAM}, 26, 26, 0, 4},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        Cost sum = {.cycles = 0};
+        fifo_costs(&cases[i].fifo, 1, &sum);
+        assert_int_equal(sum.lut, cases[i].lut);
+        assert_int_equal(sum.ff, cases[i].ff);
+        assert_int_equal(sum.bram18, cases[i].bram18);
+        assert_int_equal(sum.uram, cases[i].uram);
+    }
+}
+
+/* Three FIFOs take 18 LUTs for counters, and two block RAMs or 9 * 36 more LUTs; a fourth takes 38. All
+ * in block RAM, the shares are 10 of 8 blocks and 1,092 of 2,500 LUTs; with one and two in LUTRAM they
+ * are 8 and 1,416, then 6 and 1,740; the third would make LUTs the scarcer ones, with 2,064. */
+static void fifos_go_where_memory_is_not_scarce(void **state)
+{
+    FifoUse fifos[] = {{72, 257, FIFO_SRL}, {72, 257, FIFO_SRL}, {72, 257, FIFO_SRL}, {72, 2, FIFO_SRL}};
+    const Cost others = {.bram18 = 4, .lut = 1000};
+    const Cost limits = {.dsp = -1, .bram18 = 8, .uram = -1, .lut = 2500, .ff = -1};
+    Cost sum = others;
+    (void)state;
+    fifo_choose_kinds(fifos, COUNT_OF(fifos), &others, &limits);
+    fifo_costs(fifos, COUNT_OF(fifos), &sum);
+    assert_int_equal(fifos[0].kind, FIFO_LUTRAM);
+    assert_int_equal(fifos[1].kind, FIFO_LUTRAM);
+    assert_int_equal(fifos[2].kind, FIFO_BRAM);
+    assert_int_equal(fifos[3].kind, FIFO_SRL);
+    assert_int_equal(sum.bram18, 6);
+    assert_int_equal(sum.lut, 1740);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -81,6 +125,8 @@ int main(void)
         cmocka_unit_test(ultra_ram_shapes),          cmocka_unit_test(lutram_sizes),
         cmocka_unit_test(ports_make_copies),
         cmocka_unit_test(written_memories_have_one_port_to_read),
+        cmocka_unit_test(fifos_count_what_they_are_built_of),
+        cmocka_unit_test(fifos_go_where_memory_is_not_scarce),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
