@@ -160,10 +160,12 @@ static size_t first_possible(const Bisection *b)
     return low;
 }
 
-/* Whether there is a design at an S. Its own may be shorter. */
+/* Whether there is a design at an S. Its own may be shorter. The weights lead the search to designs that
+ * take little, of which some are within the limits. */
 static bool ask(Bisection *b, size_t index)
 {
-    const DseProblem problem = {.limits = b->task->limits, .longest = b->longest,
+    const DseProblem problem = {.weights = share_weights(&b->task->limits),
+                                .limits = b->task->limits, .longest = b->longest,
                                 .effort = ASKING_EFFORT, .deadline = b->task->deadline};
     int64_t value;
     for (size_t n = 0; n < b->space->nodes.len; n++)
