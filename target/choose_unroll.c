@@ -121,11 +121,20 @@ static bool search(Pass *pass, Op *module, DseSpace *space, DseAnswer *answer)
     return true;
 }
 
+/* dfg.dsp_kind on the module, for the plans. */
+static void record_dsp_kind(const Pass *pass, Op *module)
+{
+    Str kind = pass_string(pass, "dsp-kind");
+    if (!str_eq_c(kind, "DSP48E2"))
+        op_set_attr(module, "dfg.dsp_kind", attr_string(module->ctx, kind));
+}
+
 static bool choose_unroll(Pass *pass, Op *module)
 {
     DseSpace space;
     DseAnswer answer;
     Op *region = find_region(module);
+    record_dsp_kind(pass, module);
     Cost limits = given_limits(pass);
     const CostTarget target = {.clock = clock_of_period(1000000 / pass_int(pass, "clock")),
                                .has_uram = limits.uram > 0, .counts_luts = limits.lut >= 0};
@@ -165,6 +174,8 @@ const PassDef pass_choose_unroll = {
                        {"device", OPTION_STRING, "kv260", "device's name, for the report"},
                        {"part", OPTION_STRING, "xck26-sfvc784-2LV-c",
                         "device's part, for the build files"},
+                       {"dsp-kind", OPTION_STRING, "DSP48E2",
+                        "DSP48E1, DSP48E2 or DSP58: what products fit"},
                        {"clock", OPTION_INT, "250", "clock in MHz, for the build files", 1, 2000}),
     .stats = STATS({"configurations", "of all processes, to choose from"}),
     .run = choose_unroll,

@@ -37,10 +37,13 @@ void add_search_pass(StrBuf *out, const SearchOptions *options, const Target *ta
     add_number(out, "fps", options->fps);
     add_number(out, "time-limit", options->time_limit);
     add_number(out, "reserve-bram", options->reserved_bram);
-    strbuf_printf(out, " dsp=%lld bram=%lld uram=%lld lut=%lld ff=%lld device=%.*s part=%.*s clock=%lld}",
+    strbuf_printf(out, " dsp=%lld bram=%lld uram=%lld lut=%lld ff=%lld device=%.*s part=%.*s clock=%lld",
                   (long long)budget->dsp, (long long)budget->bram18, (long long)budget->uram,
                   (long long)budget->lut, (long long)budget->ff, STR_ARG(target->device.name),
                   STR_ARG(target->device.part), (long long)target->clock);
+    if (!str_eq_c(target->device.dsp_kind, "DSP48E2"))
+        strbuf_printf(out, " dsp-kind=%.*s", STR_ARG(target->device.dsp_kind));
+    strbuf_add_char(out, '}');
 }
 
 static int64_t result(const Attr *budget, const char *name)
