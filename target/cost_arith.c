@@ -97,6 +97,11 @@ static int64_t constant_digits(const Op *op)
     return -1;
 }
 
+bool op_is_sum_of_shifts(const Op *op)
+{
+    return op->def == ARITH(MULI) && constant_digits(op) > 1;
+}
+
 static int64_t integer_product_dsp(const Op *op)
 {
     if (constant_digits(op) >= 0)

@@ -4,6 +4,8 @@
  * Tests: lit/target/choose-unroll.mir, lit/target/choose-style.mir */
 #include "target/dse_space.h"
 
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
 #include "ir/diag.h"
 
 #include <assert.h>
@@ -69,6 +71,23 @@ static void set_multiplier(const ComputePlan *plan, const Style *style)
                     attr_string_c(main->ctx, multiplies_in_luts(main, style) ? "lut" : "dsp"));
 }
 
+/* Products that are counted as shifts and additions are to be made of LUTs, whatever HLS tools would
+ * do with their constants. */
+static void bind_constant_products(Op *process)
+{
+    Context *ctx = process->ctx;
+    FOR_EACH_OP(generic, region_entry(op_region(process, 0)))
+    {
+        if (generic->def != LINALG(GENERIC))
+            continue;
+        FOR_EACH_OP(op, linalg_body(generic))
+        if (op_is_sum_of_shifts(op)) {
+            op_set_attr(op, "emithls.name", attr_string_c(ctx, "scaled"));
+            op_set_attr(op, "emithls.bind", attr_string_c(ctx, "fabric"));
+        }
+    }
+}
+
 /* False: the process has no memories. */
 static bool list_memories(const Op *process, ProcessKind kind, const Style *style, MemoryList *out)
 {
@@ -113,6 +132,7 @@ void apply_style(Op *process, ProcessKind kind, const Style *style)
     bool ok = list_memories(process, kind, style, &memories);
     assert(ok);
     (void)ok;
+    bind_constant_products(process);
     for (size_t i = 0; i < memories.len; i++) {
         const MemoryUse *use = &memories.data[i];
         if (kind == PROCESS_WINDOW)
