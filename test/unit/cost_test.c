@@ -1,6 +1,9 @@
 /* The cost model's formulas against figures worked out by hand from the device's documentation. */
 #include "target/cost.h"
 
+#include "dialects/dialects.h"
+#include "ir/parse.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,11 +30,82 @@ static void products_in_luts(void **state)
     assert_int_equal(product_luts(8, 8), 80);
 }
 
+/* --- scalar ops -------------------------------------------------------------------------- */
+
+/* Cost of the op that `text`, the body of a function of %a: i8, %b: i8, %w: i32, %f and %g: f32, ends
+ * with. A clock of 1,000 ps counts picoseconds per thousand. */
+static Cost cost_of(const char *text, bool lut_products)
+{
+    StrBuf source = {0};
+    Cost sum = {.cycles = 0};
+    Context *ctx = context_create();
+    dialects_register_all(ctx);
+    strbuf_printf(&source, "func.func @f(%%a: i8, %%b: i8, %%w: i32, %%f: f32, %%g: f32) { %s return }",
+                  text);
+    Op *module = parse_module(ctx, strbuf_str(&source), STR("test"), NULL);
+    assert_non_null(module);
+    const Op *func = region_entry(op_region(module, 0))->first;
+    const Block *body = region_entry(op_region(func, 0));
+    scalar_op_cost(body->last->prev, 1, lut_products, (Clock){1000}, &sum);
+    op_erase(module);
+    context_destroy(ctx);
+    strbuf_free(&source);
+    return sum;
+}
+
+#define WIDE "%x = arith.extsi %a : i8 to i32 %y = arith.extsi %b : i8 to i32 "
+
+static void integer_ops(void **state)
+{
+    (void)state;
+    Cost sum = cost_of("%r = arith.addi %w, %w : i32", false);
+    assert_int_equal(sum.lut, 32);
+    assert_int_equal(sum.dsp, 0);
+    /* 500 + 12 * 32 ps, of 1,000: 0.884 of a register of 32 bits. */
+    assert_int_equal(sum.ff, 29);
+    assert_int_equal(cost_of(WIDE "%r = arith.addi %x, %y : i32", false).lut, 9);
+    assert_int_equal(cost_of("%r = arith.cmpi slt, %w, %w : i32", false).lut, 16);
+    assert_int_equal(cost_of("%r = arith.maxsi %w, %w : i32", false).lut, 32);
+    assert_int_equal(cost_of("%c = arith.constant 3 : i32 %r = arith.shrsi %w, %c : i32", false).lut, 0);
+    assert_int_equal(cost_of("%r = arith.shrsi %w, %w : i32", false).lut, 96); /* three levels of 4:1 */
+}
+
+static void products_of_ops(void **state)
+{
+    (void)state;
+    Cost dsp = cost_of(WIDE "%r = arith.muli %x, %y : i32", false);
+    Cost lut = cost_of(WIDE "%r = arith.muli %x, %y : i32", true);
+    assert_int_equal(dsp.dsp, 1);
+    assert_int_equal(dsp.lut, 0);
+    assert_int_equal(dsp.ff, 0); /* inside the slice */
+    assert_int_equal(lut.dsp, 0);
+    assert_int_equal(lut.lut, 80);
+    /* 10 = 8 + 2 is one sum of 8 + 5 bits, 7 = 8 - 1 of 8 + 4; 16 is a shift; 0x55 has four terms. */
+    assert_int_equal(cost_of(WIDE "%c = arith.constant 10 : i32 %r = arith.muli %x, %c : i32", false).lut, 13);
+    assert_int_equal(cost_of(WIDE "%c = arith.constant 7 : i32 %r = arith.muli %x, %c : i32", false).lut, 12);
+    assert_int_equal(cost_of(WIDE "%c = arith.constant 16 : i32 %r = arith.muli %x, %c : i32", false).lut, 0);
+    assert_int_equal(cost_of(WIDE "%c = arith.constant 85 : i32 %r = arith.muli %x, %c : i32", false).dsp, 1);
+}
+
+static void float_ops(void **state)
+{
+    (void)state;
+    Cost sum = cost_of("%r = arith.addf %f, %g : f32", false);
+    assert_int_equal(sum.dsp, 2);
+    assert_int_equal(sum.lut, 390);
+    assert_int_equal(sum.ff, 205);
+    assert_int_equal(cost_of("%r = arith.mulf %f, %g : f32", false).dsp, 3);
+    assert_int_equal(cost_of("%r = arith.divf %f, %g : f32", false).lut, 994);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
         cmocka_unit_test(products_in_luts),
+        cmocka_unit_test(integer_ops),
+        cmocka_unit_test(products_of_ops),
+        cmocka_unit_test(float_ops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
