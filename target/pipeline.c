@@ -103,15 +103,26 @@ static Constraints writing(const WindowPlan *plan)
     return c;
 }
 
-/* Whether an element lies in the input: at its coordinate, its output and its kernel counter. */
+/* An element's place along dimension i: coordinate * pixels + output * stride + kernel * dilation. */
+static int64_t place_delay(const WindowPlan *plan, uint32_t i)
+{
+    const WindowParams *p = &plan->params;
+    const WindowDim *dim = &plan->dim[i];
+    int64_t levels = dim->pixels > 1;
+    if (dim->outputs > 1)
+        levels = later(levels, p->stride[i] > 1) + 1;
+    if (p->kernel[i] > 1)
+        levels = later(levels, p->dilation[i] > 1) + 1;
+    return levels * counter_sum_delay();
+}
+
+/* Whether an element lies in the input. */
 static Constraints padding(const WindowPlan *plan)
 {
     Constraints c = {0};
     const WindowParams *p = &plan->params;
     for (uint32_t i = 0; i < p->count; i++) {
-        bool adds = p->kernel[i] > 1 || plan->dim[i].outputs > 1;
-        bool scales = plan->dim[i].pixels > 1 || p->dilation[i] > 1 || p->stride[i] > 1;
-        int64_t delay = (adds + (scales && adds)) * counter_sum_delay();
+        int64_t delay = place_delay(plan, i);
         int64_t last = (p->out[i] - 1) * p->stride[i] + (p->kernel[i] - 1) * p->dilation[i];
         constrain_between(&c, delay, -p->low[i], last - p->low[i], 0, p->in[p->first + i] - 1);
     }

@@ -1,77 +1,154 @@
 #!/usr/bin/env python3
-"""Compares the cycles that the cost model predicts for each process of a design with those of its
-simulation, over networks, kernels and options; prints the processes that differ.
+"""Checks that the cost model predicts the cycles of processes as the simulation finds them.
 
-A process may deviate by 1 % or a few cycles, whichever is more; so may the interval of a design,
-from the slowest process's prediction."""
+    cost_check.py --tools=DIR [--seed=N] [--count=N] [--verbose]
+
+Cases are the examples, the networks and kernels of MING_MODELS and MING_MLIR, and
+random kernels and graphs, each for a few budgets and clocks. A case passes if the
+prediction of every process is within 1 % or a few cycles of its simulation, whichever
+is more. Failures are printed as `FAIL name: why`; the last line counts.
+"""
 import argparse
-import glob
+import concurrent.futures
+import dataclasses
 import json
 import os
+import pathlib
+import random
 import subprocess
 import sys
 import tempfile
 
-FEW_CYCLES = 3
+import gen_graphs
+import gen_kernels
+import gen_linalg
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SHARE, FEW_CYCLES = 0.01, 3             # that a prediction may be off
+NETWORKS = ("two_layers", "resnet8_a8w8b16", "TFC_1W1A")
+OPTIONS = ((), ("--clock=125",), ("--dsp=40",), ("--clock=300",))
+MAX_REFUSED = 0.1
 
 
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stderr}")
-    return done.stdout
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    model: pathlib.Path
+    options: tuple
+    may_reject: bool = False
+
+
+@dataclasses.dataclass
+class Result:
+    processes: int = 0
+    exact: int = 0
+    refused: bool = False
+    failures: tuple = ()
+
+
+def command(*words):
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
 
 
 def deviates(predicted, simulated):
-    return abs(predicted - simulated) > max(0.01 * simulated, FEW_CYCLES)
+    return abs(predicted - simulated) > max(SHARE * simulated, FEW_CYCLES)
 
 
 def read_design(tools, folder):
-    """Predicted and simulated cycles of each process, the simulated interval."""
-    with open(f"{folder}/report.json") as file:
-        report = json.load(file)
-    key = "interval_cycles" if "interval_cycles" in report["processes"][0] else "cycles"
-    predicted = {p["name"]: p[key] for p in report["processes"]}
-    sim = f"{folder}/sim.json"
-    run(f"{tools}/ming", "sim", folder, f"--json={sim}")
-    with open(sim) as file:
-        simulation = json.load(file)
-    simulated = {p["name"]: p["cycles"] for p in simulation["processes"] if p["kind"] == "process"}
-    return predicted, simulated, simulation["interval_cycles"]
+    """Cycles of each process, predicted and simulated."""
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    predicted = {p["name"]: p.get("cycles", p.get("interval_cycles")) for p in report["processes"]}
+    table = folder / "sim.json"
+    done = command(tools / "ming", "sim", folder, f"--json={table}")
+    if done.returncode:
+        raise ValueError(f"ming sim exits with {done.returncode}: {done.stderr[-300:]}")
+    found = json.loads(table.read_text(encoding="utf-8"))
+    return predicted, {p["name"]: p["cycles"] for p in found["processes"] if p["kind"] == "process"}
 
 
-def check(tools, model, options, verbose):
-    with tempfile.TemporaryDirectory() as folder:
-        run(f"{tools}/ming", "compile", model, "-o", folder, *options)
-        predicted, simulated, interval = read_design(tools, folder)
-    bad = 0
+def run_case(tools, case, verbose):
+    with tempfile.TemporaryDirectory(prefix="ming-cost-") as scratch:
+        folder = pathlib.Path(scratch)
+        done = command(tools / "ming", "compile", case.model, "-o", folder, *case.options)
+        if done.returncode == 1:
+            return Result(refused=True)
+        if done.returncode:
+            return Result(failures=(f"ming compile exits with {done.returncode}",))
+        try:
+            predicted, simulated = read_design(tools, folder)
+        except (ValueError, KeyError, subprocess.TimeoutExpired) as failure:
+            return Result(failures=(str(failure),))
+    result = Result(len(simulated))
     for name, cycles in simulated.items():
-        off = name not in predicted or deviates(predicted[name], cycles)
-        bad += off
-        if off or verbose:
-            print(f"  {name:40} {predicted.get(name, '-'):>9} predicted {cycles:>9} simulated")
-    slowest = max(predicted.values())
-    print(f"{model} {' '.join(options)}: {len(simulated)} processes, {bad} off; "
-          f"slowest {slowest} predicted, interval {interval}", flush=True)
-    return bad
+        guess = predicted.get(name)
+        if verbose:
+            print(f"{case.name} {name}: {guess} predicted, {cycles} simulated")
+        result.exact += guess == cycles
+        if guess is None or deviates(guess, cycles):
+            result.failures += (f"{name} is predicted to take {guess} cycles, and takes {cycles}",)
+    return result
+
+
+def named_cases():
+    models = {path.name: path / "model.onnx" for path in (ROOT / "examples").iterdir()
+              if (path / "model.onnx").exists()}
+    if os.environ.get("MING_MODELS"):
+        folder = pathlib.Path(os.environ["MING_MODELS"])
+        models |= {name: folder / name / "model.onnx" for name in NETWORKS}
+    if os.environ.get("MING_MLIR"):
+        folder = pathlib.Path(os.environ["MING_MLIR"]) / "kernels"
+        models |= {path.name: path / "model.mlir" for path in sorted(folder.iterdir())}
+    for name, model in models.items():
+        for options in OPTIONS:
+            yield Case(f"{name} {' '.join(options)}".strip(), model, options)
+
+
+def random_cases(args, scratch):
+    for generator in (gen_kernels, gen_graphs):
+        for index in range(args.count):
+            model = generator.generate(args.seed, index)
+            folder = scratch / model.name
+            gen_linalg.write_model(model, folder)
+            options = random.Random(f"{args.seed} {model.name}").choice(OPTIONS)
+            yield Case(f"{model.name} {' '.join(options)}".strip(), folder / "model.mlir", options,
+                       True)
+
+
+def parse_args():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--tools", type=pathlib.Path, required=True, help="folder of ming")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=20, help="random kernels, and graphs")
+    parser.add_argument("--verbose", action="store_true", help="print every process")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
+    return parser.parse_args()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tools", default="build/tools")
-    parser.add_argument("--models", help="folder of models, each NAME/model.onnx")
-    parser.add_argument("--kernels", help="folder of kernels, each NAME/model.mlir")
-    parser.add_argument("--verbose", action="store_true")
-    args = parser.parse_args()
-    models = glob.glob(os.path.dirname(__file__) + "/../../examples/*/model.onnx")
-    for folder, name in ((args.models, "model.onnx"), (args.kernels, "model.mlir")):
-        models += sorted(glob.glob(f"{folder}/*/{name}")) if folder else []
-    bad = 0
-    for model in models:
-        for options in ([], ["--clock=125"], ["--dsp=40"]):
-            bad += check(args.tools, os.path.relpath(model), options, args.verbose)
-    sys.exit(bad > 0)
+    args = parse_args()
+    tools = args.tools.resolve()
+    print(f"seed {args.seed}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="ming-cost-") as scratch:
+        cases = [*named_cases(), *random_cases(args, pathlib.Path(scratch))]
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            results = list(pool.map(lambda case: run_case(tools, case, args.verbose), cases))
+    failed = 0
+    for case, result in zip(cases, results):
+        failures = result.failures
+        if result.refused and not case.may_reject:
+            failures = ("is refused",)
+        failed += bool(failures)
+        for why in failures:
+            print(f"FAIL {case.name}: {why}")
+    refused = sum(result.refused for result in results)
+    if refused > MAX_REFUSED * len(cases):
+        print(f"FAIL refusals: {refused}, more than {100 * MAX_REFUSED:.0f} %")
+        failed += 1
+    print(f"{sum(r.processes for r in results)} processes, {sum(r.exact for r in results)} predicted "
+          f"to the cycle, {refused} cases refused")
+    print(f"{len(cases) - failed} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
