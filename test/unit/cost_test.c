@@ -67,7 +67,7 @@ static void integer_ops(void **state)
     assert_int_equal(cost_of("%r = arith.cmpi slt, %w, %w : i32", false).lut, 16);
     assert_int_equal(cost_of("%r = arith.maxsi %w, %w : i32", false).lut, 32);
     assert_int_equal(cost_of("%c = arith.constant 3 : i32 %r = arith.shrsi %w, %c : i32", false).lut, 0);
-    assert_int_equal(cost_of("%r = arith.shrsi %w, %w : i32", false).lut, 96); /* three levels of 4:1 */
+    assert_int_equal(cost_of("%r = arith.shli %w, %w : i32", false).lut, 96); /* three levels of 4:1 */
 }
 
 static void products_of_ops(void **state)
