@@ -3,6 +3,7 @@
  * is run once on coordinates, which tells where each element comes from: as an affine map of the
  * result's index if there is one, else as tables.
  * Tests: lit/lowering/onnx-to-linalg-move.mir */
+#include "lowering/onnx_to_linalg_fit.h"
 #include "lowering/onnx_to_linalg_move.h"
 
 #include <stdlib.h>
@@ -205,8 +206,32 @@ static bool matches(const Array *at, uint32_t d, const AffineExpr *expr)
     return true;
 }
 
-/* d * a + b, d floordiv f or d mod f for one result dimension d, or a constant. A dimension stands
- * alone only where the input has the same extent, as linalg asks; `own` is the input's. */
+/* (d * m + b) floordiv 2^s where the coordinates rise along d, as those of nearest neighbours; NULL:
+ * no such expression gives them, or none whose numbers fit an int. */
+static const AffineExpr *find_line(Lowering *lw, const Array *at, uint32_t d, int64_t inner)
+{
+    int64_t extent = at->type->u.shaped.dims[d], count = 0;
+    int64_t low = array_get_i64(at, 0), high = array_get_i64(at, (extent - 1) * inner);
+    if (high <= low)
+        return NULL;
+    Threshold *steps = ARENA_ARRAY(&lw->pass->scratch, Threshold, high - low);
+    for (int64_t i = 1; i < extent && count < high - low; i++)
+        while (count < high - low && array_get_i64(at, i * inner) > low + count) {
+            steps[count] = (Threshold){low + 1 + count, i};
+            count++;
+        }
+    StepFunction f = {.thresholds = steps, .count = count, .high_q = extent - 1, .low_level = low,
+                      .high_level = high};
+    FixedPoint form;
+    if (!fit_fixed_point(&f, &form) || form.shift > 30 || high >= INT64_C(1) << (30 - form.shift))
+        return NULL;
+    const AffineExpr *line = affine_add_c(affine_mul_c(affine_dim(lw->ctx, d), form.multiplier),
+                                          form.addend);
+    return affine_floordiv(line, affine_const(lw->ctx, INT64_C(1) << form.shift));
+}
+
+/* d * a + b, d mod f or (d * a + b) floordiv f for one result dimension d, or a constant. A dimension
+ * stands alone only where the input has the same extent, as linalg asks; `own` is the input's. */
 static const AffineExpr *find_expr(Lowering *lw, const Array *at, uint32_t own, int64_t extent)
 {
     const int64_t *dims = at->type->u.shaped.dims;
@@ -237,6 +262,9 @@ static const AffineExpr *find_expr(Lowering *lw, const Array *at, uint32_t own, 
             return div;
         if (period > 1 && matches(at, d, mod))
             return mod;
+        const AffineExpr *line = find_line(lw, at, d, inner);
+        if (line && matches(at, d, line))
+            return line;
     }
     return NULL;
 }

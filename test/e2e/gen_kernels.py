@@ -30,16 +30,18 @@ class Loop:
 
 @dataclasses.dataclass(frozen=True)
 class Index:
-    """A sum of loops times factors, plus a constant."""
+    """A sum of loops times factors, plus a constant, over a divisor."""
     terms: tuple = ()
     offset: int = 0
+    divisor: int = 1
 
     def text(self, dims):
         parts = [dims[name] if factor == 1 else f"{dims[name]} * {factor}"
                  for name, factor in self.terms]
         if self.offset or not parts:
             parts.append(str(self.offset))
-        return " + ".join(parts)
+        total = " + ".join(parts)
+        return total if self.divisor == 1 else f"({total}) floordiv {self.divisor}"
 
 
 def bare(*names):
@@ -475,6 +477,23 @@ class KernelGenerator(FunctionGenerator):
         return self.kernel(loops, [(tensor, indices)], [loop.name for loop in loops], None,
                            self.chain(self.rng.randint(0, 2)))
 
+    def neighbours(self):
+        """Positions that follow a line in the input, as those of resized images."""
+        shape = self.shape(1, 4, MAX_POINTS // 8)
+        loops, indices = [], []
+        for axis, extent in enumerate(shape):
+            divisor = self.rng.choice([1, 2, 3, 4, 5, 8])
+            factor = self.rng.randint(1, 9) if divisor > 1 else 1
+            offset = self.rng.randrange(divisor)
+            last = extent * divisor - 1 - offset            # of the loop times the factor
+            if extent == 1 or last < factor:
+                divisor, factor, offset, last = 1, 1, 0, extent - 1
+            loops.append(Loop(f"d{axis}", min(last // factor + 1, 3 * extent)))
+            indices.append(Index(((f"d{axis}", factor),), offset, divisor))
+        tensor = self.argument(shape, self.widths())
+        return self.kernel(loops, [(tensor, indices)], [loop.name for loop in loops], None,
+                           self.chain(self.rng.randint(0, 2)))
+
     # Data that only moves, and streams that meet in other orders.
 
     def transpose(self):
@@ -591,6 +610,7 @@ KINDS = {
     "matrix-product": KernelGenerator.matrix_product,
     "elementwise": KernelGenerator.elementwise,
     "subsample": KernelGenerator.subsample,
+    "neighbours": KernelGenerator.neighbours,
     "transpose": KernelGenerator.transpose,
     "broadcast": KernelGenerator.broadcast,
     "stream-product": KernelGenerator.stream_product,
@@ -614,7 +634,7 @@ def gather(array, indices, loops, axes):
             extent = loops[axes[name]].extent
             along = [extent if i == axes[name] else 1 for i in range(len(loops))]
             pick = pick + factor * np.arange(extent).reshape(along)
-        picks.append(pick)
+        picks.append(pick // index.divisor)
     if not picks:
         return array.reshape(len(array), *shape)
     return array[(slice(None), *np.broadcast_arrays(*picks))]
