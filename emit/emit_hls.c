@@ -112,6 +112,7 @@ static bool add_files(Emitter *e, EmittedFiles *files)
         {"", "run_hls.tcl", emit_tcl},
         {"", "Makefile", emit_makefile},
         {"", ".clang-format", emit_style},
+        {"", "folding.json", emit_folding},
     };
     if (!add_source(e, files) || !add_schedule(e, files))
         return false;

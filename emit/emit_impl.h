@@ -162,6 +162,7 @@ void emit_hls_config(Emitter *e, StrBuf *out);
 void emit_tcl(Emitter *e, StrBuf *out);
 void emit_style(Emitter *e, StrBuf *out);     /* .clang-format */
 void emit_report(Emitter *e, StrBuf *out);
+void emit_folding(Emitter *e, StrBuf *out);
 /* How a report of ours begins, up to the top function's name as a JSON string. */
 #define REPORT_START "{\n  \"generator\": \"ming\",\n  \"top\": "
 

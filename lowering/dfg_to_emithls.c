@@ -138,6 +138,7 @@ typedef struct Top {
     Op *region, *func;
     Nest nest;
     PtrMap streams; /* channel end Value* -> stream Value* */
+    PtrMap names;   /* Ident of a stream's name -> itself */
 } Top;
 
 static bool is_taken(const Attr *const *names, size_t count, Str name)
@@ -221,24 +222,38 @@ static Str end_process(const Value *end)
     return callee ? callee->u.symbol.names[0]->str : STR("port");
 }
 
+/* "a_to_b", or "a_to_b_2", … where several channels join the same two. */
+static const Ident *stream_name(Top *top, const Op *channel)
+{
+    StrBuf name = {0};
+    strbuf_printf(&name, "%.*s_to_%.*s", STR_ARG(end_process(op_result(channel, 0))),
+                  STR_ARG(end_process(op_result(channel, 1))));
+    size_t stem = name.len;
+    const Ident *ident = ident_get(channel->ctx, strbuf_str(&name));
+    for (uint32_t n = 2; ptrmap_has(&top->names, ident); n++) {
+        name.len = stem;
+        strbuf_printf(&name, "_%u", n);
+        ident = ident_get(channel->ctx, strbuf_str(&name));
+    }
+    ptrmap_put(&top->names, ident, (void *)(uintptr_t)ident);
+    strbuf_free(&name);
+    return ident;
+}
+
 static void lower_channel(Top *top, Op *channel)
 {
     Context *ctx = channel->ctx;
-    StrBuf name = {0};
     const Attr *depth = op_attr(channel, "depth");
     const Type *type = emithls_stream(word_type(op_result(channel, 0)->type));
-    strbuf_printf(&name, "%.*s_to_%.*s", STR_ARG(end_process(op_result(channel, 0))),
-                  STR_ARG(end_process(op_result(channel, 1))));
     const Attr *cautious = op_attr(channel, "cautious");
     const NamedAttr attrs[3] = {
-        named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
+        named_attr(ctx, "name", attr_string(ctx, stream_name(top, channel)->str)),
         named_attr(ctx, "depth", depth ? depth : attr_i64(ctx, DEFAULT_DEPTH)),
         named_attr(ctx, "cautious", cautious)};
     Value *stream = op_result(build(&top->nest.b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs,
                                     cautious ? 3 : 2), 0);
     ptrmap_put(&top->streams, op_result(channel, 0), stream);
     ptrmap_put(&top->streams, op_result(channel, 1), stream);
-    strbuf_free(&name);
 }
 
 static void lower_instantiate(Top *top, const Op *op)
@@ -279,6 +294,7 @@ static bool lower_region(Op *region)
     if (op->def == DFG(INSTANTIATE))
         lower_instantiate(&top, op);
     ptrmap_free(&top.streams);
+    ptrmap_free(&top.names);
     return ok;
 }
 

@@ -291,11 +291,12 @@ static Value *add_link(const Chain *chain, Op *place, Str from, Str to)
     Builder b = builder_before(place);
     const Type *type = emithls_stream(chain->word);
     strbuf_printf(&name, "weights_%.*s_to_%.*s", STR_ARG(from), STR_ARG(to));
-    const NamedAttr attrs[2] = {
+    const NamedAttr attrs[3] = {
         named_attr(chain->ctx, "name", attr_string(chain->ctx, strbuf_str(&name))),
-        named_attr(chain->ctx, "depth", attr_i64(chain->ctx, CHAIN_DEPTH))};
+        named_attr(chain->ctx, "depth", attr_i64(chain->ctx, CHAIN_DEPTH)),
+        named_attr(chain->ctx, "fixed", attr_unit(chain->ctx))};
     strbuf_free(&name);
-    return op_result(build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, 2), 0);
+    return op_result(build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, 3), 0);
 }
 
 static void append_operand(Op *call, Value *value)

@@ -345,10 +345,11 @@ static Value *add_stream(const MemoryPort *port, Places *places)
     Builder b = builder_after(places->stream);
     StrBuf name = {0};
     strbuf_printf(&name, "%.*s_words", STR_ARG(port->name));
-    const NamedAttr attrs[2] = {named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
-                                named_attr(ctx, "depth", attr_i64(ctx, STREAM_DEPTH))};
+    const NamedAttr attrs[3] = {named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
+                                named_attr(ctx, "depth", attr_i64(ctx, STREAM_DEPTH)),
+                                named_attr(ctx, "fixed", attr_unit(ctx))};
     strbuf_free(&name);
-    places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &port->stream->type, 1, attrs, 2);
+    places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &port->stream->type, 1, attrs, 3);
     return op_result(places->stream, 0);
 }
 

@@ -8,6 +8,7 @@
 #include "ir/builder.h"
 #include "ir/diag.h"
 #include "target/dse_explain.h"
+#include "target/folding.h"
 #include "target/target.h"
 
 static const char *const objective_names[] = {
@@ -143,6 +144,7 @@ static bool choose_unroll(Pass *pass, Op *module)
     bool ok = search(pass, module, &space, &answer);
     if (ok) {
         dse_apply(module, region, &space);
+        folding_record(module);
         record_budget(pass, module, &space, &answer);
     }
     dse_free(&space);

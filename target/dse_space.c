@@ -91,6 +91,8 @@ static bool node_configs(DseSpace *space, uint32_t number, const Op *instantiate
               : node->kind != PROCESS_FORK    ? move_configs(space, node)
                                               : fork_configs(space, number, instantiate);
     drop_beaten(node);
+    if (ok && has_given_words(node->process))
+        return keep_given_words(space, node);
     return ok && (node->configs.len > 0 ||
                   op_error(node->process, "needs words of more than %d bits", MAX_WORD_BITS));
 }
@@ -133,6 +135,17 @@ static bool add_node(DseSpace *space, const Op *instantiate)
         node.at_boundary[i] = is_at_boundary(op_operand(instantiate, i));
     *vec_push(&space->nodes) = node;
     return true;
+}
+
+bool dse_check_process(const Op *instantiate, Arena *arena)
+{
+    /* Costs do not matter here. */
+    enum { PERIOD_PS = 4000 };
+    DseSpace space = {.arena = arena, .target = {.clock = clock_of_period(PERIOD_PS),
+                                                 .has_uram = true, .loads_tables = true}};
+    bool ok = add_node(&space, instantiate) && node_configs(&space, 0, instantiate);
+    dse_free(&space);
+    return ok;
 }
 
 /* The node and port at a channel's end; false where the end is connected to a region port. */

@@ -48,6 +48,15 @@ bool check_given_style(const Op *process, const CostTarget *target) MUST_CHECK;
 /* Writes what the style decides on the ops of a process whose words and factors are set. */
 void apply_style(Op *process, ProcessKind kind, const Style *style);
 
+/* Whether a process was given the words of its ports beforehand (dfg.words), and the type that a port
+ * then has. NULL: diagnosed. */
+bool has_given_words(const Op *process);
+const Type *given_end(const Op *process, uint32_t port);
+/* Whether a process has a configuration with what it was given. False: diagnosed. */
+bool dse_check_process(const Op *instantiate, Arena *arena) MUST_CHECK;
+/* Drops the configurations with other words. False: diagnosed (none is left). */
+bool keep_given_words(DseSpace *space, DseNode *node) MUST_CHECK;
+
 /* Whether the kernel was given its factors beforehand (dfg.unroll). */
 bool is_pinned(const ComputePlan *base);
 /* Those factors, KERNEL_MAX_LOOPS entries, and the types that the ports need. False: diagnosed. */

@@ -95,13 +95,15 @@ static const Op *reader(const Value *end)
     return symbol_lookup(use->owner, op_attr(use->owner, "callee"));
 }
 
-/* Words that the reader's given factors demand; *out stays NULL if it has none. */
-static bool demanded_end(const Op *process, const Type **out)
+/* Windows that are given, or that the reader's given factors demand; *out stays NULL if neither is. */
+static bool demanded_end(const Op *window, const Op *process, const Type **out)
 {
     ProcessKind kind;
     ComputePlan base;
     int64_t unroll[KERNEL_MAX_LOOPS];
     const Type *ends[PLAN_MAX_STREAMS + 1];
+    if (has_given_words(window))
+        return (*out = given_end(window, 1)) != NULL;
     if (!process)
         return true;
     if (!process_kind(process, &kind))
@@ -129,7 +131,7 @@ bool window_configs(DseSpace *space, DseNode *node, const Op *instantiate)
     WindowPlan plan;
     const Type *demanded = NULL;
     if (!window_plan(node->process, NULL, &plan) ||
-        !demanded_end(reader(op_operand(instantiate, 1)), &demanded))
+        !demanded_end(node->process, reader(op_operand(instantiate, 1)), &demanded))
         return false;
     Windows s = {.space = space, .node = node, .params = plan.params,
                  .source = op_operand(plan.window, 0)->type};
@@ -217,12 +219,25 @@ static void add_innermost(const Fork *fork)
     }
 }
 
+static bool add_given(const Fork *fork)
+{
+    int64_t word[2 * DFG_MAX_RANK];
+    const Type *end = given_end(fork->node->process, 0);
+    if (!end)
+        return false;
+    dfg_word(end, word);
+    add_fork(fork, word);
+    return true;
+}
+
 bool fork_configs(DseSpace *space, uint32_t number, const Op *instantiate)
 {
     DseNode *node = &space->nodes.data[number];
     Fork fork = {space, node, ARENA_ARRAY(space->arena, int64_t, node->port_count)};
     if (!fork_estimate(instantiate, fork_words(node->process), fork.elements))
         return false;
+    if (has_given_words(node->process))
+        return add_given(&fork);
     add_innermost(&fork);
     for (size_t e = 0; e < space->edges.len; e++) {
         const DseEdge *edge = &space->edges.data[e];

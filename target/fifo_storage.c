@@ -11,6 +11,16 @@ Str fifo_kind_name(FifoKind kind)
     return str_from(names[kind]);
 }
 
+bool fifo_kind(Str name, FifoKind *out)
+{
+    for (FifoKind kind = FIFO_SRL; kind < FIFO_KINDS; kind++)
+        if (str_eq(name, fifo_kind_name(kind))) {
+            *out = kind;
+            return true;
+        }
+    return false;
+}
+
 void fifo_costs(const FifoUse *fifos, size_t count, Cost *sum)
 {
     for (size_t i = 0; i < count; i++)
@@ -39,7 +49,7 @@ static double largest_share(const Cost *sum, const Cost *limits)
 static bool may_be(const FifoUse *fifo, FifoKind kind, const Cost *limits)
 {
     enum { WORTH = 2 };
-    if (fifo->depth <= FIFO_MOST_SRL || kind == FIFO_SRL)
+    if (fifo->is_given || fifo->depth <= FIFO_MOST_SRL || kind == FIFO_SRL)
         return false;
     if (kind == FIFO_LUTRAM)
         return memory_is_small(fifo->width, fifo->depth) ||
@@ -98,7 +108,8 @@ void fifo_choose_kinds(FifoUse *fifos, size_t count, const Cost *others, const C
 {
     Cost sum = *others;
     for (size_t i = 0; i < count; i++)
-        fifos[i].kind = first_kind(&fifos[i]);
+        if (!fifos[i].is_given)
+            fifos[i].kind = first_kind(&fifos[i]);
     fifo_costs(fifos, count, &sum);
     while (improve(fifos, count, limits, &sum))
         ;

@@ -17,12 +17,15 @@ enum { FIFO_MOST_SRL = 16 };
 typedef struct FifoUse {
     int64_t width, depth; /* bits of a word, words */
     FifoKind kind;
+    bool is_given; /* the kind: it is kept */
 } FifoUse;
 
 /* "srl", "lutram", "bram" or "uram", as the attribute impl of emithls.stream has it. */
 Str fifo_kind_name(FifoKind kind);
+/* The reverse; false: no kind is called so. */
+bool fifo_kind(Str name, FifoKind *out);
 
-/* Sets the kinds. others: what the rest of the design takes; limits: < 0 for none. */
+/* Sets the kinds that are not given. others: what the rest of the design takes; limits: < 0 for none. */
 void fifo_choose_kinds(FifoUse *fifos, size_t count, const Cost *others, const Cost *limits);
 
 /* Adds the costs of all. */

@@ -5,6 +5,7 @@
  * Requires: emithls functions, depths of any kind.
  * Changes: depths and impl of streams; the reports of processes, which get the costs of the FIFOs that
  * they write; with `keep` only emithls.timing, after a check that the given depths do not deadlock.
+ * Depths of `fixed` streams and kinds that are there stay as they are.
  * Tests: lit/target/fit-fifos.mir */
 #include "dialects/emithls/emithls.h"
 #include "ir/builder.h"
@@ -74,16 +75,28 @@ static void find_budget(Fitting *f)
                                  : -1;
 }
 
-/* Chooses what the FIFOs of these depths are built of. Gives what that takes beyond each limit, and
+static Op *stream_op(const HlsStream *stream)
+{
+    return (Op *)(uintptr_t)stream->op; /* of the module that the pass changes */
+}
+
+static bool given_kind(const Op *stream, FifoKind *out)
+{
+    const Attr *impl = op_attr(stream, "impl");
+    return impl && fifo_kind(impl->u.string, out);
+}
+
+/* Chooses what the FIFOs of these depths are built of, but for kinds that were given. Gives what that takes beyond each limit, and
  * the sum of it in shares of them: 0 if the design fits. */
-static double choose_storage(const Fitting *f, Cost *beyond)
+static double choose_storage(const Fitting *f, bool keeps_given, Cost *beyond)
 {
     Cost total = f->others;
     double excess = 0;
     for (size_t i = 0; i < f->fifo_count; i++) {
         uint32_t stream = f->design->port_count + (uint32_t)i;
-        f->fifos[i] = (FifoUse){.width = hls_word_bits(&f->design->streams.data[stream]),
-                                .depth = f->depths[stream]};
+        const HlsStream *s = &f->design->streams.data[stream];
+        f->fifos[i] = (FifoUse){.width = hls_word_bits(s), .depth = f->depths[stream]};
+        f->fifos[i].is_given = keeps_given && given_kind(stream_op(s), &f->fifos[i].kind);
     }
     fifo_choose_kinds(f->fifos, f->fifo_count, &f->others, &f->limits);
     fifo_costs(f->fifos, f->fifo_count, &total);
@@ -99,6 +112,20 @@ static double choose_storage(const Fitting *f, Cost *beyond)
 
 /* --- depths ------------------------------------------------------------------------------------ */
 
+/* Puts the fixed depths in place of those found; whether they are as large. */
+static bool keep_fixed(const Fitting *f)
+{
+    bool holds = true;
+    for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++) {
+        const HlsStream *stream = &f->design->streams.data[i];
+        if (!op_attr(stream_op(stream), "fixed"))
+            continue;
+        holds &= stream->depth >= f->depths[i];
+        f->depths[i] = stream->depth;
+    }
+    return holds;
+}
+
 /* What the depths that were there hold at most: the last resort, as the budget reckoned with them. */
 static bool take_given_depths(const Fitting *f, int64_t *interval)
 {
@@ -113,6 +140,7 @@ static bool take_given_depths(const Fitting *f, int64_t *interval)
     for (uint32_t i = 0; i < f->design->streams.len; i++)
         if (f->depths[i] < HLS_MIN_DEPTH)
             f->depths[i] = HLS_MIN_DEPTH;
+    keep_fixed(f);
     *interval = steady.interval;
     return true;
 }
@@ -137,8 +165,8 @@ static void remark_excess(const Fitting *f, const Cost *beyond)
                       (long long)f->limits.items[k], cost_names[k].title);
 }
 
-/* The shortest interval whose FIFOs fit the budget, of a few. Two in a row that need the same say that
- * it is not the FIFOs that are too large. */
+/* The shortest interval whose FIFOs fit the budget and the fixed depths, of a few. Two in a row that need
+ * the same say that it is not the FIFOs that are too large. */
 static HlsFate choose_depths(const Fitting *f, int64_t *interval)
 {
     static const int64_t eighths[] = {8, 9, 10, 12, 16, 24, 32};
@@ -152,21 +180,26 @@ static HlsFate choose_depths(const Fitting *f, int64_t *interval)
         HlsFate fate = hls_size_fifos(f->design, *interval, &events, f->depths);
         if (fate != HLS_PERIODIC)
             return fate;
-        double excess = choose_storage(f, &beyond);
-        if (i == 0)
+        if (i == 0) {
+            (void)choose_storage(f, false, &beyond);
             record_shortage(f, &beyond);
-        if (excess <= 0)
+        }
+        bool holds = keep_fixed(f);
+        double excess = choose_storage(f, true, &beyond);
+        if (holds && excess <= 0)
             return fate;
-        if (i > 1 && excess >= before)
+        if (holds && i > 1 && excess >= before)
             break;
-        before = excess;
+        before = holds ? excess : before;
     }
     int64_t longest = *interval, events = f->events;
-    if (take_given_depths(f, interval) && choose_storage(f, &beyond) <= 0)
+    if (take_given_depths(f, interval) && choose_storage(f, true, &beyond) <= 0)
         return HLS_PERIODIC;
     *interval = longest;
     HlsFate fate = hls_size_fifos(f->design, *interval, &events, f->depths);
-    (void)choose_storage(f, &beyond);
+    if (fate == HLS_PERIODIC)
+        keep_fixed(f);
+    (void)choose_storage(f, true, &beyond);
     remark_excess(f, &beyond);
     return fate;
 }
@@ -189,11 +222,6 @@ static bool check_depths(const Fitting *f, HlsSteady *steady)
 }
 
 /* --- results -------------------------------------------------------------------------------------- */
-
-static Op *stream_op(const HlsStream *stream)
-{
-    return (Op *)(uintptr_t)stream->op; /* of the module that the pass changes */
-}
 
 /* A process reports the FIFOs that it writes. */
 static void set_report(const Fitting *f, uint32_t process)
@@ -223,6 +251,7 @@ static void set_fifos(const Fitting *f)
         op_set_attr(op, "depth", attr_i64(ctx, f->fifos[i].depth));
         op_set_attr(op, "impl", attr_string(ctx, fifo_kind_name(f->fifos[i].kind)));
         op_set_attr(op, "cautious", NULL);
+        op_set_attr(op, "fixed", NULL);
     }
 }
 

@@ -4,8 +4,10 @@
 
 #include "ir/pass.h"
 
+extern const PassDef pass_apply_folding;
 extern const PassDef pass_choose_unroll;
 extern const PassDef pass_fit_fifos;
+extern const PassDef pass_pin_fifos;
 extern const PassDef pass_size_fifos;
 
 #endif

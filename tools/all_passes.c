@@ -10,6 +10,7 @@ const PassTable *all_passes(void)
     static const PassDef *const passes[] = {
         &pass_add_memory_ports,
         &pass_analyze_kernels,
+        &pass_apply_folding,
         &pass_canonicalize,
         &pass_choose_unroll,
         &pass_convert_dfg_to_emithls,
@@ -30,6 +31,7 @@ const PassTable *all_passes(void)
         &pass_onnx_fold_constants,
         &pass_onnx_infer_shapes,
         &pass_onnx_quantize,
+        &pass_pin_fifos,
         &pass_print_op_stats,
         &pass_fit_fifos,
         &pass_size_fifos,

@@ -28,6 +28,7 @@
 
 typedef struct Options {
     const char *output_dir, *top, *interface, *weights;
+    const char *folding; /* NULL: nothing is pinned */
     bool dump_pipeline;
     DeviceOptions device;
     SearchOptions search;
@@ -38,6 +39,12 @@ typedef struct Options {
 
 /* --- pipeline ------------------------------------------------------------------------------------ */
 
+static void add_folding(StrBuf *out, const Options *options, const char *pass)
+{
+    if (options->folding)
+        strbuf_printf(out, "%s{file=\"%s\"},", pass, options->folding);
+}
+
 static void add_pipeline(StrBuf *out, const Options *options, const Target *target)
 {
     strbuf_printf(out, "builtin.module(func.func(%s,convert-onnx-to-linalg,%s),%s", passes_to_fold,
@@ -45,8 +52,11 @@ static void add_pipeline(StrBuf *out, const Options *options, const Target *targ
     if (options->top)
         strbuf_printf(out, "{top=%s}", options->top);
     strbuf_add_c(out, ",canonicalize,");
+    add_folding(out, options, "apply-folding");
     add_search_pass(out, &options->search, target);
-    strbuf_add_c(out, ",dfg.region(size-fifos),convert-dfg-to-emithls,fit-fifos");
+    strbuf_add_c(out, ",dfg.region(size-fifos),convert-dfg-to-emithls,");
+    add_folding(out, options, "pin-fifos");
+    strbuf_add_c(out, "fit-fifos");
     if (strcmp(options->interface, "m_axi") == 0)
         strbuf_add_c(out, ",add-memory-ports");
     if (strcmp(options->weights, "load") == 0)
@@ -180,6 +190,8 @@ static bool check_options(const Tool *tool, const Options *options, const Texts 
         return false;
     if (options->verify_semantics < 0)
         return tool_error(tool, "error: --verify-semantics takes a positive number");
+    if (options->folding && strpbrk(options->folding, "\"'{}"))
+        return tool_error(tool, "error: --folding: the path must have no quotes and braces");
     if (options->top && !emit_top_name_is_valid(str_from(options->top)))
         return tool_error(tool, "error: --top: '%s' cannot be the name of a C++ function",
                           options->top);
@@ -199,6 +211,8 @@ static int compile(int argc, char **argv)
          "Ports of the accelerator: streams (default) or memories", NULL},
         {"weights", FLAG_CHOICE, &options.weights, "rom|load",
          "Weights in ROMs (default), or in memories that are loaded at start-up", NULL},
+        {"folding", FLAG_TEXT, &options.folding, "file",
+         "Choices that are given, as folding.json of a compiled project has them", NULL},
         MODEL_FLAGS(options.model),
         QUANTIZE_FLAGS(options.quantize),
         {"dump-pass-pipeline", FLAG_SWITCH, &options.dump_pipeline, NULL,

@@ -504,6 +504,32 @@ def case_repeat(tools, work, subject):
         raise Failure("the printed tables differ")
 
 
+def forget_bounds(out):
+    """A search that was cut short knows less of its design than one that had
+    no other."""
+    for path in (out / "report.json", out / f"{load_report(out)['top']}.mir"):
+        path.write_text(re.sub(r'\b(value|bound)("?:? =? ?)\d+', r"\1\2?", path.read_text()))
+
+
+def case_folding(tools, work, subject, *options):
+    """The choices that a compile writes down give the same project again."""
+    first, second = work / "first", work / "second"
+    compiled = tools.compile(subject.model, first, *options)
+    if compiled.returncode and subject.may_reject:
+        return "refused: " + check_rejected(compiled, first)
+    if compiled.returncode:
+        raise Failure(f"compile: {last_words(compiled)}")
+    tools.must_compile(subject.model, second, *options,
+                       f"--folding={first / 'folding.json'}")
+    report = load_report(first)
+    if report["bound"] != report["value"]:
+        for folder in (first, second):
+            forget_bounds(folder)
+    check_same_files(first, second)
+    check_same_files(second, first)
+    return None
+
+
 def case_top(tools, work, subject):
     """--top names the files and must be a C++ identifier."""
     tools.must_compile(subject.model, work / "out", "--top=my_top")
@@ -638,6 +664,8 @@ def whole_flow_cases(subjects, budgets):
         yield f"cosim/{name}", case_cosim, (subject,)
         yield f"unroll/{name}", case_unroll, (subject,)
         yield f"repeat/{name}", case_repeat, (subject,)
+        yield f"folding/{name}", case_folding, (subject, f"--dsp={budgets[-1]}")
+        yield f"folding-ports/{name}", case_folding, (subject, *PORT_OPTIONS["m_axi-load"])
         yield f"impossible-dsp/{name}", case_impossible, (subject, "dsp", "DSP")
         yield f"impossible-bram/{name}", case_impossible, (subject, "bram", "BRAM")
 
@@ -650,9 +678,11 @@ def generated_cases(args, folder):
         budgets = (budget,) if args.quick else BUDGETS[::2]
         for dsp in budgets:
             yield f"run/{subject.name}/dsp{dsp}", case_run, (subject, dsp)
+        yield f"folding/{subject.name}", case_folding, (subject, f"--dsp={budget}")
     for model in gen_models.generate_named(args.seed):
         subject = stored(model, folder)
         yield f"names/{subject.name}", case_names, (subject,)
+        yield f"folding/{subject.name}", case_folding, (subject,)
         yield (f"names-ports/{subject.name}", case_names,
                (subject, *PORT_OPTIONS["m_axi-load"]))
 
@@ -675,6 +705,7 @@ def collect_cases(args, folder):
     for subject in network_subjects(RESIDUAL_NETWORKS):
         yield f"run/{subject.name}/dsp100", case_run, (subject, 100)
         yield f"cosim/{subject.name}", case_cosim, (subject,)
+        yield f"folding/{subject.name}", case_folding, (subject,)
         yield (f"cosim-ports/{subject.name}", case_cosim,
                (subject, *PORT_OPTIONS["m_axi-load"]))
     if not args.quick:
