@@ -22,7 +22,7 @@ int64_t hls_best_interval(const HlsDesign *design)
 }
 
 enum { FIRST_FRAMES = 64 };     /* with unbounded FIFOs */
-enum { MAX_ACCESSES = 1 << 23 }; /* of a frame whose FIFOs are searched: 300 MB */
+enum { MAX_ACCESSES = 1 << 24 }; /* of a frame whose FIFOs are searched: 600 MB */
 
 /* --- the periodic state ----------------------------------------------------------------------- */
 
@@ -59,7 +59,7 @@ static HlsFate run_to_period(const HlsDesign *design, const HlsSimOptions *optio
         fate = fate == HLS_UNDECIDED && out->interval > 0 ? HLS_PERIODIC : fate;
     }
     *events -= hls_sim_events(sim);
-    if (fate == HLS_PERIODIC)
+    if (fate != HLS_DEADLOCK && hls_sim_events(sim) > 0)
         out->latency = first_latency(design, sim);
     hls_sim_finish(sim);
     for (uint32_t i = 0; needed && i < design->streams.len; i++)
