@@ -269,6 +269,26 @@ static bool see_through_pad(Value **x, const AffineMap **map, const Attr **fill)
     return true;
 }
 
+/* Notes in dfg.repeated, a bit mask of loops per input, for which loops the operand that `map` reads
+ * becomes copies of one element: products of such lanes have a factor in common. */
+static void note_repeated(const Fitting *f, uint32_t operand, const AffineMap *map, const Order *dims)
+{
+    uint32_t inputs = linalg_input_count(f->op);
+    const Attr *known = op_attr(f->op, "dfg.repeated");
+    VEC(int64_t) masks = {0};
+    for (uint32_t i = 0; i < inputs; i++)
+        *vec_push(&masks) = known ? dense_array_i64(known, i) : 0;
+    for (uint32_t i = 0; i < dims->count; i++) {
+        bool is_used = false;
+        for (uint32_t r = 0; r < map->result_count; r++)
+            is_used |= affine_uses_dim(map->results[r], dims->loops[i]);
+        masks.data[operand] |= is_used ? 0 : (int64_t)1 << dims->loops[i];
+    }
+    if (known || masks.data[operand])
+        op_set_attr(f->op, "dfg.repeated", attr_i64_array(f->op->ctx, masks.data, inputs));
+    vec_free(&masks);
+}
+
 static bool reorder_operand(Fitting *f, uint32_t operand, const Order *order)
 {
     const AffineExpr *loops[KERNEL_MAX_LOOPS];
@@ -279,6 +299,7 @@ static bool reorder_operand(Fitting *f, uint32_t operand, const Order *order)
     if (!see_through_pad(&x, &map, &fill))
         return false;
     Order dims = with_units(f, map, order);
+    note_repeated(f, operand, map, &dims);
     const Type *type = tensor_of_order(f, &dims, type_elem(x->type), loops);
     const AffineMap *to_loops = map_get(f->op->ctx, dims.count, 0, f->kernel.loop_count, loops);
     Builder b = builder_before(f->op);

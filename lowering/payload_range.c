@@ -6,6 +6,7 @@
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
+#include "passes/kernel.h"
 
 enum { MAX_BITS = 62, MAX_DEPTH = 8 };
 
@@ -67,6 +68,17 @@ static uint32_t map_loops(const AffineMap *map)
     return loops;
 }
 
+/* Loops along which a reorder repeats the operand's elements: attribute dfg.repeated. */
+static uint32_t repeated_loops(const Op *generic, uint32_t index)
+{
+    const Attr *masks = op_attr(generic, "dfg.repeated");
+    int64_t mask[KERNEL_MAX_LOOPS];
+    size_t count = 0;
+    if (!masks || !attr_int_list(masks, mask, KERNEL_MAX_LOOPS, &count) || index >= count)
+        return 0;
+    return (uint32_t)mask[index];
+}
+
 static Known argument(const Op *generic, uint32_t index)
 {
     const Value *operand = op_operand(generic, index);
@@ -81,7 +93,8 @@ static Known argument(const Op *generic, uint32_t index)
         if (value->kind == ATTR_INTEGER)
             return number(elem, value);
     }
-    return type_bounds(elem, map_loops(linalg_operand_map(generic, index)));
+    return type_bounds(elem, map_loops(linalg_operand_map(generic, index)) &
+                                 ~repeated_loops(generic, index));
 }
 
 /* --- ops ---------------------------------------------------------------------------------- */

@@ -166,6 +166,20 @@ static void add_steps(StrBuf *out, const Op *generic, uint32_t *count)
     }
 }
 
+/* "1 x 2 products per multiplication, in chains of 4" */
+static void add_packing(StrBuf *out, const PackingPlan *p)
+{
+    const int64_t *fields = p->grid.fields;
+    strbuf_add_char(out, '\n');
+    if (fields[0] * fields[1] > 1)
+        strbuf_printf(out, "%lld x %lld products per multiplication%s", (long long)fields[0],
+                      (long long)fields[1], p->chain_length > 1 ? ", " : "");
+    else
+        strbuf_add_c(out, "products ");
+    if (p->chain_length > 1)
+        strbuf_printf(out, "in chains of %lld", (long long)p->chain_length);
+}
+
 static void add_kernel(StrBuf *out, const ComputePlan *plan)
 {
     bool reduces = plan->kernel.class != KERNEL_PURE_PARALLEL, any = false;
@@ -189,6 +203,8 @@ static void add_kernel(StrBuf *out, const ComputePlan *plan)
     if (steps)
         strbuf_printf(out, "%s%s", reduces ? "\nthen " : "\nf: ", text.data);
     strbuf_free(&text);
+    if (plan->packing.is_used)
+        add_packing(out, &plan->packing);
 }
 
 /* --- shapes ---------------------------------------------------------------------------------------- */
