@@ -414,26 +414,36 @@ static int64_t memory_of(const HlsSim *sim)
     return most;
 }
 
-int64_t hls_sim_period(const HlsSim *sim)
+/* Whether the last `equal` frames of every process are those `period` before, all as much later. */
+static bool recurs(const HlsSim *sim, size_t period, size_t equal, int64_t *cycles)
 {
-    int64_t equal = memory_of(sim) + 1, period = 0;
-    if (sim->options.is_random)
-        return 0;
+    *cycles = 0;
     for (uint32_t i = 0; i < sim->design->processes.len; i++) {
         const HlsFrames *frames = &sim->processes[i].frames;
         if (sim->processes[i].model->is_once)
             continue;
-        if ((int64_t)frames->len <= equal)
-            return 0;
-        for (size_t k = frames->len - (size_t)equal; k < frames->len; k++) {
-            const HlsFrame *a = &frames->data[k - 1], *b = &frames->data[k];
-            if (period == 0)
-                period = b->end - a->end;
-            if (b->end - a->end != period || a->waits != b->waits)
-                return 0;
+        if (frames->len < equal + period)
+            return false;
+        for (size_t k = frames->len - equal; k < frames->len; k++) {
+            const HlsFrame *before = &frames->data[k - period], *frame = &frames->data[k];
+            if (*cycles == 0)
+                *cycles = frame->end - before->end;
+            if (frame->end - before->end != *cycles || frame->waits != before->waits)
+                return false;
         }
     }
-    return period;
+    return *cycles > 0;
+}
+
+HlsPeriod hls_sim_period(const HlsSim *sim)
+{
+    HlsPeriod period = {0};
+    if (sim->options.is_random)
+        return period;
+    for (period.frames = 1; period.frames <= HLS_MAX_PERIOD; period.frames++)
+        if (recurs(sim, (size_t)period.frames, (size_t)memory_of(sim) + 1, &period.cycles))
+            return period;
+    return (HlsPeriod){0};
 }
 
 bool hls_sim_keeps_pace(const HlsSim *sim)

@@ -70,9 +70,13 @@ void hls_sim_free(HlsSim *sim);
 /* Until all processes have done that many frames since the beginning. False: processes wait for each
  * other for good, or a hook ended the simulation. */
 bool hls_sim_run(HlsSim *sim, int64_t frames) MUST_CHECK;
-/* The interval between frames once the state recurs, so that all later frames repeat it; 0: it does
- * not yet. */
-int64_t hls_sim_period(const HlsSim *sim);
+/* Once the state recurs: so many frames take so many cycles, and so do all later ones. Zeros: it does
+ * not yet, or takes more than HLS_MAX_PERIOD frames to. */
+enum { HLS_MAX_PERIOD = 16 };
+typedef struct HlsPeriod {
+    int64_t frames, cycles;
+} HlsPeriod;
+HlsPeriod hls_sim_period(const HlsSim *sim);
 /* Whether no later frame can take longer than the input_interval: nothing is late in as many frames
  * as an event can depend on, hence by induction nothing ever is. */
 bool hls_sim_keeps_pace(const HlsSim *sim);

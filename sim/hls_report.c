@@ -56,7 +56,10 @@ HlsTimingResult hls_result(const HlsDesign *design, const HlsSim *sim)
         frame_bounds(design, sim, (size_t)r.frames - 2, &begin, &before);
         r.interval = end - before;
     }
-    r.is_periodic = hls_sim_period(sim) > 0;
+    r.period = hls_sim_period(sim);
+    r.mean_interval = r.interval * 100;
+    if (r.period.frames > 1)
+        r.mean_interval = (r.period.cycles * 100 + r.period.frames / 2) / r.period.frames;
     for (uint32_t i = 1; i < design->processes.len; i++)
         if (last_frame(sim, i)->cycles[HLS_BUSY] > last_frame(sim, r.bottleneck)->cycles[HLS_BUSY])
             r.bottleneck = i;
@@ -67,6 +70,11 @@ HlsTimingResult hls_result(const HlsDesign *design, const HlsSim *sim)
 static int64_t mean_level(const HlsFifo *fifo, int64_t cycles)
 {
     return cycles > 0 ? (fifo->word_cycles * 100 + cycles / 2) / cycles : 0;
+}
+
+static void add_hundredths(StrBuf *out, int64_t value)
+{
+    strbuf_printf(out, "%lld.%02lld", (long long)(value / 100), (long long)(value % 100));
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
@@ -122,14 +130,26 @@ static void print_fifos(const HlsDesign *design, const HlsSim *sim, int64_t cycl
         text_table_add_int(&table, hls_word_bits(&design->streams.data[i]));
         text_table_add_int(&table, f->depth);
         text_table_add_int(&table, f->max_level);
-        strbuf_printf(text_table_cell(&table), "%lld.%02lld", (long long)(mean / 100),
-                      (long long)(mean % 100));
+        add_hundredths(text_table_cell(&table), mean);
         text_table_add_int(&table, f->full_cycles);
         text_table_add_int(&table, f->empty_cycles);
     }
     if (design->streams.len > design->port_count)
         text_table_print(&table, out);
     text_table_free(&table);
+}
+
+static void add_interval(StrBuf *out, const HlsTimingResult *r)
+{
+    strbuf_add_c(out, "interval between frames: ");
+    if (r->period.frames > 1) {
+        add_hundredths(out, r->mean_interval);
+        strbuf_printf(out, " cycles (periodic: %lld frames take %lld, and all later ones)\n",
+                      (long long)r->period.frames, (long long)r->period.cycles);
+        return;
+    }
+    strbuf_printf(out, "%lld cycles%s\n", (long long)r->interval,
+                  r->period.frames ? " (periodic: all later frames repeat it)" : "");
 }
 
 void hls_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
@@ -144,8 +164,7 @@ void hls_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
     strbuf_printf(out, "latency of the first frame: %lld cycles\n", (long long)r.latency);
     if (r.frames > 1) {
         strbuf_printf(out, "latency of the last frame: %lld cycles\n", (long long)r.last_latency);
-        strbuf_printf(out, "interval between frames: %lld cycles%s\n", (long long)r.interval,
-                      r.is_periodic ? " (periodic: all later frames repeat it)" : "");
+        add_interval(out, &r);
     }
     strbuf_printf(out, "bottleneck: %.*s, %lld cycles a frame\n", STR_ARG(slowest->name),
                   (long long)last_frame(sim, r.bottleneck)->cycles[HLS_BUSY]);
@@ -207,9 +226,29 @@ static void add_fifo(StrBuf *out, const HlsStream *stream, const HlsFifo *f, int
     add_number(out, "width", hls_word_bits(stream));
     add_number(out, "depth", f->depth);
     add_number(out, "max", f->max_level);
-    strbuf_printf(out, ", \"mean\": %lld.%02lld", (long long)(mean / 100), (long long)(mean % 100));
+    strbuf_add_c(out, ", \"mean\": ");
+    add_hundredths(out, mean);
     add_number(out, "full", f->full_cycles);
     add_number(out, "empty", f->empty_cycles);
+}
+
+/* The mean of the periodic state, whole where it is; the last one; frames that the state takes to
+ * recur, if more than one. */
+static void add_intervals(StrBuf *out, const HlsTimingResult *r)
+{
+    if (r->frames == 1) {
+        strbuf_add_c(out, ", \"interval_cycles\": null");
+        return;
+    }
+    if (r->mean_interval % 100 == 0)
+        add_number(out, "interval_cycles", r->mean_interval / 100);
+    else
+        strbuf_add_c(out, ", \"interval_cycles\": ");
+    if (r->mean_interval % 100 != 0)
+        add_hundredths(out, r->mean_interval);
+    add_number(out, "last_interval_cycles", r->interval);
+    if (r->period.frames > 1)
+        add_number(out, "period_frames", r->period.frames);
 }
 
 void hls_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
@@ -221,11 +260,8 @@ void hls_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
     add_number(out, "cycles", r.cycles);
     add_number(out, "latency_cycles", r.latency);
     add_number(out, "last_latency_cycles", r.last_latency);
-    if (r.interval > 0)
-        add_number(out, "interval_cycles", r.interval);
-    else
-        strbuf_add_c(out, ", \"interval_cycles\": null");
-    strbuf_printf(out, ", \"periodic\": %s, ", r.is_periodic ? "true" : "false");
+    add_intervals(out, &r);
+    strbuf_printf(out, ", \"periodic\": %s, ", r.period.frames ? "true" : "false");
     add_string(out, "bottleneck", design->processes.data[r.bottleneck].name);
     strbuf_add_c(out, ",\n  \"processes\": [");
     for (uint32_t i = 0; i < design->processes.len; i++) {

@@ -41,6 +41,12 @@ static int64_t first_latency(const HlsDesign *design, const HlsSim *sim)
     return begin == INT64_MAX ? end : end - begin;
 }
 
+/* Rounded up; 0: the state does not recur. */
+static int64_t mean_interval(HlsPeriod period)
+{
+    return period.frames > 0 ? (period.cycles + period.frames - 1) / period.frames : 0;
+}
+
 /* Until the state recurs or, if depths are not asked for, keeping pace is proven. */
 static HlsFate run_to_period(const HlsDesign *design, const HlsSimOptions *options,
                              int64_t max_frames, int64_t *events, HlsSteady *out, int64_t *needed)
@@ -55,7 +61,7 @@ static HlsFate run_to_period(const HlsDesign *design, const HlsSimOptions *optio
         else if (!needed && options->input_interval > 0 && hls_sim_keeps_pace(sim))
             out->interval = options->input_interval;
         else
-            out->interval = hls_sim_period(sim);
+            out->interval = mean_interval(hls_sim_period(sim));
         fate = fate == HLS_UNDECIDED && out->interval > 0 ? HLS_PERIODIC : fate;
     }
     *events -= hls_sim_events(sim);

@@ -20,7 +20,7 @@ typedef enum HlsFate {
 } HlsFate;
 
 typedef struct HlsSteady {
-    int64_t interval, latency; /* of the periodic state; of the first frame */
+    int64_t interval, latency; /* of the periodic state, a mean, rounded up; of the first frame */
 } HlsSteady;
 
 /* Cycles a frame that the slowest process or port needs. */

@@ -183,7 +183,7 @@ static bool run_frames(Simulation *s)
     for (int64_t frame = 0; frame < most; frame++) {
         if (s->values ? !run_data_frame(s, frame) : !run_to(s, frame + 1))
             return false;
-        if (wanted == 0 && (hls_sim_period(s->sim) > 0 || s->options.is_random))
+        if (wanted == 0 && (hls_sim_period(s->sim).frames > 0 || s->options.is_random))
             break;
     }
     hls_sim_finish(s->sim);

@@ -98,7 +98,8 @@ class Design:
         if run.returncode:
             raise Failure(f"ming sim exits with {run.returncode}: {run.stderr[-300:]}")
         found = json.loads(table.read_text(encoding="utf-8"))
-        return Outcome(found["latency_cycles"], found["interval_cycles"],
+        interval = found.get("last_interval_cycles" if frames else "interval_cycles")
+        return Outcome(found["latency_cycles"], interval,
                        max(process["cycles"] for process in found["processes"]))
 
     def keeps(self, depths):

@@ -284,18 +284,19 @@ static void periods_last(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         const HlsSimOptions options = {0};
         HlsDesign design;
-        int64_t period = 0, frames = 0;
+        HlsPeriod period = {0};
+        int64_t frames = 0;
         random_design(&random, &design);
         HlsSim *sim = hls_sim_create(&design, &options);
-        while (period == 0 && frames < 40 && hls_sim_run(sim, ++frames))
+        while (period.frames == 0 && frames < 40 && hls_sim_run(sim, ++frames))
             period = hls_sim_period(sim);
-        if (period > 0) {
+        if (period.frames > 0) {
             periodic++;
             assert_true(hls_sim_run(sim, frames + LATER));
             for (uint32_t i = 0; i < design.processes.len; i++) {
                 const HlsFrame *f = hls_sim_frames(sim, i)->data;
                 for (int64_t k = frames; k < frames + LATER; k++)
-                    assert_int_equal(f[k].end - f[k - 1].end, period);
+                    assert_int_equal(f[k].end - f[k - period.frames].end, period.cycles);
             }
         }
         hls_sim_free(sim);
