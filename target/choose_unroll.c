@@ -8,6 +8,7 @@
 #include "ir/builder.h"
 #include "ir/diag.h"
 #include "target/dse_explain.h"
+#include "target/dse_program.h"
 #include "target/folding.h"
 #include "target/target.h"
 
@@ -106,6 +107,22 @@ static void remark_gap(const Op *region, const DseTask *task, const DseAnswer *a
                   (long long)answer->value, units[task->objective], (long long)answer->bound);
 }
 
+/* dump-lp: the program whose optimum is the answer, for other solvers. */
+static bool dump_program(const Pass *pass, const DseSpace *space, const DseTask *task)
+{
+    StrBuf path = {0};
+    const DseProblem problem = dse_first_problem(space, task);
+    strbuf_add_str(&path, pass_string(pass, "dump-lp"));
+    bool ok = path.len == 0;
+    if (!ok && !str_ends_with(strbuf_str(&path), ".lp") && !str_ends_with(strbuf_str(&path), ".mps"))
+        op_error(space->region, "dump-lp takes a file that ends in .lp or .mps");
+    else if (!ok)
+        ok = dse_dump(space, &problem, path.data) ||
+             op_error(space->region, "cannot write '%s'", path.data);
+    strbuf_free(&path);
+    return ok;
+}
+
 static bool search(Pass *pass, Op *module, DseSpace *space, DseAnswer *answer)
 {
     DseTask task;
@@ -113,6 +130,8 @@ static bool search(Pass *pass, Op *module, DseSpace *space, DseAnswer *answer)
         return false;
     for (size_t n = 0; n < space->nodes.len; n++)
         pass_count(pass, "configurations", space->nodes.data[n].configs.len);
+    if (!dump_program(pass, space, &task))
+        return false;
     pass_analysis_begin(pass, "search");
     *answer = dse_optimize(space, &task);
     pass_analysis_end(pass);
@@ -165,6 +184,8 @@ const PassDef pass_choose_unroll = {
                        {"time-limit", OPTION_INT, "0",
                         "seconds to search, instead of a limit that does not depend on the machine", 0,
                         1000000},
+                       {"dump-lp", OPTION_STRING, "",
+                        "file for the 0-1 program, in lp_solve's format (.lp) or .mps"},
                        {"dsp", OPTION_INT, "1248", "DSP slices available", 0, INT64_MAX},
                        {"bram", OPTION_INT, "288", "BRAM18 blocks available", 0, INT64_MAX},
                        {"reserve-bram", OPTION_INT, "0", "BRAM18 blocks to leave for FIFOs", 0,

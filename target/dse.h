@@ -46,6 +46,8 @@ typedef struct DseSpace {
     VEC(const Type *) words; /* receiving ends; channels may join ends of the same one */
     PtrMap word_numbers;     /* end Type* -> index in words + 1 */
     int64_t bound; /* of the last solve: no design's weighted sum is below it */
+    bool counts[COST_KINDS];   /* limits of these were exceeded in a solve: the next ones begin with them */
+    double prices[COST_KINDS]; /* per unit of cost, of the last solve that had nothing to add up */
 } DseSpace;
 
 /* DSE_FEASIBLE: a design within the limits, not proven best. DSE_FAILED: none found, none excluded. */
@@ -57,6 +59,8 @@ typedef struct DseProblem {
     int64_t *const *extra;  /* per node and configuration: added to its weighted cost, >= 0; or NULL */
     Cost limits;            /* < 0: none */
     const int64_t *longest; /* per node: longest interval; NULL: any */
+    bool keeps_intervals;   /* intervals count: a longer one cannot stand for a shorter one */
+    int64_t known; /* weighted sum of the design that is chosen, if it keeps the limits; else < 0 */
     size_t effort; /* labels (dse_labels.h) to try before the best design so far is taken; 0: many */
     double deadline; /* of dse_seconds(); 0: none. Not to depend on the machine, use effort instead */
 } DseProblem;
@@ -71,7 +75,8 @@ int64_t dse_measure(const Cost *cost, const Cost *weights);
 /* Enumerates the undominated configurations of the region's processes. False: diagnosed. */
 bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpace *out) MUST_CHECK;
 void dse_free(DseSpace *space);
-/* Sets each node's `chosen` when it found a design, *value to its weighted sum. */
+/* Sets each node's `chosen` when it found a design, *value to its weighted sum. A chosen design that keeps
+ * the limits is improved, and stays if it is the best. problem->known is not read. */
 DseStatus dse_solve(DseSpace *space, const DseProblem *problem, int64_t *value);
 /* Sum over the chosen configurations. */
 Cost dse_total(const DseSpace *space);

@@ -1,6 +1,8 @@
 /* Shortest paths under limits: labels (goal and uses so far) walk through the layers of a design space.
  * Per state only labels are kept that no other dominates, whose bound is below the ceiling, and of these
- * the `width` of the least bounds. If none had to be given up for that, the answer is exact.
+ * the `width` best: those of the least bounds, or, if designs only have to fit, those that exceed the
+ * limits least when the cheapest way completes them. If none had to be given up for that, the answer is
+ * exact. A label that the cheapest way completes to a design within the limits is a design.
  * Tests: test/unit/dse_test.c */
 #ifndef MING_TARGET_DSE_LABELS_H
 #define MING_TARGET_DSE_LABELS_H
@@ -20,10 +22,14 @@ typedef struct LabelSearch {
     const DseLayers *layers;
     const DseLimit *limits;
     uint32_t limit_count;
+    const double *mix;    /* per kind of cost: prices at which designs within the limits are cheap */
     const double *behind; /* per state: least goal plus prices from there to the end */
+    const uint32_t *departure;  /* per state: the first transition of that way */
+    const int64_t *sums_behind; /* per state: goal of that way, then its uses: limit_count + 1 numbers */
     double ceiling;       /* of a design's goal plus prices */
+    bool only_fits;       /* nothing adds up: any design will do */
     uint32_t width;       /* labels per state */
-    size_t max_labels;    /* tried in all; when they run out, the search is incomplete */
+    size_t max_labels;    /* tried in all, or comparisons of them that take as long; when they run out, the search is incomplete */
     double deadline;      /* of dse_seconds(), or 0; behind it, too */
     /* Results. */
     size_t tried;     /* labels */

@@ -5,11 +5,12 @@
  * Tests: test/unit/dse_objective_test.c */
 #include "target/dse_objective.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Labels to try: for saving resources, and for one S. */
-enum { SAVING_EFFORT = 1000000, ASKING_EFFORT = 200000 };
+enum { SAVING_EFFORT = 1000000, ASKING_EFFORT = 300000 };
 /* Of a limit. */
 enum { MILLIONTHS = 1000000 };
 
@@ -61,15 +62,27 @@ static DseAnswer save_resources(DseSpace *space, const DseTask *task, const Cost
     return answer;
 }
 
+DseProblem dse_first_problem(const DseSpace *space, const DseTask *task)
+{
+    DseProblem problem = {.limits = task->limits, .deadline = task->deadline};
+    if (task->objective == DSE_LATENCY)
+        problem.weights.cycles = 1;
+    if (task->objective == DSE_THROUGHPUT)
+        problem.keeps_intervals = true;
+    if (task->objective == DSE_FPS) {
+        problem.weights = share_weights(&task->limits);
+        problem.longest = dse_same_interval(space, task->interval);
+    }
+    return problem;
+}
+
 /* --- latency ---------------------------------------------------------------------------------------- */
 
 static DseAnswer least_cycles(DseSpace *space, const DseTask *task)
 {
-    DseProblem problem = dse_least(COST_CYCLES);
+    const DseProblem problem = dse_first_problem(space, task);
     DseAnswer answer = {.status = DSE_OPTIMAL};
     Cost limits = task->limits;
-    problem.limits = task->limits;
-    problem.deadline = task->deadline;
     answer.status = dse_solve(space, &problem, &answer.value);
     answer.bound = space->bound;
     if (!found_design(answer.status))
@@ -103,38 +116,56 @@ static void list_intervals(const DseSpace *space, Intervals *out)
     out->len = left;
 }
 
-/* Adds a node's least cost of each kind at intervals up to S. False: it has no configuration there. */
-static bool add_least(const DseNode *node, int64_t interval, Cost *sum)
+/* Sums over the nodes of the least that any configuration takes, of each kind and at prices. */
+typedef struct Least {
+    Cost costs;
+    double price;
+} Least;
+
+static double price_of(const Cost *cost, const double *prices)
 {
-    Cost least;
-    bool found = false;
+    double sum = 0;
     for (int k = 0; k < COST_KINDS; k++)
-        least.items[k] = INT64_MAX;
+        sum += prices[k] * (double)cost->items[k];
+    return sum;
+}
+
+/* Adds a node's least at intervals up to S. False: it has no configuration there. */
+static bool add_least(const DseNode *node, int64_t interval, const double *prices, Least *sum)
+{
+    Least least = {.price = INFINITY};
+    for (int k = 0; k < COST_KINDS; k++)
+        least.costs.items[k] = INT64_MAX;
     for (size_t c = 0; c < node->configs.len; c++) {
         const Config *config = &node->configs.data[c];
         if (config->interval > interval)
             continue;
-        found = true;
+        least.price = fmin(least.price, price_of(&config->cost, prices));
         for (int k = 0; k < COST_KINDS; k++)
-            if (config->cost.items[k] < least.items[k])
-                least.items[k] = config->cost.items[k];
+            if (config->cost.items[k] < least.costs.items[k])
+                least.costs.items[k] = config->cost.items[k];
     }
-    if (found)
-        cost_add(sum, &least);
-    return found;
+    if (isinf(least.price))
+        return false;
+    cost_add(&sum->costs, &least.costs);
+    sum->price += least.price;
+    return true;
 }
 
-/* Whether the limits would do if each node could choose without the others, for each kind apart. */
+/* Whether the limits would do if each process could choose without the others: for each kind apart, and
+ * together at the prices of the last question. */
 static bool fits_apart(const DseSpace *space, const Cost *limits, int64_t interval)
 {
-    Cost sum = {.cycles = 0};
+    Least sum = {.price = 0};
+    double affordable = 1e-6 + price_of(limits, space->prices);
     for (size_t n = 0; n < space->nodes.len; n++)
-        if (!add_least(&space->nodes.data[n], interval, &sum))
+        if (space->nodes.data[n].kind != PROCESS_CONVERTER &&
+            !add_least(&space->nodes.data[n], interval, space->prices, &sum))
             return false;
     for (int k = 0; k < COST_KINDS; k++)
-        if (limits->items[k] >= 0 && sum.items[k] > limits->items[k])
+        if (limits->items[k] >= 0 && sum.costs.items[k] > limits->items[k])
             return false;
-    return true;
+    return sum.price <= affordable;
 }
 
 typedef struct Bisection {
@@ -146,10 +177,10 @@ typedef struct Bisection {
     size_t best;      /* index of the best design's S; their number if there is none */
 } Bisection;
 
-/* First index that is not excluded when nodes choose apart. */
-static size_t first_possible(const Bisection *b)
+/* First index of those from `low` on that is not excluded when processes choose apart. */
+static size_t first_possible(const Bisection *b, size_t low)
 {
-    size_t low = 0, high = b->intervals.len;
+    size_t high = b->intervals.len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (fits_apart(b->space, &b->task->limits, b->intervals.data[middle]))
@@ -160,19 +191,18 @@ static size_t first_possible(const Bisection *b)
     return low;
 }
 
-/* Whether there is a design at an S. Its own may be shorter. The weights lead the search to designs that
- * take little, of which some are within the limits. */
+/* Whether there is a design at an S, which is a problem with nothing to add up. Its own S may be
+ * shorter. */
 static bool ask(Bisection *b, size_t index)
 {
-    const DseProblem problem = {.weights = share_weights(&b->task->limits),
-                                .limits = b->task->limits, .longest = b->longest,
+    const DseProblem problem = {.limits = b->task->limits, .longest = b->longest,
                                 .effort = ASKING_EFFORT, .deadline = b->task->deadline};
     int64_t value;
     for (size_t n = 0; n < b->space->nodes.len; n++)
         b->longest[n] = b->intervals.data[index];
     DseStatus status = dse_solve(b->space, &problem, &value);
     if (status == DSE_INFEASIBLE)
-        b->excluded = index + 1;
+        b->excluded = first_possible(b, index + 1);
     if (!found_design(status))
         return false;
     int64_t interval = dse_interval(b->space);
@@ -184,18 +214,17 @@ static bool ask(Bisection *b, size_t index)
 
 static void bisect(Bisection *b)
 {
-    size_t low = first_possible(b), step = 1;
+    size_t low = first_possible(b, 0), step = 1;
     b->best = b->intervals.len;
     b->excluded = low;
-    for (size_t next = low; low < b->intervals.len && !ask(b, next);) {
-        low = next + 1;
-        next = step < b->intervals.len - low ? low + step : b->intervals.len - 1;
-        step *= 2;
+    for (size_t next = low; low < b->intervals.len && !ask(b, next); step *= 2) {
+        low = next + 1 > b->excluded ? next + 1 : b->excluded;
+        next = step < b->intervals.len - low ? low + step - 1 : b->intervals.len - 1;
     }
     while (low < b->best) {
         size_t middle = low + (b->best - low) / 2;
         if (!ask(b, middle))
-            low = middle + 1;
+            low = middle + 1 > b->excluded ? middle + 1 : b->excluded;
     }
 }
 

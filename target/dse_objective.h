@@ -26,6 +26,8 @@ typedef struct DseAnswer {
 
 /* Chooses configurations; when none are found, nothing is chosen. */
 DseAnswer dse_optimize(DseSpace *space, const DseTask *task);
+/* The first problem of a task, which decides the value: of throughput with S still to be minimised. */
+DseProblem dse_first_problem(const DseSpace *space, const DseTask *task);
 /* Longest interval of the chosen configurations. */
 int64_t dse_interval(const DseSpace *space);
 /* The same limit for the intervals of all nodes, in the space's arena. */

@@ -1,17 +1,23 @@
-/* Subgradient ascent on the prices of the limited resources. With prices p, limits l and uses u,
+/* Ascent on the prices of the limited resources (dse_master.h). With prices p, limits l and uses u,
  *   min over designs of goal + sum p (u - l)
  * is a lower bound of every design within the limits, and so is the same minimum over the designs
  * through one transition: a transition whose minimum exceeds the best design's goal is dropped.
  * Tests: test/unit/dse_test.c */
 #include "target/dse_prune.h"
 #include "target/dse_labels.h"
+#include "target/dse_master.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_TRANSITIONS = 4000000, MAX_ROUNDS = 120, PATIENCE = 4, MOST_FAR_WORDS = 16 };
+enum { MAX_TRANSITIONS = 4000000, MAX_ROUNDS = 60, MOST_FAR_WORDS = 16 };
 /* Widths of the label searches, each this many times the last. */
 enum { FIRST_WIDTH = 8, WIDENING = 4 };
+
+/* Sum of prices where only limits count; else a price of a unit is at most so many of the worst goals.
+ * How close to the best bound is close enough. */
+enum { PRICE_SUM = 1000000, MOST_PRICE = 100 };
+#define PRECISION 1e-4
 
 typedef struct Pruning {
     const DseSpace *space;
@@ -20,7 +26,8 @@ typedef struct Pruning {
     uint32_t limit_count;
     DseLayers layers;
     double *ahead, *behind;   /* per state: cheapest way from the start, to the end */
-    uint32_t *arrival;        /* per state: the last transition of that way */
+    uint32_t *arrival, *departure; /* per state: the last transition of that way, the first */
+    int64_t *sums_ahead, *sums_behind; /* per state and sum: along those ways (see add_sums) */
     double *prices;           /* of the configurations of a node */
     uint32_t *path;           /* per node: configuration of the cheapest design */
     double best_bound;
@@ -86,8 +93,10 @@ static void walk_behind(Pruning *p, double limit)
             if (!(p->ahead[way.from] + rest <= limit))
                 continue;
             p->layers.transitions.data[layer->first + kept++] = way;
-            if (rest < p->behind[way.from])
+            if (rest < p->behind[way.from]) {
                 p->behind[way.from] = rest;
+                p->departure[way.from] = (uint32_t)(layer->first + kept - 1);
+            }
         }
         layer->count = kept;
     }
@@ -136,22 +145,6 @@ static void keep_design(Pruning *p)
     memcpy(p->out->chosen, p->path, p->space->nodes.len * sizeof(*p->path));
 }
 
-/* The design that the nodes' present choices make, if they agree at every edge. */
-static void keep_present(Pruning *p)
-{
-    const DseSpace *space = p->space;
-    for (size_t e = 0; e < space->edges.len; e++) {
-        const DseEdge *edge = &space->edges.data[e];
-        const DseNode *from = &space->nodes.data[edge->from], *to = &space->nodes.data[edge->to];
-        if (from->configs.data[from->chosen].factor[edge->from_port] !=
-            to->configs.data[to->chosen].factor[edge->to_port])
-            return;
-    }
-    for (size_t n = 0; n < space->nodes.len; n++)
-        p->path[n] = space->nodes.data[n].chosen;
-    keep_design(p);
-}
-
 static double price_of_limits(const Pruning *p)
 {
     double sum = 0;
@@ -160,26 +153,14 @@ static double price_of_limits(const Pruning *p)
     return sum;
 }
 
-/* Polyak's step towards `target` along the excess of each resource. False: no excess to pay for. */
-static bool change_prices(Pruning *p, double scale, double target, double bound)
+/* How far the path exceeds the limits, in units. */
+static int64_t measure_path(const Pruning *p, double *excess)
 {
-    double excess[DSE_MAX_LIMITS], norm = 0;
     Cost cost;
-    sum_path(p, &cost);
-    for (uint32_t i = 0; i < p->limit_count; i++) {
-        DseLimit *limit = &p->limits[i];
-        excess[i] = ((double)cost.items[limit->kind] - limit->limit) / limit->unit;
-        if (excess[i] < 0 && limit->price == 0)
-            excess[i] = 0;
-        norm += excess[i] * excess[i];
-    }
-    if (norm == 0)
-        return false;
-    for (uint32_t i = 0; i < p->limit_count; i++) {
-        double price = p->limits[i].price + scale * (target - bound) * excess[i] / norm;
-        p->limits[i].price = price > 0 ? price : 0;
-    }
-    return true;
+    int64_t goal = sum_path(p, &cost);
+    for (uint32_t i = 0; i < p->limit_count; i++)
+        excess[i] = ((double)cost.items[p->limits[i].kind] - p->limits[i].limit) / p->limits[i].unit;
+    return goal;
 }
 
 /* Goal of the worst design: above it there is none. */
@@ -218,38 +199,171 @@ static bool is_late(const Pruning *p)
     return p->problem->deadline > 0 && dse_seconds() > p->problem->deadline;
 }
 
-/* A better design is better by 1. Where nothing adds up, any design is the best, and prices begin where
- * the one of least shares of the limits is the cheapest. */
+/* Whether the best design cannot be beaten. */
+static bool is_closed(const Pruning *p, double bound)
+{
+    return p->out->has_design && (p->out->value == 0 || whole_bound(bound) >= p->out->value);
+}
+
+/* Prices at the present ones; false: they tell all that there is to know. */
+static bool evaluate(Pruning *p, double worst)
+{
+    walk_ahead(p);
+    if (!read_path(p)) {
+        p->best_bound = INFINITY;
+        return false;
+    }
+    double bound = p->ahead[p->layers.state_count - 1] - price_of_limits(p);
+    keep_design(p);
+    if (is_closed(p, bound)) {
+        p->best_bound = INFINITY;
+        return false;
+    }
+    if (bound > p->best_bound)
+        keep_bound(p, bound);
+    walk_behind(p, (p->out->has_design ? (double)p->out->value - 1 : worst) + 0.001 +
+                       price_of_limits(p));
+    return true;
+}
+
+/* --- detours --------------------------------------------------------------------------------------- */
+
+/* Adds a configuration to sums: of the goal, then of each limited kind. */
+static void add_sums(const Pruning *p, const int64_t *before, const Config *config, int64_t *out)
+{
+    out[0] = before[0] + config->goal;
+    for (uint32_t i = 0; i < p->limit_count; i++)
+        out[i + 1] = before[i + 1] + config->cost.items[p->limits[i].kind];
+}
+
+static const Config *config_of(const Pruning *p, const Layer *layer, const Transition *way)
+{
+    return &p->space->nodes.data[layer->node].configs.data[way->config];
+}
+
+static void sum_ways(Pruning *p)
+{
+    size_t width = p->limit_count + 1u, layers = p->layers.layers.len;
+    for (size_t l = 0; l < layers; l++) {
+        const Layer *layer = &p->layers.layers.data[l];
+        for (size_t t = layer->first; t < layer->first + layer->count; t++) {
+            const Transition *way = &p->layers.transitions.data[t];
+            if (p->arrival[way->to] == t)
+                add_sums(p, p->sums_ahead + way->from * width, config_of(p, layer, way),
+                         p->sums_ahead + way->to * width);
+        }
+    }
+    for (size_t l = layers; l-- > 0;) {
+        const Layer *layer = &p->layers.layers.data[l];
+        for (size_t t = layer->first; t < layer->first + layer->count; t++) {
+            const Transition *way = &p->layers.transitions.data[t];
+            if (p->departure[way->from] == t)
+                add_sums(p, p->sums_behind + way->to * width, config_of(p, layer, way),
+                         p->sums_behind + way->from * width);
+        }
+    }
+}
+
+/* Whether the cheapest way through a transition keeps the limits; gives its goal. */
+static bool detour_fits(const Pruning *p, const Layer *layer, const Transition *way, int64_t *goal)
+{
+    size_t width = p->limit_count + 1u;
+    int64_t sums[DSE_MAX_LIMITS + 1];
+    const int64_t *rest = p->sums_behind + way->to * width;
+    add_sums(p, p->sums_ahead + way->from * width, config_of(p, layer, way), sums);
+    for (uint32_t i = 0; i < p->limit_count; i++)
+        if ((double)(sums[i + 1] + rest[i + 1]) > p->limits[i].limit)
+            return false;
+    *goal = sums[0] + rest[0];
+    return true;
+}
+
+static void read_detour(Pruning *p, size_t layer, const Transition *way)
+{
+    const Layer *layers = p->layers.layers.data;
+    uint32_t state = way->from;
+    p->path[layers[layer].node] = way->config;
+    for (size_t l = layer; l-- > 0;) {
+        const Transition *before = &p->layers.transitions.data[p->arrival[state]];
+        p->path[layers[l].node] = before->config;
+        state = before->from;
+    }
+    state = way->to;
+    for (size_t l = layer + 1; l < p->layers.layers.len; l++) {
+        const Transition *next = &p->layers.transitions.data[p->departure[state]];
+        p->path[layers[l].node] = next->config;
+        state = next->to;
+    }
+}
+
+/* The cheapest ways through each transition are designs, too: takes the best that keeps the limits.
+ * The prices are those of the last evaluation. */
+static void try_detours(Pruning *p)
+{
+    size_t best_layer = 0;
+    const Transition *best = NULL;
+    int64_t best_goal = p->out->has_design ? p->out->value : INT64_MAX, goal;
+    walk_ahead(p);
+    sum_ways(p);
+    for (size_t l = 0; l < p->layers.layers.len; l++) {
+        const Layer *layer = &p->layers.layers.data[l];
+        for (size_t t = layer->first; t < layer->first + layer->count; t++) {
+            const Transition *way = &p->layers.transitions.data[t];
+            if (!detour_fits(p, layer, way, &goal) || goal >= best_goal)
+                continue;
+            best = way;
+            best_goal = goal;
+            best_layer = l;
+        }
+    }
+    if (!best)
+        return;
+    read_detour(p, best_layer, best);
+    keep_design(p);
+}
+
+static void take_best_prices(Pruning *p)
+{
+    for (uint32_t i = 0; i < p->limit_count; i++)
+        p->limits[i].price = p->best_prices[i];
+}
+
+/* Half-way between the prices of the best bound and those that promise more. */
+static void move_prices(Pruning *p, const double *next)
+{
+    for (uint32_t i = 0; i < p->limit_count; i++)
+        p->limits[i].price = (p->best_prices[i] + next[i]) / 2;
+}
+
+/* Goals are whole numbers: a better design is better by 1. Where nothing adds up, any design is the best;
+ * then prices are shares of a sum, and a bound above 0 says that there is none. */
 static void ascend(Pruning *p)
 {
-    double worst = worst_value(p), scale = 1;
-    uint32_t stuck = 0;
-    for (uint32_t i = 0; worst == 0 && i < p->limit_count; i++)
-        p->limits[i].price = 1;
-    for (uint32_t round = 0; round < MAX_ROUNDS && !is_late(p); round++) {
-        walk_ahead(p);
-        if (!read_path(p)) {
-            p->best_bound = INFINITY;
-            return;
-        }
-        double bound = p->ahead[p->layers.state_count - 1] - price_of_limits(p);
-        keep_design(p);
-        if (p->out->has_design && whole_bound(bound) >= p->out->value) {
-            p->best_bound = INFINITY;
-            return;
-        }
-        double target = p->out->has_design ? (double)p->out->value - 1 : worst;
-        walk_behind(p, target + 0.001 + price_of_limits(p));
-        stuck = bound > p->best_bound ? 0 : stuck + 1;
-        if (bound > p->best_bound)
-            keep_bound(p, bound);
-        if (stuck == PATIENCE) {
-            scale /= 2;
-            stuck = 0;
-        }
-        if (!change_prices(p, scale, target + 1, bound))
-            return;
+    double worst = worst_value(p), next[DSE_MAX_LIMITS], excess[DSE_MAX_LIMITS];
+    bool only_fits = worst == 0;
+    DseMaster *master = p->limit_count ? dse_master_create(p->limit_count, only_fits ? PRICE_SUM : 0,
+                                                           MOST_PRICE * worst)
+                                       : NULL;
+    for (uint32_t i = 0; only_fits && i < p->limit_count; i++)
+        p->limits[i].price = (double)PRICE_SUM / p->limit_count;
+    for (uint32_t round = 0; round < MAX_ROUNDS && !is_late(p) && evaluate(p, worst); round++) {
+        if (!master)
+            break;
+        double goal = (double)measure_path(p, excess);
+        dse_master_add(master, goal, excess);
+        double promise = dse_master_solve(master, next);
+        if (isinf(promise) || promise - p->best_bound <= PRECISION * fabs(promise))
+            break;
+        move_prices(p, next);
     }
+    dse_master_free(master);
+    if (isinf(p->best_bound) || p->limit_count == 0)
+        return;
+    take_best_prices(p);
+    if (evaluate(p, worst))
+        try_detours(p);
+    if (is_closed(p, p->best_bound))
+        p->best_bound = INFINITY;
 }
 
 /* --- labels ------------------------------------------------------------------------------------ */
@@ -258,12 +372,13 @@ static void ascend(Pruning *p)
 static double bound_at_best(Pruning *p)
 {
     double worst = worst_value(p);
-    for (uint32_t i = 0; i < p->limit_count; i++)
-        p->limits[i].price = p->best_prices[i];
+    take_best_prices(p);
     double ceiling = (p->out->has_design ? (double)p->out->value - 1 : worst) + 0.001 +
                      price_of_limits(p);
     walk_ahead(p);
     walk_behind(p, ceiling);
+    walk_ahead(p);
+    sum_ways(p);
     return ceiling;
 }
 
@@ -272,6 +387,9 @@ static void search_labels(Pruning *p)
 {
     LabelSearch search = {.space = p->space, .layers = &p->layers,
                           .limits = p->limits, .limit_count = p->limit_count, .behind = p->behind,
+                          .departure = p->departure, .sums_behind = p->sums_behind,
+                          .only_fits = worst_value(p) == 0,
+                          .mix = p->space->prices,
                           .chosen = p->path, .width = FIRST_WIDTH,
                           .deadline = p->problem->deadline, .max_labels = dse_effort(p->problem)};
     while (!search.complete && search.max_labels > 0 && !is_late(p)) {
@@ -279,6 +397,7 @@ static void search_labels(Pruning *p)
         dse_labels(&search);
         if (search.found)
             keep_design(p);
+        search.complete |= p->out->has_design && p->out->value == 0;
         search.width *= WIDENING;
         search.max_labels -= search.tried < search.max_labels ? search.tried : search.max_labels;
     }
@@ -315,6 +434,9 @@ static void allocate(Pruning *p)
     p->ahead = xcalloc(states, sizeof(double));
     p->behind = xcalloc(states, sizeof(double));
     p->arrival = xcalloc(states, sizeof(uint32_t));
+    p->departure = xcalloc(states, sizeof(uint32_t));
+    p->sums_ahead = xcalloc(states * (p->limit_count + 1u), sizeof(int64_t));
+    p->sums_behind = xcalloc(states * (p->limit_count + 1u), sizeof(int64_t));
     p->prices = xcalloc(most, sizeof(double));
     p->path = xcalloc(nodes + 1, sizeof(uint32_t));
 }
@@ -324,6 +446,9 @@ static void release(Pruning *p)
     free_ptr((void **)&p->ahead);
     free_ptr((void **)&p->behind);
     free_ptr((void **)&p->arrival);
+    free_ptr((void **)&p->departure);
+    free_ptr((void **)&p->sums_ahead);
+    free_ptr((void **)&p->sums_behind);
     free_ptr((void **)&p->prices);
     free_ptr((void **)&p->path);
     dse_layers_free(&p->layers);
@@ -360,7 +485,8 @@ void dse_prune(const DseSpace *space, const DseProblem *problem, DsePruned *out)
     Pruning p = {.space = space, .problem = problem, .out = out, .best_bound = -INFINITY};
     size_t nodes = space->nodes.len;
     *out = (DsePruned){.keep = ARENA_ARRAY(space->arena, bool *, nodes + 1),
-                       .chosen = ARENA_ARRAY(space->arena, uint32_t, nodes + 1)};
+                       .chosen = ARENA_ARRAY(space->arena, uint32_t, nodes + 1),
+                       .has_design = problem->known >= 0, .value = problem->known};
     for (size_t n = 0; n < nodes; n++) {
         size_t count = space->nodes.data[n].configs.len;
         out->keep[n] = memset(ARENA_ARRAY(space->arena, bool, count + 1), 0, count + 1);
@@ -369,11 +495,12 @@ void dse_prune(const DseSpace *space, const DseProblem *problem, DsePruned *out)
     bool built = build_layers(&p);
     if (built) {
         allocate(&p);
-        keep_present(&p);
         ascend(&p);
         if (!isinf(p.best_bound))
             search_labels(&p);
     }
+    for (uint32_t i = 0; i < p.limit_count; i++)
+        out->prices[p.limits[i].kind] = p.best_prices[i] / p.limits[i].unit;
     mark_kept(&p, !built);
     if (out->is_thinned)
         p.best_bound = relaxed_bound(space, problem);

@@ -1,12 +1,10 @@
-/* Drops what a problem's limits exclude, then words without a partner until all have one, then what is
- * beaten. Limits that even the largest configurations together keep are lifted, and their kinds count no
+/* Drops what a problem's limits exclude, then words without a partner until all have one, then what
+ * others can stand for. Limits that even the largest configurations together keep are lifted, and their kinds count no
  * longer.
  * Tests: test/unit/dse_test.c */
 #include "target/dse_reduce.h"
 
-#include "target/dse_pareto.h"
-
-enum { MAX_MEASURES = COST_KINDS + 2 };
+#include "target/dse_swap.h"
 
 typedef struct Reduction {
     const DseSpace *space;
@@ -14,6 +12,7 @@ typedef struct Reduction {
     bool **alive; /* per node and configuration */
     uint32_t *sent, *taken; /* per word: the last edge, counted from 1, of which an end has it */
     uint32_t stamp;
+    Cost *limits; /* that a design might exceed */
 } Reduction;
 
 /* --- excluded configurations ------------------------------------------------------------------ */
@@ -64,6 +63,12 @@ static bool match_words(Reduction *r)
     return changed;
 }
 
+static void match_all_words(Reduction *r)
+{
+    while (match_words(r)) {
+    }
+}
+
 static void find_alive(Reduction *r, Arena *arena)
 {
     size_t nodes = r->space->nodes.len;
@@ -76,8 +81,7 @@ static void find_alive(Reduction *r, Arena *arena)
         for (size_t c = 0; c < node->configs.len; c++)
             r->alive[n][c] = !is_excluded(r->problem, n, &node->configs.data[c]);
     }
-    while (match_words(r)) {
-    }
+    match_all_words(r);
 }
 
 /* --- limits ------------------------------------------------------------------------------------ */
@@ -106,84 +110,62 @@ static void lift_limits(const Reduction *r, Cost *limits)
 
 /* --- the reduced space --------------------------------------------------------------------------- */
 
-/* What the problem is about, of one configuration; gives how many numbers. */
-static uint32_t measure(const Config *config, const Cost *limits, bool with_intervals, int64_t *out)
+static int64_t goal_of(const DseProblem *problem, uint32_t node, uint32_t number, const Config *config)
 {
+    return dse_measure(&config->cost, &problem->weights) +
+           (problem->extra ? problem->extra[node][number] : 0);
+}
+
+/* What the problem adds up and limits, of one configuration. */
+static uint32_t measure(const void *user, uint32_t node, uint32_t number, int64_t *out)
+{
+    const Reduction *r = user;
+    const Config *config = &r->space->nodes.data[node].configs.data[number];
     uint32_t count = 0;
-    out[count++] = config->goal;
-    if (with_intervals)
+    if (r->problem->keeps_intervals)
         out[count++] = config->interval;
+    out[count++] = goal_of(r->problem, node, number, config);
     for (int k = 0; k < COST_KINDS; k++)
-        if (limits->items[k] >= 0)
+        if (r->limits->items[k] >= 0)
             out[count++] = config->cost.items[k];
     return count;
-}
-
-static void drop_beaten(DseNode *node, const Cost *limits, bool with_intervals, Arena *arena)
-{
-    uint32_t count = 0;
-    int64_t *measures = ARENA_ARRAY(arena, int64_t, node->configs.len * MAX_MEASURES + 1);
-    for (size_t c = 0; c < node->configs.len; c++)
-        count = measure(&node->configs.data[c], limits, with_intervals, measures + c * count);
-    dse_drop_beaten(node, measures, count);
-}
-
-static bool is_as_good(const Config *a, const Config *b, uint32_t port_count, const Cost *limits)
-{
-    for (uint32_t p = 0; p < port_count; p++)
-        if (a->factor[p] != b->factor[p])
-            return false;
-    for (int k = 0; k < COST_KINDS; k++)
-        if (limits->items[k] >= 0 && a->cost.items[k] > b->cost.items[k])
-            return false;
-    return true;
-}
-
-/* Number of a node's configuration that stands for one of the whole space, 0 if there is none. */
-static uint32_t find_stand_in(const DseNode *node, const Config *config, const Cost *limits)
-{
-    for (uint32_t c = 0; c < node->configs.len; c++)
-        if (is_as_good(&node->configs.data[c], config, node->port_count, limits))
-            return c;
-    return 0;
 }
 
 static void copy_alive(const Reduction *r, uint32_t number, DseNode *out)
 {
     const DseNode *node = &r->space->nodes.data[number];
     *out = *node;
+    out->chosen = 0;
     out->configs.data = NULL;
     out->configs.len = out->configs.cap = 0;
     for (uint32_t c = 0; c < node->configs.len; c++) {
         if (!r->alive[number][c])
             continue;
         Config config = node->configs.data[c];
-        config.goal = dse_measure(&config.cost, &r->problem->weights);
-        config.goal += r->problem->extra ? r->problem->extra[number][c] : 0;
+        config.goal = goal_of(r->problem, number, c, &config);
         config.origin = c;
         *vec_push(&out->configs) = config;
     }
 }
 
-bool dse_reduce(const DseSpace *space, const DseProblem *problem, bool with_intervals, Arena *arena,
-                DseSpace *out, Cost *limits)
+bool dse_reduce(const DseSpace *space, const DseProblem *problem, Arena *arena, DseSpace *out,
+                Cost *limits)
 {
-    Reduction r = {.space = space, .problem = problem};
+    Reduction r = {.space = space, .problem = problem, .limits = limits};
     bool ok = true;
     *out = (DseSpace){.arena = arena, .region = space->region};
     find_alive(&r, arena);
     lift_limits(&r, limits);
+    dse_drop_replaceable(space, measure, &r, problem->keeps_intervals, r.alive);
+    match_all_words(&r);
     for (size_t w = 0; w < space->words.len; w++)
         *vec_push(&out->words) = space->words.data[w];
     for (size_t e = 0; e < space->edges.len; e++)
         *vec_push(&out->edges) = space->edges.data[e];
     for (uint32_t n = 0; n < space->nodes.len; n++) {
-        const DseNode *whole = &space->nodes.data[n];
         DseNode *node = vec_push(&out->nodes);
         copy_alive(&r, n, node);
-        drop_beaten(node, limits, with_intervals, arena);
         ok &= node->configs.len > 0;
-        node->chosen = find_stand_in(node, &whole->configs.data[whole->chosen], limits);
     }
     return ok;
 }

@@ -17,6 +17,8 @@ bool search_options_check(const Tool *tool, const SearchOptions *options)
         return tool_error(tool, "error: --fps has an objective of its own, it does not go with "
                                 "--objective=%s",
                           options->objective);
+    if (options->dump_lp && strpbrk(options->dump_lp, "\"'{}"))
+        return tool_error(tool, "error: --dump-lp takes a name without quotes and braces");
     return true;
 }
 
@@ -37,6 +39,8 @@ void add_search_pass(StrBuf *out, const SearchOptions *options, const Target *ta
     add_number(out, "fps", options->fps);
     add_number(out, "time-limit", options->time_limit);
     add_number(out, "reserve-bram", options->reserved_bram);
+    if (options->dump_lp)
+        strbuf_printf(out, " dump-lp=\"%s\"", options->dump_lp);
     strbuf_printf(out, " dsp=%lld bram=%lld uram=%lld lut=%lld ff=%lld device=%.*s part=%.*s clock=%lld",
                   (long long)budget->dsp, (long long)budget->bram18, (long long)budget->uram,
                   (long long)budget->lut, (long long)budget->ff, STR_ARG(target->device.name),

@@ -8,7 +8,7 @@
 
 /* NULL, 0: as the pass does without. */
 typedef struct SearchOptions {
-    const char *objective;
+    const char *objective, *dump_lp;
     int64_t fps, time_limit, reserved_bram;
 } SearchOptions;
 
@@ -18,6 +18,8 @@ typedef struct SearchOptions {
     {"fps", FLAG_INT, &(options).fps, "n", "Frames per second, with least resources", NULL},       \
     {"time-limit", FLAG_INT, &(options).time_limit, "seconds",                                     \
      "Search that long; without, the answer does not depend on the machine", NULL},                \
+    {"dump-lp", FLAG_TEXT, &(options).dump_lp, "file.lp|file.mps",                                 \
+     "Write the search as a 0-1 program, for other solvers", NULL},                                \
     {"reserve-bram", FLAG_INT, &(options).reserved_bram, "n", "BRAM18 blocks to leave for FIFOs",  \
      NULL}
 

@@ -1,0 +1,187 @@
+/* For two words x and y that a process has at a port, the surcharge of y is what the converter there may
+ * take more if it converts y instead of x, the most over all words of the other side. One configuration
+ * stands for another if its measures plus the surcharges at all ports are no larger. One is dropped at a
+ * time, so one of those that stand for each other stays.
+ * Tests: test/unit/dse_test.c */
+#include "target/dse_swap.h"
+
+#include <string.h>
+
+/* Surcharges at one port, or NULL where no converter is: then words must be equal. */
+typedef struct Surcharges {
+    int64_t *table;   /* [y][x][measure]; first measure < 0: y cannot be converted where x can */
+    uint32_t *number; /* of a word among those of the port */
+    uint32_t words;
+} Surcharges;
+
+typedef struct Swap {
+    const DseSpace *space;
+    DseMeasure *measure;
+    const void *user;
+    bool **alive;
+    Arena arena;    /* of the node at hand */
+    uint32_t count; /* measures */
+    bool has_pace;  /* the first must not grow */
+} Swap;
+
+static bool is_converter(const DseNode *node) { return node->kind == PROCESS_CONVERTER; }
+
+/* --- surcharges ------------------------------------------------------------------------------------ */
+
+/* Numbers the words that a node's living configurations have at a port; UINT32_MAX: none. */
+static uint32_t number_words(Swap *s, uint32_t number, uint32_t port, uint32_t **out)
+{
+    const DseNode *node = &s->space->nodes.data[number];
+    uint32_t count = 0;
+    *out = ARENA_ARRAY(&s->arena, uint32_t, s->space->words.len + 1);
+    memset(*out, 0xff, s->space->words.len * sizeof(uint32_t));
+    for (size_t c = 0; c < node->configs.len; c++) {
+        int64_t word = node->configs.data[c].factor[port];
+        if (s->alive[number][c] && (*out)[word] == UINT32_MAX)
+            (*out)[word] = count++;
+    }
+    return count;
+}
+
+/* Measures of a converter by the words [at `near`][at the other port]; first one < 0: none. */
+static int64_t *conversions(Swap *s, uint32_t number, uint32_t near, const uint32_t *near_number,
+                            uint32_t near_count, uint32_t *far_count)
+{
+    const DseNode *node = &s->space->nodes.data[number];
+    uint32_t *far_number;
+    *far_count = number_words(s, number, 1 - near, &far_number);
+    size_t size = (size_t)near_count * *far_count * s->count;
+    int64_t *table = ARENA_ARRAY(&s->arena, int64_t, size + 1);
+    memset(table, 0xff, size * sizeof(*table));
+    for (uint32_t c = 0; c < node->configs.len; c++) {
+        const int64_t *words = node->configs.data[c].factor;
+        if (!s->alive[number][c] || near_number[words[near]] == UINT32_MAX)
+            continue;
+        size_t cell = (size_t)near_number[words[near]] * *far_count + far_number[words[1 - near]];
+        s->measure(s->user, number, c, table + cell * s->count);
+    }
+    return table;
+}
+
+/* The most that `rest` of row y is above row x, per measure. */
+static void compare_rows(const Swap *s, const int64_t *y, const int64_t *x, uint32_t columns,
+                         int64_t *out)
+{
+    uint32_t count = s->count;
+    memset(out, 0, count * sizeof(*out));
+    for (size_t i = 0; i < (size_t)columns * count; i += count) {
+        if (x[i] < 0)
+            continue;
+        if (y[i] < 0 || (s->has_pace && y[i] > x[i])) {
+            out[0] = -1;
+            return;
+        }
+        for (uint32_t k = 0; k < count; k++)
+            if (y[i + k] - x[i + k] > out[k])
+                out[k] = y[i + k] - x[i + k];
+    }
+}
+
+static Surcharges find_surcharges(Swap *s, uint32_t node, uint32_t port, uint32_t converter,
+                                  uint32_t near)
+{
+    Surcharges out = {.table = NULL};
+    uint32_t columns;
+    out.words = number_words(s, node, port, &out.number);
+    const int64_t *rows = conversions(s, converter, near, out.number, out.words, &columns);
+    size_t row = (size_t)columns * s->count;
+    out.table = ARENA_ARRAY(&s->arena, int64_t, (size_t)out.words * out.words * s->count + 1);
+    for (uint32_t y = 0; y < out.words; y++)
+        for (uint32_t x = 0; x < out.words; x++)
+            compare_rows(s, rows + y * row, rows + x * row, columns,
+                         out.table + ((size_t)y * out.words + x) * s->count);
+    return out;
+}
+
+static Surcharges *all_surcharges(Swap *s, uint32_t number)
+{
+    const DseNode *node = &s->space->nodes.data[number];
+    Surcharges *out = ARENA_ARRAY(&s->arena, Surcharges, node->port_count + 1);
+    for (size_t e = 0; e < s->space->edges.len; e++) {
+        const DseEdge *edge = &s->space->edges.data[e];
+        if (edge->from == number && is_converter(&s->space->nodes.data[edge->to]))
+            out[edge->from_port] = find_surcharges(s, number, edge->from_port, edge->to, 0);
+        if (edge->to == number && is_converter(&s->space->nodes.data[edge->from]))
+            out[edge->to_port] = find_surcharges(s, number, edge->to_port, edge->from, 1);
+    }
+    return out;
+}
+
+/* --- configurations ---------------------------------------------------------------------------------- */
+
+/* Adds the surcharges for the words of `by` instead of those of `config`. False: they do not go. */
+static bool add_surcharges(const Swap *s, const DseNode *node, const Surcharges *ports,
+                           const Config *by, const Config *config, int64_t *sum)
+{
+    for (uint32_t p = 0; p < node->port_count; p++) {
+        int64_t y = by->factor[p], x = config->factor[p];
+        if (y == x)
+            continue;
+        if (!ports[p].table)
+            return false;
+        const int64_t *more = ports[p].table + ((size_t)ports[p].number[y] * ports[p].words +
+                                                ports[p].number[x]) * s->count;
+        if (more[0] < 0)
+            return false;
+        for (uint32_t k = 0; k < s->count; k++)
+            sum[k] += more[k];
+    }
+    return true;
+}
+
+static bool is_within(const int64_t *a, const int64_t *b, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++)
+        if (a[k] > b[k])
+            return false;
+    return true;
+}
+
+static bool can_stand_for(const Swap *s, const DseNode *node, const Surcharges *ports,
+                          const int64_t *measures, uint32_t by, uint32_t config)
+{
+    int64_t sum[DSE_MAX_MEASURES];
+    const int64_t *have = measures + (size_t)config * s->count;
+    memcpy(sum, measures + (size_t)by * s->count, s->count * sizeof(*sum));
+    return is_within(sum, have, s->count) &&
+           add_surcharges(s, node, ports, &node->configs.data[by], &node->configs.data[config],
+                          sum) &&
+           is_within(sum, have, s->count);
+}
+
+/* Later ones first, so that of equal ones the first stays. */
+static void drop_from_node(Swap *s, uint32_t number)
+{
+    const DseNode *node = &s->space->nodes.data[number];
+    bool *alive = s->alive[number];
+    uint32_t total = (uint32_t)node->configs.len;
+    int64_t *measures = ARENA_ARRAY(&s->arena, int64_t, (size_t)total * DSE_MAX_MEASURES + 1);
+    for (uint32_t c = 0; c < total; c++)
+        s->measure(s->user, number, c, measures + (size_t)c * s->count);
+    const Surcharges *ports = all_surcharges(s, number);
+    for (uint32_t c = total; c-- > 0;)
+        for (uint32_t by = 0; alive[c] && by < total; by++)
+            alive[c] = by == c || !alive[by] || !can_stand_for(s, node, ports, measures, by, c);
+}
+
+void dse_drop_replaceable(const DseSpace *space, DseMeasure *measure, const void *user, bool has_pace,
+                          bool **alive)
+{
+    Swap s = {.space = space, .measure = measure, .user = user, .has_pace = has_pace, .alive = alive};
+    arena_init(&s.arena);
+    for (uint32_t n = 0; n < space->nodes.len; n++) {
+        const DseNode *node = &space->nodes.data[n];
+        if (node->configs.len == 0 || is_converter(node))
+            continue;
+        int64_t first[DSE_MAX_MEASURES];
+        s.count = measure(user, n, 0, first);
+        drop_from_node(&s, n);
+        arena_reset(&s.arena);
+    }
+    arena_free(&s.arena);
+}

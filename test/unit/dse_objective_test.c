@@ -1,0 +1,241 @@
+/* The objectives against brute force, on random spaces of processes with converters between them, and
+ * what holds for any space: more resources are never worse, no limit is exceeded. */
+#include "target/dse_objective.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "test/unit/random.h"
+
+enum { PROCESSES = 4, CONVERTERS = 4, NODES = PROCESSES + CONVERTERS, CONFIGS = 4, WORDS = 3, ROUNDS = 80 };
+
+/* --- spaces ---------------------------------------------------------------------------------------- */
+
+static Config random_config(Random *random, Arena *arena, uint32_t ports)
+{
+    Config config = {.middle = -1, .factor = ARENA_ARRAY(arena, int64_t, ports)};
+    config.cost.cycles = config.interval = 1 + (int64_t)random_below(random, 12);
+    config.cost.dsp = (int64_t)random_below(random, 20);
+    config.cost.bram18 = (int64_t)random_below(random, 10);
+    config.cost.lut = (int64_t)random_below(random, 1000);
+    for (uint32_t p = 0; p < ports; p++)
+        config.factor[p] = (int64_t)random_below(random, WORDS);
+    return config;
+}
+
+/* From each word to each other one, most of the time. */
+static void add_converter(Random *random, Arena *arena, DseSpace *space)
+{
+    DseNode node = {.kind = PROCESS_CONVERTER, .port_count = 2};
+    for (int64_t from = 0; from < WORDS; from++) {
+        for (int64_t to = 0; to < WORDS; to++) {
+            Config config = {.middle = -1, .factor = ARENA_ARRAY(arena, int64_t, 2)};
+            if (from != to && random_below(random, 4) == 0)
+                continue;
+            config.factor[0] = from;
+            config.factor[1] = to;
+            if (from != to) {
+                config.cost.cycles = config.interval = 1 + (int64_t)random_below(random, 12);
+                config.cost.lut = (int64_t)random_below(random, 100);
+            }
+            *vec_push(&node.configs) = config;
+        }
+    }
+    *vec_push(&space->nodes) = node;
+}
+
+/* A fork, two branches of which one has a process more, a join. */
+static void random_space(Random *random, Arena *arena, DseSpace *space)
+{
+    static const DseEdge edges[] = {{0, 1, 4, 0, NULL}, {4, 1, 1, 0, NULL}, {0, 2, 5, 0, NULL},
+                                    {5, 1, 3, 2, NULL}, {1, 1, 6, 0, NULL}, {6, 1, 2, 0, NULL},
+                                    {2, 1, 7, 0, NULL}, {7, 1, 3, 0, NULL}};
+    *space = (DseSpace){.arena = arena};
+    for (uint32_t w = 0; w < WORDS; w++)
+        *vec_push(&space->words) = NULL;
+    for (uint32_t n = 0; n < PROCESSES; n++) {
+        DseNode node = {.port_count = 3};
+        for (uint32_t c = 0; c < CONFIGS; c++)
+            *vec_push(&node.configs) = random_config(random, arena, 3);
+        *vec_push(&space->nodes) = node;
+    }
+    for (uint32_t n = 0; n < CONVERTERS; n++)
+        add_converter(random, arena, space);
+    for (size_t e = 0; e < COUNT_OF(edges); e++)
+        *vec_push(&space->edges) = edges[e];
+}
+
+static DseTask random_task(Random *random)
+{
+    DseTask task = {.objective = (DseObjective)random_below(random, 3),
+                    .interval = 4 + (int64_t)random_below(random, 10)};
+    for (int k = 0; k < COST_KINDS; k++)
+        task.limits.items[k] = -1;
+    task.limits.dsp = 15 + (int64_t)random_below(random, 40);
+    task.limits.bram18 = 5 + (int64_t)random_below(random, 20);
+    if (random_below(random, 2))
+        task.limits.lut = 500 + (int64_t)random_below(random, 2000);
+    return task;
+}
+
+/* --- brute force -------------------------------------------------------------------------------------- */
+
+typedef struct Search {
+    const DseSpace *space;
+    const DseTask *task;
+    uint32_t choice[NODES];
+    int64_t best; /* -1: none */
+} Search;
+
+static const Config *chosen(const Search *s, uint32_t node)
+{
+    return &s->space->nodes.data[node].configs.data[s->choice[node]];
+}
+
+static int64_t value_of(const Search *s, const Cost *sum, int64_t interval)
+{
+    int64_t shares = 0;
+    const Cost *limits = &s->task->limits;
+    if (s->task->objective == DSE_LATENCY)
+        return sum->cycles;
+    if (s->task->objective == DSE_THROUGHPUT)
+        return interval;
+    for (int k = COST_DSP; k < COST_KINDS; k++)
+        if (limits->items[k] > 0)
+            shares += sum->items[k] * ((999999 + limits->items[k]) / limits->items[k]);
+    return shares;
+}
+
+static void look_at(Search *s)
+{
+    Cost sum = {.cycles = 0};
+    int64_t interval = 0;
+    for (uint32_t n = 0; n < NODES; n++) {
+        cost_add(&sum, &chosen(s, n)->cost);
+        if (chosen(s, n)->interval > interval)
+            interval = chosen(s, n)->interval;
+    }
+    for (size_t e = 0; e < s->space->edges.len; e++) {
+        const DseEdge *edge = &s->space->edges.data[e];
+        if (chosen(s, edge->from)->factor[edge->from_port] !=
+            chosen(s, edge->to)->factor[edge->to_port])
+            return;
+    }
+    for (int k = 0; k < COST_KINDS; k++)
+        if (s->task->limits.items[k] >= 0 && sum.items[k] > s->task->limits.items[k])
+            return;
+    if (s->task->objective == DSE_FPS && interval > s->task->interval)
+        return;
+    int64_t value = value_of(s, &sum, interval);
+    if (s->best < 0 || value < s->best)
+        s->best = value;
+}
+
+/* The converters follow from the words of the processes; -1: there is none. */
+static int64_t conversion(const DseNode *node, int64_t from, int64_t to)
+{
+    for (size_t c = 0; c < node->configs.len; c++)
+        if (node->configs.data[c].factor[0] == from && node->configs.data[c].factor[1] == to)
+            return (int64_t)c;
+    return -1;
+}
+
+static bool choose_converters(Search *s)
+{
+    const DseEdge *edges = s->space->edges.data;
+    for (uint32_t i = 0; i < CONVERTERS; i++) {
+        const DseEdge *in = &edges[2 * i], *out = &edges[2 * i + 1];
+        int64_t config = conversion(&s->space->nodes.data[in->to],
+                                    chosen(s, in->from)->factor[in->from_port],
+                                    chosen(s, out->to)->factor[out->to_port]);
+        if (config < 0)
+            return false;
+        s->choice[in->to] = (uint32_t)config;
+    }
+    return true;
+}
+
+static int64_t brute_force(const DseSpace *space, const DseTask *task)
+{
+    Search s = {.space = space, .task = task, .best = -1};
+    for (uint32_t index = 0; index < CONFIGS * CONFIGS * CONFIGS * CONFIGS; index++) {
+        for (uint32_t n = 0, rest = index; n < PROCESSES; n++, rest /= CONFIGS)
+            s.choice[n] = rest % CONFIGS;
+        if (choose_converters(&s))
+            look_at(&s);
+    }
+    return s.best;
+}
+
+/* --- tests ---------------------------------------------------------------------------------------------- */
+
+static void check_within(const DseSpace *space, const DseTask *task)
+{
+    Cost total = dse_total(space);
+    for (int k = 0; k < COST_KINDS; k++)
+        assert_true(task->limits.items[k] < 0 || total.items[k] <= task->limits.items[k]);
+    assert_true(task->objective != DSE_FPS || dse_interval(space) <= task->interval);
+}
+
+static void equals_brute_force(void **state)
+{
+    Random random = {.state = 7};
+    uint32_t feasible = 0;
+    (void)state;
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        Arena arena;
+        DseSpace space;
+        DseTask task = random_task(&random);
+        arena_init(&arena);
+        random_space(&random, &arena, &space);
+        int64_t want = brute_force(&space, &task);
+        DseAnswer answer = dse_optimize(&space, &task);
+        assert_int_equal(answer.status, want < 0 ? DSE_INFEASIBLE : DSE_OPTIMAL);
+        if (want >= 0) {
+            assert_int_equal(answer.value, want);
+            assert_int_equal(answer.bound, want);
+            check_within(&space, &task);
+            feasible++;
+        }
+        dse_free(&space);
+        arena_free(&arena);
+    }
+    assert_true(feasible > ROUNDS / 4 && feasible < ROUNDS);
+}
+
+/* With one more of everything, again and again. */
+static void more_is_never_worse(void **state)
+{
+    Random random = {.state = 3};
+    (void)state;
+    for (uint32_t round = 0; round < ROUNDS / 8; round++) {
+        Arena arena;
+        DseSpace space;
+        DseTask task = random_task(&random);
+        int64_t before = INT64_MAX;
+        task.objective = (DseObjective)(round % 2 ? DSE_LATENCY : DSE_THROUGHPUT);
+        arena_init(&arena);
+        random_space(&random, &arena, &space);
+        for (int step = 0; step < 20; step++) {
+            DseAnswer answer = dse_optimize(&space, &task);
+            int64_t value = answer.status == DSE_INFEASIBLE ? INT64_MAX : answer.value;
+            assert_true(value <= before);
+            before = value;
+            task.limits.dsp++;
+            task.limits.bram18++;
+            task.limits.lut += task.limits.lut < 0 ? 0 : 50;
+        }
+        dse_free(&space);
+        arena_free(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equals_brute_force),
+                                       cmocka_unit_test(more_is_never_worse)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
