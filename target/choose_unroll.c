@@ -63,10 +63,9 @@ static bool read_task(const Pass *pass, Op *module, DseTask *out)
     out->limits.bram18 -= pass_int(pass, "reserve-bram");
     if (out->limits.bram18 < 0)
         out->limits.bram18 = 0;
-    if (out->objective == DSE_FPS && fps == 0)
+    out->interval = fps > 0 ? interval_of(pass, fps) : pass_int(pass, "interval");
+    if (out->objective == DSE_FPS && fps == 0 && out->interval == 0)
         return op_emit_error(module, "the objective fps needs frames per second: fps=N");
-    if (fps > 0)
-        out->interval = interval_of(pass, fps);
     if (limit > 0)
         out->deadline = dse_seconds() + (double)limit;
     return true;
@@ -180,6 +179,8 @@ const PassDef pass_choose_unroll = {
     .options = OPTIONS({"objective", OPTION_STRING, "latency", "what the design is best at",
                         .choices = objective_names},
                        {"fps", OPTION_INT, "0", "frames per second, of the objective fps", 0,
+                        INT64_MAX},
+                       {"interval", OPTION_INT, "0", "the same as cycles from frame to frame", 0,
                         INT64_MAX},
                        {"time-limit", OPTION_INT, "0",
                         "seconds to search, instead of a limit that does not depend on the machine", 0,

@@ -219,16 +219,21 @@ static DseStatus solve_under(DseSpace *space, const DseProblem *problem, int64_t
     return status;
 }
 
-/* Makes the limits that the chosen design exceeds count. False: it exceeds none. */
+/* Makes the limit count that the chosen design exceeds most. False: it exceeds none. */
 static bool add_exceeded(DseSpace *space, const Cost *limits)
 {
     Cost total = dse_total(space);
-    bool exceeds = false;
+    double most = 0;
+    int worst = 0;
     for (int k = 0; k < COST_KINDS; k++) {
-        if (limits->items[k] >= 0 && total.items[k] > limits->items[k])
-            exceeds = space->counts[k] = true;
+        double excess = (double)(total.items[k] - limits->items[k]) / ((double)limits->items[k] + 1);
+        if (limits->items[k] < 0 || excess <= most)
+            continue;
+        most = excess;
+        worst = k;
     }
-    return exceeds;
+    space->counts[worst] |= most > 0;
+    return most > 0;
 }
 
 static void choose_all(DseSpace *space, const uint32_t *chosen)
