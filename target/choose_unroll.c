@@ -156,6 +156,7 @@ static bool choose_unroll(Pass *pass, Op *module)
     record_dsp_kind(pass, module);
     Cost limits = given_limits(pass);
     const CostTarget target = {.clock = clock_of_period(1000000 / pass_int(pass, "clock")),
+                               .loads_tables = pass_bool(pass, "loads-weights"),
                                .has_uram = limits.uram > 0, .counts_luts = limits.lut >= 0};
     if (!region || !dse_space(region, &target, &pass->scratch, &space))
         return false;
@@ -200,7 +201,9 @@ const PassDef pass_choose_unroll = {
                         "device's part, for the build files"},
                        {"dsp-kind", OPTION_STRING, "DSP48E2",
                         "DSP48E1, DSP48E2 or DSP58: what products fit"},
-                       {"clock", OPTION_INT, "250", "clock in MHz, for the build files", 1, 2000}),
+                       {"clock", OPTION_INT, "250", "clock in MHz", 1, 2000},
+                       {"loads-weights", OPTION_BOOL, "false",
+                        "tables are memories that load-weights fills at start-up"}),
     .stats = STATS({"configurations", "of all processes, to choose from"}),
     .run = choose_unroll,
 };

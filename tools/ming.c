@@ -53,7 +53,9 @@ static void add_pipeline(StrBuf *out, const Options *options, const Target *targ
         strbuf_printf(out, "{top=%s}", options->top);
     strbuf_add_c(out, ",canonicalize,");
     add_folding(out, options, "apply-folding");
-    add_search_pass(out, &options->search, target);
+    SearchOptions search = options->search;
+    search.loads_weights = strcmp(options->weights, "load") == 0;
+    add_search_pass(out, &search, target);
     strbuf_add_c(out, ",dfg.region(size-fifos),convert-dfg-to-emithls,");
     add_folding(out, options, "pin-fifos");
     strbuf_add_c(out, "fit-fifos");

@@ -45,6 +45,8 @@ void add_search_pass(StrBuf *out, const SearchOptions *options, const Target *ta
                   (long long)budget->dsp, (long long)budget->bram18, (long long)budget->uram,
                   (long long)budget->lut, (long long)budget->ff, STR_ARG(target->device.name),
                   STR_ARG(target->device.part), (long long)target->clock);
+    if (options->loads_weights)
+        strbuf_add_c(out, " loads-weights=true");
     if (!str_eq_c(target->device.dsp_kind, "DSP48E2"))
         strbuf_printf(out, " dsp-kind=%.*s", STR_ARG(target->device.dsp_kind));
     strbuf_add_char(out, '}');

@@ -10,6 +10,7 @@
 typedef struct SearchOptions {
     const char *objective, *dump_lp;
     int64_t fps, time_limit, reserved_bram;
+    bool loads_weights; /* by --weights, not a flag of its own */
 } SearchOptions;
 
 #define SEARCH_FLAGS(options)                                                                      \
