@@ -20,6 +20,12 @@ typedef struct Source {
     const Attr *constant; /* a scalar */
 } Source;
 
+/* A table that a payload reads at places it computes. */
+typedef struct Lookup {
+    Value *array;        /* [counters of rows ...][lane, if several have rows][places ...] */
+    LookupLayout layout;
+} Lookup;
+
 typedef struct ComputeLowering {
     Lowering *l;
     Context *ctx;
@@ -32,7 +38,7 @@ typedef struct ComputeLowering {
      * or NULL; and the partial sums in turn of a single one, or NULL. */
     Value *sum[PLAN_MAX_RESULTS], *partial[PLAN_MAX_RESULTS], *turns;
     Source *sources[PLAN_MAX_STAGES + 1];   /* per generic (main first), per input operand */
-    PtrMap looked_up;                       /* tensor.extract of a constant -> its table */
+    PtrMap looked_up;                       /* tensor.extract of a constant -> Lookup* */
     Arena arena;
 } ComputeLowering;
 /* Whether the main kernel has reduction loops, so that sums are kept. */
@@ -63,6 +69,11 @@ NestMark compute_open_edge(ComputeLowering *c, const Edge *edge);
  * False: diagnosed. */
 bool compute_main_sources(ComputeLowering *c) MUST_CHECK;
 bool compute_stage_sources(ComputeLowering *c, uint32_t stage) MUST_CHECK;
+/* The loops of generic `which` (0: main) as functions of main's. */
+const AffineMap *compute_payload_loops(const ComputeLowering *c, uint32_t which);
+/* Number of a table's indices by counters and lanes, and the indices in the current lane. */
+uint32_t compute_table_index(const ComputeLowering *c, const TableLayout *layout,
+                             const AffineExpr **index);
 /* Value of an operand in the current lane. */
 Value *compute_load_source(ComputeLowering *c, const Source *s);
 

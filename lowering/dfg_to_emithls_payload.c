@@ -36,22 +36,39 @@ static Value **payload_operands(ComputeLowering *c, const Op *op, uint32_t first
 }
 
 /* tensor.extract of a constant: a read of its table. */
-static void look_up(ComputeLowering *c, const Op *extract, Value *table, PtrMap *values)
+static void look_up(ComputeLowering *c, const Op *extract, const Lookup *lookup, PtrMap *values)
 {
-    uint32_t rank = extract->operand_count - 1;
-    Value **operands = payload_operands(c, extract, 1, values);
-    const Type *type = op_result(extract, 0)->type;
-    NamedAttr map = named_attr(c->ctx, "map", attr_map(map_identity(c->ctx, rank)));
-    operands[0] = table;
-    Op *load = build(&c->l->nest.b, EMITHLS(LOAD), operands, rank + 1, &type, 1, &map, 1);
-    ptrmap_put(values, op_result(extract, 0), op_result(load, 0));
+    const AffineExpr *index[PLAN_MAX_LOOPS + 1];
+    uint32_t first = 1 + lookup->layout.leading;
+    uint32_t count = compute_table_index(c, &lookup->layout.rows, index);
+    Value **operands = payload_operands(c, extract, first, values);
+    ptrmap_put(values, op_result(extract, 0),
+               nest_look_up(&c->l->nest, lookup->array, index, count, operands + first,
+                            extract->operand_count - first));
+}
+
+/* Whether a linalg.index only chooses rows of tables. */
+static bool chooses_rows(ComputeLowering *c, const Op *index)
+{
+    FOR_EACH_USE(use, op_result(index, 0))
+    {
+        const Lookup *lookup = ptrmap_get(&c->looked_up, use->owner);
+        uint32_t leading = lookup ? lookup->layout.leading : 0;
+        for (uint32_t i = 1; i < use->owner->operand_count; i++)
+            if (op_operand(use->owner, i) == op_result(index, 0) && i > leading)
+                return false;
+        if (!lookup)
+            return false;
+    }
+    return true;
 }
 
 static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
 {
-    Value *results[EXPAND_MAX_RESULTS], *table = ptrmap_get(&c->looked_up, op);
-    if (table) {
-        look_up(c, op, table, values);
+    Value *results[EXPAND_MAX_RESULTS];
+    const Lookup *lookup = ptrmap_get(&c->looked_up, op);
+    if (lookup) {
+        look_up(c, op, lookup, values);
         return true;
     }
     if (!is_scalar_op(op))
@@ -82,12 +99,17 @@ typedef struct Payload {
     const AffineMap *loops; /* main's loops -> the generic's */
 } Payload;
 
+const AffineMap *compute_payload_loops(const ComputeLowering *c, uint32_t which)
+{
+    return which ? stage_loops(&c->plan, which - 1)
+                 : map_identity(c->ctx, c->plan.kernel.loop_count);
+}
+
 static Payload payload_of(ComputeLowering *c, uint32_t which)
 {
-    uint32_t loops = c->plan.kernel.loop_count;
     return (Payload){.generic = which ? c->plan.stages[which - 1] : c->plan.main,
                      .sources = c->sources[which],
-                     .loops = which ? stage_loops(&c->plan, which - 1) : map_identity(c->ctx, loops)};
+                     .loops = compute_payload_loops(c, which)};
 }
 
 static bool op_is_needed(const Op *op, const PtrMap *needed)
@@ -153,10 +175,10 @@ static bool run_payload(ComputeLowering *c, const Payload *p, Value *const *want
     for (Op *op = body->first; ok && op != body->last; op = op->next) {
         if (!op_is_needed(op, &needed))
             continue;
-        if (op->def == LINALG(INDEX))
-            copy_index(c, p, op, &values);
-        else
+        if (op->def != LINALG(INDEX))
             ok = copy_payload_op(c, op, &values);
+        else if (!chooses_rows(c, op))
+            copy_index(c, p, op, &values);
     }
     for (uint32_t i = 0; ok && i < count; i++) {
         out[i] = ptrmap_get(&values, wanted[i]);

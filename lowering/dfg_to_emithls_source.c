@@ -54,10 +54,25 @@ static const AffineExpr *word_position(const ComputeLowering *c, const Source *s
     return flat;
 }
 
+uint32_t compute_table_index(const ComputeLowering *c, const TableLayout *layout,
+                             const AffineExpr **index)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < layout->loop_count; i++)
+        index[n++] = compute_counter(c, layout->by_loop[i]);
+    if (layout->lanes == 1)
+        return n;
+    index[n] = affine_const(c->ctx, 0);
+    for (uint32_t i = 0; i < layout->lane_count; i++) {
+        uint32_t loop = layout->by_lane[i];
+        index[n] = affine_add(affine_mul_c(index[n], c->plan.unroll[loop]), c->lane[loop]);
+    }
+    return n + 1;
+}
+
 Value *compute_load_source(ComputeLowering *c, const Source *s)
 {
     const AffineExpr *index[PLAN_MAX_LOOPS + 1];
-    uint32_t n = 0;
     Nest *nest = &c->l->nest;
     if (s->kind == SOURCE_CONSTANT)
         return nest_constant(nest, s->constant);
@@ -66,16 +81,7 @@ Value *compute_load_source(ComputeLowering *c, const Source *s)
         return nest_load(nest, s->array, index,
                          emithls_array_elem(s->array->type)->kind == TYPE_VECTOR);
     }
-    for (uint32_t i = 0; i < s->layout.loop_count; i++)
-        index[n++] = compute_counter(c, s->layout.by_loop[i]);
-    if (s->layout.lanes > 1) {
-        index[n] = affine_const(c->ctx, 0);
-        for (uint32_t i = 0; i < s->layout.lane_count; i++) {
-            uint32_t loop = s->layout.by_lane[i];
-            index[n] = affine_add(affine_mul_c(index[n], c->plan.unroll[loop]), c->lane[loop]);
-        }
-        n++;
-    }
+    uint32_t n = compute_table_index(c, &s->layout, index);
     return nest_load(nest, s->array, index, n);
 }
 /* --- constants ------------------------------------------------------------------------- */
@@ -136,32 +142,43 @@ static bool next_position(int64_t *position, const int64_t *extents, uint32_t co
     return false;
 }
 
-/* The constant's elements in the order in which the nest reads them. */
-static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, const Attr *value)
+/* Copies an element; bits are packed. */
+static void copy_element(const Attr *value, size_t from, uint8_t *data, size_t to)
+{
+    uint32_t bytes = dense_elem_bytes(type_elem(value->type));
+    from = value->u.dense.is_splat ? 0 : from;
+    if (bytes)
+        memcpy(data + to * bytes, value->u.dense.data + from * bytes, bytes);
+    else if (value->u.dense.data[from / 8] >> (from % 8) & 1)
+        data[to / 8] = (uint8_t)(data[to / 8] | 1u << (to % 8));
+}
+
+/* The constant's elements in the order in which the nest reads them; the last `kept` dimensions stay
+ * as they are. */
+static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, const Attr *value,
+                             uint32_t kept)
 {
     int64_t extents[PLAN_MAX_LOOPS + KERNEL_MAX_LOOPS], position[COUNT_OF(extents)] = {0};
-    int64_t dims[PLAN_MAX_LOOPS + 1];
-    uint32_t count = 0, rank = 0;
-    const Type *elem = type_elem(value->type);
-    uint32_t bytes = dense_elem_bytes(elem);
+    int64_t dims[PLAN_MAX_LOOPS + 1 + DFG_MAX_RANK], inner = 1;
+    uint32_t count = 0, rank = 0, own = value->type->u.shaped.rank;
     for (uint32_t i = 0; i < layout->loop_count; i++)
         dims[rank++] = extents[count++] = c->plan.loops[layout->by_loop[i]].trip;
     for (uint32_t i = 0; i < layout->lane_count; i++)
         extents[count++] = c->plan.unroll[layout->by_lane[i]];
     if (layout->lanes > 1)
         dims[rank++] = layout->lanes;
-    size_t total = (size_t)(layout->depth * layout->lanes), n = 0;
-    uint8_t *data = arena_alloc(&c->arena, bytes ? total * bytes : (total + 7) / 8);
+    for (uint32_t i = own - kept; i < own; i++)
+        inner *= dims[rank++] = value->type->u.shaped.dims[i];
+    const Type *elem = type_elem(value->type);
+    size_t total = (size_t)(layout->depth * layout->lanes * inner), n = 0;
+    size_t bytes = dense_elem_bytes(elem) ? total * dense_elem_bytes(elem) : (total + 7) / 8;
+    uint8_t *data = arena_alloc(&c->arena, bytes);
     do {
-        size_t from = (size_t)source_element(c, layout, value->type, position);
-        if (bytes)
-            memcpy(data + n * bytes, value->u.dense.data + from * bytes, bytes);
-        else if (value->u.dense.data[from / 8] >> (from % 8) & 1)
-            data[n / 8] = (uint8_t)(data[n / 8] | 1u << (n % 8));
-        n++;
+        int64_t from = source_element(c, layout, value->type, position) * inner;
+        for (int64_t i = 0; i < inner; i++)
+            copy_element(value, (size_t)(from + i), data, n++);
     } while (next_position(position, extents, count));
-    return attr_dense_raw(type_tensor(elem, dims, rank, NULL), data,
-                          bytes ? total * bytes : (total + 7) / 8, false);
+    return attr_dense_raw(type_tensor(elem, dims, rank, NULL), data, bytes, false);
 }
 
 Value *declare_table(Lowering *l, const Attr *elements, Str role, const char *kind, Str storage,
@@ -204,7 +221,7 @@ static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t oper
         return op_error(holder, "has a value whose elements are not given");
     out->kind = SOURCE_TABLE;
     table_layout(&c->plan, map, &out->layout);
-    const Attr *elements = reordered(c, &out->layout, value);
+    const Attr *elements = reordered(c, &out->layout, value, 0);
     if (elements->type->u.shaped.rank == 0) {
         out->kind = SOURCE_CONSTANT;
         out->constant = dense_elem(elements, 0);
@@ -215,9 +232,11 @@ static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t oper
     return true;
 }
 
-/* Tables that a payload reads at places it computes: each lane has a port of its own. */
-static bool lookup_tables(ComputeLowering *c, const Op *generic)
+/* Tables that payload `which` (0: main's) reads at places it computes: each lane has a port of its own,
+ * and a table of its own if it has rows of its own. */
+static bool lookup_tables(ComputeLowering *c, uint32_t which)
 {
+    const Op *generic = which ? c->plan.stages[which - 1] : c->plan.main;
     FOR_EACH_OP(op, linalg_body(generic))
     {
         const Op *holder = NULL;
@@ -227,8 +246,15 @@ static bool lookup_tables(ComputeLowering *c, const Op *generic)
         if (!value || value->kind != ATTR_DENSE || op->operand_count == 1)
             return op_error(op, "cannot run in a streaming process: it reads a tensor that is no "
                                 "constant");
-        ptrmap_put(&c->looked_up, op, declare_table(c->l, value, STR("levels"), "rom_np",
-                                                    storage_of(holder, 0), false));
+        Lookup *lookup = ARENA_NEW(&c->arena, Lookup);
+        lookup_layout(&c->plan, compute_payload_loops(c, which), op, &lookup->layout);
+        const TableLayout *rows = &lookup->layout.rows;
+        uint32_t kept = value->type->u.shaped.rank - lookup->layout.leading;
+        lookup->array = declare_table(c->l, reordered(c, rows, value, kept), STR("levels"), "rom_np",
+                                      storage_of(holder, 0), false);
+        if (rows->lanes > 1)
+            nest_partition(&c->l->nest, lookup->array, rows->loop_count + 1);
+        ptrmap_put(&c->looked_up, op, lookup);
     }
     return true;
 }
@@ -263,7 +289,7 @@ bool compute_main_sources(ComputeLowering *c)
         if (!constant_source(c, main, i, linalg_operand_map(main, i), STR("initial"),
                              &c->sources[0][i]))
             return false;
-    return lookup_tables(c, main);
+    return lookup_tables(c, 0);
 }
 
 bool compute_stage_sources(ComputeLowering *c, uint32_t stage)
@@ -280,5 +306,5 @@ bool compute_stage_sources(ComputeLowering *c, uint32_t stage)
                                   &sources[i]))
             return false;
     }
-    return lookup_tables(c, op);
+    return lookup_tables(c, stage + 1);
 }

@@ -167,6 +167,32 @@ Value *nest_load(Nest *nest, Value *array, const AffineExpr *const *index, uint3
                      0);
 }
 
+Value *nest_look_up(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count,
+                    Value *const *places, uint32_t place_count)
+{
+    UsedCounters used;
+    Context *ctx = nest->b.ctx;
+    const AffineExpr *results[NEST_MAX_COUNTERS];
+    Value *operands[NEST_MAX_COUNTERS + 1] = {array};
+    select_counters(nest, index, count, &used);
+    assert(count + place_count <= NEST_MAX_COUNTERS &&
+           used.count + place_count <= NEST_MAX_COUNTERS);
+    for (uint32_t i = 0; i < used.count; i++)
+        operands[1 + i] = used.values[i];
+    for (uint32_t i = 0; i < count; i++)
+        results[i] = used.exprs[i];
+    for (uint32_t i = 0; i < place_count; i++) {
+        operands[1 + used.count + i] = places[i];
+        results[count + i] = affine_dim(ctx, used.count + i);
+    }
+    const AffineMap *map = map_get(ctx, used.count + place_count, 0, count + place_count, results);
+    const NamedAttr attr = named_attr(ctx, "map", attr_map(map));
+    const Type *type = emithls_array_elem(array->type);
+    return op_result(build(&nest->b, EMITHLS(LOAD), operands, 1 + used.count + place_count, &type, 1,
+                           &attr, 1),
+                     0);
+}
+
 void nest_store(Nest *nest, Value *value, Value *array, const AffineExpr *const *index,
                 uint32_t count)
 {

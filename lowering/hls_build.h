@@ -49,6 +49,9 @@ Value *nest_index(Nest *nest, const AffineExpr *expr);
 Value *nest_variable(Nest *nest, const char *name, const Type *elem, const int64_t *dims,
                      uint32_t rank);
 Value *nest_load(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count);
+/* The same at `place_count` more indices that the body computes, behind those of the counters. */
+Value *nest_look_up(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count,
+                    Value *const *places, uint32_t place_count);
 void nest_store(Nest *nest, Value *value, Value *array, const AffineExpr *const *index,
                 uint32_t count);
 Value *nest_read(Nest *nest, Value *stream);

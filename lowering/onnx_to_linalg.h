@@ -178,7 +178,7 @@ uint32_t signed_width(int64_t low, int64_t high);
 /* x * 2^shift; false on overflow. */
 bool shift_i64(int64_t x, int64_t shift, int64_t *out) MUST_CHECK;
 
-enum { GENERIC_MAX_INPUTS = 12, GENERIC_MAX_LOOPS = 2 * ONNX_MAX_RANK };
+enum { GENERIC_MAX_INPUTS = 6, GENERIC_MAX_LOOPS = 2 * ONNX_MAX_RANK };
 
 /* A linalg.generic under construction: maps over `loops` loops. */
 typedef struct Generic {

@@ -3,16 +3,17 @@
  * or, where floating point's own rounding puts single steps off every line, as a line at integers
  * that are moved by a little:
  *   clamp(floor((m_c * (q + n_c[k]) + b_c) / 2^s)),  k = clamp(floor((m_c * q + b_c) / 2^s)).
- * The moves n are a few bits per channel and level, one as a rule. They are kept as one row of bits
- * per channel, cut into words: bit k of row j is bit j of n_c[k].
+ * The moves n are a few bits per channel and level, one as a rule, in a constant table.
  * Tests: lit/lowering/onnx-to-linalg-requant.mir, test/unit/fit_test.c */
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg_fit.h"
 #include "lowering/onnx_to_linalg_requant.h"
 
-enum { WORD_SHIFT = 6, WORD_BITS = 1 << WORD_SHIFT, MAX_WORDS = 8, MAX_INPUTS = 3 + MAX_WORDS };
+enum { MAX_MOVES = 1 << 18, MAX_MOVE_BITS = 8 };
 
 typedef struct Lines {
     FixedPoint *of;     /* per channel, all with the same shift */
@@ -100,11 +101,6 @@ static bool fit_all(const Requant *r, Lines *lines)
     return find_range(r, lines);
 }
 
-static int64_t words_of(const Lines *lines)
-{
-    return (lines->levels + WORD_BITS - 1) / WORD_BITS;
-}
-
 /* Lines with as few bits of moves as will do. */
 static bool find_lines(const Requant *r, Lines *lines)
 {
@@ -113,10 +109,10 @@ static bool find_lines(const Requant *r, Lines *lines)
                      .levels = r->most - r->least + 1};
     if (fit_all(r, lines))
         return true;
-    if (words_of(lines) > MAX_WORDS)
+    if (lines->levels > MAX_MOVES / r->channels)
         return false;
     lines->moves = ARENA_ARRAY(scratch, int64_t, r->channels * lines->levels);
-    while (++lines->move_bits * words_of(lines) <= MAX_WORDS)
+    while (++lines->move_bits <= MAX_MOVE_BITS)
         if (fit_all(r, lines))
             return true;
     return false;
@@ -130,7 +126,7 @@ typedef struct Kernel {
     const Lines *lines;
     Generic generic;
     const Type *wide;
-    Value *inputs[MAX_INPUTS];
+    Value *inputs[3];
     uint32_t count;
 } Kernel;
 
@@ -140,8 +136,8 @@ typedef struct Numbers {
     int64_t same;
 } Numbers;
 
-/* Inputs are as narrow as can be, unless elem says otherwise. */
-static Numbers add_numbers(Kernel *k, const int64_t *values, const Type *elem)
+/* Inputs are as narrow as can be. */
+static Numbers add_numbers(Kernel *k, const int64_t *values)
 {
     Lowering *lw = k->r->lw;
     int64_t low = values[0], high = values[0];
@@ -151,8 +147,7 @@ static Numbers add_numbers(Kernel *k, const int64_t *values, const Type *elem)
     }
     if (low == high)
         return (Numbers){.same = low};
-    if (!elem)
-        elem = type_i(lw->ctx, signed_width(low, high));
+    const Type *elem = type_i(lw->ctx, signed_width(low, high));
     const Type *type = type_tensor(elem, &k->r->channels, 1, NULL);
     k->inputs[k->count] =
         arith_constant(&lw->b, attr_dense_i64(type, values, (size_t)k->r->channels));
@@ -164,28 +159,6 @@ static Value *number(Kernel *k, Numbers n, const Type *type)
     Builder *b = &k->generic.body;
     return n.input ? build_extend(b, generic_arg(&k->generic, n.input), type, false)
                    : arith_constant_int(b, type, n.same);
-}
-
-/* Bits of one word of moves, all channels. */
-static Numbers add_word(Kernel *k, uint32_t row, int64_t word, const Type *type)
-{
-    const Lines *lines = k->lines;
-    int64_t *bits = ARENA_ARRAY(&k->r->lw->pass->scratch, int64_t, k->r->channels);
-    for (int64_t c = 0; c < k->r->channels; c++) {
-        uint64_t value = 0;
-        for (int64_t i = 0; i < WORD_BITS && word * WORD_BITS + i < lines->levels; i++) {
-            int64_t move = lines->moves[c * lines->levels + word * WORD_BITS + i];
-            value |= (uint64_t)(move >> row & 1) << i;
-        }
-        bits[c] = array_wrap(type, (int64_t)value);
-    }
-    return add_numbers(k, bits, type);
-}
-
-static const Type *word_type(const Kernel *k)
-{
-    int64_t levels = k->lines->levels;
-    return type_i(k->r->lw->ctx, (uint32_t)(levels < WORD_BITS ? levels : WORD_BITS));
 }
 
 static Value *clamp(Kernel *k, Value *q)
@@ -204,54 +177,50 @@ static Value *level(Kernel *k, Value *line)
     return clamp(k, line);
 }
 
-/* Bit `place` of the words' row. */
-static Value *pick_bit(Kernel *k, const Numbers *words, int64_t count, Value *place)
+/* The moves as a constant tensor, channel by channel. */
+static Value *move_table(const Kernel *k)
 {
-    Builder *b = &k->generic.body;
-    const Type *type = word_type(k), *bit = type_i(k->r->lw->ctx, 1);
-    Value *word = number(k, words[0], type), *shift = place;
-    for (int64_t i = 1; i < count; i++) {
-        Value *first = arith_constant_int(b, place->type, i * WORD_BITS);
-        Value *is_behind = arith_cmpi(b, CMPI_UGE, place, first);
-        word = arith_select(b, is_behind, number(k, words[i], type), word);
-    }
-    if (count > 1)
-        shift = build_unary(b, ARITH(TRUNCI), type_i(k->r->lw->ctx, WORD_SHIFT), place);
-    shift = build_extend(b, shift, type, true);
-    return build_unary(b, ARITH(TRUNCI), bit, build_binary(b, ARITH(SHRUI), type, word, shift));
+    Lowering *lw = k->r->lw;
+    const Lines *lines = k->lines;
+    const int64_t dims[] = {k->r->channels, lines->levels};
+    const Type *elem = type_i(lw->ctx, lines->move_bits);
+    int64_t *moves = ARENA_ARRAY(&lw->pass->scratch, int64_t, dims[0] * dims[1]);
+    for (int64_t i = 0; i < dims[0] * dims[1]; i++)
+        moves[i] = array_wrap(elem, lines->moves[i]);
+    const Type *type = type_tensor(elem, dims, 2, NULL);
+    return arith_constant(&lw->b, attr_dense_i64(type, moves, (size_t)(dims[0] * dims[1])));
 }
 
 /* line + m * n[level] */
-static Value *move_line(Kernel *k, Value *line, Numbers factor, const Numbers *words)
+static Value *move_line(Kernel *k, Value *line, Numbers factor, Value *moves)
 {
     Builder *b = &k->generic.body;
-    int64_t count = words_of(k->lines);
-    uint32_t width = 1;
-    while (INT64_C(1) << width < k->lines->levels)
-        width++;
-    Value *place = level(k, line);
+    Context *ctx = k->r->lw->ctx;
+    Value *place = level(k, line), *channel = arith_constant(b, attr_index(ctx, 0));
     if (k->r->least != 0)
         place = build_binary(b, ARITH(SUBI), k->wide, place,
                              arith_constant_int(b, k->wide, k->r->least));
-    place = build_resize(b, place, type_i(k->r->lw->ctx, width));
-    for (uint32_t row = 0; row < k->lines->move_bits; row++) {
-        Value *bit = pick_bit(k, words + row * count, count, place);
-        Value *step = number(k, factor, k->wide);
-        if (row > 0)
-            step = build_binary(b, ARITH(SHLI), k->wide, step, arith_constant_int(b, k->wide, row));
-        step = arith_select(b, bit, step, arith_constant_int(b, k->wide, 0));
-        line = build_binary(b, ARITH(ADDI), k->wide, line, step);
-    }
-    return line;
+    if (k->r->channels > 1)
+        channel = linalg_index(b, (uint32_t)k->r->axis);
+    place = build_unary(b, ARITH(INDEX_CASTUI), type_index(ctx), place);
+    Value *operands[] = {moves, channel, place};
+    const Type *elem = type_elem(moves->type);
+    Value *move = op_result(build(b, TENSOR(EXTRACT), operands, 3, &elem, 1, NULL, 0), 0);
+    Value *step = number(k, factor, k->wide);
+    if (k->lines->move_bits == 1)
+        step = arith_select(b, move, step, arith_constant_int(b, k->wide, 0));
+    else
+        step = build_binary(b, ARITH(MULI), k->wide, build_extend(b, move, k->wide, true), step);
+    return build_binary(b, ARITH(ADDI), k->wide, line, step);
 }
 
 /* The type in which nothing overflows, inputs included. */
-static const Type *working_type(const Kernel *k, uint32_t numbers)
+static const Type *working_type(const Kernel *k)
 {
     int64_t low = k->lines->low < k->r->least ? k->lines->low : k->r->least;
     int64_t high = k->lines->high > k->r->most ? k->lines->high : k->r->most;
     uint32_t width = signed_width(low, high);
-    for (uint32_t i = 0; i < numbers; i++) {
+    for (uint32_t i = 0; i < k->count; i++) {
         uint32_t own = type_width(type_elem(k->inputs[i]->type));
         width = own > width ? own : width;
     }
@@ -263,17 +232,14 @@ static Value *build_lines(Requant *r, const Lines *lines)
     Lowering *lw = r->lw;
     int64_t *numbers = ARENA_ARRAY(&lw->pass->scratch, int64_t, r->channels);
     Kernel k = {.r = r, .lines = lines, .inputs = {r->v->value}, .count = 1};
-    Numbers words[MAX_WORDS];
     for (int64_t c = 0; c < r->channels; c++)
         numbers[c] = lines->of[c].multiplier;
-    Numbers factor = add_numbers(&k, numbers, NULL);
+    Numbers factor = add_numbers(&k, numbers);
     for (int64_t c = 0; c < r->channels; c++)
         numbers[c] = lines->of[c].addend;
-    Numbers addend = add_numbers(&k, numbers, NULL);
-    k.wide = working_type(&k, k.count);
-    int64_t count = words_of(lines);
-    for (int64_t i = 0; i < lines->move_bits * count; i++)
-        words[i] = add_word(&k, (uint32_t)(i / count), i % count, word_type(&k));
+    Numbers addend = add_numbers(&k, numbers);
+    k.wide = working_type(&k);
+    Value *moves = lines->move_bits > 0 ? move_table(&k) : NULL;
     const Type *type = requant_type(r);
     generic_along(lw, &k.generic, k.inputs, k.count, (uint32_t)r->axis);
     generic_open(lw, &k.generic, build_empty(lw, type));
@@ -283,8 +249,8 @@ static Value *build_lines(Requant *r, const Lines *lines)
         q = build_binary(b, ARITH(MULI), k.wide, q, number(&k, factor, k.wide));
     if (addend.input || addend.same != 0)
         q = build_binary(b, ARITH(ADDI), k.wide, q, number(&k, addend, k.wide));
-    if (lines->move_bits > 0)
-        q = move_line(&k, q, factor, words);
+    if (moves)
+        q = move_line(&k, q, factor, moves);
     return generic_close(&k.generic, build_resize(b, level(&k, q), type_elem(type)));
 }
 

@@ -160,6 +160,16 @@ typedef struct TableLayout {
 } TableLayout;
 /* map: from the main kernel's loops to the constant's index. */
 void table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *out);
+/* A constant that a payload reads at places it computes (tensor.extract). Indices in front that are
+ * numbers of loops (linalg.index) choose a row, which the layout is about: every lane that has rows of
+ * its own has a table of its own. loops: the payload's loops as functions of main's. */
+typedef struct LookupLayout {
+    TableLayout rows;
+    uint32_t leading;  /* indices that choose the row */
+    int64_t inner;     /* elements of a row */
+} LookupLayout;
+void lookup_layout(const ComputePlan *plan, const AffineMap *loops, const Op *extract,
+                   LookupLayout *out);
 /* The loops of a stage as functions of the main kernel's. */
 const AffineMap *stage_loops(const ComputePlan *plan, uint32_t stage);
 /* Map of operand `operand` of stage `stage`, rewritten over the main kernel's loops. */

@@ -414,6 +414,23 @@ void table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *ou
     }
 }
 
+void lookup_layout(const ComputePlan *plan, const AffineMap *loops, const Op *extract,
+                   LookupLayout *out)
+{
+    const AffineExpr *rows[KERNEL_MAX_LOOPS];
+    const Type *type = op_operand(extract, 0)->type;
+    *out = (LookupLayout){.inner = 1};
+    for (uint32_t i = 1; i < extract->operand_count && out->leading == i - 1; i++) {
+        const Op *def = value_def(op_operand(extract, i));
+        if (def && def->def == LINALG(INDEX) && out->leading < KERNEL_MAX_LOOPS)
+            rows[out->leading++] = loops->results[attr_int_value(op_attr(def, "dim"))];
+    }
+    for (uint32_t i = out->leading; i < type->u.shaped.rank; i++)
+        out->inner *= type->u.shaped.dims[i];
+    const AffineMap *map = map_get(plan->main->ctx, loops->dim_count, 0, out->leading, rows);
+    table_layout(plan, map, &out->rows);
+}
+
 /* Index of a value in terms of main's loops, given that of what it reshapes. */
 static const AffineMap *through_reshapes(const Value *value, const AffineMap *flow)
 {

@@ -266,44 +266,74 @@ static bool stays(const Op *load)
     return !last || last->region_count == 0 || !stores_to(last, op_operand(load, 0));
 }
 
-/* Whether a load takes places that the body computes. */
+/* Whether a load takes places that the body computes, as indices of their own. */
 static bool is_lookup(const Compiler *c, const Op *op)
 {
     const AffineMap *map = op_attr(op, "map")->u.map;
-    bool is_plain = map_is_identity(map) && map->result_count == op->operand_count - 1 &&
-                    map->result_count == emithls_array_rank(op_operand(op, 0)->type) &&
-                    emithls_lanes(op_result(op, 0)->type) == 1;
+    bool is_computed = false;
+    if (map->result_count != emithls_array_rank(op_operand(op, 0)->type))
+        return false;
     for (uint32_t i = 1; i < op->operand_count; i++)
-        is_plain &= ptrmap_has(&c->places, op_operand(op, i));
-    return is_plain && op->operand_count > 1;
+        is_computed |= ptrmap_has(&c->places, op_operand(op, i));
+    return is_computed && emithls_lanes(op_result(op, 0)->type) == 1;
 }
 
-/* at = ((i0 * d1 + i1) * d2 + i2) ... */
-static void compile_lookup(Compiler *c, const Op *op)
+/* An index of a lookup in a register: a place, or a form of counters. False: it is neither. */
+static bool lookup_index(Compiler *c, const Op *op, const AffineExpr *expr, uint32_t *reg)
+{
+    const AffineExpr *dims[HLS_MAX_LOOPS];
+    const Value *value = expr->kind == AFFINE_DIM ? op_operand(op, 1 + (uint32_t)expr->value) : NULL;
+    if (value && ptrmap_has(&c->places, value)) {
+        *reg = place(c, value);
+        return true;
+    }
+    for (uint32_t i = 1; i < op->operand_count; i++) {
+        int at = hls_counter_of(c->loop, op_operand(op, i));
+        dims[i - 1] = at >= 0 ? affine_dim(op->ctx, (uint32_t)at)
+                              : ptrmap_get(&c->lanes, op_operand(op, i));
+        if (!dims[i - 1] && affine_uses_dim(expr, i - 1))
+            return op_error(op, "cannot be simulated: an index is no loop counter");
+        if (!dims[i - 1])
+            dims[i - 1] = affine_const(op->ctx, 0);
+    }
+    *reg = whole_index(c, affine_replace(expr, dims, op->operand_count - 1, NULL, 0));
+    return true;
+}
+
+/* at = ((i0 * d1 + i1) * d2 + i2) ... False: diagnosed. */
+static bool compile_lookup(Compiler *c, const Op *op)
 {
     const Type *array = op_operand(op, 0)->type;
-    uint32_t at = place(c, op_operand(op, 1));
-    for (uint32_t i = 1; i < emithls_array_rank(array); i++) {
+    const AffineMap *map = op_attr(op, "map")->u.map;
+    uint32_t at = 0, next = 0;
+    if (op->operand_count - 1 > HLS_MAX_LOOPS)
+        return op_error(op, "cannot be simulated: it has more than %d indices", HLS_MAX_LOOPS);
+    for (uint32_t i = 0; i < map->result_count; i++) {
+        if (!lookup_index(c, op, map->results[i], &next))
+            return false;
+        if (i == 0) {
+            at = next;
+            continue;
+        }
         uint32_t scaled = new_regs(c, 2);
         *emit(c, CODE_MUL_CONST) = (HlsInstr){.code = CODE_MUL_CONST, .out = scaled, .a = at,
                                               .count = 1, .imm = emithls_array_dim(array, i)};
         at = scaled + 1;
-        *emit(c, CODE_ADD) = (HlsInstr){.code = CODE_ADD, .out = at, .a = scaled, .count = 1,
-                                        .b = place(c, op_operand(op, i + 1))};
+        *emit(c, CODE_ADD) =
+            (HlsInstr){.code = CODE_ADD, .out = at, .a = scaled, .b = next, .count = 1};
     }
     *emit(c, CODE_CHECK) = (HlsInstr){.code = CODE_CHECK, .b = at, .op = op,
                                       .count = (uint32_t)hls_array_size(array)};
     *emit(c, CODE_LOAD) = (HlsInstr){.code = CODE_LOAD, .out = define(c, op_result(op, 0)), .b = at,
                                      .a = find(&c->arrays, op_operand(op, 0)), .count = 1};
+    return true;
 }
 
 static bool compile_load(Compiler *c, const Op *op)
 {
     Address at;
-    if (is_lookup(c, op)) {
-        compile_lookup(c, op);
-        return true;
-    }
+    if (is_lookup(c, op))
+        return compile_lookup(c, op);
     if (!find_address(c, op, op_operand(op, 0), 1, &at))
         return false;
     if (at.index.reg == NO_REG && stays(op)) {

@@ -118,7 +118,7 @@ void memory_choices(const MemoryList *memories, Style *out)
 void memory_cost(const Memory *m, Cost *sum)
 {
     int64_t ports = m->is_rom && m->kind != MEMORY_LUTRAM ? 2 : 1;
-    int64_t copies = ceil_div(m->readers, ports);
+    int64_t copies = ceil_div(m->readers, ports) * (m->banks > 0 ? m->banks : 1);
     if (m->kind == MEMORY_URAM) {
         sum->uram += copies * memory_blocks_uram(m->width, m->depth);
     } else if (m->kind == MEMORY_BRAM) {
@@ -189,17 +189,23 @@ static void add_table(const ComputePlan *plan, const Style *style, const Op *gen
     use->operand = operand;
 }
 
-/* Constants that a payload reads where it computes: every lane at a place of its own. */
-static void add_lookups(const Op *generic, int64_t lanes, const Style *style, MemoryList *out)
+/* Constants that a payload reads where it computes: every lane at a place of its own, and in a bank of
+ * its own where it has rows of its own. loops: the payload's as functions of main's. */
+static void add_lookups(const ComputePlan *plan, const Op *generic, const AffineMap *loops,
+                        int64_t lanes, const Style *style, MemoryList *out)
 {
     FOR_EACH_OP(op, linalg_body(generic))
     {
-        int64_t count;
+        LookupLayout layout;
         Op *holder = op->def == TENSOR(EXTRACT) ? value_def(op_operand(op, 0)) : NULL;
-        if (!holder || !type_element_count(op_operand(op, 0)->type, &count))
+        if (!holder || !type_is_shaped(op_operand(op, 0)->type))
             continue;
+        lookup_layout(plan, loops, op, &layout);
         const Memory memory = {.width = element_bits(type_elem(op_operand(op, 0)->type)),
-                               .depth = count, .readers = lanes, .is_rom = true};
+                               .depth = layout.rows.depth * layout.inner,
+                               .readers = lanes / layout.rows.lanes,
+                               .banks = layout.rows.lanes,
+                               .is_rom = true};
         add_memory(out, style, &memory, holder, 0)->reader = op;
     }
 }
@@ -227,9 +233,10 @@ void compute_memories(const ComputePlan *plan, const Style *style, MemoryList *o
         for (uint32_t i = 0; i < linalg_input_count(plan->stages[s]); i++)
             if (table_of(plan->stages[s], i))
                 add_table(plan, style, plan->stages[s], i, stage_operand_map(plan, s, i), out);
-    add_lookups(plan->main, plan->lanes * plan->reduction_lanes, style, out);
+    add_lookups(plan, plan->main, map_identity(plan->main->ctx, plan->kernel.loop_count),
+                plan->lanes * plan->reduction_lanes, style, out);
     for (uint32_t s = 0; s < plan->stage_count; s++)
-        add_lookups(plan->stages[s], plan->lanes, style, out);
+        add_lookups(plan, plan->stages[s], stage_loops(plan, s), plan->lanes, style, out);
     add_sums(plan, style, out);
 }
 

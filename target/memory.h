@@ -26,6 +26,7 @@ enum { MEMORY_MOST_LUTRAM = 64 * 1024 };
 typedef struct Memory {
     int64_t width, depth; /* bits of a word, words */
     int64_t readers;      /* that read at places of their own in a cycle */
+    int64_t banks;        /* such memories side by side; 0: one */
     bool is_rom;          /* never written: contents come with the bitstream */
     MemoryKind kind;
     bool is_given;        /* the kind, beforehand */

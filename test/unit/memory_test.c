@@ -63,6 +63,17 @@ static void ports_make_copies(void **state)
     assert_int_equal(sum.lut, 192);
 }
 
+/* Four banks that two lanes read each. */
+static void banks_add_up(void **state)
+{
+    (void)state;
+    Cost sum = {.cycles = 0};
+    Memory m = {.width = 1, .depth = 256, .readers = 2, .banks = 4, .is_rom = true,
+                .kind = MEMORY_LUTRAM};
+    memory_cost(&m, &sum);
+    assert_int_equal(sum.lut, 4 * 2 * 4);
+}
+
 /* One port writes: two readers need a copy each. */
 static void written_memories_have_one_port_to_read(void **state)
 {
@@ -124,6 +135,7 @@ int main(void)
         cmocka_unit_test(small_memories_are_lutram), cmocka_unit_test(block_ram_shapes),
         cmocka_unit_test(ultra_ram_shapes),          cmocka_unit_test(lutram_sizes),
         cmocka_unit_test(ports_make_copies),
+        cmocka_unit_test(banks_add_up),
         cmocka_unit_test(written_memories_have_one_port_to_read),
         cmocka_unit_test(fifos_count_what_they_are_built_of),
         cmocka_unit_test(fifos_go_where_memory_is_not_scarce),
