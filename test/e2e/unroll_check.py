@@ -3,11 +3,13 @@
 
 Small kernels (windows in 1 to 3 dimensions, depthwise, pooling, matrix
 products, reductions, element-wise; kinds that begin with "packed" have operands
-of other widths and signs, with values at the ends of their ranges) are compiled with factors given beforehand
+of other widths and signs, with values at the ends of their ranges, some of them
+multiplied in LUTs) are compiled with factors given beforehand
 (dfg.unroll), a dozen in one network, each with its own input and result; the
 C++ is built, fed FRAMES frames back to back and compared with plain loops in
-this file. Cycles of compute processes are compared with the formula: the trip
-counts divided by the factors. Chains of sums whose words all differ need width
+this file. Compute processes must take as many cycles as the trip counts divided
+by the factors, and a pipeline's depth, and as many DSPs as the unrolled code has
+multiplications. Chains of sums whose words all differ need width
 converters; they also run with FIFOs of their real depths.
 
     unroll_check.py --tools=DIR [--seed=N] [--count=N] [--kind=NAME]
@@ -23,6 +25,7 @@ import math
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,7 +38,7 @@ PACKED = (INT8, ((8, False), (8, True)), ((4, True), (4, True)), ((4, False), (4
           ((8, True), (6, True)), ((8, False), (5, False)), ((4, True), (3, True)),
           ((5, True), (5, False)), ((3, False), (7, True)))
 KERNELS = 12                            # in one network
-PIPELINE_DEPTH = 8                      # of docs/cost-model.md
+DEEPEST = 100                           # cycles of any of these pipelines
 
 
 def divisors(number):
@@ -171,6 +174,13 @@ BODIES = {
 }
 
 
+LUT = ', dfg.multiplier = "lut"'
+
+
+def in_luts(kernel, number):
+    return kernel.packed and number % 4 == 3
+
+
 def extension(name, form):
     bits, signed = form
     return f"%{name}e = arith.ext{'s' if signed else 'u'}i %{name} : i{bits} to i32"
@@ -214,7 +224,8 @@ def kernel_text(kernel, number, factors, weight, forms):
     lines += [f"%y{number} = linalg.generic {{indexing_maps = [{all_maps}], "
               f"iterator_types = [{iterators}]}} ins({', '.join(inputs)} : {', '.join(types)}) "
               f"outs({init} : {out}) attrs = {{dfg.name = \"k{number}\", dfg.unroll = "
-              f"array<i64: {', '.join(map(str, factors))}>}} {{",
+              f"array<i64: {', '.join(map(str, factors))}>"
+              f"{LUT if in_luts(kernel, number) else ''}}} {{",
               f"^bb0({', '.join([*args, '%acc: i32'])}):", *extensions, *BODIES[body],
               f"}} -> {out}"]
     return lines
@@ -341,7 +352,7 @@ def run(command):
 def compiled(tools, folder):
     out = folder / "out"
     run([str(tools / "ming"), "compile", str(folder / "net.mir"), "-o", str(out),
-         "--dsp=1000000", "--bram=1000000"])
+         *(f"--{kind}=100000000" for kind in ("dsp", "bram", "uram", "lut", "ff"))])
     return out
 
 
@@ -359,17 +370,42 @@ def simulated(out, folder, frames, target):
     return [np.load(path).astype(np.int64).ravel() for path in outputs]
 
 
-def check_cycles(kernel, factors, folder):
+def multiplications(function):
+    """Copies of named products in a C++ function, unrolled loops counted; those of LUTs apart."""
+    copies, dsp, luts = [1], 0, 0
+    lines = function.splitlines()
+    for line, following in zip(lines, lines[1:]):
+        loop = re.match(r" *for \(int \w+ = 0; \w+ < (\d+); ", line)
+        if line.rstrip().endswith("{"):
+            copies.append(int(loop[1]) if loop and "HLS unroll" in following else 1)
+        elif line.strip() == "}":
+            copies.pop()
+        elif re.match(r" *const ap_int<\d+> (product|packed_sum)(_\d+)? = .*\*", line):
+            if "impl = fabric" in following:
+                luts += math.prod(copies)
+            else:
+                dsp += math.prod(copies)
+    return dsp, luts
+
+
+def check_report(kernel, factors, folder):
     report = json.loads((folder / "report.json").read_text())
-    found = {tuple(p["unroll"]): p for p in report["processes"]}
-    for unroll in factors:
-        want = PIPELINE_DEPTH + math.prod(extent // factor for (_, extent, _), factor
-                                          in zip(kernel.loops, unroll))
-        process = found.get(tuple(unroll))
-        if process is None:
-            raise RuntimeError(f"no process has the factors {unroll}")
-        if process["cycles"] != want:
-            raise RuntimeError(f"factors {unroll}: {process['cycles']} cycles, expected {want}")
+    processes = {p["name"]: p for p in report["processes"]}
+    functions = re.split(r"^static void (\w+)\(", (folder / "net.cpp").read_text(), flags=re.M)
+    code = dict(zip(functions[1::2], functions[2::2]))
+    for number, unroll in enumerate(factors):
+        process = processes[f"k{number}"]
+        iterations = math.prod(extent // factor for (_, extent, _), factor
+                               in zip(kernel.loops, unroll))
+        if tuple(process["unroll"]) != tuple(unroll):
+            raise RuntimeError(f"k{number} has factors {process['unroll']}, not {unroll}")
+        if not iterations <= process["interval_cycles"] <= iterations + DEEPEST:
+            raise RuntimeError(f"factors {unroll}: {process['interval_cycles']} cycles, expected "
+                               f"{iterations} and a depth")
+        dsp, luts = multiplications(code[f"k{number}"])
+        if (dsp and process["dsp"] != dsp) or (luts and process["dsp"]):
+            raise RuntimeError(f"factors {unroll}: {process['dsp']} DSPs, but the code has {dsp} "
+                               f"multiplications, and {luts} of LUTs")
 
 
 def drawn(rng, shape, form, extreme):
@@ -390,7 +426,7 @@ def check(tools, folder, kernel, factors, rng):
     frames = [drawn(rng, [FRAMES, *kernel.shape], form[0], kernel.packed).astype(np.int8)
               for form in forms]
     out = compiled(tools, folder)
-    check_cycles(kernel, factors, out)
+    check_report(kernel, factors, out)
     for i, got in enumerate(simulated(out, folder, frames, "csim")):
         want = expected(kernel, frames[i], weights[i], forms[i]).ravel()
         if got.size != want.size or (got != want).any():
