@@ -165,8 +165,11 @@ static void add_timing(Emitter *e, StrBuf *out)
     static const char *const names[] = {"clock_mhz", "latency_cycles", "interval_cycles", "fifo_bits"};
     const Attr *timing = op_attr(e->top, "emithls.timing");
     strbuf_add_c(out, "  \"simulated\": ");
+    if (timing)
+        strbuf_printf(out, "{\"deadlock_free\": %s",
+                      attr_dict_get_c(timing, "deadlock_free") ? "true" : "false");
     for (size_t i = 0; timing && i < COUNT_OF(names); i++) {
-        strbuf_add_c(out, i ? ", " : "{");
+        add_separator(out);
         add_count(out, names[i], number(timing, names[i]));
     }
     strbuf_add_c(out, timing ? "},\n" : "null,\n");

@@ -1,7 +1,7 @@
 /* Bodies of loops as register code: unrolled loops are written out, counters in addresses and
  * conditions become linear forms that are kept up to date from iteration to iteration, and elements
  * at constant addresses are registers themselves.
- * Tests: lit/sim/hls-values.mir, test/e2e/sim_check.py */
+ * Tests: lit/sim/hls-values.mir, test/e2e/sizing_check.py */
 #ifndef MING_SIM_HLS_CODE_H
 #define MING_SIM_HLS_CODE_H
 

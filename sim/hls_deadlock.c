@@ -53,6 +53,13 @@ static void note_wait(const Waits *w, uint32_t process)
                 (long long)block.cycle, STR_ARG(stream->name));
 }
 
+static void note_waits(const Waits *w)
+{
+    for (uint32_t i = 0; i < w->design->processes.len; i++)
+        if (awaited(w, i) != HLS_NOBODY)
+            note_wait(w, i);
+}
+
 /* --- depths that break it ---------------------------------------------------------------------- */
 
 /* Depths to try; those of `given` are what the design has. */
@@ -163,8 +170,11 @@ bool hls_explain_deadlock(const HlsDesign *design, const HlsSim *sim, const HlsS
 {
     const Waits w = {design, sim};
     uint32_t first = find_cycle(&w), length = 0, at = first;
-    if (first == HLS_NOBODY)
-        return op_error(design->top, "stands still: a process waits for words that never come");
+    if (first == HLS_NOBODY) {
+        op_error(design->top, "stands still: a process waits for words that never come");
+        note_waits(&w);
+        return false;
+    }
     do {
         length++;
         at = awaited(&w, at);

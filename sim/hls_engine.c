@@ -1,6 +1,6 @@
 /* Event-driven simulation of timing: each process runs until a time it needs is not known yet, then
  * waits for the other end of that FIFO. Loops jump from access to access by their patterns.
- * Tests: lit/sim, test/e2e/sim_check.py */
+ * Tests: lit/sim, test/e2e/sizing_check.py */
 #include "sim/hls_engine.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * so the order in which processes are simulated does not matter: each runs ahead as far as the times
  * at its FIFOs are known. Frames follow each other without a gap; a process begins the next one when
  * its pipeline has run empty.
- * Tests: lit/sim, test/e2e/sim_check.py */
+ * Tests: lit/sim, test/e2e/sizing_check.py */
 #ifndef MING_SIM_HLS_ENGINE_H
 #define MING_SIM_HLS_ENGINE_H
 

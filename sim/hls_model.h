@@ -5,7 +5,7 @@
  *   module ─▶ processes, loops ─▶ schedule (II, latency, cycle of each access) ─▶ access patterns
  *   hls_model.c                   hls_schedule.c                                  hls_pattern.c
  *
- * Tests: lit/sim, test/e2e/sim_check.py */
+ * Tests: lit/sim, test/e2e/sizing_check.py */
 #ifndef MING_SIM_HLS_MODEL_H
 #define MING_SIM_HLS_MODEL_H
 

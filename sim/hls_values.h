@@ -1,7 +1,7 @@
 /* The words that flow through a design. The timing engine says which iterations have read their
  * words (HlsHooks.values); their bodies run then, and what they write waits in the stream until its
  * reader comes to it. Values do not depend on timing, since reads block.
- * Tests: lit/sim/hls-values.mir, test/e2e/sim_check.py */
+ * Tests: lit/sim/hls-values.mir, test/e2e/sizing_check.py */
 #ifndef MING_SIM_HLS_VALUES_H
 #define MING_SIM_HLS_VALUES_H
 

@@ -263,6 +263,7 @@ static void record_timing(const Fitting *f, const HlsSteady *steady)
         bits += f->depths[i] * hls_word_bits(&f->design->streams.data[i]);
     const NamedAttr items[] = {
         named_attr(ctx, "clock_mhz", attr_i64(ctx, f->clock_mhz)),
+        named_attr(ctx, "deadlock_free", attr_unit(ctx)),
         named_attr(ctx, "fifo_bits", attr_i64(ctx, bits)),
         named_attr(ctx, "interval_cycles", attr_i64(ctx, steady->interval)),
         named_attr(ctx, "latency_cycles", attr_i64(ctx, steady->latency)),

@@ -3,7 +3,7 @@
  *   load ─▶ design (loops, II, accesses) ─▶ frames: timing, and values where inputs are given
  *        ─▶ table, --json, --vcd, --svg, outputs
  *
- * Tests: lit/tools/ming-sim.mir, lit/tools/ming-sim-invalid.mir, test/e2e/sim_check.py */
+ * Tests: lit/tools/ming-sim.mir, lit/tools/ming-sim-invalid.mir, test/e2e/sizing_check.py */
 #include "tools/ming_sim.h"
 
 #include <dirent.h>

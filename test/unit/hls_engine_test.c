@@ -344,9 +344,45 @@ static void sizes_are_minimal(void **state)
     context_destroy(ctx);
 }
 
+typedef struct Progress {
+    int64_t calls, cycle;
+} Progress;
+
+static void note_progress(void *user, int64_t frames, int64_t cycle)
+{
+    Progress *p = user;
+    assert_true(frames >= 0 && cycle > p->cycle);
+    p->calls++;
+    p->cycle = cycle;
+}
+
+/* A million reads and writes are told of now and then. */
+static void progress_is_told(void **state)
+{
+    enum { FRAMES_OF_MANY = (1 << 18) / MAX_WORDS };
+    Progress progress = {0, 0};
+    const HlsSimOptions options = {.hooks = {.user = &progress, .progress = note_progress}};
+    HlsDesign d = {.port_count = 0};
+    Random random = {3};
+    uint32_t ends[2];
+    (void)state;
+    arena_init(&d.arena);
+    for (int i = 0; i < 2; i++)
+        ends[i] = add_stream(&d, PORT_DEPTH, MAX_WORDS);
+    add_process(&random, &d, &ends[0], 1, &ends[1], 1);
+    add_world(&d, ends[0]);
+    add_world(&d, ends[1]);
+    HlsSim *sim = hls_sim_create(&d, &options);
+    assert_true(hls_sim_run(sim, FRAMES_OF_MANY));
+    assert_in_range(progress.calls, 1, 16);
+    hls_sim_free(sim);
+    free_design(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(progress_is_told),
         cmocka_unit_test(networks_are_exact_to_the_cycle),
         cmocka_unit_test(periods_last),
         cmocka_unit_test(sizes_are_minimal),
