@@ -58,3 +58,12 @@ const char passes_to_stream[] = "canonicalize,cse,symbol-dce,"
                                 "func.func(split-results,stream-initials,narrow-integers,normalize-layout),"
                                 "analyze-kernels,"
                                 "func.func(insert-reorders),convert-linalg-to-dfg";
+
+void add_front_passes(StrBuf *out, const char *top)
+{
+    strbuf_printf(out, "func.func(%s,convert-onnx-to-linalg,%s),%s", passes_to_fold, passes_on_linalg,
+                  passes_to_stream);
+    if (top)
+        strbuf_printf(out, "{top=%s}", top);
+    strbuf_add_c(out, ",canonicalize");
+}

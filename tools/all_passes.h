@@ -11,4 +11,8 @@ const PassTable *all_passes(void);
  * convert-onnx-to-linalg, on the module behind that. */
 extern const char passes_to_fold[], passes_on_linalg[], passes_to_stream[];
 
+/* All passes before those that depend on the device, for a pipeline on modules. top: name of the top
+ * function, or NULL for the network's. */
+void add_front_passes(StrBuf *out, const char *top);
+
 #endif

@@ -18,6 +18,7 @@
 #include "tools/load_model.h"
 #include "tools/ming_check.h"
 #include "tools/ming_devices.h"
+#include "tools/ming_explore.h"
 #include "tools/ming_report.h"
 #include "tools/ming_run.h"
 #include "tools/ming_sim.h"
@@ -47,11 +48,9 @@ static void add_folding(StrBuf *out, const Options *options, const char *pass)
 
 static void add_pipeline(StrBuf *out, const Options *options, const Target *target)
 {
-    strbuf_printf(out, "builtin.module(func.func(%s,convert-onnx-to-linalg,%s),%s", passes_to_fold,
-                  passes_on_linalg, passes_to_stream);
-    if (options->top)
-        strbuf_printf(out, "{top=%s}", options->top);
-    strbuf_add_c(out, ",canonicalize,");
+    strbuf_add_c(out, "builtin.module(");
+    add_front_passes(out, options->top);
+    strbuf_add_char(out, ',');
     add_folding(out, options, "apply-folding");
     SearchOptions search = options->search;
     search.loads_weights = strcmp(options->weights, "load") == 0;
@@ -249,6 +248,7 @@ static void add_commands(void *user, StrBuf *out)
     strbuf_add_c(out, "  compile MODEL -o DIR    a network to an HLS project; 'ming compile --help'\n");
     strbuf_add_c(out, "  check MODEL             which operators compile; 'ming check --help'\n");
     strbuf_add_c(out, "  devices                 what --device names; 'ming devices --help'\n");
+    strbuf_add_c(out, "  explore MODEL           throughput against resources; 'ming explore --help'\n");
     strbuf_add_c(out, "  report DIR              predictions beside synthesis; 'ming report --help'\n");
     strbuf_add_c(out, "  run FILE                a network on arrays; 'ming run --help'\n");
     strbuf_add_c(out, "  sim DIR                 a design cycle by cycle; 'ming sim --help'\n");
@@ -262,6 +262,8 @@ int main(int argc, char **argv)
         return ming_check(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "devices") == 0)
         return ming_devices(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "explore") == 0)
+        return ming_explore(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "report") == 0)
         return ming_report(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "run") == 0)

@@ -1,0 +1,278 @@
+/* ming explore MODEL:
+ *
+ *   load ─▶ --quantize ─▶ the passes before choose-unroll ─▶ design space ─▶ explore_space
+ *        ─▶ table, --json, --csv, --svg
+ *
+ * The network is read and its design space built once; each point is a search in it.
+ * Tests: lit/tools/ming-explore.test, lit/tools/ming-explore-invalid.test */
+#include "tools/ming_explore.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/dfg/dfg.h"
+#include "dialects/dialects.h"
+#include "ir/builder.h"
+#include "ir/diag.h"
+#include "ir/json.h"
+#include "ir/pass.h"
+#include "ir/text_table.h"
+#include "target/dse_explain.h"
+#include "target/explore.h"
+#include "tools/all_passes.h"
+#include "tools/device_options.h"
+#include "tools/explore_chart.h"
+#include "tools/files.h"
+#include "tools/load_model.h"
+#include "tools/quantize_model.h"
+
+enum { DEFAULT_POINTS = 16, MAX_POINTS = 1000 };
+
+typedef struct ExploreFlags {
+    const char *json, *csv, *svg; /* files to write, or NULL */
+    int64_t points;
+    DeviceOptions device;
+    ModelOptions model;
+    QuantizeOptions quantize;
+} ExploreFlags;
+
+typedef struct Exploration {
+    const Tool *tool;
+    const ExploreFlags *flags;
+    const char *path; /* of the model */
+    Target target;
+    Cost limits;
+    ExplorePoints points;
+} Exploration;
+
+/* In the order of columns. */
+static const CostKind kinds[] = {COST_DSP, COST_BRAM18, COST_URAM, COST_LUT, COST_FF};
+
+/* --- results ----------------------------------------------------------------------------------- */
+
+static bool is_optimal(const ExplorePoint *point) { return point->bound >= point->value; }
+
+static void print_table(const Exploration *e, StrBuf *out)
+{
+    TextTable table = {.columns = 3 + COUNT_OF(kinds), .first_number = 0};
+    text_table_add(&table, "fps");
+    text_table_add(&table, "interval");
+    for (size_t k = 0; k < COUNT_OF(kinds); k++)
+        text_table_add(&table, cost_names[kinds[k]].title);
+    text_table_add(&table, "optimal");
+    for (size_t i = 0; i < e->points.len; i++) {
+        const ExplorePoint *point = &e->points.data[i];
+        strbuf_printf(text_table_cell(&table), "%.1f", explore_fps(point, e->target.clock));
+        text_table_add_int(&table, point->interval);
+        for (size_t k = 0; k < COUNT_OF(kinds); k++)
+            text_table_add_int(&table, point->cost.items[kinds[k]]);
+        text_table_add(&table, is_optimal(point) ? "yes" : "no");
+    }
+    text_table_add(&table, "budget");
+    text_table_add(&table, "");
+    for (size_t k = 0; k < COUNT_OF(kinds); k++)
+        text_table_add_count(&table, e->limits.items[kinds[k]]);
+    text_table_add(&table, "");
+    text_table_print(&table, out);
+    text_table_free(&table);
+}
+
+static void add_costs(StrBuf *out, const Cost *cost)
+{
+    for (size_t k = 0; k < COUNT_OF(kinds); k++)
+        strbuf_printf(out, "%s\"%s\": %lld", k ? ", " : "", cost_names[kinds[k]].key,
+                      (long long)cost->items[kinds[k]]);
+}
+
+static void print_json(const Exploration *e, StrBuf *out)
+{
+    strbuf_add_c(out, "{\n  \"model\": ");
+    json_add_string(out, str_from(e->path));
+    strbuf_add_c(out, ",\n  \"device\": ");
+    json_add_string(out, e->target.device.name);
+    strbuf_printf(out, ",\n  \"clock_mhz\": %lld,\n  \"limits\": {", (long long)e->target.clock);
+    add_costs(out, &e->limits);
+    strbuf_add_c(out, "},\n  \"points\": [");
+    for (size_t i = 0; i < e->points.len; i++) {
+        const ExplorePoint *point = &e->points.data[i];
+        strbuf_printf(out, "%s\n    {\"fps\": %.3f, \"interval_cycles\": %lld, ", i ? "," : "",
+                      explore_fps(point, e->target.clock), (long long)point->interval);
+        add_costs(out, &point->cost);
+        strbuf_printf(out, ", \"value\": %lld, \"bound\": %lld}", (long long)point->value,
+                      (long long)point->bound);
+    }
+    strbuf_add_c(out, "\n  ]\n}\n");
+}
+
+static void print_csv(const Exploration *e, StrBuf *out)
+{
+    strbuf_add_c(out, "fps,interval_cycles");
+    for (size_t k = 0; k < COUNT_OF(kinds); k++)
+        strbuf_printf(out, ",%s", cost_names[kinds[k]].key);
+    strbuf_add_c(out, ",value,bound\n");
+    for (size_t i = 0; i < e->points.len; i++) {
+        const ExplorePoint *point = &e->points.data[i];
+        strbuf_printf(out, "%.3f,%lld", explore_fps(point, e->target.clock), (long long)point->interval);
+        for (size_t k = 0; k < COUNT_OF(kinds); k++)
+            strbuf_printf(out, ",%lld", (long long)point->cost.items[kinds[k]]);
+        strbuf_printf(out, ",%lld,%lld\n", (long long)point->value, (long long)point->bound);
+    }
+}
+
+static void print_svg(const Exploration *e, StrBuf *out)
+{
+    StrBuf title = {0};
+    const char *slash = strrchr(e->path, '/');
+    strbuf_printf(&title, "%s on %.*s at %lld MHz", slash ? slash + 1 : e->path,
+                  STR_ARG(e->target.device.name), (long long)e->target.clock);
+    explore_chart_print(&(ExploreChart){&e->points, &e->limits, e->target.clock, strbuf_str(&title)},
+                        out);
+    strbuf_free(&title);
+}
+
+/* path: NULL to leave it out. */
+static bool write_file(const Exploration *e, const char *path,
+                       void (*print)(const Exploration *e, StrBuf *out))
+{
+    StrBuf text = {0};
+    const char *reason = NULL;
+    if (!path)
+        return true;
+    print(e, &text);
+    bool ok = file_write(path, strbuf_str(&text), &reason) ||
+              tool_error(e->tool, "error: cannot write '%s': %s", path, reason);
+    strbuf_free(&text);
+    return ok;
+}
+
+static bool write_results(const Exploration *e)
+{
+    StrBuf text = {0};
+    print_table(e, &text);
+    fwrite(text.data, 1, text.len, stdout);
+    strbuf_free(&text);
+    return write_file(e, e->flags->json, print_json) && write_file(e, e->flags->csv, print_csv) &&
+           write_file(e, e->flags->svg, print_svg);
+}
+
+/* --- search ------------------------------------------------------------------------------------ */
+
+static Cost limits_of(const Resources *budget)
+{
+    Cost limits;
+    for (int k = 0; k < COST_KINDS; k++)
+        limits.items[k] = -1;
+    limits.dsp = budget->dsp;
+    limits.bram18 = budget->bram18;
+    limits.uram = budget->uram;
+    limits.lut = budget->lut;
+    limits.ff = budget->ff;
+    return limits;
+}
+
+/* The passes before the search, on all of the network. */
+static bool run_front(Context *ctx, Op *module)
+{
+    StrBuf text = {0};
+    strbuf_add_c(&text, "builtin.module(");
+    add_front_passes(&text, NULL);
+    strbuf_add_char(&text, ')');
+    Pipeline *pipeline = pipeline_from_text(ctx, all_passes(), strbuf_str(&text));
+    const RunOptions run = {.verify_each = true};
+    bool ok = pipeline && pipeline_run(pipeline, module, &run);
+    if (pipeline)
+        pipeline_free(pipeline);
+    strbuf_free(&text);
+    return ok;
+}
+
+static bool explore_region(Exploration *e, const Op *region)
+{
+    Arena arena;
+    DseSpace space;
+    DseTask task;
+    const CostTarget target = {.clock = clock_of_period(1000000 / e->target.clock),
+                               .has_uram = e->limits.uram > 0, .counts_luts = e->limits.lut >= 0};
+    arena_init(&arena);
+    bool ok = dse_space(region, &target, &arena, &space);
+    if (ok) {
+        DseAnswer answer = explore_space(&space, &e->limits, (size_t)e->flags->points, &task, &e->points);
+        ok = dse_explain(&space, &task, &answer);
+        dse_free(&space);
+    }
+    arena_free(&arena);
+    return ok;
+}
+
+static bool explore_module(Exploration *e, Op *module)
+{
+    Str dsp_kind = e->target.device.dsp_kind;
+    if (!str_eq_c(dsp_kind, "DSP48E2"))
+        op_set_attr(module, "dfg.dsp_kind", attr_string(module->ctx, dsp_kind));
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+    if (op->def == DFG(REGION) && !explore_region(e, op))
+        return false;
+    return e->points.len > 0 ? write_results(e)
+                             : op_emit_error(module, "there is no network to explore");
+}
+
+static bool explore_bytes(Exploration *e, Str bytes)
+{
+    Context *ctx = context_create();
+    dialects_register_all(ctx);
+    context_show_op_on_diag(ctx, false);
+    bool ok = find_target(e->tool, ctx, &e->flags->device, &e->target);
+    e->limits = limits_of(&e->target.budget);
+    Op *module = ok ? load_model(ctx, e->path, bytes, &e->flags->model) : NULL;
+    ok = module && quantize_model(e->tool, &e->flags->quantize, module, NULL) &&
+         run_front(ctx, module) && explore_module(e, module);
+    diag_flush(ctx);
+    if (module)
+        op_erase(module);
+    context_destroy(ctx);
+    return ok;
+}
+
+static bool explore_file(const Tool *tool, const ExploreFlags *flags, const char *path)
+{
+    StrBuf bytes = {0};
+    const char *reason = NULL;
+    Exploration e = {.tool = tool, .flags = flags, .path = path};
+    if (!device_options_check(tool, &flags->device))
+        return false;
+    if (flags->points < 2 || flags->points > MAX_POINTS)
+        return tool_error(tool, "error: --points takes a number from 2 to %d", MAX_POINTS);
+    bool ok = file_read(&bytes, path, &reason) ||
+              tool_error(tool, "error: cannot open '%s': %s", path, reason);
+    ok = ok && explore_bytes(&e, strbuf_str(&bytes));
+    vec_free(&e.points);
+    strbuf_free(&bytes);
+    return ok;
+}
+
+int ming_explore(int argc, char **argv)
+{
+    ExploreFlags explore = {.points = DEFAULT_POINTS, .device = DEVICE_OPTIONS_DEFAULTS};
+    const Flag flags[] = {
+        DEVICE_FLAGS(explore.device),
+        {"points", FLAG_INT, &explore.points, "n", "Designs to search, 2 or more, default 16", NULL},
+        {"json", FLAG_TEXT, &explore.json, "file", "Write the points as JSON", NULL},
+        {"csv", FLAG_TEXT, &explore.csv, "file", "Write the points as CSV", NULL},
+        {"svg", FLAG_TEXT, &explore.svg, "file", "Draw the points as a chart", NULL},
+        MODEL_FLAGS(explore.model),
+        QUANTIZE_FLAGS(explore.quantize),
+    };
+    const Tool tool = {
+        .name = "ming explore",
+        .summary = "ming explore: the least resources that a network takes, throughput by throughput",
+        .usage = "MODEL(.onnx|.mir|.mlir) [options]",
+        .flags = flags,
+        .flag_count = COUNT_OF(flags),
+    };
+    const char *path = NULL;
+    ArgsResult args = tool_parse_one(&tool, argc, argv, "model", &path);
+    bool ok = args == ARGS_DONE || (args == ARGS_RUN && explore_file(&tool, &explore, path));
+    model_options_free(&explore.model);
+    quantize_options_free(&explore.quantize);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
