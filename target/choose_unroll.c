@@ -13,7 +13,8 @@
 #include "target/target.h"
 
 static const char *const objective_names[] = {
-    [DSE_LATENCY] = "latency", [DSE_THROUGHPUT] = "throughput", [DSE_FPS] = "fps", NULL};
+    [DSE_LATENCY] = "latency",       [DSE_PIPELINE_LATENCY] = "pipeline-latency",
+    [DSE_THROUGHPUT] = "throughput", [DSE_FPS] = "fps", NULL};
 
 static Op *find_region(Op *module)
 {
@@ -99,6 +100,7 @@ static void record_budget(const Pass *pass, Op *module, const DseSpace *space, c
 static void remark_gap(const Op *region, const DseTask *task, const DseAnswer *answer)
 {
     static const char *const units[] = {[DSE_LATENCY] = "cycles in sum",
+                                        [DSE_PIPELINE_LATENCY] = "cycles for a frame",
                                         [DSE_THROUGHPUT] = "cycles from frame to frame",
                                         [DSE_FPS] = "millionths of the budget"};
     if (answer->bound < answer->value)
@@ -113,7 +115,9 @@ static bool dump_program(const Pass *pass, const DseSpace *space, const DseTask 
     const DseProblem problem = dse_first_problem(space, task);
     strbuf_add_str(&path, pass_string(pass, "dump-lp"));
     bool ok = path.len == 0;
-    if (!ok && !str_ends_with(strbuf_str(&path), ".lp") && !str_ends_with(strbuf_str(&path), ".mps"))
+    if (!ok && task->objective == DSE_PIPELINE_LATENCY)
+        op_error(space->region, "dump-lp cannot write the objective pipeline-latency");
+    else if (!ok && !str_ends_with(strbuf_str(&path), ".lp") && !str_ends_with(strbuf_str(&path), ".mps"))
         op_error(space->region, "dump-lp takes a file that ends in .lp or .mps");
     else if (!ok)
         ok = dse_dump(space, &problem, path.data) ||
@@ -129,6 +133,8 @@ static bool search(Pass *pass, Op *module, DseSpace *space, DseAnswer *answer)
         return false;
     for (size_t n = 0; n < space->nodes.len; n++)
         pass_count(pass, "configurations", space->nodes.data[n].configs.len);
+    if (task.objective == DSE_PIPELINE_LATENCY && !(task.paces = dse_paces(space)))
+        return false;
     if (!dump_program(pass, space, &task))
         return false;
     pass_analysis_begin(pass, "search");
@@ -173,7 +179,8 @@ static bool choose_unroll(Pass *pass, Op *module)
 const PassDef pass_choose_unroll = {
     .name = "choose-unroll",
     .summary = "Choose unroll factors within budgets of resources, the best by an objective",
-    .description = "latency: least sum of cycles (MING Eq. 1). throughput: least interval of the slowest "
+    .description = "latency: least sum of cycles (MING Eq. 1). pipeline-latency: least time "
+                   "from a frame's first word in to its last word out. throughput: least interval of the slowest "
                    "process (NN2FPGA Eq. 11). fps: least resources at a given number of frames per "
                    "second. Among equals the least resources, as shares of the limits.",
     .anchor = "builtin.module",

@@ -5,6 +5,8 @@
  * Tests: test/unit/dse_objective_test.c */
 #include "target/dse_objective.h"
 
+#include "target/dse_master.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,6 +252,166 @@ static DseAnswer least_interval(DseSpace *space, const DseTask *task)
     return answer;
 }
 
+/* --- pipeline latency ----------------------------------------------------------------------------------- */
+
+/* Rounds, labels for each, and the unit of sums: rounded down, they stay bounds. */
+enum { FRAME_ROUNDS = 16, FRAME_EFFORT = 100000, FRAME_UNIT = 256 };
+
+/* No design's latency is below any mix of the cuts of designs seen, so the best design under a mix gives
+ * a bound. Mixes are in turn that under which all designs seen are as long as can be, for the bound, and
+ * equal parts of all cuts, which leads to good designs. */
+typedef struct FrameSearch {
+    DseSpace *space;
+    const DseTask *task;
+    DseCut cuts[FRAME_ROUNDS + 1], mix;
+    double sums[FRAME_ROUNDS + 1][FRAME_ROUNDS + 1]; /* of a design under a cut */
+    uint32_t *designs[FRAME_ROUNDS + 1];
+    uint32_t count;     /* of both */
+    int64_t **extra;    /* what the mix gives for each configuration */
+    uint32_t best;      /* design */
+    double latency, bound;
+} FrameSearch;
+
+static double sum_under(const FrameSearch *f, const DseCut *cut, const uint32_t *design)
+{
+    double sum = 0;
+    for (uint32_t n = 0; n < f->space->nodes.len; n++)
+        sum += dse_cut_value(cut, n, &f->space->nodes.data[n].configs.data[design[n]]);
+    return sum;
+}
+
+/* Of the chosen design. */
+static void add_design(FrameSearch *f)
+{
+    uint32_t last = f->count++;
+    size_t nodes = f->space->nodes.len;
+    f->cuts[last] = dse_cut(f->space);
+    double latency = dse_frame(f->space, f->task->paces, &f->cuts[last]);
+    f->designs[last] = ARENA_ARRAY(f->space->arena, uint32_t, nodes + 1);
+    for (size_t n = 0; n < nodes; n++)
+        f->designs[last][n] = f->space->nodes.data[n].chosen;
+    for (uint32_t i = 0; i <= last; i++) {
+        f->sums[i][last] = sum_under(f, &f->cuts[last], f->designs[i]);
+        f->sums[last][i] = sum_under(f, &f->cuts[i], f->designs[last]);
+    }
+    if (latency < f->latency) {
+        f->latency = latency;
+        f->best = last;
+    }
+}
+
+static void add_cut(FrameSearch *f, const DseCut *cut, double share)
+{
+    for (size_t n = 0; n < f->space->nodes.len; n++) {
+        f->mix.fill[n] += share * cut->fill[n];
+        f->mix.interval[n] += share * cut->interval[n];
+        f->mix.handover[n] += share * cut->handover[n];
+    }
+}
+
+static void find_shares(const FrameSearch *f, double *shares)
+{
+    for (uint32_t i = 0; i < f->count; i++)
+        shares[i] = 1.0 / f->count;
+    if (f->count % 2 == 0)
+        return;
+    DseMaster *master = dse_master_create(f->count, 1, 1);
+    for (uint32_t i = 0; i < f->count; i++)
+        dse_master_add(master, 0, f->sums[i]);
+    (void)dse_master_solve(master, shares);
+    dse_master_free(master);
+}
+
+static void mix_cuts(FrameSearch *f)
+{
+    double shares[FRAME_ROUNDS + 1];
+    find_shares(f, shares);
+    f->mix = dse_cut(f->space);
+    for (uint32_t i = 0; i < f->count; i++)
+        add_cut(f, &f->cuts[i], shares[i]);
+    for (uint32_t n = 0; n < f->space->nodes.len; n++) {
+        const DseNode *node = &f->space->nodes.data[n];
+        for (size_t c = 0; c < node->configs.len; c++)
+            f->extra[n][c] = (int64_t)(FRAME_UNIT * dse_cut_value(&f->mix, n, &node->configs.data[c]));
+    }
+}
+
+static void choose_best(FrameSearch *f)
+{
+    for (size_t n = 0; n < f->space->nodes.len; n++)
+        f->space->nodes.data[n].chosen = f->designs[f->best][n];
+}
+
+/* Among designs all of whose intervals are below the best latency, as those of a better one are. False:
+ * there is nothing more to gain. */
+static bool search_frame(FrameSearch *f)
+{
+    const DseProblem problem = {.extra = f->extra, .limits = f->task->limits,
+                                .longest = dse_same_interval(f->space, (int64_t)ceil(f->latency) - 1),
+                                .effort = FRAME_EFFORT, .deadline = f->task->deadline};
+    int64_t value;
+    mix_cuts(f);
+    DseStatus status = dse_solve(f->space, &problem, &value);
+    if (status == DSE_INFEASIBLE)
+        f->bound = f->latency;
+    if (!found_design(status))
+        return false;
+    f->bound = fmax(f->bound, (double)f->space->bound / FRAME_UNIT);
+    add_design(f);
+    return ceil(f->bound) < ceil(f->latency);
+}
+
+/* Designs to begin with: of the least sum of cycles at a pace, the best one and somewhat longer ones. */
+static void add_first_designs(FrameSearch *f, int64_t interval)
+{
+    static const int64_t eighths[] = {8, 9, 10, 12, 16};
+    DseProblem problem = {.weights.cycles = 1, .limits = f->task->limits, .effort = FRAME_EFFORT,
+                          .deadline = f->task->deadline};
+    int64_t value;
+    add_design(f);
+    for (size_t i = 0; i < COUNT_OF(eighths); i++) {
+        problem.longest = dse_same_interval(f->space, interval * eighths[i] / 8);
+        if (found_design(dse_solve(f->space, &problem, &value)))
+            add_design(f);
+    }
+}
+
+/* Least resources at intervals that are no longer, as long as the latency stays. */
+static void save_in_frame(FrameSearch *f)
+{
+    int64_t *longest = ARENA_ARRAY(f->space->arena, int64_t, f->space->nodes.len + 1);
+    choose_best(f);
+    for (size_t n = 0; n < f->space->nodes.len; n++) {
+        const DseNode *node = &f->space->nodes.data[n];
+        longest[n] = node->configs.data[node->chosen].interval;
+    }
+    save_resources(f->space, f->task, &f->task->limits, longest, SAVING_EFFORT);
+    if (ceil(dse_frame(f->space, f->task->paces, &f->mix)) > ceil(f->latency))
+        choose_best(f);
+}
+
+/* A frame takes at least the longest interval, which the first design has as short as can be. */
+static DseAnswer least_frame(DseSpace *space, const DseTask *task)
+{
+    DseAnswer answer = least_interval(space, task);
+    if (!found_design(answer.status) || space->nodes.len == 0)
+        return answer;
+    FrameSearch *f = ARENA_NEW(space->arena, FrameSearch);
+    *f = (FrameSearch){.space = space, .task = task, .latency = INFINITY,
+                       .bound = (double)answer.bound,
+                       .extra = ARENA_ARRAY(space->arena, int64_t *, space->nodes.len + 1)};
+    for (size_t n = 0; n < space->nodes.len; n++)
+        f->extra[n] = ARENA_ARRAY(space->arena, int64_t, space->nodes.data[n].configs.len + 1);
+    add_first_designs(f, answer.value);
+    for (bool more = true; more && f->count <= FRAME_ROUNDS;)
+        more = search_frame(f);
+    save_in_frame(f);
+    answer.value = (int64_t)ceil(f->latency);
+    answer.bound = (int64_t)fmin(ceil(f->bound), ceil(f->latency));
+    answer.status = answer.bound < answer.value ? DSE_FEASIBLE : DSE_OPTIMAL;
+    return answer;
+}
+
 /* --- all -------------------------------------------------------------------------------------------- */
 
 DseAnswer dse_optimize(DseSpace *space, const DseTask *task)
@@ -257,6 +419,8 @@ DseAnswer dse_optimize(DseSpace *space, const DseTask *task)
     switch (task->objective) {
     case DSE_LATENCY:
         return least_cycles(space, task);
+    case DSE_PIPELINE_LATENCY:
+        return least_frame(space, task);
     case DSE_THROUGHPUT:
         return least_interval(space, task);
     case DSE_FPS:

@@ -14,7 +14,7 @@ typedef struct SearchOptions {
 } SearchOptions;
 
 #define SEARCH_FLAGS(options)                                                                      \
-    {"objective", FLAG_CHOICE, &(options).objective, "throughput|latency|fps",                     \
+    {"objective", FLAG_CHOICE, &(options).objective, "throughput|latency|pipeline-latency|fps",                     \
      "What the design is best at, default throughput", NULL},                                      \
     {"fps", FLAG_INT, &(options).fps, "n", "Frames per second, with least resources", NULL},       \
     {"time-limit", FLAG_INT, &(options).time_limit, "seconds",                                     \

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 #include "test/unit/random.h"
 
@@ -21,6 +22,7 @@ static Config random_config(Random *random, Arena *arena, uint32_t ports)
     config.cost.dsp = (int64_t)random_below(random, 20);
     config.cost.bram18 = (int64_t)random_below(random, 10);
     config.cost.lut = (int64_t)random_below(random, 1000);
+    config.cost.fill = 1 + (int64_t)random_below(random, (uint32_t)config.interval);
     for (uint32_t p = 0; p < ports; p++)
         config.factor[p] = (int64_t)random_below(random, WORDS);
     return config;
@@ -40,6 +42,7 @@ static void add_converter(Random *random, Arena *arena, DseSpace *space)
             if (from != to) {
                 config.cost.cycles = config.interval = 1 + (int64_t)random_below(random, 12);
                 config.cost.lut = (int64_t)random_below(random, 100);
+                config.cost.fill = 1;
             }
             *vec_push(&node.configs) = config;
         }
@@ -68,9 +71,14 @@ static void random_space(Random *random, Arena *arena, DseSpace *space)
         *vec_push(&space->edges) = edges[e];
 }
 
-static DseTask random_task(Random *random)
+static DseTask random_task(Random *random, Arena *arena)
 {
-    DseTask task = {.objective = (DseObjective)random_below(random, 3),
+    static const DseObjective objectives[] = {DSE_LATENCY, DSE_THROUGHPUT, DSE_FPS};
+    DsePace *paces = ARENA_ARRAY(arena, DsePace, NODES);
+    for (uint32_t n = 0; n < PROCESSES; n++)
+        paces[n] = (DsePace){random_below(random, 5) / 4.0, random_below(random, 5) / 8.0};
+    DseTask task = {.objective = objectives[random_below(random, COUNT_OF(objectives))],
+                    .paces = paces,
                     .interval = 4 + (int64_t)random_below(random, 10)};
     for (int k = 0; k < COST_KINDS; k++)
         task.limits.items[k] = -1;
@@ -95,6 +103,34 @@ static const Config *chosen(const Search *s, uint32_t node)
     return &s->space->nodes.data[node].configs.data[s->choice[node]];
 }
 
+typedef struct Words {
+    double first, last; /* times of the first and the last word */
+} Words;
+
+static double later(double a, double b) { return a > b ? a : b; }
+
+/* The model of docs/cost-model.md. */
+static Words words_out(const Search *s, uint32_t node)
+{
+    Words in = {0, 0};
+    const Config *config = chosen(s, node);
+    DsePace pace = s->task->paces[node];
+    double fill = (double)config->cost.fill, work = (double)config->interval, hand = fill < 8 ? fill : 8;
+    for (size_t e = 0; e < s->space->edges.len; e++) {
+        if (s->space->edges.data[e].to != node)
+            continue;
+        Words source = words_out(s, s->space->edges.data[e].from);
+        in = (Words){later(in.first, source.first), later(in.last, source.last)};
+    }
+    return (Words){later(in.first + fill, in.first + pace.wait * (in.last - in.first) + hand),
+                   later(in.first + work, in.last + pace.rest * work + hand)};
+}
+
+static int64_t frame_latency(const Search *s)
+{
+    return (int64_t)ceil(words_out(s, PROCESSES - 1).last - 1e-9);
+}
+
 static int64_t value_of(const Search *s, const Cost *sum, int64_t interval)
 {
     int64_t shares = 0;
@@ -103,6 +139,8 @@ static int64_t value_of(const Search *s, const Cost *sum, int64_t interval)
         return sum->cycles;
     if (s->task->objective == DSE_THROUGHPUT)
         return interval;
+    if (s->task->objective == DSE_PIPELINE_LATENCY)
+        return frame_latency(s);
     for (int k = COST_DSP; k < COST_KINDS; k++)
         if (limits->items[k] > 0)
             shares += sum->items[k] * ((999999 + limits->items[k]) / limits->items[k]);
@@ -188,8 +226,8 @@ static void equals_brute_force(void **state)
     for (uint32_t round = 0; round < ROUNDS; round++) {
         Arena arena;
         DseSpace space;
-        DseTask task = random_task(&random);
         arena_init(&arena);
+        DseTask task = random_task(&random, &arena);
         random_space(&random, &arena, &space);
         int64_t want = brute_force(&space, &task);
         DseAnswer answer = dse_optimize(&space, &task);
@@ -206,6 +244,38 @@ static void equals_brute_force(void **state)
     assert_true(feasible > ROUNDS / 4 && feasible < ROUNDS);
 }
 
+/* A design whose latency is as said, and a bound: the best lies between them. */
+static void bounds_pipeline_latency(void **state)
+{
+    Random random = {.state = 5};
+    uint32_t optimal = 0, feasible = 0;
+    (void)state;
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        Arena arena;
+        DseSpace space;
+        arena_init(&arena);
+        DseTask task = random_task(&random, &arena);
+        task.objective = DSE_PIPELINE_LATENCY;
+        random_space(&random, &arena, &space);
+        int64_t want = brute_force(&space, &task);
+        DseAnswer answer = dse_optimize(&space, &task);
+        assert_int_equal(answer.status == DSE_INFEASIBLE, want < 0);
+        if (want >= 0) {
+            Search s = {.space = &space, .task = &task};
+            for (uint32_t n = 0; n < NODES; n++)
+                s.choice[n] = space.nodes.data[n].chosen;
+            assert_true(frame_latency(&s) <= answer.value);
+            assert_true(answer.bound <= want && want <= answer.value);
+            check_within(&space, &task);
+            optimal += answer.value == want;
+            feasible++;
+        }
+        dse_free(&space);
+        arena_free(&arena);
+    }
+    assert_true(optimal > feasible * 3 / 4);
+}
+
 /* With one more of everything, again and again. */
 static void more_is_never_worse(void **state)
 {
@@ -214,10 +284,10 @@ static void more_is_never_worse(void **state)
     for (uint32_t round = 0; round < ROUNDS / 8; round++) {
         Arena arena;
         DseSpace space;
-        DseTask task = random_task(&random);
         int64_t before = INT64_MAX;
-        task.objective = (DseObjective)(round % 2 ? DSE_LATENCY : DSE_THROUGHPUT);
         arena_init(&arena);
+        DseTask task = random_task(&random, &arena);
+        task.objective = round % 2 ? DSE_LATENCY : DSE_THROUGHPUT;
         random_space(&random, &arena, &space);
         for (int step = 0; step < 20; step++) {
             DseAnswer answer = dse_optimize(&space, &task);
@@ -236,6 +306,7 @@ static void more_is_never_worse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(equals_brute_force),
+                                       cmocka_unit_test(bounds_pipeline_latency),
                                        cmocka_unit_test(more_is_never_worse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
