@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Labels to try: for saving resources, and for one S. */
-enum { SAVING_EFFORT = 1000000, ASKING_EFFORT = 300000 };
+enum { SAVING_EFFORT = 1000000, ASKING_EFFORT = 1000000 };
 /* Of a limit. */
 enum { MILLIONTHS = 1000000 };
 
@@ -170,6 +170,67 @@ static bool fits_apart(const DseSpace *space, const Cost *limits, int64_t interv
     return sum.price <= affordable;
 }
 
+/* What the configurations take that are cheapest at intervals up to S, each process for itself. */
+static Cost cheapest_apart(const DseSpace *space, int64_t interval, const double *prices)
+{
+    Cost sum = {.cycles = 0};
+    for (size_t n = 0; n < space->nodes.len; n++) {
+        const DseNode *node = &space->nodes.data[n];
+        const Config *best = NULL;
+        double least = INFINITY;
+        for (size_t c = 0; node->kind != PROCESS_CONVERTER && c < node->configs.len; c++) {
+            const Config *config = &node->configs.data[c];
+            double price = config->interval > interval ? INFINITY : price_of(&config->cost, prices);
+            if (price < least) {
+                least = price;
+                best = config;
+            }
+        }
+        if (best)
+            cost_add(&sum, &best->cost);
+    }
+    return sum;
+}
+
+/* Whether there are no prices at which even the cheapest configurations cost more than the limits. If
+ * there are, the limits that they are about count from now on. */
+static bool fits_at_any_prices(DseSpace *space, const Cost *limits, int64_t interval)
+{
+    enum { ROUNDS = 10 };
+    const double small_share = 0.02;
+    double prices[COST_KINDS] = {0}, next[COST_KINDS], shares[COST_KINDS];
+    double excess[COST_KINDS], over = 0;
+    uint32_t count = 0;
+    CostKind kinds[COST_KINDS];
+    for (CostKind k = 0; k < COST_KINDS; k++)
+        if (limits->items[k] > 0)
+            kinds[count++] = k;
+    if (count == 0)
+        return true;
+    DseMaster *master = dse_master_create(count, 1, 1);
+    for (uint32_t i = 0; i < count; i++)
+        next[i] = 1.0 / count;
+    bool may_fail = true;
+    for (int round = 0; round < ROUNDS && may_fail && over <= 1e-9; round++) {
+        for (uint32_t i = 0; i < count; i++)
+            prices[kinds[i]] = next[i] / (double)limits->items[kinds[i]];
+        Cost sum = cheapest_apart(space, interval, prices);
+        over = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            int64_t limit = limits->items[kinds[i]];
+            excess[i] = (double)(sum.items[kinds[i]] - limit) / (double)limit;
+            over += next[i] * excess[i];
+            shares[i] = next[i];
+        }
+        dse_master_add(master, 0, excess);
+        may_fail = dse_master_solve(master, next) > 1e-9;
+    }
+    dse_master_free(master);
+    for (uint32_t i = 0; over > 1e-9 && i < count; i++)
+        space->counts[kinds[i]] |= shares[i] > small_share;
+    return over <= 1e-9;
+}
+
 typedef struct Bisection {
     DseSpace *space;
     const DseTask *task;
@@ -185,7 +246,8 @@ static size_t first_possible(const Bisection *b, size_t low)
     size_t high = b->intervals.len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (fits_apart(b->space, &b->task->limits, b->intervals.data[middle]))
+        if (fits_apart(b->space, &b->task->limits, b->intervals.data[middle]) &&
+            fits_at_any_prices(b->space, &b->task->limits, b->intervals.data[middle]))
             high = middle;
         else
             low = middle + 1;

@@ -7,11 +7,17 @@
 
 #include <string.h>
 
-/* Surcharges at one port, or NULL where no converter is: then words must be equal. */
+/* First measure of surcharges that were not looked at yet, and of those of a word that cannot be
+ * converted where the other can. */
+enum { UNKNOWN = -2, IMPOSSIBLE = -1 };
+
+/* Surcharges at one port; table is NULL where no converter is: then words must be equal. */
 typedef struct Surcharges {
-    int64_t *table;   /* [y][x][measure]; first measure < 0: y cannot be converted where x can */
+    int64_t *table;   /* [y][x][measure] */
     uint32_t *number; /* of a word among those of the port */
     uint32_t words;
+    const int64_t *rows; /* the converter's measures: [word][word of the other side][measure] */
+    uint32_t columns;
 } Surcharges;
 
 typedef struct Swap {
@@ -63,7 +69,7 @@ static int64_t *conversions(Swap *s, uint32_t number, uint32_t near, const uint3
     return table;
 }
 
-/* The most that `rest` of row y is above row x, per measure. */
+/* The most that row y is above row x, per measure. */
 static void compare_rows(const Swap *s, const int64_t *y, const int64_t *x, uint32_t columns,
                          int64_t *out)
 {
@@ -73,7 +79,7 @@ static void compare_rows(const Swap *s, const int64_t *y, const int64_t *x, uint
         if (x[i] < 0)
             continue;
         if (y[i] < 0 || (s->has_pace && y[i] > x[i])) {
-            out[0] = -1;
+            out[0] = IMPOSSIBLE;
             return;
         }
         for (uint32_t k = 0; k < count; k++)
@@ -82,19 +88,26 @@ static void compare_rows(const Swap *s, const int64_t *y, const int64_t *x, uint
     }
 }
 
+static const int64_t *surcharge(const Swap *s, const Surcharges *port, int64_t by, int64_t word)
+{
+    uint32_t y = port->number[by], x = port->number[word];
+    int64_t *cell = port->table + ((size_t)y * port->words + x) * s->count;
+    size_t row = (size_t)port->columns * s->count;
+    if (cell[0] == UNKNOWN)
+        compare_rows(s, port->rows + y * row, port->rows + x * row, port->columns, cell);
+    return cell;
+}
+
 static Surcharges find_surcharges(Swap *s, uint32_t node, uint32_t port, uint32_t converter,
                                   uint32_t near)
 {
     Surcharges out = {.table = NULL};
-    uint32_t columns;
     out.words = number_words(s, node, port, &out.number);
-    const int64_t *rows = conversions(s, converter, near, out.number, out.words, &columns);
-    size_t row = (size_t)columns * s->count;
-    out.table = ARENA_ARRAY(&s->arena, int64_t, (size_t)out.words * out.words * s->count + 1);
-    for (uint32_t y = 0; y < out.words; y++)
-        for (uint32_t x = 0; x < out.words; x++)
-            compare_rows(s, rows + y * row, rows + x * row, columns,
-                         out.table + ((size_t)y * out.words + x) * s->count);
+    out.rows = conversions(s, converter, near, out.number, out.words, &out.columns);
+    size_t cells = (size_t)out.words * out.words;
+    out.table = ARENA_ARRAY(&s->arena, int64_t, cells * s->count + 1);
+    for (size_t i = 0; i < cells; i++)
+        out.table[i * s->count] = UNKNOWN;
     return out;
 }
 
@@ -124,9 +137,8 @@ static bool add_surcharges(const Swap *s, const DseNode *node, const Surcharges 
             continue;
         if (!ports[p].table)
             return false;
-        const int64_t *more = ports[p].table + ((size_t)ports[p].number[y] * ports[p].words +
-                                                ports[p].number[x]) * s->count;
-        if (more[0] < 0)
+        const int64_t *more = surcharge(s, &ports[p], y, x);
+        if (more[0] == IMPOSSIBLE)
             return false;
         for (uint32_t k = 0; k < s->count; k++)
             sum[k] += more[k];
@@ -162,7 +174,8 @@ static void drop_from_node(Swap *s, uint32_t number)
     uint32_t total = (uint32_t)node->configs.len;
     int64_t *measures = ARENA_ARRAY(&s->arena, int64_t, (size_t)total * DSE_MAX_MEASURES + 1);
     for (uint32_t c = 0; c < total; c++)
-        s->measure(s->user, number, c, measures + (size_t)c * s->count);
+        if (alive[c])
+            s->measure(s->user, number, c, measures + (size_t)c * s->count);
     const Surcharges *ports = all_surcharges(s, number);
     for (uint32_t c = total; c-- > 0;)
         for (uint32_t by = 0; alive[c] && by < total; by++)
