@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Labels to try: for saving resources, and for one S. */
-enum { SAVING_EFFORT = 1000000, ASKING_EFFORT = 1000000 };
+enum { SAVING_EFFORT = 250000, ASKING_EFFORT = 300000 };
 /* Of a limit. */
 enum { MILLIONTHS = 1000000 };
 
