@@ -67,6 +67,8 @@ typedef struct WindowPlan {
 bool window_plan(const Op *process, const Type *const *ends, WindowPlan *out) MUST_CHECK;
 /* Iterations of the scan, all frames. */
 int64_t window_trips(const WindowPlan *plan);
+/* Iteration that writes the first word of a frame. */
+int64_t window_first_write(const WindowPlan *plan);
 /* Rows of history that dimension level i keeps per tap: (recall - 1) * spacing. */
 int64_t window_history(const WindowPlan *plan, uint32_t level);
 /* Words recalled before level i: product of the outer levels' recall. */
@@ -144,6 +146,8 @@ Value *reduction_term(const Op *combine);
 const Attr *reduction_neutral(const Op *combine);
 /* Trips of the whole nest. */
 int64_t compute_trips(const ComputePlan *plan);
+/* Iteration that writes the first word: the first in which all reduction counters are at their ends. */
+int64_t compute_first_write(const ComputePlan *plan);
 /* Word of stream `stream` as main sees it: extents of its operand's rank. False: diagnosed. */
 bool compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word) MUST_CHECK;
 /* Word the output port has with these factors: extents of the output tensor's rank. */

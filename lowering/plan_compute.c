@@ -372,6 +372,17 @@ int64_t compute_trips(const ComputePlan *plan)
     return trips;
 }
 
+int64_t compute_first_write(const ComputePlan *plan)
+{
+    int64_t inner = 1, first = 0;
+    for (uint32_t i = plan->loop_count; i-- > 0;) {
+        if (plan->loops[i].is_reduction)
+            first += (plan->loops[i].trip - 1) * inner;
+        inner *= plan->loops[i].trip;
+    }
+    return first;
+}
+
 bool compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word)
 {
     uint32_t port = plan->stream_port[stream];

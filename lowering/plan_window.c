@@ -183,6 +183,12 @@ bool window_plan(const Op *process, const Type *const *ends, WindowPlan *out)
 
 int64_t window_trips(const WindowPlan *plan) { return plan->outer * (plan->end - plan->begin); }
 
+/* Output 0 lies `lead` rows into the box. */
+int64_t window_first_write(const WindowPlan *plan)
+{
+    return max_i64(plan->lead * window_row_words(plan, 0) - plan->begin, 0);
+}
+
 int64_t window_history(const WindowPlan *plan, uint32_t level)
 {
     return (plan->dim[level].recall - 1) * plan->dim[level].spacing;

@@ -50,10 +50,13 @@ static void add_pipeline(const Pipeline *pipeline, Cost *sum)
     sum->ff += PROCESS_FF + pipeline->depth; /* which stages are busy */
 }
 
-static void add_memories(const MemoryList *memories, Cost *sum)
+/* A pipeline and the memories that it was scheduled with, which are freed. */
+static void add_schedule(const Pipeline *pipeline, MemoryList *memories, Cost *sum)
 {
+    add_pipeline(pipeline, sum);
     for (size_t i = 0; i < memories->len; i++)
         memory_cost(&memories->data[i].memory, sum);
+    vec_free(memories);
 }
 
 /* A word of a stream is held, or built, in registers. */
@@ -231,9 +234,7 @@ void compute_cost(const ComputePlan *plan, const Style *style, const CostTarget 
     *out = (Cost){.cycles = 0};
     compute_memories(plan, style, &memories);
     Pipeline pipeline = compute_pipeline(plan, &memories, in_luts, target->clock);
-    add_pipeline(&pipeline, out);
-    add_memories(&memories, out);
-    vec_free(&memories);
+    add_schedule(&pipeline, &memories, out);
     add_kernel(plan, in_luts, target->clock, out);
     for (uint32_t s = 0; s < plan->stage_count; s++)
         payload_cost(plan->stages[s], plan->lanes, false, target->clock, out);
@@ -268,9 +269,7 @@ void window_cost(const WindowPlan *plan, const Style *style, const CostTarget *t
     *out = (Cost){.cycles = 0};
     window_memories(plan, style, &memories);
     Pipeline pipeline = window_pipeline(plan, &memories, target->clock);
-    add_pipeline(&pipeline, out);
-    add_memories(&memories, out);
-    vec_free(&memories);
+    add_schedule(&pipeline, &memories, out);
     for (uint32_t level = 0; level < plan->params.count; level++) {
         outputs *= plan->params.kernel[level] * plan->dim[level].outputs;
         if (window_row_words(plan, level) == 1)
@@ -293,9 +292,7 @@ void reorder_cost(const ReorderPlan *plan, const Style *style, const CostTarget 
     *out = (Cost){.ff = 2 * bits};
     reorder_memories(plan, style, &memories);
     Pipeline pipeline = reorder_pipeline(plan, &memories, target->clock);
-    add_pipeline(&pipeline, out);
-    add_memories(&memories, out);
-    vec_free(&memories);
+    add_schedule(&pipeline, &memories, out);
     add_counter(plan->steps, out);
     for (uint32_t i = 0; i < plan->inner_count; i++)
         add_counter(plan->inner[i], out);
@@ -310,9 +307,7 @@ void merge_cost(const MergePlan *plan, const Style *style, const CostTarget *tar
     *out = (Cost){.lut = choice_luts(bits, plan->source_count), .ff = bits};
     merge_memories(plan, style, &memories);
     Pipeline pipeline = merge_pipeline(plan, &memories, target->clock);
-    add_pipeline(&pipeline, out);
-    add_memories(&memories, out);
-    vec_free(&memories);
+    add_schedule(&pipeline, &memories, out);
     for (uint32_t d = 0; d < plan->rank; d++)
         add_counter(plan->extents[d], out);
 }

@@ -26,20 +26,12 @@ static int64_t part_of_frame(int64_t part, int64_t whole)
 /* Scan positions before the first output, of all positions. */
 static int64_t window_delay(const WindowPlan *plan)
 {
-    int64_t row = window_row_words(plan, 0), first = plan->lead * row;
-    return part_of_frame(first > plan->begin ? first - plan->begin : 0, plan->end - plan->begin);
+    return part_of_frame(window_first_write(plan), plan->end - plan->begin);
 }
 
-/* Iterations until all reduction counters reach their ends for the first time, of all iterations. */
 static int64_t compute_delay(const ComputePlan *plan)
 {
-    int64_t inner = 1, first = 0;
-    for (uint32_t i = plan->loop_count; i-- > 0;) {
-        if (plan->loops[i].is_reduction)
-            first += (plan->loops[i].trip - 1) * inner;
-        inner *= plan->loops[i].trip;
-    }
-    return part_of_frame(first, inner);
+    return part_of_frame(compute_first_write(plan), compute_trips(plan));
 }
 
 /* Words of the source taken before the first of the result, of all. */

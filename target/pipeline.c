@@ -129,12 +129,6 @@ static Constraints padding(const WindowPlan *plan)
     return c;
 }
 
-/* The scan position of output 0: `lead` rows into the box. */
-static int64_t first_window(const WindowPlan *plan)
-{
-    return later(plan->lead * window_row_words(plan, 0) - plan->begin, 0);
-}
-
 Pipeline window_pipeline(const WindowPlan *plan, const MemoryList *memories, Clock clock)
 {
     Iteration it = {.clock = clock};
@@ -146,7 +140,7 @@ Pipeline window_pipeline(const WindowPlan *plan, const MemoryList *memories, Clo
     if (inside.count)
         taps = iteration_op(&it, later(taps, known_at(&it, &inside)), choose);
     iteration_write(&it, later(taps, known_at(&it, &write)));
-    Pipeline p = finish(&it, plan->end - plan->begin, first_window(plan));
+    Pipeline p = finish(&it, plan->end - plan->begin, window_first_write(plan));
     p.executions = plan->outer;
     return p;
 }

@@ -318,18 +318,6 @@ static int64_t time_stages(ComputeTimer *t, int64_t value)
     return value;
 }
 
-/* Iterations until all reduction counters are at their last value for the first time. */
-static int64_t first_result(const ComputePlan *plan)
-{
-    int64_t inner = 1, first = 0;
-    for (uint32_t i = plan->loop_count; i-- > 0;) {
-        if (plan->loops[i].is_reduction)
-            first += (plan->loops[i].trip - 1) * inner;
-        inner *= plan->loops[i].trip;
-    }
-    return first;
-}
-
 Pipeline compute_pipeline(const ComputePlan *plan, const MemoryList *memories, bool lut_products,
                           Clock clock)
 {
@@ -347,6 +335,6 @@ Pipeline compute_pipeline(const ComputePlan *plan, const MemoryList *memories, b
     iteration_write(&t.it, later(value, iteration_condition(&t.it, reduction_edge(plan), 0)));
     ptrmap_free(&t.times);
     return (Pipeline){.executions = 1, .trips = compute_trips(plan), .ii = plan->reduction.ii,
-                      .depth = iteration_depth(&t.it), .first = first_result(plan),
+                      .depth = iteration_depth(&t.it), .first = compute_first_write(plan),
                       .write = iteration_write_cycle(&t.it)};
 }
