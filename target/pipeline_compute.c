@@ -94,7 +94,7 @@ static void set_time(ComputeTimer *t, const Value *value, int64_t time)
 
 static OpTiming scalar_timing(const ComputeTimer *t, const Op *op)
 {
-    if (op->def == ARITH(MULI) && t->lut_products)
+    if (op->def == ARITH(MULI) && t->lut_products && op->block == linalg_body(t->plan->main))
         return lut_product_timing(op);
     return op_timing(op, t->it.clock);
 }
