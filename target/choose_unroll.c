@@ -163,7 +163,8 @@ static bool choose_unroll(Pass *pass, Op *module)
     Cost limits = given_limits(pass);
     const CostTarget target = {.clock = clock_of_period(1000000 / pass_int(pass, "clock")),
                                .loads_tables = pass_bool(pass, "loads-weights"),
-                               .has_uram = limits.uram > 0, .counts_luts = limits.lut >= 0};
+                               .has_uram = limits.uram > 0, .counts_luts = limits.lut >= 0,
+                               .dsp = limits.dsp > 0 ? limits.dsp : 0};
     if (!region || !dse_space(region, &target, &pass->scratch, &space))
         return false;
     bool ok = search(pass, module, &space, &answer);

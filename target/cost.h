@@ -43,6 +43,7 @@ typedef struct CostTarget {
     bool has_uram;
     bool loads_tables; /* at start-up, rather than with the bitstream */
     bool counts_luts; /* they have a limit: else nothing is moved into LUTs, which would look free */
+    int64_t dsp;      /* to spend; 0: not told. Large devices get more in parallel in one process */
 } CostTarget;
 
 /* --- scalar ops -------------------------------------------------------------------------- */

@@ -10,6 +10,15 @@
 
 #include <string.h>
 
+int64_t dse_scale(const CostTarget *target)
+{
+    enum { SMALL_DEVICE = 2520, LARGEST = 4 };
+    int64_t scale = 1;
+    while (scale < LARGEST && target->dsp > SMALL_DEVICE * scale)
+        scale *= 2;
+    return scale;
+}
+
 /* --- words ---------------------------------------------------------------------------- */
 
 int64_t dse_word(DseSpace *space, const Type *end)

@@ -6,10 +6,12 @@
 
 #include "target/dse.h"
 
-/* What synthesis still handles well in one process. */
-enum { MAX_PARALLEL_ELEMENTS = 1024, MAX_WORD_BITS = 4096 };
-/* Pixels per word that the search tries: LUTs are not counted, so it would take as many as there are. */
-enum { MAX_PIXELS = 4 };
+/* What synthesis still handles well in one process, and pixels per word that the search tries. Both
+ * numbers of elements are multiplied by dse_scale. */
+enum { MAX_PARALLEL_ELEMENTS = 1024, MAX_PIXELS = 4, MAX_WORD_BITS = 4096 };
+
+/* 1 up to 2,520 DSPs to spend, 2 up to twice as many, then 4. */
+int64_t dse_scale(const CostTarget *target);
 
 /* Number of an end's word among the space's words. Sending and receiving ends of the same frame and
  * word have the same number. */

@@ -139,8 +139,9 @@ bool window_configs(DseSpace *space, DseNode *node, const Op *instantiate)
     if (demanded)
         return add_inputs(&s, as_sender(demanded), true);
     int64_t channels = w->first + w->count < w->rank ? w->in[w->rank - 1] : 1;
+    int64_t pixels = MAX_PIXELS * dse_scale(&space->target);
     for (int64_t c = 1; c <= channels && c <= MAX_PARALLEL_ELEMENTS; c++)
-        for (int64_t p = 1; p <= w->out[w->count - 1] && p <= MAX_PIXELS; p++)
+        for (int64_t p = 1; p <= w->out[w->count - 1] && p <= pixels; p++)
             if (channels % c == 0 && w->out[w->count - 1] % p == 0 && !add_words(&s, c, p))
                 return false;
     return true;
