@@ -311,7 +311,10 @@ void emit_report(Emitter *e, StrBuf *out)
 
 /* --- the table ------------------------------------------------------------------------------------ */
 
-enum { COLUMNS = 7, FIRST_NUMBER = 4 };
+enum { COLUMNS = 10, FIRST_NUMBER = 4 };
+
+/* Of the columns behind FIRST_NUMBER. */
+static const char *const table_costs[] = {"cycles", "dsp", "bram18", "uram", "lut", "ff"};
 
 static void add_product(StrBuf *out, const Attr *list)
 {
@@ -321,22 +324,21 @@ static void add_product(StrBuf *out, const Attr *list)
 
 static void add_titles(TextTable *table)
 {
-    static const char *const titles[COLUMNS] = {"process", "class", "trip counts", "unroll",
-                                                "cycles",  "DSP",   "BRAM18"};
+    static const char *const titles[COLUMNS] = {"process", "class",  "trip counts", "unroll", "cycles",
+                                                "DSP",     "BRAM18", "URAM",        "LUT",    "FF"};
     for (int i = 0; i < COLUMNS; i++)
         text_table_add(table, titles[i]);
 }
 
 static void add_process_row(TextTable *table, const Op *op)
 {
-    static const char *const costs[] = {"cycles", "dsp", "bram18"};
     const Attr *report = op_attr(op, "report");
     add_comment_text(text_table_cell(table), symbol_name(op)->str);
     add_comment_text(text_table_cell(table), text(report, "class"));
     add_product(text_table_cell(table), item(report, "trip_counts"));
     add_product(text_table_cell(table), item(report, "unroll"));
-    for (int i = 0; i < COLUMNS - FIRST_NUMBER; i++)
-        text_table_add_count(table, number(report, costs[i]));
+    for (size_t i = 0; i < COUNT_OF(table_costs); i++)
+        text_table_add_count(table, number(report, table_costs[i]));
 }
 
 static void add_total_row(TextTable *table, const Op *module)
@@ -344,9 +346,8 @@ static void add_total_row(TextTable *table, const Op *module)
     text_table_add(table, "total");
     for (int i = 1; i < FIRST_NUMBER; i++)
         text_table_add(table, "");
-    text_table_add_int(table, total(module, "cycles"));
-    text_table_add_int(table, total(module, "dsp"));
-    text_table_add_int(table, total(module, "bram18"));
+    for (size_t i = 0; i < COUNT_OF(table_costs); i++)
+        text_table_add_int(table, total(module, table_costs[i]));
 }
 
 void report_table(Op *module, StrBuf *out)

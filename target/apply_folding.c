@@ -21,6 +21,7 @@ typedef struct Folding {
     Context *ctx;
     Op *module;
     const FoldingFile *file;
+    CostTarget target; /* any that allows what the pass's options do */
     Arena *arena;
     PtrMap keys;         /* process -> key of its entry */
     PtrMap instantiates; /* process -> op that runs it */
@@ -67,7 +68,7 @@ static bool check_pins(const Layer *layer, const char *key, const json_t *value)
     if (!instantiate)
         return true;
     context_set_diag_handler(f->ctx, take_error, &text, &handler, &user);
-    bool ok = dse_check_process(instantiate, f->arena);
+    bool ok = dse_check_process(instantiate, &f->target, f->arena);
     context_set_diag_handler(f->ctx, handler, user, NULL, NULL);
     if (!ok)
         emit_error(f->ctx, folding_value_place(f->file, value, key), "layer '%s': %s", layer->key,
@@ -266,7 +267,7 @@ static bool pin_storage(Layer *layer, const char *key, const json_t *value)
     json_object_foreach((json_t *)(uintptr_t)value, role, member)
         ok = ok && pin_role(layer, &memories, role, member);
     vec_free(&memories);
-    return ok;
+    return ok && check_pins(layer, key, value);
 }
 
 /* --- layers ------------------------------------------------------------------------------------ */
@@ -417,7 +418,10 @@ static bool apply_folding(Pass *pass, Op *module)
     FoldingFile file;
     if (!folding_read(pass->ctx, pass_string(pass, "file"), &file))
         return false;
-    Folding f = {.ctx = pass->ctx, .module = module, .file = &file, .arena = &pass->scratch};
+    enum { PERIOD_PS = 4000 };
+    Folding f = {.ctx = pass->ctx, .module = module, .file = &file, .arena = &pass->scratch,
+                 .target = {.clock = clock_of_period(PERIOD_PS), .has_uram = true,
+                            .loads_tables = pass_bool(pass, "loads-weights")}};
     bool ok = each_graph_op(&f, DFG(INSTANTIATE), note_instantiate);
     json_object_foreach(file.layers, key, entry)
         ok = ok && pin_layer(&f, key, entry);
@@ -432,6 +436,8 @@ const PassDef pass_apply_folding = {
     .name = "apply-folding",
     .summary = "Pin the factors, words, memories and multipliers that a folding file gives",
     .anchor = "builtin.module",
-    .options = OPTIONS({"file", OPTION_STRING, "", "the folding file"}),
+    .options = OPTIONS({"file", OPTION_STRING, "", "the folding file"},
+                       {"loads-weights", OPTION_BOOL, "false",
+                        "tables are memories that load-weights fills at start-up"}),
     .run = apply_folding,
 };

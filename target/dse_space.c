@@ -146,12 +146,9 @@ static bool add_node(DseSpace *space, const Op *instantiate)
     return true;
 }
 
-bool dse_check_process(const Op *instantiate, Arena *arena)
+bool dse_check_process(const Op *instantiate, const CostTarget *target, Arena *arena)
 {
-    /* Costs do not matter here. */
-    enum { PERIOD_PS = 4000 };
-    DseSpace space = {.arena = arena, .target = {.clock = clock_of_period(PERIOD_PS),
-                                                 .has_uram = true, .loads_tables = true}};
+    DseSpace space = {.arena = arena, .target = *target};
     bool ok = add_node(&space, instantiate) && node_configs(&space, 0, instantiate);
     dse_free(&space);
     return ok;

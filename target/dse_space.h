@@ -55,7 +55,7 @@ void apply_style(Op *process, ProcessKind kind, const Style *style);
 bool has_given_words(const Op *process);
 const Type *given_end(const Op *process, uint32_t port);
 /* Whether a process has a configuration with what it was given. False: diagnosed. */
-bool dse_check_process(const Op *instantiate, Arena *arena) MUST_CHECK;
+bool dse_check_process(const Op *instantiate, const CostTarget *target, Arena *arena) MUST_CHECK;
 /* Drops the configurations with other words. False: diagnosed (none is left). */
 bool keep_given_words(DseSpace *space, DseNode *node) MUST_CHECK;
 

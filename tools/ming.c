@@ -40,10 +40,11 @@ typedef struct Options {
 
 /* --- pipeline ------------------------------------------------------------------------------------ */
 
-static void add_folding(StrBuf *out, const Options *options, const char *pass)
+/* more: further options of the pass. */
+static void add_folding(StrBuf *out, const Options *options, const char *pass, const char *more)
 {
     if (options->folding)
-        strbuf_printf(out, "%s{file=\"%s\"},", pass, options->folding);
+        strbuf_printf(out, "%s{file=\"%s\"%s},", pass, options->folding, more);
 }
 
 static void add_pipeline(StrBuf *out, const Options *options, const Target *target)
@@ -51,12 +52,13 @@ static void add_pipeline(StrBuf *out, const Options *options, const Target *targ
     strbuf_add_c(out, "builtin.module(");
     add_front_passes(out, options->top);
     strbuf_add_char(out, ',');
-    add_folding(out, options, "apply-folding");
+    add_folding(out, options, "apply-folding",
+                strcmp(options->weights, "load") == 0 ? " loads-weights=true" : "");
     SearchOptions search = options->search;
     search.loads_weights = strcmp(options->weights, "load") == 0;
     add_search_pass(out, &search, target);
     strbuf_add_c(out, ",dfg.region(size-fifos),convert-dfg-to-emithls,");
-    add_folding(out, options, "pin-fifos");
+    add_folding(out, options, "pin-fifos", "");
     strbuf_add_c(out, "fit-fifos");
     if (strcmp(options->interface, "m_axi") == 0)
         strbuf_add_c(out, ",add-memory-ports");
