@@ -14,7 +14,7 @@ int64_t pipeline_cycles(const Pipeline *p)
 
 int64_t pipeline_fill(const Pipeline *p)
 {
-    return PROCESS_START + LOOP_START + p->first * p->ii + p->write + 1;
+    return p->first * p->ii + p->write + 1;
 }
 
 static Pipeline finish(const Iteration *it, int64_t trips, int64_t first)

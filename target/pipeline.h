@@ -18,7 +18,8 @@ typedef struct Pipeline {
     int64_t write;      /* cycle of an iteration in which it writes */
 } Pipeline;
 
-/* Cycles of a frame that never waits, and those until its first word has left. */
+/* Cycles of a frame that never waits, and those from its first iteration until its first word has left:
+ * the loop has started by the time the first word comes in. */
 int64_t pipeline_cycles(const Pipeline *pipeline);
 int64_t pipeline_fill(const Pipeline *pipeline);
 
