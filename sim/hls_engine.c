@@ -16,6 +16,7 @@ typedef struct Cursor {
 typedef struct Process {
     const HlsProcess *model;
     uint32_t index;
+    uint32_t part;      /* a process of those that streams connect it to, the same for all */
     Cursor **cursors;   /* per loop, per access */
     int64_t *base;      /* per loop: first iteration of the current execution */
     int64_t *left;      /* per step: iterations to come of a plain loop */
@@ -52,6 +53,7 @@ struct HlsSim {
     int64_t frames;  /* to do */
     int64_t events;
     bool is_stopped;
+    int64_t *part_cycles; /* for hls_sim_period, of each part */
 };
 
 /* --- queue ------------------------------------------------------------------------------------- */
@@ -340,6 +342,30 @@ static void init_process(HlsSim *sim, uint32_t index)
     }
 }
 
+static uint32_t part_of(HlsSim *sim, uint32_t process)
+{
+    Process *p = sim->processes;
+    while (p[process].part != process)
+        process = p[process].part = p[p[process].part].part;
+    return process;
+}
+
+/* Parts of a design that no stream connects go at their own pace. */
+static void find_parts(HlsSim *sim)
+{
+    uint32_t count = (uint32_t)sim->design->processes.len;
+    sim->part_cycles = ARENA_ARRAY(&sim->arena, int64_t, count);
+    for (uint32_t i = 0; i < count; i++)
+        sim->processes[i].part = i;
+    for (size_t i = 0; i < sim->design->streams.len; i++) {
+        const HlsStream *stream = &sim->design->streams.data[i];
+        if (stream->writer != HLS_NOBODY && stream->reader != HLS_NOBODY)
+            sim->processes[part_of(sim, stream->writer)].part = part_of(sim, stream->reader);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        sim->processes[i].part = part_of(sim, i);
+}
+
 HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options)
 {
     HlsSim *sim = xcalloc(1, sizeof *sim);
@@ -350,6 +376,7 @@ HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options)
     sim->fifos = ARENA_ARRAY(&sim->arena, Fifo, design->streams.len);
     for (uint32_t i = 0; i < design->processes.len; i++)
         init_process(sim, i);
+    find_parts(sim);
     for (uint32_t i = 0; i < design->streams.len; i++) {
         Fifo *fifo = &sim->fifos[i];
         fifo->sim = sim;
@@ -414,12 +441,16 @@ static int64_t memory_of(const HlsSim *sim)
     return most;
 }
 
-/* Whether the last `equal` frames of every process are those `period` before, all as much later. */
-static bool recurs(const HlsSim *sim, size_t period, size_t equal, int64_t *cycles)
+/* Whether the last `equal` frames of every process are those `period` before, all of a part as much
+ * later; the slowest part's cycles. */
+static bool recurs(const HlsSim *sim, size_t period, size_t equal, int64_t *slowest)
 {
-    *cycles = 0;
+    int64_t *parts = sim->part_cycles;
+    *slowest = 0;
+    memset(parts, 0, sim->design->processes.len * sizeof *parts);
     for (uint32_t i = 0; i < sim->design->processes.len; i++) {
         const HlsFrames *frames = &sim->processes[i].frames;
+        int64_t *cycles = &parts[sim->processes[i].part];
         if (sim->processes[i].model->is_once)
             continue;
         if (frames->len < equal + period)
@@ -431,8 +462,9 @@ static bool recurs(const HlsSim *sim, size_t period, size_t equal, int64_t *cycl
             if (frame->end - before->end != *cycles || frame->waits != before->waits)
                 return false;
         }
+        *slowest = *cycles > *slowest ? *cycles : *slowest;
     }
-    return *cycles > 0;
+    return *slowest > 0;
 }
 
 HlsPeriod hls_sim_period(const HlsSim *sim)

@@ -43,19 +43,34 @@ static void frame_bounds(const HlsDesign *design, const HlsSim *sim, size_t fram
     *begin = *begin == INT64_MAX ? 0 : *begin;
 }
 
+/* 0 where the last word out waits for nothing that comes in. */
+static int64_t frame_latency(const HlsDesign *design, const HlsSim *sim, size_t frame)
+{
+    int64_t begin, end;
+    frame_bounds(design, sim, frame, &begin, &end);
+    return end > begin ? end - begin : 0;
+}
+
+/* When all processes are done with a frame. */
+static int64_t frame_done(const HlsDesign *design, const HlsSim *sim, size_t frame)
+{
+    int64_t done = 0;
+    for (uint32_t i = 0; i < design->processes.len; i++) {
+        int64_t end = hls_sim_frames(sim, i)->data[frame].end;
+        done = !design->processes.data[i].is_once && end > done ? end : done;
+    }
+    return done;
+}
+
 HlsTimingResult hls_result(const HlsDesign *design, const HlsSim *sim)
 {
     HlsTimingResult r = {.frames = (int64_t)hls_sim_frames(sim, 0)->len};
-    int64_t begin, end, before;
-    frame_bounds(design, sim, 0, &begin, &end);
-    r.latency = end - begin;
-    frame_bounds(design, sim, (size_t)r.frames - 1, &begin, &end);
-    r.last_latency = end - begin;
-    r.cycles = end;
-    if (r.frames > 1) {
-        frame_bounds(design, sim, (size_t)r.frames - 2, &begin, &before);
-        r.interval = end - before;
-    }
+    size_t last = (size_t)r.frames - 1;
+    r.latency = frame_latency(design, sim, 0);
+    r.last_latency = frame_latency(design, sim, last);
+    r.cycles = frame_done(design, sim, last);
+    if (r.frames > 1)
+        r.interval = r.cycles - frame_done(design, sim, last - 1);
     r.period = hls_sim_period(sim);
     r.mean_interval = r.interval * 100;
     if (r.period.frames > 1)

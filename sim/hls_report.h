@@ -9,7 +9,8 @@ typedef struct HlsTimingResult {
     int64_t frames;
     int64_t latency;       /* cycles from the first word of the first frame in to its last word out */
     int64_t last_latency;  /* of the last frame */
-    int64_t interval;      /* cycles between the ends of the last two frames; 0: one frame */
+    int64_t interval;      /* cycles between the ends of the last two frames, in all processes; 0: one
+                              frame */
     int64_t mean_interval; /* in hundredths: of the periodic state, else the same */
     int64_t cycles;        /* of all frames */
     HlsPeriod period;      /* which all later frames repeat; zeros: not known */

@@ -302,6 +302,15 @@ private:
         return {begin, end};
     }
 
+    /* When all processes are done with a frame. */
+    std::int64_t done(std::size_t frame) const
+    {
+        std::int64_t end = 0;
+        for (const auto &one : timelines_)
+            end = one->is_once ? end : std::max(end, one->ends[frame]);
+        return end;
+    }
+
     void print_times() const
     {
         std::size_t frames = SIZE_MAX;
@@ -310,10 +319,11 @@ private:
         if (!plan_ || timelines_.empty() || frames == 0)
             return;
         const auto [begin, end] = bounds(0);
-        std::printf("cosim: latency of the first frame: %lld cycles\n", static_cast<long long>(end - begin));
+        std::printf("cosim: latency of the first frame: %lld cycles\n",
+                    static_cast<long long>(std::max(end - begin, std::int64_t(0))));
         if (frames > 1)
             std::printf("cosim: interval between the last two frames: %lld cycles\n",
-                        static_cast<long long>(bounds(frames - 1).second - bounds(frames - 2).second));
+                        static_cast<long long>(done(frames - 1) - done(frames - 2)));
     }
 
     std::map<std::string, Fifo> fifos_;
