@@ -6,13 +6,11 @@
  *
  * Where lanes do not fill their last group, that one has fewer fields and comes in a loop of its own.
  * docs/packing.md says why the fields are exact.
- * Tests: lit/lowering/packing.mir, test/e2e/packing_check.py */
+ * Tests: lit/lowering/packing.mir, test/e2e/unroll_check.py */
 #include "lowering/dfg_to_emithls_compute.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
-#include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "lowering/process_doc.h"
 
 /* Groups of lanes along the loop of an operand's fields. */
@@ -24,12 +22,13 @@ typedef struct Groups {
 typedef struct PackedLowering {
     ComputeLowering *c;
     const PackingPlan *packing;
-    Groups groups[2];                       /* of the operands */
-    const AffineExpr *lane[KERNEL_MAX_LOOPS]; /* first lane of the current group, per loop */
-    const AffineExpr *chain;                /* number of the current chain among those of a lane */
-    int64_t chains;
+    int64_t chains; /* of a lane */
     Value *terms;
-    Value *product, *chain_sum; /* of the current group; chain_sum: variable, or NULL if one product */
+    /* Of the current group. */
+    Groups groups[2];                         /* of the operands */
+    const AffineExpr *lane[KERNEL_MAX_LOOPS]; /* first lane per loop */
+    const AffineExpr *chain;                  /* its chain's number among those of a lane */
+    Value *product, *chain_sum;               /* chain_sum: a variable, or NULL if it is one product */
 } PackedLowering;
 
 /* --- scalars ------------------------------------------------------------------------------------ */
@@ -146,7 +145,7 @@ static NestMark open_chain(PackedLowering *p)
 
 /* --- products --------------------------------------------------------------------------------------- */
 
-/* Whether the operand comes from a stream, as its first argument tells. */
+/* After what the operand's first argument is: an element of a stream or of a table. */
 static const char *packed_name(const PackedLowering *p, int operand)
 {
     const Value *value = op_operand(p->packing->product, (uint32_t)operand);

@@ -14,7 +14,7 @@ typedef struct DspShape {
 } DspShape;
 
 /* Fields of both operands of a product: field k of an operand lies `stride` bits above field k - 1.
- * The product of fields i and j is field i * fields... of the result, `spacing` bits each. */
+ * The product of fields i and j begins at bit i * stride[0] + j * stride[1] of the result. */
 typedef struct PackingGrid {
     int64_t fields[2], stride[2], bits[2]; /* of the operands; bits: packed, signed */
     int64_t spacing;                       /* from one product to the next */
@@ -32,6 +32,7 @@ bool packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64
 /* Whether a kernel's integer products are made of LUTs: attribute dfg.multiplier = "lut". */
 bool has_lut_products(const Op *main);
 
+/* How a kernel multiplies with its unroll factors: plan_packing in plan.h. */
 typedef struct PackingPlan {
     const Op *product;    /* main's arith.muli for DSP slices, which is added to the accumulator, or NULL */
     int64_t bits[2];      /* of its operands, signed */
