@@ -1,6 +1,6 @@
 /* folding.json: what was chosen for each process and FIFO, as `ming compile --folding` takes it back.
  * Choices are read from the processes' reports, where target/folding_record.c left them.
- * Tests: lit/emit/folding.mir, test/e2e/folding_check.py */
+ * Tests: lit/emit/folding.mir, test/e2e/run.py */
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"

@@ -1,6 +1,6 @@
 /* Words that were given to a process beforehand (dfg.words: one list per port): of its configurations
  * only those with these words are kept.
- * Tests: lit/target/folding.mir, lit/target/choose-unroll-words.mir */
+ * Tests: lit/target/folding.test, lit/target/folding-invalid.test */
 #include "target/dse_space.h"
 
 #include "ir/diag.h"

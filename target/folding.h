@@ -2,7 +2,7 @@
  * given back. apply-folding pins what a file says before choose-unroll, pin-fifos before fit-fifos;
  * choose-unroll leaves what it chose in the processes' reports, from where emit/ writes the file.
  * docs/folding.md describes it.
- * Tests: lit/target/folding.mir, lit/target/folding-invalid.test, test/e2e/folding_check.py */
+ * Tests: lit/target/folding.test, lit/target/folding-invalid.test, test/e2e/run.py */
 #ifndef MING_TARGET_FOLDING_H
 #define MING_TARGET_FOLDING_H
 
