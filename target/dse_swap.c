@@ -5,6 +5,7 @@
  * Tests: test/unit/dse_test.c */
 #include "target/dse_swap.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* First measure of surcharges that were not looked at yet, and of those of a word that cannot be
@@ -154,32 +155,66 @@ static bool is_within(const int64_t *a, const int64_t *b, uint32_t count)
     return true;
 }
 
-static bool can_stand_for(const Swap *s, const DseNode *node, const Surcharges *ports,
-                          const int64_t *measures, uint32_t by, uint32_t config)
+/* A living configuration, and the sum of its measures: none of a larger sum can stand for it. */
+typedef struct Candidate {
+    const int64_t *measures;
+    int64_t sum;
+    uint32_t number;
+} Candidate;
+
+static int compare_candidates(const void *x, const void *y)
 {
-    int64_t sum[DSE_MAX_MEASURES];
-    const int64_t *have = measures + (size_t)config * s->count;
-    memcpy(sum, measures + (size_t)by * s->count, s->count * sizeof(*sum));
-    return is_within(sum, have, s->count) &&
-           add_surcharges(s, node, ports, &node->configs.data[by], &node->configs.data[config],
-                          sum) &&
-           is_within(sum, have, s->count);
+    const Candidate *a = x, *b = y;
+    if (a->sum != b->sum)
+        return a->sum < b->sum ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Later ones first, so that of equal ones the first stays. */
+static bool can_stand_for(const Swap *s, const DseNode *node, const Surcharges *ports,
+                          const Candidate *by, const Candidate *config)
+{
+    int64_t sum[DSE_MAX_MEASURES];
+    if (!is_within(by->measures, config->measures, s->count))
+        return false;
+    memcpy(sum, by->measures, s->count * sizeof(*sum));
+    return add_surcharges(s, node, ports, &node->configs.data[by->number],
+                          &node->configs.data[config->number], sum) &&
+           is_within(sum, config->measures, s->count);
+}
+
+static uint32_t list_candidates(Swap *s, uint32_t number, Candidate *out)
+{
+    const DseNode *node = &s->space->nodes.data[number];
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < node->configs.len; c++) {
+        if (!s->alive[number][c])
+            continue;
+        int64_t *measures = ARENA_ARRAY(&s->arena, int64_t, DSE_MAX_MEASURES);
+        Candidate *candidate = &out[count++];
+        s->measure(s->user, number, c, measures);
+        *candidate = (Candidate){.measures = measures, .number = c};
+        for (uint32_t k = 0; k < s->count; k++)
+            candidate->sum += measures[k];
+    }
+    qsort(out, count, sizeof(*out), compare_candidates);
+    return count;
+}
+
+/* Of those that stand for each other the first stays. */
 static void drop_from_node(Swap *s, uint32_t number)
 {
     const DseNode *node = &s->space->nodes.data[number];
-    bool *alive = s->alive[number];
-    uint32_t total = (uint32_t)node->configs.len;
-    int64_t *measures = ARENA_ARRAY(&s->arena, int64_t, (size_t)total * DSE_MAX_MEASURES + 1);
-    for (uint32_t c = 0; c < total; c++)
-        if (alive[c])
-            s->measure(s->user, number, c, measures + (size_t)c * s->count);
+    Candidate *candidates = ARENA_ARRAY(&s->arena, Candidate, node->configs.len + 1);
+    uint32_t count = list_candidates(s, number, candidates), kept = 0;
     const Surcharges *ports = all_surcharges(s, number);
-    for (uint32_t c = total; c-- > 0;)
-        for (uint32_t by = 0; alive[c] && by < total; by++)
-            alive[c] = by == c || !alive[by] || !can_stand_for(s, node, ports, measures, by, c);
+    for (uint32_t c = 0; c < count; c++) {
+        uint32_t by = 0;
+        while (by < kept && !can_stand_for(s, node, ports, &candidates[by], &candidates[c]))
+            by++;
+        s->alive[number][candidates[c].number] = by == kept;
+        if (by == kept)
+            candidates[kept++] = candidates[c];
+    }
 }
 
 void dse_drop_replaceable(const DseSpace *space, DseMeasure *measure, const void *user, bool has_pace,
