@@ -205,7 +205,7 @@ static bool is_closed(const Pruning *p, double bound)
     return p->out->has_design && (p->out->value == 0 || whole_bound(bound) >= p->out->value);
 }
 
-/* Prices at the present ones; false: they tell all that there is to know. */
+/* Walks at the present prices. False: nothing more can be learnt. */
 static bool evaluate(Pruning *p, double worst)
 {
     walk_ahead(p);
