@@ -12,6 +12,8 @@
 #include "target/folding.h"
 #include "target/target.h"
 
+#include <time.h>
+
 static const char *const objective_names[] = {
     [DSE_LATENCY] = "latency",       [DSE_PIPELINE_LATENCY] = "pipeline-latency",
     [DSE_THROUGHPUT] = "throughput", [DSE_FPS] = "fps", NULL};
@@ -138,7 +140,9 @@ static bool search(Pass *pass, Op *module, DseSpace *space, DseAnswer *answer)
     if (!dump_program(pass, space, &task))
         return false;
     pass_analysis_begin(pass, "search");
+    clock_t start = clock();
     *answer = dse_optimize(space, &task);
+    pass_count(pass, "search-us", (uint64_t)(clock() - start) * 1000000 / CLOCKS_PER_SEC);
     pass_analysis_end(pass);
     if (!dse_explain(space, &task, answer))
         return false;
@@ -212,6 +216,7 @@ const PassDef pass_choose_unroll = {
                        {"clock", OPTION_INT, "250", "clock in MHz", 1, 2000},
                        {"loads-weights", OPTION_BOOL, "false",
                         "tables are memories that load-weights fills at start-up"}),
-    .stats = STATS({"configurations", "of all processes, to choose from"}),
+    .stats = STATS({"configurations", "of all processes, to choose from"},
+                   {"search-us", "processor time of the search in microseconds"}),
     .run = choose_unroll,
 };
