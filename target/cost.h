@@ -18,7 +18,7 @@ typedef enum CostKind {
     COST_URAM,   /* URAM288 */
     COST_LUT,
     COST_FF,
-    COST_FILL,   /* cycles from the first word in until the first one has left, at the process's own pace */
+    COST_FILL,   /* cycles from the first word in until one has left, at the process's own pace */
     COST_KINDS
 } CostKind;
 

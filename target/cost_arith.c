@@ -176,7 +176,8 @@ int64_t scalar_op_dsp(const Op *op)
 {
     if (is_product(op))
         return integer_product_dsp(op);
-    bool is_scalar = op->def && (op->def->dialect == &dialect_arith || op->def->dialect == &dialect_math);
+    bool is_scalar = op->def && (op->def->dialect == &dialect_arith ||
+                                 op->def->dialect == &dialect_math);
     return is_scalar && is_about_floats(op) ? float_row(op)->dsp : 0;
 }
 

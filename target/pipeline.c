@@ -81,7 +81,8 @@ static Constraints reading(const WindowPlan *plan)
     int64_t first = plan->begin / plan->inner_words + plan->shift;
     int64_t last = plan->end / plan->inner_words - 1 + plan->shift;
     for (uint32_t i = plan->params.count; i-- > 1;) {
-        int64_t within = position + counter_quotient_delay(pitch) + counter_quotient_delay(plan->box[i]);
+        int64_t within = position + counter_quotient_delay(pitch) +
+                         counter_quotient_delay(plan->box[i]);
         if (plan->dim[i].in < plan->box[i])
             constrain_between(&c, within, 0, plan->box[i] - 1, 0, plan->dim[i].in - 1);
         pitch *= plan->box[i];
