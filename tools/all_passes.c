@@ -55,7 +55,7 @@ const char passes_to_fold[] = "onnx-fold-constants,onnx-decompose,onnx-fold-cons
                               "onnx-infer-shapes";
 const char passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
 const char passes_to_stream[] = "canonicalize,cse,symbol-dce,"
-                                "func.func(split-results,stream-initials,narrow-integers,normalize-layout),"
+                                "func.func(split-results,stream-initials,narrow-integers,canonicalize,normalize-layout),"
                                 "analyze-kernels,"
                                 "func.func(insert-reorders),convert-linalg-to-dfg";
 
