@@ -18,15 +18,21 @@
 
 typedef struct Tick {
     int64_t time;
-    int64_t before; /* the time when this trial began */
     int64_t gap;    /* cycles since the tick before; the first: since the last one of the frame before */
     uint32_t first; /* of its accesses; the next tick's is the end */
     uint32_t via;   /* word of the tried stream that moved it in this trial, NO_WORD: none did */
 } Tick;
 
 typedef struct Access {
-    uint32_t stream, word;
+    uint32_t stream;
+    uint32_t word : 31;
+    uint32_t is_write : 1;
 } Access;
+
+typedef struct Move {
+    uint32_t tick;
+    int64_t before; /* its time when the trial began */
+} Move;
 
 /* Ticks of a row that may have to move: begin to end - 1. */
 typedef struct Range {
@@ -60,7 +66,7 @@ struct HlsPace {
     uint32_t *queue; /* ring of rows that may go on */
     uint32_t queued, queue_first;
     uint32_t tried;      /* stream, or HLS_NOBODY */
-    VEC(uint32_t) moved; /* ticks, in this trial */
+    VEC(Move) moved;     /* in this trial, each tick once */
     uint32_t *seen;      /* per word of the longest stream, for cycles */
 };
 
@@ -102,7 +108,7 @@ static void add_access(Walk *w, HlsCursor *cursor, uint32_t *written, uint32_t *
     assert(word < c->words);
     (is_write ? c->writes : c->reads)[word] = tick;
     *(is_write ? &c->writer : &c->reader) = w->row;
-    *vec_push(&pace->accesses) = (Access){stream, word};
+    *vec_push(&pace->accesses) = (Access){stream, word & INT32_MAX, is_write};
     hls_cursor_advance(cursor);
 }
 
@@ -276,7 +282,7 @@ static void pass_on_tick(HlsPace *pace, uint32_t row, uint32_t tick)
     for (uint32_t a = t[0].first; a < t[1].first; a++) {
         const Access *access = &pace->accesses.data[a];
         const Channel *c = &pace->channels[access->stream];
-        if (c->writer == row && c->writes[access->word] == tick)
+        if (access->is_write)
             pass_on(pace, c->reader, c->reads[access->word], t->time + 1);
         else if (c->depth > 0)
             pass_on_place(pace, c, access->word, t->time);
@@ -295,11 +301,11 @@ static void wait_until(Tick *t, int64_t time, uint32_t via)
 static bool is_ahead(const Row *r, uint32_t tick) { return tick >= r->now.begin && tick < r->now.end; }
 
 /* Lets a tick wait for what its access needs. False: that is not known yet. */
-static bool wait_for(HlsPace *pace, uint32_t row, uint32_t tick, const Access *access)
+static bool wait_for(HlsPace *pace, uint32_t tick, const Access *access)
 {
     Tick *ticks = pace->ticks.data, *t = &ticks[tick];
     Channel *c = &pace->channels[access->stream];
-    if (c->writer != row || c->writes[access->word] != tick) {
+    if (!access->is_write) {
         uint32_t write = c->writes[access->word];
         c->reader_waits = is_ahead(&pace->rows[c->writer], write);
         if (!c->reader_waits)
@@ -322,15 +328,15 @@ static bool wait_for(HlsPace *pace, uint32_t row, uint32_t tick, const Access *a
 }
 
 /* Wakes those who wait for a tick's words and places. */
-static void wake(HlsPace *pace, uint32_t row, uint32_t tick)
+static void wake(HlsPace *pace, uint32_t tick)
 {
     const Tick *t = &pace->ticks.data[tick];
     for (uint32_t a = t[0].first; a < t[1].first; a++) {
         const Access *access = &pace->accesses.data[a];
-        Channel *c = &pace->channels[access->stream];
-        if (c->writer == row && c->reader_waits)
+        const Channel *c = &pace->channels[access->stream];
+        if (access->is_write && c->reader_waits)
             enqueue(pace, c->reader);
-        if (c->reader == row && c->writer_waits)
+        if (!access->is_write && c->writer_waits)
             enqueue(pace, c->writer);
     }
 }
@@ -345,18 +351,18 @@ static bool run_tick(HlsPace *pace, uint32_t row)
     Tick old = *t;
     wait_until(t, last->time + t->gap - (tick > r->begin ? 0 : pace->interval), last->via);
     for (uint32_t a = t[0].first; a < t[1].first; a++)
-        if (!wait_for(pace, row, tick, &pace->accesses.data[a])) {
+        if (!wait_for(pace, tick, &pace->accesses.data[a])) {
             *t = old;
             return false;
         }
     pace->steps++;
     r->now.begin++;
     if (t->time > old.time) {
-        if (old.time == old.before)
-            *vec_push(&pace->moved) = tick;
+        if (old.via == NO_WORD && t->via != NO_WORD)
+            *vec_push(&pace->moved) = (Move){tick, old.time};
         pass_on_tick(pace, row, tick);
     }
-    wake(pace, row, tick);
+    wake(pace, tick);
     return true;
 }
 
@@ -401,8 +407,8 @@ static bool next_round(HlsPace *pace)
     return pace->queued > 0;
 }
 
-/* The rest of a round. False: processes wait for each other, or what is tried never ends. */
-static bool run_round(HlsPace *pace, int64_t most)
+/* The rest of a round. LOST: processes wait for each other, or what is tried moves itself. */
+static HlsPaceFate run_round(HlsPace *pace, int64_t most)
 {
     bool has_tried = pace->tried != HLS_NOBODY;
     int64_t rest = MIN_STEPS + (has_tried ? 2 * (int64_t)pace->channels[pace->tried].words : 0);
@@ -415,26 +421,27 @@ static bool run_round(HlsPace *pace, int64_t most)
         run_row(pace, row);
         if (pace->steps < check)
             continue;
-        if (pace->steps > most || has_cycle(pace))
-            return false;
+        if (has_cycle(pace))
+            return HLS_PACE_LOST;
+        if (pace->steps > most)
+            return HLS_PACE_UNKNOWN;
         check = pace->steps + rest;
     }
     for (uint32_t i = 0; i < pace->row_count; i++)
         if (!is_empty(&pace->rows[i].now))
-            return false;
-    return true;
+            return HLS_PACE_LOST;
+    return has_cycle(pace) ? HLS_PACE_LOST : HLS_PACE_KEPT;
 }
 
-/* Until nothing is too early. False: that will never be, or takes too long. */
-static bool settle(HlsPace *pace)
+/* Until nothing is too early. */
+static HlsPaceFate settle(HlsPace *pace, int64_t max_steps)
 {
-    enum { MAX_FRAMES = 64 };
-    int64_t most = pace->steps + MAX_FRAMES * (int64_t)pace->ticks.len;
+    int64_t most = max_steps < INT64_MAX - pace->steps ? pace->steps + max_steps : INT64_MAX;
+    HlsPaceFate fate;
     do {
-        if (!run_round(pace, most) || has_cycle(pace))
-            return false;
-    } while (next_round(pace));
-    return true;
+        fate = run_round(pace, most);
+    } while (fate == HLS_PACE_KEPT && next_round(pace));
+    return fate;
 }
 
 static void drop_ranges(HlsPace *pace)
@@ -453,8 +460,8 @@ static void drop_ranges(HlsPace *pace)
 static void end_trial(HlsPace *pace, bool ok)
 {
     for (size_t i = 0; i < pace->moved.len; i++) {
-        Tick *t = &pace->ticks.data[pace->moved.data[i]];
-        *(ok ? &t->before : &t->time) = ok ? t->time : t->before;
+        Tick *t = &pace->ticks.data[pace->moved.data[i].tick];
+        t->time = ok ? t->time : pace->moved.data[i].before;
         t->via = NO_WORD;
     }
     pace->moved.len = 0;
@@ -478,12 +485,15 @@ bool hls_pace_start(HlsPace *pace, int64_t interval)
             time += tick > r->begin ? t->gap : 0;
             if (r->is_source)
                 time = (int64_t)(tick - r->begin) * interval / (r->end - r->begin);
-            t->time = t->before = time;
+            t->time = time;
         }
     }
-    bool ok = !next_round(pace) || settle(pace);
+    enum { MAX_FRAMES = 64 };
+    HlsPaceFate fate = HLS_PACE_KEPT;
+    if (next_round(pace))
+        fate = settle(pace, MAX_FRAMES * (int64_t)pace->ticks.len);
     end_trial(pace, true);
-    return ok;
+    return fate == HLS_PACE_KEPT;
 }
 
 int64_t hls_pace_needed(const HlsPace *pace, uint32_t stream)
@@ -503,21 +513,23 @@ int64_t hls_pace_needed(const HlsPace *pace, uint32_t stream)
     return needed;
 }
 
-bool hls_pace_set_depth(HlsPace *pace, uint32_t stream, int64_t depth)
+HlsPaceFate hls_pace_set_depth(HlsPace *pace, uint32_t stream, int64_t depth, int64_t max_steps)
 {
     Channel *c = &pace->channels[stream];
     int64_t before = c->depth;
     bool is_tighter = depth > 0 && (before == 0 || depth < before);
     c->depth = depth;
     if (!is_tighter || c->words == 0)
-        return true;
+        return HLS_PACE_KEPT;
     pace->tried = stream;
     for (uint32_t word = 0; word < c->words; word++)
         pass_on_place(pace, c, word, pace->ticks.data[c->reads[word]].time);
-    bool ok = settle(pace);
-    end_trial(pace, ok);
-    c->depth = ok ? depth : before;
-    return ok;
+    HlsPaceFate fate = settle(pace, max_steps);
+    end_trial(pace, fate == HLS_PACE_KEPT);
+    c->depth = fate == HLS_PACE_KEPT ? depth : before;
+    return fate;
 }
 
 int64_t hls_pace_steps(const HlsPace *pace) { return pace->steps; }
+
+int64_t hls_pace_events(const HlsPace *pace) { return (int64_t)pace->ticks.len; }

@@ -29,10 +29,14 @@ void hls_pace_free(HlsPace *pace);
 bool hls_pace_start(HlsPace *pace, int64_t interval) MUST_CHECK;
 /* Least depth of a stream with which the times are possible as they are. */
 int64_t hls_pace_needed(const HlsPace *pace, uint32_t stream);
-/* Depth of one stream, 0 for unbounded, the others as they are. False: the interval cannot be kept
- * with it, or finding out takes too long; nothing has changed. */
-bool hls_pace_set_depth(HlsPace *pace, uint32_t stream, int64_t depth) MUST_CHECK;
+/* Depth of one stream, 0 for unbounded, the others as they are. LOST: the interval cannot be kept with
+ * it, nor if other depths become smaller; UNKNOWN: finding out takes more than so many steps. Then
+ * nothing has changed. */
+typedef enum HlsPaceFate { HLS_PACE_KEPT, HLS_PACE_LOST, HLS_PACE_UNKNOWN } HlsPaceFate;
+HlsPaceFate hls_pace_set_depth(HlsPace *pace, uint32_t stream, int64_t depth,
+                               int64_t max_steps) MUST_CHECK;
 /* Events that were looked at so far. */
 int64_t hls_pace_steps(const HlsPace *pace);
+int64_t hls_pace_events(const HlsPace *pace); /* of a frame, in how many cycles they are */
 
 #endif

@@ -53,7 +53,8 @@ static HlsFate run_to_period(const HlsDesign *design, const HlsSimOptions *optio
 {
     HlsSim *sim = hls_sim_create(design, options);
     HlsFate fate = HLS_UNDECIDED;
-    for (int64_t frames = 1; fate == HLS_UNDECIDED && frames <= max_frames; frames++) {
+    int64_t frames = 1;
+    for (; fate == HLS_UNDECIDED && frames <= max_frames; frames++) {
         if (hls_sim_events(sim) >= *events)
             break;
         if (!hls_sim_run(sim, frames))
@@ -87,9 +88,11 @@ typedef struct Search {
     const HlsDesign *design;
     HlsPace *pace;
     int64_t *depths;
+    int64_t *low;    /* too small for each stream, whatever becomes of the others */
     uint32_t *order; /* streams, widest words first */
     uint32_t count;
     int64_t limit;   /* of steps */
+    int64_t effort;  /* steps for one try */
 } Search;
 
 static bool is_over(const Search *s) { return hls_pace_steps(s->pace) >= s->limit; }
@@ -101,11 +104,12 @@ static int64_t least_depth(const Search *s, uint32_t stream)
     return needed > HLS_MIN_DEPTH ? needed : HLS_MIN_DEPTH;
 }
 
-/* The smallest depth beside the others'. Times that were found for one depth often need no more than
- * the smallest one does: quarters are tried until one fails, then one word less, then the middle. */
+/* The smallest depth beside the others' that tries of the present effort find. Times that were found
+ * for one depth often need no more than the smallest one does: quarters are tried until one fails,
+ * then one word less, then the middle. */
 static void fix_one(const Search *s, uint32_t stream)
 {
-    int64_t low = HLS_MIN_DEPTH - 1, high = least_depth(s, stream);
+    int64_t low = s->low[stream], high = least_depth(s, stream);
     bool was_less = false; /* tried: one word less */
     bool is_quartered = true;
     while (low + 1 < high && !is_over(s)) {
@@ -113,17 +117,34 @@ static void fix_one(const Search *s, uint32_t stream)
         if (is_quartered)
             middle = high / 4 > low ? high / 4 : low + 1;
         was_less = !is_quartered && middle == high - 1;
-        if (hls_pace_set_depth(s->pace, stream, middle)) {
+        HlsPaceFate fate = hls_pace_set_depth(s->pace, stream, middle, s->effort);
+        if (fate == HLS_PACE_KEPT) {
             high = least_depth(s, stream);
-        } else {
-            low = middle;
-            is_quartered = false;
+            continue;
         }
+        is_quartered = false;
+        low = middle;
+        if (fate == HLS_PACE_LOST)
+            s->low[stream] = middle;
     }
-    bool ok = hls_pace_set_depth(s->pace, stream, high);
-    assert(ok);
-    (void)ok;
+    HlsPaceFate fate = hls_pace_set_depth(s->pace, stream, high, INT64_MAX);
+    assert(fate == HLS_PACE_KEPT);
+    (void)fate;
     s->depths[stream] = high;
+}
+
+/* First with little effort for each try, then with more: few of them are as hard as the others are
+ * together. */
+static void fix_all(Search *s)
+{
+    enum { LEAST_EFFORT = 1 << 16, GROWTH = 4, MOST_FRAMES = 64 };
+    int64_t events = hls_pace_events(s->pace), most = MOST_FRAMES * events;
+    s->effort = events / 16 > LEAST_EFFORT ? events / 16 : LEAST_EFFORT;
+    for (bool is_last = false; !is_last; s->effort *= GROWTH) {
+        is_last = s->effort >= most || is_over(s);
+        for (uint32_t i = 0; i < s->count; i++)
+            fix_one(s, s->order[i]);
+    }
 }
 
 /* Widest words first, then in the design's order: a stable insertion into few. */
@@ -168,11 +189,14 @@ HlsFate hls_size_fifos(const HlsDesign *design, int64_t interval, int64_t *event
     for (uint32_t i = 0; i < design->port_count; i++)
         depths[i] = PORT_DEPTH;
     s.order = xcalloc(design->streams.len, sizeof *s.order);
+    s.low = xcalloc(design->streams.len, sizeof *s.low);
+    for (uint32_t i = 0; i < design->streams.len; i++)
+        s.low[i] = HLS_MIN_DEPTH - 1;
     sort_streams(&s);
-    for (uint32_t i = 0; i < s.count; i++)
-        fix_one(&s, s.order[i]);
+    fix_all(&s);
     *events -= hls_pace_steps(s.pace);
     hls_pace_free(s.pace);
     free(s.order);
+    free(s.low);
     return HLS_PERIODIC;
 }

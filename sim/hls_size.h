@@ -3,8 +3,9 @@
  * The best interval of a design is that of its slowest process or port alone. Whether depths keep it is
  * decided on the events of one frame (sim/hls_pace.h). The search starts from unbounded FIFOs and
  * fixes one after the other at the smallest depth that keeps the interval, those with the widest words
- * first: words then wait where they are narrow. In the end no FIFO can be lowered alone. What was
- * found is simulated (sim/hls_engine.h).
+ * first: words then wait where they are narrow. It goes over them several times, with more effort for
+ * each try, until no FIFO can be lowered alone or the events run out. What was found is simulated
+ * (sim/hls_engine.h).
  * Tests: lit/target/fit-fifos.mir, test/unit/hls_engine_test.c */
 #ifndef MING_SIM_HLS_SIZE_H
 #define MING_SIM_HLS_SIZE_H

@@ -58,14 +58,19 @@ static int64_t interval_of(const Pass *pass, int64_t fps)
     return pass_int(pass, "clock") * 1000000 / fps;
 }
 
+static void set_aside(int64_t *limit, int64_t reserve)
+{
+    if (*limit >= 0)
+        *limit = *limit > reserve ? *limit - reserve : 0;
+}
+
 /* False: diagnosed. */
 static bool read_task(const Pass *pass, Op *module, DseTask *out)
 {
     int64_t fps = pass_int(pass, "fps"), limit = pass_int(pass, "time-limit");
     *out = (DseTask){.objective = given_objective(pass), .limits = given_limits(pass)};
-    out->limits.bram18 -= pass_int(pass, "reserve-bram");
-    if (out->limits.bram18 < 0)
-        out->limits.bram18 = 0;
+    set_aside(&out->limits.bram18, pass_int(pass, "reserve-bram"));
+    set_aside(&out->limits.lut, pass_int(pass, "reserve-lut"));
     out->interval = fps > 0 ? interval_of(pass, fps) : pass_int(pass, "interval");
     if (out->objective == DSE_FPS && fps == 0 && out->interval == 0)
         return op_emit_error(module, "the objective fps needs frames per second: fps=N");
@@ -204,6 +209,7 @@ const PassDef pass_choose_unroll = {
                        {"bram", OPTION_INT, "288", "BRAM18 blocks available", 0, INT64_MAX},
                        {"reserve-bram", OPTION_INT, "0", "BRAM18 blocks to leave for FIFOs", 0,
                         INT64_MAX},
+                       {"reserve-lut", OPTION_INT, "0", "LUTs to leave for FIFOs", 0, INT64_MAX},
                        {"uram", OPTION_INT, "-1", "URAM blocks available; -1: no limit", -1,
                         INT64_MAX},
                        {"lut", OPTION_INT, "-1", "LUTs available; -1: no limit", -1, INT64_MAX},

@@ -174,7 +174,10 @@ static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
     set_port_words(process, space, config);
     apply_style(process, node->kind, &config->style);
     Shape shape = process_shape(node);
-    write_report(process, &shape, &config->cost);
+    Cost cost = config->cost;
+    if (node->kind == PROCESS_FORK) /* without the FIFOs behind it, which fit-fifos finds */
+        fork_cost(space->words.data[config->factor[0]], &space->target, &cost);
+    write_report(process, &shape, &cost);
 }
 
 void dse_apply(Op *module, Op *region, const DseSpace *space)

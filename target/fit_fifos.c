@@ -1,7 +1,8 @@
 /* fit-fifos: the smallest FIFO depths that keep the best interval, by simulation of the processes'
  * accesses (sim/hls_size.h), and what the FIFOs are built of (target/fifo_storage.h). Where they do not
  * fit the budget, longer intervals are tried. What was proven is recorded at the top function as
- * emithls.timing; what the best interval would take beyond the budget as emithls.shortage.
+ * emithls.timing; what the best interval would take beyond the budget as emithls.shortage, and what
+ * the design takes beyond it as emithls.excess.
  * Requires: emithls functions, depths of any kind.
  * Changes: depths and impl of streams; the reports of processes, which get the costs of the FIFOs that
  * they write; with `keep` only emithls.timing, after a check that the given depths do not deadlock.
@@ -47,19 +48,12 @@ static int64_t report_item(const Op *func, const char *name)
     return item && item->kind == ATTR_INTEGER ? attr_int_value(item) : 0;
 }
 
-static bool is_fork(const Op *func)
-{
-    const Attr *report = op_attr(func, "report");
-    const Attr *class = report ? attr_dict_get_c(report, "class") : NULL;
-    return class && class->kind == ATTR_STRING && str_eq_c(class->u.string, "fork");
-}
-
-/* Of a process itself. A fork has no memories: its report has an estimate of the FIFOs behind it. */
+/* Of a process itself. */
 static Cost own_cost(const Op *func)
 {
     Cost cost = {.items = {0}};
     for (int k = COST_DSP; func && k <= COST_FF; k++)
-        cost.items[k] = k == COST_BRAM18 && is_fork(func) ? 0 : report_item(func, cost_names[k].key);
+        cost.items[k] = report_item(func, cost_names[k].key);
     return cost;
 }
 
@@ -86,8 +80,8 @@ static bool given_kind(const Op *stream, FifoKind *out)
     return impl && fifo_kind(impl->u.string, out);
 }
 
-/* Chooses what the FIFOs of these depths are built of, but for kinds that were given. Gives what that takes beyond each limit, and
- * the sum of it in shares of them: 0 if the design fits. */
+/* Chooses what the FIFOs of these depths are built of, but for kinds that were given. Gives what that
+ * takes beyond each limit, and the sum of it in shares of them: 0 if the design fits. */
 static double choose_storage(const Fitting *f, bool keeps_given, Cost *beyond)
 {
     Cost total = f->others;
@@ -145,7 +139,8 @@ static bool take_given_depths(const Fitting *f, int64_t *interval)
     return true;
 }
 
-static void record_shortage(const Fitting *f, const Cost *beyond)
+/* What is beyond the budget, at the top function; nothing if nothing is. */
+static void record_beyond(const Fitting *f, const char *name, const Cost *beyond)
 {
     Context *ctx = f->design->ctx;
     NamedAttr items[COST_KINDS];
@@ -153,8 +148,7 @@ static void record_shortage(const Fitting *f, const Cost *beyond)
     for (int k = 0; k < COST_KINDS; k++)
         if (beyond->items[k] > 0)
             items[count++] = named_attr(ctx, cost_names[k].key, attr_i64(ctx, beyond->items[k]));
-    op_set_attr((Op *)(uintptr_t)f->design->top, "emithls.shortage",
-                count ? attr_dict(ctx, items, count) : NULL);
+    op_set_attr((Op *)(uintptr_t)f->design->top, name, count ? attr_dict(ctx, items, count) : NULL);
 }
 
 static void remark_excess(const Fitting *f, const Cost *beyond)
@@ -165,41 +159,73 @@ static void remark_excess(const Fitting *f, const Cost *beyond)
                       (long long)f->limits.items[k], cost_names[k].title);
 }
 
-/* The shortest interval whose FIFOs fit the budget and the fixed depths, of a few. Two in a row that need
- * the same say that it is not the FIFOs that are too large. */
-static HlsFate choose_depths(const Fitting *f, int64_t *interval)
+/* Sizes FIFOs for an interval and chooses what they are built of. *excess: as choose_storage has it, and
+ * above 0 where fixed depths are too small. */
+static HlsFate size_fifos(const Fitting *f, int64_t interval, int64_t events, Cost *beyond,
+                          double *excess)
 {
-    static const int64_t eighths[] = {8, 9, 10, 12, 16, 24, 32};
-    enum { LATER_EFFORT = 8 }; /* of that for the first interval */
-    int64_t best = hls_best_interval(f->design);
-    double before = 0;
+    HlsFate fate = hls_size_fifos(f->design, interval, &events, f->depths);
+    *excess = 0;
+    if (fate != HLS_PERIODIC)
+        return fate;
+    bool holds = keep_fixed(f);
+    *excess = choose_storage(f, true, beyond) + (holds ? 0 : 1);
+    return fate;
+}
+
+/* The FIFOs of the best interval; with more effort where they exceed the budget, unless whoever runs the
+ * pass has other ways then. */
+static HlsFate size_for_best(const Fitting *f, int64_t best, bool only_best, Cost *beyond,
+                             double *excess)
+{
+    enum { MORE = 4 };
+    HlsFate fate = size_fifos(f, best, f->events, beyond, excess);
+    if (fate == HLS_PERIODIC && *excess > 0 && !only_best)
+        fate = size_fifos(f, best, MORE * f->events, beyond, excess);
+    if (fate == HLS_PERIODIC)
+        record_beyond(f, "emithls.shortage", beyond);
+    return fate;
+}
+
+/* The shortest of a few longer intervals whose FIFOs fit, or the given depths if they do; 0 if not. Two
+ * intervals in a row that need the same say that it is not the FIFOs that are too large. */
+static int64_t find_interval(const Fitting *f, int64_t best)
+{
+    static const int64_t eighths[] = {9, 10, 12, 16, 24, 32};
+    enum { LESS = 2 };
+    double before = 0, excess;
+    int64_t interval = 0;
     Cost beyond;
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
-        int64_t events = i == 0 ? f->events : f->events / LATER_EFFORT;
-        *interval = best * eighths[i] / 8;
-        HlsFate fate = hls_size_fifos(f->design, *interval, &events, f->depths);
-        if (fate != HLS_PERIODIC)
-            return fate;
-        if (i == 0) {
-            (void)choose_storage(f, false, &beyond);
-            record_shortage(f, &beyond);
-        }
-        bool holds = keep_fixed(f);
-        double excess = choose_storage(f, true, &beyond);
-        if (holds && excess <= 0)
-            return fate;
-        if (holds && i > 1 && excess >= before)
+        interval = best * eighths[i] / 8;
+        if (size_fifos(f, interval, f->events / LESS, &beyond, &excess) != HLS_PERIODIC)
             break;
-        before = holds ? excess : before;
+        if (excess <= 0)
+            return interval;
+        if (i > 0 && excess >= before && excess < 1)
+            break;
+        before = excess;
     }
-    int64_t longest = *interval, events = f->events;
-    if (take_given_depths(f, interval) && choose_storage(f, true, &beyond) <= 0)
-        return HLS_PERIODIC;
-    *interval = longest;
-    HlsFate fate = hls_size_fifos(f->design, *interval, &events, f->depths);
-    if (fate == HLS_PERIODIC)
-        keep_fixed(f);
-    (void)choose_storage(f, true, &beyond);
+    return take_given_depths(f, &interval) && choose_storage(f, true, &beyond) <= 0 ? interval : 0;
+}
+
+/* The shortest interval that is found to fit the budget; the best where none is. */
+static HlsFate choose_depths(const Fitting *f, bool only_best, int64_t *interval)
+{
+    double excess;
+    Cost beyond;
+    int64_t best = *interval = hls_best_interval(f->design);
+    HlsFate fate = size_for_best(f, best, only_best, &beyond, &excess);
+    if (fate != HLS_PERIODIC || excess <= 0)
+        return fate;
+    if (!only_best) {
+        *interval = find_interval(f, best);
+        if (*interval > 0)
+            return HLS_PERIODIC;
+        *interval = best;
+        fate = size_fifos(f, best, f->events, &beyond, &excess);
+    }
+    record_beyond(f, "emithls.excess", &beyond);
     remark_excess(f, &beyond);
     return fate;
 }
@@ -287,6 +313,19 @@ static bool prove(const Fitting *f, int64_t interval)
     return true;
 }
 
+/* The depths that were there, which nothing is known about. */
+static void leave_depths(const Fitting *f)
+{
+    Cost beyond;
+    op_remark(f->design->top, "FIFO depths stay unproven: " NO_PERIOD, (long long)f->events);
+    for (uint32_t i = 0; i < f->design->streams.len; i++)
+        f->depths[i] = f->design->streams.data[i].depth;
+    (void)choose_storage(f, true, &beyond);
+    record_beyond(f, "emithls.shortage", &beyond);
+    record_beyond(f, "emithls.excess", &beyond);
+    set_fifos(f);
+}
+
 static bool fit(Pass *pass, const Fitting *f)
 {
     int64_t interval = 0;
@@ -299,13 +338,12 @@ static bool fit(Pass *pass, const Fitting *f)
         record_timing(f, &steady);
         return true;
     }
-    HlsFate fate = choose_depths(f, &interval);
+    HlsFate fate = choose_depths(f, pass_bool(pass, "best-only"), &interval);
     if (fate == HLS_DEADLOCK)
         return op_error(f->design->top,
                         "deadlocks: processes wait for each other, whatever the FIFO depths");
     if (fate == HLS_UNDECIDED) {
-        op_remark(f->design->top, "FIFO depths stay unproven: " NO_PERIOD,
-                  (long long)f->events);
+        leave_depths(f);
         return true;
     }
     set_fifos(f);
@@ -335,7 +373,8 @@ const PassDef pass_fit_fifos = {
     .summary = "Choose the smallest FIFO depths that keep the best interval, by simulation",
     .anchor = "builtin.module",
     .options = OPTIONS({"keep", OPTION_BOOL, "false", "check the given depths only"},
-                       {"events", OPTION_INT, "67108864",
-                        "reads and writes to simulate for one interval", 1, INT64_MAX}),
+                       {"best-only", OPTION_BOOL, "false", "try no longer interval than the best"},
+                       {"events", OPTION_INT, "33554432",
+                        "reads and writes to look at for one interval", 1, INT64_MAX}),
     .run = fit_fifos,
 };

@@ -1,7 +1,7 @@
 /* ming: from a network to an accelerator's project in one step.
  *
  *   ming compile MODEL -o DIR:
- *     load ─▶ --quantize ─▶ passes of one pipeline ─▶ emit ─▶ table, files, next command
+ *     load ─▶ --quantize ─▶ passes (tools/compile_passes.h) ─▶ emit ─▶ table, files, next command
  *
  * Tests: lit/tools/ming-compile.mir, test/e2e */
 #include <stdlib.h>
@@ -10,9 +10,7 @@
 #include "dialects/dialects.h"
 #include "emit/emit_hls.h"
 #include "ir/diag.h"
-#include "ir/pass.h"
-#include "sim/verify_semantics.h"
-#include "tools/all_passes.h"
+#include "tools/compile_passes.h"
 #include "tools/device_options.h"
 #include "tools/files.h"
 #include "tools/load_model.h"
@@ -24,66 +22,15 @@
 #include "tools/ming_sim.h"
 #include "tools/quantize_model.h"
 #include "tools/resources.h"
-#include "tools/search_options.h"
 #include "tools/tool_support.h"
 
 typedef struct Options {
-    const char *output_dir, *top, *interface, *weights;
-    const char *folding; /* NULL: nothing is pinned */
-    bool dump_pipeline;
+    const char *output_dir;
     DeviceOptions device;
-    SearchOptions search;
+    CompileOptions compile;
     ModelOptions model;
     QuantizeOptions quantize;
-    int64_t verify_semantics; /* random inputs per function; 0: none */
 } Options;
-
-/* --- pipeline ------------------------------------------------------------------------------------ */
-
-/* more: further options of the pass. */
-static void add_folding(StrBuf *out, const Options *options, const char *pass, const char *more)
-{
-    if (options->folding)
-        strbuf_printf(out, "%s{file=\"%s\"%s},", pass, options->folding, more);
-}
-
-static void add_pipeline(StrBuf *out, const Options *options, const Target *target)
-{
-    strbuf_add_c(out, "builtin.module(");
-    add_front_passes(out, options->top);
-    strbuf_add_char(out, ',');
-    add_folding(out, options, "apply-folding",
-                strcmp(options->weights, "load") == 0 ? " loads-weights=true" : "");
-    SearchOptions search = options->search;
-    search.loads_weights = strcmp(options->weights, "load") == 0;
-    add_search_pass(out, &search, target);
-    strbuf_add_c(out, ",dfg.region(size-fifos),convert-dfg-to-emithls,");
-    add_folding(out, options, "pin-fifos", "");
-    strbuf_add_c(out, "fit-fifos");
-    if (strcmp(options->interface, "m_axi") == 0)
-        strbuf_add_c(out, ",add-memory-ports");
-    if (strcmp(options->weights, "load") == 0)
-        strbuf_add_c(out, ",load-weights");
-    strbuf_add_char(out, ')');
-}
-
-static bool run_passes(Context *ctx, Op *module, const Options *options, const Target *target)
-{
-    StrBuf text = {0};
-    add_pipeline(&text, options, target);
-    if (options->dump_pipeline)
-        printf("%s\n", text.data);
-    Pipeline *pipeline = pipeline_from_text(ctx, all_passes(), strbuf_str(&text));
-    VerifySemantics *semantics = verify_semantics_create(options->verify_semantics);
-    const PassHooks *hooks[] = {verify_semantics_hooks(semantics), NULL};
-    const RunOptions run = {.verify_each = true, .hooks = hooks};
-    bool ok = pipeline && pipeline_run(pipeline, module, &run) && verify_semantics_ok(semantics);
-    if (pipeline)
-        pipeline_free(pipeline);
-    verify_semantics_free(semantics);
-    strbuf_free(&text);
-    return ok;
-}
 
 /* --- summary --------------------------------------------------------------------------------------- */
 
@@ -141,7 +88,7 @@ static bool compile_bytes(const Tool *tool, const Options *options, const char *
     Op *module = ok ? load_model(ctx, path, bytes, &options->model) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
     ok = module && quantize_model(tool, &options->quantize, module, NULL) &&
-         run_passes(ctx, module, options, &target) && emit_hls(module, &emit, &project);
+         run_compile_passes(&module, &options->compile, &target) && emit_hls(module, &emit, &project);
     if (ok)
         print_summary(module, options, &project);
     diag_flush(ctx);
@@ -172,7 +119,7 @@ static bool print_pipeline(const Tool *tool, const Options *options)
     Context *ctx = context_create();
     bool ok = find_target(tool, ctx, &options->device, &target);
     if (ok) {
-        add_pipeline(&text, options, &target);
+        add_compile_pipeline(&text, &options->compile, &target);
         printf("%s\n", text.data);
     }
     diag_flush(ctx);
@@ -185,42 +132,43 @@ static bool check_options(const Tool *tool, const Options *options, const Texts 
 {
     if (inputs->len != 1)
         return tool_error(tool, "error: one model is needed; try '%s --help'", tool->name);
-    bool prints_only = options->dump_pipeline && !options->output_dir;
+    bool prints_only = options->compile.dump_pipeline && !options->output_dir;
     if (!prints_only && (!options->output_dir || !*options->output_dir))
         return tool_error(tool, "error: -o needs the directory to write");
     if (!device_options_check(tool, &options->device) ||
-        !search_options_check(tool, &options->search))
+        !search_options_check(tool, &options->compile.search))
         return false;
-    if (options->verify_semantics < 0)
+    if (options->compile.verify_semantics < 0)
         return tool_error(tool, "error: --verify-semantics takes a positive number");
-    if (options->folding && strpbrk(options->folding, "\"'{}"))
+    if (options->compile.folding && strpbrk(options->compile.folding, "\"'{}"))
         return tool_error(tool, "error: --folding: the path must have no quotes and braces");
-    if (options->top && !emit_top_name_is_valid(str_from(options->top)))
+    if (options->compile.top && !emit_top_name_is_valid(str_from(options->compile.top)))
         return tool_error(tool, "error: --top: '%s' cannot be the name of a C++ function",
-                          options->top);
+                          options->compile.top);
     return true;
 }
 
 static int compile(int argc, char **argv)
 {
-    Options options = {.device = DEVICE_OPTIONS_DEFAULTS, .interface = "axis", .weights = "rom"};
+    Options options = {.device = DEVICE_OPTIONS_DEFAULTS,
+                       .compile = {.interface = "axis", .weights = "rom"}};
     const Flag flags[] = {
         {"o", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
         DEVICE_FLAGS(options.device),
-        SEARCH_FLAGS(options.search),
-        {"top", FLAG_TEXT, &options.top, "name", "Name of the top function, default the model's",
+        SEARCH_FLAGS(options.compile.search),
+        {"top", FLAG_TEXT, &options.compile.top, "name", "Name of the top function, default the model's",
          NULL},
-        {"interface", FLAG_CHOICE, &options.interface, "axis|m_axi",
+        {"interface", FLAG_CHOICE, &options.compile.interface, "axis|m_axi",
          "Ports of the accelerator: streams (default) or memories", NULL},
-        {"weights", FLAG_CHOICE, &options.weights, "rom|load",
+        {"weights", FLAG_CHOICE, &options.compile.weights, "rom|load",
          "Weights in ROMs (default), or in memories that are loaded at start-up", NULL},
-        {"folding", FLAG_TEXT, &options.folding, "file",
+        {"folding", FLAG_TEXT, &options.compile.folding, "file",
          "Choices that are given, as folding.json of a compiled project has them", NULL},
         MODEL_FLAGS(options.model),
         QUANTIZE_FLAGS(options.quantize),
-        {"dump-pass-pipeline", FLAG_SWITCH, &options.dump_pipeline, NULL,
+        {"dump-pass-pipeline", FLAG_SWITCH, &options.compile.dump_pipeline, NULL,
          "Print the passes as ming-opt --pass-pipeline takes them", NULL},
-        {"verify-semantics", FLAG_OPTIONAL_INT, &options.verify_semantics, "n",
+        {"verify-semantics", FLAG_OPTIONAL_INT, &options.compile.verify_semantics, "n",
          "Run the network on n random inputs (default 1) before and after each pass and compare",
          "1"},
     };

@@ -39,6 +39,7 @@ void add_search_pass(StrBuf *out, const SearchOptions *options, const Target *ta
     add_number(out, "fps", options->fps);
     add_number(out, "time-limit", options->time_limit);
     add_number(out, "reserve-bram", options->reserved_bram);
+    add_number(out, "reserve-lut", options->reserved_lut);
     if (options->dump_lp)
         strbuf_printf(out, " dump-lp=\"%s\"", options->dump_lp);
     strbuf_printf(out, " dsp=%lld bram=%lld uram=%lld lut=%lld ff=%lld device=%.*s part=%.*s clock=%lld",

@@ -9,7 +9,7 @@
 /* NULL, 0: as the pass does without. */
 typedef struct SearchOptions {
     const char *objective, *dump_lp;
-    int64_t fps, time_limit, reserved_bram;
+    int64_t fps, time_limit, reserved_bram, reserved_lut;
     bool loads_weights; /* by --weights, not a flag of its own */
 } SearchOptions;
 
