@@ -1,4 +1,4 @@
-/* C++ functions of an emithls module: statements, loops, declarations, pragmas. Single-use values are
+/* C++ functions of an emithls module: statements and declarations. Single-use values are
  * nested into the expression that uses them; a value that reads an array becomes a named constant
  * where a store would come between, one with several uses where it is computed.
  * Tests: lit/emit/functions.mir, test/e2e */
@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Longer expressions get a name instead of being part of another one. */
-enum { MAX_LOOPS = 16, MAX_NESTED = 48 };
+enum { MAX_NESTED = 48 };
 
 /* --- lines and names -------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
     return false;
 }
 
-static const char *fresh_label(Function *f, Str raw)
+const char *fresh_label(Function *f, Str raw)
 {
     StrBuf text = {0};
     append_identifier(&text, raw);
@@ -41,15 +41,14 @@ static const char *fresh_label(Function *f, Str raw)
     return name;
 }
 
-/* One step to the left of what it names. */
-static void print_label(Function *f, const char *label)
+void print_label(Function *f, const char *label)
 {
     f->depth--;
     print_line(f, "%s:", label);
     f->depth++;
 }
 
-static const char *name_of(const Function *f, const Value *value)
+const char *name_of(const Function *f, const Value *value)
 {
     return ptrmap_get(&f->names, value);
 }
@@ -445,7 +444,7 @@ static bool print_index(Function *f, Op *op)
     return true;
 }
 
-static bool print_body(Function *f, Op *op)
+bool print_body(Function *f, Op *op)
 {
     size_t visible = f->scope.len;
     f->depth++;
@@ -483,199 +482,13 @@ static bool print_once(Function *f, Op *op)
     return ok;
 }
 
-/* --- pragmas --------------------------------------------------------------------------------------- */
-
-static bool print_array_pragma(Function *f, Op *op)
-{
-    print_pragma(f, "%s variable=%s type=complete dim=%lld", op->def->name,
-           name_of(f, op_operand(op, 0)), (long long)attr_int_value(op_attr(op, "dim")));
-    return true;
-}
-
-static bool print_bind_storage(Function *f, Op *op)
-{
-    Str type = op_attr(op, "type")->u.string, impl = op_attr(op, "impl")->u.string;
-    if (str_eq_c(impl, "auto"))
-        print_pragma(f, "bind_storage variable=%s type=%.*s", name_of(f, op_operand(op, 0)),
-               STR_ARG(type));
-    else
-        print_pragma(f, "bind_storage variable=%s type=%.*s impl=%.*s", name_of(f, op_operand(op, 0)),
-               STR_ARG(type), STR_ARG(impl));
-    return true;
-}
-
-static bool print_dependence(Function *f, Op *op)
-{
-    print_pragma(f, "dependence variable=%s type=inter direction=RAW distance=%lld dependent=true",
-           name_of(f, op_operand(op, 0)), (long long)attr_int_value(op_attr(op, "distance")));
-    return true;
-}
-
-static bool print_interface(Function *f, Op *op)
-{
-    Str mode = op_attr(op, "mode")->u.string;
-    const char *port = name_of(f, op_operand(op, 0));
-    if (str_eq_c(mode, "axis")) {
-        print_pragma(f, "interface mode=axis port=%s", port);
-        return true;
-    }
-    StrBuf bundle = {0};
-    append_identifier(&bundle, op_attr(op, "bundle")->u.string);
-    print_pragma(f, "interface mode=m_axi port=%s bundle=gmem_%s offset=slave depth=%lld", port,
-                 bundle.data, (long long)attr_int_value(op_attr(op, "depth")));
-    print_pragma(f, "interface mode=s_axilite port=%s", port);
-    strbuf_free(&bundle);
-    return true;
-}
-
-/* With memories, all that follows is in a loop over frames: dataflow in a loop, whose iterations overlap
- * as the calls of a dataflow function do. */
-static bool print_dataflow(Function *f, Op *op)
-{
-    (void)op;
-    if (!f->frames) {
-        print_pragma(f, "interface mode=ap_ctrl_chain port=return");
-        print_pragma(f, "dataflow");
-        return true;
-    }
-    print_pragma(f, "interface mode=s_axilite port=%s", f->frames);
-    print_pragma(f, "interface mode=s_axilite port=return");
-    print_label(f, fresh_label(f, STR("each_frame")));
-    print_line(f, "for (int %s = 0; %s < %s; ++%s) {", f->frame, f->frame, f->frames, f->frame);
-    f->depth++;
-    print_pragma(f, "dataflow");
-    return true;
-}
-
-/* --- loops ----------------------------------------------------------------------------------------- */
-
-typedef struct Loop {
-    Op *op;
-    int64_t extents[MAX_LOOPS];
-    const char *names[MAX_LOOPS];
-    size_t count;
-    const char *label;
-} Loop;
-
-static void loop_pragma(Function *f, const Op *op, bool is_innermost)
-{
-    const Attr *ii = op_attr(op, "ii");
-    if (ii)
-        print_pragma(f, "pipeline II=%lld", (long long)attr_int_value(ii));
-    if (op_attr(op, "unroll"))
-        print_pragma(f, "unroll");
-    if (is_innermost && op_attr(op, "ordered"))
-        print_pragma(f, "expression_balance off");
-}
-
-static void declare_counters(Function *f, Loop *loop)
-{
-    const Attr *names = op_attr(loop->op, "counters");
-    Block *body = region_entry(op_region(loop->op, 0));
-    for (uint32_t i = 0; i < loop->count; i++) {
-        loop->names[i] = declare_name(f, body->args[i], names->u.array.items[i]->u.string);
-        ptrmap_put(&f->extents, body->args[i], (void *)(uintptr_t)loop->extents[i]);
-    }
-}
-
-/* for (…) for (…) { body }: a perfect nest. Unrolling names every level, pipelining the innermost. */
-static bool print_nest(Function *f, Loop *loop)
-{
-    bool unroll = op_attr(loop->op, "unroll") != NULL, ok;
-    for (size_t i = 0; i < loop->count; i++) {
-        if (i == 0)
-            print_label(f, loop->label);
-        print_line(f, "for (int %s = 0; %s < %lld; ++%s) {", loop->names[i], loop->names[i],
-                   (long long)loop->extents[i], loop->names[i]);
-        if (unroll || i + 1 == loop->count)
-            loop_pragma(f, loop->op, i + 1 == loop->count);
-        f->depth += i + 1 < loop->count;
-    }
-    ok = print_body(f, loop->op);
-    for (size_t i = loop->count; i-- > 0;) {
-        print_line(f, "}");
-        f->depth -= i > 0;
-    }
-    return ok;
-}
-
-/* The outermost counter that the body uses: those before it need not be kept. */
-static size_t first_used_counter(const Loop *loop)
-{
-    Block *body = region_entry(op_region(loop->op, 0));
-    size_t i = 0;
-    while (i < loop->count && !value_has_uses(body->args[i]))
-        i++;
-    return i;
-}
-
-/* if (++c == C) { c = 0; if (++b == B) { b = 0; ++a; } } */
-static void print_carry(Function *f, const Loop *loop, size_t first)
-{
-    int opened = 0;
-    for (size_t i = loop->count; i-- > first;) {
-        if (i == first && i == 0) {
-            print_line(f, "++%s;", loop->names[i]);
-            break;
-        }
-        print_line(f, "if (++%s == %lld) {", loop->names[i], (long long)loop->extents[i]);
-        f->depth++;
-        opened++;
-        print_line(f, "%s = 0;", loop->names[i]);
-    }
-    while (opened-- > 0) {
-        f->depth--;
-        print_line(f, "}");
-    }
-}
-
-/* Part of a box: one flat loop whose counters are carried along. */
-static bool print_flat(Function *f, Loop *loop, int64_t begin, int64_t end)
-{
-    size_t first = first_used_counter(loop);
-    int64_t rest = begin, start[MAX_LOOPS];
-    for (size_t i = loop->count; i-- > 0;) {
-        start[i] = i ? rest % loop->extents[i] : rest;
-        rest /= loop->extents[i];
-    }
-    for (size_t i = first; i < loop->count; i++)
-        print_line(f, "int %s = %lld;", loop->names[i], (long long)start[i]);
-    const char *step = function_name(f, STR("step"));
-    print_label(f, loop->label);
-    print_line(f, "for (int %s = 0; %s < %lld; ++%s) {", step, step, (long long)(end - begin), step);
-    loop_pragma(f, loop->op, true);
-    bool ok = print_body(f, loop->op);
-    f->depth++;
-    if (first < loop->count)
-        print_carry(f, loop, first);
-    f->depth--;
-    print_line(f, "}");
-    return ok;
-}
-
-static bool print_for(Function *f, Op *op)
-{
-    Loop loop = {.op = op};
-    size_t visible = f->scope.len;
-    int64_t begin, end;
-    flush_pending(f);
-    loop.count = emithls_for_extents(op, loop.extents, MAX_LOOPS);
-    loop.label = fresh_label(f, op_attr(op, "name")->u.string);
-    declare_counters(f, &loop);
-    emithls_for_range(op, &begin, &end);
-    bool ok = op_attr(op, "begin") ? print_flat(f, &loop, begin, end) : print_nest(f, &loop);
-    if (!op_attr(op, "begin"))
-        f->scope.len = visible;
-    return ok;
-}
-
 /* --- functions ---------------------------------------------------------------------------------------- */
 
 static bool print_op(Function *f, Op *op)
 {
     static const struct {
         int op;
-        bool (*print)(Function *, Op *);
+        StmtPrinter *print;
     } table[] = {
         {EMITHLS_FOR, print_for},
         {EMITHLS_ONCE, print_once},
