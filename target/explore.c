@@ -23,6 +23,8 @@ static void list_intervals(const DseSpace *space, int64_t first, int64_t last, L
             if (interval >= first && interval <= last)
                 *vec_push(out) = interval;
         }
+    if (out->len == 0)
+        return;
     qsort(out->data, out->len, sizeof(int64_t), compare_numbers);
     for (size_t i = 0; i < out->len; i++)
         if (left == 0 || out->data[i] != out->data[left - 1])

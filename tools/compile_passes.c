@@ -9,6 +9,7 @@
 #include "ir/diag.h"
 #include "ir/pass.h"
 #include "sim/verify_semantics.h"
+#include "target/cost.h"
 #include "tools/all_passes.h"
 
 /* --- pipelines --------------------------------------------------------------------------------- */
@@ -198,18 +199,19 @@ static Op *try_design(const Compile *compile, const Op *module, const SearchOpti
     return design;
 }
 
-/* Keeps the better one of two designs in *best; its options in *chosen. */
-static void keep_better(const Compile *compile, Op **best, Op *other, const SearchOptions *search,
+/* Keeps the better one of two designs in *best; its options in *chosen. True: it is the other one. */
+static bool keep_better(const Compile *compile, Op **best, Op *other, const SearchOptions *search,
                         SearchOptions *chosen)
 {
-    if (other && (!*best || is_better(other, *best, compile->options))) {
-        Op *worse = *best;
+    bool is_better_one = other && is_better(other, *best, compile->options);
+    Op *worse = is_better_one ? *best : other;
+    if (is_better_one) {
         *best = other;
         *chosen = *search;
-        other = worse;
     }
-    if (other)
-        op_erase(other);
+    if (worse)
+        op_erase(worse);
+    return is_better_one;
 }
 
 /* A try's design if its FIFOs fit. Else NULL, and *search for the next try, which sets aside twice as
@@ -231,6 +233,28 @@ static Op *fitting_design(const Compile *compile, const Op *module, SearchOption
     return NULL;
 }
 
+/* The design if it keeps the budget, with what there is to say of it; else NULL: diagnosed. */
+static Op *within_budget(Op *design, const Messages *messages, Context *ctx)
+{
+    StrBuf short_of = {0};
+    if (!design || !exceeds_budget(design)) {
+        emit_messages(ctx, messages);
+        return design;
+    }
+    const Op *top = emithls_top(design);
+    for (int k = 0; k < COST_KINDS; k++) {
+        int64_t excess = top_number(design, "emithls.excess", cost_names[k].key);
+        if (excess > 0)
+            strbuf_printf(&short_of, "%s%lld %s", short_of.len ? " and " : "", (long long)excess,
+                          cost_names[k].title);
+    }
+    op_error(top, "does not fit the budget: with FIFOs that cannot deadlock, the designs that were found "
+                  "need %s more", short_of.data ? short_of.data : "");
+    strbuf_free(&short_of);
+    op_erase(design);
+    return NULL;
+}
+
 /* Designs with more and more memory set aside until one's FIFOs fit at its best interval; else the
  * better of what the first and the last choice can fall back to. *chosen gets the options that made
  * it. NULL: diagnosed. */
@@ -248,12 +272,14 @@ static Op *best_design(const Compile *compile, const Op *module, SearchOptions *
         if (design || (i == 0 && is_over && context_error_count(module->ctx) > errors))
             return design;
     }
-    Messages messages = {0};
-    Op *best = make_design(compile, module, given, whatever_fits);
+    Messages messages = {0}, others = {0};
+    Op *best = try_design(compile, module, given, whatever_fits, &messages);
     bool is_other = last.reserved_bram > given->reserved_bram || last.reserved_lut > given->reserved_lut;
-    Op *other = best && is_other ? try_design(compile, module, &last, whatever_fits, &messages) : NULL;
+    Op *other = best && is_other ? try_design(compile, module, &last, whatever_fits, &others) : NULL;
+    bool is_first = !keep_better(compile, &best, other, &last, chosen);
+    best = within_budget(best, is_first ? &messages : &others, module->ctx);
     free_messages(&messages);
-    keep_better(compile, &best, other, &last, chosen);
+    free_messages(&others);
     return best;
 }
 
