@@ -378,7 +378,7 @@ const PassDef pass_fit_fifos = {
     .options = OPTIONS({"keep", OPTION_BOOL, "false", "check the given depths only"},
                        {"best-only", OPTION_BOOL, "false",
                         "try no longer interval than the best, and prove it only within the budget"},
-                       {"events", OPTION_INT, "33554432",
+                       {"events", OPTION_INT, "16777216",
                         "reads and writes to look at for one interval", 1, INT64_MAX}),
     .run = fit_fifos,
 };

@@ -89,9 +89,9 @@ static bool compile_bytes(const Tool *tool, const Options *options, const char *
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
     ok = module && quantize_model(tool, &options->quantize, module, NULL) &&
          run_compile_passes(&module, &options->compile, &target) && emit_hls(module, &emit, &project);
+    diag_flush(ctx);
     if (ok)
         print_summary(module, options, &project);
-    diag_flush(ctx);
     if (module)
         op_erase(module);
     context_destroy(ctx);
