@@ -333,29 +333,6 @@ static bool pin_layer(Folding *f, const char *key, const json_t *entry)
 
 /* --- words that do not agree ------------------------------------------------------------------- */
 
-/* The type that a process's port must have; *end stays NULL where nothing says so. False: diagnosed. */
-static bool pinned_end(const Op *process, uint32_t port, const Type **end)
-{
-    ProcessKind kind;
-    ComputePlan base;
-    int64_t unroll[KERNEL_MAX_LOOPS];
-    const Type *ends[PLAN_MAX_STREAMS + 1];
-    if (has_given_words(process))
-        return (*end = given_end(process, port)) != NULL;
-    if (!process_kind(process, &kind))
-        return false;
-    if (kind != PROCESS_COMPUTE)
-        return true;
-    if (!compute_base(process, &base))
-        return false;
-    if (!is_pinned(&base))
-        return true;
-    if (!pinned_ends(&base, unroll, ends))
-        return false;
-    *end = ends[port];
-    return true;
-}
-
 /* The process at a channel's end and its port; NULL: the region's. */
 static const Op *end_process(const Op *channel, uint32_t end, uint32_t *port)
 {

@@ -153,6 +153,28 @@ bool pinned_ends(const ComputePlan *base, int64_t *unroll, const Type **ends)
                                 "follow: a reshaped frame packs its innermost dimension only");
 }
 
+bool pinned_end(const Op *process, uint32_t port, const Type **end)
+{
+    ProcessKind kind;
+    ComputePlan base;
+    int64_t unroll[KERNEL_MAX_LOOPS];
+    const Type *ends[PLAN_MAX_STREAMS + 1];
+    if (has_given_words(process))
+        return (*end = given_end(process, port)) != NULL;
+    if (!process_kind(process, &kind))
+        return false;
+    if (kind != PROCESS_COMPUTE)
+        return true;
+    if (!compute_base(process, &base))
+        return false;
+    if (!is_pinned(&base))
+        return true;
+    if (!pinned_ends(&base, unroll, ends))
+        return false;
+    *end = ends[port];
+    return true;
+}
+
 bool compute_configs(DseSpace *space, DseNode *node)
 {
     Candidates c = {.space = space, .node = node};

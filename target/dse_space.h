@@ -63,5 +63,7 @@ bool keep_given_words(DseSpace *space, DseNode *node) MUST_CHECK;
 bool is_pinned(const ComputePlan *base);
 /* Those factors, KERNEL_MAX_LOOPS entries, and the types that the ports need. False: diagnosed. */
 bool pinned_ends(const ComputePlan *base, int64_t *unroll, const Type **ends) MUST_CHECK;
+/* The type that a process's port must have; *end stays as it is where nothing says so. False: diagnosed. */
+bool pinned_end(const Op *process, uint32_t port, const Type **end) MUST_CHECK;
 
 #endif

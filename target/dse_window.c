@@ -98,26 +98,9 @@ static const Op *reader(const Value *end)
 /* Windows that are given, or that the reader's given factors demand; *out stays NULL if neither is. */
 static bool demanded_end(const Op *window, const Op *process, const Type **out)
 {
-    ProcessKind kind;
-    ComputePlan base;
-    int64_t unroll[KERNEL_MAX_LOOPS];
-    const Type *ends[PLAN_MAX_STREAMS + 1];
     if (has_given_words(window))
         return (*out = given_end(window, 1)) != NULL;
-    if (!process)
-        return true;
-    if (!process_kind(process, &kind))
-        return false;
-    if (kind != PROCESS_COMPUTE)
-        return true;
-    if (!compute_base(process, &base))
-        return false;
-    if (!is_pinned(&base))
-        return true;
-    if (!pinned_ends(&base, unroll, ends))
-        return false;
-    *out = ends[0];
-    return true;
+    return !process || pinned_end(process, 0, out);
 }
 
 /* The same end as the sender has it. */
