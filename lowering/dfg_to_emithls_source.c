@@ -154,9 +154,9 @@ static void copy_element(const Attr *value, size_t from, uint8_t *data, size_t t
 }
 
 /* The constant's elements in the order in which the nest reads them; the last `kept` dimensions stay
- * as they are. */
+ * as they are. Of weights, those that come by again are zero. */
 static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, const Attr *value,
-                             uint32_t kept)
+                             uint32_t kept, bool are_weights)
 {
     int64_t extents[PLAN_MAX_LOOPS + KERNEL_MAX_LOOPS], position[COUNT_OF(extents)] = {0};
     int64_t dims[PLAN_MAX_LOOPS + 1 + DFG_MAX_RANK], inner = 1;
@@ -175,8 +175,10 @@ static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, cons
     uint8_t *data = arena_alloc(&c->arena, bytes);
     do {
         int64_t from = source_element(c, layout, value->type, position) * inner;
-        for (int64_t i = 0; i < inner; i++)
-            copy_element(value, (size_t)(from + i), data, n++);
+        bool is_zero = are_weights && table_repeats(&c->plan, layout, position);
+        for (int64_t i = 0; i < inner; i++, n++)
+            if (!is_zero)
+                copy_element(value, (size_t)(from + i), data, n);
     } while (next_position(position, extents, count));
     return attr_dense_raw(type_tensor(elem, dims, rank, NULL), data, bytes, false);
 }
@@ -207,6 +209,15 @@ Value *declare_table(Lowering *l, const Attr *elements, Str role, const char *ki
     return array;
 }
 
+/* Whether an operand is main's weights, and parts of loops overlap. */
+static bool are_weights_again(const ComputeLowering *c, const Op *generic, uint32_t operand)
+{
+    bool overlap = false;
+    for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++)
+        overlap |= c->plan.kernel.extents[i] % c->plan.unroll[i] != 0;
+    return overlap && generic == c->plan.main && (int)operand == compute_weights(&c->plan);
+}
+
 static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t operand,
                             const AffineMap *map, Str role, Source *out)
 {
@@ -221,7 +232,8 @@ static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t oper
         return op_error(holder, "has a value whose elements are not given");
     out->kind = SOURCE_TABLE;
     table_layout(&c->plan, map, &out->layout);
-    const Attr *elements = reordered(c, &out->layout, value, 0);
+    const Attr *elements = reordered(c, &out->layout, value, 0,
+                                     are_weights_again(c, generic, operand));
     if (elements->type->u.shaped.rank == 0) {
         out->kind = SOURCE_CONSTANT;
         out->constant = dense_elem(elements, 0);
@@ -250,7 +262,7 @@ static bool lookup_tables(ComputeLowering *c, uint32_t which)
         lookup_layout(&c->plan, compute_payload_loops(c, which), op, &lookup->layout);
         const TableLayout *rows = &lookup->layout.rows;
         uint32_t kept = value->type->u.shaped.rank - lookup->layout.leading;
-        lookup->array = declare_table(c->l, reordered(c, rows, value, kept), STR("levels"), "rom_np",
+        lookup->array = declare_table(c->l, reordered(c, rows, value, kept, false), STR("levels"), "rom_np",
                                       storage_of(holder, 0), false);
         if (rows->lanes > 1)
             nest_partition(&c->l->nest, lookup->array, rows->loop_count + 1);

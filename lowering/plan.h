@@ -133,6 +133,17 @@ bool compute_base(const Op *process, ComputePlan *out) MUST_CHECK;
 bool compute_plan_now(const Op *process, ComputePlan *out) MUST_CHECK;
 /* Factors of main's loops by its attribute dfg.unroll, ones without. False: diagnosed. */
 bool compute_unroll_attr(const ComputePlan *plan, int64_t *unroll) MUST_CHECK;
+/* The parts that an unrolled loop is run in: `trip` of them, the next `scale` elements after the one before;
+ * less than the factor where parts overlap. */
+typedef struct LoopParts {
+    int64_t trip, scale;
+} LoopParts;
+/* False: the loop cannot have the factor (plan_factor.c). No diagnostic. */
+bool compute_parts(const ComputePlan *plan, uint32_t loop, int64_t factor, LoopParts *out) MUST_CHECK;
+/* The multiplication whose results main adds to its accumulator, extended or as they are; NULL: none. */
+const Op *payload_product(const Op *generic);
+/* Operand of main that is a table of weights, a factor of that product; -1: none. */
+int compute_weights(const ComputePlan *plan);
 /* Map of the output: a projected permutation of main's loops. */
 const AffineMap *compute_output_map(const ComputePlan *plan);
 /* Fills plan->reduction from the rest of the plan. */
@@ -174,6 +185,8 @@ typedef struct LookupLayout {
 } LookupLayout;
 void lookup_layout(const ComputePlan *plan, const AffineMap *loops, const Op *extract,
                    LookupLayout *out);
+/* Whether the weight at a position (counters, then lanes) belongs to an earlier part, too: it is zero then. */
+bool table_repeats(const ComputePlan *plan, const TableLayout *layout, const int64_t *position);
 /* The loops of a stage as functions of the main kernel's. */
 const AffineMap *stage_loops(const ComputePlan *plan, uint32_t stage);
 /* Map of operand `operand` of stage `stage`, rewritten over the main kernel's loops. */

@@ -89,8 +89,9 @@ static bool collect_streams(ComputePlan *plan)
 
 static bool check_unroll(const ComputePlan *plan, const int64_t *unroll)
 {
+    LoopParts parts;
     for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
-        if (unroll[i] < 1 || plan->kernel.extents[i] % unroll[i] != 0)
+        if (!compute_parts(plan, i, unroll[i], &parts))
             return op_error(plan->main, "unroll factor %lld does not divide the %lld trips of loop %u",
                             (long long)unroll[i], (long long)plan->kernel.extents[i], i);
     return true;
@@ -118,6 +119,12 @@ static bool read_unroll(ComputePlan *plan, const int64_t *unroll)
 
 /* --- loops -------------------------------------------------------------------------------- */
 
+/* Whether words hold parts of a loop by its factor: whole ones, or all that there are. */
+static bool word_holds(const ComputePlan *plan, uint32_t loop, int64_t word, int64_t factor)
+{
+    return word % factor == 0 || word == plan->kernel.extents[loop];
+}
+
 static void add_loop(ComputePlan *plan, uint32_t loop, int64_t trip, int64_t scale)
 {
     if (trip == 1)
@@ -125,6 +132,16 @@ static void add_loop(ComputePlan *plan, uint32_t loop, int64_t trip, int64_t sca
     assert(plan->loop_count < PLAN_MAX_LOOPS);
     plan->loops[plan->loop_count++] =
         (PlanLoop){loop, trip, scale, plan->kernel.is_reduction[loop]};
+}
+
+/* The parts of a whole loop. */
+static void add_parts(ComputePlan *plan, uint32_t loop)
+{
+    LoopParts parts;
+    bool ok = compute_parts(plan, loop, plan->unroll[loop], &parts);
+    assert(ok);
+    (void)ok;
+    add_loop(plan, loop, parts.trip, parts.scale);
 }
 
 /* Loop that result r of a streamed operand's map is; -1: the constant 0. */
@@ -164,7 +181,7 @@ static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
         int loop = stream_loop(map, r);
         if (loop < 0)
             continue;
-        if (word[r] % plan->unroll[loop] != 0)
+        if (!word_holds(plan, (uint32_t)loop, word[r], plan->unroll[loop]))
             return op_error(plan->main, "unrolls loop %d by %lld, but words hold %lld", loop,
                             (long long)plan->unroll[loop], (long long)word[r]);
         add_loop(plan, (uint32_t)loop, tensor->u.shaped.dims[r] / word[r], word[r]);
@@ -173,7 +190,9 @@ static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
     plan->read_depth = plan->loop_count;
     for (uint32_t r = 0; r < map->result_count; r++) {
         int loop = stream_loop(map, r);
-        if (loop >= 0)
+        if (loop >= 0 && word[r] == plan->kernel.extents[loop])
+            add_parts(plan, (uint32_t)loop);
+        else if (loop >= 0)
             add_loop(plan, (uint32_t)loop, word[r] / plan->unroll[loop], plan->unroll[loop]);
     }
     return true;
@@ -190,12 +209,11 @@ static void add_other_loops(ComputePlan *plan, uint32_t placed)
     const AffineMap *out = compute_output_map(plan);
     for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
         if (plan->kernel.is_reduction[i] && !(placed >> i & 1u))
-            add_loop(plan, i, plan->kernel.extents[i] / plan->unroll[i], plan->unroll[i]);
+            add_parts(plan, i);
     for (uint32_t r = 0; r < out->result_count; r++) {
         uint32_t loop = (uint32_t)out->results[r]->value;
         if (!(placed >> loop & 1u))
-            add_loop(plan, loop, plan->kernel.extents[loop] / plan->unroll[loop],
-                     plan->unroll[loop]);
+            add_parts(plan, loop);
     }
 }
 
@@ -349,7 +367,8 @@ static bool words_hold(const ComputePlan *plan, const int64_t *unroll)
     if (!compute_input_word(plan, 0, word))
         return false;
     for (uint32_t r = 0; r < map->result_count; r++)
-        if (stream_loop(map, r) >= 0 && word[r] % unroll[stream_loop(map, r)] != 0)
+        if (stream_loop(map, r) >= 0 &&
+            !word_holds(plan, (uint32_t)stream_loop(map, r), word[r], unroll[stream_loop(map, r)]))
             return false;
     return true;
 }

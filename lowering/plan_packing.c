@@ -108,9 +108,7 @@ bool packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64
 
 /* --- what is multiplied ------------------------------------------------------------------------- */
 
-/* The multiplication whose results are added to the accumulator, extended or as they are; NULL: there
- * is none. */
-static const Op *find_product(const Op *generic)
+const Op *payload_product(const Op *generic)
 {
     const Block *body = linalg_body(generic);
     const Value *acc = body->args[linalg_input_count(generic)];
@@ -249,7 +247,7 @@ void plan_packing(ComputePlan *plan)
     if (plan->kernel.class == KERNEL_PURE_PARALLEL || plan->reduction.combine ||
         has_lut_products(plan->main))
         return;
-    const Op *product = find_product(plan->main);
+    const Op *product = payload_product(plan->main);
     if (!product || !payload_range(plan->main, op_operand(product, 0), &x[0]) ||
         !payload_range(plan->main, op_operand(product, 1), &x[1]) || !is_for_dsp(x) ||
         !is_exact(product, x))

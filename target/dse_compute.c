@@ -1,5 +1,5 @@
-/* Configurations of compute processes: unroll factors of the main kernel's loops that divide their trip
- * counts, and the words that follow from them. All reduction loops unroll, and the two innermost
+/* Configurations of compute processes: unroll factors of the main kernel's loops, which divide their trip
+ * counts or nearly do, and the words that follow from them. All reduction loops unroll, and the two innermost
  * dimensions of the output: channels and pixels. Factors given beforehand (dfg.unroll) are kept.
  * Tests: lit/target/choose-unroll.mir, lit/target/choose-unroll-pinned.mir */
 #include "target/dse_space.h"
@@ -125,7 +125,15 @@ static bool add_candidate(Candidates *c, const Type *const *ends)
     return true;
 }
 
-/* All combinations of divisors of the loops from `depth` on. */
+/* A divisor, or a factor whose parts overlap by less than a quarter. */
+static bool is_worth_it(const Candidates *c, uint32_t loop, int64_t factor)
+{
+    LoopParts parts;
+    int64_t extent = c->base.kernel.extents[loop];
+    return compute_parts(&c->base, loop, factor, &parts) && 4 * parts.trip * factor < 5 * extent;
+}
+
+/* All combinations of factors of the loops from `depth` on. */
 static bool enumerate(Candidates *c, uint32_t depth)
 {
     const Type *ends[PLAN_MAX_STREAMS + 1];
@@ -134,7 +142,7 @@ static bool enumerate(Candidates *c, uint32_t depth)
                add_candidate(c, ends);
     uint32_t loop = c->loops[depth];
     for (int64_t u = 1; u <= c->base.kernel.extents[loop] && u <= MAX_PARALLEL_ELEMENTS; u++) {
-        if (c->base.kernel.extents[loop] % u != 0)
+        if (!is_worth_it(c, loop, u))
             continue;
         c->unroll[loop] = u;
         if (!enumerate(c, depth + 1))

@@ -7,9 +7,10 @@ of other widths and signs, with values at the ends of their ranges, some of them
 multiplied in LUTs) are compiled with factors given beforehand
 (dfg.unroll), a dozen in one network, each with its own input and result; the
 C++ is built, fed FRAMES frames back to back and compared with plain loops in
-this file. Compute processes must take as many cycles as the trip counts divided
-by the factors, and a pipeline's depth, and as many DSPs as the unrolled code has
-multiplications. Chains of sums whose words all differ need width
+this file. Taps of windows also get factors that do not divide their number.
+Compute processes must take as many cycles as the trip counts divided by the
+factors, rounded up, and a pipeline's depth, and as many DSPs as the unrolled
+code has multiplications. Chains of sums whose words all differ need width
 converters; they also run with FIFOs of their real depths.
 
     unroll_check.py --tools=DIR [--seed=N] [--count=N] [--kind=NAME]
@@ -45,6 +46,12 @@ def divisors(number):
     return [d for d in range(1, number + 1) if number % d == 0]
 
 
+def overlapping(number):
+    """Factors whose parts begin at equal distances, some elements in two of them."""
+    parts = {u: -(-number // u) for u in range(2, number) if number % u}
+    return [u for u, count in parts.items() if (number - u) % (count - 1) == 0]
+
+
 class Kernel:
     """loops: list of (name, extent, is_reduction) in order. maps: loop
     expressions by operand, each a list of {loop: factor} sums; operand 0 is the
@@ -67,7 +74,11 @@ class Kernel:
                 for index in indices]
 
     def all_factors(self):
-        return list(itertools.product(*(divisors(e) for _, e, _ in self.loops)))
+        """Taps of a window may come twice: a weight is 0 then."""
+        is_sum = self.combine == "mac" and self.maps[1]
+        return list(itertools.product(*(
+            divisors(e) + (overlapping(e) if is_sum and name[0] == "k" and name[1:] else [])
+            for name, e, _ in self.loops)))
 
 
 def window_kernel(kind, sizes, channels, filters, kernel, stride, dilation, pad):
@@ -114,9 +125,9 @@ def elementwise_kernel(shape):
 def kernels(rng):
     """One kernel of each kind, of random shape."""
     def windows(rank, sizes):
-        kernel = [rng.choice([1, 2, 3]) for _ in range(rank)]
+        kernel = [rng.choice([1, 2, 3, 3, 5]) for _ in range(rank)]
         stride = [rng.choice([1, 1, 2, 3]) for _ in range(rank)]
-        dilation = [rng.choice([1, 1, 2]) for _ in range(rank)]
+        dilation = [1 if k == 5 else rng.choice([1, 1, 2]) for k in kernel]
         pad = [(rng.choice([0, 0, 1, 2]), rng.choice([0, 0, 1, 2])) for _ in range(rank)]
         return sizes, kernel, stride, dilation, pad
 
@@ -395,7 +406,7 @@ def check_report(kernel, factors, folder):
     code = dict(zip(functions[1::2], functions[2::2]))
     for number, unroll in enumerate(factors):
         process = processes[f"k{number}"]
-        iterations = math.prod(extent // factor for (_, extent, _), factor
+        iterations = math.prod(-(-extent // factor) for (_, extent, _), factor
                                in zip(kernel.loops, unroll))
         if tuple(process["unroll"]) != tuple(unroll):
             raise RuntimeError(f"k{number} has factors {process['unroll']}, not {unroll}")
