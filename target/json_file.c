@@ -125,10 +125,22 @@ static bool read_text(JsonFile *file, const char *what, int64_t max_bytes)
     return true;
 }
 
+/* jansson takes a zero behind a number for a blank; the scan takes it for the end. */
+static bool check_text(JsonFile *file)
+{
+    Scan s = {file, file->text.data, 1, 1};
+    while (*s.at)
+        step(&s);
+    return s.at == file->text.data + file->text.len ||
+           emit_error(file->ctx, loc_file(file->ctx, file->path, s.line, s.column),
+                      "invalid token: a byte of zero");
+}
+
 static bool parse_text(JsonFile *file)
 {
     json_error_t error;
-    file->root = json_loadb(file->text.data, file->text.len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    file->root = json_loadb(file->text.data, file->text.len,
+                            JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
     if (file->root)
         return true;
     uint32_t line = error.line > 0 ? (uint32_t)error.line : 1;
@@ -142,7 +154,7 @@ bool json_file_read(Context *ctx, Str path, const char *what, int64_t max_bytes,
     bool ok = read_text(out, what, max_bytes);
     if (ok) {
         context_add_source(ctx, path, strbuf_str(&out->text));
-        ok = parse_text(out);
+        ok = check_text(out) && parse_text(out);
     }
     if (ok)
         scan_value(&(Scan){out, out->text.data, 1, 1}, out->root);
