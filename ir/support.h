@@ -25,6 +25,9 @@
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
+/* a / b rounded up, of a >= 0 and b > 0. */
+static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /* Ends the process: out of memory, the one error nobody can handle. */
 NORETURN void panic(const char *fmt, ...) PRINTF_LIKE(1, 2);
 

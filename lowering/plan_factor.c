@@ -53,7 +53,7 @@ bool compute_parts(const ComputePlan *plan, uint32_t loop, int64_t factor, LoopP
     int64_t extent = plan->kernel.extents[loop];
     if (factor < 1 || factor > extent)
         return false;
-    *out = (LoopParts){.trip = (extent + factor - 1) / factor, .scale = factor};
+    *out = (LoopParts){.trip = ceil_div(extent, factor), .scale = factor};
     if (extent % factor == 0)
         return true;
     out->scale = (extent - factor) / (out->trip - 1);

@@ -30,7 +30,6 @@ static int64_t product(const int64_t *extents, uint32_t begin, uint32_t end)
     return result;
 }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 

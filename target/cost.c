@@ -7,8 +7,6 @@
 #include "dialects/linalg/structured.h"
 #include "target/pipeline.h"
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 const CostName cost_names[COST_KINDS] = {
     [COST_CYCLES] = {"cycles", "cycles"}, [COST_DSP] = {"dsp", "DSP"},
     [COST_BRAM18] = {"bram18", "BRAM18"}, [COST_URAM] = {"uram", "URAM"},

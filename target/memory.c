@@ -9,7 +9,6 @@
 #include "dialects/tensor/tensor.h"
 #include "target/cost.h"
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* --- sizes ----------------------------------------------------------------------------------- */
