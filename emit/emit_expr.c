@@ -4,7 +4,7 @@
 #include "emit/emit_impl.h"
 
 #include "dialects/arith/arith.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 #include <stdio.h>
 #include <string.h>

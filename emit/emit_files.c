@@ -4,7 +4,7 @@
  * Tests: lit/emit/output-directory.mir */
 #include "emit/emit_impl.h"
 
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 #include <dirent.h>
 #include <errno.h>

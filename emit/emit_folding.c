@@ -1,11 +1,11 @@
 /* folding.json: what was chosen for each process and FIFO, as `ming compile --folding` takes it back.
- * Choices are read from the processes' reports, where target/folding_record.c left them.
+ * Choices are read from the processes' reports, where target/dse/folding_record.c left them.
  * Tests: lit/emit/folding.mir, test/e2e/run.py */
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/json.h"
-#include "ir/symbol.h"
+#include "ir/support/json.h"
+#include "ir/core/symbol.h"
 
 /* Lists, dictionaries, strings and numbers as JSON. */
 static void add_value(StrBuf *out, const Attr *value)

@@ -4,7 +4,7 @@
 #include "emit/emit_function.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/symbol.h"
+#include "ir/core/symbol.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 static size_t process_count(const Emitter *e)
 {

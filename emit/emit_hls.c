@@ -6,7 +6,7 @@
 #include "emit/emit_hls.h"
 
 #include "emit/emit_impl.h"
-#include "ir/print.h"
+#include "ir/asm/print/print.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef MING_EMIT_EMIT_HLS_H
 #define MING_EMIT_EMIT_HLS_H
 
-#include "ir/op.h"
+#include "ir/core/op.h"
 
 typedef struct EmitOptions {
     const char *output_dir;

@@ -3,7 +3,7 @@
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 enum { MAX_COPIES = 4096, MAX_PARTS = 1024, MAX_LOOPS = 16 };
 

@@ -5,9 +5,9 @@
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/diag.h"
-#include "ir/symbol.h"
-#include "lowering/names.h"
+#include "ir/asm/print/diag.h"
+#include "ir/core/symbol.h"
+#include "analysis/layer_name.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/symbol.h"
+#include "ir/core/symbol.h"
 
 #include <string.h>
 

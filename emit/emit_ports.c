@@ -4,8 +4,8 @@
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/diag.h"
-#include "ir/symbol.h"
+#include "ir/asm/print/diag.h"
+#include "ir/core/symbol.h"
 
 enum { MAX_PORT_WIDTH = 64 }; /* of integers in .npy files */
 

@@ -3,7 +3,7 @@
 #include "emit/emit_function.h"
 
 #include "dialects/emithls/emithls.h"
-#include "lowering/names.h"
+#include "analysis/layer_name.h"
 
 bool print_array_pragma(Function *f, Op *op)
 {

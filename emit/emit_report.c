@@ -4,9 +4,9 @@
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/json.h"
-#include "ir/symbol.h"
-#include "ir/text_table.h"
+#include "ir/support/json.h"
+#include "ir/core/symbol.h"
+#include "ir/support/text_table.h"
 
 /* --- reading ------------------------------------------------------------------------------------- */
 

@@ -1,12 +1,12 @@
 /* <top>_schedule.h: for each process the order and cycles of its reads and writes, as the simulation
- * has them (sim/hls_model.h), so that `make cosim` makes them in the same. Iterations are counted at
+ * has them (sim/design/design.h), so that `make cosim` makes them in the same. Iterations are counted at
  * the pipeline pragmas, so only a design whose processes read and write in pipelined loops has one.
  * Tests: lit/emit/schedule.mir, test/e2e/sizing_check.py */
 #include "emit/emit_impl.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/symbol.h"
-#include "sim/hls_model.h"
+#include "ir/core/symbol.h"
+#include "sim/design/design.h"
 
 enum { DEFAULT_CLOCK_MHZ = 250 };
 

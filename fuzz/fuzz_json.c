@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "fuzz/fuzz_support.h"
-#include "ir/attr.h"
-#include "target/json_file.h"
+#include "ir/attr/attr.h"
+#include "target/device/json_file.h"
 
 #include <stdlib.h>
 

@@ -12,10 +12,10 @@
 
 #include "dialects/dialects.h"
 #include "import/import_onnx.h"
-#include "ir/diag.h"
-#include "ir/verify.h"
+#include "ir/asm/print/diag.h"
+#include "ir/verify/verify.h"
 #include "lowering/lowering.h"
-#include "passes/passes.h"
+#include "passes/common/passes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

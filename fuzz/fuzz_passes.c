@@ -3,11 +3,11 @@
  * parses again and prints the same. The first byte of the input chooses the pass.
  *   fuzz/run fuzz_passes        (fuzz/run says how to configure) */
 #include "fuzz/fuzz_support.h"
-#include "ir/parse.h"
-#include "ir/pass.h"
-#include "ir/print.h"
-#include "ir/verify.h"
-#include "tools/all_passes.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/pass/pass.h"
+#include "ir/asm/print/print.h"
+#include "ir/verify/verify.h"
+#include "driver/all_passes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
  * same; whatever does not parse must end in a diagnostic.
  *   fuzz/run fuzz_pipeline      (fuzz/run says how to configure) */
 #include "fuzz/fuzz_support.h"
-#include "ir/pass.h"
-#include "tools/all_passes.h"
+#include "ir/pass/pass.h"
+#include "driver/all_passes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "dialects/dialects.h"
-#include "ir/attr.h"
+#include "ir/attr/attr.h"
 
 static void swallow(void *user, Context *ctx, const Diag *diag, const Diag *notes,
                     size_t note_count)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "fuzz/fuzz_support.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  * Tests: lit/import/cut.test */
 #include "dialects/onnx/onnx.h"
 #include "import/import_impl.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 typedef struct Planner {
     Importer *im;

@@ -5,8 +5,8 @@
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "import/import_impl.h"
-#include "ir/diag.h"
-#include "ir/rewrite.h"
+#include "ir/asm/print/diag.h"
+#include "ir/rewrite/rewrite.h"
 
 /* --- types of inputs ----------------------------------------------------------------------- */
 

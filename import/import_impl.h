@@ -4,7 +4,7 @@
 #define MING_IMPORT_IMPORT_IMPL_H
 
 #include "import/import_onnx.h"
-#include "ir/builder.h"
+#include "ir/core/builder.h"
 #include "onnx.pb-c.h"
 
 /* --- wire.c ----------------------------------------------------------------------- */

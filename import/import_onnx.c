@@ -7,8 +7,8 @@
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "import/import_impl.h"
-#include "ir/diag.h"
-#include "ir/verify.h"
+#include "ir/asm/print/diag.h"
+#include "ir/verify/verify.h"
 
 enum { MAX_OPSET = 21, MAX_FUNCTION_NAME = 64 };
 

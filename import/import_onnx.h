@@ -5,7 +5,7 @@
 #ifndef MING_IMPORT_IMPORT_ONNX_H
 #define MING_IMPORT_IMPORT_ONNX_H
 
-#include "ir/op.h"
+#include "ir/core/op.h"
 
 typedef enum NodeState {
     NODE_UNKNOWN,  /* not read: what it needs is not known */

@@ -3,7 +3,7 @@
  * Tests: test/unit/import_test.c, lit/import */
 #include "dialects/onnx/onnx.h"
 #include "import/import_impl.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 #define CHANNELS_LAST "qonnx.custom_op.channels_last"
 

@@ -2,7 +2,7 @@
 #ifndef MING_LOWERING_LOWERING_H
 #define MING_LOWERING_LOWERING_H
 
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 
 extern const PassDef pass_add_memory_ports;
 extern const PassDef pass_load_weights;

@@ -2,7 +2,7 @@
 #ifndef MING_TARGET_TARGET_H
 #define MING_TARGET_TARGET_H
 
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 
 extern const PassDef pass_apply_folding;
 extern const PassDef pass_choose_unroll;

@@ -4,7 +4,7 @@
 #ifndef MING_TOOLS_CRASH_GUARD_H
 #define MING_TOOLS_CRASH_GUARD_H
 
-#include "ir/support.h"
+#include "ir/support/support.h"
 
 typedef struct CrashGuard {
     int notes;   /* in the child: where they are written; -1: no guard */

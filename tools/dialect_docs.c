@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/files.h"
+#include "ir/support/files.h"
 
 /* Text inside a table cell: '|' would end it. */
 static void add_cell(StrBuf *out, const char *text)

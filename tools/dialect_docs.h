@@ -4,7 +4,7 @@
 #ifndef MING_TOOLS_DIALECT_DOCS_H
 #define MING_TOOLS_DIALECT_DOCS_H
 
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 
 /* The page of one dialect. */
 void dialect_docs_print(StrBuf *out, const DialectDef *dialect);

@@ -5,7 +5,7 @@
 #include <regex.h>
 #include <string.h>
 
-#include "ir/attr.h"
+#include "ir/attr/attr.h"
 
 static const char *const kind_names[] = {
     [DIAG_ERROR] = "error",

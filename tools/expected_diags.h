@@ -7,7 +7,7 @@
 #ifndef MING_TOOLS_EXPECTED_DIAGS_H
 #define MING_TOOLS_EXPECTED_DIAGS_H
 
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 typedef struct ExpectedDiags ExpectedDiags;
 

@@ -7,13 +7,13 @@
 
 #include "dialects/dialects.h"
 #include "emit/emit_hls.h"
-#include "ir/diag.h"
-#include "ir/parse.h"
-#include "ir/print.h"
-#include "tools/files.h"
-#include "tools/load_model.h"
-#include "tools/resources.h"
-#include "tools/tool_support.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
+#include "ir/support/files.h"
+#include "driver/load_model.h"
+#include "driver/resources.h"
+#include "driver/tool_support.h"
 
 typedef struct Options {
     bool import_onnx, emit_hls;

@@ -1,7 +1,7 @@
 /* ming: from a network to an accelerator's project in one step.
  *
  *   ming compile MODEL -o DIR:
- *     load ─▶ --quantize ─▶ passes (tools/compile_passes.h) ─▶ emit ─▶ table, files, next command
+ *     load ─▶ --quantize ─▶ passes (driver/compile_passes.h) ─▶ emit ─▶ table, files, next command
  *
  * Tests: lit/tools/ming-compile.mir, test/e2e */
 #include <stdlib.h>
@@ -9,20 +9,20 @@
 
 #include "dialects/dialects.h"
 #include "emit/emit_hls.h"
-#include "ir/diag.h"
-#include "tools/compile_passes.h"
-#include "tools/device_options.h"
-#include "tools/files.h"
-#include "tools/load_model.h"
+#include "ir/asm/print/diag.h"
+#include "driver/compile_passes.h"
+#include "driver/device_options.h"
+#include "ir/support/files.h"
+#include "driver/load_model.h"
 #include "tools/ming_check.h"
 #include "tools/ming_devices.h"
 #include "tools/ming_explore.h"
 #include "tools/ming_report.h"
 #include "tools/ming_run.h"
 #include "tools/ming_sim.h"
-#include "tools/quantize_model.h"
-#include "tools/resources.h"
-#include "tools/tool_support.h"
+#include "driver/quantize_model.h"
+#include "driver/resources.h"
+#include "driver/tool_support.h"
 
 typedef struct Options {
     const char *output_dir;

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "dialects/dialects.h"
-#include "ir/diag.h"
-#include "tools/check.h"
-#include "tools/files.h"
-#include "tools/tool_support.h"
+#include "ir/asm/print/diag.h"
+#include "driver/check.h"
+#include "ir/support/files.h"
+#include "driver/tool_support.h"
 
 typedef struct CheckFlags {
     ModelOptions model;

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/diag.h"
-#include "ir/json.h"
-#include "tools/device_options.h"
-#include "tools/resources.h"
+#include "ir/asm/print/diag.h"
+#include "ir/support/json.h"
+#include "driver/device_options.h"
+#include "driver/resources.h"
 
 /* --- table ---------------------------------------------------------------------------------- */
 

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/diag.h"
-#include "ir/json.h"
-#include "ir/text_table.h"
-#include "target/csynth.h"
-#include "tools/tool_support.h"
+#include "ir/asm/print/diag.h"
+#include "ir/support/json.h"
+#include "ir/support/text_table.h"
+#include "target/device/csynth.h"
+#include "driver/tool_support.h"
 
 enum { FIGURE_COUNT = 7 };
 

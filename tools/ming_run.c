@@ -8,15 +8,15 @@
 #include <stdlib.h>
 
 #include "dialects/dialects.h"
-#include "ir/diag.h"
-#include "ir/pass.h"
-#include "sim/interp.h"
-#include "tools/all_passes.h"
-#include "tools/files.h"
-#include "tools/load_model.h"
-#include "tools/ports.h"
-#include "tools/quantize_model.h"
-#include "tools/tool_support.h"
+#include "ir/asm/print/diag.h"
+#include "ir/pass/pass.h"
+#include "sim/interp/interp.h"
+#include "driver/all_passes.h"
+#include "ir/support/files.h"
+#include "driver/load_model.h"
+#include "driver/ports.h"
+#include "driver/quantize_model.h"
+#include "driver/tool_support.h"
 
 typedef struct RunFlags {
     Texts inputs, outputs;

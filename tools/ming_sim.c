@@ -15,15 +15,15 @@
 
 #include "dialects/dialects.h"
 #include "dialects/emithls/emithls.h"
-#include "ir/diag.h"
-#include "sim/hls_ports.h"
-#include "sim/hls_report.h"
-#include "sim/hls_trace.h"
-#include "sim/hls_values.h"
-#include "tools/files.h"
-#include "tools/load_model.h"
-#include "tools/ports.h"
-#include "tools/tool_support.h"
+#include "ir/asm/print/diag.h"
+#include "sim/design/ports.h"
+#include "sim/hls/report.h"
+#include "sim/hls/trace.h"
+#include "sim/hls/functional_sim.h"
+#include "ir/support/files.h"
+#include "driver/load_model.h"
+#include "driver/ports.h"
+#include "driver/tool_support.h"
 
 enum { DEFAULT_CLOCK_MHZ = 250, MAX_FRAMES = 256 };
 

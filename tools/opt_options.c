@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "tools/all_passes.h"
+#include "driver/all_passes.h"
 
 #define SPLIT_MARKER "// -----"
 #define FLAG_ROWS 48

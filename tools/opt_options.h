@@ -3,9 +3,9 @@
 #ifndef MING_TOOLS_OPT_OPTIONS_H
 #define MING_TOOLS_OPT_OPTIONS_H
 
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 #include "tools/pass_watch.h"
-#include "tools/tool_support.h"
+#include "driver/tool_support.h"
 
 typedef struct PassFlag {
     const PassDef *def;

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ir/attr.h"
-#include "tools/files.h"
+#include "ir/attr/attr.h"
+#include "ir/support/files.h"
 #include "tools/timing.h"
 
 /* A pass that runs, with what it may have changed. */

@@ -4,9 +4,9 @@
 #ifndef MING_TOOLS_PASS_WATCH_H
 #define MING_TOOLS_PASS_WATCH_H
 
-#include "ir/pass.h"
-#include "ir/print.h"
-#include "tools/tool_support.h"
+#include "ir/pass/pass.h"
+#include "ir/asm/print/print.h"
+#include "driver/tool_support.h"
 
 typedef struct PassWatchOptions {
     Texts before, after; /* names of passes */

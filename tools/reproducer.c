@@ -6,11 +6,11 @@
 #include <assert.h>
 #include <string.h>
 
-#include "ir/attr.h"
-#include "ir/diag.h"
-#include "ir/print.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "tools/crash_guard.h"
-#include "tools/files.h"
+#include "ir/support/files.h"
 #include "tools/pass_watch.h"
 
 #define GROUP "mlir_reproducer"

@@ -5,7 +5,7 @@
 #ifndef MING_TOOLS_REPRODUCER_H
 #define MING_TOOLS_REPRODUCER_H
 
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 
 typedef struct ReproducerOptions {
     const char *path; /* NULL: no reproducers */

@@ -3,7 +3,7 @@
 #ifndef MING_TOOLS_SPLIT_INPUT_H
 #define MING_TOOLS_SPLIT_INPUT_H
 
-#include "ir/support.h"
+#include "ir/support/support.h"
 
 typedef struct InputPiece {
     Str text;

@@ -3,7 +3,7 @@
 #ifndef MING_TOOLS_TIMING_H
 #define MING_TOOLS_TIMING_H
 
-#include "ir/support.h"
+#include "ir/support/support.h"
 
 typedef struct Timing Timing;
 

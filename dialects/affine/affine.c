@@ -3,11 +3,11 @@
 #include "dialects/affine/affine.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/table.h"
-#include "ir/diag.h"
-#include "ir/parse.h"
-#include "ir/print.h"
-#include "ir/rewrite.h"
+#include "dialects/common/table.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
+#include "ir/rewrite/rewrite.h"
 
 static const AffineMap *apply_map(const Op *op)
 {

@@ -3,8 +3,8 @@
 #ifndef MING_DIALECTS_AFFINE_H
 #define MING_DIALECTS_AFFINE_H
 
-#include "dialects/mixed_index.h"
-#include "ir/builder.h"
+#include "dialects/arith/mixed_index.h"
+#include "ir/core/builder.h"
 
 #define OP(ID, ...) AFFINE_OP_##ID,
 enum {

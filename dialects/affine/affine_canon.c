@@ -3,9 +3,9 @@
  * constants, and drops operands that are unused or given twice.
  * Tests: lit/dialects/affine/canonicalize.mir */
 #include "dialects/affine/affine.h"
-#include "dialects/rewrite_util.h"
+#include "dialects/common/rewrite_util.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/rewrite.h"
+#include "ir/rewrite/rewrite.h"
 
 /* An expression with what its dims and symbols stand for; NULL: unused. */
 typedef struct Bound {

@@ -5,11 +5,11 @@
 #include "dialects/arith/arith.h"
 
 #include "dialects/arith/arith_impl.h"
-#include "dialects/enum_attr.h"
-#include "dialects/table.h"
-#include "ir/diag.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "dialects/common/enum_attr.h"
+#include "dialects/common/table.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 /* --- attributes ------------------------------------------------------------------ */
 

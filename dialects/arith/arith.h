@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_ARITH_H
 #define MING_DIALECTS_ARITH_H
 
-#include "ir/builder.h"
+#include "ir/core/builder.h"
 
 #define OP(ID, ...) ARITH_##ID,
 enum {

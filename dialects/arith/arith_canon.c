@@ -3,8 +3,8 @@
  * stands deepest on the left, as many as the pattern has ops that are not constants.
  * Tests: lit/dialects/arith/canonicalize.mir */
 #include "dialects/arith/arith_impl.h"
-#include "dialects/const_fold.h"
-#include "dialects/rewrite_util.h"
+#include "dialects/common/const_fold.h"
+#include "dialects/common/rewrite_util.h"
 
 static Value *replace_with(Rewriter *rw, Op *op, Value *value)
 {

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "dialects/arith/arith_impl.h"
-#include "dialects/const_fold.h"
-#include "dialects/rewrite_util.h"
+#include "dialects/common/const_fold.h"
+#include "dialects/common/rewrite_util.h"
 
 static uint32_t width_of(const Value *value)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "dialects/arith/arith_impl.h"
-#include "dialects/const_fold.h"
+#include "dialects/common/const_fold.h"
 
 static bool folds_lane(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
 {

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "dialects/arith/arith_impl.h"
-#include "dialects/const_fold.h"
+#include "dialects/common/const_fold.h"
 
 bool arith_cmpi_holds(CmpiPredicate predicate, const BigInt *lhs, const BigInt *rhs)
 {

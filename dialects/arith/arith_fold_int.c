@@ -3,7 +3,7 @@
  * it was. Division by zero, overflowing quotients and shifts by the width or more do not fold.
  * Tests: lit/dialects/arith/canonicalize.mir */
 #include "dialects/arith/arith_impl.h"
-#include "dialects/const_fold.h"
+#include "dialects/common/const_fold.h"
 
 static bool gives_value(FoldResult *results, Value *value)
 {

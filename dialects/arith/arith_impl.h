@@ -3,7 +3,7 @@
 #define MING_DIALECTS_ARITH_IMPL_H
 
 #include "dialects/arith/arith.h"
-#include "ir/rewrite.h"
+#include "ir/rewrite/rewrite.h"
 
 typedef bool FoldHook(Op *op, const Attr *const *operands, FoldResult *results);
 

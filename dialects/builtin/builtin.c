@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "dialects/table.h"
-#include "ir/diag.h"
+#include "dialects/common/table.h"
+#include "ir/asm/print/diag.h"
 
 static bool is_unprefixed(const Ident *name)
 {

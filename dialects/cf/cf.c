@@ -4,10 +4,10 @@
 #include "dialects/cf/cf.h"
 
 #include "dialects/cf/cf_impl.h"
-#include "dialects/table.h"
-#include "ir/diag.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "dialects/common/table.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 /* Operand groups of cond_br and switch. */
 enum { GROUP_FIRST = 1, GROUP_SECOND = 2 };

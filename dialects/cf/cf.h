@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_CF_H
 #define MING_DIALECTS_CF_H
 
-#include "ir/opdef.h"
+#include "ir/core/opdef.h"
 
 #define OP(ID, ...) CF_##ID,
 enum {

@@ -5,8 +5,8 @@
 #include "dialects/arith/arith.h"
 #include "dialects/cf/cf.h"
 #include "dialects/cf/cf_impl.h"
-#include "dialects/const_fold.h"
-#include "dialects/mixed_index.h"
+#include "dialects/common/const_fold.h"
+#include "dialects/arith/mixed_index.h"
 
 typedef struct Target {
     Block *block;

@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_CF_IMPL_H
 #define MING_DIALECTS_CF_IMPL_H
 
-#include "ir/rewrite.h"
+#include "ir/rewrite/rewrite.h"
 
 void cf_canonicalize_assert(PatternSet *set);
 void cf_canonicalize_br(PatternSet *set);

@@ -2,8 +2,8 @@
  * Tests: lit/dialects/sparse_tensor/encoding.mir */
 #include "dialects/complex/complex.h"
 
-#include "ir/attr.h"
-#include "ir/parse.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/parse/parse.h"
 
 /* number ::= '<' ':' type float ',' float '>' */
 static const Attr *parse_number(OpParser *p, const Type *type)

@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_COMPLEX_COMPLEX_H
 #define MING_DIALECTS_COMPLEX_COMPLEX_H
 
-#include "ir/opdef.h"
+#include "ir/core/opdef.h"
 
 extern const DialectDef dialect_complex;
 /* Parameters: real and imaginary part, floats of the type's element type. */

@@ -3,9 +3,9 @@
 #include "dialects/dfg/dfg.h"
 
 #include "dialects/dfg/dfg_internal.h"
-#include "ir/diag.h"
-#include "ir/rewrite.h"
-#include "ir/symbol.h"
+#include "ir/asm/print/diag.h"
+#include "ir/rewrite/rewrite.h"
+#include "ir/core/symbol.h"
 
 #include <assert.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef MING_DIALECTS_DFG_H
 #define MING_DIALECTS_DFG_H
 
-#include "ir/opdef.h"
+#include "ir/core/opdef.h"
 
 extern const DialectDef dialect_dfg;
 extern const OpDef dfg_ops[];

@@ -2,8 +2,8 @@
 #ifndef MING_DIALECTS_DFG_INTERNAL_H
 #define MING_DIALECTS_DFG_INTERNAL_H
 
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 const Type *dfg_parse_input_type(OpParser *p);
 const Type *dfg_parse_output_type(OpParser *p);

@@ -4,7 +4,7 @@
 #include "dialects/dfg/dfg.h"
 
 #include "dialects/dfg/dfg_internal.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 /* --- reorder ---------------------------------------------------------------------------- */
 

@@ -4,9 +4,9 @@
  * Tests: lit/dialects/dlti */
 #include "dialects/dlti/dlti.h"
 
-#include "ir/attr.h"
-#include "ir/diag.h"
-#include "ir/parse.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/parse/parse.h"
 
 static const AttrDef entry_def, spec_def, device_def, system_def;
 

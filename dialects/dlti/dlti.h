@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_DLTI_DLTI_H
 #define MING_DIALECTS_DLTI_DLTI_H
 
-#include "ir/opdef.h"
+#include "ir/core/opdef.h"
 
 extern const DialectDef dialect_dlti;
 

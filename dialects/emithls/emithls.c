@@ -3,8 +3,8 @@
 #include "dialects/emithls/emithls.h"
 
 #include "dialects/emithls/emithls_internal.h"
-#include "ir/diag.h"
-#include "ir/symbol.h"
+#include "ir/asm/print/diag.h"
+#include "ir/core/symbol.h"
 
 #include <assert.h>
 

@@ -5,7 +5,7 @@
 #ifndef MING_DIALECTS_EMITHLS_H
 #define MING_DIALECTS_EMITHLS_H
 
-#include "ir/opdef.h"
+#include "ir/core/opdef.h"
 
 extern const DialectDef dialect_emithls;
 extern const OpDef emithls_ops[];

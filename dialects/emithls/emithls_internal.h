@@ -2,8 +2,8 @@
 #ifndef MING_DIALECTS_EMITHLS_INTERNAL_H
 #define MING_DIALECTS_EMITHLS_INTERNAL_H
 
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 const Type *emithls_parse_stream(OpParser *p);
 void emithls_print_stream(StrBuf *out, const Type *type);

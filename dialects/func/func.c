@@ -3,10 +3,10 @@
 #include "dialects/func/func.h"
 
 #include "dialects/func/function_asm.h"
-#include "dialects/table.h"
-#include "ir/diag.h"
-#include "ir/rewrite.h"
-#include "ir/symbol.h"
+#include "dialects/common/table.h"
+#include "ir/asm/print/diag.h"
+#include "ir/rewrite/rewrite.h"
+#include "ir/core/symbol.h"
 
 const Type *func_type(const Op *func)
 {

@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_FUNC_H
 #define MING_DIALECTS_FUNC_H
 
-#include "ir/builder.h"
+#include "ir/core/builder.h"
 
 #define OP(ID, ...) FUNC_##ID,
 enum {

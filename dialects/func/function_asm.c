@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "dialects/func/func.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 static const char *const HIDDEN[] = {"sym_name",  "function_type", "sym_visibility",
                                      "arg_attrs", "res_attrs",     NULL};

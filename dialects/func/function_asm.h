@@ -3,8 +3,8 @@
 #ifndef MING_DIALECTS_FUNCTION_ASM_H
 #define MING_DIALECTS_FUNCTION_ASM_H
 
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 bool function_parse(OpParser *p);
 void function_print(OpPrinter *p, const Op *op);

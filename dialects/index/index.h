@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_INDEX_H
 #define MING_DIALECTS_INDEX_H
 
-#include "ir/opdef.h"
+#include "ir/core/opdef.h"
 
 #define OP(ID, ...) INDEX_##ID,
 enum {

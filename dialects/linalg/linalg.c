@@ -4,12 +4,12 @@
 #include "dialects/linalg/linalg.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/enum_attr.h"
+#include "dialects/common/enum_attr.h"
 #include "dialects/linalg/linalg_impl.h"
 #include "dialects/linalg/structured.h"
-#include "dialects/mixed_index.h"
-#include "dialects/table.h"
-#include "ir/diag.h"
+#include "dialects/arith/mixed_index.h"
+#include "dialects/common/table.h"
+#include "ir/asm/print/diag.h"
 
 /* --- enumeration attributes ------------------------------------------------------------ */
 

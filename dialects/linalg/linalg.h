@@ -3,8 +3,8 @@
 #ifndef MING_DIALECTS_LINALG_H
 #define MING_DIALECTS_LINALG_H
 
-#include "dialects/mixed_index.h"
-#include "ir/builder.h"
+#include "dialects/arith/mixed_index.h"
+#include "ir/core/builder.h"
 
 #define OP(ID, ...) LINALG_##ID,
 enum {

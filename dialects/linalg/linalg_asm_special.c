@@ -6,7 +6,7 @@
  *   short     ::= "{" op-name attr-dict? "}"      a body of just that op
  * Tests: lit/dialects/linalg/ops.mir */
 #include "dialects/arith/arith.h"
-#include "dialects/enum_attr.h"
+#include "dialects/common/enum_attr.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/linalg_impl.h"
 #include "dialects/linalg/structured.h"

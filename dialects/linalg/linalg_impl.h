@@ -2,9 +2,9 @@
 #ifndef MING_DIALECTS_LINALG_IMPL_H
 #define MING_DIALECTS_LINALG_IMPL_H
 
-#include "ir/parse.h"
-#include "ir/print.h"
-#include "ir/rewrite.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
+#include "ir/rewrite/rewrite.h"
 
 /* linalg_asm.c */
 bool linalg_parse_generic(OpParser *p);

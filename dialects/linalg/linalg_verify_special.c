@@ -4,7 +4,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/linalg_impl.h"
 #include "dialects/linalg/structured.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 static const Type *operand_type(const Op *op, uint32_t index)
 {

@@ -5,7 +5,7 @@
 #ifndef MING_DIALECTS_LINALG_STRUCTURED_H
 #define MING_DIALECTS_LINALG_STRUCTURED_H
 
-#include "ir/builder.h"
+#include "ir/core/builder.h"
 
 /* Scalar functions, in the order of upstream's enumerations. */
 typedef enum UnaryFn {

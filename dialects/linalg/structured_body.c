@@ -2,11 +2,11 @@
  * builds them, since that order shows once an op is generalized.
  * Tests: lit/passes/linalg-generalize-named-ops.mir */
 #include "dialects/arith/arith.h"
-#include "dialects/enum_attr.h"
+#include "dialects/common/enum_attr.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
 #include "dialects/math/math.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 /* --- conversion ------------------------------------------------------------------------ */
 

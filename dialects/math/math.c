@@ -4,8 +4,8 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/math/math_impl.h"
-#include "dialects/table.h"
-#include "ir/diag.h"
+#include "dialects/common/table.h"
+#include "ir/asm/print/diag.h"
 
 static bool infer_fpowi(Op *op, const Type **results)
 {

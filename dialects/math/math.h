@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_MATH_H
 #define MING_DIALECTS_MATH_H
 
-#include "ir/opdef.h"
+#include "ir/core/opdef.h"
 
 #define OP(ID, ...) MATH_##ID,
 enum {

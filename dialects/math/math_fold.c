@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dialects/const_fold.h"
+#include "dialects/common/const_fold.h"
 #include "dialects/math/math_impl.h"
 
 static bool folds(Op *op, const Attr *const *operands, size_t count, FoldResult *results,

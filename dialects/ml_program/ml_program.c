@@ -3,10 +3,10 @@
 #include "dialects/ml_program/ml_program.h"
 
 #include "dialects/func/function_asm.h"
-#include "dialects/table.h"
-#include "ir/attr.h"
-#include "ir/diag.h"
-#include "ir/symbol.h"
+#include "dialects/common/table.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/diag.h"
+#include "ir/core/symbol.h"
 
 /* --- the token type, the extern attribute ---------------------------------------------- */
 

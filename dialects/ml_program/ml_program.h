@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_ML_PROGRAM_H
 #define MING_DIALECTS_ML_PROGRAM_H
 
-#include "ir/opdef.h"
+#include "ir/core/opdef.h"
 
 #define OP(ID, ...) ML_PROGRAM_##ID,
 enum {

@@ -9,7 +9,7 @@
 #define MING_DIALECTS_ONNX_EVAL_H
 
 #include "dialects/onnx/onnx.h"
-#include "ir/array.h"
+#include "ir/attr/array.h"
 
 /* Whether the operator has an evaluator. */
 bool onnx_can_eval(const Op *op);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 /* --- operands ------------------------------------------------------------------------------ */
 

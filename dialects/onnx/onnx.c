@@ -4,8 +4,8 @@
 #include "dialects/onnx/onnx.h"
 
 #include "dialects/onnx/onnx_impl.h"
-#include "dialects/table.h"
-#include "ir/diag.h"
+#include "dialects/common/table.h"
+#include "ir/asm/print/diag.h"
 
 static const OnnxOperator *operator_of(const OpDef *def)
 {

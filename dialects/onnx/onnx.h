@@ -5,7 +5,7 @@
 #ifndef MING_DIALECTS_ONNX_H
 #define MING_DIALECTS_ONNX_H
 
-#include "ir/builder.h"
+#include "ir/core/builder.h"
 
 #define OP(ID, ...) ONNX_##ID,
 enum {

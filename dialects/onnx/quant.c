@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dialects/onnx/onnx_impl.h"
-#include "ir/array.h"
+#include "ir/attr/array.h"
 
 /* --- numbers ------------------------------------------------------------------------------- */
 

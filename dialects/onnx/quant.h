@@ -4,7 +4,7 @@
 #ifndef MING_DIALECTS_ONNX_QUANT_H
 #define MING_DIALECTS_ONNX_QUANT_H
 
-#include "ir/op.h"
+#include "ir/core/op.h"
 
 typedef enum Rounding {
     ROUND_HALF_EVEN,

@@ -5,7 +5,7 @@
 #ifndef MING_DIALECTS_ONNX_RANGE_H
 #define MING_DIALECTS_ONNX_RANGE_H
 
-#include "ir/op.h"
+#include "ir/core/op.h"
 
 typedef struct ValueRange {
     double low, high;

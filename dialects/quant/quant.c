@@ -2,7 +2,7 @@
  * Tests: lit/dialects/quant */
 #include "dialects/quant/quant.h"
 
-#include "dialects/table.h"
+#include "dialects/common/table.h"
 
 /* --- types of operands ------------------------------------------------------------------------ */
 

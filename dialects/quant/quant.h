@@ -7,7 +7,7 @@
 #ifndef MING_DIALECTS_QUANT_H
 #define MING_DIALECTS_QUANT_H
 
-#include "ir/opdef.h"
+#include "ir/core/opdef.h"
 
 #define OP(ID, ...) QUANT_##ID,
 enum {

@@ -7,9 +7,9 @@
 #include <math.h>
 
 #include "dialects/quant/quant.h"
-#include "ir/diag.h"
-#include "ir/float.h"
-#include "ir/parse.h"
+#include "ir/asm/print/diag.h"
+#include "ir/support/float.h"
+#include "ir/asm/parse/parse.h"
 
 #define STORAGE_MAX_BITS 32
 

@@ -2,10 +2,10 @@
  * Tests: lit/dialects/scf */
 #include "dialects/scf/scf.h"
 
-#include "dialects/table.h"
-#include "ir/diag.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "dialects/common/table.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 /* --- if -------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_SCF_H
 #define MING_DIALECTS_SCF_H
 
-#include "ir/builder.h"
+#include "ir/core/builder.h"
 
 #define OP(ID, ...) SCF_##ID,
 enum {

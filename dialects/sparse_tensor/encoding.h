@@ -2,8 +2,8 @@
 #ifndef MING_DIALECTS_SPARSE_TENSOR_ENCODING_H
 #define MING_DIALECTS_SPARSE_TENSOR_ENCODING_H
 
-#include "ir/attr.h"
-#include "ir/parse.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/parse/parse.h"
 
 /* Parameters of the attribute, in order. Absent ones are unit. */
 enum {

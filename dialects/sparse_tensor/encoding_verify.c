@@ -3,7 +3,7 @@
  * are; it and permutations can be inverted.
  * Tests: lit/dialects/sparse_tensor/invalid.mir */
 #include "dialects/sparse_tensor/encoding.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 /* --- blockings ------------------------------------------------------------------------------ */
 

@@ -6,7 +6,7 @@
 
 #include "dialects/complex/complex.h"
 #include "dialects/sparse_tensor/encoding.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 const char *const level_format_names[LEVEL_FORMAT_COUNT] = {
     [LEVEL_DENSE] = "dense",         [LEVEL_BATCH] = "batch",

@@ -3,7 +3,7 @@
 #ifndef MING_DIALECTS_SPARSE_TENSOR_SPARSE_TENSOR_H
 #define MING_DIALECTS_SPARSE_TENSOR_SPARSE_TENSOR_H
 
-#include "ir/opdef.h"
+#include "ir/core/opdef.h"
 
 extern const DialectDef dialect_sparse_tensor;
 extern const AttrDef sparse_tensor_encoding, sparse_tensor_slice;

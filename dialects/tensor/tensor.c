@@ -4,12 +4,12 @@
 #include "dialects/tensor/tensor.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/rewrite_util.h"
-#include "dialects/table.h"
+#include "dialects/common/rewrite_util.h"
+#include "dialects/common/table.h"
 #include "dialects/tensor/tensor_impl.h"
-#include "ir/diag.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 /* --- constraints ------------------------------------------------------------------- */
 

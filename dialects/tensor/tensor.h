@@ -2,8 +2,8 @@
 #ifndef MING_DIALECTS_TENSOR_H
 #define MING_DIALECTS_TENSOR_H
 
-#include "dialects/mixed_index.h"
-#include "ir/builder.h"
+#include "dialects/arith/mixed_index.h"
+#include "ir/core/builder.h"
 
 #define OP(ID, ...) TENSOR_##ID,
 enum {

@@ -2,8 +2,8 @@
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/arith/arith.h"
-#include "dialects/destination.h"
-#include "dialects/rewrite_util.h"
+#include "dialects/linalg/destination.h"
+#include "dialects/common/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
 
 /* The constant index of a tensor.dim within the source's rank; false otherwise. */

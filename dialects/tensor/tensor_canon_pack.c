@@ -1,7 +1,7 @@
 /* Canonicalization patterns of pack and unpack.
  * Tests: lit/dialects/tensor/canonicalize-pack.mir */
-#include "dialects/destination.h"
-#include "dialects/rewrite_util.h"
+#include "dialects/linalg/destination.h"
+#include "dialects/common/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
 
 static uint32_t padding_count(const Op *pack)

@@ -2,8 +2,8 @@
  * undo each other.
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
-#include "dialects/const_fold.h"
-#include "dialects/rewrite_util.h"
+#include "dialects/common/const_fold.h"
+#include "dialects/common/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
 
 static bool gives_value(FoldResult *results, Value *value)

@@ -3,7 +3,7 @@
 #define MING_DIALECTS_TENSOR_IMPL_H
 
 #include "dialects/tensor/tensor.h"
-#include "ir/rewrite.h"
+#include "ir/rewrite/rewrite.h"
 
 typedef bool FoldHook(Op *op, const Attr *const *operands, FoldResult *results);
 

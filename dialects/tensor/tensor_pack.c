@@ -2,7 +2,7 @@
  * permuted by outer_dims_perm) followed by the tiles.
  * Tests: lit/dialects/tensor/invalid.mir */
 #include "dialects/tensor/tensor_impl.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 typedef struct Packing {
     const Type *unpacked, *packed;

@@ -2,9 +2,9 @@
  * that need them: it has no contents, so reading it in another shape gives another empty tensor.
  * Tests: lit/passes/linalg-fold-unit-extent-dims-shapes.mir */
 #include "dialects/affine/affine.h"
-#include "dialects/rewrite_util.h"
+#include "dialects/common/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
-#include "ir/rewrite.h"
+#include "ir/rewrite/rewrite.h"
 
 /* --- extents ----------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * smaller one.
  * Tests: lit/dialects/tensor/invalid.mir */
 #include "dialects/tensor/tensor_impl.h"
-#include "ir/diag.h"
+#include "ir/asm/print/diag.h"
 
 bool tensor_verify_reshape(Op *op)
 {

@@ -1,8 +1,8 @@
 /* Checks of ops that take or put parts of tensors: slices, gather and scatter.
  * Tests: lit/dialects/tensor/invalid.mir */
 #include "dialects/tensor/tensor_impl.h"
-#include "ir/diag.h"
-#include "ir/print.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 void slice_read(const Op *op, SliceParams *out)
 {

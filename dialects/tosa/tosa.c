@@ -4,9 +4,9 @@
 #include "dialects/tosa/tosa.h"
 
 #include "dialects/quant/quant.h"
-#include "dialects/table.h"
+#include "dialects/common/table.h"
 #include "dialects/tosa/tosa_impl.h"
-#include "ir/attr.h"
+#include "ir/attr/attr.h"
 
 /* --- types ------------------------------------------------------------------------------------- */
 

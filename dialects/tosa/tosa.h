@@ -3,7 +3,7 @@
 #ifndef MING_DIALECTS_TOSA_H
 #define MING_DIALECTS_TOSA_H
 
-#include "ir/builder.h"
+#include "ir/core/builder.h"
 
 #define OP(ID, ...) TOSA_##ID,
 enum {

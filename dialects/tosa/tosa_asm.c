@@ -1,10 +1,10 @@
 /* Text of the ops with regions and of variables. The grammar stands above each parser.
  * Tests: lit/dialects/tosa/ops.mir, lit/dialects/tosa/invalid.mir */
 #include "dialects/tosa/tosa_impl.h"
-#include "ir/attr.h"
-#include "ir/diag.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 /* --- cond_if ------------------------------------------------------------------------------ */
 

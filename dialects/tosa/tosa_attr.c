@@ -3,8 +3,8 @@
  * Tests: lit/dialects/tosa/ops.mir, lit/dialects/tosa/invalid.mir */
 #include "dialects/tosa/tosa.h"
 
-#include "ir/attr.h"
-#include "ir/parse.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/parse/parse.h"
 
 #define QUANT_MAX_FIELDS 2
 

@@ -1,7 +1,7 @@
 /* Building blocks of rewrites within tosa.
  * Tests: lit/passes/tosa-make-broadcastable.mir, lit/passes/tosa-optional-decompositions.mir */
 #include "dialects/tosa/tosa_impl.h"
-#include "ir/attr.h"
+#include "ir/attr/attr.h"
 
 Value *tosa_const(Builder *b, const Attr *value)
 {

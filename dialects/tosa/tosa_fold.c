@@ -3,9 +3,9 @@
  * Tests: lit/dialects/tosa/canonicalize.mir */
 #include <math.h>
 
-#include "dialects/const_fold.h"
+#include "dialects/common/const_fold.h"
 #include "dialects/tosa/tosa_impl.h"
-#include "ir/attr.h"
+#include "ir/attr/attr.h"
 
 bool tosa_folds_to(const Op *op, Value *value, FoldResult *results)
 {

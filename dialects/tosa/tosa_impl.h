@@ -3,7 +3,7 @@
 #define MING_DIALECTS_TOSA_IMPL_H
 
 #include "dialects/tosa/tosa.h"
-#include "ir/rewrite.h"
+#include "ir/rewrite/rewrite.h"
 
 typedef VEC(int64_t) Dims;
 

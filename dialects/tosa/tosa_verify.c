@@ -2,9 +2,9 @@
  * Tests: lit/dialects/tosa/invalid.mir */
 #include "dialects/quant/quant.h"
 #include "dialects/tosa/tosa_impl.h"
-#include "ir/attr.h"
-#include "ir/diag.h"
-#include "ir/print.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 static const Type *elem_of(const Value *value)
 {

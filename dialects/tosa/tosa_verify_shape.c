@@ -2,8 +2,8 @@
  * extents both know; an unranked tensor agrees with all. Wording is upstream's.
  * Tests: lit/dialects/tosa/invalid.mir */
 #include "dialects/tosa/tosa_impl.h"
-#include "ir/attr.h"
-#include "ir/diag.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/diag.h"
 
 static int64_t rank_of(const Type *type)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "ir/array.h"
+#include "ir/attr/array.h"
 
 static int setup(void **state)
 {

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "ir/asm_names.h"
-#include "ir/attr.h"
+#include "ir/asm/print/asm_names.h"
+#include "ir/attr/attr.h"
 
 static void expect_sanitized(const char *name, const char *punctuation, bool digit,
                              const char *want)

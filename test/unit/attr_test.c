@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ir/attr.h"
-#include "ir/print_impl.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/print_impl.h"
 
 static int setup(void **state)
 {

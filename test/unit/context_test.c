@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ir/attr.h"
+#include "ir/attr/attr.h"
 
 static void identifiers_are_uniqued(void **state)
 {

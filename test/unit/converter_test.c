@@ -1,5 +1,5 @@
 /* Which words a converter regroups, against the order in which their elements arrive. */
-#include "lowering/plan_converter.h"
+#include "schedule/converter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ir/attr.h"
+#include "ir/attr/attr.h"
 
 enum { ROWS = 4, COLUMNS = 6, BITS = 8, MANY = 1 << 20 };
 

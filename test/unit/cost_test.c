@@ -1,8 +1,8 @@
 /* The cost model's formulas against figures worked out by hand from the device's documentation. */
-#include "target/cost.h"
+#include "target/cost/cost.h"
 
 #include "dialects/dialects.h"
-#include "ir/parse.h"
+#include "ir/asm/parse/parse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

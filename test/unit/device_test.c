@@ -1,5 +1,5 @@
 /* Device files: what is read, and what is refused with one diagnostic. */
-#include "target/device.h"
+#include "target/device/device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

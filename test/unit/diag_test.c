@@ -9,9 +9,9 @@
 
 #include <stdio.h>
 
-#include "ir/attr.h"
-#include "ir/diag.h"
-#include "ir/diag_impl.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/print/diag_impl.h"
 
 typedef struct Log {
     Context *ctx;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "emit/emit_impl.h"
-#include "ir/json.h"
+#include "ir/support/json.h"
 
 static void expect_text(StrBuf *got, const char *want)
 {

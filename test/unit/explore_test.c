@@ -1,5 +1,5 @@
 /* Dominance between the points of an exploration. */
-#include "target/explore.h"
+#include "target/dse/explore.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

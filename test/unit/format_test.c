@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "ir/diag.h"
-#include "ir/format.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/format/format.h"
 
 /* --- the dialect ----------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* Statistics of FIFOs against counting cycle by cycle. */
-#include "sim/hls_fifo.h"
+#include "sim/hls/fifo.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -15,8 +15,8 @@
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "import/import_onnx.h"
-#include "ir/diag.h"
-#include "ir/print.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "onnx.pb-c.h"
 
 /* --- a model to change: y = Identity(x), and one initializer w ------------------------ */

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "dialects/dialects.h"
-#include "ir/diag.h"
-#include "ir/parse.h"
-#include "sim/interp.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/parse/parse.h"
+#include "sim/interp/interp.h"
 
 typedef struct Fixture {
     Context *ctx;

@@ -1,5 +1,5 @@
 /* JSON files: the place of every key and value, whatever stands between them. */
-#include "target/json_file.h"
+#include "target/device/json_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ir/attr.h"
+#include "ir/attr/attr.h"
 #include "test/unit/text_file.h"
 
 typedef struct Fixture {

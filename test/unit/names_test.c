@@ -1,5 +1,5 @@
 /* Names from models become harmless identifiers. */
-#include "lowering/names.h"
+#include "analysis/layer_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "test/unit/random.h"
 #include "test/unit/toy.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "ir/verify.h"
+#include "ir/verify/verify.h"
 #include "test/unit/toy.h"
 
 static void dialects_are_found(void **state)

@@ -1,6 +1,6 @@
 /* Grids of packed products against products made one by one: every field of a packed sum, at the ends
  * of the operands' ranges and with chains as long as the grid allows. */
-#include "lowering/plan_packing.h"
+#include "schedule/packing.h"
 
 #include "random.h"
 

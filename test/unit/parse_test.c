@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "dialects/dialects.h"
-#include "ir/diag.h"
-#include "ir/parse.h"
-#include "ir/print.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 /* --- a context that collects messages ------------------------------------------------ */
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ir/pass.h"
+#include "ir/pass/pass.h"
 #include "test/unit/toy.h"
 
 static bool run_count(Pass *pass, Op *op)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/support.h"
+#include "ir/support/support.h"
 #include "test/unit/random.h"
 
 /* --- arena --- */

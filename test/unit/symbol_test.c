@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "dialects/dialects.h"
-#include "ir/parse.h"
-#include "ir/symbol.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/core/symbol.h"
 
 static const char text[] = "func.func private @a()\n"
                            "module @inner {\n"

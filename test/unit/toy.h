@@ -7,9 +7,9 @@
 #ifndef MING_TEST_TOY_H
 #define MING_TEST_TOY_H
 
-#include "ir/builder.h"
-#include "ir/diag.h"
-#include "ir/rewrite.h"
+#include "ir/core/builder.h"
+#include "ir/asm/print/diag.h"
+#include "ir/rewrite/rewrite.h"
 
 #define TOY_ARG(NAME) {.name = NAME, .type = &TYPE_ANY}
 #define TOY_ARGS(NAME) {.name = NAME, .type = &TYPE_ANY, .arity = ARITY_VARIADIC}

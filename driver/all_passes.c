@@ -1,0 +1,69 @@
+/* The one table of passes, in order of their names. Tests: lit/tools/list-passes.mir */
+#include "driver/all_passes.h"
+
+#include "lowering/lowering.h"
+#include "passes/common/passes.h"
+#include "target/target.h"
+
+const PassTable *all_passes(void)
+{
+    static const PassDef *const passes[] = {
+        &pass_add_memory_ports,
+        &pass_analyze_kernels,
+        &pass_apply_folding,
+        &pass_canonicalize,
+        &pass_choose_unroll,
+        &pass_convert_dfg_to_emithls,
+        &pass_convert_elementwise_to_linalg,
+        &pass_convert_linalg_to_dfg,
+        &pass_convert_onnx_to_linalg,
+        &pass_cse,
+        &pass_inline,
+        &pass_insert_reorders,
+        &pass_linalg_fold_unit_extent_dims,
+        &pass_linalg_fuse_elementwise_ops,
+        &pass_linalg_generalize_named_ops,
+        &pass_load_weights,
+        &pass_name_layers,
+        &pass_narrow_integers,
+        &pass_normalize_layout,
+        &pass_onnx_decompose,
+        &pass_onnx_fold_constants,
+        &pass_onnx_infer_shapes,
+        &pass_onnx_quantize,
+        &pass_pin_fifos,
+        &pass_print_op_stats,
+        &pass_fit_fifos,
+        &pass_size_fifos,
+        &pass_split_results,
+        &pass_stream_initials,
+        &pass_strip_debuginfo,
+        &pass_symbol_dce,
+        &pass_tosa_infer_shapes,
+        &pass_tosa_make_broadcastable,
+        &pass_tosa_optional_decompositions,
+        &pass_tosa_to_arith,
+        &pass_tosa_to_linalg,
+        &pass_tosa_to_linalg_named,
+        &pass_tosa_to_tensor,
+    };
+    static const PassTable table = {passes, COUNT_OF(passes)};
+    return &table;
+}
+
+const char passes_to_fold[] = "onnx-fold-constants,onnx-decompose,onnx-fold-constants,"
+                              "onnx-infer-shapes";
+const char passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
+const char passes_to_stream[] = "canonicalize,cse,symbol-dce,"
+                                "func.func(split-results,stream-initials,narrow-integers,canonicalize,normalize-layout),"
+                                "analyze-kernels,"
+                                "func.func(insert-reorders),convert-linalg-to-dfg";
+
+void add_front_passes(StrBuf *out, const char *top)
+{
+    strbuf_printf(out, "func.func(%s,convert-onnx-to-linalg,%s),%s", passes_to_fold, passes_on_linalg,
+                  passes_to_stream);
+    if (top)
+        strbuf_printf(out, "{top=%s}", top);
+    strbuf_add_c(out, ",canonicalize");
+}

@@ -1,0 +1,396 @@
+/* Which layers compile: the passes of ming compile up to HLS, except for the choice of unroll
+ * factors, on copies of the module. What a pass refuses is cut out of the module - its results
+ * become arguments, its operands results - and the passes run again, until none refuses a layer.
+ * Tests: lit/tools/ming-check*.test, lit/tools/ming-check.mir */
+#include "dialects/dialects.h"
+#include "dialects/func/func.h"
+#include "dialects/onnx/onnx.h"
+#include "import/import_onnx.h"
+#include "ir/asm/print/diag.h"
+#include "ir/asm/print/diag_impl.h"
+#include "ir/pass/pass.h"
+#include "ir/rewrite/rewrite.h"
+#include "driver/all_passes.h"
+#include "driver/check.h"
+
+/* --- layers and locations -------------------------------------------------------------------- */
+
+/* The first line of the file that a location names; 0: none. */
+static uint32_t line_of(const Attr *loc, const Ident *file)
+{
+    uint32_t line = 0;
+    if (loc->kind == ATTR_LOC_NAME)
+        return line_of(loc->u.loc_name.child, file);
+    if (loc->kind == ATTR_LOC_FILE)
+        return loc->u.loc_file.file == file ? loc->u.loc_file.line : 0;
+    if (loc->kind != ATTR_LOC_FUSED)
+        return 0;
+    for (uint32_t i = 0; line == 0 && i < loc->u.loc_fused.count; i++)
+        line = line_of(loc->u.loc_fused.locs[i], file);
+    return line;
+}
+
+Layer *check_layer(const Check *check, const Attr *loc)
+{
+    uint32_t line = line_of(loc, check->file);
+    return line > 0 && line <= check->count ? &check->layers[line - 1] : NULL;
+}
+
+static Str keep(Check *check, Str text)
+{
+    return (Str){arena_copy(&check->arena, text.data, text.len), text.len};
+}
+
+static void refuse(Check *check, Layer *layer, Str why)
+{
+    size_t index = (size_t)(layer - check->layers);
+    layer->status = LAYER_UNSUPPORTED;
+    layer->reason = keep(check, why);
+    if (index < check->first_bad)
+        check->first_bad = index;
+}
+
+/* Whether a layer is no longer in the module. */
+static bool is_out(const Layer *layer)
+{
+    return layer->reason.len > 0;
+}
+
+/* Whether something was taken out of the module, which is not the network any more then. */
+static bool has_cuts(const Check *check)
+{
+    return check->first_bad < check->count;
+}
+
+/* --- layers of a file ------------------------------------------------------------------------ */
+
+static void add_layers(Check *check, size_t count)
+{
+    check->layers = ARENA_ARRAY(&check->arena, Layer, count + 1);
+    check->count = check->first_bad = count;
+    for (size_t i = 0; i < count; i++)
+        check->layers[i].parameters = check->layers[i].macs = -1;
+}
+
+static void layers_of_report(Check *check, const ImportReport *report)
+{
+    add_layers(check, report->count);
+    for (size_t i = 0; i < report->count; i++) {
+        const NodeReport *node = &report->nodes[i];
+        Layer *layer = &check->layers[i];
+        layer->name = keep(check, node->name);
+        layer->op_type = keep(check, node->op_type);
+        if (node->state == NODE_LEFT_OUT)
+            layer->status = LAYER_LEFT_OUT;
+        else if (node->state != NODE_IMPORTED)
+            refuse(check, layer, node->why);
+        if (node->state == NODE_UNKNOWN)
+            layer->status = LAYER_NOT_CHECKED;
+    }
+}
+
+static bool is_node(const Op *op)
+{
+    return op->def && op->def->dialect == &dialect_onnx && op->def != ONNX(CONSTANT) &&
+           op->def != ONNX(NO_VALUE);
+}
+
+static bool collect_node(Op *op, void *user)
+{
+    OpVec *nodes = user;
+    if (is_node(op))
+        *vec_push(nodes) = op;
+    return true;
+}
+
+/* Layers are the onnx ops of a module, which get the locations of their numbers. */
+static bool layers_of_module(Check *check, Op *module)
+{
+    OpVec nodes = {0};
+    op_walk(module, collect_node, &nodes);
+    add_layers(check, nodes.len);
+    check->file = ident_get_c(check->ctx, "layers");
+    for (size_t i = 0; i < nodes.len; i++) {
+        Op *op = nodes.data[i];
+        Layer *layer = &check->layers[i];
+        layer->name = keep(check, onnx_node_name(op));
+        layer->op_type = str_from(op->def->name);
+        op->loc = loc_name(ident_get(check->ctx, layer->name),
+                           loc_file(check->ctx, check->file, (uint32_t)(i + 1), 0));
+    }
+    vec_free(&nodes);
+    return check->count > 0 || op_emit_error(module, "there are no onnx ops to check");
+}
+
+/* --- cutting layers out ---------------------------------------------------------------------- */
+
+static void add_result(Op *ret, Value *value)
+{
+    op_replace_operands(ret, ret->operand_count, 0, &value, 1);
+}
+
+/* Nothing can be said about nodes that use a value of unknown shape. */
+static void give_up_users(Check *check, const Value *value, const Layer *cause)
+{
+    StrBuf why = {0};
+    strbuf_add_c(&why, "needs a result of ");
+    onnx_add_quoted(&why, cause->name);
+    strbuf_add_c(&why, ", whose shape depends on what is not supported");
+    FOR_EACH_USE(use, value)
+    {
+        Layer *layer = check_layer(check, use->owner->loc);
+        if (!layer || is_out(layer))
+            continue;
+        refuse(check, layer, strbuf_str(&why));
+        layer->status = LAYER_NOT_CHECKED;
+    }
+    strbuf_free(&why);
+}
+
+/* Replaces a node. Its operands stay as results, if nothing else uses them. */
+static void cut_node(Check *check, Op *op, const Layer *layer)
+{
+    Block *block = op->block;
+    Op *ret = block_terminator(block);
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        Value *result = op_result(op, i);
+        if (!value_has_uses(result))
+            continue;
+        if (!type_is_static(result->type))
+            give_up_users(check, result, layer);
+        value_replace_all(result, block_add_arg(block, result->type, op->loc));
+    }
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        Value *value = op_operand(op, i);
+        if (value_def(value) && is_node(value_def(value)) && value_has_one_use(value))
+            add_result(ret, value);
+    }
+    op_erase(op);
+}
+
+/* Nothing is returned that is not computed, no argument is there in vain. */
+static void tidy_function(Op *func)
+{
+    Block *block = func_entry(func);
+    Op *ret = block_terminator(block);
+    for (uint32_t i = ret->operand_count; i-- > 0;) {
+        const Op *def = value_def(op_operand(ret, i));
+        if (!def || def->operand_count == 0)
+            op_erase_operand(ret, i);
+    }
+    erase_dead_ops(func);
+    for (uint32_t i = block->arg_count; i-- > 0;)
+        if (!value_has_uses(block->args[i]))
+            block_erase_arg(block, i);
+    uint32_t inputs = block->arg_count, results = ret->operand_count;
+    const Type **types = xcalloc(inputs + results, sizeof *types);
+    for (uint32_t i = 0; i < inputs; i++)
+        types[i] = block->args[i]->type;
+    for (uint32_t i = 0; i < results; i++)
+        types[inputs + i] = op_operand(ret, i)->type;
+    func_set_type(func, type_function(func->ctx, types, inputs, types + inputs, results));
+    op_set_attr(func, "arg_attrs", NULL);
+    op_set_attr(func, "res_attrs", NULL);
+    free_ptr((void **)&types);
+}
+
+static bool is_network(const Op *func)
+{
+    return op_has_trait(func, TRAIT_FUNCTION) && func_entry(func) &&
+           !func_entry(func)->next && block_terminator(func_entry(func));
+}
+
+/* Takes the layers out of the module that cannot be checked further. */
+static void cut_layers(Check *check, Op *module)
+{
+    FOR_EACH_INNER(func, module)
+    {
+        if (!is_network(func))
+            continue;
+        FOR_EACH_OP_SAFE(op, func_entry(func))
+        {
+            const Layer *layer = check_layer(check, op->loc);
+            if (layer && is_node(op) && is_out(layer))
+                cut_node(check, op, layer);
+        }
+        tidy_function(func);
+    }
+}
+
+/* Whether cuts left anything to compute. */
+static bool has_work(const Check *check, Op *module)
+{
+    if (!has_cuts(check))
+        return true;
+    FOR_EACH_INNER(func, module)
+        if (is_network(func) && func_entry(func)->last->operand_count > 0)
+            return true;
+    return false;
+}
+
+/* --- stages ---------------------------------------------------------------------------------- */
+
+/* One run of a stage's passes. */
+typedef struct Round {
+    Check *check;
+    size_t refused;    /* layers, in this round */
+    bool is_lost;      /* an error was about no layer; shown unless a cut may be its cause */
+    DiagHandler *outer;
+    void *outer_user;
+} Round;
+
+/* The message less "node 'conv1' (Conv): ", which the table says already. */
+static Str without_node(const Layer *layer, Str text)
+{
+    StrBuf prefix = {0};
+    strbuf_add_c(&prefix, "node ");
+    onnx_add_quoted(&prefix, layer->name);
+    strbuf_printf(&prefix, " (%.*s): ", STR_ARG(layer->op_type));
+    if (str_starts_with(text, prefix.data))
+        text = (Str){text.data + prefix.len, text.len - prefix.len};
+    strbuf_free(&prefix);
+    return text;
+}
+
+static void take_diag(void *user, Context *ctx, const Diag *diag, const Diag *notes,
+                      size_t note_count)
+{
+    Round *round = user;
+    Check *check = round->check;
+    Layer *layer = check_layer(check, diag->loc);
+    if (!layer) {
+        round->is_lost |= diag->kind == DIAG_ERROR;
+        if (has_cuts(check))
+            return;
+        (round->outer ? round->outer : diag_print_stderr)(round->outer_user, ctx, diag, notes,
+                                                          note_count);
+        return;
+    }
+    bool is_new = layer->status != LAYER_UNSUPPORTED;
+    if (diag->kind == DIAG_ERROR && is_new) {
+        refuse(check, layer, without_node(layer, diag->text));
+        round->refused++;
+    } else if (diag->kind == DIAG_WARNING && is_new && layer < check->layers + check->first_bad) {
+        layer->remark = keep(check, without_node(layer, diag->text));
+    }
+}
+
+static bool run_passes(Round *round, Op *module, const char *passes)
+{
+    Context *ctx = round->check->ctx;
+    Pipeline *pipeline = pipeline_from_text(ctx, all_passes(), str_from(passes));
+    context_set_diag_handler(ctx, take_diag, round, &round->outer, &round->outer_user);
+    bool ok = pipeline_run(pipeline, module, &(RunOptions){.verify_each = true});
+    context_set_diag_handler(ctx, round->outer, round->outer_user, NULL, NULL);
+    pipeline_free(pipeline);
+    return ok;
+}
+
+static void tidy(Op *module)
+{
+    FOR_EACH_INNER(func, module)
+        if (is_network(func))
+            tidy_function(func);
+}
+
+/* What a stage does to a module. */
+typedef bool StageRun(Round *round, Op *module);
+
+static bool fold(Round *round, Op *module)
+{
+    StrBuf passes = {0};
+    strbuf_printf(&passes, "builtin.module(func.func(%s))", passes_to_fold);
+    bool ok = run_passes(round, module, passes.data);
+    strbuf_free(&passes);
+    return ok;
+}
+
+/* To linalg, where the element types are seen, and on to HLS. What was returned only because of a
+ * cut, and is nothing that streams there, goes in between. */
+static bool lower(Round *round, Op *module)
+{
+    StrBuf passes = {0};
+    bool ok = run_passes(round, module,
+                         "builtin.module(func.func(convert-onnx-to-linalg{keep-going}))");
+    if (ok)
+        check_widths(round->check, module);
+    if (ok && has_cuts(round->check))
+        tidy(module);
+    strbuf_printf(&passes, "builtin.module(func.func(%s),%s,dfg.region(size-fifos),"
+                  "convert-dfg-to-emithls)", passes_on_linalg, passes_to_stream);
+    ok = ok && (!has_work(round->check, module) || run_passes(round, module, passes.data));
+    strbuf_free(&passes);
+    return ok;
+}
+
+/* Runs a stage on the module, less what the stage refuses. False: it can tell no more. */
+static bool run_stage(Check *check, Op **module, StageRun *run)
+{
+    while (has_work(check, *module)) {
+        Round round = {.check = check};
+        Op *copy = op_clone(*module, NULL);
+        if (run(&round, copy)) {
+            op_erase(*module);
+            *module = copy;
+            return true;
+        }
+        op_erase(copy);
+        if (round.is_lost || round.refused == 0)
+            return false;
+        cut_layers(check, *module);
+    }
+    return true;
+}
+
+/* After folding, a layer of which no op is left is done with. */
+static void settle(Check *check)
+{
+    for (size_t i = 0; i < check->count; i++) {
+        Layer *layer = &check->layers[i];
+        if (layer->status != LAYER_NOT_CHECKED || is_out(layer))
+            continue;
+        if (!layer->is_alive)
+            layer->status = LAYER_FOLDED;
+        else if (check->is_complete)
+            layer->status = LAYER_COMPILES;
+    }
+}
+
+/* --- the check ------------------------------------------------------------------------------- */
+
+static void check_stages(Check *check, Op **module)
+{
+    if (has_cuts(check))
+        cut_layers(check, *module);
+    check->is_complete = run_stage(check, module, fold);
+    if (!check->is_complete)
+        return;
+    check_count(check, *module);
+    check->is_complete = run_stage(check, module, lower);
+    settle(check);
+}
+
+void check_model(Check *check, const char *path, Str bytes, const ModelOptions *options)
+{
+    ImportReport report = {0};
+    ModelOptions reporting = *options;
+    reporting.report = &report;
+    Op *module = load_model(check->ctx, path, bytes, &reporting);
+    check->is_complete = module != NULL;
+    if (report.nodes || !module) {
+        layers_of_report(check, &report);
+        check->file = module ? module->loc->u.loc_file.file : NULL;
+    } else {
+        check->is_complete = layers_of_module(check, module);
+    }
+    if (check->is_complete)
+        check_stages(check, &module);
+    if (module)
+        op_erase(module);
+    import_report_free(&report);
+}
+
+bool check_compiles(const Check *check)
+{
+    return check->is_complete && !has_cuts(check);
+}

@@ -1,0 +1,92 @@
+/* The report of ming check as a table for people: a row per layer, and below a layer that does not
+ * compile why, and what would help.
+ * Tests: lit/tools/ming-check.test */
+#include "dialects/onnx/onnx.h"
+#include "ir/support/text_table.h"
+#include "driver/check.h"
+
+enum { COLUMNS = 8, FIRST_NUMBER = 3 };
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static void add_costs(TextTable *table, const Layer *layer)
+{
+    text_table_add_count(table, layer->parameters);
+    text_table_add_count(table, layer->macs);
+    widths_print(&layer->weights, text_table_cell(table));
+    widths_print(&layer->input, text_table_cell(table));
+    widths_print(&layer->output, text_table_cell(table));
+}
+
+static void add_titles(TextTable *table)
+{
+    static const char *const titles[COLUMNS] = {"node",       "operator", "status", "parameters",
+                                                "MACs", "weights",  "input",  "output"};
+    for (int i = 0; i < COLUMNS; i++)
+        text_table_add(table, titles[i]);
+}
+
+static void add_layer(TextTable *table, const Layer *layer)
+{
+    onnx_add_escaped(text_table_cell(table), layer->name);
+    onnx_add_escaped(text_table_cell(table), layer->op_type);
+    text_table_add(table, check_status(layer));
+    add_costs(table, layer);
+}
+
+static void add_total(TextTable *table, const Check *check)
+{
+    const Layer total = check_total(check);
+    text_table_add(table, "total");
+    text_table_add(table, "");
+    text_table_add(table, "");
+    add_costs(table, &total);
+}
+
+/* --- text ------------------------------------------------------------------------------------ */
+
+static void print_line(StrBuf *out, const char *title, Str text)
+{
+    if (text.len == 0)
+        return;
+    strbuf_printf(out, "    %s: ", title);
+    for (size_t i = 0; i < text.len; i++)
+        strbuf_add_char(out, (unsigned char)text.data[i] < ' ' ? ' ' : text.data[i]);
+    strbuf_add_char(out, '\n');
+}
+
+static void print_layer(StrBuf *out, const Layer *layer)
+{
+    print_line(out, "note", layer->remark);
+    print_line(out, "reason", layer->reason);
+    print_line(out, "hint", check_hint(layer));
+}
+
+static void print_verdict(const Check *check, StrBuf *out)
+{
+    size_t bad = 0;
+    for (size_t i = 0; i < check->count; i++)
+        bad += check->layers[i].status <= LAYER_UNSUPPORTED;
+    if (check_compiles(check))
+        strbuf_add_c(out, "\nThe network compiles.\n");
+    else
+        strbuf_printf(out, "\nThe network does not compile: %zu of %zu nodes are unsupported or "
+                      "not checked.\n", bad, check->count);
+}
+
+void check_print_text(const Check *check, StrBuf *out)
+{
+    TextTable table = {.columns = COLUMNS, .first_number = FIRST_NUMBER};
+    add_titles(&table);
+    for (size_t i = 0; i < check->count; i++)
+        add_layer(&table, &check->layers[i]);
+    add_total(&table, check);
+    text_table_print_row(&table, 0, out);
+    for (size_t i = 0; i < check->count; i++) {
+        text_table_print_row(&table, i + 1, out);
+        print_layer(out, &check->layers[i]);
+    }
+    text_table_print_row(&table, check->count + 1, out);
+    text_table_free(&table);
+    print_verdict(check, out);
+}

@@ -1,0 +1,66 @@
+/* ONNX or IR text to a module. */
+#include "driver/load_model.h"
+
+#include "import/import_onnx.h"
+#include "ir/asm/parse/parse.h"
+
+#include <string.h>
+
+static Str shown_name(const char *path)
+{
+    return str_from(strcmp(path, "-") == 0 ? "<stdin>" : path);
+}
+
+/* The folder of a file; data is NULL for standard input. */
+static Str folder_of(const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        return (Str){NULL, 0};
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return STR(".");
+    return slash == path ? STR("/") : (Str){path, (size_t)(slash - path)};
+}
+
+void model_options_free(ModelOptions *options)
+{
+    vec_free(&options->input_shapes);
+    vec_free(&options->from);
+    vec_free(&options->to);
+}
+
+Op *load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
+{
+    const ImportOptions import = {
+        .folder = folder_of(path),
+        .input_shapes = options->input_shapes.data,
+        .input_shape_count = options->input_shapes.len,
+        .from = options->from.data,
+        .from_count = options->from.len,
+        .to = options->to.data,
+        .to_count = options->to.len,
+        .report = options->report,
+    };
+    return import_onnx(ctx, bytes, shown_name(path), &import);
+}
+
+/* Protobuf has bytes that text has not, soon: field numbers and types are below ' '. */
+static bool looks_binary(Str bytes)
+{
+    enum { PROBE = 64 };
+    for (size_t i = 0; i < bytes.len && i < PROBE; i++) {
+        unsigned char c = (unsigned char)bytes.data[i];
+        if (c < ' ' && c != '\n' && c != '\t' && c != '\r')
+            return true;
+    }
+    return false;
+}
+
+Op *load_model(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
+{
+    Str name = str_from(path);
+    bool is_text = str_ends_with(name, ".mir") || str_ends_with(name, ".mlir");
+    if (str_ends_with(name, ".onnx") || (!is_text && looks_binary(bytes)))
+        return load_onnx(ctx, path, bytes, options);
+    return parse_module(ctx, bytes, shown_name(path), NULL);
+}

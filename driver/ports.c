@@ -1,0 +1,151 @@
+/* Files of a function's arguments and results: driver/ports.h.
+ * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir */
+#include "driver/ports.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/func/func.h"
+#include "ir/core/symbol.h"
+#include "ir/support/files.h"
+
+/* --- the function -------------------------------------------------------------------------- */
+
+static bool is_candidate(const Op *op)
+{
+    return op_has_trait(op, TRAIT_FUNCTION) && !region_is_empty(op_region(op, 0));
+}
+
+static bool is_private(const Op *op)
+{
+    const Attr *visibility = op_attr(op, "sym_visibility");
+    return visibility && str_eq_c(visibility->u.string, "private");
+}
+
+Op *find_function(const Tool *tool, Op *module, const char *wanted)
+{
+    FOR_EACH_INNER(op, module)
+    {
+        if (!is_candidate(op))
+            continue;
+        if (wanted ? str_eq_c(symbol_name(op)->str, wanted) : !is_private(op))
+            return op;
+    }
+    if (wanted)
+        tool_error(tool, "error: there is no function '%s' with a body", wanted);
+    else
+        tool_error(tool, "error: there is no public function with a body");
+    return NULL;
+}
+
+/* --- ports --------------------------------------------------------------------------------- */
+
+bool ports_init(Ports *ports, const Tool *tool, const Op *func, const char *what, bool is_results)
+{
+    const Type *type = func_type(func);
+    uint32_t first = is_results ? type->u.function.input_count : 0;
+    *ports = (Ports){.tool = tool, .what = what, .frames = 1};
+    ports->count = is_results ? type->u.function.result_count : type->u.function.input_count;
+    ports->items = xcalloc(ports->count, sizeof *ports->items);
+    for (uint32_t i = 0; i < ports->count; i++) {
+        const Attr *attrs = is_results ? func_result_attrs(func, i) : func_arg_attrs(func, i);
+        const Type *own = type->u.function.types[first + i];
+        if (!boundary_init(func, own, attrs, &ports->items[i].boundary))
+            return false;
+    }
+    return true;
+}
+
+void ports_free(Ports *ports)
+{
+    for (uint32_t i = 0; i < ports->count; i++)
+        npy_free(&ports->items[i].npy);
+    free(ports->items);
+    *ports = (Ports){0};
+}
+
+static bool assign_file(Ports *ports, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    Str name = {text, equals ? (size_t)(equals - text) : 0};
+    for (uint32_t i = 0; equals && i < ports->count; i++)
+        if (str_eq(ports->items[i].boundary.name, name)) {
+            if (ports->items[i].path)
+                return tool_error(ports->tool, "error: %s '%.*s' is given twice", ports->what,
+                                  STR_ARG(name));
+            ports->items[i].path = equals + 1;
+            return true;
+        }
+    for (uint32_t i = 0; i < ports->count; i++)
+        if (!ports->items[i].path) {
+            ports->items[i].path = text;
+            return true;
+        }
+    return tool_error(ports->tool, "error: %s '%s' is one too many: the function has %u",
+                      ports->what, text, ports->count);
+}
+
+bool ports_assign(Ports *ports, const Texts *files)
+{
+    for (size_t i = 0; i < files->len; i++)
+        if (!assign_file(ports, files->data[i]))
+            return false;
+    return true;
+}
+
+/* --- arrays -------------------------------------------------------------------------------- */
+
+static bool file_error(const Ports *ports, const char *path, const StrBuf *why)
+{
+    return tool_error(ports->tool, "error: %s: %s", path, why->data);
+}
+
+static bool read_port(Ports *ports, Port *port)
+{
+    StrBuf bytes = {0}, why = {0};
+    const char *reason = NULL;
+    int64_t frames = 0;
+    bool ok = file_read(&bytes, port->path, &reason);
+    if (!ok)
+        strbuf_add_c(&why, reason);
+    ok = ok && npy_parse(strbuf_str(&bytes), &port->npy, &why) &&
+         boundary_frames(&port->boundary, &port->npy, &frames, &why);
+    if (ok && port != ports->items && frames != ports->frames) {
+        strbuf_printf(&why, "%lld frames, but the inputs before have %lld", (long long)frames,
+                      (long long)ports->frames);
+        ok = false;
+    }
+    ports->frames = frames;
+    if (!ok)
+        file_error(ports, port->path, &why);
+    strbuf_free(&bytes);
+    strbuf_free(&why);
+    return ok;
+}
+
+bool ports_read(Ports *ports)
+{
+    for (uint32_t i = 0; i < ports->count; i++)
+        if (!ports->items[i].path)
+            return tool_error(ports->tool, "error: %s %u%s%.*s is not given", ports->what, i,
+                              ports->items[i].boundary.name.len ? ", " : "",
+                              STR_ARG(ports->items[i].boundary.name));
+    for (uint32_t i = 0; i < ports->count; i++)
+        if (!read_port(ports, &ports->items[i]))
+            return false;
+    return true;
+}
+
+bool ports_enter(const Ports *ports, int64_t frame, Array **inputs)
+{
+    StrBuf why = {0};
+    for (uint32_t i = 0; i < ports->count; i++) {
+        inputs[i] = boundary_enter(&ports->items[i].boundary, &ports->items[i].npy, frame, &why);
+        if (inputs[i])
+            continue;
+        file_error(ports, ports->items[i].path, &why);
+        strbuf_free(&why);
+        return false;
+    }
+    return true;
+}

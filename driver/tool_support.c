@@ -1,0 +1,215 @@
+/* Command line of the tools.
+ * Tests: lit/tools/command-line.mir */
+#include "driver/tool_support.h"
+
+#include <limits.h>
+#include <string.h>
+
+bool tool_error(const Tool *tool, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    StrBuf text = {0};
+    strbuf_printf(&text, "%s: ", tool->name);
+    strbuf_vprintf(&text, fmt, args);
+    va_end(args);
+    fprintf(stderr, "%s\n", text.data);
+    strbuf_free(&text);
+    return false;
+}
+
+/* --- help ------------------------------------------------------------------------ */
+
+#define HELP_COLUMN 48
+
+void tool_help_line(StrBuf *out, const char *name, const char *value, const char *help)
+{
+    size_t begin = out->len;
+    strbuf_printf(out, "  %s%s", strlen(name) == 1 ? "-" : "--", name);
+    if (value) strbuf_printf(out, strlen(name) == 1 ? " <%s>" : "=<%s>", value);
+    size_t width = out->len - begin;
+    do strbuf_add_char(out, ' ');
+    while (++width < HELP_COLUMN);
+    strbuf_add_c(out, help);
+    strbuf_add_char(out, '\n');
+}
+
+static void print_help(const Tool *tool)
+{
+    StrBuf out = {0};
+    strbuf_printf(&out, "%s\n\nusage: %s %s\n\noptions:\n", tool->summary, tool->name, tool->usage);
+    for (size_t i = 0; i < tool->flag_count; i++)
+        tool_help_line(&out, tool->flags[i].name, tool->flags[i].value, tool->flags[i].help);
+    tool_help_line(&out, "help", NULL, "Print this and exit");
+    tool_help_line(&out, "version", NULL, "Print the version and exit");
+    if (tool->extra_help) tool->extra_help(tool->user, &out);
+    fwrite(out.data, 1, out.len, stdout);
+    strbuf_free(&out);
+}
+
+/* --- flags ----------------------------------------------------------------------- */
+
+static bool parse_switch(const char *text, bool *out)
+{
+    bool yes = !text || strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    bool no = text && (strcmp(text, "false") == 0 || strcmp(text, "0") == 0);
+    if (yes || no) *out = yes;
+    return yes || no;
+}
+
+static bool parse_int(const char *text, int64_t *out)
+{
+    bool negative = *text == '-';
+    if (negative) text++;
+    if (*text == '\0') return false;
+    int64_t value = 0;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9') return false;
+        if (!mul_i64(value, 10, &value) || !add_i64(value, *text - '0', &value)) return false;
+    }
+    *out = negative ? -value : value;
+    return true;
+}
+
+/* Cuts the text at its commas, in place. */
+static void add_items(Texts *list, char *text)
+{
+    for (;;) {
+        char *comma = strchr(text, ',');
+        if (comma) *comma = '\0';
+        *vec_push(list) = text;
+        if (!comma) return;
+        text = comma + 1;
+    }
+}
+
+/* Whether the text is one of those in "a|b|c". */
+static bool is_choice(const char *choices, const char *text, const char **out)
+{
+    size_t len = strlen(text);
+    for (const char *at = choices; at; at = strchr(at, '|'), at += at != NULL) {
+        if (strncmp(at, text, len) != 0 || (at[len] != '|' && at[len] != '\0')) continue;
+        *out = text;
+        return true;
+    }
+    return false;
+}
+
+static bool flag_error(const Tool *tool, const Flag *flag, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
+/* As LLVM's tools word it. */
+static bool flag_error(const Tool *tool, const Flag *flag, const char *fmt, ...)
+{
+    StrBuf text = {0};
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vprintf(&text, fmt, args);
+    va_end(args);
+    tool_error(tool, "for the %s%s option: %s", strlen(flag->name) == 1 ? "-" : "--", flag->name,
+               text.data);
+    strbuf_free(&text);
+    return false;
+}
+
+static bool set_flag(const Tool *tool, const Flag *flag, char *value)
+{
+    switch (flag->kind) {
+    case FLAG_SWITCH:
+        if (parse_switch(value, flag->target)) return true;
+        return flag_error(tool, flag, "'%s' is invalid value for boolean argument! Try 0 or 1",
+                          value);
+    case FLAG_OPTIONAL_INT:
+    case FLAG_INT:
+        if (parse_int(value ? value : flag->fallback, flag->target)) return true;
+        return flag_error(tool, flag, "'%s' value invalid for long argument!", value);
+    case FLAG_UINT:
+        if (parse_int(value, flag->target) && *(int64_t *)flag->target >= 0 &&
+            *(int64_t *)flag->target <= UINT32_MAX)
+            return true;
+        return flag_error(tool, flag, "'%s' value invalid for uint argument!", value);
+    case FLAG_CHOICE:
+        if (is_choice(flag->value, value, flag->target)) return true;
+        return flag_error(tool, flag, "Cannot find option named '%s'!", value);
+    case FLAG_TEXT: *(const char **)flag->target = value; return true;
+    case FLAG_OPTIONAL_TEXT:
+        *(const char **)flag->target = value ? value : flag->fallback;
+        return true;
+    case FLAG_TEXTS: add_items(flag->target, value); return true;
+    }
+    return false;
+}
+
+static const Flag *find_flag(const Tool *tool, Str name)
+{
+    for (size_t i = 0; i < tool->flag_count; i++)
+        if (str_eq_c(name, tool->flags[i].name)) return &tool->flags[i];
+    return NULL;
+}
+
+static bool unknown_flag(const Tool *tool, const char *arg)
+{
+    return tool_error(tool, "Unknown command line argument '%s'.  Try: '%s --help'", arg,
+                      tool->name);
+}
+
+/* One argument that begins with a dash; *next is the one after it, if it may be its value. */
+static bool parse_flag(const Tool *tool, char *arg, char **next, bool *took_next)
+{
+    char *name = arg + (arg[1] == '-' ? 2 : 1);
+    char *equals = strchr(name, '=');
+    char *value = equals ? equals + 1 : NULL;
+    Str key = {.data = name, .len = equals ? (size_t)(equals - name) : strlen(name)};
+    const Flag *flag = find_flag(tool, key);
+    if (!flag)
+        return (tool->extra && tool->extra(tool->user, key, value)) || unknown_flag(tool, arg);
+    bool needs_value = flag->kind != FLAG_SWITCH && flag->kind != FLAG_OPTIONAL_TEXT &&
+                       flag->kind != FLAG_OPTIONAL_INT;
+    if (needs_value && !value) {
+        if (!*next) return flag_error(tool, flag, "requires a value!");
+        value = *next;
+        *took_next = true;
+    }
+    return set_flag(tool, flag, value);
+}
+
+ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *inputs)
+{
+    bool only_inputs = false;
+    for (int i = 1; i < argc; i++) {
+        char *arg = argv[i];
+        if (only_inputs || arg[0] != '-' || arg[1] == '\0') {
+            *vec_push(inputs) = arg;
+            continue;
+        }
+        if (strcmp(arg, "--") == 0) {
+            only_inputs = true;
+            continue;
+        }
+        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0 || strcmp(arg, "-help") == 0) {
+            print_help(tool);
+            return ARGS_DONE;
+        }
+        if (strcmp(arg, "--version") == 0 || strcmp(arg, "-version") == 0) {
+            printf("%s (ming) %s\n", tool->name, MING_VERSION);
+            return ARGS_DONE;
+        }
+        bool took_next = false;
+        if (!parse_flag(tool, arg, &argv[i + 1], &took_next)) return ARGS_WRONG;
+        i += took_next;
+    }
+    return ARGS_RUN;
+}
+
+ArgsResult tool_parse_one(const Tool *tool, int argc, char **argv, const char *what,
+                          const char **path)
+{
+    Texts inputs = {0};
+    ArgsResult result = tool_parse_args(tool, argc, argv, &inputs);
+    *path = inputs.len == 1 ? inputs.data[0] : NULL;
+    vec_free(&inputs);
+    if (result != ARGS_RUN || *path)
+        return result;
+    tool_error(tool, "error: one %s is needed; try '%s --help'", what, tool->name);
+    return ARGS_WRONG;
+}

@@ -1,0 +1,68 @@
+/* Text of types and attributes of upstream's dialects that are only carried through. Upstream
+ * prints them anew; printers there agree on spacing, so the text is taken apart into tokens and
+ * put together as they would: nothing inside brackets, one blank behind commas, elsewhere one blank
+ * where there was any. Aliases are written out.
+ * Tests: lit/ir/foreign-dialects.mir */
+#include <string.h>
+
+#include "ir/asm/parse/parser_impl.h"
+
+static bool is_opening(TokenKind kind)
+{
+    return kind == TOK_LESS || kind == TOK_LPAREN || kind == TOK_LSQUARE || kind == TOK_LBRACE;
+}
+
+static bool is_closing(TokenKind kind)
+{
+    return kind == TOK_GREATER || kind == TOK_RPAREN || kind == TOK_RSQUARE || kind == TOK_RBRACE;
+}
+
+static bool wants_blank(Token before, Token tok)
+{
+    if (is_opening(before.kind) || is_closing(tok.kind) || tok.kind == TOK_COMMA) return false;
+    return before.kind == TOK_COMMA || before.text.data + before.text.len != tok.text.data;
+}
+
+/* #name or !name with neither a dot nor a body. */
+static bool is_alias(Token tok, const Lexer *lex)
+{
+    if (tok.kind != TOK_HASH && tok.kind != TOK_BANG) return false;
+    bool has_body = lex->cur < lex->end && *lex->cur == '<';
+    return !has_body && !memchr(tok.text.data, '.', tok.text.len);
+}
+
+static bool write_alias(OpParser *p, StrBuf *out, Token tok)
+{
+    Str name = {tok.text.data + 1, tok.text.len - 1};
+    const Attr *attr = tok.kind == TOK_HASH ? parse_alias_of_attr(p, name) : NULL;
+    const Type *type = tok.kind == TOK_BANG ? parse_alias_of_type(p, name) : NULL;
+    if (attr) attr_print(out, attr);
+    if (type) type_print(out, type);
+    return attr || type;
+}
+
+/* A sign that builtin syntax has no use for is a token of its own here. */
+static bool take_sign(Lexer *lex, Token *tok)
+{
+    static const char signs[] = ";/$&~`\\.";
+    if (tok->text.len == 0 || !memchr(signs, *tok->text.data, sizeof signs - 1)) return false;
+    tok->text.len = 1;
+    lex->cur = tok->text.data + 1;
+    return true;
+}
+
+bool parse_foreign_text(OpParser *p, Str body, StrBuf *out)
+{
+    Lexer lex = lexer_make(body);
+    Token before = {.kind = TOK_LESS};
+    for (;;) {
+        Token tok = lexer_next(&lex);
+        if (tok.kind == TOK_EOF) return true;
+        if (tok.kind == TOK_ERROR && !take_sign(&lex, &tok))
+            return parse_fail(p, "unexpected character in the text before");
+        if (wants_blank(before, tok)) strbuf_add_char(out, ' ');
+        if (!is_alias(tok, &lex)) strbuf_add_str(out, tok.text);
+        else if (!write_alias(p, out, tok)) return false;
+        before = tok;
+    }
+}

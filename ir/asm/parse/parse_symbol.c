@@ -1,0 +1,284 @@
+/* Aliases (#map, !type) and what dialects define: #dialect.name<…>, #dialect<…>, types alike.
+ * A registered dialect's text is read by its TypeDef or AttrDef; after it reading goes on
+ * behind the balanced brackets. Text of dialects nobody knows is kept as it is, that of upstream's
+ * dialects whose ops we do not have with upstream's spacing (parse_foreign.c).
+ * Tests: lit/ir/dialect-symbols.mir, lit/ir/attributes-invalid.mir */
+#include <ctype.h>
+#include <string.h>
+
+#include "ir/asm/parse/parser_impl.h"
+
+/* --- extents of a symbol ------------------------------------------------------------ */
+
+/* One #… or !… : #alias, #dialect.data or #dialect<data>. */
+typedef struct Symbol {
+    Str dialect; /* or the alias */
+    Str data;    /* name and body: "name<…>", or what is between the <> */
+    SrcPos at;   /* for messages */
+    bool is_alias;
+} Symbol;
+
+typedef VEC(char) Brackets;
+
+static bool fail_unbalanced(OpParser *p, const Brackets *open)
+{
+    return parse_fail(p, "unbalanced '%c' character in pretty dialect name",
+                      open->data[open->len - 1]);
+}
+
+static char opening_of(char close)
+{
+    switch (close) {
+    case '>': return '<';
+    case ']': return '[';
+    case ')': return '(';
+    default: return '{';
+    }
+}
+
+/* One character of a body; strings are skipped whole. *cur is behind c. */
+static bool skip_body_char(OpParser *p, Brackets *open, char c, const char **cur)
+{
+    const char *end = p->lex.end;
+    switch (c) {
+    case '\0': return fail_unbalanced(p, open);
+    case '<':
+    case '[':
+    case '(':
+    case '{': *vec_push(open) = c; return true;
+    case '-': *cur += *cur < end && **cur == '>'; return true;
+    case '>':
+    case ']':
+    case ')':
+    case '}':
+        if (open->data[open->len - 1] != opening_of(c)) return fail_unbalanced(p, open);
+        open->len--;
+        return true;
+    case '"':
+        parse_reset(p, *cur - 1);
+        *cur = p->lex.cur;
+        return parse_at(p, TOK_STRING);
+    default: return true;
+    }
+}
+
+/* The current token is '<': finds its '>' and goes on behind it. *body includes both. */
+static bool parse_symbol_body(OpParser *p, Str *body)
+{
+    const char *start = p->tok.text.data, *cur = start;
+    Brackets open = {0};
+    bool ok = true;
+    do {
+        char c = cur < p->lex.end ? *cur : '\0';
+        cur++;
+        ok = skip_body_char(p, &open, c, &cur);
+    } while (ok && open.len);
+    vec_free(&open);
+    if (!ok) return false;
+    parse_reset(p, cur);
+    *body = (Str){start, (size_t)(cur - start)};
+    return true;
+}
+
+/* symbol ::= sigil (alias | dialect '<' body '>' | dialect '.' name ('<' body '>')?) */
+static bool parse_symbol(OpParser *p, Symbol *out)
+{
+    Str name = {p->tok.text.data + 1, p->tok.text.len - 1};
+    out->at = p->tok.text.data;
+    parse_advance(p);
+    const char *dot = memchr(name.data, '.', name.len);
+    bool has_body = parse_at(p, TOK_LESS) && p->tok.text.data == name.data + name.len;
+    out->is_alias = !dot && !has_body;
+    out->dialect = dot ? (Str){name.data, (size_t)(dot - name.data)} : name;
+    if (out->is_alias) return true;
+    if (out->dialect.len == 0) return parse_fail_at(p, out->at, "invalid dialect namespace '\"\"'");
+    Str body = {name.data + name.len, 0};
+    if (has_body && !parse_symbol_body(p, &body)) return false;
+    if (dot) {
+        out->at = dot + 1;
+        out->data = (Str){dot + 1, (size_t)(body.data + body.len - dot - 1)};
+    } else {
+        out->data = (Str){body.data + 1, body.len - 2};
+    }
+    return true;
+}
+
+/* --- registered dialects ------------------------------------------------------------ */
+
+/* Reading of a symbol's data by its dialect, in the middle of everything else. */
+typedef struct Detour {
+    SrcPos resume, symbol;
+    OpBuild *op;
+} Detour;
+
+static Detour detour_begin(OpParser *p, const Symbol *symbol)
+{
+    Detour detour = {p->tok.text.data, p->symbol, p->op};
+    p->op = NULL; /* messages of the hooks are not the op's */
+    parse_reset(p, symbol->data.data);
+    p->symbol = p->tok.text.data;
+    return detour;
+}
+
+static void detour_end(OpParser *p, Detour detour)
+{
+    p->op = detour.op;
+    p->symbol = detour.symbol;
+    if (!parse_at(p, TOK_ERROR)) parse_reset(p, detour.resume);
+}
+
+static const Type *parse_dialect_type(OpParser *p, const DialectDef *dialect)
+{
+    if (!dialect->types) {
+        parse_fail(p, "dialect '%s' provides no type parsing hook", dialect->name);
+        return NULL;
+    }
+    SrcPos at = p->tok.text.data;
+    Str name;
+    if (!parser_keyword(p, &name)) return NULL;
+    for (const TypeDef *const *def = dialect->types; *def; def++) {
+        if (str_eq_c(name, (*def)->name)) return (*def)->parse(p);
+    }
+    if (dialect->unknown_type)
+        parse_fail_at(p, at, "%s %.*s", dialect->unknown_type, STR_ARG(name));
+    else
+        parse_fail_at(p, at, "unknown  type `%.*s` in dialect `%s`", STR_ARG(name), dialect->name);
+    return NULL;
+}
+
+static const Attr *parse_dialect_attr(OpParser *p, const DialectDef *dialect, const Type *type)
+{
+    if (!dialect->attrs) {
+        parse_fail(p, "dialect '%s' provides no attribute parsing hook", dialect->name);
+        return NULL;
+    }
+    SrcPos at = p->tok.text.data;
+    Str name;
+    if (!parser_keyword(p, &name)) return NULL;
+    for (const AttrDef *const *def = dialect->attrs; *def; def++) {
+        if (str_eq_c(name, (*def)->name)) return (*def)->parse(p, type);
+    }
+    parse_fail_at(p, at, "unknown attribute `%.*s` in dialect `%s`", STR_ARG(name), dialect->name);
+    return NULL;
+}
+
+/* --- aliases ------------------------------------------------------------------------ */
+
+static const void *find_alias(OpParser *p, const PtrMap *aliases, Str name)
+{
+    const Alias *alias = ptrmap_get(aliases, ident_get(p->ctx, name));
+    if (alias) return parse_fits(p, alias->depth) ? alias->object : NULL;
+    parse_fail_missing(p, "undefined symbol alias id '%.*s'", STR_ARG(name));
+    return NULL;
+}
+
+const Attr *parse_alias_of_attr(OpParser *p, Str name)
+{
+    return find_alias(p, &p->attr_aliases, name);
+}
+
+const Type *parse_alias_of_type(OpParser *p, Str name)
+{
+    return find_alias(p, &p->type_aliases, name);
+}
+
+/* --- text of dialects that we do not know, or not fully ------------------------------ */
+
+#define ALLOW_HINT                                                                                 \
+    "created with unregistered dialect. If this is intended, please call "                         \
+    "allowUnregisteredDialects() on the MLIRContext, or use -allow-unregistered-dialect with "     \
+    "the MLIR opt tool used"
+
+/* The word that begins the data. */
+static Str data_name(const Symbol *symbol)
+{
+    size_t len = 0;
+    while (len < symbol->data.len && (isalnum((unsigned char)symbol->data.data[len]) ||
+                                      symbol->data.data[len] == '_'))
+        len++;
+    return (Str){symbol->data.data, len};
+}
+
+static const AttrDef *foreign_attr_def(const DialectDef *dialect, const Symbol *symbol)
+{
+    Str name = data_name(symbol);
+    for (const AttrDef *const *def = dialect->attrs; def && *def; def++)
+        if (str_eq_c(name, (*def)->name)) return *def;
+    return NULL;
+}
+
+static const Attr *opaque_attr(OpParser *p, const Symbol *symbol, const Type *type)
+{
+    const Ident *dialect = ident_get(p->ctx, symbol->dialect);
+    if (context_foreign(p->ctx, symbol->dialect)) {
+        StrBuf text = {0};
+        bool ok = parse_foreign_text(p, symbol->data, &text);
+        const Attr *attr =
+            ok ? attr_opaque(p->ctx, dialect, strbuf_str(&text), false, type) : NULL;
+        strbuf_free(&text);
+        return attr;
+    }
+    if (context_allows_unregistered(p->ctx))
+        return attr_opaque(p->ctx, dialect, symbol->data, false, type);
+    parse_fail_at(p, symbol->at, "#\"%.*s\"<\"%.*s\"> : '%s' attribute " ALLOW_HINT,
+                  STR_ARG(symbol->dialect), STR_ARG(symbol->data),
+                  type ? type_str(p->ctx, type) : "none");
+    return NULL;
+}
+
+static const Type *opaque_type(OpParser *p, const Symbol *symbol)
+{
+    const Ident *dialect = ident_get(p->ctx, symbol->dialect);
+    if (context_foreign(p->ctx, symbol->dialect)) {
+        StrBuf text = {0};
+        bool ok = parse_foreign_text(p, symbol->data, &text);
+        const Type *type = ok ? type_opaque(p->ctx, dialect, strbuf_str(&text), false) : NULL;
+        strbuf_free(&text);
+        return type;
+    }
+    if (context_allows_unregistered(p->ctx))
+        return type_opaque(p->ctx, dialect, symbol->data, false);
+    parse_fail_at(p, symbol->at, "`!\"%.*s\"<\"%.*s\">` type " ALLOW_HINT,
+                  STR_ARG(symbol->dialect), STR_ARG(symbol->data));
+    return NULL;
+}
+
+/* --- attributes and types ----------------------------------------------------------- */
+
+static const Attr *parse_symbol_attr(OpParser *p, const Symbol *symbol, const Type *type)
+{
+    if (parse_accept(p, TOK_COLON) && !(type = parse_type(p))) return NULL;
+    const DialectDef *dialect = context_attr_dialect(p->ctx, symbol->dialect);
+    bool is_foreign = dialect && !context_dialect(p->ctx, symbol->dialect);
+    if (!dialect || (is_foreign && !foreign_attr_def(dialect, symbol)))
+        return opaque_attr(p, symbol, type);
+    Detour detour = detour_begin(p, symbol);
+    const Attr *attr = parse_dialect_attr(p, dialect, type);
+    detour_end(p, detour);
+    return attr;
+}
+
+const Attr *parse_extended_attr(OpParser *p, const Type *type)
+{
+    Symbol symbol;
+    if (!parse_symbol(p, &symbol)) return NULL;
+    const Attr *attr = symbol.is_alias ? parse_alias_of_attr(p, symbol.dialect)
+                                       : parse_symbol_attr(p, &symbol, type);
+    if (!attr || !type || !attr->type || attr->type == type) return attr;
+    parse_fail(p, "attribute type different than expected: expected '%s', but got '%s'",
+               type_str(p->ctx, type), type_str(p->ctx, attr->type));
+    return NULL;
+}
+
+const Type *parse_extended_type(OpParser *p)
+{
+    Symbol symbol;
+    if (!parse_symbol(p, &symbol)) return NULL;
+    if (symbol.is_alias) return parse_alias_of_type(p, symbol.dialect);
+    const DialectDef *dialect = context_dialect(p->ctx, symbol.dialect);
+    if (!dialect) return opaque_type(p, &symbol);
+    Detour detour = detour_begin(p, &symbol);
+    const Type *type = parse_dialect_type(p, dialect);
+    detour_end(p, detour);
+    return type;
+}

@@ -1,0 +1,295 @@
+/* Diagnostics: emission, pending notes, source texts and strings for messages.
+ * The newest diagnostic stays pending, so that notes can follow; texts of the pending ones live
+ * in diag_scratch, strings made for arguments in args_scratch until the next main diagnostic is
+ * emitted. The default handler is in diag_print.c.
+ * Tests: test/unit/diag_test.c, lit/ir/diagnostics.mir */
+#include <string.h>
+
+#include "ir/asm/print/diag_impl.h"
+#include "ir/asm/print/print.h"
+#include "ir/asm/print/print_impl.h"
+
+void context_set_diag_handler(Context *ctx, DiagHandler *handler, void *user,
+                              DiagHandler **old_handler, void **old_user)
+{
+    diag_flush(ctx);
+    if (old_handler) *old_handler = ctx->handler;
+    if (old_user) *old_user = ctx->handler_user;
+    ctx->handler = handler;
+    ctx->handler_user = user;
+}
+
+size_t context_error_count(const Context *ctx)
+{
+    return ctx->error_count;
+}
+
+void context_show_op_on_diag(Context *ctx, bool show)
+{
+    ctx->hide_op_on_diag = !show;
+}
+
+/* --- emission ------------------------------------------------------------------ */
+
+/* Hands the pending diagnostic to the handler. */
+static void deliver_one(Context *ctx)
+{
+    size_t count = ctx->pending.len;
+    Diag *diags = ctx->pending.data;
+    Arena texts = ctx->diag_scratch;
+    arena_init(&ctx->diag_scratch);
+    ctx->pending.data = NULL;
+    ctx->pending.len = ctx->pending.cap = 0;
+    DiagHandler *handler = ctx->handler ? ctx->handler : diag_print_stderr;
+    handler(ctx->handler_user, ctx, &diags[0], &diags[1], count - 1);
+    arena_free(&texts);
+    free_ptr((void **)&diags);
+}
+
+/* A handler may itself emit: what it leaves pending is delivered too. */
+static void deliver_pending(Context *ctx)
+{
+    while (ctx->pending.len > 0)
+        deliver_one(ctx);
+}
+
+void diag_flush(Context *ctx)
+{
+    deliver_pending(ctx);
+    arena_reset(&ctx->args_scratch);
+}
+
+static void diag_add(Context *ctx, DiagKind kind, const Attr *loc, Str text)
+{
+    char *copy = arena_alloc(&ctx->diag_scratch, text.len + 1); /* zero-terminated */
+    if (text.len) memcpy(copy, text.data, text.len);
+    if (!loc) loc = loc_unknown(ctx);
+    *vec_push(&ctx->pending) = (Diag){kind, loc, {copy, text.len}};
+}
+
+/* The text is formatted before the former diagnostic goes, since arguments may be its notes'. */
+static void emit(Context *ctx, DiagKind kind, const Attr *loc, const char *prefix, const char *fmt,
+                 va_list args)
+{
+    StrBuf text = {0};
+    strbuf_add_c(&text, prefix);
+    strbuf_vprintf(&text, fmt, args);
+    if (kind != DIAG_NOTE) {
+        deliver_pending(ctx);
+        arena_reset(&ctx->args_scratch);
+    }
+    diag_add(ctx, kind, loc, strbuf_str(&text));
+    if (kind == DIAG_ERROR) ctx->error_count++;
+    strbuf_free(&text);
+}
+
+bool emit_error(Context *ctx, const Attr *loc, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    emit(ctx, DIAG_ERROR, loc, "", fmt, args);
+    va_end(args);
+    return false;
+}
+
+bool emit_warning(Context *ctx, const Attr *loc, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    emit(ctx, DIAG_WARNING, loc, "", fmt, args);
+    va_end(args);
+    return false;
+}
+
+bool emit_remark(Context *ctx, const Attr *loc, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    emit(ctx, DIAG_REMARK, loc, "", fmt, args);
+    va_end(args);
+    return false;
+}
+
+bool emit_note(Context *ctx, const Attr *loc, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    emit(ctx, DIAG_NOTE, loc, "", fmt, args);
+    va_end(args);
+    return false;
+}
+
+/* --- about ops --------------------------------------------------------------------- */
+
+/* Elements beyond this many are elided in the note that shows the op. */
+enum { NOTE_ELEMENTS = 16 };
+
+bool op_note_text(const Op *op, const char *title, bool generic)
+{
+    PrintOptions options = PRINT_DEFAULT;
+    options.generic = generic;
+    options.local_scope = true;
+    options.elide_elements_above = NOTE_ELEMENTS;
+    StrBuf text = {0}, shown = {0};
+    op_print(&text, (Op *)op, &options);
+    while (text.len && text.data[text.len - 1] == '\n')
+        text.len--;
+    Str body = strbuf_str(&text);
+    strbuf_add_c(&shown, title);
+    if (body.len && memchr(body.data, '\n', body.len)) strbuf_add_char(&shown, '\n');
+    strbuf_add_str(&shown, body);
+    diag_add(op->ctx, DIAG_NOTE, op->loc, strbuf_str(&shown));
+    strbuf_free(&text);
+    strbuf_free(&shown);
+    return false;
+}
+
+static void note_current_op(const Op *op)
+{
+    if (!op->ctx->hide_op_on_diag) op_note_text(op, "see current operation: ", true);
+}
+
+static void emit_at_op(const Op *op, DiagKind kind, const char *prefix, const char *fmt,
+                       va_list args)
+{
+    emit(op->ctx, kind, op->loc, prefix, fmt, args);
+    if (kind != DIAG_NOTE) note_current_op(op);
+}
+
+bool op_error(const Op *op, const char *fmt, ...)
+{
+    StrBuf prefix = {0};
+    strbuf_printf(&prefix, "'%.*s' op ", STR_ARG(op->name->str));
+    va_list args;
+    va_start(args, fmt);
+    emit_at_op(op, DIAG_ERROR, prefix.data, fmt, args);
+    va_end(args);
+    strbuf_free(&prefix);
+    return false;
+}
+
+bool op_emit_error(const Op *op, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    emit_at_op(op, DIAG_ERROR, "", fmt, args);
+    va_end(args);
+    return false;
+}
+
+bool op_warning(const Op *op, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    emit_at_op(op, DIAG_WARNING, "", fmt, args);
+    va_end(args);
+    return false;
+}
+
+bool op_remark(const Op *op, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    emit_at_op(op, DIAG_REMARK, "", fmt, args);
+    va_end(args);
+    return false;
+}
+
+bool op_note(const Op *op, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    emit_at_op(op, DIAG_NOTE, "", fmt, args);
+    va_end(args);
+    return false;
+}
+
+/* --- source texts --------------------------------------------------------------------- */
+
+static SourceText *find_source(const Context *ctx, Str name)
+{
+    for (size_t i = ctx->sources.len; i-- > 0;) /* the newest of that name */
+        if (str_eq(ctx->sources.data[i].name->str, name)) return &ctx->sources.data[i];
+    return NULL;
+}
+
+void context_add_source(Context *ctx, Str name, Str text)
+{
+    *vec_push(&ctx->sources) = (SourceText){.name = ident_get(ctx, name), .text = text};
+}
+
+void context_remove_source(Context *ctx, Str name)
+{
+    diag_flush(ctx); /* what is pending may want to show a line */
+    SourceText *source = find_source(ctx, name);
+    if (!source) return;
+    free_ptr((void **)&source->line_starts);
+    SourceText *end = ctx->sources.data + ctx->sources.len;
+    memmove(source, source + 1, (size_t)(end - source - 1) * sizeof *source);
+    ctx->sources.len--;
+}
+
+Str context_source(const Context *ctx, Str name)
+{
+    const SourceText *source = find_source(ctx, name);
+    return source ? source->text : (Str){0};
+}
+
+static void index_lines(SourceText *source)
+{
+    VEC(uint32_t) starts = {0};
+    const char *begin = source->text.data, *end = begin + source->text.len;
+    *vec_push(&starts) = 0;
+    for (const char *at = begin; at < end && (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        *vec_push(&starts) = (uint32_t)(at + 1 - begin);
+    source->line_starts = starts.data;
+    source->line_count = (uint32_t)starts.len;
+}
+
+/* A carriage return ends a line's text too. */
+bool source_line(const Context *ctx, Str name, uint32_t line, Str *out)
+{
+    SourceText *source = find_source(ctx, name);
+    if (!source || !source->text.data || line == 0) return false;
+    if (!source->line_starts) index_lines(source);
+    if (line > source->line_count) return false;
+    size_t begin = source->line_starts[line - 1];
+    const char *at = source->text.data + begin;
+    size_t rest = source->text.len - begin;
+    const char *stop = rest ? memchr(at, '\n', rest) : NULL;
+    size_t len = stop ? (size_t)(stop - at) : rest;
+    const char *carriage = len ? memchr(at, '\r', len) : NULL;
+    *out = (Str){at, carriage ? (size_t)(carriage - at) : len};
+    return true;
+}
+
+/* --- strings for messages ----------------------------------------------------------------- */
+
+static const char *keep(Context *ctx, StrBuf *text)
+{
+    char *copy = arena_alloc(&ctx->args_scratch, text->len + 1);
+    if (text->len) memcpy(copy, text->data, text->len);
+    strbuf_free(text);
+    return copy;
+}
+
+const char *type_str(Context *ctx, const Type *type)
+{
+    StrBuf text = {0};
+    type_print(&text, type);
+    return keep(ctx, &text);
+}
+
+const char *attr_str(Context *ctx, const Attr *attr)
+{
+    StrBuf text = {0};
+    attr_print(&text, attr);
+    return keep(ctx, &text);
+}
+
+const char *map_str(Context *ctx, const AffineMap *map)
+{
+    StrBuf text = {0};
+    map_print(&text, map);
+    return keep(ctx, &text);
+}

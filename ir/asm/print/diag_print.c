@@ -1,0 +1,135 @@
+/* The default diagnostic handler: `file:line:col: error: text`, the source line and a caret,
+ * as mlir-opt prints them; then call sites, then notes.
+ * Tests: test/unit/diag_test.c */
+#include <stdio.h>
+
+#include "ir/attr/context_impl.h"
+#include "ir/asm/print/diag_impl.h"
+
+static const char *const kind_names[] = {
+    [DIAG_ERROR] = "error",
+    [DIAG_WARNING] = "warning",
+    [DIAG_REMARK] = "remark",
+    [DIAG_NOTE] = "note",
+};
+
+/* First file location inside loc, outermost first, or NULL. */
+static const Attr *file_loc_of(const Attr *loc)
+{
+    switch (loc->kind) {
+    case ATTR_LOC_FILE: return loc;
+    case ATTR_LOC_NAME: return file_loc_of(loc->u.loc_name.child);
+    case ATTR_LOC_CALLSITE: {
+        const Attr *found = file_loc_of(loc->u.loc_callsite.callee);
+        return found ? found : file_loc_of(loc->u.loc_callsite.caller);
+    }
+    case ATTR_LOC_FUSED:
+        for (uint32_t i = 0; i < loc->u.loc_fused.count; i++) {
+            const Attr *found = file_loc_of(loc->u.loc_fused.locs[i]);
+            if (found) return found;
+        }
+        return NULL;
+    default: return NULL;
+    }
+}
+
+static const Attr *callsite_of(const Attr *loc)
+{
+    if (loc->kind == ATTR_LOC_CALLSITE) return loc;
+    if (loc->kind == ATTR_LOC_NAME) return callsite_of(loc->u.loc_name.child);
+    for (uint32_t i = 0; loc->kind == ATTR_LOC_FUSED && i < loc->u.loc_fused.count; i++) {
+        const Attr *found = callsite_of(loc->u.loc_fused.locs[i]);
+        if (found) return found;
+    }
+    return NULL;
+}
+
+enum { TAB_STOP = 8 };
+
+/* Adds c as wide as the source line's character above it. */
+static void add_aligned(StrBuf *out, char c, char above, uint32_t *column)
+{
+    do {
+        strbuf_add_char(out, c);
+        ++*column;
+    } while (above == '\t' && *column % TAB_STOP != 0);
+}
+
+/* The line with tabs expanded and, for plain text, a caret under column `at` (from 0). */
+static void add_line_and_caret(StrBuf *out, Str line, size_t at)
+{
+    bool is_ascii = true;
+    uint32_t column = 0;
+    for (size_t i = 0; i < line.len; i++) {
+        char c = line.data[i];
+        is_ascii = is_ascii && (unsigned char)c < 0x80;
+        add_aligned(out, c == '\t' ? ' ' : c, c, &column);
+    }
+    strbuf_add_char(out, '\n');
+    if (!is_ascii) return;
+    column = 0;
+    for (size_t i = 0; i < at; i++)
+        add_aligned(out, ' ', line.data[i], &column);
+    strbuf_add_c(out, "^\n");
+}
+
+static void render_at_file(StrBuf *out, const Context *ctx, DiagKind kind, const Attr *loc,
+                           Str text, bool with_line)
+{
+    Str file = loc->u.loc_file.file->str, line;
+    uint32_t number = loc->u.loc_file.line, col = loc->u.loc_file.col;
+    strbuf_add_str(out, str_eq_c(file, "-") ? STR("<stdin>") : file);
+    bool is_whole_file = number == 0 && col == 0 && ctx->sources.len == 0; /* a binary one */
+    if (!is_whole_file)
+        strbuf_printf(out, ":%u:%u", number, col);
+    strbuf_printf(out, ": %s: ", kind_names[kind]);
+    strbuf_add_str(out, text);
+    strbuf_add_char(out, '\n');
+    if (!with_line || col == 0 || !source_line(ctx, file, number, &line)) return;
+    if (col <= line.len + 1) add_line_and_caret(out, line, col - 1);
+}
+
+static void render(StrBuf *out, const Context *ctx, DiagKind kind, const Attr *loc, Str text,
+                   bool with_line)
+{
+    const Attr *file = file_loc_of(loc);
+    if (file) {
+        render_at_file(out, ctx, kind, file, text, with_line);
+        return;
+    }
+    strbuf_printf(out, "<unknown>:0: %s: ", kind_names[kind]);
+    if (loc->kind != ATTR_LOC_UNKNOWN) {
+        loc_print(out, loc, false);
+        strbuf_add_c(out, ": ");
+    }
+    strbuf_add_str(out, text);
+    strbuf_add_char(out, '\n');
+}
+
+enum { CALL_STACK_LIMIT = 10 };
+
+void diag_render(StrBuf *out, const Context *ctx, const Diag *diag, const Diag *notes,
+                 size_t note_count)
+{
+    const Attr *shown = diag->loc, *site = callsite_of(shown);
+    render(out, ctx, diag->kind, shown, diag->text, true);
+    for (int depth = 0; site && depth < CALL_STACK_LIMIT; depth++) {
+        shown = site->u.loc_callsite.caller;
+        render(out, ctx, DIAG_NOTE, shown, STR("called from"), true);
+        site = callsite_of(shown);
+    }
+    for (size_t i = 0; i < note_count; i++) {
+        render(out, ctx, notes[i].kind, notes[i].loc, notes[i].text, notes[i].loc != shown);
+        shown = notes[i].loc;
+    }
+}
+
+void diag_print_stderr(void *user, Context *ctx, const Diag *diag, const Diag *notes,
+                       size_t note_count)
+{
+    (void)user;
+    StrBuf out = {0};
+    diag_render(&out, ctx, diag, notes, note_count);
+    fwrite(out.data, 1, out.len, stderr);
+    strbuf_free(&out);
+}

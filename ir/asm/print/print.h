@@ -1,0 +1,74 @@
+/* Writing MLIR text exactly as mlir-opt 19 does: SSA names, aliases, custom and generic forms,
+ * locations. print.c drives; asm_names.c numbers values, asm_alias.c finds aliases,
+ * print_type.c and print_attr.c spell types and attributes.
+ * Tests: lit/ir, lit/dialects */
+#ifndef MING_IR_PRINT_H
+#define MING_IR_PRINT_H
+
+#include "ir/core/opdef.h"
+
+typedef struct PrintOptions {
+    bool generic;          /* --mlir-print-op-generic */
+    bool debug_info;       /* --mlir-print-debuginfo */
+    bool pretty_debug_info;
+    bool local_scope;      /* --mlir-print-local-scope: no aliases */
+    bool value_users;      /* --mlir-print-value-users */
+    bool unique_ssa_ids;   /* --mlir-print-unique-ssa-ids */
+    bool skip_regions;
+    int64_t elide_elements_above;  /* --mlir-elide-elementsattrs-if-larger; < 0: never */
+    int64_t elide_resources_above; /* --mlir-elide-resource-strings-if-larger; < 0: never */
+} PrintOptions;
+extern const PrintOptions PRINT_DEFAULT;
+
+/* Takes printed text piece by piece. False: it cannot, and the rest is dropped. */
+typedef struct TextSink {
+    bool (*write)(void *user, Str piece);
+    void *user;
+} TextSink;
+
+/* Prints a top-level op with aliases and resource section, ending in a newline; a nested op, or
+ * any with local_scope, alone and without the newline. */
+void op_print(StrBuf *out, Op *op, const PrintOptions *options);
+/* The same without ever holding the whole text. False: the sink failed. */
+bool op_print_to(const TextSink *sink, Op *op, const PrintOptions *options) MUST_CHECK;
+/* The options, with the generic form if the op does not verify: hooks and formats rely on valid
+ * ops. Says nothing about what is wrong. */
+PrintOptions print_options_for(Op *op, const PrintOptions *options);
+/* One op as a message would show it: local scope, no newline at the end. */
+void op_print_inline(StrBuf *out, Op *op);
+
+/* --- for hooks ------------------------------------------------------------- */
+
+StrBuf *printer_out(OpPrinter *p);
+void printer_text(OpPrinter *p, const char *text);
+void printer_value(OpPrinter *p, const Value *value);
+void printer_values(OpPrinter *p, const Op *op, uint32_t begin, uint32_t count); /* "%a, %b" */
+void printer_type(OpPrinter *p, const Type *type);  /* honours aliases */
+void printer_result_types(OpPrinter *p, const Op *op);
+/* "(i32) -> i32" as functional-type prints it. */
+void printer_functional_type(OpPrinter *p, const Op *op);
+void printer_attr(OpPrinter *p, const Attr *attr);
+void printer_attr_without_type(OpPrinter *p, const Attr *attr);
+void printer_symbol_name(OpPrinter *p, Str name); /* @name, quoted where needed */
+/* " {a = 1}" of all attributes (discardable and inherent) but the elided names (NULL-terminated,
+ * may be NULL); nothing when empty. */
+void printer_attr_dict(OpPrinter *p, const Op *op, const char *const *elided);
+void printer_attr_dict_keyword(OpPrinter *p, const Op *op, const char *const *elided);
+/* "{ … }" */
+void printer_region(OpPrinter *p, Region *region, bool print_entry_args, bool print_terminator);
+void printer_block_arg(OpPrinter *p, const Value *arg); /* "%x: type" plus location if asked */
+/* "%x: type {attrs} loc(...)" of a region's argument in an op's header; attrs: a dictionary or
+ * NULL. */
+void printer_region_arg(OpPrinter *p, const Value *arg, const Attr *attrs);
+/* " {a = 1}" or " attributes {a = 1}" of a dictionary of the hook's own making; nothing when
+ * empty. */
+void printer_dict(OpPrinter *p, const Attr *dict, bool with_keyword);
+void printer_successor(OpPrinter *p, const Block *block);
+void printer_newline(OpPrinter *p);                     /* and indentation */
+void printer_nest(OpPrinter *p, int levels);            /* what follows is indented that deeper */
+bool printer_debug_info(const OpPrinter *p);
+/* Hooks run twice when aliases are wanted: first dry, to find them; nothing is written then.
+ * A hook needs this only to save work. */
+bool printer_is_dry(const OpPrinter *p);
+
+#endif

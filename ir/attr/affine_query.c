@@ -1,0 +1,308 @@
+/* Questions about affine expressions: which dims they use, their value at a point, their
+ * coefficients, their range over a box; and substitution, which simplifies anew.
+ * Everything recurses over the expression once; overflow is never silent: it fails
+ * (affine_eval, affine_linear) or saturates (affine_bounds).
+ * Tests: test/unit/affine_test.c */
+#include "ir/attr/affine.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool affine_is_pure(const AffineExpr *expr)
+{
+    if (!expr->lhs)
+        return true;
+    bool is_pure = affine_is_pure(expr->lhs) && affine_is_pure(expr->rhs);
+    if (expr->kind == AFFINE_ADD)
+        return is_pure;
+    if (expr->kind == AFFINE_MUL && affine_is_const(expr->lhs))
+        return is_pure;
+    return is_pure && affine_is_const(expr->rhs);
+}
+
+static bool uses_leaf(const AffineExpr *expr, AffineKind kind, uint32_t position)
+{
+    if (expr->lhs)
+        return uses_leaf(expr->lhs, kind, position) || uses_leaf(expr->rhs, kind, position);
+    return expr->kind == kind && expr->value == position;
+}
+
+bool affine_uses_dim(const AffineExpr *expr, uint32_t position)
+{
+    return !expr->is_symbolic && uses_leaf(expr, AFFINE_DIM, position);
+}
+
+bool affine_uses_symbol(const AffineExpr *expr, uint32_t position)
+{
+    return uses_leaf(expr, AFFINE_SYMBOL, position);
+}
+
+/* --- value at a point ----------------------------------------------------------- */
+
+static bool apply_operator(AffineKind kind, int64_t lhs, int64_t rhs, int64_t *out)
+{
+    switch (kind) {
+    case AFFINE_ADD:
+        return add_i64(lhs, rhs, out);
+    case AFFINE_MUL:
+        return mul_i64(lhs, rhs, out);
+    case AFFINE_FLOORDIV:
+        return floordiv_i64(lhs, rhs, out);
+    case AFFINE_CEILDIV:
+        return ceildiv_i64(lhs, rhs, out);
+    default:
+        if (rhs < 1)
+            return false;
+        *out = mod_i64(lhs, rhs);
+        return true;
+    }
+}
+
+bool affine_eval(const AffineExpr *expr, const int64_t *dims, const int64_t *symbols,
+                 int64_t *out)
+{
+    int64_t lhs, rhs;
+    switch (expr->kind) {
+    case AFFINE_DIM:
+        *out = dims[expr->value];
+        return true;
+    case AFFINE_SYMBOL:
+        *out = symbols[expr->value];
+        return true;
+    case AFFINE_CONST:
+        *out = expr->value;
+        return true;
+    default:
+        return affine_eval(expr->lhs, dims, symbols, &lhs) &&
+               affine_eval(expr->rhs, dims, symbols, &rhs) &&
+               apply_operator(expr->kind, lhs, rhs, out);
+    }
+}
+
+/* --- substitution ------------------------------------------------------------------ */
+
+static const AffineExpr *build_binary(AffineKind kind, const AffineExpr *lhs,
+                                      const AffineExpr *rhs)
+{
+    switch (kind) {
+    case AFFINE_MUL:
+        return affine_mul(lhs, rhs);
+    case AFFINE_MOD:
+        return affine_mod(lhs, rhs);
+    case AFFINE_FLOORDIV:
+        return affine_floordiv(lhs, rhs);
+    case AFFINE_CEILDIV:
+        return affine_ceildiv(lhs, rhs);
+    default:
+        return affine_add(lhs, rhs);
+    }
+}
+
+const AffineExpr *affine_replace(const AffineExpr *expr, const AffineExpr *const *dims,
+                                 uint32_t dim_count, const AffineExpr *const *symbols,
+                                 uint32_t symbol_count)
+{
+    switch (expr->kind) {
+    case AFFINE_DIM:
+        return dims && expr->value < dim_count ? dims[expr->value] : expr;
+    case AFFINE_SYMBOL:
+        return symbols && expr->value < symbol_count ? symbols[expr->value] : expr;
+    case AFFINE_CONST:
+        return expr;
+    default:
+        break;
+    }
+    const AffineExpr *lhs = affine_replace(expr->lhs, dims, dim_count, symbols, symbol_count);
+    const AffineExpr *rhs = affine_replace(expr->rhs, dims, dim_count, symbols, symbol_count);
+    if (lhs == expr->lhs && rhs == expr->rhs)
+        return expr;
+    return build_binary(expr->kind, lhs, rhs);
+}
+
+/* --- coefficients ------------------------------------------------------------------- */
+
+/* Adds scale * expr to the coefficients and the constant. */
+static bool add_linear(const AffineExpr *expr, int64_t scale, uint32_t dim_count,
+                       int64_t *coeffs, int64_t *constant)
+{
+    int64_t term;
+    switch (expr->kind) {
+    case AFFINE_DIM:
+        return expr->value < dim_count &&
+               add_i64(coeffs[expr->value], scale, &coeffs[expr->value]);
+    case AFFINE_CONST:
+        return mul_i64(scale, expr->value, &term) && add_i64(*constant, term, constant);
+    case AFFINE_ADD:
+        return add_linear(expr->lhs, scale, dim_count, coeffs, constant) &&
+               add_linear(expr->rhs, scale, dim_count, coeffs, constant);
+    case AFFINE_MUL:
+        return affine_is_const(expr->rhs) && mul_i64(scale, expr->rhs->value, &term) &&
+               add_linear(expr->lhs, term, dim_count, coeffs, constant);
+    default:
+        return false;
+    }
+}
+
+bool affine_linear(const AffineExpr *expr, uint32_t dim_count, int64_t *coeffs, int64_t *constant)
+{
+    memset(coeffs, 0, dim_count * sizeof(*coeffs));
+    *constant = 0;
+    return add_linear(expr, 1, dim_count, coeffs, constant);
+}
+
+/* --- range over a box ----------------------------------------------------------------- */
+
+/* INT64_MIN and INT64_MAX as bounds mean "unbounded" and absorb. */
+typedef struct Range {
+    int64_t min, max;
+} Range;
+
+static const Range everything = {INT64_MIN, INT64_MAX};
+
+static bool is_unbounded(int64_t bound)
+{
+    return bound == INT64_MIN || bound == INT64_MAX;
+}
+
+static int64_t saturating_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (is_unbounded(a))
+        return a;
+    if (is_unbounded(b))
+        return b;
+    if (add_i64(a, b, &sum))
+        return sum;
+    return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static int64_t saturating_mul(int64_t a, int64_t b)
+{
+    int64_t product;
+    if (a == 0 || b == 0)
+        return 0;
+    if (!is_unbounded(a) && !is_unbounded(b) && mul_i64(a, b, &product))
+        return product;
+    return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
+
+static Range range_of_corners(const int64_t corners[4])
+{
+    Range range = {corners[0], corners[0]};
+    for (int i = 1; i < 4; i++) {
+        if (corners[i] < range.min)
+            range.min = corners[i];
+        if (corners[i] > range.max)
+            range.max = corners[i];
+    }
+    return range;
+}
+
+static Range range_mul(Range a, Range b)
+{
+    int64_t corners[4] = {saturating_mul(a.min, b.min), saturating_mul(a.min, b.max),
+                          saturating_mul(a.max, b.min), saturating_mul(a.max, b.max)};
+    return range_of_corners(corners);
+}
+
+/* b does not contain 0. */
+static int64_t saturating_div(AffineKind kind, int64_t a, int64_t b)
+{
+    int64_t quotient;
+    if (is_unbounded(a))
+        return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+    if (is_unbounded(b))
+        return kind == AFFINE_FLOORDIV ? -(a != 0 && (a < 0) != (b < 0))
+                                       : (a != 0 && (a < 0) == (b < 0));
+    return apply_operator(kind, a, b, &quotient) ? quotient : INT64_MAX;
+}
+
+static Range range_div(AffineKind kind, Range a, Range b)
+{
+    if (b.min <= 0 && b.max >= 0)
+        return everything;
+    int64_t corners[4] = {saturating_div(kind, a.min, b.min), saturating_div(kind, a.min, b.max),
+                          saturating_div(kind, a.max, b.min), saturating_div(kind, a.max, b.max)};
+    return range_of_corners(corners);
+}
+
+/* Exact when a stays between two multiples of one modulus. */
+static Range range_mod(Range a, Range b)
+{
+    if (b.min < 1)
+        return everything;
+    int64_t first, last;
+    if (b.min == b.max && floordiv_i64(a.min, b.min, &first) &&
+        floordiv_i64(a.max, b.min, &last) && first == last)
+        return (Range){mod_i64(a.min, b.min), mod_i64(a.max, b.min)};
+    int64_t max = b.max == INT64_MAX ? INT64_MAX : b.max - 1;
+    if (a.min >= 0 && a.max < max)
+        max = a.max;
+    return (Range){0, max};
+}
+
+static Range range_of_dim(const int64_t *extents, int64_t position)
+{
+    int64_t extent = extents[position];
+    if (extent < 0)
+        return (Range){0, INT64_MAX};
+    return (Range){0, extent > 0 ? extent - 1 : 0};
+}
+
+static uint32_t dims_needed(const AffineExpr *expr)
+{
+    if (expr->lhs) {
+        uint32_t left = dims_needed(expr->lhs), right = dims_needed(expr->rhs);
+        return left > right ? left : right;
+    }
+    return expr->kind == AFFINE_DIM ? (uint32_t)expr->value + 1 : 0;
+}
+
+/* Exact range of a linear expression; false when it is not linear. A dim that occurs in
+ * several terms counts once, with the sum of its factors. */
+static bool range_of_linear(const AffineExpr *expr, const int64_t *extents, Range *out)
+{
+    uint32_t dim_count = dims_needed(expr);
+    int64_t *coeffs = xcalloc(dim_count, sizeof(*coeffs));
+    int64_t constant;
+    bool is_linear = affine_linear(expr, dim_count, coeffs, &constant);
+    Range sum = {constant, constant};
+    for (uint32_t i = 0; i < dim_count && is_linear; i++) {
+        Range term = range_mul(range_of_dim(extents, i), (Range){coeffs[i], coeffs[i]});
+        sum = (Range){saturating_add(sum.min, term.min), saturating_add(sum.max, term.max)};
+    }
+    free(coeffs);
+    *out = sum;
+    return is_linear;
+}
+
+static Range range_of(const AffineExpr *expr, const int64_t *extents)
+{
+    assert(expr->kind != AFFINE_SYMBOL);
+    if (expr->kind == AFFINE_CONST)
+        return (Range){expr->value, expr->value};
+    if (expr->kind == AFFINE_DIM)
+        return range_of_dim(extents, expr->value);
+    Range linear;
+    if (range_of_linear(expr, extents, &linear))
+        return linear;
+    Range lhs = range_of(expr->lhs, extents), rhs = range_of(expr->rhs, extents);
+    switch (expr->kind) {
+    case AFFINE_ADD:
+        return (Range){saturating_add(lhs.min, rhs.min), saturating_add(lhs.max, rhs.max)};
+    case AFFINE_MUL:
+        return range_mul(lhs, rhs);
+    case AFFINE_MOD:
+        return range_mod(lhs, rhs);
+    default:
+        return range_div(expr->kind, lhs, rhs);
+    }
+}
+
+void affine_bounds(const AffineExpr *expr, const int64_t *extents, int64_t *min, int64_t *max)
+{
+    Range range = range_of(expr, extents);
+    *min = range.min;
+    *max = range.max;
+}

@@ -1,0 +1,26 @@
+/* Inside of ops, for ir/ sources only: the pool and the links that op.c and block.c share. */
+#ifndef MING_IR_OP_IMPL_H
+#define MING_IR_OP_IMPL_H
+
+#include "ir/attr/context_impl.h"
+
+/* Zeroed memory; given back with the size it was asked for. */
+void *pool_alloc(struct OpPool *pool, size_t size);
+void pool_free(struct OpPool *pool, void *memory, size_t size);
+
+/* Grows an array of the pool: copies `used` bytes, frees the old one, returns the new one. */
+void *pool_regrow(struct OpPool *pool, void *old, size_t old_size, size_t used, size_t new_size);
+
+void use_link(Use *use, Value *value);
+void use_unlink(Use *use);
+void block_use_link(BlockUse *use, Block *block);
+void block_use_unlink(BlockUse *use);
+
+/* Drops every operand and successor of the op and of all nested ops. */
+void op_drop_references(Op *op);
+/* Frees an op whose regions are empty and whose operands were dropped. */
+void op_free(Op *op);
+/* Frees a block without ops. */
+void block_free(Block *block);
+
+#endif

@@ -1,0 +1,260 @@
+/* Op tables: one OpDef row per op, written as OP(ID, "name", .field = ...) in
+ * dialects/<d>/<d>_ops.def and included twice (enum, table). What the rows declare, the
+ * core checks and does: arity, type and attribute constraints, traits, the declarative
+ * assembly format; hooks add what relates the parts.
+ * Tests: test/unit/opdef_test.c, lit/ir/verify.mir */
+#ifndef MING_IR_OPDEF_H
+#define MING_IR_OPDEF_H
+
+#include "ir/core/op.h"
+
+typedef struct OpParser OpParser;   /* ir/asm/parse/parse.h */
+typedef struct OpPrinter OpPrinter; /* ir/asm/print/print.h */
+typedef struct Rewriter Rewriter;   /* ir/rewrite/rewrite.h */
+typedef struct PatternSet PatternSet;
+typedef struct SymbolTables SymbolTables; /* ir/core/symbol.h */
+
+/* --- constraints ----------------------------------------------------------- */
+
+/* A predicate with the words diagnostics use: "must be <what>, but got 'f32'". */
+typedef struct TypeConstraint {
+    bool (*test)(const Type *type);
+    const char *what;
+    const Type *(*only)(Context *ctx); /* the one type that passes (assembly formats leave it
+                                          out), or NULL: several do */
+    bool (*parses)(const Type *type);  /* types an assembly format reads at all, or NULL: any */
+} TypeConstraint;
+
+typedef struct AttrConstraint {
+    bool (*test)(const Attr *attr);
+    /* Attributes of the class upstream stores: parsers let them through and leave the test to the
+     * verifier. NULL: only those that pass. */
+    bool (*stores)(const Attr *attr);
+    const char *what; /* "attribute 'x' failed to satisfy constraint: <what>" */
+    /* How the assembly format writes it. Default: attribute syntax. Bare kinds parse and print
+     * the value alone: the type (if any) is fixed by the constraint. */
+    enum { ATTR_SYNTAX, ATTR_SYNTAX_SYMBOL_NAME, ATTR_SYNTAX_BARE_INT, ATTR_SYNTAX_TYPE,
+           ATTR_SYNTAX_STRING, ATTR_SYNTAX_ENUM, ATTR_SYNTAX_UNIT,
+           ATTR_SYNTAX_INT_LIST /* array<i64> as [1, 2] */ } syntax;
+    const Type *(*bare_type)(Context *ctx); /* of bare integers */
+    const char *const *enum_names;          /* NULL-terminated, of ATTR_SYNTAX_ENUM: keywords
+                                               stored as i32/i64 integers, index = value */
+    const AttrDef *param;                   /* enum attributes stored as dialect attributes */
+} AttrConstraint;
+
+bool constraint_stores(const AttrConstraint *constraint, const Attr *attr);
+
+/* Classes for `stores`: IntegerAttr, StringAttr, ArrayAttr, TypeAttr, DenseIntElementsAttr, DenseI64ArrayAttr. */
+bool attr_is_integer(const Attr *attr);
+bool attr_is_string(const Attr *attr);
+bool attr_is_array(const Attr *attr);
+bool attr_is_type(const Attr *attr);
+bool attr_is_dense_ints(const Attr *attr);
+bool attr_is_i64_array(const Attr *attr);
+
+/* Common ones, worded as upstream words them (ir/core/constraints.c). */
+extern const TypeConstraint TYPE_ANY, TYPE_ANY_INTEGER, TYPE_SIGNLESS_INTEGER_LIKE,
+    TYPE_FLOAT_LIKE, TYPE_SIGNLESS_INT_OR_INDEX, TYPE_INDEX_ONLY, TYPE_I1, TYPE_BOOL_LIKE,
+    TYPE_ANY_TENSOR, TYPE_RANKED_TENSOR_ONLY, TYPE_STATIC_TENSOR, TYPE_ANY_SHAPED;
+extern const AttrConstraint ATTR_ANY_ATTR, ATTR_IS_STRING, ATTR_IS_SYMBOL_NAME, ATTR_IS_I64,
+    ATTR_IS_I32, ATTR_IS_BOOL, ATTR_IS_UNIT, ATTR_IS_TYPE, ATTR_IS_ARRAY, ATTR_IS_DICT,
+    ATTR_IS_MAP, ATTR_IS_SET, ATTR_IS_ELEMENTS, ATTR_IS_DENSE_I64, ATTR_IS_I64_ARRAY,
+    ATTR_IS_FLAT_SYMBOL, ATTR_IS_FUNCTION_TYPE, ATTR_IS_DICT_ARRAY, ATTR_IS_TYPED;
+
+typedef enum Arity { ARITY_ONE, ARITY_OPTIONAL, ARITY_VARIADIC } Arity;
+
+/* One declared operand or result group. */
+typedef struct ArgDef {
+    const char *name;
+    const TypeConstraint *type;
+    Arity arity;
+} ArgDef;
+
+/* One declared inherent attribute. default_text: attribute syntax, NULL if none. */
+typedef struct AttrArgDef {
+    const char *name;
+    const AttrConstraint *attr;
+    bool optional;
+    const char *default_text;
+} AttrArgDef;
+
+typedef struct RegionDef {
+    const char *name;
+    bool single_block; /* exactly one block */
+    bool any_blocks;   /* any number, empty too */
+} RegionDef;
+
+/* Lists end with a nameless element; the macros add it. */
+#define ARGS(...) (const ArgDef[]){__VA_ARGS__, {0}}
+#define ATTRS(...) (const AttrArgDef[]){__VA_ARGS__, {0}}
+#define REGIONS(...) (const RegionDef[]){__VA_ARGS__, {0}}
+
+/* --- traits ------------------------------------------------------------------ */
+
+enum {
+    TRAIT_PURE = 1u << 0,             /* no effects, speculatable: CSE and DCE may act */
+    TRAIT_COMMUTATIVE = 1u << 1,
+    TRAIT_TERMINATOR = 1u << 2,
+    TRAIT_ISOLATED = 1u << 3,         /* IsolatedFromAbove */
+    TRAIT_SYMBOL = 1u << 4,           /* sym_name, sym_visibility */
+    TRAIT_SYMBOL_TABLE = 1u << 5,
+    TRAIT_SINGLE_BLOCK = 1u << 6,     /* every region */
+    TRAIT_NO_TERMINATOR = 1u << 7,
+    TRAIT_SAME_OPERANDS_AND_RESULT_TYPE = 1u << 8,
+    TRAIT_SAME_TYPE_OPERANDS = 1u << 9,
+    TRAIT_SAME_OPERANDS_AND_RESULT_SHAPE = 1u << 10,
+    TRAIT_SAME_OPERANDS_ELEMENT_TYPE = 1u << 11,
+    TRAIT_CONSTANT_LIKE = 1u << 12,   /* folds to its "value" attribute */
+    TRAIT_ELEMENTWISE = 1u << 13,     /* ElementwiseMappable */
+    TRAIT_READS = 1u << 14,           /* reads memory or a stream */
+    TRAIT_WRITES = 1u << 15,
+    TRAIT_ALLOCATES = 1u << 16,
+    TRAIT_RECURSIVE_EFFECTS = 1u << 17, /* effects are those of its regions */
+    TRAIT_FUNCTION = 1u << 18,        /* func-like: sym_name, function_type, one body region */
+    TRAIT_RETURN_LIKE = 1u << 19,
+    TRAIT_GRAPH_REGION = 1u << 20,    /* no dominance inside */
+    TRAIT_ATTR_SIZED_OPERANDS = 1u << 21, /* operandSegmentSizes */
+    TRAIT_ATTR_SIZED_RESULTS = 1u << 22,  /* resultSegmentSizes */
+    TRAIT_IDEMPOTENT = 1u << 23,
+    TRAIT_INVOLUTION = 1u << 24,
+    TRAIT_AFFINE_SCOPE = 1u << 25,
+    TRAIT_CALL = 1u << 26,            /* "callee" flat symbol */
+    TRAIT_SAME_OPERANDS_AND_RESULT_ELEMENT_TYPE = 1u << 27,
+    TRAIT_MEMREF_EFFECTS = 1u << 28,  /* reads and writes its memref operands, nothing else */
+    TRAIT_GROUPS_IN_ORDER = 1u << 29  /* optional groups are filled from the first one on; only a
+                                         last one may be variadic */
+};
+
+/* --- fold -------------------------------------------------------------------- */
+
+/* What a result folds to: an existing value, or a constant attribute; both NULL: not folded. */
+typedef struct FoldResult {
+    Value *value;
+    const Attr *attr;
+} FoldResult;
+
+/* --- the row ------------------------------------------------------------------ */
+
+struct OpDef {
+    const char *id;   /* enumerator, for messages about the table */
+    const char *name; /* without dialect prefix */
+    const DialectDef *dialect;
+    const char *summary, *description;
+    const ArgDef *operands, *results;
+    const AttrArgDef *attrs;
+    const RegionDef *regions;
+    uint32_t successor_count;
+    bool variadic_successors;
+    /* Operands that become a successor's arguments, in order; NULL: not known. */
+    void (*successor_operands)(const Op *op, uint32_t successor, uint32_t *begin, uint32_t *count);
+    /* Replaces them by others, any number; present together with the former. */
+    void (*set_successor_operands)(Op *op, uint32_t successor, Value *const *values,
+                                   uint32_t count);
+    uint32_t traits;
+    const char *parent; /* full name of the op that must contain it, or several with '|' */
+    const char *implicit_terminator; /* full name: made by the parser, hidden by the printer when
+                                        it has no operands, results and attributes */
+    const char *format;  /* declarative assembly, docs/assembly-format.md; or hooks: */
+    bool (*parse)(OpParser *p);
+    void (*print)(OpPrinter *p, const Op *op);
+    bool (*verify_types)(Op *op);   /* relations between types, before the traits are checked:
+                                       "failed to verify that all of {a, b} have same type" */
+    bool (*verify)(Op *op);         /* after the declared checks and the traits hold */
+    bool (*verify_regions)(Op *op); /* after the nested ops were verified */
+    /* Checks references to symbols; called when the surrounding symbol table is verified.
+     * Look up with symtabs_lookup (ir/core/symbol.h), which is fast. */
+    bool (*verify_symbols)(Op *op, SymbolTables *tables);
+    /* Computes result types from operands, attributes and regions; used by the parser where the
+     * format leaves types out, by the builder, and checked by the verifier. False: diagnosed. */
+    bool (*infer)(Op *op, const Type **results);
+    /* Operands' constant attributes are in `operands` (NULL where not constant). True if folded:
+     * `results` filled, or the op was updated in place (results untouched). */
+    bool (*fold)(Op *op, const Attr *const *operands, FoldResult *results);
+    void (*canonicalize)(PatternSet *set); /* adds its patterns */
+    /* Suggested SSA names of results and of region arguments ("c0_i32", "in"); may be NULL. */
+    const char *(*result_name)(const Op *op, uint32_t index, StrBuf *scratch);
+    const char *(*arg_name)(const Op *op, const Value *arg, StrBuf *scratch);
+    const void *data; /* free for a dialect's own tables (linalg's structured ops, onnx) */
+};
+
+struct TypeDef {
+    const char *name; /* !dialect.name */
+    const DialectDef *dialect;
+    const char *summary;
+    const Type *(*parse)(OpParser *p); /* after the name; NULL: diagnosed */
+    void (*print)(StrBuf *out, const Type *type);
+    bool (*verify)(Context *ctx, const Attr *loc, const Attr *const *params, size_t count);
+};
+
+struct AttrDef {
+    const char *name; /* #dialect.name, or #dialect<name …> */
+    const DialectDef *dialect;
+    const char *summary;
+    bool bracketed; /* printed #dialect<name params> as older upstream enums are */
+    const Attr *(*parse)(OpParser *p, const Type *type);
+    void (*print)(StrBuf *out, const Attr *attr);
+    /* As the encoding of a tensor of that rank and element type: does it fit? Else a message. */
+    bool (*verify_tensor)(const Attr *attr, const Attr *loc, uint32_t rank, const Type *elem);
+    const char *alias; /* alias stem the printer uses ("map" for maps), or NULL */
+};
+
+struct DialectDef {
+    const char *name;
+    const char *summary, *description;
+    const OpDef *ops;
+    size_t op_count;
+    const TypeDef *const *types; /* NULL-terminated, or NULL */
+    const char *unknown_type;    /* what precedes a wrong type name in its message, or NULL */
+    const AttrDef *const *attrs; /* NULL-terminated, or NULL */
+    /* Builds a constant op of this dialect for `value`, or returns NULL. */
+    Op *(*materialize)(Context *ctx, const Attr *value, const Type *type, const Attr *loc);
+    /* Checks a discardable attribute with this dialect's prefix. */
+    bool (*verify_op_attr)(Op *op, const NamedAttr *attr);
+    bool (*verify_arg_attr)(Op *func, uint32_t index, const NamedAttr *attr);
+    void (*canonicalize)(PatternSet *set); /* adds the patterns that belong to no row */
+    bool is_default_in_functions; /* OpAsmOpInterface default dialect inside builtin.module/func */
+    /* Answers for sections of file metadata, as upstream's OpAsmDialectInterface does. */
+    bool has_asm_hooks;
+    bool types_in_memory; /* memrefs may hold a foreign dialect's types */
+    uint32_t inlining;    /* INLINE_*; 0: nothing of it takes part */
+};
+
+/* What inlining may do with a dialect's ops. */
+enum {
+    INLINE_OPS = 1u << 0,  /* they may be copied to another place with the body they are in */
+    INLINE_INTO = 1u << 1, /* bodies may be inlined into their regions */
+    INLINE_CALLS = 1u << 2 /* its calls may be replaced by the body of the callee */
+};
+
+/* Registered form of a row: names resolved, format compiled. One per context. */
+struct OpInfo {
+    const OpDef *def;
+    const Ident *name;             /* full name */
+    const Ident *const *attr_names; /* parallel to def->attrs */
+    const uint32_t *attr_order;     /* their indices sorted by name: the order of checks */
+    uint32_t operand_groups, result_groups, attr_count, region_groups;
+    const struct Format *format;   /* compiled assembly format, or NULL */
+    const Attr *default_props;     /* dictionary of the non-optional attributes' defaults */
+    const Ident *operand_segments, *result_segments; /* the segment-size names, or NULL */
+};
+
+const OpInfo *op_info(const Op *op); /* NULL: unregistered */
+bool op_has_trait(const Op *op, uint32_t trait);
+bool op_is_pure(const Op *op);       /* no effects, looking into regions where the trait says so */
+bool op_is_terminator(const Op *op); /* registered terminator */
+/* Operands or results of one declared group, by segment sizes or arity. */
+void op_operand_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *count);
+void op_result_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *count);
+/* Replaces the operands of one group; sets its segment size. */
+void op_set_operand_group(Op *op, uint32_t group, Value *const *values, uint32_t count);
+
+/* What precedes the first dot of an op's or attribute's name; empty without one. */
+Str dialect_prefix(Str name);
+
+/* A result_name hook for ops with several results: the names the row declares. */
+const char *result_name_by_row(const Op *op, uint32_t index, StrBuf *scratch);
+
+/* Looks up whether an attribute name is inherent for the op's row. */
+bool opinfo_is_inherent(const OpInfo *info, const Ident *name);
+
+#endif

@@ -1,0 +1,346 @@
+/* convert-dfg-to-emithls: every process becomes a function, the region the top function that
+ * connects them by streams.
+ * Requires: verified dfg with words and unroll factors that agree (choose-unroll gives them).
+ * Changes: the region and its processes are replaced.
+ * Tests: lit/lowering/dfg-to-emithls */
+#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
+
+#include "dialects/emithls/emithls.h"
+#include "ir/asm/print/diag.h"
+#include "ir/pass/pass.h"
+#include "lowering/lowering.h"
+#include "analysis/layer_name.h"
+#include "lowering/dfg_to_emithls/process_doc.h"
+
+#include <assert.h>
+
+enum { DEFAULT_DEPTH = 2 };
+
+const Type *word_type(const Type *end)
+{
+    int64_t elems = dfg_word_elems(end);
+    const Type *elem = type_elem(dfg_payload(end));
+    return elems == 1 ? elem : type_vector(elem, &elems, 1, NULL);
+}
+
+Value *port_stream(const Lowering *l, uint32_t port)
+{
+    return region_entry(op_region(l->func, 0))->args[port];
+}
+
+Str storage_of(const Op *op, uint32_t level)
+{
+    const Attr *storage = op_attr(op, "dfg.storage");
+    if (storage && storage->kind == ATTR_ARRAY && level < storage->u.array.count)
+        storage = storage->u.array.items[level];
+    return storage && storage->kind == ATTR_STRING ? storage->u.string : STR("auto");
+}
+
+/* --- functions ---------------------------------------------------------------------- */
+
+/* An empty function with one stream per port. */
+static Op *create_func(const Op *graph, const Attr *names, const NamedAttr *extra, uint32_t count)
+{
+    Context *ctx = graph->ctx;
+    uint32_t ports = dfg_input_count(graph) + dfg_output_count(graph);
+    VEC(const Type *) types = {0};
+    for (uint32_t i = 0; i < ports; i++)
+        *vec_push(&types) = emithls_stream(word_type(dfg_port(graph, i)->type));
+    const Type *type = type_function(ctx, types.data, ports, NULL, 0);
+    NamedAttr attrs[8] = {
+        named_attr(ctx, "sym_name", op_attr(graph, "sym_name")),
+        named_attr(ctx, "function_type", attr_type(type)),
+        named_attr(ctx, "arg_names", names),
+    };
+    assert(count + 3 <= COUNT_OF(attrs));
+    for (uint32_t i = 0; i < count; i++)
+        attrs[3 + i] = extra[i];
+    OpState state = {.name = context_op_of_def(ctx, EMITHLS(FUNC))->name, .loc = graph->loc,
+                     .attrs = attr_dict(ctx, attrs, 3 + count), .region_count = 1};
+    Op *func = op_create(ctx, &state);
+    Block *body = region_add_block(op_region(func, 0));
+    for (uint32_t i = 0; i < ports; i++)
+        block_add_arg(body, types.data[i], graph->loc);
+    vec_free(&types);
+    return func;
+}
+
+static const Attr *numbered_names(Context *ctx, uint32_t inputs, uint32_t outputs)
+{
+    VEC(const Attr *) names = {0};
+    StrBuf text = {0};
+    for (uint32_t i = 0; i < inputs + outputs; i++) {
+        bool is_input = i < inputs;
+        uint32_t number = is_input ? i : i - inputs, of = is_input ? inputs : outputs;
+        strbuf_clear(&text);
+        strbuf_add_c(&text, is_input ? "in" : "out");
+        if (of > 1)
+            strbuf_add_uint(&text, number);
+        *vec_push(&names) = attr_string(ctx, strbuf_str(&text));
+    }
+    const Attr *array = attr_array(ctx, names.data, names.len);
+    vec_free(&names);
+    strbuf_free(&text);
+    return array;
+}
+
+/* --- forks ------------------------------------------------------------------------------ */
+
+static bool lower_fork(Lowering *l)
+{
+    Nest *nest = &l->nest;
+    LoopSpec loop = {"i", fork_words(l->process)};
+    NestMark mark = nest_open(nest, "copy", &loop, 1, LOOP_PIPELINED, -1, -1);
+    Value *word = nest_read(nest, port_stream(l, 0));
+    for (uint32_t i = 0; i < dfg_output_count(l->process); i++)
+        nest_write(nest, word, port_stream(l, 1 + i));
+    nest_close(nest, mark);
+    return true;
+}
+
+/* --- processes ---------------------------------------------------------------------------- */
+
+static Op *lower_process(SymbolTable *symbols, Op *process)
+{
+    Context *ctx = process->ctx;
+    ProcessKind kind;
+    const Attr *report = op_attr(process, "report");
+    if (!process_kind(process, &kind))
+        return NULL;
+    StrBuf doc = {0};
+    process_doc(&doc, process, kind);
+    const NamedAttr extra[2] = {named_attr(ctx, "doc", attr_string(ctx, strbuf_str(&doc))),
+                                named_attr(ctx, "report", report)};
+    strbuf_free(&doc);
+    const Attr *names = numbered_names(ctx, dfg_input_count(process), dfg_output_count(process));
+    Lowering l = {.process = process, .symbols = symbols,
+                  .func = create_func(process, names, extra, report ? 2 : 1)};
+    op_insert_before(l.func, process);
+    l.nest.b = builder_at_end(region_entry(op_region(l.func, 0)), process->loc);
+    bool ok = kind == PROCESS_WINDOW      ? lower_window(&l)
+              : kind == PROCESS_COMPUTE   ? lower_compute(&l)
+              : kind == PROCESS_REORDER   ? lower_reorder(&l)
+              : kind == PROCESS_MERGE     ? lower_merge(&l)
+              : kind == PROCESS_CONVERTER ? lower_converter(&l)
+                                          : lower_fork(&l);
+    if (!ok) {
+        op_erase(l.func);
+        return NULL;
+    }
+    remark_size(l.func);
+    return l.func;
+}
+
+/* --- the region ------------------------------------------------------------------------------ */
+
+/* Channel ends as streams of the top function. */
+typedef struct Top {
+    Op *region, *func;
+    Nest nest;
+    PtrMap streams; /* channel end Value* -> stream Value* */
+    PtrMap names;   /* Ident of a stream's name -> itself */
+} Top;
+
+static bool is_taken(const Attr *const *names, size_t count, Str name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_eq(names[i]->u.string, name))
+            return true;
+    return false;
+}
+
+/* Appends _2, _3, … until the name differs from those before it. */
+static void make_unique(StrBuf *name, const Attr *const *taken, size_t count)
+{
+    size_t stem = name->len;
+    for (uint32_t n = 2; is_taken(taken, count, strbuf_str(name)); n++) {
+        name->len = stem;
+        strbuf_printf(name, "_%u", n);
+    }
+}
+
+static const Attr *port_names(const Op *region)
+{
+    VEC(const Attr *) names = {0};
+    StrBuf text = {0};
+    uint32_t inputs = dfg_input_count(region);
+    for (uint32_t i = 0; i < inputs + dfg_output_count(region); i++) {
+        const Attr *name = attr_dict_get_c(dfg_port_attrs(region, i), "dfg.name");
+        strbuf_clear(&text);
+        append_identifier(&text, name ? name->u.string : i < inputs ? STR("in") : STR("out"));
+        make_unique(&text, names.data, names.len);
+        *vec_push(&names) = attr_string(region->ctx, strbuf_str(&text));
+    }
+    const Attr *array = attr_array(region->ctx, names.data, names.len);
+    vec_free(&names);
+    strbuf_free(&text);
+    return array;
+}
+
+/* The boundary's description: the port's attributes plus the frame's type and the word. */
+static const Attr *boundary_attrs(const Op *region)
+{
+    Context *ctx = region->ctx;
+    VEC(const Attr *) all = {0};
+    uint32_t ports = dfg_input_count(region) + dfg_output_count(region);
+    for (uint32_t i = 0; i < ports; i++) {
+        const Type *end = dfg_port(region, i)->type, *frame = dfg_payload(end);
+        int64_t word[DFG_MAX_RANK];
+        dfg_word(end, word);
+        const Attr *dict = dfg_port_attrs(region, i);
+        dict = attr_dict_set(dict, ident_get_c(ctx, "emithls.frame"), attr_type(frame));
+        dict = attr_dict_set(dict, ident_get_c(ctx, "emithls.word"),
+                             attr_i64_array(ctx, word, frame->u.shaped.rank));
+        *vec_push(&all) = dict;
+    }
+    const Attr *array = attr_array(ctx, all.data, all.len);
+    vec_free(&all);
+    return array;
+}
+
+static void create_top(Top *top)
+{
+    Context *ctx = top->region->ctx;
+    const NamedAttr extra[2] = {named_attr(ctx, "top", attr_unit(ctx)),
+                                named_attr(ctx, "port_attrs", boundary_attrs(top->region))};
+    top->func = create_func(top->region, port_names(top->region), extra, 2);
+    op_insert_after(top->func, top->region);
+    Block *body = region_entry(op_region(top->func, 0));
+    top->nest.b = builder_at_end(body, top->region->loc);
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        NamedAttr mode = named_attr(ctx, "mode", attr_string_c(ctx, "axis"));
+        ptrmap_put(&top->streams, dfg_port(top->region, i), body->args[i]);
+        build(&top->nest.b, EMITHLS(INTERFACE), &body->args[i], 1, NULL, 0, &mode, 1);
+    }
+    build(&top->nest.b, EMITHLS(DATAFLOW), NULL, 0, NULL, 0, NULL, 0);
+}
+
+/* Process at the other side of a channel's end: the callee of its only user. */
+static Str end_process(const Value *end)
+{
+    const Attr *callee = op_attr(end->uses->owner, "callee");
+    return callee ? callee->u.symbol.names[0]->str : STR("port");
+}
+
+/* "a_to_b", or "a_to_b_2", … where several channels join the same two. */
+static const Ident *stream_name(Top *top, const Op *channel)
+{
+    StrBuf name = {0};
+    strbuf_printf(&name, "%.*s_to_%.*s", STR_ARG(end_process(op_result(channel, 0))),
+                  STR_ARG(end_process(op_result(channel, 1))));
+    size_t stem = name.len;
+    const Ident *ident = ident_get(channel->ctx, strbuf_str(&name));
+    for (uint32_t n = 2; ptrmap_has(&top->names, ident); n++) {
+        name.len = stem;
+        strbuf_printf(&name, "_%u", n);
+        ident = ident_get(channel->ctx, strbuf_str(&name));
+    }
+    ptrmap_put(&top->names, ident, (void *)(uintptr_t)ident);
+    strbuf_free(&name);
+    return ident;
+}
+
+static void lower_channel(Top *top, Op *channel)
+{
+    Context *ctx = channel->ctx;
+    const Attr *depth = op_attr(channel, "depth");
+    const Type *type = emithls_stream(word_type(op_result(channel, 0)->type));
+    const Attr *cautious = op_attr(channel, "cautious");
+    const NamedAttr attrs[3] = {
+        named_attr(ctx, "name", attr_string(ctx, stream_name(top, channel)->str)),
+        named_attr(ctx, "depth", depth ? depth : attr_i64(ctx, DEFAULT_DEPTH)),
+        named_attr(ctx, "cautious", cautious)};
+    Value *stream = op_result(build(&top->nest.b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs,
+                                    cautious ? 3 : 2), 0);
+    ptrmap_put(&top->streams, op_result(channel, 0), stream);
+    ptrmap_put(&top->streams, op_result(channel, 1), stream);
+}
+
+static void lower_instantiate(Top *top, const Op *op)
+{
+    VEC(Value *) streams = {0};
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        *vec_push(&streams) = ptrmap_get(&top->streams, op_operand(op, i));
+    NamedAttr callee = named_attr(op->ctx, "callee", op_attr(op, "callee"));
+    build(&top->nest.b, EMITHLS(CALL), streams.data, op->operand_count, NULL, 0, &callee, 1);
+    vec_free(&streams);
+}
+
+/* A connected channel is the port itself. */
+static bool connect_port(Top *top, const Op *connect)
+{
+    Op *channel = value_def(op_operand(connect, 1));
+    if (!channel || channel->def != DFG(CHANNEL))
+        return op_error(connect, "connects two ports; a process must stand between them");
+    Value *stream = ptrmap_get(&top->streams, op_operand(connect, 0));
+    ptrmap_put(&top->streams, op_result(channel, 0), stream);
+    ptrmap_put(&top->streams, op_result(channel, 1), stream);
+    return true;
+}
+
+static bool lower_region(Op *region)
+{
+    Top top = {.region = region};
+    bool ok = true;
+    create_top(&top);
+    Block *body = region_entry(op_region(region, 0));
+    FOR_EACH_OP(op, body)
+    if (op->def == DFG(CONNECT_INPUT) || op->def == DFG(CONNECT_OUTPUT))
+        ok = ok && connect_port(&top, op);
+    FOR_EACH_OP(op, body)
+    if (op->def == DFG(CHANNEL) && !ptrmap_has(&top.streams, op_result(op, 0)))
+        lower_channel(&top, op);
+    FOR_EACH_OP(op, body)
+    if (op->def == DFG(INSTANTIATE))
+        lower_instantiate(&top, op);
+    ptrmap_free(&top.streams);
+    ptrmap_free(&top.names);
+    return ok;
+}
+
+/* --- the pass -------------------------------------------------------------------------------- */
+
+/* The module's only region; NULL: diagnosed. */
+static Op *find_region(Op *module)
+{
+    Op *region = NULL;
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+    {
+        if (op->def == DFG(REGION) && region) {
+            op_error(op, "is a second region; an accelerator has one");
+            return NULL;
+        }
+        if (op->def == DFG(REGION))
+            region = op;
+    }
+    if (!region)
+        op_emit_error(module, "there is no dfg.region to convert");
+    return region;
+}
+
+static bool convert_dfg_to_emithls(Pass *pass, Op *module)
+{
+    (void)pass;
+    SymbolTable symbols;
+    bool ok = true;
+    Op *region = find_region(module);
+    if (!region)
+        return false;
+    symtab_init(&symbols, module);
+    FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
+    if (op->def == DFG(PROCESS))
+        ok &= lower_process(&symbols, op) != NULL;
+    ok = ok && lower_region(region);
+    FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
+    if (ok && (op->def == DFG(PROCESS) || op->def == DFG(REGION)))
+        op_erase(op);
+    symtab_free(&symbols);
+    return ok;
+}
+
+const PassDef pass_convert_dfg_to_emithls = {
+    .name = "convert-dfg-to-emithls",
+    .summary = "Turn processes into HLS functions and the graph into the top function",
+    .anchor = "builtin.module",
+    .run = convert_dfg_to_emithls,
+};

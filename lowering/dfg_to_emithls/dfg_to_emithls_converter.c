@@ -1,0 +1,140 @@
+/* Width converters: one pipelined loop over the small words. A joining one fills its part of the large
+ * word and sends it when it is complete; a splitting one holds the large word and sends its parts.
+ * Tests: lit/lowering/converter.mir */
+#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
+#include "schedule/converter.h"
+
+#include "dialects/emithls/emithls.h"
+
+typedef struct ConverterLowering {
+    Lowering *l;
+    Context *ctx;
+    ConverterPlan plan;
+    const AffineExpr *part[2 * DFG_MAX_RANK]; /* per dimension: which small word of the large one */
+    const AffineExpr *lane[2 * DFG_MAX_RANK]; /* per dimension: which element of the small word */
+} ConverterLowering;
+
+static int64_t part_count(const ConverterPlan *plan, uint32_t i)
+{
+    return plan->large[i] / plan->small[i];
+}
+
+/* Counters are named after their dimension from inside. */
+static const char *counter_name(const ConverterPlan *plan, uint32_t dim, bool is_lane)
+{
+    static const char *const parts[] = {"c", "x", "y", "z"}, *const lanes[] = {"c_u", "x_u", "y_u", "z_u"};
+    uint32_t from_inside = plan->rank - 1 - dim;
+    if (from_inside < COUNT_OF(parts))
+        return (is_lane ? lanes : parts)[from_inside];
+    return is_lane ? "n_u" : "n";
+}
+
+/* for each large word, for each of its parts */
+static NestMark open_words(ConverterLowering *c)
+{
+    LoopSpec loops[2 * DFG_MAX_RANK + 1] = {{"word", c->plan.words}};
+    Nest *nest = &c->l->nest;
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < c->plan.rank; i++) {
+        bool is_loop = part_count(&c->plan, i) > 1;
+        c->part[i] = is_loop ? affine_dim(c->ctx, nest->count + count) : affine_const(c->ctx, 0);
+        if (is_loop)
+            loops[count++] = (LoopSpec){counter_name(&c->plan, i, false), part_count(&c->plan, i)};
+    }
+    return nest_open(nest, c->plan.joins ? "join" : "split", loops, count, LOOP_PIPELINED, -1, -1);
+}
+
+/* Opens an unrolled loop over the elements of the small word. */
+static NestMark open_lanes(ConverterLowering *c)
+{
+    LoopSpec loops[2 * DFG_MAX_RANK];
+    Nest *nest = &c->l->nest;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->plan.rank; i++) {
+        bool is_loop = c->plan.small[i] > 1;
+        c->lane[i] = is_loop ? affine_dim(c->ctx, nest->count + count) : affine_const(c->ctx, 0);
+        if (is_loop)
+            loops[count++] = (LoopSpec){counter_name(&c->plan, i, true), c->plan.small[i]};
+    }
+    if (count == 0)
+        return (NestMark){nest->b.block, nest->b.before, nest->count};
+    return nest_open(nest, "lanes", loops, count, LOOP_UNROLLED, -1, -1);
+}
+
+/* Opens an if on "the first (last) part". */
+static NestMark open_edge(ConverterLowering *c, bool last)
+{
+    const AffineExpr *exprs[2 * DFG_MAX_RANK];
+    bool is_eq[2 * DFG_MAX_RANK];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->plan.rank; i++) {
+        if (part_count(&c->plan, i) == 1)
+            continue;
+        is_eq[count] = true;
+        exprs[count++] = last ? affine_add_c(c->part[i], 1 - part_count(&c->plan, i)) : c->part[i];
+    }
+    return nest_open_if(&c->l->nest, exprs, is_eq, count);
+}
+
+/* word[place of the part's lane in the large word] <-> part[lane] */
+static void copy_lanes(ConverterLowering *c, Value *large, Value *small)
+{
+    Nest *nest = &c->l->nest;
+    NestMark mark = open_lanes(c);
+    const AffineExpr *inside = affine_const(c->ctx, 0), *place = inside;
+    for (uint32_t i = 0; i < c->plan.rank; i++) {
+        const AffineExpr *at = affine_add(affine_mul_c(c->part[i], c->plan.small[i]), c->lane[i]);
+        place = affine_add(affine_mul_c(place, c->plan.large[i]), at);
+        inside = affine_add(affine_mul_c(inside, c->plan.small[i]), c->lane[i]);
+    }
+    bool is_vector = emithls_array_elem(small->type)->kind == TYPE_VECTOR;
+    if (c->plan.joins)
+        nest_store(nest, nest_load(nest, small, &inside, is_vector), large, &place, 1);
+    else
+        nest_store(nest, nest_load(nest, large, &place, 1), small, &inside, is_vector);
+    nest_close(nest, mark);
+}
+
+static Value *declare_word(ConverterLowering *c, const char *name, uint32_t port)
+{
+    const Type *word = emithls_stream_word(port_stream(c->l, port)->type);
+    return nest_variable(&c->l->nest, name, word, NULL, 0);
+}
+
+static void read_into(ConverterLowering *c, Value *word)
+{
+    Nest *nest = &c->l->nest;
+    nest_store(nest, nest_read(nest, port_stream(c->l, 0)), word, NULL, 0);
+}
+
+static void write_from(ConverterLowering *c, Value *word)
+{
+    Nest *nest = &c->l->nest;
+    nest_write(nest, nest_load(nest, word, NULL, 0), port_stream(c->l, 1));
+}
+
+bool lower_converter(Lowering *l)
+{
+    ConverterLowering c = {.l = l, .ctx = l->process->ctx};
+    if (!converter_plan(l->process, &c.plan))
+        return false;
+    Value *large = declare_word(&c, "large", c.plan.joins ? 1 : 0);
+    NestMark words = open_words(&c);
+    Value *small = declare_word(&c, "small", c.plan.joins ? 0 : 1);
+    NestMark edge;
+    if (c.plan.joins) {
+        read_into(&c, small);
+        copy_lanes(&c, large, small);
+        edge = open_edge(&c, true);
+        write_from(&c, large);
+        nest_close(&l->nest, edge);
+    } else {
+        edge = open_edge(&c, false);
+        read_into(&c, large);
+        nest_close(&l->nest, edge);
+        copy_lanes(&c, large, small);
+        write_from(&c, small);
+    }
+    nest_close(&l->nest, words);
+    return true;
+}

@@ -1,0 +1,317 @@
+/* Processes that move words. A reorder is one loop over steps of blocks: it stores a word of the
+ * source in a circular buffer and loads one for the result. A merge is one loop over the words of the
+ * result, each taken from the port whose part it lies in.
+ * Tests: lit/lowering/dfg-to-emithls-move.mir */
+#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
+
+#include "dialects/emithls/emithls.h"
+#include "schedule/plan_move.h"
+
+/* Stores a scalar in every element of a word variable. */
+static void store_fill(Nest *nest, const Attr *fill, Value *word, int64_t lanes)
+{
+    const AffineExpr *lane = affine_dim(nest->b.ctx, nest->count);
+    LoopSpec loop = {"lane", lanes};
+    Value *value = nest_constant(nest, fill);
+    if (lanes == 1) {
+        nest_store(nest, value, word, &lane, 0);
+        return;
+    }
+    NestMark mark = nest_open(nest, "fill", &loop, 1, LOOP_UNROLLED, -1, -1);
+    nest_store(nest, value, word, &lane, 1);
+    nest_close(nest, mark);
+}
+
+/* --- conditions ------------------------------------------------------------------------------ */
+
+typedef struct Condition {
+    const AffineExpr *exprs[4 * DFG_MAX_RANK];
+    bool is_eq[4 * DFG_MAX_RANK];
+    uint32_t count;
+} Condition;
+
+static void require(Condition *c, const AffineExpr *expr, bool is_eq)
+{
+    c->exprs[c->count] = expr;
+    c->is_eq[c->count++] = is_eq;
+}
+
+/* low <= counter <= high, where the counter's extent does not say so. */
+static void require_between(Condition *c, const AffineExpr *counter, int64_t extent, int64_t low,
+                            int64_t high)
+{
+    if (low > 0)
+        require(c, affine_add_c(counter, -low), false);
+    if (high < extent - 1)
+        require(c, affine_add_c(affine_neg(counter), high), false);
+}
+
+static NestMark open_where(Nest *nest, const Condition *c)
+{
+    if (c->count)
+        return nest_open_if(nest, c->exprs, c->is_eq, c->count);
+    return (NestMark){nest->b.block, nest->b.before, nest->count};
+}
+
+/* --- reorder ---------------------------------------------------------------------------------- */
+
+typedef struct ReorderLowering {
+    Lowering *l;
+    Context *ctx;
+    ReorderPlan plan;
+    uint32_t first;                     /* counter of the steps */
+    uint32_t counters[MOVE_MAX_DIGITS]; /* of the inner loops; 0: one trip */
+    Value *buffer;
+} ReorderLowering;
+
+static const AffineExpr *step_counter(const ReorderLowering *r)
+{
+    return affine_dim(r->ctx, r->first);
+}
+
+static const AffineExpr *inner_counter(const ReorderLowering *r, uint32_t i)
+{
+    return r->counters[i] ? affine_dim(r->ctx, r->counters[i]) : affine_const(r->ctx, 0);
+}
+
+/* Iteration within a step. */
+static const AffineExpr *step_position(const ReorderLowering *r)
+{
+    const AffineExpr *counters[MOVE_MAX_DIGITS];
+    for (uint32_t i = 0; i < r->plan.inner_count; i++)
+        counters[i] = inner_counter(r, i);
+    return affine_flatten(r->ctx, counters, r->plan.inner, r->plan.inner_count);
+}
+
+static const AffineExpr *slot(const ReorderLowering *r, const AffineExpr *word)
+{
+    bool wraps = r->plan.depth < r->plan.in_blocks * r->plan.in_burst;
+    return wraps ? affine_mod(word, affine_const(r->ctx, r->plan.depth)) : word;
+}
+
+static void read_block(ReorderLowering *r)
+{
+    Nest *nest = &r->l->nest;
+    Condition where = {.count = 0};
+    const AffineExpr *position = step_position(r);
+    require_between(&where, step_counter(r), r->plan.steps, 0, r->plan.in_blocks - 1);
+    require_between(&where, position, r->plan.step_trips, 0, r->plan.in_burst - 1);
+    NestMark mark = open_where(nest, &where);
+    Value *word = nest_read(nest, port_stream(r->l, 0));
+    const AffineExpr *number = affine_add(affine_mul_c(step_counter(r), r->plan.in_burst), position);
+    number = slot(r, number);
+    nest_store(nest, word, r->buffer, &number, 1);
+    nest_close(nest, mark);
+}
+
+/* The result's digits: those of the block from the step, the others from the inner loops. */
+static void result_digits(const ReorderLowering *r, const AffineExpr **out)
+{
+    const AffineExpr *rest = affine_add_c(step_counter(r), -r->plan.delay);
+    for (uint32_t i = r->plan.level; i-- > 0;) {
+        const AffineExpr *extent = affine_const(r->ctx, r->plan.digits[i]);
+        out[i] = i ? affine_mod(rest, extent) : rest;
+        rest = affine_floordiv(rest, extent);
+    }
+    for (uint32_t i = r->plan.level; i < r->plan.digit_count; i++)
+        out[i] = inner_counter(r, i - r->plan.level);
+}
+
+static const AffineExpr *over_digits(const ReorderLowering *r, const AffineExpr *expr)
+{
+    const AffineExpr *digits[MOVE_MAX_DIGITS];
+    result_digits(r, digits);
+    return affine_replace(expr, digits, r->plan.digit_count, NULL, 0);
+}
+
+static Value *load_slot(ReorderLowering *r)
+{
+    const AffineExpr *number = slot(r, over_digits(r, r->plan.address));
+    return nest_load(&r->l->nest, r->buffer, &number, 1);
+}
+
+/* The word where the source has it, else the fill value. */
+static Value *load_or_fill(ReorderLowering *r, const Type *word)
+{
+    Nest *nest = &r->l->nest;
+    Condition inside = {.count = 0};
+    Value *result = nest_variable(nest, "result", word, NULL, 0);
+    for (uint32_t i = 0; i < r->plan.bound_count; i++)
+        require(&inside, over_digits(r, r->plan.bounds[i]), false);
+    store_fill(nest, op_attr(r->plan.reorder, "fill"), result, r->plan.lanes);
+    NestMark mark = open_where(nest, &inside);
+    nest_store(nest, load_slot(r), result, NULL, 0);
+    nest_close(nest, mark);
+    return nest_load(nest, result, NULL, 0);
+}
+
+static void write_block(ReorderLowering *r)
+{
+    Nest *nest = &r->l->nest;
+    const ReorderPlan *p = &r->plan;
+    Value *stream = port_stream(r->l, 1);
+    Condition where = {.count = 0};
+    int64_t row = p->step_trips / p->inner[0];
+    require_between(&where, step_counter(r), p->steps, p->delay, p->delay + p->out_blocks - 1);
+    require_between(&where, inner_counter(r, 0), p->inner[0], 0, p->out_burst / row - 1);
+    NestMark mark = open_where(nest, &where);
+    Value *word = p->bound_count ? load_or_fill(r, emithls_stream_word(stream->type)) : load_slot(r);
+    nest_write(nest, word, stream);
+    nest_close(nest, mark);
+}
+
+static NestMark open_steps(ReorderLowering *r)
+{
+    static const char *const names[] = {"i", "j", "k", "l", "m", "n"};
+    LoopSpec loops[MOVE_MAX_DIGITS + 1] = {{"block", r->plan.steps}};
+    uint32_t count = 1;
+    r->first = r->l->nest.count;
+    for (uint32_t i = 0; i < r->plan.inner_count; i++) {
+        if (r->plan.inner[i] == 1)
+            continue;
+        r->counters[i] = r->first + count;
+        loops[count] = (LoopSpec){count <= COUNT_OF(names) ? names[count - 1] : "o",
+                                  r->plan.inner[i]};
+        count++;
+    }
+    return nest_open(&r->l->nest, "reorder", loops, count, LOOP_PIPELINED, -1, -1);
+}
+
+bool lower_reorder(Lowering *l)
+{
+    ReorderLowering r = {.l = l, .ctx = l->process->ctx};
+    if (!reorder_plan(l->process, &r.plan))
+        return false;
+    const Type *word = emithls_stream_word(port_stream(l, 0)->type);
+    r.buffer = nest_variable(&l->nest, "buffer", word, &r.plan.depth, 1);
+    nest_bind(&l->nest, r.buffer, "ram_s2p", storage_of(r.plan.reorder, 0));
+    nest_dependence(&l->nest, r.buffer, REORDER_SLOT_DISTANCE);
+    NestMark mark = open_steps(&r);
+    read_block(&r);
+    write_block(&r);
+    nest_close(&l->nest, mark);
+    return true;
+}
+
+/* --- merge ------------------------------------------------------------------------------------ */
+
+static void part_condition(Context *ctx, const MergePlan *plan, const MergePart *part,
+                           uint32_t first, Condition *out)
+{
+    for (uint32_t d = 0, next = first; d < plan->rank; d++) {
+        if (plan->extents[d] == 1)
+            continue;
+        const AffineExpr *at = affine_dim(ctx, next++);
+        int64_t low = part->offset[d], high = low + (part->size[d] - 1) * part->stride[d];
+        require_between(out, at, plan->extents[d], low, high);
+        if (part->stride[d] > 1 && part->size[d] > 1)
+            require(out, affine_mod(affine_add_c(at, -low), affine_const(ctx, part->stride[d])),
+                    true);
+    }
+}
+
+/* Loops over the dimensions but those of one word. */
+static NestMark open_grid(Nest *nest, const MergePlan *plan)
+{
+    static const char *const names[] = {"c", "x", "y", "z"};
+    LoopSpec loops[DFG_MAX_RANK + 1];
+    uint32_t count = 0;
+    for (uint32_t d = 0; d < plan->rank; d++) {
+        uint32_t from_inside = plan->rank - 1 - d;
+        if (plan->extents[d] > 1)
+            loops[count++] = (LoopSpec){from_inside < COUNT_OF(names) ? names[from_inside] : "n",
+                                        plan->extents[d]};
+    }
+    if (count == 0)
+        loops[count++] = (LoopSpec){"i", 1};
+    return nest_open(nest, "merge", loops, count, LOOP_PIPELINED, -1, -1);
+}
+
+/* Word of a part at the nest's position, counted in the part. */
+static const AffineExpr *part_word(Context *ctx, const MergePlan *plan, const MergePart *part,
+                                   uint32_t first)
+{
+    const AffineExpr *at[DFG_MAX_RANK];
+    for (uint32_t d = 0, next = first; d < plan->rank; d++) {
+        at[d] = affine_const(ctx, 0);
+        if (plan->extents[d] > 1)
+            at[d] = affine_floordiv(affine_add_c(affine_dim(ctx, next++), -part->offset[d]),
+                                    affine_const(ctx, part->stride[d]));
+    }
+    return affine_flatten(ctx, at, part->size, plan->rank);
+}
+
+/* A constant's elements word by word; NULL for one that is the same everywhere. */
+static Value *constant_table(Lowering *l, const MergePlan *plan, uint32_t source)
+{
+    const Attr *value = merge_constant(plan, source);
+    int64_t dims[2] = {merge_words(plan, source), plan->lanes};
+    const Type *type = type_tensor(type_elem(value->type), dims, plan->lanes > 1 ? 2 : 1, NULL);
+    if (value->u.dense.is_splat)
+        return NULL;
+    return declare_table(l, attr_dense_raw(type, value->u.dense.data, value->u.dense.size, false),
+                         STR("part"), "rom_1p",
+                         storage_of(value_def(op_operand(plan->merge, source)), 0),
+                         plan->lanes > 1);
+}
+
+static void take_constant(Lowering *l, const MergePlan *plan, uint32_t source, Value *table,
+                          uint32_t first, Value *result)
+{
+    Nest *nest = &l->nest;
+    if (!table) {
+        store_fill(nest, dense_elem(merge_constant(plan, source), 0), result, plan->lanes);
+        return;
+    }
+    const AffineExpr *lane = affine_dim(nest->b.ctx, nest->count), *index[2];
+    index[0] = part_word(nest->b.ctx, plan, &plan->parts[source], first);
+    index[1] = lane;
+    LoopSpec loop = {"lane", plan->lanes};
+    NestMark mark = {nest->b.block, nest->b.before, nest->count};
+    if (plan->lanes > 1)
+        mark = nest_open(nest, "part", &loop, 1, LOOP_UNROLLED, -1, -1);
+    Value *element = nest_load(nest, table, index, plan->lanes > 1 ? 2 : 1);
+    nest_store(nest, element, result, &lane, plan->lanes > 1);
+    nest_close(nest, mark);
+}
+
+/* The parts that a word lies in, each taken where it is. */
+static void take_parts(Lowering *l, const MergePlan *plan, Value *const *tables, uint32_t first,
+                       Value *result)
+{
+    Nest *nest = &l->nest;
+    for (uint32_t i = 0; i < plan->source_count; i++) {
+        Condition where = {.count = 0};
+        part_condition(l->process->ctx, plan, &plan->parts[i], first, &where);
+        NestMark part = open_where(nest, &where);
+        if (plan->port[i] >= 0)
+            nest_store(nest, nest_read(nest, port_stream(l, (uint32_t)plan->port[i])), result, NULL,
+                       0);
+        else
+            take_constant(l, plan, i, tables[i], first, result);
+        nest_close(nest, part);
+    }
+}
+
+bool lower_merge(Lowering *l)
+{
+    MergePlan plan;
+    Nest *nest = &l->nest;
+    Value *tables[PLAN_MAX_STREAMS] = {NULL};
+    uint32_t first = nest->count;
+    if (!merge_plan(l->process, &plan))
+        return false;
+    for (uint32_t i = 0; i < plan.source_count; i++)
+        if (plan.port[i] < 0)
+            tables[i] = constant_table(l, &plan, i);
+    NestMark grid = open_grid(nest, &plan);
+    Value *out = port_stream(l, dfg_input_count(l->process));
+    Value *result = nest_variable(nest, "result", emithls_stream_word(out->type), NULL, 0);
+    const Attr *fill = op_attr(plan.merge, "fill");
+    if (fill)
+        store_fill(nest, fill, result, plan.lanes);
+    take_parts(l, &plan, tables, first, result);
+    nest_write(nest, nest_load(nest, result, NULL, 0), out);
+    nest_close(nest, grid);
+    return true;
+}

@@ -1,0 +1,338 @@
+/* The accumulators of a compute process, one per result of its main kernel, of which the first is
+ * written. `sum` holds this iteration's, one per lane. Where others
+ * wait meanwhile, they wait in `partial`; where the update takes longer than an accumulator may
+ * wait, `turns` delays partial sums, which a tree adds up at the end.
+ * Tests: lit/lowering/dfg-to-emithls-compute.mir, lit/lowering/dfg-to-emithls-reduction.mir */
+#include "lowering/dfg_to_emithls/dfg_to_emithls_compute.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "lowering/dfg_to_emithls/expand_scalar.h"
+
+static const Type *sum_type(const ComputeLowering *c, uint32_t result)
+{
+    return type_elem(op_result(c->plan.main, result)->type);
+}
+
+/* --- memories --------------------------------------------------------------------------- */
+
+static const char *const sum_names[PLAN_MAX_RESULTS] = {"sum", "sum2", "sum3", "sum4"};
+static const char *const partial_names[PLAN_MAX_RESULTS] = {"partial", "partial2", "partial3",
+                                                            "partial4"};
+
+static void declare_partial(ComputeLowering *c, uint32_t result)
+{
+    Nest *nest = &c->l->nest;
+    int64_t dims[PLAN_MAX_LOOPS + 1];
+    uint32_t rank = 0;
+    for (uint32_t i = c->plan.first_reduction; i < c->plan.loop_count; i++)
+        if (!c->plan.loops[i].is_reduction)
+            dims[rank++] = c->plan.loops[i].trip;
+    if (c->plan.lanes > 1)
+        dims[rank++] = c->plan.lanes;
+    Value *partial = nest_variable(nest, partial_names[result], sum_type(c, result), dims, rank);
+    if (c->plan.lanes > 1)
+        nest_reshape(nest, partial, rank);
+    nest_bind(nest, partial, "ram_s2p", storage_of(c->plan.main, 0));
+    nest_dependence(nest, partial,
+                    c->plan.reduction.run ? c->plan.accumulators : c->plan.reduction.distance);
+    c->partial[result] = partial;
+}
+
+/* turns[delay][lanes], registers: entry d holds what `sum` was d + 1 iterations ago. */
+static void declare_turns(ComputeLowering *c)
+{
+    Nest *nest = &c->l->nest;
+    int64_t dims[2] = {c->plan.reduction.turns * c->plan.reduction.distance, c->plan.lanes};
+    uint32_t rank = c->plan.lanes > 1 ? 2 : 1;
+    c->turns = nest_variable(nest, "turns", sum_type(c, 0), dims, rank);
+    for (uint32_t i = 1; i <= rank; i++)
+        nest_partition(nest, c->turns, i);
+}
+
+void compute_declare_sums(ComputeLowering *c)
+{
+    Nest *nest = &c->l->nest;
+    int64_t lanes = c->plan.lanes;
+    for (uint32_t i = 0; i < c->plan.main->result_count; i++) {
+        c->sum[i] = nest_variable(nest, sum_names[i], sum_type(c, i), &lanes, lanes > 1 ? 1 : 0);
+        if (lanes > 1)
+            nest_partition(nest, c->sum[i], 1);
+        if (c->plan.reduction.turns == 1 && c->plan.accumulators > 1)
+            declare_partial(c, i);
+    }
+    if (c->plan.reduction.turns > 1)
+        declare_turns(c);
+}
+
+/* Index of a lane's accumulator among those that take turns. */
+static uint32_t partial_index(const ComputeLowering *c, const AffineExpr **index)
+{
+    uint32_t n = 0;
+    for (uint32_t i = c->plan.first_reduction; i < c->plan.loop_count; i++)
+        if (!c->plan.loops[i].is_reduction)
+            index[n++] = compute_counter(c, i);
+    if (c->plan.lanes > 1)
+        index[n++] = compute_output_lane(c);
+    return n;
+}
+
+static Value *load_partial(ComputeLowering *c, uint32_t result)
+{
+    const AffineExpr *index[PLAN_MAX_LOOPS + 1];
+    return nest_load(&c->l->nest, c->partial[result], index, partial_index(c, index));
+}
+
+static Value *load_sum(ComputeLowering *c, uint32_t result)
+{
+    const AffineExpr *lane = compute_output_lane(c);
+    return nest_load(&c->l->nest, c->sum[result], &lane, c->plan.lanes > 1);
+}
+
+static void store_sum(ComputeLowering *c, uint32_t result, Value *value)
+{
+    const AffineExpr *lane = compute_output_lane(c);
+    nest_store(&c->l->nest, value, c->sum[result], &lane, c->plan.lanes > 1);
+}
+
+static Value *load_turn(ComputeLowering *c, const AffineExpr *delay)
+{
+    const AffineExpr *index[2] = {delay, compute_output_lane(c)};
+    return nest_load(&c->l->nest, c->turns, index, c->plan.lanes > 1 ? 2 : 1);
+}
+
+static void store_turn(ComputeLowering *c, Value *value, const AffineExpr *delay)
+{
+    const AffineExpr *index[2] = {delay, compute_output_lane(c)};
+    nest_store(&c->l->nest, value, c->turns, index, c->plan.lanes > 1 ? 2 : 1);
+}
+
+static Value *initial_value(ComputeLowering *c, uint32_t result)
+{
+    return compute_load_source(c, &c->sources[0][linalg_input_count(c->plan.main) + result]);
+}
+
+static Value *choose(ComputeLowering *c, const Edge *edge, Value *inside, Value *outside)
+{
+    Nest *nest = &c->l->nest;
+    if (edge->count == 0)
+        return inside;
+    return arith_select(&nest->b, nest_condition(nest, edge->exprs, edge->is_eq, edge->count),
+                        inside, outside);
+}
+
+/* --- one accumulator at a time ------------------------------------------------------------ */
+
+/* Takes a waiting accumulator up where its run of iterations begins. */
+static void resume_run(ComputeLowering *c, uint32_t result)
+{
+    Edge start = compute_edge(c, c->plan.loop_count - c->plan.reduction.run, false, false);
+    NestMark mark = compute_open_edge(c, &start);
+    store_sum(c, result, load_partial(c, result));
+    nest_close(&c->l->nest, mark);
+}
+
+/* sum = first iteration of the reduction ? initial value : what was accumulated so far */
+static void start_sum(ComputeLowering *c, uint32_t result)
+{
+    Edge first = compute_edge(c, 0, true, false);
+    Value *initial = initial_value(c, result);
+    if (first.count == 0) {
+        store_sum(c, result, initial);
+        return;
+    }
+    if (c->partial[result] && c->plan.reduction.run)
+        resume_run(c, result);
+    bool waits = c->partial[result] && !c->plan.reduction.run;
+    Value *so_far = waits ? load_partial(c, result) : load_sum(c, result);
+    store_sum(c, result, choose(c, &first, initial, so_far));
+}
+
+/* Puts the accumulator back where its run of iterations ends. */
+static void keep_partial(ComputeLowering *c, uint32_t result)
+{
+    Edge end = {.count = 0};
+    const AffineExpr *index[PLAN_MAX_LOOPS + 1];
+    if (c->plan.reduction.run)
+        end = compute_edge(c, c->plan.loop_count - c->plan.reduction.run, false, true);
+    NestMark mark = compute_open_edge(c, &end);
+    uint32_t n = partial_index(c, index);
+    nest_store(&c->l->nest, load_sum(c, result), c->partial[result], index, n);
+    nest_close(&c->l->nest, mark);
+}
+
+/* --- partial sums in turn ----------------------------------------------------------------- */
+
+/* acc joined with a term, or with another partial sum. */
+static Value *joined(ComputeLowering *c, const OpDef *def, Value *acc, Value *term)
+{
+    Builder *b = &c->l->nest.b;
+    Value *operands[2] = {acc, term}, *results[EXPAND_MAX_RESULTS];
+    if (expand_scalar(b, c->plan.reduction.combine, operands, results))
+        return results[0];
+    return build_binary(b, def, acc->type, acc, term);
+}
+
+/* Joins array[0 .. count - 1] pair by pair: array[i] += array[i + half], until one is left. */
+static Value *join_all(ComputeLowering *c, Value *array, int64_t count)
+{
+    Nest *nest = &c->l->nest;
+    const OpDef *join = reduction_join(c->plan.reduction.combine);
+    while (count > 1) {
+        int64_t half = (count + 1) / 2;
+        LoopSpec loop = {"i", count - half};
+        const AffineExpr *i = affine_dim(c->ctx, nest->count), *other = affine_add_c(i, half);
+        NestMark mark = nest_open(nest, "join", &loop, 1, LOOP_UNROLLED, -1, -1);
+        Value *left = nest_load(nest, array, &i, 1), *right = nest_load(nest, array, &other, 1);
+        nest_store(nest, joined(c, join, left, right), array, &i, 1);
+        nest_close(nest, mark);
+        count = half;
+    }
+    const AffineExpr *first = affine_const(c->ctx, 0);
+    return nest_load(nest, array, &first, 1);
+}
+
+/* Position of the current lane among those of the reduction loops. */
+static const AffineExpr *term_lane(const ComputeLowering *c)
+{
+    const AffineExpr *lane = affine_const(c->ctx, 0);
+    for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++)
+        if (c->plan.kernel.is_reduction[i])
+            lane = affine_add(affine_mul_c(lane, c->plan.unroll[i]), c->lane[i]);
+    return lane;
+}
+
+/* What this iteration adds to a lane: the terms of its reduction lanes, joined by a tree. NULL:
+ * diagnosed. */
+static Value *build_term(ComputeLowering *c)
+{
+    Nest *nest = &c->l->nest;
+    Value *wanted = reduction_term(c->plan.reduction.combine);
+    if (c->plan.reduction_lanes == 1)
+        return compute_run_value(c, wanted);
+    Value *terms = nest_variable(nest, "terms", sum_type(c, 0), &c->plan.reduction_lanes, 1);
+    nest_partition(nest, terms, 1);
+    NestMark mark = compute_open_lanes(c, true, "products");
+    Value *term = compute_run_value(c, wanted);
+    const AffineExpr *lane = term_lane(c);
+    if (term)
+        nest_store(nest, term, terms, &lane, 1);
+    compute_close_lanes(c, true, mark);
+    return term ? join_all(c, terms, c->plan.reduction_lanes) : NULL;
+}
+
+/* Number of the iteration among those that update an accumulator. */
+static const AffineExpr *step_number(const ComputeLowering *c)
+{
+    const AffineExpr *counters[PLAN_MAX_LOOPS];
+    int64_t trips[PLAN_MAX_LOOPS];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->plan.loop_count; i++) {
+        if (!c->plan.loops[i].is_reduction)
+            continue;
+        counters[count] = compute_counter(c, i);
+        trips[count++] = c->plan.loops[i].trip;
+    }
+    return affine_flatten(c->ctx, counters, trips, count);
+}
+
+/* What the accumulator holds before this iteration: in the first `turns` steps a partial sum begins,
+ * later it is the one of `turns` steps ago. */
+static Value *current_turn(ComputeLowering *c)
+{
+    const ReductionPlan *r = &c->plan.reduction;
+    const Attr *neutral = reduction_neutral(r->combine);
+    Edge first = compute_edge(c, 0, true, false), begins = {.count = 1};
+    begins.exprs[0] = affine_add_c(affine_neg(step_number(c)), r->turns - 1);
+    Value *start = initial_value(c, 0);
+    if (neutral && !(value_def(start)->def == ARITH(CONSTANT) &&
+                     op_attr(value_def(start), "value") == neutral))
+        start = choose(c, &first, start, nest_constant(&c->l->nest, neutral));
+    if (r->turns == r->steps)
+        return start;
+    const AffineExpr *oldest = affine_const(c->ctx, r->turns * r->distance - 1);
+    return choose(c, &begins, start, load_turn(c, oldest));
+}
+
+/* turns[d + 1] = turns[d], the oldest first */
+static void shift_turns(ComputeLowering *c)
+{
+    Nest *nest = &c->l->nest;
+    int64_t last = c->plan.reduction.turns * c->plan.reduction.distance - 1;
+    LoopSpec loop = {"d", last};
+    const AffineExpr *to = affine_add_c(affine_neg(affine_dim(c->ctx, nest->count)), last);
+    NestMark mark = nest_open(nest, "shift", &loop, 1, LOOP_UNROLLED, -1, -1);
+    store_turn(c, load_turn(c, affine_add_c(to, -1)), to);
+    nest_close(nest, mark);
+}
+
+/* --- an iteration ------------------------------------------------------------------------- */
+
+/* The value that one lane's accumulator takes in a single step. False: diagnosed. */
+static bool add_term(ComputeLowering *c)
+{
+    Value *term = build_term(c);
+    if (!term)
+        return false;
+    Value *so_far = c->turns ? current_turn(c) : load_sum(c, 0);
+    store_sum(c, 0, joined(c, c->plan.reduction.combine->def, so_far, term));
+    return true;
+}
+
+static bool update_in_place(ComputeLowering *c)
+{
+    Value *so_far[PLAN_MAX_RESULTS], *next[PLAN_MAX_RESULTS];
+    NestMark mark = compute_open_lanes(c, true, "products");
+    for (uint32_t i = 0; i < c->plan.main->result_count; i++)
+        so_far[i] = load_sum(c, i);
+    bool ok = compute_run_update(c, so_far, next);
+    for (uint32_t i = 0; ok && i < c->plan.main->result_count; i++)
+        store_sum(c, i, next[i]);
+    compute_close_lanes(c, true, mark);
+    return ok;
+}
+
+void compute_start_sum(ComputeLowering *c) { start_sum(c, 0); }
+Value *compute_load_sum(ComputeLowering *c) { return load_sum(c, 0); }
+void compute_store_sum(ComputeLowering *c, Value *value) { store_sum(c, 0, value); }
+
+void compute_keep_sum(ComputeLowering *c)
+{
+    if (c->partial[0])
+        keep_partial(c, 0);
+}
+
+bool compute_accumulate(ComputeLowering *c)
+{
+    if (c->plan.packing.is_used)
+        return compute_accumulate_packed(c);
+    NestMark lanes = compute_open_lanes(c, false, "outputs");
+    for (uint32_t i = 0; !c->turns && i < c->plan.main->result_count; i++)
+        start_sum(c, i);
+    bool ok = c->plan.reduction.combine ? add_term(c) : update_in_place(c);
+    if (ok && c->turns) {
+        shift_turns(c);
+        store_turn(c, load_sum(c, 0), affine_const(c->ctx, 0));
+    }
+    for (uint32_t i = 0; ok && i < c->plan.main->result_count && c->partial[i]; i++)
+        keep_partial(c, i);
+    compute_close_lanes(c, false, lanes);
+    return ok;
+}
+
+Value *compute_total(ComputeLowering *c)
+{
+    const ReductionPlan *r = &c->plan.reduction;
+    Nest *nest = &c->l->nest;
+    if (!c->turns)
+        return load_sum(c, 0);
+    Value *parts = nest_variable(nest, "parts", sum_type(c, 0), &r->turns, 1);
+    nest_partition(nest, parts, 1);
+    LoopSpec loop = {"i", r->turns};
+    const AffineExpr *i = affine_dim(c->ctx, nest->count);
+    NestMark mark = nest_open(nest, "gather", &loop, 1, LOOP_UNROLLED, -1, -1);
+    nest_store(nest, load_turn(c, affine_mul_c(i, r->distance)), parts, &i, 1);
+    nest_close(nest, mark);
+    return join_all(c, parts, r->turns);
+}

@@ -1,0 +1,322 @@
+/* Where a compute process gets its operands: from words of its streams, from tables whose elements are
+ * in the order in which the nest reads them, or from single constants.
+ * Tests: lit/lowering/dfg-to-emithls-compute.mir */
+#include "lowering/dfg_to_emithls/dfg_to_emithls_compute.h"
+
+#include "dialects/emithls/emithls.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "dialects/tensor/tensor.h"
+#include "ir/asm/print/diag.h"
+#include "analysis/reshape.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool compute_reduces(const ComputeLowering *c)
+{
+    return c->plan.kernel.class != KERNEL_PURE_PARALLEL;
+}
+
+const AffineExpr *compute_counter(const ComputeLowering *c, uint32_t i)
+{
+    return affine_dim(c->ctx, c->nest_first + i);
+}
+
+/* --- expressions ---------------------------------------------------------------------- */
+
+const AffineExpr *compute_output_lane(const ComputeLowering *c)
+{
+    const AffineMap *out = compute_output_map(&c->plan);
+    const AffineExpr *lane = affine_const(c->ctx, 0);
+    for (uint32_t r = 0; r < out->result_count; r++) {
+        int64_t loop = out->results[r]->value;
+        lane = affine_add(affine_mul_c(lane, c->plan.unroll[loop]), c->lane[loop]);
+    }
+    return lane;
+}
+
+/* Position in an input word: for each dimension, the part of the word that is being taken. */
+static const AffineExpr *word_position(const ComputeLowering *c, const Source *s)
+{
+    const AffineExpr *flat = affine_const(c->ctx, 0);
+    for (uint32_t r = 0; r < s->map->result_count; r++) {
+        const AffineExpr *at = affine_const(c->ctx, 0);
+        if (s->map->results[r]->kind == AFFINE_DIM) {
+            uint32_t loop = (uint32_t)s->map->results[r]->value;
+            at = c->lane[loop];
+            for (uint32_t i = c->plan.read_depth; i < c->plan.loop_count; i++)
+                if (c->plan.loops[i].loop == loop)
+                    at = affine_add(at, affine_mul_c(compute_counter(c, i), c->plan.loops[i].scale));
+        }
+        flat = affine_add(affine_mul_c(flat, s->word[r]), at);
+    }
+    return flat;
+}
+
+uint32_t compute_table_index(const ComputeLowering *c, const TableLayout *layout,
+                             const AffineExpr **index)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < layout->loop_count; i++)
+        index[n++] = compute_counter(c, layout->by_loop[i]);
+    if (layout->lanes == 1)
+        return n;
+    index[n] = affine_const(c->ctx, 0);
+    for (uint32_t i = 0; i < layout->lane_count; i++) {
+        uint32_t loop = layout->by_lane[i];
+        index[n] = affine_add(affine_mul_c(index[n], c->plan.unroll[loop]), c->lane[loop]);
+    }
+    return n + 1;
+}
+
+Value *compute_load_source(ComputeLowering *c, const Source *s)
+{
+    const AffineExpr *index[PLAN_MAX_LOOPS + 1];
+    Nest *nest = &c->l->nest;
+    if (s->kind == SOURCE_CONSTANT)
+        return nest_constant(nest, s->constant);
+    if (s->kind == SOURCE_STREAM) {
+        index[0] = word_position(c, s);
+        return nest_load(nest, s->array, index,
+                         emithls_array_elem(s->array->type)->kind == TYPE_VECTOR);
+    }
+    uint32_t n = compute_table_index(c, &s->layout, index);
+    return nest_load(nest, s->array, index, n);
+}
+/* --- constants ------------------------------------------------------------------------- */
+
+/* The constant behind an operand: elements, or a scalar for a filled or scalar operand. NULL:
+ * not a constant. */
+static const Attr *constant_of(const Value *value, const Op **holder)
+{
+    const Op *def = value_def(value);
+    if (def && def->def == LINALG(FILL))
+        return constant_of(op_operand(def, 0), holder);
+    if (!def || !op_has_trait(def, TRAIT_CONSTANT_LIKE))
+        return NULL;
+    *holder = def;
+    return op_attr(def, "value");
+}
+
+static bool scalar_of(const Attr *value, const Attr **out)
+{
+    bool splat = value->kind == ATTR_DENSE && value->u.dense.is_splat;
+    if (splat)
+        *out = dense_elem(value, 0);
+    else if (value->kind == ATTR_INTEGER || value->kind == ATTR_FLOAT)
+        *out = value;
+    else
+        return false;
+    return true;
+}
+
+/* Element of the constant that the nest reads at a table position (counters, then lanes). */
+static int64_t source_element(const ComputeLowering *c, const TableLayout *layout,
+                              const Type *tensor, const int64_t *position)
+{
+    int64_t loops[KERNEL_MAX_LOOPS] = {0}, flat = 0;
+    for (uint32_t i = 0; i < layout->loop_count; i++) {
+        const PlanLoop *loop = &c->plan.loops[layout->by_loop[i]];
+        loops[loop->loop] += position[i] * loop->scale;
+    }
+    for (uint32_t i = 0; i < layout->lane_count; i++)
+        loops[layout->by_lane[i]] += position[layout->loop_count + i];
+    for (uint32_t r = 0; r < layout->map->result_count; r++) {
+        int64_t index = 0;
+        bool ok = affine_eval(layout->map->results[r], loops, NULL, &index);
+        assert(ok && index >= 0 && index < tensor->u.shaped.dims[r]);
+        (void)ok;
+        flat = flat * tensor->u.shaped.dims[r] + index;
+    }
+    return flat;
+}
+
+static bool next_position(int64_t *position, const int64_t *extents, uint32_t count)
+{
+    for (uint32_t i = count; i-- > 0;) {
+        if (++position[i] < extents[i])
+            return true;
+        position[i] = 0;
+    }
+    return false;
+}
+
+/* Copies an element; bits are packed. */
+static void copy_element(const Attr *value, size_t from, uint8_t *data, size_t to)
+{
+    uint32_t bytes = dense_elem_bytes(type_elem(value->type));
+    from = value->u.dense.is_splat ? 0 : from;
+    if (bytes)
+        memcpy(data + to * bytes, value->u.dense.data + from * bytes, bytes);
+    else if (value->u.dense.data[from / 8] >> (from % 8) & 1)
+        data[to / 8] = (uint8_t)(data[to / 8] | 1u << (to % 8));
+}
+
+/* The constant's elements in the order in which the nest reads them; the last `kept` dimensions stay
+ * as they are. Of weights, those that come by again are zero. */
+static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, const Attr *value,
+                             uint32_t kept, bool are_weights)
+{
+    int64_t extents[PLAN_MAX_LOOPS + KERNEL_MAX_LOOPS], position[COUNT_OF(extents)] = {0};
+    int64_t dims[PLAN_MAX_LOOPS + 1 + DFG_MAX_RANK], inner = 1;
+    uint32_t count = 0, rank = 0, own = value->type->u.shaped.rank;
+    for (uint32_t i = 0; i < layout->loop_count; i++)
+        dims[rank++] = extents[count++] = c->plan.loops[layout->by_loop[i]].trip;
+    for (uint32_t i = 0; i < layout->lane_count; i++)
+        extents[count++] = c->plan.unroll[layout->by_lane[i]];
+    if (layout->lanes > 1)
+        dims[rank++] = layout->lanes;
+    for (uint32_t i = own - kept; i < own; i++)
+        inner *= dims[rank++] = value->type->u.shaped.dims[i];
+    const Type *elem = type_elem(value->type);
+    size_t total = (size_t)(layout->depth * layout->lanes * inner), n = 0;
+    size_t bytes = dense_elem_bytes(elem) ? total * dense_elem_bytes(elem) : (total + 7) / 8;
+    uint8_t *data = arena_alloc(&c->arena, bytes);
+    do {
+        int64_t from = source_element(c, layout, value->type, position) * inner;
+        bool is_zero = are_weights && table_repeats(&c->plan, layout, position);
+        for (int64_t i = 0; i < inner; i++, n++)
+            if (!is_zero)
+                copy_element(value, (size_t)(from + i), data, n);
+    } while (next_position(position, extents, count));
+    return attr_dense_raw(type_tensor(elem, dims, rank, NULL), data, bytes, false);
+}
+
+Value *declare_table(Lowering *l, const Attr *elements, Str role, const char *kind, Str storage,
+                     bool has_lanes)
+{
+    Nest *nest = &l->nest;
+    Context *ctx = l->func->ctx;
+    StrBuf name = {0};
+    Builder b = builder_before(l->func);
+    strbuf_printf(&name, "%.*s_%.*s", STR_ARG(symbol_name(l->func)->str), STR_ARG(role));
+    const NamedAttr attrs[2] = {named_attr(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
+                                named_attr(ctx, "value", elements)};
+    strbuf_free(&name);
+    Op *table = build(&b, EMITHLS(TABLE), NULL, 0, NULL, 0, attrs, 2);
+    const Ident *symbol = symtab_insert(l->symbols, table);
+    const Type *type = emithls_array(type_elem(elements->type), elements->type->u.shaped.dims,
+                                     elements->type->u.shaped.rank);
+    NamedAttr ref = named_attr(ctx, "table", attr_symbol(ctx, symbol));
+    Value *array = op_result(build(&nest->b, EMITHLS(GET), NULL, 0, &type, 1, &ref, 1), 0);
+    uint32_t rank = emithls_array_rank(type);
+    bool is_memory = rank > (has_lanes ? 1u : 0u);
+    if (has_lanes)
+        (is_memory ? nest_reshape : nest_partition)(nest, array, rank);
+    if (is_memory)
+        nest_bind(nest, array, kind, storage);
+    return array;
+}
+
+/* Whether an operand is main's weights, and parts of loops overlap. */
+static bool are_weights_again(const ComputeLowering *c, const Op *generic, uint32_t operand)
+{
+    bool overlap = false;
+    for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++)
+        overlap |= c->plan.kernel.extents[i] % c->plan.unroll[i] != 0;
+    return overlap && generic == c->plan.main && (int)operand == compute_weights(&c->plan);
+}
+
+static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t operand,
+                            const AffineMap *map, Str role, Source *out)
+{
+    const Op *holder = NULL;
+    const Attr *value = constant_of(op_operand(generic, operand), &holder);
+    if (!value)
+        return op_error(generic, "operand #%u is neither streamed nor constant", operand);
+    *out = (Source){.kind = SOURCE_CONSTANT};
+    if (scalar_of(value, &out->constant))
+        return true;
+    if (value->kind != ATTR_DENSE)
+        return op_error(holder, "has a value whose elements are not given");
+    out->kind = SOURCE_TABLE;
+    table_layout(&c->plan, map, &out->layout);
+    const Attr *elements = reordered(c, &out->layout, value, 0,
+                                     are_weights_again(c, generic, operand));
+    if (elements->type->u.shaped.rank == 0) {
+        out->kind = SOURCE_CONSTANT;
+        out->constant = dense_elem(elements, 0);
+        return true;
+    }
+    out->array = declare_table(c->l, elements, role, "rom_1p", storage_of(holder, 0),
+                               out->layout.lanes > 1);
+    return true;
+}
+
+/* Tables that payload `which` (0: main's) reads at places it computes: each lane has a port of its own,
+ * and a table of its own if it has rows of its own. */
+static bool lookup_tables(ComputeLowering *c, uint32_t which)
+{
+    const Op *generic = which ? c->plan.stages[which - 1] : c->plan.main;
+    FOR_EACH_OP(op, linalg_body(generic))
+    {
+        const Op *holder = NULL;
+        if (op->def != TENSOR(EXTRACT))
+            continue;
+        const Attr *value = constant_of(op_operand(op, 0), &holder);
+        if (!value || value->kind != ATTR_DENSE || op->operand_count == 1)
+            return op_error(op, "cannot run in a streaming process: it reads a tensor that is no "
+                                "constant");
+        Lookup *lookup = ARENA_NEW(&c->arena, Lookup);
+        lookup_layout(&c->plan, compute_payload_loops(c, which), op, &lookup->layout);
+        const TableLayout *rows = &lookup->layout.rows;
+        uint32_t kept = value->type->u.shaped.rank - lookup->layout.leading;
+        lookup->array = declare_table(c->l, reordered(c, rows, value, kept, false), STR("levels"), "rom_np",
+                                      storage_of(holder, 0), false);
+        if (rows->lanes > 1)
+            nest_partition(&c->l->nest, lookup->array, rows->loop_count + 1);
+        ptrmap_put(&c->looked_up, op, lookup);
+    }
+    return true;
+}
+
+/* --- sources ------------------------------------------------------------------------------ */
+
+static int stream_of_operand(const ComputePlan *plan, uint32_t operand)
+{
+    for (uint32_t s = 0; s < plan->stream_count; s++)
+        if (plan->stream_operand[s] == operand)
+            return (int)s;
+    return -1;
+}
+
+bool compute_main_sources(ComputeLowering *c)
+{
+    const Op *main = c->plan.main;
+    uint32_t count = linalg_input_count(main);
+    c->sources[0] = ARENA_ARRAY(&c->arena, Source, main->operand_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const AffineMap *map = linalg_operand_map(main, i);
+        int stream = stream_of_operand(&c->plan, i);
+        if (stream >= 0)
+            c->sources[0][i] = (Source){.kind = SOURCE_STREAM, .array = c->words[stream],
+                                        .map = map, .word = c->word[stream]};
+        else if (linalg_reads_operand(main, i) &&
+                 !constant_source(c, main, i, map, STR("weights"), &c->sources[0][i]))
+            return false;
+    }
+    /* The initial values of a reduction take the places after the inputs. */
+    for (uint32_t i = count; compute_reduces(c) && i < main->operand_count; i++)
+        if (!constant_source(c, main, i, linalg_operand_map(main, i), STR("initial"),
+                             &c->sources[0][i]))
+            return false;
+    return lookup_tables(c, 0);
+}
+
+bool compute_stage_sources(ComputeLowering *c, uint32_t stage)
+{
+    const Op *op = c->plan.stages[stage];
+    const Value *flow = op_result(stage ? c->plan.stages[stage - 1] : c->plan.main, 0);
+    Source *sources = ARENA_ARRAY(&c->arena, Source, linalg_input_count(op) + 1);
+    c->sources[stage + 1] = sources;
+    for (uint32_t i = 0; i < linalg_input_count(op); i++) {
+        if (reshape_source(op_operand(op, i)) == flow)
+            sources[i] = (Source){.kind = SOURCE_FLOW};
+        else if (linalg_reads_operand(op, i) &&
+                 !constant_source(c, op, i, stage_operand_map(&c->plan, stage, i), STR("params"),
+                                  &sources[i]))
+            return false;
+    }
+    return lookup_tables(c, stage + 1);
+}

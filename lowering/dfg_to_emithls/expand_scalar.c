@@ -1,0 +1,246 @@
+/* Expansion of scalar ops. Each function states its algebra; integers wrap as arith's do. What is
+ * undefined (division by zero, a least integer over -1) may give anything. Of two zeros, maximumf
+ * and minimumf may give either.
+ * Tests: lit/lowering/dfg-to-emithls-expand.mir, test/e2e/scalar_check.py */
+#include "lowering/dfg_to_emithls/expand_scalar.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/math/math.h"
+
+static Value *integer(Builder *b, const Type *type, int64_t value)
+{
+    return arith_constant_int(b, type, value);
+}
+
+static Value *binary(Builder *b, const OpDef *def, Value *lhs, Value *rhs)
+{
+    return build_binary(b, def, lhs->type, lhs, rhs);
+}
+
+static const Type *widened(const Type *type, uint32_t width)
+{
+    return type_i(type->ctx, width);
+}
+
+static const Attr *constant_value(const Value *value)
+{
+    const Op *def = value_def(value);
+    return def && def->def == ARITH(CONSTANT) ? op_attr(def, "value") : NULL;
+}
+
+/* --- integers ------------------------------------------------------------------------- */
+
+/* b == 0 is undefined: a == 0 ? 0 : (a - 1) / b + 1 */
+static void ceil_div_unsigned(Builder *b, const Op *op, Value *const *x, Value **out)
+{
+    (void)op;
+    Value *zero = integer(b, x[0]->type, 0), *one = integer(b, x[0]->type, 1);
+    Value *quotient = binary(b, ARITH(DIVUI), binary(b, ARITH(SUBI), x[0], one), x[1]);
+    out[0] = arith_select(b, arith_cmpi(b, CMPI_EQ, x[0], zero), zero,
+                          binary(b, ARITH(ADDI), quotient, one));
+}
+
+/* q = a / b truncates; with a remainder, floor is q - 1 if the signs differ, ceil q + 1 if not. */
+static void round_div(Builder *b, const Op *op, Value *const *x, Value **out)
+{
+    bool floors = op->def == ARITH(FLOORDIVSI);
+    Value *zero = integer(b, x[0]->type, 0), *one = integer(b, x[0]->type, 1);
+    Value *quotient = binary(b, ARITH(DIVSI), x[0], x[1]);
+    Value *rest = binary(b, ARITH(REMSI), x[0], x[1]);
+    Value *differ = arith_cmpi(b, floors ? CMPI_NE : CMPI_EQ,
+                               arith_cmpi(b, CMPI_SLT, x[0], zero),
+                               arith_cmpi(b, CMPI_SLT, x[1], zero));
+    Value *inexact = arith_cmpi(b, CMPI_NE, rest, zero);
+    Value *next = binary(b, floors ? ARITH(SUBI) : ARITH(ADDI), quotient, one);
+    out[0] = arith_select(b, binary(b, ARITH(ANDI), inexact, differ), next, quotient);
+}
+
+/* The sum or product in enough bits, cut into its low part and what is above. */
+static void extended(Builder *b, const Op *op, Value *const *x, Value **out)
+{
+    bool adds = op->def == ARITH(ADDUI_EXTENDED), is_signed = op->def == ARITH(MULSI_EXTENDED);
+    uint32_t width = type_width(x[0]->type);
+    const Type *wide = widened(x[0]->type, adds ? width + 1 : 2 * width);
+    const OpDef *extend = is_signed ? ARITH(EXTSI) : ARITH(EXTUI);
+    Value *all = binary(b, adds ? ARITH(ADDI) : ARITH(MULI), build_unary(b, extend, wide, x[0]),
+                        build_unary(b, extend, wide, x[1]));
+    Value *above = binary(b, ARITH(SHRUI), all, integer(b, wide, width));
+    out[0] = build_unary(b, ARITH(TRUNCI), x[0]->type, all);
+    out[1] = build_unary(b, ARITH(TRUNCI), op_result(op, 1)->type, above);
+}
+
+/* x < 0 ? 0 - x : x */
+static void absolute(Builder *b, const Op *op, Value *const *x, Value **out)
+{
+    (void)op;
+    Value *zero = integer(b, x[0]->type, 0);
+    out[0] = arith_select(b, arith_cmpi(b, CMPI_SLT, x[0], zero), binary(b, ARITH(SUBI), zero, x[0]),
+                          x[0]);
+}
+
+/* `step` ones in every 2 * step bits. */
+static int64_t stripes(uint32_t step)
+{
+    uint64_t mask = 0;
+    for (uint32_t i = 0; i < 64; i++)
+        mask |= (uint64_t)(i / step % 2 == 0) << i;
+    return (int64_t)mask;
+}
+
+/* Counts of neighbouring fields are added, the fields doubling: x = (x & m) + (x >> step & m) */
+static Value *count_ones(Builder *b, Value *x)
+{
+    uint32_t width = type_width(x->type);
+    for (uint32_t step = 1; step < width; step *= 2) {
+        Value *mask = integer(b, x->type, stripes(step));
+        Value *upper = binary(b, ARITH(SHRUI), x, integer(b, x->type, step));
+        x = binary(b, ARITH(ADDI), binary(b, ARITH(ANDI), x, mask),
+                   binary(b, ARITH(ANDI), upper, mask));
+    }
+    return x;
+}
+
+/* Leading zeros: the zeros left when every bit below a one is set. Trailing: ~x & (x - 1). */
+static void count_bits(Builder *b, const Op *op, Value *const *x, Value **out)
+{
+    Value *bits = x[0], *ones = integer(b, bits->type, -1);
+    for (uint32_t step = 1; op->def == MATH(CTLZ) && step < type_width(bits->type); step *= 2)
+        bits = binary(b, ARITH(ORI), bits,
+                      binary(b, ARITH(SHRUI), bits, integer(b, bits->type, step)));
+    if (op->def != MATH(CTPOP))
+        bits = binary(b, ARITH(XORI), bits, ones);
+    if (op->def == MATH(CTTZ))
+        bits = binary(b, ARITH(ANDI), bits, binary(b, ARITH(ADDI), x[0], ones));
+    out[0] = count_ones(b, bits);
+}
+
+/* base^exponent for a constant exponent above 0, by squaring. */
+static Value *power(Builder *b, Value *base, int64_t exponent)
+{
+    Value *result = NULL;
+    for (; exponent; exponent >>= 1) {
+        if (exponent & 1)
+            result = result ? binary(b, ARITH(MULI), result, base) : base;
+        if (exponent > 1)
+            base = binary(b, ARITH(MULI), base, base);
+    }
+    return result;
+}
+
+/* base == 1 ? 1 : base == -1 ? (exponent odd ? -1 : 1) : 0, for a negative exponent */
+static Value *negative_power(Builder *b, Value *base, Value *exponent)
+{
+    const Type *type = base->type;
+    Value *zero = integer(b, type, 0), *one = integer(b, type, 1), *minus = integer(b, type, -1);
+    Value *odd = arith_cmpi(b, CMPI_NE, binary(b, ARITH(ANDI), exponent, one), zero);
+    Value *unit = arith_select(b, arith_cmpi(b, CMPI_EQ, base, minus),
+                               arith_select(b, odd, minus, one), zero);
+    return arith_select(b, arith_cmpi(b, CMPI_EQ, base, one), one, unit);
+}
+
+/* For any exponent: a factor base^(2^i) per bit that is set. */
+static Value *any_power(Builder *b, Value *base, Value *exponent)
+{
+    const Type *type = base->type;
+    Value *zero = integer(b, type, 0), *one = integer(b, type, 1), *result = one, *square = base;
+    for (uint32_t i = 0; i + 1 < type_width(type); i++) {
+        Value *bit = binary(b, ARITH(ANDI), exponent, integer(b, type, (int64_t)1 << i));
+        Value *factor = arith_select(b, arith_cmpi(b, CMPI_NE, bit, zero), square, one);
+        result = binary(b, ARITH(MULI), result, factor);
+        square = binary(b, ARITH(MULI), square, square);
+    }
+    return arith_select(b, arith_cmpi(b, CMPI_SLT, exponent, zero),
+                        negative_power(b, base, exponent), result);
+}
+
+static void int_power(Builder *b, const Op *op, Value *const *x, Value **out)
+{
+    (void)op;
+    const Attr *constant = constant_value(x[1]);
+    int64_t exponent = constant ? attr_int_value(constant) : -1;
+    out[0] = exponent > 0 ? power(b, x[0], exponent) : any_power(b, x[0], x[1]);
+}
+
+/* --- floats --------------------------------------------------------------------------- */
+
+static bool is_number(const Value *value)
+{
+    const Attr *constant = constant_value(value);
+    double number = constant ? attr_float_value(constant) : 0;
+    return constant && number == number;
+}
+
+/* Not a number if one is not: a > b or a != a ? a : b; a <= b ? b : a where b is a number. */
+static void extreme(Builder *b, const Op *op, Value *const *x, Value **out)
+{
+    bool is_max = op->def == ARITH(MAXIMUMF);
+    if (is_number(x[1])) {
+        Value *takes_b = arith_cmpf(b, is_max ? CMPF_OLE : CMPF_OGE, x[0], x[1]);
+        out[0] = arith_select(b, takes_b, x[1], x[0]);
+        return;
+    }
+    Value *wins = arith_cmpf(b, is_max ? CMPF_OGT : CMPF_OLT, x[0], x[1]);
+    Value *is_nan = arith_cmpf(b, CMPF_UNE, x[0], x[0]);
+    out[0] = arith_select(b, binary(b, ARITH(ORI), wins, is_nan), x[0], x[1]);
+}
+
+/* Predicates that C++ has no operator for. */
+static bool compare(Builder *b, const Op *op, Value *const *x, Value **out)
+{
+    static const struct {
+        CmpfPredicate predicate, first, second;
+        bool both, self; /* both must hold; each compares an operand with itself */
+    } table[] = {
+        {CMPF_ONE, CMPF_OGT, CMPF_OLT, false, false},
+        {CMPF_UEQ, CMPF_ULE, CMPF_UGE, true, false},
+        {CMPF_ORD, CMPF_OEQ, CMPF_OEQ, true, true},
+        {CMPF_UNO, CMPF_UNE, CMPF_UNE, false, true},
+    };
+    CmpfPredicate predicate = (CmpfPredicate)attr_int_value(op_attr(op, "predicate"));
+    if (predicate == CMPF_FALSE || predicate == CMPF_TRUE) {
+        out[0] = integer(b, op_result(op, 0)->type, predicate == CMPF_TRUE);
+        return true;
+    }
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        if (table[i].predicate != predicate)
+            continue;
+        Value *first = arith_cmpf(b, table[i].first, x[0], table[i].self ? x[0] : x[1]);
+        Value *second = arith_cmpf(b, table[i].second, table[i].self ? x[1] : x[0], x[1]);
+        out[0] = binary(b, table[i].both ? ARITH(ANDI) : ARITH(ORI), first, second);
+        return true;
+    }
+    return false;
+}
+
+static void float_power(Builder *b, const Op *op, Value *const *x, Value **out)
+{
+    (void)op;
+    out[0] = binary(b, MATH(POWF), x[0], build_unary(b, ARITH(SITOFP), x[0]->type, x[1]));
+}
+
+/* --- dispatch ------------------------------------------------------------------------- */
+
+bool expand_scalar(Builder *b, const Op *op, Value *const *x, Value **out)
+{
+    static const struct {
+        const OpDef *def;
+        void (*expand)(Builder *, const Op *, Value *const *, Value **);
+    } table[] = {
+        {ARITH(CEILDIVUI), ceil_div_unsigned}, {ARITH(CEILDIVSI), round_div},
+        {ARITH(FLOORDIVSI), round_div},        {ARITH(ADDUI_EXTENDED), extended},
+        {ARITH(MULSI_EXTENDED), extended},     {ARITH(MULUI_EXTENDED), extended},
+        {ARITH(MAXIMUMF), extreme},            {ARITH(MINIMUMF), extreme},
+        {MATH(ABSI), absolute},                {MATH(CTLZ), count_bits},
+        {MATH(CTTZ), count_bits},              {MATH(CTPOP), count_bits},
+        {MATH(IPOWI), int_power},              {MATH(FPOWI), float_power},
+    };
+    if (op->def == ARITH(CMPF))
+        return compare(b, op, x, out);
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        if (op->def != table[i].def)
+            continue;
+        table[i].expand(b, op, x, out);
+        return true;
+    }
+    return false;
+}

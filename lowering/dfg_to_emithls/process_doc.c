@@ -1,0 +1,261 @@
+/* What a process computes, as text. The formula is read from the kernel's maps and body, so it says
+ * what the process does and not what its layer was called.
+ * Tests: lit/lowering/process-doc.mir */
+#include "lowering/dfg_to_emithls/process_doc.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+
+#include <string.h>
+
+/* --- loops ---------------------------------------------------------------------------------- */
+
+static bool uses_loop(const AffineMap *map, uint32_t loop)
+{
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (affine_uses_dim(map->results[r], loop))
+            return true;
+    return false;
+}
+
+static const AffineMap *stream_map(const ComputePlan *plan)
+{
+    return linalg_operand_map(plan->main, plan->stream_operand[0]);
+}
+
+/* How many of the map's results behind the loop's are such loops. */
+static uint32_t place_from_inside(const ComputePlan *plan, const AffineMap *map, uint32_t loop,
+                                  bool reduction)
+{
+    uint32_t place = 0;
+    for (uint32_t r = map->result_count; r-- > 0;) {
+        const AffineExpr *result = map->results[r];
+        bool is_last = r + 1 == map->result_count;
+        if (result->kind != AFFINE_DIM || is_last)
+            continue;
+        if (result->value == loop)
+            return place;
+        place += plan->kernel.is_reduction[result->value] == reduction;
+    }
+    return place;
+}
+
+static const char *parallel_name(const ComputePlan *plan, uint32_t loop)
+{
+    static const char *const spatial[] = {"x", "y", "z"};
+    const AffineMap *out = compute_output_map(plan);
+    uint32_t rank = out->result_count;
+    if (rank == 0 || plan->stream_count == 0)
+        return "i";
+    if (affine_uses_dim(out->results[rank - 1], loop))
+        return uses_loop(stream_map(plan), loop) ? "c" : "oc";
+    if (affine_uses_dim(out->results[0], loop))
+        return rank > 2 ? "n" : "row";
+    uint32_t place = place_from_inside(plan, out, loop, false);
+    return place < COUNT_OF(spatial) ? spatial[place] : "i";
+}
+
+static const char *reduction_name(const ComputePlan *plan, uint32_t loop)
+{
+    static const char *const kernel[] = {"kx", "ky", "kz"};
+    if (plan->stream_count == 0)
+        return "r";
+    const AffineMap *in = stream_map(plan);
+    if (in->result_count && affine_uses_dim(in->results[in->result_count - 1], loop))
+        return "ic";
+    uint32_t place = place_from_inside(plan, in, loop, true);
+    return place < COUNT_OF(kernel) ? kernel[place] : "r";
+}
+
+const char *plan_loop_name(const ComputePlan *plan, uint32_t loop)
+{
+    return plan->kernel.is_reduction[loop] ? reduction_name(plan, loop) : parallel_name(plan, loop);
+}
+
+/* --- the formula ------------------------------------------------------------------------------- */
+
+/* "[y][x][oc]", 0 for loops of one trip; what is no loop alone stands as "..". */
+static void add_index(StrBuf *out, const ComputePlan *plan, const AffineMap *map)
+{
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        const AffineExpr *result = map->results[r];
+        if (result->kind == AFFINE_DIM && plan->kernel.extents[result->value] == 1)
+            strbuf_add_c(out, "[0]");
+        else if (result->kind == AFFINE_DIM)
+            strbuf_printf(out, "[%s]", plan_loop_name(plan, (uint32_t)result->value));
+        else if (result->kind == AFFINE_CONST)
+            strbuf_printf(out, "[%lld]", (long long)result->value);
+        else
+            strbuf_add_c(out, "[..]");
+    }
+}
+
+/* The word for an op of a payload; NULL: a cast or constant, which a formula leaves out. */
+static const char *op_word(const Op *op)
+{
+    static const struct {
+        const char *name, *word;
+    } words[] = {
+        {"constant", NULL}, {"extsi", NULL}, {"extui", NULL}, {"trunci", NULL}, {"extf", NULL},
+        {"truncf", NULL}, {"index_cast", NULL}, {"addi", "add"}, {"addf", "add"}, {"subi", "subtract"},
+        {"subf", "subtract"}, {"muli", "multiply"}, {"mulf", "multiply"}, {"maxsi", "max"},
+        {"maxui", "max"}, {"maximumf", "max"}, {"minsi", "min"}, {"minui", "min"},
+        {"minimumf", "min"}, {"divsi", "divide"}, {"divf", "divide"}, {"shrsi", "shift right"},
+        {"shrui", "shift right"}, {"shli", "shift left"}, {"cmpi", "compare"}, {"cmpf", "compare"},
+        {"andi", "and"}, {"ori", "or"}, {"xori", "xor"}, {"extract", "look up"},
+    };
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(op->def->name, words[i].name) == 0)
+            return words[i].word;
+    return op->def->name;
+}
+
+/* "sum", "max", … of the op that takes a term into the accumulator. */
+static const char *reduction_word(const Op *main)
+{
+    const Op *yield = linalg_body(main)->last;
+    const Op *combine = value_def(op_operand(yield, 0));
+    const char *word = combine && combine->def ? op_word(combine) : NULL;
+    return !word ? "reduction" : strcmp(word, "add") == 0 ? "sum" : word;
+}
+
+static bool multiplies(const Op *main)
+{
+    FOR_EACH_OP(op, linalg_body(main))
+    if (op->def == ARITH(MULI) || op->def == ARITH(MULF))
+        return true;
+    return false;
+}
+
+/* "in[y][x][ky][kx][ic] * weights[oc][ky][kx][ic]" */
+static void add_operands(StrBuf *out, const ComputePlan *plan)
+{
+    uint32_t stream = 0;
+    bool first = true;
+    for (uint32_t i = 0; i < linalg_input_count(plan->main); i++) {
+        bool is_stream = stream < plan->stream_count && plan->stream_operand[stream] == i;
+        if (!linalg_reads_operand(plan->main, i))
+            continue;
+        if (!first)
+            strbuf_add_c(out, multiplies(plan->main) ? " * " : ", ");
+        first = false;
+        if (is_stream && plan->stream_count > 1)
+            strbuf_printf(out, "in%u", stream);
+        else
+            strbuf_add_c(out, is_stream ? "in" : "weights");
+        stream += is_stream;
+        add_index(out, plan, linalg_operand_map(plan->main, i));
+    }
+}
+
+/* The ops of a body in order, those of casts and of the reduction left out. */
+static void add_steps(StrBuf *out, const Op *generic, uint32_t *count)
+{
+    enum { MAX_STEPS = 12 };
+    FOR_EACH_OP(op, linalg_body(generic))
+    {
+        const char *word = op == linalg_body(generic)->last || !op->def ? NULL : op_word(op);
+        if (!word)
+            continue;
+        if (*count < MAX_STEPS)
+            strbuf_printf(out, "%s%s", *count ? ", " : "", word);
+        else if (*count == MAX_STEPS)
+            strbuf_add_c(out, ", …");
+        ++*count;
+    }
+}
+
+/* "1 x 2 products per multiplication, in chains of 4" */
+static void add_packing(StrBuf *out, const PackingPlan *p)
+{
+    const int64_t *fields = p->grid.fields;
+    strbuf_add_char(out, '\n');
+    if (fields[0] * fields[1] > 1)
+        strbuf_printf(out, "%lld x %lld products per multiplication%s", (long long)fields[0],
+                      (long long)fields[1], p->chain_length > 1 ? ", " : "");
+    else
+        strbuf_add_c(out, "products ");
+    if (p->chain_length > 1)
+        strbuf_printf(out, "in chains of %lld", (long long)p->chain_length);
+}
+
+static void add_kernel(StrBuf *out, const ComputePlan *plan)
+{
+    bool reduces = plan->kernel.class != KERNEL_PURE_PARALLEL, any = false;
+    uint32_t steps = 0;
+    strbuf_add_c(out, "\nout");
+    add_index(out, plan, compute_output_map(plan));
+    strbuf_printf(out, " = %s(", reduces ? reduction_word(plan->main) : "f");
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
+        if (plan->kernel.is_reduction[i] && plan->kernel.extents[i] > 1) {
+            strbuf_printf(out, "%s%s", any ? ", " : "", plan_loop_name(plan, i));
+            any = true;
+        }
+    strbuf_add_c(out, any ? ": " : "");
+    add_operands(out, plan);
+    strbuf_add_char(out, ')');
+    StrBuf text = {0};
+    if (!reduces)
+        add_steps(&text, plan->main, &steps);
+    for (uint32_t s = 0; s < plan->stage_count; s++)
+        add_steps(&text, plan->stages[s], &steps);
+    if (steps)
+        strbuf_printf(out, "%s%s", reduces ? "\nthen " : "\nf: ", text.data);
+    strbuf_free(&text);
+    if (plan->packing.is_used)
+        add_packing(out, &plan->packing);
+}
+
+/* --- shapes ---------------------------------------------------------------------------------------- */
+
+static void add_shape(StrBuf *out, const Type *tensor)
+{
+    for (uint32_t i = 0; i < tensor->u.shaped.rank; i++)
+        strbuf_printf(out, "%s%lld", i ? "x" : "", (long long)tensor->u.shaped.dims[i]);
+    if (tensor->u.shaped.rank == 0)
+        strbuf_add_c(out, "scalar");
+    strbuf_add_char(out, ' ');
+    type_print(out, type_elem(tensor));
+}
+
+/* "1x32x32x3 i8 -> 1x32x32x16 i8" */
+static void add_shapes(StrBuf *out, const Op *process)
+{
+    uint32_t inputs = dfg_input_count(process), ports = inputs + dfg_output_count(process);
+    for (uint32_t i = 0; i < ports; i++) {
+        strbuf_add_c(out, i == inputs ? " -> " : i ? ", " : "");
+        add_shape(out, dfg_payload(dfg_port(process, i)->type));
+    }
+}
+
+static void add_list(StrBuf *out, const char *title, const int64_t *items, uint32_t count)
+{
+    strbuf_printf(out, ", %s ", title);
+    for (uint32_t i = 0; i < count; i++)
+        strbuf_printf(out, "%s%lld", i ? "x" : "", (long long)items[i]);
+}
+
+static void add_window(StrBuf *out, const WindowParams *p)
+{
+    strbuf_add_c(out, "\nwindows of ");
+    for (uint32_t i = 0; i < p->count; i++)
+        strbuf_printf(out, "%s%lld", i ? "x" : "", (long long)p->kernel[i]);
+    add_list(out, "stride", p->stride, p->count);
+    add_list(out, "dilation", p->dilation, p->count);
+    add_list(out, "padded before by", p->low, p->count);
+}
+
+void process_doc(StrBuf *out, const Op *process, ProcessKind kind)
+{
+    add_shapes(out, process);
+    if (kind == PROCESS_COMPUTE) {
+        ComputePlan plan;
+        if (compute_plan(process, NULL, NULL, &plan))
+            add_kernel(out, &plan);
+    } else if (kind == PROCESS_WINDOW) {
+        WindowPlan plan;
+        if (window_plan(process, NULL, &plan))
+            add_window(out, &plan.params);
+    }
+}

@@ -1,0 +1,91 @@
+/* insert-reorders: makes every operand stream. Ops that only move elements become dfg.reorder and
+ * dfg.merge; a kernel's operand that does not arrive in the order of the kernel's loops gets a
+ * dfg.reorder in front, and a result that is not computed in its own order one behind. What windows
+ * can do (strides, offsets, padding) stays with the kernel.
+ * Requires: named ops generalized, row-major order = stream order (normalize-layout).
+ * Changes: slices, insertions, concatenations, padding, maps of kernels; not what is computed.
+ * Tests: lit/lowering/insert-reorders.mir */
+#include "lowering/linalg_to_dfg/insert_reorders.h"
+
+#include "dialects/dfg/dfg.h"
+#include "dialects/func/func.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
+#include "ir/asm/print/diag.h"
+#include "ir/pass/pass.h"
+#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
+#include "lowering/lowering.h"
+#include "analysis/reshape.h"
+
+/* Padding stays where only kernels read it, whose windows or reorders make it. */
+static bool keeps_padding(const Op *pad)
+{
+    for (const Use *use = op_result(pad, 0)->uses; use; use = use->next)
+        if (use->owner->def != LINALG(GENERIC))
+            return false;
+    return true;
+}
+
+static bool move_elements(Block *body)
+{
+    bool ok = true;
+    FOR_EACH_OP_SAFE(op, body)
+    if (op->def != TENSOR(PAD) || !keeps_padding(op))
+        ok &= make_move(op);
+    return ok;
+}
+
+/* What nothing reads needs no process. */
+static void erase_unread(Block *body)
+{
+    for (Op *op = body->last->prev, *before; op; op = before) {
+        bool is_read = op->result_count == 0;
+        before = op->prev;
+        for (uint32_t i = 0; i < op->result_count; i++)
+            is_read |= value_has_uses(op_result(op, i));
+        if (!is_read)
+            op_erase(op);
+    }
+}
+
+/* Constants that the function returns are streams, too. */
+static void stream_results(Op *ret)
+{
+    Builder b = builder_before(ret);
+    for (uint32_t i = 0; i < ret->operand_count; i++)
+        if (type_is_shaped(op_operand(ret, i)->type) && is_constant_value(op_operand(ret, i)))
+            op_set_operand(ret, i, build_stream(&b, op_operand(ret, i)));
+}
+
+static bool fit_kernels(Block *body)
+{
+    bool ok = true;
+    FOR_EACH_OP_SAFE(op, body)
+    if (op->def == LINALG(GENERIC) && op->result_count == 1 && !kernel_fill_value(op))
+        ok &= fit_kernel(op);
+    FOR_EACH_OP_SAFE(op, body)
+    if (op->def == DFG(REORDER))
+        join_reorders(op);
+    return ok;
+}
+
+static bool insert_reorders(Pass *pass, Op *func)
+{
+    Block *body = func_entry(func);
+    (void)pass;
+    if (!body)
+        return true;
+    if (op_region(func, 0)->first != op_region(func, 0)->last)
+        return op_error(func, "has control flow; a streaming network is straight-line code");
+    move_padding_behind_reshapes(body);
+    stream_results(body->last);
+    erase_unread(body);
+    return move_elements(body) && fit_kernels(body);
+}
+
+const PassDef pass_insert_reorders = {
+    .name = "insert-reorders",
+    .summary = "Make every operand arrive, and every result leave, in the order of the loops",
+    .anchor = "func.func",
+    .run = insert_reorders,
+};

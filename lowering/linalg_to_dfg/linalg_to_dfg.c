@@ -1,0 +1,503 @@
+/* convert-linalg-to-dfg: turns the module's function into a dfg.region of processes.
+ *
+ * Kernels (linalg.generic) are grouped: an element-wise kernel whose only stream comes from a
+ * kernel with no other reader joins that kernel's epilogue. Each group becomes a compute process,
+ * preceded by a window process where an operand slides, strides or is padded. A value with
+ * several readers goes through a fork. A reshape changes no stream: it joins the group it alone
+ * reads, else each of its readers' processes makes it at its port.
+ * Requires: named ops generalized, channels-last layout, one function with static shapes.
+ * Changes: the function is replaced by a region and its processes.
+ * Tests: lit/lowering/linalg-to-dfg */
+#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/func/func.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "dialects/tensor/tensor.h"
+#include "ir/asm/print/diag.h"
+#include "ir/pass/pass.h"
+#include "lowering/lowering.h"
+#include "analysis/layer_name.h"
+#include "analysis/reshape.h"
+
+#include <assert.h>
+
+/* Readers of one streamed value: receiving ends handed out one by one. */
+typedef struct Stream {
+    Value *value;
+    uint32_t readers, next;
+    Value **ends; /* readers entries, from the scratch arena */
+} Stream;
+
+typedef struct Conversion {
+    Pass *pass;
+    Context *ctx;
+    Op *module, *func, *region;
+    SymbolTable symbols;
+    Builder b; /* in the region */
+    VEC(Group *) groups;
+    PtrMap group_of; /* result Value* -> Group* */
+    PtrMap streams;  /* Value* -> Stream* */
+    VEC(Stream *) stream_list;
+} Conversion;
+
+/* --- the boundary ----------------------------------------------------------------- */
+
+static bool check_boundary(const Op *func)
+{
+    const Type *type = func_type(func);
+    uint32_t inputs = type->u.function.input_count;
+    for (uint32_t i = 0; i < inputs + type->u.function.result_count; i++)
+        if (!dfg_can_stream(type->u.function.types[i]))
+            return op_error(func, "%s #%u of type '%s' cannot be streamed: that takes a static tensor",
+                            i < inputs ? "argument" : "result", i < inputs ? i : i - inputs,
+                            type_str(func->ctx, type->u.function.types[i]));
+    return true;
+}
+
+/* --- grouping --------------------------------------------------------------------- */
+
+static bool is_move(const Op *op) { return op->def == DFG(REORDER) || op->def == DFG(MERGE); }
+
+static bool is_streamable(const Op *op)
+{
+    return op->def == LINALG(GENERIC) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
+           op->def == TENSOR(PAD) || op->def == FUNC(RETURN) || is_reshape(op) ||
+           is_move(op) || op_has_trait(op, TRAIT_CONSTANT_LIKE);
+}
+
+/* The group whose epilogue can take the generic, or NULL. */
+static Group *producer_to_join(const Conversion *c, const Op *generic)
+{
+    Group *found = NULL;
+    const AffineMap *out = linalg_operand_map(generic, linalg_input_count(generic));
+    for (uint32_t i = 0; i < linalg_loop_count(generic); i++)
+        if (linalg_is_reduction(generic, i))
+            return NULL;
+    for (uint32_t i = 0; i < linalg_input_count(generic); i++) {
+        Value *input = op_operand(generic, i);
+        if (is_constant_value(input))
+            continue;
+        Group *group = ptrmap_get(&c->group_of, input);
+        if (found || !group || is_move(group->main) || !value_has_one_use(input) ||
+            linalg_operand_map(generic, i) != out || !map_is_permutation(out))
+            return NULL;
+        found = group;
+    }
+    return found;
+}
+
+static void add_stage(Conversion *c, Group *group, Op *op)
+{
+    *vec_push(&group->stages) = op;
+    group->result = op_result(op, 0);
+    ptrmap_put(&c->group_of, group->result, group);
+}
+
+static void add_group(Conversion *c, Op *main)
+{
+    Group *group = ARENA_NEW(&c->pass->scratch, Group);
+    group->main = main;
+    group->result = op_result(main, 0);
+    *vec_push(&c->groups) = group;
+    ptrmap_put(&c->group_of, group->result, group);
+}
+
+static void add_kernel(Conversion *c, Op *generic)
+{
+    Group *group = producer_to_join(c, generic);
+    if (group)
+        add_stage(c, group, generic);
+    else
+        add_group(c, generic);
+}
+
+static void add_reshape(Conversion *c, Op *reshape)
+{
+    Value *source = op_operand(reshape, 0);
+    Group *group = ptrmap_get(&c->group_of, source);
+    if (group && value_has_one_use(source))
+        add_stage(c, group, reshape);
+}
+
+static bool group_kernels(Conversion *c)
+{
+    bool ok = true;
+    FOR_EACH_OP(op, func_entry(c->func))
+    {
+        if (!is_streamable(op))
+            ok = op_error(op, "cannot be streamed: no rule turns it into a process");
+        else if (kernel_fill_value(op))
+            continue;
+        else if (op->def == LINALG(GENERIC) && !kernel_has_one_output(op))
+            ok = op_error(op, "has several results that are read; a streaming kernel has one");
+        else if (op->def == LINALG(GENERIC))
+            add_kernel(c, op);
+        else if (is_move(op))
+            add_group(c, op);
+        else if (is_reshape(op))
+            add_reshape(c, op);
+    }
+    return ok;
+}
+
+/* --- streams ------------------------------------------------------------------------- */
+
+static void add_reader(Conversion *c, Value *value)
+{
+    Stream *stream = ptrmap_get(&c->streams, value);
+    if (!stream) {
+        stream = ARENA_NEW(&c->pass->scratch, Stream);
+        stream->value = value;
+        ptrmap_put(&c->streams, value, stream);
+        *vec_push(&c->stream_list) = stream;
+    }
+    stream->readers++;
+}
+
+/* Follows reshapes that are in no group to the value that really streams. */
+static Value *unreshaped(const Conversion *c, Value *value)
+{
+    const Op *def = value_def(value);
+    while (def && is_reshape(def) && !ptrmap_has(&c->group_of, value)) {
+        value = op_operand(def, 0);
+        def = value_def(value);
+    }
+    return value;
+}
+
+/* The same through padding, which stands behind the reshapes. */
+static Value *streamed_source(const Conversion *c, Value *operand)
+{
+    const Op *def = value_def(operand);
+    return unreshaped(c, def && def->def == TENSOR(PAD) ? op_operand(def, 0) : operand);
+}
+
+static bool check_source(const Conversion *c, const Op *reader, Value *value)
+{
+    bool is_arg = value->is_arg && value_block(value) == func_entry(c->func);
+    if (is_arg || ptrmap_has(&c->group_of, value))
+        return true;
+    return op_error(reader, "reads a value that is neither a function argument nor a kernel's "
+                            "result");
+}
+
+/* A kernel's initial tensor is in its code or its tables. */
+static bool check_initial(const Op *generic)
+{
+    uint32_t init = linalg_input_count(generic);
+    return !linalg_reads_operand(generic, init) || is_constant_value(op_operand(generic, init)) ||
+           op_error(generic, "starts from a tensor that is not known at compile time");
+}
+
+static uint32_t group_input_count(const Op *main)
+{
+    return is_move(main) ? main->operand_count : linalg_input_count(main);
+}
+
+static bool count_readers(Conversion *c)
+{
+    const Op *ret = func_entry(c->func)->last;
+    bool ok = true;
+    for (size_t g = 0; g < c->groups.len; g++) {
+        Op *main = c->groups.data[g]->main;
+        ok &= is_move(main) || (check_initial(main) && check_captures(main));
+        for (uint32_t i = 0; i < group_input_count(main); i++) {
+            Value *source = streamed_source(c, op_operand(main, i));
+            if (is_constant_value(op_operand(main, i)))
+                continue;
+            ok &= check_source(c, main, source);
+            add_reader(c, source);
+        }
+    }
+    for (uint32_t i = 0; i < ret->operand_count; i++) {
+        Value *source = unreshaped(c, op_operand(ret, i));
+        ok &= check_source(c, ret, source);
+        add_reader(c, source);
+    }
+    return ok;
+}
+
+static Op *build_channel(Conversion *c, const Type *sending, const Attr *loc)
+{
+    const Type *ends[2] = {sending, type_dialect(c->ctx, &dfg_type_output,
+                                                 sending->u.dialect.params,
+                                                 sending->u.dialect.param_count)};
+    c->b.loc = loc;
+    return build(&c->b, DFG(CHANNEL), NULL, 0, ends, 2, NULL, 0);
+}
+
+static void instantiate(Conversion *c, const Op *process, Value *const *ends, uint32_t inputs,
+                        uint32_t outputs)
+{
+    const Ident *name = symbol_name(process);
+    int32_t segments[2] = {(int32_t)inputs, (int32_t)outputs};
+    const NamedAttr attrs[2] = {
+        named_attr(c->ctx, "callee", attr_symbol(c->ctx, name)),
+        named_attr(c->ctx, "operandSegmentSizes",
+                   attr_dense_array(type_i(c->ctx, 32), segments, 2))};
+    c->b.loc = process->loc;
+    build(&c->b, DFG(INSTANTIATE), ends, inputs + outputs, NULL, 0, attrs, 2);
+}
+
+/* Makes the receiving ends of a value available to its readers; what nothing reads is taken away. */
+static void publish(Conversion *c, Value *value, Value *end, const Op *kernel, Str name)
+{
+    Stream unread = {.value = value}, *stream = ptrmap_get(&c->streams, value);
+    stream = stream ? stream : &unread;
+    stream->ends = ARENA_ARRAY(&c->pass->scratch, Value *, stream->readers);
+    if (stream->readers == 1) {
+        stream->ends[0] = end;
+        return;
+    }
+    StrBuf text = {0};
+    strbuf_printf(&text, "%.*s_%s", STR_ARG(name), stream->readers ? "fork" : "drain");
+    Op *fork = build_fork_process(&c->symbols, strbuf_str(&text), kernel, value->type,
+                                  stream->readers);
+    strbuf_free(&text);
+    VEC(Value *) ends = {0};
+    *vec_push(&ends) = end;
+    for (uint32_t i = 0; i < stream->readers; i++) {
+        Op *channel = build_channel(c, dfg_port(fork, 1 + i)->type, kernel->loc);
+        *vec_push(&ends) = op_result(channel, 0);
+        stream->ends[i] = op_result(channel, 1);
+    }
+    instantiate(c, fork, ends.data, 1, stream->readers);
+    vec_free(&ends);
+}
+
+static Value *take_end(Conversion *c, Value *value)
+{
+    Stream *stream = ptrmap_get(&c->streams, value);
+    assert(stream->ends && stream->next < stream->readers);
+    return stream->ends[stream->next++];
+}
+
+/* --- the region --------------------------------------------------------------------------- */
+
+static const Attr *or_empty(const Conversion *c, const Attr *dict)
+{
+    return dict ? dict : attr_dict(c->ctx, NULL, 0);
+}
+
+static void create_region(Conversion *c)
+{
+    VEC(const Type *) ports = {0};
+    VEC(const Attr *) attrs = {0};
+    const Type *type = func_type(c->func);
+    uint32_t inputs = type->u.function.input_count, outputs = type->u.function.result_count;
+    for (uint32_t i = 0; i < inputs + outputs; i++) {
+        const TypeDef *end = i < inputs ? &dfg_type_output : &dfg_type_input;
+        *vec_push(&ports) = dfg_end_type(end, type->u.function.types[i], NULL);
+        *vec_push(&attrs) = or_empty(c, i < inputs ? func_arg_attrs(c->func, i)
+                                                   : func_result_attrs(c->func, i - inputs));
+    }
+    Str top = pass_string(c->pass, "top");
+    Str name = top.len ? top : symbol_name(c->func)->str;
+    const Attr *port_attrs = attr_array(c->ctx, attrs.data, attrs.len);
+    c->region = dfg_create_graph(c->ctx, DFG(REGION), name, c->func->loc, ports.data, inputs,
+                                 outputs, port_attrs);
+    c->b = builder_at_end(region_entry(op_region(c->region, 0)), c->func->loc);
+    ptrmap_put(&c->symbols.by_name, symbol_name(c->region), c->region); /* keep the name free */
+    vec_free(&ports);
+    vec_free(&attrs);
+}
+
+/* Instantiates a group's process on the ends of its inputs; ends has room for that of its output. */
+static void connect_process(Conversion *c, Op *process, Value **ends, uint32_t inputs,
+                            const Group *group, Str name)
+{
+    Op *channel = build_channel(c, dfg_port(process, inputs)->type, group->main->loc);
+    ends[inputs] = op_result(channel, 0);
+    instantiate(c, process, ends, inputs, 1);
+    publish(c, group->result, op_result(channel, 1), group->main, name);
+}
+
+static bool convert_group(Conversion *c, const Group *group)
+{
+    StreamInput inputs[PLAN_MAX_STREAMS];
+    Value *ends[PLAN_MAX_STREAMS + 1];
+    uint32_t count = 0;
+    StrBuf name = {0}, window_name = {0};
+    layer_name(&name, group->main);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < linalg_input_count(group->main); i++) {
+        if (is_constant_value(op_operand(group->main, i)))
+            continue;
+        if (count == PLAN_MAX_STREAMS)
+            ok = op_error(group->main, "reads more than %d streams", PLAN_MAX_STREAMS);
+        else
+            ok = stream_input(group->main, i, streamed_source(c, op_operand(group->main, i)),
+                              &inputs[count++]);
+    }
+    for (uint32_t i = 0; ok && i < count; i++) {
+        ends[i] = take_end(c, inputs[i].source);
+        if (!inputs[i].has_window)
+            continue;
+        strbuf_clear(&window_name);
+        strbuf_printf(&window_name, "%.*s_window", STR_ARG(strbuf_str(&name)));
+        Op *window = build_window_process(&c->symbols, strbuf_str(&window_name),
+                                          group->main, &inputs[i]);
+        Op *channel = build_channel(c, dfg_port(window, 1)->type, group->main->loc);
+        Value *window_ends[2] = {ends[i], op_result(channel, 0)};
+        instantiate(c, window, window_ends, 1, 1);
+        ends[i] = op_result(channel, 1);
+    }
+    Op *process = ok ? build_compute_process(&c->symbols, strbuf_str(&name), group, inputs, count)
+                     : NULL;
+    if (process)
+        connect_process(c, process, ends, count, group, strbuf_str(&name));
+    strbuf_free(&name);
+    strbuf_free(&window_name);
+    return process != NULL;
+}
+
+static bool convert_move(Conversion *c, const Group *group)
+{
+    Value *sources[PLAN_MAX_STREAMS], *ends[PLAN_MAX_STREAMS + 1];
+    uint32_t count = 0;
+    StrBuf name = {0};
+    if (group->main->operand_count > PLAN_MAX_STREAMS)
+        return op_error(group->main, "reads more than %d streams", PLAN_MAX_STREAMS);
+    layer_name(&name, group->main);
+    if (layer_source(group->main).len)
+        strbuf_add_c(&name, group->main->def == DFG(MERGE) ? "_merge" : "_reorder");
+    for (uint32_t i = 0; i < group->main->operand_count; i++) {
+        sources[i] = NULL;
+        if (is_constant_value(op_operand(group->main, i)))
+            continue;
+        sources[i] = unreshaped(c, op_operand(group->main, i));
+        ends[count++] = take_end(c, sources[i]);
+    }
+    Op *process = build_move_process(&c->symbols, strbuf_str(&name), group, sources);
+    if (process)
+        connect_process(c, process, ends, count, group, strbuf_str(&name));
+    strbuf_free(&name);
+    return process != NULL;
+}
+
+/* Input ports feed channels, output ports are fed from them; canonicalization bypasses both. */
+static void connect(Conversion *c, const OpDef *def, Value *port, Value *channel)
+{
+    Value *operands[2] = {port, channel};
+    build(&c->b, def, operands, 2, NULL, 0, NULL, 0);
+}
+
+static void connect_inputs(Conversion *c)
+{
+    Block *entry = func_entry(c->func);
+    StrBuf name = {0};
+    for (uint32_t i = 0; i < entry->arg_count; i++) {
+        Value *port = dfg_port(c->region, i);
+        const Type *sending = dfg_end_type(&dfg_type_input, dfg_payload(port->type), NULL);
+        Op *channel = build_channel(c, sending, c->func->loc);
+        connect(c, DFG(CONNECT_INPUT), port, op_result(channel, 0));
+        strbuf_clear(&name);
+        strbuf_printf(&name, "input%u", i);
+        publish(c, entry->args[i], op_result(channel, 1), c->func, strbuf_str(&name));
+    }
+    strbuf_free(&name);
+}
+
+/* End that delivers a result. An argument, or a reshape that no kernel makes, is copied. */
+static Value *result_end(Conversion *c, const Op *ret, uint32_t number)
+{
+    Value *result = op_operand(ret, number), *source = unreshaped(c, result);
+    const Stream *stream = ptrmap_get(&c->streams, source);
+    Value *end = take_end(c, source);
+    if (source == result && (!source->is_arg || stream->readers > 1))
+        return end;
+    StrBuf name = {0};
+    strbuf_printf(&name, "output%u_copy", number);
+    Op *process = build_copy_process(&c->symbols, strbuf_str(&name), ret, result, source);
+    strbuf_free(&name);
+    Op *channel = build_channel(c, dfg_port(process, 1)->type, process->loc);
+    Value *ends[2] = {end, op_result(channel, 0)};
+    instantiate(c, process, ends, 1, 1);
+    return op_result(channel, 1);
+}
+
+static void connect_outputs(Conversion *c)
+{
+    const Op *ret = func_entry(c->func)->last;
+    uint32_t inputs = dfg_input_count(c->region);
+    for (uint32_t i = 0; i < ret->operand_count; i++)
+        connect(c, DFG(CONNECT_OUTPUT), dfg_port(c->region, inputs + i),
+                result_end(c, ret, i));
+}
+
+static bool build_graph(Conversion *c)
+{
+    create_region(c);
+    connect_inputs(c);
+    for (size_t i = 0; i < c->groups.len; i++)
+        if (!(is_move(c->groups.data[i]->main) ? convert_move : convert_group)(c, c->groups.data[i]))
+            return false;
+    connect_outputs(c);
+    return true;
+}
+
+/* --- the pass ------------------------------------------------------------------------------ */
+
+static Op *find_function(Op *module)
+{
+    Op *found = NULL;
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+    {
+        if (op->def != FUNC(FUNC))
+            continue;
+        if (found) {
+            op_error(op, "is a second function; a network is one function");
+            return NULL;
+        }
+        found = op;
+    }
+    if (!found || !func_entry(found)) {
+        op_emit_error(module, "there is no function with a body to convert");
+        return NULL;
+    }
+    if (op_region(found, 0)->first != op_region(found, 0)->last) {
+        op_error(found, "has control flow; a streaming network is straight-line code");
+        return NULL;
+    }
+    return found;
+}
+
+static void free_conversion(Conversion *c)
+{
+    for (size_t i = 0; i < c->groups.len; i++)
+        vec_free(&c->groups.data[i]->stages);
+    vec_free(&c->groups);
+    vec_free(&c->stream_list);
+    ptrmap_free(&c->group_of);
+    ptrmap_free(&c->streams);
+    symtab_free(&c->symbols);
+}
+
+static bool convert_linalg_to_dfg(Pass *pass, Op *module)
+{
+    Conversion c = {.pass = pass, .ctx = module->ctx, .module = module};
+    c.func = find_function(module);
+    if (!c.func)
+        return false;
+    symtab_init(&c.symbols, module);
+    move_padding_behind_reshapes(func_entry(c.func));
+    bool ok = check_boundary(c.func) && group_kernels(&c) && count_readers(&c) && build_graph(&c);
+    if (ok) {
+        op_erase(c.func);
+        op_append(c.region, region_entry(op_region(module, 0)));
+    } else if (c.region) {
+        op_erase(c.region);
+    }
+    free_conversion(&c);
+    return ok;
+}
+
+const PassDef pass_convert_linalg_to_dfg = {
+    .name = "convert-linalg-to-dfg",
+    .summary = "Turn a function of linalg kernels into a graph of streaming processes",
+    .anchor = "builtin.module",
+    .options = OPTIONS({"top", OPTION_STRING, NULL, "name of the region; default: the function's"}),
+    .run = convert_linalg_to_dfg,
+};

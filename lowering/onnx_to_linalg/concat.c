@@ -1,0 +1,147 @@
+/* Tensors put side by side, and taken apart. Parts of one scale stay integers; parts of several go
+ * through the quantizer behind them first, or are shifted to the finest.
+ * Tests: lit/lowering/onnx-to-linalg-move.mir */
+#include "dialects/arith/arith.h"
+#include "lowering/onnx_to_linalg/data_movement.h"
+#include "lowering/onnx_to_linalg/accumulate.h"
+
+/* Integers of parts are not shifted further apart than this. */
+enum { MAX_SHIFT = 16 };
+
+static uint32_t joint_axis(const Op *op, uint32_t rank)
+{
+    int64_t axis = onnx_int(op, "axis", 0);
+    return (uint32_t)(axis < 0 ? axis + rank : axis);
+}
+
+/* Puts the parts side by side along an axis. */
+static Value *join(Lowering *lw, Value *const *parts, uint32_t count, const Type *type)
+{
+    int64_t offsets[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK];
+    uint32_t rank = type->u.shaped.rank, axis = joint_axis(lw->node, rank);
+    for (uint32_t i = 0; i < rank; i++)
+        ones[i] = 1;
+    Value *y = build_empty(lw, type);
+    for (uint32_t i = 0; i < count; i++) {
+        y = build_insert(lw, parts[i], y, offsets, ones);
+        offsets[axis] += parts[i]->type->u.shaped.dims[axis];
+    }
+    return y;
+}
+
+/* Brings parts that differ by powers of two to the smallest exponent; false: they differ by more, or
+ * by too much. */
+static bool align_parts(Lowering *lw, Fixed *parts, uint32_t count)
+{
+    int least = parts[0].exponent;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!same_unit(&parts[0], &parts[i]) || parts[i].zero != 0)
+            return false;
+        least = parts[i].exponent < least ? parts[i].exponent : least;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (parts[i].exponent - least > MAX_SHIFT)
+            return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!build_finer(lw, &parts[i], parts[i].exponent - least))
+            return false;
+    return true;
+}
+
+/* The operands as integers of one scale: as they are, or each through the quantizer that stands
+ * behind the node, or all at the finest of scales that differ by powers of two. */
+static bool joint_operands(Lowering *lw, Fixed *parts)
+{
+    uint32_t count = lw->node->operand_count;
+    bool agree = true;
+    for (uint32_t i = 0; i < count; i++) {
+        const Fixed *part = lower_fixed(lw, i);
+        if (!part)
+            return false;
+        parts[i] = *part;
+        agree = agree && same_scale(&parts[0], part);
+    }
+    if (agree)
+        return true;
+    Op *quantizer = find_quantizer(op_result(lw->node, 0));
+    if (!quantizer) {
+        bool aligned = align_parts(lw, parts, count);
+        if (!aligned)
+            warn_plain(lw, "its inputs have different scales, and no quantizer follows");
+        return aligned;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (!quantize_operand(lw, i, quantizer, &parts[i]))
+            return false;
+    return true;
+}
+
+/* All parts in the widest type. */
+static Value *join_integers(Lowering *lw, const Fixed *parts, uint32_t count, Fixed *result)
+{
+    Value **values = ARENA_ARRAY(&lw->pass->scratch, Value *, count);
+    *result = parts[0];
+    bool all_unsigned = true;
+    uint32_t width = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t own = type_width(type_elem(parts[i].value->type));
+        all_unsigned &= parts[i].is_unsigned;
+        width = own > width ? own : width;
+        result->low = parts[i].low < result->low ? parts[i].low : result->low;
+        result->high = parts[i].high > result->high ? parts[i].high : result->high;
+    }
+    uint32_t needed = signed_width(result->low, result->high);
+    if (!all_unsigned && needed > width)
+        width = needed;
+    result->is_unsigned = all_unsigned;
+    const Type *elem = type_i(lw->ctx, width);
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = build_wider(lw, &parts[i], elem);
+    return join(lw, values, count, type_with_elem(op_result(lw->node, 0)->type, elem));
+}
+
+bool lower_concat(Lowering *lw)
+{
+    uint32_t count = lw->node->operand_count;
+    Fixed *parts = ARENA_ARRAY(&lw->pass->scratch, Fixed, count), result;
+    if (joint_operands(lw, parts)) {
+        result.value = NULL;
+        Value *joined = join_integers(lw, parts, count, &result);
+        result.value = joined;
+        lower_result(lw, &result);
+        return true;
+    }
+    Value **values = ARENA_ARRAY(&lw->pass->scratch, Value *, count);
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = lower_plain(lw, i);
+        if (!values[i])
+            return false;
+    }
+    lower_plain_result(lw, 0, join(lw, values, count, plain_type(op_result(lw->node, 0)->type)));
+    return true;
+}
+
+bool lower_split(Lowering *lw)
+{
+    const Fixed *x = lower_chainless(lw, 0);
+    Value *whole = x ? x->value : lower_plain(lw, 0);
+    int64_t offsets[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK];
+    if (!whole)
+        return false;
+    uint32_t rank = whole->type->u.shaped.rank, axis = joint_axis(lw->node, rank);
+    for (uint32_t i = 0; i < rank; i++)
+        ones[i] = 1;
+    for (uint32_t i = 0; i < lw->node->result_count; i++) {
+        const Value *result = op_result(lw->node, i);
+        Value *part = build_slice(lw, whole, result->type, offsets, ones);
+        offsets[axis] += result->type->u.shaped.dims[axis];
+        if (!x) {
+            lower_plain_result(lw, i, part);
+            continue;
+        }
+        Fixed fixed = *x;
+        fixed.value = part;
+        record_fixed(lw, result, &fixed);
+    }
+    return true;
+}

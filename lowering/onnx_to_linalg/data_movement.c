@@ -1,0 +1,551 @@
+/* Nodes that put elements elsewhere, as they are: integers stay integers.
+ * Reshapes, transpositions, slices and constant borders have ops of their own. Any other such node
+ * is run once on coordinates, which tells where each element comes from: as an affine map of the
+ * result's index if there is one, else as tables.
+ * Tests: lit/lowering/onnx-to-linalg-move.mir */
+#include "analysis/fixed_point_fit.h"
+#include "lowering/onnx_to_linalg/data_movement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
+#include "lowering/onnx_to_linalg/accumulate.h"
+
+/* --- reshapes --------------------------------------------------------------------------------- */
+
+/* One group of all dimensions. */
+static const Attr *whole_reassociation(Context *ctx, uint32_t rank)
+{
+    const Attr *items[ONNX_MAX_RANK + 1], *group;
+    for (uint32_t i = 0; i < rank; i++)
+        items[i] = attr_i64(ctx, i);
+    group = attr_array(ctx, items, rank);
+    return attr_array(ctx, &group, rank > 0);
+}
+
+/* The grouping of `large` dimensions that multiplies up to each of the small ones; false: none. */
+static bool find_groups(const Type *large, const Type *small, const Attr **out)
+{
+    const Attr *groups[ONNX_MAX_RANK + 1], *items[ONNX_MAX_RANK + 1];
+    uint32_t next = 0, rank = large->u.shaped.rank, count = small->u.shaped.rank;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t want = small->u.shaped.dims[i], product = 1;
+        uint32_t taken = 0;
+        while (next < rank && (taken == 0 || product < want || (i + 1 == count && next < rank))) {
+            product *= large->u.shaped.dims[next];
+            items[taken++] = attr_i64(large->ctx, next++);
+        }
+        if (product != want || taken == 0)
+            return false;
+        groups[i] = attr_array(large->ctx, items, taken);
+    }
+    *out = attr_array(large->ctx, groups, count);
+    return next == rank && count > 0;
+}
+
+Value *build_reshape(Lowering *lw, Value *x, const Type *type)
+{
+    const Attr *groups;
+    type = type_with_elem(type, type_elem(x->type));
+    if (x->type == type)
+        return x;
+    uint32_t from = x->type->u.shaped.rank, to = type->u.shaped.rank;
+    if (from > to && find_groups(x->type, type, &groups))
+        return tensor_collapse_shape(&lw->b, x, type, groups);
+    if (from < to && find_groups(type, x->type, &groups))
+        return tensor_expand_shape(&lw->b, x, type, groups);
+    int64_t count;
+    if (!type_element_count(type, &count))
+        return x;
+    const Type *flat = type_with_shape(type, &count, 1);
+    if (from != 1)
+        x = from == 0 ? tensor_expand_shape(&lw->b, x, flat, attr_array(lw->ctx, NULL, 0))
+                      : tensor_collapse_shape(&lw->b, x, flat, whole_reassociation(lw->ctx, from));
+    if (to == 1)
+        return x;
+    if (to == 0)
+        return tensor_collapse_shape(&lw->b, x, type, attr_array(lw->ctx, NULL, 0));
+    return tensor_expand_shape(&lw->b, x, type, whole_reassociation(lw->ctx, to));
+}
+
+/* --- structured moves ------------------------------------------------------------------------- */
+
+/* result[loops] = x[map(loops)] */
+static Value *forward(Lowering *lw, Value *x, const Type *type, const AffineMap *map)
+{
+    uint32_t rank = type->u.shaped.rank;
+    Generic g = {.loops = rank, .inputs = 1, .input = {x}};
+    g.map[0] = map;
+    g.map[1] = map_identity(lw->ctx, rank);
+    generic_open(lw, &g, build_empty(lw, type));
+    return generic_close(&g, generic_arg(&g, 0));
+}
+
+/* Dimension i of the result is dimension perm[i] of x. */
+static Value *build_transpose(Lowering *lw, Value *x, const int64_t *perm)
+{
+    uint32_t rank = x->type->u.shaped.rank;
+    int64_t dims[ONNX_MAX_RANK];
+    const AffineExpr *index[ONNX_MAX_RANK];
+    bool moves = false;
+    for (uint32_t i = 0; i < rank; i++) {
+        dims[i] = x->type->u.shaped.dims[perm[i]];
+        index[perm[i]] = affine_dim(lw->ctx, i);
+        moves |= perm[i] != i;
+    }
+    if (!moves)
+        return x;
+    return forward(lw, x, type_with_shape(x->type, dims, rank),
+                   map_get(lw->ctx, rank, 0, rank, index));
+}
+
+static SliceParams slice_params(const Type *part, const int64_t *offsets, const int64_t *strides)
+{
+    SliceParams slice = {0};
+    for (uint32_t i = 0; i < part->u.shaped.rank; i++) {
+        *vec_push(&slice.offsets) = mixed_constant(offsets[i]);
+        *vec_push(&slice.sizes) = mixed_constant(part->u.shaped.dims[i]);
+        *vec_push(&slice.strides) = mixed_constant(strides[i]);
+    }
+    return slice;
+}
+
+Value *build_slice(Lowering *lw, Value *x, const Type *type, const int64_t *offsets,
+                   const int64_t *strides)
+{
+    type = type_with_elem(type, type_elem(x->type));
+    if (type == x->type)
+        return x;
+    SliceParams slice = slice_params(type, offsets, strides);
+    Op *op = tensor_build_extract_slice(&lw->b, x, type, &slice);
+    slice_free(&slice);
+    return op_result(op, 0);
+}
+
+Value *build_insert(Lowering *lw, Value *x, Value *dest, const int64_t *offsets,
+                    const int64_t *strides)
+{
+    SliceParams slice = slice_params(x->type, offsets, strides);
+    Op *op = tensor_build_insert_slice(&lw->b, x, dest, &slice);
+    slice_free(&slice);
+    return op_result(op, 0);
+}
+
+Value *build_border(Lowering *lw, Value *x, const int64_t *low, const int64_t *high, double value)
+{
+    int64_t before[ONNX_MAX_RANK], after[ONNX_MAX_RANK], offsets[ONNX_MAX_RANK] = {0};
+    int64_t dims[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK] = {0};
+    uint32_t rank = x->type->u.shaped.rank;
+    bool pads = false;
+    for (uint32_t i = 0; i < rank; i++) {
+        int64_t cut_low = low[i] < 0 ? -low[i] : 0, cut_high = high[i] < 0 ? -high[i] : 0;
+        ones[i] = 1;
+        offsets[i] = cut_low;
+        dims[i] = x->type->u.shaped.dims[i] - cut_low - cut_high;
+        before[i] = low[i] > 0 ? low[i] : 0;
+        after[i] = high[i] > 0 ? high[i] : 0;
+        pads |= before[i] > 0 || after[i] > 0;
+    }
+    x = build_slice(lw, x, type_with_shape(x->type, dims, rank), offsets, ones);
+    if (!pads)
+        return x;
+    return build_pad(lw, x, before, after, build_number(&lw->b, type_elem(x->type), value));
+}
+
+/* --- by coordinates --------------------------------------------------------------------------- */
+
+/* Where result elements come from along one dimension of the input. */
+typedef struct Source {
+    Array *at;             /* coordinate, for each result element */
+    const AffineExpr *expr; /* of the result's index; NULL: only the table tells */
+} Source;
+
+/* The node run on coordinate `dim` of its first operand's elements; NULL: why says. */
+static Array *run_on_coordinates(Lowering *lw, const Type *input, uint32_t dim)
+{
+    const Op *node = lw->node;
+    Array **inputs = xcalloc(node->operand_count, sizeof *inputs), *result = NULL;
+    bool known = true;
+    int64_t inner = 1, extent = input->u.shaped.dims[dim];
+    inputs[0] = array_new(type_with_elem(input, type_i(lw->ctx, 64)));
+    for (uint32_t i = dim + 1; i < input->u.shaped.rank; i++)
+        inner *= input->u.shaped.dims[i];
+    for (int64_t i = 0; i < inputs[0]->count; i++)
+        array_set_i64(inputs[0], i, i / inner % extent);
+    for (uint32_t i = 1; i < node->operand_count; i++) {
+        const Array *constant = onnx_operand(node, i) ? lower_array(lw, op_operand(node, i)) : NULL;
+        inputs[i] = constant ? array_ref((Array *)constant) : NULL;
+        known = known && (constant || !onnx_operand(node, i));
+    }
+    strbuf_clear(&lw->why);
+    strbuf_add_c(&lw->why, "needs constants for all but its first operand");
+    if (!known || !onnx_eval(node, inputs, &result, &lw->why))
+        result = NULL;
+    for (uint32_t i = 0; i < node->operand_count; i++)
+        array_unref(inputs[i]);
+    free(inputs);
+    return result;
+}
+
+/* Whether the coordinates are those of an expression in result dimension d. */
+static bool matches(const Array *at, uint32_t d, const AffineExpr *expr)
+{
+    const int64_t *dims = at->type->u.shaped.dims;
+    int64_t inner = 1, index[ONNX_MAX_RANK] = {0};
+    for (uint32_t i = d + 1; i < at->type->u.shaped.rank; i++)
+        inner *= dims[i];
+    for (int64_t i = 0; i < at->count; i++) {
+        index[d] = i / inner % dims[d];
+        int64_t value;
+        if (!affine_eval(expr, index, NULL, &value) || value != array_get_i64(at, i))
+            return false;
+    }
+    return true;
+}
+
+/* (d * m + b) floordiv 2^s where the coordinates rise along d, as those of nearest neighbours; NULL:
+ * no such expression gives them, or none whose numbers fit an int. */
+static const AffineExpr *find_line(Lowering *lw, const Array *at, uint32_t d, int64_t inner)
+{
+    int64_t extent = at->type->u.shaped.dims[d], count = 0;
+    int64_t low = array_get_i64(at, 0), high = array_get_i64(at, (extent - 1) * inner);
+    if (high <= low)
+        return NULL;
+    Threshold *steps = ARENA_ARRAY(&lw->pass->scratch, Threshold, high - low);
+    for (int64_t i = 1; i < extent && count < high - low; i++)
+        while (count < high - low && array_get_i64(at, i * inner) > low + count) {
+            steps[count] = (Threshold){low + 1 + count, i};
+            count++;
+        }
+    StepFunction f = {.thresholds = steps, .count = count, .high_q = extent - 1, .low_level = low,
+                      .high_level = high};
+    FixedPoint form;
+    if (!fit_fixed_point(&f, &form) || form.shift > 30 || high >= INT64_C(1) << (30 - form.shift))
+        return NULL;
+    const AffineExpr *line = affine_add_c(affine_mul_c(affine_dim(lw->ctx, d), form.multiplier),
+                                          form.addend);
+    return affine_floordiv(line, affine_const(lw->ctx, INT64_C(1) << form.shift));
+}
+
+/* d * a + b, d mod f or (d * a + b) floordiv f for one result dimension d, or a constant. A dimension
+ * stands alone only where the input has the same extent, as linalg asks; `own` is the input's. */
+static const AffineExpr *find_expr(Lowering *lw, const Array *at, uint32_t own, int64_t extent)
+{
+    const int64_t *dims = at->type->u.shaped.dims;
+    int64_t first = at->count ? array_get_i64(at, 0) : 0, inner = at->count;
+    const AffineExpr *constant = affine_const(lw->ctx, first);
+    bool is_same = own < at->type->u.shaped.rank && dims[own] == extent;
+    if (is_same && matches(at, own, affine_dim(lw->ctx, own)))
+        return affine_dim(lw->ctx, own);
+    if (matches(at, 0, constant))
+        return constant;
+    for (uint32_t d = 0; d < at->type->u.shaped.rank; d++) {
+        inner /= dims[d];
+        if (dims[d] == 1)
+            continue;
+        const AffineExpr *dim = affine_dim(lw->ctx, d);
+        int64_t step = array_get_i64(at, inner) - first, run = 1, period = 1;
+        const AffineExpr *linear = affine_add_c(affine_mul_c(dim, step), first);
+        bool is_alone = step == 1 && first == 0;
+        if ((!is_alone || dims[d] == extent) && matches(at, d, linear))
+            return linear;
+        while (run < dims[d] && array_get_i64(at, run * inner) == first)
+            run++;
+        while (period < dims[d] && array_get_i64(at, period * inner) != first)
+            period++;
+        const AffineExpr *div = affine_floordiv(dim, affine_const(lw->ctx, run));
+        const AffineExpr *mod = affine_mod(dim, affine_const(lw->ctx, period));
+        if (run > 1 && matches(at, d, div))
+            return div;
+        if (period > 1 && matches(at, d, mod))
+            return mod;
+        const AffineExpr *line = find_line(lw, at, d, inner);
+        if (line && matches(at, d, line))
+            return line;
+    }
+    return NULL;
+}
+
+/* The coordinates as a table along the result dimensions they depend on: the map into it. */
+static Value *build_table(Lowering *lw, const Array *at, const AffineMap **map)
+{
+    const Type *type = at->type;
+    uint32_t rank = type->u.shaped.rank, kept = 0;
+    int64_t dims[ONNX_MAX_RANK], strides[ONNX_MAX_RANK], stride = 1;
+    const AffineExpr *index[ONNX_MAX_RANK];
+    for (uint32_t d = rank; d-- > 0; stride *= type->u.shaped.dims[d])
+        strides[d] = stride;
+    for (uint32_t d = 0; d < rank; d++) {
+        bool depends = false;
+        for (int64_t i = 0; i < at->count && !depends; i++) {
+            int64_t own = i / strides[d] % type->u.shaped.dims[d];
+            depends = array_get_i64(at, i) != array_get_i64(at, i - own * strides[d]);
+        }
+        if (!depends)
+            continue;
+        index[kept] = affine_dim(lw->ctx, d);
+        strides[kept] = strides[d];
+        dims[kept++] = type->u.shaped.dims[d];
+    }
+    Array *table = array_new(type_tensor(type_i(lw->ctx, 64), dims, kept, NULL));
+    for (int64_t i = 0; i < table->count; i++) {
+        int64_t from = 0, rest = i;
+        for (uint32_t k = kept; k-- > 0; rest /= dims[k])
+            from += rest % dims[k] * strides[k];
+        array_set_i64(table, i, array_get_i64(at, from));
+    }
+    *map = map_get(lw->ctx, rank, 0, kept, index);
+    Value *value = arith_constant(&lw->b, array_to_attr(table));
+    array_unref(table);
+    return value;
+}
+
+/* result[i] = x[coordinates of i], from a table per dimension of x. */
+static Value *gather_by_tables(Lowering *lw, Value *x, const Type *type, const Source *sources)
+{
+    uint32_t count = x->type->u.shaped.rank, rank = type->u.shaped.rank;
+    Value *operands[ONNX_MAX_RANK + 1] = {x};
+    Generic g = {.loops = rank, .inputs = count};
+    const Type *index = type_index(lw->ctx), *elem = type_elem(type);
+    if (count > GENERIC_MAX_INPUTS) {
+        onnx_error(lw->node, "has an operand of too many dimensions");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        g.input[i] = build_table(lw, sources[i].at, &g.map[i]);
+    g.map[count] = map_identity(lw->ctx, rank);
+    generic_open(lw, &g, build_empty(lw, type));
+    for (uint32_t i = 0; i < count; i++)
+        operands[1 + i] = build_unary(&g.body, ARITH(INDEX_CAST), index, generic_arg(&g, i));
+    Op *extract = build(&g.body, TENSOR(EXTRACT), operands, count + 1, &elem, 1, NULL, 0);
+    return generic_close(&g, op_result(extract, 0));
+}
+
+static Value *move_by_coordinates(Lowering *lw, Value *x, const Type *type)
+{
+    Source sources[ONNX_MAX_RANK] = {{0}};
+    const AffineExpr *index[ONNX_MAX_RANK];
+    uint32_t count = x->type->u.shaped.rank;
+    bool is_affine = true, done = true;
+    Value *y = NULL;
+    for (uint32_t i = 0; i < count && done; i++) {
+        sources[i].at = run_on_coordinates(lw, op_operand(lw->node, 0)->type, i);
+        done = sources[i].at != NULL;
+        sources[i].expr = done ? find_expr(lw, sources[i].at, i, x->type->u.shaped.dims[i]) : NULL;
+        index[i] = sources[i].expr;
+        is_affine &= index[i] != NULL;
+    }
+    if (!done)
+        onnx_error(lw->node, "%s", lw->why.data);
+    else if (is_affine)
+        y = forward(lw, x, type, map_get(lw->ctx, type->u.shaped.rank, 0, count, index));
+    else
+        y = gather_by_tables(lw, x, type, sources);
+    for (uint32_t i = 0; i < count; i++)
+        array_unref(sources[i].at);
+    return y;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+/* The lists of a Slice with positive steps; false: another. */
+static bool slice_lists(Lowering *lw, int64_t *offsets, int64_t *strides)
+{
+    const Type *input = op_operand(lw->node, 0)->type, *result = op_result(lw->node, 0)->type;
+    for (uint32_t i = 0; i < input->u.shaped.rank; i++) {
+        Array *at = run_on_coordinates(lw, input, i);
+        int64_t inner = 1, extent = result->u.shaped.dims[i];
+        for (uint32_t d = i + 1; d < result->u.shaped.rank; d++)
+            inner *= result->u.shaped.dims[d];
+        bool known = at && at->count > 0;
+        offsets[i] = known ? array_get_i64(at, 0) : 0;
+        strides[i] = known && extent > 1 ? array_get_i64(at, inner) - offsets[i] : 1;
+        array_unref(at);
+        if (!known || strides[i] < 1)
+            return false;
+    }
+    return true;
+}
+
+/* Depth to space and back are a transposition between two reshapes. */
+static Value *move_blocks(Lowering *lw, Value *x, const Type *type)
+{
+    static const int64_t depth_first[] = {0, 3, 4, 1, 5, 2}, columns_first[] = {0, 1, 4, 2, 5, 3};
+    static const int64_t to_depth[] = {0, 3, 5, 1, 2, 4};
+    const int64_t *d = x->type->u.shaped.dims;
+    int64_t block = onnx_int(lw->node, "blocksize", 1), depth = d[1] / block / block;
+    const int64_t by_depth[] = {d[0], block, block, depth, d[2], d[3]};
+    const int64_t by_column[] = {d[0], depth, block, block, d[2], d[3]};
+    const int64_t by_space[] = {d[0], d[1], d[2] / block, block, d[3] / block, block};
+    bool is_crd = str_eq_c(onnx_string(lw->node, "mode", "DCR"), "CRD");
+    bool to_space = lw->node->def == ONNX(DEPTH_TO_SPACE);
+    const int64_t *view = !to_space ? by_space : is_crd ? by_column : by_depth;
+    const int64_t *perm = !to_space ? to_depth : is_crd ? columns_first : depth_first;
+    x = build_reshape(lw, x, type_with_shape(x->type, view, 6));
+    return build_reshape(lw, build_transpose(lw, x, perm), type);
+}
+
+static Value *move_transpose(Lowering *lw, Value *x)
+{
+    int64_t perm[ONNX_MAX_RANK];
+    strbuf_clear(&lw->why);
+    if (onnx_transpose_perm(lw->node, perm, &lw->why))
+        return build_transpose(lw, x, perm);
+    onnx_error(lw->node, "%s", lw->why.data);
+    return NULL;
+}
+
+/* Stretches x; the sizes of the border of a Pad with a constant. */
+static Value *move_expand(Lowering *lw, Value *x, const Type *type)
+{
+    Generic g;
+    generic_broadcast(lw, &g, &x, 1, type);
+    generic_open(lw, &g, build_empty(lw, type));
+    return generic_close(&g, generic_arg(&g, 0));
+}
+
+/* The node's elements from x, which has the same elements as its first operand in any type. */
+static Value *move(Lowering *lw, Value *x)
+{
+    int64_t offsets[ONNX_MAX_RANK], strides[ONNX_MAX_RANK];
+    const Type *type = type_with_elem(op_result(lw->node, 0)->type, type_elem(x->type));
+    int64_t count;
+    if (type_element_count(type, &count) && count == 0)
+        return build_empty(lw, type);
+    switch (lw->node->def - onnx_ops) {
+    case ONNX_DROPOUT:
+    case ONNX_FLATTEN:
+    case ONNX_IDENTITY:
+    case ONNX_RESHAPE:
+    case ONNX_SQUEEZE:
+    case ONNX_UNSQUEEZE: return build_reshape(lw, x, type);
+    case ONNX_TRANSPOSE: return move_transpose(lw, x);
+    case ONNX_DEPTH_TO_SPACE:
+    case ONNX_SPACE_TO_DEPTH: return move_blocks(lw, x, type);
+    case ONNX_EXPAND: return move_expand(lw, x, type);
+    case ONNX_SLICE:
+        if (slice_lists(lw, offsets, strides))
+            return build_slice(lw, x, type, offsets, strides);
+        return move_by_coordinates(lw, x, type);
+    default: return move_by_coordinates(lw, x, type);
+    }
+}
+
+/* --- borders ---------------------------------------------------------------------------------- */
+
+/* Sizes of a Pad's border; false: it is not of a constant. */
+static bool border_sizes(Lowering *lw, int64_t *low, int64_t *high, double *value)
+{
+    const Op *op = lw->node;
+    const Array *pads = lower_array(lw, op_operand(op, 1)), *axes = NULL;
+    uint32_t rank = op_result(op, 0)->type->u.shaped.rank;
+    *value = 0.0;
+    if (!pads || !str_eq_c(onnx_string(op, "mode", "constant"), "constant"))
+        return false;
+    if (onnx_operand(op, 2)) {
+        const Array *constant = lower_array(lw, op_operand(op, 2));
+        if (!constant)
+            return false;
+        *value = array_get_f64(constant, 0);
+    }
+    if (onnx_operand(op, 3) && !(axes = lower_array(lw, op_operand(op, 3))))
+        return false;
+    memset(low, 0, rank * sizeof *low);
+    memset(high, 0, rank * sizeof *high);
+    int64_t count = pads->count / 2;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t axis = axes ? array_get_i64(axes, i) : i;
+        axis += axis < 0 ? rank : 0;
+        low[axis] = array_get_i64(pads, i);
+        high[axis] = array_get_i64(pads, i + count);
+    }
+    return true;
+}
+
+/* The integer that stands for a number; false if none does. */
+static bool as_integer(const Fixed *fixed, double value, int64_t *out)
+{
+    double q = value / fixed_scale(fixed), limit = exact_pow2(31);
+    if (!(q < limit && q >= -limit) || q != (double)(int64_t)q)
+        return false;
+    *out = (int64_t)q - fixed->zero;
+    return true;
+}
+
+/* x with a border of the integer q. */
+static void pad_integers(Lowering *lw, const Fixed *x, const int64_t *low, const int64_t *high,
+                         int64_t q)
+{
+    Fixed result = *x;
+    uint32_t own = type_width(type_elem(x->value->type));
+    result.low = q < x->low ? q : x->low;
+    result.high = q > x->high ? q : x->high;
+    result.is_unsigned = x->is_unsigned && q >= 0;
+    uint32_t width = signed_width(result.low, result.high) - result.is_unsigned;
+    const Type *elem = type_i(lw->ctx, own > width ? own : width);
+    result.value = build_border(lw, build_wider(lw, x, elem), low, high, (double)q);
+    lower_result(lw, &result);
+}
+
+/* A Pad with a constant, of integers if it is one of them too or if a quantizer behind makes it
+ * one. */
+static bool lower_border(Lowering *lw, const Fixed *x, const int64_t *low, const int64_t *high,
+                         double value)
+{
+    int64_t q = 0;
+    Fixed quantized;
+    if (x && !x->chain && as_integer(x, value, &q)) {
+        pad_integers(lw, x, low, high, q);
+        return true;
+    }
+    Op *quantizer = lower_fixed(lw, 0) ? find_quantizer(op_result(lw->node, 0)) : NULL;
+    if (quantizer && quantize_number(lw, quantizer, value, &q) &&
+        quantize_operand(lw, 0, quantizer, &quantized)) {
+        pad_integers(lw, &quantized, low, high, q);
+        return true;
+    }
+    Value *plain = lower_plain(lw, 0);
+    if (plain)
+        lower_plain_result(lw, 0, build_border(lw, plain, low, high, value));
+    return plain != NULL;
+}
+
+/* --- lowering --------------------------------------------------------------------------------- */
+
+/* Integers to move: without a chain that goes along a dimension. A quantizer behind the node is
+ * moved before it. */
+static bool movable(Lowering *lw, Fixed *out)
+{
+    const Fixed *x = lower_fixed(lw, 0);
+    if (!x)
+        return false;
+    *out = *x;
+    if (!x->chain || x->chain->axis < 0)
+        return true;
+    Op *quantizer = find_quantizer(op_result(lw->node, 0));
+    return quantizer && quantize_operand(lw, 0, quantizer, out);
+}
+
+bool lower_move(Lowering *lw)
+{
+    Fixed x;
+    bool is_fixed = movable(lw, &x);
+    int64_t low[ONNX_MAX_RANK], high[ONNX_MAX_RANK];
+    double value;
+    if (lw->node->def == ONNX(PAD) && border_sizes(lw, low, high, &value))
+        return lower_border(lw, is_fixed ? &x : NULL, low, high, value);
+    if (is_fixed) {
+        x.value = move(lw, x.value);
+        if (x.value)
+            lower_result(lw, &x);
+        return x.value != NULL;
+    }
+    Value *plain = lower_plain(lw, 0);
+    plain = plain ? move(lw, plain) : NULL;
+    if (plain)
+        lower_plain_result(lw, 0, plain);
+    return plain != NULL;
+}

@@ -1,0 +1,311 @@
+/* Element-wise nodes: on integers where the result is exactly an integer of one scale, as a step of
+ * a chain where a quantizer can take it in, else in plain arithmetic.
+ * Tests: lit/lowering/onnx-to-linalg-elementwise.mir, lit/lowering/onnx-to-linalg-chain.mir */
+#include <math.h>
+
+#include "dialects/arith/arith.h"
+#include "lowering/onnx_to_linalg/values/elementwise_float.h"
+#include "lowering/onnx_to_linalg/requant/requant_shift.h"
+#include "lowering/onnx_to_linalg/accumulate.h"
+
+/* Integers of two operands are not shifted further apart than this. */
+enum { MAX_SHIFT = 16 };
+
+/* --- two tensors of integers ------------------------------------------------------------------ */
+
+typedef struct Pair {
+    Lowering *lw;
+    const Fixed *x, *y;
+    int shift_x, shift_y; /* that bring both to one exponent */
+} Pair;
+
+static bool scaled_range(const Fixed *fixed, int shift, int64_t *low, int64_t *high)
+{
+    return shift_i64(fixed->low, shift, low) && shift_i64(fixed->high, shift, high);
+}
+
+static Value *shifted(Builder *b, Value *q, const Type *type, bool is_unsigned, int shift)
+{
+    q = build_extend(b, q, type, is_unsigned);
+    if (shift == 0)
+        return q;
+    return build_binary(b, ARITH(SHLI), type, q, arith_constant_int(b, type, shift));
+}
+
+/* A kernel on both, in a type for the result's range. */
+static const Type *open_pair(Pair *p, Generic *g, const Fixed *result)
+{
+    Value *inputs[] = {p->x->value, p->y->value};
+    const Type *shape = op_result(p->lw->node, 0)->type;
+    uint32_t width = signed_width(result->low, result->high);
+    uint32_t own_x = type_width(type_elem(inputs[0]->type)) + p->x->is_unsigned;
+    uint32_t own_y = type_width(type_elem(inputs[1]->type)) + p->y->is_unsigned;
+    width = own_x > width ? own_x : width;
+    width = own_y > width ? own_y : width;
+    const Type *type = int_tensor(p->lw, shape, width);
+    generic_broadcast(p->lw, g, inputs, 2, type);
+    generic_open(p->lw, g, build_empty(p->lw, type));
+    return type_elem(type);
+}
+
+/* x + y or x - y of one unit. */
+static bool add_integers(Pair *p)
+{
+    Lowering *lw = p->lw;
+    bool is_sub = lw->node->def == ONNX(SUB);
+    int64_t a_low, a_high, b_low, b_high;
+    Fixed result = *p->x;
+    if (!scaled_range(p->x, p->shift_x, &a_low, &a_high) ||
+        !scaled_range(p->y, p->shift_y, &b_low, &b_high) || b_low == INT64_MIN ||
+        !add_i64(a_low, is_sub ? -b_high : b_low, &result.low) ||
+        !add_i64(a_high, is_sub ? -b_low : b_high, &result.high))
+        return lower_too_wide(lw);
+    result.exponent -= p->shift_x;
+    result.is_unsigned = false;
+    Generic g;
+    const Type *type = open_pair(p, &g, &result);
+    Value *a = shifted(&g.body, generic_arg(&g, 0), type, p->x->is_unsigned, p->shift_x);
+    Value *b = shifted(&g.body, generic_arg(&g, 1), type, p->y->is_unsigned, p->shift_y);
+    result.value = generic_close(&g, build_binary(&g.body, is_sub ? ARITH(SUBI) : ARITH(ADDI), type,
+                                                  a, b));
+    lower_result(lw, &result);
+    return true;
+}
+
+static bool multiply_integers(Pair *p)
+{
+    Lowering *lw = p->lw;
+    const Fixed *x = p->x, *y = p->y;
+    int64_t corners[4];
+    Fixed result = {.unit = x->unit, .exponent = x->exponent + y->exponent};
+    if (!mul_i64(x->low, y->low, &corners[0]) || !mul_i64(x->low, y->high, &corners[1]) ||
+        !mul_i64(x->high, y->low, &corners[2]) || !mul_i64(x->high, y->high, &corners[3]) ||
+        !mul_i64(x->divisor, y->divisor, &result.divisor))
+        return lower_too_wide(lw);
+    result.low = result.high = corners[0];
+    for (size_t i = 1; i < COUNT_OF(corners); i++) {
+        result.low = corners[i] < result.low ? corners[i] : result.low;
+        result.high = corners[i] > result.high ? corners[i] : result.high;
+    }
+    scale_fixed(&result, y->unit);
+    Generic g;
+    const Type *type = open_pair(p, &g, &result);
+    Value *a = build_extend(&g.body, generic_arg(&g, 0), type, x->is_unsigned);
+    Value *b = build_extend(&g.body, generic_arg(&g, 1), type, y->is_unsigned);
+    result.value = generic_close(&g, build_binary(&g.body, ARITH(MULI), type, a, b));
+    lower_result(lw, &result);
+    return true;
+}
+
+/* Whether the sum of both is one of integers; sets the shifts. */
+static bool can_add(Pair *p)
+{
+    int difference = p->x->exponent - p->y->exponent;
+    p->shift_x = difference > 0 ? difference : 0;
+    p->shift_y = difference < 0 ? -difference : 0;
+    return same_unit(p->x, p->y) && difference <= MAX_SHIFT && difference >= -MAX_SHIFT;
+}
+
+/* *done tells whether the node was lowered; false: diagnosed. */
+static bool lower_pair(Lowering *lw, bool *done)
+{
+    const Op *op = lw->node;
+    bool is_sum = op->def == ONNX(ADD) || op->def == ONNX(SUB);
+    *done = false;
+    if (!is_sum && op->def != ONNX(MUL))
+        return true;
+    bool has_constant = lower_array(lw, op_operand(op, 0)) || lower_array(lw, op_operand(op, 1));
+    if (has_constant && !is_sum)
+        return true;
+    Pair p = {.lw = lw};
+    p.x = lower_chainless(lw, 0);
+    p.y = p.x ? lower_chainless(lw, 1) : NULL;
+    if (!p.x || !p.y || p.x->zero != 0 || p.y->zero != 0)
+        return true;
+    Fixed result;
+    *done = true;
+    if (is_sum && can_add(&p))
+        return add_integers(&p);
+    if (!is_sum)
+        return multiply_integers(&p);
+    if (is_sum && !has_constant && build_joint(lw, p.x, p.y, &result)) {
+        lower_result(lw, &result);
+        return true;
+    }
+    *done = false;
+    return true;
+}
+
+/* --- one tensor of integers ------------------------------------------------------------------- */
+
+bool lower_relu(Lowering *lw)
+{
+    const Fixed *v = lower_chainless(lw, 0);
+    if (!v || v->zero != 0)
+        return lower_elementwise(lw);
+    Fixed fixed = *v;
+    if (v->low < 0) {
+        Generic g;
+        const Type *elem = type_elem(v->value->type);
+        generic_elementwise(lw, &g, &v->value, 1);
+        generic_open(lw, &g, build_empty(lw, v->value->type));
+        Value *zero = arith_constant_int(&g.body, elem, 0);
+        fixed.value = generic_close(&g, build_binary(&g.body, ARITH(MAXSI), elem,
+                                                     generic_arg(&g, 0), zero));
+        fixed.low = 0;
+        fixed.high = v->high > 0 ? v->high : 0;
+    }
+    lower_result(lw, &fixed);
+    return true;
+}
+
+/* The exponents of a constant of powers of two. False: another number is among them. */
+static bool exponents_of(Lowering *lw, const Array *constant, int **out)
+{
+    *out = ARENA_ARRAY(&lw->pass->scratch, int, constant->count);
+    for (int64_t i = 0; i < constant->count; i++)
+        if (!exact_log2(array_get_f64(constant, i), &(*out)[i]))
+            return false;
+    return true;
+}
+
+/* The dimension of the result along which a constant has its only other extent than 1. */
+static bool channel_axis(const Array *constant, const Type *result, uint32_t *axis)
+{
+    uint32_t own = constant->type->u.shaped.rank, rank = result->u.shaped.rank;
+    for (uint32_t i = 0; i < own; i++) {
+        *axis = rank - own + i;
+        if (constant->type->u.shaped.dims[i] == constant->count)
+            return own <= rank && result->u.shaped.dims[*axis] == constant->count;
+    }
+    return false;
+}
+
+/* x * 2^k or x / 2^k only changes the scale, or shifts channel by channel. *done tells whether it
+ * is so; false: diagnosed. */
+static bool rescale(Lowering *lw, bool *done)
+{
+    const Op *op = lw->node;
+    bool is_mul = op->def == ONNX(MUL), is_div = op->def == ONNX(DIV);
+    *done = false;
+    if (!is_mul && !is_div)
+        return true;
+    uint32_t index = is_mul && lower_array(lw, op_operand(op, 0)) ? 1 : 0, axis = 0;
+    const Array *constant = lower_array(lw, op_operand(op, 1 - index));
+    const Fixed *x = lower_chainless(lw, index);
+    const Type *type = op_result(op, 0)->type;
+    int *exponents;
+    if (!constant || constant->count == 0 || !x || x->zero != 0 ||
+        op_operand(op, index)->type != type || !exponents_of(lw, constant, &exponents))
+        return true;
+    if (constant->count > 1 && !channel_axis(constant, type, &axis))
+        return true;
+    for (int64_t i = 0; is_div && i < constant->count; i++)
+        exponents[i] = -exponents[i];
+    Fixed result = *x;
+    result.exponent += constant->count == 1 ? exponents[0] : 0;
+    *done = true;
+    if (constant->count > 1 &&
+        !scale_channels(lw, &result, axis, constant->count, exponents, done))
+        return false;
+    if (*done)
+        lower_result(lw, &result);
+    return true;
+}
+
+/* Bounds of a Clip on the network's integers, as value + zero. */
+static bool clip_bound(Lowering *lw, uint32_t index, const Fixed *x, int64_t *bound)
+{
+    if (!onnx_operand(lw->node, index))
+        return true;
+    const Array *array = lower_array(lw, op_operand(lw->node, index));
+    if (!array)
+        return false;
+    int64_t limit = array_get_i64(array, 0) - x->zero;
+    *bound = index == 1 ? (limit > *bound ? limit : *bound) : (limit < *bound ? limit : *bound);
+    return true;
+}
+
+/* A Clip between a quantizer and its dequantizer makes the range, and so the type, narrower. */
+static bool clip_integers(Lowering *lw, const Fixed *x)
+{
+    Fixed result = *x;
+    if (!clip_bound(lw, 1, x, &result.low) || !clip_bound(lw, 2, x, &result.high) ||
+        result.low > result.high)
+        return false;
+    if (result.low == x->low && result.high == x->high) {
+        lower_result(lw, x);
+        return true;
+    }
+    result.is_unsigned = result.low >= 0;
+    uint32_t width = signed_width(result.low, result.high);
+    width -= result.is_unsigned && width > 2;
+    uint32_t own = type_width(type_elem(x->value->type)) + x->is_unsigned;
+    const Type *wide = type_i(lw->ctx, own > width + 1 ? own : width + 1);
+    const Type *elem = type_i(lw->ctx, width);
+    Generic g;
+    generic_elementwise(lw, &g, &x->value, 1);
+    generic_open(lw, &g, build_empty(lw, type_with_elem(x->value->type, elem)));
+    Builder *b = &g.body;
+    Value *q = build_extend(b, generic_arg(&g, 0), wide, x->is_unsigned);
+    q = build_binary(b, ARITH(MAXSI), wide, q, arith_constant_int(b, wide, result.low));
+    q = build_binary(b, ARITH(MINSI), wide, q, arith_constant_int(b, wide, result.high));
+    result.value = generic_close(&g, build_resize(b, q, elem));
+    lower_result(lw, &result);
+    return true;
+}
+
+bool lower_clip(Lowering *lw)
+{
+    const Fixed *x = lower_chainless(lw, 0);
+    bool is_integer = type_is_integer(type_elem(op_operand(lw->node, 0)->type));
+    if (x && is_integer && clip_integers(lw, x))
+        return true;
+    return lower_elementwise(lw);
+}
+
+/* Between integers and floats, integers that fit stay the same ones. */
+bool lower_cast(Lowering *lw)
+{
+    const Fixed *x = lower_chainless(lw, 0);
+    const Type *from = type_elem(op_operand(lw->node, 0)->type);
+    const Type *to = type_elem(op_result(lw->node, 0)->type);
+    if (!x || x->unit != 1.0 || x->exponent != 0 || x->divisor != 1 || x->zero != 0)
+        return lower_elementwise(lw);
+    if (type_is_integer(to)) {
+        uint32_t width = type_width(to), needed = signed_width(x->low, x->high);
+        bool fits = is_unsigned_elem(to) ? x->low >= 0 && needed <= width + 1 : needed <= width;
+        if (!fits || width == 1)
+            return lower_elementwise(lw);
+    } else if (!type_is_integer(from) && type_width(to) < type_width(from)) {
+        return lower_elementwise(lw);
+    }
+    lower_result(lw, x);
+    return true;
+}
+
+/* --- any -------------------------------------------------------------------------------------- */
+
+static bool append_any(Lowering *lw)
+{
+    for (uint32_t i = 0; i < lw->node->operand_count; i++)
+        if (!lower_array(lw, op_operand(lw->node, i)) && chain_append(lw, i))
+            return true;
+    return false;
+}
+
+bool lower_elementwise(Lowering *lw)
+{
+    bool done;
+    if (!lower_pair(lw, &done))
+        return false;
+    if (!done && !rescale(lw, &done))
+        return false;
+    if (done || append_any(lw))
+        return true;
+    Value *first = lower_plain(lw, 0);
+    Value *y = first ? build_plain_node(lw, 0, first) : NULL;
+    if (y)
+        lower_plain_result(lw, 0, y);
+    return y != NULL;
+}

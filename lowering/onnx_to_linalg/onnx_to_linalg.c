@@ -1,0 +1,415 @@
+/* convert-onnx-to-linalg: a network becomes linalg on tensors, in ONNX's layout: integers where it
+ * is quantized, floats where it is not. What the integers mean stands at the boundary: dfg.quant
+ * on arguments says how the caller quantizes, on results how to read them
+ * (real = q * scale / divisor).
+ * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
+ * Changes: body and type of every function with onnx ops.  Preserves: names and locations.
+ * Tests: lit/lowering/onnx-to-linalg*.mir, test/e2e/import_check.py */
+#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+
+#include <assert.h>
+
+#include "dialects/arith/arith.h"
+#include "dialects/func/func.h"
+#include "ir/asm/print/diag.h"
+#include "ir/rewrite/rewrite.h"
+#include "lowering/lowering.h"
+#include "lowering/onnx_to_linalg/values/elementwise_float.h"
+#include "lowering/onnx_to_linalg/requant/requant_shift.h"
+
+/* --- arguments -------------------------------------------------------------------------------- */
+
+/* A quantizer that all users of an argument apply, if the caller can apply it, perhaps before the
+ * elements move; NULL: none. */
+static Op *arg_quantizer(Lowering *lw, const Value *arg, Target *target)
+{
+    Op *found = find_quantizer(arg);
+    lw->node = found;
+    return found && target_of(lw, target) && target->has_grid ? found : NULL;
+}
+
+/* The quantizer as dfg.quant can say it: rounding after the zero point is added. One that adds it
+ * afterwards is the same where no tie depends on it, or where the range is that of a type; else the
+ * caller quantizes without a zero point, to a range that holds the other, which is clamped here. */
+static Quantizer boundary_quantizer(const Op *op, const Target *target)
+{
+    Quantizer quant = target->quant;
+    if (op->def != ONNX(QUANTIZE_LINEAR) || target->zero == 0)
+        return quant;
+    const Type *elem = type_elem(op_result(op, 0)->type);
+    int64_t half = INT64_C(1) << (type_width(elem) - 1);
+    quant.bits = type_width(elem);
+    quant.is_signed = true;
+    if (quant.low == -half)
+        return quant;
+    if (target->zero % 2 != 0) {
+        quant.bits = signed_width(quant.low, quant.high);
+        quant.high = (INT64_C(1) << (quant.bits - 1)) - 1;
+        quant.low = -quant.high - 1;
+        return quant;
+    }
+    quant.is_signed = elem->u.integer.sign != UNSIGNED;
+    quant.zero = target->zero;
+    quant.low += target->zero;
+    quant.high += target->zero;
+    return quant;
+}
+
+static const Attr *arg_quant_attr(Lowering *lw, const Quantizer *quant, double scale)
+{
+    const NamedAttr items[] = {
+        named_attr(lw->ctx, "bits", attr_i64(lw->ctx, quant->bits)),
+        named_attr(lw->ctx, "narrow", attr_bool(lw->ctx, quant->is_narrow)),
+        named_attr(lw->ctx, "rounding", attr_string_c(lw->ctx, rounding_name(quant->rounding))),
+        named_attr(lw->ctx, "scale", attr_float(type_float(lw->ctx, TYPE_F64), scale)),
+        named_attr(lw->ctx, "signed", attr_bool(lw->ctx, quant->is_signed)),
+        named_attr(lw->ctx, "zero_point", attr_i64(lw->ctx, quant->zero)),
+    };
+    return attr_dict(lw->ctx, items, COUNT_OF(items));
+}
+
+/* The argument holds q; what follows needs q - zero. */
+static Value *subtract_zero(Lowering *lw, Value *arg, const Quantizer *quant)
+{
+    Generic generic;
+    uint32_t width = signed_width(quant->low - quant->zero, quant->high - quant->zero);
+    width = width > quant->bits + 1 ? width : quant->bits + 1;
+    const Type *elem = type_i(lw->ctx, width);
+    generic_elementwise(lw, &generic, &arg, 1);
+    generic_open(lw, &generic, build_empty(lw, type_with_elem(arg->type, elem)));
+    Builder *b = &generic.body;
+    Value *q = build_extend(b, generic_arg(&generic, 0), elem, !quant->is_signed);
+    return generic_close(&generic, build_binary(b, ARITH(SUBI), elem, q,
+                                                arith_constant_int(b, elem, quant->zero)));
+}
+
+/* The argument holds more integers than low to high. */
+static Value *clamp_arg(Lowering *lw, Value *arg, int64_t low, int64_t high)
+{
+    Generic generic;
+    const Type *elem = type_elem(arg->type);
+    generic_elementwise(lw, &generic, &arg, 1);
+    generic_open(lw, &generic, build_empty(lw, arg->type));
+    Builder *b = &generic.body;
+    Value *q = build_binary(b, ARITH(MAXSI), elem, generic_arg(&generic, 0),
+                            arith_constant_int(b, elem, low));
+    return generic_close(&generic, build_binary(b, ARITH(MINSI), elem, q,
+                                                arith_constant_int(b, elem, high)));
+}
+
+/* Adds an entry to an argument's or result's attributes. */
+static const Attr *with_quant(Lowering *lw, const Attr *old, const Attr *quant)
+{
+    return attr_dict_set(old, ident_get_c(lw->ctx, "dfg.quant"), quant);
+}
+
+/* An argument of integers that the caller quantizes; all its users are done with that. */
+static void quantized_arg(Lowering *lw, Value *arg, const Target *target, const Quantizer *quant,
+                          const Attr **attrs)
+{
+    const Type *elem = type_i(lw->ctx, quant->is_bipolar ? 2 : quant->bits);
+    Fixed fixed = target->real;
+    fixed.low = target->quant.low - target->quant.zero;
+    fixed.high = target->quant.high - target->quant.zero;
+    fixed.is_unsigned = !quant->is_signed && quant->zero == 0;
+    fixed.value = block_add_arg(lw->b.block, type_with_elem(arg->type, elem), arg->loc);
+    lw->b.loc = lw->node->loc;
+    if (quant->zero != 0)
+        fixed.value = subtract_zero(lw, fixed.value, quant);
+    else if (quant->low < fixed.low || quant->high > fixed.high)
+        fixed.value = clamp_arg(lw, fixed.value, fixed.low, fixed.high);
+    record_fixed(lw, arg, &fixed);
+    FOR_EACH_USE(use, arg)
+    {
+        lw->node = use->owner;
+        if (is_quantizer(lw->node))
+            record_quantized(lw, target, &fixed);
+    }
+    *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, quant, target->scale));
+}
+
+/* Integers of the network as they are; unsigned ones are said to be. */
+static void integer_arg(Lowering *lw, Value *arg, Value *value, const Attr **attrs)
+{
+    uint32_t width = type_width(type_elem(arg->type));
+    bool is_unsigned = is_unsigned_elem(arg->type);
+    Fixed fixed = {.value = value, .unit = 1.0, .divisor = 1, .is_unsigned = is_unsigned};
+    fixed.low = is_unsigned ? 0 : -(INT64_C(1) << (width - 1));
+    fixed.high = fixed.low + (INT64_C(1) << width) - 1;
+    record_fixed(lw, arg, &fixed);
+    const Quantizer quant = {.bits = width, .rounding = ROUND_HALF_EVEN};
+    if (is_unsigned)
+        *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, &quant, 1.0));
+}
+
+static void lower_arg(Lowering *lw, Value *arg, const Attr **attrs)
+{
+    Target target;
+    *attrs = func_arg_attrs(lw->func, arg->index);
+    *attrs = *attrs ? *attrs : attr_dict(lw->ctx, NULL, 0);
+    const Op *quantizer = arg_quantizer(lw, arg, &target);
+    if (quantizer) {
+        Quantizer quant = boundary_quantizer(quantizer, &target);
+        quantized_arg(lw, arg, &target, &quant, attrs);
+        return;
+    }
+    Value *value = block_add_arg(lw->b.block, plain_type(arg->type), arg->loc);
+    const Type *elem = type_elem(arg->type);
+    if (type_is_integer(elem) && type_width(elem) > 1 && type_width(elem) <= 32)
+        integer_arg(lw, arg, value, attrs);
+    else
+        record_plain(lw, arg, value);
+}
+
+static void lower_args(Lowering *lw, Block *old, const Attr **attrs)
+{
+    for (uint32_t i = 0; i < old->arg_count; i++)
+        lower_arg(lw, old->args[i], &attrs[i]);
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+static LowerNode *find_rule(const Op *op)
+{
+    static LowerNode *const rules[ONNX_OP_COUNT] = {
+        [ONNX_ARG_MAX] = lower_arg_extreme,
+        [ONNX_ARG_MIN] = lower_arg_extreme,
+        [ONNX_AVERAGE_POOL] = lower_pool,
+        [ONNX_BIPOLAR_QUANT] = lower_quant,
+        [ONNX_CAST] = lower_cast,
+        [ONNX_CLIP] = lower_clip,
+        [ONNX_CONCAT] = lower_concat,
+        [ONNX_CONV] = lower_conv,
+        [ONNX_CONV_TRANSPOSE] = lower_conv_transpose,
+        [ONNX_DEPTH_TO_SPACE] = lower_move,
+        [ONNX_DEQUANTIZE_LINEAR] = lower_dequantize,
+        [ONNX_DROPOUT] = lower_move,
+        [ONNX_EXPAND] = lower_move,
+        [ONNX_FLATTEN] = lower_move,
+        [ONNX_GATHER] = lower_move,
+        [ONNX_GEMM] = lower_matmul,
+        [ONNX_GLOBAL_AVERAGE_POOL] = lower_global_pool,
+        [ONNX_GLOBAL_MAX_POOL] = lower_global_pool,
+        [ONNX_IDENTITY] = lower_move,
+        [ONNX_INSTANCE_NORMALIZATION] = lower_normalization,
+        [ONNX_INT_QUANT] = lower_quant,
+        [ONNX_LAYER_NORMALIZATION] = lower_normalization,
+        [ONNX_LOG_SOFTMAX] = lower_softmax,
+        [ONNX_MATMUL] = lower_matmul,
+        [ONNX_MAX_POOL] = lower_pool,
+        [ONNX_MULTI_THRESHOLD] = lower_quant,
+        [ONNX_PAD] = lower_move,
+        [ONNX_QUANT] = lower_quant,
+        [ONNX_QUANTIZE_LINEAR] = lower_quant,
+        [ONNX_REDUCE_L1] = lower_reduce,
+        [ONNX_REDUCE_L2] = lower_reduce,
+        [ONNX_REDUCE_LOG_SUM] = lower_reduce,
+        [ONNX_REDUCE_LOG_SUM_EXP] = lower_reduce,
+        [ONNX_REDUCE_MAX] = lower_reduce,
+        [ONNX_REDUCE_MEAN] = lower_reduce,
+        [ONNX_REDUCE_MIN] = lower_reduce,
+        [ONNX_REDUCE_PROD] = lower_reduce,
+        [ONNX_REDUCE_SUM] = lower_reduce,
+        [ONNX_REDUCE_SUM_SQUARE] = lower_reduce,
+        [ONNX_RELU] = lower_relu,
+        [ONNX_RESHAPE] = lower_move,
+        [ONNX_RESIZE] = lower_resize,
+        [ONNX_SLICE] = lower_move,
+        [ONNX_SOFTMAX] = lower_softmax,
+        [ONNX_SPACE_TO_DEPTH] = lower_move,
+        [ONNX_SPLIT] = lower_split,
+        [ONNX_SQUEEZE] = lower_move,
+        [ONNX_TILE] = lower_move,
+        [ONNX_TOP_K] = lower_top_k,
+        [ONNX_TRANSPOSE] = lower_move,
+        [ONNX_TRUNC] = lower_quant,
+        [ONNX_UNSQUEEZE] = lower_move,
+        [ONNX_UPSAMPLE] = lower_resize,
+    };
+    return is_elementwise(op) && !rules[op->def - onnx_ops] ? lower_elementwise
+                                                            : rules[op->def - onnx_ops];
+}
+
+/* Whether the node has no use, or is a constant, or was lowered with another one. */
+static bool is_done(Lowering *lw, const Op *op)
+{
+    bool used = false;
+    for (uint32_t i = 0; i < op->result_count; i++)
+        used |= value_has_uses(op_result(op, i));
+    return !used || op->def == ONNX(NO_VALUE) || ptrmap_has(&lw->values, op_result(op, 0)) ||
+           lower_array(lw, op_result(op, 0));
+}
+
+/* Whether every result in use was given. */
+static bool has_results(Lowering *lw, const Op *op)
+{
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (value_has_uses(op_result(op, i)) && !ptrmap_has(&lw->values, op_result(op, i)))
+            return onnx_error(op, "has a result that has no form in linalg");
+    return true;
+}
+
+static bool lower_node(Lowering *lw, Op *op)
+{
+    lw->node = op;
+    lw->b.loc = op->loc;
+    if (is_done(lw, op))
+        return true;
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (!type_is_static(op_result(op, i)->type))
+            return onnx_error(op, "has a result whose shape is not known");
+    LowerNode *rule = find_rule(op);
+    if (!rule)
+        return onnx_error(op, "has no form in linalg");
+    return rule(lw) && has_results(lw, op);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+static const Attr *result_quant_attr(Lowering *lw, const Fixed *fixed)
+{
+    const Type *elem = type_elem(fixed->value->type);
+    double scale = fixed->unit * exact_pow2(fixed->exponent);
+    const NamedAttr items[] = {
+        named_attr(lw->ctx, "bits", attr_i64(lw->ctx, type_width(elem))),
+        named_attr(lw->ctx, "scale", attr_float(type_float(lw->ctx, TYPE_F64), scale)),
+        named_attr(lw->ctx, "signed", attr_bool(lw->ctx, !fixed->is_unsigned)),
+        named_attr(lw->ctx, "zero_point", attr_i64(lw->ctx, 0)),
+        named_attr(lw->ctx, "divisor", attr_i64(lw->ctx, fixed->divisor)),
+    };
+    return attr_dict(lw->ctx, items, COUNT_OF(items) - (fixed->divisor == 1));
+}
+
+/* A result in integers where it stands for reals, else as the network has it. NULL: diagnosed. */
+static Value *lower_return_value(Lowering *lw, uint32_t index, const Attr **attrs)
+{
+    bool is_real = type_is_float(type_elem(op_operand(lw->node, index)->type));
+    const Fixed *fixed = is_real ? lower_chainless(lw, index) : NULL;
+    *attrs = func_result_attrs(lw->func, index);
+    *attrs = *attrs ? *attrs : attr_dict(lw->ctx, NULL, 0);
+    const Type *type = op_operand(lw->node, index)->type;
+    const Quantizer quant = {.bits = type_width(type_elem(type)), .rounding = ROUND_HALF_EVEN};
+    if (is_unsigned_elem(type) && quant.bits > 1)
+        *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, &quant, 1.0));
+    if (!fixed || fixed->exponent < -1022 || fixed->exponent > 1022)
+        return lower_plain(lw, index);
+    *attrs = with_quant(lw, *attrs, result_quant_attr(lw, fixed));
+    return fixed->value;
+}
+
+/* The return op; attrs has an entry per result. */
+static bool lower_return(Lowering *lw, Op *ret, const Attr **attrs)
+{
+    Value **values = ARENA_ARRAY(&lw->pass->scratch, Value *, ret->operand_count);
+    lw->node = ret;
+    for (uint32_t i = 0; i < ret->operand_count; i++) {
+        lw->b.loc = value_loc(op_operand(ret, i));
+        values[i] = lower_return_value(lw, i, &attrs[i]);
+        if (!values[i])
+            return false;
+    }
+    lw->b.loc = ret->loc;
+    build(&lw->b, FUNC(RETURN), values, ret->operand_count, NULL, 0, NULL, 0);
+    return true;
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+static bool has_nodes(const Block *block)
+{
+    FOR_EACH_OP(op, block)
+        if (op->def && op->def->dialect == &dialect_onnx)
+            return true;
+    return false;
+}
+
+/* Anything for what a node that was refused should give; false: its shapes are not known. */
+static bool stand_in(Lowering *lw, Op *op)
+{
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        const Type *type = op_result(op, i)->type;
+        if (!type_is_static(type))
+            return false;
+        if (!ptrmap_has(&lw->values, op_result(op, i)))
+            record_plain(lw, op_result(op, i), build_empty(lw, plain_type(type)));
+    }
+    return true;
+}
+
+static bool lower_body(Lowering *lw, Block *old, const Attr **arg_attrs, const Attr **result_attrs)
+{
+    bool keeps_going = pass_bool(lw->pass, "keep-going"), ok = true;
+    lower_args(lw, old, arg_attrs);
+    FOR_EACH_OP(op, old)
+    {
+        if (op->def == FUNC(RETURN))
+            return ok && lower_return(lw, op, result_attrs);
+        if (!op->def || op->def->dialect != &dialect_onnx)
+            return op_error(op, "stands between onnx ops, which is not supported");
+        if (lower_node(lw, op))
+            continue;
+        ok = false;
+        if (!keeps_going || !stand_in(lw, op))
+            return false;
+    }
+    return ok;
+}
+
+/* Type and attributes of the function from its new body. */
+static void update_signature(Lowering *lw, Block *body, const Attr **arg_attrs,
+                             const Attr **result_attrs)
+{
+    Op *ret = body->last;
+    uint32_t inputs = body->arg_count, results = ret->operand_count;
+    const Type **types = ARENA_ARRAY(&lw->pass->scratch, const Type *, inputs + results);
+    for (uint32_t i = 0; i < inputs; i++)
+        types[i] = body->args[i]->type;
+    for (uint32_t i = 0; i < results; i++)
+        types[inputs + i] = op_operand(ret, i)->type;
+    func_set_type(lw->func, type_function(lw->ctx, types, inputs, types + inputs, results));
+    op_set_attr(lw->func, "arg_attrs", attr_array(lw->ctx, arg_attrs, inputs));
+    op_set_attr(lw->func, "res_attrs", attr_array(lw->ctx, result_attrs, results));
+}
+
+static bool lower_function(Lowering *lw, Block *old)
+{
+    Arena *scratch = &lw->pass->scratch;
+    const Attr **arg_attrs = ARENA_ARRAY(scratch, const Attr *, old->arg_count);
+    const Attr **result_attrs = ARENA_ARRAY(scratch, const Attr *, old->last->operand_count);
+    Block *body = block_create(lw->ctx);
+    block_append(body, op_region(lw->func, 0));
+    lw->b = builder_at_end(body, lw->func->loc);
+    bool ok = lower_body(lw, old, arg_attrs, result_attrs);
+    if (ok)
+        update_signature(lw, body, arg_attrs, result_attrs);
+    Block *gone = ok ? old : body;
+    block_unlink(gone);
+    block_erase(gone);
+    return ok;
+}
+
+static bool convert_onnx_to_linalg(Pass *pass, Op *func)
+{
+    Block *entry = func_entry(func);
+    if (!entry || !has_nodes(entry))
+        return true;
+    if (entry->next || !entry->last || entry->last->def != FUNC(RETURN))
+        return op_error(func, "must be straight-line code to be lowered");
+    Lowering lw = {.pass = pass, .ctx = func->ctx, .func = func};
+    bool ok = lower_function(&lw, entry);
+    for (size_t i = 0; i < lw.arrays.len; i++)
+        array_unref(lw.arrays.entries[i].value);
+    ptrmap_free(&lw.arrays);
+    ptrmap_free(&lw.values);
+    strbuf_free(&lw.why);
+    return ok;
+}
+
+const PassDef pass_convert_onnx_to_linalg = {
+    .name = "convert-onnx-to-linalg",
+    .summary = "Turn a network into linalg: exact integers where it is quantized",
+    .anchor = "func.func",
+    .options = OPTIONS({.name = "keep-going", .kind = OPTION_BOOL,
+                        .help = "report every node that has no form in linalg, not only the first"}),
+    .run = convert_onnx_to_linalg,
+};

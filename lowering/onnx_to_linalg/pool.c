@@ -1,0 +1,392 @@
+/* Poolings. A maximum of integers is an integer of the same scale; an average is a sum whose
+ * number of terms goes into the scale.
+ * Where they differ, each sum is first multiplied to the least common multiple of their numbers.
+ * Tests: lit/lowering/onnx-to-linalg-pool.mir */
+#include <math.h>
+#include <string.h>
+
+#include "dialects/arith/arith.h"
+#include "dialects/tensor/tensor.h"
+#include "lowering/onnx_to_linalg/data_movement.h"
+#include "lowering/onnx_to_linalg/accumulate.h"
+
+/* Of terms of an average, or of their least common multiple. */
+enum { MAX_COUNT = 1 << 24 };
+
+/* One window that is the input. */
+static bool is_global(const ConvGeometry *g)
+{
+    for (uint32_t i = 0; i < g->spatial; i++)
+        if (g->out[i] != 1 || g->low[i] != 0 || g->kernel[i] != g->in[i] || g->dilation[i] != 1)
+            return false;
+    return true;
+}
+
+/* n, c, position..., tap...; the second input only gives the window's shape, where the input does
+ * not. */
+static void pool_maps(Lowering *lw, const ConvGeometry *g, Generic *generic)
+{
+    bool global = is_global(g);
+    const AffineExpr *in[ONNX_MAX_RANK], *tap[ONNX_MAX_SPATIAL], *out[ONNX_MAX_RANK];
+    uint32_t spatial = g->spatial, rank = 2 + spatial;
+    for (uint32_t i = 0; i < rank; i++)
+        out[i] = in[i] = affine_dim(lw->ctx, i);
+    for (uint32_t i = 0; i < spatial; i++) {
+        tap[i] = affine_dim(lw->ctx, rank + i);
+        in[2 + i] = global ? tap[i]
+                           : affine_add(affine_mul_c(out[2 + i], g->stride[i]),
+                                        affine_mul_c(tap[i], g->dilation[i]));
+    }
+    *generic = (Generic){.loops = rank + spatial, .inputs = global ? 1 : 2};
+    for (uint32_t i = rank; i < generic->loops; i++)
+        generic->is_reduction[i] = true;
+    generic->map[0] = map_get(lw->ctx, generic->loops, 0, rank, in);
+    generic->map[1] = map_get(lw->ctx, generic->loops, 0, spatial, tap);
+    generic->map[generic->inputs] = map_get(lw->ctx, generic->loops, 0, rank, out);
+}
+
+/* The input with its border; windows that reach beyond the padding need more. */
+static Value *padded(Lowering *lw, const ConvGeometry *g, Value *x, double value)
+{
+    int64_t low[ONNX_MAX_RANK] = {0}, high[ONNX_MAX_RANK] = {0};
+    for (uint32_t i = 0; i < g->spatial; i++) {
+        int64_t span = (g->out[i] - 1) * g->stride[i] + (g->kernel[i] - 1) * g->dilation[i] + 1;
+        low[2 + i] = g->low[i];
+        high[2 + i] = span - g->in[i] - g->low[i];
+        if (high[2 + i] < 0)
+            high[2 + i] = 0;
+    }
+    return build_border(lw, x, low, high, value);
+}
+
+/* Joins the elements of each window to `start`, which is also the border. */
+static Value *pool(Lowering *lw, const ConvGeometry *g, Value *x, const Type *type,
+                   const OpDef *join, double start, bool is_unsigned)
+{
+    Generic generic;
+    const Type *elem = type_elem(type);
+    pool_maps(lw, g, &generic);
+    double border = join == ARITH(ADDI) || join == ARITH(ADDF) ? 0.0 : start;
+    generic.input[0] = padded(lw, g, x, border);
+    if (generic.inputs > 1)
+        generic.input[1] = build_empty(lw, type_tensor(elem, g->kernel, g->spatial, NULL));
+    Value *scalar = build_number(&lw->b, elem, start);
+    Value *init = build_empty(lw, type);
+    generic_open(lw, &generic, build_fill(lw, scalar, init));
+    Value *element = generic_arg(&generic, 0);
+    if (!type_is_float(elem))
+        element = build_extend(&generic.body, element, elem, is_unsigned);
+    return generic_close(&generic, build_binary(&generic.body, join, elem,
+                                                generic_arg(&generic, generic.inputs),
+                                                element));
+}
+
+/* --- where the maximum stands ----------------------------------------------------------------- */
+
+static bool wants_indices(const Op *op)
+{
+    return op->result_count > 1 && value_has_uses(op_result(op, 1));
+}
+
+/* The flat index of each element of x. */
+static Value *index_tensor(Lowering *lw, const Type *x, const Type *elem, int64_t count)
+{
+    int64_t *indices = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
+    for (int64_t i = 0; i < count; i++)
+        indices[i] = i;
+    return arith_constant(&lw->b, attr_dense_i64(type_with_elem(x, elem), indices, (size_t)count));
+}
+
+/* Flat indices that count rows first, of tensors that count columns first in their spatial
+ * dimensions. */
+static Value *by_column(Lowering *lw, const ConvGeometry *g, Value *indices, int64_t count)
+{
+    int64_t *table = ARENA_ARRAY(&lw->pass->scratch, int64_t, count), plane = 1;
+    for (uint32_t i = 0; i < g->spatial; i++)
+        plane *= g->in[i];
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = i % plane, step = plane;
+        table[i] = i - rest;
+        for (uint32_t d = g->spatial; d-- > 0; rest /= g->in[d]) {
+            step /= g->in[d];
+            table[i] += rest % g->in[d] * step;
+        }
+    }
+    const Type *elem = type_elem(indices->type);
+    const Attr *numbers = attr_dense_i64(type_tensor(elem, &count, 1, NULL), table, (size_t)count);
+    Value *rows_first = arith_constant(&lw->b, numbers);
+    Generic generic;
+    generic_elementwise(lw, &generic, &indices, 1);
+    generic_open(lw, &generic, build_empty(lw, indices->type));
+    Value *at = generic_arg(&generic, 0);
+    return generic_close(&generic, build_lookup(&generic.body, rows_first, at));
+}
+
+/* The least index at which a window of x has its maximum, which y tells. */
+static void lower_indices(Lowering *lw, const ConvGeometry *g, Value *x, Value *y, double border)
+{
+    const Value *of = op_result(lw->node, 1);
+    Fixed result = {.unit = 1.0, .divisor = 1};
+    int64_t count;
+    if (!type_element_count(x->type, &count))
+        return;
+    const Type *elem = type_i(lw->ctx, signed_width(0, count));
+    Generic window, generic;
+    pool_maps(lw, g, &window);
+    generic = window;
+    generic.inputs = window.inputs + 2;
+    generic.input[0] = padded(lw, g, x, border);
+    generic.input[1] = padded(lw, g, index_tensor(lw, x->type, elem, count), (double)count);
+    generic.input[2] = y;
+    generic.map[1] = window.map[0];
+    generic.map[2] = generic.map[generic.inputs] = window.map[window.inputs];
+    if (window.inputs > 1) {
+        generic.input[3] = build_empty(lw, type_tensor(elem, g->kernel, g->spatial, NULL));
+        generic.map[3] = window.map[1];
+    }
+    generic_open(lw, &generic, build_filled(lw, type_with_elem(of->type, elem), count));
+    Builder *b = &generic.body;
+    Value *left = generic_arg(&generic, 0), *right = generic_arg(&generic, 2);
+    Value *is_there = type_is_float(left->type) ? arith_cmpf(b, CMPF_OEQ, left, right)
+                                                : arith_cmpi(b, CMPI_EQ, left, right);
+    Value *so_far = generic_arg(&generic, generic.inputs);
+    Value *first = build_binary(b, ARITH(MINSI), elem, so_far, generic_arg(&generic, 1));
+    result.value = generic_close(&generic, arith_select(b, is_there, first, so_far));
+    result.high = count - 1;
+    if (onnx_int(lw->node, "storage_order", 0) == 1)
+        result.value = by_column(lw, g, result.value, count);
+    record_fixed(lw, of, &result);
+}
+
+/* --- maximum ---------------------------------------------------------------------------------- */
+
+static bool max_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x)
+{
+    const Type *type = type_with_elem(op_result(lw->node, 0)->type, type_elem(x->value->type));
+    uint32_t width = type_width(type_elem(type));
+    double least = x->is_unsigned ? 0.0 : -exact_pow2((int)width - 1);
+    Fixed result = *x;
+    result.value = pool(lw, g, x->value, type, x->is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI), least,
+                        x->is_unsigned);
+    lower_result(lw, &result);
+    if (wants_indices(lw->node))
+        lower_indices(lw, g, x->value, result.value, least);
+    return true;
+}
+
+static bool max_plain(Lowering *lw, const ConvGeometry *g)
+{
+    Value *x = lower_plain(lw, 0);
+    if (!x)
+        return false;
+    const Type *network = op_operand(lw->node, 0)->type, *elem = type_elem(x->type);
+    const Type *type = plain_type(op_result(lw->node, 0)->type);
+    bool is_unsigned = is_unsigned_elem(network);
+    double least = type_is_float(elem) ? -INFINITY
+                   : is_unsigned       ? 0.0
+                                       : -exact_pow2((int)type_width(elem) - 1);
+    const OpDef *join = type_is_float(elem) ? ARITH(MAXIMUMF)
+                        : is_unsigned       ? ARITH(MAXUI)
+                                            : ARITH(MAXSI);
+    Value *y = pool(lw, g, x, type, join, least, is_unsigned);
+    lower_plain_result(lw, 0, y);
+    if (wants_indices(lw->node))
+        lower_indices(lw, g, x, y, least);
+    return true;
+}
+
+/* --- average ---------------------------------------------------------------------------------- */
+
+/* Elements of the window of an output position that count: all in the padded input, or all in the
+ * input itself. */
+static int64_t window_count(const ConvGeometry *g, int64_t position, bool with_padding)
+{
+    int64_t count = 1;
+    for (uint32_t i = g->spatial; i-- > 0; position /= g->out[i]) {
+        int64_t start = position % g->out[i] * g->stride[i] - g->low[i], inside = 0;
+        int64_t first = with_padding ? -g->low[i] : 0;
+        int64_t end = with_padding ? g->in[i] + g->high[i] : g->in[i];
+        for (int64_t k = 0; k < g->kernel[i]; k++) {
+            int64_t at = start + k * g->dilation[i];
+            inside += at >= first && at < end;
+        }
+        count *= inside;
+    }
+    return count;
+}
+
+static int64_t position_count(const ConvGeometry *g)
+{
+    int64_t count = 1;
+    for (uint32_t i = 0; i < g->spatial; i++)
+        count *= g->out[i];
+    return count;
+}
+
+static int64_t largest_count(const ConvGeometry *g, bool with_padding)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; i < position_count(g); i++) {
+        int64_t count = window_count(g, i, with_padding);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+static bool counts_agree(const ConvGeometry *g, bool with_padding)
+{
+    for (int64_t i = 1; i < position_count(g); i++)
+        if (window_count(g, i, with_padding) != window_count(g, 0, with_padding))
+            return false;
+    return true;
+}
+
+static int64_t common_multiple(int64_t a, int64_t b)
+{
+    int64_t x = a, y = b;
+    while (y != 0) {
+        int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/* Least common multiple of the numbers of terms, windows without any aside; 0: it is too large. */
+static int64_t common_count(const ConvGeometry *g, bool with_padding)
+{
+    int64_t all = 1;
+    for (int64_t i = 0; i < position_count(g) && all > 0 && all <= MAX_COUNT; i++) {
+        int64_t count = window_count(g, i, with_padding);
+        all = count > MAX_COUNT ? 0 : count > 0 ? common_multiple(all, count) : all;
+    }
+    return all <= MAX_COUNT ? all : 0;
+}
+
+/* sums[i] * (count / terms of window i) */
+static Value *level_counts(Lowering *lw, const ConvGeometry *g, Value *sums, const Fixed *result,
+                           int64_t count, bool with_padding)
+{
+    int64_t positions = position_count(g), most = 1;
+    int64_t *factors = ARENA_ARRAY(&lw->pass->scratch, int64_t, positions);
+    for (int64_t i = 0; i < positions; i++) {
+        int64_t own = window_count(g, i, with_padding);
+        factors[i] = own > 0 ? count / own : 1;
+        most = factors[i] > most ? factors[i] : most;
+    }
+    const Type *elem = type_i(lw->ctx, signed_width(0, most));
+    const Type *table = type_tensor(elem, g->out, g->spatial, NULL);
+    Value *inputs[] = {sums, arith_constant(&lw->b, attr_dense_i64(table, factors,
+                                                                   (size_t)positions))};
+    uint32_t width = widest(signed_width(result->low, result->high), sums->type, table);
+    const Type *type = int_tensor(lw, sums->type, width);
+    Generic generic;
+    generic_broadcast(lw, &generic, inputs, 2, type);
+    generic_open(lw, &generic, build_empty(lw, type));
+    Builder *b = &generic.body;
+    Value *sum = build_extend(b, generic_arg(&generic, 0), type_elem(type), false);
+    Value *factor = build_extend(b, generic_arg(&generic, 1), type_elem(type), false);
+    return generic_close(&generic, build_binary(b, ARITH(MULI), type_elem(type), sum, factor));
+}
+
+/* Sums of x over windows of at most `count` elements, or with a common multiple of their sizes. */
+static bool average_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x, int64_t count,
+                             bool with_padding)
+{
+    Fixed sum = {.unit = x->unit, .exponent = x->exponent, .divisor = x->divisor};
+    int64_t low = x->low < 0 ? x->low : 0, high = x->high > 0 ? x->high : 0, first, last;
+    int64_t terms = largest_count(g, with_padding);
+    if (!mul_i64(low, count, &sum.low) || !mul_i64(high, count, &sum.high) ||
+        !mul_i64(low, terms, &first) || !mul_i64(high, terms, &last) || !divide_scale(&sum, count))
+        return lower_too_wide(lw);
+    uint32_t width = widest(signed_width(first, last), x->value->type, x->value->type);
+    const Type *type = int_tensor(lw, op_result(lw->node, 0)->type, width);
+    sum.value = pool(lw, g, x->value, type, ARITH(ADDI), 0.0, x->is_unsigned);
+    if (!counts_agree(g, with_padding))
+        sum.value = level_counts(lw, g, sum.value, &sum, count, with_padding);
+    lower_result(lw, &sum);
+    return true;
+}
+
+/* Reciprocals of the counts, one per position. */
+static Value *reciprocals(Lowering *lw, const ConvGeometry *g, bool with_padding, const Type *elem)
+{
+    Array *array = array_new(type_tensor(elem, g->out, g->spatial, NULL));
+    for (int64_t i = 0; i < array->count; i++)
+        array_set_f64(array, i, 1.0 / (double)window_count(g, i, with_padding));
+    Value *value = arith_constant(&lw->b, array_to_attr(array));
+    array_unref(array);
+    return value;
+}
+
+static bool average_plain(Lowering *lw, const ConvGeometry *g, bool with_padding)
+{
+    Value *x = lower_plain(lw, 0);
+    if (!x)
+        return false;
+    const Type *type = op_result(lw->node, 0)->type, *elem = type_elem(type);
+    Value *inputs[] = {pool(lw, g, x, type, ARITH(ADDF), 0.0, false),
+                       reciprocals(lw, g, with_padding, elem)};
+    Generic generic;
+    generic_broadcast(lw, &generic, inputs, 2, type);
+    generic_open(lw, &generic, build_empty(lw, type));
+    lower_plain_result(lw, 0, generic_close(&generic, build_binary(&generic.body, ARITH(MULF), elem,
+                                                                   generic_arg(&generic, 0),
+                                                                   generic_arg(&generic, 1))));
+    return true;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+/* The whole input as one window. */
+static void global_geometry(const Op *op, ConvGeometry *g)
+{
+    const Type *type = op_operand(op, 0)->type;
+    *g = (ConvGeometry){.spatial = type->u.shaped.rank - 2};
+    for (uint32_t i = 0; i < g->spatial; i++) {
+        g->in[i] = g->kernel[i] = type->u.shaped.dims[2 + i];
+        g->out[i] = g->stride[i] = g->dilation[i] = 1;
+    }
+}
+
+/* The input as integers; with a chain only where the quantizer behind can be moved before. */
+static bool pool_input(Lowering *lw, bool is_max, Fixed *out)
+{
+    const Fixed *x = lower_fixed(lw, 0);
+    if (!x)
+        return false;
+    *out = *x;
+    if (!x->chain)
+        return true;
+    Op *quantizer = is_max ? find_quantizer(op_result(lw->node, 0)) : NULL;
+    return quantizer && quantize_operand(lw, 0, quantizer, out);
+}
+
+static bool lower_window(Lowering *lw, const ConvGeometry *g, bool is_max)
+{
+    bool with_padding = onnx_int(lw->node, "count_include_pad", 0) != 0;
+    Fixed x;
+    bool is_fixed = pool_input(lw, is_max, &x);
+    if (is_max)
+        return is_fixed ? max_integers(lw, g, &x) : max_plain(lw, g);
+    int64_t count = is_fixed ? common_count(g, with_padding) : 0;
+    if (count > 0)
+        return average_integers(lw, g, &x, count, with_padding);
+    return average_plain(lw, g, with_padding);
+}
+
+bool lower_pool(Lowering *lw)
+{
+    ConvGeometry g;
+    strbuf_clear(&lw->why);
+    if (!onnx_pool_geometry(lw->node, &g, &lw->why))
+        return onnx_error(lw->node, "%s", lw->why.data);
+    return lower_window(lw, &g, lw->node->def == ONNX(MAX_POOL));
+}
+
+bool lower_global_pool(Lowering *lw)
+{
+    ConvGeometry g;
+    global_geometry(lw->node, &g);
+    return lower_window(lw, &g, lw->node->def == ONNX(GLOBAL_MAX_POOL));
+}

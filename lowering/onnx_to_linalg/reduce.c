@@ -1,0 +1,354 @@
+/* Reductions over any set of dimensions, and what is built of them: softmax and normalizations.
+ * Sums, means, maxima and minima of integers stay integers.
+ * Tests: lit/lowering/onnx-to-linalg-reduce.mir */
+#include <math.h>
+#include <string.h>
+
+#include "dialects/arith/arith.h"
+#include "dialects/math/math.h"
+#include "lowering/onnx_to_linalg/data_movement.h"
+#include "lowering/onnx_to_linalg/values/elementwise_float.h"
+#include "lowering/onnx_to_linalg/accumulate.h"
+
+/* Dimensions to reduce of a shape. */
+typedef struct Axes {
+    bool reduced[ONNX_MAX_RANK];
+    const Type *shape;
+    int64_t terms; /* elements per result */
+} Axes;
+
+/* --- kernels ---------------------------------------------------------------------------------- */
+
+/* The shape with the reduced dimensions left out. */
+static const Type *reduced_type(const Axes *axes, const Type *elem)
+{
+    int64_t dims[ONNX_MAX_RANK];
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < axes->shape->u.shaped.rank; i++)
+        if (!axes->reduced[i])
+            dims[rank++] = axes->shape->u.shaped.dims[i];
+    return type_tensor(elem, dims, rank, NULL);
+}
+
+static const AffineMap *kept_map(Context *ctx, const Axes *axes)
+{
+    const AffineExpr *index[ONNX_MAX_RANK];
+    uint32_t rank = axes->shape->u.shaped.rank, kept = 0;
+    for (uint32_t i = 0; i < rank; i++)
+        if (!axes->reduced[i])
+            index[kept++] = affine_dim(ctx, i);
+    return map_get(ctx, rank, 0, kept, index);
+}
+
+/* Opens a reduction of x into elements of `elem` that begin with `start`. */
+static void open_reduction(Lowering *lw, Generic *g, const Axes *axes, Value *x, const Type *elem,
+                           double start)
+{
+    uint32_t rank = axes->shape->u.shaped.rank;
+    *g = (Generic){.loops = rank, .inputs = 1, .input = {x}};
+    memcpy(g->is_reduction, axes->reduced, sizeof axes->reduced);
+    g->map[0] = map_identity(lw->ctx, rank);
+    g->map[1] = kept_map(lw->ctx, axes);
+    Value *scalar = build_number(&lw->b, elem, start);
+    generic_open(lw, g, build_fill(lw, scalar, build_empty(lw, reduced_type(axes, elem))));
+}
+
+/* Joins the elements of x with an operation; float or integer as the type says. */
+static Value *reduce(Lowering *lw, const Axes *axes, Value *x, const OpDef *join, double start)
+{
+    Generic g;
+    const Type *elem = type_elem(x->type);
+    open_reduction(lw, &g, axes, x, elem, start);
+    return generic_close(&g, build_binary(&g.body, join, elem, generic_arg(&g, 1),
+                                          generic_arg(&g, 0)));
+}
+
+/* An element-wise kernel on x and on what x was reduced to. */
+static void open_beside(Lowering *lw, Generic *g, const Axes *axes, Value *const *inputs,
+                        uint32_t count)
+{
+    uint32_t rank = axes->shape->u.shaped.rank;
+    *g = (Generic){.loops = rank, .inputs = count};
+    for (uint32_t i = 0; i < count; i++) {
+        g->input[i] = inputs[i];
+        g->map[i] = i == 0 ? map_identity(lw->ctx, rank) : kept_map(lw->ctx, axes);
+    }
+    g->map[count] = map_identity(lw->ctx, rank);
+    generic_open(lw, g, build_empty(lw, inputs[0]->type));
+}
+
+/* Applies an operation to x and its reduction, or with a single operand to x. */
+static Value *beside(Lowering *lw, const Axes *axes, const OpDef *def, Value *x, Value *reduction)
+{
+    Generic g;
+    Value *inputs[] = {x, reduction};
+    const Type *elem = type_elem(x->type);
+    open_beside(lw, &g, axes, inputs, 2);
+    return generic_close(&g, build_binary(&g.body, def, elem, generic_arg(&g, 0),
+                                          generic_arg(&g, 1)));
+}
+
+/* op(x), or op(x, number) where the number is given. */
+static Value *each(Lowering *lw, const OpDef *def, Value *x, const double *number)
+{
+    Generic g;
+    const Type *elem = type_elem(x->type);
+    uint32_t rank = x->type->u.shaped.rank;
+    g = (Generic){.loops = rank, .inputs = 1, .input = {x}};
+    g.map[0] = g.map[1] = map_identity(lw->ctx, rank);
+    generic_open(lw, &g, build_empty(lw, x->type));
+    Value *arg = generic_arg(&g, 0);
+    Value *y = number ? build_binary(&g.body, def, elem, arg, build_number(&g.body, elem, *number))
+                      : build_unary(&g.body, def, elem, arg);
+    return generic_close(&g, y);
+}
+
+static Value *each_with(Lowering *lw, const OpDef *def, Value *x, double number)
+{
+    return each(lw, def, x, &number);
+}
+
+/* --- reductions ------------------------------------------------------------------------------- */
+
+static void mark(Axes *axes, int64_t axis)
+{
+    axis += axis < 0 ? axes->shape->u.shaped.rank : 0;
+    axes->reduced[axis] = true;
+}
+
+static void count_terms(Axes *axes)
+{
+    axes->terms = 1;
+    for (uint32_t i = 0; i < axes->shape->u.shaped.rank; i++)
+        axes->terms *= axes->reduced[i] ? axes->shape->u.shaped.dims[i] : 1;
+}
+
+static bool find_axes(Lowering *lw, Axes *axes)
+{
+    const Op *op = lw->node;
+    *axes = (Axes){.shape = op_operand(op, 0)->type};
+    const Array *list = onnx_operand(op, 1) ? lower_array(lw, op_operand(op, 1)) : NULL;
+    if (onnx_operand(op, 1) && !list)
+        return onnx_error(op, "needs a constant list of axes");
+    for (int64_t i = 0; list && i < list->count; i++)
+        mark(axes, array_get_i64(list, i));
+    bool all = (!list || list->count == 0) && onnx_int(op, "noop_with_empty_axes", 0) == 0;
+    for (uint32_t i = 0; all && i < axes->shape->u.shaped.rank; i++)
+        axes->reduced[i] = true;
+    count_terms(axes);
+    return true;
+}
+
+static Value *log_sum_exp(Lowering *lw, const Axes *axes, Value *x)
+{
+    Value *top = reduce(lw, axes, x, ARITH(MAXIMUMF), -INFINITY);
+    Value *power = each(lw, MATH(EXP), beside(lw, axes, ARITH(SUBF), x, top), NULL);
+    Value *sum = each(lw, MATH(LOG), reduce(lw, axes, power, ARITH(ADDF), 0.0), NULL);
+    Axes none = {.shape = sum->type};
+    return beside(lw, &none, ARITH(ADDF), sum, top);
+}
+
+static Value *square(Lowering *lw, Value *x)
+{
+    Axes none = {.shape = x->type};
+    return beside(lw, &none, ARITH(MULF), x, x);
+}
+
+static Value *float_reduction(Lowering *lw, const Axes *axes, Value *x)
+{
+    switch (lw->node->def - onnx_ops) {
+    case ONNX_REDUCE_SUM: return reduce(lw, axes, x, ARITH(ADDF), 0.0);
+    case ONNX_REDUCE_MEAN:
+        return each_with(lw, ARITH(DIVF), reduce(lw, axes, x, ARITH(ADDF), 0.0),
+                         (double)axes->terms);
+    case ONNX_REDUCE_MAX: return reduce(lw, axes, x, ARITH(MAXIMUMF), -INFINITY);
+    case ONNX_REDUCE_MIN: return reduce(lw, axes, x, ARITH(MINIMUMF), INFINITY);
+    case ONNX_REDUCE_PROD: return reduce(lw, axes, x, ARITH(MULF), 1.0);
+    case ONNX_REDUCE_L1: return reduce(lw, axes, each(lw, MATH(ABSF), x, NULL), ARITH(ADDF), 0.0);
+    case ONNX_REDUCE_L2:
+        return each(lw, MATH(SQRT), reduce(lw, axes, square(lw, x), ARITH(ADDF), 0.0), NULL);
+    case ONNX_REDUCE_SUM_SQUARE: return reduce(lw, axes, square(lw, x), ARITH(ADDF), 0.0);
+    case ONNX_REDUCE_LOG_SUM:
+        return each(lw, MATH(LOG), reduce(lw, axes, x, ARITH(ADDF), 0.0), NULL);
+    default: return log_sum_exp(lw, axes, x);
+    }
+}
+
+/* Smallest and largest integer of a plain element type. */
+static double int_limit(const Type *network, bool largest)
+{
+    int width = (int)type_width(type_elem(network));
+    if (is_unsigned_elem(network))
+        return largest ? -1.0 : 0.0; /* all ones */
+    return largest ? exact_pow2(width - 1) - 1.0 : -exact_pow2(width - 1);
+}
+
+static Value *int_reduction(Lowering *lw, const Axes *axes, Value *x)
+{
+    const Type *network = op_operand(lw->node, 0)->type;
+    bool is_unsigned = is_unsigned_elem(network);
+    bool is_wide = type_width(type_elem(network)) > 53;
+    const OpDef *def = lw->node->def;
+    if (def == ONNX(REDUCE_SUM))
+        return reduce(lw, axes, x, ARITH(ADDI), 0.0);
+    if (def == ONNX(REDUCE_PROD))
+        return reduce(lw, axes, x, ARITH(MULI), 1.0);
+    if (def == ONNX(REDUCE_MAX) && !is_wide)
+        return reduce(lw, axes, x, is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI),
+                      int_limit(network, false));
+    if (def == ONNX(REDUCE_MIN) && !is_wide)
+        return reduce(lw, axes, x, is_unsigned ? ARITH(MINUI) : ARITH(MINSI),
+                      int_limit(network, true));
+    onnx_error(lw->node, "is not supported on integers");
+    return NULL;
+}
+
+/* --- on fixed tensors ------------------------------------------------------------------------- */
+
+static bool is_sum(const Op *op)
+{
+    return op->def == ONNX(REDUCE_SUM) || op->def == ONNX(REDUCE_MEAN);
+}
+
+static bool is_extreme(const Op *op)
+{
+    return op->def == ONNX(REDUCE_MAX) || op->def == ONNX(REDUCE_MIN);
+}
+
+static bool reduce_sum(Lowering *lw, const Axes *axes, const Fixed *x)
+{
+    Fixed sum = *x;
+    if (!mul_i64(x->low < 0 ? x->low : 0, axes->terms, &sum.low) ||
+        !mul_i64(x->high > 0 ? x->high : 0, axes->terms, &sum.high))
+        return lower_too_wide(lw);
+    if (!divide_scale(&sum, lw->node->def == ONNX(REDUCE_MEAN) ? axes->terms : 1))
+        return lower_too_wide(lw);
+    uint32_t width = widest(signed_width(sum.low, sum.high), x->value->type, x->value->type);
+    const Type *elem = type_i(lw->ctx, width);
+    Generic g;
+    open_reduction(lw, &g, axes, x->value, elem, 0.0);
+    Value *term = build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
+    sum.value = generic_close(&g, build_binary(&g.body, ARITH(ADDI), elem, generic_arg(&g, 1),
+                                               term));
+    sum.is_unsigned = false;
+    sum.value = build_reshape(lw, sum.value, op_result(lw->node, 0)->type);
+    lower_result(lw, &sum);
+    return true;
+}
+
+static bool reduce_extreme(Lowering *lw, const Axes *axes, const Fixed *x)
+{
+    bool is_max = lw->node->def == ONNX(REDUCE_MAX);
+    int width = (int)type_width(type_elem(x->value->type));
+    double least = x->is_unsigned ? 0.0 : -exact_pow2(width - 1);
+    double most = x->is_unsigned ? -1.0 : exact_pow2(width - 1) - 1.0;
+    const OpDef *max = x->is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI);
+    const OpDef *min = x->is_unsigned ? ARITH(MINUI) : ARITH(MINSI);
+    Fixed result = *x;
+    result.value = reduce(lw, axes, x->value, is_max ? max : min, is_max ? least : most);
+    result.value = build_reshape(lw, result.value, op_result(lw->node, 0)->type);
+    lower_result(lw, &result);
+    return true;
+}
+
+bool lower_reduce(Lowering *lw)
+{
+    Axes axes;
+    if (!find_axes(lw, &axes))
+        return false;
+    const Fixed *x = lower_chainless(lw, 0);
+    if (x && x->zero == 0 && is_sum(lw->node))
+        return reduce_sum(lw, &axes, x);
+    if (x && is_extreme(lw->node) && type_width(type_elem(x->value->type)) <= 53)
+        return reduce_extreme(lw, &axes, x);
+    Value *plain = lower_plain(lw, 0);
+    if (!plain)
+        return false;
+    bool is_float = type_is_float(type_elem(plain->type));
+    Value *y = is_float ? float_reduction(lw, &axes, plain) : int_reduction(lw, &axes, plain);
+    if (y)
+        lower_plain_result(lw, 0, build_reshape(lw, y, plain_type(op_result(lw->node, 0)->type)));
+    return y != NULL;
+}
+
+/* --- softmax ---------------------------------------------------------------------------------- */
+
+bool lower_softmax(Lowering *lw)
+{
+    Axes axes = {.shape = op_operand(lw->node, 0)->type};
+    Value *x = lower_plain(lw, 0);
+    if (!x)
+        return false;
+    if (axes.shape->u.shaped.rank > 0)
+        mark(&axes, onnx_int(lw->node, "axis", -1));
+    Value *top = reduce(lw, &axes, x, ARITH(MAXIMUMF), -INFINITY);
+    Value *shifted = beside(lw, &axes, ARITH(SUBF), x, top);
+    Value *power = each(lw, MATH(EXP), shifted, NULL);
+    Value *sum = reduce(lw, &axes, power, ARITH(ADDF), 0.0);
+    Value *y = lw->node->def == ONNX(SOFTMAX)
+                   ? beside(lw, &axes, ARITH(DIVF), power, sum)
+                   : beside(lw, &axes, ARITH(SUBF), shifted, each(lw, MATH(LOG), sum, NULL));
+    lower_plain_result(lw, 0, y);
+    return true;
+}
+
+/* --- normalizations --------------------------------------------------------------------------- */
+
+/* (x - mean) / sqrt(variance + epsilon); *mean and *inverse are what it was done with. */
+static Value *normalize(Lowering *lw, const Axes *axes, Value *x, Value **mean, Value **inverse)
+{
+    double epsilon = onnx_float(lw->node, "epsilon", 1e-5), terms = (double)axes->terms;
+    *mean = each_with(lw, ARITH(DIVF), reduce(lw, axes, x, ARITH(ADDF), 0.0), terms);
+    Value *centered = beside(lw, axes, ARITH(SUBF), x, *mean);
+    Value *sum = reduce(lw, axes, square(lw, centered), ARITH(ADDF), 0.0);
+    Value *variance = each_with(lw, ARITH(DIVF), sum, terms);
+    *inverse = each(lw, MATH(RSQRT), each_with(lw, ARITH(ADDF), variance, epsilon), NULL);
+    return beside(lw, axes, ARITH(MULF), centered, *inverse);
+}
+
+/* x * scale + bias along dimension `axis`, or stretched where it is the last ones. */
+static Value *scale_and_shift(Lowering *lw, Value *x, bool per_channel)
+{
+    Value *inputs[3] = {x, lower_plain(lw, 1)};
+    bool has_bias = onnx_operand(lw->node, 2) != NULL;
+    if (has_bias)
+        inputs[2] = lower_plain(lw, 2);
+    if (!inputs[1] || (has_bias && !inputs[2]))
+        return NULL;
+    Generic g;
+    const Type *elem = type_elem(x->type);
+    if (per_channel)
+        generic_along(lw, &g, inputs, 2 + has_bias, 1);
+    else
+        generic_broadcast(lw, &g, inputs, 2 + has_bias, x->type);
+    generic_open(lw, &g, build_empty(lw, x->type));
+    Value *y = build_binary(&g.body, ARITH(MULF), elem, generic_arg(&g, 0), generic_arg(&g, 1));
+    if (has_bias)
+        y = build_binary(&g.body, ARITH(ADDF), elem, y, generic_arg(&g, 2));
+    return generic_close(&g, y);
+}
+
+bool lower_normalization(Lowering *lw)
+{
+    const Op *op = lw->node;
+    Axes axes = {.shape = op_operand(op, 0)->type};
+    uint32_t rank = axes.shape->u.shaped.rank;
+    bool is_instance = op->def == ONNX(INSTANCE_NORMALIZATION);
+    int64_t first = is_instance ? 2 : onnx_int(op, "axis", -1);
+    first += first < 0 ? rank : 0;
+    for (uint32_t i = (uint32_t)first; i < rank; i++)
+        axes.reduced[i] = true;
+    count_terms(&axes);
+    Value *x = lower_plain(lw, 0), *mean, *inverse;
+    if (!x)
+        return false;
+    Value *y = scale_and_shift(lw, normalize(lw, &axes, x, &mean, &inverse), is_instance);
+    if (!y)
+        return false;
+    lower_plain_result(lw, 0, y);
+    if (op->result_count > 1)
+        lower_plain_result(lw, 1, build_reshape(lw, mean, op_result(op, 1)->type));
+    if (op->result_count > 2)
+        lower_plain_result(lw, 2, build_reshape(lw, inverse, op_result(op, 2)->type));
+    return true;
+}

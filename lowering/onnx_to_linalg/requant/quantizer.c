@@ -1,0 +1,414 @@
+/* Quantizer nodes: what their integers mean, and the ways to compute them in the order of
+ * preference: shifts on an equal unit, exact fixed-point arithmetic or thresholds, floating point.
+ * Tests: lit/lowering/onnx-to-linalg-quant.mir, lit/lowering/onnx-to-linalg-requant.mir */
+#include "lowering/onnx_to_linalg/requant/requant_shift.h"
+
+#include <math.h>
+
+#include "dialects/arith/arith.h"
+#include "lowering/onnx_to_linalg/values/elementwise_float.h"
+#include "lowering/onnx_to_linalg/accumulate.h"
+
+bool is_quantizer(const Op *op)
+{
+    switch (op->def - onnx_ops) {
+    case ONNX_QUANT:
+    case ONNX_INT_QUANT:
+    case ONNX_BIPOLAR_QUANT:
+    case ONNX_TRUNC:
+    case ONNX_MULTI_THRESHOLD:
+    case ONNX_QUANTIZE_LINEAR: return true;
+    default: return false;
+    }
+}
+
+/* --- meaning ---------------------------------------------------------------------------------- */
+
+static bool not_supported(Lowering *lw, const char *why)
+{
+    strbuf_clear(&lw->why);
+    strbuf_add_c(&lw->why, why);
+    return false;
+}
+
+/* A constant that has the same value everywhere. */
+static bool uniform(Lowering *lw, uint32_t index, double *out)
+{
+    const Array *array = lower_array(lw, op_operand(lw->node, index));
+    if (!array || array->count == 0)
+        return not_supported(lw, "has a scale or zero point that is no constant");
+    *out = array_get_f64(array, 0);
+    for (int64_t i = 1; i < array->count; i++)
+        if (array_get_f64(array, i) != *out)
+            return not_supported(lw, "has a scale per channel, which is supported for constants "
+                                 "only");
+    return true;
+}
+
+static bool set_scale(Lowering *lw, double scale, Target *out)
+{
+    if (!(scale > 0.0) || isinf(scale))
+        return not_supported(lw, "has a scale that is not positive");
+    out->scale = scale;
+    out->real.divisor = 1;
+    split_scale(scale, &out->real.unit, &out->real.exponent);
+    return true;
+}
+
+static bool quant_target(Lowering *lw, Target *out)
+{
+    double scale;
+    strbuf_clear(&lw->why);
+    if (!onnx_quantizer(lw->node, &out->quant, &lw->why))
+        return false;
+    if (!dense_uniform(out->quant.scales, &scale))
+        return not_supported(lw, "has a scale per channel, which is supported for constants only");
+    out->has_grid = true;
+    out->real.is_unsigned = out->quant.zero == 0 && !out->quant.is_signed;
+    return set_scale(lw, scale, out);
+}
+
+static bool bipolar_target(Lowering *lw, Target *out)
+{
+    double scale;
+    out->quant = (Quantizer){.is_bipolar = true, .is_signed = true, .bits = 1};
+    out->quant.low = -1;
+    out->quant.high = 1;
+    out->has_grid = true;
+    return uniform(lw, 1, &scale) && set_scale(lw, scale, out);
+}
+
+/* Rounds before it adds the zero point, so its integers are those of a zero point of 0. */
+static bool linear_target(Lowering *lw, Target *out)
+{
+    const Type *elem = type_elem(op_result(lw->node, 0)->type);
+    double scale, zero = 0.0;
+    if (!uniform(lw, 1, &scale) || (onnx_operand(lw->node, 2) && !uniform(lw, 2, &zero)))
+        return false;
+    if (!type_is_integer(elem) || type_width(elem) > 32)
+        return not_supported(lw, "quantizes to a type that is not supported");
+    uint32_t width = type_width(elem);
+    bool is_unsigned = is_unsigned_elem(elem);
+    int64_t low = is_unsigned ? 0 : -(INT64_C(1) << (width - 1));
+    int64_t high = low + (INT64_C(1) << width) - 1;
+    out->zero = (int64_t)zero;
+    out->quant = (Quantizer){.is_signed = !is_unsigned || zero != 0.0, .rounding = ROUND_HALF_EVEN,
+                             .low = low - out->zero, .high = high - out->zero};
+    out->quant.bits = zero == 0.0 ? width : 0;
+    out->has_grid = true;
+    out->real.is_unsigned = is_unsigned && zero == 0.0;
+    return set_scale(lw, scale, out);
+}
+
+/* scale * count + bias lies on a grid of the scale, or of half of it. */
+static bool threshold_target(Lowering *lw, Target *out)
+{
+    double scale = onnx_float(lw->node, "out_scale", 1.0);
+    double steps = onnx_float(lw->node, "out_bias", 0.0) / scale;
+    bool is_half = steps != floor(steps);
+    if (is_half && 2.0 * steps != floor(2.0 * steps))
+        return not_supported(lw, "has an out_bias that is no multiple of half its out_scale");
+    out->real.is_unsigned = steps >= 0.0;
+    return set_scale(lw, is_half ? scale / 2.0 : scale, out);
+}
+
+static bool trunc_target(Lowering *lw, Target *out)
+{
+    double scale, bits;
+    bool is_v1 = !onnx_operand(lw->node, 4);
+    return uniform(lw, is_v1 ? 1 : 4, &scale) && uniform(lw, 3, &bits) && set_scale(lw, scale, out);
+}
+
+bool target_of(Lowering *lw, Target *out)
+{
+    *out = (Target){.real = {.unit = 1.0, .divisor = 1}};
+    switch (lw->node->def - onnx_ops) {
+    case ONNX_QUANT:
+    case ONNX_INT_QUANT: return quant_target(lw, out);
+    case ONNX_BIPOLAR_QUANT: return bipolar_target(lw, out);
+    case ONNX_QUANTIZE_LINEAR: return linear_target(lw, out);
+    case ONNX_MULTI_THRESHOLD: return threshold_target(lw, out);
+    default: return trunc_target(lw, out);
+    }
+}
+
+/* --- integers --------------------------------------------------------------------------------- */
+
+/* Integers of the same grid and within the range stay as they are. */
+static bool is_on_grid(const Fixed *v, const Target *target)
+{
+    const Quantizer *quant = &target->quant;
+    return target->has_grid && !quant->is_bipolar && !v->chain && v->unit == target->real.unit &&
+           v->exponent == target->real.exponent && v->divisor == 1 && v->zero == 0 &&
+           v->low >= quant->low - quant->zero && v->high <= quant->high - quant->zero;
+}
+
+/* Lowers the quantizer on v. False: diagnosed, or with *exact unset not to be done in integers. */
+static bool quantize_fixed(Lowering *lw, const Fixed *v, const Target *target, Fixed *out,
+                           bool *exact)
+{
+    *exact = true;
+    if (is_on_grid(v, target)) {
+        *out = *v;
+        return true;
+    }
+    if (target->quant.is_bipolar && !v->chain) {
+        build_bipolar(lw, v, target, out);
+        return true;
+    }
+    if (target->has_grid && !target->quant.is_bipolar && !v->chain && v->unit == target->real.unit)
+        return build_shift(lw, v, target, out);
+    return build_requant(lw, v, target, out, exact);
+}
+
+/* --- floats ----------------------------------------------------------------------------------- */
+
+/* Whether the grid's arithmetic is exact in f32. */
+static bool is_narrow_grid(const Quantizer *quant)
+{
+    const int64_t limit = INT64_C(1) << 24;
+    return quant->zero == 0 && quant->low >= -limit && quant->high <= limit;
+}
+
+/* The quotient is of x's type, as in the network; what follows is exact. */
+static Value *grid_integer(Builder *b, const Target *target, Value *x, const Type *elem)
+{
+    const Quantizer *quant = &target->quant;
+    const Type *real = x->type, *f64 = type_float(b->ctx, TYPE_F64);
+    int exponent;
+    if (exact_log2(target->scale, &exponent))
+        x = build_binary(b, ARITH(MULF), real, x, build_float(b, real, 1.0 / target->scale));
+    else
+        x = build_binary(b, ARITH(DIVF), real, x, build_float(b, real, target->scale));
+    if (real != f64 && !is_narrow_grid(quant)) {
+        real = f64;
+        x = build_unary(b, ARITH(EXTF), f64, x);
+    }
+    if (quant->zero != 0)
+        x = build_binary(b, ARITH(ADDF), real, x, build_float(b, real, (double)quant->zero));
+    x = build_rounding(b, quant->rounding, x);
+    x = build_binary(b, ARITH(MAXIMUMF), real, x, build_float(b, real, (double)quant->low));
+    x = build_binary(b, ARITH(MINIMUMF), real, x, build_float(b, real, (double)quant->high));
+    if (quant->zero != 0)
+        x = build_binary(b, ARITH(SUBF), real, x, build_float(b, real, (double)quant->zero));
+    return build_unary(b, target->real.is_unsigned ? ARITH(FPTOUI) : ARITH(FPTOSI), elem, x);
+}
+
+static Value *sign_integer(Builder *b, Value *x, const Type *elem)
+{
+    Value *is_positive = arith_cmpf(b, CMPF_OGE, x, build_float(b, x->type, 0.0));
+    Value *one = arith_constant_int(b, elem, 1), *minus = arith_constant_int(b, elem, -1);
+    return arith_select(b, is_positive, one, minus);
+}
+
+/* The same on floats; false: diagnosed. */
+static bool quantize_plain(Lowering *lw, Value *x, const Target *target, Fixed *out)
+{
+    const Quantizer *quant = &target->quant;
+    if (!target->has_grid)
+        return onnx_error(lw->node, "quantizes a floating-point value, which is not supported");
+    *out = target->real;
+    out->low = quant->is_bipolar ? -1 : quant->low - quant->zero;
+    out->high = quant->is_bipolar ? 1 : quant->high - quant->zero;
+    uint32_t width = signed_width(out->low, out->high);
+    const Type *elem = type_i(lw->ctx, width - (out->is_unsigned && width > 2));
+    Generic g;
+    generic_elementwise(lw, &g, &x, 1);
+    generic_open(lw, &g, build_empty(lw, type_with_elem(x->type, elem)));
+    Value *arg = generic_arg(&g, 0);
+    out->value = generic_close(&g, quant->is_bipolar ? sign_integer(&g.body, arg, elem)
+                                                     : grid_integer(&g.body, target, arg, elem));
+    return true;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+
+void record_quantized(Lowering *lw, const Target *target, const Fixed *real)
+{
+    Fixed result = *real;
+    if (lw->node->def == ONNX(QUANTIZE_LINEAR)) {
+        result.unit = 1.0;
+        result.exponent = 0;
+        result.zero = target->zero;
+    }
+    lower_result(lw, &result);
+}
+
+bool lower_quant(Lowering *lw)
+{
+    Target target;
+    Fixed result;
+    bool exact = false;
+    if (!target_of(lw, &target))
+        return onnx_error(lw->node, "%s", lw->why.data);
+    const Fixed *v = lower_fixed(lw, 0);
+    if (v && !quantize_fixed(lw, v, &target, &result, &exact))
+        return false;
+    if (v && !exact)
+        warn_plain(lw, "the integers before it are too many to try");
+    if (!exact) {
+        Value *x = lower_plain(lw, 0);
+        if (!x || !quantize_plain(lw, x, &target, &result))
+            return false;
+    }
+    record_quantized(lw, &target, &result);
+    return true;
+}
+
+static bool same_constant(const Value *a, const Value *b)
+{
+    const Attr *left = onnx_constant(a), *right = onnx_constant(b);
+    return a == b || (left && left == right);
+}
+
+/* Same node but for name and input. */
+static bool same_quantizer(const Op *a, const Op *b)
+{
+    if (a->def != b->def || a->operand_count != b->operand_count)
+        return false;
+    for (uint32_t i = 1; i < a->operand_count; i++)
+        if (!same_constant(op_operand(a, i), op_operand(b, i)))
+            return false;
+    return a->props == b->props;
+}
+
+static bool only_moves(const Op *op)
+{
+    switch (op->def - onnx_ops) {
+    case ONNX_CONCAT:
+    case ONNX_DEPTH_TO_SPACE:
+    case ONNX_DROPOUT:
+    case ONNX_EXPAND:
+    case ONNX_FLATTEN:
+    case ONNX_IDENTITY:
+    case ONNX_MAX_POOL:
+    case ONNX_RESHAPE:
+    case ONNX_SLICE:
+    case ONNX_SPACE_TO_DEPTH:
+    case ONNX_SQUEEZE:
+    case ONNX_TILE:
+    case ONNX_TRANSPOSE:
+    case ONNX_UNSQUEEZE: return true;
+    case ONNX_RESIZE:
+    case ONNX_UPSAMPLE: return str_eq_c(onnx_string(op, "mode", "nearest"), "nearest");
+    default: return false;
+    }
+}
+
+Op *find_quantizer(const Value *value)
+{
+    for (;;) {
+        Op *found = NULL;
+        const Op *mover = NULL;
+        FOR_EACH_USE(use, value)
+        {
+            bool quantizes = use_index(use) == 0 && is_quantizer(use->owner);
+            if (quantizes && (!found || same_quantizer(found, use->owner)))
+                found = use->owner;
+            else if (only_moves(use->owner) && value_has_one_use(value))
+                mover = use->owner;
+            else
+                return NULL;
+        }
+        if (!mover)
+            return found;
+        value = op_result(mover, 0);
+    }
+}
+
+bool quantize_operand(Lowering *lw, uint32_t index, Op *quantizer, Fixed *out)
+{
+    const Fixed *v = lower_fixed(lw, index);
+    Op *node = lw->node;
+    Target target;
+    bool exact = false;
+    lw->node = quantizer;
+    bool done = v && target_of(lw, &target) && target.has_grid &&
+                quantize_fixed(lw, v, &target, out, &exact);
+    lw->node = node;
+    return done && exact;
+}
+
+bool quantize_number(Lowering *lw, Op *quantizer, double number, int64_t *out)
+{
+    Op *node = lw->node;
+    Target target;
+    const int64_t dims[] = {1, 1, 1};
+    const Type *elem = type_elem(op_operand(quantizer, 0)->type);
+    lw->node = quantizer;
+    bool known = target_of(lw, &target) && target.has_grid;
+    lw->node = node;
+    const Step *step = known ? step_append(lw, NULL, quantizer, 0) : NULL;
+    if (!step)
+        return false;
+    Array *x = array_new(type_tensor(elem, dims, COUNT_OF(dims), NULL));
+    array_set_f64(x, 0, number);
+    Array *y = chain_apply(lw, step, x);
+    if (!y)
+        return false;
+    *out = array_is_float(y) ? llround(array_get_f64(y, 0) / target.scale)
+                             : array_get_i64(y, 0) - target.zero;
+    array_unref(y);
+    return true;
+}
+
+/* --- DequantizeLinear ------------------------------------------------------------------------- */
+
+/* The integers less another zero point than they were stored with. */
+static Fixed shift_zero(Lowering *lw, const Fixed *x, int64_t zero)
+{
+    Fixed result = *x;
+    int64_t change = x->zero - zero;
+    result.zero = 0;
+    if (change == 0)
+        return result;
+    result.low += change;
+    result.high += change;
+    uint32_t width = signed_width(result.low, result.high);
+    uint32_t own = type_width(type_elem(x->value->type)) + x->is_unsigned;
+    const Type *elem = type_i(lw->ctx, width > own ? width : own);
+    Generic g;
+    generic_elementwise(lw, &g, &x->value, 1);
+    generic_open(lw, &g, build_empty(lw, type_with_elem(x->value->type, elem)));
+    Value *q = build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
+    result.value = generic_close(&g, build_binary(&g.body, ARITH(ADDI), elem, q,
+                                                  arith_constant_int(&g.body, elem, change)));
+    result.is_unsigned = false;
+    return result;
+}
+
+/* (x - zero_point) * scale on plain integers. */
+static bool dequantize_plain(Lowering *lw, double zero, double scale)
+{
+    Value *x = lower_plain(lw, 0);
+    const Type *type = op_result(lw->node, 0)->type, *elem = type_elem(type);
+    if (!x)
+        return false;
+    bool is_unsigned = is_unsigned_elem(op_operand(lw->node, 0)->type);
+    Generic g;
+    generic_elementwise(lw, &g, &x, 1);
+    generic_open(lw, &g, build_empty(lw, type));
+    Value *y = build_unary(&g.body, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), elem,
+                           generic_arg(&g, 0));
+    if (zero != 0.0)
+        y = build_binary(&g.body, ARITH(SUBF), elem, y, build_float(&g.body, elem, zero));
+    y = build_binary(&g.body, ARITH(MULF), elem, y, build_float(&g.body, elem, scale));
+    lower_plain_result(lw, 0, generic_close(&g, y));
+    return true;
+}
+
+bool lower_dequantize(Lowering *lw)
+{
+    double scale, zero = 0.0;
+    if (!uniform(lw, 1, &scale) || (onnx_operand(lw->node, 2) && !uniform(lw, 2, &zero)))
+        return onnx_error(lw->node, "%s", lw->why.data);
+    if (!(scale > 0.0) || isinf(scale))
+        return onnx_error(lw->node, "has a scale that is not positive");
+    const Fixed *x = lower_chainless(lw, 0);
+    if (!x)
+        return dequantize_plain(lw, zero, scale);
+    Fixed result = shift_zero(lw, x, (int64_t)zero);
+    split_scale(scale, &result.unit, &result.exponent);
+    lower_result(lw, &result);
+    return true;
+}

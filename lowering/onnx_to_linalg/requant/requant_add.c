@@ -1,0 +1,523 @@
+/* A sum of two tensors of integers with scales of different units, as residual branches end in:
+ * only the quantizer behind it makes integers of it again. The sum, the steps behind it and the
+ * quantizer are one function of two integers, which is written as
+ *   clamp(floor((m * x + n * y + addend) / 2^shift))
+ * if that gives the reference's integer for every pair of values. If only rounding to float32 stands
+ * in the way, a table of moves, read at the integer that the form gives, is added before the shift
+ * once more. Else, as where an activation stands between, m * x + n * y is computed so finely that it tells the integer, and its steps are
+ * written as those of any quantizer.
+ * Tests: lit/lowering/onnx-to-linalg-joint.mir, test/e2e/import_check.py */
+#include <math.h>
+#include <stdlib.h>
+
+#include "dialects/arith/arith.h"
+#include "lowering/onnx_to_linalg/values/elementwise_float.h"
+#include "lowering/onnx_to_linalg/requant/requant.h"
+
+enum { MAX_PAIRS = 1 << 20, MAX_SHIFT = 40, MAX_GATED = 32, MAX_MOVE_BITS = 16 };
+
+typedef struct Joint {
+    Lowering *lw;
+    const Fixed *x, *y;
+    Op *quantizer;
+    const Step *last; /* the quantizer, after the nodes between */
+    Target target;
+    int64_t x_count, y_count; /* values of each */
+    int64_t *levels;          /* [x][y] */
+    int64_t least, most;
+    bool is_undefined;        /* some value is no number */
+    int64_t factor_x, factor_y, addend;
+    int shift;
+    int64_t *moves;           /* [most - least + 1]; NULL: none */
+    uint32_t move_bits;       /* of a move shifted right by move_shift */
+    int move_shift;
+} Joint;
+
+/* --- the function ----------------------------------------------------------------------------- */
+
+/* Whether all operands but the first are numbers. */
+static bool has_numbers(Lowering *lw, const Op *op)
+{
+    for (uint32_t i = 1; i < op->operand_count; i++) {
+        const Array *number = onnx_operand(op, i) ? lower_array(lw, op_operand(op, i)) : NULL;
+        if (onnx_operand(op, i) && (!number || number->count != 1))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the node works on the value alone, element by element. */
+static bool follows(Lowering *lw, const Op *user, const Value *value)
+{
+    return user->def && user->def->dialect == &dialect_onnx && is_elementwise(user) &&
+           op_operand(user, 0) == value && has_numbers(lw, user) &&
+           op_result(user, 0)->type == value->type;
+}
+
+static bool has_two_uses(const Value *value)
+{
+    return value->uses && value->uses->next && !value->uses->next->next;
+}
+
+/* The steps from a value of two uses to the Mul by the value itself; NULL: it is none such. */
+static Step *gate_step(Joint *j, const Value *value, const Op *first, Op *mul)
+{
+    const Step *gate = j->last;
+    const Op *node = first;
+    for (; node != mul; node = op_result(node, 0)->uses->owner) {
+        bool is_alone = node->result_count == 1 && value_has_one_use(op_result(node, 0));
+        const Value *input = gate == j->last ? value : op_result(gate->node, 0);
+        if (!is_alone || !follows(j->lw, node, input) ||
+            !(gate = step_append(j->lw, gate, node, 0)))
+            return NULL;
+    }
+    Step *step = step_append(j->lw, j->last, mul, op_operand(mul, 0) == value ? 0 : 1);
+    if (!step || step->size + gate->size > MAX_GATED)
+        return NULL;
+    step->joins = true;
+    step->other = gate;
+    step->size += gate->size;
+    return step;
+}
+
+/* The next step: a node that alone uses the value, or x * f(x). */
+static Step *next_step(Joint *j, const Value *value)
+{
+    Op *user = value->uses->owner;
+    bool is_gate = has_two_uses(value) && user != value->uses->next->owner;
+    if (!is_gate)
+        return step_append(j->lw, j->last, user, 0);
+    Op *other = value->uses->next->owner;
+    if (user->def == ONNX(MUL))
+        return gate_step(j, value, other, user);
+    return other->def == ONNX(MUL) ? gate_step(j, value, user, other) : NULL;
+}
+
+/* Follows the uses of the sum: nodes that need no other tensor, then quantizers. */
+static bool find_steps(Joint *j)
+{
+    Lowering *lw = j->lw;
+    const Value *value = op_result(lw->node, 0);
+    while (value->uses) {
+        Op *user = value->uses->owner;
+        bool is_last = user->def && is_quantizer(user) && find_quantizer(value);
+        if (!is_last && !value_has_one_use(value) && !has_two_uses(value))
+            return false;
+        Step *step = is_last ? step_append(lw, j->last, user, 0) : next_step(j, value);
+        if (!step)
+            return false;
+        j->last = step;
+        if (is_last)
+            j->quantizer = user;
+        if (is_last || !(step->joins || follows(lw, user, value)))
+            return is_last;
+        value = op_result(step->node, 0);
+    }
+    return false;
+}
+
+static Array *pairs(const Joint *j, bool is_y)
+{
+    const Fixed *fixed = is_y ? j->y : j->x;
+    const int64_t dims[] = {1, 1, j->x_count * j->y_count};
+    Array *q = array_new(type_tensor(type_i(j->lw->ctx, 64), dims, 3, NULL));
+    for (int64_t i = 0; i < q->count; i++)
+        array_set_i64(q, i, fixed->low + (is_y ? i % j->y_count : i / j->y_count));
+    const Type *elem = type_elem(op_result(j->lw->node, 0)->type);
+    Array *values = chain_first(fixed, elem, q);
+    array_unref(q);
+    return values;
+}
+
+static bool find_levels(Joint *j)
+{
+    Lowering *lw = j->lw;
+    Array *inputs[] = {pairs(j, false), pairs(j, true)}, *sum = NULL;
+    strbuf_clear(&lw->why);
+    bool done = onnx_eval(lw->node, inputs, &sum, &lw->why);
+    array_unref(inputs[0]);
+    array_unref(inputs[1]);
+    Array *result = done ? chain_apply(lw, j->last, sum) : NULL;
+    if (!result)
+        return false;
+    double step = fixed_scale(&j->target.real);
+    j->levels = ARENA_ARRAY(&lw->pass->scratch, int64_t, result->count);
+    j->least = INT64_MAX;
+    j->most = INT64_MIN;
+    for (int64_t i = 0; i < result->count; i++) {
+        double real = array_is_float(result) ? array_get_f64(result, i) : 0.0;
+        int64_t level = array_is_float(result) ? llround(real / step)
+                                               : array_get_i64(result, i) - j->target.zero;
+        j->is_undefined |= !(fabs(real) < 1e300);
+        j->levels[i] = level;
+        j->least = level < j->least ? level : j->least;
+        j->most = level > j->most ? level : j->most;
+    }
+    array_unref(result);
+    return !j->is_undefined;
+}
+
+/* --- the form --------------------------------------------------------------------------------- */
+
+/* x * factor_x + y * factor_y of pair i; false beyond 62 bits, also once the addend is there. */
+static bool pair_sum(const Joint *j, int64_t i, int64_t *sum)
+{
+    int64_t x = j->x->low + i / j->y_count, y = j->y->low + i % j->y_count, a, b, floor;
+    return mul_i64(j->factor_x, x, &a) && mul_i64(j->factor_y, y, &b) && add_i64(a, b, sum) &&
+           mul_i64(j->levels[i], INT64_C(1) << j->shift, &floor) && *sum > INT64_MIN / 4 &&
+           *sum < INT64_MAX / 4 && floor > INT64_MIN / 4 && floor < INT64_MAX / 4;
+}
+
+/* What may be added to a sum for a level: from *low to *high. Where clamping sees to a side, that is
+ * not narrowed. */
+static void narrow(const Joint *j, int64_t level, int64_t sum, int64_t *low, int64_t *high)
+{
+    int64_t unit = INT64_C(1) << j->shift, floor = level * unit - sum;
+    if (level > j->least && floor > *low)
+        *low = floor;
+    if (level < j->most && floor + unit - 1 < *high)
+        *high = floor + unit - 1;
+}
+
+/* The addends that give the level of every pair with these factors; false: none, then it is one that
+ * comes close. */
+static bool find_addend(Joint *j)
+{
+    int64_t low = INT64_MIN, high = INT64_MAX, sum;
+    for (int64_t i = 0; i < j->x_count * j->y_count; i++) {
+        if (!pair_sum(j, i, &sum))
+            return false;
+        narrow(j, j->levels[i], sum, &low, &high);
+    }
+    bool is_free = low == INT64_MIN && high == INT64_MAX, fits = low <= high;
+    j->addend = is_free ? 0 : low == INT64_MIN ? high : fits ? low : high + (low - high) / 2;
+    return fits;
+}
+
+/* The factors for the shift; false: they are too large. */
+static bool set_factors_by_target(Joint *j, int shift)
+{
+    double scale = fixed_scale(&j->target.real);
+    double x = ldexp(fixed_scale(j->x) / scale, shift), y = ldexp(fixed_scale(j->y) / scale, shift);
+    j->shift = shift;
+    if (fabs(x) > 1e12 || fabs(y) > 1e12)
+        return false;
+    j->factor_x = llround(x);
+    j->factor_y = llround(j->lw->node->def == ONNX(SUB) ? -y : y);
+    return true;
+}
+
+static bool fit(Joint *j)
+{
+    for (int shift = 0; shift <= MAX_SHIFT && set_factors_by_target(j, shift); shift++)
+        if (find_addend(j))
+            return true;
+    return false;
+}
+
+/* --- moves ------------------------------------------------------------------------------------ */
+
+/* The level that the form gives for a sum with its addend. */
+static int64_t form_level(const Joint *j, int64_t sum)
+{
+    int64_t unit = INT64_C(1) << j->shift, level = sum >= 0 ? sum / unit : -((-sum - 1) / unit) - 1;
+    return level < j->least ? j->least : level > j->most ? j->most : level;
+}
+
+/* The number from low to high that ends in the most zeros. */
+static int64_t roundest(int64_t low, int64_t high)
+{
+    if (low <= 0 && high >= 0)
+        return 0;
+    for (int64_t unit = INT64_C(1) << 61; unit > 1; unit /= 2) {
+        int64_t last = high >= 0 ? high / unit * unit : -((-high + unit - 1) / unit) * unit;
+        if (last >= low)
+            return last;
+    }
+    return low;
+}
+
+/* Zeros and width of the moves. */
+static void measure_moves(Joint *j)
+{
+    int64_t low = 0, high = 0;
+    uint64_t bits = 0;
+    for (int64_t k = 0; k <= j->most - j->least; k++) {
+        low = j->moves[k] < low ? j->moves[k] : low;
+        high = j->moves[k] > high ? j->moves[k] : high;
+        bits |= (uint64_t)j->moves[k];
+    }
+    for (j->move_shift = 0; bits != 0 && !(bits >> j->move_shift & 1);)
+        j->move_shift++;
+    int64_t unit = INT64_C(1) << j->move_shift;
+    j->move_bits = signed_width(low / unit, high / unit);
+}
+
+/* The moves for these factors and this addend; false: some level would need two. */
+static bool find_moves(Joint *j)
+{
+    int64_t count = j->most - j->least + 1, sum;
+    int64_t *low = xmalloc((size_t)count * sizeof *low), *high = xmalloc((size_t)count * sizeof *high);
+    bool found = true;
+    for (int64_t k = 0; k < count; k++) {
+        low[k] = INT64_MIN / 4;
+        high[k] = INT64_MAX / 4;
+    }
+    for (int64_t i = 0; i < j->x_count * j->y_count && found; i++) {
+        if (!(found = pair_sum(j, i, &sum)))
+            break;
+        sum += j->addend;
+        int64_t k = form_level(j, sum) - j->least;
+        narrow(j, j->levels[i], sum, &low[k], &high[k]);
+        found = low[k] <= high[k];
+    }
+    for (int64_t k = 0; k < count && found; k++)
+        j->moves[k] = roundest(low[k], high[k]);
+    free(low);
+    free(high);
+    return found;
+}
+
+/* The form with the narrowest moves, of these the one with the least shift. */
+static bool fit_moves(Joint *j)
+{
+    int best = -1;
+    uint32_t width = MAX_MOVE_BITS + 1;
+    if (j->most - j->least >= MAX_ROW)
+        return false;
+    j->moves = ARENA_ARRAY(&j->lw->pass->scratch, int64_t, j->most - j->least + 1);
+    for (int shift = 0; shift <= MAX_SHIFT && set_factors_by_target(j, shift); shift++) {
+        if (find_addend(j) || !find_moves(j))
+            continue;
+        measure_moves(j);
+        if (j->move_bits >= width)
+            continue;
+        width = j->move_bits;
+        best = shift;
+    }
+    if (best < 0 || !set_factors_by_target(j, best) || find_addend(j) || !find_moves(j))
+        return false;
+    measure_moves(j);
+    return true;
+}
+
+/* --- the kernel ------------------------------------------------------------------------------- */
+
+/* Range of factor * value. */
+static void product_range(int64_t factor, const Fixed *v, int64_t *low, int64_t *high)
+{
+    int64_t a = factor * v->low, b = factor * v->high; /* find_addend saw that they fit */
+    *low = a < b ? a : b;
+    *high = a < b ? b : a;
+}
+
+static Value *scaled(Builder *b, Value *q, const Type *wide, bool is_unsigned, int64_t factor)
+{
+    q = build_extend(b, q, wide, is_unsigned);
+    return build_binary(b, ARITH(MULI), wide, q, arith_constant_int(b, wide, factor));
+}
+
+static Value *level_of(const Joint *j, Builder *b, Value *q, const Type *wide)
+{
+    if (j->shift > 0)
+        q = build_binary(b, ARITH(SHRSI), wide, q, arith_constant_int(b, wide, j->shift));
+    q = build_binary(b, ARITH(MAXSI), wide, q, arith_constant_int(b, wide, j->least));
+    return build_binary(b, ARITH(MINSI), wide, q, arith_constant_int(b, wide, j->most));
+}
+
+/* The moves as a constant tensor, as they are read. */
+static Value *move_table(Joint *j)
+{
+    Lowering *lw = j->lw;
+    int64_t count = j->most - j->least + 1;
+    int64_t *rows = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
+    for (int64_t k = 0; k < count; k++)
+        rows[k] = j->moves[k] / (INT64_C(1) << j->move_shift);
+    const Type *type = type_tensor(type_i(lw->ctx, j->move_bits), &count, 1, NULL);
+    return arith_constant(&lw->b, attr_dense_i64(type, rows, (size_t)count));
+}
+
+/* q plus the move for its level. */
+static Value *move(const Joint *j, Builder *b, Value *table, Value *q, const Type *wide)
+{
+    Value *place = level_of(j, b, q, wide);
+    if (j->least != 0)
+        place = build_binary(b, ARITH(SUBI), wide, place, arith_constant_int(b, wide, j->least));
+    Value *step = build_extend(b, build_lookup(b, table, place), wide, false);
+    if (j->move_shift > 0)
+        step = build_binary(b, ARITH(SHLI), wide, step, arith_constant_int(b, wide, j->move_shift));
+    return build_binary(b, ARITH(ADDI), wide, q, step);
+}
+
+/* The type in which no sum, move or level overflows; NULL: beyond 62 bits. */
+static const Type *working_type(const Joint *j)
+{
+    int64_t x_low, x_high, y_low, y_high, low, high, move_low = 0, move_high = 0;
+    const int64_t limit = INT64_C(1) << 61;
+    product_range(j->factor_x, j->x, &x_low, &x_high);
+    product_range(j->factor_y, j->y, &y_low, &y_high);
+    for (int64_t k = 0; j->moves && k <= j->most - j->least; k++) {
+        move_low = j->moves[k] < move_low ? j->moves[k] : move_low;
+        move_high = j->moves[k] > move_high ? j->moves[k] : move_high;
+    }
+    if (!add_i64(x_low, y_low, &low) || !add_i64(x_high, y_high, &high) ||
+        !add_i64(low, j->addend < 0 ? j->addend : 0, &low) || !add_i64(low, move_low, &low) ||
+        !add_i64(high, j->addend > 0 ? j->addend : 0, &high) || !add_i64(high, move_high, &high) ||
+        low < -limit || high > limit)
+        return NULL;
+    low = low < j->least ? low : j->least;
+    high = high > j->most ? high : j->most;
+    int64_t levels = j->moves ? j->most - j->least : 0;
+    return type_i(j->lw->ctx, signed_width(low, high > levels ? high : levels));
+}
+
+static bool build_kernel(Joint *j, Fixed *out)
+{
+    Lowering *lw = j->lw;
+    const Type *wide = working_type(j);
+    if (!wide)
+        return false;
+    *out = j->target.real;
+    out->is_unsigned &= j->least >= 0;
+    out->low = j->least;
+    out->high = j->most;
+    uint32_t width = signed_width(j->least, j->most);
+    const Type *elem = type_i(lw->ctx, width - (out->is_unsigned && width > 2));
+    const Type *type = type_with_elem(op_result(lw->node, 0)->type, elem);
+    Value *inputs[] = {j->x->value, j->y->value}, *table = j->moves ? move_table(j) : NULL;
+    Generic g;
+    generic_broadcast(lw, &g, inputs, 2, type);
+    generic_open(lw, &g, build_empty(lw, type));
+    Builder *b = &g.body;
+    Value *x = scaled(b, generic_arg(&g, 0), wide, j->x->is_unsigned, j->factor_x);
+    Value *y = scaled(b, generic_arg(&g, 1), wide, j->y->is_unsigned, j->factor_y);
+    Value *q = build_binary(b, ARITH(ADDI), wide, x, y);
+    q = build_binary(b, ARITH(ADDI), wide, q, arith_constant_int(b, wide, j->addend));
+    if (table)
+        q = move(j, b, table, q, wide);
+    out->value = generic_close(&g, build_resize(b, level_of(j, b, q, wide), elem));
+    return true;
+}
+
+/* The nodes between are done: what they give is on the quantizer's grid already. */
+static void record_between(Joint *j, const Fixed *result)
+{
+    for (const Step *step = j->last->before; step; step = step->before)
+        record_fixed(j->lw, op_result(step->node, 0), result);
+}
+
+/* --- in two kernels -------------------------------------------------------------------------- */
+
+/* A value of m * x + n * y and the level it must give. */
+typedef struct Point {
+    int64_t sum, level;
+} Point;
+
+static int compare_points(const void *a, const void *b)
+{
+    const Point *p = a, *q = b;
+    if (p->sum != q->sum)
+        return p->sum < q->sum ? -1 : 1;
+    return (p->level > q->level) - (p->level < q->level);
+}
+
+/* The points in rising order of the sums by the factors; *changes counts how often the level
+ * differs from that of the sum before. False: a sum has two levels. */
+static bool sort_points(Joint *j, Point *points, int64_t *changes)
+{
+    int64_t count = j->x_count * j->y_count;
+    *changes = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t x = j->x->low + i / j->y_count, y = j->y->low + i % j->y_count;
+        points[i] = (Point){j->factor_x * x + j->factor_y * y, j->levels[i]};
+    }
+    qsort(points, (size_t)count, sizeof *points, compare_points);
+    for (int64_t i = 1; i < count; i++) {
+        bool changed = points[i].level != points[i - 1].level;
+        if (changed && points[i].sum == points[i - 1].sum)
+            return false;
+        *changes += changed;
+    }
+    return true;
+}
+
+static void set_factors(Joint *j, int shift)
+{
+    double x = fixed_scale(j->x), y = fixed_scale(j->y), most = fmax(x, y);
+    if (j->lw->node->def == ONNX(SUB))
+        y = -y;
+    j->factor_x = llround(ldexp(x / most, shift));
+    j->factor_y = llround(ldexp(y / most, shift));
+}
+
+/* Factors that tell the levels apart with as few changes as the finest do. */
+static bool find_factors(Joint *j, Point *points)
+{
+    int64_t fewest, changes;
+    set_factors(j, MAX_SHIFT);
+    if (!sort_points(j, points, &fewest))
+        return false;
+    for (j->shift = 4; j->shift <= MAX_SHIFT; j->shift += 2) {
+        set_factors(j, j->shift);
+        if (sort_points(j, points, &changes) && changes <= fewest)
+            return true;
+    }
+    return false;
+}
+
+static Value *build_sum(Joint *j, int64_t low, int64_t high)
+{
+    Lowering *lw = j->lw;
+    const Type *wide = type_i(lw->ctx, signed_width(low, high));
+    Value *inputs[] = {j->x->value, j->y->value};
+    const Type *type = type_with_elem(op_result(lw->node, 0)->type, wide);
+    Generic g;
+    generic_broadcast(lw, &g, inputs, 2, type);
+    generic_open(lw, &g, build_empty(lw, type));
+    Value *x = scaled(&g.body, generic_arg(&g, 0), wide, j->x->is_unsigned, j->factor_x);
+    Value *y = scaled(&g.body, generic_arg(&g, 1), wide, j->y->is_unsigned, j->factor_y);
+    return generic_close(&g, build_binary(&g.body, ARITH(ADDI), wide, x, y));
+}
+
+static bool build_two_kernels(Joint *j, Fixed *out)
+{
+    int64_t count = j->x_count * j->y_count;
+    Point *points = xmalloc((size_t)count * sizeof *points);
+    bool found = find_factors(j, points);
+    if (found) {
+        Jumps jumps = jumps_create(1);
+        Fixed sum = {.unit = 1.0, .divisor = 1};
+        sum.low = points[0].sum;
+        sum.high = points[count - 1].sum;
+        sum.value = build_sum(j, sum.low, sum.high);
+        jumps_begin(&jumps, 0, points[0].level);
+        for (int64_t i = 1; i < count; i++)
+            jumps_add(&jumps, 0, points[i].sum, points[i].level - points[i - 1].level);
+        jumps_end(&jumps, 1);
+        build_steps(j->lw, &sum, &j->target, &jumps, out);
+        jumps_free(&jumps);
+    }
+    free(points);
+    return found;
+}
+
+bool build_joint(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
+{
+    Joint j = {.lw = lw, .x = x, .y = y};
+    Op *sum = lw->node;
+    if (!find_steps(&j) || (x->high - x->low) >= MAX_PAIRS || (y->high - y->low) >= MAX_PAIRS)
+        return false;
+    j.x_count = x->high - x->low + 1;
+    j.y_count = y->high - y->low + 1;
+    lw->node = j.quantizer;
+    bool known = target_of(lw, &j.target);
+    lw->node = sum;
+    bool has_grid = known && j.target.has_grid && !j.target.quant.is_bipolar;
+    if (!has_grid || j.x_count * j.y_count > MAX_PAIRS || !find_levels(&j))
+        return false;
+    bool fits = fit(&j) || fit_moves(&j);
+    if (!(fits && build_kernel(&j, out)) && !build_two_kernels(&j, out))
+        return false;
+    record_between(&j, out);
+    return true;
+}

@@ -1,0 +1,394 @@
+/* Chains: what the network does to integers before it quantizes them again. A chain is not computed
+ * where it arises; a quantizer takes it in whole, and only where a plain tensor is needed it is
+ * built as floating-point arithmetic.
+ * Tests: lit/lowering/onnx-to-linalg-chain.mir, test/e2e/import_check.py */
+#include <math.h>
+#include <stdlib.h>
+
+#include "dialects/arith/arith.h"
+#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+#include "lowering/onnx_to_linalg/values/monotonicity.h"
+#include "lowering/onnx_to_linalg/values/elementwise_float.h"
+#include "lowering/onnx_to_linalg/requant/requant_shift.h"
+
+/* --- which nodes may join --------------------------------------------------------------------- */
+
+/* Steps of a chain are few; their evaluation recurses. */
+enum { MAX_STEPS = 256 };
+
+/* The dimension of a result of that rank along which a constant differs: -1 if it is the same
+ * everywhere, -2 if it differs along several. */
+static int varying_axis(const Array *constant, uint32_t rank)
+{
+    int axis = -1;
+    uint32_t own = constant->type->u.shaped.rank;
+    for (uint32_t i = 0; i < own; i++) {
+        if (constant->type->u.shaped.dims[i] == 1)
+            continue;
+        if (axis != -1 || own > rank)
+            return -2;
+        axis = (int)(rank - own + i);
+    }
+    return axis;
+}
+
+/* Joins the axis of one more constant; false when two differ. */
+static bool join_axis(int *axis, int other)
+{
+    if (other == -1 || other == *axis)
+        return true;
+    bool first = *axis == -1 && other >= 0;
+    *axis = first ? other : *axis;
+    return first;
+}
+
+/* Whether both are the same integers with the same meaning, steps aside. */
+static bool same_base(const Fixed *a, const Fixed *b)
+{
+    const Chain *left = a->chain, *right = b->chain;
+    return a->value == b->value && a->unit == b->unit && a->exponent == b->exponent &&
+           a->divisor == b->divisor && a->zero == b->zero &&
+           (left ? left->factors : NULL) == (right ? right->factors : NULL) &&
+           (left ? left->biases : NULL) == (right ? right->biases : NULL);
+}
+
+/* The operand beside operand `index`, if it is made of the same integers; NULL: it is not. */
+static const Fixed *joined_operand(Lowering *lw, uint32_t index)
+{
+    const Op *op = lw->node;
+    if (op->operand_count != 2 || lower_array(lw, op_operand(op, 1 - index)))
+        return NULL;
+    const Fixed *x = lower_fixed(lw, index), *y = lower_fixed(lw, 1 - index);
+    bool same_type = op_operand(op, 0)->type == op_operand(op, 1)->type;
+    return x && y && same_type && same_base(x, y) ? y : NULL;
+}
+
+/* The axis that the node's constants and the chain share. */
+static bool find_axis(Lowering *lw, uint32_t index, int *axis)
+{
+    const Op *op = lw->node;
+    uint32_t rank = op_result(op, 0)->type->u.shaped.rank;
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        if (i == index || !onnx_operand(op, i))
+            continue;
+        const Array *constant = lower_array(lw, op_operand(op, i));
+        if (!constant)
+            return false;
+        bool is_batch_norm = op->def == ONNX(BATCH_NORMALIZATION);
+        if (!join_axis(axis, is_batch_norm ? 1 : varying_axis(constant, rank)))
+            return false;
+    }
+    return true;
+}
+
+static bool results_are_used(const Op *op)
+{
+    for (uint32_t i = 1; i < op->result_count; i++)
+        if (value_has_uses(op_result(op, i)))
+            return true;
+    return false;
+}
+
+/* Whether the node works index by index on the operand and keeps its type. */
+static bool is_scalar_function(const Op *op, uint32_t index)
+{
+    const Type *type = op_result(op, 0)->type;
+    return is_elementwise(op) && op_operand(op, index)->type == type &&
+           type_is_float(type_elem(type)) && !results_are_used(op);
+}
+
+Step *step_append(Lowering *lw, const Step *before, const Op *node, uint32_t operand)
+{
+    uint32_t size = 1 + (before ? before->size : 0);
+    if (size > MAX_STEPS)
+        return NULL;
+    Step *step = ARENA_NEW(&lw->pass->scratch, Step);
+    *step = (Step){.before = before, .node = node, .operand = operand, .size = size};
+    return step;
+}
+
+/* The course of the chain with the step; the chain had its own before. */
+static void set_course(Lowering *lw, Chain *chain, const Step *step)
+{
+    Course course;
+    double turn = 0.0;
+    if (!step->joins)
+        course = node_course(lw, step->operand, &turn);
+    else if (step->node->def == ONNX(MUL))
+        course = product_course(lw, step->before, step->other, &turn);
+    else
+        course = COURSE_ANY;
+    if (course == COURSE_MONOTONE)
+        return;
+    if (chain->course != COURSE_MONOTONE)
+        course = COURSE_ANY;
+    chain->course = course;
+    chain->turn_step = step;
+    chain->turn = turn;
+}
+
+static Course course_of(const Fixed *fixed)
+{
+    return fixed->chain ? fixed->chain->course : COURSE_MONOTONE;
+}
+
+static const Step *last_step(const Fixed *fixed)
+{
+    return fixed->chain ? fixed->chain->last : NULL;
+}
+
+/* x op y for two values of the same integers, of which the one with more steps is y. */
+static bool join(Lowering *lw, uint32_t index, const Fixed *x, const Fixed *y)
+{
+    const Step *before = last_step(x), *other = last_step(y);
+    int axis = x->chain ? x->chain->axis : -1;
+    if ((y->chain && !join_axis(&axis, y->chain->axis)) ||
+        (other ? other->size : 0) > MAX_STEPS / 2)
+        return false;
+    Step *step = step_append(lw, before, lw->node, index);
+    if (!step)
+        return false;
+    step->joins = true;
+    step->other = other;
+    step->size += other ? other->size : 0;
+    Chain *chain = ARENA_NEW(&lw->pass->scratch, Chain);
+    *chain = y->chain ? *y->chain : (Chain){.axis = -1};
+    chain->course = course_of(x);
+    set_course(lw, chain, step);
+    chain->last = step;
+    chain->axis = axis;
+    chain->channels = axis < 0 ? 1 : op_result(lw->node, 0)->type->u.shaped.dims[axis];
+    Fixed result = *x;
+    result.chain = chain;
+    lower_result(lw, &result);
+    return true;
+}
+
+bool chain_append(Lowering *lw, uint32_t index)
+{
+    const Fixed *operand = lower_fixed(lw, index);
+    if (!operand || !is_scalar_function(lw->node, index))
+        return false;
+    const Fixed *beside = joined_operand(lw, index);
+    const Step *last = last_step(operand);
+    if (beside) {
+        bool is_longer = last && (!last_step(beside) || last->size > last_step(beside)->size);
+        return is_longer ? join(lw, 1 - index, beside, operand) : join(lw, index, operand, beside);
+    }
+    int axis = operand->chain ? operand->chain->axis : -1;
+    if (!find_axis(lw, index, &axis))
+        return false;
+    Step *step = step_append(lw, last, lw->node, index);
+    if (!step)
+        return false;
+    Fixed result = *operand;
+    Chain *chain = ARENA_NEW(&lw->pass->scratch, Chain);
+    *chain = operand->chain ? *operand->chain : (Chain){.axis = -1};
+    set_course(lw, chain, step);
+    chain->last = step;
+    chain->axis = axis;
+    chain->channels = axis < 0 ? 1 : op_result(lw->node, 0)->type->u.shaped.dims[axis];
+    result.chain = chain;
+    lower_result(lw, &result);
+    return true;
+}
+
+bool chain_affine(Lowering *lw, Fixed *fixed, int axis, const double *factors,
+                  const double *biases)
+{
+    const Chain *old = fixed->chain;
+    if (old && (old->last || old->biases || (factors && old->factors) || old->axis != axis))
+        return false;
+    Chain *chain = ARENA_NEW(&lw->pass->scratch, Chain);
+    chain->axis = axis;
+    chain->channels = fixed->value->type->u.shaped.dims[axis];
+    chain->factors = factors ? factors : old ? old->factors : NULL;
+    chain->biases = biases;
+    fixed->chain = chain;
+    return true;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* (1, channels, count) */
+static const Type *candidate_type(const Type *elem, int64_t channels, int64_t count)
+{
+    const int64_t dims[] = {1, channels, count};
+    return type_tensor(elem, dims, 3, NULL);
+}
+
+Array *chain_first(const Fixed *fixed, const Type *elem, const Array *q)
+{
+    const Chain *chain = fixed->chain;
+    int64_t channels = q->type->u.shaped.dims[1], count = q->type->u.shaped.dims[2];
+    Array *out = array_new(candidate_type(elem, channels, count));
+    double scale = fixed_scale(fixed);
+    for (int64_t i = 0; i < q->count; i++) {
+        int64_t c = i / count;
+        if (!type_is_float(elem)) {
+            array_set_i64(out, i, array_get_i64(q, i) + fixed->zero);
+            continue;
+        }
+        double factor = chain && chain->factors ? chain->factors[c] : 1.0;
+        double bias = chain && chain->biases ? chain->biases[c] : 0.0;
+        array_set_f64(out, i, (double)array_get_i64(q, i) * scale * factor + bias);
+    }
+    return out;
+}
+
+/* A step's constant as its evaluator wants it beside candidates. */
+static Array *beside_candidates(const Op *node, const Array *constant)
+{
+    Array *copy = array_new(constant->type);
+    for (int64_t i = 0; i < constant->count; i++) {
+        if (type_is_float(constant->elem))
+            array_set_f64(copy, i, array_get_f64(constant, i));
+        else
+            array_set_i64(copy, i, array_get_i64(constant, i));
+    }
+    if (constant->count == 1 || node->def == ONNX(BATCH_NORMALIZATION) || is_quantizer(node))
+        return copy;
+    return array_reshape(copy, candidate_type(constant->elem, constant->count, 1));
+}
+
+/* Thresholds per channel of a tensor with channels last are compared with such a tensor: x as
+ * (1, channels, n) in the shape (1, ..., n, channels), or back. */
+static Array *turn_channels(const Op *node, Array *x, bool to_last)
+{
+    int64_t dims[ONNX_MAX_RANK], channels, count;
+    uint32_t rank = to_last ? op_operand(node, 0)->type->u.shaped.rank : 3;
+    const int64_t *from = x->type->u.shaped.dims;
+    uint32_t own = x->type->u.shaped.rank;
+    channels = from[to_last ? 1 : own - 1];
+    count = from[to_last ? 2 : own - 2];
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = 1;
+    dims[rank - 2] = to_last ? count : channels;
+    dims[rank - 1] = to_last ? channels : count;
+    Array *y = array_new(type_tensor(type_elem(x->type), dims, rank, NULL));
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t inner = to_last ? count : channels, outer = to_last ? channels : count;
+        array_copy(y, i % inner * outer + i / inner, x, i);
+    }
+    array_unref(x);
+    return y;
+}
+
+static bool has_channels_last(const Op *node)
+{
+    uint32_t axis;
+    return node->def == ONNX(MULTI_THRESHOLD) && onnx_multi_threshold_axis(node, &axis) &&
+           axis != 1 && op_operand(node, 1)->type->u.shaped.dims[0] != 1;
+}
+
+/* Applies one step; takes the references to x and, where the step joins, y. */
+static Array *apply_step(Lowering *lw, const Step *step, Array *x, Array *y)
+{
+    const Op *node = step->node;
+    bool turns = has_channels_last(node);
+    Array **inputs = xcalloc(node->operand_count, sizeof *inputs);
+    Array **results = xcalloc(node->result_count, sizeof *results);
+    for (uint32_t i = 0; i < node->operand_count; i++) {
+        if (i == step->operand)
+            inputs[i] = turns ? turn_channels(node, x, true) : x;
+        else if (step->joins)
+            inputs[i] = y;
+        else if (onnx_operand(node, i))
+            inputs[i] = beside_candidates(node, lower_array(lw, op_operand(node, i)));
+    }
+    strbuf_clear(&lw->why);
+    bool done = onnx_eval(node, inputs, results, &lw->why);
+    Array *result = done ? results[0] : NULL;
+    for (uint32_t i = 1; done && i < node->result_count; i++)
+        array_unref(results[i]);
+    for (uint32_t i = 0; i < node->operand_count; i++)
+        array_unref(inputs[i]);
+    free(results);
+    free(inputs);
+    return result && turns ? turn_channels(node, result, false) : result;
+}
+
+Array *chain_apply(Lowering *lw, const Step *last, Array *x)
+{
+    if (!last)
+        return x;
+    Array *first = array_ref(x);
+    Array *before = chain_apply(lw, last->before, x);
+    Array *other = before && last->joins ? chain_apply(lw, last->other, array_ref(first)) : NULL;
+    array_unref(first);
+    if (!before || (last->joins && !other)) {
+        array_unref(before);
+        return NULL;
+    }
+    return apply_step(lw, last, before, other);
+}
+
+Array *chain_values(Lowering *lw, const Fixed *fixed, const Type *like, const Array *q)
+{
+    const Step *last = fixed->chain ? fixed->chain->last : NULL;
+    return chain_apply(lw, last, chain_first(fixed, type_elem(like), q));
+}
+
+/* --- in floating point ------------------------------------------------------------------------ */
+
+/* One f64 per channel. */
+static Value *channel_doubles(Lowering *lw, const double *values, int64_t count)
+{
+    const Type *type = type_tensor(type_float(lw->ctx, TYPE_F64), &count, 1, NULL);
+    return arith_constant(&lw->b, attr_dense_f64(type, values, (size_t)count));
+}
+
+/* q * scale * factor + bias, computed in f64 and rounded once. */
+static Value *build_first(Lowering *lw, const Fixed *fixed, const Type *like)
+{
+    const Chain *chain = fixed->chain;
+    const Type *elem = type_elem(like), *f64 = type_float(lw->ctx, TYPE_F64);
+    Value *inputs[3] = {fixed->value};
+    uint32_t count = 1, factor = 0, bias = 0;
+    if (chain && chain->factors)
+        inputs[factor = count++] = channel_doubles(lw, chain->factors, chain->channels);
+    if (chain && chain->biases)
+        inputs[bias = count++] = channel_doubles(lw, chain->biases, chain->channels);
+    Generic generic;
+    uint32_t axis = chain && chain->axis >= 0 ? (uint32_t)chain->axis : 0;
+    generic_along(lw, &generic, inputs, count, axis);
+    generic_open(lw, &generic, build_empty(lw, like));
+    Builder *b = &generic.body;
+    Value *x = build_unary(b, fixed->is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), f64,
+                           generic_arg(&generic, 0));
+    x = build_binary(b, ARITH(MULF), f64, x,
+                     build_number(b, f64, ldexp(fixed->unit, fixed->exponent)));
+    if (fixed->divisor != 1)
+        x = build_binary(b, ARITH(DIVF), f64, x, build_number(b, f64, (double)fixed->divisor));
+    if (factor)
+        x = build_binary(b, ARITH(MULF), f64, x, generic_arg(&generic, factor));
+    if (bias)
+        x = build_binary(b, ARITH(ADDF), f64, x, generic_arg(&generic, bias));
+    if (elem != f64)
+        x = build_unary(b, ARITH(TRUNCF), elem, x);
+    return generic_close(&generic, x);
+}
+
+/* The step's value from that of the integers. */
+static Value *build_step(Lowering *lw, const Step *step, Value *first)
+{
+    Value *operands[2];
+    if (!step)
+        return first;
+    Value *before = build_step(lw, step->before, first);
+    Value *other = before && step->joins ? build_step(lw, step->other, first) : NULL;
+    lw->node = (Op *)step->node;
+    if (!before || !step->joins)
+        return before ? build_plain_node(lw, step->operand, before) : NULL;
+    operands[step->operand] = before;
+    operands[1 - step->operand] = other;
+    return other ? build_plain_on(lw, operands, 2) : NULL;
+}
+
+Value *chain_build(Lowering *lw, const Fixed *fixed, const Type *like)
+{
+    Op *node = lw->node;
+    Value *x = build_step(lw, last_step(fixed), build_first(lw, fixed, like));
+    lw->node = node;
+    return x;
+}

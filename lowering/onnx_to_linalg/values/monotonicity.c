@@ -1,0 +1,127 @@
+/* How a node's result runs as one operand grows and the others are constant: the facts about
+ * operators by which steps of a quantizer can be searched for instead of tried one by one.
+ * Tests: lit/lowering/onnx-to-linalg-table.mir, test/e2e/qdq_check.py */
+#include "lowering/onnx_to_linalg/values/monotonicity.h"
+
+/* --- nodes of one operand --------------------------------------------------------------------- */
+
+static bool all_at_least_zero(const Array *array)
+{
+    for (int64_t i = 0; i < array->count; i++)
+        if (!(array_get_f64(array, i) >= 0.0))
+            return false;
+    return true;
+}
+
+static Course turns_at(double at, double *turn)
+{
+    *turn = at;
+    return COURSE_ONE_TURN;
+}
+
+/* A slope below x = 0 that differs from the 1 above it. */
+static Course by_slope(bool rises, double *turn)
+{
+    return rises ? COURSE_MONOTONE : turns_at(0.0, turn);
+}
+
+static Course first_operand_course(Lowering *lw, double *turn)
+{
+    const Op *op = lw->node;
+    switch (op->def - onnx_ops) {
+    case ONNX_BATCH_NORMALIZATION:
+    case ONNX_CAST:
+    case ONNX_CEIL:
+    case ONNX_CLIP:
+    case ONNX_DIV:
+    case ONNX_ERF:
+    case ONNX_EXP:
+    case ONNX_FLOOR:
+    case ONNX_HARD_SIGMOID:
+    case ONNX_NEG:
+    case ONNX_RELU:
+    case ONNX_ROUND:
+    case ONNX_SELU:
+    case ONNX_SIGMOID:
+    case ONNX_SIGN:
+    case ONNX_SOFTPLUS:
+    case ONNX_SOFTSIGN:
+    case ONNX_TANH: return COURSE_MONOTONE;
+    case ONNX_ABS: return turns_at(0.0, turn);
+    case ONNX_ELU: return by_slope(onnx_float(op, "alpha", 1.0) >= 0.0, turn);
+    case ONNX_LEAKY_RELU: return by_slope(onnx_float(op, "alpha", 0.01) >= 0.0, turn);
+    case ONNX_PRELU: return by_slope(all_at_least_zero(lower_array(lw, op_operand(op, 1))), turn);
+    case ONNX_HARD_SWISH: return turns_at(-1.5, turn);
+    case ONNX_GELU:
+        return turns_at(str_eq_c(onnx_string(op, "approximate", "none"), "tanh")
+                            ? -0.75246142207101630
+                            : -0.75179152469356450,
+                        turn);
+    default: return COURSE_ANY;
+    }
+}
+
+Course node_course(Lowering *lw, uint32_t index, double *turn)
+{
+    switch (lw->node->def - onnx_ops) {
+    case ONNX_ADD:
+    case ONNX_MAX:
+    case ONNX_MEAN:
+    case ONNX_MIN:
+    case ONNX_MUL:
+    case ONNX_SUB:
+    case ONNX_SUM: return COURSE_MONOTONE;
+    default: return index == 0 ? first_operand_course(lw, turn) : COURSE_ANY;
+    }
+}
+
+/* --- x * f(x) --------------------------------------------------------------------------------- */
+
+/* A constant operand that is one number. */
+static bool number(Lowering *lw, const Op *op, uint32_t index, double *out)
+{
+    const Array *array = onnx_operand(op, index) ? lower_array(lw, op_operand(op, index)) : NULL;
+    if (!array || array->count != 1)
+        return false;
+    *out = array_get_f64(array, 0);
+    return true;
+}
+
+/* x * clip(alpha * x + beta, 0, 1), whose minimum is that of the parabola. */
+static Course hard_swish_course(double alpha, double beta, double *turn)
+{
+    bool is_inside = alpha > 0.0 && beta >= 0.0 && beta <= 2.0;
+    return is_inside ? turns_at(-beta / (2.0 * alpha), turn) : COURSE_ANY;
+}
+
+/* x * clip(x + beta, 0, high) */
+static Course clipped_course(Lowering *lw, const Op *clip, const Op *add, double *turn)
+{
+    double low, high, beta;
+    if (!number(lw, clip, 1, &low) || !number(lw, clip, 2, &high) || low != 0.0 || high <= 0.0)
+        return COURSE_ANY;
+    if (!number(lw, add, 1, &beta) && !number(lw, add, 0, &beta))
+        return COURSE_ANY;
+    return hard_swish_course(1.0 / high, beta / high, turn);
+}
+
+Course product_course(Lowering *lw, const Step *x, const Step *f, double *turn)
+{
+    const Step *inner = f && f != x ? f->before : NULL;
+    if (f == x)
+        return turns_at(0.0, turn);
+    if (!f || f->joins)
+        return COURSE_ANY;
+    bool is_one = inner == x;
+    bool is_two = inner && !inner->joins && inner->before == x;
+    if (is_one && f->node->def == ONNX(SIGMOID))
+        return turns_at(-1.27846454276107380, turn);
+    if (is_one && f->node->def == ONNX(HARD_SIGMOID))
+        return hard_swish_course(onnx_float(f->node, "alpha", 0.2),
+                                 onnx_float(f->node, "beta", 0.5), turn);
+    if (is_two && f->node->def == ONNX(TANH) && inner->node->def == ONNX(SOFTPLUS))
+        return turns_at(-1.19243121451549540, turn);
+    if (is_two && f->node->def == ONNX(CLIP) && inner->node->def == ONNX(ADD))
+        return clipped_course(lw, f->node, inner->node, turn);
+    return COURSE_ANY;
+}

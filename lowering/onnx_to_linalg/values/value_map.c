@@ -1,0 +1,238 @@
+/* What tensors of the network became, and one form of them from the other.
+ * Tests: lit/lowering/onnx-to-linalg*.mir */
+#include <assert.h>
+#include <math.h>
+
+#include "dialects/arith/arith.h"
+#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+
+bool lower_too_wide(Lowering *lw)
+{
+    return onnx_error(lw->node, "has a value range beyond 64 bits");
+}
+
+/* --- scales ----------------------------------------------------------------------------------- */
+
+void split_scale(double scale, double *unit, int *exponent)
+{
+    *unit = 2.0 * frexp(scale, exponent);
+    --*exponent;
+}
+
+void scale_fixed(Fixed *fixed, double factor)
+{
+    double unit;
+    int exponent;
+    split_scale(factor, &unit, &exponent);
+    fixed->unit *= unit;
+    fixed->exponent += exponent;
+    if (fixed->unit >= 2.0) {
+        fixed->unit /= 2.0;
+        fixed->exponent++;
+    }
+}
+
+bool divide_scale(Fixed *fixed, int64_t divisor)
+{
+    for (; divisor % 2 == 0; divisor /= 2)
+        fixed->exponent--;
+    return mul_i64(fixed->divisor, divisor, &fixed->divisor);
+}
+
+double fixed_scale(const Fixed *fixed)
+{
+    return ldexp(fixed->unit, fixed->exponent) / (double)fixed->divisor;
+}
+
+bool same_unit(const Fixed *a, const Fixed *b)
+{
+    return a->unit == b->unit && a->divisor == b->divisor && !a->chain && !b->chain;
+}
+
+bool same_scale(const Fixed *a, const Fixed *b)
+{
+    return same_unit(a, b) && a->exponent == b->exponent && a->zero == b->zero;
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+static Lowered *entry_of(Lowering *lw, const Value *value)
+{
+    Lowered *lowered = ptrmap_get(&lw->values, value);
+    if (!lowered) {
+        lowered = ARENA_NEW(&lw->pass->scratch, Lowered);
+        ptrmap_put(&lw->values, value, lowered);
+    }
+    return lowered;
+}
+
+void record_fixed(Lowering *lw, const Value *of, const Fixed *fixed)
+{
+    Lowered *lowered = entry_of(lw, of);
+    lowered->fixed = *fixed;
+    lowered->is_fixed = true;
+}
+
+void lower_result(Lowering *lw, const Fixed *fixed)
+{
+    record_fixed(lw, op_result(lw->node, 0), fixed);
+}
+
+void record_plain(Lowering *lw, const Value *of, Value *plain)
+{
+    entry_of(lw, of)->plain = plain;
+}
+
+void lower_plain_result(Lowering *lw, uint32_t index, Value *value)
+{
+    record_plain(lw, op_result(lw->node, index), value);
+}
+
+/* --- constants -------------------------------------------------------------------------------- */
+
+/* The value of a node whose operands are all constants; NULL if it has none. */
+static Array *evaluate(Lowering *lw, const Op *op)
+{
+    Array **inputs = ARENA_ARRAY(&lw->pass->scratch, Array *, op->operand_count);
+    Array *result = NULL;
+    if (op->result_count != 1 || op->operand_count == 0 || !onnx_can_eval(op))
+        return NULL;
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        if (!onnx_operand(op, i))
+            continue;
+        inputs[i] = (Array *)lower_array(lw, op_operand(op, i));
+        if (!inputs[i])
+            return NULL;
+    }
+    strbuf_clear(&lw->why);
+    return onnx_eval(op, inputs, &result, &lw->why) ? result : NULL;
+}
+
+/* onnx-fold-constants leaves quantized constants as a DequantizeLinear of integers. */
+const Array *lower_array(Lowering *lw, const Value *value)
+{
+    Array *array = ptrmap_get(&lw->arrays, value);
+    if (array)
+        return array;
+    const Op *op = value_def(value);
+    const Attr *attr = onnx_constant(value);
+    if (attr)
+        array = array_from_attr(attr);
+    else if (op && op->def == ONNX(DEQUANTIZE_LINEAR))
+        array = evaluate(lw, op);
+    if (array)
+        ptrmap_put(&lw->arrays, value, array);
+    return array;
+}
+
+/* A constant that a node uses as a tensor of integers like any other. */
+static const Fixed *materialize(Lowering *lw, uint32_t index)
+{
+    FixedConstant constant;
+    Value *value = op_operand(lw->node, index);
+    if (!lower_constant(lw, index, &constant) || !constant_align(&constant))
+        return NULL;
+    Fixed fixed = {.unit = constant.units[0], .exponent = constant.exponents[0], .divisor = 1,
+                   .is_unsigned = constant.is_unsigned};
+    for (int64_t i = 0; i < constant.count; i++) {
+        int64_t element = constant.values[i];
+        fixed.low = element < fixed.low ? element : fixed.low;
+        fixed.high = element > fixed.high ? element : fixed.high;
+    }
+    fixed.value = constant_build(lw, &constant, constant.type->u.shaped.dims,
+                                 constant.type->u.shaped.rank);
+    record_fixed(lw, value, &fixed);
+    return &entry_of(lw, value)->fixed;
+}
+
+const Fixed *lower_fixed(Lowering *lw, uint32_t index)
+{
+    if (index >= lw->node->operand_count)
+        return NULL;
+    const Lowered *lowered = ptrmap_get(&lw->values, op_operand(lw->node, index));
+    if (lowered)
+        return lowered->is_fixed ? &lowered->fixed : NULL;
+    return materialize(lw, index);
+}
+
+const Fixed *lower_chainless(Lowering *lw, uint32_t index)
+{
+    const Fixed *fixed = lower_fixed(lw, index);
+    return fixed && !fixed->chain ? fixed : NULL;
+}
+
+/* --- plain tensors ---------------------------------------------------------------------------- */
+
+bool is_unsigned_elem(const Type *type)
+{
+    const Type *elem = type_elem(type);
+    return type_width(elem) == 1 ||
+           (elem->kind == TYPE_INTEGER && elem->u.integer.sign == UNSIGNED);
+}
+
+const Type *plain_type(const Type *type)
+{
+    const Type *elem = type_elem(type);
+    if (!type_is_integer(elem))
+        return type;
+    return type_with_elem(type, type_i(type->ctx, type_width(elem)));
+}
+
+/* value + zero, in the element type of the network. */
+static Value *plain_integers(Lowering *lw, const Fixed *fixed, const Type *type)
+{
+    Generic generic;
+    if (fixed->zero == 0 && fixed->value->type == type)
+        return fixed->value;
+    uint32_t width = type_width(type_elem(fixed->value->type));
+    uint32_t wanted = type_width(type_elem(type));
+    const Type *wide = type_i(lw->ctx, width > wanted ? width : wanted);
+    generic_elementwise(lw, &generic, &fixed->value, 1);
+    generic_open(lw, &generic, build_empty(lw, type));
+    Builder *b = &generic.body;
+    Value *element = build_extend(b, generic_arg(&generic, 0), wide, fixed->is_unsigned);
+    if (fixed->zero != 0)
+        element = build_binary(b, ARITH(ADDI), wide, element,
+                               arith_constant_int(b, wide, fixed->zero));
+    return generic_close(&generic, build_resize(b, element, type_elem(type)));
+}
+
+static Value *plain_constant(Lowering *lw, const Array *array)
+{
+    Array *signless = array_new(plain_type(array->type));
+    for (int64_t i = 0; i < array->count; i++) {
+        if (type_is_float(array->elem))
+            array_set_f64(signless, i, array_get_f64(array, i));
+        else
+            array_set_i64(signless, i, array_get_i64(array, i));
+    }
+    Value *value = arith_constant(&lw->b, array_to_attr(signless));
+    array_unref(signless);
+    return value;
+}
+
+static Value *make_plain(Lowering *lw, const Value *value, const Lowered *lowered)
+{
+    const Array *array = lower_array(lw, value);
+    if (array)
+        return plain_constant(lw, array);
+    if (!lowered) {
+        onnx_error(lw->node, "has an operand that is no tensor of numbers");
+        return NULL;
+    }
+    if (type_is_float(type_elem(value->type)))
+        return chain_build(lw, &lowered->fixed, value->type);
+    return plain_integers(lw, &lowered->fixed, plain_type(value->type));
+}
+
+Value *lower_plain(Lowering *lw, uint32_t index)
+{
+    const Value *value = op_operand(lw->node, index);
+    const Lowered *lowered = ptrmap_get(&lw->values, value);
+    if (lowered && lowered->plain)
+        return lowered->plain;
+    Value *plain = make_plain(lw, value, lowered);
+    if (plain)
+        entry_of(lw, value)->plain = plain;
+    return plain;
+}

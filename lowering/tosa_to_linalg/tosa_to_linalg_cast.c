@@ -1,0 +1,126 @@
+/* tosa.cast on single elements. Floats become integers by rounding half to even and saturating,
+ * in the way the formats permit.
+ * Tests: lit/lowering/tosa-to-linalg-cast.mir */
+#include <math.h>
+
+#include "dialects/arith/arith.h"
+#include "dialects/math/math.h"
+#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
+
+/* --- float to integer ------------------------------------------------------------------------ */
+
+static const Attr *float_limit(const Type *type, double value)
+{
+    return attr_float(type, value);
+}
+
+/* Greatest exponent of a finite value, and bits of the significand with the hidden one. */
+static int max_exponent(const Type *type)
+{
+    int exponent;
+    if (type_width(type) > 64)
+        return 16383;
+    (void)frexp(attr_float_value(highest_of(type)), &exponent);
+    return exponent - 1;
+}
+
+static uint32_t significand_bits(const Type *type)
+{
+    uint32_t bits = 1;
+    if (type_width(type) > 64)
+        return type_width(type) == 80 ? 64 : 113;
+    /* 1 + 2^-bits, as long as it differs from 1. */
+    while (attr_float_value(attr_float(type, 1.0 + ldexp(1.0, -(int)bits))) != 1.0)
+        bits++;
+    return bits;
+}
+
+/* All finite values fit the integer; infinities become its limits. */
+static Value *replace_infinities(Builder *b, Value *rounded, const Type *type)
+{
+    const Type *from = rounded->type;
+    uint32_t width = type_width(type);
+    Value *number = build_unary(b, ARITH(FPTOSI), type, rounded);
+    Value *above = arith_constant(b, float_limit(from, INFINITY));
+    Value *below = arith_constant(b, float_limit(from, -INFINITY));
+    Value *overflow = arith_cmpf(b, CMPF_UEQ, rounded, above);
+    Value *underflow = arith_cmpf(b, CMPF_UEQ, rounded, below);
+    Value *min = arith_constant_int(b, type, signed_min(width));
+    Value *max = arith_constant_int(b, type, signed_max(width));
+    return arith_select(b, underflow, min, arith_select(b, overflow, max, number));
+}
+
+/* The integer's greatest value is no float, but one more is: clamp below, compare above. */
+static Value *saturate_above(Builder *b, Value *rounded, Value *least, const Type *type)
+{
+    uint32_t width = type_width(type);
+    double beyond = (double)(int64_t)((uint64_t)signed_max(width) + 1);
+    Value *limit = arith_constant(b, float_limit(rounded->type, beyond));
+    Value *max = arith_constant_int(b, type, signed_max(width));
+    Value *raised = build_same(b, ARITH(MAXIMUMF), rounded, least);
+    Value *number = build_unary(b, ARITH(FPTOSI), type, raised);
+    return arith_select(b, arith_cmpf(b, CMPF_UGE, rounded, limit), max, number);
+}
+
+static Value *float_to_int(Builder *b, Value *value, const Type *type)
+{
+    const Type *from = value->type;
+    uint32_t width = type_width(type);
+    Value *rounded = build_unary(b, MATH(ROUNDEVEN), from, value);
+    if ((int)width - 1 > max_exponent(from))
+        return replace_infinities(b, rounded, type);
+    Value *least = arith_constant(b, float_limit(from, (double)signed_min(width)));
+    if (significand_bits(from) < width - 1)
+        return saturate_above(b, rounded, least, type);
+    Value *greatest = arith_constant(b, float_limit(from, (double)signed_max(width)));
+    return build_unary(b, ARITH(FPTOSI), type, build_clamp_float(b, rounded, least, greatest));
+}
+
+/* --- the others ------------------------------------------------------------------------------ */
+
+static Value *from_float(const Scalar *s, const Type *from, const Type *to)
+{
+    Value *value = s->args[0];
+    if (type_is_float(to))
+        return build_unary(s->b, type_width(from) < type_width(to) ? ARITH(EXTF) : ARITH(TRUNCF),
+                           to, value);
+    if (type_is_int_width(to, 1))
+        return arith_cmpf(s->b, CMPF_UNE, value, arith_constant(s->b, attr_float(from, 0.0)));
+    return type_is_integer(to) ? float_to_int(s->b, value, to) : NULL;
+}
+
+/* Unsigned values pass through a signless type; i1 counts as unsigned. */
+static Value *int_to_float(const Scalar *s, const Type *from, const Type *to)
+{
+    Value *value = s->args[0];
+    if (from->u.integer.sign == UNSIGNED)
+        value = tosa_cast(s->b, type_i(s->b->ctx, type_width(from)), value);
+    bool is_unsigned = type_is_int_width(from, 1) || from->u.integer.sign == UNSIGNED;
+    return build_unary(s->b, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), to, value);
+}
+
+static Value *int_to_int(const Scalar *s, const Type *from, const Type *to)
+{
+    bool widens = type_width(from) < type_width(to);
+    if (type_is_int_width(from, 1) && widens)
+        return build_unary(s->b, ARITH(EXTUI), to, s->args[0]);
+    if (type_is_int_width(to, 1)) {
+        Value *zero = arith_constant_int(s->b, type_i(s->b->ctx, type_width(from)), 0);
+        return arith_cmpi(s->b, CMPI_NE, s->args[0], zero);
+    }
+    return build_unary(s->b, widens ? ARITH(EXTSI) : ARITH(TRUNCI), to, s->args[0]);
+}
+
+Value *tosa_build_scalar_cast(const Scalar *s)
+{
+    const Type *from = s->elem, *to = s->result;
+    if (from == to)
+        return s->args[0];
+    if (type_is_float(from))
+        return from_float(s, from, to);
+    if (!type_is_integer(from))
+        return NULL;
+    if (type_is_float(to))
+        return int_to_float(s, from, to);
+    return type_is_integer(to) ? int_to_int(s, from, to) : NULL;
+}

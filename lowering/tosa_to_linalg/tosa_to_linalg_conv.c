@@ -1,0 +1,188 @@
+/* Convolutions to linalg: the input is padded with its zero point, the accumulator starts at the
+ * bias (depthwise: the bias is added behind).
+ * Tests: lit/lowering/tosa-to-linalg-named*.mir */
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
+#include "lowering/tosa_to_linalg/tosa_to_linalg_window.h"
+
+enum { MAX_SPATIAL = 3 };
+
+typedef struct Conv {
+    Value *input, *weight, *bias;
+    const Type *result;
+    const Attr *quant; /* or NULL */
+    IntList pad, stride, dilation;
+    uint32_t kernel_dim; /* of the weight: its first spatial one */
+} Conv;
+
+/* --- what both share ------------------------------------------------------------------------- */
+
+static bool conv_read(Lower *l, uint32_t kernel_dim, Conv *conv)
+{
+    *conv = (Conv){.input = op_operand(l->op, 0),
+                   .weight = op_operand(l->op, 1),
+                   .bias = op_operand(l->op, 2),
+                   .result = result_type(l->op),
+                   .quant = op_attr(l->op, "quantization_info"),
+                   .kernel_dim = kernel_dim};
+    const Type *elem = type_elem(conv->input->type);
+    bool is_unsigned = type_is_integer(elem) && elem->u.integer.sign == UNSIGNED;
+    if (!all_ranked(l->op) || !type_is_static(conv->weight->type) ||
+        !type_is_static(conv->bias->type) || !zero_of(elem) || is_unsigned)
+        return false;
+    conv->pad = list_attr(l->op, "pad");
+    conv->stride = list_attr(l->op, "stride");
+    conv->dilation = list_attr(l->op, "dilation");
+    return true;
+}
+
+static void conv_free(Conv *conv)
+{
+    vec_free(&conv->pad);
+    vec_free(&conv->stride);
+    vec_free(&conv->dilation);
+}
+
+/* The result's dynamic extents: those of the image first, then batch and channels as the input
+ * has them. */
+static Values conv_dims(Lower *l, const Conv *conv)
+{
+    uint32_t rank = rank_of(conv->result), count = 0;
+    Value **dims = ARENA_ARRAY(l->arena, Value *, rank);
+    for (uint32_t i = 0; i + 2 < rank; i++) {
+        if (!is_dynamic(conv->result, i + 1))
+            continue;
+        WindowDim dim = {conv->pad.data[2 * i], conv->pad.data[2 * i + 1], conv->stride.data[i],
+                         conv->dilation.data[i]};
+        Value *size = tensor_dim(l->b, conv->input, i + 1);
+        Value *kernel = tensor_dim(l->b, conv->weight, i + conv->kernel_dim);
+        dims[i + 1] = build_window_extent(l->b, size, kernel, &dim);
+    }
+    for (uint32_t i = 0; i < rank; i++)
+        if (is_dynamic(conv->result, i) && !dims[i])
+            dims[i] = tensor_dim(l->b, conv->input, i);
+    for (uint32_t i = 0; i < rank; i++)
+        if (dims[i])
+            dims[count++] = dims[i];
+    return (Values){dims, count};
+}
+
+/* What pads the input; NULL: its zero point does not fit it. */
+static const Attr *pad_value(const Conv *conv)
+{
+    const Type *elem = type_elem(conv->input->type);
+    if (!conv->quant)
+        return zero_of(elem);
+    int64_t zero = tosa_zero_point(conv->quant, 0);
+    uint32_t width = type_width(elem);
+    return zero < signed_min(width) || zero > signed_max(width) ? NULL : attr_int(elem, zero);
+}
+
+static Value *build_conv(Lower *l, const Conv *conv, const OpDef *def, Value *init,
+                         const Type *type)
+{
+    const NamedAttr attrs[] = {
+        named_attr(l->ctx, "strides",
+                   window_attr(l->ctx, conv->stride.data, conv->stride.len, false)),
+        named_attr(l->ctx, "dilations",
+                   window_attr(l->ctx, conv->dilation.data, conv->dilation.len, false))};
+    Value *inputs[] = {conv->input, conv->weight, NULL, NULL};
+    for (uint32_t i = 0; conv->quant && i < 2; i++)
+        inputs[2 + i] = build_i32(l->b, tosa_zero_point(conv->quant, i));
+    return build_named(l->b, def, (Values){inputs, conv->quant ? 4 : 2}, init, type, attrs,
+                       COUNT_OF(attrs));
+}
+
+/* --- conv2d, conv3d -------------------------------------------------------------------------- */
+
+static const OpDef *conv_def(bool is_3d, bool hwcf, bool is_quantized)
+{
+    if (is_3d)
+        return is_quantized ? LINALG(CONV_3D_NDHWC_DHWCF_Q) : LINALG(CONV_3D_NDHWC_DHWCF);
+    if (hwcf)
+        return is_quantized ? LINALG(CONV_2D_NHWC_HWCF_Q) : LINALG(CONV_2D_NHWC_HWCF);
+    return is_quantized ? LINALG(CONV_2D_NHWC_FHWC_Q) : LINALG(CONV_2D_NHWC_FHWC);
+}
+
+static bool lower_conv(Lower *l, Conv *conv)
+{
+    static const int64_t last[] = {1, 2, 3, 0}, last_3d[] = {1, 2, 3, 4, 0};
+    bool is_3d = l->op->def == TOSA(CONV3D);
+    bool hwcf = pass_bool(l->pass, "prefer-conv2d-kernel-layout-hwcf");
+    Values dims = conv_dims(l, conv);
+    const Attr *padding = pad_value(conv);
+    if (!padding)
+        return false;
+    conv->input = build_window_pad(l, conv->input, &conv->pad, padding);
+    if (is_3d || hwcf)
+        conv->weight = build_transposed(l, conv->weight, is_3d ? last_3d : last);
+    Value *empty = build_empty_tensor(l->b, conv->result, type_elem(conv->result), dims);
+    Value *init = build_broadcast_bias(l, conv->bias, empty);
+    const OpDef *def = conv_def(is_3d, hwcf, conv->quant != NULL);
+    rewriter_replace_one(l->rw, l->op, build_conv(l, conv, def, init, conv->result));
+    return true;
+}
+
+bool tosa_lower_conv(Lower *l)
+{
+    Conv conv;
+    if (!conv_read(l, 1, &conv))
+        return false;
+    bool ok = lower_conv(l, &conv);
+    conv_free(&conv);
+    return ok;
+}
+
+/* --- depthwise_conv2d ------------------------------------------------------------------------ */
+
+/* bias[c] + sums[n, y, x, c] */
+static Value *add_bias(Lower *l, const Conv *conv, Value *sums, Value *empty)
+{
+    const AffineExpr *channel = affine_dim(l->ctx, 3);
+    const AffineMap *maps[] = {map_get(l->ctx, 4, 0, 1, &channel), NULL, NULL};
+    GenericDef def = {
+        .inputs = VALUES(conv->bias, sums), .inits = VALUES(empty), .maps = maps, .loops = 4};
+    Builder body;
+    Op *op = build_generic(l->b, &def, &conv->result, &body);
+    Value *bias = body.block->args[0], *sum = body.block->args[1];
+    if (conv->quant && bias->type != sum->type)
+        bias = build_unary(&body, ARITH(EXTSI), sum->type, bias);
+    build_yield(&body, build_same(&body, conv->quant ? ARITH(ADDI) : ARITH(ADDF), bias, sum));
+    return op_result(op, 0);
+}
+
+/* The sums have channel and multiplier apart; joined, they are the result's channels. */
+static bool lower_depthwise(Lower *l, Conv *conv)
+{
+    static const uint32_t groups[] = {1, 1, 1, 2};
+    Values dims = conv_dims(l, conv);
+    const Attr *padding = pad_value(conv);
+    const Type *elem = type_elem(conv->result);
+    if (!padding || !zero_of(elem))
+        return false;
+    const int64_t shape[] = {extent_of(conv->result, 0), extent_of(conv->result, 1),
+                             extent_of(conv->result, 2), extent_of(conv->weight->type, 2),
+                             extent_of(conv->weight->type, 3)};
+    const Type *type = type_tensor(elem, shape, COUNT_OF(shape), NULL);
+    conv->input = build_window_pad(l, conv->input, &conv->pad, padding);
+    Value *empty = build_empty_tensor(l->b, type, elem, dims);
+    Value *init = linalg_fill(l->b, arith_constant(l->b, zero_of(elem)), empty);
+    Value *out = build_empty_tensor(l->b, conv->result, elem, dims);
+    const OpDef *def = conv->quant ? LINALG(DEPTHWISE_CONV_2D_NHWC_HWCM_Q)
+                                   : LINALG(DEPTHWISE_CONV_2D_NHWC_HWCM);
+    Value *sums = build_conv(l, conv, def, init, type);
+    sums = tensor_collapse_shape(l->b, sums, conv->result, tensor_groups_attr(l->ctx, groups, 4));
+    rewriter_replace_one(l->rw, l->op, add_bias(l, conv, sums, out));
+    return true;
+}
+
+bool tosa_lower_depthwise_conv(Lower *l)
+{
+    Conv conv;
+    if (!conv_read(l, 0, &conv))
+        return false;
+    bool ok = lower_depthwise(l, &conv);
+    conv_free(&conv);
+    return ok;
+}

@@ -1,0 +1,23 @@
+/* Tests: lit/lowering/tosa-to-tensor.mir, lit/lowering/tosa-to-linalg-unsigned.mir */
+#include "lowering/tosa_to_linalg/tosa_types.h"
+
+#include "dialects/builtin/builtin.h"
+
+const Type *tosa_signless(const Type *type)
+{
+    const Type *elem = type_elem(type);
+    if (!type_is_integer(elem) || elem->u.integer.sign != UNSIGNED)
+        return type;
+    elem = type_i(type->ctx, type_width(elem));
+    return type_is_tensor(type) ? type_with_elem(type, elem) : elem;
+}
+
+Value *tosa_remap(Rewriter *rw, Value *value)
+{
+    return conversion_remap(rw, value, tosa_signless(value->type));
+}
+
+Value *tosa_cast(Builder *b, const Type *type, Value *value)
+{
+    return build_unary(b, BUILTIN(UNREALIZED_CONVERSION_CAST), type, value);
+}

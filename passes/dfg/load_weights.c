@@ -1,0 +1,376 @@
+/* load-weights: tables that are memories become variables that are filled at start-up. The words come
+ * through one port and a chain of processes: each takes its own and forwards the rest, in the first
+ * call only.
+ *
+ *   port ─▶ process ─▶ process ─▶ … ─▶ process
+ *
+ * A word of the chain is one element. Tables of a single word stay constants: they are logic, not
+ * memories. Requires: a top function of streams or memories.
+ * Changes: functions that hold tables get arguments for the chain, the top function gets the port.
+ * Tests: lit/lowering/load-weights.mir, test/e2e */
+#include "dialects/arith/arith.h"
+#include "dialects/emithls/emithls.h"
+#include "ir/asm/print/diag.h"
+#include "ir/core/symbol.h"
+#include "dialects/emithls/emithls_build.h"
+#include "lowering/lowering.h"
+
+enum { CHAIN_DEPTH = 2, MIN_WORD = 8, MAX_WORD = 64, MAX_TABLE_RANK = 32 };
+
+/* A table's variable in a function. */
+typedef struct Loaded {
+    Op *func, *table;
+    Value *variable;
+} Loaded;
+
+typedef struct Chain {
+    Context *ctx;
+    Op *top;
+    VEC(Loaded) tables;   /* in order of the chain: of the functions, then of the tables there */
+    PtrMap gets;          /* Ident* of a table -> how often it is used */
+    const Type *word;
+} Chain;
+
+static int64_t element_count(const Op *table)
+{
+    int64_t count = 0;
+    bool ok = type_element_count(op_attr(table, "value")->type, &count);
+    return ok ? count : 0;
+}
+
+/* --- tables become variables --------------------------------------------------------------------- */
+
+/* The pragma of that kind about an array, or NULL. */
+static Op *pragma_of(const Value *array, const OpDef *def)
+{
+    FOR_EACH_USE(use, array)
+    if (use->owner->def == def)
+        return use->owner;
+    return NULL;
+}
+
+static bool count_get(Op *op, void *user)
+{
+    PtrMap *gets = user;
+    if (op->def != EMITHLS(GET))
+        return true;
+    const Ident *table = op_attr(op, "table")->u.symbol.names[0];
+    ptrmap_put(gets, table, (void *)((uintptr_t)ptrmap_get(gets, table) + 1));
+    return true;
+}
+
+/* A memory with a port for every lane, which one that is written does not have. */
+static bool has_many_ports(const Op *bind)
+{
+    return bind && str_eq_c(op_attr(bind, "type")->u.string, "rom_np");
+}
+
+/* A memory of integers that no other function shares. */
+static bool is_loadable(const Chain *chain, const Op *get)
+{
+    const Value *array = op_result(get, 0);
+    const Ident *table = op_attr(get, "table")->u.symbol.names[0];
+    const Op *bind = pragma_of(array, EMITHLS(BIND_STORAGE));
+    return (uintptr_t)ptrmap_get(&chain->gets, table) == 1 && bind && !has_many_ports(bind) &&
+           type_is_integer(emithls_array_elem(array->type)) &&
+           type_width(emithls_array_elem(array->type)) <= MAX_WORD;
+}
+
+/* A memory that one process writes and reads. */
+static void rebind(Op *bind)
+{
+    op_set_attr(bind, "type", attr_string_c(bind->ctx, "ram_s2p"));
+}
+
+static void declare_variable(Chain *chain, Op *func, Op *get)
+{
+    Context *ctx = chain->ctx;
+    const Attr *ref = op_attr(get, "table");
+    Op *table = symbol_lookup(get, ref);
+    Builder b = builder_before(get);
+    const NamedAttr name = named_attr(ctx, "name", attr_string(ctx, symbol_name(table)->str));
+    const Type *type = op_result(get, 0)->type;
+    Value *variable = op_result(build(&b, EMITHLS(VARIABLE), NULL, 0, &type, 1, &name, 1), 0);
+    value_replace_all(op_result(get, 0), variable);
+    rebind(pragma_of(variable, EMITHLS(BIND_STORAGE)));
+    op_set_attr(table, "loaded", attr_unit(ctx));
+    op_unlink(table);
+    op_insert_before(table, func);
+    op_erase(get);
+    *vec_push(&chain->tables) = (Loaded){func, table, variable};
+}
+
+static void collect(Chain *chain, Op *func)
+{
+    FOR_EACH_OP_SAFE(op, region_entry(op_region(func, 0)))
+    if (op->def == EMITHLS(GET) && is_loadable(chain, op))
+        declare_variable(chain, func, op);
+}
+
+static const Type *chain_word(const Chain *chain)
+{
+    uint32_t width = MIN_WORD;
+    for (size_t i = 0; i < chain->tables.len; i++) {
+        const Type *elem = emithls_array_elem(chain->tables.data[i].variable->type);
+        while (width < type_width(elem))
+            width *= 2;
+    }
+    return type_i(chain->ctx, width);
+}
+
+/* --- loading ---------------------------------------------------------------------------------------- */
+
+static Value *read_element(Nest *nest, Value *chain_in, const Type *elem)
+{
+    Value *word = nest_read(nest, chain_in);
+    return word->type == elem ? word : build_unary(&nest->b, ARITH(TRUNCI), elem, word);
+}
+
+/* Shifts an element into the row; the lanes arrive in order, so the first one ends up first. */
+static void shift_row(Nest *nest, Value *row, int64_t lanes, Value *element)
+{
+    Context *ctx = nest->b.ctx;
+    LoopSpec loop = {"k", lanes - 1};
+    const AffineExpr *to = affine_dim(ctx, nest->count), *from = affine_add_c(to, 1);
+    const AffineExpr *last = affine_const(ctx, lanes - 1);
+    NestMark mark = nest_open(nest, "shift", &loop, 1, LOOP_UNROLLED, -1, -1);
+    nest_store(nest, nest_load(nest, row, &from, 1), row, &to, 1);
+    nest_close(nest, mark);
+    nest_store(nest, element, row, &last, 1);
+}
+
+/* When its last lane has arrived, the row goes to the memory at once. */
+static void store_row(Nest *nest, Value *row, int64_t lanes, Value *memory,
+                      const AffineExpr **index, uint32_t rank)
+{
+    Context *ctx = nest->b.ctx;
+    const AffineExpr *at_last = affine_add_c(index[rank - 1], 1 - lanes);
+    const bool is_eq = true;
+    NestMark guard = nest_open_if(nest, &at_last, &is_eq, 1);
+    LoopSpec loop = {"k", lanes};
+    index[rank - 1] = affine_dim(ctx, nest->count);
+    NestMark mark = nest_open(nest, "store", &loop, 1, LOOP_UNROLLED, -1, -1);
+    nest_store(nest, nest_load(nest, row, &index[rank - 1], 1), memory, index, rank);
+    nest_close(nest, mark);
+    nest_close(nest, guard);
+}
+
+/* The body begins after the declarations, before the first loop. */
+static Op *first_loop(Op *func)
+{
+    FOR_EACH_OP(op, region_entry(op_region(func, 0)))
+    if (op->def == EMITHLS(FOR))
+        return op;
+    return NULL;
+}
+
+/* A row's registers, beside the table's memory. NULL: the table has no rows. */
+static Value *declare_row(const Loaded *loaded)
+{
+    const Type *type = loaded->variable->type;
+    uint32_t rank = emithls_array_rank(type);
+    int64_t lanes = emithls_array_dim(type, rank - 1);
+    StrBuf name = {0};
+    if (!pragma_of(loaded->variable, EMITHLS(ARRAY_RESHAPE)))
+        return NULL;
+    Nest nest = {.b = builder_before(first_loop(loaded->func))};
+    strbuf_printf(&name, "%.*s_row", STR_ARG(symbol_name(loaded->table)->str));
+    Value *row = nest_variable(&nest, name.data, emithls_array_elem(type), &lanes, 1);
+    nest_partition(&nest, row, 1);
+    strbuf_free(&name);
+    return row;
+}
+
+/* One pipelined nest over the table's elements. */
+static void load_table(Nest *nest, const Loaded *loaded, Value *row, Value *chain_in)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    const Type *type = loaded->variable->type, *elem = emithls_array_elem(type);
+    uint32_t rank = emithls_array_rank(type);
+    const AffineExpr *index[MAX_TABLE_RANK];
+    LoopSpec loops[MAX_TABLE_RANK];
+    int64_t lanes = emithls_array_dim(type, rank - 1);
+    for (uint32_t i = 0; i < rank; i++) {
+        loops[i] = (LoopSpec){i + 1 == rank && row ? "lane" : i < COUNT_OF(names) ? names[i] : "z",
+                              emithls_array_dim(type, i)};
+        index[i] = affine_dim(nest->b.ctx, nest->count + i);
+    }
+    NestMark mark = nest_open(nest, "load", loops, rank, LOOP_PIPELINED, -1, -1);
+    Value *element = read_element(nest, chain_in, elem);
+    if (row) {
+        shift_row(nest, row, lanes, element);
+        store_row(nest, row, lanes, loaded->variable, index, rank);
+    } else {
+        nest_store(nest, element, loaded->variable, index, rank);
+    }
+    nest_close(nest, mark);
+}
+
+static void forward_rest(Nest *nest, Value *chain_in, Value *chain_out, int64_t words)
+{
+    LoopSpec loop = {"i", words};
+    NestMark mark = nest_open(nest, "forward", &loop, 1, LOOP_PIPELINED, -1, -1);
+    nest_write(nest, nest_read(nest, chain_in), chain_out);
+    nest_close(nest, mark);
+}
+
+static Value *add_argument(Op *func, const char *name, const Type *type, const Attr *port)
+{
+    Context *ctx = func->ctx;
+    Block *body = region_entry(op_region(func, 0));
+    const Type *old = op_attr(func, "function_type")->u.type_value;
+    const Attr *names = op_attr(func, "arg_names"), *ports = op_attr(func, "port_attrs");
+    uint32_t count = body->arg_count;
+    VEC(const Type *) types = {0};
+    VEC(const Attr *) items = {0};
+    for (uint32_t i = 0; i < count; i++)
+        *vec_push(&types) = old->u.function.types[i];
+    *vec_push(&types) = type;
+    for (uint32_t i = 0; i < count; i++)
+        *vec_push(&items) = names->u.array.items[i];
+    *vec_push(&items) = attr_string_c(ctx, name);
+    op_set_attr(func, "function_type", attr_type(type_function(ctx, types.data, count + 1, NULL, 0)));
+    op_set_attr(func, "arg_names", attr_array(ctx, items.data, count + 1));
+    if (ports) {
+        for (uint32_t i = 0; i < count; i++)
+            items.data[i] = ports->u.array.items[i];
+        items.data[count] = port;
+        op_set_attr(func, "port_attrs", attr_array(ctx, items.data, count + 1));
+    }
+    vec_free(&types);
+    vec_free(&items);
+    return block_add_arg(body, type, func->loc);
+}
+
+/* Fills the tables of one function, which are those from `first` to `end`; `rest` words go on. */
+static void load_function(Chain *chain, size_t first, size_t end, int64_t rest)
+{
+    Op *func = chain->tables.data[first].func;
+    const Type *stream = emithls_stream(chain->word);
+    Value *chain_in = add_argument(func, "weights_in", stream, NULL);
+    Value *chain_out = rest ? add_argument(func, "weights_out", stream, NULL) : NULL;
+    VEC(Value *) rows = {0};
+    for (size_t i = first; i < end; i++)
+        *vec_push(&rows) = declare_row(&chain->tables.data[i]);
+    Builder b = builder_before(first_loop(func));
+    OpState state = {.name = context_op_of_def(chain->ctx, EMITHLS(ONCE))->name, .loc = func->loc,
+                     .region_count = 1};
+    NamedAttr name = named_attr(chain->ctx, "name", attr_string_c(chain->ctx, "loaded"));
+    state.attrs = attr_dict(chain->ctx, &name, 1);
+    Op *once = build_op(&b, &state);
+    Nest nest = {.b = builder_at_end(region_add_block(op_region(once, 0)), func->loc)};
+    for (size_t i = first; i < end; i++)
+        load_table(&nest, &chain->tables.data[i], rows.data[i - first], chain_in);
+    vec_free(&rows);
+    if (rest)
+        forward_rest(&nest, chain_in, chain_out, rest);
+}
+
+/* --- the top function --------------------------------------------------------------------------------- */
+
+static Op *call_of(Op *top, const Op *func)
+{
+    FOR_EACH_OP(op, region_entry(op_region(top, 0)))
+    if (op->def == EMITHLS(CALL) &&
+        op_attr(op, "callee")->u.symbol.names[0] == symbol_name(func))
+        return op;
+    return NULL;
+}
+
+static Op *find_dataflow(Op *top)
+{
+    FOR_EACH_OP(op, region_entry(op_region(top, 0)))
+    if (op->def == EMITHLS(DATAFLOW))
+        return op;
+    return NULL;
+}
+
+static Value *add_link(const Chain *chain, Op *place, Str from, Str to)
+{
+    StrBuf name = {0};
+    Builder b = builder_before(place);
+    const Type *type = emithls_stream(chain->word);
+    strbuf_printf(&name, "weights_%.*s_to_%.*s", STR_ARG(from), STR_ARG(to));
+    const NamedAttr attrs[3] = {
+        named_attr(chain->ctx, "name", attr_string(chain->ctx, strbuf_str(&name))),
+        named_attr(chain->ctx, "depth", attr_i64(chain->ctx, CHAIN_DEPTH)),
+        named_attr(chain->ctx, "fixed", attr_unit(chain->ctx))};
+    strbuf_free(&name);
+    return op_result(build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, 3), 0);
+}
+
+static void append_operand(Op *call, Value *value)
+{
+    op_replace_operands(call, call->operand_count, 0, &value, 1);
+}
+
+static Value *add_port(Chain *chain, Op *dataflow, int64_t words)
+{
+    Context *ctx = chain->ctx;
+    const Type *frame = type_tensor(chain->word, &words, 1, NULL);
+    const NamedAttr items[2] = {named_attr(ctx, "emithls.frame", attr_type(frame)),
+                                named_attr(ctx, "emithls.weights", attr_unit(ctx))};
+    Value *port = add_argument(chain->top, "weights", emithls_stream(chain->word),
+                               attr_dict(ctx, items, 2));
+    Builder b = builder_before(dataflow);
+    NamedAttr mode = named_attr(ctx, "mode", attr_string_c(ctx, "axis"));
+    build(&b, EMITHLS(INTERFACE), &port, 1, NULL, 0, &mode, 1);
+    return port;
+}
+
+/* Tables from `first` on that the same function holds end there. */
+static size_t function_end(const Chain *chain, size_t first)
+{
+    size_t end = first;
+    while (end < chain->tables.len && chain->tables.data[end].func == chain->tables.data[first].func)
+        end++;
+    return end;
+}
+
+static void connect_chain(Chain *chain, Op *dataflow)
+{
+    int64_t words = 0;
+    Op *place = dataflow->next;
+    for (size_t i = 0; i < chain->tables.len; i++)
+        words += element_count(chain->tables.data[i].table);
+    Value *link = add_port(chain, dataflow, words);
+    for (size_t first = 0, end; first < chain->tables.len; first = end) {
+        Op *func = chain->tables.data[first].func, *call = call_of(chain->top, func);
+        end = function_end(chain, first);
+        for (size_t i = first; i < end; i++)
+            words -= element_count(chain->tables.data[i].table);
+        load_function(chain, first, end, words);
+        append_operand(call, link);
+        if (words == 0)
+            return;
+        link = add_link(chain, place, symbol_name(func)->str,
+                        symbol_name(chain->tables.data[end].func)->str);
+        append_operand(call, link);
+    }
+}
+
+static bool load_weights(Pass *pass, Op *module)
+{
+    (void)pass;
+    Chain chain = {.ctx = module->ctx, .top = emithls_top(module)};
+    Op *dataflow = chain.top ? find_dataflow(chain.top) : NULL;
+    if (!dataflow || !op_attr(chain.top, "port_attrs"))
+        return op_emit_error(module, "there is no top function with port_attrs and emithls.dataflow");
+    bool counted = op_walk(module, count_get, &chain.gets);
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+    if (counted && op->def == EMITHLS(FUNC) && op != chain.top && call_of(chain.top, op) && first_loop(op))
+        collect(&chain, op);
+    chain.word = chain_word(&chain);
+    if (chain.tables.len)
+        connect_chain(&chain, dataflow);
+    vec_free(&chain.tables);
+    ptrmap_free(&chain.gets);
+    return true;
+}
+
+const PassDef pass_load_weights = {
+    .name = "load-weights",
+    .summary = "Fill the memories of weights at start-up through a chain of processes",
+    .anchor = "builtin.module",
+    .run = load_weights,
+};

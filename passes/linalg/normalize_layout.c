@@ -1,0 +1,539 @@
+/* normalize-layout: makes the row-major order of every tensor the order in which it streams: pixels row
+ * by row, channels innermost. What a window slides over comes before the dimensions it does not, a
+ * leading batch dimension stays first. Payloads do not change, only maps and types, and the loops of
+ * kernels behind a collapse_shape that would need another order; what still does not fit is copied into
+ * its row-major order. A function's arguments and results record the change as dfg.layout, a map from
+ * the model's index to the stream's.
+ * Requires: named ops generalized, straight-line functions of linalg on static tensors.
+ * Changes: types, indexing maps, padding, initial constants, signatures.
+ * Tests: lit/passes/normalize-layout.mir */
+#include "passes/linalg/normalize_layout.h"
+
+#include "dialects/func/func.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "dialects/tensor/tensor.h"
+#include "ir/core/builder.h"
+#include "ir/asm/print/diag.h"
+#include "ir/pass/pass.h"
+#include "analysis/kernel.h"
+#include "passes/common/passes.h"
+#include "analysis/reshape.h"
+
+#include <string.h>
+
+typedef struct Chooser {
+    Arena *arena;
+    PtrMap wanted;  /* Value* -> Layout*: what a reader would like */
+    PtrMap layouts; /* Value* -> Layout*: what it gets */
+} Chooser;
+
+bool layout_is_identity(const Layout *layout)
+{
+    for (uint32_t i = 0; i < layout->rank; i++)
+        if (layout->perm[i] != i)
+            return false;
+    return true;
+}
+
+/* Constants keep their order. */
+static bool has_layout(const Value *value)
+{
+    const Op *def = value_def(value);
+    return value->type->kind == TYPE_RANKED_TENSOR &&
+           value->type->u.shaped.rank <= LAYOUT_MAX_RANK &&
+           !(def && op_has_trait(def, TRAIT_CONSTANT_LIKE));
+}
+
+/* Whether elements arrive one by one: not a fill nor, as a pool's window, a mere shape. */
+static bool is_streamed(const Value *value)
+{
+    const Op *def = value_def(value);
+    return has_layout(value) && !(def && (def->def == TENSOR(EMPTY) || kernel_fill_value(def)));
+}
+
+static void remember(Chooser *c, PtrMap *map, const Value *value, const Layout *layout)
+{
+    ptrmap_put(map, value, arena_copy(c->arena, layout, sizeof(*layout)));
+}
+
+static Layout identity(uint32_t rank)
+{
+    Layout layout = {.rank = rank};
+    for (uint32_t i = 0; i < rank; i++)
+        layout.perm[i] = i;
+    return layout;
+}
+
+static Layout layout_of(const Chooser *c, const Value *value)
+{
+    const Layout *found = ptrmap_get(&c->layouts, value);
+    return found ? *found : identity(value->type->u.shaped.rank);
+}
+
+/* --- what kernels want --------------------------------------------------------------------- */
+
+static bool is_window_index(const Kernel *kernel, const AffineExpr *expr)
+{
+    KernelIndex index;
+    return kernel_index(kernel, expr, &index) && index.parallel >= 0 &&
+           (index.reduction >= 0 || expr->kind != AFFINE_DIM);
+}
+
+static bool is_parallel_dim(const Kernel *kernel, const AffineExpr *expr)
+{
+    return expr->kind == AFFINE_DIM && !kernel->is_reduction[expr->value];
+}
+
+static bool map_uses_loop(const AffineMap *map, uint32_t loop)
+{
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (affine_uses_dim(map->results[r], loop))
+            return true;
+    return false;
+}
+
+/* Whether an index of an operand is a channel: summed up, or an index of other inputs (weights). */
+static bool is_channel_index(const Kernel *kernel, uint32_t operand, const AffineExpr *expr)
+{
+    if (!is_parallel_dim(kernel, expr))
+        return true;
+    for (uint32_t i = 0; i < linalg_input_count(kernel->op); i++)
+        if (i != operand && map_uses_loop(linalg_operand_map(kernel->op, i), (uint32_t)expr->value))
+            return true;
+    return false;
+}
+
+/* Positions in their order, channels behind them; false if nothing slides. Of the dimensions that do
+ * not slide, the first is the batch and the others are channels if there are enough for both; where
+ * there are more, some are positions with a window of one. */
+static bool wanted_by_window(const Kernel *kernel, uint32_t operand, Layout *out)
+{
+    const AffineMap *map = linalg_operand_map(kernel->op, operand);
+    uint32_t windows = 0, n = 0;
+    bool is_channel[LAYOUT_MAX_RANK];
+    for (uint32_t r = 0; r < map->result_count; r++)
+        windows += is_window_index(kernel, map->results[r]);
+    if (windows == 0)
+        return false;
+    bool batch = map->result_count >= windows + 2, only_batch = map->result_count == windows + 2;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        const AffineExpr *expr = map->results[r];
+        is_channel[r] = !is_window_index(kernel, expr) &&
+                        (!batch || (only_batch && r > 0) ||
+                         is_channel_index(kernel, operand, expr));
+        if (!is_channel[r])
+            out->perm[n++] = r;
+    }
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (is_channel[r])
+            out->perm[n++] = r;
+    out->rank = n;
+    return true;
+}
+
+static const AffineMap *output_map(const Op *generic)
+{
+    return linalg_operand_map(generic, linalg_input_count(generic));
+}
+
+static bool is_input_loop(const Op *generic, uint32_t loop)
+{
+    for (uint32_t i = 0; i < linalg_input_count(generic); i++)
+        if (map_uses_loop(linalg_operand_map(generic, i), loop))
+            return true;
+    return false;
+}
+
+/* The first result of an output map, not placed yet, whose loop no input has: what is left of a
+ * dimension that is summed up. -1: none. */
+static int next_summed(const Op *generic, const AffineMap *map, const bool *placed)
+{
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (!placed[r] && map->results[r]->kind == AFFINE_DIM &&
+            !is_input_loop(generic, (uint32_t)map->results[r]->value))
+            return (int)r;
+    return -1;
+}
+
+static void place(Layout *out, bool *placed, int r)
+{
+    if (r < 0 || placed[r])
+        return;
+    placed[r] = true;
+    out->perm[out->rank++] = (uint32_t)r;
+}
+
+/* The loop that walks an index: of a window the parallel one; of other expressions, as divisions, the
+ * only one. -1: none. */
+static int loop_of_index(const Kernel *kernel, const AffineExpr *expr)
+{
+    KernelIndex index;
+    int only = -1;
+    if (kernel_index(kernel, expr, &index))
+        return index.parallel >= 0 ? index.parallel : index.reduction;
+    for (uint32_t loop = 0; loop < kernel->loop_count; loop++) {
+        if (!affine_uses_dim(expr, loop))
+            continue;
+        if (only >= 0)
+            return -1;
+        only = (int)loop;
+    }
+    return only;
+}
+
+/* The result of an operand's map that a loop walks, in steps or one by one; -1: none. */
+static int result_of_loop(const Kernel *kernel, const AffineMap *map, uint32_t loop)
+{
+    int bare = map_result_of_dim(map, loop);
+    for (uint32_t r = 0; bare < 0 && r < map->result_count; r++)
+        if (loop_of_index(kernel, map->results[r]) == (int)loop)
+            return (int)r;
+    return bare;
+}
+
+/* Layout of an operand in which the loops run in the order of `order` (loop positions). What is left
+ * of a summed dimension takes its place; dimensions that no loop walks come last. */
+static void layout_in_order(const Kernel *kernel, const AffineMap *map, const uint32_t *order,
+                            uint32_t count, Layout *out)
+{
+    bool placed[LAYOUT_MAX_RANK] = {false};
+    out->rank = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int r = result_of_loop(kernel, map, order[i]);
+        if (r < 0 && kernel->is_reduction[order[i]])
+            r = next_summed(kernel->op, map, placed);
+        place(out, placed, r);
+    }
+    for (uint32_t r = 0; r < map->result_count; r++)
+        place(out, placed, (int)r);
+}
+
+/* Loops in the order in which a laid-out operand's dimensions meet them; windows count as their
+ * parallel loop. */
+static uint32_t loop_order(const Kernel *kernel, const AffineMap *map, const Layout *layout,
+                           uint32_t *order)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < layout->rank; i++) {
+        int loop = loop_of_index(kernel, map->results[layout->perm[i]]);
+        if (loop >= 0 && count < KERNEL_MAX_LOOPS)
+            order[count++] = (uint32_t)loop;
+    }
+    return count;
+}
+
+static void want_of_generic(Chooser *c, const Op *op)
+{
+    Kernel kernel;
+    uint32_t order[KERNEL_MAX_LOOPS];
+    Layout layout;
+    if (!kernel_analyze(op, &kernel))
+        return; /* check_kernels: never */
+    const Layout *result = ptrmap_get(&c->wanted, op_result(op, 0));
+    if (!result)
+        result = ptrmap_get(&c->layouts, op_result(op, 0));
+    for (uint32_t i = 0; i < linalg_input_count(op); i++) {
+        const AffineMap *map = linalg_operand_map(op, i);
+        if (!is_streamed(op_operand(op, i)) || map->result_count > LAYOUT_MAX_RANK)
+            continue;
+        if (result && kernel.class == KERNEL_PURE_PARALLEL) {
+            uint32_t count = loop_order(&kernel, output_map(op), result, order);
+            layout_in_order(&kernel, map, order, count, &layout);
+        } else if (!wanted_by_window(&kernel, i, &layout)) {
+            continue;
+        }
+        remember(c, &c->wanted, op_operand(op, i), &layout);
+    }
+}
+
+static void want_of_reshape(Chooser *c, const Op *op)
+{
+    const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
+    Layout layout;
+    if (wish && layout_before_reshape(op, wish, &layout))
+        remember(c, &c->wanted, op_operand(op, 0), &layout);
+}
+
+static void want_of_move(Chooser *c, const Op *op)
+{
+    const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
+    Layout layout;
+    for (uint32_t i = 0; wish && i < op->operand_count; i++)
+        if (layout_before_move(op, i, wish, &layout))
+            remember(c, &c->wanted, op_operand(op, i), &layout);
+}
+
+/* Wishes travel from readers to what they read. Where no reader further on has one, element-wise
+ * kernels want the layout that was chosen for their result. */
+static void collect_wishes(Chooser *c, Block *body)
+{
+    for (Op *op = body->last; op; op = op->prev) {
+        if (op->def == LINALG(GENERIC) && op->result_count == 1) {
+            want_of_generic(c, op);
+        } else if (op->def == TENSOR(PAD)) {
+            const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
+            if (wish)
+                remember(c, &c->wanted, op_operand(op, 0), wish);
+        } else if (is_reshape(op)) {
+            want_of_reshape(c, op);
+        } else if (layout_is_move(op)) {
+            want_of_move(c, op);
+        }
+    }
+}
+
+/* --- what values get ------------------------------------------------------------------------- */
+
+/* Of the first `count` operands, the streamed one that the others follow: the first that is reordered,
+ * else the first. */
+static const Value *leading_input(const Chooser *c, const Op *op, uint32_t count,
+                                  uint32_t *operand)
+{
+    const Value *first = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const Value *input = op_operand(op, i);
+        const Layout *layout = ptrmap_get(&c->layouts, input);
+        bool leads = layout && !layout_is_identity(layout);
+        if (!is_streamed(input) || (first && !leads))
+            continue;
+        *operand = i;
+        if (leads)
+            return input;
+        first = input;
+    }
+    return first;
+}
+
+/* The result's loops run in the order in which the input arrives. */
+static void choose_generic(Chooser *c, const Op *op)
+{
+    Kernel kernel;
+    Layout layout;
+    uint32_t operand = 0, order[KERNEL_MAX_LOOPS];
+    const Value *input = leading_input(c, op, linalg_input_count(op), &operand);
+    if (!input || !kernel_analyze(op, &kernel) || !has_layout(op_result(op, 0)))
+        return;
+    Layout in = layout_of(c, input);
+    uint32_t count = loop_order(&kernel, linalg_operand_map(op, operand), &in, order);
+    layout_in_order(&kernel, output_map(op), order, count, &layout);
+    remember(c, &c->layouts, op_result(op, 0), &layout);
+}
+
+/* Values that have no op of their own to decide: the initial tensors follow the kernel's result. */
+static void choose_initial(Chooser *c, Value *init, const Layout *layout)
+{
+    const Op *def = value_def(init);
+    if (!has_layout(init) || is_streamed(init))
+        return;
+    remember(c, &c->layouts, init, layout);
+    if (def && kernel_fill_value(def))
+        choose_initial(c, op_operand(def, def->operand_count - 1), layout);
+}
+
+/* The result streams as the leading operand; what is no stream follows it. */
+static void choose_move(Chooser *c, const Op *op)
+{
+    uint32_t operand = 0;
+    Layout result, layout;
+    const Value *input = leading_input(c, op, op->operand_count, &operand);
+    if (!input)
+        return;
+    layout = layout_of(c, input);
+    if (!layout_of_moved(op, operand, &layout, &result))
+        return;
+    remember(c, &c->layouts, op_result(op, 0), &result);
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (!is_streamed(op_operand(op, i)) && layout_before_move(op, i, &result, &layout))
+            choose_initial(c, op_operand(op, i), &layout);
+}
+
+static void choose_reshape(Chooser *c, const Op *op)
+{
+    Layout source = layout_of(c, op_operand(op, 0)), layout;
+    const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
+    if (layout_of_reshaped(op, &source, &layout))
+        remember(c, &c->layouts, op_result(op, 0), &layout);
+    else if (wish && layout_before_reshape(op, wish, &layout)) /* its source will be copied */
+        remember(c, &c->layouts, op_result(op, 0), wish);
+}
+
+static void choose_layouts(Chooser *c, Block *body)
+{
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        const Layout *wish = ptrmap_get(&c->wanted, body->args[i]);
+        if (wish)
+            remember(c, &c->layouts, body->args[i], wish);
+    }
+    FOR_EACH_OP(op, body)
+    {
+        if (op->def == LINALG(GENERIC) && op->result_count == 1) {
+            choose_generic(c, op);
+            const Layout *result = ptrmap_get(&c->layouts, op_result(op, 0));
+            if (result)
+                choose_initial(c, op_operand(op, op->operand_count - 1), result);
+        } else if (op->def == TENSOR(PAD)) {
+            Layout layout = layout_of(c, op_operand(op, 0));
+            remember(c, &c->layouts, op_result(op, 0), &layout);
+        } else if (is_reshape(op)) {
+            choose_reshape(c, op);
+        } else if (layout_is_move(op)) {
+            choose_move(c, op);
+        }
+    }
+}
+
+/* --- the pass ------------------------------------------------------------------------------------ */
+
+static bool is_kernel(const Op *op)
+{
+    return op->def == LINALG(GENERIC) && op->result_count == 1;
+}
+
+/* A reshape's result streams as its source does; a kernel that starts from it may want another. */
+static bool keeps_order(const Chooser *c, const Op *reshape)
+{
+    Layout source = layout_of(c, op_operand(reshape, 0)), got = layout_of(c, op_result(reshape, 0));
+    Layout want;
+    return layout_of_reshaped(reshape, &source, &want) &&
+           memcmp(got.perm, want.perm, got.rank * sizeof *got.perm) == 0;
+}
+
+/* The layout that an operand must have; false: any will do. */
+static bool required_layout(const Chooser *c, const Op *op, uint32_t operand, Layout *out)
+{
+    const Value *value = op_operand(op, operand);
+    bool is_initial = is_kernel(op) && operand + 1 == op->operand_count;
+    if (is_streamed(value) && is_initial)
+        *out = layout_of(c, op_result(op, 0));
+    if (!is_streamed(value) || is_kernel(op))
+        return is_streamed(value) && is_initial;
+    if (op->def == TENSOR(PAD) ||
+        op->def == FUNC(RETURN) || (is_reshape(op) && keeps_order(c, op)))
+        return false;
+    *out = identity(value->type->u.shaped.rank);
+    if (!layout_is_move(op) && !is_reshape(op))
+        return true;
+    Layout result = layout_of(c, op_result(op, 0));
+    return is_reshape(op) ? layout_before_reshape(op, &result, out)
+                          : layout_before_move(op, operand, &result, out);
+}
+
+/* A kernel that copies the operand for this reader, to the layout. */
+static void copy_operand(Chooser *c, Op *op, uint32_t operand, const Layout *layout)
+{
+    Value *value = op_operand(op, operand);
+    uint32_t rank = value->type->u.shaped.rank;
+    MixedIndex sizes[LAYOUT_MAX_RANK];
+    bool is_reduction[LAYOUT_MAX_RANK] = {false};
+    const AffineMap *maps[2] = {map_identity(op->ctx, rank), map_identity(op->ctx, rank)};
+    for (uint32_t i = 0; i < rank; i++)
+        sizes[i] = mixed_constant(value->type->u.shaped.dims[i]);
+    Builder b = builder_before(op);
+    Value *init = tensor_empty(&b, sizes, rank, type_elem(value->type));
+    Op *copy = linalg_build_generic(&b, &value, 1, &init, 1, linalg_maps_attr(op->ctx, maps, 2),
+                                    linalg_iterators_attr(op->ctx, is_reduction, rank));
+    Builder body = builder_at_end(linalg_body(copy), op->loc);
+    Value *element = linalg_body(copy)->args[0];
+    linalg_yield(&body, &element, 1);
+    op_set_operand(op, operand, op_result(copy, 0));
+    remember(c, &c->layouts, init, layout);
+    remember(c, &c->layouts, op_result(copy, 0), layout);
+}
+
+/* Where a tensor streams in another order than its reader can take, it is copied: that takes a
+ * transposition. */
+static void copy_misfits(Chooser *c, Block *body)
+{
+    Layout want;
+    FOR_EACH_OP(op, body)
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        if (!required_layout(c, op, i, &want))
+            continue;
+        Layout got = layout_of(c, op_operand(op, i));
+        if (memcmp(got.perm, want.perm, got.rank * sizeof *got.perm) != 0)
+            copy_operand(c, op, i, &want);
+    }
+}
+
+/* Gives each kernel initial tensors of its own, since their order follows the kernel's. */
+static void unshare_initial(Op *user, uint32_t operand)
+{
+    Op *def = value_def(op_operand(user, operand));
+    if (!def || (!kernel_fill_value(def) && def->def != TENSOR(EMPTY)))
+        return;
+    if (!value_has_one_use(op_result(def, 0))) {
+        Op *copy = op_clone(def, NULL);
+        op_insert_before(copy, user);
+        op_set_operand(user, operand, op_result(copy, 0));
+        def = copy;
+    }
+    if (kernel_fill_value(def))
+        unshare_initial(def, def->operand_count - 1);
+}
+
+static void choose_all(Chooser *c, Block *body)
+{
+    ptrmap_clear(&c->wanted);
+    ptrmap_clear(&c->layouts);
+    for (int round = 0; round < 2; round++) { /* the second wishes for what the first chose */
+        collect_wishes(c, body);
+        choose_layouts(c, body);
+    }
+}
+
+/* Makes readers of tensors that do not stream in the order of their collapse_shape do without it;
+ * true if any can. */
+static bool sink_collapses(const Chooser *c, Block *body)
+{
+    VEC(Op *) misfits = {0};
+    bool any = false;
+    FOR_EACH_OP(op, body)
+    if (op->def == TENSOR(COLLAPSE_SHAPE) && is_reshape(op) && !keeps_order(c, op))
+        *vec_push(&misfits) = op;
+    for (size_t i = 0; i < misfits.len; i++)
+        any |= layout_sink_collapse(misfits.data[i]);
+    vec_free(&misfits);
+    return any;
+}
+
+static bool check_kernels(const Block *body)
+{
+    Kernel kernel;
+    bool ok = true;
+    FOR_EACH_OP(op, body)
+    if (is_kernel(op))
+        ok &= kernel_analyze(op, &kernel);
+    return ok;
+}
+
+static bool normalize_layout(Pass *pass, Op *func)
+{
+    Chooser c = {.arena = &pass->scratch};
+    Block *body = func_entry(func);
+    if (!body)
+        return true;
+    if (op_region(func, 0)->first != op_region(func, 0)->last)
+        return op_error(func, "has control flow; a streaming network is straight-line code");
+    if (!check_kernels(body))
+        return false;
+    FOR_EACH_OP(op, body)
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if ((is_kernel(op) && i + 1 == op->operand_count) || layout_is_move(op))
+            unshare_initial(op, i);
+    do
+        choose_all(&c, body);
+    while (sink_collapses(&c, body));
+    copy_misfits(&c, body);
+    layout_apply(func, &c.layouts);
+    ptrmap_free(&c.wanted);
+    ptrmap_free(&c.layouts);
+    return true;
+}
+
+const PassDef pass_normalize_layout = {
+    .name = "normalize-layout",
+    .summary = "Store every tensor in stream order: pixels row by row, channels innermost",
+    .anchor = "func.func",
+    .run = normalize_layout,
+};

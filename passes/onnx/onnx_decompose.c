@@ -1,0 +1,363 @@
+/* onnx-decompose: operators on quantized integers as the float operators they stand for.
+ *   QLinearConv(x, w, ...)    -> QuantizeLinear(Conv(Dequantize(x), Dequantize(w), Dequantize(B)))
+ *   QLinearMatMul(a, b, ...)  -> QuantizeLinear(MatMul(Dequantize(a), Dequantize(b)))
+ *   ConvInteger, MatMulInteger -> Cast(... of both less their zero points)
+ *   DynamicQuantizeLinear(x)  -> the extremes of x, the scale and zero point they ask for, x by them
+ * and quantizers of activations with a scale per channel as those with the scale 1:
+ *   QuantizeLinear(x, s, z)    -> QuantizeLinear(x / s, 1, z)
+ *   DequantizeLinear(q, s, z)  -> DequantizeLinear(q, 1, z) * s
+ *   Quant(x, s, z, b)          -> Quant(x / s, 1, z, b) * s;  BipolarQuant alike
+ * The lowering to linalg makes integers of them again, so that each has one form there.
+ * Requires: nothing.  Changes: the operators above; their results get types by onnx-infer-shapes.
+ * Tests: lit/passes/onnx-decompose.mir */
+#include "dialects/onnx/onnx.h"
+#include "dialects/onnx/quant.h"
+#include "ir/attr/array.h"
+#include "ir/rewrite/rewrite.h"
+#include "passes/common/passes.h"
+
+typedef struct Decomposition {
+    Builder b;
+    Op *op;
+} Decomposition;
+
+/* An op with the node's name. Its type is as exact as those of its operands. */
+static Value *make(Decomposition *d, const OpDef *def, Value *const *operands, uint32_t count,
+                   const Type *elem, const NamedAttr *attrs, uint32_t attr_count)
+{
+    const Type *type = type_unranked_tensor(elem);
+    Op *op = build(&d->b, def, operands, count, &type, 1, attrs, attr_count);
+    StrBuf why = {0};
+    if (onnx_infer(op, &type, &why))
+        op_result(op, 0)->type = type;
+    strbuf_free(&why);
+    op_set_attr(op, ONNX_NAME, op_attr(d->op, ONNX_NAME));
+    return op_result(op, 0);
+}
+
+static const Type *real_type(const Decomposition *d)
+{
+    return type_float(d->b.ctx, TYPE_F32);
+}
+
+/* (x - zero) * scale; the zero point may be absent. */
+static Value *dequantize(Decomposition *d, Value *x, Value *scale, Value *zero, int64_t axis)
+{
+    Value *operands[] = {x, scale, zero};
+    NamedAttr attr = named_attr(d->b.ctx, "axis", attr_i64(d->b.ctx, axis));
+    const Type *elem = type_elem(scale->type);
+    return make(d, ONNX(DEQUANTIZE_LINEAR), operands, zero ? 3 : 2, elem, &attr, 1);
+}
+
+/* Scales of 1 in the shape of a zero point, which may be absent. */
+static Value *ones(Decomposition *d, const Value *zero)
+{
+    const Type *scalar = type_tensor(real_type(d), NULL, 0, NULL);
+    const Type *type = zero && type_is_static(zero->type) ? type_with_elem(zero->type, real_type(d))
+                                                          : scalar;
+    return onnx_build_constant(&d->b, attr_dense_splat(type, attr_float(real_type(d), 1.0)));
+}
+
+/* Operand `index` less its zero point, which is operand index + 2. */
+static Value *center(Decomposition *d, uint32_t index, int64_t axis)
+{
+    Value *zero = onnx_operand(d->op, index + 2);
+    return dequantize(d, op_operand(d->op, index), ones(d, zero), zero, axis);
+}
+
+/* Per-column parameters of a right operand go along its last dimension, per-row ones along the
+ * second last. */
+static int64_t last_axis(const Value *x, int64_t back)
+{
+    int64_t rank = type_is_ranked(x->type) ? x->type->u.shaped.rank : 2;
+    return rank - back < 0 ? 0 : rank - back;
+}
+
+static void replace(Decomposition *d, Value *value)
+{
+    value->type = op_result(d->op, 0)->type;
+    value_replace_all(op_result(d->op, 0), value);
+    op_erase(d->op);
+}
+
+/* The int32 bias has the scale x_scale * w_scale. */
+static Value *bias(Decomposition *d)
+{
+    Value *integers = onnx_operand(d->op, 8);
+    Value *scales[] = {op_operand(d->op, 1), op_operand(d->op, 4)};
+    if (!integers)
+        return NULL;
+    Value *scale = make(d, ONNX(MUL), scales, 2, type_elem(scales[0]->type), NULL, 0);
+    return dequantize(d, integers, scale, NULL, 0);
+}
+
+/* The attributes that a convolution shares with another. */
+static Value *convolution(Decomposition *d, Value *const *operands, uint32_t count)
+{
+    static const char *const names[] = {"auto_pad", "dilations", "group", "kernel_shape", "pads",
+                                        "strides"};
+    NamedAttr attrs[COUNT_OF(names)];
+    uint32_t attr_count = 0;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const Attr *attr = op_attr(d->op, names[i]);
+        if (attr)
+            attrs[attr_count++] = named_attr(d->b.ctx, names[i], attr);
+    }
+    return make(d, ONNX(CONV), operands, count, type_elem(operands[0]->type), attrs, attr_count);
+}
+
+static void requantize(Decomposition *d, Value *y)
+{
+    Value *operands[] = {y, op_operand(d->op, 6), op_operand(d->op, 7)};
+    const Type *elem = type_elem(op_operand(d->op, 7)->type);
+    replace(d, make(d, ONNX(QUANTIZE_LINEAR), operands, 3, elem, NULL, 0));
+}
+
+static void qlinear_conv(Decomposition *d)
+{
+    Op *op = d->op;
+    Value *x = dequantize(d, op_operand(op, 0), op_operand(op, 1), op_operand(op, 2), 1);
+    Value *w = dequantize(d, op_operand(op, 3), op_operand(op, 4), op_operand(op, 5), 0);
+    Value *operands[] = {x, w, bias(d)};
+    requantize(d, convolution(d, operands, operands[2] ? 3 : 2));
+}
+
+static void qlinear_matmul(Decomposition *d)
+{
+    Op *op = d->op;
+    Value *left = op_operand(op, 0), *right = op_operand(op, 3);
+    Value *a = dequantize(d, left, op_operand(op, 1), op_operand(op, 2), last_axis(left, 2));
+    Value *b = dequantize(d, right, op_operand(op, 4), op_operand(op, 5), last_axis(right, 1));
+    Value *operands[] = {a, b};
+    requantize(d, make(d, ONNX(MATMUL), operands, 2, type_elem(a->type), NULL, 0));
+}
+
+static void to_int32(Decomposition *d, Value *y)
+{
+    enum { ONNX_INT32 = 6 };
+    NamedAttr attr = named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, ONNX_INT32));
+    replace(d, make(d, ONNX(CAST), &y, 1, type_i(d->b.ctx, 32), &attr, 1));
+}
+
+static void conv_integer(Decomposition *d)
+{
+    Value *operands[] = {center(d, 0, 1), center(d, 1, 0)};
+    to_int32(d, convolution(d, operands, 2));
+}
+
+static void matmul_integer(Decomposition *d)
+{
+    Value *operands[] = {center(d, 0, last_axis(op_operand(d->op, 0), 2)),
+                         center(d, 1, last_axis(op_operand(d->op, 1), 1))};
+    to_int32(d, make(d, ONNX(MATMUL), operands, 2, real_type(d), NULL, 0));
+}
+
+/* --- a scale per channel ----------------------------------------------------------------------- */
+
+/* Whether a weight's quantizer is at hand: those stay, since weights can have such scales. */
+static bool is_of_constant(const Op *op)
+{
+    const Value *x = op_operand(op, 0);
+    while (value_def(x) && value_def(x)->operand_count > 0)
+        x = op_operand(value_def(x), 0);
+    return value_def(x) != NULL;
+}
+
+/* A constant with the dims of another one. */
+static Value *reshaped(Decomposition *d, const Attr *constant, const int64_t *dims, uint32_t rank)
+{
+    Array *array = array_from_attr(constant);
+    array = array_reshape(array, type_tensor(array->elem, dims, rank, NULL));
+    Value *value = onnx_build_constant(&d->b, array_to_attr(array));
+    array_unref(array);
+    return value;
+}
+
+/* The scales, which go along the attribute `axis`, as a tensor that broadcasts with x. NULL: they
+ * do not go along a dimension. */
+static Value *spread_scales(Decomposition *d, const Attr *scales)
+{
+    const Type *type = op_operand(d->op, 0)->type;
+    int64_t axis = onnx_int(d->op, "axis", 1), dims[ONNX_MAX_RANK];
+    if (!type_is_ranked(type) || type->u.shaped.rank > ONNX_MAX_RANK ||
+        scales->type->u.shaped.rank != 1)
+        return NULL;
+    int64_t rank = type->u.shaped.rank;
+    axis += axis < 0 ? rank : 0;
+    if (axis < 0 || axis >= rank)
+        return NULL;
+    dims[0] = scales->type->u.shaped.dims[0];
+    for (int64_t i = 1; i < rank - axis; i++)
+        dims[i] = 1;
+    return reshaped(d, scales, dims, (uint32_t)(rank - axis));
+}
+
+/* The scales of a quantizer of an activation as a constant that broadcasts with it; NULL: it has
+ * one scale only, or one that this pass leaves to others. */
+static Value *channel_scales(Decomposition *d)
+{
+    const Op *op = d->op;
+    const Attr *scales = onnx_constant(op_operand(op, 1));
+    double one;
+    if (!scales || dense_uniform(scales, &one) || is_of_constant(op))
+        return NULL;
+    if (op->def != ONNX(QUANTIZE_LINEAR) && op->def != ONNX(DEQUANTIZE_LINEAR))
+        return op_operand(op, 1);
+    const Attr *zero = op->operand_count > 2 ? onnx_constant(op_operand(op, 2)) : NULL;
+    if (op->operand_count > 2 && !(zero && dense_uniform(zero, &one)))
+        return NULL;
+    return spread_scales(d, scales);
+}
+
+/* The first of equal zero points. */
+static Value *one_zero(Decomposition *d)
+{
+    Array *all = array_from_attr(onnx_constant(op_operand(d->op, 2)));
+    Array *one = array_new(type_tensor(all->elem, NULL, 0, NULL));
+    array_set_i64(one, 0, array_get_i64(all, 0));
+    Value *value = onnx_build_constant(&d->b, array_to_attr(one));
+    array_unref(one);
+    array_unref(all);
+    return value;
+}
+
+static Value *apply_scales(Decomposition *d, const OpDef *def, Value *x, Value *scales)
+{
+    Value *operands[] = {x, scales};
+    return make(d, def, operands, 2, type_elem(x->type), NULL, 0);
+}
+
+static bool split_scales(Decomposition *d)
+{
+    enum { MAX_OPERANDS = 4 };
+    Op *op = d->op;
+    Value *operands[MAX_OPERANDS], *scales = channel_scales(d);
+    bool is_linear = op->def == ONNX(QUANTIZE_LINEAR) || op->def == ONNX(DEQUANTIZE_LINEAR);
+    if (!scales || op->operand_count > MAX_OPERANDS)
+        return false;
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        operands[i] = op_operand(op, i);
+    if (op->def != ONNX(DEQUANTIZE_LINEAR))
+        operands[0] = apply_scales(d, ONNX(DIV), operands[0], scales);
+    operands[1] = ones(d, NULL);
+    if (is_linear && op->operand_count > 2)
+        operands[2] = one_zero(d);
+    const Type *elem = type_elem(op_result(op, 0)->type);
+    const Attr *attrs = op->props ? op->props : attr_dict(op->ctx, NULL, 0);
+    Value *y = make(d, op->def, operands, op->operand_count, elem, attrs->u.dict.items,
+                    attrs->u.dict.count);
+    if (op->def != ONNX(QUANTIZE_LINEAR))
+        y = apply_scales(d, ONNX(MUL), y, scales);
+    replace(d, y);
+    return true;
+}
+
+/* --- DynamicQuantizeLinear -------------------------------------------------------------------- */
+
+static Value *constant(Decomposition *d, double value)
+{
+    const Type *type = type_tensor(real_type(d), NULL, 0, NULL);
+    return onnx_build_constant(&d->b, attr_dense_splat(type, attr_float(real_type(d), value)));
+}
+
+static Value *unary(Decomposition *d, const OpDef *def, Value *x)
+{
+    return make(d, def, &x, 1, real_type(d), NULL, 0);
+}
+
+static Value *binary(Decomposition *d, const OpDef *def, Value *x, Value *y)
+{
+    Value *operands[] = {x, y};
+    return make(d, def, operands, 2, real_type(d), NULL, 0);
+}
+
+static Value *cast(Decomposition *d, Value *x, int64_t to, const Type *elem)
+{
+    NamedAttr attr = named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, to));
+    return make(d, ONNX(CAST), &x, 1, elem, &attr, 1);
+}
+
+/* The extreme of all of x and of 0. */
+static Value *extreme(Decomposition *d, const OpDef *reduce, const OpDef *join)
+{
+    Value *x = op_operand(d->op, 0);
+    NamedAttr attr = named_attr(d->b.ctx, "keepdims", attr_i64(d->b.ctx, 0));
+    return binary(d, join, make(d, reduce, &x, 1, real_type(d), &attr, 1), constant(d, 0.0));
+}
+
+/* An integer from 0 to 255. */
+static Value *saturate(Decomposition *d, Value *x)
+{
+    Value *operands[] = {x, constant(d, 0.0), constant(d, 255.0)};
+    return make(d, ONNX(CLIP), operands, 3, real_type(d), NULL, 0);
+}
+
+/* scale = (high - low) / 255;  zero = round(-low / scale);  y = round(x / scale) + zero */
+static void dynamic_quantize(Decomposition *d)
+{
+    enum { ONNX_UINT8 = 2 };
+    Op *op = d->op;
+    const Type *byte = type_integer(d->b.ctx, 8, UNSIGNED), *flag = type_i(d->b.ctx, 1);
+    Value *high = extreme(d, ONNX(REDUCE_MAX), ONNX(MAX));
+    Value *low = extreme(d, ONNX(REDUCE_MIN), ONNX(MIN));
+    Value *scale = binary(d, ONNX(DIV), binary(d, ONNX(SUB), high, low), constant(d, 255.0));
+    Value *pair[] = {scale, constant(d, 0.0)};
+    Value *choice[] = {make(d, ONNX(EQUAL), pair, 2, flag, NULL, 0), constant(d, 1.0), scale};
+    Value *divisor = make(d, ONNX(WHERE), choice, 3, real_type(d), NULL, 0);
+    Value *zero = binary(d, ONNX(DIV), unary(d, ONNX(NEG), low), divisor);
+    zero = saturate(d, unary(d, ONNX(ROUND), zero));
+    Value *y = unary(d, ONNX(ROUND), binary(d, ONNX(DIV), op_operand(op, 0), divisor));
+    y = saturate(d, binary(d, ONNX(ADD), y, zero));
+    Value *results[] = {cast(d, y, ONNX_UINT8, byte), scale, cast(d, zero, ONNX_UINT8, byte)};
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        results[i]->type = op_result(op, i)->type;
+        value_replace_all(op_result(op, i), results[i]);
+    }
+    op_erase(op);
+}
+
+/* --- nodes ------------------------------------------------------------------------------------- */
+
+static bool is_scaled(const Op *op)
+{
+    return op->def == ONNX(QUANT) || op->def == ONNX(INT_QUANT) ||
+           op->def == ONNX(BIPOLAR_QUANT) || op->def == ONNX(QUANTIZE_LINEAR) ||
+           op->def == ONNX(DEQUANTIZE_LINEAR);
+}
+
+static bool decompose(Pass *pass, Op *op)
+{
+    Decomposition d = {.b = builder_before(op), .op = op};
+    if (op->def == ONNX(QLINEAR_CONV))
+        qlinear_conv(&d);
+    else if (op->def == ONNX(QLINEAR_MATMUL))
+        qlinear_matmul(&d);
+    else if (op->def == ONNX(CONV_INTEGER))
+        conv_integer(&d);
+    else if (op->def == ONNX(MATMUL_INTEGER))
+        matmul_integer(&d);
+    else if (op->def == ONNX(DYNAMIC_QUANTIZE_LINEAR))
+        dynamic_quantize(&d);
+    else if (!is_scaled(op) || !split_scales(&d))
+        return true;
+    pass_count(pass, "decomposed nodes", 1);
+    return true;
+}
+
+static bool onnx_decompose(Pass *pass, Op *func)
+{
+    Region *body = op_region(func, 0);
+    for (Block *block = body->first; block; block = block->next)
+        FOR_EACH_OP_SAFE (op, block)
+            if (!decompose(pass, op))
+                return false;
+    return true;
+}
+
+const PassDef pass_onnx_decompose = {
+    .name = "onnx-decompose",
+    .summary = "Rewrite operators on quantized integers as the float operators they stand for",
+    .anchor = "func.func",
+    .stats = STATS({"decomposed nodes", "Nodes on quantized integers that were rewritten"}),
+    .run = onnx_decompose,
+};

@@ -1,0 +1,301 @@
+/* onnx-quantize: a float network becomes one on 8-bit integers by the ranges that calibration found
+ * (onnx.range; dialects/onnx/range.h). Symmetric: all zero points are 0.
+ *   y -> DequantizeLinear(QuantizeLinear(y))         signed, or unsigned where y is never negative
+ *   constant weight -> DequantizeLinear(integers)    in [-127, 127]
+ * An activation is quantized where something needs integers: behind batch normalizations and
+ * activations, which the lowering takes into the requantization, and not again where elements only
+ * move. Biases stay floats; the lowering folds them.
+ * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
+ * Changes: uses of activations and weights; onnx.range goes.
+ * Tests: lit/passes/onnx-quantize.mir, lit/passes/onnx-quantize-invalid.mir,
+ * test/e2e/quantize_check.py */
+#include "passes/onnx/onnx_quantize.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "dialects/func/func.h"
+#include "dialects/onnx/quant.h"
+#include "dialects/onnx/range.h"
+#include "ir/attr/array.h"
+#include "ir/asm/print/diag.h"
+#include "ir/rewrite/rewrite.h"
+#include "passes/onnx/onnx_fold.h"
+#include "passes/common/passes.h"
+
+enum { BITS = 8, SIGNED_LOW = -128, SIGNED_HIGH = 127, UNSIGNED_HIGH = 255 };
+
+typedef struct Quantize {
+    Pass *pass;
+    Op *func;
+    PtrMap on_grid; /* values whose elements are integers times one scale, as a set */
+    bool per_channel, power_of_two;
+} Quantize;
+
+/* --- scales -------------------------------------------------------------------------------- */
+
+/* The scale for steps of at least that size, as a normal f32. */
+static double choose_scale(const Quantize *q, double step)
+{
+    int exponent;
+    if (step == 0.0)
+        return 1.0;
+    if (step < FLT_MIN)
+        return FLT_MIN;
+    if (!q->power_of_two)
+        return attr_float_value(attr_float(type_float(q->func->ctx, TYPE_F32), step));
+    double fraction = frexp(step, &exponent); /* step = fraction * 2^exponent, 0.5 <= fraction < 1 */
+    return ldexp(1.0, fraction == 0.5 ? exponent - 1 : exponent);
+}
+
+static const Attr *scalar_attr(Context *ctx, double value)
+{
+    const Type *f32 = type_float(ctx, TYPE_F32);
+    return attr_dense_splat(type_tensor(f32, NULL, 0, NULL), attr_float(f32, value));
+}
+
+/* --- weights ------------------------------------------------------------------------------- */
+
+/* Elements of a weight: [outer][count of the axis][inner]. */
+typedef struct Channels {
+    int axis; /* -1: one channel */
+    int64_t count, inner;
+} Channels;
+
+static Channels channels_of(const Quantize *q, const Type *type, int axis)
+{
+    Channels channels = {-1, 1, 1};
+    if (!q->per_channel || axis < 0 || axis >= (int)type->u.shaped.rank)
+        return channels;
+    channels = (Channels){axis, type->u.shaped.dims[axis], 1};
+    for (uint32_t i = (uint32_t)axis + 1; i < type->u.shaped.rank; i++)
+        channels.inner *= type->u.shaped.dims[i];
+    return channels;
+}
+
+/* Scales of a weight as they broadcast to it. NULL: an element is not finite, diagnosed. */
+static const Attr *weight_scales(const Quantize *q, const Op *op, const Array *weight,
+                                 const Channels *channels)
+{
+    int64_t dims[ONNX_MAX_RANK];
+    uint32_t rank = channels->axis < 0 ? 0 : weight->type->u.shaped.rank;
+    double *scales = ARENA_ARRAY(&q->pass->scratch, double, channels->count);
+    for (int64_t i = 0; i < weight->count; i++) {
+        double size = fabs(array_get_f64(weight, i));
+        double *largest = &scales[i / channels->inner % channels->count];
+        if (!isfinite(size)) {
+            onnx_error(op, "has a weight with an element that is not finite");
+            return NULL;
+        }
+        *largest = size > *largest ? size : *largest;
+    }
+    for (int64_t i = 0; i < channels->count; i++)
+        scales[i] = choose_scale(q, scales[i] / SIGNED_HIGH);
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = (int)i == channels->axis ? channels->count : 1;
+    const Type *type = type_tensor(type_float(op->ctx, TYPE_F32), dims, rank, NULL);
+    return attr_dense_f64(type, scales, (size_t)channels->count);
+}
+
+/* A Quant of a constant, which folds to integers and their scales. */
+static bool quantize_constant(Quantize *q, Op *op, uint32_t index, const Attr *scales)
+{
+    Context *ctx = op->ctx;
+    Builder b = builder_before(op);
+    Value *weight = op_operand(op, index);
+    Value *operands[] = {weight, onnx_build_constant(&b, scales),
+                         onnx_build_constant(&b, scalar_attr(ctx, 0.0)),
+                         onnx_build_constant(&b, scalar_attr(ctx, BITS))};
+    const NamedAttr attr = named_attr(ctx, "narrow", attr_i64(ctx, 1));
+    Op *quant = build(&b, ONNX(QUANT), operands, COUNT_OF(operands), &weight->type, 1, &attr, 1);
+    op_set_attr(quant, ONNX_NAME, op_attr(op, ONNX_NAME));
+    op_set_operand(op, index, op_result(quant, 0));
+    return onnx_fold_quant(q->pass, quant);
+}
+
+static bool quantize_weight(Quantize *q, Op *op, uint32_t index, int axis)
+{
+    Value *value = op_operand(op, index);
+    Array *weight = array_from_attr(onnx_constant(value));
+    if (!weight)
+        return onnx_error(op, "has a weight that cannot be read");
+    const Channels channels = channels_of(q, value->type, axis);
+    const Attr *scales =
+        weight->count > 0 ? weight_scales(q, op, weight, &channels) : scalar_attr(op->ctx, 1.0);
+    array_unref(weight);
+    return scales && quantize_constant(q, op, index, scales);
+}
+
+static bool quantize_weights(Quantize *q, Op *op)
+{
+    int axis;
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        const Value *value = onnx_operand(op, i);
+        bool is_real = value && onnx_constant(value) && type_elem(value->type)->kind == TYPE_F32;
+        if (is_real && quantize_is_weight(op, i, &axis) && !quantize_weight(q, op, i, axis))
+            return false;
+    }
+    return true;
+}
+
+/* --- activations --------------------------------------------------------------------------- */
+
+static void add_to_grid(Quantize *q, const Value *value)
+{
+    ptrmap_put(&q->on_grid, value, (void *)(uintptr_t)1);
+}
+
+/* Whether a use asks for integers of 8 bits, or returns the value. */
+static bool is_needed(const Value *value)
+{
+    const Op *op = value_def(value);
+    if (!op || !quantize_can_wait(op))
+        return value_has_uses(value);
+    FOR_EACH_USE(use, value)
+    {
+        if (!quantize_follows(use->owner, value))
+            return true;
+    }
+    return false;
+}
+
+/* The step that both ends of the range need. It divides the larger end by an odd number, unless all
+ * scales are exact: so no product of scaled integers falls between two integers of the next scale,
+ * where the rounding of floats would decide. */
+static double step_of(const Quantize *q, ValueRange range)
+{
+    if (range.low >= 0.0)
+        return range.high / UNSIGNED_HIGH;
+    double below = range.low / (q->power_of_two ? SIGNED_LOW : -SIGNED_HIGH);
+    double above = range.high / SIGNED_HIGH;
+    return below > above ? below : above;
+}
+
+/* All users of the value get what its integers stand for. */
+static void insert_pair(Quantize *q, Builder *b, Value *value, ValueRange range)
+{
+    Context *ctx = b->ctx;
+    const Op *like = value_def(value);
+    const Type *elem =
+        range.low >= 0.0 ? type_integer(ctx, BITS, UNSIGNED) : type_i(ctx, BITS);
+    const Attr *scale = scalar_attr(ctx, choose_scale(q, step_of(q, range)));
+    const Attr *zero = attr_dense_splat(type_tensor(elem, NULL, 0, NULL), attr_int(elem, 0));
+    Value *operands[] = {NULL, onnx_build_constant(b, scale), onnx_build_constant(b, zero)};
+    const Type *integers = type_with_elem(value->type, elem);
+    operands[0] = operands[1]; /* until the other uses of the value are replaced */
+    Op *quantize = build(b, ONNX(QUANTIZE_LINEAR), operands, 3, &integers, 1, NULL, 0);
+    operands[0] = op_result(quantize, 0);
+    Op *dequantize = build(b, ONNX(DEQUANTIZE_LINEAR), operands, 3, &value->type, 1, NULL, 0);
+    if (like) {
+        op_set_attr(quantize, ONNX_NAME, op_attr(like, ONNX_NAME));
+        op_set_attr(dequantize, ONNX_NAME, op_attr(like, ONNX_NAME));
+    }
+    value_replace_all(value, op_result(dequantize, 0));
+    op_set_operand(quantize, 0, value);
+    add_to_grid(q, op_result(dequantize, 0));
+    pass_count(q->pass, "quantized activations", 1);
+}
+
+/* What the value is called in messages. */
+static bool value_error(const Quantize *q, const Value *value, const char *what)
+{
+    const Op *op = value_def(value);
+    return op ? onnx_error(op, "%s", what)
+              : op_error(q->func, "argument %u %s", value->index, what);
+}
+
+static bool quantize_value(Quantize *q, Builder *b, Value *value)
+{
+    ValueRange range;
+    bool is_real = type_is_tensor(value->type) && type_is_float(type_elem(value->type));
+    if (!is_real || ptrmap_has(&q->on_grid, value) || !is_needed(value))
+        return true;
+    if (type_elem(value->type)->kind != TYPE_F32)
+        return value_error(q, value, "is not of f32, which alone is quantized");
+    if (!onnx_range(q->func, value, &range))
+        return value_error(q, value, "has no 'onnx.range' of two finite numbers: the network must "
+                                     "be calibrated first");
+    insert_pair(q, b, value, range);
+    return true;
+}
+
+static bool quantize_results(Quantize *q, Op *op)
+{
+    bool stays = quantize_only_moves(op) && ptrmap_has(&q->on_grid, op_operand(op, 0));
+    Builder b = builder_after(op);
+    for (uint32_t i = 0; i < op->result_count; i++) {
+        if (stays)
+            add_to_grid(q, op_result(op, i));
+        else if (!quantize_value(q, &b, op_result(op, i)))
+            return false;
+    }
+    return true;
+}
+
+/* --- functions ----------------------------------------------------------------------------- */
+
+static bool is_node(const Op *op)
+{
+    return op->def && op->def->dialect == &dialect_onnx && op->def != ONNX(CONSTANT) &&
+           op->def != ONNX(NO_VALUE);
+}
+
+/* The number of nodes through *count. False: the network has integers already, diagnosed. */
+static bool check_nodes(const Block *body, size_t *count)
+{
+    *count = 0;
+    FOR_EACH_OP(op, body)
+    {
+        if (is_node(op) && quantize_is_done(op))
+            return onnx_error(op, "belongs to a network that is quantized already");
+        *count += is_node(op);
+    }
+    return true;
+}
+
+static bool quantize_body(Quantize *q, Block *body)
+{
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        Builder b = builder_before(body->first);
+        if (!quantize_value(q, &b, body->args[i]))
+            return false;
+    }
+    FOR_EACH_OP_SAFE (op, body)
+        if (is_node(op) && !quantize_is_done(op) &&
+            (!quantize_weights(q, op) || !quantize_results(q, op)))
+            return false;
+    return true;
+}
+
+static bool onnx_quantize(Pass *pass, Op *func)
+{
+    Block *body = func_entry(func);
+    size_t nodes;
+    if (!body || !check_nodes(body, &nodes))
+        return !body;
+    if (nodes == 0)
+        return true;
+    if (body->next)
+        return op_error(func, "must be straight-line code to be quantized");
+    Quantize q = {.pass = pass, .func = func, .per_channel = pass_bool(pass, "per-channel"),
+                  .power_of_two = pass_bool(pass, "power-of-two")};
+    bool ok = quantize_body(&q, body);
+    ptrmap_free(&q.on_grid);
+    if (ok)
+        onnx_clear_ranges(func);
+    erase_dead_ops(func);
+    return ok;
+}
+
+const PassDef pass_onnx_quantize = {
+    .name = "onnx-quantize",
+    .summary = "Quantize a calibrated float network to 8 bits",
+    .anchor = "func.func",
+    .options = OPTIONS({.name = "per-channel", .kind = OPTION_BOOL, .fallback = "true",
+                        .help = "Give each output channel of a weight a scale of its own"},
+                       {.name = "power-of-two", .kind = OPTION_BOOL, .fallback = "false",
+                        .help = "Use powers of two as scales, the least that hold the range"}),
+    .stats = STATS({"quantized activations", "Activations that became integers"},
+                   {"quantized constants", "Weights that became integers"}),
+    .run = onnx_quantize,
+};

@@ -1,0 +1,502 @@
+/* Compute plans. The nest follows the order in which words arrive: first the counters of the
+ * streamed input's words, then the parts of a word that are taken one after another, then the loops
+ * the input does not depend on (a word is held while they run). Parallel loops inside the first
+ * reduction loop multiply the accumulators.
+ * Tests: lit/lowering/dfg-to-emithls */
+#include "schedule/schedule.h"
+
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "ir/asm/print/diag.h"
+#include "analysis/reshape.h"
+
+#include <assert.h>
+#include <string.h>
+
+static Block *body(const Op *process) { return region_entry(op_region(process, 0)); }
+
+/* --- reading the body ----------------------------------------------------------------- */
+
+/* The port that a value was pulled from, reshaped or not, or -1. */
+static int pulled_port(const Value *value)
+{
+    const Op *pull = value_def(reshape_source(value));
+    return pull && pull->def == DFG(PULL) ? (int)op_operand(pull, 0)->index : -1;
+}
+
+/* Element-wise, on the result of the kernel before it. */
+static bool is_stage_of(const Op *generic, const Value *previous)
+{
+    uint32_t inputs = linalg_input_count(generic), loops = linalg_loop_count(generic);
+    const AffineMap *out = linalg_operand_map(generic, inputs);
+    if (loops > KERNEL_MAX_LOOPS || !map_is_permutation(out))
+        return false;
+    for (uint32_t i = 0; i < loops; i++)
+        if (linalg_is_reduction(generic, i))
+            return false;
+    for (uint32_t i = 0; i < inputs; i++)
+        if (reshape_source(op_operand(generic, i)) == previous)
+            return linalg_operand_map(generic, i) == out;
+    return false;
+}
+
+/* Finds main and the chain of element-wise stages behind it; reshapes may stand between them. */
+static bool collect_generics(ComputePlan *plan)
+{
+    const Op *last = NULL;
+    FOR_EACH_OP(op, body(plan->process))
+    {
+        if (op->def != LINALG(GENERIC))
+            continue;
+        if (!kernel_has_one_output(op))
+            return op_error(op, "has several results that are read; a streaming kernel has one");
+        if (!last)
+            plan->main = op;
+        else if (!is_stage_of(op, op_result(last, 0)))
+            return op_error(op, "does not continue the kernel before it element by element");
+        else if (plan->stage_count == PLAN_MAX_STAGES)
+            return op_error(op, "is more than %d epilogue stages behind its kernel",
+                            PLAN_MAX_STAGES);
+        else
+            plan->stages[plan->stage_count++] = op;
+        last = op;
+    }
+    FOR_EACH_OP(op, body(plan->process))
+    if (op->def == DFG(PUSH) && reshape_source(op_operand(op, 0)) == op_result(last, 0)) {
+        plan->output_port = op_operand(op, 1)->index;
+        return true;
+    }
+    return op_error(plan->process, "does not push the result of its kernel");
+}
+
+static bool collect_streams(ComputePlan *plan)
+{
+    for (uint32_t i = 0; i < linalg_input_count(plan->main); i++) {
+        int port = pulled_port(op_operand(plan->main, i));
+        if (port < 0)
+            continue;
+        if (plan->stream_count == PLAN_MAX_STREAMS)
+            return op_error(plan->main, "reads more than %d streams", PLAN_MAX_STREAMS);
+        plan->stream_operand[plan->stream_count] = i;
+        plan->stream_port[plan->stream_count++] = (uint32_t)port;
+    }
+    uint32_t inputs = dfg_input_count(plan->process), outputs = dfg_output_count(plan->process);
+    return (plan->stream_count == inputs && outputs == 1) ||
+           op_error(plan->process, "has %u inputs and %u outputs, but its kernel reads %u and writes "
+                                   "1",
+                    inputs, outputs, plan->stream_count);
+}
+
+static bool check_unroll(const ComputePlan *plan, const int64_t *unroll)
+{
+    LoopParts parts;
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
+        if (!compute_parts(plan, i, unroll[i], &parts))
+            return op_error(plan->main, "unroll factor %lld does not divide the %lld trips of loop %u",
+                            (long long)unroll[i], (long long)plan->kernel.extents[i], i);
+    return true;
+}
+
+bool compute_unroll_attr(const ComputePlan *plan, int64_t *unroll)
+{
+    const Attr *attr = op_attr(plan->main, "dfg.unroll");
+    size_t count = plan->kernel.loop_count;
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
+        unroll[i] = 1;
+    if (attr && (!attr_int_list(attr, unroll, KERNEL_MAX_LOOPS, &count) ||
+                 count != plan->kernel.loop_count))
+        return op_error(plan->main, "dfg.unroll must list one factor per loop");
+    return check_unroll(plan, unroll);
+}
+
+static bool read_unroll(ComputePlan *plan, const int64_t *unroll)
+{
+    if (!unroll)
+        return compute_unroll_attr(plan, plan->unroll);
+    memcpy(plan->unroll, unroll, plan->kernel.loop_count * sizeof(*unroll));
+    return check_unroll(plan, unroll);
+}
+
+/* --- loops -------------------------------------------------------------------------------- */
+
+/* Whether words hold parts of a loop by its factor: whole ones, or all that there are. */
+static bool word_holds(const ComputePlan *plan, uint32_t loop, int64_t word, int64_t factor)
+{
+    return word % factor == 0 || word == plan->kernel.extents[loop];
+}
+
+static void add_loop(ComputePlan *plan, uint32_t loop, int64_t trip, int64_t scale)
+{
+    if (trip == 1)
+        return;
+    assert(plan->loop_count < PLAN_MAX_LOOPS);
+    plan->loops[plan->loop_count++] =
+        (PlanLoop){loop, trip, scale, plan->kernel.is_reduction[loop]};
+}
+
+/* The parts of a whole loop. */
+static void add_parts(ComputePlan *plan, uint32_t loop)
+{
+    LoopParts parts;
+    bool ok = compute_parts(plan, loop, plan->unroll[loop], &parts);
+    assert(ok);
+    (void)ok;
+    add_loop(plan, loop, parts.trip, parts.scale);
+}
+
+/* Loop that result r of a streamed operand's map is; -1: the constant 0. */
+static int stream_loop(const AffineMap *map, uint32_t r)
+{
+    return map->results[r]->kind == AFFINE_DIM ? (int)map->results[r]->value : -1;
+}
+
+static bool check_stream_map(const ComputePlan *plan, const AffineMap *map, const Type *tensor)
+{
+    uint32_t seen = 0;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        int loop = stream_loop(map, r);
+        bool unit = loop < 0 && affine_is_const(map->results[r]) &&
+                    tensor->u.shaped.dims[r] == 1;
+        if (!unit && (loop < 0 || (seen >> loop & 1u)))
+            return op_error(plan->main, "streams an operand by the map %s, which is not a "
+                                        "projected permutation",
+                            map_str(plan->main->ctx, map));
+        if (loop >= 0)
+            seen |= 1u << loop;
+    }
+    return true;
+}
+
+/* Counters of the stream's words, then of the parts of a word. A kernel of constants has no stream. */
+static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
+{
+    if (plan->stream_count == 0)
+        return true;
+    const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
+    const Type *tensor = op_operand(plan->main, plan->stream_operand[0])->type;
+    int64_t word[2 * DFG_MAX_RANK];
+    if (!check_stream_map(plan, map, tensor) || !compute_input_word(plan, 0, word))
+        return false;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        int loop = stream_loop(map, r);
+        if (loop < 0)
+            continue;
+        if (!word_holds(plan, (uint32_t)loop, word[r], plan->unroll[loop]))
+            return op_error(plan->main, "unrolls loop %d by %lld, but words hold %lld", loop,
+                            (long long)plan->unroll[loop], (long long)word[r]);
+        add_loop(plan, (uint32_t)loop, tensor->u.shaped.dims[r] / word[r], word[r]);
+        *placed |= 1u << loop;
+    }
+    plan->read_depth = plan->loop_count;
+    for (uint32_t r = 0; r < map->result_count; r++) {
+        int loop = stream_loop(map, r);
+        if (loop >= 0 && word[r] == plan->kernel.extents[loop])
+            add_parts(plan, (uint32_t)loop);
+        else if (loop >= 0)
+            add_loop(plan, (uint32_t)loop, word[r] / plan->unroll[loop], plan->unroll[loop]);
+    }
+    return true;
+}
+
+const AffineMap *compute_output_map(const ComputePlan *plan)
+{
+    return linalg_operand_map(plan->main, linalg_input_count(plan->main));
+}
+
+/* Loops the stream does not depend on: reductions, then the output's own in output order. */
+static void add_other_loops(ComputePlan *plan, uint32_t placed)
+{
+    const AffineMap *out = compute_output_map(plan);
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
+        if (plan->kernel.is_reduction[i] && !(placed >> i & 1u))
+            add_parts(plan, i);
+    for (uint32_t r = 0; r < out->result_count; r++) {
+        uint32_t loop = (uint32_t)out->results[r]->value;
+        if (!(placed >> loop & 1u))
+            add_parts(plan, loop);
+    }
+}
+
+/* Accumulators run side by side. */
+static bool check_results(const ComputePlan *plan)
+{
+    uint32_t inputs = linalg_input_count(plan->main);
+    if (plan->main->result_count > PLAN_MAX_RESULTS)
+        return op_error(plan->main, "accumulates %u results; at most %d can stream",
+                        plan->main->result_count, PLAN_MAX_RESULTS);
+    for (uint32_t i = 1; i < plan->main->result_count; i++)
+        if (linalg_operand_map(plan->main, inputs + i) != compute_output_map(plan))
+            return op_error(plan->main, "accumulates results by the maps %s and %s, which differ",
+                            map_str(plan->main->ctx, compute_output_map(plan)),
+                            map_str(plan->main->ctx, linalg_operand_map(plan->main, inputs + i)));
+    return true;
+}
+
+static bool check_output_map(const ComputePlan *plan)
+{
+    const AffineMap *out = compute_output_map(plan);
+    return map_is_projected_permutation(out, false) ||
+           op_error(plan->main, "writes its output by the map %s, which is not a projected "
+                                "permutation",
+                    map_str(plan->main->ctx, out));
+}
+
+/* The parallel loops must run in the order of the output's dimensions. */
+static bool check_output_order(const ComputePlan *plan)
+{
+    const AffineMap *out = compute_output_map(plan);
+    uint32_t next = 0;
+    for (uint32_t r = 0; r < out->result_count; r++) {
+        uint32_t loop = (uint32_t)out->results[r]->value;
+        for (; next < plan->loop_count; next++) {
+            if (plan->loops[next].is_reduction)
+                continue;
+            if (plan->loops[next].loop != loop)
+                break;
+        }
+    }
+    while (next < plan->loop_count && plan->loops[next].is_reduction)
+        next++;
+    if (next == plan->loop_count)
+        return true;
+    return op_error(plan->main, "would write its output (map %s) in another order than its input "
+                                "arrives; that needs a transposition buffer",
+                    map_str(plan->main->ctx, out));
+}
+
+/* A stream of main: its map, tensor and word. */
+typedef struct StreamOrder {
+    const AffineMap *map;
+    const Type *tensor;
+    int64_t word[2 * DFG_MAX_RANK];
+} StreamOrder;
+
+static bool stream_order(const ComputePlan *plan, uint32_t stream, StreamOrder *out)
+{
+    uint32_t operand = plan->stream_operand[stream];
+    out->map = linalg_operand_map(plan->main, operand);
+    out->tensor = op_operand(plan->main, operand)->type;
+    return compute_input_word(plan, stream, out->word);
+}
+
+/* The result of the map from r on whose dimension is not 1, which takes no part in the order. */
+static uint32_t next_result(const StreamOrder *s, uint32_t r)
+{
+    while (r < s->map->result_count && s->tensor->u.shaped.dims[r] == 1)
+        r++;
+    return r;
+}
+
+static bool same_order(const StreamOrder *a, const StreamOrder *b)
+{
+    uint32_t i = next_result(a, 0), j = next_result(b, 0);
+    while (i < a->map->result_count && j < b->map->result_count &&
+           a->map->results[i] == b->map->results[j] && a->word[i] == b->word[j]) {
+        i = next_result(a, i + 1);
+        j = next_result(b, j + 1);
+    }
+    return i == a->map->result_count && j == b->map->result_count;
+}
+
+/* Streams of a kernel must all arrive in the same order and words. */
+static bool check_other_streams(const ComputePlan *plan)
+{
+    StreamOrder first, other;
+    if (plan->stream_count > 0 && !stream_order(plan, 0, &first))
+        return false;
+    for (uint32_t i = 1; i < plan->stream_count; i++) {
+        if (!stream_order(plan, i, &other))
+            return false;
+        if (!same_order(&first, &other))
+            return op_error(plan->main, "streams operands by different maps or words: %s and %s",
+                            map_str(plan->main->ctx, first.map),
+                            map_str(plan->main->ctx, other.map));
+    }
+    return true;
+}
+
+static void count_lanes(ComputePlan *plan)
+{
+    plan->lanes = plan->reduction_lanes = plan->accumulators = 1;
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
+        *(plan->kernel.is_reduction[i] ? &plan->reduction_lanes : &plan->lanes) *=
+            plan->unroll[i];
+    plan->first_reduction = plan->loop_count;
+    for (uint32_t i = plan->loop_count; i-- > 0;)
+        if (plan->loops[i].is_reduction)
+            plan->first_reduction = i;
+    for (uint32_t i = plan->first_reduction; i < plan->loop_count; i++)
+        if (!plan->loops[i].is_reduction)
+            plan->accumulators *= plan->loops[i].trip;
+}
+
+static bool read_body(ComputePlan *plan)
+{
+    return collect_generics(plan) && kernel_analyze(plan->main, &plan->kernel) &&
+           collect_streams(plan) && check_results(plan);
+}
+
+bool compute_plan(const Op *process, const int64_t *unroll, const Type *const *ends,
+                  ComputePlan *out)
+{
+    uint32_t placed = 0;
+    *out = (ComputePlan){.process = process, .ends = ends};
+    if (!read_body(out) || !read_unroll(out, unroll) || !check_output_map(out) ||
+        !check_other_streams(out) || !add_stream_loops(out, &placed))
+        return false;
+    add_other_loops(out, placed);
+    if (!check_output_order(out))
+        return false;
+    count_lanes(out);
+    plan_reduction(out);
+    plan_packing(out);
+    return true;
+}
+
+bool compute_base(const Op *process, ComputePlan *out)
+{
+    static const int64_t ones[KERNEL_MAX_LOOPS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    return compute_plan(process, ones, NULL, out);
+}
+
+/* Whether words of the first stream, hold multiples of the factors. */
+static bool words_hold(const ComputePlan *plan, const int64_t *unroll)
+{
+    const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
+    int64_t word[2 * DFG_MAX_RANK];
+    if (!compute_input_word(plan, 0, word))
+        return false;
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (stream_loop(map, r) >= 0 &&
+            !word_holds(plan, (uint32_t)stream_loop(map, r), word[r], unroll[stream_loop(map, r)]))
+            return false;
+    return true;
+}
+
+bool compute_plan_now(const Op *process, ComputePlan *out)
+{
+    int64_t unroll[KERNEL_MAX_LOOPS];
+    *out = (ComputePlan){.process = process};
+    if (!read_body(out) || !compute_unroll_attr(out, unroll))
+        return false;
+    return words_hold(out, unroll) ? compute_plan(process, unroll, NULL, out)
+                                   : compute_base(process, out);
+}
+
+int64_t compute_trips(const ComputePlan *plan)
+{
+    int64_t trips = 1;
+    for (uint32_t i = 0; i < plan->loop_count; i++)
+        trips *= plan->loops[i].trip;
+    return trips;
+}
+
+int64_t compute_first_write(const ComputePlan *plan)
+{
+    int64_t inner = 1, first = 0;
+    for (uint32_t i = plan->loop_count; i-- > 0;) {
+        if (plan->loops[i].is_reduction)
+            first += (plan->loops[i].trip - 1) * inner;
+        inner *= plan->loops[i].trip;
+    }
+    return first;
+}
+
+bool compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word)
+{
+    uint32_t port = plan->stream_port[stream];
+    const Type *end = plan->ends ? plan->ends[port] : dfg_port(plan->process, port)->type;
+    return port_word(plan->process, port, end,
+                     op_operand(plan->main, plan->stream_operand[stream])->type, word);
+}
+
+void compute_output_word(const ComputePlan *plan, int64_t *word)
+{
+    const AffineMap *out = compute_output_map(plan);
+    for (uint32_t r = 0; r < out->result_count; r++)
+        word[r] = plan->unroll[out->results[r]->value];
+}
+
+/* --- constants ------------------------------------------------------------------------------ */
+
+static bool map_uses_loop(const AffineMap *map, uint32_t loop)
+{
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (affine_uses_dim(map->results[r], loop))
+            return true;
+    return false;
+}
+
+void table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *out)
+{
+    *out = (TableLayout){.map = map, .depth = 1, .lanes = 1};
+    for (uint32_t i = 0; i < plan->loop_count; i++) {
+        if (!map_uses_loop(map, plan->loops[i].loop))
+            continue;
+        out->by_loop[out->loop_count++] = i;
+        out->depth *= plan->loops[i].trip;
+    }
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++) {
+        if (plan->unroll[i] == 1 || !map_uses_loop(map, i))
+            continue;
+        out->by_lane[out->lane_count++] = i;
+        out->lanes *= plan->unroll[i];
+    }
+}
+
+void lookup_layout(const ComputePlan *plan, const AffineMap *loops, const Op *extract,
+                   LookupLayout *out)
+{
+    const AffineExpr *rows[KERNEL_MAX_LOOPS];
+    const Type *type = op_operand(extract, 0)->type;
+    *out = (LookupLayout){.inner = 1};
+    for (uint32_t i = 1; i < extract->operand_count && out->leading == i - 1; i++) {
+        const Op *def = value_def(op_operand(extract, i));
+        if (def && def->def == LINALG(INDEX) && out->leading < KERNEL_MAX_LOOPS)
+            rows[out->leading++] = loops->results[attr_int_value(op_attr(def, "dim"))];
+    }
+    for (uint32_t i = out->leading; i < type->u.shaped.rank; i++)
+        out->inner *= type->u.shaped.dims[i];
+    const AffineMap *map = map_get(plan->main->ctx, loops->dim_count, 0, out->leading, rows);
+    table_layout(plan, map, &out->rows);
+}
+
+/* Index of a value in terms of main's loops, given that of what it reshapes. */
+static const AffineMap *through_reshapes(const Value *value, const AffineMap *flow)
+{
+    const Op *def = value_def(value);
+    if (!is_reshape(def))
+        return flow;
+    return map_compose(reshape_map(def), through_reshapes(op_operand(def, 0), flow));
+}
+
+/* The value that flows from one kernel to the next has the same index in both, result by result. */
+const AffineMap *stage_loops(const ComputePlan *plan, uint32_t stage)
+{
+    Context *ctx = plan->main->ctx;
+    const AffineMap *flow = compute_output_map(plan); /* main's loops -> index of the flowing value */
+    const AffineMap *to_loops = NULL;
+    for (uint32_t s = 0; s <= stage; s++) {
+        const Op *op = plan->stages[s];
+        const Value *previous = op_result(s ? plan->stages[s - 1] : plan->main, 0);
+        const AffineExpr *loops[KERNEL_MAX_LOOPS];
+        uint32_t count = linalg_loop_count(op), through = 0;
+        while (reshape_source(op_operand(op, through)) != previous)
+            through++;
+        flow = through_reshapes(op_operand(op, through), flow);
+        for (uint32_t i = 0; i < count; i++)
+            loops[i] = affine_const(ctx, 0);
+        const AffineMap *in = linalg_operand_map(op, through);
+        for (uint32_t r = 0; r < in->result_count; r++)
+            if (in->results[r]->kind == AFFINE_DIM)
+                loops[in->results[r]->value] = flow->results[r];
+        to_loops = map_get(ctx, flow->dim_count, 0, count, loops);
+        flow = map_compose(linalg_operand_map(op, linalg_input_count(op)), to_loops);
+    }
+    return to_loops;
+}
+
+const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand)
+{
+    return map_compose(linalg_operand_map(plan->stages[stage], operand), stage_loops(plan, stage));
+}

@@ -1,0 +1,37 @@
+/* Times in an iteration: iteration.h.
+ * Tests: test/unit/pipeline_test.c */
+#include "schedule/iteration.h"
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+int64_t iteration_op(Iteration *it, int64_t ready, OpTiming timing)
+{
+    int64_t done = clock_after(it->clock, ready, timing);
+    it->end = later(it->end, done);
+    return done;
+}
+
+int64_t iteration_condition(Iteration *it, int64_t constraints, int64_t delay)
+{
+    return constraints ? iteration_op(it, 0, constraints_timing(constraints, delay)) : 0;
+}
+
+int64_t iteration_read(Iteration *it, int64_t entered)
+{
+    int64_t done = iteration_op(it, entered, stream_timing());
+    it->last_read = later(it->last_read, clock_cycle(it->clock, done));
+    return done;
+}
+
+void iteration_write(Iteration *it, int64_t ready)
+{
+    int64_t done = iteration_op(it, ready, stream_timing());
+    it->write = later(it->write, clock_cycle(it->clock, done));
+}
+
+int64_t iteration_write_cycle(const Iteration *it) { return later(it->write, it->last_read); }
+
+int64_t iteration_depth(const Iteration *it)
+{
+    return later(clock_cycle(it->clock, it->end), iteration_write_cycle(it)) + 1;
+}

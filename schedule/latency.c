@@ -1,0 +1,243 @@
+/* The latency model's numbers. Delays are in picoseconds; an operator with registers inside lists
+ * its whole delay, which is cut into cycles.
+ * Tests: test/unit/latency_test.c */
+#include "schedule/latency.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/emithls/emithls.h"
+#include "dialects/math/math.h"
+#include "target/cost/cost.h"
+
+enum {
+    LUT = 250,        /* one level of logic with its wire */
+    CARRY = 500,      /* entering and leaving a carry chain */
+    CARRY_BIT = 12,   /* per bit of it */
+    DSP_STAGES = 2,   /* operand and product registers */
+    DSP_OUT = 600,    /* from the product register */
+    FIFO_PORT = 900,  /* handshake and data of a stream */
+    BLOCK_OUT = 1100, /* from a block RAM's latch */
+    LUTRAM_OUT = 600,
+    EXTERNAL_STAGES = 64 /* from the request to the first word of a burst */
+};
+
+Clock clock_of_period(int64_t period_ps)
+{
+    return (Clock){period_ps * 73 / 100 > 1 ? period_ps * 73 / 100 : 1};
+}
+
+static int64_t log2_up(int64_t value)
+{
+    int64_t bits = 0;
+    while (((int64_t)1 << bits) < value)
+        bits++;
+    return bits;
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+int64_t clock_cycle(Clock clock, int64_t time) { return time / clock.usable_ps; }
+
+int64_t clock_cycles_until(Clock clock, int64_t time)
+{
+    return (time + clock.usable_ps - 1) / clock.usable_ps;
+}
+
+/* An operator that is longer than a cycle is cut by registers of its own. */
+int64_t clock_after(Clock clock, int64_t start, OpTiming timing)
+{
+    int64_t usable = clock.usable_ps, cycle = start / usable, within = start % usable;
+    if (timing.stages == 0 && timing.delay == 0)
+        return start;
+    if (timing.stages > 0)
+        return (cycle + timing.stages) * usable + (timing.delay < usable ? timing.delay : usable);
+    if (within + timing.delay <= usable)
+        return start + timing.delay;
+    return (cycle + 1 + (timing.delay - 1) / usable) * usable + (timing.delay - 1) % usable + 1;
+}
+
+/* --- integers --------------------------------------------------------------------------------- */
+
+static OpTiming chain(int64_t bits) { return (OpTiming){0, CARRY + CARRY_BIT * bits}; }
+
+static OpTiming cut(int64_t delay, Clock clock)
+{
+    return (OpTiming){clock_cycles_until(clock, delay), 0};
+}
+
+static bool is_constant(const Value *value)
+{
+    const Op *def = value_def(value);
+    return def && def->def == ARITH(CONSTANT);
+}
+
+OpTiming lut_product_timing(const Op *op)
+{
+    int64_t bits = type_width(type_elem(op_operand(op, 0)->type));
+    return bits <= 1 ? (OpTiming){0, LUT} : (OpTiming){0, CARRY + CARRY_BIT * bits + LUT};
+}
+
+static OpTiming multiply(const Op *op)
+{
+    if (op_attr(op, "emithls.bind"))
+        return lut_product_timing(op);
+    int64_t dsp = scalar_op_dsp(op);
+    return dsp > 0 ? (OpTiming){DSP_STAGES + log2_up(dsp), DSP_OUT} : lut_product_timing(op);
+}
+
+OpTiming cascade_timing(void) { return (OpTiming){1, DSP_OUT}; }
+OpTiming dsp_timing(void) { return (OpTiming){DSP_STAGES, DSP_OUT}; }
+OpTiming sum_timing(int64_t bits) { return chain(bits); }
+
+/* Bits of the operand, not of the result: comparisons give one. */
+static OpTiming integer_timing(const Op *op, Clock clock)
+{
+    int64_t bits = type_width(type_elem(op_operand(op, 0)->type));
+    switch (op->def - arith_ops) {
+    case ARITH_ADDI:
+    case ARITH_SUBI:
+    case ARITH_CMPI:
+    case ARITH_ADDUI_EXTENDED:
+        return chain(bits);
+    case ARITH_MAXSI:
+    case ARITH_MAXUI:
+    case ARITH_MINSI:
+    case ARITH_MINUI:
+        return (OpTiming){0, CARRY + CARRY_BIT * bits + LUT};
+    case ARITH_MULI:
+    case ARITH_MULSI_EXTENDED:
+    case ARITH_MULUI_EXTENDED:
+        return multiply(op);
+    case ARITH_DIVSI:
+    case ARITH_DIVUI:
+    case ARITH_CEILDIVSI:
+    case ARITH_CEILDIVUI:
+    case ARITH_FLOORDIVSI:
+    case ARITH_REMSI:
+    case ARITH_REMUI:
+        return cut(bits * chain(bits).delay, clock); /* a subtraction per bit of the quotient */
+    case ARITH_SHLI:
+    case ARITH_SHRSI:
+    case ARITH_SHRUI:
+        return (OpTiming){0, is_constant(op_operand(op, 1)) ? 0 : LUT * (1 + log2_up(bits) / 2)};
+    case ARITH_ANDI:
+    case ARITH_ORI:
+    case ARITH_XORI:
+    case ARITH_SELECT:
+        return (OpTiming){0, LUT};
+    default:
+        return (OpTiming){0, 0};
+    }
+}
+
+/* --- floating point ----------------------------------------------------------------------------- */
+
+/* Whole delays at 32 bits; other formats scale with their width. */
+static int64_t float_delay(const Op *op)
+{
+    enum { COMPARE = 1800, ADD = 10500, MULTIPLY = 7000, DIVIDE = 26000, FUNCTION = 40000 };
+    static const int16_t arith[ARITH_OP_COUNT] = {
+        [ARITH_ADDF] = ADD,         [ARITH_SUBF] = ADD,         [ARITH_MULF] = MULTIPLY,
+        [ARITH_DIVF] = DIVIDE,      [ARITH_REMF] = DIVIDE,      [ARITH_CMPF] = COMPARE,
+        [ARITH_MAXIMUMF] = COMPARE, [ARITH_MINIMUMF] = COMPARE, [ARITH_MAXNUMF] = COMPARE,
+        [ARITH_MINNUMF] = COMPARE,  [ARITH_EXTF] = COMPARE,     [ARITH_TRUNCF] = COMPARE,
+        [ARITH_UITOFP] = MULTIPLY,  [ARITH_SITOFP] = MULTIPLY,  [ARITH_FPTOUI] = MULTIPLY,
+        [ARITH_FPTOSI] = MULTIPLY,
+    };
+    if (op->def->dialect == &dialect_arith)
+        return arith[op->def - arith_ops];
+    bool is_wire = op->def == MATH(ABSF) || op->def == MATH(COPYSIGN);
+    return is_wire ? 0 : op->def == MATH(FMA) ? MULTIPLY + ADD : FUNCTION;
+}
+
+static bool is_about_floats(const Op *op)
+{
+    const Value *last = op_operand(op, op->operand_count - 1);
+    return type_is_float(type_elem(last->type)) || type_is_float(type_elem(op_result(op, 0)->type));
+}
+
+static OpTiming float_timing(const Op *op, Clock clock)
+{
+    int64_t bits = type_width(type_elem(op_operand(op, 0)->type)), delay = float_delay(op);
+    if (op->def == ARITH(SELECT))
+        return (OpTiming){0, LUT};
+    if (delay == 0)
+        return (OpTiming){0, 0};
+    return cut(bits > 32 ? delay + delay / 2 : delay, clock);
+}
+
+/* --- emithls -------------------------------------------------------------------------------------- */
+
+enum { COUNTER_BITS = 20, RECIPROCAL = 4000 };
+
+int64_t counter_sum_delay(void) { return chain(COUNTER_BITS).delay; }
+
+/* By a power of two it is a wire, else a multiplication by the reciprocal. */
+int64_t counter_quotient_delay(int64_t divisor)
+{
+    return divisor > 0 && (divisor & (divisor - 1)) == 0 ? 0 : RECIPROCAL;
+}
+
+/* Counters are compared in parallel. */
+static int64_t expr_delay(const AffineExpr *expr)
+{
+    int64_t left, right, divisor;
+    switch (expr->kind) {
+    case AFFINE_DIM:
+    case AFFINE_SYMBOL:
+    case AFFINE_CONST:
+        return 0;
+    case AFFINE_MOD:
+    case AFFINE_FLOORDIV:
+    case AFFINE_CEILDIV:
+        divisor = affine_is_const(expr->rhs) ? expr->rhs->value : 0;
+        return expr_delay(expr->lhs) + counter_quotient_delay(divisor);
+    case AFFINE_MUL:
+    case AFFINE_ADD:
+        left = expr_delay(expr->lhs);
+        right = expr_delay(expr->rhs);
+        return (left > right ? left : right) +
+               (affine_is_const(expr->rhs) && expr->kind == AFFINE_ADD ? 0 : counter_sum_delay());
+    }
+    return 0;
+}
+
+static OpTiming condition_timing(const Op *op)
+{
+    const IntegerSet *set = op_attr(op, "condition")->u.set;
+    int64_t longest = 0;
+    for (uint32_t i = 0; i < set->constraint_count; i++) {
+        int64_t delay = expr_delay(set->constraints[i]);
+        longest = delay > longest ? delay : longest;
+    }
+    return constraints_timing(set->constraint_count, longest);
+}
+
+OpTiming constraints_timing(int64_t count, int64_t delay)
+{
+    return (OpTiming){0, delay + LUT * (1 + log2_up(count) / 2)};
+}
+
+OpTiming stream_timing(void) { return (OpTiming){0, FIFO_PORT}; }
+
+OpTiming memory_load_timing(Str impl)
+{
+    if (str_eq_c(impl, "external"))
+        return (OpTiming){EXTERNAL_STAGES, BLOCK_OUT};
+    return (OpTiming){1, str_eq_c(impl, "lutram") ? LUTRAM_OUT : BLOCK_OUT};
+}
+
+OpTiming register_load_timing(int64_t choices)
+{
+    return (OpTiming){0, LUT * ((log2_up(choices) + 1) / 2)};
+}
+
+OpTiming op_timing(const Op *op, Clock clock)
+{
+    if (op->def == EMITHLS(IF) || op->def == EMITHLS(COND))
+        return condition_timing(op);
+    if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE))
+        return stream_timing();
+    if (op->def == EMITHLS(INDEX) || op->operand_count == 0 || op->result_count == 0)
+        return (OpTiming){0, 0};
+    return is_about_floats(op) ? float_timing(op, clock) : integer_timing(op, clock);
+}

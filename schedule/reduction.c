@@ -1,0 +1,200 @@
+/* How a reduction's accumulators meet the latency of the op that updates them. An accumulator comes
+ * round every `distance` iterations; where its update takes longer, partial sums take turns, and
+ * where the update cannot be split into those, the process starts iterations less often.
+ * docs/streaming.md gives the argument.
+ * Tests: lit/lowering/dfg-to-emithls-reduction.mir */
+#include "schedule/schedule.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "dialects/math/math.h"
+
+static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* --- latencies -------------------------------------------------------------------------- */
+
+/* Cycles of the operators of Vitis HLS at up to 300 MHz on 16 nm parts, rounded up: more than the tool
+ * needs costs registers, less would cost the initiation interval. */
+static int64_t float_latency(const Op *op)
+{
+    enum { ADD = 8, MULTIPLY = 6, COMPARE = 3, DIVIDE = 20, FUNCTION = 40, DOUBLE_EXTRA = 4 };
+    static const struct {
+        const OpDef *def;
+        int64_t cycles;
+    } table[] = {
+        {ARITH(ADDF), ADD},         {ARITH(SUBF), ADD},         {ARITH(MULF), MULTIPLY},
+        {ARITH(MAXIMUMF), COMPARE}, {ARITH(MINIMUMF), COMPARE}, {ARITH(MAXNUMF), COMPARE},
+        {ARITH(MINNUMF), COMPARE},  {ARITH(CMPF), COMPARE},     {ARITH(DIVF), DIVIDE},
+        {MATH(SQRT), DIVIDE},       {ARITH(SITOFP), ADD},       {ARITH(UITOFP), ADD},
+        {ARITH(FPTOSI), ADD},       {ARITH(FPTOUI), ADD},       {MATH(ABSF), 0},
+        {ARITH(NEGF), 0},           {ARITH(SELECT), 0},         {ARITH(BITCAST), 0},
+    };
+    int64_t extra = type_width(op_operand(op, 0)->type) > 32 ? DOUBLE_EXTRA : 0;
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (op->def == table[i].def)
+            return table[i].cycles ? table[i].cycles + extra : 0;
+    return FUNCTION;
+}
+
+/* Sums, comparisons and logic of integers are done within the cycle that stores them. */
+static int64_t op_latency(const Op *op)
+{
+    enum { ONE_DSP = 18, MULTIPLY = 4, MULTIPLY_WIDE = 6 };
+    bool is_float = type_is_float(op_result(op, 0)->type) || type_is_float(op_operand(op, 0)->type);
+    if (is_float)
+        return float_latency(op);
+    if (op->def == ARITH(MULI))
+        return type_width(op_result(op, 0)->type) > ONE_DSP ? MULTIPLY_WIDE : MULTIPLY;
+    if (op->def == ARITH(DIVSI) || op->def == ARITH(DIVUI) || op->def == ARITH(REMSI) ||
+        op->def == ARITH(REMUI))
+        return type_width(op_result(op, 0)->type);
+    return 0;
+}
+
+/* Cycles from an accumulator to the value, as `known` has them, plus one; 0: does not depend on it. */
+static int64_t known_cycles(const PtrMap *known, const Value *value)
+{
+    return (int64_t)(uintptr_t)ptrmap_get(known, value);
+}
+
+/* Longest path from an accumulator to what the payload yields. */
+static int64_t update_latency(const Op *generic)
+{
+    const Block *body = linalg_body(generic);
+    int64_t longest = 1;
+    PtrMap known = {0};
+    for (uint32_t i = linalg_input_count(generic); i < body->arg_count; i++)
+        ptrmap_put(&known, body->args[i], (void *)(uintptr_t)1);
+    FOR_EACH_OP(op, body)
+    {
+        int64_t cycles = 0;
+        for (uint32_t i = 0; i < op->operand_count; i++)
+            cycles = max_i64(cycles, known_cycles(&known, op_operand(op, i)));
+        if (op == body->last)
+            longest = max_i64(longest, cycles - 1);
+        for (uint32_t i = 0; cycles && i < op->result_count; i++)
+            ptrmap_put(&known, op_result(op, i), (void *)(uintptr_t)(cycles + op_latency(op)));
+    }
+    ptrmap_free(&known);
+    return longest;
+}
+
+/* --- what may be split ------------------------------------------------------------------- */
+
+/* The op that yields the new accumulator from the old one and a term, if terms may be taken in any
+ * order and grouping; NULL if there is none. */
+static const Op *find_combine(const Op *generic)
+{
+    static const OpDef *const any_order[] = {
+        ARITH(ADDF),     ARITH(SUBF),     ARITH(MULF),    ARITH(MAXIMUMF), ARITH(MINIMUMF),
+        ARITH(MAXNUMF),  ARITH(MINNUMF),  ARITH(ADDI),    ARITH(SUBI),     ARITH(MULI),
+    };
+    const Block *body = linalg_body(generic);
+    const Value *acc = body->args[linalg_input_count(generic)];
+    const Op *op = generic->result_count == 1 ? value_def(op_operand(body->last, 0)) : NULL;
+    if (!op || op->block != body || !value_has_one_use(op_result(op, 0)) || !value_has_one_use(acc) ||
+        acc->uses->owner != op)
+        return NULL;
+    bool subtracts = op->def == ARITH(SUBF) || op->def == ARITH(SUBI);
+    if (subtracts && op_operand(op, 0) != acc)
+        return NULL;
+    for (size_t i = 0; i < COUNT_OF(any_order); i++)
+        if (op->def == any_order[i])
+            return op;
+    return NULL;
+}
+
+const OpDef *reduction_join(const Op *combine)
+{
+    return combine->def == ARITH(SUBF)   ? ARITH(ADDF)
+           : combine->def == ARITH(SUBI) ? ARITH(ADDI)
+                                         : combine->def;
+}
+
+Value *reduction_term(const Op *combine)
+{
+    const Op *generic = block_parent_op(combine->block);
+    const Value *acc = combine->block->args[linalg_input_count(generic)];
+    return op_operand(combine, op_operand(combine, 0) == acc ? 1 : 0);
+}
+
+const Attr *reduction_neutral(const Op *combine)
+{
+    const Type *type = op_result(combine, 0)->type;
+    if (combine->def == ARITH(MULF))
+        return attr_float(type, 1.0);
+    if (combine->def == ARITH(ADDF) || combine->def == ARITH(SUBF))
+        return attr_float(type, 0.0);
+    if (combine->def == ARITH(ADDI) || combine->def == ARITH(SUBI) || combine->def == ARITH(MULI))
+        return attr_int(type, combine->def == ARITH(MULI));
+    return NULL; /* taking an extreme twice changes nothing */
+}
+
+/* --- the plan ---------------------------------------------------------------------------- */
+
+/* Loops from the innermost one outwards that reduce, if accumulators take turns outside them. */
+static uint32_t count_run(const ComputePlan *plan)
+{
+    uint32_t run = 0;
+    if (plan->accumulators == 1)
+        return 0;
+    while (run < plan->loop_count && plan->loops[plan->loop_count - 1 - run].is_reduction)
+        run++;
+    return run;
+}
+
+/* Iterations from one use of an accumulator to the next: trips of what is inside the innermost
+ * reduction loop. */
+static int64_t reuse_distance(const ComputePlan *plan)
+{
+    int64_t distance = 1;
+    for (uint32_t i = plan->loop_count; i-- > plan->first_reduction;) {
+        if (plan->loops[i].is_reduction)
+            return distance;
+        distance *= plan->loops[i].trip;
+    }
+    return distance;
+}
+
+static int64_t reduction_steps(const ComputePlan *plan)
+{
+    int64_t steps = 1;
+    for (uint32_t i = 0; i < plan->loop_count; i++)
+        steps *= plan->loops[i].is_reduction ? plan->loops[i].trip : 1;
+    return steps;
+}
+
+/* Whether the lanes may follow each other within an iteration. Many are better joined by a tree, whose
+ * pipeline is shorter. */
+static bool keeps_order(const ComputePlan *plan, int64_t latency)
+{
+    enum { MAX_CHAIN = 16 };
+    const ReductionPlan *r = &plan->reduction;
+    return plan->reduction_lanes <= MAX_CHAIN &&
+           (r->steps == 1 || r->distance >= latency * plan->reduction_lanes);
+}
+
+void plan_reduction(ComputePlan *plan)
+{
+    ReductionPlan *r = &plan->reduction;
+    *r = (ReductionPlan){.steps = 1, .turns = 1, .ii = 1, .distance = 1};
+    if (plan->kernel.class == KERNEL_PURE_PARALLEL)
+        return;
+    int64_t latency = update_latency(plan->main);
+    r->steps = reduction_steps(plan);
+    r->distance = reuse_distance(plan);
+    r->run = count_run(plan);
+    if (latency == 1 || keeps_order(plan, latency))
+        return;
+    r->combine = find_combine(plan->main);
+    if (!r->combine)
+        latency *= plan->reduction_lanes;
+    if (r->steps == 1 || r->distance >= latency)
+        return;
+    if (r->combine && r->distance == plan->accumulators)
+        r->turns = min_i64(ceil_div(latency, r->distance), r->steps);
+    else
+        r->ii = ceil_div(latency, r->distance);
+}

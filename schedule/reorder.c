@@ -1,0 +1,297 @@
+/* Reorder plans. The result's dimensions are split into digits, so that the map needs no divisions;
+ * then every way to cut both frames into blocks is tried whose trips come near the least, and its
+ * buffer is sized exactly by walking all words. Linear in the frames' words for each cut tried.
+ * Tests: lit/lowering/dfg-to-emithls-move.mir */
+#include "schedule/plan_move.h"
+
+#include "ir/asm/print/diag.h"
+#include "schedule/delinearize.h"
+#include "analysis/reshape.h"
+
+#include <string.h>
+
+enum { MAX_SUFFIXES = DFG_MAX_RANK + 2 };
+
+static const int64_t max_words = (int64_t)1 << 26; /* that are walked one by one */
+
+static const Op *find_reorder(const Op *process)
+{
+    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
+    if (op->def == DFG(REORDER))
+        return op;
+    return NULL;
+}
+
+static int64_t product(const int64_t *extents, uint32_t begin, uint32_t end)
+{
+    int64_t result = 1;
+    for (uint32_t i = begin; i < end; i++)
+        result *= extents[i];
+    return result;
+}
+
+static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* --- the walk ---------------------------------------------------------------------------- */
+
+/* Which source word each result word is; -1: none, it is filled. */
+typedef struct Walk {
+    int32_t *source; /* out_words entries */
+    int64_t *last;   /* in_words entries: iteration of the last use, -1: none */
+    int64_t in_words, out_words;
+} Walk;
+
+static bool is_inside(const MoveDigits *d, const int64_t *at)
+{
+    for (uint32_t i = 0; i < d->bound_count; i++)
+        if (form_at(&d->bounds[i], d->count, at) < 0)
+            return false;
+    return true;
+}
+
+static void next_digits(const MoveDigits *d, int64_t *at)
+{
+    for (uint32_t i = d->count; i-- > 0;) {
+        if (++at[i] < d->extents[i])
+            return;
+        at[i] = 0;
+    }
+}
+
+static void walk_words(const MoveDigits *d, Walk *walk)
+{
+    int64_t at[MOVE_MAX_DIGITS] = {0};
+    for (int64_t o = 0; o < walk->out_words; o++) {
+        walk->source[o] = is_inside(d, at) ? (int32_t)form_at(&d->address, d->count, at) : -1;
+        next_digits(d, at);
+    }
+}
+
+/* --- one way to cut the frames -------------------------------------------------------------- */
+
+static int64_t read_time(const ReorderPlan *p, int64_t word)
+{
+    return word / p->in_burst * p->step_trips + word % p->in_burst;
+}
+
+/* Words read at iterations up to `time`. */
+static int64_t words_read(const ReorderPlan *p, int64_t time)
+{
+    int64_t within = min_i64(time % p->step_trips + 1, p->in_burst);
+    return min_i64(time / p->step_trips * p->in_burst + within, p->in_blocks * p->in_burst);
+}
+
+/* The inner loops: the result's inner digits, the first wide enough for a block of the source. */
+static void shape_inner(const MoveDigits *d, ReorderPlan *p)
+{
+    p->inner_count = 0;
+    for (uint32_t i = p->level; i < d->count; i++)
+        p->inner[p->inner_count++] = d->extents[i];
+    if (p->inner_count == 0)
+        p->inner[p->inner_count++] = 1;
+    int64_t row = product(p->inner, 1, p->inner_count);
+    p->inner[0] = max_i64(p->inner[0], ceil_div(p->in_burst, row));
+    p->step_trips = p->inner[0] * row;
+}
+
+/* The least delay at which every word has arrived before it is used. */
+static int64_t least_delay(const ReorderPlan *p, const Walk *walk)
+{
+    int64_t late = 0, o = 0;
+    for (int64_t block = 0; block < p->out_blocks; block++)
+        for (int64_t i = 0; i < p->out_burst; i++, o++) {
+            int64_t source = walk->source[o];
+            if (source < 0)
+                continue;
+            int64_t ready = read_time(p, source) + REORDER_SLOT_DISTANCE;
+            late = max_i64(late, ready - (block * p->step_trips + i));
+        }
+    return ceil_div(late, p->step_trips);
+}
+
+/* A depth a quarter above the least, if that spares the remainder (all words have a slot) or makes it
+ * a mask. */
+static int64_t handy_depth(int64_t least, int64_t words)
+{
+    int64_t power = 1, limit = least + least / 4;
+    while (power < least)
+        power *= 2;
+    return words <= limit ? words : power <= limit ? power : least;
+}
+
+/* Slot of word w is w modulo the depth, so every word must be used up before word w + depth. */
+static int64_t least_depth(const ReorderPlan *p, const Walk *walk)
+{
+    int64_t depth = 1, o = 0;
+    for (int64_t w = 0; w < walk->in_words; w++)
+        walk->last[w] = -1;
+    for (int64_t block = 0; block < p->out_blocks; block++)
+        for (int64_t i = 0; i < p->out_burst; i++, o++)
+            if (walk->source[o] >= 0)
+                walk->last[walk->source[o]] = (block + p->delay) * p->step_trips + i;
+    for (int64_t w = 0; w < walk->in_words; w++)
+        if (walk->last[w] >= 0)
+            depth = max_i64(depth, words_read(p, walk->last[w] + REORDER_SLOT_DISTANCE - 1) - w);
+    return handy_depth(min_i64(depth, walk->in_words), walk->in_words);
+}
+
+static void cut_frames(const MoveDigits *d, const Walk *walk, ReorderPlan *p)
+{
+    shape_inner(d, p);
+    p->delay = least_delay(p, walk);
+    p->steps = max_i64(p->in_blocks, p->out_blocks + p->delay);
+    p->depth = least_depth(p, walk);
+}
+
+/* --- the choice ------------------------------------------------------------------------------- */
+
+typedef struct Cuts {
+    const MoveDigits *digits;
+    const Walk *walk;
+    int64_t bursts[MAX_SUFFIXES]; /* of the source */
+    uint32_t burst_count;
+} Cuts;
+
+/* Sets level and bursts; returns the trips without the delay, a bound from below. */
+static int64_t set_cut(const Cuts *c, uint32_t level, int64_t in_burst, ReorderPlan *p)
+{
+    p->level = level;
+    p->in_burst = in_burst;
+    p->in_blocks = c->walk->in_words / in_burst;
+    p->out_blocks = product(c->digits->extents, 0, level);
+    p->out_burst = c->walk->out_words / p->out_blocks;
+    shape_inner(c->digits, p);
+    return max_i64(p->in_blocks, p->out_blocks) * p->step_trips;
+}
+
+/* Blocks of the source are whole inner dimensions, or as many as the result has. */
+static void list_bursts(Cuts *c, const int64_t *source, uint32_t rank)
+{
+    c->bursts[c->burst_count++] = 1;
+    for (uint32_t i = rank; i-- > 0;)
+        if (source[i] > 1)
+            c->bursts[c->burst_count++] = product(source, i, rank);
+}
+
+/* Trips, with a malus of one half for blocks of several digits, whose addresses need divisions. */
+static int64_t effort(const ReorderPlan *p)
+{
+    return reorder_trips(p) * (p->level > 1 ? 3 : 2);
+}
+
+static bool is_worse(const ReorderPlan *a, const ReorderPlan *b, int64_t least)
+{
+    int64_t limit = least + least / 8;
+    if (effort(a) > limit || effort(b) > limit)
+        return effort(a) > effort(b);
+    return a->depth != b->depth ? a->depth > b->depth : effort(a) > effort(b);
+}
+
+/* Among the cuts within an eighth of the least effort, the one of least memory. */
+static void choose_cut(const Cuts *c, ReorderPlan *best)
+{
+    ReorderPlan p = *best;
+    VEC(ReorderPlan) found = {0};
+    size_t chosen = 0;
+    int64_t least = INT64_MAX;
+    for (uint32_t level = 0; level <= c->digits->count; level++)
+        for (uint32_t i = 0; i < c->burst_count; i++) {
+            int64_t bound = set_cut(c, level, c->bursts[i], &p) * (level > 1 ? 3 : 2);
+            if (bound > least)
+                continue;
+            cut_frames(c->digits, c->walk, &p);
+            least = min_i64(least, effort(&p));
+            *vec_push(&found) = p;
+        }
+    for (size_t i = 1; i < found.len; i++)
+        if (is_worse(&found.data[chosen], &found.data[i], least))
+            chosen = i;
+    *best = found.data[chosen];
+    vec_free(&found);
+}
+
+/* --- the plan -------------------------------------------------------------------------------- */
+
+static void choose_blocks(const MoveDigits *d, const int64_t *source, uint32_t rank, ReorderPlan *p)
+{
+    Walk walk = {.in_words = product(source, 0, rank), .out_words = product(d->extents, 0, d->count)};
+    Cuts cuts = {.digits = d, .walk = &walk};
+    Arena arena;
+    arena_init(&arena);
+    walk.source = ARENA_ARRAY(&arena, int32_t, walk.out_words);
+    walk.last = ARENA_ARRAY(&arena, int64_t, walk.in_words);
+    walk_words(d, &walk);
+    list_bursts(&cuts, source, rank);
+    choose_cut(&cuts, p);
+    arena_free(&arena);
+}
+
+static bool plan_words(const Op *reorder, int64_t lanes, ReorderPlan *out, MoveDigits *d)
+{
+    const Type *source = op_operand(reorder, 0)->type, *result = op_result(reorder, 0)->type;
+    int64_t words[DFG_MAX_RANK];
+    uint32_t rank = source->u.shaped.rank;
+    if (!move_digits(dfg_reorder_map(reorder), result, source, lanes, d))
+        return false;
+    for (uint32_t i = 0; i < rank; i++)
+        words[i] = source->u.shaped.dims[i] / (i + 1 == rank ? lanes : 1);
+    out->reorder = reorder;
+    out->lanes = lanes;
+    out->digit_count = d->count;
+    memcpy(out->digits, d->extents, d->count * sizeof *d->extents);
+    out->address = d->address.expr;
+    out->bound_count = d->bound_count;
+    for (uint32_t i = 0; i < d->bound_count; i++)
+        out->bounds[i] = d->bounds[i].expr;
+    choose_blocks(d, words, rank, out);
+    return true;
+}
+
+static bool check_sizes(const Op *reorder, int64_t lanes)
+{
+    int64_t in = 0, out = 0;
+    return type_element_count(op_operand(reorder, 0)->type, &in) &&
+           type_element_count(op_result(reorder, 0)->type, &out) && in / lanes <= max_words &&
+           out / lanes <= max_words;
+}
+
+bool reorder_plan_packed(const Op *process, int64_t lanes, ReorderPlan *out)
+{
+    MoveDigits digits;
+    const Op *reorder = find_reorder(process);
+    *out = (ReorderPlan){.process = process};
+    return check_sizes(reorder, lanes) && plan_words(reorder, lanes, out, &digits);
+}
+
+bool reorder_plan(const Op *process, ReorderPlan *out)
+{
+    const Op *reorder = find_reorder(process);
+    int64_t in[2 * DFG_MAX_RANK], to[2 * DFG_MAX_RANK];
+    MoveDigits digits;
+    *out = (ReorderPlan){.process = process};
+    const Type *source = op_operand(reorder, 0)->type, *result = op_result(reorder, 0)->type;
+    int64_t lanes = dfg_word_elems(dfg_port(process, 0)->type);
+    if (dfg_input_count(process) != 1 || dfg_output_count(process) != 1)
+        return op_error(process, "reorders one input into one output");
+    const Op *pull = value_def(reshape_source(op_operand(reorder, 0)));
+    if (!pull || pull->def != DFG(PULL))
+        return op_error(reorder, "reorders a tensor that does not come from the process's port");
+    if (!port_word(process, 0, dfg_port(process, 0)->type, source, in) ||
+        !port_word(process, 1, dfg_port(process, 1)->type, result, to))
+        return false;
+    for (uint32_t i = 0; i + 1 < source->u.shaped.rank; i++)
+        lanes = in[i] == 1 ? lanes : 0;
+    for (uint32_t i = 0; i + 1 < result->u.shaped.rank; i++)
+        lanes = to[i] == 1 ? lanes : 0;
+    if (lanes == 0 || dfg_word_elems(dfg_port(process, 1)->type) != lanes)
+        return op_error(process, "reorders words that differ or are not parts of the innermost "
+                                 "dimension");
+    if (!check_sizes(reorder, lanes))
+        return op_error(reorder, "moves more than 2^26 words, too many to plan a buffer for");
+    return plan_words(reorder, lanes, out, &digits) ||
+           op_error(reorder, "map %s does not keep words of %lld elements together",
+                    map_str(process->ctx, dfg_reorder_map(reorder)), (long long)lanes);
+}
+
+int64_t reorder_trips(const ReorderPlan *plan) { return plan->steps * plan->step_trips; }

@@ -1,0 +1,73 @@
+/* Which unroll factors the loops of a compute process can have. A factor divides the trips; or the parts
+ * that the loop is run in overlap, where what they share would count twice but for weights of zero: in
+ * reductions that add up products with a table of weights.
+ * Tests: lit/lowering/dfg-to-emithls-overlap.mir, test/e2e/unroll_check.py */
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/structured.h"
+#include "schedule/schedule.h"
+
+/* An operand of the generic that a factor of its products is, extended or as it is; -1: none. */
+static int factor_operand(const Op *generic, const Value *factor)
+{
+    const Op *def = value_def(factor);
+    while (def && (def->def == ARITH(EXTSI) || def->def == ARITH(EXTUI))) {
+        factor = op_operand(def, 0);
+        def = value_def(factor);
+    }
+    bool is_argument = !def && factor->index < linalg_input_count(generic);
+    return is_argument ? (int)factor->index : -1;
+}
+
+static bool is_table(const Value *operand)
+{
+    const Op *def = value_def(operand);
+    const Attr *value = def && op_has_trait(def, TRAIT_CONSTANT_LIKE) ? op_attr(def, "value") : NULL;
+    return value && value->kind == ATTR_DENSE && !value->u.dense.is_splat;
+}
+
+int compute_weights(const ComputePlan *plan)
+{
+    const Op *product = payload_product(plan->main);
+    for (uint32_t i = 0; product && i < 2; i++) {
+        int operand = factor_operand(plan->main, op_operand(product, i));
+        if (operand >= 0 && is_table(op_operand(plan->main, (uint32_t)operand)))
+            return operand;
+    }
+    return -1;
+}
+
+static bool has_weights_along(const ComputePlan *plan, uint32_t loop)
+{
+    int weights = compute_weights(plan);
+    if (weights < 0 || !plan->kernel.is_reduction[loop])
+        return false;
+    const AffineMap *map = linalg_operand_map(plan->main, (uint32_t)weights);
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (affine_uses_dim(map->results[r], loop))
+            return true;
+    return false;
+}
+
+bool compute_parts(const ComputePlan *plan, uint32_t loop, int64_t factor, LoopParts *out)
+{
+    int64_t extent = plan->kernel.extents[loop];
+    if (factor < 1 || factor > extent)
+        return false;
+    *out = (LoopParts){.trip = ceil_div(extent, factor), .scale = factor};
+    if (extent % factor == 0)
+        return true;
+    out->scale = (extent - factor) / (out->trip - 1);
+    return (extent - factor) % (out->trip - 1) == 0 && has_weights_along(plan, loop);
+}
+
+bool table_repeats(const ComputePlan *plan, const TableLayout *layout, const int64_t *position)
+{
+    for (uint32_t i = 0; i < layout->loop_count; i++) {
+        const PlanLoop *loop = &plan->loops[layout->by_loop[i]];
+        for (uint32_t l = 0; l < layout->lane_count; l++)
+            if (layout->by_lane[l] == loop->loop && position[i] > 0 &&
+                position[layout->loop_count + l] < plan->unroll[loop->loop] - loop->scale)
+                return true;
+    }
+    return false;
+}

@@ -1,0 +1,444 @@
+/* The design behind a module: processes in the order of their calls, streams with their two ends,
+ * loops and the code between them.
+ * Tests: lit/sim/hls-invalid.mir, lit/sim/hls-schedule.mir */
+#include "sim/design/design.h"
+
+#include <stdlib.h>
+
+#include "dialects/arith/arith.h"
+#include "dialects/emithls/emithls.h"
+#include "ir/asm/print/diag.h"
+#include "ir/core/symbol.h"
+
+int hls_counter_of(const HlsLoop *loop, const Value *value)
+{
+    for (uint32_t i = 0; i < loop->counter_count; i++)
+        if (loop->counters[i] == value)
+            return (int)i;
+    return -1;
+}
+
+/* --- loops ------------------------------------------------------------------------------------ */
+
+/* Builds the loops and steps of one process. */
+typedef struct LoopBuilder {
+    HlsDesign *design;
+    HlsProcess *process;
+    PtrMap ports; /* argument -> port + 1 */
+    const Value *counters[HLS_MAX_LOOPS]; /* of the plain loops around */
+    int64_t extents[HLS_MAX_LOOPS];
+    uint32_t depth;
+    int64_t executions;
+    bool is_once;
+} LoopBuilder;
+
+/* Ops that are no work of a process: declarations and pragmas. */
+static bool takes_no_time(const Op *op)
+{
+    return op->def == ARITH(CONSTANT) || op->def == EMITHLS(VARIABLE) || op->def == EMITHLS(GET) ||
+           op->def == EMITHLS(ARRAY_PARTITION) || op->def == EMITHLS(ARRAY_RESHAPE) ||
+           op->def == EMITHLS(BIND_STORAGE) || op->def == EMITHLS(DEPENDENCE);
+}
+
+static bool is_rolled_loop(const Op *op)
+{
+    return op->def == EMITHLS(FOR) && !op_attr(op, "unroll");
+}
+
+/* What is a step of its own. */
+static bool has_steps(const Op *op) { return is_rolled_loop(op) || op->def == EMITHLS(ONCE); }
+
+static bool holds_steps(const Op *op)
+{
+    FOR_EACH_INNER(inner, op)
+    if (has_steps(inner) || holds_steps(inner))
+        return true;
+    return false;
+}
+
+static bool add_loop(LoopBuilder *b, HlsLoop *loop)
+{
+    uint32_t index = (uint32_t)b->process->loops.len;
+    loop->executions = b->executions;
+    loop->is_once = b->is_once;
+    *vec_push(&b->process->steps) = (HlsStep){.kind = STEP_LOOP, .loop = index};
+    *vec_push(&b->process->loops) = *loop;
+    loop = &b->process->loops.data[index];
+    return hls_find_accesses(loop, &b->ports) && hls_schedule(b->design, loop);
+}
+
+static HlsLoop loop_here(const LoopBuilder *b)
+{
+    HlsLoop loop = {.plain_count = b->depth, .counter_count = b->depth, .end_position = 1,
+                    .trips = 1};
+    for (uint32_t i = 0; i < b->depth; i++) {
+        loop.counters[i] = b->counters[i];
+        loop.extents[i] = b->extents[i];
+    }
+    return loop;
+}
+
+/* Counters and extents of a loop behind those that are there. */
+static bool push_counters(const Op *op, const Value **counters, int64_t *extents, uint32_t *count)
+{
+    int64_t own[HLS_MAX_LOOPS];
+    size_t n = emithls_for_extents(op, own, HLS_MAX_LOOPS);
+    if (*count + n > HLS_MAX_LOOPS)
+        return op_error(op, "cannot be simulated: more than %d loops are nested", HLS_MAX_LOOPS);
+    for (size_t i = 0; i < n; i++) {
+        counters[*count] = region_entry(op_region(op, 0))->args[i];
+        extents[(*count)++] = own[i];
+    }
+    return true;
+}
+
+/* A loop without loops inside that are not unrolled. */
+static bool add_inner_loop(LoopBuilder *b, const Op *op)
+{
+    HlsLoop loop = loop_here(b);
+    const Attr *ii = op_attr(op, "ii");
+    loop.op = op;
+    loop.first = region_entry(op_region(op, 0))->first;
+    loop.requested_ii = ii ? attr_int_value(ii) : 0;
+    emithls_for_range(op, &loop.begin, &loop.end_position);
+    loop.trips = loop.end_position - loop.begin;
+    if (!loop.first)
+        return true;
+    return push_counters(op, loop.counters, loop.extents, &loop.counter_count) &&
+           add_loop(b, &loop);
+}
+
+static bool add_block(LoopBuilder *b, const Block *block);
+
+static bool add_plain_loop(LoopBuilder *b, const Op *op)
+{
+    uint32_t depth = b->depth, step = (uint32_t)b->process->steps.len;
+    int64_t outside = b->executions, begin, end;
+    emithls_for_range(op, &begin, &end);
+    if (op_attr(op, "begin") || op_attr(op, "end"))
+        return op_error(op, "cannot be simulated: it is a part of a box and holds loops");
+    if (!push_counters(op, b->counters, b->extents, &b->depth))
+        return false;
+    b->executions *= end;
+    *vec_push(&b->process->steps) = (HlsStep){.kind = STEP_REPEAT, .count = end};
+    bool ok = add_block(b, region_entry(op_region(op, 0)));
+    *vec_push(&b->process->steps) = (HlsStep){.kind = STEP_END, .match = step};
+    b->depth = depth;
+    b->executions = outside;
+    return ok;
+}
+
+/* Ops up to the next loop, as one iteration. */
+static bool add_code(LoopBuilder *b, const Op *first, const Op *end)
+{
+    HlsLoop loop = loop_here(b);
+    loop.first = first;
+    loop.end = end;
+    for (const Op *op = first; op != end; op = op->next)
+        if (holds_steps(op))
+            return op_error(op, "cannot be simulated: it holds a loop that is not unrolled");
+    return add_loop(b, &loop);
+}
+
+static bool add_once(LoopBuilder *b, const Op *op)
+{
+    uint32_t step = (uint32_t)b->process->steps.len;
+    if (b->is_once || b->depth > 0)
+        return op_error(op, "cannot be simulated inside a loop");
+    *vec_push(&b->process->steps) = (HlsStep){.kind = STEP_ONCE};
+    b->is_once = true;
+    bool ok = add_block(b, region_entry(op_region(op, 0)));
+    b->is_once = false;
+    b->process->steps.data[step].match = (uint32_t)b->process->steps.len;
+    return ok;
+}
+
+static bool add_steps(LoopBuilder *b, const Op *op)
+{
+    if (op->def == EMITHLS(ONCE))
+        return add_once(b, op);
+    return holds_steps(op) && !op_attr(op, "ii") ? add_plain_loop(b, op) : add_inner_loop(b, op);
+}
+
+static bool add_block(LoopBuilder *b, const Block *block)
+{
+    bool ok = true;
+    for (const Op *op = block->first; ok && op;) {
+        const Op *end = op;
+        if (has_steps(op)) {
+            ok = add_steps(b, op);
+            op = op->next;
+            continue;
+        }
+        bool works = false;
+        for (; end && !has_steps(end); end = end->next)
+            works |= !takes_no_time(end);
+        ok = !works || add_code(b, op, end);
+        op = end;
+    }
+    return ok;
+}
+
+/* --- processes --------------------------------------------------------------------------------- */
+
+/* Cycles of a frame that never waits. */
+static int64_t own_cycles(const HlsProcess *p)
+{
+    int64_t cycles = PROCESS_START;
+    for (size_t i = 0; i < p->loops.len; i++) {
+        const HlsLoop *loop = &p->loops.data[i];
+        if (loop->is_once)
+            continue;
+        cycles += loop->executions *
+                  ((loop->op ? LOOP_START : 0) + (loop->trips - 1) * loop->ii + loop->depth);
+    }
+    return cycles;
+}
+
+static bool works_once(const HlsProcess *p)
+{
+    for (size_t i = 0; i < p->loops.len; i++)
+        if (!p->loops.data[i].is_once)
+            return false;
+    return true;
+}
+
+static bool build_process(HlsDesign *design, HlsProcess *process)
+{
+    Block *body = region_entry(op_region(process->func, 0));
+    LoopBuilder b = {.design = design, .process = process, .executions = 1};
+    if (body->arg_count > HLS_MAX_PORTS)
+        return op_error(process->func, "cannot be simulated: it has more than %d streams",
+                        HLS_MAX_PORTS);
+    for (uint32_t i = 0; i < body->arg_count; i++)
+        if (process->streams[i] != HLS_NOBODY)
+            ptrmap_put(&b.ports, body->args[i], (void *)(uintptr_t)(i + 1));
+    bool ok = add_block(&b, body);
+    process->cycles = ok ? own_cycles(process) : 0;
+    process->is_once = works_once(process);
+    ptrmap_free(&b.ports);
+    return ok;
+}
+
+static bool is_loaded(const Value *array)
+{
+    FOR_EACH_USE(use, array)
+    if (use->owner->def == EMITHLS(LOAD))
+        return true;
+    return false;
+}
+
+/* Those of the process that was added last. */
+static void add_memories(HlsDesign *design, const Op *call)
+{
+    uint32_t index = (uint32_t)design->processes.len - 1;
+    const HlsProcess *p = &design->processes.data[index];
+    for (uint32_t i = 0; i < p->port_count; i++) {
+        const Value *memory = op_operand(call, i);
+        if (p->streams[i] == HLS_NOBODY && memory->is_arg)
+            *vec_push(&design->memories) = (HlsMemoryPort){
+                memory->index, index, i, is_loaded(region_entry(op_region(p->func, 0))->args[i])};
+    }
+}
+
+static bool add_call(HlsDesign *design, const Op *call, const PtrMap *streams)
+{
+    HlsProcess *p = vec_push(&design->processes);
+    *p = (HlsProcess){.func = symbol_lookup(call, op_attr(call, "callee")),
+                      .port_count = call->operand_count};
+    p->name = symbol_name(p->func)->str;
+    p->streams = ARENA_ARRAY(&design->arena, uint32_t, p->port_count);
+    for (uint32_t i = 0; i < p->port_count; i++)
+        p->streams[i] = (uint32_t)(uintptr_t)ptrmap_get(streams, op_operand(call, i)) - 1;
+    add_memories(design, call);
+    return build_process(design, p);
+}
+
+/* The world at a port: one loop that gives or takes a word per iteration. */
+static void add_world(HlsDesign *design, uint32_t port)
+{
+    HlsStream *stream = &design->streams.data[port];
+    bool is_source = stream->writer == HLS_NOBODY;
+    uint32_t index = (uint32_t)design->processes.len;
+    bool is_once = stream->is_once;
+    *(is_source ? &stream->writer : &stream->reader) = index;
+    HlsProcess *p = vec_push(&design->processes);
+    *p = (HlsProcess){.name = stream->name, .is_source = is_source, .is_once = is_once,
+                      .port_count = 1, .cycles = is_once ? 0 : stream->words};
+    p->streams = ARENA_ARRAY(&design->arena, uint32_t, 1);
+    p->streams[0] = port;
+    HlsLoop loop = {.counter_count = 1, .extents = {stream->words}, .end_position = stream->words,
+                    .trips = stream->words, .executions = 1, .is_once = is_once, .requested_ii = 1,
+                    .ii = 1, .depth = 1};
+    HlsAccess access = {.is_write = is_source, .words = stream->words};
+    *vec_push(&access.runs) = (HlsRun){0, stream->words, 1};
+    *vec_push(&loop.accesses) = access;
+    *vec_push(&p->loops) = loop;
+    if (is_once)
+        *vec_push(&p->steps) = (HlsStep){.kind = STEP_ONCE, .match = 2};
+    *vec_push(&p->steps) = (HlsStep){.kind = STEP_LOOP};
+}
+
+/* --- streams ------------------------------------------------------------------------------------- */
+
+static void add_stream(HlsDesign *design, PtrMap *streams, const Value *value, Str name,
+                       const Op *op, int64_t depth)
+{
+    *vec_push(&design->streams) =
+        (HlsStream){.name = name, .op = op, .word = emithls_stream_word(value->type),
+                    .depth = depth, .writer = HLS_NOBODY, .reader = HLS_NOBODY};
+    ptrmap_put(streams, value, (void *)(uintptr_t)design->streams.len);
+}
+
+/* The ends of a stream by what a process does with it; its words per frame by the writer. */
+static bool connect_port(HlsDesign *design, uint32_t index, uint32_t port)
+{
+    const HlsProcess *p = &design->processes.data[index];
+    if (p->streams[port] == HLS_NOBODY)
+        return true;
+    HlsStream *stream = &design->streams.data[p->streams[port]];
+    int64_t words = 0;
+    bool reads = false, writes = false, is_once = true;
+    for (size_t l = 0; l < p->loops.len; l++)
+        for (size_t a = 0; a < p->loops.data[l].accesses.len; a++) {
+            const HlsAccess *access = &p->loops.data[l].accesses.data[a];
+            if (access->port != port)
+                continue;
+            words += access->words;
+            is_once &= p->loops.data[l].is_once;
+            *(access->is_write ? &writes : &reads) = true;
+        }
+    uint32_t *end = writes ? &stream->writer : &stream->reader;
+    if (reads && writes)
+        return op_error(p->func, "cannot be simulated: it reads and writes one stream");
+    if ((reads || writes) && *end != HLS_NOBODY)
+        return op_error(p->func, "cannot be simulated: stream '%.*s' has another %s already",
+                        STR_ARG(stream->name), writes ? "writer" : "reader");
+    if (!reads && !writes)
+        return true;
+    *end = index;
+    if (stream->words > 0 && stream->words != words) {
+        op_error(p->func, "%s %lld words a frame %s '%.*s'", writes ? "writes" : "reads",
+                 (long long)words, writes ? "to" : "from", STR_ARG(stream->name));
+        return op_note(p->func, "its other end takes %lld", (long long)stream->words);
+    }
+    stream->words = words;
+    stream->is_once = is_once;
+    return true;
+}
+
+/* Words of a frame at a port, by its description; 0: there is none. */
+static int64_t described_words(const HlsDesign *design, uint32_t port)
+{
+    const Attr *all = op_attr(design->top, "port_attrs");
+    const Attr *dict = all ? all->u.array.items[design->streams.data[port].arg] : NULL;
+    const Attr *frame = dict ? attr_dict_get_c(dict, "emithls.frame") : NULL;
+    int64_t elements = 0;
+    if (!frame || frame->kind != ATTR_TYPE || !type_element_count(frame->u.type_value, &elements))
+        return 0;
+    return elements / emithls_lanes(design->streams.data[port].word);
+}
+
+static bool check_ends(const HlsDesign *design)
+{
+    for (size_t i = 0; i < design->streams.len; i++) {
+        const HlsStream *s = &design->streams.data[i];
+        if (s->op && (s->writer == HLS_NOBODY) != (s->reader == HLS_NOBODY))
+            return op_error(s->op, "cannot be simulated: nothing %s it",
+                            s->writer == HLS_NOBODY ? "writes" : "reads");
+    }
+    for (uint32_t i = 0; i < design->port_count; i++) {
+        const HlsStream *s = &design->streams.data[i];
+        int64_t words = described_words(design, i);
+        if (words > 0 && s->words > 0 && words != s->words)
+            return op_error(design->top, "port '%.*s' has frames of %lld words, but %lld are used",
+                            STR_ARG(s->name), (long long)words, (long long)s->words);
+    }
+    return true;
+}
+
+/* --- the top function ----------------------------------------------------------------------------- */
+
+static bool add_top_op(HlsDesign *design, const Op *op, PtrMap *streams)
+{
+    if (op->def == EMITHLS(STREAM)) {
+        add_stream(design, streams, op_result(op, 0), op_attr(op, "name")->u.string, op,
+                   attr_int_value(op_attr(op, "depth")));
+        return true;
+    }
+    if (op->def == EMITHLS(CALL))
+        return add_call(design, op, streams);
+    return op->def == EMITHLS(INTERFACE) || op->def == EMITHLS(DATAFLOW) ||
+           op_error(op, "cannot be simulated in the top function");
+}
+
+static bool build_top(HlsDesign *design, PtrMap *streams)
+{
+    Block *body = region_entry(op_region(design->top, 0));
+    const Attr *names = op_attr(design->top, "arg_names");
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        if (!type_is_a(body->args[i]->type, &emithls_type_stream))
+            continue;
+        add_stream(design, streams, body->args[i], names->u.array.items[i]->u.string, NULL,
+                   PORT_DEPTH);
+        design->streams.data[design->port_count++].arg = i;
+    }
+    FOR_EACH_OP(op, body)
+    if (!add_top_op(design, op, streams))
+        return false;
+    for (uint32_t i = 0; i < design->processes.len; i++)
+        for (uint32_t k = 0; k < design->processes.data[i].port_count; k++)
+            if (!connect_port(design, i, k))
+                return false;
+    if (!check_ends(design))
+        return false;
+    for (uint32_t i = 0; i < design->port_count; i++)
+        if (design->streams.data[i].words > 0)
+            add_world(design, i);
+    return true;
+}
+
+HlsDesign *hls_design_create(const Op *module, Clock clock)
+{
+    const Op *top = emithls_top(module);
+    if (!top) {
+        op_emit_error(module, "there is no top function; it is a design of emithls that can be "
+                              "simulated");
+        return NULL;
+    }
+    HlsDesign *design = xcalloc(1, sizeof *design);
+    PtrMap streams = {0}; /* Value* -> index + 1 */
+    *design = (HlsDesign){.ctx = module->ctx, .top = top, .clock = clock};
+    arena_init(&design->arena);
+    bool ok = build_top(design, &streams);
+    ptrmap_free(&streams);
+    if (ok)
+        return design;
+    hls_design_free(design);
+    return NULL;
+}
+
+static void free_process(HlsProcess *p)
+{
+    for (size_t l = 0; l < p->loops.len; l++) {
+        HlsLoop *loop = &p->loops.data[l];
+        for (size_t a = 0; a < loop->accesses.len; a++)
+            vec_free(&loop->accesses.data[a].runs);
+        vec_free(&loop->accesses);
+    }
+    vec_free(&p->loops);
+    vec_free(&p->steps);
+}
+
+void hls_design_free(HlsDesign *design)
+{
+    if (!design)
+        return;
+    for (size_t i = 0; i < design->processes.len; i++)
+        free_process(&design->processes.data[i]);
+    vec_free(&design->processes);
+    vec_free(&design->streams);
+    vec_free(&design->memories);
+    arena_free(&design->arena);
+    free(design);
+}

@@ -1,0 +1,130 @@
+/* An emithls design as its simulation sees it: processes that run loops, streams between them, and
+ * for every loop when its iterations read and write. Nothing here depends on values, so timing,
+ * FIFO sizing and the data interpreter share it.
+ *
+ *   module ─▶ processes, loops ─▶ schedule (II, latency, cycle of each access) ─▶ access patterns
+ *   hls_model.c                   hls_schedule.c                                  hls_pattern.c
+ *
+ * Tests: lit/sim, test/e2e/sizing_check.py */
+#ifndef MING_SIM_HLS_MODEL_H
+#define MING_SIM_HLS_MODEL_H
+
+#include "ir/core/op.h"
+#include "schedule/latency.h"
+
+enum {
+    HLS_MAX_LOOPS = 32,    /* counters around an op */
+    HLS_MAX_ACCESSES = 256, /* reads and writes in one iteration of a loop */
+    HLS_MAX_PORTS = 256,    /* of a process */
+    PROCESS_START = 1,     /* cycles before a process's first loop in every frame */
+    LOOP_START = 1         /* cycles before the first iteration of a loop */
+};
+
+/* `repeat` times: `skip` iterations without the access, then `count` with it. */
+typedef struct HlsRun {
+    int64_t skip, count, repeat;
+} HlsRun;
+typedef VEC(HlsRun) HlsRuns;
+
+/* One read or write of an iteration; a replicated one counts once per copy. */
+typedef struct HlsAccess {
+    const Op *op;
+    uint32_t port;  /* of the process */
+    bool is_write;
+    int64_t offset; /* cycle in the iteration */
+    int64_t words;  /* per frame */
+    HlsRuns runs;   /* over the iterations of a frame */
+} HlsAccess;
+
+/* A loop, or code outside loops: one iteration. It runs once, or in every iteration of the plain
+ * loops around it. */
+typedef struct HlsLoop {
+    const Op *op;            /* NULL: code outside pipelined loops */
+    const Op *first, *end;   /* the body: first to the op before end in its block */
+    uint32_t plain_count;    /* counters of the plain loops around, which come first */
+    uint32_t counter_count;
+    const Value *counters[HLS_MAX_LOOPS];
+    int64_t extents[HLS_MAX_LOOPS];
+    int64_t begin, end_position; /* flat positions of the loop's own box that run */
+    int64_t trips;               /* end_position - begin */
+    int64_t executions;          /* in a frame */
+    bool is_once;                /* in the first frame only */
+    int64_t requested_ii, ii;
+    const char *ii_reason;       /* why ii is larger than what was asked for, or NULL */
+    int64_t depth;               /* cycles of one iteration */
+    VEC(HlsAccess) accesses;
+} HlsLoop;
+
+/* The order of a process: a loop, the ends of a plain loop, or what only the first frame runs. */
+typedef enum HlsStepKind { STEP_LOOP, STEP_REPEAT, STEP_END, STEP_ONCE } HlsStepKind;
+typedef struct HlsStep {
+    HlsStepKind kind;
+    uint32_t loop;  /* STEP_LOOP */
+    uint32_t match; /* STEP_END: its STEP_REPEAT; STEP_ONCE: the step behind its last */
+    int64_t count;  /* STEP_REPEAT: iterations */
+} HlsStep;
+
+#define HLS_NOBODY UINT32_MAX
+
+typedef struct HlsProcess {
+    Str name;
+    const Op *func; /* NULL: the world at a port of the design */
+    bool is_source; /* of a port: gives words to it, else takes them */
+    bool is_once;   /* works in the first frame only */
+    uint32_t *streams; /* of each port; HLS_NOBODY: a memory */
+    uint32_t port_count;
+    VEC(HlsLoop) loops;
+    VEC(HlsStep) steps;
+    int64_t cycles; /* of a frame without waiting */
+} HlsProcess;
+
+typedef struct HlsStream {
+    Str name;
+    const Op *op;   /* NULL: a port of the design */
+    uint32_t arg;   /* of a port: argument of the top function */
+    const Type *word;
+    int64_t depth;  /* words; 0: unbounded */
+    int64_t words;  /* per frame, or in the first one */
+    bool is_once;   /* the first frame's */
+    uint32_t writer, reader; /* processes */
+} HlsStream;
+
+/* A memory at the boundary and the process that reads or writes it. */
+typedef struct HlsMemoryPort {
+    uint32_t arg;           /* of the top function */
+    uint32_t process, port; /* port: argument of the process */
+    bool is_input;
+} HlsMemoryPort;
+
+/* Order: processes of the module as they are called, then one per port in the ports' order. */
+typedef struct HlsDesign {
+    Context *ctx;
+    const Op *top;
+    Arena arena;
+    Clock clock;
+    VEC(HlsProcess) processes;
+    VEC(HlsStream) streams; /* the ports first */
+    uint32_t port_count;    /* of streams; memories are none */
+    VEC(HlsMemoryPort) memories;
+} HlsDesign;
+
+/* Cycles a word waits in the register slice of a port: it holds that many. */
+enum { PORT_DEPTH = 2 };
+
+/* The design of a module, which must stay as it is. NULL: diagnosed at the op that cannot be
+ * simulated. */
+HlsDesign *hls_design_create(const Op *module, Clock clock) MUST_CHECK;
+void hls_design_free(HlsDesign *design);
+
+/* Position of a value among a loop's counters, or -1. */
+int hls_counter_of(const HlsLoop *loop, const Value *value);
+
+/* Lets `lanes` know the counters of an unrolled loop at a flat position as constant expressions. */
+void hls_bind_lanes(const Op *loop, int64_t position, PtrMap *lanes);
+
+/* For hls_model.c: depth, II and the accesses' cycles of a loop whose accesses are known. */
+bool hls_schedule(const HlsDesign *design, HlsLoop *loop) MUST_CHECK;
+/* The accesses of a loop with their runs. Streams are found in `ports` (Value* -> port + 1). */
+bool hls_find_accesses(HlsLoop *loop, const PtrMap *ports) MUST_CHECK;
+
+#endif

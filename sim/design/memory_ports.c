@@ -1,0 +1,280 @@
+/* Arrays as memories: what the pragmas make of them, and how many accesses an iteration needs. An
+ * access is known by its bank and address as expressions over the pipelined counters; copies in
+ * unrolled loops have their counters replaced by constants, so that equal addresses are the same
+ * uniqued expressions.
+ * Tests: lit/sim/hls-schedule.mir */
+#include "sim/design/memory_ports.h"
+
+#include "dialects/emithls/emithls.h"
+
+/* --- pragmas --------------------------------------------------------------------------------- */
+
+static void apply_pragma(HlsMemory *m, const Op *op)
+{
+    const Attr *dim = op_attr(op, "dim");
+    uint64_t bit = dim ? (uint64_t)1 << (attr_int_value(dim) - 1) : 0;
+    if (op->def == EMITHLS(ARRAY_PARTITION)) {
+        m->banks |= bit;
+    } else if (op->def == EMITHLS(ARRAY_RESHAPE)) {
+        m->wide |= bit;
+    } else if (op->def == EMITHLS(BIND_STORAGE)) {
+        m->type = op_attr(op, "type")->u.string;
+        m->impl = op_attr(op, "impl")->u.string;
+    } else if (op->def == EMITHLS(DEPENDENCE)) {
+        m->distance = attr_int_value(op_attr(op, "distance"));
+    }
+}
+
+/* An argument: reads are requested ahead and come in bursts, one word a cycle, as writes go. */
+static HlsMemory external_memory(const Value *array)
+{
+    const Op *func = block_parent_op(array->owner.block);
+    return (HlsMemory){.array = array, .is_constant = true, .distance = 1,
+                       .name = op_attr(func, "arg_names")->u.array.items[array->index]->u.string,
+                       .type = STR("ram_s2p"), .impl = STR("external")};
+}
+
+HlsMemory hls_memory(const Value *array)
+{
+    if (array->is_arg)
+        return external_memory(array);
+    const Op *def = value_def(array);
+    uint32_t rank = emithls_array_rank(array->type);
+    const Attr *name = def->def == EMITHLS(GET) ? op_attr(def, "table") : op_attr(def, "name");
+    HlsMemory m = {.array = array, .is_constant = def->def == EMITHLS(GET), .distance = 1};
+    m.name = m.is_constant ? name->u.symbol.names[0]->str : name->u.string;
+    FOR_EACH_USE(use, array)
+    apply_pragma(&m, use->owner);
+    m.is_register = true;
+    for (uint32_t i = 0; i < rank; i++)
+        m.is_register &= ((m.banks | m.wide) >> i & 1) || emithls_array_dim(array->type, i) == 1;
+    return m;
+}
+
+/* --- delay lines ----------------------------------------------------------------------------- */
+
+/* First index of an access. */
+static const AffineExpr *place_of(const Op *access)
+{
+    const AffineMap *map = op_attr(access, "map")->u.map;
+    return map->result_count ? map->results[0] : NULL;
+}
+
+/* A store of the load's value, one element further. */
+static bool shifts(const Op *store, const Op *load)
+{
+    if (store->def != EMITHLS(STORE) || op_operand(store, 1) != op_operand(load, 0))
+        return false;
+    const AffineExpr *from = place_of(load), *to = place_of(store);
+    return from && to && to == affine_add_c(from, 1);
+}
+
+bool hls_is_shift(const Op *load)
+{
+    const Value *value = op_result(load, 0);
+    return value_has_one_use(value) && shifts(value->uses->owner, load);
+}
+
+static bool is_delay_line(const Value *array)
+{
+    uint32_t stores = 0;
+    FOR_EACH_USE(use, array)
+    {
+        const Op *store = use->owner;
+        if (store->def != EMITHLS(STORE))
+            continue;
+        const Op *from = value_def(op_operand(store, 0));
+        bool moves = from && from->def == EMITHLS(LOAD) && shifts(store, from);
+        bool feeds = place_of(store) && affine_is_const(place_of(store)) &&
+                     place_of(store)->value == 0;
+        if (!moves && !feeds)
+            return false;
+        stores++;
+    }
+    return stores == 2;
+}
+
+bool hls_is_delayed(const HlsMemory *m, const Op *load, int64_t *distance)
+{
+    const AffineExpr *place = place_of(load);
+    if (!m->is_register || !place || !is_delay_line(m->array))
+        return false;
+    *distance = affine_is_const(place) ? place->value + 1 : 1;
+    return true;
+}
+
+/* --- indices --------------------------------------------------------------------------------- */
+
+static uint32_t first_index(const Op *op) { return op->def == EMITHLS(STORE) ? 2 : 1; }
+
+/* Whether a result of the op's map moves with the counters of the pipeline. */
+static bool index_moves(const HlsLoop *loop, const Op *op, const AffineExpr *expr)
+{
+    for (uint32_t i = first_index(op); i < op->operand_count; i++)
+        if (affine_uses_dim(expr, i - first_index(op)) &&
+            hls_counter_of(loop, op_operand(op, i)) >= 0)
+            return true;
+    return false;
+}
+
+OpTiming hls_load_timing(const HlsMemory *m, const HlsLoop *loop, const Op *load)
+{
+    const AffineMap *map = op_attr(load, "map")->u.map;
+    uint32_t rank = emithls_array_rank(m->array->type);
+    int64_t choices = 1;
+    if (!m->is_register)
+        return memory_load_timing(m->impl);
+    for (uint32_t i = 0; i < map->result_count; i++)
+        if (index_moves(loop, load, map->results[i]))
+            choices *= i < rank ? emithls_array_dim(m->array->type, i)
+                                : emithls_lanes(emithls_array_elem(m->array->type));
+    return register_load_timing(choices);
+}
+
+/* --- accesses of an iteration ------------------------------------------------------------------ */
+
+enum { MAX_COPY_LOOPS = 16 };
+
+typedef struct Address {
+    uint64_t bank, word; /* hashes of the expressions */
+    bool is_store;
+} Address;
+
+typedef struct Count {
+    const HlsMemory *memory;
+    const HlsLoop *loop;
+    VEC(Address) seen; /* one each */
+    PtrMap known;      /* hash of an address -> itself */
+} Count;
+
+/* Op around which the unrolled loops of a copy are searched: the loop, or the function. */
+static const Op *outermost(const HlsLoop *loop) { return loop->op ? loop->op : op_parent(loop->first); }
+
+static void add_address(Count *c, const Op *op, const AffineExpr *const *dims)
+{
+    const AffineMap *map = op_attr(op, "map")->u.map;
+    uint32_t rank = emithls_array_rank(c->memory->array->type), first = first_index(op);
+    Address a = {.bank = 1, .word = 2, .is_store = op->def == EMITHLS(STORE)};
+    for (uint32_t i = 0; i < map->result_count && i < rank; i++) {
+        if (c->memory->wide >> i & 1)
+            continue;
+        const AffineExpr *expr =
+            affine_replace(map->results[i], dims, op->operand_count - first, NULL, 0);
+        uint64_t *part = c->memory->banks >> i & 1 ? &a.bank : &a.word;
+        *part = hash_combine(*part, hash_ptr(expr) + i);
+    }
+    uint64_t key = hash_combine(hash_combine(a.bank, a.word), a.is_store ? 3 : 4) | 1;
+    if (!ptrmap_put(&c->known, (void *)(uintptr_t)key, c))
+        *vec_push(&c->seen) = a;
+}
+
+/* Whether the index'th operand moves the bank or the address at all. */
+static bool is_addressed_by(const Count *c, const Op *op, uint32_t dim)
+{
+    const AffineMap *map = op_attr(op, "map")->u.map;
+    uint32_t rank = emithls_array_rank(c->memory->array->type);
+    for (uint32_t i = 0; i < map->result_count && i < rank; i++)
+        if (!(c->memory->wide >> i & 1) && affine_uses_dim(map->results[i], dim))
+            return true;
+    return false;
+}
+
+/* Copies of an op in the iteration, by the unrolled loops around it. */
+static int64_t copy_count(const Count *c, const Op *op)
+{
+    int64_t copies = 1, extents[MAX_COPY_LOOPS];
+    for (const Op *around = op_parent(op); around != outermost(c->loop); around = op_parent(around)) {
+        if (around->def != EMITHLS(FOR))
+            continue;
+        size_t count = emithls_for_extents(around, extents, MAX_COPY_LOOPS);
+        for (size_t i = 0; i < count; i++)
+            copies *= extents[i];
+    }
+    return copies;
+}
+
+/* All values of the unrolled counters among the indices, from `index` on. A computed index may be
+ * another one in each copy. */
+static void add_copies(Count *c, const Op *op, const AffineExpr **dims, uint32_t index)
+{
+    uint32_t first = first_index(op);
+    if (first + index == op->operand_count) {
+        add_address(c, op, dims);
+        return;
+    }
+    const Value *counter = op_operand(op, first + index);
+    int at = hls_counter_of(c->loop, counter);
+    if (at >= 0 || !is_addressed_by(c, op, index)) {
+        dims[index] = at >= 0 ? affine_dim(op->ctx, (uint32_t)at) : affine_const(op->ctx, 0);
+        add_copies(c, op, dims, index + 1);
+        return;
+    }
+    int64_t extents[MAX_COPY_LOOPS], values = copy_count(c, op);
+    if (counter->is_arg) {
+        emithls_for_extents(block_parent_op(counter->owner.block), extents, MAX_COPY_LOOPS);
+        values = extents[counter->index];
+    }
+    for (int64_t i = 0; i < values; i++) {
+        dims[index] = affine_const(op->ctx, i);
+        add_copies(c, op, dims, index + 1);
+    }
+}
+
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Cycles for so many reads and writes of one bank. */
+static int64_t bank_cycles(const HlsMemory *m, int64_t reads, int64_t writes)
+{
+    static const struct {
+        const char *type;
+        int64_t reads, writes, all; /* per cycle */
+    } rows[] = {{"rom_1p", 1, 1, 1},  {"rom_2p", 2, 1, 2},  {"ram_1p", 1, 1, 1},
+                {"ram_2p", 2, 1, 2},  {"ram_s2p", 1, 1, 2}, {"ram_t2p", 2, 2, 2}};
+    size_t row = m->is_constant ? 1 : 5; /* what is bound to nothing has two ports */
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (str_eq_c(m->type, rows[i].type))
+            row = i;
+    int64_t cycles = divide_up(reads + writes, rows[row].all);
+    int64_t reading = divide_up(reads, rows[row].reads);
+    int64_t writing = divide_up(writes, rows[row].writes);
+    cycles = reading > cycles ? reading : cycles;
+    return writing > cycles ? writing : cycles;
+}
+
+/* The worst bank. */
+static int64_t most_cycles(const Count *c)
+{
+    PtrMap banks = {0}; /* hash -> its first address' index + 1 */
+    int64_t most = 1, *uses = xcalloc(c->seen.len * 2 + 1, sizeof *uses);
+    for (size_t i = 0; i < c->seen.len; i++) {
+        const void *key = (void *)(uintptr_t)(c->seen.data[i].bank | 1);
+        if (!ptrmap_has(&banks, key))
+            ptrmap_put(&banks, key, (void *)(uintptr_t)(i + 1));
+        size_t bank = (uintptr_t)ptrmap_get(&banks, key) - 1;
+        uses[2 * bank + c->seen.data[i].is_store]++;
+        int64_t cycles = bank_cycles(c->memory, uses[2 * bank], uses[2 * bank + 1]);
+        most = cycles > most ? cycles : most;
+    }
+    free_ptr((void **)&uses);
+    ptrmap_free(&banks);
+    return most;
+}
+
+int64_t hls_port_cycles(const HlsMemory *m, const HlsLoop *loop)
+{
+    Count c = {.memory = m, .loop = loop};
+    const AffineExpr *dims[HLS_MAX_LOOPS];
+    if (m->is_register || str_eq_c(m->type, "rom_np")) /* a port for each access */
+        return 1;
+    FOR_EACH_USE(use, m->array)
+    {
+        const Op *op = use->owner;
+        bool is_access = op->def == EMITHLS(LOAD) || op->def == EMITHLS(STORE);
+        if (is_access && op_is_ancestor(outermost(loop), op))
+            add_copies(&c, op, dims, 0);
+    }
+    int64_t cycles = most_cycles(&c);
+    vec_free(&c.seen);
+    ptrmap_free(&c.known);
+    return cycles;
+}

@@ -1,0 +1,95 @@
+/* The order of elements comes from emithls.frame and emithls.word: words row by row over the frame,
+ * elements row by row inside a word.
+ * Tests: lit/sim/hls-values.mir, lit/sim/hls-once.mir */
+#include "sim/design/ports.h"
+
+#include "dialects/emithls/emithls.h"
+#include "ir/asm/print/diag.h"
+
+static const Attr *argument_attr(const HlsDesign *design, uint32_t arg, const char *name)
+{
+    const Attr *all = op_attr(design->top, "port_attrs");
+    return all ? attr_dict_get_c(all->u.array.items[arg], name) : NULL;
+}
+
+HlsDirection hls_argument_direction(const HlsDesign *design, uint32_t arg)
+{
+    for (size_t i = 0; i < design->memories.len; i++)
+        if (design->memories.data[i].arg == arg)
+            return design->memories.data[i].is_input ? HLS_DATA_IN : HLS_DATA_OUT;
+    for (uint32_t i = 0; i < design->port_count; i++) {
+        const HlsStream *stream = &design->streams.data[i];
+        if (stream->arg == arg && stream->words > 0 && !stream->is_once)
+            return design->processes.data[stream->writer].func ? HLS_DATA_OUT : HLS_DATA_IN;
+    }
+    return HLS_NO_DATA;
+}
+
+const Type *hls_argument_frame(const HlsDesign *design, uint32_t arg)
+{
+    const Attr *frame = argument_attr(design, arg, "emithls.frame");
+    bool is_known = frame && frame->kind == ATTR_TYPE && type_is_static(frame->u.type_value);
+    return is_known ? frame->u.type_value : NULL;
+}
+
+static void fill_order(int64_t *elements, int64_t count, int64_t lanes, const Type *frame,
+                       const int64_t *word)
+{
+    for (int64_t n = 0; n < count; n++) {
+        int64_t which = n / lanes, lane = n % lanes, step = 1, at = 0;
+        for (uint32_t i = frame->u.shaped.rank; i-- > 0;) {
+            int64_t extent = frame->u.shaped.dims[i], words = extent / word[i];
+            at += (which % words * word[i] + lane % word[i]) * step;
+            which /= words;
+            lane /= word[i];
+            step *= extent;
+        }
+        elements[n] = at;
+    }
+}
+
+/* The elements of all loaded tables, in the module's order. */
+static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPort *port)
+{
+    int64_t used = 0;
+    port->lanes = emithls_lanes(stream->word);
+    port->count = stream->words * port->lanes;
+    port->weights = array_new(type_tensor(emithls_scalar(stream->word), &port->count, 1, NULL));
+    port->array = port->weights;
+    FOR_EACH_OP(op, design->top->block)
+    {
+        bool is_loaded = op->def == EMITHLS(TABLE) && op_attr(op, "loaded");
+        Array *table = is_loaded ? array_from_attr(op_attr(op, "value")) : NULL;
+        for (int64_t i = 0; table && port->weights && i < table->count && used < port->count; i++)
+            array_set_i64(port->weights, used++, array_get_i64(table, i));
+        array_unref(table);
+    }
+    return (port->weights && used == port->count) ||
+           op_error(design->top, "port '%.*s' takes %lld weights, but the tables have %lld",
+                    STR_ARG(stream->name), (long long)port->count, (long long)used);
+}
+
+bool hls_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
+                   HlsPort *out)
+{
+    enum { MAX_RANK = 32 };
+    const Type *frame = hls_argument_frame(design, arg);
+    const Attr *words = argument_attr(design, arg, "emithls.word");
+    int64_t word[MAX_RANK];
+    size_t rank = 0;
+    *out = (HlsPort){.arg = arg, .lanes = 1};
+    if (argument_attr(design, arg, "emithls.weights")) {
+        out->elements = NULL;
+        return !stream || init_weights(design, stream, out);
+    }
+    if (!frame || !words || !attr_int_list(words, word, MAX_RANK, &rank) ||
+        rank != frame->u.shaped.rank || !type_element_count(frame, &out->count))
+        return op_error(design->top, "cannot be simulated with data: port '%.*s' has no "
+                                     "emithls.frame and emithls.word",
+                        STR_ARG(op_attr(design->top, "arg_names")->u.array.items[arg]->u.string));
+    for (size_t i = 0; i < rank; i++)
+        out->lanes *= word[i];
+    out->elements = ARENA_ARRAY(arena, int64_t, out->count);
+    fill_order(out->elements, out->count, out->lanes, frame, word);
+    return true;
+}

@@ -1,0 +1,294 @@
+/* Numbers of a simulation. Processes are described by their last frame, which in the periodic state
+ * stands for all later ones; FIFOs by the whole run.
+ * Tests: lit/tools/ming-sim.mir */
+#include "sim/hls/report.h"
+
+#include "ir/support/json.h"
+#include "ir/core/symbol.h"
+#include "ir/support/text_table.h"
+#include "target/fifo/sizing.h"
+
+/* --- the design as a whole --------------------------------------------------------------- */
+
+static const HlsFrame *last_frame(const HlsSim *sim, uint32_t process)
+{
+    const HlsFrames *frames = hls_sim_frames(sim, process);
+    return &frames->data[frames->len - 1];
+}
+
+/* First word of a frame in, last word of it out; of a design without streams at its boundary, the
+ * first and the last cycle of its processes. */
+static void frame_bounds(const HlsDesign *design, const HlsSim *sim, size_t frame, int64_t *begin,
+                         int64_t *end)
+{
+    bool has_sources = false, has_sinks = false;
+    for (size_t i = 0; i < design->processes.len; i++) {
+        const HlsProcess *p = &design->processes.data[i];
+        has_sources |= !p->func && p->is_source && !p->is_once;
+        has_sinks |= !p->func && !p->is_source;
+    }
+    *begin = INT64_MAX;
+    *end = 0;
+    for (uint32_t i = 0; i < design->processes.len; i++) {
+        const HlsProcess *p = &design->processes.data[i];
+        const HlsFrame *f = &hls_sim_frames(sim, i)->data[frame];
+        bool enters = has_sources ? !p->func && p->is_source : p->func != NULL;
+        bool leaves = has_sinks ? !p->func && !p->is_source : p->func != NULL;
+        int64_t start = has_sources ? f->begin : frame > 0 ? f[-1].end : 0;
+        if (enters && !p->is_once && start < *begin)
+            *begin = start;
+        if (leaves && !p->is_once && f->end > *end)
+            *end = f->end;
+    }
+    *begin = *begin == INT64_MAX ? 0 : *begin;
+}
+
+/* 0 where the last word out waits for nothing that comes in. */
+static int64_t frame_latency(const HlsDesign *design, const HlsSim *sim, size_t frame)
+{
+    int64_t begin, end;
+    frame_bounds(design, sim, frame, &begin, &end);
+    return end > begin ? end - begin : 0;
+}
+
+/* When all processes are done with a frame. */
+static int64_t frame_done(const HlsDesign *design, const HlsSim *sim, size_t frame)
+{
+    int64_t done = 0;
+    for (uint32_t i = 0; i < design->processes.len; i++) {
+        int64_t end = hls_sim_frames(sim, i)->data[frame].end;
+        done = !design->processes.data[i].is_once && end > done ? end : done;
+    }
+    return done;
+}
+
+HlsTimingResult hls_result(const HlsDesign *design, const HlsSim *sim)
+{
+    HlsTimingResult r = {.frames = (int64_t)hls_sim_frames(sim, 0)->len};
+    size_t last = (size_t)r.frames - 1;
+    r.latency = frame_latency(design, sim, 0);
+    r.last_latency = frame_latency(design, sim, last);
+    r.cycles = frame_done(design, sim, last);
+    if (r.frames > 1)
+        r.interval = r.cycles - frame_done(design, sim, last - 1);
+    r.period = hls_sim_period(sim);
+    r.mean_interval = r.interval * 100;
+    if (r.period.frames > 1)
+        r.mean_interval = (r.period.cycles * 100 + r.period.frames / 2) / r.period.frames;
+    for (uint32_t i = 1; i < design->processes.len; i++)
+        if (last_frame(sim, i)->cycles[HLS_BUSY] > last_frame(sim, r.bottleneck)->cycles[HLS_BUSY])
+            r.bottleneck = i;
+    return r;
+}
+
+/* Hundredths of words, on the average of all cycles. */
+static int64_t mean_level(const HlsFifo *fifo, int64_t cycles)
+{
+    return cycles > 0 ? (fifo->word_cycles * 100 + cycles / 2) / cycles : 0;
+}
+
+static void add_hundredths(StrBuf *out, int64_t value)
+{
+    strbuf_printf(out, "%lld.%02lld", (long long)(value / 100), (long long)(value % 100));
+}
+
+/* --- the table ------------------------------------------------------------------------------ */
+
+static void add_titles(TextTable *table, const char *const *titles, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        text_table_add(table, titles[i]);
+}
+
+/* "2", or "3 (ports of 'lines')" when that is more than was asked for; the slowest loop's. */
+static void add_ii(StrBuf *out, const HlsProcess *process)
+{
+    const HlsLoop *slowest = NULL;
+    for (size_t i = 0; i < process->loops.len; i++)
+        if (!slowest || process->loops.data[i].ii > slowest->ii)
+            slowest = &process->loops.data[i];
+    if (!slowest)
+        return;
+    strbuf_add_int(out, slowest->ii);
+    if (slowest->ii_reason)
+        strbuf_printf(out, " (%s)", slowest->ii_reason);
+}
+
+static void print_processes(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
+{
+    static const char *const titles[] = {"process", "II", "cycles", "busy", "input", "output", "idle"};
+    TextTable table = {.columns = COUNT_OF(titles), .first_number = 1};
+    add_titles(&table, titles, COUNT_OF(titles));
+    for (uint32_t i = 0; i < design->processes.len; i++) {
+        const HlsProcess *p = &design->processes.data[i];
+        StrBuf *name = text_table_cell(&table);
+        strbuf_add_str(name, p->name);
+        strbuf_add_c(name, p->func ? "" : p->is_source ? " (input)" : " (output)");
+        add_ii(text_table_cell(&table), p);
+        text_table_add_int(&table, p->cycles);
+        for (int s = 0; s < HLS_STATE_COUNT; s++)
+            text_table_add_int(&table, last_frame(sim, i)->cycles[s]);
+    }
+    text_table_print(&table, out);
+    text_table_free(&table);
+}
+
+static void print_fifos(const HlsDesign *design, const HlsSim *sim, int64_t cycles, StrBuf *out)
+{
+    static const char *const titles[] = {"FIFO", "width", "depth", "max", "mean", "full", "empty"};
+    TextTable table = {.columns = COUNT_OF(titles), .first_number = 1};
+    add_titles(&table, titles, COUNT_OF(titles));
+    for (uint32_t i = design->port_count; i < design->streams.len; i++) {
+        const HlsFifo *f = hls_sim_fifo(sim, i);
+        int64_t mean = mean_level(f, cycles);
+        strbuf_add_str(text_table_cell(&table), design->streams.data[i].name);
+        text_table_add_int(&table, hls_word_bits(&design->streams.data[i]));
+        text_table_add_int(&table, f->depth);
+        text_table_add_int(&table, f->max_level);
+        add_hundredths(text_table_cell(&table), mean);
+        text_table_add_int(&table, f->full_cycles);
+        text_table_add_int(&table, f->empty_cycles);
+    }
+    if (design->streams.len > design->port_count)
+        text_table_print(&table, out);
+    text_table_free(&table);
+}
+
+static void add_interval(StrBuf *out, const HlsTimingResult *r)
+{
+    strbuf_add_c(out, "interval between frames: ");
+    if (r->period.frames > 1) {
+        add_hundredths(out, r->mean_interval);
+        strbuf_printf(out, " cycles (periodic: %lld frames take %lld, and all later ones)\n",
+                      (long long)r->period.frames, (long long)r->period.cycles);
+        return;
+    }
+    strbuf_printf(out, "%lld cycles%s\n", (long long)r->interval,
+                  r->period.frames ? " (periodic: all later frames repeat it)" : "");
+}
+
+void hls_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
+{
+    HlsTimingResult r = hls_result(design, sim);
+    const HlsProcess *slowest = &design->processes.data[r.bottleneck];
+    print_processes(design, sim, out);
+    strbuf_add_char(out, '\n');
+    print_fifos(design, sim, r.cycles, out);
+    strbuf_printf(out, "\n%lld frame%s, %lld cycles\n", (long long)r.frames, r.frames == 1 ? "" : "s",
+                  (long long)r.cycles);
+    strbuf_printf(out, "latency of the first frame: %lld cycles\n", (long long)r.latency);
+    if (r.frames > 1) {
+        strbuf_printf(out, "latency of the last frame: %lld cycles\n", (long long)r.last_latency);
+        add_interval(out, &r);
+    }
+    strbuf_printf(out, "bottleneck: %.*s, %lld cycles a frame\n", STR_ARG(slowest->name),
+                  (long long)last_frame(sim, r.bottleneck)->cycles[HLS_BUSY]);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static void add_string(StrBuf *out, const char *name, Str value)
+{
+    strbuf_printf(out, "\"%s\": ", name);
+    json_add_string(out, value);
+}
+
+static void add_number(StrBuf *out, const char *name, int64_t value)
+{
+    strbuf_printf(out, ", \"%s\": %lld", name, (long long)value);
+}
+
+static void add_loops(StrBuf *out, const HlsProcess *p)
+{
+    strbuf_add_c(out, ",\n     \"loops\": [");
+    for (size_t i = 0; i < p->loops.len; i++) {
+        const HlsLoop *loop = &p->loops.data[i];
+        const Attr *name = loop->op ? op_attr(loop->op, "name") : NULL;
+        strbuf_add_c(out, i ? ", {" : "{");
+        add_string(out, "name", name ? name->u.string : STR(""));
+        add_number(out, "trips", loop->trips);
+        add_number(out, "executions", loop->executions);
+        add_number(out, "ii", loop->ii);
+        add_number(out, "depth", loop->depth);
+        strbuf_printf(out, ", \"once\": %s", loop->is_once ? "true" : "false");
+        if (loop->ii_reason) {
+            strbuf_add_c(out, ", ");
+            add_string(out, "ii_reason", str_from(loop->ii_reason));
+        }
+        strbuf_add_char(out, '}');
+    }
+    strbuf_add_char(out, ']');
+}
+
+static void add_process(StrBuf *out, const HlsProcess *p, const HlsFrame *frame)
+{
+    static const char *const states[] = {"busy", "stalled_input", "stalled_output", "idle"};
+    add_string(out, "name", p->name);
+    strbuf_add_c(out, ", ");
+    add_string(out, "kind", p->func ? STR("process") : p->is_source ? STR("input") : STR("output"));
+    strbuf_printf(out, ", \"once\": %s", p->is_once ? "true" : "false");
+    add_number(out, "cycles", p->cycles);
+    for (int s = 0; s < HLS_STATE_COUNT; s++)
+        add_number(out, states[s], frame->cycles[s]);
+    if (p->func)
+        add_loops(out, p);
+}
+
+static void add_fifo(StrBuf *out, const HlsStream *stream, const HlsFifo *f, int64_t cycles)
+{
+    int64_t mean = mean_level(f, cycles);
+    add_string(out, "name", stream->name);
+    add_number(out, "width", hls_word_bits(stream));
+    add_number(out, "depth", f->depth);
+    add_number(out, "max", f->max_level);
+    strbuf_add_c(out, ", \"mean\": ");
+    add_hundredths(out, mean);
+    add_number(out, "full", f->full_cycles);
+    add_number(out, "empty", f->empty_cycles);
+}
+
+/* The mean of the periodic state, whole where it is; the last one; frames that the state takes to
+ * recur, if more than one. */
+static void add_intervals(StrBuf *out, const HlsTimingResult *r)
+{
+    if (r->frames == 1) {
+        strbuf_add_c(out, ", \"interval_cycles\": null");
+        return;
+    }
+    if (r->mean_interval % 100 == 0)
+        add_number(out, "interval_cycles", r->mean_interval / 100);
+    else
+        strbuf_add_c(out, ", \"interval_cycles\": ");
+    if (r->mean_interval % 100 != 0)
+        add_hundredths(out, r->mean_interval);
+    add_number(out, "last_interval_cycles", r->interval);
+    if (r->period.frames > 1)
+        add_number(out, "period_frames", r->period.frames);
+}
+
+void hls_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
+{
+    HlsTimingResult r = hls_result(design, sim);
+    strbuf_add_c(out, "{\n  ");
+    add_string(out, "top", symbol_name(design->top)->str);
+    add_number(out, "frames", r.frames);
+    add_number(out, "cycles", r.cycles);
+    add_number(out, "latency_cycles", r.latency);
+    add_number(out, "last_latency_cycles", r.last_latency);
+    add_intervals(out, &r);
+    strbuf_printf(out, ", \"periodic\": %s, ", r.period.frames ? "true" : "false");
+    add_string(out, "bottleneck", design->processes.data[r.bottleneck].name);
+    strbuf_add_c(out, ",\n  \"processes\": [");
+    for (uint32_t i = 0; i < design->processes.len; i++) {
+        strbuf_add_c(out, i ? ",\n    {" : "\n    {");
+        add_process(out, &design->processes.data[i], last_frame(sim, i));
+        strbuf_add_char(out, '}');
+    }
+    strbuf_add_c(out, "\n  ],\n  \"fifos\": [");
+    for (uint32_t i = 0; i < design->streams.len; i++) {
+        strbuf_add_c(out, i ? ",\n    {" : "\n    {");
+        add_fifo(out, &design->streams.data[i], hls_sim_fifo(sim, i), r.cycles);
+        strbuf_add_char(out, '}');
+    }
+    strbuf_add_c(out, "\n  ]\n}\n");
+}

@@ -1,0 +1,69 @@
+/* Evaluators of what holds a program together: calls, assertions, globals.
+ * Tests: lit/tools/ming-run.mir */
+#include "dialects/cf/cf.h"
+#include "dialects/func/func.h"
+#include "dialects/ml_program/ml_program.h"
+#include "ir/asm/print/diag.h"
+#include "sim/interp/interp_impl.h"
+
+/* --- calls ---------------------------------------------------------------------------------- */
+
+static bool prepare_call(Interp *interp, Step *step)
+{
+    const Op *callee = symtabs_lookup(interp->tables, step->op, op_attr(step->op, "callee"));
+    if (!callee || !op_has_trait(callee, TRAIT_FUNCTION))
+        return step_unsupported(step->op, "it calls no function");
+    step->state = function_code(interp, callee);
+    return step->state != NULL;
+}
+
+static bool eval_call(Interp *interp, const Step *step, Array **inputs, Array **results)
+{
+    return function_run(interp, step->state, inputs, results);
+}
+
+/* --- assertions ----------------------------------------------------------------------------- */
+
+static bool eval_assert(Interp *interp, const Step *step, Array **inputs, Array **results)
+{
+    (void)interp;
+    (void)results;
+    Str text = op_attr(step->op, "msg")->u.string;
+    return array_get_i64(inputs[0], 0) ||
+           op_error(step->op, "failed: %.*s", STR_ARG(text));
+}
+
+/* --- globals -------------------------------------------------------------------------------- */
+
+static bool prepare_global(Interp *interp, Step *step)
+{
+    const Op *global = symtabs_lookup(interp->tables, step->op, op_attr(step->op, "global"));
+    const Attr *value = global ? op_attr(global, "value") : NULL;
+    step->state = value ? array_from_attr(value) : NULL;
+    return step->state || step_unsupported(step->op, "the global's value is not given");
+}
+
+static bool eval_global(Interp *interp, const Step *step, Array **inputs, Array **results)
+{
+    (void)interp;
+    (void)inputs;
+    results[0] = array_ref(step->state);
+    return true;
+}
+
+static void release_global(void *state)
+{
+    array_unref(state);
+}
+
+const Evaluator *module_evaluator(const OpDef *def)
+{
+    static const Evaluator call = {eval_call, prepare_call, NULL};
+    static const Evaluator assertion = {eval_assert, NULL, NULL};
+    static const Evaluator global = {eval_global, prepare_global, release_global};
+    if (def == FUNC(CALL))
+        return &call;
+    if (def == CF(ASSERT))
+        return &assertion;
+    return def == ML_PROGRAM(GLOBAL_LOAD_CONST) ? &global : NULL;
+}

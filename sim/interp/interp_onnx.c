@@ -1,0 +1,44 @@
+/* Evaluators of onnx: dialects/onnx/eval.h has the operators, here constants are kept and what is
+ * wrong is told at the node.
+ * Tests: test/e2e/run_check.py */
+#include "dialects/onnx/eval.h"
+#include "sim/interp/interp_impl.h"
+
+static bool prepare(Interp *interp, Step *step)
+{
+    const Op *op = step->op;
+    (void)interp;
+    const Attr *value = op->result_count == 1 ? onnx_constant(op_result(op, 0)) : NULL;
+    if (value)
+        step->state = array_from_attr(value);
+    return step->state || op->def == ONNX(NO_VALUE) || onnx_can_eval(op) ||
+           onnx_error(op, "cannot be interpreted");
+}
+
+static bool eval(Interp *interp, const Step *step, Array **inputs, Array **results)
+{
+    StrBuf why = {0};
+    (void)interp;
+    if (step->op->def == ONNX(NO_VALUE))
+        return true;
+    if (step->state) {
+        results[0] = array_ref(step->state);
+        return true;
+    }
+    bool ok = onnx_eval(step->op, inputs, results, &why);
+    if (!ok)
+        onnx_error(step->op, "%s", why.data ? why.data : "has no value");
+    strbuf_free(&why);
+    return ok;
+}
+
+static void release(void *state)
+{
+    array_unref(state);
+}
+
+const Evaluator *onnx_evaluator(const OpDef *def)
+{
+    static const Evaluator evaluator = {eval, prepare, release};
+    return def->dialect == &dialect_onnx ? &evaluator : NULL;
+}

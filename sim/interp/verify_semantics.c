@@ -1,0 +1,542 @@
+/* Comparing functions before and after passes.
+ *
+ *   before the first pass: random arrays ─▶ enter ─▶ run ─▶ leave: the reference
+ *   after each pass:       the same arrays ─▶ enter ─▶ run ─▶ leave ─▶ compare
+ *
+ * Integers and dequantized integers must be equal, other floats close to the largest of their
+ * result, since a pass may add up in another order.
+ * Tests: test/unit/verify_semantics_test.c, lit/tools/verify-semantics.mir */
+#include "sim/interp/verify_semantics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/func/func.h"
+#include "ir/asm/print/diag.h"
+#include "ir/core/symbol.h"
+#include "sim/io/boundary.h"
+#include "sim/interp/interp.h"
+
+/* Of floats, relative to the largest of a result; of dequantized integers, to each. */
+static const double FLOAT_TOLERANCE = 1e-5, QUANT_TOLERANCE = 1e-6;
+
+/* Arrays of one run of a function. */
+typedef struct Sample {
+    Npy *inputs, *results;
+} Sample;
+
+/* What a function gave before any pass. */
+typedef struct Reference {
+    const Ident *name;
+    Sample *samples;
+    uint32_t input_count, result_count;
+    bool *is_quantized; /* per result */
+} Reference;
+
+struct VerifySemantics {
+    PassHooks hooks;
+    int64_t runs;
+    bool differs;
+    size_t seen; /* functions met by one walk */
+    VEC(Reference) references;
+};
+
+/* A function's boundary at one time. */
+typedef struct Signature {
+    Boundary *inputs, *results;
+    uint32_t input_count, result_count;
+} Signature;
+
+/* --- capturing diagnostics ------------------------------------------------------------------ */
+
+/* Keeps the first error instead of showing it. */
+typedef struct Capture {
+    Context *ctx;
+    DiagHandler *handler;
+    void *user;
+    StrBuf text;
+} Capture;
+
+static void keep_first(void *user, Context *ctx, const Diag *diag, const Diag *notes,
+                       size_t note_count)
+{
+    Capture *capture = user;
+    (void)ctx;
+    (void)notes;
+    (void)note_count;
+    if (capture->text.len == 0)
+        strbuf_add_str(&capture->text, diag->text);
+}
+
+static void capture_begin(Capture *capture, Context *ctx)
+{
+    *capture = (Capture){.ctx = ctx};
+    diag_flush(ctx);
+    context_set_diag_handler(ctx, keep_first, capture, &capture->handler, &capture->user);
+}
+
+static void capture_end(Capture *capture)
+{
+    diag_flush(capture->ctx);
+    context_set_diag_handler(capture->ctx, capture->handler, capture->user, NULL, NULL);
+}
+
+static const char *captured(const Capture *capture)
+{
+    return capture->text.len ? capture->text.data : "no reason is given";
+}
+
+/* --- signatures ----------------------------------------------------------------------------- */
+
+static bool signature_read(const Op *func, Signature *out)
+{
+    const Type *type = op_attr(func, "function_type")->u.type_value;
+    out->input_count = type->u.function.input_count;
+    out->result_count = type->u.function.result_count;
+    uint32_t count = out->input_count + out->result_count;
+    out->inputs = xcalloc(count + 1, sizeof *out->inputs);
+    out->results = out->inputs + out->input_count;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_input = i < out->input_count;
+        const Attr *attrs = is_input ? func_arg_attrs(func, i)
+                                     : func_result_attrs(func, i - out->input_count);
+        if (!boundary_init(func, type->u.function.types[i], attrs, &out->inputs[i]))
+            return false;
+        if (is_input && (out->inputs[i].is_unranked || !type_is_static(out->inputs[i].tensor)))
+            return op_error(func, "has an argument of unknown shape");
+    }
+    return true;
+}
+
+/* --- random inputs -------------------------------------------------------------------------- */
+
+enum { MANY_INDICES = 8 };
+
+/* Splitmix64. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* In [-1, 1). */
+static double random_unit(uint64_t *state)
+{
+    return (double)(next_random(state) >> 11) * 0x1p-52 - 1.0;
+}
+
+/* Every other number is small. An index counts or selects: it is below `indices`, and so is every
+ * number that may be one after all. */
+static int64_t random_integer(const Boundary *b, uint64_t *state, uint64_t indices)
+{
+    uint64_t bits = next_random(state);
+    bool is_index = b->tensor->u.shaped.elem->kind == TYPE_INDEX;
+    if ((is_index || indices < MANY_INDICES) && b->low <= 0 && b->high > 0)
+        return (int64_t)(bits % indices);
+    int64_t small = (int64_t)(bits >> 32 & 15) - (b->low < 0 ? 8 : 0);
+    if (bits % 2 == 0 && small >= b->low && small <= b->high)
+        return small;
+    uint64_t span = (uint64_t)b->high - (uint64_t)b->low;
+    bits = next_random(state);
+    return (int64_t)((uint64_t)b->low + (span == UINT64_MAX ? bits : bits % (span + 1)));
+}
+
+/* Over the quantizer's range and somewhat beyond, else of a magnitude from 1 to 8. */
+static double random_float(const Boundary *b, uint64_t *state)
+{
+    if (!b->is_quantized)
+        return random_unit(state) * (double)(1 << (next_random(state) & 3));
+    double middle = ((double)b->low + (double)b->high) / 2 - (double)b->zero;
+    double reach = ((double)b->high - (double)b->low) / 2 + 2;
+    return (middle + random_unit(state) * reach) * b->scale / (double)b->divisor;
+}
+
+static bool random_array(const Boundary *b, uint64_t *state, uint64_t indices, Npy *out)
+{
+    const Type *elem = b->tensor->u.shaped.elem;
+    uint32_t width = type_width(elem);
+    bool is_float = b->is_quantized || type_is_float(elem);
+    uint32_t item = width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
+    if (is_float)
+        item = elem->kind == TYPE_F64 ? 8 : 4;
+    if (!npy_init(out, is_float ? 'f' : b->is_signed ? 'i' : 'u', item, b->tensor->u.shaped.dims,
+                  b->tensor->u.shaped.rank))
+        return false;
+    for (int64_t i = 0; i < out->count; i++) {
+        if (is_float)
+            npy_set_f64(out, i, random_float(b, state));
+        else
+            npy_set_i64(out, i, random_integer(b, state, indices));
+    }
+    return true;
+}
+
+/* --- running -------------------------------------------------------------------------------- */
+
+static bool run_arrays(const Op *func, const Signature *s, Interp *interp, const Npy *inputs,
+                       Npy *results)
+{
+    StrBuf why = {0};
+    uint32_t count = s->input_count + s->result_count;
+    Array **arrays = xcalloc(count + 1, sizeof *arrays);
+    Array **values = arrays + s->input_count;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->input_count; i++) {
+        arrays[i] = boundary_enter(&s->inputs[i], &inputs[i], 0, &why);
+        ok = arrays[i] != NULL;
+    }
+    bool ran = ok && interp_run(interp, arrays, values);
+    for (uint32_t i = 0; ran && ok && i < s->result_count; i++)
+        ok = boundary_leave(&s->results[i], values[i], 0, 1, &results[i], &why);
+    if (!ok)
+        op_error(func, "does not take the arrays: %s", why.data);
+    for (uint32_t i = 0; i < count; i++)
+        array_unref(arrays[i]);
+    free(arrays);
+    strbuf_free(&why);
+    return ran && ok;
+}
+
+static void sample_free(Sample *sample, uint32_t count)
+{
+    for (uint32_t i = 0; sample->inputs && i < count; i++)
+        npy_free(&sample->inputs[i]);
+    free(sample->inputs);
+    *sample = (Sample){0};
+}
+
+static void sample_init(Sample *sample, const Signature *s)
+{
+    sample->inputs = xcalloc(s->input_count + s->result_count + 1, sizeof *sample->inputs);
+    sample->results = sample->inputs + s->input_count;
+}
+
+/* Draws inputs for which the function is defined; after some attempts integers are few and small,
+ * which they must be where they select. */
+static bool draw_sample(const Op *func, const Signature *s, Interp *interp, uint64_t number,
+                        Sample *sample)
+{
+    enum { ATTEMPTS = 8 };
+    for (uint64_t attempt = 0; attempt < ATTEMPTS; attempt++) {
+        uint64_t state = number * ATTEMPTS + attempt;
+        uint64_t indices = attempt < ATTEMPTS / 2 ? MANY_INDICES : ATTEMPTS - attempt;
+        bool ok = true;
+        sample_init(sample, s);
+        for (uint32_t i = 0; ok && i < s->input_count; i++)
+            ok = random_array(&s->inputs[i], &state, indices, &sample->inputs[i]);
+        if (ok && run_arrays(func, s, interp, sample->inputs, sample->results))
+            return true;
+        sample_free(sample, s->input_count + s->result_count);
+    }
+    return false;
+}
+
+/* --- references ----------------------------------------------------------------------------- */
+
+static Reference *find_reference(VerifySemantics *v, const Ident *name)
+{
+    for (size_t i = 0; i < v->references.len; i++)
+        if (v->references.data[i].name == name)
+            return &v->references.data[i];
+    return NULL;
+}
+
+static void reference_free(Reference *reference, int64_t runs)
+{
+    for (int64_t i = 0; i < runs; i++)
+        sample_free(&reference->samples[i], reference->input_count + reference->result_count);
+    free(reference->samples);
+    free(reference->is_quantized);
+}
+
+static bool fill_reference(const Op *func, const Signature *s, int64_t runs, Reference *out)
+{
+    Interp *interp = interp_create(func);
+    bool ok = interp != NULL;
+    for (int64_t i = 0; ok && i < runs; i++)
+        ok = draw_sample(func, s, interp, (uint64_t)i, &out->samples[i]);
+    interp_free(interp);
+    return ok;
+}
+
+static void make_reference(VerifySemantics *v, const Op *func, const char *pass)
+{
+    Signature s = {0};
+    Capture capture;
+    Reference reference = {.name = symbol_name(func)};
+    capture_begin(&capture, func->ctx);
+    bool ok = signature_read(func, &s);
+    if (ok) {
+        reference.input_count = s.input_count;
+        reference.result_count = s.result_count;
+        reference.samples = xcalloc((size_t)v->runs, sizeof *reference.samples);
+        reference.is_quantized = xcalloc(s.result_count + 1, sizeof *reference.is_quantized);
+        for (uint32_t i = 0; i < s.result_count; i++)
+            reference.is_quantized[i] = s.results[i].is_quantized;
+        ok = fill_reference(func, &s, v->runs, &reference);
+    }
+    capture_end(&capture);
+    if (ok)
+        *vec_push(&v->references) = reference;
+    else
+        emit_remark(func->ctx, func->loc, "semantics are not verified across pass '%s': %s", pass,
+                    captured(&capture));
+    if (!ok && reference.samples)
+        reference_free(&reference, v->runs);
+    free(s.inputs);
+    strbuf_free(&capture.text);
+}
+
+/* --- comparing ------------------------------------------------------------------------------ */
+
+typedef struct Difference {
+    uint32_t result;
+    int64_t element; /* -1: the shape */
+    const Npy *before, *after;
+} Difference;
+
+static bool same_shape(const Npy *a, const Npy *b)
+{
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+static double largest_size(const Npy *npy)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < npy->count; i++) {
+        double size = fabs(npy_get_f64(npy, i));
+        largest = isfinite(size) && size > largest ? size : largest;
+    }
+    return largest;
+}
+
+static bool same_numbers(double a, double b, double tolerance)
+{
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance;
+}
+
+/* Index of the first element that differs, or -1. */
+static int64_t find_difference(const Npy *a, const Npy *b, bool is_quantized)
+{
+    bool has_floats = a->kind == 'f' || b->kind == 'f';
+    double reach = has_floats && !is_quantized ? FLOAT_TOLERANCE * largest_size(a) : 0;
+    for (int64_t i = 0; i < a->count; i++) {
+        if (!has_floats && a->kind == b->kind && npy_get_i64(a, i) != npy_get_i64(b, i))
+            return i;
+        double x = npy_get_f64(a, i), y = npy_get_f64(b, i);
+        double tolerance = is_quantized ? QUANT_TOLERANCE * fabs(x) : reach;
+        if (!same_numbers(x, y, tolerance))
+            return i;
+    }
+    return -1;
+}
+
+static bool equal_results(const Reference *reference, const Signature *s, const Sample *sample,
+                          const Npy *results, Difference *difference)
+{
+    for (uint32_t i = 0; i < reference->result_count; i++) {
+        const Npy *before = &sample->results[i], *after = &results[i];
+        *difference = (Difference){i, -1, before, after};
+        if (!same_shape(before, after))
+            return false;
+        bool is_quantized = reference->is_quantized[i] || s->results[i].is_quantized;
+        difference->element = find_difference(before, after, is_quantized);
+        if (difference->element >= 0)
+            return false;
+    }
+    return true;
+}
+
+static void add_index(StrBuf *out, const Npy *npy, int64_t element)
+{
+    int64_t index[NPY_MAX_RANK];
+    for (uint32_t i = npy->rank; i-- > 0;) {
+        index[i] = element % npy->dims[i];
+        element /= npy->dims[i];
+    }
+    strbuf_add_char(out, '[');
+    for (uint32_t i = 0; i < npy->rank; i++)
+        strbuf_printf(out, "%s%lld", i ? ", " : "", (long long)index[i]);
+    strbuf_add_char(out, ']');
+}
+
+static void report_difference(const Op *func, const char *pass, const Difference *d, int64_t run)
+{
+    StrBuf text = {0};
+    if (d->element < 0) {
+        strbuf_add_c(&text, "has another shape");
+    } else {
+        strbuf_add_c(&text, "differs at ");
+        add_index(&text, d->before, d->element);
+        strbuf_printf(&text, ": %.9g before, %.9g after", npy_get_f64(d->before, d->element),
+                      npy_get_f64(d->after, d->element));
+    }
+    emit_error(func->ctx, func->loc,
+               "pass '%s' changes the semantics of @%.*s: result #%u %s, on random input %lld",
+               pass, STR_ARG(symbol_name(func)->str), d->result, text.data, (long long)run);
+    strbuf_free(&text);
+}
+
+/* The function on one sample's inputs. True also if it is not comparable any more. */
+static bool check_sample(const Op *func, const char *pass, const Reference *reference,
+                         const Signature *s, Interp *interp, int64_t run)
+{
+    const Sample *sample = &reference->samples[run];
+    Difference difference;
+    Sample now = {0};
+    Capture capture;
+    sample_init(&now, s);
+    capture_begin(&capture, func->ctx);
+    bool ran = run_arrays(func, s, interp, sample->inputs, now.results);
+    capture_end(&capture);
+    bool ok = ran && equal_results(reference, s, sample, now.results, &difference);
+    if (!ran)
+        emit_error(func->ctx, func->loc,
+                   "pass '%s' changes the semantics of @%.*s: on random input %lld, %s", pass,
+                   STR_ARG(symbol_name(func)->str), (long long)run, captured(&capture));
+    else if (!ok)
+        report_difference(func, pass, &difference, run);
+    sample_free(&now, s->input_count + s->result_count);
+    strbuf_free(&capture.text);
+    return ok;
+}
+
+static bool check_function(const Op *func, const char *pass, const Reference *reference,
+                           int64_t runs)
+{
+    Signature s = {0};
+    Capture capture;
+    capture_begin(&capture, func->ctx);
+    Interp *interp = signature_read(func, &s) ? interp_create(func) : NULL;
+    capture_end(&capture);
+    bool ok = true, same_ports = s.input_count == reference->input_count &&
+                                 s.result_count == reference->result_count;
+    if (!interp)
+        emit_remark(func->ctx, func->loc, "semantics are not verified after pass '%s': %s", pass,
+                    captured(&capture));
+    else if (!same_ports)
+        ok = emit_error(func->ctx, func->loc,
+                        "pass '%s' changes the number of arguments or results of @%.*s", pass,
+                        STR_ARG(symbol_name(func)->str));
+    for (int64_t i = 0; interp && ok && i < runs; i++)
+        ok = check_sample(func, pass, reference, &s, interp, i);
+    interp_free(interp);
+    free(s.inputs);
+    strbuf_free(&capture.text);
+    return ok;
+}
+
+/* --- hooks ---------------------------------------------------------------------------------- */
+
+static bool is_public_function(const Op *op)
+{
+    if (!op->def || !op_has_trait(op, TRAIT_FUNCTION) || region_is_empty(op_region(op, 0)))
+        return false;
+    const Attr *visibility = op_attr(op, "sym_visibility");
+    return !visibility || !str_eq_c(visibility->u.string, "private");
+}
+
+/* Calls visit for the functions that a pass on `op` may change: itself, or those inside. */
+static void each_function(VerifySemantics *v, const Pass *pass, Op *op,
+                          void (*visit)(VerifySemantics *, const Pass *, Op *))
+{
+    if (is_public_function(op))
+        visit(v, pass, op);
+    if (op->def && op_has_trait(op, TRAIT_FUNCTION))
+        return;
+    FOR_EACH_INNER(inner, op)
+    {
+        if (is_public_function(inner))
+            visit(v, pass, inner);
+    }
+}
+
+static void refer(VerifySemantics *v, const Pass *pass, Op *func)
+{
+    v->seen++;
+    if (!find_reference(v, symbol_name(func)))
+        make_reference(v, func, pass->def->name);
+}
+
+static void compare(VerifySemantics *v, const Pass *pass, Op *func)
+{
+    const Reference *reference = find_reference(v, symbol_name(func));
+    if (reference && !v->differs)
+        v->differs = !check_function(func, pass->def->name, reference, v->runs);
+}
+
+static const Op *outermost(const Op *op)
+{
+    while (op_parent(op))
+        op = op_parent(op);
+    return op;
+}
+
+static void before_pass(void *user, const Pass *pass, Op *op)
+{
+    VerifySemantics *v = user;
+    if (v->differs)
+        return;
+    v->seen = 0;
+    each_function(v, pass, op, refer);
+    if (v->seen == 0 && v->references.len == 0)
+        emit_remark(op->ctx, outermost(op)->loc,
+                    "semantics are not verified across pass '%s': there is no public function",
+                    pass->def->name);
+}
+
+/* Functions that became something else cannot be run. */
+static void report_lost(const VerifySemantics *v, const Pass *pass, const Op *module)
+{
+    for (size_t i = 0; i < v->references.len; i++) {
+        const Ident *name = v->references.data[i].name;
+        const Op *found = symbol_lookup_in(module, name);
+        if (!found || !is_public_function(found))
+            emit_remark(module->ctx, module->loc,
+                        "semantics are not verified after pass '%s': @%.*s is no function any more",
+                        pass->def->name, STR_ARG(name->str));
+    }
+}
+
+static void after_pass(void *user, const Pass *pass, Op *op, bool ok)
+{
+    VerifySemantics *v = user;
+    if (!ok || v->differs)
+        return;
+    each_function(v, pass, op, compare);
+    if (!op_has_trait(op, TRAIT_FUNCTION))
+        report_lost(v, pass, outermost(op));
+}
+
+VerifySemantics *verify_semantics_create(int64_t runs)
+{
+    if (runs < 1)
+        return NULL;
+    VerifySemantics *v = xcalloc(1, sizeof *v);
+    v->runs = runs;
+    v->hooks = (PassHooks){.user = v, .before = before_pass, .after = after_pass};
+    return v;
+}
+
+void verify_semantics_free(VerifySemantics *v)
+{
+    if (!v)
+        return;
+    for (size_t i = 0; i < v->references.len; i++)
+        reference_free(&v->references.data[i], v->runs);
+    vec_free(&v->references);
+    free(v);
+}
+
+const PassHooks *verify_semantics_hooks(VerifySemantics *v)
+{
+    return v ? &v->hooks : NULL;
+}
+
+bool verify_semantics_ok(const VerifySemantics *v)
+{
+    return !v || !v->differs;
+}

@@ -1,0 +1,341 @@
+/* Quantizing, reordering and cutting into frames at a function's boundary.
+ * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir */
+#include "sim/io/boundary.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ir/asm/print/diag.h"
+#include "sim/vm/strided_copy.h"
+
+static bool says(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static bool says(StrBuf *why, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    strbuf_vprintf(why, fmt, args);
+    va_end(args);
+    return false;
+}
+
+/* --- attributes ----------------------------------------------------------------------------- */
+
+/* Item of a quantizer; absent: the fallback. */
+static bool read_int(const Op *func, const Attr *quant, const char *name, int64_t fallback,
+                     int64_t *out)
+{
+    const Attr *item = attr_dict_get_c(quant, name);
+    *out = fallback;
+    if (!item)
+        return true;
+    if (item->kind != ATTR_INTEGER || !bigint_fits_i64(&item->u.integer, true))
+        return op_error(func, "dfg.quant: '%s' must be an integer", name);
+    *out = type_is_int_width(item->type, 1) ? attr_is_true(item) : attr_int_value(item);
+    return true;
+}
+
+/* [low, high] of integers of so many bits. */
+static void set_range(Boundary *b, int64_t bits, bool is_narrow)
+{
+    uint64_t ones = ~(uint64_t)0 >> (64 - bits);
+    b->high = (int64_t)(b->is_signed || bits == 64 ? ones >> 1 : ones);
+    b->low = b->is_signed ? -b->high - 1 : 0;
+    if (is_narrow && b->is_signed)
+        b->low++;
+    else if (is_narrow)
+        b->high--;
+}
+
+static bool read_quantizer(const Op *func, const Attr *quant, Boundary *b)
+{
+    int64_t width = type_width(b->tensor->u.shaped.elem), bits, is_signed, is_narrow;
+    const Attr *scale = quant->kind == ATTR_DICT ? attr_dict_get_c(quant, "scale") : NULL;
+    const Attr *mode = quant->kind == ATTR_DICT ? attr_dict_get_c(quant, "rounding") : NULL;
+    b->scale = scale && scale->kind == ATTR_FLOAT ? attr_float_value(scale) : 0;
+    if (type_is_float(b->tensor->u.shaped.elem) || !(b->scale > 0) || !isfinite(b->scale))
+        return op_error(func, "dfg.quant needs a value of integers and a positive 'scale'");
+    if (mode && (mode->kind != ATTR_STRING || !rounding_parse(mode->u.string, &b->rounding)))
+        return op_error(func, "dfg.quant: unknown rounding mode");
+    if (!read_int(func, quant, "zero_point", 0, &b->zero) ||
+        !read_int(func, quant, "divisor", 1, &b->divisor) ||
+        !read_int(func, quant, "bits", width, &bits) ||
+        !read_int(func, quant, "signed", 1, &is_signed) ||
+        !read_int(func, quant, "narrow", 0, &is_narrow))
+        return false;
+    if (bits < 1 || bits > width || b->divisor < 1)
+        return op_error(func, "dfg.quant: 'bits' must fit the type, 'divisor' be positive");
+    b->is_quantized = true;
+    b->is_signed = is_signed != 0;
+    set_range(b, bits, is_narrow != 0);
+    return true;
+}
+
+/* The model's tensor from the function's. */
+static bool read_layout(const Op *func, const Attr *layout, Boundary *b)
+{
+    uint32_t rank = b->tensor->u.shaped.rank;
+    int64_t dims[NPY_MAX_RANK];
+    const AffineMap *map = layout->kind == ATTR_AFFINE_MAP ? layout->u.map : NULL;
+    if (!map || !map_is_permutation(map) || map->dim_count != rank)
+        return op_error(func, "dfg.layout must permute the value's dimensions");
+    for (uint32_t i = 0; i < rank; i++) {
+        b->order[i] = (uint32_t)map->results[i]->value;
+        dims[b->order[i]] = b->tensor->u.shaped.dims[i];
+    }
+    b->has_layout = !map_is_identity(map);
+    b->tensor = type_with_shape(b->tensor, dims, rank);
+    return true;
+}
+
+bool boundary_init(const Op *func, const Type *type, const Attr *attrs, Boundary *out)
+{
+    const Type *elem = type_elem(type);
+    *out = (Boundary){.type = type, .divisor = 1};
+    out->is_unranked = type->kind == TYPE_UNRANKED_TENSOR;
+    out->tensor = type->kind == TYPE_RANKED_TENSOR ? type : type_tensor(elem, NULL, 0, NULL);
+    ArrayKind kind;
+    if (!array_kind_of(elem, &kind) || out->tensor->u.shaped.rank > NPY_MAX_RANK)
+        return op_error(func, "has a value of type '%s', which no array has",
+                        type_str(func->ctx, type));
+    out->is_signed = !(type_is_integer(elem) && (elem->u.integer.sign == UNSIGNED ||
+                                                 elem->u.integer.width == 1));
+    if (!type_is_float(elem))
+        set_range(out, type_width(elem), false);
+    const Attr *name = attrs ? attr_dict_get_c(attrs, "dfg.name") : NULL;
+    const Attr *layout = attrs ? attr_dict_get_c(attrs, "dfg.layout") : NULL;
+    const Attr *quant = attrs ? attr_dict_get_c(attrs, "dfg.quant") : NULL;
+    if (name && name->kind == ATTR_STRING)
+        out->name = name->u.string;
+    if (layout && !read_layout(func, layout, out))
+        return false;
+    return !quant || read_quantizer(func, quant, out);
+}
+
+/* --- frames --------------------------------------------------------------------------------- */
+
+static void add_shape(StrBuf *out, const int64_t *dims, uint32_t rank)
+{
+    strbuf_add_char(out, '(');
+    for (uint32_t i = 0; i < rank; i++) {
+        strbuf_add_c(out, i ? ", " : "");
+        if (dims[i] == DIM_DYNAMIC)
+            strbuf_add_char(out, '?');
+        else
+            strbuf_add_int(out, dims[i]);
+    }
+    strbuf_add_c(out, rank == 1 ? ",)" : ")");
+}
+
+/* Extents agree from dimension `first` on. */
+static bool agrees(const int64_t *want, const int64_t *have, uint32_t first, uint32_t rank)
+{
+    for (uint32_t i = first; i < rank; i++)
+        if (want[i] != have[i] && want[i] != DIM_DYNAMIC)
+            return false;
+    return true;
+}
+
+bool boundary_frames(const Boundary *b, const Npy *npy, int64_t *frames, StrBuf *why)
+{
+    uint32_t rank = b->tensor->u.shaped.rank;
+    const int64_t *want = b->tensor->u.shaped.dims;
+    bool lacks_batch = rank == npy->rank + 1 && want[0] == 1;
+    *frames = 1;
+    if (b->is_unranked || (npy->rank == rank && agrees(want, npy->dims, 0, rank)) ||
+        (lacks_batch && agrees(want + 1, npy->dims, 0, npy->rank)))
+        return true;
+    if (rank > 0 && npy->rank == rank && want[0] > 0 && npy->dims[0] > 0 &&
+        npy->dims[0] % want[0] == 0 && agrees(want, npy->dims, 1, rank)) {
+        *frames = npy->dims[0] / want[0];
+        return true;
+    }
+    says(why, "shape ");
+    add_shape(why, npy->dims, npy->rank);
+    says(why, " is not ");
+    add_shape(why, want, rank);
+    return says(why, "%s", rank ? " nor several of them in a row" : "");
+}
+
+/* The type of one frame: what is not known of it by the array. */
+static const Type *frame_type(const Boundary *b, const Npy *npy)
+{
+    if (b->is_unranked)
+        return type_with_shape(b->tensor, npy->dims, npy->rank);
+    uint32_t rank = b->tensor->u.shaped.rank;
+    int64_t dims[NPY_MAX_RANK];
+    for (uint32_t i = 0; i < rank; i++) {
+        dims[i] = b->tensor->u.shaped.dims[i];
+        if (dims[i] == DIM_DYNAMIC)
+            dims[i] = npy->dims[i];
+    }
+    return type_with_shape(b->tensor, dims, rank);
+}
+
+/* --- elements ------------------------------------------------------------------------------- */
+
+/* Round, then clip: the same as clipping first, since the bounds are integers. The quotient is of
+ * the array's type: double for f64, else float. */
+static int64_t quantize(const Boundary *b, const Npy *npy, double x)
+{
+    double quotient = npy->item == 8 ? x / b->scale : (double)((float)x / (float)b->scale);
+    double steps = quotient + (double)b->zero;
+    if (isnan(steps))
+        steps = (double)b->zero;
+    if (steps <= (double)b->low)
+        return b->low;
+    if (steps >= (double)b->high)
+        return b->high;
+    return fabs(steps) < 0x1p53 ? rounding_apply(b->rounding, steps) : (int64_t)steps;
+}
+
+static bool out_of_range(const Boundary *b, const Npy *npy, int64_t index, StrBuf *why)
+{
+    says(why, "element %lld is ", (long long)index);
+    if (npy->kind == 'u')
+        strbuf_add_uint(why, (uint64_t)npy_get_i64(npy, index));
+    else if (npy->kind != 'f')
+        strbuf_add_int(why, npy_get_i64(npy, index));
+    else
+        says(why, "no integer");
+    return says(why, ", not in [%lld, %lld]", (long long)b->low, (long long)b->high);
+}
+
+/* An element of an unsigned array gives the bits of an integer that has no sign. */
+static bool read_unsigned(const Boundary *b, const Npy *npy, int64_t index, int64_t *out,
+                          StrBuf *why)
+{
+    uint64_t value = (uint64_t)(*out = npy_get_i64(npy, index));
+    const Type *elem = b->tensor->u.shaped.elem;
+    bool takes_bits = !b->is_quantized && type_is_signless(elem);
+    uint64_t high = takes_bits || (!b->is_signed && type_width(elem) == 64)
+                        ? ~(uint64_t)0 >> (64 - type_width(elem))
+                        : (uint64_t)b->high;
+    return value <= high || out_of_range(b, npy, index, why);
+}
+
+static bool read_integer(const Boundary *b, const Npy *npy, int64_t index, int64_t *out,
+                         StrBuf *why)
+{
+    if (npy->kind == 'f') {
+        double x = npy_get_f64(npy, index);
+        if (b->is_quantized) {
+            *out = quantize(b, npy, x);
+            return true;
+        }
+        if (!(x >= -0x1p63 && x < 0x1p63 && x == floor(x)))
+            return out_of_range(b, npy, index, why);
+        *out = (int64_t)x;
+    } else if (npy->kind == 'u') {
+        return read_unsigned(b, npy, index, out, why);
+    } else {
+        *out = npy_get_i64(npy, index);
+    }
+    return (*out >= b->low && *out <= b->high) || out_of_range(b, npy, index, why);
+}
+
+/* A copy with the dimensions of `from` in another order: dimension i of `type` is number order[i]
+ * of from's if `forward`, the other way round if not. */
+static Array *permute(const Array *from, const Type *type, const uint32_t *order, bool forward)
+{
+    int64_t own[NPY_MAX_RANK], to_steps[NPY_MAX_RANK], from_steps[NPY_MAX_RANK];
+    uint32_t rank = type->u.shaped.rank;
+    Array *to = array_new(type);
+    row_major_steps(from->type, own);
+    row_major_steps(type, to_steps);
+    for (uint32_t i = 0; i < rank; i++)
+        from_steps[forward ? i : order[i]] = own[forward ? order[i] : i];
+    box_copy(to, &(BoxSide){0, to_steps}, from, &(BoxSide){0, from_steps}, type->u.shaped.dims,
+             rank);
+    return to;
+}
+
+Array *boundary_enter(const Boundary *b, const Npy *npy, int64_t frame, StrBuf *why)
+{
+    Array *array = array_new(frame_type(b, npy));
+    bool ok = array || says(why, "there are too many elements");
+    for (int64_t i = 0; ok && i < array->count; i++) {
+        int64_t index = frame * array->count + i, value = 0;
+        if (array->kind >= ARRAY_F32) {
+            array_set_f64(array, i, npy_get_f64(npy, index));
+            continue;
+        }
+        ok = read_integer(b, npy, index, &value, why);
+        if (ok)
+            array_set_i64(array, i, value);
+    }
+    if (ok && b->has_layout) {
+        Array *model = array;
+        array = permute(model, b->type, b->order, true);
+        array_unref(model);
+    }
+    if (ok)
+        return array;
+    array_unref(array);
+    return NULL;
+}
+
+/* --- results -------------------------------------------------------------------------------- */
+
+static void dtype_of(const Boundary *b, char *kind, uint32_t *item)
+{
+    const Type *elem = b->tensor->u.shaped.elem;
+    uint32_t width = type_width(elem);
+    bool is_float = b->is_quantized || type_is_float(elem);
+    *kind = is_float ? 'f' : width == 1 ? 'b' : b->is_signed ? 'i' : 'u';
+    *item = width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
+    if (is_float)
+        *item = b->is_quantized || width == 64 ? 8 : elem->kind == TYPE_F16 ? 2 : 4;
+}
+
+static bool make_output(const Boundary *b, const Type *shape, int64_t frames, Npy *out, StrBuf *why)
+{
+    uint32_t rank = shape->u.shaped.rank, item;
+    int64_t dims[NPY_MAX_RANK];
+    char kind;
+    if (rank + (rank == 0) > NPY_MAX_RANK)
+        return says(why, "a result has more than %d dimensions", NPY_MAX_RANK);
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = shape->u.shaped.dims[i];
+    dtype_of(b, &kind, &item);
+    if (rank == 0 && frames > 1)
+        dims[rank++] = frames;
+    else if (rank > 0 && !mul_i64(dims[0], frames, &dims[0]))
+        return says(why, "a result has too many elements");
+    return npy_init(out, kind, item, dims, rank) || says(why, "a result has too many elements");
+}
+
+/* The integer that the boundary means by a container's low bits. */
+static int64_t meant(const Boundary *b, const Array *array, int64_t index)
+{
+    int64_t value = array_get_i64(array, index);
+    uint32_t spare = 64 - type_width(array->elem);
+    return b->is_signed ? value : (int64_t)((uint64_t)value << spare >> spare);
+}
+
+static void write_elements(const Boundary *b, const Array *array, int64_t begin, Npy *out)
+{
+    for (int64_t i = 0; i < array->count; i++) {
+        if (out->kind != 'f') {
+            npy_set_i64(out, begin + i, meant(b, array, i));
+            continue;
+        }
+        double x = !b->is_quantized ? array_get_f64(array, i)
+                                    : ((double)meant(b, array, i) - (double)b->zero) * b->scale /
+                                          (double)b->divisor;
+        npy_set_f64(out, begin + i, x);
+    }
+}
+
+bool boundary_leave(const Boundary *b, const Array *result, int64_t frame, int64_t frames,
+                    Npy *out, StrBuf *why)
+{
+    Array *model = b->has_layout ? permute(result, b->tensor, b->order, false) : NULL;
+    const Array *array = model ? model : result;
+    bool ok = (frame > 0 || make_output(b, array->type, frames, out, why)) &&
+              (out->count == array->count * frames ||
+               says(why, "frames give results of different shapes"));
+    if (ok)
+        write_elements(b, array, frame * array->count, out);
+    array_unref(model);
+    return ok;
+}

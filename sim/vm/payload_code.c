@@ -1,0 +1,325 @@
+/* Compiling bodies: a walk backwards marks what the wanted values need, a walk forwards gives every
+ * value a register and every op an instruction.
+ * Tests: test/unit/interp_test.c */
+#include "sim/vm/payload_code.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/tensor/tensor.h"
+#include "ir/asm/print/diag.h"
+
+typedef struct Register {
+    bool is_uniform; /* the same for all iterations */
+    Cell *cells;
+} Register;
+
+typedef struct Compiler {
+    Program *program;
+    const Block *block;
+    BodyArgs args;
+    PtrMap registers; /* Value* -> Register* */
+    PtrMap needed;    /* Value* -> itself */
+} Compiler;
+
+/* tensor.extract: an array and its indices. */
+typedef struct Extract {
+    const Program *program;
+    size_t capture;
+    uint32_t rank;
+    const Cell **index;
+} Extract;
+
+bool cell_holds(const Type *type)
+{
+    ArrayKind kind;
+    return !type_is_shaped(type) && array_kind_of(type, &kind);
+}
+
+Cell cell_from_array(const Array *array, int64_t index)
+{
+    if (array->kind >= ARRAY_F32)
+        return (Cell){.f = array_get_f64(array, index)};
+    return (Cell){.i = array_get_i64(array, index)};
+}
+
+void cell_to_array(Array *array, int64_t index, Cell cell)
+{
+    if (array->kind >= ARRAY_F32)
+        array_set_f64(array, index, cell.f);
+    else
+        array_set_i64(array, index, cell.i);
+}
+
+/* --- registers ------------------------------------------------------------------------------ */
+
+static Cell *new_cells(Compiler *c)
+{
+    return ARENA_ARRAY(&c->program->arena, Cell, STRIP);
+}
+
+static void fill(Cell *cells, Cell value)
+{
+    for (size_t i = 0; i < STRIP; i++)
+        cells[i] = value;
+}
+
+static Register *record(Compiler *c, const Value *value, Cell *cells, bool is_uniform)
+{
+    Register *reg = ARENA_NEW(&c->program->arena, Register);
+    *reg = (Register){is_uniform, cells};
+    ptrmap_put(&c->registers, value, reg);
+    return reg;
+}
+
+static size_t capture(Compiler *c, const Value *value, Cell *cells)
+{
+    Program *program = c->program;
+    for (size_t i = 0; i < program->captures.len; i++)
+        if (program->captures.data[i].value == value)
+            return i;
+    *vec_push(&program->captures) = (Capture){.value = value, .cells = cells};
+    return program->captures.len - 1;
+}
+
+/* A cell register for the index of a loop. */
+static Cell *loop_cells(Compiler *c, uint32_t loop)
+{
+    if (!c->program->loops[loop])
+        c->program->loops[loop] = new_cells(c);
+    return c->program->loops[loop];
+}
+
+/* The register of a value that the block does not compute: an argument or a captured scalar. */
+static Register *outer_register(Compiler *c, const Value *value)
+{
+    if (value_block(value) != c->block) {
+        Cell *cells = new_cells(c);
+        capture(c, value, cells);
+        return record(c, value, cells, true);
+    }
+    Cell *cells = c->args == ARGS_ARE_INDICES ? loop_cells(c, value->index) : new_cells(c);
+    c->program->args[value->index] = cells;
+    return record(c, value, cells, false);
+}
+
+static Register *register_of(Compiler *c, const Value *value)
+{
+    Register *reg = ptrmap_get(&c->registers, value);
+    return reg ? reg : outer_register(c, value);
+}
+
+/* --- ops ------------------------------------------------------------------------------------ */
+
+static bool unsupported(const Op *op)
+{
+    return op_error(op, "cannot be interpreted in the body of an op");
+}
+
+static void add_instr(Compiler *c, const Instr *in, bool is_uniform)
+{
+    if (is_uniform)
+        *vec_push(&c->program->once) = *in;
+    else
+        *vec_push(&c->program->each) = *in;
+}
+
+static bool compile_constant(Compiler *c, const Op *op)
+{
+    Array *array = array_from_attr(op_attr(op, "value"));
+    if (!array)
+        return unsupported(op);
+    Cell *cells = new_cells(c);
+    fill(cells, cell_from_array(array, 0));
+    array_unref(array);
+    record(c, op_result(op, 0), cells, true);
+    return true;
+}
+
+static bool extract_cells(const Instr *in, size_t n)
+{
+    const Extract *extract = in->extra;
+    const Array *array = extract->program->captures.data[extract->capture].array;
+    const int64_t *dims = array->type->u.shaped.dims;
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = 0;
+        for (uint32_t d = 0; d < extract->rank; d++) {
+            int64_t index = extract->index[d][i].i;
+            if (index < 0 || index >= dims[d])
+                return op_error(in->op,
+                                "index %lld is out of bounds: dimension %u has %lld elements",
+                                (long long)index, d, (long long)dims[d]);
+            at = at * dims[d] + index;
+        }
+        in->out[0][i] = cell_from_array(array, at);
+    }
+    return true;
+}
+
+static bool compile_extract(Compiler *c, const Op *op)
+{
+    Arena *arena = &c->program->arena;
+    const Value *tensor = op_operand(op, 0);
+    if (value_block(tensor) == c->block)
+        return unsupported(op);
+    Extract *extract = ARENA_NEW(arena, Extract);
+    bool is_uniform = true;
+    extract->program = c->program;
+    extract->rank = op->operand_count - 1;
+    extract->index = ARENA_ARRAY(arena, const Cell *, op->operand_count);
+    for (uint32_t i = 0; i < extract->rank; i++) {
+        const Register *index = register_of(c, op_operand(op, i + 1));
+        extract->index[i] = index->cells;
+        is_uniform = is_uniform && index->is_uniform;
+    }
+    extract->capture = capture(c, tensor, NULL);
+    Cell *cells = new_cells(c);
+    const Instr in = {.run = extract_cells, .op = op, .out = {cells}, .extra = extract};
+    add_instr(c, &in, is_uniform);
+    record(c, op_result(op, 0), cells, is_uniform);
+    return true;
+}
+
+static bool compile_scalar_op(Compiler *c, const Op *op)
+{
+    if (!instr_fn(op->def))
+        return unsupported(op);
+    bool is_uniform = true;
+    Instr in = instr_for(op);
+    assert(op->operand_count <= COUNT_OF(in.in) && op->result_count <= COUNT_OF(in.out));
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        if (!cell_holds(op_operand(op, i)->type))
+            return unsupported(op);
+        const Register *operand = register_of(c, op_operand(op, i));
+        in.in[i] = operand->cells;
+        is_uniform = is_uniform && operand->is_uniform;
+    }
+    for (uint32_t i = 0; i < op->result_count; i++)
+        in.out[i] = record(c, op_result(op, i), new_cells(c), is_uniform)->cells;
+    add_instr(c, &in, is_uniform);
+    return true;
+}
+
+static bool compile_op(Compiler *c, const Op *op)
+{
+    if (!op->def)
+        return unsupported(op);
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (!cell_holds(op_result(op, i)->type))
+            return unsupported(op);
+    if (op->def == ARITH(CONSTANT))
+        return compile_constant(c, op);
+    if (op->def == TENSOR(EXTRACT))
+        return compile_extract(c, op);
+    if (op->def != LINALG(INDEX))
+        return compile_scalar_op(c, op);
+    uint32_t loop = (uint32_t)attr_int_value(op_attr(op, "dim"));
+    record(c, op_result(op, 0), loop_cells(c, loop), false);
+    return true;
+}
+
+/* --- programs ------------------------------------------------------------------------------- */
+
+static bool is_needed(const Compiler *c, const Op *op)
+{
+    for (uint32_t i = 0; i < op->result_count; i++)
+        if (ptrmap_has(&c->needed, op_result(op, i)))
+            return true;
+    return false;
+}
+
+static void mark(Compiler *c, Value *value)
+{
+    ptrmap_put(&c->needed, value, value);
+}
+
+static bool compile_needed(Compiler *c)
+{
+    for (const Op *op = c->block->last; op; op = op->prev)
+        for (uint32_t i = 0; is_needed(c, op) && i < op->operand_count; i++)
+            mark(c, op_operand(op, i));
+    for (const Op *op = c->block->first; op; op = op->next)
+        if (is_needed(c, op) && !compile_op(c, op))
+            return false;
+    return true;
+}
+
+static Program *new_program(uint32_t arg_count, uint32_t loop_count, uint32_t yield_count)
+{
+    Program *program = xcalloc(1, sizeof *program);
+    arena_init(&program->arena);
+    program->arg_count = arg_count;
+    program->loop_count = loop_count;
+    program->yield_count = yield_count;
+    program->args = ARENA_ARRAY(&program->arena, Cell *, arg_count);
+    program->loops = ARENA_ARRAY(&program->arena, Cell *, loop_count);
+    program->yields = ARENA_ARRAY(&program->arena, const Cell *, yield_count);
+    return program;
+}
+
+Program *program_compile(const Block *block, BodyArgs args, uint32_t loop_count,
+                         Value *const *wanted, uint32_t wanted_count)
+{
+    Program *program = new_program(block->arg_count, loop_count, wanted_count);
+    Compiler c = {.program = program, .block = block, .args = args};
+    for (uint32_t i = 0; i < wanted_count; i++)
+        mark(&c, wanted[i]);
+    bool ok = compile_needed(&c);
+    for (uint32_t i = 0; ok && i < wanted_count; i++)
+        program->yields[i] = register_of(&c, wanted[i])->cells;
+    ptrmap_free(&c.registers);
+    ptrmap_free(&c.needed);
+    if (ok)
+        return program;
+    program_free(program);
+    return NULL;
+}
+
+Program *program_of_op(const Op *op)
+{
+    Program *program = new_program(op->operand_count, 0, op->result_count);
+    Compiler c = {.program = program};
+    Instr in = instr_for(op);
+    assert(in.run);
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        in.in[i] = program->args[i] = new_cells(&c);
+    for (uint32_t i = 0; i < op->result_count; i++)
+        program->yields[i] = in.out[i] = new_cells(&c);
+    add_instr(&c, &in, false);
+    return program;
+}
+
+void program_free(Program *program)
+{
+    if (!program)
+        return;
+    vec_free(&program->once);
+    vec_free(&program->each);
+    vec_free(&program->captures);
+    arena_free(&program->arena);
+    free(program);
+}
+
+bool program_start(Program *program, Array *const *captured)
+{
+    for (size_t i = 0; i < program->captures.len; i++) {
+        Capture *capture = &program->captures.data[i];
+        capture->array = captured[i];
+        if (capture->cells)
+            fill(capture->cells, cell_from_array(captured[i], 0));
+    }
+    for (size_t i = 0; i < program->once.len; i++)
+        if (!program->once.data[i].run(&program->once.data[i], STRIP))
+            return false;
+    return true;
+}
+
+bool program_run(const Program *program, size_t n)
+{
+    for (size_t i = 0; i < program->each.len; i++)
+        if (!program->each.data[i].run(&program->each.data[i], n))
+            return false;
+    return true;
+}

@@ -1,0 +1,50 @@
+/* Instructions from ops: which file has the op, widths, predicates.
+ * Tests: test/unit/interp_test.c */
+#include "sim/vm/vm_ops.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/tosa/tosa.h"
+#include "ir/attr/array.h"
+
+InstrFn *instr_fn(const OpDef *def)
+{
+    InstrFn *fn = integer_instr(def);
+    fn = fn ? fn : float_instr(def);
+    fn = fn ? fn : math_instr(def);
+    return fn ? fn : tosa_instr(def);
+}
+
+static int64_t param_of(const Op *op)
+{
+    const Attr *param = op_attr(op, op->def == ARITH(TRUNCF) ? "roundingmode" : "predicate");
+    return param && param->kind == ATTR_INTEGER ? attr_int_value(param) : 0;
+}
+
+static uint32_t spare_bits(const Type *elem)
+{
+    return 64 - type_width(elem);
+}
+
+Instr instr_for(const Op *op)
+{
+    uint32_t about = op->def == ARITH(SELECT) || op->def == TOSA(SELECT) ? 1 : 0;
+    Instr in = {.run = instr_fn(op->def), .op = op, .type = type_elem(op_result(op, 0)->type),
+                .in_type = type_elem(op_operand(op, about)->type), .param = param_of(op)};
+    in.spare = spare_bits(in.type);
+    in.in_spare = spare_bits(in.in_type);
+    in.mask = in.spare == 63 ? 1 : -1;
+    return in;
+}
+
+void round_cells(Cell *cells, size_t n, const Type *type)
+{
+    if (type->kind == TYPE_F64)
+        return;
+    if (type->kind == TYPE_F32) {
+        for (size_t i = 0; i < n; i++)
+            cells[i].f = (double)(float)cells[i].f;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        cells[i].f = array_round(type, cells[i].f);
+}

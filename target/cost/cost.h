@@ -1,0 +1,90 @@
+/* Cost model: cycles and resources of processes, as functions of their plans and of the style in which
+ * they are built. docs/cost-model.md states formulas, sources, accuracy and assumptions.
+ *
+ *   cost.c          processes      cost_arith.c    scalar ops and payloads
+ *   memory.c        memories       pipeline*.c     cycles
+ *
+ * Tests: test/unit/cost_test.c, test/e2e/cost_check.py */
+#ifndef MING_TARGET_COST_H
+#define MING_TARGET_COST_H
+
+#include "target/cost/memory.h"
+#include "schedule/latency.h"
+
+typedef enum CostKind {
+    COST_CYCLES, /* of a frame that never waits */
+    COST_DSP,    /* DSP48E2 */
+    COST_BRAM18, /* RAMB18 */
+    COST_URAM,   /* URAM288 */
+    COST_LUT,
+    COST_FF,
+    COST_FILL,   /* cycles from the first word in until one has left, at the process's own pace */
+    COST_KINDS
+} CostKind;
+
+/* The same numbers by name and by kind. */
+union Cost {
+    struct {
+        int64_t cycles, dsp, bram18, uram, lut, ff, fill;
+    };
+    int64_t items[COST_KINDS];
+};
+
+/* Per kind: its key in reports and budgets, its name in messages. */
+typedef struct CostName {
+    const char *key, *title;
+} CostName;
+void cost_add(Cost *sum, const Cost *part);
+extern const CostName cost_names[COST_KINDS];
+
+/* What designs are built for. */
+typedef struct CostTarget {
+    Clock clock;
+    bool has_uram;
+    bool loads_tables; /* at start-up, rather than with the bitstream */
+    bool counts_luts; /* they have a limit: else nothing is moved into LUTs, which would look free */
+    int64_t dsp;      /* to spend; 0: not told. Large devices get more in parallel in one process */
+} CostTarget;
+
+/* --- scalar ops -------------------------------------------------------------------------- */
+
+/* DSP48E2 (27 x 18 signed) of a product of two signed operands of these widths; LUTs of the same
+ * product without DSPs. */
+int64_t product_dsp(int64_t a_bits, int64_t b_bits);
+int64_t product_luts(int64_t a_bits, int64_t b_bits);
+/* Signed bits that an integer needs, seen through extensions, products and constants. */
+int64_t effective_bits(const Value *value);
+/* DSPs of one scalar op. */
+int64_t scalar_op_dsp(const Op *op);
+/* Whether it is a product by a constant of several terms, but few: made of shifts and additions. */
+bool op_is_sum_of_shifts(const Op *op);
+/* Adds `times` copies of a scalar op, or of all ops of a generic's payload, to a sum: DSP, LUT, FF. */
+void scalar_op_cost(const Op *op, int64_t times, bool lut_products, Clock clock, Cost *sum);
+void payload_cost(const Op *generic, int64_t times, bool lut_products, Clock clock, Cost *sum);
+/* Whether products of the payload take DSPs that LUTs could replace. */
+bool payload_may_use_luts(const Op *generic);
+
+/* Bits of one element of a channel or memory. */
+int64_t element_bits(const Type *elem);
+
+/* --- processes ----------------------------------------------------------------------------- */
+
+/* Whether a kernel multiplies in LUTs: its dfg.multiplier, if it came with one, else the style. */
+bool multiplies_in_luts(const Op *generic, const Style *style);
+
+/* The switches of a style that make a difference to a plan. */
+void compute_choices(const ComputePlan *plan, const CostTarget *target, Style *out);
+void window_choices(const WindowPlan *plan, const CostTarget *target, Style *out);
+void reorder_choices(const ReorderPlan *plan, const CostTarget *target, Style *out);
+void merge_choices(const MergePlan *plan, const CostTarget *target, Style *out);
+
+void compute_cost(const ComputePlan *plan, const Style *style, const CostTarget *target, Cost *out);
+void window_cost(const WindowPlan *plan, const Style *style, const CostTarget *target, Cost *out);
+void reorder_cost(const ReorderPlan *plan, const Style *style, const CostTarget *target, Cost *out);
+void merge_cost(const MergePlan *plan, const Style *style, const CostTarget *target, Cost *out);
+void fork_cost(const Type *word, const CostTarget *target, Cost *out);
+/* Of the converters between channel ends of words `from` and `to`, by way of `middle` unless NULL. */
+void conversion_cost(const Type *from, const Type *middle, const Type *to, const CostTarget *target,
+                     Cost *out);
+
+#endif

@@ -1,0 +1,292 @@
+/* Costs of scalar ops. Integers: a LUT per bit of a carry chain or two bits of logic, products as the
+ * DSP48E2 takes them, or in LUTs by FINN's formula. Floats: what Vitis reports for its operators.
+ * Tests: test/unit/cost_test.c */
+#include "target/cost/cost.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "dialects/math/math.h"
+
+static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+int64_t element_bits(const Type *elem) { return type_width(elem); }
+
+/* --- products -------------------------------------------------------------------------------- */
+
+int64_t product_dsp(int64_t a_bits, int64_t b_bits)
+{
+    int64_t wide = max_i64(a_bits, b_bits), narrow = a_bits + b_bits - wide;
+    if (wide <= 3)
+        return 0; /* a few LUTs */
+    if (wide <= 27 && narrow <= 18)
+        return 1;
+    /* Unsigned slices of 26 and 17 bits below a signed top slice. */
+    return min_i64(ceil_div(wide - 1, 26) * ceil_div(narrow - 1, 17),
+                   ceil_div(wide - 1, 17) * ceil_div(narrow - 1, 26));
+}
+
+int64_t product_luts(int64_t a_bits, int64_t b_bits)
+{
+    int64_t bits = a_bits + b_bits;
+    return (2 * ceil_div(bits, 6) - 1) * bits;
+}
+
+/* As below, through so many ops. */
+static int64_t bits_through(const Value *value, int depth)
+{
+    const Op *def = value_def(value);
+    int64_t width = type_width(value->type);
+    if (def && depth > 0 && def->def == ARITH(EXTSI))
+        return bits_through(op_operand(def, 0), depth - 1);
+    if (def && def->def == ARITH(EXTUI))
+        return type_width(op_operand(def, 0)->type) + 1;
+    if (def && depth > 0 && def->def == ARITH(MULI))
+        return min_i64(width, bits_through(op_operand(def, 0), depth - 1) +
+                                  bits_through(op_operand(def, 1), depth - 1));
+    if (def && def->def == ARITH(CONSTANT) && type_is_integer(value->type) &&
+        type_width(value->type) <= 64) {
+        int64_t number = attr_int_value(op_attr(def, "value")), bits = 1;
+        for (int64_t rest = number < 0 ? ~number : number; rest; rest >>= 1)
+            bits++;
+        return bits;
+    }
+    return width;
+}
+
+/* Signed bits that a value needs, seen through extensions, products and constants. */
+int64_t effective_bits(const Value *value)
+{
+    enum { MOST_OPS = 6 };
+    return bits_through(value, MOST_OPS);
+}
+
+static bool constant_size(const Value *value, uint64_t *out)
+{
+    const Op *def = value_def(value);
+    if (!def || def->def != ARITH(CONSTANT) || !type_is_integer(value->type) ||
+        type_width(value->type) > 64)
+        return false;
+    int64_t number = attr_int_value(op_attr(def, "value"));
+    *out = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    return true;
+}
+
+/* Terms of a constant as a sum and difference of powers of two: 7 is 8 - 1. */
+static int64_t signed_digits(uint64_t size)
+{
+    int64_t digits = 0;
+    for (; size; size >>= 1)
+        if (size & 1) {
+            digits++;
+            size = (size & 3) == 3 ? size + 1 : size;
+        }
+    return digits;
+}
+
+/* Products by a constant of few digits are shifts and additions. -1: of no such constant. */
+static int64_t constant_digits(const Op *op)
+{
+    enum { MOST_DIGITS = 3 };
+    uint64_t size;
+    for (uint32_t i = 0; i < 2; i++)
+        if (constant_size(op_operand(op, i), &size) && signed_digits(size) <= MOST_DIGITS)
+            return signed_digits(size);
+    return -1;
+}
+
+bool op_is_sum_of_shifts(const Op *op)
+{
+    return op->def == ARITH(MULI) && constant_digits(op) > 1;
+}
+
+static int64_t integer_product_dsp(const Op *op)
+{
+    if (constant_digits(op) >= 0)
+        return 0;
+    return product_dsp(effective_bits(op_operand(op, 0)), effective_bits(op_operand(op, 1)));
+}
+
+static int64_t integer_product_luts(const Op *op)
+{
+    int64_t a = effective_bits(op_operand(op, 0)), b = effective_bits(op_operand(op, 1));
+    int64_t digits = constant_digits(op);
+    return digits >= 0 ? max_i64(digits - 1, 0) * (a + b) : product_luts(a, b);
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+/* LUTs per two bits of the operands. A carry chain takes a LUT per bit, comparisons, 2:1 choices and
+ * logic a LUT per two bits. */
+static int64_t integer_half_luts(const Op *op)
+{
+    static const int8_t halves[ARITH_OP_COUNT] = {
+        [ARITH_ADDI] = 2,  [ARITH_SUBI] = 2,  [ARITH_CMPI] = 1,  [ARITH_MAXSI] = 2,
+        [ARITH_MAXUI] = 2, [ARITH_MINSI] = 2, [ARITH_MINUI] = 2, [ARITH_SELECT] = 1,
+        [ARITH_ANDI] = 1,  [ARITH_ORI] = 1,   [ARITH_XORI] = 1,  [ARITH_ADDUI_EXTENDED] = 2,
+    };
+    return op->def->dialect == &dialect_arith ? halves[op->def - arith_ops] : 0;
+}
+
+typedef struct FloatRow {
+    const OpDef *def;
+    int16_t dsp, lut, ff;
+} FloatRow;
+
+/* Of f32; what is not listed is a function of hls_math.h. */
+static const FloatRow float_rows[] = {
+    {ARITH(ADDF), 2, 390, 205},     {ARITH(SUBF), 2, 390, 205},     {ARITH(MULF), 3, 321, 143},
+    {ARITH(DIVF), 0, 994, 761},     {ARITH(CMPF), 0, 239, 66},      {ARITH(MAXIMUMF), 0, 271, 98},
+    {ARITH(MINIMUMF), 0, 271, 98},  {ARITH(MAXNUMF), 0, 271, 98},   {ARITH(MINNUMF), 0, 271, 98},
+    {ARITH(SITOFP), 0, 554, 340},   {ARITH(UITOFP), 0, 554, 340},   {ARITH(FPTOSI), 0, 554, 340},
+    {ARITH(FPTOUI), 0, 554, 340},   {ARITH(EXTF), 0, 100, 100},     {ARITH(TRUNCF), 0, 100, 100},
+    {ARITH(NEGF), 0, 1, 0},         {MATH(ABSF), 0, 0, 0},          {MATH(COPYSIGN), 0, 1, 0},
+    {ARITH(SELECT), 0, 16, 0},      {ARITH(BITCAST), 0, 0, 0},      {ARITH(CONSTANT), 0, 0, 0},
+    {MATH(SQRT), 0, 615, 405},      {MATH(EXP), 7, 924, 277},       {MATH(FMA), 5, 711, 348},
+};
+
+static const FloatRow *float_row(const Op *op)
+{
+    static const FloatRow function = {NULL, 7, 924, 277};
+    for (size_t i = 0; i < COUNT_OF(float_rows); i++)
+        if (op->def == float_rows[i].def)
+            return &float_rows[i];
+    return &function;
+}
+
+static bool is_about_floats(const Op *op)
+{
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (type_is_float(op_operand(op, i)->type))
+            return true;
+    return op->result_count && type_is_float(op_result(op, 0)->type);
+}
+
+/* --- ops ------------------------------------------------------------------------------------- */
+
+static bool is_product(const Op *op)
+{
+    return op->def == ARITH(MULI) || op->def == ARITH(MULSI_EXTENDED) ||
+           op->def == ARITH(MULUI_EXTENDED);
+}
+
+int64_t scalar_op_dsp(const Op *op)
+{
+    if (is_product(op))
+        return integer_product_dsp(op);
+    bool is_scalar = op->def && (op->def->dialect == &dialect_arith ||
+                                 op->def->dialect == &dialect_math);
+    return is_scalar && is_about_floats(op) ? float_row(op)->dsp : 0;
+}
+
+/* Bits that an integer op works on: no more than its operands need, and a carry. */
+static int64_t working_bits(const Op *op)
+{
+    int64_t bits = 0;
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        bits = max_i64(bits, effective_bits(op_operand(op, i)));
+    return min_i64(bits + 1, type_width(op_operand(op, op->operand_count - 1)->type));
+}
+
+static int64_t log2_up(int64_t value)
+{
+    int64_t bits = 0;
+    while (((int64_t)1 << bits) < value)
+        bits++;
+    return bits;
+}
+
+/* Bits of the result that are used: truncations behind it may drop the others. */
+static int64_t used_bits(const Op *op)
+{
+    int64_t bits = 0;
+    FOR_EACH_USE(use, op_result(op, 0))
+    bits = max_i64(bits, type_width(use->owner->def == ARITH(TRUNCI)
+                                        ? op_result(use->owner, 0)->type
+                                        : op_result(op, 0)->type));
+    return bits;
+}
+
+/* A shift right: levels of 4:1 choices, a LUT per bit, the longest distances first. So a level
+ * gives the bits that are used and those that the levels behind it may still shift there. */
+static int64_t right_shift_luts(const Op *op, int64_t bits)
+{
+    int64_t luts = 0, used = used_bits(op);
+    for (int64_t reach = 0, level = 0; level < ceil_div(log2_up(bits), 2); level++) {
+        luts += min_i64(bits, used + reach);
+        reach = 4 * reach + 3;
+    }
+    return luts;
+}
+
+static int64_t integer_luts(const Op *op, bool lut_products)
+{
+    int64_t bits = working_bits(op);
+    if (is_product(op))
+        return lut_products || integer_product_dsp(op) == 0 ? integer_product_luts(op) : 0;
+    switch (op->def - arith_ops) {
+    case ARITH_DIVSI:
+    case ARITH_DIVUI:
+    case ARITH_CEILDIVSI:
+    case ARITH_CEILDIVUI:
+    case ARITH_FLOORDIVSI:
+    case ARITH_REMSI:
+    case ARITH_REMUI:
+        return bits * bits; /* a subtraction per bit of the quotient */
+    case ARITH_SHLI:
+    case ARITH_SHRSI:
+    case ARITH_SHRUI: {
+        uint64_t distance;
+        if (constant_size(op_operand(op, 1), &distance))
+            return 0;
+        return op->def == ARITH(SHLI) ? bits * ceil_div(log2_up(bits), 2)
+                                      : right_shift_luts(op, bits);
+    }
+    default:
+        return ceil_div(bits * integer_half_luts(op), 2);
+    }
+}
+
+/* Registers that an operator's result crosses: on average its delay in cycles, of its whole width. */
+static int64_t integer_ffs(const Op *op, bool in_luts, Clock clock)
+{
+    OpTiming timing = in_luts ? lut_product_timing(op) : op_timing(op, clock);
+    int64_t time = timing.stages * clock.usable_ps + timing.delay;
+    int64_t bits = type_width(op_result(op, 0)->type);
+    bool is_dsp = is_product(op) && !in_luts && integer_product_dsp(op) > 0; /* registers inside */
+    return is_dsp ? 0 : ceil_div(bits * time, clock.usable_ps);
+}
+
+void scalar_op_cost(const Op *op, int64_t times, bool lut_products, Clock clock, Cost *sum)
+{
+    if (!op->def || (op->def->dialect != &dialect_arith && op->def->dialect != &dialect_math) ||
+        op->operand_count == 0 || op->result_count == 0)
+        return;
+    if (is_about_floats(op)) {
+        const FloatRow *row = float_row(op);
+        int64_t bits = type_width(op_operand(op, 0)->type), scale = bits > 32 ? 3 : 1;
+        sum->dsp += times * row->dsp * scale;
+        sum->lut += times * row->lut * scale;
+        sum->ff += times * row->ff * scale;
+        return;
+    }
+    bool in_luts = is_product(op) && lut_products;
+    sum->dsp += in_luts ? 0 : times * scalar_op_dsp(op);
+    sum->lut += times * integer_luts(op, lut_products);
+    sum->ff += times * integer_ffs(op, in_luts, clock);
+}
+
+void payload_cost(const Op *generic, int64_t times, bool lut_products, Clock clock, Cost *sum)
+{
+    FOR_EACH_OP(op, linalg_body(generic))
+    scalar_op_cost(op, times, lut_products, clock, sum);
+}
+
+bool payload_may_use_luts(const Op *generic)
+{
+    FOR_EACH_OP(op, linalg_body(generic))
+    if (is_product(op) && integer_product_dsp(op) > 0)
+        return true;
+    return false;
+}

@@ -1,0 +1,283 @@
+/* Memories of processes: memory.h.
+ * Sources: RAMB18 and URAM288 modes, 6-input LUTs as 64 x 1 ROM (UltraScale architecture); LUTs of a
+ * small RAM from FINN's cost model.
+ * Tests: test/unit/memory_test.c */
+#include "target/cost/memory.h"
+
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "dialects/tensor/tensor.h"
+#include "target/cost/cost.h"
+
+static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* --- sizes ----------------------------------------------------------------------------------- */
+
+bool memory_is_small(int64_t width_bits, int64_t depth)
+{
+    return depth <= 64 || width_bits * depth <= 1024;
+}
+
+int64_t memory_blocks18(int64_t width_bits, int64_t depth)
+{
+    static const struct {
+        int64_t width, depth;
+    } shapes[] = {{1, 16384}, {2, 8192}, {4, 4096}, {9, 2048}, {18, 1024}, {36, 512}};
+    int64_t best = INT64_MAX;
+    for (size_t i = 0; i < COUNT_OF(shapes); i++)
+        best = min_i64(best,
+                       ceil_div(width_bits, shapes[i].width) * ceil_div(depth, shapes[i].depth));
+    return best;
+}
+
+int64_t memory_bram18(int64_t width_bits, int64_t depth)
+{
+    return memory_is_small(width_bits, depth) ? 0 : memory_blocks18(width_bits, depth);
+}
+
+int64_t memory_blocks_uram(int64_t width_bits, int64_t depth)
+{
+    return ceil_div(width_bits, 72) * ceil_div(depth, 4096);
+}
+
+int64_t memory_rom_luts(int64_t width_bits, int64_t depth)
+{
+    return ceil_div(depth, 64) * width_bits;
+}
+
+int64_t memory_ram_luts(int64_t width_bits, int64_t depth)
+{
+    return ceil_div(depth, 32) * ceil_div(width_bits, 2);
+}
+
+static const char *const kind_names[MEMORY_KINDS] = {"lutram", "bram", "uram"};
+
+Str memory_kind_name(MemoryKind kind) { return str_from(kind_names[kind]); }
+
+/* --- the choice ------------------------------------------------------------------------------ */
+
+/* The dfg.storage that an op came with; false: none, or "auto". */
+static bool given_kind(const Op *holder, uint32_t level, MemoryKind *out)
+{
+    const Attr *storage = op_attr(holder, "dfg.storage");
+    if (storage && storage->kind == ATTR_ARRAY && level < storage->u.array.count)
+        storage = storage->u.array.items[level];
+    for (uint32_t k = 0; storage && storage->kind == ATTR_STRING && k < MEMORY_KINDS; k++)
+        if (str_eq_c(storage->u.string, kind_names[k])) {
+            *out = (MemoryKind)k;
+            return true;
+        }
+    return false;
+}
+
+/* An UltraRAM is worth at least two block RAMs. */
+static bool suits_uram(const Memory *m)
+{
+    enum { WORTH = 2 };
+    return !m->is_rom &&
+           memory_blocks18(m->width, m->depth) >= WORTH * memory_blocks_uram(m->width, m->depth);
+}
+
+static MemoryKind choose_kind(const Memory *m, const Style *style)
+{
+    if (memory_is_small(m->width, m->depth))
+        return MEMORY_LUTRAM;
+    if (style->uram && suits_uram(m))
+        return MEMORY_URAM;
+    if (style->lutram && m->width * m->depth <= MEMORY_MOST_LUTRAM)
+        return MEMORY_LUTRAM;
+    return MEMORY_BRAM;
+}
+
+static MemoryUse *add_memory(MemoryList *out, const Style *style, const Memory *memory, Op *holder,
+                             uint32_t level)
+{
+    MemoryUse *use = vec_push(out);
+    *use = (MemoryUse){.memory = *memory, .holder = holder, .level = level};
+    use->memory.is_given = given_kind(holder, level, &use->memory.kind);
+    if (!use->memory.is_given)
+        use->memory.kind = choose_kind(memory, style);
+    return use;
+}
+
+void memory_choices(const MemoryList *memories, Style *out)
+{
+    for (size_t i = 0; i < memories->len; i++) {
+        const Memory *m = &memories->data[i].memory;
+        if (m->is_given || memory_is_small(m->width, m->depth))
+            continue;
+        out->lutram |= m->width * m->depth <= MEMORY_MOST_LUTRAM;
+        out->uram |= suits_uram(m);
+    }
+}
+
+/* --- costs ----------------------------------------------------------------------------------- */
+
+/* Blocks have two ports, of which one writes if the memory is written; LUTRAM has one to read. */
+void memory_cost(const Memory *m, Cost *sum)
+{
+    int64_t ports = m->is_rom && m->kind != MEMORY_LUTRAM ? 2 : 1;
+    int64_t copies = ceil_div(m->readers, ports) * (m->banks > 0 ? m->banks : 1);
+    if (m->kind == MEMORY_URAM) {
+        sum->uram += copies * memory_blocks_uram(m->width, m->depth);
+    } else if (m->kind == MEMORY_BRAM) {
+        sum->bram18 += copies * memory_blocks18(m->width, m->depth);
+    } else {
+        int64_t luts = m->is_rom ? memory_rom_luts(m->width, m->depth)
+                                 : memory_ram_luts(m->width, m->depth);
+        sum->lut += copies * luts;
+        sum->ff += copies * m->width; /* behind the read */
+    }
+}
+
+/* FINN: two counters, and two bits of 32 words per LUT. LUTRAM has a register behind it. */
+void fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum)
+{
+    int64_t counter = 0;
+    while (((int64_t)1 << counter) < depth)
+        counter++;
+    sum->lut += 2 * counter;
+    sum->ff += 2 * counter;
+    if (kind == FIFO_BRAM)
+        sum->bram18 += memory_blocks18(width_bits, depth);
+    else if (kind == FIFO_URAM)
+        sum->uram += memory_blocks_uram(width_bits, depth);
+    else
+        sum->lut += memory_ram_luts(width_bits, depth);
+    if (kind == FIFO_LUTRAM)
+        sum->ff += width_bits;
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+/* A splat is a constant in the code, and an operand that only gives its shape is not stored. */
+static Op *table_of(const Op *generic, uint32_t operand)
+{
+    Op *def = value_def(op_operand(generic, operand));
+    if (!def || !op_has_trait(def, TRAIT_CONSTANT_LIKE) || !linalg_reads_operand(generic, operand))
+        return NULL;
+    const Attr *value = op_attr(def, "value");
+    return value->kind == ATTR_DENSE && !value->u.dense.is_splat ? def : NULL;
+}
+
+bool memory_is_loadable(const Type *elem)
+{
+    enum { MOST_BITS = 64 }; /* of a word of load-weights */
+    return type_is_integer(elem) && type_width(elem) <= MOST_BITS;
+}
+
+/* Tables are read at one place per iteration, a row that holds what all lanes need. One of a single
+ * row is logic. */
+static void add_table(const ComputePlan *plan, const Style *style, const Op *generic,
+                      uint32_t operand, const AffineMap *map, MemoryList *out)
+{
+    TableLayout layout;
+    Op *holder = table_of(generic, operand);
+    if (!holder)
+        return;
+    table_layout(plan, map, &layout);
+    if (layout.depth == 1)
+        return;
+    const Type *elem = type_elem(op_operand(generic, operand)->type);
+    int64_t bits = element_bits(elem);
+    bool is_loaded = style->loads_tables && memory_is_loadable(elem);
+    const Memory memory = {.width = layout.lanes * bits, .depth = layout.depth, .readers = 1,
+                           .is_rom = !is_loaded};
+    MemoryUse *use = add_memory(out, style, &memory, holder, 0);
+    use->reader = generic;
+    use->operand = operand;
+}
+
+/* Constants that a payload reads where it computes: every lane at a place of its own, and in a bank of
+ * its own where it has rows of its own. loops: the payload's as functions of main's. */
+static void add_lookups(const ComputePlan *plan, const Op *generic, const AffineMap *loops,
+                        int64_t lanes, const Style *style, MemoryList *out)
+{
+    FOR_EACH_OP(op, linalg_body(generic))
+    {
+        LookupLayout layout;
+        Op *holder = op->def == TENSOR(EXTRACT) ? value_def(op_operand(op, 0)) : NULL;
+        if (!holder || !type_is_shaped(op_operand(op, 0)->type))
+            continue;
+        lookup_layout(plan, loops, op, &layout);
+        const Memory memory = {.width = element_bits(type_elem(op_operand(op, 0)->type)),
+                               .depth = layout.rows.depth * layout.inner,
+                               .readers = lanes / layout.rows.lanes,
+                               .banks = layout.rows.lanes,
+                               .is_rom = true};
+        add_memory(out, style, &memory, holder, 0)->reader = op;
+    }
+}
+
+/* Accumulators that wait while others take their turn. */
+static void add_sums(const ComputePlan *plan, const Style *style, MemoryList *out)
+{
+    if (plan->accumulators == 1 || plan->reduction.turns > 1)
+        return;
+    for (uint32_t i = 0; i < plan->main->result_count; i++) {
+        Value *result = op_result(plan->main, i);
+        const Memory memory = {.width = plan->lanes * element_bits(type_elem(result->type)),
+                               .depth = plan->accumulators, .readers = 1};
+        MemoryUse *use = add_memory(out, style, &memory, value_def(result), 0);
+        if (i > 0)
+            use->memory.kind = use[-1].memory.kind; /* they are bound together */
+    }
+}
+
+void compute_memories(const ComputePlan *plan, const Style *style, MemoryList *out)
+{
+    for (uint32_t i = 0; i < plan->main->operand_count; i++)
+        add_table(plan, style, plan->main, i, linalg_operand_map(plan->main, i), out);
+    for (uint32_t s = 0; s < plan->stage_count; s++)
+        for (uint32_t i = 0; i < linalg_input_count(plan->stages[s]); i++)
+            if (table_of(plan->stages[s], i))
+                add_table(plan, style, plan->stages[s], i, stage_operand_map(plan, s, i), out);
+    add_lookups(plan, plan->main, map_identity(plan->main->ctx, plan->kernel.loop_count),
+                plan->lanes * plan->reduction_lanes, style, out);
+    for (uint32_t s = 0; s < plan->stage_count; s++)
+        add_lookups(plan, plan->stages[s], stage_loops(plan, s), plan->lanes, style, out);
+    add_sums(plan, style, out);
+}
+
+static Op *find_op(const Op *process, const Op *wanted)
+{
+    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
+    if (op == wanted)
+        return op;
+    return NULL;
+}
+
+/* A history of single words is registers. */
+void window_memories(const WindowPlan *plan, const Style *style, MemoryList *out)
+{
+    Op *holder = find_op(plan->process, plan->window);
+    int64_t bits = plan->lanes * element_bits(type_elem(op_operand(plan->window, 0)->type));
+    for (uint32_t level = 0; level < plan->params.count; level++) {
+        const Memory memory = {
+            .width = window_taps(plan, level) * window_history(plan, level) * bits,
+            .depth = window_row_words(plan, level), .readers = 1};
+        if (memory.width > 0 && memory.depth > 1)
+            add_memory(out, style, &memory, holder, level);
+    }
+}
+
+void reorder_memories(const ReorderPlan *plan, const Style *style, MemoryList *out)
+{
+    int64_t bits = element_bits(type_elem(op_result(plan->reorder, 0)->type));
+    const Memory memory = {.width = plan->lanes * bits, .depth = plan->depth, .readers = 1};
+    add_memory(out, style, &memory, find_op(plan->process, plan->reorder), 0);
+}
+
+void merge_memories(const MergePlan *plan, const Style *style, MemoryList *out)
+{
+    int64_t bits = element_bits(type_elem(op_result(plan->merge, 0)->type));
+    for (uint32_t i = 0; i < plan->source_count; i++) {
+        if (plan->port[i] >= 0 || merge_constant(plan, i)->u.dense.is_splat)
+            continue;
+        const Memory memory = {.width = plan->lanes * bits, .depth = merge_words(plan, i),
+                               .readers = 1, .is_rom = true};
+        MemoryUse *use = add_memory(out, style, &memory, value_def(op_operand(plan->merge, i)), 0);
+        use->reader = plan->merge;
+        use->operand = i;
+    }
+}

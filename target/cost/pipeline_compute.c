@@ -1,0 +1,340 @@
+/* The pipeline of a compute process: words and tables are read, products joined by trees or chains
+ * and taken into the accumulators, the epilogue finishes and writes.
+ * Tests: test/unit/pipeline_test.c, test/e2e/cost_check.py */
+#include "target/cost/pipeline.h"
+
+#include "dialects/arith/arith.h"
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "dialects/tensor/tensor.h"
+#include "analysis/reshape.h"
+#include "target/cost/cost.h"
+
+typedef struct ComputeTimer {
+    const ComputePlan *plan;
+    const MemoryList *memories;
+    bool lut_products;
+    Iteration it;
+    int64_t words;    /* when the words of all streams are there */
+    PtrMap times;     /* of the values of the payload being walked; plus 1 */
+} ComputeTimer;
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* --- operands -------------------------------------------------------------------------------- */
+
+static bool is_streamed(const ComputePlan *plan, uint32_t operand)
+{
+    for (uint32_t s = 0; s < plan->stream_count; s++)
+        if (plan->stream_operand[s] == operand)
+            return true;
+    return false;
+}
+
+/* Elements of a stream's word among which the counters choose. */
+static int64_t word_choices(const ComputePlan *plan, uint32_t operand)
+{
+    const AffineMap *map = linalg_operand_map(plan->main, operand);
+    const Type *tensor = op_operand(plan->main, operand)->type;
+    int64_t elements = 1, taken = 1;
+    for (uint32_t i = plan->read_depth; i < plan->loop_count; i++)
+        if (map_result_of_dim(map, plan->loops[i].loop) >= 0)
+            taken *= plan->loops[i].trip;
+    for (uint32_t r = 0; taken > 1 && r < map->result_count; r++) {
+        if (map->results[r]->kind != AFFINE_DIM)
+            continue;
+        uint32_t loop = (uint32_t)map->results[r]->value;
+        int64_t words = 1;
+        for (uint32_t i = 0; i < plan->read_depth; i++)
+            if (plan->loops[i].loop == loop)
+                words = plan->loops[i].trip;
+        elements *= tensor->u.shaped.dims[r] / words;
+    }
+    return elements;
+}
+
+static const MemoryUse *find_memory(const ComputeTimer *t, const Op *reader, uint32_t operand)
+{
+    for (size_t i = 0; i < t->memories->len; i++) {
+        const MemoryUse *use = &t->memories->data[i];
+        if (use->reader == reader && use->operand == operand)
+            return use;
+    }
+    return NULL;
+}
+
+static int64_t load_time(ComputeTimer *t, const MemoryUse *use, int64_t ready)
+{
+    return iteration_op(&t->it, ready, memory_load_timing(memory_kind_name(use->memory.kind)));
+}
+
+/* When an operand is there: an element of a word, of a table, or a constant. */
+static int64_t operand_time(ComputeTimer *t, const Op *generic, uint32_t operand)
+{
+    const MemoryUse *use = find_memory(t, generic, operand);
+    if (use)
+        return load_time(t, use, 0);
+    if (generic != t->plan->main || !is_streamed(t->plan, operand))
+        return 0;
+    return iteration_op(&t->it, t->words, register_load_timing(word_choices(t->plan, operand)));
+}
+
+/* --- payloads -------------------------------------------------------------------------------- */
+
+static int64_t value_time(const ComputeTimer *t, const Value *value)
+{
+    int64_t time = (int64_t)(uintptr_t)ptrmap_get(&t->times, value) - 1;
+    return later(time, 0);
+}
+
+static void set_time(ComputeTimer *t, const Value *value, int64_t time)
+{
+    ptrmap_put(&t->times, value, (void *)(uintptr_t)(time + 1));
+}
+
+static OpTiming scalar_timing(const ComputeTimer *t, const Op *op)
+{
+    if (op->def == ARITH(MULI) && t->lut_products && op->block == linalg_body(t->plan->main))
+        return lut_product_timing(op);
+    return op_timing(op, t->it.clock);
+}
+
+static void time_op(ComputeTimer *t, const Op *op)
+{
+    const MemoryUse *table = op->def == TENSOR(EXTRACT) ? find_memory(t, op, 0) : NULL;
+    int64_t ready = 0, done;
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        ready = later(ready, value_time(t, op_operand(op, i)));
+    if (table)
+        done = load_time(t, table, ready);
+    else
+        done = op->def && op->def->dialect == &dialect_linalg
+                   ? 0
+                   : iteration_op(&t->it, ready, scalar_timing(t, op));
+    for (uint32_t i = 0; i < op->result_count; i++)
+        set_time(t, op_result(op, i), done);
+}
+
+/* Walks a payload whose arguments from the first init on, and `flow` among the inputs, have times. */
+static void time_payload(ComputeTimer *t, const Op *generic, const Value *flow, int64_t flow_time,
+                         const Op *without)
+{
+    const Block *body = linalg_body(generic);
+    for (uint32_t i = 0; i < linalg_input_count(generic); i++) {
+        if (!value_has_uses(body->args[i]))
+            continue;
+        bool flows = flow && reshape_source(op_operand(generic, i)) == flow;
+        set_time(t, body->args[i], flows ? flow_time : operand_time(t, generic, i));
+    }
+    for (const Op *op = body->first; op != body->last; op = op->next)
+        if (op != without)
+            time_op(t, op);
+}
+
+static int64_t yielded_time(const ComputeTimer *t, const Op *generic, uint32_t i)
+{
+    return value_time(t, op_operand(linalg_body(generic)->last, i));
+}
+
+/* --- accumulators ---------------------------------------------------------------------------- */
+
+/* The constraints of "all reduction counters are at their first value" and the like. */
+static int64_t reduction_edge(const ComputePlan *plan)
+{
+    int64_t count = 0;
+    for (uint32_t i = 0; i < plan->loop_count; i++)
+        count += plan->loops[i].is_reduction;
+    return count;
+}
+
+static int64_t choose(ComputeTimer *t, int64_t condition, int64_t value)
+{
+    return iteration_op(&t->it, later(condition, value), register_load_timing(2));
+}
+
+static int64_t initial_time(ComputeTimer *t, uint32_t result)
+{
+    return operand_time(t, t->plan->main, linalg_input_count(t->plan->main) + result);
+}
+
+/* When the accumulator that an iteration continues is there. */
+static int64_t started_sum(ComputeTimer *t, uint32_t result)
+{
+    const MemoryUse *waiting = NULL;
+    int64_t edge = reduction_edge(t->plan), initial = initial_time(t, result), so_far = 0;
+    for (size_t i = 0; i < t->memories->len; i++)
+        if (!t->memories->data[i].reader)
+            waiting = &t->memories->data[i];
+    if (edge == 0)
+        return initial;
+    if (waiting)
+        so_far = load_time(t, waiting, 0);
+    return choose(t, iteration_condition(&t->it, edge, 0), later(initial, so_far));
+}
+
+static bool is_associative(const Op *op)
+{
+    static const OpDef *const defs[] = {ARITH(ADDI),  ARITH(MAXSI), ARITH(MAXUI),
+                                        ARITH(MINSI), ARITH(MINUI), ARITH(MULI),
+                                        ARITH(ANDI),  ARITH(ORI),   ARITH(XORI)};
+    for (size_t i = 0; i < COUNT_OF(defs); i++)
+        if (op->def == defs[i])
+            return true;
+    return false;
+}
+
+const Op *balanced_update(const Op *generic, uint32_t result, const Value **term)
+{
+    const Block *body = linalg_body(generic);
+    const Value *acc = body->args[linalg_input_count(generic) + result];
+    const Op *op = value_def(op_operand(body->last, result));
+    if (!op || op->block != body || !is_associative(op) ||
+        (op_operand(op, 0) != acc && op_operand(op, 1) != acc))
+        return NULL;
+    *term = op_operand(op, op_operand(op, 0) == acc ? 1 : 0);
+    return op;
+}
+
+static int64_t tree_time(ComputeTimer *t, int64_t time, int64_t terms, OpTiming timing)
+{
+    for (; terms > 1; terms = (terms + 1) / 2)
+        time = iteration_op(&t->it, time, timing);
+    return time;
+}
+
+/* One copy of the update, from accumulators at `sums` to their next values. */
+static void time_update(ComputeTimer *t, int64_t *sums)
+{
+    const Op *main = t->plan->main;
+    const Block *body = linalg_body(main);
+    for (uint32_t i = 0; i < main->result_count; i++)
+        set_time(t, body->args[linalg_input_count(main) + i], sums[i]);
+    time_payload(t, main, NULL, 0, NULL);
+    for (uint32_t i = 0; i < main->result_count; i++)
+        sums[i] = later(sums[i], yielded_time(t, main, i));
+}
+
+/* All reduction lanes: trees where sums are balanced, else one copy after the other. */
+static void time_lanes(ComputeTimer *t, int64_t *sums)
+{
+    const Op *main = t->plan->main;
+    int64_t begun[PLAN_MAX_RESULTS], copies = t->plan->reduction_lanes, chain = 1;
+    for (uint32_t i = 0; i < main->result_count; i++)
+        begun[i] = sums[i];
+    time_update(t, sums);
+    for (uint32_t i = 0; copies > 1 && i < main->result_count; i++) {
+        const Value *term;
+        const Op *op = balanced_update(main, i, &term);
+        if (!op) {
+            chain = copies;
+            continue;
+        }
+        OpTiming timing = op_timing(op, t->it.clock);
+        int64_t time = tree_time(t, value_time(t, term), copies, timing);
+        sums[i] = iteration_op(&t->it, later(time, begun[i]), timing);
+    }
+    for (int64_t i = 1; i < chain; i++)
+        time_update(t, sums);
+}
+
+/* The term of an iteration, joined by a tree, taken into the accumulator or into a partial sum. */
+static int64_t time_term(ComputeTimer *t)
+{
+    const ComputePlan *plan = t->plan;
+    const ReductionPlan *r = &plan->reduction;
+    OpTiming timing = op_timing(r->combine, t->it.clock);
+    int64_t edge = reduction_edge(plan), so_far;
+    time_payload(t, plan->main, NULL, 0, r->combine);
+    int64_t term = tree_time(t, value_time(t, reduction_term(r->combine)), plan->reduction_lanes,
+                             timing);
+    if (r->turns == 1)
+        so_far = started_sum(t, 0);
+    else
+        so_far = choose(t, iteration_condition(&t->it, 1, 2 * edge * counter_sum_delay()),
+                        initial_time(t, 0));
+    int64_t sum = iteration_op(&t->it, later(so_far, term), timing);
+    return tree_time(t, sum, r->turns, timing);
+}
+
+/* An operand whose fields are shifted into place and added up one after the other. */
+static int64_t pack_time(ComputeTimer *t, int operand)
+{
+    const PackingPlan *p = &t->plan->packing;
+    int64_t time = value_time(t, op_operand(p->product, (uint32_t)operand));
+    for (int64_t k = 1; k < p->grid.fields[operand]; k++)
+        time = iteration_op(&t->it, time, sum_timing(p->grid.bits[operand]));
+    return time;
+}
+
+/* Products of packed operands in cascades; fields with their borrow; trees over the cascades. */
+static int64_t time_packed(ComputeTimer *t)
+{
+    const PackingPlan *p = &t->plan->packing;
+    OpTiming whole = sum_timing(p->accumulator);
+    OpTiming narrow = sum_timing(type_width(type_elem(op_result(t->plan->main, 0)->type)));
+    time_payload(t, t->plan->main, NULL, 0, NULL);
+    int64_t time = iteration_op(&t->it, later(pack_time(t, 0), pack_time(t, 1)), dsp_timing());
+    if (p->chain_length > 1)
+        iteration_op(&t->it, time, whole);
+    for (int64_t i = 1; i < p->chain_length; i++)
+        time = iteration_op(&t->it, time, cascade_timing());
+    if (p->grid.fields[0] * p->grid.fields[1] > 1) /* a bit is masked, a field corrected by it */
+        time = iteration_op(&t->it, iteration_op(&t->it, time, register_load_timing(2)), whole);
+    time = tree_time(t, time, t->plan->reduction_lanes / p->chain_length, narrow);
+    return iteration_op(&t->it, later(time, started_sum(t, 0)), narrow);
+}
+
+static int64_t time_reduction(ComputeTimer *t)
+{
+    int64_t sums[PLAN_MAX_RESULTS];
+    if (t->plan->packing.is_used && !t->lut_products)
+        return time_packed(t);
+    if (t->plan->reduction.combine)
+        return time_term(t);
+    for (uint32_t i = 0; i < t->plan->main->result_count; i++)
+        sums[i] = started_sum(t, i);
+    time_lanes(t, sums);
+    return sums[0];
+}
+
+/* --- the process ----------------------------------------------------------------------------- */
+
+static void read_words(ComputeTimer *t)
+{
+    int64_t held = t->plan->loop_count - t->plan->read_depth;
+    for (uint32_t s = 0; s < t->plan->stream_count; s++)
+        t->words = iteration_read(&t->it, iteration_condition(&t->it, held, 0));
+}
+
+static int64_t time_stages(ComputeTimer *t, int64_t value)
+{
+    const Op *previous = t->plan->main;
+    for (uint32_t s = 0; s < t->plan->stage_count; s++) {
+        const Op *stage = t->plan->stages[s];
+        time_payload(t, stage, op_result(previous, 0), value, NULL);
+        value = yielded_time(t, stage, 0);
+        previous = stage;
+    }
+    return value;
+}
+
+Pipeline compute_pipeline(const ComputePlan *plan, const MemoryList *memories, bool lut_products,
+                          Clock clock)
+{
+    ComputeTimer t = {.plan = plan, .memories = memories, .lut_products = lut_products,
+                      .it = {.clock = clock}};
+    int64_t value;
+    read_words(&t);
+    if (plan->kernel.class != KERNEL_PURE_PARALLEL) {
+        value = time_reduction(&t);
+    } else {
+        time_payload(&t, plan->main, NULL, 0, NULL);
+        value = yielded_time(&t, plan->main, 0);
+    }
+    value = time_stages(&t, value);
+    iteration_write(&t.it, later(value, iteration_condition(&t.it, reduction_edge(plan), 0)));
+    ptrmap_free(&t.times);
+    return (Pipeline){.executions = 1, .trips = compute_trips(plan), .ii = plan->reduction.ii,
+                      .depth = iteration_depth(&t.it), .first = compute_first_write(plan),
+                      .write = iteration_write_cycle(&t.it)};
+}

@@ -1,0 +1,85 @@
+/* A thin layer over libxml2 that turns its complaints into diagnostics. */
+#include "target/device/xml.h"
+
+#include "ir/attr/attr.h"
+#include "ir/asm/print/diag.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+const int xml_options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING;
+
+const Attr *xml_loc(const XmlFile *file, long line)
+{
+    return loc_file(file->ctx, ident_get_c(file->ctx, file->path), line > 0 ? (uint32_t)line : 1, 1);
+}
+
+void xml_report(XmlFile *file, const xmlError *error, const char *otherwise)
+{
+    if (file->failed)
+        return;
+    file->failed = true;
+    StrBuf text = {0};
+    strbuf_add_c(&text, error && error->message ? error->message : otherwise);
+    while (text.len && (text.data[text.len - 1] == '\n' || text.data[text.len - 1] == ' '))
+        text.data[--text.len] = '\0';
+    emit_error(file->ctx, xml_loc(file, error ? error->line : 1), "%s", text.data);
+    strbuf_free(&text);
+}
+
+static bool check_file(const XmlFile *file, const char *what, int64_t max_bytes)
+{
+    struct stat info;
+    const Attr *loc = xml_loc(file, 1);
+    if (stat(file->path, &info) != 0)
+        return emit_error(file->ctx, loc, "cannot read the %s: %s", what, strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return emit_error(file->ctx, loc, "the %s is not a regular file", what);
+    return info.st_size <= max_bytes ||
+           emit_error(file->ctx, loc, "a %s has at most %lld bytes", what, (long long)max_bytes);
+}
+
+xmlDoc *xml_read(XmlFile *file, const char *what, int64_t max_bytes)
+{
+    if (!check_file(file, what, max_bytes))
+        return NULL;
+    xmlParserCtxt *parser = xmlNewParserCtxt();
+    if (!parser)
+        panic("out of memory");
+    xmlDoc *doc = xmlCtxtReadFile(parser, file->path, NULL, xml_options);
+    if (!doc)
+        xml_report(file, xmlCtxtGetLastError(parser), "not well-formed");
+    xmlFreeParserCtxt(parser);
+    if (doc && xmlGetIntSubset(doc)) {
+        emit_error(file->ctx, xml_loc(file, 1), "a %s must not declare a document type", what);
+        xmlFreeDoc(doc);
+        doc = NULL;
+    }
+    return doc;
+}
+
+const xmlNode *xml_child(const xmlNode *parent, const char *name)
+{
+    for (const xmlNode *node = parent ? parent->children : NULL; node; node = node->next)
+        if (node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0)
+            return node;
+    return NULL;
+}
+
+static Str take_text(const XmlFile *file, xmlChar *value)
+{
+    Str text = ident_get_c(file->ctx, value ? (const char *)value : "")->str;
+    xmlFree(value);
+    return text;
+}
+
+Str xml_attribute(const XmlFile *file, const xmlNode *node, const char *name)
+{
+    return take_text(file, xmlGetNoNsProp(node, (const xmlChar *)name));
+}
+
+Str xml_text(const XmlFile *file, const xmlNode *node)
+{
+    return take_text(file, node ? xmlNodeGetContent(node) : NULL);
+}

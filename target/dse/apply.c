@@ -1,0 +1,198 @@
+/* Writes a chosen design into the IR: unroll factors on kernels, words on ports and channels,
+ * a report on each process; what the style decides is written by dse_style.c.
+ * Tests: lit/target/choose-unroll.mir */
+#include "target/dse/space.h"
+
+#include "dialects/linalg/structured.h"
+#include "ir/core/builder.h"
+#include "ir/core/symbol.h"
+#include "analysis/layer_name.h"
+
+#include <assert.h>
+
+/* --- words ---------------------------------------------------------------------------- */
+
+static void set_port_words(Op *process, const DseSpace *space, const Config *config)
+{
+    Block *body = region_entry(op_region(process, 0));
+    for (uint32_t i = 0; i < body->arg_count; i++) {
+        const Type *end = body->args[i]->type, *word = space->words.data[config->factor[i]];
+        body->args[i]->type = type_dialect(end->ctx, end->u.dialect.def, word->u.dialect.params,
+                                           word->u.dialect.param_count);
+    }
+    dfg_update_signature(process);
+}
+
+/* A channel's ends and a region's ports take the type of the process port they meet. */
+static void set_graph_words(Op *region)
+{
+    FOR_EACH_OP(op, region_entry(op_region(region, 0)))
+    {
+        if (op->def != DFG(INSTANTIATE))
+            continue;
+        const Op *process = symbol_lookup(op, op_attr(op, "callee"));
+        for (uint32_t i = 0; i < op->operand_count; i++) {
+            Value *end = op_operand(op, i);
+            const Type *type = dfg_port(process, i)->type;
+            end->type = type;
+            Op *channel = value_def(end);
+            if (!channel)
+                continue;
+            Value *other = op_result(channel, 1 - end->index);
+            other->type = type_dialect(region->ctx, other->type->u.dialect.def,
+                                       type->u.dialect.params, type->u.dialect.param_count);
+        }
+    }
+    FOR_EACH_OP(op, region_entry(op_region(region, 0)))
+    {
+        if (op->def != DFG(CONNECT_INPUT) && op->def != DFG(CONNECT_OUTPUT))
+            continue;
+        Value *port = op_operand(op, 0);
+        const Type *channel = op_operand(op, 1)->type;
+        port->type = type_dialect(region->ctx, port->type->u.dialect.def,
+                                  channel->u.dialect.params, channel->u.dialect.param_count);
+    }
+    dfg_update_signature(region);
+}
+
+/* --- unroll factors and report ---------------------------------------------------------------- */
+
+static void set_unroll(Op *process, const Config *config)
+{
+    ComputePlan base;
+    bool ok = compute_base(process, &base);
+    assert(ok);
+    (void)ok;
+    Op *main = value_def(op_result(base.main, 0));
+    op_set_attr(main, "dfg.unroll",
+                attr_i64_array(process->ctx, config->unroll, base.kernel.loop_count));
+}
+
+/* Trip counts and factors of a process, for its report. */
+typedef struct Shape {
+    const char *class;
+    int64_t trips[PLAN_MAX_LOOPS], unroll[PLAN_MAX_LOOPS];
+    uint32_t count;
+    int64_t buffer; /* words that a reorder keeps; else 0 */
+} Shape;
+
+static void add_trip(Shape *shape, int64_t trip, int64_t unroll)
+{
+    shape->trips[shape->count] = trip;
+    shape->unroll[shape->count++] = unroll;
+}
+
+/* What analyze-kernels found, or the class of the kernel as it is now. */
+static const char *compute_class(const ComputePlan *plan)
+{
+    const Attr *kernel = op_attr(plan->main, "dfg.kernel");
+    const Attr *class = kernel && kernel->kind == ATTR_DICT ? attr_dict_get_c(kernel, "class") : NULL;
+    return class && class->kind == ATTR_STRING ? class->u.string.data
+                                               : kernel_class_name(plan->kernel.class);
+}
+
+static bool move_shape(const DseNode *node, Shape *shape)
+{
+    ReorderPlan reorder;
+    MergePlan merge;
+    if (node->kind == PROCESS_MERGE) {
+        shape->class = "merge";
+        if (!merge_plan(node->process, &merge))
+            return false;
+        add_trip(shape, merge_trips(&merge) * merge.lanes, merge.lanes);
+        return true;
+    }
+    shape->class = "reorder";
+    if (!reorder_plan(node->process, &reorder))
+        return false;
+    shape->buffer = reorder.depth;
+    add_trip(shape, reorder.steps, 1);
+    add_trip(shape, reorder.step_trips * reorder.lanes, reorder.lanes);
+    return true;
+}
+
+static Shape process_shape(const DseNode *node)
+{
+    Shape shape = {.class = node->port_count == 1 ? "drain" : "fork"};
+    ComputePlan compute;
+    WindowPlan window;
+    bool ok = true;
+    if (node->kind == PROCESS_COMPUTE) {
+        ok = compute_plan(node->process, NULL, NULL, &compute);
+        shape.class = compute_class(&compute);
+        for (uint32_t i = 0; ok && i < compute.kernel.loop_count; i++)
+            add_trip(&shape, compute.kernel.extents[i], compute.unroll[i]);
+    } else if (node->kind == PROCESS_WINDOW) {
+        ok = window_plan(node->process, NULL, &window);
+        shape.class = "window";
+        for (uint32_t i = 0; ok && i < window.params.count; i++)
+            add_trip(&shape, window.box[i] * window.dim[i].pixels, window.dim[i].pixels);
+        add_trip(&shape, window.inner_words * window.inner_lanes, window.inner_lanes);
+    } else if (node->kind == PROCESS_REORDER || node->kind == PROCESS_MERGE) {
+        ok = move_shape(node, &shape);
+    } else {
+        int64_t lanes = dfg_word_elems(dfg_port(node->process, 0)->type);
+        add_trip(&shape, fork_words(node->process) * lanes, lanes);
+    }
+    assert(ok);
+    (void)ok;
+    return shape;
+}
+
+static void write_report(Op *process, const Shape *shape, const Cost *cost)
+{
+    Context *ctx = process->ctx;
+    NamedAttr items[5 + COST_KINDS] = {
+        named_attr(ctx, "class", attr_string_c(ctx, shape->class)),
+        named_attr(ctx, "source", attr_string(ctx, layer_source(process))),
+        named_attr(ctx, "trip_counts", attr_i64_array(ctx, shape->trips, shape->count)),
+        named_attr(ctx, "unroll", attr_i64_array(ctx, shape->unroll, shape->count)),
+    };
+    uint32_t count = 4;
+    for (int k = 0; k < COST_KINDS; k++)
+        items[count++] = named_attr(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
+    if (shape->buffer)
+        items[count++] = named_attr(ctx, "buffer", attr_i64(ctx, shape->buffer));
+    op_set_attr(process, "report", attr_dict(ctx, items, count));
+}
+
+void set_converter_report(Op *process, const Type *from, const Type *to, const CostTarget *target)
+{
+    Shape shape = {.class = "converter"};
+    Cost cost;
+    conversion_cost(from, NULL, to, target, &cost);
+    int64_t words = dfg_words_per_frame(from), lanes = dfg_word_elems(from);
+    add_trip(&shape, words * lanes, lanes);
+    write_report(process, &shape, &cost);
+}
+
+static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
+{
+    const Config *config = &node->configs.data[node->chosen];
+    if (node->kind == PROCESS_COMPUTE)
+        set_unroll(process, config);
+    set_port_words(process, space, config);
+    apply_style(process, node->kind, &config->style);
+    Shape shape = process_shape(node);
+    Cost cost = config->cost;
+    if (node->kind == PROCESS_FORK) /* without the FIFOs behind it, which fit-fifos finds */
+        fork_cost(space->words.data[config->factor[0]], &space->target, &cost);
+    write_report(process, &shape, &cost);
+}
+
+void dse_apply(Op *module, Op *region, const DseSpace *space)
+{
+    PtrMap chosen = {0};
+    for (size_t i = 0; i < space->nodes.len; i++)
+        if (space->nodes.data[i].process)
+            ptrmap_put(&chosen, space->nodes.data[i].process, &space->nodes.data[i]);
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+    {
+        const DseNode *node = ptrmap_get(&chosen, op);
+        if (node)
+            apply_node(op, space, node);
+    }
+    apply_converters(module, space);
+    set_graph_words(region);
+    ptrmap_free(&chosen);
+}

@@ -1,0 +1,420 @@
+/* apply-folding: pins what a folding file says of the processes: unroll factors, words, memories,
+ * multipliers. What it does not say is left to choose-unroll.
+ * Requires: processes as convert-linalg-to-dfg leaves them.
+ * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, dfg.words of processes; all or, with a
+ * diagnostic at a place of the file, the design is given up.
+ * Tests: lit/target/folding.test, lit/target/folding-invalid.test */
+#include "ir/core/builder.h"
+#include "ir/asm/print/diag.h"
+#include "ir/support/json.h"
+#include "ir/pass/pass.h"
+#include "ir/core/symbol.h"
+#include "analysis/layer_name.h"
+#include "schedule/converter.h"
+#include "target/dse/space.h"
+#include "target/dse/folding.h"
+#include "target/target.h"
+
+#include <string.h>
+
+typedef struct Folding {
+    Context *ctx;
+    Op *module;
+    const FoldingFile *file;
+    CostTarget target; /* any that allows what the pass's options do */
+    Arena *arena;
+    PtrMap keys;         /* process -> key of its entry */
+    PtrMap instantiates; /* process -> op that runs it */
+} Folding;
+
+/* An entry of the file and the process that it is about. */
+typedef struct Layer {
+    const Folding *folding;
+    const char *key;
+    Op *process;
+    ProcessKind kind;
+    ComputePlan base; /* of processes that compute */
+} Layer;
+
+/* --- diagnostics ------------------------------------------------------------------------------- */
+
+static bool value_error(const Layer *layer, const char *key, const json_t *value, const char *text)
+{
+    return emit_error(layer->folding->ctx,
+                      folding_value_place(layer->folding->file, value, key), "'%s' of layer '%s' %s",
+                      key, layer->key, text);
+}
+
+/* The first error, as text. */
+static void take_error(void *user, Context *ctx, const Diag *diag, const Diag *notes, size_t note_count)
+{
+    StrBuf *text = user;
+    (void)ctx;
+    (void)notes;
+    (void)note_count;
+    if (diag->kind == DIAG_ERROR && text->len == 0)
+        strbuf_add_str(text, diag->text);
+}
+
+/* Whether the process can be as its pins say. What the design space says of it moves to the place of the
+ * file that is to blame. */
+static bool check_pins(const Layer *layer, const char *key, const json_t *value)
+{
+    const Folding *f = layer->folding;
+    const Op *instantiate = ptrmap_get(&f->instantiates, layer->process);
+    DiagHandler *handler;
+    void *user;
+    StrBuf text = {0};
+    if (!instantiate)
+        return true;
+    context_set_diag_handler(f->ctx, take_error, &text, &handler, &user);
+    bool ok = dse_check_process(instantiate, &f->target, f->arena);
+    context_set_diag_handler(f->ctx, handler, user, NULL, NULL);
+    if (!ok)
+        emit_error(f->ctx, folding_value_place(f->file, value, key), "layer '%s': %s", layer->key,
+                   text.data ? text.data : "");
+    strbuf_free(&text);
+    return ok;
+}
+
+/* --- values ------------------------------------------------------------------------------------ */
+
+/* A list of positive numbers; their count, or -1: diagnosed. */
+static int read_numbers(const Layer *layer, const char *key, const json_t *list, int64_t *out, size_t max)
+{
+    size_t count = json_array_size(list);
+    if (!json_is_array(list) || count > max) {
+        value_error(layer, key, list, "must be a list of numbers, one per dimension");
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(list, i);
+        if (!json_is_integer(item) || json_integer_value(item) < 1) {
+            emit_error(layer->folding->ctx, json_place(&layer->folding->file->json, item, list),
+                       "'%s' of layer '%s' must hold numbers of at least 1", key, layer->key);
+            return -1;
+        }
+        out[i] = json_integer_value(item);
+    }
+    return (int)count;
+}
+
+/* One of the words in a NULL-terminated table, or NULL: diagnosed. */
+static const char *read_choice(const Layer *layer, const char *key, const json_t *value,
+                               const char *const *choices)
+{
+    StrBuf list = {0};
+    const char *text = json_string_value(value);
+    for (const char *const *c = choices; *c; c++) {
+        if (text && strcmp(*c, text) == 0) {
+            strbuf_free(&list);
+            return *c;
+        }
+        strbuf_printf(&list, "%s'%s'", c == choices ? "" : c[1] ? ", " : " or ", *c);
+    }
+    emit_error(layer->folding->ctx, folding_value_place(layer->folding->file, value, key),
+               "'%s' of layer '%s' must be %s", key, layer->key, list.data);
+    strbuf_free(&list);
+    return NULL;
+}
+
+/* --- keys of a layer --------------------------------------------------------------------------- */
+
+/* Not a choice, but a mistake if it is another's. Names are compared as JSON has them, where all text is
+ * UTF-8. */
+static bool check_source(Layer *layer, const char *key, const json_t *value)
+{
+    StrBuf given = {0}, source = {0};
+    if (json_is_string(value))
+        json_add_string(&given, (Str){json_string_value(value), json_string_length(value)});
+    json_add_string(&source, layer_source(layer->process));
+    bool same = str_eq(strbuf_str(&given), strbuf_str(&source));
+    strbuf_free(&given);
+    strbuf_free(&source);
+    return same || value_error(layer, key, value, "is not the name that the network has for it");
+}
+
+static bool computes(const Layer *layer, const char *key, const json_t *value)
+{
+    return layer->kind == PROCESS_COMPUTE ||
+           value_error(layer, key, value, "is for layers that compute, and this one only moves data");
+}
+
+static bool check_loops(Layer *layer, const char *key, const json_t *value)
+{
+    int64_t loops[KERNEL_MAX_LOOPS];
+    if (!computes(layer, key, value))
+        return false;
+    const Kernel *kernel = &layer->base.kernel;
+    int count = read_numbers(layer, key, value, loops, COUNT_OF(loops));
+    return count >= 0 &&
+           (((uint32_t)count == kernel->loop_count &&
+             memcmp(loops, kernel->extents, (size_t)count * sizeof(*loops)) == 0) ||
+            value_error(layer, key, value, "are not the loops that it has in this network"));
+}
+
+static bool pin_unroll(Layer *layer, const char *key, const json_t *value)
+{
+    int64_t unroll[KERNEL_MAX_LOOPS];
+    if (!computes(layer, key, value))
+        return false;
+    int count = read_numbers(layer, key, value, unroll, COUNT_OF(unroll));
+    if (count < 0)
+        return false;
+    Op *main = value_def(op_result(layer->base.main, 0));
+    op_set_attr(main, "dfg.unroll", attr_i64_array(main->ctx, unroll, (size_t)count));
+    return check_pins(layer, key, value);
+}
+
+static bool pin_multiplier(Layer *layer, const char *key, const json_t *value)
+{
+    static const char *const choices[] = {"dsp", "lut", NULL};
+    const char *choice = computes(layer, key, value) ? read_choice(layer, key, value, choices) : NULL;
+    if (!choice)
+        return false;
+    Op *main = value_def(op_result(layer->base.main, 0));
+    op_set_attr(main, "dfg.multiplier", attr_string_c(main->ctx, choice));
+    return true;
+}
+
+/* --- words ------------------------------------------------------------------------------------- */
+
+static bool pin_words(Layer *layer, const char *key, const json_t *value)
+{
+    Context *ctx = layer->folding->ctx;
+    uint32_t ports = dfg_input_count(layer->process) + dfg_output_count(layer->process);
+    if (layer->kind == PROCESS_COMPUTE)
+        return value_error(layer, key, value, "follow from its factors and are not given");
+    if (json_array_size(value) != ports)
+        return value_error(layer, key, value, "must be a list with the words of each input and output");
+    VEC(const Attr *) lists = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < ports; i++) {
+        int64_t word[2 * DFG_MAX_RANK];
+        int count = read_numbers(layer, key, json_array_get(value, i), word, COUNT_OF(word));
+        ok = count >= 0;
+        if (ok)
+            *vec_push(&lists) = attr_i64_array(ctx, word, (size_t)count);
+    }
+    if (ok)
+        op_set_attr(layer->process, "dfg.words", attr_array(ctx, lists.data, lists.len));
+    vec_free(&lists);
+    return ok && check_pins(layer, key, value);
+}
+
+/* --- memories ---------------------------------------------------------------------------------- */
+
+static size_t count_role(const FoldingMemories *memories, const char *role)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < memories->len; i++)
+        count += strcmp(memories->data[i].role, role) == 0;
+    return count;
+}
+
+/* Appends the kind to those of a window's outer levels, or sets it. */
+static void set_storage(const FoldingMemory *memory, const char *kind)
+{
+    const Attr *kinds[DFG_MAX_RANK], *old = op_attr(memory->op, "dfg.storage");
+    const Attr *value = attr_string_c(memory->op->ctx, kind);
+    if (memory->op->def == DFG(WINDOW)) {
+        for (uint32_t i = 0; i < memory->level; i++)
+            kinds[i] = old->u.array.items[i];
+        kinds[memory->level] = value;
+        value = attr_array(memory->op->ctx, kinds, memory->level + 1);
+    } else if (strcmp(kind, "auto") == 0) {
+        value = NULL;
+    }
+    op_set_attr(memory->op, "dfg.storage", value);
+}
+
+/* One kind for all memories of a role, or a list with one for each. */
+static bool pin_role(Layer *layer, const FoldingMemories *memories, const char *role,
+                     const json_t *value)
+{
+    static const char *const choices[] = {"auto", "lutram", "bram", "uram", NULL};
+    size_t count = count_role(memories, role), used = 0;
+    if (count == 0)
+        return emit_error(layer->folding->ctx, folding_key_place(layer->folding->file, role),
+                          "layer '%s' has no memories called '%s'", layer->key, role);
+    if (json_is_array(value) && json_array_size(value) != count) {
+        StrBuf text = {0};
+        strbuf_printf(&text, "must be one kind or a list of %zu", count);
+        value_error(layer, role, value, text.data);
+        strbuf_free(&text);
+        return false;
+    }
+    for (size_t i = 0; i < memories->len; i++) {
+        if (strcmp(memories->data[i].role, role) != 0)
+            continue;
+        const json_t *item = json_is_array(value) ? json_array_get(value, used++) : value;
+        const char *choice = read_choice(layer, role, item, choices);
+        if (!choice)
+            return false;
+        set_storage(&memories->data[i], choice);
+    }
+    return true;
+}
+
+static bool pin_storage(Layer *layer, const char *key, const json_t *value)
+{
+    const char *role;
+    json_t *member;
+    FoldingMemories memories = {0};
+    bool ok = json_is_object(value) ||
+              value_error(layer, key, value, "must be an object: a kind for each of its memories");
+    ok = ok && folding_memories(layer->process, &memories);
+    json_object_foreach((json_t *)(uintptr_t)value, role, member)
+        ok = ok && pin_role(layer, &memories, role, member);
+    vec_free(&memories);
+    return ok && check_pins(layer, key, value);
+}
+
+/* --- layers ------------------------------------------------------------------------------------ */
+
+static bool pin_key(Layer *layer, const char *key, const json_t *value)
+{
+    static const struct {
+        const char *key;
+        bool (*pin)(Layer *layer, const char *key, const json_t *value);
+    } rows[] = {
+        {"layer", check_source},          {"loops", check_loops}, {"unroll", pin_unroll},
+        {"multiplier", pin_multiplier}, {"words", pin_words},   {"storage", pin_storage},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (strcmp(rows[i].key, key) == 0)
+            return rows[i].pin(layer, key, value);
+    return emit_error(layer->folding->ctx, folding_key_place(layer->folding->file, key),
+                      "nothing of a layer is called '%s'", key);
+}
+
+/* The process of that name; else the one that computes the layer that the network calls so. */
+static Op *find_process(const Folding *f, const char *key)
+{
+    Op *found = symbol_lookup_in(f->module, ident_get_c(f->ctx, key));
+    size_t count = 0;
+    ProcessKind kind;
+    if (found && found->def == DFG(PROCESS))
+        return found;
+    FOR_EACH_OP(op, region_entry(op_region(f->module, 0)))
+    if (op->def == DFG(PROCESS) && str_eq_c(layer_source(op), key) && process_kind(op, &kind) &&
+        kind == PROCESS_COMPUTE) {
+        found = op;
+        count++;
+    }
+    if (count == 1)
+        return found;
+    emit_error(f->ctx, folding_key_place(f->file, key),
+               count ? "several processes compute layer '%s'; call them by their own names"
+                     : "the design has no layer '%s'",
+               key);
+    return NULL;
+}
+
+static bool pin_layer(Folding *f, const char *key, const json_t *entry)
+{
+    const char *member;
+    json_t *value;
+    Layer layer = {.folding = f, .key = key, .process = find_process(f, key)};
+    if (!layer.process || !process_kind(layer.process, &layer.kind) ||
+        (layer.kind == PROCESS_COMPUTE && !compute_base(layer.process, &layer.base)))
+        return false;
+    const char *before = ptrmap_put(&f->keys, layer.process, (void *)(uintptr_t)key);
+    if (before)
+        return emit_error(f->ctx, folding_key_place(f->file, key),
+                          "layer '%s' is the same as '%s'", key, before);
+    bool ok = json_is_object(entry) ||
+              emit_error(f->ctx, folding_value_place(f->file, entry, key),
+                         "layer '%s' must be an object", key);
+    json_object_foreach((json_t *)(uintptr_t)entry, member, value)
+        ok = ok && pin_key(&layer, member, value);
+    return ok;
+}
+
+/* --- words that do not agree ------------------------------------------------------------------- */
+
+/* The process at a channel's end and its port; NULL: the region's. */
+static const Op *end_process(const Op *channel, uint32_t end, uint32_t *port)
+{
+    const Use *use = op_result(channel, end)->uses;
+    if (!use || use->owner->def != DFG(INSTANTIATE))
+        return NULL;
+    *port = use_index(use);
+    return symbol_lookup(use->owner, op_attr(use->owner, "callee"));
+}
+
+static bool check_channel(Folding *f, const Op *channel)
+{
+    uint32_t ports[2];
+    const Type *ends[2] = {NULL, NULL}, *middle = NULL;
+    const Op *sender = end_process(channel, 0, &ports[0]), *reader = end_process(channel, 1, &ports[1]);
+    if (!sender || !reader || !pinned_end(sender, ports[0], &ends[0]) ||
+        !pinned_end(reader, ports[1], &ends[1]))
+        return !sender || !reader;
+    if (!ends[0] || !ends[1])
+        return true;
+    bool same = ends[0]->u.dialect.param_count == ends[1]->u.dialect.param_count &&
+                memcmp(ends[0]->u.dialect.params, ends[1]->u.dialect.params,
+                       ends[0]->u.dialect.param_count * sizeof(*ends[0]->u.dialect.params)) == 0;
+    if (same || plan_conversion(ends[0], ends[1], MAX_WORD_BITS, &middle) != CONVERSION_NONE)
+        return true;
+    const char *keys[2] = {ptrmap_get(&f->keys, sender), ptrmap_get(&f->keys, reader)};
+    const char *blamed = keys[1] ? keys[1] : keys[0];
+    return emit_error(f->ctx, blamed ? folding_key_place(f->file, blamed) : reader->loc,
+                      "words do not agree: '%.*s' sends %s, '%.*s' takes %s, and no converter can "
+                      "stand between them",
+                      STR_ARG(symbol_name(sender)->str), type_str(f->ctx, ends[0]),
+                      STR_ARG(symbol_name(reader)->str), type_str(f->ctx, ends[1]));
+}
+
+static bool note_instantiate(Folding *f, const Op *op)
+{
+    const Op *process = symbol_lookup(op, op_attr(op, "callee"));
+    ptrmap_put(&f->instantiates, process, (void *)(uintptr_t)op);
+    return true;
+}
+
+/* Calls for each op of a kind in the module's dataflow graph. */
+static bool each_graph_op(Folding *f, const OpDef *def, bool (*visit)(Folding *f, const Op *op))
+{
+    bool ok = true;
+    FOR_EACH_OP(region, region_entry(op_region(f->module, 0)))
+    if (region->def == DFG(REGION))
+        FOR_EACH_OP(op, region_entry(op_region(region, 0)))
+        if (op->def == def)
+            ok = ok && visit(f, op);
+    return ok;
+}
+
+/* --- the pass ---------------------------------------------------------------------------------- */
+
+static bool apply_folding(Pass *pass, Op *module)
+{
+    const char *key;
+    json_t *entry;
+    FoldingFile file;
+    if (!folding_read(pass->ctx, pass_string(pass, "file"), &file))
+        return false;
+    enum { PERIOD_PS = 4000 };
+    Folding f = {.ctx = pass->ctx, .module = module, .file = &file, .arena = &pass->scratch,
+                 .target = {.clock = clock_of_period(PERIOD_PS), .has_uram = true,
+                            .loads_tables = pass_bool(pass, "loads-weights")}};
+    bool ok = each_graph_op(&f, DFG(INSTANTIATE), note_instantiate);
+    json_object_foreach(file.layers, key, entry)
+        ok = ok && pin_layer(&f, key, entry);
+    ok = ok && each_graph_op(&f, DFG(CHANNEL), check_channel);
+    ptrmap_free(&f.keys);
+    ptrmap_free(&f.instantiates);
+    folding_free(&file);
+    return ok;
+}
+
+const PassDef pass_apply_folding = {
+    .name = "apply-folding",
+    .summary = "Pin the factors, words, memories and multipliers that a folding file gives",
+    .anchor = "builtin.module",
+    .options = OPTIONS({"file", OPTION_STRING, "", "the folding file"},
+                       {"loads-weights", OPTION_BOOL, "false",
+                        "tables are memories that load-weights fills at start-up"}),
+    .run = apply_folding,
+};

@@ -1,0 +1,145 @@
+/* Styles: which of them are tried, and what a chosen one says on the ops of a process: dfg.storage on
+ * constants, accumulators, windows and reorders, dfg.multiplier on kernels. Attributes that were
+ * given beforehand stay.
+ * Tests: lit/target/choose-unroll.mir, lit/target/choose-style.mir */
+#include "target/dse/space.h"
+
+#include "dialects/linalg/linalg.h"
+#include "dialects/linalg/structured.h"
+#include "ir/asm/print/diag.h"
+
+#include <assert.h>
+
+bool dse_style(const Style *choices, uint32_t number, Style *out)
+{
+    *out = (Style){.lutram = number & 1, .uram = number & 2, .lut_products = number & 4,
+                   .loads_tables = choices->loads_tables};
+    return out->lutram <= choices->lutram && out->uram <= choices->uram &&
+           out->lut_products <= choices->lut_products;
+}
+
+/* --- what is given --------------------------------------------------------------------------- */
+
+static bool is_one_of(const Attr *value, const char *const *names, size_t count)
+{
+    for (size_t i = 0; value->kind == ATTR_STRING && i < count; i++)
+        if (str_eq_c(value->u.string, names[i]))
+            return true;
+    return false;
+}
+
+static bool check_storage(const Op *op, const Attr *storage, bool loads_tables)
+{
+    static const char *const kinds[] = {"auto", "lutram", "bram", "uram"};
+    if (storage->kind == ATTR_ARRAY) {
+        for (size_t i = 0; i < storage->u.array.count; i++)
+            if (!check_storage(op, storage->u.array.items[i], loads_tables))
+                return false;
+        return true;
+    }
+    if (!is_one_of(storage, kinds, COUNT_OF(kinds)))
+        return op_error(op, "has a dfg.storage that is none of \"auto\", \"lutram\", \"bram\" and "
+                            "\"uram\"");
+    bool is_table = op_has_trait(op, TRAIT_CONSTANT_LIKE);
+    bool is_loaded = loads_tables && memory_is_loadable(type_elem(op_result(op, 0)->type));
+    return !is_table || is_loaded || !str_eq_c(storage->u.string, "uram") ||
+           op_error(op, "cannot be in UltraRAM, which has no contents until weights are loaded at "
+                        "start-up");
+}
+
+bool check_given_style(const Op *process, const CostTarget *target)
+{
+    static const char *const multipliers[] = {"dsp", "lut"};
+    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
+    {
+        const Attr *storage = op_attr(op, "dfg.storage"), *multiplier = op_attr(op, "dfg.multiplier");
+        if (storage && !check_storage(op, storage, target->loads_tables))
+            return false;
+        if (multiplier && !is_one_of(multiplier, multipliers, COUNT_OF(multipliers)))
+            return op_error(op, "has a dfg.multiplier that is neither \"dsp\" nor \"lut\"");
+    }
+    return true;
+}
+
+/* --- what is chosen -------------------------------------------------------------------------- */
+
+static void set_multiplier(const ComputePlan *plan, const Style *style)
+{
+    Op *main = value_def(op_result(plan->main, 0));
+    if (payload_may_use_luts(main))
+        op_set_attr(main, "dfg.multiplier",
+                    attr_string_c(main->ctx, multiplies_in_luts(main, style) ? "lut" : "dsp"));
+}
+
+/* Products that are counted as shifts and additions are to be made of LUTs, whatever HLS tools would
+ * do with their constants. */
+static void bind_constant_products(Op *process)
+{
+    Context *ctx = process->ctx;
+    FOR_EACH_OP(generic, region_entry(op_region(process, 0)))
+    {
+        if (generic->def != LINALG(GENERIC))
+            continue;
+        FOR_EACH_OP(op, linalg_body(generic))
+        if (op_is_sum_of_shifts(op)) {
+            op_set_attr(op, "emithls.name", attr_string_c(ctx, "scaled"));
+            op_set_attr(op, "emithls.bind", attr_string_c(ctx, "fabric"));
+        }
+    }
+}
+
+/* False: the process has no memories. */
+static bool list_memories(const Op *process, ProcessKind kind, const Style *style, MemoryList *out)
+{
+    ComputePlan compute;
+    WindowPlan window;
+    ReorderPlan reorder;
+    MergePlan merge;
+    bool ok = true;
+    if (kind == PROCESS_COMPUTE && (ok = compute_plan(process, NULL, NULL, &compute))) {
+        compute_memories(&compute, style, out);
+        set_multiplier(&compute, style);
+    } else if (kind == PROCESS_WINDOW && (ok = window_plan(process, NULL, &window))) {
+        window_memories(&window, style, out);
+    } else if (kind == PROCESS_REORDER && (ok = reorder_plan(process, &reorder))) {
+        reorder_memories(&reorder, style, out);
+    } else if (kind == PROCESS_MERGE && (ok = merge_plan(process, &merge))) {
+        merge_memories(&merge, style, out);
+    }
+    return ok;
+}
+
+/* A window has one storage per dimension, outermost first; histories that are registers have any. */
+static void set_history(const MemoryUse *use)
+{
+    Context *ctx = use->holder->ctx;
+    const Attr *items[DFG_MAX_RANK], *given = op_attr(use->holder, "dfg.storage");
+    WindowParams params;
+    bool ok = dfg_window_params(use->holder, &params);
+    assert(ok);
+    (void)ok;
+    for (uint32_t i = 0; i < params.count; i++)
+        items[i] = given && given->kind == ATTR_ARRAY && i < given->u.array.count
+                       ? given->u.array.items[i]
+                       : attr_string_c(ctx, "auto");
+    items[use->level] = attr_string(ctx, memory_kind_name(use->memory.kind));
+    op_set_attr(use->holder, "dfg.storage", attr_array(ctx, items, params.count));
+}
+
+void apply_style(Op *process, ProcessKind kind, const Style *style)
+{
+    MemoryList memories = {0};
+    bool ok = list_memories(process, kind, style, &memories);
+    assert(ok);
+    (void)ok;
+    bind_constant_products(process);
+    for (size_t i = 0; i < memories.len; i++) {
+        const MemoryUse *use = &memories.data[i];
+        if (kind == PROCESS_WINDOW)
+            set_history(use);
+        else if (!use->memory.is_given)
+            op_set_attr(use->holder, "dfg.storage",
+                        attr_string(process->ctx, memory_kind_name(use->memory.kind)));
+    }
+    vec_free(&memories);
+}

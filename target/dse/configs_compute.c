@@ -1,0 +1,196 @@
+/* Configurations of compute processes: unroll factors of the main kernel's loops, which divide their trip
+ * counts or nearly do, and the words that follow from them. All reduction loops unroll, and the two innermost
+ * dimensions of the output: channels and pixels. Factors given beforehand (dfg.unroll) are kept.
+ * Tests: lit/target/choose-unroll.mir, lit/target/choose-unroll-pinned.mir */
+#include "target/dse/space.h"
+
+#include "dialects/linalg/structured.h"
+#include "ir/asm/print/diag.h"
+
+typedef struct Candidates {
+    DseSpace *space;
+    DseNode *node;
+    ComputePlan base;
+    uint32_t loops[KERNEL_MAX_LOOPS]; /* that may be unrolled */
+    uint32_t count;
+    int pixel_loop; /* of the output's second dimension from inside, or -1 */
+    int64_t unroll[KERNEL_MAX_LOOPS];
+} Candidates;
+
+bool is_pinned(const ComputePlan *plan) { return op_attr(plan->main, "dfg.unroll") != NULL; }
+
+/* --- words ---------------------------------------------------------------------------- */
+
+/* Words of a stream: as many elements of each dimension as its loop takes at once, unless words
+ * hold the whole dimension already, as they do the kernel of a window. */
+static const Type *input_end(const ComputePlan *base, uint32_t stream, const int64_t *unroll)
+{
+    uint32_t operand = base->stream_operand[stream];
+    const AffineMap *map = linalg_operand_map(base->main, operand);
+    const Type *tensor = op_operand(base->main, operand)->type;
+    int64_t word[2 * DFG_MAX_RANK];
+    if (!compute_input_word(base, stream, word))
+        return NULL;
+    for (uint32_t r = 0; r < map->result_count; r++)
+        if (map->results[r]->kind == AFFINE_DIM && word[r] != tensor->u.shaped.dims[r])
+            word[r] = unroll[map->results[r]->value];
+    return port_end(base->process, base->stream_port[stream], tensor, word);
+}
+
+static const Type *output_end(const ComputePlan *base, const int64_t *unroll)
+{
+    const AffineMap *map = compute_output_map(base);
+    int64_t word[2 * DFG_MAX_RANK];
+    for (uint32_t r = 0; r < map->result_count; r++)
+        word[r] = unroll[map->results[r]->value];
+    return port_end(base->process, base->output_port, op_result(base->main, 0)->type, word);
+}
+
+static bool compute_ends(const ComputePlan *base, const int64_t *unroll, const Type **ends)
+{
+    for (uint32_t s = 0; s < base->stream_count; s++)
+        if (!(ends[base->stream_port[s]] = input_end(base, s, unroll)))
+            return false;
+    return (ends[base->output_port] = output_end(base, unroll)) != NULL;
+}
+
+/* --- loops ------------------------------------------------------------------------------ */
+
+/* Loop of the output's dimension that is number `from_inside` among those of more than one element. */
+static int output_loop(const ComputePlan *plan, uint32_t from_inside)
+{
+    const AffineMap *map = compute_output_map(plan);
+    for (uint32_t r = map->result_count; r-- > 0;) {
+        int64_t loop = map->results[r]->value;
+        if (plan->kernel.extents[loop] > 1 && from_inside-- == 0)
+            return (int)loop;
+    }
+    return -1;
+}
+
+/* A reduction unrolls if its elements arrive in one word: it is the stream's innermost dimension, a
+ * window's kernel dimension (whole in every word), or not streamed at all. */
+static bool arrives_together(const ComputePlan *plan, uint32_t loop)
+{
+    if (plan->stream_count == 0)
+        return true;
+    const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
+    const Type *tensor = op_operand(plan->main, plan->stream_operand[0])->type;
+    int64_t word[2 * DFG_MAX_RANK];
+    int r = map_result_of_dim(map, loop);
+    return r < 0 || (uint32_t)r + 1 == map->result_count ||
+           (compute_input_word(plan, 0, word) && word[r] == tensor->u.shaped.dims[r]);
+}
+
+static void select_loops(Candidates *c)
+{
+    const ComputePlan *plan = &c->base;
+    int channel_loop = output_loop(plan, 0);
+    c->pixel_loop = output_loop(plan, 1);
+    for (uint32_t i = 0; i < plan->kernel.loop_count; i++) {
+        bool wanted = plan->kernel.is_reduction[i] ? arrives_together(plan, i)
+                                                   : (int)i == channel_loop || (int)i == c->pixel_loop;
+        c->unroll[i] = 1;
+        if (wanted && plan->kernel.extents[i] > 1)
+            c->loops[c->count++] = i;
+    }
+}
+
+/* --- candidates -------------------------------------------------------------------------- */
+
+static bool candidate_fits(const Candidates *c, const Type *const *ends)
+{
+    int64_t parallel = 1, scale = dse_scale(&c->space->target);
+    for (uint32_t i = 0; i < c->base.kernel.loop_count; i++)
+        parallel *= c->unroll[i];
+    return parallel <= MAX_PARALLEL_ELEMENTS * scale &&
+           (c->pixel_loop < 0 || c->unroll[c->pixel_loop] <= MAX_PIXELS * scale) &&
+           dse_words_fit(c->node, ends);
+}
+
+static bool add_candidate(Candidates *c, const Type *const *ends)
+{
+    ComputePlan plan;
+    Style style, choices;
+    Cost cost;
+    if (!compute_plan(c->node->process, c->unroll, ends, &plan))
+        return false;
+    compute_choices(&plan, &c->space->target, &choices);
+    for (uint32_t n = 0; n < STYLE_COUNT; n++) {
+        if (!dse_style(&choices, n, &style))
+            continue;
+        compute_cost(&plan, &style, &c->space->target, &cost);
+        dse_add_config(c->space, c->node, &cost, ends, c->unroll, &style);
+    }
+    return true;
+}
+
+/* A divisor, or a factor whose parts overlap by less than a quarter. */
+static bool is_worth_it(const Candidates *c, uint32_t loop, int64_t factor)
+{
+    LoopParts parts;
+    int64_t extent = c->base.kernel.extents[loop];
+    return compute_parts(&c->base, loop, factor, &parts) && 4 * parts.trip * factor < 5 * extent;
+}
+
+/* All combinations of factors of the loops from `depth` on. */
+static bool enumerate(Candidates *c, uint32_t depth)
+{
+    const Type *ends[PLAN_MAX_STREAMS + 1];
+    if (depth == c->count)
+        return !compute_ends(&c->base, c->unroll, ends) || !candidate_fits(c, ends) ||
+               add_candidate(c, ends);
+    uint32_t loop = c->loops[depth];
+    for (int64_t u = 1; u <= c->base.kernel.extents[loop] && u <= MAX_PARALLEL_ELEMENTS; u++) {
+        if (!is_worth_it(c, loop, u))
+            continue;
+        c->unroll[loop] = u;
+        if (!enumerate(c, depth + 1))
+            return false;
+    }
+    c->unroll[loop] = 1;
+    return true;
+}
+
+bool pinned_ends(const ComputePlan *base, int64_t *unroll, const Type **ends)
+{
+    if (!compute_unroll_attr(base, unroll))
+        return false;
+    return compute_ends(base, unroll, ends) ||
+           op_error(base->main, "has unroll factors that the words at its process's ports cannot "
+                                "follow: a reshaped frame packs its innermost dimension only");
+}
+
+bool pinned_end(const Op *process, uint32_t port, const Type **end)
+{
+    ProcessKind kind;
+    ComputePlan base;
+    int64_t unroll[KERNEL_MAX_LOOPS];
+    const Type *ends[PLAN_MAX_STREAMS + 1];
+    if (has_given_words(process))
+        return (*end = given_end(process, port)) != NULL;
+    if (!process_kind(process, &kind))
+        return false;
+    if (kind != PROCESS_COMPUTE)
+        return true;
+    if (!compute_base(process, &base))
+        return false;
+    if (!is_pinned(&base))
+        return true;
+    if (!pinned_ends(&base, unroll, ends))
+        return false;
+    *end = ends[port];
+    return true;
+}
+
+bool compute_configs(DseSpace *space, DseNode *node)
+{
+    Candidates c = {.space = space, .node = node};
+    const Type *ends[PLAN_MAX_STREAMS + 1];
+    if (!compute_base(node->process, &c.base))
+        return false;
+    if (is_pinned(&c.base))
+        return pinned_ends(&c.base, c.unroll, ends) && add_candidate(&c, ends);
+    select_loops(&c);
+    return enumerate(&c, 0);
+}

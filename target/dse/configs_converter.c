@@ -1,0 +1,168 @@
+/* Width converters in the design space: on every channel a node that joins or splits words where those
+ * of the two ends differ.
+ * Tests: lit/target/converters.mir */
+#include "target/dse/space.h"
+
+#include "ir/core/builder.h"
+#include "ir/core/symbol.h"
+#include "analysis/layer_name.h"
+#include "schedule/converter.h"
+#include "target/fifo/size_fifos.h"
+
+/* --- configurations ------------------------------------------------------------------------ */
+
+/* Numbers of the words that a node has at a port, each once, in order of configurations. */
+typedef VEC(int64_t) WordList;
+
+static void list_words(const DseSpace *space, uint32_t number, uint32_t port, WordList *out)
+{
+    const DseNode *node = &space->nodes.data[number];
+    bool *seen = xcalloc(space->words.len, sizeof(bool));
+    for (size_t c = 0; c < node->configs.len; c++) {
+        int64_t word = node->configs.data[c].factor[port];
+        if (!seen[word])
+            *vec_push(out) = word;
+        seen[word] = true;
+    }
+    free_ptr((void **)&seen);
+}
+
+/* Of the slower one, where there are two. */
+static int64_t conversion_interval(const Type *from, const Type *middle, const Type *to,
+                                   const CostTarget *target)
+{
+    Cost first = {.cycles = 0}, second;
+    conversion_cost(middle ? middle : from, NULL, to, target, &second);
+    if (middle)
+        conversion_cost(from, NULL, middle, target, &first);
+    return first.cycles > second.cycles ? first.cycles : second.cycles;
+}
+
+/* Of the shortest FIFO; longer ones are found when depths are. */
+static void add_fifo(const Type *word, Cost *sum)
+{
+    fifo_cost(FIFO_SRL, dse_word_bits(word), FIFO_MIN_DEPTH, sum);
+}
+
+/* A conversion, and the FIFOs in front of and behind each of its converters. */
+static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t to)
+{
+    const Type *middle = NULL, *a = space->words.data[from], *b = space->words.data[to];
+    Config config = {.middle = -1, .factor = ARENA_ARRAY(space->arena, int64_t, 2)};
+    config.factor[0] = from;
+    config.factor[1] = to;
+    if (from != to) {
+        Conversion conversion = plan_conversion(a, b, MAX_WORD_BITS, &middle);
+        if (conversion == CONVERSION_NONE)
+            return;
+        if (conversion == CONVERSION_BY_WAY_OF)
+            config.middle = dse_word(space, middle);
+        conversion_cost(a, middle, b, &space->target, &config.cost);
+        add_fifo(b, &config.cost);
+        config.interval = conversion_interval(a, middle, b, &space->target);
+    }
+    if (config.middle >= 0)
+        add_fifo(middle, &config.cost);
+    add_fifo(a, &config.cost);
+    *vec_push(&node->configs) = config;
+}
+
+static void add_converter(DseSpace *space, size_t edge_number)
+{
+    DseEdge edge = space->edges.data[edge_number];
+    DseNode node = {.channel = edge.channel, .kind = PROCESS_CONVERTER, .port_count = 2};
+    WordList from = {0}, to = {0};
+    list_words(space, edge.from, edge.from_port, &from);
+    list_words(space, edge.to, edge.to_port, &to);
+    for (size_t i = 0; i < from.len; i++)
+        for (size_t j = 0; j < to.len; j++)
+            add_conversion(space, &node, from.data[i], to.data[j]);
+    uint32_t number = (uint32_t)space->nodes.len;
+    *vec_push(&space->nodes) = node;
+    space->edges.data[edge_number] = (DseEdge){edge.from, edge.from_port, number, 0, edge.channel};
+    *vec_push(&space->edges) = (DseEdge){number, 1, edge.to, edge.to_port, NULL};
+    vec_free(&from);
+    vec_free(&to);
+}
+
+void add_converters(DseSpace *space)
+{
+    size_t channels = space->edges.len;
+    for (size_t e = 0; e < channels; e++)
+        add_converter(space, e);
+}
+
+/* --- building them ----------------------------------------------------------------------------- */
+
+static const Type *end_of(const Type *word, const TypeDef *def)
+{
+    return type_dialect(word->ctx, def, word->u.dialect.params, word->u.dialect.param_count);
+}
+
+/* reader: the process behind the converter, which gives it its name. */
+static Op *build_process(SymbolTable *symbols, Op *reader, const Type *from, const Type *to,
+                         const CostTarget *target)
+{
+    Context *ctx = reader->ctx;
+    const Type *ports[2] = {end_of(from, &dfg_type_output), end_of(to, &dfg_type_input)};
+    const Type *frame = dfg_payload(from);
+    Str source = layer_source(reader);
+    StrBuf name = {0};
+    strbuf_printf(&name, "%.*s_words", STR_ARG(symbol_name(reader)->str));
+    Op *process = dfg_create_graph(ctx, DFG(PROCESS), strbuf_str(&name), reader->loc, ports, 1, 1,
+                                   NULL);
+    strbuf_free(&name);
+    if (source.len)
+        op_set_attr(process, "dfg.name", attr_string(ctx, source));
+    op_insert_before(process, reader);
+    symtab_insert(symbols, process);
+    Builder b = builder_at_end(region_entry(op_region(process, 0)), reader->loc);
+    Value *port = dfg_port(process, 0);
+    Value *push[2] = {op_result(build(&b, DFG(PULL), &port, 1, &frame, 1, NULL, 0), 0),
+                      dfg_port(process, 1)};
+    build(&b, DFG(PUSH), push, 2, NULL, 0, NULL, 0);
+    set_converter_report(process, from, to, target);
+    return process;
+}
+
+/* channel -> reader becomes channel -> converter -> new channel -> reader. */
+static void insert_converter(SymbolTable *symbols, Op *channel, const Type *from, const Type *to,
+                             const CostTarget *target)
+{
+    Context *ctx = channel->ctx;
+    Use *use = op_result(channel, 1)->uses;
+    Op *reader = use->owner;
+    uint32_t operand = use_index(use);
+    Op *process = symtab_get(symbols, op_attr(reader, "callee")->u.symbol.names[0]);
+    Op *converter = build_process(symbols, process, from, to, target);
+    const Type *ends[2] = {end_of(to, &dfg_type_input), end_of(to, &dfg_type_output)};
+    int32_t segments[2] = {1, 1};
+    const NamedAttr attrs[2] = {
+        named_attr(ctx, "callee", attr_symbol(ctx, symbol_name(converter))),
+        named_attr(ctx, "operandSegmentSizes", attr_dense_array(type_i(ctx, 32), segments, 2))};
+    Builder b = builder_before(reader);
+    Op *next = build(&b, DFG(CHANNEL), NULL, 0, ends, 2, NULL, 0);
+    Value *operands[2] = {op_result(channel, 1), op_result(next, 0)};
+    op_set_operand(reader, operand, op_result(next, 1));
+    build(&b, DFG(INSTANTIATE), operands, 2, NULL, 0, attrs, 2);
+}
+
+void apply_converters(Op *module, const DseSpace *space)
+{
+    SymbolTable symbols;
+    symtab_init(&symbols, module);
+    for (size_t n = 0; n < space->nodes.len; n++) {
+        const DseNode *node = &space->nodes.data[n];
+        if (node->process)
+            continue;
+        const Config *config = &node->configs.data[node->chosen];
+        const Type *from = space->words.data[config->factor[0]];
+        const Type *to = space->words.data[config->factor[1]];
+        const Type *middle = config->middle < 0 ? NULL : space->words.data[config->middle];
+        if (middle) /* the second one first: it stands at the channel's end */
+            insert_converter(&symbols, node->channel, middle, to, &space->target);
+        if (from != to)
+            insert_converter(&symbols, node->channel, from, middle ? middle : to, &space->target);
+    }
+    symtab_free(&symbols);
+}

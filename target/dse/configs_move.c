@@ -1,0 +1,92 @@
+/* Configurations of processes that move words (dfg.reorder, dfg.merge): words of several elements of
+ * the innermost dimension, as far as the map keeps them together.
+ * Tests: lit/target/choose-unroll-move.mir */
+#include "target/dse/space.h"
+
+/* The process with `u` elements per word. */
+typedef struct Move {
+    ReorderPlan reorder;
+    MergePlan merge;
+} Move;
+
+/* False: the process cannot keep such words together. */
+static bool plan_move(const DseNode *node, int64_t u, Move *out)
+{
+    return node->kind == PROCESS_REORDER ? reorder_plan_packed(node->process, u, &out->reorder)
+                                         : merge_plan_packed(node->process, u, &out->merge);
+}
+
+static void add_move(DseSpace *space, DseNode *node, const Move *move, const Type *const *ends)
+{
+    Style style, choices;
+    Cost cost;
+    bool is_reorder = node->kind == PROCESS_REORDER;
+    if (is_reorder)
+        reorder_choices(&move->reorder, &space->target, &choices);
+    else
+        merge_choices(&move->merge, &space->target, &choices);
+    for (uint32_t n = 0; n < STYLE_COUNT; n++) {
+        if (!dse_style(&choices, n, &style))
+            continue;
+        if (is_reorder)
+            reorder_cost(&move->reorder, &style, &space->target, &cost);
+        else
+            merge_cost(&move->merge, &style, &space->target, &cost);
+        dse_add_config(space, node, &cost, ends, NULL, &style);
+    }
+}
+
+/* Type of a port whose words hold `u` elements of the tensor's innermost dimension, or NULL. */
+static const Type *packed_end(const DseNode *node, uint32_t port, const Type *tensor, int64_t u)
+{
+    int64_t word[DFG_MAX_RANK];
+    uint32_t rank = tensor->u.shaped.rank;
+    for (uint32_t i = 0; i < rank; i++)
+        word[i] = i + 1 == rank ? u : 1;
+    const Type *end = port_end(node->process, port, tensor, word);
+    return end && (u == 1 || dse_word_bits(end) <= MAX_WORD_BITS) ? end : NULL;
+}
+
+/* The process's op as it is at the words that the ports have now. */
+static bool check_move(const DseNode *node, const Op **op, int *ports)
+{
+    ReorderPlan reorder;
+    MergePlan merge;
+    if (node->kind == PROCESS_REORDER) {
+        if (!reorder_plan(node->process, &reorder))
+            return false;
+        *op = reorder.reorder;
+        ports[0] = 0;
+        return true;
+    }
+    if (!merge_plan(node->process, &merge))
+        return false;
+    *op = merge.merge;
+    for (uint32_t i = 0; i < merge.source_count; i++)
+        ports[i] = merge.port[i];
+    return true;
+}
+
+bool move_configs(DseSpace *space, DseNode *node)
+{
+    const Op *op;
+    int ports[PLAN_MAX_STREAMS];
+    const Type *ends[PLAN_MAX_STREAMS + 1];
+    if (!check_move(node, &op, ports))
+        return false;
+    const Type *result = op_result(op, 0)->type;
+    uint32_t inputs = dfg_input_count(node->process);
+    uint32_t rank = result->u.shaped.rank;
+    int64_t extent = rank ? result->u.shaped.dims[rank - 1] : 1;
+    for (int64_t u = 1; u <= extent && u <= MAX_PARALLEL_ELEMENTS; u++) {
+        Move move;
+        ends[inputs] = packed_end(node, inputs, result, u);
+        bool fits = ends[inputs] && plan_move(node, u, &move);
+        for (uint32_t i = 0; fits && i < op->operand_count; i++)
+            fits = ports[i] < 0 ||
+                   (ends[ports[i]] = packed_end(node, (uint32_t)ports[i], op_operand(op, i)->type, u));
+        if (fits)
+            add_move(space, node, &move, ends);
+    }
+    return true;
+}

@@ -1,0 +1,166 @@
+/* For each limit the least that a design needs of its kind: alone first, then with the limits of the
+ * other kinds, one more at a time.
+ * Tests: lit/target/choose-unroll-short.mir, lit/target/choose-unroll-memory.mir */
+#include "target/dse/explain.h"
+
+#include "ir/asm/print/diag.h"
+#include "ir/core/symbol.h"
+
+/* Processes that are named when a resource is short. */
+enum { MAX_NOTES = 3 };
+
+/* A kind of cost that may be short. */
+typedef struct Shortage {
+    DseSpace *space;
+    const DseTask *task;
+    DseProblem problem; /* its limits are those of the kinds seen before */
+    const char *pace;   /* what the designs have to keep up with, or "" */
+} Shortage;
+
+static bool gave_up(const Op *region)
+{
+    return op_error(region, "has a design space too large to be searched: no design was found and "
+                            "none excluded");
+}
+
+static int64_t chosen_cost(const DseNode *node, CostKind kind)
+{
+    return node->configs.data[node->chosen].cost.items[kind];
+}
+
+/* Notes at the processes that take most of a resource in the chosen design, the greediest first. */
+static void note_greediest(const DseSpace *space, CostKind kind)
+{
+    int64_t below = INT64_MAX;
+    for (int count = 0; count < MAX_NOTES; count++) {
+        const DseNode *most = NULL;
+        for (size_t i = 0; i < space->nodes.len; i++) {
+            const DseNode *node = &space->nodes.data[i];
+            if (chosen_cost(node, kind) < below &&
+                (!most || chosen_cost(node, kind) > chosen_cost(most, kind)))
+                most = node;
+        }
+        if (!most || chosen_cost(most, kind) == 0)
+            return;
+        below = chosen_cost(most, kind);
+        if (most->process)
+            op_note(most->process, "'%.*s' takes %lld of them",
+                    STR_ARG(symbol_name(most->process)->str), (long long)below);
+    }
+}
+
+static void report_alone(const Shortage *s, CostKind kind, int64_t least)
+{
+    const char *title = cost_names[kind].title;
+    op_error(s->space->region, "does not fit the budget of %lld %s: the smallest design%s needs %lld %s",
+             (long long)s->task->limits.items[kind], title, s->pace, (long long)least, title);
+}
+
+static void report_together(const Shortage *s, CostKind kind, int64_t least)
+{
+    StrBuf others = {0};
+    const Cost *limits = &s->problem.limits;
+    const char *title = cost_names[kind].title;
+    for (int k = 0; k < COST_KINDS; k++)
+        if (limits->items[k] >= 0)
+            strbuf_printf(&others, "%s%lld %s", others.len ? ", " : "", (long long)limits->items[k],
+                          cost_names[k].title);
+    op_error(s->space->region, "does not fit the budget of %lld %s together with %s: with those the "
+                               "smallest design%s needs %lld %s",
+             (long long)s->task->limits.items[kind], title, others.data, s->pace, (long long)least,
+             title);
+    strbuf_free(&others);
+}
+
+/* Whether the least design of a kind fits its limit, under the limits of the kinds seen before. */
+static bool explain_kind(Shortage *s, CostKind kind,
+                         void (*report)(const Shortage *, CostKind, int64_t))
+{
+    int64_t least = 0;
+    s->problem.weights = dse_least(kind).weights;
+    DseStatus status = dse_solve(s->space, &s->problem, &least);
+    if (status == DSE_INFEASIBLE)
+        return op_error(s->space->region, "has no configuration in which all channels agree on their words");
+    if (status == DSE_FAILED)
+        return gave_up(s->space->region);
+    if (least <= s->task->limits.items[kind])
+        return true;
+    report(s, kind, least);
+    note_greediest(s->space, kind);
+    return false;
+}
+
+static bool explain_limits(DseSpace *space, const DseTask *task, const char *pace)
+{
+    Shortage s = {.space = space, .task = task, .problem = dse_least(COST_CYCLES), .pace = pace};
+    if (task->objective == DSE_FPS)
+        s.problem.longest = dse_same_interval(space, task->interval);
+    for (CostKind k = 0; k < COST_KINDS; k++)
+        if (task->limits.items[k] >= 0 && !explain_kind(&s, k, report_alone))
+            return false;
+    for (CostKind k = COST_KINDS; k-- > 0;) {
+        if (task->limits.items[k] < 0)
+            continue;
+        if (!explain_kind(&s, k, report_together))
+            return false;
+        s.problem.limits.items[k] = task->limits.items[k];
+    }
+    return gave_up(space->region);
+}
+
+/* --- a given pace ---------------------------------------------------------------------------------- */
+
+static int64_t shortest_interval(const DseNode *node)
+{
+    int64_t shortest = INT64_MAX;
+    for (size_t c = 0; c < node->configs.len; c++)
+        if (node->configs.data[c].interval < shortest)
+            shortest = node->configs.data[c].interval;
+    return shortest;
+}
+
+/* Whether each process alone can keep the pace. */
+static bool explain_slowest(const DseSpace *space, int64_t interval)
+{
+    const DseNode *slowest = NULL;
+    for (size_t n = 0; n < space->nodes.len; n++) {
+        const DseNode *node = &space->nodes.data[n];
+        if (node->process && (!slowest || shortest_interval(node) > shortest_interval(slowest)))
+            slowest = node;
+    }
+    if (!slowest || shortest_interval(slowest) <= interval)
+        return true;
+    return op_error(slowest->process, "takes at least %lld cycles a frame, but one is to be done every "
+                                      "%lld cycles",
+                    (long long)shortest_interval(slowest), (long long)interval);
+}
+
+/* The best that the limits allow instead. */
+static void note_best_pace(DseSpace *space, const DseTask *task)
+{
+    DseTask best = *task;
+    best.objective = DSE_THROUGHPUT;
+    DseAnswer answer = dse_optimize(space, &best);
+    if (answer.status == DSE_OPTIMAL || answer.status == DSE_FEASIBLE)
+        op_note(space->region, "within the budget there is a design that does a frame every %lld cycles",
+                (long long)answer.value);
+}
+
+static bool explain_pace(DseSpace *space, const DseTask *task)
+{
+    StrBuf pace = {0};
+    strbuf_printf(&pace, " that does a frame every %lld cycles", (long long)task->interval);
+    bool ok = explain_slowest(space, task->interval) && explain_limits(space, task, pace.data);
+    strbuf_free(&pace);
+    note_best_pace(space, task);
+    return ok;
+}
+
+bool dse_explain(DseSpace *space, const DseTask *task, const DseAnswer *answer)
+{
+    if (answer->status == DSE_OPTIMAL || answer->status == DSE_FEASIBLE)
+        return true;
+    if (answer->status == DSE_FAILED)
+        return gave_up(space->region);
+    return task->objective == DSE_FPS ? explain_pace(space, task) : explain_limits(space, task, "");
+}

@@ -1,0 +1,117 @@
+/* Records the choices of a design in the processes' reports, for the folding file.
+ * Requires: a region as dse_apply leaves it. */
+#include "dialects/dfg/dfg.h"
+#include "ir/core/builder.h"
+#include "schedule/plan_move.h"
+#include "target/dse/folding.h"
+
+#include <assert.h>
+#include <string.h>
+
+typedef VEC(NamedAttr) Items;
+
+static void add_item(Items *items, Context *ctx, const char *name, const Attr *value)
+{
+    if (value)
+        *vec_push(items) = named_attr(ctx, name, value);
+}
+
+/* --- memories ---------------------------------------------------------------------------------- */
+
+/* "auto" for what is no memory in this design. */
+static const Attr *storage_of(const FoldingMemory *memory)
+{
+    const Attr *storage = op_attr(memory->op, "dfg.storage");
+    if (storage && storage->kind == ATTR_ARRAY)
+        storage = memory->level < storage->u.array.count ? storage->u.array.items[memory->level] : NULL;
+    return storage && storage->kind == ATTR_STRING ? storage
+                                                   : attr_string_c(memory->op->ctx, "auto");
+}
+
+/* Of all memories of a role: a string for one, a list for several; NULL where none has been chosen. */
+static const Attr *role_storage(Context *ctx, const FoldingMemories *memories, const char *role)
+{
+    VEC(const Attr *) kinds = {0};
+    bool is_chosen = false;
+    for (size_t i = 0; i < memories->len; i++) {
+        const FoldingMemory *memory = &memories->data[i];
+        if (strcmp(memory->role, role) != 0)
+            continue;
+        *vec_push(&kinds) = storage_of(memory);
+        is_chosen |= op_attr(memory->op, "dfg.storage") != NULL;
+    }
+    const Attr *result = !is_chosen       ? NULL
+                         : kinds.len == 1 ? kinds.data[0]
+                                          : attr_array(ctx, kinds.data, kinds.len);
+    vec_free(&kinds);
+    return result;
+}
+
+static const Attr *process_storage(Op *process)
+{
+    static const char *const roles[] = {"weights", "initial", "params", "levels",
+                                        "partial", "lines",   "buffer", "parts"};
+    FoldingMemories memories = {0};
+    Items items = {0};
+    bool ok = folding_memories(process, &memories);
+    assert(ok);
+    (void)ok;
+    for (size_t i = 0; i < COUNT_OF(roles); i++)
+        add_item(&items, process->ctx, roles[i], role_storage(process->ctx, &memories, roles[i]));
+    const Attr *dict = items.len ? attr_dict(process->ctx, items.data, items.len) : NULL;
+    vec_free(&memories);
+    vec_free(&items);
+    return dict;
+}
+
+/* --- processes --------------------------------------------------------------------------------- */
+
+static const Attr *port_words(const Op *process)
+{
+    VEC(const Attr *) words = {0};
+    uint32_t ports = dfg_input_count(process) + dfg_output_count(process);
+    for (uint32_t i = 0; i < ports; i++) {
+        int64_t word[2 * DFG_MAX_RANK];
+        const Type *end = dfg_port(process, i)->type;
+        dfg_word(end, word);
+        *vec_push(&words) = attr_i64_array(process->ctx, word, dfg_payload(end)->u.shaped.rank);
+    }
+    const Attr *list = attr_array(process->ctx, words.data, words.len);
+    vec_free(&words);
+    return list;
+}
+
+static const Attr *process_folding(Op *process)
+{
+    Context *ctx = process->ctx;
+    Items items = {0};
+    ProcessKind kind;
+    ComputePlan plan;
+    bool ok = process_kind(process, &kind);
+    assert(ok);
+    if (kind == PROCESS_COMPUTE) {
+        ok = compute_plan_now(process, &plan);
+        assert(ok);
+        add_item(&items, ctx, "unroll", op_attr(plan.main, "dfg.unroll"));
+        add_item(&items, ctx, "multiplier", op_attr(plan.main, "dfg.multiplier"));
+    } else if (kind != PROCESS_CONVERTER) {
+        add_item(&items, ctx, "words", port_words(process));
+    }
+    (void)ok;
+    if (kind != PROCESS_CONVERTER)
+        add_item(&items, ctx, "storage", process_storage(process));
+    const Attr *dict = attr_dict(ctx, items.data, items.len);
+    vec_free(&items);
+    return dict;
+}
+
+void folding_record(Op *module)
+{
+    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
+    {
+        const Attr *report = op->def == DFG(PROCESS) ? op_attr(op, "report") : NULL;
+        if (report)
+            op_set_attr(op, "report", attr_dict_set(report, ident_get_c(op->ctx, "folding"),
+                                                    process_folding(op)));
+    }
+}

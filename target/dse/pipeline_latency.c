@@ -1,0 +1,232 @@
+/* Times of the first and the last word, from sources to sinks, then back from the last sink along what
+ * decided each time: that gives the weights.
+ *   first out = max(first in + fill, first in + wait (last in - first in) + handover)
+ *   last out  = max(first in + interval, last in + rest * interval + handover)
+ * Tests: test/unit/dse_objective_test.c */
+#include "target/dse/pipeline_latency.h"
+
+#include "schedule/plan_move.h"
+
+#include <string.h>
+
+/* Cycles from a word in to the word out that it completes, for a process that is not filling. */
+enum { HANDOVER = 8 };
+
+typedef struct Times {
+    double first, last;                /* of the words out */
+    double first_in, last_in;
+    uint32_t first_source, last_source; /* nodes that decide the words in; UINT32_MAX: the input */
+} Times;
+
+typedef struct Frame {
+    const DseSpace *space;
+    const DsePace *paces;
+    Times *times;    /* per node */
+    uint32_t *order; /* nodes, sources first */
+} Frame;
+
+/* --- paces -------------------------------------------------------------------------------------------- */
+
+/* Words are read where the counters from read_depth on are 0; the first result is there when all
+ * reduction counters are at their ends. */
+static DsePace compute_pace(const ComputePlan *plan)
+{
+    double reads = 1, before = 0, inner = 1;
+    for (uint32_t i = plan->loop_count; i-- > 0;) {
+        const PlanLoop *loop = &plan->loops[i];
+        if (i >= plan->read_depth) {
+            inner *= (double)loop->trip;
+            continue;
+        }
+        before += loop->is_reduction ? (double)(loop->trip - 1) * reads : 0;
+        reads *= (double)loop->trip;
+    }
+    return (DsePace){.wait = (before + 1) / reads, .rest = (inner - 1) / (inner * reads)};
+}
+
+/* Padding behind the last row of the input is scanned when the last word is in. */
+static DsePace window_pace(const WindowPlan *plan)
+{
+    int64_t last = plan->dim[0].in * window_row_words(plan, 0) - plan->shift;
+    double scan = (double)(plan->end - plan->begin);
+    DsePace pace = {.rest = last < plan->end ? (double)(plan->end - last) / scan : 0};
+    return pace;
+}
+
+/* Of the slowest configuration: share of its time that passes until it is filled. */
+static double share_of_fill(const DseNode *node)
+{
+    const Config *slowest = &node->configs.data[0];
+    for (size_t c = 0; c < node->configs.len; c++)
+        if (node->configs.data[c].interval > slowest->interval)
+            slowest = &node->configs.data[c];
+    return slowest->interval ? (double)slowest->cost.fill / (double)slowest->interval : 0;
+}
+
+static bool find_pace(const DseNode *node, DsePace *out)
+{
+    ComputePlan compute;
+    WindowPlan window;
+    *out = (DsePace){.wait = 0};
+    if (!node->process || node->kind == PROCESS_CONVERTER || node->kind == PROCESS_FORK)
+        return true;
+    if (node->kind == PROCESS_COMPUTE) {
+        if (!compute_base(node->process, &compute))
+            return false;
+        *out = compute_pace(&compute);
+        return true;
+    }
+    if (node->kind == PROCESS_WINDOW) {
+        if (!window_plan(node->process, NULL, &window))
+            return false;
+        *out = window_pace(&window);
+    }
+    out->wait = share_of_fill(node);
+    return true;
+}
+
+DsePace *dse_paces(const DseSpace *space)
+{
+    DsePace *paces = ARENA_ARRAY(space->arena, DsePace, space->nodes.len + 1);
+    for (size_t n = 0; n < space->nodes.len; n++)
+        if (!find_pace(&space->nodes.data[n], &paces[n]))
+            return NULL;
+    return paces;
+}
+
+/* --- times -------------------------------------------------------------------------------------------- */
+
+static const Config *chosen(const DseSpace *space, uint32_t node)
+{
+    return &space->nodes.data[node].configs.data[space->nodes.data[node].chosen];
+}
+
+/* No converter hands nothing over. */
+static double handover(const Config *config)
+{
+    return config->cost.fill < HANDOVER ? (double)config->cost.fill : HANDOVER;
+}
+
+static double first_out(const Times *t, const DsePace *pace, const Config *config, bool *fills)
+{
+    double filled = t->first_in + (double)config->cost.fill;
+    double handed = t->first_in + pace->wait * (t->last_in - t->first_in) + handover(config);
+    *fills = filled >= handed;
+    return *fills ? filled : handed;
+}
+
+static double last_out(const Times *t, const DsePace *pace, const Config *config, bool *works)
+{
+    double worked = t->first_in + (double)config->interval;
+    double handed = t->last_in + pace->rest * (double)config->interval + handover(config);
+    *works = worked >= handed;
+    return *works ? worked : handed;
+}
+
+static void find_times(Frame *f, uint32_t node)
+{
+    bool decides;
+    Times *t = &f->times[node];
+    const Config *config = chosen(f->space, node);
+    *t = (Times){.first_source = UINT32_MAX, .last_source = UINT32_MAX};
+    for (size_t e = 0; e < f->space->edges.len; e++) {
+        const DseEdge *edge = &f->space->edges.data[e];
+        if (edge->to != node)
+            continue;
+        const Times *source = &f->times[edge->from];
+        if (source->first > t->first_in) {
+            t->first_in = source->first;
+            t->first_source = edge->from;
+        }
+        if (source->last > t->last_in) {
+            t->last_in = source->last;
+            t->last_source = edge->from;
+        }
+    }
+    t->first = first_out(t, &f->paces[node], config, &decides);
+    t->last = last_out(t, &f->paces[node], config, &decides);
+}
+
+/* Sources first; a graph without cycles. */
+static void sort_nodes(Frame *f)
+{
+    const DseSpace *space = f->space;
+    uint32_t count = (uint32_t)space->nodes.len, done = 0;
+    uint32_t *waits = xcalloc(count + 1, sizeof(*waits));
+    for (size_t e = 0; e < space->edges.len; e++)
+        waits[space->edges.data[e].to]++;
+    for (uint32_t n = 0; n < count; n++)
+        if (waits[n] == 0)
+            f->order[done++] = n;
+    for (uint32_t i = 0; i < done; i++)
+        for (size_t e = 0; e < space->edges.len; e++)
+            if (space->edges.data[e].from == f->order[i] && --waits[space->edges.data[e].to] == 0)
+                f->order[done++] = space->edges.data[e].to;
+    free_ptr((void **)&waits);
+}
+
+/* --- cuts --------------------------------------------------------------------------------------------- */
+
+typedef struct Weights {
+    double first, last; /* of a node's times in the latency */
+} Weights;
+
+static void pass_on(Weights *weights, const Times *t, double first, double last)
+{
+    if (t->first_source != UINT32_MAX)
+        weights[t->first_source].first += first;
+    if (t->last_source != UINT32_MAX)
+        weights[t->last_source].last += last;
+}
+
+static void weigh(const Frame *f, uint32_t node, Weights *weights, DseCut *cut)
+{
+    bool fills, works;
+    const Times *t = &f->times[node];
+    const DsePace *pace = &f->paces[node];
+    double first = weights[node].first, last = weights[node].last;
+    first_out(t, pace, chosen(f->space, node), &fills);
+    last_out(t, pace, chosen(f->space, node), &works);
+    cut->fill[node] = fills ? first : 0;
+    cut->interval[node] = works ? last : last * pace->rest;
+    cut->handover[node] = (fills ? 0 : first) + (works ? 0 : last);
+    pass_on(weights, t, fills ? first : first * (1 - pace->wait), 0);
+    pass_on(weights, t, 0, fills ? 0 : first * pace->wait);
+    pass_on(weights, t, works ? last : 0, works ? 0 : last);
+}
+
+DseCut dse_cut(const DseSpace *space)
+{
+    size_t count = space->nodes.len + 1;
+    return (DseCut){ARENA_ARRAY(space->arena, double, count), ARENA_ARRAY(space->arena, double, count),
+                    ARENA_ARRAY(space->arena, double, count)};
+}
+
+double dse_cut_value(const DseCut *cut, uint32_t node, const Config *config)
+{
+    return cut->fill[node] * (double)config->cost.fill +
+           cut->interval[node] * (double)config->interval + cut->handover[node] * handover(config);
+}
+
+double dse_frame(const DseSpace *space, const DsePace *paces, DseCut *cut)
+{
+    size_t count = space->nodes.len;
+    Frame f = {.space = space, .paces = paces, .times = xcalloc(count + 1, sizeof(Times)),
+               .order = xcalloc(count + 1, sizeof(uint32_t))};
+    Weights *weights = xcalloc(count + 1, sizeof(*weights));
+    uint32_t end = 0;
+    sort_nodes(&f);
+    for (size_t i = 0; i < count; i++) {
+        find_times(&f, f.order[i]);
+        if (f.times[f.order[i]].last > f.times[end].last)
+            end = f.order[i];
+    }
+    double latency = f.times[end].last;
+    weights[end].last = 1;
+    for (size_t i = count; i-- > 0;)
+        weigh(&f, f.order[i], weights, cut);
+    free_ptr((void **)&f.times);
+    free_ptr((void **)&f.order);
+    free_ptr((void **)&weights);
+    return latency;
+}

@@ -1,0 +1,261 @@
+/* Label setting, layer by layer. Labels of the layers passed are kept for the path back.
+ * Tests: test/unit/dse_test.c */
+#include "target/dse/solve/label_setting.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_LABEL UINT32_MAX
+
+typedef struct Label {
+    double bound;                 /* goal and prices, so far and to the end */
+    double excess;                /* the most that a limit is exceeded by the cheapest way to the end */
+    int64_t goal, use[DSE_MAX_LIMITS];
+    uint32_t parent, config;
+    uint32_t next;                /* of the same state, while a layer is being made */
+} Label;
+
+typedef struct Labels {
+    LabelSearch *s;
+    VEC(Label) kept;              /* of all layers */
+    VEC(Label) fresh;             /* of the layer being made */
+    uint32_t *first, *count;      /* per state: its labels in kept */
+    uint32_t *head;               /* per state: its list in fresh */
+    VEC(uint32_t) touched;        /* states with a list */
+    VEC(Label) sorted;
+    size_t layer;                 /* being made */
+    double *rest[DSE_MAX_LIMITS]; /* per state: the least use from there to the end */
+    double *rest_mix, affordable; /* the least of all limited uses together, at the mix's prices */
+} Labels;
+
+static const Config *config_of(const Labels *l, uint32_t node, uint32_t config)
+{
+    return &l->s->space->nodes.data[node].configs.data[config];
+}
+
+static void find_rest(Labels *l, uint32_t limit)
+{
+    const DseLayers *layers = l->s->layers;
+    double *rest = l->rest[limit] = xcalloc(layers->state_count, sizeof(double));
+    for (uint32_t s = 0; s + 1 < layers->state_count; s++)
+        rest[s] = INFINITY;
+    for (size_t n = layers->layers.len; n-- > 0;) {
+        const Layer *layer = &layers->layers.data[n];
+        for (size_t t = layer->first; t < layer->first + layer->count; t++) {
+            const Transition *way = &layers->transitions.data[t];
+            const Cost *cost = &config_of(l, layer->node, way->config)->cost;
+            double use = (double)cost->items[l->s->limits[limit].kind] + rest[way->to];
+            rest[way->from] = fmin(rest[way->from], use);
+        }
+    }
+}
+
+/* --- a layer --------------------------------------------------------------------------------- */
+
+static double mix_of(const Labels *l, const Cost *cost)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < l->s->limit_count; i++)
+        sum += l->s->mix[l->s->limits[i].kind] * (double)cost->items[l->s->limits[i].kind];
+    return sum;
+}
+
+static void find_rest_mix(Labels *l)
+{
+    const DseLayers *layers = l->s->layers;
+    l->rest_mix = xcalloc(layers->state_count, sizeof(double));
+    l->affordable = 1e-6;
+    for (uint32_t i = 0; i < l->s->limit_count; i++)
+        l->affordable += l->s->mix[l->s->limits[i].kind] * l->s->limits[i].limit;
+    for (uint32_t s = 0; s + 1 < layers->state_count; s++)
+        l->rest_mix[s] = INFINITY;
+    for (size_t n = layers->layers.len; n-- > 0;) {
+        const Layer *layer = &layers->layers.data[n];
+        for (size_t t = layer->first; t < layer->first + layer->count; t++) {
+            const Transition *way = &layers->transitions.data[t];
+            double sum = mix_of(l, &config_of(l, layer->node, way->config)->cost);
+            l->rest_mix[way->from] = fmin(l->rest_mix[way->from], sum + l->rest_mix[way->to]);
+        }
+    }
+}
+
+/* The design that the cheapest way makes of a label, which is not kept yet. */
+static void complete(Labels *l, const Label *label, uint32_t to)
+{
+    LabelSearch *s = l->s;
+    const Layer *layers = s->layers->layers.data;
+    int64_t value = label->goal + s->sums_behind[(size_t)to * (s->limit_count + 1u)];
+    if (s->found && value >= s->value)
+        return;
+    s->found = true;
+    s->value = value;
+    for (size_t n = l->layer + 1; n < s->layers->layers.len; n++) {
+        const Transition *next = &s->layers->transitions.data[s->departure[to]];
+        s->chosen[layers[n].node] = next->config;
+        to = next->to;
+    }
+    for (size_t n = l->layer + 1; n-- > 0; label = &l->kept.data[label->parent])
+        s->chosen[layers[n].node] = label->config;
+}
+
+/* The label behind `from` by this way; false: it exceeds a limit or the ceiling. */
+static bool extend(Labels *l, const Label *from, const Config *config, uint32_t to,
+                   Label *out)
+{
+    const LabelSearch *s = l->s;
+    out->goal = from->goal + config->goal;
+    out->bound = (double)out->goal + s->behind[to];
+    out->excess = -INFINITY;
+    const int64_t *rest = s->sums_behind + (size_t)to * (s->limit_count + 1u);
+    double mix = l->rest_mix[to];
+    for (uint32_t i = 0; i < s->limit_count; i++) {
+        const DseLimit *limit = &s->limits[i];
+        out->use[i] = from->use[i] + config->cost.items[limit->kind];
+        out->bound += limit->price * (double)out->use[i] / limit->unit;
+        mix += s->mix[limit->kind] * (double)out->use[i];
+        out->excess = fmax(out->excess, ((double)(out->use[i] + rest[i + 1]) - limit->limit) /
+                                            limit->unit);
+        if ((double)out->use[i] + l->rest[i][to] > limit->limit)
+            return false;
+    }
+    if (out->excess <= 0)
+        complete(l, out, to);
+    if (!s->only_fits)
+        out->excess = 0;
+    return mix <= l->affordable && out->bound <= s->ceiling;
+}
+
+static void extend_all(Labels *l, const Layer *layer, const Transition *way)
+{
+    const Config *config = config_of(l, layer->node, way->config);
+    for (uint32_t i = 0; i < l->count[way->from]; i++) {
+        uint32_t parent = l->first[way->from] + i;
+        Label label = {.parent = parent, .config = way->config, .next = l->head[way->to]};
+        l->s->tried++;
+        if (!extend(l, &l->kept.data[parent], config, way->to, &label))
+            continue;
+        if (label.next == NO_LABEL)
+            *vec_push(&l->touched) = way->to;
+        l->head[way->to] = (uint32_t)l->fresh.len;
+        *vec_push(&l->fresh) = label;
+    }
+}
+
+/* By excess where designs only have to fit, by bound; then by all else, so that the order does not
+ * depend on the sorting algorithm. */
+static int compare_labels(const void *x, const void *y)
+{
+    const Label *a = x, *b = y;
+    if (a->excess != b->excess)
+        return a->excess < b->excess ? -1 : 1;
+    if (a->bound != b->bound)
+        return a->bound < b->bound ? -1 : 1;
+    if (a->goal != b->goal)
+        return a->goal < b->goal ? -1 : 1;
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    return a->config < b->config ? -1 : a->config > b->config;
+}
+
+static bool is_dominated(Labels *l, uint32_t state, const Label *label)
+{
+    enum { COMPARISONS_PER_LABEL = 8 }; /* take about as long */
+    l->s->tried += l->count[state] / COMPARISONS_PER_LABEL;
+    for (uint32_t i = 0; i < l->count[state]; i++) {
+        const Label *other = &l->kept.data[l->first[state] + i];
+        bool better = other->goal <= label->goal;
+        for (uint32_t k = 0; better && k < l->s->limit_count; k++)
+            better = other->use[k] <= label->use[k];
+        if (better)
+            return true;
+    }
+    return false;
+}
+
+/* Keeps the best of a state's fresh labels. */
+static void settle(Labels *l, uint32_t state)
+{
+    l->sorted.len = 0;
+    for (uint32_t i = l->head[state]; i != NO_LABEL; i = l->fresh.data[i].next)
+        *vec_push(&l->sorted) = l->fresh.data[i];
+    l->head[state] = NO_LABEL;
+    qsort(l->sorted.data, l->sorted.len, sizeof(Label), compare_labels);
+    l->first[state] = (uint32_t)l->kept.len;
+    for (size_t i = 0; i < l->sorted.len; i++) {
+        if (is_dominated(l, state, &l->sorted.data[i]))
+            continue;
+        if (l->count[state] == l->s->width) {
+            l->s->complete = false;
+            return;
+        }
+        *vec_push(&l->kept) = l->sorted.data[i];
+        l->count[state]++;
+    }
+}
+
+static void walk_layer(Labels *l, const Layer *layer)
+{
+    l->fresh.len = l->touched.len = 0;
+    for (size_t t = layer->first; t < layer->first + layer->count; t++)
+        extend_all(l, layer, &l->s->layers->transitions.data[t]);
+    for (size_t i = 0; i < l->touched.len; i++)
+        settle(l, l->touched.data[i]);
+}
+
+/* --- the search --------------------------------------------------------------------------------- */
+
+static void read_design(Labels *l)
+{
+    const DseLayers *layers = l->s->layers;
+    uint32_t end = layers->state_count - 1, best = NO_LABEL;
+    for (uint32_t i = 0; i < l->count[end]; i++) {
+        uint32_t label = l->first[end] + i;
+        if (best == NO_LABEL || l->kept.data[label].goal < l->kept.data[best].goal)
+            best = label;
+    }
+    if (best == NO_LABEL || (l->s->found && l->s->value <= l->kept.data[best].goal))
+        return;
+    l->s->found = true;
+    l->s->value = l->kept.data[best].goal;
+    for (size_t n = layers->layers.len; n-- > 0; best = l->kept.data[best].parent)
+        l->s->chosen[layers->layers.data[n].node] = l->kept.data[best].config;
+}
+
+static bool is_tired(const LabelSearch *search)
+{
+    return (search->found && search->only_fits) || search->tried > search->max_labels ||
+           (search->deadline > 0 && dse_seconds() > search->deadline);
+}
+
+void dse_labels(LabelSearch *search)
+{
+    Labels l = {.s = search};
+    const DseLayers *layers = search->layers;
+    search->complete = true;
+    search->tried = 0;
+    search->found = false;
+    l.first = xcalloc(layers->state_count, sizeof(uint32_t));
+    l.count = xcalloc(layers->state_count, sizeof(uint32_t));
+    l.head = xcalloc(layers->state_count, sizeof(uint32_t));
+    memset(l.head, 0xff, layers->state_count * sizeof(uint32_t));
+    for (uint32_t i = 0; i < search->limit_count; i++)
+        find_rest(&l, i);
+    find_rest_mix(&l);
+    *vec_push(&l.kept) = (Label){.parent = NO_LABEL};
+    l.count[0] = 1;
+    for (; l.layer < layers->layers.len && !is_tired(search); l.layer++)
+        walk_layer(&l, &layers->layers.data[l.layer]);
+    search->complete &= !is_tired(search);
+    read_design(&l);
+    for (uint32_t i = 0; i < search->limit_count; i++)
+        free_ptr((void **)&l.rest[i]);
+    free_ptr((void **)&l.rest_mix);
+    free_ptr((void **)&l.first);
+    free_ptr((void **)&l.count);
+    free_ptr((void **)&l.head);
+    vec_free(&l.kept);
+    vec_free(&l.fresh);
+    vec_free(&l.touched);
+    vec_free(&l.sorted);
+}

@@ -1,0 +1,171 @@
+/* Drops what a problem's limits exclude, then words without a partner until all have one, then what
+ * others can stand for. Limits that even the largest configurations together keep are lifted, and their kinds count no
+ * longer.
+ * Tests: test/unit/dse_test.c */
+#include "target/dse/solve/presolve.h"
+
+#include "target/dse/solve/dominance.h"
+
+typedef struct Reduction {
+    const DseSpace *space;
+    const DseProblem *problem;
+    bool **alive; /* per node and configuration */
+    uint32_t *sent, *taken; /* per word: the last edge, counted from 1, of which an end has it */
+    uint32_t stamp;
+    Cost *limits; /* that a design might exceed */
+} Reduction;
+
+/* --- excluded configurations ------------------------------------------------------------------ */
+
+static bool is_excluded(const DseProblem *problem, uint32_t node, const Config *config)
+{
+    if (problem->longest && config->interval > problem->longest[node])
+        return true;
+    for (int k = 0; k < COST_KINDS; k++)
+        if (problem->limits.items[k] >= 0 && config->cost.items[k] > problem->limits.items[k])
+            return true;
+    return false;
+}
+
+static void mark_words(const Reduction *r, uint32_t number, uint32_t port, uint32_t *marks)
+{
+    const DseNode *node = &r->space->nodes.data[number];
+    for (size_t c = 0; c < node->configs.len; c++)
+        if (r->alive[number][c])
+            marks[node->configs.data[c].factor[port]] = r->stamp;
+}
+
+static bool drop_unmarked(Reduction *r, uint32_t number, uint32_t port, const uint32_t *marks)
+{
+    const DseNode *node = &r->space->nodes.data[number];
+    bool changed = false;
+    for (size_t c = 0; c < node->configs.len; c++) {
+        if (r->alive[number][c] && marks[node->configs.data[c].factor[port]] != r->stamp) {
+            r->alive[number][c] = false;
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+/* Words that only one end of an edge has cannot be chosen. True: some were dropped. */
+static bool match_words(Reduction *r)
+{
+    bool changed = false;
+    for (size_t e = 0; e < r->space->edges.len; e++) {
+        const DseEdge *edge = &r->space->edges.data[e];
+        r->stamp++;
+        mark_words(r, edge->from, edge->from_port, r->sent);
+        mark_words(r, edge->to, edge->to_port, r->taken);
+        changed |= drop_unmarked(r, edge->from, edge->from_port, r->taken);
+        changed |= drop_unmarked(r, edge->to, edge->to_port, r->sent);
+    }
+    return changed;
+}
+
+static void match_all_words(Reduction *r)
+{
+    while (match_words(r)) {
+    }
+}
+
+static void find_alive(Reduction *r, Arena *arena)
+{
+    size_t nodes = r->space->nodes.len;
+    r->alive = ARENA_ARRAY(arena, bool *, nodes + 1);
+    r->sent = ARENA_ARRAY(arena, uint32_t, r->space->words.len + 1);
+    r->taken = ARENA_ARRAY(arena, uint32_t, r->space->words.len + 1);
+    for (uint32_t n = 0; n < nodes; n++) {
+        const DseNode *node = &r->space->nodes.data[n];
+        r->alive[n] = ARENA_ARRAY(arena, bool, node->configs.len + 1);
+        for (size_t c = 0; c < node->configs.len; c++)
+            r->alive[n][c] = !is_excluded(r->problem, n, &node->configs.data[c]);
+    }
+    match_all_words(r);
+}
+
+/* --- limits ------------------------------------------------------------------------------------ */
+
+static bool may_exceed(const Reduction *r, CostKind kind, int64_t limit)
+{
+    int64_t sum = 0;
+    for (size_t n = 0; n < r->space->nodes.len; n++) {
+        const DseNode *node = &r->space->nodes.data[n];
+        int64_t most = 0;
+        for (size_t c = 0; c < node->configs.len; c++)
+            if (r->alive[n][c] && node->configs.data[c].cost.items[kind] > most)
+                most = node->configs.data[c].cost.items[kind];
+        sum += most;
+    }
+    return sum > limit;
+}
+
+static void lift_limits(const Reduction *r, Cost *limits)
+{
+    *limits = r->problem->limits;
+    for (CostKind k = 0; k < COST_KINDS; k++)
+        if (limits->items[k] >= 0 && !may_exceed(r, k, limits->items[k]))
+            limits->items[k] = -1;
+}
+
+/* --- the reduced space --------------------------------------------------------------------------- */
+
+static int64_t goal_of(const DseProblem *problem, uint32_t node, uint32_t number, const Config *config)
+{
+    return dse_measure(&config->cost, &problem->weights) +
+           (problem->extra ? problem->extra[node][number] : 0);
+}
+
+/* What the problem adds up and limits, of one configuration. */
+static uint32_t measure(const void *user, uint32_t node, uint32_t number, int64_t *out)
+{
+    const Reduction *r = user;
+    const Config *config = &r->space->nodes.data[node].configs.data[number];
+    uint32_t count = 0;
+    if (r->problem->keeps_intervals)
+        out[count++] = config->interval;
+    out[count++] = goal_of(r->problem, node, number, config);
+    for (int k = 0; k < COST_KINDS; k++)
+        if (r->limits->items[k] >= 0)
+            out[count++] = config->cost.items[k];
+    return count;
+}
+
+static void copy_alive(const Reduction *r, uint32_t number, DseNode *out)
+{
+    const DseNode *node = &r->space->nodes.data[number];
+    *out = *node;
+    out->chosen = 0;
+    out->configs.data = NULL;
+    out->configs.len = out->configs.cap = 0;
+    for (uint32_t c = 0; c < node->configs.len; c++) {
+        if (!r->alive[number][c])
+            continue;
+        Config config = node->configs.data[c];
+        config.goal = goal_of(r->problem, number, c, &config);
+        config.origin = c;
+        *vec_push(&out->configs) = config;
+    }
+}
+
+bool dse_reduce(const DseSpace *space, const DseProblem *problem, Arena *arena, DseSpace *out,
+                Cost *limits)
+{
+    Reduction r = {.space = space, .problem = problem, .limits = limits};
+    bool ok = true;
+    *out = (DseSpace){.arena = arena, .region = space->region};
+    find_alive(&r, arena);
+    lift_limits(&r, limits);
+    dse_drop_replaceable(space, measure, &r, problem->keeps_intervals, r.alive);
+    match_all_words(&r);
+    for (size_t w = 0; w < space->words.len; w++)
+        *vec_push(&out->words) = space->words.data[w];
+    for (size_t e = 0; e < space->edges.len; e++)
+        *vec_push(&out->edges) = space->edges.data[e];
+    for (uint32_t n = 0; n < space->nodes.len; n++) {
+        DseNode *node = vec_push(&out->nodes);
+        copy_alive(&r, n, node);
+        ok &= node->configs.len > 0;
+    }
+    return ok;
+}

@@ -1,0 +1,221 @@
+/* The design space: a node per instantiated process with its configurations, an edge per channel
+ * between two of them. Only configurations that no other beats in cycles and resources at the same
+ * port words are kept.
+ * Tests: test/unit/dse_test.c, lit/target/choose-unroll.mir */
+#include "target/dse/space.h"
+
+#include "ir/asm/print/diag.h"
+#include "ir/core/symbol.h"
+#include "target/dse/solve/pareto.h"
+
+#include <string.h>
+
+int64_t dse_scale(const CostTarget *target)
+{
+    enum { SMALL_DEVICE = 2520, LARGEST = 4 };
+    int64_t scale = 1;
+    while (scale < LARGEST && target->dsp > SMALL_DEVICE * scale)
+        scale *= 2;
+    return scale;
+}
+
+/* --- words ---------------------------------------------------------------------------- */
+
+int64_t dse_word(DseSpace *space, const Type *end)
+{
+    const Type *key = type_dialect(end->ctx, &dfg_type_output, end->u.dialect.params,
+                                   end->u.dialect.param_count);
+    uintptr_t number = (uintptr_t)ptrmap_get(&space->word_numbers, key);
+    if (number == 0) {
+        *vec_push(&space->words) = key;
+        number = space->words.len;
+        ptrmap_put(&space->word_numbers, key, (void *)number);
+    }
+    return (int64_t)(number - 1);
+}
+
+int64_t dse_word_bits(const Type *end)
+{
+    return dfg_word_elems(end) * element_bits(type_elem(dfg_payload(end)));
+}
+
+/* Of the frame's row-major order. */
+static bool is_run(const Type *end)
+{
+    int64_t word[2 * DFG_MAX_RANK];
+    const Type *frame = dfg_payload(end);
+    bool whole = true; /* all dimensions inside this one */
+    dfg_word(end, word);
+    for (uint32_t i = frame->u.shaped.rank; i-- > 0;) {
+        if (word[i] > 1 && !whole)
+            return false;
+        whole &= word[i] == frame->u.shaped.dims[i];
+    }
+    return true;
+}
+
+bool dse_words_fit(const DseNode *node, const Type *const *ends)
+{
+    for (uint32_t i = 0; i < node->port_count; i++) {
+        bool is_given = ends[i] == dfg_port(node->process, i)->type;
+        if ((!is_given && dse_word_bits(ends[i]) > MAX_WORD_BITS) ||
+            (node->at_boundary[i] && !is_run(ends[i])))
+            return false;
+    }
+    return true;
+}
+
+/* --- keeping the undominated ---------------------------------------------------------- */
+
+static void drop_beaten(DseNode *node)
+{
+    int64_t *costs = xcalloc(node->configs.len * COST_KINDS + 1, sizeof(*costs));
+    for (size_t c = 0; c < node->configs.len; c++)
+        memcpy(costs + c * COST_KINDS, node->configs.data[c].cost.items, sizeof(Cost));
+    dse_drop_beaten(node, costs, COST_KINDS);
+    free_ptr((void **)&costs);
+}
+
+void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
+                    const int64_t *unroll, const Style *style)
+{
+    Config config = {.cost = *cost, .interval = cost->cycles, .middle = -1,
+                     .factor = ARENA_ARRAY(space->arena, int64_t, node->port_count)};
+    if (style)
+        config.style = *style;
+    for (uint32_t i = 0; i < node->port_count; i++)
+        config.factor[i] = dse_word(space, ends[i]);
+    if (unroll)
+        config.unroll = arena_copy(space->arena, unroll, KERNEL_MAX_LOOPS * sizeof(*unroll));
+    *vec_push(&node->configs) = config;
+}
+
+/* --- the graph ------------------------------------------------------------------------------- */
+
+static bool node_configs(DseSpace *space, uint32_t number, const Op *instantiate)
+{
+    DseNode *node = &space->nodes.data[number];
+    bool ok = node->kind == PROCESS_WINDOW    ? window_configs(space, node, instantiate)
+              : node->kind == PROCESS_COMPUTE ? compute_configs(space, node)
+              : node->kind != PROCESS_FORK    ? move_configs(space, node)
+                                              : fork_configs(space, number, instantiate);
+    drop_beaten(node);
+    if (ok && has_given_words(node->process))
+        return keep_given_words(space, node);
+    return ok && (node->configs.len > 0 ||
+                  op_error(node->process, "needs words of more than %d bits", MAX_WORD_BITS));
+}
+
+/* Forks come last: they take the words of their neighbours. */
+static bool all_configs(DseSpace *space, const Op *const *instantiates)
+{
+    bool ok = true;
+    for (uint32_t n = 0; ok && n < space->nodes.len; n++)
+        if (space->nodes.data[n].kind != PROCESS_FORK)
+            ok = node_configs(space, n, instantiates[n]);
+    for (uint32_t n = 0; ok && n < space->nodes.len; n++)
+        if (space->nodes.data[n].kind == PROCESS_FORK)
+            ok = node_configs(space, n, instantiates[n]);
+    return ok;
+}
+
+/* A region's port itself, or a channel that is connected to one. */
+static bool is_at_boundary(const Value *end)
+{
+    const Op *channel = value_def(end);
+    const Use *use = channel ? op_result(channel, 1 - end->index)->uses : NULL;
+    return !use || use->owner->def != DFG(INSTANTIATE);
+}
+
+static bool add_node(DseSpace *space, const Op *instantiate)
+{
+    DseNode node = {.process = symbol_lookup(instantiate, op_attr(instantiate, "callee")),
+                    .port_count = instantiate->operand_count};
+    for (size_t i = 0; i < space->nodes.len; i++)
+        if (space->nodes.data[i].process == node.process)
+            return op_error(instantiate, "instantiates a process a second time");
+    if (op_attr(node.process, "report"))
+        return op_error(node.process, "has its factors already");
+    if (!process_kind(node.process, &node.kind) ||
+        !check_given_style(node.process, &space->target))
+        return false;
+    node.at_boundary = ARENA_ARRAY(space->arena, bool, node.port_count);
+    for (uint32_t i = 0; i < node.port_count; i++)
+        node.at_boundary[i] = is_at_boundary(op_operand(instantiate, i));
+    *vec_push(&space->nodes) = node;
+    return true;
+}
+
+bool dse_check_process(const Op *instantiate, const CostTarget *target, Arena *arena)
+{
+    DseSpace space = {.arena = arena, .target = *target};
+    bool ok = add_node(&space, instantiate) && node_configs(&space, 0, instantiate);
+    dse_free(&space);
+    return ok;
+}
+
+/* The node and port at a channel's end; false where the end is connected to a region port. */
+static bool end_of(const PtrMap *index, const Value *end, uint32_t *node, uint32_t *port)
+{
+    const Use *use = end->uses;
+    uintptr_t number = (uintptr_t)ptrmap_get(index, use->owner);
+    *node = (uint32_t)(number - 1);
+    *port = use_index(use);
+    return number != 0;
+}
+
+static void add_edge(DseSpace *space, const PtrMap *index, Op *channel)
+{
+    DseEdge edge = {.channel = channel};
+    if (end_of(index, op_result(channel, 0), &edge.from, &edge.from_port) &&
+        end_of(index, op_result(channel, 1), &edge.to, &edge.to_port))
+        *vec_push(&space->edges) = edge;
+}
+
+bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpace *out)
+{
+    PtrMap index = {0};
+    VEC(const Op *) instantiates = {0};
+    bool ok = true;
+    *out = (DseSpace){.arena = arena, .region = region, .target = *target};
+    Block *body = region_entry(op_region(region, 0));
+    FOR_EACH_OP(op, body)
+    {
+        if (op->def != DFG(INSTANTIATE))
+            continue;
+        ok = ok && add_node(out, op);
+        *vec_push(&instantiates) = op;
+        ptrmap_put(&index, op, (void *)(uintptr_t)out->nodes.len);
+    }
+    FOR_EACH_OP(op, body)
+    if (ok && op->def == DFG(CHANNEL))
+        add_edge(out, &index, op);
+    ok = ok && all_configs(out, instantiates.data);
+    if (ok)
+        add_converters(out);
+    ptrmap_free(&index);
+    vec_free(&instantiates);
+    if (!ok)
+        dse_free(out);
+    return ok;
+}
+
+void dse_free(DseSpace *space)
+{
+    for (size_t i = 0; i < space->nodes.len; i++)
+        vec_free(&space->nodes.data[i].configs);
+    vec_free(&space->nodes);
+    vec_free(&space->edges);
+    vec_free(&space->words);
+    ptrmap_free(&space->word_numbers);
+}
+
+Cost dse_total(const DseSpace *space)
+{
+    Cost total = {0};
+    for (size_t i = 0; i < space->nodes.len; i++) {
+        const DseNode *node = &space->nodes.data[i];
+        cost_add(&total, &node->configs.data[node->chosen].cost);
+    }
+    return total;
+}

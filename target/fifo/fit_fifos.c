@@ -1,0 +1,384 @@
+/* fit-fifos: the smallest FIFO depths that keep the best interval, by simulation of the processes'
+ * accesses (target/fifo/sizing.h), and what the FIFOs are built of (target/fifo/storage.h). Where they do not
+ * fit the budget, longer intervals are tried. What was proven is recorded at the top function as
+ * emithls.timing; what the best interval would take beyond the budget as emithls.shortage, and what
+ * the design takes beyond it as emithls.excess.
+ * Requires: emithls functions, depths of any kind.
+ * Changes: depths and impl of streams; the reports of processes, which get the costs of the FIFOs that
+ * they write; with `keep` only emithls.timing, after a check that the given depths do not deadlock.
+ * Depths of `fixed` streams and kinds that are there stay as they are.
+ * Tests: lit/target/fit-fifos.mir */
+#include "dialects/emithls/emithls.h"
+#include "ir/core/builder.h"
+#include "ir/asm/print/diag.h"
+#include "ir/pass/pass.h"
+#include "sim/hls/report.h"
+#include "target/fifo/sizing.h"
+#include "target/fifo/storage.h"
+#include "target/target.h"
+
+enum { DEFAULT_CLOCK_MHZ = 250 };
+
+#define NO_PERIOD "no periodic state within %lld reads and writes"
+
+typedef struct Fitting {
+    HlsDesign *design;
+    Op *module;
+    int64_t *depths; /* of each stream */
+    FifoUse *fifos;  /* of each stream behind the ports' */
+    size_t fifo_count;
+    Cost others, limits; /* of the processes themselves; of the budget, -1 for none */
+    int64_t clock_mhz;
+    int64_t events; /* reads and writes to simulate for one interval */
+} Fitting;
+
+static int64_t budget_item(const Op *module, const char *name, int64_t fallback)
+{
+    const Attr *budget = op_attr(module, "dfg.budget");
+    const Attr *item = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, name) : NULL;
+    return item && item->kind == ATTR_INTEGER ? attr_int_value(item) : fallback;
+}
+
+/* --- resources ------------------------------------------------------------------------------- */
+
+static int64_t report_item(const Op *func, const char *name)
+{
+    const Attr *report = op_attr(func, "report");
+    const Attr *item = report ? attr_dict_get_c(report, name) : NULL;
+    return item && item->kind == ATTR_INTEGER ? attr_int_value(item) : 0;
+}
+
+/* Of a process itself. */
+static Cost own_cost(const Op *func)
+{
+    Cost cost = {.items = {0}};
+    for (int k = COST_DSP; func && k <= COST_FF; k++)
+        cost.items[k] = report_item(func, cost_names[k].key);
+    return cost;
+}
+
+static void find_budget(Fitting *f)
+{
+    for (uint32_t i = 0; i < f->design->processes.len; i++) {
+        Cost own = own_cost(f->design->processes.data[i].func);
+        cost_add(&f->others, &own);
+    }
+    for (int k = 0; k < COST_KINDS; k++)
+        f->limits.items[k] = k >= COST_DSP && k <= COST_FF
+                                 ? budget_item(f->module, cost_names[k].key, -1)
+                                 : -1;
+}
+
+static Op *stream_op(const HlsStream *stream)
+{
+    return (Op *)(uintptr_t)stream->op; /* of the module that the pass changes */
+}
+
+static bool given_kind(const Op *stream, FifoKind *out)
+{
+    const Attr *impl = op_attr(stream, "impl");
+    return impl && fifo_kind(impl->u.string, out);
+}
+
+/* Chooses what the FIFOs of these depths are built of, but for kinds that were given. Gives what that
+ * takes beyond each limit, and the sum of it in shares of them: 0 if the design fits. */
+static double choose_storage(const Fitting *f, bool keeps_given, Cost *beyond)
+{
+    Cost total = f->others;
+    double excess = 0;
+    for (size_t i = 0; i < f->fifo_count; i++) {
+        uint32_t stream = f->design->port_count + (uint32_t)i;
+        const HlsStream *s = &f->design->streams.data[stream];
+        f->fifos[i] = (FifoUse){.width = hls_word_bits(s), .depth = f->depths[stream]};
+        f->fifos[i].is_given = keeps_given && given_kind(stream_op(s), &f->fifos[i].kind);
+    }
+    fifo_choose_kinds(f->fifos, f->fifo_count, &f->others, &f->limits);
+    fifo_costs(f->fifos, f->fifo_count, &total);
+    *beyond = (Cost){.items = {0}};
+    for (int k = 0; k < COST_KINDS; k++) {
+        if (f->limits.items[k] < 0 || total.items[k] <= f->limits.items[k])
+            continue;
+        beyond->items[k] = total.items[k] - f->limits.items[k];
+        excess += (double)beyond->items[k] / (double)(f->limits.items[k] + 1);
+    }
+    return excess;
+}
+
+/* --- depths ------------------------------------------------------------------------------------ */
+
+/* Puts the fixed depths in place of those found; whether they are as large. */
+static bool keep_fixed(const Fitting *f)
+{
+    bool holds = true;
+    for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++) {
+        const HlsStream *stream = &f->design->streams.data[i];
+        if (!op_attr(stream_op(stream), "fixed"))
+            continue;
+        holds &= stream->depth >= f->depths[i];
+        f->depths[i] = stream->depth;
+    }
+    return holds;
+}
+
+/* What the depths that were there hold at most: the last resort, as the budget reckoned with them. */
+static bool take_given_depths(const Fitting *f, int64_t *interval)
+{
+    HlsSteady steady;
+    int64_t events = f->events, *given = xcalloc(f->design->streams.len, sizeof *given);
+    for (uint32_t i = 0; i < f->design->streams.len; i++)
+        given[i] = f->design->streams.data[i].depth;
+    HlsFate fate = hls_steady_state(f->design, given, &events, &steady, f->depths);
+    free_ptr((void **)&given);
+    if (fate != HLS_PERIODIC)
+        return false;
+    for (uint32_t i = 0; i < f->design->streams.len; i++)
+        if (f->depths[i] < HLS_MIN_DEPTH)
+            f->depths[i] = HLS_MIN_DEPTH;
+    keep_fixed(f);
+    *interval = steady.interval;
+    return true;
+}
+
+/* What is beyond the budget, at the top function; nothing if nothing is. */
+static void record_beyond(const Fitting *f, const char *name, const Cost *beyond)
+{
+    Context *ctx = f->design->ctx;
+    NamedAttr items[COST_KINDS];
+    size_t count = 0;
+    for (int k = 0; k < COST_KINDS; k++)
+        if (beyond->items[k] > 0)
+            items[count++] = named_attr(ctx, cost_names[k].key, attr_i64(ctx, beyond->items[k]));
+    op_set_attr((Op *)(uintptr_t)f->design->top, name, count ? attr_dict(ctx, items, count) : NULL);
+}
+
+static void remark_excess(const Fitting *f, const Cost *beyond)
+{
+    for (int k = 0; k < COST_KINDS; k++)
+        if (beyond->items[k] > 0)
+            op_remark(f->design->top, "FIFOs that cannot deadlock exceed the %lld %s of the budget",
+                      (long long)f->limits.items[k], cost_names[k].title);
+}
+
+/* Sizes FIFOs for an interval and chooses what they are built of. *excess: as choose_storage has it, and
+ * above 0 where fixed depths are too small. */
+static HlsFate size_fifos(const Fitting *f, int64_t interval, int64_t events, Cost *beyond,
+                          double *excess)
+{
+    HlsFate fate = hls_size_fifos(f->design, interval, &events, f->depths);
+    *excess = 0;
+    if (fate != HLS_PERIODIC)
+        return fate;
+    bool holds = keep_fixed(f);
+    *excess = choose_storage(f, true, beyond) + (holds ? 0 : 1);
+    return fate;
+}
+
+/* The FIFOs of the best interval; with more effort where they exceed the budget, unless whoever runs the
+ * pass has other ways then. */
+static HlsFate size_for_best(const Fitting *f, int64_t best, bool only_best, Cost *beyond,
+                             double *excess)
+{
+    enum { MORE = 4 };
+    HlsFate fate = size_fifos(f, best, f->events, beyond, excess);
+    if (fate == HLS_PERIODIC && *excess > 0 && !only_best)
+        fate = size_fifos(f, best, MORE * f->events, beyond, excess);
+    if (fate == HLS_PERIODIC)
+        record_beyond(f, "emithls.shortage", beyond);
+    return fate;
+}
+
+/* The shortest of a few longer intervals whose FIFOs fit, or the given depths if they do; 0 if not. Two
+ * intervals in a row that need the same say that it is not the FIFOs that are too large. */
+static int64_t find_interval(const Fitting *f, int64_t best)
+{
+    static const int64_t eighths[] = {9, 10, 12, 16, 24, 32};
+    enum { LESS = 2 };
+    double before = 0, excess;
+    int64_t interval = 0;
+    Cost beyond;
+    for (size_t i = 0; i < COUNT_OF(eighths); i++) {
+        interval = best * eighths[i] / 8;
+        if (size_fifos(f, interval, f->events / LESS, &beyond, &excess) != HLS_PERIODIC)
+            break;
+        if (excess <= 0)
+            return interval;
+        if (i > 0 && excess >= before && excess < 1)
+            break;
+        before = excess;
+    }
+    return take_given_depths(f, &interval) && choose_storage(f, true, &beyond) <= 0 ? interval : 0;
+}
+
+/* The shortest interval that is found to fit the budget; the best where none is. */
+static HlsFate choose_depths(const Fitting *f, bool only_best, int64_t *interval)
+{
+    double excess;
+    Cost beyond;
+    int64_t best = *interval = hls_best_interval(f->design);
+    HlsFate fate = size_for_best(f, best, only_best, &beyond, &excess);
+    if (fate != HLS_PERIODIC || excess <= 0)
+        return fate;
+    if (!only_best) {
+        *interval = find_interval(f, best);
+        if (*interval > 0)
+            return HLS_PERIODIC;
+        *interval = best;
+        fate = size_fifos(f, best, f->events, &beyond, &excess);
+    }
+    record_beyond(f, "emithls.excess", &beyond);
+    remark_excess(f, &beyond);
+    return fate;
+}
+
+/* Whether the given depths work, and how well. */
+static bool check_depths(const Fitting *f, HlsSteady *steady)
+{
+    const HlsSimOptions options = {.depths = f->depths};
+    enum { FRAMES = 4 };
+    int64_t events = f->events;
+    HlsFate fate = hls_steady_state(f->design, f->depths, &events, steady, NULL);
+    if (fate == HLS_PERIODIC)
+        return true;
+    if (fate == HLS_UNDECIDED)
+        return op_error(f->design->top, "has " NO_PERIOD, (long long)f->events);
+    HlsSim *sim = hls_sim_create(f->design, &options);
+    bool ok = hls_sim_run(sim, FRAMES) || hls_explain_deadlock(f->design, sim, &options, FRAMES);
+    hls_sim_free(sim);
+    return ok;
+}
+
+/* --- results -------------------------------------------------------------------------------------- */
+
+/* A process reports the FIFOs that it writes. */
+static void set_report(const Fitting *f, uint32_t process)
+{
+    const HlsDesign *design = f->design;
+    const Op *func = design->processes.data[process].func;
+    const Attr *report = func ? op_attr(func, "report") : NULL;
+    Cost cost = own_cost(func);
+    for (size_t i = 0; i < f->fifo_count; i++)
+        if (design->streams.data[design->port_count + i].writer == process)
+            fifo_costs(&f->fifos[i], 1, &cost);
+    if (!report)
+        return;
+    for (int k = COST_BRAM18; k <= COST_FF; k++)
+        report = attr_dict_set(report, ident_get_c(func->ctx, cost_names[k].key),
+                               attr_i64(func->ctx, cost.items[k]));
+    op_set_attr((Op *)(uintptr_t)func, "report", report);
+}
+
+static void set_fifos(const Fitting *f)
+{
+    Context *ctx = f->design->ctx;
+    for (uint32_t i = 0; i < f->design->processes.len; i++)
+        set_report(f, i);
+    for (size_t i = 0; i < f->fifo_count; i++) {
+        Op *op = stream_op(&f->design->streams.data[f->design->port_count + i]);
+        op_set_attr(op, "depth", attr_i64(ctx, f->fifos[i].depth));
+        op_set_attr(op, "impl", attr_string(ctx, fifo_kind_name(f->fifos[i].kind)));
+        op_set_attr(op, "cautious", NULL);
+        op_set_attr(op, "fixed", NULL);
+    }
+}
+
+static void record_timing(const Fitting *f, const HlsSteady *steady)
+{
+    Context *ctx = f->design->ctx;
+    int64_t bits = 0;
+    for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++)
+        bits += f->depths[i] * hls_word_bits(&f->design->streams.data[i]);
+    const NamedAttr items[] = {
+        named_attr(ctx, "clock_mhz", attr_i64(ctx, f->clock_mhz)),
+        named_attr(ctx, "deadlock_free", attr_unit(ctx)),
+        named_attr(ctx, "fifo_bits", attr_i64(ctx, bits)),
+        named_attr(ctx, "interval_cycles", attr_i64(ctx, steady->interval)),
+        named_attr(ctx, "latency_cycles", attr_i64(ctx, steady->latency)),
+    };
+    op_set_attr((Op *)(uintptr_t)f->design->top, "emithls.timing",
+                attr_dict(ctx, items, COUNT_OF(items)));
+}
+
+/* The chosen depths once more, with inputs as fast as they can be. A network that has not settled by
+ * then keeps the interval that was proven for inputs at that pace. */
+static bool prove(const Fitting *f, int64_t interval)
+{
+    HlsSteady steady = {0};
+    int64_t events = f->events;
+    HlsFate fate = hls_steady_state(f->design, f->depths, &events, &steady, NULL);
+    if (fate == HLS_DEADLOCK)
+        return check_depths(f, &steady);
+    if (fate == HLS_UNDECIDED)
+        steady.interval = interval;
+    record_timing(f, &steady);
+    return true;
+}
+
+/* The depths that were there, which nothing is known about. */
+static void leave_depths(const Fitting *f)
+{
+    Cost beyond;
+    op_remark(f->design->top, "FIFO depths stay unproven: " NO_PERIOD, (long long)f->events);
+    for (uint32_t i = 0; i < f->design->streams.len; i++)
+        f->depths[i] = f->design->streams.data[i].depth;
+    (void)choose_storage(f, true, &beyond);
+    record_beyond(f, "emithls.shortage", &beyond);
+    record_beyond(f, "emithls.excess", &beyond);
+    set_fifos(f);
+}
+
+static bool fit(Pass *pass, const Fitting *f)
+{
+    int64_t interval = 0;
+    bool best_only = pass_bool(pass, "best-only");
+    HlsSteady steady;
+    if (pass_bool(pass, "keep")) {
+        for (uint32_t i = 0; i < f->design->streams.len; i++)
+            f->depths[i] = f->design->streams.data[i].depth;
+        if (!check_depths(f, &steady))
+            return false;
+        record_timing(f, &steady);
+        return true;
+    }
+    HlsFate fate = choose_depths(f, best_only, &interval);
+    if (fate == HLS_DEADLOCK)
+        return op_error(f->design->top,
+                        "deadlocks: processes wait for each other, whatever the FIFO depths");
+    if (fate == HLS_UNDECIDED) {
+        leave_depths(f);
+        return true;
+    }
+    set_fifos(f);
+    if (best_only && op_attr(f->design->top, "emithls.excess"))
+        return true; /* what it lacks is all that is asked for */
+    return prove(f, interval);
+}
+
+static bool fit_fifos(Pass *pass, Op *module)
+{
+    if (!emithls_top(module))
+        return true;
+    Fitting f = {.module = module, .events = pass_int(pass, "events"),
+                 .clock_mhz = budget_item(module, "clock_mhz", DEFAULT_CLOCK_MHZ)};
+    f.design = hls_design_create(module, clock_of_period(1000000 / f.clock_mhz));
+    if (!f.design)
+        return false;
+    f.depths = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
+    f.fifo_count = f.design->streams.len - f.design->port_count;
+    f.fifos = ARENA_ARRAY(&pass->scratch, FifoUse, f.fifo_count);
+    find_budget(&f);
+    bool ok = fit(pass, &f);
+    hls_design_free(f.design);
+    return ok;
+}
+
+const PassDef pass_fit_fifos = {
+    .name = "fit-fifos",
+    .summary = "Choose the smallest FIFO depths that keep the best interval, by simulation",
+    .anchor = "builtin.module",
+    .options = OPTIONS({"keep", OPTION_BOOL, "false", "check the given depths only"},
+                       {"best-only", OPTION_BOOL, "false",
+                        "try no longer interval than the best, and prove it only within the budget"},
+                       {"events", OPTION_INT, "16777216",
+                        "reads and writes to look at for one interval", 1, INT64_MAX}),
+    .run = fit_fifos,
+};

@@ -1,0 +1,96 @@
+/* pin-fifos: sets the FIFOs that a folding file names, for fit-fifos to keep.
+ * Requires: a top function of emithls streams.
+ * Changes: depth, fixed and impl of streams.
+ * Tests: lit/target/folding-fifos.mir, lit/target/folding-invalid.test */
+#include "dialects/emithls/emithls.h"
+#include "ir/core/builder.h"
+#include "ir/asm/print/diag.h"
+#include "ir/pass/pass.h"
+#include "target/fifo/storage.h"
+#include "target/dse/folding.h"
+#include "target/target.h"
+
+#include <string.h>
+
+enum { MIN_DEPTH = 2, MAX_DEPTH = 1 << 30 };
+
+typedef struct Pins {
+    const FoldingFile *file;
+    PtrMap streams; /* Ident of a name -> op */
+} Pins;
+
+static bool pin_depth(const Pins *pins, Op *stream, const char *key, const json_t *value)
+{
+    json_int_t depth = json_integer_value(value);
+    if (!json_is_integer(value) || depth < MIN_DEPTH || depth > MAX_DEPTH)
+        return emit_error(stream->ctx, folding_value_place(pins->file, value, key),
+                          "a FIFO's depth is a number from %d to %d", MIN_DEPTH, MAX_DEPTH);
+    op_set_attr(stream, "depth", attr_i64(stream->ctx, depth));
+    op_set_attr(stream, "fixed", attr_unit(stream->ctx));
+    return true;
+}
+
+static bool pin_kind(const Pins *pins, Op *stream, const char *key, const json_t *value)
+{
+    FifoKind kind;
+    if (!json_is_string(value) || !fifo_kind(str_from(json_string_value(value)), &kind))
+        return emit_error(stream->ctx, folding_value_place(pins->file, value, key),
+                          "a FIFO is built of 'srl', 'lutram', 'bram' or 'uram'");
+    op_set_attr(stream, "impl", attr_string(stream->ctx, fifo_kind_name(kind)));
+    return true;
+}
+
+static bool pin_key(const Pins *pins, Op *stream, const char *key, const json_t *value)
+{
+    if (strcmp(key, "depth") == 0)
+        return pin_depth(pins, stream, key, value);
+    if (strcmp(key, "impl") == 0)
+        return pin_kind(pins, stream, key, value);
+    return emit_error(stream->ctx, folding_key_place(pins->file, key),
+                      "nothing of a FIFO is called '%s'", key);
+}
+
+static bool pin_fifo(const Pins *pins, Context *ctx, const char *name, const json_t *entry)
+{
+    const char *key;
+    json_t *value;
+    Op *stream = ptrmap_get(&pins->streams, ident_get_c(ctx, name));
+    if (!stream)
+        return emit_error(ctx, folding_key_place(pins->file, name), "the design has no FIFO '%s'",
+                          name);
+    bool ok = json_is_object(entry) ||
+              emit_error(ctx, folding_value_place(pins->file, entry, name),
+                         "FIFO '%s' must be an object", name);
+    json_object_foreach((json_t *)(uintptr_t)entry, key, value)
+        ok = ok && pin_key(pins, stream, key, value);
+    return ok;
+}
+
+static bool pin_fifos(Pass *pass, Op *module)
+{
+    const char *name;
+    json_t *entry;
+    FoldingFile file;
+    Op *top = emithls_top(module);
+    if (!folding_read(pass->ctx, pass_string(pass, "file"), &file))
+        return false;
+    Pins pins = {.file = &file};
+    if (top)
+        FOR_EACH_OP(op, region_entry(op_region(top, 0)))
+        if (op->def == EMITHLS(STREAM))
+            ptrmap_put(&pins.streams, ident_get(pass->ctx, op_attr(op, "name")->u.string), op);
+    bool ok = true;
+    json_object_foreach(file.fifos, name, entry)
+        ok = ok && pin_fifo(&pins, pass->ctx, name, entry);
+    ptrmap_free(&pins.streams);
+    folding_free(&file);
+    return ok;
+}
+
+const PassDef pass_pin_fifos = {
+    .name = "pin-fifos",
+    .summary = "Set the FIFO depths that a folding file gives, for fit-fifos to keep",
+    .anchor = "builtin.module",
+    .options = OPTIONS({"file", OPTION_STRING, "", "the folding file"}),
+    .run = pin_fifos,
+};

@@ -1,0 +1,202 @@
+/* Sizing FIFOs: target/fifo/sizing.h says how and why.
+ * Tests: lit/target/fit-fifos.mir, test/unit/hls_engine_test.c */
+#include "target/fifo/sizing.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "dialects/emithls/emithls.h"
+#include "target/fifo/periodic_schedule.h"
+
+int64_t hls_word_bits(const HlsStream *stream)
+{
+    return emithls_lanes(stream->word) * type_width(emithls_scalar(stream->word));
+}
+
+int64_t hls_best_interval(const HlsDesign *design)
+{
+    int64_t most = 1;
+    for (size_t i = 0; i < design->processes.len; i++)
+        most = design->processes.data[i].cycles > most ? design->processes.data[i].cycles : most;
+    return most;
+}
+
+enum { FIRST_FRAMES = 64 };     /* with unbounded FIFOs */
+enum { MAX_ACCESSES = 1 << 24 }; /* of a frame whose FIFOs are searched: 600 MB */
+
+/* --- the periodic state ----------------------------------------------------------------------- */
+
+/* From the first word in to the last word out of the first frame. */
+static int64_t first_latency(const HlsDesign *design, const HlsSim *sim)
+{
+    int64_t begin = INT64_MAX, end = 0;
+    for (uint32_t i = 0; i < design->processes.len; i++) {
+        const HlsProcess *p = &design->processes.data[i];
+        const HlsFrame *frame = hls_sim_frames(sim, i)->data;
+        if (!p->func && !p->is_once && p->is_source && frame->begin < begin)
+            begin = frame->begin;
+        if (!p->func && !p->is_source && frame->end > end)
+            end = frame->end;
+    }
+    return begin == INT64_MAX ? end : end - begin;
+}
+
+/* Rounded up; 0: the state does not recur. */
+static int64_t mean_interval(HlsPeriod period)
+{
+    return period.frames > 0 ? (period.cycles + period.frames - 1) / period.frames : 0;
+}
+
+/* Until the state recurs or, if depths are not asked for, keeping pace is proven. */
+static HlsFate run_to_period(const HlsDesign *design, const HlsSimOptions *options,
+                             int64_t max_frames, int64_t *events, HlsSteady *out, int64_t *needed)
+{
+    HlsSim *sim = hls_sim_create(design, options);
+    HlsFate fate = HLS_UNDECIDED;
+    int64_t frames = 1;
+    for (; fate == HLS_UNDECIDED && frames <= max_frames; frames++) {
+        if (hls_sim_events(sim) >= *events)
+            break;
+        if (!hls_sim_run(sim, frames))
+            fate = HLS_DEADLOCK;
+        else if (!needed && options->input_interval > 0 && hls_sim_keeps_pace(sim))
+            out->interval = options->input_interval;
+        else
+            out->interval = mean_interval(hls_sim_period(sim));
+        fate = fate == HLS_UNDECIDED && out->interval > 0 ? HLS_PERIODIC : fate;
+    }
+    *events -= hls_sim_events(sim);
+    if (fate != HLS_DEADLOCK && hls_sim_events(sim) > 0)
+        out->latency = first_latency(design, sim);
+    hls_sim_finish(sim);
+    for (uint32_t i = 0; needed && i < design->streams.len; i++)
+        needed[i] = hls_sim_fifo(sim, i)->needed;
+    hls_sim_free(sim);
+    return fate;
+}
+
+HlsFate hls_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
+                         HlsSteady *out, int64_t *needed)
+{
+    const HlsSimOptions options = {.depths = depths};
+    return run_to_period(design, &options, INT64_MAX, events, out, needed);
+}
+
+/* --- the search ----------------------------------------------------------------------------------- */
+
+typedef struct Search {
+    const HlsDesign *design;
+    HlsPace *pace;
+    int64_t *depths;
+    int64_t *low;    /* too small for each stream, whatever becomes of the others */
+    uint32_t *order; /* streams, widest words first */
+    uint32_t count;
+    int64_t limit;   /* of steps */
+    int64_t effort;  /* steps for one try */
+} Search;
+
+static bool is_over(const Search *s) { return hls_pace_steps(s->pace) >= s->limit; }
+
+/* Depth with which the present times are possible. */
+static int64_t least_depth(const Search *s, uint32_t stream)
+{
+    int64_t needed = hls_pace_needed(s->pace, stream);
+    return needed > HLS_MIN_DEPTH ? needed : HLS_MIN_DEPTH;
+}
+
+/* The smallest depth beside the others' that tries of the present effort find. Times that were found
+ * for one depth often need no more than the smallest one does: quarters are tried until one fails,
+ * then one word less, then the middle. */
+static void fix_one(const Search *s, uint32_t stream)
+{
+    int64_t low = s->low[stream], high = least_depth(s, stream);
+    bool was_less = false; /* tried: one word less */
+    bool is_quartered = true;
+    while (low + 1 < high && !is_over(s)) {
+        int64_t middle = was_less ? low + (high - low) / 2 : high - 1;
+        if (is_quartered)
+            middle = high / 4 > low ? high / 4 : low + 1;
+        was_less = !is_quartered && middle == high - 1;
+        HlsPaceFate fate = hls_pace_set_depth(s->pace, stream, middle, s->effort);
+        if (fate == HLS_PACE_KEPT) {
+            high = least_depth(s, stream);
+            continue;
+        }
+        is_quartered = false;
+        low = middle;
+        if (fate == HLS_PACE_LOST)
+            s->low[stream] = middle;
+    }
+    HlsPaceFate fate = hls_pace_set_depth(s->pace, stream, high, INT64_MAX);
+    assert(fate == HLS_PACE_KEPT);
+    (void)fate;
+    s->depths[stream] = high;
+}
+
+/* First with little effort for each try, then with more: few of them are as hard as the others are
+ * together. */
+static void fix_all(Search *s)
+{
+    enum { LEAST_EFFORT = 1 << 16, GROWTH = 4, MOST_FRAMES = 64 };
+    int64_t events = hls_pace_events(s->pace), most = MOST_FRAMES * events;
+    s->effort = events / 16 > LEAST_EFFORT ? events / 16 : LEAST_EFFORT;
+    for (bool is_last = false; !is_last; s->effort *= GROWTH) {
+        is_last = s->effort >= most || is_over(s);
+        for (uint32_t i = 0; i < s->count; i++)
+            fix_one(s, s->order[i]);
+    }
+}
+
+/* Widest words first, then in the design's order: a stable insertion into few. */
+static void sort_streams(Search *s)
+{
+    const HlsDesign *design = s->design;
+    for (uint32_t i = design->port_count; i < design->streams.len; i++) {
+        int64_t bits = hls_word_bits(&design->streams.data[i]);
+        uint32_t at = s->count++;
+        while (at > 0 && hls_word_bits(&design->streams.data[s->order[at - 1]]) < bits) {
+            s->order[at] = s->order[at - 1];
+            at--;
+        }
+        s->order[at] = i;
+    }
+}
+
+/* Without a search: what unbounded FIFOs hold in the periodic state. */
+static HlsFate take_needed(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
+{
+    int64_t *unbounded = xcalloc(design->streams.len, sizeof *unbounded);
+    const HlsSimOptions options = {.input_interval = interval, .depths = unbounded};
+    HlsSteady steady = {0};
+    for (uint32_t i = 0; i < design->port_count; i++)
+        unbounded[i] = PORT_DEPTH;
+    HlsFate fate = run_to_period(design, &options, FIRST_FRAMES, events, &steady, depths);
+    for (uint32_t i = 0; i < design->streams.len; i++)
+        if (i < design->port_count || depths[i] < HLS_MIN_DEPTH)
+            depths[i] = HLS_MIN_DEPTH;
+    free(unbounded);
+    return fate == HLS_PERIODIC && steady.interval > interval ? HLS_UNDECIDED : fate;
+}
+
+HlsFate hls_size_fifos(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
+{
+    Search s = {.design = design, .depths = depths, .limit = *events};
+    s.pace = hls_pace_create(design, *events < MAX_ACCESSES ? *events : MAX_ACCESSES);
+    if (!s.pace || !hls_pace_start(s.pace, interval)) {
+        hls_pace_free(s.pace);
+        return take_needed(design, interval, events, depths);
+    }
+    for (uint32_t i = 0; i < design->port_count; i++)
+        depths[i] = PORT_DEPTH;
+    s.order = xcalloc(design->streams.len, sizeof *s.order);
+    s.low = xcalloc(design->streams.len, sizeof *s.low);
+    for (uint32_t i = 0; i < design->streams.len; i++)
+        s.low[i] = HLS_MIN_DEPTH - 1;
+    sort_streams(&s);
+    fix_all(&s);
+    *events -= hls_pace_steps(s.pace);
+    hls_pace_free(s.pace);
+    free(s.order);
+    free(s.low);
+    return HLS_PERIODIC;
+}

@@ -1,0 +1,44 @@
+/* FIFO depths.
+ *
+ * The best interval of a design is that of its slowest process or port alone. Whether depths keep it is
+ * decided on the events of one frame (target/fifo/periodic_schedule.h). The search starts from unbounded FIFOs and
+ * fixes one after the other at the smallest depth that keeps the interval, those with the widest words
+ * first: words then wait where they are narrow. It goes over them several times, with more effort for
+ * each try, until no FIFO can be lowered alone or the events run out. What was found is simulated
+ * (sim/hls/timing_sim.h).
+ * Tests: lit/target/fit-fifos.mir, test/unit/hls_engine_test.c */
+#ifndef MING_SIM_HLS_SIZE_H
+#define MING_SIM_HLS_SIZE_H
+
+#include "sim/hls/timing_sim.h"
+
+enum { HLS_MIN_DEPTH = 2 };
+
+typedef enum HlsFate {
+    HLS_PERIODIC,
+    HLS_DEADLOCK,
+    HLS_UNDECIDED /* not periodic within the events allowed */
+} HlsFate;
+
+typedef struct HlsSteady {
+    int64_t interval, latency; /* of the periodic state, a mean, rounded up; of the first frame */
+} HlsSteady;
+
+/* Cycles a frame that the slowest process or port needs. */
+int64_t hls_best_interval(const HlsDesign *design);
+
+/* Runs with these depths to the periodic state; *events are counted down by those it takes. needed
+ * (NULL: not asked for) gets the depths with which the same schedule is possible. */
+HlsFate hls_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
+                         HlsSteady *out, int64_t *needed);
+
+/* Smallest depths, at least HLS_MIN_DEPTH, that keep the interval; where events, looked at in whatever
+ * way, run out, the rest get what they hold by then. Deadlock: no depths help. Undecided: too few
+ * events for one frame. The depths are then arbitrary. */
+HlsFate hls_size_fifos(const HlsDesign *design, int64_t interval, int64_t *events,
+                       int64_t *depths) MUST_CHECK;
+
+/* Bits of a word. */
+int64_t hls_word_bits(const HlsStream *stream);
+
+#endif

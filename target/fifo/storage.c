@@ -1,0 +1,116 @@
+/* The kinds of FIFOs: fifo_storage.h has the rule.
+ * Tests: test/unit/memory_test.c, lit/target/fit-fifos-storage.mir */
+#include "target/fifo/storage.h"
+
+/* What has a share, in the order of preference among equals. */
+static const CostKind shared[] = {COST_BRAM18, COST_URAM, COST_LUT};
+
+Str fifo_kind_name(FifoKind kind)
+{
+    static const char *const names[FIFO_KINDS] = {"srl", "lutram", "bram", "uram"};
+    return str_from(names[kind]);
+}
+
+bool fifo_kind(Str name, FifoKind *out)
+{
+    for (FifoKind kind = FIFO_SRL; kind < FIFO_KINDS; kind++)
+        if (str_eq(name, fifo_kind_name(kind))) {
+            *out = kind;
+            return true;
+        }
+    return false;
+}
+
+void fifo_costs(const FifoUse *fifos, size_t count, Cost *sum)
+{
+    for (size_t i = 0; i < count; i++)
+        fifo_cost(fifos[i].kind, fifos[i].width, fifos[i].depth, sum);
+}
+
+static double share(const Cost *sum, const Cost *limits, CostKind kind)
+{
+    const double beyond = 1e9; /* of a limit of 0 */
+    if (limits->items[kind] < 0)
+        return 0;
+    return limits->items[kind] > 0 ? (double)sum->items[kind] / (double)limits->items[kind]
+                                   : beyond * (double)sum->items[kind];
+}
+
+static double largest_share(const Cost *sum, const Cost *limits)
+{
+    double most = 0;
+    for (size_t i = 0; i < COUNT_OF(shared); i++) {
+        double part = share(sum, limits, shared[i]);
+        most = part > most ? part : most;
+    }
+    return most;
+}
+
+static bool may_be(const FifoUse *fifo, FifoKind kind, const Cost *limits)
+{
+    enum { WORTH = 2 };
+    if (fifo->is_given || fifo->depth <= FIFO_MOST_SRL || kind == FIFO_SRL)
+        return false;
+    if (kind == FIFO_LUTRAM)
+        return memory_is_small(fifo->width, fifo->depth) ||
+               fifo->width * fifo->depth <= MEMORY_MOST_LUTRAM;
+    return kind == FIFO_BRAM ||
+           (limits->uram > 0 && memory_blocks18(fifo->width, fifo->depth) >=
+                                    WORTH * memory_blocks_uram(fifo->width, fifo->depth));
+}
+
+static FifoKind first_kind(const FifoUse *fifo)
+{
+    if (fifo->depth <= FIFO_MOST_SRL)
+        return FIFO_SRL;
+    return memory_is_small(fifo->width, fifo->depth) ? FIFO_LUTRAM : FIFO_BRAM;
+}
+
+/* The design's costs with a FIFO of another kind. */
+static Cost changed(const Cost *sum, const FifoUse *fifo, FifoKind kind)
+{
+    Cost before = {.items = {0}}, after = *sum;
+    fifo_cost(fifo->kind, fifo->width, fifo->depth, &before);
+    fifo_cost(kind, fifo->width, fifo->depth, &after);
+    for (int k = 0; k < COST_KINDS; k++)
+        after.items[k] -= before.items[k];
+    return after;
+}
+
+/* The change that lowers the largest share most. False: none does. */
+static bool improve(FifoUse *fifos, size_t count, const Cost *limits, Cost *sum)
+{
+    double least = largest_share(sum, limits);
+    bool may_take_luts = limits->lut >= 0 || least > 1;
+    FifoUse *best = NULL;
+    FifoKind best_kind = FIFO_SRL;
+    for (size_t i = 0; i < count; i++)
+        for (FifoKind kind = FIFO_LUTRAM; kind < FIFO_KINDS; kind++) {
+            if (kind == fifos[i].kind || !may_be(&fifos[i], kind, limits) ||
+                (kind == FIFO_LUTRAM && !may_take_luts))
+                continue;
+            Cost with = changed(sum, &fifos[i], kind);
+            double part = largest_share(&with, limits);
+            if (part < least) {
+                least = part;
+                best = &fifos[i];
+                best_kind = kind;
+            }
+        }
+    if (!best)
+        return false;
+    *sum = changed(sum, best, best_kind);
+    best->kind = best_kind;
+    return true;
+}
+
+void fifo_choose_kinds(FifoUse *fifos, size_t count, const Cost *others, const Cost *limits)
+{
+    Cost sum = *others;
+    for (size_t i = 0; i < count; i++)
+        if (!fifos[i].is_given)
+            fifos[i].kind = first_kind(&fifos[i]);
+    fifo_costs(fifos, count, &sum);
+    while (improve(fifos, count, limits, &sum))
+        ;
+}
