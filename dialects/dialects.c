@@ -2,6 +2,7 @@
  * build ops of; registration itself needs no order.
  * Tests: lit/tools/show-dialects.mir */
 #include "dialects/dialects.h"
+#include "ir/asm/parse/parse.h"
 
 #include "dialects/affine/affine.h"
 #include "dialects/arith/arith.h"
@@ -31,6 +32,6 @@ void dialects_register_all(Context *ctx)
         &dialect_index,   &dialect_scf,
     };
     for (size_t i = 0; i < COUNT_OF(all); i++)
-        context_register_dialect(ctx, all[i]);
+        dialect_register(ctx, all[i]);
     dialects_register_foreign(ctx);
 }

@@ -20,8 +20,8 @@ static const DialectDef OTHERS[] = {
 
 void dialects_register_foreign(Context *ctx)
 {
-    context_register_foreign(ctx, &dialect_complex);
-    context_register_foreign(ctx, &dialect_sparse_tensor);
+    dialect_register_foreign(ctx, &dialect_complex);
+    dialect_register_foreign(ctx, &dialect_sparse_tensor);
     for (size_t i = 0; i < COUNT_OF(OTHERS); i++)
-        context_register_foreign(ctx, &OTHERS[i]);
+        dialect_register_foreign(ctx, &OTHERS[i]);
 }

@@ -7,7 +7,7 @@
 #include "dialects/onnx/onnx.h"
 #include "import/import_onnx.h"
 #include "ir/asm/print/diag.h"
-#include "ir/asm/print/diag_impl.h"
+#include "ir/asm/print/diag.h"
 #include "ir/pass/pass.h"
 #include "ir/rewrite/rewrite.h"
 #include "driver/all_passes.h"

@@ -21,7 +21,7 @@ Context *fuzz_context_take(FuzzContext *reused)
     if (!reused->ctx) {
         Context *ctx = context_create();
         dialects_register_all(ctx);
-        context_allow_unregistered(ctx, true);
+        dialect_allow_unregistered(ctx, true);
         context_set_diag_handler(ctx, swallow, NULL, NULL, NULL);
         *reused = (FuzzContext){.ctx = ctx};
     }

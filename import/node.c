@@ -32,7 +32,7 @@ static bool find_operator(Importer *im, NodeParts *parts)
     StrBuf full = {0};
     strbuf_add_c(&full, "onnx.");
     strbuf_add_str(&full, import_text(parts->node->op_type));
-    const OpInfo *info = context_op(im->ctx, strbuf_str(&full));
+    const OpInfo *info = opinfo_lookup(im->ctx, strbuf_str(&full));
     strbuf_free(&full);
     if (!info || info->def == ONNX(NO_VALUE)) {
         strbuf_add_c(&im->why, "the operator is not supported");
@@ -236,7 +236,7 @@ Op *import_append(Importer *im, const OpDef *def, Value *const *operands, size_t
     const Type **types = xcalloc(result_count, sizeof *types);
     for (size_t i = 0; i < result_count; i++)
         types[i] = type_none(im->ctx);
-    OpState state = {.name = context_op_of_def(im->ctx, def)->name, .loc = im->b.loc,
+    OpState state = {.name = opinfo_of_def(im->ctx, def)->name, .loc = im->b.loc,
                      .attrs = attrs, .operands = operands,
                      .operand_count = (uint32_t)operand_count, .result_types = types,
                      .result_count = result_count};

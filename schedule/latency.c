@@ -6,7 +6,7 @@
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/math/math.h"
-#include "target/cost/cost.h"
+#include "schedule/product.h"
 
 enum {
     LUT = 250,        /* one level of logic with its wire */
@@ -80,7 +80,7 @@ static OpTiming multiply(const Op *op)
 {
     if (op_attr(op, "emithls.bind"))
         return lut_product_timing(op);
-    int64_t dsp = scalar_op_dsp(op);
+    int64_t dsp = product_dsp_of(op);
     return dsp > 0 ? (OpTiming){DSP_STAGES + log2_up(dsp), DSP_OUT} : lut_product_timing(op);
 }
 

@@ -154,8 +154,8 @@ bool dialect_docs_write(Context *ctx, const PassTable *passes, const char *dir, 
         return false;
     }
     bool ok = true;
-    for (size_t i = 0; ok && i < context_dialect_count(ctx); i++) {
-        const DialectDef *dialect = context_dialect_at(ctx, i);
+    for (size_t i = 0; ok && i < dialect_count(ctx); i++) {
+        const DialectDef *dialect = dialect_at(ctx, i);
         StrBuf page = {0};
         dialect_docs_print(&page, dialect);
         ok = write_page(dir, dialect->name, &page, path, reason);

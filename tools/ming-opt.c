@@ -9,6 +9,7 @@
 
 #include "dialects/dialects.h"
 #include "ir/attr/attr.h"
+#include "ir/verify/verify.h"
 #include "ir/asm/print/diag.h"
 #include "ir/asm/parse/parse.h"
 #include "sim/interp/verify_semantics.h"
@@ -32,7 +33,7 @@ static Context *make_context(const OptOptions *options)
 {
     Context *ctx = context_create();
     dialects_register_all(ctx);
-    context_allow_unregistered(ctx, options->allow_unregistered);
+    dialect_allow_unregistered(ctx, options->allow_unregistered);
     context_show_op_on_diag(ctx, !options->verify_diagnostics);
     return ctx;
 }
@@ -142,7 +143,7 @@ static bool run_passes(const OptOptions *options, PassWatch *watch, Op *op)
 static bool print_result(const OptOptions *options, Op *op, const TextSink *out)
 {
     PrintOptions print = options->print;
-    if (!options->verify_each) print = print_options_for(op, &print);
+    if (!options->verify_each) print = verify_print_options(op, &print);
     return op_print_to(out, op, &print) && out->write(out->user, STR("\n"));
 }
 
@@ -217,8 +218,8 @@ static bool process_chunks(const OptOptions *options, InputFile *file, const cha
 static void list_dialects(const Context *ctx)
 {
     printf("Available Dialects: ");
-    for (size_t i = 0; i < context_dialect_count(ctx); i++)
-        printf("%s%s", i > 0 ? "," : "", context_dialect_at(ctx, i)->name);
+    for (size_t i = 0; i < dialect_count(ctx); i++)
+        printf("%s%s", i > 0 ? "," : "", dialect_at(ctx, i)->name);
     printf("\n");
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "ir/attr/attr.h"
+#include "ir/verify/verify.h"
 #include "ir/support/files.h"
 #include "tools/timing.h"
 
@@ -39,7 +40,7 @@ static void print_scoped(StrBuf *out, const PassWatchOptions *options, Op *op)
 {
     Op *shown = op;
     while (options->module_scope && op_parent(shown)) shown = op_parent(shown);
-    PrintOptions print = print_options_for(shown, options->print);
+    PrintOptions print = verify_print_options(shown, options->print);
     print.local_scope = print.local_scope || op_parent(shown);
     op_print(out, shown, &print);
 }

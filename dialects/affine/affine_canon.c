@@ -3,8 +3,7 @@
  * constants, and drops operands that are unused or given twice.
  * Tests: lit/dialects/affine/canonicalize.mir */
 #include "dialects/affine/affine.h"
-#include "dialects/common/rewrite_util.h"
-#include "dialects/tensor/tensor.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "ir/rewrite/rewrite.h"
 
 /* An expression with what its dims and symbols stand for; NULL: unused. */
@@ -59,7 +58,7 @@ static bool is_symbol_in(const Value *value, const Op *scope)
             return true;
         if (def && op_has_trait(def, TRAIT_CONSTANT_LIKE))
             return true;
-        if (def && def->def == TENSOR(DIM))
+        if (def && op_has_trait(def, TRAIT_SHAPED_DIM))
             return is_top_level(op_operand(def, 0));
         if (def && def->def == AFFINE(APPLY)) {
             for (uint32_t i = 0; i < def->operand_count; i++)

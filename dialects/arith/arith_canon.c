@@ -4,7 +4,7 @@
  * Tests: lit/dialects/arith/canonicalize.mir */
 #include "dialects/arith/arith_impl.h"
 #include "dialects/common/const_fold.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 
 static Value *replace_with(Rewriter *rw, Op *op, Value *value)
 {

@@ -4,7 +4,7 @@
 
 #include "dialects/arith/arith_impl.h"
 #include "dialects/common/const_fold.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 
 static uint32_t width_of(const Value *value)
 {

@@ -82,7 +82,7 @@ typedef struct SwitchParts {
 static void replace_branch(Rewriter *rw, Op *op, const OpDef *def, const ValueList *operands,
                            Block *const *blocks, uint32_t block_count, const Attr *props)
 {
-    OpState state = {.name = context_op_of_def(op->ctx, def)->name,
+    OpState state = {.name = opinfo_of_def(op->ctx, def)->name,
                      .loc = op->loc,
                      .operands = operands->data,
                      .operand_count = (uint32_t)operands->len,

@@ -146,7 +146,7 @@ Op *dfg_create_graph(Context *ctx, const OpDef *def, Str name, const Attr *loc,
     NamedAttr props[3] = {{ident_get_c(ctx, "sym_name"), attr_string(ctx, name)},
                           {ident_get_c(ctx, "function_type"), attr_type(type)},
                           {ident_get_c(ctx, "port_attrs"), port_attrs}};
-    OpState state = {.name = context_op_of_def(ctx, def)->name, .loc = loc, .region_count = 1,
+    OpState state = {.name = opinfo_of_def(ctx, def)->name, .loc = loc, .region_count = 1,
                      .props = attr_dict(ctx, props, port_attrs ? 3 : 2)};
     Op *graph = op_create(ctx, &state);
     Block *body = region_add_block(op_region(graph, 0));
@@ -418,3 +418,19 @@ const DialectDef dialect_dfg = {
     .types = dfg_types,
     .verify_arg_attr = verify_boundary_attr,
 };
+
+uint32_t dfg_instantiate_inputs(const Op *instantiate)
+{
+    uint32_t begin, count;
+    op_operand_group(instantiate, 0, &begin, &count);
+    return count;
+}
+
+const Op *dfg_channel_reader(const Value *end)
+{
+    const Op *channel = value_def(end);
+    if (!channel)
+        return NULL;
+    const Use *use = op_result(channel, 1)->uses;
+    return use && use->owner->def == DFG(INSTANTIATE) ? use->owner : NULL;
+}

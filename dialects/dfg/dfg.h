@@ -73,4 +73,9 @@ typedef struct MergePart {
 /* False (no diagnostic) if the attributes do not fit the result's rank. */
 bool dfg_merge_part(const Op *merge, uint32_t source, MergePart *out) MUST_CHECK;
 
+/* Operands of an instantiate that the process reads from; they precede the others. */
+uint32_t dfg_instantiate_inputs(const Op *instantiate);
+/* The instantiate that reads what is sent into `end`, or NULL for a region port. */
+const Op *dfg_channel_reader(const Value *end);
+
 #endif

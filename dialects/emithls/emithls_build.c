@@ -53,7 +53,7 @@ static Op *build_with_body(Nest *nest, const OpDef *def, Value *const *operands,
                            uint32_t operand_count, const NamedAttr *attrs, uint32_t attr_count)
 {
     Context *ctx = nest->b.ctx;
-    OpState state = {.name = context_op_of_def(ctx, def)->name, .loc = nest->b.loc,
+    OpState state = {.name = opinfo_of_def(ctx, def)->name, .loc = nest->b.loc,
                      .operands = operands, .operand_count = operand_count,
                      .attrs = attr_dict(ctx, attrs, attr_count), .region_count = 1};
     Op *op = build_op(&nest->b, &state);

@@ -276,7 +276,7 @@ static bool verify_attr_dict(Op *op, const AttrArrayRule *rule, uint32_t index, 
             return op_error(op, "%s may only have dialect attributes", rule->plural);
         Str prefix = item->name->str;
         prefix.len = (size_t)((const char *)memchr(prefix.data, '.', prefix.len) - prefix.data);
-        const DialectDef *dialect = context_attr_dialect(op->ctx, prefix);
+        const DialectDef *dialect = dialect_of_attrs(op->ctx, prefix);
         if (dialect && dialect->verify_arg_attr && !dialect->verify_arg_attr(op, index, item))
             return false;
     }

@@ -461,6 +461,7 @@ const DialectDef dialect_linalg = {
     .name = "linalg",
     .summary = "Loops implied by indexing maps.",
     .ops = linalg_ops,
+    .destination = linalg_destination,
     .op_count = LINALG_OP_COUNT,
     .inlining = INLINE_OPS | INLINE_INTO,
     .attrs = ATTR_DEFS,

@@ -268,7 +268,7 @@ static const Attr *body_attrs(OpParser *p)
 
 static const StructuredDef *parsed_def(OpParser *p)
 {
-    return context_op(parser_ctx(p), parser_op_name(p))->def->data;
+    return opinfo_lookup(parser_ctx(p), parser_op_name(p))->def->data;
 }
 
 bool linalg_parse_named(OpParser *p)

@@ -4,7 +4,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/linalg_impl.h"
 #include "dialects/linalg/structured.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/tensor/tensor.h"
 
 typedef VEC(const Type *) Types;

@@ -300,3 +300,9 @@ const Attr *linalg_iterators_attr(Context *ctx, const bool *is_reduction, size_t
     vec_free(&items);
     return array;
 }
+
+Value *linalg_destination(const Op *op, uint32_t result)
+{
+    bool writes = linalg_is_structured(op) || op->def == LINALG(SOFTMAX);
+    return writes ? op_operand(op, linalg_input_count(op) + result) : NULL;
+}

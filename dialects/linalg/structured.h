@@ -50,6 +50,8 @@ bool linalg_is_structured_row(const OpDef *def); /* NULL: false */
 const StructuredDef *linalg_structured_def(const Op *op);
 
 uint32_t linalg_input_count(const Op *op);
+/* The init that a result of the op is written into; NULL: the op has none. */
+Value *linalg_destination(const Op *op, uint32_t result);
 uint32_t linalg_init_count(const Op *op);
 /* Map from the loops to the index of operand i (inputs first, then inits). */
 const AffineMap *linalg_operand_map(const Op *op, uint32_t operand);

@@ -4,7 +4,7 @@
 #include "dialects/tensor/tensor.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/common/table.h"
 #include "dialects/tensor/tensor_impl.h"
 #include "ir/asm/print/diag.h"
@@ -417,10 +417,19 @@ const OpDef tensor_ops[] = {
 };
 #undef OP
 
+static Value *tensor_destination(const Op *op, uint32_t result)
+{
+    (void)result; /* these have one */
+    bool writes = op->def == TENSOR(INSERT) || op->def == TENSOR(INSERT_SLICE) ||
+                  op->def == TENSOR(PACK) || op->def == TENSOR(UNPACK);
+    return writes ? op_operand(op, 1) : NULL;
+}
+
 const DialectDef dialect_tensor = {
     .name = "tensor",
     .summary = "Making, slicing and reshaping tensors.",
     .ops = tensor_ops,
+    .destination = tensor_destination,
     .op_count = TENSOR_OP_COUNT,
     .inlining = INLINE_OPS | INLINE_INTO,
     .materialize = arith_materialize,

@@ -3,7 +3,7 @@
  * type follows it.
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
 
 void tensor_replace_cast(Rewriter *rw, Op *op, Value *value)

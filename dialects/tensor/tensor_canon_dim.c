@@ -2,8 +2,7 @@
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/arith/arith.h"
-#include "dialects/linalg/destination.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
 
 /* The constant index of a tensor.dim within the source's rank; false otherwise. */
@@ -51,7 +50,7 @@ static bool dim_of_empty(Rewriter *rw, Op *op, void *user)
 static bool dim_of_destination(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Value *destination = destination_of(op_operand(op, 0));
+    Value *destination = value_destination(op_operand(op, 0));
     if (!destination)
         return false;
     op_set_operand(op, 0, destination);

@@ -1,7 +1,6 @@
 /* Canonicalization patterns of pack and unpack.
  * Tests: lit/dialects/tensor/canonicalize-pack.mir */
-#include "dialects/linalg/destination.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
 
 static uint32_t padding_count(const Op *pack)
@@ -70,7 +69,7 @@ static bool simplify_unpack(Rewriter *rw, Op *op, void *user)
     Op *pack = value_def_of(op_operand(op, 0), TENSOR(PACK));
     if (pack)
         return undo(rw, op, pack);
-    Value *destination = destination_of(op_operand(op, 1));
+    Value *destination = value_destination(op_operand(op, 1));
     if (!destination)
         return share_extents(rw, op);
     op_set_operand(op, 1, destination);

@@ -1,6 +1,6 @@
 /* Canonicalization patterns of pad.
  * Tests: lit/dialects/tensor/canonicalize.mir */
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
 
 /* A pad with the body of another one, which loses it. */

@@ -1,7 +1,7 @@
 /* Canonicalization patterns of extract_slice and insert_slice: constants move into the static
  * lists, and casts that hide static extents go away.
  * Tests: lit/dialects/tensor/canonicalize.mir */
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
 
 /* One list at a time, as upstream does; true if one changed. */

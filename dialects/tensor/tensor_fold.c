@@ -3,7 +3,7 @@
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/common/const_fold.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/tensor/tensor_impl.h"
 
 static bool gives_value(FoldResult *results, Value *value)

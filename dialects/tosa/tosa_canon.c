@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa_impl.h"
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "ir/attr/attr_impl.h"
-#include "ir/asm/print/print_impl.h"
 
 const Attr *attr_unit(Context *ctx)
 {
@@ -126,6 +125,11 @@ static const Attr *dict_of_sorted(Context *ctx, const NamedAttr *items, size_t c
     key.u.dict.count = (uint32_t)count;
     key.u.dict.items = items;
     return attr_intern(&key);
+}
+
+const Attr *attr_dict_empty(const Context *ctx)
+{
+    return ctx->empty_dict;
 }
 
 const Attr *attr_dict(Context *ctx, const NamedAttr *items, size_t count)
@@ -252,7 +256,7 @@ const Attr *attr_opaque(Context *ctx, const Ident *dialect, Str text, bool is_do
     Attr key = {.kind = ATTR_OPAQUE, .ctx = ctx, .type = unless_none(type)};
     key.u.opaque.dialect = dialect;
     key.u.opaque.text = text;
-    key.u.opaque.is_dotted = is_pretty_dialect_symbol(text);
+    key.u.opaque.is_dotted = attr_body_is_dotted(text);
     return attr_intern(&key);
 }
 
@@ -350,4 +354,25 @@ bool attr_int_list(const Attr *attr, int64_t *out, size_t max, size_t *count)
     for (size_t i = 0; i < *count; i++)
         out[i] = dense_i64(attr, (int64_t)i);
     return true;
+}
+
+/* --- spelling ----------------------------------------------------------------- */
+
+static bool is_alpha(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_alnum(char c)
+{
+    return is_alpha(c) || (c >= '0' && c <= '9');
+}
+
+bool attr_body_is_dotted(Str body)
+{
+    if (body.len == 0 || !is_alpha(body.data[0])) return false;
+    size_t i = 1;
+    while (i < body.len && (is_alnum(body.data[i]) || body.data[i] == '.' || body.data[i] == '_'))
+        i++;
+    return i == body.len || (body.data[i] == '<' && body.data[body.len - 1] == '>');
 }

@@ -144,6 +144,7 @@ const Attr *attr_type(const Type *value);
 const Attr *attr_array(Context *ctx, const Attr *const *items, size_t count);
 /* Sorts a copy; names must be distinct. */
 const Attr *attr_dict(Context *ctx, const NamedAttr *items, size_t count);
+const Attr *attr_dict_empty(const Context *ctx);
 const Attr *attr_symbol(Context *ctx, const Ident *name);
 const Attr *attr_symbol_nested(Context *ctx, const Ident *const *names, size_t count);
 const Attr *attr_map(const AffineMap *map);
@@ -251,5 +252,30 @@ const ExternalResource *context_external_group(const Context *ctx, size_t index,
 
 void attr_print(StrBuf *out, const Attr *attr);          /* with its type where upstream prints it */
 void loc_print(StrBuf *out, const Attr *loc, bool pretty);
+
+/* Bytes of one element of array<...>, and of all. */
+size_t dense_array_elem_bytes(const Type *elem);
+size_t dense_array_size(const Attr *attr);
+
+/* Elements of a dense attribute or of a resource's blob, wherever they lie. */
+typedef struct DenseView {
+    const uint8_t *data; /* NULL: a resource without blob */
+    size_t size;
+    const Type *elem;
+    bool is_splat; /* data holds one element */
+    bool is_packed; /* i1, eight per byte */
+} DenseView;
+DenseView dense_view(const Attr *attr);
+/* The bytes of one element that is not packed. */
+const uint8_t *dense_view_at(const DenseView *view, int64_t index);
+bool dense_view_bit(const DenseView *view, int64_t index);
+/* One integer of `width` bits from its storage; words (little endian) has room for it. */
+BigInt dense_load_int(uint32_t width, const uint8_t *data, uint64_t *words);
+/* Bits of one float. */
+void dense_load_float(const Type *elem, const uint8_t *data, uint64_t words[2]);
+
+/* Whether the body of a dialect's type or attribute is written behind a dot (!ns.body) rather than in
+ * angle brackets, as upstream decides. */
+bool attr_body_is_dotted(Str body);
 
 #endif

@@ -1,6 +1,6 @@
 /* The context: its life, identifiers, the interner that uniques everything, and the blobs
  * of dense_resource attributes. Types are uniqued in type.c, attributes in attr_intern.c,
- * affine objects in affine.c; dialects register in opdef.c.
+ * affine objects in affine.c; the modules above keep their own part in it.
  * Interners hold no order: nothing may iterate over them.
  * Tests: test/unit/context_test.c */
 #include <assert.h>
@@ -61,9 +61,6 @@ Context *context_create(void)
 {
     Context *ctx = xcalloc(1, sizeof *ctx);
     arena_init(&ctx->arena);
-    arena_init(&ctx->diag_scratch);
-    arena_init(&ctx->args_scratch);
-    ctx->pool = oppool_create();
     ctx->unit = attr_unit(ctx);
     ctx->empty_dict = attr_dict(ctx, NULL, 0);
     ctx->unknown_loc = loc_unknown(ctx);
@@ -73,26 +70,17 @@ Context *context_create(void)
 void context_destroy(Context *ctx)
 {
     if (!ctx) return;
-    diag_flush(ctx);
-    oppool_destroy(ctx->pool);
-    for (size_t i = 0; i < ctx->sources.len; i++)
-        free_ptr((void **)&ctx->sources.data[i].line_starts);
+    for (int i = CONTEXT_PART_COUNT; i-- > 0;)
+        if (ctx->parts[i].free) ctx->parts[i].free(ctx, ctx->parts[i].state);
     for (size_t i = 0; i < ctx->adopted.len; i++)
         free_ptr(&ctx->adopted.data[i]);
     vec_free(&ctx->adopted);
-    vec_free(&ctx->sources);
-    vec_free(&ctx->pending);
-    vec_free(&ctx->dialects);
-    vec_free(&ctx->foreign);
     vec_free(&ctx->resources);
     ptrmap_free(&ctx->external_groups);
-    ptrmap_free(&ctx->op_infos);
     Interner *sets[] = {&ctx->idents, &ctx->types, &ctx->attrs, &ctx->exprs,
                         &ctx->maps,   &ctx->sets,  &ctx->resource_index};
     for (size_t i = 0; i < COUNT_OF(sets); i++)
         intern_free(sets[i]);
-    arena_free(&ctx->args_scratch);
-    arena_free(&ctx->diag_scratch);
     arena_free(&ctx->arena);
     free_ptr((void **)&ctx);
 }
@@ -100,6 +88,22 @@ void context_destroy(Context *ctx)
 Arena *context_arena(Context *ctx)
 {
     return &ctx->arena;
+}
+
+void *context_part(const Context *ctx, ContextPart part)
+{
+    return ctx->parts[part].state;
+}
+
+void context_set_part(Context *ctx, ContextPart which, void *part, ContextPartFree *free)
+{
+    ctx->parts[which].state = part;
+    ctx->parts[which].free = free;
+}
+
+uint64_t context_next_distinct(Context *ctx)
+{
+    return ctx->next_distinct++;
 }
 
 /* --- identifiers ------------------------------------------------------------ */

@@ -35,33 +35,21 @@ typedef struct Ident {
 Context *context_create(void);
 void context_destroy(Context *ctx);
 
+/* What the modules above keep in the context, each its own. Parts are freed with the context, the last
+ * of the enum first, since diagnostics that wait may show ops. */
+typedef enum ContextPart { CONTEXT_OPS, CONTEXT_DIAGS, CONTEXT_PART_COUNT } ContextPart;
+typedef void ContextPartFree(Context *ctx, void *part);
+/* NULL until it is set. */
+void *context_part(const Context *ctx, ContextPart part);
+void context_set_part(Context *ctx, ContextPart which, void *part, ContextPartFree *free);
+
 /* Memory that lives as long as the context. */
 Arena *context_arena(Context *ctx);
 
 const Ident *ident_get(Context *ctx, Str str);
 const Ident *ident_get_c(Context *ctx, const char *cstr);
 
-/* Registers a dialect with its op table (ir/core/opdef.h); checks the table itself
- * (formats parse, names unique) with assertions. Registering twice is harmless. */
-void context_register_dialect(Context *ctx, const DialectDef *dialect);
-const DialectDef *context_dialect(const Context *ctx, Str name_space); /* NULL: not registered */
-/* A dialect of upstream's whose ops are unknown here: they count as unregistered. The attributes
- * in its table are read and checked; its other attributes and its types are kept as text, with
- * upstream's spacing. Registering twice is harmless. */
-void context_register_foreign(Context *ctx, const DialectDef *dialect);
-const DialectDef *context_foreign(const Context *ctx, Str name_space); /* NULL: none */
-/* The dialect that reads and checks attributes of that prefix: registered, foreign, or NULL. */
-const DialectDef *context_attr_dialect(const Context *ctx, Str name_space);
-/* All registered dialects in order of their names. */
-size_t context_dialect_count(const Context *ctx);
-const DialectDef *context_dialect_at(const Context *ctx, size_t index);
-
-/* Unregistered dialects' ops, types and attributes are accepted only if this is set. */
-void context_allow_unregistered(Context *ctx, bool allow);
-bool context_allows_unregistered(const Context *ctx);
-
-/* The OpInfo of a registered op's full name ("arith.addi"), or NULL. */
-const OpInfo *context_op(Context *ctx, Str full_name);
-const OpInfo *context_op_of_def(const Context *ctx, const OpDef *def);
+/* A number that no call before gave, for distinct[N]. */
+uint64_t context_next_distinct(Context *ctx);
 
 #endif

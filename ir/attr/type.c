@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "ir/attr/context_impl.h"
-#include "ir/asm/print/print_impl.h"
 
 /* --- uniquing ----------------------------------------------------------------- */
 
@@ -294,7 +293,7 @@ const Type *type_opaque(Context *ctx, const Ident *dialect, Str text, bool is_do
     Type key = {.kind = TYPE_OPAQUE, .ctx = ctx};
     key.u.opaque.dialect = dialect;
     key.u.opaque.text = text;
-    key.u.opaque.is_dotted = is_pretty_dialect_symbol(text);
+    key.u.opaque.is_dotted = attr_body_is_dotted(text);
     return type_intern(&key);
 }
 

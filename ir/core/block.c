@@ -6,7 +6,7 @@
 
 Block *block_create(Context *ctx)
 {
-    Block *block = pool_alloc(ctx->pool, sizeof *block);
+    Block *block = pool_alloc(ops_of(ctx)->pool, sizeof *block);
     block->ctx = ctx;
     return block;
 }
@@ -43,7 +43,7 @@ void block_unlink(Block *block)
 void block_free(Block *block)
 {
     assert(!block->first);
-    struct OpPool *pool = block->ctx->pool;
+    struct OpPool *pool = ops_of(block->ctx)->pool;
     while (block->uses) block_use_unlink(block->uses);
     for (uint32_t i = 0; i < block->arg_count; i++) {
         assert(!block->args[i]->uses);
@@ -63,7 +63,7 @@ void block_erase(Block *block)
 
 Value *block_add_arg(Block *block, const Type *type, const Attr *loc)
 {
-    struct OpPool *pool = block->ctx->pool;
+    struct OpPool *pool = ops_of(block->ctx)->pool;
     if (block->arg_count == block->arg_cap) {
         uint32_t cap = block->arg_cap ? block->arg_cap * 2 : 2;
         block->args = pool_regrow(pool, block->args, block->arg_cap * sizeof(Value *),
@@ -75,7 +75,7 @@ Value *block_add_arg(Block *block, const Type *type, const Attr *loc)
     arg->index = block->arg_count;
     arg->is_arg = true;
     arg->owner.block = block;
-    arg->loc = loc ? loc : block->ctx->unknown_loc;
+    arg->loc = loc ? loc : loc_unknown(block->ctx);
     block->args[block->arg_count++] = arg;
     return arg;
 }
@@ -83,7 +83,7 @@ Value *block_add_arg(Block *block, const Type *type, const Attr *loc)
 void block_erase_arg(Block *block, uint32_t index)
 {
     assert(index < block->arg_count && !block->args[index]->uses);
-    pool_free(block->ctx->pool, block->args[index], sizeof(Value));
+    pool_free(ops_of(block->ctx)->pool, block->args[index], sizeof(Value));
     block->arg_count--;
     for (uint32_t i = index; i < block->arg_count; i++) {
         block->args[i] = block->args[i + 1];

@@ -65,7 +65,7 @@ static Op *create(Builder *b, const OpDef *def, Value *const *operands, uint32_t
                   const Type *const *result_types, uint32_t result_count,
                   const NamedAttr *attrs, uint32_t attr_count)
 {
-    const OpInfo *info = context_op_of_def(b->ctx, def);
+    const OpInfo *info = opinfo_of_def(b->ctx, def);
     assert(info && "dialect not registered");
     return op_create(b->ctx, &(OpState){.name = info->name,
                                         .loc = b->loc,
@@ -96,7 +96,7 @@ static uint32_t plain_result_count(const OpInfo *info)
 Op *build_inferred(Builder *b, const OpDef *def, Value *const *operands, uint32_t operand_count,
                    const NamedAttr *attrs, uint32_t attr_count)
 {
-    const OpInfo *info = context_op_of_def(b->ctx, def);
+    const OpInfo *info = opinfo_of_def(b->ctx, def);
     assert(info && "dialect not registered");
     uint32_t count = plain_result_count(info);
     const Type **types = xcalloc(count, sizeof *types);

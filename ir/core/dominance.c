@@ -5,7 +5,8 @@
  * Tests: test/unit/op_test.c, lit/ir/verify.mir */
 #include <assert.h>
 
-#include "ir/verify/verify.h"
+#include "ir/core/dominance.h"
+#include "ir/core/opdef.h"
 
 typedef struct Node {
     Block *block;

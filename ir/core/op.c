@@ -134,11 +134,11 @@ static void add_defaults(const OpInfo *info, const Attr **props)
 
 static void fill_attrs(Op *op, const OpState *state)
 {
-    op->attrs = state->attrs ? state->attrs : op->ctx->empty_dict;
+    op->attrs = state->attrs ? state->attrs : attr_dict_empty(op->ctx);
     op->props = state->props;
     const OpInfo *info = op->name->op;
     if (!info) return;
-    if (!op->props) op->props = op->ctx->empty_dict;
+    if (!op->props) op->props = attr_dict_empty(op->ctx);
     split_attrs(info, &op->attrs, &op->props);
     add_defaults(info, &op->props);
 }
@@ -147,11 +147,11 @@ Op *op_create(Context *ctx, const OpState *state)
 {
     size_t size = op_size(state);
     assert(size <= UINT32_MAX);
-    Op *op = pool_alloc(ctx->pool, size);
+    Op *op = pool_alloc(ops_of(ctx)->pool, size);
     op->name = state->name;
     op->def = state->name->op ? state->name->op->def : NULL;
     op->ctx = ctx;
-    op->loc = state->loc ? state->loc : ctx->unknown_loc;
+    op->loc = state->loc ? state->loc : loc_unknown(ctx);
     op->size = (uint32_t)size;
     op->result_count = state->result_count;
     op->operand_count = op->operand_cap = state->operand_count;
@@ -194,14 +194,14 @@ void op_drop_references(Op *op)
 static void free_operand_room(Op *op)
 {
     if (op->operands != inline_operands(op))
-        pool_free(op->ctx->pool, op->operands, op->operand_cap * sizeof(Use));
+        pool_free(ops_of(op->ctx)->pool, op->operands, op->operand_cap * sizeof(Use));
 }
 
 void op_free(Op *op)
 {
     for (uint32_t i = 0; i < op->result_count; i++) assert(!op->results[i].uses);
     free_operand_room(op);
-    pool_free(op->ctx->pool, op, op->size);
+    pool_free(ops_of(op->ctx)->pool, op, op->size);
 }
 
 static bool free_visit(Op *op, void *user)
@@ -347,7 +347,7 @@ void op_set_operand(Op *op, uint32_t index, Value *value)
 static void grow_operands(Op *op, uint32_t count)
 {
     uint32_t cap = op->operand_cap * 2 > count ? op->operand_cap * 2 : count;
-    Use *fresh = pool_alloc(op->ctx->pool, cap * sizeof(Use));
+    Use *fresh = pool_alloc(ops_of(op->ctx)->pool, cap * sizeof(Use));
     /* One by one: uses of the same value may be each other's neighbours in its list. */
     for (uint32_t i = 0; i < op->operand_count; i++) {
         fresh[i] = op->operands[i];

@@ -2,7 +2,31 @@
 #ifndef MING_IR_OP_IMPL_H
 #define MING_IR_OP_IMPL_H
 
-#include "ir/attr/context_impl.h"
+#include "ir/core/opdef.h"
+
+typedef VEC(const DialectDef *) DialectList; /* sorted by name */
+
+struct OpPool; /* op_pool.c */
+
+/* The context's part CONTEXT_OPS. */
+typedef struct ContextOps {
+    struct OpPool *pool;
+    DialectList dialects, foreign;
+    PtrMap op_infos; /* OpDef* -> OpInfo* */
+    bool allow_unregistered;
+} ContextOps;
+
+ContextOps *ops_create(Context *ctx);
+
+/* Made when first asked for, by a context that is as good as constant till then. */
+static inline ContextOps *ops_of(const Context *ctx)
+{
+    ContextOps *ops = context_part(ctx, CONTEXT_OPS);
+    return ops ? ops : ops_create((Context *)ctx);
+}
+
+struct OpPool *oppool_create(void);
+void oppool_destroy(struct OpPool *pool);
 
 /* Zeroed memory; given back with the size it was asked for. */
 void *pool_alloc(struct OpPool *pool, size_t size);

@@ -121,6 +121,7 @@ enum {
     TRAIT_CALL = 1u << 26,            /* "callee" flat symbol */
     TRAIT_SAME_OPERANDS_AND_RESULT_ELEMENT_TYPE = 1u << 27,
     TRAIT_MEMREF_EFFECTS = 1u << 28,  /* reads and writes its memref operands, nothing else */
+    TRAIT_SHAPED_DIM = 1u << 30,      /* an extent of operand 0 (ShapedDimOpInterface) */
     TRAIT_GROUPS_IN_ORDER = 1u << 29  /* optional groups are filled from the first one on; only a
                                          last one may be variadic */
 };
@@ -211,6 +212,8 @@ struct DialectDef {
     /* Checks a discardable attribute with this dialect's prefix. */
     bool (*verify_op_attr)(Op *op, const NamedAttr *attr);
     bool (*verify_arg_attr)(Op *func, uint32_t index, const NamedAttr *attr);
+    /* The operand that a result of the op is written into, or NULL (DestinationStyleOpInterface). */
+    Value *(*destination)(const Op *op, uint32_t result);
     void (*canonicalize)(PatternSet *set); /* adds the patterns that belong to no row */
     bool is_default_in_functions; /* OpAsmOpInterface default dialect inside builtin.module/func */
     /* Answers for sections of file metadata, as upstream's OpAsmDialectInterface does. */
@@ -234,6 +237,7 @@ struct OpInfo {
     const uint32_t *attr_order;     /* their indices sorted by name: the order of checks */
     uint32_t operand_groups, result_groups, attr_count, region_groups;
     const struct Format *format;   /* compiled assembly format, or NULL */
+    const Attr *const *attr_defaults; /* parallel to def->attrs; NULL: none */
     const Attr *default_props;     /* dictionary of the non-optional attributes' defaults */
     const Ident *operand_segments, *result_segments; /* the segment-size names, or NULL */
 };
@@ -248,11 +252,38 @@ void op_result_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *co
 /* Replaces the operands of one group; sets its segment size. */
 void op_set_operand_group(Op *op, uint32_t group, Value *const *values, uint32_t count);
 
+/* The operand that the op of this result writes into; NULL for arguments and ops without
+ * destinations. */
+Value *value_destination(const Value *result);
+
 /* What precedes the first dot of an op's or attribute's name; empty without one. */
 Str dialect_prefix(Str name);
 
 /* A result_name hook for ops with several results: the names the row declares. */
 const char *result_name_by_row(const Op *op, uint32_t index, StrBuf *scratch);
+
+/* Dialects of a context. dialect_register (ir/asm/parse/parse.h) adds one with its ops. */
+const DialectDef *dialect_lookup(const Context *ctx, Str name_space); /* NULL: not registered */
+/* A dialect of upstream's whose ops are unknown here: they count as unregistered. The attributes
+ * in its table are read and checked; its other attributes and its types are kept as text, with
+ * upstream's spacing. Registering twice is harmless. */
+void dialect_register_foreign(Context *ctx, const DialectDef *dialect);
+const DialectDef *dialect_lookup_foreign(const Context *ctx, Str name_space); /* NULL: none */
+/* The dialect that reads and checks attributes of that prefix: registered, foreign, or NULL. */
+const DialectDef *dialect_of_attrs(const Context *ctx, Str name_space);
+/* All registered dialects in order of their names. */
+size_t dialect_count(const Context *ctx);
+const DialectDef *dialect_at(const Context *ctx, size_t index);
+/* Unregistered dialects' ops, types and attributes are accepted only if this is set. */
+void dialect_allow_unregistered(Context *ctx, bool allow);
+bool dialect_allows_unregistered(const Context *ctx);
+/* For dialect_register alone: adds a dialect without its ops, and the row of one op. */
+void dialect_add(Context *ctx, const DialectDef *dialect);
+void opinfo_add(Context *ctx, const OpDef *def, const OpInfo *info);
+
+/* The OpInfo of a registered op's full name ("arith.addi"), or of a row; NULL: none. */
+const OpInfo *opinfo_lookup(Context *ctx, Str full_name);
+const OpInfo *opinfo_of_def(const Context *ctx, const OpDef *def);
 
 /* Looks up whether an attribute name is inherent for the op's row. */
 bool opinfo_is_inherent(const OpInfo *info, const Ident *name);

@@ -66,7 +66,7 @@ bool pass_suits(const PassDef *def, const char *name, const OpDef *op)
 bool pipeline_suits(const Pipeline *pipeline, const PassDef *def)
 {
     if (!pipeline->anchor) return true;
-    const OpInfo *info = context_op(pipeline->ctx, str_from(pipeline->anchor));
+    const OpInfo *info = opinfo_lookup(pipeline->ctx, str_from(pipeline->anchor));
     return pass_suits(def, pipeline->anchor, info ? info->def : NULL);
 }
 

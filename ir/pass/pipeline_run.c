@@ -26,7 +26,7 @@ static bool takes(const Pipeline *pipeline, const char *name, const OpDef *def)
 
 static bool takes_named(const Pipeline *pipeline, const char *name)
 {
-    const OpInfo *info = context_op(pipeline->ctx, str_from(name));
+    const OpInfo *info = opinfo_lookup(pipeline->ctx, str_from(name));
     return takes(pipeline, name, info ? info->def : NULL);
 }
 

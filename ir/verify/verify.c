@@ -73,7 +73,7 @@ static bool verify_discardable(Op *op)
     bool ok = true;
     for (uint32_t i = 0; i < op->attrs->u.dict.count; i++) {
         const NamedAttr *attr = &op->attrs->u.dict.items[i];
-        const DialectDef *dialect = context_attr_dialect(op->ctx, dialect_prefix(attr->name->str));
+        const DialectDef *dialect = dialect_of_attrs(op->ctx, dialect_prefix(attr->name->str));
         if (dialect && dialect->verify_op_attr) ok &= dialect->verify_op_attr(op, attr);
     }
     return ok;
@@ -111,12 +111,12 @@ static bool op_enter(Op *op)
 static bool verify_unregistered(const Op *op)
 {
     Str name = op_name(op), dialect = dialect_prefix(name);
-    if (context_dialect(op->ctx, dialect))
+    if (dialect_lookup(op->ctx, dialect))
         return op_emit_error(op,
                              "unregistered operation '%.*s' found in dialect ('%.*s') that does "
                              "not allow unknown operations",
                              STR_ARG(name), STR_ARG(dialect));
-    if (context_allows_unregistered(op->ctx)) return true;
+    if (dialect_allows_unregistered(op->ctx)) return true;
     return op_error(op, "created with unregistered dialect. If this is intended, please call "
                         "allowUnregisteredDialects() on the MLIRContext, or use "
                         "-allow-unregistered-dialect with the MLIR opt tool used");

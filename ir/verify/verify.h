@@ -3,25 +3,14 @@
 #ifndef MING_IR_VERIFY_H
 #define MING_IR_VERIFY_H
 
+#include "ir/asm/print/print.h"
+#include "ir/core/dominance.h"
 #include "ir/core/opdef.h"
 
 bool op_verify(Op *op) MUST_CHECK;
 
-/* Dominance of a region tree, computed on demand. */
-typedef struct Dominance Dominance;
-Dominance *dominance_create(void);
-void dominance_free(Dominance *dom);
-void dominance_invalidate(Dominance *dom);
-bool dominance_block(Dominance *dom, Block *a, Block *b); /* a dominates b, reflexive */
-bool dominance_value(Dominance *dom, Value *value, Op *user);
-bool block_is_reachable(Dominance *dom, Block *block);
-/* Children in the dominator tree of a region with several blocks; NULL: no more. */
-Block *dominance_first_child(Dominance *dom, Block *block);
-Block *dominance_next_sibling(Dominance *dom, Block *block);
-typedef VEC(Block *) BlockVec;
-/* Blocks reachable from the region's entry, each after its successors where there is no cycle. */
-void region_postorder(const Region *region, BlockVec *out);
-/* Whether ops of the region's blocks may use only what comes before them. */
-bool region_has_order(const Region *region);
+/* The options, with the generic form if the op does not verify: hooks and formats rely on valid
+ * ops. Says nothing about what is wrong. */
+PrintOptions verify_print_options(Op *op, const PrintOptions *options);
 
 #endif

@@ -62,7 +62,7 @@ static bool verify_arg_dict(Op *op, uint32_t index, const Attr *dict, const char
     for (uint32_t i = 0; i < dict->u.dict.count; i++) {
         const NamedAttr *attr = &dict->u.dict.items[i];
         Str prefix = dialect_prefix(attr->name->str);
-        const DialectDef *dialect = context_attr_dialect(op->ctx, prefix);
+        const DialectDef *dialect = dialect_of_attrs(op->ctx, prefix);
         if (prefix.len == 0) return op_error(op, "%s may only have dialect attributes", plural);
         if (dialect && dialect->verify_arg_attr && !dialect->verify_arg_attr(op, index, attr))
             return false;

@@ -55,7 +55,7 @@ static Op *create_func(const Op *graph, const Attr *names, const NamedAttr *extr
     assert(count + 3 <= COUNT_OF(attrs));
     for (uint32_t i = 0; i < count; i++)
         attrs[3 + i] = extra[i];
-    OpState state = {.name = context_op_of_def(ctx, EMITHLS(FUNC))->name, .loc = graph->loc,
+    OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name, .loc = graph->loc,
                      .attrs = attr_dict(ctx, attrs, 3 + count), .region_count = 1};
     Op *func = op_create(ctx, &state);
     Block *body = region_add_block(op_region(func, 0));

@@ -25,15 +25,6 @@ uint32_t widest(uint32_t width, const Type *a, const Type *b)
     return wb > width ? wb : width;
 }
 
-void warn_plain(Lowering *lw, const char *why)
-{
-    StrBuf name = {0};
-    onnx_add_quoted(&name, onnx_node_name(lw->node));
-    emit_warning(lw->ctx, lw->node->loc, "node %s (%s): is computed in floating point: %s",
-                 name.data, lw->node->def->name, why);
-    strbuf_free(&name);
-}
-
 Value *multiply_accumulate(Generic *generic, bool x_unsigned, bool w_unsigned)
 {
     Builder *b = &generic->body;

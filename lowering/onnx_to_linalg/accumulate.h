@@ -41,7 +41,5 @@ bool is_channel_constant(Lowering *lw, uint32_t index, int64_t channels, uint32_
 Value *multiply_accumulate(Generic *generic, bool x_unsigned, bool w_unsigned);
 const Type *int_tensor(Lowering *lw, const Type *shape, uint32_t width);
 uint32_t widest(uint32_t width, const Type *a, const Type *b);
-/* Says that a node of a quantized network is computed in floating point. */
-void warn_plain(Lowering *lw, const char *why);
 
 #endif

@@ -107,6 +107,9 @@ const Array *lower_array(Lowering *lw, const Value *value);
 /* Signless type of a plain tensor. */
 const Type *plain_type(const Type *type);
 bool is_unsigned_elem(const Type *type); /* ui8 ..., i1 */
+bool is_quantizer(const Op *op);
+/* Says that a node of a quantized network is computed in floating point. */
+void warn_plain(Lowering *lw, const char *why);
 /* Errors about the node; false. */
 bool lower_too_wide(Lowering *lw);
 

@@ -5,7 +5,7 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/scf/scf.h"
 #include "dialects/tensor/tensor.h"
 #include "lowering/tosa_to_linalg/tosa_to_linalg.h"

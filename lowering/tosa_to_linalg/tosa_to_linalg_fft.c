@@ -7,7 +7,7 @@
 #include "dialects/index/index.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/tensor/tensor.h"
 #include "lowering/tosa_to_linalg/tosa_to_linalg.h"
 

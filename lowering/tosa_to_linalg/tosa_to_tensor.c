@@ -7,7 +7,7 @@
 #include "lowering/tosa_to_linalg/tosa_to_tensor.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
 #include "lowering/lowering.h"

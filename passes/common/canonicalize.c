@@ -30,12 +30,12 @@ static void filter_patterns(const Pass *pass, PatternSet *set)
 static void collect_patterns(const Pass *pass, PatternSet *set)
 {
     patterns_init(set, pass->ctx);
-    for (size_t i = 0; i < context_dialect_count(pass->ctx); i++) {
-        const DialectDef *dialect = context_dialect_at(pass->ctx, i);
+    for (size_t i = 0; i < dialect_count(pass->ctx); i++) {
+        const DialectDef *dialect = dialect_at(pass->ctx, i);
         if (dialect->canonicalize) dialect->canonicalize(set);
     }
-    for (size_t i = 0; i < context_dialect_count(pass->ctx); i++) {
-        const DialectDef *dialect = context_dialect_at(pass->ctx, i);
+    for (size_t i = 0; i < dialect_count(pass->ctx); i++) {
+        const DialectDef *dialect = dialect_at(pass->ctx, i);
         for (size_t k = 0; k < dialect->op_count; k++)
             if (dialect->ops[k].canonicalize) dialect->ops[k].canonicalize(set);
     }

@@ -111,7 +111,7 @@ static void replace_return(Op *op, Block *after)
     VEC(Value *) values = {0};
     for (uint32_t i = 0; i < op->operand_count; i++) *vec_push(&values) = op_operand(op, i);
     Builder b = builder_before(op);
-    build_op(&b, &(OpState){.name = context_op_of_def(op->ctx, CF(BR))->name,
+    build_op(&b, &(OpState){.name = opinfo_of_def(op->ctx, CF(BR))->name,
                             .loc = op->loc,
                             .operands = values.data,
                             .operand_count = op->operand_count,

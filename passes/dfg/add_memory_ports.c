@@ -282,7 +282,7 @@ static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *plac
         named_attr(ctx, "report", process_report(port)),
     };
     strbuf_free(&name);
-    OpState state = {.name = context_op_of_def(ctx, EMITHLS(FUNC))->name, .loc = port->top->loc,
+    OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name, .loc = port->top->loc,
                      .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs)), .region_count = 1};
     Op *func = op_create(ctx, &state);
     op_insert_before(func, place);

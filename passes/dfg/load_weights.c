@@ -253,7 +253,7 @@ static void load_function(Chain *chain, size_t first, size_t end, int64_t rest)
     for (size_t i = first; i < end; i++)
         *vec_push(&rows) = declare_row(&chain->tables.data[i]);
     Builder b = builder_before(first_loop(func));
-    OpState state = {.name = context_op_of_def(chain->ctx, EMITHLS(ONCE))->name, .loc = func->loc,
+    OpState state = {.name = opinfo_of_def(chain->ctx, EMITHLS(ONCE))->name, .loc = func->loc,
                      .region_count = 1};
     NamedAttr name = named_attr(chain->ctx, "name", attr_string_c(chain->ctx, "loaded"));
     state.attrs = attr_dict(chain->ctx, &name, 1);

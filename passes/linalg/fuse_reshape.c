@@ -8,7 +8,7 @@
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
-#include "dialects/common/rewrite_util.h"
+#include "ir/rewrite/rewrite_util.h"
 #include "dialects/tensor/tensor.h"
 #include "passes/linalg/fuse_elementwise.h"
 #include "passes/linalg/generic_parts.h"

@@ -442,3 +442,8 @@ void hls_design_free(HlsDesign *design)
     arena_free(&design->arena);
     free(design);
 }
+
+int64_t hls_word_bits(const HlsStream *stream)
+{
+    return emithls_lanes(stream->word) * type_width(emithls_scalar(stream->word));
+}

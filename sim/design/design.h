@@ -127,4 +127,7 @@ bool hls_schedule(const HlsDesign *design, HlsLoop *loop) MUST_CHECK;
 /* The accesses of a loop with their runs. Streams are found in `ports` (Value* -> port + 1). */
 bool hls_find_accesses(HlsLoop *loop, const PtrMap *ports) MUST_CHECK;
 
+/* Bits of a word. */
+int64_t hls_word_bits(const HlsStream *stream);
+
 #endif

@@ -6,6 +6,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
 #include "target/cost/pipeline.h"
+#include "schedule/product.h"
 
 const CostName cost_names[COST_KINDS] = {
     [COST_CYCLES] = {"cycles", "cycles"}, [COST_DSP] = {"dsp", "DSP"},

@@ -48,16 +48,8 @@ typedef struct CostTarget {
 
 /* --- scalar ops -------------------------------------------------------------------------- */
 
-/* DSP48E2 (27 x 18 signed) of a product of two signed operands of these widths; LUTs of the same
- * product without DSPs. */
-int64_t product_dsp(int64_t a_bits, int64_t b_bits);
-int64_t product_luts(int64_t a_bits, int64_t b_bits);
-/* Signed bits that an integer needs, seen through extensions, products and constants. */
-int64_t effective_bits(const Value *value);
 /* DSPs of one scalar op. */
 int64_t scalar_op_dsp(const Op *op);
-/* Whether it is a product by a constant of several terms, but few: made of shifts and additions. */
-bool op_is_sum_of_shifts(const Op *op);
 /* Adds `times` copies of a scalar op, or of all ops of a generic's payload, to a sum: DSP, LUT, FF. */
 void scalar_op_cost(const Op *op, int64_t times, bool lut_products, Clock clock, Cost *sum);
 void payload_cost(const Op *generic, int64_t times, bool lut_products, Clock clock, Cost *sum);

@@ -4,6 +4,7 @@
 #include "target/cost/cost.h"
 
 #include "dialects/arith/arith.h"
+#include "schedule/product.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
 #include "dialects/math/math.h"
@@ -12,108 +13,6 @@ static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 int64_t element_bits(const Type *elem) { return type_width(elem); }
-
-/* --- products -------------------------------------------------------------------------------- */
-
-int64_t product_dsp(int64_t a_bits, int64_t b_bits)
-{
-    int64_t wide = max_i64(a_bits, b_bits), narrow = a_bits + b_bits - wide;
-    if (wide <= 3)
-        return 0; /* a few LUTs */
-    if (wide <= 27 && narrow <= 18)
-        return 1;
-    /* Unsigned slices of 26 and 17 bits below a signed top slice. */
-    return min_i64(ceil_div(wide - 1, 26) * ceil_div(narrow - 1, 17),
-                   ceil_div(wide - 1, 17) * ceil_div(narrow - 1, 26));
-}
-
-int64_t product_luts(int64_t a_bits, int64_t b_bits)
-{
-    int64_t bits = a_bits + b_bits;
-    return (2 * ceil_div(bits, 6) - 1) * bits;
-}
-
-/* As below, through so many ops. */
-static int64_t bits_through(const Value *value, int depth)
-{
-    const Op *def = value_def(value);
-    int64_t width = type_width(value->type);
-    if (def && depth > 0 && def->def == ARITH(EXTSI))
-        return bits_through(op_operand(def, 0), depth - 1);
-    if (def && def->def == ARITH(EXTUI))
-        return type_width(op_operand(def, 0)->type) + 1;
-    if (def && depth > 0 && def->def == ARITH(MULI))
-        return min_i64(width, bits_through(op_operand(def, 0), depth - 1) +
-                                  bits_through(op_operand(def, 1), depth - 1));
-    if (def && def->def == ARITH(CONSTANT) && type_is_integer(value->type) &&
-        type_width(value->type) <= 64) {
-        int64_t number = attr_int_value(op_attr(def, "value")), bits = 1;
-        for (int64_t rest = number < 0 ? ~number : number; rest; rest >>= 1)
-            bits++;
-        return bits;
-    }
-    return width;
-}
-
-/* Signed bits that a value needs, seen through extensions, products and constants. */
-int64_t effective_bits(const Value *value)
-{
-    enum { MOST_OPS = 6 };
-    return bits_through(value, MOST_OPS);
-}
-
-static bool constant_size(const Value *value, uint64_t *out)
-{
-    const Op *def = value_def(value);
-    if (!def || def->def != ARITH(CONSTANT) || !type_is_integer(value->type) ||
-        type_width(value->type) > 64)
-        return false;
-    int64_t number = attr_int_value(op_attr(def, "value"));
-    *out = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    return true;
-}
-
-/* Terms of a constant as a sum and difference of powers of two: 7 is 8 - 1. */
-static int64_t signed_digits(uint64_t size)
-{
-    int64_t digits = 0;
-    for (; size; size >>= 1)
-        if (size & 1) {
-            digits++;
-            size = (size & 3) == 3 ? size + 1 : size;
-        }
-    return digits;
-}
-
-/* Products by a constant of few digits are shifts and additions. -1: of no such constant. */
-static int64_t constant_digits(const Op *op)
-{
-    enum { MOST_DIGITS = 3 };
-    uint64_t size;
-    for (uint32_t i = 0; i < 2; i++)
-        if (constant_size(op_operand(op, i), &size) && signed_digits(size) <= MOST_DIGITS)
-            return signed_digits(size);
-    return -1;
-}
-
-bool op_is_sum_of_shifts(const Op *op)
-{
-    return op->def == ARITH(MULI) && constant_digits(op) > 1;
-}
-
-static int64_t integer_product_dsp(const Op *op)
-{
-    if (constant_digits(op) >= 0)
-        return 0;
-    return product_dsp(effective_bits(op_operand(op, 0)), effective_bits(op_operand(op, 1)));
-}
-
-static int64_t integer_product_luts(const Op *op)
-{
-    int64_t a = effective_bits(op_operand(op, 0)), b = effective_bits(op_operand(op, 1));
-    int64_t digits = constant_digits(op);
-    return digits >= 0 ? max_i64(digits - 1, 0) * (a + b) : product_luts(a, b);
-}
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
@@ -165,16 +64,10 @@ static bool is_about_floats(const Op *op)
 
 /* --- ops ------------------------------------------------------------------------------------- */
 
-static bool is_product(const Op *op)
-{
-    return op->def == ARITH(MULI) || op->def == ARITH(MULSI_EXTENDED) ||
-           op->def == ARITH(MULUI_EXTENDED);
-}
-
 int64_t scalar_op_dsp(const Op *op)
 {
-    if (is_product(op))
-        return integer_product_dsp(op);
+    if (product_is(op))
+        return product_dsp_of(op);
     bool is_scalar = op->def && (op->def->dialect == &dialect_arith ||
                                  op->def->dialect == &dialect_math);
     return is_scalar && is_about_floats(op) ? float_row(op)->dsp : 0;
@@ -220,11 +113,18 @@ static int64_t right_shift_luts(const Op *op, int64_t bits)
     return luts;
 }
 
+static bool is_word_constant(const Value *value)
+{
+    const Op *def = value_def(value);
+    return def && def->def == ARITH(CONSTANT) && type_is_integer(value->type) &&
+           type_width(value->type) <= 64;
+}
+
 static int64_t integer_luts(const Op *op, bool lut_products)
 {
     int64_t bits = working_bits(op);
-    if (is_product(op))
-        return lut_products || integer_product_dsp(op) == 0 ? integer_product_luts(op) : 0;
+    if (product_is(op))
+        return lut_products || product_dsp_of(op) == 0 ? product_luts_of(op) : 0;
     switch (op->def - arith_ops) {
     case ARITH_DIVSI:
     case ARITH_DIVUI:
@@ -236,13 +136,11 @@ static int64_t integer_luts(const Op *op, bool lut_products)
         return bits * bits; /* a subtraction per bit of the quotient */
     case ARITH_SHLI:
     case ARITH_SHRSI:
-    case ARITH_SHRUI: {
-        uint64_t distance;
-        if (constant_size(op_operand(op, 1), &distance))
-            return 0;
+    case ARITH_SHRUI:
+        if (is_word_constant(op_operand(op, 1)))
+            return 0; /* wires */
         return op->def == ARITH(SHLI) ? bits * ceil_div(log2_up(bits), 2)
                                       : right_shift_luts(op, bits);
-    }
     default:
         return ceil_div(bits * integer_half_luts(op), 2);
     }
@@ -254,7 +152,7 @@ static int64_t integer_ffs(const Op *op, bool in_luts, Clock clock)
     OpTiming timing = in_luts ? lut_product_timing(op) : op_timing(op, clock);
     int64_t time = timing.stages * clock.usable_ps + timing.delay;
     int64_t bits = type_width(op_result(op, 0)->type);
-    bool is_dsp = is_product(op) && !in_luts && integer_product_dsp(op) > 0; /* registers inside */
+    bool is_dsp = product_is(op) && !in_luts && product_dsp_of(op) > 0; /* registers inside */
     return is_dsp ? 0 : ceil_div(bits * time, clock.usable_ps);
 }
 
@@ -271,7 +169,7 @@ void scalar_op_cost(const Op *op, int64_t times, bool lut_products, Clock clock,
         sum->ff += times * row->ff * scale;
         return;
     }
-    bool in_luts = is_product(op) && lut_products;
+    bool in_luts = product_is(op) && lut_products;
     sum->dsp += in_luts ? 0 : times * scalar_op_dsp(op);
     sum->lut += times * integer_luts(op, lut_products);
     sum->ff += times * integer_ffs(op, in_luts, clock);
@@ -286,7 +184,7 @@ void payload_cost(const Op *generic, int64_t times, bool lut_products, Clock clo
 bool payload_may_use_luts(const Op *generic)
 {
     FOR_EACH_OP(op, linalg_body(generic))
-    if (is_product(op) && integer_product_dsp(op) > 0)
+    if (product_is(op) && product_dsp_of(op) > 0)
         return true;
     return false;
 }

@@ -7,6 +7,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/linalg/structured.h"
 #include "ir/asm/print/diag.h"
+#include "schedule/product.h"
 
 #include <assert.h>
 

@@ -7,7 +7,7 @@
 #include "ir/core/symbol.h"
 #include "analysis/layer_name.h"
 #include "schedule/converter.h"
-#include "target/fifo/size_fifos.h"
+#include "target/cost/fork_delay.h"
 
 /* --- configurations ------------------------------------------------------------------------ */
 

@@ -4,7 +4,7 @@
 #include "target/dse/space.h"
 
 #include "ir/core/symbol.h"
-#include "target/fifo/size_fifos.h"
+#include "target/cost/fork_delay.h"
 
 /* --- windows ---------------------------------------------------------------------------- */
 

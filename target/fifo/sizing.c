@@ -8,11 +8,6 @@
 #include "dialects/emithls/emithls.h"
 #include "target/fifo/periodic_schedule.h"
 
-int64_t hls_word_bits(const HlsStream *stream)
-{
-    return emithls_lanes(stream->word) * type_width(emithls_scalar(stream->word));
-}
-
 int64_t hls_best_interval(const HlsDesign *design)
 {
     int64_t most = 1;

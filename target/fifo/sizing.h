@@ -38,7 +38,4 @@ HlsFate hls_steady_state(const HlsDesign *design, const int64_t *depths, int64_t
 HlsFate hls_size_fifos(const HlsDesign *design, int64_t interval, int64_t *events,
                        int64_t *depths) MUST_CHECK;
 
-/* Bits of a word. */
-int64_t hls_word_bits(const HlsStream *stream);
-
 #endif

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "ir/asm/print/asm_names.h"
+#include "ir/asm/parse/parse.h"
 #include "ir/attr/attr.h"
 
 static void expect_sanitized(const char *name, const char *punctuation, bool digit,
@@ -85,7 +86,7 @@ static void test_groups(void **state)
 {
     (void)state;
     Context *ctx = context_create();
-    context_register_dialect(ctx, &dialect_n);
+    dialect_register(ctx, &dialect_n);
     Op *top = make_op(ctx, "u.top", 0, NULL);
     Block *block = region_add_block(op_region(top, 0));
     Op *first = make_op(ctx, "n.named", 4, block);

@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
+#include "ir/asm/parse/parse.h"
 #include "ir/asm/format/format.h"
 
 /* --- the dialect ----------------------------------------------------------------- */
@@ -110,8 +112,8 @@ static void keep_text(void *user, Context *ctx, const Diag *diag, const Diag *no
 static void reprint(const char *text, StrBuf *out)
 {
     Context *ctx = context_create();
-    context_register_dialect(ctx, &dialect_t);
-    context_allow_unregistered(ctx, true);
+    dialect_register(ctx, &dialect_t);
+    dialect_allow_unregistered(ctx, true);
     context_set_diag_handler(ctx, keep_text, out, NULL, NULL);
     StrBuf source = {0};
     strbuf_printf(&source, "\"u.block\"() ({\n^bb0(%%arg0: index, %%arg1: i32, %%arg2: i32):\n%s\n}) : () -> ()",

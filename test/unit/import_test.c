@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dialects/builtin/builtin.h"
+#include "ir/asm/parse/parse.h"
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "import/import_onnx.h"
@@ -129,9 +130,9 @@ static int setup(void **state)
 {
     Run *run = xcalloc(1, sizeof *run);
     run->ctx = context_create();
-    context_register_dialect(run->ctx, &dialect_builtin);
-    context_register_dialect(run->ctx, &dialect_func);
-    context_register_dialect(run->ctx, &dialect_onnx);
+    dialect_register(run->ctx, &dialect_builtin);
+    dialect_register(run->ctx, &dialect_func);
+    dialect_register(run->ctx, &dialect_onnx);
     context_set_diag_handler(run->ctx, note_error, run, NULL, NULL);
     *state = run;
     return 0;

@@ -207,7 +207,7 @@ static void dominance_in_a_loop(void **state)
     Region *body = op_region(toy.func, 0);
     Block *entry = body->first, *a = region_add_block(body), *b = region_add_block(body);
     Block *lost = region_add_block(body);
-    const Ident *br = context_op_of_def(toy.ctx, TOY(BR))->name;
+    const Ident *br = opinfo_of_def(toy.ctx, TOY(BR))->name;
     Block *from[] = {entry, a, b, lost}, *to[] = {a, b, a, b};
     for (int i = 0; i < 4; i++) {
         builder_set_end(&toy.b, from[i]);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "ir/verify/verify.h"
+#include "ir/asm/parse/parse.h"
 #include "test/unit/toy.h"
 
 static void dialects_are_found(void **state)
@@ -14,15 +15,15 @@ static void dialects_are_found(void **state)
     (void)state;
     Toy toy;
     toy_init(&toy);
-    context_register_dialect(toy.ctx, &toy_dialect);
-    assert_int_equal(context_dialect_count(toy.ctx), 1);
-    assert_ptr_equal(context_dialect(toy.ctx, STR("toy")), &toy_dialect);
-    assert_null(context_dialect(toy.ctx, STR("to")));
-    const OpInfo *info = context_op(toy.ctx, STR("toy.add"));
+    dialect_register(toy.ctx, &toy_dialect);
+    assert_int_equal(dialect_count(toy.ctx), 1);
+    assert_ptr_equal(dialect_lookup(toy.ctx, STR("toy")), &toy_dialect);
+    assert_null(dialect_lookup(toy.ctx, STR("to")));
+    const OpInfo *info = opinfo_lookup(toy.ctx, STR("toy.add"));
     assert_ptr_equal(info->def, TOY(ADD));
-    assert_ptr_equal(context_op_of_def(toy.ctx, TOY(ADD)), info);
+    assert_ptr_equal(opinfo_of_def(toy.ctx, TOY(ADD)), info);
     assert_int_equal(info->operand_groups, 2);
-    assert_null(context_op(toy.ctx, STR("toy.none")));
+    assert_null(opinfo_lookup(toy.ctx, STR("toy.none")));
     toy_free(&toy);
 }
 

@@ -41,7 +41,7 @@ static void fixture_init(Fixture *f)
 {
     *f = (Fixture){.ctx = context_create()};
     dialects_register_all(f->ctx);
-    context_allow_unregistered(f->ctx, true);
+    dialect_allow_unregistered(f->ctx, true);
     context_set_diag_handler(f->ctx, collect, f, NULL, NULL);
 }
 

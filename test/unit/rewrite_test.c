@@ -159,7 +159,7 @@ static void endless_rewriting_is_cut_off(void **state)
 
 static Block *branch(Toy *toy, Block *from, Block *to, Value *value)
 {
-    const Ident *br = context_op_of_def(toy->ctx, TOY(BR))->name;
+    const Ident *br = opinfo_of_def(toy->ctx, TOY(BR))->name;
     builder_set_end(&toy->b, from);
     build_op(&toy->b, &(OpState){.name = br,
                                  .successors = &to,

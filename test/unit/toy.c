@@ -1,5 +1,6 @@
 /* The dialect of toy.h. */
 #include "test/unit/toy.h"
+#include "ir/asm/parse/parse.h"
 
 /* add(c1, c2) -> c1 + c2, add(x, 0) -> x */
 static bool fold_add(Op *op, const Attr *const *operands, FoldResult *results)
@@ -93,7 +94,7 @@ static void collect_error(void *user, Context *ctx, const Diag *diag, const Diag
 void toy_init(Toy *toy)
 {
     *toy = (Toy){.ctx = context_create()};
-    context_register_dialect(toy->ctx, &toy_dialect);
+    dialect_register(toy->ctx, &toy_dialect);
     context_set_diag_handler(toy->ctx, collect_error, &toy->errors, NULL, NULL);
     toy->i32 = type_i(toy->ctx, 32);
     Builder detached = {.ctx = toy->ctx, .loc = loc_unknown(toy->ctx)};

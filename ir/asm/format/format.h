@@ -9,13 +9,95 @@
 #ifndef MING_IR_FORMAT_H
 #define MING_IR_FORMAT_H
 
-#include "ir/asm/parse/parse.h"
-#include "ir/asm/print/print.h"
+#include "ir/core/opdef.h"
+
+/* Operand, result and region groups of a row with a format; checked when it is compiled. */
+#define FORMAT_MAX_GROUPS 16
+
+typedef enum ElementKind {
+    ELEMENT_LITERAL,
+    ELEMENT_SPACE, /* a blank that only the printer knows */
+    ELEMENT_NEWLINE,
+    ELEMENT_OPERAND,
+    ELEMENT_ATTR,
+    ELEMENT_REGION,
+    ELEMENT_SUCCESSOR,
+    ELEMENT_ATTR_DICT,
+    ELEMENT_PROP_DICT,
+    ELEMENT_OPERANDS,
+    ELEMENT_REGIONS,
+    ELEMENT_SUCCESSORS,
+    ELEMENT_TYPE,
+    ELEMENT_FUNCTIONAL_TYPE,
+    ELEMENT_INDEX_LIST, /* custom<DynamicIndexList>($operands, $static) */
+    ELEMENT_OPTIONAL
+} ElementKind;
+
+/* Whose types type(...) and functional-type(...) mean. */
+typedef enum TypeSource {
+    TYPES_OF_OPERAND,
+    TYPES_OF_RESULT,
+    TYPES_OF_OPERANDS, /* all */
+    TYPES_OF_RESULTS
+} TypeSource;
+
+typedef struct TypeTarget {
+    TypeSource source;
+    uint32_t group; /* of the first two */
+} TypeTarget;
+
+typedef struct Element Element;
+typedef struct ElementList {
+    Element *items;
+    uint32_t count;
+} ElementList;
+
+struct Element {
+    ElementKind kind;
+    bool space_before; /* printed with a blank before it */
+    bool qualified;
+    const char *text;  /* of a literal */
+    uint32_t text_len;
+    uint32_t index;    /* operand, attribute, region or successor */
+    uint32_t static_attr; /* of an index list: the attribute with the constants */
+    bool with_keyword;    /* of the attribute dictionary */
+    TypeTarget types, results; /* results: of a functional type */
+    /* of an optional group */
+    ElementList then_part, else_part;
+    const Element *anchor;
+    const Element *first; /* of the then part: tells the parser whether the group is there */
+    bool inverted; /* the anchor stands in the else part */
+    bool elides_anchor; /* the anchor is a unit attribute told by the group's presence */
+};
+
+/* How a result's or operand's type is found when the text does not give it. */
+typedef enum TypeRule {
+    RULE_GIVEN,    /* by the text */
+    RULE_ONLY,     /* the constraint has one type */
+    RULE_SAME,     /* a trait: like `like` */
+    RULE_CONSTANT, /* the type of the attribute "value" */
+    RULE_INFER     /* results: the row's hook */
+} TypeRule;
+
+typedef struct GroupRule {
+    TypeRule rule;
+    TypeTarget like; /* of RULE_SAME: a group with given types */
+} GroupRule;
+
+struct Format {
+    Context *ctx;
+    const OpInfo *info;
+    ElementList elements;
+    GroupRule operands[FORMAT_MAX_GROUPS], results[FORMAT_MAX_GROUPS];
+    bool all_operand_types, all_result_types; /* by type(operands), type(results), … */
+    bool has_operands_directive;
+    bool has_prop_dict;
+    const bool *elided;           /* parallel to the row's attributes: printed elsewhere */
+};
 
 typedef struct Format Format;
-/* Compiles info->def->format into the context's arena; a malformed format panics, naming the op. */
+/* Compiles info->def->format into the context's arena; a malformed format panics, naming the op.
+ * parse_by_format and print_by_format (ir/asm/parse, ir/asm/print) interpret it. */
 const Format *format_compile(Context *ctx, const OpInfo *info);
-bool format_parse(const Format *format, OpParser *p, const OpInfo *info) MUST_CHECK;
-void format_print(const Format *format, OpPrinter *p, const Op *op);
 
 #endif

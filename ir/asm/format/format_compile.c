@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "ir/attr/attr.h"
-#include "ir/asm/format/format_impl.h"
+#include "ir/asm/format/format.h"
 
 typedef struct Compiler {
     Context *ctx;
@@ -425,19 +425,6 @@ static ElementList read_elements(Compiler *c, bool in_group, uint32_t *anchor)
     return result;
 }
 
-static void parse_defaults(Compiler *c)
-{
-    const OpInfo *info = c->info;
-    const Attr **defaults = ARENA_ARRAY(context_arena(c->ctx), const Attr *, info->attr_count);
-    for (uint32_t i = 0; i < info->attr_count; i++) {
-        const char *text = info->def->attrs[i].default_text;
-        if (!text) continue;
-        defaults[i] = parse_attr_text(c->ctx, str_from(text), loc_unknown(c->ctx));
-        if (!defaults[i]) malformed(c, "a default that is no attribute");
-    }
-    c->format->defaults = defaults;
-}
-
 static void init_rules(Format *format)
 {
     for (uint32_t i = 0; i < FORMAT_MAX_GROUPS; i++)
@@ -458,7 +445,6 @@ const Format *format_compile(Context *ctx, const OpInfo *info)
     c.format->elided = c.elided;
     for (uint32_t i = 0; i < info->operand_groups; i++) decide_operand(&c, i);
     for (uint32_t i = 0; i < info->result_groups; i++) decide_result(&c, i);
-    parse_defaults(&c);
     decide_blanks(&c, &c.format->elements, NULL);
     return c.format;
 }

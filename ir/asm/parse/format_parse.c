@@ -5,7 +5,9 @@
  * operands are resolved in the order of the op's table.
  * Tests: test/unit/format_test.c, lit/dialects */
 #include "ir/attr/attr.h"
-#include "ir/asm/format/format_impl.h"
+#include "ir/asm/format/format.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/parse/parser_impl.h"
 
 typedef struct Range {
     size_t begin, count;
@@ -551,7 +553,7 @@ static void add_missing_regions(Reading *r)
     for (; r->regions < r->info->region_groups; r->regions++) parser_add_empty_region(r->p);
 }
 
-bool format_parse(const Format *format, OpParser *p, const OpInfo *info)
+bool parse_by_format(const Format *format, OpParser *p, const OpInfo *info)
 {
     Reading r = {.format = format,
                  .p = p,

@@ -146,4 +146,8 @@ Region *parser_last_region(OpParser *p);
 /* Gives that region a block if it has none; the row may let it have none otherwise. */
 void parser_ensure_block(OpParser *p);
 
+/* Registers a dialect with its op table (ir/core/opdef.h); checks the table itself (formats parse,
+ * names unique) and panics if it is malformed. Registering twice is harmless. */
+void dialect_register(Context *ctx, const DialectDef *dialect);
+
 #endif

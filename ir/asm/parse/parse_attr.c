@@ -3,7 +3,6 @@
  * Tests: lit/ir/attributes.mir, lit/ir/attributes-invalid.mir */
 #include <string.h>
 
-#include "ir/attr/context_impl.h"
 #include "ir/support/float.h"
 #include "ir/asm/parse/parser_impl.h"
 
@@ -352,7 +351,7 @@ static const Attr *distinct_of(OpParser *p, SrcPos at, uint64_t id, const Attr *
     }
     const Attr *known = ptrmap_get(&p->distincts, key);
     if (!known) {
-        known = attr_distinct(p->ctx, p->ctx->next_distinct++, inner);
+        known = attr_distinct(p->ctx, context_next_distinct(p->ctx), inner);
         ptrmap_put(&p->distincts, key, (void *)(uintptr_t)known);
     } else if (known->u.distinct.inner != inner) {
         parse_fail_at(p, at, "referenced attribute does not match previous definition: %s",

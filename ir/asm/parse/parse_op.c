@@ -245,8 +245,8 @@ static const Ident *parse_generic_name(OpParser *p)
     }
     parse_advance(p);
     const Ident *ident = ident_get(p->ctx, name);
-    if (ident->op || context_dialect(p->ctx, dialect_of(name)) ||
-        context_allows_unregistered(p->ctx))
+    if (ident->op || dialect_lookup(p->ctx, dialect_of(name)) ||
+        dialect_allows_unregistered(p->ctx))
         return ident;
     parse_fail(p, "operation being parsed with an unregistered dialect. If this is intended, "
                   "please use -allow-unregistered-dialect with the MLIR tool used");
@@ -317,9 +317,9 @@ static Op *parse_generic_op(OpParser *p, size_t result_names)
 static void note_dialects(OpParser *p, SrcPos at)
 {
     StrBuf names = {0};
-    for (size_t i = 0; i < context_dialect_count(p->ctx); i++) {
+    for (size_t i = 0; i < dialect_count(p->ctx); i++) {
         if (i) strbuf_add_c(&names, ", ");
-        strbuf_add_c(&names, context_dialect_at(p->ctx, i)->name);
+        strbuf_add_c(&names, dialect_at(p->ctx, i)->name);
     }
     emit_note(p->ctx, parser_loc_at(p, at), "Registered dialects: %s",
               names.data ? names.data : "");
@@ -334,7 +334,7 @@ static void fail_unknown_op(OpParser *p, Str written, const Ident *tried)
         strbuf_printf(&also, " (tried '%.*s' as well)", STR_ARG(tried->str));
     const char *more = also.data ? also.data : "";
     Str dialect = dialect_of(tried->str);
-    if (context_dialect(p->ctx, dialect)) {
+    if (dialect_lookup(p->ctx, dialect)) {
         parse_fail_at(p, written.data, "custom op '%.*s' is unknown%s", STR_ARG(written), more);
     } else {
         parse_fail_at(p, written.data, "Dialect `%.*s' not found for custom op '%.*s' %s",
@@ -416,7 +416,7 @@ static bool run_hook(OpParser *p, const OpInfo *info)
     size_t errors = context_error_count(p->ctx);
     bool ok;
     if (info->def->parse) ok = info->def->parse(p);
-    else if (info->format) ok = format_parse(info->format, p, info);
+    else if (info->format) ok = parse_by_format(info->format, p, info);
     else ok = parser_error_at(p, p->op->at, "has no custom assembly form");
     return ok && context_error_count(p->ctx) == errors;
 }

@@ -129,7 +129,7 @@ static bool parse_resource_group(OpParser *p, void *user)
         return parse_list_until(p, TOK_RBRACE, "}", parse_external_resource,
                                 (void *)(uintptr_t)name);
     }
-    const DialectDef *dialect = context_dialect(p->ctx, tok.text);
+    const DialectDef *dialect = dialect_lookup(p->ctx, tok.text);
     if (!dialect) {
         return parse_fail_at(p, tok.text.data, "dialect '%.*s' is unknown", STR_ARG(tok.text));
     }

@@ -210,7 +210,7 @@ static const AttrDef *foreign_attr_def(const DialectDef *dialect, const Symbol *
 static const Attr *opaque_attr(OpParser *p, const Symbol *symbol, const Type *type)
 {
     const Ident *dialect = ident_get(p->ctx, symbol->dialect);
-    if (context_foreign(p->ctx, symbol->dialect)) {
+    if (dialect_lookup_foreign(p->ctx, symbol->dialect)) {
         StrBuf text = {0};
         bool ok = parse_foreign_text(p, symbol->data, &text);
         const Attr *attr =
@@ -218,7 +218,7 @@ static const Attr *opaque_attr(OpParser *p, const Symbol *symbol, const Type *ty
         strbuf_free(&text);
         return attr;
     }
-    if (context_allows_unregistered(p->ctx))
+    if (dialect_allows_unregistered(p->ctx))
         return attr_opaque(p->ctx, dialect, symbol->data, false, type);
     parse_fail_at(p, symbol->at, "#\"%.*s\"<\"%.*s\"> : '%s' attribute " ALLOW_HINT,
                   STR_ARG(symbol->dialect), STR_ARG(symbol->data),
@@ -229,14 +229,14 @@ static const Attr *opaque_attr(OpParser *p, const Symbol *symbol, const Type *ty
 static const Type *opaque_type(OpParser *p, const Symbol *symbol)
 {
     const Ident *dialect = ident_get(p->ctx, symbol->dialect);
-    if (context_foreign(p->ctx, symbol->dialect)) {
+    if (dialect_lookup_foreign(p->ctx, symbol->dialect)) {
         StrBuf text = {0};
         bool ok = parse_foreign_text(p, symbol->data, &text);
         const Type *type = ok ? type_opaque(p->ctx, dialect, strbuf_str(&text), false) : NULL;
         strbuf_free(&text);
         return type;
     }
-    if (context_allows_unregistered(p->ctx))
+    if (dialect_allows_unregistered(p->ctx))
         return type_opaque(p->ctx, dialect, symbol->data, false);
     parse_fail_at(p, symbol->at, "`!\"%.*s\"<\"%.*s\">` type " ALLOW_HINT,
                   STR_ARG(symbol->dialect), STR_ARG(symbol->data));
@@ -248,8 +248,8 @@ static const Type *opaque_type(OpParser *p, const Symbol *symbol)
 static const Attr *parse_symbol_attr(OpParser *p, const Symbol *symbol, const Type *type)
 {
     if (parse_accept(p, TOK_COLON) && !(type = parse_type(p))) return NULL;
-    const DialectDef *dialect = context_attr_dialect(p->ctx, symbol->dialect);
-    bool is_foreign = dialect && !context_dialect(p->ctx, symbol->dialect);
+    const DialectDef *dialect = dialect_of_attrs(p->ctx, symbol->dialect);
+    bool is_foreign = dialect && !dialect_lookup(p->ctx, symbol->dialect);
     if (!dialect || (is_foreign && !foreign_attr_def(dialect, symbol)))
         return opaque_attr(p, symbol, type);
     Detour detour = detour_begin(p, symbol);
@@ -275,7 +275,7 @@ const Type *parse_extended_type(OpParser *p)
     Symbol symbol;
     if (!parse_symbol(p, &symbol)) return NULL;
     if (symbol.is_alias) return parse_alias_of_type(p, symbol.dialect);
-    const DialectDef *dialect = context_dialect(p->ctx, symbol.dialect);
+    const DialectDef *dialect = dialect_lookup(p->ctx, symbol.dialect);
     if (!dialect) return opaque_type(p, &symbol);
     Detour detour = detour_begin(p, &symbol);
     const Type *type = parse_dialect_type(p, dialect);

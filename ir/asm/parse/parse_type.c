@@ -296,7 +296,7 @@ static bool parse_memref_part(OpParser *p, void *user)
 
 static bool is_foreign_in_memory(const Type *type)
 {
-    const DialectDef *dialect = context_foreign(type->ctx, type->u.opaque.dialect->str);
+    const DialectDef *dialect = dialect_lookup_foreign(type->ctx, type->u.opaque.dialect->str);
     return dialect && dialect->types_in_memory;
 }
 
@@ -323,7 +323,7 @@ static bool valid_space(const Attr *space)
     case ATTR_STRING:
     case ATTR_DICT:
     case ATTR_DIALECT: return true;
-    case ATTR_OPAQUE: return context_foreign(space->ctx, space->u.opaque.dialect->str) != NULL;
+    case ATTR_OPAQUE: return dialect_lookup_foreign(space->ctx, space->u.opaque.dialect->str) != NULL;
     default: return false;
     }
 }

@@ -262,4 +262,7 @@ bool parse_pop_scope(OpParser *p) MUST_CHECK;
 bool parse_check_placeholders(OpParser *p) MUST_CHECK;
 void parse_drop_placeholders(OpParser *p);
 
+/* By the row's assembly format. */
+bool parse_by_format(const struct Format *format, OpParser *p, const OpInfo *info) MUST_CHECK;
+
 #endif

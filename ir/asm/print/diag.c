@@ -1,6 +1,6 @@
 /* Diagnostics: emission, pending notes, source texts and strings for messages.
  * The newest diagnostic stays pending, so that notes can follow; texts of the pending ones live
- * in diag_scratch, strings made for arguments in args_scratch until the next main diagnostic is
+ * in Diags.texts, strings made for arguments in Diags.args until the next main diagnostic is
  * emitted. The default handler is in diag_print.c.
  * Tests: test/unit/diag_test.c, lit/ir/diagnostics.mir */
 #include <string.h>
@@ -9,24 +9,53 @@
 #include "ir/asm/print/print.h"
 #include "ir/asm/print/print_impl.h"
 
+/* The end of the context: what waits is delivered, then nothing is left. */
+static void diags_free(Context *ctx, void *part)
+{
+    Diags *diags = part;
+    diag_flush(ctx);
+    for (size_t i = 0; i < diags->sources.len; i++)
+        free_ptr((void **)&diags->sources.data[i].line_starts);
+    vec_free(&diags->sources);
+    vec_free(&diags->pending);
+    arena_free(&diags->args);
+    arena_free(&diags->texts);
+    free_ptr(&part);
+}
+
+Diags *diags_of(const Context *ctx)
+{
+    Diags *diags = context_part(ctx, CONTEXT_DIAGS);
+    if (diags)
+        return diags;
+    diags = xcalloc(1, sizeof *diags);
+    arena_init(&diags->texts);
+    arena_init(&diags->args);
+    context_set_part((Context *)ctx, CONTEXT_DIAGS, diags, diags_free);
+    return diags;
+}
+
 void context_set_diag_handler(Context *ctx, DiagHandler *handler, void *user,
                               DiagHandler **old_handler, void **old_user)
 {
+    Diags *diags = diags_of(ctx);
     diag_flush(ctx);
-    if (old_handler) *old_handler = ctx->handler;
-    if (old_user) *old_user = ctx->handler_user;
-    ctx->handler = handler;
-    ctx->handler_user = user;
+    if (old_handler) *old_handler = diags->handler;
+    if (old_user) *old_user = diags->handler_user;
+    diags->handler = handler;
+    diags->handler_user = user;
 }
 
 size_t context_error_count(const Context *ctx)
 {
-    return ctx->error_count;
+    Diags *diags = diags_of(ctx);
+    return diags->error_count;
 }
 
 void context_show_op_on_diag(Context *ctx, bool show)
 {
-    ctx->hide_op_on_diag = !show;
+    Diags *diags = diags_of(ctx);
+    diags->hide_op = !show;
 }
 
 /* --- emission ------------------------------------------------------------------ */
@@ -34,52 +63,57 @@ void context_show_op_on_diag(Context *ctx, bool show)
 /* Hands the pending diagnostic to the handler. */
 static void deliver_one(Context *ctx)
 {
-    size_t count = ctx->pending.len;
-    Diag *diags = ctx->pending.data;
-    Arena texts = ctx->diag_scratch;
-    arena_init(&ctx->diag_scratch);
-    ctx->pending.data = NULL;
-    ctx->pending.len = ctx->pending.cap = 0;
-    DiagHandler *handler = ctx->handler ? ctx->handler : diag_print_stderr;
-    handler(ctx->handler_user, ctx, &diags[0], &diags[1], count - 1);
+    Diags *diags = diags_of(ctx);
+    size_t count = diags->pending.len;
+    Diag *delivered = diags->pending.data;
+    Arena texts = diags->texts;
+    arena_init(&diags->texts);
+    diags->pending.data = NULL;
+    diags->pending.len = diags->pending.cap = 0;
+    DiagHandler *handler = diags->handler ? diags->handler : diag_print_stderr;
+    handler(diags->handler_user, ctx, &delivered[0], &delivered[1], count - 1);
     arena_free(&texts);
-    free_ptr((void **)&diags);
+    free_ptr((void **)&delivered);
 }
 
 /* A handler may itself emit: what it leaves pending is delivered too. */
 static void deliver_pending(Context *ctx)
 {
-    while (ctx->pending.len > 0)
+    Diags *diags = diags_of(ctx);
+    while (diags->pending.len > 0)
         deliver_one(ctx);
 }
 
 void diag_flush(Context *ctx)
 {
+    Diags *diags = diags_of(ctx);
     deliver_pending(ctx);
-    arena_reset(&ctx->args_scratch);
+    arena_reset(&diags->args);
 }
 
 static void diag_add(Context *ctx, DiagKind kind, const Attr *loc, Str text)
 {
-    char *copy = arena_alloc(&ctx->diag_scratch, text.len + 1); /* zero-terminated */
+    Diags *diags = diags_of(ctx);
+    char *copy = arena_alloc(&diags->texts, text.len + 1); /* zero-terminated */
     if (text.len) memcpy(copy, text.data, text.len);
     if (!loc) loc = loc_unknown(ctx);
-    *vec_push(&ctx->pending) = (Diag){kind, loc, {copy, text.len}};
+    *vec_push(&diags->pending) = (Diag){kind, loc, {copy, text.len}};
 }
 
 /* The text is formatted before the former diagnostic goes, since arguments may be its notes'. */
 static void emit(Context *ctx, DiagKind kind, const Attr *loc, const char *prefix, const char *fmt,
                  va_list args)
 {
+    Diags *diags = diags_of(ctx);
     StrBuf text = {0};
     strbuf_add_c(&text, prefix);
     strbuf_vprintf(&text, fmt, args);
     if (kind != DIAG_NOTE) {
         deliver_pending(ctx);
-        arena_reset(&ctx->args_scratch);
+        arena_reset(&diags->args);
     }
     diag_add(ctx, kind, loc, strbuf_str(&text));
-    if (kind == DIAG_ERROR) ctx->error_count++;
+    if (kind == DIAG_ERROR) diags->error_count++;
     strbuf_free(&text);
 }
 
@@ -146,7 +180,8 @@ bool op_note_text(const Op *op, const char *title, bool generic)
 
 static void note_current_op(const Op *op)
 {
-    if (!op->ctx->hide_op_on_diag) op_note_text(op, "see current operation: ", true);
+    Diags *diags = diags_of(op->ctx);
+    if (!diags->hide_op) op_note_text(op, "see current operation: ", true);
 }
 
 static void emit_at_op(const Op *op, DiagKind kind, const char *prefix, const char *fmt,
@@ -208,25 +243,28 @@ bool op_note(const Op *op, const char *fmt, ...)
 
 static SourceText *find_source(const Context *ctx, Str name)
 {
-    for (size_t i = ctx->sources.len; i-- > 0;) /* the newest of that name */
-        if (str_eq(ctx->sources.data[i].name->str, name)) return &ctx->sources.data[i];
+    Diags *diags = diags_of(ctx);
+    for (size_t i = diags->sources.len; i-- > 0;) /* the newest of that name */
+        if (str_eq(diags->sources.data[i].name->str, name)) return &diags->sources.data[i];
     return NULL;
 }
 
 void context_add_source(Context *ctx, Str name, Str text)
 {
-    *vec_push(&ctx->sources) = (SourceText){.name = ident_get(ctx, name), .text = text};
+    Diags *diags = diags_of(ctx);
+    *vec_push(&diags->sources) = (SourceText){.name = ident_get(ctx, name), .text = text};
 }
 
 void context_remove_source(Context *ctx, Str name)
 {
+    Diags *diags = diags_of(ctx);
     diag_flush(ctx); /* what is pending may want to show a line */
     SourceText *source = find_source(ctx, name);
     if (!source) return;
     free_ptr((void **)&source->line_starts);
-    SourceText *end = ctx->sources.data + ctx->sources.len;
+    SourceText *end = diags->sources.data + diags->sources.len;
     memmove(source, source + 1, (size_t)(end - source - 1) * sizeof *source);
-    ctx->sources.len--;
+    diags->sources.len--;
 }
 
 Str context_source(const Context *ctx, Str name)
@@ -267,7 +305,8 @@ bool source_line(const Context *ctx, Str name, uint32_t line, Str *out)
 
 static const char *keep(Context *ctx, StrBuf *text)
 {
-    char *copy = arena_alloc(&ctx->args_scratch, text->len + 1);
+    Diags *diags = diags_of(ctx);
+    char *copy = arena_alloc(&diags->args, text->len + 1);
     if (text->len) memcpy(copy, text->data, text->len);
     strbuf_free(text);
     return copy;

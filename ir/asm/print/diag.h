@@ -62,4 +62,9 @@ const char *type_str(Context *ctx, const Type *type);
 const char *attr_str(Context *ctx, const Attr *attr);
 const char *map_str(Context *ctx, const AffineMap *map);
 
+/* The handler used when none is set: as mlir-opt, to stderr. user is ignored. */
+DiagHandler diag_print_stderr;
+/* What it prints. */
+void diag_render(StrBuf *out, const Context *ctx, const Diag *diag, const Diag *notes,
+                 size_t note_count);
 #endif

@@ -2,13 +2,29 @@
 #ifndef MING_IR_DIAG_IMPL_H
 #define MING_IR_DIAG_IMPL_H
 
-#include "ir/attr/context_impl.h"
+#include "ir/asm/print/diag.h"
 
-/* The handler used when none is set: as mlir-opt, to stderr. user is ignored. */
-DiagHandler diag_print_stderr;
-/* What it prints. */
-void diag_render(StrBuf *out, const Context *ctx, const Diag *diag, const Diag *notes,
-                 size_t note_count);
+typedef struct SourceText {
+    const Ident *name;
+    Str text;
+    const uint32_t *line_starts; /* made when first needed */
+    uint32_t line_count;
+} SourceText;
+
+/* The context's part CONTEXT_DIAGS. */
+typedef struct Diags {
+    DiagHandler *handler;
+    void *handler_user;
+    size_t error_count;
+    bool hide_op;       /* no "see current operation" note */
+    Arena texts;        /* of the pending ones */
+    Arena args;         /* type_str, attr_str, map_str */
+    VEC(Diag) pending;  /* main diagnostic and its notes so far */
+    VEC(SourceText) sources;
+} Diags;
+
+Diags *diags_of(const Context *ctx);
+
 /* Line number `line` (from 1) of the source registered under that name, without its newline. */
 bool source_line(const Context *ctx, Str name, uint32_t line, Str *out) MUST_CHECK;
 

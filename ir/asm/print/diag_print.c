@@ -3,8 +3,8 @@
  * Tests: test/unit/diag_test.c */
 #include <stdio.h>
 
-#include "ir/attr/context_impl.h"
 #include "ir/asm/print/diag_impl.h"
+#include "ir/attr/attr.h"
 
 static const char *const kind_names[] = {
     [DIAG_ERROR] = "error",
@@ -79,7 +79,7 @@ static void render_at_file(StrBuf *out, const Context *ctx, DiagKind kind, const
     Str file = loc->u.loc_file.file->str, line;
     uint32_t number = loc->u.loc_file.line, col = loc->u.loc_file.col;
     strbuf_add_str(out, str_eq_c(file, "-") ? STR("<stdin>") : file);
-    bool is_whole_file = number == 0 && col == 0 && ctx->sources.len == 0; /* a binary one */
+    bool is_whole_file = number == 0 && col == 0 && diags_of(ctx)->sources.len == 0; /* a binary one */
     if (!is_whole_file)
         strbuf_printf(out, ":%u:%u", number, col);
     strbuf_printf(out, ": %s: ", kind_names[kind]);

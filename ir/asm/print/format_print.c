@@ -1,7 +1,7 @@
 /* Printing an op by its compiled assembly format. Blanks were decided at compile time.
  * Tests: test/unit/format_test.c, lit/dialects */
 #include "ir/attr/attr.h"
-#include "ir/asm/format/format_impl.h"
+#include "ir/asm/format/format.h"
 #include "ir/asm/print/printer_impl.h"
 
 static void print_elements(const Format *format, OpPrinter *p, const Op *op,
@@ -33,7 +33,7 @@ static bool is_present(const Format *format, const Op *op, const Element *elemen
     switch (element->kind) {
     case ELEMENT_ATTR:
         attr = attr_at(format, op, element->index);
-        return attr && attr != format->defaults[element->index];
+        return attr && attr != format->info->attr_defaults[element->index];
     case ELEMENT_REGION: return !region_is_empty(op_region(op, element->index));
     case ELEMENT_SUCCESSOR: return element->index < op->successor_count;
     case ELEMENT_TYPE: return types_present(op, element->types);
@@ -210,7 +210,7 @@ static bool keep_in_dict(const void *user, const NamedAttr *item)
     const OpInfo *info = format->info;
     for (uint32_t i = 0; i < info->attr_count; i++)
         if (info->attr_names[i] == item->name)
-            return !format->elided[i] && item->value != format->defaults[i];
+            return !format->elided[i] && item->value != format->info->attr_defaults[i];
     if (item->name == info->operand_segments) return format->has_operands_directive;
     return item->name != info->result_segments || format->all_result_types;
 }
@@ -294,7 +294,7 @@ static void print_elements(const Format *format, OpPrinter *p, const Op *op,
         if (&list->items[i] != elided) print_element(format, p, op, &list->items[i]);
 }
 
-void format_print(const Format *format, OpPrinter *p, const Op *op)
+void print_by_format(const Format *format, OpPrinter *p, const Op *op)
 {
     print_elements(format, p, op, &format->elements, NULL);
 }

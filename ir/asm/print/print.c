@@ -4,7 +4,6 @@
 
 #include <assert.h>
 
-#include "ir/attr/context_impl.h"
 #include "ir/asm/print/printer_impl.h"
 
 const PrintOptions PRINT_DEFAULT = {.elide_elements_above = -1, .elide_resources_above = -1};
@@ -178,7 +177,7 @@ void printer_attr_dict_filtered(OpPrinter *p, const Op *op, bool inherent, bool 
                                 const void *user)
 {
     const NamedAttr *a = op->attrs->u.dict.items, *a_end = a + op->attrs->u.dict.count;
-    const Attr *props = inherent && op->def ? op->props : op->ctx->empty_dict;
+    const Attr *props = inherent && op->def ? op->props : attr_dict_empty(op->ctx);
     const NamedAttr *b = props->u.dict.items, *b_end = b + props->u.dict.count;
     bool opened = false;
     while (a < a_end || b < b_end) {

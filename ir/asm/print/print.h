@@ -31,9 +31,6 @@ typedef struct TextSink {
 void op_print(StrBuf *out, Op *op, const PrintOptions *options);
 /* The same without ever holding the whole text. False: the sink failed. */
 bool op_print_to(const TextSink *sink, Op *op, const PrintOptions *options) MUST_CHECK;
-/* The options, with the generic form if the op does not verify: hooks and formats rely on valid
- * ops. Says nothing about what is wrong. */
-PrintOptions print_options_for(Op *op, const PrintOptions *options);
 /* One op as a message would show it: local scope, no newline at the end. */
 void op_print_inline(StrBuf *out, Op *op);
 

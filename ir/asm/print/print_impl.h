@@ -69,7 +69,5 @@ void write_attr_name(StrBuf *out, Str name);
 bool is_bare_identifier(Str text);
 /* !ns.body or !ns<body>, whichever upstream prints (sigil '!' or '#'). */
 void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body);
-/* Whether body is written after a dot rather than in angle brackets. */
-bool is_pretty_dialect_symbol(Str body);
 
 #endif

@@ -32,7 +32,7 @@ static void print_custom_or_generic(OpPrinter *p, const Op *op)
     }
     if (!p->dry) print_op_name(p, op);
     if (info->format)
-        format_print(info->format, p, op);
+        print_by_format(info->format, p, op);
     else
         op->def->print(p, op);
 }

@@ -62,18 +62,9 @@ void write_symbol_name(StrBuf *out, Str name)
     write_attr_name(out, name);
 }
 
-bool is_pretty_dialect_symbol(Str body)
-{
-    if (body.len == 0 || !is_alpha(body.data[0])) return false;
-    size_t i = 1;
-    while (i < body.len && (is_alnum(body.data[i]) || body.data[i] == '.' || body.data[i] == '_'))
-        i++;
-    return i == body.len || (body.data[i] == '<' && body.data[body.len - 1] == '>');
-}
-
 void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body)
 {
-    bool is_pretty = is_pretty_dialect_symbol(body);
+    bool is_pretty = attr_body_is_dotted(body);
     strbuf_add_char(out, sigil);
     strbuf_add_str(out, name_space);
     strbuf_add_char(out, is_pretty ? '.' : '<');

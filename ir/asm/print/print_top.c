@@ -87,7 +87,7 @@ static bool print(const TextSink *sink, StrBuf *out, Op *op, const PrintOptions 
         .out = out,
         .options = options,
         .names = asm_names_create(numbering_root(op, options), options),
-        .default_dialect = context_dialect(op->ctx, STR("builtin")),
+        .default_dialect = dialect_lookup(op->ctx, STR("builtin")),
         .w = {
             .out = out,
             .sink = sink,
@@ -130,28 +130,4 @@ void op_print_inline(StrBuf *out, Op *op)
     PrintOptions options = PRINT_DEFAULT;
     options.local_scope = true;
     op_print(out, op, &options);
-}
-
-static void ignore_diag(void *user, Context *ctx, const Diag *diag, const Diag *notes,
-                        size_t note_count)
-{
-    (void)user;
-    (void)ctx;
-    (void)diag;
-    (void)notes;
-    (void)note_count;
-}
-
-PrintOptions print_options_for(Op *op, const PrintOptions *options)
-{
-    PrintOptions result = *options;
-    if (result.generic) return result;
-    DiagHandler *handler;
-    void *user;
-    diag_flush(op->ctx);
-    context_set_diag_handler(op->ctx, ignore_diag, NULL, &handler, &user);
-    result.generic = !op_verify(op);
-    diag_flush(op->ctx);
-    context_set_diag_handler(op->ctx, handler, user, NULL, NULL);
-    return result;
 }

@@ -50,4 +50,7 @@ void printer_result_types_in(OpPrinter *p, const Op *op, uint32_t begin, uint32_
 /* A dialect attribute without "#dialect.name". */
 void printer_attr_stripped(OpPrinter *p, const Attr *attr);
 
+/* By the row's assembly format. */
+void print_by_format(const struct Format *format, OpPrinter *p, const Op *op);
+
 #endif

@@ -9,19 +9,6 @@
 #include "lowering/onnx_to_linalg/values/elementwise_float.h"
 #include "lowering/onnx_to_linalg/accumulate.h"
 
-bool is_quantizer(const Op *op)
-{
-    switch (op->def - onnx_ops) {
-    case ONNX_QUANT:
-    case ONNX_INT_QUANT:
-    case ONNX_BIPOLAR_QUANT:
-    case ONNX_TRUNC:
-    case ONNX_MULTI_THRESHOLD:
-    case ONNX_QUANTIZE_LINEAR: return true;
-    default: return false;
-    }
-}
-
 /* --- meaning ---------------------------------------------------------------------------------- */
 
 static bool not_supported(Lowering *lw, const char *why)

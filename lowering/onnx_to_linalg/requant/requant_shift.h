@@ -14,7 +14,6 @@ typedef struct Target {
     double scale;
 } Target;
 
-bool is_quantizer(const Op *op);
 /* The meaning of lw->node's integers. False: lw->why tells what is not supported. */
 bool target_of(Lowering *lw, Target *out) MUST_CHECK;
 

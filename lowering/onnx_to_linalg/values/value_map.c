@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
+#include "ir/asm/print/diag.h"
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
 
 bool lower_too_wide(Lowering *lw)
@@ -235,4 +236,28 @@ Value *lower_plain(Lowering *lw, uint32_t index)
     if (plain)
         entry_of(lw, value)->plain = plain;
     return plain;
+}
+
+/* --- nodes -------------------------------------------------------------------------------------- */
+
+bool is_quantizer(const Op *op)
+{
+    switch (op->def - onnx_ops) {
+    case ONNX_QUANT:
+    case ONNX_INT_QUANT:
+    case ONNX_BIPOLAR_QUANT:
+    case ONNX_TRUNC:
+    case ONNX_MULTI_THRESHOLD:
+    case ONNX_QUANTIZE_LINEAR: return true;
+    default: return false;
+    }
+}
+
+void warn_plain(Lowering *lw, const char *why)
+{
+    StrBuf name = {0};
+    onnx_add_quoted(&name, onnx_node_name(lw->node));
+    emit_warning(lw->ctx, lw->node->loc, "node %s (%s): is computed in floating point: %s",
+                 name.data, lw->node->def->name, why);
+    strbuf_free(&name);
 }

@@ -1,0 +1,135 @@
+/* How long processes hold data back, and so how far the branches behind a fork drift apart.
+ * Tests: lit/target/size-fifos.mir */
+#include "target/cost/fork_delay.h"
+
+#include "ir/asm/print/diag.h"
+#include "ir/core/symbol.h"
+#include "schedule/converter.h"
+#include "schedule/plan_move.h"
+
+/* Parts of a frame are counted in 1 / FRAME. */
+enum { FRAME = 1 << 20, MAX_PATH = 4096 };
+
+/* What the pipelines of a branch hold, besides what their kernels wait for. */
+enum { PIPELINE_WORDS = 32 };
+
+/* --- how long a process holds data back ----------------------------------------------- */
+
+static int64_t part_of_frame(int64_t part, int64_t whole)
+{
+    return (int64_t)((double)part / (double)whole * FRAME);
+}
+
+/* Scan positions before the first output, of all positions. */
+static int64_t window_delay(const WindowPlan *plan)
+{
+    return part_of_frame(window_first_write(plan), plan->end - plan->begin);
+}
+
+static int64_t compute_delay(const ComputePlan *plan)
+{
+    return part_of_frame(compute_first_write(plan), compute_trips(plan));
+}
+
+/* Words of the source taken before the first of the result, of all. */
+static int64_t reorder_delay(const ReorderPlan *plan)
+{
+    int64_t blocks = plan->delay < plan->in_blocks ? plan->delay : plan->in_blocks;
+    return part_of_frame(blocks, plan->in_blocks);
+}
+
+static bool process_delay(const Op *process, int64_t *out)
+{
+    ProcessKind kind;
+    WindowPlan window;
+    ComputePlan compute;
+    ReorderPlan reorder;
+    ConverterPlan converter;
+    *out = 0;
+    if (!process_kind(process, &kind))
+        return false;
+    if (kind == PROCESS_WINDOW) {
+        if (!window_plan(process, NULL, &window))
+            return false;
+        *out = window_delay(&window);
+    } else if (kind == PROCESS_COMPUTE) {
+        if (!compute_plan_now(process, &compute))
+            return false;
+        *out = compute_delay(&compute);
+    } else if (kind == PROCESS_REORDER) {
+        if (!reorder_plan(process, &reorder))
+            return false;
+        *out = reorder_delay(&reorder);
+    } else if (kind == PROCESS_CONVERTER) {
+        if (!converter_plan(process, &converter))
+            return false;
+        *out = converter.joins ? part_of_frame(converter.parts - 1, converter_trips(&converter)) : 0;
+    }
+    return true;
+}
+
+/* --- paths ---------------------------------------------------------------------------------- */
+
+/* Largest sum of delays from an instantiated process to the region's end. Values are kept, plus one,
+ * in `known`, so the walk is linear. */
+static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, int64_t *out)
+{
+    uintptr_t seen = (uintptr_t)ptrmap_get(known, instantiate);
+    *out = seen ? (int64_t)seen - 1 : 0;
+    if (seen)
+        return true;
+    if (depth > MAX_PATH)
+        return op_error(instantiate, "is on a path of more than %d processes, or on a cycle", MAX_PATH);
+    int64_t own, longest = 0;
+    if (!process_delay(symbol_lookup(instantiate, op_attr(instantiate, "callee")), &own))
+        return false;
+    for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++) {
+        const Op *next = dfg_channel_reader(op_operand(instantiate, i));
+        int64_t rest = 0;
+        if (next && !longest_delay(next, known, depth + 1, &rest))
+            return false;
+        longest = rest > longest ? rest : longest;
+    }
+    *out = own + longest;
+    ptrmap_put(known, instantiate, (void *)(uintptr_t)(*out + 1));
+    return true;
+}
+
+/* Delays of the branches behind a fork, one per operand; -1: not a channel. Gives the operand of the
+ * longest in *through. */
+static bool branch_delays(const Op *instantiate, int64_t *delays, uint32_t *through)
+{
+    PtrMap known = {0};
+    uint32_t inputs = dfg_instantiate_inputs(instantiate);
+    int64_t longest = -1;
+    bool ok = true;
+    *through = inputs;
+    for (uint32_t i = 0; i < instantiate->operand_count; i++) {
+        bool is_channel = i >= inputs && value_def(op_operand(instantiate, i));
+        const Op *next = is_channel ? dfg_channel_reader(op_operand(instantiate, i)) : NULL;
+        delays[i] = is_channel ? 0 : -1;
+        ok = ok && (!next || longest_delay(next, &known, 0, &delays[i]));
+        if (delays[i] > longest) {
+            longest = delays[i];
+            *through = i;
+        }
+    }
+    ptrmap_free(&known);
+    return ok;
+}
+
+bool fork_estimate(const Op *instantiate, int64_t frame, int64_t *words)
+{
+    uint32_t through;
+    if (!branch_delays(instantiate, words, &through))
+        return false;
+    int64_t longest = words[through];
+    for (uint32_t i = 0; i < instantiate->operand_count; i++) {
+        double share = (double)(longest - words[i]) / FRAME;
+        bool is_deep = words[i] >= 0 && i != through;
+        words[i] = is_deep ? (int64_t)(share * (double)frame) + PIPELINE_WORDS : 0;
+        if (words[i] > frame && frame > 0)
+            words[i] = frame;
+    }
+    return true;
+}
