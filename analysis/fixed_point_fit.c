@@ -67,8 +67,8 @@ static void slope_range(const StepFunction *f, double *low, double *high)
 static bool offset(Bound bound, int64_t m, int shift, int64_t *out)
 {
     int64_t scaled, product;
-    return mul_i64(bound.k, INT64_C(1) << shift, &scaled) && mul_i64(m, bound.q, &product) &&
-           product != INT64_MIN && add_i64(scaled, -product, out);
+    return i64_mul(bound.k, INT64_C(1) << shift, &scaled) && i64_mul(m, bound.q, &product) &&
+           product != INT64_MIN && i64_add(scaled, -product, out);
 }
 
 /* The addend for a multiplier; false if none fits. */
@@ -101,7 +101,7 @@ static bool try_multiplier(const StepFunction *f, double m, int shift, FixedPoin
     return find_addend(f, out->multiplier, shift, &out->addend);
 }
 
-bool fit_fixed_point(const StepFunction *f, FixedPoint *out)
+bool fixed_point_fit(const StepFunction *f, FixedPoint *out)
 {
     double low, high;
     slope_range(f, &low, &high);
@@ -135,7 +135,7 @@ static int64_t level_start(const FixedPoint *form, int64_t level)
  * l_k+1 exactly if q has reached the threshold to k + 1. It does not reach l_k+2 if no two l are
  * less than e_k+1 apart, and level(q) is k or k + 1 if l_k+1 comes no later than the threshold to
  * k + 2. In the same way for early forms, mirrored. */
-bool fit_errors(const StepFunction *f, const FixedPoint *form, int64_t *errors)
+bool fixed_point_errors(const StepFunction *f, const FixedPoint *form, int64_t *errors)
 {
     int64_t slack = f->late + f->early;
     if (f->count > 0 && slack > 0 && (INT64_C(1) << form->shift) / form->multiplier < slack)
@@ -150,10 +150,10 @@ bool fit_errors(const StepFunction *f, const FixedPoint *form, int64_t *errors)
     return true;
 }
 
-bool fit_widen(FixedPoint *form, int shift)
+bool fixed_point_widen(FixedPoint *form, int shift)
 {
     int64_t factor = INT64_C(1) << (shift - form->shift);
     form->shift = shift;
-    return mul_i64(form->multiplier, factor, &form->multiplier) &&
-           mul_i64(form->addend, factor, &form->addend);
+    return i64_mul(form->multiplier, factor, &form->multiplier) &&
+           i64_mul(form->addend, factor, &form->addend);
 }

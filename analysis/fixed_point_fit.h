@@ -31,14 +31,14 @@ enum { FIT_MAX_SHIFT = 46 };
 
 /* The coarsest fixed-point form that gives level(q) for every q of the domain, clamping aside and
  * as late or early as f allows. False: there is none up to FIT_MAX_SHIFT. */
-bool fit_fixed_point(const StepFunction *f, FixedPoint *out) MUST_CHECK;
+bool fixed_point_fit(const StepFunction *f, FixedPoint *out) MUST_CHECK;
 /* What makes up for a form that is late or early: errors[i] becomes the number of integers by which
  * it misses threshold i, such that for every q of the domain, clamping aside,
  *   level(q) = form(q + e), e that of the threshold to level form(q) + 1, if f allows late ones,
  *   level(q) = form(q - e), e that of the threshold to level form(q),     if f allows early ones,
  * and 0 where there is no such threshold. False: errors are as long as steps. */
-bool fit_errors(const StepFunction *f, const FixedPoint *form, int64_t *errors) MUST_CHECK;
+bool fixed_point_errors(const StepFunction *f, const FixedPoint *form, int64_t *errors) MUST_CHECK;
 /* The same form with a larger shift; false on overflow. */
-bool fit_widen(FixedPoint *form, int shift) MUST_CHECK;
+bool fixed_point_widen(FixedPoint *form, int shift) MUST_CHECK;
 
 #endif

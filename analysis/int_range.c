@@ -38,22 +38,22 @@ uint32_t int_range_bits(IntRange range)
 
 static const Type *scalar_of(const Type *type) { return linalg_payload_type(type); }
 
-bool type_has_range(const Type *type)
+bool int_range_is_known_for(const Type *type)
 {
     const Type *scalar = scalar_of(type);
     return type_is_integer(scalar) && type_width(scalar) > 0 && type_width(scalar) <= 64;
 }
 
-IntRange type_range(const Type *type)
+IntRange int_range_of_type(const Type *type)
 {
     int64_t most = INT64_MAX >> (64 - type_width(scalar_of(type)));
     return (IntRange){-most - 1, most};
 }
 
-void ranges_init(IntRanges *ranges, Arena *arena) { *ranges = (IntRanges){.arena = arena}; }
-void ranges_free(IntRanges *ranges) { ptrmap_free(&ranges->known); }
+void int_range_init(IntRanges *ranges, Arena *arena) { *ranges = (IntRanges){.arena = arena}; }
+void int_range_free(IntRanges *ranges) { ptrmap_free(&ranges->known); }
 
-void value_set_range(IntRanges *ranges, const Value *value, IntRange range)
+void int_range_set(IntRanges *ranges, const Value *value, IntRange range)
 {
     IntRange *copy = ARENA_ARRAY(ranges->arena, IntRange, 1);
     *copy = range;
@@ -66,7 +66,7 @@ static void forget(IntRanges *ranges, const Op *op)
         ptrmap_remove(&ranges->known, op_result(op, r));
 }
 
-void ranges_forget(IntRanges *ranges, const Op *op)
+void int_range_forget(IntRanges *ranges, const Op *op)
 {
     forget(ranges, op);
     if (op->def != LINALG(GENERIC))
@@ -85,7 +85,7 @@ static IntRange constant_range(const Attr *value, const Type *type)
     if (value->kind == ATTR_INTEGER)
         return (IntRange){attr_int_value(value), attr_int_value(value)};
     if (value->kind != ATTR_DENSE || dense_count(value) == 0)
-        return type_range(type);
+        return int_range_of_type(type);
     IntRange range = {dense_i64(value, 0), dense_i64(value, 0)};
     int64_t count = value->u.dense.is_splat ? 1 : dense_count(value);
     for (int64_t i = 1; i < count; i++)
@@ -97,29 +97,29 @@ static IntRange constant_range(const Attr *value, const Type *type)
 static IntRange moved_range(IntRanges *ranges, const Op *op, const Type *type)
 {
     if (kernel_fill_value(op))
-        return value_range(ranges, kernel_fill_value(op));
-    if (is_reshape(op) || op->def == TENSOR(EXTRACT_SLICE))
-        return value_range(ranges, op_operand(op, 0));
+        return int_range_of_value(ranges, kernel_fill_value(op));
+    if (reshape_is(op) || op->def == TENSOR(EXTRACT_SLICE))
+        return int_range_of_value(ranges, op_operand(op, 0));
     if (op->def == TENSOR(INSERT_SLICE))
-        return hull(value_range(ranges, op_operand(op, 0)), value_range(ranges, op_operand(op, 1)));
+        return hull(int_range_of_value(ranges, op_operand(op, 0)), int_range_of_value(ranges, op_operand(op, 1)));
     if (op->def == TENSOR(PAD))
-        return hull(value_range(ranges, op_operand(op, 0)),
-                    value_range(ranges, op_operand(region_entry(op_region(op, 0))->last, 0)));
-    return type_range(type);
+        return hull(int_range_of_value(ranges, op_operand(op, 0)),
+                    int_range_of_value(ranges, op_operand(region_entry(op_region(op, 0))->last, 0)));
+    return int_range_of_type(type);
 }
 
-IntRange value_range(IntRanges *ranges, const Value *value)
+IntRange int_range_of_value(IntRanges *ranges, const Value *value)
 {
     const IntRange *known = ptrmap_get(&ranges->known, value);
     if (known)
         return *known;
     const Op *def = value_def(value);
-    IntRange range = type_range(value->type);
+    IntRange range = int_range_of_type(value->type);
     if (def && def->def == ARITH(CONSTANT))
         range = constant_range(op_attr(def, "value"), value->type);
     else if (def)
         range = moved_range(ranges, def, value->type);
-    value_set_range(ranges, value, range);
+    int_range_set(ranges, value, range);
     return range;
 }
 
@@ -127,7 +127,7 @@ IntRange value_range(IntRanges *ranges, const Value *value)
 
 static bool sum_of(IntRange a, IntRange b, IntRange *out)
 {
-    return add_i64(a.lo, b.lo, &out->lo) && add_i64(a.hi, b.hi, &out->hi);
+    return i64_add(a.lo, b.lo, &out->lo) && i64_add(a.hi, b.hi, &out->hi);
 }
 
 static bool difference_of(IntRange a, IntRange b, IntRange *out)
@@ -138,8 +138,8 @@ static bool difference_of(IntRange a, IntRange b, IntRange *out)
 static bool product_of(IntRange a, IntRange b, IntRange *out)
 {
     int64_t corner[4];
-    if (!mul_i64(a.lo, b.lo, &corner[0]) || !mul_i64(a.lo, b.hi, &corner[1]) ||
-        !mul_i64(a.hi, b.lo, &corner[2]) || !mul_i64(a.hi, b.hi, &corner[3]))
+    if (!i64_mul(a.lo, b.lo, &corner[0]) || !i64_mul(a.lo, b.hi, &corner[1]) ||
+        !i64_mul(a.hi, b.lo, &corner[2]) || !i64_mul(a.hi, b.hi, &corner[3]))
         return false;
     *out = (IntRange){corner[0], corner[0]};
     for (int i = 1; i < 4; i++)
@@ -205,16 +205,16 @@ static bool exact_range(const Op *op, IntRange a, IntRange b, IntRange *out)
 
 static IntRange op_range(IntRanges *ranges, const Op *op)
 {
-    IntRange whole = type_range(op_result(op, 0)->type), range, a = whole, b = whole;
+    IntRange whole = int_range_of_type(op_result(op, 0)->type), range, a = whole, b = whole;
     uint32_t first = op->def == ARITH(SELECT);
-    if (op->operand_count > first && type_has_range(op_operand(op, first)->type))
-        a = value_range(ranges, op_operand(op, first));
-    if (op->operand_count > first + 1 && type_has_range(op_operand(op, first + 1)->type))
-        b = value_range(ranges, op_operand(op, first + 1));
+    if (op->operand_count > first && int_range_is_known_for(op_operand(op, first)->type))
+        a = int_range_of_value(ranges, op_operand(op, first));
+    if (op->operand_count > first + 1 && int_range_is_known_for(op_operand(op, first + 1)->type))
+        b = int_range_of_value(ranges, op_operand(op, first + 1));
     if (op->def == ARITH(SELECT))
         return hull(a, b);
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (!type_has_range(op_operand(op, i)->type))
+        if (!int_range_is_known_for(op_operand(op, i)->type))
             return whole;
     return exact_range(op, a, b, &range) && is_within(range, whole) ? range : whole;
 }
@@ -304,16 +304,16 @@ static bool total_range(IntRanges *ranges, const Op *generic, const Value *term,
         return false;
     for (int side = 0; def && def->def == ARITH(MULI) && side < 2; side++) {
         int input = input_of(generic, op_operand(def, (uint32_t)side));
-        IntRange x = value_range(ranges, op_operand(def, (uint32_t)(1 - side)));
+        IntRange x = int_range_of_value(ranges, op_operand(def, (uint32_t)(1 - side)));
         Weights weights;
         if (input >= 0 && find_weights(generic, (uint32_t)input, extents, &weights) &&
             sum_weights(ranges, &weights, extents, x, out))
             return true;
     }
     for (uint32_t i = 0; i < linalg_loop_count(generic); i++)
-        if (linalg_is_reduction(generic, i) && !mul_i64(steps, extents[i], &steps))
+        if (linalg_is_reduction(generic, i) && !i64_mul(steps, extents[i], &steps))
             return false;
-    return product_of(hull(value_range(ranges, term), (IntRange){0, 0}), (IntRange){steps, steps}, out);
+    return product_of(hull(int_range_of_value(ranges, term), (IntRange){0, 0}), (IntRange){steps, steps}, out);
 }
 
 /* Of an accumulator that sums terms, or keeps the largest or least of them. */
@@ -326,12 +326,12 @@ static bool accumulator_range(IntRanges *ranges, const Op *generic, uint32_t res
     if (!update || !value_has_one_use(acc) || acc->uses->owner != update || update->operand_count != 2)
         return false;
     const Value *term = op_operand(update, 1 - use_index(acc->uses));
-    IntRange initial = value_range(ranges, op_operand(generic, input)), total;
-    *out = hull(initial, value_range(ranges, term));
+    IntRange initial = int_range_of_value(ranges, op_operand(generic, input)), total;
+    *out = hull(initial, int_range_of_value(ranges, term));
     if (update->def == ARITH(MAXSI) || update->def == ARITH(MINSI))
         return true;
     return update->def == ARITH(ADDI) && total_range(ranges, generic, term, &total) &&
-           sum_of(initial, total, out) && is_within(*out, type_range(acc->type));
+           sum_of(initial, total, out) && is_within(*out, int_range_of_type(acc->type));
 }
 
 static bool reduces(const Op *generic)
@@ -345,31 +345,31 @@ static bool reduces(const Op *generic)
 static void payload_ranges(IntRanges *ranges, const Block *body)
 {
     FOR_EACH_OP(op, body)
-    if (op->result_count == 1 && op->def != ARITH(CONSTANT) && type_has_range(op_result(op, 0)->type))
-        value_set_range(ranges, op_result(op, 0), op_range(ranges, op));
+    if (op->result_count == 1 && op->def != ARITH(CONSTANT) && int_range_is_known_for(op_result(op, 0)->type))
+        int_range_set(ranges, op_result(op, 0), op_range(ranges, op));
 }
 
 /* Arguments of accumulators are found last: their terms do not depend on them. */
-void generic_ranges(IntRanges *ranges, const Op *generic)
+void int_range_of_generic(IntRanges *ranges, const Op *generic)
 {
     const Block *body = linalg_body(generic);
     uint32_t inputs = linalg_input_count(generic);
     bool is_reduction = reduces(generic);
     for (uint32_t i = 0; i < body->arg_count; i++)
-        if (type_has_range(body->args[i]->type))
-            value_set_range(ranges, body->args[i],
-                            is_reduction && i >= inputs ? type_range(body->args[i]->type)
-                                                        : value_range(ranges, op_operand(generic, i)));
+        if (int_range_is_known_for(body->args[i]->type))
+            int_range_set(ranges, body->args[i],
+                            is_reduction && i >= inputs ? int_range_of_type(body->args[i]->type)
+                                                        : int_range_of_value(ranges, op_operand(generic, i)));
     payload_ranges(ranges, body);
     for (uint32_t r = 0; r < generic->result_count; r++) {
         const Value *acc = body->args[inputs + r], *yielded = op_operand(body->last, r);
         IntRange range;
-        if (!type_has_range(acc->type))
+        if (!int_range_is_known_for(acc->type))
             continue;
         if (is_reduction && accumulator_range(ranges, generic, r, &range)) {
-            value_set_range(ranges, acc, range);
-            value_set_range(ranges, yielded, range);
+            int_range_set(ranges, acc, range);
+            int_range_set(ranges, yielded, range);
         }
-        value_set_range(ranges, op_result(generic, r), value_range(ranges, yielded));
+        int_range_set(ranges, op_result(generic, r), int_range_of_value(ranges, yielded));
     }
 }

@@ -15,19 +15,19 @@ typedef struct IntRanges {
     PtrMap known; /* Value* -> IntRange* */
 } IntRanges;
 
-void ranges_init(IntRanges *ranges, Arena *arena);
-void ranges_free(IntRanges *ranges);
+void int_range_init(IntRanges *ranges, Arena *arena);
+void int_range_free(IntRanges *ranges);
 /* Whether numbers of a type, or a tensor's elements, have ranges: integers of up to 64 bits. */
-bool type_has_range(const Type *type);
+bool int_range_is_known_for(const Type *type);
 /* All numbers of such a type. */
-IntRange type_range(const Type *type);
+IntRange int_range_of_type(const Type *type);
 /* Of a value of such a type: its type's, where nothing better is known. */
-IntRange value_range(IntRanges *ranges, const Value *value);
-void value_set_range(IntRanges *ranges, const Value *value, IntRange range);
+IntRange int_range_of_value(IntRanges *ranges, const Value *value);
+void int_range_set(IntRanges *ranges, const Value *value, IntRange range);
 /* Before an op is erased: its results, and what its body computes. */
-void ranges_forget(IntRanges *ranges, const Op *op);
+void int_range_forget(IntRanges *ranges, const Op *op);
 /* Computes the ranges of a linalg.generic's arguments, payload and results. */
-void generic_ranges(IntRanges *ranges, const Op *generic);
+void int_range_of_generic(IntRanges *ranges, const Op *generic);
 /* Bits of the narrowest signed type that holds the range, at least 2. */
 uint32_t int_range_bits(IntRange range);
 

@@ -105,7 +105,7 @@ static bool check_extents(const Kernel *kernel)
         if (kernel->extents[i] == DIM_DYNAMIC)
             return op_error(kernel->op, "needs static shapes to stream");
     for (uint32_t i = 0; i < kernel->loop_count; i++)
-        if (!mul_i64(trips, kernel->extents[i], &trips) || trips < 1 || trips > max_trips)
+        if (!i64_mul(trips, kernel->extents[i], &trips) || trips < 1 || trips > max_trips)
             return op_error(kernel->op, "needs 1 to 2^40 iterations to stream");
     for (uint32_t i = 0; i < kernel->op->operand_count; i++) {
         const Type *type = op_operand(kernel->op, i)->type;

@@ -43,7 +43,7 @@ static char identifier_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '_';
 }
 
-void append_identifier(StrBuf *out, Str raw)
+void identifier_append(StrBuf *out, Str raw)
 {
     size_t start = out->len;
     for (size_t i = 0; i < raw.len && out->len - start < NAME_MAX_LENGTH; i++) {
@@ -63,7 +63,7 @@ void append_identifier(StrBuf *out, Str raw)
         strbuf_add_c(out, "_layer");
 }
 
-Str layer_source(const Op *op)
+Str layer_name_source(const Op *op)
 {
     const Attr *name = op_attr(op, "dfg.name");
     return name && name->kind == ATTR_STRING ? name->u.string : (Str){"", 0};
@@ -85,8 +85,8 @@ static const char *kernel_word(const Op *generic)
     return "kernel";
 }
 
-void layer_name(StrBuf *out, const Op *generic)
+void layer_name_append(StrBuf *out, const Op *generic)
 {
-    Str name = layer_source(generic);
-    append_identifier(out, name.len ? name : str_from(kernel_word(generic)));
+    Str name = layer_name_source(generic);
+    identifier_append(out, name.len ? name : str_from(kernel_word(generic)));
 }

@@ -16,7 +16,7 @@ typedef struct Known {
     bool is_known;
 } Known;
 
-int64_t signed_bits(int64_t low, int64_t high)
+int64_t payload_range_bits(int64_t low, int64_t high)
 {
     int64_t bits = 1;
     while (bits < 64 && (low < -((int64_t)1 << (bits - 1)) || high > ((int64_t)1 << (bits - 1)) - 1))

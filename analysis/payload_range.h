@@ -14,6 +14,6 @@ typedef struct PayloadRange {
  * bits. */
 bool payload_range(const Op *generic, const Value *value, PayloadRange *out) MUST_CHECK;
 /* Bits of a signed integer type that holds both bounds. */
-int64_t signed_bits(int64_t low, int64_t high);
+int64_t payload_range_bits(int64_t low, int64_t high);
 
 #endif

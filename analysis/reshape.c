@@ -32,7 +32,7 @@ bool reshape_read(const Op *op, Reshape *out)
     return true;
 }
 
-bool is_reshape(const Op *op)
+bool reshape_is(const Op *op)
 {
     Reshape reshape;
     return reshape_read(op, &reshape);
@@ -41,7 +41,7 @@ bool is_reshape(const Op *op)
 Value *reshape_source(const Value *value)
 {
     Op *def = value_def(value);
-    while (def && is_reshape(def)) {
+    while (def && reshape_is(def)) {
         value = op_operand(def, 0);
         def = value_def(value);
     }

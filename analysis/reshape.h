@@ -17,7 +17,7 @@ typedef struct Reshape {
 /* False, without diagnostic, for other ops, dynamic or empty shapes, and ranks of 0 or above
  * RESHAPE_MAX_RANK. */
 bool reshape_read(const Op *op, Reshape *out) MUST_CHECK;
-bool is_reshape(const Op *op); /* that reshape_read can read */
+bool reshape_is(const Op *op); /* that reshape_read can read */
 /* What a chain of reshapes starts from; the value itself if no reshape makes it. */
 Value *reshape_source(const Value *value);
 

@@ -25,11 +25,11 @@
 void dialects_register_all(Context *ctx)
 {
     static const DialectDef *const all[] = {
-        &dialect_builtin, &dialect_arith, &dialect_affine, &dialect_math,   &dialect_cf,
-        &dialect_func,    &dialect_tensor, &dialect_linalg,
-        &dialect_dfg,     &dialect_emithls, &dialect_onnx,
-        &dialect_ml_program, &dialect_quant, &dialect_tosa,   &dialect_dlti,
-        &dialect_index,   &dialect_scf,
+        &builtin_dialect, &arith_dialect, &affine_dialect, &math_dialect,   &cf_dialect,
+        &func_dialect,    &tensor_dialect, &linalg_dialect,
+        &dfg_dialect,     &emithls_dialect, &onnx_dialect,
+        &ml_program_dialect, &quant_dialect, &tosa_dialect,   &dlti_dialect,
+        &index_dialect,   &scf_dialect,
     };
     for (size_t i = 0; i < COUNT_OF(all); i++)
         dialect_register(ctx, all[i]);

@@ -20,8 +20,8 @@ static const DialectDef OTHERS[] = {
 
 void dialects_register_foreign(Context *ctx)
 {
-    dialect_register_foreign(ctx, &dialect_complex);
-    dialect_register_foreign(ctx, &dialect_sparse_tensor);
+    dialect_register_foreign(ctx, &complex_dialect);
+    dialect_register_foreign(ctx, &sparse_tensor_dialect);
     for (size_t i = 0; i < COUNT_OF(OTHERS); i++)
         dialect_register_foreign(ctx, &OTHERS[i]);
 }

@@ -5,7 +5,7 @@
 #include "passes/common/passes.h"
 #include "target/target.h"
 
-const PassTable *all_passes(void)
+const PassTable *driver_all_passes(void)
 {
     static const PassDef *const passes[] = {
         &pass_add_memory_ports,
@@ -51,18 +51,18 @@ const PassTable *all_passes(void)
     return &table;
 }
 
-const char passes_to_fold[] = "onnx-fold-constants,onnx-decompose,onnx-fold-constants,"
+const char driver_passes_to_fold[] = "onnx-fold-constants,onnx-decompose,onnx-fold-constants,"
                               "onnx-infer-shapes";
-const char passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
-const char passes_to_stream[] = "canonicalize,cse,symbol-dce,"
+const char driver_passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
+const char driver_passes_to_stream[] = "canonicalize,cse,symbol-dce,"
                                 "func.func(split-results,stream-initials,narrow-integers,canonicalize,normalize-layout),"
                                 "analyze-kernels,"
                                 "func.func(insert-reorders),convert-linalg-to-dfg";
 
-void add_front_passes(StrBuf *out, const char *top)
+void driver_add_front_passes(StrBuf *out, const char *top)
 {
-    strbuf_printf(out, "func.func(%s,convert-onnx-to-linalg,%s),%s", passes_to_fold, passes_on_linalg,
-                  passes_to_stream);
+    strbuf_printf(out, "func.func(%s,convert-onnx-to-linalg,%s),%s", driver_passes_to_fold, driver_passes_on_linalg,
+                  driver_passes_to_stream);
     if (top)
         strbuf_printf(out, "{top=%s}", top);
     strbuf_add_c(out, ",canonicalize");

@@ -17,7 +17,7 @@ typedef enum LayerStatus {
     LAYER_LEFT_OUT /* outside the part that was asked for */
 } LayerStatus;
 
-/* Element types seen, as the widths of the narrowest and widest; 0: none. */
+/* Element types seen, as the widths of the narrowest and onnx_lower_widest; 0: none. */
 typedef struct Widths {
     uint32_t int_low, int_high, float_low, float_high;
 } Widths;
@@ -57,12 +57,12 @@ bool check_compiles(const Check *check);
 void check_count(Check *check, Op *module);
 /* Enters element types of the layers before the first bad one from their linalg ops. */
 void check_widths(Check *check, Op *module);
-void widths_add(Widths *to, const Widths *more);
+void check_widths_add(Widths *to, const Widths *more);
 
 /* "compiles"; what would help (empty: nothing is wrong); "i4-i8,f32" ("-": none). */
 const char *check_status(const Layer *layer);
 Str check_hint(const Layer *layer);
-void widths_print(const Widths *widths, StrBuf *out);
+void check_widths_print(const Widths *widths, StrBuf *out);
 /* A layer with the sums and ranges of all, without a name. */
 Layer check_total(const Check *check);
 

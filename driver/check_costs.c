@@ -17,7 +17,7 @@ static void add_range(uint32_t *low, uint32_t *high, uint32_t more_low, uint32_t
     *high = more_high > *high ? more_high : *high;
 }
 
-void widths_add(Widths *to, const Widths *more)
+void check_widths_add(Widths *to, const Widths *more)
 {
     add_range(&to->int_low, &to->int_high, more->int_low, more->int_high);
     add_range(&to->float_low, &to->float_high, more->float_low, more->float_high);
@@ -44,7 +44,7 @@ static void find_inputs(const Op *op, const Value **constant, const Value **stre
     *constant = *streamed = NULL;
     for (uint32_t i = count; i-- > 0;) {
         const Value *value = op_operand(op, i);
-        if (is_tensor_value(value) && !value_constant(value))
+        if (is_tensor_value(value) && !fold_constant_of(value))
             *streamed = value;
         else if (is_tensor_value(value))
             *constant = value;
@@ -157,7 +157,7 @@ static int64_t count_macs(const Op *op)
     if (factor == 0)
         return 0;
     bool is_known = type_is_static(each->type) && type_element_count(each->type, &count) &&
-                    mul_i64(count, factor, &macs);
+                    i64_mul(count, factor, &macs);
     return is_known ? macs : -1;
 }
 
@@ -174,14 +174,14 @@ static bool count_node(Op *op, void *user)
 {
     Counter *counter = user;
     Layer *layer = check_layer(counter->check, op->loc);
-    if (!layer || !op->def || op->def->dialect != &dialect_onnx || is_constant_node(op))
+    if (!layer || !op->def || op->def->dialect != &onnx_dialect || is_constant_node(op))
         return true;
     if (!layer->is_alive)
         layer->parameters = layer->macs = 0;
     layer->is_alive = true;
     count_parameters(counter, op, layer);
     int64_t macs = count_macs(op);
-    if (macs < 0 || layer->macs < 0 || !add_i64(layer->macs, macs, &layer->macs))
+    if (macs < 0 || layer->macs < 0 || !i64_add(layer->macs, macs, &layer->macs))
         layer->macs = -1;
     return true;
 }

@@ -24,7 +24,7 @@ static void add_count(StrBuf *out, const char *key, int64_t value)
 static void add_types(StrBuf *out, const char *key, const Widths *widths)
 {
     StrBuf text = {0};
-    widths_print(widths, &text);
+    check_widths_print(widths, &text);
     strbuf_printf(out, "\"%s\": ", key);
     if (str_eq_c(strbuf_str(&text), "-"))
         strbuf_add_c(out, "null");

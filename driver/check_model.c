@@ -91,7 +91,7 @@ static void layers_of_report(Check *check, const ImportReport *report)
 
 static bool is_node(const Op *op)
 {
-    return op->def && op->def->dialect == &dialect_onnx && op->def != ONNX(CONSTANT) &&
+    return op->def && op->def->dialect == &onnx_dialect && op->def != ONNX(CONSTANT) &&
            op->def != ONNX(NO_VALUE);
 }
 
@@ -178,7 +178,7 @@ static void tidy_function(Op *func)
         if (!def || def->operand_count == 0)
             op_erase_operand(ret, i);
     }
-    erase_dead_ops(func);
+    rewrite_erase_dead_ops(func);
     for (uint32_t i = block->arg_count; i-- > 0;)
         if (!value_has_uses(block->args[i]))
             block_erase_arg(block, i);
@@ -278,10 +278,10 @@ static void take_diag(void *user, Context *ctx, const Diag *diag, const Diag *no
 static bool run_passes(Round *round, Op *module, const char *passes)
 {
     Context *ctx = round->check->ctx;
-    Pipeline *pipeline = pipeline_from_text(ctx, all_passes(), str_from(passes));
-    context_set_diag_handler(ctx, take_diag, round, &round->outer, &round->outer_user);
+    Pipeline *pipeline = pipeline_from_text(ctx, driver_all_passes(), str_from(passes));
+    diag_set_handler(ctx, take_diag, round, &round->outer, &round->outer_user);
     bool ok = pipeline_run(pipeline, module, &(RunOptions){.verify_each = true});
-    context_set_diag_handler(ctx, round->outer, round->outer_user, NULL, NULL);
+    diag_set_handler(ctx, round->outer, round->outer_user, NULL, NULL);
     pipeline_free(pipeline);
     return ok;
 }
@@ -299,7 +299,7 @@ typedef bool StageRun(Round *round, Op *module);
 static bool fold(Round *round, Op *module)
 {
     StrBuf passes = {0};
-    strbuf_printf(&passes, "builtin.module(func.func(%s))", passes_to_fold);
+    strbuf_printf(&passes, "builtin.module(func.func(%s))", driver_passes_to_fold);
     bool ok = run_passes(round, module, passes.data);
     strbuf_free(&passes);
     return ok;
@@ -317,7 +317,7 @@ static bool lower(Round *round, Op *module)
     if (ok && has_cuts(round->check))
         tidy(module);
     strbuf_printf(&passes, "builtin.module(func.func(%s),%s,dfg.region(size-fifos),"
-                  "convert-dfg-to-emithls)", passes_on_linalg, passes_to_stream);
+                  "convert-dfg-to-emithls)", driver_passes_on_linalg, driver_passes_to_stream);
     ok = ok && (!has_work(round->check, module) || run_passes(round, module, passes.data));
     strbuf_free(&passes);
     return ok;
@@ -375,7 +375,7 @@ void check_model(Check *check, const char *path, Str bytes, const ModelOptions *
     ImportReport report = {0};
     ModelOptions reporting = *options;
     reporting.report = &report;
-    Op *module = load_model(check->ctx, path, bytes, &reporting);
+    Op *module = model_load(check->ctx, path, bytes, &reporting);
     check->is_complete = module != NULL;
     if (report.nodes || !module) {
         layers_of_report(check, &report);

@@ -13,9 +13,9 @@ static void add_costs(TextTable *table, const Layer *layer)
 {
     text_table_add_count(table, layer->parameters);
     text_table_add_count(table, layer->macs);
-    widths_print(&layer->weights, text_table_cell(table));
-    widths_print(&layer->input, text_table_cell(table));
-    widths_print(&layer->output, text_table_cell(table));
+    check_widths_print(&layer->weights, text_table_cell(table));
+    check_widths_print(&layer->input, text_table_cell(table));
+    check_widths_print(&layer->output, text_table_cell(table));
 }
 
 static void add_titles(TextTable *table)

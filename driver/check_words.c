@@ -68,7 +68,7 @@ static void add_range(StrBuf *out, char letter, uint32_t low, uint32_t high)
         strbuf_printf(out, "-%c%u", letter, high);
 }
 
-void widths_print(const Widths *widths, StrBuf *out)
+void check_widths_print(const Widths *widths, StrBuf *out)
 {
     add_range(out, 'i', widths->int_low, widths->int_high);
     add_range(out, 'f', widths->float_low, widths->float_high);
@@ -80,7 +80,7 @@ void widths_print(const Widths *widths, StrBuf *out)
 
 static void add_to(int64_t *sum, int64_t more)
 {
-    if (more > 0 && !add_i64(*sum, more, sum))
+    if (more > 0 && !i64_add(*sum, more, sum))
         *sum = INT64_MAX;
 }
 
@@ -90,9 +90,9 @@ Layer check_total(const Check *check)
     for (const Layer *layer = check->layers; layer < check->layers + check->count; layer++) {
         add_to(&total.parameters, layer->parameters);
         add_to(&total.macs, layer->macs);
-        widths_add(&total.weights, &layer->weights);
-        widths_add(&total.input, &layer->input);
-        widths_add(&total.output, &layer->output);
+        check_widths_add(&total.weights, &layer->weights);
+        check_widths_add(&total.input, &layer->input);
+        check_widths_add(&total.output, &layer->output);
     }
     return total;
 }

@@ -31,7 +31,7 @@ static void add_passes_of_design(StrBuf *out, const CompileOptions *options,
     SearchOptions with = *search;
     with.loads_weights = strcmp(options->weights, "load") == 0;
     add_folding(out, options, "apply-folding", with.loads_weights ? " loads-weights=true" : "");
-    add_search_pass(out, &with, target);
+    search_add_pass(out, &with, target);
     strbuf_add_c(out, ",dfg.region(size-fifos),convert-dfg-to-emithls,");
     add_folding(out, options, "pin-fifos", "");
     strbuf_printf(out, "fit-fifos%s", fit_options);
@@ -45,13 +45,13 @@ static void add_pipeline(StrBuf *out, const CompileOptions *options, const Searc
                          const Target *target)
 {
     strbuf_add_c(out, "builtin.module(");
-    add_front_passes(out, options->top);
+    driver_add_front_passes(out, options->top);
     strbuf_add_char(out, ',');
     add_passes_of_design(out, options, search, target, whatever_fits);
     strbuf_add_char(out, ')');
 }
 
-void add_compile_pipeline(StrBuf *out, const CompileOptions *options, const Target *target)
+void compile_add_pipeline(StrBuf *out, const CompileOptions *options, const Target *target)
 {
     add_pipeline(out, options, &options->search, target);
 }
@@ -61,7 +61,7 @@ static bool run_passes(Op *module, StrBuf *passes, VerifySemantics *semantics)
 {
     StrBuf text = {0};
     strbuf_printf(&text, "builtin.module(%s)", passes->data);
-    Pipeline *pipeline = pipeline_from_text(module->ctx, all_passes(), strbuf_str(&text));
+    Pipeline *pipeline = pipeline_from_text(module->ctx, driver_all_passes(), strbuf_str(&text));
     const PassHooks *hooks[] = {verify_semantics_hooks(semantics), NULL};
     const RunOptions run = {.verify_each = true, .hooks = hooks};
     bool ok = pipeline && pipeline_run(pipeline, module, &run) && verify_semantics_ok(semantics);
@@ -170,10 +170,10 @@ static void emit_messages(Context *ctx, const Messages *messages)
         const Message *m = &messages->data[i];
         const char *text = m->text.data ? m->text.data : "";
         switch (m->kind) {
-        case DIAG_ERROR: emit_error(ctx, m->loc, "%s", text); break;
-        case DIAG_WARNING: emit_warning(ctx, m->loc, "%s", text); break;
-        case DIAG_REMARK: emit_remark(ctx, m->loc, "%s", text); break;
-        case DIAG_NOTE: emit_note(ctx, m->loc, "%s", text); break;
+        case DIAG_ERROR: diag_error(ctx, m->loc, "%s", text); break;
+        case DIAG_WARNING: diag_warning(ctx, m->loc, "%s", text); break;
+        case DIAG_REMARK: diag_remark(ctx, m->loc, "%s", text); break;
+        case DIAG_NOTE: diag_note(ctx, m->loc, "%s", text); break;
         }
     }
 }
@@ -192,10 +192,10 @@ static Op *try_design(const Compile *compile, const Op *module, const SearchOpti
     DiagHandler *handler;
     void *user;
     diag_flush(ctx);
-    context_set_diag_handler(ctx, keep_messages, messages, &handler, &user);
+    diag_set_handler(ctx, keep_messages, messages, &handler, &user);
     Op *design = make_design(compile, module, search, fit_options);
     diag_flush(ctx);
-    context_set_diag_handler(ctx, handler, user, NULL, NULL);
+    diag_set_handler(ctx, handler, user, NULL, NULL);
     return design;
 }
 
@@ -262,14 +262,14 @@ static Op *best_design(const Compile *compile, const Op *module, SearchOptions *
 {
     enum { MAX_TRIES = 6 };
     const SearchOptions *given = &compile->options->search;
-    size_t errors = context_error_count(module->ctx);
+    size_t errors = diag_error_count(module->ctx);
     SearchOptions last = *given;
     bool is_over = compile->options->folding != NULL; /* then depths may be given, too */
     for (int i = 0; i < MAX_TRIES && !is_over; i++) {
         Op *design = fitting_design(compile, module, &last, i, &is_over);
         if (design)
             *chosen = last;
-        if (design || (i == 0 && is_over && context_error_count(module->ctx) > errors))
+        if (design || (i == 0 && is_over && diag_error_count(module->ctx) > errors))
             return design;
     }
     Messages messages = {0}, others = {0};
@@ -293,12 +293,12 @@ static void remark_reserve(const Op *design, const SearchOptions *first, const S
                   (long long)chosen->reserved_lut);
 }
 
-bool run_compile_passes(Op **module, const CompileOptions *options, const Target *target)
+bool compile_run(Op **module, const CompileOptions *options, const Target *target)
 {
     StrBuf before = {0}, pipeline = {0};
     SearchOptions chosen = options->search;
     Compile compile = {options, target, verify_semantics_create(options->verify_semantics)};
-    add_front_passes(&before, options->top);
+    driver_add_front_passes(&before, options->top);
     Op *design = run_passes(*module, &before, compile.semantics)
                      ? best_design(&compile, *module, &chosen)
                      : NULL;

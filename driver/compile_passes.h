@@ -22,9 +22,9 @@ typedef struct CompileOptions {
 } CompileOptions;
 
 /* The whole pipeline as it is tried first. */
-void add_compile_pipeline(StrBuf *out, const CompileOptions *options, const Target *target);
+void compile_add_pipeline(StrBuf *out, const CompileOptions *options, const Target *target);
 
 /* *module is replaced by the design. False: diagnosed. */
-bool run_compile_passes(Op **module, const CompileOptions *options, const Target *target) MUST_CHECK;
+bool compile_run(Op **module, const CompileOptions *options, const Target *target) MUST_CHECK;
 
 #endif

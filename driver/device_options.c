@@ -26,7 +26,7 @@ static bool device_path(const Tool *tool, const char *name, const char *folder, 
 static bool read_by_name(const Tool *tool, Context *ctx, const char *name, Device *out)
 {
     StrBuf folder = {0}, path = {0}, schema = {0};
-    bool ok = resource_dir("devices", &folder) ||
+    bool ok = driver_resource_dir("devices", &folder) ||
               tool_error(tool, "error: the device descriptions are not installed");
     if (ok) {
         strbuf_printf(&schema, "%s/device.xsd", folder.data);
@@ -58,7 +58,7 @@ static void override(int64_t *limit, int64_t given)
         *limit = given;
 }
 
-bool find_target(const Tool *tool, Context *ctx, const DeviceOptions *options, Target *out)
+bool device_options_resolve(const Tool *tool, Context *ctx, const DeviceOptions *options, Target *out)
 {
     Device *device = &out->device;
     if (!read_by_name(tool, ctx, options->device, device))

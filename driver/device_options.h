@@ -50,7 +50,7 @@ typedef struct Target {
 /* False: said what is wrong. */
 bool device_options_check(const Tool *tool, const DeviceOptions *options) MUST_CHECK;
 /* False: diagnosed, or said. */
-bool find_target(const Tool *tool, Context *ctx, const DeviceOptions *options,
+bool device_options_resolve(const Tool *tool, Context *ctx, const DeviceOptions *options,
                  Target *out) MUST_CHECK;
 
 #endif

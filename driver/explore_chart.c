@@ -16,7 +16,7 @@ typedef struct Axis {
     double low, high; /* frames per second, low < high */
 } Axis;
 
-double explore_fps(const ExplorePoint *point, int64_t clock)
+double chart_fps(const ExplorePoint *point, int64_t clock)
 {
     return point->interval > 0 ? 1e6 * (double)clock / (double)point->interval : 0.0;
 }
@@ -63,7 +63,7 @@ static Axis find_axis(const ExploreChart *chart)
     const double margin = 1.25;
     Axis axis = {INFINITY, 0};
     for (size_t i = 0; i < chart->points->len; i++) {
-        double fps = explore_fps(&chart->points->data[i], chart->clock);
+        double fps = chart_fps(&chart->points->data[i], chart->clock);
         axis.low = fps < axis.low ? fps : axis.low;
         axis.high = fps > axis.high ? fps : axis.high;
     }
@@ -141,11 +141,11 @@ static void add_series(StrBuf *out, const ExploreChart *chart, const Axis *axis,
                   series[s].colour);
     for (size_t i = 0; i < points->len; i++)
         strbuf_printf(out, "%s%.1f,%.1f", i ? " " : "",
-                      x_of(axis, explore_fps(&points->data[i], chart->clock)),
+                      x_of(axis, chart_fps(&points->data[i], chart->clock)),
                       y_of(percent_of(chart, &points->data[i], kind)));
     strbuf_add_c(out, "\"/>\n");
     for (size_t i = 0; i < points->len; i++) {
-        double fps = explore_fps(&points->data[i], chart->clock);
+        double fps = chart_fps(&points->data[i], chart->clock);
         add_marker(out, s, x_of(axis, fps), y_of(percent_of(chart, &points->data[i], kind)));
         strbuf_printf(out, "<title>%lld %s, %.1f frames per second</title>",
                       (long long)points->data[i].cost.items[kind], cost_names[kind].title, fps);
@@ -165,7 +165,7 @@ static void add_legend(StrBuf *out, const ExploreChart *chart, size_t s)
                       (long long)chart->limits->items[kind]);
 }
 
-void explore_chart_print(const ExploreChart *chart, StrBuf *out)
+void chart_print_explore(const ExploreChart *chart, StrBuf *out)
 {
     Axis axis = find_axis(chart);
     strbuf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "

@@ -13,8 +13,8 @@ typedef struct ExploreChart {
 } ExploreChart;
 
 /* Frames per second of a point. */
-double explore_fps(const ExplorePoint *point, int64_t clock);
+double chart_fps(const ExplorePoint *point, int64_t clock);
 /* An SVG document. */
-void explore_chart_print(const ExploreChart *chart, StrBuf *out);
+void chart_print_explore(const ExploreChart *chart, StrBuf *out);
 
 #endif

@@ -29,7 +29,7 @@ void model_options_free(ModelOptions *options)
     vec_free(&options->to);
 }
 
-Op *load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
+Op *model_load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
 {
     const ImportOptions import = {
         .folder = folder_of(path),
@@ -56,11 +56,11 @@ static bool looks_binary(Str bytes)
     return false;
 }
 
-Op *load_model(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
+Op *model_load(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
 {
     Str name = str_from(path);
     bool is_text = str_ends_with(name, ".mir") || str_ends_with(name, ".mlir");
     if (str_ends_with(name, ".onnx") || (!is_text && looks_binary(bytes)))
-        return load_onnx(ctx, path, bytes, options);
+        return model_load_onnx(ctx, path, bytes, options);
     return parse_module(ctx, bytes, shown_name(path), NULL);
 }

@@ -22,9 +22,9 @@ void model_options_free(ModelOptions *options);
 
 /* The module of an ONNX file's bytes; what the file refers to is looked up beside it. "-" is shown
  * as <stdin>. NULL: diagnosed. */
-Op *load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options) MUST_CHECK;
+Op *model_load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options) MUST_CHECK;
 /* ONNX or IR, by the file's extension (.onnx, .mir, .mlir), else by its contents. The bytes must
  * stay as long as the context gives diagnostics. NULL: diagnosed. */
-Op *load_model(Context *ctx, const char *path, Str bytes, const ModelOptions *options) MUST_CHECK;
+Op *model_load(Context *ctx, const char *path, Str bytes, const ModelOptions *options) MUST_CHECK;
 
 #endif

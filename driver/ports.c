@@ -22,7 +22,7 @@ static bool is_private(const Op *op)
     return visibility && str_eq_c(visibility->u.string, "private");
 }
 
-Op *find_function(const Tool *tool, Op *module, const char *wanted)
+Op *ports_find_function(const Tool *tool, Op *module, const char *wanted)
 {
     FOR_EACH_INNER(op, module)
     {

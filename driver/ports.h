@@ -21,7 +21,7 @@ typedef struct Ports {
 } Ports;
 
 /* The function of that name, else the first public one with a body. NULL: said so. */
-Op *find_function(const Tool *tool, Op *module, const char *wanted) MUST_CHECK;
+Op *ports_find_function(const Tool *tool, Op *module, const char *wanted) MUST_CHECK;
 
 /* Of the arguments or the results of func. False: diagnosed; ports_free is right anyway. */
 bool ports_init(Ports *ports, const Tool *tool, const Op *func, const char *what,

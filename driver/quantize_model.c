@@ -16,14 +16,14 @@
 #include "driver/all_passes.h"
 #include "driver/ports.h"
 
-void quantize_options_free(QuantizeOptions *options)
+void model_quantize_options_free(QuantizeOptions *options)
 {
     vec_free(&options->arrays);
 }
 
 static bool run_passes(Op *op, Str text)
 {
-    Pipeline *pipeline = pipeline_from_text(op->ctx, all_passes(), text);
+    Pipeline *pipeline = pipeline_from_text(op->ctx, driver_all_passes(), text);
     bool ok = pipeline && pipeline_run(pipeline, op, &(RunOptions){.verify_each = true});
     if (pipeline)
         pipeline_free(pipeline);
@@ -104,7 +104,7 @@ static bool has_nodes(const Op *func)
 {
     FOR_EACH_OP(op, func_entry(func))
     {
-        if (op->def && op->def->dialect == &dialect_onnx)
+        if (op->def && op->def->dialect == &onnx_dialect)
             return true;
     }
     return false;
@@ -122,7 +122,7 @@ static bool check_options(const Tool *tool, const QuantizeOptions *options)
     return true;
 }
 
-bool quantize_model(const Tool *tool, const QuantizeOptions *options, Op *module,
+bool model_quantize(const Tool *tool, const QuantizeOptions *options, Op *module,
                     const char *function)
 {
     if (!check_options(tool, options))
@@ -132,7 +132,7 @@ bool quantize_model(const Tool *tool, const QuantizeOptions *options, Op *module
     if (!run_passes(module, STR("builtin.module(func.func(onnx-fold-constants,onnx-decompose,"
                                 "onnx-fold-constants,onnx-infer-shapes))")))
         return false;
-    Op *func = find_function(tool, module, function);
+    Op *func = ports_find_function(tool, module, function);
     if (!func)
         return false;
     if (func->def != FUNC(FUNC) || !has_nodes(func))

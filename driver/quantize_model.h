@@ -11,7 +11,7 @@ typedef struct QuantizeOptions {
     Texts arrays;
     bool per_tensor, power_of_two;
 } QuantizeOptions;
-void quantize_options_free(QuantizeOptions *options);
+void model_quantize_options_free(QuantizeOptions *options);
 
 /* Rows of a tool's flags for a variable `options`. */
 #define QUANTIZE_FLAGS(options)                                                                    \
@@ -26,7 +26,7 @@ void quantize_options_free(QuantizeOptions *options);
 
 /* Quantizes a function (NULL: the first public one) of a module as the options say, and prints the
  * error of each layer on stderr. False: said so or diagnosed. */
-bool quantize_model(const Tool *tool, const QuantizeOptions *options, Op *module,
+bool model_quantize(const Tool *tool, const QuantizeOptions *options, Op *module,
                     const char *function) MUST_CHECK;
 
 #endif

@@ -31,7 +31,7 @@ static const char *build_folder(const char *kind)
     return strcmp(kind, "csim") == 0 ? "emit/csim" : "target/devices";
 }
 
-bool resource_dir(const char *kind, StrBuf *out)
+bool driver_resource_dir(const char *kind, StrBuf *out)
 {
     char folder[PATH_MAX];
     bool known = program_folder(folder, sizeof(folder));

@@ -7,6 +7,6 @@
 
 /* Directory of one kind of files: "csim" or "devices". Looks beside the program: where an
  * installation has them, then where a build has them; then in the configured place. */
-bool resource_dir(const char *kind, StrBuf *out) MUST_CHECK;
+bool driver_resource_dir(const char *kind, StrBuf *out) MUST_CHECK;
 
 #endif

@@ -29,7 +29,7 @@ static void add_number(StrBuf *out, const char *name, int64_t value)
         strbuf_printf(out, " %s=%lld", name, (long long)value);
 }
 
-void add_search_pass(StrBuf *out, const SearchOptions *options, const Target *target)
+void search_add_pass(StrBuf *out, const SearchOptions *options, const Target *target)
 {
     const Resources *budget = &target->budget;
     const char *objective = options->objective ? options->objective
@@ -59,7 +59,7 @@ static int64_t result(const Attr *budget, const char *name)
     return value && value->kind == ATTR_INTEGER ? attr_int_value(value) : 0;
 }
 
-void add_search_result(StrBuf *out, const Op *module)
+void search_add_result(StrBuf *out, const Op *module)
 {
     const Attr *budget = op_attr(module, "dfg.budget");
     const Attr *objective = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "objective")

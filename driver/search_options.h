@@ -27,8 +27,8 @@ typedef struct SearchOptions {
 /* False: said what is wrong. */
 bool search_options_check(const Tool *tool, const SearchOptions *options) MUST_CHECK;
 /* The pass choose-unroll with its options, for a pipeline. */
-void add_search_pass(StrBuf *out, const SearchOptions *options, const Target *target);
+void search_add_pass(StrBuf *out, const SearchOptions *options, const Target *target);
 /* A line that says what the pass reached and whether it is the best, from the module's dfg.budget. */
-void add_search_result(StrBuf *out, const Op *module);
+void search_add_result(StrBuf *out, const Op *module);
 
 #endif

@@ -65,7 +65,7 @@ static bool parse_int(const char *text, int64_t *out)
     int64_t value = 0;
     for (; *text; text++) {
         if (*text < '0' || *text > '9') return false;
-        if (!mul_i64(value, 10, &value) || !add_i64(value, *text - '0', &value)) return false;
+        if (!i64_mul(value, 10, &value) || !i64_add(value, *text - '0', &value)) return false;
     }
     *out = negative ? -value : value;
     return true;

@@ -11,7 +11,7 @@
 
 enum { MAX_RANGE_BITS = 120 };
 
-const char *arena_printf(Arena *arena, const char *fmt, ...)
+const char *emit_arena_printf(Arena *arena, const char *fmt, ...)
 {
     StrBuf text = {0};
     va_list args;
@@ -64,7 +64,7 @@ static Wide max_wide(Wide a, Wide b) { return a > b ? a : b; }
 
 const char *cpp_parens(Emitter *e, const Expr *expr, Prec prec)
 {
-    return expr->prec >= prec ? expr->text : arena_printf(&e->arena, "(%s)", expr->text);
+    return expr->prec >= prec ? expr->text : emit_arena_printf(&e->arena, "(%s)", expr->text);
 }
 
 Expr cpp_leaf(const char *text, const Type *type, bool reads)
@@ -86,7 +86,7 @@ static Expr join(const Expr *a, const Expr *b, const char *text, Prec prec)
 static void cast_to(Emitter *e, Expr *expr, const Type *type)
 {
     expr->uncast = expr->text;
-    expr->text = arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), expr->text);
+    expr->text = emit_arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), expr->text);
     expr->prec = PREC_PRIMARY;
     expr->kind = CPP_TYPED;
     full_range(type, &expr->low, &expr->high);
@@ -107,7 +107,7 @@ static Expr as_ap(Emitter *e, const Expr *expr)
     Expr ap = *expr;
     if (expr->kind != CPP_BUILTIN && expr->kind != CPP_BOOL)
         return ap;
-    ap.text = arena_printf(&e->arena, "ap_int<%u>(%s)", bits_for(expr->low, expr->high), expr->text);
+    ap.text = emit_arena_printf(&e->arena, "ap_int<%u>(%s)", bits_for(expr->low, expr->high), expr->text);
     ap.prec = PREC_PRIMARY;
     ap.kind = CPP_AP;
     return ap;
@@ -118,7 +118,7 @@ Expr cpp_unsigned(Emitter *e, const Expr *expr, const Type *type)
     Expr out = *expr;
     if (expr->kind == CPP_BOOL || expr->low >= 0)
         return out;
-    out.text = arena_printf(&e->arena, "ap_uint<%u>(%s)", type_width(type), expr->text);
+    out.text = emit_arena_printf(&e->arena, "ap_uint<%u>(%s)", type_width(type), expr->text);
     out.prec = PREC_PRIMARY;
     out.kind = CPP_AP;
     out.uncast = NULL;
@@ -131,7 +131,7 @@ Expr cpp_signed(Emitter *e, const Expr *expr, const Type *type)
 {
     if (!type_is_int_width(type, 1))
         return *expr;
-    Expr out = join(expr, NULL, arena_printf(&e->arena, "-ap_int<2>(%s)", expr->text), PREC_UNARY);
+    Expr out = join(expr, NULL, emit_arena_printf(&e->arena, "-ap_int<2>(%s)", expr->text), PREC_UNARY);
     out.low = -1;
     return out;
 }
@@ -141,7 +141,7 @@ static const char *exactly(Emitter *e, const Expr *expr, const Type *type)
 {
     if (expr->kind == CPP_TYPED || expr->kind == CPP_FLOAT)
         return cpp_parens(e, expr, PREC_OR);
-    return arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), expr->text);
+    return emit_arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), expr->text);
 }
 
 Expr cpp_boolean(const char *text, Prec prec, bool reads)
@@ -158,7 +158,7 @@ static Expr infix(Emitter *e, const Expr *a, const char *op, const Expr *b, Prec
     if (left.kind == CPP_BOOL)
         left = as_ap(e, &left);
     Expr right = b->kind == CPP_BOOL ? as_ap(e, b) : *b;
-    const char *text = arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, prec), op,
+    const char *text = emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, prec), op,
                                     cpp_parens(e, &right, (Prec)(prec + 1)));
     return join(a, b, text, prec);
 }
@@ -219,7 +219,7 @@ static bool shift_left(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     const Type *type = op_result(op, 0)->type;
     Expr amount = cpp_unsigned(e, &x[1], type);
-    const char *text = arena_printf(&e->arena, "%s(%s) << %s", cpp_type(e, type), x[0].text,
+    const char *text = emit_arena_printf(&e->arena, "%s(%s) << %s", cpp_type(e, type), x[0].text,
                                     cpp_parens(e, &amount, PREC_UNARY));
     *out = join(&x[0], &x[1], text, PREC_SHIFT);
     bool exact = literal_amount(&x[1], type) &&
@@ -244,7 +244,7 @@ static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
     Expr value = op->def == ARITH(SHRUI) ? cpp_unsigned(e, &x[0], type) : x[0];
     Expr amount = cpp_unsigned(e, &x[1], type);
     value = as_ap(e, &value);
-    const char *text = arena_printf(&e->arena, "%s >> %s", cpp_parens(e, &value, PREC_MUL),
+    const char *text = emit_arena_printf(&e->arena, "%s >> %s", cpp_parens(e, &value, PREC_MUL),
                                     cpp_parens(e, &amount, PREC_UNARY));
     *out = join(&value, &x[1], text, PREC_SHIFT);
     uint32_t by = literal_amount(&x[1], type) ? (uint32_t)x[1].low : 0;
@@ -257,7 +257,7 @@ static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
 /* of i1: a && b, a || b or a != b */
 static Expr logical(Emitter *e, const Expr *a, const char *op, Prec prec, const Expr *b)
 {
-    const char *text = arena_printf(&e->arena, "%s %s %s", cpp_parens(e, a, PREC_EQUAL), op,
+    const char *text = emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, a, PREC_EQUAL), op,
                                     cpp_parens(e, b, PREC_EQUAL));
     return cpp_boolean(text, prec, a->reads || b->reads);
 }
@@ -274,7 +274,7 @@ static bool bitwise(Emitter *e, const Op *op, const Expr *x, Expr *out)
     }
     Expr left = as_ap(e, a);
     *out = join(a, b,
-                arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, PREC_UNARY), bits[which],
+                emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, PREC_UNARY), bits[which],
                              cpp_parens(e, b, PREC_UNARY)),
                 PREC_BITS);
     uint32_t width = max_wide(bits_for(a->low, a->high), bits_for(b->low, b->high)) & 0xff;
@@ -301,7 +301,7 @@ static bool min_max(Emitter *e, const Op *op, const Expr *x, Expr *out)
     Expr a = is_unsigned ? cpp_unsigned(e, &x[0], type) : x[0];
     Expr b = is_unsigned ? cpp_unsigned(e, &x[1], type) : x[1];
     uint32_t bits = bits_for(min_wide(a.low, b.low), max_wide(a.high, b.high));
-    const char *text = arena_printf(&e->arena, "std::%s<ap_int<%u>>(%s, %s)",
+    const char *text = emit_arena_printf(&e->arena, "std::%s<ap_int<%u>>(%s, %s)",
                                     is_max ? "max" : "min", bits, a.text, b.text);
     *out = join(&a, &b, text, PREC_PRIMARY);
     wrap(e, out, type, is_max ? max_wide(a.low, b.low) : min_wide(a.low, b.low),
@@ -328,7 +328,7 @@ static bool compare(Emitter *e, const Op *op, const Expr *x, Expr *out)
 static bool select_value(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     const Type *type = op_result(op, 0)->type;
-    const char *text = arena_printf(&e->arena, "%s ? %s : %s", cpp_parens(e, &x[0], PREC_OR),
+    const char *text = emit_arena_printf(&e->arena, "%s ? %s : %s", cpp_parens(e, &x[0], PREC_OR),
                                     exactly(e, &x[1], type), exactly(e, &x[2], type));
     *out = (Expr){.text = text, .prec = PREC_TERNARY, .kind = CPP_TYPED,
                   .low = min_wide(x[1].low, x[2].low), .high = max_wide(x[1].high, x[2].high),
@@ -351,7 +351,7 @@ static bool resize(Emitter *e, const Op *op, const Expr *x, Expr *out)
         return true;
     }
     if (op->def == ARITH(TRUNCI) && type_is_int_width(to, 1)) {
-        const char *text = arena_printf(&e->arena, "(%s & 1) != 0", cpp_parens(e, &x[0], PREC_UNARY));
+        const char *text = emit_arena_printf(&e->arena, "(%s & 1) != 0", cpp_parens(e, &x[0], PREC_UNARY));
         *out = cpp_boolean(text, PREC_EQUAL, x[0].reads);
         return true;
     }
@@ -374,12 +374,12 @@ static bool integer_literal(Emitter *e, const Attr *value, Expr *out)
         bool is_int = number > INT32_MIN && number <= INT32_MAX;
         /* The most negative long long has no literal of its own. */
         const char *text = number == INT64_MIN ? "(-9223372036854775807LL - 1)"
-                                               : arena_printf(&e->arena, "%s%s", digits.data,
+                                               : emit_arena_printf(&e->arena, "%s%s", digits.data,
                                                               is_int ? "" : "LL");
         *out = (Expr){.text = text, .kind = CPP_BUILTIN, .low = number, .high = number,
                       .prec = number < 0 && number != INT64_MIN ? PREC_UNARY : PREC_PRIMARY};
     } else {
-        const char *text = arena_printf(&e->arena, "%s(\"%s\", 10)", cpp_type(e, value->type),
+        const char *text = emit_arena_printf(&e->arena, "%s(\"%s\", 10)", cpp_type(e, value->type),
                                         digits.data);
         *out = cpp_leaf(text, value->type, false);
     }
@@ -462,7 +462,7 @@ static const char *linear_sum(Emitter *e, uint32_t dims, const int64_t *coeffs, 
 
 static const char *enclose(Emitter *e, const char *text, Prec have, Prec want)
 {
-    return have >= want ? text : arena_printf(&e->arena, "(%s)", text);
+    return have >= want ? text : emit_arena_printf(&e->arena, "(%s)", text);
 }
 
 /* C++ divides towards zero: a multiple of the divisor makes the dividend non-negative first. */
@@ -474,11 +474,11 @@ static const char *affine_division(Emitter *e, const AffineExpr *expr, uint32_t 
     int64_t lift = low < 0 ? (-low + divisor - 1) / divisor : 0;
     const AffineExpr *lifted = affine_add_c(expr->lhs, lift * divisor);
     const char *inner = cpp_affine(e, lifted, dims, counters, PREC_MUL);
-    const char *text = arena_printf(&e->arena, "%s %s %lld", inner,
+    const char *text = emit_arena_printf(&e->arena, "%s %s %lld", inner,
                                     expr->kind == AFFINE_MOD ? "%" : "/", (long long)divisor);
     if (expr->kind == AFFINE_MOD || lift == 0)
         return enclose(e, text, PREC_MUL, prec);
-    return enclose(e, arena_printf(&e->arena, "%s - %lld", text, (long long)lift), PREC_ADD, prec);
+    return enclose(e, emit_arena_printf(&e->arena, "%s - %lld", text, (long long)lift), PREC_ADD, prec);
 }
 
 const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const Counters *counters,
@@ -492,7 +492,7 @@ const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const 
         bool subtracts = minus > 1 || strcmp(negative, "0") != 0;
         bool single = !subtracts && plus == 1;
         if (subtracts)
-            positive = arena_printf(&e->arena, minus > 1 ? "%s - (%s)" : "%s - %s", positive,
+            positive = emit_arena_printf(&e->arena, minus > 1 ? "%s - (%s)" : "%s - %s", positive,
                                     negative);
         bool product = single && strchr(positive, '*');
         return enclose(e, positive, product ? PREC_MUL : single ? PREC_PRIMARY : PREC_ADD, prec);
@@ -504,7 +504,7 @@ const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const 
         return cpp_affine(e, affine_floordiv(up, expr->rhs), dims, counters, prec);
     }
     Prec own = expr->kind == AFFINE_MUL ? PREC_MUL : PREC_ADD;
-    const char *text = arena_printf(&e->arena, "%s %s %s",
+    const char *text = emit_arena_printf(&e->arena, "%s %s %s",
                                     cpp_affine(e, expr->lhs, dims, counters, own),
                                     expr->kind == AFFINE_MUL ? "*" : "+",
                                     cpp_affine(e, expr->rhs, dims, counters, (Prec)(own + 1)));
@@ -519,7 +519,7 @@ static const char *constraint(Emitter *e, const AffineExpr *expr, bool is_eq, ui
     const char *sign = is_eq ? "==" : ">=";
     uint32_t terms;
     if (!affine_linear(expr, dims, coeffs, &constant)) {
-        return arena_printf(&e->arena, "%s %s 0", cpp_affine(e, expr, dims, counters, PREC_SHIFT),
+        return emit_arena_printf(&e->arena, "%s %s 0", cpp_affine(e, expr, dims, counters, PREC_SHIFT),
                             sign);
     }
     bool any_positive = false;
@@ -528,9 +528,9 @@ static const char *constraint(Emitter *e, const AffineExpr *expr, bool is_eq, ui
     const char *left = linear_sum(e, dims, coeffs, constant, counters, 1, &terms);
     const char *right = linear_sum(e, dims, coeffs, constant, counters, -1, &terms);
     if (any_positive)
-        return arena_printf(&e->arena, "%s %s %s", left, sign, right);
+        return emit_arena_printf(&e->arena, "%s %s %s", left, sign, right);
     /* c - x >= 0 reads better as x <= c */
-    return arena_printf(&e->arena, "%s %s %s", right, is_eq ? "==" : "<=", left);
+    return emit_arena_printf(&e->arena, "%s %s %s", right, is_eq ? "==" : "<=", left);
 }
 
 const char *cpp_condition(Emitter *e, const IntegerSet *set, const Counters *counters)
@@ -538,7 +538,7 @@ const char *cpp_condition(Emitter *e, const IntegerSet *set, const Counters *cou
     const char *text = NULL;
     for (uint32_t i = 0; i < set->constraint_count; i++) {
         const char *one = constraint(e, set->constraints[i], set->is_eq[i], set->dim_count, counters);
-        text = text ? arena_printf(&e->arena, "%s && %s", text, one) : one;
+        text = text ? emit_arena_printf(&e->arena, "%s && %s", text, one) : one;
     }
     return text ? text : "true";
 }

@@ -23,7 +23,7 @@ static const char *join(StrBuf *path, const char *dir, const char *name)
 static bool file_error(Context *ctx, const char *what, const char *path)
 {
     const char *reason = strerror(errno);
-    return emit_error(ctx, loc_unknown(ctx), "cannot %s '%s': %s", what, path, reason);
+    return diag_error(ctx, loc_unknown(ctx), "cannot %s '%s': %s", what, path, reason);
 }
 
 /* --- files ---------------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static bool read_file(const char *path, StrBuf *out)
     return ok;
 }
 
-bool read_text_file(Context *ctx, const char *path, StrBuf *out)
+bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out)
 {
     return read_file(path, out) || file_error(ctx, "read", path);
 }
@@ -129,7 +129,7 @@ static Place look_at(Context *ctx, const char *dir, StrBuf *old_top)
         return PLACE_EMPTY;
     if (read_old_top(dir, old_top))
         return PLACE_OURS;
-    emit_error(ctx, loc_unknown(ctx),
+    diag_error(ctx, loc_unknown(ctx),
                "refusing to overwrite '%s': it holds files, but no report.json of ming", dir);
     return PLACE_WRONG;
 }
@@ -225,7 +225,7 @@ static char *without_slashes(const char *dir)
     return copy;
 }
 
-bool write_project(Context *ctx, const char *given_dir, const EmittedFiles *files)
+bool emit_write_project(Context *ctx, const char *given_dir, const EmittedFiles *files)
 {
     StrBuf temporary = {0}, old_top = {0};
     char *dir = without_slashes(given_dir);

@@ -13,7 +13,7 @@ bool cpp_float_constant(Emitter *e, const Attr *value, Expr *out)
 {
     double number = attr_float_value(value);
     StrBuf text = {0};
-    add_float_literal(&text, number, value->type->kind != TYPE_F64);
+    emit_float_literal(&text, number, value->type->kind != TYPE_F64);
     const char *literal = arena_copy(&e->arena, text.data, text.len + 1);
     *out = cpp_leaf(literal, value->type, false);
     if (signbit(number))
@@ -37,7 +37,7 @@ static bool infix(Emitter *e, const Op *op, const Expr *x, Expr *out)
                        : op->def == ARITH(MULF) ? "*"
                                                 : "/";
     Prec prec = multiplies ? PREC_MUL : PREC_ADD;
-    const char *text = arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &x[0], prec), sign,
+    const char *text = emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &x[0], prec), sign,
                                     cpp_parens(e, &x[1], (Prec)(prec + 1)));
     *out = float_expr(text, prec, x[0].reads || x[1].reads);
     return true;
@@ -46,7 +46,7 @@ static bool infix(Emitter *e, const Op *op, const Expr *x, Expr *out)
 static bool negate(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     (void)op;
-    const char *text = arena_printf(&e->arena, "-%s", cpp_parens(e, &x[0], PREC_PRIMARY));
+    const char *text = emit_arena_printf(&e->arena, "-%s", cpp_parens(e, &x[0], PREC_PRIMARY));
     *out = float_expr(text, PREC_UNARY, x[0].reads);
     return true;
 }
@@ -62,10 +62,10 @@ static bool compare(Emitter *e, const Op *op, const Expr *x, Expr *out)
     const char *a = cpp_parens(e, &x[0], PREC_SHIFT), *b = cpp_parens(e, &x[1], PREC_SHIFT);
     bool reads = x[0].reads || x[1].reads;
     if (p >= 0 && (size_t)p < COUNT_OF(plain) && plain[p])
-        *out = cpp_boolean(arena_printf(&e->arena, "%s %s %s", a, plain[p], b),
+        *out = cpp_boolean(emit_arena_printf(&e->arena, "%s %s %s", a, plain[p], b),
                            p == OEQ || p == UNE ? PREC_EQUAL : PREC_COMPARE, reads);
     else if (p >= UGT && p <= ULE)
-        *out = cpp_boolean(arena_printf(&e->arena, "!(%s %s %s)", a, negated[p], b), PREC_UNARY,
+        *out = cpp_boolean(emit_arena_printf(&e->arena, "!(%s %s %s)", a, negated[p], b), PREC_UNARY,
                            reads);
     else
         return op_error(op, "has no C++ form: C++ has no operator for this predicate");
@@ -109,8 +109,8 @@ static bool to_integer(Emitter *e, const Op *op, const Expr *x, Expr *out)
     const Type *type = op_result(op, 0)->type;
     const char *text = x[0].text;
     if (op->def == ARITH(FPTOUI))
-        text = arena_printf(&e->arena, "ap_uint<%u>(%s)", type_width(type), text);
-    *out = cpp_leaf(arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), text), type, x[0].reads);
+        text = emit_arena_printf(&e->arena, "ap_uint<%u>(%s)", type_width(type), text);
+    *out = cpp_leaf(emit_arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), text), type, x[0].reads);
     return true;
 }
 
@@ -125,13 +125,13 @@ static bool bitcast(Emitter *e, const Op *op, const Expr *x, Expr *out)
         return true;
     }
     const char *function = to_float
-                               ? arena_printf(&e->arena, "bits_as<%s>", cpp_type(e, to))
-                               : arena_printf(&e->arena, "bits_as<std::int%u_t>", width);
-    const char *arg = to_float ? arena_printf(&e->arena, "std::int%u_t(%s)", width, x[0].text)
+                               ? emit_arena_printf(&e->arena, "bits_as<%s>", cpp_type(e, to))
+                               : emit_arena_printf(&e->arena, "bits_as<std::int%u_t>", width);
+    const char *arg = to_float ? emit_arena_printf(&e->arena, "std::int%u_t(%s)", width, x[0].text)
                                : x[0].text;
-    const char *text = arena_printf(&e->arena, "%s(%s)", function, arg);
+    const char *text = emit_arena_printf(&e->arena, "%s(%s)", function, arg);
     if (!to_float)
-        text = arena_printf(&e->arena, "%s(%s)", cpp_type(e, to), text);
+        text = emit_arena_printf(&e->arena, "%s(%s)", cpp_type(e, to), text);
     *out = cpp_leaf(text, to, x[0].reads);
     return true;
 }
@@ -191,5 +191,5 @@ ExprPrinter *cpp_float_printer(const OpDef *def)
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (def == table[i].op)
             return table[i].print;
-    return def && def->dialect == &dialect_math ? math_call : NULL;
+    return def && def->dialect == &math_dialect ? math_call : NULL;
 }

@@ -12,7 +12,7 @@ enum { INDENT = 4, MAX_COLUMN = 100 };
 
 /* --- lines and names ------------------------------------------------------------------------ */
 
-void print_line(Function *f, const char *fmt, ...)
+void emit_line(Function *f, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -24,7 +24,7 @@ void print_line(Function *f, const char *fmt, ...)
 }
 
 /* clang-format puts blanks around the equals signs of a pragma. */
-void print_pragma(Function *f, const char *fmt, ...)
+void emit_pragma(Function *f, const char *fmt, ...)
 {
     StrBuf text = {0};
     va_list args;
@@ -42,16 +42,16 @@ void print_pragma(Function *f, const char *fmt, ...)
     strbuf_free(&text);
 }
 
-const char *function_name(Function *f, Str raw)
+const char *emit_function_name(Function *f, Str raw)
 {
     const char *name = cpp_fresh_name(f->e, raw, f->scope.data, f->scope.len);
     *vec_push(&f->scope) = name;
     return name;
 }
 
-const char *declare_name(Function *f, const Value *value, Str raw)
+const char *emit_declare_name(Function *f, const Value *value, Str raw)
 {
-    const char *name = function_name(f, raw);
+    const char *name = emit_function_name(f, raw);
     ptrmap_put(&f->names, value, (void *)(uintptr_t)name);
     return name;
 }
@@ -75,10 +75,10 @@ static void add_report(StrBuf *text, const Attr *report)
 {
     const Attr *cycles = attr_dict_get_c(report, "cycles");
     Str source = string_item(report, "source");
-    add_comment_text(text, string_item(report, "class"));
+    emit_comment_text(text, string_item(report, "class"));
     if (source.len) {
         strbuf_add_c(text, " of ");
-        add_comment_text(text, source);
+        emit_comment_text(text, source);
     }
     strbuf_add_c(text, ": trips ");
     add_numbers(text, attr_dict_get_c(report, "trip_counts"), " x ");
@@ -98,8 +98,8 @@ static void print_doc_lines(Function *f, Str doc)
         const char *end = memchr(doc.data, '\n', doc.len);
         size_t len = end ? (size_t)(end - doc.data) : doc.len;
         StrBuf text = {0};
-        add_comment_text(&text, (Str){doc.data, len});
-        print_line(f, "// %s", text.data ? text.data : "");
+        emit_comment_text(&text, (Str){doc.data, len});
+        emit_line(f, "// %s", text.data ? text.data : "");
         strbuf_free(&text);
         doc.data += len + (end != NULL);
         doc.len -= len + (end != NULL);
@@ -114,7 +114,7 @@ static void print_comment(Function *f, Op *func)
     if (report && report->kind == ATTR_DICT)
         add_report(&text, report);
     if (text.len)
-        print_line(f, "// %s", text.data);
+        emit_line(f, "// %s", text.data);
     strbuf_free(&text);
     if (doc)
         print_doc_lines(f, doc->u.string);
@@ -122,7 +122,7 @@ static void print_comment(Function *f, Op *func)
     print_doc_lines(f, strbuf_str(&notes));
     strbuf_free(&notes);
     if (func == f->e->top)
-        print_line(f, f->e->has_memories
+        emit_line(f, f->e->has_memories
                           ? "// The accelerator: processes connected by streams, once per frame."
                           : "// The accelerator: processes connected by streams. A call is a frame.");
 }
@@ -147,7 +147,7 @@ static bool is_written(const Value *memory)
     return false;
 }
 
-void add_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name)
+void emit_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name)
 {
     if (is_memory(arg))
         strbuf_printf(out, "%s%s *%s", is_written(arg) ? "" : "const ",
@@ -156,7 +156,7 @@ void add_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name)
         strbuf_printf(out, "%s &%s", cpp_type(e, arg->type), name);
 }
 
-void add_signature(StrBuf *out, const char *start, const char *const *parameters, size_t count)
+void emit_signature(StrBuf *out, const char *start, const char *const *parameters, size_t count)
 {
     size_t column = strlen(start), margin = column;
     strbuf_add_c(out, start);
@@ -185,21 +185,21 @@ static void print_signature(Function *f, const Op *func)
     bool has_memory = false;
     for (uint32_t i = 0; i < body->arg_count; i++) {
         StrBuf text = {0};
-        const char *name = declare_name(f, body->args[i], names->u.array.items[i]->u.string);
+        const char *name = emit_declare_name(f, body->args[i], names->u.array.items[i]->u.string);
         has_memory |= is_memory(body->args[i]);
-        add_parameter(e, &text, body->args[i], name);
-        *vec_push(&parameters) = arena_printf(&e->arena, "%s", text.data);
+        emit_parameter(e, &text, body->args[i], name);
+        *vec_push(&parameters) = emit_arena_printf(&e->arena, "%s", text.data);
         strbuf_free(&text);
     }
     if (has_memory) {
-        f->frame = function_name(f, STR("frame"));
+        f->frame = emit_function_name(f, STR("frame"));
         if (func == e->top)
-            f->frames = function_name(f, STR("frames"));
-        *vec_push(&parameters) = arena_printf(&e->arena, "int %s", f->frames ? f->frames : f->frame);
+            f->frames = emit_function_name(f, STR("frames"));
+        *vec_push(&parameters) = emit_arena_printf(&e->arena, "int %s", f->frames ? f->frames : f->frame);
     }
-    const char *start = arena_printf(&e->arena, "%svoid %s(", func == e->top ? "" : "static ",
+    const char *start = emit_arena_printf(&e->arena, "%svoid %s(", func == e->top ? "" : "static ",
                                      cpp_global(e, symbol_name(func)));
-    add_signature(f->out, start, parameters.data, parameters.len);
+    emit_signature(f->out, start, parameters.data, parameters.len);
     strbuf_add_char(f->out, '\n');
     vec_free(&parameters);
 }
@@ -211,12 +211,12 @@ static bool print_function(Emitter *e, StrBuf *out, Op *func)
     Function f = {.e = e, .out = out};
     print_comment(&f, func);
     print_signature(&f, func);
-    print_line(&f, "{");
+    emit_line(&f, "{");
     f.depth = 1;
-    bool ok = print_block(&f, region_entry(op_region(func, 0)));
-    flush_pending(&f);
+    bool ok = emit_block(&f, region_entry(op_region(func, 0)));
+    emit_flush_pending(&f);
     while (f.depth-- > 0)
-        print_line(&f, "}");
+        emit_line(&f, "}");
     ptrmap_free(&f.names);
     ptrmap_free(&f.extents);
     ptrmap_free(&f.exprs);

@@ -20,27 +20,27 @@ typedef struct Function {
     const char *frames;  /* how many, in a top function of memories */
 } Function;
 
-void print_line(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void emit_line(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* A "#pragma HLS" line. */
-void print_pragma(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void emit_pragma(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* An identifier like raw that is not in use here or at file scope. */
-const char *function_name(Function *f, Str raw);
-const char *declare_name(Function *f, const Value *value, Str raw);
+const char *emit_function_name(Function *f, Str raw);
+const char *emit_declare_name(Function *f, const Value *value, Str raw);
 /* Of an array, a stream or a counter that has been declared. */
-const char *name_of(const Function *f, const Value *value);
+const char *emit_name_of(const Function *f, const Value *value);
 /* A label like raw that is not in use in the function, and its line, one step to the left. */
-const char *fresh_label(Function *f, Str raw);
-void print_label(Function *f, const char *label);
+const char *emit_fresh_label(Function *f, Str raw);
+void emit_label(Function *f, const char *label);
 /* Names all array reads that a coming side effect must not overtake. */
-void flush_pending(Function *f);
+void emit_flush_pending(Function *f);
 /* The statements of a block. False: diagnosed. */
-bool print_block(Function *f, Block *block) MUST_CHECK;
+bool emit_block(Function *f, Block *block) MUST_CHECK;
 /* Those of an op's region, one step to the right, with names of their own. */
-bool print_body(Function *f, Op *op) MUST_CHECK;
+bool emit_body(Function *f, Op *op) MUST_CHECK;
 
 /* Prints one op. False: diagnosed. */
 typedef bool StmtPrinter(Function *f, Op *op);
-StmtPrinter print_for MUST_CHECK; /* emit_loop.c; the others: emit_pragma.c */
-StmtPrinter print_array_pragma, print_bind_storage, print_dependence, print_interface, print_dataflow;
+StmtPrinter emit_for MUST_CHECK; /* emit_loop.c; the others: emit_pragma.c */
+StmtPrinter emit_array_pragma, emit_bind_storage, emit_dependence, emit_interface, emit_dataflow;
 
 #endif

@@ -27,9 +27,9 @@ static void describe_port(StrBuf *out, const Port *port)
     StrBuf elem = {0};
     type_print(&elem, emithls_scalar(port->word));
     strbuf_printf(out, "//   %s: %s '", port->name, port->is_weights ? "weights" : port->is_input ? "input" : "output");
-    add_comment_text(out, port->tensor);
+    emit_comment_text(out, port->tensor);
     strbuf_add_c(out, "' ");
-    add_extents(out, port->shape, port->rank, "x");
+    emit_extents(out, port->shape, port->rank, "x");
     strbuf_add_c(out, port->rank ? ", streamed as " : "scalar");
     add_stream_shape(out, port);
     strbuf_printf(out, ": %lld word%s of ", (long long)port->words_per_frame,
@@ -42,7 +42,7 @@ static void describe_port(StrBuf *out, const Port *port)
                       type_str(port->bus->ctx, port->bus));
     if (port->quant) {
         strbuf_add_c(out, ", each ");
-        add_float_literal(out, port->quant->scale, false);
+        emit_float_literal(out, port->quant->scale, false);
         if (port->quant->divisor != 1)
             strbuf_printf(out, " / %lld", (long long)port->quant->divisor);
     }
@@ -67,13 +67,13 @@ static void add_prototype(Emitter *e, StrBuf *out)
     VEC(const char *) parameters = {0};
     for (uint32_t i = 0; i < body->arg_count; i++) {
         StrBuf text = {0};
-        add_parameter(e, &text, body->args[i], e->ports.data[i].name);
-        *vec_push(&parameters) = arena_printf(&e->arena, "%s", text.data);
+        emit_parameter(e, &text, body->args[i], e->ports.data[i].name);
+        *vec_push(&parameters) = emit_arena_printf(&e->arena, "%s", text.data);
         strbuf_free(&text);
     }
     if (e->has_memories)
         *vec_push(&parameters) = "int frames";
-    add_signature(out, arena_printf(&e->arena, "void %s(", e->top_name), parameters.data,
+    emit_signature(out, emit_arena_printf(&e->arena, "void %s(", e->top_name), parameters.data,
                   parameters.len);
     strbuf_add_c(out, ";\n");
     vec_free(&parameters);
@@ -86,7 +86,7 @@ static void add_guard(const Emitter *e, StrBuf *out, const char *suffix)
     strbuf_add_c(out, suffix);
 }
 
-void begin_guard(const Emitter *e, StrBuf *out, const char *suffix)
+void emit_begin_guard(const Emitter *e, StrBuf *out, const char *suffix)
 {
     strbuf_add_c(out, "#ifndef ");
     add_guard(e, out, suffix);
@@ -103,7 +103,7 @@ void emit_header(Emitter *e, StrBuf *out)
                   e->has_memories ? "`frames` frames" : "one frame");
     for (size_t i = 0; i < e->ports.len; i++)
         describe_port(out, &e->ports.data[i]);
-    begin_guard(e, out, "_H");
+    emit_begin_guard(e, out, "_H");
     if (e->uses_ints)
         strbuf_add_c(out, "#include <ap_int.h>\n");
     strbuf_add_c(out, "#include <hls_stream.h>\n");

@@ -81,8 +81,8 @@ static bool add_csim(Emitter *e, EmittedFiles *files)
         "ming_port.h",  "ming_quantize.h", "ming_tb.h", "ming_timeline.h"};
     bool ok = true;
     for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(names); i++) {
-        const char *path = arena_printf(&e->arena, "%s/%s", e->options->csim_dir, names[i]);
-        ok = read_text_file(e->ctx, path, add_file(e, files, "csim/", names[i]));
+        const char *path = emit_arena_printf(&e->arena, "%s/%s", e->options->csim_dir, names[i]);
+        ok = emit_read_text_file(e->ctx, path, add_file(e, files, "csim/", names[i]));
     }
     return ok;
 }
@@ -163,5 +163,5 @@ void emitted_project_free(EmittedProject *project)
 bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out)
 {
     return emit_hls_files(module, options, out) &&
-           write_project(module->ctx, options->output_dir, &out->files);
+           emit_write_project(module->ctx, options->output_dir, &out->files);
 }

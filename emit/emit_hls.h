@@ -31,7 +31,7 @@ void emitted_project_free(EmittedProject *project);
 bool emit_hls(Op *module, const EmitOptions *options, EmittedProject *out) MUST_CHECK;
 
 /* The table of processes for people: class, trip counts, unroll factors, cycles, DSP, BRAM18. */
-void report_table(Op *module, StrBuf *out);
+void emit_report_table(Op *module, StrBuf *out);
 
 /* Whether a name can be the top function's and its files'. */
 bool emit_top_name_is_valid(Str name);

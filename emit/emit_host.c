@@ -9,7 +9,7 @@
 static void add_list(StrBuf *out, const int64_t *items, uint32_t count)
 {
     strbuf_add_char(out, '{');
-    add_extents(out, items, count, ", ");
+    emit_extents(out, items, count, ", ");
     strbuf_add_char(out, '}');
 }
 
@@ -33,7 +33,7 @@ static void add_quantizer(StrBuf *out, const Port *port, const char *indent)
 {
     const Quantizer *q = port->quant;
     strbuf_printf(out, "%s.%s(", indent, port->is_input ? "quantize" : "dequantize");
-    add_float_literal(out, q->scale, false);
+    emit_float_literal(out, q->scale, false);
     if (port->is_input)
         strbuf_printf(out, ", %lld, %lld, %lld, ming::Rounding::%.*s)", (long long)q->zero_point,
                       (long long)q->low, (long long)q->high, STR_ARG(q->rounding));
@@ -72,7 +72,7 @@ static void add_port(StrBuf *out, const Port *port)
     static const char indent[] = "\n        ";
     const Type *elem = emithls_scalar(port->word);
     strbuf_add_c(out, "    return ming::Port(");
-    add_string_literal(out, port->tensor);
+    emit_string_literal(out, port->tensor);
     strbuf_add_c(out, ", ");
     add_list(out, port->shape, port->rank);
     strbuf_add_char(out, ')');
@@ -101,7 +101,7 @@ static void add_port(StrBuf *out, const Port *port)
 static void add_function(StrBuf *out, const Port *port)
 {
     strbuf_printf(out, "\n// %s '", port->is_weights ? "Weights" : port->is_input ? "Input" : "Output");
-    add_comment_text(out, port->tensor);
+    emit_comment_text(out, port->tensor);
     strbuf_printf(out, "'\ninline ming::Port %s()\n{\n", port->name);
     add_port(out, port);
     strbuf_add_c(out, "}\n");
@@ -115,7 +115,7 @@ void emit_host(Emitter *e, StrBuf *out)
                   "//   std::vector<std::uint8_t> bytes = ming::pack(port, array, frame);\n"
                   "//   ming::unpack(port, bytes, array, frame);\n",
                   e->top_name);
-    begin_guard(e, out, "_HOST_H");
+    emit_begin_guard(e, out, "_HOST_H");
     strbuf_printf(out, "#include \"csim/ming_port.h\"\n\nnamespace %s_host\n{\n", e->top_name);
     for (size_t i = 0; i < e->ports.len; i++)
         add_function(out, &e->ports.data[i]);

@@ -62,7 +62,7 @@ typedef struct TableForm {
     bool is_exact;      /* an element of the C++ array has the width of the table's */
 } TableForm;
 enum { PACKED_BITS = 64 };
-TableForm table_form(Emitter *e, const Op *table);
+TableForm emit_table_form(Emitter *e, const Op *table);
 const char *cpp_global(const Emitter *e, const Ident *symbol);
 /* An identifier like raw that is neither at file scope nor in the list; in the arena. */
 const char *cpp_fresh_name(Emitter *e, Str raw, const char *const *used, size_t used_count);
@@ -127,7 +127,7 @@ typedef struct Counters {
 const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const Counters *counters,
                        Prec prec);
 const char *cpp_condition(Emitter *e, const IntegerSet *set, const Counters *counters);
-const char *arena_printf(Arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
+const char *emit_arena_printf(Arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* --- floats (emit_float.c) --------------------------------------------------------------- */
 
@@ -143,12 +143,12 @@ bool emit_functions(Emitter *e, StrBuf *out) MUST_CHECK; /* <top>.cpp's function
 /* Appends a line for each loop and array that synthesis will take long for, and warns of it. */
 void emit_limit_notes(Op *func, StrBuf *out);
 /* "hls::stream<T> &x", or "const T *x" for a memory that is read. */
-void add_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name);
+void emit_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name);
 /* start, the parameters on as many lines as they take, ")". */
-void add_signature(StrBuf *out, const char *start, const char *const *parameters, size_t count);
+void emit_signature(StrBuf *out, const char *start, const char *const *parameters, size_t count);
 void emit_header(Emitter *e, StrBuf *out);
 /* #ifndef and #define of <TOP><suffix>. */
-void begin_guard(const Emitter *e, StrBuf *out, const char *suffix);
+void emit_begin_guard(const Emitter *e, StrBuf *out, const char *suffix);
 void emit_params(Emitter *e, StrBuf *out);
 void emit_host(Emitter *e, StrBuf *out);      /* <top>_host.h */
 void emit_testbench(Emitter *e, StrBuf *out);
@@ -167,19 +167,19 @@ void emit_folding(Emitter *e, StrBuf *out);
 #define REPORT_START "{\n  \"generator\": \"ming\",\n  \"top\": "
 
 /* Appends a file's contents (emit_files.c). False: diagnosed. */
-bool read_text_file(Context *ctx, const char *path, StrBuf *out) MUST_CHECK;
+bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out) MUST_CHECK;
 /* Makes or renews a project's directory. False: diagnosed, and nothing has changed. */
-bool write_project(Context *ctx, const char *dir, const EmittedFiles *files) MUST_CHECK;
+bool emit_write_project(Context *ctx, const char *dir, const EmittedFiles *files) MUST_CHECK;
 
 /* --- text (emit_text.c) --------------------------------------------------------------------- */
 
 /* Text inside a C++ comment: no way out of it. */
-void add_comment_text(StrBuf *out, Str text);
+void emit_comment_text(StrBuf *out, Str text);
 /* The C++ literal with its quotes. */
-void add_string_literal(StrBuf *out, Str text);
+void emit_string_literal(StrBuf *out, Str text);
 /* A C++ expression with exactly that value; `is_f32`: of type float. */
-void add_float_literal(StrBuf *out, double value, bool is_f32);
+void emit_float_literal(StrBuf *out, double value, bool is_f32);
 /* "1 x 2 x 3" with the given separator. */
-void add_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator);
+void emit_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator);
 
 #endif

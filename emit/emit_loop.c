@@ -19,11 +19,11 @@ static void loop_pragma(Function *f, const Op *op, bool is_innermost)
 {
     const Attr *ii = op_attr(op, "ii");
     if (ii)
-        print_pragma(f, "pipeline II=%lld", (long long)attr_int_value(ii));
+        emit_pragma(f, "pipeline II=%lld", (long long)attr_int_value(ii));
     if (op_attr(op, "unroll"))
-        print_pragma(f, "unroll");
+        emit_pragma(f, "unroll");
     if (is_innermost && op_attr(op, "ordered"))
-        print_pragma(f, "expression_balance off");
+        emit_pragma(f, "expression_balance off");
 }
 
 static void declare_counters(Function *f, Loop *loop)
@@ -31,7 +31,7 @@ static void declare_counters(Function *f, Loop *loop)
     const Attr *names = op_attr(loop->op, "counters");
     Block *body = region_entry(op_region(loop->op, 0));
     for (uint32_t i = 0; i < loop->count; i++) {
-        loop->names[i] = declare_name(f, body->args[i], names->u.array.items[i]->u.string);
+        loop->names[i] = emit_declare_name(f, body->args[i], names->u.array.items[i]->u.string);
         ptrmap_put(&f->extents, body->args[i], (void *)(uintptr_t)loop->extents[i]);
     }
 }
@@ -42,16 +42,16 @@ static bool print_nest(Function *f, Loop *loop)
     bool unroll = op_attr(loop->op, "unroll") != NULL, ok;
     for (size_t i = 0; i < loop->count; i++) {
         if (i == 0)
-            print_label(f, loop->label);
-        print_line(f, "for (int %s = 0; %s < %lld; ++%s) {", loop->names[i], loop->names[i],
+            emit_label(f, loop->label);
+        emit_line(f, "for (int %s = 0; %s < %lld; ++%s) {", loop->names[i], loop->names[i],
                    (long long)loop->extents[i], loop->names[i]);
         if (unroll || i + 1 == loop->count)
             loop_pragma(f, loop->op, i + 1 == loop->count);
         f->depth += i + 1 < loop->count;
     }
-    ok = print_body(f, loop->op);
+    ok = emit_body(f, loop->op);
     for (size_t i = loop->count; i-- > 0;) {
-        print_line(f, "}");
+        emit_line(f, "}");
         f->depth -= i > 0;
     }
     return ok;
@@ -73,17 +73,17 @@ static void print_carry(Function *f, const Loop *loop, size_t first)
     int opened = 0;
     for (size_t i = loop->count; i-- > first;) {
         if (i == first && i == 0) {
-            print_line(f, "++%s;", loop->names[i]);
+            emit_line(f, "++%s;", loop->names[i]);
             break;
         }
-        print_line(f, "if (++%s == %lld) {", loop->names[i], (long long)loop->extents[i]);
+        emit_line(f, "if (++%s == %lld) {", loop->names[i], (long long)loop->extents[i]);
         f->depth++;
         opened++;
-        print_line(f, "%s = 0;", loop->names[i]);
+        emit_line(f, "%s = 0;", loop->names[i]);
     }
     while (opened-- > 0) {
         f->depth--;
-        print_line(f, "}");
+        emit_line(f, "}");
     }
 }
 
@@ -97,28 +97,28 @@ static bool print_flat(Function *f, Loop *loop, int64_t begin, int64_t end)
         rest /= loop->extents[i];
     }
     for (size_t i = first; i < loop->count; i++)
-        print_line(f, "int %s = %lld;", loop->names[i], (long long)start[i]);
-    const char *step = function_name(f, STR("step"));
-    print_label(f, loop->label);
-    print_line(f, "for (int %s = 0; %s < %lld; ++%s) {", step, step, (long long)(end - begin), step);
+        emit_line(f, "int %s = %lld;", loop->names[i], (long long)start[i]);
+    const char *step = emit_function_name(f, STR("step"));
+    emit_label(f, loop->label);
+    emit_line(f, "for (int %s = 0; %s < %lld; ++%s) {", step, step, (long long)(end - begin), step);
     loop_pragma(f, loop->op, true);
-    bool ok = print_body(f, loop->op);
+    bool ok = emit_body(f, loop->op);
     f->depth++;
     if (first < loop->count)
         print_carry(f, loop, first);
     f->depth--;
-    print_line(f, "}");
+    emit_line(f, "}");
     return ok;
 }
 
-bool print_for(Function *f, Op *op)
+bool emit_for(Function *f, Op *op)
 {
     Loop loop = {.op = op};
     size_t visible = f->scope.len;
     int64_t begin, end;
-    flush_pending(f);
+    emit_flush_pending(f);
     loop.count = emithls_for_extents(op, loop.extents, MAX_LOOPS);
-    loop.label = fresh_label(f, op_attr(op, "name")->u.string);
+    loop.label = emit_fresh_label(f, op_attr(op, "name")->u.string);
     declare_counters(f, &loop);
     emithls_for_range(op, &begin, &end);
     bool ok = op_attr(op, "begin") ? print_flat(f, &loop, begin, end) : print_nest(f, &loop);

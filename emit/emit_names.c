@@ -42,7 +42,7 @@ static const char *make_unique(Emitter *e, StrBuf *text, const char *const *used
 const char *cpp_fresh_name(Emitter *e, Str raw, const char *const *used, size_t used_count)
 {
     StrBuf text = {0};
-    append_identifier(&text, raw);
+    identifier_append(&text, raw);
     return make_unique(e, &text, used, used_count);
 }
 
@@ -75,9 +75,9 @@ static void name_top(Emitter *e)
     if (emit_top_name_is_valid(symbol->str))
         strbuf_add_str(&text, symbol->str);
     else if (identifier_is_reserved(symbol->str)) /* main */
-        append_identifier(&text, str_from(arena_printf(&e->arena, "%s_top", symbol->str.data)));
+        identifier_append(&text, str_from(emit_arena_printf(&e->arena, "%s_top", symbol->str.data)));
     else
-        append_identifier(&text, symbol->str);
+        identifier_append(&text, symbol->str);
     e->top_name = take_name(e, &text);
     ptrmap_put(&e->globals, symbol, (void *)(uintptr_t)e->top_name);
 }
@@ -92,7 +92,7 @@ static void name_symbol(Emitter *e, const Op *op)
 {
     const Ident *symbol = symbol_name(op);
     StrBuf text = {0};
-    append_identifier(&text, symbol->str);
+    identifier_append(&text, symbol->str);
     if (op->def == EMITHLS(TABLE) && !is_table_name(text.data))
         strbuf_add_c(&text, "_table");
     ptrmap_put(&e->globals, symbol, (void *)(uintptr_t)take_name(e, &text));
@@ -171,14 +171,14 @@ static bool collect_op(Op *op, void *user)
 const char *cpp_type(Emitter *e, const Type *type)
 {
     if (type_is_a(type, &emithls_type_stream))
-        return arena_printf(&e->arena, "hls::stream<%s>", cpp_type(e, emithls_stream_word(type)));
+        return emit_arena_printf(&e->arena, "hls::stream<%s>", cpp_type(e, emithls_stream_word(type)));
     if (type->kind == TYPE_VECTOR)
         return ptrmap_get(&e->word_aliases, type);
     if (type_is_float(type))
         return type->kind == TYPE_F64 ? "double" : "float";
     if (type_is_int_width(type, 1))
         return "ap_uint<1>";
-    return arena_printf(&e->arena, "ap_int<%u>", type_width(type));
+    return emit_arena_printf(&e->arena, "ap_int<%u>", type_width(type));
 }
 
 /* Bits of the smallest builtin integer that holds the width. */
@@ -190,7 +190,7 @@ static uint32_t builtin_width(uint32_t width)
     return bits;
 }
 
-TableForm table_form(Emitter *e, const Op *table)
+TableForm emit_table_form(Emitter *e, const Op *table)
 {
     const Type *elem = type_elem(op_attr(table, "value")->type);
     uint32_t width = type_is_integer(elem) ? type_width(elem) : 0;
@@ -199,7 +199,7 @@ TableForm table_form(Emitter *e, const Op *table)
     bool is_exact = width == 1 || builtin_width(width) == width;
     if (ptrmap_has(&e->packed, symbol_name(table)) && width < PACKED_BITS / 2 && builtin_width(width) != width)
         return (TableForm){"std::uint64_t", PACKED_BITS / width, false};
-    const char *builtin = width == 1 ? "bool" : arena_printf(&e->arena, "std::int%u_t", builtin_width(width));
+    const char *builtin = width == 1 ? "bool" : emit_arena_printf(&e->arena, "std::int%u_t", builtin_width(width));
     return (TableForm){builtin, 1, is_exact};
 }
 

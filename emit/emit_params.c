@@ -57,7 +57,7 @@ static void format_element(TableWriter *w, int64_t index)
     if (w->form.per_word > 1) {
         add_packed(w, index);
     } else if (type_is_float(elem)) {
-        add_float_literal(&w->element, dense_f64(w->value, index), elem->kind == TYPE_F32);
+        emit_float_literal(&w->element, dense_f64(w->value, index), elem->kind == TYPE_F32);
     } else if (type_width(elem) > 64) {
         add_wide(w, index);
     } else {
@@ -131,7 +131,7 @@ static void add_doc(StrBuf *out, const Op *table)
     if (!doc)
         return;
     strbuf_add_c(out, "// ");
-    add_comment_text(out, doc->u.string);
+    emit_comment_text(out, doc->u.string);
     strbuf_add_char(out, '\n');
 }
 
@@ -146,7 +146,7 @@ static void emit_table(Emitter *e, StrBuf *out, const Op *table)
 {
     const Attr *value = op_attr(table, "value");
     uint32_t rank = value->type->u.shaped.rank;
-    TableWriter w = {.out = out, .value = value, .form = table_form(e, table)};
+    TableWriter w = {.out = out, .value = value, .form = emit_table_form(e, table)};
     int64_t *dims = ARENA_ARRAY(&e->arena, int64_t, rank + 1);
     for (uint32_t i = 0; i < rank; i++)
         dims[i] = value->type->u.shaped.dims[i];
@@ -189,7 +189,7 @@ void emit_params(Emitter *e, StrBuf *out)
     if (op->def == EMITHLS(TABLE) && !op_attr(op, "loaded"))
         emit_table(e, &tables, op);
     strbuf_printf(out, "// Constants of %s.\n", e->top_name);
-    begin_guard(e, out, "_PARAMS_H");
+    emit_begin_guard(e, out, "_PARAMS_H");
     strbuf_printf(out, "#include \"%s.h\"\n\n#include <cstdint>\n", e->top_name);
     if (tables.data && strstr(tables.data, "std::numeric_limits"))
         strbuf_add_c(out, "#include <limits>\n");

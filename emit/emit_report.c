@@ -266,7 +266,7 @@ static void add_ports(Emitter *e, StrBuf *out)
         if (port->is_weights)
             strbuf_add_c(out, ", \"weights\": true");
         strbuf_add_c(out, ", \"shape\": [");
-        add_extents(out, port->shape, port->rank, ", ");
+        emit_extents(out, port->shape, port->rank, ", ");
         strbuf_add_c(out, "], ");
         add_dtype(out, port);
         strbuf_add_char(out, '}');
@@ -333,8 +333,8 @@ static void add_titles(TextTable *table)
 static void add_process_row(TextTable *table, const Op *op)
 {
     const Attr *report = op_attr(op, "report");
-    add_comment_text(text_table_cell(table), symbol_name(op)->str);
-    add_comment_text(text_table_cell(table), text(report, "class"));
+    emit_comment_text(text_table_cell(table), symbol_name(op)->str);
+    emit_comment_text(text_table_cell(table), text(report, "class"));
     add_product(text_table_cell(table), item(report, "trip_counts"));
     add_product(text_table_cell(table), item(report, "unroll"));
     for (size_t i = 0; i < COUNT_OF(table_costs); i++)
@@ -350,7 +350,7 @@ static void add_total_row(TextTable *table, const Op *module)
         text_table_add_int(table, total(module, table_costs[i]));
 }
 
-void report_table(Op *module, StrBuf *out)
+void emit_report_table(Op *module, StrBuf *out)
 {
     TextTable table = {.columns = COLUMNS, .first_number = FIRST_NUMBER};
     add_titles(&table);

@@ -106,7 +106,7 @@ static Clock clock_of(const Attr *timing)
 bool emit_schedule(Emitter *e, StrBuf *out)
 {
     const Attr *timing = op_attr(e->top, "emithls.timing");
-    HlsDesign *design = timing ? hls_design_create(e->module, clock_of(timing)) : NULL;
+    HlsDesign *design = timing ? design_create(e->module, clock_of(timing)) : NULL;
     if (!timing)
         return true;
     if (!design)
@@ -116,10 +116,10 @@ bool emit_schedule(Emitter *e, StrBuf *out)
                           "// When the processes read and write, for make cosim: of each loop the\n"
                           "// iterations, cycles between them, cycles of one, and the cycle of each\n"
                           "// access by the number of the argument. Changed sources need new numbers.\n");
-        begin_guard(e, out, "_SCHEDULE_H");
+        emit_begin_guard(e, out, "_SCHEDULE_H");
         add_plan(e, design, out);
         strbuf_add_c(out, "\n#endif\n");
     }
-    hls_design_free(design);
+    design_free(design);
     return true;
 }

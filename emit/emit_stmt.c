@@ -26,10 +26,10 @@ static bool is_listed(const char *const *list, size_t count, const char *name)
     return false;
 }
 
-const char *fresh_label(Function *f, Str raw)
+const char *emit_fresh_label(Function *f, Str raw)
 {
     StrBuf text = {0};
-    append_identifier(&text, raw);
+    identifier_append(&text, raw);
     size_t stem = text.len;
     for (unsigned n = 2; is_listed(f->labels.data, f->labels.len, text.data); n++) {
         text.len = stem;
@@ -41,14 +41,14 @@ const char *fresh_label(Function *f, Str raw)
     return name;
 }
 
-void print_label(Function *f, const char *label)
+void emit_label(Function *f, const char *label)
 {
     f->depth--;
-    print_line(f, "%s:", label);
+    emit_line(f, "%s:", label);
     f->depth++;
 }
 
-const char *name_of(const Function *f, const Value *value)
+const char *emit_name_of(const Function *f, const Value *value)
 {
     return ptrmap_get(&f->names, value);
 }
@@ -67,11 +67,11 @@ static void materialize_as(Function *f, Value *value, Str raw_name)
 {
     const Expr *expr = ptrmap_get(&f->exprs, value);
     bool is_bool = type_is_int_width(value->type, 1);
-    const char *name = function_name(f, raw_name);
+    const char *name = emit_function_name(f, raw_name);
     const char *type = is_bool                           ? "bool"
                        : value->type->kind == TYPE_INDEX ? "int" /* of an array's element */
                                                          : cpp_type(f->e, value->type);
-    print_line(f, "const %s %s = %s;", type, name, assigned_text(expr));
+    emit_line(f, "const %s %s = %s;", type, name, assigned_text(expr));
     Expr leaf = cpp_leaf(name, value->type, false);
     leaf.low = expr->low;
     leaf.high = expr->high;
@@ -95,7 +95,7 @@ static void drop_pending(Function *f, const Value *value)
 }
 
 /* Names all array reads that a coming side effect must not overtake. */
-void flush_pending(Function *f)
+void emit_flush_pending(Function *f)
 {
     for (size_t i = 0; i < f->pending.len; i++)
         materialize(f, f->pending.data[i]);
@@ -124,7 +124,7 @@ static bool always_nests(const Value *value)
 static void print_bind_op(Function *f, const Value *value, Str impl)
 {
     const Expr *expr = ptrmap_get(&f->exprs, value);
-    print_pragma(f, "bind_op variable=%s op=mul impl=%.*s", expr->text, STR_ARG(impl));
+    emit_pragma(f, "bind_op variable=%s op=mul impl=%.*s", expr->text, STR_ARG(impl));
 }
 
 static void define(Function *f, Value *value, const Expr *expr)
@@ -168,7 +168,7 @@ typedef struct CounterList {
 /* A loop counter by its name, or an index that is computed by the name it gets now. */
 static const char *index_name(Function *f, Value *index, int64_t *extent)
 {
-    const char *name = name_of(f, index);
+    const char *name = emit_name_of(f, index);
     *extent = name ? (int64_t)(uintptr_t)ptrmap_get(&f->extents, index) : INT64_MAX;
     if (name)
         return name;
@@ -198,7 +198,7 @@ static const char *indexed(Function *f, const Op *op, const Value *array, uint32
         return NULL;
     Counters counters = {list.names, list.extents};
     StrBuf text = {0};
-    strbuf_add_c(&text, name_of(f, array));
+    strbuf_add_c(&text, emit_name_of(f, array));
     if (array->is_arg && emithls_array_dim(array->type, 0) == 1)
         strbuf_printf(&text, "[%s]", f->frame);
     else if (array->is_arg)
@@ -252,16 +252,16 @@ static const Op *table_of(const Value *array)
 static bool table_element(Function *f, const Op *op, const Op *table, Expr *out)
 {
     const Type *type = op_result(op, 0)->type;
-    TableForm form = table_form(f->e, table);
+    TableForm form = emit_table_form(f->e, table);
     const char *text = indexed(f, op, op_operand(op, 0), 1, form.per_word > 1);
     if (!text)
         return false;
     if (form.per_word > 1 && type_is_int_width(type, 1))
-        text = arena_printf(&f->e->arena, "bool(packed<1>(%s))", text);
+        text = emit_arena_printf(&f->e->arena, "bool(packed<1>(%s))", text);
     else if (form.per_word > 1)
-        text = arena_printf(&f->e->arena, "packed<%u>(%s)", type_width(type), text);
+        text = emit_arena_printf(&f->e->arena, "packed<%u>(%s)", type_width(type), text);
     else if (!form.is_exact)
-        text = arena_printf(&f->e->arena, "%s(%s)", cpp_type(f->e, type), text);
+        text = emit_arena_printf(&f->e->arena, "%s(%s)", cpp_type(f->e, type), text);
     *out = cpp_leaf(text, type, true);
     if (type_is_int_width(type, 1))
         out->kind = CPP_BOOL;
@@ -292,9 +292,9 @@ static void print_assignment(Function *f, const char *target, const char *value)
 {
     size_t n = strlen(target);
     if (strncmp(value, target, n) == 0 && strncmp(value + n, " + ", 3) == 0)
-        print_line(f, "%s += %s;", target, value + n + 3);
+        emit_line(f, "%s += %s;", target, value + n + 3);
     else
-        print_line(f, "%s = %s;", target, value);
+        emit_line(f, "%s = %s;", target, value);
 }
 
 /* A store of all of a scalar right behind its declaration, of which it becomes a part. */
@@ -312,9 +312,9 @@ static bool print_store(Function *f, Op *op)
     const char *target = element(f, op, op_operand(op, 1), 2);
     if (!target)
         return false;
-    flush_pending(f);
+    emit_flush_pending(f);
     if (is_first_store(op))
-        print_line(f, "%s %s = %s;", cpp_type(f->e, op_operand(op, 0)->type), target,
+        emit_line(f, "%s %s = %s;", cpp_type(f->e, op_operand(op, 0)->type), target,
                    assigned_text(value));
     else
         print_assignment(f, target, assigned_text(value));
@@ -325,14 +325,14 @@ static bool print_store(Function *f, Op *op)
 static bool print_read(Function *f, Op *op)
 {
     Value *value = op_result(op, 0);
-    flush_pending(f);
-    const char *text = arena_printf(&f->e->arena, "%s.read()", name_of(f, op_operand(op, 0)));
+    emit_flush_pending(f);
+    const char *text = emit_arena_printf(&f->e->arena, "%s.read()", emit_name_of(f, op_operand(op, 0)));
     Expr expr = cpp_leaf(text, value->type, true);
     set_expr(f, value, &expr);
     bool nests = value_has_one_use(value) && op->next && value->uses->owner == op->next &&
                  (op->next->def == EMITHLS(STORE) || op->next->def == EMITHLS(WRITE));
     if (!value_has_uses(value))
-        print_line(f, "%s;", text);
+        emit_line(f, "%s;", text);
     else if (nests)
         *vec_push(&f->pending) = value;
     else
@@ -343,15 +343,15 @@ static bool print_read(Function *f, Op *op)
 static bool print_write(Function *f, Op *op)
 {
     const Expr *value = use_operand(f, op, 0);
-    flush_pending(f);
-    print_line(f, "%s.write(%s);", name_of(f, op_operand(op, 1)), assigned_text(value));
+    emit_flush_pending(f);
+    emit_line(f, "%s.write(%s);", emit_name_of(f, op_operand(op, 1)), assigned_text(value));
     return true;
 }
 
 static bool print_variable(Function *f, Op *op)
 {
     const Type *type = op_result(op, 0)->type;
-    const char *name = declare_name(f, op_result(op, 0), op_attr(op, "name")->u.string);
+    const char *name = emit_declare_name(f, op_result(op, 0), op_attr(op, "name")->u.string);
     StrBuf dims = {0};
     for (uint32_t i = 0; i < emithls_array_rank(type); i++)
         strbuf_printf(&dims, "[%lld]", (long long)emithls_array_dim(type, i));
@@ -360,7 +360,7 @@ static bool print_variable(Function *f, Op *op)
     if (op->next && is_first_store(op->next))
         return true;
     bool is_memory = is_array && block_parent_op(op->block)->def == EMITHLS(FUNC);
-    print_line(f, "%s%s %s%s%s;", is_memory ? "static " : "", cpp_type(f->e, emithls_array_elem(type)),
+    emit_line(f, "%s%s %s%s%s;", is_memory ? "static " : "", cpp_type(f->e, emithls_array_elem(type)),
          name, dims.data ? dims.data : "", is_array ? "" : "{}");
     strbuf_free(&dims);
     return true;
@@ -375,13 +375,13 @@ static bool print_get(Function *f, Op *op)
 
 static bool print_stream(Function *f, Op *op)
 {
-    const char *name = declare_name(f, op_result(op, 0), op_attr(op, "name")->u.string);
+    const char *name = emit_declare_name(f, op_result(op, 0), op_attr(op, "name")->u.string);
     const Attr *impl = op_attr(op, "impl");
     ptrmap_put(&f->e->fifos, op, (void *)(uintptr_t)name);
-    print_line(f, "%s %s(\"%s\");", cpp_type(f->e, op_result(op, 0)->type), name, name);
-    print_pragma(f, "stream variable=%s depth=%lld", name, (long long)attr_int_value(op_attr(op, "depth")));
+    emit_line(f, "%s %s(\"%s\");", cpp_type(f->e, op_result(op, 0)->type), name, name);
+    emit_pragma(f, "stream variable=%s depth=%lld", name, (long long)attr_int_value(op_attr(op, "depth")));
     if (impl)
-        print_pragma(f, "bind_storage variable=%s type=fifo impl=%.*s", name, STR_ARG(impl->u.string));
+        emit_pragma(f, "bind_storage variable=%s type=fifo impl=%.*s", name, STR_ARG(impl->u.string));
     return true;
 }
 
@@ -391,13 +391,13 @@ static bool print_call(Function *f, Op *op)
     bool has_memory = false;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         has_memory |= type_is_a(op_operand(op, i)->type, &emithls_type_array);
-        strbuf_printf(&args, "%s%s", i ? ", " : "", name_of(f, op_operand(op, i)));
+        strbuf_printf(&args, "%s%s", i ? ", " : "", emit_name_of(f, op_operand(op, i)));
     }
     if (has_memory)
         strbuf_printf(&args, ", %s", f->frame);
     if (op->prev && op->prev->def == EMITHLS(STREAM))
         strbuf_add_char(f->out, '\n');
-    print_line(f, "%s(%s);", cpp_global(f->e, op_attr(op, "callee")->u.symbol.names[0]),
+    emit_line(f, "%s(%s);", cpp_global(f->e, op_attr(op, "callee")->u.symbol.names[0]),
          args.data ? args.data : "");
     strbuf_free(&args);
     return true;
@@ -444,12 +444,12 @@ static bool print_index(Function *f, Op *op)
     return true;
 }
 
-bool print_body(Function *f, Op *op)
+bool emit_body(Function *f, Op *op)
 {
     size_t visible = f->scope.len;
     f->depth++;
-    bool ok = print_block(f, region_entry(op_region(op, 0)));
-    flush_pending(f);
+    bool ok = emit_block(f, region_entry(op_region(op, 0)));
+    emit_flush_pending(f);
     f->depth--;
     f->scope.len = visible;
     return ok;
@@ -460,25 +460,25 @@ static bool print_if(Function *f, Op *op)
     const char *text = condition(f, op);
     if (!text)
         return false;
-    flush_pending(f);
-    print_line(f, "if (%s) {", text);
-    bool ok = print_body(f, op);
-    print_line(f, "}");
+    emit_flush_pending(f);
+    emit_line(f, "if (%s) {", text);
+    bool ok = emit_body(f, op);
+    emit_line(f, "}");
     return ok;
 }
 
 /* static bool loaded = false; if (!loaded) { …; loaded = true; } */
 static bool print_once(Function *f, Op *op)
 {
-    const char *name = function_name(f, op_attr(op, "name")->u.string);
-    flush_pending(f);
-    print_line(f, "static bool %s = false;", name);
-    print_line(f, "if (!%s) {", name);
-    bool ok = print_body(f, op);
+    const char *name = emit_function_name(f, op_attr(op, "name")->u.string);
+    emit_flush_pending(f);
+    emit_line(f, "static bool %s = false;", name);
+    emit_line(f, "if (!%s) {", name);
+    bool ok = emit_body(f, op);
     f->depth++;
-    print_line(f, "%s = true;", name);
+    emit_line(f, "%s = true;", name);
     f->depth--;
-    print_line(f, "}");
+    emit_line(f, "}");
     return ok;
 }
 
@@ -490,7 +490,7 @@ static bool print_op(Function *f, Op *op)
         int op;
         StmtPrinter *print;
     } table[] = {
-        {EMITHLS_FOR, print_for},
+        {EMITHLS_FOR, emit_for},
         {EMITHLS_ONCE, print_once},
         {EMITHLS_IF, print_if},
         {EMITHLS_COND, print_cond},
@@ -503,12 +503,12 @@ static bool print_op(Function *f, Op *op)
         {EMITHLS_GET, print_get},
         {EMITHLS_STREAM, print_stream},
         {EMITHLS_CALL, print_call},
-        {EMITHLS_INTERFACE, print_interface},
-        {EMITHLS_DATAFLOW, print_dataflow},
-        {EMITHLS_ARRAY_PARTITION, print_array_pragma},
-        {EMITHLS_ARRAY_RESHAPE, print_array_pragma},
-        {EMITHLS_BIND_STORAGE, print_bind_storage},
-        {EMITHLS_DEPENDENCE, print_dependence},
+        {EMITHLS_INTERFACE, emit_interface},
+        {EMITHLS_DATAFLOW, emit_dataflow},
+        {EMITHLS_ARRAY_PARTITION, emit_array_pragma},
+        {EMITHLS_ARRAY_RESHAPE, emit_array_pragma},
+        {EMITHLS_BIND_STORAGE, emit_bind_storage},
+        {EMITHLS_DEPENDENCE, emit_dependence},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (op->def == &emithls_ops[table[i].op])
@@ -516,7 +516,7 @@ static bool print_op(Function *f, Op *op)
     return print_scalar(f, op);
 }
 
-bool print_block(Function *f, Block *block)
+bool emit_block(Function *f, Block *block)
 {
     FOR_EACH_OP(op, block)
     if (!print_op(f, op))

@@ -9,7 +9,7 @@ static bool is_printable(unsigned char c) { return c >= ' ' && c < 0x7f; }
 
 /* Not ASCII: '?', since compilers warn of some characters. A backslash could join lines, as could the
  * trigraph for it. */
-void add_comment_text(StrBuf *out, Str text)
+void emit_comment_text(StrBuf *out, Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.data[i], before = out->len ? out->data[out->len - 1] : '\0';
@@ -25,7 +25,7 @@ void add_comment_text(StrBuf *out, Str text)
     }
 }
 
-void add_string_literal(StrBuf *out, Str text)
+void emit_string_literal(StrBuf *out, Str text)
 {
     strbuf_add_char(out, '"');
     for (size_t i = 0; i < text.len; i++) {
@@ -59,7 +59,7 @@ static void add_digits(StrBuf *out, double value, int max_digits)
     strbuf_add_c(out, ".0");
 }
 
-void add_float_literal(StrBuf *out, double value, bool is_f32)
+void emit_float_literal(StrBuf *out, double value, bool is_f32)
 {
     const char *type = is_f32 ? "float" : "double";
     if (isnan(value)) {
@@ -74,7 +74,7 @@ void add_float_literal(StrBuf *out, double value, bool is_f32)
     }
 }
 
-void add_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator)
+void emit_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator)
 {
     for (size_t i = 0; i < count; i++) {
         if (i)

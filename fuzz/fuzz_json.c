@@ -61,11 +61,11 @@ static void check_places(const JsonFile *file, json_t *value, const void *holder
     const char *key;
     json_t *item;
     size_t i;
-    fuzz_check(begins(value, at_place(file, json_place(file, value, holder))),
+    fuzz_check(begins(value, at_place(file, json_file_place(file, value, holder))),
                "a value is not at its place", text);
     json_object_foreach(value, key, item)
     {
-        fuzz_check(at_place(file, json_place(file, key, value)) == '"', "a key is not at its place",
+        fuzz_check(at_place(file, json_file_place(file, key, value)) == '"', "a key is not at its place",
                    text);
         check_places(file, item, key);
     }
@@ -80,13 +80,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[32];
     write_file(data, size, path, sizeof path);
     Context *ctx = fuzz_context_take(&reused);
-    size_t errors = context_error_count(ctx);
+    size_t errors = diag_error_count(ctx);
     if (json_file_read(ctx, str_from(path), "file", MAX_BYTES, &file)) {
         check_places(&file, file.root, NULL);
         diag_flush(ctx);
         json_file_free(&file);
     } else {
-        fuzz_check(context_error_count(ctx) > errors, "a failure without a diagnostic",
+        fuzz_check(diag_error_count(ctx) > errors, "a failure without a diagnostic",
                    (Str){(const char *)data, size});
     }
     fuzz_context_give_back(&reused);

@@ -54,9 +54,9 @@ static bool run_pass(Context *ctx, const PassDef *def, Op *module)
 {
     Pipeline *pipeline = pipeline_create(ctx, NULL, "builtin.module");
     check(pipeline_add(pipeline, def, NULL), "the pass is not accepted");
-    size_t errors = context_error_count(ctx);
+    size_t errors = diag_error_count(ctx);
     bool ok = pipeline_run(pipeline, module, &(RunOptions){.verify_each = true});
-    errors = context_error_count(ctx) - errors;
+    errors = diag_error_count(ctx) - errors;
     check(errors == (ok ? 0 : 1), "not one diagnostic for each failure of a pass");
     pipeline_free(pipeline);
     return ok;
@@ -76,9 +76,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     Context *ctx = context_create();
     dialects_register_all(ctx);
-    context_set_diag_handler(ctx, swallow, NULL, NULL, NULL);
+    diag_set_handler(ctx, swallow, NULL, NULL, NULL);
     Op *module = import_onnx(ctx, (Str){(const char *)data, size}, STR("fuzz.onnx"), NULL);
-    check(context_error_count(ctx) == (module ? 0 : 1), "not one diagnostic for a refused file");
+    check(diag_error_count(ctx) == (module ? 0 : 1), "not one diagnostic for a refused file");
     if (module) {
         run_passes(ctx, module);
         op_erase(module);

@@ -49,15 +49,15 @@ static bool is_small(Op *op, void *user)
 /* False: the pass refuses, with a diagnostic. */
 static bool run_pass(Context *ctx, Op *module, const char *name)
 {
-    const PassDef *def = pass_find(all_passes(), str_from(name));
+    const PassDef *def = pass_find(driver_all_passes(), str_from(name));
     if (!def) return true;
-    Pipeline *pipeline = pipeline_create(ctx, all_passes(), "builtin.module");
+    Pipeline *pipeline = pipeline_create(ctx, driver_all_passes(), "builtin.module");
     fuzz_check(pipeline_add(pipeline, def, NULL), "the pass is not accepted", str_from(name));
-    size_t errors = context_error_count(ctx);
+    size_t errors = diag_error_count(ctx);
     bool ok = pipeline_run(pipeline, module, &(RunOptions){.verify_each = false});
-    fuzz_check(ok || context_error_count(ctx) > errors, "a failure without a diagnostic",
+    fuzz_check(ok || diag_error_count(ctx) > errors, "a failure without a diagnostic",
                str_from(name));
-    fuzz_check(!ok || op_verify(module), "the result does not verify", str_from(name));
+    fuzz_check(!ok || verify_op(module), "the result does not verify", str_from(name));
     pipeline_free(pipeline);
     return ok;
 }

@@ -11,9 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static bool print_parsed(FuzzContext *reused, Str text, StrBuf *out)
 {
     Context *ctx = fuzz_context_take(reused);
-    size_t errors = context_error_count(ctx);
-    Pipeline *pipeline = pipeline_from_text(ctx, all_passes(), text);
-    fuzz_check(pipeline || context_error_count(ctx) > errors, "a failure without a diagnostic",
+    size_t errors = diag_error_count(ctx);
+    Pipeline *pipeline = pipeline_from_text(ctx, driver_all_passes(), text);
+    fuzz_check(pipeline || diag_error_count(ctx) > errors, "a failure without a diagnostic",
                text);
     if (pipeline) pipeline_print(pipeline, out);
     bool ok = pipeline != NULL;

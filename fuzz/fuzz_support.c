@@ -22,7 +22,7 @@ Context *fuzz_context_take(FuzzContext *reused)
         Context *ctx = context_create();
         dialects_register_all(ctx);
         dialect_allow_unregistered(ctx, true);
-        context_set_diag_handler(ctx, swallow, NULL, NULL, NULL);
+        diag_set_handler(ctx, swallow, NULL, NULL, NULL);
         *reused = (FuzzContext){.ctx = ctx};
     }
     reused->inputs++;
@@ -33,7 +33,7 @@ enum { INPUTS_PER_CONTEXT = 50 };
 
 void fuzz_context_give_back(FuzzContext *reused)
 {
-    context_remove_source(reused->ctx, FUZZ_SOURCE);
+    diag_remove_source(reused->ctx, FUZZ_SOURCE);
     if (reused->inputs < INPUTS_PER_CONTEXT && context_resource_count(reused->ctx) == 0 &&
         context_external_group_count(reused->ctx) == 0)
         return;

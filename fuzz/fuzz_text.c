@@ -13,13 +13,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static bool print_parsed(FuzzContext *reused, Str text, const PrintOptions *options, StrBuf *out)
 {
     Context *ctx = fuzz_context_take(reused);
-    size_t errors = context_error_count(ctx);
+    size_t errors = diag_error_count(ctx);
     Op *module = parse_module(ctx, text, FUZZ_SOURCE, NULL);
     if (module) {
         op_print(out, module, options);
         op_erase(module);
     }
-    fuzz_check(module || context_error_count(ctx) > errors, "a failure without a diagnostic", text);
+    fuzz_check(module || diag_error_count(ctx) > errors, "a failure without a diagnostic", text);
     fuzz_context_give_back(reused);
     return module != NULL;
 }

@@ -43,7 +43,7 @@ static const Attr *strings_attr(Context *ctx, const Onnx__AttributeProto *proto)
     return array;
 }
 
-bool attribute_is_graph(const Onnx__AttributeProto *proto)
+bool import_attribute_is_graph(const Onnx__AttributeProto *proto)
 {
     AttributeType kind = kind_of(proto);
     return kind == KIND(GRAPH) || kind == KIND(GRAPHS);

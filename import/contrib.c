@@ -45,7 +45,7 @@ static Value *compute(Importer *im, const NodeParts *parts, Value *const *operan
 
 static const Attr *axis_attr(Importer *im, int64_t axis)
 {
-    NamedAttr attr = named_attr(im->ctx, "axis", attr_i64(im->ctx, axis));
+    NamedAttr attr = attr_named(im->ctx, "axis", attr_i64(im->ctx, axis));
     return attr_dict(im->ctx, &attr, 1);
 }
 
@@ -134,7 +134,7 @@ static Value *expand_gemm(Importer *im, NodeParts *parts)
 
 /* --- nodes --------------------------------------------------------------------------------- */
 
-const Contrib *contrib_find(const Onnx__NodeProto *node)
+const Contrib *import_contrib_find(const Onnx__NodeProto *node)
 {
     static const Contrib rows[] = {
         {"DequantizeLinear", ONNX_DEQUANTIZE_LINEAR, 2, 3, expand_same},
@@ -157,12 +157,12 @@ const Contrib *contrib_find(const Onnx__NodeProto *node)
     return NULL;
 }
 
-const OpDef *contrib_operator(const Contrib *contrib)
+const OpDef *import_contrib_operator(const Contrib *contrib)
 {
     return &onnx_ops[contrib->op];
 }
 
-bool contrib_prepare(Importer *im, NodeParts *parts)
+bool import_contrib_prepare(Importer *im, NodeParts *parts)
 {
     const Contrib *contrib = parts->contrib;
     size_t count = parts->operands.len;
@@ -179,7 +179,7 @@ bool contrib_prepare(Importer *im, NodeParts *parts)
     return true;
 }
 
-Value *contrib_append(Importer *im, NodeParts *parts)
+Value *import_contrib_append(Importer *im, NodeParts *parts)
 {
     Value *result = parts->contrib->expand(im, parts);
     if (!result && im->why.len == 0)

@@ -24,12 +24,12 @@ static size_t index_of(const PtrMap *map, const Ident *name)
     return (size_t)(uintptr_t)ptrmap_get(map, name);
 }
 
-bool cut_has_name(const Importer *im, const Ident *name)
+bool import_cut_has_name(const Importer *im, const Ident *name)
 {
     return !im->cut.is_active || ptrmap_has(&im->cut.names, name);
 }
 
-bool cut_has_node(const Importer *im, size_t index)
+bool import_cut_has_node(const Importer *im, size_t index)
 {
     return !im->cut.is_active || im->cut.has_node[index];
 }
@@ -182,7 +182,7 @@ static bool plan(Planner *p)
     return check_starts(p);
 }
 
-bool cut_plan(Importer *im)
+bool import_cut_plan(Importer *im)
 {
     im->cut.is_active = im->options->from_count + im->options->to_count > 0;
     if (!im->cut.is_active)

@@ -125,7 +125,7 @@ static bool read_file(int file, const External *external, uint8_t **data, size_t
     return false;
 }
 
-bool external_read(const Onnx__TensorProto *tensor, Str folder, uint8_t **data, size_t size,
+bool import_external_read(const Onnx__TensorProto *tensor, Str folder, uint8_t **data, size_t size,
                    StrBuf *why)
 {
     External external;

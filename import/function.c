@@ -10,7 +10,7 @@ enum { MAX_DEPTH = 32, MAX_NODES = 1 << 16 };
 /* FunctionProto.attribute_proto, attributes with their defaults, which older schemas do not have. */
 enum { FIELD_DEFAULTS = 11 };
 
-const Onnx__FunctionProto *function_of_node(const Importer *im, const Onnx__NodeProto *node)
+const Onnx__FunctionProto *import_function_of_node(const Importer *im, const Onnx__NodeProto *node)
 {
     for (size_t i = 0; i < im->model->n_functions; i++) {
         const Onnx__FunctionProto *function = im->model->functions[i];
@@ -30,7 +30,7 @@ static const Onnx__AttributeProto *find_attribute(Onnx__AttributeProto *const *l
     return NULL;
 }
 
-const Onnx__AttributeProto *function_attribute(const Scope *scope,
+const Onnx__AttributeProto *import_function_attribute(const Scope *scope,
                                                const Onnx__AttributeProto *proto)
 {
     while (proto && import_text(proto->ref_attr_name).len > 0) {
@@ -57,7 +57,7 @@ static Onnx__AttributeProto *unpack_default(Importer *im, const ProtobufCMessage
         prefix++;
     Str bytes = {(const char *)field->data + prefix, field->len - prefix};
     Onnx__AttributeProto *proto = NULL;
-    if (!wire_check(bytes, &onnx__attribute_proto__descriptor, &im->why))
+    if (!import_wire_check(bytes, &onnx__attribute_proto__descriptor, &im->why))
         return NULL;
     proto = onnx__attribute_proto__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
     if (!proto)
@@ -160,7 +160,7 @@ static bool check_call(Importer *im, const Onnx__FunctionProto *function,
     return false;
 }
 
-bool function_inline(Importer *im, const Onnx__FunctionProto *function,
+bool import_function_inline(Importer *im, const Onnx__FunctionProto *function,
                      const Onnx__NodeProto *node, size_t index, bool *diagnosed)
 {
     StrBuf prefix = {0};

@@ -139,7 +139,7 @@ const Type *import_known_type(Importer *im, const Ident *name)
 /* The dictionary {dfg.name = name} of an argument or result. */
 static const Attr *boundary_attrs(Importer *im, Str name)
 {
-    NamedAttr attr = named_attr(im->ctx, "dfg.name", attr_string(im->ctx, name));
+    NamedAttr attr = attr_named(im->ctx, "dfg.name", attr_string(im->ctx, name));
     return attr_dict(im->ctx, &attr, 1);
 }
 
@@ -169,7 +169,7 @@ static bool import_inputs(Importer *im)
         const Ident *name = import_ident(im, im->graph->input[i]->name);
         bool is_done = ptrmap_has(&initialized, name) || (ptrmap_has(&im->cut.starts, name) &&
                                                           ptrmap_has(&im->scope->values, name));
-        if (!is_done && cut_has_name(im, name))
+        if (!is_done && import_cut_has_name(im, name))
             ok = import_input(im, name);
     }
     ptrmap_free(&initialized);
@@ -205,7 +205,7 @@ static bool import_initializers(Importer *im)
     for (size_t i = 0; i < im->graph->n_initializer; i++) {
         const Onnx__TensorProto *tensor = im->graph->initializer[i];
         const Ident *name = import_ident(im, tensor->name);
-        if (cut_has_name(im, name) &&
+        if (import_cut_has_name(im, name) &&
             !import_initializer(im, name, import_tensor(im->ctx, tensor, im->options->folder,
                                                         &im->why)))
             return false;
@@ -213,7 +213,7 @@ static bool import_initializers(Importer *im)
     for (size_t i = 0; i < im->graph->n_sparse_initializer; i++) {
         const Onnx__SparseTensorProto *sparse = im->graph->sparse_initializer[i];
         const Ident *name = import_ident(im, sparse->values ? sparse->values->name : NULL);
-        if (cut_has_name(im, name) &&
+        if (import_cut_has_name(im, name) &&
             !import_initializer(im, name, import_sparse_tensor(im->ctx, sparse,
                                                                im->options->folder, &im->why)))
             return false;
@@ -267,7 +267,7 @@ static void build_return(Importer *im, Value *const *values, size_t count)
 static void drop_unreached(Importer *im)
 {
     Block *body = im->b.block;
-    erase_dead_ops(im->func);
+    rewrite_erase_dead_ops(im->func);
     for (uint32_t i = body->arg_count; i-- > 0;) {
         if (value_has_uses(body->args[i]))
             continue;
@@ -326,8 +326,8 @@ static bool import_nodes(Importer *im)
     for (size_t i = 0; i < im->graph->n_node; i++) {
         im->node_count++;
         if (im->options->report)
-            report_node(im, im->graph->node[i], i);
-        else if (cut_has_node(im, i) && !import_node(im, im->graph->node[i], i))
+            import_report_node(im, im->graph->node[i], i);
+        else if (import_cut_has_node(im, i) && !import_node(im, im->graph->node[i], i))
             return false;
     }
     return true;
@@ -336,14 +336,14 @@ static bool import_nodes(Importer *im)
 bool import_graph(Importer *im)
 {
     if (im->graph->n_output == 0)
-        return emit_error(im->ctx, im->file, "the graph has no outputs");
+        return diag_error(im->ctx, im->file, "the graph has no outputs");
     for (size_t i = 0; i < im->options->input_shape_count; i++)
         if (!read_given_shape(im, str_from(im->options->input_shapes[i])))
             return false;
     add_infos(im, im->graph->value_info, im->graph->n_value_info);
     add_infos(im, im->graph->output, im->graph->n_output);
     add_infos(im, im->graph->input, im->graph->n_input);
-    if (!cut_plan(im))
+    if (!import_cut_plan(im))
         return false;
     import_starts(im);
     return import_inputs(im) && check_given_shapes(im) && import_initializers(im) &&

@@ -10,7 +10,7 @@
 /* --- wire.c ----------------------------------------------------------------------- */
 
 /* Whether the bytes are a well-formed message whose nesting a recursive reader survives. */
-bool wire_check(Str bytes, const ProtobufCMessageDescriptor *message, StrBuf *why) MUST_CHECK;
+bool import_wire_check(Str bytes, const ProtobufCMessageDescriptor *message, StrBuf *why) MUST_CHECK;
 
 /* --- tensor.c ---------------------------------------------------------------------- */
 
@@ -27,7 +27,7 @@ const Attr *import_sparse_tensor(Context *ctx, const Onnx__SparseTensorProto *sp
 /* --- external.c --------------------------------------------------------------------- */
 
 /* The `size` bytes of a tensor that lives in another file of the folder. The caller frees *data. */
-bool external_read(const Onnx__TensorProto *tensor, Str folder, uint8_t **data, size_t size,
+bool import_external_read(const Onnx__TensorProto *tensor, Str folder, uint8_t **data, size_t size,
                    StrBuf *why) MUST_CHECK;
 
 /* --- attribute.c -------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ bool external_read(const Onnx__TensorProto *tensor, Str folder, uint8_t **data, 
 /* The attribute in MLIR's terms: i64, f32, strings, array<i64>, array<f32>, dense elements. */
 const Attr *import_attribute(Context *ctx, const Onnx__AttributeProto *proto, Str folder,
                              StrBuf *why) MUST_CHECK;
-bool attribute_is_graph(const Onnx__AttributeProto *proto);
+bool import_attribute_is_graph(const Onnx__AttributeProto *proto);
 
 /* --- one import -------------------------------------------------------------------- */
 
@@ -116,9 +116,9 @@ Value *import_argument(Importer *im, const Ident *name, const Type *type);
 /* --- cut.c -------------------------------------------------------------------------- */
 
 /* Finds the part that the options ask for. False: diagnosed. */
-bool cut_plan(Importer *im) MUST_CHECK;
-bool cut_has_name(const Importer *im, const Ident *name);
-bool cut_has_node(const Importer *im, size_t index);
+bool import_cut_plan(Importer *im) MUST_CHECK;
+bool import_cut_has_name(const Importer *im, const Ident *name);
+bool import_cut_has_node(const Importer *im, size_t index);
 
 /* --- node.c ------------------------------------------------------------------------- */
 
@@ -151,37 +151,37 @@ Op *import_append(Importer *im, const OpDef *def, Value *const *operands, size_t
 /* --- report.c ----------------------------------------------------------------------- */
 
 /* A row for every node of the graph, with what the operators' names tell. */
-void report_begin(Importer *im);
+void import_report_begin(Importer *im);
 /* import_node whatever comes of it. */
-void report_node(Importer *im, const Onnx__NodeProto *node, size_t index);
+void import_report_node(Importer *im, const Onnx__NodeProto *node, size_t index);
 /* Enters why a node, perhaps one of a function's body, was refused. */
-void report_refusal(Importer *im, Str why);
+void import_report_refusal(Importer *im, Str why);
 
 /* --- upgrade.c ---------------------------------------------------------------------- */
 
 /* Brings a node of the scope's opset into the form that the onnx dialect has. */
-bool upgrade_node(Importer *im, NodeParts *parts) MUST_CHECK;
+bool import_upgrade_node(Importer *im, NodeParts *parts) MUST_CHECK;
 
 /* --- contrib.c ---------------------------------------------------------------------- */
 
 /* The row of an operator of ONNX Runtime; NULL: the node is of another. */
-const Contrib *contrib_find(const Onnx__NodeProto *node);
+const Contrib *import_contrib_find(const Onnx__NodeProto *node);
 /* The operator of the dialect that it applies to reals. */
-const OpDef *contrib_operator(const Contrib *contrib);
+const OpDef *import_contrib_operator(const Contrib *contrib);
 /* Checks the number of operands and drops attributes that change nothing. False: why tells. */
-bool contrib_prepare(Importer *im, NodeParts *parts) MUST_CHECK;
+bool import_contrib_prepare(Importer *im, NodeParts *parts) MUST_CHECK;
 /* Appends the ops; the last one's result. NULL: why tells. */
-Value *contrib_append(Importer *im, NodeParts *parts) MUST_CHECK;
+Value *import_contrib_append(Importer *im, NodeParts *parts) MUST_CHECK;
 
 /* --- function.c --------------------------------------------------------------------- */
 
 /* The function of the file that a node calls, or NULL. */
-const Onnx__FunctionProto *function_of_node(const Importer *im, const Onnx__NodeProto *node);
+const Onnx__FunctionProto *import_function_of_node(const Importer *im, const Onnx__NodeProto *node);
 /* Appends the ops of its body. False: diagnosed, or else why tells. */
-bool function_inline(Importer *im, const Onnx__FunctionProto *function,
+bool import_function_inline(Importer *im, const Onnx__FunctionProto *function,
                      const Onnx__NodeProto *node, size_t index, bool *diagnosed) MUST_CHECK;
 /* The attribute behind references to those of the call; NULL: the call has none. */
-const Onnx__AttributeProto *function_attribute(const Scope *scope,
+const Onnx__AttributeProto *import_function_attribute(const Scope *scope,
                                                const Onnx__AttributeProto *proto);
 
 #endif

@@ -42,7 +42,7 @@ bool import_error(Importer *im, const char *what, Str name)
     onnx_add_quoted(&text, name);
     strbuf_add_char(&text, ' ');
     strbuf_add_str(&text, strbuf_str(&im->why));
-    emit_error(im->ctx, im->file, "%s", text.data);
+    diag_error(im->ctx, im->file, "%s", text.data);
     strbuf_free(&text);
     return false;
 }
@@ -116,10 +116,10 @@ static bool find_opset(Importer *im, int64_t *out)
         found = true;
         *out = opset->version;
         if (opset->version < 1 || opset->version > MAX_OPSET)
-            return emit_error(im->ctx, im->file, "opset %lld is not supported; 1 to %d are",
+            return diag_error(im->ctx, im->file, "opset %lld is not supported; 1 to %d are",
                               (long long)opset->version, MAX_OPSET);
     }
-    return found || emit_error(im->ctx, im->file, "the model imports no opset of ONNX");
+    return found || diag_error(im->ctx, im->file, "the model imports no opset of ONNX");
 }
 
 /* An empty module with the function; both are found again by op_parent. */
@@ -142,18 +142,18 @@ static Op *import_model(Importer *im, const Onnx__ModelProto *model)
     im->model = model;
     im->graph = model->graph;
     if (!model->graph) {
-        emit_error(im->ctx, im->file, "the model has no graph");
+        diag_error(im->ctx, im->file, "the model has no graph");
         return NULL;
     }
     scope.nodes = im->graph->node;
     scope.node_count = im->graph->n_node;
     im->scope = &scope;
     if (im->options->report)
-        report_begin(im);
+        import_report_begin(im);
     if (!find_opset(im, &scope.opset))
         return NULL;
     Op *module = make_module(im);
-    bool ok = import_graph(im) && op_verify(module);
+    bool ok = import_graph(im) && verify_op(module);
     ptrmap_free(&scope.values);
     if (ok)
         return module;
@@ -196,15 +196,15 @@ Op *import_onnx(Context *ctx, Str bytes, Str file_name, const ImportOptions *opt
     arena_init(&im.arena);
     Op *module = NULL;
     ProtobufCAllocator allocator = {.alloc = take, .free = give};
-    if (!wire_check(bytes, &onnx__model_proto__descriptor, &im.why)) {
-        emit_error(ctx, im.file, "not an ONNX file: %s", im.why.data);
+    if (!import_wire_check(bytes, &onnx__model_proto__descriptor, &im.why)) {
+        diag_error(ctx, im.file, "not an ONNX file: %s", im.why.data);
     } else {
         Onnx__ModelProto *model = onnx__model_proto__unpack(&allocator, bytes.len,
                                                             (const uint8_t *)bytes.data);
         if (model)
             module = import_model(&im, model);
         else
-            emit_error(ctx, im.file, "not an ONNX file");
+            diag_error(ctx, im.file, "not an ONNX file");
         onnx__model_proto__free_unpacked(model, &allocator);
     }
     diag_flush(ctx);

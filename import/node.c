@@ -12,7 +12,7 @@
 static bool has_graph(const Onnx__NodeProto *node)
 {
     for (size_t i = 0; i < node->n_attribute; i++)
-        if (attribute_is_graph(node->attribute[i]))
+        if (import_attribute_is_graph(node->attribute[i]))
             return true;
     return false;
 }
@@ -24,9 +24,9 @@ static bool can_be_channels_last(const OpDef *def)
 
 static bool find_operator(Importer *im, NodeParts *parts)
 {
-    parts->contrib = contrib_find(parts->node);
+    parts->contrib = import_contrib_find(parts->node);
     if (parts->contrib) {
-        parts->def = contrib_operator(parts->contrib);
+        parts->def = import_contrib_operator(parts->contrib);
         return true;
     }
     StrBuf full = {0};
@@ -152,7 +152,7 @@ static bool collect_attr(Importer *im, const Onnx__AttributeProto *proto, NamedA
         return import_why_name(im, "the attribute ", name, " is given twice");
     if (!im->scope->call && import_text(proto->ref_attr_name).len > 0)
         return import_why_name(im, "the attribute ", name, " refers to one of a function's call");
-    proto = function_attribute(im->scope, proto);
+    proto = import_function_attribute(im->scope, proto);
     if (!proto)
         return true;
     StrBuf why = {0};
@@ -261,7 +261,7 @@ static Value *move_dimension(Importer *im, Value *value, bool to_front)
     perm[0] = 0;
     for (int64_t i = 1; i < rank; i++)
         perm[i] = to_front ? (i == 1 ? rank - 1 : i - 1) : (i == rank - 1 ? 1 : i + 1);
-    NamedAttr attr = named_attr(im->ctx, "perm", attr_i64_array(im->ctx, perm, (size_t)rank));
+    NamedAttr attr = attr_named(im->ctx, "perm", attr_i64_array(im->ctx, perm, (size_t)rank));
     Op *op = import_append(im, ONNX(TRANSPOSE), &value, 1, attr_dict(im->ctx, &attr, 1), 1);
     return op ? op_result(op, 0) : NULL;
 }
@@ -311,7 +311,7 @@ static Value *append_after(Importer *im, const NodeParts *parts, Value *input, V
 static bool append_node(Importer *im, NodeParts *parts)
 {
     if (parts->contrib) {
-        Value *result = contrib_append(im, parts);
+        Value *result = import_contrib_append(im, parts);
         return result && define_results(im, parts, NULL, result);
     }
     Value *input = parts->operands.len > 0 ? parts->operands.data[0] : NULL;
@@ -333,8 +333,8 @@ static bool append_node(Importer *im, NodeParts *parts)
 static bool modernize(Importer *im, NodeParts *parts)
 {
     if (parts->contrib)
-        return contrib_prepare(im, parts);
-    return upgrade_node(im, parts) && finish_operands(im, parts);
+        return import_contrib_prepare(im, parts);
+    return import_upgrade_node(im, parts) && finish_operands(im, parts);
 }
 
 static bool import_operator(Importer *im, const Onnx__NodeProto *node, Str name)
@@ -358,9 +358,9 @@ static bool node_error(Importer *im, const Onnx__NodeProto *node, Str name)
     strbuf_add_c(&text, "): ");
     strbuf_add_str(&text, strbuf_str(&im->why));
     if (im->row)
-        report_refusal(im, im->scope->outer ? strbuf_str(&text) : strbuf_str(&im->why));
+        import_report_refusal(im, im->scope->outer ? strbuf_str(&text) : strbuf_str(&im->why));
     else
-        emit_error(im->ctx, im->file, "%s", text.data);
+        diag_error(im->ctx, im->file, "%s", text.data);
     strbuf_free(&text);
     return false;
 }
@@ -371,9 +371,9 @@ bool import_node(Importer *im, const Onnx__NodeProto *node, size_t index)
     bool ok, diagnosed = false;
     import_node_name(im, node, index, &name);
     im->b.loc = import_loc(im, strbuf_str(&name));
-    const Onnx__FunctionProto *function = function_of_node(im, node);
+    const Onnx__FunctionProto *function = import_function_of_node(im, node);
     if (function)
-        ok = function_inline(im, function, node, index, &diagnosed);
+        ok = import_function_inline(im, function, node, index, &diagnosed);
     else
         ok = import_operator(im, node, strbuf_str(&name));
     if (!ok && !diagnosed)

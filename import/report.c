@@ -22,14 +22,14 @@ void import_report_free(ImportReport *report)
         arena_free(&report->arena);
 }
 
-void report_refusal(Importer *im, Str why)
+void import_report_refusal(Importer *im, Str why)
 {
     im->row->state = NODE_REFUSED;
     im->row->why = keep(im, why);
     strbuf_clear(&im->why);
 }
 
-void report_begin(Importer *im)
+void import_report_begin(Importer *im)
 {
     ImportReport *report = im->options->report;
     StrBuf name = {0};
@@ -43,8 +43,8 @@ void report_begin(Importer *im)
         import_node_name(im, node, i, &name);
         im->row->name = keep(im, strbuf_str(&name));
         im->row->op_type = keep(im, import_text(node->op_type));
-        if (!function_of_node(im, node) && !import_knows_operator(im, node))
-            report_refusal(im, strbuf_str(&im->why));
+        if (!import_function_of_node(im, node) && !import_knows_operator(im, node))
+            import_report_refusal(im, strbuf_str(&im->why));
     }
     im->row = NULL;
     strbuf_free(&name);
@@ -120,11 +120,11 @@ static bool knows_inputs(Importer *im, const Onnx__NodeProto *node)
     return im->row->why.len == 0;
 }
 
-void report_node(Importer *im, const Onnx__NodeProto *node, size_t index)
+void import_report_node(Importer *im, const Onnx__NodeProto *node, size_t index)
 {
     const Op *last = im->b.block->last;
     im->row = &im->options->report->nodes[index];
-    if (!cut_has_node(im, index)) {
+    if (!import_cut_has_node(im, index)) {
         im->row->state = NODE_LEFT_OUT;
         return;
     }

@@ -68,7 +68,7 @@ static bool fail(StrBuf *why, const char *fmt, ...)
 static bool raw_size(const ElemFormat *format, int64_t count, size_t *out)
 {
     size_t bits, width = format->width * (format->is_complex ? 2 : 1);
-    if (!mul_size((size_t)count, width, &bits))
+    if (!size_mul((size_t)count, width, &bits))
         return false;
     *out = (bits + 7) / 8;
     return true;
@@ -227,7 +227,7 @@ static const Attr *from_external(const Onnx__TensorProto *tensor, const ElemForm
     bool fits = type_element_count(type, &count) && raw_size(format, count, &size);
     assert(fits); /* by tensor_type */
     (void)fits;
-    if (!external_read(tensor, folder, &data, size, why))
+    if (!import_external_read(tensor, folder, &data, size, why))
         return NULL;
     const Attr *attr = from_raw(format, type, data, size, why);
     free_ptr((void **)&data);

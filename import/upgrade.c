@@ -352,7 +352,7 @@ static const Rule rules[] = {
     {ONNX_XOR, 7, broadcast_along_axis},
 };
 
-bool upgrade_node(Importer *im, NodeParts *parts)
+bool import_upgrade_node(Importer *im, NodeParts *parts)
 {
     enum { LAST_WITH_CONSUMED_INPUTS = 5 };
     if (im->scope->opset <= LAST_WITH_CONSUMED_INPUTS && !drop_consumed_inputs(im, parts))

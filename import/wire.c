@@ -86,7 +86,7 @@ static bool check_message(Wire *wire, const ProtobufCMessageDescriptor *message,
     return true;
 }
 
-bool wire_check(Str bytes, const ProtobufCMessageDescriptor *message, StrBuf *why)
+bool import_wire_check(Str bytes, const ProtobufCMessageDescriptor *message, StrBuf *why)
 {
     Wire wire = {.data = (const uint8_t *)bytes.data, .why = why};
     return check_message(&wire, message, bytes.len, 0);

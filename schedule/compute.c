@@ -91,13 +91,13 @@ static bool check_unroll(const ComputePlan *plan, const int64_t *unroll)
 {
     LoopParts parts;
     for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
-        if (!compute_parts(plan, i, unroll[i], &parts))
+        if (!sched_compute_parts(plan, i, unroll[i], &parts))
             return op_error(plan->main, "unroll factor %lld does not divide the %lld trips of loop %u",
                             (long long)unroll[i], (long long)plan->kernel.extents[i], i);
     return true;
 }
 
-bool compute_unroll_attr(const ComputePlan *plan, int64_t *unroll)
+bool sched_compute_unroll_attr(const ComputePlan *plan, int64_t *unroll)
 {
     const Attr *attr = op_attr(plan->main, "dfg.unroll");
     size_t count = plan->kernel.loop_count;
@@ -112,7 +112,7 @@ bool compute_unroll_attr(const ComputePlan *plan, int64_t *unroll)
 static bool read_unroll(ComputePlan *plan, const int64_t *unroll)
 {
     if (!unroll)
-        return compute_unroll_attr(plan, plan->unroll);
+        return sched_compute_unroll_attr(plan, plan->unroll);
     memcpy(plan->unroll, unroll, plan->kernel.loop_count * sizeof(*unroll));
     return check_unroll(plan, unroll);
 }
@@ -138,7 +138,7 @@ static void add_loop(ComputePlan *plan, uint32_t loop, int64_t trip, int64_t sca
 static void add_parts(ComputePlan *plan, uint32_t loop)
 {
     LoopParts parts;
-    bool ok = compute_parts(plan, loop, plan->unroll[loop], &parts);
+    bool ok = sched_compute_parts(plan, loop, plan->unroll[loop], &parts);
     assert(ok);
     (void)ok;
     add_loop(plan, loop, parts.trip, parts.scale);
@@ -175,7 +175,7 @@ static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
     const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
     const Type *tensor = op_operand(plan->main, plan->stream_operand[0])->type;
     int64_t word[2 * DFG_MAX_RANK];
-    if (!check_stream_map(plan, map, tensor) || !compute_input_word(plan, 0, word))
+    if (!check_stream_map(plan, map, tensor) || !sched_compute_input_word(plan, 0, word))
         return false;
     for (uint32_t r = 0; r < map->result_count; r++) {
         int loop = stream_loop(map, r);
@@ -198,7 +198,7 @@ static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
     return true;
 }
 
-const AffineMap *compute_output_map(const ComputePlan *plan)
+const AffineMap *sched_compute_output_map(const ComputePlan *plan)
 {
     return linalg_operand_map(plan->main, linalg_input_count(plan->main));
 }
@@ -206,7 +206,7 @@ const AffineMap *compute_output_map(const ComputePlan *plan)
 /* Loops the stream does not depend on: reductions, then the output's own in output order. */
 static void add_other_loops(ComputePlan *plan, uint32_t placed)
 {
-    const AffineMap *out = compute_output_map(plan);
+    const AffineMap *out = sched_compute_output_map(plan);
     for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
         if (plan->kernel.is_reduction[i] && !(placed >> i & 1u))
             add_parts(plan, i);
@@ -225,16 +225,16 @@ static bool check_results(const ComputePlan *plan)
         return op_error(plan->main, "accumulates %u results; at most %d can stream",
                         plan->main->result_count, PLAN_MAX_RESULTS);
     for (uint32_t i = 1; i < plan->main->result_count; i++)
-        if (linalg_operand_map(plan->main, inputs + i) != compute_output_map(plan))
+        if (linalg_operand_map(plan->main, inputs + i) != sched_compute_output_map(plan))
             return op_error(plan->main, "accumulates results by the maps %s and %s, which differ",
-                            map_str(plan->main->ctx, compute_output_map(plan)),
+                            map_str(plan->main->ctx, sched_compute_output_map(plan)),
                             map_str(plan->main->ctx, linalg_operand_map(plan->main, inputs + i)));
     return true;
 }
 
 static bool check_output_map(const ComputePlan *plan)
 {
-    const AffineMap *out = compute_output_map(plan);
+    const AffineMap *out = sched_compute_output_map(plan);
     return map_is_projected_permutation(out, false) ||
            op_error(plan->main, "writes its output by the map %s, which is not a projected "
                                 "permutation",
@@ -244,7 +244,7 @@ static bool check_output_map(const ComputePlan *plan)
 /* The parallel loops must run in the order of the output's dimensions. */
 static bool check_output_order(const ComputePlan *plan)
 {
-    const AffineMap *out = compute_output_map(plan);
+    const AffineMap *out = sched_compute_output_map(plan);
     uint32_t next = 0;
     for (uint32_t r = 0; r < out->result_count; r++) {
         uint32_t loop = (uint32_t)out->results[r]->value;
@@ -276,7 +276,7 @@ static bool stream_order(const ComputePlan *plan, uint32_t stream, StreamOrder *
     uint32_t operand = plan->stream_operand[stream];
     out->map = linalg_operand_map(plan->main, operand);
     out->tensor = op_operand(plan->main, operand)->type;
-    return compute_input_word(plan, stream, out->word);
+    return sched_compute_input_word(plan, stream, out->word);
 }
 
 /* The result of the map from r on whose dimension is not 1, which takes no part in the order. */
@@ -336,7 +336,7 @@ static bool read_body(ComputePlan *plan)
            collect_streams(plan) && check_results(plan);
 }
 
-bool compute_plan(const Op *process, const int64_t *unroll, const Type *const *ends,
+bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *ends,
                   ComputePlan *out)
 {
     uint32_t placed = 0;
@@ -348,15 +348,15 @@ bool compute_plan(const Op *process, const int64_t *unroll, const Type *const *e
     if (!check_output_order(out))
         return false;
     count_lanes(out);
-    plan_reduction(out);
-    plan_packing(out);
+    sched_reduction(out);
+    sched_packing(out);
     return true;
 }
 
-bool compute_base(const Op *process, ComputePlan *out)
+bool sched_compute_base(const Op *process, ComputePlan *out)
 {
     static const int64_t ones[KERNEL_MAX_LOOPS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    return compute_plan(process, ones, NULL, out);
+    return sched_compute(process, ones, NULL, out);
 }
 
 /* Whether words of the first stream, hold multiples of the factors. */
@@ -364,7 +364,7 @@ static bool words_hold(const ComputePlan *plan, const int64_t *unroll)
 {
     const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
     int64_t word[2 * DFG_MAX_RANK];
-    if (!compute_input_word(plan, 0, word))
+    if (!sched_compute_input_word(plan, 0, word))
         return false;
     for (uint32_t r = 0; r < map->result_count; r++)
         if (stream_loop(map, r) >= 0 &&
@@ -373,17 +373,17 @@ static bool words_hold(const ComputePlan *plan, const int64_t *unroll)
     return true;
 }
 
-bool compute_plan_now(const Op *process, ComputePlan *out)
+bool sched_compute_now(const Op *process, ComputePlan *out)
 {
     int64_t unroll[KERNEL_MAX_LOOPS];
     *out = (ComputePlan){.process = process};
-    if (!read_body(out) || !compute_unroll_attr(out, unroll))
+    if (!read_body(out) || !sched_compute_unroll_attr(out, unroll))
         return false;
-    return words_hold(out, unroll) ? compute_plan(process, unroll, NULL, out)
-                                   : compute_base(process, out);
+    return words_hold(out, unroll) ? sched_compute(process, unroll, NULL, out)
+                                   : sched_compute_base(process, out);
 }
 
-int64_t compute_trips(const ComputePlan *plan)
+int64_t sched_compute_trips(const ComputePlan *plan)
 {
     int64_t trips = 1;
     for (uint32_t i = 0; i < plan->loop_count; i++)
@@ -391,7 +391,7 @@ int64_t compute_trips(const ComputePlan *plan)
     return trips;
 }
 
-int64_t compute_first_write(const ComputePlan *plan)
+int64_t sched_compute_first_write(const ComputePlan *plan)
 {
     int64_t inner = 1, first = 0;
     for (uint32_t i = plan->loop_count; i-- > 0;) {
@@ -402,17 +402,17 @@ int64_t compute_first_write(const ComputePlan *plan)
     return first;
 }
 
-bool compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word)
+bool sched_compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word)
 {
     uint32_t port = plan->stream_port[stream];
     const Type *end = plan->ends ? plan->ends[port] : dfg_port(plan->process, port)->type;
-    return port_word(plan->process, port, end,
+    return sched_port_word(plan->process, port, end,
                      op_operand(plan->main, plan->stream_operand[stream])->type, word);
 }
 
-void compute_output_word(const ComputePlan *plan, int64_t *word)
+void sched_compute_output_word(const ComputePlan *plan, int64_t *word)
 {
-    const AffineMap *out = compute_output_map(plan);
+    const AffineMap *out = sched_compute_output_map(plan);
     for (uint32_t r = 0; r < out->result_count; r++)
         word[r] = plan->unroll[out->results[r]->value];
 }
@@ -427,7 +427,7 @@ static bool map_uses_loop(const AffineMap *map, uint32_t loop)
     return false;
 }
 
-void table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *out)
+void sched_table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *out)
 {
     *out = (TableLayout){.map = map, .depth = 1, .lanes = 1};
     for (uint32_t i = 0; i < plan->loop_count; i++) {
@@ -444,7 +444,7 @@ void table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *ou
     }
 }
 
-void lookup_layout(const ComputePlan *plan, const AffineMap *loops, const Op *extract,
+void sched_lookup_layout(const ComputePlan *plan, const AffineMap *loops, const Op *extract,
                    LookupLayout *out)
 {
     const AffineExpr *rows[KERNEL_MAX_LOOPS];
@@ -458,23 +458,23 @@ void lookup_layout(const ComputePlan *plan, const AffineMap *loops, const Op *ex
     for (uint32_t i = out->leading; i < type->u.shaped.rank; i++)
         out->inner *= type->u.shaped.dims[i];
     const AffineMap *map = map_get(plan->main->ctx, loops->dim_count, 0, out->leading, rows);
-    table_layout(plan, map, &out->rows);
+    sched_table_layout(plan, map, &out->rows);
 }
 
 /* Index of a value in terms of main's loops, given that of what it reshapes. */
 static const AffineMap *through_reshapes(const Value *value, const AffineMap *flow)
 {
     const Op *def = value_def(value);
-    if (!is_reshape(def))
+    if (!reshape_is(def))
         return flow;
     return map_compose(reshape_map(def), through_reshapes(op_operand(def, 0), flow));
 }
 
 /* The value that flows from one kernel to the next has the same index in both, result by result. */
-const AffineMap *stage_loops(const ComputePlan *plan, uint32_t stage)
+const AffineMap *sched_stage_loops(const ComputePlan *plan, uint32_t stage)
 {
     Context *ctx = plan->main->ctx;
-    const AffineMap *flow = compute_output_map(plan); /* main's loops -> index of the flowing value */
+    const AffineMap *flow = sched_compute_output_map(plan); /* main's loops -> index of the flowing value */
     const AffineMap *to_loops = NULL;
     for (uint32_t s = 0; s <= stage; s++) {
         const Op *op = plan->stages[s];
@@ -496,7 +496,7 @@ const AffineMap *stage_loops(const ComputePlan *plan, uint32_t stage)
     return to_loops;
 }
 
-const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand)
+const AffineMap *sched_stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand)
 {
-    return map_compose(linalg_operand_map(plan->stages[stage], operand), stage_loops(plan, stage));
+    return map_compose(linalg_operand_map(plan->stages[stage], operand), sched_stage_loops(plan, stage));
 }

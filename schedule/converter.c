@@ -38,7 +38,7 @@ static bool read_words(const Type *from, const Type *to, Words *out)
     return frame == dfg_payload(to);
 }
 
-bool can_convert(const Type *from, const Type *to)
+bool sched_can_convert(const Type *from, const Type *to)
 {
     Words w;
     return read_words(from, to, &w) && (make_up(&w, w.from, w.to) || make_up(&w, w.to, w.from));
@@ -75,7 +75,7 @@ static void common_multiple(const Words *w, int64_t *out)
     }
 }
 
-Conversion plan_conversion(const Type *from, const Type *to, int64_t max_bits, const Type **middle)
+Conversion sched_plan_conversion(const Type *from, const Type *to, int64_t max_bits, const Type **middle)
 {
     Words w;
     int64_t word[2 * DFG_MAX_RANK], bits = type_width(type_elem(dfg_payload(from)));
@@ -97,7 +97,7 @@ Conversion plan_conversion(const Type *from, const Type *to, int64_t max_bits, c
 
 /* --- the process ---------------------------------------------------------------------------- */
 
-bool converter_plan(const Op *process, ConverterPlan *out)
+bool sched_converter(const Op *process, ConverterPlan *out)
 {
     Words w;
     const Type *from = dfg_port(process, 0)->type, *to = dfg_port(process, 1)->type;
@@ -115,4 +115,4 @@ bool converter_plan(const Op *process, ConverterPlan *out)
     return true;
 }
 
-int64_t converter_trips(const ConverterPlan *plan) { return plan->parts * plan->words; }
+int64_t sched_converter_trips(const ConverterPlan *plan) { return plan->parts * plan->words; }

@@ -18,7 +18,7 @@ typedef struct ConverterPlan {
 
 /* Whether a converter can stand between ends of the same frame and different words: one is a multiple
  * of the other, and the small words of each large one follow each other. No diagnostic. */
-bool can_convert(const Type *from, const Type *to);
+bool sched_can_convert(const Type *from, const Type *to);
 /* How words of one end become those of another. */
 typedef enum Conversion {
     CONVERSION_NONE,     /* no: the elements arrive in another order */
@@ -27,11 +27,11 @@ typedef enum Conversion {
 } Conversion;
 /* Prefers the least common multiple between the two, which keeps the pace of both, as long as it has at
  * most max_bits; else takes the greatest common divisor. */
-Conversion plan_conversion(const Type *from, const Type *to, int64_t max_bits, const Type **middle);
+Conversion sched_plan_conversion(const Type *from, const Type *to, int64_t max_bits, const Type **middle);
 
 /* False: diagnosed. */
-bool converter_plan(const Op *process, ConverterPlan *out) MUST_CHECK;
+bool sched_converter(const Op *process, ConverterPlan *out) MUST_CHECK;
 /* One iteration per small word. */
-int64_t converter_trips(const ConverterPlan *plan);
+int64_t sched_converter_trips(const ConverterPlan *plan);
 
 #endif

@@ -39,21 +39,21 @@ static const AffineExpr *divide_in_box(const AffineExpr *expr, const AffineExpr 
     return small ? quotient : affine_add(quotient, affine_floordiv(rest, expr->rhs));
 }
 
-const AffineExpr *affine_in_box(const AffineExpr *expr, const int64_t *extents)
+const AffineExpr *delinearize_in_box(const AffineExpr *expr, const int64_t *extents)
 {
     if (expr->kind == AFFINE_DIM && extents[expr->value] == 1)
         return affine_const(expr->ctx, 0);
     if (expr->kind == AFFINE_DIM || expr->kind == AFFINE_CONST || expr->kind == AFFINE_SYMBOL)
         return expr;
-    const AffineExpr *lhs = affine_in_box(expr->lhs, extents);
+    const AffineExpr *lhs = delinearize_in_box(expr->lhs, extents);
     if (expr->kind == AFFINE_ADD)
-        return affine_add(lhs, affine_in_box(expr->rhs, extents));
+        return affine_add(lhs, delinearize_in_box(expr->rhs, extents));
     if (!affine_is_const(expr->rhs) || expr->rhs->value <= 0)
         return expr->kind == AFFINE_MUL ? affine_mul(lhs, expr->rhs) : expr;
     if (expr->kind == AFFINE_MUL)
         return affine_mul(lhs, expr->rhs);
     if (expr->kind == AFFINE_CEILDIV) /* x ceildiv k -> (x + k - 1) floordiv k */
-        return affine_in_box(affine_floordiv(affine_add_c(lhs, expr->rhs->value - 1), expr->rhs),
+        return delinearize_in_box(affine_floordiv(affine_add_c(lhs, expr->rhs->value - 1), expr->rhs),
                              extents);
     return divide_in_box(expr, lhs, extents);
 }
@@ -124,14 +124,14 @@ static bool split_dims(Context *ctx, const Type *result, const Steps *steps, Mov
 static bool make_form(const AffineExpr *expr, const MoveDigits *d, Form *out)
 {
     int64_t min, max;
-    expr = affine_in_box(expr, d->extents);
+    expr = delinearize_in_box(expr, d->extents);
     *out = (Form){.expr = expr};
     affine_bounds(expr, d->extents, &min, &max);
     out->is_linear = affine_linear(expr, d->count, out->coeffs, &out->constant);
     return min != INT64_MIN && max != INT64_MAX;
 }
 
-int64_t form_at(const Form *form, uint32_t count, const int64_t *digits)
+int64_t delinearize_form_at(const Form *form, uint32_t count, const int64_t *digits)
 {
     int64_t value = form->constant;
     if (!form->is_linear)
@@ -163,7 +163,7 @@ static bool index_in_words(const AffineExpr **index, uint32_t rank, const MoveDi
     first = affine_simplify(first, lane + 1, 0);
     if (affine_uses_dim(first, lane) || first->divisor % (uint64_t)lanes != 0)
         return false;
-    index[rank - 1] = affine_in_box(affine_floordiv(first, affine_const(first->ctx, lanes)),
+    index[rank - 1] = delinearize_in_box(affine_floordiv(first, affine_const(first->ctx, lanes)),
                                     d->extents);
     return true;
 }
@@ -187,7 +187,7 @@ static bool make_forms(const AffineExpr *const *index, const Type *source, int64
 static bool can_join(const Form *form, const MoveDigits *d, uint32_t i)
 {
     int64_t step;
-    return form->is_linear && mul_i64(form->coeffs[i + 1], d->extents[i + 1], &step) &&
+    return form->is_linear && i64_mul(form->coeffs[i + 1], d->extents[i + 1], &step) &&
            form->coeffs[i] == step;
 }
 
@@ -242,7 +242,7 @@ static void join_all(Context *ctx, MoveDigits *d)
         rebuild(ctx, &d->bounds[b], d->count);
 }
 
-bool move_digits(const AffineMap *map, const Type *result, const Type *source, int64_t lanes,
+bool delinearize_map(const AffineMap *map, const Type *result, const Type *source, int64_t lanes,
                  MoveDigits *out)
 {
     Steps steps[DFG_MAX_RANK] = {0};
@@ -260,7 +260,7 @@ bool move_digits(const AffineMap *map, const Type *result, const Type *source, i
         (lanes > 1 && out->extents[out->count - 1] != lanes)) /* the map divides within words */
         return false;
     for (uint32_t r = 0; r < to; r++)
-        index[r] = affine_in_box(affine_replace(map->results[r], dims, from, NULL, 0),
+        index[r] = delinearize_in_box(affine_replace(map->results[r], dims, from, NULL, 0),
                                  out->extents);
     if (lanes > 1)
         out->count--; /* the elements of a word */

@@ -1,5 +1,5 @@
 /* The index of a dfg.reorder's result as digits, in which its map is as simple as it can be.
- * Between move_digits.c and plan_reorder.c; tested through the latter. */
+ * Between delinearize_map.c and plan_reorder.c; tested through the latter. */
 #ifndef MING_LOWERING_MOVE_DIGITS_H
 #define MING_LOWERING_MOVE_DIGITS_H
 
@@ -12,7 +12,7 @@ typedef struct Form {
     int64_t coeffs[MOVE_MAX_DIGITS], constant;
 } Form;
 
-int64_t form_at(const Form *form, uint32_t count, const int64_t *digits);
+int64_t delinearize_form_at(const Form *form, uint32_t count, const int64_t *digits);
 
 typedef struct MoveDigits {
     uint32_t count;
@@ -24,10 +24,10 @@ typedef struct MoveDigits {
 
 /* Words of `lanes` elements of the innermost dimensions. False, without diagnostic, if the map does
  * not keep them together or its values do not fit. */
-bool move_digits(const AffineMap *map, const Type *result, const Type *source, int64_t lanes,
+bool delinearize_map(const AffineMap *map, const Type *result, const Type *source, int64_t lanes,
                  MoveDigits *out) MUST_CHECK;
 /* The same expression for values of the dims within 0 <= d_i < extents[i]: divisions and remainders
  * whose outcome is known are gone. */
-const AffineExpr *affine_in_box(const AffineExpr *expr, const int64_t *extents);
+const AffineExpr *delinearize_in_box(const AffineExpr *expr, const int64_t *extents);
 
 #endif

@@ -13,19 +13,19 @@ int64_t iteration_op(Iteration *it, int64_t ready, OpTiming timing)
 
 int64_t iteration_condition(Iteration *it, int64_t constraints, int64_t delay)
 {
-    return constraints ? iteration_op(it, 0, constraints_timing(constraints, delay)) : 0;
+    return constraints ? iteration_op(it, 0, latency_constraints(constraints, delay)) : 0;
 }
 
 int64_t iteration_read(Iteration *it, int64_t entered)
 {
-    int64_t done = iteration_op(it, entered, stream_timing());
+    int64_t done = iteration_op(it, entered, latency_stream());
     it->last_read = later(it->last_read, clock_cycle(it->clock, done));
     return done;
 }
 
 void iteration_write(Iteration *it, int64_t ready)
 {
-    int64_t done = iteration_op(it, ready, stream_timing());
+    int64_t done = iteration_op(it, ready, latency_stream());
     it->write = later(it->write, clock_cycle(it->clock, done));
 }
 

@@ -70,7 +70,7 @@ static bool is_constant(const Value *value)
     return def && def->def == ARITH(CONSTANT);
 }
 
-OpTiming lut_product_timing(const Op *op)
+OpTiming latency_lut_product(const Op *op)
 {
     int64_t bits = type_width(type_elem(op_operand(op, 0)->type));
     return bits <= 1 ? (OpTiming){0, LUT} : (OpTiming){0, CARRY + CARRY_BIT * bits + LUT};
@@ -79,14 +79,14 @@ OpTiming lut_product_timing(const Op *op)
 static OpTiming multiply(const Op *op)
 {
     if (op_attr(op, "emithls.bind"))
-        return lut_product_timing(op);
+        return latency_lut_product(op);
     int64_t dsp = product_dsp_of(op);
-    return dsp > 0 ? (OpTiming){DSP_STAGES + log2_up(dsp), DSP_OUT} : lut_product_timing(op);
+    return dsp > 0 ? (OpTiming){DSP_STAGES + log2_up(dsp), DSP_OUT} : latency_lut_product(op);
 }
 
-OpTiming cascade_timing(void) { return (OpTiming){1, DSP_OUT}; }
-OpTiming dsp_timing(void) { return (OpTiming){DSP_STAGES, DSP_OUT}; }
-OpTiming sum_timing(int64_t bits) { return chain(bits); }
+OpTiming latency_cascade(void) { return (OpTiming){1, DSP_OUT}; }
+OpTiming latency_dsp(void) { return (OpTiming){DSP_STAGES, DSP_OUT}; }
+OpTiming latency_sum(int64_t bits) { return chain(bits); }
 
 /* Bits of the operand, not of the result: comparisons give one. */
 static OpTiming integer_timing(const Op *op, Clock clock)
@@ -143,7 +143,7 @@ static int64_t float_delay(const Op *op)
         [ARITH_UITOFP] = MULTIPLY,  [ARITH_SITOFP] = MULTIPLY,  [ARITH_FPTOUI] = MULTIPLY,
         [ARITH_FPTOSI] = MULTIPLY,
     };
-    if (op->def->dialect == &dialect_arith)
+    if (op->def->dialect == &arith_dialect)
         return arith[op->def - arith_ops];
     bool is_wire = op->def == MATH(ABSF) || op->def == MATH(COPYSIGN);
     return is_wire ? 0 : op->def == MATH(FMA) ? MULTIPLY + ADD : FUNCTION;
@@ -169,10 +169,10 @@ static OpTiming float_timing(const Op *op, Clock clock)
 
 enum { COUNTER_BITS = 20, RECIPROCAL = 4000 };
 
-int64_t counter_sum_delay(void) { return chain(COUNTER_BITS).delay; }
+int64_t latency_counter_sum(void) { return chain(COUNTER_BITS).delay; }
 
 /* By a power of two it is a wire, else a multiplication by the reciprocal. */
-int64_t counter_quotient_delay(int64_t divisor)
+int64_t latency_counter_quotient(int64_t divisor)
 {
     return divisor > 0 && (divisor & (divisor - 1)) == 0 ? 0 : RECIPROCAL;
 }
@@ -190,13 +190,13 @@ static int64_t expr_delay(const AffineExpr *expr)
     case AFFINE_FLOORDIV:
     case AFFINE_CEILDIV:
         divisor = affine_is_const(expr->rhs) ? expr->rhs->value : 0;
-        return expr_delay(expr->lhs) + counter_quotient_delay(divisor);
+        return expr_delay(expr->lhs) + latency_counter_quotient(divisor);
     case AFFINE_MUL:
     case AFFINE_ADD:
         left = expr_delay(expr->lhs);
         right = expr_delay(expr->rhs);
         return (left > right ? left : right) +
-               (affine_is_const(expr->rhs) && expr->kind == AFFINE_ADD ? 0 : counter_sum_delay());
+               (affine_is_const(expr->rhs) && expr->kind == AFFINE_ADD ? 0 : latency_counter_sum());
     }
     return 0;
 }
@@ -209,34 +209,34 @@ static OpTiming condition_timing(const Op *op)
         int64_t delay = expr_delay(set->constraints[i]);
         longest = delay > longest ? delay : longest;
     }
-    return constraints_timing(set->constraint_count, longest);
+    return latency_constraints(set->constraint_count, longest);
 }
 
-OpTiming constraints_timing(int64_t count, int64_t delay)
+OpTiming latency_constraints(int64_t count, int64_t delay)
 {
     return (OpTiming){0, delay + LUT * (1 + log2_up(count) / 2)};
 }
 
-OpTiming stream_timing(void) { return (OpTiming){0, FIFO_PORT}; }
+OpTiming latency_stream(void) { return (OpTiming){0, FIFO_PORT}; }
 
-OpTiming memory_load_timing(Str impl)
+OpTiming latency_memory_load(Str impl)
 {
     if (str_eq_c(impl, "external"))
         return (OpTiming){EXTERNAL_STAGES, BLOCK_OUT};
     return (OpTiming){1, str_eq_c(impl, "lutram") ? LUTRAM_OUT : BLOCK_OUT};
 }
 
-OpTiming register_load_timing(int64_t choices)
+OpTiming latency_register_load(int64_t choices)
 {
     return (OpTiming){0, LUT * ((log2_up(choices) + 1) / 2)};
 }
 
-OpTiming op_timing(const Op *op, Clock clock)
+OpTiming latency_op(const Op *op, Clock clock)
 {
     if (op->def == EMITHLS(IF) || op->def == EMITHLS(COND))
         return condition_timing(op);
     if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE))
-        return stream_timing();
+        return latency_stream();
     if (op->def == EMITHLS(INDEX) || op->operand_count == 0 || op->result_count == 0)
         return (OpTiming){0, 0};
     return is_about_floats(op) ? float_timing(op, clock) : integer_timing(op, clock);

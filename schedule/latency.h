@@ -21,26 +21,26 @@ typedef struct OpTiming {
 
 /* Of a scalar op of arith or math, or a condition, read or write of emithls. Ops that are wires
  * (extensions, constants, shifts by constants) take {0, 0}. Loads depend on their memory. */
-OpTiming op_timing(const Op *op, Clock clock);
+OpTiming latency_op(const Op *op, Clock clock);
 /* Of a DSP slice's product; from a slice's result to that of the next one in a cascade, which adds its
  * product to it; of an integer sum in the fabric. */
-OpTiming dsp_timing(void);
-OpTiming cascade_timing(void);
-OpTiming sum_timing(int64_t bits);
+OpTiming latency_dsp(void);
+OpTiming latency_cascade(void);
+OpTiming latency_sum(int64_t bits);
 /* A load from `impl` ("bram", "uram", "lutram", "auto", or "external"); registers with an index that moves choose
  * among `choices`. */
-OpTiming memory_load_timing(Str impl);
-OpTiming register_load_timing(int64_t choices);
+OpTiming latency_memory_load(Str impl);
+OpTiming latency_register_load(int64_t choices);
 
 /* The same product made of LUTs. */
-OpTiming lut_product_timing(const Op *op);
+OpTiming latency_lut_product(const Op *op);
 /* A read or write of a stream. */
-OpTiming stream_timing(void);
+OpTiming latency_stream(void);
 /* Of a condition: so many constraints, computed side by side, the slowest by this delay. */
-OpTiming constraints_timing(int64_t count, int64_t delay);
+OpTiming latency_constraints(int64_t count, int64_t delay);
 /* Of what constraints compute: a sum or multiple of counters; a quotient or remainder. */
-int64_t counter_sum_delay(void);
-int64_t counter_quotient_delay(int64_t divisor);
+int64_t latency_counter_sum(void);
+int64_t latency_counter_quotient(int64_t divisor);
 
 /* When the result of an operator is there whose operands come at `start`: what does not fit the rest
  * of a cycle begins in the next one. */

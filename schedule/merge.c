@@ -34,7 +34,7 @@ static bool plan_sources(const Op *merge, MergePlan *out)
     uint32_t streams = 0;
     for (uint32_t i = 0; i < merge->operand_count; i++) {
         const Op *pull = value_def(reshape_source(op_operand(merge, i)));
-        const Attr *constant = value_constant(op_operand(merge, i));
+        const Attr *constant = fold_constant_of(op_operand(merge, i));
         bool is_stream = pull && pull->def == DFG(PULL);
         if (!is_stream && (!constant || constant->kind != ATTR_DENSE))
             return op_error(merge, "merges a tensor that is neither a constant nor from the process's "
@@ -75,7 +75,7 @@ static bool start_plan(const Op *process, MergePlan *out)
     return plan_sources(merge, out);
 }
 
-bool merge_plan_packed(const Op *process, int64_t lanes, MergePlan *out)
+bool sched_merge_packed(const Op *process, int64_t lanes, MergePlan *out)
 {
     return start_plan(process, out) && pack_words(out, lanes);
 }
@@ -85,7 +85,7 @@ static int64_t port_lanes(const Op *process, uint32_t port, const Type *tensor)
 {
     int64_t word[2 * DFG_MAX_RANK];
     uint32_t rank = tensor->u.shaped.rank;
-    if (!port_word(process, port, dfg_port(process, port)->type, tensor, word))
+    if (!sched_port_word(process, port, dfg_port(process, port)->type, tensor, word))
         return 0;
     for (uint32_t i = 0; i + 1 < rank; i++)
         if (word[i] != 1)
@@ -93,7 +93,7 @@ static int64_t port_lanes(const Op *process, uint32_t port, const Type *tensor)
     return rank ? word[rank - 1] : 1;
 }
 
-bool merge_plan(const Op *process, MergePlan *out)
+bool sched_merge(const Op *process, MergePlan *out)
 {
     if (!start_plan(process, out))
         return false;
@@ -108,7 +108,7 @@ bool merge_plan(const Op *process, MergePlan *out)
                              "of the innermost dimension");
 }
 
-int64_t merge_trips(const MergePlan *plan)
+int64_t sched_merge_trips(const MergePlan *plan)
 {
     int64_t trips = 1;
     for (uint32_t i = 0; i < plan->rank; i++)
@@ -116,12 +116,12 @@ int64_t merge_trips(const MergePlan *plan)
     return trips;
 }
 
-const Attr *merge_constant(const MergePlan *plan, uint32_t source)
+const Attr *sched_merge_constant(const MergePlan *plan, uint32_t source)
 {
-    return value_constant(op_operand(plan->merge, source));
+    return fold_constant_of(op_operand(plan->merge, source));
 }
 
-int64_t merge_words(const MergePlan *plan, uint32_t source)
+int64_t sched_merge_words(const MergePlan *plan, uint32_t source)
 {
     int64_t words = 1;
     for (uint32_t i = 0; i < plan->rank; i++)

@@ -54,7 +54,7 @@ static bool pack_operands(const DspShape *dsp, const PayloadRange *operands, Pac
         if (grid->fields[i] > 1 && (grid->fields[i] - 1) * grid->stride[i] >= dsp->wide)
             return false;
         int64_t copies = ones(grid->fields[i], grid->stride[i]);
-        grid->bits[i] = signed_bits(operands[i].low * copies, operands[i].high * copies);
+        grid->bits[i] = payload_range_bits(operands[i].low * copies, operands[i].high * copies);
     }
     return fits_ports(dsp, grid->bits);
 }
@@ -83,19 +83,19 @@ static bool spaced_grid(const DspShape *dsp, const PayloadRange *operands, const
     return true;
 }
 
-bool packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
+bool sched_packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
                   PackingGrid *out)
 {
     int64_t low, high;
     *out = (PackingGrid){.chain = 0};
-    if (signed_bits(operands[0].low, operands[0].high) > dsp->wide ||
-        signed_bits(operands[1].low, operands[1].high) > dsp->wide)
+    if (payload_range_bits(operands[0].low, operands[0].high) > dsp->wide ||
+        payload_range_bits(operands[1].low, operands[1].high) > dsp->wide)
         return false;
     if (fields[0] * fields[1] == 1)
         return spaced_grid(dsp, operands, fields, dsp->accumulator, 0, out);
     product_range(operands, &low, &high);
     for (int inner = 0; inner < 2; inner++)
-        for (int64_t spacing = signed_bits(low, high); spacing < dsp->wide; spacing++) {
+        for (int64_t spacing = payload_range_bits(low, high); spacing < dsp->wide; spacing++) {
             PackingGrid grid;
             if (!spaced_grid(dsp, operands, fields, spacing, inner, &grid))
                 break;
@@ -107,7 +107,7 @@ bool packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64
 
 /* --- what is multiplied ------------------------------------------------------------------------- */
 
-const Op *payload_product(const Op *generic)
+const Op *sched_payload_product(const Op *generic)
 {
     const Block *body = linalg_body(generic);
     const Value *acc = body->args[linalg_input_count(generic)];
@@ -125,7 +125,7 @@ const Op *payload_product(const Op *generic)
     return is_product && value_has_one_use(op_result(product, 0)) ? product : NULL;
 }
 
-bool has_lut_products(const Op *main)
+bool sched_has_lut_products(const Op *main)
 {
     const Attr *multiplier = op_attr(main, "dfg.multiplier");
     return multiplier && multiplier->kind == ATTR_STRING && str_eq_c(multiplier->u.string, "lut");
@@ -135,7 +135,7 @@ bool has_lut_products(const Op *main)
 static bool is_for_dsp(const PayloadRange *x)
 {
     return x[0].low < x[0].high && x[1].low < x[1].high &&
-           max_i64(signed_bits(x[0].low, x[0].high), signed_bits(x[1].low, x[1].high)) > LUT_BITS;
+           max_i64(payload_range_bits(x[0].low, x[0].high), payload_range_bits(x[1].low, x[1].high)) > LUT_BITS;
 }
 
 /* Whether a product that is extended for its sum, which it would reach cut to its width, is whole. */
@@ -145,10 +145,10 @@ static bool is_exact(const Op *product, const PayloadRange *x)
     const Op *user = op_result(product, 0)->uses->owner;
     if (user->def != ARITH(EXTSI))
         return true;
-    if (signed_bits(x[0].low, x[0].high) > 31 || signed_bits(x[1].low, x[1].high) > 31)
+    if (payload_range_bits(x[0].low, x[0].high) > 31 || payload_range_bits(x[1].low, x[1].high) > 31)
         return false;
     product_range(x, &low, &high);
-    return signed_bits(low, high) <= type_width(op_result(product, 0)->type);
+    return payload_range_bits(low, high) <= type_width(op_result(product, 0)->type);
 }
 
 static DspShape dsp_shape(const Op *process)
@@ -222,7 +222,7 @@ static void try_fields(const ComputePlan *plan, const DspShape *dsp, const Paylo
         int64_t lanes = plan->unroll[p.loop[i]];
         p.multiplications = p.multiplications / lanes * ceil_div(lanes, fields[i]);
     }
-    if (p.multiplications > best->multiplications || !packing_grid(dsp, x, fields, &p.grid))
+    if (p.multiplications > best->multiplications || !sched_packing_grid(dsp, x, fields, &p.grid))
         return;
     p.chain_length = choose_chain(plan, 0, p.grid.chain, p.chain);
     p.is_used = true;
@@ -238,22 +238,22 @@ static int64_t count_elements(const ComputePlan *plan, uint32_t loops)
     return count;
 }
 
-void plan_packing(ComputePlan *plan)
+void sched_packing(ComputePlan *plan)
 {
     PayloadRange x[2];
     PackingPlan *best = &plan->packing;
     *best = (PackingPlan){.multiplications = plan->lanes * plan->reduction_lanes, .chain_length = 1};
     if (plan->kernel.class == KERNEL_PURE_PARALLEL || plan->reduction.combine ||
-        has_lut_products(plan->main))
+        sched_has_lut_products(plan->main))
         return;
-    const Op *product = payload_product(plan->main);
+    const Op *product = sched_payload_product(plan->main);
     if (!product || !payload_range(plan->main, op_operand(product, 0), &x[0]) ||
         !payload_range(plan->main, op_operand(product, 1), &x[1]) || !is_for_dsp(x) ||
         !is_exact(product, x))
         return;
     best->product = product;
     for (int i = 0; i < 2; i++) {
-        best->bits[i] = signed_bits(x[i].low, x[i].high);
+        best->bits[i] = payload_range_bits(x[i].low, x[i].high);
         best->elements[i] = count_elements(plan, x[i].loops);
     }
     DspShape dsp = dsp_shape(plan->process);

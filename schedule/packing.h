@@ -26,13 +26,13 @@ enum { PACKING_MAX_FIELDS = 6, PACKING_MAX_CHAIN = 16 };
 
 /* The arrangement of fields[0] x fields[1] products of such operands that allows the longest chain.
  * False: they do not fit one multiplication. */
-bool packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
+bool sched_packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
                   PackingGrid *out) MUST_CHECK;
 
 /* Whether a kernel's integer products are made of LUTs: attribute dfg.multiplier = "lut". */
-bool has_lut_products(const Op *main);
+bool sched_has_lut_products(const Op *main);
 
-/* How a kernel multiplies with its unroll factors: plan_packing in plan.h. */
+/* How a kernel multiplies with its unroll factors: sched_packing in plan.h. */
 typedef struct PackingPlan {
     const Op *product;    /* main's arith.muli for DSP slices, which is added to the accumulator, or NULL */
     int64_t bits[2];      /* of its operands, signed */

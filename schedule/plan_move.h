@@ -40,11 +40,11 @@ typedef struct ReorderPlan {
 } ReorderPlan;
 
 /* False: diagnosed. */
-bool reorder_plan(const Op *process, ReorderPlan *out) MUST_CHECK;
+bool sched_reorder(const Op *process, ReorderPlan *out) MUST_CHECK;
 /* The same at `lanes` elements per word, whatever the ports have. False without diagnostic: words
  * of that many elements do not stay together. */
-bool reorder_plan_packed(const Op *process, int64_t lanes, ReorderPlan *out) MUST_CHECK;
-int64_t reorder_trips(const ReorderPlan *plan);
+bool sched_reorder_packed(const Op *process, int64_t lanes, ReorderPlan *out) MUST_CHECK;
+int64_t sched_reorder_trips(const ReorderPlan *plan);
 
 /* --- merge processes -------------------------------------------------------------------- */
 
@@ -60,12 +60,12 @@ typedef struct MergePlan {
 } MergePlan;
 
 /* False: diagnosed. */
-bool merge_plan(const Op *process, MergePlan *out) MUST_CHECK;
-bool merge_plan_packed(const Op *process, int64_t lanes, MergePlan *out) MUST_CHECK;
-int64_t merge_trips(const MergePlan *plan);
+bool sched_merge(const Op *process, MergePlan *out) MUST_CHECK;
+bool sched_merge_packed(const Op *process, int64_t lanes, MergePlan *out) MUST_CHECK;
+int64_t sched_merge_trips(const MergePlan *plan);
 /* The elements of a constant source. */
-const Attr *merge_constant(const MergePlan *plan, uint32_t source);
+const Attr *sched_merge_constant(const MergePlan *plan, uint32_t source);
 /* Words of a source. */
-int64_t merge_words(const MergePlan *plan, uint32_t source);
+int64_t sched_merge_words(const MergePlan *plan, uint32_t source);
 
 #endif

@@ -55,7 +55,7 @@ static int64_t bits_through(const Value *value, int depth)
 }
 
 /* Signed bits that a value needs, seen through extensions, products and constants. */
-int64_t effective_bits(const Value *value)
+int64_t product_effective_bits(const Value *value)
 {
     enum { MOST_OPS = 6 };
     return bits_through(value, MOST_OPS);
@@ -95,7 +95,7 @@ static int64_t constant_digits(const Op *op)
     return -1;
 }
 
-bool op_is_sum_of_shifts(const Op *op)
+bool product_is_sum_of_shifts(const Op *op)
 {
     return op->def == ARITH(MULI) && constant_digits(op) > 1;
 }
@@ -104,12 +104,12 @@ int64_t product_dsp_of(const Op *op)
 {
     if (constant_digits(op) >= 0)
         return 0;
-    return product_dsp(effective_bits(op_operand(op, 0)), effective_bits(op_operand(op, 1)));
+    return product_dsp(product_effective_bits(op_operand(op, 0)), product_effective_bits(op_operand(op, 1)));
 }
 
 int64_t product_luts_of(const Op *op)
 {
-    int64_t a = effective_bits(op_operand(op, 0)), b = effective_bits(op_operand(op, 1));
+    int64_t a = product_effective_bits(op_operand(op, 0)), b = product_effective_bits(op_operand(op, 1));
     int64_t digits = constant_digits(op);
     return digits >= 0 ? max_i64(digits - 1, 0) * (a + b) : product_luts(a, b);
 }

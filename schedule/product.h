@@ -10,13 +10,13 @@
 int64_t product_dsp(int64_t a_bits, int64_t b_bits);
 int64_t product_luts(int64_t a_bits, int64_t b_bits);
 /* Signed bits that an integer needs, seen through extensions, products and constants. */
-int64_t effective_bits(const Value *value);
+int64_t product_effective_bits(const Value *value);
 /* arith.muli or one of the extended products. */
 bool product_is(const Op *op);
 /* The same figures of such an op. */
 int64_t product_dsp_of(const Op *op);
 int64_t product_luts_of(const Op *op);
 /* Whether it is a product by a constant of several terms, but few: made of shifts and additions. */
-bool op_is_sum_of_shifts(const Op *op);
+bool product_is_sum_of_shifts(const Op *op);
 
 #endif

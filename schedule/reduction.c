@@ -106,21 +106,21 @@ static const Op *find_combine(const Op *generic)
     return NULL;
 }
 
-const OpDef *reduction_join(const Op *combine)
+const OpDef *sched_reduction_join(const Op *combine)
 {
     return combine->def == ARITH(SUBF)   ? ARITH(ADDF)
            : combine->def == ARITH(SUBI) ? ARITH(ADDI)
                                          : combine->def;
 }
 
-Value *reduction_term(const Op *combine)
+Value *sched_reduction_term(const Op *combine)
 {
     const Op *generic = block_parent_op(combine->block);
     const Value *acc = combine->block->args[linalg_input_count(generic)];
     return op_operand(combine, op_operand(combine, 0) == acc ? 1 : 0);
 }
 
-const Attr *reduction_neutral(const Op *combine)
+const Attr *sched_reduction_neutral(const Op *combine)
 {
     const Type *type = op_result(combine, 0)->type;
     if (combine->def == ARITH(MULF))
@@ -176,7 +176,7 @@ static bool keeps_order(const ComputePlan *plan, int64_t latency)
            (r->steps == 1 || r->distance >= latency * plan->reduction_lanes);
 }
 
-void plan_reduction(ComputePlan *plan)
+void sched_reduction(ComputePlan *plan)
 {
     ReductionPlan *r = &plan->reduction;
     *r = (ReductionPlan){.steps = 1, .turns = 1, .ii = 1, .distance = 1};

@@ -45,7 +45,7 @@ typedef struct Walk {
 static bool is_inside(const MoveDigits *d, const int64_t *at)
 {
     for (uint32_t i = 0; i < d->bound_count; i++)
-        if (form_at(&d->bounds[i], d->count, at) < 0)
+        if (delinearize_form_at(&d->bounds[i], d->count, at) < 0)
             return false;
     return true;
 }
@@ -63,7 +63,7 @@ static void walk_words(const MoveDigits *d, Walk *walk)
 {
     int64_t at[MOVE_MAX_DIGITS] = {0};
     for (int64_t o = 0; o < walk->out_words; o++) {
-        walk->source[o] = is_inside(d, at) ? (int32_t)form_at(&d->address, d->count, at) : -1;
+        walk->source[o] = is_inside(d, at) ? (int32_t)delinearize_form_at(&d->address, d->count, at) : -1;
         next_digits(d, at);
     }
 }
@@ -177,7 +177,7 @@ static void list_bursts(Cuts *c, const int64_t *source, uint32_t rank)
 /* Trips, with a malus of one half for blocks of several digits, whose addresses need divisions. */
 static int64_t effort(const ReorderPlan *p)
 {
-    return reorder_trips(p) * (p->level > 1 ? 3 : 2);
+    return sched_reorder_trips(p) * (p->level > 1 ? 3 : 2);
 }
 
 static bool is_worse(const ReorderPlan *a, const ReorderPlan *b, int64_t least)
@@ -232,7 +232,7 @@ static bool plan_words(const Op *reorder, int64_t lanes, ReorderPlan *out, MoveD
     const Type *source = op_operand(reorder, 0)->type, *result = op_result(reorder, 0)->type;
     int64_t words[DFG_MAX_RANK];
     uint32_t rank = source->u.shaped.rank;
-    if (!move_digits(dfg_reorder_map(reorder), result, source, lanes, d))
+    if (!delinearize_map(dfg_reorder_map(reorder), result, source, lanes, d))
         return false;
     for (uint32_t i = 0; i < rank; i++)
         words[i] = source->u.shaped.dims[i] / (i + 1 == rank ? lanes : 1);
@@ -256,7 +256,7 @@ static bool check_sizes(const Op *reorder, int64_t lanes)
            out / lanes <= max_words;
 }
 
-bool reorder_plan_packed(const Op *process, int64_t lanes, ReorderPlan *out)
+bool sched_reorder_packed(const Op *process, int64_t lanes, ReorderPlan *out)
 {
     MoveDigits digits;
     const Op *reorder = find_reorder(process);
@@ -264,7 +264,7 @@ bool reorder_plan_packed(const Op *process, int64_t lanes, ReorderPlan *out)
     return check_sizes(reorder, lanes) && plan_words(reorder, lanes, out, &digits);
 }
 
-bool reorder_plan(const Op *process, ReorderPlan *out)
+bool sched_reorder(const Op *process, ReorderPlan *out)
 {
     const Op *reorder = find_reorder(process);
     int64_t in[2 * DFG_MAX_RANK], to[2 * DFG_MAX_RANK];
@@ -277,8 +277,8 @@ bool reorder_plan(const Op *process, ReorderPlan *out)
     const Op *pull = value_def(reshape_source(op_operand(reorder, 0)));
     if (!pull || pull->def != DFG(PULL))
         return op_error(reorder, "reorders a tensor that does not come from the process's port");
-    if (!port_word(process, 0, dfg_port(process, 0)->type, source, in) ||
-        !port_word(process, 1, dfg_port(process, 1)->type, result, to))
+    if (!sched_port_word(process, 0, dfg_port(process, 0)->type, source, in) ||
+        !sched_port_word(process, 1, dfg_port(process, 1)->type, result, to))
         return false;
     for (uint32_t i = 0; i + 1 < source->u.shaped.rank; i++)
         lanes = in[i] == 1 ? lanes : 0;
@@ -294,4 +294,4 @@ bool reorder_plan(const Op *process, ReorderPlan *out)
                     map_str(process->ctx, dfg_reorder_map(reorder)), (long long)lanes);
 }
 
-int64_t reorder_trips(const ReorderPlan *plan) { return plan->steps * plan->step_trips; }
+int64_t sched_reorder_trips(const ReorderPlan *plan) { return plan->steps * plan->step_trips; }

@@ -22,7 +22,7 @@ static bool is_allowed(const Op *op)
     return op->def == DFG(PULL) || op->def == DFG(PUSH) || op->def == DFG(WINDOW) ||
            op->def == DFG(REORDER) || op->def == DFG(MERGE) ||
            op->def == LINALG(GENERIC) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
-           is_reshape(op) || op_has_trait(op, TRAIT_CONSTANT_LIKE);
+           reshape_is(op) || op_has_trait(op, TRAIT_CONSTANT_LIKE);
 }
 
 static bool check_frames(const Op *process)
@@ -46,7 +46,7 @@ static bool same_shape(const Type *a, const Type *b)
 }
 
 /* A reshaped frame packs its innermost dimension only: words are the same in both shapes. */
-bool port_word(const Op *process, uint32_t port, const Type *end, const Type *tensor, int64_t *word)
+bool sched_port_word(const Op *process, uint32_t port, const Type *end, const Type *tensor, int64_t *word)
 {
     const Type *frame = dfg_payload(end);
     int64_t elems = dfg_word_elems(end), outside[2 * DFG_MAX_RANK];
@@ -65,7 +65,7 @@ bool port_word(const Op *process, uint32_t port, const Type *end, const Type *te
     return true;
 }
 
-const Type *port_end(const Op *process, uint32_t port, const Type *tensor, const int64_t *word)
+const Type *sched_port_end(const Op *process, uint32_t port, const Type *tensor, const int64_t *word)
 {
     const Type *end = dfg_port(process, port)->type, *frame = dfg_payload(end);
     uint32_t rank = tensor->u.shaped.rank, frame_rank = frame->u.shaped.rank;
@@ -100,7 +100,7 @@ static bool check_fork(const Op *process)
     for (uint32_t i = 1; i <= outputs; i++) {
         const Type *end = dfg_port(process, i)->type, *frame = dfg_payload(end);
         dfg_word(end, out);
-        if (!port_word(process, 0, dfg_port(process, 0)->type, frame, in))
+        if (!sched_port_word(process, 0, dfg_port(process, 0)->type, frame, in))
             return false;
         if (memcmp(in, out, frame->u.shaped.rank * sizeof(*in)) != 0)
             return op_error(process, "repeats its input on port %u in other words", i);
@@ -122,7 +122,7 @@ static ProcessKind copy_kind(const Op *process)
     return regroups ? PROCESS_CONVERTER : PROCESS_FORK;
 }
 
-bool process_kind(const Op *process, ProcessKind *out)
+bool sched_process_kind(const Op *process, ProcessKind *out)
 {
     bool has_generic = false;
     const Op *mover = NULL;
@@ -150,4 +150,4 @@ bool process_kind(const Op *process, ProcessKind *out)
     return *out != PROCESS_FORK || check_fork(process);
 }
 
-int64_t fork_words(const Op *process) { return dfg_words_per_frame(dfg_port(process, 0)->type); }
+int64_t sched_fork_words(const Op *process) { return dfg_words_per_frame(dfg_port(process, 0)->type); }

@@ -20,16 +20,16 @@ typedef enum ProcessKind {
 } ProcessKind;
 
 /* Kind of a process's body. False: diagnosed (body has no streaming form). */
-bool process_kind(const Op *process, ProcessKind *out) MUST_CHECK;
+bool sched_process_kind(const Op *process, ProcessKind *out) MUST_CHECK;
 /* Words of a port as they look inside, where the frame may be reshaped: its shape there is that of
  * `tensor`. end: the port's type, or one to try; word: rank of tensor entries. False: diagnosed (the
  * shape splits a word). */
-bool port_word(const Op *process, uint32_t port, const Type *end, const Type *tensor,
+bool sched_port_word(const Op *process, uint32_t port, const Type *end, const Type *tensor,
                int64_t *word) MUST_CHECK;
 
 /* The reverse: the port's type for words that have this shape inside; NULL if the frame's shape has
  * no such words. */
-const Type *port_end(const Op *process, uint32_t port, const Type *tensor, const int64_t *word);
+const Type *sched_port_end(const Op *process, uint32_t port, const Type *tensor, const int64_t *word);
 
 /* --- window processes ------------------------------------------------------------- */
 
@@ -64,17 +64,17 @@ typedef struct WindowPlan {
 } WindowPlan;
 
 /* ends: types of the two ports to try instead of their own, or NULL. False: diagnosed. */
-bool window_plan(const Op *process, const Type *const *ends, WindowPlan *out) MUST_CHECK;
+bool sched_window(const Op *process, const Type *const *ends, WindowPlan *out) MUST_CHECK;
 /* Iterations of the scan, all frames. */
-int64_t window_trips(const WindowPlan *plan);
+int64_t sched_window_trips(const WindowPlan *plan);
 /* Iteration that writes the first word of a frame. */
-int64_t window_first_write(const WindowPlan *plan);
+int64_t sched_window_first_write(const WindowPlan *plan);
 /* Rows of history that dimension level i keeps per tap: (recall - 1) * spacing. */
-int64_t window_history(const WindowPlan *plan, uint32_t level);
+int64_t sched_window_history(const WindowPlan *plan, uint32_t level);
 /* Words recalled before level i: product of the outer levels' recall. */
-int64_t window_taps(const WindowPlan *plan, uint32_t level);
+int64_t sched_window_taps(const WindowPlan *plan, uint32_t level);
 /* Words per history row of level i: positions of the inner dimensions. */
-int64_t window_row_words(const WindowPlan *plan, uint32_t level);
+int64_t sched_window_row_words(const WindowPlan *plan, uint32_t level);
 
 /* --- compute processes --------------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ typedef struct PlanLoop {
     bool is_reduction;
 } PlanLoop;
 
-/* How accumulators are kept (plan_reduction.c; docs/streaming.md). */
+/* How accumulators are kept (sched_reduction.c; docs/streaming.md). */
 typedef struct ReductionPlan {
     const Op *combine; /* body's op that takes a term into the accumulator, if the terms' order is free
                           and it takes more than a cycle; else NULL */
@@ -124,45 +124,45 @@ typedef struct ComputePlan {
 /* unroll: factors per loop of the main kernel, each dividing its extent; NULL: from the attribute
  * dfg.unroll, or ones. ends: types of the ports to try instead of their own, or NULL; kept. False:
  * diagnosed. */
-bool compute_plan(const Op *process, const int64_t *unroll, const Type *const *ends,
+bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *ends,
                   ComputePlan *out) MUST_CHECK;
 /* Without unrolling, whatever the attribute says. False: diagnosed. */
-bool compute_base(const Op *process, ComputePlan *out) MUST_CHECK;
+bool sched_compute_base(const Op *process, ComputePlan *out) MUST_CHECK;
 /* As the process stands: with its attribute's factors if words hold multiples of them, else, as long as
  * words are still to be chosen, without unrolling. False: diagnosed. */
-bool compute_plan_now(const Op *process, ComputePlan *out) MUST_CHECK;
+bool sched_compute_now(const Op *process, ComputePlan *out) MUST_CHECK;
 /* Factors of main's loops by its attribute dfg.unroll, ones without. False: diagnosed. */
-bool compute_unroll_attr(const ComputePlan *plan, int64_t *unroll) MUST_CHECK;
+bool sched_compute_unroll_attr(const ComputePlan *plan, int64_t *unroll) MUST_CHECK;
 /* The parts that an unrolled loop is run in: `trip` of them, the next `scale` elements after the one before;
  * less than the factor where parts overlap. */
 typedef struct LoopParts {
     int64_t trip, scale;
 } LoopParts;
 /* False: the loop cannot have the factor (plan_factor.c). No diagnostic. */
-bool compute_parts(const ComputePlan *plan, uint32_t loop, int64_t factor, LoopParts *out) MUST_CHECK;
+bool sched_compute_parts(const ComputePlan *plan, uint32_t loop, int64_t factor, LoopParts *out) MUST_CHECK;
 /* The multiplication whose results main adds to its accumulator, extended or as they are; NULL: none. */
-const Op *payload_product(const Op *generic);
+const Op *sched_payload_product(const Op *generic);
 /* Operand of main that is a table of weights, a factor of that product; -1: none. */
-int compute_weights(const ComputePlan *plan);
+int sched_compute_weights(const ComputePlan *plan);
 /* Map of the output: a projected permutation of main's loops. */
-const AffineMap *compute_output_map(const ComputePlan *plan);
+const AffineMap *sched_compute_output_map(const ComputePlan *plan);
 /* Fills plan->reduction from the rest of the plan. */
-void plan_reduction(ComputePlan *plan);
+void sched_reduction(ComputePlan *plan);
 /* Fills plan->packing from the rest of the plan. */
-void plan_packing(ComputePlan *plan);
+void sched_packing(ComputePlan *plan);
 /* Of ReductionPlan.combine: the op that joins two partial sums, the term that is taken in, and the
  * value that a partial sum starts from (NULL: the initial one). */
-const OpDef *reduction_join(const Op *combine);
-Value *reduction_term(const Op *combine);
-const Attr *reduction_neutral(const Op *combine);
+const OpDef *sched_reduction_join(const Op *combine);
+Value *sched_reduction_term(const Op *combine);
+const Attr *sched_reduction_neutral(const Op *combine);
 /* Trips of the whole nest. */
-int64_t compute_trips(const ComputePlan *plan);
+int64_t sched_compute_trips(const ComputePlan *plan);
 /* Iteration that writes the first word: the first in which all reduction counters are at their ends. */
-int64_t compute_first_write(const ComputePlan *plan);
+int64_t sched_compute_first_write(const ComputePlan *plan);
 /* Word of stream `stream` as main sees it: extents of its operand's rank. False: diagnosed. */
-bool compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word) MUST_CHECK;
+bool sched_compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word) MUST_CHECK;
 /* Word the output port has with these factors: extents of the output tensor's rank. */
-void compute_output_word(const ComputePlan *plan, int64_t *word);
+void sched_compute_output_word(const ComputePlan *plan, int64_t *word);
 
 /* A constant operand laid out as the nest reads it: index by the counters in `by_loop` (positions in
  * plan->loops, outermost first), then by the flattened unrolled loops in `by_lane` (kernel loops in
@@ -174,7 +174,7 @@ typedef struct TableLayout {
     int64_t depth, lanes;   /* words, elements per word */
 } TableLayout;
 /* map: from the main kernel's loops to the constant's index. */
-void table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *out);
+void sched_table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *out);
 /* A constant that a payload reads at places it computes (tensor.extract). Indices in front that are
  * numbers of loops (linalg.index) choose a row, which the layout is about: every lane that has rows of
  * its own has a table of its own. loops: the payload's loops as functions of main's. */
@@ -183,18 +183,18 @@ typedef struct LookupLayout {
     uint32_t leading;  /* indices that choose the row */
     int64_t inner;     /* elements of a row */
 } LookupLayout;
-void lookup_layout(const ComputePlan *plan, const AffineMap *loops, const Op *extract,
+void sched_lookup_layout(const ComputePlan *plan, const AffineMap *loops, const Op *extract,
                    LookupLayout *out);
 /* Whether the weight at a position (counters, then lanes) belongs to an earlier part, too: it is zero then. */
-bool table_repeats(const ComputePlan *plan, const TableLayout *layout, const int64_t *position);
+bool sched_table_repeats(const ComputePlan *plan, const TableLayout *layout, const int64_t *position);
 /* The loops of a stage as functions of the main kernel's. */
-const AffineMap *stage_loops(const ComputePlan *plan, uint32_t stage);
+const AffineMap *sched_stage_loops(const ComputePlan *plan, uint32_t stage);
 /* Map of operand `operand` of stage `stage`, rewritten over the main kernel's loops. */
-const AffineMap *stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand);
+const AffineMap *sched_stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand);
 
 /* --- forks ------------------------------------------------------------------------------ */
 
 /* Words that a fork copies per frame. */
-int64_t fork_words(const Op *process);
+int64_t sched_fork_words(const Op *process);
 
 #endif

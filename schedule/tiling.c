@@ -25,9 +25,9 @@ static bool is_table(const Value *operand)
     return value && value->kind == ATTR_DENSE && !value->u.dense.is_splat;
 }
 
-int compute_weights(const ComputePlan *plan)
+int sched_compute_weights(const ComputePlan *plan)
 {
-    const Op *product = payload_product(plan->main);
+    const Op *product = sched_payload_product(plan->main);
     for (uint32_t i = 0; product && i < 2; i++) {
         int operand = factor_operand(plan->main, op_operand(product, i));
         if (operand >= 0 && is_table(op_operand(plan->main, (uint32_t)operand)))
@@ -38,7 +38,7 @@ int compute_weights(const ComputePlan *plan)
 
 static bool has_weights_along(const ComputePlan *plan, uint32_t loop)
 {
-    int weights = compute_weights(plan);
+    int weights = sched_compute_weights(plan);
     if (weights < 0 || !plan->kernel.is_reduction[loop])
         return false;
     const AffineMap *map = linalg_operand_map(plan->main, (uint32_t)weights);
@@ -48,7 +48,7 @@ static bool has_weights_along(const ComputePlan *plan, uint32_t loop)
     return false;
 }
 
-bool compute_parts(const ComputePlan *plan, uint32_t loop, int64_t factor, LoopParts *out)
+bool sched_compute_parts(const ComputePlan *plan, uint32_t loop, int64_t factor, LoopParts *out)
 {
     int64_t extent = plan->kernel.extents[loop];
     if (factor < 1 || factor > extent)
@@ -60,7 +60,7 @@ bool compute_parts(const ComputePlan *plan, uint32_t loop, int64_t factor, LoopP
     return (extent - factor) % (out->trip - 1) == 0 && has_weights_along(plan, loop);
 }
 
-bool table_repeats(const ComputePlan *plan, const TableLayout *layout, const int64_t *position)
+bool sched_table_repeats(const ComputePlan *plan, const TableLayout *layout, const int64_t *position)
 {
     for (uint32_t i = 0; i < layout->loop_count; i++) {
         const PlanLoop *loop = &plan->loops[layout->by_loop[i]];

@@ -43,7 +43,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 static bool add_product(int64_t *sum, int64_t a, int64_t b)
 {
     int64_t product;
-    return mul_i64(a, b, &product) && add_i64(*sum, product, sum);
+    return i64_mul(a, b, &product) && i64_add(*sum, product, sum);
 }
 
 /* --- words ---------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static bool size_dim(WindowPlan *plan, uint32_t i)
     const WindowParams *w = &plan->params;
     WindowDim *dim = &plan->dim[i];
     int64_t step, last = (w->kernel[i] - 1) * w->dilation[i] - w->low[i];
-    if (!mul_i64(dim->outputs, w->stride[i], &step) ||
+    if (!i64_mul(dim->outputs, w->stride[i], &step) ||
         !add_product(&last, dim->outputs - 1, w->stride[i]))
         return op_error(plan->window, "has strides too large for its words");
     if (step % dim->pixels != 0)
@@ -127,7 +127,7 @@ static bool size_box(WindowPlan *plan)
     for (uint32_t i = 1; i < plan->params.count; i++) {
         const WindowDim *dim = &plan->dim[i];
         plan->box[i] = max_i64(dim->in, (dim->out - 1) * dim->stride + 1);
-        if (!mul_i64(words, plan->box[i], &words))
+        if (!i64_mul(words, plan->box[i], &words))
             return false;
     }
     plan->box[plan->params.count] = plan->inner_words;
@@ -157,10 +157,10 @@ static bool size_range(WindowPlan *plan)
     int64_t end = max_i64(last_read - plan->shift, last_write + plan->lead * row) + 1;
     plan->begin = begin * plan->inner_words;
     plan->box[0] = (end + row - 1) / row;
-    return mul_i64(end, plan->inner_words, &plan->end) && plan->end <= max_positions;
+    return i64_mul(end, plan->inner_words, &plan->end) && plan->end <= max_positions;
 }
 
-bool window_plan(const Op *process, const Type *const *ends, WindowPlan *out)
+bool sched_window(const Op *process, const Type *const *ends, WindowPlan *out)
 {
     const Op *window = find_op(process, DFG(WINDOW));
     int64_t in_word[2 * DFG_MAX_RANK], out_word[2 * DFG_MAX_RANK];
@@ -172,7 +172,7 @@ bool window_plan(const Op *process, const Type *const *ends, WindowPlan *out)
                         .outer_lanes = 1, .inner_lanes = 1};
     if (!dfg_window_params(window, &out->params))
         return op_error(window, "has malformed parameters");
-    if (!port_word(process, 0, in, op_operand(window, 0)->type, in_word))
+    if (!sched_port_word(process, 0, in, op_operand(window, 0)->type, in_word))
         return false;
     dfg_word(to, out_word);
     if (!size_words(out, in_word, out_word))
@@ -181,20 +181,20 @@ bool window_plan(const Op *process, const Type *const *ends, WindowPlan *out)
            op_error(window, "scans more than 2^48 positions");
 }
 
-int64_t window_trips(const WindowPlan *plan) { return plan->outer * (plan->end - plan->begin); }
+int64_t sched_window_trips(const WindowPlan *plan) { return plan->outer * (plan->end - plan->begin); }
 
 /* Output 0 lies `lead` rows into the box. */
-int64_t window_first_write(const WindowPlan *plan)
+int64_t sched_window_first_write(const WindowPlan *plan)
 {
-    return max_i64(plan->lead * window_row_words(plan, 0) - plan->begin, 0);
+    return max_i64(plan->lead * sched_window_row_words(plan, 0) - plan->begin, 0);
 }
 
-int64_t window_history(const WindowPlan *plan, uint32_t level)
+int64_t sched_window_history(const WindowPlan *plan, uint32_t level)
 {
     return (plan->dim[level].recall - 1) * plan->dim[level].spacing;
 }
 
-int64_t window_taps(const WindowPlan *plan, uint32_t level)
+int64_t sched_window_taps(const WindowPlan *plan, uint32_t level)
 {
     int64_t taps = 1;
     for (uint32_t i = 0; i < level; i++)
@@ -202,7 +202,7 @@ int64_t window_taps(const WindowPlan *plan, uint32_t level)
     return taps;
 }
 
-int64_t window_row_words(const WindowPlan *plan, uint32_t level)
+int64_t sched_window_row_words(const WindowPlan *plan, uint32_t level)
 {
     return pitch(plan, level) * plan->inner_words;
 }

@@ -122,7 +122,7 @@ static void print_options(StrBuf *out, const OptionDef *options)
     }
 }
 
-void pass_docs_print(StrBuf *out, const PassTable *table)
+void dialect_docs_print_passes(StrBuf *out, const PassTable *table)
 {
     strbuf_add_c(out, "# Passes\n");
     for (size_t i = 0; i < table->count; i++) {
@@ -162,7 +162,7 @@ bool dialect_docs_write(Context *ctx, const PassTable *passes, const char *dir, 
         strbuf_free(&page);
     }
     StrBuf page = {0};
-    pass_docs_print(&page, passes);
+    dialect_docs_print_passes(&page, passes);
     ok = ok && write_page(dir, "passes", &page, path, reason);
     strbuf_free(&page);
     return ok;

@@ -9,7 +9,7 @@
 /* The page of one dialect. */
 void dialect_docs_print(StrBuf *out, const DialectDef *dialect);
 /* The page of all passes. */
-void pass_docs_print(StrBuf *out, const PassTable *table);
+void dialect_docs_print_passes(StrBuf *out, const PassTable *table);
 /* Writes DIR/<dialect>.md for every registered dialect and DIR/passes.md, making the directory. False:
  * *reason says why, with the path in `path`. */
 bool dialect_docs_write(Context *ctx, const PassTable *passes, const char *dir, StrBuf *path,

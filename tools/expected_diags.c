@@ -138,10 +138,10 @@ static void complain(ExpectedDiags *diags, uint32_t line, uint32_t col, const ch
     va_end(args);
     DiagHandler *handler;
     void *user;
-    context_set_diag_handler(diags->ctx, NULL, NULL, &handler, &user);
-    (void)emit_error(diags->ctx, loc_file(diags->ctx, diags->file, line, col), "%s", text.data);
+    diag_set_handler(diags->ctx, NULL, NULL, &handler, &user);
+    (void)diag_error(diags->ctx, loc_file(diags->ctx, diags->file, line, col), "%s", text.data);
     diag_flush(diags->ctx);
-    context_set_diag_handler(diags->ctx, handler, user, NULL, NULL);
+    diag_set_handler(diags->ctx, handler, user, NULL, NULL);
     strbuf_free(&text);
     diags->failed = true;
 }
@@ -263,8 +263,8 @@ ExpectedDiags *expected_diags_begin(Context *ctx, Str text, Str buffer_name)
     ExpectedDiags *diags = xcalloc(1, sizeof(*diags));
     diags->ctx = ctx;
     diags->file = ident_get(ctx, buffer_name);
-    context_add_source(ctx, buffer_name, text);
-    context_set_diag_handler(ctx, handle, diags, NULL, NULL);
+    diag_add_source(ctx, buffer_name, text);
+    diag_set_handler(ctx, handle, diags, NULL, NULL);
     uint32_t number = 1;
     while (text.len > 0) {
         const char *end = memchr(text.data, '\n', text.len);
@@ -287,10 +287,10 @@ bool expected_diags_end(ExpectedDiags *diags)
                      kind_names[expected->kind], STR_ARG(expected->text));
     }
     bool ok = !diags->failed;
-    context_set_diag_handler(diags->ctx, NULL, NULL, NULL, NULL);
+    diag_set_handler(diags->ctx, NULL, NULL, NULL, NULL);
     for (size_t i = 0; i < diags->list.len; i++)
         if (diags->list.data[i].is_regex) regfree(&diags->list.data[i].regex);
-    context_remove_source(diags->ctx, diags->file->str);
+    diag_remove_source(diags->ctx, diags->file->str);
     vec_free(&diags->list);
     vec_free(&diags->waiting);
     free_ptr((void **)&diags);

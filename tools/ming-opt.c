@@ -34,7 +34,7 @@ static Context *make_context(const OptOptions *options)
     Context *ctx = context_create();
     dialects_register_all(ctx);
     dialect_allow_unregistered(ctx, options->allow_unregistered);
-    context_show_op_on_diag(ctx, !options->verify_diagnostics);
+    diag_show_op(ctx, !options->verify_diagnostics);
     return ctx;
 }
 
@@ -94,16 +94,16 @@ static Pipeline *make_pipeline(const OptOptions *options, const Op *op, bool *ve
 {
     Context *ctx = op->ctx;
     if (options->pipeline && options->passes.len > 0) {
-        emit_error(ctx, loc_unknown(ctx),
+        diag_error(ctx, loc_unknown(ctx),
                    "'-pass-pipeline' option can't be used with individual pass options");
         return NULL;
     }
-    Pipeline *pipeline = pipeline_create(ctx, all_passes(), op_name(op).data);
+    Pipeline *pipeline = pipeline_create(ctx, driver_all_passes(), op_name(op).data);
     bool ok = !options->run_reproducer ||
-              reproducer_apply(ctx, &pipeline, all_passes(), verify_each);
+              reproducer_apply(ctx, &pipeline, driver_all_passes(), verify_each);
     if (ok && options->pipeline) {
         pipeline_free(pipeline);
-        return pipeline_from_text(ctx, all_passes(), str_from(options->pipeline));
+        return pipeline_from_text(ctx, driver_all_passes(), str_from(options->pipeline));
     }
     if (ok && add_pass_flags(pipeline, options)) return pipeline;
     pipeline_free(pipeline);
@@ -225,7 +225,7 @@ static void list_dialects(const Context *ctx)
 
 static void list_passes(void)
 {
-    const PassTable *table = all_passes();
+    const PassTable *table = driver_all_passes();
     for (size_t i = 0; i < table->count; i++) printf("%s\n", table->passes[i]->name);
 }
 
@@ -246,7 +246,7 @@ static bool answer_questions(const OptOptions *options)
     if (options->docs_dir) {
         StrBuf path = {0};
         const char *reason = NULL;
-        ok = dialect_docs_write(ctx, all_passes(), options->docs_dir, &path, &reason);
+        ok = dialect_docs_write(ctx, driver_all_passes(), options->docs_dir, &path, &reason);
         if (!ok) complain("ming-opt: cannot write", path.data, reason);
         strbuf_free(&path);
     }

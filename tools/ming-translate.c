@@ -27,7 +27,7 @@ static bool import_file(const Tool *tool, Context *ctx, const Options *options, 
 {
     StrBuf output = {0};
     const char *reason = NULL;
-    Op *module = load_onnx(ctx, path, input, &options->model);
+    Op *module = model_load_onnx(ctx, path, input, &options->model);
     bool ok = module != NULL;
     if (ok) {
         op_print(&output, module, &options->print);
@@ -44,7 +44,7 @@ static bool emit_project(const Tool *tool, Context *ctx, const Options *options,
 {
     StrBuf csim_dir = {0};
     EmittedProject project = {0};
-    bool ok = resource_dir("csim", &csim_dir) ||
+    bool ok = driver_resource_dir("csim", &csim_dir) ||
               tool_error(tool, "the simulation headers are not installed");
     const char *shown = strcmp(path, "-") == 0 ? "<stdin>" : path;
     Op *module = ok ? parse_module(ctx, input, str_from(shown), NULL) : NULL;

@@ -55,8 +55,8 @@ static void add_shell_word(StrBuf *out, const char *word)
 static void print_summary(Op *module, const Options *options, const EmittedProject *project)
 {
     StrBuf out = {0};
-    report_table(module, &out);
-    add_search_result(&out, module);
+    emit_report_table(module, &out);
+    search_add_result(&out, module);
     strbuf_printf(&out, "\nWritten to %s:", options->output_dir);
     size_t simulation = 0;
     for (size_t i = 0; i < project->files.len; i++) {
@@ -81,14 +81,14 @@ static bool compile_bytes(const Tool *tool, const Options *options, const char *
     Target target;
     Context *ctx = context_create();
     dialects_register_all(ctx);
-    context_show_op_on_diag(ctx, false);
-    bool ok = find_target(tool, ctx, &options->device, &target);
-    ok = ok && (resource_dir("csim", &csim_dir) ||
+    diag_show_op(ctx, false);
+    bool ok = device_options_resolve(tool, ctx, &options->device, &target);
+    ok = ok && (driver_resource_dir("csim", &csim_dir) ||
                 tool_error(tool, "error: the simulation headers are not installed"));
-    Op *module = ok ? load_model(ctx, path, bytes, &options->model) : NULL;
+    Op *module = ok ? model_load(ctx, path, bytes, &options->model) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
-    ok = module && quantize_model(tool, &options->quantize, module, NULL) &&
-         run_compile_passes(&module, &options->compile, &target) && emit_hls(module, &emit, &project);
+    ok = module && model_quantize(tool, &options->quantize, module, NULL) &&
+         compile_run(&module, &options->compile, &target) && emit_hls(module, &emit, &project);
     diag_flush(ctx);
     if (ok)
         print_summary(module, options, &project);
@@ -117,9 +117,9 @@ static bool print_pipeline(const Tool *tool, const Options *options)
     Target target;
     StrBuf text = {0};
     Context *ctx = context_create();
-    bool ok = find_target(tool, ctx, &options->device, &target);
+    bool ok = device_options_resolve(tool, ctx, &options->device, &target);
     if (ok) {
-        add_compile_pipeline(&text, &options->compile, &target);
+        compile_add_pipeline(&text, &options->compile, &target);
         printf("%s\n", text.data);
     }
     diag_flush(ctx);
@@ -186,7 +186,7 @@ static int compile(int argc, char **argv)
         ok = options.output_dir ? compile_file(&tool, &options, inputs.data[0])
                                 : print_pipeline(&tool, &options);
     model_options_free(&options.model);
-    quantize_options_free(&options.quantize);
+    model_quantize_options_free(&options.quantize);
     vec_free(&inputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -25,7 +25,7 @@ static bool check_file(const Tool *tool, const CheckFlags *flags, const char *pa
     Check check = {.ctx = context_create()};
     arena_init(&check.arena);
     dialects_register_all(check.ctx);
-    context_show_op_on_diag(check.ctx, false);
+    diag_show_op(check.ctx, false);
     check_model(&check, path, strbuf_str(&bytes), &flags->model);
     diag_flush(check.ctx);
     if (flags->as_json)

@@ -129,7 +129,7 @@ static int compare_names(const void *a, const void *b)
 static bool list_names(const Tool *tool, Texts *out)
 {
     StrBuf folder = {0};
-    DIR *dir = resource_dir("devices", &folder) ? opendir(folder.data) : NULL;
+    DIR *dir = driver_resource_dir("devices", &folder) ? opendir(folder.data) : NULL;
     strbuf_free(&folder);
     if (!dir)
         return tool_error(tool, "error: the device descriptions are not installed");
@@ -157,7 +157,7 @@ static bool list_devices(const Tool *tool, const Texts *names, bool as_json)
     for (size_t i = 0; ok && i < names->len; i++) {
         DeviceOptions options = DEVICE_OPTIONS_DEFAULTS;
         options.device = names->data[i];
-        ok = find_target(tool, ctx, &options, target);
+        ok = device_options_resolve(tool, ctx, &options, target);
         if (ok)
             *vec_push(&devices) = target->device;
     }

@@ -1,6 +1,6 @@
 /* ming explore MODEL:
  *
- *   load ─▶ --quantize ─▶ the passes before choose-unroll ─▶ design space ─▶ explore_space
+ *   load ─▶ --quantize ─▶ the passes before choose-unroll ─▶ design space ─▶ dse_explore_space
  *        ─▶ table, --json, --csv, --svg
  *
  * The network is read and its design space built once; each point is a search in it.
@@ -62,7 +62,7 @@ static void print_table(const Exploration *e, StrBuf *out)
     text_table_add(&table, "optimal");
     for (size_t i = 0; i < e->points.len; i++) {
         const ExplorePoint *point = &e->points.data[i];
-        strbuf_printf(text_table_cell(&table), "%.1f", explore_fps(point, e->target.clock));
+        strbuf_printf(text_table_cell(&table), "%.1f", chart_fps(point, e->target.clock));
         text_table_add_int(&table, point->interval);
         for (size_t k = 0; k < COUNT_OF(kinds); k++)
             text_table_add_int(&table, point->cost.items[kinds[k]]);
@@ -96,7 +96,7 @@ static void print_json(const Exploration *e, StrBuf *out)
     for (size_t i = 0; i < e->points.len; i++) {
         const ExplorePoint *point = &e->points.data[i];
         strbuf_printf(out, "%s\n    {\"fps\": %.3f, \"interval_cycles\": %lld, ", i ? "," : "",
-                      explore_fps(point, e->target.clock), (long long)point->interval);
+                      chart_fps(point, e->target.clock), (long long)point->interval);
         add_costs(out, &point->cost);
         strbuf_printf(out, ", \"value\": %lld, \"bound\": %lld}", (long long)point->value,
                       (long long)point->bound);
@@ -112,7 +112,7 @@ static void print_csv(const Exploration *e, StrBuf *out)
     strbuf_add_c(out, ",value,bound\n");
     for (size_t i = 0; i < e->points.len; i++) {
         const ExplorePoint *point = &e->points.data[i];
-        strbuf_printf(out, "%.3f,%lld", explore_fps(point, e->target.clock), (long long)point->interval);
+        strbuf_printf(out, "%.3f,%lld", chart_fps(point, e->target.clock), (long long)point->interval);
         for (size_t k = 0; k < COUNT_OF(kinds); k++)
             strbuf_printf(out, ",%lld", (long long)point->cost.items[kinds[k]]);
         strbuf_printf(out, ",%lld,%lld\n", (long long)point->value, (long long)point->bound);
@@ -125,7 +125,7 @@ static void print_svg(const Exploration *e, StrBuf *out)
     const char *slash = strrchr(e->path, '/');
     strbuf_printf(&title, "%s on %.*s at %lld MHz", slash ? slash + 1 : e->path,
                   STR_ARG(e->target.device.name), (long long)e->target.clock);
-    explore_chart_print(&(ExploreChart){&e->points, &e->limits, e->target.clock, strbuf_str(&title)},
+    chart_print_explore(&(ExploreChart){&e->points, &e->limits, e->target.clock, strbuf_str(&title)},
                         out);
     strbuf_free(&title);
 }
@@ -175,9 +175,9 @@ static bool run_front(Context *ctx, Op *module)
 {
     StrBuf text = {0};
     strbuf_add_c(&text, "builtin.module(");
-    add_front_passes(&text, NULL);
+    driver_add_front_passes(&text, NULL);
     strbuf_add_char(&text, ')');
-    Pipeline *pipeline = pipeline_from_text(ctx, all_passes(), strbuf_str(&text));
+    Pipeline *pipeline = pipeline_from_text(ctx, driver_all_passes(), strbuf_str(&text));
     const RunOptions run = {.verify_each = true};
     bool ok = pipeline && pipeline_run(pipeline, module, &run);
     if (pipeline)
@@ -196,7 +196,7 @@ static bool explore_region(Exploration *e, const Op *region)
     arena_init(&arena);
     bool ok = dse_space(region, &target, &arena, &space);
     if (ok) {
-        DseAnswer answer = explore_space(&space, &e->limits, (size_t)e->flags->points, &task, &e->points);
+        DseAnswer answer = dse_explore_space(&space, &e->limits, (size_t)e->flags->points, &task, &e->points);
         ok = dse_explain(&space, &task, &answer);
         dse_free(&space);
     }
@@ -220,11 +220,11 @@ static bool explore_bytes(Exploration *e, Str bytes)
 {
     Context *ctx = context_create();
     dialects_register_all(ctx);
-    context_show_op_on_diag(ctx, false);
-    bool ok = find_target(e->tool, ctx, &e->flags->device, &e->target);
+    diag_show_op(ctx, false);
+    bool ok = device_options_resolve(e->tool, ctx, &e->flags->device, &e->target);
     e->limits = limits_of(&e->target.budget);
-    Op *module = ok ? load_model(ctx, e->path, bytes, &e->flags->model) : NULL;
-    ok = module && quantize_model(e->tool, &e->flags->quantize, module, NULL) &&
+    Op *module = ok ? model_load(ctx, e->path, bytes, &e->flags->model) : NULL;
+    ok = module && model_quantize(e->tool, &e->flags->quantize, module, NULL) &&
          run_front(ctx, module) && explore_module(e, module);
     diag_flush(ctx);
     if (module)
@@ -273,6 +273,6 @@ int ming_explore(int argc, char **argv)
     ArgsResult args = tool_parse_one(&tool, argc, argv, "model", &path);
     bool ok = args == ARGS_DONE || (args == ARGS_RUN && explore_file(&tool, &explore, path));
     model_options_free(&explore.model);
-    quantize_options_free(&explore.quantize);
+    model_quantize_options_free(&explore.quantize);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

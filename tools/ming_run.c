@@ -95,7 +95,7 @@ static bool run_pipeline(Context *ctx, Op *module, const char *text)
 {
     if (!text)
         return true;
-    Pipeline *pipeline = pipeline_from_text(ctx, all_passes(), str_from(text));
+    Pipeline *pipeline = pipeline_from_text(ctx, driver_all_passes(), str_from(text));
     bool ok = pipeline && pipeline_run(pipeline, module, &(RunOptions){.verify_each = true});
     if (pipeline)
         pipeline_free(pipeline);
@@ -104,7 +104,7 @@ static bool run_pipeline(Context *ctx, Op *module, const char *text)
 
 static bool run_module(Run *run, Op *module)
 {
-    run->func = find_function(run->tool, module, run->flags->function);
+    run->func = ports_find_function(run->tool, module, run->flags->function);
     bool ok = run->func && ports_init(&run->args, run->tool, run->func, "input", false) &&
               ports_init(&run->results, run->tool, run->func, "output", true) &&
               ports_assign(&run->args, &run->flags->inputs) &&
@@ -124,9 +124,9 @@ static bool run_file(const Tool *tool, const RunFlags *flags, const char *path)
         return tool_error(tool, "error: cannot open '%s': %s", path, reason);
     Context *ctx = context_create();
     dialects_register_all(ctx);
-    context_show_op_on_diag(ctx, false);
-    Op *module = load_model(ctx, path, strbuf_str(&bytes), &flags->model);
-    bool ok = module && quantize_model(tool, &flags->quantize, module, flags->function) &&
+    diag_show_op(ctx, false);
+    Op *module = model_load(ctx, path, strbuf_str(&bytes), &flags->model);
+    bool ok = module && model_quantize(tool, &flags->quantize, module, flags->function) &&
               run_pipeline(ctx, module, flags->pipeline) && run_module(&run, module);
     diag_flush(ctx);
     if (module)
@@ -162,6 +162,6 @@ int ming_run(int argc, char **argv)
     vec_free(&run.inputs);
     vec_free(&run.outputs);
     model_options_free(&run.model);
-    quantize_options_free(&run.quantize);
+    model_quantize_options_free(&run.quantize);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -105,8 +105,8 @@ static bool init_ports(Simulation *s, bool is_input, Ports *ports, uint32_t **nu
     ports->items = xcalloc(count, sizeof *ports->items);
     *numbers = xcalloc(count, sizeof **numbers);
     for (uint32_t i = 0; i < count; i++) {
-        const Type *frame = hls_argument_frame(design, i);
-        if (hls_argument_direction(design, i) != (is_input ? HLS_DATA_IN : HLS_DATA_OUT))
+        const Type *frame = design_argument_frame(design, i);
+        if (design_argument_direction(design, i) != (is_input ? HLS_DATA_IN : HLS_DATA_OUT))
             continue;
         if (!frame)
             return op_error(design->top, "cannot be simulated with data: port '%.*s' has no "
@@ -147,7 +147,7 @@ static bool run_to(Simulation *s, int64_t frames)
     if (hls_sim_run(s->sim, frames))
         return true;
     return !hls_sim_was_stopped(s->sim) &&
-           hls_explain_deadlock(s->design, s->sim, &s->options, frames);
+           hls_sim_explain_deadlock(s->design, s->sim, &s->options, frames);
 }
 
 static bool run_data_frame(Simulation *s, int64_t frame)
@@ -159,14 +159,14 @@ static bool run_data_frame(Simulation *s, int64_t frame)
         arrays[s->input_args[i]] = given[i];
     for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
         uint32_t arg = s->output_args[i];
-        arrays[arg] = array_new(hls_argument_frame(s->design, arg));
+        arrays[arg] = array_new(design_argument_frame(s->design, arg));
         ok = arrays[arg] != NULL;
     }
     if (ok)
-        hls_values_begin_frame(s->values, arrays);
+        hls_sim_values_begin_frame(s->values, arrays);
     ok = ok && run_to(s, frame + 1);
     if (ok)
-        hls_values_end_frame(s->values);
+        hls_sim_values_end_frame(s->values);
     ok = ok && leave_outputs(s, frame, arrays);
     for (uint32_t i = 0; i < count; i++)
         array_unref(arrays[i]);
@@ -262,21 +262,21 @@ static bool write_results(Simulation *s)
 {
     StrBuf text = {0};
     bool ok = true;
-    hls_print_table(s->design, s->sim, &text);
+    hls_sim_print_table(s->design, s->sim, &text);
     fwrite(text.data, 1, text.len, stdout);
     strbuf_clear(&text);
     if (s->flags->json) {
-        hls_print_json(s->design, s->sim, &text);
+        hls_sim_print_json(s->design, s->sim, &text);
         ok = write_text(s->tool, s->flags->json, &text);
     }
     if (ok && s->flags->vcd) {
         strbuf_clear(&text);
-        hls_trace_print_vcd(s->trace, &text);
+        hls_sim_trace_print_vcd(s->trace, &text);
         ok = write_text(s->tool, s->flags->vcd, &text);
     }
     if (ok && s->flags->svg) {
         strbuf_clear(&text);
-        hls_trace_print_svg(s->trace, &text);
+        hls_sim_trace_print_svg(s->trace, &text);
         ok = write_text(s->tool, s->flags->svg, &text);
     }
     for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
@@ -294,24 +294,24 @@ static bool write_results(Simulation *s)
 
 static bool values_hook(void *user, uint32_t process, uint32_t loop, int64_t until)
 {
-    return hls_values_advance(((Simulation *)user)->values, process, loop, until);
+    return hls_sim_values_advance(((Simulation *)user)->values, process, loop, until);
 }
 
 static void state_hook(void *user, uint32_t process, HlsState state, int64_t from, int64_t to)
 {
-    hls_trace_state(((Simulation *)user)->trace, process, state, from, to);
+    hls_sim_trace_state(((Simulation *)user)->trace, process, state, from, to);
 }
 
 static void level_hook(void *user, uint32_t stream, int64_t time, int64_t level)
 {
-    hls_trace_level(((Simulation *)user)->trace, stream, time, level);
+    hls_sim_trace_level(((Simulation *)user)->trace, stream, time, level);
 }
 
 static void init_trace(Simulation *s)
 {
     if (!s->flags->vcd && !s->flags->svg)
         return;
-    s->trace = hls_trace_create(s->design, s->flags->vcd != NULL);
+    s->trace = hls_sim_trace_create(s->design, s->flags->vcd != NULL);
     s->options.hooks.state = state_hook;
     s->options.hooks.level = level_hook;
 }
@@ -319,10 +319,10 @@ static void init_trace(Simulation *s)
 static bool simulate(Simulation *s, const Op *module)
 {
     bool has_data = s->flags->inputs.len > 0;
-    s->design = hls_design_create(module, clock_of(s->flags, module));
+    s->design = design_create(module, clock_of(s->flags, module));
     bool ok = s->design && init_options(s);
     if (ok && has_data && !s->flags->timing_only) {
-        s->values = hls_values_create(s->design);
+        s->values = hls_sim_values_create(s->design);
         s->options.hooks.values = values_hook;
         ok = s->values != NULL;
     }
@@ -336,13 +336,13 @@ static bool simulate(Simulation *s, const Op *module)
         ok = ok && write_results(s);
     }
     hls_sim_free(s->sim);
-    hls_trace_free(s->trace);
-    hls_values_free(s->values);
+    hls_sim_trace_free(s->trace);
+    hls_sim_values_free(s->values);
     ports_free(&s->inputs);
     ports_free(&s->outputs);
     free(s->input_args);
     free(s->output_args);
-    hls_design_free(s->design);
+    design_free(s->design);
     return ok;
 }
 
@@ -357,8 +357,8 @@ static bool sim_file(const Tool *tool, const SimFlags *flags, const char *given)
     if (ok) {
         Context *ctx = context_create();
         dialects_register_all(ctx);
-        context_show_op_on_diag(ctx, false);
-        Op *module = load_model(ctx, path.data, strbuf_str(&bytes), &(ModelOptions){0});
+        diag_show_op(ctx, false);
+        Op *module = model_load(ctx, path.data, strbuf_str(&bytes), &(ModelOptions){0});
         ok = module && simulate(&s, module);
         diag_flush(ctx);
         if (module)

@@ -15,7 +15,7 @@
 static bool take_pass_flag(void *user, Str name, const char *value)
 {
     OptOptions *options = user;
-    const PassDef *def = pass_find(all_passes(), name);
+    const PassDef *def = pass_find(driver_all_passes(), name);
     if (!def) return false;
     *vec_push(&options->passes) = (PassFlag){.def = def, .options = value};
     return true;
@@ -24,7 +24,7 @@ static bool take_pass_flag(void *user, Str name, const char *value)
 static void add_pass_help(void *user, StrBuf *out)
 {
     (void)user;
-    const PassTable *table = all_passes();
+    const PassTable *table = driver_all_passes();
     strbuf_add_c(out, "\npasses, in the order given; options as --pass=\"a=1 b=2\":\n");
     for (size_t i = 0; i < table->count; i++) {
         const PassDef *pass = table->passes[i];
@@ -42,7 +42,7 @@ static void add_pass_help(void *user, StrBuf *out)
 static bool check_pass_names(const Tool *tool, const char *flag, const Texts *names)
 {
     for (size_t i = 0; i < names->len; i++)
-        if (!pass_find(all_passes(), str_from(names->data[i])))
+        if (!pass_find(driver_all_passes(), str_from(names->data[i])))
             return tool_error(tool, "for the --%s option: Cannot find option named '%s'!", flag,
                               names->data[i]);
     return true;

@@ -45,7 +45,7 @@ static void print_scoped(StrBuf *out, const PassWatchOptions *options, Op *op)
     op_print(out, shown, &print);
 }
 
-void describe_op(StrBuf *out, const Op *op)
+void pass_watch_describe_op(StrBuf *out, const Op *op)
 {
     const Attr *name = op_attr(op, "sym_name");
     strbuf_printf(out, "'%.*s' operation", STR_ARG(op_name(op)));
@@ -108,7 +108,7 @@ static void dump(PassWatch *watch, const Pass *pass, Op *op, const char *when, c
                   pass->def->name);
     if (watch->options->module_scope) {
         strbuf_add_c(&out, " (");
-        describe_op(&out, op);
+        pass_watch_describe_op(&out, op);
         strbuf_add_char(&out, ')');
     }
     strbuf_add_c(&out, " //----- //\n");

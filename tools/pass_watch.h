@@ -35,6 +35,6 @@ void pass_watch_statistics(const PassWatch *watch, const Pipeline *pipeline);
 void pass_watch_times(PassWatch *watch);
 
 /* "'func.func' operation: @f" */
-void describe_op(StrBuf *out, const Op *op);
+void pass_watch_describe_op(StrBuf *out, const Op *op);
 
 #endif

@@ -93,14 +93,14 @@ static void report_failure(const Reproducer *r, Op *op, Str what, Str text)
 {
     const char *path = r->options->path, *reason = NULL;
     bool ok = file_write(path, text, &reason);
-    emit_error(op->ctx, op->loc,
+    diag_error(op->ctx, op->loc,
                "Failures have been detected while processing an MLIR pass pipeline");
     if (ok)
-        emit_note(op->ctx, op->loc,
+        diag_note(op->ctx, op->loc,
                   "Pipeline failed while executing %.*s: reproducer generated at `%s`",
                   STR_ARG(what), path);
     else
-        emit_note(op->ctx, op->loc, "cannot write the reproducer '%s': %s", path, reason);
+        diag_note(op->ctx, op->loc, "cannot write the reproducer '%s': %s", path, reason);
     diag_flush(op->ctx);
 }
 
@@ -126,7 +126,7 @@ static void before_pass(void *user, const Pass *pass, Op *op)
     Reproducer *r = user;
     RunningPass running = {0};
     strbuf_printf(&running.name, "`%s` on ", pass_title(pass));
-    describe_op(&running.name, op);
+    pass_watch_describe_op(&running.name, op);
     if (r->options->is_local) print_local_file(&running.file, pass, op, r->options);
     *vec_push(&r->running) = running;
     note_running(r);
@@ -194,7 +194,7 @@ bool reproducer_write(const char *path, const Pipeline *pipeline, Op *op)
     strbuf_printf(&wrapped, "%s(any%s)", op_name(op).data, passes);
     print_file(&file, op, strbuf_str(&wrapped), &options);
     bool ok = file_write(path, strbuf_str(&file), &reason);
-    if (!ok) emit_error(op->ctx, op->loc, "cannot write the reproducer '%s': %s", path, reason);
+    if (!ok) diag_error(op->ctx, op->loc, "cannot write the reproducer '%s': %s", path, reason);
     diag_flush(op->ctx);
     strbuf_free(&wrapped);
     strbuf_free(&text);

@@ -116,20 +116,20 @@ static bool fold_apply(Op *op, const Attr *const *operands, FoldResult *results)
 Value *affine_apply(Builder *b, const AffineMap *map, Value *const *operands, uint32_t count)
 {
     const Type *type = type_index(b->ctx);
-    NamedAttr attr = named_attr(b->ctx, "map", attr_map(map));
+    NamedAttr attr = attr_named(b->ctx, "map", attr_map(map));
     return op_result(build(b, AFFINE(APPLY), operands, count, &type, 1, &attr, 1), 0);
 }
 
 /* --- the table --------------------------------------------------------------------------------------- */
 
 #define OP(ID, NAME, ...)                                                                          \
-    [AFFINE_OP_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_affine, __VA_ARGS__},
+    [AFFINE_OP_##ID] = {.id = #ID, .name = NAME, .dialect = &affine_dialect, __VA_ARGS__},
 const OpDef affine_ops[] = {
 #include "dialects/affine/affine_ops.def"
 };
 #undef OP
 
-const DialectDef dialect_affine = {
+const DialectDef affine_dialect = {
     .name = "affine",
     .summary = "Index arithmetic by affine maps.",
     .ops = affine_ops,

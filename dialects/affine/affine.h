@@ -14,7 +14,7 @@ enum {
 #undef OP
 
 extern const OpDef affine_ops[];
-extern const DialectDef dialect_affine;
+extern const DialectDef affine_dialect;
 #define AFFINE(ID) (&affine_ops[AFFINE_OP_##ID])
 
 /* map has one result; operands: its dims, then its symbols. */

@@ -126,7 +126,7 @@ static bool compose_once(Bound *bound)
         bool is_dim = i < dims;
         size_t position = is_dim ? i : i - dims;
         Value *value = is_dim ? bound->dims.data[position] : bound->symbols.data[position];
-        const Op *apply = value ? value_def_of(value, AFFINE(APPLY)) : NULL;
+        const Op *apply = value ? rewrite_def_of(value, AFFINE(APPLY)) : NULL;
         if (!apply)
             continue;
         Bound inner = bound_read(apply);
@@ -176,7 +176,7 @@ static void tidy(Bound *bound, ValueList *list, bool is_dim, Exprs *out)
         Value *value = list->data[i];
         bool used = value && (is_dim ? affine_uses_dim : affine_uses_symbol)(bound->expr,
                                                                            (uint32_t)i);
-        const Attr *constant = used && !is_dim ? value_constant(value) : NULL;
+        const Attr *constant = used && !is_dim ? fold_constant_of(value) : NULL;
         if (!used || (constant && constant->kind == ATTR_INTEGER)) {
             *vec_push(out) = affine_const(bound->ctx, used ? attr_int_value(constant) : 0);
             continue;

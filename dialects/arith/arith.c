@@ -44,12 +44,12 @@ static void print_overflow(StrBuf *out, const Attr *attr)
 }
 
 const AttrDef arith_fastmath = {.name = "fastmath",
-                                .dialect = &dialect_arith,
+                                .dialect = &arith_dialect,
                                 .summary = "What float rewrites may assume.",
                                 .parse = parse_fastmath,
                                 .print = print_fastmath};
 const AttrDef arith_overflow = {.name = "overflow",
-                                .dialect = &dialect_arith,
+                                .dialect = &arith_dialect,
                                 .summary = "Which overflows cannot happen.",
                                 .parse = parse_overflow,
                                 .print = print_overflow};
@@ -103,7 +103,7 @@ static const char *const CMPF_NAMES[] = {"false", "oeq", "ogt", "oge", "olt", "o
 static const char *const ROUNDING_NAMES[] = {"to_nearest_even", "downward", "upward",
                                              "toward_zero", "to_nearest_away", NULL};
 
-const AttrConstraint ATTR_IS_FASTMATH = {.test = is_fastmath,
+const AttrConstraint ARITH_ATTR_IS_FASTMATH = {.test = is_fastmath,
                                          .what = "Floating point fast math flags",
                                          .param = &arith_fastmath};
 static const AttrConstraint ATTR_IS_OVERFLOW = {.test = is_overflow,
@@ -267,14 +267,14 @@ Op *arith_materialize(Context *ctx, const Attr *value, const Type *type, const A
         return NULL;
     if (value->kind == ATTR_STRING || value->kind == ATTR_OPAQUE)
         return NULL;
-    NamedAttr attr = named_attr(ctx, "value", value);
+    NamedAttr attr = attr_named(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};
     return build(&b, ARITH(CONSTANT), NULL, 0, &type, 1, &attr, 1);
 }
 
 Value *arith_constant(Builder *b, const Attr *value)
 {
-    NamedAttr attr = named_attr(b->ctx, "value", value);
+    NamedAttr attr = attr_named(b->ctx, "value", value);
     return op_result(build(b, ARITH(CONSTANT), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 
@@ -363,7 +363,7 @@ static bool infer_compare(Op *op, const Type **results)
 {
     const ArgDef *lhs = &op->def->operands[0];
     if (!lhs->type->test(op_operand(op, 0)->type))
-        return emit_error(op->ctx, op->loc, "custom op '%s' '%s' must be %s, but got '%s'",
+        return diag_error(op->ctx, op->loc, "custom op '%s' '%s' must be %s, but got '%s'",
                           op->name->str.data, lhs->name, lhs->type->what,
                           type_str(op->ctx, op_operand(op, 0)->type));
     results[0] = arith_i1_like(op_operand(op, 0)->type);
@@ -414,7 +414,7 @@ static Value *build_compare(Builder *b, const OpDef *def, int predicate, Value *
 {
     Value *operands[] = {lhs, rhs};
     const Type *type = arith_i1_like(lhs->type);
-    NamedAttr attr = named_attr(b->ctx, "predicate", attr_i64(b->ctx, predicate));
+    NamedAttr attr = attr_named(b->ctx, "predicate", attr_i64(b->ctx, predicate));
     return op_result(build(b, def, operands, 2, &type, 1, &attr, 1), 0);
 }
 
@@ -455,9 +455,9 @@ Value *arith_select(Builder *b, Value *condition, Value *on_true, Value *on_fals
     .results = ARGS(ONE("low", TYPE_SIGNLESS_INTEGER_LIKE),                                        \
                     ONE("high", TYPE_SIGNLESS_INTEGER_LIKE)),                                      \
     .traits = ELEMENTWISE | TRAIT_COMMUTATIVE, .parse = parse_mul_extended,                        \
-    .print = print_two_operands, .verify = verify_mul_extended, .result_name = result_name_by_row
+    .print = print_two_operands, .verify = verify_mul_extended, .result_name = opdef_result_name
 
-#define FLOAT_FLAGS DEFAULTED("fastmath", ATTR_IS_FASTMATH, "#arith.fastmath<none>")
+#define FLOAT_FLAGS DEFAULTED("fastmath", ARITH_ATTR_IS_FASTMATH, "#arith.fastmath<none>")
 #define FLOAT_UNARY                                                                                \
     .operands = ARGS(ONE("operand", TYPE_FLOAT_LIKE)),                                             \
     .results = ARGS(ONE("result", TYPE_FLOAT_LIKE)), .attrs = ATTRS(FLOAT_FLAGS),                  \
@@ -476,7 +476,7 @@ Value *arith_select(Builder *b, Value *condition, Value *on_true, Value *on_fals
     CAST_OPERANDS(FROM, TO), .format = "$in attr-dict `:` type($in) `to` type($out)"
 
 #define OP(ID, NAME, ...)                                                                          \
-    [ARITH_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_arith, __VA_ARGS__},
+    [ARITH_##ID] = {.id = #ID, .name = NAME, .dialect = &arith_dialect, __VA_ARGS__},
 const OpDef arith_ops[] = {
 #include "dialects/arith/arith_ops.def"
 };
@@ -484,7 +484,7 @@ const OpDef arith_ops[] = {
 
 static const AttrDef *const ATTR_DEFS[] = {&arith_fastmath, &arith_overflow, NULL};
 
-const DialectDef dialect_arith = {
+const DialectDef arith_dialect = {
     .name = "arith",
     .summary = "Integer and float arithmetic.",
     .ops = arith_ops,

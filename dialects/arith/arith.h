@@ -12,12 +12,12 @@ enum {
 #undef OP
 
 extern const OpDef arith_ops[];
-extern const DialectDef dialect_arith;
+extern const DialectDef arith_dialect;
 #define ARITH(ID) (&arith_ops[ARITH_##ID])
 
 extern const AttrDef arith_fastmath, arith_overflow;
 /* Constraint of the attribute "fastmath", shared with math. */
-extern const AttrConstraint ATTR_IS_FASTMATH;
+extern const AttrConstraint ARITH_ATTR_IS_FASTMATH;
 
 /* Values of cmpi's and cmpf's "predicate". */
 typedef enum CmpiPredicate {

@@ -28,7 +28,7 @@ typedef struct Reassociation {
 /* An integer scalar constant, or NULL. */
 static const Attr *int_constant(Value *value)
 {
-    const Attr *attr = value_constant(value);
+    const Attr *attr = fold_constant_of(value);
     return attr && attr->kind == ATTR_INTEGER ? attr : NULL;
 }
 
@@ -48,7 +48,7 @@ static const Attr *combine(Context *ctx, Combine how, const Attr *inner, const A
 
 static bool reassociate(Rewriter *rw, Op *op, const Reassociation *rule)
 {
-    Op *inner = value_def_of(op_operand(op, rule->outer_left ? 1 : 0), rule->inner);
+    Op *inner = rewrite_def_of(op_operand(op, rule->outer_left ? 1 : 0), rule->inner);
     Value *outer_value = op_operand(op, rule->outer_left ? 0 : 1);
     const Attr *c1 = int_constant(outer_value);
     if (!inner || !c1)
@@ -63,7 +63,7 @@ static bool reassociate(Rewriter *rw, Op *op, const Reassociation *rule)
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *constant = arith_constant(&rw->b, combine(op->ctx, rule->combine, c0, c1));
     Value *operands[] = {rule->result_left ? constant : x, rule->result_left ? x : constant};
-    NamedAttr attr = named_attr(op->ctx, "overflowFlags",
+    NamedAttr attr = attr_named(op->ctx, "overflowFlags",
                                 arith_overflow_attr(op->ctx, rule->drop_flags ? 0 : flags));
     const Type *type = op_result(op, 0)->type;
     Op *made = build(&rw->b, rule->result, operands, 2, &type, 1, &attr, 1);
@@ -113,8 +113,8 @@ REASSOCIATE(mul_of_mul, .outer = ARITH(MULI), .inner = ARITH(MULI), .result = AR
 /* x + y * -1 -> x - y, whichever side the product stands on */
 static bool add_of_negated(Rewriter *rw, Op *op, uint32_t product_side)
 {
-    Op *mul = value_def_of(op_operand(op, product_side), ARITH(MULI));
-    if (!mul || !const_is_all_ones(value_constant(op_operand(mul, 1))))
+    Op *mul = rewrite_def_of(op_operand(op, product_side), ARITH(MULI));
+    if (!mul || !const_is_all_ones(fold_constant_of(op_operand(mul, 1))))
         return false;
     const Op *matched[] = {op, value_def(op_operand(mul, 1))};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
@@ -139,7 +139,7 @@ static bool add_of_negated_left(Rewriter *rw, Op *op, void *user)
 static bool sub_of_sub_same(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *inner = value_def_of(op_operand(op, 0), ARITH(SUBI));
+    Op *inner = rewrite_def_of(op_operand(op, 0), ARITH(SUBI));
     if (!inner || op_operand(inner, 0) != op_operand(op, 1))
         return false;
     const Attr *zero = const_zero(op_result(op, 0)->type);
@@ -149,7 +149,7 @@ static bool sub_of_sub_same(Rewriter *rw, Op *op, void *user)
     int64_t flags = arith_flags(op, "overflowFlags") & arith_flags(inner, "overflowFlags");
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *operands[] = {arith_constant(&rw->b, zero), op_operand(inner, 1)};
-    NamedAttr attr = named_attr(op->ctx, "overflowFlags", arith_overflow_attr(op->ctx, flags));
+    NamedAttr attr = attr_named(op->ctx, "overflowFlags", arith_overflow_attr(op->ctx, flags));
     const Type *type = op_result(op, 0)->type;
     Op *made = build(&rw->b, ARITH(SUBI), operands, 2, &type, 1, &attr, 1);
     return replace_with(rw, op, op_result(made, 0));
@@ -211,7 +211,7 @@ static bool mul_signed_by_one(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Value *x = op_operand(op, 0);
-    if (!const_is_int(value_constant(op_operand(op, 1)), 1) || type_width(type_elem(x->type)) == 1 ||
+    if (!const_is_int(fold_constant_of(op_operand(op, 1)), 1) || type_width(type_elem(x->type)) == 1 ||
         !const_zero(x->type))
         return false;
     Value *zero = arith_constant(&rw->b, const_zero(x->type));
@@ -242,7 +242,7 @@ void arith_canonicalize_mului_extended(PatternSet *set)
 /* op(ext(x), ext(y)) -> ext(op(x, y)) */
 static bool hoist_ext(Rewriter *rw, Op *op, const OpDef *ext)
 {
-    Op *lhs = value_def_of(op_operand(op, 0), ext), *rhs = value_def_of(op_operand(op, 1), ext);
+    Op *lhs = rewrite_def_of(op_operand(op, 0), ext), *rhs = rewrite_def_of(op_operand(op, 1), ext);
     if (!lhs || !rhs)
         return false;
     Value *x = op_operand(lhs, 0), *y = op_operand(rhs, 0);
@@ -279,7 +279,7 @@ static CmpiPredicate inverted(CmpiPredicate predicate)
 static bool not_of_cmpi(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *cmp = value_def_of(op_operand(op, 0), ARITH(CMPI));
+    Op *cmp = rewrite_def_of(op_operand(op, 0), ARITH(CMPI));
     const Attr *one = int_constant(op_operand(op, 1));
     if (!cmp || !one || !attr_is_true(one))
         return false;
@@ -315,14 +315,14 @@ void arith_canonicalize_xori(PatternSet *set)
 static bool drop_negations(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *lhs = value_def_of(op_operand(op, 0), ARITH(NEGF));
-    Op *rhs = value_def_of(op_operand(op, 1), ARITH(NEGF));
+    Op *lhs = rewrite_def_of(op_operand(op, 0), ARITH(NEGF));
+    Op *rhs = rewrite_def_of(op_operand(op, 1), ARITH(NEGF));
     if (!lhs || !rhs)
         return false;
     const Op *matched[] = {op, lhs, rhs};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *operands[] = {op_operand(lhs, 0), op_operand(rhs, 0)};
-    NamedAttr attr = named_attr(op->ctx, "fastmath", op_attr(op, "fastmath"));
+    NamedAttr attr = attr_named(op->ctx, "fastmath", op_attr(op, "fastmath"));
     const Type *type = op_result(op, 0)->type;
     Op *made = build(&rw->b, op->def, operands, 2, &type, 1, &attr, attr.value ? 1 : 0);
     return replace_with(rw, op, op_result(made, 0));

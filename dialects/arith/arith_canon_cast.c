@@ -26,7 +26,7 @@ static bool replace_chain(Rewriter *rw, Op *outer, const Op *inner, const OpDef 
 /* trunc(ext(x)) -> ext(x) when only extension bits are cut off */
 static bool trunc_of_ext(Rewriter *rw, Op *op, const OpDef *ext)
 {
-    Op *inner = value_def_of(op_operand(op, 0), ext);
+    Op *inner = rewrite_def_of(op_operand(op, 0), ext);
     if (!inner || width_of(op_result(op, 0)) <= width_of(op_operand(inner, 0)))
         return false;
     return replace_chain(rw, op, inner, ext);
@@ -56,11 +56,11 @@ static bool keeps_top_bits(const Value *wide, const Value *narrow, const Attr *a
 static bool trunc_of_shrsi(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *shift = value_def_of(op_operand(op, 0), ARITH(SHRSI));
+    Op *shift = rewrite_def_of(op_operand(op, 0), ARITH(SHRSI));
     if (!shift)
         return false;
     Value *x = op_operand(shift, 0);
-    const Attr *amount = value_constant(op_operand(shift, 1));
+    const Attr *amount = fold_constant_of(op_operand(shift, 1));
     if (!keeps_top_bits(x, op_result(op, 0), amount))
         return false;
     const Op *matched[] = {op, value_def(op_operand(shift, 1))};
@@ -75,16 +75,16 @@ static bool trunc_of_shrsi(Rewriter *rw, Op *op, void *user)
 /* trunc((ext(x) * ext(y)) >>u c) -> the high half of x * y */
 static bool trunc_of_wide_mul(Rewriter *rw, Op *op, const OpDef *ext, const OpDef *mul_extended)
 {
-    Op *shift = value_def_of(op_operand(op, 0), ARITH(SHRUI));
-    Op *mul = shift ? value_def_of(op_operand(shift, 0), ARITH(MULI)) : NULL;
-    Op *lhs = mul ? value_def_of(op_operand(mul, 0), ext) : NULL;
-    Op *rhs = lhs ? value_def_of(op_operand(mul, 1), ext) : NULL;
+    Op *shift = rewrite_def_of(op_operand(op, 0), ARITH(SHRUI));
+    Op *mul = shift ? rewrite_def_of(op_operand(shift, 0), ARITH(MULI)) : NULL;
+    Op *lhs = mul ? rewrite_def_of(op_operand(mul, 0), ext) : NULL;
+    Op *rhs = lhs ? rewrite_def_of(op_operand(mul, 1), ext) : NULL;
     if (!rhs)
         return false;
     Value *operands[] = {op_operand(lhs, 0), op_operand(rhs, 0)};
     const Type *type = op_result(op, 0)->type;
     if (operands[0]->type != type || operands[1]->type != type ||
-        !keeps_top_bits(op_result(mul, 0), operands[0], value_constant(op_operand(shift, 1))))
+        !keeps_top_bits(op_result(mul, 0), operands[0], fold_constant_of(op_operand(shift, 1))))
         return false;
     const Op *matched[] = {op, lhs, rhs, mul, value_def(op_operand(shift, 1))};
     const Type *types[] = {type, type};
@@ -121,7 +121,7 @@ void arith_canonicalize_trunci(PatternSet *set)
 static bool extsi_of_extui(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *inner = value_def_of(op_operand(op, 0), ARITH(EXTUI));
+    Op *inner = rewrite_def_of(op_operand(op, 0), ARITH(EXTUI));
     return inner && replace_chain(rw, op, inner, ARITH(EXTUI));
 }
 
@@ -134,7 +134,7 @@ void arith_canonicalize_extsi(PatternSet *set)
 static bool cast_there_and_back(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *inner = value_def_of(op_operand(op, 0), op->def);
+    Op *inner = rewrite_def_of(op_operand(op, 0), op->def);
     if (!inner || op_operand(inner, 0)->type != op_result(op, 0)->type)
         return false;
     rewriter_replace_one(rw, op, op_operand(inner, 0));
@@ -146,7 +146,7 @@ static bool index_cast_of_ext(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     const OpDef *ext = op->def == ARITH(INDEX_CAST) ? ARITH(EXTSI) : ARITH(EXTUI);
-    Op *inner = value_def_of(op_operand(op, 0), ext);
+    Op *inner = rewrite_def_of(op_operand(op, 0), ext);
     return inner && replace_chain(rw, op, inner, op->def);
 }
 
@@ -165,7 +165,7 @@ void arith_canonicalize_index_castui(PatternSet *set)
 /* bitcast(bitcast(x)) -> bitcast(x), or x */
 static bool bitcast_of_bitcast(Rewriter *rw, Op *op, void *user)
 {
-    Op *inner = value_def_of(op_operand(op, 0), ARITH(BITCAST));
+    Op *inner = rewrite_def_of(op_operand(op, 0), ARITH(BITCAST));
     if (!inner)
         return false;
     return cast_there_and_back(rw, op, user) || replace_chain(rw, op, inner, ARITH(BITCAST));
@@ -181,7 +181,7 @@ void arith_canonicalize_bitcast(PatternSet *set)
 /* ext(a) == ext(b) -> a == b, and with != */
 static bool cmpi_of_ext(Rewriter *rw, Op *op, const OpDef *ext)
 {
-    Op *lhs = value_def_of(op_operand(op, 0), ext), *rhs = value_def_of(op_operand(op, 1), ext);
+    Op *lhs = rewrite_def_of(op_operand(op, 0), ext), *rhs = rewrite_def_of(op_operand(op, 1), ext);
     int64_t predicate = arith_predicate(op);
     if (!lhs || !rhs || (predicate != CMPI_EQ && predicate != CMPI_NE) ||
         op_operand(lhs, 0)->type != op_operand(rhs, 0)->type)
@@ -317,7 +317,7 @@ static bool cmpf_of_int(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     IntFloatCompare c = {0};
-    const Attr *constant = value_constant(op_operand(op, 1));
+    const Attr *constant = fold_constant_of(op_operand(op, 1));
     Op *convert = value_def(op_operand(op, 0));
     if (!constant || constant->kind != ATTR_FLOAT || !const_float(constant, &c.rhs) ||
         isnan(c.rhs) || !convert ||
@@ -359,7 +359,7 @@ void arith_canonicalize_cmpf(PatternSet *set)
 static bool select_in_false(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *inner = value_def_of(op_operand(op, 2), ARITH(SELECT));
+    Op *inner = rewrite_def_of(op_operand(op, 2), ARITH(SELECT));
     if (!inner || op_operand(inner, 0) != op_operand(op, 0))
         return false;
     const Op *matched[] = {op, inner};
@@ -373,7 +373,7 @@ static bool select_in_false(Rewriter *rw, Op *op, void *user)
 static bool select_in_true(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *inner = value_def_of(op_operand(op, 1), ARITH(SELECT));
+    Op *inner = rewrite_def_of(op_operand(op, 1), ARITH(SELECT));
     if (!inner || op_operand(inner, 0) != op_operand(op, 0))
         return false;
     const Op *matched[] = {op, inner};
@@ -385,7 +385,7 @@ static bool select_in_true(Rewriter *rw, Op *op, void *user)
 
 static bool is_scalar_bool(Value *value, bool want)
 {
-    const Attr *attr = value_constant(value);
+    const Attr *attr = fold_constant_of(value);
     return attr && attr->kind == ATTR_INTEGER && type_is_int_width(attr->type, 1) &&
            attr_is_true(attr) == want;
 }
@@ -406,8 +406,8 @@ static bool select_to_not(Rewriter *rw, Op *op, void *user)
 static bool select_of_not(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *not_op = value_def_of(op_operand(op, 0), ARITH(XORI));
-    const Attr *ones = not_op ? value_constant(op_operand(not_op, 1)) : NULL;
+    Op *not_op = rewrite_def_of(op_operand(op, 0), ARITH(XORI));
+    const Attr *ones = not_op ? fold_constant_of(op_operand(not_op, 1)) : NULL;
     if (!ones || ones->kind != ATTR_INTEGER || !const_is_all_ones(ones))
         return false;
     const Op *matched[] = {op, value_def(op_operand(not_op, 1))};
@@ -423,8 +423,8 @@ static bool select_to_extui(Rewriter *rw, Op *op, void *user)
     (void)user;
     const Type *type = op_result(op, 0)->type;
     Value *condition = op_operand(op, 0);
-    const Attr *on_true = value_constant(op_operand(op, 1));
-    const Attr *on_false = value_constant(op_operand(op, 2));
+    const Attr *on_true = fold_constant_of(op_operand(op, 1));
+    const Attr *on_false = fold_constant_of(op_operand(op, 2));
     if (!type_is_integer(type) || type_width(type) == 1)
         return false;
     bool straight = const_is_int(on_true, 1) && const_is_int(on_false, 0);

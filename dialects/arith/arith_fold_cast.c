@@ -8,7 +8,7 @@
 
 static bool folds_lane(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
 {
-    results[0].attr = fold_lanes(operands, 1, op_result(op, 0)->type, fn, NULL);
+    results[0].attr = lane_fold_all(operands, 1, op_result(op, 0)->type, fn, NULL);
     return results[0].attr != NULL;
 }
 

@@ -104,7 +104,7 @@ bool arith_fold_cmpi(Op *op, const Attr *const *operands, FoldResult *results)
         op_set_operand(op, 1, lhs);
         return true;
     }
-    results[0].attr = fold_lanes(operands, 2, type, lane_cmpi, &predicate);
+    results[0].attr = lane_fold_all(operands, 2, type, lane_cmpi, &predicate);
     return results[0].attr != NULL;
 }
 
@@ -178,6 +178,6 @@ bool arith_fold_select(Op *op, const Attr *const *operands, FoldResult *results)
     }
     if (!operands[0] || operands[0]->kind != ATTR_DENSE)
         return false;
-    results[0].attr = fold_lanes(operands, 3, type, lane_select, NULL);
+    results[0].attr = lane_fold_all(operands, 3, type, lane_select, NULL);
     return results[0].attr != NULL;
 }

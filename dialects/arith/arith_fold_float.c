@@ -96,7 +96,7 @@ static bool lane_minnum(const Lane *lane, const BigInt *args, BigInt *out)
 
 static bool folds_lanes(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
 {
-    results[0].attr = fold_lanes(operands, 2, op_result(op, 0)->type, fn, NULL);
+    results[0].attr = lane_fold_all(operands, 2, op_result(op, 0)->type, fn, NULL);
     return results[0].attr != NULL;
 }
 
@@ -115,7 +115,7 @@ bool arith_fold_negf(Op *op, const Attr *const *operands, FoldResult *results)
     Op *inner = value_def(op_operand(op, 0));
     if (inner && inner->def == ARITH(NEGF))
         return gives_value(results, op_operand(inner, 0));
-    results[0].attr = fold_lanes(operands, 1, op_result(op, 0)->type, lane_neg, NULL);
+    results[0].attr = lane_fold_all(operands, 1, op_result(op, 0)->type, lane_neg, NULL);
     return results[0].attr != NULL;
 }
 

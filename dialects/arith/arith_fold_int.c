@@ -19,7 +19,7 @@ static bool gives_attr(FoldResult *results, const Attr *attr)
 
 static bool folds_lanes(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
 {
-    return gives_attr(results, fold_lanes(operands, 2, op_result(op, 0)->type, fn, NULL));
+    return gives_attr(results, lane_fold_all(operands, 2, op_result(op, 0)->type, fn, NULL));
 }
 
 /* The op of that kind that defines a value, or NULL. */
@@ -49,7 +49,7 @@ static bool folds_by_last_lane(Op *op, const Attr *const *operands, FoldResult *
                                LaneFn *fn)
 {
     bool in_domain = false, *user = &in_domain;
-    const Attr *attr = fold_lanes(operands, 2, op_result(op, 0)->type, fn, &user);
+    const Attr *attr = lane_fold_all(operands, 2, op_result(op, 0)->type, fn, &user);
     return in_domain && gives_attr(results, attr);
 }
 
@@ -96,8 +96,8 @@ bool arith_fold_addui_extended(Op *op, const Attr *const *operands, FoldResult *
         results[1].attr = no;
         return true;
     }
-    const Attr *sum = fold_lanes(operands, 2, op_result(op, 0)->type, lane_add, NULL);
-    const Attr *carry = sum ? fold_lanes(operands, 2, overflow, lane_carry, NULL) : NULL;
+    const Attr *sum = lane_fold_all(operands, 2, op_result(op, 0)->type, lane_add, NULL);
+    const Attr *carry = sum ? lane_fold_all(operands, 2, overflow, lane_carry, NULL) : NULL;
     if (!carry)
         return false;
     results[0].attr = sum;
@@ -157,8 +157,8 @@ static bool lane_high_unsigned(const Lane *lane, const BigInt *args, BigInt *out
 static bool folds_halves(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *high)
 {
     const Type *type = op_result(op, 0)->type;
-    const Attr *low_attr = fold_lanes(operands, 2, type, lane_mul, NULL);
-    const Attr *high_attr = low_attr ? fold_lanes(operands, 2, type, high, NULL) : NULL;
+    const Attr *low_attr = lane_fold_all(operands, 2, type, lane_mul, NULL);
+    const Attr *high_attr = low_attr ? lane_fold_all(operands, 2, type, high, NULL) : NULL;
     if (!high_attr)
         return false;
     results[0].attr = low_attr;
@@ -339,7 +339,7 @@ static bool is_not_of(Value *value, const Value *x)
 {
     Op *xor_op = def_of(value, ARITH(XORI));
     return xor_op && op_operand(xor_op, 0) == x &&
-           const_is_all_ones(value_constant(op_operand(xor_op, 1)));
+           const_is_all_ones(fold_constant_of(op_operand(xor_op, 1)));
 }
 
 /* Whether `value` is an and of `part` with something. */
@@ -376,9 +376,9 @@ bool arith_fold_ori(Op *op, const Attr *const *operands, FoldResult *results)
     if (const_is_all_ones(operands[1]))
         return gives_attr(results, operands[1]);
     if (is_not_of(lhs, rhs))
-        return gives_attr(results, value_constant(op_operand(value_def(lhs), 1)));
+        return gives_attr(results, fold_constant_of(op_operand(value_def(lhs), 1)));
     if (is_not_of(rhs, lhs))
-        return gives_attr(results, value_constant(op_operand(value_def(rhs), 1)));
+        return gives_attr(results, fold_constant_of(op_operand(value_def(rhs), 1)));
     return folds_lanes(op, operands, results, lane_or);
 }
 

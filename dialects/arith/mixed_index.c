@@ -47,7 +47,7 @@ bool mixed_known(MixedIndex index, int64_t *out)
         *out = index.constant;
         return true;
     }
-    const Attr *attr = value_constant(index.value);
+    const Attr *attr = fold_constant_of(index.value);
     if (!attr || attr->kind != ATTR_INTEGER || !bigint_fits_i64(&attr->u.integer, true))
         return false;
     *out = attr_int_value(attr);
@@ -81,7 +81,7 @@ bool mixed_equal(MixedIndex a, MixedIndex b)
     return mixed_known(a, &x) && mixed_known(b, &y) && x == y;
 }
 
-void int_list_read(const Op *op, const char *attr_name, IntList *out)
+void mixed_read_int_list(const Op *op, const char *attr_name, IntList *out)
 {
     const Attr *attr = op_attr(op, attr_name);
     for (size_t i = 0; attr && i < attr->u.dense_array.count; i++)

@@ -31,6 +31,6 @@ bool mixed_equal(MixedIndex a, MixedIndex b);
 
 /* array<i64> or array<i32> attribute as numbers. */
 typedef VEC(int64_t) IntList;
-void int_list_read(const Op *op, const char *attr, IntList *out);
+void mixed_read_int_list(const Op *op, const char *attr, IntList *out);
 
 #endif

@@ -65,13 +65,13 @@ static bool fold_unrealized_conversion_cast(Op *op, const Attr *const *operands,
 }
 
 #define OP(ID, NAME, ...)                                                                          \
-    [BUILTIN_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_builtin, __VA_ARGS__},
+    [BUILTIN_##ID] = {.id = #ID, .name = NAME, .dialect = &builtin_dialect, __VA_ARGS__},
 const OpDef builtin_ops[] = {
 #include "dialects/builtin/builtin_ops.def"
 };
 #undef OP
 
-const DialectDef dialect_builtin = {
+const DialectDef builtin_dialect = {
     .name = "builtin",
     .summary = "The module, and what every dialect may use.",
     .has_asm_hooks = true,

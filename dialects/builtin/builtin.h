@@ -13,7 +13,7 @@ enum {
 #undef OP
 
 extern const OpDef builtin_ops[];
-extern const DialectDef dialect_builtin;
+extern const DialectDef builtin_dialect;
 #define BUILTIN(ID) (&builtin_ops[BUILTIN_##ID])
 
 #endif

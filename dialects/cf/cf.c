@@ -285,13 +285,13 @@ static void print_switch(OpPrinter *p, const Op *op)
 }
 
 #define OP(ID, NAME, ...)                                                                          \
-    [CF_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_cf, __VA_ARGS__},
+    [CF_##ID] = {.id = #ID, .name = NAME, .dialect = &cf_dialect, __VA_ARGS__},
 const OpDef cf_ops[] = {
 #include "dialects/cf/cf_ops.def"
 };
 #undef OP
 
-const DialectDef dialect_cf = {
+const DialectDef cf_dialect = {
     .name = "cf",
     .summary = "Branches between blocks.",
     .ops = cf_ops,

@@ -12,7 +12,7 @@ enum {
 #undef OP
 
 extern const OpDef cf_ops[];
-extern const DialectDef dialect_cf;
+extern const DialectDef cf_dialect;
 #define CF(ID) (&cf_ops[CF_##ID])
 
 /* Operands that a branch passes to its successor number `index`. */

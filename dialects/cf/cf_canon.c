@@ -114,7 +114,7 @@ static void replace_by_cond_br(Rewriter *rw, Op *op, const Target *on_true, cons
     ValueList operands = {0};
     Block *blocks[] = {on_true->block, on_false->block};
     int32_t sizes[] = {1, (int32_t)on_true->operands.len, (int32_t)on_false->operands.len};
-    NamedAttr attr = named_attr(op->ctx, "operandSegmentSizes", sizes_attr(op->ctx, sizes, 3));
+    NamedAttr attr = attr_named(op->ctx, "operandSegmentSizes", sizes_attr(op->ctx, sizes, 3));
     *vec_push(&operands) = op_operand(op, 0);
     append(&operands, &on_true->operands);
     append(&operands, &on_false->operands);
@@ -127,7 +127,7 @@ static void replace_by_cond_br(Rewriter *rw, Op *op, const Target *on_true, cons
 static bool assert_true(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (!const_is_int(value_constant(op_operand(op, 0)), 1))
+    if (!const_is_int(fold_constant_of(op_operand(op, 0)), 1))
         return false;
     rewriter_erase(rw, op);
     return true;
@@ -189,7 +189,7 @@ static bool take_branch(Rewriter *rw, Op *op, uint32_t index)
 static bool cond_br_constant(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    const Attr *condition = value_constant(op_operand(op, 0));
+    const Attr *condition = fold_constant_of(op_operand(op, 0));
     if (!condition)
         return false;
     return take_branch(rw, op, const_is_int(condition, 0) ? 1 : 0);
@@ -334,11 +334,11 @@ static void replace_by_switch(Rewriter *rw, Op *op, const SwitchParts *parts)
     }
     int32_t segments[] = {1, first, total - first};
     NamedAttr props[3] = {
-        named_attr(ctx, "operandSegmentSizes", sizes_attr(ctx, segments, 3)),
-        named_attr(ctx, "case_operand_segments", sizes_attr(ctx, sizes.data + 1, sizes.len - 1))};
+        attr_named(ctx, "operandSegmentSizes", sizes_attr(ctx, segments, 3)),
+        attr_named(ctx, "case_operand_segments", sizes_attr(ctx, sizes.data + 1, sizes.len - 1))};
     if (count > 0) {
         const Type *type = type_vector(parts->flag->type, &count, 1, NULL);
-        props[2] = named_attr(ctx, "case_values",
+        props[2] = attr_named(ctx, "case_values",
                               const_from_scalars(type, parts->values.data, parts->values.len));
     }
     replace_branch(rw, op, CF(SWITCH), &operands, blocks.data, (uint32_t)blocks.len,
@@ -382,7 +382,7 @@ static bool switch_drop_default_cases(Rewriter *rw, Op *op, void *user)
 static bool switch_constant(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    const Attr *flag = value_constant(op_operand(op, 0));
+    const Attr *flag = fold_constant_of(op_operand(op, 0));
     if (!flag)
         return false;
     SwitchParts parts;

@@ -194,7 +194,7 @@ static const Attr *fold_elements(const Attr *const *operands, size_t count, cons
     return attr;
 }
 
-const Attr *fold_lanes(const Attr *const *operands, size_t count, const Type *result, LaneFn *fn,
+const Attr *lane_fold_all(const Attr *const *operands, size_t count, const Type *result, LaneFn *fn,
                        const void *user)
 {
     for (size_t i = 0; i < count; i++)

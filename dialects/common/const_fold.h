@@ -20,7 +20,7 @@ typedef bool LaneFn(const Lane *lane, const BigInt *args, BigInt *out);
 /* fn over the elements of `count` constants (NULL or non-constant ones: no fold). All are
  * scalars, or all are elements attributes of the result's static shape. Equal results collapse
  * to a splat. NULL: not folded. */
-const Attr *fold_lanes(const Attr *const *operands, size_t count, const Type *result, LaneFn *fn,
+const Attr *lane_fold_all(const Attr *const *operands, size_t count, const Type *result, LaneFn *fn,
                        const void *user);
 
 /* A float function of one, two or three arguments as a lane: computed in double, rounded once

@@ -44,14 +44,14 @@ static void print_number(StrBuf *out, const Attr *attr)
 }
 
 const AttrDef complex_number = {.name = "number",
-                                .dialect = &dialect_complex,
+                                .dialect = &complex_dialect,
                                 .summary = "A complex number.",
                                 .parse = parse_number,
                                 .print = print_number};
 
 static const AttrDef *const ATTR_DEFS[] = {&complex_number, NULL};
 
-const DialectDef dialect_complex = {
+const DialectDef complex_dialect = {
     .name = "complex",
     .summary = "Complex numbers.",
     .attrs = ATTR_DEFS,

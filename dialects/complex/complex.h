@@ -4,7 +4,7 @@
 
 #include "ir/core/opdef.h"
 
-extern const DialectDef dialect_complex;
+extern const DialectDef complex_dialect;
 /* Parameters: real and imaginary part, floats of the type's element type. */
 extern const AttrDef complex_number;
 

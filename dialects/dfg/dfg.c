@@ -82,17 +82,17 @@ static bool verify_end_type(Context *ctx, const Attr *loc, const Attr *const *pa
     if (count == 1)
         return true;
     if (payload->kind != TYPE_RANKED_TENSOR)
-        return emit_error(ctx, loc, "a word shape needs a ranked tensor, but got '%s'",
+        return diag_error(ctx, loc, "a word shape needs a ranked tensor, but got '%s'",
                           type_str(ctx, payload));
     const Attr *word = params[1];
     if (word->u.dense_array.count != payload->u.shaped.rank)
-        return emit_error(ctx, loc, "word shape has %zu extents, but '%s' has rank %u",
+        return diag_error(ctx, loc, "word shape has %zu extents, but '%s' has rank %u",
                           word->u.dense_array.count, type_str(ctx, payload),
                           payload->u.shaped.rank);
     for (uint32_t i = 0; i < payload->u.shaped.rank; i++) {
         int64_t extent = payload->u.shaped.dims[i], part = dense_array_i64(word, i);
         if (part < 1 || extent % part != 0)
-            return emit_error(ctx, loc,
+            return diag_error(ctx, loc,
                               "word extent %lld does not divide extent %lld of dimension %u",
                               (long long)part, (long long)extent, i);
     }
@@ -100,10 +100,10 @@ static bool verify_end_type(Context *ctx, const Attr *loc, const Attr *const *pa
 }
 
 const TypeDef dfg_type_input = {
-    .name = "input", .dialect = &dialect_dfg, .summary = "sending end of a channel",
+    .name = "input", .dialect = &dfg_dialect, .summary = "sending end of a channel",
     .parse = dfg_parse_input_type, .print = dfg_print_end_type, .verify = verify_end_type};
 const TypeDef dfg_type_output = {
-    .name = "output", .dialect = &dialect_dfg, .summary = "receiving end of a channel",
+    .name = "output", .dialect = &dfg_dialect, .summary = "receiving end of a channel",
     .parse = dfg_parse_output_type, .print = dfg_print_end_type, .verify = verify_end_type};
 
 /* --- ports --------------------------------------------------------------------- */
@@ -402,7 +402,7 @@ static bool verify_boundary_attr(Op *func, uint32_t index, const NamedAttr *attr
 
 /* --- table --------------------------------------------------------------------------------- */
 
-#define OP(ID, NAME, ...) [DFG_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_dfg, __VA_ARGS__},
+#define OP(ID, NAME, ...) [DFG_##ID] = {.id = #ID, .name = NAME, .dialect = &dfg_dialect, __VA_ARGS__},
 const OpDef dfg_ops[] = {
 #include "dialects/dfg/dfg_ops.def"
 };
@@ -410,7 +410,7 @@ const OpDef dfg_ops[] = {
 
 static const TypeDef *const dfg_types[] = {&dfg_type_input, &dfg_type_output, NULL};
 
-const DialectDef dialect_dfg = {
+const DialectDef dfg_dialect = {
     .name = "dfg",
     .summary = "Dataflow graphs: processes, channels, sliding windows",
     .ops = dfg_ops,

@@ -8,7 +8,7 @@
 
 #include "ir/core/opdef.h"
 
-extern const DialectDef dialect_dfg;
+extern const DialectDef dfg_dialect;
 extern const OpDef dfg_ops[];
 extern const TypeDef dfg_type_input, dfg_type_output;
 

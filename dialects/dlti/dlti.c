@@ -343,29 +343,29 @@ static bool verify_op_attr(Op *op, const NamedAttr *attr)
 /* --- the tables ------------------------------------------------------------------------------- */
 
 static const AttrDef entry_def = {.name = "dl_entry",
-                                  .dialect = &dialect_dlti,
+                                  .dialect = &dlti_dialect,
                                   .summary = "A type or a name, and what is said of it.",
                                   .parse = parse_entry,
                                   .print = print_entry};
 static const AttrDef spec_def = {.name = "dl_spec",
-                                 .dialect = &dialect_dlti,
+                                 .dialect = &dlti_dialect,
                                  .summary = "Layouts of types in memory.",
                                  .parse = parse_spec,
                                  .print = print_entries};
 static const AttrDef device_def = {.name = "target_device_spec",
-                                   .dialect = &dialect_dlti,
+                                   .dialect = &dlti_dialect,
                                    .summary = "Properties of a device.",
                                    .parse = parse_device,
                                    .print = print_entries};
 static const AttrDef system_def = {.name = "target_system_spec",
-                                   .dialect = &dialect_dlti,
+                                   .dialect = &dlti_dialect,
                                    .summary = "The devices of a system.",
                                    .parse = parse_system,
                                    .print = print_system};
 
 static const AttrDef *const ATTR_DEFS[] = {&device_def, &entry_def, &spec_def, &system_def, NULL};
 
-const DialectDef dialect_dlti = {
+const DialectDef dlti_dialect = {
     .name = "dlti",
     .summary = "Data layouts and target descriptions.",
     .attrs = ATTR_DEFS,

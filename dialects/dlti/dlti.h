@@ -4,6 +4,6 @@
 
 #include "ir/core/opdef.h"
 
-extern const DialectDef dialect_dlti;
+extern const DialectDef dlti_dialect;
 
 #endif

@@ -79,7 +79,7 @@ static bool verify_stream_type(Context *ctx, const Attr *loc, const Attr *const 
 {
     (void)count;
     const Type *word = params[0]->u.type_value;
-    return is_word(word) || emit_error(ctx, loc, "a stream carries a scalar or a one-dimensional "
+    return is_word(word) || diag_error(ctx, loc, "a stream carries a scalar or a one-dimensional "
                                                  "vector of scalars, but got '%s'",
                                        type_str(ctx, word));
 }
@@ -90,19 +90,19 @@ static bool verify_array_type(Context *ctx, const Attr *loc, const Attr *const *
     (void)count;
     const Type *elem = params[0]->u.type_value;
     if (!is_word(elem))
-        return emit_error(ctx, loc, "an array holds scalars or one-dimensional vectors, but got '%s'",
+        return diag_error(ctx, loc, "an array holds scalars or one-dimensional vectors, but got '%s'",
                           type_str(ctx, elem));
     for (size_t i = 0; i < params[1]->u.dense_array.count; i++)
         if (dense_array_i64(params[1], i) < 1)
-            return emit_error(ctx, loc, "an array's extents must be positive");
+            return diag_error(ctx, loc, "an array's extents must be positive");
     return true;
 }
 
 const TypeDef emithls_type_stream = {
-    .name = "stream", .dialect = &dialect_emithls, .summary = "hls::stream of words",
+    .name = "stream", .dialect = &emithls_dialect, .summary = "hls::stream of words",
     .parse = emithls_parse_stream, .print = emithls_print_stream, .verify = verify_stream_type};
 const TypeDef emithls_type_array = {
-    .name = "array", .dialect = &dialect_emithls, .summary = "C array or variable",
+    .name = "array", .dialect = &emithls_dialect, .summary = "C array or variable",
     .parse = emithls_parse_array, .print = emithls_print_array, .verify = verify_array_type};
 
 /* --- functions ------------------------------------------------------------------------ */
@@ -363,7 +363,7 @@ static bool verify_for(Op *op)
     if (!attr_int_list(op_attr(op, "extents"), extents, MAX_LOOPS, &count) || count == 0)
         return op_error(op, "needs between 1 and %d extents", MAX_LOOPS);
     for (size_t i = 0; i < count; i++)
-        if (extents[i] < 1 || !mul_i64(total, extents[i], &total))
+        if (extents[i] < 1 || !i64_mul(total, extents[i], &total))
             return op_error(op, "extents must be positive and their product below 2^63");
     if (body->arg_count != count || names->u.array.count != count)
         return op_error(op, "needs one counter and one name per extent");
@@ -383,7 +383,7 @@ static bool verify_for(Op *op)
 /* --- table --------------------------------------------------------------------------------- */
 
 #define OP(ID, NAME, ...)                                                                          \
-    [EMITHLS_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_emithls, __VA_ARGS__},
+    [EMITHLS_##ID] = {.id = #ID, .name = NAME, .dialect = &emithls_dialect, __VA_ARGS__},
 const OpDef emithls_ops[] = {
 #include "dialects/emithls/emithls_ops.def"
 };
@@ -391,7 +391,7 @@ const OpDef emithls_ops[] = {
 
 static const TypeDef *const emithls_types[] = {&emithls_type_stream, &emithls_type_array, NULL};
 
-const DialectDef dialect_emithls = {
+const DialectDef emithls_dialect = {
     .name = "emithls",
     .summary = "HLS C++: functions, loop nests, arrays, streams, pragmas",
     .ops = emithls_ops,

@@ -7,7 +7,7 @@
 
 #include "ir/core/opdef.h"
 
-extern const DialectDef dialect_emithls;
+extern const DialectDef emithls_dialect;
 extern const OpDef emithls_ops[];
 extern const TypeDef emithls_type_stream, emithls_type_array;
 

@@ -61,7 +61,7 @@ static Op *build_with_body(Nest *nest, const OpDef *def, Value *const *operands,
     return op;
 }
 
-NestMark nest_open(Nest *nest, const char *name, const LoopSpec *loops, uint32_t count,
+NestMark emithls_nest_open(Nest *nest, const char *name, const LoopSpec *loops, uint32_t count,
                    LoopKind kind, int64_t begin, int64_t end)
 {
     Context *ctx = nest->b.ctx;
@@ -73,18 +73,18 @@ NestMark nest_open(Nest *nest, const char *name, const LoopSpec *loops, uint32_t
         extents[i] = loops[i].extent;
         names[i] = attr_string_c(ctx, loops[i].counter);
     }
-    NamedAttr attrs[6] = {named_attr(ctx, "name", attr_string_c(ctx, name)),
-                          named_attr(ctx, "extents", attr_i64_array(ctx, extents, count)),
-                          named_attr(ctx, "counters", attr_array(ctx, names, count))};
+    NamedAttr attrs[6] = {attr_named(ctx, "name", attr_string_c(ctx, name)),
+                          attr_named(ctx, "extents", attr_i64_array(ctx, extents, count)),
+                          attr_named(ctx, "counters", attr_array(ctx, names, count))};
     uint32_t used = 3;
     if (begin >= 0) {
-        attrs[used++] = named_attr(ctx, "begin", attr_i64(ctx, begin));
-        attrs[used++] = named_attr(ctx, "end", attr_i64(ctx, end));
+        attrs[used++] = attr_named(ctx, "begin", attr_i64(ctx, begin));
+        attrs[used++] = attr_named(ctx, "end", attr_i64(ctx, end));
     }
     if (kind == LOOP_PIPELINED)
-        attrs[used++] = named_attr(ctx, "ii", attr_i64(ctx, 1));
+        attrs[used++] = attr_named(ctx, "ii", attr_i64(ctx, 1));
     if (kind == LOOP_UNROLLED)
-        attrs[used++] = named_attr(ctx, "unroll", attr_unit(ctx));
+        attrs[used++] = attr_named(ctx, "unroll", attr_unit(ctx));
     Op *loop = build_with_body(nest, EMITHLS(FOR), NULL, 0, attrs, used);
     enter(nest, loop);
     for (uint32_t i = 0; i < count; i++)
@@ -92,49 +92,49 @@ NestMark nest_open(Nest *nest, const char *name, const LoopSpec *loops, uint32_t
     return mark;
 }
 
-void nest_interval(Nest *nest, int64_t ii)
+void emithls_nest_interval(Nest *nest, int64_t ii)
 {
     op_set_attr(block_parent_op(nest->b.block), "ii", attr_i64(nest->b.ctx, ii));
 }
 
-void nest_keep_order(Nest *nest)
+void emithls_nest_keep_order(Nest *nest)
 {
     op_set_attr(block_parent_op(nest->b.block), "ordered", attr_unit(nest->b.ctx));
 }
 
-NestMark nest_open_if(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
+NestMark emithls_nest_open_if(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
                       uint32_t count)
 {
     UsedCounters used;
     NestMark mark = mark_here(nest);
     const IntegerSet *set = condition_set(nest, constraints, is_eq, count, &used);
-    NamedAttr attr = named_attr(nest->b.ctx, "condition", attr_set(set));
+    NamedAttr attr = attr_named(nest->b.ctx, "condition", attr_set(set));
     enter(nest, build_with_body(nest, EMITHLS(IF), used.values, used.count, &attr, 1));
     return mark;
 }
 
-void nest_close(Nest *nest, NestMark mark)
+void emithls_nest_close(Nest *nest, NestMark mark)
 {
     nest->b.block = mark.block;
     nest->b.before = mark.before;
     nest->count = mark.count;
 }
 
-Value *nest_condition(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
+Value *emithls_nest_condition(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
                       uint32_t count)
 {
     UsedCounters used;
     const IntegerSet *set = condition_set(nest, constraints, is_eq, count, &used);
-    NamedAttr attr = named_attr(nest->b.ctx, "condition", attr_set(set));
+    NamedAttr attr = attr_named(nest->b.ctx, "condition", attr_set(set));
     const Type *i1 = type_i(nest->b.ctx, 1);
     return op_result(build(&nest->b, EMITHLS(COND), used.values, used.count, &i1, 1, &attr, 1), 0);
 }
 
-Value *nest_variable(Nest *nest, const char *name, const Type *elem, const int64_t *dims,
+Value *emithls_nest_variable(Nest *nest, const char *name, const Type *elem, const int64_t *dims,
                      uint32_t rank)
 {
     const Type *type = emithls_array(elem, dims, rank);
-    NamedAttr attr = named_attr(nest->b.ctx, "name", attr_string_c(nest->b.ctx, name));
+    NamedAttr attr = attr_named(nest->b.ctx, "name", attr_string_c(nest->b.ctx, name));
     return op_result(build(&nest->b, EMITHLS(VARIABLE), NULL, 0, &type, 1, &attr, 1), 0);
 }
 
@@ -143,10 +143,10 @@ static NamedAttr index_map(const Nest *nest, const AffineExpr *const *index, uin
 {
     select_counters(nest, index, count, used);
     const AffineMap *map = map_get(nest->b.ctx, used->count, 0, count, used->exprs);
-    return named_attr(nest->b.ctx, "map", attr_map(map));
+    return attr_named(nest->b.ctx, "map", attr_map(map));
 }
 
-Value *nest_index(Nest *nest, const AffineExpr *expr)
+Value *emithls_nest_index(Nest *nest, const AffineExpr *expr)
 {
     UsedCounters used;
     NamedAttr map = index_map(nest, &expr, 1, &used);
@@ -154,7 +154,7 @@ Value *nest_index(Nest *nest, const AffineExpr *expr)
     return op_result(build(&nest->b, EMITHLS(INDEX), used.values, used.count, &type, 1, &map, 1), 0);
 }
 
-Value *nest_load(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count)
+Value *emithls_nest_load(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count)
 {
     UsedCounters used;
     NamedAttr map = index_map(nest, index, count, &used);
@@ -167,7 +167,7 @@ Value *nest_load(Nest *nest, Value *array, const AffineExpr *const *index, uint3
                      0);
 }
 
-Value *nest_look_up(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count,
+Value *emithls_nest_look_up(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count,
                     Value *const *places, uint32_t place_count)
 {
     UsedCounters used;
@@ -186,14 +186,14 @@ Value *nest_look_up(Nest *nest, Value *array, const AffineExpr *const *index, ui
         results[count + i] = affine_dim(ctx, used.count + i);
     }
     const AffineMap *map = map_get(ctx, used.count + place_count, 0, count + place_count, results);
-    const NamedAttr attr = named_attr(ctx, "map", attr_map(map));
+    const NamedAttr attr = attr_named(ctx, "map", attr_map(map));
     const Type *type = emithls_array_elem(array->type);
     return op_result(build(&nest->b, EMITHLS(LOAD), operands, 1 + used.count + place_count, &type, 1,
                            &attr, 1),
                      0);
 }
 
-void nest_store(Nest *nest, Value *value, Value *array, const AffineExpr *const *index,
+void emithls_nest_store(Nest *nest, Value *value, Value *array, const AffineExpr *const *index,
                 uint32_t count)
 {
     UsedCounters used;
@@ -204,54 +204,54 @@ void nest_store(Nest *nest, Value *value, Value *array, const AffineExpr *const 
     build(&nest->b, EMITHLS(STORE), operands, used.count + 2, NULL, 0, &map, 1);
 }
 
-Value *nest_read(Nest *nest, Value *stream)
+Value *emithls_nest_read(Nest *nest, Value *stream)
 {
     const Type *word = emithls_stream_word(stream->type);
     return op_result(build(&nest->b, EMITHLS(READ), &stream, 1, &word, 1, NULL, 0), 0);
 }
 
-void nest_write(Nest *nest, Value *value, Value *stream)
+void emithls_nest_write(Nest *nest, Value *value, Value *stream)
 {
     Value *operands[2] = {value, stream};
     build(&nest->b, EMITHLS(WRITE), operands, 2, NULL, 0, NULL, 0);
 }
 
-Value *nest_constant(Nest *nest, const Attr *value)
+Value *emithls_nest_constant(Nest *nest, const Attr *value)
 {
-    NamedAttr attr = named_attr(nest->b.ctx, "value", value);
+    NamedAttr attr = attr_named(nest->b.ctx, "value", value);
     return op_result(build(&nest->b, ARITH(CONSTANT), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 
 static void pragma(Nest *nest, const OpDef *def, Value *array, const char *name, int64_t value)
 {
-    NamedAttr attr = named_attr(nest->b.ctx, name, attr_i64(nest->b.ctx, value));
+    NamedAttr attr = attr_named(nest->b.ctx, name, attr_i64(nest->b.ctx, value));
     build(&nest->b, def, &array, 1, NULL, 0, &attr, 1);
 }
 
-void nest_partition(Nest *nest, Value *array, int64_t dim)
+void emithls_nest_partition(Nest *nest, Value *array, int64_t dim)
 {
     pragma(nest, EMITHLS(ARRAY_PARTITION), array, "dim", dim);
 }
 
-void nest_reshape(Nest *nest, Value *array, int64_t dim)
+void emithls_nest_reshape(Nest *nest, Value *array, int64_t dim)
 {
     pragma(nest, EMITHLS(ARRAY_RESHAPE), array, "dim", dim);
 }
 
-void nest_dependence(Nest *nest, Value *array, int64_t distance)
+void emithls_nest_dependence(Nest *nest, Value *array, int64_t distance)
 {
     pragma(nest, EMITHLS(DEPENDENCE), array, "distance", distance);
 }
 
-void nest_bind(Nest *nest, Value *array, const char *type, Str impl)
+void emithls_nest_bind(Nest *nest, Value *array, const char *type, Str impl)
 {
     Context *ctx = nest->b.ctx;
-    NamedAttr attrs[2] = {named_attr(ctx, "type", attr_string_c(ctx, type)),
-                          named_attr(ctx, "impl", attr_string(ctx, impl))};
+    NamedAttr attrs[2] = {attr_named(ctx, "type", attr_string_c(ctx, type)),
+                          attr_named(ctx, "impl", attr_string(ctx, impl))};
     build(&nest->b, EMITHLS(BIND_STORAGE), &array, 1, NULL, 0, attrs, 2);
 }
 
-const AffineExpr *affine_flatten(Context *ctx, const AffineExpr *const *exprs,
+const AffineExpr *emithls_affine_flatten(Context *ctx, const AffineExpr *const *exprs,
                                  const int64_t *extents, uint32_t count)
 {
     const AffineExpr *flat = affine_const(ctx, 0);

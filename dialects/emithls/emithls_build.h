@@ -24,48 +24,48 @@ typedef struct LoopSpec {
 typedef enum LoopKind { LOOP_PLAIN, LOOP_PIPELINED, LOOP_UNROLLED } LoopKind;
 
 /* Opens a loop op over the box and moves inside; its counters are appended. Returns the state to
- * give to nest_close. begin < 0: the whole box. */
+ * give to emithls_nest_close. begin < 0: the whole box. */
 typedef struct NestMark {
     Block *block;
     Op *before;
     uint32_t count;
 } NestMark;
-NestMark nest_open(Nest *nest, const char *name, const LoopSpec *loops, uint32_t count,
+NestMark emithls_nest_open(Nest *nest, const char *name, const LoopSpec *loops, uint32_t count,
                    LoopKind kind, int64_t begin, int64_t end);
 /* Opens an emithls.if on the set of constraints (each >= 0, or == 0 where is_eq). */
-NestMark nest_open_if(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
+NestMark emithls_nest_open_if(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
                       uint32_t count);
-void nest_close(Nest *nest, NestMark mark);
+void emithls_nest_close(Nest *nest, NestMark mark);
 /* Sets the initiation interval of the pipelined loop that the insertion point is in. */
-void nest_interval(Nest *nest, int64_t ii);
+void emithls_nest_interval(Nest *nest, int64_t ii);
 /* Has the unrolled loop that the insertion point is in sum up in order. */
-void nest_keep_order(Nest *nest);
+void emithls_nest_keep_order(Nest *nest);
 
 /* i1 value of a condition. */
-Value *nest_condition(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
+Value *emithls_nest_condition(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
                       uint32_t count);
 /* The value of an expression over the counters, of type index. */
-Value *nest_index(Nest *nest, const AffineExpr *expr);
-Value *nest_variable(Nest *nest, const char *name, const Type *elem, const int64_t *dims,
+Value *emithls_nest_index(Nest *nest, const AffineExpr *expr);
+Value *emithls_nest_variable(Nest *nest, const char *name, const Type *elem, const int64_t *dims,
                      uint32_t rank);
-Value *nest_load(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count);
+Value *emithls_nest_load(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count);
 /* The same at `place_count` more indices that the body computes, behind those of the counters. */
-Value *nest_look_up(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count,
+Value *emithls_nest_look_up(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count,
                     Value *const *places, uint32_t place_count);
-void nest_store(Nest *nest, Value *value, Value *array, const AffineExpr *const *index,
+void emithls_nest_store(Nest *nest, Value *value, Value *array, const AffineExpr *const *index,
                 uint32_t count);
-Value *nest_read(Nest *nest, Value *stream);
-void nest_write(Nest *nest, Value *value, Value *stream);
+Value *emithls_nest_read(Nest *nest, Value *stream);
+void emithls_nest_write(Nest *nest, Value *value, Value *stream);
 /* Integer or float constant of a scalar type. */
-Value *nest_constant(Nest *nest, const Attr *value);
+Value *emithls_nest_constant(Nest *nest, const Attr *value);
 /* Pragmas about an array; dim counts from 1. */
-void nest_partition(Nest *nest, Value *array, int64_t dim);
-void nest_reshape(Nest *nest, Value *array, int64_t dim);
-void nest_bind(Nest *nest, Value *array, const char *type, Str impl);
-void nest_dependence(Nest *nest, Value *array, int64_t distance);
+void emithls_nest_partition(Nest *nest, Value *array, int64_t dim);
+void emithls_nest_reshape(Nest *nest, Value *array, int64_t dim);
+void emithls_nest_bind(Nest *nest, Value *array, const char *type, Str impl);
+void emithls_nest_dependence(Nest *nest, Value *array, int64_t distance);
 
 /* sum of terms[i] * weights[i], row-major position in a box: ((e0 * x1 + e1) * x2 + e2) … */
-const AffineExpr *affine_flatten(Context *ctx, const AffineExpr *const *exprs,
+const AffineExpr *emithls_affine_flatten(Context *ctx, const AffineExpr *const *exprs,
                                  const int64_t *extents, uint32_t count);
 
 #endif

@@ -42,8 +42,8 @@ const Attr *func_result_attrs(const Op *func, uint32_t index)
 Op *func_build(Builder *b, Str name, const Type *type)
 {
     NamedAttr attrs[] = {
-        named_attr(b->ctx, "sym_name", attr_string(b->ctx, name)),
-        named_attr(b->ctx, "function_type", attr_type(type)),
+        attr_named(b->ctx, "sym_name", attr_string(b->ctx, name)),
+        attr_named(b->ctx, "function_type", attr_type(type)),
     };
     return build(b, FUNC(FUNC), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
 }
@@ -168,7 +168,7 @@ static bool rewrite_call_of_constant(Rewriter *rw, Op *op, void *user)
         values[i] = op_operand(op, i + 1);
     for (uint32_t i = 0; i < op->result_count; i++)
         types[i] = op_result(op, i)->type;
-    NamedAttr callee = named_attr(op->ctx, "callee", op_attr(constant, "value"));
+    NamedAttr callee = attr_named(op->ctx, "callee", op_attr(constant, "value"));
     Op *call = build(&rw->b, FUNC(CALL), values, inputs, types, op->result_count, &callee, 1);
     for (uint32_t i = 0; i < op->result_count; i++)
         values[i] = op_result(call, i);
@@ -216,7 +216,7 @@ static const char *name_constant(const Op *op, uint32_t index, StrBuf *scratch)
 
 static bool verify_return(Op *op)
 {
-    return function_verify_return(op, "return", "returns");
+    return func_like_verify_return(op, "return", "returns");
 }
 
 static Op *materialize(Context *ctx, const Attr *value, const Type *type, const Attr *loc)
@@ -224,19 +224,19 @@ static Op *materialize(Context *ctx, const Attr *value, const Type *type, const 
     if (value->kind != ATTR_SYMBOL_REF || value->u.symbol.count != 1 ||
         type->kind != TYPE_FUNCTION)
         return NULL;
-    NamedAttr attr = named_attr(ctx, "value", value);
+    NamedAttr attr = attr_named(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};
     return build(&b, FUNC(CONSTANT), NULL, 0, &type, 1, &attr, 1);
 }
 
 #define OP(ID, NAME, ...)                                                                          \
-    [FUNC_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_func, __VA_ARGS__},
+    [FUNC_##ID] = {.id = #ID, .name = NAME, .dialect = &func_dialect, __VA_ARGS__},
 const OpDef func_ops[] = {
 #include "dialects/func/func_ops.def"
 };
 #undef OP
 
-const DialectDef dialect_func = {
+const DialectDef func_dialect = {
     .name = "func",
     .summary = "Functions and calls.",
     .ops = func_ops,

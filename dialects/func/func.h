@@ -12,7 +12,7 @@ enum {
 #undef OP
 
 extern const OpDef func_ops[];
-extern const DialectDef dialect_func;
+extern const DialectDef func_dialect;
 #define FUNC(ID) (&func_ops[FUNC_##ID])
 
 /* The function type of a func-like op, never NULL in verified IR. */

@@ -174,7 +174,7 @@ static bool parse_visibility(OpParser *p)
     return true;
 }
 
-bool function_parse(OpParser *p)
+bool func_like_parse(OpParser *p)
 {
     Signature sig = {0};
     bool ok = parse_visibility(p);
@@ -236,7 +236,7 @@ static void print_results(OpPrinter *p, const Op *op, const Type *type)
         printer_text(p, ")");
 }
 
-void function_print(OpPrinter *p, const Op *op)
+void func_like_print(OpPrinter *p, const Op *op)
 {
     const Attr *visibility = op_attr(op, "sym_visibility");
     const Type *type = func_type(op);
@@ -318,7 +318,7 @@ static bool verify_entry(Op *op, const Type *type)
     return true;
 }
 
-bool function_verify(Op *op)
+bool func_like_verify(Op *op)
 {
     static const AttrArrayRule args = {"arg_attrs", "argument", "arguments"};
     static const AttrArrayRule results = {"res_attrs", "result", "results"};
@@ -328,7 +328,7 @@ bool function_verify(Op *op)
            verify_entry(op, type);
 }
 
-bool function_verify_return(Op *op, const char *noun, const char *verb)
+bool func_like_verify_return(Op *op, const char *noun, const char *verb)
 {
     const Op *func = op_parent(op);
     const Type *type = func_type(func);

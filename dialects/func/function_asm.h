@@ -6,12 +6,12 @@
 #include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
 
-bool function_parse(OpParser *p);
-void function_print(OpPrinter *p, const Op *op);
+bool func_like_parse(OpParser *p);
+void func_like_print(OpPrinter *p, const Op *op);
 /* Entry block and attribute arrays agree with the type. */
-bool function_verify(Op *op);
+bool func_like_verify(Op *op);
 /* A terminator's operands are what the enclosing function promises; the words are for messages:
  * "return" operands, the function "returns". */
-bool function_verify_return(Op *op, const char *noun, const char *verb);
+bool func_like_verify_return(Op *op, const char *noun, const char *verb);
 
 #endif

@@ -11,13 +11,13 @@
     .format = "$lhs `,` $rhs attr-dict"
 
 #define OP(ID, NAME, ...)                                                                          \
-    [INDEX_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_index, __VA_ARGS__},
+    [INDEX_##ID] = {.id = #ID, .name = NAME, .dialect = &index_dialect, __VA_ARGS__},
 const OpDef index_ops[] = {
 #include "dialects/index/index_ops.def"
 };
 #undef OP
 
-const DialectDef dialect_index = {
+const DialectDef index_dialect = {
     .name = "index",
     .summary = "Arithmetic on indices.",
     .ops = index_ops,

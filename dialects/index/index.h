@@ -12,7 +12,7 @@ enum {
 #undef OP
 
 extern const OpDef index_ops[];
-extern const DialectDef dialect_index;
+extern const DialectDef index_dialect;
 #define INDEX(ID) (&index_ops[INDEX_##ID])
 
 #endif

@@ -36,7 +36,7 @@ static const char *const ITERATOR_NAMES[] = {"parallel", "reduction", NULL};
         enum_attr_print(out, attr, &DEF##_spec);                                                   \
     }                                                                                              \
     const AttrDef DEF = {.name = NAME,                                                             \
-                         .dialect = &dialect_linalg,                                               \
+                         .dialect = &linalg_dialect,                                               \
                          .summary = SUMMARY,                                                       \
                          .parse = parse_##DEF,                                                     \
                          .print = print_##DEF};
@@ -343,7 +343,7 @@ Op *linalg_yield(Builder *b, Value *const *values, uint32_t count)
 Value *linalg_index(Builder *b, uint32_t loop)
 {
     const Type *type = type_index(b->ctx);
-    NamedAttr attr = named_attr(b->ctx, "dim", attr_i64(b->ctx, loop));
+    NamedAttr attr = attr_named(b->ctx, "dim", attr_i64(b->ctx, loop));
     return op_result(build(b, LINALG(INDEX), NULL, 0, &type, 1, &attr, 1), 0);
 }
 
@@ -367,7 +367,7 @@ static Op *build_structured(Builder *b, const OpDef *def, Value *const *inputs,
     for (uint32_t i = 0; i < attr_count; i++)
         *vec_push(&all) = attrs[i];
     if (def->traits & TRAIT_ATTR_SIZED_OPERANDS)
-        *vec_push(&all) = named_attr(b->ctx, "operandSegmentSizes",
+        *vec_push(&all) = attr_named(b->ctx, "operandSegmentSizes",
                                      attr_dense_array(type_i(b->ctx, 32), segments, 2));
     Op *op = build(b, def, operands.data, (uint32_t)operands.len, results.data,
                    (uint32_t)results.len, all.data, (uint32_t)all.len);
@@ -405,8 +405,8 @@ Op *linalg_build_generic(Builder *b, Value *const *inputs, uint32_t input_count,
                          Value *const *inits, uint32_t init_count, const Attr *maps,
                          const Attr *iterators)
 {
-    NamedAttr attrs[] = {named_attr(b->ctx, "indexing_maps", maps),
-                         named_attr(b->ctx, "iterator_types", iterators)};
+    NamedAttr attrs[] = {attr_named(b->ctx, "indexing_maps", maps),
+                         attr_named(b->ctx, "iterator_types", iterators)};
     return build_structured(b, LINALG(GENERIC), inputs, input_count, inits, init_count, attrs,
                             COUNT_OF(attrs));
 }
@@ -446,7 +446,7 @@ Value *linalg_fill(Builder *b, Value *scalar, Value *init)
               "`outs` `(` $" OUT " `:` type($" OUT ") `)` `->` type($result)"
 
 #define OP(ID, NAME, ...)                                                                          \
-    [LINALG_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_linalg, __VA_ARGS__},
+    [LINALG_##ID] = {.id = #ID, .name = NAME, .dialect = &linalg_dialect, __VA_ARGS__},
 const OpDef linalg_ops[] = {
 #include "dialects/linalg/linalg_named.def"
 #include "dialects/linalg/linalg_ops.def"
@@ -457,7 +457,7 @@ static const AttrDef *const ATTR_DEFS[] = {&linalg_unary_fn,          &linalg_bi
                                            &linalg_ternary_fn,        &linalg_type_fn,
                                            &linalg_iterator_type_def, NULL};
 
-const DialectDef dialect_linalg = {
+const DialectDef linalg_dialect = {
     .name = "linalg",
     .summary = "Loops implied by indexing maps.",
     .ops = linalg_ops,

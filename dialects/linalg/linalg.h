@@ -15,7 +15,7 @@ enum {
 #undef OP
 
 extern const OpDef linalg_ops[];
-extern const DialectDef dialect_linalg;
+extern const DialectDef linalg_dialect;
 #define LINALG(ID) (&linalg_ops[LINALG_##ID])
 
 extern const AttrDef linalg_iterator_type_def, linalg_unary_fn, linalg_binary_fn,

@@ -257,7 +257,7 @@ static bool share_extents(Rewriter *rw, Op *op, void *user)
 static Op *build_with_list(Rewriter *rw, const OpDef *def, Value *input, Value *init,
                            const char *name, const IntList *list)
 {
-    NamedAttr attr = named_attr(rw->b.ctx, name, attr_i64_array(rw->b.ctx, list->data, list->len));
+    NamedAttr attr = attr_named(rw->b.ctx, name, attr_i64_array(rw->b.ctx, list->data, list->len));
     return linalg_build_forwarding(&rw->b, def, input, init, &attr);
 }
 
@@ -265,12 +265,12 @@ static Op *build_with_list(Rewriter *rw, const OpDef *def, Value *input, Value *
 static bool transpose_of_transpose(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *inner = value_def_of(op_operand(op, 0), LINALG(TRANSPOSE));
+    Op *inner = rewrite_def_of(op_operand(op, 0), LINALG(TRANSPOSE));
     if (!inner)
         return false;
     IntList outer = {0}, both = {0};
     const Attr *first = op_attr(inner, "permutation");
-    int_list_read(op, "permutation", &outer);
+    mixed_read_int_list(op, "permutation", &outer);
     for (size_t i = 0; i < outer.len; i++)
         *vec_push(&both) = dense_array_i64(first, (size_t)outer.data[i]);
     Op *made = build_with_list(rw, LINALG(TRANSPOSE), op_operand(inner, 0), op_operand(op, 1),
@@ -331,12 +331,12 @@ static bool transpose_of_broadcast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Value *input = op_operand(op, 0);
-    Op *broadcast = value_def_of(input, LINALG(BROADCAST));
+    Op *broadcast = rewrite_def_of(input, LINALG(BROADCAST));
     if (!broadcast || !value_has_one_use(input) || op->result_count == 0)
         return false;
     IntList permutation = {0}, added = {0}, small = {0}, moved = {0};
-    int_list_read(op, "permutation", &permutation);
-    int_list_read(broadcast, "dimensions", &added);
+    mixed_read_int_list(op, "permutation", &permutation);
+    mixed_read_int_list(broadcast, "dimensions", &added);
     drop_dims(&permutation, &added, &small);
     moved_dims(&permutation, &added, &moved);
     Value *source = build_small_transpose(rw, op_operand(broadcast, 0), &small);

@@ -10,7 +10,7 @@
 /* The fill that made a value, or NULL. */
 static Op *fill_of(Value *value)
 {
-    Op *fill = value_def_of(value, LINALG(FILL));
+    Op *fill = rewrite_def_of(value, LINALG(FILL));
     return fill && fill->result_count == 1 ? fill : NULL;
 }
 
@@ -160,11 +160,11 @@ static bool has_unit_strides(const SliceParams *slice)
 static Op *fill_behind(Value *dest, const SliceParams *slice)
 {
     Op *insert;
-    while ((insert = value_def_of(dest, TENSOR(INSERT_SLICE))) != NULL && keeps_rank(insert)) {
+    while ((insert = rewrite_def_of(dest, TENSOR(INSERT_SLICE))) != NULL && keeps_rank(insert)) {
         SliceParams other;
-        slice_read(insert, &other);
+        tensor_slice_read(insert, &other);
         bool disjoint = are_disjoint(slice, &other);
-        slice_free(&other);
+        tensor_slice_free(&other);
         if (!disjoint)
             return NULL;
         dest = op_operand(insert, 1);
@@ -180,7 +180,7 @@ static SliceParams unpadded_slice(Rewriter *rw, const Op *pad, const SliceParams
     Context *ctx = rw->b.ctx;
     const AffineExpr *sum = affine_add(affine_symbol(ctx, 0), affine_symbol(ctx, 1));
     const AffineMap *map = map_get(ctx, 0, 2, 1, &sum);
-    pad_read_folded(pad, &borders);
+    tensor_pad_read_folded(pad, &borders);
     for (uint32_t i = 0; i < slice->sizes.len; i++) {
         MixedIndex terms[] = {borders.low.data[i], slice->offsets.data[i]};
         *vec_push(&out.offsets) = affine_apply_folded(&rw->b, map, terms);
@@ -188,7 +188,7 @@ static SliceParams unpadded_slice(Rewriter *rw, const Op *pad, const SliceParams
     }
     for (uint32_t i = 0; i < slice->sizes.len; i++)
         *vec_push(&out.sizes) = tensor_mixed_dim(&rw->b, op_operand(pad, 0), i);
-    pad_free(&borders);
+    tensor_pad_free(&borders);
     return out;
 }
 
@@ -196,20 +196,20 @@ static SliceParams unpadded_slice(Rewriter *rw, const Op *pad, const SliceParams
 static bool insert_pad_into_fill(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *pad = value_def_of(op_operand(op, 0), TENSOR(PAD));
+    Op *pad = rewrite_def_of(op_operand(op, 0), TENSOR(PAD));
     if (!pad || !keeps_rank(op))
         return false;
     SliceParams slice;
-    slice_read(op, &slice);
+    tensor_slice_read(op, &slice);
     Op *fill = fill_behind(op_operand(op, 1), &slice);
     bool ok = fill && fill_value(fill) == tensor_padding(pad) && has_unit_strides(&slice);
     if (ok) {
         SliceParams inner = unpadded_slice(rw, pad, &slice);
         Op *made = tensor_build_insert_slice(&rw->b, op_operand(pad, 0), op_operand(op, 1), &inner);
         rewriter_replace_one(rw, op, op_result(made, 0));
-        slice_free(&inner);
+        tensor_slice_free(&inner);
     }
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return ok;
 }
 

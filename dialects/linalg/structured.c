@@ -11,7 +11,7 @@
 
 bool linalg_is_structured_row(const OpDef *def)
 {
-    return def && def->dialect == &dialect_linalg &&
+    return def && def->dialect == &linalg_dialect &&
            (def->data || def == LINALG(GENERIC) || def == LINALG(MAP) || def == LINALG(REDUCE) ||
             def == LINALG(TRANSPOSE) || def == LINALG(BROADCAST));
 }
@@ -23,7 +23,7 @@ bool linalg_is_structured(const Op *op)
 
 const StructuredDef *linalg_structured_def(const Op *op)
 {
-    return op->def && op->def->dialect == &dialect_linalg ? op->def->data : NULL;
+    return op->def && op->def->dialect == &linalg_dialect ? op->def->data : NULL;
 }
 
 uint32_t linalg_input_count(const Op *op)

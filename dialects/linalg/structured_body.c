@@ -44,7 +44,7 @@ Value *linalg_cast_scalar(Builder *b, Value *value, const Type *to, TypeFn fn)
         def = cast_to_float(from, to, fn == CAST_UNSIGNED);
     if (def)
         return build_unary(b, def, to, value);
-    emit_warning(b->ctx, b->loc, "could not cast operand of type '%s' to '%s'",
+    diag_warning(b->ctx, b->loc, "could not cast operand of type '%s' to '%s'",
                  type_str(b->ctx, from), type_str(b->ctx, to));
     return value;
 }

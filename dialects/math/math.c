@@ -21,7 +21,7 @@ static bool verify_fpowi(Op *op)
 }
 
 #define SAME_TYPE (TRAIT_PURE | TRAIT_ELEMENTWISE | TRAIT_SAME_OPERANDS_AND_RESULT_TYPE)
-#define FLOAT_FLAGS DEFAULTED("fastmath", ATTR_IS_FASTMATH, "#arith.fastmath<none>")
+#define FLOAT_FLAGS DEFAULTED("fastmath", ARITH_ATTR_IS_FASTMATH, "#arith.fastmath<none>")
 #define FLOAT_RESULT .results = ARGS(ONE("result", TYPE_FLOAT_LIKE)), .attrs = ATTRS(FLOAT_FLAGS)
 #define INT_RESULT .results = ARGS(ONE("result", TYPE_SIGNLESS_INTEGER_LIKE))
 
@@ -46,13 +46,13 @@ static bool verify_fpowi(Op *op)
     INT_RESULT, .traits = SAME_TYPE, .format = "$lhs `,` $rhs attr-dict `:` type($result)"
 
 #define OP(ID, NAME, ...)                                                                          \
-    [MATH_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_math, __VA_ARGS__},
+    [MATH_##ID] = {.id = #ID, .name = NAME, .dialect = &math_dialect, __VA_ARGS__},
 const OpDef math_ops[] = {
 #include "dialects/math/math_ops.def"
 };
 #undef OP
 
-const DialectDef dialect_math = {
+const DialectDef math_dialect = {
     .name = "math",
     .summary = "Elementary functions.",
     .ops = math_ops,

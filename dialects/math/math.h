@@ -12,7 +12,7 @@ enum {
 #undef OP
 
 extern const OpDef math_ops[];
-extern const DialectDef dialect_math;
+extern const DialectDef math_dialect;
 #define MATH(ID) (&math_ops[MATH_##ID])
 
 #endif

@@ -10,7 +10,7 @@
 static bool folds(Op *op, const Attr *const *operands, size_t count, FoldResult *results,
                   LaneFn *fn, const void *user)
 {
-    results[0].attr = fold_lanes(operands, count, op_result(op, 0)->type, fn, user);
+    results[0].attr = lane_fold_all(operands, count, op_result(op, 0)->type, fn, user);
     return results[0].attr != NULL;
 }
 

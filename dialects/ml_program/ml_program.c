@@ -15,7 +15,7 @@ static const Type *token_type(Context *ctx)
     return type_dialect(ctx, &ml_program_token, NULL, 0);
 }
 
-static const Type *parse_token(OpParser *p)
+static const Type *parse_token_op(OpParser *p)
 {
     return token_type(parser_ctx(p));
 }
@@ -32,11 +32,11 @@ static const Attr *parse_extern(OpParser *p, const Type *type)
 }
 
 const TypeDef ml_program_token = {.name = "token",
-                                  .dialect = &dialect_ml_program,
+                                  .dialect = &ml_program_dialect,
                                   .summary = "Orders accesses in a graph.",
-                                  .parse = parse_token};
+                                  .parse = parse_token_op};
 const AttrDef ml_program_extern = {.name = "extern",
-                                   .dialect = &dialect_ml_program,
+                                   .dialect = &ml_program_dialect,
                                    .summary = "A global's value is found elsewhere.",
                                    .parse = parse_extern,
                                    .alias = "extern"};
@@ -302,12 +302,12 @@ static void print_store_graph(OpPrinter *p, const Op *op)
 
 static bool verify_return(Op *op)
 {
-    return function_verify_return(op, "return", "returns");
+    return func_like_verify_return(op, "return", "returns");
 }
 
 static bool verify_output(Op *op)
 {
-    return function_verify_return(op, "output", "outputs");
+    return func_like_verify_return(op, "output", "outputs");
 }
 
 /* --- the table --------------------------------------------------------------------------------- */
@@ -319,12 +319,12 @@ static bool verify_output(Op *op)
                    OPTIONAL("arg_attrs", ATTR_IS_DICT_ARRAY),                                      \
                    OPTIONAL("res_attrs", ATTR_IS_DICT_ARRAY),                                      \
                    OPTIONAL("sym_visibility", ATTR_IS_STRING)),                                    \
-    .regions = REGIONS(BLOCKS("body")), .parse = function_parse, .print = function_print,          \
-    .verify = function_verify
+    .regions = REGIONS(BLOCKS("body")), .parse = func_like_parse, .print = func_like_print,          \
+    .verify = func_like_verify
 #define FUNCTION FUNCTION_PARTS, .traits = FUNCTION_TRAITS
 
 #define OP(ID, NAME, ...)                                                                          \
-    [ML_PROGRAM_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_ml_program, __VA_ARGS__},
+    [ML_PROGRAM_##ID] = {.id = #ID, .name = NAME, .dialect = &ml_program_dialect, __VA_ARGS__},
 const OpDef ml_program_ops[] = {
 #include "dialects/ml_program/ml_program_ops.def"
 };
@@ -333,7 +333,7 @@ const OpDef ml_program_ops[] = {
 static const TypeDef *const TYPE_DEFS[] = {&ml_program_token, NULL};
 static const AttrDef *const ATTR_DEFS[] = {&ml_program_extern, NULL};
 
-const DialectDef dialect_ml_program = {
+const DialectDef ml_program_dialect = {
     .name = "ml_program",
     .summary = "Globals of machine learning programs.",
     .has_asm_hooks = true,

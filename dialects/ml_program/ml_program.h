@@ -12,7 +12,7 @@ enum {
 #undef OP
 
 extern const OpDef ml_program_ops[];
-extern const DialectDef dialect_ml_program;
+extern const DialectDef ml_program_dialect;
 #define ML_PROGRAM(ID) (&ml_program_ops[ML_PROGRAM_##ID])
 
 extern const TypeDef ml_program_token;   /* !ml_program.token */

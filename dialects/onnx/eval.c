@@ -8,30 +8,30 @@
 
 /* --- inputs and attributes -------------------------------------------------------------------- */
 
-Array *eval_input(const Eval *e, uint32_t index)
+Array *onnx_eval_input(const Eval *e, uint32_t index)
 {
     return index < e->op->operand_count ? e->inputs[index] : NULL;
 }
 
-const int64_t *array_dims(const Array *array)
+const int64_t *onnx_array_dims(const Array *array)
 {
     return array->type->u.shaped.dims;
 }
 
-uint32_t array_rank(const Array *array)
+uint32_t onnx_array_rank(const Array *array)
 {
     return array->type->u.shaped.rank;
 }
 
-bool eval_is(const Eval *e, const char *name, const char *value)
+bool onnx_eval_is(const Eval *e, const char *name, const char *value)
 {
     const Attr *attr = op_attr(e->op, name);
     return attr && str_eq_c(attr->u.string, value);
 }
 
-size_t eval_list(const Eval *e, uint32_t index, const char *name, int64_t *out)
+size_t onnx_eval_list(const Eval *e, uint32_t index, const char *name, int64_t *out)
 {
-    const Array *input = eval_input(e, index);
+    const Array *input = onnx_eval_input(e, index);
     size_t count = 0;
     if (input) {
         for (; count < EVAL_MAX_LIST && (int64_t)count < input->count; count++)
@@ -42,7 +42,7 @@ size_t eval_list(const Eval *e, uint32_t index, const char *name, int64_t *out)
     return attr && attr_int_list(attr, out, EVAL_MAX_LIST, &count) ? count : 0;
 }
 
-bool eval_axis(const Eval *e, int64_t axis, uint32_t rank, uint32_t *out)
+bool onnx_eval_axis(const Eval *e, int64_t axis, uint32_t rank, uint32_t *out)
 {
     if (axis < 0)
         axis += rank;
@@ -50,18 +50,18 @@ bool eval_axis(const Eval *e, int64_t axis, uint32_t rank, uint32_t *out)
     return (axis >= 0 && axis < rank) || onnx_why(e->why, "an axis is out of range");
 }
 
-bool eval_axes(const Eval *e, const int64_t *list, size_t count, uint32_t rank, bool *flags)
+bool onnx_eval_axes(const Eval *e, const int64_t *list, size_t count, uint32_t rank, bool *flags)
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t axis;
-        if (!eval_axis(e, list[i], rank, &axis))
+        if (!onnx_eval_axis(e, list[i], rank, &axis))
             return false;
         flags[axis] = true;
     }
     return true;
 }
 
-double *array_doubles(const Array *array)
+double *onnx_array_doubles(const Array *array)
 {
     double *out = xmalloc((size_t)array->count * sizeof *out);
     if (array->kind == ARRAY_F32) {
@@ -75,7 +75,7 @@ double *array_doubles(const Array *array)
     return out;
 }
 
-int64_t dims_product(const int64_t *dims, uint32_t begin, uint32_t end)
+int64_t onnx_dims_product(const int64_t *dims, uint32_t begin, uint32_t end)
 {
     int64_t count = 1;
     for (uint32_t i = begin; i < end; i++)
@@ -85,14 +85,14 @@ int64_t dims_product(const int64_t *dims, uint32_t begin, uint32_t end)
 
 /* --- walks ------------------------------------------------------------------------------------ */
 
-void dims_strides(const int64_t *dims, uint32_t rank, int64_t *strides)
+void onnx_dims_strides(const int64_t *dims, uint32_t rank, int64_t *strides)
 {
     int64_t stride = 1;
     for (uint32_t i = rank; i-- > 0; stride *= dims[i])
         strides[i] = stride;
 }
 
-void walk_init(Walk *walk, const int64_t *dims, uint32_t rank)
+void onnx_walk_init(Walk *walk, const int64_t *dims, uint32_t rank)
 {
     walk->rank = rank;
     walk->operands = 0;
@@ -102,22 +102,22 @@ void walk_init(Walk *walk, const int64_t *dims, uint32_t rank)
     }
 }
 
-void walk_strided(Walk *walk, const int64_t *strides, int64_t offset)
+void onnx_walk_strided(Walk *walk, const int64_t *strides, int64_t offset)
 {
     memcpy(walk->strides[walk->operands], strides, walk->rank * sizeof *strides);
     walk->offset[walk->operands++] = offset;
 }
 
-void walk_broadcast(Walk *walk, const int64_t *dims, uint32_t rank)
+void onnx_walk_broadcast(Walk *walk, const int64_t *dims, uint32_t rank)
 {
     int64_t strides[ONNX_MAX_RANK] = {0}, stride = 1;
     for (uint32_t i = rank; i-- > 0; stride *= dims[i])
         if (dims[i] != 1)
             strides[walk->rank - rank + i] = stride;
-    walk_strided(walk, strides, 0);
+    onnx_walk_strided(walk, strides, 0);
 }
 
-void walk_next(Walk *walk)
+void onnx_walk_next(Walk *walk)
 {
     for (uint32_t i = walk->rank; i-- > 0;) {
         bool stays = ++walk->index[i] < walk->dims[i];
@@ -130,121 +130,121 @@ void walk_next(Walk *walk)
     }
 }
 
-void eval_gather(Array *to, const Array *from, Walk *walk)
+void onnx_eval_gather(Array *to, const Array *from, Walk *walk)
 {
-    for (int64_t i = 0; i < to->count; i++, walk_next(walk))
+    for (int64_t i = 0; i < to->count; i++, onnx_walk_next(walk))
         array_copy(to, i, from, walk->offset[0]);
 }
 
 /* --- the evaluators --------------------------------------------------------------------------- */
 
 static OnnxEval *const evaluators[ONNX_OP_COUNT] = {
-    [ONNX_ABS] = eval_unary,
-    [ONNX_ADD] = eval_binary,
-    [ONNX_AND] = eval_logic,
-    [ONNX_ARG_MAX] = eval_arg,
-    [ONNX_ARG_MIN] = eval_arg,
-    [ONNX_AVERAGE_POOL] = eval_average_pool,
-    [ONNX_BATCH_NORMALIZATION] = eval_batch_norm,
-    [ONNX_BIPOLAR_QUANT] = eval_bipolar_quant,
-    [ONNX_CAST] = eval_cast,
-    [ONNX_CEIL] = eval_unary,
-    [ONNX_CLIP] = eval_clip,
-    [ONNX_CONCAT] = eval_concat,
-    [ONNX_CONSTANT] = eval_constant,
-    [ONNX_CONSTANT_OF_SHAPE] = eval_constant_of_shape,
-    [ONNX_CONV] = eval_conv,
-    [ONNX_CONV_INTEGER] = eval_conv_integer,
-    [ONNX_CONV_TRANSPOSE] = eval_conv_transpose,
-    [ONNX_DEPTH_TO_SPACE] = eval_depth_to_space,
-    [ONNX_DEQUANTIZE_LINEAR] = eval_dequantize,
-    [ONNX_DIV] = eval_binary,
-    [ONNX_DROPOUT] = eval_dropout,
-    [ONNX_DYNAMIC_QUANTIZE_LINEAR] = eval_dynamic_quantize,
-    [ONNX_ELU] = eval_unary,
-    [ONNX_EQUAL] = eval_compare,
-    [ONNX_ERF] = eval_unary,
-    [ONNX_EXP] = eval_unary,
-    [ONNX_EXPAND] = eval_expand,
-    [ONNX_FLATTEN] = eval_copy,
-    [ONNX_FLOOR] = eval_unary,
-    [ONNX_GATHER] = eval_gather_op,
-    [ONNX_GELU] = eval_unary,
-    [ONNX_GEMM] = eval_gemm,
-    [ONNX_GLOBAL_AVERAGE_POOL] = eval_global_pool,
-    [ONNX_GLOBAL_MAX_POOL] = eval_global_pool,
-    [ONNX_GREATER] = eval_compare,
-    [ONNX_GREATER_OR_EQUAL] = eval_compare,
-    [ONNX_HARD_SIGMOID] = eval_unary,
-    [ONNX_HARD_SWISH] = eval_unary,
-    [ONNX_IDENTITY] = eval_copy,
-    [ONNX_INSTANCE_NORMALIZATION] = eval_instance_norm,
-    [ONNX_INT_QUANT] = eval_quant,
-    [ONNX_LAYER_NORMALIZATION] = eval_layer_norm,
-    [ONNX_LEAKY_RELU] = eval_unary,
-    [ONNX_LESS] = eval_compare,
-    [ONNX_LESS_OR_EQUAL] = eval_compare,
-    [ONNX_LOG] = eval_unary,
-    [ONNX_LOG_SOFTMAX] = eval_softmax,
-    [ONNX_MATMUL] = eval_matmul,
-    [ONNX_MATMUL_INTEGER] = eval_matmul_integer,
-    [ONNX_MAX] = eval_variadic,
-    [ONNX_MAX_POOL] = eval_max_pool,
-    [ONNX_MEAN] = eval_variadic,
-    [ONNX_MIN] = eval_variadic,
-    [ONNX_MOD] = eval_binary,
-    [ONNX_MUL] = eval_binary,
-    [ONNX_MULTI_THRESHOLD] = eval_multi_threshold,
-    [ONNX_NEG] = eval_unary,
-    [ONNX_NOT] = eval_not,
-    [ONNX_OR] = eval_logic,
-    [ONNX_PAD] = eval_pad,
-    [ONNX_POW] = eval_binary,
-    [ONNX_PRELU] = eval_binary,
-    [ONNX_QLINEAR_CONV] = eval_qlinear_conv,
-    [ONNX_QLINEAR_MATMUL] = eval_qlinear_matmul,
-    [ONNX_QUANT] = eval_quant,
-    [ONNX_QUANTIZE_LINEAR] = eval_quantize,
-    [ONNX_RANGE] = eval_range,
-    [ONNX_RECIPROCAL] = eval_unary,
-    [ONNX_REDUCE_L1] = eval_reduce,
-    [ONNX_REDUCE_L2] = eval_reduce,
-    [ONNX_REDUCE_LOG_SUM] = eval_reduce,
-    [ONNX_REDUCE_LOG_SUM_EXP] = eval_reduce,
-    [ONNX_REDUCE_MAX] = eval_reduce,
-    [ONNX_REDUCE_MEAN] = eval_reduce,
-    [ONNX_REDUCE_MIN] = eval_reduce,
-    [ONNX_REDUCE_PROD] = eval_reduce,
-    [ONNX_REDUCE_SUM] = eval_reduce,
-    [ONNX_REDUCE_SUM_SQUARE] = eval_reduce,
-    [ONNX_RELU] = eval_unary,
-    [ONNX_RESHAPE] = eval_copy,
-    [ONNX_RESIZE] = eval_resize,
-    [ONNX_ROUND] = eval_unary,
-    [ONNX_SELU] = eval_unary,
-    [ONNX_SHAPE] = eval_shape,
-    [ONNX_SIGMOID] = eval_unary,
-    [ONNX_SIGN] = eval_unary,
-    [ONNX_SIZE] = eval_size,
-    [ONNX_SLICE] = eval_slice,
-    [ONNX_SOFTMAX] = eval_softmax,
-    [ONNX_SOFTPLUS] = eval_unary,
-    [ONNX_SOFTSIGN] = eval_unary,
-    [ONNX_SPACE_TO_DEPTH] = eval_space_to_depth,
-    [ONNX_SPLIT] = eval_split,
-    [ONNX_SQRT] = eval_unary,
-    [ONNX_SQUEEZE] = eval_copy,
-    [ONNX_SUB] = eval_binary,
-    [ONNX_SUM] = eval_variadic,
-    [ONNX_TANH] = eval_unary,
-    [ONNX_TILE] = eval_tile,
-    [ONNX_TOP_K] = eval_top_k,
-    [ONNX_TRANSPOSE] = eval_transpose,
-    [ONNX_TRUNC] = eval_trunc,
-    [ONNX_UNSQUEEZE] = eval_copy,
-    [ONNX_UPSAMPLE] = eval_resize,
-    [ONNX_WHERE] = eval_where,
-    [ONNX_XOR] = eval_logic,
+    [ONNX_ABS] = onnx_eval_unary,
+    [ONNX_ADD] = onnx_eval_binary,
+    [ONNX_AND] = onnx_eval_logic,
+    [ONNX_ARG_MAX] = onnx_eval_arg,
+    [ONNX_ARG_MIN] = onnx_eval_arg,
+    [ONNX_AVERAGE_POOL] = onnx_eval_average_pool,
+    [ONNX_BATCH_NORMALIZATION] = onnx_eval_batch_norm,
+    [ONNX_BIPOLAR_QUANT] = onnx_eval_bipolar_quant,
+    [ONNX_CAST] = onnx_eval_cast,
+    [ONNX_CEIL] = onnx_eval_unary,
+    [ONNX_CLIP] = onnx_eval_clip,
+    [ONNX_CONCAT] = onnx_eval_concat,
+    [ONNX_CONSTANT] = onnx_eval_constant,
+    [ONNX_CONSTANT_OF_SHAPE] = onnx_eval_constant_of_shape,
+    [ONNX_CONV] = onnx_eval_conv,
+    [ONNX_CONV_INTEGER] = onnx_eval_conv_integer,
+    [ONNX_CONV_TRANSPOSE] = onnx_eval_conv_transpose,
+    [ONNX_DEPTH_TO_SPACE] = onnx_eval_depth_to_space,
+    [ONNX_DEQUANTIZE_LINEAR] = onnx_eval_dequantize,
+    [ONNX_DIV] = onnx_eval_binary,
+    [ONNX_DROPOUT] = onnx_eval_dropout,
+    [ONNX_DYNAMIC_QUANTIZE_LINEAR] = onnx_eval_dynamic_quantize,
+    [ONNX_ELU] = onnx_eval_unary,
+    [ONNX_EQUAL] = onnx_eval_compare,
+    [ONNX_ERF] = onnx_eval_unary,
+    [ONNX_EXP] = onnx_eval_unary,
+    [ONNX_EXPAND] = onnx_eval_expand,
+    [ONNX_FLATTEN] = onnx_eval_copy,
+    [ONNX_FLOOR] = onnx_eval_unary,
+    [ONNX_GATHER] = onnx_eval_gather_op,
+    [ONNX_GELU] = onnx_eval_unary,
+    [ONNX_GEMM] = onnx_eval_gemm,
+    [ONNX_GLOBAL_AVERAGE_POOL] = onnx_eval_global_pool,
+    [ONNX_GLOBAL_MAX_POOL] = onnx_eval_global_pool,
+    [ONNX_GREATER] = onnx_eval_compare,
+    [ONNX_GREATER_OR_EQUAL] = onnx_eval_compare,
+    [ONNX_HARD_SIGMOID] = onnx_eval_unary,
+    [ONNX_HARD_SWISH] = onnx_eval_unary,
+    [ONNX_IDENTITY] = onnx_eval_copy,
+    [ONNX_INSTANCE_NORMALIZATION] = onnx_eval_instance_norm,
+    [ONNX_INT_QUANT] = onnx_eval_quant,
+    [ONNX_LAYER_NORMALIZATION] = onnx_eval_layer_norm,
+    [ONNX_LEAKY_RELU] = onnx_eval_unary,
+    [ONNX_LESS] = onnx_eval_compare,
+    [ONNX_LESS_OR_EQUAL] = onnx_eval_compare,
+    [ONNX_LOG] = onnx_eval_unary,
+    [ONNX_LOG_SOFTMAX] = onnx_eval_softmax,
+    [ONNX_MATMUL] = onnx_eval_matmul,
+    [ONNX_MATMUL_INTEGER] = onnx_eval_matmul_integer,
+    [ONNX_MAX] = onnx_eval_variadic,
+    [ONNX_MAX_POOL] = onnx_eval_max_pool,
+    [ONNX_MEAN] = onnx_eval_variadic,
+    [ONNX_MIN] = onnx_eval_variadic,
+    [ONNX_MOD] = onnx_eval_binary,
+    [ONNX_MUL] = onnx_eval_binary,
+    [ONNX_MULTI_THRESHOLD] = onnx_eval_multi_threshold,
+    [ONNX_NEG] = onnx_eval_unary,
+    [ONNX_NOT] = onnx_eval_not,
+    [ONNX_OR] = onnx_eval_logic,
+    [ONNX_PAD] = onnx_eval_pad,
+    [ONNX_POW] = onnx_eval_binary,
+    [ONNX_PRELU] = onnx_eval_binary,
+    [ONNX_QLINEAR_CONV] = onnx_eval_qlinear_conv,
+    [ONNX_QLINEAR_MATMUL] = onnx_eval_qlinear_matmul,
+    [ONNX_QUANT] = onnx_eval_quant,
+    [ONNX_QUANTIZE_LINEAR] = onnx_eval_quantize,
+    [ONNX_RANGE] = onnx_eval_range,
+    [ONNX_RECIPROCAL] = onnx_eval_unary,
+    [ONNX_REDUCE_L1] = onnx_eval_reduce,
+    [ONNX_REDUCE_L2] = onnx_eval_reduce,
+    [ONNX_REDUCE_LOG_SUM] = onnx_eval_reduce,
+    [ONNX_REDUCE_LOG_SUM_EXP] = onnx_eval_reduce,
+    [ONNX_REDUCE_MAX] = onnx_eval_reduce,
+    [ONNX_REDUCE_MEAN] = onnx_eval_reduce,
+    [ONNX_REDUCE_MIN] = onnx_eval_reduce,
+    [ONNX_REDUCE_PROD] = onnx_eval_reduce,
+    [ONNX_REDUCE_SUM] = onnx_eval_reduce,
+    [ONNX_REDUCE_SUM_SQUARE] = onnx_eval_reduce,
+    [ONNX_RELU] = onnx_eval_unary,
+    [ONNX_RESHAPE] = onnx_eval_copy,
+    [ONNX_RESIZE] = onnx_eval_resize,
+    [ONNX_ROUND] = onnx_eval_unary,
+    [ONNX_SELU] = onnx_eval_unary,
+    [ONNX_SHAPE] = onnx_eval_shape,
+    [ONNX_SIGMOID] = onnx_eval_unary,
+    [ONNX_SIGN] = onnx_eval_unary,
+    [ONNX_SIZE] = onnx_eval_size,
+    [ONNX_SLICE] = onnx_eval_slice,
+    [ONNX_SOFTMAX] = onnx_eval_softmax,
+    [ONNX_SOFTPLUS] = onnx_eval_unary,
+    [ONNX_SOFTSIGN] = onnx_eval_unary,
+    [ONNX_SPACE_TO_DEPTH] = onnx_eval_space_to_depth,
+    [ONNX_SPLIT] = onnx_eval_split,
+    [ONNX_SQRT] = onnx_eval_unary,
+    [ONNX_SQUEEZE] = onnx_eval_copy,
+    [ONNX_SUB] = onnx_eval_binary,
+    [ONNX_SUM] = onnx_eval_variadic,
+    [ONNX_TANH] = onnx_eval_unary,
+    [ONNX_TILE] = onnx_eval_tile,
+    [ONNX_TOP_K] = onnx_eval_top_k,
+    [ONNX_TRANSPOSE] = onnx_eval_transpose,
+    [ONNX_TRUNC] = onnx_eval_trunc,
+    [ONNX_UNSQUEEZE] = onnx_eval_copy,
+    [ONNX_UPSAMPLE] = onnx_eval_resize,
+    [ONNX_WHERE] = onnx_eval_where,
+    [ONNX_XOR] = onnx_eval_logic,
 };
 
 static OnnxEval *evaluator(const Op *op)

@@ -12,9 +12,9 @@
 static Walk broadcast_walk(const Eval *e, uint32_t operands)
 {
     Walk walk;
-    walk_init(&walk, array_dims(e->results[0]), array_rank(e->results[0]));
+    onnx_walk_init(&walk, onnx_array_dims(e->results[0]), onnx_array_rank(e->results[0]));
     for (uint32_t i = 0; i < operands; i++)
-        walk_broadcast(&walk, array_dims(eval_input(e, i)), array_rank(eval_input(e, i)));
+        onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)), onnx_array_rank(onnx_eval_input(e, i)));
     return walk;
 }
 
@@ -25,7 +25,7 @@ typedef struct UnaryParams {
     bool is_tanh; /* Gelu's approximation */
 } UnaryParams;
 
-double round_half_even(double x)
+double onnx_round_half_even(double x)
 {
     double whole = floor(x), rest = x - whole;
     if (rest > 0.5 || (rest == 0.5 && fmod(whole, 2.0) != 0.0))
@@ -73,7 +73,7 @@ static double unary(const Op *op, const UnaryParams *p, double x)
     case ONNX_NEG: return -x;
     case ONNX_RECIPROCAL: return 1.0 / x;
     case ONNX_RELU: return x > 0 || isnan(x) ? x : 0.0;
-    case ONNX_ROUND: return round_half_even(x);
+    case ONNX_ROUND: return onnx_round_half_even(x);
     case ONNX_SELU: return p->beta * (x > 0 ? x : p->alpha * exp(x) - p->alpha);
     case ONNX_SIGMOID: return sigmoid(x);
     case ONNX_SIGN: return sign(x);
@@ -99,7 +99,7 @@ static int64_t unary_int(const Op *op, int64_t x)
 
 static UnaryParams unary_params(const Eval *e)
 {
-    UnaryParams p = {.is_tanh = eval_is(e, "approximate", "tanh")};
+    UnaryParams p = {.is_tanh = onnx_eval_is(e, "approximate", "tanh")};
     p.alpha = onnx_float(e->op, "alpha", IS(e->op, HARD_SIGMOID)  ? 0.2
                                      : IS(e->op, LEAKY_RELU) ? 0.01
                                      : IS(e->op, SELU)       ? 1.67326319217681884765625
@@ -110,9 +110,9 @@ static UnaryParams unary_params(const Eval *e)
     return p;
 }
 
-bool eval_unary(const Eval *e)
+bool onnx_eval_unary(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     UnaryParams p = unary_params(e);
     for (int64_t i = 0; i < x->count; i++) {
         if (array_is_float(x))
@@ -126,9 +126,9 @@ bool eval_unary(const Eval *e)
     return true;
 }
 
-bool eval_not(const Eval *e)
+bool onnx_eval_not(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     for (int64_t i = 0; i < x->count; i++)
         array_set_i64(e->results[0], i, array_get_i64(x, i) == 0);
     return true;
@@ -198,13 +198,13 @@ static bool divides(const Op *op)
     return IS(op, DIV) || IS(op, MOD);
 }
 
-bool eval_binary(const Eval *e)
+bool onnx_eval_binary(const Eval *e)
 {
-    const Array *a = eval_input(e, 0), *b = eval_input(e, 1);
+    const Array *a = onnx_eval_input(e, 0), *b = onnx_eval_input(e, 1);
     Array *y = e->results[0];
     bool is_fmod = onnx_int(e->op, "fmod", 0) != 0, is_unsigned = a->kind == ARRAY_U64;
     Walk walk = broadcast_walk(e, 2);
-    for (int64_t i = 0; i < y->count; i++, walk_next(&walk)) {
+    for (int64_t i = 0; i < y->count; i++, onnx_walk_next(&walk)) {
         int64_t at_a = walk.offset[0], at_b = walk.offset[1];
         if (array_is_float(a)) {
             array_set_f64(y, i, binary(e->op, array_get_f64(a, at_a), array_get_f64(b, at_b),
@@ -239,11 +239,11 @@ static int order(const Array *a, int64_t i, const Array *b, int64_t j)
     return (x > y) - (x < y);
 }
 
-bool eval_compare(const Eval *e)
+bool onnx_eval_compare(const Eval *e)
 {
-    const Array *a = eval_input(e, 0), *b = eval_input(e, 1);
+    const Array *a = onnx_eval_input(e, 0), *b = onnx_eval_input(e, 1);
     Walk walk = broadcast_walk(e, 2);
-    for (int64_t i = 0; i < e->results[0]->count; i++, walk_next(&walk)) {
+    for (int64_t i = 0; i < e->results[0]->count; i++, onnx_walk_next(&walk)) {
         int o = order(a, walk.offset[0], b, walk.offset[1]);
         bool holds = IS(e->op, EQUAL)              ? o == 0
                      : IS(e->op, LESS)             ? o == -1
@@ -255,24 +255,24 @@ bool eval_compare(const Eval *e)
     return true;
 }
 
-bool eval_logic(const Eval *e)
+bool onnx_eval_logic(const Eval *e)
 {
-    const Array *a = eval_input(e, 0), *b = eval_input(e, 1);
+    const Array *a = onnx_eval_input(e, 0), *b = onnx_eval_input(e, 1);
     Walk walk = broadcast_walk(e, 2);
-    for (int64_t i = 0; i < e->results[0]->count; i++, walk_next(&walk)) {
+    for (int64_t i = 0; i < e->results[0]->count; i++, onnx_walk_next(&walk)) {
         bool x = array_get_i64(a, walk.offset[0]) != 0, y = array_get_i64(b, walk.offset[1]) != 0;
         array_set_i64(e->results[0], i, IS(e->op, AND) ? x && y : IS(e->op, OR) ? x || y : x != y);
     }
     return true;
 }
 
-bool eval_where(const Eval *e)
+bool onnx_eval_where(const Eval *e)
 {
-    const Array *condition = eval_input(e, 0);
+    const Array *condition = onnx_eval_input(e, 0);
     Walk walk = broadcast_walk(e, 3);
-    for (int64_t i = 0; i < e->results[0]->count; i++, walk_next(&walk)) {
+    for (int64_t i = 0; i < e->results[0]->count; i++, onnx_walk_next(&walk)) {
         bool first = array_get_i64(condition, walk.offset[0]) != 0;
-        array_copy(e->results[0], i, eval_input(e, first ? 1 : 2), walk.offset[first ? 1 : 2]);
+        array_copy(e->results[0], i, onnx_eval_input(e, first ? 1 : 2), walk.offset[first ? 1 : 2]);
     }
     return true;
 }
@@ -291,15 +291,15 @@ static void join(const Op *op, Array *y, int64_t i, const Array *x, int64_t at)
         array_copy(y, i, x, at);
 }
 
-bool eval_variadic(const Eval *e)
+bool onnx_eval_variadic(const Eval *e)
 {
     Array *y = e->results[0];
     for (uint32_t k = 0; k < e->op->operand_count; k++) {
         const Array *x = e->inputs[k];
         Walk walk;
-        walk_init(&walk, array_dims(y), array_rank(y));
-        walk_broadcast(&walk, array_dims(x), array_rank(x));
-        for (int64_t i = 0; i < y->count; i++, walk_next(&walk)) {
+        onnx_walk_init(&walk, onnx_array_dims(y), onnx_array_rank(y));
+        onnx_walk_broadcast(&walk, onnx_array_dims(x), onnx_array_rank(x));
+        for (int64_t i = 0; i < y->count; i++, onnx_walk_next(&walk)) {
             if (k == 0)
                 array_copy(y, i, x, walk.offset[0]);
             else
@@ -311,9 +311,9 @@ bool eval_variadic(const Eval *e)
     return true;
 }
 
-bool eval_clip(const Eval *e)
+bool onnx_eval_clip(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *low = eval_input(e, 1), *high = eval_input(e, 2);
+    const Array *x = onnx_eval_input(e, 0), *low = onnx_eval_input(e, 1), *high = onnx_eval_input(e, 2);
     Array *y = e->results[0];
     for (int64_t i = 0; i < x->count; i++) {
         array_copy(y, i, x, i);
@@ -337,9 +337,9 @@ static int64_t to_integer(double x)
     return x < -9223372036854775808.0 ? INT64_MIN : (int64_t)x;
 }
 
-bool eval_cast(const Eval *e)
+bool onnx_eval_cast(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     Array *y = e->results[0];
     bool to_bool = type_width(y->elem) == 1;
     for (int64_t i = 0; i < x->count; i++) {

@@ -18,33 +18,33 @@ static void multiply(const double *a, const double *b, double *c, int64_t rows, 
     }
 }
 
-void matmul_sums(const double *a, const Array *a_like, const double *b, const Array *b_like,
+void onnx_matmul_sums(const double *a, const Array *a_like, const double *b, const Array *b_like,
                  const Array *c_like, double *c)
 {
-    uint32_t a_rank = array_rank(a_like), b_rank = array_rank(b_like);
-    const int64_t *a_dims = array_dims(a_like), *b_dims = array_dims(b_like);
+    uint32_t a_rank = onnx_array_rank(a_like), b_rank = onnx_array_rank(b_like);
+    const int64_t *a_dims = onnx_array_dims(a_like), *b_dims = onnx_array_dims(b_like);
     int64_t depth = a_dims[a_rank - 1], rows = a_rank > 1 ? a_dims[a_rank - 2] : 1;
     int64_t columns = b_rank > 1 ? b_dims[b_rank - 1] : 1;
     uint32_t a_batch = a_rank > 2 ? a_rank - 2 : 0, b_batch = b_rank > 2 ? b_rank - 2 : 0;
     uint32_t batch = a_batch > b_batch ? a_batch : b_batch;
-    int64_t count = dims_product(array_dims(c_like), 0, batch);
+    int64_t count = onnx_dims_product(onnx_array_dims(c_like), 0, batch);
     Walk walk;
-    walk_init(&walk, array_dims(c_like), batch);
-    walk_broadcast(&walk, a_dims, a_batch);
-    walk_broadcast(&walk, b_dims, b_batch);
+    onnx_walk_init(&walk, onnx_array_dims(c_like), batch);
+    onnx_walk_broadcast(&walk, a_dims, a_batch);
+    onnx_walk_broadcast(&walk, b_dims, b_batch);
     memset(c, 0, (size_t)c_like->count * sizeof *c);
-    for (int64_t i = 0; i < count; i++, walk_next(&walk))
+    for (int64_t i = 0; i < count; i++, onnx_walk_next(&walk))
         multiply(a + walk.offset[0] * rows * depth, b + walk.offset[1] * depth * columns,
                  c + i * rows * columns, rows, depth, columns);
 }
 
-bool eval_matmul(const Eval *e)
+bool onnx_eval_matmul(const Eval *e)
 {
-    const Array *a = eval_input(e, 0), *b = eval_input(e, 1);
+    const Array *a = onnx_eval_input(e, 0), *b = onnx_eval_input(e, 1);
     Array *y = e->results[0];
-    double *left = array_doubles(a), *right = array_doubles(b);
+    double *left = onnx_array_doubles(a), *right = onnx_array_doubles(b);
     double *sums = xmalloc((size_t)y->count * sizeof *sums);
-    matmul_sums(left, a, right, b, y, sums);
+    onnx_matmul_sums(left, a, right, b, y, sums);
     for (int64_t i = 0; i < y->count; i++) {
         if (array_is_float(y))
             array_set_f64(y, i, sums[i]);
@@ -60,10 +60,10 @@ bool eval_matmul(const Eval *e)
 /* Elements of a matrix, transposed if asked. */
 static double *matrix(const Array *array, bool transposed)
 {
-    double *in = array_doubles(array);
+    double *in = onnx_array_doubles(array);
     if (!transposed)
         return in;
-    int64_t rows = array_dims(array)[0], columns = array_dims(array)[1];
+    int64_t rows = onnx_array_dims(array)[0], columns = onnx_array_dims(array)[1];
     double *out = xmalloc((size_t)array->count * sizeof *out);
     for (int64_t i = 0; i < array->count; i++)
         out[i % columns * rows + i / columns] = in[i];
@@ -71,21 +71,21 @@ static double *matrix(const Array *array, bool transposed)
     return out;
 }
 
-bool eval_gemm(const Eval *e)
+bool onnx_eval_gemm(const Eval *e)
 {
-    const Array *a = eval_input(e, 0), *b = eval_input(e, 1), *c = eval_input(e, 2);
+    const Array *a = onnx_eval_input(e, 0), *b = onnx_eval_input(e, 1), *c = onnx_eval_input(e, 2);
     Array *y = e->results[0];
     bool trans_a = onnx_int(e->op, "transA", 0) != 0, trans_b = onnx_int(e->op, "transB", 0) != 0;
     double alpha = onnx_float(e->op, "alpha", 1.0), beta = onnx_float(e->op, "beta", 1.0);
     double *left = matrix(a, trans_a), *right = matrix(b, trans_b);
     double *sums = xcalloc((size_t)y->count, sizeof *sums);
-    multiply(left, right, sums, array_dims(y)[0], array_dims(a)[trans_a ? 0 : 1],
-             array_dims(y)[1]);
+    multiply(left, right, sums, onnx_array_dims(y)[0], onnx_array_dims(a)[trans_a ? 0 : 1],
+             onnx_array_dims(y)[1]);
     Walk walk;
-    walk_init(&walk, array_dims(y), 2);
+    onnx_walk_init(&walk, onnx_array_dims(y), 2);
     if (c)
-        walk_broadcast(&walk, array_dims(c), array_rank(c));
-    for (int64_t i = 0; i < y->count; i++, walk_next(&walk)) {
+        onnx_walk_broadcast(&walk, onnx_array_dims(c), onnx_array_rank(c));
+    for (int64_t i = 0; i < y->count; i++, onnx_walk_next(&walk)) {
         double value = alpha * sums[i] + (c ? beta * array_get_f64(c, walk.offset[0]) : 0.0);
         if (array_is_float(y))
             array_set_f64(y, i, value);

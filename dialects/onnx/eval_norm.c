@@ -25,8 +25,8 @@ static void moments(const Array *x, int64_t first, int64_t step, int64_t count, 
 /* Statistics of one channel over the batch and all positions. */
 static void channel_moments(const Array *x, int64_t channel, double *mean, double *variance)
 {
-    const int64_t *dims = array_dims(x);
-    int64_t inner = dims_product(dims, 2, array_rank(x)), count = dims[0] * inner;
+    const int64_t *dims = onnx_array_dims(x);
+    int64_t inner = onnx_dims_product(dims, 2, onnx_array_rank(x)), count = dims[0] * inner;
     double sum = 0.0, squares = 0.0;
     for (int64_t i = 0; i < count; i++)
         sum += array_get_f64(x, (i / inner * dims[1] + channel) * inner + i % inner);
@@ -45,17 +45,17 @@ static void running(const Eval *e, uint32_t result, int64_t channel, double old,
         array_set_f64(e->results[result], channel, old * momentum + now * (1.0 - momentum));
 }
 
-bool eval_batch_norm(const Eval *e)
+bool onnx_eval_batch_norm(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *scale = eval_input(e, 1), *bias = eval_input(e, 2);
-    const int64_t *dims = array_dims(x);
-    int64_t inner = dims_product(dims, 2, array_rank(x));
-    int64_t channels = array_rank(x) > 1 ? dims[1] : 1;
+    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1), *bias = onnx_eval_input(e, 2);
+    const int64_t *dims = onnx_array_dims(x);
+    int64_t inner = onnx_dims_product(dims, 2, onnx_array_rank(x));
+    int64_t channels = onnx_array_rank(x) > 1 ? dims[1] : 1;
     double epsilon = onnx_float(e->op, "epsilon", 1e-5);
     bool trains = onnx_int(e->op, "training_mode", 0) != 0;
     for (int64_t c = 0; c < channels; c++) {
-        double mean = array_get_f64(eval_input(e, 3), c), now = mean;
-        double variance = array_get_f64(eval_input(e, 4), c), spread = variance;
+        double mean = array_get_f64(onnx_eval_input(e, 3), c), now = mean;
+        double variance = array_get_f64(onnx_eval_input(e, 4), c), spread = variance;
         if (trains)
             channel_moments(x, c, &now, &spread);
         running(e, 1, c, mean, now);
@@ -71,12 +71,12 @@ bool eval_batch_norm(const Eval *e)
     return true;
 }
 
-bool eval_instance_norm(const Eval *e)
+bool onnx_eval_instance_norm(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *scale = eval_input(e, 1), *bias = eval_input(e, 2);
-    int64_t inner = dims_product(array_dims(x), 2, array_rank(x)), channels = array_dims(x)[1];
+    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1), *bias = onnx_eval_input(e, 2);
+    int64_t inner = onnx_dims_product(onnx_array_dims(x), 2, onnx_array_rank(x)), channels = onnx_array_dims(x)[1];
     double epsilon = onnx_float(e->op, "epsilon", 1e-5);
-    for (int64_t i = 0; i < array_dims(x)[0] * channels; i++) {
+    for (int64_t i = 0; i < onnx_array_dims(x)[0] * channels; i++) {
         double mean, variance;
         moments(x, i * inner, 1, inner, &mean, &variance);
         double factor = array_get_f64(scale, i % channels) / sqrt(variance + epsilon);
@@ -92,27 +92,27 @@ bool eval_instance_norm(const Eval *e)
 static void normalize_row(const Eval *e, const Walk *walk, int64_t row, int64_t inner,
                           double mean, double inverse)
 {
-    const Array *x = eval_input(e, 0), *scale = eval_input(e, 1), *bias = eval_input(e, 2);
+    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1), *bias = onnx_eval_input(e, 2);
     Walk at = *walk;
-    for (int64_t k = row * inner; k < (row + 1) * inner; k++, walk_next(&at)) {
+    for (int64_t k = row * inner; k < (row + 1) * inner; k++, onnx_walk_next(&at)) {
         double y = (array_get_f64(x, k) - mean) * inverse * array_get_f64(scale, at.offset[0]);
         array_set_f64(e->results[0], k, bias ? y + array_get_f64(bias, at.offset[1]) : y);
     }
 }
 
-bool eval_layer_norm(const Eval *e)
+bool onnx_eval_layer_norm(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *scale = eval_input(e, 1), *bias = eval_input(e, 2);
+    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1), *bias = onnx_eval_input(e, 2);
     double epsilon = onnx_float(e->op, "epsilon", 1e-5);
-    uint32_t axis, rank = array_rank(x);
-    if (!eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis))
+    uint32_t axis, rank = onnx_array_rank(x);
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis))
         return false;
-    int64_t inner = dims_product(array_dims(x), axis, rank);
+    int64_t inner = onnx_dims_product(onnx_array_dims(x), axis, rank);
     Walk walk;
-    walk_init(&walk, array_dims(x) + axis, rank - axis);
-    walk_broadcast(&walk, array_dims(scale), array_rank(scale));
+    onnx_walk_init(&walk, onnx_array_dims(x) + axis, rank - axis);
+    onnx_walk_broadcast(&walk, onnx_array_dims(scale), onnx_array_rank(scale));
     if (bias)
-        walk_broadcast(&walk, array_dims(bias), array_rank(bias));
+        onnx_walk_broadcast(&walk, onnx_array_dims(bias), onnx_array_rank(bias));
     for (int64_t row = 0; row < x->count / inner; row++) {
         double mean, variance;
         moments(x, row * inner, 1, inner, &mean, &variance);
@@ -142,18 +142,18 @@ static void softmax_line(const Eval *e, const Array *x, int64_t first, int64_t s
     }
 }
 
-bool eval_softmax(const Eval *e)
+bool onnx_eval_softmax(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
-    const int64_t *dims = array_dims(x);
-    uint32_t axis, rank = array_rank(x);
+    const Array *x = onnx_eval_input(e, 0);
+    const int64_t *dims = onnx_array_dims(x);
+    uint32_t axis, rank = onnx_array_rank(x);
     if (rank == 0) {
         softmax_line(e, x, 0, 1, 1);
         return true;
     }
-    if (!eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis))
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis))
         return false;
-    int64_t step = dims_product(dims, axis + 1, rank), count = dims[axis];
+    int64_t step = onnx_dims_product(dims, axis + 1, rank), count = dims[axis];
     for (int64_t i = 0; count > 0 && i < x->count / count; i++)
         softmax_line(e, x, i / step * step * count + i % step, step, count);
     return true;

@@ -12,15 +12,15 @@ static int64_t saturate(double x, const Type *type)
 {
     uint32_t width = type_width(type);
     bool is_unsigned = type->kind == TYPE_INTEGER && type->u.integer.sign == UNSIGNED;
-    double low = is_unsigned ? 0.0 : -exact_pow2((int)width - 1);
-    double high = exact_pow2((int)width - !is_unsigned) - 1.0;
+    double low = is_unsigned ? 0.0 : -onnx_exact_pow2((int)width - 1);
+    double high = onnx_exact_pow2((int)width - !is_unsigned) - 1.0;
     return (int64_t)(x < low ? low : x > high ? high : x);
 }
 
 /* A quotient rounded half to even, plus zero, saturated to the integer type. */
 static int64_t quantize_linear(double quotient, int64_t zero, const Type *type)
 {
-    return isnan(quotient) ? zero : saturate(round_half_even(quotient) + (double)zero, type);
+    return isnan(quotient) ? zero : saturate(onnx_round_half_even(quotient) + (double)zero, type);
 }
 
 /* Scale and zero point of each element: one for all, one per index of `axis`, or one per block. */
@@ -33,17 +33,17 @@ typedef struct LinearParams {
 static bool linear_params(const Eval *e, const Array *x, LinearParams *p)
 {
     uint32_t axis = 0;
-    *p = (LinearParams){.scale = eval_input(e, 1), .zero = eval_input(e, 2), .inner = 1,
+    *p = (LinearParams){.scale = onnx_eval_input(e, 1), .zero = onnx_eval_input(e, 2), .inner = 1,
                         .extent = 1, .block = onnx_int(e->op, "block_size", 0)};
     if (p->scale->count == 1)
         return true;
-    if (!eval_axis(e, onnx_int(e->op, "axis", 1), array_rank(x), &axis))
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 1), onnx_array_rank(x), &axis))
         return false;
-    p->is_blocked = array_rank(p->scale) > 1;
-    p->inner = dims_product(array_dims(x), axis + 1, array_rank(x));
-    p->extent = array_dims(x)[axis];
+    p->is_blocked = onnx_array_rank(p->scale) > 1;
+    p->inner = onnx_dims_product(onnx_array_dims(x), axis + 1, onnx_array_rank(x));
+    p->extent = onnx_array_dims(x)[axis];
     if (p->is_blocked && p->block == 0)
-        p->block = p->extent / array_dims(p->scale)[axis];
+        p->block = p->extent / onnx_array_dims(p->scale)[axis];
     return true;
 }
 
@@ -61,9 +61,9 @@ static int64_t zero_at(const Array *zero, int64_t index)
     return zero ? array_get_i64(zero, zero->count == 1 ? 0 : index) : 0;
 }
 
-bool eval_quantize(const Eval *e)
+bool onnx_eval_quantize(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     LinearParams p;
     if (!linear_params(e, x, &p))
         return false;
@@ -77,9 +77,9 @@ bool eval_quantize(const Eval *e)
     return true;
 }
 
-bool eval_dequantize(const Eval *e)
+bool onnx_eval_dequantize(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     LinearParams p;
     if (!linear_params(e, x, &p))
         return false;
@@ -90,9 +90,9 @@ bool eval_dequantize(const Eval *e)
     return true;
 }
 
-bool eval_dynamic_quantize(const Eval *e)
+bool onnx_eval_dynamic_quantize(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     const Type *elem = e->results[0]->elem, *real = x->elem;
     double low = 0.0, high = 0.0;
     for (int64_t i = 0; i < x->count; i++) {
@@ -116,7 +116,7 @@ bool eval_dynamic_quantize(const Eval *e)
 /* Elements less their zero point. It may differ along a dimension whose stride is `inner`. */
 static double *centered(const Array *x, const Array *zero, int64_t inner)
 {
-    double *out = array_doubles(x);
+    double *out = onnx_array_doubles(x);
     for (int64_t i = 0; zero && i < x->count; i++)
         out[i] -= (double)zero_at(zero, i / inner % zero->count);
     return out;
@@ -124,17 +124,17 @@ static double *centered(const Array *x, const Array *zero, int64_t inner)
 
 static int64_t filter_size(const Array *w)
 {
-    return dims_product(array_dims(w), 1, array_rank(w));
+    return onnx_dims_product(onnx_array_dims(w), 1, onnx_array_rank(w));
 }
 
-bool eval_conv_integer(const Eval *e)
+bool onnx_eval_conv_integer(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *w = eval_input(e, 1);
+    const Array *x = onnx_eval_input(e, 0), *w = onnx_eval_input(e, 1);
     Array *y = e->results[0];
-    double *inputs = centered(x, eval_input(e, 2), 1);
-    double *weights = centered(w, eval_input(e, 3), filter_size(w));
+    double *inputs = centered(x, onnx_eval_input(e, 2), 1);
+    double *weights = centered(w, onnx_eval_input(e, 3), filter_size(w));
     double *sums = xmalloc((size_t)y->count * sizeof *sums);
-    bool done = conv_sums(e, inputs, weights, sums);
+    bool done = onnx_conv_sums(e, inputs, weights, sums);
     for (int64_t i = 0; done && i < y->count; i++)
         array_set_i64(y, i, (int64_t)sums[i]);
     free(sums);
@@ -146,24 +146,24 @@ bool eval_conv_integer(const Eval *e)
 /* Zero point of the left operand: one per row if several. */
 static int64_t row_size(const Array *a)
 {
-    return array_dims(a)[array_rank(a) - 1];
+    return onnx_array_dims(a)[onnx_array_rank(a) - 1];
 }
 
 /* Sums of products of operands a and b less their zero points; the caller frees them. */
 static double *centered_product(const Eval *e, uint32_t a, uint32_t a_zero, uint32_t b,
                                 uint32_t b_zero)
 {
-    const Array *left = eval_input(e, a), *right = eval_input(e, b), *y = e->results[0];
-    double *rows = centered(left, eval_input(e, a_zero), row_size(left));
-    double *columns = centered(right, eval_input(e, b_zero), 1);
+    const Array *left = onnx_eval_input(e, a), *right = onnx_eval_input(e, b), *y = e->results[0];
+    double *rows = centered(left, onnx_eval_input(e, a_zero), row_size(left));
+    double *columns = centered(right, onnx_eval_input(e, b_zero), 1);
     double *sums = xmalloc((size_t)y->count * sizeof *sums);
-    matmul_sums(rows, left, columns, right, y, sums);
+    onnx_matmul_sums(rows, left, columns, right, y, sums);
     free(columns);
     free(rows);
     return sums;
 }
 
-bool eval_matmul_integer(const Eval *e)
+bool onnx_eval_matmul_integer(const Eval *e)
 {
     double *sums = centered_product(e, 0, 2, 1, 3);
     for (int64_t i = 0; i < e->results[0]->count; i++)
@@ -177,7 +177,7 @@ bool eval_matmul_integer(const Eval *e)
 static void requantize(const Eval *e, const double *sums, const Array *rows, const Array *columns,
                        int64_t row, int64_t column)
 {
-    const Array *scale = eval_input(e, 6), *zero = eval_input(e, 7);
+    const Array *scale = onnx_eval_input(e, 6), *zero = onnx_eval_input(e, 7);
     Array *y = e->results[0];
     for (int64_t i = 0; i < y->count; i++) {
         double factor = array_get_f64(rows, i / row % rows->count) *
@@ -187,29 +187,29 @@ static void requantize(const Eval *e, const double *sums, const Array *rows, con
     }
 }
 
-bool eval_qlinear_conv(const Eval *e)
+bool onnx_eval_qlinear_conv(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *w = eval_input(e, 3), *bias = eval_input(e, 8);
+    const Array *x = onnx_eval_input(e, 0), *w = onnx_eval_input(e, 3), *bias = onnx_eval_input(e, 8);
     Array *y = e->results[0];
-    int64_t inner = dims_product(array_dims(y), 2, array_rank(y)), channels = array_dims(y)[1];
-    double *inputs = centered(x, eval_input(e, 2), 1);
-    double *weights = centered(w, eval_input(e, 5), filter_size(w));
+    int64_t inner = onnx_dims_product(onnx_array_dims(y), 2, onnx_array_rank(y)), channels = onnx_array_dims(y)[1];
+    double *inputs = centered(x, onnx_eval_input(e, 2), 1);
+    double *weights = centered(w, onnx_eval_input(e, 5), filter_size(w));
     double *sums = xmalloc((size_t)y->count * sizeof *sums);
-    bool done = conv_sums(e, inputs, weights, sums);
+    bool done = onnx_conv_sums(e, inputs, weights, sums);
     for (int64_t i = 0; done && bias && i < y->count; i++)
         sums[i] += (double)array_get_i64(bias, i / inner % channels);
     if (done)
-        requantize(e, sums, eval_input(e, 1), eval_input(e, 4), 1, inner);
+        requantize(e, sums, onnx_eval_input(e, 1), onnx_eval_input(e, 4), 1, inner);
     free(sums);
     free(weights);
     free(inputs);
     return done;
 }
 
-bool eval_qlinear_matmul(const Eval *e)
+bool onnx_eval_qlinear_matmul(const Eval *e)
 {
     double *sums = centered_product(e, 0, 2, 3, 5);
-    requantize(e, sums, eval_input(e, 1), eval_input(e, 4), row_size(e->results[0]), 1);
+    requantize(e, sums, onnx_eval_input(e, 1), onnx_eval_input(e, 4), row_size(e->results[0]), 1);
     free(sums);
     return true;
 }
@@ -220,7 +220,7 @@ static Rounding rounding_mode(const Eval *e, Rounding fallback)
 {
     const Attr *name = op_attr(e->op, "rounding_mode");
     Rounding mode;
-    return name && rounding_parse(name->u.string, &mode) ? mode : fallback;
+    return name && onnx_rounding_parse(name->u.string, &mode) ? mode : fallback;
 }
 
 /* Range of integers of `bits`, as doubles. */
@@ -241,22 +241,22 @@ static double clip(double x, double low, double high)
 static double round_by(Rounding mode, double x)
 {
     const double largest = 9007199254740992.0; /* from here on every double is an integer */
-    return fabs(x) < largest ? (double)rounding_apply(mode, x) : x;
+    return fabs(x) < largest ? (double)onnx_rounding_apply(mode, x) : x;
 }
 
-bool eval_quant(const Eval *e)
+bool onnx_eval_quant(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *bits = eval_input(e, 3);
+    const Array *x = onnx_eval_input(e, 0), *bits = onnx_eval_input(e, 3);
     Rounding mode = rounding_mode(e, ROUND_HALF_EVEN);
     bool is_signed = onnx_int(e->op, "signed", 1) != 0;
     Walk walk;
-    walk_init(&walk, array_dims(x), array_rank(x));
+    onnx_walk_init(&walk, onnx_array_dims(x), onnx_array_rank(x));
     for (uint32_t i = 1; i <= 3; i++)
-        walk_broadcast(&walk, array_dims(eval_input(e, i)), array_rank(eval_input(e, i)));
-    for (int64_t i = 0; i < x->count; i++, walk_next(&walk)) {
+        onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)), onnx_array_rank(onnx_eval_input(e, i)));
+    for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
         double value = array_get_f64(x, i), low, high;
-        double scale = array_get_f64(eval_input(e, 1), walk.offset[0]);
-        double zero = array_get_f64(eval_input(e, 2), walk.offset[1]);
+        double scale = array_get_f64(onnx_eval_input(e, 1), walk.offset[0]);
+        double zero = array_get_f64(onnx_eval_input(e, 2), walk.offset[1]);
         double width = array_get_f64(bits, walk.offset[2]);
         quant_range(e, width, &low, &high);
         double steps = array_round(e->results[0]->elem, value / scale) + zero;
@@ -268,13 +268,13 @@ bool eval_quant(const Eval *e)
     return true;
 }
 
-bool eval_bipolar_quant(const Eval *e)
+bool onnx_eval_bipolar_quant(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *scale = eval_input(e, 1);
+    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1);
     Walk walk;
-    walk_init(&walk, array_dims(x), array_rank(x));
-    walk_broadcast(&walk, array_dims(scale), array_rank(scale));
-    for (int64_t i = 0; i < x->count; i++, walk_next(&walk)) {
+    onnx_walk_init(&walk, onnx_array_dims(x), onnx_array_rank(x));
+    onnx_walk_broadcast(&walk, onnx_array_dims(scale), onnx_array_rank(scale));
+    for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
         double s = array_get_f64(scale, walk.offset[0]);
         array_set_f64(e->results[0], i, array_get_f64(x, i) >= 0.0 ? s : -s);
     }
@@ -284,48 +284,48 @@ bool eval_bipolar_quant(const Eval *e)
 /* Without out_scale, as in version 1, the scale stays; version 2 gives another. */
 static double truncate_v1(const Eval *e, double x, double scale, double zero)
 {
-    double shift = array_get_f64(eval_input(e, 3), 0) - array_get_f64(eval_input(e, 5), 0);
-    double q = round_half_even(x / scale + zero);
+    double shift = array_get_f64(onnx_eval_input(e, 3), 0) - array_get_f64(onnx_eval_input(e, 5), 0);
+    double q = onnx_round_half_even(x / scale + zero);
     return (round_by(rounding_mode(e, ROUND_FLOOR), q / exp2(shift)) - zero) * scale;
 }
 
 static double truncate_v2(const Eval *e, double x, double scale, double zero)
 {
-    double out_scale = array_get_f64(eval_input(e, 4), 0), low, high;
-    double factor = exp2(round_half_even(log2(out_scale / scale)));
-    quant_range(e, array_get_f64(eval_input(e, 5), 0), &low, &high);
-    double q = clip(round_half_even(x / scale + zero) / factor, low, high);
+    double out_scale = array_get_f64(onnx_eval_input(e, 4), 0), low, high;
+    double factor = exp2(onnx_round_half_even(log2(out_scale / scale)));
+    quant_range(e, array_get_f64(onnx_eval_input(e, 5), 0), &low, &high);
+    double q = clip(onnx_round_half_even(x / scale + zero) / factor, low, high);
     return (round_by(rounding_mode(e, ROUND_FLOOR), q) - zero / factor) * out_scale;
 }
 
-bool eval_trunc(const Eval *e)
+bool onnx_eval_trunc(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
-    bool is_v1 = !eval_input(e, 4);
+    const Array *x = onnx_eval_input(e, 0);
+    bool is_v1 = !onnx_eval_input(e, 4);
     Walk walk;
-    walk_init(&walk, array_dims(x), array_rank(x));
+    onnx_walk_init(&walk, onnx_array_dims(x), onnx_array_rank(x));
     for (uint32_t i = 1; i <= 2; i++)
-        walk_broadcast(&walk, array_dims(eval_input(e, i)), array_rank(eval_input(e, i)));
-    for (int64_t i = 0; i < x->count; i++, walk_next(&walk)) {
-        double scale = array_get_f64(eval_input(e, 1), walk.offset[0]);
-        double zero = array_get_f64(eval_input(e, 2), walk.offset[1]), value = array_get_f64(x, i);
+        onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)), onnx_array_rank(onnx_eval_input(e, i)));
+    for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
+        double scale = array_get_f64(onnx_eval_input(e, 1), walk.offset[0]);
+        double zero = array_get_f64(onnx_eval_input(e, 2), walk.offset[1]), value = array_get_f64(x, i);
         array_set_f64(e->results[0], i, is_v1 ? truncate_v1(e, value, scale, zero)
                                               : truncate_v2(e, value, scale, zero));
     }
     return true;
 }
 
-bool eval_multi_threshold(const Eval *e)
+bool onnx_eval_multi_threshold(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *thresholds = eval_input(e, 1);
+    const Array *x = onnx_eval_input(e, 0), *thresholds = onnx_eval_input(e, 1);
     uint32_t channel;
     if (!onnx_multi_threshold_axis(e->op, &channel))
         return onnx_why(e->why, "the input has no dimension of channels");
-    int64_t inner = dims_product(array_dims(x), channel + 1, array_rank(x));
-    int64_t rows = array_dims(thresholds)[0], steps = array_dims(thresholds)[1];
+    int64_t inner = onnx_dims_product(onnx_array_dims(x), channel + 1, onnx_array_rank(x));
+    int64_t rows = onnx_array_dims(thresholds)[0], steps = onnx_array_dims(thresholds)[1];
     double scale = onnx_float(e->op, "out_scale", 1.0), bias = onnx_float(e->op, "out_bias", 0.0);
     for (int64_t i = 0; i < x->count; i++) {
-        int64_t row = rows == 1 ? 0 : i / inner % array_dims(x)[channel], count = 0;
+        int64_t row = rows == 1 ? 0 : i / inner % onnx_array_dims(x)[channel], count = 0;
         for (int64_t k = 0; k < steps; k++)
             count += array_get_f64(x, i) >= array_get_f64(thresholds, row * steps + k);
         array_set_f64(e->results[0], i, scale * (double)count + bias);

@@ -44,24 +44,24 @@ static double finish(const Op *op, double sum, double count)
 static bool find_reduced(const Eval *e, uint32_t rank, bool *reduced)
 {
     int64_t axes[EVAL_MAX_LIST];
-    size_t count = eval_list(e, 1, "axes", axes);
+    size_t count = onnx_eval_list(e, 1, "axes", axes);
     if (count == 0 && onnx_int(e->op, "noop_with_empty_axes", 0) == 0)
         for (uint32_t i = 0; i < rank; i++)
             reduced[i] = true;
-    return eval_axes(e, axes, count, rank, reduced);
+    return onnx_eval_axes(e, axes, count, rank, reduced);
 }
 
 /* A walk over x with the offset in the result: stride 0 where x is reduced. */
 static Walk reduction_walk(const Array *x, const bool *reduced)
 {
     int64_t strides[ONNX_MAX_RANK], stride = 1;
-    for (uint32_t i = array_rank(x); i-- > 0;) {
+    for (uint32_t i = onnx_array_rank(x); i-- > 0;) {
         strides[i] = reduced[i] ? 0 : stride;
-        stride *= reduced[i] ? 1 : array_dims(x)[i];
+        stride *= reduced[i] ? 1 : onnx_array_dims(x)[i];
     }
     Walk walk;
-    walk_init(&walk, array_dims(x), array_rank(x));
-    walk_strided(&walk, strides, 0);
+    onnx_walk_init(&walk, onnx_array_dims(x), onnx_array_rank(x));
+    onnx_walk_strided(&walk, strides, 0);
     return walk;
 }
 
@@ -72,11 +72,11 @@ static void log_sum_exp(const Array *x, Walk walk, double *sums, int64_t count)
     Walk again = walk;
     for (int64_t i = 0; i < count; i++)
         top[i] = -INFINITY;
-    for (int64_t i = 0; i < x->count; i++, walk_next(&walk))
+    for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk))
         top[walk.offset[0]] = fmax(top[walk.offset[0]], array_get_f64(x, i));
     for (int64_t i = 0; i < count; i++)
         top[i] = isinf(top[i]) ? 0.0 : top[i];
-    for (int64_t i = 0; i < x->count; i++, walk_next(&again))
+    for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&again))
         sums[again.offset[0]] += exp(array_get_f64(x, i) - top[again.offset[0]]);
     for (int64_t i = 0; i < count; i++)
         sums[i] = log(sums[i]) + top[i];
@@ -93,7 +93,7 @@ static void reduce_floats(const Eval *e, const Array *x, Walk walk)
     if (e->op->def == ONNX(REDUCE_LOG_SUM_EXP))
         log_sum_exp(x, walk, sums, y->count);
     else
-        for (int64_t i = 0; i < x->count; i++, walk_next(&walk))
+        for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk))
             sums[walk.offset[0]] = combine(e->op, sums[walk.offset[0]], array_get_f64(x, i));
     for (int64_t i = 0; i < y->count; i++)
         array_set_f64(y, i, finish(e->op, sums[i], terms));
@@ -120,7 +120,7 @@ static void reduce_integers(const Eval *e, const Array *x, Walk walk)
     int64_t *sums = xcalloc((size_t)y->count, sizeof *sums);
     bool *seen = xcalloc((size_t)y->count, sizeof *seen);
     int64_t terms = y->count > 0 && x->count > y->count ? x->count / y->count : 1;
-    for (int64_t i = 0; i < x->count; i++, walk_next(&walk)) {
+    for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
         int64_t at = walk.offset[0];
         sums[at] = combine_int(e->op, sums[at], array_get_i64(x, i), !seen[at],
                                x->kind == ARRAY_U64);
@@ -137,11 +137,11 @@ static void reduce_integers(const Eval *e, const Array *x, Walk walk)
     free(sums);
 }
 
-bool eval_reduce(const Eval *e)
+bool onnx_eval_reduce(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     bool reduced[ONNX_MAX_RANK] = {false};
-    if (!find_reduced(e, array_rank(x), reduced))
+    if (!find_reduced(e, onnx_array_rank(x), reduced))
         return false;
     Walk walk = reduction_walk(x, reduced);
     if (array_is_float(x))
@@ -161,8 +161,8 @@ typedef struct Line {
 
 static Line line_at(const Array *x, uint32_t axis, int64_t number)
 {
-    int64_t step = dims_product(array_dims(x), axis + 1, array_rank(x));
-    int64_t count = array_dims(x)[axis];
+    int64_t step = onnx_dims_product(onnx_array_dims(x), axis + 1, onnx_array_rank(x));
+    int64_t count = onnx_array_dims(x)[axis];
     return (Line){x, number / step * step * count + number % step, step, count};
 }
 
@@ -180,11 +180,11 @@ static int line_order(const Line *line, int64_t i, int64_t j)
     return (a > b) - (a < b);
 }
 
-bool eval_arg(const Eval *e)
+bool onnx_eval_arg(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     uint32_t axis;
-    if (!eval_axis(e, onnx_int(e->op, "axis", 0), array_rank(x), &axis))
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 0), onnx_array_rank(x), &axis))
         return false;
     int wanted = e->op->def == ONNX(ARG_MAX) ? 1 : -1;
     bool last = onnx_int(e->op, "select_last_index", 0) != 0;
@@ -221,14 +221,14 @@ static void sort_line(const Line *line, int wanted, int64_t *order, int64_t *spa
     }
 }
 
-bool eval_top_k(const Eval *e)
+bool onnx_eval_top_k(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     Array *values = e->results[0], *indices = e->results[1];
     uint32_t axis;
-    if (!eval_axis(e, onnx_int(e->op, "axis", -1), array_rank(x), &axis))
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), onnx_array_rank(x), &axis))
         return false;
-    int64_t count = array_dims(x)[axis], k = array_dims(values)[axis];
+    int64_t count = onnx_array_dims(x)[axis], k = onnx_array_dims(values)[axis];
     int wanted = onnx_int(e->op, "largest", 1) != 0 ? 1 : -1;
     int64_t *order = xmalloc((size_t)count * 2 * sizeof *order);
     for (int64_t i = 0; k > 0 && i < values->count / k; i++) {

@@ -40,17 +40,17 @@ static double source(const Eval *e, const Axis *a, int64_t position)
 {
     const char *mode = "coordinate_transformation_mode";
     double x = (double)position, in = (double)a->in, out = a->scale * in; /* not rounded */
-    if (e->op->def == ONNX(UPSAMPLE) || eval_is(e, mode, "asymmetric"))
+    if (e->op->def == ONNX(UPSAMPLE) || onnx_eval_is(e, mode, "asymmetric"))
         return x / a->scale;
-    if (eval_is(e, mode, "align_corners"))
+    if (onnx_eval_is(e, mode, "align_corners"))
         return a->out == 1 ? 0.0 : x * (in - 1.0) / (out - 1.0);
-    if (eval_is(e, mode, "pytorch_half_pixel"))
+    if (onnx_eval_is(e, mode, "pytorch_half_pixel"))
         return a->out > 1 ? half_pixel(a, x) : 0.0;
-    if (eval_is(e, mode, "tf_half_pixel_for_nn"))
+    if (onnx_eval_is(e, mode, "tf_half_pixel_for_nn"))
         return (x + 0.5) / a->scale;
-    if (eval_is(e, mode, "half_pixel_symmetric"))
+    if (onnx_eval_is(e, mode, "half_pixel_symmetric"))
         return in / 2.0 * (1.0 - out / (a->scale * in)) + half_pixel(a, x);
-    if (!eval_is(e, mode, "tf_crop_and_resize"))
+    if (!onnx_eval_is(e, mode, "tf_crop_and_resize"))
         return half_pixel(a, x);
     if (a->out == 1)
         return 0.5 * (a->roi_start + a->roi_end) * (in - 1.0);
@@ -59,11 +59,11 @@ static double source(const Eval *e, const Axis *a, int64_t position)
 
 static double nearest(const Eval *e, double x)
 {
-    if (e->op->def == ONNX(UPSAMPLE) || eval_is(e, "nearest_mode", "floor"))
+    if (e->op->def == ONNX(UPSAMPLE) || onnx_eval_is(e, "nearest_mode", "floor"))
         return floor(x);
-    if (eval_is(e, "nearest_mode", "ceil"))
+    if (onnx_eval_is(e, "nearest_mode", "ceil"))
         return ceil(x);
-    if (eval_is(e, "nearest_mode", "round_prefer_ceil"))
+    if (onnx_eval_is(e, "nearest_mode", "round_prefer_ceil"))
         return floor(x + 0.5);
     return ceil(x - 0.5);
 }
@@ -152,16 +152,16 @@ static void set_element(Array *y, int64_t i, double value)
 
 static void resize(const Resize *r, Taps *const *tables)
 {
-    const Array *x = eval_input(r->e, 0);
+    const Array *x = onnx_eval_input(r->e, 0);
     Array *y = r->e->results[0];
-    uint32_t rank = array_rank(x);
+    uint32_t rank = onnx_array_rank(x);
     double outside = onnx_float(r->e->op, "extrapolation_value", 0.0);
     int64_t strides[ONNX_MAX_RANK];
     const Taps *taps[ONNX_MAX_RANK];
     Walk walk;
-    dims_strides(array_dims(x), rank, strides);
-    walk_init(&walk, array_dims(y), rank);
-    for (int64_t i = 0; i < y->count; i++, walk_next(&walk)) {
+    onnx_dims_strides(onnx_array_dims(x), rank, strides);
+    onnx_walk_init(&walk, onnx_array_dims(y), rank);
+    for (int64_t i = 0; i < y->count; i++, onnx_walk_next(&walk)) {
         bool is_outside = false, is_copy = true;
         int64_t offset = 0;
         for (uint32_t d = 0; d < rank; d++) {
@@ -182,11 +182,11 @@ static void resize(const Resize *r, Taps *const *tables)
 /* Extents and scale of dimension d of x and y. The lists cover the dimensions in `axes`, or all. */
 static Axis find_axis(const Eval *e, uint32_t d, const Type *x, const Type *y)
 {
-    const Array *roi = eval_input(e, 1), *scales = eval_input(e, 2);
+    const Array *roi = onnx_eval_input(e, 1), *scales = onnx_eval_input(e, 2);
     bool is_upsample = e->op->def == ONNX(UPSAMPLE);
     Axis axis = {.in = x->u.shaped.dims[d], .out = y->u.shaped.dims[d], .roi_end = 1.0};
     int64_t axes[EVAL_MAX_LIST];
-    size_t axis_count = eval_list(e, NO_OPERAND, "axes", axes);
+    size_t axis_count = onnx_eval_list(e, NO_OPERAND, "axes", axes);
     axis.scale = (double)axis.out / (double)axis.in;
     if (is_upsample) {
         scales = roi;
@@ -209,9 +209,9 @@ static Axis find_axis(const Eval *e, uint32_t d, const Type *x, const Type *y)
 
 static bool resize_create(const Eval *e, Resize *out)
 {
-    *out = (Resize){.e = e, .is_linear = eval_is(e, "mode", "linear"),
-                    .is_cubic = eval_is(e, "mode", "cubic"),
-                    .is_crop = eval_is(e, "coordinate_transformation_mode", "tf_crop_and_resize"),
+    *out = (Resize){.e = e, .is_linear = onnx_eval_is(e, "mode", "linear"),
+                    .is_cubic = onnx_eval_is(e, "mode", "cubic"),
+                    .is_crop = onnx_eval_is(e, "coordinate_transformation_mode", "tf_crop_and_resize"),
                     .excludes_outside = onnx_int(e->op, "exclude_outside", 0) != 0,
                     .cubic_a = onnx_float(e->op, "cubic_coeff_a", -0.75)};
     return onnx_int(e->op, "antialias", 0) == 0 ||
@@ -225,15 +225,15 @@ static Taps taps_at(const Resize *r, const Axis *axis, int64_t i)
     return stays ? (Taps){.index = {i}, .weight = {1.0}, .count = 1} : make_taps(r, axis, i);
 }
 
-bool eval_resize(const Eval *e)
+bool onnx_eval_resize(const Eval *e)
 {
-    uint32_t rank = array_rank(eval_input(e, 0));
+    uint32_t rank = onnx_array_rank(onnx_eval_input(e, 0));
     Taps *tables[ONNX_MAX_RANK];
     Resize r;
     if (!resize_create(e, &r))
         return false;
     for (uint32_t d = 0; d < rank; d++) {
-        Axis axis = find_axis(e, d, eval_input(e, 0)->type, e->results[0]->type);
+        Axis axis = find_axis(e, d, onnx_eval_input(e, 0)->type, e->results[0]->type);
         tables[d] = xmalloc((size_t)axis.out * sizeof *tables[d]);
         for (int64_t i = 0; i < axis.out; i++)
             tables[d][i] = taps_at(&r, &axis, i);

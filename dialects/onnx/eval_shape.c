@@ -14,25 +14,25 @@ static bool copy_all(const Eval *e, const Array *x, Array *y)
     return true;
 }
 
-bool eval_copy(const Eval *e)
+bool onnx_eval_copy(const Eval *e)
 {
-    return copy_all(e, eval_input(e, 0), e->results[0]);
+    return copy_all(e, onnx_eval_input(e, 0), e->results[0]);
 }
 
-bool eval_dropout(const Eval *e)
+bool onnx_eval_dropout(const Eval *e)
 {
-    const Array *ratio = eval_input(e, 1), *training = eval_input(e, 2);
+    const Array *ratio = onnx_eval_input(e, 1), *training = onnx_eval_input(e, 2);
     bool trains = training && array_get_i64(training, 0) != 0;
     if (trains && (!ratio || array_get_f64(ratio, 0) != 0.0))
         return onnx_why(e->why, "drops elements at random, which only training does");
     for (int64_t i = 0; e->op->result_count > 1 && i < e->results[1]->count; i++)
         array_set_i64(e->results[1], i, 1);
-    return eval_copy(e);
+    return onnx_eval_copy(e);
 }
 
 /* --- constants -------------------------------------------------------------------------------- */
 
-bool eval_constant(const Eval *e)
+bool onnx_eval_constant(const Eval *e)
 {
     Array *value = array_from_attr(onnx_constant(op_result(e->op, 0)));
     bool done = value && copy_all(e, value, e->results[0]);
@@ -40,7 +40,7 @@ bool eval_constant(const Eval *e)
     return done;
 }
 
-bool eval_constant_of_shape(const Eval *e)
+bool onnx_eval_constant_of_shape(const Eval *e)
 {
     const Attr *attr = op_attr(e->op, "value");
     Array *value = attr ? array_from_attr(attr) : NULL;
@@ -50,9 +50,9 @@ bool eval_constant_of_shape(const Eval *e)
     return true;
 }
 
-bool eval_range(const Eval *e)
+bool onnx_eval_range(const Eval *e)
 {
-    const Array *start = eval_input(e, 0), *step = eval_input(e, 2);
+    const Array *start = onnx_eval_input(e, 0), *step = onnx_eval_input(e, 2);
     Array *y = e->results[0];
     for (int64_t i = 0; i < y->count; i++) {
         if (array_is_float(y))
@@ -63,20 +63,20 @@ bool eval_range(const Eval *e)
     return true;
 }
 
-bool eval_shape(const Eval *e)
+bool onnx_eval_shape(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
-    int64_t rank = array_rank(x), start = onnx_int(e->op, "start", 0);
+    const Array *x = onnx_eval_input(e, 0);
+    int64_t rank = onnx_array_rank(x), start = onnx_int(e->op, "start", 0);
     start = start < 0 ? start + rank : start;
     start = start < 0 ? 0 : start;
     for (int64_t i = 0; i < e->results[0]->count && start + i < rank; i++)
-        array_set_i64(e->results[0], i, array_dims(x)[start + i]);
+        array_set_i64(e->results[0], i, onnx_array_dims(x)[start + i]);
     return true;
 }
 
-bool eval_size(const Eval *e)
+bool onnx_eval_size(const Eval *e)
 {
-    array_set_i64(e->results[0], 0, eval_input(e, 0)->count);
+    array_set_i64(e->results[0], 0, onnx_eval_input(e, 0)->count);
     return true;
 }
 
@@ -88,47 +88,47 @@ static void permute(const Array *x, const int64_t *view, const uint32_t *perm, u
 {
     int64_t strides[ONNX_MAX_RANK], dims[ONNX_MAX_RANK], moved[ONNX_MAX_RANK];
     Walk walk;
-    dims_strides(view, rank, strides);
+    onnx_dims_strides(view, rank, strides);
     for (uint32_t i = 0; i < rank; i++) {
         dims[i] = view[perm[i]];
         moved[i] = strides[perm[i]];
     }
-    walk_init(&walk, dims, rank);
-    walk_strided(&walk, moved, 0);
-    eval_gather(y, x, &walk);
+    onnx_walk_init(&walk, dims, rank);
+    onnx_walk_strided(&walk, moved, 0);
+    onnx_eval_gather(y, x, &walk);
 }
 
-bool eval_transpose(const Eval *e)
+bool onnx_eval_transpose(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
-    uint32_t rank = array_rank(x), perm[ONNX_MAX_RANK];
+    const Array *x = onnx_eval_input(e, 0);
+    uint32_t rank = onnx_array_rank(x), perm[ONNX_MAX_RANK];
     int64_t list[EVAL_MAX_LIST];
-    bool given = eval_list(e, NO_OPERAND, "perm", list) > 0;
+    bool given = onnx_eval_list(e, NO_OPERAND, "perm", list) > 0;
     for (uint32_t i = 0; i < rank; i++)
         perm[i] = given ? (uint32_t)list[i] : rank - 1 - i;
-    permute(x, array_dims(x), perm, rank, e->results[0]);
+    permute(x, onnx_array_dims(x), perm, rank, e->results[0]);
     return true;
 }
 
-bool eval_depth_to_space(const Eval *e)
+bool onnx_eval_depth_to_space(const Eval *e)
 {
     static const uint32_t depth_first[] = {0, 3, 4, 1, 5, 2}, columns_first[] = {0, 1, 4, 2, 5, 3};
-    const Array *x = eval_input(e, 0);
-    const int64_t *d = array_dims(x);
+    const Array *x = onnx_eval_input(e, 0);
+    const int64_t *d = onnx_array_dims(x);
     int64_t block = onnx_int(e->op, "blocksize", 1), depth = d[1] / block / block;
     const int64_t by_depth[] = {d[0], block, block, depth, d[2], d[3]};
     const int64_t by_column[] = {d[0], depth, block, block, d[2], d[3]};
-    bool is_crd = eval_is(e, "mode", "CRD");
+    bool is_crd = onnx_eval_is(e, "mode", "CRD");
     permute(x, is_crd ? by_column : by_depth, is_crd ? columns_first : depth_first, 6,
             e->results[0]);
     return true;
 }
 
-bool eval_space_to_depth(const Eval *e)
+bool onnx_eval_space_to_depth(const Eval *e)
 {
     static const uint32_t perm[] = {0, 3, 5, 1, 2, 4};
-    const Array *x = eval_input(e, 0);
-    const int64_t *d = array_dims(x);
+    const Array *x = onnx_eval_input(e, 0);
+    const int64_t *d = onnx_array_dims(x);
     int64_t block = onnx_int(e->op, "blocksize", 1);
     const int64_t view[] = {d[0], d[1], d[2] / block, block, d[3] / block, block};
     permute(x, view, perm, 6, e->results[0]);
@@ -141,8 +141,8 @@ bool eval_space_to_depth(const Eval *e)
 static void copy_part(const Array *part, Array *whole, uint32_t axis, int64_t offset, bool into)
 {
     const Array *big = whole;
-    int64_t inner = dims_product(array_dims(big), axis + 1, array_rank(big));
-    int64_t run = array_dims(part)[axis] * inner, period = array_dims(big)[axis] * inner;
+    int64_t inner = onnx_dims_product(onnx_array_dims(big), axis + 1, onnx_array_rank(big));
+    int64_t run = onnx_array_dims(part)[axis] * inner, period = onnx_array_dims(big)[axis] * inner;
     size_t size = array_kind_bytes(part->kind);
     for (int64_t i = 0; run > 0 && i < part->count / run; i++) {
         char *in_part = (char *)part->data + (size_t)(i * run) * size;
@@ -151,31 +151,31 @@ static void copy_part(const Array *part, Array *whole, uint32_t axis, int64_t of
     }
 }
 
-bool eval_concat(const Eval *e)
+bool onnx_eval_concat(const Eval *e)
 {
     uint32_t axis;
     int64_t offset = 0;
-    if (!eval_axis(e, onnx_int(e->op, "axis", 0), array_rank(e->results[0]), &axis))
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 0), onnx_array_rank(e->results[0]), &axis))
         return false;
     for (uint32_t i = 0; i < e->op->operand_count; i++) {
         copy_part(e->inputs[i], e->results[0], axis, offset, true);
-        offset += array_dims(e->inputs[i])[axis];
+        offset += onnx_array_dims(e->inputs[i])[axis];
     }
     return true;
 }
 
-bool eval_split(const Eval *e)
+bool onnx_eval_split(const Eval *e)
 {
-    Array *x = eval_input(e, 0);
+    Array *x = onnx_eval_input(e, 0);
     uint32_t axis;
     int64_t offset = 0;
-    if (!eval_axis(e, onnx_int(e->op, "axis", 0), array_rank(x), &axis))
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 0), onnx_array_rank(x), &axis))
         return false;
     for (uint32_t i = 0; i < e->op->result_count; i++) {
         copy_part(e->results[i], x, axis, offset, false);
-        offset += array_dims(e->results[i])[axis];
+        offset += onnx_array_dims(e->results[i])[axis];
     }
-    return offset == array_dims(x)[axis] || onnx_why(e->why, "the parts do not add up");
+    return offset == onnx_array_dims(x)[axis] || onnx_why(e->why, "the parts do not add up");
 }
 
 /* First index and step along one dimension, as numpy's slices clamp them. */
@@ -186,38 +186,38 @@ static int64_t slice_start(int64_t start, int64_t step, int64_t dim)
     return start < low ? low : start > high ? high : start;
 }
 
-bool eval_slice(const Eval *e)
+bool onnx_eval_slice(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
-    uint32_t rank = array_rank(x);
+    const Array *x = onnx_eval_input(e, 0);
+    uint32_t rank = onnx_array_rank(x);
     int64_t starts[EVAL_MAX_LIST], axes[EVAL_MAX_LIST], steps[EVAL_MAX_LIST];
     int64_t strides[ONNX_MAX_RANK], offset = 0;
-    size_t count = eval_list(e, 1, NULL, starts);
-    size_t axis_count = eval_list(e, 3, NULL, axes), step_count = eval_list(e, 4, NULL, steps);
-    dims_strides(array_dims(x), rank, strides);
+    size_t count = onnx_eval_list(e, 1, NULL, starts);
+    size_t axis_count = onnx_eval_list(e, 3, NULL, axes), step_count = onnx_eval_list(e, 4, NULL, steps);
+    onnx_dims_strides(onnx_array_dims(x), rank, strides);
     for (size_t i = 0; i < count; i++) {
         uint32_t axis;
-        if (!eval_axis(e, i < axis_count ? axes[i] : (int64_t)i, rank, &axis))
+        if (!onnx_eval_axis(e, i < axis_count ? axes[i] : (int64_t)i, rank, &axis))
             return false;
         int64_t step = i < step_count ? steps[i] : 1;
-        offset += slice_start(starts[i], step, array_dims(x)[axis]) * strides[axis];
+        offset += slice_start(starts[i], step, onnx_array_dims(x)[axis]) * strides[axis];
         strides[axis] *= step;
     }
     Walk walk;
-    walk_init(&walk, array_dims(e->results[0]), rank);
-    walk_strided(&walk, strides, offset);
-    eval_gather(e->results[0], x, &walk);
+    onnx_walk_init(&walk, onnx_array_dims(e->results[0]), rank);
+    onnx_walk_strided(&walk, strides, offset);
+    onnx_eval_gather(e->results[0], x, &walk);
     return true;
 }
 
-bool eval_gather_op(const Eval *e)
+bool onnx_eval_gather_op(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *indices = eval_input(e, 1);
+    const Array *x = onnx_eval_input(e, 0), *indices = onnx_eval_input(e, 1);
     uint32_t axis;
-    if (!eval_axis(e, onnx_int(e->op, "axis", 0), array_rank(x), &axis))
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 0), onnx_array_rank(x), &axis))
         return false;
-    int64_t extent = array_dims(x)[axis];
-    int64_t inner = dims_product(array_dims(x), axis + 1, array_rank(x));
+    int64_t extent = onnx_array_dims(x)[axis];
+    int64_t inner = onnx_dims_product(onnx_array_dims(x), axis + 1, onnx_array_rank(x));
     for (int64_t i = 0; i < e->results[0]->count; i++) {
         int64_t row = i / inner, outer = row / indices->count;
         int64_t index = array_get_i64(indices, row % indices->count);
@@ -231,28 +231,28 @@ bool eval_gather_op(const Eval *e)
 
 /* --- repetition ------------------------------------------------------------------------------- */
 
-bool eval_expand(const Eval *e)
+bool onnx_eval_expand(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     Walk walk;
-    walk_init(&walk, array_dims(e->results[0]), array_rank(e->results[0]));
-    walk_broadcast(&walk, array_dims(x), array_rank(x));
-    eval_gather(e->results[0], x, &walk);
+    onnx_walk_init(&walk, onnx_array_dims(e->results[0]), onnx_array_rank(e->results[0]));
+    onnx_walk_broadcast(&walk, onnx_array_dims(x), onnx_array_rank(x));
+    onnx_eval_gather(e->results[0], x, &walk);
     return true;
 }
 
-bool eval_tile(const Eval *e)
+bool onnx_eval_tile(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
-    uint32_t rank = array_rank(x);
+    const Array *x = onnx_eval_input(e, 0);
+    uint32_t rank = onnx_array_rank(x);
     int64_t strides[ONNX_MAX_RANK];
     Walk walk;
-    dims_strides(array_dims(x), rank, strides);
-    walk_init(&walk, array_dims(e->results[0]), rank);
-    for (int64_t i = 0; i < e->results[0]->count; i++, walk_next(&walk)) {
+    onnx_dims_strides(onnx_array_dims(x), rank, strides);
+    onnx_walk_init(&walk, onnx_array_dims(e->results[0]), rank);
+    for (int64_t i = 0; i < e->results[0]->count; i++, onnx_walk_next(&walk)) {
         int64_t from = 0;
         for (uint32_t k = 0; k < rank; k++)
-            from += walk.index[k] % array_dims(x)[k] * strides[k];
+            from += walk.index[k] % onnx_array_dims(x)[k] * strides[k];
         array_copy(e->results[0], i, x, from);
     }
     return true;
@@ -278,31 +278,31 @@ static int64_t padded_index(PadMode mode, int64_t index, int64_t extent)
 
 static PadMode pad_mode(const Eval *e)
 {
-    return eval_is(e, "mode", "edge")      ? PAD_EDGE
-           : eval_is(e, "mode", "reflect") ? PAD_REFLECT
-           : eval_is(e, "mode", "wrap")    ? PAD_WRAP
+    return onnx_eval_is(e, "mode", "edge")      ? PAD_EDGE
+           : onnx_eval_is(e, "mode", "reflect") ? PAD_REFLECT
+           : onnx_eval_is(e, "mode", "wrap")    ? PAD_WRAP
                                            : PAD_CONSTANT;
 }
 
-bool eval_pad(const Eval *e)
+bool onnx_eval_pad(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *value = eval_input(e, 2);
-    uint32_t rank = array_rank(x), axis;
+    const Array *x = onnx_eval_input(e, 0), *value = onnx_eval_input(e, 2);
+    uint32_t rank = onnx_array_rank(x), axis;
     int64_t pads[EVAL_MAX_LIST] = {0}, axes[EVAL_MAX_LIST];
     int64_t low[ONNX_MAX_RANK] = {0}, strides[ONNX_MAX_RANK];
-    size_t count = eval_list(e, 1, NULL, pads) / 2, axis_count = eval_list(e, 3, NULL, axes);
+    size_t count = onnx_eval_list(e, 1, NULL, pads) / 2, axis_count = onnx_eval_list(e, 3, NULL, axes);
     for (size_t i = 0; i < count; i++) {
-        if (!eval_axis(e, i < axis_count ? axes[i] : (int64_t)i, rank, &axis))
+        if (!onnx_eval_axis(e, i < axis_count ? axes[i] : (int64_t)i, rank, &axis))
             return false;
         low[axis] = pads[i];
     }
     Walk walk;
-    dims_strides(array_dims(x), rank, strides);
-    walk_init(&walk, array_dims(e->results[0]), rank);
-    for (int64_t i = 0; i < e->results[0]->count; i++, walk_next(&walk)) {
+    onnx_dims_strides(onnx_array_dims(x), rank, strides);
+    onnx_walk_init(&walk, onnx_array_dims(e->results[0]), rank);
+    for (int64_t i = 0; i < e->results[0]->count; i++, onnx_walk_next(&walk)) {
         int64_t from = 0;
         for (uint32_t k = 0; k < rank && from >= 0; k++) {
-            int64_t at = padded_index(pad_mode(e), walk.index[k] - low[k], array_dims(x)[k]);
+            int64_t at = padded_index(pad_mode(e), walk.index[k] - low[k], onnx_array_dims(x)[k]);
             from = at < 0 ? -1 : from + at * strides[k];
         }
         if (from >= 0)

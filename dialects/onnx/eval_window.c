@@ -20,9 +20,9 @@ static bool window_init(const Eval *e, Window *w, Geometry *geometry)
 {
     if (!geometry(e->op, &w->g, e->why))
         return false;
-    w->in_count = dims_product(w->g.in, 0, w->g.spatial);
-    w->out_count = dims_product(w->g.out, 0, w->g.spatial);
-    w->taps = dims_product(w->g.kernel, 0, w->g.spatial);
+    w->in_count = onnx_dims_product(w->g.in, 0, w->g.spatial);
+    w->out_count = onnx_dims_product(w->g.out, 0, w->g.spatial);
+    w->taps = onnx_dims_product(w->g.kernel, 0, w->g.spatial);
     return true;
 }
 
@@ -105,7 +105,7 @@ static void conv_channel(const Window *w, const RowPart *parts, const double *x,
                 add_row(y + row * width, x, &parts[row * w->taps + tap], step, weights[tap]);
 }
 
-bool conv_sums(const Eval *e, const double *x, const double *w, double *y)
+bool onnx_conv_sums(const Eval *e, const double *x, const double *w, double *y)
 {
     Window window;
     if (!window_init(e, &window, onnx_conv_geometry))
@@ -128,22 +128,22 @@ bool conv_sums(const Eval *e, const double *x, const double *w, double *y)
 /* y[n][c][..] + bias[c], rounded to the result. */
 static void store_with_bias(Array *y, const double *sums, const Array *bias)
 {
-    const int64_t *dims = array_dims(y);
-    int64_t inner = dims_product(dims, 2, array_rank(y));
+    const int64_t *dims = onnx_array_dims(y);
+    int64_t inner = onnx_dims_product(dims, 2, onnx_array_rank(y));
     for (int64_t i = 0; i < y->count; i++) {
         double b = bias ? array_get_f64(bias, i / inner % dims[1]) : 0.0;
         array_set_f64(y, i, sums[i] + b);
     }
 }
 
-bool eval_conv(const Eval *e)
+bool onnx_eval_conv(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *w = eval_input(e, 1);
-    double *inputs = array_doubles(x), *weights = array_doubles(w);
+    const Array *x = onnx_eval_input(e, 0), *w = onnx_eval_input(e, 1);
+    double *inputs = onnx_array_doubles(x), *weights = onnx_array_doubles(w);
     double *sums = xmalloc((size_t)e->results[0]->count * sizeof *sums);
-    bool done = conv_sums(e, inputs, weights, sums);
+    bool done = onnx_conv_sums(e, inputs, weights, sums);
     if (done)
-        store_with_bias(e->results[0], sums, eval_input(e, 2));
+        store_with_bias(e->results[0], sums, onnx_eval_input(e, 2));
     free(sums);
     free(weights);
     free(inputs);
@@ -180,16 +180,16 @@ static void spread_channel(const Window *w, const double *x, const double *weigh
     }
 }
 
-bool eval_conv_transpose(const Eval *e)
+bool onnx_eval_conv_transpose(const Eval *e)
 {
-    const Array *x = eval_input(e, 0), *w = eval_input(e, 1);
+    const Array *x = onnx_eval_input(e, 0), *w = onnx_eval_input(e, 1);
     Array *y = e->results[0];
     Window window;
     if (!transposed_window(e, &window))
         return false;
     const ConvGeometry *g = &window.g;
     int64_t outs = g->out_channels / g->group, ins = g->in_channels / g->group;
-    double *inputs = array_doubles(x), *weights = array_doubles(w);
+    double *inputs = onnx_array_doubles(x), *weights = onnx_array_doubles(w);
     double *sums = xcalloc((size_t)y->count, sizeof *sums);
     for (int64_t i = 0; i < g->batch * g->in_channels * outs; i++) {
         int64_t n = i / outs / g->in_channels, ic = i / outs % g->in_channels, oc = i % outs;
@@ -197,7 +197,7 @@ bool eval_conv_transpose(const Eval *e)
                        weights + (ic * outs + oc) * window.taps,
                        sums + (n * g->out_channels + ic / ins * outs + oc) * window.in_count);
     }
-    store_with_bias(y, sums, eval_input(e, 2));
+    store_with_bias(y, sums, onnx_eval_input(e, 2));
     free(sums);
     free(weights);
     free(inputs);
@@ -237,9 +237,9 @@ static int64_t column_major(const Window *w, int64_t at)
     return out;
 }
 
-bool eval_max_pool(const Eval *e)
+bool onnx_eval_max_pool(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     bool by_column = onnx_int(e->op, "storage_order", 0) == 1;
     Window w;
     if (!window_init(e, &w, onnx_pool_geometry))
@@ -269,9 +269,9 @@ static int64_t taps_in_padded(const ConvGeometry *g, int64_t position)
     return count;
 }
 
-bool eval_average_pool(const Eval *e)
+bool onnx_eval_average_pool(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     bool with_padding = onnx_int(e->op, "count_include_pad", 0) != 0;
     Window w;
     if (!window_init(e, &w, onnx_pool_geometry))
@@ -290,11 +290,11 @@ bool eval_average_pool(const Eval *e)
     return true;
 }
 
-bool eval_global_pool(const Eval *e)
+bool onnx_eval_global_pool(const Eval *e)
 {
-    const Array *x = eval_input(e, 0);
+    const Array *x = onnx_eval_input(e, 0);
     Array *y = e->results[0];
-    int64_t inner = dims_product(array_dims(x), 2, array_rank(x));
+    int64_t inner = onnx_dims_product(onnx_array_dims(x), 2, onnx_array_rank(x));
     bool is_max = e->op->def == ONNX(GLOBAL_MAX_POOL);
     for (int64_t i = 0; i < y->count; i++) {
         double sum = 0.0;

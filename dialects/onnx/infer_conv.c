@@ -48,7 +48,7 @@ static void pad_same(ConvGeometry *g, uint32_t i, int64_t window, bool lower)
 /* (kernel - 1) * dilation + 1 */
 static bool window_extent(const ConvGeometry *g, uint32_t i, int64_t *out, StrBuf *why)
 {
-    if (!mul_i64(g->kernel[i] - 1, g->dilation[i], out) || *out >= ONNX_MAX_ELEMENTS)
+    if (!i64_mul(g->kernel[i] - 1, g->dilation[i], out) || *out >= ONNX_MAX_ELEMENTS)
         return onnx_why(why, "the dilated kernel is too large");
     ++*out;
     if (g->stride[i] >= ONNX_MAX_ELEMENTS)
@@ -315,11 +315,11 @@ static bool place_transposed(ConvGeometry *g, uint32_t i, AutoPad mode, int64_t 
     if (g->low[i] >= ONNX_MAX_ELEMENTS || g->high[i] >= ONNX_MAX_ELEMENTS ||
         extra >= ONNX_MAX_ELEMENTS || given >= ONNX_MAX_ELEMENTS)
         return onnx_why(why, "the padding is too large");
-    if (!mul_i64(g->stride[i], g->in[i] - 1, &full) || full >= ONNX_MAX_ELEMENTS)
+    if (!i64_mul(g->stride[i], g->in[i] - 1, &full) || full >= ONNX_MAX_ELEMENTS)
         return onnx_why(why, "the result has too many elements");
     full += extra + window;
     bool is_same = mode == PAD_SAME_UPPER || mode == PAD_SAME_LOWER;
-    if (given == 0 && is_same && !mul_i64(g->in[i], g->stride[i], &given))
+    if (given == 0 && is_same && !i64_mul(g->in[i], g->stride[i], &given))
         return onnx_why(why, "the result has too many elements");
     if (given > 0) {
         int64_t total = full - given, cut = total > 0 ? total : 0;
@@ -338,7 +338,7 @@ bool onnx_conv_transpose_geometry(const Op *conv, ConvGeometry *out, StrBuf *why
     if (!read_input(conv, out, why) || !read_kernel(conv, out, why))
         return false;
     const int64_t *dims = onnx_type(conv, 1)->u.shaped.dims;
-    if (!mul_i64(dims[1], out->group, &out->out_channels))
+    if (!i64_mul(dims[1], out->group, &out->out_channels))
         return onnx_why(why, "the result has too many elements");
     if (!check_group(out, why) || !check_bias(conv, out, why) ||
         !read_steps(conv, out, &mode, why) ||

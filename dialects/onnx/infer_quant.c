@@ -9,7 +9,7 @@ static bool check_quant_attrs(const Op *op, StrBuf *why)
 {
     const Attr *mode = op_attr(op, "rounding_mode");
     Rounding rounding;
-    if (mode && !rounding_parse(mode->u.string, &rounding)) {
+    if (mode && !onnx_rounding_parse(mode->u.string, &rounding)) {
         strbuf_add_c(why, "unknown rounding mode ");
         onnx_add_quoted(why, mode->u.string);
         return false;

@@ -66,7 +66,7 @@ static Known read_lengths(const Op *op, int64_t extent, const Attr **out, StrBuf
     int64_t total = 0;
     bool fits = dense_count(*out) == op->result_count;
     for (uint32_t i = 0; fits && i < op->result_count; i++)
-        fits = dense_i64(*out, i) >= 0 && add_i64(total, dense_i64(*out, i), &total);
+        fits = dense_i64(*out, i) >= 0 && i64_add(total, dense_i64(*out, i), &total);
     if (fits && total == extent)
         return KNOWN;
     onnx_why(why, "'split' must have a length for each of %u results, %lld in all",
@@ -197,7 +197,7 @@ static bool pad_extents(const Shape *axes, const Attr *pads, bool is_constant, S
     for (uint32_t i = 0; i < axes->rank; i++) {
         int64_t low = dense_i64(pads, i), high = dense_i64(pads, i + axes->rank);
         int64_t *extent = &io->dims[axes->dims[i]], before = *extent;
-        if (!add_i64(*extent, low, extent) || !add_i64(*extent, high, extent) || *extent < 0 ||
+        if (!i64_add(*extent, low, extent) || !i64_add(*extent, high, extent) || *extent < 0 ||
             before + (low < 0 ? low : 0) < 0)
             return onnx_why(why, "the pads of dimension %lld are out of range",
                             (long long)axes->dims[i]);
@@ -263,7 +263,7 @@ bool onnx_infer_tile(const Op *op, const Type **results, StrBuf *why)
     for (uint32_t i = 0; i < io.rank; i++) {
         if (repeats.dims[i] < 0)
             return onnx_why(why, "'repeats' has the entry %lld", (long long)repeats.dims[i]);
-        if (!mul_i64(io.dims[i], repeats.dims[i], &io.dims[i]))
+        if (!i64_mul(io.dims[i], repeats.dims[i], &io.dims[i]))
             return onnx_why(why, "the result has too many elements");
     }
     return onnx_make_tensor(type_elem(results[0]), &io, &results[0], why);

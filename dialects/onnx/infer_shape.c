@@ -66,8 +66,8 @@ static bool range_count(const Attr *start, const Attr *limit, const Attr *delta,
     *out = 0;
     if (dense_i64(delta, 0) > 0 ? to <= from : to >= from)
         return true;
-    return add_i64(to, -from, &span) && from != INT64_MIN &&
-           ceildiv_i64(span, dense_i64(delta, 0), out);
+    return i64_add(to, -from, &span) && from != INT64_MIN &&
+           i64_ceildiv(span, dense_i64(delta, 0), out);
 }
 
 bool onnx_infer_range(const Op *op, const Type **results, StrBuf *why)
@@ -165,7 +165,7 @@ static bool resolve_shape(const Shape *in, bool allow_zero, Shape *io, StrBuf *w
             io->dims[i] = in->dims[i];
         if (dim == -1)
             open = i;
-        else if (!mul_i64(rest, io->dims[i], &rest))
+        else if (!i64_mul(rest, io->dims[i], &rest))
             return onnx_why(why, "the result has too many elements");
     }
     if (open != UINT32_MAX)
@@ -301,7 +301,7 @@ bool onnx_infer_depth_to_space(const Op *op, const Type **results, StrBuf *why)
         return onnx_why(why, "%lld channels are no multiple of a block's %lld",
                         (long long)in.dims[1], (long long)(block * block));
     in.dims[1] /= block * block;
-    if (!mul_i64(in.dims[2], block, &in.dims[2]) || !mul_i64(in.dims[3], block, &in.dims[3]))
+    if (!i64_mul(in.dims[2], block, &in.dims[2]) || !i64_mul(in.dims[3], block, &in.dims[3]))
         return onnx_why(why, "the result has too many elements");
     return onnx_make_tensor(type_elem(results[0]), &in, &results[0], why);
 }
@@ -318,7 +318,7 @@ bool onnx_infer_space_to_depth(const Op *op, const Type **results, StrBuf *why)
     if (in.dims[2] % block != 0 || in.dims[3] % block != 0)
         return onnx_why(why, "the extents %lld and %lld are no multiples of %lld",
                         (long long)in.dims[2], (long long)in.dims[3], (long long)block);
-    if (!mul_i64(in.dims[1], block * block, &in.dims[1]))
+    if (!i64_mul(in.dims[1], block * block, &in.dims[1]))
         return onnx_why(why, "the result has too many elements");
     in.dims[2] /= block;
     in.dims[3] /= block;

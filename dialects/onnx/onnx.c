@@ -70,7 +70,7 @@ bool onnx_error(const Op *op, const char *fmt, ...)
     va_start(args, fmt);
     strbuf_vprintf(&text, fmt, args);
     va_end(args);
-    emit_error(op->ctx, op->loc, "%s", text.data);
+    diag_error(op->ctx, op->loc, "%s", text.data);
     strbuf_free(&text);
     return false;
 }
@@ -162,7 +162,7 @@ const Attr *onnx_constant(const Value *value)
 
 Value *onnx_build_constant(Builder *b, const Attr *value)
 {
-    NamedAttr attr = named_attr(b->ctx, "value", value);
+    NamedAttr attr = attr_named(b->ctx, "value", value);
     return op_result(build(b, ONNX(CONSTANT), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 
@@ -286,13 +286,13 @@ static const char *const QUANTIZATION[] = {"qonnx.custom_op.general", "onnx.brev
     NODE_OF(QUANTIZATION, onnx_infer_quant)
 
 #define OP(ID, NAME, ...)                                                                          \
-    [ONNX_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_onnx, __VA_ARGS__},
+    [ONNX_##ID] = {.id = #ID, .name = NAME, .dialect = &onnx_dialect, __VA_ARGS__},
 const OpDef onnx_ops[] = {
 #include "dialects/onnx/onnx_ops.def"
 };
 #undef OP
 
-const DialectDef dialect_onnx = {
+const DialectDef onnx_dialect = {
     .name = "onnx",
     .summary = "ONNX and QONNX operators, 1:1 with the file.",
     .ops = onnx_ops,

@@ -15,7 +15,7 @@ enum {
 #undef OP
 
 extern const OpDef onnx_ops[];
-extern const DialectDef dialect_onnx;
+extern const DialectDef onnx_dialect;
 #define ONNX(ID) (&onnx_ops[ONNX_##ID])
 
 /* Discardable attribute with the name of the op's node in the file. */

@@ -29,7 +29,7 @@ static bool is_finite(double x)
     return exponent_field(x) != EXPONENT_MASK;
 }
 
-double exact_pow2(int exponent)
+double onnx_exact_pow2(int exponent)
 {
     uint64_t bits = (uint64_t)(exponent + EXPONENT_BIAS) << MANTISSA_BITS;
     double x;
@@ -37,7 +37,7 @@ double exact_pow2(int exponent)
     return x;
 }
 
-void split_float(double x, int64_t *mantissa, int *exponent)
+void onnx_split_float(double x, int64_t *mantissa, int *exponent)
 {
     uint64_t fraction = bits_of(x) & ((UINT64_C(1) << MANTISSA_BITS) - 1);
     int field = exponent_field(x);
@@ -53,29 +53,29 @@ void split_float(double x, int64_t *mantissa, int *exponent)
         *mantissa = -*mantissa;
 }
 
-bool exact_log2(double x, int *exponent)
+bool onnx_exact_log2(double x, int *exponent)
 {
     int64_t mantissa;
     if (!is_finite(x))
         return false;
-    split_float(x, &mantissa, exponent);
+    onnx_split_float(x, &mantissa, exponent);
     return mantissa == 1;
 }
 
-double dense_number(const Attr *dense, int64_t index)
+double onnx_dense_number(const Attr *dense, int64_t index)
 {
     const Type *elem = type_elem(dense->type);
     return type_is_float(elem) ? dense_f64(dense, index) : (double)dense_i64(dense, index);
 }
 
-bool dense_uniform(const Attr *dense, double *out)
+bool onnx_dense_uniform(const Attr *dense, double *out)
 {
     int64_t count = dense_count(dense);
     if (count == 0)
         return false;
-    *out = dense_number(dense, 0);
+    *out = onnx_dense_number(dense, 0);
     for (int64_t i = 1; i < count && !dense->u.dense.is_splat; i++)
-        if (dense_number(dense, i) != *out)
+        if (onnx_dense_number(dense, i) != *out)
             return false;
     return true;
 }
@@ -99,7 +99,7 @@ static bool equals_ignoring_case(Str a, const char *upper)
     return a.len == len;
 }
 
-bool rounding_parse(Str name, Rounding *out)
+bool onnx_rounding_parse(Str name, Rounding *out)
 {
     *out = ROUND_HALF_EVEN;
     if (equals_ignoring_case(name, "HALF_EVEN"))
@@ -112,7 +112,7 @@ bool rounding_parse(Str name, Rounding *out)
     return false;
 }
 
-const char *rounding_name(Rounding mode)
+const char *onnx_rounding_name(Rounding mode)
 {
     return rounding_names[mode];
 }
@@ -131,7 +131,7 @@ static bool rounds_away(Rounding mode, int64_t whole, double rest, bool negative
     }
 }
 
-int64_t rounding_apply(Rounding mode, double x)
+int64_t onnx_rounding_apply(Rounding mode, double x)
 {
     bool negative = x < 0;
     double size = negative ? -x : x;
@@ -140,7 +140,7 @@ int64_t rounding_apply(Rounding mode, double x)
     return negative ? -whole : whole;
 }
 
-int64_t quantizer_apply(const Quantizer *quant, const Type *elem, double scale, double x)
+int64_t onnx_quantizer_apply(const Quantizer *quant, const Type *elem, double scale, double x)
 {
     if (quant->is_bipolar)
         return x >= 0 ? 1 : -1;
@@ -149,7 +149,7 @@ int64_t quantizer_apply(const Quantizer *quant, const Type *elem, double scale, 
         return quant->low - quant->zero;
     if (steps >= (double)quant->high)
         return quant->high - quant->zero;
-    return rounding_apply(quant->rounding, steps) - quant->zero;
+    return onnx_rounding_apply(quant->rounding, steps) - quant->zero;
 }
 
 /* --- parameters ---------------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ static bool integer_param(const Op *quant, uint32_t index, int64_t *out, StrBuf 
     double number;
     if (!value)
         return false;
-    if (!dense_uniform(value, &number))
+    if (!onnx_dense_uniform(value, &number))
         return onnx_why(why, "'%s' must be the same for all elements", name);
     if (!(number > -limit && number < limit) || (double)(int64_t)number != number)
         return onnx_why(why, "'%s' must be an integer", name);
@@ -183,7 +183,7 @@ static bool check_scales(const Attr *scales, StrBuf *why)
 {
     int64_t count = scales->u.dense.is_splat ? 1 : dense_count(scales);
     for (int64_t i = 0; i < count; i++) {
-        double scale = dense_number(scales, i);
+        double scale = onnx_dense_number(scales, i);
         if (!(scale > 0) || !is_finite(scale))
             return onnx_why(why, "'scale' must be positive and finite");
     }
@@ -222,7 +222,7 @@ bool onnx_quantizer(const Op *quant, Quantizer *out, StrBuf *why)
         return onnx_why(why, "'bitwidth' must be from 1 to %d", QUANT_MAX_BITS);
     out->bits = (uint32_t)bits;
     const Attr *mode = op_attr(quant, "rounding_mode");
-    if (mode && !rounding_parse(mode->u.string, &out->rounding))
+    if (mode && !onnx_rounding_parse(mode->u.string, &out->rounding))
         return onnx_why(why, "unknown rounding mode");
     set_range(out);
     return true;

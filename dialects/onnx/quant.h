@@ -18,10 +18,10 @@ typedef enum Rounding {
 } Rounding;
 
 /* Case does not matter; HALF_EVEN is ROUND. False: no such mode. */
-bool rounding_parse(Str name, Rounding *out) MUST_CHECK;
-const char *rounding_name(Rounding mode);
+bool onnx_rounding_parse(Str name, Rounding *out) MUST_CHECK;
+const char *onnx_rounding_name(Rounding mode);
 /* x to an integer; |x| must be below 2^53. */
-int64_t rounding_apply(Rounding mode, double x);
+int64_t onnx_rounding_apply(Rounding mode, double x);
 
 /* Integers up to 2^53 are exact in double, which quantizers compute in. */
 enum { QUANT_MAX_BITS = 53 };
@@ -41,17 +41,17 @@ typedef struct Quantizer {
 bool onnx_quantizer(const Op *quant, Quantizer *out, StrBuf *why) MUST_CHECK;
 /* q - zero for one input of the float type `elem`, in which the quotient is computed; x must not be
  * NaN. */
-int64_t quantizer_apply(const Quantizer *quant, const Type *elem, double scale, double x);
+int64_t onnx_quantizer_apply(const Quantizer *quant, const Type *elem, double scale, double x);
 
 /* One element of a dense attribute as a number, whatever its type. */
-double dense_number(const Attr *dense, int64_t index);
+double onnx_dense_number(const Attr *dense, int64_t index);
 /* Value of a dense attribute whose elements are all equal; false if they are not. */
-bool dense_uniform(const Attr *dense, double *out) MUST_CHECK;
+bool onnx_dense_uniform(const Attr *dense, double *out) MUST_CHECK;
 /* x == 2^*exponent. */
-bool exact_log2(double x, int *exponent) MUST_CHECK;
+bool onnx_exact_log2(double x, int *exponent) MUST_CHECK;
 /* 2^exponent; -1022 <= exponent <= 1023. */
-double exact_pow2(int exponent);
+double onnx_exact_pow2(int exponent);
 /* x == *mantissa * 2^*exponent with an odd mantissa, or 0 * 2^0. x must be finite. */
-void split_float(double x, int64_t *mantissa, int *exponent);
+void onnx_split_float(double x, int64_t *mantissa, int *exponent);
 
 #endif

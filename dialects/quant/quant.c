@@ -54,7 +54,7 @@ static bool fold_scast(Op *op, const Attr *const *operands, FoldResult *results)
 }
 
 #define OP(ID, NAME, ...)                                                                          \
-    [QUANT_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_quant, __VA_ARGS__},
+    [QUANT_##ID] = {.id = #ID, .name = NAME, .dialect = &quant_dialect, __VA_ARGS__},
 const OpDef quant_ops[] = {
 #include "dialects/quant/quant_ops.def"
 };
@@ -62,7 +62,7 @@ const OpDef quant_ops[] = {
 
 static const TypeDef *const TYPE_DEFS[] = {&quant_any, &quant_uniform, &quant_calibrated, NULL};
 
-const DialectDef dialect_quant = {
+const DialectDef quant_dialect = {
     .name = "quant",
     .summary = "Element types of quantized numbers, and casts between them.",
     .ops = quant_ops,

@@ -17,7 +17,7 @@ enum {
 #undef OP
 
 extern const OpDef quant_ops[];
-extern const DialectDef dialect_quant;
+extern const DialectDef quant_dialect;
 #define QUANT(ID) (&quant_ops[QUANT_##ID])
 
 extern const TypeDef quant_any, quant_uniform, quant_calibrated;

@@ -36,7 +36,7 @@ typedef struct Quantized {
 
 bool quant_is_type(const Type *type)
 {
-    return type->kind == TYPE_DIALECT && type->u.dialect.def->dialect == &dialect_quant;
+    return type->kind == TYPE_DIALECT && type->u.dialect.def->dialect == &quant_dialect;
 }
 
 const Type *quant_storage(const Type *type)
@@ -171,7 +171,7 @@ static bool verify_storage(Context *ctx, const Attr *loc, const Attr *const *par
 {
     (void)count;
     int64_t min = attr_int_value(params[MIN]), max = attr_int_value(params[MAX]);
-    return min < max || emit_error(ctx, loc, "illegal storage min and storage max: (%lld:%lld)",
+    return min < max || diag_error(ctx, loc, "illegal storage min and storage max: (%lld:%lld)",
                                    (long long)min, (long long)max);
 }
 
@@ -234,7 +234,7 @@ static bool refuse_scale(Context *ctx, const Attr *loc, double scale)
 {
     StrBuf text = {0};
     float_print_scientific(&text, scale);
-    (void)emit_error(ctx, loc, "illegal scale: %s", text.data);
+    (void)diag_error(ctx, loc, "illegal scale: %s", text.data);
     strbuf_free(&text);
     return false;
 }
@@ -349,7 +349,7 @@ static bool verify_calibrated(Context *ctx, const Attr *loc, const Attr *const *
     float_print_scientific(&text, min);
     strbuf_add_char(&text, ':');
     float_print_scientific(&text, max);
-    (void)emit_error(ctx, loc, "illegal min and max: (%s)", text.data);
+    (void)diag_error(ctx, loc, "illegal min and max: (%s)", text.data);
     strbuf_free(&text);
     return false;
 }
@@ -395,20 +395,20 @@ static void print_calibrated(StrBuf *out, const Type *type)
 }
 
 const TypeDef quant_any = {.name = "any",
-                           .dialect = &dialect_quant,
+                           .dialect = &quant_dialect,
                            .summary = "Stored in some integers, meaning not said.",
                            .parse = parse_any,
                            .print = print_any,
                            .verify = verify_storage};
 const TypeDef quant_uniform = {.name = "uniform",
-                               .dialect = &dialect_quant,
+                               .dialect = &quant_dialect,
                                .summary = "Equally spaced reals, by one scale and zero point or "
                                           "those of each index of an axis.",
                                .parse = parse_uniform,
                                .print = print_uniform,
                                .verify = verify_uniform};
 const TypeDef quant_calibrated = {.name = "calibrated",
-                                  .dialect = &dialect_quant,
+                                  .dialect = &quant_dialect,
                                   .summary = "Reals of a known range, not quantized yet.",
                                   .parse = parse_calibrated,
                                   .print = print_calibrated,

@@ -98,13 +98,13 @@ void scf_build_yield(Builder *b, Value *value)
 }
 
 #define OP(ID, NAME, ...)                                                                          \
-    [SCF_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_scf, __VA_ARGS__},
+    [SCF_##ID] = {.id = #ID, .name = NAME, .dialect = &scf_dialect, __VA_ARGS__},
 const OpDef scf_ops[] = {
 #include "dialects/scf/scf_ops.def"
 };
 #undef OP
 
-const DialectDef dialect_scf = {
+const DialectDef scf_dialect = {
     .name = "scf",
     .summary = "Structured control flow: conditionals.",
     .ops = scf_ops,

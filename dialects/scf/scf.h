@@ -12,7 +12,7 @@ enum {
 #undef OP
 
 extern const OpDef scf_ops[];
-extern const DialectDef dialect_scf;
+extern const DialectDef scf_dialect;
 #define SCF(ID) (&scf_ops[SCF_##ID])
 
 /* An scf.if with one result and two blocks still to be filled and ended with a yield. */

@@ -35,11 +35,11 @@ typedef struct LevelType {
     uint8_t n, m;
 } LevelType;
 
-extern const char *const level_format_names[LEVEL_FORMAT_COUNT];
-extern const char *const level_prop_names[LEVEL_PROP_COUNT]; /* by bit */
+extern const char *const encoding_level_format_names[LEVEL_FORMAT_COUNT];
+extern const char *const encoding_level_prop_names[LEVEL_PROP_COUNT]; /* by bit */
 
-int64_t level_pack(LevelType level);
-LevelType level_unpack(int64_t bits);
+int64_t encoding_level_pack(LevelType level);
+LevelType encoding_level_unpack(int64_t bits);
 
 /* map ::= symbols? level-names? '(' dims ')' '->' '(' levels ')': fills the first three
  * parameters and the slices. */

@@ -184,7 +184,7 @@ static bool read_property(OpParser *p, LevelType *level)
         return parser_error_at(p, at, "expected valid level property (e.g. nonordered, nonunique "
                                       "or high)");
     for (uint32_t i = 0; i < LEVEL_PROP_COUNT; i++) {
-        if (!str_eq_c(name, level_prop_names[i]))
+        if (!str_eq_c(name, encoding_level_prop_names[i]))
             continue;
         level->props |= 1u << i;
         return true;
@@ -220,7 +220,7 @@ static bool read_level_type(OpParser *p, LevelType *level)
         return parser_error_at(p, at, "expected valid level format (e.g. dense, compressed or "
                                       "singleton)");
     for (int i = 0; i < LEVEL_FORMAT_COUNT; i++)
-        if (str_eq_c(name, level_format_names[i]))
+        if (str_eq_c(name, encoding_level_format_names[i]))
             level->format = (LevelFormat)i;
     if (level->format == LEVEL_STRUCTURED && !read_structured(p, at, level))
         return false;
@@ -242,7 +242,7 @@ static bool read_level(OpParser *p, MapReader *reader)
     if (!expr || !parser_expect(p, ":") || !read_level_type(p, &level))
         return false;
     *vec_push(&reader->level_exprs) = expr;
-    *vec_push(&reader->types) = level_pack(level);
+    *vec_push(&reader->types) = encoding_level_pack(level);
     return true;
 }
 

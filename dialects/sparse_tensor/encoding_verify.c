@@ -108,12 +108,12 @@ typedef struct Levels {
 
 static bool fail(const Levels *levels, const char *text)
 {
-    return emit_error(levels->loc->ctx, levels->loc, "%s", text);
+    return diag_error(levels->loc->ctx, levels->loc, "%s", text);
 }
 
 static LevelType level_at(const Levels *levels, uint32_t index)
 {
-    return level_unpack(dense_array_i64(levels->types, index));
+    return encoding_level_unpack(dense_array_i64(levels->types, index));
 }
 
 static LevelFormat format_at(const Levels *levels, uint32_t index)
@@ -203,7 +203,7 @@ static bool verify_width(const Attr *width, const char *what, const Attr *loc)
     uint32_t bits = (uint32_t)attr_int_value(width);
     if (bits == 0 || bits == 8 || bits == 16 || bits == 32 || bits == 64)
         return true;
-    return emit_error(loc->ctx, loc, "unexpected %s bitwidth: %u", what, bits);
+    return diag_error(loc->ctx, loc, "unexpected %s bitwidth: %u", what, bits);
 }
 
 static bool verify_maps(const Attr *const *params, const Levels *levels)
@@ -215,7 +215,7 @@ static bool verify_maps(const Attr *const *params, const Levels *levels)
     if (given->kind == ATTR_AFFINE_MAP && given->u.map != inverse)
         return fail(levels, "expected lvlToDim to be an inverse of dimToLvl");
     if (map->dim_count > levels->count)
-        return emit_error(levels->loc->ctx, levels->loc,
+        return diag_error(levels->loc->ctx, levels->loc,
                           "unexpected dimToLvl mapping from %u to %u", map->dim_count,
                           levels->count);
     return true;
@@ -240,7 +240,7 @@ bool encoding_verify(const Attr *const *params, const Attr *loc)
     uint32_t dims = levels.map->dim_count;
     if (params[ENC_SLICES]->u.array.count == 0 || dims == levels.count)
         return true;
-    return emit_error(loc->ctx, loc,
+    return diag_error(loc->ctx, loc,
                       "dimSlices expected dimension-rank to match level-rank: %u != %u", dims,
                       levels.count);
 }

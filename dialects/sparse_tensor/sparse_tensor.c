@@ -8,19 +8,19 @@
 #include "dialects/sparse_tensor/encoding.h"
 #include "ir/asm/print/diag.h"
 
-const char *const level_format_names[LEVEL_FORMAT_COUNT] = {
+const char *const encoding_level_format_names[LEVEL_FORMAT_COUNT] = {
     [LEVEL_DENSE] = "dense",         [LEVEL_BATCH] = "batch",
     [LEVEL_COMPRESSED] = "compressed", [LEVEL_SINGLETON] = "singleton",
     [LEVEL_LOOSE_COMPRESSED] = "loose_compressed", [LEVEL_STRUCTURED] = "structured",
 };
-const char *const level_prop_names[LEVEL_PROP_COUNT] = {"nonunique", "nonordered", "soa"};
+const char *const encoding_level_prop_names[LEVEL_PROP_COUNT] = {"nonunique", "nonordered", "soa"};
 
-int64_t level_pack(LevelType level)
+int64_t encoding_level_pack(LevelType level)
 {
     return (int64_t)level.format << 24 | (int64_t)level.props << 16 | level.m << 8 | level.n;
 }
 
-LevelType level_unpack(int64_t bits)
+LevelType encoding_level_unpack(int64_t bits)
 {
     return (LevelType){(LevelFormat)(bits >> 24), (uint32_t)(bits >> 16) & 0xff,
                        (uint8_t)(bits & 0xff), (uint8_t)(bits >> 8 & 0xff)};
@@ -83,7 +83,7 @@ static void print_slice(StrBuf *out, const Attr *attr)
 }
 
 const AttrDef sparse_tensor_slice = {.name = "slice",
-                                     .dialect = &dialect_sparse_tensor,
+                                     .dialect = &sparse_tensor_dialect,
                                      .summary = "Offset, size and stride of a dimension's part.",
                                      .parse = parse_slice,
                                      .print = print_slice};
@@ -176,14 +176,14 @@ static void print_dims(StrBuf *out, const Attr *const *params)
 
 static void print_level(StrBuf *out, LevelType level)
 {
-    strbuf_add_c(out, level_format_names[level.format]);
+    strbuf_add_c(out, encoding_level_format_names[level.format]);
     if (level.format == LEVEL_STRUCTURED)
         strbuf_printf(out, "[%u, %u]", level.n, level.m);
     const char *separator = "(";
     for (uint32_t i = 0; i < LEVEL_PROP_COUNT; i++) {
         if (!(level.props & 1u << i))
             continue;
-        strbuf_printf(out, "%s%s", separator, level_prop_names[i]);
+        strbuf_printf(out, "%s%s", separator, encoding_level_prop_names[i]);
         separator = ", ";
     }
     if (level.props)
@@ -199,7 +199,7 @@ static void print_levels(StrBuf *out, const Attr *const *params)
             strbuf_add_c(out, ", ");
         affine_print(out, map->results[i]);
         strbuf_add_c(out, " : ");
-        print_level(out, level_unpack(dense_array_i64(params[ENC_LEVELS], i)));
+        print_level(out, encoding_level_unpack(dense_array_i64(params[ENC_LEVELS], i)));
     }
     strbuf_add_char(out, ')');
 }
@@ -239,7 +239,7 @@ static bool verify_value_type(const Attr *value, const char *which, const Type *
 {
     if (value->kind == ATTR_UNIT || value->type == elem)
         return true;
-    return emit_error(loc->ctx, loc,
+    return diag_error(loc->ctx, loc,
                       "%s value type mismatch between encoding and tensor element type: '%s' != "
                       "'%s'",
                       which, type_str(loc->ctx, value->type), type_str(loc->ctx, elem));
@@ -262,19 +262,19 @@ static bool verify_tensor(const Attr *attr, const Attr *loc, uint32_t rank, cons
     const Attr *implicit = params[ENC_IMPLICIT_VAL];
     uint32_t dims = params[ENC_DIM_TO_LVL]->u.map->dim_count;
     if (rank == 0)
-        return emit_error(loc->ctx, loc, "expected non-scalar sparse tensor");
+        return diag_error(loc->ctx, loc, "expected non-scalar sparse tensor");
     if (dims != rank)
-        return emit_error(loc->ctx, loc,
+        return diag_error(loc->ctx, loc,
                           "dimension-rank mismatch between encoding and tensor shape: %u != %u",
                           dims, rank);
     if (!verify_value_type(params[ENC_EXPLICIT_VAL], "explicit", elem, loc) ||
         !verify_value_type(implicit, "implicit", elem, loc))
         return false;
-    return is_zero(implicit) || emit_error(loc->ctx, loc, "implicit value must be zero");
+    return is_zero(implicit) || diag_error(loc->ctx, loc, "implicit value must be zero");
 }
 
 const AttrDef sparse_tensor_encoding = {.name = "encoding",
-                                        .dialect = &dialect_sparse_tensor,
+                                        .dialect = &sparse_tensor_dialect,
                                         .summary = "How a sparse tensor is stored.",
                                         .parse = parse_encoding,
                                         .print = print_encoding,
@@ -283,7 +283,7 @@ const AttrDef sparse_tensor_encoding = {.name = "encoding",
 
 static const AttrDef *const ATTR_DEFS[] = {&sparse_tensor_encoding, &sparse_tensor_slice, NULL};
 
-const DialectDef dialect_sparse_tensor = {
+const DialectDef sparse_tensor_dialect = {
     .name = "sparse_tensor",
     .summary = "Encodings of sparse tensors.",
     .attrs = ATTR_DEFS,

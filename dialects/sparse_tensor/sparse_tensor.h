@@ -5,7 +5,7 @@
 
 #include "ir/core/opdef.h"
 
-extern const DialectDef dialect_sparse_tensor;
+extern const DialectDef sparse_tensor_dialect;
 extern const AttrDef sparse_tensor_encoding, sparse_tensor_slice;
 
 #endif

@@ -103,7 +103,7 @@ MixedIndex tensor_mixed_dim(Builder *b, Value *tensor, uint32_t dim)
     if (extent != DIM_DYNAMIC)
         return mixed_constant(extent);
     Value *operands[] = {tensor, arith_constant_index(b, dim)};
-    return mixed_value(build_or_fold(b, TENSOR(DIM), operands, 2, type_index(b->ctx)));
+    return mixed_value(rewrite_build_or_fold(b, TENSOR(DIM), operands, 2, type_index(b->ctx)));
 }
 
 Value *tensor_empty(Builder *b, const MixedIndex *sizes, size_t rank, const Type *elem)
@@ -411,7 +411,7 @@ NAME_RESULT(unpack, "unpack")
     "`into` $dest attr-dict `:` type($source) `->` type($dest)"
 
 #define OP(ID, NAME, ...)                                                                          \
-    [TENSOR_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_tensor, __VA_ARGS__},
+    [TENSOR_##ID] = {.id = #ID, .name = NAME, .dialect = &tensor_dialect, __VA_ARGS__},
 const OpDef tensor_ops[] = {
 #include "dialects/tensor/tensor_ops.def"
 };
@@ -425,7 +425,7 @@ static Value *tensor_destination(const Op *op, uint32_t result)
     return writes ? op_operand(op, 1) : NULL;
 }
 
-const DialectDef dialect_tensor = {
+const DialectDef tensor_dialect = {
     .name = "tensor",
     .summary = "Making, slicing and reshaping tensors.",
     .ops = tensor_ops,

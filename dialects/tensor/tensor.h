@@ -13,16 +13,16 @@ enum {
 #undef OP
 
 extern const OpDef tensor_ops[];
-extern const DialectDef dialect_tensor;
+extern const DialectDef tensor_dialect;
 #define TENSOR(ID) (&tensor_ops[TENSOR_##ID])
 
 /* Offsets, sizes and strides of a slicing op. */
 typedef struct SliceParams {
     MixedIndices offsets, sizes, strides;
 } SliceParams;
-/* Of extract_slice, insert_slice and parallel_insert_slice; free with slice_free. */
-void slice_read(const Op *op, SliceParams *out);
-void slice_free(SliceParams *slice);
+/* Of extract_slice, insert_slice and parallel_insert_slice; free with tensor_slice_free. */
+void tensor_slice_read(const Op *op, SliceParams *out);
+void tensor_slice_free(SliceParams *slice);
 
 /* Which unit sizes a rank-reduced type lacks: of several that could go the outermost. */
 void tensor_dropped_dims(const SliceParams *slice, const Type *reduced, bool *dropped);
@@ -51,13 +51,13 @@ const Type *tensor_collapsed_type(const Type *type, const uint32_t *sizes, size_
 const Attr *tensor_groups_attr(Context *ctx, const uint32_t *sizes, size_t count);
 /* The source when the type fits already, else a tensor.cast. */
 Value *tensor_cast(Builder *b, Value *source, const Type *type);
-/* The borders of a pad; free with pad_free. */
+/* The borders of a pad; free with tensor_pad_free. */
 typedef struct PadBorders {
     MixedIndices low, high;
 } PadBorders;
-void pad_read(const Op *pad, PadBorders *out);
-void pad_read_folded(const Op *pad, PadBorders *out); /* values that are constants as such */
-void pad_free(PadBorders *borders);
+void tensor_pad_read(const Op *pad, PadBorders *out);
+void tensor_pad_read_folded(const Op *pad, PadBorders *out); /* values that are constants as such */
+void tensor_pad_free(PadBorders *borders);
 /* The value that pads, if it is one from outside the body; else NULL. */
 Value *tensor_padding(const Op *pad);
 /* A pad with an empty region, and the body that yields one value everywhere. */

@@ -44,7 +44,7 @@ const Type *tensor_collapsed_type(const Type *type, const uint32_t *sizes, size_
 
 Value *tensor_collapse_shape(Builder *b, Value *source, const Type *type, const Attr *groups)
 {
-    NamedAttr attr = named_attr(b->ctx, "reassociation", groups);
+    NamedAttr attr = attr_named(b->ctx, "reassociation", groups);
     return op_result(build(b, TENSOR(COLLAPSE_SHAPE), &source, 1, &type, 1, &attr, 1), 0);
 }
 
@@ -71,14 +71,14 @@ static bool is_dynamic_group(const Type *type, const Attr *group)
 static Value *build_dynamic_extent(Builder *b, const Type *type, const Attr *group, Value *whole)
 {
     Value *operands[] = {whole, arith_constant_index(b, static_product(type, group))};
-    return build_or_fold(b, ARITH(DIVUI), operands, 2, whole->type);
+    return rewrite_build_or_fold(b, ARITH(DIVUI), operands, 2, whole->type);
 }
 
 Value *tensor_expand_shape(Builder *b, Value *source, const Type *type, const Attr *groups)
 {
     const Attr *shape = attr_i64_array(b->ctx, type->u.shaped.dims, type->u.shaped.rank);
-    NamedAttr attrs[] = {named_attr(b->ctx, "reassociation", groups),
-                         named_attr(b->ctx, "static_output_shape", shape)};
+    NamedAttr attrs[] = {attr_named(b->ctx, "reassociation", groups),
+                         attr_named(b->ctx, "static_output_shape", shape)};
     MixedIndices sizes = {0};
     ValueList operands = {0};
     *vec_push(&operands) = source;
@@ -97,21 +97,21 @@ Value *tensor_expand_shape(Builder *b, Value *source, const Type *type, const At
 
 /* --- pad -------------------------------------------------------------------------------------- */
 
-void pad_read(const Op *pad, PadBorders *out)
+void tensor_pad_read(const Op *pad, PadBorders *out)
 {
     *out = (PadBorders){0};
     mixed_indices_read(pad, "static_low", 1, &out->low);
     mixed_indices_read(pad, "static_high", 2, &out->high);
 }
 
-void pad_read_folded(const Op *pad, PadBorders *out)
+void tensor_pad_read_folded(const Op *pad, PadBorders *out)
 {
-    pad_read(pad, out);
+    tensor_pad_read(pad, out);
     (void)mixed_fold_constants(&out->low, true);
     (void)mixed_fold_constants(&out->high, true);
 }
 
-void pad_free(PadBorders *borders)
+void tensor_pad_free(PadBorders *borders)
 {
     vec_free(&borders->low);
     vec_free(&borders->high);
@@ -135,10 +135,10 @@ Op *tensor_build_pad(Builder *b, Value *source, const Type *type, const PadBorde
     const Attr *high = mixed_indices_split(ctx, borders->high.data, borders->high.len, &operands);
     int32_t segments[] = {1, low_count, (int32_t)operands.len - 1 - low_count};
     NamedAttr attrs[] = {
-        named_attr(ctx, "static_low", low), named_attr(ctx, "static_high", high),
-        named_attr(ctx, "operandSegmentSizes",
+        attr_named(ctx, "static_low", low), attr_named(ctx, "static_high", high),
+        attr_named(ctx, "operandSegmentSizes",
                    attr_dense_array(type_i(ctx, 32), segments, COUNT_OF(segments))),
-        named_attr(ctx, "nofold", attr_unit(ctx))};
+        attr_named(ctx, "nofold", attr_unit(ctx))};
     Op *op = build(b, TENSOR(PAD), operands.data, (uint32_t)operands.len, &type, 1, attrs,
                    (uint32_t)COUNT_OF(attrs) - !nofold);
     vec_free(&operands);
@@ -177,6 +177,6 @@ Value *tensor_pad(Builder *b, Value *source, const int64_t *low, const int64_t *
     }
     Op *pad = tensor_build_pad(b, source, padded_type(source->type, low, high), &borders, false);
     tensor_fill_pad(pad, padding);
-    pad_free(&borders);
+    tensor_pad_free(&borders);
     return op_result(pad, 0);
 }

@@ -45,7 +45,7 @@ static const Type *join(const Type *a, const Type *b)
 static bool cast_of_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *inner = value_def_of(op_operand(op, 0), TENSOR(CAST));
+    Op *inner = rewrite_def_of(op_operand(op, 0), TENSOR(CAST));
     if (!inner)
         return false;
     const Type *from = op_operand(inner, 0)->type, *to = op_result(op, 0)->type;
@@ -61,7 +61,7 @@ static bool cast_of_cast(Rewriter *rw, Op *op, void *user)
 static bool bitcast_of_bitcast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *inner = value_def_of(op_operand(op, 0), TENSOR(BITCAST));
+    Op *inner = rewrite_def_of(op_operand(op, 0), TENSOR(BITCAST));
     if (!inner)
         return false;
     rewriter_replace_one(rw, op, build_unary(&rw->b, TENSOR(BITCAST), op_result(op, 0)->type,
@@ -106,7 +106,7 @@ static bool cast_into_destination_op(Rewriter *rw, Op *op, void *user)
 static bool cast_of_empty(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *empty = value_def_of(op_operand(op, 0), TENSOR(EMPTY));
+    Op *empty = rewrite_def_of(op_operand(op, 0), TENSOR(EMPTY));
     const Type *type = op_result(op, 0)->type;
     if (!empty || !tensor_cast_adds_static(op))
         return false;
@@ -128,12 +128,12 @@ static bool cast_of_empty(Rewriter *rw, Op *op, void *user)
 static bool cast_of_slice(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *slice = value_def_of(op_operand(op, 0), TENSOR(EXTRACT_SLICE));
+    Op *slice = rewrite_def_of(op_operand(op, 0), TENSOR(EXTRACT_SLICE));
     const Type *type = op_result(op, 0)->type, *from = op_operand(op, 0)->type;
     if (!slice || !tensor_cast_adds_static(op) || type == from)
         return false;
     SliceParams params;
-    slice_read(slice, &params);
+    tensor_slice_read(slice, &params);
     IntList sizes = {0};
     for (size_t i = 0; i < params.sizes.len; i++)
         *vec_push(&sizes) = params.sizes.data[i].constant;
@@ -149,7 +149,7 @@ static bool cast_of_slice(Rewriter *rw, Op *op, void *user)
     Op *made = tensor_build_extract_slice(&rw->b, op_operand(slice, 0), type, &params);
     rewriter_replace_one(rw, op, op_result(made, 0));
     vec_free(&sizes);
-    slice_free(&params);
+    tensor_slice_free(&params);
     return true;
 }
 
@@ -233,7 +233,7 @@ void tensor_canonicalize_empty(PatternSet *set)
 static bool extract_of_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *cast = value_def_of(op_operand(op, 0), TENSOR(CAST));
+    Op *cast = rewrite_def_of(op_operand(op, 0), TENSOR(CAST));
     if (!cast || !type_is_ranked(op_operand(cast, 0)->type))
         return false;
     ValueList operands = {0};
@@ -252,7 +252,7 @@ static bool extract_of_cast(Rewriter *rw, Op *op, void *user)
 static bool extract_of_index_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *cast = value_def_of(op_operand(op, 0), ARITH(INDEX_CAST));
+    Op *cast = rewrite_def_of(op_operand(op, 0), ARITH(INDEX_CAST));
     if (!cast || !type_is_tensor(op_operand(cast, 0)->type))
         return false;
     ValueList operands = {0};
@@ -272,7 +272,7 @@ static bool extract_of_index_cast(Rewriter *rw, Op *op, void *user)
 static bool extract_of_generate(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *generate = value_def_of(op_operand(op, 0), TENSOR(GENERATE));
+    Op *generate = rewrite_def_of(op_operand(op, 0), TENSOR(GENERATE));
     if (!generate || !op_is_pure(generate))
         return false;
     Block *body = region_entry(op_region(generate, 0));

@@ -8,7 +8,7 @@
 /* The constant index of a tensor.dim within the source's rank; false otherwise. */
 static bool constant_dim(Op *op, uint32_t *out)
 {
-    const Attr *index = value_constant(op_operand(op, 1));
+    const Attr *index = fold_constant_of(op_operand(op, 1));
     const Type *type = op_operand(op, 0)->type;
     if (!index || index->kind != ATTR_INTEGER || !type_is_ranked(type))
         return false;
@@ -21,7 +21,7 @@ static bool constant_dim(Op *op, uint32_t *out)
 static bool dim_of_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *cast = value_def_of(op_operand(op, 0), TENSOR(CAST));
+    Op *cast = rewrite_def_of(op_operand(op, 0), TENSOR(CAST));
     if (!cast)
         return false;
     op_set_operand(op, 0, op_operand(cast, 0));
@@ -33,7 +33,7 @@ static bool dim_of_cast(Rewriter *rw, Op *op, void *user)
 static bool dim_of_empty(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *empty = value_def_of(op_operand(op, 0), TENSOR(EMPTY));
+    Op *empty = rewrite_def_of(op_operand(op, 0), TENSOR(EMPTY));
     uint32_t dim, next = 0;
     if (!empty || !constant_dim(op, &dim))
         return false;
@@ -62,7 +62,7 @@ static bool dim_of_destination(Rewriter *rw, Op *op, void *user)
 static bool dim_of_reshape(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *reshape = value_def_of(op_operand(op, 0), TENSOR(RESHAPE));
+    Op *reshape = rewrite_def_of(op_operand(op, 0), TENSOR(RESHAPE));
     if (!reshape)
         return false;
     Value *operands[] = {op_operand(reshape, 1), op_operand(op, 1)};
@@ -95,7 +95,7 @@ bool tensor_find_group(const Op *expand, uint32_t dim, uint32_t *group, int64_t 
     --*group;
     *product = 1;
     for (uint32_t i = begin; i < next; i++)
-        if (i != dim && (dims[i] == DIM_DYNAMIC || !mul_i64(*product, dims[i], product)))
+        if (i != dim && (dims[i] == DIM_DYNAMIC || !i64_mul(*product, dims[i], product)))
             return false;
     return *product > 0;
 }
@@ -104,7 +104,7 @@ bool tensor_find_group(const Op *expand, uint32_t dim, uint32_t *group, int64_t 
 static bool dim_of_expand(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *expand = value_def_of(op_operand(op, 0), TENSOR(EXPAND_SHAPE));
+    Op *expand = rewrite_def_of(op_operand(op, 0), TENSOR(EXPAND_SHAPE));
     uint32_t dim, group;
     int64_t product;
     if (!expand || !constant_dim(op, &dim) ||
@@ -124,7 +124,7 @@ static bool dim_of_expand(Rewriter *rw, Op *op, void *user)
 static bool dim_of_collapse(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *collapse = value_def_of(op_operand(op, 0), TENSOR(COLLAPSE_SHAPE));
+    Op *collapse = rewrite_def_of(op_operand(op, 0), TENSOR(COLLAPSE_SHAPE));
     uint32_t dim;
     if (!collapse || !constant_dim(op, &dim) ||
         op_result(collapse, 0)->type->u.shaped.dims[dim] != DIM_DYNAMIC)

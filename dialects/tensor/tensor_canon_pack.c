@@ -54,7 +54,7 @@ static bool share_extents(Rewriter *rw, Op *op)
 static bool simplify_pack(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *unpack = value_def_of(op_operand(op, 0), TENSOR(UNPACK));
+    Op *unpack = rewrite_def_of(op_operand(op, 0), TENSOR(UNPACK));
     if (unpack)
         return undo(rw, op, unpack);
     if (padding_count(op) > 0 && tensor_fills_tiles(op))
@@ -66,7 +66,7 @@ static bool simplify_pack(Rewriter *rw, Op *op, void *user)
 static bool simplify_unpack(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *pack = value_def_of(op_operand(op, 0), TENSOR(PACK));
+    Op *pack = rewrite_def_of(op_operand(op, 0), TENSOR(PACK));
     if (pack)
         return undo(rw, op, pack);
     Value *destination = value_destination(op_operand(op, 1));

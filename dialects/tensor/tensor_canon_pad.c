@@ -27,9 +27,9 @@ static bool pad_by_nothing(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     PadBorders borders;
-    pad_read(op, &borders);
+    tensor_pad_read(op, &borders);
     bool nothing = !op_attr(op, "nofold") && all_zero(&borders.low) && all_zero(&borders.high);
-    pad_free(&borders);
+    tensor_pad_free(&borders);
     if (nothing)
         tensor_replace_cast(rw, op, op_operand(op, 0));
     return nothing;
@@ -59,7 +59,7 @@ static bool pad_of_cast(Rewriter *rw, Op *op, void *user)
     if (!source)
         return false;
     PadBorders borders;
-    pad_read(op, &borders);
+    tensor_pad_read(op, &borders);
     const Type *old = op_result(op, 0)->type;
     const Type *type = padded_type(source->type, &borders, old);
     if (type == old) {
@@ -68,7 +68,7 @@ static bool pad_of_cast(Rewriter *rw, Op *op, void *user)
     } else {
         tensor_replace_cast(rw, op, build_pad(rw, op, source, type, &borders));
     }
-    pad_free(&borders);
+    tensor_pad_free(&borders);
     return true;
 }
 
@@ -82,11 +82,11 @@ static bool pad_into_cast(Rewriter *rw, Op *op, void *user)
         op_result(cast, 0)->type == result->type)
         return false;
     PadBorders borders;
-    pad_read(op, &borders);
+    tensor_pad_read(op, &borders);
     Value *made = build_pad(rw, op, op_operand(op, 0), op_result(cast, 0)->type, &borders);
     rewriter_replace_one(rw, cast, made);
     rewriter_erase(rw, op);
-    pad_free(&borders);
+    tensor_pad_free(&borders);
     return true;
 }
 
@@ -95,7 +95,7 @@ static bool pad_by_constants(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     PadBorders borders;
-    pad_read(op, &borders);
+    tensor_pad_read(op, &borders);
     const Type *old = op_result(op, 0)->type;
     const Type *type = padded_type(op_operand(op, 0)->type, &borders, old);
     bool changed = type != old;
@@ -104,7 +104,7 @@ static bool pad_by_constants(Rewriter *rw, Op *op, void *user)
         (void)mixed_fold_constants(&borders.high, true);
         tensor_replace_cast(rw, op, build_pad(rw, op, op_operand(op, 0), type, &borders));
     }
-    pad_free(&borders);
+    tensor_pad_free(&borders);
     return changed;
 }
 
@@ -142,8 +142,8 @@ static bool is_zero(MixedIndex index)
 static bool same_constant_padding(const Op *a, const Op *b)
 {
     const Value *x = tensor_padding(a), *y = tensor_padding(b);
-    const Attr *padding = x ? value_constant(x) : NULL;
-    return padding && y && padding == value_constant(y);
+    const Attr *padding = x ? fold_constant_of(x) : NULL;
+    return padding && y && padding == fold_constant_of(y);
 }
 
 static bool chain_matches(const PadChain *c)
@@ -208,8 +208,8 @@ static bool join_chain(Rewriter *rw, const PadChain *c)
                                 &borders);
         rewriter_replace_one(rw, c->pad, made);
     }
-    slice_free(&slice);
-    pad_free(&borders);
+    tensor_slice_free(&slice);
+    tensor_pad_free(&borders);
     return ok;
 }
 
@@ -218,20 +218,20 @@ static bool pad_of_padded_slice(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     PadChain c = {.pad = op};
-    c.inner_slice = value_def_of(op_operand(op, 0), TENSOR(EXTRACT_SLICE));
-    c.other = c.inner_slice ? value_def_of(op_operand(c.inner_slice, 0), TENSOR(PAD)) : NULL;
-    c.outer_slice = c.other ? value_def_of(op_operand(c.other, 0), TENSOR(EXTRACT_SLICE)) : NULL;
+    c.inner_slice = rewrite_def_of(op_operand(op, 0), TENSOR(EXTRACT_SLICE));
+    c.other = c.inner_slice ? rewrite_def_of(op_operand(c.inner_slice, 0), TENSOR(PAD)) : NULL;
+    c.outer_slice = c.other ? rewrite_def_of(op_operand(c.other, 0), TENSOR(EXTRACT_SLICE)) : NULL;
     if (!c.outer_slice || op_attr(c.other, "nofold"))
         return false;
-    pad_read_folded(c.pad, &c.borders);
-    pad_read_folded(c.other, &c.other_borders);
-    slice_read(c.inner_slice, &c.inner);
-    slice_read(c.outer_slice, &c.outer);
+    tensor_pad_read_folded(c.pad, &c.borders);
+    tensor_pad_read_folded(c.other, &c.other_borders);
+    tensor_slice_read(c.inner_slice, &c.inner);
+    tensor_slice_read(c.outer_slice, &c.outer);
     bool ok = join_chain(rw, &c);
-    pad_free(&c.borders);
-    pad_free(&c.other_borders);
-    slice_free(&c.inner);
-    slice_free(&c.outer);
+    tensor_pad_free(&c.borders);
+    tensor_pad_free(&c.other_borders);
+    tensor_slice_free(&c.inner);
+    tensor_slice_free(&c.outer);
     return ok;
 }
 

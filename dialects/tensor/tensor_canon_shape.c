@@ -31,8 +31,8 @@ static Value *build_expand(Rewriter *rw, Value *source, const Type *type, const 
     *vec_push(&operands) = source;
     const Attr *list = mixed_indices_split(rw->b.ctx, shape->data, shape->len, &operands);
     NamedAttr attrs[] = {
-        named_attr(rw->b.ctx, "reassociation", grouping_attr(rw, groups)),
-        named_attr(rw->b.ctx, "static_output_shape", list)};
+        attr_named(rw->b.ctx, "reassociation", grouping_attr(rw, groups)),
+        attr_named(rw->b.ctx, "static_output_shape", list)};
     Op *op = build(&rw->b, TENSOR(EXPAND_SHAPE), operands.data, (uint32_t)operands.len, &type, 1,
                    attrs, COUNT_OF(attrs));
     vec_free(&operands);
@@ -57,7 +57,7 @@ static void grouping_compose(const Grouping *inner, const Grouping *outer, Group
 static bool collapse_of_collapse(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *inner = value_def_of(op_operand(op, 0), TENSOR(COLLAPSE_SHAPE));
+    Op *inner = rewrite_def_of(op_operand(op, 0), TENSOR(COLLAPSE_SHAPE));
     if (!inner)
         return false;
     Grouping a = {0}, b = {0}, both = {0};
@@ -76,7 +76,7 @@ static bool collapse_of_collapse(Rewriter *rw, Op *op, void *user)
 static bool expand_of_expand(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *inner = value_def_of(op_operand(op, 0), TENSOR(EXPAND_SHAPE));
+    Op *inner = rewrite_def_of(op_operand(op, 0), TENSOR(EXPAND_SHAPE));
     if (!inner)
         return false;
     Grouping a = {0}, b = {0}, both = {0};
@@ -138,7 +138,7 @@ static bool output_shape(Rewriter *rw, Value *source, const Type *type, const Gr
 static bool collapse_of_expand(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *expand = value_def_of(op_operand(op, 0), TENSOR(EXPAND_SHAPE));
+    Op *expand = rewrite_def_of(op_operand(op, 0), TENSOR(EXPAND_SHAPE));
     if (!expand)
         return false;
     Value *source = op_operand(expand, 0), *result = NULL;
@@ -229,7 +229,7 @@ static bool match_groups(const Type *wide, const Grouping *wide_groups, const Ty
 static bool expand_of_collapse(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Op *collapse = value_def_of(op_operand(op, 0), TENSOR(COLLAPSE_SHAPE));
+    Op *collapse = rewrite_def_of(op_operand(op, 0), TENSOR(COLLAPSE_SHAPE));
     if (!collapse)
         return false;
     Value *source = op_operand(collapse, 0);

@@ -48,7 +48,7 @@ static const Type *reduced_type(const SliceParams *slice, const bool *dropped, c
 static bool has_constant_operand(const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        const Attr *attr = value_constant(op_operand(op, i));
+        const Attr *attr = fold_constant_of(op_operand(op, i));
         if (attr && attr->kind == ATTR_INTEGER)
             return true;
     }
@@ -61,7 +61,7 @@ static bool extract_constants(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     SliceParams slice;
-    slice_read(op, &slice);
+    tensor_slice_read(op, &slice);
     bool *dropped = xcalloc(slice.sizes.len, sizeof *dropped);
     tensor_dropped_dims(&slice, op_result(op, 0)->type, dropped);
     bool changed = fold_constants(&slice);
@@ -71,7 +71,7 @@ static bool extract_constants(Rewriter *rw, Op *op, void *user)
         tensor_replace_cast(rw, op, op_result(made, 0));
     }
     free_ptr((void **)&dropped);
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return changed;
 }
 
@@ -83,10 +83,10 @@ static bool extract_of_cast(Rewriter *rw, Op *op, void *user)
     if (!source || has_constant_operand(op))
         return false;
     SliceParams slice;
-    slice_read(op, &slice);
+    tensor_slice_read(op, &slice);
     Op *made = tensor_build_extract_slice(&rw->b, source, op_result(op, 0)->type, &slice);
     rewriter_replace_one(rw, op, op_result(made, 0));
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return true;
 }
 
@@ -117,7 +117,7 @@ static bool insert_constants(Rewriter *rw, Op *op, void *user)
     (void)user;
     SliceParams slice;
     Value *source = op_operand(op, 0), *dest = op_operand(op, 1);
-    slice_read(op, &slice);
+    tensor_slice_read(op, &slice);
     bool changed = fold_constants(&slice);
     const Type *type =
         changed ? canonical_type(&slice, source->type->u.shaped.rank, dest->type) : NULL;
@@ -126,7 +126,7 @@ static bool insert_constants(Rewriter *rw, Op *op, void *user)
         Op *made = tensor_build_insert_slice(&rw->b, cast, dest, &slice);
         rewriter_replace_one(rw, op, op_result(made, 0));
     }
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return type != NULL;
 }
 
@@ -164,13 +164,13 @@ static bool insert_of_cast(Rewriter *rw, Op *op, void *user)
     source = source ? source : op_operand(op, 0);
     dest = dest ? dest : op_operand(op, 1);
     SliceParams slice;
-    slice_read(op, &slice);
+    tensor_slice_read(op, &slice);
     bool ok = adopt_sizes(&slice, source->type);
     if (ok) {
         Op *made = tensor_build_insert_slice(&rw->b, source, dest, &slice);
         tensor_replace_cast(rw, op, op_result(made, 0));
     }
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return ok;
 }
 
@@ -183,7 +183,7 @@ static bool insert_with_cast(Rewriter *rw, Op *op, void *user)
     if (rank != op_operand(op, 1)->type->u.shaped.rank)
         return false;
     SliceParams slice;
-    slice_read(op, &slice);
+    tensor_slice_read(op, &slice);
     IntList dims = {0};
     bool ok = true, changed = false;
     for (uint32_t i = 0; ok && i < rank; i++) {
@@ -201,7 +201,7 @@ static bool insert_with_cast(Rewriter *rw, Op *op, void *user)
         rewriter_replace_one(rw, op, op_result(made, 0));
     }
     vec_free(&dims);
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return ok && changed;
 }
 

@@ -44,7 +44,7 @@ bool tensor_cast_adds_static(const Op *cast)
 
 Value *tensor_fold_source_cast(Value *value)
 {
-    Op *cast = value_def_of(value, TENSOR(CAST));
+    Op *cast = rewrite_def_of(value, TENSOR(CAST));
     return cast && tensor_cast_loses_static(cast) ? op_operand(cast, 0) : NULL;
 }
 
@@ -99,9 +99,9 @@ static Value *slice_size(const Op *slice, uint32_t dim)
     SliceParams params;
     if (op_result(slice, 0)->type->u.shaped.rank != op_operand(slice, 0)->type->u.shaped.rank)
         return NULL;
-    slice_read(slice, &params);
+    tensor_slice_read(slice, &params);
     Value *size = params.sizes.data[dim].value;
-    slice_free(&params);
+    tensor_slice_free(&params);
     return size;
 }
 
@@ -158,7 +158,7 @@ static bool flat_index(const Type *type, const Attr *const *indices, int64_t *ou
 bool tensor_fold_extract(Op *op, const Attr *const *operands, FoldResult *results)
 {
     const Type *type = op_operand(op, 0)->type;
-    Op *source = value_def_of(op_operand(op, 0), TENSOR(FROM_ELEMENTS));
+    Op *source = rewrite_def_of(op_operand(op, 0), TENSOR(FROM_ELEMENTS));
     int64_t index;
     if (is_splat(operands[0]))
         return gives_attr(results, dense_elem(operands[0], 0));
@@ -227,12 +227,12 @@ static bool identical_lists(const MixedIndices *a, const MixedIndices *b)
 static bool same_slices(const Op *a, const Op *b)
 {
     SliceParams x, y;
-    slice_read(a, &x);
-    slice_read(b, &y);
+    tensor_slice_read(a, &x);
+    tensor_slice_read(b, &y);
     bool same = identical_lists(&x.offsets, &y.offsets) && identical_lists(&x.sizes, &y.sizes) &&
                 identical_lists(&x.strides, &y.strides);
-    slice_free(&x);
-    slice_free(&y);
+    tensor_slice_free(&x);
+    tensor_slice_free(&y);
     return same;
 }
 
@@ -246,24 +246,24 @@ static bool is_known(MixedIndex index, int64_t want)
 static bool is_whole(const Op *op, const Type *type)
 {
     SliceParams params;
-    slice_read(op, &params);
+    tensor_slice_read(op, &params);
     bool whole = type_is_static(type);
     for (uint32_t i = 0; whole && i < type->u.shaped.rank; i++)
         whole = is_known(params.offsets.data[i], 0) &&
                 is_known(params.sizes.data[i], type->u.shaped.dims[i]) &&
                 is_known(params.strides.data[i], 1);
-    slice_free(&params);
+    tensor_slice_free(&params);
     return whole;
 }
 
 static bool has_zero_size(const Op *op)
 {
     SliceParams params;
-    slice_read(op, &params);
+    tensor_slice_read(op, &params);
     bool any = false;
     for (size_t i = 0; i < params.sizes.len; i++)
         any = any || is_known(params.sizes.data[i], 0);
-    slice_free(&params);
+    tensor_slice_free(&params);
     return any;
 }
 
@@ -276,7 +276,7 @@ bool tensor_fold_extract_slice(Op *op, const Attr *const *operands, FoldResult *
     if (source == type && is_whole(op, type))
         return gives_value(results, op_operand(op, 0));
     /* extract(insert(x into y)) -> x at the same place */
-    Op *insert = value_def_of(op_operand(op, 0), TENSOR(INSERT_SLICE));
+    Op *insert = rewrite_def_of(op_operand(op, 0), TENSOR(INSERT_SLICE));
     if (insert && op_operand(insert, 0)->type == type && same_slices(insert, op))
         return gives_value(results, op_operand(insert, 0));
     return false;
@@ -289,13 +289,13 @@ bool tensor_fold_insert_slice(Op *op, const Attr *const *operands, FoldResult *r
     if (source->type == op_result(op, 0)->type && is_whole(op, source->type))
         return gives_value(results, source);
     /* insert(x into insert(y into z)) -> insert(x into z) at the same place */
-    Op *earlier = value_def_of(dest, TENSOR(INSERT_SLICE));
+    Op *earlier = rewrite_def_of(dest, TENSOR(INSERT_SLICE));
     if (earlier && op_operand(earlier, 0)->type == source->type && same_slices(earlier, op)) {
         op_set_operand(op, 1, op_operand(earlier, 1));
         return true;
     }
     /* insert(extract(x) into x) -> x at the same place */
-    Op *extract = value_def_of(source, TENSOR(EXTRACT_SLICE));
+    Op *extract = rewrite_def_of(source, TENSOR(EXTRACT_SLICE));
     if (extract && op_operand(extract, 0) == dest && same_slices(extract, op))
         return gives_value(results, dest);
     return has_zero_size(op) && gives_value(results, dest);
@@ -314,7 +314,7 @@ static uint32_t dynamic_dims(const Type *type)
 /* The element of a shape tensor is the source's extent of that number. */
 static bool is_own_extent(Value *element, Value *source, uint32_t dim)
 {
-    Op *def = value_def_of(element, TENSOR(DIM));
+    Op *def = rewrite_def_of(element, TENSOR(DIM));
     int64_t known, index;
     if (mixed_known(mixed_value(element), &known))
         return known == source->type->u.shaped.dims[dim];
@@ -325,7 +325,7 @@ static bool is_own_extent(Value *element, Value *source, uint32_t dim)
 static bool keeps_shape(Value *source, Value *shape)
 {
     uint32_t rank = source->type->u.shaped.rank;
-    Op *elements = value_def_of(shape, TENSOR(FROM_ELEMENTS));
+    Op *elements = rewrite_def_of(shape, TENSOR(FROM_ELEMENTS));
     if (rank == 1)
         return true;
     if (!elements || elements->operand_count != rank)
@@ -341,7 +341,7 @@ bool tensor_fold_reshape(Op *op, const Attr *const *operands, FoldResult *result
 {
     Value *source = op_operand(op, 0);
     const Type *type = op_result(op, 0)->type;
-    Op *inner = value_def_of(source, TENSOR(RESHAPE));
+    Op *inner = rewrite_def_of(source, TENSOR(RESHAPE));
     if (gives_attr(results, splat_as(operands[0], type)))
         return true;
     if (inner) {
@@ -381,7 +381,7 @@ static bool folds_reshape(Op *op, const Attr *const *operands, FoldResult *resul
                                                   operands[0]->u.dense.size,
                                                   operands[0]->u.dense.is_splat));
     /* collapse(expand(x)) -> x and the other way round, when the types say so */
-    Op *producer = value_def_of(source, inverse);
+    Op *producer = rewrite_def_of(source, inverse);
     if (!producer || op_operand(producer, 0)->type != type)
         return false;
     bool same_groups = op_attr(producer, "reassociation") == op_attr(op, "reassociation");

@@ -16,8 +16,8 @@ static void packing_read(const Op *op, Packing *out)
     *out = (Packing){.unpacked = op_operand(op, is_pack ? 0 : 1)->type,
                      .packed = op_operand(op, is_pack ? 1 : 0)->type};
     mixed_indices_read(op, "static_inner_tiles", is_pack ? 3 : 2, &out->tiles);
-    int_list_read(op, "inner_dims_pos", &out->positions);
-    int_list_read(op, "outer_dims_perm", &out->outer);
+    mixed_read_int_list(op, "inner_dims_pos", &out->positions);
+    mixed_read_int_list(op, "outer_dims_perm", &out->outer);
 }
 
 static void packing_free(Packing *packing)

@@ -61,13 +61,13 @@ static bool reify_pad(Builder *b, Op *op, uint32_t dim, MixedIndex *out)
     MixedIndices sizes = {0};
     const AffineExpr *sum = affine_add(affine_add(affine_dim(b->ctx, 0), affine_symbol(b->ctx, 0)),
                                        affine_symbol(b->ctx, 1));
-    pad_read_folded(op, &borders);
+    tensor_pad_read_folded(op, &borders);
     *vec_push(&sizes) = tensor_mixed_dim(b, op_operand(op, 0), dim);
     *vec_push(&sizes) = borders.low.data[dim];
     *vec_push(&sizes) = borders.high.data[dim];
     *out = fold(b, sum, 1, 2, &sizes);
     vec_free(&sizes);
-    pad_free(&borders);
+    tensor_pad_free(&borders);
     return true;
 }
 
@@ -100,7 +100,7 @@ static bool reify_extract_slice(Builder *b, Op *op, uint32_t dim, MixedIndex *ou
     const Type *type = op_result(op, 0)->type;
     uint32_t kept = 0;
     (void)b;
-    slice_read(op, &slice);
+    tensor_slice_read(op, &slice);
     bool *dropped = xcalloc(slice.sizes.len, sizeof *dropped);
     tensor_dropped_dims(&slice, type, dropped);
     for (size_t i = 0; i < slice.sizes.len; i++) {
@@ -110,13 +110,13 @@ static bool reify_extract_slice(Builder *b, Op *op, uint32_t dim, MixedIndex *ou
             *out = slice.sizes.data[i];
     }
     free_ptr((void **)&dropped);
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return kept > dim;
 }
 
 bool tensor_reify_dim(Builder *b, Op *op, uint32_t dim, MixedIndex *out)
 {
-    if (op->def == NULL || op->def->dialect != &dialect_tensor || op->result_count != 1)
+    if (op->def == NULL || op->def->dialect != &tensor_dialect || op->result_count != 1)
         return false;
     int64_t extent = op_result(op, 0)->type->u.shaped.dims[dim];
     bool has_sizes = op->def == TENSOR(EMPTY) || op->def == TENSOR(GENERATE);
@@ -153,7 +153,7 @@ static bool reshape_of_empty(Rewriter *rw, Op *op, void *user)
     bool ok = op->operand_count > 0;
     uint32_t sources = op->def == TENSOR(CONCAT) ? op->operand_count : 1;
     for (uint32_t i = 0; ok && i < sources; i++)
-        ok = value_def_of(op_operand(op, i), TENSOR(EMPTY)) != NULL;
+        ok = rewrite_def_of(op_operand(op, i), TENSOR(EMPTY)) != NULL;
     for (uint32_t i = 0; ok && i < type->u.shaped.rank; i++)
         ok = tensor_reify_dim(&rw->b, op, i, vec_push(&sizes));
     if (ok)
@@ -169,7 +169,7 @@ static bool slice_of_empty(Rewriter *rw, Op *op, void *user)
     (void)user;
     uint32_t begin, count;
     const Type *type = op_result(op, 0)->type;
-    if (!value_def_of(op_operand(op, 0), TENSOR(EMPTY)))
+    if (!rewrite_def_of(op_operand(op, 0), TENSOR(EMPTY)))
         return false;
     ValueList sizes = {0};
     op_operand_group(op, 2, &begin, &count);
@@ -188,7 +188,7 @@ static bool pack_of_empty(Rewriter *rw, Op *op, void *user)
     uint32_t begin, padding = 0;
     if (op->def == TENSOR(PACK))
         op_operand_group(op, 2, &begin, &padding);
-    if (padding > 0 || !value_def_of(op_operand(op, 0), TENSOR(EMPTY)))
+    if (padding > 0 || !rewrite_def_of(op_operand(op, 0), TENSOR(EMPTY)))
         return false;
     rewriter_replace_one(rw, op, op_operand(op, 1));
     return true;

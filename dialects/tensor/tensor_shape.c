@@ -65,7 +65,7 @@ static bool verify_group_extents(Op *op, const Type *expanded, const Type *colla
         for (uint32_t k = 0; k < groups->u.array.items[i]->u.array.count; k++) {
             int64_t part = expanded->u.shaped.dims[next++];
             dynamic = dynamic || part == DIM_DYNAMIC;
-            if (!dynamic && !mul_i64(product, part, &product))
+            if (!dynamic && !i64_mul(product, part, &product))
                 return op_error(op, "extents of reassociation group #%u overflow", i);
         }
         if (dynamic && extent != DIM_DYNAMIC)
@@ -220,7 +220,7 @@ bool tensor_pad_dims(const Op *op, int64_t *dims)
         int64_t before = dense_array_i64(low, i), after = dense_array_i64(high, i);
         bool known = extent != DIM_DYNAMIC && before != DIM_DYNAMIC && after != DIM_DYNAMIC;
         dims[i] = DIM_DYNAMIC;
-        if (known && !(add_i64(extent, before, &dims[i]) && add_i64(dims[i], after, &dims[i])))
+        if (known && !(i64_add(extent, before, &dims[i]) && i64_add(dims[i], after, &dims[i])))
             return false;
     }
     return true;

@@ -4,7 +4,7 @@
 #include "ir/asm/print/diag.h"
 #include "ir/asm/print/print.h"
 
-void slice_read(const Op *op, SliceParams *out)
+void tensor_slice_read(const Op *op, SliceParams *out)
 {
     /* Groups: the source, the destination of insertions, then these three. */
     uint32_t first = op->def == TENSOR(EXTRACT_SLICE) ? 1 : 2;
@@ -14,7 +14,7 @@ void slice_read(const Op *op, SliceParams *out)
     mixed_indices_read(op, "static_strides", first + 2, &out->strides);
 }
 
-void slice_free(SliceParams *slice)
+void tensor_slice_free(SliceParams *slice)
 {
     vec_free(&slice->offsets);
     vec_free(&slice->sizes);
@@ -37,11 +37,11 @@ static Op *build_slice(Builder *b, const OpDef *def, Value *const *tensors, uint
         size_t before = operands.len;
         const Attr *list =
             mixed_indices_split(b->ctx, lists[i]->data, lists[i]->len, &operands);
-        attrs[i] = named_attr(b->ctx, names[i], list);
+        attrs[i] = attr_named(b->ctx, names[i], list);
         segments[tensor_count + i] = (int32_t)(operands.len - before);
     }
     attrs[COUNT_OF(names)] =
-        named_attr(b->ctx, "operandSegmentSizes",
+        attr_named(b->ctx, "operandSegmentSizes",
                    attr_dense_array(type_i(b->ctx, 32), segments, tensor_count + COUNT_OF(names)));
     Op *op = build(b, def, operands.data, (uint32_t)operands.len, &type, 1, attrs,
                    (uint32_t)COUNT_OF(attrs));
@@ -158,7 +158,7 @@ static bool verify_slice_lists(Op *op, uint32_t first_group, uint32_t rank)
 static const Type *slice_type(const Op *op, const Type *tensor)
 {
     IntList sizes = {0};
-    int_list_read(op, "static_sizes", &sizes);
+    mixed_read_int_list(op, "static_sizes", &sizes);
     const Type *type = type_tensor(type_elem(tensor), sizes.data, (uint32_t)sizes.len,
                                    tensor->u.shaped.extra);
     vec_free(&sizes);
@@ -275,7 +275,7 @@ bool tensor_verify_gather(Op *op)
     static const IndexedRule rule = {"gather", "source"};
     const Type *source = op_operand(op, 0)->type, *indices = op_operand(op, 1)->type;
     IntList dims = {0};
-    int_list_read(op, "gather_dims", &dims);
+    mixed_read_int_list(op, "gather_dims", &dims);
     bool ok = verify_indexed_dims(op, &rule, &dims, source->u.shaped.rank) &&
               verify_part(op, "result", op_result(op, 0)->type, source, indices, &dims);
     vec_free(&dims);
@@ -287,7 +287,7 @@ bool tensor_verify_scatter(Op *op)
     static const IndexedRule rule = {"scatter", "dest"};
     const Type *dest = op_operand(op, 1)->type, *indices = op_operand(op, 2)->type;
     IntList dims = {0};
-    int_list_read(op, "scatter_dims", &dims);
+    mixed_read_int_list(op, "scatter_dims", &dims);
     bool ok = verify_indexed_dims(op, &rule, &dims, dest->u.shaped.rank);
     if (ok && !op_attr(op, "unique"))
         ok = op_error(op, "requires 'unique' attribute to be set");

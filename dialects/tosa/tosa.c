@@ -175,7 +175,7 @@ ATTR_CONSTRAINT(ATTR_IS_PAD_QUANT, NULL, attr_is_a(attr, &tosa_pad_quant),
 
 const Attr *tosa_const_ints(const Value *value)
 {
-    const Attr *attr = value_constant(value);
+    const Attr *attr = fold_constant_of(value);
     bool is_ints = attr && attr->kind == ATTR_DENSE && type_is_integer(type_elem(attr->type));
     return is_ints ? attr : NULL;
 }
@@ -192,7 +192,7 @@ static Op *materialize(Context *ctx, const Attr *value, const Type *type, const 
 {
     if (!tosa_is_constant_of(value, type))
         return NULL;
-    NamedAttr attr = named_attr(ctx, "value", value);
+    NamedAttr attr = attr_named(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};
     return build(&b, TOSA(CONST), NULL, 0, &type, 1, &attr, 1);
 }
@@ -244,7 +244,7 @@ static Op *materialize(Context *ctx, const Attr *value, const Type *type, const 
     .traits = TRAIT_SINGLE_BLOCK | TRAIT_RECURSIVE_EFFECTS, .implicit_terminator = "tosa.yield"
 
 #define OP(ID, NAME, ...)                                                                          \
-    [TOSA_##ID] = {.id = #ID, .name = NAME, .dialect = &dialect_tosa, __VA_ARGS__},
+    [TOSA_##ID] = {.id = #ID, .name = NAME, .dialect = &tosa_dialect, __VA_ARGS__},
 const OpDef tosa_ops[] = {
 #include "dialects/tosa/tosa_ops.def"
 };
@@ -253,7 +253,7 @@ const OpDef tosa_ops[] = {
 static const AttrDef *const ATTR_DEFS[] = {&tosa_unary_quant, &tosa_conv_quant, &tosa_matmul_quant,
                                            &tosa_pad_quant, NULL};
 
-const DialectDef dialect_tosa = {
+const DialectDef tosa_dialect = {
     .name = "tosa",
     .summary = "Whole-tensor operators of neural networks.",
     .ops = tosa_ops,

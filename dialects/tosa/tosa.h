@@ -13,7 +13,7 @@ enum {
 #undef OP
 
 extern const OpDef tosa_ops[];
-extern const DialectDef dialect_tosa;
+extern const DialectDef tosa_dialect;
 #define TOSA(ID) (&tosa_ops[TOSA_##ID])
 
 /* Zero points: #tosa.unary_quant<input_zp, output_zp>, conv_quant<input_zp, weight_zp>,

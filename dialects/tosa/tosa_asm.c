@@ -17,7 +17,7 @@ bool tosa_parse_cond_if(OpParser *p)
     bool ok = parser_operand(p, &condition) && parser_resolve(p, &condition, truth) &&
               parser_optional_arrow_types(p, &types) && parser_region(p, NULL, 0);
     if (ok && !parser_try(p, "else"))
-        ok = emit_error(parser_ctx(p), parser_loc_at(p, parser_op_pos(p)),
+        ok = diag_error(parser_ctx(p), parser_loc_at(p, parser_op_pos(p)),
                         "'tosa.cond_if' op region #1 ('else_branch') failed to verify constraint: "
                         "region with 1 blocks");
     ok = ok && parser_region(p, NULL, 0) && parser_attr_dict(p, false);

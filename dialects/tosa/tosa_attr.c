@@ -82,7 +82,7 @@ static void print_quant(StrBuf *out, const Attr *attr, const QuantSpec *spec)
         print_quant(out, attr, &(SPEC));                                                           \
     }                                                                                              \
     const AttrDef tosa_##NAME = {.name = #NAME,                                                    \
-                                 .dialect = &dialect_tosa,                                         \
+                                 .dialect = &tosa_dialect,                                         \
                                  .summary = SUMMARY,                                               \
                                  .parse = parse_##NAME,                                            \
                                  .print = print_##NAME};

@@ -28,7 +28,7 @@ void tosa_canonicalize_concat(PatternSet *set)
 static bool swap_select(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    const Op *negation = value_def_of(op_operand(op, 0), TOSA(LOGICAL_NOT));
+    const Op *negation = rewrite_def_of(op_operand(op, 0), TOSA(LOGICAL_NOT));
     if (!negation)
         return false;
     Value *operands[] = {op_operand(negation, 0), op_operand(op, 2), op_operand(op, 1)};
@@ -51,7 +51,7 @@ static Value *part_of_range(const Op *concat, int64_t axis, int64_t *begin, int6
         int64_t end;
         if (!type_is_static(part->type) || axis < 0 || axis >= part->type->u.shaped.rank)
             return NULL;
-        if (*begin >= 0 && add_i64(*begin, size, &end) && end <= part->type->u.shaped.dims[axis])
+        if (*begin >= 0 && i64_add(*begin, size, &end) && end <= part->type->u.shaped.dims[axis])
             return part;
         *begin -= part->type->u.shaped.dims[axis];
     }
@@ -61,8 +61,8 @@ static Value *part_of_range(const Op *concat, int64_t axis, int64_t *begin, int6
 static void replace_slice(Rewriter *rw, Op *op, Value *part, const Attr *start)
 {
     const Type *type = op_result(op, 0)->type;
-    NamedAttr attrs[] = {named_attr(rw->b.ctx, "start", start),
-                         named_attr(rw->b.ctx, "size", op_attr(op, "size"))};
+    NamedAttr attrs[] = {attr_named(rw->b.ctx, "start", start),
+                         attr_named(rw->b.ctx, "size", op_attr(op, "size"))};
     Op *slice = build(&rw->b, TOSA(SLICE), &part, 1, &type, 1, attrs, COUNT_OF(attrs));
     rewriter_replace_one(rw, op, op_result(slice, 0));
 }
@@ -71,7 +71,7 @@ static void replace_slice(Rewriter *rw, Op *op, Value *part, const Attr *start)
 static bool slice_of_part(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    const Op *concat = value_def_of(op_operand(op, 0), TOSA(CONCAT));
+    const Op *concat = rewrite_def_of(op_operand(op, 0), TOSA(CONCAT));
     if (!concat || !type_is_static(op_result(concat, 0)->type))
         return false;
     int64_t axis = attr_int_value(op_attr(concat, "axis"));
@@ -122,7 +122,7 @@ static const Attr *compose(const Attr *outer, const Attr *inner)
 static bool join_transposes(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    const Op *inner = value_def_of(op_operand(op, 0), TOSA(TRANSPOSE));
+    const Op *inner = rewrite_def_of(op_operand(op, 0), TOSA(TRANSPOSE));
     const Attr *perms = tosa_const_ints(op_operand(op, 1));
     const Attr *inner_perms = inner ? tosa_const_ints(op_operand(inner, 1)) : NULL;
     if (!perms || !inner_perms || dense_count(perms) != dense_count(inner_perms) ||
@@ -164,7 +164,7 @@ static bool transpose_to_reshape(Rewriter *rw, Op *op, void *user)
     (void)user;
     Value *input = op_operand(op, 0);
     const Attr *perms = tosa_const_ints(op_operand(op, 1));
-    if (!perms || value_def_of(input, TOSA(TRANSPOSE)) || feeds_transpose(op_result(op, 0)) ||
+    if (!perms || rewrite_def_of(input, TOSA(TRANSPOSE)) || feeds_transpose(op_result(op, 0)) ||
         !type_is_ranked(input->type) || !is_below(perms, input->type->u.shaped.rank) ||
         !keeps_layout(input->type, perms))
         return false;
@@ -173,7 +173,7 @@ static bool transpose_to_reshape(Rewriter *rw, Op *op, void *user)
         *vec_push(&shape) = input->type->u.shaped.dims[dense_i64(perms, i)];
     const Type *type = op_result(op, 0)->type;
     NamedAttr attr =
-        named_attr(rw->b.ctx, "new_shape", attr_i64_array(rw->b.ctx, shape.data, shape.len));
+        attr_named(rw->b.ctx, "new_shape", attr_i64_array(rw->b.ctx, shape.data, shape.len));
     vec_free(&shape);
     Op *reshape = build(&rw->b, TOSA(RESHAPE), &input, 1, &type, 1, &attr, 1);
     rewriter_replace_one(rw, op, op_result(reshape, 0));
@@ -295,10 +295,10 @@ static Bounds intersect(Bounds a, Bounds b)
 static Value *build_clamp(Builder *b, const Type *type, Value *input, Bounds bounds)
 {
     const Type *f32 = type_float(b->ctx, TYPE_F32);
-    NamedAttr attrs[] = {named_attr(b->ctx, "min_int", attr_i64(b->ctx, bounds.min_int)),
-                         named_attr(b->ctx, "max_int", attr_i64(b->ctx, bounds.max_int)),
-                         named_attr(b->ctx, "min_fp", attr_float(f32, bounds.min_fp)),
-                         named_attr(b->ctx, "max_fp", attr_float(f32, bounds.max_fp))};
+    NamedAttr attrs[] = {attr_named(b->ctx, "min_int", attr_i64(b->ctx, bounds.min_int)),
+                         attr_named(b->ctx, "max_int", attr_i64(b->ctx, bounds.max_int)),
+                         attr_named(b->ctx, "min_fp", attr_float(f32, bounds.min_fp)),
+                         attr_named(b->ctx, "max_fp", attr_float(f32, bounds.max_fp))};
     return op_result(build(b, TOSA(CLAMP), &input, 1, &type, 1, attrs, COUNT_OF(attrs)), 0);
 }
 
@@ -306,7 +306,7 @@ static Value *build_clamp(Builder *b, const Type *type, Value *input, Bounds bou
 static bool join_clamps(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    const Op *inner = value_def_of(op_operand(op, 0), TOSA(CLAMP));
+    const Op *inner = rewrite_def_of(op_operand(op, 0), TOSA(CLAMP));
     if (!inner)
         return false;
     const Type *type = op_result(op, 0)->type;

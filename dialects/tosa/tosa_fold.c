@@ -45,7 +45,7 @@ static bool folds_splats(Op *op, const Attr *const *operands, FoldResult *result
         if (!(elems[i] = splat_elem(operands[i])) || elems[i]->type != elems[0]->type)
             return false;
     const Type *elem = type_elem(op_result(op, 0)->type);
-    return folds_to_splat(op, fold_lanes(elems, op->operand_count, elem, fn, op), results);
+    return folds_to_splat(op, lane_fold_all(elems, op->operand_count, elem, fn, op), results);
 }
 
 /* A shape with plain numbers in it. */

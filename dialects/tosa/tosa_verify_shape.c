@@ -347,7 +347,7 @@ static int64_t joined_extent(const Op *op, int64_t axis)
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Type *part = op_operand(op, i)->type;
         int64_t extent = type_is_ranked(part) ? part->u.shaped.dims[axis] : DIM_DYNAMIC;
-        if (extent == DIM_DYNAMIC || !add_i64(sum, extent, &sum))
+        if (extent == DIM_DYNAMIC || !i64_add(sum, extent, &sum))
             return DIM_DYNAMIC;
     }
     return sum;
@@ -404,7 +404,7 @@ const Type *tosa_reshaped_type(const Op *op)
     for (uint32_t i = 0; i < shape->u.dense_array.count; i++) {
         int64_t extent = dense_array_i64(shape, i);
         *vec_push(&dims) = extent == -1 ? DIM_DYNAMIC : extent;
-        if (extent != -1 && !mul_i64(known, extent, &known))
+        if (extent != -1 && !i64_mul(known, extent, &known))
             known = 0;
     }
     for (size_t i = 0; is_static && known > 0 && i < dims.len; i++)

@@ -195,7 +195,7 @@ static const AffineExpr *simplify_add(const AffineExpr *lhs, const AffineExpr *r
     Context *ctx = lhs->ctx;
     int64_t sum;
     if (affine_is_const(lhs) && affine_is_const(rhs))
-        return add_i64(lhs->value, rhs->value, &sum) ? affine_const(ctx, sum) : NULL;
+        return i64_add(lhs->value, rhs->value, &sum) ? affine_const(ctx, sum) : NULL;
     /* 4 + d0 -> d0 + 4;  s0 + d0 -> d0 + s0 */
     if (affine_is_const(lhs) || (lhs->is_symbolic && !rhs->is_symbolic))
         return affine_add(rhs, lhs);
@@ -243,7 +243,7 @@ static const AffineExpr *simplify_mul(const AffineExpr *lhs, const AffineExpr *r
 {
     int64_t product;
     if (affine_is_const(lhs) && affine_is_const(rhs))
-        return mul_i64(lhs->value, rhs->value, &product) ? affine_const(lhs->ctx, product) : NULL;
+        return i64_mul(lhs->value, rhs->value, &product) ? affine_const(lhs->ctx, product) : NULL;
     if (!lhs->is_symbolic && !rhs->is_symbolic)
         return NULL;
     /* 4 * d0 -> d0 * 4;  s0 * d0 -> d0 * s0 */
@@ -298,7 +298,7 @@ static const AffineExpr *simplify_floordiv(const AffineExpr *lhs, const AffineEx
         return NULL;
     int64_t quotient;
     if (affine_is_const(lhs))
-        return floordiv_i64(lhs->value, rhs->value, &quotient) ? affine_const(lhs->ctx, quotient)
+        return i64_floordiv(lhs->value, rhs->value, &quotient) ? affine_const(lhs->ctx, quotient)
                                                                : NULL;
     const AffineExpr *simple = simplify_quotient(lhs, rhs);
     if (simple || lhs->kind != AFFINE_ADD)
@@ -315,7 +315,7 @@ static const AffineExpr *simplify_ceildiv(const AffineExpr *lhs, const AffineExp
         return NULL;
     int64_t quotient;
     if (affine_is_const(lhs))
-        return ceildiv_i64(lhs->value, rhs->value, &quotient) ? affine_const(lhs->ctx, quotient)
+        return i64_ceildiv(lhs->value, rhs->value, &quotient) ? affine_const(lhs->ctx, quotient)
                                                               : NULL;
     return simplify_quotient(lhs, rhs);
 }
@@ -326,7 +326,7 @@ static const AffineExpr *simplify_mod(const AffineExpr *lhs, const AffineExpr *r
     if (!affine_is_const(rhs) || rhs->value < 1)
         return NULL;
     if (affine_is_const(lhs))
-        return affine_const(lhs->ctx, mod_i64(lhs->value, rhs->value));
+        return affine_const(lhs->ctx, i64_mod(lhs->value, rhs->value));
     if (is_multiple(lhs, rhs))
         return affine_const(lhs->ctx, 0);
     /* (d0 * 4 + d1) mod 4 -> d1 mod 4 */

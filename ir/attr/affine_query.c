@@ -44,17 +44,17 @@ static bool apply_operator(AffineKind kind, int64_t lhs, int64_t rhs, int64_t *o
 {
     switch (kind) {
     case AFFINE_ADD:
-        return add_i64(lhs, rhs, out);
+        return i64_add(lhs, rhs, out);
     case AFFINE_MUL:
-        return mul_i64(lhs, rhs, out);
+        return i64_mul(lhs, rhs, out);
     case AFFINE_FLOORDIV:
-        return floordiv_i64(lhs, rhs, out);
+        return i64_floordiv(lhs, rhs, out);
     case AFFINE_CEILDIV:
-        return ceildiv_i64(lhs, rhs, out);
+        return i64_ceildiv(lhs, rhs, out);
     default:
         if (rhs < 1)
             return false;
-        *out = mod_i64(lhs, rhs);
+        *out = i64_mod(lhs, rhs);
         return true;
     }
 }
@@ -130,14 +130,14 @@ static bool add_linear(const AffineExpr *expr, int64_t scale, uint32_t dim_count
     switch (expr->kind) {
     case AFFINE_DIM:
         return expr->value < dim_count &&
-               add_i64(coeffs[expr->value], scale, &coeffs[expr->value]);
+               i64_add(coeffs[expr->value], scale, &coeffs[expr->value]);
     case AFFINE_CONST:
-        return mul_i64(scale, expr->value, &term) && add_i64(*constant, term, constant);
+        return i64_mul(scale, expr->value, &term) && i64_add(*constant, term, constant);
     case AFFINE_ADD:
         return add_linear(expr->lhs, scale, dim_count, coeffs, constant) &&
                add_linear(expr->rhs, scale, dim_count, coeffs, constant);
     case AFFINE_MUL:
-        return affine_is_const(expr->rhs) && mul_i64(scale, expr->rhs->value, &term) &&
+        return affine_is_const(expr->rhs) && i64_mul(scale, expr->rhs->value, &term) &&
                add_linear(expr->lhs, term, dim_count, coeffs, constant);
     default:
         return false;
@@ -172,7 +172,7 @@ static int64_t saturating_add(int64_t a, int64_t b)
         return a;
     if (is_unbounded(b))
         return b;
-    if (add_i64(a, b, &sum))
+    if (i64_add(a, b, &sum))
         return sum;
     return a < 0 ? INT64_MIN : INT64_MAX;
 }
@@ -182,7 +182,7 @@ static int64_t saturating_mul(int64_t a, int64_t b)
     int64_t product;
     if (a == 0 || b == 0)
         return 0;
-    if (!is_unbounded(a) && !is_unbounded(b) && mul_i64(a, b, &product))
+    if (!is_unbounded(a) && !is_unbounded(b) && i64_mul(a, b, &product))
         return product;
     return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
 }
@@ -233,9 +233,9 @@ static Range range_mod(Range a, Range b)
     if (b.min < 1)
         return everything;
     int64_t first, last;
-    if (b.min == b.max && floordiv_i64(a.min, b.min, &first) &&
-        floordiv_i64(a.max, b.min, &last) && first == last)
-        return (Range){mod_i64(a.min, b.min), mod_i64(a.max, b.min)};
+    if (b.min == b.max && i64_floordiv(a.min, b.min, &first) &&
+        i64_floordiv(a.max, b.min, &last) && first == last)
+        return (Range){i64_mod(a.min, b.min), i64_mod(a.max, b.min)};
     int64_t max = b.max == INT64_MAX ? INT64_MAX : b.max - 1;
     if (a.min >= 0 && a.max < max)
         max = a.max;

@@ -134,7 +134,7 @@ static void set_local(Flattener *f, Flat flat, const AffineExpr *local, int64_t 
 static bool scale(const Flattener *f, Flat flat, int64_t factor)
 {
     for (uint32_t i = 0; i < f->columns; i++)
-        if (!mul_i64(flat[i], factor, &flat[i]))
+        if (!i64_mul(flat[i], factor, &flat[i]))
             return false;
     return true;
 }
@@ -142,7 +142,7 @@ static bool scale(const Flattener *f, Flat flat, int64_t factor)
 static bool add(const Flattener *f, Flat flat, const int64_t *other)
 {
     for (uint32_t i = 0; i < f->columns; i++)
-        if (!add_i64(flat[i], other[i], &flat[i]))
+        if (!i64_add(flat[i], other[i], &flat[i]))
             return false;
     return true;
 }

@@ -424,7 +424,7 @@ bool type_element_count(const Type *type, int64_t *out)
     if (!type_is_static(type)) return false;
     int64_t count = 1;
     for (uint32_t i = 0; i < type->u.shaped.rank; i++)
-        if (!mul_i64(count, type->u.shaped.dims[i], &count)) return false;
+        if (!i64_mul(count, type->u.shaped.dims[i], &count)) return false;
     *out = count;
     return true;
 }

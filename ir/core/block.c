@@ -6,7 +6,7 @@
 
 Block *block_create(Context *ctx)
 {
-    Block *block = pool_alloc(ops_of(ctx)->pool, sizeof *block);
+    Block *block = oppool_alloc(ops_of(ctx)->pool, sizeof *block);
     block->ctx = ctx;
     return block;
 }
@@ -47,10 +47,10 @@ void block_free(Block *block)
     while (block->uses) block_use_unlink(block->uses);
     for (uint32_t i = 0; i < block->arg_count; i++) {
         assert(!block->args[i]->uses);
-        pool_free(pool, block->args[i], sizeof(Value));
+        oppool_free(pool, block->args[i], sizeof(Value));
     }
-    pool_free(pool, block->args, block->arg_cap * sizeof(Value *));
-    pool_free(pool, block, sizeof *block);
+    oppool_free(pool, block->args, block->arg_cap * sizeof(Value *));
+    oppool_free(pool, block, sizeof *block);
 }
 
 void block_erase(Block *block)
@@ -66,11 +66,11 @@ Value *block_add_arg(Block *block, const Type *type, const Attr *loc)
     struct OpPool *pool = ops_of(block->ctx)->pool;
     if (block->arg_count == block->arg_cap) {
         uint32_t cap = block->arg_cap ? block->arg_cap * 2 : 2;
-        block->args = pool_regrow(pool, block->args, block->arg_cap * sizeof(Value *),
+        block->args = oppool_regrow(pool, block->args, block->arg_cap * sizeof(Value *),
                                   block->arg_count * sizeof(Value *), cap * sizeof(Value *));
         block->arg_cap = cap;
     }
-    Value *arg = pool_alloc(pool, sizeof *arg);
+    Value *arg = oppool_alloc(pool, sizeof *arg);
     arg->type = type;
     arg->index = block->arg_count;
     arg->is_arg = true;
@@ -83,7 +83,7 @@ Value *block_add_arg(Block *block, const Type *type, const Attr *loc)
 void block_erase_arg(Block *block, uint32_t index)
 {
     assert(index < block->arg_count && !block->args[index]->uses);
-    pool_free(ops_of(block->ctx)->pool, block->args[index], sizeof(Value));
+    oppool_free(ops_of(block->ctx)->pool, block->args[index], sizeof(Value));
     block->arg_count--;
     for (uint32_t i = index; i < block->arg_count; i++) {
         block->args[i] = block->args[i + 1];

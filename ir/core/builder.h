@@ -38,6 +38,6 @@ Op *build_inferred(Builder *b, const OpDef *def, Value *const *operands, uint32_
 Value *build_unary(Builder *b, const OpDef *def, const Type *type, Value *operand);
 Value *build_binary(Builder *b, const OpDef *def, const Type *type, Value *lhs, Value *rhs);
 /* name = value for the arrays above. */
-NamedAttr named_attr(Context *ctx, const char *name, const Attr *value);
+NamedAttr attr_named(Context *ctx, const char *name, const Attr *value);
 
 #endif

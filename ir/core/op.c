@@ -147,7 +147,7 @@ Op *op_create(Context *ctx, const OpState *state)
 {
     size_t size = op_size(state);
     assert(size <= UINT32_MAX);
-    Op *op = pool_alloc(ops_of(ctx)->pool, size);
+    Op *op = oppool_alloc(ops_of(ctx)->pool, size);
     op->name = state->name;
     op->def = state->name->op ? state->name->op->def : NULL;
     op->ctx = ctx;
@@ -194,14 +194,14 @@ void op_drop_references(Op *op)
 static void free_operand_room(Op *op)
 {
     if (op->operands != inline_operands(op))
-        pool_free(ops_of(op->ctx)->pool, op->operands, op->operand_cap * sizeof(Use));
+        oppool_free(ops_of(op->ctx)->pool, op->operands, op->operand_cap * sizeof(Use));
 }
 
 void op_free(Op *op)
 {
     for (uint32_t i = 0; i < op->result_count; i++) assert(!op->results[i].uses);
     free_operand_room(op);
-    pool_free(ops_of(op->ctx)->pool, op, op->size);
+    oppool_free(ops_of(op->ctx)->pool, op, op->size);
 }
 
 static bool free_visit(Op *op, void *user)
@@ -347,7 +347,7 @@ void op_set_operand(Op *op, uint32_t index, Value *value)
 static void grow_operands(Op *op, uint32_t count)
 {
     uint32_t cap = op->operand_cap * 2 > count ? op->operand_cap * 2 : count;
-    Use *fresh = pool_alloc(ops_of(op->ctx)->pool, cap * sizeof(Use));
+    Use *fresh = oppool_alloc(ops_of(op->ctx)->pool, cap * sizeof(Use));
     /* One by one: uses of the same value may be each other's neighbours in its list. */
     for (uint32_t i = 0; i < op->operand_count; i++) {
         fresh[i] = op->operands[i];

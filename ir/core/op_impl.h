@@ -16,24 +16,24 @@ typedef struct ContextOps {
     bool allow_unregistered;
 } ContextOps;
 
-ContextOps *ops_create(Context *ctx);
+ContextOps *context_ops_create(Context *ctx);
 
 /* Made when first asked for, by a context that is as good as constant till then. */
 static inline ContextOps *ops_of(const Context *ctx)
 {
     ContextOps *ops = context_part(ctx, CONTEXT_OPS);
-    return ops ? ops : ops_create((Context *)ctx);
+    return ops ? ops : context_ops_create((Context *)ctx);
 }
 
 struct OpPool *oppool_create(void);
 void oppool_destroy(struct OpPool *pool);
 
 /* Zeroed memory; given back with the size it was asked for. */
-void *pool_alloc(struct OpPool *pool, size_t size);
-void pool_free(struct OpPool *pool, void *memory, size_t size);
+void *oppool_alloc(struct OpPool *pool, size_t size);
+void oppool_free(struct OpPool *pool, void *memory, size_t size);
 
 /* Grows an array of the pool: copies `used` bytes, frees the old one, returns the new one. */
-void *pool_regrow(struct OpPool *pool, void *old, size_t old_size, size_t used, size_t new_size);
+void *oppool_regrow(struct OpPool *pool, void *old, size_t old_size, size_t used, size_t new_size);
 
 void use_link(Use *use, Value *value);
 void use_unlink(Use *use);

@@ -63,7 +63,7 @@ static FreeBlock **class_of(struct OpPool *pool, size_t size, size_t *rounded)
     return &pool->large[bits];
 }
 
-void *pool_alloc(struct OpPool *pool, size_t size)
+void *oppool_alloc(struct OpPool *pool, size_t size)
 {
     size_t rounded;
     FreeBlock **list = class_of(pool, size, &rounded);
@@ -74,7 +74,7 @@ void *pool_alloc(struct OpPool *pool, size_t size)
     return memset(block, 0, size);
 }
 
-void pool_free(struct OpPool *pool, void *memory, size_t size)
+void oppool_free(struct OpPool *pool, void *memory, size_t size)
 {
     if (!memory) return;
     size_t rounded;
@@ -85,10 +85,10 @@ void pool_free(struct OpPool *pool, void *memory, size_t size)
     POISON((char *)memory + sizeof *block, rounded - sizeof *block);
 }
 
-void *pool_regrow(struct OpPool *pool, void *old, size_t old_size, size_t used, size_t new_size)
+void *oppool_regrow(struct OpPool *pool, void *old, size_t old_size, size_t used, size_t new_size)
 {
-    void *fresh = pool_alloc(pool, new_size);
+    void *fresh = oppool_alloc(pool, new_size);
     if (used) memcpy(fresh, old, used);
-    pool_free(pool, old, old_size);
+    oppool_free(pool, old, old_size);
     return fresh;
 }

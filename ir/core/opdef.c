@@ -133,7 +133,7 @@ void op_set_operand_group(Op *op, uint32_t group, Value *const *values, uint32_t
     if (name) set_segment(op, name, group, count);
 }
 
-const char *result_name_by_row(const Op *op, uint32_t index, StrBuf *scratch)
+const char *opdef_result_name(const Op *op, uint32_t index, StrBuf *scratch)
 {
     (void)scratch;
     return op->def->results[index].name;

@@ -260,7 +260,7 @@ Value *value_destination(const Value *result);
 Str dialect_prefix(Str name);
 
 /* A result_name hook for ops with several results: the names the row declares. */
-const char *result_name_by_row(const Op *op, uint32_t index, StrBuf *scratch);
+const char *opdef_result_name(const Op *op, uint32_t index, StrBuf *scratch);
 
 /* Dialects of a context. dialect_register (ir/asm/parse/parse.h) adds one with its ops. */
 const DialectDef *dialect_lookup(const Context *ctx, Str name_space); /* NULL: not registered */

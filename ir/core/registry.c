@@ -17,7 +17,7 @@ static void ops_free(Context *ctx, void *part)
     free_ptr(&part);
 }
 
-ContextOps *ops_create(Context *ctx)
+ContextOps *context_ops_create(Context *ctx)
 {
     ContextOps *ops = xcalloc(1, sizeof *ops);
     ops->pool = oppool_create();

@@ -55,8 +55,8 @@ static bool parse_number(Str text, int64_t *out)
     for (; at < text.len; at++) {
         char c = text.data[at];
         int digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' ? (c | 32) - 'a' + 10 : 99;
-        if (digit >= base || !mul_i64(value, base, &value)) return false;
-        if (!add_i64(value, negative ? -digit : digit, &value)) return false;
+        if (digit >= base || !i64_mul(value, base, &value)) return false;
+        if (!i64_add(value, negative ? -digit : digit, &value)) return false;
     }
     *out = value;
     return true;

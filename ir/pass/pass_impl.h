@@ -33,7 +33,7 @@ void pass_destroy(Pass *pass);
 /* Reads "a=1 b=2". False: `error` says why. */
 bool pass_parse_options(Pass *pass, Arena *arena, Str text, StrBuf *error) MUST_CHECK;
 /* "Pipeline Collection : [...]" */
-void pipelines_title(const PipelineVec *nested, StrBuf *out);
+void pipeline_title_all(const PipelineVec *nested, StrBuf *out);
 /* Whether the pass runs on ops of that name; op: NULL if it is not registered. */
 bool pass_suits(const PassDef *def, const char *name, const OpDef *op);
 bool pipeline_suits(const Pipeline *pipeline, const PassDef *def);

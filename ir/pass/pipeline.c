@@ -78,7 +78,7 @@ bool pipeline_add(Pipeline *pipeline, const PassDef *def, const char *options)
     pipeline_take_pass(target, pass);
     StrBuf error = {0};
     bool ok = !options || pass_parse_options(pass, pipeline->arena, str_from(options), &error);
-    if (!ok) emit_error(pipeline->ctx, loc_unknown(pipeline->ctx), "%s", error.data);
+    if (!ok) diag_error(pipeline->ctx, loc_unknown(pipeline->ctx), "%s", error.data);
     strbuf_free(&error);
     diag_flush(pipeline->ctx);
     return ok;
@@ -118,7 +118,7 @@ static void visit_nested(const Visit *visit, const PipelineVec *nested, int dept
 {
     StrBuf title = {0};
     if (nested->len > 1) {
-        pipelines_title(nested, &title);
+        pipeline_title_all(nested, &title);
         visit->visit(visit->user, NULL, title.data, depth++);
     }
     for (size_t i = 0; i < nested->len; i++) {
@@ -148,7 +148,7 @@ void pipeline_each(const Pipeline *pipeline,
     visit_items(&(Visit){visit, user}, pipeline, 0);
 }
 
-void pipelines_title(const PipelineVec *nested, StrBuf *out)
+void pipeline_title_all(const PipelineVec *nested, StrBuf *out)
 {
     strbuf_add_c(out, "Pipeline Collection : [");
     for (size_t i = 0; i < nested->len; i++)

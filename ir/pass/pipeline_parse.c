@@ -245,7 +245,7 @@ Pipeline *pipeline_parse_whole(Context *ctx, const PassTable *table, Str text, S
 
 static bool report(Context *ctx, bool ok, StrBuf *error)
 {
-    if (!ok) emit_error(ctx, loc_unknown(ctx), "%s", error->data);
+    if (!ok) diag_error(ctx, loc_unknown(ctx), "%s", error->data);
     diag_flush(ctx);
     strbuf_free(error);
     return ok;

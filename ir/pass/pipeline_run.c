@@ -144,7 +144,7 @@ static bool run_pass(Pass *pass, Op *op, const RunOptions *options)
     FOR_EACH_HOOK (hook, options, before) (*hook)->before((*hook)->user, pass, op);
     bool ok = pass->def->run(pass, op);
     arena_reset(&pass->scratch);
-    if (ok && options->verify_each && !pass->unchanged) ok = op_verify(op);
+    if (ok && options->verify_each && !pass->unchanged) ok = verify_op(op);
     FOR_EACH_HOOK (hook, options, after) (*hook)->after((*hook)->user, pass, op, ok);
     pass->run = NULL;
     return ok;
@@ -174,7 +174,7 @@ static const Pipeline *find_manager(const PipelineVec *managers, const Op *op)
 static bool run_nested(const PipelineItem *item, Op *op, const RunOptions *options)
 {
     StrBuf title = {0};
-    pipelines_title(&item->nested, &title);
+    pipeline_title_all(&item->nested, &title);
     enter(options, &(PassScope){.id = item->nested.data[0],
                                 .name = title.data,
                                 .is_hidden = item->nested.len == 1});
@@ -212,7 +212,7 @@ bool pipeline_run(Pipeline *pipeline, Op *op, const RunOptions *options)
     const RunOptions defaults = {0};
     bool ok;
     if (pipeline->anchor && !str_eq_c(op_name(op), pipeline->anchor)) {
-        ok = emit_error(op->ctx, op->loc, "can't run '%s' pass manager on '%s' op",
+        ok = diag_error(op->ctx, op->loc, "can't run '%s' pass manager on '%s' op",
                         pipeline->anchor, op_name(op).data);
     } else {
         merge_neighbours(pipeline);

@@ -179,7 +179,7 @@ static bool legalize_new(Conversion *c, State from)
 static bool legalize_by_fold(Conversion *c, Op *op)
 {
     const State before = state_of(c);
-    if (c->folds >= MAX_FOLDS || !op_fold(&c->rw, op)) return false;
+    if (c->folds >= MAX_FOLDS || !fold_op(&c->rw, op)) return false;
     c->modified.len = before.modified;
     c->folds++;
     bool ok = ptrmap_has(&c->gone, op) ? legalize_new(c, before) : legalize(c, op);
@@ -339,7 +339,7 @@ static void conversion_free(Conversion *c)
     ptrmap_free(&c->mapped);
 }
 
-bool convert_dialects(Op *root, const PatternSet *set, const ConversionTarget *target)
+bool conversion_apply(Op *root, const PatternSet *set, const ConversionTarget *target)
 {
     Conversion c = {.rw = rewriter_plain(set->ctx), .target = target};
     c.rw.driver = &c;

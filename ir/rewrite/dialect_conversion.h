@@ -26,7 +26,7 @@ typedef struct ConversionTarget {
 
 /* Message of a failure: "failed to legalize operation 'x.y'", in partial conversions "… that was
  * explicitly marked illegal". */
-bool convert_dialects(Op *root, const PatternSet *set, const ConversionTarget *target) MUST_CHECK;
+bool conversion_apply(Op *root, const PatternSet *set, const ConversionTarget *target) MUST_CHECK;
 
 /* For patterns: the latest replacement of the value that has the type; a cast of the very latest if
  * none has, or the very latest if the target cannot cast it. type NULL: the very latest. */

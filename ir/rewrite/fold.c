@@ -5,7 +5,7 @@
 
 #include "ir/rewrite/rewrite.h"
 
-const Attr *value_constant(const Value *value)
+const Attr *fold_constant_of(const Value *value)
 {
     if (value->is_arg || !op_has_trait(value->owner.op, TRAIT_CONSTANT_LIKE)) return NULL;
     return attr_dict_get_c(value->owner.op->props, "value");
@@ -126,13 +126,13 @@ static bool try_fold(Op *op, FoldResult *results)
     if (!op->def->fold && !op_has_trait(op, traits)) return false;
     const Attr **constants = xcalloc(op->operand_count, sizeof *constants);
     for (uint32_t i = 0; i < op->operand_count; i++)
-        constants[i] = value_constant(op_operand(op, i));
+        constants[i] = fold_constant_of(op_operand(op, i));
     bool folded = fold_by_row(op, constants, results);
     free_ptr((void **)&constants);
     return folded;
 }
 
-bool op_fold(Rewriter *rw, Op *op)
+bool fold_op(Rewriter *rw, Op *op)
 {
     FoldResult *results = xcalloc(op->result_count, sizeof *results);
     bool folded = try_fold(op, results);
@@ -144,7 +144,7 @@ bool op_fold(Rewriter *rw, Op *op)
     return folded;
 }
 
-Value *builder_fold(Builder *b, Op *op)
+Value *fold_build(Builder *b, Op *op)
 {
     FoldResult result = {0};
     assert(op->result_count == 1 && !op->block);
@@ -166,7 +166,7 @@ Value *builder_fold(Builder *b, Op *op)
 
 /* --- dead ops ----------------------------------------------------------------------------- */
 
-bool erase_dead_ops(Op *root)
+bool rewrite_erase_dead_ops(Op *root)
 {
     OpVec ops = {0};
     bool any = false;

@@ -378,7 +378,7 @@ static bool collect_regions(Op *op, void *user)
     return true;
 }
 
-bool merge_blocks(Rewriter *rw, Op *root)
+bool rewrite_merge_blocks(Rewriter *rw, Op *root)
 {
     RegionVec regions = {0};
     bool changed = false;

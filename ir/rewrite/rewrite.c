@@ -107,7 +107,7 @@ static void on_erasing(Rewriter *rw, Op *op)
 
 static bool is_constant(const Op *op)
 {
-    return op->result_count == 1 && value_constant(op_result(op, 0));
+    return op->result_count == 1 && fold_constant_of(op_result(op, 0));
 }
 
 static bool push_op(Op *op, void *user)
@@ -123,15 +123,15 @@ static void seed(Driver *d)
     bool bottom_up = d->options->bottom_up;
     d->worklist.len = 0;
     ptrmap_clear(&d->positions);
-    constants_init(&constants);
+    rewrite_constants_init(&constants);
     (void)(bottom_up ? op_walk_post : op_walk)(d->root, push_op, &ops);
     for (size_t i = 0; i < ops.len; i++) {
         Op *op = ops.data[i];
         if (op == d->root) continue;
-        if (!is_constant(op) || constants_insert(&constants, &d->rw, op)) enqueue(d, op);
+        if (!is_constant(op) || rewrite_constants_insert(&constants, &d->rw, op)) enqueue(d, op);
     }
     if (!bottom_up) worklist_reverse(d);
-    constants_free(&constants);
+    rewrite_constants_free(&constants);
     vec_free(&ops);
 }
 
@@ -141,7 +141,7 @@ static bool process_op(Driver *d, Op *op)
         rewriter_erase(&d->rw, op);
         return true;
     }
-    if (!d->options->no_fold && op_fold(&d->rw, op)) return true;
+    if (!d->options->no_fold && fold_op(&d->rw, op)) return true;
     if (!patterns_apply(&d->patterns, &d->rw, op)) return false;
     d->rewrites++;
     return true;
@@ -200,7 +200,7 @@ bool rewrite_greedy(Op *root, const PatternSet *set, const GreedyOptions *option
         seed(&d);
         again = process_worklist(&d);
         if (d.options->regions != REGION_SIMPLIFY_OFF)
-            again |= simplify_regions(&d.rw, root, d.options->regions);
+            again |= rewrite_simplify_regions(&d.rw, root, d.options->regions);
         any |= again;
     }
     driver_free(&d);

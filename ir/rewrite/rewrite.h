@@ -67,17 +67,17 @@ bool rewrite_greedy(Op *root, const PatternSet *set, const GreedyOptions *option
 
 /* Folds one op: true if it was replaced or updated; constants are materialised before it by the
  * dialect's hook. */
-bool op_fold(Rewriter *rw, Op *op);
+bool fold_op(Rewriter *rw, Op *op);
 /* The value of a detached op with one result: the op goes to the builder's point and is kept
  * unless it folds to another value or a constant. */
-Value *builder_fold(Builder *b, Op *op);
+Value *fold_build(Builder *b, Op *op);
 /* Attribute of a constant-like op that defines the value, or NULL. */
-const Attr *value_constant(const Value *value);
+const Attr *fold_constant_of(const Value *value);
 /* Erases ops without uses and effects, from the end to the start. True if any went. */
-bool erase_dead_ops(Op *root);
+bool rewrite_erase_dead_ops(Op *root);
 bool op_is_trivially_dead(const Op *op);
 bool op_is_removable(const Op *op); /* dead once its results have no uses */
 /* Simplifies the control flow of all regions below; true if anything changed. */
-bool simplify_regions(Rewriter *rw, Op *root, RegionSimplify level);
+bool rewrite_simplify_regions(Rewriter *rw, Op *root, RegionSimplify level);
 
 #endif

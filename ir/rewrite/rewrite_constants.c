@@ -9,13 +9,13 @@ typedef struct KnownConstant {
     struct KnownConstant *next; /* same value, other dialect or type */
 } KnownConstant;
 
-void constants_init(ConstantScopes *scopes)
+void rewrite_constants_init(ConstantScopes *scopes)
 {
     *scopes = (ConstantScopes){0};
     arena_init(&scopes->arena);
 }
 
-void constants_free(ConstantScopes *scopes)
+void rewrite_constants_free(ConstantScopes *scopes)
 {
     for (size_t i = 0; i < scopes->scopes.len; i++) ptrmap_free(scopes->scopes.entries[i].value);
     ptrmap_free(&scopes->scopes);
@@ -56,9 +56,9 @@ static Op *find_equal(const KnownConstant *known, const Op *op)
     return NULL;
 }
 
-bool constants_insert(ConstantScopes *scopes, Rewriter *rw, Op *op)
+bool rewrite_constants_insert(ConstantScopes *scopes, Rewriter *rw, Op *op)
 {
-    const Attr *value = value_constant(op_result(op, 0));
+    const Attr *value = fold_constant_of(op_result(op, 0));
     Region *region = scope_of(op);
     PtrMap *map = scope_map(scopes, region);
     KnownConstant *known = ptrmap_get(map, value);

@@ -33,14 +33,14 @@ typedef struct ConstantScopes {
     PtrMap owned;  /* Op* of those constants */
 } ConstantScopes;
 
-void constants_init(ConstantScopes *scopes);
-void constants_free(ConstantScopes *scopes);
+void rewrite_constants_init(ConstantScopes *scopes);
+void rewrite_constants_free(ConstantScopes *scopes);
 /* Takes a constant op in: moves it to the front of its scope's first block, or replaces it by
  * an equal one there. False: replaced and gone. Moved and shared ones lose their location. */
-bool constants_insert(ConstantScopes *scopes, Rewriter *rw, Op *op);
+bool rewrite_constants_insert(ConstantScopes *scopes, Rewriter *rw, Op *op);
 
 /* Merges blocks that do the same, and drops block arguments that every branch gives the same
  * value, in all regions below; true if anything changed. */
-bool merge_blocks(Rewriter *rw, Op *root);
+bool rewrite_merge_blocks(Rewriter *rw, Op *root);
 
 #endif

@@ -2,7 +2,7 @@
  * Tests: lit/dialects */
 #include "ir/rewrite/rewrite_util.h"
 
-Op *value_def_of(Value *value, const OpDef *def)
+Op *rewrite_def_of(Value *value, const OpDef *def)
 {
     Op *op = value_def(value);
     return op && op->def == def ? op : NULL;
@@ -17,9 +17,9 @@ void rewriter_fuse_locs(Rewriter *rw, const Op *const *matched, size_t count)
     vec_free(&locs);
 }
 
-Value *build_or_fold(Builder *b, const OpDef *def, Value *const *operands, uint32_t count,
+Value *rewrite_build_or_fold(Builder *b, const OpDef *def, Value *const *operands, uint32_t count,
                      const Type *type)
 {
     Builder detached = builder_detached(b);
-    return builder_fold(b, build(&detached, def, operands, count, &type, 1, NULL, 0));
+    return fold_build(b, build(&detached, def, operands, count, &type, 1, NULL, 0));
 }

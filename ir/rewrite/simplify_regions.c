@@ -251,12 +251,12 @@ static bool erase_dead_in_region(Rewriter *rw, Region *region)
     return erase_dead_args(region) || changed;
 }
 
-bool simplify_regions(Rewriter *rw, Op *root, RegionSimplify level)
+bool rewrite_simplify_regions(Rewriter *rw, Op *root, RegionSimplify level)
 {
     bool changed = erase_unreachable(rw, root);
     mark_live(root);
     for (uint32_t i = 0; i < root->region_count; i++)
         changed |= erase_dead_in_region(rw, op_region(root, i));
-    if (level == REGION_SIMPLIFY_AGGRESSIVE) changed |= merge_blocks(rw, root);
+    if (level == REGION_SIMPLIFY_AGGRESSIVE) changed |= rewrite_merge_blocks(rw, root);
     return changed;
 }

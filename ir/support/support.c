@@ -293,7 +293,7 @@ void vec_grow_raw(void **data, size_t *cap, size_t want, size_t elem_size)
     if (next < want)
         next = want;
     size_t bytes;
-    if (!mul_size(next, elem_size, &bytes))
+    if (!size_mul(next, elem_size, &bytes))
         panic("out of memory allocating %zu elements", next);
     void *memory;
     memcpy(&memory, data, sizeof(memory));
@@ -459,7 +459,7 @@ void ptrmap_remove(PtrMap *map, const void *key)
 
 /* --- checked arithmetic --------------------------------------------------------------- */
 
-bool mul_size(size_t a, size_t b, size_t *out)
+bool size_mul(size_t a, size_t b, size_t *out)
 {
     if (b && a > SIZE_MAX / b)
         return false;
@@ -467,17 +467,17 @@ bool mul_size(size_t a, size_t b, size_t *out)
     return true;
 }
 
-bool mul_i64(int64_t a, int64_t b, int64_t *out)
+bool i64_mul(int64_t a, int64_t b, int64_t *out)
 {
     return !__builtin_mul_overflow(a, b, out);
 }
 
-bool add_i64(int64_t a, int64_t b, int64_t *out)
+bool i64_add(int64_t a, int64_t b, int64_t *out)
 {
     return !__builtin_add_overflow(a, b, out);
 }
 
-bool floordiv_i64(int64_t a, int64_t b, int64_t *out)
+bool i64_floordiv(int64_t a, int64_t b, int64_t *out)
 {
     if (b == 0 || (a == INT64_MIN && b == -1))
         return false;
@@ -486,7 +486,7 @@ bool floordiv_i64(int64_t a, int64_t b, int64_t *out)
     return true;
 }
 
-bool ceildiv_i64(int64_t a, int64_t b, int64_t *out)
+bool i64_ceildiv(int64_t a, int64_t b, int64_t *out)
 {
     if (b == 0 || (a == INT64_MIN && b == -1))
         return false;
@@ -495,7 +495,7 @@ bool ceildiv_i64(int64_t a, int64_t b, int64_t *out)
     return true;
 }
 
-int64_t mod_i64(int64_t a, int64_t b)
+int64_t i64_mod(int64_t a, int64_t b)
 {
     assert(b > 0);
     int64_t rest = a % b;

@@ -157,13 +157,13 @@ void *ptrmap_put(PtrMap *map, const void *key, void *value);
 void ptrmap_remove(PtrMap *map, const void *key);
 
 /* Checked arithmetic: false when the result would overflow. */
-bool mul_size(size_t a, size_t b, size_t *out) MUST_CHECK;
-bool mul_i64(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
-bool add_i64(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
+bool size_mul(size_t a, size_t b, size_t *out) MUST_CHECK;
+bool i64_mul(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
+bool i64_add(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
 /* Quotients rounded down and up; false on division by zero too. */
-bool floordiv_i64(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
-bool ceildiv_i64(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
+bool i64_floordiv(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
+bool i64_ceildiv(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
 /* Remainder in [0, b) for b > 0. */
-int64_t mod_i64(int64_t a, int64_t b);
+int64_t i64_mod(int64_t a, int64_t b);
 
 #endif

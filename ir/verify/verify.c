@@ -137,14 +137,14 @@ static void note_result(const Op *user, const Op *def)
         where = " (op in a parent region)";
     else if (region_is_ancestor(use_region, def_region))
         where = " (op in a child region)";
-    (void)emit_note(def->ctx, def->loc, "operand defined here%s", where);
+    (void)diag_note(def->ctx, def->loc, "operand defined here%s", where);
 }
 
 static void note_argument(const Op *user, const Block *block)
 {
     const Region *use_region = user->block->parent, *region = block->parent;
     if (!region) {
-        (void)emit_note(user->ctx, user->loc, " (block without parent)");
+        (void)diag_note(user->ctx, user->loc, " (block without parent)");
         return;
     }
     unsigned number = 0;
@@ -156,7 +156,7 @@ static void note_argument(const Op *user, const Block *block)
         where = " in a parent region)";
     else if (region_is_ancestor(use_region, region))
         where = " in a child region)";
-    (void)emit_note(user->ctx, region->parent->loc,
+    (void)diag_note(user->ctx, region->parent->loc,
                     "operand defined as a block argument (block #%u%s", number, where);
 }
 
@@ -301,7 +301,7 @@ static bool step(FrameVec *stack, const Op *root, bool *ended)
     return ok || is_tree;
 }
 
-bool op_verify(Op *op)
+bool verify_op(Op *op)
 {
     FrameVec stack = {0};
     bool ok = begin(&stack, op, op);

@@ -7,7 +7,7 @@
 #include "ir/core/dominance.h"
 #include "ir/core/opdef.h"
 
-bool op_verify(Op *op) MUST_CHECK;
+bool verify_op(Op *op) MUST_CHECK;
 
 /* The options, with the generic form if the op does not verify: hooks and formats rely on valid
  * ops. Says nothing about what is wrong. */

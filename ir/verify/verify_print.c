@@ -19,9 +19,9 @@ PrintOptions verify_print_options(Op *op, const PrintOptions *options)
     DiagHandler *handler;
     void *user;
     diag_flush(op->ctx);
-    context_set_diag_handler(op->ctx, ignore_diag, NULL, &handler, &user);
-    result.generic = !op_verify(op);
+    diag_set_handler(op->ctx, ignore_diag, NULL, &handler, &user);
+    result.generic = !verify_op(op);
     diag_flush(op->ctx);
-    context_set_diag_handler(op->ctx, handler, user, NULL, NULL);
+    diag_set_handler(op->ctx, handler, user, NULL, NULL);
     return result;
 }

@@ -137,7 +137,7 @@ static bool verify_no_outside_use(const Op *isolated, const Region *region, cons
         if (block->parent == op->block->parent) continue;
         if (region_is_ancestor(region, block->parent)) continue;
         (void)op_error(op, "using value defined outside the region");
-        return emit_note(op->ctx, isolated->loc, "required by region isolation constraints");
+        return diag_note(op->ctx, isolated->loc, "required by region isolation constraints");
     }
     return true;
 }
@@ -176,7 +176,7 @@ static bool verify_implicit_terminators(const Op *op)
         if (!last || str_eq_c(op_name(last), want)) continue;
         (void)op_error(op, "expects regions to end with '%s', found '%s'", want,
                        op_name(last).data);
-        return emit_note(op->ctx, op->loc,
+        return diag_note(op->ctx, op->loc,
                          "in custom textual format, the absence of terminator implies '%s'", want);
     }
     return true;
@@ -195,7 +195,7 @@ static bool verify_unique_symbols(const Op *table)
             continue;
         }
         ok = op_emit_error(op, "redefinition of symbol named '%s'", name->str.data);
-        (void)emit_note(op->ctx, earlier->loc, "see existing symbol definition here");
+        (void)diag_note(op->ctx, earlier->loc, "see existing symbol definition here");
     }
     ptrmap_free(&seen);
     return ok;

@@ -16,19 +16,19 @@
 
 enum { DEFAULT_DEPTH = 2 };
 
-const Type *word_type(const Type *end)
+const Type *to_emithls_word_type(const Type *end)
 {
     int64_t elems = dfg_word_elems(end);
     const Type *elem = type_elem(dfg_payload(end));
     return elems == 1 ? elem : type_vector(elem, &elems, 1, NULL);
 }
 
-Value *port_stream(const Lowering *l, uint32_t port)
+Value *to_emithls_port_stream(const Lowering *l, uint32_t port)
 {
     return region_entry(op_region(l->func, 0))->args[port];
 }
 
-Str storage_of(const Op *op, uint32_t level)
+Str to_emithls_storage_of(const Op *op, uint32_t level)
 {
     const Attr *storage = op_attr(op, "dfg.storage");
     if (storage && storage->kind == ATTR_ARRAY && level < storage->u.array.count)
@@ -45,12 +45,12 @@ static Op *create_func(const Op *graph, const Attr *names, const NamedAttr *extr
     uint32_t ports = dfg_input_count(graph) + dfg_output_count(graph);
     VEC(const Type *) types = {0};
     for (uint32_t i = 0; i < ports; i++)
-        *vec_push(&types) = emithls_stream(word_type(dfg_port(graph, i)->type));
+        *vec_push(&types) = emithls_stream(to_emithls_word_type(dfg_port(graph, i)->type));
     const Type *type = type_function(ctx, types.data, ports, NULL, 0);
     NamedAttr attrs[8] = {
-        named_attr(ctx, "sym_name", op_attr(graph, "sym_name")),
-        named_attr(ctx, "function_type", attr_type(type)),
-        named_attr(ctx, "arg_names", names),
+        attr_named(ctx, "sym_name", op_attr(graph, "sym_name")),
+        attr_named(ctx, "function_type", attr_type(type)),
+        attr_named(ctx, "arg_names", names),
     };
     assert(count + 3 <= COUNT_OF(attrs));
     for (uint32_t i = 0; i < count; i++)
@@ -89,12 +89,12 @@ static const Attr *numbered_names(Context *ctx, uint32_t inputs, uint32_t output
 static bool lower_fork(Lowering *l)
 {
     Nest *nest = &l->nest;
-    LoopSpec loop = {"i", fork_words(l->process)};
-    NestMark mark = nest_open(nest, "copy", &loop, 1, LOOP_PIPELINED, -1, -1);
-    Value *word = nest_read(nest, port_stream(l, 0));
+    LoopSpec loop = {"i", sched_fork_words(l->process)};
+    NestMark mark = emithls_nest_open(nest, "copy", &loop, 1, LOOP_PIPELINED, -1, -1);
+    Value *word = emithls_nest_read(nest, to_emithls_port_stream(l, 0));
     for (uint32_t i = 0; i < dfg_output_count(l->process); i++)
-        nest_write(nest, word, port_stream(l, 1 + i));
-    nest_close(nest, mark);
+        emithls_nest_write(nest, word, to_emithls_port_stream(l, 1 + i));
+    emithls_nest_close(nest, mark);
     return true;
 }
 
@@ -105,29 +105,29 @@ static Op *lower_process(SymbolTable *symbols, Op *process)
     Context *ctx = process->ctx;
     ProcessKind kind;
     const Attr *report = op_attr(process, "report");
-    if (!process_kind(process, &kind))
+    if (!sched_process_kind(process, &kind))
         return NULL;
     StrBuf doc = {0};
-    process_doc(&doc, process, kind);
-    const NamedAttr extra[2] = {named_attr(ctx, "doc", attr_string(ctx, strbuf_str(&doc))),
-                                named_attr(ctx, "report", report)};
+    to_emithls_process_doc(&doc, process, kind);
+    const NamedAttr extra[2] = {attr_named(ctx, "doc", attr_string(ctx, strbuf_str(&doc))),
+                                attr_named(ctx, "report", report)};
     strbuf_free(&doc);
     const Attr *names = numbered_names(ctx, dfg_input_count(process), dfg_output_count(process));
     Lowering l = {.process = process, .symbols = symbols,
                   .func = create_func(process, names, extra, report ? 2 : 1)};
     op_insert_before(l.func, process);
     l.nest.b = builder_at_end(region_entry(op_region(l.func, 0)), process->loc);
-    bool ok = kind == PROCESS_WINDOW      ? lower_window(&l)
-              : kind == PROCESS_COMPUTE   ? lower_compute(&l)
-              : kind == PROCESS_REORDER   ? lower_reorder(&l)
-              : kind == PROCESS_MERGE     ? lower_merge(&l)
-              : kind == PROCESS_CONVERTER ? lower_converter(&l)
+    bool ok = kind == PROCESS_WINDOW      ? to_emithls_window(&l)
+              : kind == PROCESS_COMPUTE   ? to_emithls_compute(&l)
+              : kind == PROCESS_REORDER   ? to_emithls_reorder(&l)
+              : kind == PROCESS_MERGE     ? to_emithls_merge(&l)
+              : kind == PROCESS_CONVERTER ? to_emithls_converter(&l)
                                           : lower_fork(&l);
     if (!ok) {
         op_erase(l.func);
         return NULL;
     }
-    remark_size(l.func);
+    to_emithls_remark_size(l.func);
     return l.func;
 }
 
@@ -167,7 +167,7 @@ static const Attr *port_names(const Op *region)
     for (uint32_t i = 0; i < inputs + dfg_output_count(region); i++) {
         const Attr *name = attr_dict_get_c(dfg_port_attrs(region, i), "dfg.name");
         strbuf_clear(&text);
-        append_identifier(&text, name ? name->u.string : i < inputs ? STR("in") : STR("out"));
+        identifier_append(&text, name ? name->u.string : i < inputs ? STR("in") : STR("out"));
         make_unique(&text, names.data, names.len);
         *vec_push(&names) = attr_string(region->ctx, strbuf_str(&text));
     }
@@ -201,14 +201,14 @@ static const Attr *boundary_attrs(const Op *region)
 static void create_top(Top *top)
 {
     Context *ctx = top->region->ctx;
-    const NamedAttr extra[2] = {named_attr(ctx, "top", attr_unit(ctx)),
-                                named_attr(ctx, "port_attrs", boundary_attrs(top->region))};
+    const NamedAttr extra[2] = {attr_named(ctx, "top", attr_unit(ctx)),
+                                attr_named(ctx, "port_attrs", boundary_attrs(top->region))};
     top->func = create_func(top->region, port_names(top->region), extra, 2);
     op_insert_after(top->func, top->region);
     Block *body = region_entry(op_region(top->func, 0));
     top->nest.b = builder_at_end(body, top->region->loc);
     for (uint32_t i = 0; i < body->arg_count; i++) {
-        NamedAttr mode = named_attr(ctx, "mode", attr_string_c(ctx, "axis"));
+        NamedAttr mode = attr_named(ctx, "mode", attr_string_c(ctx, "axis"));
         ptrmap_put(&top->streams, dfg_port(top->region, i), body->args[i]);
         build(&top->nest.b, EMITHLS(INTERFACE), &body->args[i], 1, NULL, 0, &mode, 1);
     }
@@ -244,12 +244,12 @@ static void lower_channel(Top *top, Op *channel)
 {
     Context *ctx = channel->ctx;
     const Attr *depth = op_attr(channel, "depth");
-    const Type *type = emithls_stream(word_type(op_result(channel, 0)->type));
+    const Type *type = emithls_stream(to_emithls_word_type(op_result(channel, 0)->type));
     const Attr *cautious = op_attr(channel, "cautious");
     const NamedAttr attrs[3] = {
-        named_attr(ctx, "name", attr_string(ctx, stream_name(top, channel)->str)),
-        named_attr(ctx, "depth", depth ? depth : attr_i64(ctx, DEFAULT_DEPTH)),
-        named_attr(ctx, "cautious", cautious)};
+        attr_named(ctx, "name", attr_string(ctx, stream_name(top, channel)->str)),
+        attr_named(ctx, "depth", depth ? depth : attr_i64(ctx, DEFAULT_DEPTH)),
+        attr_named(ctx, "cautious", cautious)};
     Value *stream = op_result(build(&top->nest.b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs,
                                     cautious ? 3 : 2), 0);
     ptrmap_put(&top->streams, op_result(channel, 0), stream);
@@ -261,7 +261,7 @@ static void lower_instantiate(Top *top, const Op *op)
     VEC(Value *) streams = {0};
     for (uint32_t i = 0; i < op->operand_count; i++)
         *vec_push(&streams) = ptrmap_get(&top->streams, op_operand(op, i));
-    NamedAttr callee = named_attr(op->ctx, "callee", op_attr(op, "callee"));
+    NamedAttr callee = attr_named(op->ctx, "callee", op_attr(op, "callee"));
     build(&top->nest.b, EMITHLS(CALL), streams.data, op->operand_count, NULL, 0, &callee, 1);
     vec_free(&streams);
 }

@@ -13,7 +13,7 @@
 /* --- loops ---------------------------------------------------------------------------------------- */
 
 /* Opens unrolled loops over the factors of the parallel or the reduction loops. */
-NestMark compute_open_lanes(ComputeLowering *c, bool reduction, const char *name)
+NestMark to_emithls_open_lanes(ComputeLowering *c, bool reduction, const char *name)
 {
     Nest *nest = &c->l->nest;
     LoopSpec loops[KERNEL_MAX_LOOPS];
@@ -22,32 +22,32 @@ NestMark compute_open_lanes(ComputeLowering *c, bool reduction, const char *name
     for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++) {
         if (c->plan.kernel.is_reduction[i] != reduction || c->plan.unroll[i] == 1)
             continue;
-        strbuf_printf(&names[count], "%s_u", plan_loop_name(&c->plan, i));
+        strbuf_printf(&names[count], "%s_u", to_emithls_plan_loop_name(&c->plan, i));
         loops[count] = (LoopSpec){names[count].data, c->plan.unroll[i]};
         c->lane[i] = affine_dim(c->ctx, nest->count + count);
         count++;
     }
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
     if (count)
-        mark = nest_open(nest, name, loops, count, LOOP_UNROLLED, -1, -1);
+        mark = emithls_nest_open(nest, name, loops, count, LOOP_UNROLLED, -1, -1);
     for (uint32_t i = 0; i < count; i++)
         strbuf_free(&names[i]);
     return mark;
 }
 
-void compute_close_lanes(ComputeLowering *c, bool reduction, NestMark mark)
+void to_emithls_close_lanes(ComputeLowering *c, bool reduction, NestMark mark)
 {
     for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++)
         if (c->plan.kernel.is_reduction[i] == reduction)
             c->lane[i] = affine_const(c->ctx, 0);
-    nest_close(&c->l->nest, mark);
+    emithls_nest_close(&c->l->nest, mark);
 }
 
-Edge compute_edge(const ComputeLowering *c, uint32_t first, bool reductions_only, bool last)
+Edge to_emithls_edge(const ComputeLowering *c, uint32_t first, bool reductions_only, bool last)
 {
     Edge edge = {.count = 0};
     for (uint32_t i = first; i < c->plan.loop_count; i++) {
-        const AffineExpr *expr = compute_counter(c, i);
+        const AffineExpr *expr = to_emithls_counter(c, i);
         if (reductions_only && !c->plan.loops[i].is_reduction)
             continue;
         edge.is_eq[edge.count] = true;
@@ -56,12 +56,12 @@ Edge compute_edge(const ComputeLowering *c, uint32_t first, bool reductions_only
     return edge;
 }
 
-NestMark compute_open_edge(ComputeLowering *c, const Edge *edge)
+NestMark to_emithls_open_edge(ComputeLowering *c, const Edge *edge)
 {
     Nest *nest = &c->l->nest;
     if (edge->count == 0)
         return (NestMark){nest->b.block, nest->b.before, nest->count};
-    return nest_open_if(nest, edge->exprs, edge->is_eq, edge->count);
+    return emithls_nest_open_if(nest, edge->exprs, edge->is_eq, edge->count);
 }
 
 /* --- one iteration ------------------------------------------------------------------------------ */
@@ -69,34 +69,34 @@ NestMark compute_open_edge(ComputeLowering *c, const Edge *edge)
 static void read_words(ComputeLowering *c)
 {
     Nest *nest = &c->l->nest;
-    Edge edge = compute_edge(c, c->plan.read_depth, false, false);
-    NestMark mark = compute_open_edge(c, &edge);
+    Edge edge = to_emithls_edge(c, c->plan.read_depth, false, false);
+    NestMark mark = to_emithls_open_edge(c, &edge);
     for (uint32_t s = 0; s < c->plan.stream_count; s++) {
-        Value *word = nest_read(nest, port_stream(c->l, c->plan.stream_port[s]));
-        nest_store(nest, word, c->words[s], NULL, 0);
+        Value *word = emithls_nest_read(nest, to_emithls_port_stream(c->l, c->plan.stream_port[s]));
+        emithls_nest_store(nest, word, c->words[s], NULL, 0);
     }
-    nest_close(nest, mark);
+    emithls_nest_close(nest, mark);
 }
 
 /* Finishes each lane and writes the word. */
 static bool write_word(ComputeLowering *c)
 {
     Nest *nest = &c->l->nest;
-    Edge last = compute_edge(c, 0, true, true);
-    NestMark mark = compute_open_edge(c, &last);
-    Value *stream = port_stream(c->l, c->plan.output_port);
+    Edge last = to_emithls_edge(c, 0, true, true);
+    NestMark mark = to_emithls_open_edge(c, &last);
+    Value *stream = to_emithls_port_stream(c->l, c->plan.output_port);
     const Type *word = emithls_stream_word(stream->type);
-    Value *result = nest_variable(nest, "result", word, NULL, 0);
-    NestMark lanes = compute_open_lanes(c, false, "finish");
-    Value *value = compute_reduces(c) ? compute_total(c) : compute_run_generic(c, 0, NULL);
-    value = value ? compute_run_stages(c, value) : NULL;
+    Value *result = emithls_nest_variable(nest, "result", word, NULL, 0);
+    NestMark lanes = to_emithls_open_lanes(c, false, "finish");
+    Value *value = to_emithls_reduces(c) ? to_emithls_total(c) : to_emithls_run_generic(c, 0, NULL);
+    value = value ? to_emithls_run_stages(c, value) : NULL;
     if (!value)
         return false;
-    const AffineExpr *lane = compute_output_lane(c);
-    nest_store(nest, value, result, &lane, word->kind == TYPE_VECTOR);
-    compute_close_lanes(c, false, lanes);
-    nest_write(nest, nest_load(nest, result, NULL, 0), stream);
-    nest_close(nest, mark);
+    const AffineExpr *lane = to_emithls_output_lane(c);
+    emithls_nest_store(nest, value, result, &lane, word->kind == TYPE_VECTOR);
+    to_emithls_close_lanes(c, false, lanes);
+    emithls_nest_write(nest, emithls_nest_load(nest, result, NULL, 0), stream);
+    emithls_nest_close(nest, mark);
     return true;
 }
 
@@ -105,12 +105,12 @@ static bool write_word(ComputeLowering *c)
 static bool check_words(const ComputeLowering *c)
 {
     int64_t want[DFG_MAX_RANK], got[2 * DFG_MAX_RANK];
-    compute_output_word(&c->plan, want);
+    sched_compute_output_word(&c->plan, want);
     uint32_t port = c->plan.output_port;
     const Type *end = dfg_port(c->l->process, port)->type;
-    if (!port_word(c->l->process, port, end, op_result(c->plan.main, 0)->type, got))
+    if (!sched_port_word(c->l->process, port, end, op_result(c->plan.main, 0)->type, got))
         return false;
-    for (uint32_t i = 0; i < compute_output_map(&c->plan)->result_count; i++)
+    for (uint32_t i = 0; i < sched_compute_output_map(&c->plan)->result_count; i++)
         if (want[i] != got[i])
             return op_error(c->l->process, "computes %lld elements of output dimension %u at once, "
                                            "but its port's words hold %lld",
@@ -123,10 +123,10 @@ static bool declare_words(ComputeLowering *c)
     static const char *const names[] = {"in_word", "in_word2", "in_word3", "in_word4",
                                         "in_word5", "in_word6", "in_word7", "in_word8"};
     for (uint32_t s = 0; s < c->plan.stream_count; s++) {
-        Value *stream = port_stream(c->l, c->plan.stream_port[s]);
-        c->words[s] = nest_variable(&c->l->nest, names[s], emithls_stream_word(stream->type), NULL,
+        Value *stream = to_emithls_port_stream(c->l, c->plan.stream_port[s]);
+        c->words[s] = emithls_nest_variable(&c->l->nest, names[s], emithls_stream_word(stream->type), NULL,
                                     0);
-        if (!compute_input_word(&c->plan, s, c->word[s]))
+        if (!sched_compute_input_word(&c->plan, s, c->word[s]))
             return false;
     }
     return true;
@@ -139,7 +139,7 @@ static NestMark open_nest(ComputeLowering *c)
     Nest *nest = &c->l->nest;
     uint32_t count = c->plan.loop_count;
     for (uint32_t i = 0; i < count; i++) {
-        strbuf_add_c(&names[i], plan_loop_name(&c->plan, c->plan.loops[i].loop));
+        strbuf_add_c(&names[i], to_emithls_plan_loop_name(&c->plan, c->plan.loops[i].loop));
         for (uint32_t j = 0; j < i; j++)
             if (c->plan.loops[j].loop == c->plan.loops[i].loop)
                 strbuf_add_c(&names[i], "_part");
@@ -148,8 +148,8 @@ static NestMark open_nest(ComputeLowering *c)
     if (count == 0)
         loops[count++] = (LoopSpec){"step", 1};
     c->nest_first = nest->count;
-    NestMark mark = nest_open(nest, "nest", loops, count, LOOP_PIPELINED, -1, -1);
-    nest_interval(nest, c->plan.reduction.ii);
+    NestMark mark = emithls_nest_open(nest, "nest", loops, count, LOOP_PIPELINED, -1, -1);
+    emithls_nest_interval(nest, c->plan.reduction.ii);
     for (uint32_t i = 0; i < c->plan.loop_count; i++)
         strbuf_free(&names[i]);
     return mark;
@@ -159,24 +159,24 @@ static bool build_process(ComputeLowering *c)
 {
     if (!declare_words(c))
         return false;
-    if (compute_reduces(c))
-        compute_declare_sums(c);
-    if (!compute_main_sources(c))
+    if (to_emithls_reduces(c))
+        to_emithls_declare_sums(c);
+    if (!to_emithls_main_sources(c))
         return false;
     for (uint32_t s = 0; s < c->plan.stage_count; s++)
-        if (!compute_stage_sources(c, s))
+        if (!to_emithls_stage_sources(c, s))
             return false;
     NestMark mark = open_nest(c);
     read_words(c);
-    bool ok = (!compute_reduces(c) || compute_accumulate(c)) && write_word(c);
-    nest_close(&c->l->nest, mark);
+    bool ok = (!to_emithls_reduces(c) || to_emithls_accumulate(c)) && write_word(c);
+    emithls_nest_close(&c->l->nest, mark);
     return ok;
 }
 
-bool lower_compute(Lowering *l)
+bool to_emithls_compute(Lowering *l)
 {
     ComputeLowering c = {.l = l, .ctx = l->process->ctx};
-    if (!compute_plan(l->process, NULL, NULL, &c.plan))
+    if (!sched_compute(l->process, NULL, NULL, &c.plan))
         return false;
     for (uint32_t i = 0; i < c.plan.kernel.loop_count; i++)
         c.lane[i] = affine_const(c.ctx, 0);

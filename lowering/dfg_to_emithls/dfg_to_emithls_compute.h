@@ -42,16 +42,16 @@ typedef struct ComputeLowering {
     Arena arena;
 } ComputeLowering;
 /* Whether the main kernel has reduction loops, so that sums are kept. */
-bool compute_reduces(const ComputeLowering *c);
+bool to_emithls_reduces(const ComputeLowering *c);
 /* Counter of plan.loops[i] in the nest. */
-const AffineExpr *compute_counter(const ComputeLowering *c, uint32_t i);
+const AffineExpr *to_emithls_counter(const ComputeLowering *c, uint32_t i);
 /* Position of the current lane in an output word. */
-const AffineExpr *compute_output_lane(const ComputeLowering *c);
+const AffineExpr *to_emithls_output_lane(const ComputeLowering *c);
 
 /* Opens unrolled loops over the factors of the parallel or the reduction loops; c->lane has their
  * counters until the lanes are closed. */
-NestMark compute_open_lanes(ComputeLowering *c, bool reduction, const char *name);
-void compute_close_lanes(ComputeLowering *c, bool reduction, NestMark mark);
+NestMark to_emithls_open_lanes(ComputeLowering *c, bool reduction, const char *name);
+void to_emithls_close_lanes(ComputeLowering *c, bool reduction, NestMark mark);
 
 /* Conditions "every such counter is at its first (last) value". */
 typedef struct Edge {
@@ -61,46 +61,46 @@ typedef struct Edge {
 } Edge;
 
 /* Of plan.loops from `first` on: all, or those that reduce. */
-Edge compute_edge(const ComputeLowering *c, uint32_t first, bool reductions_only, bool last);
-NestMark compute_open_edge(ComputeLowering *c, const Edge *edge);
+Edge to_emithls_edge(const ComputeLowering *c, uint32_t first, bool reductions_only, bool last);
+NestMark to_emithls_open_edge(ComputeLowering *c, const Edge *edge);
 
 /* Fill c->sources and c->looked_up: the constants become tables of the module, laid out as the nest
  * reads them.
  * False: diagnosed. */
-bool compute_main_sources(ComputeLowering *c) MUST_CHECK;
-bool compute_stage_sources(ComputeLowering *c, uint32_t stage) MUST_CHECK;
+bool to_emithls_main_sources(ComputeLowering *c) MUST_CHECK;
+bool to_emithls_stage_sources(ComputeLowering *c, uint32_t stage) MUST_CHECK;
 /* The loops of generic `which` (0: main) as functions of main's. */
-const AffineMap *compute_payload_loops(const ComputeLowering *c, uint32_t which);
+const AffineMap *to_emithls_payload_loops(const ComputeLowering *c, uint32_t which);
 /* Number of a table's indices by counters and lanes, and the indices in the current lane. */
-uint32_t compute_table_index(const ComputeLowering *c, const TableLayout *layout,
+uint32_t to_emithls_table_index(const ComputeLowering *c, const TableLayout *layout,
                              const AffineExpr **index);
 /* Value of an operand in the current lane. */
-Value *compute_load_source(ComputeLowering *c, const Source *s);
+Value *to_emithls_load_source(ComputeLowering *c, const Source *s);
 
 /* Payload of element-wise generic `which` (0: main) with `flow` for what the stage before delivers.
  * NULL: diagnosed. */
-Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow) MUST_CHECK;
+Value *to_emithls_run_generic(ComputeLowering *c, uint32_t which, Value *flow) MUST_CHECK;
 /* Payload of a main kernel that reduces: from its accumulators, one per result, to their next values.
  * False: diagnosed. */
-bool compute_run_update(ComputeLowering *c, Value *const *so_far, Value **next) MUST_CHECK;
+bool to_emithls_run_update(ComputeLowering *c, Value *const *so_far, Value **next) MUST_CHECK;
 /* A value of main's payload that does not depend on its accumulators. NULL: diagnosed. */
-Value *compute_run_value(ComputeLowering *c, Value *value) MUST_CHECK;
+Value *to_emithls_run_value(ComputeLowering *c, Value *value) MUST_CHECK;
 /* The epilogue on a value of main. NULL: diagnosed, or value is NULL. */
-Value *compute_run_stages(ComputeLowering *c, Value *value) MUST_CHECK;
+Value *to_emithls_run_stages(ComputeLowering *c, Value *value) MUST_CHECK;
 
 /* Declares the memories of a reduction. */
-void compute_declare_sums(ComputeLowering *c);
+void to_emithls_declare_sums(ComputeLowering *c);
 /* Brings every lane's sum up to this iteration. False: diagnosed. */
-bool compute_accumulate(ComputeLowering *c) MUST_CHECK;
+bool to_emithls_accumulate(ComputeLowering *c) MUST_CHECK;
 /* Brings the current lane's sum to where this iteration begins, and puts it away behind it if it waits
  * for its next iteration elsewhere. */
-void compute_start_sum(ComputeLowering *c);
-void compute_keep_sum(ComputeLowering *c);
-Value *compute_load_sum(ComputeLowering *c);
-void compute_store_sum(ComputeLowering *c, Value *value);
-/* compute_accumulate for products that share multiplications by plan.packing. False: diagnosed. */
-bool compute_accumulate_packed(ComputeLowering *c) MUST_CHECK;
+void to_emithls_start_sum(ComputeLowering *c);
+void to_emithls_keep_sum(ComputeLowering *c);
+Value *to_emithls_load_sum(ComputeLowering *c);
+void to_emithls_store_sum(ComputeLowering *c, Value *value);
+/* to_emithls_accumulate for products that share multiplications by plan.packing. False: diagnosed. */
+bool to_emithls_accumulate_packed(ComputeLowering *c) MUST_CHECK;
 /* A lane's result in the last iteration of its reduction. */
-Value *compute_total(ComputeLowering *c);
+Value *to_emithls_total(ComputeLowering *c);
 
 #endif

@@ -41,7 +41,7 @@ static NestMark open_words(ConverterLowering *c)
         if (is_loop)
             loops[count++] = (LoopSpec){counter_name(&c->plan, i, false), part_count(&c->plan, i)};
     }
-    return nest_open(nest, c->plan.joins ? "join" : "split", loops, count, LOOP_PIPELINED, -1, -1);
+    return emithls_nest_open(nest, c->plan.joins ? "join" : "split", loops, count, LOOP_PIPELINED, -1, -1);
 }
 
 /* Opens an unrolled loop over the elements of the small word. */
@@ -58,7 +58,7 @@ static NestMark open_lanes(ConverterLowering *c)
     }
     if (count == 0)
         return (NestMark){nest->b.block, nest->b.before, nest->count};
-    return nest_open(nest, "lanes", loops, count, LOOP_UNROLLED, -1, -1);
+    return emithls_nest_open(nest, "lanes", loops, count, LOOP_UNROLLED, -1, -1);
 }
 
 /* Opens an if on "the first (last) part". */
@@ -73,7 +73,7 @@ static NestMark open_edge(ConverterLowering *c, bool last)
         is_eq[count] = true;
         exprs[count++] = last ? affine_add_c(c->part[i], 1 - part_count(&c->plan, i)) : c->part[i];
     }
-    return nest_open_if(&c->l->nest, exprs, is_eq, count);
+    return emithls_nest_open_if(&c->l->nest, exprs, is_eq, count);
 }
 
 /* word[place of the part's lane in the large word] <-> part[lane] */
@@ -89,34 +89,34 @@ static void copy_lanes(ConverterLowering *c, Value *large, Value *small)
     }
     bool is_vector = emithls_array_elem(small->type)->kind == TYPE_VECTOR;
     if (c->plan.joins)
-        nest_store(nest, nest_load(nest, small, &inside, is_vector), large, &place, 1);
+        emithls_nest_store(nest, emithls_nest_load(nest, small, &inside, is_vector), large, &place, 1);
     else
-        nest_store(nest, nest_load(nest, large, &place, 1), small, &inside, is_vector);
-    nest_close(nest, mark);
+        emithls_nest_store(nest, emithls_nest_load(nest, large, &place, 1), small, &inside, is_vector);
+    emithls_nest_close(nest, mark);
 }
 
 static Value *declare_word(ConverterLowering *c, const char *name, uint32_t port)
 {
-    const Type *word = emithls_stream_word(port_stream(c->l, port)->type);
-    return nest_variable(&c->l->nest, name, word, NULL, 0);
+    const Type *word = emithls_stream_word(to_emithls_port_stream(c->l, port)->type);
+    return emithls_nest_variable(&c->l->nest, name, word, NULL, 0);
 }
 
 static void read_into(ConverterLowering *c, Value *word)
 {
     Nest *nest = &c->l->nest;
-    nest_store(nest, nest_read(nest, port_stream(c->l, 0)), word, NULL, 0);
+    emithls_nest_store(nest, emithls_nest_read(nest, to_emithls_port_stream(c->l, 0)), word, NULL, 0);
 }
 
 static void write_from(ConverterLowering *c, Value *word)
 {
     Nest *nest = &c->l->nest;
-    nest_write(nest, nest_load(nest, word, NULL, 0), port_stream(c->l, 1));
+    emithls_nest_write(nest, emithls_nest_load(nest, word, NULL, 0), to_emithls_port_stream(c->l, 1));
 }
 
-bool lower_converter(Lowering *l)
+bool to_emithls_converter(Lowering *l)
 {
     ConverterLowering c = {.l = l, .ctx = l->process->ctx};
-    if (!converter_plan(l->process, &c.plan))
+    if (!sched_converter(l->process, &c.plan))
         return false;
     Value *large = declare_word(&c, "large", c.plan.joins ? 1 : 0);
     NestMark words = open_words(&c);
@@ -127,14 +127,14 @@ bool lower_converter(Lowering *l)
         copy_lanes(&c, large, small);
         edge = open_edge(&c, true);
         write_from(&c, large);
-        nest_close(&l->nest, edge);
+        emithls_nest_close(&l->nest, edge);
     } else {
         edge = open_edge(&c, false);
         read_into(&c, large);
-        nest_close(&l->nest, edge);
+        emithls_nest_close(&l->nest, edge);
         copy_lanes(&c, large, small);
         write_from(&c, small);
     }
-    nest_close(&l->nest, words);
+    emithls_nest_close(&l->nest, words);
     return true;
 }

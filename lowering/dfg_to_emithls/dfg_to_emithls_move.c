@@ -12,14 +12,14 @@ static void store_fill(Nest *nest, const Attr *fill, Value *word, int64_t lanes)
 {
     const AffineExpr *lane = affine_dim(nest->b.ctx, nest->count);
     LoopSpec loop = {"lane", lanes};
-    Value *value = nest_constant(nest, fill);
+    Value *value = emithls_nest_constant(nest, fill);
     if (lanes == 1) {
-        nest_store(nest, value, word, &lane, 0);
+        emithls_nest_store(nest, value, word, &lane, 0);
         return;
     }
-    NestMark mark = nest_open(nest, "fill", &loop, 1, LOOP_UNROLLED, -1, -1);
-    nest_store(nest, value, word, &lane, 1);
-    nest_close(nest, mark);
+    NestMark mark = emithls_nest_open(nest, "fill", &loop, 1, LOOP_UNROLLED, -1, -1);
+    emithls_nest_store(nest, value, word, &lane, 1);
+    emithls_nest_close(nest, mark);
 }
 
 /* --- conditions ------------------------------------------------------------------------------ */
@@ -49,7 +49,7 @@ static void require_between(Condition *c, const AffineExpr *counter, int64_t ext
 static NestMark open_where(Nest *nest, const Condition *c)
 {
     if (c->count)
-        return nest_open_if(nest, c->exprs, c->is_eq, c->count);
+        return emithls_nest_open_if(nest, c->exprs, c->is_eq, c->count);
     return (NestMark){nest->b.block, nest->b.before, nest->count};
 }
 
@@ -80,7 +80,7 @@ static const AffineExpr *step_position(const ReorderLowering *r)
     const AffineExpr *counters[MOVE_MAX_DIGITS];
     for (uint32_t i = 0; i < r->plan.inner_count; i++)
         counters[i] = inner_counter(r, i);
-    return affine_flatten(r->ctx, counters, r->plan.inner, r->plan.inner_count);
+    return emithls_affine_flatten(r->ctx, counters, r->plan.inner, r->plan.inner_count);
 }
 
 static const AffineExpr *slot(const ReorderLowering *r, const AffineExpr *word)
@@ -97,11 +97,11 @@ static void read_block(ReorderLowering *r)
     require_between(&where, step_counter(r), r->plan.steps, 0, r->plan.in_blocks - 1);
     require_between(&where, position, r->plan.step_trips, 0, r->plan.in_burst - 1);
     NestMark mark = open_where(nest, &where);
-    Value *word = nest_read(nest, port_stream(r->l, 0));
+    Value *word = emithls_nest_read(nest, to_emithls_port_stream(r->l, 0));
     const AffineExpr *number = affine_add(affine_mul_c(step_counter(r), r->plan.in_burst), position);
     number = slot(r, number);
-    nest_store(nest, word, r->buffer, &number, 1);
-    nest_close(nest, mark);
+    emithls_nest_store(nest, word, r->buffer, &number, 1);
+    emithls_nest_close(nest, mark);
 }
 
 /* The result's digits: those of the block from the step, the others from the inner loops. */
@@ -127,7 +127,7 @@ static const AffineExpr *over_digits(const ReorderLowering *r, const AffineExpr 
 static Value *load_slot(ReorderLowering *r)
 {
     const AffineExpr *number = slot(r, over_digits(r, r->plan.address));
-    return nest_load(&r->l->nest, r->buffer, &number, 1);
+    return emithls_nest_load(&r->l->nest, r->buffer, &number, 1);
 }
 
 /* The word where the source has it, else the fill value. */
@@ -135,29 +135,29 @@ static Value *load_or_fill(ReorderLowering *r, const Type *word)
 {
     Nest *nest = &r->l->nest;
     Condition inside = {.count = 0};
-    Value *result = nest_variable(nest, "result", word, NULL, 0);
+    Value *result = emithls_nest_variable(nest, "result", word, NULL, 0);
     for (uint32_t i = 0; i < r->plan.bound_count; i++)
         require(&inside, over_digits(r, r->plan.bounds[i]), false);
     store_fill(nest, op_attr(r->plan.reorder, "fill"), result, r->plan.lanes);
     NestMark mark = open_where(nest, &inside);
-    nest_store(nest, load_slot(r), result, NULL, 0);
-    nest_close(nest, mark);
-    return nest_load(nest, result, NULL, 0);
+    emithls_nest_store(nest, load_slot(r), result, NULL, 0);
+    emithls_nest_close(nest, mark);
+    return emithls_nest_load(nest, result, NULL, 0);
 }
 
 static void write_block(ReorderLowering *r)
 {
     Nest *nest = &r->l->nest;
     const ReorderPlan *p = &r->plan;
-    Value *stream = port_stream(r->l, 1);
+    Value *stream = to_emithls_port_stream(r->l, 1);
     Condition where = {.count = 0};
     int64_t row = p->step_trips / p->inner[0];
     require_between(&where, step_counter(r), p->steps, p->delay, p->delay + p->out_blocks - 1);
     require_between(&where, inner_counter(r, 0), p->inner[0], 0, p->out_burst / row - 1);
     NestMark mark = open_where(nest, &where);
     Value *word = p->bound_count ? load_or_fill(r, emithls_stream_word(stream->type)) : load_slot(r);
-    nest_write(nest, word, stream);
-    nest_close(nest, mark);
+    emithls_nest_write(nest, word, stream);
+    emithls_nest_close(nest, mark);
 }
 
 static NestMark open_steps(ReorderLowering *r)
@@ -174,22 +174,22 @@ static NestMark open_steps(ReorderLowering *r)
                                   r->plan.inner[i]};
         count++;
     }
-    return nest_open(&r->l->nest, "reorder", loops, count, LOOP_PIPELINED, -1, -1);
+    return emithls_nest_open(&r->l->nest, "reorder", loops, count, LOOP_PIPELINED, -1, -1);
 }
 
-bool lower_reorder(Lowering *l)
+bool to_emithls_reorder(Lowering *l)
 {
     ReorderLowering r = {.l = l, .ctx = l->process->ctx};
-    if (!reorder_plan(l->process, &r.plan))
+    if (!sched_reorder(l->process, &r.plan))
         return false;
-    const Type *word = emithls_stream_word(port_stream(l, 0)->type);
-    r.buffer = nest_variable(&l->nest, "buffer", word, &r.plan.depth, 1);
-    nest_bind(&l->nest, r.buffer, "ram_s2p", storage_of(r.plan.reorder, 0));
-    nest_dependence(&l->nest, r.buffer, REORDER_SLOT_DISTANCE);
+    const Type *word = emithls_stream_word(to_emithls_port_stream(l, 0)->type);
+    r.buffer = emithls_nest_variable(&l->nest, "buffer", word, &r.plan.depth, 1);
+    emithls_nest_bind(&l->nest, r.buffer, "ram_s2p", to_emithls_storage_of(r.plan.reorder, 0));
+    emithls_nest_dependence(&l->nest, r.buffer, REORDER_SLOT_DISTANCE);
     NestMark mark = open_steps(&r);
     read_block(&r);
     write_block(&r);
-    nest_close(&l->nest, mark);
+    emithls_nest_close(&l->nest, mark);
     return true;
 }
 
@@ -224,7 +224,7 @@ static NestMark open_grid(Nest *nest, const MergePlan *plan)
     }
     if (count == 0)
         loops[count++] = (LoopSpec){"i", 1};
-    return nest_open(nest, "merge", loops, count, LOOP_PIPELINED, -1, -1);
+    return emithls_nest_open(nest, "merge", loops, count, LOOP_PIPELINED, -1, -1);
 }
 
 /* Word of a part at the nest's position, counted in the part. */
@@ -238,20 +238,20 @@ static const AffineExpr *part_word(Context *ctx, const MergePlan *plan, const Me
             at[d] = affine_floordiv(affine_add_c(affine_dim(ctx, next++), -part->offset[d]),
                                     affine_const(ctx, part->stride[d]));
     }
-    return affine_flatten(ctx, at, part->size, plan->rank);
+    return emithls_affine_flatten(ctx, at, part->size, plan->rank);
 }
 
 /* A constant's elements word by word; NULL for one that is the same everywhere. */
 static Value *constant_table(Lowering *l, const MergePlan *plan, uint32_t source)
 {
-    const Attr *value = merge_constant(plan, source);
-    int64_t dims[2] = {merge_words(plan, source), plan->lanes};
+    const Attr *value = sched_merge_constant(plan, source);
+    int64_t dims[2] = {sched_merge_words(plan, source), plan->lanes};
     const Type *type = type_tensor(type_elem(value->type), dims, plan->lanes > 1 ? 2 : 1, NULL);
     if (value->u.dense.is_splat)
         return NULL;
-    return declare_table(l, attr_dense_raw(type, value->u.dense.data, value->u.dense.size, false),
+    return to_emithls_declare_table(l, attr_dense_raw(type, value->u.dense.data, value->u.dense.size, false),
                          STR("part"), "rom_1p",
-                         storage_of(value_def(op_operand(plan->merge, source)), 0),
+                         to_emithls_storage_of(value_def(op_operand(plan->merge, source)), 0),
                          plan->lanes > 1);
 }
 
@@ -260,7 +260,7 @@ static void take_constant(Lowering *l, const MergePlan *plan, uint32_t source, V
 {
     Nest *nest = &l->nest;
     if (!table) {
-        store_fill(nest, dense_elem(merge_constant(plan, source), 0), result, plan->lanes);
+        store_fill(nest, dense_elem(sched_merge_constant(plan, source), 0), result, plan->lanes);
         return;
     }
     const AffineExpr *lane = affine_dim(nest->b.ctx, nest->count), *index[2];
@@ -269,10 +269,10 @@ static void take_constant(Lowering *l, const MergePlan *plan, uint32_t source, V
     LoopSpec loop = {"lane", plan->lanes};
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
     if (plan->lanes > 1)
-        mark = nest_open(nest, "part", &loop, 1, LOOP_UNROLLED, -1, -1);
-    Value *element = nest_load(nest, table, index, plan->lanes > 1 ? 2 : 1);
-    nest_store(nest, element, result, &lane, plan->lanes > 1);
-    nest_close(nest, mark);
+        mark = emithls_nest_open(nest, "part", &loop, 1, LOOP_UNROLLED, -1, -1);
+    Value *element = emithls_nest_load(nest, table, index, plan->lanes > 1 ? 2 : 1);
+    emithls_nest_store(nest, element, result, &lane, plan->lanes > 1);
+    emithls_nest_close(nest, mark);
 }
 
 /* The parts that a word lies in, each taken where it is. */
@@ -285,33 +285,33 @@ static void take_parts(Lowering *l, const MergePlan *plan, Value *const *tables,
         part_condition(l->process->ctx, plan, &plan->parts[i], first, &where);
         NestMark part = open_where(nest, &where);
         if (plan->port[i] >= 0)
-            nest_store(nest, nest_read(nest, port_stream(l, (uint32_t)plan->port[i])), result, NULL,
+            emithls_nest_store(nest, emithls_nest_read(nest, to_emithls_port_stream(l, (uint32_t)plan->port[i])), result, NULL,
                        0);
         else
             take_constant(l, plan, i, tables[i], first, result);
-        nest_close(nest, part);
+        emithls_nest_close(nest, part);
     }
 }
 
-bool lower_merge(Lowering *l)
+bool to_emithls_merge(Lowering *l)
 {
     MergePlan plan;
     Nest *nest = &l->nest;
     Value *tables[PLAN_MAX_STREAMS] = {NULL};
     uint32_t first = nest->count;
-    if (!merge_plan(l->process, &plan))
+    if (!sched_merge(l->process, &plan))
         return false;
     for (uint32_t i = 0; i < plan.source_count; i++)
         if (plan.port[i] < 0)
             tables[i] = constant_table(l, &plan, i);
     NestMark grid = open_grid(nest, &plan);
-    Value *out = port_stream(l, dfg_input_count(l->process));
-    Value *result = nest_variable(nest, "result", emithls_stream_word(out->type), NULL, 0);
+    Value *out = to_emithls_port_stream(l, dfg_input_count(l->process));
+    Value *result = emithls_nest_variable(nest, "result", emithls_stream_word(out->type), NULL, 0);
     const Attr *fill = op_attr(plan.merge, "fill");
     if (fill)
         store_fill(nest, fill, result, plan.lanes);
     take_parts(l, &plan, tables, first, result);
-    nest_write(nest, nest_load(nest, result, NULL, 0), out);
-    nest_close(nest, grid);
+    emithls_nest_write(nest, emithls_nest_load(nest, result, NULL, 0), out);
+    emithls_nest_close(nest, grid);
     return true;
 }

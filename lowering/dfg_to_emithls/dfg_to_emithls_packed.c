@@ -92,7 +92,7 @@ static const AffineExpr *add_lane_loop(PackedLowering *p, LaneLoops *loops, uint
     if (trips == 1)
         return affine_const(ctx, 0);
     uint32_t i = loops->count++;
-    strbuf_printf(&loops->names[i], "%s%s", plan_loop_name(&p->c->plan, loop), suffix);
+    strbuf_printf(&loops->names[i], "%s%s", to_emithls_plan_loop_name(&p->c->plan, loop), suffix);
     loops->specs[i] = (LoopSpec){loops->names[i].data, trips};
     return affine_dim(ctx, p->c->l->nest.count + i);
 }
@@ -102,7 +102,7 @@ static NestMark open_lane_loops(PackedLowering *p, LaneLoops *loops, const char 
     Nest *nest = &p->c->l->nest;
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
     if (loops->count)
-        mark = nest_open(nest, name, loops->specs, loops->count, LOOP_UNROLLED, -1, -1);
+        mark = emithls_nest_open(nest, name, loops->specs, loops->count, LOOP_UNROLLED, -1, -1);
     for (uint32_t i = 0; i < loops->count; i++)
         strbuf_free(&loops->names[i]);
     return mark;
@@ -139,7 +139,7 @@ static NestMark open_chain(PackedLowering *p)
             p->c->lane[i] = affine_add(p->lane[i],
                                        add_lane_loop(p, &loops, i, "_u", p->packing->chain[i]));
     NestMark mark = open_lane_loops(p, &loops, "chain");
-    nest_keep_order(&p->c->l->nest);
+    emithls_nest_keep_order(&p->c->l->nest);
     return mark;
 }
 
@@ -164,7 +164,7 @@ static Value *pack_operand(PackedLowering *p, int operand)
     Value *packed = NULL;
     for (int64_t k = fields; k-- > 0;) {
         select_field(p, operand, k);
-        Value *value = compute_run_value(p->c, op_operand(p->packing->product, (uint32_t)operand));
+        Value *value = to_emithls_run_value(p->c, op_operand(p->packing->product, (uint32_t)operand));
         if (!value)
             return NULL;
         value = shifted(p, ARITH(SHLI), resized(p, value, grid->bits[operand]),
@@ -197,24 +197,24 @@ static bool multiply_chain(PackedLowering *p)
         p->product = multiply(p, is_packed(p) ? "packed_sum" : "product");
         return p->product != NULL;
     }
-    Value *zero = nest_constant(nest, attr_int(type, 0));
-    p->chain_sum = nest_variable(nest, is_packed(p) ? "packed_sum" : "chain_sum", type, NULL, 0);
-    nest_store(nest, zero, p->chain_sum, NULL, 0);
+    Value *zero = emithls_nest_constant(nest, attr_int(type, 0));
+    p->chain_sum = emithls_nest_variable(nest, is_packed(p) ? "packed_sum" : "chain_sum", type, NULL, 0);
+    emithls_nest_store(nest, zero, p->chain_sum, NULL, 0);
     NestMark mark = open_chain(p);
     p->product = multiply(p, "product");
     if (!p->product)
         return false;
-    Value *so_far = nest_load(nest, p->chain_sum, NULL, 0);
-    nest_store(nest, build_binary(&nest->b, ARITH(ADDI), type, so_far, p->product), p->chain_sum,
+    Value *so_far = emithls_nest_load(nest, p->chain_sum, NULL, 0);
+    emithls_nest_store(nest, build_binary(&nest->b, ARITH(ADDI), type, so_far, p->product), p->chain_sum,
                NULL, 0);
-    nest_close(nest, mark);
+    emithls_nest_close(nest, mark);
     return true;
 }
 
 /* packed_sum >> by */
 static Value *shifted_sum(PackedLowering *p, int64_t by)
 {
-    Value *sum = p->chain_sum ? nest_load(&p->c->l->nest, p->chain_sum, NULL, 0) : p->product;
+    Value *sum = p->chain_sum ? emithls_nest_load(&p->c->l->nest, p->chain_sum, NULL, 0) : p->product;
     return shifted(p, ARITH(SHRSI), sum, by);
 }
 
@@ -237,7 +237,7 @@ static uint32_t term_index(const PackedLowering *p, const AffineExpr *chain, con
 {
     uint32_t rank = 0;
     if (p->c->plan.lanes > 1)
-        index[rank++] = compute_output_lane(p->c);
+        index[rank++] = to_emithls_output_lane(p->c);
     if (p->chains > 1)
         index[rank++] = chain;
     return rank;
@@ -256,7 +256,7 @@ static void store_fields(PackedLowering *p)
                                         : shifted_sum(p, 0);
             field = resized(p, field, type_width(emithls_array_elem(p->terms->type)));
             uint32_t rank = term_index(p, p->chain, index);
-            nest_store(&p->c->l->nest, field, p->terms, index, rank);
+            emithls_nest_store(&p->c->l->nest, field, p->terms, index, rank);
         }
 }
 
@@ -272,7 +272,7 @@ static bool multiply_groups(PackedLowering *p)
     store_fields(p);
     for (uint32_t i = 0; i < p->c->plan.kernel.loop_count; i++)
         p->c->lane[i] = affine_const(p->c->ctx, 0);
-    nest_close(nest, mark);
+    emithls_nest_close(nest, mark);
     return true;
 }
 
@@ -291,10 +291,10 @@ static void declare_terms(PackedLowering *p)
         dims[rank++] = p->c->plan.lanes;
     if (p->chains > 1)
         dims[rank++] = p->chains;
-    p->terms = nest_variable(nest, "terms", grid->fields[0] * grid->fields[1] > 1 ? field : sum, dims,
+    p->terms = emithls_nest_variable(nest, "terms", grid->fields[0] * grid->fields[1] > 1 ? field : sum, dims,
                              rank);
     for (uint32_t i = 1; i <= rank; i++)
-        nest_partition(nest, p->terms, i);
+        emithls_nest_partition(nest, p->terms, i);
 }
 
 /* sum[lane] += terms[lane][chain] */
@@ -306,15 +306,15 @@ static void add_terms(PackedLowering *p)
     const AffineExpr *chain = affine_dim(p->c->ctx, nest->count);
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
     if (p->chains > 1)
-        mark = nest_open(nest, "chains", &loop, 1, LOOP_UNROLLED, -1, -1);
-    Value *sum = compute_load_sum(p->c);
-    Value *term = nest_load(nest, p->terms, index, term_index(p, chain, index));
+        mark = emithls_nest_open(nest, "chains", &loop, 1, LOOP_UNROLLED, -1, -1);
+    Value *sum = to_emithls_load_sum(p->c);
+    Value *term = emithls_nest_load(nest, p->terms, index, term_index(p, chain, index));
     term = resized(p, term, type_width(sum->type));
-    compute_store_sum(p->c, build_binary(&nest->b, ARITH(ADDI), sum->type, sum, term));
-    nest_close(nest, mark);
+    to_emithls_store_sum(p->c, build_binary(&nest->b, ARITH(ADDI), sum->type, sum, term));
+    emithls_nest_close(nest, mark);
 }
 
-bool compute_accumulate_packed(ComputeLowering *c)
+bool to_emithls_accumulate_packed(ComputeLowering *c)
 {
     PackedLowering p = {.c = c, .packing = &c->plan.packing};
     p.chains = c->plan.reduction_lanes / p.packing->chain_length;
@@ -325,10 +325,10 @@ bool compute_accumulate_packed(ComputeLowering *c)
         if (!multiply_groups(&p))
             return false;
     }
-    NestMark lanes = compute_open_lanes(c, false, "outputs");
-    compute_start_sum(c);
+    NestMark lanes = to_emithls_open_lanes(c, false, "outputs");
+    to_emithls_start_sum(c);
     add_terms(&p);
-    compute_keep_sum(c);
-    compute_close_lanes(c, false, lanes);
+    to_emithls_keep_sum(c);
+    to_emithls_close_lanes(c, false, lanes);
     return true;
 }

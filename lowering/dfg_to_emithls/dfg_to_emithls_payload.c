@@ -18,7 +18,7 @@ static bool is_scalar_op(const Op *op)
 /* A constant from outside the kernel. */
 static Value *outer_constant(ComputeLowering *c, const Value *value)
 {
-    return nest_constant(&c->l->nest, op_attr(value_def(value), "value"));
+    return emithls_nest_constant(&c->l->nest, op_attr(value_def(value), "value"));
 }
 
 /* The op's operands from number `first` on in the nest; constants from outside the kernel are made
@@ -40,10 +40,10 @@ static void look_up(ComputeLowering *c, const Op *extract, const Lookup *lookup,
 {
     const AffineExpr *index[PLAN_MAX_LOOPS + 1];
     uint32_t first = 1 + lookup->layout.leading;
-    uint32_t count = compute_table_index(c, &lookup->layout.rows, index);
+    uint32_t count = to_emithls_table_index(c, &lookup->layout.rows, index);
     Value **operands = payload_operands(c, extract, first, values);
     ptrmap_put(values, op_result(extract, 0),
-               nest_look_up(&c->l->nest, lookup->array, index, count, operands + first,
+               emithls_nest_look_up(&c->l->nest, lookup->array, index, count, operands + first,
                             extract->operand_count - first));
 }
 
@@ -75,7 +75,7 @@ static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
         return op_error(op, "cannot run in a streaming process: only arith and math ops on scalars "
                             "can");
     Value **operands = payload_operands(c, op, 0, values);
-    if (expand_scalar(&c->l->nest.b, op, operands, results)) {
+    if (to_emithls_expand_scalar(&c->l->nest.b, op, operands, results)) {
         for (uint32_t i = 0; i < op->result_count; i++)
             ptrmap_put(values, op_result(op, i), results[i]);
         return true;
@@ -83,7 +83,7 @@ static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
     Op *copy = op_clone(op, values);
     op_append(copy, c->l->nest.b.block);
     if (op->def == ARITH(MULI) && block_parent_op(op->block) == c->plan.main &&
-        has_lut_products(c->plan.main)) {
+        sched_has_lut_products(c->plan.main)) {
         op_set_attr(copy, "emithls.name", attr_string_c(c->ctx, "product"));
         op_set_attr(copy, "emithls.bind", attr_string_c(c->ctx, "fabric"));
     }
@@ -99,9 +99,9 @@ typedef struct Payload {
     const AffineMap *loops; /* main's loops -> the generic's */
 } Payload;
 
-const AffineMap *compute_payload_loops(const ComputeLowering *c, uint32_t which)
+const AffineMap *to_emithls_payload_loops(const ComputeLowering *c, uint32_t which)
 {
-    return which ? stage_loops(&c->plan, which - 1)
+    return which ? sched_stage_loops(&c->plan, which - 1)
                  : map_identity(c->ctx, c->plan.kernel.loop_count);
 }
 
@@ -109,7 +109,7 @@ static Payload payload_of(ComputeLowering *c, uint32_t which)
 {
     return (Payload){.generic = which ? c->plan.stages[which - 1] : c->plan.main,
                      .sources = c->sources[which],
-                     .loops = compute_payload_loops(c, which)};
+                     .loops = to_emithls_payload_loops(c, which)};
 }
 
 static bool op_is_needed(const Op *op, const PtrMap *needed)
@@ -142,7 +142,7 @@ static void load_arguments(ComputeLowering *c, const Payload *p, const PtrMap *n
         ptrmap_put(values, body->args[i],
                    i >= inputs ? p->so_far[i - inputs]
                    : flows     ? p->flow
-                               : compute_load_source(c, &p->sources[i]));
+                               : to_emithls_load_source(c, &p->sources[i]));
     }
 }
 
@@ -155,11 +155,11 @@ static void copy_index(ComputeLowering *c, const Payload *p, const Op *op, PtrMa
     for (uint32_t i = 0; i < c->plan.loop_count; i++) {
         const PlanLoop *loop = &c->plan.loops[i];
         loops[loop->loop] = affine_add(loops[loop->loop],
-                                       affine_mul_c(compute_counter(c, i), loop->scale));
+                                       affine_mul_c(to_emithls_counter(c, i), loop->scale));
     }
     const AffineExpr *loop = p->loops->results[attr_int_value(op_attr(op, "dim"))];
     const AffineExpr *expr = affine_replace(loop, loops, c->plan.kernel.loop_count, NULL, 0);
-    ptrmap_put(values, op_result(op, 0), nest_index(&c->l->nest, expr));
+    ptrmap_put(values, op_result(op, 0), emithls_nest_index(&c->l->nest, expr));
 }
 
 /* Copies what the `count` values `wanted` of the payload need and gives what they became. False:
@@ -190,7 +190,7 @@ static bool run_payload(ComputeLowering *c, const Payload *p, Value *const *want
     return ok;
 }
 
-Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow)
+Value *to_emithls_run_generic(ComputeLowering *c, uint32_t which, Value *flow)
 {
     const Op *generic = which ? c->plan.stages[which - 1] : c->plan.main;
     const Block *body = linalg_body(generic);
@@ -205,7 +205,7 @@ Value *compute_run_generic(ComputeLowering *c, uint32_t which, Value *flow)
     return run_payload(c, &p, &wanted, 1, &result) ? result : NULL;
 }
 
-bool compute_run_update(ComputeLowering *c, Value *const *so_far, Value **next)
+bool to_emithls_run_update(ComputeLowering *c, Value *const *so_far, Value **next)
 {
     const Op *main = c->plan.main;
     Payload p = payload_of(c, 0);
@@ -216,16 +216,16 @@ bool compute_run_update(ComputeLowering *c, Value *const *so_far, Value **next)
     return run_payload(c, &p, wanted, main->result_count, next);
 }
 
-Value *compute_run_value(ComputeLowering *c, Value *value)
+Value *to_emithls_run_value(ComputeLowering *c, Value *value)
 {
     Payload p = payload_of(c, 0);
     Value *result = NULL;
     return run_payload(c, &p, &value, 1, &result) ? result : NULL;
 }
 
-Value *compute_run_stages(ComputeLowering *c, Value *value)
+Value *to_emithls_run_stages(ComputeLowering *c, Value *value)
 {
     for (uint32_t s = 0; value && s < c->plan.stage_count; s++)
-        value = compute_run_generic(c, s + 1, value);
+        value = to_emithls_run_generic(c, s + 1, value);
     return value;
 }

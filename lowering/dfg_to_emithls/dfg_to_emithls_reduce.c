@@ -31,11 +31,11 @@ static void declare_partial(ComputeLowering *c, uint32_t result)
             dims[rank++] = c->plan.loops[i].trip;
     if (c->plan.lanes > 1)
         dims[rank++] = c->plan.lanes;
-    Value *partial = nest_variable(nest, partial_names[result], sum_type(c, result), dims, rank);
+    Value *partial = emithls_nest_variable(nest, partial_names[result], sum_type(c, result), dims, rank);
     if (c->plan.lanes > 1)
-        nest_reshape(nest, partial, rank);
-    nest_bind(nest, partial, "ram_s2p", storage_of(c->plan.main, 0));
-    nest_dependence(nest, partial,
+        emithls_nest_reshape(nest, partial, rank);
+    emithls_nest_bind(nest, partial, "ram_s2p", to_emithls_storage_of(c->plan.main, 0));
+    emithls_nest_dependence(nest, partial,
                     c->plan.reduction.run ? c->plan.accumulators : c->plan.reduction.distance);
     c->partial[result] = partial;
 }
@@ -46,19 +46,19 @@ static void declare_turns(ComputeLowering *c)
     Nest *nest = &c->l->nest;
     int64_t dims[2] = {c->plan.reduction.turns * c->plan.reduction.distance, c->plan.lanes};
     uint32_t rank = c->plan.lanes > 1 ? 2 : 1;
-    c->turns = nest_variable(nest, "turns", sum_type(c, 0), dims, rank);
+    c->turns = emithls_nest_variable(nest, "turns", sum_type(c, 0), dims, rank);
     for (uint32_t i = 1; i <= rank; i++)
-        nest_partition(nest, c->turns, i);
+        emithls_nest_partition(nest, c->turns, i);
 }
 
-void compute_declare_sums(ComputeLowering *c)
+void to_emithls_declare_sums(ComputeLowering *c)
 {
     Nest *nest = &c->l->nest;
     int64_t lanes = c->plan.lanes;
     for (uint32_t i = 0; i < c->plan.main->result_count; i++) {
-        c->sum[i] = nest_variable(nest, sum_names[i], sum_type(c, i), &lanes, lanes > 1 ? 1 : 0);
+        c->sum[i] = emithls_nest_variable(nest, sum_names[i], sum_type(c, i), &lanes, lanes > 1 ? 1 : 0);
         if (lanes > 1)
-            nest_partition(nest, c->sum[i], 1);
+            emithls_nest_partition(nest, c->sum[i], 1);
         if (c->plan.reduction.turns == 1 && c->plan.accumulators > 1)
             declare_partial(c, i);
     }
@@ -72,45 +72,45 @@ static uint32_t partial_index(const ComputeLowering *c, const AffineExpr **index
     uint32_t n = 0;
     for (uint32_t i = c->plan.first_reduction; i < c->plan.loop_count; i++)
         if (!c->plan.loops[i].is_reduction)
-            index[n++] = compute_counter(c, i);
+            index[n++] = to_emithls_counter(c, i);
     if (c->plan.lanes > 1)
-        index[n++] = compute_output_lane(c);
+        index[n++] = to_emithls_output_lane(c);
     return n;
 }
 
 static Value *load_partial(ComputeLowering *c, uint32_t result)
 {
     const AffineExpr *index[PLAN_MAX_LOOPS + 1];
-    return nest_load(&c->l->nest, c->partial[result], index, partial_index(c, index));
+    return emithls_nest_load(&c->l->nest, c->partial[result], index, partial_index(c, index));
 }
 
 static Value *load_sum(ComputeLowering *c, uint32_t result)
 {
-    const AffineExpr *lane = compute_output_lane(c);
-    return nest_load(&c->l->nest, c->sum[result], &lane, c->plan.lanes > 1);
+    const AffineExpr *lane = to_emithls_output_lane(c);
+    return emithls_nest_load(&c->l->nest, c->sum[result], &lane, c->plan.lanes > 1);
 }
 
 static void store_sum(ComputeLowering *c, uint32_t result, Value *value)
 {
-    const AffineExpr *lane = compute_output_lane(c);
-    nest_store(&c->l->nest, value, c->sum[result], &lane, c->plan.lanes > 1);
+    const AffineExpr *lane = to_emithls_output_lane(c);
+    emithls_nest_store(&c->l->nest, value, c->sum[result], &lane, c->plan.lanes > 1);
 }
 
 static Value *load_turn(ComputeLowering *c, const AffineExpr *delay)
 {
-    const AffineExpr *index[2] = {delay, compute_output_lane(c)};
-    return nest_load(&c->l->nest, c->turns, index, c->plan.lanes > 1 ? 2 : 1);
+    const AffineExpr *index[2] = {delay, to_emithls_output_lane(c)};
+    return emithls_nest_load(&c->l->nest, c->turns, index, c->plan.lanes > 1 ? 2 : 1);
 }
 
 static void store_turn(ComputeLowering *c, Value *value, const AffineExpr *delay)
 {
-    const AffineExpr *index[2] = {delay, compute_output_lane(c)};
-    nest_store(&c->l->nest, value, c->turns, index, c->plan.lanes > 1 ? 2 : 1);
+    const AffineExpr *index[2] = {delay, to_emithls_output_lane(c)};
+    emithls_nest_store(&c->l->nest, value, c->turns, index, c->plan.lanes > 1 ? 2 : 1);
 }
 
 static Value *initial_value(ComputeLowering *c, uint32_t result)
 {
-    return compute_load_source(c, &c->sources[0][linalg_input_count(c->plan.main) + result]);
+    return to_emithls_load_source(c, &c->sources[0][linalg_input_count(c->plan.main) + result]);
 }
 
 static Value *choose(ComputeLowering *c, const Edge *edge, Value *inside, Value *outside)
@@ -118,7 +118,7 @@ static Value *choose(ComputeLowering *c, const Edge *edge, Value *inside, Value 
     Nest *nest = &c->l->nest;
     if (edge->count == 0)
         return inside;
-    return arith_select(&nest->b, nest_condition(nest, edge->exprs, edge->is_eq, edge->count),
+    return arith_select(&nest->b, emithls_nest_condition(nest, edge->exprs, edge->is_eq, edge->count),
                         inside, outside);
 }
 
@@ -127,16 +127,16 @@ static Value *choose(ComputeLowering *c, const Edge *edge, Value *inside, Value 
 /* Takes a waiting accumulator up where its run of iterations begins. */
 static void resume_run(ComputeLowering *c, uint32_t result)
 {
-    Edge start = compute_edge(c, c->plan.loop_count - c->plan.reduction.run, false, false);
-    NestMark mark = compute_open_edge(c, &start);
+    Edge start = to_emithls_edge(c, c->plan.loop_count - c->plan.reduction.run, false, false);
+    NestMark mark = to_emithls_open_edge(c, &start);
     store_sum(c, result, load_partial(c, result));
-    nest_close(&c->l->nest, mark);
+    emithls_nest_close(&c->l->nest, mark);
 }
 
 /* sum = first iteration of the reduction ? initial value : what was accumulated so far */
 static void start_sum(ComputeLowering *c, uint32_t result)
 {
-    Edge first = compute_edge(c, 0, true, false);
+    Edge first = to_emithls_edge(c, 0, true, false);
     Value *initial = initial_value(c, result);
     if (first.count == 0) {
         store_sum(c, result, initial);
@@ -155,11 +155,11 @@ static void keep_partial(ComputeLowering *c, uint32_t result)
     Edge end = {.count = 0};
     const AffineExpr *index[PLAN_MAX_LOOPS + 1];
     if (c->plan.reduction.run)
-        end = compute_edge(c, c->plan.loop_count - c->plan.reduction.run, false, true);
-    NestMark mark = compute_open_edge(c, &end);
+        end = to_emithls_edge(c, c->plan.loop_count - c->plan.reduction.run, false, true);
+    NestMark mark = to_emithls_open_edge(c, &end);
     uint32_t n = partial_index(c, index);
-    nest_store(&c->l->nest, load_sum(c, result), c->partial[result], index, n);
-    nest_close(&c->l->nest, mark);
+    emithls_nest_store(&c->l->nest, load_sum(c, result), c->partial[result], index, n);
+    emithls_nest_close(&c->l->nest, mark);
 }
 
 /* --- partial sums in turn ----------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static Value *joined(ComputeLowering *c, const OpDef *def, Value *acc, Value *te
 {
     Builder *b = &c->l->nest.b;
     Value *operands[2] = {acc, term}, *results[EXPAND_MAX_RESULTS];
-    if (expand_scalar(b, c->plan.reduction.combine, operands, results))
+    if (to_emithls_expand_scalar(b, c->plan.reduction.combine, operands, results))
         return results[0];
     return build_binary(b, def, acc->type, acc, term);
 }
@@ -178,19 +178,19 @@ static Value *joined(ComputeLowering *c, const OpDef *def, Value *acc, Value *te
 static Value *join_all(ComputeLowering *c, Value *array, int64_t count)
 {
     Nest *nest = &c->l->nest;
-    const OpDef *join = reduction_join(c->plan.reduction.combine);
+    const OpDef *join = sched_reduction_join(c->plan.reduction.combine);
     while (count > 1) {
         int64_t half = (count + 1) / 2;
         LoopSpec loop = {"i", count - half};
         const AffineExpr *i = affine_dim(c->ctx, nest->count), *other = affine_add_c(i, half);
-        NestMark mark = nest_open(nest, "join", &loop, 1, LOOP_UNROLLED, -1, -1);
-        Value *left = nest_load(nest, array, &i, 1), *right = nest_load(nest, array, &other, 1);
-        nest_store(nest, joined(c, join, left, right), array, &i, 1);
-        nest_close(nest, mark);
+        NestMark mark = emithls_nest_open(nest, "join", &loop, 1, LOOP_UNROLLED, -1, -1);
+        Value *left = emithls_nest_load(nest, array, &i, 1), *right = emithls_nest_load(nest, array, &other, 1);
+        emithls_nest_store(nest, joined(c, join, left, right), array, &i, 1);
+        emithls_nest_close(nest, mark);
         count = half;
     }
     const AffineExpr *first = affine_const(c->ctx, 0);
-    return nest_load(nest, array, &first, 1);
+    return emithls_nest_load(nest, array, &first, 1);
 }
 
 /* Position of the current lane among those of the reduction loops. */
@@ -208,17 +208,17 @@ static const AffineExpr *term_lane(const ComputeLowering *c)
 static Value *build_term(ComputeLowering *c)
 {
     Nest *nest = &c->l->nest;
-    Value *wanted = reduction_term(c->plan.reduction.combine);
+    Value *wanted = sched_reduction_term(c->plan.reduction.combine);
     if (c->plan.reduction_lanes == 1)
-        return compute_run_value(c, wanted);
-    Value *terms = nest_variable(nest, "terms", sum_type(c, 0), &c->plan.reduction_lanes, 1);
-    nest_partition(nest, terms, 1);
-    NestMark mark = compute_open_lanes(c, true, "products");
-    Value *term = compute_run_value(c, wanted);
+        return to_emithls_run_value(c, wanted);
+    Value *terms = emithls_nest_variable(nest, "terms", sum_type(c, 0), &c->plan.reduction_lanes, 1);
+    emithls_nest_partition(nest, terms, 1);
+    NestMark mark = to_emithls_open_lanes(c, true, "products");
+    Value *term = to_emithls_run_value(c, wanted);
     const AffineExpr *lane = term_lane(c);
     if (term)
-        nest_store(nest, term, terms, &lane, 1);
-    compute_close_lanes(c, true, mark);
+        emithls_nest_store(nest, term, terms, &lane, 1);
+    to_emithls_close_lanes(c, true, mark);
     return term ? join_all(c, terms, c->plan.reduction_lanes) : NULL;
 }
 
@@ -231,10 +231,10 @@ static const AffineExpr *step_number(const ComputeLowering *c)
     for (uint32_t i = 0; i < c->plan.loop_count; i++) {
         if (!c->plan.loops[i].is_reduction)
             continue;
-        counters[count] = compute_counter(c, i);
+        counters[count] = to_emithls_counter(c, i);
         trips[count++] = c->plan.loops[i].trip;
     }
-    return affine_flatten(c->ctx, counters, trips, count);
+    return emithls_affine_flatten(c->ctx, counters, trips, count);
 }
 
 /* What the accumulator holds before this iteration: in the first `turns` steps a partial sum begins,
@@ -242,13 +242,13 @@ static const AffineExpr *step_number(const ComputeLowering *c)
 static Value *current_turn(ComputeLowering *c)
 {
     const ReductionPlan *r = &c->plan.reduction;
-    const Attr *neutral = reduction_neutral(r->combine);
-    Edge first = compute_edge(c, 0, true, false), begins = {.count = 1};
+    const Attr *neutral = sched_reduction_neutral(r->combine);
+    Edge first = to_emithls_edge(c, 0, true, false), begins = {.count = 1};
     begins.exprs[0] = affine_add_c(affine_neg(step_number(c)), r->turns - 1);
     Value *start = initial_value(c, 0);
     if (neutral && !(value_def(start)->def == ARITH(CONSTANT) &&
                      op_attr(value_def(start), "value") == neutral))
-        start = choose(c, &first, start, nest_constant(&c->l->nest, neutral));
+        start = choose(c, &first, start, emithls_nest_constant(&c->l->nest, neutral));
     if (r->turns == r->steps)
         return start;
     const AffineExpr *oldest = affine_const(c->ctx, r->turns * r->distance - 1);
@@ -262,9 +262,9 @@ static void shift_turns(ComputeLowering *c)
     int64_t last = c->plan.reduction.turns * c->plan.reduction.distance - 1;
     LoopSpec loop = {"d", last};
     const AffineExpr *to = affine_add_c(affine_neg(affine_dim(c->ctx, nest->count)), last);
-    NestMark mark = nest_open(nest, "shift", &loop, 1, LOOP_UNROLLED, -1, -1);
+    NestMark mark = emithls_nest_open(nest, "shift", &loop, 1, LOOP_UNROLLED, -1, -1);
     store_turn(c, load_turn(c, affine_add_c(to, -1)), to);
-    nest_close(nest, mark);
+    emithls_nest_close(nest, mark);
 }
 
 /* --- an iteration ------------------------------------------------------------------------- */
@@ -283,31 +283,31 @@ static bool add_term(ComputeLowering *c)
 static bool update_in_place(ComputeLowering *c)
 {
     Value *so_far[PLAN_MAX_RESULTS], *next[PLAN_MAX_RESULTS];
-    NestMark mark = compute_open_lanes(c, true, "products");
+    NestMark mark = to_emithls_open_lanes(c, true, "products");
     for (uint32_t i = 0; i < c->plan.main->result_count; i++)
         so_far[i] = load_sum(c, i);
-    bool ok = compute_run_update(c, so_far, next);
+    bool ok = to_emithls_run_update(c, so_far, next);
     for (uint32_t i = 0; ok && i < c->plan.main->result_count; i++)
         store_sum(c, i, next[i]);
-    compute_close_lanes(c, true, mark);
+    to_emithls_close_lanes(c, true, mark);
     return ok;
 }
 
-void compute_start_sum(ComputeLowering *c) { start_sum(c, 0); }
-Value *compute_load_sum(ComputeLowering *c) { return load_sum(c, 0); }
-void compute_store_sum(ComputeLowering *c, Value *value) { store_sum(c, 0, value); }
+void to_emithls_start_sum(ComputeLowering *c) { start_sum(c, 0); }
+Value *to_emithls_load_sum(ComputeLowering *c) { return load_sum(c, 0); }
+void to_emithls_store_sum(ComputeLowering *c, Value *value) { store_sum(c, 0, value); }
 
-void compute_keep_sum(ComputeLowering *c)
+void to_emithls_keep_sum(ComputeLowering *c)
 {
     if (c->partial[0])
         keep_partial(c, 0);
 }
 
-bool compute_accumulate(ComputeLowering *c)
+bool to_emithls_accumulate(ComputeLowering *c)
 {
     if (c->plan.packing.is_used)
-        return compute_accumulate_packed(c);
-    NestMark lanes = compute_open_lanes(c, false, "outputs");
+        return to_emithls_accumulate_packed(c);
+    NestMark lanes = to_emithls_open_lanes(c, false, "outputs");
     for (uint32_t i = 0; !c->turns && i < c->plan.main->result_count; i++)
         start_sum(c, i);
     bool ok = c->plan.reduction.combine ? add_term(c) : update_in_place(c);
@@ -317,22 +317,22 @@ bool compute_accumulate(ComputeLowering *c)
     }
     for (uint32_t i = 0; ok && i < c->plan.main->result_count && c->partial[i]; i++)
         keep_partial(c, i);
-    compute_close_lanes(c, false, lanes);
+    to_emithls_close_lanes(c, false, lanes);
     return ok;
 }
 
-Value *compute_total(ComputeLowering *c)
+Value *to_emithls_total(ComputeLowering *c)
 {
     const ReductionPlan *r = &c->plan.reduction;
     Nest *nest = &c->l->nest;
     if (!c->turns)
         return load_sum(c, 0);
-    Value *parts = nest_variable(nest, "parts", sum_type(c, 0), &r->turns, 1);
-    nest_partition(nest, parts, 1);
+    Value *parts = emithls_nest_variable(nest, "parts", sum_type(c, 0), &r->turns, 1);
+    emithls_nest_partition(nest, parts, 1);
     LoopSpec loop = {"i", r->turns};
     const AffineExpr *i = affine_dim(c->ctx, nest->count);
-    NestMark mark = nest_open(nest, "gather", &loop, 1, LOOP_UNROLLED, -1, -1);
-    nest_store(nest, load_turn(c, affine_mul_c(i, r->distance)), parts, &i, 1);
-    nest_close(nest, mark);
+    NestMark mark = emithls_nest_open(nest, "gather", &loop, 1, LOOP_UNROLLED, -1, -1);
+    emithls_nest_store(nest, load_turn(c, affine_mul_c(i, r->distance)), parts, &i, 1);
+    emithls_nest_close(nest, mark);
     return join_all(c, parts, r->turns);
 }

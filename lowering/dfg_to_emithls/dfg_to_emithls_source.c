@@ -13,21 +13,21 @@
 #include <assert.h>
 #include <string.h>
 
-bool compute_reduces(const ComputeLowering *c)
+bool to_emithls_reduces(const ComputeLowering *c)
 {
     return c->plan.kernel.class != KERNEL_PURE_PARALLEL;
 }
 
-const AffineExpr *compute_counter(const ComputeLowering *c, uint32_t i)
+const AffineExpr *to_emithls_counter(const ComputeLowering *c, uint32_t i)
 {
     return affine_dim(c->ctx, c->nest_first + i);
 }
 
 /* --- expressions ---------------------------------------------------------------------- */
 
-const AffineExpr *compute_output_lane(const ComputeLowering *c)
+const AffineExpr *to_emithls_output_lane(const ComputeLowering *c)
 {
-    const AffineMap *out = compute_output_map(&c->plan);
+    const AffineMap *out = sched_compute_output_map(&c->plan);
     const AffineExpr *lane = affine_const(c->ctx, 0);
     for (uint32_t r = 0; r < out->result_count; r++) {
         int64_t loop = out->results[r]->value;
@@ -47,19 +47,19 @@ static const AffineExpr *word_position(const ComputeLowering *c, const Source *s
             at = c->lane[loop];
             for (uint32_t i = c->plan.read_depth; i < c->plan.loop_count; i++)
                 if (c->plan.loops[i].loop == loop)
-                    at = affine_add(at, affine_mul_c(compute_counter(c, i), c->plan.loops[i].scale));
+                    at = affine_add(at, affine_mul_c(to_emithls_counter(c, i), c->plan.loops[i].scale));
         }
         flat = affine_add(affine_mul_c(flat, s->word[r]), at);
     }
     return flat;
 }
 
-uint32_t compute_table_index(const ComputeLowering *c, const TableLayout *layout,
+uint32_t to_emithls_table_index(const ComputeLowering *c, const TableLayout *layout,
                              const AffineExpr **index)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < layout->loop_count; i++)
-        index[n++] = compute_counter(c, layout->by_loop[i]);
+        index[n++] = to_emithls_counter(c, layout->by_loop[i]);
     if (layout->lanes == 1)
         return n;
     index[n] = affine_const(c->ctx, 0);
@@ -70,19 +70,19 @@ uint32_t compute_table_index(const ComputeLowering *c, const TableLayout *layout
     return n + 1;
 }
 
-Value *compute_load_source(ComputeLowering *c, const Source *s)
+Value *to_emithls_load_source(ComputeLowering *c, const Source *s)
 {
     const AffineExpr *index[PLAN_MAX_LOOPS + 1];
     Nest *nest = &c->l->nest;
     if (s->kind == SOURCE_CONSTANT)
-        return nest_constant(nest, s->constant);
+        return emithls_nest_constant(nest, s->constant);
     if (s->kind == SOURCE_STREAM) {
         index[0] = word_position(c, s);
-        return nest_load(nest, s->array, index,
+        return emithls_nest_load(nest, s->array, index,
                          emithls_array_elem(s->array->type)->kind == TYPE_VECTOR);
     }
-    uint32_t n = compute_table_index(c, &s->layout, index);
-    return nest_load(nest, s->array, index, n);
+    uint32_t n = to_emithls_table_index(c, &s->layout, index);
+    return emithls_nest_load(nest, s->array, index, n);
 }
 /* --- constants ------------------------------------------------------------------------- */
 
@@ -175,7 +175,7 @@ static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, cons
     uint8_t *data = arena_alloc(&c->arena, bytes);
     do {
         int64_t from = source_element(c, layout, value->type, position) * inner;
-        bool is_zero = are_weights && table_repeats(&c->plan, layout, position);
+        bool is_zero = are_weights && sched_table_repeats(&c->plan, layout, position);
         for (int64_t i = 0; i < inner; i++, n++)
             if (!is_zero)
                 copy_element(value, (size_t)(from + i), data, n);
@@ -183,7 +183,7 @@ static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, cons
     return attr_dense_raw(type_tensor(elem, dims, rank, NULL), data, bytes, false);
 }
 
-Value *declare_table(Lowering *l, const Attr *elements, Str role, const char *kind, Str storage,
+Value *to_emithls_declare_table(Lowering *l, const Attr *elements, Str role, const char *kind, Str storage,
                      bool has_lanes)
 {
     Nest *nest = &l->nest;
@@ -191,21 +191,21 @@ Value *declare_table(Lowering *l, const Attr *elements, Str role, const char *ki
     StrBuf name = {0};
     Builder b = builder_before(l->func);
     strbuf_printf(&name, "%.*s_%.*s", STR_ARG(symbol_name(l->func)->str), STR_ARG(role));
-    const NamedAttr attrs[2] = {named_attr(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
-                                named_attr(ctx, "value", elements)};
+    const NamedAttr attrs[2] = {attr_named(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
+                                attr_named(ctx, "value", elements)};
     strbuf_free(&name);
     Op *table = build(&b, EMITHLS(TABLE), NULL, 0, NULL, 0, attrs, 2);
     const Ident *symbol = symtab_insert(l->symbols, table);
     const Type *type = emithls_array(type_elem(elements->type), elements->type->u.shaped.dims,
                                      elements->type->u.shaped.rank);
-    NamedAttr ref = named_attr(ctx, "table", attr_symbol(ctx, symbol));
+    NamedAttr ref = attr_named(ctx, "table", attr_symbol(ctx, symbol));
     Value *array = op_result(build(&nest->b, EMITHLS(GET), NULL, 0, &type, 1, &ref, 1), 0);
     uint32_t rank = emithls_array_rank(type);
     bool is_memory = rank > (has_lanes ? 1u : 0u);
     if (has_lanes)
-        (is_memory ? nest_reshape : nest_partition)(nest, array, rank);
+        (is_memory ? emithls_nest_reshape : emithls_nest_partition)(nest, array, rank);
     if (is_memory)
-        nest_bind(nest, array, kind, storage);
+        emithls_nest_bind(nest, array, kind, storage);
     return array;
 }
 
@@ -215,7 +215,7 @@ static bool are_weights_again(const ComputeLowering *c, const Op *generic, uint3
     bool overlap = false;
     for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++)
         overlap |= c->plan.kernel.extents[i] % c->plan.unroll[i] != 0;
-    return overlap && generic == c->plan.main && (int)operand == compute_weights(&c->plan);
+    return overlap && generic == c->plan.main && (int)operand == sched_compute_weights(&c->plan);
 }
 
 static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t operand,
@@ -231,7 +231,7 @@ static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t oper
     if (value->kind != ATTR_DENSE)
         return op_error(holder, "has a value whose elements are not given");
     out->kind = SOURCE_TABLE;
-    table_layout(&c->plan, map, &out->layout);
+    sched_table_layout(&c->plan, map, &out->layout);
     const Attr *elements = reordered(c, &out->layout, value, 0,
                                      are_weights_again(c, generic, operand));
     if (elements->type->u.shaped.rank == 0) {
@@ -239,7 +239,7 @@ static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t oper
         out->constant = dense_elem(elements, 0);
         return true;
     }
-    out->array = declare_table(c->l, elements, role, "rom_1p", storage_of(holder, 0),
+    out->array = to_emithls_declare_table(c->l, elements, role, "rom_1p", to_emithls_storage_of(holder, 0),
                                out->layout.lanes > 1);
     return true;
 }
@@ -259,13 +259,13 @@ static bool lookup_tables(ComputeLowering *c, uint32_t which)
             return op_error(op, "cannot run in a streaming process: it reads a tensor that is no "
                                 "constant");
         Lookup *lookup = ARENA_NEW(&c->arena, Lookup);
-        lookup_layout(&c->plan, compute_payload_loops(c, which), op, &lookup->layout);
+        sched_lookup_layout(&c->plan, to_emithls_payload_loops(c, which), op, &lookup->layout);
         const TableLayout *rows = &lookup->layout.rows;
         uint32_t kept = value->type->u.shaped.rank - lookup->layout.leading;
-        lookup->array = declare_table(c->l, reordered(c, rows, value, kept, false), STR("levels"), "rom_np",
-                                      storage_of(holder, 0), false);
+        lookup->array = to_emithls_declare_table(c->l, reordered(c, rows, value, kept, false), STR("levels"), "rom_np",
+                                      to_emithls_storage_of(holder, 0), false);
         if (rows->lanes > 1)
-            nest_partition(&c->l->nest, lookup->array, rows->loop_count + 1);
+            emithls_nest_partition(&c->l->nest, lookup->array, rows->loop_count + 1);
         ptrmap_put(&c->looked_up, op, lookup);
     }
     return true;
@@ -281,7 +281,7 @@ static int stream_of_operand(const ComputePlan *plan, uint32_t operand)
     return -1;
 }
 
-bool compute_main_sources(ComputeLowering *c)
+bool to_emithls_main_sources(ComputeLowering *c)
 {
     const Op *main = c->plan.main;
     uint32_t count = linalg_input_count(main);
@@ -297,14 +297,14 @@ bool compute_main_sources(ComputeLowering *c)
             return false;
     }
     /* The initial values of a reduction take the places after the inputs. */
-    for (uint32_t i = count; compute_reduces(c) && i < main->operand_count; i++)
+    for (uint32_t i = count; to_emithls_reduces(c) && i < main->operand_count; i++)
         if (!constant_source(c, main, i, linalg_operand_map(main, i), STR("initial"),
                              &c->sources[0][i]))
             return false;
     return lookup_tables(c, 0);
 }
 
-bool compute_stage_sources(ComputeLowering *c, uint32_t stage)
+bool to_emithls_stage_sources(ComputeLowering *c, uint32_t stage)
 {
     const Op *op = c->plan.stages[stage];
     const Value *flow = op_result(stage ? c->plan.stages[stage - 1] : c->plan.main, 0);
@@ -314,7 +314,7 @@ bool compute_stage_sources(ComputeLowering *c, uint32_t stage)
         if (reshape_source(op_operand(op, i)) == flow)
             sources[i] = (Source){.kind = SOURCE_FLOW};
         else if (linalg_reads_operand(op, i) &&
-                 !constant_source(c, op, i, stage_operand_map(&c->plan, stage, i), STR("params"),
+                 !constant_source(c, op, i, sched_stage_operand_map(&c->plan, stage, i), STR("params"),
                                   &sources[i]))
             return false;
     }

@@ -69,35 +69,35 @@ static void declare_history(WindowLowering *w, uint32_t level)
 {
     const WindowPlan *plan = &w->plan;
     Nest *nest = &w->l->nest;
-    int64_t dims[DFG_MAX_RANK + 2], row = window_row_words(plan, level);
+    int64_t dims[DFG_MAX_RANK + 2], row = sched_window_row_words(plan, level);
     uint32_t rank = 0, wide;
-    if (window_history(plan, level) == 0)
+    if (sched_window_history(plan, level) == 0)
         return;
-    if (window_taps(plan, level) > 1)
-        dims[rank++] = window_taps(plan, level);
-    dims[rank++] = window_history(plan, level);
+    if (sched_window_taps(plan, level) > 1)
+        dims[rank++] = sched_window_taps(plan, level);
+    dims[rank++] = sched_window_history(plan, level);
     wide = rank;
     for (uint32_t i = level + 1; i < plan->params.count; i++)
         dims[rank++] = plan->box[i];
     if (plan->inner_words > 1)
         dims[rank++] = plan->inner_words;
-    Value *array = nest_variable(nest, history_name(plan, level), w->word, dims, rank);
+    Value *array = emithls_nest_variable(nest, history_name(plan, level), w->word, dims, rank);
     w->history[level] = array;
     for (uint32_t i = 1; i <= wide; i++)
-        (row == 1 ? nest_partition : nest_reshape)(nest, array, i);
+        (row == 1 ? emithls_nest_partition : emithls_nest_reshape)(nest, array, i);
     if (row > 1) {
-        nest_bind(nest, array, "ram_s2p", storage_of(plan->window, level));
-        nest_dependence(nest, array, row);
+        emithls_nest_bind(nest, array, "ram_s2p", to_emithls_storage_of(plan->window, level));
+        emithls_nest_dependence(nest, array, row);
     }
 }
 
 static void declare_taps(WindowLowering *w, uint32_t level)
 {
-    int64_t taps = window_taps(&w->plan, level);
-    w->taps[level] = nest_variable(&w->l->nest, taps_name(&w->plan, level), w->word, &taps,
+    int64_t taps = sched_window_taps(&w->plan, level);
+    w->taps[level] = emithls_nest_variable(&w->l->nest, taps_name(&w->plan, level), w->word, &taps,
                                    taps > 1 ? 1 : 0);
     if (taps > 1)
-        nest_partition(&w->l->nest, w->taps[level], 1);
+        emithls_nest_partition(&w->l->nest, w->taps[level], 1);
 }
 
 /* --- one scan position ------------------------------------------------------------------ */
@@ -107,7 +107,7 @@ static uint32_t history_index(const WindowLowering *w, uint32_t level, const Aff
                               const AffineExpr *row, const AffineExpr **index)
 {
     uint32_t n = 0;
-    if (window_taps(&w->plan, level) > 1)
+    if (sched_window_taps(&w->plan, level) > 1)
         index[n++] = tap;
     index[n++] = row;
     for (uint32_t i = level + 1; i < w->plan.params.count; i++)
@@ -119,12 +119,12 @@ static uint32_t history_index(const WindowLowering *w, uint32_t level, const Aff
 
 static Value *load_tap(WindowLowering *w, uint32_t level, const AffineExpr *tap)
 {
-    return nest_load(&w->l->nest, w->taps[level], &tap, window_taps(&w->plan, level) > 1);
+    return emithls_nest_load(&w->l->nest, w->taps[level], &tap, sched_window_taps(&w->plan, level) > 1);
 }
 
 static void store_tap(WindowLowering *w, uint32_t level, Value *value, const AffineExpr *tap)
 {
-    nest_store(&w->l->nest, value, w->taps[level], &tap, window_taps(&w->plan, level) > 1);
+    emithls_nest_store(&w->l->nest, value, w->taps[level], &tap, sched_window_taps(&w->plan, level) > 1);
 }
 
 /* Runs body for each tap of a level: an unrolled loop, or once when there is one tap. */
@@ -134,7 +134,7 @@ static NestMark open_taps(WindowLowering *w, uint32_t level, const char *name, c
     Nest *nest = &w->l->nest;
     LoopSpec loops[2];
     uint32_t count = 0, first = nest->count;
-    int64_t taps = window_taps(&w->plan, level);
+    int64_t taps = sched_window_taps(&w->plan, level);
     *tap = *entry = affine_const(w->ctx, 0);
     if (taps > 1) {
         *tap = affine_dim(w->ctx, first + count);
@@ -146,7 +146,7 @@ static NestMark open_taps(WindowLowering *w, uint32_t level, const char *name, c
     }
     if (count == 0)
         return (NestMark){nest->b.block, nest->b.before, nest->count};
-    return nest_open(nest, name, loops, count, LOOP_UNROLLED, -1, -1);
+    return emithls_nest_open(nest, name, loops, count, LOOP_UNROLLED, -1, -1);
 }
 
 /* taps[level + 1][tap * recall + k] = history[tap][k * spacing], the newest from taps[level]. */
@@ -156,34 +156,34 @@ static void gather_taps(WindowLowering *w, uint32_t level)
     const AffineExpr *tap, *k, *index[DFG_MAX_RANK + 2];
     NestMark mark = open_taps(w, level, "recall", "k", dim->recall - 1, &tap, &k);
     uint32_t n = history_index(w, level, tap, affine_mul_c(k, dim->spacing), index);
-    Value *old = nest_load(&w->l->nest, w->history[level], index, n);
+    Value *old = emithls_nest_load(&w->l->nest, w->history[level], index, n);
     store_tap(w, level + 1, old, affine_add(affine_mul_c(tap, dim->recall), k));
-    nest_close(&w->l->nest, mark);
+    emithls_nest_close(&w->l->nest, mark);
     mark = open_taps(w, level, "newest", "k", 1, &tap, &k);
     Value *newest = load_tap(w, level, tap);
     store_tap(w, level + 1, newest, affine_add_c(affine_mul_c(tap, dim->recall), dim->recall - 1));
-    nest_close(&w->l->nest, mark);
+    emithls_nest_close(&w->l->nest, mark);
 }
 
 /* history[tap][r] = history[tap][r + 1]; history[tap][last] = taps[level][tap] */
 static void shift_history(WindowLowering *w, uint32_t level)
 {
     const AffineExpr *tap, *row, *index[DFG_MAX_RANK + 2];
-    int64_t rows = window_history(&w->plan, level);
+    int64_t rows = sched_window_history(&w->plan, level);
     Nest *nest = &w->l->nest;
     NestMark mark;
     if (rows > 1) {
         mark = open_taps(w, level, "age", "row", rows - 1, &tap, &row);
         uint32_t n = history_index(w, level, tap, affine_add_c(row, 1), index);
-        Value *value = nest_load(nest, w->history[level], index, n);
+        Value *value = emithls_nest_load(nest, w->history[level], index, n);
         history_index(w, level, tap, row, index);
-        nest_store(nest, value, w->history[level], index, n);
-        nest_close(nest, mark);
+        emithls_nest_store(nest, value, w->history[level], index, n);
+        emithls_nest_close(nest, mark);
     }
     mark = open_taps(w, level, "keep", "row", 1, &tap, &row);
     uint32_t n = history_index(w, level, tap, affine_const(w->ctx, rows - 1), index);
-    nest_store(nest, load_tap(w, level, tap), w->history[level], index, n);
-    nest_close(nest, mark);
+    emithls_nest_store(nest, load_tap(w, level, tap), w->history[level], index, n);
+    emithls_nest_close(nest, mark);
 }
 
 static void update_level(WindowLowering *w, uint32_t level)
@@ -205,7 +205,7 @@ static const AffineExpr *input_position(const WindowLowering *w)
     const AffineExpr *coordinates[DFG_MAX_RANK];
     for (uint32_t i = 0; i < w->plan.params.count; i++)
         coordinates[i] = coordinate(w, i);
-    const AffineExpr *flat = affine_flatten(w->ctx, coordinates, w->plan.box,
+    const AffineExpr *flat = emithls_affine_flatten(w->ctx, coordinates, w->plan.box,
                                             w->plan.params.count);
     return affine_add_c(flat, w->plan.shift);
 }
@@ -248,9 +248,9 @@ static void read_pixel(WindowLowering *w)
     reading_positions(w, &set);
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
     if (set.count)
-        mark = nest_open_if(nest, set.exprs, set.is_eq, set.count);
-    nest_store(nest, nest_read(nest, port_stream(w->l, 0)), w->taps[0], &none, 0);
-    nest_close(nest, mark);
+        mark = emithls_nest_open_if(nest, set.exprs, set.is_eq, set.count);
+    emithls_nest_store(nest, emithls_nest_read(nest, to_emithls_port_stream(w->l, 0)), w->taps[0], &none, 0);
+    emithls_nest_close(nest, mark);
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -309,7 +309,7 @@ static NestMark open_window(WindowLowering *w, WindowLane *lane)
     }
     if (used == 0)
         return (NestMark){nest->b.block, nest->b.before, nest->count};
-    return nest_open(nest, "taps", loops, used, LOOP_UNROLLED, -1, -1);
+    return emithls_nest_open(nest, "taps", loops, used, LOOP_UNROLLED, -1, -1);
 }
 
 /* Where the element lies inside the input. */
@@ -344,11 +344,11 @@ static Value *load_element(WindowLowering *w, const WindowLane *lane)
         place = affine_add(affine_mul_c(place, dim->pixels), affine_mod(at, pixels));
     }
     place = affine_add(affine_mul_c(place, plan->inner_lanes), lane->inner);
-    if (window_taps(plan, plan->params.count) > 1)
+    if (sched_window_taps(plan, plan->params.count) > 1)
         index[n++] = word;
     if (plan->lanes > 1)
         index[n++] = place;
-    return nest_load(&w->l->nest, w->taps[plan->params.count], index, n);
+    return emithls_nest_load(&w->l->nest, w->taps[plan->params.count], index, n);
 }
 
 /* Place of the element in the output word. */
@@ -372,24 +372,24 @@ static void write_window(WindowLowering *w)
     writing_positions(w, &writing);
     NestMark outer = {nest->b.block, nest->b.before, nest->count};
     if (writing.count)
-        outer = nest_open_if(nest, writing.exprs, writing.is_eq, writing.count);
-    Value *stream = port_stream(w->l, 1);
+        outer = emithls_nest_open_if(nest, writing.exprs, writing.is_eq, writing.count);
+    Value *stream = to_emithls_port_stream(w->l, 1);
     const Type *word = emithls_stream_word(stream->type);
-    Value *result = nest_variable(nest, "result", word, NULL, 0);
+    Value *result = emithls_nest_variable(nest, "result", word, NULL, 0);
     NestMark mark = open_window(w, &lane);
     Value *value = load_element(w, &lane);
     inside_positions(w, &lane, &inside);
     if (inside.count) {
-        Value *condition = nest_condition(nest, inside.exprs, inside.is_eq, inside.count);
+        Value *condition = emithls_nest_condition(nest, inside.exprs, inside.is_eq, inside.count);
         Value *operands[3] = {condition, value,
-                              nest_constant(nest, op_attr(w->plan.window, "pad_value"))};
+                              emithls_nest_constant(nest, op_attr(w->plan.window, "pad_value"))};
         value = op_result(build(&nest->b, ARITH(SELECT), operands, 3, &value->type, 1, NULL, 0), 0);
     }
     const AffineExpr *to = output_place(w, &lane);
-    nest_store(nest, value, result, &to, word->kind == TYPE_VECTOR);
-    nest_close(nest, mark);
-    nest_write(nest, nest_load(nest, result, NULL, 0), stream);
-    nest_close(nest, outer);
+    emithls_nest_store(nest, value, result, &to, word->kind == TYPE_VECTOR);
+    emithls_nest_close(nest, mark);
+    emithls_nest_write(nest, emithls_nest_load(nest, result, NULL, 0), stream);
+    emithls_nest_close(nest, outer);
 }
 
 /* --- the process ------------------------------------------------------------------------------ */
@@ -410,32 +410,32 @@ static NestMark open_scan(WindowLowering *w)
         loops[i] = (LoopSpec){scan_name(count - 1 - i), plan->box[i]};
     if (plan->inner_words > 1)
         loops[count++] = (LoopSpec){"c", plan->inner_words};
-    int64_t total = plan->box[0] * window_row_words(plan, 0);
+    int64_t total = plan->box[0] * sched_window_row_words(plan, 0);
     bool whole = plan->begin == 0 && plan->end == total;
     w->scan = nest->count;
-    return nest_open(nest, "scan", loops, count, LOOP_PIPELINED, whole ? -1 : plan->begin,
+    return emithls_nest_open(nest, "scan", loops, count, LOOP_PIPELINED, whole ? -1 : plan->begin,
                      plan->end);
 }
 
-bool lower_window(Lowering *l)
+bool to_emithls_window(Lowering *l)
 {
     WindowLowering w = {.l = l, .ctx = l->process->ctx};
-    if (!window_plan(l->process, NULL, &w.plan))
+    if (!sched_window(l->process, NULL, &w.plan))
         return false;
-    w.word = emithls_stream_word(port_stream(l, 0)->type);
+    w.word = emithls_stream_word(to_emithls_port_stream(l, 0)->type);
     for (uint32_t i = 0; i < w.plan.params.count; i++)
         declare_history(&w, i);
     NestMark frames = {l->nest.b.block, l->nest.b.before, l->nest.count};
     LoopSpec outer = {"n", w.plan.outer};
     if (w.plan.outer > 1)
-        frames = nest_open(&l->nest, "batch", &outer, 1, LOOP_PLAIN, -1, -1);
+        frames = emithls_nest_open(&l->nest, "batch", &outer, 1, LOOP_PLAIN, -1, -1);
     NestMark scan = open_scan(&w);
     declare_taps(&w, 0);
     read_pixel(&w);
     for (uint32_t i = 0; i < w.plan.params.count; i++)
         update_level(&w, i);
     write_window(&w);
-    nest_close(&l->nest, scan);
-    nest_close(&l->nest, frames);
+    emithls_nest_close(&l->nest, scan);
+    emithls_nest_close(&l->nest, frames);
     return true;
 }

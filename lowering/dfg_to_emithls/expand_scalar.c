@@ -220,7 +220,7 @@ static void float_power(Builder *b, const Op *op, Value *const *x, Value **out)
 
 /* --- dispatch ------------------------------------------------------------------------- */
 
-bool expand_scalar(Builder *b, const Op *op, Value *const *x, Value **out)
+bool to_emithls_expand_scalar(Builder *b, const Op *op, Value *const *x, Value **out)
 {
     static const struct {
         const OpDef *def;

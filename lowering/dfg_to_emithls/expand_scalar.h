@@ -8,6 +8,6 @@ enum { EXPAND_MAX_RESULTS = 2 };
 
 /* Builds what `op` of arith or math does to the values `x`, one per operand; `out` takes one value
  * per result, EXPAND_MAX_RESULTS at most. False: the op is printed as it is, and nothing is built. */
-bool expand_scalar(Builder *b, const Op *op, Value *const *x, Value **out) MUST_CHECK;
+bool to_emithls_expand_scalar(Builder *b, const Op *op, Value *const *x, Value **out) MUST_CHECK;
 
 #endif

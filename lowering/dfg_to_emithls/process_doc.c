@@ -44,7 +44,7 @@ static uint32_t place_from_inside(const ComputePlan *plan, const AffineMap *map,
 static const char *parallel_name(const ComputePlan *plan, uint32_t loop)
 {
     static const char *const spatial[] = {"x", "y", "z"};
-    const AffineMap *out = compute_output_map(plan);
+    const AffineMap *out = sched_compute_output_map(plan);
     uint32_t rank = out->result_count;
     if (rank == 0 || plan->stream_count == 0)
         return "i";
@@ -68,7 +68,7 @@ static const char *reduction_name(const ComputePlan *plan, uint32_t loop)
     return place < COUNT_OF(kernel) ? kernel[place] : "r";
 }
 
-const char *plan_loop_name(const ComputePlan *plan, uint32_t loop)
+const char *to_emithls_plan_loop_name(const ComputePlan *plan, uint32_t loop)
 {
     return plan->kernel.is_reduction[loop] ? reduction_name(plan, loop) : parallel_name(plan, loop);
 }
@@ -83,7 +83,7 @@ static void add_index(StrBuf *out, const ComputePlan *plan, const AffineMap *map
         if (result->kind == AFFINE_DIM && plan->kernel.extents[result->value] == 1)
             strbuf_add_c(out, "[0]");
         else if (result->kind == AFFINE_DIM)
-            strbuf_printf(out, "[%s]", plan_loop_name(plan, (uint32_t)result->value));
+            strbuf_printf(out, "[%s]", to_emithls_plan_loop_name(plan, (uint32_t)result->value));
         else if (result->kind == AFFINE_CONST)
             strbuf_printf(out, "[%lld]", (long long)result->value);
         else
@@ -185,11 +185,11 @@ static void add_kernel(StrBuf *out, const ComputePlan *plan)
     bool reduces = plan->kernel.class != KERNEL_PURE_PARALLEL, any = false;
     uint32_t steps = 0;
     strbuf_add_c(out, "\nout");
-    add_index(out, plan, compute_output_map(plan));
+    add_index(out, plan, sched_compute_output_map(plan));
     strbuf_printf(out, " = %s(", reduces ? reduction_word(plan->main) : "f");
     for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
         if (plan->kernel.is_reduction[i] && plan->kernel.extents[i] > 1) {
-            strbuf_printf(out, "%s%s", any ? ", " : "", plan_loop_name(plan, i));
+            strbuf_printf(out, "%s%s", any ? ", " : "", to_emithls_plan_loop_name(plan, i));
             any = true;
         }
     strbuf_add_c(out, any ? ": " : "");
@@ -246,16 +246,16 @@ static void add_window(StrBuf *out, const WindowParams *p)
     add_list(out, "padded before by", p->low, p->count);
 }
 
-void process_doc(StrBuf *out, const Op *process, ProcessKind kind)
+void to_emithls_process_doc(StrBuf *out, const Op *process, ProcessKind kind)
 {
     add_shapes(out, process);
     if (kind == PROCESS_COMPUTE) {
         ComputePlan plan;
-        if (compute_plan(process, NULL, NULL, &plan))
+        if (sched_compute(process, NULL, NULL, &plan))
             add_kernel(out, &plan);
     } else if (kind == PROCESS_WINDOW) {
         WindowPlan plan;
-        if (window_plan(process, NULL, &plan))
+        if (sched_window(process, NULL, &plan))
             add_window(out, &plan.params);
     }
 }

@@ -7,8 +7,8 @@
 
 /* Name of a loop of the plan's kernel: n, y, x, c of the output (oc where the input has no such
  * dimension, g for groups), ic, ky, kx of what is reduced. Two loops may share a name. */
-const char *plan_loop_name(const ComputePlan *plan, uint32_t loop);
+const char *to_emithls_plan_loop_name(const ComputePlan *plan, uint32_t loop);
 /* Appends what a process computes, in lines without "//": shapes, then for kernels the formula. */
-void process_doc(StrBuf *out, const Op *process, ProcessKind kind);
+void to_emithls_process_doc(StrBuf *out, const Op *process, ProcessKind kind);
 
 #endif

@@ -52,7 +52,7 @@ static bool remark_op(Op *op, void *func)
     return true;
 }
 
-void remark_size(Op *func)
+void to_emithls_remark_size(Op *func)
 {
     bool ok = op_walk(func, remark_op, func);
     (void)ok;

@@ -31,7 +31,7 @@ static bool move_elements(Block *body)
     bool ok = true;
     FOR_EACH_OP_SAFE(op, body)
     if (op->def != TENSOR(PAD) || !keeps_padding(op))
-        ok &= make_move(op);
+        ok &= to_dfg_make_move(op);
     return ok;
 }
 
@@ -53,8 +53,8 @@ static void stream_results(Op *ret)
 {
     Builder b = builder_before(ret);
     for (uint32_t i = 0; i < ret->operand_count; i++)
-        if (type_is_shaped(op_operand(ret, i)->type) && is_constant_value(op_operand(ret, i)))
-            op_set_operand(ret, i, build_stream(&b, op_operand(ret, i)));
+        if (type_is_shaped(op_operand(ret, i)->type) && to_dfg_is_constant_value(op_operand(ret, i)))
+            op_set_operand(ret, i, to_dfg_build_stream(&b, op_operand(ret, i)));
 }
 
 static bool fit_kernels(Block *body)
@@ -62,10 +62,10 @@ static bool fit_kernels(Block *body)
     bool ok = true;
     FOR_EACH_OP_SAFE(op, body)
     if (op->def == LINALG(GENERIC) && op->result_count == 1 && !kernel_fill_value(op))
-        ok &= fit_kernel(op);
+        ok &= to_dfg_fit_kernel(op);
     FOR_EACH_OP_SAFE(op, body)
     if (op->def == DFG(REORDER))
-        join_reorders(op);
+        to_dfg_join_reorders(op);
     return ok;
 }
 
@@ -77,7 +77,7 @@ static bool insert_reorders(Pass *pass, Op *func)
         return true;
     if (op_region(func, 0)->first != op_region(func, 0)->last)
         return op_error(func, "has control flow; a streaming network is straight-line code");
-    move_padding_behind_reshapes(body);
+    to_dfg_move_padding_behind_reshapes(body);
     stream_results(body->last);
     erase_unread(body);
     return move_elements(body) && fit_kernels(body);

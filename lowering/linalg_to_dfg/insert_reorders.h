@@ -7,17 +7,17 @@
 
 /* result[i] = source[map(i)], or fill where that is outside; fill may be NULL. The source itself if
  * nothing moves. */
-Value *build_reorder(Builder *b, Value *source, const Type *type, const AffineMap *map,
+Value *to_dfg_build_reorder(Builder *b, Value *source, const Type *type, const AffineMap *map,
                      const Attr *fill);
 /* A constant as a stream: a dfg.merge of nothing else. */
-Value *build_stream(Builder *b, Value *constant);
+Value *to_dfg_build_stream(Builder *b, Value *constant);
 /* Makes a slice, insertion, concatenation or padding a dfg op; true for other ops, too. False:
  * diagnosed. */
-bool make_move(Op *op) MUST_CHECK;
+bool to_dfg_make_move(Op *op) MUST_CHECK;
 /* A reorder of a reorder that nothing else reads becomes one. */
-void join_reorders(Op *reorder);
+void to_dfg_join_reorders(Op *reorder);
 /* Makes every streamed operand of a linalg.generic arrive in the order of its loops, and its result
  * leave in the order in which it is computed. False: diagnosed. */
-bool fit_kernel(Op *generic) MUST_CHECK;
+bool to_dfg_fit_kernel(Op *generic) MUST_CHECK;
 
 #endif

@@ -132,7 +132,7 @@ static bool read_stream(Fitting *f, uint32_t operand)
     Stream *s = &f->streams[f->count++];
     StreamInput in;
     *s = (Stream){.operand = operand};
-    if (!can_stream_input(f->op, operand, &in, &s->fits))
+    if (!to_dfg_can_stream_input(f->op, operand, &in, &s->fits))
         return false;
     s->fits = s->fits && is_projection(f, &in);
     s->order = order_of_map(f, s->fits ? in.map : linalg_operand_map(f->op, operand));
@@ -148,7 +148,7 @@ static bool read_kernel(Op *op, Fitting *f)
         return false;
     f->out = order_of_map(f, output_map(op));
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
-        if (is_constant_value(op_operand(op, i)))
+        if (to_dfg_is_constant_value(op_operand(op, i)))
             continue;
         if (f->count == PLAN_MAX_STREAMS)
             return op_error(op, "reads more than %d streams", PLAN_MAX_STREAMS);
@@ -259,7 +259,7 @@ static bool see_through_pad(Value **x, const AffineMap **map, const Attr **fill)
     *fill = NULL;
     if (!def || def->def != TENSOR(PAD))
         return true;
-    if (!read_padding(def, &pad))
+    if (!to_dfg_read_padding(def, &pad))
         return false;
     for (uint32_t r = 0; r < (*map)->result_count; r++)
         index[r] = affine_add_c((*map)->results[r], -pad.low[r]);
@@ -304,7 +304,7 @@ static bool reorder_operand(Fitting *f, uint32_t operand, const Order *order)
     const AffineMap *to_loops = map_get(f->op->ctx, dims.count, 0, f->kernel.loop_count, loops);
     Builder b = builder_before(f->op);
     op_set_operand(f->op, operand,
-                   build_reorder(&b, x, type, map_simplify(map_compose(map, to_loops)), fill));
+                   to_dfg_build_reorder(&b, x, type, map_simplify(map_compose(map, to_loops)), fill));
     set_map(f->op, operand, map_of_order(f, &dims));
     if (pad && pad->def == TENSOR(PAD) && !value_has_uses(op_result(pad, 0)))
         op_erase(pad);
@@ -350,7 +350,7 @@ static bool reorder_result(Fitting *f, const Order *order)
     op_set_operand(f->op, init, initial);
     result->type = type;
     b = builder_after(f->op);
-    const NamedAttr attr = named_attr(b.ctx, "map", attr_map(map));
+    const NamedAttr attr = attr_named(b.ctx, "map", attr_map(map));
     Op *reorder = build(&b, DFG(REORDER), &result, 1, &old, 1, &attr, 1);
     value_replace_all(result, op_result(reorder, 0));
     op_set_operand(reorder, 0, result);
@@ -422,14 +422,14 @@ static bool replace_copy(Fitting *f)
         return false;
     const AffineMap *to_loops = map_inverse_permutation(output_map(f->op));
     Builder b = builder_before(f->op);
-    Value *moved = build_reorder(&b, x, op_result(f->op, 0)->type,
+    Value *moved = to_dfg_build_reorder(&b, x, op_result(f->op, 0)->type,
                                  map_simplify(map_compose(map, to_loops)), fill);
     value_replace_all(op_result(f->op, 0), moved);
     op_erase(f->op);
     return true;
 }
 
-bool fit_kernel(Op *generic)
+bool to_dfg_fit_kernel(Op *generic)
 {
     Fitting f;
     loop_unit_dims(generic);

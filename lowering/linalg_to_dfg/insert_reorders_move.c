@@ -19,21 +19,21 @@
 
 /* --- reorders ---------------------------------------------------------------------------- */
 
-Value *build_reorder(Builder *b, Value *source, const Type *type, const AffineMap *map,
+Value *to_dfg_build_reorder(Builder *b, Value *source, const Type *type, const AffineMap *map,
                      const Attr *fill)
 {
     if (map_is_identity(map) && source->type == type)
         return source;
     if (dfg_map_stays_inside(map, type, source->type))
         fill = NULL;
-    const NamedAttr attrs[2] = {named_attr(b->ctx, "map", attr_map(map)),
-                                named_attr(b->ctx, "fill", fill)};
+    const NamedAttr attrs[2] = {attr_named(b->ctx, "map", attr_map(map)),
+                                attr_named(b->ctx, "fill", fill)};
     return op_result(build(b, DFG(REORDER), &source, 1, &type, 1, attrs, fill ? 2 : 1), 0);
 }
 
 /* reorder(reorder(x)) -> reorder(x), where what lies outside of the middle is filled in the same way
  * as what lies outside of x. */
-void join_reorders(Op *reorder)
+void to_dfg_join_reorders(Op *reorder)
 {
     Op *inner = value_def(op_operand(reorder, 0));
     if (!inner || inner->def != DFG(REORDER) || !value_has_one_use(op_result(inner, 0)))
@@ -43,7 +43,7 @@ void join_reorders(Op *reorder)
     if (fill && !(map_is_permutation(inner_map) && !op_attr(inner, "fill")))
         return;
     Builder b = builder_before(reorder);
-    Value *joined = build_reorder(&b, op_operand(inner, 0), op_result(reorder, 0)->type,
+    Value *joined = to_dfg_build_reorder(&b, op_operand(inner, 0), op_result(reorder, 0)->type,
                                   map_simplify(map_compose(inner_map, map)),
                                   fill ? fill : op_attr(inner, "fill"));
     value_replace_all(op_result(reorder, 0), joined);
@@ -74,7 +74,7 @@ typedef struct StaticSlice {
 static bool read_static(const Op *op, const Type *reduced, StaticSlice *out)
 {
     SliceParams slice;
-    slice_read(op, &slice);
+    tensor_slice_read(op, &slice);
     bool ok = slice.offsets.len <= DFG_MAX_RANK;
     out->rank = (uint32_t)slice.offsets.len;
     for (uint32_t i = 0; ok && i < out->rank; i++) {
@@ -85,7 +85,7 @@ static bool read_static(const Op *op, const Type *reduced, StaticSlice *out)
     }
     if (ok && reduced->u.shaped.rank < out->rank)
         tensor_dropped_dims(&slice, reduced, out->dropped);
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return ok || op_error(op, "needs constant offsets, sizes and strides and at most %d dimensions to "
                               "stream",
                           DFG_MAX_RANK);
@@ -107,8 +107,8 @@ static bool move_extract(Op *op)
     Builder b = builder_before(op);
     Value *source = op_operand(op, 0);
     const AffineMap *map = map_get(op->ctx, next, 0, slice.rank, index);
-    source = is_constant_value(source) ? build_stream(&b, source) : source;
-    return replace(op, build_reorder(&b, source, type, map, NULL));
+    source = to_dfg_is_constant_value(source) ? to_dfg_build_stream(&b, source) : source;
+    return replace(op, to_dfg_build_reorder(&b, source, type, map, NULL));
 }
 
 /* --- constants ------------------------------------------------------------------------------- */
@@ -119,8 +119,8 @@ static const Attr *splat_of(const Value *value)
     const Op *def = value_def(value);
     const Value *fill = def ? kernel_fill_value(def) : NULL;
     if (fill)
-        return value_constant(fill);
-    const Attr *constant = value_constant(value);
+        return fold_constant_of(fill);
+    const Attr *constant = fold_constant_of(value);
     return constant && constant->kind == ATTR_DENSE && constant->u.dense.is_splat
                ? dense_elem(constant, 0)
                : NULL;
@@ -138,7 +138,7 @@ static Value *plain_constant(Builder *b, Value *value)
     const Attr *splat = splat_of(value);
     if (!splat && !is_undefined(value))
         return value;
-    splat = splat ? splat : stream_zero(type_elem(value->type));
+    splat = splat ? splat : to_dfg_stream_zero(type_elem(value->type));
     return arith_constant(b, attr_dense_splat(value->type, splat));
 }
 
@@ -203,9 +203,9 @@ static Value *merge_end(Merge *m)
         *vec_push(&strides) = attr_i64_array(ctx, m->parts.data[i].stride, rank);
     }
     const NamedAttr attrs[3] = {
-        named_attr(ctx, "offsets", attr_array(ctx, offsets.data, offsets.len)),
-        named_attr(ctx, "strides", attr_array(ctx, strides.data, strides.len)),
-        named_attr(ctx, "fill", m->fill)};
+        attr_named(ctx, "offsets", attr_array(ctx, offsets.data, offsets.len)),
+        attr_named(ctx, "strides", attr_array(ctx, strides.data, strides.len)),
+        attr_named(ctx, "fill", m->fill)};
     Op *merge = build(&m->b, DFG(MERGE), m->sources.data, (uint32_t)m->sources.len, &m->type, 1,
                       attrs, m->fill ? 3 : 2);
     vec_free(&offsets);
@@ -231,7 +231,7 @@ static void add_part(Merge *m, Value *source, const int64_t *offset, const int64
         *m = (Merge){.b = m->b, .type = m->type};
         add_part(m, below, zeros, NULL);
     }
-    *vec_push(&m->sources) = is_constant_value(source) ? plain_constant(&m->b, source) : source;
+    *vec_push(&m->sources) = to_dfg_is_constant_value(source) ? plain_constant(&m->b, source) : source;
     *vec_push(&m->parts) = part;
 }
 
@@ -252,7 +252,7 @@ static void start_merge(Merge *m, Value *dest)
     }
 }
 
-Value *build_stream(Builder *b, Value *constant)
+Value *to_dfg_build_stream(Builder *b, Value *constant)
 {
     Merge merge = {.b = *b, .type = constant->type};
     *vec_push(&merge.sources) = plain_constant(b, constant);
@@ -265,7 +265,7 @@ static bool replace_by_merge(Op *op, Merge *m)
 {
     if (m->sources.len > 0)
         return replace(op, merge_end(m));
-    const Attr *value = m->fill ? m->fill : stream_zero(type_elem(m->type));
+    const Attr *value = m->fill ? m->fill : to_dfg_stream_zero(type_elem(m->type));
     return replace(op, arith_constant(&m->b, attr_dense_splat(m->type, value)));
 }
 
@@ -316,7 +316,7 @@ static bool move_pad(Op *op)
     bool crops = false;
     Value *source = op_operand(op, 0);
     const Type *type = op_result(op, 0)->type;
-    if (!read_padding(op, &pad))
+    if (!to_dfg_read_padding(op, &pad))
         return false;
     for (uint32_t i = 0; i < type->u.shaped.rank; i++) {
         crops |= pad.low[i] < 0 || pad.high[i] < 0;
@@ -325,7 +325,7 @@ static bool move_pad(Op *op)
     if (crops) {
         Builder b = builder_before(op);
         const AffineMap *map = map_get(op->ctx, type->u.shaped.rank, 0, type->u.shaped.rank, index);
-        return replace(op, build_reorder(&b, source, type, map, pad.value));
+        return replace(op, to_dfg_build_reorder(&b, source, type, map, pad.value));
     }
     Merge merge = merge_begin(op);
     merge.fill = pad.value;
@@ -354,7 +354,7 @@ static bool move_scalar(Op *op)
     for (uint32_t i = 0; i < source->u.shaped.rank; i++)
         index[i] = affine_const(op->ctx, 0);
     const AffineMap *map = map_get(op->ctx, result->u.shaped.rank, 0, source->u.shaped.rank, index);
-    return replace(op, build_reorder(&b, op_operand(op, 0), result, map, NULL));
+    return replace(op, to_dfg_build_reorder(&b, op_operand(op, 0), result, map, NULL));
 }
 
 static bool moves(const Op *op)
@@ -370,7 +370,7 @@ static bool check_frame(const Op *op, const Type *type)
            op_error(op, "moves elements of '%s', which cannot be streamed", type_str(op->ctx, type));
 }
 
-bool make_move(Op *op)
+bool to_dfg_make_move(Op *op)
 {
     if (is_scalar_reshape(op))
         return move_scalar(op);

@@ -63,7 +63,7 @@ static bool is_move(const Op *op) { return op->def == DFG(REORDER) || op->def ==
 static bool is_streamable(const Op *op)
 {
     return op->def == LINALG(GENERIC) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
-           op->def == TENSOR(PAD) || op->def == FUNC(RETURN) || is_reshape(op) ||
+           op->def == TENSOR(PAD) || op->def == FUNC(RETURN) || reshape_is(op) ||
            is_move(op) || op_has_trait(op, TRAIT_CONSTANT_LIKE);
 }
 
@@ -77,7 +77,7 @@ static Group *producer_to_join(const Conversion *c, const Op *generic)
             return NULL;
     for (uint32_t i = 0; i < linalg_input_count(generic); i++) {
         Value *input = op_operand(generic, i);
-        if (is_constant_value(input))
+        if (to_dfg_is_constant_value(input))
             continue;
         Group *group = ptrmap_get(&c->group_of, input);
         if (found || !group || is_move(group->main) || !value_has_one_use(input) ||
@@ -136,7 +136,7 @@ static bool group_kernels(Conversion *c)
             add_kernel(c, op);
         else if (is_move(op))
             add_group(c, op);
-        else if (is_reshape(op))
+        else if (reshape_is(op))
             add_reshape(c, op);
     }
     return ok;
@@ -160,7 +160,7 @@ static void add_reader(Conversion *c, Value *value)
 static Value *unreshaped(const Conversion *c, Value *value)
 {
     const Op *def = value_def(value);
-    while (def && is_reshape(def) && !ptrmap_has(&c->group_of, value)) {
+    while (def && reshape_is(def) && !ptrmap_has(&c->group_of, value)) {
         value = op_operand(def, 0);
         def = value_def(value);
     }
@@ -187,7 +187,7 @@ static bool check_source(const Conversion *c, const Op *reader, Value *value)
 static bool check_initial(const Op *generic)
 {
     uint32_t init = linalg_input_count(generic);
-    return !linalg_reads_operand(generic, init) || is_constant_value(op_operand(generic, init)) ||
+    return !linalg_reads_operand(generic, init) || to_dfg_is_constant_value(op_operand(generic, init)) ||
            op_error(generic, "starts from a tensor that is not known at compile time");
 }
 
@@ -202,10 +202,10 @@ static bool count_readers(Conversion *c)
     bool ok = true;
     for (size_t g = 0; g < c->groups.len; g++) {
         Op *main = c->groups.data[g]->main;
-        ok &= is_move(main) || (check_initial(main) && check_captures(main));
+        ok &= is_move(main) || (check_initial(main) && to_dfg_check_captures(main));
         for (uint32_t i = 0; i < group_input_count(main); i++) {
             Value *source = streamed_source(c, op_operand(main, i));
-            if (is_constant_value(op_operand(main, i)))
+            if (to_dfg_is_constant_value(op_operand(main, i)))
                 continue;
             ok &= check_source(c, main, source);
             add_reader(c, source);
@@ -234,8 +234,8 @@ static void instantiate(Conversion *c, const Op *process, Value *const *ends, ui
     const Ident *name = symbol_name(process);
     int32_t segments[2] = {(int32_t)inputs, (int32_t)outputs};
     const NamedAttr attrs[2] = {
-        named_attr(c->ctx, "callee", attr_symbol(c->ctx, name)),
-        named_attr(c->ctx, "operandSegmentSizes",
+        attr_named(c->ctx, "callee", attr_symbol(c->ctx, name)),
+        attr_named(c->ctx, "operandSegmentSizes",
                    attr_dense_array(type_i(c->ctx, 32), segments, 2))};
     c->b.loc = process->loc;
     build(&c->b, DFG(INSTANTIATE), ends, inputs + outputs, NULL, 0, attrs, 2);
@@ -253,7 +253,7 @@ static void publish(Conversion *c, Value *value, Value *end, const Op *kernel, S
     }
     StrBuf text = {0};
     strbuf_printf(&text, "%.*s_%s", STR_ARG(name), stream->readers ? "fork" : "drain");
-    Op *fork = build_fork_process(&c->symbols, strbuf_str(&text), kernel, value->type,
+    Op *fork = to_dfg_build_fork_process(&c->symbols, strbuf_str(&text), kernel, value->type,
                                   stream->readers);
     strbuf_free(&text);
     VEC(Value *) ends = {0};
@@ -320,15 +320,15 @@ static bool convert_group(Conversion *c, const Group *group)
     Value *ends[PLAN_MAX_STREAMS + 1];
     uint32_t count = 0;
     StrBuf name = {0}, window_name = {0};
-    layer_name(&name, group->main);
+    layer_name_append(&name, group->main);
     bool ok = true;
     for (uint32_t i = 0; ok && i < linalg_input_count(group->main); i++) {
-        if (is_constant_value(op_operand(group->main, i)))
+        if (to_dfg_is_constant_value(op_operand(group->main, i)))
             continue;
         if (count == PLAN_MAX_STREAMS)
             ok = op_error(group->main, "reads more than %d streams", PLAN_MAX_STREAMS);
         else
-            ok = stream_input(group->main, i, streamed_source(c, op_operand(group->main, i)),
+            ok = to_dfg_stream_input(group->main, i, streamed_source(c, op_operand(group->main, i)),
                               &inputs[count++]);
     }
     for (uint32_t i = 0; ok && i < count; i++) {
@@ -337,14 +337,14 @@ static bool convert_group(Conversion *c, const Group *group)
             continue;
         strbuf_clear(&window_name);
         strbuf_printf(&window_name, "%.*s_window", STR_ARG(strbuf_str(&name)));
-        Op *window = build_window_process(&c->symbols, strbuf_str(&window_name),
+        Op *window = to_dfg_build_window_process(&c->symbols, strbuf_str(&window_name),
                                           group->main, &inputs[i]);
         Op *channel = build_channel(c, dfg_port(window, 1)->type, group->main->loc);
         Value *window_ends[2] = {ends[i], op_result(channel, 0)};
         instantiate(c, window, window_ends, 1, 1);
         ends[i] = op_result(channel, 1);
     }
-    Op *process = ok ? build_compute_process(&c->symbols, strbuf_str(&name), group, inputs, count)
+    Op *process = ok ? to_dfg_build_compute_process(&c->symbols, strbuf_str(&name), group, inputs, count)
                      : NULL;
     if (process)
         connect_process(c, process, ends, count, group, strbuf_str(&name));
@@ -360,17 +360,17 @@ static bool convert_move(Conversion *c, const Group *group)
     StrBuf name = {0};
     if (group->main->operand_count > PLAN_MAX_STREAMS)
         return op_error(group->main, "reads more than %d streams", PLAN_MAX_STREAMS);
-    layer_name(&name, group->main);
-    if (layer_source(group->main).len)
+    layer_name_append(&name, group->main);
+    if (layer_name_source(group->main).len)
         strbuf_add_c(&name, group->main->def == DFG(MERGE) ? "_merge" : "_reorder");
     for (uint32_t i = 0; i < group->main->operand_count; i++) {
         sources[i] = NULL;
-        if (is_constant_value(op_operand(group->main, i)))
+        if (to_dfg_is_constant_value(op_operand(group->main, i)))
             continue;
         sources[i] = unreshaped(c, op_operand(group->main, i));
         ends[count++] = take_end(c, sources[i]);
     }
-    Op *process = build_move_process(&c->symbols, strbuf_str(&name), group, sources);
+    Op *process = to_dfg_build_move_process(&c->symbols, strbuf_str(&name), group, sources);
     if (process)
         connect_process(c, process, ends, count, group, strbuf_str(&name));
     strbuf_free(&name);
@@ -410,7 +410,7 @@ static Value *result_end(Conversion *c, const Op *ret, uint32_t number)
         return end;
     StrBuf name = {0};
     strbuf_printf(&name, "output%u_copy", number);
-    Op *process = build_copy_process(&c->symbols, strbuf_str(&name), ret, result, source);
+    Op *process = to_dfg_build_copy_process(&c->symbols, strbuf_str(&name), ret, result, source);
     strbuf_free(&name);
     Op *channel = build_channel(c, dfg_port(process, 1)->type, process->loc);
     Value *ends[2] = {end, op_result(channel, 0)};
@@ -482,7 +482,7 @@ static bool convert_linalg_to_dfg(Pass *pass, Op *module)
     if (!c.func)
         return false;
     symtab_init(&c.symbols, module);
-    move_padding_behind_reshapes(func_entry(c.func));
+    to_dfg_move_padding_behind_reshapes(func_entry(c.func));
     bool ok = check_boundary(c.func) && group_kernels(&c) && count_readers(&c) && build_graph(&c);
     if (ok) {
         op_erase(c.func);

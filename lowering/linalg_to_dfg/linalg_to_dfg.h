@@ -31,41 +31,41 @@ typedef struct StreamInput {
 } StreamInput;
 
 /* Whether a value is known at compile time: a constant, a fill of one, or undefined contents. */
-bool is_constant_value(const Value *value);
+bool to_dfg_is_constant_value(const Value *value);
 /* Zero of an element type. */
-const Attr *stream_zero(const Type *type);
+const Attr *to_dfg_stream_zero(const Type *type);
 /* How operand `operand` of a generic streams from a source. False: diagnosed. */
-bool stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out) MUST_CHECK;
+bool to_dfg_stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out) MUST_CHECK;
 
 /* Whether it streams so: `fits`. False: diagnosed, as it streams in no way. */
-bool can_stream_input(const Op *generic, uint32_t operand, StreamInput *out, bool *fits) MUST_CHECK;
+bool to_dfg_can_stream_input(const Op *generic, uint32_t operand, StreamInput *out, bool *fits) MUST_CHECK;
 
 /* Whether the payload takes no elements of a stream from outside. False: diagnosed. */
-bool check_captures(Op *generic) MUST_CHECK;
+bool to_dfg_check_captures(Op *generic) MUST_CHECK;
 
 /* Of a tensor.pad. False: diagnosed (not constant). */
-bool read_padding(const Op *pad, Padding *out) MUST_CHECK;
+bool to_dfg_read_padding(const Op *pad, Padding *out) MUST_CHECK;
 /* Rewrites reshape(pad(x)) to pad(reshape(x)) where the padding stays whole rows of a group, so that
  * reshapes meet the streams. */
-void move_padding_behind_reshapes(Block *body);
+void to_dfg_move_padding_behind_reshapes(Block *body);
 /* Repeats the reshapes that lead from `source` to `value` on what stands for the source. */
-Value *copy_reshapes(Builder *b, Value *value, const Value *source, Value *stands_for);
+Value *to_dfg_copy_reshapes(Builder *b, Value *value, const Value *source, Value *stands_for);
 
 /* Builds the group's process (and checks that it streams): inputs[i] describes the i-th streamed
  * operand of main. The process is added to the symbol table under a name derived from `name`.
  * NULL: diagnosed. */
-Op *build_compute_process(SymbolTable *symbols, Str name, const Group *group,
+Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const Group *group,
                           const StreamInput *inputs, uint32_t input_count) MUST_CHECK;
 /* kernel: the op that the process belongs to, for its location and the model's name. */
-Op *build_window_process(SymbolTable *symbols, Str name, const Op *kernel,
+Op *to_dfg_build_window_process(SymbolTable *symbols, Str name, const Op *kernel,
                          const StreamInput *input);
-Op *build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
+Op *to_dfg_build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
                        uint32_t copies);
 /* A dfg.reorder or dfg.merge of the sources (NULL: a constant), behind the reshapes that lead from them to its
  * operands, and in front of those that lead from its result to `group`'s. */
-Op *build_move_process(SymbolTable *symbols, Str name, const Group *group, Value *const *sources);
+Op *to_dfg_build_move_process(SymbolTable *symbols, Str name, const Group *group, Value *const *sources);
 /* Passes `source` on in the shape of `value`, which reshapes may make of it. */
-Op *build_copy_process(SymbolTable *symbols, Str name, const Op *reader, Value *value,
+Op *to_dfg_build_copy_process(SymbolTable *symbols, Str name, const Op *reader, Value *value,
                        const Value *source);
 
 #endif

@@ -15,13 +15,13 @@
 #include <assert.h>
 #include <string.h>
 
-bool is_constant_value(const Value *value)
+bool to_dfg_is_constant_value(const Value *value)
 {
     const Op *def = value_def(value);
     if (!def)
         return false;
     const Value *fill = kernel_fill_value(def);
-    return fill ? is_constant_value(fill)
+    return fill ? to_dfg_is_constant_value(fill)
                 : def->def == TENSOR(EMPTY) || op_has_trait(def, TRAIT_CONSTANT_LIKE);
 }
 
@@ -35,7 +35,7 @@ static bool look_through_pad(Value *operand, Value **padded, Padding *out)
     if (!pad || pad->def != TENSOR(PAD))
         return true;
     *padded = op_operand(pad, 0);
-    return read_padding(pad, out);
+    return to_dfg_read_padding(pad, out);
 }
 
 /* A dimension that streams as it is: a bare loop or the constant 0, unpadded. */
@@ -125,7 +125,7 @@ static void windowed_operand(StreamInput *in, const AffineMap *map,
     in->operand = type_tensor(type_elem(source), dims, n, NULL);
 }
 
-const Attr *stream_zero(const Type *type)
+const Attr *to_dfg_stream_zero(const Type *type)
 {
     return type_is_float(type) ? attr_float(type, 0.0) : attr_int(type, 0);
 }
@@ -138,7 +138,7 @@ static int find_windows(const Kernel *kernel, const AffineMap *map, const Paddin
     uint32_t first = 0, last = 0;
     if (!window_span(map, pad, &first, &last))
         return -1;
-    out->pad_value = pad->value ? pad->value : stream_zero(type_elem(out->operand));
+    out->pad_value = pad->value ? pad->value : to_dfg_stream_zero(type_elem(out->operand));
     out->window = (WindowParams){.rank = map->result_count, .count = last - first + 1,
                                  .first = first};
     memcpy(out->window.in, out->operand->u.shaped.dims, map->result_count * sizeof(int64_t));
@@ -171,7 +171,7 @@ static bool start_input(const Op *generic, uint32_t operand, Kernel *kernel, Pad
     return true;
 }
 
-bool stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out)
+bool to_dfg_stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out)
 {
     Kernel kernel;
     Padding pad;
@@ -183,7 +183,7 @@ bool stream_input(const Op *generic, uint32_t operand, Value *source, StreamInpu
     return misfit < 0 || bad_index(&kernel, map, operand, (uint32_t)misfit);
 }
 
-bool can_stream_input(const Op *generic, uint32_t operand, StreamInput *out, bool *fits)
+bool to_dfg_can_stream_input(const Op *generic, uint32_t operand, StreamInput *out, bool *fits)
 {
     Kernel kernel;
     Padding pad;
@@ -200,7 +200,7 @@ static Op *new_process(SymbolTable *symbols, Str name, const Op *kernel, const T
 {
     Op *process = dfg_create_graph(symbols->op->ctx, DFG(PROCESS), name, kernel->loc, ports, inputs,
                                    outputs, NULL);
-    Str source = layer_source(kernel);
+    Str source = layer_name_source(kernel);
     if (source.len)
         op_set_attr(process, "dfg.name", attr_string(kernel->ctx, source));
     symtab_insert(symbols, process);
@@ -219,7 +219,7 @@ static void build_push(Builder *b, Value *value, Value *port)
     build(b, DFG(PUSH), operands, 2, NULL, 0, NULL, 0);
 }
 
-Op *build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
+Op *to_dfg_build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
                        uint32_t copies)
 {
     VEC(const Type *) ports = {0};
@@ -249,7 +249,7 @@ static const Type *windowed_end(const TypeDef *end, const StreamInput *in)
     return dfg_end_type(end, in->operand, word);
 }
 
-Op *build_copy_process(SymbolTable *symbols, Str name, const Op *reader, Value *value,
+Op *to_dfg_build_copy_process(SymbolTable *symbols, Str name, const Op *reader, Value *value,
                        const Value *source)
 {
     const Type *ports[2] = {dfg_end_type(&dfg_type_output, source->type, NULL),
@@ -257,11 +257,11 @@ Op *build_copy_process(SymbolTable *symbols, Str name, const Op *reader, Value *
     Op *process = new_process(symbols, name, reader, ports, 1, 1);
     Builder b = builder_at_end(region_entry(op_region(process, 0)), reader->loc);
     Value *pulled = build_pull(&b, dfg_port(process, 0));
-    build_push(&b, copy_reshapes(&b, value, source, pulled), dfg_port(process, 1));
+    build_push(&b, to_dfg_copy_reshapes(&b, value, source, pulled), dfg_port(process, 1));
     return process;
 }
 
-Op *build_window_process(SymbolTable *symbols, Str name, const Op *kernel, const StreamInput *in)
+Op *to_dfg_build_window_process(SymbolTable *symbols, Str name, const Op *kernel, const StreamInput *in)
 {
     Context *ctx = symbols->op->ctx;
     const WindowParams *w = &in->window;
@@ -272,17 +272,17 @@ Op *build_window_process(SymbolTable *symbols, Str name, const Op *kernel, const
     for (uint32_t i = 0; i < w->count; i++)
         dims[i] = w->first + i;
     const NamedAttr attrs[] = {
-        named_attr(ctx, "dims", attr_i64_array(ctx, dims, w->count)),
-        named_attr(ctx, "kernel", attr_i64_array(ctx, w->kernel, w->count)),
-        named_attr(ctx, "stride", attr_i64_array(ctx, w->stride, w->count)),
-        named_attr(ctx, "dilation", attr_i64_array(ctx, w->dilation, w->count)),
-        named_attr(ctx, "low", attr_i64_array(ctx, w->low, w->count)),
-        named_attr(ctx, "high", attr_i64_array(ctx, w->high, w->count)),
-        named_attr(ctx, "pad_value", in->pad_value),
+        attr_named(ctx, "dims", attr_i64_array(ctx, dims, w->count)),
+        attr_named(ctx, "kernel", attr_i64_array(ctx, w->kernel, w->count)),
+        attr_named(ctx, "stride", attr_i64_array(ctx, w->stride, w->count)),
+        attr_named(ctx, "dilation", attr_i64_array(ctx, w->dilation, w->count)),
+        attr_named(ctx, "low", attr_i64_array(ctx, w->low, w->count)),
+        attr_named(ctx, "high", attr_i64_array(ctx, w->high, w->count)),
+        attr_named(ctx, "pad_value", in->pad_value),
     };
     Builder b = builder_at_end(region_entry(op_region(process, 0)), kernel->loc);
     Value *pulled = build_pull(&b, dfg_port(process, 0));
-    Value *value = copy_reshapes(&b, in->reshaped, in->source, pulled);
+    Value *value = to_dfg_copy_reshapes(&b, in->reshaped, in->source, pulled);
     Op *window = build(&b, DFG(WINDOW), &value, 1, &in->operand, 1, attrs, COUNT_OF(attrs));
     build_push(&b, op_result(window, 0), dfg_port(process, 1));
     return process;
@@ -353,13 +353,13 @@ static bool check_capture(Op *op, void *user)
         const Value *value = op_operand(op, i);
         Op *holder = block_parent_op(value_block(value));
         if (type_is_shaped(value->type) && !op_is_ancestor(c->generic, holder) &&
-            !is_constant_value(value))
+            !to_dfg_is_constant_value(value))
             c->ok = op_error(c->generic, "reads a tensor that streams at indices that it computes");
     }
     return c->ok;
 }
 
-bool check_captures(Op *generic)
+bool to_dfg_check_captures(Op *generic)
 {
     CaptureCheck check = {generic, true};
     op_walk(generic, check_capture, &check);
@@ -419,11 +419,11 @@ static Op *copy_main(Builder *b, const Op *process, const Group *group, const St
     uint32_t port = 0, operands[PLAN_MAX_STREAMS];
     Value *pulled[PLAN_MAX_STREAMS];
     for (uint32_t i = 0; i < linalg_input_count(group->main); i++) {
-        if (is_constant_value(op_operand(group->main, i)))
+        if (to_dfg_is_constant_value(op_operand(group->main, i)))
             continue;
         pulled[port] = build_pull(b, dfg_port(process, port));
         if (!inputs[port].has_window)
-            pulled[port] = copy_reshapes(b, inputs[port].reshaped, inputs[port].source,
+            pulled[port] = to_dfg_copy_reshapes(b, inputs[port].reshaped, inputs[port].source,
                                          pulled[port]);
         operands[port] = i;
         ptrmap_put(copies, op_operand(group->main, i), pulled[port]);
@@ -437,7 +437,7 @@ static Op *copy_main(Builder *b, const Op *process, const Group *group, const St
     return main;
 }
 
-Op *build_compute_process(SymbolTable *symbols, Str name, const Group *group,
+Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const Group *group,
                           const StreamInput *inputs, uint32_t input_count)
 {
     PtrMap copies = {0};
@@ -451,7 +451,7 @@ Op *build_compute_process(SymbolTable *symbols, Str name, const Group *group,
     if (!last)
         return NULL;
     build_push(&b, op_result(last, 0), dfg_port(process, input_count));
-    return compute_base(process, &plan) ? process : NULL;
+    return sched_compute_base(process, &plan) ? process : NULL;
 }
 
 static Op *empty_move_process(SymbolTable *symbols, Str name, const Group *group,
@@ -468,7 +468,7 @@ static Op *empty_move_process(SymbolTable *symbols, Str name, const Group *group
     return process;
 }
 
-Op *build_move_process(SymbolTable *symbols, Str name, const Group *group, Value *const *sources)
+Op *to_dfg_build_move_process(SymbolTable *symbols, Str name, const Group *group, Value *const *sources)
 {
     Op *main = group->main;
     PtrMap copies = {0};
@@ -483,7 +483,7 @@ Op *build_move_process(SymbolTable *symbols, Str name, const Group *group, Value
         if (!sources[i])
             continue;
         Value *pulled = build_pull(&b, dfg_port(process, port++));
-        op_set_operand(last, i, copy_reshapes(&b, op_operand(main, i), sources[i], pulled));
+        op_set_operand(last, i, to_dfg_copy_reshapes(&b, op_operand(main, i), sources[i], pulled));
     }
     op_append(last, b.block);
     for (size_t i = 0; i < group->stages.len; i++)

@@ -29,7 +29,7 @@ static bool read_widths(const Op *pad, Padding *out)
 {
     uint32_t rank = op_result(pad, 0)->type->u.shaped.rank;
     const Op *yield = region_entry(op_region(pad, 0))->last;
-    out->value = value_constant(op_operand(yield, 0));
+    out->value = fold_constant_of(op_operand(yield, 0));
     return static_list(pad, "static_low", out->low, rank) &&
            static_list(pad, "static_high", out->high, rank);
 }
@@ -39,7 +39,7 @@ static bool try_padding(const Op *pad, Padding *out)
     return read_widths(pad, out) && out->value;
 }
 
-bool read_padding(const Op *pad, Padding *out)
+bool to_dfg_read_padding(const Op *pad, Padding *out)
 {
     if (!read_widths(pad, out))
         return op_error(pad, "needs constant padding widths below 2^31 to stream");
@@ -67,7 +67,7 @@ static bool merge_widths(const Reshape *r, const int64_t *wide, int64_t *narrow)
 {
     for (uint32_t d = 0; d < r->wide->u.shaped.rank; d++)
         if (wide[d] != 0 && (reshape_outermost(r, r->group[d]) != (int)d ||
-                             !mul_i64(wide[d], reshape_step(r, d), &narrow[r->group[d]])))
+                             !i64_mul(wide[d], reshape_step(r, d), &narrow[r->group[d]])))
             return false;
     return true;
 }
@@ -104,11 +104,11 @@ static void swap_with_padding(Op *op, Op *pad)
         op_erase(pad);
 }
 
-void move_padding_behind_reshapes(Block *body)
+void to_dfg_move_padding_behind_reshapes(Block *body)
 {
     FOR_EACH_OP_SAFE(op, body)
     {
-        Op *source = is_reshape(op) ? value_def(op_operand(op, 0)) : NULL;
+        Op *source = reshape_is(op) ? value_def(op_operand(op, 0)) : NULL;
         if (source && source->def == TENSOR(PAD))
             swap_with_padding(op, source);
     }
@@ -116,11 +116,11 @@ void move_padding_behind_reshapes(Block *body)
 
 /* --- reshapes at ports ---------------------------------------------------------------------- */
 
-Value *copy_reshapes(Builder *b, Value *value, const Value *source, Value *stands_for)
+Value *to_dfg_copy_reshapes(Builder *b, Value *value, const Value *source, Value *stands_for)
 {
     if (value == source)
         return stands_for;
     const Op *op = value_def(value);
-    Value *inner = copy_reshapes(b, op_operand(op, 0), source, stands_for);
+    Value *inner = to_dfg_copy_reshapes(b, op_operand(op, 0), source, stands_for);
     return build_reshape(b, op, inner, value->type);
 }

@@ -13,19 +13,19 @@
 /* Scales of channels, and units of biases, further apart than this are not shifted together. */
 enum { MAX_ALIGN_SHIFT = 16 };
 
-const Type *int_tensor(Lowering *lw, const Type *shape, uint32_t width)
+const Type *onnx_lower_int_tensor(Lowering *lw, const Type *shape, uint32_t width)
 {
     return type_with_elem(shape, type_i(lw->ctx, width));
 }
 
-uint32_t widest(uint32_t width, const Type *a, const Type *b)
+uint32_t onnx_lower_widest(uint32_t width, const Type *a, const Type *b)
 {
     uint32_t wa = type_width(type_elem(a)), wb = type_width(type_elem(b));
     width = wa > width ? wa : width;
     return wb > width ? wb : width;
 }
 
-Value *multiply_accumulate(Generic *generic, bool x_unsigned, bool w_unsigned)
+Value *onnx_lower_multiply_accumulate(Generic *generic, bool x_unsigned, bool w_unsigned)
 {
     Builder *b = &generic->body;
     const Type *type = generic_arg(generic, 2)->type;
@@ -62,11 +62,11 @@ bool sum_add_product(Sum *sum, const Fixed *x, int64_t channel, int64_t weight)
 {
     Range *range = &sum->ranges[channel];
     int64_t a, b;
-    if (!mul_i64(weight, x->low, &a) || !mul_i64(weight, x->high, &b))
+    if (!i64_mul(weight, x->low, &a) || !i64_mul(weight, x->high, &b))
         return lower_too_wide(sum->lw);
     int64_t low = a < b ? a : b, high = a < b ? b : a;
-    if (!add_i64(range->low, low < 0 ? low : 0, &range->low) ||
-        !add_i64(range->high, high > 0 ? high : 0, &range->high))
+    if (!i64_add(range->low, low < 0 ? low : 0, &range->low) ||
+        !i64_add(range->high, high > 0 ? high : 0, &range->high))
         return lower_too_wide(sum->lw);
     include(&sum->fixed, *range);
     return true;
@@ -74,7 +74,7 @@ bool sum_add_product(Sum *sum, const Fixed *x, int64_t channel, int64_t weight)
 
 uint32_t sum_width(const Sum *sum, const Type *a, const Type *b)
 {
-    return widest(signed_width(sum->fixed.low, sum->fixed.high), a, b);
+    return onnx_lower_widest(fixed_signed_width(sum->fixed.low, sum->fixed.high), a, b);
 }
 
 /* --- kernels with a number per channel -------------------------------------------------------- */
@@ -101,7 +101,7 @@ static void widen(Sum *sum, Value *operand, Generic *generic, Value **element, c
     for (int64_t i = 1; i < sum->channels; i++)
         include(&sum->fixed, sum->ranges[i]);
     uint32_t width = sum_width(sum, sum->fixed.value->type, operand->type);
-    const Type *tensor = int_tensor(lw, sum->fixed.value->type, width);
+    const Type *tensor = onnx_lower_int_tensor(lw, sum->fixed.value->type, width);
     generic_along(lw, generic, inputs, 2, sum->axis);
     generic_open(lw, generic, build_empty(lw, tensor));
     *type = type_elem(tensor);
@@ -136,8 +136,8 @@ static bool align_channels(Sum *sum, const int *exponents, int least)
     for (int64_t i = 0; i < sum->channels; i++) {
         Range *range = &sum->ranges[i];
         shifts[i] = is_zero_range(*range) ? 0 : exponents[i] - least;
-        if (!shift_i64(range->low, shifts[i], &range->low) ||
-            !shift_i64(range->high, shifts[i], &range->high))
+        if (!fixed_shift_i64(range->low, shifts[i], &range->low) ||
+            !fixed_shift_i64(range->high, shifts[i], &range->high))
             return lower_too_wide(sum->lw);
     }
     Generic generic;
@@ -159,7 +159,7 @@ bool sum_set_scale(Sum *sum, const Fixed *x, const FixedConstant *weight)
     sum->fixed.unit = x->unit;
     sum->fixed.exponent = x->exponent + least;
     if (one_unit)
-        scale_fixed(&sum->fixed, weight->units[0]);
+        fixed_scale_by(&sum->fixed, weight->units[0]);
     if (one_unit && spread == 0)
         return true;
     if (one_unit && spread <= MAX_ALIGN_SHIFT)
@@ -167,10 +167,10 @@ bool sum_set_scale(Sum *sum, const Fixed *x, const FixedConstant *weight)
     double *factors = ARENA_ARRAY(&sum->lw->pass->scratch, double, count);
     for (int64_t i = 0; i < count; i++)
         factors[i] = ldexp(one_unit ? 1.0 : weight->units[i], weight->exponents[i] - least);
-    return chain_affine(sum->lw, &sum->fixed, (int)sum->axis, factors, NULL);
+    return epilogue_affine(sum->lw, &sum->fixed, (int)sum->axis, factors, NULL);
 }
 
-bool scale_channels(Lowering *lw, Fixed *x, uint32_t axis, int64_t channels, const int *exponents,
+bool onnx_lower_scale_channels(Lowering *lw, Fixed *x, uint32_t axis, int64_t channels, const int *exponents,
                     bool *done)
 {
     Sum sum = sum_create(lw, x, channels, axis);
@@ -212,9 +212,9 @@ static bool bias_values(Sum *sum, FixedConstant *bias, int exponent)
         int64_t *value = &bias->values[i];
         if (down >= 0)
             *value /= INT64_C(1) << down; /* exact; down is at most the trailing zeros */
-        else if (!shift_i64(*value, -down, value))
+        else if (!fixed_shift_i64(*value, -down, value))
             return lower_too_wide(sum->lw);
-        if (!mul_i64(*value, sum->fixed.divisor, value))
+        if (!i64_mul(*value, sum->fixed.divisor, value))
             return lower_too_wide(sum->lw);
     }
     return true;
@@ -232,10 +232,10 @@ static bool add_integers(Sum *sum, FixedConstant *bias, int exponent)
     for (int64_t i = 0; i < sum->channels; i++) {
         Range *range = &sum->ranges[i];
         values[i] = bias->values[bias->count == 1 ? 0 : i];
-        if (!shift_i64(range->low, shift, &range->low) ||
-            !shift_i64(range->high, shift, &range->high) ||
-            !add_i64(range->low, values[i], &range->low) ||
-            !add_i64(range->high, values[i], &range->high))
+        if (!fixed_shift_i64(range->low, shift, &range->low) ||
+            !fixed_shift_i64(range->high, shift, &range->high) ||
+            !i64_add(range->low, values[i], &range->low) ||
+            !i64_add(range->high, values[i], &range->high))
             return lower_too_wide(lw);
     }
     Generic generic;
@@ -256,7 +256,7 @@ static bool stays_integer(Sum *sum, uint32_t index, double beta, FixedConstant *
                           int *exponent)
 {
     int shift;
-    if (sum->fixed.chain || sum->fixed.unit != 1.0 || !exact_log2(beta, &shift))
+    if (sum->fixed.chain || sum->fixed.unit != 1.0 || !onnx_exact_log2(beta, &shift))
         return false;
     if (!lower_constant(sum->lw, index, bias) || !constant_align(bias) ||
         bias->units[0] != 1.0)
@@ -277,7 +277,7 @@ static bool is_zero(const Array *array)
     return true;
 }
 
-bool is_channel_constant(Lowering *lw, uint32_t index, int64_t channels, uint32_t rank,
+bool onnx_lower_is_channel_constant(Lowering *lw, uint32_t index, int64_t channels, uint32_t rank,
                          uint32_t axis)
 {
     const Array *array = lower_array(lw, op_operand(lw->node, index));
@@ -303,5 +303,5 @@ bool sum_add_bias(Sum *sum, uint32_t index, double beta)
     double *biases = ARENA_ARRAY(&sum->lw->pass->scratch, double, sum->channels);
     for (int64_t i = 0; i < sum->channels; i++)
         biases[i] = beta * array_get_f64(array, array->count == 1 ? 0 : i);
-    return chain_affine(sum->lw, &sum->fixed, (int)sum->axis, NULL, biases);
+    return epilogue_affine(sum->lw, &sum->fixed, (int)sum->axis, NULL, biases);
 }

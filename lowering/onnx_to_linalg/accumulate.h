@@ -28,18 +28,18 @@ uint32_t sum_width(const Sum *sum, const Type *a, const Type *b);
 bool sum_set_scale(Sum *sum, const Fixed *x, const FixedConstant *weight) MUST_CHECK;
 /* x * 2^exponents[c] along dimension `axis`, whose extent is `channels`. False: diagnosed, or with
  * *done unset the exponents lie too far apart. */
-bool scale_channels(Lowering *lw, Fixed *x, uint32_t axis, int64_t channels, const int *exponents,
+bool onnx_lower_scale_channels(Lowering *lw, Fixed *x, uint32_t axis, int64_t channels, const int *exponents,
                     bool *done) MUST_CHECK;
 /* Adds the constant behind operand `index`, times beta: one value per channel or one for all.
  * False: diagnosed. */
 bool sum_add_bias(Sum *sum, uint32_t index, double beta) MUST_CHECK;
 /* Whether operand `index` is such a constant. */
-bool is_channel_constant(Lowering *lw, uint32_t index, int64_t channels, uint32_t rank,
+bool onnx_lower_is_channel_constant(Lowering *lw, uint32_t index, int64_t channels, uint32_t rank,
                          uint32_t axis);
 
 /* sum += x * w in the accumulator's type, integer or float; the body of both. */
-Value *multiply_accumulate(Generic *generic, bool x_unsigned, bool w_unsigned);
-const Type *int_tensor(Lowering *lw, const Type *shape, uint32_t width);
-uint32_t widest(uint32_t width, const Type *a, const Type *b);
+Value *onnx_lower_multiply_accumulate(Generic *generic, bool x_unsigned, bool w_unsigned);
+const Type *onnx_lower_int_tensor(Lowering *lw, const Type *shape, uint32_t width);
+uint32_t onnx_lower_widest(uint32_t width, const Type *a, const Type *b);
 
 #endif

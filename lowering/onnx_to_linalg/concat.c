@@ -23,7 +23,7 @@ static Value *join(Lowering *lw, Value *const *parts, uint32_t count, const Type
         ones[i] = 1;
     Value *y = build_empty(lw, type);
     for (uint32_t i = 0; i < count; i++) {
-        y = build_insert(lw, parts[i], y, offsets, ones);
+        y = onnx_lower_build_insert(lw, parts[i], y, offsets, ones);
         offsets[axis] += parts[i]->type->u.shaped.dims[axis];
     }
     return y;
@@ -35,7 +35,7 @@ static bool align_parts(Lowering *lw, Fixed *parts, uint32_t count)
 {
     int least = parts[0].exponent;
     for (uint32_t i = 0; i < count; i++) {
-        if (!same_unit(&parts[0], &parts[i]) || parts[i].zero != 0)
+        if (!fixed_same_unit(&parts[0], &parts[i]) || parts[i].zero != 0)
             return false;
         least = parts[i].exponent < least ? parts[i].exponent : least;
     }
@@ -59,19 +59,19 @@ static bool joint_operands(Lowering *lw, Fixed *parts)
         if (!part)
             return false;
         parts[i] = *part;
-        agree = agree && same_scale(&parts[0], part);
+        agree = agree && fixed_same_scale(&parts[0], part);
     }
     if (agree)
         return true;
-    Op *quantizer = find_quantizer(op_result(lw->node, 0));
+    Op *quantizer = quantizer_find(op_result(lw->node, 0));
     if (!quantizer) {
         bool aligned = align_parts(lw, parts, count);
         if (!aligned)
-            warn_plain(lw, "its inputs have different scales, and no quantizer follows");
+            lower_warn_plain(lw, "its inputs have different scales, and no quantizer follows");
         return aligned;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (!quantize_operand(lw, i, quantizer, &parts[i]))
+        if (!quantizer_apply_to_operand(lw, i, quantizer, &parts[i]))
             return false;
     return true;
 }
@@ -90,7 +90,7 @@ static Value *join_integers(Lowering *lw, const Fixed *parts, uint32_t count, Fi
         result->low = parts[i].low < result->low ? parts[i].low : result->low;
         result->high = parts[i].high > result->high ? parts[i].high : result->high;
     }
-    uint32_t needed = signed_width(result->low, result->high);
+    uint32_t needed = fixed_signed_width(result->low, result->high);
     if (!all_unsigned && needed > width)
         width = needed;
     result->is_unsigned = all_unsigned;
@@ -100,7 +100,7 @@ static Value *join_integers(Lowering *lw, const Fixed *parts, uint32_t count, Fi
     return join(lw, values, count, type_with_elem(op_result(lw->node, 0)->type, elem));
 }
 
-bool lower_concat(Lowering *lw)
+bool onnx_lower_concat(Lowering *lw)
 {
     uint32_t count = lw->node->operand_count;
     Fixed *parts = ARENA_ARRAY(&lw->pass->scratch, Fixed, count), result;
@@ -117,11 +117,11 @@ bool lower_concat(Lowering *lw)
         if (!values[i])
             return false;
     }
-    lower_plain_result(lw, 0, join(lw, values, count, plain_type(op_result(lw->node, 0)->type)));
+    lower_plain_result(lw, 0, join(lw, values, count, lower_plain_type(op_result(lw->node, 0)->type)));
     return true;
 }
 
-bool lower_split(Lowering *lw)
+bool onnx_lower_split(Lowering *lw)
 {
     const Fixed *x = lower_chainless(lw, 0);
     Value *whole = x ? x->value : lower_plain(lw, 0);
@@ -133,7 +133,7 @@ bool lower_split(Lowering *lw)
         ones[i] = 1;
     for (uint32_t i = 0; i < lw->node->result_count; i++) {
         const Value *result = op_result(lw->node, i);
-        Value *part = build_slice(lw, whole, result->type, offsets, ones);
+        Value *part = onnx_lower_build_slice(lw, whole, result->type, offsets, ones);
         offsets[axis] += result->type->u.shaped.dims[axis];
         if (!x) {
             lower_plain_result(lw, i, part);
@@ -141,7 +141,7 @@ bool lower_split(Lowering *lw)
         }
         Fixed fixed = *x;
         fixed.value = part;
-        record_fixed(lw, result, &fixed);
+        lower_record_fixed(lw, result, &fixed);
     }
     return true;
 }

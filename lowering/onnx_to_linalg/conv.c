@@ -63,7 +63,7 @@ static Value *conv_input(Conv *c, Value *x)
     int64_t low[ONNX_MAX_RANK] = {0}, high[ONNX_MAX_RANK] = {0};
     memcpy(low + 2, c->g.low, c->g.spatial * sizeof *low);
     memcpy(high + 2, c->g.high, c->g.spatial * sizeof *high);
-    x = build_border(c->lw, x, low, high, 0.0);
+    x = onnx_lower_build_border(c->lw, x, low, high, 0.0);
     if (c->grouping != GROUPING_GROUPS)
         return x;
     return tensor_expand_shape(&c->lw->b, x, split_channels(x->type, c->g.group),
@@ -133,7 +133,7 @@ static Value *build_sum(Conv *c, Value *x, Value *w, const Type *result)
     if (c->grouping == GROUPING_GROUPS)
         sum = split_channels(result, c->g.group);
     generic_open(lw, &generic, build_filled(lw, sum, 0));
-    Value *y = generic_close(&generic, multiply_accumulate(&generic, x_unsigned, w_unsigned));
+    Value *y = generic_close(&generic, onnx_lower_multiply_accumulate(&generic, x_unsigned, w_unsigned));
     if (c->grouping != GROUPING_GROUPS)
         return y;
     return tensor_collapse_shape(&lw->b, y, result,
@@ -173,7 +173,7 @@ static bool conv_integers(Conv *c)
     Value *x = conv_input(c, c->x->value), *w = constant_build(lw, &c->weight, dims, rank);
     uint32_t width = sum_width(&c->sum, c->x->value->type, c->weight.type);
     c->sum.fixed.value = build_sum(c, x, w,
-                                   int_tensor(lw, op_result(lw->node, 0)->type, width));
+                                   onnx_lower_int_tensor(lw, op_result(lw->node, 0)->type, width));
     if (!sum_set_scale(&c->sum, c->x, &c->weight))
         return false;
     if (has_bias(lw) && !sum_add_bias(&c->sum, 2, 1.0))
@@ -190,15 +190,15 @@ static bool is_integer_conv(Conv *c)
     if (!x)
         return false;
     if (x->chain) {
-        warn_plain(lw, "its input is not quantized");
+        lower_warn_plain(lw, "its input is not quantized");
         return false;
     }
     if (!lower_constant(lw, 1, &c->weight) || !is_constant(lw, 2)) {
-        warn_plain(lw, "its weights are not quantized constants");
+        lower_warn_plain(lw, "its weights are not quantized constants");
         return false;
     }
     if (c->weight.axis > 0 && !constant_align(&c->weight)) {
-        warn_plain(lw, "its weights have scales that do not go along the output channels");
+        lower_warn_plain(lw, "its weights have scales that do not go along the output channels");
         return false;
     }
     c->x = x;
@@ -228,7 +228,7 @@ static bool conv_plain(Conv *c, Value *x, Value *w)
     uint32_t rank = weight_dims(c, dims);
     if (!x || !w)
         return false;
-    w = build_reshape(lw, w, type_with_shape(w->type, dims, rank));
+    w = onnx_lower_build_reshape(lw, w, type_with_shape(w->type, dims, rank));
     Value *y = build_sum(c, conv_input(c, x), w, op_result(lw->node, 0)->type);
     if (has_bias(lw))
         y = add_plain_bias(lw, y);
@@ -237,7 +237,7 @@ static bool conv_plain(Conv *c, Value *x, Value *w)
     return y != NULL;
 }
 
-bool lower_conv(Lowering *lw)
+bool onnx_lower_conv(Lowering *lw)
 {
     Conv c = {.lw = lw};
     strbuf_clear(&lw->why);
@@ -278,7 +278,7 @@ static Value *spread(Conv *c, Value *x)
     const Type *spread_type = type_with_shape(x->type, dims, rank);
     if (spread_type == x->type)
         return x;
-    return build_insert(c->lw, x, build_filled(c->lw, spread_type, 0), offsets, strides);
+    return onnx_lower_build_insert(c->lw, x, build_filled(c->lw, spread_type, 0), offsets, strides);
 }
 
 /* Index in W (ic, oc per group, tap...) of an element of (oc, ic per group, tap...) turned
@@ -355,7 +355,7 @@ static Value *turned_floats(Conv *c)
     return value;
 }
 
-bool lower_conv_transpose(Lowering *lw)
+bool onnx_lower_conv_transpose(Lowering *lw)
 {
     Conv c = {.lw = lw};
     strbuf_clear(&lw->why);
@@ -371,7 +371,7 @@ bool lower_conv_transpose(Lowering *lw)
         return conv_integers(&c);
     }
     if (lower_fixed(lw, 0))
-        warn_plain(lw, "its input or its weights are not quantized");
+        lower_warn_plain(lw, "its input or its weights are not quantized");
     Value *plain = lower_plain(lw, 0), *w = turned_floats(&c);
     return plain && w && conv_plain(&c, spread(&c, plain), w);
 }

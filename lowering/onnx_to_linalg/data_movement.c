@@ -46,7 +46,7 @@ static bool find_groups(const Type *large, const Type *small, const Attr **out)
     return next == rank && count > 0;
 }
 
-Value *build_reshape(Lowering *lw, Value *x, const Type *type)
+Value *onnx_lower_build_reshape(Lowering *lw, Value *x, const Type *type)
 {
     const Attr *groups;
     type = type_with_elem(type, type_elem(x->type));
@@ -113,7 +113,7 @@ static SliceParams slice_params(const Type *part, const int64_t *offsets, const 
     return slice;
 }
 
-Value *build_slice(Lowering *lw, Value *x, const Type *type, const int64_t *offsets,
+Value *onnx_lower_build_slice(Lowering *lw, Value *x, const Type *type, const int64_t *offsets,
                    const int64_t *strides)
 {
     type = type_with_elem(type, type_elem(x->type));
@@ -121,20 +121,20 @@ Value *build_slice(Lowering *lw, Value *x, const Type *type, const int64_t *offs
         return x;
     SliceParams slice = slice_params(type, offsets, strides);
     Op *op = tensor_build_extract_slice(&lw->b, x, type, &slice);
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return op_result(op, 0);
 }
 
-Value *build_insert(Lowering *lw, Value *x, Value *dest, const int64_t *offsets,
+Value *onnx_lower_build_insert(Lowering *lw, Value *x, Value *dest, const int64_t *offsets,
                     const int64_t *strides)
 {
     SliceParams slice = slice_params(x->type, offsets, strides);
     Op *op = tensor_build_insert_slice(&lw->b, x, dest, &slice);
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return op_result(op, 0);
 }
 
-Value *build_border(Lowering *lw, Value *x, const int64_t *low, const int64_t *high, double value)
+Value *onnx_lower_build_border(Lowering *lw, Value *x, const int64_t *low, const int64_t *high, double value)
 {
     int64_t before[ONNX_MAX_RANK], after[ONNX_MAX_RANK], offsets[ONNX_MAX_RANK] = {0};
     int64_t dims[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK] = {0};
@@ -149,7 +149,7 @@ Value *build_border(Lowering *lw, Value *x, const int64_t *low, const int64_t *h
         after[i] = high[i] > 0 ? high[i] : 0;
         pads |= before[i] > 0 || after[i] > 0;
     }
-    x = build_slice(lw, x, type_with_shape(x->type, dims, rank), offsets, ones);
+    x = onnx_lower_build_slice(lw, x, type_with_shape(x->type, dims, rank), offsets, ones);
     if (!pads)
         return x;
     return build_pad(lw, x, before, after, build_number(&lw->b, type_elem(x->type), value));
@@ -223,7 +223,7 @@ static const AffineExpr *find_line(Lowering *lw, const Array *at, uint32_t d, in
     StepFunction f = {.thresholds = steps, .count = count, .high_q = extent - 1, .low_level = low,
                       .high_level = high};
     FixedPoint form;
-    if (!fit_fixed_point(&f, &form) || form.shift > 30 || high >= INT64_C(1) << (30 - form.shift))
+    if (!fixed_point_fit(&f, &form) || form.shift > 30 || high >= INT64_C(1) << (30 - form.shift))
         return NULL;
     const AffineExpr *line = affine_add_c(affine_mul_c(affine_dim(lw->ctx, d), form.multiplier),
                                           form.addend);
@@ -384,8 +384,8 @@ static Value *move_blocks(Lowering *lw, Value *x, const Type *type)
     bool to_space = lw->node->def == ONNX(DEPTH_TO_SPACE);
     const int64_t *view = !to_space ? by_space : is_crd ? by_column : by_depth;
     const int64_t *perm = !to_space ? to_depth : is_crd ? columns_first : depth_first;
-    x = build_reshape(lw, x, type_with_shape(x->type, view, 6));
-    return build_reshape(lw, build_transpose(lw, x, perm), type);
+    x = onnx_lower_build_reshape(lw, x, type_with_shape(x->type, view, 6));
+    return onnx_lower_build_reshape(lw, build_transpose(lw, x, perm), type);
 }
 
 static Value *move_transpose(Lowering *lw, Value *x)
@@ -421,14 +421,14 @@ static Value *move(Lowering *lw, Value *x)
     case ONNX_IDENTITY:
     case ONNX_RESHAPE:
     case ONNX_SQUEEZE:
-    case ONNX_UNSQUEEZE: return build_reshape(lw, x, type);
+    case ONNX_UNSQUEEZE: return onnx_lower_build_reshape(lw, x, type);
     case ONNX_TRANSPOSE: return move_transpose(lw, x);
     case ONNX_DEPTH_TO_SPACE:
     case ONNX_SPACE_TO_DEPTH: return move_blocks(lw, x, type);
     case ONNX_EXPAND: return move_expand(lw, x, type);
     case ONNX_SLICE:
         if (slice_lists(lw, offsets, strides))
-            return build_slice(lw, x, type, offsets, strides);
+            return onnx_lower_build_slice(lw, x, type, offsets, strides);
         return move_by_coordinates(lw, x, type);
     default: return move_by_coordinates(lw, x, type);
     }
@@ -468,7 +468,7 @@ static bool border_sizes(Lowering *lw, int64_t *low, int64_t *high, double *valu
 /* The integer that stands for a number; false if none does. */
 static bool as_integer(const Fixed *fixed, double value, int64_t *out)
 {
-    double q = value / fixed_scale(fixed), limit = exact_pow2(31);
+    double q = value / fixed_scale(fixed), limit = onnx_exact_pow2(31);
     if (!(q < limit && q >= -limit) || q != (double)(int64_t)q)
         return false;
     *out = (int64_t)q - fixed->zero;
@@ -484,9 +484,9 @@ static void pad_integers(Lowering *lw, const Fixed *x, const int64_t *low, const
     result.low = q < x->low ? q : x->low;
     result.high = q > x->high ? q : x->high;
     result.is_unsigned = x->is_unsigned && q >= 0;
-    uint32_t width = signed_width(result.low, result.high) - result.is_unsigned;
+    uint32_t width = fixed_signed_width(result.low, result.high) - result.is_unsigned;
     const Type *elem = type_i(lw->ctx, own > width ? own : width);
-    result.value = build_border(lw, build_wider(lw, x, elem), low, high, (double)q);
+    result.value = onnx_lower_build_border(lw, build_wider(lw, x, elem), low, high, (double)q);
     lower_result(lw, &result);
 }
 
@@ -501,15 +501,15 @@ static bool lower_border(Lowering *lw, const Fixed *x, const int64_t *low, const
         pad_integers(lw, x, low, high, q);
         return true;
     }
-    Op *quantizer = lower_fixed(lw, 0) ? find_quantizer(op_result(lw->node, 0)) : NULL;
-    if (quantizer && quantize_number(lw, quantizer, value, &q) &&
-        quantize_operand(lw, 0, quantizer, &quantized)) {
+    Op *quantizer = lower_fixed(lw, 0) ? quantizer_find(op_result(lw->node, 0)) : NULL;
+    if (quantizer && quantizer_apply_to_number(lw, quantizer, value, &q) &&
+        quantizer_apply_to_operand(lw, 0, quantizer, &quantized)) {
         pad_integers(lw, &quantized, low, high, q);
         return true;
     }
     Value *plain = lower_plain(lw, 0);
     if (plain)
-        lower_plain_result(lw, 0, build_border(lw, plain, low, high, value));
+        lower_plain_result(lw, 0, onnx_lower_build_border(lw, plain, low, high, value));
     return plain != NULL;
 }
 
@@ -525,11 +525,11 @@ static bool movable(Lowering *lw, Fixed *out)
     *out = *x;
     if (!x->chain || x->chain->axis < 0)
         return true;
-    Op *quantizer = find_quantizer(op_result(lw->node, 0));
-    return quantizer && quantize_operand(lw, 0, quantizer, out);
+    Op *quantizer = quantizer_find(op_result(lw->node, 0));
+    return quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out);
 }
 
-bool lower_move(Lowering *lw)
+bool onnx_lower_move(Lowering *lw)
 {
     Fixed x;
     bool is_fixed = movable(lw, &x);

@@ -5,14 +5,14 @@
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
 
 /* The same elements in row-major order under another static shape. */
-Value *build_reshape(Lowering *lw, Value *x, const Type *type);
+Value *onnx_lower_build_reshape(Lowering *lw, Value *x, const Type *type);
 /* A border of a number; negative widths cut off. */
-Value *build_border(Lowering *lw, Value *x, const int64_t *low, const int64_t *high,
+Value *onnx_lower_build_border(Lowering *lw, Value *x, const int64_t *low, const int64_t *high,
                     double value);
 /* Elements of x at offset + i * stride; and x put into those of dest. */
-Value *build_slice(Lowering *lw, Value *x, const Type *type, const int64_t *offsets,
+Value *onnx_lower_build_slice(Lowering *lw, Value *x, const Type *type, const int64_t *offsets,
                    const int64_t *strides);
-Value *build_insert(Lowering *lw, Value *x, Value *dest, const int64_t *offsets,
+Value *onnx_lower_build_insert(Lowering *lw, Value *x, Value *dest, const int64_t *offsets,
                     const int64_t *strides);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct Pair {
 
 static bool scaled_range(const Fixed *fixed, int shift, int64_t *low, int64_t *high)
 {
-    return shift_i64(fixed->low, shift, low) && shift_i64(fixed->high, shift, high);
+    return fixed_shift_i64(fixed->low, shift, low) && fixed_shift_i64(fixed->high, shift, high);
 }
 
 static Value *shifted(Builder *b, Value *q, const Type *type, bool is_unsigned, int shift)
@@ -37,12 +37,12 @@ static const Type *open_pair(Pair *p, Generic *g, const Fixed *result)
 {
     Value *inputs[] = {p->x->value, p->y->value};
     const Type *shape = op_result(p->lw->node, 0)->type;
-    uint32_t width = signed_width(result->low, result->high);
+    uint32_t width = fixed_signed_width(result->low, result->high);
     uint32_t own_x = type_width(type_elem(inputs[0]->type)) + p->x->is_unsigned;
     uint32_t own_y = type_width(type_elem(inputs[1]->type)) + p->y->is_unsigned;
     width = own_x > width ? own_x : width;
     width = own_y > width ? own_y : width;
-    const Type *type = int_tensor(p->lw, shape, width);
+    const Type *type = onnx_lower_int_tensor(p->lw, shape, width);
     generic_broadcast(p->lw, g, inputs, 2, type);
     generic_open(p->lw, g, build_empty(p->lw, type));
     return type_elem(type);
@@ -57,8 +57,8 @@ static bool add_integers(Pair *p)
     Fixed result = *p->x;
     if (!scaled_range(p->x, p->shift_x, &a_low, &a_high) ||
         !scaled_range(p->y, p->shift_y, &b_low, &b_high) || b_low == INT64_MIN ||
-        !add_i64(a_low, is_sub ? -b_high : b_low, &result.low) ||
-        !add_i64(a_high, is_sub ? -b_low : b_high, &result.high))
+        !i64_add(a_low, is_sub ? -b_high : b_low, &result.low) ||
+        !i64_add(a_high, is_sub ? -b_low : b_high, &result.high))
         return lower_too_wide(lw);
     result.exponent -= p->shift_x;
     result.is_unsigned = false;
@@ -78,16 +78,16 @@ static bool multiply_integers(Pair *p)
     const Fixed *x = p->x, *y = p->y;
     int64_t corners[4];
     Fixed result = {.unit = x->unit, .exponent = x->exponent + y->exponent};
-    if (!mul_i64(x->low, y->low, &corners[0]) || !mul_i64(x->low, y->high, &corners[1]) ||
-        !mul_i64(x->high, y->low, &corners[2]) || !mul_i64(x->high, y->high, &corners[3]) ||
-        !mul_i64(x->divisor, y->divisor, &result.divisor))
+    if (!i64_mul(x->low, y->low, &corners[0]) || !i64_mul(x->low, y->high, &corners[1]) ||
+        !i64_mul(x->high, y->low, &corners[2]) || !i64_mul(x->high, y->high, &corners[3]) ||
+        !i64_mul(x->divisor, y->divisor, &result.divisor))
         return lower_too_wide(lw);
     result.low = result.high = corners[0];
     for (size_t i = 1; i < COUNT_OF(corners); i++) {
         result.low = corners[i] < result.low ? corners[i] : result.low;
         result.high = corners[i] > result.high ? corners[i] : result.high;
     }
-    scale_fixed(&result, y->unit);
+    fixed_scale_by(&result, y->unit);
     Generic g;
     const Type *type = open_pair(p, &g, &result);
     Value *a = build_extend(&g.body, generic_arg(&g, 0), type, x->is_unsigned);
@@ -103,7 +103,7 @@ static bool can_add(Pair *p)
     int difference = p->x->exponent - p->y->exponent;
     p->shift_x = difference > 0 ? difference : 0;
     p->shift_y = difference < 0 ? -difference : 0;
-    return same_unit(p->x, p->y) && difference <= MAX_SHIFT && difference >= -MAX_SHIFT;
+    return fixed_same_unit(p->x, p->y) && difference <= MAX_SHIFT && difference >= -MAX_SHIFT;
 }
 
 /* *done tells whether the node was lowered; false: diagnosed. */
@@ -128,7 +128,7 @@ static bool lower_pair(Lowering *lw, bool *done)
         return add_integers(&p);
     if (!is_sum)
         return multiply_integers(&p);
-    if (is_sum && !has_constant && build_joint(lw, p.x, p.y, &result)) {
+    if (is_sum && !has_constant && requant_build_add(lw, p.x, p.y, &result)) {
         lower_result(lw, &result);
         return true;
     }
@@ -138,11 +138,11 @@ static bool lower_pair(Lowering *lw, bool *done)
 
 /* --- one tensor of integers ------------------------------------------------------------------- */
 
-bool lower_relu(Lowering *lw)
+bool onnx_lower_relu(Lowering *lw)
 {
     const Fixed *v = lower_chainless(lw, 0);
     if (!v || v->zero != 0)
-        return lower_elementwise(lw);
+        return onnx_lower_elementwise(lw);
     Fixed fixed = *v;
     if (v->low < 0) {
         Generic g;
@@ -164,7 +164,7 @@ static bool exponents_of(Lowering *lw, const Array *constant, int **out)
 {
     *out = ARENA_ARRAY(&lw->pass->scratch, int, constant->count);
     for (int64_t i = 0; i < constant->count; i++)
-        if (!exact_log2(array_get_f64(constant, i), &(*out)[i]))
+        if (!onnx_exact_log2(array_get_f64(constant, i), &(*out)[i]))
             return false;
     return true;
 }
@@ -206,7 +206,7 @@ static bool rescale(Lowering *lw, bool *done)
     result.exponent += constant->count == 1 ? exponents[0] : 0;
     *done = true;
     if (constant->count > 1 &&
-        !scale_channels(lw, &result, axis, constant->count, exponents, done))
+        !onnx_lower_scale_channels(lw, &result, axis, constant->count, exponents, done))
         return false;
     if (*done)
         lower_result(lw, &result);
@@ -238,7 +238,7 @@ static bool clip_integers(Lowering *lw, const Fixed *x)
         return true;
     }
     result.is_unsigned = result.low >= 0;
-    uint32_t width = signed_width(result.low, result.high);
+    uint32_t width = fixed_signed_width(result.low, result.high);
     width -= result.is_unsigned && width > 2;
     uint32_t own = type_width(type_elem(x->value->type)) + x->is_unsigned;
     const Type *wide = type_i(lw->ctx, own > width + 1 ? own : width + 1);
@@ -255,30 +255,30 @@ static bool clip_integers(Lowering *lw, const Fixed *x)
     return true;
 }
 
-bool lower_clip(Lowering *lw)
+bool onnx_lower_clip(Lowering *lw)
 {
     const Fixed *x = lower_chainless(lw, 0);
     bool is_integer = type_is_integer(type_elem(op_operand(lw->node, 0)->type));
     if (x && is_integer && clip_integers(lw, x))
         return true;
-    return lower_elementwise(lw);
+    return onnx_lower_elementwise(lw);
 }
 
 /* Between integers and floats, integers that fit stay the same ones. */
-bool lower_cast(Lowering *lw)
+bool onnx_lower_cast(Lowering *lw)
 {
     const Fixed *x = lower_chainless(lw, 0);
     const Type *from = type_elem(op_operand(lw->node, 0)->type);
     const Type *to = type_elem(op_result(lw->node, 0)->type);
     if (!x || x->unit != 1.0 || x->exponent != 0 || x->divisor != 1 || x->zero != 0)
-        return lower_elementwise(lw);
+        return onnx_lower_elementwise(lw);
     if (type_is_integer(to)) {
-        uint32_t width = type_width(to), needed = signed_width(x->low, x->high);
-        bool fits = is_unsigned_elem(to) ? x->low >= 0 && needed <= width + 1 : needed <= width;
+        uint32_t width = type_width(to), needed = fixed_signed_width(x->low, x->high);
+        bool fits = lower_is_unsigned_elem(to) ? x->low >= 0 && needed <= width + 1 : needed <= width;
         if (!fits || width == 1)
-            return lower_elementwise(lw);
+            return onnx_lower_elementwise(lw);
     } else if (!type_is_integer(from) && type_width(to) < type_width(from)) {
-        return lower_elementwise(lw);
+        return onnx_lower_elementwise(lw);
     }
     lower_result(lw, x);
     return true;
@@ -289,12 +289,12 @@ bool lower_cast(Lowering *lw)
 static bool append_any(Lowering *lw)
 {
     for (uint32_t i = 0; i < lw->node->operand_count; i++)
-        if (!lower_array(lw, op_operand(lw->node, i)) && chain_append(lw, i))
+        if (!lower_array(lw, op_operand(lw->node, i)) && epilogue_append(lw, i))
             return true;
     return false;
 }
 
-bool lower_elementwise(Lowering *lw)
+bool onnx_lower_elementwise(Lowering *lw)
 {
     bool done;
     if (!lower_pair(lw, &done))

@@ -63,7 +63,7 @@ static Value *build_product(Product *p, Value *a, Value *b, const Type *type, bo
     p->generic.input[0] = a;
     p->generic.input[1] = b;
     generic_open(p->lw, &p->generic, build_filled(p->lw, type, 0));
-    return generic_close(&p->generic, multiply_accumulate(&p->generic, a_unsigned, b_unsigned));
+    return generic_close(&p->generic, onnx_lower_multiply_accumulate(&p->generic, a_unsigned, b_unsigned));
 }
 
 static Product product_create(Lowering *lw)
@@ -140,7 +140,7 @@ static bool has_integer_form(const Product *p)
     if (op->def != ONNX(GEMM))
         return true;
     return alpha != 0.0 && !isinf(alpha) &&
-           (!onnx_operand(op, 2) || is_channel_constant(p->lw, 2, p->columns, 2, 1));
+           (!onnx_operand(op, 2) || onnx_lower_is_channel_constant(p->lw, 2, p->columns, 2, 1));
 }
 
 /* Gives the sign of alpha to the weights. */
@@ -164,11 +164,11 @@ static bool product_integers(Product *p, const Fixed *x, FixedConstant *w)
         return false;
     uint32_t width = sum_width(&sum, x->value->type, w->type);
     Value *b = constant_build(lw, w, p->b->u.shaped.dims, p->b->u.shaped.rank);
-    sum.fixed.value = build_product(p, x->value, b, int_tensor(lw, p->result, width),
+    sum.fixed.value = build_product(p, x->value, b, onnx_lower_int_tensor(lw, p->result, width),
                                     x->is_unsigned, w->is_unsigned);
     if (!sum_set_scale(&sum, x, w))
         return false;
-    scale_fixed(&sum.fixed, fabs(alpha_of(lw->node)));
+    fixed_scale_by(&sum.fixed, fabs(alpha_of(lw->node)));
     bool has_c = lw->node->def == ONNX(GEMM) && onnx_operand(lw->node, 2);
     if (has_c && !sum_add_bias(&sum, 2, beta_of(lw->node)))
         return false;
@@ -183,17 +183,17 @@ static bool is_by_constant(Product *p, FixedConstant *w)
     if (!x || lower_array(p->lw, op_operand(p->lw->node, 0)))
         return false;
     if (x->chain) {
-        warn_plain(p->lw, "its input is not quantized");
+        lower_warn_plain(p->lw, "its input is not quantized");
         return false;
     }
     if (!lower_array(p->lw, op_operand(p->lw->node, 1)))
         return false;
     if (!lower_constant(p->lw, 1, w)) {
-        warn_plain(p->lw, "its weights are not quantized");
+        lower_warn_plain(p->lw, "its weights are not quantized");
         return false;
     }
     if (!has_integer_form(p)) {
-        warn_plain(p->lw, "its C is not a constant per column, or its alpha is 0");
+        lower_warn_plain(p->lw, "its C is not a constant per column, or its alpha is 0");
         return false;
     }
     return w->axis < 0 || w->axis == column_axis(p) || constant_align(w);
@@ -205,20 +205,20 @@ static bool product_of_two(Product *p, const Fixed *x, const Fixed *y)
 {
     Lowering *lw = p->lw;
     int64_t corners[4], low = 0, high = 0;
-    if (!mul_i64(x->low, y->low, &corners[0]) || !mul_i64(x->low, y->high, &corners[1]) ||
-        !mul_i64(x->high, y->low, &corners[2]) || !mul_i64(x->high, y->high, &corners[3]))
+    if (!i64_mul(x->low, y->low, &corners[0]) || !i64_mul(x->low, y->high, &corners[1]) ||
+        !i64_mul(x->high, y->low, &corners[2]) || !i64_mul(x->high, y->high, &corners[3]))
         return lower_too_wide(lw);
     for (size_t i = 0; i < COUNT_OF(corners); i++) {
         low = corners[i] < low ? corners[i] : low;
         high = corners[i] > high ? corners[i] : high;
     }
     Fixed sum = {.unit = x->unit, .exponent = x->exponent + y->exponent};
-    scale_fixed(&sum, y->unit);
-    if (!mul_i64(low, depth_of(p), &sum.low) || !mul_i64(high, depth_of(p), &sum.high) ||
-        !mul_i64(x->divisor, y->divisor, &sum.divisor))
+    fixed_scale_by(&sum, y->unit);
+    if (!i64_mul(low, depth_of(p), &sum.low) || !i64_mul(high, depth_of(p), &sum.high) ||
+        !i64_mul(x->divisor, y->divisor, &sum.divisor))
         return lower_too_wide(lw);
-    uint32_t width = widest(signed_width(sum.low, sum.high), x->value->type, y->value->type);
-    sum.value = build_product(p, x->value, y->value, int_tensor(lw, p->result, width),
+    uint32_t width = onnx_lower_widest(fixed_signed_width(sum.low, sum.high), x->value->type, y->value->type);
+    sum.value = build_product(p, x->value, y->value, onnx_lower_int_tensor(lw, p->result, width),
                               x->is_unsigned, y->is_unsigned);
     lower_result(lw, &sum);
     return true;
@@ -262,8 +262,8 @@ static bool product_plain(Product *p)
     Value *a = lower_plain(lw, 0), *b = lower_plain(lw, 1);
     if (!a || !b)
         return false;
-    Value *y = build_product(p, a, b, plain_type(p->result), is_unsigned_elem(p->a),
-                             is_unsigned_elem(p->b));
+    Value *y = build_product(p, a, b, lower_plain_type(p->result), lower_is_unsigned_elem(p->a),
+                             lower_is_unsigned_elem(p->b));
     if (lw->node->def == ONNX(GEMM))
         y = finish_gemm(lw, y);
     if (y)
@@ -271,7 +271,7 @@ static bool product_plain(Product *p)
     return y != NULL;
 }
 
-bool lower_matmul(Lowering *lw)
+bool onnx_lower_matmul(Lowering *lw)
 {
     Product p = product_create(lw);
     FixedConstant w;

@@ -23,9 +23,9 @@
  * elements move; NULL: none. */
 static Op *arg_quantizer(Lowering *lw, const Value *arg, Target *target)
 {
-    Op *found = find_quantizer(arg);
+    Op *found = quantizer_find(arg);
     lw->node = found;
-    return found && target_of(lw, target) && target->has_grid ? found : NULL;
+    return found && quantizer_spec_of(lw, target) && target->has_grid ? found : NULL;
 }
 
 /* The quantizer as dfg.quant can say it: rounding after the zero point is added. One that adds it
@@ -43,7 +43,7 @@ static Quantizer boundary_quantizer(const Op *op, const Target *target)
     if (quant.low == -half)
         return quant;
     if (target->zero % 2 != 0) {
-        quant.bits = signed_width(quant.low, quant.high);
+        quant.bits = fixed_signed_width(quant.low, quant.high);
         quant.high = (INT64_C(1) << (quant.bits - 1)) - 1;
         quant.low = -quant.high - 1;
         return quant;
@@ -58,12 +58,12 @@ static Quantizer boundary_quantizer(const Op *op, const Target *target)
 static const Attr *arg_quant_attr(Lowering *lw, const Quantizer *quant, double scale)
 {
     const NamedAttr items[] = {
-        named_attr(lw->ctx, "bits", attr_i64(lw->ctx, quant->bits)),
-        named_attr(lw->ctx, "narrow", attr_bool(lw->ctx, quant->is_narrow)),
-        named_attr(lw->ctx, "rounding", attr_string_c(lw->ctx, rounding_name(quant->rounding))),
-        named_attr(lw->ctx, "scale", attr_float(type_float(lw->ctx, TYPE_F64), scale)),
-        named_attr(lw->ctx, "signed", attr_bool(lw->ctx, quant->is_signed)),
-        named_attr(lw->ctx, "zero_point", attr_i64(lw->ctx, quant->zero)),
+        attr_named(lw->ctx, "bits", attr_i64(lw->ctx, quant->bits)),
+        attr_named(lw->ctx, "narrow", attr_bool(lw->ctx, quant->is_narrow)),
+        attr_named(lw->ctx, "rounding", attr_string_c(lw->ctx, onnx_rounding_name(quant->rounding))),
+        attr_named(lw->ctx, "scale", attr_float(type_float(lw->ctx, TYPE_F64), scale)),
+        attr_named(lw->ctx, "signed", attr_bool(lw->ctx, quant->is_signed)),
+        attr_named(lw->ctx, "zero_point", attr_i64(lw->ctx, quant->zero)),
     };
     return attr_dict(lw->ctx, items, COUNT_OF(items));
 }
@@ -72,7 +72,7 @@ static const Attr *arg_quant_attr(Lowering *lw, const Quantizer *quant, double s
 static Value *subtract_zero(Lowering *lw, Value *arg, const Quantizer *quant)
 {
     Generic generic;
-    uint32_t width = signed_width(quant->low - quant->zero, quant->high - quant->zero);
+    uint32_t width = fixed_signed_width(quant->low - quant->zero, quant->high - quant->zero);
     width = width > quant->bits + 1 ? width : quant->bits + 1;
     const Type *elem = type_i(lw->ctx, width);
     generic_elementwise(lw, &generic, &arg, 1);
@@ -118,12 +118,12 @@ static void quantized_arg(Lowering *lw, Value *arg, const Target *target, const 
         fixed.value = subtract_zero(lw, fixed.value, quant);
     else if (quant->low < fixed.low || quant->high > fixed.high)
         fixed.value = clamp_arg(lw, fixed.value, fixed.low, fixed.high);
-    record_fixed(lw, arg, &fixed);
+    lower_record_fixed(lw, arg, &fixed);
     FOR_EACH_USE(use, arg)
     {
         lw->node = use->owner;
-        if (is_quantizer(lw->node))
-            record_quantized(lw, target, &fixed);
+        if (lower_is_quantizer(lw->node))
+            quantizer_record(lw, target, &fixed);
     }
     *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, quant, target->scale));
 }
@@ -132,11 +132,11 @@ static void quantized_arg(Lowering *lw, Value *arg, const Target *target, const 
 static void integer_arg(Lowering *lw, Value *arg, Value *value, const Attr **attrs)
 {
     uint32_t width = type_width(type_elem(arg->type));
-    bool is_unsigned = is_unsigned_elem(arg->type);
+    bool is_unsigned = lower_is_unsigned_elem(arg->type);
     Fixed fixed = {.value = value, .unit = 1.0, .divisor = 1, .is_unsigned = is_unsigned};
     fixed.low = is_unsigned ? 0 : -(INT64_C(1) << (width - 1));
     fixed.high = fixed.low + (INT64_C(1) << width) - 1;
-    record_fixed(lw, arg, &fixed);
+    lower_record_fixed(lw, arg, &fixed);
     const Quantizer quant = {.bits = width, .rounding = ROUND_HALF_EVEN};
     if (is_unsigned)
         *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, &quant, 1.0));
@@ -153,12 +153,12 @@ static void lower_arg(Lowering *lw, Value *arg, const Attr **attrs)
         quantized_arg(lw, arg, &target, &quant, attrs);
         return;
     }
-    Value *value = block_add_arg(lw->b.block, plain_type(arg->type), arg->loc);
+    Value *value = block_add_arg(lw->b.block, lower_plain_type(arg->type), arg->loc);
     const Type *elem = type_elem(arg->type);
     if (type_is_integer(elem) && type_width(elem) > 1 && type_width(elem) <= 32)
         integer_arg(lw, arg, value, attrs);
     else
-        record_plain(lw, arg, value);
+        lower_record_plain(lw, arg, value);
 }
 
 static void lower_args(Lowering *lw, Block *old, const Attr **attrs)
@@ -172,61 +172,61 @@ static void lower_args(Lowering *lw, Block *old, const Attr **attrs)
 static LowerNode *find_rule(const Op *op)
 {
     static LowerNode *const rules[ONNX_OP_COUNT] = {
-        [ONNX_ARG_MAX] = lower_arg_extreme,
-        [ONNX_ARG_MIN] = lower_arg_extreme,
-        [ONNX_AVERAGE_POOL] = lower_pool,
-        [ONNX_BIPOLAR_QUANT] = lower_quant,
-        [ONNX_CAST] = lower_cast,
-        [ONNX_CLIP] = lower_clip,
-        [ONNX_CONCAT] = lower_concat,
-        [ONNX_CONV] = lower_conv,
-        [ONNX_CONV_TRANSPOSE] = lower_conv_transpose,
-        [ONNX_DEPTH_TO_SPACE] = lower_move,
-        [ONNX_DEQUANTIZE_LINEAR] = lower_dequantize,
-        [ONNX_DROPOUT] = lower_move,
-        [ONNX_EXPAND] = lower_move,
-        [ONNX_FLATTEN] = lower_move,
-        [ONNX_GATHER] = lower_move,
-        [ONNX_GEMM] = lower_matmul,
-        [ONNX_GLOBAL_AVERAGE_POOL] = lower_global_pool,
-        [ONNX_GLOBAL_MAX_POOL] = lower_global_pool,
-        [ONNX_IDENTITY] = lower_move,
-        [ONNX_INSTANCE_NORMALIZATION] = lower_normalization,
-        [ONNX_INT_QUANT] = lower_quant,
-        [ONNX_LAYER_NORMALIZATION] = lower_normalization,
-        [ONNX_LOG_SOFTMAX] = lower_softmax,
-        [ONNX_MATMUL] = lower_matmul,
-        [ONNX_MAX_POOL] = lower_pool,
-        [ONNX_MULTI_THRESHOLD] = lower_quant,
-        [ONNX_PAD] = lower_move,
-        [ONNX_QUANT] = lower_quant,
-        [ONNX_QUANTIZE_LINEAR] = lower_quant,
-        [ONNX_REDUCE_L1] = lower_reduce,
-        [ONNX_REDUCE_L2] = lower_reduce,
-        [ONNX_REDUCE_LOG_SUM] = lower_reduce,
-        [ONNX_REDUCE_LOG_SUM_EXP] = lower_reduce,
-        [ONNX_REDUCE_MAX] = lower_reduce,
-        [ONNX_REDUCE_MEAN] = lower_reduce,
-        [ONNX_REDUCE_MIN] = lower_reduce,
-        [ONNX_REDUCE_PROD] = lower_reduce,
-        [ONNX_REDUCE_SUM] = lower_reduce,
-        [ONNX_REDUCE_SUM_SQUARE] = lower_reduce,
-        [ONNX_RELU] = lower_relu,
-        [ONNX_RESHAPE] = lower_move,
-        [ONNX_RESIZE] = lower_resize,
-        [ONNX_SLICE] = lower_move,
-        [ONNX_SOFTMAX] = lower_softmax,
-        [ONNX_SPACE_TO_DEPTH] = lower_move,
-        [ONNX_SPLIT] = lower_split,
-        [ONNX_SQUEEZE] = lower_move,
-        [ONNX_TILE] = lower_move,
-        [ONNX_TOP_K] = lower_top_k,
-        [ONNX_TRANSPOSE] = lower_move,
-        [ONNX_TRUNC] = lower_quant,
-        [ONNX_UNSQUEEZE] = lower_move,
-        [ONNX_UPSAMPLE] = lower_resize,
+        [ONNX_ARG_MAX] = onnx_lower_arg_extreme,
+        [ONNX_ARG_MIN] = onnx_lower_arg_extreme,
+        [ONNX_AVERAGE_POOL] = onnx_lower_pool,
+        [ONNX_BIPOLAR_QUANT] = quantizer_lower,
+        [ONNX_CAST] = onnx_lower_cast,
+        [ONNX_CLIP] = onnx_lower_clip,
+        [ONNX_CONCAT] = onnx_lower_concat,
+        [ONNX_CONV] = onnx_lower_conv,
+        [ONNX_CONV_TRANSPOSE] = onnx_lower_conv_transpose,
+        [ONNX_DEPTH_TO_SPACE] = onnx_lower_move,
+        [ONNX_DEQUANTIZE_LINEAR] = quantizer_lower_dequantize,
+        [ONNX_DROPOUT] = onnx_lower_move,
+        [ONNX_EXPAND] = onnx_lower_move,
+        [ONNX_FLATTEN] = onnx_lower_move,
+        [ONNX_GATHER] = onnx_lower_move,
+        [ONNX_GEMM] = onnx_lower_matmul,
+        [ONNX_GLOBAL_AVERAGE_POOL] = onnx_lower_global_pool,
+        [ONNX_GLOBAL_MAX_POOL] = onnx_lower_global_pool,
+        [ONNX_IDENTITY] = onnx_lower_move,
+        [ONNX_INSTANCE_NORMALIZATION] = onnx_lower_normalization,
+        [ONNX_INT_QUANT] = quantizer_lower,
+        [ONNX_LAYER_NORMALIZATION] = onnx_lower_normalization,
+        [ONNX_LOG_SOFTMAX] = onnx_lower_softmax,
+        [ONNX_MATMUL] = onnx_lower_matmul,
+        [ONNX_MAX_POOL] = onnx_lower_pool,
+        [ONNX_MULTI_THRESHOLD] = quantizer_lower,
+        [ONNX_PAD] = onnx_lower_move,
+        [ONNX_QUANT] = quantizer_lower,
+        [ONNX_QUANTIZE_LINEAR] = quantizer_lower,
+        [ONNX_REDUCE_L1] = onnx_lower_reduce,
+        [ONNX_REDUCE_L2] = onnx_lower_reduce,
+        [ONNX_REDUCE_LOG_SUM] = onnx_lower_reduce,
+        [ONNX_REDUCE_LOG_SUM_EXP] = onnx_lower_reduce,
+        [ONNX_REDUCE_MAX] = onnx_lower_reduce,
+        [ONNX_REDUCE_MEAN] = onnx_lower_reduce,
+        [ONNX_REDUCE_MIN] = onnx_lower_reduce,
+        [ONNX_REDUCE_PROD] = onnx_lower_reduce,
+        [ONNX_REDUCE_SUM] = onnx_lower_reduce,
+        [ONNX_REDUCE_SUM_SQUARE] = onnx_lower_reduce,
+        [ONNX_RELU] = onnx_lower_relu,
+        [ONNX_RESHAPE] = onnx_lower_move,
+        [ONNX_RESIZE] = onnx_lower_resize,
+        [ONNX_SLICE] = onnx_lower_move,
+        [ONNX_SOFTMAX] = onnx_lower_softmax,
+        [ONNX_SPACE_TO_DEPTH] = onnx_lower_move,
+        [ONNX_SPLIT] = onnx_lower_split,
+        [ONNX_SQUEEZE] = onnx_lower_move,
+        [ONNX_TILE] = onnx_lower_move,
+        [ONNX_TOP_K] = onnx_lower_top_k,
+        [ONNX_TRANSPOSE] = onnx_lower_move,
+        [ONNX_TRUNC] = quantizer_lower,
+        [ONNX_UNSQUEEZE] = onnx_lower_move,
+        [ONNX_UPSAMPLE] = onnx_lower_resize,
     };
-    return is_elementwise(op) && !rules[op->def - onnx_ops] ? lower_elementwise
+    return lower_is_elementwise(op) && !rules[op->def - onnx_ops] ? onnx_lower_elementwise
                                                             : rules[op->def - onnx_ops];
 }
 
@@ -269,13 +269,13 @@ static bool lower_node(Lowering *lw, Op *op)
 static const Attr *result_quant_attr(Lowering *lw, const Fixed *fixed)
 {
     const Type *elem = type_elem(fixed->value->type);
-    double scale = fixed->unit * exact_pow2(fixed->exponent);
+    double scale = fixed->unit * onnx_exact_pow2(fixed->exponent);
     const NamedAttr items[] = {
-        named_attr(lw->ctx, "bits", attr_i64(lw->ctx, type_width(elem))),
-        named_attr(lw->ctx, "scale", attr_float(type_float(lw->ctx, TYPE_F64), scale)),
-        named_attr(lw->ctx, "signed", attr_bool(lw->ctx, !fixed->is_unsigned)),
-        named_attr(lw->ctx, "zero_point", attr_i64(lw->ctx, 0)),
-        named_attr(lw->ctx, "divisor", attr_i64(lw->ctx, fixed->divisor)),
+        attr_named(lw->ctx, "bits", attr_i64(lw->ctx, type_width(elem))),
+        attr_named(lw->ctx, "scale", attr_float(type_float(lw->ctx, TYPE_F64), scale)),
+        attr_named(lw->ctx, "signed", attr_bool(lw->ctx, !fixed->is_unsigned)),
+        attr_named(lw->ctx, "zero_point", attr_i64(lw->ctx, 0)),
+        attr_named(lw->ctx, "divisor", attr_i64(lw->ctx, fixed->divisor)),
     };
     return attr_dict(lw->ctx, items, COUNT_OF(items) - (fixed->divisor == 1));
 }
@@ -289,7 +289,7 @@ static Value *lower_return_value(Lowering *lw, uint32_t index, const Attr **attr
     *attrs = *attrs ? *attrs : attr_dict(lw->ctx, NULL, 0);
     const Type *type = op_operand(lw->node, index)->type;
     const Quantizer quant = {.bits = type_width(type_elem(type)), .rounding = ROUND_HALF_EVEN};
-    if (is_unsigned_elem(type) && quant.bits > 1)
+    if (lower_is_unsigned_elem(type) && quant.bits > 1)
         *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, &quant, 1.0));
     if (!fixed || fixed->exponent < -1022 || fixed->exponent > 1022)
         return lower_plain(lw, index);
@@ -318,7 +318,7 @@ static bool lower_return(Lowering *lw, Op *ret, const Attr **attrs)
 static bool has_nodes(const Block *block)
 {
     FOR_EACH_OP(op, block)
-        if (op->def && op->def->dialect == &dialect_onnx)
+        if (op->def && op->def->dialect == &onnx_dialect)
             return true;
     return false;
 }
@@ -331,7 +331,7 @@ static bool stand_in(Lowering *lw, Op *op)
         if (!type_is_static(type))
             return false;
         if (!ptrmap_has(&lw->values, op_result(op, i)))
-            record_plain(lw, op_result(op, i), build_empty(lw, plain_type(type)));
+            lower_record_plain(lw, op_result(op, i), build_empty(lw, lower_plain_type(type)));
     }
     return true;
 }
@@ -344,7 +344,7 @@ static bool lower_body(Lowering *lw, Block *old, const Attr **arg_attrs, const A
     {
         if (op->def == FUNC(RETURN))
             return ok && lower_return(lw, op, result_attrs);
-        if (!op->def || op->def->dialect != &dialect_onnx)
+        if (!op->def || op->def->dialect != &onnx_dialect)
             return op_error(op, "stands between onnx ops, which is not supported");
         if (lower_node(lw, op))
             continue;

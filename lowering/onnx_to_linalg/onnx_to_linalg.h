@@ -100,30 +100,30 @@ Value *lower_plain(Lowering *lw, uint32_t index) MUST_CHECK;
 /* Records what result `index` of the node is. */
 void lower_result(Lowering *lw, const Fixed *fixed);
 void lower_plain_result(Lowering *lw, uint32_t index, Value *value);
-void record_fixed(Lowering *lw, const Value *of, const Fixed *fixed);
-void record_plain(Lowering *lw, const Value *of, Value *plain);
+void lower_record_fixed(Lowering *lw, const Value *of, const Fixed *fixed);
+void lower_record_plain(Lowering *lw, const Value *of, Value *plain);
 /* The value of a constant of the network in whatever form; NULL: it is none. */
 const Array *lower_array(Lowering *lw, const Value *value);
 /* Signless type of a plain tensor. */
-const Type *plain_type(const Type *type);
-bool is_unsigned_elem(const Type *type); /* ui8 ..., i1 */
-bool is_quantizer(const Op *op);
+const Type *lower_plain_type(const Type *type);
+bool lower_is_unsigned_elem(const Type *type); /* ui8 ..., i1 */
+bool lower_is_quantizer(const Op *op);
 /* Says that a node of a quantized network is computed in floating point. */
-void warn_plain(Lowering *lw, const char *why);
+void lower_warn_plain(Lowering *lw, const char *why);
 /* Errors about the node; false. */
 bool lower_too_wide(Lowering *lw);
 
 /* Scales: equal, or equal but for a power of two. */
-bool same_unit(const Fixed *a, const Fixed *b);
-bool same_scale(const Fixed *a, const Fixed *b);
+bool fixed_same_unit(const Fixed *a, const Fixed *b);
+bool fixed_same_scale(const Fixed *a, const Fixed *b);
 double fixed_scale(const Fixed *fixed); /* unit * 2^exponent / divisor */
 /* The same integers with a scale times a positive number. */
-void scale_fixed(Fixed *fixed, double factor);
+void fixed_scale_by(Fixed *fixed, double factor);
 /* The same integers with a scale divided by a number above 0: powers of two go to the exponent. False
  * beyond 64 bits. */
-bool divide_scale(Fixed *fixed, int64_t divisor) MUST_CHECK;
+bool fixed_divide_scale(Fixed *fixed, int64_t divisor) MUST_CHECK;
 /* unit and exponent of a positive number. */
-void split_scale(double scale, double *unit, int *exponent);
+void fixed_split_scale(double scale, double *unit, int *exponent);
 
 /* --- onnx_to_linalg_const.c ------------------------------------------------------------------- */
 
@@ -145,41 +145,41 @@ Value *constant_build(Lowering *lw, const FixedConstant *constant, const int64_t
 
 /* The result of the node as operand `index` with one more step; false: the node is not one that
  * works index by index on constants. */
-bool chain_append(Lowering *lw, uint32_t index) MUST_CHECK;
+bool epilogue_append(Lowering *lw, uint32_t index) MUST_CHECK;
 /* One more step behind a list; NULL: the list is too long. */
-Step *step_append(Lowering *lw, const Step *before, const Op *node, uint32_t operand);
+Step *epilogue_append_op(Lowering *lw, const Step *before, const Op *node, uint32_t operand);
 /* The same value times factors[c] plus biases[c] along dimension `axis`; either may be NULL. */
-bool chain_affine(Lowering *lw, Fixed *fixed, int axis, const double *factors,
+bool epilogue_affine(Lowering *lw, Fixed *fixed, int axis, const double *factors,
                   const double *biases) MUST_CHECK;
 /* The values that integers have in the network: q has shape (1, channels, n) and the result's
  * type is that of `like`. The last step's result, or NULL: why says. */
-Array *chain_values(Lowering *lw, const Fixed *fixed, const Type *like, const Array *q) MUST_CHECK;
+Array *epilogue_values(Lowering *lw, const Fixed *fixed, const Type *like, const Array *q) MUST_CHECK;
 /* Emits the chain in plain arithmetic: the tensor of type `like`. */
-Value *chain_build(Lowering *lw, const Fixed *fixed, const Type *like);
+Value *epilogue_build(Lowering *lw, const Fixed *fixed, const Type *like);
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
 typedef bool LowerNode(Lowering *lw);
-LowerNode lower_arg_extreme, lower_cast, lower_clip, lower_concat, lower_conv, lower_conv_transpose,
-    lower_dequantize, lower_elementwise, lower_global_pool, lower_matmul, lower_move,
-    lower_normalization, lower_pool, lower_quant, lower_reduce, lower_relu,
-    lower_resize, lower_softmax, lower_split, lower_top_k;
+LowerNode onnx_lower_arg_extreme, onnx_lower_cast, onnx_lower_clip, onnx_lower_concat, onnx_lower_conv, onnx_lower_conv_transpose,
+    quantizer_lower_dequantize, onnx_lower_elementwise, onnx_lower_global_pool, onnx_lower_matmul, onnx_lower_move,
+    onnx_lower_normalization, onnx_lower_pool, quantizer_lower, onnx_lower_reduce, onnx_lower_relu,
+    onnx_lower_resize, onnx_lower_softmax, onnx_lower_split, onnx_lower_top_k;
 
 /* The quantizer that all uses of a value apply with the same parameters, looked for behind nodes
  * that only move elements; NULL: none. */
-Op *find_quantizer(const Value *value);
+Op *quantizer_find(const Value *value);
 /* Lowers a quantizer that stands further down on operand `index` of the node; false: it cannot be
  * done in integers. */
-bool quantize_operand(Lowering *lw, uint32_t index, Op *quantizer, Fixed *out) MUST_CHECK;
+bool quantizer_apply_to_operand(Lowering *lw, uint32_t index, Op *quantizer, Fixed *out) MUST_CHECK;
 /* The integer that such a quantizer makes of a number; false: none. */
-bool quantize_number(Lowering *lw, Op *quantizer, double number, int64_t *out) MUST_CHECK;
+bool quantizer_apply_to_number(Lowering *lw, Op *quantizer, double number, int64_t *out) MUST_CHECK;
 
 /* --- onnx_to_linalg_build.c ------------------------------------------------------------------- */
 
 /* Bits of the smallest signed integer that holds both; at least 2. */
-uint32_t signed_width(int64_t low, int64_t high);
+uint32_t fixed_signed_width(int64_t low, int64_t high);
 /* x * 2^shift; false on overflow. */
-bool shift_i64(int64_t x, int64_t shift, int64_t *out) MUST_CHECK;
+bool fixed_shift_i64(int64_t x, int64_t shift, int64_t *out) MUST_CHECK;
 
 enum { GENERIC_MAX_INPUTS = 6, GENERIC_MAX_LOOPS = 2 * ONNX_MAX_RANK };
 

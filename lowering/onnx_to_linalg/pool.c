@@ -56,7 +56,7 @@ static Value *padded(Lowering *lw, const ConvGeometry *g, Value *x, double value
         if (high[2 + i] < 0)
             high[2 + i] = 0;
     }
-    return build_border(lw, x, low, high, value);
+    return onnx_lower_build_border(lw, x, low, high, value);
 }
 
 /* Joins the elements of each window to `start`, which is also the border. */
@@ -130,7 +130,7 @@ static void lower_indices(Lowering *lw, const ConvGeometry *g, Value *x, Value *
     int64_t count;
     if (!type_element_count(x->type, &count))
         return;
-    const Type *elem = type_i(lw->ctx, signed_width(0, count));
+    const Type *elem = type_i(lw->ctx, fixed_signed_width(0, count));
     Generic window, generic;
     pool_maps(lw, g, &window);
     generic = window;
@@ -155,7 +155,7 @@ static void lower_indices(Lowering *lw, const ConvGeometry *g, Value *x, Value *
     result.high = count - 1;
     if (onnx_int(lw->node, "storage_order", 0) == 1)
         result.value = by_column(lw, g, result.value, count);
-    record_fixed(lw, of, &result);
+    lower_record_fixed(lw, of, &result);
 }
 
 /* --- maximum ---------------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ static bool max_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x)
 {
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, type_elem(x->value->type));
     uint32_t width = type_width(type_elem(type));
-    double least = x->is_unsigned ? 0.0 : -exact_pow2((int)width - 1);
+    double least = x->is_unsigned ? 0.0 : -onnx_exact_pow2((int)width - 1);
     Fixed result = *x;
     result.value = pool(lw, g, x->value, type, x->is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI), least,
                         x->is_unsigned);
@@ -180,11 +180,11 @@ static bool max_plain(Lowering *lw, const ConvGeometry *g)
     if (!x)
         return false;
     const Type *network = op_operand(lw->node, 0)->type, *elem = type_elem(x->type);
-    const Type *type = plain_type(op_result(lw->node, 0)->type);
-    bool is_unsigned = is_unsigned_elem(network);
+    const Type *type = lower_plain_type(op_result(lw->node, 0)->type);
+    bool is_unsigned = lower_is_unsigned_elem(network);
     double least = type_is_float(elem) ? -INFINITY
                    : is_unsigned       ? 0.0
-                                       : -exact_pow2((int)type_width(elem) - 1);
+                                       : -onnx_exact_pow2((int)type_width(elem) - 1);
     const OpDef *join = type_is_float(elem) ? ARITH(MAXIMUMF)
                         : is_unsigned       ? ARITH(MAXUI)
                                             : ARITH(MAXSI);
@@ -274,12 +274,12 @@ static Value *level_counts(Lowering *lw, const ConvGeometry *g, Value *sums, con
         factors[i] = own > 0 ? count / own : 1;
         most = factors[i] > most ? factors[i] : most;
     }
-    const Type *elem = type_i(lw->ctx, signed_width(0, most));
+    const Type *elem = type_i(lw->ctx, fixed_signed_width(0, most));
     const Type *table = type_tensor(elem, g->out, g->spatial, NULL);
     Value *inputs[] = {sums, arith_constant(&lw->b, attr_dense_i64(table, factors,
                                                                    (size_t)positions))};
-    uint32_t width = widest(signed_width(result->low, result->high), sums->type, table);
-    const Type *type = int_tensor(lw, sums->type, width);
+    uint32_t width = onnx_lower_widest(fixed_signed_width(result->low, result->high), sums->type, table);
+    const Type *type = onnx_lower_int_tensor(lw, sums->type, width);
     Generic generic;
     generic_broadcast(lw, &generic, inputs, 2, type);
     generic_open(lw, &generic, build_empty(lw, type));
@@ -296,11 +296,11 @@ static bool average_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x
     Fixed sum = {.unit = x->unit, .exponent = x->exponent, .divisor = x->divisor};
     int64_t low = x->low < 0 ? x->low : 0, high = x->high > 0 ? x->high : 0, first, last;
     int64_t terms = largest_count(g, with_padding);
-    if (!mul_i64(low, count, &sum.low) || !mul_i64(high, count, &sum.high) ||
-        !mul_i64(low, terms, &first) || !mul_i64(high, terms, &last) || !divide_scale(&sum, count))
+    if (!i64_mul(low, count, &sum.low) || !i64_mul(high, count, &sum.high) ||
+        !i64_mul(low, terms, &first) || !i64_mul(high, terms, &last) || !fixed_divide_scale(&sum, count))
         return lower_too_wide(lw);
-    uint32_t width = widest(signed_width(first, last), x->value->type, x->value->type);
-    const Type *type = int_tensor(lw, op_result(lw->node, 0)->type, width);
+    uint32_t width = onnx_lower_widest(fixed_signed_width(first, last), x->value->type, x->value->type);
+    const Type *type = onnx_lower_int_tensor(lw, op_result(lw->node, 0)->type, width);
     sum.value = pool(lw, g, x->value, type, ARITH(ADDI), 0.0, x->is_unsigned);
     if (!counts_agree(g, with_padding))
         sum.value = level_counts(lw, g, sum.value, &sum, count, with_padding);
@@ -358,8 +358,8 @@ static bool pool_input(Lowering *lw, bool is_max, Fixed *out)
     *out = *x;
     if (!x->chain)
         return true;
-    Op *quantizer = is_max ? find_quantizer(op_result(lw->node, 0)) : NULL;
-    return quantizer && quantize_operand(lw, 0, quantizer, out);
+    Op *quantizer = is_max ? quantizer_find(op_result(lw->node, 0)) : NULL;
+    return quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out);
 }
 
 static bool lower_window(Lowering *lw, const ConvGeometry *g, bool is_max)
@@ -375,7 +375,7 @@ static bool lower_window(Lowering *lw, const ConvGeometry *g, bool is_max)
     return average_plain(lw, g, with_padding);
 }
 
-bool lower_pool(Lowering *lw)
+bool onnx_lower_pool(Lowering *lw)
 {
     ConvGeometry g;
     strbuf_clear(&lw->why);
@@ -384,7 +384,7 @@ bool lower_pool(Lowering *lw)
     return lower_window(lw, &g, lw->node->def == ONNX(MAX_POOL));
 }
 
-bool lower_global_pool(Lowering *lw)
+bool onnx_lower_global_pool(Lowering *lw)
 {
     ConvGeometry g;
     global_geometry(lw->node, &g);

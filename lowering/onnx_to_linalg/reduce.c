@@ -178,15 +178,15 @@ static Value *float_reduction(Lowering *lw, const Axes *axes, Value *x)
 static double int_limit(const Type *network, bool largest)
 {
     int width = (int)type_width(type_elem(network));
-    if (is_unsigned_elem(network))
+    if (lower_is_unsigned_elem(network))
         return largest ? -1.0 : 0.0; /* all ones */
-    return largest ? exact_pow2(width - 1) - 1.0 : -exact_pow2(width - 1);
+    return largest ? onnx_exact_pow2(width - 1) - 1.0 : -onnx_exact_pow2(width - 1);
 }
 
 static Value *int_reduction(Lowering *lw, const Axes *axes, Value *x)
 {
     const Type *network = op_operand(lw->node, 0)->type;
-    bool is_unsigned = is_unsigned_elem(network);
+    bool is_unsigned = lower_is_unsigned_elem(network);
     bool is_wide = type_width(type_elem(network)) > 53;
     const OpDef *def = lw->node->def;
     if (def == ONNX(REDUCE_SUM))
@@ -218,12 +218,12 @@ static bool is_extreme(const Op *op)
 static bool reduce_sum(Lowering *lw, const Axes *axes, const Fixed *x)
 {
     Fixed sum = *x;
-    if (!mul_i64(x->low < 0 ? x->low : 0, axes->terms, &sum.low) ||
-        !mul_i64(x->high > 0 ? x->high : 0, axes->terms, &sum.high))
+    if (!i64_mul(x->low < 0 ? x->low : 0, axes->terms, &sum.low) ||
+        !i64_mul(x->high > 0 ? x->high : 0, axes->terms, &sum.high))
         return lower_too_wide(lw);
-    if (!divide_scale(&sum, lw->node->def == ONNX(REDUCE_MEAN) ? axes->terms : 1))
+    if (!fixed_divide_scale(&sum, lw->node->def == ONNX(REDUCE_MEAN) ? axes->terms : 1))
         return lower_too_wide(lw);
-    uint32_t width = widest(signed_width(sum.low, sum.high), x->value->type, x->value->type);
+    uint32_t width = onnx_lower_widest(fixed_signed_width(sum.low, sum.high), x->value->type, x->value->type);
     const Type *elem = type_i(lw->ctx, width);
     Generic g;
     open_reduction(lw, &g, axes, x->value, elem, 0.0);
@@ -231,7 +231,7 @@ static bool reduce_sum(Lowering *lw, const Axes *axes, const Fixed *x)
     sum.value = generic_close(&g, build_binary(&g.body, ARITH(ADDI), elem, generic_arg(&g, 1),
                                                term));
     sum.is_unsigned = false;
-    sum.value = build_reshape(lw, sum.value, op_result(lw->node, 0)->type);
+    sum.value = onnx_lower_build_reshape(lw, sum.value, op_result(lw->node, 0)->type);
     lower_result(lw, &sum);
     return true;
 }
@@ -240,18 +240,18 @@ static bool reduce_extreme(Lowering *lw, const Axes *axes, const Fixed *x)
 {
     bool is_max = lw->node->def == ONNX(REDUCE_MAX);
     int width = (int)type_width(type_elem(x->value->type));
-    double least = x->is_unsigned ? 0.0 : -exact_pow2(width - 1);
-    double most = x->is_unsigned ? -1.0 : exact_pow2(width - 1) - 1.0;
+    double least = x->is_unsigned ? 0.0 : -onnx_exact_pow2(width - 1);
+    double most = x->is_unsigned ? -1.0 : onnx_exact_pow2(width - 1) - 1.0;
     const OpDef *max = x->is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI);
     const OpDef *min = x->is_unsigned ? ARITH(MINUI) : ARITH(MINSI);
     Fixed result = *x;
     result.value = reduce(lw, axes, x->value, is_max ? max : min, is_max ? least : most);
-    result.value = build_reshape(lw, result.value, op_result(lw->node, 0)->type);
+    result.value = onnx_lower_build_reshape(lw, result.value, op_result(lw->node, 0)->type);
     lower_result(lw, &result);
     return true;
 }
 
-bool lower_reduce(Lowering *lw)
+bool onnx_lower_reduce(Lowering *lw)
 {
     Axes axes;
     if (!find_axes(lw, &axes))
@@ -267,13 +267,13 @@ bool lower_reduce(Lowering *lw)
     bool is_float = type_is_float(type_elem(plain->type));
     Value *y = is_float ? float_reduction(lw, &axes, plain) : int_reduction(lw, &axes, plain);
     if (y)
-        lower_plain_result(lw, 0, build_reshape(lw, y, plain_type(op_result(lw->node, 0)->type)));
+        lower_plain_result(lw, 0, onnx_lower_build_reshape(lw, y, lower_plain_type(op_result(lw->node, 0)->type)));
     return y != NULL;
 }
 
 /* --- softmax ---------------------------------------------------------------------------------- */
 
-bool lower_softmax(Lowering *lw)
+bool onnx_lower_softmax(Lowering *lw)
 {
     Axes axes = {.shape = op_operand(lw->node, 0)->type};
     Value *x = lower_plain(lw, 0);
@@ -328,7 +328,7 @@ static Value *scale_and_shift(Lowering *lw, Value *x, bool per_channel)
     return generic_close(&g, y);
 }
 
-bool lower_normalization(Lowering *lw)
+bool onnx_lower_normalization(Lowering *lw)
 {
     const Op *op = lw->node;
     Axes axes = {.shape = op_operand(op, 0)->type};
@@ -347,8 +347,8 @@ bool lower_normalization(Lowering *lw)
         return false;
     lower_plain_result(lw, 0, y);
     if (op->result_count > 1)
-        lower_plain_result(lw, 1, build_reshape(lw, mean, op_result(op, 1)->type));
+        lower_plain_result(lw, 1, onnx_lower_build_reshape(lw, mean, op_result(op, 1)->type));
     if (op->result_count > 2)
-        lower_plain_result(lw, 2, build_reshape(lw, inverse, op_result(op, 2)->type));
+        lower_plain_result(lw, 2, onnx_lower_build_reshape(lw, inverse, op_result(op, 2)->type));
     return true;
 }

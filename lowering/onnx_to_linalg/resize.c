@@ -101,7 +101,7 @@ static Value *multiply(Lowering *lw, const Weights *w, Value *x, Value *matrix, 
     g.map[1] = map_get(lw->ctx, rank + 1, 0, 2, row);
     g.map[2] = map_get(lw->ctx, rank + 1, 0, rank, out);
     generic_open(lw, &g, build_filled(lw, type_tensor(elem, dims, rank, NULL), 0));
-    return generic_close(&g, multiply_accumulate(&g, x_unsigned, false));
+    return generic_close(&g, onnx_lower_multiply_accumulate(&g, x_unsigned, false));
 }
 
 static Value *float_matrix(Lowering *lw, const Weights *w, const Type *elem)
@@ -138,9 +138,9 @@ static bool resize_integers(Lowering *lw, const Weights *w, Fixed *x)
     const int64_t dims[] = {w->out, w->in};
     matrix.type = type_tensor(type_i(lw->ctx, 64), dims, 2, NULL);
     constant_narrow(&matrix);
-    if (!widen_range(lw, w, weights, x) || !divide_scale(x, w->denominator))
+    if (!widen_range(lw, w, weights, x) || !fixed_divide_scale(x, w->denominator))
         return lower_too_wide(lw);
-    uint32_t width = widest(signed_width(x->low, x->high), x->value->type, matrix.type);
+    uint32_t width = onnx_lower_widest(fixed_signed_width(x->low, x->high), x->value->type, matrix.type);
     x->value = multiply(lw, w, x->value, constant_build(lw, &matrix, dims, 2),
                         type_i(lw->ctx, width), x->is_unsigned);
     x->is_unsigned = false;
@@ -157,13 +157,13 @@ static bool all_rational(const Weights *list, uint32_t count)
     return true;
 }
 
-bool lower_resize(Lowering *lw)
+bool onnx_lower_resize(Lowering *lw)
 {
     Weights list[ONNX_MAX_RANK];
     uint32_t count = 0;
     const Type *elem = type_elem(op_result(lw->node, 0)->type);
     if (str_eq_c(onnx_string(lw->node, "mode", "nearest"), "nearest"))
-        return lower_move(lw);
+        return onnx_lower_move(lw);
     if (!type_is_float(elem))
         return onnx_error(lw->node, "is not supported on integers");
     if (!find_weights(lw, list, &count))

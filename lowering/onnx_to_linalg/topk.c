@@ -30,7 +30,7 @@ static bool lines_create(Lowering *lw, int64_t axis, Lines *out)
     out->count = type->u.shaped.dims[out->axis];
     out->fixed = lower_chainless(lw, 0);
     out->x = out->fixed ? out->fixed->value : lower_plain(lw, 0);
-    out->is_unsigned = out->fixed ? out->fixed->is_unsigned : is_unsigned_elem(type);
+    out->is_unsigned = out->fixed ? out->fixed->is_unsigned : lower_is_unsigned_elem(type);
     return out->x != NULL;
 }
 
@@ -94,7 +94,7 @@ static Value *index_table(const Lines *l, const Type *elem, int64_t count, bool 
 
 static const Type *index_type(const Lines *l)
 {
-    return type_i(l->lw->ctx, signed_width(0, l->count));
+    return type_i(l->lw->ctx, fixed_signed_width(0, l->count));
 }
 
 /* Opens a reduction of the lines: x, then what is indexed by the axis, then what was reduced. */
@@ -117,8 +117,8 @@ static void record_indices(const Lines *l, uint32_t result, Value *indices)
 {
     const Value *of = op_result(l->lw->node, result);
     Fixed fixed = {.unit = 1.0, .divisor = 1, .high = l->count - 1};
-    fixed.value = build_reshape(l->lw, indices, of->type);
-    record_fixed(l->lw, of, &fixed);
+    fixed.value = onnx_lower_build_reshape(l->lw, indices, of->type);
+    lower_record_fixed(l->lw, of, &fixed);
 }
 
 /* --- ArgMax, ArgMin --------------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ static Value *arg_of_extreme(const Lines *l)
     return generic_close(&g, arith_select(b, found, better, generic_arg(&g, 3)));
 }
 
-bool lower_arg_extreme(Lowering *lw)
+bool onnx_lower_arg_extreme(Lowering *lw)
 {
     enum { MAX_KEY = 48 };
     Lines l;
@@ -206,7 +206,7 @@ bool lower_arg_extreme(Lowering *lw)
         return false;
     l.largest = lw->node->def == ONNX(ARG_MAX);
     l.last = onnx_int(lw->node, "select_last_index", 0) != 0;
-    uint32_t bits = signed_width(0, l.count - 1) - 1;
+    uint32_t bits = fixed_signed_width(0, l.count - 1) - 1;
     bool has_key = l.fixed && type_width(type_elem(l.x->type)) + 1 + bits <= MAX_KEY;
     record_indices(&l, 0, has_key ? arg_of_keys(&l, bits) : arg_of_extreme(&l));
     return true;
@@ -270,7 +270,7 @@ static Value *take_ranks(const Lines *l, Value *ranks, int64_t kept, bool is_ind
     return generic_close(&g, arith_select(b, is_here, generic_arg(&g, 2), generic_arg(&g, 3)));
 }
 
-bool lower_top_k(Lowering *lw)
+bool onnx_lower_top_k(Lowering *lw)
 {
     Lines l;
     if (!lines_create(lw, onnx_int(lw->node, "axis", -1), &l))

@@ -227,7 +227,7 @@ static bool run(Pass *pass, Op *root)
                                .op_legality = legality,
                                .user = &includes_scale,
                                .partial = true};
-    bool ok = convert_dialects(root, &patterns, &target);
+    bool ok = conversion_apply(root, &patterns, &target);
     patterns_free(&patterns);
     return ok;
 }

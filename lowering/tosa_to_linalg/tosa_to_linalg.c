@@ -27,7 +27,7 @@ static bool apply_row(Rewriter *rw, Op *op, void *user)
     return use->row->lower(&l);
 }
 
-bool tosa_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
+bool tosa_lower_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
                   const ConversionTarget *target)
 {
     PatternSet patterns;
@@ -36,7 +36,7 @@ bool tosa_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
         patterns.user = arena_copy(&pass->scratch, &(RowUse){pass, &rows[i]}, sizeof(RowUse));
         pattern_add(&patterns, rows[i].def->name, rows[i].def, rows[i].benefit, apply_row);
     }
-    bool ok = convert_dialects(func, &patterns, target);
+    bool ok = conversion_apply(func, &patterns, target);
     patterns_free(&patterns);
     return ok;
 }
@@ -128,13 +128,13 @@ static Legality legality(const Op *op, void *user)
 /* Only signedness changes under way; other types that differ are errors. */
 static Value *cast_sign(Builder *b, const Type *type, Value *value)
 {
-    bool same = tosa_signless(type) == tosa_signless(value->type);
-    return same ? tosa_cast(b, type, value) : NULL;
+    bool same = tosa_lower_signless(type) == tosa_lower_signless(value->type);
+    return same ? tosa_lower_cast(b, type, value) : NULL;
 }
 
 static bool run(Pass *pass, Op *func)
 {
-    return tosa_convert(pass, func, rows, COUNT_OF(rows),
+    return tosa_lower_convert(pass, func, rows, COUNT_OF(rows),
                         &(ConversionTarget){.op_legality = legality, .cast = cast_sign});
 }
 

@@ -32,7 +32,7 @@ typedef struct TosaRow {
 
 /* Full conversion of a function by the rows; ops that the target leaves to lists and that are not
  * in them are legal. */
-bool tosa_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
+bool tosa_lower_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
                   const ConversionTarget *target) MUST_CHECK;
 
 /* Patterns by family: tosa_to_linalg_conv.c, _pool.c, _elementwise.c, _reduce.c, _rescale.c,
@@ -75,9 +75,9 @@ static inline bool is_dynamic(const Type *type, uint32_t dim)
 {
     return extent_of(type, dim) == DIM_DYNAMIC;
 }
-bool all_ranked(const Op *op);
+bool tosa_lower_all_ranked(const Op *op);
 /* A ranked tensor of that shape, and of these elements. */
-const Type *tensor_like(const Type *shape, const Type *elem);
+const Type *tosa_build_tensor_like(const Type *shape, const Type *elem);
 
 /* Values in a row: extents, operands. */
 typedef struct Values {
@@ -89,11 +89,11 @@ typedef struct Values {
 #define NO_VALUES ((Values){0})
 
 /* Extents of a tensor that are dynamic in `type`, in order. */
-Values build_dynamic_dims(Lower *l, const Type *type, Value *tensor);
+Values tosa_build_dynamic_dims(Lower *l, const Type *type, Value *tensor);
 /* The same for pool-like ops where only the batch may be dynamic; false if another is. */
-bool build_batch_dim(Lower *l, Values *dims) MUST_CHECK;
+bool tosa_build_batch_dim(Lower *l, Values *dims) MUST_CHECK;
 
-Value *build_empty_tensor(Builder *b, const Type *shape, const Type *elem, Values dims);
+Value *tosa_build_empty_tensor(Builder *b, const Type *shape, const Type *elem, Values dims);
 
 /* A linalg.generic: inputs and inits with a map each; NULL is the identity. */
 typedef struct GenericDef {
@@ -104,33 +104,33 @@ typedef struct GenericDef {
 } GenericDef;
 /* Body's builder in *body, the arguments in its block; results get the types of `results`, which
  * may be NULL: those of the inits. */
-Op *build_generic(Builder *b, const GenericDef *def, const Type *const *results, Builder *body);
+Op *tosa_build_generic(Builder *b, const GenericDef *def, const Type *const *results, Builder *body);
 /* Elementwise over one input, identity maps. */
-Op *build_map(Builder *b, Value *input, Value *init, const Type *result, Builder *body);
+Op *tosa_build_map(Builder *b, Value *input, Value *init, const Type *result, Builder *body);
 /* Gives the body's arguments the op's location instead of the operands', as upstream does for
  * bodies that it builds by hand. */
-void relocate_args(const Builder *body);
-void build_yield(Builder *body, Value *value);
+void tosa_build_relocate_args(const Builder *body);
+void tosa_build_yield(Builder *body, Value *value);
 /* A named op with an explicit result type. */
-Value *build_named(Builder *b, const OpDef *def, Values inputs, Value *init, const Type *type,
+Value *tosa_build_named(Builder *b, const OpDef *def, Values inputs, Value *init, const Type *type,
                    const NamedAttr *attrs, uint32_t attr_count);
 
-Value *build_same(Builder *b, const OpDef *def, Value *lhs, Value *rhs); /* of lhs's type */
-Value *build_i32(Builder *b, int64_t value);
-Value *build_clamp_int(Builder *b, Value *value, Value *min, Value *max, bool is_unsigned);
-Value *build_clamp_float(Builder *b, Value *value, Value *min, Value *max);
+Value *tosa_build_same(Builder *b, const OpDef *def, Value *lhs, Value *rhs); /* of lhs's type */
+Value *tosa_build_i32(Builder *b, int64_t value);
+Value *tosa_build_clamp_int(Builder *b, Value *value, Value *min, Value *max, bool is_unsigned);
+Value *tosa_build_clamp_float(Builder *b, Value *value, Value *min, Value *max);
 
 /* 0 as an attribute; NULL: the type has none. */
-const Attr *zero_of(const Type *elem);
+const Attr *tosa_build_zero_of(const Type *elem);
 /* The least and the greatest finite number; integers are signed. */
-const Attr *lowest_of(const Type *elem);
-const Attr *highest_of(const Type *elem);
-int64_t signed_min(uint32_t width); /* of 1 to 64 bits; wider: as of 64 */
-int64_t signed_max(uint32_t width);
+const Attr *tosa_build_lowest_of(const Type *elem);
+const Attr *tosa_build_highest_of(const Type *elem);
+int64_t tosa_build_signed_min(uint32_t width); /* of 1 to 64 bits; wider: as of 64 */
+int64_t tosa_build_signed_max(uint32_t width);
 
 /* An integer or boolean attribute of the op, and a list. */
-int64_t int_attr(const Op *op, const char *name);
-bool bool_attr(const Op *op, const char *name);
-IntList list_attr(const Op *op, const char *name); /* free with vec_free */
+int64_t tosa_build_int_attr(const Op *op, const char *name);
+bool tosa_build_bool_attr(const Op *op, const char *name);
+IntList tosa_build_list_attr(const Op *op, const char *name); /* free with vec_free */
 
 #endif

@@ -10,36 +10,36 @@
 
 /* --- attributes ------------------------------------------------------------------------------ */
 
-int64_t int_attr(const Op *op, const char *name)
+int64_t tosa_build_int_attr(const Op *op, const char *name)
 {
     return attr_int_value(op_attr(op, name));
 }
 
-bool bool_attr(const Op *op, const char *name)
+bool tosa_build_bool_attr(const Op *op, const char *name)
 {
     return attr_is_true(op_attr(op, name));
 }
 
-IntList list_attr(const Op *op, const char *name)
+IntList tosa_build_list_attr(const Op *op, const char *name)
 {
     IntList list = {0};
-    int_list_read(op, name, &list);
+    mixed_read_int_list(op, name, &list);
     return list;
 }
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
-int64_t signed_min(uint32_t width)
+int64_t tosa_build_signed_min(uint32_t width)
 {
-    return -signed_max(width) - 1;
+    return -tosa_build_signed_max(width) - 1;
 }
 
-int64_t signed_max(uint32_t width)
+int64_t tosa_build_signed_max(uint32_t width)
 {
     return width < 64 ? INT64_MAX >> (64 - width) : INT64_MAX;
 }
 
-const Attr *zero_of(const Type *elem)
+const Attr *tosa_build_zero_of(const Type *elem)
 {
     if (type_is_float(elem))
         return attr_float(elem, 0.0);
@@ -84,42 +84,42 @@ static const Attr *extreme_of(const Type *elem, bool is_lowest)
     return type_is_float(elem) ? extreme_float(elem, is_lowest) : extreme_int(elem, is_lowest);
 }
 
-const Attr *lowest_of(const Type *elem)
+const Attr *tosa_build_lowest_of(const Type *elem)
 {
     return extreme_of(elem, true);
 }
 
-const Attr *highest_of(const Type *elem)
+const Attr *tosa_build_highest_of(const Type *elem)
 {
     return extreme_of(elem, false);
 }
 
 /* --- scalars --------------------------------------------------------------------------------- */
 
-Value *build_same(Builder *b, const OpDef *def, Value *lhs, Value *rhs)
+Value *tosa_build_same(Builder *b, const OpDef *def, Value *lhs, Value *rhs)
 {
     return build_binary(b, def, lhs->type, lhs, rhs);
 }
 
-Value *build_i32(Builder *b, int64_t value)
+Value *tosa_build_i32(Builder *b, int64_t value)
 {
     return arith_constant_int(b, type_i(b->ctx, 32), value);
 }
 
-Value *build_clamp_int(Builder *b, Value *value, Value *min, Value *max, bool is_unsigned)
+Value *tosa_build_clamp_int(Builder *b, Value *value, Value *min, Value *max, bool is_unsigned)
 {
-    Value *raised = build_same(b, is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI), min, value);
-    return build_same(b, is_unsigned ? ARITH(MINUI) : ARITH(MINSI), max, raised);
+    Value *raised = tosa_build_same(b, is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI), min, value);
+    return tosa_build_same(b, is_unsigned ? ARITH(MINUI) : ARITH(MINSI), max, raised);
 }
 
-Value *build_clamp_float(Builder *b, Value *value, Value *min, Value *max)
+Value *tosa_build_clamp_float(Builder *b, Value *value, Value *min, Value *max)
 {
-    return build_same(b, ARITH(MAXIMUMF), build_same(b, ARITH(MINIMUMF), value, max), min);
+    return tosa_build_same(b, ARITH(MAXIMUMF), tosa_build_same(b, ARITH(MINIMUMF), value, max), min);
 }
 
 /* --- shapes ---------------------------------------------------------------------------------- */
 
-bool all_ranked(const Op *op)
+bool tosa_lower_all_ranked(const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++)
         if (operand_type(op, i)->kind != TYPE_RANKED_TENSOR)
@@ -130,12 +130,12 @@ bool all_ranked(const Op *op)
     return true;
 }
 
-const Type *tensor_like(const Type *shape, const Type *elem)
+const Type *tosa_build_tensor_like(const Type *shape, const Type *elem)
 {
     return type_tensor(elem, shape->u.shaped.dims, rank_of(shape), NULL);
 }
 
-Values build_dynamic_dims(Lower *l, const Type *type, Value *tensor)
+Values tosa_build_dynamic_dims(Lower *l, const Type *type, Value *tensor)
 {
     uint32_t rank = rank_of(type), count = 0;
     Value **dims = ARENA_ARRAY(l->arena, Value *, rank);
@@ -145,7 +145,7 @@ Values build_dynamic_dims(Lower *l, const Type *type, Value *tensor)
     return (Values){dims, count};
 }
 
-bool build_batch_dim(Lower *l, Values *dims)
+bool tosa_build_batch_dim(Lower *l, Values *dims)
 {
     Value *input = op_operand(l->op, 0);
     const Type *types[] = {input->type, result_type(l->op)};
@@ -165,9 +165,9 @@ bool build_batch_dim(Lower *l, Values *dims)
     return true;
 }
 
-Value *build_empty_tensor(Builder *b, const Type *shape, const Type *elem, Values dims)
+Value *tosa_build_empty_tensor(Builder *b, const Type *shape, const Type *elem, Values dims)
 {
-    const Type *type = tensor_like(shape, elem);
+    const Type *type = tosa_build_tensor_like(shape, elem);
     return op_result(build(b, TENSOR(EMPTY), dims.items, dims.count, &type, 1, NULL, 0), 0);
 }
 
@@ -195,7 +195,7 @@ static const Attr *iterators_attr(Context *ctx, const GenericDef *def)
     return attr;
 }
 
-Op *build_generic(Builder *b, const GenericDef *def, const Type *const *results, Builder *body)
+Op *tosa_build_generic(Builder *b, const GenericDef *def, const Type *const *results, Builder *body)
 {
     Op *op = linalg_build_generic(b, def->inputs.items, def->inputs.count, def->inits.items,
                                   def->inits.count, maps_attr(b->ctx, def),
@@ -206,24 +206,24 @@ Op *build_generic(Builder *b, const GenericDef *def, const Type *const *results,
     return op;
 }
 
-Op *build_map(Builder *b, Value *input, Value *init, const Type *result, Builder *body)
+Op *tosa_build_map(Builder *b, Value *input, Value *init, const Type *result, Builder *body)
 {
     GenericDef def = {.inputs = VALUES(input), .inits = VALUES(init), .loops = rank_of(init->type)};
-    return build_generic(b, &def, &result, body);
+    return tosa_build_generic(b, &def, &result, body);
 }
 
-void relocate_args(const Builder *body)
+void tosa_build_relocate_args(const Builder *body)
 {
     for (uint32_t i = 0; i < body->block->arg_count; i++)
         body->block->args[i]->loc = body->loc;
 }
 
-void build_yield(Builder *body, Value *value)
+void tosa_build_yield(Builder *body, Value *value)
 {
     (void)linalg_yield(body, &value, 1);
 }
 
-Value *build_named(Builder *b, const OpDef *def, Values inputs, Value *init, const Type *type,
+Value *tosa_build_named(Builder *b, const OpDef *def, Values inputs, Value *init, const Type *type,
                    const NamedAttr *attrs, uint32_t attr_count)
 {
     Op *op = linalg_build_named(b, def, inputs.items, inputs.count, &init, 1, attrs, attr_count);

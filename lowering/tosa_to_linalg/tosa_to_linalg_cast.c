@@ -20,7 +20,7 @@ static int max_exponent(const Type *type)
     int exponent;
     if (type_width(type) > 64)
         return 16383;
-    (void)frexp(attr_float_value(highest_of(type)), &exponent);
+    (void)frexp(attr_float_value(tosa_build_highest_of(type)), &exponent);
     return exponent - 1;
 }
 
@@ -45,8 +45,8 @@ static Value *replace_infinities(Builder *b, Value *rounded, const Type *type)
     Value *below = arith_constant(b, float_limit(from, -INFINITY));
     Value *overflow = arith_cmpf(b, CMPF_UEQ, rounded, above);
     Value *underflow = arith_cmpf(b, CMPF_UEQ, rounded, below);
-    Value *min = arith_constant_int(b, type, signed_min(width));
-    Value *max = arith_constant_int(b, type, signed_max(width));
+    Value *min = arith_constant_int(b, type, tosa_build_signed_min(width));
+    Value *max = arith_constant_int(b, type, tosa_build_signed_max(width));
     return arith_select(b, underflow, min, arith_select(b, overflow, max, number));
 }
 
@@ -54,10 +54,10 @@ static Value *replace_infinities(Builder *b, Value *rounded, const Type *type)
 static Value *saturate_above(Builder *b, Value *rounded, Value *least, const Type *type)
 {
     uint32_t width = type_width(type);
-    double beyond = (double)(int64_t)((uint64_t)signed_max(width) + 1);
+    double beyond = (double)(int64_t)((uint64_t)tosa_build_signed_max(width) + 1);
     Value *limit = arith_constant(b, float_limit(rounded->type, beyond));
-    Value *max = arith_constant_int(b, type, signed_max(width));
-    Value *raised = build_same(b, ARITH(MAXIMUMF), rounded, least);
+    Value *max = arith_constant_int(b, type, tosa_build_signed_max(width));
+    Value *raised = tosa_build_same(b, ARITH(MAXIMUMF), rounded, least);
     Value *number = build_unary(b, ARITH(FPTOSI), type, raised);
     return arith_select(b, arith_cmpf(b, CMPF_UGE, rounded, limit), max, number);
 }
@@ -69,11 +69,11 @@ static Value *float_to_int(Builder *b, Value *value, const Type *type)
     Value *rounded = build_unary(b, MATH(ROUNDEVEN), from, value);
     if ((int)width - 1 > max_exponent(from))
         return replace_infinities(b, rounded, type);
-    Value *least = arith_constant(b, float_limit(from, (double)signed_min(width)));
+    Value *least = arith_constant(b, float_limit(from, (double)tosa_build_signed_min(width)));
     if (significand_bits(from) < width - 1)
         return saturate_above(b, rounded, least, type);
-    Value *greatest = arith_constant(b, float_limit(from, (double)signed_max(width)));
-    return build_unary(b, ARITH(FPTOSI), type, build_clamp_float(b, rounded, least, greatest));
+    Value *greatest = arith_constant(b, float_limit(from, (double)tosa_build_signed_max(width)));
+    return build_unary(b, ARITH(FPTOSI), type, tosa_build_clamp_float(b, rounded, least, greatest));
 }
 
 /* --- the others ------------------------------------------------------------------------------ */
@@ -94,7 +94,7 @@ static Value *int_to_float(const Scalar *s, const Type *from, const Type *to)
 {
     Value *value = s->args[0];
     if (from->u.integer.sign == UNSIGNED)
-        value = tosa_cast(s->b, type_i(s->b->ctx, type_width(from)), value);
+        value = tosa_lower_cast(s->b, type_i(s->b->ctx, type_width(from)), value);
     bool is_unsigned = type_is_int_width(from, 1) || from->u.integer.sign == UNSIGNED;
     return build_unary(s->b, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), to, value);
 }

@@ -28,12 +28,12 @@ static bool conv_read(Lower *l, uint32_t kernel_dim, Conv *conv)
                    .kernel_dim = kernel_dim};
     const Type *elem = type_elem(conv->input->type);
     bool is_unsigned = type_is_integer(elem) && elem->u.integer.sign == UNSIGNED;
-    if (!all_ranked(l->op) || !type_is_static(conv->weight->type) ||
-        !type_is_static(conv->bias->type) || !zero_of(elem) || is_unsigned)
+    if (!tosa_lower_all_ranked(l->op) || !type_is_static(conv->weight->type) ||
+        !type_is_static(conv->bias->type) || !tosa_build_zero_of(elem) || is_unsigned)
         return false;
-    conv->pad = list_attr(l->op, "pad");
-    conv->stride = list_attr(l->op, "stride");
-    conv->dilation = list_attr(l->op, "dilation");
+    conv->pad = tosa_build_list_attr(l->op, "pad");
+    conv->stride = tosa_build_list_attr(l->op, "stride");
+    conv->dilation = tosa_build_list_attr(l->op, "dilation");
     return true;
 }
 
@@ -57,7 +57,7 @@ static Values conv_dims(Lower *l, const Conv *conv)
                          conv->dilation.data[i]};
         Value *size = tensor_dim(l->b, conv->input, i + 1);
         Value *kernel = tensor_dim(l->b, conv->weight, i + conv->kernel_dim);
-        dims[i + 1] = build_window_extent(l->b, size, kernel, &dim);
+        dims[i + 1] = tosa_build_window_extent(l->b, size, kernel, &dim);
     }
     for (uint32_t i = 0; i < rank; i++)
         if (is_dynamic(conv->result, i) && !dims[i])
@@ -73,24 +73,24 @@ static const Attr *pad_value(const Conv *conv)
 {
     const Type *elem = type_elem(conv->input->type);
     if (!conv->quant)
-        return zero_of(elem);
+        return tosa_build_zero_of(elem);
     int64_t zero = tosa_zero_point(conv->quant, 0);
     uint32_t width = type_width(elem);
-    return zero < signed_min(width) || zero > signed_max(width) ? NULL : attr_int(elem, zero);
+    return zero < tosa_build_signed_min(width) || zero > tosa_build_signed_max(width) ? NULL : attr_int(elem, zero);
 }
 
 static Value *build_conv(Lower *l, const Conv *conv, const OpDef *def, Value *init,
                          const Type *type)
 {
     const NamedAttr attrs[] = {
-        named_attr(l->ctx, "strides",
-                   window_attr(l->ctx, conv->stride.data, conv->stride.len, false)),
-        named_attr(l->ctx, "dilations",
-                   window_attr(l->ctx, conv->dilation.data, conv->dilation.len, false))};
+        attr_named(l->ctx, "strides",
+                   tosa_lower_window_attr(l->ctx, conv->stride.data, conv->stride.len, false)),
+        attr_named(l->ctx, "dilations",
+                   tosa_lower_window_attr(l->ctx, conv->dilation.data, conv->dilation.len, false))};
     Value *inputs[] = {conv->input, conv->weight, NULL, NULL};
     for (uint32_t i = 0; conv->quant && i < 2; i++)
-        inputs[2 + i] = build_i32(l->b, tosa_zero_point(conv->quant, i));
-    return build_named(l->b, def, (Values){inputs, conv->quant ? 4 : 2}, init, type, attrs,
+        inputs[2 + i] = tosa_build_i32(l->b, tosa_zero_point(conv->quant, i));
+    return tosa_build_named(l->b, def, (Values){inputs, conv->quant ? 4 : 2}, init, type, attrs,
                        COUNT_OF(attrs));
 }
 
@@ -114,11 +114,11 @@ static bool lower_conv(Lower *l, Conv *conv)
     const Attr *padding = pad_value(conv);
     if (!padding)
         return false;
-    conv->input = build_window_pad(l, conv->input, &conv->pad, padding);
+    conv->input = tosa_build_window_pad(l, conv->input, &conv->pad, padding);
     if (is_3d || hwcf)
-        conv->weight = build_transposed(l, conv->weight, is_3d ? last_3d : last);
-    Value *empty = build_empty_tensor(l->b, conv->result, type_elem(conv->result), dims);
-    Value *init = build_broadcast_bias(l, conv->bias, empty);
+        conv->weight = tosa_build_transposed(l, conv->weight, is_3d ? last_3d : last);
+    Value *empty = tosa_build_empty_tensor(l->b, conv->result, type_elem(conv->result), dims);
+    Value *init = tosa_build_broadcast_bias(l, conv->bias, empty);
     const OpDef *def = conv_def(is_3d, hwcf, conv->quant != NULL);
     rewriter_replace_one(l->rw, l->op, build_conv(l, conv, def, init, conv->result));
     return true;
@@ -144,11 +144,11 @@ static Value *add_bias(Lower *l, const Conv *conv, Value *sums, Value *empty)
     GenericDef def = {
         .inputs = VALUES(conv->bias, sums), .inits = VALUES(empty), .maps = maps, .loops = 4};
     Builder body;
-    Op *op = build_generic(l->b, &def, &conv->result, &body);
+    Op *op = tosa_build_generic(l->b, &def, &conv->result, &body);
     Value *bias = body.block->args[0], *sum = body.block->args[1];
     if (conv->quant && bias->type != sum->type)
         bias = build_unary(&body, ARITH(EXTSI), sum->type, bias);
-    build_yield(&body, build_same(&body, conv->quant ? ARITH(ADDI) : ARITH(ADDF), bias, sum));
+    tosa_build_yield(&body, tosa_build_same(&body, conv->quant ? ARITH(ADDI) : ARITH(ADDF), bias, sum));
     return op_result(op, 0);
 }
 
@@ -159,16 +159,16 @@ static bool lower_depthwise(Lower *l, Conv *conv)
     Values dims = conv_dims(l, conv);
     const Attr *padding = pad_value(conv);
     const Type *elem = type_elem(conv->result);
-    if (!padding || !zero_of(elem))
+    if (!padding || !tosa_build_zero_of(elem))
         return false;
     const int64_t shape[] = {extent_of(conv->result, 0), extent_of(conv->result, 1),
                              extent_of(conv->result, 2), extent_of(conv->weight->type, 2),
                              extent_of(conv->weight->type, 3)};
     const Type *type = type_tensor(elem, shape, COUNT_OF(shape), NULL);
-    conv->input = build_window_pad(l, conv->input, &conv->pad, padding);
-    Value *empty = build_empty_tensor(l->b, type, elem, dims);
-    Value *init = linalg_fill(l->b, arith_constant(l->b, zero_of(elem)), empty);
-    Value *out = build_empty_tensor(l->b, conv->result, elem, dims);
+    conv->input = tosa_build_window_pad(l, conv->input, &conv->pad, padding);
+    Value *empty = tosa_build_empty_tensor(l->b, type, elem, dims);
+    Value *init = linalg_fill(l->b, arith_constant(l->b, tosa_build_zero_of(elem)), empty);
+    Value *out = tosa_build_empty_tensor(l->b, conv->result, elem, dims);
     const OpDef *def = conv->quant ? LINALG(DEPTHWISE_CONV_2D_NHWC_HWCM_Q)
                                    : LINALG(DEPTHWISE_CONV_2D_NHWC_HWCM);
     Value *sums = build_conv(l, conv, def, init, type);

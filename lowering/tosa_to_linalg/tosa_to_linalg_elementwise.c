@@ -88,7 +88,7 @@ static Extent target_extent(Broadcast *bc, uint32_t dim)
             extent = (Extent){mixed_value(size), bc->operands[i]};
         else
             extent = (Extent){
-                mixed_value(build_same(bc->l->b, ARITH(MAXUI), extent.size.value, size)), NULL};
+                mixed_value(tosa_build_same(bc->l->b, ARITH(MAXUI), extent.size.value, size)), NULL};
     }
     return extent;
 }
@@ -117,8 +117,8 @@ static Value *build_repeated(Builder *b, const Broadcast *bc, Value *operand, ui
     GenericDef def = {
         .inputs = VALUES(operand), .inits = VALUES(empty), .maps = maps, .loops = bc->rank};
     Builder body;
-    Op *op = build_generic(b, &def, NULL, &body);
-    build_yield(&body, body.block->args[0]);
+    Op *op = tosa_build_generic(b, &def, NULL, &body);
+    tosa_build_yield(&body, body.block->args[0]);
     return op_result(op, 0);
 }
 
@@ -176,30 +176,30 @@ static bool build_elementwise(Broadcast *bc, const Type *type)
                       .maps = maps,
                       .loops = bc->rank};
     Builder body;
-    Op *op = build_generic(l->b, &def, NULL, &body);
+    Op *op = tosa_build_generic(l->b, &def, NULL, &body);
     Scalar scalar = {&body, l->op, body.block->args, type_elem(operand_type(l->op, 0)),
                      type_elem(type)};
     Value *element = tosa_build_scalar(&scalar);
     if (!element)
         return false;
-    build_yield(&body, element);
+    tosa_build_yield(&body, element);
     Value *result = op_result(op, 0);
     if (result->type != type)
-        result = build_or_fold(l->b, TENSOR(CAST), &result, 1, type);
+        result = rewrite_build_or_fold(l->b, TENSOR(CAST), &result, 1, type);
     rewriter_replace_one(l->rw, l->op, result);
     return true;
 }
 
 bool tosa_lower_elementwise(Lower *l)
 {
-    if (!all_ranked(l->op))
+    if (!tosa_lower_all_ranked(l->op))
         return false;
-    const Type *type = tosa_signless(result_type(l->op));
+    const Type *type = tosa_lower_signless(result_type(l->op));
     Broadcast bc = {.l = l, .operand_count = l->op->operand_count, .rank = rank_of(type)};
     bc.operands = ARENA_ARRAY(l->arena, Value *, bc.operand_count);
     bc.extents = ARENA_ARRAY(l->arena, Extent, bc.rank);
     for (uint32_t i = 0; i < bc.operand_count; i++)
-        bc.operands[i] = tosa_remap(l->rw, op_operand(l->op, i));
+        bc.operands[i] = tosa_lower_remap(l->rw, op_operand(l->op, i));
     for (uint32_t i = 0; i < bc.operand_count; i++)
         bc.operands[i] = expand_rank(l, bc.operands[i], bc.rank);
     broadcast(&bc);

@@ -29,7 +29,7 @@ static Value *input_extent(const Fourier *f, uint32_t dim)
 {
     Builder *b = f->l->b;
     Value *operands[] = {f->input, arith_constant_index(b, dim)};
-    return build_or_fold(b, TENSOR(DIM), operands, 2, type_index(b->ctx));
+    return rewrite_build_or_fold(b, TENSOR(DIM), operands, 2, type_index(b->ctx));
 }
 
 static void read_sizes(Fourier *f)
@@ -45,9 +45,9 @@ static void halve_width(Fourier *f)
     const Type *index = type_index(b->ctx);
     Value *one = arith_constant_index(b, 1), *two = arith_constant_index(b, 2);
     Value *width = mixed_materialize(b, f->sizes[2]);
-    Value *half = build_or_fold(b, ARITH(DIVUI), (Value *[]){width, two}, 2, index);
-    Value *extent = build_or_fold(b, ARITH(ADDI), (Value *[]){half, one}, 2, index);
-    const Attr *known = value_constant(extent);
+    Value *half = rewrite_build_or_fold(b, ARITH(DIVUI), (Value *[]){width, two}, 2, index);
+    Value *extent = rewrite_build_or_fold(b, ARITH(ADDI), (Value *[]){half, one}, 2, index);
+    const Attr *known = fold_constant_of(extent);
     f->sizes[2] = known ? mixed_constant(attr_int_value(known)) : mixed_value(extent);
 }
 
@@ -55,7 +55,7 @@ static Value *build_zeros(const Fourier *f)
 {
     Builder *b = f->l->b;
     Value *empty = tensor_empty(b, f->sizes, 3, f->elem);
-    return linalg_fill(b, arith_constant(b, zero_of(f->elem)), empty);
+    return linalg_fill(b, arith_constant(b, tosa_build_zero_of(f->elem)), empty);
 }
 
 static Value *to_float(const Fourier *f, Builder *b, Value *index)
@@ -71,19 +71,19 @@ static Value *build_angle(const Fourier *f, Builder *b)
     Value *at[5];
     for (uint32_t i = 1; i < 5; i++)
         at[i] = linalg_index(b, i);
-    Value *y = build_same(b, INDEX(MUL), at[3], at[1]);
-    Value *x = build_same(b, INDEX(MUL), at[4], at[2]);
-    y = build_same(b, INDEX(REMU), y, f->height);
-    x = build_same(b, INDEX(REMU), x, f->width);
+    Value *y = tosa_build_same(b, INDEX(MUL), at[3], at[1]);
+    Value *x = tosa_build_same(b, INDEX(MUL), at[4], at[2]);
+    y = tosa_build_same(b, INDEX(REMU), y, f->height);
+    x = tosa_build_same(b, INDEX(REMU), x, f->width);
     y = to_float(f, b, y);
     x = to_float(f, b, x);
-    y = build_same(b, ARITH(DIVF), y, f->height_float);
-    x = build_same(b, ARITH(DIVF), x, f->width_float);
-    Value *turns = build_same(b, ARITH(ADDF), y, x);
-    Value *angle = build_same(b, ARITH(MULF), f->two_pi, turns);
+    y = tosa_build_same(b, ARITH(DIVF), y, f->height_float);
+    x = tosa_build_same(b, ARITH(DIVF), x, f->width_float);
+    Value *turns = tosa_build_same(b, ARITH(ADDF), y, x);
+    Value *angle = tosa_build_same(b, ARITH(MULF), f->two_pi, turns);
     if (!f->is_inverse)
         return angle;
-    return build_same(b, ARITH(MULF), angle, arith_constant(b, attr_float(f->elem, -1.0)));
+    return tosa_build_same(b, ARITH(MULF), angle, arith_constant(b, attr_float(f->elem, -1.0)));
 }
 
 static void build_real_body(const Fourier *f, Builder *b)
@@ -93,10 +93,10 @@ static void build_real_body(const Fourier *f, Builder *b)
     Value *cosine = build_unary(b, MATH(COS), f->elem, angle);
     Value *sine = build_unary(b, MATH(SIN), f->elem, angle);
     Value *parts[2];
-    parts[0] = build_same(b, ARITH(MULF), args[0], cosine);
-    parts[1] = build_same(b, ARITH(MULF), args[0], sine);
-    parts[0] = build_same(b, ARITH(ADDF), args[1], parts[0]);
-    parts[1] = build_same(b, ARITH(SUBF), args[2], parts[1]);
+    parts[0] = tosa_build_same(b, ARITH(MULF), args[0], cosine);
+    parts[1] = tosa_build_same(b, ARITH(MULF), args[0], sine);
+    parts[0] = tosa_build_same(b, ARITH(ADDF), args[1], parts[0]);
+    parts[1] = tosa_build_same(b, ARITH(SUBF), args[2], parts[1]);
     (void)linalg_yield(b, parts, 2);
 }
 
@@ -107,14 +107,14 @@ static void build_complex_body(const Fourier *f, Builder *b)
     Value *cosine = build_unary(b, MATH(COS), f->elem, angle);
     Value *sine = build_unary(b, MATH(SIN), f->elem, angle);
     Value *parts[2];
-    Value *cos_part = build_same(b, ARITH(MULF), args[0], cosine);
-    Value *sin_part = build_same(b, ARITH(MULF), args[1], sine);
-    parts[0] = build_same(b, ARITH(ADDF), cos_part, sin_part);
-    cos_part = build_same(b, ARITH(MULF), args[1], cosine);
-    sin_part = build_same(b, ARITH(MULF), args[0], sine);
-    parts[1] = build_same(b, ARITH(SUBF), cos_part, sin_part);
-    parts[0] = build_same(b, ARITH(ADDF), args[2], parts[0]);
-    parts[1] = build_same(b, ARITH(ADDF), args[3], parts[1]);
+    Value *cos_part = tosa_build_same(b, ARITH(MULF), args[0], cosine);
+    Value *sin_part = tosa_build_same(b, ARITH(MULF), args[1], sine);
+    parts[0] = tosa_build_same(b, ARITH(ADDF), cos_part, sin_part);
+    cos_part = tosa_build_same(b, ARITH(MULF), args[1], cosine);
+    sin_part = tosa_build_same(b, ARITH(MULF), args[0], sine);
+    parts[1] = tosa_build_same(b, ARITH(SUBF), cos_part, sin_part);
+    parts[0] = tosa_build_same(b, ARITH(ADDF), args[2], parts[0]);
+    parts[1] = tosa_build_same(b, ARITH(ADDF), args[3], parts[1]);
     (void)linalg_yield(b, parts, 2);
 }
 
@@ -144,7 +144,7 @@ static void lower_fourier(Fourier *f)
                       .is_reduction = is_reduction};
     const Type *types[] = {l->op->results[0].type, l->op->results[1].type};
     Builder body;
-    Op *op = build_generic(l->b, &def, types, &body);
+    Op *op = tosa_build_generic(l->b, &def, types, &body);
     if (inputs == 1)
         build_real_body(f, &body);
     else
@@ -157,7 +157,7 @@ static bool fourier_init(Fourier *f, Lower *l)
 {
     *f = (Fourier){.l = l, .input = op_operand(l->op, 0)};
     f->elem = type_elem(f->input->type);
-    if (!all_ranked(l->op) || !type_is_float(f->elem))
+    if (!tosa_lower_all_ranked(l->op) || !type_is_float(f->elem))
         return false;
     read_sizes(f);
     return true;
@@ -178,7 +178,7 @@ bool tosa_lower_fft(Lower *l)
     Fourier f;
     if (!fourier_init(&f, l))
         return false;
-    f.is_inverse = bool_attr(l->op, "inverse");
+    f.is_inverse = tosa_build_bool_attr(l->op, "inverse");
     lower_fourier(&f);
     return true;
 }

@@ -29,25 +29,25 @@ bool tosa_lower_reverse(Lower *l)
 {
     Value *input = op_operand(l->op, 0);
     const Type *type = result_type(l->op);
-    uint32_t axis = (uint32_t)int_attr(l->op, "axis");
-    if (!all_ranked(l->op) || axis >= rank_of(input->type))
+    uint32_t axis = (uint32_t)tosa_build_int_attr(l->op, "axis");
+    if (!tosa_lower_all_ranked(l->op) || axis >= rank_of(input->type))
         return false;
     uint32_t rank = rank_of(input->type);
-    Values dims = build_dynamic_dims(l, input->type, input);
+    Values dims = tosa_build_dynamic_dims(l, input->type, input);
     Value *size = tensor_dim(l->b, input, axis);
-    Value *empty = build_empty_tensor(l->b, input->type, type_elem(input->type), dims);
+    Value *empty = tosa_build_empty_tensor(l->b, input->type, type_elem(input->type), dims);
     GenericDef def = {.inits = VALUES(empty), .loops = rank_of(type)};
     Builder b;
-    Op *op = build_generic(l->b, &def, &type, &b);
+    Op *op = tosa_build_generic(l->b, &def, &type, &b);
     Value **indices = ARENA_ARRAY(l->arena, Value *, rank);
     for (uint32_t i = 0; i < rank; i++) {
         indices[i] = linalg_index(&b, i);
         if (i != axis)
             continue;
-        Value *last = build_same(&b, ARITH(SUBI), size, arith_constant_index(&b, 1));
-        indices[i] = build_same(&b, ARITH(SUBI), last, indices[i]);
+        Value *last = tosa_build_same(&b, ARITH(SUBI), size, arith_constant_index(&b, 1));
+        indices[i] = tosa_build_same(&b, ARITH(SUBI), last, indices[i]);
     }
-    build_yield(&b, build_extract(&b, input, (Values){indices, rank}));
+    tosa_build_yield(&b, build_extract(&b, input, (Values){indices, rank}));
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));
     return true;
 }
@@ -59,8 +59,8 @@ bool tosa_lower_tile(Lower *l)
 {
     Value *input = op_operand(l->op, 0), *joined;
     const Type *from = input->type, *to = result_type(l->op);
-    IntList multiples = list_attr(l->op, "multiples");
-    if (!all_ranked(l->op) || multiples.len != rank_of(from)) {
+    IntList multiples = tosa_build_list_attr(l->op, "multiples");
+    if (!tosa_lower_all_ranked(l->op) || multiples.len != rank_of(from)) {
         vec_free(&multiples);
         return false;
     }
@@ -77,15 +77,15 @@ bool tosa_lower_tile(Lower *l)
     }
     vec_free(&multiples);
     const Type *type = type_tensor(type_elem(from), shape, 2 * rank, NULL);
-    Value *empty = build_empty_tensor(l->b, type, type_elem(from), (Values){dims, count});
+    Value *empty = tosa_build_empty_tensor(l->b, type, type_elem(from), (Values){dims, count});
     const AffineMap *maps[] = {map_get(l->ctx, 2 * rank, 0, rank, index), NULL};
     GenericDef def = {
         .inputs = VALUES(input), .inits = VALUES(empty), .maps = maps, .loops = 2 * rank};
     Builder body;
-    Op *op = build_generic(l->b, &def, &type, &body);
-    build_yield(&body, body.block->args[0]);
+    Op *op = tosa_build_generic(l->b, &def, &type, &body);
+    tosa_build_yield(&body, body.block->args[0]);
     joined = op_result(op, 0);
-    NamedAttr attr = named_attr(l->ctx, "new_shape",
+    NamedAttr attr = attr_named(l->ctx, "new_shape",
                                 attr_i64_array(l->ctx, to->u.shaped.dims, rank_of(to)));
     op = build(l->b, TOSA(RESHAPE), &joined, 1, &to, 1, &attr, 1);
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));
@@ -98,7 +98,7 @@ bool tosa_lower_tile(Lower *l)
 bool tosa_lower_gather(Lower *l)
 {
     const Type *type = result_type(l->op);
-    if (!all_ranked(l->op))
+    if (!tosa_lower_all_ranked(l->op))
         return false;
     Value *values = conversion_remap(l->rw, op_operand(l->op, 0), NULL);
     Value *indices = conversion_remap(l->rw, op_operand(l->op, 1), NULL);
@@ -107,17 +107,17 @@ bool tosa_lower_gather(Lower *l)
     for (uint32_t i = 0; i < 3; i++)
         if (is_dynamic(sources[i]->type, i))
             dims[count++] = tensor_mixed_dim(l->b, sources[i], i).value;
-    Value *empty = build_empty_tensor(l->b, type, type_elem(type), (Values){dims, count});
+    Value *empty = tosa_build_empty_tensor(l->b, type, type_elem(type), (Values){dims, count});
     const AffineExpr *index[] = {affine_dim(l->ctx, 0), affine_dim(l->ctx, 1)};
     const AffineMap *maps[] = {map_get(l->ctx, 3, 0, 2, index), NULL};
     GenericDef def = {.inputs = VALUES(indices), .inits = VALUES(empty), .maps = maps, .loops = 3};
     Builder b;
-    Op *op = build_generic(l->b, &def, &type, &b);
+    Op *op = tosa_build_generic(l->b, &def, &type, &b);
     Value *at[3];
     at[0] = linalg_index(&b, 0);
     at[1] = to_index(&b, b.block->args[0]);
     at[2] = linalg_index(&b, 2);
-    build_yield(&b, build_extract(&b, values, (Values){at, 3}));
+    tosa_build_yield(&b, build_extract(&b, values, (Values){at, 3}));
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));
     return true;
 }
@@ -128,7 +128,7 @@ bool tosa_lower_gather(Lower *l)
 static Value *look_up_i8(Builder *b, Value *table)
 {
     Value *index = to_index(b, b->block->args[0]);
-    index = build_same(b, ARITH(ADDI), index, arith_constant_index(b, 128));
+    index = tosa_build_same(b, ARITH(ADDI), index, arith_constant_index(b, 128));
     return build_extract(b, table, VALUES(index));
 }
 
@@ -137,22 +137,22 @@ static Value *look_up_i16(Builder *b, Value *table)
 {
     const Type *i32 = type_i(b->ctx, 32);
     Value *x = build_unary(b, ARITH(EXTSI), i32, b->block->args[0]);
-    Value *offset = build_i32(b, 32768), *seven = build_i32(b, 7);
-    Value *one = build_i32(b, 1), *mask = build_i32(b, 127);
-    x = build_same(b, ARITH(ADDI), x, offset);
-    Value *index = build_same(b, ARITH(SHRUI), x, seven);
-    Value *fraction = build_same(b, ARITH(ANDI), x, mask);
-    Value *next = build_same(b, ARITH(ADDI), index, one);
+    Value *offset = tosa_build_i32(b, 32768), *seven = tosa_build_i32(b, 7);
+    Value *one = tosa_build_i32(b, 1), *mask = tosa_build_i32(b, 127);
+    x = tosa_build_same(b, ARITH(ADDI), x, offset);
+    Value *index = tosa_build_same(b, ARITH(SHRUI), x, seven);
+    Value *fraction = tosa_build_same(b, ARITH(ANDI), x, mask);
+    Value *next = tosa_build_same(b, ARITH(ADDI), index, one);
     index = to_index(b, index);
     next = to_index(b, next);
     Value *base = build_extract(b, table, VALUES(index));
     next = build_extract(b, table, VALUES(next));
     base = build_unary(b, ARITH(EXTSI), i32, base);
     next = build_unary(b, ARITH(EXTSI), i32, next);
-    Value *scaled = build_same(b, ARITH(SHLI), base, seven);
-    Value *step = build_same(b, ARITH(SUBI), next, base);
-    step = build_same(b, ARITH(MULI), step, fraction);
-    return build_same(b, ARITH(ADDI), scaled, step);
+    Value *scaled = tosa_build_same(b, ARITH(SHLI), base, seven);
+    Value *step = tosa_build_same(b, ARITH(SUBI), next, base);
+    step = tosa_build_same(b, ARITH(MULI), step, fraction);
+    return tosa_build_same(b, ARITH(ADDI), scaled, step);
 }
 
 bool tosa_lower_table(Lower *l)
@@ -164,14 +164,14 @@ bool tosa_lower_table(Lower *l)
         type_is_int_width(in, 8) && type_is_int_width(entry, 8) && type_is_int_width(out, 8);
     bool is_i16 =
         type_is_int_width(in, 16) && type_is_int_width(entry, 16) && type_is_int_width(out, 32);
-    if (!all_ranked(l->op) || (!is_i8 && !is_i16))
+    if (!tosa_lower_all_ranked(l->op) || (!is_i8 && !is_i16))
         return false;
-    Values dims = build_dynamic_dims(l, input->type, input);
-    Value *empty = build_empty_tensor(l->b, type, out, dims);
+    Values dims = tosa_build_dynamic_dims(l, input->type, input);
+    Value *empty = tosa_build_empty_tensor(l->b, type, out, dims);
     Builder body;
-    Op *op = build_map(l->b, input, empty, type, &body);
-    relocate_args(&body);
-    build_yield(&body, is_i8 ? look_up_i8(&body, table) : look_up_i16(&body, table));
+    Op *op = tosa_build_map(l->b, input, empty, type, &body);
+    tosa_build_relocate_args(&body);
+    tosa_build_yield(&body, is_i8 ? look_up_i8(&body, table) : look_up_i16(&body, table));
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));
     return true;
 }

@@ -18,7 +18,7 @@ static Values append_zero_points(Lower *l, Value *lhs, Value *rhs, const Attr *q
     all[0] = lhs;
     all[1] = rhs;
     for (uint32_t i = 0; quant && i < 2; i++)
-        all[2 + i] = build_i32(l->b, tosa_zero_point(quant, i));
+        all[2 + i] = tosa_build_i32(l->b, tosa_zero_point(quant, i));
     return (Values){all, quant ? 4 : 2};
 }
 
@@ -28,20 +28,20 @@ static bool lower_matmul(Lower *l)
     Value *a = op_operand(l->op, 0), *b = op_operand(l->op, 1);
     Value *sources[] = {a, a, b}, *dims[3];
     const Type *type = result_type(l->op), *elem = type_elem(type);
-    const Attr *zero = zero_of(elem), *quant = op_attr(l->op, "quantization_info");
-    if (!all_ranked(l->op) || !zero)
+    const Attr *zero = tosa_build_zero_of(elem), *quant = op_attr(l->op, "quantization_info");
+    if (!tosa_lower_all_ranked(l->op) || !zero)
         return false;
     uint32_t count = 0;
     for (uint32_t i = 0; i < 3; i++)
         if (is_dynamic(type, i))
             dims[count++] = tensor_dim(l->b, sources[i], i);
     Value *scalar = arith_constant(l->b, zero);
-    Value *empty = build_empty_tensor(l->b, type, elem, (Values){dims, count});
+    Value *empty = tosa_build_empty_tensor(l->b, type, elem, (Values){dims, count});
     Value *init = linalg_fill(l->b, scalar, empty);
     Values inputs = append_zero_points(l, conversion_remap(l->rw, a, NULL),
                                        conversion_remap(l->rw, b, NULL), quant);
     const OpDef *def = quant ? LINALG(QUANTIZED_BATCH_MATMUL) : LINALG(BATCH_MATMUL);
-    rewriter_replace_one(l->rw, l->op, build_named(l->b, def, inputs, init, type, NULL, 0));
+    rewriter_replace_one(l->rw, l->op, tosa_build_named(l->b, def, inputs, init, type, NULL, 0));
     return true;
 }
 
@@ -53,19 +53,19 @@ static bool lower_fully_connected(Lower *l)
     Value *bias = op_operand(l->op, 2), *dims[2];
     const Type *type = result_type(l->op);
     const Attr *quant = op_attr(l->op, "quantization_info");
-    if (!all_ranked(l->op))
+    if (!tosa_lower_all_ranked(l->op))
         return false;
     uint32_t count = 0;
     if (is_dynamic(input->type, 0))
         dims[count++] = tensor_dim(l->b, input, 0);
     if (is_dynamic(weight->type, 0))
         dims[count++] = tensor_dim(l->b, weight, 0);
-    weight = build_transposed(l, weight, swap);
-    Value *empty = build_empty_tensor(l->b, type, type_elem(type), (Values){dims, count});
-    Value *init = build_broadcast_bias(l, bias, empty);
+    weight = tosa_build_transposed(l, weight, swap);
+    Value *empty = tosa_build_empty_tensor(l->b, type, type_elem(type), (Values){dims, count});
+    Value *init = tosa_build_broadcast_bias(l, bias, empty);
     Values inputs = append_zero_points(l, input, weight, quant);
     const OpDef *def = quant ? LINALG(QUANTIZED_MATMUL) : LINALG(MATMUL);
-    rewriter_replace_one(l->rw, l->op, build_named(l->b, def, inputs, init, type, NULL, 0));
+    rewriter_replace_one(l->rw, l->op, tosa_build_named(l->b, def, inputs, init, type, NULL, 0));
     return true;
 }
 
@@ -101,7 +101,7 @@ static bool lower_transpose(Lower *l)
     for (uint32_t i = 0; i < rank; i++)
         permuted[i] = sizes[order[i]];
     Value *empty = tensor_empty(l->b, permuted, rank, type_elem(input->type));
-    NamedAttr attr = named_attr(l->ctx, "permutation", attr_i64_array(l->ctx, order, rank));
+    NamedAttr attr = attr_named(l->ctx, "permutation", attr_i64_array(l->ctx, order, rank));
     Op *op = linalg_build_forwarding(l->b, LINALG(TRANSPOSE), input, empty, &attr);
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));
     return true;
@@ -131,7 +131,7 @@ static Legality legality(const Op *op, void *user)
 
 static bool run(Pass *pass, Op *func)
 {
-    return tosa_convert(pass, func, rows, COUNT_OF(rows),
+    return tosa_lower_convert(pass, func, rows, COUNT_OF(rows),
                         &(ConversionTarget){.op_legality = legality});
 }
 

@@ -39,9 +39,9 @@ static const OpDef *combiner_of(const Reduction *reduction, const Type *elem)
 static const Attr *start_of(const Reduction *reduction, const Type *elem)
 {
     if (reduction->from_highest)
-        return highest_of(elem);
+        return tosa_build_highest_of(elem);
     if (reduction->from_lowest)
-        return lowest_of(elem);
+        return tosa_build_lowest_of(elem);
     return type_is_float(elem) ? attr_float(elem, (double)reduction->start)
                                : attr_int(elem, reduction->start);
 }
@@ -68,13 +68,13 @@ static Value *build_reduce(Lower *l, Value *init, uint32_t axis, const OpDef *co
 {
     const int64_t dimension = axis;
     Value *operands[] = {op_operand(l->op, 0), init};
-    NamedAttr attr = named_attr(l->ctx, "dimensions", attr_i64_array(l->ctx, &dimension, 1));
+    NamedAttr attr = attr_named(l->ctx, "dimensions", attr_i64_array(l->ctx, &dimension, 1));
     Op *op = build(l->b, LINALG(REDUCE), operands, 2, &init->type, 1, &attr, 1);
     Block *body = region_add_block(op_region(op, 0));
     for (uint32_t i = 0; i < 2; i++)
         block_add_arg(body, type_elem(operands[i]->type), value_loc(operands[i]));
     Builder inner = builder_at_end(body, l->b->loc);
-    build_yield(&inner, build_same(&inner, combiner, body->args[0], body->args[1]));
+    tosa_build_yield(&inner, tosa_build_same(&inner, combiner, body->args[0], body->args[1]));
     return op_result(op, 0);
 }
 
@@ -96,12 +96,12 @@ bool tosa_lower_reduce(Lower *l)
     const Type *elem = type_elem(result_type(l->op));
     const Reduction *reduction = reduction_of(l->op->def);
     const OpDef *combiner = combiner_of(reduction, elem);
-    uint32_t axis = (uint32_t)int_attr(l->op, "axis");
+    uint32_t axis = (uint32_t)tosa_build_int_attr(l->op, "axis");
     Values dims;
-    if (!all_ranked(l->op) || !combiner || axis >= rank_of(operand_type(l->op, 0)))
+    if (!tosa_lower_all_ranked(l->op) || !combiner || axis >= rank_of(operand_type(l->op, 0)))
         return false;
     const Type *type = reduced_type(l, axis, &dims);
-    Value *empty = build_empty_tensor(l->b, type, elem, dims);
+    Value *empty = tosa_build_empty_tensor(l->b, type, elem, dims);
     Value *start = arith_constant(l->b, start_of(reduction, elem));
     Value *init = linalg_fill(l->b, start, empty);
     Value *reduced = build_reduce(l, init, axis, combiner);
@@ -139,9 +139,9 @@ static Value *build_argmax(Lower *l, Values inits, uint32_t axis)
     GenericDef def = {.inputs = VALUES(input), .inits = inits, .maps = maps, .loops = rank,
                       .is_reduction = is_reduction};
     const Type *types[] = {result_type(l->op),
-                           tensor_like(result_type(l->op), type_elem(input->type))};
+                           tosa_build_tensor_like(result_type(l->op), type_elem(input->type))};
     Builder body;
-    Op *op = build_generic(l->b, &def, types, &body);
+    Op *op = tosa_build_generic(l->b, &def, types, &body);
     build_argmax_body(&body, axis);
     return op_result(op, 0);
 }
@@ -151,8 +151,8 @@ bool tosa_lower_argmax(Lower *l)
     Value *input = op_operand(l->op, 0), **dims = NULL;
     const Type *type = result_type(l->op), *elem = type_elem(input->type);
     const Type *index = type_elem(type);
-    uint32_t axis = (uint32_t)int_attr(l->op, "axis"), count = 0;
-    if (!all_ranked(l->op) || !type_is_integer(index) || !zero_of(elem) ||
+    uint32_t axis = (uint32_t)tosa_build_int_attr(l->op, "axis"), count = 0;
+    if (!tosa_lower_all_ranked(l->op) || !type_is_integer(index) || !tosa_build_zero_of(elem) ||
         axis >= rank_of(input->type))
         return false;
     dims = ARENA_ARRAY(l->arena, Value *, rank_of(input->type));
@@ -160,10 +160,10 @@ bool tosa_lower_argmax(Lower *l)
         if (is_dynamic(input->type, i) && i != axis)
             dims[count++] = tensor_dim(l->b, input, i);
     Values extents = {dims, count};
-    Value *empty = build_empty_tensor(l->b, type, index, extents);
+    Value *empty = tosa_build_empty_tensor(l->b, type, index, extents);
     Value *indices = linalg_fill(l->b, arith_constant(l->b, attr_int(index, 0)), empty);
-    empty = build_empty_tensor(l->b, type, elem, extents);
-    Value *maxima = linalg_fill(l->b, arith_constant(l->b, lowest_of(elem)), empty);
+    empty = tosa_build_empty_tensor(l->b, type, elem, extents);
+    Value *maxima = linalg_fill(l->b, arith_constant(l->b, tosa_build_lowest_of(elem)), empty);
     rewriter_replace_one(l->rw, l->op, build_argmax(l, VALUES(indices, maxima), axis));
     return true;
 }

@@ -20,7 +20,7 @@ typedef struct Rescale {
 
 static void rescale_read(const Op *op, Rescale *r)
 {
-    *r = (Rescale){.multiplier = list_attr(op, "multiplier"), .shift = list_attr(op, "shift")};
+    *r = (Rescale){.multiplier = tosa_build_list_attr(op, "multiplier"), .shift = tosa_build_list_attr(op, "shift")};
     for (size_t i = 0; i < r->shift.len && i < r->multiplier.len; i++)
         if (r->shift.data[i] > MAX_SHIFT)
             r->shift.data[i] = r->multiplier.data[i] = 0;
@@ -38,7 +38,7 @@ static bool rounds_twice(const Op *op, const Rescale *r)
     bool is_large = false;
     for (size_t i = 0; i < r->shift.len; i++)
         is_large |= r->shift.data[i] > 31;
-    return is_large && bool_attr(op, "double_round");
+    return is_large && tosa_build_bool_attr(op, "double_round");
 }
 
 /* A factor as a constant, or NULL when there are several, which become the next input. */
@@ -67,7 +67,7 @@ static Value *widen(Builder *b, Value *value)
         return value;
     if (type->u.integer.sign != UNSIGNED)
         return build_unary(b, ARITH(EXTSI), i32, value);
-    value = tosa_cast(b, type_i(b->ctx, type_width(type)), value);
+    value = tosa_lower_cast(b, type_i(b->ctx, type_width(type)), value);
     return build_unary(b, ARITH(EXTUI), i32, value);
 }
 
@@ -76,14 +76,14 @@ static Value *saturate(Builder *b, Value *value, const Type *type)
 {
     uint32_t width = type_width(type);
     bool is_unsigned = type->u.integer.sign == UNSIGNED;
-    Value *min = build_i32(b, is_unsigned ? 0 : (int32_t)signed_min(width));
-    Value *max = build_i32(b, (int32_t)(is_unsigned ? (int64_t)(UINT64_MAX >> (64 - width))
-                                                    : signed_max(width)));
-    value = build_clamp_int(b, value, min, max, false);
+    Value *min = tosa_build_i32(b, is_unsigned ? 0 : (int32_t)tosa_build_signed_min(width));
+    Value *max = tosa_build_i32(b, (int32_t)(is_unsigned ? (int64_t)(UINT64_MAX >> (64 - width))
+                                                    : tosa_build_signed_max(width)));
+    value = tosa_build_clamp_int(b, value, min, max, false);
     if (width >= 32)
         return value;
     value = build_unary(b, ARITH(TRUNCI), type_i(b->ctx, width), value);
-    return is_unsigned ? tosa_cast(b, type, value) : value;
+    return is_unsigned ? tosa_lower_cast(b, type, value) : value;
 }
 
 static void build_body(Builder *b, const Op *op, const Rescale *r)
@@ -92,16 +92,16 @@ static void build_body(Builder *b, const Op *op, const Rescale *r)
     Value *value = args[0];
     const Type *i32 = type_i(b->ctx, 32), *out = type_elem(result_type(op));
     const Type *in = type_i(b->ctx, type_width(value->type) > 32 ? 48 : 32);
-    Value *input_zp = arith_constant_int(b, in, int_attr(op, "input_zp"));
-    Value *output_zp = arith_constant_int(b, i32, int_attr(op, "output_zp"));
-    value = build_same(b, ARITH(SUBI), widen(b, value), input_zp);
+    Value *input_zp = arith_constant_int(b, in, tosa_build_int_attr(op, "input_zp"));
+    Value *output_zp = arith_constant_int(b, i32, tosa_build_int_attr(op, "output_zp"));
+    value = tosa_build_same(b, ARITH(SUBI), widen(b, value), input_zp);
     Value *operands[] = {
         value, r->multiplier_constant ? r->multiplier_constant : args[r->multiplier_input],
         r->shift_constant ? r->shift_constant : args[r->shift_input]};
-    NamedAttr attr = named_attr(b->ctx, "double_round", attr_bool(b->ctx, rounds_twice(op, r)));
+    NamedAttr attr = attr_named(b->ctx, "double_round", attr_bool(b->ctx, rounds_twice(op, r)));
     value = op_result(build(b, TOSA(APPLY_SCALE), operands, 3, &i32, 1, &attr, 1), 0);
-    value = build_same(b, ARITH(ADDI), value, output_zp);
-    build_yield(b, saturate(b, value, out));
+    value = tosa_build_same(b, ARITH(ADDI), value, output_zp);
+    tosa_build_yield(b, saturate(b, value, out));
 }
 
 /* --- the op ---------------------------------------------------------------------------------- */
@@ -110,17 +110,17 @@ static Value *build_rescale(Lower *l, Rescale *r)
 {
     Value *input = op_operand(l->op, 0);
     const Type *type = result_type(l->op);
-    Values dims = build_dynamic_dims(l, type, input);
+    Values dims = tosa_build_dynamic_dims(l, type, input);
     r->inputs[r->input_count++] = input;
     r->multiplier_constant = add_factor(l, r, &r->multiplier, 32, &r->multiplier_input);
     r->shift_constant = add_factor(l, r, &r->shift, 8, &r->shift_input);
-    Value *empty = build_empty_tensor(l->b, type, type_elem(type), dims);
+    Value *empty = tosa_build_empty_tensor(l->b, type, type_elem(type), dims);
     GenericDef def = {.inputs = {r->inputs, r->input_count},
                       .inits = VALUES(empty),
                       .maps = r->maps,
                       .loops = rank_of(input->type)};
     Builder body;
-    Op *op = build_generic(l->b, &def, &type, &body);
+    Op *op = tosa_build_generic(l->b, &def, &type, &body);
     build_body(&body, l->op, r);
     return op_result(op, 0);
 }
@@ -128,9 +128,9 @@ static Value *build_rescale(Lower *l, Rescale *r)
 bool tosa_lower_rescale(Lower *l)
 {
     const Type *in = type_elem(operand_type(l->op, 0)), *out = type_elem(result_type(l->op));
-    if (!all_ranked(l->op) || !type_is_integer(in) || !type_is_integer(out) ||
+    if (!tosa_lower_all_ranked(l->op) || !type_is_integer(in) || !type_is_integer(out) ||
         type_width(out) > 64 ||
-        (bool_attr(l->op, "double_round") && !bool_attr(l->op, "scale32")))
+        (tosa_build_bool_attr(l->op, "double_round") && !tosa_build_bool_attr(l->op, "scale32")))
         return false;
     Rescale rescale;
     rescale_read(l->op, &rescale);

@@ -36,11 +36,11 @@ static Value *scale_element(Lower *l, Builder *b, Value *value)
     const Type *elem = type_elem(result_type(l->op));
     if (type_elem(operand_type(l->op, 0)) == elem)
         return value;
-    IntList scale = list_attr(l->op, "scale");
+    IntList scale = tosa_build_list_attr(l->op, "scale");
     value = build_unary(b, ARITH(EXTSI), elem, value);
     for (uint32_t i = 0; i < 4; i += 2)
         if (is_bilinear(l->op) && scale.data[i] != 0)
-            value = build_same(b, ARITH(MULI), value, build_i32(b, scale.data[i]));
+            value = tosa_build_same(b, ARITH(MULI), value, tosa_build_i32(b, scale.data[i]));
     vec_free(&scale);
     return value;
 }
@@ -51,7 +51,7 @@ bool tosa_lower_resize_unary(Lower *l)
     Value *input = op_operand(l->op, 0);
     const Type *type = result_type(l->op);
     for (uint32_t i = 1; i < 3; i++)
-        if (!all_ranked(l->op) || extent_of(input->type, i) != 1 || extent_of(type, i) != 1)
+        if (!tosa_lower_all_ranked(l->op) || extent_of(input->type, i) != 1 || extent_of(type, i) != 1)
             return false;
     if (input->type == type) {
         rewriter_replace_one(l->rw, l->op, input);
@@ -62,10 +62,10 @@ bool tosa_lower_resize_unary(Lower *l)
     Value *source = tensor_collapse_shape(l->b, input, flat, tensor_groups_attr(l->ctx, groups, 2));
     Values extents = outer_dims(l);
     const Type *out = type_tensor(type_elem(type), dims, 2, NULL);
-    Value *empty = build_empty_tensor(l->b, out, type_elem(type), extents);
+    Value *empty = tosa_build_empty_tensor(l->b, out, type_elem(type), extents);
     Builder body;
-    Op *op = build_map(l->b, source, empty, out, &body);
-    build_yield(&body, scale_element(l, &body, body.block->args[0]));
+    Op *op = tosa_build_map(l->b, source, empty, out, &body);
+    tosa_build_yield(&body, scale_element(l, &body, body.block->args[0]));
     Value *result = tensor_expand_shape(l->b, op_result(op, 0), type,
                                         tensor_groups_attr(l->ctx, groups, 2));
     rewriter_replace_one(l->rw, l->op, result);
@@ -104,18 +104,18 @@ static Value *repeat(Lower *l, Value *source, const bool *repeats)
             index[count++] = affine_dim(l->ctx, i);
     const AffineMap *maps[] = {map_get(l->ctx, 4, 0, count, index), NULL};
     Values dims = outer_dims(l);
-    Value *empty = build_empty_tensor(l->b, type, type_elem(type), dims);
+    Value *empty = tosa_build_empty_tensor(l->b, type, type_elem(type), dims);
     GenericDef def = {.inputs = VALUES(source), .inits = VALUES(empty), .maps = maps, .loops = 4};
     Builder body;
-    Op *op = build_generic(l->b, &def, &type, &body);
-    build_yield(&body, body.block->args[0]);
+    Op *op = tosa_build_generic(l->b, &def, &type, &body);
+    tosa_build_yield(&body, body.block->args[0]);
     return op_result(op, 0);
 }
 
 bool tosa_lower_resize_broadcast(Lower *l)
 {
     const Type *from = operand_type(l->op, 0), *to = result_type(l->op);
-    if (!all_ranked(l->op))
+    if (!tosa_lower_all_ranked(l->op))
         return false;
     const bool repeats[] = {extent_of(from, 1) == 1, extent_of(from, 2) == 1};
     if ((!repeats[0] || extent_of(to, 1) == 1) && (!repeats[1] || extent_of(to, 2) == 1))
@@ -167,24 +167,24 @@ static void locate(const Resize *r, Axis *axis, Value *no_delta)
     axis->delta = no_delta;
     if (axis->size == 1)
         return;
-    Value *at = build_same(b, ARITH(MULI), axis->in, axis->scale_d);
-    at = build_same(b, ARITH(ADDI), at, axis->offset);
+    Value *at = tosa_build_same(b, ARITH(MULI), axis->in, axis->scale_d);
+    at = tosa_build_same(b, ARITH(ADDI), at, axis->offset);
     if (!r->float_type) {
-        axis->index = build_same(b, ARITH(DIVSI), at, axis->scale_n);
-        axis->delta = build_same(b, ARITH(MULI), axis->index, axis->scale_n);
-        axis->delta = build_same(b, ARITH(SUBI), at, axis->delta);
+        axis->index = tosa_build_same(b, ARITH(DIVSI), at, axis->scale_n);
+        axis->delta = tosa_build_same(b, ARITH(MULI), axis->index, axis->scale_n);
+        axis->delta = tosa_build_same(b, ARITH(SUBI), at, axis->delta);
         return;
     }
-    axis->index = build_same(b, ARITH(FLOORDIVSI), at, axis->scale_n);
-    Value *rest = build_same(b, ARITH(REMSI), at, axis->scale_n);
+    axis->index = tosa_build_same(b, ARITH(FLOORDIVSI), at, axis->scale_n);
+    Value *rest = tosa_build_same(b, ARITH(REMSI), at, axis->scale_n);
     rest = build_unary(b, ARITH(SITOFP), r->float_type, rest);
     Value *scale = build_unary(b, ARITH(UITOFP), r->float_type, axis->scale_n);
-    axis->delta = build_same(b, ARITH(DIVF), rest, scale);
+    axis->delta = tosa_build_same(b, ARITH(DIVF), rest, scale);
 }
 
 static Value *clamp_index(const Resize *r, const Axis *axis, Value *index)
 {
-    return build_clamp_int(r->b, index, r->zero, axis->max, false);
+    return tosa_build_clamp_int(r->b, index, r->zero, axis->max, false);
 }
 
 static Value *to_index(const Resize *r, Value *value)
@@ -210,17 +210,17 @@ static Value *nearest(const Resize *r, const Axis *axis, Value *one)
         Value *half = arith_constant(b, attr_float(r->float_type, 0.5));
         is_past = arith_cmpf(b, CMPF_OGE, axis->delta, half);
     } else {
-        Value *twice = build_same(b, ARITH(SHLI), axis->delta, one);
+        Value *twice = tosa_build_same(b, ARITH(SHLI), axis->delta, one);
         is_past = arith_cmpi(b, CMPI_SGE, twice, axis->scale_n);
     }
     Value *step = arith_select(b, is_past, one, r->zero);
-    Value *index = build_same(b, ARITH(ADDI), axis->index, step);
+    Value *index = tosa_build_same(b, ARITH(ADDI), axis->index, step);
     return to_index(r, clamp_index(r, axis, index));
 }
 
 static Value *build_nearest(const Resize *r)
 {
-    Value *one = build_i32(r->b, 1);
+    Value *one = tosa_build_i32(r->b, 1);
     Value *y = nearest(r, &r->y, one);
     return extract(r, y, nearest(r, &r->x, one));
 }
@@ -228,7 +228,7 @@ static Value *build_nearest(const Resize *r)
 /* Indices of the two elements an axis interpolates between. */
 static void neighbours(const Resize *r, const Axis *axis, Value *one, Value **indices)
 {
-    Value *next = build_same(r->b, ARITH(ADDI), axis->index, one);
+    Value *next = tosa_build_same(r->b, ARITH(ADDI), axis->index, one);
     indices[0] = clamp_index(r, axis, axis->index);
     indices[1] = clamp_index(r, axis, next);
     for (uint32_t i = 0; i < 2; i++)
@@ -244,11 +244,11 @@ static Value *interpolate(const Resize *r, const Axis *axis, Value *unit, Value 
     bool is_float = r->float_type != NULL;
     const OpDef *mul = is_float ? ARITH(MULF) : ARITH(MULI);
     if (axis->size == 1)
-        return is_float ? first : build_same(b, mul, first, unit);
-    Value *rest = build_same(b, is_float ? ARITH(SUBF) : ARITH(SUBI), unit, axis->delta);
-    first = build_same(b, mul, first, rest);
-    second = build_same(b, mul, second, axis->delta);
-    return build_same(b, is_float ? ARITH(ADDF) : ARITH(ADDI), first, second);
+        return is_float ? first : tosa_build_same(b, mul, first, unit);
+    Value *rest = tosa_build_same(b, is_float ? ARITH(SUBF) : ARITH(SUBI), unit, axis->delta);
+    first = tosa_build_same(b, mul, first, rest);
+    second = tosa_build_same(b, mul, second, axis->delta);
+    return tosa_build_same(b, is_float ? ARITH(ADDF) : ARITH(ADDI), first, second);
 }
 
 /* Integers are computed in the type of the result; units are how many steps make an element. */
@@ -270,7 +270,7 @@ static void widen(Resize *r, Value **corners, Value **units)
 static Value *build_bilinear(Resize *r)
 {
     Value *y[2], *x[2], *corners[4], *units[2];
-    Value *one = build_i32(r->b, 1);
+    Value *one = tosa_build_i32(r->b, 1);
     neighbours(r, &r->y, one, y);
     neighbours(r, &r->x, one, x);
     for (uint32_t i = 0; i < 4; i++)
@@ -288,17 +288,17 @@ static Value *build_bilinear(Resize *r)
 static void read_axes(Resize *r)
 {
     Builder *b = r->b;
-    IntList scale = list_attr(r->op, "scale"), offset = list_attr(r->op, "offset");
-    IntList border = list_attr(r->op, "border");
+    IntList scale = tosa_build_list_attr(r->op, "scale"), offset = tosa_build_list_attr(r->op, "offset");
+    IntList border = tosa_build_list_attr(r->op, "border");
     Axis *axes[] = {&r->y, &r->x};
     for (uint32_t i = 0; i < 2; i++) {
-        axes[i]->scale_n = build_i32(b, scale.data[2 * i]);
-        axes[i]->scale_d = build_i32(b, scale.data[2 * i + 1]);
+        axes[i]->scale_n = tosa_build_i32(b, scale.data[2 * i]);
+        axes[i]->scale_d = tosa_build_i32(b, scale.data[2 * i + 1]);
     }
     for (uint32_t i = 0; i < 2; i++)
-        axes[i]->offset = build_i32(b, offset.data[i]);
+        axes[i]->offset = tosa_build_i32(b, offset.data[i]);
     for (uint32_t i = 0; i < 2; i++)
-        (void)build_i32(b, border.data[i]);
+        (void)tosa_build_i32(b, border.data[i]);
     vec_free(&scale);
     vec_free(&offset);
     vec_free(&border);
@@ -315,31 +315,31 @@ static void build_resize_body(Resize *r)
         at[i] = linalg_index(b, i);
     r->batch = at[0];
     r->channel = at[3];
-    r->zero = build_i32(b, 0);
-    Value *float_zero = arith_constant(b, zero_of(r->elem->kind == TYPE_F16 ? r->elem : f32));
+    r->zero = tosa_build_i32(b, 0);
+    Value *float_zero = arith_constant(b, tosa_build_zero_of(r->elem->kind == TYPE_F16 ? r->elem : f32));
     for (uint32_t i = 0; i < 2; i++) {
         axes[i]->size = extent_of(input, i + 1);
-        axes[i]->max = build_i32(b, axes[i]->size - 1);
+        axes[i]->max = tosa_build_i32(b, axes[i]->size - 1);
     }
     for (uint32_t i = 0; i < 2; i++)
         axes[i]->in = build_unary(b, ARITH(INDEX_CAST), i32, at[i + 1]);
     read_axes(r);
     for (uint32_t i = 0; i < 2; i++)
         locate(r, axes[i], r->float_type ? float_zero : r->zero);
-    build_yield(b, is_bilinear(r->op) ? build_bilinear(r) : build_nearest(r));
+    tosa_build_yield(b, is_bilinear(r->op) ? build_bilinear(r) : build_nearest(r));
 }
 
 bool tosa_lower_resize(Lower *l)
 {
     const Type *type = result_type(l->op), *elem = type_elem(type);
     Values dims;
-    if (!all_ranked(l->op) || !build_batch_dim(l, &dims))
+    if (!tosa_lower_all_ranked(l->op) || !tosa_build_batch_dim(l, &dims))
         return false;
-    Value *empty = build_empty_tensor(l->b, type, elem, dims);
+    Value *empty = tosa_build_empty_tensor(l->b, type, elem, dims);
     GenericDef def = {.inits = VALUES(empty), .loops = 4};
     Builder body;
-    Op *op = build_generic(l->b, &def, &type, &body);
-    relocate_args(&body);
+    Op *op = tosa_build_generic(l->b, &def, &type, &body);
+    tosa_build_relocate_args(&body);
     bool is_float = elem->kind == TYPE_F16 || elem->kind == TYPE_F32;
     Resize resize = {
         .b = &body, .op = l->op, .elem = elem, .float_type = is_float ? elem : NULL};

@@ -36,18 +36,18 @@ static Value *build_number(const Scalar *s, const Type *type, int64_t value)
 static Value *abs_int(const Scalar *s)
 {
     Value *zero = build_number(s, s->elem, 0);
-    return build_same(s->b, ARITH(MAXSI), s->args[0],
-                      build_same(s->b, ARITH(SUBI), zero, s->args[0]));
+    return tosa_build_same(s->b, ARITH(MAXSI), s->args[0],
+                      tosa_build_same(s->b, ARITH(SUBI), zero, s->args[0]));
 }
 
 /* Bits that hold every x - (in_zp + out_zp) in between. */
 static uint32_t negate_width(uint32_t width, int64_t zero_points)
 {
     static const uint32_t widths[] = {16, 32, 48};
-    uint64_t sum = (uint64_t)signed_max(width) + (uint64_t)llabs(zero_points) + 1;
+    uint64_t sum = (uint64_t)tosa_build_signed_max(width) + (uint64_t)llabs(zero_points) + 1;
     int64_t greatest = (int64_t)sum; /* wraps for i64, which no type is wide enough for */
     for (size_t i = 0; i < COUNT_OF(widths); i++)
-        if (greatest <= signed_max(widths[i]))
+        if (greatest <= tosa_build_signed_max(widths[i]))
             return widths[i];
     return 64;
 }
@@ -66,10 +66,10 @@ static Value *negate_int(const Scalar *s)
     const Type *wide = type_i(b->ctx, negate_width(width, zero_points));
     Value *sum = build_number(s, wide, zero_points);
     Value *difference =
-        build_same(b, ARITH(SUBI), sum, build_unary(b, ARITH(EXTSI), wide, s->args[0]));
-    Value *min = build_number(s, wide, signed_min(width));
-    Value *max = build_number(s, wide, signed_max(width));
-    Value *clamped = build_clamp_int(b, difference, min, max, false);
+        tosa_build_same(b, ARITH(SUBI), sum, build_unary(b, ARITH(EXTSI), wide, s->args[0]));
+    Value *min = build_number(s, wide, tosa_build_signed_min(width));
+    Value *max = build_number(s, wide, tosa_build_signed_max(width));
+    Value *clamped = tosa_build_clamp_int(b, difference, min, max, false);
     return build_unary(b, ARITH(TRUNCI), s->elem, clamped);
 }
 
@@ -93,7 +93,7 @@ static Value *sigmoid(const Scalar *s)
 
 static Value *mul_float(const Scalar *s)
 {
-    if (int_attr(s->op, "shift") != 0)
+    if (tosa_build_int_attr(s->op, "shift") != 0)
         return NULL;
     return build_binary(s->b, ARITH(MULF), s->result, s->args[0], s->args[1]);
 }
@@ -112,14 +112,14 @@ static Value *mul_shifted(const Scalar *s, int64_t shift)
     Value *amount = build_number(s, type_i(b->ctx, 8), shift);
     Value *lhs = to_i32(s, s->args[0]);
     Value *operands[] = {lhs, to_i32(s, s->args[1]), amount};
-    NamedAttr attr = named_attr(b->ctx, "double_round", attr_bool(b->ctx, false));
+    NamedAttr attr = attr_named(b->ctx, "double_round", attr_bool(b->ctx, false));
     Value *product = op_result(build(b, TOSA(APPLY_SCALE), operands, 3, &i32, 1, &attr, 1), 0);
     return s->elem == i32 ? product : build_unary(b, ARITH(TRUNCI), s->elem, product);
 }
 
 static Value *mul_int(const Scalar *s)
 {
-    int64_t shift = int_attr(s->op, "shift");
+    int64_t shift = tosa_build_int_attr(s->op, "shift");
     if (shift > 0)
         return mul_shifted(s, shift);
     Value *factors[2];
@@ -151,7 +151,7 @@ static Value *shift_right(const Scalar *s)
     const Type *i1 = type_i(b->ctx, 1);
     Value *x = s->args[0], *n = s->args[1];
     Value *shifted = build_binary(b, ARITH(SHRSI), s->result, x, n);
-    if (!bool_attr(s->op, "round"))
+    if (!tosa_build_bool_attr(s->op, "round"))
         return shifted;
     Value *one = build_number(s, s->elem, 1), *zero = build_number(s, s->elem, 0);
     Value *truth = build_number(s, i1, 1);
@@ -198,12 +198,12 @@ static Value *choose(const Scalar *s)
 
 static Value *maximum_int(const Scalar *s)
 {
-    return is_signless(s->elem) ? build_same(s->b, ARITH(MAXSI), s->args[0], s->args[1]) : NULL;
+    return is_signless(s->elem) ? tosa_build_same(s->b, ARITH(MAXSI), s->args[0], s->args[1]) : NULL;
 }
 
 static Value *minimum_int(const Scalar *s)
 {
-    return is_signless(s->elem) ? build_same(s->b, ARITH(MINSI), s->args[0], s->args[1]) : NULL;
+    return is_signless(s->elem) ? tosa_build_same(s->b, ARITH(MINSI), s->args[0], s->args[1]) : NULL;
 }
 
 /* --- clamp ----------------------------------------------------------------------------------- */
@@ -213,7 +213,7 @@ static Value *clamp_float(const Scalar *s)
     const Attr *min = attr_float(s->elem, attr_float_value(op_attr(s->op, "min_fp")));
     const Attr *max = attr_float(s->elem, attr_float_value(op_attr(s->op, "max_fp")));
     Value *low = arith_constant(s->b, min), *high = arith_constant(s->b, max);
-    return build_clamp_float(s->b, s->args[0], low, high);
+    return tosa_build_clamp_float(s->b, s->args[0], low, high);
 }
 
 static int64_t limit(int64_t value, int64_t min, int64_t max)
@@ -229,15 +229,15 @@ static Value *clamp_int(const Scalar *s)
     int64_t least = INT64_MIN, greatest = INT64_MAX;
     if (is_unsigned) {
         least = 0;
-        greatest = width <= 63 ? signed_max(width + 1) : INT64_MAX;
+        greatest = width <= 63 ? tosa_build_signed_max(width + 1) : INT64_MAX;
     } else if (width <= 64) {
-        least = signed_min(width);
-        greatest = signed_max(width);
+        least = tosa_build_signed_min(width);
+        greatest = tosa_build_signed_max(width);
     }
     const Type *type = type_i(s->b->ctx, width);
-    Value *min = build_number(s, type, limit(int_attr(s->op, "min_int"), least, greatest));
-    Value *max = build_number(s, type, limit(int_attr(s->op, "max_int"), least, greatest));
-    return build_clamp_int(s->b, s->args[0], min, max, is_unsigned);
+    Value *min = build_number(s, type, limit(tosa_build_int_attr(s->op, "min_int"), least, greatest));
+    Value *max = build_number(s, type, limit(tosa_build_int_attr(s->op, "max_int"), least, greatest));
+    return tosa_build_clamp_int(s->b, s->args[0], min, max, is_unsigned);
 }
 
 /* --- the table ------------------------------------------------------------------------------- */

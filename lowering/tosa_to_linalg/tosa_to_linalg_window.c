@@ -5,20 +5,20 @@
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
 
-Value *build_window_extent(Builder *b, Value *size, Value *kernel, const WindowDim *dim)
+Value *tosa_build_window_extent(Builder *b, Value *size, Value *kernel, const WindowDim *dim)
 {
     Value *one = arith_constant_index(b, 1);
-    Value *padded = build_same(b, ARITH(ADDI), size, arith_constant_index(b, dim->pad_before));
-    padded = build_same(b, ARITH(ADDI), padded, arith_constant_index(b, dim->pad_after));
-    Value *steps = build_same(b, ARITH(SUBI), kernel, one);
-    Value *span = build_same(b, ARITH(MULI), arith_constant_index(b, dim->dilation), steps);
-    span = build_same(b, ARITH(ADDI), span, one);
-    Value *room = build_same(b, ARITH(SUBI), padded, span);
+    Value *padded = tosa_build_same(b, ARITH(ADDI), size, arith_constant_index(b, dim->pad_before));
+    padded = tosa_build_same(b, ARITH(ADDI), padded, arith_constant_index(b, dim->pad_after));
+    Value *steps = tosa_build_same(b, ARITH(SUBI), kernel, one);
+    Value *span = tosa_build_same(b, ARITH(MULI), arith_constant_index(b, dim->dilation), steps);
+    span = tosa_build_same(b, ARITH(ADDI), span, one);
+    Value *room = tosa_build_same(b, ARITH(SUBI), padded, span);
     Value *stride = arith_constant_index(b, dim->stride);
-    return build_same(b, ARITH(ADDI), build_same(b, ARITH(DIVUI), room, stride), one);
+    return tosa_build_same(b, ARITH(ADDI), tosa_build_same(b, ARITH(DIVUI), room, stride), one);
 }
 
-Value *build_window_pad(Lower *l, Value *input, const IntList *pad, const Attr *value)
+Value *tosa_build_window_pad(Lower *l, Value *input, const IntList *pad, const Attr *value)
 {
     uint32_t rank = rank_of(input->type);
     int64_t *low = ARENA_ARRAY(l->arena, int64_t, rank);
@@ -31,7 +31,7 @@ Value *build_window_pad(Lower *l, Value *input, const IntList *pad, const Attr *
     return is_padded ? tensor_pad(l->b, input, low, high, arith_constant(l->b, value)) : input;
 }
 
-Value *build_broadcast_bias(Lower *l, Value *bias, Value *empty)
+Value *tosa_build_broadcast_bias(Lower *l, Value *bias, Value *empty)
 {
     uint32_t rank = rank_of(empty->type), bias_rank = rank_of(bias->type);
     const AffineExpr **index = ARENA_ARRAY(l->arena, const AffineExpr *, bias_rank);
@@ -43,15 +43,15 @@ Value *build_broadcast_bias(Lower *l, Value *bias, Value *empty)
     GenericDef def = {
         .inputs = VALUES(bias), .inits = VALUES(empty), .maps = maps, .loops = rank};
     Builder body;
-    Op *op = build_generic(l->b, &def, NULL, &body);
+    Op *op = tosa_build_generic(l->b, &def, NULL, &body);
     Value *element = body.block->args[0];
     const Type *type = body.block->args[1]->type;
-    build_yield(&body, element->type == type ? element
+    tosa_build_yield(&body, element->type == type ? element
                                              : build_unary(&body, ARITH(EXTSI), type, element));
     return op_result(op, 0);
 }
 
-Value *build_transposed(Lower *l, Value *input, const int64_t *order)
+Value *tosa_build_transposed(Lower *l, Value *input, const int64_t *order)
 {
     uint32_t rank = rank_of(input->type);
     int64_t count = rank, *dims = ARENA_ARRAY(l->arena, int64_t, rank);
@@ -63,7 +63,7 @@ Value *build_transposed(Lower *l, Value *input, const int64_t *order)
     return build_binary(l->b, TOSA(TRANSPOSE), type, input, perm);
 }
 
-const Attr *window_attr(Context *ctx, const int64_t *values, size_t count, bool is_vector)
+const Attr *tosa_lower_window_attr(Context *ctx, const int64_t *values, size_t count, bool is_vector)
 {
     const int64_t dims[] = {(int64_t)count};
     const Type *i64 = type_i(ctx, 64);

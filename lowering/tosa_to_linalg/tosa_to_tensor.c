@@ -16,7 +16,7 @@
 
 static Value *build_dim(Builder *b, Value *tensor, Value *index)
 {
-    return build_or_fold(b, TENSOR(DIM), (Value *[]){tensor, index}, 2, type_index(b->ctx));
+    return rewrite_build_or_fold(b, TENSOR(DIM), (Value *[]){tensor, index}, 2, type_index(b->ctx));
 }
 
 static bool has_rank(const Value *value, uint32_t rank)
@@ -42,7 +42,7 @@ static bool lower_slice(Rewriter *rw, Op *op, void *user)
     SliceParams slice = {0};
     const Type *type = op_result(op, 0)->type;
     const Attr *starts = op_attr(op, "start"), *sizes = op_attr(op, "size");
-    Value *input = tosa_remap(rw, op_operand(op, 0));
+    Value *input = tosa_lower_remap(rw, op_operand(op, 0));
     uint32_t rank = (uint32_t)starts->u.dense_array.count;
     if (!has_rank(op_result(op, 0), rank) || !has_rank(input, rank))
         return false;
@@ -53,7 +53,7 @@ static bool lower_slice(Rewriter *rw, Op *op, void *user)
         *vec_push(&slice.strides) = mixed_constant(1);
     }
     Op *extract = tensor_build_extract_slice(&rw->b, input, type, &slice);
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     rewriter_replace_one(rw, op, op_result(extract, 0));
     return true;
 }
@@ -67,13 +67,13 @@ static Value *element(Builder *b, Value *tensor, Value *const *indices, uint32_t
     const Type *type = type_elem(tensor->type);
     for (uint32_t i = 0; i < rank; i++)
         operands[i + 1] = indices[i];
-    return builder_fold(b, build(&detached, TENSOR(EXTRACT), operands, rank + 1, &type, 1, NULL, 0));
+    return fold_build(b, build(&detached, TENSOR(EXTRACT), operands, rank + 1, &type, 1, NULL, 0));
 }
 
 static Value *as_index(Builder *b, Value *value)
 {
     Builder detached = builder_detached(b);
-    return builder_fold(
+    return fold_build(
         b, value_def(build_unary(&detached, ARITH(INDEX_CAST), type_index(b->ctx), value)));
 }
 
@@ -120,7 +120,7 @@ static bool lower_pad(Rewriter *rw, Op *op, void *user)
         add_widths(b, padding, arith_constant_index(b, i), (Value *[]){low_side, high_side}, &borders);
     Op *pad = tensor_build_pad(b, input, op_result(op, 0)->type, &borders, false);
     tensor_fill_pad(pad, value);
-    pad_free(&borders);
+    tensor_pad_free(&borders);
     rewriter_replace_one(rw, op, op_result(pad, 0));
     return true;
 }
@@ -142,10 +142,10 @@ static void add_begins(Rewriter *rw, const Op *op, Value *axis, MixedIndex first
     *vec_push(begins) = mixed_constant(0);
     *vec_push(begins) = first_end;
     for (uint32_t i = 1; i < op->operand_count; i++) {
-        Value *extent = build_dim(b, tosa_remap(rw, op_operand(op, i)), axis);
+        Value *extent = build_dim(b, tosa_lower_remap(rw, op_operand(op, i)), axis);
         Value *begin = mixed_materialize(b, begins->data[i]);
         Value *end = build_binary(&detached, ARITH(ADDI), begin->type, begin, extent);
-        *vec_push(begins) = known_or_value(builder_fold(b, value_def(end)));
+        *vec_push(begins) = known_or_value(fold_build(b, value_def(end)));
     }
 }
 
@@ -179,8 +179,8 @@ static Value *insert_part(Builder *b, Value *part, Value *whole, uint32_t axis, 
         *vec_push(&slice.strides) = mixed_constant(1);
     }
     Op *insert = tensor_build_insert_slice(&detached, part, whole, &slice);
-    slice_free(&slice);
-    return builder_fold(b, insert);
+    tensor_slice_free(&slice);
+    return fold_build(b, insert);
 }
 
 static bool is_ranked_concat(const Op *op)
@@ -202,12 +202,12 @@ static bool lower_concat(Rewriter *rw, Op *op, void *user)
     if (!is_ranked_concat(op))
         return false;
     Value *axis_value = arith_constant_index(b, axis);
-    add_sizes(b, tosa_remap(rw, op_operand(op, 0)), &sizes);
+    add_sizes(b, tosa_lower_remap(rw, op_operand(op, 0)), &sizes);
     add_begins(rw, op, axis_value, sizes.data[axis], &begins);
     sizes.data[axis] = begins.data[op->operand_count];
     Value *whole = empty_result(b, op_result(op, 0)->type, sizes.data);
     for (uint32_t i = 0; i < op->operand_count; i++)
-        whole = insert_part(b, tosa_remap(rw, op_operand(op, i)), whole, axis, begins.data[i]);
+        whole = insert_part(b, tosa_lower_remap(rw, op_operand(op, i)), whole, axis, begins.data[i]);
     vec_free(&sizes);
     vec_free(&begins);
     rewriter_replace_one(rw, op, whole);
@@ -230,14 +230,14 @@ static bool run(Pass *pass, Op *root)
     const ConversionTarget target = {.legal_dialects = legal,
                                      .op_legality = legality,
                                      .partial = true,
-                                     .cast = tosa_cast};
+                                     .cast = tosa_lower_cast};
     PatternSet patterns;
     patterns_init(&patterns, pass->ctx);
     pattern_add(&patterns, "tosa-concat", TOSA(CONCAT), 1, lower_concat);
     pattern_add(&patterns, "tosa-pad", TOSA(PAD), 1, lower_pad);
-    pattern_add(&patterns, "tosa-reshape", TOSA(RESHAPE), 1, tosa_reshape_to_tensor);
+    pattern_add(&patterns, "tosa-reshape", TOSA(RESHAPE), 1, tosa_lower_reshape_to_tensor);
     pattern_add(&patterns, "tosa-slice", TOSA(SLICE), 1, lower_slice);
-    bool ok = convert_dialects(root, &patterns, &target);
+    bool ok = conversion_apply(root, &patterns, &target);
     patterns_free(&patterns);
     return ok;
 }

@@ -5,6 +5,6 @@
 #include "lowering/tosa_to_linalg/tosa_types.h"
 
 /* tosa.reshape as collapse_shape, expand_shape and casts; a pattern. */
-bool tosa_reshape_to_tensor(Rewriter *rw, Op *op, void *user);
+bool tosa_lower_reshape_to_tensor(Rewriter *rw, Op *op, void *user);
 
 #endif

@@ -32,7 +32,7 @@ static bool open_extent(const Type *in, const Attr *new_shape, int64_t *out)
         return true;
     for (size_t i = 0; i < new_shape->u.dense_array.count; i++) {
         int64_t extent = dense_array_i64(new_shape, i);
-        if (extent >= 0 && !mul_i64(given, extent, &given))
+        if (extent >= 0 && !i64_mul(given, extent, &given))
             return false;
     }
     if (!type_element_count(in, &total))
@@ -75,7 +75,7 @@ static bool cursor_take(Cursor *cursor)
     const Type *type = cursor->type;
     if (cursor->next >= type->u.shaped.rank)
         return false;
-    return mul_i64(cursor->product, type->u.shaped.dims[cursor->next++], &cursor->product);
+    return i64_mul(cursor->product, type->u.shaped.dims[cursor->next++], &cursor->product);
 }
 
 /* Both walks go on to the next common product, one extent each at least. */
@@ -170,13 +170,13 @@ static Value *cast(Builder *b, Value *value, const Type *type)
     Builder detached = builder_detached(b);
     if (value->type == type)
         return value;
-    return builder_fold(b, value_def(tensor_cast(&detached, value, type)));
+    return fold_build(b, value_def(tensor_cast(&detached, value, type)));
 }
 
 static Value *collapse(Builder *b, Value *value, const Type *type, const Attr *groups)
 {
     Builder detached = builder_detached(b);
-    return builder_fold(b, value_def(tensor_collapse_shape(&detached, value, type, groups)));
+    return fold_build(b, value_def(tensor_collapse_shape(&detached, value, type, groups)));
 }
 
 /* The unknown extent of a shape whose product is `total`. */
@@ -185,11 +185,11 @@ static Value *divided_extent(Builder *b, const Type *type, Value *total)
     Builder detached = builder_detached(b);
     int64_t known = 1;
     for (uint32_t i = 0; i < type->u.shaped.rank; i++)
-        if (type->u.shaped.dims[i] != DIM_DYNAMIC && !mul_i64(known, type->u.shaped.dims[i], &known))
+        if (type->u.shaped.dims[i] != DIM_DYNAMIC && !i64_mul(known, type->u.shaped.dims[i], &known))
             known = 0; /* as many elements as no tensor has */
     Value *divisor = arith_constant_index(b, known);
     Value *extent = build_binary(&detached, ARITH(DIVUI), total->type, total, divisor);
-    return builder_fold(b, value_def(extent));
+    return fold_build(b, value_def(extent));
 }
 
 static Value *expand(Builder *b, Value *value, const Type *type, const Attr *groups)
@@ -205,18 +205,18 @@ static Value *expand(Builder *b, Value *value, const Type *type, const Attr *gro
     if (total && !type_is_static(type))
         operands[count++] = divided_extent(b, type, total);
     const Attr *shape = attr_i64_array(b->ctx, type->u.shaped.dims, type->u.shaped.rank);
-    NamedAttr attrs[] = {named_attr(b->ctx, "reassociation", groups),
-                         named_attr(b->ctx, "static_output_shape", shape)};
-    return builder_fold(b, build(&detached, TENSOR(EXPAND_SHAPE), operands, count, &type, 1, attrs,
+    NamedAttr attrs[] = {attr_named(b->ctx, "reassociation", groups),
+                         attr_named(b->ctx, "static_output_shape", shape)};
+    return fold_build(b, build(&detached, TENSOR(EXPAND_SHAPE), operands, count, &type, 1, attrs,
                                  COUNT_OF(attrs)));
 }
 
-bool tosa_reshape_to_tensor(Rewriter *rw, Op *op, void *user)
+bool tosa_lower_reshape_to_tensor(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Builder *b = &rw->b;
     const Attr *new_shape = op_attr(op, "new_shape");
-    Value *input = tosa_remap(rw, op_operand(op, 0));
+    Value *input = tosa_lower_remap(rw, op_operand(op, 0));
     if (!type_is_ranked(input->type))
         return false;
     const Type *from = cast_input_type(input->type, new_shape);
@@ -229,6 +229,6 @@ bool tosa_reshape_to_tensor(Rewriter *rw, Op *op, void *user)
     Value *value = cast(b, input, from);
     value = collapse(b, value, middle, collapsed);
     value = expand(b, value, to, expanded);
-    rewriter_replace_one(rw, op, cast(b, value, tosa_signless(op_result(op, 0)->type)));
+    rewriter_replace_one(rw, op, cast(b, value, tosa_lower_signless(op_result(op, 0)->type)));
     return true;
 }

@@ -3,7 +3,7 @@
 
 #include "dialects/builtin/builtin.h"
 
-const Type *tosa_signless(const Type *type)
+const Type *tosa_lower_signless(const Type *type)
 {
     const Type *elem = type_elem(type);
     if (!type_is_integer(elem) || elem->u.integer.sign != UNSIGNED)
@@ -12,12 +12,12 @@ const Type *tosa_signless(const Type *type)
     return type_is_tensor(type) ? type_with_elem(type, elem) : elem;
 }
 
-Value *tosa_remap(Rewriter *rw, Value *value)
+Value *tosa_lower_remap(Rewriter *rw, Value *value)
 {
-    return conversion_remap(rw, value, tosa_signless(value->type));
+    return conversion_remap(rw, value, tosa_lower_signless(value->type));
 }
 
-Value *tosa_cast(Builder *b, const Type *type, Value *value)
+Value *tosa_lower_cast(Builder *b, const Type *type, Value *value)
 {
     return build_unary(b, BUILTIN(UNREALIZED_CONVERSION_CAST), type, value);
 }

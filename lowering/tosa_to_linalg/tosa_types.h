@@ -6,10 +6,10 @@
 #include "ir/rewrite/dialect_conversion.h"
 
 /* The scalar or tensor type with signless integers in the place of unsigned ones. */
-const Type *tosa_signless(const Type *type);
+const Type *tosa_lower_signless(const Type *type);
 /* What a value has become, signless; a cast of it if need be. */
-Value *tosa_remap(Rewriter *rw, Value *value);
+Value *tosa_lower_remap(Rewriter *rw, Value *value);
 /* builtin.unrealized_conversion_cast */
-Value *tosa_cast(Builder *b, const Type *type, Value *value);
+Value *tosa_lower_cast(Builder *b, const Type *type, Value *value);
 
 #endif

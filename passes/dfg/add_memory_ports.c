@@ -137,7 +137,7 @@ typedef struct Process {
 
 static void declare_variable(Process *p, End *end, const char *name, const Type *type)
 {
-    end->variable = nest_variable(&p->nest, name, type, NULL, 0);
+    end->variable = emithls_nest_variable(&p->nest, name, type, NULL, 0);
 }
 
 /* Opens a condition on the first or last part of what lasts several iterations. */
@@ -148,28 +148,28 @@ static NestMark open_part(Process *p, const End *end, bool last)
     const bool is_eq = true;
     if (end->parts == 1)
         return (NestMark){nest->b.block, nest->b.before, nest->count};
-    return nest_open_if(nest, &at, &is_eq, 1);
+    return emithls_nest_open_if(nest, &at, &is_eq, 1);
 }
 
 static void take_word(Process *p, const End *end)
 {
     NestMark mark = open_part(p, end, false);
-    Value *word = end->address ? nest_load(&p->nest, end->source, &end->address, 1)
-                               : nest_read(&p->nest, end->source);
+    Value *word = end->address ? emithls_nest_load(&p->nest, end->source, &end->address, 1)
+                               : emithls_nest_read(&p->nest, end->source);
     const AffineExpr *none = NULL;
-    nest_store(&p->nest, word, end->variable, &none, 0);
-    nest_close(&p->nest, mark);
+    emithls_nest_store(&p->nest, word, end->variable, &none, 0);
+    emithls_nest_close(&p->nest, mark);
 }
 
 static void give_word(Process *p, const End *end)
 {
     NestMark mark = open_part(p, end, true);
-    Value *word = nest_load(&p->nest, end->variable, NULL, 0);
+    Value *word = emithls_nest_load(&p->nest, end->variable, NULL, 0);
     if (end->address)
-        nest_store(&p->nest, word, end->source, &end->address, 1);
+        emithls_nest_store(&p->nest, word, end->source, &end->address, 1);
     else
-        nest_write(&p->nest, word, end->source);
-    nest_close(&p->nest, mark);
+        emithls_nest_write(&p->nest, word, end->source);
+    emithls_nest_close(&p->nest, mark);
 }
 
 static Value *resize(Nest *nest, Value *value, const Type *to)
@@ -189,18 +189,18 @@ static void move_lanes(Process *p, const End *from, End *to)
     LoopSpec loop = {"lane", moved};
     NestMark mark = {nest->b.block, nest->b.before, nest->count}, guard = mark;
     if (moved > 1)
-        mark = nest_open(nest, "lanes", &loop, 1, LOOP_UNROLLED, -1, -1);
+        mark = emithls_nest_open(nest, "lanes", &loop, 1, LOOP_UNROLLED, -1, -1);
     if (port->chunks * moved > port->lanes) {
         const AffineExpr *inside = affine_add_c(affine_neg(p->word.index), port->lanes - 1);
         const bool is_eq = false;
-        guard = nest_open_if(nest, &inside, &is_eq, 1);
+        guard = emithls_nest_open_if(nest, &inside, &is_eq, 1);
     }
-    Value *value = nest_load(nest, from->variable, &from->index, from->lanes > 1);
+    Value *value = emithls_nest_load(nest, from->variable, &from->index, from->lanes > 1);
     value = resize(nest, value, emithls_scalar(emithls_array_elem(to->variable->type)));
-    nest_store(nest, value, to->variable, &to->index, to->lanes > 1);
+    emithls_nest_store(nest, value, to->variable, &to->index, to->lanes > 1);
     if (port->chunks * moved > port->lanes)
-        nest_close(nest, guard);
-    nest_close(nest, mark);
+        emithls_nest_close(nest, guard);
+    emithls_nest_close(nest, mark);
 }
 
 static void build_process(Process *p, const Type *bus)
@@ -230,7 +230,7 @@ static void build_process(Process *p, const Type *bus)
         declare_variable(p, &p->bus, "bus_word", bus);
     if (p->word.parts > 1)
         declare_variable(p, &p->word, "word", port->word);
-    NestMark mark = nest_open(nest, "words", loops, has_parts ? 2 : 1, LOOP_PIPELINED, -1, -1);
+    NestMark mark = emithls_nest_open(nest, "words", loops, has_parts ? 2 : 1, LOOP_PIPELINED, -1, -1);
     if (!p->bus.variable)
         declare_variable(p, &p->bus, "bus_word", bus);
     if (!p->word.variable)
@@ -239,7 +239,7 @@ static void build_process(Process *p, const Type *bus)
     take_word(p, from);
     move_lanes(p, from, to);
     give_word(p, to);
-    nest_close(nest, mark);
+    emithls_nest_close(nest, mark);
 }
 
 static const Attr *process_report(const MemoryPort *port)
@@ -248,15 +248,15 @@ static const Attr *process_report(const MemoryPort *port)
     int64_t trips = port->words * port->chunks, trip_counts[2] = {port->words, port->lanes};
     int64_t unroll[2] = {1, port->chunks > 1 ? port->bus_lanes : port->lanes};
     const NamedAttr items[] = {
-        named_attr(ctx, "class", attr_string_c(ctx, port->is_input ? "reader" : "writer")),
-        named_attr(ctx, "trip_counts", attr_i64_array(ctx, trip_counts, 2)),
-        named_attr(ctx, "unroll", attr_i64_array(ctx, unroll, 2)),
-        named_attr(ctx, "cycles", attr_i64(ctx, trips)),
-        named_attr(ctx, "dsp", attr_i64(ctx, 0)),
-        named_attr(ctx, "bram18", attr_i64(ctx, 0)),
-        named_attr(ctx, "uram", attr_i64(ctx, 0)),
-        named_attr(ctx, "lut", attr_i64(ctx, 0)),
-        named_attr(ctx, "ff", attr_i64(ctx, 0)),
+        attr_named(ctx, "class", attr_string_c(ctx, port->is_input ? "reader" : "writer")),
+        attr_named(ctx, "trip_counts", attr_i64_array(ctx, trip_counts, 2)),
+        attr_named(ctx, "unroll", attr_i64_array(ctx, unroll, 2)),
+        attr_named(ctx, "cycles", attr_i64(ctx, trips)),
+        attr_named(ctx, "dsp", attr_i64(ctx, 0)),
+        attr_named(ctx, "bram18", attr_i64(ctx, 0)),
+        attr_named(ctx, "uram", attr_i64(ctx, 0)),
+        attr_named(ctx, "lut", attr_i64(ctx, 0)),
+        attr_named(ctx, "ff", attr_i64(ctx, 0)),
     };
     return attr_dict(ctx, items, COUNT_OF(items));
 }
@@ -276,10 +276,10 @@ static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *plac
     }
     strbuf_printf(&name, "%s_%.*s", port->is_input ? "read" : "write", STR_ARG(port->name));
     const NamedAttr attrs[] = {
-        named_attr(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
-        named_attr(ctx, "function_type", attr_type(type_function(ctx, types, 2, NULL, 0))),
-        named_attr(ctx, "arg_names", attr_array(ctx, names, 2)),
-        named_attr(ctx, "report", process_report(port)),
+        attr_named(ctx, "sym_name", attr_string(ctx, strbuf_str(&name))),
+        attr_named(ctx, "function_type", attr_type(type_function(ctx, types, 2, NULL, 0))),
+        attr_named(ctx, "arg_names", attr_array(ctx, names, 2)),
+        attr_named(ctx, "report", process_report(port)),
     };
     strbuf_free(&name);
     OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name, .loc = port->top->loc,
@@ -332,9 +332,9 @@ static void set_interface(const MemoryPort *port, Value *memory, const Places *p
     Context *ctx = port->top->ctx;
     Builder b = builder_before(places->dataflow);
     const NamedAttr attrs[3] = {
-        named_attr(ctx, "mode", attr_string_c(ctx, "m_axi")),
-        named_attr(ctx, "bundle", attr_string(ctx, port->name)),
-        named_attr(ctx, "depth", attr_i64(ctx, emithls_array_dim(memory->type, 0) * FRAMES))};
+        attr_named(ctx, "mode", attr_string_c(ctx, "m_axi")),
+        attr_named(ctx, "bundle", attr_string(ctx, port->name)),
+        attr_named(ctx, "depth", attr_i64(ctx, emithls_array_dim(memory->type, 0) * FRAMES))};
     build(&b, EMITHLS(INTERFACE), &memory, 1, NULL, 0, attrs, 3);
 }
 
@@ -345,9 +345,9 @@ static Value *add_stream(const MemoryPort *port, Places *places)
     Builder b = builder_after(places->stream);
     StrBuf name = {0};
     strbuf_printf(&name, "%.*s_words", STR_ARG(port->name));
-    const NamedAttr attrs[3] = {named_attr(ctx, "name", attr_string(ctx, strbuf_str(&name))),
-                                named_attr(ctx, "depth", attr_i64(ctx, STREAM_DEPTH)),
-                                named_attr(ctx, "fixed", attr_unit(ctx))};
+    const NamedAttr attrs[3] = {attr_named(ctx, "name", attr_string(ctx, strbuf_str(&name))),
+                                attr_named(ctx, "depth", attr_i64(ctx, STREAM_DEPTH)),
+                                attr_named(ctx, "fixed", attr_unit(ctx))};
     strbuf_free(&name);
     places->stream = build(&b, EMITHLS(STREAM), NULL, 0, &port->stream->type, 1, attrs, 3);
     return op_result(places->stream, 0);
@@ -372,7 +372,7 @@ static void connect_port(SymbolTable *symbols, const MemoryPort *port, Places *p
     memory->type = memory_type(port);
     set_interface(port, memory, places);
     Value *args[2] = {port->is_input ? memory : stream, port->is_input ? stream : memory};
-    NamedAttr callee = named_attr(port->top->ctx, "callee",
+    NamedAttr callee = attr_named(port->top->ctx, "callee",
                                   attr_symbol(port->top->ctx, symbol_name(process)));
     Builder b = builder_at_end(places->call->block, places->call->loc);
     if (port->is_input)

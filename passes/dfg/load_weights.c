@@ -88,7 +88,7 @@ static void declare_variable(Chain *chain, Op *func, Op *get)
     const Attr *ref = op_attr(get, "table");
     Op *table = symbol_lookup(get, ref);
     Builder b = builder_before(get);
-    const NamedAttr name = named_attr(ctx, "name", attr_string(ctx, symbol_name(table)->str));
+    const NamedAttr name = attr_named(ctx, "name", attr_string(ctx, symbol_name(table)->str));
     const Type *type = op_result(get, 0)->type;
     Value *variable = op_result(build(&b, EMITHLS(VARIABLE), NULL, 0, &type, 1, &name, 1), 0);
     value_replace_all(op_result(get, 0), variable);
@@ -122,7 +122,7 @@ static const Type *chain_word(const Chain *chain)
 
 static Value *read_element(Nest *nest, Value *chain_in, const Type *elem)
 {
-    Value *word = nest_read(nest, chain_in);
+    Value *word = emithls_nest_read(nest, chain_in);
     return word->type == elem ? word : build_unary(&nest->b, ARITH(TRUNCI), elem, word);
 }
 
@@ -133,10 +133,10 @@ static void shift_row(Nest *nest, Value *row, int64_t lanes, Value *element)
     LoopSpec loop = {"k", lanes - 1};
     const AffineExpr *to = affine_dim(ctx, nest->count), *from = affine_add_c(to, 1);
     const AffineExpr *last = affine_const(ctx, lanes - 1);
-    NestMark mark = nest_open(nest, "shift", &loop, 1, LOOP_UNROLLED, -1, -1);
-    nest_store(nest, nest_load(nest, row, &from, 1), row, &to, 1);
-    nest_close(nest, mark);
-    nest_store(nest, element, row, &last, 1);
+    NestMark mark = emithls_nest_open(nest, "shift", &loop, 1, LOOP_UNROLLED, -1, -1);
+    emithls_nest_store(nest, emithls_nest_load(nest, row, &from, 1), row, &to, 1);
+    emithls_nest_close(nest, mark);
+    emithls_nest_store(nest, element, row, &last, 1);
 }
 
 /* When its last lane has arrived, the row goes to the memory at once. */
@@ -146,13 +146,13 @@ static void store_row(Nest *nest, Value *row, int64_t lanes, Value *memory,
     Context *ctx = nest->b.ctx;
     const AffineExpr *at_last = affine_add_c(index[rank - 1], 1 - lanes);
     const bool is_eq = true;
-    NestMark guard = nest_open_if(nest, &at_last, &is_eq, 1);
+    NestMark guard = emithls_nest_open_if(nest, &at_last, &is_eq, 1);
     LoopSpec loop = {"k", lanes};
     index[rank - 1] = affine_dim(ctx, nest->count);
-    NestMark mark = nest_open(nest, "store", &loop, 1, LOOP_UNROLLED, -1, -1);
-    nest_store(nest, nest_load(nest, row, &index[rank - 1], 1), memory, index, rank);
-    nest_close(nest, mark);
-    nest_close(nest, guard);
+    NestMark mark = emithls_nest_open(nest, "store", &loop, 1, LOOP_UNROLLED, -1, -1);
+    emithls_nest_store(nest, emithls_nest_load(nest, row, &index[rank - 1], 1), memory, index, rank);
+    emithls_nest_close(nest, mark);
+    emithls_nest_close(nest, guard);
 }
 
 /* The body begins after the declarations, before the first loop. */
@@ -175,8 +175,8 @@ static Value *declare_row(const Loaded *loaded)
         return NULL;
     Nest nest = {.b = builder_before(first_loop(loaded->func))};
     strbuf_printf(&name, "%.*s_row", STR_ARG(symbol_name(loaded->table)->str));
-    Value *row = nest_variable(&nest, name.data, emithls_array_elem(type), &lanes, 1);
-    nest_partition(&nest, row, 1);
+    Value *row = emithls_nest_variable(&nest, name.data, emithls_array_elem(type), &lanes, 1);
+    emithls_nest_partition(&nest, row, 1);
     strbuf_free(&name);
     return row;
 }
@@ -195,23 +195,23 @@ static void load_table(Nest *nest, const Loaded *loaded, Value *row, Value *chai
                               emithls_array_dim(type, i)};
         index[i] = affine_dim(nest->b.ctx, nest->count + i);
     }
-    NestMark mark = nest_open(nest, "load", loops, rank, LOOP_PIPELINED, -1, -1);
+    NestMark mark = emithls_nest_open(nest, "load", loops, rank, LOOP_PIPELINED, -1, -1);
     Value *element = read_element(nest, chain_in, elem);
     if (row) {
         shift_row(nest, row, lanes, element);
         store_row(nest, row, lanes, loaded->variable, index, rank);
     } else {
-        nest_store(nest, element, loaded->variable, index, rank);
+        emithls_nest_store(nest, element, loaded->variable, index, rank);
     }
-    nest_close(nest, mark);
+    emithls_nest_close(nest, mark);
 }
 
 static void forward_rest(Nest *nest, Value *chain_in, Value *chain_out, int64_t words)
 {
     LoopSpec loop = {"i", words};
-    NestMark mark = nest_open(nest, "forward", &loop, 1, LOOP_PIPELINED, -1, -1);
-    nest_write(nest, nest_read(nest, chain_in), chain_out);
-    nest_close(nest, mark);
+    NestMark mark = emithls_nest_open(nest, "forward", &loop, 1, LOOP_PIPELINED, -1, -1);
+    emithls_nest_write(nest, emithls_nest_read(nest, chain_in), chain_out);
+    emithls_nest_close(nest, mark);
 }
 
 static Value *add_argument(Op *func, const char *name, const Type *type, const Attr *port)
@@ -255,7 +255,7 @@ static void load_function(Chain *chain, size_t first, size_t end, int64_t rest)
     Builder b = builder_before(first_loop(func));
     OpState state = {.name = opinfo_of_def(chain->ctx, EMITHLS(ONCE))->name, .loc = func->loc,
                      .region_count = 1};
-    NamedAttr name = named_attr(chain->ctx, "name", attr_string_c(chain->ctx, "loaded"));
+    NamedAttr name = attr_named(chain->ctx, "name", attr_string_c(chain->ctx, "loaded"));
     state.attrs = attr_dict(chain->ctx, &name, 1);
     Op *once = build_op(&b, &state);
     Nest nest = {.b = builder_at_end(region_add_block(op_region(once, 0)), func->loc)};
@@ -292,9 +292,9 @@ static Value *add_link(const Chain *chain, Op *place, Str from, Str to)
     const Type *type = emithls_stream(chain->word);
     strbuf_printf(&name, "weights_%.*s_to_%.*s", STR_ARG(from), STR_ARG(to));
     const NamedAttr attrs[3] = {
-        named_attr(chain->ctx, "name", attr_string(chain->ctx, strbuf_str(&name))),
-        named_attr(chain->ctx, "depth", attr_i64(chain->ctx, CHAIN_DEPTH)),
-        named_attr(chain->ctx, "fixed", attr_unit(chain->ctx))};
+        attr_named(chain->ctx, "name", attr_string(chain->ctx, strbuf_str(&name))),
+        attr_named(chain->ctx, "depth", attr_i64(chain->ctx, CHAIN_DEPTH)),
+        attr_named(chain->ctx, "fixed", attr_unit(chain->ctx))};
     strbuf_free(&name);
     return op_result(build(&b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, 3), 0);
 }
@@ -308,12 +308,12 @@ static Value *add_port(Chain *chain, Op *dataflow, int64_t words)
 {
     Context *ctx = chain->ctx;
     const Type *frame = type_tensor(chain->word, &words, 1, NULL);
-    const NamedAttr items[2] = {named_attr(ctx, "emithls.frame", attr_type(frame)),
-                                named_attr(ctx, "emithls.weights", attr_unit(ctx))};
+    const NamedAttr items[2] = {attr_named(ctx, "emithls.frame", attr_type(frame)),
+                                attr_named(ctx, "emithls.weights", attr_unit(ctx))};
     Value *port = add_argument(chain->top, "weights", emithls_stream(chain->word),
                                attr_dict(ctx, items, 2));
     Builder b = builder_before(dataflow);
-    NamedAttr mode = named_attr(ctx, "mode", attr_string_c(ctx, "axis"));
+    NamedAttr mode = attr_named(ctx, "mode", attr_string_c(ctx, "axis"));
     build(&b, EMITHLS(INTERFACE), &port, 1, NULL, 0, &mode, 1);
     return port;
 }

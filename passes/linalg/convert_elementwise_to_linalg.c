@@ -106,7 +106,7 @@ static bool fold_away(Context *ctx, Op *op)
     Rewriter rw = rewriter_plain(ctx);
     rw.driver = &erased;
     rw.erasing = note_erased;
-    while (!erased && op_fold(&rw, op))
+    while (!erased && fold_op(&rw, op))
         continue;
     return erased;
 }

@@ -114,7 +114,7 @@ static Op *build_reduced(Rewriter *rw, const UnitFold *f, RankReduction reductio
     for (uint32_t i = 0; i < f->op->operand_count; i++) {
         Value *value = op_operand(f->op, i);
         if (f->kept[i])
-            value = drop_unit_dims(&rw->b, value, f->kept[i], reduction);
+            value = fold_unit_drop_dims(&rw->b, value, f->kept[i], reduction);
         if (i < linalg_input_count(f->op))
             parts_add_input(&parts, value, f->maps.data[i]);
         else
@@ -136,8 +136,8 @@ static Value *restore(Builder *b, const UnitFold *f, Value *result, uint32_t ini
     if (!f->kept[init])
         return result;
     return reduction == REDUCE_BY_SLICES
-               ? insert_into(b, result, dest)
-               : insert_unit_dims(b, result, f->kept[init], dest->type->u.shaped.rank);
+               ? fold_unit_insert_into(b, result, dest)
+               : fold_unit_insert_dims(b, result, f->kept[init], dest->type->u.shaped.rank);
 }
 
 static void replace_by_reduced(Rewriter *rw, const UnitFold *f, RankReduction reduction)
@@ -163,7 +163,7 @@ static bool fold_unit_loops(Rewriter *rw, Op *op, RankReduction reduction)
     find_unit_loops(&f);
     for (uint32_t i = 0; i < operands; i++)
         fold_operand(&f, i);
-    bool ok = maps_change(&f) && maps_cover_loops(op->ctx, &f.maps);
+    bool ok = maps_change(&f) && parts_maps_cover_loops(op->ctx, &f.maps);
     if (ok)
         replace_by_reduced(rw, &f, reduction);
     for (uint32_t i = 0; i < operands; i++)
@@ -187,7 +187,7 @@ static bool fold_by_slices(Rewriter *rw, Op *op, void *user)
     return fold_unit_loops(rw, op, REDUCE_BY_SLICES);
 }
 
-void add_fold_unit_loops(PatternSet *set, RankReduction reduction)
+void fold_unit_add_loops(PatternSet *set, RankReduction reduction)
 {
     pattern_add(set, "fold-unit-loops", LINALG(GENERIC), 1,
                 reduction == REDUCE_BY_SLICES ? fold_by_slices : fold_by_reshapes);

@@ -10,15 +10,15 @@
 typedef enum RankReduction { REDUCE_BY_RESHAPES, REDUCE_BY_SLICES } RankReduction;
 
 /* fold_unit_dims.c: loops of one iteration go, with the dimensions that only they index. */
-void add_fold_unit_loops(PatternSet *set, RankReduction reduction);
+void fold_unit_add_loops(PatternSet *set, RankReduction reduction);
 /* fold_unit_dims_tensor.c: the same for pads, and for slices when reducing by reshapes. */
-void add_fold_unit_pads(PatternSet *set, RankReduction reduction);
-void add_fold_unit_slices(PatternSet *set);
+void fold_unit_add_pads(PatternSet *set, RankReduction reduction);
+void fold_unit_add_slices(PatternSet *set);
 
 /* fold_unit_dims_tensor.c: dims[i] says which dimensions stay; the others have extent 1. */
-Value *drop_unit_dims(Builder *b, Value *tensor, const bool *kept, RankReduction reduction);
+Value *fold_unit_drop_dims(Builder *b, Value *tensor, const bool *kept, RankReduction reduction);
 /* The inverses: by a reshape to `rank` dimensions, by a slice inserted into all of `dest`. */
-Value *insert_unit_dims(Builder *b, Value *tensor, const bool *kept, uint32_t rank);
-Value *insert_into(Builder *b, Value *tensor, Value *dest);
+Value *fold_unit_insert_dims(Builder *b, Value *tensor, const bool *kept, uint32_t rank);
+Value *fold_unit_insert_into(Builder *b, Value *tensor, Value *dest);
 
 #endif

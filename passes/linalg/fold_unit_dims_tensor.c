@@ -51,7 +51,7 @@ static SliceParams whole_slice(Builder *b, Value *tensor)
     return slice;
 }
 
-Value *drop_unit_dims(Builder *b, Value *tensor, const bool *kept, RankReduction reduction)
+Value *fold_unit_drop_dims(Builder *b, Value *tensor, const bool *kept, RankReduction reduction)
 {
     const Type *type = kept_type(tensor->type, kept);
     if (reduction == REDUCE_BY_RESHAPES)
@@ -59,7 +59,7 @@ Value *drop_unit_dims(Builder *b, Value *tensor, const bool *kept, RankReduction
             b, tensor, type, groups_of_kept(b->ctx, kept, tensor->type->u.shaped.rank));
     SliceParams slice = whole_slice(b, tensor);
     Op *op = tensor_build_extract_slice(b, tensor, type, &slice);
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return op_result(op, 0);
 }
 
@@ -75,17 +75,17 @@ static const Type *type_with_units(const Type *type, const bool *kept, uint32_t 
     return wide;
 }
 
-Value *insert_unit_dims(Builder *b, Value *tensor, const bool *kept, uint32_t rank)
+Value *fold_unit_insert_dims(Builder *b, Value *tensor, const bool *kept, uint32_t rank)
 {
     return tensor_expand_shape(b, tensor, type_with_units(tensor->type, kept, rank),
                                groups_of_kept(b->ctx, kept, rank));
 }
 
-Value *insert_into(Builder *b, Value *tensor, Value *dest)
+Value *fold_unit_insert_into(Builder *b, Value *tensor, Value *dest)
 {
     SliceParams slice = whole_slice(b, dest);
     Op *op = tensor_build_insert_slice(b, tensor, dest, &slice);
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return op_result(op, 0);
 }
 
@@ -104,7 +104,7 @@ static bool find_kept(const Op *pad, bool *kept, PadBorders *out)
     const Type *type = op_operand(pad, 0)->type;
     PadBorders borders;
     bool any_goes = false;
-    pad_read_folded(pad, &borders);
+    tensor_pad_read_folded(pad, &borders);
     for (uint32_t i = 0; i < type->u.shaped.rank; i++) {
         kept[i] = type->u.shaped.dims[i] != 1 || !is_zero(borders.low.data[i]) ||
                   !is_zero(borders.high.data[i]);
@@ -114,7 +114,7 @@ static bool find_kept(const Op *pad, bool *kept, PadBorders *out)
         *vec_push(&out->low) = borders.low.data[i];
         *vec_push(&out->high) = borders.high.data[i];
     }
-    pad_free(&borders);
+    tensor_pad_free(&borders);
     return any_goes;
 }
 
@@ -148,7 +148,7 @@ static Value *empty_of_padded(Builder *b, Value *small, const bool *kept, uint32
 static Value *build_small_pad(Builder *b, const Op *pad, Value *padding, const bool *kept,
                               const PadBorders *borders, RankReduction reduction)
 {
-    Value *source = drop_unit_dims(b, op_operand(pad, 0), kept, reduction);
+    Value *source = fold_unit_drop_dims(b, op_operand(pad, 0), kept, reduction);
     Op *small = tensor_build_pad(b, source, padded_type(source->type, borders), borders,
                                  op_attr(pad, "nofold") != NULL);
     tensor_fill_pad(small, padding);
@@ -167,12 +167,12 @@ static bool fold_pad(Rewriter *rw, Op *pad, RankReduction reduction)
     if (ok) {
         Value *small = build_small_pad(&rw->b, pad, padding, kept, &borders, reduction);
         Value *wide = reduction == REDUCE_BY_RESHAPES
-                          ? insert_unit_dims(&rw->b, small, kept, rank)
-                          : insert_into(&rw->b, small, empty_of_padded(&rw->b, small, kept, rank));
+                          ? fold_unit_insert_dims(&rw->b, small, kept, rank)
+                          : fold_unit_insert_into(&rw->b, small, empty_of_padded(&rw->b, small, kept, rank));
         rewriter_replace_one(rw, pad, tensor_cast(&rw->b, wide, op_result(pad, 0)->type));
     }
     free_ptr((void **)&kept);
-    pad_free(&borders);
+    tensor_pad_free(&borders);
     return ok;
 }
 
@@ -188,7 +188,7 @@ static bool fold_pad_by_slices(Rewriter *rw, Op *op, void *user)
     return fold_pad(rw, op, REDUCE_BY_SLICES);
 }
 
-void add_fold_unit_pads(PatternSet *set, RankReduction reduction)
+void fold_unit_add_pads(PatternSet *set, RankReduction reduction)
 {
     pattern_add(set, "fold-unit-pads", TENSOR(PAD), 1,
                 reduction == REDUCE_BY_SLICES ? fold_pad_by_slices : fold_pad_by_reshapes);
@@ -242,12 +242,12 @@ static bool fold_extract(Rewriter *rw, Op *op, void *user)
     bool ok = groups_of_units(type, &sizes);
     if (ok) {
         SliceParams slice;
-        slice_read(op, &slice);
+        tensor_slice_read(op, &slice);
         const Type *reduced = reduced_slice_type(op, &slice, sizes.len);
         Op *made = tensor_build_extract_slice(&rw->b, op_operand(op, 0), reduced, &slice);
         const Attr *groups = tensor_groups_attr(op->ctx, sizes.data, sizes.len);
         rewriter_replace_one(rw, op, tensor_expand_shape(&rw->b, op_result(made, 0), type, groups));
-        slice_free(&slice);
+        tensor_slice_free(&slice);
     }
     vec_free(&sizes);
     return ok;
@@ -262,19 +262,19 @@ static bool fold_insert(Rewriter *rw, Op *op, void *user)
     bool ok = groups_of_units(source->type, &sizes);
     if (ok) {
         SliceParams slice;
-        slice_read(op, &slice);
+        tensor_slice_read(op, &slice);
         const Type *type = tensor_collapsed_type(source->type, sizes.data, sizes.len);
         const Attr *groups = tensor_groups_attr(op->ctx, sizes.data, sizes.len);
         Value *small = tensor_collapse_shape(&rw->b, source, type, groups);
         Op *made = tensor_build_insert_slice(&rw->b, small, op_operand(op, 1), &slice);
         rewriter_replace_one(rw, op, op_result(made, 0));
-        slice_free(&slice);
+        tensor_slice_free(&slice);
     }
     vec_free(&sizes);
     return ok;
 }
 
-void add_fold_unit_slices(PatternSet *set)
+void fold_unit_add_slices(PatternSet *set)
 {
     pattern_add(set, "fold-unit-extract", TENSOR(EXTRACT_SLICE), 1, fold_extract);
     pattern_add(set, "fold-unit-insert", TENSOR(INSERT_SLICE), 1, fold_insert);

@@ -22,7 +22,7 @@ static bool read_fill_value(Rewriter *rw, Op *op, void *user)
     if (!linalg_has_tensor_semantics(op))
         return false;
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
-        Op *fill = value_def_of(op_operand(op, i), LINALG(FILL));
+        Op *fill = rewrite_def_of(op_operand(op, i), LINALG(FILL));
         if (!fill || !linalg_reads_operand(op, i))
             continue;
         rw->b.loc = fill->loc;
@@ -42,7 +42,7 @@ static bool is_number(const Type *type)
 /* The element of a scalar constant or of a tensor of equal numbers, else NULL. */
 static const Attr *constant_element(const Value *value)
 {
-    const Attr *attr = value_constant(value);
+    const Attr *attr = fold_constant_of(value);
     if (!attr || attr->kind == ATTR_INTEGER || attr->kind == ATTR_FLOAT)
         return attr;
     bool is_splat = attr->kind == ATTR_DENSE && attr->u.dense.is_splat;
@@ -82,7 +82,7 @@ static void copy_body_with(Rewriter *rw, Op *made, Op *op, uint32_t input, Value
         to->args[next]->loc = from->args[i]->loc;
         ptrmap_put(&values, from->args[i], to->args[next++]);
     }
-    body_copy(rw, to, from, NULL, &values);
+    parts_body_copy(rw, to, from, NULL, &values);
     ptrmap_free(&values);
 }
 
@@ -99,7 +99,7 @@ static bool read_constant(Rewriter *rw, Op *op, uint32_t input, const Attr *elem
 {
     GenericParts parts = {0};
     const Attr *loc = collect_others(op, input, &parts);
-    bool ok = maps_cover_loops(op->ctx, &parts.maps);
+    bool ok = parts_maps_cover_loops(op->ctx, &parts.maps);
     if (ok) {
         rw->b.loc = value_loc(op_operand(op, input));
         Value *scalar = arith_constant(&rw->b, element);
@@ -134,9 +134,9 @@ static bool empty_inits(Rewriter *rw, Op *op, void *user)
     for (uint32_t i = linalg_input_count(op); i < op->operand_count; i++) {
         Value *init = op_operand(op, i);
         if (linalg_reads_operand(op, i) || init->type->kind != TYPE_RANKED_TENSOR ||
-            value_def_of(init, TENSOR(EMPTY)))
+            rewrite_def_of(init, TENSOR(EMPTY)))
             continue;
-        op_set_operand(op, i, empty_like(&rw->b, init));
+        op_set_operand(op, i, parts_empty_like(&rw->b, init));
         changed = true;
     }
     if (changed)
@@ -144,7 +144,7 @@ static bool empty_inits(Rewriter *rw, Op *op, void *user)
     return changed;
 }
 
-void add_fuse_constants(PatternSet *set)
+void fuse_add_constants(PatternSet *set)
 {
     pattern_add(set, "read-fill-value", LINALG(GENERIC), 1, read_fill_value);
     pattern_add(set, "read-constants", LINALG(GENERIC), 1, read_constants);
@@ -223,8 +223,8 @@ static bool transpose_constant(Rewriter *rw, Op *op, void *user)
         return false;
     Value *input = op_operand(op, 0);
     const Type *type = op_result(op, 0)->type;
-    const Attr *dense = value_constant(input);
-    if (!dense || dense->kind != ATTR_DENSE || !op_has_one_use(value_def(input)))
+    const Attr *dense = fold_constant_of(input);
+    if (!dense || dense->kind != ATTR_DENSE || !parts_op_has_one_use(value_def(input)))
         return false;
     int64_t *strides = xcalloc(type->u.shaped.rank, sizeof *strides);
     input_strides(op, strides);
@@ -235,7 +235,7 @@ static bool transpose_constant(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-void add_transpose_constants(PatternSet *set)
+void fuse_add_transpose_constants(PatternSet *set)
 {
     pattern_add(set, "transpose-constant", NULL, 1, transpose_constant);
 }

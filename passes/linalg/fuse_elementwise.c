@@ -97,7 +97,7 @@ static void find_kept(Fusion *f)
     for (uint32_t i = 0; i < f->producer->result_count; i++) {
         dropped[inputs + i] = true;
         f->kept[i] = linalg_reads_operand(f->producer, inputs + i) ||
-                     !operands_cover_loops(f->producer, dropped);
+                     !parts_operands_cover_loops(f->producer, dropped);
         dropped[inputs + i] = false;
         FOR_EACH_USE (use, op_result(f->producer, i))
             f->kept[i] = f->kept[i] || use->owner != f->consumer;
@@ -168,7 +168,7 @@ static void map_indices(Rewriter *rw, Fusion *f)
     uint32_t loops = linalg_loop_count(f->consumer);
     Builder saved = rw->b;
     ValueList indices = {0};
-    if (!body_has_index(f->producer))
+    if (!parts_body_has_index(f->producer))
         return;
     builder_set_end(&rw->b, linalg_body(f->fused));
     rw->b.loc = f->producer->loc;
@@ -207,14 +207,14 @@ static void fill_body(Rewriter *rw, Fusion *f)
     map_indices(rw, f);
     copy_producer(rw, f);
     ptrmap_put(&f->values, consumer->args[f->operand],
-               body_mapped(&f->values, op_operand(yield, f->result)));
-    body_copy(rw, body, consumer, consumer->last, &f->values);
+               parts_body_mapped(&f->values, op_operand(yield, f->result)));
+    parts_body_copy(rw, body, consumer, consumer->last, &f->values);
     for (uint32_t i = 0; i < yield->operand_count; i++)
         if (f->kept[i])
-            *vec_push(&yielded) = body_mapped(&f->values, op_operand(yield, i));
+            *vec_push(&yielded) = parts_body_mapped(&f->values, op_operand(yield, i));
     for (uint32_t i = 0; i < consumer->last->operand_count; i++)
-        *vec_push(&yielded) = body_mapped(&f->values, op_operand(consumer->last, i));
-    body_yield(rw, body, &yielded, f->fused->loc);
+        *vec_push(&yielded) = parts_body_mapped(&f->values, op_operand(consumer->last, i));
+    parts_body_yield(rw, body, &yielded, f->fused->loc);
     vec_free(&yielded);
 }
 
@@ -243,7 +243,7 @@ static bool fuse(Rewriter *rw, Op *consumer, uint32_t operand)
                 .loops = loops_map(producer, value->index, consumer, operand)};
     find_kept(&f);
     collect_parts(&f, &parts);
-    bool ok = maps_cover_loops(rw->b.ctx, &parts.maps);
+    bool ok = parts_maps_cover_loops(rw->b.ctx, &parts.maps);
     if (ok) {
         f.fused = parts_build(&rw->b, &parts, op_attr(consumer, "iterator_types"));
         fill_body(rw, &f);
@@ -259,12 +259,12 @@ static bool fuse_producer(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (is_fusable(op, i) && op_has_one_use(value_def(op_operand(op, i))))
+        if (is_fusable(op, i) && parts_op_has_one_use(value_def(op_operand(op, i))))
             return fuse(rw, op, i);
     return false;
 }
 
-void add_fuse_elementwise(PatternSet *set)
+void fuse_add_elementwise(PatternSet *set)
 {
     pattern_add(set, "fuse-elementwise", LINALG(GENERIC), 1, fuse_producer);
 }

@@ -6,15 +6,15 @@
 #include "ir/rewrite/rewrite.h"
 
 /* fuse_elementwise.c: a generic takes over the generic that makes one of its inputs. */
-void add_fuse_elementwise(PatternSet *set);
+void fuse_add_elementwise(PatternSet *set);
 /* fuse_constants.c: constants and fills become scalars of the body; inits nobody reads become
  * empty tensors. */
-void add_fuse_constants(PatternSet *set);
+void fuse_add_constants(PatternSet *set);
 /* fuse_constants.c: transposes of constants are constants. */
-void add_transpose_constants(PatternSet *set);
+void fuse_add_transpose_constants(PatternSet *set);
 /* fuse_operands.c: operands and results that are unused or given twice go. */
-void add_drop_operands(PatternSet *set);
+void fuse_add_drop_operands(PatternSet *set);
 /* fuse_reshape.c: structured ops run on the larger shape of a reshape beside them. */
-void add_fuse_reshapes(PatternSet *set);
+void fuse_add_reshapes(PatternSet *set);
 
 #endif

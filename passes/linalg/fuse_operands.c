@@ -29,7 +29,7 @@ static Value *yielded(const Op *op, uint32_t init)
 static bool try_drop(Survey *s, uint32_t operand)
 {
     s->dropped[operand] = true;
-    s->dropped[operand] = operands_cover_loops(s->op, s->dropped);
+    s->dropped[operand] = parts_operands_cover_loops(s->op, s->dropped);
     return s->dropped[operand];
 }
 
@@ -208,7 +208,7 @@ static Op *find_cycle(const Op *op, uint32_t init)
     if (value_has_uses(op_result(op, init)) || !value_has_one_use(arg))
         return NULL;
     Op *cycle = arg->uses->owner;
-    if (cycle->result_count != 1 || !op_has_one_use(cycle))
+    if (cycle->result_count != 1 || !parts_op_has_one_use(cycle))
         return NULL;
     const Op *user = op_result(cycle, 0)->uses->owner;
     bool closes = user->def == LINALG(YIELD) && op_operand(user, init) == op_result(cycle, 0);
@@ -233,7 +233,7 @@ static bool break_cycles(Rewriter *rw, Op *op, void *user)
     return changed;
 }
 
-void add_drop_operands(PatternSet *set)
+void fuse_add_drop_operands(PatternSet *set)
 {
     pattern_add(set, "drop-operands", LINALG(GENERIC), 1, drop_operands);
     pattern_add(set, "break-cycles", LINALG(GENERIC), 1, break_cycles);

@@ -84,7 +84,7 @@ static bool expansion_init(Expansion *e, Op *op, uint32_t operand, const Op *res
  * if the body reads its index. */
 static bool splits_are_known(const Expansion *e)
 {
-    bool has_index = region_entry(op_region(e->op, 0)) && body_has_index(e->op);
+    bool has_index = region_entry(op_region(e->op, 0)) && parts_body_has_index(e->op);
     for (uint32_t i = 0; i < linalg_loop_count(e->op); i++) {
         uint32_t unknown = 0;
         for (uint32_t k = 0; e->count[i] > 1 && k < e->count[i]; k++) {
@@ -225,7 +225,7 @@ static void copy_expanded_body(Rewriter *rw, const Expansion *e, Op *made)
         to->args[i]->loc = from->args[i]->loc;
         ptrmap_put(&values, from->args[i], to->args[i]);
     }
-    body_copy(rw, to, from, NULL, &values);
+    parts_body_copy(rw, to, from, NULL, &values);
     FOR_EACH_OP_SAFE (op, to)
         if (op->def == LINALG(INDEX))
             split_index(rw, e, op);
@@ -286,8 +286,8 @@ static bool op_of_collapse(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
-        Op *collapse = value_def_of(op_operand(op, i), TENSOR(COLLAPSE_SHAPE));
-        if (!collapse || !is_expandable(op, i) || !op_has_one_use(collapse))
+        Op *collapse = rewrite_def_of(op_operand(op, i), TENSOR(COLLAPSE_SHAPE));
+        if (!collapse || !is_expandable(op, i) || !parts_op_has_one_use(collapse))
             continue;
         ValueList values = {0};
         bool ok = expand_op(rw, op, i, collapse, &values);
@@ -309,11 +309,11 @@ static bool expand_of_op(Rewriter *rw, Op *reshape, void *user)
         return false;
     uint32_t operand = linalg_input_count(op) + source->index;
     ValueList values = {0};
-    if (!is_expandable(op, operand) || !op_has_one_use(op) ||
+    if (!is_expandable(op, operand) || !parts_op_has_one_use(op) ||
         !expand_op(rw, op, operand, reshape, &values))
         return false;
     Value *result = values.data[source->index];
-    Op *collapse = value_def_of(result, TENSOR(COLLAPSE_SHAPE));
+    Op *collapse = rewrite_def_of(result, TENSOR(COLLAPSE_SHAPE));
     rewriter_replace_one(rw, reshape, collapse ? op_operand(collapse, 0) : result);
     rewriter_replace(rw, op, values.data, op->result_count);
     vec_free(&values);
@@ -334,7 +334,7 @@ static bool expand_borders(const Op *pad, const Op *collapse, PadBorders *out, I
     PadBorders old;
     bool ok = true;
     uint32_t next = 0;
-    pad_read_folded(pad, &old);
+    tensor_pad_read_folded(pad, &old);
     for (uint32_t g = 0; ok && g < groups->u.array.count; g++) {
         uint32_t size = group_size(groups, g);
         MixedIndex low = old.low.data[g], high = old.high.data[g];
@@ -347,7 +347,7 @@ static bool expand_borders(const Op *pad, const Op *collapse, PadBorders *out, I
                 size == 1 ? padded->u.shaped.dims[g] : wide->u.shaped.dims[next];
         }
     }
-    pad_free(&old);
+    tensor_pad_free(&old);
     return ok;
 }
 
@@ -355,11 +355,11 @@ static bool expand_borders(const Op *pad, const Op *collapse, PadBorders *out, I
 static bool pad_of_collapse(Rewriter *rw, Op *pad, void *user)
 {
     (void)user;
-    Op *collapse = value_def_of(op_operand(pad, 0), TENSOR(COLLAPSE_SHAPE));
+    Op *collapse = rewrite_def_of(op_operand(pad, 0), TENSOR(COLLAPSE_SHAPE));
     Value *padding = tensor_padding(pad);
     PadBorders borders = {0};
     IntList dims = {0};
-    if (!collapse || !padding || !op_has_one_use(collapse))
+    if (!collapse || !padding || !parts_op_has_one_use(collapse))
         return false;
     bool ok = expand_borders(pad, collapse, &borders, &dims);
     if (ok) {
@@ -372,12 +372,12 @@ static bool pad_of_collapse(Rewriter *rw, Op *pad, void *user)
                                                    op_result(pad, 0)->type,
                                                    op_attr(collapse, "reassociation")));
     }
-    pad_free(&borders);
+    tensor_pad_free(&borders);
     vec_free(&dims);
     return ok;
 }
 
-void add_fuse_reshapes(PatternSet *set)
+void fuse_add_reshapes(PatternSet *set)
 {
     pattern_add(set, "expand-of-op", TENSOR(EXPAND_SHAPE), 1, expand_of_op);
     pattern_add(set, "pad-of-collapse", TENSOR(PAD), 1, pad_of_collapse);

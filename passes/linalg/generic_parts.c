@@ -25,18 +25,18 @@ void parts_free(GenericParts *parts)
     vec_free(&parts->maps);
 }
 
-bool maps_cover_loops(Context *ctx, const MapList *maps)
+bool parts_maps_cover_loops(Context *ctx, const MapList *maps)
 {
     return map_inverse_permutation(map_concat(ctx, maps->data, maps->len)) != NULL;
 }
 
-bool operands_cover_loops(const Op *op, const bool *dropped)
+bool parts_operands_cover_loops(const Op *op, const bool *dropped)
 {
     MapList maps = {0};
     for (uint32_t i = 0; i < op->operand_count; i++)
         if (!dropped[i])
             *vec_push(&maps) = linalg_operand_map(op, i);
-    bool covered = maps.len == 0 ? linalg_loop_count(op) == 0 : maps_cover_loops(op->ctx, &maps);
+    bool covered = maps.len == 0 ? linalg_loop_count(op) == 0 : parts_maps_cover_loops(op->ctx, &maps);
     vec_free(&maps);
     return covered;
 }
@@ -48,7 +48,7 @@ Op *parts_build(Builder *b, const GenericParts *parts, const Attr *iterators)
                                 parts->inits.data, (uint32_t)parts->inits.len, maps, iterators);
 }
 
-void body_copy(Rewriter *rw, Block *to, const Block *from, const Op *end, PtrMap *values)
+void parts_body_copy(Rewriter *rw, Block *to, const Block *from, const Op *end, PtrMap *values)
 {
     Builder saved = rw->b;
     builder_set_end(&rw->b, to);
@@ -57,13 +57,13 @@ void body_copy(Rewriter *rw, Block *to, const Block *from, const Op *end, PtrMap
     rw->b = saved;
 }
 
-Value *body_mapped(const PtrMap *values, Value *value)
+Value *parts_body_mapped(const PtrMap *values, Value *value)
 {
     Value *mapped = ptrmap_get(values, value);
     return mapped ? mapped : value;
 }
 
-void body_yield(Rewriter *rw, Block *block, const ValueList *values, const Attr *loc)
+void parts_body_yield(Rewriter *rw, Block *block, const ValueList *values, const Attr *loc)
 {
     Builder saved = rw->b;
     builder_set_end(&rw->b, block);
@@ -72,7 +72,7 @@ void body_yield(Rewriter *rw, Block *block, const ValueList *values, const Attr 
     rw->b = saved;
 }
 
-bool body_has_index(const Op *op)
+bool parts_body_has_index(const Op *op)
 {
     FOR_EACH_OP (inner, linalg_body(op))
         if (inner->def == LINALG(INDEX))
@@ -80,7 +80,7 @@ bool body_has_index(const Op *op)
     return false;
 }
 
-Value *empty_like(Builder *b, Value *tensor)
+Value *parts_empty_like(Builder *b, Value *tensor)
 {
     MixedIndices sizes = {0};
     for (uint32_t i = 0; i < tensor->type->u.shaped.rank; i++)
@@ -90,7 +90,7 @@ Value *empty_like(Builder *b, Value *tensor)
     return empty;
 }
 
-bool op_has_one_use(const Op *op)
+bool parts_op_has_one_use(const Op *op)
 {
     bool found = false;
     for (uint32_t i = 0; i < op->result_count; i++) {

@@ -20,24 +20,24 @@ void parts_add_input(GenericParts *parts, Value *value, const AffineMap *map);
 void parts_add_init(GenericParts *parts, Value *value, const AffineMap *map);
 void parts_free(GenericParts *parts);
 /* Every loop's trip count can be told from some operand's shape. */
-bool maps_cover_loops(Context *ctx, const MapList *maps);
+bool parts_maps_cover_loops(Context *ctx, const MapList *maps);
 /* The same of an op's operands less those marked, one mark per operand. */
-bool operands_cover_loops(const Op *op, const bool *dropped);
+bool parts_operands_cover_loops(const Op *op, const bool *dropped);
 /* A generic at the builder's point; its entry block has the arguments and nothing else. */
 Op *parts_build(Builder *b, const GenericParts *parts, const Attr *iterators);
 
 /* Appends copies of the block's ops before `end` (NULL: all) to `to`; `values` maps what they
  * read and receives what they define. */
-void body_copy(Rewriter *rw, Block *to, const Block *from, const Op *end, PtrMap *values);
+void parts_body_copy(Rewriter *rw, Block *to, const Block *from, const Op *end, PtrMap *values);
 /* The value that stands for `value` in a copy, itself if it comes from outside. */
-Value *body_mapped(const PtrMap *values, Value *value);
+Value *parts_body_mapped(const PtrMap *values, Value *value);
 /* A yield of `values` at the end of the block. */
-void body_yield(Rewriter *rw, Block *block, const ValueList *values, const Attr *loc);
-bool body_has_index(const Op *op); /* reads linalg.index */
+void parts_body_yield(Rewriter *rw, Block *block, const ValueList *values, const Attr *loc);
+bool parts_body_has_index(const Op *op); /* reads linalg.index */
 
 /* Tensor of the value's shape and another element type; built at the builder's point. */
-Value *empty_like(Builder *b, Value *tensor);
+Value *parts_empty_like(Builder *b, Value *tensor);
 /* The only use of all results of an op. */
-bool op_has_one_use(const Op *op);
+bool parts_op_has_one_use(const Op *op);
 
 #endif

@@ -51,7 +51,7 @@ static Value *empty_beside(Rewriter *rw, Value *value)
     Op *def = value_def(value);
     rw->b.block = value_block(value);
     rw->b.before = def ? def->next : rw->b.block->first;
-    Value *empty = empty_like(&rw->b, value);
+    Value *empty = parts_empty_like(&rw->b, value);
     rw->b = saved;
     return empty;
 }
@@ -81,7 +81,7 @@ static void copy_body(Rewriter *rw, Op *made, const Op *op)
     for (uint32_t i = 0; i < from->arg_count; i++)
         if (i < inputs || linalg_reads_operand(op, i))
             ptrmap_put(&values, from->args[i], to->args[next++]);
-    body_copy(rw, to, from, NULL, &values);
+    parts_body_copy(rw, to, from, NULL, &values);
     ptrmap_free(&values);
 }
 
@@ -114,10 +114,10 @@ static bool run(Pass *pass, Op *op)
     RankReduction reduction =
         pass_bool(pass, "use-rank-reducing-slices") ? REDUCE_BY_SLICES : REDUCE_BY_RESHAPES;
     patterns_init(&set, pass->ctx);
-    add_fold_unit_loops(&set, reduction);
-    add_fold_unit_pads(&set, reduction);
+    fold_unit_add_loops(&set, reduction);
+    fold_unit_add_pads(&set, reduction);
     if (reduction == REDUCE_BY_RESHAPES)
-        add_fold_unit_slices(&set);
+        fold_unit_add_slices(&set);
     LINALG(FILL)->canonicalize(&set);
     if (reduction == REDUCE_BY_RESHAPES)
         TENSOR(COLLAPSE_SHAPE)->canonicalize(&set);

@@ -15,16 +15,16 @@ static bool run(Pass *pass, Op *op)
 {
     PatternSet set;
     patterns_init(&set, pass->ctx);
-    add_fuse_elementwise(&set);
-    add_fuse_constants(&set);
-    add_drop_operands(&set);
-    add_fuse_reshapes(&set);
+    fuse_add_elementwise(&set);
+    fuse_add_constants(&set);
+    fuse_add_drop_operands(&set);
+    fuse_add_reshapes(&set);
     AFFINE(APPLY)->canonicalize(&set);
     LINALG(GENERIC)->canonicalize(&set);
     TENSOR(EXPAND_SHAPE)->canonicalize(&set);
     TENSOR(COLLAPSE_SHAPE)->canonicalize(&set);
-    dialect_linalg.canonicalize(&set);
-    add_transpose_constants(&set);
+    linalg_dialect.canonicalize(&set);
+    fuse_add_transpose_constants(&set);
     (void)rewrite_greedy(op, &set, &(GreedyOptions){.regions = REGION_SIMPLIFY_AGGRESSIVE}, NULL);
     patterns_free(&set);
     return true;

@@ -33,7 +33,7 @@ static uint32_t width_of(const Value *value) { return type_width(linalg_payload_
 /* Bits that the numbers of a value take, no more than its type has. */
 static uint32_t needed_width(Narrowing *n, const Value *value)
 {
-    uint32_t width = width_of(value), needed = int_range_bits(value_range(&n->ranges, value));
+    uint32_t width = width_of(value), needed = int_range_bits(int_range_of_value(&n->ranges, value));
     return needed < width ? needed : width;
 }
 
@@ -65,7 +65,7 @@ static Value *at_width(Narrowing *n, Value *old, uint32_t width)
 static bool is_non_negative(Narrowing *n, const Op *op, uint32_t first)
 {
     for (uint32_t i = first; i < op->operand_count; i++)
-        if (value_range(&n->ranges, op_operand(op, i)).lo < 0)
+        if (int_range_of_value(&n->ranges, op_operand(op, i)).lo < 0)
             return false;
     return true;
 }
@@ -74,7 +74,7 @@ static bool is_non_negative(Narrowing *n, const Op *op, uint32_t first)
 static bool is_narrowable(Narrowing *n, const Op *op)
 {
     for (uint32_t i = op->def == ARITH(SELECT); i < op->operand_count; i++)
-        if (!type_has_range(op_operand(op, i)->type))
+        if (!int_range_is_known_for(op_operand(op, i)->type))
             return false;
     if (op->def == ARITH(CMPI))
         return attr_int_value(op_attr(op, "predicate")) < CMPI_ULT || is_non_negative(n, op, 0);
@@ -98,7 +98,7 @@ static uint32_t op_width(Narrowing *n, const Op *op)
         width = needed > width ? needed : width;
     }
     if (op->def == ARITH(SHRSI) || op->def == ARITH(SHRUI)) {
-        int64_t by = value_range(&n->ranges, op_operand(op, 1)).hi;
+        int64_t by = int_range_of_value(&n->ranges, op_operand(op, 1)).hi;
         width = by >= width ? (uint32_t)(by < type_width(type) ? by + 1 : type_width(type)) : width;
     }
     if (op->def != ARITH(CMPI)) {
@@ -134,12 +134,12 @@ static void copy_narrow(Narrowing *n, const Op *op, uint32_t width)
 static bool keeps_number(Narrowing *n, const Op *op)
 {
     if (op->def == ARITH(EXTSI))
-        return type_has_range(op_result(op, 0)->type);
+        return int_range_is_known_for(op_result(op, 0)->type);
     if (op->def != ARITH(TRUNCI) && op->def != ARITH(EXTUI))
         return false;
-    if (!type_has_range(op_operand(op, 0)->type) || !type_has_range(op_result(op, 0)->type))
+    if (!int_range_is_known_for(op_operand(op, 0)->type) || !int_range_is_known_for(op_result(op, 0)->type))
         return false;
-    IntRange from = value_range(&n->ranges, op_operand(op, 0)), to = type_range(op_result(op, 0)->type);
+    IntRange from = int_range_of_value(&n->ranges, op_operand(op, 0)), to = int_range_of_type(op_result(op, 0)->type);
     return op->def == ARITH(EXTUI) ? from.lo >= 0 : from.lo >= to.lo && from.hi <= to.hi;
 }
 
@@ -148,7 +148,7 @@ static int sure_operand(Narrowing *n, const Op *op)
 {
     if (op->def != ARITH(MAXSI) && op->def != ARITH(MINSI))
         return -1;
-    IntRange a = value_range(&n->ranges, op_operand(op, 0)), b = value_range(&n->ranges, op_operand(op, 1));
+    IntRange a = int_range_of_value(&n->ranges, op_operand(op, 0)), b = int_range_of_value(&n->ranges, op_operand(op, 1));
     bool is_max = op->def == ARITH(MAXSI);
     if (is_max ? a.lo >= b.hi : a.hi <= b.lo)
         return 0;
@@ -168,7 +168,7 @@ static void copy_whole(Narrowing *n, const Op *op)
     builder_insert(&n->builder, copy);
     for (uint32_t r = 0; r < op->result_count; r++)
         ptrmap_put(&n->copies, op_result(op, r), op_result(copy, r));
-    if (op->def == ARITH(EXTUI) && type_has_range(op_result(op, 0)->type))
+    if (op->def == ARITH(EXTUI) && int_range_is_known_for(op_result(op, 0)->type))
         op_result(copy, 0)->type = type_i(op->ctx, needed_width(n, op_result(op, 0)));
 }
 
@@ -184,13 +184,13 @@ static void copy_number(Narrowing *n, const Op *op, Value *operand)
 
 static void copy_op(Narrowing *n, const Op *op)
 {
-    if (op->def == ARITH(CONSTANT) && type_has_range(op_result(op, 0)->type))
+    if (op->def == ARITH(CONSTANT) && int_range_is_known_for(op_result(op, 0)->type))
         return; /* made where it is read */
     bool is_narrow = is_narrowable(n, op);
     int sure = is_narrow && n->sum_width == 0 ? sure_operand(n, op) : -1;
     if (keeps_number(n, op)) {
         copy_number(n, op, op_operand(op, 0));
-    } else if (op->def == ARITH(TRUNCI) && type_has_range(op_operand(op, 0)->type)) {
+    } else if (op->def == ARITH(TRUNCI) && int_range_is_known_for(op_operand(op, 0)->type)) {
         ptrmap_put(&n->copies, op_result(op, 0), at_width(n, op_operand(op, 0), width_of(op_result(op, 0))));
     } else if (sure >= 0) {
         copy_number(n, op, op_operand(op, (uint32_t)sure));
@@ -240,7 +240,7 @@ static uint32_t result_width(Narrowing *n, uint32_t r)
 {
     const Value *result = op_result(n->old, r);
     const Value *init = op_operand(n->old, linalg_input_count(n->old) + r);
-    uint32_t width = type_has_range(result->type) ? width_of(result) : 0;
+    uint32_t width = int_range_is_known_for(result->type) ? width_of(result) : 0;
     if (width == 0 || !is_between_kernels(result) || !starts_plainly(init))
         return width;
     uint32_t needed = needed_width(n, result), start = needed_width(n, init);
@@ -268,7 +268,7 @@ static Value *narrow_input(Narrowing *n, Value *input)
 {
     const Op *def = value_def(input);
     const Attr *value = def && def->def == ARITH(CONSTANT) ? op_attr(def, "value") : NULL;
-    if (!value || value->kind != ATTR_DENSE || !type_has_range(input->type) ||
+    if (!value || value->kind != ATTR_DENSE || !int_range_is_known_for(input->type) ||
         needed_width(n, input) == width_of(input))
         return input;
     const Type *type = type_with_elem(input->type, type_i(n->builder.ctx, needed_width(n, input)));
@@ -315,7 +315,7 @@ static void fill_body(Narrowing *n, const Block *from, Block *to)
     for (uint32_t r = 0; r < from->last->operand_count; r++) {
         Value *value = op_operand(from->last, r), *copy = ptrmap_get(&n->copies, value);
         const Type *type = to->args[to->arg_count - from->last->operand_count + r]->type;
-        if (type_has_range(type))
+        if (int_range_is_known_for(type))
             *vec_push(&yielded) = at_width(n, value, type_width(type));
         else
             *vec_push(&yielded) = copy ? copy : value;
@@ -333,7 +333,7 @@ static void erase_unused(IntRanges *ranges, Op *op)
         if (def && (def->def == TENSOR(EMPTY) || kernel_fill_value(def)))
             *vec_push(&sources) = def;
     }
-    ranges_forget(ranges, op);
+    int_range_forget(ranges, op);
     op_erase(op);
     for (size_t i = 0; i < sources.len; i++)
         if (!value_has_uses(op_result(sources.data[i], 0)))
@@ -356,7 +356,7 @@ static void narrow_kernel(Narrowing *n, Op *old)
     Op *made = build_shell(n, widths);
     fill_body(n, linalg_body(old), linalg_body(made));
     for (uint32_t r = 0; n->changed && r < old->result_count; r++) {
-        value_set_range(&n->ranges, op_result(made, r), value_range(&n->ranges, op_result(old, r)));
+        int_range_set(&n->ranges, op_result(made, r), int_range_of_value(&n->ranges, op_result(old, r)));
         value_replace_all(op_result(old, r), op_result(made, r));
     }
     ptrmap_clear(&n->copies);
@@ -366,18 +366,18 @@ static void narrow_kernel(Narrowing *n, Op *old)
 static bool narrow_integers(Pass *pass, Op *func)
 {
     Narrowing n = {0};
-    ranges_init(&n.ranges, &pass->scratch);
+    int_range_init(&n.ranges, &pass->scratch);
     for (Block *block = op_region(func, 0)->first; block; block = block->next)
         FOR_EACH_OP_SAFE(op, block)
         {
             if (!is_kernel(op) || kernel_fill_value(op))
                 continue;
-            generic_ranges(&n.ranges, op);
+            int_range_of_generic(&n.ranges, op);
             if (narrow_scales(&n.ranges, op))
-                generic_ranges(&n.ranges, op);
+                int_range_of_generic(&n.ranges, op);
             narrow_kernel(&n, op);
         }
-    ranges_free(&n.ranges);
+    int_range_free(&n.ranges);
     ptrmap_free(&n.copies);
     return true;
 }

@@ -26,7 +26,7 @@ typedef struct Scale {
 static bool is_constant(const Value *value, int64_t *out)
 {
     const Op *def = value_def(value);
-    if (!def || def->def != ARITH(CONSTANT) || !type_has_range(value->type))
+    if (!def || def->def != ARITH(CONSTANT) || !int_range_is_known_for(value->type))
         return false;
     *out = attr_int_value(op_attr(def, "value"));
     return true;
@@ -60,7 +60,7 @@ static bool match_scale(Op *op, Scale *out)
 {
     uint32_t by;
     *out = (Scale){.shift = op};
-    if (op->def != ARITH(SHRSI) || !type_has_range(op_result(op, 0)->type))
+    if (op->def != ARITH(SHRSI) || !int_range_is_known_for(op_result(op, 0)->type))
         return false;
     out->sum = before_constant(op, &by, &out->s);
     if (!out->sum || by != 1 || out->sum->def != ARITH(ADDI) || out->s < 0 || out->s > 62)
@@ -74,11 +74,11 @@ static int64_t level_at(const Scale *s, int64_t x) { return (s->m * x + s->r) >>
 /* Nothing overflows: the ranges of product and sum are those of exact arithmetic. */
 static bool is_exact(const Scale *s)
 {
-    IntRange whole = type_range(op_result(s->product, 0)->type);
+    IntRange whole = int_range_of_type(op_result(s->product, 0)->type);
     for (int end = 0; end < 2; end++) {
         int64_t product, sum;
-        if (!mul_i64(s->m, end ? s->domain.hi : s->domain.lo, &product) ||
-            !add_i64(product, s->r, &sum) || product < whole.lo || product > whole.hi ||
+        if (!i64_mul(s->m, end ? s->domain.hi : s->domain.lo, &product) ||
+            !i64_add(product, s->r, &sum) || product < whole.lo || product > whole.hi ||
             sum < whole.lo || sum > whole.hi)
             return false;
     }
@@ -134,7 +134,7 @@ static bool fit_scale(IntRanges *ranges, const Scale *s, FixedPoint *out)
                              .low_level = s->levels.lo, .high_level = s->levels.hi,
                              .low_is_clamped = s->low_is_clamped,
                              .high_is_clamped = s->high_is_clamped};
-    return fit_fixed_point(&function, out) && out->multiplier > 0 && out->shift < s->s;
+    return fixed_point_fit(&function, out) && out->multiplier > 0 && out->shift < s->s;
 }
 
 static void set_constant(Op *op, uint32_t operand, int64_t number)
@@ -180,7 +180,7 @@ bool narrow_scales(IntRanges *ranges, const Op *generic)
         FixedPoint form;
         if (!match_scale(op, &scale))
             continue;
-        scale.domain = value_range(ranges, scale.x);
+        scale.domain = int_range_of_value(ranges, scale.x);
         if (!is_exact(&scale))
             continue;
         follow_clamps(&scale);

@@ -275,7 +275,7 @@ static void collect_wishes(Chooser *c, Block *body)
             const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
             if (wish)
                 remember(c, &c->wanted, op_operand(op, 0), wish);
-        } else if (is_reshape(op)) {
+        } else if (reshape_is(op)) {
             want_of_reshape(c, op);
         } else if (layout_is_move(op)) {
             want_of_move(c, op);
@@ -375,7 +375,7 @@ static void choose_layouts(Chooser *c, Block *body)
         } else if (op->def == TENSOR(PAD)) {
             Layout layout = layout_of(c, op_operand(op, 0));
             remember(c, &c->layouts, op_result(op, 0), &layout);
-        } else if (is_reshape(op)) {
+        } else if (reshape_is(op)) {
             choose_reshape(c, op);
         } else if (layout_is_move(op)) {
             choose_move(c, op);
@@ -409,13 +409,13 @@ static bool required_layout(const Chooser *c, const Op *op, uint32_t operand, La
     if (!is_streamed(value) || is_kernel(op))
         return is_streamed(value) && is_initial;
     if (op->def == TENSOR(PAD) ||
-        op->def == FUNC(RETURN) || (is_reshape(op) && keeps_order(c, op)))
+        op->def == FUNC(RETURN) || (reshape_is(op) && keeps_order(c, op)))
         return false;
     *out = identity(value->type->u.shaped.rank);
-    if (!layout_is_move(op) && !is_reshape(op))
+    if (!layout_is_move(op) && !reshape_is(op))
         return true;
     Layout result = layout_of(c, op_result(op, 0));
-    return is_reshape(op) ? layout_before_reshape(op, &result, out)
+    return reshape_is(op) ? layout_before_reshape(op, &result, out)
                           : layout_before_move(op, operand, &result, out);
 }
 
@@ -489,7 +489,7 @@ static bool sink_collapses(const Chooser *c, Block *body)
     VEC(Op *) misfits = {0};
     bool any = false;
     FOR_EACH_OP(op, body)
-    if (op->def == TENSOR(COLLAPSE_SHAPE) && is_reshape(op) && !keeps_order(c, op))
+    if (op->def == TENSOR(COLLAPSE_SHAPE) && reshape_is(op) && !keeps_order(c, op))
         *vec_push(&misfits) = op;
     for (size_t i = 0; i < misfits.len; i++)
         any |= layout_sink_collapse(misfits.data[i]);

@@ -213,7 +213,7 @@ void layout_apply(Op *func, const PtrMap *layouts)
             op_result(op, i)->type = permuted_type(op_result(op, i)->type, layout);
     }
     FOR_EACH_OP(op, body)
-    if (is_reshape(op) &&
+    if (reshape_is(op) &&
         (reordered(layouts, op_operand(op, 0)) || reordered(layouts, op_result(op, 0))))
         regroup(op);
     update_signature(func, layouts);

@@ -12,7 +12,7 @@ static bool find_dropped(const Op *op, bool *dropped)
     SliceParams slice;
     bool extract = op->def == TENSOR(EXTRACT_SLICE), ok = true;
     const Type *reduced = (extract ? op_result(op, 0) : op_operand(op, 0))->type;
-    slice_read(op, &slice);
+    tensor_slice_read(op, &slice);
     ok = slice.offsets.len <= LAYOUT_MAX_RANK;
     for (size_t i = 0; ok && i < slice.offsets.len; i++) {
         dropped[i] = false;
@@ -21,7 +21,7 @@ static bool find_dropped(const Op *op, bool *dropped)
     }
     if (ok && reduced->u.shaped.rank < slice.offsets.len)
         tensor_dropped_dims(&slice, reduced, dropped);
-    slice_free(&slice);
+    tensor_slice_free(&slice);
     return ok;
 }
 

@@ -165,7 +165,7 @@ static const AffineMap *split_map(const Split *s, const AffineMap *map)
 static Value *split_value(Builder *b, Value *value, const Type *type, const Attr *groups)
 {
     const Op *def = value_def(value);
-    const Attr *constant = value_constant(value);
+    const Attr *constant = fold_constant_of(value);
     if (value->type == type)
         return value;
     if (constant && constant->kind == ATTR_DENSE)
@@ -176,7 +176,7 @@ static Value *split_value(Builder *b, Value *value, const Type *type, const Attr
         return op_result(build(b, TENSOR(EMPTY), NULL, 0, &type, 1, NULL, 0), 0);
     if (def && kernel_fill_value(def)) {
         Value *scalar = kernel_fill_value(def);
-        const Attr *number = value_constant(scalar);
+        const Attr *number = fold_constant_of(scalar);
         return linalg_fill(b, number ? arith_constant(b, number) : scalar,
                            split_value(b, op_operand(def, def->operand_count - 1), type, groups));
     }

@@ -44,7 +44,7 @@ static const Type *real_type(const Decomposition *d)
 static Value *dequantize(Decomposition *d, Value *x, Value *scale, Value *zero, int64_t axis)
 {
     Value *operands[] = {x, scale, zero};
-    NamedAttr attr = named_attr(d->b.ctx, "axis", attr_i64(d->b.ctx, axis));
+    NamedAttr attr = attr_named(d->b.ctx, "axis", attr_i64(d->b.ctx, axis));
     const Type *elem = type_elem(scale->type);
     return make(d, ONNX(DEQUANTIZE_LINEAR), operands, zero ? 3 : 2, elem, &attr, 1);
 }
@@ -101,7 +101,7 @@ static Value *convolution(Decomposition *d, Value *const *operands, uint32_t cou
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const Attr *attr = op_attr(d->op, names[i]);
         if (attr)
-            attrs[attr_count++] = named_attr(d->b.ctx, names[i], attr);
+            attrs[attr_count++] = attr_named(d->b.ctx, names[i], attr);
     }
     return make(d, ONNX(CONV), operands, count, type_elem(operands[0]->type), attrs, attr_count);
 }
@@ -135,7 +135,7 @@ static void qlinear_matmul(Decomposition *d)
 static void to_int32(Decomposition *d, Value *y)
 {
     enum { ONNX_INT32 = 6 };
-    NamedAttr attr = named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, ONNX_INT32));
+    NamedAttr attr = attr_named(d->b.ctx, "to", attr_i64(d->b.ctx, ONNX_INT32));
     replace(d, make(d, ONNX(CAST), &y, 1, type_i(d->b.ctx, 32), &attr, 1));
 }
 
@@ -199,12 +199,12 @@ static Value *channel_scales(Decomposition *d)
     const Op *op = d->op;
     const Attr *scales = onnx_constant(op_operand(op, 1));
     double one;
-    if (!scales || dense_uniform(scales, &one) || is_of_constant(op))
+    if (!scales || onnx_dense_uniform(scales, &one) || is_of_constant(op))
         return NULL;
     if (op->def != ONNX(QUANTIZE_LINEAR) && op->def != ONNX(DEQUANTIZE_LINEAR))
         return op_operand(op, 1);
     const Attr *zero = op->operand_count > 2 ? onnx_constant(op_operand(op, 2)) : NULL;
-    if (op->operand_count > 2 && !(zero && dense_uniform(zero, &one)))
+    if (op->operand_count > 2 && !(zero && onnx_dense_uniform(zero, &one)))
         return NULL;
     return spread_scales(d, scales);
 }
@@ -273,7 +273,7 @@ static Value *binary(Decomposition *d, const OpDef *def, Value *x, Value *y)
 
 static Value *cast(Decomposition *d, Value *x, int64_t to, const Type *elem)
 {
-    NamedAttr attr = named_attr(d->b.ctx, "to", attr_i64(d->b.ctx, to));
+    NamedAttr attr = attr_named(d->b.ctx, "to", attr_i64(d->b.ctx, to));
     return make(d, ONNX(CAST), &x, 1, elem, &attr, 1);
 }
 
@@ -281,7 +281,7 @@ static Value *cast(Decomposition *d, Value *x, int64_t to, const Type *elem)
 static Value *extreme(Decomposition *d, const OpDef *reduce, const OpDef *join)
 {
     Value *x = op_operand(d->op, 0);
-    NamedAttr attr = named_attr(d->b.ctx, "keepdims", attr_i64(d->b.ctx, 0));
+    NamedAttr attr = attr_named(d->b.ctx, "keepdims", attr_i64(d->b.ctx, 0));
     return binary(d, join, make(d, reduce, &x, 1, real_type(d), &attr, 1), constant(d, 0.0));
 }
 

@@ -24,7 +24,7 @@ static bool type_bytes(const Type *type, int64_t *out)
 {
     int64_t count;
     return type_is_static(type) && type_element_count(type, &count) &&
-           mul_i64(count, (type_width(type_elem(type)) + 7) / 8, out);
+           i64_mul(count, (type_width(type_elem(type)) + 7) / 8, out);
 }
 
 /* Products that make up one element of a result, or elements of a window. */
@@ -38,7 +38,7 @@ static int64_t steps_per_element(const Op *op)
         if (!attr_int_list(op_attr(op, "kernel_shape"), kernel, ONNX_MAX_RANK, &rank))
             return INT64_MAX;
         for (size_t i = 0; i < rank; i++)
-            if (!mul_i64(steps, kernel[i], &steps))
+            if (!i64_mul(steps, kernel[i], &steps))
                 return INT64_MAX;
         return steps;
     }
@@ -67,13 +67,13 @@ static bool is_foldable(const Folder *folder, const Op *op)
         from += operand ? bytes : 0;
     }
     for (uint32_t i = 0; i < op->result_count; i++) {
-        if (!type_bytes(op_result(op, i)->type, &bytes) || !add_i64(to, bytes, &to))
+        if (!type_bytes(op_result(op, i)->type, &bytes) || !i64_add(to, bytes, &to))
             return false;
     }
     if (to > MAX_TOTAL_BYTES)
         return false;
     return (to <= MAX_BYTES || to <= from) && folder->bytes + to <= MAX_TOTAL_BYTES &&
-           mul_i64(to, steps_per_element(op), &steps) && steps <= MAX_STEPS && onnx_can_eval(op);
+           i64_mul(to, steps_per_element(op), &steps) && steps <= MAX_STEPS && onnx_can_eval(op);
 }
 
 static void replace_result(Op *op, uint32_t index, const Attr *value)
@@ -189,13 +189,13 @@ static bool onnx_fold_constants(Pass *pass, Op *func)
     {
         FOR_EACH_OP(op, block)
         {
-            if (op->def && op->def->dialect == &dialect_onnx && !fold_node(&folder, op))
+            if (op->def && op->def->dialect == &onnx_dialect && !fold_node(&folder, op))
                 return false;
             if (op->def == FUNC(RETURN))
                 onnx_update_signature(pass, func, op);
         }
     }
-    erase_dead_ops(func);
+    rewrite_erase_dead_ops(func);
     return true;
 }
 

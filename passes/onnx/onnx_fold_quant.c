@@ -59,12 +59,12 @@ static const Type *integer_type(const Folding *f)
 static bool quantize_run(const Folding *f, const Array *input, int64_t begin, int64_t end,
                          int64_t *values)
 {
-    double scale = dense_number(f->quant.scales, begin / (end - begin) % f->scale_count);
+    double scale = onnx_dense_number(f->quant.scales, begin / (end - begin) % f->scale_count);
     for (int64_t i = begin; i < end; i++) {
         double x = array_get_f64(input, i);
         if (x != x)
             return onnx_error(f->op, "quantizes a constant with an element that is not a number");
-        values[i] = quantizer_apply(&f->quant, type_elem(op_result(f->op, 0)->type), scale, x);
+        values[i] = onnx_quantizer_apply(&f->quant, type_elem(op_result(f->op, 0)->type), scale, x);
     }
     return true;
 }
@@ -95,7 +95,7 @@ static const Attr *dequantize_scales(const Folding *f)
     const Type *elem = type_elem(op_result(f->op, 0)->type);
     double *scales = ARENA_ARRAY(&f->pass->scratch, double, f->scale_count);
     for (int64_t i = 0; i < f->scale_count; i++) {
-        scales[i] = dense_number(f->quant.scales, i);
+        scales[i] = onnx_dense_number(f->quant.scales, i);
         if (attr_float_value(attr_float(elem, scales[i])) != scales[i])
             return NULL;
     }
@@ -115,7 +115,7 @@ static Value *named_constant(Builder *b, const Attr *value, const Op *like)
 static void replace_by_dequantize(Builder *b, Op *op, Value *const *operands, uint32_t count,
                                   int64_t axis)
 {
-    NamedAttr attr = named_attr(b->ctx, "axis", attr_i64(b->ctx, axis));
+    NamedAttr attr = attr_named(b->ctx, "axis", attr_i64(b->ctx, axis));
     const Type *type = op_result(op, 0)->type;
     Op *dequantize = build(b, ONNX(DEQUANTIZE_LINEAR), operands, count, &type, 1, &attr, axis >= 0);
     op_set_attr(dequantize, ONNX_NAME, op_attr(op, ONNX_NAME));

@@ -45,7 +45,7 @@ static bool onnx_infer_shapes(Pass *pass, Op *func)
     {
         FOR_EACH_OP(op, block)
         {
-            if (op->def && op->def->dialect == &dialect_onnx && !infer_node(pass, op))
+            if (op->def && op->def->dialect == &onnx_dialect && !infer_node(pass, op))
                 return false;
             if (op->def == FUNC(RETURN))
                 onnx_update_signature(pass, func, op);

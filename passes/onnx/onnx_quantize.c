@@ -106,7 +106,7 @@ static bool quantize_constant(Quantize *q, Op *op, uint32_t index, const Attr *s
     Value *operands[] = {weight, onnx_build_constant(&b, scales),
                          onnx_build_constant(&b, scalar_attr(ctx, 0.0)),
                          onnx_build_constant(&b, scalar_attr(ctx, BITS))};
-    const NamedAttr attr = named_attr(ctx, "narrow", attr_i64(ctx, 1));
+    const NamedAttr attr = attr_named(ctx, "narrow", attr_i64(ctx, 1));
     Op *quant = build(&b, ONNX(QUANT), operands, COUNT_OF(operands), &weight->type, 1, &attr, 1);
     op_set_attr(quant, ONNX_NAME, op_attr(op, ONNX_NAME));
     op_set_operand(op, index, op_result(quant, 0));
@@ -236,7 +236,7 @@ static bool quantize_results(Quantize *q, Op *op)
 
 static bool is_node(const Op *op)
 {
-    return op->def && op->def->dialect == &dialect_onnx && op->def != ONNX(CONSTANT) &&
+    return op->def && op->def->dialect == &onnx_dialect && op->def != ONNX(CONSTANT) &&
            op->def != ONNX(NO_VALUE);
 }
 
@@ -283,7 +283,7 @@ static bool onnx_quantize(Pass *pass, Op *func)
     ptrmap_free(&q.on_grid);
     if (ok)
         onnx_clear_ranges(func);
-    erase_dead_ops(func);
+    rewrite_erase_dead_ops(func);
     return ok;
 }
 

@@ -66,7 +66,7 @@ static bool is_function(const Op *op)
 
 bool quantize_follows(const Op *op, const Value *operand)
 {
-    return op->def && op->def->dialect == &dialect_onnx && op_result(op, 0)->type == operand->type &&
+    return op->def && op->def->dialect == &onnx_dialect && op_result(op, 0)->type == operand->type &&
            is_function(op);
 }
 

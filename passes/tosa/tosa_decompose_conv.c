@@ -73,7 +73,7 @@ static Value *build_product(Builder *b, const Op *op, Value *input, Value *weigh
     const int64_t dims[] = {dims_of(input)[0], dims_of(weight)[0]};
     const Type *type = type_tensor(type_elem(op_result(op, 0)->type), dims, 2, NULL);
     const Attr *quant = op_attr(op, "quantization_info");
-    NamedAttr attr = named_attr(b->ctx, "quantization_info", quant);
+    NamedAttr attr = attr_named(b->ctx, "quantization_info", quant);
     return op_result(build(b, TOSA(FULLY_CONNECTED), operands, 3, &type, 1, &attr, quant ? 1 : 0),
                      0);
 }
@@ -95,7 +95,7 @@ bool tosa_decompose_conv2d(Rewriter *rw, Op *op, void *user)
     const int64_t *in = dims_of(input);
     bool is_static = type_is_static(input->type);
     for (uint32_t i = 0; i < 3; i++)
-        pixels = is_static && mul_i64(pixels, in[i], &pixels) ? pixels : DIM_DYNAMIC;
+        pixels = is_static && i64_mul(pixels, in[i], &pixels) ? pixels : DIM_DYNAMIC;
     Value *rows = tosa_reshape(b, input, (const int64_t[]){pixels, in[3]}, 2, NULL);
     Value *columns =
         tosa_reshape(b, weight, (const int64_t[]){dims_of(weight)[0], dims_of(weight)[3]}, 2, NULL);
@@ -148,7 +148,7 @@ static Value *multiply(Builder *b, Value *input, Value *weight, int64_t multipli
     const int64_t *in = dims_of(input);
     const int64_t dims[] = {in[0], in[1], in[2], in[3], multiplier};
     const Type *type = type_tensor(type_elem(weight->type), dims, 5, NULL);
-    NamedAttr shift = named_attr(b->ctx, "shift", attr_int(type_i(b->ctx, 8), 0));
+    NamedAttr shift = attr_named(b->ctx, "shift", attr_int(type_i(b->ctx, 8), 0));
     Value *operands[] = {input, weight};
     return op_result(build(b, TOSA(MUL), operands, 2, &type, 1, &shift, 1), 0);
 }

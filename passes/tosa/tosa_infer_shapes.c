@@ -200,7 +200,7 @@ static void infer_region(Region *region, Changes *changes)
 {
     FOR_EACH_BLOCK (block, region)
         FOR_EACH_OP (op, block)
-            if (op->def && op->def->dialect == &dialect_tosa)
+            if (op->def && op->def->dialect == &tosa_dialect)
                 infer_op(op, changes);
 }
 
@@ -210,7 +210,7 @@ static void infer_region(Region *region, Changes *changes)
 static bool takes_new_types(const Op *op)
 {
     const OpDef *def = op->def;
-    return def && (def->dialect == &dialect_tosa || def->infer ||
+    return def && (def->dialect == &tosa_dialect || def->infer ||
                    def->traits & TRAIT_SAME_OPERANDS_AND_RESULT_TYPE);
 }
 

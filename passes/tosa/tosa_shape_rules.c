@@ -66,8 +66,8 @@ static int64_t windows(int64_t in, int64_t kernel, const int64_t pad[2], int64_t
     int64_t span, room;
     if (in == DIM_DYNAMIC || kernel == DIM_DYNAMIC || kernel < 1 || stride < 1)
         return DIM_DYNAMIC;
-    if (!mul_i64(kernel - 1, dilation, &span) || !add_i64(in, pad[0], &room) ||
-        !add_i64(room, pad[1], &room) || !add_i64(room, -span, &room))
+    if (!i64_mul(kernel - 1, dilation, &span) || !i64_add(in, pad[0], &room) ||
+        !i64_add(room, pad[1], &room) || !i64_add(room, -span, &room))
         return DIM_DYNAMIC;
     room = (room - 1) / stride + 1;
     return room < 0 ? DIM_DYNAMIC : room;
@@ -112,7 +112,7 @@ static const Type *rule_depthwise(const Op *op)
     Shape shape = open_shape(op, 4);
     int64_t channels = either(extent(op, 0, 3), extent(op, 1, 2)), each = extent(op, 1, 3), all;
     shape.dims[0] = extent(op, 0, 0);
-    if (channels != DIM_DYNAMIC && each != DIM_DYNAMIC && mul_i64(channels, each, &all))
+    if (channels != DIM_DYNAMIC && each != DIM_DYNAMIC && i64_mul(channels, each, &all))
         shape.dims[3] = all;
     shape.dims[3] = either(shape.dims[3], extent(op, 2, 0));
     slide(&shape, 0);
@@ -124,10 +124,10 @@ static int64_t unrolled(const Op *op, uint32_t direction)
 {
     int64_t in = extent(op, 0, 1 + direction), kernel = extent(op, 1, 1 + direction), out;
     if (in == DIM_DYNAMIC || kernel == DIM_DYNAMIC ||
-        !mul_i64(in - 1, number(op, "stride", direction), &out) ||
-        !add_i64(out, number(op, "out_pad", 2 * direction), &out) ||
-        !add_i64(out, number(op, "out_pad", 2 * direction + 1), &out) ||
-        !add_i64(out, kernel, &out) || out < 0)
+        !i64_mul(in - 1, number(op, "stride", direction), &out) ||
+        !i64_add(out, number(op, "out_pad", 2 * direction), &out) ||
+        !i64_add(out, number(op, "out_pad", 2 * direction + 1), &out) ||
+        !i64_add(out, kernel, &out) || out < 0)
         return DIM_DYNAMIC;
     return out;
 }
@@ -152,9 +152,9 @@ static int64_t resized(const Op *op, uint32_t direction)
 {
     int64_t up = number(op, "scale", 2 * direction), down = number(op, "scale", 2 * direction + 1);
     int64_t room;
-    if (down == 0 || !mul_i64(extent(op, 0, 1 + direction) - 1, up, &room) ||
-        !add_i64(room, -number(op, "offset", direction), &room) ||
-        !add_i64(room, number(op, "border", direction), &room))
+    if (down == 0 || !i64_mul(extent(op, 0, 1 + direction) - 1, up, &room) ||
+        !i64_add(room, -number(op, "offset", direction), &room) ||
+        !i64_add(room, number(op, "border", direction), &room))
         return DIM_DYNAMIC;
     room = room / down + 1;
     return room < 0 ? DIM_DYNAMIC : room;
@@ -259,8 +259,8 @@ static const Type *rule_pad(const Op *op)
     bool is_known = widths && dense_count(widths) == 2 * (int64_t)rank;
     for (uint32_t i = 0; i < rank; i++) {
         int64_t out = in->u.shaped.dims[i];
-        bool ok = is_known && out != DIM_DYNAMIC && add_i64(out, dense_i64(widths, 2 * i), &out) &&
-                  add_i64(out, dense_i64(widths, 2 * i + 1), &out) && out >= 0;
+        bool ok = is_known && out != DIM_DYNAMIC && i64_add(out, dense_i64(widths, 2 * i), &out) &&
+                  i64_add(out, dense_i64(widths, 2 * i + 1), &out) && out >= 0;
         *vec_push(&dims) = ok ? out : DIM_DYNAMIC;
     }
     return take(op, &dims);
@@ -281,7 +281,7 @@ static const Type *rule_tile(const Op *op)
     Dims dims = {0};
     for (uint32_t i = 0; i < multiples->u.dense_array.count; i++) {
         int64_t out = extent(op, 0, i);
-        bool ok = out != DIM_DYNAMIC && mul_i64(out, dense_array_i64(multiples, i), &out);
+        bool ok = out != DIM_DYNAMIC && i64_mul(out, dense_array_i64(multiples, i), &out);
         *vec_push(&dims) = ok && out >= 0 ? out : DIM_DYNAMIC;
     }
     return take(op, &dims);

@@ -52,7 +52,7 @@ static Range range_of(const AffineExpr *expr, const Box *box)
         a = range_of(expr->lhs, box);
         if (floor_div(a.low, c) != floor_div(a.high, c))
             return (Range){0, c - 1};
-        return (Range){mod_i64(a.low, c), mod_i64(a.high, c)};
+        return (Range){i64_mod(a.low, c), i64_mod(a.high, c)};
     case AFFINE_FLOORDIV:
         a = range_of(expr->lhs, box);
         return (Range){floor_div(a.low, c), floor_div(a.high, c)};
@@ -233,7 +233,7 @@ static const AffineExpr *over_counters(const Finder *f, const Op *op, const Affi
 {
     const AffineExpr *dims[HLS_MAX_LOOPS];
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        int at = hls_counter_of(f->loop, op_operand(op, i));
+        int at = design_counter_of(f->loop, op_operand(op, i));
         dims[i] = at >= 0 ? affine_dim(op->ctx, (uint32_t)at)
                           : ptrmap_get(&f->lanes, op_operand(op, i));
         if (!dims[i]) {
@@ -272,7 +272,7 @@ static bool add_condition(Finder *f, const Op *op)
     return true;
 }
 
-void hls_bind_lanes(const Op *loop, int64_t position, PtrMap *lanes)
+void design_bind_lanes(const Op *loop, int64_t position, PtrMap *lanes)
 {
     int64_t extents[HLS_MAX_LOOPS];
     const Block *body = region_entry(op_region(loop, 0));
@@ -298,7 +298,7 @@ static bool find_in_lanes(Finder *f, const Op *op)
     const Block *body = region_entry(op_region(op, 0));
     emithls_for_range(op, &begin, &end);
     for (int64_t position = begin; position < end; position++) {
-        hls_bind_lanes(op, position, &f->lanes);
+        design_bind_lanes(op, position, &f->lanes);
         if (!find_in(f, body->first, NULL))
             return false;
     }
@@ -337,7 +337,7 @@ static bool find_in(Finder *f, const Op *first, const Op *end)
     return true;
 }
 
-bool hls_find_accesses(HlsLoop *loop, const PtrMap *ports)
+bool design_find_accesses(HlsLoop *loop, const PtrMap *ports)
 {
     Finder f = {.loop = loop, .ports = ports};
     bool ok = find_in(&f, loop->first, loop->end);

@@ -10,7 +10,7 @@
 #include "ir/asm/print/diag.h"
 #include "ir/core/symbol.h"
 
-int hls_counter_of(const HlsLoop *loop, const Value *value)
+int design_counter_of(const HlsLoop *loop, const Value *value)
 {
     for (uint32_t i = 0; i < loop->counter_count; i++)
         if (loop->counters[i] == value)
@@ -64,7 +64,7 @@ static bool add_loop(LoopBuilder *b, HlsLoop *loop)
     *vec_push(&b->process->steps) = (HlsStep){.kind = STEP_LOOP, .loop = index};
     *vec_push(&b->process->loops) = *loop;
     loop = &b->process->loops.data[index];
-    return hls_find_accesses(loop, &b->ports) && hls_schedule(b->design, loop);
+    return design_find_accesses(loop, &b->ports) && design_schedule(b->design, loop);
 }
 
 static HlsLoop loop_here(const LoopBuilder *b)
@@ -398,7 +398,7 @@ static bool build_top(HlsDesign *design, PtrMap *streams)
     return true;
 }
 
-HlsDesign *hls_design_create(const Op *module, Clock clock)
+HlsDesign *design_create(const Op *module, Clock clock)
 {
     const Op *top = emithls_top(module);
     if (!top) {
@@ -414,7 +414,7 @@ HlsDesign *hls_design_create(const Op *module, Clock clock)
     ptrmap_free(&streams);
     if (ok)
         return design;
-    hls_design_free(design);
+    design_free(design);
     return NULL;
 }
 
@@ -430,7 +430,7 @@ static void free_process(HlsProcess *p)
     vec_free(&p->steps);
 }
 
-void hls_design_free(HlsDesign *design)
+void design_free(HlsDesign *design)
 {
     if (!design)
         return;
@@ -443,7 +443,7 @@ void hls_design_free(HlsDesign *design)
     free(design);
 }
 
-int64_t hls_word_bits(const HlsStream *stream)
+int64_t design_word_bits(const HlsStream *stream)
 {
     return emithls_lanes(stream->word) * type_width(emithls_scalar(stream->word));
 }

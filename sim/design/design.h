@@ -3,7 +3,7 @@
  * FIFO sizing and the data interpreter share it.
  *
  *   module ─▶ processes, loops ─▶ schedule (II, latency, cycle of each access) ─▶ access patterns
- *   hls_model.c                   hls_schedule.c                                  hls_pattern.c
+ *   hls_model.c                   design_schedule.c                                  hls_pattern.c
  *
  * Tests: lit/sim, test/e2e/sizing_check.py */
 #ifndef MING_SIM_HLS_MODEL_H
@@ -113,21 +113,21 @@ enum { PORT_DEPTH = 2 };
 
 /* The design of a module, which must stay as it is. NULL: diagnosed at the op that cannot be
  * simulated. */
-HlsDesign *hls_design_create(const Op *module, Clock clock) MUST_CHECK;
-void hls_design_free(HlsDesign *design);
+HlsDesign *design_create(const Op *module, Clock clock) MUST_CHECK;
+void design_free(HlsDesign *design);
 
 /* Position of a value among a loop's counters, or -1. */
-int hls_counter_of(const HlsLoop *loop, const Value *value);
+int design_counter_of(const HlsLoop *loop, const Value *value);
 
 /* Lets `lanes` know the counters of an unrolled loop at a flat position as constant expressions. */
-void hls_bind_lanes(const Op *loop, int64_t position, PtrMap *lanes);
+void design_bind_lanes(const Op *loop, int64_t position, PtrMap *lanes);
 
 /* For hls_model.c: depth, II and the accesses' cycles of a loop whose accesses are known. */
-bool hls_schedule(const HlsDesign *design, HlsLoop *loop) MUST_CHECK;
+bool design_schedule(const HlsDesign *design, HlsLoop *loop) MUST_CHECK;
 /* The accesses of a loop with their runs. Streams are found in `ports` (Value* -> port + 1). */
-bool hls_find_accesses(HlsLoop *loop, const PtrMap *ports) MUST_CHECK;
+bool design_find_accesses(HlsLoop *loop, const PtrMap *ports) MUST_CHECK;
 
 /* Bits of a word. */
-int64_t hls_word_bits(const HlsStream *stream);
+int64_t design_word_bits(const HlsStream *stream);
 
 #endif

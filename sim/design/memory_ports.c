@@ -34,7 +34,7 @@ static HlsMemory external_memory(const Value *array)
                        .type = STR("ram_s2p"), .impl = STR("external")};
 }
 
-HlsMemory hls_memory(const Value *array)
+HlsMemory design_memory(const Value *array)
 {
     if (array->is_arg)
         return external_memory(array);
@@ -69,7 +69,7 @@ static bool shifts(const Op *store, const Op *load)
     return from && to && to == affine_add_c(from, 1);
 }
 
-bool hls_is_shift(const Op *load)
+bool design_is_shift(const Op *load)
 {
     const Value *value = op_result(load, 0);
     return value_has_one_use(value) && shifts(value->uses->owner, load);
@@ -94,7 +94,7 @@ static bool is_delay_line(const Value *array)
     return stores == 2;
 }
 
-bool hls_is_delayed(const HlsMemory *m, const Op *load, int64_t *distance)
+bool design_is_delayed(const HlsMemory *m, const Op *load, int64_t *distance)
 {
     const AffineExpr *place = place_of(load);
     if (!m->is_register || !place || !is_delay_line(m->array))
@@ -112,23 +112,23 @@ static bool index_moves(const HlsLoop *loop, const Op *op, const AffineExpr *exp
 {
     for (uint32_t i = first_index(op); i < op->operand_count; i++)
         if (affine_uses_dim(expr, i - first_index(op)) &&
-            hls_counter_of(loop, op_operand(op, i)) >= 0)
+            design_counter_of(loop, op_operand(op, i)) >= 0)
             return true;
     return false;
 }
 
-OpTiming hls_load_timing(const HlsMemory *m, const HlsLoop *loop, const Op *load)
+OpTiming design_load_timing(const HlsMemory *m, const HlsLoop *loop, const Op *load)
 {
     const AffineMap *map = op_attr(load, "map")->u.map;
     uint32_t rank = emithls_array_rank(m->array->type);
     int64_t choices = 1;
     if (!m->is_register)
-        return memory_load_timing(m->impl);
+        return latency_memory_load(m->impl);
     for (uint32_t i = 0; i < map->result_count; i++)
         if (index_moves(loop, load, map->results[i]))
             choices *= i < rank ? emithls_array_dim(m->array->type, i)
                                 : emithls_lanes(emithls_array_elem(m->array->type));
-    return register_load_timing(choices);
+    return latency_register_load(choices);
 }
 
 /* --- accesses of an iteration ------------------------------------------------------------------ */
@@ -203,7 +203,7 @@ static void add_copies(Count *c, const Op *op, const AffineExpr **dims, uint32_t
         return;
     }
     const Value *counter = op_operand(op, first + index);
-    int at = hls_counter_of(c->loop, counter);
+    int at = design_counter_of(c->loop, counter);
     if (at >= 0 || !is_addressed_by(c, op, index)) {
         dims[index] = at >= 0 ? affine_dim(op->ctx, (uint32_t)at) : affine_const(op->ctx, 0);
         add_copies(c, op, dims, index + 1);
@@ -260,7 +260,7 @@ static int64_t most_cycles(const Count *c)
     return most;
 }
 
-int64_t hls_port_cycles(const HlsMemory *m, const HlsLoop *loop)
+int64_t design_port_cycles(const HlsMemory *m, const HlsLoop *loop)
 {
     Count c = {.memory = m, .loop = loop};
     const AffineExpr *dims[HLS_MAX_LOOPS];

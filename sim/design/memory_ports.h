@@ -15,17 +15,17 @@ typedef struct HlsMemory {
 } HlsMemory;
 
 /* From the pragmas on the array. */
-HlsMemory hls_memory(const Value *array);
+HlsMemory design_memory(const Value *array);
 /* Whether the array is a delay line of registers: element 0 is stored to, each other one takes what its
  * neighbour holds. What is stored comes back, `*distance` iterations later, where `load` reads; that
  * is as far as can be told without the pragma. Loads that pass an element on are none to ask about. */
-bool hls_is_delayed(const HlsMemory *memory, const Op *load, int64_t *distance);
+bool design_is_delayed(const HlsMemory *memory, const Op *load, int64_t *distance);
 /* Whether a load gives what a store of the array puts into the next element. */
-bool hls_is_shift(const Op *load);
+bool design_is_shift(const Op *load);
 /* How long a load takes. */
-OpTiming hls_load_timing(const HlsMemory *memory, const HlsLoop *loop, const Op *load);
+OpTiming design_load_timing(const HlsMemory *memory, const HlsLoop *loop, const Op *load);
 /* Cycles in which the ports make an iteration's accesses to the array. Equal addresses in one bank
  * share an access. */
-int64_t hls_port_cycles(const HlsMemory *memory, const HlsLoop *loop);
+int64_t design_port_cycles(const HlsMemory *memory, const HlsLoop *loop);
 
 #endif

@@ -65,7 +65,7 @@ static void schedule_scalar(Schedule *s, const Op *op)
     int64_t ready = operands_ready(s, op);
     if (ready == ABSENT)
         return;
-    int64_t done = clock_after(s->clock, ready, op_timing(op, s->clock));
+    int64_t done = clock_after(s->clock, ready, latency_op(op, s->clock));
     for (uint32_t i = 0; i < op->result_count; i++)
         set_time(s, op_result(op, i), done);
 }
@@ -73,7 +73,7 @@ static void schedule_scalar(Schedule *s, const Op *op)
 static void schedule_load(Schedule *s, const Op *op)
 {
     const Value *array = op_operand(op, 0);
-    HlsMemory memory = hls_memory(array);
+    HlsMemory memory = design_memory(array);
     int64_t ready = later(s->source ? ABSENT : 0, time_of(s, array));
     for (uint32_t i = 1; i < op->operand_count; i++)
         ready = later(ready, time_of(s, op_operand(op, i))); /* of a computed index */
@@ -82,7 +82,7 @@ static void schedule_load(Schedule *s, const Op *op)
         ready = later(ready, 0);
     if (ready != ABSENT)
         set_time(s, op_result(op, 0),
-                 clock_after(s->clock, ready, hls_load_timing(&memory, s->loop, op)));
+                 clock_after(s->clock, ready, design_load_timing(&memory, s->loop, op)));
 }
 
 static void schedule_store(Schedule *s, const Op *op)
@@ -103,7 +103,7 @@ static void schedule_access(Schedule *s, const Op *op)
     if (s->source)
         return;
     int64_t ready = later(operands_ready(s, op), s->entered);
-    int64_t done = clock_after(s->clock, ready, op_timing(op, s->clock));
+    int64_t done = clock_after(s->clock, ready, latency_op(op, s->clock));
     set_time(s, op, done);
     for (uint32_t i = 0; i < op->result_count; i++)
         set_time(s, op_result(op, i), done);
@@ -115,7 +115,7 @@ static bool schedule_if(Schedule *s, const Op *op)
 {
     int64_t before = s->entered;
     bool outer = s->is_conditional;
-    s->entered = clock_after(s->clock, before, op_timing(op, s->clock));
+    s->entered = clock_after(s->clock, before, latency_op(op, s->clock));
     s->is_conditional = true;
     bool ok = schedule_range(s, region_entry(op_region(op, 0))->first, NULL);
     s->entered = before;
@@ -171,7 +171,7 @@ static void cascade(Schedule *s, const Op *store, const Value *product, int64_t 
 {
     int64_t time = time_of(s, product);
     for (int64_t i = 1; time != ABSENT && i < copies; i++)
-        time = clock_after(s->clock, time, cascade_timing());
+        time = clock_after(s->clock, time, latency_cascade());
     if (time != ABSENT)
         set_time(s, op_operand(store, 1), time);
 }
@@ -181,7 +181,7 @@ static void balance(Schedule *s, const Op *store, int64_t copies, int64_t before
 {
     const Value *other = NULL;
     const Op *sum = accumulated(store, &other);
-    OpTiming timing = op_timing(sum, s->clock);
+    OpTiming timing = latency_op(sum, s->clock);
     int64_t time = time_of(s, other);
     for (int64_t terms = copies; time != ABSENT && terms > 1; terms = (terms + 1) / 2)
         time = clock_after(s->clock, time, timing);
@@ -258,7 +258,7 @@ static bool schedule_op(Schedule *s, const Op *op)
     else if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE))
         schedule_access(s, op);
     else if (op->def == EMITHLS(COND) || op->def == EMITHLS(INDEX) ||
-             (op->def && (op->def->dialect == &dialect_arith || op->def->dialect == &dialect_math)))
+             (op->def && (op->def->dialect == &arith_dialect || op->def->dialect == &math_dialect)))
         schedule_scalar(s, op);
     else if (!is_declaration(op))
         return op_error(op, "cannot be simulated");
@@ -317,10 +317,10 @@ static bool limit_by_recurrences(const HlsDesign *design, const Schedule *s, Hls
     FOR_EACH_USE(use, m->array)
     {
         const Op *load = use->owner;
-        if (load->def != EMITHLS(LOAD) || !hls_is_delayed(m, load, &distance))
+        if (load->def != EMITHLS(LOAD) || !design_is_delayed(m, load, &distance))
             continue;
         is_delay_line = true;
-        if (hls_is_shift(load))
+        if (design_is_shift(load))
             continue;
         if (!recurrence(s, m, load, &cycles))
             return false;
@@ -337,11 +337,11 @@ static bool limit_by_recurrences(const HlsDesign *design, const Schedule *s, Hls
 static bool limit_by_arrays(const HlsDesign *design, const Schedule *s, HlsLoop *loop)
 {
     for (size_t i = 0; i < s->arrays.len; i++) {
-        HlsMemory m = hls_memory(s->arrays.data[i]);
+        HlsMemory m = design_memory(s->arrays.data[i]);
         if (!m.is_constant && !is_inside(loop, m.array) &&
             !limit_by_recurrences(design, s, loop, &m))
             return false;
-        require_ii(design, loop, hls_port_cycles(&m, loop), "ports of", m.name);
+        require_ii(design, loop, design_port_cycles(&m, loop), "ports of", m.name);
     }
     return true;
 }
@@ -369,7 +369,7 @@ static void place_accesses(const HlsDesign *design, const Schedule *s, HlsLoop *
         }
 }
 
-bool hls_schedule(const HlsDesign *design, HlsLoop *loop)
+bool design_schedule(const HlsDesign *design, HlsLoop *loop)
 {
     Schedule s = {.clock = design->clock, .loop = loop};
     const Op *func = op_parent_of_def(loop->first, EMITHLS(FUNC));

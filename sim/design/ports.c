@@ -12,7 +12,7 @@ static const Attr *argument_attr(const HlsDesign *design, uint32_t arg, const ch
     return all ? attr_dict_get_c(all->u.array.items[arg], name) : NULL;
 }
 
-HlsDirection hls_argument_direction(const HlsDesign *design, uint32_t arg)
+HlsDirection design_argument_direction(const HlsDesign *design, uint32_t arg)
 {
     for (size_t i = 0; i < design->memories.len; i++)
         if (design->memories.data[i].arg == arg)
@@ -25,7 +25,7 @@ HlsDirection hls_argument_direction(const HlsDesign *design, uint32_t arg)
     return HLS_NO_DATA;
 }
 
-const Type *hls_argument_frame(const HlsDesign *design, uint32_t arg)
+const Type *design_argument_frame(const HlsDesign *design, uint32_t arg)
 {
     const Attr *frame = argument_attr(design, arg, "emithls.frame");
     bool is_known = frame && frame->kind == ATTR_TYPE && type_is_static(frame->u.type_value);
@@ -69,11 +69,11 @@ static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPo
                     STR_ARG(stream->name), (long long)port->count, (long long)used);
 }
 
-bool hls_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
+bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
                    HlsPort *out)
 {
     enum { MAX_RANK = 32 };
-    const Type *frame = hls_argument_frame(design, arg);
+    const Type *frame = design_argument_frame(design, arg);
     const Attr *words = argument_attr(design, arg, "emithls.word");
     int64_t word[MAX_RANK];
     size_t rank = 0;

@@ -10,9 +10,9 @@
 typedef enum HlsDirection { HLS_NO_DATA, HLS_DATA_IN, HLS_DATA_OUT } HlsDirection;
 
 /* Of an argument of the top function. The port of weights has no data: the tables have it. */
-HlsDirection hls_argument_direction(const HlsDesign *design, uint32_t arg);
+HlsDirection design_argument_direction(const HlsDesign *design, uint32_t arg);
 /* Its tensor of a frame (emithls.frame). NULL: it does not describe one. */
-const Type *hls_argument_frame(const HlsDesign *design, uint32_t arg);
+const Type *design_argument_frame(const HlsDesign *design, uint32_t arg);
 
 /* The elements of a port, in the order of its words. */
 typedef struct HlsPort {
@@ -24,7 +24,7 @@ typedef struct HlsPort {
 } HlsPort;
 
 /* Of an argument that is a stream of such words, or that is a memory (NULL). False: diagnosed. */
-bool hls_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
+bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
                    HlsPort *out) MUST_CHECK;
 
 #endif

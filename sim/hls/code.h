@@ -83,10 +83,10 @@ typedef struct HlsCode {
 } HlsCode;
 
 /* Elements of an array, lanes of its words counted: its registers. */
-int64_t hls_array_size(const Type *array);
+int64_t hls_sim_array_size(const Type *array);
 
 /* False: diagnosed at the op that has no values. */
-bool hls_compile(const HlsProcess *process, HlsCode *out) MUST_CHECK;
-void hls_code_free(HlsCode *code, size_t loop_count);
+bool hls_sim_compile(const HlsProcess *process, HlsCode *out) MUST_CHECK;
+void hls_sim_code_free(HlsCode *code, size_t loop_count);
 
 #endif

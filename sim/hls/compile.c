@@ -13,40 +13,40 @@
 #include "ir/asm/print/diag.h"
 #include "ir/core/symbol.h"
 
-uint32_t compiler_new_regs(Compiler *c, int64_t count)
+uint32_t hls_sim_compiler_new_regs(Compiler *c, int64_t count)
 {
     uint32_t first = c->reg_count;
     c->reg_count += (uint32_t)count;
     return first;
 }
 
-HlsInstr *compiler_emit(Compiler *c, HlsOpcode code)
+HlsInstr *hls_sim_compiler_emit(Compiler *c, HlsOpcode code)
 {
     HlsInstr *in = vec_push(&c->code->body);
     *in = (HlsInstr){.code = (uint8_t)code, .count = 1};
     return in;
 }
 
-uint32_t reg_find(const PtrMap *map, const void *key)
+uint32_t hls_sim_reg_find(const PtrMap *map, const void *key)
 {
     return (uint32_t)(uintptr_t)ptrmap_get(map, key) - 1;
 }
 
-void reg_put(PtrMap *map, const void *key, uint32_t reg)
+void hls_sim_reg_put(PtrMap *map, const void *key, uint32_t reg)
 {
     ptrmap_put(map, key, (void *)(uintptr_t)(reg + 1));
 }
 
-uint32_t compiler_define(Compiler *c, const Value *value)
+uint32_t hls_sim_compiler_define(Compiler *c, const Value *value)
 {
     if (!ptrmap_has(&c->own, value))
-        reg_put(&c->own, value, compiler_new_regs(c, emithls_lanes(value->type)));
-    uint32_t reg = reg_find(&c->own, value);
-    reg_put(&c->places, value, reg);
+        hls_sim_reg_put(&c->own, value, hls_sim_compiler_new_regs(c, emithls_lanes(value->type)));
+    uint32_t reg = hls_sim_reg_find(&c->own, value);
+    hls_sim_reg_put(&c->places, value, reg);
     return reg;
 }
 
-uint32_t compiler_place(const Compiler *c, const Value *value) { return reg_find(&c->places, value); }
+uint32_t hls_sim_compiler_place(const Compiler *c, const Value *value) { return hls_sim_reg_find(&c->places, value); }
 
 static uint8_t spare_of(const Type *type)
 {
@@ -64,7 +64,7 @@ static bool compile_condition(Compiler *c, const Op *op, uint32_t *reg)
         return op_error(op, "cannot be simulated: it has more than %d constraints or indices",
                         HLS_MAX_LOOPS);
     for (uint32_t i = 0; i < set->constraint_count; i++) {
-        exprs[i] = compiler_over_counters(c, op, 0, set->constraints[i]);
+        exprs[i] = hls_sim_compiler_over_counters(c, op, 0, set->constraints[i]);
         if (!exprs[i] || !affine_is_pure(exprs[i]))
             return op_error(op, "cannot be simulated: an index is no loop counter, or a divisor no "
                                 "constant");
@@ -74,14 +74,14 @@ static bool compile_condition(Compiler *c, const Op *op, uint32_t *reg)
     if (!ptrmap_has(&c->indices, own)) {
         size_t first = c->code->tests.len;
         for (uint32_t i = 0; i < set->constraint_count; i++) {
-            Index index = compile_index(c, exprs[i]);
+            Index index = hls_sim_compile_index(c, exprs[i]);
             *vec_push(&c->code->tests) = (HlsTest){index.reg, set->is_eq[i], index.add};
         }
-        uint32_t out = compile_index_op(c, CODE_TEST, 0, 0, (int64_t)first);
+        uint32_t out = hls_sim_compile_index_op(c, CODE_TEST, 0, 0, (int64_t)first);
         c->code->before.data[c->code->before.len - 1].count = set->constraint_count;
-        reg_put(&c->indices, own, out);
+        hls_sim_reg_put(&c->indices, own, out);
     }
-    *reg = reg_find(&c->indices, own);
+    *reg = hls_sim_reg_find(&c->indices, own);
     return true;
 }
 
@@ -108,7 +108,7 @@ static int64_t shift_amount(const Op *op)
 /* i1 is kept as 0 or 1, which only the bitwise ops and select leave alone. */
 static HlsOpcode fast_code(const Op *op)
 {
-    if (op->def->dialect != &dialect_arith)
+    if (op->def->dialect != &arith_dialect)
         return CODE_CALL;
     HlsOpcode code = fast_codes[op->def - arith_ops];
     bool is_bit = type_is_int_width(op_result(op, 0)->type, 1);
@@ -124,14 +124,14 @@ static HlsOpcode fast_code(const Op *op)
 static bool compile_slow(Compiler *c, const Op *op)
 {
     HlsSlow slow = {.in = {0}};
-    if (!instr_fn(op->def))
+    if (!vm_instr_fn(op->def))
         return op_error(op, "cannot be simulated");
-    slow.in = instr_for(op);
+    slow.in = vm_instr_for(op);
     for (uint32_t i = 0; i < op->operand_count; i++)
-        slow.in_regs[i] = compiler_place(c, op_operand(op, i));
+        slow.in_regs[i] = hls_sim_compiler_place(c, op_operand(op, i));
     for (uint32_t i = 0; i < op->result_count; i++)
-        slow.out_regs[i] = compiler_define(c, op_result(op, i));
-    compiler_emit(c, CODE_CALL)->imm = (int64_t)c->code->slow.len;
+        slow.out_regs[i] = hls_sim_compiler_define(c, op_result(op, i));
+    hls_sim_compiler_emit(c, CODE_CALL)->imm = (int64_t)c->code->slow.len;
     *vec_push(&c->code->slow) = slow;
     return true;
 }
@@ -141,7 +141,7 @@ static bool check_types(const Op *op)
     for (uint32_t i = 0; i < op->operand_count + op->result_count; i++) {
         const Type *type = i < op->operand_count ? op_operand(op, i)->type
                                                  : op_result(op, i - op->operand_count)->type;
-        if (!cell_holds(type_elem(type)))
+        if (!vm_cell_holds(type_elem(type)))
             return op_error(op, "cannot be simulated with data: values of type '%s'",
                             type_str(op->ctx, type));
     }
@@ -157,23 +157,23 @@ static bool compile_scalar(Compiler *c, const Op *op)
         return false;
     const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
     if (op->def == ARITH(EXTSI) && !type_is_int_width(from, 1)) {
-        reg_put(&c->places, op_result(op, 0), compiler_place(c, op_operand(op, 0)));
+        hls_sim_reg_put(&c->places, op_result(op, 0), hls_sim_compiler_place(c, op_operand(op, 0)));
         return true;
     }
     HlsOpcode code = fast_code(op);
     if (code == CODE_CALL)
         return compile_slow(c, op);
-    uint32_t a = compiler_place(c, op_operand(op, 0)), out = compiler_define(c, op_result(op, 0));
-    HlsInstr *in = compiler_emit(c, code);
+    uint32_t a = hls_sim_compiler_place(c, op_operand(op, 0)), out = hls_sim_compiler_define(c, op_result(op, 0));
+    HlsInstr *in = hls_sim_compiler_emit(c, code);
     in->out = out;
     in->a = a;
-    in->b = op->operand_count > 1 ? compiler_place(c, op_operand(op, 1)) : 0;
+    in->b = op->operand_count > 1 ? hls_sim_compiler_place(c, op_operand(op, 1)) : 0;
     in->spare = type_is_int_width(to, 1) ? 0 : spare_of(to);
     in->in_spare = spare_of(from);
     if (code >= CODE_SHL && code <= CODE_SHRU)
         in->imm = shift_amount(op);
     if (code == CODE_SELECT) {
-        in->imm = compiler_place(c, op_operand(op, 2));
+        in->imm = hls_sim_compiler_place(c, op_operand(op, 2));
         in->count = (uint32_t)emithls_lanes(to);
     }
     return true;
@@ -186,9 +186,9 @@ static bool compile_constant(Compiler *c, const Op *op)
         return op_error(op, "cannot be simulated with data: values of type '%s'",
                         type_str(op->ctx, op_result(op, 0)->type));
     bool is_new = !ptrmap_has(&c->own, op_result(op, 0));
-    uint32_t reg = compiler_define(c, op_result(op, 0));
+    uint32_t reg = hls_sim_compiler_define(c, op_result(op, 0));
     if (is_new)
-        *vec_push(&c->constants) = (Constant){reg, cell_from_array(array, 0)};
+        *vec_push(&c->constants) = (Constant){reg, vm_cell_from_array(array, 0)};
     array_unref(array);
     return true;
 }
@@ -196,11 +196,11 @@ static bool compile_constant(Compiler *c, const Op *op)
 /* A number that the counters give. */
 static bool compile_number(Compiler *c, const Op *op)
 {
-    const AffineExpr *expr = compiler_over_counters(c, op, 0, op_attr(op, "map")->u.map->results[0]);
+    const AffineExpr *expr = hls_sim_compiler_over_counters(c, op, 0, op_attr(op, "map")->u.map->results[0]);
     if (!expr || !affine_is_pure(expr))
         return op_error(op, "cannot be simulated: an index is no loop counter, or a divisor no "
                             "constant");
-    reg_put(&c->places, op_result(op, 0), whole_index(c, expr));
+    hls_sim_reg_put(&c->places, op_result(op, 0), hls_sim_whole_index(c, expr));
     return true;
 }
 
@@ -213,7 +213,7 @@ static bool compile_if(Compiler *c, const Op *op)
     uint32_t reg = 0;
     if (!compile_condition(c, op, &reg))
         return false;
-    compiler_emit(c, CODE_SKIP)->a = reg;
+    hls_sim_compiler_emit(c, CODE_SKIP)->a = reg;
     size_t skip = c->code->body.len - 1;
     bool ok = compile_range(c, region_entry(op_region(op, 0))->first, NULL);
     c->code->body.data[skip].imm = (int64_t)(c->code->body.len - skip - 1);
@@ -226,7 +226,7 @@ static bool compile_copies(Compiler *c, const Op *op)
     const Block *body = region_entry(op_region(op, 0));
     emithls_for_range(op, &begin, &end);
     for (int64_t position = begin; position < end; position++) {
-        hls_bind_lanes(op, position, &c->lanes);
+        design_bind_lanes(op, position, &c->lanes);
         if (!compile_range(c, body->first, NULL))
             return false;
     }
@@ -238,10 +238,10 @@ static void compile_access(Compiler *c, const Op *op)
     bool is_read = op->def == EMITHLS(READ);
     const Value *word = is_read ? op_result(op, 0) : op_operand(op, 0);
     const Value *stream = op_operand(op, is_read ? 0 : 1);
-    uint32_t reg = is_read ? compiler_define(c, word) : compiler_place(c, word);
-    HlsInstr *in = compiler_emit(c, is_read ? CODE_READ : CODE_WRITE);
+    uint32_t reg = is_read ? hls_sim_compiler_define(c, word) : hls_sim_compiler_place(c, word);
+    HlsInstr *in = hls_sim_compiler_emit(c, is_read ? CODE_READ : CODE_WRITE);
     in->out = in->a = reg;
-    in->b = reg_find(&c->ports, stream);
+    in->b = hls_sim_reg_find(&c->ports, stream);
     in->count = (uint32_t)emithls_lanes(word->type);
 }
 
@@ -253,9 +253,9 @@ static bool compile_op(Compiler *c, const Op *op, size_t block_begin)
     if (op->def == EMITHLS(IF))
         return compile_if(c, op);
     if (op->def == EMITHLS(LOAD))
-        return compile_load(c, op);
+        return hls_sim_compile_load(c, op);
     if (op->def == EMITHLS(STORE))
-        return compile_store(c, op, block_begin);
+        return hls_sim_compile_store(c, op, block_begin);
     if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE)) {
         compile_access(c, op);
         return true;
@@ -269,7 +269,7 @@ static bool compile_op(Compiler *c, const Op *op, size_t block_begin)
                compile_scalar(c, op);
     if (!compile_condition(c, op, &reg))
         return false;
-    reg_put(&c->places, op_result(op, 0), reg);
+    hls_sim_reg_put(&c->places, op_result(op, 0), reg);
     return true;
 }
 
@@ -286,10 +286,10 @@ static bool compile_range(Compiler *c, const Op *first, const Op *end)
 
 static bool place_array(Compiler *c, const Op *op, const Value *array)
 {
-    if (!cell_holds(emithls_scalar(emithls_array_elem(array->type))))
+    if (!vm_cell_holds(emithls_scalar(emithls_array_elem(array->type))))
         return op_error(op, "cannot be simulated with data: values of type '%s'",
                         type_str(op->ctx, emithls_array_elem(array->type)));
-    reg_put(&c->arrays, array, compiler_new_regs(c, hls_array_size(array->type)));
+    hls_sim_reg_put(&c->arrays, array, hls_sim_compiler_new_regs(c, hls_sim_array_size(array->type)));
     return true;
 }
 
@@ -299,12 +299,12 @@ static bool declare_arguments(Compiler *c, const HlsProcess *process, HlsCode *o
     const Block *body = region_entry(op_region(process->func, 0));
     out->memories = xcalloc(body->arg_count, sizeof *out->memories);
     for (uint32_t i = 0; i < body->arg_count; i++) {
-        reg_put(&c->ports, body->args[i], i);
+        hls_sim_reg_put(&c->ports, body->args[i], i);
         if (process->streams[i] != HLS_NOBODY)
             continue;
         if (!place_array(c, process->func, body->args[i]))
             return false;
-        out->memories[i] = reg_find(&c->arrays, body->args[i]);
+        out->memories[i] = hls_sim_reg_find(&c->arrays, body->args[i]);
     }
     return true;
 }
@@ -314,7 +314,7 @@ static bool declare_array(Compiler *c, const Op *op)
     const Value *array = op_result(op, 0);
     if (!place_array(c, op, array))
         return false;
-    uint32_t first = reg_find(&c->arrays, array);
+    uint32_t first = hls_sim_reg_find(&c->arrays, array);
     if (op->def != EMITHLS(GET))
         return true;
     Array *contents = array_from_attr(op_attr(symbol_lookup(op, op_attr(op, "table")), "value"));
@@ -344,7 +344,7 @@ static bool compile_loops(Compiler *c, const HlsProcess *process, HlsCode *out)
         ptrmap_clear(&c->indices);
         if (!compile_range(c, c->loop->first, c->loop->end))
             return false;
-        compiler_emit(c, CODE_END);
+        hls_sim_compiler_emit(c, CODE_END);
         *vec_push(&c->code->before) = (HlsInstr){.code = CODE_END};
     }
     return true;
@@ -367,7 +367,7 @@ static void fill_registers(const Compiler *c, const HlsProcess *process, HlsCode
         out->regs[c->constants.data[i].reg] = c->constants.data[i].value;
     for (size_t i = 0; i < c->tables.len; i++)
         for (int64_t k = 0; k < c->tables.data[i]->count; k++)
-            out->regs[c->table_regs.data[i] + k] = cell_from_array(c->tables.data[i], k);
+            out->regs[c->table_regs.data[i] + k] = vm_cell_from_array(c->tables.data[i], k);
     for (size_t l = 0; l < process->loops.len; l++)
         for (size_t i = 0; i < out->loops[l].slow.len; i++) {
             HlsSlow *slow = &out->loops[l].slow.data[i];
@@ -391,7 +391,7 @@ static void compiler_free(Compiler *c)
 }
 
 /* Register NO_REG is 0 and belongs to nobody, so that a test of a constant reads 0 there. */
-bool hls_compile(const HlsProcess *process, HlsCode *out)
+bool hls_sim_compile(const HlsProcess *process, HlsCode *out)
 {
     Compiler c = {.reg_count = 1};
     *out = (HlsCode){.loops = xcalloc(process->loops.len, sizeof *out->loops)};
@@ -403,7 +403,7 @@ bool hls_compile(const HlsProcess *process, HlsCode *out)
     return ok;
 }
 
-void hls_code_free(HlsCode *code, size_t loop_count)
+void hls_sim_code_free(HlsCode *code, size_t loop_count)
 {
     for (size_t l = 0; code->loops && l < loop_count; l++) {
         HlsLoopCode *loop = &code->loops[l];

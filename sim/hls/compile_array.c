@@ -24,7 +24,7 @@ static uint32_t form_reg(Compiler *c, const int64_t *coeffs)
     if (form)
         return form->reg;
     form = vec_push(&c->code->forms);
-    *form = (HlsForm){.reg = compiler_new_regs(c, 1)};
+    *form = (HlsForm){.reg = hls_sim_compiler_new_regs(c, 1)};
     memcpy(form->coeffs, coeffs, sizeof form->coeffs);
     int64_t inner = 0;
     for (uint32_t i = c->loop->counter_count; i-- > 0;) {
@@ -34,21 +34,21 @@ static uint32_t form_reg(Compiler *c, const int64_t *coeffs)
     return form->reg;
 }
 
-uint32_t compile_index_op(Compiler *c, HlsOpcode code, uint32_t a, uint32_t b, int64_t imm)
+uint32_t hls_sim_compile_index_op(Compiler *c, HlsOpcode code, uint32_t a, uint32_t b, int64_t imm)
 {
     HlsInstr *in = vec_push(&c->code->before);
-    *in = (HlsInstr){.code = (uint8_t)code, .out = compiler_new_regs(c, 1), .a = a, .b = b, .imm = imm,
+    *in = (HlsInstr){.code = (uint8_t)code, .out = hls_sim_compiler_new_regs(c, 1), .a = a, .b = b, .imm = imm,
                      .count = 1};
     return in->out;
 }
 
-uint32_t whole_index(Compiler *c, const AffineExpr *expr)
+uint32_t hls_sim_whole_index(Compiler *c, const AffineExpr *expr)
 {
-    Index index = compile_index(c, expr);
-    uint32_t constant = compiler_new_regs(c, 1);
+    Index index = hls_sim_compile_index(c, expr);
+    uint32_t constant = hls_sim_compiler_new_regs(c, 1);
     *vec_push(&c->constants) = (Constant){constant, {.i = index.add}};
     return index.reg == NO_REG ? constant
-                               : compile_index_op(c, CODE_ADD, index.reg, constant, 0);
+                               : hls_sim_compile_index_op(c, CODE_ADD, index.reg, constant, 0);
 }
 
 static uint32_t compile_nonlinear(Compiler *c, const AffineExpr *expr)
@@ -56,13 +56,13 @@ static uint32_t compile_nonlinear(Compiler *c, const AffineExpr *expr)
     static const HlsOpcode codes[] = {[AFFINE_MUL] = CODE_MUL_CONST, [AFFINE_MOD] = CODE_MOD,
                                       [AFFINE_FLOORDIV] = CODE_FLOORDIV,
                                       [AFFINE_CEILDIV] = CODE_CEILDIV};
-    uint32_t left = whole_index(c, expr->lhs);
+    uint32_t left = hls_sim_whole_index(c, expr->lhs);
     if (expr->kind == AFFINE_ADD)
-        return compile_index_op(c, CODE_ADD, left, whole_index(c, expr->rhs), 0);
-    return compile_index_op(c, codes[expr->kind], left, 0, expr->rhs->value);
+        return hls_sim_compile_index_op(c, CODE_ADD, left, hls_sim_whole_index(c, expr->rhs), 0);
+    return hls_sim_compile_index_op(c, codes[expr->kind], left, 0, expr->rhs->value);
 }
 
-Index compile_index(Compiler *c, const AffineExpr *expr)
+Index hls_sim_compile_index(Compiler *c, const AffineExpr *expr)
 {
     int64_t coeffs[HLS_MAX_LOOPS] = {0};
     Index index = {NO_REG, 0};
@@ -75,17 +75,17 @@ Index compile_index(Compiler *c, const AffineExpr *expr)
     }
     index.add = 0;
     if (!ptrmap_has(&c->indices, expr))
-        reg_put(&c->indices, expr, compile_nonlinear(c, expr));
-    index.reg = reg_find(&c->indices, expr);
+        hls_sim_reg_put(&c->indices, expr, compile_nonlinear(c, expr));
+    index.reg = hls_sim_reg_find(&c->indices, expr);
     return index;
 }
 
-const AffineExpr *compiler_over_counters(const Compiler *c, const Op *op, uint32_t first,
+const AffineExpr *hls_sim_compiler_over_counters(const Compiler *c, const Op *op, uint32_t first,
                                        const AffineExpr *expr)
 {
     const AffineExpr *dims[HLS_MAX_LOOPS];
     for (uint32_t i = first; i < op->operand_count; i++) {
-        int at = hls_counter_of(c->loop, op_operand(op, i));
+        int at = design_counter_of(c->loop, op_operand(op, i));
         dims[i - first] = at >= 0 ? affine_dim(op->ctx, (uint32_t)at)
                                   : ptrmap_get(&c->lanes, op_operand(op, i));
         if (!dims[i - first])
@@ -96,7 +96,7 @@ const AffineExpr *compiler_over_counters(const Compiler *c, const Op *op, uint32
 
 /* --- arrays ---------------------------------------------------------------------------------- */
 
-int64_t hls_array_size(const Type *array)
+int64_t hls_sim_array_size(const Type *array)
 {
     int64_t size = emithls_lanes(emithls_array_elem(array));
     for (uint32_t i = 0; i < emithls_array_rank(array); i++)
@@ -121,26 +121,26 @@ static bool find_address(Compiler *c, const Op *op, const Value *array, uint32_t
     if (op->operand_count - first > HLS_MAX_LOOPS)
         return op_error(op, "cannot be simulated: it has more than %d indices", HLS_MAX_LOOPS);
     for (uint32_t i = 0; i < map->result_count; i++) {
-        const AffineExpr *at = compiler_over_counters(c, op, first, map->results[i]);
+        const AffineExpr *at = hls_sim_compiler_over_counters(c, op, first, map->results[i]);
         if (!at)
             return op_error(op, "cannot be simulated: an index is no loop counter");
         int64_t extent = i < rank ? emithls_array_dim(array->type, i) : lanes;
         flat = affine_add(affine_mul_c(flat, extent), at);
     }
-    *out = (Address){.base = reg_find(&c->arrays, array), .count = 1, .size = hls_array_size(array->type)};
+    *out = (Address){.base = hls_sim_reg_find(&c->arrays, array), .count = 1, .size = hls_sim_array_size(array->type)};
     if (map->result_count == rank) {
         flat = affine_mul_c(flat, lanes);
         out->count = (uint32_t)lanes;
     }
     int64_t low, high;
     affine_bounds(flat, c->loop->extents, &low, &high);
-    out->index = compile_index(c, flat);
+    out->index = hls_sim_compile_index(c, flat);
     if (low >= 0 && high <= out->size - out->count)
         return true;
     if (out->index.reg == NO_REG)
         return op_error(op, "accesses element %lld of an array of %lld", (long long)low,
                         (long long)out->size);
-    HlsInstr *in = compiler_emit(c, CODE_CHECK);
+    HlsInstr *in = hls_sim_compiler_emit(c, CODE_CHECK);
     in->b = out->index.reg;
     in->imm = out->index.add;
     in->count = (uint32_t)(out->size - out->count + 1);
@@ -205,11 +205,11 @@ static bool lookup_index(Compiler *c, const Op *op, const AffineExpr *expr, uint
     const AffineExpr *dims[HLS_MAX_LOOPS];
     const Value *value = expr->kind == AFFINE_DIM ? op_operand(op, 1 + (uint32_t)expr->value) : NULL;
     if (value && ptrmap_has(&c->places, value)) {
-        *reg = compiler_place(c, value);
+        *reg = hls_sim_compiler_place(c, value);
         return true;
     }
     for (uint32_t i = 1; i < op->operand_count; i++) {
-        int at = hls_counter_of(c->loop, op_operand(op, i));
+        int at = design_counter_of(c->loop, op_operand(op, i));
         dims[i - 1] = at >= 0 ? affine_dim(op->ctx, (uint32_t)at)
                               : ptrmap_get(&c->lanes, op_operand(op, i));
         if (!dims[i - 1] && affine_uses_dim(expr, i - 1))
@@ -217,7 +217,7 @@ static bool lookup_index(Compiler *c, const Op *op, const AffineExpr *expr, uint
         if (!dims[i - 1])
             dims[i - 1] = affine_const(op->ctx, 0);
     }
-    *reg = whole_index(c, affine_replace(expr, dims, op->operand_count - 1, NULL, 0));
+    *reg = hls_sim_whole_index(c, affine_replace(expr, dims, op->operand_count - 1, NULL, 0));
     return true;
 }
 
@@ -236,21 +236,21 @@ static bool compile_lookup(Compiler *c, const Op *op)
             at = next;
             continue;
         }
-        uint32_t scaled = compiler_new_regs(c, 2);
-        *compiler_emit(c, CODE_MUL_CONST) = (HlsInstr){.code = CODE_MUL_CONST, .out = scaled, .a = at,
+        uint32_t scaled = hls_sim_compiler_new_regs(c, 2);
+        *hls_sim_compiler_emit(c, CODE_MUL_CONST) = (HlsInstr){.code = CODE_MUL_CONST, .out = scaled, .a = at,
                                               .count = 1, .imm = emithls_array_dim(array, i)};
         at = scaled + 1;
-        *compiler_emit(c, CODE_ADD) =
+        *hls_sim_compiler_emit(c, CODE_ADD) =
             (HlsInstr){.code = CODE_ADD, .out = at, .a = scaled, .b = next, .count = 1};
     }
-    *compiler_emit(c, CODE_CHECK) = (HlsInstr){.code = CODE_CHECK, .b = at, .op = op,
-                                      .count = (uint32_t)hls_array_size(array)};
-    *compiler_emit(c, CODE_LOAD) = (HlsInstr){.code = CODE_LOAD, .out = compiler_define(c, op_result(op, 0)), .b = at,
-                                     .a = reg_find(&c->arrays, op_operand(op, 0)), .count = 1};
+    *hls_sim_compiler_emit(c, CODE_CHECK) = (HlsInstr){.code = CODE_CHECK, .b = at, .op = op,
+                                      .count = (uint32_t)hls_sim_array_size(array)};
+    *hls_sim_compiler_emit(c, CODE_LOAD) = (HlsInstr){.code = CODE_LOAD, .out = hls_sim_compiler_define(c, op_result(op, 0)), .b = at,
+                                     .a = hls_sim_reg_find(&c->arrays, op_operand(op, 0)), .count = 1};
     return true;
 }
 
-bool compile_load(Compiler *c, const Op *op)
+bool hls_sim_compile_load(Compiler *c, const Op *op)
 {
     Address at;
     if (is_lookup(c, op))
@@ -258,11 +258,11 @@ bool compile_load(Compiler *c, const Op *op)
     if (!find_address(c, op, op_operand(op, 0), 1, &at))
         return false;
     if (at.index.reg == NO_REG && stays(op)) {
-        reg_put(&c->places, op_result(op, 0), at.base + (uint32_t)at.index.add);
+        hls_sim_reg_put(&c->places, op_result(op, 0), at.base + (uint32_t)at.index.add);
         return true;
     }
-    uint32_t out = compiler_define(c, op_result(op, 0));
-    HlsInstr *in = compiler_emit(c, at.index.reg == NO_REG ? CODE_COPY : CODE_LOAD);
+    uint32_t out = hls_sim_compiler_define(c, op_result(op, 0));
+    HlsInstr *in = hls_sim_compiler_emit(c, at.index.reg == NO_REG ? CODE_COPY : CODE_LOAD);
     in->out = out;
     in->a = at.base;
     in->b = at.index.reg;
@@ -280,14 +280,14 @@ static bool redirect(Compiler *c, const Value *value, uint32_t reg, size_t block
     if (len <= block_begin || !value_has_one_use(value) || !ptrmap_has(&c->own, value))
         return false;
     HlsInstr *last = &c->code->body.data[len - 1];
-    if (last->code < CODE_ADD || last->out != reg_find(&c->own, value) ||
-        compiler_place(c, value) != last->out)
+    if (last->code < CODE_ADD || last->out != hls_sim_reg_find(&c->own, value) ||
+        hls_sim_compiler_place(c, value) != last->out)
         return false;
     last->out = reg;
     return true;
 }
 
-bool compile_store(Compiler *c, const Op *op, size_t block_begin)
+bool hls_sim_compile_store(Compiler *c, const Op *op, size_t block_begin)
 {
     Address at;
     const Value *value = op_operand(op, 0);
@@ -296,9 +296,9 @@ bool compile_store(Compiler *c, const Op *op, size_t block_begin)
     bool is_fixed = at.index.reg == NO_REG;
     if (is_fixed && redirect(c, value, at.base + (uint32_t)at.index.add, block_begin))
         return true;
-    HlsInstr *in = compiler_emit(c, is_fixed ? CODE_COPY : CODE_STORE);
+    HlsInstr *in = hls_sim_compiler_emit(c, is_fixed ? CODE_COPY : CODE_STORE);
     in->out = is_fixed ? at.base + (uint32_t)at.index.add : at.base;
-    in->a = compiler_place(c, value);
+    in->a = hls_sim_compiler_place(c, value);
     in->b = at.index.reg;
     in->imm = at.index.add;
     in->count = at.count;

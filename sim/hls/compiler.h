@@ -1,4 +1,4 @@
-/* Between hls_compile.c (processes, bodies, scalars) and hls_compile_array.c (indices, accesses). A
+/* Between hls_sim_compile.c (processes, bodies, scalars) and hls_compile_array.c (indices, accesses). A
  * register is a number; maps keep it plus one.
  * Tests: lit/sim/hls-values.mir */
 #ifndef MING_SIM_HLS_COMPILER_H
@@ -35,27 +35,27 @@ typedef struct Index {
 } Index;
 
 /* `count` registers in a row: the first. */
-uint32_t compiler_new_regs(Compiler *c, int64_t count);
+uint32_t hls_sim_compiler_new_regs(Compiler *c, int64_t count);
 /* An instruction at the end of the body; it stays where it is until the next one. */
-HlsInstr *compiler_emit(Compiler *c, HlsOpcode code);
-uint32_t reg_find(const PtrMap *map, const void *key);
-void reg_put(PtrMap *map, const void *key, uint32_t reg);
+HlsInstr *hls_sim_compiler_emit(Compiler *c, HlsOpcode code);
+uint32_t hls_sim_reg_find(const PtrMap *map, const void *key);
+void hls_sim_reg_put(PtrMap *map, const void *key, uint32_t reg);
 /* The value's own register, as its place from now on. */
-uint32_t compiler_define(Compiler *c, const Value *value);
-uint32_t compiler_place(const Compiler *c, const Value *value);
+uint32_t hls_sim_compiler_define(Compiler *c, const Value *value);
+uint32_t hls_sim_compiler_place(const Compiler *c, const Value *value);
 
 /* An expression over the loop's counters, as a linear form that moves along or computed before the body. */
-Index compile_index(Compiler *c, const AffineExpr *expr);
+Index hls_sim_compile_index(Compiler *c, const AffineExpr *expr);
 /* The same in one register, its constant part too. */
-uint32_t whole_index(Compiler *c, const AffineExpr *expr);
+uint32_t hls_sim_whole_index(Compiler *c, const AffineExpr *expr);
 /* Register of an operation on index registers, computed before the body. */
-uint32_t compile_index_op(Compiler *c, HlsOpcode code, uint32_t a, uint32_t b, int64_t imm);
+uint32_t hls_sim_compile_index_op(Compiler *c, HlsOpcode code, uint32_t a, uint32_t b, int64_t imm);
 /* An expression over an op's indices, which begin at operand `first`, over the loop's counters; NULL: an
  * index is none of them. */
-const AffineExpr *compiler_over_counters(const Compiler *c, const Op *op, uint32_t first,
+const AffineExpr *hls_sim_compiler_over_counters(const Compiler *c, const Op *op, uint32_t first,
                                          const AffineExpr *expr);
 /* Accesses of arrays. block_begin: instruction at which the block begins. False: diagnosed. */
-bool compile_load(Compiler *c, const Op *op) MUST_CHECK;
-bool compile_store(Compiler *c, const Op *op, size_t block_begin) MUST_CHECK;
+bool hls_sim_compile_load(Compiler *c, const Op *op) MUST_CHECK;
+bool hls_sim_compile_store(Compiler *c, const Op *op, size_t block_begin) MUST_CHECK;
 
 #endif

@@ -165,7 +165,7 @@ static void suggest_depths(const HlsDesign *design, const HlsSim *sim, const Hls
     free(depths);
 }
 
-bool hls_explain_deadlock(const HlsDesign *design, const HlsSim *sim, const HlsSimOptions *options,
+bool hls_sim_explain_deadlock(const HlsDesign *design, const HlsSim *sim, const HlsSimOptions *options,
                           int64_t frames)
 {
     const Waits w = {design, sim};

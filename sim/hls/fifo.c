@@ -13,7 +13,7 @@ static void times_init(HlsTimes *t, int64_t size)
     *t = (HlsTimes){.times = xmalloc((size_t)cap * sizeof *t->times), .mask = cap - 1};
 }
 
-void hls_fifo_init(HlsFifo *f, int64_t depth)
+void hls_sim_fifo_init(HlsFifo *f, int64_t depth)
 {
     enum { MAX_FIRST_SIZE = 1 << 16 };
     int64_t size = depth < MAX_FIRST_SIZE ? depth + 1 : MAX_FIRST_SIZE;
@@ -22,7 +22,7 @@ void hls_fifo_init(HlsFifo *f, int64_t depth)
     times_init(&f->reads, size);
 }
 
-void hls_fifo_free(HlsFifo *f)
+void hls_sim_fifo_free(HlsFifo *f)
 {
     free(f->writes.times);
     free(f->reads.times);
@@ -65,25 +65,25 @@ static void count_full(HlsFifo *f)
     f->full_cycles += full > 0 ? full : 0;
 }
 
-void hls_fifo_write(HlsFifo *f, int64_t time)
+void hls_sim_fifo_write(HlsFifo *f, int64_t time)
 {
     count_full(f);
     if (f->writes.count - first_write(f) > f->writes.mask)
-        hls_fifo_merge(f);
+        hls_sim_fifo_merge(f);
     if (f->writes.count - first_write(f) > f->writes.mask)
         grow(&f->writes, first_write(f));
     add(&f->writes, time);
 }
 
 /* Empty from the read that took the last word to the write of this one. */
-void hls_fifo_read(HlsFifo *f, int64_t time)
+void hls_sim_fifo_read(HlsFifo *f, int64_t time)
 {
     int64_t count = f->reads.count, written = time_at(&f->writes, count);
     int64_t emptied = count ? time_at(&f->reads, count - 1) : -1;
     f->empty_cycles += written > emptied ? written - emptied : 0;
     f->word_cycles += time - written;
     if (count - first_read(f) > f->reads.mask)
-        hls_fifo_merge(f);
+        hls_sim_fifo_merge(f);
     if (count - first_read(f) > f->reads.mask)
         grow(&f->reads, first_read(f));
     add(&f->reads, time);
@@ -120,12 +120,12 @@ static void merge_until(HlsFifo *f, int64_t until)
     }
 }
 
-void hls_fifo_merge(HlsFifo *f)
+void hls_sim_fifo_merge(HlsFifo *f)
 {
     merge_until(f, min_i64(last_time(&f->writes), last_time(&f->reads)));
 }
 
-void hls_fifo_finish(HlsFifo *f)
+void hls_sim_fifo_finish(HlsFifo *f)
 {
     count_full(f);
     merge_until(f, INT64_MAX - 1);

@@ -28,8 +28,8 @@ typedef struct HlsFifo {
     void *user;
 } HlsFifo;
 
-void hls_fifo_init(HlsFifo *fifo, int64_t depth);
-void hls_fifo_free(HlsFifo *fifo);
+void hls_sim_fifo_init(HlsFifo *fifo, int64_t depth);
+void hls_sim_fifo_free(HlsFifo *fifo);
 
 enum { HLS_UNKNOWN = -1 };
 /* First cycle in which the next word can be read or written; HLS_UNKNOWN: the other end has not come
@@ -47,11 +47,11 @@ static inline int64_t hls_fifo_writable(const HlsFifo *f)
     return freed < f->reads.count ? f->reads.times[freed & f->reads.mask] + 1 : HLS_UNKNOWN;
 }
 
-void hls_fifo_write(HlsFifo *fifo, int64_t time);
-void hls_fifo_read(HlsFifo *fifo, int64_t time);
+void hls_sim_fifo_write(HlsFifo *fifo, int64_t time);
+void hls_sim_fifo_read(HlsFifo *fifo, int64_t time);
 /* Counts the level up to the cycle that both ends have reached. */
-void hls_fifo_merge(HlsFifo *fifo);
+void hls_sim_fifo_merge(HlsFifo *fifo);
 /* Counts what is left; nothing more may happen. */
-void hls_fifo_finish(HlsFifo *fifo);
+void hls_sim_fifo_finish(HlsFifo *fifo);
 
 #endif

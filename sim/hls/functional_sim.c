@@ -156,7 +156,7 @@ static bool run_code(const HlsInstr *in, const HlsLoopCode *code, Cell *r, Words
             r[in->out].i = -divide_down(-r[in->a].i, in->imm);
             break;
         case CODE_MOD:
-            r[in->out].i = mod_i64(r[in->a].i, in->imm);
+            r[in->out].i = i64_mod(r[in->a].i, in->imm);
             break;
         case CODE_AND:
             r[in->out].u = r[in->a].u & r[in->b].u;
@@ -257,15 +257,15 @@ static bool move_words(HlsValues *v, const HlsProcess *model, Loop *loop, int64_
         for (int64_t i = first; i < first + words->lanes; i++) {
             int64_t element = order->elements ? order->elements[i] : i;
             if (into)
-                into[i - first] = cell_from_array(order->array, element);
+                into[i - first] = vm_cell_from_array(order->array, element);
             else
-                cell_to_array(order->array, element, from[i - first]);
+                vm_cell_to_array(order->array, element, from[i - first]);
         }
     }
     return true;
 }
 
-bool hls_values_advance(void *user, uint32_t process, uint32_t loop, int64_t until)
+bool hls_sim_values_advance(void *user, uint32_t process, uint32_t loop, int64_t until)
 {
     HlsValues *v = user;
     const HlsProcess *model = &v->design->processes.data[process];
@@ -285,13 +285,13 @@ static void copy_memory(const HlsValues *v, size_t index)
     const HlsPort *port = &v->memories[index];
     const Value *arg = region_entry(op_region(model->func, 0))->args[memory->port];
     const HlsCode *code = &v->processes[memory->process].code;
-    int64_t slot = hls_array_size(arg->type) * port->lanes / port->count;
+    int64_t slot = hls_sim_array_size(arg->type) * port->lanes / port->count;
     for (int64_t i = 0; i < port->count; i++) {
         Cell *cell = code->regs + code->memories[memory->port] + i / port->lanes * slot + i % port->lanes;
         if (memory->is_input)
-            *cell = cell_from_array(port->array, port->elements[i]);
+            *cell = vm_cell_from_array(port->array, port->elements[i]);
         else
-            cell_to_array(port->array, port->elements[i], *cell);
+            vm_cell_to_array(port->array, port->elements[i], *cell);
     }
 }
 
@@ -302,7 +302,7 @@ static void copy_memories(const HlsValues *v, bool inputs)
             copy_memory(v, i);
 }
 
-void hls_values_begin_frame(HlsValues *v, Array *const *arrays)
+void hls_sim_values_begin_frame(HlsValues *v, Array *const *arrays)
 {
     for (uint32_t i = 0; i < v->design->port_count; i++)
         v->ports[i].array = v->ports[i].weights ? v->ports[i].weights : arrays[v->ports[i].arg];
@@ -311,7 +311,7 @@ void hls_values_begin_frame(HlsValues *v, Array *const *arrays)
     copy_memories(v, true);
 }
 
-void hls_values_end_frame(HlsValues *v) { copy_memories(v, false); }
+void hls_sim_values_end_frame(HlsValues *v) { copy_memories(v, false); }
 
 /* --- designs --------------------------------------------------------------------------------------------- */
 
@@ -324,7 +324,7 @@ static bool init_process(HlsValues *v, uint32_t index)
     for (uint32_t i = 0; i < model->port_count; i++)
         if (model->streams[i] != HLS_NOBODY)
             p->ports[i] = &v->streams[model->streams[i]];
-    return !model->func || hls_compile(model, &p->code);
+    return !model->func || hls_sim_compile(model, &p->code);
 }
 
 static void init_streams(HlsValues *v)
@@ -343,8 +343,8 @@ static bool init_memory(HlsValues *v, size_t index)
     const HlsMemoryPort *memory = &v->design->memories.data[index];
     const Value *arg = region_entry(op_region(v->design->top, 0))->args[memory->arg];
     HlsPort *port = &v->memories[index];
-    int64_t size = hls_array_size(arg->type);
-    if (!hls_port_init(v->design, NULL, memory->arg, &v->arena, port))
+    int64_t size = hls_sim_array_size(arg->type);
+    if (!design_port_init(v->design, NULL, memory->arg, &v->arena, port))
         return false;
     int64_t words = port->count / port->lanes;
     return (words > 0 && size >= port->count && size % words == 0) ||
@@ -360,14 +360,14 @@ static bool init_ports(HlsValues *v)
     v->ports = ARENA_ARRAY(&v->arena, HlsPort, design->port_count);
     v->memories = ARENA_ARRAY(&v->arena, HlsPort, design->memories.len);
     for (uint32_t i = 0; ok && i < design->port_count; i++)
-        ok = hls_port_init(design, &design->streams.data[i], design->streams.data[i].arg, &v->arena,
+        ok = design_port_init(design, &design->streams.data[i], design->streams.data[i].arg, &v->arena,
                            &v->ports[i]);
     for (size_t i = 0; ok && i < design->memories.len; i++)
         ok = init_memory(v, i);
     return ok;
 }
 
-HlsValues *hls_values_create(const HlsDesign *design)
+HlsValues *hls_sim_values_create(const HlsDesign *design)
 {
     HlsValues *v = xcalloc(1, sizeof *v);
     v->design = design;
@@ -379,16 +379,16 @@ HlsValues *hls_values_create(const HlsDesign *design)
         ok = init_process(v, i);
     if (ok)
         return v;
-    hls_values_free(v);
+    hls_sim_values_free(v);
     return NULL;
 }
 
-void hls_values_free(HlsValues *v)
+void hls_sim_values_free(HlsValues *v)
 {
     if (!v)
         return;
     for (uint32_t i = 0; i < v->design->processes.len; i++)
-        hls_code_free(&v->processes[i].code, v->design->processes.data[i].loops.len);
+        hls_sim_code_free(&v->processes[i].code, v->design->processes.data[i].loops.len);
     for (uint32_t i = 0; v->ports && i < v->design->port_count; i++)
         array_unref(v->ports[i].weights);
     for (size_t i = 0; i < v->design->streams.len; i++)

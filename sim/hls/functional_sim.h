@@ -11,15 +11,15 @@
 typedef struct HlsValues HlsValues;
 
 /* Compiles all processes. NULL: diagnosed at what has no values. */
-HlsValues *hls_values_create(const HlsDesign *design) MUST_CHECK;
-void hls_values_free(HlsValues *values);
+HlsValues *hls_sim_values_create(const HlsDesign *design) MUST_CHECK;
+void hls_sim_values_free(HlsValues *values);
 
-/* Arrays of the next frame, per argument of the top function (hls_argument_frame); borrowed until it
- * is simulated. Those of outputs are filled by then, memories by hls_values_end_frame. */
-void hls_values_begin_frame(HlsValues *values, Array *const *arrays);
-void hls_values_end_frame(HlsValues *values);
+/* Arrays of the next frame, per argument of the top function (design_argument_frame); borrowed until it
+ * is simulated. Those of outputs are filled by then, memories by hls_sim_values_end_frame. */
+void hls_sim_values_begin_frame(HlsValues *values, Array *const *arrays);
+void hls_sim_values_end_frame(HlsValues *values);
 
 /* HlsHooks.values; user is the HlsValues. */
-bool hls_values_advance(void *values, uint32_t process, uint32_t loop, int64_t until) MUST_CHECK;
+bool hls_sim_values_advance(void *values, uint32_t process, uint32_t loop, int64_t until) MUST_CHECK;
 
 #endif

@@ -62,7 +62,7 @@ static int64_t frame_done(const HlsDesign *design, const HlsSim *sim, size_t fra
     return done;
 }
 
-HlsTimingResult hls_result(const HlsDesign *design, const HlsSim *sim)
+HlsTimingResult hls_sim_result(const HlsDesign *design, const HlsSim *sim)
 {
     HlsTimingResult r = {.frames = (int64_t)hls_sim_frames(sim, 0)->len};
     size_t last = (size_t)r.frames - 1;
@@ -142,7 +142,7 @@ static void print_fifos(const HlsDesign *design, const HlsSim *sim, int64_t cycl
         const HlsFifo *f = hls_sim_fifo(sim, i);
         int64_t mean = mean_level(f, cycles);
         strbuf_add_str(text_table_cell(&table), design->streams.data[i].name);
-        text_table_add_int(&table, hls_word_bits(&design->streams.data[i]));
+        text_table_add_int(&table, design_word_bits(&design->streams.data[i]));
         text_table_add_int(&table, f->depth);
         text_table_add_int(&table, f->max_level);
         add_hundredths(text_table_cell(&table), mean);
@@ -167,9 +167,9 @@ static void add_interval(StrBuf *out, const HlsTimingResult *r)
                   r->period.frames ? " (periodic: all later frames repeat it)" : "");
 }
 
-void hls_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
+void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
 {
-    HlsTimingResult r = hls_result(design, sim);
+    HlsTimingResult r = hls_sim_result(design, sim);
     const HlsProcess *slowest = &design->processes.data[r.bottleneck];
     print_processes(design, sim, out);
     strbuf_add_char(out, '\n');
@@ -238,7 +238,7 @@ static void add_fifo(StrBuf *out, const HlsStream *stream, const HlsFifo *f, int
 {
     int64_t mean = mean_level(f, cycles);
     add_string(out, "name", stream->name);
-    add_number(out, "width", hls_word_bits(stream));
+    add_number(out, "width", design_word_bits(stream));
     add_number(out, "depth", f->depth);
     add_number(out, "max", f->max_level);
     strbuf_add_c(out, ", \"mean\": ");
@@ -266,9 +266,9 @@ static void add_intervals(StrBuf *out, const HlsTimingResult *r)
         add_number(out, "period_frames", r->period.frames);
 }
 
-void hls_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
+void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
 {
-    HlsTimingResult r = hls_result(design, sim);
+    HlsTimingResult r = hls_sim_result(design, sim);
     strbuf_add_c(out, "{\n  ");
     add_string(out, "top", symbol_name(design->top)->str);
     add_number(out, "frames", r.frames);

@@ -18,13 +18,13 @@ typedef struct HlsTimingResult {
 } HlsTimingResult;
 
 /* After a run and hls_sim_finish. */
-HlsTimingResult hls_result(const HlsDesign *design, const HlsSim *sim);
-void hls_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
-void hls_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
+HlsTimingResult hls_sim_result(const HlsDesign *design, const HlsSim *sim);
+void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
+void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
 
 /* Diagnoses a simulation that ended early: the processes that wait for each other, in which FIFOs,
  * and the depths that would break the cycle. Returns false. */
-bool hls_explain_deadlock(const HlsDesign *design, const HlsSim *sim, const HlsSimOptions *options,
+bool hls_sim_explain_deadlock(const HlsDesign *design, const HlsSim *sim, const HlsSimOptions *options,
                           int64_t frames);
 
 #endif

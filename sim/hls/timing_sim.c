@@ -142,12 +142,12 @@ static void commit(HlsSim *sim, Cursor *c, int64_t time)
     hls_cursor_advance(&c->at);
     sim->events++;
     if (c->at.access->is_write) {
-        hls_fifo_write(&fifo->times, time);
+        hls_sim_fifo_write(&fifo->times, time);
         if (fifo->reader_waits)
             enqueue(sim, stream->reader);
         fifo->reader_waits = false;
     } else {
-        hls_fifo_read(&fifo->times, time);
+        hls_sim_fifo_read(&fifo->times, time);
         if (fifo->writer_waits)
             enqueue(sim, stream->writer);
         fifo->writer_waits = false;
@@ -381,7 +381,7 @@ HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options)
         Fifo *fifo = &sim->fifos[i];
         fifo->sim = sim;
         fifo->index = i;
-        hls_fifo_init(&fifo->times,
+        hls_sim_fifo_init(&fifo->times,
                       options->depths ? options->depths[i] : design->streams.data[i].depth);
         fifo->times.user = fifo;
         fifo->times.watch = options->hooks.level ? watch_level : NULL;
@@ -399,7 +399,7 @@ void hls_sim_free(HlsSim *sim)
         vec_free(&sim->processes[i].ticks);
     }
     for (uint32_t i = 0; i < sim->design->streams.len; i++)
-        hls_fifo_free(&sim->fifos[i].times);
+        hls_sim_fifo_free(&sim->fifos[i].times);
     arena_free(&sim->arena);
     free(sim);
 }
@@ -497,7 +497,7 @@ bool hls_sim_keeps_pace(const HlsSim *sim)
 void hls_sim_finish(HlsSim *sim)
 {
     for (uint32_t i = 0; i < sim->design->streams.len; i++)
-        hls_fifo_finish(&sim->fifos[i].times);
+        hls_sim_fifo_finish(&sim->fifos[i].times);
 }
 
 const HlsFrames *hls_sim_frames(const HlsSim *sim, uint32_t process)

@@ -29,7 +29,7 @@ struct HlsTrace {
     int64_t end;
 };
 
-HlsTrace *hls_trace_create(const HlsDesign *design, bool keeps_changes)
+HlsTrace *hls_sim_trace_create(const HlsDesign *design, bool keeps_changes)
 {
     HlsTrace *t = xcalloc(1, sizeof *t);
     *t = (HlsTrace){.design = design, .keeps_changes = keeps_changes, .width = 1};
@@ -40,7 +40,7 @@ HlsTrace *hls_trace_create(const HlsDesign *design, bool keeps_changes)
     return t;
 }
 
-void hls_trace_free(HlsTrace *t)
+void hls_sim_trace_free(HlsTrace *t)
 {
     if (!t)
         return;
@@ -90,14 +90,14 @@ static void add_change(HlsTrace *t, uint32_t signal, int64_t time, int64_t value
         *vec_push(&t->changes) = (Change){time, value, signal, (uint32_t)t->changes.len};
 }
 
-void hls_trace_state(void *trace, uint32_t process, HlsState state, int64_t from, int64_t to)
+void hls_sim_trace_state(void *trace, uint32_t process, HlsState state, int64_t from, int64_t to)
 {
     HlsTrace *t = trace;
     add_cycles(t, &t->states[process * HLS_STATE_COUNT + state], from, to, 1);
     add_change(t, process, from, state);
 }
 
-void hls_trace_level(void *trace, uint32_t stream, int64_t time, int64_t level)
+void hls_sim_trace_level(void *trace, uint32_t stream, int64_t time, int64_t level)
 {
     HlsTrace *t = trace;
     add_cycles(t, &t->fills[stream], t->since[stream], time, t->levels[stream]);
@@ -172,7 +172,7 @@ static void add_header(const HlsTrace *t, StrBuf *out)
     strbuf_add_c(out, "$upscope $end\n$enddefinitions $end\n");
 }
 
-void hls_trace_print_vcd(const HlsTrace *t, StrBuf *out)
+void hls_sim_trace_print_vcd(const HlsTrace *t, StrBuf *out)
 {
     size_t count = t->changes.len;
     size_t signals = t->design->processes.len + t->design->streams.len;
@@ -263,7 +263,7 @@ static void add_stream(const HlsTrace *t, uint32_t stream, int columns, int y, S
     }
 }
 
-void hls_trace_print_svg(const HlsTrace *t, StrBuf *out)
+void hls_sim_trace_print_svg(const HlsTrace *t, StrBuf *out)
 {
     int columns = (int)((t->end + t->width - 1) / t->width), y = TOP;
     int rows = (int)(t->design->processes.len + t->design->streams.len);

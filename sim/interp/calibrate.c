@@ -54,7 +54,7 @@ static bool see(void *user, const Op *op, Array *const *results)
 
 static bool is_calibrated(const Op *op)
 {
-    return op->def && op->def->dialect == &dialect_onnx && op->def != ONNX(CONSTANT) &&
+    return op->def && op->def->dialect == &onnx_dialect && op->def != ONNX(CONSTANT) &&
            op->def != ONNX(NO_VALUE);
 }
 

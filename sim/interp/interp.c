@@ -31,7 +31,7 @@ struct FunctionCode {
     uint32_t slot_count;
 };
 
-bool step_unsupported(const Op *op, const char *why)
+bool interp_step_unsupported(const Op *op, const char *why)
 {
     return op_error(op, "cannot be interpreted%s%s", why ? ": " : "", why ? why : "");
 }
@@ -112,8 +112,8 @@ static void read_inputs(const FunctionCode *code, const Op *op, Values *out)
 static const Evaluator *evaluator_of(const OpDef *def)
 {
     static const Evaluator *(*const tables[])(const OpDef *) = {
-        tosa_evaluator,   scalar_evaluator, tensor_evaluator, slice_evaluator,
-        linalg_evaluator, module_evaluator, onnx_evaluator,   dfg_evaluator,
+        interp_tosa_evaluator,   interp_scalar_evaluator, interp_tensor_evaluator, interp_slice_evaluator,
+        interp_linalg_evaluator, interp_module_evaluator, interp_onnx_evaluator,   interp_dfg_evaluator,
     };
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         const Evaluator *evaluator = tables[i](def);
@@ -125,7 +125,7 @@ static const Evaluator *evaluator_of(const OpDef *def)
 
 static bool is_supported_terminator(const Op *op)
 {
-    return op_has_trait(op, TRAIT_RETURN_LIKE) || op->def->dialect == &dialect_cf;
+    return op_has_trait(op, TRAIT_RETURN_LIKE) || op->def->dialect == &cf_dialect;
 }
 
 /* Values of the type are arrays. */
@@ -152,7 +152,7 @@ static bool make_step(Interp *interp, const FunctionCode *code, const Op *op, St
     step->op = op;
     step->evaluator = op->def && !is_terminator ? evaluator_of(op->def) : NULL;
     if (!op->def || (is_terminator ? !is_supported_terminator(op) : !step->evaluator))
-        return step_unsupported(op, NULL);
+        return interp_step_unsupported(op, NULL);
     if (!check_types(op))
         return false;
     read_inputs(code, op, &inputs);
@@ -225,10 +225,10 @@ static bool check_arguments(const Op *func)
         if (!holds_type(entry->args[i]->type))
             return op_error(func, "cannot be interpreted: there are no values of type '%s'",
                             type_str(func->ctx, entry->args[i]->type));
-    return entry != NULL || step_unsupported(func, "it has no body");
+    return entry != NULL || interp_step_unsupported(func, "it has no body");
 }
 
-FunctionCode *function_code(Interp *interp, const Op *func)
+FunctionCode *interp_function_code(Interp *interp, const Op *func)
 {
     FunctionCode *code = ptrmap_get(&interp->functions, func);
     if (code)
@@ -374,7 +374,7 @@ static bool run_blocks(Frame *frame, Array **results)
     return true;
 }
 
-bool function_run(Interp *interp, const FunctionCode *code, Array *const *inputs, Array **results)
+bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const *inputs, Array **results)
 {
     if (interp->depth >= MAX_CALL_DEPTH)
         return op_error(code->func, "is called more than %d deep", MAX_CALL_DEPTH);
@@ -392,7 +392,7 @@ bool function_run(Interp *interp, const FunctionCode *code, Array *const *inputs
     return ok;
 }
 
-Array **step_captures(Interp *interp, const Step *step, const Program *program,
+Array **interp_step_captures(Interp *interp, const Step *step, const Program *program,
                       Array *const *inputs)
 {
     Array **out = ARENA_ARRAY(&interp->scratch, Array *, program->captures.len);
@@ -414,7 +414,7 @@ Interp *interp_create(const Op *func)
     arena_init(&interp->scratch);
     interp->tables = symtabs_create();
     interp->main = func;
-    if (function_code(interp, func))
+    if (interp_function_code(interp, func))
         return interp;
     interp_free(interp);
     return NULL;
@@ -452,5 +452,5 @@ void interp_watch(Interp *interp, InterpWatch watch)
 
 bool interp_run(Interp *interp, Array *const *inputs, Array **results)
 {
-    return function_run(interp, ptrmap_get(&interp->functions, interp->main), inputs, results);
+    return interp_function_run(interp, ptrmap_get(&interp->functions, interp->main), inputs, results);
 }

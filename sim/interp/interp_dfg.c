@@ -40,8 +40,8 @@ static bool eval_reorder(Interp *interp, const Step *step, Array **inputs, Array
         bool ok = map_eval(map, at, NULL, from);
         int64_t offset = ok ? source_offset(from, dims_of(inputs[0]), rank_of(inputs[0])) : -1;
         if (offset >= 0)
-            copy_element(results[0], i, inputs[0], offset);
-        next_index(at, dims_of(results[0]), rank_of(results[0]));
+            vm_copy_element(results[0], i, inputs[0], offset);
+        vm_next_index(at, dims_of(results[0]), rank_of(results[0]));
     }
     return true;
 }
@@ -59,18 +59,18 @@ static bool eval_merge(Interp *interp, const Step *step, Array **inputs, Array *
         bool ok = dfg_merge_part(step->op, i, &part); /* verified */
         assert(ok);
         (void)ok;
-        row_major_steps(results[0]->type, to_steps);
-        row_major_steps(inputs[i]->type, from_steps);
+        vm_row_major_steps(results[0]->type, to_steps);
+        vm_row_major_steps(inputs[i]->type, from_steps);
         for (uint32_t d = 0; d < rank_of(results[0]); d++) {
             to.base += part.offset[d] * to_steps[d];
             to_steps[d] *= part.stride[d];
         }
-        box_copy(results[0], &to, inputs[i], &from, part.size, rank_of(results[0]));
+        vm_box_copy(results[0], &to, inputs[i], &from, part.size, rank_of(results[0]));
     }
     return true;
 }
 
-const Evaluator *dfg_evaluator(const OpDef *def)
+const Evaluator *interp_dfg_evaluator(const OpDef *def)
 {
     static const Evaluator reorder = {.eval = eval_reorder}, merge = {.eval = eval_merge};
     return def == DFG(REORDER) ? &reorder : def == DFG(MERGE) ? &merge : NULL;

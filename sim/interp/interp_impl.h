@@ -43,33 +43,33 @@ struct Evaluator {
 };
 
 /* Evaluator of an op; NULL: not one of that file's. */
-const Evaluator *module_evaluator(const OpDef *def);
-const Evaluator *onnx_evaluator(const OpDef *def);
-const Evaluator *scalar_evaluator(const OpDef *def);
-const Evaluator *tensor_evaluator(const OpDef *def);
-const Evaluator *slice_evaluator(const OpDef *def);
-const Evaluator *linalg_evaluator(const OpDef *def);
-const Evaluator *dfg_evaluator(const OpDef *def);
-const Evaluator *tosa_evaluator(const OpDef *def);
-const Evaluator *tosa_window_evaluator(const OpDef *def); /* of a tosa op */
+const Evaluator *interp_module_evaluator(const OpDef *def);
+const Evaluator *interp_onnx_evaluator(const OpDef *def);
+const Evaluator *interp_scalar_evaluator(const OpDef *def);
+const Evaluator *interp_tensor_evaluator(const OpDef *def);
+const Evaluator *interp_slice_evaluator(const OpDef *def);
+const Evaluator *interp_linalg_evaluator(const OpDef *def);
+const Evaluator *interp_dfg_evaluator(const OpDef *def);
+const Evaluator *interp_tosa_evaluator(const OpDef *def);
+const Evaluator *interp_tosa_window_evaluator(const OpDef *def); /* of a tosa op */
 
-bool tosa_eval_resize(Interp *interp, const Step *step, Array **inputs, Array **results) MUST_CHECK;
+bool interp_tosa_eval_resize(Interp *interp, const Step *step, Array **inputs, Array **results) MUST_CHECK;
 
 /* Steps of a function, made when it is first asked for. NULL: diagnosed. */
-FunctionCode *function_code(Interp *interp, const Op *func) MUST_CHECK;
-bool function_run(Interp *interp, const FunctionCode *code, Array *const *inputs, Array **results)
+FunctionCode *interp_function_code(Interp *interp, const Op *func) MUST_CHECK;
+bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const *inputs, Array **results)
     MUST_CHECK;
 
 /* The captures of a program among a step's inputs, in the program's order. */
 struct Program;
-Array **step_captures(Interp *interp, const Step *step, const struct Program *program,
+Array **interp_step_captures(Interp *interp, const Step *step, const struct Program *program,
                       Array *const *inputs);
 /* Arrays of one rank, one behind the other along a dimension. */
-bool concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count, uint32_t dim,
+bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count, uint32_t dim,
                    Array **result) MUST_CHECK;
 
 /* Gives input 0 under another shape of as many elements; else diagnosed. */
-bool reshape_input(const Step *step, const Type *type, Array **inputs, Array **results) MUST_CHECK;
+bool interp_reshape_input(const Step *step, const Type *type, Array **inputs, Array **results) MUST_CHECK;
 
 static inline const int64_t *dims_of(const Array *array)
 {
@@ -82,6 +82,6 @@ static inline uint32_t rank_of(const Array *array)
 }
 
 /* "cannot be interpreted". Returns false. */
-bool step_unsupported(const Op *op, const char *why);
+bool interp_step_unsupported(const Op *op, const char *why);
 
 #endif

@@ -22,8 +22,8 @@ typedef struct Structured {
 static void release_structured(void *state)
 {
     Structured *s = state;
-    program_free(s->program);
-    mac_free(s->mac);
+    vm_program_free(s->program);
+    vm_mac_free(s->mac);
     free(s);
 }
 
@@ -37,10 +37,10 @@ static bool prepare_structured(Interp *interp, Step *step)
         wanted[i] = op_operand(yield, i);
     Structured *s = step->state = xcalloc(1, sizeof *s);
     s->maps = linalg_indexing_maps(op);
-    s->program = program_compile(body, ARGS_ARE_ELEMENTS, linalg_loop_count(op), wanted,
+    s->program = vm_program_compile(body, ARGS_ARE_ELEMENTS, linalg_loop_count(op), wanted,
                                  yield->operand_count);
     if (s->program)
-        s->mac = mac_recognize(op);
+        s->mac = vm_mac_recognize(op);
     return s->program != NULL;
 }
 
@@ -70,7 +70,7 @@ static bool eval_structured(Interp *interp, const Step *step, Array **inputs, Ar
     const Op *op = step->op;
     Structured *s = step->state;
     uint32_t input_count = linalg_input_count(op);
-    Nest *nest = nest_new(&interp->scratch, op, linalg_loop_count(op), op->operand_count);
+    Nest *nest = vm_nest_new(&interp->scratch, op, linalg_loop_count(op), op->operand_count);
     nest->input_count = input_count;
     for (uint32_t i = input_count; i < op->operand_count; i++) {
         results[i - input_count] = array_own(inputs[i]);
@@ -80,16 +80,16 @@ static bool eval_structured(Interp *interp, const Step *step, Array **inputs, Ar
         nest->operands[i].map = s->maps->u.array.items[i]->u.map;
         nest->operands[i].array = i < input_count ? inputs[i] : results[i - input_count];
     }
-    if (!find_extents(nest) || !nest_init(nest, &interp->scratch))
+    if (!find_extents(nest) || !vm_nest_init(nest, &interp->scratch))
         return false;
-    if (nest_count(nest) == 0)
+    if (vm_nest_count(nest) == 0)
         return true;
-    Array **captures = step_captures(interp, step, s->program, inputs);
-    if (!program_start(s->program, captures))
+    Array **captures = interp_step_captures(interp, step, s->program, inputs);
+    if (!vm_program_start(s->program, captures))
         return false;
-    if (s->mac && mac_can_run(s->mac, nest))
-        return mac_run(s->mac, nest, &interp->scratch);
-    return nest_run(nest, s->program, &interp->scratch);
+    if (s->mac && vm_mac_can_run(s->mac, nest))
+        return vm_mac_run(s->mac, nest, &interp->scratch);
+    return vm_nest_run(nest, s->program, &interp->scratch);
 }
 
 /* --- softmax -------------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ static bool eval_softmax(Interp *interp, const Step *step, Array **inputs, Array
     int64_t inner = 1, count = shape->u.shaped.dims[dim];
     (void)interp;
     if (!type_is_float(in->elem))
-        return step_unsupported(step->op, "its elements are not floats");
+        return interp_step_unsupported(step->op, "its elements are not floats");
     for (uint32_t i = dim + 1; i < shape->u.shaped.rank; i++)
         inner *= shape->u.shaped.dims[i];
     results[0] = array_new(shape);
@@ -135,11 +135,11 @@ static bool is_structured(const OpDef *def)
            def == LINALG(TRANSPOSE) || def == LINALG(BROADCAST);
 }
 
-const Evaluator *linalg_evaluator(const OpDef *def)
+const Evaluator *interp_linalg_evaluator(const OpDef *def)
 {
     static const Evaluator structured = {eval_structured, prepare_structured, release_structured};
     static const Evaluator softmax = {eval_softmax, NULL, NULL};
-    if (def->dialect != &dialect_linalg)
+    if (def->dialect != &linalg_dialect)
         return NULL;
     if (is_structured(def))
         return &structured;

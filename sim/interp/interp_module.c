@@ -12,14 +12,14 @@ static bool prepare_call(Interp *interp, Step *step)
 {
     const Op *callee = symtabs_lookup(interp->tables, step->op, op_attr(step->op, "callee"));
     if (!callee || !op_has_trait(callee, TRAIT_FUNCTION))
-        return step_unsupported(step->op, "it calls no function");
-    step->state = function_code(interp, callee);
+        return interp_step_unsupported(step->op, "it calls no function");
+    step->state = interp_function_code(interp, callee);
     return step->state != NULL;
 }
 
 static bool eval_call(Interp *interp, const Step *step, Array **inputs, Array **results)
 {
-    return function_run(interp, step->state, inputs, results);
+    return interp_function_run(interp, step->state, inputs, results);
 }
 
 /* --- assertions ----------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ static bool prepare_global(Interp *interp, Step *step)
     const Op *global = symtabs_lookup(interp->tables, step->op, op_attr(step->op, "global"));
     const Attr *value = global ? op_attr(global, "value") : NULL;
     step->state = value ? array_from_attr(value) : NULL;
-    return step->state || step_unsupported(step->op, "the global's value is not given");
+    return step->state || interp_step_unsupported(step->op, "the global's value is not given");
 }
 
 static bool eval_global(Interp *interp, const Step *step, Array **inputs, Array **results)
@@ -56,7 +56,7 @@ static void release_global(void *state)
     array_unref(state);
 }
 
-const Evaluator *module_evaluator(const OpDef *def)
+const Evaluator *interp_module_evaluator(const OpDef *def)
 {
     static const Evaluator call = {eval_call, prepare_call, NULL};
     static const Evaluator assertion = {eval_assert, NULL, NULL};

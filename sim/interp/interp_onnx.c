@@ -37,8 +37,8 @@ static void release(void *state)
     array_unref(state);
 }
 
-const Evaluator *onnx_evaluator(const OpDef *def)
+const Evaluator *interp_onnx_evaluator(const OpDef *def)
 {
     static const Evaluator evaluator = {eval, prepare, release};
-    return def->dialect == &dialect_onnx ? &evaluator : NULL;
+    return def->dialect == &onnx_dialect ? &evaluator : NULL;
 }

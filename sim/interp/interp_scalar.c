@@ -12,7 +12,7 @@ static bool prepare_constant(Interp *interp, Step *step)
 {
     (void)interp;
     step->state = array_from_attr(op_attr(step->op, "value"));
-    return step->state || step_unsupported(step->op, "its elements are not there or not numbers");
+    return step->state || interp_step_unsupported(step->op, "its elements are not there or not numbers");
 }
 
 static bool eval_constant(Interp *interp, const Step *step, Array **inputs, Array **results)
@@ -33,7 +33,7 @@ static void release_constant(void *state)
 static bool prepare_elementwise(Interp *interp, Step *step)
 {
     (void)interp;
-    step->state = program_of_op(step->op);
+    step->state = vm_program_of_op(step->op);
     return true;
 }
 
@@ -67,22 +67,22 @@ static bool eval_elementwise(Interp *interp, const Step *step, Array **inputs, A
             return false;
         results[i] = array_new(type);
     }
-    return program_start(step->state, NULL) &&
-           nest_run_flat(op, step->state, inputs, op->operand_count, results, op->result_count,
+    return vm_program_start(step->state, NULL) &&
+           vm_nest_run_flat(op, step->state, inputs, op->operand_count, results, op->result_count,
                          &interp->scratch);
 }
 
 static void release_elementwise(void *state)
 {
-    program_free(state);
+    vm_program_free(state);
 }
 
-const Evaluator *scalar_evaluator(const OpDef *def)
+const Evaluator *interp_scalar_evaluator(const OpDef *def)
 {
     static const Evaluator constant = {eval_constant, prepare_constant, release_constant};
     static const Evaluator elementwise = {eval_elementwise, prepare_elementwise,
                                           release_elementwise};
     if (def == ARITH(CONSTANT) || def == TOSA(CONST))
         return &constant;
-    return instr_fn(def) ? &elementwise : NULL;
+    return vm_instr_fn(def) ? &elementwise : NULL;
 }

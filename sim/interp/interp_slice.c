@@ -27,7 +27,7 @@ static int64_t *read_mixed(Interp *interp, const Step *step, const char *attr, u
 static BoxSide row_major_side(Interp *interp, const Type *shape)
 {
     BoxSide side = {0, ARENA_ARRAY(&interp->scratch, int64_t, shape->u.shaped.rank)};
-    row_major_steps(shape, side.steps);
+    vm_row_major_steps(shape, side.steps);
     return side;
 }
 
@@ -46,7 +46,7 @@ static bool check_slice(const Step *step, const Slice *slice, const Array *tenso
             continue;
         int64_t offset = slice->offsets[d], extent = dims_of(tensor)[d];
         bool ok = size > 0 && offset >= 0 && offset < extent &&
-                  mul_i64(size - 1, slice->strides[d], &reach) && add_i64(offset, reach, &last) &&
+                  i64_mul(size - 1, slice->strides[d], &reach) && i64_add(offset, reach, &last) &&
                   last >= 0 && last < extent;
         if (!ok)
             return op_error(step->op, "slice is out of bounds: dimension %u has %lld elements", d,
@@ -99,7 +99,7 @@ static bool eval_extract_slice(Interp *interp, const Step *step, Array **inputs,
     const Type *type = reduced_shape(interp, op_result(step->op, 0)->type, slice.sizes, rank);
     BoxSide to = row_major_side(interp, full);
     results[0] = array_new(full);
-    box_copy(results[0], &to, inputs[0], &slice.side, slice.sizes, rank);
+    vm_box_copy(results[0], &to, inputs[0], &slice.side, slice.sizes, rank);
     results[0] = array_reshape(results[0], type);
     return true;
 }
@@ -119,7 +119,7 @@ static bool eval_insert_slice(Interp *interp, const Step *step, Array **inputs, 
     BoxSide from = row_major_side(interp, type_with_shape(inputs[1]->type, slice.sizes, rank));
     results[0] = array_own(inputs[1]);
     inputs[1] = NULL;
-    box_copy(results[0], &slice.side, inputs[0], &from, slice.sizes, rank);
+    vm_box_copy(results[0], &slice.side, inputs[0], &from, slice.sizes, rank);
     return true;
 }
 
@@ -204,7 +204,7 @@ static bool eval_gather(Interp *interp, const Step *step, Array **inputs, Array 
     for (int64_t at = 0; x.slice_count > 0 && at < coordinate_count(&x); at++) {
         if (!seek(step, &x, at))
             return false;
-        box_copy(results[0], &x.packed, inputs[0], &x.side, x.sizes, rank_of(inputs[0]));
+        vm_box_copy(results[0], &x.packed, inputs[0], &x.side, x.sizes, rank_of(inputs[0]));
     }
     return true;
 }
@@ -220,7 +220,7 @@ static bool eval_scatter(Interp *interp, const Step *step, Array **inputs, Array
     for (int64_t at = 0; x.slice_count > 0 && at < coordinate_count(&x); at++) {
         if (!seek(step, &x, at))
             return false;
-        box_copy(out, &x.side, inputs[0], &x.packed, x.sizes, rank_of(out));
+        vm_box_copy(out, &x.side, inputs[0], &x.packed, x.sizes, rank_of(out));
     }
     return true;
 }
@@ -276,11 +276,11 @@ static bool eval_pack(Interp *interp, const Step *step, Array **inputs, Array **
     op_operand_group(step->op, PADDING, &begin, &count);
     Packing p = read_packing(interp, step, out, inputs[0]);
     int64_t *index = ARENA_ARRAY(&interp->scratch, int64_t, rank_of(out));
-    for (; offset < out->count; offset++, next_index(index, dims_of(out), rank_of(out))) {
+    for (; offset < out->count; offset++, vm_next_index(index, dims_of(out), rank_of(out))) {
         if (unpacked_offset(&p, index, &at))
-            copy_element(out, offset, inputs[0], at);
+            vm_copy_element(out, offset, inputs[0], at);
         else if (count > 0)
-            copy_element(out, offset, inputs[begin], 0);
+            vm_copy_element(out, offset, inputs[begin], 0);
         else
             return op_error(step->op, "needs a padding value: a tile is not full");
     }
@@ -295,13 +295,13 @@ static bool eval_unpack(Interp *interp, const Step *step, Array **inputs, Array 
     Packing p = read_packing(interp, step, inputs[0], out);
     const Array *in = inputs[0];
     int64_t *index = ARENA_ARRAY(&interp->scratch, int64_t, rank_of(in));
-    for (; offset < in->count; offset++, next_index(index, dims_of(in), rank_of(in)))
+    for (; offset < in->count; offset++, vm_next_index(index, dims_of(in), rank_of(in)))
         if (unpacked_offset(&p, index, &at))
-            copy_element(out, at, in, offset);
+            vm_copy_element(out, at, in, offset);
     return true;
 }
 
-const Evaluator *slice_evaluator(const OpDef *def)
+const Evaluator *interp_slice_evaluator(const OpDef *def)
 {
     static const Evaluator table[TENSOR_OP_COUNT] = {
         [TENSOR_EXTRACT_SLICE] = {.eval = eval_extract_slice},
@@ -311,7 +311,7 @@ const Evaluator *slice_evaluator(const OpDef *def)
         [TENSOR_PACK] = {.eval = eval_pack},
         [TENSOR_UNPACK] = {.eval = eval_unpack},
     };
-    if (def->dialect != &dialect_tensor || !table[def - tensor_ops].eval)
+    if (def->dialect != &tensor_dialect || !table[def - tensor_ops].eval)
         return NULL;
     return &table[def - tensor_ops];
 }

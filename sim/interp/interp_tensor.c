@@ -53,7 +53,7 @@ static bool eval_empty(Interp *interp, const Step *step, Array **inputs, Array *
     return results[0] != NULL;
 }
 
-bool reshape_input(const Step *step, const Type *type, Array **inputs, Array **results)
+bool interp_reshape_input(const Step *step, const Type *type, Array **inputs, Array **results)
 {
     int64_t count;
     if (!type_element_count(type, &count) || count != inputs[0]->count)
@@ -86,13 +86,13 @@ static bool eval_reshape(Interp *interp, const Step *step, Array **inputs, Array
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
     for (uint32_t i = 0; i < rank; i++)
         dims[i] = array_get_i64(inputs[1], i);
-    return reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
+    return interp_reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
 }
 
 static bool eval_expand(Interp *interp, const Step *step, Array **inputs, Array **results)
 {
     const Type *type = known_shape(interp, op_result(step->op, 0)->type, inputs, 1);
-    return reshape_input(step, type, inputs, results);
+    return interp_reshape_input(step, type, inputs, results);
 }
 
 static bool eval_collapse(Interp *interp, const Step *step, Array **inputs, Array **results)
@@ -105,7 +105,7 @@ static bool eval_collapse(Interp *interp, const Step *step, Array **inputs, Arra
         for (uint32_t k = 0; k < groups->u.array.items[i]->u.array.count; k++)
             dims[i] *= dims_of(inputs[0])[at++];
     }
-    return reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
+    return interp_reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
 }
 
 static bool eval_dim(Interp *interp, const Step *step, Array **inputs, Array **results)
@@ -135,7 +135,7 @@ static bool eval_bitcast(Interp *interp, const Step *step, Array **inputs, Array
     (void)interp;
     results[0] = array_new(type_with_elem(in->type, elem));
     for (int64_t i = 0; i < in->count; i++)
-        cell_to_array(results[0], i, cell_bitcast(in->elem, elem, cell_from_array(in, i)));
+        vm_cell_to_array(results[0], i, vm_cell_bitcast(in->elem, elem, vm_cell_from_array(in, i)));
     return true;
 }
 
@@ -164,7 +164,7 @@ static bool eval_extract(Interp *interp, const Step *step, Array **inputs, Array
     if (!find_element(step, inputs[0], inputs, 1, &at))
         return false;
     results[0] = array_new(inputs[0]->elem);
-    copy_element(results[0], 0, inputs[0], at);
+    vm_copy_element(results[0], 0, inputs[0], at);
     return true;
 }
 
@@ -176,7 +176,7 @@ static bool eval_insert(Interp *interp, const Step *step, Array **inputs, Array 
         return false;
     results[0] = array_own(inputs[1]);
     inputs[1] = NULL;
-    copy_element(results[0], at, inputs[0], 0);
+    vm_copy_element(results[0], at, inputs[0], 0);
     return true;
 }
 
@@ -185,7 +185,7 @@ static bool eval_from_elements(Interp *interp, const Step *step, Array **inputs,
     (void)interp;
     results[0] = array_new(op_result(step->op, 0)->type);
     for (uint32_t i = 0; i < step->op->operand_count; i++)
-        copy_element(results[0], i, inputs[i], 0);
+        vm_copy_element(results[0], i, inputs[i], 0);
     return true;
 }
 
@@ -194,11 +194,11 @@ static bool eval_splat(Interp *interp, const Step *step, Array **inputs, Array *
     results[0] = make_array(step->op,
                             known_shape(interp, op_result(step->op, 0)->type, inputs, 1));
     for (int64_t i = 0; results[0] && i < results[0]->count; i++)
-        copy_element(results[0], i, inputs[0], 0);
+        vm_copy_element(results[0], i, inputs[0], 0);
     return results[0] != NULL;
 }
 
-bool concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count, uint32_t dim,
+bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count, uint32_t dim,
                    Array **result)
 {
     uint32_t rank = rank_of(inputs[0]);
@@ -210,10 +210,10 @@ bool concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t 
         return false;
     BoxSide to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     BoxSide from = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
-    row_major_steps((*result)->type, to.steps);
+    vm_row_major_steps((*result)->type, to.steps);
     for (uint32_t i = 0; i < count; i++) {
-        row_major_steps(inputs[i]->type, from.steps);
-        box_copy(*result, &to, inputs[i], &from, dims_of(inputs[i]), rank);
+        vm_row_major_steps(inputs[i]->type, from.steps);
+        vm_box_copy(*result, &to, inputs[i], &from, dims_of(inputs[i]), rank);
         to.base += dims_of(inputs[i])[dim] * to.steps[dim];
     }
     return true;
@@ -222,7 +222,7 @@ bool concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t 
 static bool eval_concat(Interp *interp, const Step *step, Array **inputs, Array **results)
 {
     uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "dim"));
-    return concat_arrays(interp, step->op, inputs, step->op->operand_count, dim, &results[0]);
+    return interp_concat_arrays(interp, step->op, inputs, step->op->operand_count, dim, &results[0]);
 }
 
 /* --- bodies --------------------------------------------------------------------------------- */
@@ -232,13 +232,13 @@ static bool prepare_body(Interp *interp, Step *step)
     const Block *body = region_entry(op_region(step->op, 0));
     Value *element = op_operand(block_terminator(body), 0);
     (void)interp;
-    step->state = program_compile(body, ARGS_ARE_INDICES, body->arg_count, &element, 1);
+    step->state = vm_program_compile(body, ARGS_ARE_INDICES, body->arg_count, &element, 1);
     return step->state != NULL;
 }
 
 static void release_body(void *state)
 {
-    program_free(state);
+    vm_program_free(state);
 }
 
 /* Fills an array with what the body gives for each index. */
@@ -247,16 +247,16 @@ static bool fill_by_body(Interp *interp, const Step *step, Array **inputs, Array
     const Op *op = step->op;
     Program *program = step->state;
     uint32_t rank = out->type->u.shaped.rank;
-    Nest *nest = nest_new(&interp->scratch, op, rank, 1);
+    Nest *nest = vm_nest_new(&interp->scratch, op, rank, 1);
     nest->input_count = 0;
     nest->operands[0] = (NestOperand){.array = out, .map = map_identity(op->ctx, rank)};
     for (uint32_t i = 0; i < rank; i++)
         nest->extents[i] = out->type->u.shaped.dims[i];
-    if (nest_count(nest) == 0)
+    if (vm_nest_count(nest) == 0)
         return true;
-    return nest_init(nest, &interp->scratch) &&
-           program_start(program, step_captures(interp, step, program, inputs)) &&
-           nest_run(nest, program, &interp->scratch);
+    return vm_nest_init(nest, &interp->scratch) &&
+           vm_program_start(program, interp_step_captures(interp, step, program, inputs)) &&
+           vm_nest_run(nest, program, &interp->scratch);
 }
 
 static bool eval_generate(Interp *interp, const Step *step, Array **inputs, Array **results)
@@ -295,23 +295,23 @@ static bool eval_pad(Interp *interp, const Step *step, Array **inputs, Array **r
         !read_border(step, "static_high", HIGH, inputs, dims))
         return false;
     for (uint32_t i = 0; i < rank; i++)
-        if (!add_i64(dims[i], low[i], &dims[i]) ||
-            !add_i64(dims[i], dims_of(inputs[0])[i], &dims[i]))
+        if (!i64_add(dims[i], low[i], &dims[i]) ||
+            !i64_add(dims[i], dims_of(inputs[0])[i], &dims[i]))
             return op_error(step->op, "makes a tensor that is too large");
     results[0] = make_array(step->op, type_with_shape(inputs[0]->type, dims, rank));
     if (!results[0] || !fill_by_body(interp, step, inputs, results[0]))
         return false;
-    row_major_steps(results[0]->type, to.steps);
-    row_major_steps(inputs[0]->type, from.steps);
+    vm_row_major_steps(results[0]->type, to.steps);
+    vm_row_major_steps(inputs[0]->type, from.steps);
     for (uint32_t i = 0; i < rank; i++)
         to.base += low[i] * to.steps[i];
-    box_copy(results[0], &to, inputs[0], &from, dims_of(inputs[0]), rank);
+    vm_box_copy(results[0], &to, inputs[0], &from, dims_of(inputs[0]), rank);
     return true;
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
 
-const Evaluator *tensor_evaluator(const OpDef *def)
+const Evaluator *interp_tensor_evaluator(const OpDef *def)
 {
     static const Evaluator table[TENSOR_OP_COUNT] = {
         [TENSOR_BITCAST] = {.eval = eval_bitcast},
@@ -330,7 +330,7 @@ const Evaluator *tensor_evaluator(const OpDef *def)
         [TENSOR_PAD] = {eval_pad, prepare_body, release_body},
         [TENSOR_SPLAT] = {.eval = eval_splat},
     };
-    if (def->dialect != &dialect_tensor || !table[def - tensor_ops].eval)
+    if (def->dialect != &tensor_dialect || !table[def - tensor_ops].eval)
         return NULL;
     return &table[def - tensor_ops];
 }

@@ -17,13 +17,13 @@
 static bool prepare_elementwise(Interp *interp, Step *step)
 {
     (void)interp;
-    step->state = program_of_op(step->op);
+    step->state = vm_program_of_op(step->op);
     return true;
 }
 
 static void release_elementwise(void *state)
 {
-    program_free(state);
+    vm_program_free(state);
 }
 
 /* Extents of the operands side by side, aligned at their ends. */
@@ -66,7 +66,7 @@ static bool eval_elementwise(Interp *interp, const Step *step, Array **inputs, A
     uint32_t rank;
     if (!broadcast(interp, step, inputs, &dims, &rank))
         return false;
-    Nest *nest = nest_new(&interp->scratch, op, rank, op->operand_count + 1);
+    Nest *nest = vm_nest_new(&interp->scratch, op, rank, op->operand_count + 1);
     results[0] = array_new(type_tensor(type_elem(op_result(op, 0)->type), dims, rank, NULL));
     if (!results[0])
         return op_error(op, "makes a tensor that is too large");
@@ -78,8 +78,8 @@ static bool eval_elementwise(Interp *interp, const Step *step, Array **inputs, A
             .array = inputs[i], .map = broadcast_map(interp, op->ctx, inputs[i], rank)};
     nest->operands[op->operand_count] =
         (NestOperand){.array = results[0], .map = map_identity(op->ctx, rank)};
-    return nest_init(nest, &interp->scratch) && program_start(step->state, NULL) &&
-           nest_run(nest, step->state, &interp->scratch);
+    return vm_nest_init(nest, &interp->scratch) && vm_program_start(step->state, NULL) &&
+           vm_nest_run(nest, step->state, &interp->scratch);
 }
 
 static bool eval_rescale(Interp *interp, const Step *step, Array **inputs, Array **results)
@@ -94,7 +94,7 @@ static bool eval_rescale(Interp *interp, const Step *step, Array **inputs, Array
         (int64_t)op_attr(op, "shift")->u.dense_array.count < channels)
         return op_error(op, "needs a multiplier and a shift for each channel");
     for (int64_t i = 0; i < in->count; i++)
-        array_set_i64(results[0], i, tosa_rescale(op, results[0]->elem, array_get_i64(in, i),
+        array_set_i64(results[0], i, vm_tosa_rescale(op, results[0]->elem, array_get_i64(in, i),
                                                   (size_t)(i % channels)));
     return true;
 }
@@ -107,7 +107,7 @@ static bool eval_table(Interp *interp, const Step *step, Array **inputs, Array *
     (void)interp;
     if (type_is_float(in->elem) || (!is_byte && type_width(in->elem) != 16) ||
         table->count != (is_byte ? 256 : 513))
-        return step_unsupported(step->op, "a table has 256 elements for i8, 513 for i16");
+        return interp_step_unsupported(step->op, "a table has 256 elements for i8, 513 for i16");
     results[0] = array_new(type_with_elem(in->type, type_elem(op_result(step->op, 0)->type)));
     for (int64_t i = 0; i < in->count; i++) {
         int64_t x = array_get_i64(in, i), at = is_byte ? x + 128 : (x >> 7) + 256;
@@ -180,7 +180,7 @@ static bool eval_reduce(Interp *interp, const Step *step, Array **inputs, Array 
     for (int64_t o = 0; o < axis.outer; o++)
         for (int64_t i = 0; i < axis.inner; i++) {
             int64_t to = o * axis.inner + i, from = o * axis.count * axis.inner + i;
-            copy_element(results[0], to, in, from);
+            vm_copy_element(results[0], to, in, from);
             for (int64_t k = 1; k < axis.count; k++)
                 combine(step->op->def, in, from + k * axis.inner, results[0], to);
         }
@@ -218,7 +218,7 @@ static bool eval_reverse(Interp *interp, const Step *step, Array **inputs, Array
     for (int64_t o = 0; o < axis.outer; o++)
         for (int64_t k = 0; k < axis.count; k++)
             for (int64_t i = 0; i < axis.inner; i++)
-                copy_element(results[0], (o * axis.count + k) * axis.inner + i, in,
+                vm_copy_element(results[0], (o * axis.count + k) * axis.inner + i, in,
                              (o * axis.count + axis.count - 1 - k) * axis.inner + i);
     return true;
 }
@@ -226,7 +226,7 @@ static bool eval_reverse(Interp *interp, const Step *step, Array **inputs, Array
 static bool eval_concat(Interp *interp, const Step *step, Array **inputs, Array **results)
 {
     uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "axis"));
-    return concat_arrays(interp, step->op, inputs, step->op->operand_count, dim, &results[0]);
+    return interp_concat_arrays(interp, step->op, inputs, step->op->operand_count, dim, &results[0]);
 }
 
 /* --- moving elements ------------------------------------------------------------------------ */
@@ -237,15 +237,15 @@ static bool take(Interp *interp, const Array *in, const int64_t *dims, uint32_t 
 {
     BoxSide to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     results[0] = array_new(type_with_shape(in->type, dims, rank));
-    row_major_steps(results[0]->type, to.steps);
-    box_copy(results[0], &to, in, from, dims, rank);
+    vm_row_major_steps(results[0]->type, to.steps);
+    vm_box_copy(results[0], &to, in, from, dims, rank);
     return true;
 }
 
 static BoxSide side_of(Interp *interp, const Array *array)
 {
     BoxSide side = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank_of(array))};
-    row_major_steps(array->type, side.steps);
+    vm_row_major_steps(array->type, side.steps);
     return side;
 }
 
@@ -291,14 +291,14 @@ static bool eval_tile(Interp *interp, const Step *step, Array **inputs, Array **
     int64_t *index = ARENA_ARRAY(&interp->scratch, int64_t, rank);
     BoxSide own = side_of(interp, in);
     for (uint32_t d = 0; d < rank; d++)
-        if (!mul_i64(dims_of(in)[d], dense_array_i64(multiples, d), &dims[d]) || dims[d] < 0)
+        if (!i64_mul(dims_of(in)[d], dense_array_i64(multiples, d), &dims[d]) || dims[d] < 0)
             return op_error(step->op, "makes a tensor that is too large");
     results[0] = array_new(type_with_shape(in->type, dims, rank));
-    for (int64_t i = 0; results[0] && i < results[0]->count; i++, next_index(index, dims, rank)) {
+    for (int64_t i = 0; results[0] && i < results[0]->count; i++, vm_next_index(index, dims, rank)) {
         int64_t from = 0;
         for (uint32_t d = 0; d < rank; d++)
             from += index[d] % dims_of(in)[d] * own.steps[d];
-        copy_element(results[0], i, in, from);
+        vm_copy_element(results[0], i, in, from);
     }
     return results[0] || op_error(step->op, "makes a tensor that is too large");
 }
@@ -315,7 +315,7 @@ static bool eval_reshape(Interp *interp, const Step *step, Array **inputs, Array
     for (uint32_t d = 0; d < rank; d++)
         if (dims[d] < 0)
             dims[d] = known > 0 ? inputs[0]->count / known : 0;
-    return reshape_input(step, type_with_shape(inputs[0]->type, dims, rank), inputs, results);
+    return interp_reshape_input(step, type_with_shape(inputs[0]->type, dims, rank), inputs, results);
 }
 
 static bool eval_pad(Interp *interp, const Step *step, Array **inputs, Array **results)
@@ -330,8 +330,8 @@ static bool eval_pad(Interp *interp, const Step *step, Array **inputs, Array **r
         bool known = widths->count == 2 * (int64_t)rank;
         int64_t low = known ? array_get_i64(widths, 2 * d) : -1;
         int64_t high = known ? array_get_i64(widths, 2 * d + 1) : -1;
-        if (low < 0 || high < 0 || !add_i64(dims_of(in)[d], low, &dims[d]) ||
-            !add_i64(dims[d], high, &dims[d]))
+        if (low < 0 || high < 0 || !i64_add(dims_of(in)[d], low, &dims[d]) ||
+            !i64_add(dims[d], high, &dims[d]))
             return op_error(step->op, "needs two widths, not negative, for each dimension");
     }
     results[0] = array_new(type_with_shape(in->type, dims, rank));
@@ -339,14 +339,14 @@ static bool eval_pad(Interp *interp, const Step *step, Array **inputs, Array **r
         return op_error(step->op, "makes a tensor that is too large");
     for (int64_t i = 0; i < results[0]->count && (value || zero != 0); i++) {
         if (value)
-            copy_element(results[0], i, value, 0);
+            vm_copy_element(results[0], i, value, 0);
         else
             array_set_i64(results[0], i, zero);
     }
-    row_major_steps(results[0]->type, to.steps);
+    vm_row_major_steps(results[0]->type, to.steps);
     for (uint32_t d = 0; d < rank; d++)
         to.base += array_get_i64(widths, 2 * d) * to.steps[d];
-    box_copy(results[0], &to, in, &from, dims_of(in), rank);
+    vm_box_copy(results[0], &to, in, &from, dims_of(in), rank);
     return true;
 }
 
@@ -374,7 +374,7 @@ static bool eval_gather(Interp *interp, const Step *step, Array **inputs, Array 
             if (!find_row(step, indices, n, w, rows, size, &at))
                 return false;
             for (int64_t c = 0; c < size; c++)
-                copy_element(results[0], (n * count + w) * size + c, values, at + c);
+                vm_copy_element(results[0], (n * count + w) * size + c, values, at + c);
         }
     return true;
 }
@@ -391,14 +391,14 @@ static bool eval_scatter(Interp *interp, const Step *step, Array **inputs, Array
             if (!find_row(step, indices, n, w, dims_of(out)[1], size, &at))
                 return false;
             for (int64_t c = 0; c < size; c++)
-                copy_element(out, at + c, rows_in, (n * count + w) * size + c);
+                vm_copy_element(out, at + c, rows_in, (n * count + w) * size + c);
         }
     return true;
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
 
-const Evaluator *tosa_evaluator(const OpDef *def)
+const Evaluator *interp_tosa_evaluator(const OpDef *def)
 {
     static const Evaluator elementwise = {eval_elementwise, prepare_elementwise,
                                           release_elementwise};
@@ -414,7 +414,7 @@ const Evaluator *tosa_evaluator(const OpDef *def)
         [TOSA_REDUCE_PROD] = {.eval = eval_reduce},
         [TOSA_REDUCE_SUM] = {.eval = eval_reduce},
         [TOSA_RESCALE] = {.eval = eval_rescale},
-        [TOSA_RESIZE] = {.eval = tosa_eval_resize},
+        [TOSA_RESIZE] = {.eval = interp_tosa_eval_resize},
         [TOSA_RESHAPE] = {.eval = eval_reshape},
         [TOSA_REVERSE] = {.eval = eval_reverse},
         [TOSA_SCATTER] = {.eval = eval_scatter},
@@ -423,11 +423,11 @@ const Evaluator *tosa_evaluator(const OpDef *def)
         [TOSA_TILE] = {.eval = eval_tile},
         [TOSA_TRANSPOSE] = {.eval = eval_transpose},
     };
-    if (def->dialect != &dialect_tosa)
+    if (def->dialect != &tosa_dialect)
         return NULL;
     if (def == TOSA(CONST))
-        return scalar_evaluator(def);
+        return interp_scalar_evaluator(def);
     if (table[def - tosa_ops].eval)
         return &table[def - tosa_ops];
-    return instr_fn(def) ? &elementwise : tosa_window_evaluator(def);
+    return vm_instr_fn(def) ? &elementwise : interp_tosa_window_evaluator(def);
 }

@@ -24,9 +24,9 @@ static bool read_axis(const Op *op, const Array *in, uint32_t d, Axis *axis)
                    .in = dims_of(in)[d + 1]};
     int64_t span;
     bool ok = axis->numerator > 0 && axis->denominator > 0 && axis->in > 0 &&
-              mul_i64(axis->in - 1, axis->numerator, &span) &&
-              add_i64(span, axis->border, &span) && axis->offset > INT64_MIN &&
-              add_i64(span, -axis->offset, &span) && span >= 0;
+              i64_mul(axis->in - 1, axis->numerator, &span) &&
+              i64_add(span, axis->border, &span) && axis->offset > INT64_MIN &&
+              i64_add(span, -axis->offset, &span) && span >= 0;
     axis->out = ok ? span / axis->denominator + 1 : 0;
     return ok || op_error(op, "has a scale, an offset or a border without a result");
 }
@@ -39,7 +39,7 @@ static int64_t limited(int64_t index, int64_t extent)
 static void seek(Axis *axis, int64_t o, bool nearest)
 {
     int64_t at = o * axis->denominator + axis->offset;
-    axis->rest = mod_i64(at, axis->numerator);
+    axis->rest = i64_mod(at, axis->numerator);
     int64_t index = (at - axis->rest) / axis->numerator;
     if (nearest)
         index += 2 * axis->rest >= axis->numerator;
@@ -94,7 +94,7 @@ static void resize_position(const Array *in, int64_t batch, const Axis *y, const
     }
 }
 
-bool tosa_eval_resize(Interp *interp, const Step *step, Array **inputs, Array **results)
+bool interp_tosa_eval_resize(Interp *interp, const Step *step, Array **inputs, Array **results)
 {
     const Op *op = step->op;
     const Array *in = inputs[0];

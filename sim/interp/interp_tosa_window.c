@@ -136,7 +136,7 @@ static void convolve(const Window *w, Sum *sum, int64_t batch, const int64_t *at
 {
     int64_t tap[MAX_SPATIAL] = {0}, number = 0;
     int64_t positions = product(w->in, w->spatial), taps = product(w->kernel, w->spatial);
-    for (; number < taps; number++, next_index(tap, w->kernel, w->spatial)) {
+    for (; number < taps; number++, vm_next_index(tap, w->kernel, w->spatial)) {
         int64_t place = tap_position(w, at, tap);
         if (place < 0)
             continue;
@@ -173,7 +173,7 @@ static bool eval_conv(Interp *interp, const Step *step, Array **inputs, Array **
         convolve(&w, &sum, batch, at, channel, in_channels, is_depthwise, channels);
         sum_end(&sum, results[0], i);
         if (channel == channels - 1)
-            next_index(at, w.out, spatial);
+            vm_next_index(at, w.out, spatial);
     }
     return true;
 }
@@ -234,7 +234,7 @@ static Pooled pool(const Window *w, const Array *in, int64_t batch, const int64_
     Pooled out = {0};
     int64_t tap[MAX_SPATIAL] = {0}, taps = product(w->kernel, w->spatial);
     bool is_float = type_is_float(in->elem);
-    for (int64_t k = 0; k < taps; k++, next_index(tap, w->kernel, w->spatial)) {
+    for (int64_t k = 0; k < taps; k++, vm_next_index(tap, w->kernel, w->spatial)) {
         int64_t place = tap_position(w, at, tap);
         if (place < 0)
             continue;
@@ -261,7 +261,7 @@ static void set_pooled(const Op *op, const Pooled *pooled, int64_t zero, Array *
         array_set_f64(out, index, is_mean ? pooled->sum.f / (double)pooled->count
                                           : pooled->largest.f);
     else
-        array_set_i64(out, index, is_mean ? tosa_mean(out->elem, pooled->sum.i, pooled->count, zero)
+        array_set_i64(out, index, is_mean ? vm_tosa_mean(out->elem, pooled->sum.i, pooled->count, zero)
                                           : pooled->largest.i);
 }
 
@@ -289,12 +289,12 @@ static bool eval_pool(Interp *interp, const Step *step, Array **inputs, Array **
             return op_error(op, "has a window outside of the image");
         set_pooled(op, &pooled, tosa_zero_point(quant, 1), results[0], i);
         if (channel == channels - 1)
-            next_index(at, w.out, w.spatial);
+            vm_next_index(at, w.out, w.spatial);
     }
     return true;
 }
 
-const Evaluator *tosa_window_evaluator(const OpDef *def)
+const Evaluator *interp_tosa_window_evaluator(const OpDef *def)
 {
     static const Evaluator table[TOSA_OP_COUNT] = {
         [TOSA_AVG_POOL2D] = {.eval = eval_pool},

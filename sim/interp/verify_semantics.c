@@ -73,13 +73,13 @@ static void capture_begin(Capture *capture, Context *ctx)
 {
     *capture = (Capture){.ctx = ctx};
     diag_flush(ctx);
-    context_set_diag_handler(ctx, keep_first, capture, &capture->handler, &capture->user);
+    diag_set_handler(ctx, keep_first, capture, &capture->handler, &capture->user);
 }
 
 static void capture_end(Capture *capture)
 {
     diag_flush(capture->ctx);
-    context_set_diag_handler(capture->ctx, capture->handler, capture->user, NULL, NULL);
+    diag_set_handler(capture->ctx, capture->handler, capture->user, NULL, NULL);
 }
 
 static const char *captured(const Capture *capture)
@@ -282,7 +282,7 @@ static void make_reference(VerifySemantics *v, const Op *func, const char *pass)
     if (ok)
         *vec_push(&v->references) = reference;
     else
-        emit_remark(func->ctx, func->loc, "semantics are not verified across pass '%s': %s", pass,
+        diag_remark(func->ctx, func->loc, "semantics are not verified across pass '%s': %s", pass,
                     captured(&capture));
     if (!ok && reference.samples)
         reference_free(&reference, v->runs);
@@ -374,7 +374,7 @@ static void report_difference(const Op *func, const char *pass, const Difference
         strbuf_printf(&text, ": %.9g before, %.9g after", npy_get_f64(d->before, d->element),
                       npy_get_f64(d->after, d->element));
     }
-    emit_error(func->ctx, func->loc,
+    diag_error(func->ctx, func->loc,
                "pass '%s' changes the semantics of @%.*s: result #%u %s, on random input %lld",
                pass, STR_ARG(symbol_name(func)->str), d->result, text.data, (long long)run);
     strbuf_free(&text);
@@ -394,7 +394,7 @@ static bool check_sample(const Op *func, const char *pass, const Reference *refe
     capture_end(&capture);
     bool ok = ran && equal_results(reference, s, sample, now.results, &difference);
     if (!ran)
-        emit_error(func->ctx, func->loc,
+        diag_error(func->ctx, func->loc,
                    "pass '%s' changes the semantics of @%.*s: on random input %lld, %s", pass,
                    STR_ARG(symbol_name(func)->str), (long long)run, captured(&capture));
     else if (!ok)
@@ -415,10 +415,10 @@ static bool check_function(const Op *func, const char *pass, const Reference *re
     bool ok = true, same_ports = s.input_count == reference->input_count &&
                                  s.result_count == reference->result_count;
     if (!interp)
-        emit_remark(func->ctx, func->loc, "semantics are not verified after pass '%s': %s", pass,
+        diag_remark(func->ctx, func->loc, "semantics are not verified after pass '%s': %s", pass,
                     captured(&capture));
     else if (!same_ports)
-        ok = emit_error(func->ctx, func->loc,
+        ok = diag_error(func->ctx, func->loc,
                         "pass '%s' changes the number of arguments or results of @%.*s", pass,
                         STR_ARG(symbol_name(func)->str));
     for (int64_t i = 0; interp && ok && i < runs; i++)
@@ -483,7 +483,7 @@ static void before_pass(void *user, const Pass *pass, Op *op)
     v->seen = 0;
     each_function(v, pass, op, refer);
     if (v->seen == 0 && v->references.len == 0)
-        emit_remark(op->ctx, outermost(op)->loc,
+        diag_remark(op->ctx, outermost(op)->loc,
                     "semantics are not verified across pass '%s': there is no public function",
                     pass->def->name);
 }
@@ -495,7 +495,7 @@ static void report_lost(const VerifySemantics *v, const Pass *pass, const Op *mo
         const Ident *name = v->references.data[i].name;
         const Op *found = symbol_lookup_in(module, name);
         if (!found || !is_public_function(found))
-            emit_remark(module->ctx, module->loc,
+            diag_remark(module->ctx, module->loc,
                         "semantics are not verified after pass '%s': @%.*s is no function any more",
                         pass->def->name, STR_ARG(name->str));
     }

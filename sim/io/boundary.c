@@ -54,7 +54,7 @@ static bool read_quantizer(const Op *func, const Attr *quant, Boundary *b)
     b->scale = scale && scale->kind == ATTR_FLOAT ? attr_float_value(scale) : 0;
     if (type_is_float(b->tensor->u.shaped.elem) || !(b->scale > 0) || !isfinite(b->scale))
         return op_error(func, "dfg.quant needs a value of integers and a positive 'scale'");
-    if (mode && (mode->kind != ATTR_STRING || !rounding_parse(mode->u.string, &b->rounding)))
+    if (mode && (mode->kind != ATTR_STRING || !onnx_rounding_parse(mode->u.string, &b->rounding)))
         return op_error(func, "dfg.quant: unknown rounding mode");
     if (!read_int(func, quant, "zero_point", 0, &b->zero) ||
         !read_int(func, quant, "divisor", 1, &b->divisor) ||
@@ -185,7 +185,7 @@ static int64_t quantize(const Boundary *b, const Npy *npy, double x)
         return b->low;
     if (steps >= (double)b->high)
         return b->high;
-    return fabs(steps) < 0x1p53 ? rounding_apply(b->rounding, steps) : (int64_t)steps;
+    return fabs(steps) < 0x1p53 ? onnx_rounding_apply(b->rounding, steps) : (int64_t)steps;
 }
 
 static bool out_of_range(const Boundary *b, const Npy *npy, int64_t index, StrBuf *why)
@@ -240,11 +240,11 @@ static Array *permute(const Array *from, const Type *type, const uint32_t *order
     int64_t own[NPY_MAX_RANK], to_steps[NPY_MAX_RANK], from_steps[NPY_MAX_RANK];
     uint32_t rank = type->u.shaped.rank;
     Array *to = array_new(type);
-    row_major_steps(from->type, own);
-    row_major_steps(type, to_steps);
+    vm_row_major_steps(from->type, own);
+    vm_row_major_steps(type, to_steps);
     for (uint32_t i = 0; i < rank; i++)
         from_steps[forward ? i : order[i]] = own[forward ? order[i] : i];
-    box_copy(to, &(BoxSide){0, to_steps}, from, &(BoxSide){0, from_steps}, type->u.shaped.dims,
+    vm_box_copy(to, &(BoxSide){0, to_steps}, from, &(BoxSide){0, from_steps}, type->u.shaped.dims,
              rank);
     return to;
 }
@@ -299,7 +299,7 @@ static bool make_output(const Boundary *b, const Type *shape, int64_t frames, Np
     dtype_of(b, &kind, &item);
     if (rank == 0 && frames > 1)
         dims[rank++] = frames;
-    else if (rank > 0 && !mul_i64(dims[0], frames, &dims[0]))
+    else if (rank > 0 && !i64_mul(dims[0], frames, &dims[0]))
         return says(why, "a result has too many elements");
     return npy_init(out, kind, item, dims, rank) || says(why, "a result has too many elements");
 }

@@ -35,9 +35,9 @@ static bool size_of(const int64_t *dims, uint32_t rank, uint32_t item, int64_t *
         if (dims[i] == 0)
             *count = 0;
     for (uint32_t i = 0; i < rank && *count > 0; i++)
-        if (!mul_i64(*count, dims[i], count))
+        if (!i64_mul(*count, dims[i], count))
             return false;
-    return mul_size((size_t)*count, item, size) && *size <= PTRDIFF_MAX;
+    return size_mul((size_t)*count, item, size) && *size <= PTRDIFF_MAX;
 }
 
 bool npy_init(Npy *npy, char kind, uint32_t item, const int64_t *dims, uint32_t rank)
@@ -179,7 +179,7 @@ static bool parse_number(Header *h, int64_t *out)
     if (c < '0' || c > '9')
         return malformed(h, "a non-negative number expected");
     for (*out = 0; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++)
-        if (!mul_i64(*out, 10, out) || !add_i64(*out, *h->at - '0', out))
+        if (!i64_mul(*out, 10, out) || !i64_add(*out, *h->at - '0', out))
             return says(h->why, "the shape has a dimension beyond 63 bits");
     return true;
 }

@@ -7,7 +7,7 @@
 
 #include "ir/asm/print/diag.h"
 
-Nest *nest_new(Arena *arena, const Op *op, uint32_t loop_count, uint32_t operand_count)
+Nest *vm_nest_new(Arena *arena, const Op *op, uint32_t loop_count, uint32_t operand_count)
 {
     Nest *nest = ARENA_NEW(arena, Nest);
     nest->op = op;
@@ -18,14 +18,14 @@ Nest *nest_new(Arena *arena, const Op *op, uint32_t loop_count, uint32_t operand
     return nest;
 }
 
-int64_t nest_count(const Nest *nest)
+int64_t vm_nest_count(const Nest *nest)
 {
     int64_t count = 1;
     for (uint32_t i = 0; i < nest->loop_count; i++)
         if (nest->extents[i] == 0)
             return 0;
     for (uint32_t i = 0; i < nest->loop_count; i++)
-        if (!mul_i64(count, nest->extents[i], &count))
+        if (!i64_mul(count, nest->extents[i], &count))
             return INT64_MAX;
     return count;
 }
@@ -77,9 +77,9 @@ static bool init_operand(const Nest *nest, size_t operand, Arena *arena)
     return true;
 }
 
-bool nest_init(Nest *nest, Arena *arena)
+bool vm_nest_init(Nest *nest, Arena *arena)
 {
-    if (nest_count(nest) == 0)
+    if (vm_nest_count(nest) == 0)
         return true;
     for (size_t i = 0; i < nest->operand_count; i++)
         if (!init_operand(nest, i, arena))
@@ -286,7 +286,7 @@ static bool read_operand(Cursor *c, size_t operand, Cell *cells, int64_t start, 
     if (!gather(c, operand, start, n))
         return false;
     for (size_t i = 0; i < n; i++)
-        cells[i] = cell_from_array(array, c->gathered[i]);
+        cells[i] = vm_cell_from_array(array, c->gathered[i]);
     return true;
 }
 
@@ -300,7 +300,7 @@ static bool write_operand(Cursor *c, size_t operand, const Cell *cells, int64_t 
     if (!gather(c, operand, start, n))
         return false;
     for (size_t i = 0; i < n; i++)
-        cell_to_array(array, c->gathered[i], cells[i]);
+        vm_cell_to_array(array, c->gathered[i], cells[i]);
     return true;
 }
 
@@ -326,7 +326,7 @@ static bool run_strip(Cursor *c, int64_t start, size_t n)
             !read_operand(c, i, program->args[i], start, n))
             return false;
     fill_indices(c, start, n);
-    if (!program_run(program, n))
+    if (!vm_program_run(program, n))
         return false;
     for (uint32_t i = nest->input_count; i < nest->operand_count; i++)
         if (!write_operand(c, i, program->yields[i - nest->input_count], start, n))
@@ -370,10 +370,10 @@ static bool next_iteration(Cursor *c)
     return false;
 }
 
-bool nest_run(const Nest *nest, Program *program, Arena *arena)
+bool vm_nest_run(const Nest *nest, Program *program, Arena *arena)
 {
     Cursor cursor;
-    if (nest_count(nest) == 0)
+    if (vm_nest_count(nest) == 0)
         return true;
     cursor_init(&cursor, nest, program, arena);
     do {
@@ -383,10 +383,10 @@ bool nest_run(const Nest *nest, Program *program, Arena *arena)
     return true;
 }
 
-bool nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint32_t input_count,
+bool vm_nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint32_t input_count,
                    Array *const *outputs, uint32_t output_count, Arena *arena)
 {
-    Nest *nest = nest_new(arena, op, 1, input_count + output_count);
+    Nest *nest = vm_nest_new(arena, op, 1, input_count + output_count);
     int64_t *unit = ARENA_ARRAY(arena, int64_t, 1), *zero = ARENA_ARRAY(arena, int64_t, 1);
     nest->input_count = input_count;
     nest->extents[0] = outputs[0]->count;
@@ -399,5 +399,5 @@ bool nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint32_
                                           .strides = is_spread ? zero : unit};
         assert(is_spread || array->count == nest->extents[0]);
     }
-    return nest_run(nest, program, arena);
+    return vm_nest_run(nest, program, arena);
 }

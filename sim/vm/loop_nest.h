@@ -12,7 +12,7 @@
 typedef struct NestOperand {
     Array *array;         /* borrowed; outputs are written in place, only the nest holds them */
     const AffineMap *map; /* from the loops to an index of the array */
-    /* by nest_init: */
+    /* by vm_nest_init: */
     int64_t base;
     int64_t *strides; /* per loop, in elements; NULL: the map is not linear */
 } NestOperand;
@@ -25,17 +25,17 @@ typedef struct Nest {
 } Nest;
 
 /* Room for operands and loops in the arena; the caller fills extents, arrays and maps. */
-Nest *nest_new(Arena *arena, const Op *op, uint32_t loop_count, uint32_t operand_count);
+Nest *vm_nest_new(Arena *arena, const Op *op, uint32_t loop_count, uint32_t operand_count);
 /* Offsets and strides from the maps. False: an index can leave its array, diagnosed; maps that are
  * not linear are checked while running. */
-bool nest_init(Nest *nest, Arena *arena) MUST_CHECK;
+bool vm_nest_init(Nest *nest, Arena *arena) MUST_CHECK;
 /* Iterations; 0 if any extent is 0, INT64_MAX if they are too many to count. */
-int64_t nest_count(const Nest *nest);
+int64_t vm_nest_count(const Nest *nest);
 /* Runs a started program, whose argument i is operand i. */
-bool nest_run(const Nest *nest, Program *program, Arena *arena) MUST_CHECK;
+bool vm_nest_run(const Nest *nest, Program *program, Arena *arena) MUST_CHECK;
 
 /* Elementwise: arrays of as many elements as the outputs, or of one that stands for all. */
-bool nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint32_t input_count,
+bool vm_nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint32_t input_count,
                    Array *const *outputs, uint32_t output_count, Arena *arena) MUST_CHECK;
 
 #endif

@@ -77,7 +77,7 @@ static bool recognize_factor(const Op *op, Value *value, Factor *factor)
     bool is_inside = def ? def->block == linalg_body(op) : true;
     if (!is_inside)
         return false;
-    factor->program = program_compile(linalg_body(op), ARGS_ARE_ELEMENTS, loops, &value, 1);
+    factor->program = vm_program_compile(linalg_body(op), ARGS_ARE_ELEMENTS, loops, &value, 1);
     if (!factor->program || factor->program->captures.len > 0 || !is_total(factor->program))
         return false;
     for (uint32_t i = 0; i < loops; i++)
@@ -86,7 +86,7 @@ static bool recognize_factor(const Op *op, Value *value, Factor *factor)
     return find_operand(op, factor);
 }
 
-Mac *mac_recognize(const Op *op)
+Mac *vm_mac_recognize(const Op *op)
 {
     const Op *product = linalg_init_count(op) == 1 ? find_product(op) : NULL;
     if (!product ||
@@ -96,20 +96,20 @@ Mac *mac_recognize(const Op *op)
     if (recognize_factor(op, op_operand(product, 0), &mac->factors[0]) &&
         recognize_factor(op, op_operand(product, 1), &mac->factors[1]))
         return mac;
-    mac_free(mac);
+    vm_mac_free(mac);
     return NULL;
 }
 
-void mac_free(Mac *mac)
+void vm_mac_free(Mac *mac)
 {
     if (!mac)
         return;
-    program_free(mac->factors[0].program);
-    program_free(mac->factors[1].program);
+    vm_program_free(mac->factors[0].program);
+    vm_program_free(mac->factors[1].program);
     free(mac);
 }
 
-bool mac_can_run(const Mac *mac, const Nest *nest)
+bool vm_mac_can_run(const Mac *mac, const Nest *nest)
 {
     return nest->operands[mac->factors[0].operand].strides &&
            nest->operands[mac->factors[1].operand].strides;
@@ -267,8 +267,8 @@ static Array *factor_values(const Factor *factor, const Nest *nest, Arena *arena
         bool is_scalar = program->args[i] && nest->operands[i].map->result_count == 0;
         inputs[i] = is_scalar ? nest->operands[i].array : operand;
     }
-    if (program_start(factor->program, NULL) &&
-        nest_run_flat(nest->op, factor->program, inputs, program->arg_count, &out, 1, arena))
+    if (vm_program_start(factor->program, NULL) &&
+        vm_nest_run_flat(nest->op, factor->program, inputs, program->arg_count, &out, 1, arena))
         return out;
     array_unref(out);
     return NULL;
@@ -291,7 +291,7 @@ static int64_t largest_size(const Array *array)
 static bool fits_narrow(const Loops *all, Array *const *factors)
 {
     int64_t a = largest_size(factors[0]), b = largest_size(factors[1]), bound;
-    return a <= INT16_MAX && b <= INT16_MAX && mul_i64(a * b, all->terms, &bound) &&
+    return a <= INT16_MAX && b <= INT16_MAX && i64_mul(a * b, all->terms, &bound) &&
            bound <= INT32_MAX;
 }
 
@@ -327,7 +327,7 @@ static void add_wide(const Loops *all, Array *out, const int64_t *a, const int64
     free(sums);
 }
 
-bool mac_run(const Mac *mac, const Nest *nest, Arena *arena)
+bool vm_mac_run(const Mac *mac, const Nest *nest, Arena *arena)
 {
     Array *factors[2] = {NULL}, *out = nest->operands[nest->operand_count - 1].array;
     Loops all = make_loops(mac, nest, arena);

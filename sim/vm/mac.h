@@ -11,11 +11,11 @@
 typedef struct Mac Mac;
 
 /* The pattern in the body of a structured op, or NULL. */
-Mac *mac_recognize(const Op *op);
-void mac_free(Mac *mac); /* NULL is fine */
+Mac *vm_mac_recognize(const Op *op);
+void vm_mac_free(Mac *mac); /* NULL is fine */
 /* Whether this nest's maps are linear. */
-bool mac_can_run(const Mac *mac, const Nest *nest);
+bool vm_mac_can_run(const Mac *mac, const Nest *nest);
 /* Adds the sums to the nest's output. False: undefined behaviour in f or g, diagnosed. */
-bool mac_run(const Mac *mac, const Nest *nest, Arena *arena) MUST_CHECK;
+bool vm_mac_run(const Mac *mac, const Nest *nest, Arena *arena) MUST_CHECK;
 
 #endif

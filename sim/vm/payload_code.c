@@ -32,20 +32,20 @@ typedef struct Extract {
     const Cell **index;
 } Extract;
 
-bool cell_holds(const Type *type)
+bool vm_cell_holds(const Type *type)
 {
     ArrayKind kind;
     return !type_is_shaped(type) && array_kind_of(type, &kind);
 }
 
-Cell cell_from_array(const Array *array, int64_t index)
+Cell vm_cell_from_array(const Array *array, int64_t index)
 {
     if (array->kind >= ARRAY_F32)
         return (Cell){.f = array_get_f64(array, index)};
     return (Cell){.i = array_get_i64(array, index)};
 }
 
-void cell_to_array(Array *array, int64_t index, Cell cell)
+void vm_cell_to_array(Array *array, int64_t index, Cell cell)
 {
     if (array->kind >= ARRAY_F32)
         array_set_f64(array, index, cell.f);
@@ -132,7 +132,7 @@ static bool compile_constant(Compiler *c, const Op *op)
     if (!array)
         return unsupported(op);
     Cell *cells = new_cells(c);
-    fill(cells, cell_from_array(array, 0));
+    fill(cells, vm_cell_from_array(array, 0));
     array_unref(array);
     record(c, op_result(op, 0), cells, true);
     return true;
@@ -153,7 +153,7 @@ static bool extract_cells(const Instr *in, size_t n)
                                 (long long)index, d, (long long)dims[d]);
             at = at * dims[d] + index;
         }
-        in->out[0][i] = cell_from_array(array, at);
+        in->out[0][i] = vm_cell_from_array(array, at);
     }
     return true;
 }
@@ -184,13 +184,13 @@ static bool compile_extract(Compiler *c, const Op *op)
 
 static bool compile_scalar_op(Compiler *c, const Op *op)
 {
-    if (!instr_fn(op->def))
+    if (!vm_instr_fn(op->def))
         return unsupported(op);
     bool is_uniform = true;
-    Instr in = instr_for(op);
+    Instr in = vm_instr_for(op);
     assert(op->operand_count <= COUNT_OF(in.in) && op->result_count <= COUNT_OF(in.out));
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        if (!cell_holds(op_operand(op, i)->type))
+        if (!vm_cell_holds(op_operand(op, i)->type))
             return unsupported(op);
         const Register *operand = register_of(c, op_operand(op, i));
         in.in[i] = operand->cells;
@@ -207,7 +207,7 @@ static bool compile_op(Compiler *c, const Op *op)
     if (!op->def)
         return unsupported(op);
     for (uint32_t i = 0; i < op->result_count; i++)
-        if (!cell_holds(op_result(op, i)->type))
+        if (!vm_cell_holds(op_result(op, i)->type))
             return unsupported(op);
     if (op->def == ARITH(CONSTANT))
         return compile_constant(c, op);
@@ -259,7 +259,7 @@ static Program *new_program(uint32_t arg_count, uint32_t loop_count, uint32_t yi
     return program;
 }
 
-Program *program_compile(const Block *block, BodyArgs args, uint32_t loop_count,
+Program *vm_program_compile(const Block *block, BodyArgs args, uint32_t loop_count,
                          Value *const *wanted, uint32_t wanted_count)
 {
     Program *program = new_program(block->arg_count, loop_count, wanted_count);
@@ -273,15 +273,15 @@ Program *program_compile(const Block *block, BodyArgs args, uint32_t loop_count,
     ptrmap_free(&c.needed);
     if (ok)
         return program;
-    program_free(program);
+    vm_program_free(program);
     return NULL;
 }
 
-Program *program_of_op(const Op *op)
+Program *vm_program_of_op(const Op *op)
 {
     Program *program = new_program(op->operand_count, 0, op->result_count);
     Compiler c = {.program = program};
-    Instr in = instr_for(op);
+    Instr in = vm_instr_for(op);
     assert(in.run);
     for (uint32_t i = 0; i < op->operand_count; i++)
         in.in[i] = program->args[i] = new_cells(&c);
@@ -291,7 +291,7 @@ Program *program_of_op(const Op *op)
     return program;
 }
 
-void program_free(Program *program)
+void vm_program_free(Program *program)
 {
     if (!program)
         return;
@@ -302,13 +302,13 @@ void program_free(Program *program)
     free(program);
 }
 
-bool program_start(Program *program, Array *const *captured)
+bool vm_program_start(Program *program, Array *const *captured)
 {
     for (size_t i = 0; i < program->captures.len; i++) {
         Capture *capture = &program->captures.data[i];
         capture->array = captured[i];
         if (capture->cells)
-            fill(capture->cells, cell_from_array(captured[i], 0));
+            fill(capture->cells, vm_cell_from_array(captured[i], 0));
     }
     for (size_t i = 0; i < program->once.len; i++)
         if (!program->once.data[i].run(&program->once.data[i], STRIP))
@@ -316,7 +316,7 @@ bool program_start(Program *program, Array *const *captured)
     return true;
 }
 
-bool program_run(const Program *program, size_t n)
+bool vm_program_run(const Program *program, size_t n)
 {
     for (size_t i = 0; i < program->each.len; i++)
         if (!program->each.data[i].run(&program->each.data[i], n))

@@ -29,21 +29,21 @@ typedef struct Program {
 
 /* A program that computes `wanted` values from the arguments of a block. NULL: diagnosed, naming
  * the op that elements have no instruction for. */
-Program *program_compile(const Block *block, BodyArgs args, uint32_t loop_count,
+Program *vm_program_compile(const Block *block, BodyArgs args, uint32_t loop_count,
                          Value *const *wanted, uint32_t wanted_count) MUST_CHECK;
 /* A program of one elementwise op; its operands are the arguments. */
-Program *program_of_op(const Op *op) MUST_CHECK;
-void program_free(Program *program);
+Program *vm_program_of_op(const Op *op) MUST_CHECK;
+void vm_program_free(Program *program);
 
 /* Binds captures (arrays in their order) and runs what depends on nothing else. False: undefined
  * behaviour, diagnosed. */
-bool program_start(Program *program, Array *const *captured) MUST_CHECK;
+bool vm_program_start(Program *program, Array *const *captured) MUST_CHECK;
 /* Runs on the first n cells of the registers. */
-bool program_run(const Program *program, size_t n) MUST_CHECK;
+bool vm_program_run(const Program *program, size_t n) MUST_CHECK;
 
 /* Whether scalars of the type fit cells. */
-bool cell_holds(const Type *type);
-Cell cell_from_array(const Array *array, int64_t index);
-void cell_to_array(Array *array, int64_t index, Cell cell);
+bool vm_cell_holds(const Type *type);
+Cell vm_cell_from_array(const Array *array, int64_t index);
+void vm_cell_to_array(Array *array, int64_t index, Cell cell);
 
 #endif

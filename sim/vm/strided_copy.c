@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-void row_major_steps(const Type *shape, int64_t *steps)
+void vm_row_major_steps(const Type *shape, int64_t *steps)
 {
     int64_t step = 1;
     for (uint32_t d = shape->u.shaped.rank; d-- > 0;) {
@@ -13,7 +13,7 @@ void row_major_steps(const Type *shape, int64_t *steps)
     }
 }
 
-bool next_index(int64_t *index, const int64_t *sizes, uint32_t rank)
+bool vm_next_index(int64_t *index, const int64_t *sizes, uint32_t rank)
 {
     for (uint32_t d = rank; d-- > 0;) {
         if (++index[d] < sizes[d])
@@ -23,7 +23,7 @@ bool next_index(int64_t *index, const int64_t *sizes, uint32_t rank)
     return false;
 }
 
-void copy_element(Array *to, int64_t to_index, const Array *from, int64_t from_index)
+void vm_copy_element(Array *to, int64_t to_index, const Array *from, int64_t from_index)
 {
     size_t bytes = array_kind_bytes(to->kind);
     assert(to->kind == from->kind);
@@ -60,7 +60,7 @@ static void copy_box(char *to, const int64_t *to_steps, const char *from, const 
                  bytes);
 }
 
-void box_copy(Array *to, const BoxSide *to_side, const Array *from, const BoxSide *from_side,
+void vm_box_copy(Array *to, const BoxSide *to_side, const Array *from, const BoxSide *from_side,
               const int64_t *sizes, uint32_t rank)
 {
     size_t bytes = array_kind_bytes(to->kind);

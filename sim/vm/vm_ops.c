@@ -6,12 +6,12 @@
 #include "dialects/tosa/tosa.h"
 #include "ir/attr/array.h"
 
-InstrFn *instr_fn(const OpDef *def)
+InstrFn *vm_instr_fn(const OpDef *def)
 {
-    InstrFn *fn = integer_instr(def);
-    fn = fn ? fn : float_instr(def);
-    fn = fn ? fn : math_instr(def);
-    return fn ? fn : tosa_instr(def);
+    InstrFn *fn = vm_integer_instr(def);
+    fn = fn ? fn : vm_float_instr(def);
+    fn = fn ? fn : vm_math_instr(def);
+    return fn ? fn : vm_tosa_instr(def);
 }
 
 static int64_t param_of(const Op *op)
@@ -25,10 +25,10 @@ static uint32_t spare_bits(const Type *elem)
     return 64 - type_width(elem);
 }
 
-Instr instr_for(const Op *op)
+Instr vm_instr_for(const Op *op)
 {
     uint32_t about = op->def == ARITH(SELECT) || op->def == TOSA(SELECT) ? 1 : 0;
-    Instr in = {.run = instr_fn(op->def), .op = op, .type = type_elem(op_result(op, 0)->type),
+    Instr in = {.run = vm_instr_fn(op->def), .op = op, .type = type_elem(op_result(op, 0)->type),
                 .in_type = type_elem(op_operand(op, about)->type), .param = param_of(op)};
     in.spare = spare_bits(in.type);
     in.in_spare = spare_bits(in.in_type);
@@ -36,7 +36,7 @@ Instr instr_for(const Op *op)
     return in;
 }
 
-void round_cells(Cell *cells, size_t n, const Type *type)
+void vm_round_cells(Cell *cells, size_t n, const Type *type)
 {
     if (type->kind == TYPE_F64)
         return;

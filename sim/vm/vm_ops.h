@@ -34,9 +34,9 @@ struct Instr {
 };
 
 /* What computes an op on elements; NULL if nothing does. */
-InstrFn *instr_fn(const OpDef *def);
+InstrFn *vm_instr_fn(const OpDef *def);
 /* All fields but the cells. */
-Instr instr_for(const Op *op);
+Instr vm_instr_for(const Op *op);
 
 /* Integer of 64 - spare bits in the low bits of value, by its sign. */
 static inline int64_t extend_sign(int64_t value, uint32_t spare)
@@ -50,10 +50,10 @@ static inline uint64_t extend_zero(int64_t value, uint32_t spare)
 }
 
 /* Rounds n doubles to a float type, half to even. */
-void round_cells(Cell *cells, size_t n, const Type *type);
+void vm_round_cells(Cell *cells, size_t n, const Type *type);
 
 /* The same bits as another type of that width. */
-Cell cell_bitcast(const Type *from, const Type *to, Cell cell);
+Cell vm_cell_bitcast(const Type *from, const Type *to, Cell cell);
 
 /* run_<NAME>: a function of the double x, rounded to the result's type. */
 #define FLOAT_UNARY(NAME, EXPR)                                                                    \
@@ -63,19 +63,19 @@ Cell cell_bitcast(const Type *from, const Type *to, Cell cell);
             double x = in->in[0][i].f;                                                             \
             in->out[0][i].f = (EXPR);                                                              \
         }                                                                                          \
-        round_cells(in->out[0], n, in->type);                                                      \
+        vm_round_cells(in->out[0], n, in->type);                                                      \
         return true;                                                                               \
     }
 
 /* Tables of the files, NULL where an op is not theirs. */
-InstrFn *integer_instr(const OpDef *def);
-InstrFn *float_instr(const OpDef *def);
-InstrFn *math_instr(const OpDef *def);
-InstrFn *tosa_instr(const OpDef *def);
+InstrFn *vm_integer_instr(const OpDef *def);
+InstrFn *vm_float_instr(const OpDef *def);
+InstrFn *vm_math_instr(const OpDef *def);
+InstrFn *vm_tosa_instr(const OpDef *def);
 
 /* tosa.rescale of one integer by the scale of a channel. */
-int64_t tosa_rescale(const Op *op, const Type *to, int64_t value, size_t channel);
+int64_t vm_tosa_rescale(const Op *op, const Type *to, int64_t value, size_t channel);
 /* A sum of count integers divided by count as tosa.avg_pool2d does it, plus a zero point. */
-int64_t tosa_mean(const Type *to, int64_t sum, int64_t count, int64_t zero);
+int64_t vm_tosa_mean(const Type *to, int64_t sum, int64_t count, int64_t zero);
 
 #endif

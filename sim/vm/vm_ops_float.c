@@ -19,7 +19,7 @@ enum { NEAREST_EVEN, DOWNWARD, UPWARD, TOWARD_ZERO, NEAREST_AWAY };
             double a = in->in[0][i].f, b = in->in[1][i].f;                                         \
             in->out[0][i].f = (EXPR);                                                              \
         }                                                                                          \
-        round_cells(in->out[0], n, in->type);                                                      \
+        vm_round_cells(in->out[0], n, in->type);                                                      \
         return true;                                                                               \
     }
 
@@ -107,7 +107,7 @@ static bool truncf_cells(const Instr *in, size_t n)
         in->out[0][i].f = in->param == NEAREST_EVEN
                               ? in->in[0][i].f
                               : round_by_mode(in->type, in->param, in->in[0][i].f);
-    round_cells(in->out[0], n, in->type);
+    vm_round_cells(in->out[0], n, in->type);
     return true;
 }
 
@@ -136,7 +136,7 @@ static bool sitofp(const Instr *in, size_t n)
         uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
         unsigned_to_float(in, size, value < 0, &in->out[0][i]);
     }
-    round_cells(in->out[0], n, in->type);
+    vm_round_cells(in->out[0], n, in->type);
     return true;
 }
 
@@ -144,7 +144,7 @@ static bool uitofp(const Instr *in, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         unsigned_to_float(in, extend_zero(in->in[0][i].i, in->in_spare), false, &in->out[0][i]);
-    round_cells(in->out[0], n, in->type);
+    vm_round_cells(in->out[0], n, in->type);
     return true;
 }
 
@@ -184,7 +184,7 @@ static bool fptoui(const Instr *in, size_t n)
 
 /* --- the table ------------------------------------------------------------------------------ */
 
-InstrFn *float_instr(const OpDef *def)
+InstrFn *vm_float_instr(const OpDef *def)
 {
     static InstrFn *const table[ARITH_OP_COUNT] = {
         [ARITH_NEGF] = negf,         [ARITH_ADDF] = addf,         [ARITH_SUBF] = subf,
@@ -194,5 +194,5 @@ InstrFn *float_instr(const OpDef *def)
         [ARITH_TRUNCF] = truncf_cells, [ARITH_UITOFP] = uitofp,   [ARITH_SITOFP] = sitofp,
         [ARITH_FPTOUI] = fptoui,     [ARITH_FPTOSI] = fptosi,
     };
-    return def->dialect == &dialect_arith ? table[def - arith_ops] : NULL;
+    return def->dialect == &arith_dialect ? table[def - arith_ops] : NULL;
 }

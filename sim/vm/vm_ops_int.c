@@ -178,7 +178,7 @@ static bool convert_unsigned(const Instr *in, size_t n)
     return true;
 }
 
-Cell cell_bitcast(const Type *from, const Type *to, Cell cell)
+Cell vm_cell_bitcast(const Type *from, const Type *to, Cell cell)
 {
     uint64_t bits = type_is_float(from) ? float_to_bits((int)from->kind, cell.f) : cell.u;
     if (!type_is_float(to))
@@ -190,7 +190,7 @@ Cell cell_bitcast(const Type *from, const Type *to, Cell cell)
 static bool bitcast(const Instr *in, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        in->out[0][i] = cell_bitcast(in->in_type, in->type, in->in[0][i]);
+        in->out[0][i] = vm_cell_bitcast(in->in_type, in->type, in->in[0][i]);
     return true;
 }
 
@@ -239,7 +239,7 @@ static bool select_cells(const Instr *in, size_t n)
 
 /* --- the table ------------------------------------------------------------------------------ */
 
-InstrFn *integer_instr(const OpDef *def)
+InstrFn *vm_integer_instr(const OpDef *def)
 {
     static InstrFn *const table[ARITH_OP_COUNT] = {
         [ARITH_ADDI] = add,
@@ -274,5 +274,5 @@ InstrFn *integer_instr(const OpDef *def)
         [ARITH_CMPI] = cmpi,
         [ARITH_SELECT] = select_cells,
     };
-    return def->dialect == &dialect_arith ? table[def - arith_ops] : NULL;
+    return def->dialect == &arith_dialect ? table[def - arith_ops] : NULL;
 }

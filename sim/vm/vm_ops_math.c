@@ -52,7 +52,7 @@ FLOAT_UNARY(trunc, trunc(x))
             double x = in->in[0][i].f, y = in->in[1][i].f;                                         \
             in->out[0][i].f = (EXPR);                                                              \
         }                                                                                          \
-        round_cells(in->out[0], n, in->type);                                                      \
+        vm_round_cells(in->out[0], n, in->type);                                                      \
         return true;                                                                               \
     }
 FLOAT_BINARY(atan2, atan2(x, y))
@@ -78,7 +78,7 @@ static bool run_fma(const Instr *in, size_t n)
         double a = in->in[0][i].f, b = in->in[1][i].f, c = in->in[2][i].f;
         in->out[0][i].f = is_double ? fma(a, b, c) : odd_sum(a * b, c);
     }
-    round_cells(in->out[0], n, in->type);
+    vm_round_cells(in->out[0], n, in->type);
     return true;
 }
 
@@ -87,7 +87,7 @@ static bool run_fpowi(const Instr *in, size_t n)
     uint32_t spare = 64 - type_width(type_elem(op_operand(in->op, 1)->type));
     for (size_t i = 0; i < n; i++)
         in->out[0][i].f = pow(in->in[0][i].f, (double)extend_sign(in->in[1][i].i, spare));
-    round_cells(in->out[0], n, in->type);
+    vm_round_cells(in->out[0], n, in->type);
     return true;
 }
 
@@ -170,7 +170,7 @@ static bool run_ipowi(const Instr *in, size_t n)
 /* --- the table ------------------------------------------------------------------------------ */
 
 #define ROW(ID, NAME) [MATH_##ID] = run_##NAME
-InstrFn *math_instr(const OpDef *def)
+InstrFn *vm_math_instr(const OpDef *def)
 {
     static InstrFn *const table[MATH_OP_COUNT] = {
         ROW(ABSF, absf),   ROW(ABSI, absi),   ROW(ACOSH, acosh),   ROW(ASIN, asin),
@@ -184,5 +184,5 @@ InstrFn *math_instr(const OpDef *def)
         ROW(SQRT, sqrt),   ROW(TAN, tan),     ROW(TANH, tanh),     ROW(ROUNDEVEN, roundeven),
         ROW(ROUND, round), ROW(TRUNC, trunc), ROW(FPOWI, fpowi),
     };
-    return def->dialect == &dialect_math ? table[def - math_ops] : NULL;
+    return def->dialect == &math_dialect ? table[def - math_ops] : NULL;
 }

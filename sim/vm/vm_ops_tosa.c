@@ -61,7 +61,7 @@ static int64_t saturate(const Type *elem, int64_t value)
                 (void)b;                                                                           \
                 in->out[0][i].f = (FLOAT);                                                         \
             }                                                                                      \
-            round_cells(in->out[0], n, in->type);                                                  \
+            vm_round_cells(in->out[0], n, in->type);                                                  \
             return true;                                                                           \
         }                                                                                          \
         for (size_t i = 0; i < n; i++) {                                                           \
@@ -138,7 +138,7 @@ static bool clamp(const Instr *in, size_t n)
             set(in, i, limit(in->in[0][i].i, saturate(in->type, low), saturate(in->type, high)));
     }
     if (is_float(in))
-        round_cells(in->out[0], n, in->type);
+        vm_round_cells(in->out[0], n, in->type);
     return true;
 }
 
@@ -160,7 +160,7 @@ static bool run_pow(const Instr *in, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         in->out[0][i].f = pow(in->in[0][i].f, in->in[1][i].f);
-    round_cells(in->out[0], n, in->type);
+    vm_round_cells(in->out[0], n, in->type);
     return true;
 }
 
@@ -268,7 +268,7 @@ static bool mul(const Instr *in, size_t n)
             set(in, i, apply_scale(in->in[0][i].i, in->in[1][i].i, shift, false));
     }
     if (is_float(in))
-        round_cells(in->out[0], n, in->type);
+        vm_round_cells(in->out[0], n, in->type);
     return true;
 }
 
@@ -284,7 +284,7 @@ static bool run_apply_scale(const Instr *in, size_t n)
     return true;
 }
 
-int64_t tosa_rescale(const Op *op, const Type *to, int64_t value, size_t channel)
+int64_t vm_tosa_rescale(const Op *op, const Type *to, int64_t value, size_t channel)
 {
     bool double_round = attr_is_true(op_attr(op, "double_round")) &&
                         attr_is_true(op_attr(op, "scale32"));
@@ -294,7 +294,7 @@ int64_t tosa_rescale(const Op *op, const Type *to, int64_t value, size_t channel
     return saturate(to, scaled + attr_int_value(op_attr(op, "output_zp")));
 }
 
-int64_t tosa_mean(const Type *to, int64_t sum, int64_t count, int64_t zero)
+int64_t vm_tosa_mean(const Type *to, int64_t sum, int64_t count, int64_t zero)
 {
     int64_t bits = 0;
     while ((count - 1) >> bits)
@@ -329,13 +329,13 @@ static bool cast(const Instr *in, size_t n)
             set(in, i, is_float(in) ? integer_from(in->type, x.f) : x.i);
     }
     if (to_float)
-        round_cells(in->out[0], n, in->type);
+        vm_round_cells(in->out[0], n, in->type);
     return true;
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
 
-InstrFn *tosa_instr(const OpDef *def)
+InstrFn *vm_tosa_instr(const OpDef *def)
 {
     static InstrFn *const table[TOSA_OP_COUNT] = {
         [TOSA_ABS] = magnitude,
@@ -379,5 +379,5 @@ InstrFn *tosa_instr(const OpDef *def)
         [TOSA_SELECT] = select_cells,
         [TOSA_APPLY_SCALE] = run_apply_scale,
     };
-    return def->dialect == &dialect_tosa ? table[def - tosa_ops] : NULL;
+    return def->dialect == &tosa_dialect ? table[def - tosa_ops] : NULL;
 }

@@ -43,8 +43,8 @@ static int64_t choice_luts(int64_t bits, int64_t choices)
 
 static void add_pipeline(const Pipeline *pipeline, Cost *sum)
 {
-    sum->cycles += pipeline_cycles(pipeline);
-    sum->fill += pipeline_fill(pipeline);
+    sum->cycles += cost_pipeline_cycles(pipeline);
+    sum->fill += cost_pipeline_fill(pipeline);
     sum->lut += PROCESS_LUT;
     sum->ff += PROCESS_FF + pipeline->depth; /* which stages are busy */
 }
@@ -61,7 +61,7 @@ static void add_schedule(const Pipeline *pipeline, MemoryList *memories, Cost *s
 /* A word of a stream is held, or built, in registers. */
 static void add_word(const Type *end, Cost *sum)
 {
-    sum->ff += dfg_word_elems(end) * element_bits(type_elem(dfg_payload(end)));
+    sum->ff += dfg_word_elems(end) * cost_element_bits(type_elem(dfg_payload(end)));
 }
 
 static const Type *port_end_of(const ComputePlan *plan, uint32_t port)
@@ -92,42 +92,42 @@ static Str given_multiplier(const Op *generic)
     return given && given->kind == ATTR_STRING ? given->u.string : STR("");
 }
 
-bool multiplies_in_luts(const Op *generic, const Style *style)
+bool cost_multiplies_in_luts(const Op *generic, const Style *style)
 {
     Str given = given_multiplier(generic);
     return given.len ? str_eq_c(given, "lut") : style->lut_products;
 }
 
-void compute_choices(const ComputePlan *plan, const CostTarget *target, Style *out)
+void cost_compute_choices(const ComputePlan *plan, const CostTarget *target, Style *out)
 {
     MemoryList memories = {0};
     *out = plain_style(target);
-    compute_memories(plan, out, &memories);
-    out->lut_products = given_multiplier(plan->main).len == 0 && payload_may_use_luts(plan->main);
+    memory_of_compute(plan, out, &memories);
+    out->lut_products = given_multiplier(plan->main).len == 0 && cost_payload_may_use_luts(plan->main);
     close_choices(&memories, target, out);
 }
 
-void window_choices(const WindowPlan *plan, const CostTarget *target, Style *out)
+void cost_window_choices(const WindowPlan *plan, const CostTarget *target, Style *out)
 {
     MemoryList memories = {0};
     *out = plain_style(target);
-    window_memories(plan, out, &memories);
+    memory_of_window(plan, out, &memories);
     close_choices(&memories, target, out);
 }
 
-void reorder_choices(const ReorderPlan *plan, const CostTarget *target, Style *out)
+void cost_reorder_choices(const ReorderPlan *plan, const CostTarget *target, Style *out)
 {
     MemoryList memories = {0};
     *out = plain_style(target);
-    reorder_memories(plan, out, &memories);
+    memory_of_reorder(plan, out, &memories);
     close_choices(&memories, target, out);
 }
 
-void merge_choices(const MergePlan *plan, const CostTarget *target, Style *out)
+void cost_merge_choices(const MergePlan *plan, const CostTarget *target, Style *out)
 {
     MemoryList memories = {0};
     *out = plain_style(target);
-    merge_memories(plan, out, &memories);
+    memory_of_merge(plan, out, &memories);
     close_choices(&memories, target, out);
 }
 
@@ -144,7 +144,7 @@ static void add_word_choices(const ComputePlan *plan, Cost *sum)
         for (uint32_t i = plan->read_depth; i < plan->loop_count; i++)
             if (map_result_of_dim(map, plan->loops[i].loop) >= 0)
                 turns *= plan->loops[i].trip;
-        int64_t bits = dfg_word_elems(end) * element_bits(type_elem(dfg_payload(end)));
+        int64_t bits = dfg_word_elems(end) * cost_element_bits(type_elem(dfg_payload(end)));
         sum->lut += choice_luts(ceil_div(bits, turns), turns);
         sum->ff += bits;
     }
@@ -159,12 +159,12 @@ static void add_accumulators(const ComputePlan *plan, Clock clock, Cost *sum)
     if (plan->kernel.class == KERNEL_PURE_PARALLEL)
         return;
     for (uint32_t i = 0; i < plan->main->result_count; i++)
-        bits += plan->lanes * element_bits(type_elem(op_result(plan->main, i)->type));
+        bits += plan->lanes * cost_element_bits(type_elem(op_result(plan->main, i)->type));
     sum->ff += bits * (1 + (r->turns > 1 ? r->turns * r->distance : 0));
     if (r->steps > 1)
         sum->lut += ceil_div(bits, 2);
     if (r->turns > 1)
-        scalar_op_cost(r->combine, plan->lanes * (r->turns - 1), false, clock, sum);
+        cost_scalar_op(r->combine, plan->lanes * (r->turns - 1), false, clock, sum);
 }
 
 /* The terms of an iteration that are joined by a tree need fewer bits than the accumulator: two more
@@ -174,12 +174,12 @@ static void narrow_tree(const ComputePlan *plan, Cost *sum)
     int64_t terms = plan->reduction_lanes;
     for (uint32_t i = 0; terms > 1 && i < plan->main->result_count; i++) {
         const Value *term;
-        const Op *op = balanced_update(plan->main, i, &term);
+        const Op *op = cost_balanced_update(plan->main, i, &term);
         Cost full = {.cycles = 0};
         if (!op || type_is_float(term->type))
             continue;
-        scalar_op_cost(op, 1, false, (Clock){1}, &full);
-        int64_t bits = type_width(term->type), narrow = effective_bits(term) + 2;
+        cost_scalar_op(op, 1, false, (Clock){1}, &full);
+        int64_t bits = type_width(term->type), narrow = product_effective_bits(term) + 2;
         if (narrow < bits)
             sum->lut -= plan->lanes * (terms - 1) * (full.lut - full.lut * narrow / bits);
     }
@@ -192,7 +192,7 @@ static void add_packed(const ComputePlan *plan, Cost *sum)
     const PackingPlan *p = &plan->packing;
     int64_t chains = plan->reduction_lanes / p->chain_length, terms = plan->lanes * chains;
     int64_t spacing = p->grid.spacing, free_sums = 1;
-    int64_t bits = element_bits(type_elem(op_result(plan->main, 0)->type));
+    int64_t bits = cost_element_bits(type_elem(op_result(plan->main, 0)->type));
     sum->dsp += p->multiplications;
     for (int i = 0; i < 2; i++) {
         int64_t sums = p->grid.fields[i] - 1, packed = ceil_div(p->elements[i], p->grid.fields[i]);
@@ -215,28 +215,28 @@ static void add_kernel(const ComputePlan *plan, bool in_luts, Clock clock, Cost 
     int64_t lanes = plan->lanes * plan->reduction_lanes;
     const Block *body = linalg_body(plan->main);
     if (!plan->packing.is_used || in_luts) {
-        payload_cost(plan->main, lanes, in_luts, clock, sum);
+        cost_payload(plan->main, lanes, in_luts, clock, sum);
         narrow_tree(plan, sum);
         return;
     }
     const Op *total = value_def(op_operand(body->last, 0));
     FOR_EACH_OP(op, body)
     if (op != plan->packing.product && op != total)
-        scalar_op_cost(op, lanes, false, clock, sum);
+        cost_scalar_op(op, lanes, false, clock, sum);
     add_packed(plan, sum);
 }
 
-void compute_cost(const ComputePlan *plan, const Style *style, const CostTarget *target, Cost *out)
+void cost_compute(const ComputePlan *plan, const Style *style, const CostTarget *target, Cost *out)
 {
     MemoryList memories = {0};
-    bool in_luts = multiplies_in_luts(plan->main, style);
+    bool in_luts = cost_multiplies_in_luts(plan->main, style);
     *out = (Cost){.cycles = 0};
-    compute_memories(plan, style, &memories);
-    Pipeline pipeline = compute_pipeline(plan, &memories, in_luts, target->clock);
+    memory_of_compute(plan, style, &memories);
+    Pipeline pipeline = cost_pipeline_compute(plan, &memories, in_luts, target->clock);
     add_schedule(&pipeline, &memories, out);
     add_kernel(plan, in_luts, target->clock, out);
     for (uint32_t s = 0; s < plan->stage_count; s++)
-        payload_cost(plan->stages[s], plan->lanes, false, target->clock, out);
+        cost_payload(plan->stages[s], plan->lanes, false, target->clock, out);
     add_accumulators(plan, target->clock, out);
     add_word_choices(plan, out);
     add_word(port_end_of(plan, plan->output_port), out);
@@ -261,18 +261,18 @@ static void add_padding(const WindowPlan *plan, int64_t bits, Cost *sum)
 }
 
 /* Registers: the word read, histories of single words, the word written. */
-void window_cost(const WindowPlan *plan, const Style *style, const CostTarget *target, Cost *out)
+void cost_window(const WindowPlan *plan, const Style *style, const CostTarget *target, Cost *out)
 {
     MemoryList memories = {0};
-    int64_t element = element_bits(type_elem(op_operand(plan->window, 0)->type)), outputs = 1;
+    int64_t element = cost_element_bits(type_elem(op_operand(plan->window, 0)->type)), outputs = 1;
     *out = (Cost){.cycles = 0};
-    window_memories(plan, style, &memories);
-    Pipeline pipeline = window_pipeline(plan, &memories, target->clock);
+    memory_of_window(plan, style, &memories);
+    Pipeline pipeline = cost_pipeline_window(plan, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);
     for (uint32_t level = 0; level < plan->params.count; level++) {
         outputs *= plan->params.kernel[level] * plan->dim[level].outputs;
-        if (window_row_words(plan, level) == 1)
-            out->ff += window_taps(plan, level) * window_history(plan, level) * plan->lanes * element;
+        if (sched_window_row_words(plan, level) == 1)
+            out->ff += sched_window_taps(plan, level) * sched_window_history(plan, level) * plan->lanes * element;
         add_counter(plan->box[level], out);
     }
     add_counter(plan->inner_words, out);
@@ -284,13 +284,13 @@ void window_cost(const WindowPlan *plan, const Style *style, const CostTarget *t
 /* --- moves ----------------------------------------------------------------------------------- */
 
 /* Addresses: a counter for writing, sums of the digits for reading. */
-void reorder_cost(const ReorderPlan *plan, const Style *style, const CostTarget *target, Cost *out)
+void cost_reorder(const ReorderPlan *plan, const Style *style, const CostTarget *target, Cost *out)
 {
     MemoryList memories = {0};
-    int64_t bits = plan->lanes * element_bits(type_elem(op_result(plan->reorder, 0)->type));
+    int64_t bits = plan->lanes * cost_element_bits(type_elem(op_result(plan->reorder, 0)->type));
     *out = (Cost){.ff = 2 * bits};
-    reorder_memories(plan, style, &memories);
-    Pipeline pipeline = reorder_pipeline(plan, &memories, target->clock);
+    memory_of_reorder(plan, style, &memories);
+    Pipeline pipeline = cost_pipeline_reorder(plan, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);
     add_counter(plan->steps, out);
     for (uint32_t i = 0; i < plan->inner_count; i++)
@@ -299,22 +299,22 @@ void reorder_cost(const ReorderPlan *plan, const Style *style, const CostTarget 
         add_counter(plan->depth, out); /* one term of the address each */
 }
 
-void merge_cost(const MergePlan *plan, const Style *style, const CostTarget *target, Cost *out)
+void cost_merge(const MergePlan *plan, const Style *style, const CostTarget *target, Cost *out)
 {
     MemoryList memories = {0};
-    int64_t bits = plan->lanes * element_bits(type_elem(op_result(plan->merge, 0)->type));
+    int64_t bits = plan->lanes * cost_element_bits(type_elem(op_result(plan->merge, 0)->type));
     *out = (Cost){.lut = choice_luts(bits, plan->source_count), .ff = bits};
-    merge_memories(plan, style, &memories);
-    Pipeline pipeline = merge_pipeline(plan, &memories, target->clock);
+    memory_of_merge(plan, style, &memories);
+    Pipeline pipeline = cost_pipeline_merge(plan, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);
     for (uint32_t d = 0; d < plan->rank; d++)
         add_counter(plan->extents[d], out);
 }
 
-void fork_cost(const Type *word, const CostTarget *target, Cost *out)
+void cost_fork(const Type *word, const CostTarget *target, Cost *out)
 {
     int64_t words = dfg_words_per_frame(word);
-    Pipeline pipeline = fork_pipeline(words, target->clock);
+    Pipeline pipeline = cost_pipeline_fork(words, target->clock);
     *out = (Cost){.cycles = 0};
     add_pipeline(&pipeline, out);
     add_counter(words, out);
@@ -329,18 +329,18 @@ static void add_converter(const Type *from, const Type *to, const CostTarget *ta
     bool joins = in > out;
     const Type *large = joins ? to : from, *small = joins ? from : to;
     int64_t words = joins ? out : in, parts = (joins ? in : out) / words;
-    Pipeline pipeline = converter_pipeline(words, parts, dfg_word_elems(large), joins,
+    Pipeline pipeline = cost_pipeline_converter(words, parts, dfg_word_elems(large), joins,
                                            target->clock);
     add_pipeline(&pipeline, sum);
     add_counter(words, sum);
     add_counter(parts, sum);
     add_word(large, sum);
     if (!joins)
-        sum->lut += choice_luts(dfg_word_elems(small) * element_bits(type_elem(dfg_payload(small))),
+        sum->lut += choice_luts(dfg_word_elems(small) * cost_element_bits(type_elem(dfg_payload(small))),
                                 parts);
 }
 
-void conversion_cost(const Type *from, const Type *middle, const Type *to, const CostTarget *target,
+void cost_conversion(const Type *from, const Type *middle, const Type *to, const CostTarget *target,
                      Cost *out)
 {
     *out = (Cost){.cycles = 0};

@@ -49,34 +49,34 @@ typedef struct CostTarget {
 /* --- scalar ops -------------------------------------------------------------------------- */
 
 /* DSPs of one scalar op. */
-int64_t scalar_op_dsp(const Op *op);
+int64_t cost_scalar_op_dsp(const Op *op);
 /* Adds `times` copies of a scalar op, or of all ops of a generic's payload, to a sum: DSP, LUT, FF. */
-void scalar_op_cost(const Op *op, int64_t times, bool lut_products, Clock clock, Cost *sum);
-void payload_cost(const Op *generic, int64_t times, bool lut_products, Clock clock, Cost *sum);
+void cost_scalar_op(const Op *op, int64_t times, bool lut_products, Clock clock, Cost *sum);
+void cost_payload(const Op *generic, int64_t times, bool lut_products, Clock clock, Cost *sum);
 /* Whether products of the payload take DSPs that LUTs could replace. */
-bool payload_may_use_luts(const Op *generic);
+bool cost_payload_may_use_luts(const Op *generic);
 
 /* Bits of one element of a channel or memory. */
-int64_t element_bits(const Type *elem);
+int64_t cost_element_bits(const Type *elem);
 
 /* --- processes ----------------------------------------------------------------------------- */
 
 /* Whether a kernel multiplies in LUTs: its dfg.multiplier, if it came with one, else the style. */
-bool multiplies_in_luts(const Op *generic, const Style *style);
+bool cost_multiplies_in_luts(const Op *generic, const Style *style);
 
 /* The switches of a style that make a difference to a plan. */
-void compute_choices(const ComputePlan *plan, const CostTarget *target, Style *out);
-void window_choices(const WindowPlan *plan, const CostTarget *target, Style *out);
-void reorder_choices(const ReorderPlan *plan, const CostTarget *target, Style *out);
-void merge_choices(const MergePlan *plan, const CostTarget *target, Style *out);
+void cost_compute_choices(const ComputePlan *plan, const CostTarget *target, Style *out);
+void cost_window_choices(const WindowPlan *plan, const CostTarget *target, Style *out);
+void cost_reorder_choices(const ReorderPlan *plan, const CostTarget *target, Style *out);
+void cost_merge_choices(const MergePlan *plan, const CostTarget *target, Style *out);
 
-void compute_cost(const ComputePlan *plan, const Style *style, const CostTarget *target, Cost *out);
-void window_cost(const WindowPlan *plan, const Style *style, const CostTarget *target, Cost *out);
-void reorder_cost(const ReorderPlan *plan, const Style *style, const CostTarget *target, Cost *out);
-void merge_cost(const MergePlan *plan, const Style *style, const CostTarget *target, Cost *out);
-void fork_cost(const Type *word, const CostTarget *target, Cost *out);
+void cost_compute(const ComputePlan *plan, const Style *style, const CostTarget *target, Cost *out);
+void cost_window(const WindowPlan *plan, const Style *style, const CostTarget *target, Cost *out);
+void cost_reorder(const ReorderPlan *plan, const Style *style, const CostTarget *target, Cost *out);
+void cost_merge(const MergePlan *plan, const Style *style, const CostTarget *target, Cost *out);
+void cost_fork(const Type *word, const CostTarget *target, Cost *out);
 /* Of the converters between channel ends of words `from` and `to`, by way of `middle` unless NULL. */
-void conversion_cost(const Type *from, const Type *middle, const Type *to, const CostTarget *target,
+void cost_conversion(const Type *from, const Type *middle, const Type *to, const CostTarget *target,
                      Cost *out);
 
 #endif

@@ -12,7 +12,7 @@
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 
-int64_t element_bits(const Type *elem) { return type_width(elem); }
+int64_t cost_element_bits(const Type *elem) { return type_width(elem); }
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
@@ -25,7 +25,7 @@ static int64_t integer_half_luts(const Op *op)
         [ARITH_MAXUI] = 2, [ARITH_MINSI] = 2, [ARITH_MINUI] = 2, [ARITH_SELECT] = 1,
         [ARITH_ANDI] = 1,  [ARITH_ORI] = 1,   [ARITH_XORI] = 1,  [ARITH_ADDUI_EXTENDED] = 2,
     };
-    return op->def->dialect == &dialect_arith ? halves[op->def - arith_ops] : 0;
+    return op->def->dialect == &arith_dialect ? halves[op->def - arith_ops] : 0;
 }
 
 typedef struct FloatRow {
@@ -64,12 +64,12 @@ static bool is_about_floats(const Op *op)
 
 /* --- ops ------------------------------------------------------------------------------------- */
 
-int64_t scalar_op_dsp(const Op *op)
+int64_t cost_scalar_op_dsp(const Op *op)
 {
     if (product_is(op))
         return product_dsp_of(op);
-    bool is_scalar = op->def && (op->def->dialect == &dialect_arith ||
-                                 op->def->dialect == &dialect_math);
+    bool is_scalar = op->def && (op->def->dialect == &arith_dialect ||
+                                 op->def->dialect == &math_dialect);
     return is_scalar && is_about_floats(op) ? float_row(op)->dsp : 0;
 }
 
@@ -78,7 +78,7 @@ static int64_t working_bits(const Op *op)
 {
     int64_t bits = 0;
     for (uint32_t i = 0; i < op->operand_count; i++)
-        bits = max_i64(bits, effective_bits(op_operand(op, i)));
+        bits = max_i64(bits, product_effective_bits(op_operand(op, i)));
     return min_i64(bits + 1, type_width(op_operand(op, op->operand_count - 1)->type));
 }
 
@@ -149,16 +149,16 @@ static int64_t integer_luts(const Op *op, bool lut_products)
 /* Registers that an operator's result crosses: on average its delay in cycles, of its whole width. */
 static int64_t integer_ffs(const Op *op, bool in_luts, Clock clock)
 {
-    OpTiming timing = in_luts ? lut_product_timing(op) : op_timing(op, clock);
+    OpTiming timing = in_luts ? latency_lut_product(op) : latency_op(op, clock);
     int64_t time = timing.stages * clock.usable_ps + timing.delay;
     int64_t bits = type_width(op_result(op, 0)->type);
     bool is_dsp = product_is(op) && !in_luts && product_dsp_of(op) > 0; /* registers inside */
     return is_dsp ? 0 : ceil_div(bits * time, clock.usable_ps);
 }
 
-void scalar_op_cost(const Op *op, int64_t times, bool lut_products, Clock clock, Cost *sum)
+void cost_scalar_op(const Op *op, int64_t times, bool lut_products, Clock clock, Cost *sum)
 {
-    if (!op->def || (op->def->dialect != &dialect_arith && op->def->dialect != &dialect_math) ||
+    if (!op->def || (op->def->dialect != &arith_dialect && op->def->dialect != &math_dialect) ||
         op->operand_count == 0 || op->result_count == 0)
         return;
     if (is_about_floats(op)) {
@@ -170,18 +170,18 @@ void scalar_op_cost(const Op *op, int64_t times, bool lut_products, Clock clock,
         return;
     }
     bool in_luts = product_is(op) && lut_products;
-    sum->dsp += in_luts ? 0 : times * scalar_op_dsp(op);
+    sum->dsp += in_luts ? 0 : times * cost_scalar_op_dsp(op);
     sum->lut += times * integer_luts(op, lut_products);
     sum->ff += times * integer_ffs(op, in_luts, clock);
 }
 
-void payload_cost(const Op *generic, int64_t times, bool lut_products, Clock clock, Cost *sum)
+void cost_payload(const Op *generic, int64_t times, bool lut_products, Clock clock, Cost *sum)
 {
     FOR_EACH_OP(op, linalg_body(generic))
-    scalar_op_cost(op, times, lut_products, clock, sum);
+    cost_scalar_op(op, times, lut_products, clock, sum);
 }
 
-bool payload_may_use_luts(const Op *generic)
+bool cost_payload_may_use_luts(const Op *generic)
 {
     FOR_EACH_OP(op, linalg_body(generic))
     if (product_is(op) && product_dsp_of(op) > 0)

@@ -23,12 +23,12 @@ static int64_t part_of_frame(int64_t part, int64_t whole)
 /* Scan positions before the first output, of all positions. */
 static int64_t window_delay(const WindowPlan *plan)
 {
-    return part_of_frame(window_first_write(plan), plan->end - plan->begin);
+    return part_of_frame(sched_window_first_write(plan), plan->end - plan->begin);
 }
 
 static int64_t compute_delay(const ComputePlan *plan)
 {
-    return part_of_frame(compute_first_write(plan), compute_trips(plan));
+    return part_of_frame(sched_compute_first_write(plan), sched_compute_trips(plan));
 }
 
 /* Words of the source taken before the first of the result, of all. */
@@ -46,24 +46,24 @@ static bool process_delay(const Op *process, int64_t *out)
     ReorderPlan reorder;
     ConverterPlan converter;
     *out = 0;
-    if (!process_kind(process, &kind))
+    if (!sched_process_kind(process, &kind))
         return false;
     if (kind == PROCESS_WINDOW) {
-        if (!window_plan(process, NULL, &window))
+        if (!sched_window(process, NULL, &window))
             return false;
         *out = window_delay(&window);
     } else if (kind == PROCESS_COMPUTE) {
-        if (!compute_plan_now(process, &compute))
+        if (!sched_compute_now(process, &compute))
             return false;
         *out = compute_delay(&compute);
     } else if (kind == PROCESS_REORDER) {
-        if (!reorder_plan(process, &reorder))
+        if (!sched_reorder(process, &reorder))
             return false;
         *out = reorder_delay(&reorder);
     } else if (kind == PROCESS_CONVERTER) {
-        if (!converter_plan(process, &converter))
+        if (!sched_converter(process, &converter))
             return false;
-        *out = converter.joins ? part_of_frame(converter.parts - 1, converter_trips(&converter)) : 0;
+        *out = converter.joins ? part_of_frame(converter.parts - 1, sched_converter_trips(&converter)) : 0;
     }
     return true;
 }
@@ -118,7 +118,7 @@ static bool branch_delays(const Op *instantiate, int64_t *delays, uint32_t *thro
     return ok;
 }
 
-bool fork_estimate(const Op *instantiate, int64_t frame, int64_t *words)
+bool cost_fork_estimate(const Op *instantiate, int64_t frame, int64_t *words)
 {
     uint32_t through;
     if (!branch_delays(instantiate, words, &through))

@@ -12,6 +12,6 @@ enum { FIFO_MIN_DEPTH = 2 };
 /* For each operand of an instantiated fork, in `words`: 0 where its channel needs no more than
  * FIFO_MIN_DEPTH words, else an estimate of the words that it will hold, of `frame` words. Inputs are
  * 0. False: diagnosed. */
-bool fork_estimate(const Op *instantiate, int64_t frame, int64_t *words) MUST_CHECK;
+bool cost_fork_estimate(const Op *instantiate, int64_t frame, int64_t *words) MUST_CHECK;
 
 #endif

@@ -131,7 +131,7 @@ void memory_cost(const Memory *m, Cost *sum)
 }
 
 /* FINN: two counters, and two bits of 32 words per LUT. LUTRAM has a register behind it. */
-void fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum)
+void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum)
 {
     int64_t counter = 0;
     while (((int64_t)1 << counter) < depth)
@@ -175,11 +175,11 @@ static void add_table(const ComputePlan *plan, const Style *style, const Op *gen
     Op *holder = table_of(generic, operand);
     if (!holder)
         return;
-    table_layout(plan, map, &layout);
+    sched_table_layout(plan, map, &layout);
     if (layout.depth == 1)
         return;
     const Type *elem = type_elem(op_operand(generic, operand)->type);
-    int64_t bits = element_bits(elem);
+    int64_t bits = cost_element_bits(elem);
     bool is_loaded = style->loads_tables && memory_is_loadable(elem);
     const Memory memory = {.width = layout.lanes * bits, .depth = layout.depth, .readers = 1,
                            .is_rom = !is_loaded};
@@ -199,8 +199,8 @@ static void add_lookups(const ComputePlan *plan, const Op *generic, const Affine
         Op *holder = op->def == TENSOR(EXTRACT) ? value_def(op_operand(op, 0)) : NULL;
         if (!holder || !type_is_shaped(op_operand(op, 0)->type))
             continue;
-        lookup_layout(plan, loops, op, &layout);
-        const Memory memory = {.width = element_bits(type_elem(op_operand(op, 0)->type)),
+        sched_lookup_layout(plan, loops, op, &layout);
+        const Memory memory = {.width = cost_element_bits(type_elem(op_operand(op, 0)->type)),
                                .depth = layout.rows.depth * layout.inner,
                                .readers = lanes / layout.rows.lanes,
                                .banks = layout.rows.lanes,
@@ -216,7 +216,7 @@ static void add_sums(const ComputePlan *plan, const Style *style, MemoryList *ou
         return;
     for (uint32_t i = 0; i < plan->main->result_count; i++) {
         Value *result = op_result(plan->main, i);
-        const Memory memory = {.width = plan->lanes * element_bits(type_elem(result->type)),
+        const Memory memory = {.width = plan->lanes * cost_element_bits(type_elem(result->type)),
                                .depth = plan->accumulators, .readers = 1};
         MemoryUse *use = add_memory(out, style, &memory, value_def(result), 0);
         if (i > 0)
@@ -224,18 +224,18 @@ static void add_sums(const ComputePlan *plan, const Style *style, MemoryList *ou
     }
 }
 
-void compute_memories(const ComputePlan *plan, const Style *style, MemoryList *out)
+void memory_of_compute(const ComputePlan *plan, const Style *style, MemoryList *out)
 {
     for (uint32_t i = 0; i < plan->main->operand_count; i++)
         add_table(plan, style, plan->main, i, linalg_operand_map(plan->main, i), out);
     for (uint32_t s = 0; s < plan->stage_count; s++)
         for (uint32_t i = 0; i < linalg_input_count(plan->stages[s]); i++)
             if (table_of(plan->stages[s], i))
-                add_table(plan, style, plan->stages[s], i, stage_operand_map(plan, s, i), out);
+                add_table(plan, style, plan->stages[s], i, sched_stage_operand_map(plan, s, i), out);
     add_lookups(plan, plan->main, map_identity(plan->main->ctx, plan->kernel.loop_count),
                 plan->lanes * plan->reduction_lanes, style, out);
     for (uint32_t s = 0; s < plan->stage_count; s++)
-        add_lookups(plan, plan->stages[s], stage_loops(plan, s), plan->lanes, style, out);
+        add_lookups(plan, plan->stages[s], sched_stage_loops(plan, s), plan->lanes, style, out);
     add_sums(plan, style, out);
 }
 
@@ -248,33 +248,33 @@ static Op *find_op(const Op *process, const Op *wanted)
 }
 
 /* A history of single words is registers. */
-void window_memories(const WindowPlan *plan, const Style *style, MemoryList *out)
+void memory_of_window(const WindowPlan *plan, const Style *style, MemoryList *out)
 {
     Op *holder = find_op(plan->process, plan->window);
-    int64_t bits = plan->lanes * element_bits(type_elem(op_operand(plan->window, 0)->type));
+    int64_t bits = plan->lanes * cost_element_bits(type_elem(op_operand(plan->window, 0)->type));
     for (uint32_t level = 0; level < plan->params.count; level++) {
         const Memory memory = {
-            .width = window_taps(plan, level) * window_history(plan, level) * bits,
-            .depth = window_row_words(plan, level), .readers = 1};
+            .width = sched_window_taps(plan, level) * sched_window_history(plan, level) * bits,
+            .depth = sched_window_row_words(plan, level), .readers = 1};
         if (memory.width > 0 && memory.depth > 1)
             add_memory(out, style, &memory, holder, level);
     }
 }
 
-void reorder_memories(const ReorderPlan *plan, const Style *style, MemoryList *out)
+void memory_of_reorder(const ReorderPlan *plan, const Style *style, MemoryList *out)
 {
-    int64_t bits = element_bits(type_elem(op_result(plan->reorder, 0)->type));
+    int64_t bits = cost_element_bits(type_elem(op_result(plan->reorder, 0)->type));
     const Memory memory = {.width = plan->lanes * bits, .depth = plan->depth, .readers = 1};
     add_memory(out, style, &memory, find_op(plan->process, plan->reorder), 0);
 }
 
-void merge_memories(const MergePlan *plan, const Style *style, MemoryList *out)
+void memory_of_merge(const MergePlan *plan, const Style *style, MemoryList *out)
 {
-    int64_t bits = element_bits(type_elem(op_result(plan->merge, 0)->type));
+    int64_t bits = cost_element_bits(type_elem(op_result(plan->merge, 0)->type));
     for (uint32_t i = 0; i < plan->source_count; i++) {
-        if (plan->port[i] >= 0 || merge_constant(plan, i)->u.dense.is_splat)
+        if (plan->port[i] >= 0 || sched_merge_constant(plan, i)->u.dense.is_splat)
             continue;
-        const Memory memory = {.width = plan->lanes * bits, .depth = merge_words(plan, i),
+        const Memory memory = {.width = plan->lanes * bits, .depth = sched_merge_words(plan, i),
                                .readers = 1, .is_rom = true};
         MemoryUse *use = add_memory(out, style, &memory, value_def(op_operand(plan->merge, i)), 0);
         use->reader = plan->merge;

@@ -60,14 +60,14 @@ Str memory_kind_name(MemoryKind kind);
 void memory_cost(const Memory *memory, Cost *sum);
 /* A FIFO's, with its counters: of shift registers or LUTRAM, block RAM or UltraRAM. */
 typedef enum FifoKind { FIFO_SRL, FIFO_LUTRAM, FIFO_BRAM, FIFO_URAM, FIFO_KINDS } FifoKind;
-void fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum);
+void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum);
 /* The switches of a style that make a difference to memories of a list. */
 void memory_choices(const MemoryList *memories, Style *out);
 
 /* The memories of a process in a style, appended to `out`. */
-void compute_memories(const ComputePlan *plan, const Style *style, MemoryList *out);
-void window_memories(const WindowPlan *plan, const Style *style, MemoryList *out);
-void reorder_memories(const ReorderPlan *plan, const Style *style, MemoryList *out);
-void merge_memories(const MergePlan *plan, const Style *style, MemoryList *out);
+void memory_of_compute(const ComputePlan *plan, const Style *style, MemoryList *out);
+void memory_of_window(const WindowPlan *plan, const Style *style, MemoryList *out);
+void memory_of_reorder(const ReorderPlan *plan, const Style *style, MemoryList *out);
+void memory_of_merge(const MergePlan *plan, const Style *style, MemoryList *out);
 
 #endif

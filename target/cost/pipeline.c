@@ -7,12 +7,12 @@
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-int64_t pipeline_cycles(const Pipeline *p)
+int64_t cost_pipeline_cycles(const Pipeline *p)
 {
     return PROCESS_START + p->executions * (LOOP_START + (p->trips - 1) * p->ii + p->depth);
 }
 
-int64_t pipeline_fill(const Pipeline *p)
+int64_t cost_pipeline_fill(const Pipeline *p)
 {
     return p->first * p->ii + p->write + 1;
 }
@@ -26,7 +26,7 @@ static Pipeline finish(const Iteration *it, int64_t trips, int64_t first)
 /* When a word is there that is loaded at `ready`. */
 static int64_t load(Iteration *it, const MemoryUse *use, int64_t ready)
 {
-    return iteration_op(it, ready, memory_load_timing(memory_kind_name(use->memory.kind)));
+    return iteration_op(it, ready, latency_memory_load(memory_kind_name(use->memory.kind)));
 }
 
 /* --- conditions ------------------------------------------------------------------------------ */
@@ -49,7 +49,7 @@ static void constrain_between(Constraints *c, int64_t delay, int64_t min, int64_
     if (min < low)
         constrain(c, delay);
     if (max > high)
-        constrain(c, delay + counter_sum_delay());
+        constrain(c, delay + latency_counter_sum());
 }
 
 static int64_t known_at(Iteration *it, const Constraints *c)
@@ -60,7 +60,7 @@ static int64_t known_at(Iteration *it, const Constraints *c)
 /* Of the row-major position in a box: a product and a sum per inner dimension. */
 static int64_t position_delay(uint32_t dims)
 {
-    return dims > 1 ? 2 * (dims - 1) * counter_sum_delay() : 0;
+    return dims > 1 ? 2 * (dims - 1) * latency_counter_sum() : 0;
 }
 
 /* --- windows --------------------------------------------------------------------------------- */
@@ -81,8 +81,8 @@ static Constraints reading(const WindowPlan *plan)
     int64_t first = plan->begin / plan->inner_words + plan->shift;
     int64_t last = plan->end / plan->inner_words - 1 + plan->shift;
     for (uint32_t i = plan->params.count; i-- > 1;) {
-        int64_t within = position + counter_quotient_delay(pitch) +
-                         counter_quotient_delay(plan->box[i]);
+        int64_t within = position + latency_counter_quotient(pitch) +
+                         latency_counter_quotient(plan->box[i]);
         if (plan->dim[i].in < plan->box[i])
             constrain_between(&c, within, 0, plan->box[i] - 1, 0, plan->dim[i].in - 1);
         pitch *= plan->box[i];
@@ -99,7 +99,7 @@ static Constraints writing(const WindowPlan *plan)
         int64_t min = i == 0 ? -plan->lead : 0;
         constrain_between(&c, 0, min, min + plan->box[i] - 1, 0, (dim->out - 1) * dim->stride);
         if (dim->stride > 1)
-            constrain(&c, counter_quotient_delay(dim->stride));
+            constrain(&c, latency_counter_quotient(dim->stride));
     }
     return c;
 }
@@ -114,7 +114,7 @@ static int64_t place_delay(const WindowPlan *plan, uint32_t i)
         levels = later(levels, p->stride[i] > 1) + 1;
     if (p->kernel[i] > 1)
         levels = later(levels, p->dilation[i] > 1) + 1;
-    return levels * counter_sum_delay();
+    return levels * latency_counter_sum();
 }
 
 /* Whether an element lies in the input. */
@@ -130,10 +130,10 @@ static Constraints padding(const WindowPlan *plan)
     return c;
 }
 
-Pipeline window_pipeline(const WindowPlan *plan, const MemoryList *memories, Clock clock)
+Pipeline cost_pipeline_window(const WindowPlan *plan, const MemoryList *memories, Clock clock)
 {
     Iteration it = {.clock = clock};
-    OpTiming choose = register_load_timing(2);
+    OpTiming choose = latency_register_load(2);
     Constraints read = reading(plan), write = writing(plan), inside = padding(plan);
     int64_t taps = iteration_read(&it, known_at(&it, &read));
     for (size_t i = 0; i < memories->len; i++)
@@ -141,7 +141,7 @@ Pipeline window_pipeline(const WindowPlan *plan, const MemoryList *memories, Clo
     if (inside.count)
         taps = iteration_op(&it, later(taps, known_at(&it, &inside)), choose);
     iteration_write(&it, later(taps, known_at(&it, &write)));
-    Pipeline p = finish(&it, plan->end - plan->begin, window_first_write(plan));
+    Pipeline p = finish(&it, plan->end - plan->begin, sched_window_first_write(plan));
     p.executions = plan->outer;
     return p;
 }
@@ -153,7 +153,7 @@ static void constrain_counter(Constraints *c, int64_t delay, int64_t extent, int
     constrain_between(c, delay, 0, extent - 1, low, high);
 }
 
-Pipeline reorder_pipeline(const ReorderPlan *plan, const MemoryList *memories, Clock clock)
+Pipeline cost_pipeline_reorder(const ReorderPlan *plan, const MemoryList *memories, Clock clock)
 {
     Iteration it = {.clock = clock};
     Constraints read = {0}, write = {0}, inside = {.count = plan->bound_count};
@@ -168,7 +168,7 @@ Pipeline reorder_pipeline(const ReorderPlan *plan, const MemoryList *memories, C
     int64_t stored = iteration_read(&it, known_at(&it, &read));
     int64_t word = load(&it, &memories->data[0], stored);
     iteration_write(&it, later(later(word, known_at(&it, &inside)), known_at(&it, &write)));
-    return finish(&it, reorder_trips(plan), plan->delay * plan->step_trips);
+    return finish(&it, sched_reorder_trips(plan), plan->delay * plan->step_trips);
 }
 
 static Constraints part_condition(const MergePlan *plan, const MergePart *part)
@@ -178,12 +178,12 @@ static Constraints part_condition(const MergePlan *plan, const MergePart *part)
         int64_t low = part->offset[d], high = low + (part->size[d] - 1) * part->stride[d];
         constrain_counter(&c, 0, plan->extents[d], low, high);
         if (part->stride[d] > 1 && part->size[d] > 1)
-            constrain(&c, counter_quotient_delay(part->stride[d]));
+            constrain(&c, latency_counter_quotient(part->stride[d]));
     }
     return c;
 }
 
-Pipeline merge_pipeline(const MergePlan *plan, const MemoryList *memories, Clock clock)
+Pipeline cost_pipeline_merge(const MergePlan *plan, const MemoryList *memories, Clock clock)
 {
     Iteration it = {.clock = clock};
     int64_t word = 0;
@@ -195,12 +195,12 @@ Pipeline merge_pipeline(const MergePlan *plan, const MemoryList *memories, Clock
         word = later(word, plan->port[i] >= 0 ? iteration_read(&it, entered) : entered);
     }
     iteration_write(&it, word);
-    return finish(&it, merge_trips(plan), 0);
+    return finish(&it, sched_merge_trips(plan), 0);
 }
 
 /* --- forks and converters -------------------------------------------------------------------- */
 
-Pipeline fork_pipeline(int64_t words, Clock clock)
+Pipeline cost_pipeline_fork(int64_t words, Clock clock)
 {
     Iteration it = {.clock = clock};
     iteration_write(&it, iteration_read(&it, 0));
@@ -208,7 +208,7 @@ Pipeline fork_pipeline(int64_t words, Clock clock)
 }
 
 /* A counter per dimension in which the words differ decides on the part; mostly it is one. */
-Pipeline converter_pipeline(int64_t words, int64_t parts, int64_t elements, bool joins, Clock clock)
+Pipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins, Clock clock)
 {
     Iteration it = {.clock = clock};
     Constraints edge = {.count = 1};
@@ -217,7 +217,7 @@ Pipeline converter_pipeline(int64_t words, int64_t parts, int64_t elements, bool
         iteration_write(&it, later(word, known_at(&it, &edge)));
     } else {
         int64_t word = iteration_read(&it, known_at(&it, &edge));
-        iteration_write(&it, iteration_op(&it, word, register_load_timing(elements)));
+        iteration_write(&it, iteration_op(&it, word, latency_register_load(elements)));
     }
     return finish(&it, words * parts, joins ? parts - 1 : 0);
 }

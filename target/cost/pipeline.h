@@ -20,21 +20,21 @@ typedef struct Pipeline {
 
 /* Cycles of a frame that never waits, and those from its first iteration until its first word has left:
  * the loop has started by the time the first word comes in. */
-int64_t pipeline_cycles(const Pipeline *pipeline);
-int64_t pipeline_fill(const Pipeline *pipeline);
+int64_t cost_pipeline_cycles(const Pipeline *pipeline);
+int64_t cost_pipeline_fill(const Pipeline *pipeline);
 
 /* The op by which a payload takes a term into its accumulator, if HLS tools join the terms of an
  * unrolled loop by a tree: sums, extremes, products and logic of integers. NULL: one by one. */
-const Op *balanced_update(const Op *generic, uint32_t result, const Value **term);
+const Op *cost_balanced_update(const Op *generic, uint32_t result, const Value **term);
 
-/* memories: what compute_memories and so on list. */
-Pipeline compute_pipeline(const ComputePlan *plan, const MemoryList *memories, bool lut_products,
+/* memories: what memory_of_compute and so on list. */
+Pipeline cost_pipeline_compute(const ComputePlan *plan, const MemoryList *memories, bool lut_products,
                           Clock clock);
-Pipeline window_pipeline(const WindowPlan *plan, const MemoryList *memories, Clock clock);
-Pipeline reorder_pipeline(const ReorderPlan *plan, const MemoryList *memories, Clock clock);
-Pipeline merge_pipeline(const MergePlan *plan, const MemoryList *memories, Clock clock);
-Pipeline fork_pipeline(int64_t words, Clock clock);
+Pipeline cost_pipeline_window(const WindowPlan *plan, const MemoryList *memories, Clock clock);
+Pipeline cost_pipeline_reorder(const ReorderPlan *plan, const MemoryList *memories, Clock clock);
+Pipeline cost_pipeline_merge(const MergePlan *plan, const MemoryList *memories, Clock clock);
+Pipeline cost_pipeline_fork(int64_t words, Clock clock);
 /* words: large ones of a frame. parts: small words in each. elements: of a large word. */
-Pipeline converter_pipeline(int64_t words, int64_t parts, int64_t elements, bool joins, Clock clock);
+Pipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins, Clock clock);
 
 #endif

@@ -65,7 +65,7 @@ static const MemoryUse *find_memory(const ComputeTimer *t, const Op *reader, uin
 
 static int64_t load_time(ComputeTimer *t, const MemoryUse *use, int64_t ready)
 {
-    return iteration_op(&t->it, ready, memory_load_timing(memory_kind_name(use->memory.kind)));
+    return iteration_op(&t->it, ready, latency_memory_load(memory_kind_name(use->memory.kind)));
 }
 
 /* When an operand is there: an element of a word, of a table, or a constant. */
@@ -76,7 +76,7 @@ static int64_t operand_time(ComputeTimer *t, const Op *generic, uint32_t operand
         return load_time(t, use, 0);
     if (generic != t->plan->main || !is_streamed(t->plan, operand))
         return 0;
-    return iteration_op(&t->it, t->words, register_load_timing(word_choices(t->plan, operand)));
+    return iteration_op(&t->it, t->words, latency_register_load(word_choices(t->plan, operand)));
 }
 
 /* --- payloads -------------------------------------------------------------------------------- */
@@ -95,8 +95,8 @@ static void set_time(ComputeTimer *t, const Value *value, int64_t time)
 static OpTiming scalar_timing(const ComputeTimer *t, const Op *op)
 {
     if (op->def == ARITH(MULI) && t->lut_products && op->block == linalg_body(t->plan->main))
-        return lut_product_timing(op);
-    return op_timing(op, t->it.clock);
+        return latency_lut_product(op);
+    return latency_op(op, t->it.clock);
 }
 
 static void time_op(ComputeTimer *t, const Op *op)
@@ -108,7 +108,7 @@ static void time_op(ComputeTimer *t, const Op *op)
     if (table)
         done = load_time(t, table, ready);
     else
-        done = op->def && op->def->dialect == &dialect_linalg
+        done = op->def && op->def->dialect == &linalg_dialect
                    ? 0
                    : iteration_op(&t->it, ready, scalar_timing(t, op));
     for (uint32_t i = 0; i < op->result_count; i++)
@@ -149,7 +149,7 @@ static int64_t reduction_edge(const ComputePlan *plan)
 
 static int64_t choose(ComputeTimer *t, int64_t condition, int64_t value)
 {
-    return iteration_op(&t->it, later(condition, value), register_load_timing(2));
+    return iteration_op(&t->it, later(condition, value), latency_register_load(2));
 }
 
 static int64_t initial_time(ComputeTimer *t, uint32_t result)
@@ -183,7 +183,7 @@ static bool is_associative(const Op *op)
     return false;
 }
 
-const Op *balanced_update(const Op *generic, uint32_t result, const Value **term)
+const Op *cost_balanced_update(const Op *generic, uint32_t result, const Value **term)
 {
     const Block *body = linalg_body(generic);
     const Value *acc = body->args[linalg_input_count(generic) + result];
@@ -224,12 +224,12 @@ static void time_lanes(ComputeTimer *t, int64_t *sums)
     time_update(t, sums);
     for (uint32_t i = 0; copies > 1 && i < main->result_count; i++) {
         const Value *term;
-        const Op *op = balanced_update(main, i, &term);
+        const Op *op = cost_balanced_update(main, i, &term);
         if (!op) {
             chain = copies;
             continue;
         }
-        OpTiming timing = op_timing(op, t->it.clock);
+        OpTiming timing = latency_op(op, t->it.clock);
         int64_t time = tree_time(t, value_time(t, term), copies, timing);
         sums[i] = iteration_op(&t->it, later(time, begun[i]), timing);
     }
@@ -242,15 +242,15 @@ static int64_t time_term(ComputeTimer *t)
 {
     const ComputePlan *plan = t->plan;
     const ReductionPlan *r = &plan->reduction;
-    OpTiming timing = op_timing(r->combine, t->it.clock);
+    OpTiming timing = latency_op(r->combine, t->it.clock);
     int64_t edge = reduction_edge(plan), so_far;
     time_payload(t, plan->main, NULL, 0, r->combine);
-    int64_t term = tree_time(t, value_time(t, reduction_term(r->combine)), plan->reduction_lanes,
+    int64_t term = tree_time(t, value_time(t, sched_reduction_term(r->combine)), plan->reduction_lanes,
                              timing);
     if (r->turns == 1)
         so_far = started_sum(t, 0);
     else
-        so_far = choose(t, iteration_condition(&t->it, 1, 2 * edge * counter_sum_delay()),
+        so_far = choose(t, iteration_condition(&t->it, 1, 2 * edge * latency_counter_sum()),
                         initial_time(t, 0));
     int64_t sum = iteration_op(&t->it, later(so_far, term), timing);
     return tree_time(t, sum, r->turns, timing);
@@ -262,7 +262,7 @@ static int64_t pack_time(ComputeTimer *t, int operand)
     const PackingPlan *p = &t->plan->packing;
     int64_t time = value_time(t, op_operand(p->product, (uint32_t)operand));
     for (int64_t k = 1; k < p->grid.fields[operand]; k++)
-        time = iteration_op(&t->it, time, sum_timing(p->grid.bits[operand]));
+        time = iteration_op(&t->it, time, latency_sum(p->grid.bits[operand]));
     return time;
 }
 
@@ -270,16 +270,16 @@ static int64_t pack_time(ComputeTimer *t, int operand)
 static int64_t time_packed(ComputeTimer *t)
 {
     const PackingPlan *p = &t->plan->packing;
-    OpTiming whole = sum_timing(p->accumulator);
-    OpTiming narrow = sum_timing(type_width(type_elem(op_result(t->plan->main, 0)->type)));
+    OpTiming whole = latency_sum(p->accumulator);
+    OpTiming narrow = latency_sum(type_width(type_elem(op_result(t->plan->main, 0)->type)));
     time_payload(t, t->plan->main, NULL, 0, NULL);
-    int64_t time = iteration_op(&t->it, later(pack_time(t, 0), pack_time(t, 1)), dsp_timing());
+    int64_t time = iteration_op(&t->it, later(pack_time(t, 0), pack_time(t, 1)), latency_dsp());
     if (p->chain_length > 1)
         iteration_op(&t->it, time, whole);
     for (int64_t i = 1; i < p->chain_length; i++)
-        time = iteration_op(&t->it, time, cascade_timing());
+        time = iteration_op(&t->it, time, latency_cascade());
     if (p->grid.fields[0] * p->grid.fields[1] > 1) /* a bit is masked, a field corrected by it */
-        time = iteration_op(&t->it, iteration_op(&t->it, time, register_load_timing(2)), whole);
+        time = iteration_op(&t->it, iteration_op(&t->it, time, latency_register_load(2)), whole);
     time = tree_time(t, time, t->plan->reduction_lanes / p->chain_length, narrow);
     return iteration_op(&t->it, later(time, started_sum(t, 0)), narrow);
 }
@@ -318,7 +318,7 @@ static int64_t time_stages(ComputeTimer *t, int64_t value)
     return value;
 }
 
-Pipeline compute_pipeline(const ComputePlan *plan, const MemoryList *memories, bool lut_products,
+Pipeline cost_pipeline_compute(const ComputePlan *plan, const MemoryList *memories, bool lut_products,
                           Clock clock)
 {
     ComputeTimer t = {.plan = plan, .memories = memories, .lut_products = lut_products,
@@ -334,7 +334,7 @@ Pipeline compute_pipeline(const ComputePlan *plan, const MemoryList *memories, b
     value = time_stages(&t, value);
     iteration_write(&t.it, later(value, iteration_condition(&t.it, reduction_edge(plan), 0)));
     ptrmap_free(&t.times);
-    return (Pipeline){.executions = 1, .trips = compute_trips(plan), .ii = plan->reduction.ii,
-                      .depth = iteration_depth(&t.it), .first = compute_first_write(plan),
+    return (Pipeline){.executions = 1, .trips = sched_compute_trips(plan), .ii = plan->reduction.ii,
+                      .depth = iteration_depth(&t.it), .first = sched_compute_first_write(plan),
                       .write = iteration_write_cycle(&t.it)};
 }

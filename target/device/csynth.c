@@ -90,7 +90,7 @@ bool csynth_read(Context *ctx, const char *path, SynthReport *out)
     xmlDoc *doc = xml_read(&file, "synthesis report", max_report_bytes);
     const xmlNode *root = doc ? xmlDocGetRootElement(doc) : NULL;
     bool ok = root && (xml_child(root, "PerformanceEstimates") ||
-                       emit_error(ctx, xml_loc(&file, xmlGetLineNo(root)),
+                       diag_error(ctx, xml_loc(&file, xmlGetLineNo(root)),
                                   "is not a synthesis report of Vitis HLS: <%s> has no "
                                   "<PerformanceEstimates>",
                                   (const char *)root->name));

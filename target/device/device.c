@@ -125,7 +125,7 @@ static bool validate(XmlFile *file, xmlDoc *doc, const char *path)
     xmlDoc *text = xmlReadFile(path, NULL, xml_options);
     xmlSchema *schema = text ? read_schema(text) : NULL;
     bool ok = schema ? validate_against(file, doc, schema)
-                     : emit_error(file->ctx, xml_loc(file, 1),
+                     : diag_error(file->ctx, xml_loc(file, 1),
                                   "cannot be checked: there is no usable schema '%s'", path);
     xmlSchemaFree(schema);
     xmlFreeDoc(text);
@@ -141,7 +141,7 @@ bool device_read(Context *ctx, const char *path, const char *schema, Device *out
     if (ok) {
         read_device(&file, xmlDocGetRootElement(doc), out);
         ok = out->clock_default <= out->clock_maximum ||
-             emit_error(ctx, xml_loc(&file, 1), "the default clock is above the maximum");
+             diag_error(ctx, xml_loc(&file, 1), "the default clock is above the maximum");
     }
     xmlFreeDoc(doc);
     return ok;

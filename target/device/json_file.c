@@ -84,7 +84,7 @@ static void scan_value(Scan *s, const json_t *value)
     }
 }
 
-const Attr *json_place(const JsonFile *file, const void *item, const void *holder)
+const Attr *json_file_place(const JsonFile *file, const void *item, const void *holder)
 {
     const Attr *place = ptrmap_get(&file->places, item);
     place = place ? place : ptrmap_get(&file->places, holder);
@@ -98,11 +98,11 @@ static bool check_file(const JsonFile *file, const char *what, int64_t max_bytes
     struct stat info;
     const Attr *loc = loc_file(file->ctx, file->path, 1, 1);
     if (stat(file->path->str.data, &info) != 0)
-        return emit_error(file->ctx, loc, "cannot read the %s: %s", what, strerror(errno));
+        return diag_error(file->ctx, loc, "cannot read the %s: %s", what, strerror(errno));
     if (!S_ISREG(info.st_mode))
-        return emit_error(file->ctx, loc, "the %s is not a regular file", what);
+        return diag_error(file->ctx, loc, "the %s is not a regular file", what);
     return info.st_size <= max_bytes ||
-           emit_error(file->ctx, loc, "a %s has at most %lld bytes", what, (long long)max_bytes);
+           diag_error(file->ctx, loc, "a %s has at most %lld bytes", what, (long long)max_bytes);
 }
 
 static bool read_text(JsonFile *file, const char *what, int64_t max_bytes)
@@ -112,7 +112,7 @@ static bool read_text(JsonFile *file, const char *what, int64_t max_bytes)
         return false;
     FILE *stream = fopen(file->path->str.data, "rb");
     if (!stream)
-        return emit_error(file->ctx, loc_file(file->ctx, file->path, 1, 1), "cannot read the %s: %s",
+        return diag_error(file->ctx, loc_file(file->ctx, file->path, 1, 1), "cannot read the %s: %s",
                           what, strerror(errno));
     size_t got;
     do {
@@ -132,7 +132,7 @@ static bool check_text(JsonFile *file)
     while (*s.at)
         step(&s);
     return s.at == file->text.data + file->text.len ||
-           emit_error(file->ctx, loc_file(file->ctx, file->path, s.line, s.column),
+           diag_error(file->ctx, loc_file(file->ctx, file->path, s.line, s.column),
                       "invalid token: a byte of zero");
 }
 
@@ -145,7 +145,7 @@ static bool parse_text(JsonFile *file)
         return true;
     uint32_t line = error.line > 0 ? (uint32_t)error.line : 1;
     uint32_t column = error.column > 0 ? (uint32_t)error.column : 1;
-    return emit_error(file->ctx, loc_file(file->ctx, file->path, line, column), "%s", error.text);
+    return diag_error(file->ctx, loc_file(file->ctx, file->path, line, column), "%s", error.text);
 }
 
 bool json_file_read(Context *ctx, Str path, const char *what, int64_t max_bytes, JsonFile *out)
@@ -153,7 +153,7 @@ bool json_file_read(Context *ctx, Str path, const char *what, int64_t max_bytes,
     *out = (JsonFile){.ctx = ctx, .path = ident_get(ctx, path)};
     bool ok = read_text(out, what, max_bytes);
     if (ok) {
-        context_add_source(ctx, path, strbuf_str(&out->text));
+        diag_add_source(ctx, path, strbuf_str(&out->text));
         ok = check_text(out) && parse_text(out);
     }
     if (ok)
@@ -166,7 +166,7 @@ bool json_file_read(Context *ctx, Str path, const char *what, int64_t max_bytes,
 void json_file_free(JsonFile *file)
 {
     diag_flush(file->ctx);
-    context_remove_source(file->ctx, file->path->str);
+    diag_remove_source(file->ctx, file->path->str);
     json_decref(file->root);
     ptrmap_free(&file->places);
     strbuf_free(&file->text);

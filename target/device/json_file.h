@@ -25,6 +25,6 @@ void json_file_free(JsonFile *file);
 
 /* Location of a key, by the pointer that json_object_foreach gives, or of a value. true, false and
  * null are one value wherever they stand: theirs is the place of `holder`, the key or list. */
-const Attr *json_place(const JsonFile *file, const void *item, const void *holder);
+const Attr *json_file_place(const JsonFile *file, const void *item, const void *holder);
 
 #endif

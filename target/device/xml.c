@@ -24,7 +24,7 @@ void xml_report(XmlFile *file, const xmlError *error, const char *otherwise)
     strbuf_add_c(&text, error && error->message ? error->message : otherwise);
     while (text.len && (text.data[text.len - 1] == '\n' || text.data[text.len - 1] == ' '))
         text.data[--text.len] = '\0';
-    emit_error(file->ctx, xml_loc(file, error ? error->line : 1), "%s", text.data);
+    diag_error(file->ctx, xml_loc(file, error ? error->line : 1), "%s", text.data);
     strbuf_free(&text);
 }
 
@@ -33,11 +33,11 @@ static bool check_file(const XmlFile *file, const char *what, int64_t max_bytes)
     struct stat info;
     const Attr *loc = xml_loc(file, 1);
     if (stat(file->path, &info) != 0)
-        return emit_error(file->ctx, loc, "cannot read the %s: %s", what, strerror(errno));
+        return diag_error(file->ctx, loc, "cannot read the %s: %s", what, strerror(errno));
     if (!S_ISREG(info.st_mode))
-        return emit_error(file->ctx, loc, "the %s is not a regular file", what);
+        return diag_error(file->ctx, loc, "the %s is not a regular file", what);
     return info.st_size <= max_bytes ||
-           emit_error(file->ctx, loc, "a %s has at most %lld bytes", what, (long long)max_bytes);
+           diag_error(file->ctx, loc, "a %s has at most %lld bytes", what, (long long)max_bytes);
 }
 
 xmlDoc *xml_read(XmlFile *file, const char *what, int64_t max_bytes)
@@ -52,7 +52,7 @@ xmlDoc *xml_read(XmlFile *file, const char *what, int64_t max_bytes)
         xml_report(file, xmlCtxtGetLastError(parser), "not well-formed");
     xmlFreeParserCtxt(parser);
     if (doc && xmlGetIntSubset(doc)) {
-        emit_error(file->ctx, xml_loc(file, 1), "a %s must not declare a document type", what);
+        diag_error(file->ctx, xml_loc(file, 1), "a %s must not declare a document type", what);
         xmlFreeDoc(doc);
         doc = NULL;
     }

@@ -60,7 +60,7 @@ static void set_graph_words(Op *region)
 static void set_unroll(Op *process, const Config *config)
 {
     ComputePlan base;
-    bool ok = compute_base(process, &base);
+    bool ok = sched_compute_base(process, &base);
     assert(ok);
     (void)ok;
     Op *main = value_def(op_result(base.main, 0));
@@ -97,13 +97,13 @@ static bool move_shape(const DseNode *node, Shape *shape)
     MergePlan merge;
     if (node->kind == PROCESS_MERGE) {
         shape->class = "merge";
-        if (!merge_plan(node->process, &merge))
+        if (!sched_merge(node->process, &merge))
             return false;
-        add_trip(shape, merge_trips(&merge) * merge.lanes, merge.lanes);
+        add_trip(shape, sched_merge_trips(&merge) * merge.lanes, merge.lanes);
         return true;
     }
     shape->class = "reorder";
-    if (!reorder_plan(node->process, &reorder))
+    if (!sched_reorder(node->process, &reorder))
         return false;
     shape->buffer = reorder.depth;
     add_trip(shape, reorder.steps, 1);
@@ -118,12 +118,12 @@ static Shape process_shape(const DseNode *node)
     WindowPlan window;
     bool ok = true;
     if (node->kind == PROCESS_COMPUTE) {
-        ok = compute_plan(node->process, NULL, NULL, &compute);
+        ok = sched_compute(node->process, NULL, NULL, &compute);
         shape.class = compute_class(&compute);
         for (uint32_t i = 0; ok && i < compute.kernel.loop_count; i++)
             add_trip(&shape, compute.kernel.extents[i], compute.unroll[i]);
     } else if (node->kind == PROCESS_WINDOW) {
-        ok = window_plan(node->process, NULL, &window);
+        ok = sched_window(node->process, NULL, &window);
         shape.class = "window";
         for (uint32_t i = 0; ok && i < window.params.count; i++)
             add_trip(&shape, window.box[i] * window.dim[i].pixels, window.dim[i].pixels);
@@ -132,7 +132,7 @@ static Shape process_shape(const DseNode *node)
         ok = move_shape(node, &shape);
     } else {
         int64_t lanes = dfg_word_elems(dfg_port(node->process, 0)->type);
-        add_trip(&shape, fork_words(node->process) * lanes, lanes);
+        add_trip(&shape, sched_fork_words(node->process) * lanes, lanes);
     }
     assert(ok);
     (void)ok;
@@ -143,24 +143,24 @@ static void write_report(Op *process, const Shape *shape, const Cost *cost)
 {
     Context *ctx = process->ctx;
     NamedAttr items[5 + COST_KINDS] = {
-        named_attr(ctx, "class", attr_string_c(ctx, shape->class)),
-        named_attr(ctx, "source", attr_string(ctx, layer_source(process))),
-        named_attr(ctx, "trip_counts", attr_i64_array(ctx, shape->trips, shape->count)),
-        named_attr(ctx, "unroll", attr_i64_array(ctx, shape->unroll, shape->count)),
+        attr_named(ctx, "class", attr_string_c(ctx, shape->class)),
+        attr_named(ctx, "source", attr_string(ctx, layer_name_source(process))),
+        attr_named(ctx, "trip_counts", attr_i64_array(ctx, shape->trips, shape->count)),
+        attr_named(ctx, "unroll", attr_i64_array(ctx, shape->unroll, shape->count)),
     };
     uint32_t count = 4;
     for (int k = 0; k < COST_KINDS; k++)
-        items[count++] = named_attr(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
+        items[count++] = attr_named(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
     if (shape->buffer)
-        items[count++] = named_attr(ctx, "buffer", attr_i64(ctx, shape->buffer));
+        items[count++] = attr_named(ctx, "buffer", attr_i64(ctx, shape->buffer));
     op_set_attr(process, "report", attr_dict(ctx, items, count));
 }
 
-void set_converter_report(Op *process, const Type *from, const Type *to, const CostTarget *target)
+void dse_set_converter_report(Op *process, const Type *from, const Type *to, const CostTarget *target)
 {
     Shape shape = {.class = "converter"};
     Cost cost;
-    conversion_cost(from, NULL, to, target, &cost);
+    cost_conversion(from, NULL, to, target, &cost);
     int64_t words = dfg_words_per_frame(from), lanes = dfg_word_elems(from);
     add_trip(&shape, words * lanes, lanes);
     write_report(process, &shape, &cost);
@@ -172,11 +172,11 @@ static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
     if (node->kind == PROCESS_COMPUTE)
         set_unroll(process, config);
     set_port_words(process, space, config);
-    apply_style(process, node->kind, &config->style);
+    dse_apply_style(process, node->kind, &config->style);
     Shape shape = process_shape(node);
     Cost cost = config->cost;
     if (node->kind == PROCESS_FORK) /* without the FIFOs behind it, which fit-fifos finds */
-        fork_cost(space->words.data[config->factor[0]], &space->target, &cost);
+        cost_fork(space->words.data[config->factor[0]], &space->target, &cost);
     write_report(process, &shape, &cost);
 }
 
@@ -192,7 +192,7 @@ void dse_apply(Op *module, Op *region, const DseSpace *space)
         if (node)
             apply_node(op, space, node);
     }
-    apply_converters(module, space);
+    dse_apply_converters(module, space);
     set_graph_words(region);
     ptrmap_free(&chosen);
 }

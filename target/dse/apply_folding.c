@@ -40,7 +40,7 @@ typedef struct Layer {
 
 static bool value_error(const Layer *layer, const char *key, const json_t *value, const char *text)
 {
-    return emit_error(layer->folding->ctx,
+    return diag_error(layer->folding->ctx,
                       folding_value_place(layer->folding->file, value, key), "'%s' of layer '%s' %s",
                       key, layer->key, text);
 }
@@ -67,11 +67,11 @@ static bool check_pins(const Layer *layer, const char *key, const json_t *value)
     StrBuf text = {0};
     if (!instantiate)
         return true;
-    context_set_diag_handler(f->ctx, take_error, &text, &handler, &user);
+    diag_set_handler(f->ctx, take_error, &text, &handler, &user);
     bool ok = dse_check_process(instantiate, &f->target, f->arena);
-    context_set_diag_handler(f->ctx, handler, user, NULL, NULL);
+    diag_set_handler(f->ctx, handler, user, NULL, NULL);
     if (!ok)
-        emit_error(f->ctx, folding_value_place(f->file, value, key), "layer '%s': %s", layer->key,
+        diag_error(f->ctx, folding_value_place(f->file, value, key), "layer '%s': %s", layer->key,
                    text.data ? text.data : "");
     strbuf_free(&text);
     return ok;
@@ -90,7 +90,7 @@ static int read_numbers(const Layer *layer, const char *key, const json_t *list,
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(list, i);
         if (!json_is_integer(item) || json_integer_value(item) < 1) {
-            emit_error(layer->folding->ctx, json_place(&layer->folding->file->json, item, list),
+            diag_error(layer->folding->ctx, json_file_place(&layer->folding->file->json, item, list),
                        "'%s' of layer '%s' must hold numbers of at least 1", key, layer->key);
             return -1;
         }
@@ -112,7 +112,7 @@ static const char *read_choice(const Layer *layer, const char *key, const json_t
         }
         strbuf_printf(&list, "%s'%s'", c == choices ? "" : c[1] ? ", " : " or ", *c);
     }
-    emit_error(layer->folding->ctx, folding_value_place(layer->folding->file, value, key),
+    diag_error(layer->folding->ctx, folding_value_place(layer->folding->file, value, key),
                "'%s' of layer '%s' must be %s", key, layer->key, list.data);
     strbuf_free(&list);
     return NULL;
@@ -127,7 +127,7 @@ static bool check_source(Layer *layer, const char *key, const json_t *value)
     StrBuf given = {0}, source = {0};
     if (json_is_string(value))
         json_add_string(&given, (Str){json_string_value(value), json_string_length(value)});
-    json_add_string(&source, layer_source(layer->process));
+    json_add_string(&source, layer_name_source(layer->process));
     bool same = str_eq(strbuf_str(&given), strbuf_str(&source));
     strbuf_free(&given);
     strbuf_free(&source);
@@ -235,7 +235,7 @@ static bool pin_role(Layer *layer, const FoldingMemories *memories, const char *
     static const char *const choices[] = {"auto", "lutram", "bram", "uram", NULL};
     size_t count = count_role(memories, role), used = 0;
     if (count == 0)
-        return emit_error(layer->folding->ctx, folding_key_place(layer->folding->file, role),
+        return diag_error(layer->folding->ctx, folding_key_place(layer->folding->file, role),
                           "layer '%s' has no memories called '%s'", layer->key, role);
     if (json_is_array(value) && json_array_size(value) != count) {
         StrBuf text = {0};
@@ -284,7 +284,7 @@ static bool pin_key(Layer *layer, const char *key, const json_t *value)
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         if (strcmp(rows[i].key, key) == 0)
             return rows[i].pin(layer, key, value);
-    return emit_error(layer->folding->ctx, folding_key_place(layer->folding->file, key),
+    return diag_error(layer->folding->ctx, folding_key_place(layer->folding->file, key),
                       "nothing of a layer is called '%s'", key);
 }
 
@@ -297,14 +297,14 @@ static Op *find_process(const Folding *f, const char *key)
     if (found && found->def == DFG(PROCESS))
         return found;
     FOR_EACH_OP(op, region_entry(op_region(f->module, 0)))
-    if (op->def == DFG(PROCESS) && str_eq_c(layer_source(op), key) && process_kind(op, &kind) &&
+    if (op->def == DFG(PROCESS) && str_eq_c(layer_name_source(op), key) && sched_process_kind(op, &kind) &&
         kind == PROCESS_COMPUTE) {
         found = op;
         count++;
     }
     if (count == 1)
         return found;
-    emit_error(f->ctx, folding_key_place(f->file, key),
+    diag_error(f->ctx, folding_key_place(f->file, key),
                count ? "several processes compute layer '%s'; call them by their own names"
                      : "the design has no layer '%s'",
                key);
@@ -316,15 +316,15 @@ static bool pin_layer(Folding *f, const char *key, const json_t *entry)
     const char *member;
     json_t *value;
     Layer layer = {.folding = f, .key = key, .process = find_process(f, key)};
-    if (!layer.process || !process_kind(layer.process, &layer.kind) ||
-        (layer.kind == PROCESS_COMPUTE && !compute_base(layer.process, &layer.base)))
+    if (!layer.process || !sched_process_kind(layer.process, &layer.kind) ||
+        (layer.kind == PROCESS_COMPUTE && !sched_compute_base(layer.process, &layer.base)))
         return false;
     const char *before = ptrmap_put(&f->keys, layer.process, (void *)(uintptr_t)key);
     if (before)
-        return emit_error(f->ctx, folding_key_place(f->file, key),
+        return diag_error(f->ctx, folding_key_place(f->file, key),
                           "layer '%s' is the same as '%s'", key, before);
     bool ok = json_is_object(entry) ||
-              emit_error(f->ctx, folding_value_place(f->file, entry, key),
+              diag_error(f->ctx, folding_value_place(f->file, entry, key),
                          "layer '%s' must be an object", key);
     json_object_foreach((json_t *)(uintptr_t)entry, member, value)
         ok = ok && pin_key(&layer, member, value);
@@ -348,19 +348,19 @@ static bool check_channel(Folding *f, const Op *channel)
     uint32_t ports[2];
     const Type *ends[2] = {NULL, NULL}, *middle = NULL;
     const Op *sender = end_process(channel, 0, &ports[0]), *reader = end_process(channel, 1, &ports[1]);
-    if (!sender || !reader || !pinned_end(sender, ports[0], &ends[0]) ||
-        !pinned_end(reader, ports[1], &ends[1]))
+    if (!sender || !reader || !dse_pinned_end(sender, ports[0], &ends[0]) ||
+        !dse_pinned_end(reader, ports[1], &ends[1]))
         return !sender || !reader;
     if (!ends[0] || !ends[1])
         return true;
     bool same = ends[0]->u.dialect.param_count == ends[1]->u.dialect.param_count &&
                 memcmp(ends[0]->u.dialect.params, ends[1]->u.dialect.params,
                        ends[0]->u.dialect.param_count * sizeof(*ends[0]->u.dialect.params)) == 0;
-    if (same || plan_conversion(ends[0], ends[1], MAX_WORD_BITS, &middle) != CONVERSION_NONE)
+    if (same || sched_plan_conversion(ends[0], ends[1], MAX_WORD_BITS, &middle) != CONVERSION_NONE)
         return true;
     const char *keys[2] = {ptrmap_get(&f->keys, sender), ptrmap_get(&f->keys, reader)};
     const char *blamed = keys[1] ? keys[1] : keys[0];
-    return emit_error(f->ctx, blamed ? folding_key_place(f->file, blamed) : reader->loc,
+    return diag_error(f->ctx, blamed ? folding_key_place(f->file, blamed) : reader->loc,
                       "words do not agree: '%.*s' sends %s, '%.*s' takes %s, and no converter can "
                       "stand between them",
                       STR_ARG(symbol_name(sender)->str), type_str(f->ctx, ends[0]),

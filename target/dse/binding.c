@@ -48,7 +48,7 @@ static bool check_storage(const Op *op, const Attr *storage, bool loads_tables)
                         "start-up");
 }
 
-bool check_given_style(const Op *process, const CostTarget *target)
+bool dse_check_given_style(const Op *process, const CostTarget *target)
 {
     static const char *const multipliers[] = {"dsp", "lut"};
     FOR_EACH_OP(op, region_entry(op_region(process, 0)))
@@ -67,9 +67,9 @@ bool check_given_style(const Op *process, const CostTarget *target)
 static void set_multiplier(const ComputePlan *plan, const Style *style)
 {
     Op *main = value_def(op_result(plan->main, 0));
-    if (payload_may_use_luts(main))
+    if (cost_payload_may_use_luts(main))
         op_set_attr(main, "dfg.multiplier",
-                    attr_string_c(main->ctx, multiplies_in_luts(main, style) ? "lut" : "dsp"));
+                    attr_string_c(main->ctx, cost_multiplies_in_luts(main, style) ? "lut" : "dsp"));
 }
 
 /* Products that are counted as shifts and additions are to be made of LUTs, whatever HLS tools would
@@ -82,7 +82,7 @@ static void bind_constant_products(Op *process)
         if (generic->def != LINALG(GENERIC))
             continue;
         FOR_EACH_OP(op, linalg_body(generic))
-        if (op_is_sum_of_shifts(op)) {
+        if (product_is_sum_of_shifts(op)) {
             op_set_attr(op, "emithls.name", attr_string_c(ctx, "scaled"));
             op_set_attr(op, "emithls.bind", attr_string_c(ctx, "fabric"));
         }
@@ -97,15 +97,15 @@ static bool list_memories(const Op *process, ProcessKind kind, const Style *styl
     ReorderPlan reorder;
     MergePlan merge;
     bool ok = true;
-    if (kind == PROCESS_COMPUTE && (ok = compute_plan(process, NULL, NULL, &compute))) {
-        compute_memories(&compute, style, out);
+    if (kind == PROCESS_COMPUTE && (ok = sched_compute(process, NULL, NULL, &compute))) {
+        memory_of_compute(&compute, style, out);
         set_multiplier(&compute, style);
-    } else if (kind == PROCESS_WINDOW && (ok = window_plan(process, NULL, &window))) {
-        window_memories(&window, style, out);
-    } else if (kind == PROCESS_REORDER && (ok = reorder_plan(process, &reorder))) {
-        reorder_memories(&reorder, style, out);
-    } else if (kind == PROCESS_MERGE && (ok = merge_plan(process, &merge))) {
-        merge_memories(&merge, style, out);
+    } else if (kind == PROCESS_WINDOW && (ok = sched_window(process, NULL, &window))) {
+        memory_of_window(&window, style, out);
+    } else if (kind == PROCESS_REORDER && (ok = sched_reorder(process, &reorder))) {
+        memory_of_reorder(&reorder, style, out);
+    } else if (kind == PROCESS_MERGE && (ok = sched_merge(process, &merge))) {
+        memory_of_merge(&merge, style, out);
     }
     return ok;
 }
@@ -127,7 +127,7 @@ static void set_history(const MemoryUse *use)
     op_set_attr(use->holder, "dfg.storage", attr_array(ctx, items, params.count));
 }
 
-void apply_style(Op *process, ProcessKind kind, const Style *style)
+void dse_apply_style(Op *process, ProcessKind kind, const Style *style)
 {
     MemoryList memories = {0};
     bool ok = list_memories(process, kind, style, &memories);

@@ -88,18 +88,18 @@ static void record_budget(const Pass *pass, Op *module, const DseSpace *space, c
     Context *ctx = module->ctx;
     Cost limits = given_limits(pass);
     NamedAttr items[7 + COST_KINDS] = {
-        named_attr(ctx, "device", attr_string(ctx, pass_string(pass, "device"))),
-        named_attr(ctx, "part", attr_string(ctx, pass_string(pass, "part"))),
-        named_attr(ctx, "clock_mhz", attr_i64(ctx, pass_int(pass, "clock"))),
-        named_attr(ctx, "objective", attr_string(ctx, pass_string(pass, "objective"))),
-        named_attr(ctx, "value", attr_i64(ctx, answer->value)),
-        named_attr(ctx, "bound", attr_i64(ctx, answer->bound)),
-        named_attr(ctx, "interval", attr_i64(ctx, dse_interval(space))),
+        attr_named(ctx, "device", attr_string(ctx, pass_string(pass, "device"))),
+        attr_named(ctx, "part", attr_string(ctx, pass_string(pass, "part"))),
+        attr_named(ctx, "clock_mhz", attr_i64(ctx, pass_int(pass, "clock"))),
+        attr_named(ctx, "objective", attr_string(ctx, pass_string(pass, "objective"))),
+        attr_named(ctx, "value", attr_i64(ctx, answer->value)),
+        attr_named(ctx, "bound", attr_i64(ctx, answer->bound)),
+        attr_named(ctx, "interval", attr_i64(ctx, dse_interval(space))),
     };
     size_t count = 7;
     for (int k = 0; k < COST_KINDS; k++)
         if (limits.items[k] >= 0)
-            items[count++] = named_attr(ctx, cost_names[k].key, attr_i64(ctx, limits.items[k]));
+            items[count++] = attr_named(ctx, cost_names[k].key, attr_i64(ctx, limits.items[k]));
     op_set_attr(module, "dfg.budget", attr_dict(ctx, items, count));
 }
 

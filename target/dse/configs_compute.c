@@ -17,7 +17,7 @@ typedef struct Candidates {
     int64_t unroll[KERNEL_MAX_LOOPS];
 } Candidates;
 
-bool is_pinned(const ComputePlan *plan) { return op_attr(plan->main, "dfg.unroll") != NULL; }
+bool dse_is_pinned(const ComputePlan *plan) { return op_attr(plan->main, "dfg.unroll") != NULL; }
 
 /* --- words ---------------------------------------------------------------------------- */
 
@@ -29,21 +29,21 @@ static const Type *input_end(const ComputePlan *base, uint32_t stream, const int
     const AffineMap *map = linalg_operand_map(base->main, operand);
     const Type *tensor = op_operand(base->main, operand)->type;
     int64_t word[2 * DFG_MAX_RANK];
-    if (!compute_input_word(base, stream, word))
+    if (!sched_compute_input_word(base, stream, word))
         return NULL;
     for (uint32_t r = 0; r < map->result_count; r++)
         if (map->results[r]->kind == AFFINE_DIM && word[r] != tensor->u.shaped.dims[r])
             word[r] = unroll[map->results[r]->value];
-    return port_end(base->process, base->stream_port[stream], tensor, word);
+    return sched_port_end(base->process, base->stream_port[stream], tensor, word);
 }
 
 static const Type *output_end(const ComputePlan *base, const int64_t *unroll)
 {
-    const AffineMap *map = compute_output_map(base);
+    const AffineMap *map = sched_compute_output_map(base);
     int64_t word[2 * DFG_MAX_RANK];
     for (uint32_t r = 0; r < map->result_count; r++)
         word[r] = unroll[map->results[r]->value];
-    return port_end(base->process, base->output_port, op_result(base->main, 0)->type, word);
+    return sched_port_end(base->process, base->output_port, op_result(base->main, 0)->type, word);
 }
 
 static bool compute_ends(const ComputePlan *base, const int64_t *unroll, const Type **ends)
@@ -59,7 +59,7 @@ static bool compute_ends(const ComputePlan *base, const int64_t *unroll, const T
 /* Loop of the output's dimension that is number `from_inside` among those of more than one element. */
 static int output_loop(const ComputePlan *plan, uint32_t from_inside)
 {
-    const AffineMap *map = compute_output_map(plan);
+    const AffineMap *map = sched_compute_output_map(plan);
     for (uint32_t r = map->result_count; r-- > 0;) {
         int64_t loop = map->results[r]->value;
         if (plan->kernel.extents[loop] > 1 && from_inside-- == 0)
@@ -79,7 +79,7 @@ static bool arrives_together(const ComputePlan *plan, uint32_t loop)
     int64_t word[2 * DFG_MAX_RANK];
     int r = map_result_of_dim(map, loop);
     return r < 0 || (uint32_t)r + 1 == map->result_count ||
-           (compute_input_word(plan, 0, word) && word[r] == tensor->u.shaped.dims[r]);
+           (sched_compute_input_word(plan, 0, word) && word[r] == tensor->u.shaped.dims[r]);
 }
 
 static void select_loops(Candidates *c)
@@ -113,13 +113,13 @@ static bool add_candidate(Candidates *c, const Type *const *ends)
     ComputePlan plan;
     Style style, choices;
     Cost cost;
-    if (!compute_plan(c->node->process, c->unroll, ends, &plan))
+    if (!sched_compute(c->node->process, c->unroll, ends, &plan))
         return false;
-    compute_choices(&plan, &c->space->target, &choices);
+    cost_compute_choices(&plan, &c->space->target, &choices);
     for (uint32_t n = 0; n < STYLE_COUNT; n++) {
         if (!dse_style(&choices, n, &style))
             continue;
-        compute_cost(&plan, &style, &c->space->target, &cost);
+        cost_compute(&plan, &style, &c->space->target, &cost);
         dse_add_config(c->space, c->node, &cost, ends, c->unroll, &style);
     }
     return true;
@@ -130,7 +130,7 @@ static bool is_worth_it(const Candidates *c, uint32_t loop, int64_t factor)
 {
     LoopParts parts;
     int64_t extent = c->base.kernel.extents[loop];
-    return compute_parts(&c->base, loop, factor, &parts) && 4 * parts.trip * factor < 5 * extent;
+    return sched_compute_parts(&c->base, loop, factor, &parts) && 4 * parts.trip * factor < 5 * extent;
 }
 
 /* All combinations of factors of the loops from `depth` on. */
@@ -152,45 +152,45 @@ static bool enumerate(Candidates *c, uint32_t depth)
     return true;
 }
 
-bool pinned_ends(const ComputePlan *base, int64_t *unroll, const Type **ends)
+bool dse_pinned_ends(const ComputePlan *base, int64_t *unroll, const Type **ends)
 {
-    if (!compute_unroll_attr(base, unroll))
+    if (!sched_compute_unroll_attr(base, unroll))
         return false;
     return compute_ends(base, unroll, ends) ||
            op_error(base->main, "has unroll factors that the words at its process's ports cannot "
                                 "follow: a reshaped frame packs its innermost dimension only");
 }
 
-bool pinned_end(const Op *process, uint32_t port, const Type **end)
+bool dse_pinned_end(const Op *process, uint32_t port, const Type **end)
 {
     ProcessKind kind;
     ComputePlan base;
     int64_t unroll[KERNEL_MAX_LOOPS];
     const Type *ends[PLAN_MAX_STREAMS + 1];
-    if (has_given_words(process))
-        return (*end = given_end(process, port)) != NULL;
-    if (!process_kind(process, &kind))
+    if (dse_has_given_words(process))
+        return (*end = dse_given_end(process, port)) != NULL;
+    if (!sched_process_kind(process, &kind))
         return false;
     if (kind != PROCESS_COMPUTE)
         return true;
-    if (!compute_base(process, &base))
+    if (!sched_compute_base(process, &base))
         return false;
-    if (!is_pinned(&base))
+    if (!dse_is_pinned(&base))
         return true;
-    if (!pinned_ends(&base, unroll, ends))
+    if (!dse_pinned_ends(&base, unroll, ends))
         return false;
     *end = ends[port];
     return true;
 }
 
-bool compute_configs(DseSpace *space, DseNode *node)
+bool dse_compute_configs(DseSpace *space, DseNode *node)
 {
     Candidates c = {.space = space, .node = node};
     const Type *ends[PLAN_MAX_STREAMS + 1];
-    if (!compute_base(node->process, &c.base))
+    if (!sched_compute_base(node->process, &c.base))
         return false;
-    if (is_pinned(&c.base))
-        return pinned_ends(&c.base, c.unroll, ends) && add_candidate(&c, ends);
+    if (dse_is_pinned(&c.base))
+        return dse_pinned_ends(&c.base, c.unroll, ends) && add_candidate(&c, ends);
     select_loops(&c);
     return enumerate(&c, 0);
 }

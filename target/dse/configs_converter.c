@@ -32,16 +32,16 @@ static int64_t conversion_interval(const Type *from, const Type *middle, const T
                                    const CostTarget *target)
 {
     Cost first = {.cycles = 0}, second;
-    conversion_cost(middle ? middle : from, NULL, to, target, &second);
+    cost_conversion(middle ? middle : from, NULL, to, target, &second);
     if (middle)
-        conversion_cost(from, NULL, middle, target, &first);
+        cost_conversion(from, NULL, middle, target, &first);
     return first.cycles > second.cycles ? first.cycles : second.cycles;
 }
 
 /* Of the shortest FIFO; longer ones are found when depths are. */
 static void add_fifo(const Type *word, Cost *sum)
 {
-    fifo_cost(FIFO_SRL, dse_word_bits(word), FIFO_MIN_DEPTH, sum);
+    memory_fifo_cost(FIFO_SRL, dse_word_bits(word), FIFO_MIN_DEPTH, sum);
 }
 
 /* A conversion, and the FIFOs in front of and behind each of its converters. */
@@ -52,12 +52,12 @@ static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t
     config.factor[0] = from;
     config.factor[1] = to;
     if (from != to) {
-        Conversion conversion = plan_conversion(a, b, MAX_WORD_BITS, &middle);
+        Conversion conversion = sched_plan_conversion(a, b, MAX_WORD_BITS, &middle);
         if (conversion == CONVERSION_NONE)
             return;
         if (conversion == CONVERSION_BY_WAY_OF)
             config.middle = dse_word(space, middle);
-        conversion_cost(a, middle, b, &space->target, &config.cost);
+        cost_conversion(a, middle, b, &space->target, &config.cost);
         add_fifo(b, &config.cost);
         config.interval = conversion_interval(a, middle, b, &space->target);
     }
@@ -85,7 +85,7 @@ static void add_converter(DseSpace *space, size_t edge_number)
     vec_free(&to);
 }
 
-void add_converters(DseSpace *space)
+void dse_add_converters(DseSpace *space)
 {
     size_t channels = space->edges.len;
     for (size_t e = 0; e < channels; e++)
@@ -106,7 +106,7 @@ static Op *build_process(SymbolTable *symbols, Op *reader, const Type *from, con
     Context *ctx = reader->ctx;
     const Type *ports[2] = {end_of(from, &dfg_type_output), end_of(to, &dfg_type_input)};
     const Type *frame = dfg_payload(from);
-    Str source = layer_source(reader);
+    Str source = layer_name_source(reader);
     StrBuf name = {0};
     strbuf_printf(&name, "%.*s_words", STR_ARG(symbol_name(reader)->str));
     Op *process = dfg_create_graph(ctx, DFG(PROCESS), strbuf_str(&name), reader->loc, ports, 1, 1,
@@ -121,7 +121,7 @@ static Op *build_process(SymbolTable *symbols, Op *reader, const Type *from, con
     Value *push[2] = {op_result(build(&b, DFG(PULL), &port, 1, &frame, 1, NULL, 0), 0),
                       dfg_port(process, 1)};
     build(&b, DFG(PUSH), push, 2, NULL, 0, NULL, 0);
-    set_converter_report(process, from, to, target);
+    dse_set_converter_report(process, from, to, target);
     return process;
 }
 
@@ -138,8 +138,8 @@ static void insert_converter(SymbolTable *symbols, Op *channel, const Type *from
     const Type *ends[2] = {end_of(to, &dfg_type_input), end_of(to, &dfg_type_output)};
     int32_t segments[2] = {1, 1};
     const NamedAttr attrs[2] = {
-        named_attr(ctx, "callee", attr_symbol(ctx, symbol_name(converter))),
-        named_attr(ctx, "operandSegmentSizes", attr_dense_array(type_i(ctx, 32), segments, 2))};
+        attr_named(ctx, "callee", attr_symbol(ctx, symbol_name(converter))),
+        attr_named(ctx, "operandSegmentSizes", attr_dense_array(type_i(ctx, 32), segments, 2))};
     Builder b = builder_before(reader);
     Op *next = build(&b, DFG(CHANNEL), NULL, 0, ends, 2, NULL, 0);
     Value *operands[2] = {op_result(channel, 1), op_result(next, 0)};
@@ -147,7 +147,7 @@ static void insert_converter(SymbolTable *symbols, Op *channel, const Type *from
     build(&b, DFG(INSTANTIATE), operands, 2, NULL, 0, attrs, 2);
 }
 
-void apply_converters(Op *module, const DseSpace *space)
+void dse_apply_converters(Op *module, const DseSpace *space)
 {
     SymbolTable symbols;
     symtab_init(&symbols, module);

@@ -12,8 +12,8 @@ typedef struct Move {
 /* False: the process cannot keep such words together. */
 static bool plan_move(const DseNode *node, int64_t u, Move *out)
 {
-    return node->kind == PROCESS_REORDER ? reorder_plan_packed(node->process, u, &out->reorder)
-                                         : merge_plan_packed(node->process, u, &out->merge);
+    return node->kind == PROCESS_REORDER ? sched_reorder_packed(node->process, u, &out->reorder)
+                                         : sched_merge_packed(node->process, u, &out->merge);
 }
 
 static void add_move(DseSpace *space, DseNode *node, const Move *move, const Type *const *ends)
@@ -22,16 +22,16 @@ static void add_move(DseSpace *space, DseNode *node, const Move *move, const Typ
     Cost cost;
     bool is_reorder = node->kind == PROCESS_REORDER;
     if (is_reorder)
-        reorder_choices(&move->reorder, &space->target, &choices);
+        cost_reorder_choices(&move->reorder, &space->target, &choices);
     else
-        merge_choices(&move->merge, &space->target, &choices);
+        cost_merge_choices(&move->merge, &space->target, &choices);
     for (uint32_t n = 0; n < STYLE_COUNT; n++) {
         if (!dse_style(&choices, n, &style))
             continue;
         if (is_reorder)
-            reorder_cost(&move->reorder, &style, &space->target, &cost);
+            cost_reorder(&move->reorder, &style, &space->target, &cost);
         else
-            merge_cost(&move->merge, &style, &space->target, &cost);
+            cost_merge(&move->merge, &style, &space->target, &cost);
         dse_add_config(space, node, &cost, ends, NULL, &style);
     }
 }
@@ -43,7 +43,7 @@ static const Type *packed_end(const DseNode *node, uint32_t port, const Type *te
     uint32_t rank = tensor->u.shaped.rank;
     for (uint32_t i = 0; i < rank; i++)
         word[i] = i + 1 == rank ? u : 1;
-    const Type *end = port_end(node->process, port, tensor, word);
+    const Type *end = sched_port_end(node->process, port, tensor, word);
     return end && (u == 1 || dse_word_bits(end) <= MAX_WORD_BITS) ? end : NULL;
 }
 
@@ -53,13 +53,13 @@ static bool check_move(const DseNode *node, const Op **op, int *ports)
     ReorderPlan reorder;
     MergePlan merge;
     if (node->kind == PROCESS_REORDER) {
-        if (!reorder_plan(node->process, &reorder))
+        if (!sched_reorder(node->process, &reorder))
             return false;
         *op = reorder.reorder;
         ports[0] = 0;
         return true;
     }
-    if (!merge_plan(node->process, &merge))
+    if (!sched_merge(node->process, &merge))
         return false;
     *op = merge.merge;
     for (uint32_t i = 0; i < merge.source_count; i++)
@@ -67,7 +67,7 @@ static bool check_move(const DseNode *node, const Op **op, int *ports)
     return true;
 }
 
-bool move_configs(DseSpace *space, DseNode *node)
+bool dse_move_configs(DseSpace *space, DseNode *node)
 {
     const Op *op;
     int ports[PLAN_MAX_STREAMS];

@@ -37,13 +37,13 @@ static bool add_window(Windows *s, const Type *const *ends, bool is_pinned)
     Cost cost;
     if (!ends[0] || (!is_pinned && !dse_words_fit(s->node, ends)))
         return true;
-    if (!window_plan(s->node->process, ends, &plan))
+    if (!sched_window(s->node->process, ends, &plan))
         return false;
-    window_choices(&plan, &s->space->target, &choices);
+    cost_window_choices(&plan, &s->space->target, &choices);
     for (uint32_t n = 0; n < STYLE_COUNT; n++) {
         if (!dse_style(&choices, n, &style))
             continue;
-        window_cost(&plan, &style, &s->space->target, &cost);
+        cost_window(&plan, &style, &s->space->target, &cost);
         dse_add_config(s->space, s->node, &cost, ends, NULL, &style);
     }
     return true;
@@ -63,7 +63,7 @@ static bool add_inputs(Windows *s, const Type *out, bool is_pinned)
                              : word[i + w->count];
     for (int64_t q = 1; q <= word[pixel] * w->stride[w->count - 1] && q <= w->in[pixel]; q++) {
         in[pixel] = q;
-        const Type *ends[2] = {port_end(s->node->process, 0, s->source, in), out};
+        const Type *ends[2] = {sched_port_end(s->node->process, 0, s->source, in), out};
         if (serves(w, w->count - 1, q, word[pixel]) && !add_window(s, ends, is_pinned))
             return false;
     }
@@ -98,9 +98,9 @@ static const Op *reader(const Value *end)
 /* Windows that are given, or that the reader's given factors demand; *out stays NULL if neither is. */
 static bool demanded_end(const Op *window, const Op *process, const Type **out)
 {
-    if (has_given_words(window))
-        return (*out = given_end(window, 1)) != NULL;
-    return !process || pinned_end(process, 0, out);
+    if (dse_has_given_words(window))
+        return (*out = dse_given_end(window, 1)) != NULL;
+    return !process || dse_pinned_end(process, 0, out);
 }
 
 /* The same end as the sender has it. */
@@ -109,11 +109,11 @@ static const Type *as_sender(const Type *end)
     return type_dialect(end->ctx, &dfg_type_input, end->u.dialect.params, end->u.dialect.param_count);
 }
 
-bool window_configs(DseSpace *space, DseNode *node, const Op *instantiate)
+bool dse_window_configs(DseSpace *space, DseNode *node, const Op *instantiate)
 {
     WindowPlan plan;
     const Type *demanded = NULL;
-    if (!window_plan(node->process, NULL, &plan) ||
+    if (!sched_window(node->process, NULL, &plan) ||
         !demanded_end(node->process, reader(op_operand(instantiate, 1)), &demanded))
         return false;
     Windows s = {.space = space, .node = node, .params = plan.params,
@@ -145,7 +145,7 @@ static void add_deep_fifos(const Fork *fork, const Type *const *ends, Cost *sum)
         int64_t bits = dse_word_bits(ends[i]);
         int64_t words = fork->elements[i] / dfg_word_elems(ends[i]);
         if (fork->elements[i] > 0)
-            fifo_cost(memory_is_small(bits, words) ? FIFO_SRL : FIFO_BRAM, bits, words, sum);
+            memory_fifo_cost(memory_is_small(bits, words) ? FIFO_SRL : FIFO_BRAM, bits, words, sum);
     }
 }
 
@@ -153,7 +153,7 @@ static void add_deep_fifos(const Fork *fork, const Type *const *ends, Cost *sum)
 static void add_fork(const Fork *fork, const int64_t *word)
 {
     const Op *process = fork->node->process;
-    const Type *in = port_end(process, 0, dfg_payload(dfg_port(process, 0)->type), word);
+    const Type *in = sched_port_end(process, 0, dfg_payload(dfg_port(process, 0)->type), word);
     const Type **ends = ARENA_ARRAY(fork->space->arena, const Type *, fork->node->port_count);
     int64_t inside[2 * DFG_MAX_RANK];
     Cost cost;
@@ -163,13 +163,13 @@ static void add_fork(const Fork *fork, const int64_t *word)
     for (uint32_t i = 1; i < fork->node->port_count; i++) {
         const Type *end = dfg_port(process, i)->type;
         dfg_word(in, inside);
-        ends[i] = port_end(process, i, dfg_payload(in), inside);
+        ends[i] = sched_port_end(process, i, dfg_payload(in), inside);
         if (!ends[i] || type_elem(dfg_payload(end)) != type_elem(dfg_payload(in)))
             return;
     }
     if (!dse_words_fit(fork->node, ends))
         return;
-    fork_cost(in, &fork->space->target, &cost);
+    cost_fork(in, &fork->space->target, &cost);
     add_deep_fifos(fork, ends, &cost);
     dse_add_config(fork->space, fork->node, &cost, ends, NULL, NULL);
 }
@@ -206,7 +206,7 @@ static void add_innermost(const Fork *fork)
 static bool add_given(const Fork *fork)
 {
     int64_t word[2 * DFG_MAX_RANK];
-    const Type *end = given_end(fork->node->process, 0);
+    const Type *end = dse_given_end(fork->node->process, 0);
     if (!end)
         return false;
     dfg_word(end, word);
@@ -214,13 +214,13 @@ static bool add_given(const Fork *fork)
     return true;
 }
 
-bool fork_configs(DseSpace *space, uint32_t number, const Op *instantiate)
+bool dse_fork_configs(DseSpace *space, uint32_t number, const Op *instantiate)
 {
     DseNode *node = &space->nodes.data[number];
     Fork fork = {space, node, ARENA_ARRAY(space->arena, int64_t, node->port_count)};
-    if (!fork_estimate(instantiate, fork_words(node->process), fork.elements))
+    if (!cost_fork_estimate(instantiate, sched_fork_words(node->process), fork.elements))
         return false;
-    if (has_given_words(node->process))
+    if (dse_has_given_words(node->process))
         return add_given(&fork);
     add_innermost(&fork);
     for (size_t e = 0; e < space->edges.len; e++) {

@@ -64,7 +64,7 @@ static DseAnswer search(DseSpace *space, DseTask *task, DseObjective objective, 
     return dse_optimize(space, task);
 }
 
-DseAnswer explore_space(DseSpace *space, const Cost *limits, size_t count, DseTask *task,
+DseAnswer dse_explore_space(DseSpace *space, const Cost *limits, size_t count, DseTask *task,
                         ExplorePoints *out)
 {
     Ladder ladder = {0};
@@ -83,7 +83,7 @@ DseAnswer explore_space(DseSpace *space, const Cost *limits, size_t count, DseTa
             *vec_push(out) = (ExplorePoint){.interval = dse_interval(space), .value = least.value,
                                             .bound = least.bound, .cost = dse_total(space)};
     }
-    explore_drop_beaten(out);
+    dse_explore_drop_beaten(out);
     vec_free(&ladder);
     return answer;
 }
@@ -99,7 +99,7 @@ static bool is_no_worse(const ExplorePoint *a, const ExplorePoint *b)
     return ok;
 }
 
-void explore_drop_beaten(ExplorePoints *points)
+void dse_explore_drop_beaten(ExplorePoints *points)
 {
     size_t left = 0;
     for (size_t i = 0; i < points->len; i++) {

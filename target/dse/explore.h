@@ -20,10 +20,10 @@ typedef VEC(ExplorePoint) ExplorePoints;
 
 /* The points, the fastest first; at most `count` (at least 2) of them. What the answer is about is in
  * *task where there is no design, for dse_explain. */
-DseAnswer explore_space(DseSpace *space, const Cost *limits, size_t count, DseTask *task,
+DseAnswer dse_explore_space(DseSpace *space, const Cost *limits, size_t count, DseTask *task,
                         ExplorePoints *out);
 
 /* Drops what others beat; of equals the first stays. */
-void explore_drop_beaten(ExplorePoints *points);
+void dse_explore_drop_beaten(ExplorePoints *points);
 
 #endif

@@ -20,10 +20,10 @@ static bool read_section(FoldingFile *file, const char *key, json_t *value)
                        : strcmp(key, "fifos") == 0 ? &file->fifos
                                                    : NULL;
     if (!section)
-        return emit_error(file->json.ctx, folding_key_place(file, key),
+        return diag_error(file->json.ctx, folding_key_place(file, key),
                           "a folding file has 'layers' and 'fifos', but no '%s'", key);
     *section = value;
-    return json_is_object(value) || emit_error(file->json.ctx, folding_value_place(file, value, key),
+    return json_is_object(value) || diag_error(file->json.ctx, folding_value_place(file, value, key),
                                                "'%s' must be an object", key);
 }
 
@@ -35,7 +35,7 @@ bool folding_read(Context *ctx, Str path, FoldingFile *out)
     if (!json_file_read(ctx, path, "folding file", max_file_bytes, &out->json))
         return false;
     bool ok = json_is_object(out->json.root) ||
-              emit_error(ctx, json_place(&out->json, out->json.root, NULL),
+              diag_error(ctx, json_file_place(&out->json, out->json.root, NULL),
                          "a folding file is an object with 'layers' and 'fifos'");
     json_object_foreach(out->json.root, key, value)
         ok = ok && read_section(out, key, value);
@@ -48,12 +48,12 @@ void folding_free(FoldingFile *file) { json_file_free(&file->json); }
 
 const Attr *folding_key_place(const FoldingFile *file, const char *key)
 {
-    return json_place(&file->json, key, NULL);
+    return json_file_place(&file->json, key, NULL);
 }
 
 const Attr *folding_value_place(const FoldingFile *file, const json_t *value, const char *key)
 {
-    return json_place(&file->json, value, key);
+    return json_file_place(&file->json, value, key);
 }
 
 /* --- memories ---------------------------------------------------------------------------------- */
@@ -88,8 +88,8 @@ bool folding_memories(Op *process, FoldingMemories *out)
 {
     ProcessKind kind;
     ComputePlan plan;
-    if (!process_kind(process, &kind) ||
-        (kind == PROCESS_COMPUTE && !compute_plan_now(process, &plan)))
+    if (!sched_process_kind(process, &kind) ||
+        (kind == PROCESS_COMPUTE && !sched_compute_now(process, &plan)))
         return false;
     bool computes = kind == PROCESS_COMPUTE;
     FOR_EACH_OP(op, region_entry(op_region(process, 0)))

@@ -13,7 +13,7 @@ typedef VEC(NamedAttr) Items;
 static void add_item(Items *items, Context *ctx, const char *name, const Attr *value)
 {
     if (value)
-        *vec_push(items) = named_attr(ctx, name, value);
+        *vec_push(items) = attr_named(ctx, name, value);
 }
 
 /* --- memories ---------------------------------------------------------------------------------- */
@@ -87,10 +87,10 @@ static const Attr *process_folding(Op *process)
     Items items = {0};
     ProcessKind kind;
     ComputePlan plan;
-    bool ok = process_kind(process, &kind);
+    bool ok = sched_process_kind(process, &kind);
     assert(ok);
     if (kind == PROCESS_COMPUTE) {
-        ok = compute_plan_now(process, &plan);
+        ok = sched_compute_now(process, &plan);
         assert(ok);
         add_item(&items, ctx, "unroll", op_attr(plan.main, "dfg.unroll"));
         add_item(&items, ctx, "multiplier", op_attr(plan.main, "dfg.multiplier"));

@@ -207,7 +207,7 @@ static bool fits_at_any_prices(DseSpace *space, const Cost *limits, int64_t inte
             kinds[count++] = k;
     if (count == 0)
         return true;
-    DseMaster *master = dse_master_create(count, 1, 1);
+    DseMaster *master = dse_cutting_plane_create(count, 1, 1);
     for (uint32_t i = 0; i < count; i++)
         next[i] = 1.0 / count;
     bool may_fail = true;
@@ -222,10 +222,10 @@ static bool fits_at_any_prices(DseSpace *space, const Cost *limits, int64_t inte
             over += next[i] * excess[i];
             shares[i] = next[i];
         }
-        dse_master_add(master, 0, excess);
-        may_fail = dse_master_solve(master, next) > 1e-9;
+        dse_cutting_plane_add(master, 0, excess);
+        may_fail = dse_cutting_plane_solve(master, next) > 1e-9;
     }
-    dse_master_free(master);
+    dse_cutting_plane_free(master);
     for (uint32_t i = 0; over > 1e-9 && i < count; i++)
         space->counts[kinds[i]] |= shares[i] > small_share;
     return over <= 1e-9;
@@ -377,11 +377,11 @@ static void find_shares(const FrameSearch *f, double *shares)
         shares[i] = 1.0 / f->count;
     if (f->count % 2 == 0)
         return;
-    DseMaster *master = dse_master_create(f->count, 1, 1);
+    DseMaster *master = dse_cutting_plane_create(f->count, 1, 1);
     for (uint32_t i = 0; i < f->count; i++)
-        dse_master_add(master, 0, f->sums[i]);
-    (void)dse_master_solve(master, shares);
-    dse_master_free(master);
+        dse_cutting_plane_add(master, 0, f->sums[i]);
+    (void)dse_cutting_plane_solve(master, shares);
+    dse_cutting_plane_free(master);
 }
 
 static void mix_cuts(FrameSearch *f)

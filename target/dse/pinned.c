@@ -5,9 +5,9 @@
 
 #include "ir/asm/print/diag.h"
 
-bool has_given_words(const Op *process) { return op_attr(process, "dfg.words") != NULL; }
+bool dse_has_given_words(const Op *process) { return op_attr(process, "dfg.words") != NULL; }
 
-const Type *given_end(const Op *process, uint32_t port)
+const Type *dse_given_end(const Op *process, uint32_t port)
 {
     const Attr *lists = op_attr(process, "dfg.words");
     const Type *end = dfg_port(process, port)->type, *frame = dfg_payload(end);
@@ -29,11 +29,11 @@ const Type *given_end(const Op *process, uint32_t port)
     return dfg_end_type(end->u.dialect.def, frame, word);
 }
 
-bool keep_given_words(DseSpace *space, DseNode *node)
+bool dse_keep_given_words(DseSpace *space, DseNode *node)
 {
     size_t kept = 0;
     for (uint32_t port = 0; port < node->port_count; port++) {
-        const Type *end = given_end(node->process, port);
+        const Type *end = dse_given_end(node->process, port);
         if (!end)
             return false;
         int64_t word = dse_word(space, end);

@@ -47,7 +47,7 @@ static DsePace compute_pace(const ComputePlan *plan)
 /* Padding behind the last row of the input is scanned when the last word is in. */
 static DsePace window_pace(const WindowPlan *plan)
 {
-    int64_t last = plan->dim[0].in * window_row_words(plan, 0) - plan->shift;
+    int64_t last = plan->dim[0].in * sched_window_row_words(plan, 0) - plan->shift;
     double scan = (double)(plan->end - plan->begin);
     DsePace pace = {.rest = last < plan->end ? (double)(plan->end - last) / scan : 0};
     return pace;
@@ -71,13 +71,13 @@ static bool find_pace(const DseNode *node, DsePace *out)
     if (!node->process || node->kind == PROCESS_CONVERTER || node->kind == PROCESS_FORK)
         return true;
     if (node->kind == PROCESS_COMPUTE) {
-        if (!compute_base(node->process, &compute))
+        if (!sched_compute_base(node->process, &compute))
             return false;
         *out = compute_pace(&compute);
         return true;
     }
     if (node->kind == PROCESS_WINDOW) {
-        if (!window_plan(node->process, NULL, &window))
+        if (!sched_window(node->process, NULL, &window))
             return false;
         *out = window_pace(&window);
     }

@@ -36,7 +36,7 @@ int64_t dse_word(DseSpace *space, const Type *end)
 
 int64_t dse_word_bits(const Type *end)
 {
-    return dfg_word_elems(end) * element_bits(type_elem(dfg_payload(end)));
+    return dfg_word_elems(end) * cost_element_bits(type_elem(dfg_payload(end)));
 }
 
 /* Of the frame's row-major order. */
@@ -95,13 +95,13 @@ void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type
 static bool node_configs(DseSpace *space, uint32_t number, const Op *instantiate)
 {
     DseNode *node = &space->nodes.data[number];
-    bool ok = node->kind == PROCESS_WINDOW    ? window_configs(space, node, instantiate)
-              : node->kind == PROCESS_COMPUTE ? compute_configs(space, node)
-              : node->kind != PROCESS_FORK    ? move_configs(space, node)
-                                              : fork_configs(space, number, instantiate);
+    bool ok = node->kind == PROCESS_WINDOW    ? dse_window_configs(space, node, instantiate)
+              : node->kind == PROCESS_COMPUTE ? dse_compute_configs(space, node)
+              : node->kind != PROCESS_FORK    ? dse_move_configs(space, node)
+                                              : dse_fork_configs(space, number, instantiate);
     drop_beaten(node);
-    if (ok && has_given_words(node->process))
-        return keep_given_words(space, node);
+    if (ok && dse_has_given_words(node->process))
+        return dse_keep_given_words(space, node);
     return ok && (node->configs.len > 0 ||
                   op_error(node->process, "needs words of more than %d bits", MAX_WORD_BITS));
 }
@@ -136,8 +136,8 @@ static bool add_node(DseSpace *space, const Op *instantiate)
             return op_error(instantiate, "instantiates a process a second time");
     if (op_attr(node.process, "report"))
         return op_error(node.process, "has its factors already");
-    if (!process_kind(node.process, &node.kind) ||
-        !check_given_style(node.process, &space->target))
+    if (!sched_process_kind(node.process, &node.kind) ||
+        !dse_check_given_style(node.process, &space->target))
         return false;
     node.at_boundary = ARENA_ARRAY(space->arena, bool, node.port_count);
     for (uint32_t i = 0; i < node.port_count; i++)
@@ -192,7 +192,7 @@ bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpac
         add_edge(out, &index, op);
     ok = ok && all_configs(out, instantiates.data);
     if (ok)
-        add_converters(out);
+        dse_add_converters(out);
     ptrmap_free(&index);
     vec_free(&instantiates);
     if (!ok)

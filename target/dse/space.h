@@ -32,38 +32,38 @@ int64_t dse_word_bits(const Type *end);
 bool dse_words_fit(const DseNode *node, const Type *const *ends);
 
 /* Add the configurations of one process. False: diagnosed. */
-bool compute_configs(DseSpace *space, DseNode *node) MUST_CHECK;
-bool window_configs(DseSpace *space, DseNode *node, const Op *instantiate) MUST_CHECK;
-bool move_configs(DseSpace *space, DseNode *node) MUST_CHECK;
+bool dse_compute_configs(DseSpace *space, DseNode *node) MUST_CHECK;
+bool dse_window_configs(DseSpace *space, DseNode *node, const Op *instantiate) MUST_CHECK;
+bool dse_move_configs(DseSpace *space, DseNode *node) MUST_CHECK;
 /* Of node `number`, once the edges and the other processes' configurations are known. */
-bool fork_configs(DseSpace *space, uint32_t number, const Op *instantiate) MUST_CHECK;
+bool dse_fork_configs(DseSpace *space, uint32_t number, const Op *instantiate) MUST_CHECK;
 
 /* Puts a node on every channel, whose configurations are the conversions between words of its ends;
  * no conversion costs nothing. */
-void add_converters(DseSpace *space);
+void dse_add_converters(DseSpace *space);
 /* Builds the chosen converters into the graph. */
-void apply_converters(Op *module, const DseSpace *space);
+void dse_apply_converters(Op *module, const DseSpace *space);
 
-void set_converter_report(Op *process, const Type *from, const Type *to, const CostTarget *target);
+void dse_set_converter_report(Op *process, const Type *from, const Type *to, const CostTarget *target);
 /* The attributes of style that a process came with. False: diagnosed. */
-bool check_given_style(const Op *process, const CostTarget *target) MUST_CHECK;
+bool dse_check_given_style(const Op *process, const CostTarget *target) MUST_CHECK;
 /* Writes what the style decides on the ops of a process whose words and factors are set. */
-void apply_style(Op *process, ProcessKind kind, const Style *style);
+void dse_apply_style(Op *process, ProcessKind kind, const Style *style);
 
 /* Whether a process was given the words of its ports beforehand (dfg.words), and the type that a port
  * then has. NULL: diagnosed. */
-bool has_given_words(const Op *process);
-const Type *given_end(const Op *process, uint32_t port);
+bool dse_has_given_words(const Op *process);
+const Type *dse_given_end(const Op *process, uint32_t port);
 /* Whether a process has a configuration with what it was given. False: diagnosed. */
 bool dse_check_process(const Op *instantiate, const CostTarget *target, Arena *arena) MUST_CHECK;
 /* Drops the configurations with other words. False: diagnosed (none is left). */
-bool keep_given_words(DseSpace *space, DseNode *node) MUST_CHECK;
+bool dse_keep_given_words(DseSpace *space, DseNode *node) MUST_CHECK;
 
 /* Whether the kernel was given its factors beforehand (dfg.unroll). */
-bool is_pinned(const ComputePlan *base);
+bool dse_is_pinned(const ComputePlan *base);
 /* Those factors, KERNEL_MAX_LOOPS entries, and the types that the ports need. False: diagnosed. */
-bool pinned_ends(const ComputePlan *base, int64_t *unroll, const Type **ends) MUST_CHECK;
+bool dse_pinned_ends(const ComputePlan *base, int64_t *unroll, const Type **ends) MUST_CHECK;
 /* The type that a process's port must have; *end stays as it is where nothing says so. False: diagnosed. */
-bool pinned_end(const Op *process, uint32_t port, const Type **end) MUST_CHECK;
+bool dse_pinned_end(const Op *process, uint32_t port, const Type **end) MUST_CHECK;
 
 #endif

@@ -89,7 +89,7 @@ static double choose_storage(const Fitting *f, bool keeps_given, Cost *beyond)
     for (size_t i = 0; i < f->fifo_count; i++) {
         uint32_t stream = f->design->port_count + (uint32_t)i;
         const HlsStream *s = &f->design->streams.data[stream];
-        f->fifos[i] = (FifoUse){.width = hls_word_bits(s), .depth = f->depths[stream]};
+        f->fifos[i] = (FifoUse){.width = design_word_bits(s), .depth = f->depths[stream]};
         f->fifos[i].is_given = keeps_given && given_kind(stream_op(s), &f->fifos[i].kind);
     }
     fifo_choose_kinds(f->fifos, f->fifo_count, &f->others, &f->limits);
@@ -127,7 +127,7 @@ static bool take_given_depths(const Fitting *f, int64_t *interval)
     int64_t events = f->events, *given = xcalloc(f->design->streams.len, sizeof *given);
     for (uint32_t i = 0; i < f->design->streams.len; i++)
         given[i] = f->design->streams.data[i].depth;
-    HlsFate fate = hls_steady_state(f->design, given, &events, &steady, f->depths);
+    HlsFate fate = fifo_steady_state(f->design, given, &events, &steady, f->depths);
     free_ptr((void **)&given);
     if (fate != HLS_PERIODIC)
         return false;
@@ -147,7 +147,7 @@ static void record_beyond(const Fitting *f, const char *name, const Cost *beyond
     size_t count = 0;
     for (int k = 0; k < COST_KINDS; k++)
         if (beyond->items[k] > 0)
-            items[count++] = named_attr(ctx, cost_names[k].key, attr_i64(ctx, beyond->items[k]));
+            items[count++] = attr_named(ctx, cost_names[k].key, attr_i64(ctx, beyond->items[k]));
     op_set_attr((Op *)(uintptr_t)f->design->top, name, count ? attr_dict(ctx, items, count) : NULL);
 }
 
@@ -164,7 +164,7 @@ static void remark_excess(const Fitting *f, const Cost *beyond)
 static HlsFate size_fifos(const Fitting *f, int64_t interval, int64_t events, Cost *beyond,
                           double *excess)
 {
-    HlsFate fate = hls_size_fifos(f->design, interval, &events, f->depths);
+    HlsFate fate = fifo_size(f->design, interval, &events, f->depths);
     *excess = 0;
     if (fate != HLS_PERIODIC)
         return fate;
@@ -214,7 +214,7 @@ static HlsFate choose_depths(const Fitting *f, bool only_best, int64_t *interval
 {
     double excess;
     Cost beyond;
-    int64_t best = *interval = hls_best_interval(f->design);
+    int64_t best = *interval = fifo_best_interval(f->design);
     HlsFate fate = size_for_best(f, best, only_best, &beyond, &excess);
     if (fate != HLS_PERIODIC || excess <= 0)
         return fate;
@@ -236,13 +236,13 @@ static bool check_depths(const Fitting *f, HlsSteady *steady)
     const HlsSimOptions options = {.depths = f->depths};
     enum { FRAMES = 4 };
     int64_t events = f->events;
-    HlsFate fate = hls_steady_state(f->design, f->depths, &events, steady, NULL);
+    HlsFate fate = fifo_steady_state(f->design, f->depths, &events, steady, NULL);
     if (fate == HLS_PERIODIC)
         return true;
     if (fate == HLS_UNDECIDED)
         return op_error(f->design->top, "has " NO_PERIOD, (long long)f->events);
     HlsSim *sim = hls_sim_create(f->design, &options);
-    bool ok = hls_sim_run(sim, FRAMES) || hls_explain_deadlock(f->design, sim, &options, FRAMES);
+    bool ok = hls_sim_run(sim, FRAMES) || hls_sim_explain_deadlock(f->design, sim, &options, FRAMES);
     hls_sim_free(sim);
     return ok;
 }
@@ -286,13 +286,13 @@ static void record_timing(const Fitting *f, const HlsSteady *steady)
     Context *ctx = f->design->ctx;
     int64_t bits = 0;
     for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++)
-        bits += f->depths[i] * hls_word_bits(&f->design->streams.data[i]);
+        bits += f->depths[i] * design_word_bits(&f->design->streams.data[i]);
     const NamedAttr items[] = {
-        named_attr(ctx, "clock_mhz", attr_i64(ctx, f->clock_mhz)),
-        named_attr(ctx, "deadlock_free", attr_unit(ctx)),
-        named_attr(ctx, "fifo_bits", attr_i64(ctx, bits)),
-        named_attr(ctx, "interval_cycles", attr_i64(ctx, steady->interval)),
-        named_attr(ctx, "latency_cycles", attr_i64(ctx, steady->latency)),
+        attr_named(ctx, "clock_mhz", attr_i64(ctx, f->clock_mhz)),
+        attr_named(ctx, "deadlock_free", attr_unit(ctx)),
+        attr_named(ctx, "fifo_bits", attr_i64(ctx, bits)),
+        attr_named(ctx, "interval_cycles", attr_i64(ctx, steady->interval)),
+        attr_named(ctx, "latency_cycles", attr_i64(ctx, steady->latency)),
     };
     op_set_attr((Op *)(uintptr_t)f->design->top, "emithls.timing",
                 attr_dict(ctx, items, COUNT_OF(items)));
@@ -304,7 +304,7 @@ static bool prove(const Fitting *f, int64_t interval)
 {
     HlsSteady steady = {0};
     int64_t events = f->events;
-    HlsFate fate = hls_steady_state(f->design, f->depths, &events, &steady, NULL);
+    HlsFate fate = fifo_steady_state(f->design, f->depths, &events, &steady, NULL);
     if (fate == HLS_DEADLOCK)
         return check_depths(f, &steady);
     if (fate == HLS_UNDECIDED)
@@ -359,7 +359,7 @@ static bool fit_fifos(Pass *pass, Op *module)
         return true;
     Fitting f = {.module = module, .events = pass_int(pass, "events"),
                  .clock_mhz = budget_item(module, "clock_mhz", DEFAULT_CLOCK_MHZ)};
-    f.design = hls_design_create(module, clock_of_period(1000000 / f.clock_mhz));
+    f.design = design_create(module, clock_of_period(1000000 / f.clock_mhz));
     if (!f.design)
         return false;
     f.depths = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
@@ -367,7 +367,7 @@ static bool fit_fifos(Pass *pass, Op *module)
     f.fifos = ARENA_ARRAY(&pass->scratch, FifoUse, f.fifo_count);
     find_budget(&f);
     bool ok = fit(pass, &f);
-    hls_design_free(f.design);
+    design_free(f.design);
     return ok;
 }
 

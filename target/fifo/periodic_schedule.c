@@ -190,7 +190,7 @@ static void add_channels(HlsPace *pace, const HlsDesign *design)
     pace->seen = ARENA_ARRAY(&pace->arena, uint32_t, longest);
 }
 
-HlsPace *hls_pace_create(const HlsDesign *design, int64_t max_accesses)
+HlsPace *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses)
 {
     int64_t accesses = 0;
     for (size_t i = 0; i < design->streams.len; i++) {
@@ -215,7 +215,7 @@ HlsPace *hls_pace_create(const HlsDesign *design, int64_t max_accesses)
     return pace;
 }
 
-void hls_pace_free(HlsPace *pace)
+void fifo_periodic_free(HlsPace *pace)
 {
     if (!pace)
         return;
@@ -470,7 +470,7 @@ static void end_trial(HlsPace *pace, bool ok)
 
 /* --- depths --------------------------------------------------------------------------------------- */
 
-bool hls_pace_start(HlsPace *pace, int64_t interval)
+bool fifo_periodic_start(HlsPace *pace, int64_t interval)
 {
     pace->interval = interval;
     pace->tried = HLS_NOBODY;
@@ -496,7 +496,7 @@ bool hls_pace_start(HlsPace *pace, int64_t interval)
     return fate == HLS_PACE_KEPT;
 }
 
-int64_t hls_pace_needed(const HlsPace *pace, uint32_t stream)
+int64_t fifo_periodic_needed(const HlsPace *pace, uint32_t stream)
 {
     const Channel *c = &pace->channels[stream];
     int64_t needed = 0, frame = 0;
@@ -513,7 +513,7 @@ int64_t hls_pace_needed(const HlsPace *pace, uint32_t stream)
     return needed;
 }
 
-HlsPaceFate hls_pace_set_depth(HlsPace *pace, uint32_t stream, int64_t depth, int64_t max_steps)
+HlsPaceFate fifo_periodic_set_depth(HlsPace *pace, uint32_t stream, int64_t depth, int64_t max_steps)
 {
     Channel *c = &pace->channels[stream];
     int64_t before = c->depth;
@@ -530,6 +530,6 @@ HlsPaceFate hls_pace_set_depth(HlsPace *pace, uint32_t stream, int64_t depth, in
     return fate;
 }
 
-int64_t hls_pace_steps(const HlsPace *pace) { return pace->steps; }
+int64_t fifo_periodic_steps(const HlsPace *pace) { return pace->steps; }
 
-int64_t hls_pace_events(const HlsPace *pace) { return (int64_t)pace->ticks.len; }
+int64_t fifo_periodic_events(const HlsPace *pace) { return (int64_t)pace->ticks.len; }

@@ -23,7 +23,7 @@ static bool pin_depth(const Pins *pins, Op *stream, const char *key, const json_
 {
     json_int_t depth = json_integer_value(value);
     if (!json_is_integer(value) || depth < MIN_DEPTH || depth > MAX_DEPTH)
-        return emit_error(stream->ctx, folding_value_place(pins->file, value, key),
+        return diag_error(stream->ctx, folding_value_place(pins->file, value, key),
                           "a FIFO's depth is a number from %d to %d", MIN_DEPTH, MAX_DEPTH);
     op_set_attr(stream, "depth", attr_i64(stream->ctx, depth));
     op_set_attr(stream, "fixed", attr_unit(stream->ctx));
@@ -34,7 +34,7 @@ static bool pin_kind(const Pins *pins, Op *stream, const char *key, const json_t
 {
     FifoKind kind;
     if (!json_is_string(value) || !fifo_kind(str_from(json_string_value(value)), &kind))
-        return emit_error(stream->ctx, folding_value_place(pins->file, value, key),
+        return diag_error(stream->ctx, folding_value_place(pins->file, value, key),
                           "a FIFO is built of 'srl', 'lutram', 'bram' or 'uram'");
     op_set_attr(stream, "impl", attr_string(stream->ctx, fifo_kind_name(kind)));
     return true;
@@ -46,7 +46,7 @@ static bool pin_key(const Pins *pins, Op *stream, const char *key, const json_t 
         return pin_depth(pins, stream, key, value);
     if (strcmp(key, "impl") == 0)
         return pin_kind(pins, stream, key, value);
-    return emit_error(stream->ctx, folding_key_place(pins->file, key),
+    return diag_error(stream->ctx, folding_key_place(pins->file, key),
                       "nothing of a FIFO is called '%s'", key);
 }
 
@@ -56,10 +56,10 @@ static bool pin_fifo(const Pins *pins, Context *ctx, const char *name, const jso
     json_t *value;
     Op *stream = ptrmap_get(&pins->streams, ident_get_c(ctx, name));
     if (!stream)
-        return emit_error(ctx, folding_key_place(pins->file, name), "the design has no FIFO '%s'",
+        return diag_error(ctx, folding_key_place(pins->file, name), "the design has no FIFO '%s'",
                           name);
     bool ok = json_is_object(entry) ||
-              emit_error(ctx, folding_value_place(pins->file, entry, name),
+              diag_error(ctx, folding_value_place(pins->file, entry, name),
                          "FIFO '%s' must be an object", name);
     json_object_foreach((json_t *)(uintptr_t)entry, key, value)
         ok = ok && pin_key(pins, stream, key, value);

@@ -24,7 +24,7 @@ static bool moves_behind(const Op *instantiate, PtrMap *seen)
         return false;
     ptrmap_put(seen, instantiate, seen);
     const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
-    if (!process_kind(process, &kind) || kind == PROCESS_REORDER || kind == PROCESS_MERGE)
+    if (!sched_process_kind(process, &kind) || kind == PROCESS_REORDER || kind == PROCESS_MERGE)
         return true;
     for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++) {
         const Op *next = dfg_channel_reader(op_operand(instantiate, i));
@@ -55,9 +55,9 @@ static bool size_outputs(Op *instantiate, Arena *scratch)
     PtrMap seen = {0};
     const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
     int64_t *words = ARENA_ARRAY(scratch, int64_t, instantiate->operand_count);
-    if (!process_kind(process, &kind))
+    if (!sched_process_kind(process, &kind))
         return false;
-    if (kind == PROCESS_FORK && !fork_estimate(instantiate, fork_words(process), words))
+    if (kind == PROCESS_FORK && !cost_fork_estimate(instantiate, sched_fork_words(process), words))
         return false;
     bool uneven = dfg_output_count(process) > 1 && moves_behind(instantiate, &seen);
     ptrmap_free(&seen);

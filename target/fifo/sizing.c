@@ -8,7 +8,7 @@
 #include "dialects/emithls/emithls.h"
 #include "target/fifo/periodic_schedule.h"
 
-int64_t hls_best_interval(const HlsDesign *design)
+int64_t fifo_best_interval(const HlsDesign *design)
 {
     int64_t most = 1;
     for (size_t i = 0; i < design->processes.len; i++)
@@ -70,7 +70,7 @@ static HlsFate run_to_period(const HlsDesign *design, const HlsSimOptions *optio
     return fate;
 }
 
-HlsFate hls_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
+HlsFate fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
                          HlsSteady *out, int64_t *needed)
 {
     const HlsSimOptions options = {.depths = depths};
@@ -90,12 +90,12 @@ typedef struct Search {
     int64_t effort;  /* steps for one try */
 } Search;
 
-static bool is_over(const Search *s) { return hls_pace_steps(s->pace) >= s->limit; }
+static bool is_over(const Search *s) { return fifo_periodic_steps(s->pace) >= s->limit; }
 
 /* Depth with which the present times are possible. */
 static int64_t least_depth(const Search *s, uint32_t stream)
 {
-    int64_t needed = hls_pace_needed(s->pace, stream);
+    int64_t needed = fifo_periodic_needed(s->pace, stream);
     return needed > HLS_MIN_DEPTH ? needed : HLS_MIN_DEPTH;
 }
 
@@ -112,7 +112,7 @@ static void fix_one(const Search *s, uint32_t stream)
         if (is_quartered)
             middle = high / 4 > low ? high / 4 : low + 1;
         was_less = !is_quartered && middle == high - 1;
-        HlsPaceFate fate = hls_pace_set_depth(s->pace, stream, middle, s->effort);
+        HlsPaceFate fate = fifo_periodic_set_depth(s->pace, stream, middle, s->effort);
         if (fate == HLS_PACE_KEPT) {
             high = least_depth(s, stream);
             continue;
@@ -122,7 +122,7 @@ static void fix_one(const Search *s, uint32_t stream)
         if (fate == HLS_PACE_LOST)
             s->low[stream] = middle;
     }
-    HlsPaceFate fate = hls_pace_set_depth(s->pace, stream, high, INT64_MAX);
+    HlsPaceFate fate = fifo_periodic_set_depth(s->pace, stream, high, INT64_MAX);
     assert(fate == HLS_PACE_KEPT);
     (void)fate;
     s->depths[stream] = high;
@@ -133,7 +133,7 @@ static void fix_one(const Search *s, uint32_t stream)
 static void fix_all(Search *s)
 {
     enum { LEAST_EFFORT = 1 << 16, GROWTH = 4, MOST_FRAMES = 64 };
-    int64_t events = hls_pace_events(s->pace), most = MOST_FRAMES * events;
+    int64_t events = fifo_periodic_events(s->pace), most = MOST_FRAMES * events;
     s->effort = events / 16 > LEAST_EFFORT ? events / 16 : LEAST_EFFORT;
     for (bool is_last = false; !is_last; s->effort *= GROWTH) {
         is_last = s->effort >= most || is_over(s);
@@ -147,9 +147,9 @@ static void sort_streams(Search *s)
 {
     const HlsDesign *design = s->design;
     for (uint32_t i = design->port_count; i < design->streams.len; i++) {
-        int64_t bits = hls_word_bits(&design->streams.data[i]);
+        int64_t bits = design_word_bits(&design->streams.data[i]);
         uint32_t at = s->count++;
-        while (at > 0 && hls_word_bits(&design->streams.data[s->order[at - 1]]) < bits) {
+        while (at > 0 && design_word_bits(&design->streams.data[s->order[at - 1]]) < bits) {
             s->order[at] = s->order[at - 1];
             at--;
         }
@@ -173,12 +173,12 @@ static HlsFate take_needed(const HlsDesign *design, int64_t interval, int64_t *e
     return fate == HLS_PERIODIC && steady.interval > interval ? HLS_UNDECIDED : fate;
 }
 
-HlsFate hls_size_fifos(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
+HlsFate fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
 {
     Search s = {.design = design, .depths = depths, .limit = *events};
-    s.pace = hls_pace_create(design, *events < MAX_ACCESSES ? *events : MAX_ACCESSES);
-    if (!s.pace || !hls_pace_start(s.pace, interval)) {
-        hls_pace_free(s.pace);
+    s.pace = fifo_periodic_create(design, *events < MAX_ACCESSES ? *events : MAX_ACCESSES);
+    if (!s.pace || !fifo_periodic_start(s.pace, interval)) {
+        fifo_periodic_free(s.pace);
         return take_needed(design, interval, events, depths);
     }
     for (uint32_t i = 0; i < design->port_count; i++)
@@ -189,8 +189,8 @@ HlsFate hls_size_fifos(const HlsDesign *design, int64_t interval, int64_t *event
         s.low[i] = HLS_MIN_DEPTH - 1;
     sort_streams(&s);
     fix_all(&s);
-    *events -= hls_pace_steps(s.pace);
-    hls_pace_free(s.pace);
+    *events -= fifo_periodic_steps(s.pace);
+    fifo_periodic_free(s.pace);
     free(s.order);
     free(s.low);
     return HLS_PERIODIC;

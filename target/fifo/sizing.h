@@ -2,7 +2,7 @@
  *
  * The best interval of a design is that of its slowest process or port alone. Whether depths keep it is
  * decided on the events of one frame (target/fifo/periodic_schedule.h). The search starts from unbounded FIFOs and
- * fixes one after the other at the smallest depth that keeps the interval, those with the widest words
+ * fixes one after the other at the smallest depth that keeps the interval, those with the onnx_lower_widest words
  * first: words then wait where they are narrow. It goes over them several times, with more effort for
  * each try, until no FIFO can be lowered alone or the events run out. What was found is simulated
  * (sim/hls/timing_sim.h).
@@ -25,17 +25,17 @@ typedef struct HlsSteady {
 } HlsSteady;
 
 /* Cycles a frame that the slowest process or port needs. */
-int64_t hls_best_interval(const HlsDesign *design);
+int64_t fifo_best_interval(const HlsDesign *design);
 
 /* Runs with these depths to the periodic state; *events are counted down by those it takes. needed
  * (NULL: not asked for) gets the depths with which the same schedule is possible. */
-HlsFate hls_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
+HlsFate fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
                          HlsSteady *out, int64_t *needed);
 
 /* Smallest depths, at least HLS_MIN_DEPTH, that keep the interval; where events, looked at in whatever
  * way, run out, the rest get what they hold by then. Deadlock: no depths help. Undecided: too few
  * events for one frame. The depths are then arbitrary. */
-HlsFate hls_size_fifos(const HlsDesign *design, int64_t interval, int64_t *events,
+HlsFate fifo_size(const HlsDesign *design, int64_t interval, int64_t *events,
                        int64_t *depths) MUST_CHECK;
 
 #endif

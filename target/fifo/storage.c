@@ -24,7 +24,7 @@ bool fifo_kind(Str name, FifoKind *out)
 void fifo_costs(const FifoUse *fifos, size_t count, Cost *sum)
 {
     for (size_t i = 0; i < count; i++)
-        fifo_cost(fifos[i].kind, fifos[i].width, fifos[i].depth, sum);
+        memory_fifo_cost(fifos[i].kind, fifos[i].width, fifos[i].depth, sum);
 }
 
 static double share(const Cost *sum, const Cost *limits, CostKind kind)
@@ -70,8 +70,8 @@ static FifoKind first_kind(const FifoUse *fifo)
 static Cost changed(const Cost *sum, const FifoUse *fifo, FifoKind kind)
 {
     Cost before = {.items = {0}}, after = *sum;
-    fifo_cost(fifo->kind, fifo->width, fifo->depth, &before);
-    fifo_cost(kind, fifo->width, fifo->depth, &after);
+    memory_fifo_cost(fifo->kind, fifo->width, fifo->depth, &before);
+    memory_fifo_cost(kind, fifo->width, fifo->depth, &after);
     for (int k = 0; k < COST_KINDS; k++)
         after.items[k] -= before.items[k];
     return after;

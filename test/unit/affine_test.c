@@ -248,14 +248,14 @@ static Sample divide_samples(Sample a, Sample b, uint32_t choice)
     Sample out = {NULL, 0, a.is_valid && b.is_valid};
     if (choice == 0) {
         out.expr = affine_floordiv(a.expr, b.expr);
-        out.is_valid = floordiv_i64(a.value, b.value, &out.value) && out.is_valid;
+        out.is_valid = i64_floordiv(a.value, b.value, &out.value) && out.is_valid;
     } else if (choice == 1) {
         out.expr = affine_ceildiv(a.expr, b.expr);
-        out.is_valid = ceildiv_i64(a.value, b.value, &out.value) && out.is_valid;
+        out.is_valid = i64_ceildiv(a.value, b.value, &out.value) && out.is_valid;
     } else {
         out.expr = affine_mod(a.expr, b.expr);
         out.is_valid = out.is_valid && b.value >= 1;
-        out.value = out.is_valid ? mod_i64(a.value, b.value) : 0;
+        out.value = out.is_valid ? i64_mod(a.value, b.value) : 0;
     }
     return out;
 }

@@ -49,7 +49,7 @@ static void scalars_fold_in_their_width(void **state)
     Context *ctx = *state;
     const Type *i8 = type_i(ctx, 8);
     const Attr *operands[] = {attr_int(i8, 100), attr_int(i8, 100)};
-    assert_ptr_equal(fold_lanes(operands, 2, i8, lane_sum, NULL), attr_int(i8, -56));
+    assert_ptr_equal(lane_fold_all(operands, 2, i8, lane_sum, NULL), attr_int(i8, -56));
 }
 
 static void wide_integers_fold(void **state)
@@ -59,7 +59,7 @@ static void wide_integers_fold(void **state)
     BigInt big;
     assert_true(bigint_parse(context_arena(ctx), STR("0xFFFFFFFFFFFFFFFF"), 128, &big));
     const Attr *operands[] = {attr_bigint(i128, &big), attr_int(i128, 1)};
-    const Attr *sum = fold_lanes(operands, 2, i128, lane_sum, NULL);
+    const Attr *sum = lane_fold_all(operands, 2, i128, lane_sum, NULL);
     assert_non_null(sum);
     assert_int_equal(bigint_words(&sum->u.integer)[0], 0);
     assert_int_equal(bigint_words(&sum->u.integer)[1], 1);
@@ -70,7 +70,7 @@ static void equal_results_become_a_splat(void **state)
     Context *ctx = *state;
     const Type *i16 = type_i(ctx, 16);
     const Attr *operands[] = {list(i16, (int64_t[]){1, 2, 3}, 3), list(i16, (int64_t[]){4, 3, 2}, 3)};
-    const Attr *sum = fold_lanes(operands, 2, operands[0]->type, lane_sum, NULL);
+    const Attr *sum = lane_fold_all(operands, 2, operands[0]->type, lane_sum, NULL);
     assert_non_null(sum);
     assert_true(sum->u.dense.is_splat);
     assert_int_equal(dense_i64(sum, 2), 5);
@@ -82,7 +82,7 @@ static void splats_combine_with_lists(void **state)
     const Type *i32 = type_i(ctx, 32);
     const Attr *values = list(i32, (int64_t[]){1, -2}, 2);
     const Attr *operands[] = {attr_dense_splat(values->type, attr_int(i32, 10)), values};
-    assert_ptr_equal(fold_lanes(operands, 2, values->type, lane_sum, NULL),
+    assert_ptr_equal(lane_fold_all(operands, 2, values->type, lane_sum, NULL),
                      list(i32, (int64_t[]){11, 8}, 2));
 }
 
@@ -96,7 +96,7 @@ static void booleans_are_packed(void **state)
     }
     const Attr *operand = list(type_i(ctx, 32), values, 11);
     const Type *type = type_tensor(type_i(ctx, 1), dims, 1, NULL);
-    assert_ptr_equal(fold_lanes(&operand, 1, type, lane_is_negative, NULL),
+    assert_ptr_equal(lane_fold_all(&operand, 1, type, lane_is_negative, NULL),
                      attr_dense_i64(type, expected, 11));
 }
 
@@ -104,9 +104,9 @@ static void one_refusal_stops_the_fold(void **state)
 {
     Context *ctx = *state;
     const Attr *operand = list(type_i(ctx, 8), (int64_t[]){1, 0, 2}, 3);
-    assert_null(fold_lanes(&operand, 1, operand->type, lane_refuses_zero, NULL));
+    assert_null(lane_fold_all(&operand, 1, operand->type, lane_refuses_zero, NULL));
     const Attr *missing[] = {operand, NULL};
-    assert_null(fold_lanes(missing, 2, operand->type, lane_sum, NULL));
+    assert_null(lane_fold_all(missing, 2, operand->type, lane_sum, NULL));
 }
 
 static void floats_round_once_and_quiet_nans(void **state)
@@ -114,10 +114,10 @@ static void floats_round_once_and_quiet_nans(void **state)
     Context *ctx = *state;
     const Type *f16 = type_float(ctx, TYPE_F16);
     const Attr *operands[] = {attr_float(f16, 2048), attr_float(f16, 2050)};
-    assert_true(attr_float_value(fold_lanes(operands, 2, f16, lane_half_sum, NULL)) == 2048);
+    assert_true(attr_float_value(lane_fold_all(operands, 2, f16, lane_half_sum, NULL)) == 2048);
     const Type *f32 = type_float(ctx, TYPE_F32);
     const Attr *nans[] = {attr_float_bits(f32, 0x7FA00001), attr_float(f32, 1)};
-    assert_ptr_equal(fold_lanes(nans, 2, f32, lane_half_sum, NULL),
+    assert_ptr_equal(lane_fold_all(nans, 2, f32, lane_half_sum, NULL),
                      attr_float_bits(f32, 0x7FE00001));
 }
 

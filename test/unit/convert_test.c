@@ -75,7 +75,7 @@ static void what_is_built_is_converted(void **state)
     set.user = &rewrites;
     pattern_add(&set, "double", TOY(OLD), 2, double_old);
     pattern_add(&set, "drop", TOY(OLD), 1, drop_old);
-    assert_true(convert_dialects(toy.func, &set, &no_old));
+    assert_true(conversion_apply(toy.func, &set, &no_old));
     assert_int_equal(rewrites, 2);
     assert_string_equal(toy_text(&toy, &text), "const add use end");
     patterns_free(&set);
@@ -89,9 +89,9 @@ static void what_stays_illegal_is_named(void **state)
     Toy toy;
     PatternSet set;
     start(&toy, &set);
-    assert_false(convert_dialects(toy.func, &set, &no_old));
+    assert_false(conversion_apply(toy.func, &set, &no_old));
     assert_string_equal(toy.errors.data, "failed to legalize operation 'toy.old'\n");
-    assert_false(convert_dialects(toy.func, &set, &no_old_partial));
+    assert_false(conversion_apply(toy.func, &set, &no_old_partial));
     assert_string_equal(
         toy.errors.data,
         "failed to legalize operation 'toy.old'\n"
@@ -111,10 +111,10 @@ static void failures_are_taken_back(void **state)
     start(&toy, &set);
     set.user = &rewrites;
     pattern_add(&set, "waste", TOY(OLD), 3, waste);
-    assert_false(convert_dialects(toy.func, &set, &no_old));
+    assert_false(conversion_apply(toy.func, &set, &no_old));
     assert_string_equal(toy_text(&toy, &text), "const old use end");
     pattern_add(&set, "drop", TOY(OLD), 1, drop_old);
-    assert_true(convert_dialects(toy.func, &set, &no_old));
+    assert_true(conversion_apply(toy.func, &set, &no_old));
     assert_string_equal(toy_text(&toy, &text), "const use end");
     patterns_free(&set);
     strbuf_free(&text);
@@ -145,7 +145,7 @@ static void the_source_stays_until_the_end(void **state)
     patterns_init(&set, toy.ctx);
     set.user = &olds;
     pattern_add(&set, "count", TOY(OLD), 1, count_olds);
-    assert_true(convert_dialects(toy.func, &set, &no_old));
+    assert_true(conversion_apply(toy.func, &set, &no_old));
     assert_int_equal(olds, 1);
     assert_string_equal(toy_text(&toy, &text), "const use end");
     patterns_free(&set);
@@ -159,8 +159,8 @@ static void unknown_ops_stay_only_if_partial(void **state)
     Toy toy;
     PatternSet set;
     start(&toy, &set);
-    assert_true(convert_dialects(toy.func, &set, &(ConversionTarget){.partial = true}));
-    assert_false(convert_dialects(toy.func, &set, &(ConversionTarget){.partial = false}));
+    assert_true(conversion_apply(toy.func, &set, &(ConversionTarget){.partial = true}));
+    assert_false(conversion_apply(toy.func, &set, &(ConversionTarget){.partial = false}));
     assert_string_equal(toy.errors.data, "failed to legalize operation 'toy.const'\n");
     patterns_free(&set);
     toy_free(&toy);
@@ -173,7 +173,7 @@ static void no_pattern_feeds_itself(void **state)
     PatternSet set;
     start(&toy, &set);
     pattern_add(&set, "again", TOY(OLD), 1, never_ends);
-    assert_false(convert_dialects(toy.func, &set, &no_old));
+    assert_false(conversion_apply(toy.func, &set, &no_old));
     patterns_free(&set);
     toy_free(&toy);
 }

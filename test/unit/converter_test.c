@@ -56,7 +56,7 @@ static void agrees_with_the_order_of_elements(void **state)
     for (uint32_t i = 0; i < WORDS * WORDS; i++) {
         Word a = word_at(i / WORDS), b = word_at(i % WORDS);
         bool want = follow_each_other(a, b) || follow_each_other(b, a);
-        assert_int_equal(can_convert(end_of(ctx, a), end_of(ctx, b)), want);
+        assert_int_equal(sched_can_convert(end_of(ctx, a), end_of(ctx, b)), want);
     }
     context_destroy(ctx);
 }
@@ -76,8 +76,8 @@ static void ways_are_made_of_conversions(void **state)
     for (uint32_t i = 0; i < WORDS * WORDS; i++) {
         const Type *from = end_of(ctx, word_at(i / WORDS)), *to = end_of(ctx, word_at(i % WORDS));
         const Type *middle = NULL;
-        Conversion found = plan_conversion(from, to, MANY, &middle);
-        assert_int_equal(found, can_convert(from, to) ? CONVERSION_DIRECT : CONVERSION_BY_WAY_OF);
+        Conversion found = sched_plan_conversion(from, to, MANY, &middle);
+        assert_int_equal(found, sched_can_convert(from, to) ? CONVERSION_DIRECT : CONVERSION_BY_WAY_OF);
         if (found == CONVERSION_DIRECT)
             continue;
         assert_true(follow_each_other(word_at(i / WORDS), read_word(middle)));
@@ -92,12 +92,12 @@ static void narrow_ways_take_the_divisor(void **state)
     const Type *middle = NULL;
     (void)state;
     const Type *two = end_of(ctx, (Word){1, 2}), *three = end_of(ctx, (Word){1, 3});
-    assert_int_equal(plan_conversion(two, three, 6 * BITS, &middle), CONVERSION_BY_WAY_OF);
+    assert_int_equal(sched_plan_conversion(two, three, 6 * BITS, &middle), CONVERSION_BY_WAY_OF);
     assert_int_equal(read_word(middle).columns, 6);
-    assert_int_equal(plan_conversion(two, three, 6 * BITS - 1, &middle), CONVERSION_BY_WAY_OF);
+    assert_int_equal(sched_plan_conversion(two, three, 6 * BITS - 1, &middle), CONVERSION_BY_WAY_OF);
     assert_int_equal(read_word(middle).columns, 1);
     const Type *rows = end_of(ctx, (Word){2, 3});
-    assert_int_equal(plan_conversion(three, rows, 12 * BITS - 1, &middle), CONVERSION_NONE);
+    assert_int_equal(sched_plan_conversion(three, rows, 12 * BITS - 1, &middle), CONVERSION_NONE);
     context_destroy(ctx);
 }
 

@@ -47,7 +47,7 @@ static Cost cost_of(const char *text, bool lut_products)
     assert_non_null(module);
     const Op *func = region_entry(op_region(module, 0))->first;
     const Block *body = region_entry(op_region(func, 0));
-    scalar_op_cost(body->last->prev, 1, lut_products, (Clock){1000}, &sum);
+    cost_scalar_op(body->last->prev, 1, lut_products, (Clock){1000}, &sum);
     op_erase(module);
     context_destroy(ctx);
     strbuf_free(&source);

@@ -89,10 +89,10 @@ static void reads_modules(void **state)
 
 static void refuse(Fixture *f, const char *text, const char *why)
 {
-    size_t before = context_error_count(f->file.ctx);
+    size_t before = diag_error_count(f->file.ctx);
     assert_false(read_text(f, text));
     diag_flush(f->file.ctx);
-    assert_int_equal(context_error_count(f->file.ctx), before + 1);
+    assert_int_equal(diag_error_count(f->file.ctx), before + 1);
     assert_non_null(strstr(f->file.message.data, why));
 }
 

@@ -47,12 +47,12 @@ static void caret_points_at_column(void **state)
 {
     (void)state;
     Log log = log_create();
-    context_set_diag_handler(log.ctx, collect, &log, NULL, NULL);
-    context_add_source(log.ctx, STR("t.mir"), STR("first\n\tx = y\nlast"));
-    assert_false(emit_error(log.ctx, at(&log, "t.mir", 2, 2), "no %s", "x"));
-    emit_warning(log.ctx, at(&log, "t.mir", 3, 5), "end");
-    emit_remark(log.ctx, at(&log, "t.mir", 1, 1), "begin");
-    assert_int_equal(context_error_count(log.ctx), 1);
+    diag_set_handler(log.ctx, collect, &log, NULL, NULL);
+    diag_add_source(log.ctx, STR("t.mir"), STR("first\n\tx = y\nlast"));
+    assert_false(diag_error(log.ctx, at(&log, "t.mir", 2, 2), "no %s", "x"));
+    diag_warning(log.ctx, at(&log, "t.mir", 3, 5), "end");
+    diag_remark(log.ctx, at(&log, "t.mir", 1, 1), "begin");
+    assert_int_equal(diag_error_count(log.ctx), 1);
     log_expect(&log, "t.mir:2:2: error: no x\n        x = y\n        ^\n"
                      "t.mir:3:5: warning: end\nlast\n    ^\n"
                      "t.mir:1:1: remark: begin\nfirst\n^\n");
@@ -62,14 +62,14 @@ static void line_may_be_missing(void **state)
 {
     (void)state;
     Log log = log_create();
-    context_set_diag_handler(log.ctx, collect, &log, NULL, NULL);
-    context_add_source(log.ctx, STR("t.mir"), STR("caf\xc3\xa9\n"));
-    emit_error(log.ctx, at(&log, "other", 7, 1), "a");
-    emit_error(log.ctx, at(&log, "t.mir", 9, 1), "b");
-    emit_error(log.ctx, at(&log, "t.mir", 1, 90), "c");
-    emit_error(log.ctx, at(&log, "t.mir", 1, 1), "d");
-    emit_error(log.ctx, loc_unknown(log.ctx), "e");
-    emit_error(log.ctx, loc_name(ident_get_c(log.ctx, "n"), loc_unknown(log.ctx)), "f");
+    diag_set_handler(log.ctx, collect, &log, NULL, NULL);
+    diag_add_source(log.ctx, STR("t.mir"), STR("caf\xc3\xa9\n"));
+    diag_error(log.ctx, at(&log, "other", 7, 1), "a");
+    diag_error(log.ctx, at(&log, "t.mir", 9, 1), "b");
+    diag_error(log.ctx, at(&log, "t.mir", 1, 90), "c");
+    diag_error(log.ctx, at(&log, "t.mir", 1, 1), "d");
+    diag_error(log.ctx, loc_unknown(log.ctx), "e");
+    diag_error(log.ctx, loc_name(ident_get_c(log.ctx, "n"), loc_unknown(log.ctx)), "f");
     log_expect(&log, "other:7:1: error: a\n"
                      "t.mir:9:1: error: b\n"
                      "t.mir:1:90: error: c\n"
@@ -82,12 +82,12 @@ static void notes_follow_their_diagnostic(void **state)
 {
     (void)state;
     Log log = log_create();
-    context_set_diag_handler(log.ctx, collect, &log, NULL, NULL);
-    context_add_source(log.ctx, STR("t.mir"), STR("one\ntwo\n"));
-    emit_error(log.ctx, at(&log, "t.mir", 1, 1), "a");
+    diag_set_handler(log.ctx, collect, &log, NULL, NULL);
+    diag_add_source(log.ctx, STR("t.mir"), STR("one\ntwo\n"));
+    diag_error(log.ctx, at(&log, "t.mir", 1, 1), "a");
     assert_int_equal(log.text.len, 0);
-    emit_note(log.ctx, at(&log, "t.mir", 1, 1), "same place");
-    emit_note(log.ctx, at(&log, "t.mir", 2, 1), "elsewhere");
+    diag_note(log.ctx, at(&log, "t.mir", 1, 1), "same place");
+    diag_note(log.ctx, at(&log, "t.mir", 2, 1), "elsewhere");
     assert_int_equal(log.text.len, 0);
     log_expect(&log, "t.mir:1:1: error: a\none\n^\n"
                      "t.mir:1:1: note: same place\n"
@@ -98,9 +98,9 @@ static void call_sites_are_unwound(void **state)
 {
     (void)state;
     Log log = log_create();
-    context_set_diag_handler(log.ctx, collect, &log, NULL, NULL);
+    diag_set_handler(log.ctx, collect, &log, NULL, NULL);
     const Attr *inner = loc_callsite(at(&log, "f", 1, 1), at(&log, "g", 2, 1));
-    emit_error(log.ctx, loc_callsite(inner, at(&log, "h", 3, 1)), "deep");
+    diag_error(log.ctx, loc_callsite(inner, at(&log, "h", 3, 1)), "deep");
     log_expect(&log, "f:1:1: error: deep\nh:3:1: note: called from\n");
 }
 
@@ -108,14 +108,14 @@ static void newest_source_of_a_name_counts(void **state)
 {
     (void)state;
     Log log = log_create();
-    context_set_diag_handler(log.ctx, collect, &log, NULL, NULL);
-    context_add_source(log.ctx, STR("t"), STR("old"));
-    context_add_source(log.ctx, STR("t"), STR("new"));
-    emit_error(log.ctx, at(&log, "t", 1, 1), "a");
-    context_remove_source(log.ctx, STR("t")); /* flushes */
-    emit_error(log.ctx, at(&log, "t", 1, 1), "b");
-    context_remove_source(log.ctx, STR("t"));
-    assert_null(context_source(log.ctx, STR("t")).data);
+    diag_set_handler(log.ctx, collect, &log, NULL, NULL);
+    diag_add_source(log.ctx, STR("t"), STR("old"));
+    diag_add_source(log.ctx, STR("t"), STR("new"));
+    diag_error(log.ctx, at(&log, "t", 1, 1), "a");
+    diag_remove_source(log.ctx, STR("t")); /* flushes */
+    diag_error(log.ctx, at(&log, "t", 1, 1), "b");
+    diag_remove_source(log.ctx, STR("t"));
+    assert_null(diag_source(log.ctx, STR("t")).data);
     log_expect(&log, "t:1:1: error: a\nnew\n^\nt:1:1: error: b\nold\n^\n");
 }
 
@@ -124,11 +124,11 @@ static void strings_outlive_their_use(void **state)
     (void)state;
     Log log = log_create();
     Context *ctx = log.ctx;
-    context_set_diag_handler(ctx, collect, &log, NULL, NULL);
+    diag_set_handler(ctx, collect, &log, NULL, NULL);
     for (uint32_t i = 1; i <= 3; i++)
-        emit_error(ctx, NULL, "%s is not %s", type_str(ctx, type_i(ctx, i)),
+        diag_error(ctx, NULL, "%s is not %s", type_str(ctx, type_i(ctx, i)),
                    attr_str(ctx, attr_i64(ctx, i)));
-    emit_note(ctx, NULL, "%s", map_str(ctx, map_identity(ctx, 1)));
+    diag_note(ctx, NULL, "%s", map_str(ctx, map_identity(ctx, 1)));
     log_expect(&log, "<unknown>:0: error: i1 is not 1 : i64\n"
                      "<unknown>:0: error: i2 is not 2 : i64\n"
                      "<unknown>:0: error: i3 is not 3 : i64\n"
@@ -141,18 +141,18 @@ static void emit_once(void *user, Context *ctx, const Diag *diag, const Diag *no
     Log *log = user;
     bool is_first = log->text.len == 0;
     diag_render(&log->text, ctx, diag, notes, note_count);
-    if (is_first) emit_error(ctx, NULL, "from the handler");
+    if (is_first) diag_error(ctx, NULL, "from the handler");
 }
 
 static void handlers_may_emit(void **state)
 {
     (void)state;
     Log log = log_create();
-    context_set_diag_handler(log.ctx, emit_once, &log, NULL, NULL);
-    emit_error(log.ctx, NULL, "a");
-    emit_error(log.ctx, NULL, "b");
+    diag_set_handler(log.ctx, emit_once, &log, NULL, NULL);
+    diag_error(log.ctx, NULL, "a");
+    diag_error(log.ctx, NULL, "b");
     DiagHandler *old;
-    context_set_diag_handler(log.ctx, collect, &log, &old, NULL);
+    diag_set_handler(log.ctx, collect, &log, &old, NULL);
     assert_true(old == emit_once);
     log_expect(&log, "<unknown>:0: error: a\n<unknown>:0: error: from the handler\n"
                      "<unknown>:0: error: b\n");

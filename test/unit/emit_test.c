@@ -21,7 +21,7 @@ static void expect_text(StrBuf *got, const char *want)
 static void expect_comment(Str text, const char *want)
 {
     StrBuf out = {0};
-    add_comment_text(&out, text);
+    emit_comment_text(&out, text);
     expect_text(&out, want);
 }
 
@@ -41,7 +41,7 @@ static void test_string_literal(void **state)
 {
     (void)state;
     StrBuf out = {0};
-    add_string_literal(&out, (Str){"a\"b\\c\n\0?1\xff", 10});
+    emit_string_literal(&out, (Str){"a\"b\\c\n\0?1\xff", 10});
     expect_text(&out, "\"a\\\"b\\\\c\\012\\000\\?1\\377\"");
 }
 
@@ -69,7 +69,7 @@ static void test_json_string(void **state)
 static void expect_float(double value, bool is_f32, const char *want)
 {
     StrBuf out = {0};
-    add_float_literal(&out, value, is_f32);
+    emit_float_literal(&out, value, is_f32);
     expect_text(&out, want);
 }
 
@@ -100,7 +100,7 @@ static void test_float_round_trip(void **state)
         if (!(value - value == 0))
             continue;
         StrBuf out = {0};
-        add_float_literal(&out, value, false);
+        emit_float_literal(&out, value, false);
         assert_true(strtod(out.data, NULL) == value);
         strbuf_free(&out);
     }

@@ -38,8 +38,8 @@ static void check(int64_t numerator, int64_t denominator, int64_t low, int64_t h
         while (level < scaled(q, numerator, denominator, low, high))
             thresholds[f.count++] = (Threshold){++level, q};
     FixedPoint form;
-    assert_true(fit_fixed_point(&f, &form));
-    assert_true(fit_widen(&form, form.shift + 2));
+    assert_true(fixed_point_fit(&f, &form));
+    assert_true(fixed_point_widen(&form, form.shift + 2));
     for (int64_t q = LOW_Q; q <= HIGH_Q; q++) {
         int64_t got = floor_shift(form.multiplier * q + form.addend, form.shift);
         got = got < low ? low : got > high ? high : got;
@@ -79,7 +79,7 @@ static void ties_to_even_do_not_fit(void **state)
     for (int64_t k = 1; k <= 8; k++)
         thresholds[f.count++] = (Threshold){k, 4 * k - 2 + k % 2};
     FixedPoint form;
-    assert_false(fit_fixed_point(&f, &form));
+    assert_false(fixed_point_fit(&f, &form));
 }
 
 /* Steps near a line: threshold i is up to `slack` after (i + 1) * numerator / denominator. */
@@ -120,8 +120,8 @@ static void check_scattered(Random *random, int64_t numerator, int64_t denominat
     scatter(random, numerator, denominator, slack, thresholds, &f);
     f.late = is_early ? 0 : slack;
     f.early = is_early ? slack : 0;
-    assert_true(fit_fixed_point(&f, &form));
-    if (!fit_errors(&f, &form, errors)) {
+    assert_true(fixed_point_fit(&f, &form));
+    if (!fixed_point_errors(&f, &form, errors)) {
         assert_true(numerator < (slack + 2) * denominator); /* steps as short as errors */
         return;
     }
@@ -150,7 +150,7 @@ static void double_steps_are_moved(void **state)
                       .low_is_clamped = true, .high_is_clamped = true, .late = 1};
     int64_t errors[4];
     FixedPoint form;
-    assert_true(fit_fixed_point(&f, &form) && fit_errors(&f, &form, errors));
+    assert_true(fixed_point_fit(&f, &form) && fixed_point_errors(&f, &form, errors));
     for (int64_t q = 0, passed = 0; q <= 14; q++) {
         while (passed < 4 && thresholds[passed].at <= q)
             passed++;

@@ -114,7 +114,7 @@ static void reprint(const char *text, StrBuf *out)
     Context *ctx = context_create();
     dialect_register(ctx, &dialect_t);
     dialect_allow_unregistered(ctx, true);
-    context_set_diag_handler(ctx, keep_text, out, NULL, NULL);
+    diag_set_handler(ctx, keep_text, out, NULL, NULL);
     StrBuf source = {0};
     strbuf_printf(&source, "\"u.block\"() ({\n^bb0(%%arg0: index, %%arg1: i32, %%arg2: i32):\n%s\n}) : () -> ()",
                   text);

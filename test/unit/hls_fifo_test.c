@@ -58,15 +58,15 @@ static void add_events(Random *random, HlsFifo *fifo, const int64_t *writes, con
         bool can_write = w < WORDS && hls_fifo_writable(fifo) != HLS_UNKNOWN;
         if (can_write && (r == w || random_below(random, 2))) {
             assert_true(hls_fifo_writable(fifo) <= writes[w]);
-            hls_fifo_write(fifo, writes[w++]);
+            hls_sim_fifo_write(fifo, writes[w++]);
         } else if (r < w) {
             assert_true(hls_fifo_readable(fifo) <= reads[r]);
-            hls_fifo_read(fifo, reads[r++]);
+            hls_sim_fifo_read(fifo, reads[r++]);
         }
         if (random_below(random, 5) == 0)
-            hls_fifo_merge(fifo);
+            hls_sim_fifo_merge(fifo);
     }
-    hls_fifo_finish(fifo);
+    hls_sim_fifo_finish(fifo);
 }
 
 static void statistics_are_those_of_counting(void **state)
@@ -80,7 +80,7 @@ static void statistics_are_those_of_counting(void **state)
         HlsFifo fifo;
         random_times(&random, depth, writes, reads);
         Counts want = count_cycles(writes, reads, depth);
-        hls_fifo_init(&fifo, depth);
+        hls_sim_fifo_init(&fifo, depth);
         add_events(&random, &fifo, writes, reads);
         assert_int_equal(fifo.max_level, want.max);
         assert_int_equal(fifo.needed, want.needed);
@@ -88,7 +88,7 @@ static void statistics_are_those_of_counting(void **state)
         assert_int_equal(fifo.empty_cycles, want.empty);
         assert_int_equal(fifo.word_cycles, want.word_cycles);
         assert_int_equal(fifo.level, 0);
-        hls_fifo_free(&fifo);
+        hls_sim_fifo_free(&fifo);
     }
 }
 
@@ -96,17 +96,17 @@ static void ends_wait(void **state)
 {
     HlsFifo fifo;
     (void)state;
-    hls_fifo_init(&fifo, 2);
+    hls_sim_fifo_init(&fifo, 2);
     assert_int_equal(hls_fifo_readable(&fifo), HLS_UNKNOWN);
     assert_int_equal(hls_fifo_writable(&fifo), 0);
-    hls_fifo_write(&fifo, 3);
-    hls_fifo_write(&fifo, 4);
+    hls_sim_fifo_write(&fifo, 3);
+    hls_sim_fifo_write(&fifo, 4);
     assert_int_equal(hls_fifo_writable(&fifo), HLS_UNKNOWN);
     assert_int_equal(hls_fifo_readable(&fifo), 4);
-    hls_fifo_read(&fifo, 9);
+    hls_sim_fifo_read(&fifo, 9);
     assert_int_equal(hls_fifo_writable(&fifo), 10);
     assert_int_equal(hls_fifo_readable(&fifo), 5);
-    hls_fifo_free(&fifo);
+    hls_sim_fifo_free(&fifo);
 }
 
 int main(void)

@@ -130,10 +130,10 @@ static int setup(void **state)
 {
     Run *run = xcalloc(1, sizeof *run);
     run->ctx = context_create();
-    dialect_register(run->ctx, &dialect_builtin);
-    dialect_register(run->ctx, &dialect_func);
-    dialect_register(run->ctx, &dialect_onnx);
-    context_set_diag_handler(run->ctx, note_error, run, NULL, NULL);
+    dialect_register(run->ctx, &builtin_dialect);
+    dialect_register(run->ctx, &func_dialect);
+    dialect_register(run->ctx, &onnx_dialect);
+    diag_set_handler(run->ctx, note_error, run, NULL, NULL);
     *state = run;
     return 0;
 }
@@ -181,7 +181,7 @@ static Op *first_op(Op *module)
     return func_entry(func)->first;
 }
 
-static Str function_name(const Op *module)
+static Str emit_function_name(const Op *module)
 {
     return op_attr(region_entry(op_region(module, 0))->first, "sym_name")->u.string;
 }
@@ -250,17 +250,17 @@ static void names_survive(void **state)
     m->graph.name = "../a b\n$(c)\"9";
     Op *module = import_ok(*state, m);
     assert_true(str_eq(op_attr(first_op(module), ONNX_NAME)->u.string, str_from(name)));
-    assert_true(str_eq_c(function_name(module), "a_b_c_9"));
+    assert_true(str_eq_c(emit_function_name(module), "a_b_c_9"));
     op_erase(module);
     m = make_model();
     m->graph.name = "";
     module = import_ok(*state, m);
-    assert_true(str_eq_c(function_name(module), "network"));
+    assert_true(str_eq_c(emit_function_name(module), "network"));
     op_erase(module);
     m = make_model();
     m->graph.name = "3x3";
     module = import_ok(*state, m);
-    assert_true(str_eq_c(function_name(module), "net_3x3"));
+    assert_true(str_eq_c(emit_function_name(module), "net_3x3"));
     op_erase(module);
 }
 

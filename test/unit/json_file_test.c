@@ -38,7 +38,7 @@ static void read_text(Fixture *f, const char *text)
 static void assert_place(const Fixture *f, const void *item, const void *holder, uint32_t line,
                          uint32_t column)
 {
-    const Attr *place = json_place(&f->json, item, holder);
+    const Attr *place = json_file_place(&f->json, item, holder);
     assert_int_equal(place->u.loc_file.line, line);
     assert_int_equal(place->u.loc_file.col, column);
 }

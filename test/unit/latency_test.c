@@ -39,11 +39,11 @@ static void cycles_are_counted_from_zero(void **state)
 static void registers_are_chosen_by_multiplexers(void **state)
 {
     (void)state;
-    assert_int_equal(register_load_timing(1).delay, 0);
-    assert_int_equal(register_load_timing(4).delay, register_load_timing(3).delay);
-    assert_true(register_load_timing(64).delay > register_load_timing(4).delay);
-    assert_int_equal(memory_load_timing(STR("bram")).stages, 1);
-    assert_true(memory_load_timing(STR("lutram")).delay < memory_load_timing(STR("bram")).delay);
+    assert_int_equal(latency_register_load(1).delay, 0);
+    assert_int_equal(latency_register_load(4).delay, latency_register_load(3).delay);
+    assert_true(latency_register_load(64).delay > latency_register_load(4).delay);
+    assert_int_equal(latency_memory_load(STR("bram")).stages, 1);
+    assert_true(latency_memory_load(STR("lutram")).delay < latency_memory_load(STR("bram")).delay);
 }
 
 int main(void)

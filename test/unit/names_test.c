@@ -11,7 +11,7 @@
 static void check(const char *raw, const char *want)
 {
     StrBuf text = {0};
-    append_identifier(&text, str_from(raw));
+    identifier_append(&text, str_from(raw));
     assert_string_equal(text.data, want);
     strbuf_free(&text);
 }
@@ -55,7 +55,7 @@ static void length_is_bounded(void **state)
     StrBuf text = {0};
     memset(raw, 'a', sizeof(raw) - 1);
     raw[sizeof(raw) - 1] = '\0';
-    append_identifier(&text, str_from(raw));
+    identifier_append(&text, str_from(raw));
     assert_int_equal(text.len, NAME_MAX_LENGTH);
     strbuf_free(&text);
 }

@@ -31,7 +31,7 @@ static Op *build_seg(Toy *toy, Value *value, int32_t first, int32_t second)
 {
     int32_t sizes[] = {first, second};
     Value *values[] = {value, value, value};
-    NamedAttr segments = named_attr(toy->ctx, "operandSegmentSizes",
+    NamedAttr segments = attr_named(toy->ctx, "operandSegmentSizes",
                                     attr_dense_array(toy->i32, sizes, 2));
     return build(&toy->b, TOY(SEG), values, 3, NULL, 0, &segments, 1);
 }
@@ -63,7 +63,7 @@ static void segments_must_add_up(void **state)
     toy_init(&toy);
     build_seg(&toy, toy_const(&toy, 1), 1, 1);
     toy_end(&toy);
-    assert_false(op_verify(toy.func));
+    assert_false(verify_op(toy.func));
     assert_string_equal(toy.errors.data,
                         "'toy.seg' op operand count (3) does not match with the total size (2) "
                         "specified in attribute 'operandSegmentSizes'\n");
@@ -98,7 +98,7 @@ static void first_failure_is_reported(void **state)
     build(b, TOY(ADD), &one, 1, &toy.i32, 1, NULL, 0);
     build(b, TOY(CONST), NULL, 0, &toy.i32, 1, NULL, 0);
     toy_end(&toy);
-    assert_false(op_verify(toy.func));
+    assert_false(verify_op(toy.func));
     assert_string_equal(toy.errors.data, "'toy.add' op expected 2 operands, but found 1\n");
     toy_free(&toy);
 }
@@ -112,7 +112,7 @@ static void traits_are_checked(void **state)
     Value *one = toy_const(&toy, 1);
     build_binary(&toy.b, TOY(ADD), type_i(toy.ctx, 8), one, one);
     toy_end(&toy);
-    assert_false(op_verify(toy.func));
+    assert_false(verify_op(toy.func));
     assert_string_equal(toy.errors.data,
                         "'toy.add' op requires the same type for all operands and results\n");
     toy_free(&toy);
@@ -130,7 +130,7 @@ static void verifies_deep_nesting(void **state)
         builder_set_end(&b, region_add_block(op_region(func, 0)));
     }
     build(&b, TOY(END), NULL, 0, NULL, 0, NULL, 0);
-    assert_true(op_verify(toy.func));
+    assert_true(verify_op(toy.func));
     toy_free(&toy);
 }
 

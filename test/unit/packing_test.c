@@ -62,13 +62,13 @@ static void check_chain(const DspShape *dsp, const PayloadRange *x, const Packin
             for (int64_t k = 0; k < grid->fields[o] && !(c && repeats); k++)
                 value[o][k] = draw(random, &x[o]);
         int64_t a = packed(grid, 0, value[0]), b = packed(grid, 1, value[1]);
-        assert_true(signed_bits(a, a) <= grid->bits[0] && signed_bits(b, b) <= grid->bits[1]);
+        assert_true(payload_range_bits(a, a) <= grid->bits[0] && payload_range_bits(b, b) <= grid->bits[1]);
         sum += a * b;
         for (int64_t i = 0; i < grid->fields[0]; i++)
             for (int64_t j = 0; j < grid->fields[1]; j++)
                 want[i * grid->fields[1] + j] += value[0][i] * value[1][j];
     }
-    assert_true(signed_bits(sum, sum) <= dsp->accumulator);
+    assert_true(payload_range_bits(sum, sum) <= dsp->accumulator);
     for (int64_t i = 0; i < grid->fields[0]; i++)
         for (int64_t j = 0; j < grid->fields[1]; j++)
             assert_int_equal(extracted(sum, i * grid->stride[0] + j * grid->stride[1], grid->spacing),
@@ -88,7 +88,7 @@ static void fields_are_exact(void **state)
         for (int64_t i = 1; i <= PACKING_MAX_FIELDS; i++)
             for (int64_t j = 1; i * j <= PACKING_MAX_FIELDS; j++) {
                 PackingGrid grid;
-                if (!packing_grid(dsp, x, (const int64_t[]){i, j}, &grid))
+                if (!sched_packing_grid(dsp, x, (const int64_t[]){i, j}, &grid))
                     continue;
                 for (int run = 0; run < 200; run++)
                     check_chain(dsp, x, &grid, &random);
@@ -104,7 +104,7 @@ static void expect(const DspShape *dsp, PayloadRange a, PayloadRange b, int64_t 
                    int64_t spacing, int64_t chain)
 {
     PackingGrid grid;
-    bool fits = packing_grid(dsp, (const PayloadRange[]){a, b}, (const int64_t[]){i, j}, &grid);
+    bool fits = sched_packing_grid(dsp, (const PayloadRange[]){a, b}, (const int64_t[]){i, j}, &grid);
     assert_int_equal(fits, chain > 0);
     if (!fits)
         return;

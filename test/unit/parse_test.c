@@ -42,7 +42,7 @@ static void fixture_init(Fixture *f)
     *f = (Fixture){.ctx = context_create()};
     dialects_register_all(f->ctx);
     dialect_allow_unregistered(f->ctx, true);
-    context_set_diag_handler(f->ctx, collect, f, NULL, NULL);
+    diag_set_handler(f->ctx, collect, f, NULL, NULL);
 }
 
 static void fixture_free(Fixture *f)

@@ -35,8 +35,8 @@ static void frames(void **state)
 {
     (void)state;
     const Pipeline p = {.executions = 3, .trips = 10, .ii = 2, .depth = 5, .first = 4, .write = 3};
-    assert_int_equal(pipeline_cycles(&p), 73);
-    assert_int_equal(pipeline_fill(&p), 12); /* 4 * 2 cycles, then the fourth of the depth */
+    assert_int_equal(cost_pipeline_cycles(&p), 73);
+    assert_int_equal(cost_pipeline_fill(&p), 12); /* 4 * 2 cycles, then the fourth of the depth */
 }
 
 /* At 250 MHz an iteration has 2,920 ps: a read and a write of 900 ps each fit one cycle. */
@@ -44,11 +44,11 @@ static void copies(void **state)
 {
     (void)state;
     Clock clock = clock_of_period(4000);
-    Pipeline fork = fork_pipeline(100, clock), join = converter_pipeline(25, 4, 4, true, clock);
+    Pipeline fork = cost_pipeline_fork(100, clock), join = cost_pipeline_converter(25, 4, 4, true, clock);
     assert_int_equal(fork.depth, 1);
-    assert_int_equal(pipeline_cycles(&fork), 102);
+    assert_int_equal(cost_pipeline_cycles(&fork), 102);
     assert_int_equal(join.first, 3);
-    assert_int_equal(pipeline_cycles(&join), 102);
+    assert_int_equal(cost_pipeline_cycles(&join), 102);
 }
 
 int main(void)

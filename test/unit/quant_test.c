@@ -24,7 +24,7 @@ static void rounding_modes_round(void **state)
     };
     for (int mode = 0; mode < ROUNDING_COUNT; mode++)
         for (size_t i = 0; i < COUNT_OF(inputs); i++)
-            assert_int_equal(rounding_apply((Rounding)mode, inputs[i]), want[mode][i]);
+            assert_int_equal(onnx_rounding_apply((Rounding)mode, inputs[i]), want[mode][i]);
 }
 
 static void rounding_names_parse(void **state)
@@ -32,16 +32,16 @@ static void rounding_names_parse(void **state)
     (void)state;
     Rounding mode;
     for (int i = 0; i < ROUNDING_COUNT; i++) {
-        assert_true(rounding_parse(str_from(rounding_name((Rounding)i)), &mode));
+        assert_true(onnx_rounding_parse(str_from(onnx_rounding_name((Rounding)i)), &mode));
         assert_int_equal(mode, i);
     }
-    assert_true(rounding_parse(STR("half_even"), &mode));
+    assert_true(onnx_rounding_parse(STR("half_even"), &mode));
     assert_int_equal(mode, ROUND_HALF_EVEN);
-    assert_true(rounding_parse(STR("Floor"), &mode));
+    assert_true(onnx_rounding_parse(STR("Floor"), &mode));
     assert_int_equal(mode, ROUND_FLOOR);
-    assert_false(rounding_parse(STR("SIDEWAYS"), &mode));
-    assert_false(rounding_parse(STR("FLOO"), &mode));
-    assert_false(rounding_parse(STR(""), &mode));
+    assert_false(onnx_rounding_parse(STR("SIDEWAYS"), &mode));
+    assert_false(onnx_rounding_parse(STR("FLOO"), &mode));
+    assert_false(onnx_rounding_parse(STR(""), &mode));
 }
 
 static void powers_of_two_are_exact(void **state)
@@ -49,15 +49,15 @@ static void powers_of_two_are_exact(void **state)
     (void)state;
     int exponent;
     for (int e = -1022; e <= 1023; e++) {
-        assert_true(exact_log2(exact_pow2(e), &exponent));
+        assert_true(onnx_exact_log2(onnx_exact_pow2(e), &exponent));
         assert_int_equal(exponent, e);
     }
-    assert_true(exact_log2(4.9406564584124654e-324, &exponent)); /* the smallest subnormal */
+    assert_true(onnx_exact_log2(4.9406564584124654e-324, &exponent)); /* the smallest subnormal */
     assert_int_equal(exponent, -1074);
-    assert_false(exact_log2(0.0, &exponent));
-    assert_false(exact_log2(-2.0, &exponent));
-    assert_false(exact_log2(0.1, &exponent));
-    assert_false(exact_log2(1e308 * 10, &exponent));
+    assert_false(onnx_exact_log2(0.0, &exponent));
+    assert_false(onnx_exact_log2(-2.0, &exponent));
+    assert_false(onnx_exact_log2(0.1, &exponent));
+    assert_false(onnx_exact_log2(1e308 * 10, &exponent));
 }
 
 static void floats_split(void **state)
@@ -65,13 +65,13 @@ static void floats_split(void **state)
     (void)state;
     int64_t mantissa;
     int exponent;
-    split_float(-0.75, &mantissa, &exponent);
+    onnx_split_float(-0.75, &mantissa, &exponent);
     assert_int_equal(mantissa, -3);
     assert_int_equal(exponent, -2);
-    split_float(96.0, &mantissa, &exponent);
+    onnx_split_float(96.0, &mantissa, &exponent);
     assert_int_equal(mantissa, 3);
     assert_int_equal(exponent, 5);
-    split_float(0.0, &mantissa, &exponent);
+    onnx_split_float(0.0, &mantissa, &exponent);
     assert_int_equal(mantissa, 0);
     assert_int_equal(exponent, 0);
 }
@@ -83,17 +83,17 @@ static void inputs_quantize(void **state)
     const Type *f64 = type_float(ctx, TYPE_F64), *f32 = type_float(ctx, TYPE_F32);
     const Quantizer quant = {.zero = 1, .bits = 4, .is_signed = true, .low = -8, .high = 7};
     (void)state;
-    assert_int_equal(quantizer_apply(&quant, f64, 0.5, 0.75), 1);   /* 2.5 -> 2 */
-    assert_int_equal(quantizer_apply(&quant, f64, 0.5, 0.25), 1);   /* 1.5 -> 2 */
-    assert_int_equal(quantizer_apply(&quant, f64, 0.5, 100.0), 6);  /* 7 - 1 */
-    assert_int_equal(quantizer_apply(&quant, f64, 0.5, -100.0), -9);
-    assert_int_equal(quantizer_apply(&quant, f64, 1e-300, 1e300), 6);
+    assert_int_equal(onnx_quantizer_apply(&quant, f64, 0.5, 0.75), 1);   /* 2.5 -> 2 */
+    assert_int_equal(onnx_quantizer_apply(&quant, f64, 0.5, 0.25), 1);   /* 1.5 -> 2 */
+    assert_int_equal(onnx_quantizer_apply(&quant, f64, 0.5, 100.0), 6);  /* 7 - 1 */
+    assert_int_equal(onnx_quantizer_apply(&quant, f64, 0.5, -100.0), -9);
+    assert_int_equal(onnx_quantizer_apply(&quant, f64, 1e-300, 1e300), 6);
     const Quantizer bipolar = {.is_bipolar = true, .bits = 1, .is_signed = true};
-    assert_int_equal(quantizer_apply(&bipolar, f64, 0.5, 0.0), 1);
-    assert_int_equal(quantizer_apply(&bipolar, f64, 0.5, -0.25), -1);
+    assert_int_equal(onnx_quantizer_apply(&bipolar, f64, 0.5, 0.0), 1);
+    assert_int_equal(onnx_quantizer_apply(&bipolar, f64, 0.5, -0.25), -1);
     double scale = (double)0.1f; /* 0.25 / scale is 2.5 less 4e-8, which float rounds to a tie */
-    assert_int_equal(quantizer_apply(&quant, f64, scale, 0.25), 2);
-    assert_int_equal(quantizer_apply(&quant, f32, scale, 0.25), 3);
+    assert_int_equal(onnx_quantizer_apply(&quant, f64, scale, 0.25), 2);
+    assert_int_equal(onnx_quantizer_apply(&quant, f32, scale, 0.25), 3);
     context_destroy(ctx);
 }
 

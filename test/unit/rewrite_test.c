@@ -31,7 +31,7 @@ static void constants_fold_and_are_shared(void **state)
     assert_true(greedy(&toy, &set));
     assert_string_equal(toy_text(&toy, &text), "const const use use use end");
     assert_ptr_equal(op_operand(last, 0), op_operand(last->prev, 0));
-    assert_int_equal(attr_int_value(value_constant(op_operand(last, 0))), 5);
+    assert_int_equal(attr_int_value(fold_constant_of(op_operand(last, 0))), 5);
     assert_false(greedy(&toy, &set));
     patterns_free(&set);
     strbuf_free(&text);
@@ -126,7 +126,7 @@ static void what_patterns_build_is_folded(void **state)
     pattern_add(&set, "old", TOY(OLD), 1, rewrite_old);
     assert_true(greedy(&toy, &set));
     assert_string_equal(toy_text(&toy, &text), "const use end");
-    assert_int_equal(attr_int_value(value_constant(op_operand(use, 0))), 8);
+    assert_int_equal(attr_int_value(fold_constant_of(op_operand(use, 0))), 8);
     patterns_free(&set);
     strbuf_free(&text);
     toy_free(&toy);
@@ -206,9 +206,9 @@ static void dead_ops_go_from_the_end(void **state)
     Value *one = toy_const(&toy, 1);
     toy_add(&toy, one, toy_add(&toy, one, one));
     toy_end(&toy);
-    assert_true(erase_dead_ops(toy.func));
+    assert_true(rewrite_erase_dead_ops(toy.func));
     assert_string_equal(toy_text(&toy, &text), "end");
-    assert_false(erase_dead_ops(toy.func));
+    assert_false(rewrite_erase_dead_ops(toy.func));
     strbuf_free(&text);
     toy_free(&toy);
 }

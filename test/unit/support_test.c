@@ -254,15 +254,15 @@ static void checked_arithmetic_reports_overflow(void **state)
     (void)state;
     int64_t out;
     size_t size;
-    assert_true(add_i64(INT64_MAX, -1, &out));
-    assert_false(add_i64(INT64_MAX, 1, &out));
-    assert_true(mul_i64(INT64_MIN, 1, &out));
-    assert_false(mul_i64(INT64_MIN, -1, &out));
-    assert_true(mul_size(SIZE_MAX, 1, &size));
-    assert_true(mul_size(SIZE_MAX, 0, &size));
-    assert_false(mul_size(SIZE_MAX / 2 + 1, 2, &size));
-    assert_false(floordiv_i64(1, 0, &out));
-    assert_false(ceildiv_i64(INT64_MIN, -1, &out));
+    assert_true(i64_add(INT64_MAX, -1, &out));
+    assert_false(i64_add(INT64_MAX, 1, &out));
+    assert_true(i64_mul(INT64_MIN, 1, &out));
+    assert_false(i64_mul(INT64_MIN, -1, &out));
+    assert_true(size_mul(SIZE_MAX, 1, &size));
+    assert_true(size_mul(SIZE_MAX, 0, &size));
+    assert_false(size_mul(SIZE_MAX / 2 + 1, 2, &size));
+    assert_false(i64_floordiv(1, 0, &out));
+    assert_false(i64_ceildiv(INT64_MIN, -1, &out));
 }
 
 static void divisions_round_as_named(void **state)
@@ -273,13 +273,13 @@ static void divisions_round_as_named(void **state)
             int64_t floor, ceil;
             if (b == 0)
                 continue;
-            assert_true(floordiv_i64(a, b, &floor));
-            assert_true(ceildiv_i64(a, b, &ceil));
+            assert_true(i64_floordiv(a, b, &floor));
+            assert_true(i64_ceildiv(a, b, &ceil));
             int64_t sign = b < 0 ? -1 : 1; /* floor * b <= a < (floor + 1) * b for b > 0 */
             assert_true(floor * b * sign <= a * sign && a * sign < (floor + 1) * b * sign);
             assert_true((ceil - 1) * b * sign < a * sign && a * sign <= ceil * b * sign);
             if (b > 0)
-                assert_int_equal(mod_i64(a, b), a - floor * b);
+                assert_int_equal(i64_mod(a, b), a - floor * b);
         }
     }
 }

@@ -27,7 +27,7 @@ static inline void text_file_record(void *user, Context *ctx, const Diag *diag, 
 static inline int text_file_open(TextFile *file)
 {
     file->ctx = context_create();
-    context_set_diag_handler(file->ctx, text_file_record, file, NULL, NULL);
+    diag_set_handler(file->ctx, text_file_record, file, NULL, NULL);
     strcpy(file->path, "/tmp/ming-test-XXXXXX");
     int fd = mkstemp(file->path);
     close(fd);

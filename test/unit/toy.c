@@ -30,7 +30,7 @@ static void set_branch_operands(Op *op, uint32_t successor, Value *const *values
 
 static Op *materialize(Context *ctx, const Attr *value, const Type *type, const Attr *loc)
 {
-    NamedAttr attr = named_attr(ctx, "value", value);
+    NamedAttr attr = attr_named(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};
     return build(&b, TOY(CONST), NULL, 0, &type, 1, &attr, 1);
 }
@@ -95,7 +95,7 @@ void toy_init(Toy *toy)
 {
     *toy = (Toy){.ctx = context_create()};
     dialect_register(toy->ctx, &toy_dialect);
-    context_set_diag_handler(toy->ctx, collect_error, &toy->errors, NULL, NULL);
+    diag_set_handler(toy->ctx, collect_error, &toy->errors, NULL, NULL);
     toy->i32 = type_i(toy->ctx, 32);
     Builder detached = {.ctx = toy->ctx, .loc = loc_unknown(toy->ctx)};
     toy->func = build(&detached, TOY(FUNC), NULL, 0, NULL, 0, NULL, 0);
@@ -111,7 +111,7 @@ void toy_free(Toy *toy)
 
 Value *toy_const(Toy *toy, int64_t value)
 {
-    NamedAttr attr = named_attr(toy->ctx, "value", attr_int(toy->i32, value));
+    NamedAttr attr = attr_named(toy->ctx, "value", attr_int(toy->i32, value));
     return op_result(build(&toy->b, TOY(CONST), NULL, 0, &toy->i32, 1, &attr, 1), 0);
 }
 

@@ -82,7 +82,7 @@ static bool verify(bool (*run)(Pass *, Op *), StrBuf *message)
     const PassDef broken = {.name = "broken", .anchor = "func.func", .run = run};
     Context *ctx = context_create();
     dialects_register_all(ctx);
-    context_set_diag_handler(ctx, keep_error, message, NULL, NULL);
+    diag_set_handler(ctx, keep_error, message, NULL, NULL);
     Op *module = parse_module(ctx, str_from(text), STR("text"), NULL);
     assert_non_null(module);
     Pipeline *pipeline = pipeline_create(ctx, NULL, "builtin.module");

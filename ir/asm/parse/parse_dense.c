@@ -343,7 +343,7 @@ static bool hex_size_fits(const Type *type, size_t size, bool *is_splat)
     }
     size_t bytes = dense_elem_bytes(elem), all;
     *is_splat = size == bytes;
-    return *is_splat || (mul_size(bytes, (size_t)elements, &all) && size == all);
+    return *is_splat || (size_mul(bytes, (size_t)elements, &all) && size == all);
 }
 
 static bool is_one_byte_splat(const Type *type, const uint8_t *data, size_t size)

@@ -17,7 +17,7 @@ static uint32_t name_hash(Str name, uint32_t number)
     return (uint32_t)hash_bytes(name.data, name.len, number);
 }
 
-NameEntry *name_find(const NameTable *table, Str name, uint32_t number)
+NameEntry *parse_name_find(const NameTable *table, Str name, uint32_t number)
 {
     if (table->bucket_count == 0) return NULL;
     uint32_t hash = name_hash(name, number);
@@ -46,7 +46,7 @@ static void grow_buckets(NameTable *table)
     }
 }
 
-NameEntry *name_add(NameTable *table, Str name, uint32_t number, void *object)
+NameEntry *parse_name_add(NameTable *table, Str name, uint32_t number, void *object)
 {
     if (table->live >= table->bucket_count) grow_buckets(table);
     uint32_t index = table->free;
@@ -65,12 +65,12 @@ NameEntry *name_add(NameTable *table, Str name, uint32_t number, void *object)
     return entry;
 }
 
-uint32_t name_index(const NameTable *table, const NameEntry *entry)
+uint32_t parse_name_index(const NameTable *table, const NameEntry *entry)
 {
     return (uint32_t)(entry - table->entries.data);
 }
 
-void name_remove(NameTable *table, uint32_t index)
+void parse_name_remove(NameTable *table, uint32_t index)
 {
     NameEntry *entry = &table->entries.data[index];
     uint32_t *link = &table->buckets[entry->hash & (table->bucket_count - 1)];
@@ -81,7 +81,7 @@ void name_remove(NameTable *table, uint32_t index)
     table->live--;
 }
 
-void name_table_free(NameTable *table)
+void parse_name_table_free(NameTable *table)
 {
     vec_free(&table->entries);
     free_ptr((void **)&table->buckets);
@@ -130,9 +130,9 @@ bool parse_pop_scope(OpParser *p)
     NameScope scope = p->scopes.data[p->scopes.len - 1];
     if (!check_blocks(p, &scope)) return false;
     for (size_t i = scope.values; i < p->value_defs.len; i++)
-        name_remove(&p->values, p->value_defs.data[i]);
+        parse_name_remove(&p->values, p->value_defs.data[i]);
     for (size_t i = scope.blocks; i < p->block_defs.len; i++)
-        name_remove(&p->blocks, p->block_defs.data[i]);
+        parse_name_remove(&p->blocks, p->block_defs.data[i]);
     p->value_defs.len = scope.values;
     p->block_defs.len = scope.blocks;
     p->scopes.len--;
@@ -219,29 +219,29 @@ static void report_type_mismatch(OpParser *p, const OperandRef *ref, const Type 
 
 Value *parse_resolve(OpParser *p, const OperandRef *ref, const Type *type)
 {
-    const NameEntry *entry = name_find(&p->values, ref->name, ref->index);
+    const NameEntry *entry = parse_name_find(&p->values, ref->name, ref->index);
     if (entry) {
         Value *value = entry->object;
         if (value->type == type) return value;
         report_type_mismatch(p, ref, type, entry);
         return NULL;
     }
-    const NameEntry *first = ref->index ? name_find(&p->values, ref->name, 0) : NULL;
+    const NameEntry *first = ref->index ? parse_name_find(&p->values, ref->name, 0) : NULL;
     if (first && !is_placeholder(p, first->object)) {
         parse_fail_at(p, ref->at, "reference to invalid result number");
         return NULL;
     }
     Value *value = add_placeholder(p, type, ref->at);
-    name_add(&p->values, ref->name, ref->index, value);
+    parse_name_add(&p->values, ref->name, ref->index, value);
     return value;
 }
 
 bool parse_define(OpParser *p, const OperandRef *name, Value *value)
 {
-    NameEntry *entry = name_find(&p->values, name->name, name->index);
+    NameEntry *entry = parse_name_find(&p->values, name->name, name->index);
     if (!entry) {
-        entry = name_add(&p->values, name->name, name->index, value);
-        *vec_push(&p->value_defs) = name_index(&p->values, entry);
+        entry = parse_name_add(&p->values, name->name, name->index, value);
+        *vec_push(&p->value_defs) = parse_name_index(&p->values, entry);
         return true;
     }
     Value *former = entry->object;
@@ -253,13 +253,13 @@ bool parse_define(OpParser *p, const OperandRef *name, Value *value)
     if (former->type != value->type) {
         parse_fail_at(p, name->at, "definition of SSA value '%.*s#%u' has type '%s'",
                       STR_ARG(name->name), name->index, type_str(p->ctx, value->type));
-        emit_note(p->ctx, parser_loc_at(p, entry->text), "previously used here with type '%s'",
+        diag_note(p->ctx, parser_loc_at(p, entry->text), "previously used here with type '%s'",
                   type_str(p->ctx, former->type));
         return false;
     }
     fill_placeholder(p, former, value);
     entry->object = value;
     entry->text = name->name.data;
-    *vec_push(&p->value_defs) = name_index(&p->values, entry);
+    *vec_push(&p->value_defs) = parse_name_index(&p->values, entry);
     return true;
 }

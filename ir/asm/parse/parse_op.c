@@ -321,7 +321,7 @@ static void note_dialects(OpParser *p, SrcPos at)
         if (i) strbuf_add_c(&names, ", ");
         strbuf_add_c(&names, dialect_at(p->ctx, i)->name);
     }
-    emit_note(p->ctx, parser_loc_at(p, at), "Registered dialects: %s",
+    diag_note(p->ctx, parser_loc_at(p, at), "Registered dialects: %s",
               names.data ? names.data : "");
     strbuf_free(&names);
 }
@@ -413,12 +413,12 @@ static bool settle_duplicates(OpParser *p, OpBuild *build)
 
 static bool run_hook(OpParser *p, const OpInfo *info)
 {
-    size_t errors = context_error_count(p->ctx);
+    size_t errors = diag_error_count(p->ctx);
     bool ok;
     if (info->def->parse) ok = info->def->parse(p);
     else if (info->format) ok = parse_by_format(info->format, p, info);
     else ok = parser_error_at(p, p->op->at, "has no custom assembly form");
-    return ok && context_error_count(p->ctx) == errors;
+    return ok && diag_error_count(p->ctx) == errors;
 }
 
 static void add_terminator(OpParser *p, Block *block, const char *name, const Attr *loc)

@@ -15,15 +15,15 @@ static uint32_t scope_id(const OpParser *p) { return p->scopes.data[p->scopes.le
 
 static void name_block(OpParser *p, Str name, Block *block)
 {
-    const NameEntry *entry = name_add(&p->blocks, name, scope_id(p), block);
-    *vec_push(&p->block_defs) = name_index(&p->blocks, entry);
+    const NameEntry *entry = parse_name_add(&p->blocks, name, scope_id(p), block);
+    *vec_push(&p->block_defs) = parse_name_index(&p->blocks, entry);
 }
 
 /* successor ::= '^' name */
 bool parse_successor(OpParser *p, Block **out)
 {
     if (!parse_at(p, TOK_CARET)) return parse_fail_missing(p, "expected block name");
-    const NameEntry *entry = name_find(&p->blocks, p->tok.text, scope_id(p));
+    const NameEntry *entry = parse_name_find(&p->blocks, p->tok.text, scope_id(p));
     if (entry) {
         *out = entry->object;
     } else {
@@ -45,7 +45,7 @@ static bool define_entry_args(OpParser *p, Block *block, const ArgDecl *args, si
     }
     for (size_t i = 0; i < count; i++) {
         const ArgDecl *arg = &args[i];
-        const NameEntry *former = name_find(&p->values, arg->name, 0);
+        const NameEntry *former = parse_name_find(&p->values, arg->name, 0);
         if (former) {
             parse_fail_at(p, arg->at, "region entry argument '%.*s' is already in use",
                           STR_ARG(arg->name));
@@ -109,7 +109,7 @@ static Block *define_block(OpParser *p, Region *region, Block *entry)
 {
     Str name = p->tok.text;
     if (!parse_token(p, TOK_CARET, "expected block name")) return NULL;
-    const NameEntry *former = name_find(&p->blocks, name, scope_id(p));
+    const NameEntry *former = parse_name_find(&p->blocks, name, scope_id(p));
     if (former) {
         Block *block = former->object;
         if (block->parent) {

@@ -41,8 +41,8 @@ void parser_close(OpParser *p)
     ptrmap_free(&p->type_aliases);
     ptrmap_free(&p->distincts);
     ptrmap_free(&p->late_locs);
-    name_table_free(&p->values);
-    name_table_free(&p->blocks);
+    parse_name_table_free(&p->values);
+    parse_name_table_free(&p->blocks);
     vec_free(&p->value_defs);
     vec_free(&p->block_defs);
     vec_free(&p->scopes);
@@ -106,7 +106,7 @@ static bool report(OpParser *p, SrcPos at, const char *fmt, va_list args)
     if (p->tok.kind == TOK_ERROR) return false;
     StrBuf text = {0};
     strbuf_vprintf(&text, fmt, args);
-    emit_error(p->ctx, parser_loc_at(p, at), "%s", text.data ? text.data : "");
+    diag_error(p->ctx, parser_loc_at(p, at), "%s", text.data ? text.data : "");
     strbuf_free(&text);
     return false;
 }
@@ -171,7 +171,7 @@ bool parse_fail_missing(OpParser *p, const char *fmt, ...)
 
 void parse_note_at(OpParser *p, SrcPos at, const char *text)
 {
-    emit_note(p->ctx, parser_loc_at(p, at), "%s", text);
+    diag_note(p->ctx, parser_loc_at(p, at), "%s", text);
 }
 
 /* --- tokens ------------------------------------------------------------------------- */

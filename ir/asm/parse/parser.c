@@ -117,7 +117,7 @@ static Op *unwrap(OpParser *p, bool want_single)
         single = body->first;
         op_unlink(single);
     } else {
-        emit_error(p->ctx, p->module->loc,
+        diag_error(p->ctx, p->module->loc,
                    "source must contain a single top-level operation, found: %zu", count);
     }
     op_erase(p->module);
@@ -128,7 +128,7 @@ Op *parse_module(Context *ctx, Str text, Str buffer_name, const ParseOptions *op
 {
     static const ParseOptions defaults = {0};
     if (!options) options = &defaults;
-    context_add_source(ctx, buffer_name, text);
+    diag_add_source(ctx, buffer_name, text);
     OpParser p;
     parser_open(&p, ctx, text, ident_get(ctx, buffer_name));
     p.passed = options->passed;
@@ -138,7 +138,7 @@ Op *parse_module(Context *ctx, Str text, Str buffer_name, const ParseOptions *op
     Op *result = NULL;
     if (read_module(&p)) {
         parse_drop_placeholders(&p);
-        if (options->skip_verify || op_verify(p.module)) {
+        if (options->skip_verify || verify_op(p.module)) {
             result = unwrap(&p, options->no_implicit_module);
         } else {
             op_erase(p.module);

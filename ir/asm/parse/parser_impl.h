@@ -31,12 +31,12 @@ typedef struct NameTable {
     uint32_t free; /* entry index + 1 */
 } NameTable;
 
-NameEntry *name_find(const NameTable *table, Str name, uint32_t number);
-/* Adds a name that is not there yet; the pointer holds until the next name_add. */
-NameEntry *name_add(NameTable *table, Str name, uint32_t number, void *object);
-uint32_t name_index(const NameTable *table, const NameEntry *entry);
-void name_remove(NameTable *table, uint32_t index);
-void name_table_free(NameTable *table);
+NameEntry *parse_name_find(const NameTable *table, Str name, uint32_t number);
+/* Adds a name that is not there yet; the pointer holds until the next parse_name_add. */
+NameEntry *parse_name_add(NameTable *table, Str name, uint32_t number, void *object);
+uint32_t parse_name_index(const NameTable *table, const NameEntry *entry);
+void parse_name_remove(NameTable *table, uint32_t index);
+void parse_name_table_free(NameTable *table);
 
 /* One region's names: what it defines goes when it ends. */
 typedef struct NameScope {

@@ -23,7 +23,7 @@ static void diags_free(Context *ctx, void *part)
     free_ptr(&part);
 }
 
-Diags *diags_of(const Context *ctx)
+Diags *diag_state_of(const Context *ctx)
 {
     Diags *diags = context_part(ctx, CONTEXT_DIAGS);
     if (diags)
@@ -35,10 +35,10 @@ Diags *diags_of(const Context *ctx)
     return diags;
 }
 
-void context_set_diag_handler(Context *ctx, DiagHandler *handler, void *user,
+void diag_set_handler(Context *ctx, DiagHandler *handler, void *user,
                               DiagHandler **old_handler, void **old_user)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     diag_flush(ctx);
     if (old_handler) *old_handler = diags->handler;
     if (old_user) *old_user = diags->handler_user;
@@ -46,15 +46,15 @@ void context_set_diag_handler(Context *ctx, DiagHandler *handler, void *user,
     diags->handler_user = user;
 }
 
-size_t context_error_count(const Context *ctx)
+size_t diag_error_count(const Context *ctx)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     return diags->error_count;
 }
 
-void context_show_op_on_diag(Context *ctx, bool show)
+void diag_show_op(Context *ctx, bool show)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     diags->hide_op = !show;
 }
 
@@ -63,7 +63,7 @@ void context_show_op_on_diag(Context *ctx, bool show)
 /* Hands the pending diagnostic to the handler. */
 static void deliver_one(Context *ctx)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     size_t count = diags->pending.len;
     Diag *delivered = diags->pending.data;
     Arena texts = diags->texts;
@@ -79,21 +79,21 @@ static void deliver_one(Context *ctx)
 /* A handler may itself emit: what it leaves pending is delivered too. */
 static void deliver_pending(Context *ctx)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     while (diags->pending.len > 0)
         deliver_one(ctx);
 }
 
 void diag_flush(Context *ctx)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     deliver_pending(ctx);
     arena_reset(&diags->args);
 }
 
 static void diag_add(Context *ctx, DiagKind kind, const Attr *loc, Str text)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     char *copy = arena_alloc(&diags->texts, text.len + 1); /* zero-terminated */
     if (text.len) memcpy(copy, text.data, text.len);
     if (!loc) loc = loc_unknown(ctx);
@@ -104,7 +104,7 @@ static void diag_add(Context *ctx, DiagKind kind, const Attr *loc, Str text)
 static void emit(Context *ctx, DiagKind kind, const Attr *loc, const char *prefix, const char *fmt,
                  va_list args)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     StrBuf text = {0};
     strbuf_add_c(&text, prefix);
     strbuf_vprintf(&text, fmt, args);
@@ -117,7 +117,7 @@ static void emit(Context *ctx, DiagKind kind, const Attr *loc, const char *prefi
     strbuf_free(&text);
 }
 
-bool emit_error(Context *ctx, const Attr *loc, const char *fmt, ...)
+bool diag_error(Context *ctx, const Attr *loc, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -126,7 +126,7 @@ bool emit_error(Context *ctx, const Attr *loc, const char *fmt, ...)
     return false;
 }
 
-bool emit_warning(Context *ctx, const Attr *loc, const char *fmt, ...)
+bool diag_warning(Context *ctx, const Attr *loc, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -135,7 +135,7 @@ bool emit_warning(Context *ctx, const Attr *loc, const char *fmt, ...)
     return false;
 }
 
-bool emit_remark(Context *ctx, const Attr *loc, const char *fmt, ...)
+bool diag_remark(Context *ctx, const Attr *loc, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -144,7 +144,7 @@ bool emit_remark(Context *ctx, const Attr *loc, const char *fmt, ...)
     return false;
 }
 
-bool emit_note(Context *ctx, const Attr *loc, const char *fmt, ...)
+bool diag_note(Context *ctx, const Attr *loc, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -180,7 +180,7 @@ bool op_note_text(const Op *op, const char *title, bool generic)
 
 static void note_current_op(const Op *op)
 {
-    Diags *diags = diags_of(op->ctx);
+    Diags *diags = diag_state_of(op->ctx);
     if (!diags->hide_op) op_note_text(op, "see current operation: ", true);
 }
 
@@ -243,21 +243,21 @@ bool op_note(const Op *op, const char *fmt, ...)
 
 static SourceText *find_source(const Context *ctx, Str name)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     for (size_t i = diags->sources.len; i-- > 0;) /* the newest of that name */
         if (str_eq(diags->sources.data[i].name->str, name)) return &diags->sources.data[i];
     return NULL;
 }
 
-void context_add_source(Context *ctx, Str name, Str text)
+void diag_add_source(Context *ctx, Str name, Str text)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     *vec_push(&diags->sources) = (SourceText){.name = ident_get(ctx, name), .text = text};
 }
 
-void context_remove_source(Context *ctx, Str name)
+void diag_remove_source(Context *ctx, Str name)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     diag_flush(ctx); /* what is pending may want to show a line */
     SourceText *source = find_source(ctx, name);
     if (!source) return;
@@ -267,7 +267,7 @@ void context_remove_source(Context *ctx, Str name)
     diags->sources.len--;
 }
 
-Str context_source(const Context *ctx, Str name)
+Str diag_source(const Context *ctx, Str name)
 {
     const SourceText *source = find_source(ctx, name);
     return source ? source->text : (Str){0};
@@ -285,7 +285,7 @@ static void index_lines(SourceText *source)
 }
 
 /* A carriage return ends a line's text too. */
-bool source_line(const Context *ctx, Str name, uint32_t line, Str *out)
+bool diag_source_line(const Context *ctx, Str name, uint32_t line, Str *out)
 {
     SourceText *source = find_source(ctx, name);
     if (!source || !source->text.data || line == 0) return false;
@@ -305,7 +305,7 @@ bool source_line(const Context *ctx, Str name, uint32_t line, Str *out)
 
 static const char *keep(Context *ctx, StrBuf *text)
 {
-    Diags *diags = diags_of(ctx);
+    Diags *diags = diag_state_of(ctx);
     char *copy = arena_alloc(&diags->args, text->len + 1);
     if (text->len) memcpy(copy, text->data, text->len);
     strbuf_free(text);

@@ -20,23 +20,23 @@ typedef void DiagHandler(void *user, Context *ctx, const Diag *diag, const Diag 
                          size_t note_count);
 
 /* Installs a handler (NULL: the default one) and returns the former through old_*, if not NULL. */
-void context_set_diag_handler(Context *ctx, DiagHandler *handler, void *user,
+void diag_set_handler(Context *ctx, DiagHandler *handler, void *user,
                               DiagHandler **old_handler, void **old_user);
 /* Errors reported so far, whatever the handler did with them. */
-size_t context_error_count(const Context *ctx);
+size_t diag_error_count(const Context *ctx);
 
-/* All emit_* return false, so that `return emit_error(...)` reads well. A note attaches to
+/* All emit_* return false, so that `return diag_error(...)` reads well. A note attaches to
  * the diagnostic emitted before it by keeping that one pending until the next diagnostic or
  * diag_flush; ops and parsers call diag_flush at their ends. */
-bool emit_error(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
-bool emit_warning(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
-bool emit_remark(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
-bool emit_note(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+bool diag_error(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+bool diag_warning(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+bool diag_remark(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
+bool diag_note(Context *ctx, const Attr *loc, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_flush(Context *ctx);
 
 /* Whether messages about an op carry a note "see current operation: ..." with its generic form,
  * as upstream's do unless diagnostics are being verified. On at first. */
-void context_show_op_on_diag(Context *ctx, bool show);
+void diag_show_op(Context *ctx, bool show);
 
 /* Errors about an op: text is prefixed with "'dialect.op' op " as upstream's are. */
 bool op_error(const Op *op, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -51,10 +51,10 @@ bool op_note_text(const Op *op, const char *title, bool generic);
 
 /* Source text registered so that diagnostics can show a line. The text must outlive its
  * registration; name is copied. Parsing a buffer registers it by itself. */
-void context_add_source(Context *ctx, Str name, Str text);
-void context_remove_source(Context *ctx, Str name);
+void diag_add_source(Context *ctx, Str name, Str text);
+void diag_remove_source(Context *ctx, Str name);
 /* The text registered under that name, or an empty Str with data == NULL. */
-Str context_source(const Context *ctx, Str name);
+Str diag_source(const Context *ctx, Str name);
 
 /* Text of types, attributes, maps for messages: scratch strings of the context that stay
  * valid until diag_flush or the end of the next emitted diagnostic that is no note. */

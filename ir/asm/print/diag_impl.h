@@ -23,9 +23,9 @@ typedef struct Diags {
     VEC(SourceText) sources;
 } Diags;
 
-Diags *diags_of(const Context *ctx);
+Diags *diag_state_of(const Context *ctx);
 
 /* Line number `line` (from 1) of the source registered under that name, without its newline. */
-bool source_line(const Context *ctx, Str name, uint32_t line, Str *out) MUST_CHECK;
+bool diag_source_line(const Context *ctx, Str name, uint32_t line, Str *out) MUST_CHECK;
 
 #endif

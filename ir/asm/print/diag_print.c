@@ -79,13 +79,13 @@ static void render_at_file(StrBuf *out, const Context *ctx, DiagKind kind, const
     Str file = loc->u.loc_file.file->str, line;
     uint32_t number = loc->u.loc_file.line, col = loc->u.loc_file.col;
     strbuf_add_str(out, str_eq_c(file, "-") ? STR("<stdin>") : file);
-    bool is_whole_file = number == 0 && col == 0 && diags_of(ctx)->sources.len == 0; /* a binary one */
+    bool is_whole_file = number == 0 && col == 0 && diag_state_of(ctx)->sources.len == 0; /* a binary one */
     if (!is_whole_file)
         strbuf_printf(out, ":%u:%u", number, col);
     strbuf_printf(out, ": %s: ", kind_names[kind]);
     strbuf_add_str(out, text);
     strbuf_add_char(out, '\n');
-    if (!with_line || col == 0 || !source_line(ctx, file, number, &line)) return;
+    if (!with_line || col == 0 || !diag_source_line(ctx, file, number, &line)) return;
     if (col <= line.len + 1) add_line_and_caret(out, line, col - 1);
 }
 

@@ -103,7 +103,7 @@ static void write_nested(AsmWriter *w, const Attr *attr, int64_t count)
         write_elem(out, attr, i);
         while (closes-- > 0)
             strbuf_add_char(out, ']');
-        writer_pass_on(w);
+        asm_writer_pass_on(w);
     }
 }
 
@@ -134,6 +134,6 @@ void write_dense_array_elements(AsmWriter *w, const Attr *attr)
     for (size_t i = 0; i < attr->u.dense_array.count; i++) {
         if (i) strbuf_add_c(w->out, ", ");
         write_number(w->out, elem, attr->u.dense_array.data + i * bytes);
-        writer_pass_on(w);
+        asm_writer_pass_on(w);
     }
 }

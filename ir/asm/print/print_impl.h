@@ -26,8 +26,8 @@ typedef struct AsmWriter {
 /* A writer without aliases, eliding nothing. */
 AsmWriter asm_writer(StrBuf *out);
 /* Called wherever much text may have come together: hands it to the sink once there is enough. */
-void writer_pass_on(AsmWriter *w);
-void writer_flush(AsmWriter *w); /* hands over whatever there is */
+void asm_writer_pass_on(AsmWriter *w);
+void asm_writer_flush(AsmWriter *w); /* hands over whatever there is */
 
 /* Whether " : type" follows a typed attribute. */
 typedef enum TypeElision {
@@ -66,7 +66,7 @@ void write_string_escaped(StrBuf *out, Str text);
 void write_symbol_name(StrBuf *out, Str name);
 /* A bare identifier, or the escaped string if it is none: names of attributes, resource keys. */
 void write_attr_name(StrBuf *out, Str name);
-bool is_bare_identifier(Str text);
+bool print_is_bare_identifier(Str text);
 /* !ns.body or !ns<body>, whichever upstream prints (sigil '!' or '#'). */
 void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body);
 

@@ -118,7 +118,7 @@ static void print_block(OpPrinter *p, const Block *block, bool header, bool prin
         printer_op(p, op);
         if (p->dry) continue;
         strbuf_add_char(p->out, '\n');
-        writer_pass_on(&p->w);
+        asm_writer_pass_on(&p->w);
     }
     p->indent -= INDENT;
 }

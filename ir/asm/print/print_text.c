@@ -34,7 +34,7 @@ void write_string_escaped(StrBuf *out, Str text)
     strbuf_add_char(out, '"');
 }
 
-bool is_bare_identifier(Str text)
+bool print_is_bare_identifier(Str text)
 {
     if (text.len == 0 || !(is_alpha(text.data[0]) || text.data[0] == '_')) return false;
     for (size_t i = 1; i < text.len; i++) {
@@ -46,7 +46,7 @@ bool is_bare_identifier(Str text)
 
 void write_attr_name(StrBuf *out, Str name)
 {
-    if (is_bare_identifier(name))
+    if (print_is_bare_identifier(name))
         strbuf_add_str(out, name);
     else
         write_string_escaped(out, name);
@@ -76,16 +76,16 @@ void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body)
 
 #define PIECE ((size_t)1 << 16) /* characters that make a call of the sink worth it */
 
-void writer_flush(AsmWriter *w)
+void asm_writer_flush(AsmWriter *w)
 {
     if (!w->sink || w->out->len == 0) return;
     if (!w->sink_failed) w->sink_failed = !w->sink->write(w->sink->user, strbuf_str(w->out));
     strbuf_clear(w->out);
 }
 
-void writer_pass_on(AsmWriter *w)
+void asm_writer_pass_on(AsmWriter *w)
 {
-    if (w->out->len >= PIECE) writer_flush(w);
+    if (w->out->len >= PIECE) asm_writer_flush(w);
 }
 
 /* The two digits of every byte. */
@@ -104,7 +104,7 @@ void write_hex(AsmWriter *w, const uint8_t *data, size_t size)
         size_t count = size < sizeof(text) / 2 ? size : sizeof(text) / 2;
         for (size_t i = 0; i < count; i++) memcpy(&text[2 * i], &hex_pairs[2 * data[i]], 2);
         strbuf_add(w->out, text, 2 * count);
-        writer_pass_on(w);
+        asm_writer_pass_on(w);
         data += count;
         size -= count;
     }

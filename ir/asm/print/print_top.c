@@ -57,7 +57,7 @@ static void print_aliases(OpPrinter *p, bool deferrable)
         else
             write_attr_unaliased(&p->w, alias->attr);
         strbuf_add_char(p->out, '\n');
-        writer_pass_on(&p->w);
+        asm_writer_pass_on(&p->w);
     }
 }
 
@@ -104,7 +104,7 @@ static bool print(const TextSink *sink, StrBuf *out, Op *op, const PrintOptions 
         printer_op(&p, op);
     else
         print_whole(&p, op);
-    writer_flush(&p.w);
+    asm_writer_flush(&p.w);
     asm_aliases_free(p.aliases);
     asm_names_free(p.names);
     ptrmap_free(&p.distinct);

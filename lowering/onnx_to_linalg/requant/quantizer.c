@@ -38,7 +38,7 @@ static bool set_scale(Lowering *lw, double scale, Target *out)
         return not_supported(lw, "has a scale that is not positive");
     out->scale = scale;
     out->real.divisor = 1;
-    split_scale(scale, &out->real.unit, &out->real.exponent);
+    fixed_split_scale(scale, &out->real.unit, &out->real.exponent);
     return true;
 }
 
@@ -48,7 +48,7 @@ static bool quant_target(Lowering *lw, Target *out)
     strbuf_clear(&lw->why);
     if (!onnx_quantizer(lw->node, &out->quant, &lw->why))
         return false;
-    if (!dense_uniform(out->quant.scales, &scale))
+    if (!onnx_dense_uniform(out->quant.scales, &scale))
         return not_supported(lw, "has a scale per channel, which is supported for constants only");
     out->has_grid = true;
     out->real.is_unsigned = out->quant.zero == 0 && !out->quant.is_signed;
@@ -75,7 +75,7 @@ static bool linear_target(Lowering *lw, Target *out)
     if (!type_is_integer(elem) || type_width(elem) > 32)
         return not_supported(lw, "quantizes to a type that is not supported");
     uint32_t width = type_width(elem);
-    bool is_unsigned = is_unsigned_elem(elem);
+    bool is_unsigned = lower_is_unsigned_elem(elem);
     int64_t low = is_unsigned ? 0 : -(INT64_C(1) << (width - 1));
     int64_t high = low + (INT64_C(1) << width) - 1;
     out->zero = (int64_t)zero;
@@ -106,7 +106,7 @@ static bool trunc_target(Lowering *lw, Target *out)
     return uniform(lw, is_v1 ? 1 : 4, &scale) && uniform(lw, 3, &bits) && set_scale(lw, scale, out);
 }
 
-bool target_of(Lowering *lw, Target *out)
+bool quantizer_spec_of(Lowering *lw, Target *out)
 {
     *out = (Target){.real = {.unit = 1.0, .divisor = 1}};
     switch (lw->node->def - onnx_ops) {
@@ -140,12 +140,12 @@ static bool quantize_fixed(Lowering *lw, const Fixed *v, const Target *target, F
         return true;
     }
     if (target->quant.is_bipolar && !v->chain) {
-        build_bipolar(lw, v, target, out);
+        requant_build_bipolar(lw, v, target, out);
         return true;
     }
     if (target->has_grid && !target->quant.is_bipolar && !v->chain && v->unit == target->real.unit)
-        return build_shift(lw, v, target, out);
-    return build_requant(lw, v, target, out, exact);
+        return requant_build_shift(lw, v, target, out);
+    return requant_build(lw, v, target, out, exact);
 }
 
 /* --- floats ----------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ static Value *grid_integer(Builder *b, const Target *target, Value *x, const Typ
     const Quantizer *quant = &target->quant;
     const Type *real = x->type, *f64 = type_float(b->ctx, TYPE_F64);
     int exponent;
-    if (exact_log2(target->scale, &exponent))
+    if (onnx_exact_log2(target->scale, &exponent))
         x = build_binary(b, ARITH(MULF), real, x, build_float(b, real, 1.0 / target->scale));
     else
         x = build_binary(b, ARITH(DIVF), real, x, build_float(b, real, target->scale));
@@ -197,7 +197,7 @@ static bool quantize_plain(Lowering *lw, Value *x, const Target *target, Fixed *
     *out = target->real;
     out->low = quant->is_bipolar ? -1 : quant->low - quant->zero;
     out->high = quant->is_bipolar ? 1 : quant->high - quant->zero;
-    uint32_t width = signed_width(out->low, out->high);
+    uint32_t width = fixed_signed_width(out->low, out->high);
     const Type *elem = type_i(lw->ctx, width - (out->is_unsigned && width > 2));
     Generic g;
     generic_elementwise(lw, &g, &x, 1);
@@ -210,7 +210,7 @@ static bool quantize_plain(Lowering *lw, Value *x, const Target *target, Fixed *
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-void record_quantized(Lowering *lw, const Target *target, const Fixed *real)
+void quantizer_record(Lowering *lw, const Target *target, const Fixed *real)
 {
     Fixed result = *real;
     if (lw->node->def == ONNX(QUANTIZE_LINEAR)) {
@@ -221,24 +221,24 @@ void record_quantized(Lowering *lw, const Target *target, const Fixed *real)
     lower_result(lw, &result);
 }
 
-bool lower_quant(Lowering *lw)
+bool quantizer_lower(Lowering *lw)
 {
     Target target;
     Fixed result;
     bool exact = false;
-    if (!target_of(lw, &target))
+    if (!quantizer_spec_of(lw, &target))
         return onnx_error(lw->node, "%s", lw->why.data);
     const Fixed *v = lower_fixed(lw, 0);
     if (v && !quantize_fixed(lw, v, &target, &result, &exact))
         return false;
     if (v && !exact)
-        warn_plain(lw, "the integers before it are too many to try");
+        lower_warn_plain(lw, "the integers before it are too many to try");
     if (!exact) {
         Value *x = lower_plain(lw, 0);
         if (!x || !quantize_plain(lw, x, &target, &result))
             return false;
     }
-    record_quantized(lw, &target, &result);
+    quantizer_record(lw, &target, &result);
     return true;
 }
 
@@ -282,14 +282,14 @@ static bool only_moves(const Op *op)
     }
 }
 
-Op *find_quantizer(const Value *value)
+Op *quantizer_find(const Value *value)
 {
     for (;;) {
         Op *found = NULL;
         const Op *mover = NULL;
         FOR_EACH_USE(use, value)
         {
-            bool quantizes = use_index(use) == 0 && is_quantizer(use->owner);
+            bool quantizes = use_index(use) == 0 && lower_is_quantizer(use->owner);
             if (quantizes && (!found || same_quantizer(found, use->owner)))
                 found = use->owner;
             else if (only_moves(use->owner) && value_has_one_use(value))
@@ -303,34 +303,34 @@ Op *find_quantizer(const Value *value)
     }
 }
 
-bool quantize_operand(Lowering *lw, uint32_t index, Op *quantizer, Fixed *out)
+bool quantizer_apply_to_operand(Lowering *lw, uint32_t index, Op *quantizer, Fixed *out)
 {
     const Fixed *v = lower_fixed(lw, index);
     Op *node = lw->node;
     Target target;
     bool exact = false;
     lw->node = quantizer;
-    bool done = v && target_of(lw, &target) && target.has_grid &&
+    bool done = v && quantizer_spec_of(lw, &target) && target.has_grid &&
                 quantize_fixed(lw, v, &target, out, &exact);
     lw->node = node;
     return done && exact;
 }
 
-bool quantize_number(Lowering *lw, Op *quantizer, double number, int64_t *out)
+bool quantizer_apply_to_number(Lowering *lw, Op *quantizer, double number, int64_t *out)
 {
     Op *node = lw->node;
     Target target;
     const int64_t dims[] = {1, 1, 1};
     const Type *elem = type_elem(op_operand(quantizer, 0)->type);
     lw->node = quantizer;
-    bool known = target_of(lw, &target) && target.has_grid;
+    bool known = quantizer_spec_of(lw, &target) && target.has_grid;
     lw->node = node;
-    const Step *step = known ? step_append(lw, NULL, quantizer, 0) : NULL;
+    const Step *step = known ? epilogue_append_op(lw, NULL, quantizer, 0) : NULL;
     if (!step)
         return false;
     Array *x = array_new(type_tensor(elem, dims, COUNT_OF(dims), NULL));
     array_set_f64(x, 0, number);
-    Array *y = chain_apply(lw, step, x);
+    Array *y = epilogue_apply(lw, step, x);
     if (!y)
         return false;
     *out = array_is_float(y) ? llround(array_get_f64(y, 0) / target.scale)
@@ -351,7 +351,7 @@ static Fixed shift_zero(Lowering *lw, const Fixed *x, int64_t zero)
         return result;
     result.low += change;
     result.high += change;
-    uint32_t width = signed_width(result.low, result.high);
+    uint32_t width = fixed_signed_width(result.low, result.high);
     uint32_t own = type_width(type_elem(x->value->type)) + x->is_unsigned;
     const Type *elem = type_i(lw->ctx, width > own ? width : own);
     Generic g;
@@ -371,7 +371,7 @@ static bool dequantize_plain(Lowering *lw, double zero, double scale)
     const Type *type = op_result(lw->node, 0)->type, *elem = type_elem(type);
     if (!x)
         return false;
-    bool is_unsigned = is_unsigned_elem(op_operand(lw->node, 0)->type);
+    bool is_unsigned = lower_is_unsigned_elem(op_operand(lw->node, 0)->type);
     Generic g;
     generic_elementwise(lw, &g, &x, 1);
     generic_open(lw, &g, build_empty(lw, type));
@@ -384,7 +384,7 @@ static bool dequantize_plain(Lowering *lw, double zero, double scale)
     return true;
 }
 
-bool lower_dequantize(Lowering *lw)
+bool quantizer_lower_dequantize(Lowering *lw)
 {
     double scale, zero = 0.0;
     if (!uniform(lw, 1, &scale) || (onnx_operand(lw->node, 2) && !uniform(lw, 2, &zero)))
@@ -395,7 +395,7 @@ bool lower_dequantize(Lowering *lw)
     if (!x)
         return dequantize_plain(lw, zero, scale);
     Fixed result = shift_zero(lw, x, (int64_t)zero);
-    split_scale(scale, &result.unit, &result.exponent);
+    fixed_split_scale(scale, &result.unit, &result.exponent);
     lower_result(lw, &result);
     return true;
 }

@@ -18,7 +18,7 @@
 int64_t *requant_levels(Requant *r, const Array *q)
 {
     Lowering *lw = r->lw;
-    Array *y = chain_values(lw, &r->chained, op_operand(lw->node, 0)->type, q);
+    Array *y = epilogue_values(lw, &r->chained, op_operand(lw->node, 0)->type, q);
     if (!y)
         return NULL;
     int64_t *levels = xmalloc((size_t)y->count * sizeof *levels);
@@ -46,7 +46,7 @@ static Array *turning_values(Requant *r, const Array *q)
     Chain chain = *r->v->chain;
     chain.last = chain.turn_step->before;
     before.chain = &chain;
-    return chain_values(r->lw, &before, op_operand(r->lw->node, 0)->type, q);
+    return epilogue_values(r->lw, &before, op_operand(r->lw->node, 0)->type, q);
 }
 
 /* Whether a channel's value is at or above the turn at one integer for each channel. */
@@ -192,7 +192,7 @@ static bool find_thresholds(Requant *r)
 
 const Type *requant_type(const Requant *r)
 {
-    uint32_t width = signed_width(r->least, r->most);
+    uint32_t width = fixed_signed_width(r->least, r->most);
     width -= r->is_unsigned && width > 2;
     return type_with_elem(r->v->value->type, type_i(r->lw->ctx, width));
 }
@@ -224,7 +224,7 @@ static bool prepare(Requant *r)
     Chain *longer = ARENA_NEW(scratch, Chain);
     *longer = chain ? *chain : (Chain){.axis = -1, .channels = 1};
     if (!join_threshold_rows(r, longer) ||
-        !(longer->last = step_append(r->lw, longer->last, r->lw->node, 0)))
+        !(longer->last = epilogue_append_op(r->lw, longer->last, r->lw->node, 0)))
         return false;
     r->chained = *r->v;
     r->chained.chain = longer;
@@ -257,17 +257,17 @@ static void set_meaning(Requant *r, Fixed *out)
 static void build_known(Requant *r, Fixed *out)
 {
     set_meaning(r, out);
-    out->value = build_fixed_point(r);
+    out->value = requant_build_affine(r);
     if (!out->value && r->most - r->least > MAX_COMPARISONS) {
         Jumps jumps = {0};
-        jumps_of_rows(r, &jumps);
-        out->value = build_table(r, &jumps);
+        level_changes_of_rows(r, &jumps);
+        out->value = requant_build_table(r, &jumps);
         if (!out->value)
-            out->value = build_search(r, &jumps);
-        jumps_free(&jumps);
+            out->value = requant_build_bsearch(r, &jumps);
+        level_changes_free(&jumps);
     }
     if (!out->value)
-        out->value = build_thresholds(r);
+        out->value = requant_build_thresholds(r);
 }
 
 /* The result of any other; false: it has too many jumps. */
@@ -276,11 +276,11 @@ static bool build_jumping(Requant *r, const Jumps *jumps, Fixed *out)
     if (r->is_undefined || jumps->list.len > MAX_STEPS)
         return false;
     set_meaning(r, out);
-    out->value = build_table(r, jumps);
+    out->value = requant_build_table(r, jumps);
     if (!out->value)
-        out->value = build_search(r, jumps);
+        out->value = requant_build_bsearch(r, jumps);
     if (!out->value)
-        out->value = build_jumps(r, jumps);
+        out->value = requant_build_level_changes(r, jumps);
     return true;
 }
 
@@ -312,7 +312,7 @@ static void level_range(const Jumps *jumps, int64_t *least, int64_t *most)
     }
 }
 
-void build_steps(Lowering *lw, const Fixed *v, const Target *target, const Jumps *jumps,
+void requant_build_staircase(Lowering *lw, const Fixed *v, const Target *target, const Jumps *jumps,
                  Fixed *out)
 {
     bool falls = false, built = true;
@@ -337,9 +337,9 @@ static bool build_tried(Requant *r, Fixed *out, bool *exact)
     *exact = false;
     if (!requant_is_small(r, MAX_TRIED))
         return true;
-    bool known = jumps_of_levels(r, &jumps);
+    bool known = level_changes_of_levels(r, &jumps);
     *exact = known && build_jumping(r, &jumps, out);
-    jumps_free(&jumps);
+    level_changes_free(&jumps);
     return known || onnx_error(r->lw->node, "%s", r->lw->why.data);
 }
 
@@ -359,13 +359,13 @@ static bool build_searched(Requant *r, Fixed *out, bool *exact)
     if (!*exact || r->sides == 1)
         return true;
     Jumps jumps = {0};
-    jumps_of_rows(r, &jumps);
+    level_changes_of_rows(r, &jumps);
     *exact = build_jumping(r, &jumps, out);
-    jumps_free(&jumps);
+    level_changes_free(&jumps);
     return true;
 }
 
-bool build_requant(Lowering *lw, const Fixed *v, const Target *target, Fixed *out, bool *exact)
+bool requant_build(Lowering *lw, const Fixed *v, const Target *target, Fixed *out, bool *exact)
 {
     Requant r = {.lw = lw, .v = v, .target = target};
     *exact = false;

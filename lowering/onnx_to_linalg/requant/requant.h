@@ -57,45 +57,45 @@ int64_t requant_last(const Requant *r, int64_t row);
 const Type *requant_type(const Requant *r);
 
 /* A function of v that its jumps tell, in whatever form is best. */
-void build_steps(Lowering *lw, const Fixed *v, const Target *target, const Jumps *jumps,
+void requant_build_staircase(Lowering *lw, const Fixed *v, const Target *target, const Jumps *jumps,
                  Fixed *out);
 
 /* --- forms ------------------------------------------------------------------------------------ */
 
 /* clamp(floor((multiplier[c] * q + addend[c]) / 2^shift)) of a function of one row per channel;
  * NULL: there is none. */
-Value *build_fixed_point(Requant *r);
+Value *requant_build_affine(Requant *r);
 /* A count of thresholds, of a function of one row per channel. */
-Value *build_thresholds(Requant *r);
+Value *requant_build_thresholds(Requant *r);
 /* A sum over jumps. */
-Value *build_jumps(Requant *r, const Jumps *jumps);
+Value *requant_build_level_changes(Requant *r, const Jumps *jumps);
 /* A search for the last jump that q has passed; NULL: its tables would be too large, or there are so
  * few jumps that all may be compared with. */
-Value *build_search(Requant *r, const Jumps *jumps);
+Value *requant_build_bsearch(Requant *r, const Jumps *jumps);
 /* A table of all levels; NULL: it would be too large. */
-Value *build_table(Requant *r, const Jumps *jumps);
+Value *requant_build_table(Requant *r, const Jumps *jumps);
 
 /* Whether there are at most `limit` pairs of a channel and an integer. */
 bool requant_is_small(const Requant *r, int64_t limit);
 /* Whether a table of all levels is made. */
 bool requant_fits_table(const Requant *r);
 /* Jumps of a function whose rows are known; of any function by trying all integers, which sets
- * least and most. False: lw->why says. Both are freed by jumps_free. */
-void jumps_of_rows(const Requant *r, Jumps *out);
-bool jumps_of_levels(Requant *r, Jumps *out) MUST_CHECK;
-void jumps_free(Jumps *jumps);
+ * least and most. False: lw->why says. Both are freed by level_changes_free. */
+void level_changes_of_rows(const Requant *r, Jumps *out);
+bool level_changes_of_levels(Requant *r, Jumps *out) MUST_CHECK;
+void level_changes_free(Jumps *jumps);
 /* Jumps channel by channel in the order of q: the first level of each, then where it changes. */
-Jumps jumps_create(int64_t channels) MUST_CHECK;
-void jumps_begin(Jumps *jumps, int64_t channel, int64_t level);
-void jumps_add(Jumps *jumps, int64_t channel, int64_t q, int64_t rise);
-void jumps_end(Jumps *jumps, int64_t channels);
+Jumps level_changes_create(int64_t channels) MUST_CHECK;
+void level_changes_begin(Jumps *jumps, int64_t channel, int64_t level);
+void level_changes_add(Jumps *jumps, int64_t channel, int64_t q, int64_t rise);
+void level_changes_end(Jumps *jumps, int64_t channels);
 /* Jumps of a channel, of which the first may be from the least of all levels to the channel's first;
  * the most of any channel, at least 1. */
-int64_t jump_count(const Requant *r, const Jumps *jumps, int64_t channel);
-int64_t most_jumps(const Requant *r, const Jumps *jumps);
+int64_t level_changes_count(const Requant *r, const Jumps *jumps, int64_t channel);
+int64_t level_changes_most(const Requant *r, const Jumps *jumps);
 /* One of them; behind the last come some that no q passes. */
-Jump jump_at(const Requant *r, const Jumps *jumps, int64_t channel, int64_t i);
+Jump level_change_at(const Requant *r, const Jumps *jumps, int64_t channel, int64_t i);
 /* As narrow as a comparison of q with any place of a jump allows. */
-const Type *place_type(const Requant *r);
+const Type *requant_place_type(const Requant *r);
 
 #endif

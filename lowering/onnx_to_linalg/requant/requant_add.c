@@ -49,7 +49,7 @@ static bool has_numbers(Lowering *lw, const Op *op)
 /* Whether the node works on the value alone, element by element. */
 static bool follows(Lowering *lw, const Op *user, const Value *value)
 {
-    return user->def && user->def->dialect == &dialect_onnx && is_elementwise(user) &&
+    return user->def && user->def->dialect == &onnx_dialect && lower_is_elementwise(user) &&
            op_operand(user, 0) == value && has_numbers(lw, user) &&
            op_result(user, 0)->type == value->type;
 }
@@ -68,10 +68,10 @@ static Step *gate_step(Joint *j, const Value *value, const Op *first, Op *mul)
         bool is_alone = node->result_count == 1 && value_has_one_use(op_result(node, 0));
         const Value *input = gate == j->last ? value : op_result(gate->node, 0);
         if (!is_alone || !follows(j->lw, node, input) ||
-            !(gate = step_append(j->lw, gate, node, 0)))
+            !(gate = epilogue_append_op(j->lw, gate, node, 0)))
             return NULL;
     }
-    Step *step = step_append(j->lw, j->last, mul, op_operand(mul, 0) == value ? 0 : 1);
+    Step *step = epilogue_append_op(j->lw, j->last, mul, op_operand(mul, 0) == value ? 0 : 1);
     if (!step || step->size + gate->size > MAX_GATED)
         return NULL;
     step->joins = true;
@@ -86,7 +86,7 @@ static Step *next_step(Joint *j, const Value *value)
     Op *user = value->uses->owner;
     bool is_gate = has_two_uses(value) && user != value->uses->next->owner;
     if (!is_gate)
-        return step_append(j->lw, j->last, user, 0);
+        return epilogue_append_op(j->lw, j->last, user, 0);
     Op *other = value->uses->next->owner;
     if (user->def == ONNX(MUL))
         return gate_step(j, value, other, user);
@@ -100,10 +100,10 @@ static bool find_steps(Joint *j)
     const Value *value = op_result(lw->node, 0);
     while (value->uses) {
         Op *user = value->uses->owner;
-        bool is_last = user->def && is_quantizer(user) && find_quantizer(value);
+        bool is_last = user->def && lower_is_quantizer(user) && quantizer_find(value);
         if (!is_last && !value_has_one_use(value) && !has_two_uses(value))
             return false;
-        Step *step = is_last ? step_append(lw, j->last, user, 0) : next_step(j, value);
+        Step *step = is_last ? epilogue_append_op(lw, j->last, user, 0) : next_step(j, value);
         if (!step)
             return false;
         j->last = step;
@@ -124,7 +124,7 @@ static Array *pairs(const Joint *j, bool is_y)
     for (int64_t i = 0; i < q->count; i++)
         array_set_i64(q, i, fixed->low + (is_y ? i % j->y_count : i / j->y_count));
     const Type *elem = type_elem(op_result(j->lw->node, 0)->type);
-    Array *values = chain_first(fixed, elem, q);
+    Array *values = epilogue_first(fixed, elem, q);
     array_unref(q);
     return values;
 }
@@ -137,7 +137,7 @@ static bool find_levels(Joint *j)
     bool done = onnx_eval(lw->node, inputs, &sum, &lw->why);
     array_unref(inputs[0]);
     array_unref(inputs[1]);
-    Array *result = done ? chain_apply(lw, j->last, sum) : NULL;
+    Array *result = done ? epilogue_apply(lw, j->last, sum) : NULL;
     if (!result)
         return false;
     double step = fixed_scale(&j->target.real);
@@ -163,8 +163,8 @@ static bool find_levels(Joint *j)
 static bool pair_sum(const Joint *j, int64_t i, int64_t *sum)
 {
     int64_t x = j->x->low + i / j->y_count, y = j->y->low + i % j->y_count, a, b, floor;
-    return mul_i64(j->factor_x, x, &a) && mul_i64(j->factor_y, y, &b) && add_i64(a, b, sum) &&
-           mul_i64(j->levels[i], INT64_C(1) << j->shift, &floor) && *sum > INT64_MIN / 4 &&
+    return i64_mul(j->factor_x, x, &a) && i64_mul(j->factor_y, y, &b) && i64_add(a, b, sum) &&
+           i64_mul(j->levels[i], INT64_C(1) << j->shift, &floor) && *sum > INT64_MIN / 4 &&
            *sum < INT64_MAX / 4 && floor > INT64_MIN / 4 && floor < INT64_MAX / 4;
 }
 
@@ -250,7 +250,7 @@ static void measure_moves(Joint *j)
     for (j->move_shift = 0; bits != 0 && !(bits >> j->move_shift & 1);)
         j->move_shift++;
     int64_t unit = INT64_C(1) << j->move_shift;
-    j->move_bits = signed_width(low / unit, high / unit);
+    j->move_bits = fixed_signed_width(low / unit, high / unit);
 }
 
 /* The moves for these factors and this addend; false: some level would need two. */
@@ -360,15 +360,15 @@ static const Type *working_type(const Joint *j)
         move_low = j->moves[k] < move_low ? j->moves[k] : move_low;
         move_high = j->moves[k] > move_high ? j->moves[k] : move_high;
     }
-    if (!add_i64(x_low, y_low, &low) || !add_i64(x_high, y_high, &high) ||
-        !add_i64(low, j->addend < 0 ? j->addend : 0, &low) || !add_i64(low, move_low, &low) ||
-        !add_i64(high, j->addend > 0 ? j->addend : 0, &high) || !add_i64(high, move_high, &high) ||
+    if (!i64_add(x_low, y_low, &low) || !i64_add(x_high, y_high, &high) ||
+        !i64_add(low, j->addend < 0 ? j->addend : 0, &low) || !i64_add(low, move_low, &low) ||
+        !i64_add(high, j->addend > 0 ? j->addend : 0, &high) || !i64_add(high, move_high, &high) ||
         low < -limit || high > limit)
         return NULL;
     low = low < j->least ? low : j->least;
     high = high > j->most ? high : j->most;
     int64_t levels = j->moves ? j->most - j->least : 0;
-    return type_i(j->lw->ctx, signed_width(low, high > levels ? high : levels));
+    return type_i(j->lw->ctx, fixed_signed_width(low, high > levels ? high : levels));
 }
 
 static bool build_kernel(Joint *j, Fixed *out)
@@ -381,7 +381,7 @@ static bool build_kernel(Joint *j, Fixed *out)
     out->is_unsigned &= j->least >= 0;
     out->low = j->least;
     out->high = j->most;
-    uint32_t width = signed_width(j->least, j->most);
+    uint32_t width = fixed_signed_width(j->least, j->most);
     const Type *elem = type_i(lw->ctx, width - (out->is_unsigned && width > 2));
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, elem);
     Value *inputs[] = {j->x->value, j->y->value}, *table = j->moves ? move_table(j) : NULL;
@@ -403,7 +403,7 @@ static bool build_kernel(Joint *j, Fixed *out)
 static void record_between(Joint *j, const Fixed *result)
 {
     for (const Step *step = j->last->before; step; step = step->before)
-        record_fixed(j->lw, op_result(step->node, 0), result);
+        lower_record_fixed(j->lw, op_result(step->node, 0), result);
 }
 
 /* --- in two kernels -------------------------------------------------------------------------- */
@@ -468,7 +468,7 @@ static bool find_factors(Joint *j, Point *points)
 static Value *build_sum(Joint *j, int64_t low, int64_t high)
 {
     Lowering *lw = j->lw;
-    const Type *wide = type_i(lw->ctx, signed_width(low, high));
+    const Type *wide = type_i(lw->ctx, fixed_signed_width(low, high));
     Value *inputs[] = {j->x->value, j->y->value};
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, wide);
     Generic g;
@@ -485,23 +485,23 @@ static bool build_two_kernels(Joint *j, Fixed *out)
     Point *points = xmalloc((size_t)count * sizeof *points);
     bool found = find_factors(j, points);
     if (found) {
-        Jumps jumps = jumps_create(1);
+        Jumps jumps = level_changes_create(1);
         Fixed sum = {.unit = 1.0, .divisor = 1};
         sum.low = points[0].sum;
         sum.high = points[count - 1].sum;
         sum.value = build_sum(j, sum.low, sum.high);
-        jumps_begin(&jumps, 0, points[0].level);
+        level_changes_begin(&jumps, 0, points[0].level);
         for (int64_t i = 1; i < count; i++)
-            jumps_add(&jumps, 0, points[i].sum, points[i].level - points[i - 1].level);
-        jumps_end(&jumps, 1);
-        build_steps(j->lw, &sum, &j->target, &jumps, out);
-        jumps_free(&jumps);
+            level_changes_add(&jumps, 0, points[i].sum, points[i].level - points[i - 1].level);
+        level_changes_end(&jumps, 1);
+        requant_build_staircase(j->lw, &sum, &j->target, &jumps, out);
+        level_changes_free(&jumps);
     }
     free(points);
     return found;
 }
 
-bool build_joint(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
+bool requant_build_add(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
 {
     Joint j = {.lw = lw, .x = x, .y = y};
     Op *sum = lw->node;
@@ -510,7 +510,7 @@ bool build_joint(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
     j.x_count = x->high - x->low + 1;
     j.y_count = y->high - y->low + 1;
     lw->node = j.quantizer;
-    bool known = target_of(lw, &j.target);
+    bool known = quantizer_spec_of(lw, &j.target);
     lw->node = sum;
     bool has_grid = known && j.target.has_grid && !j.target.quant.is_bipolar;
     if (!has_grid || j.x_count * j.y_count > MAX_PAIRS || !find_levels(&j))

@@ -39,7 +39,7 @@ static bool fit_with(const Requant *r, int64_t c, StepFunction *f, int64_t slack
     f->late = r->falls[c] ? 0 : slack;
     f->early = r->falls[c] ? slack : 0;
     int64_t *errors = xmalloc((size_t)(f->count + 1) * sizeof *errors);
-    bool fits = fit_fixed_point(f, &lines->of[c]) && fit_errors(f, &lines->of[c], errors);
+    bool fits = fixed_point_fit(f, &lines->of[c]) && fixed_point_errors(f, &lines->of[c], errors);
     if (fits && lines->moves)
         set_moves(r, c, errors, lines);
     free(errors);
@@ -76,8 +76,8 @@ static bool find_range(const Requant *r, Lines *lines)
     lines->low = lines->high = 0;
     for (int64_t c = 0; c < r->channels; c++) {
         int64_t a, b, m = lines->of[c].multiplier;
-        if (!add_i64(r->v->high, slack, &b) || !mul_i64(m, r->v->low, &a) || !mul_i64(m, b, &b) ||
-            !add_i64(a, lines->of[c].addend, &a) || !add_i64(b, lines->of[c].addend, &b))
+        if (!i64_add(r->v->high, slack, &b) || !i64_mul(m, r->v->low, &a) || !i64_mul(m, b, &b) ||
+            !i64_add(a, lines->of[c].addend, &a) || !i64_add(b, lines->of[c].addend, &b))
             return false;
         int64_t least = a < b ? a : b, most = a < b ? b : a;
         lines->low = least < lines->low ? least : lines->low;
@@ -96,7 +96,7 @@ static bool fit_all(const Requant *r, Lines *lines)
         shift = lines->of[c].shift > shift ? lines->of[c].shift : shift;
     }
     for (int64_t c = 0; c < r->channels; c++)
-        if (!fit_widen(&lines->of[c], shift))
+        if (!fixed_point_widen(&lines->of[c], shift))
             return false;
     return find_range(r, lines);
 }
@@ -147,7 +147,7 @@ static Numbers add_numbers(Kernel *k, const int64_t *values)
     }
     if (low == high)
         return (Numbers){.same = low};
-    const Type *elem = type_i(lw->ctx, signed_width(low, high));
+    const Type *elem = type_i(lw->ctx, fixed_signed_width(low, high));
     const Type *type = type_tensor(elem, &k->r->channels, 1, NULL);
     k->inputs[k->count] =
         arith_constant(&lw->b, attr_dense_i64(type, values, (size_t)k->r->channels));
@@ -219,7 +219,7 @@ static const Type *working_type(const Kernel *k)
 {
     int64_t low = k->lines->low < k->r->least ? k->lines->low : k->r->least;
     int64_t high = k->lines->high > k->r->most ? k->lines->high : k->r->most;
-    uint32_t width = signed_width(low, high);
+    uint32_t width = fixed_signed_width(low, high);
     for (uint32_t i = 0; i < k->count; i++) {
         uint32_t own = type_width(type_elem(k->inputs[i]->type));
         width = own > width ? own : width;
@@ -254,7 +254,7 @@ static Value *build_lines(Requant *r, const Lines *lines)
     return generic_close(&k.generic, build_resize(b, level(&k, q), type_elem(type)));
 }
 
-Value *build_fixed_point(Requant *r)
+Value *requant_build_affine(Requant *r)
 {
     Lines lines;
     return find_lines(r, &lines) ? build_lines(r, &lines) : NULL;

@@ -36,8 +36,8 @@ static Value *place_table(const Search *s, uint32_t k)
     int64_t size = INT64_C(1) << (s->depth - k);
     int64_t *places = ARENA_ARRAY(&s->r->lw->pass->scratch, int64_t, count);
     for (int64_t i = 0; i < count; i++)
-        places[i] = jump_at(s->r, s->jumps, i / parts, i % parts * size + size / 2 - 1).q;
-    return constant_row(s->r->lw, place_type(s->r), places, count);
+        places[i] = level_change_at(s->r, s->jumps, i / parts, i % parts * size + size / 2 - 1).q;
+    return constant_row(s->r->lw, requant_place_type(s->r), places, count);
 }
 
 /* The level in each part, channel by channel, above the least; *is_count says that they are the
@@ -48,11 +48,11 @@ static int64_t *part_levels(const Search *s, bool *is_count)
     int64_t *levels = ARENA_ARRAY(&s->r->lw->pass->scratch, int64_t, s->r->channels * parts);
     *is_count = true;
     for (int64_t c = 0; c < s->r->channels; c++) {
-        int64_t count = jump_count(s->r, s->jumps, c), level = s->r->least;
+        int64_t count = level_changes_count(s->r, s->jumps, c), level = s->r->least;
         for (int64_t i = 0; i < parts; i++) {
             *is_count &= i > count || level == s->r->least + i;
             levels[c * parts + i] = level;
-            level += i < count ? jump_at(s->r, s->jumps, c, i).rise : 0;
+            level += i < count ? level_change_at(s->r, s->jumps, c, i).rise : 0;
         }
     }
     return levels;
@@ -79,7 +79,7 @@ static Value *build_tree(const Search *s, Value *const *places, Value *levels)
     Lowering *lw = r->lw;
     Generic g;
     int64_t last = r->channels * (INT64_C(1) << s->depth) - 1;
-    const Type *index = type_i(lw->ctx, signed_width(0, last)), *wide = place_type(r);
+    const Type *index = type_i(lw->ctx, fixed_signed_width(0, last)), *wide = requant_place_type(r);
     bool has_channels = r->channels > 1;
     Value *inputs[] = {r->v->value, has_channels ? channel_numbers(r, index) : NULL};
     generic_along(lw, &g, inputs, 1 + has_channels, (uint32_t)r->axis);
@@ -95,12 +95,12 @@ static Value *build_tree(const Search *s, Value *const *places, Value *levels)
     return generic_close(&g, part_level(s, b, at, levels));
 }
 
-Value *build_search(Requant *r, const Jumps *jumps)
+Value *requant_build_bsearch(Requant *r, const Jumps *jumps)
 {
     enum { MAX_DEPTH = 16 };
     Search s = {.r = r, .jumps = jumps};
     Value *places[MAX_DEPTH];
-    int64_t most = most_jumps(r, jumps);
+    int64_t most = level_changes_most(r, jumps);
     bool is_count;
     while (INT64_C(1) << s.depth <= most)
         s.depth++;

@@ -25,7 +25,7 @@ typedef struct Rescale {
 static int64_t round_div(Rounding mode, int64_t n, int64_t den)
 {
     int64_t whole = 0;
-    bool ok = floordiv_i64(n, den, &whole);
+    bool ok = i64_floordiv(n, den, &whole);
     assert(ok);
     (void)ok;
     int64_t rest = n - whole * den, half = den - rest; /* compare rest with den / 2 */
@@ -60,10 +60,10 @@ static bool plan_rescale(const Fixed *v, const Quantizer *quant, int exponent, R
         up = 0; /* a shift must stay below the width */
     *r = (Rescale){.mode = quant->rounding, .left = up > 0 ? up : 0, .zero = quant->zero,
                    .clamp_low = quant->low, .clamp_high = quant->high};
-    bool fits = shift_i64(v->divisor, up < 0 ? -up : 0, &r->den) &&
-                mul_i64(r->zero, r->den, &r->offset) && shift_i64(v->low, r->left, &r->low) &&
-                shift_i64(v->high, r->left, &r->high) && add_i64(r->low, r->offset, &r->low) &&
-                add_i64(r->high, r->offset, &r->high);
+    bool fits = fixed_shift_i64(v->divisor, up < 0 ? -up : 0, &r->den) &&
+                i64_mul(r->zero, r->den, &r->offset) && fixed_shift_i64(v->low, r->left, &r->low) &&
+                fixed_shift_i64(v->high, r->left, &r->high) && i64_add(r->low, r->offset, &r->low) &&
+                i64_add(r->high, r->offset, &r->high);
     if (!fits || !is_roomy(r->den) || !is_roomy(r->offset) || !is_roomy(r->low) ||
         !is_roomy(r->high))
         return false;
@@ -113,7 +113,7 @@ static Value *build_floor(Scalar *s, Value *n, int64_t low, int64_t den)
     if ((den & (den - 1)) == 0)
         return apply(s, ARITH(SHRSI), n, log2_of(den));
     int64_t lift = 0;
-    bool ok = low >= 0 || ceildiv_i64(-low, den, &lift);
+    bool ok = low >= 0 || i64_ceildiv(-low, den, &lift);
     assert(ok);
     (void)ok;
     Value *quotient = apply(s, ARITH(DIVUI), add(s, n, lift * den), den);
@@ -173,12 +173,12 @@ static uint32_t rescale_width(const Fixed *v, const Rescale *r)
         high += r->den - low; /* the lift is below den - low */
     if (high < r->den)
         high = r->den;
-    uint32_t width = signed_width(low, high);
-    uint32_t shifted = signed_width(r->low - r->offset, r->high - r->offset);
+    uint32_t width = fixed_signed_width(low, high);
+    uint32_t shifted = fixed_signed_width(r->low - r->offset, r->high - r->offset);
     width = shifted > width ? shifted : width;
     uint32_t operand = type_width(type_elem(v->value->type));
     width = operand > width ? operand : width;
-    uint32_t result = signed_width(r->q_low - r->zero, r->q_high - r->zero);
+    uint32_t result = fixed_signed_width(r->q_low - r->zero, r->q_high - r->zero);
     return result > width && r->zero != 0 ? result : width;
 }
 
@@ -198,7 +198,7 @@ static Value *build_rescale(Scalar *s, const Rescale *r, Value *v)
 
 /* --- quantizers ------------------------------------------------------------------------------- */
 
-void build_bipolar(Lowering *lw, const Fixed *v, const Target *target, Fixed *out)
+void requant_build_bipolar(Lowering *lw, const Fixed *v, const Target *target, Fixed *out)
 {
     Generic generic;
     generic_elementwise(lw, &generic, &v->value, 1);
@@ -231,10 +231,10 @@ static const Type *quant_type(Lowering *lw, const Quantizer *quant)
 {
     if (quant->zero == 0 && quant->bits > 0)
         return type_i(lw->ctx, quant->bits);
-    return type_i(lw->ctx, signed_width(quant->low - quant->zero, quant->high - quant->zero));
+    return type_i(lw->ctx, fixed_signed_width(quant->low - quant->zero, quant->high - quant->zero));
 }
 
-bool build_shift(Lowering *lw, const Fixed *v, const Target *target, Fixed *out)
+bool requant_build_shift(Lowering *lw, const Fixed *v, const Target *target, Fixed *out)
 {
     const Quantizer *quant = &target->quant;
     Rescale r;

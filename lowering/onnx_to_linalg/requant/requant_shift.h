@@ -15,26 +15,26 @@ typedef struct Target {
 } Target;
 
 /* The meaning of lw->node's integers. False: lw->why tells what is not supported. */
-bool target_of(Lowering *lw, Target *out) MUST_CHECK;
+bool quantizer_spec_of(Lowering *lw, Target *out) MUST_CHECK;
 
 /* Records the result of lw->node, integers in the network or reals. */
-void record_quantized(Lowering *lw, const Target *target, const Fixed *real);
+void quantizer_record(Lowering *lw, const Target *target, const Fixed *real);
 
 /* x >= 0 ? 1 : -1 */
-void build_bipolar(Lowering *lw, const Fixed *v, const Target *target, Fixed *out);
+void requant_build_bipolar(Lowering *lw, const Fixed *v, const Target *target, Fixed *out);
 /* Shift, rounding and clamp, for a value of the target's unit. False: diagnosed. */
-bool build_shift(Lowering *lw, const Fixed *v, const Target *target, Fixed *out) MUST_CHECK;
+bool requant_build_shift(Lowering *lw, const Fixed *v, const Target *target, Fixed *out) MUST_CHECK;
 /* Any monotone function (onnx_to_linalg_requant.c): exact fixed-point arithmetic, else thresholds.
  * False: diagnosed; with *exact unset it cannot be done in integers. */
-bool build_requant(Lowering *lw, const Fixed *v, const Target *target, Fixed *out,
+bool requant_build(Lowering *lw, const Fixed *v, const Target *target, Fixed *out,
                    bool *exact) MUST_CHECK;
 /* The quantizer at the end of the steps that alone use the sum or difference at lw->node, on the
  * two fixed operands at once; *out is what it gives. False: there is none, or it is not exact. */
-bool build_joint(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out) MUST_CHECK;
+bool requant_build_add(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out) MUST_CHECK;
 
 /* Applies steps, the last of which is given, to network values; takes the reference. NULL: why. */
-Array *chain_apply(Lowering *lw, const Step *last, Array *x) MUST_CHECK;
+Array *epilogue_apply(Lowering *lw, const Step *last, Array *x) MUST_CHECK;
 /* Network values of integers without a chain's steps; q is (1, channels, n). */
-Array *chain_first(const Fixed *fixed, const Type *elem, const Array *q);
+Array *epilogue_first(const Fixed *fixed, const Type *elem, const Array *q);
 
 #endif

@@ -67,7 +67,7 @@ static Value *threshold_tensor(Requant *r, int64_t levels)
         high = values[i] > high ? values[i] : high;
     }
     const int64_t dims[] = {r->channels, levels};
-    uint32_t width = signed_width(low, high), own = type_width(type_elem(r->v->value->type));
+    uint32_t width = fixed_signed_width(low, high), own = type_width(type_elem(r->v->value->type));
     own += r->v->is_unsigned;
     const Type *elem = type_i(lw->ctx, own > width ? own : width);
     return arith_constant(&lw->b, attr_dense_i64(type_tensor(elem, dims, 2, NULL), values,
@@ -84,7 +84,7 @@ static Value *direction_tensor(Requant *r)
     return arith_constant(&r->lw->b, attr_dense_i64(type, values, (size_t)r->channels));
 }
 
-Value *build_thresholds(Requant *r)
+Value *requant_build_thresholds(Requant *r)
 {
     bool has_signs = any_falls(r);
     Value *tables[2] = {threshold_tensor(r, r->most - r->least)};
@@ -104,26 +104,26 @@ Value *build_thresholds(Requant *r)
 
 /* --- jumps ------------------------------------------------------------------------------------ */
 
-Jumps jumps_create(int64_t channels)
+Jumps level_changes_create(int64_t channels)
 {
     return (Jumps){.first = xcalloc((size_t)channels + 1, sizeof(int64_t)),
                    .base = xcalloc((size_t)channels, sizeof(int64_t))};
 }
 
-void jumps_free(Jumps *jumps)
+void level_changes_free(Jumps *jumps)
 {
     vec_free(&jumps->list);
     free_ptr((void **)&jumps->first);
     free_ptr((void **)&jumps->base);
 }
 
-void jumps_begin(Jumps *jumps, int64_t channel, int64_t level)
+void level_changes_begin(Jumps *jumps, int64_t channel, int64_t level)
 {
     jumps->first[channel] = (int64_t)jumps->list.len;
     jumps->base[channel] = level;
 }
 
-void jumps_add(Jumps *jumps, int64_t channel, int64_t q, int64_t rise)
+void level_changes_add(Jumps *jumps, int64_t channel, int64_t q, int64_t rise)
 {
     size_t len = jumps->list.len;
     if (rise == 0)
@@ -134,7 +134,7 @@ void jumps_add(Jumps *jumps, int64_t channel, int64_t q, int64_t rise)
         *vec_push(&jumps->list) = (Jump){q, rise};
 }
 
-void jumps_end(Jumps *jumps, int64_t channels)
+void level_changes_end(Jumps *jumps, int64_t channels)
 {
     jumps->first[channels] = (int64_t)jumps->list.len;
 }
@@ -145,9 +145,9 @@ static void jump_along_row(const Requant *r, Jumps *jumps, int64_t row)
     const int64_t *at = r->at + row * r->width;
     for (int64_t i = 0; i < count; i++) {
         if (r->falls[row]) /* reached up to -at */
-            jumps_add(jumps, channel, 1 - at[count - 1 - i], -1);
+            level_changes_add(jumps, channel, 1 - at[count - 1 - i], -1);
         else
-            jumps_add(jumps, channel, at[i], 1);
+            level_changes_add(jumps, channel, at[i], 1);
     }
 }
 
@@ -156,22 +156,22 @@ static int64_t level_at(const Requant *r, int64_t row, bool at_end)
     return r->falls[row] == at_end ? r->low[row] : r->high[row];
 }
 
-void jumps_of_rows(const Requant *r, Jumps *out)
+void level_changes_of_rows(const Requant *r, Jumps *out)
 {
-    *out = jumps_create(r->channels);
+    *out = level_changes_create(r->channels);
     for (int64_t row = 0; row < r->channels * r->sides; row++) {
         int64_t channel = row / r->sides;
         if (row % r->sides == 0)
-            jumps_begin(out, channel, level_at(r, row, false));
+            level_changes_begin(out, channel, level_at(r, row, false));
         else
-            jumps_add(out, channel, r->from[row],
+            level_changes_add(out, channel, r->from[row],
                       level_at(r, row, false) - level_at(r, row - 1, true));
         jump_along_row(r, out, row);
     }
-    jumps_end(out, r->channels);
+    level_changes_end(out, r->channels);
 }
 
-bool jumps_of_levels(Requant *r, Jumps *out)
+bool level_changes_of_levels(Requant *r, Jumps *out)
 {
     int64_t count = r->v->high - r->v->low + 1;
     Array *q = requant_candidates(r, count);
@@ -181,27 +181,27 @@ bool jumps_of_levels(Requant *r, Jumps *out)
     array_unref(q);
     if (!levels)
         return false;
-    *out = jumps_create(r->channels);
+    *out = level_changes_create(r->channels);
     r->least = r->most = levels[0];
     for (int64_t i = 0; i < r->channels * count && !r->is_undefined; i++) {
         r->least = levels[i] < r->least ? levels[i] : r->least;
         r->most = levels[i] > r->most ? levels[i] : r->most;
         if (i % count == 0)
-            jumps_begin(out, i / count, levels[i]);
+            level_changes_begin(out, i / count, levels[i]);
         else
-            jumps_add(out, i / count, r->v->low + i % count, levels[i] - levels[i - 1]);
+            level_changes_add(out, i / count, r->v->low + i % count, levels[i] - levels[i - 1]);
     }
-    jumps_end(out, r->channels);
+    level_changes_end(out, r->channels);
     free(levels);
     return true;
 }
 
-int64_t jump_count(const Requant *r, const Jumps *jumps, int64_t channel)
+int64_t level_changes_count(const Requant *r, const Jumps *jumps, int64_t channel)
 {
     return jumps->first[channel + 1] - jumps->first[channel] + (jumps->base[channel] > r->least);
 }
 
-Jump jump_at(const Requant *r, const Jumps *jumps, int64_t channel, int64_t i)
+Jump level_change_at(const Requant *r, const Jumps *jumps, int64_t channel, int64_t i)
 {
     int64_t lift = jumps->base[channel] - r->least;
     if (lift > 0 && i-- == 0)
@@ -219,17 +219,17 @@ static Value *rise_tensor(Requant *r, int64_t *rises, const int64_t *dims)
         high = rises[i] > high ? rises[i] : high;
     }
     const Type *elem = type_elem(requant_type(r));
-    if (signed_width(low, high) < type_width(elem))
-        elem = type_i(r->lw->ctx, signed_width(low, high));
+    if (fixed_signed_width(low, high) < type_width(elem))
+        elem = type_i(r->lw->ctx, fixed_signed_width(low, high));
     for (int64_t i = 0; i < count; i++)
         rises[i] = array_wrap(elem, rises[i]);
     return arith_constant(&r->lw->b, attr_dense_i64(type_tensor(elem, dims, 2, NULL), rises,
                                                     (size_t)count));
 }
 
-const Type *place_type(const Requant *r)
+const Type *requant_place_type(const Requant *r)
 {
-    uint32_t width = signed_width(r->v->low, r->v->high + 1);
+    uint32_t width = fixed_signed_width(r->v->low, r->v->high + 1);
     uint32_t own = type_width(type_elem(r->v->value->type)) + r->v->is_unsigned;
     return type_i(r->lw->ctx, own > width ? own : width);
 }
@@ -237,29 +237,29 @@ const Type *place_type(const Requant *r)
 static Value *place_tensor(Requant *r, const int64_t *places, const int64_t *dims)
 {
     return arith_constant(&r->lw->b,
-                          attr_dense_i64(type_tensor(place_type(r), dims, 2, NULL), places,
+                          attr_dense_i64(type_tensor(requant_place_type(r), dims, 2, NULL), places,
                                          (size_t)(dims[0] * dims[1])));
 }
 
-int64_t most_jumps(const Requant *r, const Jumps *jumps)
+int64_t level_changes_most(const Requant *r, const Jumps *jumps)
 {
     int64_t most = 1;
     for (int64_t c = 0; c < r->channels; c++) {
-        int64_t own = jump_count(r, jumps, c);
+        int64_t own = level_changes_count(r, jumps, c);
         most = own > most ? own : most;
     }
     return most;
 }
 
-Value *build_jumps(Requant *r, const Jumps *jumps)
+Value *requant_build_level_changes(Requant *r, const Jumps *jumps)
 {
-    int64_t most = most_jumps(r, jumps);
+    int64_t most = level_changes_most(r, jumps);
     const int64_t dims[] = {r->channels, most};
     int64_t count = r->channels * most;
     int64_t *places = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, count);
     int64_t *rises = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, count);
     for (int64_t i = 0; i < count; i++) {
-        Jump one = jump_at(r, jumps, i / most, i % most);
+        Jump one = level_change_at(r, jumps, i / most, i % most);
         places[i] = one.q;
         rises[i] = one.rise;
     }
@@ -322,14 +322,14 @@ static Value *channel_offsets(Requant *r, const Type *elem, int64_t count)
     return arith_constant(&r->lw->b, attr_dense_i64(type, offsets, (size_t)r->channels));
 }
 
-Value *build_table(Requant *r, const Jumps *jumps)
+Value *requant_build_table(Requant *r, const Jumps *jumps)
 {
     Lowering *lw = r->lw;
     if (!requant_fits_table(r))
         return NULL;
     int64_t count = r->v->high - r->v->low + 1, last = r->channels * count - 1;
     uint32_t own = type_width(type_elem(r->v->value->type)) + r->v->is_unsigned;
-    uint32_t width = signed_width(r->v->low, last > last - r->v->low ? last : last - r->v->low);
+    uint32_t width = fixed_signed_width(r->v->low, last > last - r->v->low ? last : last - r->v->low);
     const Type *wide = type_i(lw->ctx, own > width ? own : width);
     bool has_channels = r->channels > 1;
     Value *levels = level_table(r, jumps, count), *inputs[2] = {r->v->value};

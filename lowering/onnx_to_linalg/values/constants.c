@@ -9,7 +9,7 @@
 
 static const Type *narrow_type(const Type *shape, int64_t low, int64_t high, bool is_unsigned)
 {
-    uint32_t width = signed_width(low, high);
+    uint32_t width = fixed_signed_width(low, high);
     if (is_unsigned && width > 2)
         width--; /* no sign bit */
     return type_with_elem(shape, type_i(shape->ctx, width));
@@ -31,10 +31,10 @@ void constant_narrow(FixedConstant *constant)
 static bool split_scales(const Attr *scales, FixedConstant *out)
 {
     for (int64_t i = 0; i < dense_count(scales); i++) {
-        double scale = dense_number(scales, i);
+        double scale = onnx_dense_number(scales, i);
         if (!(scale > 0.0) || scale - scale != 0.0)
             return false;
-        split_scale(scale, &out->units[i], &out->exponents[i]);
+        fixed_split_scale(scale, &out->units[i], &out->exponents[i]);
     }
     return true;
 }
@@ -65,7 +65,7 @@ static bool subtract_zero_points(const Attr *zeros, FixedConstant *constant)
     int64_t stride = constant->axis < 0 ? constant->count : axis_stride(constant);
     for (int64_t i = 0; i < constant->count; i++) {
         int64_t zero = dense_i64(zeros, i / stride % zero_count);
-        if (!add_i64(constant->values[i], -zero, &constant->values[i]))
+        if (!i64_add(constant->values[i], -zero, &constant->values[i]))
             return false;
     }
     constant->is_unsigned = false;
@@ -116,7 +116,7 @@ static bool common_exponent(const Array *values, int *out)
         int exponent;
         if (x - x != 0)
             return false;
-        split_float(x, &mantissa, &exponent);
+        onnx_split_float(x, &mantissa, &exponent);
         if (mantissa != 0 && exponent < *out)
             *out = exponent;
     }
@@ -151,7 +151,7 @@ static void divide_values(FixedConstant *out)
     for (int64_t i = 0; i < out->count; i++)
         out->values[i] /= divisor;
     int exponent;
-    split_scale((double)divisor, &out->units[0], &exponent);
+    fixed_split_scale((double)divisor, &out->units[0], &exponent);
     out->exponents[0] += exponent;
     constant_narrow(out);
 }
@@ -169,8 +169,8 @@ static bool from_floats(Lowering *lw, const Array *values, FixedConstant *out)
     for (int64_t i = 0; i < out->count; i++) {
         int64_t mantissa;
         int exponent;
-        split_float(array_get_f64(values, i), &mantissa, &exponent);
-        if (!shift_i64(mantissa, exponent - out->exponents[0], &out->values[i]))
+        onnx_split_float(array_get_f64(values, i), &mantissa, &exponent);
+        if (!fixed_shift_i64(mantissa, exponent - out->exponents[0], &out->values[i]))
             return false;
     }
     out->type = values->type;
@@ -215,7 +215,7 @@ bool constant_align(FixedConstant *constant)
         least = constant->exponents[i] < least ? constant->exponents[i] : least;
     for (int64_t i = 0; i < constant->count; i++) {
         int shift = constant->exponents[i / stride % channels] - least;
-        if (!shift_i64(constant->values[i], shift, &constant->values[i]))
+        if (!fixed_shift_i64(constant->values[i], shift, &constant->values[i]))
             return false;
     }
     constant->axis = -1;

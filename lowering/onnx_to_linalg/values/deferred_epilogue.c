@@ -93,11 +93,11 @@ static bool results_are_used(const Op *op)
 static bool is_scalar_function(const Op *op, uint32_t index)
 {
     const Type *type = op_result(op, 0)->type;
-    return is_elementwise(op) && op_operand(op, index)->type == type &&
+    return lower_is_elementwise(op) && op_operand(op, index)->type == type &&
            type_is_float(type_elem(type)) && !results_are_used(op);
 }
 
-Step *step_append(Lowering *lw, const Step *before, const Op *node, uint32_t operand)
+Step *epilogue_append_op(Lowering *lw, const Step *before, const Op *node, uint32_t operand)
 {
     uint32_t size = 1 + (before ? before->size : 0);
     if (size > MAX_STEPS)
@@ -113,9 +113,9 @@ static void set_course(Lowering *lw, Chain *chain, const Step *step)
     Course course;
     double turn = 0.0;
     if (!step->joins)
-        course = node_course(lw, step->operand, &turn);
+        course = monotonicity_of_node(lw, step->operand, &turn);
     else if (step->node->def == ONNX(MUL))
-        course = product_course(lw, step->before, step->other, &turn);
+        course = monotonicity_of_product(lw, step->before, step->other, &turn);
     else
         course = COURSE_ANY;
     if (course == COURSE_MONOTONE)
@@ -145,7 +145,7 @@ static bool join(Lowering *lw, uint32_t index, const Fixed *x, const Fixed *y)
     if ((y->chain && !join_axis(&axis, y->chain->axis)) ||
         (other ? other->size : 0) > MAX_STEPS / 2)
         return false;
-    Step *step = step_append(lw, before, lw->node, index);
+    Step *step = epilogue_append_op(lw, before, lw->node, index);
     if (!step)
         return false;
     step->joins = true;
@@ -164,7 +164,7 @@ static bool join(Lowering *lw, uint32_t index, const Fixed *x, const Fixed *y)
     return true;
 }
 
-bool chain_append(Lowering *lw, uint32_t index)
+bool epilogue_append(Lowering *lw, uint32_t index)
 {
     const Fixed *operand = lower_fixed(lw, index);
     if (!operand || !is_scalar_function(lw->node, index))
@@ -178,7 +178,7 @@ bool chain_append(Lowering *lw, uint32_t index)
     int axis = operand->chain ? operand->chain->axis : -1;
     if (!find_axis(lw, index, &axis))
         return false;
-    Step *step = step_append(lw, last, lw->node, index);
+    Step *step = epilogue_append_op(lw, last, lw->node, index);
     if (!step)
         return false;
     Fixed result = *operand;
@@ -193,7 +193,7 @@ bool chain_append(Lowering *lw, uint32_t index)
     return true;
 }
 
-bool chain_affine(Lowering *lw, Fixed *fixed, int axis, const double *factors,
+bool epilogue_affine(Lowering *lw, Fixed *fixed, int axis, const double *factors,
                   const double *biases)
 {
     const Chain *old = fixed->chain;
@@ -217,7 +217,7 @@ static const Type *candidate_type(const Type *elem, int64_t channels, int64_t co
     return type_tensor(elem, dims, 3, NULL);
 }
 
-Array *chain_first(const Fixed *fixed, const Type *elem, const Array *q)
+Array *epilogue_first(const Fixed *fixed, const Type *elem, const Array *q)
 {
     const Chain *chain = fixed->chain;
     int64_t channels = q->type->u.shaped.dims[1], count = q->type->u.shaped.dims[2];
@@ -246,7 +246,7 @@ static Array *beside_candidates(const Op *node, const Array *constant)
         else
             array_set_i64(copy, i, array_get_i64(constant, i));
     }
-    if (constant->count == 1 || node->def == ONNX(BATCH_NORMALIZATION) || is_quantizer(node))
+    if (constant->count == 1 || node->def == ONNX(BATCH_NORMALIZATION) || lower_is_quantizer(node))
         return copy;
     return array_reshape(copy, candidate_type(constant->elem, constant->count, 1));
 }
@@ -308,13 +308,13 @@ static Array *apply_step(Lowering *lw, const Step *step, Array *x, Array *y)
     return result && turns ? turn_channels(node, result, false) : result;
 }
 
-Array *chain_apply(Lowering *lw, const Step *last, Array *x)
+Array *epilogue_apply(Lowering *lw, const Step *last, Array *x)
 {
     if (!last)
         return x;
     Array *first = array_ref(x);
-    Array *before = chain_apply(lw, last->before, x);
-    Array *other = before && last->joins ? chain_apply(lw, last->other, array_ref(first)) : NULL;
+    Array *before = epilogue_apply(lw, last->before, x);
+    Array *other = before && last->joins ? epilogue_apply(lw, last->other, array_ref(first)) : NULL;
     array_unref(first);
     if (!before || (last->joins && !other)) {
         array_unref(before);
@@ -323,10 +323,10 @@ Array *chain_apply(Lowering *lw, const Step *last, Array *x)
     return apply_step(lw, last, before, other);
 }
 
-Array *chain_values(Lowering *lw, const Fixed *fixed, const Type *like, const Array *q)
+Array *epilogue_values(Lowering *lw, const Fixed *fixed, const Type *like, const Array *q)
 {
     const Step *last = fixed->chain ? fixed->chain->last : NULL;
-    return chain_apply(lw, last, chain_first(fixed, type_elem(like), q));
+    return epilogue_apply(lw, last, epilogue_first(fixed, type_elem(like), q));
 }
 
 /* --- in floating point ------------------------------------------------------------------------ */
@@ -385,7 +385,7 @@ static Value *build_step(Lowering *lw, const Step *step, Value *first)
     return other ? build_plain_on(lw, operands, 2) : NULL;
 }
 
-Value *chain_build(Lowering *lw, const Fixed *fixed, const Type *like)
+Value *epilogue_build(Lowering *lw, const Fixed *fixed, const Type *like)
 {
     Op *node = lw->node;
     Value *x = build_step(lw, last_step(fixed), build_first(lw, fixed, like));

@@ -6,7 +6,7 @@
 
 #include "dialects/arith/arith.h"
 
-bool is_elementwise(const Op *node)
+bool lower_is_elementwise(const Op *node)
 {
     switch (node->def - onnx_ops) {
     case ONNX_ABS: case ONNX_ADD: case ONNX_AND: case ONNX_BATCH_NORMALIZATION: case ONNX_CAST:
@@ -42,7 +42,7 @@ static Value *apply(Lowering *lw, Value *const *inputs, uint32_t count, const Ty
 {
     Generic generic;
     Value *args[GENERIC_MAX_INPUTS];
-    bool is_unsigned = is_unsigned_elem(op_operand(lw->node, 0)->type);
+    bool is_unsigned = lower_is_unsigned_elem(op_operand(lw->node, 0)->type);
     open_kernel(lw, &generic, inputs, count, type);
     for (uint32_t i = 0; i < count; i++)
         args[i] = generic_arg(&generic, i);
@@ -97,7 +97,7 @@ static Value *build_clip(Lowering *lw, Value *x)
     uint32_t count = 1;
     const Type *elem = type_elem(x->type);
     bool is_float = type_is_float(elem);
-    bool is_unsigned = is_unsigned_elem(op_operand(lw->node, 0)->type);
+    bool is_unsigned = lower_is_unsigned_elem(op_operand(lw->node, 0)->type);
     for (uint32_t i = 1; i <= 2; i++) {
         if (!onnx_operand(lw->node, i))
             continue;
@@ -121,7 +121,7 @@ static Value *build_clip(Lowering *lw, Value *x)
 /* Max, Min, Sum, Mean of any number of operands, two at a time. */
 static Value *build_variadic(Lowering *lw, Value *const *inputs, uint32_t count)
 {
-    const Type *type = plain_type(op_result(lw->node, 0)->type);
+    const Type *type = lower_plain_type(op_result(lw->node, 0)->type);
     Value *y = inputs[0];
     for (uint32_t i = 1; y && i < count; i++)
         y = apply(lw, (Value *const[]){y, inputs[i]}, 2, type);
@@ -145,7 +145,7 @@ Value *build_plain_on(Lowering *lw, Value *const *inputs, uint32_t count)
 {
     if (is_variadic(lw->node))
         return build_variadic(lw, inputs, count);
-    return apply(lw, inputs, count, plain_type(op_result(lw->node, 0)->type));
+    return apply(lw, inputs, count, lower_plain_type(op_result(lw->node, 0)->type));
 }
 
 Value *build_plain_node(Lowering *lw, uint32_t index, Value *x)

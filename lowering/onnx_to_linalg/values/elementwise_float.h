@@ -10,7 +10,7 @@ Value *build_plain_node(Lowering *lw, uint32_t index, Value *x) MUST_CHECK;
 /* The node on given plain tensors, for nodes without operands of their own kind. NULL: diagnosed. */
 Value *build_plain_on(Lowering *lw, Value *const *inputs, uint32_t count) MUST_CHECK;
 /* Whether the node is element-wise. */
-bool is_elementwise(const Op *node);
+bool lower_is_elementwise(const Op *node);
 
 /* The scalar result of an element-wise node in `type` from its operands' elements. `is_unsigned`
  * tells how the operands' integers are read. NULL: there is no such arithmetic. */

@@ -8,7 +8,7 @@
 
 /* --- widths ----------------------------------------------------------------------------------- */
 
-uint32_t signed_width(int64_t low, int64_t high)
+uint32_t fixed_signed_width(int64_t low, int64_t high)
 {
     uint32_t width = 2;
     while (width < 64 &&
@@ -17,12 +17,12 @@ uint32_t signed_width(int64_t low, int64_t high)
     return width;
 }
 
-bool shift_i64(int64_t x, int64_t shift, int64_t *out)
+bool fixed_shift_i64(int64_t x, int64_t shift, int64_t *out)
 {
     *out = 0;
     if (x == 0)
         return true;
-    return shift >= 0 && shift < 63 && mul_i64(x, INT64_C(1) << shift, out);
+    return shift >= 0 && shift < 63 && i64_mul(x, INT64_C(1) << shift, out);
 }
 
 Value *build_extend(Builder *b, Value *value, const Type *type, bool is_unsigned)
@@ -162,9 +162,9 @@ bool build_finer(Lowering *lw, Fixed *x, int shift)
     Fixed result = *x;
     if (shift == 0)
         return true;
-    if (!shift_i64(x->low, shift, &result.low) || !shift_i64(x->high, shift, &result.high))
+    if (!fixed_shift_i64(x->low, shift, &result.low) || !fixed_shift_i64(x->high, shift, &result.high))
         return lower_too_wide(lw);
-    uint32_t width = signed_width(result.low, result.high);
+    uint32_t width = fixed_signed_width(result.low, result.high);
     uint32_t own = type_width(type_elem(x->value->type)) + x->is_unsigned;
     width = own > width ? own : width;
     width = (uint32_t)shift >= width ? (uint32_t)shift + 1 : width;

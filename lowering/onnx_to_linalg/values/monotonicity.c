@@ -61,7 +61,7 @@ static Course first_operand_course(Lowering *lw, double *turn)
     }
 }
 
-Course node_course(Lowering *lw, uint32_t index, double *turn)
+Course monotonicity_of_node(Lowering *lw, uint32_t index, double *turn)
 {
     switch (lw->node->def - onnx_ops) {
     case ONNX_ADD:
@@ -105,7 +105,7 @@ static Course clipped_course(Lowering *lw, const Op *clip, const Op *add, double
     return hard_swish_course(1.0 / high, beta / high, turn);
 }
 
-Course product_course(Lowering *lw, const Step *x, const Step *f, double *turn)
+Course monotonicity_of_product(Lowering *lw, const Step *x, const Step *f, double *turn)
 {
     const Step *inner = f && f != x ? f->before : NULL;
     if (f == x)

@@ -6,8 +6,8 @@
 
 /* Of lw->node by operand `index`. Whether it rises or falls may differ from channel to channel.
  * With COURSE_ONE_TURN *turn is the operand at which it turns. */
-Course node_course(Lowering *lw, uint32_t index, double *turn);
+Course monotonicity_of_node(Lowering *lw, uint32_t index, double *turn);
 /* Of what step x gives times what step f gives, by what x gives. */
-Course product_course(Lowering *lw, const Step *x, const Step *f, double *turn);
+Course monotonicity_of_product(Lowering *lw, const Step *x, const Step *f, double *turn);
 
 #endif

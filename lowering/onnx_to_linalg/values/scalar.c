@@ -289,8 +289,8 @@ static Value *cast(Builder *b, Value *x, const Type *type, bool is_unsigned, boo
 static Value *mixed_power(Builder *b, const Op *node, const Type *type, Value *x, Value *y)
 {
     const Type *real = type_is_float(x->type) ? x->type : y->type;
-    bool x_unsigned = is_unsigned_elem(op_operand(node, 0)->type);
-    bool y_unsigned = is_unsigned_elem(op_operand(node, 1)->type);
+    bool x_unsigned = lower_is_unsigned_elem(op_operand(node, 0)->type);
+    bool y_unsigned = lower_is_unsigned_elem(op_operand(node, 1)->type);
     if (node->def != ONNX(POW) || type_is_float(x->type) == type_is_float(y->type))
         return NULL;
     Value *power = binary(b, MATH(POWF), cast(b, x, real, x_unsigned, false),
@@ -306,7 +306,7 @@ Value *build_scalar(Builder *b, const Op *node, const Type *type, Value *const *
     if (node->def == ONNX(WHERE))
         return arith_select(b, x, args[1], args[2]);
     if (node->def == ONNX(CAST))
-        return cast(b, x, type, is_unsigned, is_unsigned_elem(op_result(node, 0)->type));
+        return cast(b, x, type, is_unsigned, lower_is_unsigned_elem(op_result(node, 0)->type));
     if (count == 1)
         return is_float ? float_unary(b, node, x) : int_unary(b, node, x, is_unsigned);
     if (type_is_float(args[1]->type) != is_float)

@@ -14,17 +14,17 @@ bool lower_too_wide(Lowering *lw)
 
 /* --- scales ----------------------------------------------------------------------------------- */
 
-void split_scale(double scale, double *unit, int *exponent)
+void fixed_split_scale(double scale, double *unit, int *exponent)
 {
     *unit = 2.0 * frexp(scale, exponent);
     --*exponent;
 }
 
-void scale_fixed(Fixed *fixed, double factor)
+void fixed_scale_by(Fixed *fixed, double factor)
 {
     double unit;
     int exponent;
-    split_scale(factor, &unit, &exponent);
+    fixed_split_scale(factor, &unit, &exponent);
     fixed->unit *= unit;
     fixed->exponent += exponent;
     if (fixed->unit >= 2.0) {
@@ -33,11 +33,11 @@ void scale_fixed(Fixed *fixed, double factor)
     }
 }
 
-bool divide_scale(Fixed *fixed, int64_t divisor)
+bool fixed_divide_scale(Fixed *fixed, int64_t divisor)
 {
     for (; divisor % 2 == 0; divisor /= 2)
         fixed->exponent--;
-    return mul_i64(fixed->divisor, divisor, &fixed->divisor);
+    return i64_mul(fixed->divisor, divisor, &fixed->divisor);
 }
 
 double fixed_scale(const Fixed *fixed)
@@ -45,14 +45,14 @@ double fixed_scale(const Fixed *fixed)
     return ldexp(fixed->unit, fixed->exponent) / (double)fixed->divisor;
 }
 
-bool same_unit(const Fixed *a, const Fixed *b)
+bool fixed_same_unit(const Fixed *a, const Fixed *b)
 {
     return a->unit == b->unit && a->divisor == b->divisor && !a->chain && !b->chain;
 }
 
-bool same_scale(const Fixed *a, const Fixed *b)
+bool fixed_same_scale(const Fixed *a, const Fixed *b)
 {
-    return same_unit(a, b) && a->exponent == b->exponent && a->zero == b->zero;
+    return fixed_same_unit(a, b) && a->exponent == b->exponent && a->zero == b->zero;
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static Lowered *entry_of(Lowering *lw, const Value *value)
     return lowered;
 }
 
-void record_fixed(Lowering *lw, const Value *of, const Fixed *fixed)
+void lower_record_fixed(Lowering *lw, const Value *of, const Fixed *fixed)
 {
     Lowered *lowered = entry_of(lw, of);
     lowered->fixed = *fixed;
@@ -76,17 +76,17 @@ void record_fixed(Lowering *lw, const Value *of, const Fixed *fixed)
 
 void lower_result(Lowering *lw, const Fixed *fixed)
 {
-    record_fixed(lw, op_result(lw->node, 0), fixed);
+    lower_record_fixed(lw, op_result(lw->node, 0), fixed);
 }
 
-void record_plain(Lowering *lw, const Value *of, Value *plain)
+void lower_record_plain(Lowering *lw, const Value *of, Value *plain)
 {
     entry_of(lw, of)->plain = plain;
 }
 
 void lower_plain_result(Lowering *lw, uint32_t index, Value *value)
 {
-    record_plain(lw, op_result(lw->node, index), value);
+    lower_record_plain(lw, op_result(lw->node, index), value);
 }
 
 /* --- constants -------------------------------------------------------------------------------- */
@@ -142,7 +142,7 @@ static const Fixed *materialize(Lowering *lw, uint32_t index)
     }
     fixed.value = constant_build(lw, &constant, constant.type->u.shaped.dims,
                                  constant.type->u.shaped.rank);
-    record_fixed(lw, value, &fixed);
+    lower_record_fixed(lw, value, &fixed);
     return &entry_of(lw, value)->fixed;
 }
 
@@ -164,14 +164,14 @@ const Fixed *lower_chainless(Lowering *lw, uint32_t index)
 
 /* --- plain tensors ---------------------------------------------------------------------------- */
 
-bool is_unsigned_elem(const Type *type)
+bool lower_is_unsigned_elem(const Type *type)
 {
     const Type *elem = type_elem(type);
     return type_width(elem) == 1 ||
            (elem->kind == TYPE_INTEGER && elem->u.integer.sign == UNSIGNED);
 }
 
-const Type *plain_type(const Type *type)
+const Type *lower_plain_type(const Type *type)
 {
     const Type *elem = type_elem(type);
     if (!type_is_integer(elem))
@@ -200,7 +200,7 @@ static Value *plain_integers(Lowering *lw, const Fixed *fixed, const Type *type)
 
 static Value *plain_constant(Lowering *lw, const Array *array)
 {
-    Array *signless = array_new(plain_type(array->type));
+    Array *signless = array_new(lower_plain_type(array->type));
     for (int64_t i = 0; i < array->count; i++) {
         if (type_is_float(array->elem))
             array_set_f64(signless, i, array_get_f64(array, i));
@@ -222,8 +222,8 @@ static Value *make_plain(Lowering *lw, const Value *value, const Lowered *lowere
         return NULL;
     }
     if (type_is_float(type_elem(value->type)))
-        return chain_build(lw, &lowered->fixed, value->type);
-    return plain_integers(lw, &lowered->fixed, plain_type(value->type));
+        return epilogue_build(lw, &lowered->fixed, value->type);
+    return plain_integers(lw, &lowered->fixed, lower_plain_type(value->type));
 }
 
 Value *lower_plain(Lowering *lw, uint32_t index)
@@ -240,7 +240,7 @@ Value *lower_plain(Lowering *lw, uint32_t index)
 
 /* --- nodes -------------------------------------------------------------------------------------- */
 
-bool is_quantizer(const Op *op)
+bool lower_is_quantizer(const Op *op)
 {
     switch (op->def - onnx_ops) {
     case ONNX_QUANT:
@@ -253,11 +253,11 @@ bool is_quantizer(const Op *op)
     }
 }
 
-void warn_plain(Lowering *lw, const char *why)
+void lower_warn_plain(Lowering *lw, const char *why)
 {
     StrBuf name = {0};
     onnx_add_quoted(&name, onnx_node_name(lw->node));
-    emit_warning(lw->ctx, lw->node->loc, "node %s (%s): is computed in floating point: %s",
+    diag_warning(lw->ctx, lw->node->loc, "node %s (%s): is computed in floating point: %s",
                  name.data, lw->node->def->name, why);
     strbuf_free(&name);
 }

@@ -12,7 +12,7 @@ struct DseMaster {
     REAL *row;
 };
 
-DseMaster *dse_master_create(uint32_t count, double total, double most)
+DseMaster *dse_cutting_plane_create(uint32_t count, double total, double most)
 {
     DseMaster *master = xcalloc(1, sizeof(*master));
     master->lp = make_lp(0, (int)count + 1);
@@ -37,7 +37,7 @@ DseMaster *dse_master_create(uint32_t count, double total, double most)
     return master;
 }
 
-void dse_master_free(DseMaster *master)
+void dse_cutting_plane_free(DseMaster *master)
 {
     if (!master)
         return;
@@ -47,7 +47,7 @@ void dse_master_free(DseMaster *master)
     free_ptr((void **)&master);
 }
 
-void dse_master_add(DseMaster *master, double goal, const double *excess)
+void dse_cutting_plane_add(DseMaster *master, double goal, const double *excess)
 {
     master->row[0] = 1;
     for (uint32_t i = 0; i < master->count; i++)
@@ -55,7 +55,7 @@ void dse_master_add(DseMaster *master, double goal, const double *excess)
     add_constraintex(master->lp, (int)master->count + 1, master->row, master->index, LE, goal);
 }
 
-double dse_master_solve(DseMaster *master, double *prices)
+double dse_cutting_plane_solve(DseMaster *master, double *prices)
 {
     if (solve(master->lp) != OPTIMAL)
         return INFINITY;

@@ -11,11 +11,11 @@ typedef struct DseMaster DseMaster;
 
 /* For `count` prices, at least one. total > 0: their sum, else each is at most `most`.
  * NULL: no memory for the program. */
-DseMaster *dse_master_create(uint32_t count, double total, double most);
-void dse_master_free(DseMaster *master);
+DseMaster *dse_cutting_plane_create(uint32_t count, double total, double most);
+void dse_cutting_plane_free(DseMaster *master);
 /* A design of this goal that exceeds the limits by `excess`, in units of the prices. */
-void dse_master_add(DseMaster *master, double goal, const double *excess);
+void dse_cutting_plane_add(DseMaster *master, double goal, const double *excess);
 /* The next prices to try; gives what the bound is at most. */
-double dse_master_solve(DseMaster *master, double *prices);
+double dse_cutting_plane_solve(DseMaster *master, double *prices);
 
 #endif

@@ -341,7 +341,7 @@ static void ascend(Pruning *p)
 {
     double worst = worst_value(p), next[DSE_MAX_LIMITS], excess[DSE_MAX_LIMITS];
     bool only_fits = worst == 0;
-    DseMaster *master = p->limit_count ? dse_master_create(p->limit_count, only_fits ? PRICE_SUM : 0,
+    DseMaster *master = p->limit_count ? dse_cutting_plane_create(p->limit_count, only_fits ? PRICE_SUM : 0,
                                                            MOST_PRICE * worst)
                                        : NULL;
     for (uint32_t i = 0; only_fits && i < p->limit_count; i++)
@@ -350,13 +350,13 @@ static void ascend(Pruning *p)
         if (!master)
             break;
         double goal = (double)measure_path(p, excess);
-        dse_master_add(master, goal, excess);
-        double promise = dse_master_solve(master, next);
+        dse_cutting_plane_add(master, goal, excess);
+        double promise = dse_cutting_plane_solve(master, next);
         if (isinf(promise) || promise - p->best_bound <= PRECISION * fabs(promise))
             break;
         move_prices(p, next);
     }
-    dse_master_free(master);
+    dse_cutting_plane_free(master);
     if (isinf(p->best_bound) || p->limit_count == 0)
         return;
     take_best_prices(p);
