@@ -1,7 +1,7 @@
 /* Building the call graph, and Tarjan's search for its strongly connected components, with a stack
  * of its own since chains of calls may be long.
  * Tests: lit/passes/inline.mir, lit/passes/inline-recursion.mir */
-#include "analysis/call_graph.h"
+#include "analysis/analysis.h"
 
 #include "ir/attr/attr.h"
 
@@ -84,23 +84,23 @@ void call_graph_free(CallGraph *graph)
 
 /* --- components ---------------------------------------------------------------------------- */
 
-typedef struct Frame {
+typedef struct SearchFrame {
     CallNode *node;
     size_t next_edge;
-} Frame;
+} SearchFrame;
 
-typedef struct Search {
-    VEC(Frame) path;   /* from where the search began to where it is */
+typedef struct ComponentSearch {
+    VEC(SearchFrame) path;   /* from where the search began to where it is */
     CallNodes pending; /* found, but of no finished component */
     CallNodes members; /* of the component just finished */
     uint32_t found;
-} Search;
+} ComponentSearch;
 
-static void discover(Search *search, CallNode *node)
+static void discover(ComponentSearch *search, CallNode *node)
 {
     node->visited = node->lowest = ++search->found;
     *vec_push(&search->pending) = node;
-    *vec_push(&search->path) = (Frame){node, 0};
+    *vec_push(&search->path) = (SearchFrame){node, 0};
 }
 
 static void lower(CallNode *node, uint32_t to)
@@ -109,10 +109,10 @@ static void lower(CallNode *node, uint32_t to)
 }
 
 /* Goes on until a component is finished; false: nothing is left. */
-static bool find_component(Search *search)
+static bool find_component(ComponentSearch *search)
 {
     while (search->path.len) {
-        Frame *frame = &search->path.data[search->path.len - 1];
+        SearchFrame *frame = &search->path.data[search->path.len - 1];
         CallNode *node = frame->node;
         if (frame->next_edge < node->edges.len) {
             CallNode *target = node->edges.data[frame->next_edge++].target;
@@ -140,7 +140,7 @@ static bool find_component(Search *search)
 bool call_graph_each_component(CallGraph *graph, bool (*visit)(void *user, CallNodes *members),
                                void *user)
 {
-    Search search = {0};
+    ComponentSearch search = {0};
     bool ok = true;
     for (size_t i = 0; i < graph->nodes.len && ok; i++) {
         CallNode *node = graph->nodes.data[i];

@@ -1,7 +1,7 @@
 /* Counting the references to functions. A function may be dropped if it is a symbol that nobody
  * outside can see and nothing but functions refers to.
  * Tests: lit/passes/inline.mir, lit/passes/inline-dce.mir */
-#include "analysis/call_uses.h"
+#include "analysis/analysis.h"
 
 #include "ir/attr/attr.h"
 
@@ -54,13 +54,13 @@ static CallNode *node_of(const CallUses *uses, const Op *op)
 }
 
 /* What references are resolved with. */
-typedef struct Scope {
+typedef struct UseScope {
     const CallUses *uses;
     const Op *op;    /* from where names are looked up */
     CallNode *user;  /* the function whose references they are, or NULL */
-} Scope;
+} UseScope;
 
-static CallNode *resolve(const Scope *scope, const Attr *ref)
+static CallNode *resolve(const UseScope *scope, const Attr *ref)
 {
     if (!scope->op) return NULL;
     return node_of(scope->uses, symtabs_lookup(scope->uses->tables, scope->op, ref));
@@ -75,7 +75,7 @@ static void keep(void *data, Op *user, const Attr *ref)
 
 static bool mark_droppable(Op *table, void *user)
 {
-    const Scope *scope = user;
+    const UseScope *scope = user;
     if (!op_has_trait(table, TRAIT_SYMBOL_TABLE)) return true;
     bool all_seen = sees_all_uses(table, scope->op);
     FOR_EACH_INNER (op, table) {
@@ -88,9 +88,9 @@ static bool mark_droppable(Op *table, void *user)
 /* What refers to functions without being one keeps them. */
 static bool keep_referenced(Op *table, void *user)
 {
-    const Scope *outer = user;
+    const UseScope *outer = user;
     if (!op_has_trait(table, TRAIT_SYMBOL_TABLE)) return true;
-    Scope scope = {.uses = outer->uses, .op = table};
+    UseScope scope = {.uses = outer->uses, .op = table};
     FOR_EACH_INNER (op, table)
         if (!node_of(outer->uses, op)) (void)symbol_each_use(op, keep, &scope);
     return true;
@@ -120,7 +120,7 @@ static void forget(NodeUses *own)
 
 static void count_use(void *data, Op *user, const Attr *ref)
 {
-    const Scope *scope = data;
+    const UseScope *scope = data;
     NodeUses *own = uses_of(scope->user);
     CallNode *target = resolve(scope, ref);
     if (!target || !uses_of(target)->is_droppable) return;
@@ -133,7 +133,7 @@ static void count_use(void *data, Op *user, const Attr *ref)
 
 static void drop_use(void *data, Op *user, const Attr *ref)
 {
-    const Scope *scope = data;
+    const UseScope *scope = data;
     CallNode *target = resolve(scope, ref);
     (void)user;
     if (!target || !ptrmap_has(&uses_of(scope->user)->by_body, target)) return;
@@ -143,14 +143,14 @@ static void drop_use(void *data, Op *user, const Attr *ref)
 
 void call_uses_recompute(CallUses *uses, CallNode *node)
 {
-    Scope scope = {.uses = uses, .op = op_parent(node->op), .user = node};
+    UseScope scope = {.uses = uses, .op = op_parent(node->op), .user = node};
     forget(uses_of(node));
     (void)symbol_each_use(node->op, count_use, &scope);
 }
 
 void call_uses_drop_call(CallUses *uses, CallNode *node, Op *call)
 {
-    Scope scope = {.uses = uses, .op = op_parent(call), .user = node};
+    UseScope scope = {.uses = uses, .op = op_parent(call), .user = node};
     (void)symbol_each_use(call, drop_use, &scope);
 }
 
@@ -190,7 +190,7 @@ void call_uses_init(CallUses *uses, Op *root, const CallGraph *graph, SymbolTabl
 {
     *uses = (CallUses){graph, tables};
     const CallNodes *nodes = &graph->nodes;
-    Scope scope = {.uses = uses, .op = root};
+    UseScope scope = {.uses = uses, .op = root};
     for (size_t i = 0; i < nodes->len; i++) nodes->data[i]->data = xcalloc(1, sizeof(NodeUses));
     (void)op_walk(root, mark_droppable, &scope);
     (void)op_walk(root, keep_referenced, &scope);

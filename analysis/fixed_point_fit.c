@@ -6,15 +6,15 @@
  * which bounds the slope; the first shift at which an integer lies between the bounds is tried, and
  * the intervals for b decide. The answer is exact: it is checked at every threshold.
  * Tests: test/unit/fit_test.c */
-#include "analysis/fixed_point_fit.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 #include <math.h>
 
 /* Constraints: level(q) >= k at q, or level(q) <= k at q. */
-typedef struct Bound {
+typedef struct FitBound {
     int64_t k, q;
-} Bound;
+} FitBound;
 
 static int64_t lower_count(const StepFunction *f)
 {
@@ -22,11 +22,11 @@ static int64_t lower_count(const StepFunction *f)
 }
 
 /* Where the function must have reached level k. */
-static Bound lower_bound(const StepFunction *f, int64_t i)
+static FitBound lower_bound(const StepFunction *f, int64_t i)
 {
     if (i < f->count)
-        return (Bound){f->thresholds[i].level, f->thresholds[i].at + f->late};
-    return (Bound){f->low_level, f->low_q};
+        return (FitBound){f->thresholds[i].level, f->thresholds[i].at + f->late};
+    return (FitBound){f->low_level, f->low_q};
 }
 
 static int64_t upper_count(const StepFunction *f)
@@ -35,11 +35,11 @@ static int64_t upper_count(const StepFunction *f)
 }
 
 /* Where the function must not be above level k. */
-static Bound upper_bound(const StepFunction *f, int64_t i)
+static FitBound upper_bound(const StepFunction *f, int64_t i)
 {
     if (i < f->count)
-        return (Bound){f->thresholds[i].level - 1, f->thresholds[i].at - 1 - f->early};
-    return (Bound){f->high_level, f->high_q};
+        return (FitBound){f->thresholds[i].level - 1, f->thresholds[i].at - 1 - f->early};
+    return (FitBound){f->high_level, f->high_q};
 }
 
 /* Bounds of the slope, real numbers: any pair of a lower bound (k, q) and an upper one (j, p)
@@ -51,9 +51,9 @@ static void slope_range(const StepFunction *f, double *low, double *high)
     *low = -INFINITY;
     *high = INFINITY;
     for (int64_t i = 0; i < lower_count(f); i++) {
-        Bound a = lower_bound(f, i);
+        FitBound a = lower_bound(f, i);
         for (int64_t n = i % stride; n < upper_count(f); n += stride) {
-            Bound b = upper_bound(f, n);
+            FitBound b = upper_bound(f, n);
             double rise = (double)(a.k - b.k - 1), run = (double)(a.q - b.q);
             if (run > 0 && rise / run > *low)
                 *low = rise / run;
@@ -64,7 +64,7 @@ static void slope_range(const StepFunction *f, double *low, double *high)
 }
 
 /* k * 2^shift - m * q */
-static bool offset(Bound bound, int64_t m, int shift, int64_t *out)
+static bool offset(FitBound bound, int64_t m, int shift, int64_t *out)
 {
     int64_t scaled, product;
     return i64_mul(bound.k, INT64_C(1) << shift, &scaled) && i64_mul(m, bound.q, &product) &&
@@ -81,7 +81,7 @@ static bool find_addend(const StepFunction *f, int64_t m, int shift, int64_t *ad
         low = at > low ? at : low;
     }
     for (int64_t i = 0; i < upper_count(f); i++) {
-        Bound above = upper_bound(f, i);
+        FitBound above = upper_bound(f, i);
         above.k++;
         if (!offset(above, m, shift, &at))
             return false;

@@ -3,14 +3,11 @@
  * are added up element by element, and the largest and least sum of any output counts. Partial sums in
  * whatever order stay within it, since every term's range is taken to contain 0.
  * Tests: lit/lowering/narrow-integers.mir */
-#include "analysis/int_range.h"
+#include "analysis/analysis.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "analysis/kernel.h"
-#include "analysis/reshape.h"
 
 static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t max_of(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -234,18 +231,18 @@ static int input_of(const Op *generic, const Value *value)
 
 /* The loops' trips, and of them what a weight counts for one output: each weight's index by parallel
  * loops names the outputs that it takes part in. */
-typedef struct Weights {
+typedef struct WeightRange {
     const Attr *values;
     const AffineMap *map;
     int64_t repeats; /* trips of the reductions that do not index the weights */
     int64_t outputs;
     int64_t stride[KERNEL_MAX_LOOPS]; /* per result of the map: of its part in the output's number */
-} Weights;
+} WeightRange;
 
-static bool find_weights(const Op *generic, uint32_t operand, const int64_t *extents, Weights *out)
+static bool find_weights(const Op *generic, uint32_t operand, const int64_t *extents, WeightRange *out)
 {
     const Op *def = value_def(op_operand(generic, operand));
-    *out = (Weights){.repeats = 1, .outputs = 1, .map = linalg_operand_map(generic, operand)};
+    *out = (WeightRange){.repeats = 1, .outputs = 1, .map = linalg_operand_map(generic, operand)};
     if (!def || def->def != ARITH(CONSTANT) || !map_is_projected_permutation(out->map, false))
         return false;
     out->values = op_attr(def, "value");
@@ -265,7 +262,7 @@ static bool find_weights(const Op *generic, uint32_t operand, const int64_t *ext
 }
 
 /* The output's number of the weight at a row-major index. */
-static int64_t output_of(const Weights *w, const int64_t *extents, int64_t index)
+static int64_t output_of(const WeightRange *w, const int64_t *extents, int64_t index)
 {
     int64_t output = 0;
     for (uint32_t r = w->map->result_count; r-- > 0;) {
@@ -277,7 +274,7 @@ static int64_t output_of(const Weights *w, const int64_t *extents, int64_t index
 }
 
 /* The least and largest sum of weight * x, each term 0 at will, of any output; false beyond 64 bits. */
-static bool sum_weights(const IntRanges *ranges, const Weights *w, const int64_t *extents, IntRange x,
+static bool sum_weights(const IntRanges *ranges, const WeightRange *w, const int64_t *extents, IntRange x,
                         IntRange *out)
 {
     IntRange *sums = ARENA_ARRAY(ranges->arena, IntRange, (size_t)w->outputs);
@@ -305,7 +302,7 @@ static bool total_range(IntRanges *ranges, const Op *generic, const Value *term,
     for (int side = 0; def && def->def == ARITH(MULI) && side < 2; side++) {
         int input = input_of(generic, op_operand(def, (uint32_t)side));
         IntRange x = int_range_of_value(ranges, op_operand(def, (uint32_t)(1 - side)));
-        Weights weights;
+        WeightRange weights;
         if (input >= 0 && find_weights(generic, (uint32_t)input, extents, &weights) &&
             sum_weights(ranges, &weights, extents, x, out))
             return true;

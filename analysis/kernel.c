@@ -1,12 +1,11 @@
 /* MING's Algorithm 1 (sliding-window detection) and Algorithm 2 (iterator classification) on the
  * indexing maps of a linalg.generic. Linear in the sizes of the maps.
  * Tests: lit/passes/analyze-kernels.mir */
-#include "analysis/kernel.h"
+#include "analysis/analysis.h"
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 const char *kernel_class_name(KernelClass class)
 {

@@ -1,9 +1,8 @@
 /* Sanitised names. Tests: test/unit/names_test.c */
-#include "analysis/layer_name.h"
+#include "analysis/analysis.h"
 
 #include "dialects/dfg/dfg.h"
-#include "dialects/linalg/structured.h"
-#include "analysis/kernel.h"
+#include "dialects/linalg/linalg.h"
 
 #include <string.h>
 

@@ -1,20 +1,18 @@
 /* Intervals and dependences of payload values, by walking back from the value. The walk is cut off at
  * a depth that no payload of a product reaches, beyond which the type's bounds hold.
  * Tests: lit/lowering/packing.mir */
-#include "analysis/payload_range.h"
+#include "analysis/analysis.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "analysis/kernel.h"
 
 enum { MAX_BITS = 62, MAX_DEPTH = 8 };
 
 /* What is known; not known: any number. */
-typedef struct Known {
+typedef struct KnownRange {
     PayloadRange range;
     bool is_known;
-} Known;
+} KnownRange;
 
 int64_t payload_range_bits(int64_t low, int64_t high)
 {
@@ -29,31 +27,31 @@ static bool is_narrow_integer(const Type *type)
     return type_is_integer(type) && type_width(type) <= MAX_BITS;
 }
 
-static Known type_bounds(const Type *type, uint32_t loops)
+static KnownRange type_bounds(const Type *type, uint32_t loops)
 {
-    Known known = {.range.loops = loops};
+    KnownRange known = {.range.loops = loops};
     if (!is_narrow_integer(type))
         return known;
     int64_t half = (int64_t)1 << (type_width(type) - 1);
-    return (Known){{-half, half - 1, loops}, true};
+    return (KnownRange){{-half, half - 1, loops}, true};
 }
 
 /* The bounds, unless the value wraps: then the type's. */
-static Known bounded(const Type *type, int64_t low, int64_t high, uint32_t loops)
+static KnownRange bounded(const Type *type, int64_t low, int64_t high, uint32_t loops)
 {
-    Known all = type_bounds(type, loops);
+    KnownRange all = type_bounds(type, loops);
     if (!all.is_known || low < all.range.low || high > all.range.high)
         return all;
-    return (Known){{low, high, loops}, true};
+    return (KnownRange){{low, high, loops}, true};
 }
 
-static Known number(const Type *type, const Attr *value)
+static KnownRange number(const Type *type, const Attr *value)
 {
     int64_t n;
     if (value->kind != ATTR_INTEGER || !is_narrow_integer(type))
         return type_bounds(type, 0);
     n = attr_int_value(value);
-    return (Known){{n, n, 0}, true};
+    return (KnownRange){{n, n, 0}, true};
 }
 
 /* --- operands ----------------------------------------------------------------------------- */
@@ -79,7 +77,7 @@ static uint32_t repeated_loops(const Op *generic, uint32_t index)
     return (uint32_t)mask[index];
 }
 
-static Known argument(const Op *generic, uint32_t index)
+static KnownRange argument(const Op *generic, uint32_t index)
 {
     const Value *operand = op_operand(generic, index);
     const Type *elem = type_elem(operand->type);
@@ -99,9 +97,9 @@ static Known argument(const Op *generic, uint32_t index)
 
 /* --- ops ---------------------------------------------------------------------------------- */
 
-static Known value_known(const Op *generic, const Value *value, uint32_t depth);
+static KnownRange value_known(const Op *generic, const Value *value, uint32_t depth);
 
-static Known extend_unsigned(const Op *op, Known x)
+static KnownRange extend_unsigned(const Op *op, KnownRange x)
 {
     const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
     if (!is_narrow_integer(from))
@@ -111,7 +109,7 @@ static Known extend_unsigned(const Op *op, Known x)
     return bounded(to, 0, ((int64_t)1 << type_width(from)) - 1, x.range.loops);
 }
 
-static Known op_known(const Op *op, const Known *x, uint32_t loops)
+static KnownRange op_known(const Op *op, const KnownRange *x, uint32_t loops)
 {
     const Type *type = op_result(op, 0)->type;
     if (op->def == ARITH(EXTUI))
@@ -128,14 +126,14 @@ static Known op_known(const Op *op, const Known *x, uint32_t loops)
     return type_bounds(type, loops);
 }
 
-static Known result_known(const Op *generic, const Op *op, uint32_t depth)
+static KnownRange result_known(const Op *generic, const Op *op, uint32_t depth)
 {
-    Known x[2] = {{.is_known = false}, {.is_known = false}};
+    KnownRange x[2] = {{.is_known = false}, {.is_known = false}};
     uint32_t loops = 0;
     if (op->def == LINALG(INDEX))
         return type_bounds(op_result(op, 0)->type, 1u << attr_int_value(op_attr(op, "dim")));
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        Known operand = value_known(generic, op_operand(op, i), depth - 1);
+        KnownRange operand = value_known(generic, op_operand(op, i), depth - 1);
         loops |= operand.range.loops;
         if (i < COUNT_OF(x))
             x[i] = operand;
@@ -143,7 +141,7 @@ static Known result_known(const Op *generic, const Op *op, uint32_t depth)
     return op_known(op, x, loops);
 }
 
-static Known value_known(const Op *generic, const Value *value, uint32_t depth)
+static KnownRange value_known(const Op *generic, const Value *value, uint32_t depth)
 {
     const Block *body = linalg_body(generic);
     if (value->is_arg && value_block(value) == body)
@@ -158,7 +156,7 @@ static Known value_known(const Op *generic, const Value *value, uint32_t depth)
 
 bool payload_range(const Op *generic, const Value *value, PayloadRange *out)
 {
-    Known known = value_known(generic, value, MAX_DEPTH);
+    KnownRange known = value_known(generic, value, MAX_DEPTH);
     *out = known.range;
     return known.is_known;
 }

@@ -1,6 +1,6 @@
 /* Reassociations as indices and extents.
  * Tests: lit/passes/normalize-layout-reshape.mir, lit/lowering/linalg-to-dfg-reshape.mir */
-#include "analysis/reshape.h"
+#include "analysis/analysis.h"
 
 #include "dialects/tensor/tensor.h"
 

@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_DIALECTS_H
 #define MING_DIALECTS_DIALECTS_H
 
-#include "ir/attr/context.h"
+#include "ir/attr/attr.h"
 
 /* Registers every dialect that the tools know; harmless to repeat. */
 void dialects_register_all(Context *ctx);

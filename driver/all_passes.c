@@ -1,9 +1,17 @@
 /* The one table of passes, in order of their names. Tests: lit/tools/list-passes.mir */
-#include "driver/all_passes.h"
+#include "driver/driver.h"
 
-#include "lowering/lowering.h"
+#include "lowering/dfg_to_emithls/internal.h"
+#include "lowering/linalg_to_dfg/internal.h"
+#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 #include "passes/common/passes.h"
-#include "target/target.h"
+#include "passes/dfg/passes.h"
+#include "passes/linalg/passes.h"
+#include "passes/onnx/passes.h"
+#include "passes/tosa/passes.h"
+#include "target/dse/dse.h"
+#include "target/fifo/fifo.h"
 
 const PassTable *driver_all_passes(void)
 {

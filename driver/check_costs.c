@@ -2,10 +2,10 @@
  * is one op, element types from the linalg level, where they are what is computed with.
  * Tests: lit/tools/ming-check.test */
 #include "dialects/arith/arith.h"
-#include "dialects/linalg/structured.h"
+#include "dialects/linalg/linalg.h"
 #include "dialects/onnx/onnx.h"
 #include "ir/rewrite/rewrite.h"
-#include "driver/check.h"
+#include "driver/driver.h"
 
 /* --- element types --------------------------------------------------------------------------- */
 
@@ -55,7 +55,7 @@ static void find_inputs(const Op *op, const Value **constant, const Value **stre
 static bool add_widths(Op *op, void *user)
 {
     Check *check = user;
-    Layer *layer = check_layer(check, op->loc);
+    CheckLayer *layer = check_layer(check, op->loc);
     const Value *constant, *streamed;
     if (!layer || layer >= check->layers + check->first_bad || op->result_count == 0 ||
         !is_tensor_value(op_result(op, 0)))
@@ -73,8 +73,8 @@ static bool add_widths(Op *op, void *user)
 
 void check_widths(Check *check, Op *module)
 {
-    Layer *end = check->layers + check->first_bad;
-    for (Layer *layer = check->layers; layer < end; layer++)
+    CheckLayer *end = check->layers + check->first_bad;
+    for (CheckLayer *layer = check->layers; layer < end; layer++)
         layer->weights = layer->input = layer->output = (Widths){0};
     op_walk(module, add_widths, check);
 }
@@ -83,7 +83,7 @@ void check_widths(Check *check, Op *module)
 
 /* Whether constants of the layer say how it works, rather than what the network learned. Its op may
  * be one of several that a pass made of the node. */
-static bool has_settings_only(const Layer *layer, const OpDef *def)
+static bool has_settings_only(const CheckLayer *layer, const OpDef *def)
 {
     static const OpDef *const defs[] = {
         ONNX(BIPOLAR_QUANT), ONNX(CLIP), ONNX(DEQUANTIZE_LINEAR), ONNX(INT_QUANT), ONNX(PAD),
@@ -110,7 +110,7 @@ typedef struct Counter {
     PtrMap seen; /* constants that belong to a layer already */
 } Counter;
 
-static void count_parameters(Counter *counter, const Op *op, Layer *layer)
+static void count_parameters(Counter *counter, const Op *op, CheckLayer *layer)
 {
     for (uint32_t i = 0; i < op->operand_count && !has_settings_only(layer, op->def); i++) {
         const Value *operand = op_operand(op, i), *constant = constant_of(operand);
@@ -173,7 +173,7 @@ static bool is_constant_node(const Op *op)
 static bool count_node(Op *op, void *user)
 {
     Counter *counter = user;
-    Layer *layer = check_layer(counter->check, op->loc);
+    CheckLayer *layer = check_layer(counter->check, op->loc);
     if (!layer || !op->def || op->def->dialect != &onnx_dialect || is_constant_node(op))
         return true;
     if (!layer->is_alive)

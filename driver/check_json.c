@@ -1,7 +1,7 @@
 /* The report of ming check as JSON: an object with an array of nodes in the order of the file.
  * Tests: lit/tools/ming-check-json.test */
-#include "ir/support/json.h"
-#include "driver/check.h"
+#include "ir/support/support.h"
+#include "driver/driver.h"
 
 static void add_text(StrBuf *out, const char *key, Str value)
 {
@@ -33,7 +33,7 @@ static void add_types(StrBuf *out, const char *key, const Widths *widths)
     strbuf_free(&text);
 }
 
-static void add_costs(StrBuf *out, const Layer *layer)
+static void add_costs(StrBuf *out, const CheckLayer *layer)
 {
     add_count(out, "parameters", layer->parameters);
     add_count(out, "macs", layer->macs);
@@ -44,7 +44,7 @@ static void add_costs(StrBuf *out, const Layer *layer)
     add_types(out, "output", &layer->output);
 }
 
-static void add_layer(StrBuf *out, const Layer *layer)
+static void add_layer(StrBuf *out, const CheckLayer *layer)
 {
     strbuf_add_c(out, "    {");
     add_text(out, "name", layer->name);
@@ -59,7 +59,7 @@ static void add_layer(StrBuf *out, const Layer *layer)
 
 void check_print_json(const Check *check, StrBuf *out)
 {
-    const Layer total = check_total(check);
+    const CheckLayer total = check_total(check);
     strbuf_printf(out, "{\n  \"compiles\": %s,\n  \"nodes\": [\n",
                   check_compiles(check) ? "true" : "false");
     for (size_t i = 0; i < check->count; i++) {

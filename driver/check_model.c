@@ -5,13 +5,11 @@
 #include "dialects/dialects.h"
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
-#include "import/import_onnx.h"
-#include "ir/asm/print/diag.h"
-#include "ir/asm/print/diag.h"
+#include "import/import.h"
+#include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "ir/rewrite/rewrite.h"
-#include "driver/all_passes.h"
-#include "driver/check.h"
+#include "driver/driver.h"
 
 /* --- layers and locations -------------------------------------------------------------------- */
 
@@ -30,7 +28,7 @@ static uint32_t line_of(const Attr *loc, const Ident *file)
     return line;
 }
 
-Layer *check_layer(const Check *check, const Attr *loc)
+CheckLayer *check_layer(const Check *check, const Attr *loc)
 {
     uint32_t line = line_of(loc, check->file);
     return line > 0 && line <= check->count ? &check->layers[line - 1] : NULL;
@@ -41,7 +39,7 @@ static Str keep(Check *check, Str text)
     return (Str){arena_copy(&check->arena, text.data, text.len), text.len};
 }
 
-static void refuse(Check *check, Layer *layer, Str why)
+static void refuse(Check *check, CheckLayer *layer, Str why)
 {
     size_t index = (size_t)(layer - check->layers);
     layer->status = LAYER_UNSUPPORTED;
@@ -51,7 +49,7 @@ static void refuse(Check *check, Layer *layer, Str why)
 }
 
 /* Whether a layer is no longer in the module. */
-static bool is_out(const Layer *layer)
+static bool is_out(const CheckLayer *layer)
 {
     return layer->reason.len > 0;
 }
@@ -66,7 +64,7 @@ static bool has_cuts(const Check *check)
 
 static void add_layers(Check *check, size_t count)
 {
-    check->layers = ARENA_ARRAY(&check->arena, Layer, count + 1);
+    check->layers = ARENA_ARRAY(&check->arena, CheckLayer, count + 1);
     check->count = check->first_bad = count;
     for (size_t i = 0; i < count; i++)
         check->layers[i].parameters = check->layers[i].macs = -1;
@@ -77,7 +75,7 @@ static void layers_of_report(Check *check, const ImportReport *report)
     add_layers(check, report->count);
     for (size_t i = 0; i < report->count; i++) {
         const NodeReport *node = &report->nodes[i];
-        Layer *layer = &check->layers[i];
+        CheckLayer *layer = &check->layers[i];
         layer->name = keep(check, node->name);
         layer->op_type = keep(check, node->op_type);
         if (node->state == NODE_LEFT_OUT)
@@ -112,7 +110,7 @@ static bool layers_of_module(Check *check, Op *module)
     check->file = ident_get_c(check->ctx, "layers");
     for (size_t i = 0; i < nodes.len; i++) {
         Op *op = nodes.data[i];
-        Layer *layer = &check->layers[i];
+        CheckLayer *layer = &check->layers[i];
         layer->name = keep(check, onnx_node_name(op));
         layer->op_type = str_from(op->def->name);
         op->loc = loc_name(ident_get(check->ctx, layer->name),
@@ -130,7 +128,7 @@ static void add_result(Op *ret, Value *value)
 }
 
 /* Nothing can be said about nodes that use a value of unknown shape. */
-static void give_up_users(Check *check, const Value *value, const Layer *cause)
+static void give_up_users(Check *check, const Value *value, const CheckLayer *cause)
 {
     StrBuf why = {0};
     strbuf_add_c(&why, "needs a result of ");
@@ -138,7 +136,7 @@ static void give_up_users(Check *check, const Value *value, const Layer *cause)
     strbuf_add_c(&why, ", whose shape depends on what is not supported");
     FOR_EACH_USE(use, value)
     {
-        Layer *layer = check_layer(check, use->owner->loc);
+        CheckLayer *layer = check_layer(check, use->owner->loc);
         if (!layer || is_out(layer))
             continue;
         refuse(check, layer, strbuf_str(&why));
@@ -148,7 +146,7 @@ static void give_up_users(Check *check, const Value *value, const Layer *cause)
 }
 
 /* Replaces a node. Its operands stay as results, if nothing else uses them. */
-static void cut_node(Check *check, Op *op, const Layer *layer)
+static void cut_node(Check *check, Op *op, const CheckLayer *layer)
 {
     Block *block = op->block;
     Op *ret = block_terminator(block);
@@ -209,7 +207,7 @@ static void cut_layers(Check *check, Op *module)
             continue;
         FOR_EACH_OP_SAFE(op, func_entry(func))
         {
-            const Layer *layer = check_layer(check, op->loc);
+            const CheckLayer *layer = check_layer(check, op->loc);
             if (layer && is_node(op) && is_out(layer))
                 cut_node(check, op, layer);
         }
@@ -240,7 +238,7 @@ typedef struct Round {
 } Round;
 
 /* The message less "node 'conv1' (Conv): ", which the table says already. */
-static Str without_node(const Layer *layer, Str text)
+static Str without_node(const CheckLayer *layer, Str text)
 {
     StrBuf prefix = {0};
     strbuf_add_c(&prefix, "node ");
@@ -257,7 +255,7 @@ static void take_diag(void *user, Context *ctx, const Diag *diag, const Diag *no
 {
     Round *round = user;
     Check *check = round->check;
-    Layer *layer = check_layer(check, diag->loc);
+    CheckLayer *layer = check_layer(check, diag->loc);
     if (!layer) {
         round->is_lost |= diag->kind == DIAG_ERROR;
         if (has_cuts(check))
@@ -346,7 +344,7 @@ static bool run_stage(Check *check, Op **module, StageRun *run)
 static void settle(Check *check)
 {
     for (size_t i = 0; i < check->count; i++) {
-        Layer *layer = &check->layers[i];
+        CheckLayer *layer = &check->layers[i];
         if (layer->status != LAYER_NOT_CHECKED || is_out(layer))
             continue;
         if (!layer->is_alive)

@@ -2,14 +2,14 @@
  * compile why, and what would help.
  * Tests: lit/tools/ming-check.test */
 #include "dialects/onnx/onnx.h"
-#include "ir/support/text_table.h"
-#include "driver/check.h"
+#include "ir/support/support.h"
+#include "driver/driver.h"
 
 enum { COLUMNS = 8, FIRST_NUMBER = 3 };
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static void add_costs(TextTable *table, const Layer *layer)
+static void add_costs(TextTable *table, const CheckLayer *layer)
 {
     text_table_add_count(table, layer->parameters);
     text_table_add_count(table, layer->macs);
@@ -26,7 +26,7 @@ static void add_titles(TextTable *table)
         text_table_add(table, titles[i]);
 }
 
-static void add_layer(TextTable *table, const Layer *layer)
+static void add_layer(TextTable *table, const CheckLayer *layer)
 {
     onnx_add_escaped(text_table_cell(table), layer->name);
     onnx_add_escaped(text_table_cell(table), layer->op_type);
@@ -36,7 +36,7 @@ static void add_layer(TextTable *table, const Layer *layer)
 
 static void add_total(TextTable *table, const Check *check)
 {
-    const Layer total = check_total(check);
+    const CheckLayer total = check_total(check);
     text_table_add(table, "total");
     text_table_add(table, "");
     text_table_add(table, "");
@@ -55,7 +55,7 @@ static void print_line(StrBuf *out, const char *title, Str text)
     strbuf_add_char(out, '\n');
 }
 
-static void print_layer(StrBuf *out, const Layer *layer)
+static void print_layer(StrBuf *out, const CheckLayer *layer)
 {
     print_line(out, "note", layer->remark);
     print_line(out, "reason", layer->reason);

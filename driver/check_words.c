@@ -1,7 +1,7 @@
 /* What the reports of ming check have in common: words for statuses, hints, element types, and the
  * sums over all layers.
  * Tests: lit/tools/ming-check*.test */
-#include "driver/check.h"
+#include "driver/driver.h"
 
 static const char *const status_names[] = {
     [LAYER_NOT_CHECKED] = "not checked", [LAYER_UNSUPPORTED] = "unsupported",
@@ -9,7 +9,7 @@ static const char *const status_names[] = {
     [LAYER_LEFT_OUT] = "left out",
 };
 
-const char *check_status(const Layer *layer)
+const char *check_status(const CheckLayer *layer)
 {
     return status_names[layer->status];
 }
@@ -44,7 +44,7 @@ static bool contains(Str text, const char *words)
     return length == 0;
 }
 
-Str check_hint(const Layer *layer)
+Str check_hint(const CheckLayer *layer)
 {
     if (layer->reason.len == 0)
         return STR("");
@@ -84,10 +84,10 @@ static void add_to(int64_t *sum, int64_t more)
         *sum = INT64_MAX;
 }
 
-Layer check_total(const Check *check)
+CheckLayer check_total(const Check *check)
 {
-    Layer total = {.status = LAYER_COMPILES};
-    for (const Layer *layer = check->layers; layer < check->layers + check->count; layer++) {
+    CheckLayer total = {.status = LAYER_COMPILES};
+    for (const CheckLayer *layer = check->layers; layer < check->layers + check->count; layer++) {
         add_to(&total.parameters, layer->parameters);
         add_to(&total.macs, layer->macs);
         check_widths_add(&total.weights, &layer->weights);

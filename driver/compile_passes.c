@@ -1,16 +1,15 @@
 /* Runs the passes, and the choice of a design again where FIFOs lack memory.
  * Tests: lit/tools/ming-compile-reserve.mir */
-#include "driver/compile_passes.h"
+#include "driver/driver.h"
 
 #include <string.h>
 
 #include "dialects/emithls/emithls.h"
-#include "ir/core/builder.h"
-#include "ir/asm/print/diag.h"
+#include "ir/core/core.h"
+#include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
-#include "sim/interp/verify_semantics.h"
+#include "sim/interp/interp.h"
 #include "target/cost/cost.h"
-#include "driver/all_passes.h"
 
 /* --- pipelines --------------------------------------------------------------------------------- */
 
@@ -25,7 +24,7 @@ static void add_folding(StrBuf *out, const CompileOptions *options, const char *
 static const char whatever_fits[] = "", best_only[] = "{best-only=true}";
 
 static void add_passes_of_design(StrBuf *out, const CompileOptions *options,
-                                 const SearchOptions *search, const Target *target,
+                                 const SearchOptions *search, const DeviceTarget *target,
                                  const char *fit_options)
 {
     SearchOptions with = *search;
@@ -42,7 +41,7 @@ static void add_passes_of_design(StrBuf *out, const CompileOptions *options,
 }
 
 static void add_pipeline(StrBuf *out, const CompileOptions *options, const SearchOptions *search,
-                         const Target *target)
+                         const DeviceTarget *target)
 {
     strbuf_add_c(out, "builtin.module(");
     driver_add_front_passes(out, options->top);
@@ -51,7 +50,7 @@ static void add_pipeline(StrBuf *out, const CompileOptions *options, const Searc
     strbuf_add_char(out, ')');
 }
 
-void compile_add_pipeline(StrBuf *out, const CompileOptions *options, const Target *target)
+void compile_add_pipeline(StrBuf *out, const CompileOptions *options, const DeviceTarget *target)
 {
     add_pipeline(out, options, &options->search, target);
 }
@@ -75,7 +74,7 @@ static bool run_passes(Op *module, StrBuf *passes, VerifySemantics *semantics)
 /* What all runs have in common. */
 typedef struct Compile {
     const CompileOptions *options;
-    const Target *target;
+    const DeviceTarget *target;
     VerifySemantics *semantics;
 } Compile;
 
@@ -293,7 +292,7 @@ static void remark_reserve(const Op *design, const SearchOptions *first, const S
                   (long long)chosen->reserved_lut);
 }
 
-bool compile_run(Op **module, const CompileOptions *options, const Target *target)
+bool compile_run(Op **module, const CompileOptions *options, const DeviceTarget *target)
 {
     StrBuf before = {0}, pipeline = {0};
     SearchOptions chosen = options->search;

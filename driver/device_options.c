@@ -1,11 +1,10 @@
 /* Finds the device that options name, and what of it a design may use. */
-#include "driver/device_options.h"
+#include "driver/driver.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "driver/resources.h"
 
 static bool no_device(const Tool *tool, const char *name)
 {
@@ -58,7 +57,7 @@ static void override(int64_t *limit, int64_t given)
         *limit = given;
 }
 
-bool device_options_resolve(const Tool *tool, Context *ctx, const DeviceOptions *options, Target *out)
+bool device_options_resolve(const Tool *tool, Context *ctx, const DeviceOptions *options, DeviceTarget *out)
 {
     Device *device = &out->device;
     if (!read_by_name(tool, ctx, options->device, device))

@@ -1,6 +1,6 @@
 /* Draws an SVG chart: frames per second on a logarithmic axis, shares of the budget from 0 to 100 %, a
  * line per resource with markers that tell shapes apart where colours do not. */
-#include "driver/explore_chart.h"
+#include "driver/driver.h"
 
 #include <math.h>
 
@@ -12,16 +12,16 @@ static const struct {
     const char *colour;
 } series[] = {{COST_DSP, "#0072b2"}, {COST_BRAM18, "#d55e00"}, {COST_LUT, "#009e73"}};
 
-typedef struct Axis {
+typedef struct ChartAxis {
     double low, high; /* frames per second, low < high */
-} Axis;
+} ChartAxis;
 
 double chart_fps(const ExplorePoint *point, int64_t clock)
 {
     return point->interval > 0 ? 1e6 * (double)clock / (double)point->interval : 0.0;
 }
 
-static double x_of(const Axis *axis, double fps)
+static double x_of(const ChartAxis *axis, double fps)
 {
     return LEFT + PLOT_WIDTH * log(fps / axis->low) / log(axis->high / axis->low);
 }
@@ -58,10 +58,10 @@ static void add_fps(StrBuf *out, double fps)
 }
 
 /* Half a step of 1, 2, 5 beyond the points at both sides, so that no marker is on the frame. */
-static Axis find_axis(const ExploreChart *chart)
+static ChartAxis find_axis(const ExploreChart *chart)
 {
     const double margin = 1.25;
-    Axis axis = {INFINITY, 0};
+    ChartAxis axis = {INFINITY, 0};
     for (size_t i = 0; i < chart->points->len; i++) {
         double fps = chart_fps(&chart->points->data[i], chart->clock);
         axis.low = fps < axis.low ? fps : axis.low;
@@ -80,7 +80,7 @@ static void add_grid_line(StrBuf *out, double x1, double y1, double x2, double y
                   y1, x2, y2);
 }
 
-static void add_x_axis(StrBuf *out, const Axis *axis)
+static void add_x_axis(StrBuf *out, const ChartAxis *axis)
 {
     static const double steps[] = {1, 2, 5};
     const int bottom = TOP + PLOT_HEIGHT;
@@ -133,7 +133,7 @@ static void end_marker(StrBuf *out, size_t s)
     strbuf_printf(out, "</%s>\n", elements[s]);
 }
 
-static void add_series(StrBuf *out, const ExploreChart *chart, const Axis *axis, size_t s)
+static void add_series(StrBuf *out, const ExploreChart *chart, const ChartAxis *axis, size_t s)
 {
     CostKind kind = series[s].kind;
     const ExplorePoints *points = chart->points;
@@ -167,7 +167,7 @@ static void add_legend(StrBuf *out, const ExploreChart *chart, size_t s)
 
 void chart_print_explore(const ExploreChart *chart, StrBuf *out)
 {
-    Axis axis = find_axis(chart);
+    ChartAxis axis = find_axis(chart);
     strbuf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                        "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\">\n"
                        "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"

@@ -1,7 +1,7 @@
 /* ONNX or IR text to a module. */
-#include "driver/load_model.h"
+#include "driver/driver.h"
 
-#include "import/import_onnx.h"
+#include "import/import.h"
 #include "ir/asm/parse/parse.h"
 
 #include <string.h>

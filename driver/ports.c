@@ -1,13 +1,13 @@
-/* Files of a function's arguments and results: driver/ports.h.
+/* Files of a function's arguments and results: driver/driver.h.
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir */
-#include "driver/ports.h"
+#include "driver/driver.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialects/func/func.h"
-#include "ir/core/symbol.h"
-#include "ir/support/files.h"
+#include "ir/core/core.h"
+#include "ir/support/support.h"
 
 /* --- the function -------------------------------------------------------------------------- */
 
@@ -40,11 +40,11 @@ Op *ports_find_function(const Tool *tool, Op *module, const char *wanted)
 
 /* --- ports --------------------------------------------------------------------------------- */
 
-bool ports_init(Ports *ports, const Tool *tool, const Op *func, const char *what, bool is_results)
+bool ports_init(PortFiles *ports, const Tool *tool, const Op *func, const char *what, bool is_results)
 {
     const Type *type = func_type(func);
     uint32_t first = is_results ? type->u.function.input_count : 0;
-    *ports = (Ports){.tool = tool, .what = what, .frames = 1};
+    *ports = (PortFiles){.tool = tool, .what = what, .frames = 1};
     ports->count = is_results ? type->u.function.result_count : type->u.function.input_count;
     ports->items = xcalloc(ports->count, sizeof *ports->items);
     for (uint32_t i = 0; i < ports->count; i++) {
@@ -56,15 +56,15 @@ bool ports_init(Ports *ports, const Tool *tool, const Op *func, const char *what
     return true;
 }
 
-void ports_free(Ports *ports)
+void ports_free(PortFiles *ports)
 {
     for (uint32_t i = 0; i < ports->count; i++)
         npy_free(&ports->items[i].npy);
     free(ports->items);
-    *ports = (Ports){0};
+    *ports = (PortFiles){0};
 }
 
-static bool assign_file(Ports *ports, const char *text)
+static bool assign_file(PortFiles *ports, const char *text)
 {
     const char *equals = strchr(text, '=');
     Str name = {text, equals ? (size_t)(equals - text) : 0};
@@ -85,7 +85,7 @@ static bool assign_file(Ports *ports, const char *text)
                       ports->what, text, ports->count);
 }
 
-bool ports_assign(Ports *ports, const Texts *files)
+bool ports_assign(PortFiles *ports, const Texts *files)
 {
     for (size_t i = 0; i < files->len; i++)
         if (!assign_file(ports, files->data[i]))
@@ -95,12 +95,12 @@ bool ports_assign(Ports *ports, const Texts *files)
 
 /* --- arrays -------------------------------------------------------------------------------- */
 
-static bool file_error(const Ports *ports, const char *path, const StrBuf *why)
+static bool file_error(const PortFiles *ports, const char *path, const StrBuf *why)
 {
     return tool_error(ports->tool, "error: %s: %s", path, why->data);
 }
 
-static bool read_port(Ports *ports, Port *port)
+static bool read_port(PortFiles *ports, PortFile *port)
 {
     StrBuf bytes = {0}, why = {0};
     const char *reason = NULL;
@@ -123,7 +123,7 @@ static bool read_port(Ports *ports, Port *port)
     return ok;
 }
 
-bool ports_read(Ports *ports)
+bool ports_read(PortFiles *ports)
 {
     for (uint32_t i = 0; i < ports->count; i++)
         if (!ports->items[i].path)
@@ -136,7 +136,7 @@ bool ports_read(Ports *ports)
     return true;
 }
 
-bool ports_enter(const Ports *ports, int64_t frame, Array **inputs)
+bool ports_enter(const PortFiles *ports, int64_t frame, Array **inputs)
 {
     StrBuf why = {0};
     for (uint32_t i = 0; i < ports->count; i++) {

@@ -4,17 +4,14 @@
  *                              └── copy: the float network ────────────────┘
  *
  * Tests: lit/tools/quantize.mir, test/e2e/quantize_check.py */
-#include "driver/quantize_model.h"
+#include "driver/driver.h"
 
 #include <stdlib.h>
 
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "ir/pass/pass.h"
-#include "sim/interp/calibrate.h"
-#include "sim/interp/quant_noise.h"
-#include "driver/all_passes.h"
-#include "driver/ports.h"
+#include "sim/interp/interp.h"
 
 void model_quantize_options_free(QuantizeOptions *options)
 {
@@ -33,7 +30,7 @@ static bool run_passes(Op *op, Str text)
 /* --- frames -------------------------------------------------------------------------------- */
 
 /* Calls run for every frame. */
-static bool each_frame(const Ports *ports, bool (*run)(void *user, Array *const *inputs),
+static bool each_frame(const PortFiles *ports, bool (*run)(void *user, Array *const *inputs),
                        void *user)
 {
     bool ok = true;
@@ -54,7 +51,7 @@ static bool run_calibration(void *user, Array *const *inputs)
     return calibration_run(user, inputs);
 }
 
-static bool calibrate(Op *func, const Ports *ports)
+static bool calibrate(Op *func, const PortFiles *ports)
 {
     Calibration *calibration = calibration_create(func);
     if (!calibration)
@@ -70,7 +67,7 @@ static bool run_noise(void *user, Array *const *inputs)
 }
 
 /* copies: from the quantized function's values to the float one's. */
-static bool report(const Op *func, const Op *reference, const PtrMap *copies, const Ports *ports)
+static bool report(const Op *func, const Op *reference, const PtrMap *copies, const PortFiles *ports)
 {
     QuantNoise *noise = quant_noise_create(func, reference, copies);
     bool ok = noise && each_frame(ports, run_noise, noise);
@@ -86,7 +83,7 @@ static bool report(const Op *func, const Op *reference, const PtrMap *copies, co
 
 /* --- the whole ----------------------------------------------------------------------------- */
 
-static bool quantize(Op *func, const QuantizeOptions *options, const Ports *ports)
+static bool quantize(Op *func, const QuantizeOptions *options, const PortFiles *ports)
 {
     PtrMap copies = {0};
     StrBuf passes = {0};
@@ -137,7 +134,7 @@ bool model_quantize(const Tool *tool, const QuantizeOptions *options, Op *module
         return false;
     if (func->def != FUNC(FUNC) || !has_nodes(func))
         return tool_error(tool, "error: --quantize needs a network of ONNX operators");
-    Ports ports = {0};
+    PortFiles ports = {0};
     bool ok = ports_init(&ports, tool, func, "calibration input", false) &&
               ports_assign(&ports, &options->arrays) && ports_read(&ports) &&
               calibrate(func, &ports) && quantize(func, options, &ports);

@@ -1,5 +1,5 @@
 /* Finding files relative to the program, so that an installation can be moved. */
-#include "driver/resources.h"
+#include "driver/driver.h"
 
 #include <limits.h>
 #include <string.h>

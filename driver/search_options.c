@@ -1,9 +1,9 @@
 /* Spells the options of choose-unroll. */
-#include "driver/search_options.h"
+#include "driver/driver.h"
 
 #include <string.h>
 
-#include "ir/core/builder.h"
+#include "ir/core/core.h"
 
 bool search_options_check(const Tool *tool, const SearchOptions *options)
 {
@@ -29,7 +29,7 @@ static void add_number(StrBuf *out, const char *name, int64_t value)
         strbuf_printf(out, " %s=%lld", name, (long long)value);
 }
 
-void search_add_pass(StrBuf *out, const SearchOptions *options, const Target *target)
+void search_add_pass(StrBuf *out, const SearchOptions *options, const DeviceTarget *target)
 {
     const Resources *budget = &target->budget;
     const char *objective = options->objective ? options->objective

@@ -1,6 +1,6 @@
 /* Command line of the tools.
  * Tests: lit/tools/command-line.mir */
-#include "driver/tool_support.h"
+#include "driver/driver.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Makefile, hls_config.cfg, run_hls.tcl and .clang-format. The top function's name, the only one in them, is an
  * identifier; paths that a user gives reach the shell through the environment only.
  * Tests: lit/emit/build-files.mir, test/e2e */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* C++ expressions of arith and math ops. ap_int arithmetic is exact (results grow), so an expression
  * needs a cast only where the IR's width wraps; value ranges tell where it cannot.
  * Tests: lit/emit/expressions.mir, test/e2e */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/arith/arith.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
  * directory renamed, an old one gets the files one by one, each replaced at once. What is not ming's
  * in an old project stays: results, Vitis's folders, a shell's working directory.
  * Tests: lit/emit/output-directory.mir */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -90,7 +90,7 @@ static void remove_files(const char *dir, const EmittedFiles *files)
 
 /* --- what is there ----------------------------------------------------------------------------------- */
 
-typedef enum Place { PLACE_NEW, PLACE_EMPTY, PLACE_OURS, PLACE_WRONG } Place;
+typedef enum CopyPlace { PLACE_NEW, PLACE_EMPTY, PLACE_OURS, PLACE_WRONG } CopyPlace;
 
 static bool is_empty(DIR *folder)
 {
@@ -114,7 +114,7 @@ static bool read_old_top(const char *dir, StrBuf *top)
     return ours;
 }
 
-static Place look_at(Context *ctx, const char *dir, StrBuf *old_top)
+static CopyPlace look_at(Context *ctx, const char *dir, StrBuf *old_top)
 {
     DIR *folder = opendir(dir);
     if (!folder && errno == ENOENT)
@@ -137,7 +137,7 @@ static Place look_at(Context *ctx, const char *dir, StrBuf *old_top)
 /* --- writing -------------------------------------------------------------------------------------------- */
 
 /* A new directory beside a new project, or inside an old one. */
-static bool make_temporary(Context *ctx, const char *dir, Place place, StrBuf *out)
+static bool make_temporary(Context *ctx, const char *dir, CopyPlace place, StrBuf *out)
 {
     enum { MAX_TRIES = 1000 };
     for (int i = 0; i < MAX_TRIES; i++) {
@@ -229,7 +229,7 @@ bool emit_write_project(Context *ctx, const char *given_dir, const EmittedFiles 
 {
     StrBuf temporary = {0}, old_top = {0};
     char *dir = without_slashes(given_dir);
-    Place place = look_at(ctx, dir, &old_top);
+    CopyPlace place = look_at(ctx, dir, &old_top);
     bool ok = place != PLACE_WRONG && make_temporary(ctx, dir, place, &temporary);
     if (ok) {
         ok = fill(ctx, temporary.data, files);

@@ -1,11 +1,11 @@
 /* C++ expressions of float ops: operators where C++ has them, else the functions of hls_math.h. Ops
  * and predicates that have neither form are rewritten before (lowering/dfg_to_emithls/expand_scalar.c).
  * Tests: lit/emit/expressions-float.mir, test/e2e */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
 /* folding.json: what was chosen for each process and FIFO, as `ming compile --folding` takes it back.
  * Choices are read from the processes' reports, where target/dse/folding_record.c left them.
  * Tests: lit/emit/folding.mir, test/e2e/run.py */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/support/json.h"
-#include "ir/core/symbol.h"
+#include "ir/support/support.h"
+#include "ir/core/core.h"
 
 /* Lists, dictionaries, strings and numbers as JSON. */
 static void add_value(StrBuf *out, const Attr *value)

@@ -1,10 +1,10 @@
 /* C++ functions of an emithls module: the comment that says what a process computes, the signature,
  * and around the body of a top function of memories the loop over frames.
  * Tests: lit/emit/functions.mir, lit/emit/memory-ports.mir, test/e2e */
-#include "emit/emit_function.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/core/symbol.h"
+#include "ir/core/core.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* <top>.h: the accelerator's interface, described for people who call it.
  * Tests: lit/emit/header.mir */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 static size_t process_count(const Emitter *e)
 {
@@ -14,14 +14,14 @@ static size_t process_count(const Emitter *e)
 }
 
 /* Extents of the frame in order of streaming. */
-static void add_stream_shape(StrBuf *out, const Port *port)
+static void add_stream_shape(StrBuf *out, const EmitPort *port)
 {
     for (uint32_t i = 0; i < port->rank; i++)
         strbuf_printf(out, "%s%lld", i ? "x" : "", (long long)port->shape[port->order[i]]);
 }
 
 /* inp_1: input 'inp.1' 1x3x32x32, streamed as 1x32x32x3: 1024 words of 3 x i8, each 0.0078125 */
-static void describe_port(StrBuf *out, const Port *port)
+static void describe_port(StrBuf *out, const EmitPort *port)
 {
     int64_t lanes = emithls_lanes(port->word);
     StrBuf elem = {0};

@@ -3,9 +3,9 @@
  *   emit_prepare ─▶ functions, header, parameters, testbench, build files, report ─▶ directory
  *
  * Tests: lit/emit, test/e2e */
-#include "emit/emit_hls.h"
+#include "emit/emit.h"
 
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 #include "ir/asm/print/print.h"
 
 #include <string.h>

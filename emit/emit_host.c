@@ -1,7 +1,7 @@
 /* <top>_host.h: the ports as functions for host code, one ming::Port each, which quantizes, orders and
  * packs arrays of the model. The testbench goes through it too.
  * Tests: lit/emit/host.mir, test/e2e */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
 
@@ -13,7 +13,7 @@ static void add_list(StrBuf *out, const int64_t *items, uint32_t count)
     strbuf_add_char(out, '}');
 }
 
-static bool is_identity(const Port *port)
+static bool is_identity(const EmitPort *port)
 {
     for (uint32_t i = 0; i < port->rank; i++)
         if (port->order[i] != i)
@@ -21,7 +21,7 @@ static bool is_identity(const Port *port)
     return true;
 }
 
-static void add_order(StrBuf *out, const Port *port)
+static void add_order(StrBuf *out, const EmitPort *port)
 {
     strbuf_add_char(out, '{');
     for (uint32_t i = 0; i < port->rank; i++)
@@ -29,9 +29,9 @@ static void add_order(StrBuf *out, const Port *port)
     strbuf_add_char(out, '}');
 }
 
-static void add_quantizer(StrBuf *out, const Port *port, const char *indent)
+static void add_quantizer(StrBuf *out, const EmitPort *port, const char *indent)
 {
-    const Quantizer *q = port->quant;
+    const EmitQuantizer *q = port->quant;
     strbuf_printf(out, "%s.%s(", indent, port->is_input ? "quantize" : "dequantize");
     emit_float_literal(out, q->scale, false);
     if (port->is_input)
@@ -54,7 +54,7 @@ static int64_t object_bits(int64_t width)
 
 /* Bits from one word to the next in memory, and from one element to the next. A stream's scalar takes
  * whole bytes; in a vector, which is a struct to HLS, each element lies as its C++ object does. */
-static void add_packing(StrBuf *out, const Port *port, const char *indent)
+static void add_packing(StrBuf *out, const EmitPort *port, const char *indent)
 {
     int64_t lanes = emithls_lanes(port->word), element = type_width(emithls_scalar(port->word));
     element = lanes > 1 ? object_bits(element) : round_up(element, 8);
@@ -67,7 +67,7 @@ static void add_packing(StrBuf *out, const Port *port, const char *indent)
 }
 
 /* ming::Port("x", {1, 3, 32, 32}).stream_order(…).word(…).integers(…).quantize(…).packing(…) */
-static void add_port(StrBuf *out, const Port *port)
+static void add_port(StrBuf *out, const EmitPort *port)
 {
     static const char indent[] = "\n        ";
     const Type *elem = emithls_scalar(port->word);
@@ -98,7 +98,7 @@ static void add_port(StrBuf *out, const Port *port)
 }
 
 /* // Input 'x': … */
-static void add_function(StrBuf *out, const Port *port)
+static void add_function(StrBuf *out, const EmitPort *port)
 {
     strbuf_printf(out, "\n// %s '", port->is_weights ? "Weights" : port->is_input ? "Input" : "Output");
     emit_comment_text(out, port->tensor);

@@ -1,9 +1,9 @@
 /* What a synthesis will take long for: loops unrolled more than 4,096 times, arrays in more than 1,024
  * parts. They are emitted, but not in silence. Tests: lit/emit/limits.mir */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 enum { MAX_COPIES = 4096, MAX_PARTS = 1024, MAX_LOOPS = 16 };
 

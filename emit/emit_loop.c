@@ -1,19 +1,19 @@
 /* Loops of emithls in C++: a perfect nest of for statements, or one flat loop that carries its counters
  * along where only part of their box is run through.
  * Tests: lit/emit/functions.mir */
-#include "emit/emit_function.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
 
 enum { MAX_LOOPS = 16 };
 
-typedef struct Loop {
+typedef struct PrintedLoop {
     Op *op;
     int64_t extents[MAX_LOOPS];
     const char *names[MAX_LOOPS];
     size_t count;
     const char *label;
-} Loop;
+} PrintedLoop;
 
 static void loop_pragma(Function *f, const Op *op, bool is_innermost)
 {
@@ -26,7 +26,7 @@ static void loop_pragma(Function *f, const Op *op, bool is_innermost)
         emit_pragma(f, "expression_balance off");
 }
 
-static void declare_counters(Function *f, Loop *loop)
+static void declare_counters(Function *f, PrintedLoop *loop)
 {
     const Attr *names = op_attr(loop->op, "counters");
     Block *body = region_entry(op_region(loop->op, 0));
@@ -37,7 +37,7 @@ static void declare_counters(Function *f, Loop *loop)
 }
 
 /* for (…) for (…) { body }: a perfect nest. Unrolling names every level, pipelining the innermost. */
-static bool print_nest(Function *f, Loop *loop)
+static bool print_nest(Function *f, PrintedLoop *loop)
 {
     bool unroll = op_attr(loop->op, "unroll") != NULL, ok;
     for (size_t i = 0; i < loop->count; i++) {
@@ -58,7 +58,7 @@ static bool print_nest(Function *f, Loop *loop)
 }
 
 /* The outermost counter that the body uses: those before it need not be kept. */
-static size_t first_used_counter(const Loop *loop)
+static size_t first_used_counter(const PrintedLoop *loop)
 {
     Block *body = region_entry(op_region(loop->op, 0));
     size_t i = 0;
@@ -68,7 +68,7 @@ static size_t first_used_counter(const Loop *loop)
 }
 
 /* if (++c == C) { c = 0; if (++b == B) { b = 0; ++a; } } */
-static void print_carry(Function *f, const Loop *loop, size_t first)
+static void print_carry(Function *f, const PrintedLoop *loop, size_t first)
 {
     int opened = 0;
     for (size_t i = loop->count; i-- > first;) {
@@ -88,7 +88,7 @@ static void print_carry(Function *f, const Loop *loop, size_t first)
 }
 
 /* Part of a box: one flat loop whose counters are carried along. */
-static bool print_flat(Function *f, Loop *loop, int64_t begin, int64_t end)
+static bool print_flat(Function *f, PrintedLoop *loop, int64_t begin, int64_t end)
 {
     size_t first = first_used_counter(loop);
     int64_t rest = begin, start[MAX_LOOPS];
@@ -113,7 +113,7 @@ static bool print_flat(Function *f, Loop *loop, int64_t begin, int64_t end)
 
 bool emit_for(Function *f, Op *op)
 {
-    Loop loop = {.op = op};
+    PrintedLoop loop = {.op = op};
     size_t visible = f->scope.len;
     int64_t begin, end;
     emit_flush_pending(f);

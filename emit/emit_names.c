@@ -2,12 +2,12 @@
  * are unique identifiers that collide neither with C++ nor with the headers. A top function keeps
  * its symbol where that is such an identifier, since users call it by name.
  * Tests: test/unit/emit_test.c, lit/emit/names.mir, lit/emit/invalid.mir */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
-#include "analysis/layer_name.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 #include <string.h>

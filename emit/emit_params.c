@@ -1,9 +1,9 @@
 /* <top>_params.h: the module's tables as constant arrays, read as signed integers. Time and memory
  * are linear in the elements. Tests: lit/emit/params.mir */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/core/symbol.h"
+#include "ir/core/core.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* The accelerator's boundary: from the top function's port_attrs, what each stream carries and how
  * it relates to the model's tensors. Everything that the testbench relies on is checked here.
  * Tests: lit/emit/testbench.mir, lit/emit/invalid-ports.mir */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 
 enum { MAX_PORT_WIDTH = 64 }; /* of integers in .npy files */
 
@@ -66,7 +66,7 @@ static bool read_rounding(const Op *top, const Attr *dict, Str *out)
 }
 
 /* [low, high] of a quantizer of `bits` bits. */
-static void set_range(Quantizer *q, int64_t bits, bool narrow)
+static void set_range(EmitQuantizer *q, int64_t bits, bool narrow)
 {
     uint64_t ones = ~(uint64_t)0 >> (64 - bits);
     q->high = (int64_t)(q->is_signed ? ones >> 1 : ones);
@@ -77,11 +77,11 @@ static void set_range(Quantizer *q, int64_t bits, bool narrow)
         q->high--;
 }
 
-static bool read_quantizer(Emitter *e, const Attr *dict, Port *port)
+static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
 {
     const Op *top = e->top;
     const Type *elem = emithls_scalar(port->word);
-    Quantizer *q = ARENA_NEW(&e->arena, Quantizer);
+    EmitQuantizer *q = ARENA_NEW(&e->arena, EmitQuantizer);
     int64_t bits, is_signed, narrow;
     if (dict->kind != ATTR_DICT || !type_is_integer(elem))
         return op_error(top, "dfg.quant must be a dictionary at a port of integers");
@@ -108,7 +108,7 @@ static bool read_quantizer(Emitter *e, const Attr *dict, Port *port)
 
 /* --- layout ---------------------------------------------------------------------------------------- */
 
-static bool read_order(Emitter *e, const Attr *attrs, Port *port)
+static bool read_order(Emitter *e, const Attr *attrs, EmitPort *port)
 {
     const Attr *layout = attr_dict_get_c(attrs, "dfg.layout");
     for (uint32_t i = 0; i < port->rank; i++)
@@ -124,7 +124,7 @@ static bool read_order(Emitter *e, const Attr *attrs, Port *port)
 }
 
 /* Extents of a word; absent: one element. Their product must be the stream's lanes. */
-static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, Port *port)
+static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, EmitPort *port)
 {
     const Attr *word = attr_dict_get_c(attrs, "emithls.word");
     size_t count = port->rank;
@@ -154,7 +154,7 @@ static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, Port *po
 
 /* --- ports -------------------------------------------------------------------------------------------- */
 
-static bool read_frame(Emitter *e, const Attr *attrs, Port *port)
+static bool read_frame(Emitter *e, const Attr *attrs, EmitPort *port)
 {
     const Attr *frame = attr_dict_get_c(attrs, "emithls.frame");
     if (port->bus && frame && frame->kind == ATTR_TYPE)
@@ -179,7 +179,7 @@ static bool read_frame(Emitter *e, const Attr *attrs, Port *port)
 }
 
 /* The words of a frame, as they lie in the memory, must fill it. */
-static bool check_memory(const Emitter *e, const Port *port)
+static bool check_memory(const Emitter *e, const EmitPort *port)
 {
     int64_t lanes = emithls_lanes(port->bus), capacity = port->bus_words * lanes;
     return capacity >= port->words_per_frame * emithls_lanes(port->word) &&
@@ -189,7 +189,7 @@ static bool check_memory(const Emitter *e, const Port *port)
                           (long long)capacity, (long long)port->words_per_frame);
 }
 
-static bool read_port(Emitter *e, const Value *arg, const Attr *attrs, Port *port)
+static bool read_port(Emitter *e, const Value *arg, const Attr *attrs, EmitPort *port)
 {
     Uses uses = {false, false};
     const Attr *name = attr_dict_get_c(attrs, "dfg.name");
@@ -218,8 +218,8 @@ bool emit_ports(Emitter *e)
     bool ok = (all && body->arg_count > 0) ||
               op_error(e->top, "needs arguments, and port_attrs that describe them");
     for (uint32_t i = 0; ok && i < body->arg_count; i++) {
-        Port *port = vec_push(&e->ports);
-        *port = (Port){.name = cpp_fresh_name(e, names->u.array.items[i]->u.string, used.data,
+        EmitPort *port = vec_push(&e->ports);
+        *port = (EmitPort){.name = cpp_fresh_name(e, names->u.array.items[i]->u.string, used.data,
                                               used.len)};
         *vec_push(&used) = port->name;
         ok = read_port(e, body->args[i], all->u.array.items[i], port);

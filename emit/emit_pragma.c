@@ -1,9 +1,9 @@
 /* Pragmas that are ops of emithls.
  * Tests: lit/emit/functions.mir */
-#include "emit/emit_function.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "analysis/layer_name.h"
+#include "analysis/analysis.h"
 
 bool emit_array_pragma(Function *f, Op *op)
 {

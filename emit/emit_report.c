@@ -1,12 +1,11 @@
 /* report.json, and the same as a short table for people. Everything in it was decided earlier and is
  * read from the module: `report` of each process, dfg.budget of the module.
  * Tests: lit/emit/report.mir, lit/tools/ming-compile.mir */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/support/json.h"
-#include "ir/core/symbol.h"
-#include "ir/support/text_table.h"
+#include "ir/support/support.h"
+#include "ir/core/core.h"
 
 /* --- reading ------------------------------------------------------------------------------------- */
 
@@ -239,7 +238,7 @@ static void add_fifos(Emitter *e, StrBuf *out)
 }
 
 /* Of the arrays that the testbench takes and gives. */
-static void add_dtype(StrBuf *out, const Port *port)
+static void add_dtype(StrBuf *out, const EmitPort *port)
 {
     const Type *elem = emithls_scalar(port->word);
     StrBuf name = {0};
@@ -256,7 +255,7 @@ static void add_ports(Emitter *e, StrBuf *out)
     bool first = true;
     strbuf_add_c(out, "  \"ports\": [");
     for (size_t i = 0; i < e->ports.len; i++) {
-        const Port *port = &e->ports.data[i];
+        const EmitPort *port = &e->ports.data[i];
         begin_item(out, &first);
         add_string(out, "name", port->tensor);
         add_separator(out);

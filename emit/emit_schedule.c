@@ -2,10 +2,10 @@
  * has them (sim/design/design.h), so that `make cosim` makes them in the same. Iterations are counted at
  * the pipeline pragmas, so only a design whose processes read and write in pipelined loops has one.
  * Tests: lit/emit/schedule.mir, test/e2e/sizing_check.py */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/core/symbol.h"
+#include "ir/core/core.h"
 #include "sim/design/design.h"
 
 enum { DEFAULT_CLOCK_MHZ = 250 };
@@ -25,7 +25,7 @@ static bool is_told_apart(const HlsLoop *loop, const HlsAccess *access)
     return true;
 }
 
-static bool has_plan(const HlsDesign *design)
+static bool has_schedule(const HlsDesign *design)
 {
     for (size_t p = 0; p < design->processes.len; p++) {
         const HlsProcess *process = &design->processes.data[p];
@@ -70,7 +70,7 @@ static const char *port_name(const Emitter *e, const HlsStream *stream)
     return e->ports.data[stream->arg].name;
 }
 
-static void add_plan(const Emitter *e, const HlsDesign *design, StrBuf *out)
+static void add_schedule(const Emitter *e, const HlsDesign *design, StrBuf *out)
 {
     strbuf_add_c(out, "static const cosim::Plan schedule{\n    {");
     for (uint32_t i = 0; i < design->port_count; i++) {
@@ -111,13 +111,13 @@ bool emit_schedule(Emitter *e, StrBuf *out)
         return true;
     if (!design)
         return false;
-    if (has_plan(design)) {
+    if (has_schedule(design)) {
         strbuf_add_c(out, "// clang-format off\n"
                           "// When the processes read and write, for make cosim: of each loop the\n"
                           "// iterations, cycles between them, cycles of one, and the cycle of each\n"
                           "// access by the number of the argument. Changed sources need new numbers.\n");
         emit_begin_guard(e, out, "_SCHEDULE_H");
-        add_plan(e, design, out);
+        add_schedule(e, design, out);
         strbuf_add_c(out, "\n#endif\n");
     }
     design_free(design);

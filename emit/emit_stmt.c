@@ -2,13 +2,13 @@
  * nested into the expression that uses them; a value that reads an array becomes a named constant
  * where a store would come between, one with several uses where it is computed.
  * Tests: lit/emit/functions.mir, test/e2e */
-#include "emit/emit_function.h"
+#include "emit/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
-#include "analysis/layer_name.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,25 +1,25 @@
 /* <top>_tb.cpp: connects the ports to csim/ming_tb.h, which does the rest.
  * Tests: lit/emit/testbench.mir, test/e2e */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
 
 typedef VEC(const char *) Names;
 
 /* In the order of the files: inputs, outputs, weights. */
-typedef enum Group { GROUP_INPUT, GROUP_OUTPUT, GROUP_WEIGHTS, GROUP_COUNT } Group;
+typedef enum TestbenchGroup { GROUP_INPUT, GROUP_OUTPUT, GROUP_WEIGHTS, GROUP_COUNT } TestbenchGroup;
 
-static Group group_of(const Port *port)
+static TestbenchGroup group_of(const EmitPort *port)
 {
     return port->is_weights ? GROUP_WEIGHTS : port->is_input ? GROUP_INPUT : GROUP_OUTPUT;
 }
 
 /* ming::Input<T>, or ming::InputMemory<T> where the port is a memory. */
-static void declare_channels(Emitter *e, StrBuf *out, const Names *names, Group group)
+static void declare_channels(Emitter *e, StrBuf *out, const Names *names, TestbenchGroup group)
 {
     static const char *const kinds[] = {"Input", "Output", "Weights"};
     for (size_t i = 0; i < e->ports.len; i++) {
-        const Port *port = &e->ports.data[i];
+        const EmitPort *port = &e->ports.data[i];
         if (group_of(port) != group)
             continue;
         strbuf_printf(out, "    ming::%s%s<%s> %s(tb, %s_host::%s()", kinds[group],
@@ -29,7 +29,7 @@ static void declare_channels(Emitter *e, StrBuf *out, const Names *names, Group 
     }
 }
 
-static void move_frames(const Emitter *e, StrBuf *out, const Names *names, Group group)
+static void move_frames(const Emitter *e, StrBuf *out, const Names *names, TestbenchGroup group)
 {
     for (size_t i = 0; i < e->ports.len; i++)
         if (group_of(&e->ports.data[i]) == group)
@@ -49,7 +49,7 @@ static void add_call(Emitter *e, StrBuf *out, const Names *names)
 static void add_run(Emitter *e, StrBuf *out, const Names *names)
 {
     strbuf_add_c(out, "static void run(ming::Testbench &tb)\n{\n");
-    for (Group group = 0; group < GROUP_COUNT; group++)
+    for (TestbenchGroup group = 0; group < GROUP_COUNT; group++)
         declare_channels(e, out, names, group);
     strbuf_printf(out, "\n    while (tb.%s) {\n",
                   e->has_memories ? "next_frames(MAX_FRAMES)" : "next_frame()");
@@ -64,7 +64,7 @@ static void add_main(const Emitter *e, StrBuf *out, const Names *names)
 {
     strbuf_add_c(out, "int main(int argc, char **argv)\n{\n"
                       "    return ming::run_testbench(argc, argv, \"");
-    for (Group group = 0; group < GROUP_COUNT; group++)
+    for (TestbenchGroup group = 0; group < GROUP_COUNT; group++)
         for (size_t i = 0; i < names->len; i++)
             if (group_of(&e->ports.data[i]) == group)
                 strbuf_printf(out, "%s.npy ", names->data[i]);

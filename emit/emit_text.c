@@ -1,7 +1,7 @@
 /* Foreign text and numbers as C++. Names and comments of a model may hold anything; what is
  * printed here cannot end the comment or string that it stands in.
  * Tests: test/unit/emit_test.c, lit/emit/hostile-names.mir */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* <top>_weights.npy: the elements of all loaded tables in the order of the module, as the words of the
  * weights' port. Tests: lit/emit/load-weights.mir, test/e2e */
-#include "emit/emit_impl.h"
+#include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"
 

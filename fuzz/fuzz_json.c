@@ -6,7 +6,7 @@
 
 #include "fuzz/fuzz_support.h"
 #include "ir/attr/attr.h"
-#include "target/device/json_file.h"
+#include "target/device/device.h"
 
 #include <stdlib.h>
 

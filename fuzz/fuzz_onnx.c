@@ -11,11 +11,20 @@
 #include <stdlib.h>
 
 #include "dialects/dialects.h"
-#include "import/import_onnx.h"
-#include "ir/asm/print/diag.h"
+#include "import/import.h"
+#include "ir/asm/print/print.h"
 #include "ir/verify/verify.h"
-#include "lowering/lowering.h"
+#include "lowering/dfg_to_emithls/internal.h"
+#include "lowering/linalg_to_dfg/internal.h"
+#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 #include "passes/common/passes.h"
+#include "passes/dfg/passes.h"
+#include "passes/linalg/passes.h"
+#include "passes/onnx/passes.h"
+#include "passes/tosa/passes.h"
+#include "target/dse/dse.h"
+#include "target/fifo/fifo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include "ir/pass/pass.h"
 #include "ir/asm/print/print.h"
 #include "ir/verify/verify.h"
-#include "driver/all_passes.h"
+#include "driver/driver.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

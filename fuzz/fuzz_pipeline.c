@@ -3,7 +3,7 @@
  *   fuzz/run fuzz_pipeline      (fuzz/run says how to configure) */
 #include "fuzz/fuzz_support.h"
 #include "ir/pass/pass.h"
-#include "driver/all_passes.h"
+#include "driver/driver.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

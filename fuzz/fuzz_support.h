@@ -2,7 +2,7 @@
 #ifndef MING_FUZZ_SUPPORT_H
 #define MING_FUZZ_SUPPORT_H
 
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 /* A context for many inputs, since registering the dialects takes longer than most of them. */
 typedef struct FuzzContext {

@@ -1,6 +1,6 @@
 /* AttributeProto to an attribute. Old files have no type tag; then the field that is set decides.
  * Tests: test/unit/import_test.c */
-#include "import/import_impl.h"
+#include "import/internal.h"
 
 typedef Onnx__AttributeProto__AttributeType AttributeType;
 #define KIND(NAME) ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##NAME

@@ -3,7 +3,7 @@
  * they are defined by. All ops of a node carry its name.
  * Tests: lit/import/contrib.test, test/e2e/networks_check.py */
 #include "dialects/onnx/onnx.h"
-#include "import/import_impl.h"
+#include "import/internal.h"
 
 #define MICROSOFT "com.microsoft"
 

@@ -3,8 +3,8 @@
  * known beforehand, what computes it is imported too, to infer it, and dropped afterwards.
  * Tests: lit/import/cut.test */
 #include "dialects/onnx/onnx.h"
-#include "import/import_impl.h"
-#include "ir/asm/print/diag.h"
+#include "import/internal.h"
+#include "ir/asm/print/print.h"
 
 typedef struct Planner {
     Importer *im;

@@ -2,7 +2,7 @@
  * a path is walked component by component, without "..", absolute paths or symbolic links.
  * Tests: test/unit/import_test.c */
 #include "dialects/onnx/onnx.h"
-#include "import/import_impl.h"
+#include "import/internal.h"
 
 #include <fcntl.h>
 #include <string.h>

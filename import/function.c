@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "dialects/onnx/onnx.h"
-#include "import/import_impl.h"
+#include "import/internal.h"
 
 enum { MAX_DEPTH = 32, MAX_NODES = 1 << 16 };
 
@@ -30,7 +30,7 @@ static const Onnx__AttributeProto *find_attribute(Onnx__AttributeProto *const *l
     return NULL;
 }
 
-const Onnx__AttributeProto *import_function_attribute(const Scope *scope,
+const Onnx__AttributeProto *import_function_attribute(const ImportScope *scope,
                                                const Onnx__AttributeProto *proto)
 {
     while (proto && import_text(proto->ref_attr_name).len > 0) {
@@ -66,7 +66,7 @@ static Onnx__AttributeProto *unpack_default(Importer *im, const ProtobufCMessage
 }
 
 /* Fills body->defaults. False: why says. */
-static bool read_defaults(Importer *im, const Onnx__FunctionProto *function, Scope *body)
+static bool read_defaults(Importer *im, const Onnx__FunctionProto *function, ImportScope *body)
 {
     const ProtobufCMessage *base = &function->base;
     const ProtobufCFieldDescriptor *known =
@@ -91,7 +91,7 @@ static bool read_defaults(Importer *im, const Onnx__FunctionProto *function, Sco
     return true;
 }
 
-static void free_defaults(Scope *body)
+static void free_defaults(ImportScope *body)
 {
     if (!body->owned_defaults)
         return;
@@ -113,7 +113,7 @@ static int64_t function_opset(const Onnx__FunctionProto *function, int64_t outer
 }
 
 /* The call's inputs under the names the body has for them; what is absent is the onnx.NoValue. */
-static bool bind_inputs(Importer *im, Scope *body, const Onnx__FunctionProto *function)
+static bool bind_inputs(Importer *im, ImportScope *body, const Onnx__FunctionProto *function)
 {
     const Onnx__NodeProto *call = body->call;
     for (size_t i = 0; i < function->n_input; i++) {
@@ -127,7 +127,7 @@ static bool bind_inputs(Importer *im, Scope *body, const Onnx__FunctionProto *fu
     return true;
 }
 
-static bool bind_outputs(Importer *im, const Scope *body, const Onnx__FunctionProto *function)
+static bool bind_outputs(Importer *im, const ImportScope *body, const Onnx__FunctionProto *function)
 {
     const Onnx__NodeProto *call = body->call;
     for (size_t i = 0; i < call->n_output; i++) {
@@ -168,7 +168,7 @@ bool import_function_inline(Importer *im, const Onnx__FunctionProto *function,
         return false;
     import_node_name(im, node, index, &prefix);
     strbuf_add_char(&prefix, '/');
-    Scope body = {.outer = im->scope, .call = node, .prefix = strbuf_str(&prefix),
+    ImportScope body = {.outer = im->scope, .call = node, .prefix = strbuf_str(&prefix),
                   .nodes = function->node, .node_count = function->n_node,
                   .opset = function_opset(function, im->scope->opset),
                   .depth = im->scope->depth + 1};

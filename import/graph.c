@@ -4,8 +4,8 @@
  * Tests: test/unit/import_test.c, lit/import */
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
-#include "import/import_impl.h"
-#include "ir/asm/print/diag.h"
+#include "import/internal.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
 
 /* --- types of inputs ----------------------------------------------------------------------- */

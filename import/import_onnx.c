@@ -1,13 +1,13 @@
 /* The bytes of an ONNX file to a module: the messages that frame the graph, and what all sources of
  * the importer share. The first error ends the import.
  * Tests: test/unit/import_test.c, lit/import */
-#include "import/import_onnx.h"
+#include "import/import.h"
 
 #include "dialects/builtin/builtin.h"
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
-#include "import/import_impl.h"
-#include "ir/asm/print/diag.h"
+#include "import/internal.h"
+#include "ir/asm/print/print.h"
 #include "ir/verify/verify.h"
 
 enum { MAX_OPSET = 21, MAX_FUNCTION_NAME = 64 };
@@ -138,7 +138,7 @@ static Op *make_module(Importer *im)
 
 static Op *import_model(Importer *im, const Onnx__ModelProto *model)
 {
-    Scope scope = {.prefix = STR("")};
+    ImportScope scope = {.prefix = STR("")};
     im->model = model;
     im->graph = model->graph;
     if (!model->graph) {

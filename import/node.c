@@ -2,8 +2,8 @@
  * channels-last nodes and old Softmaxes stand between ops that change the layout.
  * Tests: test/unit/import_test.c, lit/import */
 #include "dialects/onnx/onnx.h"
-#include "import/import_impl.h"
-#include "ir/asm/print/diag.h"
+#include "import/internal.h"
+#include "ir/asm/print/print.h"
 
 #define CHANNELS_LAST "qonnx.custom_op.channels_last"
 

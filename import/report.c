@@ -3,7 +3,7 @@
  * type; else the nodes that use it cannot be read either.
  * Tests: lit/tools/ming-check.test */
 #include "dialects/onnx/onnx.h"
-#include "import/import_impl.h"
+#include "import/internal.h"
 
 static void mark(PtrMap *set, const Ident *name)
 {

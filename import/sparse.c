@@ -1,7 +1,7 @@
 /* SparseTensorProto to dense elements: what it does not name is 0.
  * Tests: test/unit/import_test.c, lit/import/sparse.test */
-#include "import/import_impl.h"
-#include "ir/attr/array.h"
+#include "import/internal.h"
+#include "ir/attr/attr.h"
 
 /* A sparse tensor is made dense only up to this size: the file need not be large. */
 enum { MAX_ELEMENTS = 1 << 26 };

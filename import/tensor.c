@@ -2,7 +2,7 @@
  * types. Sizes are checked before anything is allocated; both sides are little endian.
  * Tests: test/unit/import_test.c */
 #include "dialects/onnx/onnx.h"
-#include "import/import_impl.h"
+#include "import/internal.h"
 
 #include <assert.h>
 #include <string.h>

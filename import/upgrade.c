@@ -2,7 +2,7 @@
  * says up to which opset a rule holds; the rules of an operator are applied in order.
  * Tests: lit/import/opsets.test, test/e2e/onnx_shapes.py */
 #include "dialects/onnx/onnx.h"
-#include "import/import_impl.h"
+#include "import/internal.h"
 
 /* --- parts --------------------------------------------------------------------------------- */
 
@@ -300,13 +300,13 @@ static bool trunc_without_scale(Importer *im, NodeParts *parts)
 
 /* --- the table ----------------------------------------------------------------------------- */
 
-typedef struct Rule {
+typedef struct UpgradeRule {
     int op;        /* ONNX_... */
     int64_t until; /* holds below this opset; 0: always */
     bool (*apply)(Importer *im, NodeParts *parts);
-} Rule;
+} UpgradeRule;
 
-static const Rule rules[] = {
+static const UpgradeRule rules[] = {
     {ONNX_ADD, 7, broadcast_along_axis},
     {ONNX_AND, 7, broadcast_along_axis},
     {ONNX_BATCH_NORMALIZATION, 7, drop_is_test},

@@ -1,4 +1,4 @@
-/* Compute plans. The nest follows the order in which words arrive: first the counters of the
+/* Compute schedules. The nest follows the order in which words arrive: first the counters of the
  * streamed input's words, then the parts of a word that are taken one after another, then the loops
  * the input does not depend on (a word is held while they run). Parallel loops inside the first
  * reduction loop multiply the accumulators.
@@ -6,9 +6,8 @@
 #include "schedule/schedule.h"
 
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "ir/asm/print/diag.h"
-#include "analysis/reshape.h"
+#include "ir/asm/print/print.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 #include <string.h>
@@ -41,107 +40,107 @@ static bool is_stage_of(const Op *generic, const Value *previous)
 }
 
 /* Finds main and the chain of element-wise stages behind it; reshapes may stand between them. */
-static bool collect_generics(ComputePlan *plan)
+static bool collect_generics(ComputeSchedule *sched)
 {
     const Op *last = NULL;
-    FOR_EACH_OP(op, body(plan->process))
+    FOR_EACH_OP(op, body(sched->process))
     {
         if (op->def != LINALG(GENERIC))
             continue;
         if (!kernel_has_one_output(op))
             return op_error(op, "has several results that are read; a streaming kernel has one");
         if (!last)
-            plan->main = op;
+            sched->main = op;
         else if (!is_stage_of(op, op_result(last, 0)))
             return op_error(op, "does not continue the kernel before it element by element");
-        else if (plan->stage_count == PLAN_MAX_STAGES)
+        else if (sched->stage_count == SCHED_MAX_STAGES)
             return op_error(op, "is more than %d epilogue stages behind its kernel",
-                            PLAN_MAX_STAGES);
+                            SCHED_MAX_STAGES);
         else
-            plan->stages[plan->stage_count++] = op;
+            sched->stages[sched->stage_count++] = op;
         last = op;
     }
-    FOR_EACH_OP(op, body(plan->process))
+    FOR_EACH_OP(op, body(sched->process))
     if (op->def == DFG(PUSH) && reshape_source(op_operand(op, 0)) == op_result(last, 0)) {
-        plan->output_port = op_operand(op, 1)->index;
+        sched->output_port = op_operand(op, 1)->index;
         return true;
     }
-    return op_error(plan->process, "does not push the result of its kernel");
+    return op_error(sched->process, "does not push the result of its kernel");
 }
 
-static bool collect_streams(ComputePlan *plan)
+static bool collect_streams(ComputeSchedule *sched)
 {
-    for (uint32_t i = 0; i < linalg_input_count(plan->main); i++) {
-        int port = pulled_port(op_operand(plan->main, i));
+    for (uint32_t i = 0; i < linalg_input_count(sched->main); i++) {
+        int port = pulled_port(op_operand(sched->main, i));
         if (port < 0)
             continue;
-        if (plan->stream_count == PLAN_MAX_STREAMS)
-            return op_error(plan->main, "reads more than %d streams", PLAN_MAX_STREAMS);
-        plan->stream_operand[plan->stream_count] = i;
-        plan->stream_port[plan->stream_count++] = (uint32_t)port;
+        if (sched->stream_count == SCHED_MAX_STREAMS)
+            return op_error(sched->main, "reads more than %d streams", SCHED_MAX_STREAMS);
+        sched->stream_operand[sched->stream_count] = i;
+        sched->stream_port[sched->stream_count++] = (uint32_t)port;
     }
-    uint32_t inputs = dfg_input_count(plan->process), outputs = dfg_output_count(plan->process);
-    return (plan->stream_count == inputs && outputs == 1) ||
-           op_error(plan->process, "has %u inputs and %u outputs, but its kernel reads %u and writes "
+    uint32_t inputs = dfg_input_count(sched->process), outputs = dfg_output_count(sched->process);
+    return (sched->stream_count == inputs && outputs == 1) ||
+           op_error(sched->process, "has %u inputs and %u outputs, but its kernel reads %u and writes "
                                    "1",
-                    inputs, outputs, plan->stream_count);
+                    inputs, outputs, sched->stream_count);
 }
 
-static bool check_unroll(const ComputePlan *plan, const int64_t *unroll)
+static bool check_unroll(const ComputeSchedule *sched, const int64_t *unroll)
 {
     LoopParts parts;
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
-        if (!sched_compute_parts(plan, i, unroll[i], &parts))
-            return op_error(plan->main, "unroll factor %lld does not divide the %lld trips of loop %u",
-                            (long long)unroll[i], (long long)plan->kernel.extents[i], i);
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
+        if (!sched_compute_parts(sched, i, unroll[i], &parts))
+            return op_error(sched->main, "unroll factor %lld does not divide the %lld trips of loop %u",
+                            (long long)unroll[i], (long long)sched->kernel.extents[i], i);
     return true;
 }
 
-bool sched_compute_unroll_attr(const ComputePlan *plan, int64_t *unroll)
+bool sched_compute_unroll_attr(const ComputeSchedule *sched, int64_t *unroll)
 {
-    const Attr *attr = op_attr(plan->main, "dfg.unroll");
-    size_t count = plan->kernel.loop_count;
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
+    const Attr *attr = op_attr(sched->main, "dfg.unroll");
+    size_t count = sched->kernel.loop_count;
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
         unroll[i] = 1;
     if (attr && (!attr_int_list(attr, unroll, KERNEL_MAX_LOOPS, &count) ||
-                 count != plan->kernel.loop_count))
-        return op_error(plan->main, "dfg.unroll must list one factor per loop");
-    return check_unroll(plan, unroll);
+                 count != sched->kernel.loop_count))
+        return op_error(sched->main, "dfg.unroll must list one factor per loop");
+    return check_unroll(sched, unroll);
 }
 
-static bool read_unroll(ComputePlan *plan, const int64_t *unroll)
+static bool read_unroll(ComputeSchedule *sched, const int64_t *unroll)
 {
     if (!unroll)
-        return sched_compute_unroll_attr(plan, plan->unroll);
-    memcpy(plan->unroll, unroll, plan->kernel.loop_count * sizeof(*unroll));
-    return check_unroll(plan, unroll);
+        return sched_compute_unroll_attr(sched, sched->unroll);
+    memcpy(sched->unroll, unroll, sched->kernel.loop_count * sizeof(*unroll));
+    return check_unroll(sched, unroll);
 }
 
 /* --- loops -------------------------------------------------------------------------------- */
 
 /* Whether words hold parts of a loop by its factor: whole ones, or all that there are. */
-static bool word_holds(const ComputePlan *plan, uint32_t loop, int64_t word, int64_t factor)
+static bool word_holds(const ComputeSchedule *sched, uint32_t loop, int64_t word, int64_t factor)
 {
-    return word % factor == 0 || word == plan->kernel.extents[loop];
+    return word % factor == 0 || word == sched->kernel.extents[loop];
 }
 
-static void add_loop(ComputePlan *plan, uint32_t loop, int64_t trip, int64_t scale)
+static void add_loop(ComputeSchedule *sched, uint32_t loop, int64_t trip, int64_t scale)
 {
     if (trip == 1)
         return;
-    assert(plan->loop_count < PLAN_MAX_LOOPS);
-    plan->loops[plan->loop_count++] =
-        (PlanLoop){loop, trip, scale, plan->kernel.is_reduction[loop]};
+    assert(sched->loop_count < SCHED_MAX_LOOPS);
+    sched->loops[sched->loop_count++] =
+        (ScheduleLoop){loop, trip, scale, sched->kernel.is_reduction[loop]};
 }
 
 /* The parts of a whole loop. */
-static void add_parts(ComputePlan *plan, uint32_t loop)
+static void add_parts(ComputeSchedule *sched, uint32_t loop)
 {
     LoopParts parts;
-    bool ok = sched_compute_parts(plan, loop, plan->unroll[loop], &parts);
+    bool ok = sched_compute_parts(sched, loop, sched->unroll[loop], &parts);
     assert(ok);
     (void)ok;
-    add_loop(plan, loop, parts.trip, parts.scale);
+    add_loop(sched, loop, parts.trip, parts.scale);
 }
 
 /* Loop that result r of a streamed operand's map is; -1: the constant 0. */
@@ -150,7 +149,7 @@ static int stream_loop(const AffineMap *map, uint32_t r)
     return map->results[r]->kind == AFFINE_DIM ? (int)map->results[r]->value : -1;
 }
 
-static bool check_stream_map(const ComputePlan *plan, const AffineMap *map, const Type *tensor)
+static bool check_stream_map(const ComputeSchedule *sched, const AffineMap *map, const Type *tensor)
 {
     uint32_t seen = 0;
     for (uint32_t r = 0; r < map->result_count; r++) {
@@ -158,9 +157,9 @@ static bool check_stream_map(const ComputePlan *plan, const AffineMap *map, cons
         bool unit = loop < 0 && affine_is_const(map->results[r]) &&
                     tensor->u.shaped.dims[r] == 1;
         if (!unit && (loop < 0 || (seen >> loop & 1u)))
-            return op_error(plan->main, "streams an operand by the map %s, which is not a "
+            return op_error(sched->main, "streams an operand by the map %s, which is not a "
                                         "projected permutation",
-                            map_str(plan->main->ctx, map));
+                            map_str(sched->main->ctx, map));
         if (loop >= 0)
             seen |= 1u << loop;
     }
@@ -168,100 +167,100 @@ static bool check_stream_map(const ComputePlan *plan, const AffineMap *map, cons
 }
 
 /* Counters of the stream's words, then of the parts of a word. A kernel of constants has no stream. */
-static bool add_stream_loops(ComputePlan *plan, uint32_t *placed)
+static bool add_stream_loops(ComputeSchedule *sched, uint32_t *placed)
 {
-    if (plan->stream_count == 0)
+    if (sched->stream_count == 0)
         return true;
-    const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
-    const Type *tensor = op_operand(plan->main, plan->stream_operand[0])->type;
+    const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[0]);
+    const Type *tensor = op_operand(sched->main, sched->stream_operand[0])->type;
     int64_t word[2 * DFG_MAX_RANK];
-    if (!check_stream_map(plan, map, tensor) || !sched_compute_input_word(plan, 0, word))
+    if (!check_stream_map(sched, map, tensor) || !sched_compute_input_word(sched, 0, word))
         return false;
     for (uint32_t r = 0; r < map->result_count; r++) {
         int loop = stream_loop(map, r);
         if (loop < 0)
             continue;
-        if (!word_holds(plan, (uint32_t)loop, word[r], plan->unroll[loop]))
-            return op_error(plan->main, "unrolls loop %d by %lld, but words hold %lld", loop,
-                            (long long)plan->unroll[loop], (long long)word[r]);
-        add_loop(plan, (uint32_t)loop, tensor->u.shaped.dims[r] / word[r], word[r]);
+        if (!word_holds(sched, (uint32_t)loop, word[r], sched->unroll[loop]))
+            return op_error(sched->main, "unrolls loop %d by %lld, but words hold %lld", loop,
+                            (long long)sched->unroll[loop], (long long)word[r]);
+        add_loop(sched, (uint32_t)loop, tensor->u.shaped.dims[r] / word[r], word[r]);
         *placed |= 1u << loop;
     }
-    plan->read_depth = plan->loop_count;
+    sched->read_depth = sched->loop_count;
     for (uint32_t r = 0; r < map->result_count; r++) {
         int loop = stream_loop(map, r);
-        if (loop >= 0 && word[r] == plan->kernel.extents[loop])
-            add_parts(plan, (uint32_t)loop);
+        if (loop >= 0 && word[r] == sched->kernel.extents[loop])
+            add_parts(sched, (uint32_t)loop);
         else if (loop >= 0)
-            add_loop(plan, (uint32_t)loop, word[r] / plan->unroll[loop], plan->unroll[loop]);
+            add_loop(sched, (uint32_t)loop, word[r] / sched->unroll[loop], sched->unroll[loop]);
     }
     return true;
 }
 
-const AffineMap *sched_compute_output_map(const ComputePlan *plan)
+const AffineMap *sched_compute_output_map(const ComputeSchedule *sched)
 {
-    return linalg_operand_map(plan->main, linalg_input_count(plan->main));
+    return linalg_operand_map(sched->main, linalg_input_count(sched->main));
 }
 
 /* Loops the stream does not depend on: reductions, then the output's own in output order. */
-static void add_other_loops(ComputePlan *plan, uint32_t placed)
+static void add_other_loops(ComputeSchedule *sched, uint32_t placed)
 {
-    const AffineMap *out = sched_compute_output_map(plan);
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
-        if (plan->kernel.is_reduction[i] && !(placed >> i & 1u))
-            add_parts(plan, i);
+    const AffineMap *out = sched_compute_output_map(sched);
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
+        if (sched->kernel.is_reduction[i] && !(placed >> i & 1u))
+            add_parts(sched, i);
     for (uint32_t r = 0; r < out->result_count; r++) {
         uint32_t loop = (uint32_t)out->results[r]->value;
         if (!(placed >> loop & 1u))
-            add_parts(plan, loop);
+            add_parts(sched, loop);
     }
 }
 
 /* Accumulators run side by side. */
-static bool check_results(const ComputePlan *plan)
+static bool check_results(const ComputeSchedule *sched)
 {
-    uint32_t inputs = linalg_input_count(plan->main);
-    if (plan->main->result_count > PLAN_MAX_RESULTS)
-        return op_error(plan->main, "accumulates %u results; at most %d can stream",
-                        plan->main->result_count, PLAN_MAX_RESULTS);
-    for (uint32_t i = 1; i < plan->main->result_count; i++)
-        if (linalg_operand_map(plan->main, inputs + i) != sched_compute_output_map(plan))
-            return op_error(plan->main, "accumulates results by the maps %s and %s, which differ",
-                            map_str(plan->main->ctx, sched_compute_output_map(plan)),
-                            map_str(plan->main->ctx, linalg_operand_map(plan->main, inputs + i)));
+    uint32_t inputs = linalg_input_count(sched->main);
+    if (sched->main->result_count > SCHED_MAX_RESULTS)
+        return op_error(sched->main, "accumulates %u results; at most %d can stream",
+                        sched->main->result_count, SCHED_MAX_RESULTS);
+    for (uint32_t i = 1; i < sched->main->result_count; i++)
+        if (linalg_operand_map(sched->main, inputs + i) != sched_compute_output_map(sched))
+            return op_error(sched->main, "accumulates results by the maps %s and %s, which differ",
+                            map_str(sched->main->ctx, sched_compute_output_map(sched)),
+                            map_str(sched->main->ctx, linalg_operand_map(sched->main, inputs + i)));
     return true;
 }
 
-static bool check_output_map(const ComputePlan *plan)
+static bool check_output_map(const ComputeSchedule *sched)
 {
-    const AffineMap *out = sched_compute_output_map(plan);
+    const AffineMap *out = sched_compute_output_map(sched);
     return map_is_projected_permutation(out, false) ||
-           op_error(plan->main, "writes its output by the map %s, which is not a projected "
+           op_error(sched->main, "writes its output by the map %s, which is not a projected "
                                 "permutation",
-                    map_str(plan->main->ctx, out));
+                    map_str(sched->main->ctx, out));
 }
 
 /* The parallel loops must run in the order of the output's dimensions. */
-static bool check_output_order(const ComputePlan *plan)
+static bool check_output_order(const ComputeSchedule *sched)
 {
-    const AffineMap *out = sched_compute_output_map(plan);
+    const AffineMap *out = sched_compute_output_map(sched);
     uint32_t next = 0;
     for (uint32_t r = 0; r < out->result_count; r++) {
         uint32_t loop = (uint32_t)out->results[r]->value;
-        for (; next < plan->loop_count; next++) {
-            if (plan->loops[next].is_reduction)
+        for (; next < sched->loop_count; next++) {
+            if (sched->loops[next].is_reduction)
                 continue;
-            if (plan->loops[next].loop != loop)
+            if (sched->loops[next].loop != loop)
                 break;
         }
     }
-    while (next < plan->loop_count && plan->loops[next].is_reduction)
+    while (next < sched->loop_count && sched->loops[next].is_reduction)
         next++;
-    if (next == plan->loop_count)
+    if (next == sched->loop_count)
         return true;
-    return op_error(plan->main, "would write its output (map %s) in another order than its input "
+    return op_error(sched->main, "would write its output (map %s) in another order than its input "
                                 "arrives; that needs a transposition buffer",
-                    map_str(plan->main->ctx, out));
+                    map_str(sched->main->ctx, out));
 }
 
 /* A stream of main: its map, tensor and word. */
@@ -271,12 +270,12 @@ typedef struct StreamOrder {
     int64_t word[2 * DFG_MAX_RANK];
 } StreamOrder;
 
-static bool stream_order(const ComputePlan *plan, uint32_t stream, StreamOrder *out)
+static bool stream_order(const ComputeSchedule *sched, uint32_t stream, StreamOrder *out)
 {
-    uint32_t operand = plan->stream_operand[stream];
-    out->map = linalg_operand_map(plan->main, operand);
-    out->tensor = op_operand(plan->main, operand)->type;
-    return sched_compute_input_word(plan, stream, out->word);
+    uint32_t operand = sched->stream_operand[stream];
+    out->map = linalg_operand_map(sched->main, operand);
+    out->tensor = op_operand(sched->main, operand)->type;
+    return sched_compute_input_word(sched, stream, out->word);
 }
 
 /* The result of the map from r on whose dimension is not 1, which takes no part in the order. */
@@ -299,48 +298,48 @@ static bool same_order(const StreamOrder *a, const StreamOrder *b)
 }
 
 /* Streams of a kernel must all arrive in the same order and words. */
-static bool check_other_streams(const ComputePlan *plan)
+static bool check_other_streams(const ComputeSchedule *sched)
 {
     StreamOrder first, other;
-    if (plan->stream_count > 0 && !stream_order(plan, 0, &first))
+    if (sched->stream_count > 0 && !stream_order(sched, 0, &first))
         return false;
-    for (uint32_t i = 1; i < plan->stream_count; i++) {
-        if (!stream_order(plan, i, &other))
+    for (uint32_t i = 1; i < sched->stream_count; i++) {
+        if (!stream_order(sched, i, &other))
             return false;
         if (!same_order(&first, &other))
-            return op_error(plan->main, "streams operands by different maps or words: %s and %s",
-                            map_str(plan->main->ctx, first.map),
-                            map_str(plan->main->ctx, other.map));
+            return op_error(sched->main, "streams operands by different maps or words: %s and %s",
+                            map_str(sched->main->ctx, first.map),
+                            map_str(sched->main->ctx, other.map));
     }
     return true;
 }
 
-static void count_lanes(ComputePlan *plan)
+static void count_lanes(ComputeSchedule *sched)
 {
-    plan->lanes = plan->reduction_lanes = plan->accumulators = 1;
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
-        *(plan->kernel.is_reduction[i] ? &plan->reduction_lanes : &plan->lanes) *=
-            plan->unroll[i];
-    plan->first_reduction = plan->loop_count;
-    for (uint32_t i = plan->loop_count; i-- > 0;)
-        if (plan->loops[i].is_reduction)
-            plan->first_reduction = i;
-    for (uint32_t i = plan->first_reduction; i < plan->loop_count; i++)
-        if (!plan->loops[i].is_reduction)
-            plan->accumulators *= plan->loops[i].trip;
+    sched->lanes = sched->reduction_lanes = sched->accumulators = 1;
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
+        *(sched->kernel.is_reduction[i] ? &sched->reduction_lanes : &sched->lanes) *=
+            sched->unroll[i];
+    sched->first_reduction = sched->loop_count;
+    for (uint32_t i = sched->loop_count; i-- > 0;)
+        if (sched->loops[i].is_reduction)
+            sched->first_reduction = i;
+    for (uint32_t i = sched->first_reduction; i < sched->loop_count; i++)
+        if (!sched->loops[i].is_reduction)
+            sched->accumulators *= sched->loops[i].trip;
 }
 
-static bool read_body(ComputePlan *plan)
+static bool read_body(ComputeSchedule *sched)
 {
-    return collect_generics(plan) && kernel_analyze(plan->main, &plan->kernel) &&
-           collect_streams(plan) && check_results(plan);
+    return collect_generics(sched) && kernel_analyze(sched->main, &sched->kernel) &&
+           collect_streams(sched) && check_results(sched);
 }
 
 bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *ends,
-                  ComputePlan *out)
+                  ComputeSchedule *out)
 {
     uint32_t placed = 0;
-    *out = (ComputePlan){.process = process, .ends = ends};
+    *out = (ComputeSchedule){.process = process, .ends = ends};
     if (!read_body(out) || !read_unroll(out, unroll) || !check_output_map(out) ||
         !check_other_streams(out) || !add_stream_loops(out, &placed))
         return false;
@@ -353,68 +352,68 @@ bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *
     return true;
 }
 
-bool sched_compute_base(const Op *process, ComputePlan *out)
+bool sched_compute_base(const Op *process, ComputeSchedule *out)
 {
     static const int64_t ones[KERNEL_MAX_LOOPS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     return sched_compute(process, ones, NULL, out);
 }
 
 /* Whether words of the first stream, hold multiples of the factors. */
-static bool words_hold(const ComputePlan *plan, const int64_t *unroll)
+static bool words_hold(const ComputeSchedule *sched, const int64_t *unroll)
 {
-    const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
+    const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[0]);
     int64_t word[2 * DFG_MAX_RANK];
-    if (!sched_compute_input_word(plan, 0, word))
+    if (!sched_compute_input_word(sched, 0, word))
         return false;
     for (uint32_t r = 0; r < map->result_count; r++)
         if (stream_loop(map, r) >= 0 &&
-            !word_holds(plan, (uint32_t)stream_loop(map, r), word[r], unroll[stream_loop(map, r)]))
+            !word_holds(sched, (uint32_t)stream_loop(map, r), word[r], unroll[stream_loop(map, r)]))
             return false;
     return true;
 }
 
-bool sched_compute_now(const Op *process, ComputePlan *out)
+bool sched_compute_now(const Op *process, ComputeSchedule *out)
 {
     int64_t unroll[KERNEL_MAX_LOOPS];
-    *out = (ComputePlan){.process = process};
+    *out = (ComputeSchedule){.process = process};
     if (!read_body(out) || !sched_compute_unroll_attr(out, unroll))
         return false;
     return words_hold(out, unroll) ? sched_compute(process, unroll, NULL, out)
                                    : sched_compute_base(process, out);
 }
 
-int64_t sched_compute_trips(const ComputePlan *plan)
+int64_t sched_compute_trips(const ComputeSchedule *sched)
 {
     int64_t trips = 1;
-    for (uint32_t i = 0; i < plan->loop_count; i++)
-        trips *= plan->loops[i].trip;
+    for (uint32_t i = 0; i < sched->loop_count; i++)
+        trips *= sched->loops[i].trip;
     return trips;
 }
 
-int64_t sched_compute_first_write(const ComputePlan *plan)
+int64_t sched_compute_first_write(const ComputeSchedule *sched)
 {
     int64_t inner = 1, first = 0;
-    for (uint32_t i = plan->loop_count; i-- > 0;) {
-        if (plan->loops[i].is_reduction)
-            first += (plan->loops[i].trip - 1) * inner;
-        inner *= plan->loops[i].trip;
+    for (uint32_t i = sched->loop_count; i-- > 0;) {
+        if (sched->loops[i].is_reduction)
+            first += (sched->loops[i].trip - 1) * inner;
+        inner *= sched->loops[i].trip;
     }
     return first;
 }
 
-bool sched_compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word)
+bool sched_compute_input_word(const ComputeSchedule *sched, uint32_t stream, int64_t *word)
 {
-    uint32_t port = plan->stream_port[stream];
-    const Type *end = plan->ends ? plan->ends[port] : dfg_port(plan->process, port)->type;
-    return sched_port_word(plan->process, port, end,
-                     op_operand(plan->main, plan->stream_operand[stream])->type, word);
+    uint32_t port = sched->stream_port[stream];
+    const Type *end = sched->ends ? sched->ends[port] : dfg_port(sched->process, port)->type;
+    return sched_port_word(sched->process, port, end,
+                     op_operand(sched->main, sched->stream_operand[stream])->type, word);
 }
 
-void sched_compute_output_word(const ComputePlan *plan, int64_t *word)
+void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word)
 {
-    const AffineMap *out = sched_compute_output_map(plan);
+    const AffineMap *out = sched_compute_output_map(sched);
     for (uint32_t r = 0; r < out->result_count; r++)
-        word[r] = plan->unroll[out->results[r]->value];
+        word[r] = sched->unroll[out->results[r]->value];
 }
 
 /* --- constants ------------------------------------------------------------------------------ */
@@ -427,24 +426,24 @@ static bool map_uses_loop(const AffineMap *map, uint32_t loop)
     return false;
 }
 
-void sched_table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *out)
+void sched_table_layout(const ComputeSchedule *sched, const AffineMap *map, TableLayout *out)
 {
     *out = (TableLayout){.map = map, .depth = 1, .lanes = 1};
-    for (uint32_t i = 0; i < plan->loop_count; i++) {
-        if (!map_uses_loop(map, plan->loops[i].loop))
+    for (uint32_t i = 0; i < sched->loop_count; i++) {
+        if (!map_uses_loop(map, sched->loops[i].loop))
             continue;
         out->by_loop[out->loop_count++] = i;
-        out->depth *= plan->loops[i].trip;
+        out->depth *= sched->loops[i].trip;
     }
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++) {
-        if (plan->unroll[i] == 1 || !map_uses_loop(map, i))
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++) {
+        if (sched->unroll[i] == 1 || !map_uses_loop(map, i))
             continue;
         out->by_lane[out->lane_count++] = i;
-        out->lanes *= plan->unroll[i];
+        out->lanes *= sched->unroll[i];
     }
 }
 
-void sched_lookup_layout(const ComputePlan *plan, const AffineMap *loops, const Op *extract,
+void sched_lookup_layout(const ComputeSchedule *sched, const AffineMap *loops, const Op *extract,
                    LookupLayout *out)
 {
     const AffineExpr *rows[KERNEL_MAX_LOOPS];
@@ -457,8 +456,8 @@ void sched_lookup_layout(const ComputePlan *plan, const AffineMap *loops, const 
     }
     for (uint32_t i = out->leading; i < type->u.shaped.rank; i++)
         out->inner *= type->u.shaped.dims[i];
-    const AffineMap *map = map_get(plan->main->ctx, loops->dim_count, 0, out->leading, rows);
-    sched_table_layout(plan, map, &out->rows);
+    const AffineMap *map = map_get(sched->main->ctx, loops->dim_count, 0, out->leading, rows);
+    sched_table_layout(sched, map, &out->rows);
 }
 
 /* Index of a value in terms of main's loops, given that of what it reshapes. */
@@ -471,14 +470,14 @@ static const AffineMap *through_reshapes(const Value *value, const AffineMap *fl
 }
 
 /* The value that flows from one kernel to the next has the same index in both, result by result. */
-const AffineMap *sched_stage_loops(const ComputePlan *plan, uint32_t stage)
+const AffineMap *sched_stage_loops(const ComputeSchedule *sched, uint32_t stage)
 {
-    Context *ctx = plan->main->ctx;
-    const AffineMap *flow = sched_compute_output_map(plan); /* main's loops -> index of the flowing value */
+    Context *ctx = sched->main->ctx;
+    const AffineMap *flow = sched_compute_output_map(sched); /* main's loops -> index of the flowing value */
     const AffineMap *to_loops = NULL;
     for (uint32_t s = 0; s <= stage; s++) {
-        const Op *op = plan->stages[s];
-        const Value *previous = op_result(s ? plan->stages[s - 1] : plan->main, 0);
+        const Op *op = sched->stages[s];
+        const Value *previous = op_result(s ? sched->stages[s - 1] : sched->main, 0);
         const AffineExpr *loops[KERNEL_MAX_LOOPS];
         uint32_t count = linalg_loop_count(op), through = 0;
         while (reshape_source(op_operand(op, through)) != previous)
@@ -496,7 +495,7 @@ const AffineMap *sched_stage_loops(const ComputePlan *plan, uint32_t stage)
     return to_loops;
 }
 
-const AffineMap *sched_stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand)
+const AffineMap *sched_stage_operand_map(const ComputeSchedule *sched, uint32_t stage, uint32_t operand)
 {
-    return map_compose(linalg_operand_map(plan->stages[stage], operand), sched_stage_loops(plan, stage));
+    return map_compose(linalg_operand_map(sched->stages[stage], operand), sched_stage_loops(sched, stage));
 }

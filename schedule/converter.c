@@ -1,10 +1,10 @@
-/* Plans of width converters. Small words S make up a large word L of the same frame F if each extent
+/* Schedules of width converters. Small words S make up a large word L of the same frame F if each extent
  * of L is a multiple of that of S, and the words of S inside L are neighbours in row-major order: in
  * all dimensions inside the outermost one where L exceeds S, L spans the whole frame.
  * Tests: lit/lowering/converter.mir */
-#include "schedule/converter.h"
+#include "schedule/schedule.h"
 
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 #include <string.h>
 
@@ -12,13 +12,13 @@
 enum { MAX_ELEMENTS = 1 << 20 };
 
 /* Shapes of two words and their frame. */
-typedef struct Words {
+typedef struct ConverterWords {
     uint32_t rank;
     const int64_t *frame;
     int64_t from[2 * DFG_MAX_RANK], to[2 * DFG_MAX_RANK];
-} Words;
+} ConverterWords;
 
-static bool make_up(const Words *w, const int64_t *small, const int64_t *large)
+static bool make_up(const ConverterWords *w, const int64_t *small, const int64_t *large)
 {
     bool whole = true; /* all dimensions inside this one */
     for (uint32_t i = w->rank; i-- > 0;) {
@@ -29,10 +29,10 @@ static bool make_up(const Words *w, const int64_t *small, const int64_t *large)
     return true;
 }
 
-static bool read_words(const Type *from, const Type *to, Words *out)
+static bool read_words(const Type *from, const Type *to, ConverterWords *out)
 {
     const Type *frame = dfg_payload(from);
-    *out = (Words){.rank = frame->u.shaped.rank, .frame = frame->u.shaped.dims};
+    *out = (ConverterWords){.rank = frame->u.shaped.rank, .frame = frame->u.shaped.dims};
     dfg_word(from, out->from);
     dfg_word(to, out->to);
     return frame == dfg_payload(to);
@@ -40,7 +40,7 @@ static bool read_words(const Type *from, const Type *to, Words *out)
 
 bool sched_can_convert(const Type *from, const Type *to)
 {
-    Words w;
+    ConverterWords w;
     return read_words(from, to, &w) && (make_up(&w, w.from, w.to) || make_up(&w, w.to, w.from));
 }
 
@@ -65,7 +65,7 @@ static int64_t elements(const int64_t *word, uint32_t rank)
 }
 
 /* The smallest word that both make up: where either is exceeded, it spans all inner dimensions. */
-static void common_multiple(const Words *w, int64_t *out)
+static void common_multiple(const ConverterWords *w, int64_t *out)
 {
     bool exceeds = false; /* in a dimension outside this one */
     for (uint32_t i = 0; i < w->rank; i++) {
@@ -75,9 +75,9 @@ static void common_multiple(const Words *w, int64_t *out)
     }
 }
 
-Conversion sched_plan_conversion(const Type *from, const Type *to, int64_t max_bits, const Type **middle)
+WordConversion sched_conversion(const Type *from, const Type *to, int64_t max_bits, const Type **middle)
 {
-    Words w;
+    ConverterWords w;
     int64_t word[2 * DFG_MAX_RANK], bits = type_width(type_elem(dfg_payload(from)));
     if (!read_words(from, to, &w))
         return CONVERSION_NONE;
@@ -97,13 +97,13 @@ Conversion sched_plan_conversion(const Type *from, const Type *to, int64_t max_b
 
 /* --- the process ---------------------------------------------------------------------------- */
 
-bool sched_converter(const Op *process, ConverterPlan *out)
+bool sched_converter(const Op *process, ConverterSchedule *out)
 {
-    Words w;
+    ConverterWords w;
     const Type *from = dfg_port(process, 0)->type, *to = dfg_port(process, 1)->type;
     if (!read_words(from, to, &w))
         return op_error(process, "regroups words of frames of different types");
-    *out = (ConverterPlan){.process = process, .rank = w.rank};
+    *out = (ConverterSchedule){.process = process, .rank = w.rank};
     out->joins = make_up(&w, w.from, w.to);
     if (!out->joins && !make_up(&w, w.to, w.from))
         return op_error(process, "regroups words that do not make up each other: elements would "
@@ -115,4 +115,4 @@ bool sched_converter(const Op *process, ConverterPlan *out)
     return true;
 }
 
-int64_t sched_converter_trips(const ConverterPlan *plan) { return plan->parts * plan->words; }
+int64_t sched_converter_trips(const ConverterSchedule *sched) { return sched->parts * sched->words; }

@@ -3,7 +3,7 @@
  *   (d0 floordiv 2, d1)  with d0 = 2 * a + b  ->  (a, d1)
  * Neighbouring digits that a linear map does not tell apart become one again.
  * Tests: lit/lowering/dfg-to-emithls-move.mir */
-#include "schedule/delinearize.h"
+#include "schedule/internal.h"
 
 #include <string.h>
 

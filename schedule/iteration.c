@@ -1,6 +1,6 @@
 /* Times in an iteration: iteration.h.
  * Tests: test/unit/pipeline_test.c */
-#include "schedule/iteration.h"
+#include "schedule/schedule.h"
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 

@@ -1,12 +1,11 @@
 /* The latency model's numbers. Delays are in picoseconds; an operator with registers inside lists
  * its whole delay, which is cut into cycles.
  * Tests: test/unit/latency_test.c */
-#include "schedule/latency.h"
+#include "schedule/schedule.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/math/math.h"
-#include "schedule/product.h"
 
 enum {
     LUT = 250,        /* one level of logic with its wire */

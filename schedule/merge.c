@@ -1,9 +1,9 @@
-/* Merge plans: the word grid of the result, and in it the part of each source.
+/* Merge schedules: the word grid of the result, and in it the part of each source.
  * Tests: lit/lowering/dfg-to-emithls-move.mir */
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "schedule/plan_move.h"
-#include "analysis/reshape.h"
+#include "schedule/schedule.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 
@@ -29,7 +29,7 @@ static bool pack_part(MergePart *part, uint32_t rank, int64_t lanes)
     return true;
 }
 
-static bool plan_sources(const Op *merge, MergePlan *out)
+static bool schedule_sources(const Op *merge, MergeSchedule *out)
 {
     uint32_t streams = 0;
     for (uint32_t i = 0; i < merge->operand_count; i++) {
@@ -49,7 +49,7 @@ static bool plan_sources(const Op *merge, MergePlan *out)
            op_error(out->process, "merges each of its inputs once, into one output");
 }
 
-static bool pack_words(MergePlan *out, int64_t lanes)
+static bool pack_words(MergeSchedule *out, int64_t lanes)
 {
     const Type *result = op_result(out->merge, 0)->type;
     out->lanes = lanes;
@@ -66,18 +66,18 @@ static bool pack_words(MergePlan *out, int64_t lanes)
     return true;
 }
 
-static bool start_plan(const Op *process, MergePlan *out)
+static bool start_schedule(const Op *process, MergeSchedule *out)
 {
     const Op *merge = find_merge(process);
-    *out = (MergePlan){.process = process, .merge = merge, .source_count = merge->operand_count};
-    if (merge->operand_count > PLAN_MAX_STREAMS)
-        return op_error(merge, "merges more than %d streams", PLAN_MAX_STREAMS);
-    return plan_sources(merge, out);
+    *out = (MergeSchedule){.process = process, .merge = merge, .source_count = merge->operand_count};
+    if (merge->operand_count > SCHED_MAX_STREAMS)
+        return op_error(merge, "merges more than %d streams", SCHED_MAX_STREAMS);
+    return schedule_sources(merge, out);
 }
 
-bool sched_merge_packed(const Op *process, int64_t lanes, MergePlan *out)
+bool sched_merge_packed(const Op *process, int64_t lanes, MergeSchedule *out)
 {
-    return start_plan(process, out) && pack_words(out, lanes);
+    return start_schedule(process, out) && pack_words(out, lanes);
 }
 
 /* Elements of a port's words, which are parts of the innermost dimension; 0: they are not. */
@@ -93,9 +93,9 @@ static int64_t port_lanes(const Op *process, uint32_t port, const Type *tensor)
     return rank ? word[rank - 1] : 1;
 }
 
-bool sched_merge(const Op *process, MergePlan *out)
+bool sched_merge(const Op *process, MergeSchedule *out)
 {
-    if (!start_plan(process, out))
+    if (!start_schedule(process, out))
         return false;
     const Op *merge = out->merge;
     int64_t lanes = port_lanes(process, dfg_input_count(process), op_result(merge, 0)->type);
@@ -108,23 +108,23 @@ bool sched_merge(const Op *process, MergePlan *out)
                              "of the innermost dimension");
 }
 
-int64_t sched_merge_trips(const MergePlan *plan)
+int64_t sched_merge_trips(const MergeSchedule *sched)
 {
     int64_t trips = 1;
-    for (uint32_t i = 0; i < plan->rank; i++)
-        trips *= plan->extents[i];
+    for (uint32_t i = 0; i < sched->rank; i++)
+        trips *= sched->extents[i];
     return trips;
 }
 
-const Attr *sched_merge_constant(const MergePlan *plan, uint32_t source)
+const Attr *sched_merge_constant(const MergeSchedule *sched, uint32_t source)
 {
-    return fold_constant_of(op_operand(plan->merge, source));
+    return fold_constant_of(op_operand(sched->merge, source));
 }
 
-int64_t sched_merge_words(const MergePlan *plan, uint32_t source)
+int64_t sched_merge_words(const MergeSchedule *sched, uint32_t source)
 {
     int64_t words = 1;
-    for (uint32_t i = 0; i < plan->rank; i++)
-        words *= plan->parts[source].size[i];
+    for (uint32_t i = 0; i < sched->rank; i++)
+        words *= sched->parts[source].size[i];
     return words;
 }

@@ -1,4 +1,4 @@
-/* Packing plans. The values of lanes that differ in one operand of a product alone become fields of
+/* Packing schedules. The values of lanes that differ in one operand of a product alone become fields of
  * that operand, so that one multiplication gives a grid of products. The arrangement with the fewest
  * multiplications is taken, and of those the one with the longest chains.
  * Tests: test/unit/packing_test.c, lit/lowering/packing.mir */
@@ -6,7 +6,6 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 
 #include <string.h>
 
@@ -170,14 +169,14 @@ static DspShape dsp_shape(const Op *process)
 /* --- choosing ------------------------------------------------------------------------------------- */
 
 /* Of the loops in `loops`, the one whose lanes fill groups of `fields` best. */
-static uint32_t loop_of_fields(const ComputePlan *plan, uint32_t loops, int64_t fields)
+static uint32_t loop_of_fields(const ComputeSchedule *sched, uint32_t loops, int64_t fields)
 {
     uint32_t best = KERNEL_MAX_LOOPS;
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++) {
-        if (!(loops >> i & 1u) || plan->kernel.is_reduction[i] || plan->unroll[i] < fields)
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++) {
+        if (!(loops >> i & 1u) || sched->kernel.is_reduction[i] || sched->unroll[i] < fields)
             continue;
-        if (best == KERNEL_MAX_LOOPS || ceil_div(plan->unroll[i], fields) * plan->unroll[best] <=
-                                            ceil_div(plan->unroll[best], fields) * plan->unroll[i])
+        if (best == KERNEL_MAX_LOOPS || ceil_div(sched->unroll[i], fields) * sched->unroll[best] <=
+                                            ceil_div(sched->unroll[best], fields) * sched->unroll[i])
             best = i;
     }
     return best;
@@ -185,79 +184,79 @@ static uint32_t loop_of_fields(const ComputePlan *plan, uint32_t loops, int64_t 
 
 /* Divisors of the reduction loops' factors, from `loop` on, with the largest product within the limit,
  * which is returned. */
-static int64_t choose_chain(const ComputePlan *plan, uint32_t loop, int64_t limit, int64_t *chain)
+static int64_t choose_chain(const ComputeSchedule *sched, uint32_t loop, int64_t limit, int64_t *chain)
 {
     int64_t best = 0;
-    if (loop == plan->kernel.loop_count)
+    if (loop == sched->kernel.loop_count)
         return 1;
     for (int64_t t = 1; t <= limit; t++) {
         int64_t rest[KERNEL_MAX_LOOPS];
-        if (t > 1 && (!plan->kernel.is_reduction[loop] || plan->unroll[loop] % t != 0))
+        if (t > 1 && (!sched->kernel.is_reduction[loop] || sched->unroll[loop] % t != 0))
             continue;
-        int64_t length = t * choose_chain(plan, loop + 1, limit / t, rest);
+        int64_t length = t * choose_chain(sched, loop + 1, limit / t, rest);
         if (length <= best)
             continue;
         best = length;
         chain[loop] = t;
-        for (uint32_t i = loop + 1; i < plan->kernel.loop_count; i++)
+        for (uint32_t i = loop + 1; i < sched->kernel.loop_count; i++)
             chain[i] = rest[i];
     }
     return best;
 }
 
 /* With these fields, if that takes fewer multiplications than *best, or as many in longer chains. */
-static void try_fields(const ComputePlan *plan, const DspShape *dsp, const PayloadRange *x,
-                       const int64_t *fields, PackingPlan *best)
+static void try_fields(const ComputeSchedule *sched, const DspShape *dsp, const PayloadRange *x,
+                       const int64_t *fields, PackingSchedule *best)
 {
-    PackingPlan p = *best;
+    PackingSchedule p = *best;
     p.accumulator = dsp->accumulator;
-    p.multiplications = plan->lanes * plan->reduction_lanes;
+    p.multiplications = sched->lanes * sched->reduction_lanes;
     for (int i = 0; i < 2; i++) {
         p.loop[i] = KERNEL_MAX_LOOPS;
         if (fields[i] == 1)
             continue;
-        p.loop[i] = loop_of_fields(plan, x[i].loops & ~x[1 - i].loops, fields[i]);
+        p.loop[i] = loop_of_fields(sched, x[i].loops & ~x[1 - i].loops, fields[i]);
         if (p.loop[i] == KERNEL_MAX_LOOPS)
             return;
-        int64_t lanes = plan->unroll[p.loop[i]];
+        int64_t lanes = sched->unroll[p.loop[i]];
         p.multiplications = p.multiplications / lanes * ceil_div(lanes, fields[i]);
     }
     if (p.multiplications > best->multiplications || !sched_packing_grid(dsp, x, fields, &p.grid))
         return;
-    p.chain_length = choose_chain(plan, 0, p.grid.chain, p.chain);
+    p.chain_length = choose_chain(sched, 0, p.grid.chain, p.chain);
     p.is_used = true;
     if (p.multiplications < best->multiplications || p.chain_length > best->chain_length)
         *best = p;
 }
 
-static int64_t count_elements(const ComputePlan *plan, uint32_t loops)
+static int64_t count_elements(const ComputeSchedule *sched, uint32_t loops)
 {
     int64_t count = 1;
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
-        count *= loops >> i & 1u ? plan->unroll[i] : 1;
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
+        count *= loops >> i & 1u ? sched->unroll[i] : 1;
     return count;
 }
 
-void sched_packing(ComputePlan *plan)
+void sched_packing(ComputeSchedule *sched)
 {
     PayloadRange x[2];
-    PackingPlan *best = &plan->packing;
-    *best = (PackingPlan){.multiplications = plan->lanes * plan->reduction_lanes, .chain_length = 1};
-    if (plan->kernel.class == KERNEL_PURE_PARALLEL || plan->reduction.combine ||
-        sched_has_lut_products(plan->main))
+    PackingSchedule *best = &sched->packing;
+    *best = (PackingSchedule){.multiplications = sched->lanes * sched->reduction_lanes, .chain_length = 1};
+    if (sched->kernel.class == KERNEL_PURE_PARALLEL || sched->reduction.combine ||
+        sched_has_lut_products(sched->main))
         return;
-    const Op *product = sched_payload_product(plan->main);
-    if (!product || !payload_range(plan->main, op_operand(product, 0), &x[0]) ||
-        !payload_range(plan->main, op_operand(product, 1), &x[1]) || !is_for_dsp(x) ||
+    const Op *product = sched_payload_product(sched->main);
+    if (!product || !payload_range(sched->main, op_operand(product, 0), &x[0]) ||
+        !payload_range(sched->main, op_operand(product, 1), &x[1]) || !is_for_dsp(x) ||
         !is_exact(product, x))
         return;
     best->product = product;
     for (int i = 0; i < 2; i++) {
         best->bits[i] = payload_range_bits(x[i].low, x[i].high);
-        best->elements[i] = count_elements(plan, x[i].loops);
+        best->elements[i] = count_elements(sched, x[i].loops);
     }
-    DspShape dsp = dsp_shape(plan->process);
+    DspShape dsp = dsp_shape(sched->process);
     for (int64_t i = 1; i <= PACKING_MAX_FIELDS; i++)
         for (int64_t j = 1; i * j <= PACKING_MAX_FIELDS; j++)
-            try_fields(plan, &dsp, x, (const int64_t[]){i, j}, best);
+            try_fields(sched, &dsp, x, (const int64_t[]){i, j}, best);
 }

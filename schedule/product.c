@@ -1,7 +1,7 @@
 /* Products of integers in hardware: what a DSP48E2 multiplies at once, FINN's formula for LUTs, shifts
  * and additions for constants of few digits.
  * Tests: test/unit/cost_test.c, lit/dialects/emithls/product.mir */
-#include "schedule/product.h"
+#include "schedule/schedule.h"
 
 #include "dialects/arith/arith.h"
 

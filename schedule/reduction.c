@@ -7,7 +7,6 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/math/math.h"
 
 static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -132,68 +131,68 @@ const Attr *sched_reduction_neutral(const Op *combine)
     return NULL; /* taking an extreme twice changes nothing */
 }
 
-/* --- the plan ---------------------------------------------------------------------------- */
+/* --- the schedule ---------------------------------------------------------------------------- */
 
 /* Loops from the innermost one outwards that reduce, if accumulators take turns outside them. */
-static uint32_t count_run(const ComputePlan *plan)
+static uint32_t count_run(const ComputeSchedule *sched)
 {
     uint32_t run = 0;
-    if (plan->accumulators == 1)
+    if (sched->accumulators == 1)
         return 0;
-    while (run < plan->loop_count && plan->loops[plan->loop_count - 1 - run].is_reduction)
+    while (run < sched->loop_count && sched->loops[sched->loop_count - 1 - run].is_reduction)
         run++;
     return run;
 }
 
 /* Iterations from one use of an accumulator to the next: trips of what is inside the innermost
  * reduction loop. */
-static int64_t reuse_distance(const ComputePlan *plan)
+static int64_t reuse_distance(const ComputeSchedule *sched)
 {
     int64_t distance = 1;
-    for (uint32_t i = plan->loop_count; i-- > plan->first_reduction;) {
-        if (plan->loops[i].is_reduction)
+    for (uint32_t i = sched->loop_count; i-- > sched->first_reduction;) {
+        if (sched->loops[i].is_reduction)
             return distance;
-        distance *= plan->loops[i].trip;
+        distance *= sched->loops[i].trip;
     }
     return distance;
 }
 
-static int64_t reduction_steps(const ComputePlan *plan)
+static int64_t reduction_steps(const ComputeSchedule *sched)
 {
     int64_t steps = 1;
-    for (uint32_t i = 0; i < plan->loop_count; i++)
-        steps *= plan->loops[i].is_reduction ? plan->loops[i].trip : 1;
+    for (uint32_t i = 0; i < sched->loop_count; i++)
+        steps *= sched->loops[i].is_reduction ? sched->loops[i].trip : 1;
     return steps;
 }
 
 /* Whether the lanes may follow each other within an iteration. Many are better joined by a tree, whose
  * pipeline is shorter. */
-static bool keeps_order(const ComputePlan *plan, int64_t latency)
+static bool keeps_order(const ComputeSchedule *sched, int64_t latency)
 {
     enum { MAX_CHAIN = 16 };
-    const ReductionPlan *r = &plan->reduction;
-    return plan->reduction_lanes <= MAX_CHAIN &&
-           (r->steps == 1 || r->distance >= latency * plan->reduction_lanes);
+    const ReductionSchedule *r = &sched->reduction;
+    return sched->reduction_lanes <= MAX_CHAIN &&
+           (r->steps == 1 || r->distance >= latency * sched->reduction_lanes);
 }
 
-void sched_reduction(ComputePlan *plan)
+void sched_reduction(ComputeSchedule *sched)
 {
-    ReductionPlan *r = &plan->reduction;
-    *r = (ReductionPlan){.steps = 1, .turns = 1, .ii = 1, .distance = 1};
-    if (plan->kernel.class == KERNEL_PURE_PARALLEL)
+    ReductionSchedule *r = &sched->reduction;
+    *r = (ReductionSchedule){.steps = 1, .turns = 1, .ii = 1, .distance = 1};
+    if (sched->kernel.class == KERNEL_PURE_PARALLEL)
         return;
-    int64_t latency = update_latency(plan->main);
-    r->steps = reduction_steps(plan);
-    r->distance = reuse_distance(plan);
-    r->run = count_run(plan);
-    if (latency == 1 || keeps_order(plan, latency))
+    int64_t latency = update_latency(sched->main);
+    r->steps = reduction_steps(sched);
+    r->distance = reuse_distance(sched);
+    r->run = count_run(sched);
+    if (latency == 1 || keeps_order(sched, latency))
         return;
-    r->combine = find_combine(plan->main);
+    r->combine = find_combine(sched->main);
     if (!r->combine)
-        latency *= plan->reduction_lanes;
+        latency *= sched->reduction_lanes;
     if (r->steps == 1 || r->distance >= latency)
         return;
-    if (r->combine && r->distance == plan->accumulators)
+    if (r->combine && r->distance == sched->accumulators)
         r->turns = min_i64(ceil_div(latency, r->distance), r->steps);
     else
         r->ii = ceil_div(latency, r->distance);

@@ -1,12 +1,12 @@
-/* Reorder plans. The result's dimensions are split into digits, so that the map needs no divisions;
+/* Reorder schedules. The result's dimensions are split into digits, so that the map needs no divisions;
  * then every way to cut both frames into blocks is tried whose trips come near the least, and its
  * buffer is sized exactly by walking all words. Linear in the frames' words for each cut tried.
  * Tests: lit/lowering/dfg-to-emithls-move.mir */
-#include "schedule/plan_move.h"
+#include "schedule/schedule.h"
 
-#include "ir/asm/print/diag.h"
-#include "schedule/delinearize.h"
-#include "analysis/reshape.h"
+#include "ir/asm/print/print.h"
+#include "schedule/internal.h"
+#include "analysis/analysis.h"
 
 #include <string.h>
 
@@ -36,11 +36,11 @@ static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
 /* --- the walk ---------------------------------------------------------------------------- */
 
 /* Which source word each result word is; -1: none, it is filled. */
-typedef struct Walk {
+typedef struct ReorderWalk {
     int32_t *source; /* out_words entries */
     int64_t *last;   /* in_words entries: iteration of the last use, -1: none */
     int64_t in_words, out_words;
-} Walk;
+} ReorderWalk;
 
 static bool is_inside(const MoveDigits *d, const int64_t *at)
 {
@@ -59,7 +59,7 @@ static void next_digits(const MoveDigits *d, int64_t *at)
     }
 }
 
-static void walk_words(const MoveDigits *d, Walk *walk)
+static void walk_words(const MoveDigits *d, ReorderWalk *walk)
 {
     int64_t at[MOVE_MAX_DIGITS] = {0};
     for (int64_t o = 0; o < walk->out_words; o++) {
@@ -70,20 +70,20 @@ static void walk_words(const MoveDigits *d, Walk *walk)
 
 /* --- one way to cut the frames -------------------------------------------------------------- */
 
-static int64_t read_time(const ReorderPlan *p, int64_t word)
+static int64_t read_time(const ReorderSchedule *p, int64_t word)
 {
     return word / p->in_burst * p->step_trips + word % p->in_burst;
 }
 
 /* Words read at iterations up to `time`. */
-static int64_t words_read(const ReorderPlan *p, int64_t time)
+static int64_t words_read(const ReorderSchedule *p, int64_t time)
 {
     int64_t within = min_i64(time % p->step_trips + 1, p->in_burst);
     return min_i64(time / p->step_trips * p->in_burst + within, p->in_blocks * p->in_burst);
 }
 
 /* The inner loops: the result's inner digits, the first wide enough for a block of the source. */
-static void shape_inner(const MoveDigits *d, ReorderPlan *p)
+static void shape_inner(const MoveDigits *d, ReorderSchedule *p)
 {
     p->inner_count = 0;
     for (uint32_t i = p->level; i < d->count; i++)
@@ -96,7 +96,7 @@ static void shape_inner(const MoveDigits *d, ReorderPlan *p)
 }
 
 /* The least delay at which every word has arrived before it is used. */
-static int64_t least_delay(const ReorderPlan *p, const Walk *walk)
+static int64_t least_delay(const ReorderSchedule *p, const ReorderWalk *walk)
 {
     int64_t late = 0, o = 0;
     for (int64_t block = 0; block < p->out_blocks; block++)
@@ -121,7 +121,7 @@ static int64_t handy_depth(int64_t least, int64_t words)
 }
 
 /* Slot of word w is w modulo the depth, so every word must be used up before word w + depth. */
-static int64_t least_depth(const ReorderPlan *p, const Walk *walk)
+static int64_t least_depth(const ReorderSchedule *p, const ReorderWalk *walk)
 {
     int64_t depth = 1, o = 0;
     for (int64_t w = 0; w < walk->in_words; w++)
@@ -136,7 +136,7 @@ static int64_t least_depth(const ReorderPlan *p, const Walk *walk)
     return handy_depth(min_i64(depth, walk->in_words), walk->in_words);
 }
 
-static void cut_frames(const MoveDigits *d, const Walk *walk, ReorderPlan *p)
+static void cut_frames(const MoveDigits *d, const ReorderWalk *walk, ReorderSchedule *p)
 {
     shape_inner(d, p);
     p->delay = least_delay(p, walk);
@@ -148,13 +148,13 @@ static void cut_frames(const MoveDigits *d, const Walk *walk, ReorderPlan *p)
 
 typedef struct Cuts {
     const MoveDigits *digits;
-    const Walk *walk;
+    const ReorderWalk *walk;
     int64_t bursts[MAX_SUFFIXES]; /* of the source */
     uint32_t burst_count;
 } Cuts;
 
 /* Sets level and bursts; returns the trips without the delay, a bound from below. */
-static int64_t set_cut(const Cuts *c, uint32_t level, int64_t in_burst, ReorderPlan *p)
+static int64_t set_cut(const Cuts *c, uint32_t level, int64_t in_burst, ReorderSchedule *p)
 {
     p->level = level;
     p->in_burst = in_burst;
@@ -175,12 +175,12 @@ static void list_bursts(Cuts *c, const int64_t *source, uint32_t rank)
 }
 
 /* Trips, with a malus of one half for blocks of several digits, whose addresses need divisions. */
-static int64_t effort(const ReorderPlan *p)
+static int64_t effort(const ReorderSchedule *p)
 {
     return sched_reorder_trips(p) * (p->level > 1 ? 3 : 2);
 }
 
-static bool is_worse(const ReorderPlan *a, const ReorderPlan *b, int64_t least)
+static bool is_worse(const ReorderSchedule *a, const ReorderSchedule *b, int64_t least)
 {
     int64_t limit = least + least / 8;
     if (effort(a) > limit || effort(b) > limit)
@@ -189,10 +189,10 @@ static bool is_worse(const ReorderPlan *a, const ReorderPlan *b, int64_t least)
 }
 
 /* Among the cuts within an eighth of the least effort, the one of least memory. */
-static void choose_cut(const Cuts *c, ReorderPlan *best)
+static void choose_cut(const Cuts *c, ReorderSchedule *best)
 {
-    ReorderPlan p = *best;
-    VEC(ReorderPlan) found = {0};
+    ReorderSchedule p = *best;
+    VEC(ReorderSchedule) found = {0};
     size_t chosen = 0;
     int64_t least = INT64_MAX;
     for (uint32_t level = 0; level <= c->digits->count; level++)
@@ -211,11 +211,11 @@ static void choose_cut(const Cuts *c, ReorderPlan *best)
     vec_free(&found);
 }
 
-/* --- the plan -------------------------------------------------------------------------------- */
+/* --- the schedule -------------------------------------------------------------------------------- */
 
-static void choose_blocks(const MoveDigits *d, const int64_t *source, uint32_t rank, ReorderPlan *p)
+static void choose_blocks(const MoveDigits *d, const int64_t *source, uint32_t rank, ReorderSchedule *p)
 {
-    Walk walk = {.in_words = product(source, 0, rank), .out_words = product(d->extents, 0, d->count)};
+    ReorderWalk walk = {.in_words = product(source, 0, rank), .out_words = product(d->extents, 0, d->count)};
     Cuts cuts = {.digits = d, .walk = &walk};
     Arena arena;
     arena_init(&arena);
@@ -227,7 +227,7 @@ static void choose_blocks(const MoveDigits *d, const int64_t *source, uint32_t r
     arena_free(&arena);
 }
 
-static bool plan_words(const Op *reorder, int64_t lanes, ReorderPlan *out, MoveDigits *d)
+static bool schedule_words(const Op *reorder, int64_t lanes, ReorderSchedule *out, MoveDigits *d)
 {
     const Type *source = op_operand(reorder, 0)->type, *result = op_result(reorder, 0)->type;
     int64_t words[DFG_MAX_RANK];
@@ -256,20 +256,20 @@ static bool check_sizes(const Op *reorder, int64_t lanes)
            out / lanes <= max_words;
 }
 
-bool sched_reorder_packed(const Op *process, int64_t lanes, ReorderPlan *out)
+bool sched_reorder_packed(const Op *process, int64_t lanes, ReorderSchedule *out)
 {
     MoveDigits digits;
     const Op *reorder = find_reorder(process);
-    *out = (ReorderPlan){.process = process};
-    return check_sizes(reorder, lanes) && plan_words(reorder, lanes, out, &digits);
+    *out = (ReorderSchedule){.process = process};
+    return check_sizes(reorder, lanes) && schedule_words(reorder, lanes, out, &digits);
 }
 
-bool sched_reorder(const Op *process, ReorderPlan *out)
+bool sched_reorder(const Op *process, ReorderSchedule *out)
 {
     const Op *reorder = find_reorder(process);
     int64_t in[2 * DFG_MAX_RANK], to[2 * DFG_MAX_RANK];
     MoveDigits digits;
-    *out = (ReorderPlan){.process = process};
+    *out = (ReorderSchedule){.process = process};
     const Type *source = op_operand(reorder, 0)->type, *result = op_result(reorder, 0)->type;
     int64_t lanes = dfg_word_elems(dfg_port(process, 0)->type);
     if (dfg_input_count(process) != 1 || dfg_output_count(process) != 1)
@@ -289,9 +289,9 @@ bool sched_reorder(const Op *process, ReorderPlan *out)
                                  "dimension");
     if (!check_sizes(reorder, lanes))
         return op_error(reorder, "moves more than 2^26 words, too many to plan a buffer for");
-    return plan_words(reorder, lanes, out, &digits) ||
+    return schedule_words(reorder, lanes, out, &digits) ||
            op_error(reorder, "map %s does not keep words of %lld elements together",
                     map_str(process->ctx, dfg_reorder_map(reorder)), (long long)lanes);
 }
 
-int64_t sched_reorder_trips(const ReorderPlan *plan) { return plan->steps * plan->step_trips; }
+int64_t sched_reorder_trips(const ReorderSchedule *sched) { return sched->steps * sched->step_trips; }

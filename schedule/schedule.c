@@ -1,11 +1,11 @@
-/* Process kinds and words at ports; plan_window.c and plan_compute.c plan the kinds.
+/* Process kinds and words at ports; plan_window.c and plan_compute.c schedule the kinds.
  * Tests: lit/lowering/dfg-to-emithls */
 #include "schedule/schedule.h"
 
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/asm/print/diag.h"
-#include "analysis/reshape.h"
+#include "ir/asm/print/print.h"
+#include "analysis/analysis.h"
 
 #include <string.h>
 

@@ -3,12 +3,55 @@
  * the cost model (target/) and the lowering to emithls both read it, so they cannot disagree.
  * docs/streaming.md explains the scheme.
  * Tests: lit/lowering/dfg-to-emithls, lit/target */
-#ifndef MING_LOWERING_PLAN_H
-#define MING_LOWERING_PLAN_H
+#ifndef MING_SCHEDULE_SCHEDULE_H
+#define MING_SCHEDULE_SCHEDULE_H
 
+#include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
-#include "schedule/packing.h"
-#include "analysis/kernel.h"
+#include "ir/core/core.h"
+
+/* How the products of a kernel share multiplications: operands that hold the values of several lanes
+ * side by side, and chains of products that are added up before the lanes' sums are taken apart.
+ * docs/packing.md derives the conditions.
+ * Tests: test/unit/packing_test.c, lit/lowering/packing.mir */
+
+/* Bits of a DSP slice's signed multiplier and of its accumulator. */
+typedef struct DspShape {
+    int64_t wide, narrow, accumulator;
+} DspShape;
+
+/* Fields of both operands of a product: field k of an operand lies `stride` bits above field k - 1.
+ * The product of fields i and j begins at bit i * stride[0] + j * stride[1] of the result. */
+typedef struct PackingGrid {
+    int64_t fields[2], stride[2], bits[2]; /* of the operands; bits: packed, signed */
+    int64_t spacing;                       /* from one product to the next */
+    int64_t chain;                         /* products that may be added up, at most PACKING_MAX_CHAIN */
+} PackingGrid;
+
+/* Longer chains add more to the pipeline's depth than they save in adders. */
+enum { PACKING_MAX_FIELDS = 6, PACKING_MAX_CHAIN = 16 };
+
+/* The arrangement of fields[0] x fields[1] products of such operands that allows the longest chain.
+ * False: they do not fit one multiplication. */
+bool sched_packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
+                  PackingGrid *out) MUST_CHECK;
+
+/* Whether a kernel's integer products are made of LUTs: attribute dfg.multiplier = "lut". */
+bool sched_has_lut_products(const Op *main);
+
+/* How a kernel multiplies with its unroll factors: sched_packing in schedule.h. */
+typedef struct PackingSchedule {
+    const Op *product;    /* main's arith.muli for DSP slices, which is added to the accumulator, or NULL */
+    int64_t bits[2];      /* of its operands, signed */
+    int64_t elements[2];  /* values that an operand has in the lanes of an iteration */
+    bool is_used;         /* products are chained or packed; else each lane runs main's payload */
+    uint32_t loop[2];     /* whose lanes are the fields of an operand; KERNEL_MAX_LOOPS: none */
+    PackingGrid grid;
+    int64_t chain[KERNEL_MAX_LOOPS]; /* lanes of each reduction loop that follow each other in a chain */
+    int64_t chain_length;            /* their product */
+    int64_t accumulator;             /* bits of a chain's sum */
+    int64_t multiplications;         /* per iteration */
+} PackingSchedule;
 
 typedef enum ProcessKind {
     PROCESS_WINDOW,
@@ -49,7 +92,7 @@ typedef struct WindowDim {
  * outermost first, then the words of the inner dimensions); only positions begin .. end-1 are
  * visited, one word in and at most one word out each. Output word o is written at box coordinates
  * o * stride (+ lead in the outermost). docs/streaming.md derives the formulas. */
-typedef struct WindowPlan {
+typedef struct WindowSchedule {
     const Op *process, *window;
     WindowParams params;
     WindowDim dim[DFG_MAX_RANK]; /* params.count entries */
@@ -61,32 +104,32 @@ typedef struct WindowPlan {
     int64_t lead;        /* rows scanned before the row of the first output */
     int64_t shift;       /* input position = flat scan position + shift */
     int64_t begin, end;  /* flat range over the whole box, inner words included */
-} WindowPlan;
+} WindowSchedule;
 
 /* ends: types of the two ports to try instead of their own, or NULL. False: diagnosed. */
-bool sched_window(const Op *process, const Type *const *ends, WindowPlan *out) MUST_CHECK;
+bool sched_window(const Op *process, const Type *const *ends, WindowSchedule *out) MUST_CHECK;
 /* Iterations of the scan, all frames. */
-int64_t sched_window_trips(const WindowPlan *plan);
+int64_t sched_window_trips(const WindowSchedule *sched);
 /* Iteration that writes the first word of a frame. */
-int64_t sched_window_first_write(const WindowPlan *plan);
+int64_t sched_window_first_write(const WindowSchedule *sched);
 /* Rows of history that dimension level i keeps per tap: (recall - 1) * spacing. */
-int64_t sched_window_history(const WindowPlan *plan, uint32_t level);
+int64_t sched_window_history(const WindowSchedule *sched, uint32_t level);
 /* Words recalled before level i: product of the outer levels' recall. */
-int64_t sched_window_taps(const WindowPlan *plan, uint32_t level);
+int64_t sched_window_taps(const WindowSchedule *sched, uint32_t level);
 /* Words per history row of level i: positions of the inner dimensions. */
-int64_t sched_window_row_words(const WindowPlan *plan, uint32_t level);
+int64_t sched_window_row_words(const WindowSchedule *sched, uint32_t level);
 
 /* --- compute processes --------------------------------------------------------------- */
 
 /* One counter of the pipelined nest: contributes counter * scale to loop `loop` of the kernel. */
-typedef struct PlanLoop {
+typedef struct ScheduleLoop {
     uint32_t loop;
     int64_t trip, scale;
     bool is_reduction;
-} PlanLoop;
+} ScheduleLoop;
 
 /* How accumulators are kept (sched_reduction.c; docs/streaming.md). */
-typedef struct ReductionPlan {
+typedef struct ReductionSchedule {
     const Op *combine; /* body's op that takes a term into the accumulator, if the terms' order is free
                           and it takes more than a cycle; else NULL */
     int64_t steps;     /* iterations that update one accumulator */
@@ -94,87 +137,87 @@ typedef struct ReductionPlan {
     int64_t turns;     /* partial sums per accumulator, used in turn: 1, or at most `steps` */
     int64_t ii;        /* initiation interval of the nest */
     uint32_t run;      /* innermost loops, if they reduce while other accumulators wait */
-} ReductionPlan;
+} ReductionSchedule;
 
-enum { PLAN_MAX_LOOPS = 2 * KERNEL_MAX_LOOPS, PLAN_MAX_STREAMS = 8, PLAN_MAX_STAGES = 32,
-       PLAN_MAX_RESULTS = 4 };
+enum { SCHED_MAX_LOOPS = 2 * KERNEL_MAX_LOOPS, SCHED_MAX_STREAMS = 8, SCHED_MAX_STAGES = 32,
+       SCHED_MAX_RESULTS = 4 };
 
-typedef struct ComputePlan {
+typedef struct ComputeSchedule {
     const Op *process, *main;   /* main: the linalg.generic that consumes the streams */
     const Type *const *ends;    /* types of the ports, or NULL for their own */
     Kernel kernel;
-    const Op *stages[PLAN_MAX_STAGES]; /* element-wise epilogue, in order */
+    const Op *stages[SCHED_MAX_STAGES]; /* element-wise epilogue, in order */
     uint32_t stage_count;
     uint32_t stream_count;
-    uint32_t stream_operand[PLAN_MAX_STREAMS]; /* operand of main */
-    uint32_t stream_port[PLAN_MAX_STREAMS];    /* port of the process */
+    uint32_t stream_operand[SCHED_MAX_STREAMS]; /* operand of main */
+    uint32_t stream_port[SCHED_MAX_STREAMS];    /* port of the process */
     uint32_t output_port;
     int64_t unroll[KERNEL_MAX_LOOPS];
-    PlanLoop loops[PLAN_MAX_LOOPS]; /* outermost first; trips above 1 only */
+    ScheduleLoop loops[SCHED_MAX_LOOPS]; /* outermost first; trips above 1 only */
     uint32_t loop_count;
     uint32_t read_depth;     /* words are read where all counters from here on are 0 */
     uint32_t first_reduction; /* position of the first reduction loop, loop_count if none */
     int64_t lanes;           /* parallel elements computed at once = elements per output word */
     int64_t reduction_lanes; /* reduction elements consumed at once */
     int64_t accumulators;    /* accumulators live at once, per lane */
-    ReductionPlan reduction;
-    PackingPlan packing;
-} ComputePlan;
+    ReductionSchedule reduction;
+    PackingSchedule packing;
+} ComputeSchedule;
 
 /* unroll: factors per loop of the main kernel, each dividing its extent; NULL: from the attribute
  * dfg.unroll, or ones. ends: types of the ports to try instead of their own, or NULL; kept. False:
  * diagnosed. */
 bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *ends,
-                  ComputePlan *out) MUST_CHECK;
+                  ComputeSchedule *out) MUST_CHECK;
 /* Without unrolling, whatever the attribute says. False: diagnosed. */
-bool sched_compute_base(const Op *process, ComputePlan *out) MUST_CHECK;
+bool sched_compute_base(const Op *process, ComputeSchedule *out) MUST_CHECK;
 /* As the process stands: with its attribute's factors if words hold multiples of them, else, as long as
  * words are still to be chosen, without unrolling. False: diagnosed. */
-bool sched_compute_now(const Op *process, ComputePlan *out) MUST_CHECK;
+bool sched_compute_now(const Op *process, ComputeSchedule *out) MUST_CHECK;
 /* Factors of main's loops by its attribute dfg.unroll, ones without. False: diagnosed. */
-bool sched_compute_unroll_attr(const ComputePlan *plan, int64_t *unroll) MUST_CHECK;
+bool sched_compute_unroll_attr(const ComputeSchedule *sched, int64_t *unroll) MUST_CHECK;
 /* The parts that an unrolled loop is run in: `trip` of them, the next `scale` elements after the one before;
  * less than the factor where parts overlap. */
 typedef struct LoopParts {
     int64_t trip, scale;
 } LoopParts;
 /* False: the loop cannot have the factor (plan_factor.c). No diagnostic. */
-bool sched_compute_parts(const ComputePlan *plan, uint32_t loop, int64_t factor, LoopParts *out) MUST_CHECK;
+bool sched_compute_parts(const ComputeSchedule *sched, uint32_t loop, int64_t factor, LoopParts *out) MUST_CHECK;
 /* The multiplication whose results main adds to its accumulator, extended or as they are; NULL: none. */
 const Op *sched_payload_product(const Op *generic);
 /* Operand of main that is a table of weights, a factor of that product; -1: none. */
-int sched_compute_weights(const ComputePlan *plan);
+int sched_compute_weights(const ComputeSchedule *sched);
 /* Map of the output: a projected permutation of main's loops. */
-const AffineMap *sched_compute_output_map(const ComputePlan *plan);
-/* Fills plan->reduction from the rest of the plan. */
-void sched_reduction(ComputePlan *plan);
-/* Fills plan->packing from the rest of the plan. */
-void sched_packing(ComputePlan *plan);
-/* Of ReductionPlan.combine: the op that joins two partial sums, the term that is taken in, and the
+const AffineMap *sched_compute_output_map(const ComputeSchedule *sched);
+/* Fills schedule->reduction from the rest of the schedule. */
+void sched_reduction(ComputeSchedule *sched);
+/* Fills schedule->packing from the rest of the schedule. */
+void sched_packing(ComputeSchedule *sched);
+/* Of ReductionSchedule.combine: the op that joins two partial sums, the term that is taken in, and the
  * value that a partial sum starts from (NULL: the initial one). */
 const OpDef *sched_reduction_join(const Op *combine);
 Value *sched_reduction_term(const Op *combine);
 const Attr *sched_reduction_neutral(const Op *combine);
 /* Trips of the whole nest. */
-int64_t sched_compute_trips(const ComputePlan *plan);
+int64_t sched_compute_trips(const ComputeSchedule *sched);
 /* Iteration that writes the first word: the first in which all reduction counters are at their ends. */
-int64_t sched_compute_first_write(const ComputePlan *plan);
+int64_t sched_compute_first_write(const ComputeSchedule *sched);
 /* Word of stream `stream` as main sees it: extents of its operand's rank. False: diagnosed. */
-bool sched_compute_input_word(const ComputePlan *plan, uint32_t stream, int64_t *word) MUST_CHECK;
+bool sched_compute_input_word(const ComputeSchedule *sched, uint32_t stream, int64_t *word) MUST_CHECK;
 /* Word the output port has with these factors: extents of the output tensor's rank. */
-void sched_compute_output_word(const ComputePlan *plan, int64_t *word);
+void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word);
 
 /* A constant operand laid out as the nest reads it: index by the counters in `by_loop` (positions in
- * plan->loops, outermost first), then by the flattened unrolled loops in `by_lane` (kernel loops in
+ * schedule->loops, outermost first), then by the flattened unrolled loops in `by_lane` (kernel loops in
  * order, factors above 1). */
 typedef struct TableLayout {
     const AffineMap *map;   /* operand's index as a function of the main kernel's loops */
-    uint32_t by_loop[PLAN_MAX_LOOPS], loop_count;
+    uint32_t by_loop[SCHED_MAX_LOOPS], loop_count;
     uint32_t by_lane[KERNEL_MAX_LOOPS], lane_count;
     int64_t depth, lanes;   /* words, elements per word */
 } TableLayout;
 /* map: from the main kernel's loops to the constant's index. */
-void sched_table_layout(const ComputePlan *plan, const AffineMap *map, TableLayout *out);
+void sched_table_layout(const ComputeSchedule *sched, const AffineMap *map, TableLayout *out);
 /* A constant that a payload reads at places it computes (tensor.extract). Indices in front that are
  * numbers of loops (linalg.index) choose a row, which the layout is about: every lane that has rows of
  * its own has a table of its own. loops: the payload's loops as functions of main's. */
@@ -183,18 +226,204 @@ typedef struct LookupLayout {
     uint32_t leading;  /* indices that choose the row */
     int64_t inner;     /* elements of a row */
 } LookupLayout;
-void sched_lookup_layout(const ComputePlan *plan, const AffineMap *loops, const Op *extract,
+void sched_lookup_layout(const ComputeSchedule *sched, const AffineMap *loops, const Op *extract,
                    LookupLayout *out);
 /* Whether the weight at a position (counters, then lanes) belongs to an earlier part, too: it is zero then. */
-bool sched_table_repeats(const ComputePlan *plan, const TableLayout *layout, const int64_t *position);
+bool sched_table_repeats(const ComputeSchedule *sched, const TableLayout *layout, const int64_t *position);
 /* The loops of a stage as functions of the main kernel's. */
-const AffineMap *sched_stage_loops(const ComputePlan *plan, uint32_t stage);
+const AffineMap *sched_stage_loops(const ComputeSchedule *sched, uint32_t stage);
 /* Map of operand `operand` of stage `stage`, rewritten over the main kernel's loops. */
-const AffineMap *sched_stage_operand_map(const ComputePlan *plan, uint32_t stage, uint32_t operand);
+const AffineMap *sched_stage_operand_map(const ComputeSchedule *sched, uint32_t stage, uint32_t operand);
 
 /* --- forks ------------------------------------------------------------------------------ */
 
 /* Words that a fork copies per frame. */
 int64_t sched_fork_words(const Op *process);
+
+/* Width converters: processes that regroup the words of a frame. A converter joins words to larger
+ * ones or splits them, without changing the order of elements beyond one large word; other words are
+ * converted by way of a third. Schedules as in schedule.h.
+ * Tests: lit/lowering/converter.mir, test/unit/converter_test.c */
+
+typedef struct ConverterSchedule {
+    const Op *process;
+    uint32_t rank;
+    int64_t small[2 * DFG_MAX_RANK], large[2 * DFG_MAX_RANK]; /* word shapes */
+    int64_t parts;   /* small words per large one */
+    int64_t words;   /* large words per frame */
+    bool joins;      /* the input's words are the small ones */
+} ConverterSchedule;
+
+/* Whether a converter can stand between ends of the same frame and different words: one is a multiple
+ * of the other, and the small words of each large one follow each other. No diagnostic. */
+bool sched_can_convert(const Type *from, const Type *to);
+/* How words of one end become those of another. */
+typedef enum WordConversion {
+    CONVERSION_NONE,     /* no: the elements arrive in another order */
+    CONVERSION_DIRECT,   /* one converter */
+    CONVERSION_BY_WAY_OF /* two converters, with words of type *middle between them */
+} WordConversion;
+/* Prefers the least common multiple between the two, which keeps the pace of both, as long as it has at
+ * most max_bits; else takes the greatest common divisor. */
+WordConversion sched_conversion(const Type *from, const Type *to, int64_t max_bits, const Type **middle);
+
+/* False: diagnosed. */
+bool sched_converter(const Op *process, ConverterSchedule *out) MUST_CHECK;
+/* One iteration per small word. */
+int64_t sched_converter_trips(const ConverterSchedule *sched);
+
+/* Latency model: how many registers an operator has inside and how long its signals travel, per op,
+ * width and clock. docs/simulation.md has the table; the numbers are typical of HLS operators on
+ * UltraScale+ (-2), rounded up.
+ * Tests: test/unit/latency_test.c, lit/sim/hls-schedule.mir */
+
+/* Time in a pipeline, counted in picoseconds of usable clock: cycle * usable + delay in the cycle. */
+typedef struct Clock {
+    int64_t usable_ps; /* the period less the tool's margin of 27 % for routing */
+} Clock;
+
+Clock clock_of_period(int64_t period_ps);
+
+typedef struct OpTiming {
+    int64_t stages; /* cycles from operands to result, because of registers inside */
+    int64_t delay;  /* picoseconds before the first register, and again behind the last one */
+} OpTiming;
+
+/* Of a scalar op of arith or math, or a condition, read or write of emithls. Ops that are wires
+ * (extensions, constants, shifts by constants) take {0, 0}. Loads depend on their memory. */
+OpTiming latency_op(const Op *op, Clock clock);
+/* Of a DSP slice's product; from a slice's result to that of the next one in a cascade, which adds its
+ * product to it; of an integer sum in the fabric. */
+OpTiming latency_dsp(void);
+OpTiming latency_cascade(void);
+OpTiming latency_sum(int64_t bits);
+/* A load from `impl` ("bram", "uram", "lutram", "auto", or "external"); registers with an index that moves choose
+ * among `choices`. */
+OpTiming latency_memory_load(Str impl);
+OpTiming latency_register_load(int64_t choices);
+
+/* The same product made of LUTs. */
+OpTiming latency_lut_product(const Op *op);
+/* A read or write of a stream. */
+OpTiming latency_stream(void);
+/* Of a condition: so many constraints, computed side by side, the slowest by this delay. */
+OpTiming latency_constraints(int64_t count, int64_t delay);
+/* Of what constraints compute: a sum or multiple of counters; a quotient or remainder. */
+int64_t latency_counter_sum(void);
+int64_t latency_counter_quotient(int64_t divisor);
+
+/* When the result of an operator is there whose operands come at `start`: what does not fit the rest
+ * of a cycle begins in the next one. */
+int64_t clock_after(Clock clock, int64_t start, OpTiming timing);
+/* The cycle a time lies in, and the cycles that pass until it is over. */
+int64_t clock_cycle(Clock clock, int64_t time);
+int64_t clock_cycles_until(Clock clock, int64_t time);
+
+/* One iteration of a pipelined loop as time passes in it: operators begin as soon as their operands
+ * are there and follow each other while they fit the cycle, like the schedule of the simulation
+ * (docs/simulation.md). Times are those of schedule/schedule.h, from the iteration's start.
+ * Tests: test/unit/pipeline_test.c */
+
+typedef struct Iteration {
+    Clock clock;
+    int64_t end;       /* of all that happened so far */
+    int64_t last_read; /* cycles of the last read and write */
+    int64_t write;
+} Iteration;
+
+/* When an operator is done whose operands come at `ready`. */
+int64_t iteration_op(Iteration *it, int64_t ready, OpTiming timing);
+/* When a condition of so many constraints on the counters is known, which take `delay` to compute;
+ * without constraints at once. */
+int64_t iteration_condition(Iteration *it, int64_t constraints, int64_t delay);
+/* When a word has come, or gone, whose condition was known at `entered`. */
+int64_t iteration_read(Iteration *it, int64_t entered);
+void iteration_write(Iteration *it, int64_t ready);
+/* Cycles from the first to the last stage; words leave no earlier than the last read. */
+int64_t iteration_depth(const Iteration *it);
+int64_t iteration_write_cycle(const Iteration *it);
+
+/* Geometry of the processes that only move words: dfg.reorder and dfg.merge. Like the schedules of
+ * schedule.h, pure functions of the process and its ports' words, for the cost model and the lowering.
+ * docs/streaming.md derives the schedules.
+ * Tests: lit/lowering/dfg-to-emithls-move.mir, lit/target/choose-unroll-move.mir */
+
+enum {
+    MOVE_MAX_DIGITS = 24,
+    /* A slot of a reorder's buffer is read at least this many iterations after it was written, and
+     * written as many after it was read. */
+    REORDER_SLOT_DISTANCE = 2
+};
+
+/* --- reorder processes ------------------------------------------------------------------ */
+
+/* Frames are cut into blocks: the source into in_blocks of in_burst words, the result into
+ * out_blocks of out_burst words. A step of the outer loop reads one block of the source and writes
+ * the block of the result that is `delay` steps behind; the inner loops walk the result's digits
+ * from `level` on. Digits are the result's dimensions, split where the map divides and joined where
+ * it does not tell them apart. */
+typedef struct ReorderSchedule {
+    const Op *process, *reorder;
+    int64_t lanes;                     /* elements per word */
+    uint32_t digit_count, level;
+    int64_t digits[MOVE_MAX_DIGITS];   /* extents, outermost first */
+    int64_t inner[MOVE_MAX_DIGITS];    /* extents of the inner loops, of digits from `level` on; the
+                                          first may be wider, and there is at least one */
+    uint32_t inner_count;
+    const AffineExpr *address;         /* source word of a result word, over the digits */
+    uint32_t bound_count;              /* it exists where all bounds are >= 0 */
+    const AffineExpr *bounds[2 * DFG_MAX_RANK];
+    int64_t in_blocks, in_burst, out_blocks, out_burst;
+    int64_t delay;                     /* steps */
+    int64_t steps, step_trips;         /* of the outer loop; iterations of the inner loops */
+    int64_t depth;                     /* words of the circular buffer: those that are alive at once, or
+                                          a quarter more if that makes addresses simpler */
+} ReorderSchedule;
+
+/* False: diagnosed. */
+bool sched_reorder(const Op *process, ReorderSchedule *out) MUST_CHECK;
+/* The same at `lanes` elements per word, whatever the ports have. False without diagnostic: words
+ * of that many elements do not stay together. */
+bool sched_reorder_packed(const Op *process, int64_t lanes, ReorderSchedule *out) MUST_CHECK;
+int64_t sched_reorder_trips(const ReorderSchedule *sched);
+
+/* --- merge processes -------------------------------------------------------------------- */
+
+/* One step per word of the result; a source is read where its part is. */
+typedef struct MergeSchedule {
+    const Op *process, *merge;
+    int64_t lanes;
+    uint32_t rank;
+    int64_t extents[DFG_MAX_RANK];  /* of the result's word grid */
+    int port[SCHED_MAX_STREAMS];      /* of each source; -1: a constant */
+    MergePart parts[SCHED_MAX_STREAMS]; /* in words */
+    uint32_t source_count;
+} MergeSchedule;
+
+/* False: diagnosed. */
+bool sched_merge(const Op *process, MergeSchedule *out) MUST_CHECK;
+bool sched_merge_packed(const Op *process, int64_t lanes, MergeSchedule *out) MUST_CHECK;
+int64_t sched_merge_trips(const MergeSchedule *sched);
+/* The elements of a constant source. */
+const Attr *sched_merge_constant(const MergeSchedule *sched, uint32_t source);
+/* Words of a source. */
+int64_t sched_merge_words(const MergeSchedule *sched, uint32_t source);
+
+/* What a product of integers takes: DSP slices, or LUTs without them. docs/cost-model.md has the
+ * sources. Tests: test/unit/cost_test.c */
+
+/* DSP48E2 (27 x 18 signed) of a product of two signed operands of these widths; LUTs of the same
+ * product without DSPs. */
+int64_t product_dsp(int64_t a_bits, int64_t b_bits);
+int64_t product_luts(int64_t a_bits, int64_t b_bits);
+/* Signed bits that an integer needs, seen through extensions, products and constants. */
+int64_t product_effective_bits(const Value *value);
+/* arith.muli or one of the extended products. */
+bool product_is(const Op *op);
+/* The same figures of such an op. */
+int64_t product_dsp_of(const Op *op);
+int64_t product_luts_of(const Op *op);
+/* Whether it is a product by a constant of several terms, but few: made of shifts and additions. */
+bool product_is_sum_of_shifts(const Op *op);
 
 #endif

@@ -3,7 +3,7 @@
  * reductions that add up products with a table of weights.
  * Tests: lit/lowering/dfg-to-emithls-overlap.mir, test/e2e/unroll_check.py */
 #include "dialects/arith/arith.h"
-#include "dialects/linalg/structured.h"
+#include "dialects/linalg/linalg.h"
 #include "schedule/schedule.h"
 
 /* An operand of the generic that a factor of its products is, extended or as it is; -1: none. */
@@ -25,48 +25,48 @@ static bool is_table(const Value *operand)
     return value && value->kind == ATTR_DENSE && !value->u.dense.is_splat;
 }
 
-int sched_compute_weights(const ComputePlan *plan)
+int sched_compute_weights(const ComputeSchedule *sched)
 {
-    const Op *product = sched_payload_product(plan->main);
+    const Op *product = sched_payload_product(sched->main);
     for (uint32_t i = 0; product && i < 2; i++) {
-        int operand = factor_operand(plan->main, op_operand(product, i));
-        if (operand >= 0 && is_table(op_operand(plan->main, (uint32_t)operand)))
+        int operand = factor_operand(sched->main, op_operand(product, i));
+        if (operand >= 0 && is_table(op_operand(sched->main, (uint32_t)operand)))
             return operand;
     }
     return -1;
 }
 
-static bool has_weights_along(const ComputePlan *plan, uint32_t loop)
+static bool has_weights_along(const ComputeSchedule *sched, uint32_t loop)
 {
-    int weights = sched_compute_weights(plan);
-    if (weights < 0 || !plan->kernel.is_reduction[loop])
+    int weights = sched_compute_weights(sched);
+    if (weights < 0 || !sched->kernel.is_reduction[loop])
         return false;
-    const AffineMap *map = linalg_operand_map(plan->main, (uint32_t)weights);
+    const AffineMap *map = linalg_operand_map(sched->main, (uint32_t)weights);
     for (uint32_t r = 0; r < map->result_count; r++)
         if (affine_uses_dim(map->results[r], loop))
             return true;
     return false;
 }
 
-bool sched_compute_parts(const ComputePlan *plan, uint32_t loop, int64_t factor, LoopParts *out)
+bool sched_compute_parts(const ComputeSchedule *sched, uint32_t loop, int64_t factor, LoopParts *out)
 {
-    int64_t extent = plan->kernel.extents[loop];
+    int64_t extent = sched->kernel.extents[loop];
     if (factor < 1 || factor > extent)
         return false;
     *out = (LoopParts){.trip = ceil_div(extent, factor), .scale = factor};
     if (extent % factor == 0)
         return true;
     out->scale = (extent - factor) / (out->trip - 1);
-    return (extent - factor) % (out->trip - 1) == 0 && has_weights_along(plan, loop);
+    return (extent - factor) % (out->trip - 1) == 0 && has_weights_along(sched, loop);
 }
 
-bool sched_table_repeats(const ComputePlan *plan, const TableLayout *layout, const int64_t *position)
+bool sched_table_repeats(const ComputeSchedule *sched, const TableLayout *layout, const int64_t *position)
 {
     for (uint32_t i = 0; i < layout->loop_count; i++) {
-        const PlanLoop *loop = &plan->loops[layout->by_loop[i]];
+        const ScheduleLoop *loop = &sched->loops[layout->by_loop[i]];
         for (uint32_t l = 0; l < layout->lane_count; l++)
             if (layout->by_lane[l] == loop->loop && position[i] > 0 &&
-                position[layout->loop_count + l] < plan->unroll[loop->loop] - loop->scale)
+                position[layout->loop_count + l] < sched->unroll[loop->loop] - loop->scale)
                 return true;
     }
     return false;

@@ -1,10 +1,10 @@
-/* Plans of window processes: how many words each dimension has, which of them a window needs, and the
+/* Schedules of window processes: how many words each dimension has, which of them a window needs, and the
  * range of the flat scan.
  * Tests: lit/lowering/dfg-to-emithls-window.mir, lit/lowering/window-words.mir */
 #include "schedule/schedule.h"
 
-#include "ir/asm/print/diag.h"
-#include "analysis/reshape.h"
+#include "ir/asm/print/print.h"
+#include "analysis/analysis.h"
 
 static const Op *find_op(const Op *process, const OpDef *def)
 {
@@ -51,16 +51,16 @@ static bool add_product(int64_t *sum, int64_t a, int64_t b)
 /* Output word j takes pixels j * outputs * stride - low and the taps from there on:
  *   last pixel = j * outputs * stride + (outputs - 1) * stride + (kernel - 1) * dilation - low.
  * outputs * stride is a multiple of pixels, so both lie a fixed number of words from word j. */
-static bool size_dim(WindowPlan *plan, uint32_t i)
+static bool size_dim(WindowSchedule *sched, uint32_t i)
 {
-    const WindowParams *w = &plan->params;
-    WindowDim *dim = &plan->dim[i];
+    const WindowParams *w = &sched->params;
+    WindowDim *dim = &sched->dim[i];
     int64_t step, last = (w->kernel[i] - 1) * w->dilation[i] - w->low[i];
     if (!i64_mul(dim->outputs, w->stride[i], &step) ||
         !add_product(&last, dim->outputs - 1, w->stride[i]))
-        return op_error(plan->window, "has strides too large for its words");
+        return op_error(sched->window, "has strides too large for its words");
     if (step % dim->pixels != 0)
-        return op_error(plan->process, "takes %lld positions of dimension %u per output word, which "
+        return op_error(sched->process, "takes %lld positions of dimension %u per output word, which "
                                        "is no multiple of the %lld in an input word",
                         (long long)step, w->first + i, (long long)dim->pixels);
     int64_t first_word = floor_div(-w->low[i], dim->pixels);
@@ -80,30 +80,30 @@ static bool size_dim(WindowPlan *plan, uint32_t i)
 }
 
 /* in, out: word shapes of the ports, in the window's dimensions. */
-static bool size_words(WindowPlan *plan, const int64_t *in, const int64_t *out)
+static bool size_words(WindowSchedule *sched, const int64_t *in, const int64_t *out)
 {
-    const WindowParams *w = &plan->params;
+    const WindowParams *w = &sched->params;
     uint32_t kernel = w->first + w->count;
     for (uint32_t i = 0; i < w->rank; i++) {
         bool is_inner = i >= kernel, slides = i >= w->first && !is_inner;
         if (!slides && out[is_inner ? i + w->count : i] != in[i])
-            return op_error(plan->process, "input and output words differ in dimension %u", i);
+            return op_error(sched->process, "input and output words differ in dimension %u", i);
         if (is_inner) {
-            plan->inner_words *= w->in[i] / in[i];
-            plan->inner_lanes *= in[i];
+            sched->inner_words *= w->in[i] / in[i];
+            sched->inner_lanes *= in[i];
         } else if (!slides) {
-            plan->outer *= w->in[i] / in[i];
-            plan->outer_lanes *= in[i];
+            sched->outer *= w->in[i] / in[i];
+            sched->outer_lanes *= in[i];
         }
     }
-    plan->lanes = plan->outer_lanes * plan->inner_lanes;
+    sched->lanes = sched->outer_lanes * sched->inner_lanes;
     for (uint32_t i = 0; i < w->count; i++) {
         if (out[kernel + i] != w->kernel[i])
-            return op_error(plan->process, "output words must hold whole windows");
-        plan->dim[i].pixels = in[w->first + i];
-        plan->dim[i].outputs = out[w->first + i];
-        plan->lanes *= plan->dim[i].pixels;
-        if (!size_dim(plan, i))
+            return op_error(sched->process, "output words must hold whole windows");
+        sched->dim[i].pixels = in[w->first + i];
+        sched->dim[i].outputs = out[w->first + i];
+        sched->lanes *= sched->dim[i].pixels;
+        if (!size_dim(sched, i))
             return false;
     }
     return true;
@@ -112,55 +112,55 @@ static bool size_words(WindowPlan *plan, const int64_t *in, const int64_t *out)
 /* --- the scan ----------------------------------------------------------------------------- */
 
 /* Positions that one step of window dimension i spans. */
-static int64_t pitch(const WindowPlan *plan, uint32_t i)
+static int64_t pitch(const WindowSchedule *sched, uint32_t i)
 {
     int64_t positions = 1;
-    for (uint32_t j = i + 1; j < plan->params.count; j++)
-        positions *= plan->box[j];
+    for (uint32_t j = i + 1; j < sched->params.count; j++)
+        positions *= sched->box[j];
     return positions;
 }
 
 /* The box of inner window dimensions: wide enough for the input and for all outputs of a row. */
-static bool size_box(WindowPlan *plan)
+static bool size_box(WindowSchedule *sched)
 {
-    int64_t words = plan->inner_words;
-    for (uint32_t i = 1; i < plan->params.count; i++) {
-        const WindowDim *dim = &plan->dim[i];
-        plan->box[i] = max_i64(dim->in, (dim->out - 1) * dim->stride + 1);
-        if (!i64_mul(words, plan->box[i], &words))
+    int64_t words = sched->inner_words;
+    for (uint32_t i = 1; i < sched->params.count; i++) {
+        const WindowDim *dim = &sched->dim[i];
+        sched->box[i] = max_i64(dim->in, (dim->out - 1) * dim->stride + 1);
+        if (!i64_mul(words, sched->box[i], &words))
             return false;
     }
-    plan->box[plan->params.count] = plan->inner_words;
+    sched->box[sched->params.count] = sched->inner_words;
     return true;
 }
 
 /* Scan range. With P_i the pitch of dimension i, the last word of output word o lies at input position
  *   sum (o_i * stride_i + reach_i) * P_i,
  * so shifting the scan by the constant part puts outputs at coordinates o_i * stride_i. */
-static bool size_range(WindowPlan *plan)
+static bool size_range(WindowSchedule *sched)
 {
     static const int64_t max_positions = (int64_t)1 << 48;
-    int64_t shift = 0, last_read = 0, last_write = 0, row = pitch(plan, 0);
-    for (uint32_t i = 0; i < plan->params.count; i++) {
-        const WindowDim *dim = &plan->dim[i];
-        if (!add_product(&shift, dim->reach, pitch(plan, i)) ||
-            !add_product(&last_read, dim->in - 1, pitch(plan, i)) ||
-            !add_product(&last_write, (dim->out - 1) * dim->stride, pitch(plan, i)))
+    int64_t shift = 0, last_read = 0, last_write = 0, row = pitch(sched, 0);
+    for (uint32_t i = 0; i < sched->params.count; i++) {
+        const WindowDim *dim = &sched->dim[i];
+        if (!add_product(&shift, dim->reach, pitch(sched, i)) ||
+            !add_product(&last_read, dim->in - 1, pitch(sched, i)) ||
+            !add_product(&last_write, (dim->out - 1) * dim->stride, pitch(sched, i)))
             return false;
     }
     if (shift > max_positions || shift < -max_positions || last_read > max_positions ||
-        last_write > max_positions || row > max_positions / plan->inner_words)
+        last_write > max_positions || row > max_positions / sched->inner_words)
         return false;
-    plan->lead = shift > 0 ? (shift + row - 1) / row : 0;
-    plan->shift = shift - plan->lead * row;
-    int64_t begin = shift > 0 ? -plan->shift : 0;
-    int64_t end = max_i64(last_read - plan->shift, last_write + plan->lead * row) + 1;
-    plan->begin = begin * plan->inner_words;
-    plan->box[0] = (end + row - 1) / row;
-    return i64_mul(end, plan->inner_words, &plan->end) && plan->end <= max_positions;
+    sched->lead = shift > 0 ? (shift + row - 1) / row : 0;
+    sched->shift = shift - sched->lead * row;
+    int64_t begin = shift > 0 ? -sched->shift : 0;
+    int64_t end = max_i64(last_read - sched->shift, last_write + sched->lead * row) + 1;
+    sched->begin = begin * sched->inner_words;
+    sched->box[0] = (end + row - 1) / row;
+    return i64_mul(end, sched->inner_words, &sched->end) && sched->end <= max_positions;
 }
 
-bool sched_window(const Op *process, const Type *const *ends, WindowPlan *out)
+bool sched_window(const Op *process, const Type *const *ends, WindowSchedule *out)
 {
     const Op *window = find_op(process, DFG(WINDOW));
     int64_t in_word[2 * DFG_MAX_RANK], out_word[2 * DFG_MAX_RANK];
@@ -168,7 +168,7 @@ bool sched_window(const Op *process, const Type *const *ends, WindowPlan *out)
         return false;
     const Type *in = ends ? ends[0] : dfg_port(process, 0)->type;
     const Type *to = ends ? ends[1] : dfg_port(process, 1)->type;
-    *out = (WindowPlan){.process = process, .window = window, .outer = 1, .inner_words = 1,
+    *out = (WindowSchedule){.process = process, .window = window, .outer = 1, .inner_words = 1,
                         .outer_lanes = 1, .inner_lanes = 1};
     if (!dfg_window_params(window, &out->params))
         return op_error(window, "has malformed parameters");
@@ -181,28 +181,28 @@ bool sched_window(const Op *process, const Type *const *ends, WindowPlan *out)
            op_error(window, "scans more than 2^48 positions");
 }
 
-int64_t sched_window_trips(const WindowPlan *plan) { return plan->outer * (plan->end - plan->begin); }
+int64_t sched_window_trips(const WindowSchedule *sched) { return sched->outer * (sched->end - sched->begin); }
 
 /* Output 0 lies `lead` rows into the box. */
-int64_t sched_window_first_write(const WindowPlan *plan)
+int64_t sched_window_first_write(const WindowSchedule *sched)
 {
-    return max_i64(plan->lead * sched_window_row_words(plan, 0) - plan->begin, 0);
+    return max_i64(sched->lead * sched_window_row_words(sched, 0) - sched->begin, 0);
 }
 
-int64_t sched_window_history(const WindowPlan *plan, uint32_t level)
+int64_t sched_window_history(const WindowSchedule *sched, uint32_t level)
 {
-    return (plan->dim[level].recall - 1) * plan->dim[level].spacing;
+    return (sched->dim[level].recall - 1) * sched->dim[level].spacing;
 }
 
-int64_t sched_window_taps(const WindowPlan *plan, uint32_t level)
+int64_t sched_window_taps(const WindowSchedule *sched, uint32_t level)
 {
     int64_t taps = 1;
     for (uint32_t i = 0; i < level; i++)
-        taps *= plan->dim[i].recall;
+        taps *= sched->dim[i].recall;
     return taps;
 }
 
-int64_t sched_window_row_words(const WindowPlan *plan, uint32_t level)
+int64_t sched_window_row_words(const WindowSchedule *sched, uint32_t level)
 {
-    return pitch(plan, level) * plan->inner_words;
+    return pitch(sched, level) * sched->inner_words;
 }

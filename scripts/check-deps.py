@@ -2,7 +2,7 @@
 """Checks that the folders of the sources depend on each other one way only.
 
 Reads the `#include "..."` lines of every C file. Includes across folders are
-written from the root (`ir/core/op.h`); an include without a folder is a neighbour
+written from the root (`ir/core/core.h`); an include without a folder is a neighbour
 or a generated file and always allowed. Prints each violation and exits with 1
 if there is one.
 """

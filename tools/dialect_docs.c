@@ -1,12 +1,12 @@
 /* Reference pages of dialects and passes.
  * Tests: lit/tools/dialect-docs.mir */
-#include "tools/dialect_docs.h"
+#include "tools/internal.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ir/support/files.h"
+#include "ir/support/support.h"
 
 /* Text inside a table cell: '|' would end it. */
 static void add_cell(StrBuf *out, const char *text)

@@ -1,6 +1,6 @@
 /* Expectations of diagnostics: read line by line, matched as diagnostics come.
  * Tests: lit/tools/verify-diagnostics.mir */
-#include "tools/expected_diags.h"
+#include "tools/internal.h"
 
 #include <regex.h>
 #include <string.h>
@@ -88,10 +88,10 @@ static bool take_number(Str *text, uint32_t *out)
     return digits > 0;
 }
 
-typedef enum Place { PLACE_LINE, PLACE_ABOVE, PLACE_BELOW } Place;
+typedef enum ExpectedPlace { PLACE_LINE, PLACE_ABOVE, PLACE_BELOW } ExpectedPlace;
 
 /* place ::= (`@` (`+` number | `-` number | above | below | unknown))? */
-static bool take_place(Str *text, uint32_t line, Expected *out, Place *place)
+static bool take_place(Str *text, uint32_t line, Expected *out, ExpectedPlace *place)
 {
     uint32_t distance;
     *place = PLACE_LINE;
@@ -113,7 +113,7 @@ static bool take_place(Str *text, uint32_t line, Expected *out, Place *place)
 }
 
 /* expectation ::= expected- kind -re? ` `* place ` `* `{{` text `}}` to the end of the line */
-static bool read_expectation(Str text, uint32_t line, Expected *out, Place *place)
+static bool read_expectation(Str text, uint32_t line, Expected *out, ExpectedPlace *place)
 {
     if (!take(&text, "expected-") || !take_kind(&text, &out->kind)) return false;
     out->is_regex = take(&text, "-re");
@@ -146,7 +146,7 @@ static void complain(ExpectedDiags *diags, uint32_t line, uint32_t col, const ch
     diags->failed = true;
 }
 
-static void add_expectation(ExpectedDiags *diags, Expected *expected, Place place)
+static void add_expectation(ExpectedDiags *diags, Expected *expected, ExpectedPlace place)
 {
     if (expected->is_regex) {
         char *pattern = regex_text(expected->text);
@@ -170,7 +170,7 @@ static void add_expectation(ExpectedDiags *diags, Expected *expected, Place plac
 static void read_line(ExpectedDiags *diags, Str line, uint32_t number)
 {
     while (line.len > 0 && strchr(" \t\r", line.data[line.len - 1])) line.len--;
-    Place place = PLACE_LINE;
+    ExpectedPlace place = PLACE_LINE;
     for (size_t i = 0; i + 9 <= line.len; i++) {
         Expected expected = {.own_line = number, .col = (uint32_t)i + 1};
         Str rest = {.data = line.data + i, .len = line.len - i};

@@ -10,16 +10,12 @@
 #include "dialects/dialects.h"
 #include "ir/attr/attr.h"
 #include "ir/verify/verify.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
-#include "sim/interp/verify_semantics.h"
-#include "driver/all_passes.h"
-#include "tools/dialect_docs.h"
-#include "tools/expected_diags.h"
-#include "ir/support/files.h"
-#include "tools/opt_options.h"
-#include "tools/reproducer.h"
-#include "tools/split_input.h"
+#include "sim/interp/interp.h"
+#include "driver/driver.h"
+#include "tools/internal.h"
+#include "ir/support/support.h"
 
 /* --- one chunk -------------------------------------------------------------------------- */
 

@@ -6,23 +6,20 @@
 #include <string.h>
 
 #include "dialects/dialects.h"
-#include "emit/emit_hls.h"
-#include "ir/asm/print/diag.h"
-#include "ir/asm/parse/parse.h"
+#include "emit/emit.h"
 #include "ir/asm/print/print.h"
-#include "ir/support/files.h"
-#include "driver/load_model.h"
-#include "driver/resources.h"
-#include "driver/tool_support.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/support/support.h"
+#include "driver/driver.h"
 
-typedef struct Options {
+typedef struct TranslateOptions {
     bool import_onnx, emit_hls;
     const char *output, *output_dir;
     PrintOptions print;
     ModelOptions model;
-} Options;
+} TranslateOptions;
 
-static bool import_file(const Tool *tool, Context *ctx, const Options *options, const char *path,
+static bool import_file(const Tool *tool, Context *ctx, const TranslateOptions *options, const char *path,
                         Str input)
 {
     StrBuf output = {0};
@@ -39,7 +36,7 @@ static bool import_file(const Tool *tool, Context *ctx, const Options *options, 
     return ok;
 }
 
-static bool emit_project(const Tool *tool, Context *ctx, const Options *options, const char *path,
+static bool emit_project(const Tool *tool, Context *ctx, const TranslateOptions *options, const char *path,
                          Str input)
 {
     StrBuf csim_dir = {0};
@@ -57,7 +54,7 @@ static bool emit_project(const Tool *tool, Context *ctx, const Options *options,
     return ok;
 }
 
-static bool run(const Tool *tool, const Options *options, const char *path)
+static bool run(const Tool *tool, const TranslateOptions *options, const char *path)
 {
     StrBuf input = {0};
     const char *reason = NULL;
@@ -76,7 +73,7 @@ static bool run(const Tool *tool, const Options *options, const char *path)
     return ok;
 }
 
-static bool check_options(const Tool *tool, const Options *options, const Texts *inputs)
+static bool check_options(const Tool *tool, const TranslateOptions *options, const Texts *inputs)
 {
     if (inputs->len > 1)
         return tool_error(tool, "one input file at most");
@@ -88,7 +85,7 @@ static bool check_options(const Tool *tool, const Options *options, const Texts 
 
 int main(int argc, char **argv)
 {
-    Options options = {.output = "-", .print = PRINT_DEFAULT};
+    TranslateOptions options = {.output = "-", .print = PRINT_DEFAULT};
     const Flag flags[] = {
         {"import-onnx", FLAG_SWITCH, &options.import_onnx, NULL, "Read an ONNX file, write IR", NULL},
         {"emit-hls", FLAG_SWITCH, &options.emit_hls, NULL, "Read IR, write a Vitis HLS project", NULL},

@@ -1,36 +1,26 @@
 /* ming: from a network to an accelerator's project in one step.
  *
  *   ming compile MODEL -o DIR:
- *     load ─▶ --quantize ─▶ passes (driver/compile_passes.h) ─▶ emit ─▶ table, files, next command
+ *     load ─▶ --quantize ─▶ passes (driver/driver.h) ─▶ emit ─▶ table, files, next command
  *
  * Tests: lit/tools/ming-compile.mir, test/e2e */
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialects/dialects.h"
-#include "emit/emit_hls.h"
-#include "ir/asm/print/diag.h"
-#include "driver/compile_passes.h"
-#include "driver/device_options.h"
-#include "ir/support/files.h"
-#include "driver/load_model.h"
-#include "tools/ming_check.h"
-#include "tools/ming_devices.h"
-#include "tools/ming_explore.h"
-#include "tools/ming_report.h"
-#include "tools/ming_run.h"
-#include "tools/ming_sim.h"
-#include "driver/quantize_model.h"
-#include "driver/resources.h"
-#include "driver/tool_support.h"
+#include "emit/emit.h"
+#include "ir/asm/print/print.h"
+#include "driver/driver.h"
+#include "ir/support/support.h"
+#include "tools/internal.h"
 
-typedef struct Options {
+typedef struct MingOptions {
     const char *output_dir;
     DeviceOptions device;
     CompileOptions compile;
     ModelOptions model;
     QuantizeOptions quantize;
-} Options;
+} MingOptions;
 
 /* --- summary --------------------------------------------------------------------------------------- */
 
@@ -52,7 +42,7 @@ static void add_shell_word(StrBuf *out, const char *word)
     strbuf_add_char(out, '\'');
 }
 
-static void print_summary(Op *module, const Options *options, const EmittedProject *project)
+static void print_summary(Op *module, const MingOptions *options, const EmittedProject *project)
 {
     StrBuf out = {0};
     emit_report_table(module, &out);
@@ -74,11 +64,11 @@ static void print_summary(Op *module, const Options *options, const EmittedProje
 
 /* --- compile ---------------------------------------------------------------------------------------- */
 
-static bool compile_bytes(const Tool *tool, const Options *options, const char *path, Str bytes)
+static bool compile_bytes(const Tool *tool, const MingOptions *options, const char *path, Str bytes)
 {
     EmittedProject project = {0};
     StrBuf csim_dir = {0};
-    Target target;
+    DeviceTarget target;
     Context *ctx = context_create();
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
@@ -100,7 +90,7 @@ static bool compile_bytes(const Tool *tool, const Options *options, const char *
     return ok;
 }
 
-static bool compile_file(const Tool *tool, const Options *options, const char *path)
+static bool compile_file(const Tool *tool, const MingOptions *options, const char *path)
 {
     StrBuf bytes = {0};
     const char *reason = NULL;
@@ -112,9 +102,9 @@ static bool compile_file(const Tool *tool, const Options *options, const char *p
 }
 
 /* --dump-pass-pipeline without -o: prints the passes and does nothing else. */
-static bool print_pipeline(const Tool *tool, const Options *options)
+static bool print_pipeline(const Tool *tool, const MingOptions *options)
 {
-    Target target;
+    DeviceTarget target;
     StrBuf text = {0};
     Context *ctx = context_create();
     bool ok = device_options_resolve(tool, ctx, &options->device, &target);
@@ -128,7 +118,7 @@ static bool print_pipeline(const Tool *tool, const Options *options)
     return ok;
 }
 
-static bool check_options(const Tool *tool, const Options *options, const Texts *inputs)
+static bool check_options(const Tool *tool, const MingOptions *options, const Texts *inputs)
 {
     if (inputs->len != 1)
         return tool_error(tool, "error: one model is needed; try '%s --help'", tool->name);
@@ -150,7 +140,7 @@ static bool check_options(const Tool *tool, const Options *options, const Texts 
 
 static int compile(int argc, char **argv)
 {
-    Options options = {.device = DEVICE_OPTIONS_DEFAULTS,
+    MingOptions options = {.device = DEVICE_OPTIONS_DEFAULTS,
                        .compile = {.interface = "axis", .weights = "rom"}};
     const Flag flags[] = {
         {"o", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},

@@ -1,15 +1,14 @@
 /* ming check MODEL: a line per operator of the file with its status, what it takes, and for what is
  * not supported why and what would help.
  * Tests: lit/tools/ming-check*.test, lit/tools/ming-check.mir */
-#include "tools/ming_check.h"
+#include "tools/internal.h"
 
 #include <stdlib.h>
 
 #include "dialects/dialects.h"
-#include "ir/asm/print/diag.h"
-#include "driver/check.h"
-#include "ir/support/files.h"
-#include "driver/tool_support.h"
+#include "ir/asm/print/print.h"
+#include "driver/driver.h"
+#include "ir/support/support.h"
 
 typedef struct CheckFlags {
     ModelOptions model;

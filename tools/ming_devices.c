@@ -1,16 +1,15 @@
 /* ming devices [NAME…]: reads the descriptions, all of the folder's in the order of their names, and
  * lists them as a table or as JSON.
  * Tests: lit/tools/devices.mir */
-#include "tools/ming_devices.h"
+#include "tools/internal.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
-#include "ir/support/json.h"
-#include "driver/device_options.h"
-#include "driver/resources.h"
+#include "ir/asm/print/print.h"
+#include "ir/support/support.h"
+#include "driver/driver.h"
 
 /* --- table ---------------------------------------------------------------------------------- */
 
@@ -150,7 +149,7 @@ static bool list_names(const Tool *tool, Texts *out)
 static bool list_devices(const Tool *tool, const Texts *names, bool as_json)
 {
     Context *ctx = context_create();
-    Target *target = xcalloc(1, sizeof(*target));
+    DeviceTarget *target = xcalloc(1, sizeof(*target));
     StrBuf text = {0};
     VEC(Device) devices = {0};
     bool ok = true;

@@ -5,26 +5,19 @@
  *
  * The network is read and its design space built once; each point is a search in it.
  * Tests: lit/tools/ming-explore.test, lit/tools/ming-explore-invalid.test */
-#include "tools/ming_explore.h"
+#include "tools/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/dialects.h"
-#include "ir/core/builder.h"
-#include "ir/asm/print/diag.h"
-#include "ir/support/json.h"
+#include "ir/core/core.h"
+#include "ir/asm/print/print.h"
+#include "ir/support/support.h"
 #include "ir/pass/pass.h"
-#include "ir/support/text_table.h"
-#include "target/dse/explain.h"
-#include "target/dse/explore.h"
-#include "driver/all_passes.h"
-#include "driver/device_options.h"
-#include "driver/explore_chart.h"
-#include "ir/support/files.h"
-#include "driver/load_model.h"
-#include "driver/quantize_model.h"
+#include "target/dse/dse.h"
+#include "driver/driver.h"
 
 enum { DEFAULT_POINTS = 16, MAX_POINTS = 1000 };
 
@@ -40,7 +33,7 @@ typedef struct Exploration {
     const Tool *tool;
     const ExploreFlags *flags;
     const char *path; /* of the model */
-    Target target;
+    DeviceTarget target;
     Cost limits;
     ExplorePoints points;
 } Exploration;

@@ -1,18 +1,17 @@
 /* ming report DIR --csynth=FILE: reads the report.json that ming compile wrote and the csynth.xml that
  * Vitis HLS wrote for the same design, and sets the figures side by side, per process and in total.
  * Tests: lit/tools/ming-report.test, lit/tools/ming-report-invalid.test */
-#include "tools/ming_report.h"
+#include "tools/internal.h"
 
 #include <jansson.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
-#include "ir/support/json.h"
-#include "ir/support/text_table.h"
-#include "target/device/csynth.h"
-#include "driver/tool_support.h"
+#include "ir/asm/print/print.h"
+#include "ir/support/support.h"
+#include "target/device/device.h"
+#include "driver/driver.h"
 
 enum { FIGURE_COUNT = 7 };
 
@@ -32,12 +31,12 @@ static const struct {
 };
 
 /* -1: not known. */
-typedef struct Row {
+typedef struct ReportRow {
     const char *name;
     int64_t predicted[FIGURE_COUNT], reported[FIGURE_COUNT];
-} Row;
+} ReportRow;
 
-typedef VEC(Row) Rows;
+typedef VEC(ReportRow) Rows;
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
@@ -53,10 +52,10 @@ static const char *json_text(const json_t *object, const char *key)
     return json_is_string(value) ? json_string_value(value) : "";
 }
 
-static Row make_row(const char *name, const json_t *predicted, bool is_total,
+static ReportRow make_row(const char *name, const json_t *predicted, bool is_total,
                     const SynthFigures *reported)
 {
-    Row row = {.name = name};
+    ReportRow row = {.name = name};
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
         row.predicted[i] = json_number(predicted, is_total ? figures[i].total_key : figures[i].key);
         row.reported[i] = -1;
@@ -90,7 +89,7 @@ static void add_number(StrBuf *out, int64_t value)
 }
 
 /* "predicted / reported" */
-static void add_cell(StrBuf *out, const Row *row, size_t column)
+static void add_cell(StrBuf *out, const ReportRow *row, size_t column)
 {
     add_number(out, row->predicted[column]);
     strbuf_add_c(out, " / ");

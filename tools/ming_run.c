@@ -3,20 +3,16 @@
  *   load ─▶ --quantize ─▶ --pass-pipeline ─▶ function ─▶ frames: enter, run, leave ─▶ write outputs
  *
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir, test/e2e/run_check.py */
-#include "tools/ming_run.h"
+#include "tools/internal.h"
 
 #include <stdlib.h>
 
 #include "dialects/dialects.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "sim/interp/interp.h"
-#include "driver/all_passes.h"
-#include "ir/support/files.h"
-#include "driver/load_model.h"
-#include "driver/ports.h"
-#include "driver/quantize_model.h"
-#include "driver/tool_support.h"
+#include "driver/driver.h"
+#include "ir/support/support.h"
 
 typedef struct RunFlags {
     Texts inputs, outputs;
@@ -29,12 +25,12 @@ typedef struct Run {
     const Tool *tool;
     const RunFlags *flags;
     Op *func;
-    Ports args, results;
+    PortFiles args, results;
 } Run;
 
 /* --- outputs ------------------------------------------------------------------------------- */
 
-static bool write_output(const Run *run, const Port *port)
+static bool write_output(const Run *run, const PortFile *port)
 {
     StrBuf bytes = {0};
     const char *reason = NULL;

@@ -4,7 +4,7 @@
  *        ─▶ table, --json, --vcd, --svg, outputs
  *
  * Tests: lit/tools/ming-sim.mir, lit/tools/ming-sim-invalid.mir, test/e2e/sizing_check.py */
-#include "tools/ming_sim.h"
+#include "tools/internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,15 +15,11 @@
 
 #include "dialects/dialects.h"
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
-#include "sim/design/ports.h"
-#include "sim/hls/report.h"
-#include "sim/hls/trace.h"
-#include "sim/hls/functional_sim.h"
-#include "ir/support/files.h"
-#include "driver/load_model.h"
-#include "driver/ports.h"
-#include "driver/tool_support.h"
+#include "ir/asm/print/print.h"
+#include "sim/design/design.h"
+#include "sim/hls/hls.h"
+#include "ir/support/support.h"
+#include "driver/driver.h"
 
 enum { DEFAULT_CLOCK_MHZ = 250, MAX_FRAMES = 256 };
 
@@ -42,7 +38,7 @@ typedef struct Simulation {
     HlsSim *sim;
     HlsTrace *trace;   /* NULL: not asked for */
     HlsSimOptions options;
-    Ports inputs, outputs;
+    PortFiles inputs, outputs;
     uint32_t *input_args, *output_args; /* arguments of the top function */
     int64_t started;  /* seconds, of the progress report */
     bool has_reported;
@@ -96,12 +92,12 @@ static uint32_t argument_count(const Simulation *s)
 }
 
 /* Boundaries of the design's inputs or outputs, as ports_init has them for functions. */
-static bool init_ports(Simulation *s, bool is_input, Ports *ports, uint32_t **numbers)
+static bool init_ports(Simulation *s, bool is_input, PortFiles *ports, uint32_t **numbers)
 {
     const HlsDesign *design = s->design;
     const Attr *all = op_attr(design->top, "port_attrs"), *names = op_attr(design->top, "arg_names");
     uint32_t count = argument_count(s);
-    *ports = (Ports){.tool = s->tool, .what = is_input ? "input" : "output", .frames = 1};
+    *ports = (PortFiles){.tool = s->tool, .what = is_input ? "input" : "output", .frames = 1};
     ports->items = xcalloc(count, sizeof *ports->items);
     *numbers = xcalloc(count, sizeof **numbers);
     for (uint32_t i = 0; i < count; i++) {

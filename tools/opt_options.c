@@ -1,11 +1,11 @@
 /* ming-opt's flags: upstream's names, one flag per pass.
  * Tests: lit/tools/command-line.mir */
-#include "tools/opt_options.h"
+#include "tools/internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "driver/all_passes.h"
+#include "driver/driver.h"
 
 #define SPLIT_MARKER "// -----"
 #define FLAG_ROWS 48

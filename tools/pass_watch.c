@@ -1,7 +1,7 @@
 /* IR dumps around passes, and the reports about time and statistics, laid out as upstream's.
  * Tests: lit/tools/print-ir.mir, lit/tools/print-ir-tree.mir, lit/tools/timing.mir,
  * lit/tools/reports.mir */
-#include "tools/pass_watch.h"
+#include "tools/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,8 +11,7 @@
 
 #include "ir/attr/attr.h"
 #include "ir/verify/verify.h"
-#include "ir/support/files.h"
-#include "tools/timing.h"
+#include "ir/support/support.h"
 
 /* A pass that runs, with what it may have changed. */
 typedef struct Running {

@@ -1,17 +1,14 @@
 /* Writing and reading reproducers of failed pipelines. The texts are made before passes run: after
  * a failure the module is no longer what it was.
  * Tests: lit/tools/reproducer.mir, test/unit/crash_guard_test.c */
-#include "tools/reproducer.h"
+#include "tools/internal.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "ir/attr/attr.h"
-#include "ir/asm/print/diag.h"
 #include "ir/asm/print/print.h"
-#include "tools/crash_guard.h"
-#include "ir/support/files.h"
-#include "tools/pass_watch.h"
+#include "ir/support/support.h"
 
 #define GROUP "mlir_reproducer"
 

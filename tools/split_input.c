@@ -1,6 +1,6 @@
 /* The search is for a marker without its last characters: where those do not follow, it is a near
  * miss and the piece goes on. */
-#include "tools/split_input.h"
+#include "tools/internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Timers: nodes of a tree in one array; a node's children follow in order of their first start.
  * Tests: lit/tools/timing.mir */
-#include "tools/timing.h"
+#include "tools/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,9 @@
 #include "dialects/affine/affine.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/common/table.h"
-#include "ir/asm/print/diag.h"
-#include "ir/asm/parse/parse.h"
+#include "dialects/common/common.h"
 #include "ir/asm/print/print.h"
+#include "ir/asm/parse/parse.h"
 #include "ir/rewrite/rewrite.h"
 
 static const AffineMap *apply_map(const Op *op)

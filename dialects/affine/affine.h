@@ -1,10 +1,10 @@
 /* The affine dialect's apply, in which patterns write index arithmetic: the linalg passes and the
  * canonicalizations of tensor leave it behind. */
-#ifndef MING_DIALECTS_AFFINE_H
-#define MING_DIALECTS_AFFINE_H
+#ifndef MING_DIALECTS_AFFINE_AFFINE_H
+#define MING_DIALECTS_AFFINE_AFFINE_H
 
-#include "dialects/arith/mixed_index.h"
-#include "ir/core/builder.h"
+#include "dialects/arith/arith.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) AFFINE_OP_##ID,
 enum {

@@ -3,35 +3,34 @@
  * constants, and drops operands that are unused or given twice.
  * Tests: lit/dialects/affine/canonicalize.mir */
 #include "dialects/affine/affine.h"
-#include "ir/rewrite/rewrite_util.h"
 #include "ir/rewrite/rewrite.h"
 
 /* An expression with what its dims and symbols stand for; NULL: unused. */
-typedef struct Bound {
+typedef struct BoundExpr {
     Context *ctx;
     const AffineExpr *expr;
     ValueList dims, symbols;
-} Bound;
+} BoundExpr;
 
 typedef VEC(const AffineExpr *) Exprs;
 
-static void bound_free(Bound *bound)
+static void bound_free(BoundExpr *bound)
 {
     vec_free(&bound->dims);
     vec_free(&bound->symbols);
 }
 
-static Bound bound_read(const Op *apply)
+static BoundExpr bound_read(const Op *apply)
 {
     const AffineMap *map = op_attr(apply, "map")->u.map;
-    Bound bound = {.ctx = apply->ctx, .expr = map->results[0]};
+    BoundExpr bound = {.ctx = apply->ctx, .expr = map->results[0]};
     for (uint32_t i = 0; i < apply->operand_count; i++)
         *(i < map->dim_count ? vec_push(&bound.dims) : vec_push(&bound.symbols)) =
             op_operand(apply, i);
     return bound;
 }
 
-static const AffineMap *bound_map(const Bound *bound)
+static const AffineMap *bound_map(const BoundExpr *bound)
 {
     return map_get(bound->ctx, (uint32_t)bound->dims.len, (uint32_t)bound->symbols.len, 1,
                    &bound->expr);
@@ -84,16 +83,16 @@ static bool is_symbol(const Value *value)
 
 /* --- composition -------------------------------------------------------------------------------- */
 
-static void bound_canonicalize(Bound *bound);
+static void bound_canonicalize(BoundExpr *bound);
 
-static const AffineExpr *substitute(const Bound *bound, const Exprs *dims, const Exprs *symbols)
+static const AffineExpr *substitute(const BoundExpr *bound, const Exprs *dims, const Exprs *symbols)
 {
     return affine_replace(bound->expr, dims->data, (uint32_t)dims->len, symbols->data,
                           (uint32_t)symbols->len);
 }
 
 /* Puts `inner` in the place of a dim or symbol; its own dims and symbols are appended. */
-static void bound_insert(Bound *bound, bool is_dim, size_t position, const Bound *inner)
+static void bound_insert(BoundExpr *bound, bool is_dim, size_t position, const BoundExpr *inner)
 {
     Exprs dims = {0}, symbols = {0}, inner_dims = {0}, inner_symbols = {0};
     Context *ctx = bound->ctx;
@@ -119,7 +118,7 @@ static void bound_insert(Bound *bound, bool is_dim, size_t position, const Bound
 }
 
 /* Replaces the first operand that an affine.apply computes; false if there is none. */
-static bool compose_once(Bound *bound)
+static bool compose_once(BoundExpr *bound)
 {
     size_t dims = bound->dims.len, count = dims + bound->symbols.len;
     for (size_t i = 0; i < count; i++) {
@@ -129,7 +128,7 @@ static bool compose_once(Bound *bound)
         const Op *apply = value ? rewrite_def_of(value, AFFINE(APPLY)) : NULL;
         if (!apply)
             continue;
-        Bound inner = bound_read(apply);
+        BoundExpr inner = bound_read(apply);
         bound_canonicalize(&inner);
         bound_insert(bound, is_dim, position, &inner);
         bound_free(&inner);
@@ -141,7 +140,7 @@ static bool compose_once(Bound *bound)
 /* --- tidying ---------------------------------------------------------------------------------------- */
 
 /* Moves dims that are symbols behind the symbols. */
-static void promote_symbols(Bound *bound)
+static void promote_symbols(BoundExpr *bound)
 {
     Exprs dims = {0};
     size_t kept = 0;
@@ -169,7 +168,7 @@ static size_t find_value(const ValueList *list, size_t count, const Value *value
 }
 
 /* Keeps one of each used value, in order; `out` says what each old one became. */
-static void tidy(Bound *bound, ValueList *list, bool is_dim, Exprs *out)
+static void tidy(BoundExpr *bound, ValueList *list, bool is_dim, Exprs *out)
 {
     size_t kept = 0;
     for (size_t i = 0; i < list->len; i++) {
@@ -189,7 +188,7 @@ static void tidy(Bound *bound, ValueList *list, bool is_dim, Exprs *out)
     list->len = kept;
 }
 
-static void bound_canonicalize(Bound *bound)
+static void bound_canonicalize(BoundExpr *bound)
 {
     Exprs dims = {0}, symbols = {0};
     promote_symbols(bound);
@@ -200,7 +199,7 @@ static void bound_canonicalize(Bound *bound)
     vec_free(&symbols);
 }
 
-static void bound_compose(Bound *bound)
+static void bound_compose(BoundExpr *bound)
 {
     while (compose_once(bound))
         continue;
@@ -211,7 +210,7 @@ static void bound_compose(Bound *bound)
 
 /* --- users -------------------------------------------------------------------------------------------- */
 
-static void bound_operands(const Bound *bound, ValueList *out)
+static void bound_operands(const BoundExpr *bound, ValueList *out)
 {
     for (size_t i = 0; i < bound->dims.len; i++)
         *vec_push(out) = bound->dims.data[i];
@@ -219,7 +218,7 @@ static void bound_operands(const Bound *bound, ValueList *out)
         *vec_push(out) = bound->symbols.data[i];
 }
 
-static Value *bound_build(Builder *b, const Bound *bound)
+static Value *bound_build(Builder *b, const BoundExpr *bound)
 {
     ValueList operands = {0};
     bound_operands(bound, &operands);
@@ -239,7 +238,7 @@ static bool same_operands(const Op *op, const ValueList *operands)
 static bool compose_apply(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Bound bound = bound_read(op);
+    BoundExpr bound = bound_read(op);
     ValueList operands = {0};
     bound_compose(&bound);
     bound_canonicalize(&bound);
@@ -258,9 +257,9 @@ void affine_canonicalize_apply(PatternSet *set)
 }
 
 /* The map with constant operands put in. */
-static Bound bind(const AffineMap *map, const MixedIndex *operands)
+static BoundExpr bind(const AffineMap *map, const MixedIndex *operands)
 {
-    Bound bound = {.ctx = map->ctx, .expr = map->results[0]};
+    BoundExpr bound = {.ctx = map->ctx, .expr = map->results[0]};
     Exprs dims = {0}, symbols = {0};
     for (uint32_t i = 0; i < map->dim_count + map->symbol_count; i++) {
         bool is_dim = i < map->dim_count;
@@ -282,7 +281,7 @@ static Bound bind(const AffineMap *map, const MixedIndex *operands)
 
 MixedIndex affine_apply_folded(Builder *b, const AffineMap *map, const MixedIndex *operands)
 {
-    Bound bound = bind(map, operands);
+    BoundExpr bound = bind(map, operands);
     bound_compose(&bound);
     MixedIndex result;
     if (affine_is_const(bound.expr))

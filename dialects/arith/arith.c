@@ -4,12 +4,10 @@
  * Tests: lit/dialects/arith */
 #include "dialects/arith/arith.h"
 
-#include "dialects/arith/arith_impl.h"
-#include "dialects/common/enum_attr.h"
-#include "dialects/common/table.h"
-#include "ir/asm/print/diag.h"
-#include "ir/asm/parse/parse.h"
+#include "dialects/arith/internal.h"
+#include "dialects/common/common.h"
 #include "ir/asm/print/print.h"
+#include "ir/asm/parse/parse.h"
 
 /* --- attributes ------------------------------------------------------------------ */
 

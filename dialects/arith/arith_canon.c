@@ -2,9 +2,9 @@
  * outrank those with fewer, and give their results a fused location: of the root, then of what
  * stands deepest on the left, as many as the pattern has ops that are not constants.
  * Tests: lit/dialects/arith/canonicalize.mir */
-#include "dialects/arith/arith_impl.h"
-#include "dialects/common/const_fold.h"
-#include "ir/rewrite/rewrite_util.h"
+#include "dialects/arith/internal.h"
+#include "dialects/common/common.h"
+#include "ir/rewrite/rewrite.h"
 
 static Value *replace_with(Rewriter *rw, Op *op, Value *value)
 {

@@ -2,9 +2,9 @@
  * Tests: lit/dialects/arith/canonicalize.mir */
 #include <math.h>
 
-#include "dialects/arith/arith_impl.h"
-#include "dialects/common/const_fold.h"
-#include "ir/rewrite/rewrite_util.h"
+#include "dialects/arith/internal.h"
+#include "dialects/common/common.h"
+#include "ir/rewrite/rewrite.h"
 
 static uint32_t width_of(const Value *value)
 {
@@ -259,7 +259,7 @@ typedef struct IntFloatCompare {
     CmpiPredicate predicate;
 } IntFloatCompare;
 
-typedef enum Verdict { KEEP, ALWAYS, NEVER, COMPARE } Verdict;
+typedef enum CastVerdict { KEEP, ALWAYS, NEVER, COMPARE } CastVerdict;
 
 /* The conversion may round, and rounding may change the outcome. */
 static bool rounding_matters(const IntFloatCompare *c)
@@ -282,7 +282,7 @@ static bool is_less(CmpiPredicate p)
 }
 
 /* x against a value between two integers; rhs becomes its truncation. */
-static Verdict compare_fractional(IntFloatCompare *c)
+static CastVerdict compare_fractional(IntFloatCompare *c)
 {
     bool negative = signbit(c->rhs) != 0;
     if (c->predicate == CMPI_EQ || c->predicate == CMPI_NE)
@@ -297,7 +297,7 @@ static Verdict compare_fractional(IntFloatCompare *c)
     return COMPARE;
 }
 
-static Verdict judge(IntFloatCompare *c)
+static CastVerdict judge(IntFloatCompare *c)
 {
     int value_bits = (int)c->width - (c->is_signed ? 1 : 0);
     double power = ldexp(1.0, value_bits);
@@ -332,7 +332,7 @@ static bool cmpf_of_int(Rewriter *rw, Op *op, void *user)
         predicate == CMPF_FALSE || predicate == CMPF_TRUE)
         return false;
     c.predicate = integer_predicate(predicate, c.is_signed);
-    Verdict verdict = predicate == CMPF_ORD   ? ALWAYS
+    CastVerdict verdict = predicate == CMPF_ORD   ? ALWAYS
                       : predicate == CMPF_UNO ? NEVER
                                               : judge(&c);
     if (verdict == KEEP)

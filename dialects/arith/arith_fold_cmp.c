@@ -2,8 +2,8 @@
  * Tests: lit/dialects/arith/canonicalize.mir */
 #include <math.h>
 
-#include "dialects/arith/arith_impl.h"
-#include "dialects/common/const_fold.h"
+#include "dialects/arith/internal.h"
+#include "dialects/common/common.h"
 
 bool arith_cmpi_holds(CmpiPredicate predicate, const BigInt *lhs, const BigInt *rhs)
 {

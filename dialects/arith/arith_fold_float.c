@@ -3,8 +3,8 @@
  * Tests: lit/dialects/arith/canonicalize.mir */
 #include <math.h>
 
-#include "dialects/arith/arith_impl.h"
-#include "dialects/common/const_fold.h"
+#include "dialects/arith/internal.h"
+#include "dialects/common/common.h"
 
 static bool gives_value(FoldResult *results, Value *value)
 {

@@ -2,8 +2,8 @@
  * A folder either fills results[0] (or both of an extended op) and says true, or leaves all as
  * it was. Division by zero, overflowing quotients and shifts by the width or more do not fold.
  * Tests: lit/dialects/arith/canonicalize.mir */
-#include "dialects/arith/arith_impl.h"
-#include "dialects/common/const_fold.h"
+#include "dialects/arith/internal.h"
+#include "dialects/common/common.h"
 
 static bool gives_value(FoldResult *results, Value *value)
 {
@@ -196,7 +196,7 @@ bool arith_fold_mului_extended(Op *op, const Attr *const *operands, FoldResult *
 
 /* --- quotients --------------------------------------------------------------------------- */
 
-typedef enum Rounding { TO_ZERO, UP, DOWN } Rounding;
+typedef enum DivRounding { TO_ZERO, UP, DOWN } DivRounding;
 
 static bool is_least(const Lane *lane, const BigInt *value)
 {
@@ -211,7 +211,7 @@ static bool quotient_overflows(const Lane *lane, const BigInt *args)
     return is_least(lane, &args[0]) && bigint_eq(&args[1], &minus_one);
 }
 
-static bool divide(const Lane *lane, const BigInt *args, BigInt *out, bool is_signed, Rounding to)
+static bool divide(const Lane *lane, const BigInt *args, BigInt *out, bool is_signed, DivRounding to)
 {
     if (bigint_is_zero(&args[1]) || (is_signed && quotient_overflows(lane, args)))
         return false;

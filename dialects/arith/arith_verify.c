@@ -1,7 +1,7 @@
 /* Checks of casts and selections: what their rows and traits do not say.
  * Tests: lit/dialects/arith/invalid.mir */
-#include "dialects/arith/arith_impl.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/arith/internal.h"
+#include "ir/asm/print/print.h"
 
 static bool same_dims(const Type *a, const Type *b)
 {

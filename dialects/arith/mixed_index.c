@@ -1,8 +1,7 @@
 /* Mixed lists of constants and values.
  * Tests: lit/dialects/tensor */
-#include "dialects/arith/mixed_index.h"
-
 #include "dialects/arith/arith.h"
+
 #include "ir/rewrite/rewrite.h"
 
 void mixed_indices_read(const Op *op, const char *static_attr, uint32_t group, MixedIndices *out)

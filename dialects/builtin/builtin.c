@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "dialects/common/table.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/common/common.h"
+#include "ir/asm/print/print.h"
 
 static bool is_unprefixed(const Ident *name)
 {

@@ -1,9 +1,9 @@
 /* The builtin dialect: the module and the cast that conversions leave behind. Its types and
- * attributes are the core's (ir/attr/type.h, ir/attr/attr.h). */
-#ifndef MING_DIALECTS_BUILTIN_H
-#define MING_DIALECTS_BUILTIN_H
+ * attributes are the core's (ir/attr/attr.h, ir/attr/attr.h). */
+#ifndef MING_DIALECTS_BUILTIN_BUILTIN_H
+#define MING_DIALECTS_BUILTIN_BUILTIN_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) BUILTIN_##ID,
 enum {

@@ -3,11 +3,10 @@
  * Tests: lit/dialects/cf */
 #include "dialects/cf/cf.h"
 
-#include "dialects/cf/cf_impl.h"
-#include "dialects/common/table.h"
-#include "ir/asm/print/diag.h"
-#include "ir/asm/parse/parse.h"
+#include "dialects/cf/internal.h"
+#include "dialects/common/common.h"
 #include "ir/asm/print/print.h"
+#include "ir/asm/parse/parse.h"
 
 /* Operand groups of cond_br and switch. */
 enum { GROUP_FIRST = 1, GROUP_SECOND = 2 };

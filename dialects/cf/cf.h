@@ -1,8 +1,8 @@
 /* The cf dialect: branches between the blocks of a region. */
-#ifndef MING_DIALECTS_CF_H
-#define MING_DIALECTS_CF_H
+#ifndef MING_DIALECTS_CF_CF_H
+#define MING_DIALECTS_CF_CF_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) CF_##ID,
 enum {

@@ -1,33 +1,32 @@
 /* Canonicalization of branches: decided conditions, blocks with one predecessor, blocks that only
  * go on, equal targets, and conditions that an earlier branch has decided.
- * A Target is a successor with its operands; it is read, changed and written to a new branch.
+ * A BranchTarget is a successor with its operands; it is read, changed and written to a new branch.
  * Tests: lit/dialects/cf/canonicalize.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/cf/cf.h"
-#include "dialects/cf/cf_impl.h"
-#include "dialects/common/const_fold.h"
-#include "dialects/arith/mixed_index.h"
+#include "dialects/cf/internal.h"
+#include "dialects/common/common.h"
 
-typedef struct Target {
+typedef struct BranchTarget {
     Block *block;
     ValueList operands;
-} Target;
+} BranchTarget;
 
-static void target_read(const Op *branch, uint32_t index, Target *out)
+static void target_read(const Op *branch, uint32_t index, BranchTarget *out)
 {
     uint32_t begin, count;
     cf_successor_operands(branch, index, &begin, &count);
-    *out = (Target){.block = branch->successors[index].block};
+    *out = (BranchTarget){.block = branch->successors[index].block};
     for (uint32_t i = 0; i < count; i++)
         *vec_push(&out->operands) = op_operand(branch, begin + i);
 }
 
-static void target_free(Target *target)
+static void target_free(BranchTarget *target)
 {
     vec_free(&target->operands);
 }
 
-static bool targets_equal(const Target *a, const Target *b)
+static bool targets_equal(const BranchTarget *a, const BranchTarget *b)
 {
     bool same = a->block == b->block && a->operands.len == b->operands.len;
     for (size_t i = 0; same && i < a->operands.len; i++)
@@ -52,14 +51,14 @@ static bool args_used_only_by(const Block *block, const Op *user)
 }
 
 /* Follows a block that does nothing but branch on; true if the target changed. */
-static bool target_pass_through(Target *target)
+static bool target_pass_through(BranchTarget *target)
 {
     const Block *block = target->block;
     const Op *next = block->first;
     if (!next || next->next || next->def != CF(BR) || !args_used_only_by(block, next) ||
         next->successors[0].block == block)
         return false;
-    Target onward;
+    BranchTarget onward;
     target_read(next, 0, &onward);
     for (size_t i = 0; i < onward.operands.len; i++) {
         Value *value = onward.operands.data[i];
@@ -75,7 +74,7 @@ static bool target_pass_through(Target *target)
 
 typedef struct SwitchParts {
     Value *flag;
-    VEC(Target) targets; /* the default first */
+    VEC(BranchTarget) targets; /* the default first */
     VEC(const Attr *) values;
 } SwitchParts;
 
@@ -93,7 +92,7 @@ static void replace_branch(Rewriter *rw, Op *op, const OpDef *def, const ValueLi
     rewriter_erase(rw, op);
 }
 
-static void replace_by_br(Rewriter *rw, Op *op, const Target *target)
+static void replace_by_br(Rewriter *rw, Op *op, const BranchTarget *target)
 {
     replace_branch(rw, op, CF(BR), &target->operands, &target->block, 1, NULL);
 }
@@ -109,7 +108,7 @@ static const Attr *sizes_attr(Context *ctx, const int32_t *sizes, size_t count)
     return attr_dense_array(type_i(ctx, 32), sizes, count);
 }
 
-static void replace_by_cond_br(Rewriter *rw, Op *op, const Target *on_true, const Target *on_false)
+static void replace_by_cond_br(Rewriter *rw, Op *op, const BranchTarget *on_true, const BranchTarget *on_false)
 {
     ValueList operands = {0};
     Block *blocks[] = {on_true->block, on_false->block};
@@ -144,7 +143,7 @@ static bool br_merge(Rewriter *rw, Op *op)
     Block *block = op->block, *next = op->successors[0].block;
     if (next == block || single_predecessor(next) != op)
         return false;
-    Target target;
+    BranchTarget target;
     target_read(op, 0, &target);
     rewriter_erase(rw, op);
     for (uint32_t i = 0; i < next->arg_count; i++)
@@ -160,7 +159,7 @@ static bool simplify_br(Rewriter *rw, Op *op, void *user)
     (void)user;
     if (br_merge(rw, op))
         return true;
-    Target target;
+    BranchTarget target;
     target_read(op, 0, &target);
     bool changed = target.block != op->block && target_pass_through(&target);
     if (changed)
@@ -178,7 +177,7 @@ void cf_canonicalize_br(PatternSet *set)
 
 static bool take_branch(Rewriter *rw, Op *op, uint32_t index)
 {
-    Target target;
+    BranchTarget target;
     target_read(op, index, &target);
     replace_by_br(rw, op, &target);
     target_free(&target);
@@ -198,7 +197,7 @@ static bool cond_br_constant(Rewriter *rw, Op *op, void *user)
 static bool cond_br_pass_through(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Target on_true, on_false;
+    BranchTarget on_true, on_false;
     target_read(op, 0, &on_true);
     target_read(op, 1, &on_false);
     bool changed = target_pass_through(&on_true);
@@ -222,7 +221,7 @@ static bool entered_only_from(const Block *block, const Block *predecessor)
 static bool cond_br_same_block(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    Target on_true, on_false;
+    BranchTarget on_true, on_false;
     target_read(op, 0, &on_true);
     target_read(op, 1, &on_false);
     bool ok = on_true.block == on_false.block &&
@@ -326,7 +325,7 @@ static void replace_by_switch(Rewriter *rw, Op *op, const SwitchParts *parts)
     int64_t count = (int64_t)parts->values.len;
     *vec_push(&operands) = parts->flag;
     for (size_t i = 0; i < parts->targets.len; i++) {
-        const Target *target = &parts->targets.data[i];
+        const BranchTarget *target = &parts->targets.data[i];
         append(&operands, &target->operands);
         *vec_push(&blocks) = target->block;
         *vec_push(&sizes) = (int32_t)target->operands.len;

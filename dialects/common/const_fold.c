@@ -2,7 +2,7 @@
  * Invariant: an element is a BigInt of its type's width; index counts 64 bits; bytes of a dense
  * attribute are little endian, i1 packed eight to a byte.
  * Tests: test/unit/const_fold_test.c, lit/dialects/arith/canonicalize.mir */
-#include "dialects/common/const_fold.h"
+#include "dialects/common/common.h"
 
 #include <math.h>
 #include <string.h>

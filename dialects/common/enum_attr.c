@@ -1,6 +1,6 @@
 /* Enumeration attributes: one parameter, an i32.
  * Tests: lit/dialects/arith/ops.mir, lit/dialects/linalg/invalid.mir */
-#include "dialects/common/enum_attr.h"
+#include "dialects/common/common.h"
 
 #include "ir/attr/attr.h"
 

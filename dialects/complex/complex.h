@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_COMPLEX_COMPLEX_H
 #define MING_DIALECTS_COMPLEX_COMPLEX_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 extern const DialectDef complex_dialect;
 /* Parameters: real and imaginary part, floats of the type's element type. */

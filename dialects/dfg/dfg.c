@@ -2,10 +2,10 @@
  * Textual forms are in dfg_syntax.c. Tests: lit/dialects/dfg */
 #include "dialects/dfg/dfg.h"
 
-#include "dialects/dfg/dfg_internal.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/dfg/internal.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "ir/core/symbol.h"
+#include "ir/core/core.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * a tensor that travels as words of `word` elements. Both ends of a channel have the same type
  * parameters, so equal stream widths (MING Eq. 1, stream constraint) are a matter of typing.
  * Tests: lit/dialects/dfg */
-#ifndef MING_DIALECTS_DFG_H
-#define MING_DIALECTS_DFG_H
+#ifndef MING_DIALECTS_DFG_DFG_H
+#define MING_DIALECTS_DFG_DFG_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 extern const DialectDef dfg_dialect;
 extern const OpDef dfg_ops[];

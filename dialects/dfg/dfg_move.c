@@ -3,8 +3,8 @@
  * Tests: lit/dialects/dfg */
 #include "dialects/dfg/dfg.h"
 
-#include "dialects/dfg/dfg_internal.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/dfg/internal.h"
+#include "ir/asm/print/print.h"
 
 /* --- reorder ---------------------------------------------------------------------------- */
 

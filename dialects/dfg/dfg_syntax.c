@@ -4,13 +4,13 @@
  * Tests: lit/dialects/dfg/ops.mir */
 #include "dialects/dfg/dfg.h"
 
-#include "dialects/dfg/dfg_internal.h"
+#include "dialects/dfg/internal.h"
 
 /* A payload as written: what a channel carries and in which words. */
-typedef struct Payload {
+typedef struct DfgPayload {
     const Type *type;
     const Attr *word; /* array<i64>, or NULL for one element a word */
-} Payload;
+} DfgPayload;
 
 /* "[" int ("," int)* "]" */
 static const Attr *parse_word(OpParser *p)
@@ -27,7 +27,7 @@ static const Attr *parse_word(OpParser *p)
 }
 
 /* type ("by" word)? */
-static bool parse_payload(OpParser *p, Payload *out)
+static bool parse_payload(OpParser *p, DfgPayload *out)
 {
     out->word = NULL;
     out->type = parser_type(p);
@@ -39,7 +39,7 @@ static bool parse_payload(OpParser *p, Payload *out)
     return out->word != NULL;
 }
 
-static const Type *end_type(OpParser *p, const TypeDef *def, const Payload *payload,
+static const Type *end_type(OpParser *p, const TypeDef *def, const DfgPayload *payload,
                             const Attr *loc)
 {
     const Attr *params[2] = {attr_type(payload->type), payload->word};
@@ -73,7 +73,7 @@ static void print_payload(OpPrinter *p, const Type *end)
 
 static const Type *parse_end_type(OpParser *p, const TypeDef *def)
 {
-    Payload payload;
+    DfgPayload payload;
     const Attr *loc = parser_loc(p);
     if (!parser_expect(p, "<") || !parse_payload(p, &payload) || !parser_expect(p, ">"))
         return NULL;
@@ -93,14 +93,14 @@ void dfg_print_end_type(StrBuf *out, const Type *type)
 
 /* --- region, process --------------------------------------------------------------- */
 
-typedef struct Ports {
+typedef struct DfgPorts {
     ArgDecls args;
     VEC(const Attr *) attrs;
     bool any_attrs;
-} Ports;
+} DfgPorts;
 
 /* "(" (%name ":" payload attr-dict? ("," …)*)? ")" */
-static bool parse_ports(OpParser *p, const TypeDef *def, Ports *ports)
+static bool parse_ports(OpParser *p, const TypeDef *def, DfgPorts *ports)
 {
     if (!parser_expect(p, "("))
         return false;
@@ -108,7 +108,7 @@ static bool parse_ports(OpParser *p, const TypeDef *def, Ports *ports)
         return true;
     do {
         ArgDecl arg = {0};
-        Payload payload;
+        DfgPayload payload;
         if (!parser_arg(p, &arg, false, false) || !parser_expect(p, ":"))
             return false;
         const Attr *loc = parser_loc(p);
@@ -125,7 +125,7 @@ static bool parse_ports(OpParser *p, const TypeDef *def, Ports *ports)
     return parser_expect(p, ")");
 }
 
-static void set_signature(OpParser *p, const Ports *ports, size_t inputs)
+static void set_signature(OpParser *p, const DfgPorts *ports, size_t inputs)
 {
     Context *ctx = parser_ctx(p);
     TypeList types = {0};
@@ -143,7 +143,7 @@ static void set_signature(OpParser *p, const Ports *ports, size_t inputs)
 /* @name ("inputs" ports)? ("outputs" ports)? ("attributes" dict)? region */
 bool dfg_parse_graph(OpParser *p)
 {
-    Ports ports = {0};
+    DfgPorts ports = {0};
     const Attr *name = parser_symbol_name(p);
     bool ok = name != NULL;
     if (ok)
@@ -203,7 +203,7 @@ bool dfg_parse_channel(OpParser *p)
 {
     bool has_depth = false;
     int64_t depth = 0;
-    Payload payload;
+    DfgPayload payload;
     if (!parser_expect(p, "(") || !parser_try_int(p, &depth, &has_depth) ||
         !parser_expect(p, ")"))
         return false;
@@ -246,7 +246,7 @@ static bool resolve_payloads(OpParser *p, const TypeDef *def, const OperandRefs 
     if (!parser_expect(p, "("))
         return false;
     for (size_t i = 0; i < refs->len; i++) {
-        Payload payload;
+        DfgPayload payload;
         if ((i && !parser_expect(p, ",")) || !parse_payload(p, &payload))
             return false;
         const Type *type = end_type(p, def, &payload, loc);
@@ -319,7 +319,7 @@ void dfg_print_instantiate(OpPrinter *p, const Op *op)
 bool dfg_parse_connect(OpParser *p)
 {
     OperandRef port, channel;
-    Payload payload;
+    DfgPayload payload;
     bool is_input = str_eq_c(parser_op_name(p), "dfg.connect.input");
     const Attr *loc = parser_loc(p);
     if (!parser_operand(p, &port) || !parser_expect(p, ",") || !parser_operand(p, &channel) ||
@@ -346,7 +346,7 @@ void dfg_print_connect(OpPrinter *p, const Op *op)
 bool dfg_parse_pull(OpParser *p)
 {
     OperandRef channel;
-    Payload payload;
+    DfgPayload payload;
     const Attr *loc = parser_loc(p);
     if (!parser_operand(p, &channel) || !parser_attr_dict(p, false) || !parser_expect(p, ":") ||
         !parse_payload(p, &payload))
@@ -371,7 +371,7 @@ void dfg_print_pull(OpPrinter *p, const Op *op)
 bool dfg_parse_push(OpParser *p)
 {
     OperandRef value, channel;
-    Payload payload;
+    DfgPayload payload;
     const Attr *loc = parser_loc(p);
     if (!parser_expect(p, "(") || !parser_operand(p, &value) || !parser_expect(p, ")") ||
         !parser_operand(p, &channel) || !parser_attr_dict(p, false) || !parser_expect(p, ":") ||

@@ -5,7 +5,7 @@
 #include "dialects/dlti/dlti.h"
 
 #include "ir/attr/attr.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
 
 static const AttrDef entry_def, spec_def, device_def, system_def;

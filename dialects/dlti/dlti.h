@@ -2,7 +2,7 @@
 #ifndef MING_DIALECTS_DLTI_DLTI_H
 #define MING_DIALECTS_DLTI_DLTI_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 extern const DialectDef dlti_dialect;
 

@@ -2,9 +2,9 @@
  * not cover are in emithls_syntax.c. Tests: lit/dialects/emithls */
 #include "dialects/emithls/emithls.h"
 
-#include "dialects/emithls/emithls_internal.h"
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
+#include "dialects/emithls/internal.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 
 #include <assert.h>
 

@@ -1,9 +1,8 @@
 /* Building blocks of emithls bodies. Index expressions are over all counters of the nest; each op
  * gets only the counters that its expressions use. */
-#include "dialects/emithls/emithls_build.h"
+#include "dialects/emithls/emithls.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/emithls/emithls.h"
 
 #include <assert.h>
 
@@ -14,7 +13,7 @@ typedef struct UsedCounters {
     const AffineExpr *exprs[NEST_MAX_COUNTERS];
 } UsedCounters;
 
-static void select_counters(const Nest *nest, const AffineExpr *const *exprs, uint32_t count,
+static void select_counters(const EmithlsNest *nest, const AffineExpr *const *exprs, uint32_t count,
                             UsedCounters *out)
 {
     const AffineExpr *replacement[NEST_MAX_COUNTERS];
@@ -32,24 +31,24 @@ static void select_counters(const Nest *nest, const AffineExpr *const *exprs, ui
         out->exprs[i] = affine_replace(exprs[i], replacement, nest->count, NULL, 0);
 }
 
-static const IntegerSet *condition_set(const Nest *nest, const AffineExpr *const *constraints,
+static const IntegerSet *condition_set(const EmithlsNest *nest, const AffineExpr *const *constraints,
                                        const bool *is_eq, uint32_t count, UsedCounters *used)
 {
     select_counters(nest, constraints, count, used);
     return set_get(nest->b.ctx, used->count, 0, count, used->exprs, is_eq);
 }
 
-static NestMark mark_here(const Nest *nest)
+static NestMark mark_here(const EmithlsNest *nest)
 {
     return (NestMark){nest->b.block, nest->b.before, nest->count};
 }
 
-static void enter(Nest *nest, Op *op)
+static void enter(EmithlsNest *nest, Op *op)
 {
     builder_set_end(&nest->b, region_entry(op_region(op, 0)));
 }
 
-static Op *build_with_body(Nest *nest, const OpDef *def, Value *const *operands,
+static Op *build_with_body(EmithlsNest *nest, const OpDef *def, Value *const *operands,
                            uint32_t operand_count, const NamedAttr *attrs, uint32_t attr_count)
 {
     Context *ctx = nest->b.ctx;
@@ -61,7 +60,7 @@ static Op *build_with_body(Nest *nest, const OpDef *def, Value *const *operands,
     return op;
 }
 
-NestMark emithls_nest_open(Nest *nest, const char *name, const LoopSpec *loops, uint32_t count,
+NestMark emithls_nest_open(EmithlsNest *nest, const char *name, const LoopSpec *loops, uint32_t count,
                    LoopKind kind, int64_t begin, int64_t end)
 {
     Context *ctx = nest->b.ctx;
@@ -92,17 +91,17 @@ NestMark emithls_nest_open(Nest *nest, const char *name, const LoopSpec *loops, 
     return mark;
 }
 
-void emithls_nest_interval(Nest *nest, int64_t ii)
+void emithls_nest_interval(EmithlsNest *nest, int64_t ii)
 {
     op_set_attr(block_parent_op(nest->b.block), "ii", attr_i64(nest->b.ctx, ii));
 }
 
-void emithls_nest_keep_order(Nest *nest)
+void emithls_nest_keep_order(EmithlsNest *nest)
 {
     op_set_attr(block_parent_op(nest->b.block), "ordered", attr_unit(nest->b.ctx));
 }
 
-NestMark emithls_nest_open_if(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
+NestMark emithls_nest_open_if(EmithlsNest *nest, const AffineExpr *const *constraints, const bool *is_eq,
                       uint32_t count)
 {
     UsedCounters used;
@@ -113,14 +112,14 @@ NestMark emithls_nest_open_if(Nest *nest, const AffineExpr *const *constraints, 
     return mark;
 }
 
-void emithls_nest_close(Nest *nest, NestMark mark)
+void emithls_nest_close(EmithlsNest *nest, NestMark mark)
 {
     nest->b.block = mark.block;
     nest->b.before = mark.before;
     nest->count = mark.count;
 }
 
-Value *emithls_nest_condition(Nest *nest, const AffineExpr *const *constraints, const bool *is_eq,
+Value *emithls_nest_condition(EmithlsNest *nest, const AffineExpr *const *constraints, const bool *is_eq,
                       uint32_t count)
 {
     UsedCounters used;
@@ -130,7 +129,7 @@ Value *emithls_nest_condition(Nest *nest, const AffineExpr *const *constraints, 
     return op_result(build(&nest->b, EMITHLS(COND), used.values, used.count, &i1, 1, &attr, 1), 0);
 }
 
-Value *emithls_nest_variable(Nest *nest, const char *name, const Type *elem, const int64_t *dims,
+Value *emithls_nest_variable(EmithlsNest *nest, const char *name, const Type *elem, const int64_t *dims,
                      uint32_t rank)
 {
     const Type *type = emithls_array(elem, dims, rank);
@@ -138,7 +137,7 @@ Value *emithls_nest_variable(Nest *nest, const char *name, const Type *elem, con
     return op_result(build(&nest->b, EMITHLS(VARIABLE), NULL, 0, &type, 1, &attr, 1), 0);
 }
 
-static NamedAttr index_map(const Nest *nest, const AffineExpr *const *index, uint32_t count,
+static NamedAttr index_map(const EmithlsNest *nest, const AffineExpr *const *index, uint32_t count,
                            UsedCounters *used)
 {
     select_counters(nest, index, count, used);
@@ -146,7 +145,7 @@ static NamedAttr index_map(const Nest *nest, const AffineExpr *const *index, uin
     return attr_named(nest->b.ctx, "map", attr_map(map));
 }
 
-Value *emithls_nest_index(Nest *nest, const AffineExpr *expr)
+Value *emithls_nest_index(EmithlsNest *nest, const AffineExpr *expr)
 {
     UsedCounters used;
     NamedAttr map = index_map(nest, &expr, 1, &used);
@@ -154,7 +153,7 @@ Value *emithls_nest_index(Nest *nest, const AffineExpr *expr)
     return op_result(build(&nest->b, EMITHLS(INDEX), used.values, used.count, &type, 1, &map, 1), 0);
 }
 
-Value *emithls_nest_load(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count)
+Value *emithls_nest_load(EmithlsNest *nest, Value *array, const AffineExpr *const *index, uint32_t count)
 {
     UsedCounters used;
     NamedAttr map = index_map(nest, index, count, &used);
@@ -167,7 +166,7 @@ Value *emithls_nest_load(Nest *nest, Value *array, const AffineExpr *const *inde
                      0);
 }
 
-Value *emithls_nest_look_up(Nest *nest, Value *array, const AffineExpr *const *index, uint32_t count,
+Value *emithls_nest_look_up(EmithlsNest *nest, Value *array, const AffineExpr *const *index, uint32_t count,
                     Value *const *places, uint32_t place_count)
 {
     UsedCounters used;
@@ -193,7 +192,7 @@ Value *emithls_nest_look_up(Nest *nest, Value *array, const AffineExpr *const *i
                      0);
 }
 
-void emithls_nest_store(Nest *nest, Value *value, Value *array, const AffineExpr *const *index,
+void emithls_nest_store(EmithlsNest *nest, Value *value, Value *array, const AffineExpr *const *index,
                 uint32_t count)
 {
     UsedCounters used;
@@ -204,46 +203,46 @@ void emithls_nest_store(Nest *nest, Value *value, Value *array, const AffineExpr
     build(&nest->b, EMITHLS(STORE), operands, used.count + 2, NULL, 0, &map, 1);
 }
 
-Value *emithls_nest_read(Nest *nest, Value *stream)
+Value *emithls_nest_read(EmithlsNest *nest, Value *stream)
 {
     const Type *word = emithls_stream_word(stream->type);
     return op_result(build(&nest->b, EMITHLS(READ), &stream, 1, &word, 1, NULL, 0), 0);
 }
 
-void emithls_nest_write(Nest *nest, Value *value, Value *stream)
+void emithls_nest_write(EmithlsNest *nest, Value *value, Value *stream)
 {
     Value *operands[2] = {value, stream};
     build(&nest->b, EMITHLS(WRITE), operands, 2, NULL, 0, NULL, 0);
 }
 
-Value *emithls_nest_constant(Nest *nest, const Attr *value)
+Value *emithls_nest_constant(EmithlsNest *nest, const Attr *value)
 {
     NamedAttr attr = attr_named(nest->b.ctx, "value", value);
     return op_result(build(&nest->b, ARITH(CONSTANT), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 
-static void pragma(Nest *nest, const OpDef *def, Value *array, const char *name, int64_t value)
+static void pragma(EmithlsNest *nest, const OpDef *def, Value *array, const char *name, int64_t value)
 {
     NamedAttr attr = attr_named(nest->b.ctx, name, attr_i64(nest->b.ctx, value));
     build(&nest->b, def, &array, 1, NULL, 0, &attr, 1);
 }
 
-void emithls_nest_partition(Nest *nest, Value *array, int64_t dim)
+void emithls_nest_partition(EmithlsNest *nest, Value *array, int64_t dim)
 {
     pragma(nest, EMITHLS(ARRAY_PARTITION), array, "dim", dim);
 }
 
-void emithls_nest_reshape(Nest *nest, Value *array, int64_t dim)
+void emithls_nest_reshape(EmithlsNest *nest, Value *array, int64_t dim)
 {
     pragma(nest, EMITHLS(ARRAY_RESHAPE), array, "dim", dim);
 }
 
-void emithls_nest_dependence(Nest *nest, Value *array, int64_t distance)
+void emithls_nest_dependence(EmithlsNest *nest, Value *array, int64_t distance)
 {
     pragma(nest, EMITHLS(DEPENDENCE), array, "distance", distance);
 }
 
-void emithls_nest_bind(Nest *nest, Value *array, const char *type, Str impl)
+void emithls_nest_bind(EmithlsNest *nest, Value *array, const char *type, Str impl)
 {
     Context *ctx = nest->b.ctx;
     NamedAttr attrs[2] = {attr_named(ctx, "type", attr_string_c(ctx, type)),

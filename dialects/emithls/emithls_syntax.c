@@ -2,7 +2,7 @@
  * Tests: lit/dialects/emithls/ops.mir */
 #include "dialects/emithls/emithls.h"
 
-#include "dialects/emithls/emithls_internal.h"
+#include "dialects/emithls/internal.h"
 
 #include <assert.h>
 

@@ -2,11 +2,10 @@
  * Tests: lit/dialects/func */
 #include "dialects/func/func.h"
 
-#include "dialects/func/function_asm.h"
-#include "dialects/common/table.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/common/common.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "ir/core/symbol.h"
+#include "ir/core/core.h"
 
 const Type *func_type(const Op *func)
 {

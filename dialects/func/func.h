@@ -1,8 +1,10 @@
 /* The func dialect: functions, calls, returns. */
-#ifndef MING_DIALECTS_FUNC_H
-#define MING_DIALECTS_FUNC_H
+#ifndef MING_DIALECTS_FUNC_FUNC_H
+#define MING_DIALECTS_FUNC_FUNC_H
 
-#include "ir/core/builder.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) FUNC_##ID,
 enum {
@@ -24,5 +26,16 @@ const Attr *func_arg_attrs(const Op *func, uint32_t index);
 const Attr *func_result_attrs(const Op *func, uint32_t index);
 /* A function without body and visibility; types as given. */
 Op *func_build(Builder *b, Str name, const Type *type);
+
+/* Textual form and checks shared by func-like ops of any dialect:
+ *   visibility? @name(args) -> results attributes {…}? body? */
+
+bool func_like_parse(OpParser *p);
+void func_like_print(OpPrinter *p, const Op *op);
+/* Entry block and attribute arrays agree with the type. */
+bool func_like_verify(Op *op);
+/* A terminator's operands are what the enclosing function promises; the words are for messages:
+ * "return" operands, the function "returns". */
+bool func_like_verify_return(Op *op, const char *noun, const char *verb);
 
 #endif

@@ -4,26 +4,25 @@
  *   arg       ::= (ssa-id ":")? type attr-dict? location?
  *   results   ::= "->" (type | "(" (type attr-dict?) ("," type attr-dict?)* ")")
  * Tests: lit/dialects/func */
-#include "dialects/func/function_asm.h"
+#include "dialects/func/func.h"
 
 #include <string.h>
 
-#include "dialects/func/func.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 static const char *const HIDDEN[] = {"sym_name",  "function_type", "sym_visibility",
                                      "arg_attrs", "res_attrs",     NULL};
 
 typedef VEC(const Attr *) AttrList;
 
-typedef struct Signature {
+typedef struct FuncSignature {
     ArgDecls args; /* nameless ones of a declaration have an empty name */
     TypeList results;
     AttrList result_attrs;
     bool named;
-} Signature;
+} FuncSignature;
 
-static void signature_free(Signature *sig)
+static void signature_free(FuncSignature *sig)
 {
     vec_free(&sig->args);
     vec_free(&sig->results);
@@ -40,7 +39,7 @@ static bool parse_dict(OpParser *p, const Attr **out)
     return *out != NULL;
 }
 
-static bool parse_argument(OpParser *p, Signature *sig)
+static bool parse_argument(OpParser *p, FuncSignature *sig)
 {
     ArgDecl arg = {.at = parser_pos(p), .name = STR("")};
     bool named = parser_at(p, "%"), is_mixed = sig->args.len > 0 && named != sig->named;
@@ -57,7 +56,7 @@ static bool parse_argument(OpParser *p, Signature *sig)
     return true;
 }
 
-static bool parse_arguments(OpParser *p, Signature *sig)
+static bool parse_arguments(OpParser *p, FuncSignature *sig)
 {
     if (!parser_expect(p, "("))
         return false;
@@ -70,7 +69,7 @@ static bool parse_arguments(OpParser *p, Signature *sig)
     return parser_expect(p, ")");
 }
 
-static bool parse_result(OpParser *p, Signature *sig, bool with_attrs)
+static bool parse_result(OpParser *p, FuncSignature *sig, bool with_attrs)
 {
     const Type *type = parser_type(p);
     const Attr *attrs = attr_dict(parser_ctx(p), NULL, 0);
@@ -81,7 +80,7 @@ static bool parse_result(OpParser *p, Signature *sig, bool with_attrs)
     return true;
 }
 
-static bool parse_results(OpParser *p, Signature *sig)
+static bool parse_results(OpParser *p, FuncSignature *sig)
 {
     if (!parser_try(p, "->"))
         return true;
@@ -106,7 +105,7 @@ static void set_attr_array(OpParser *p, const char *name, const Attr *const *dic
         }
 }
 
-static void set_signature(OpParser *p, const Signature *sig)
+static void set_signature(OpParser *p, const FuncSignature *sig)
 {
     TypeList inputs = {0};
     AttrList attrs = {0};
@@ -147,7 +146,7 @@ static bool parse_attributes(OpParser *p)
     return true;
 }
 
-static bool parse_body(OpParser *p, const Signature *sig)
+static bool parse_body(OpParser *p, const FuncSignature *sig)
 {
     bool present;
     SrcPos at = parser_pos(p);
@@ -176,7 +175,7 @@ static bool parse_visibility(OpParser *p)
 
 bool func_like_parse(OpParser *p)
 {
-    Signature sig = {0};
+    FuncSignature sig = {0};
     bool ok = parse_visibility(p);
     const Attr *name = parser_symbol_name(p);
     ok = ok && name;

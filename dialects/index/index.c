@@ -2,7 +2,7 @@
  * Tests: lit/dialects/index */
 #include "dialects/index/index.h"
 
-#include "dialects/common/table.h"
+#include "dialects/common/common.h"
 
 #define BINARY(TRAITS)                                                                             \
     .operands = ARGS(ONE("lhs", TYPE_INDEX_ONLY), ONE("rhs", TYPE_INDEX_ONLY)),                    \

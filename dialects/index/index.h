@@ -1,8 +1,8 @@
 /* The index dialect, as far as lowerings need it: arithmetic on indices. */
-#ifndef MING_DIALECTS_INDEX_H
-#define MING_DIALECTS_INDEX_H
+#ifndef MING_DIALECTS_INDEX_INDEX_H
+#define MING_DIALECTS_INDEX_INDEX_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) INDEX_##ID,
 enum {

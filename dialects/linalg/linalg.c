@@ -4,12 +4,9 @@
 #include "dialects/linalg/linalg.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/common/enum_attr.h"
-#include "dialects/linalg/linalg_impl.h"
-#include "dialects/linalg/structured.h"
-#include "dialects/arith/mixed_index.h"
-#include "dialects/common/table.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/common/common.h"
+#include "dialects/linalg/internal.h"
+#include "ir/asm/print/print.h"
 
 /* --- enumeration attributes ------------------------------------------------------------ */
 

@@ -1,10 +1,10 @@
 /* The linalg dialect: ops whose loops are implied by indexing maps. linalg.generic says them in
  * attributes, named ops in their table row; structured.h reads both alike. */
-#ifndef MING_DIALECTS_LINALG_H
-#define MING_DIALECTS_LINALG_H
+#ifndef MING_DIALECTS_LINALG_LINALG_H
+#define MING_DIALECTS_LINALG_LINALG_H
 
-#include "dialects/arith/mixed_index.h"
-#include "ir/core/builder.h"
+#include "dialects/arith/arith.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) LINALG_##ID,
 enum {
@@ -45,5 +45,86 @@ Value *linalg_fill(Builder *b, Value *scalar, Value *init);
 bool linalg_reify_dim(Builder *b, Op *op, uint32_t result, uint32_t dim, MixedIndex *out);
 Op *linalg_yield(Builder *b, Value *const *values, uint32_t count);
 Value *linalg_index(Builder *b, uint32_t loop);
+
+/* What a structured linalg op says about its iteration space: operands, maps, loops, trip counts.
+ * Structured are linalg.generic, the named ops with a row in linalg_named.def, map, reduce,
+ * transpose and broadcast; the functions here treat them alike.
+ * Tests: lit/dialects/linalg, lit/passes/analyze-kernels.mir */
+
+/* Scalar functions, in the order of upstream's enumerations. */
+typedef enum UnaryFn {
+    UNARY_EXP, UNARY_LOG, UNARY_ABS, UNARY_CEIL, UNARY_FLOOR, UNARY_NEGF, UNARY_RECIPROCAL,
+    UNARY_ROUND, UNARY_SQRT, UNARY_RSQRT, UNARY_SQUARE, UNARY_TANH, UNARY_ERF
+} UnaryFn;
+typedef enum BinaryFn {
+    BINARY_ADD, BINARY_SUB, BINARY_MUL, BINARY_DIV, BINARY_DIV_UNSIGNED, BINARY_MAX_SIGNED,
+    BINARY_MIN_SIGNED, BINARY_MAX_UNSIGNED, BINARY_MIN_UNSIGNED, BINARY_POWF
+} BinaryFn;
+typedef enum TernaryFn { TERNARY_SELECT } TernaryFn;
+typedef enum TypeFn { CAST_SIGNED, CAST_UNSIGNED } TypeFn;
+
+/* What the body of a named op yields; a, b, … are its inputs, o its output's element. */
+typedef enum BodyKind {
+    BODY_CAST,               /* cast(a) */
+    BODY_UNARY,              /* fn(a) */
+    BODY_UNARY_ATTR,         /* fun(cast(a)) by attributes */
+    BODY_BINARY,             /* fn(a, b) */
+    BODY_BINARY_ATTR,        /* fun(cast(a), cast(b)) by attributes */
+    BODY_TERNARY,            /* fn(a, b, c) */
+    BODY_MUL_ADD,            /* o + cast(a) * cast(b) */
+    BODY_MUL_CAST_ADD,       /* o + cast(a * cast(b)) */
+    BODY_ZERO_POINT_MUL_ADD, /* o + (cast(a) - cast(c)) * (cast(b) - cast(d)) */
+    BODY_ACCUMULATE,         /* fn(o, cast(a)) */
+    BODY_RANDOM,             /* a linear congruential number between a and b, seeded with c */
+    BODY_FORWARD             /* a */
+} BodyKind;
+
+/* Row of a named op; OpDef.data points to it. */
+typedef struct StructuredDef {
+    const char *loops; /* a letter per loop, capital: reduction; NULL: the output's dimensions */
+    const char *maps;  /* a map per operand, separated by '|'; see linalg_named.def */
+    uint32_t operand_count;
+    BodyKind body;
+    int fn; /* UnaryFn, BinaryFn or TernaryFn, as the body asks */
+} StructuredDef;
+
+bool linalg_is_structured(const Op *op);
+bool linalg_is_structured_row(const OpDef *def); /* NULL: false */
+/* Row of a named op; NULL for generic, map, reduce, transpose, broadcast and other ops. */
+const StructuredDef *linalg_structured_def(const Op *op);
+
+uint32_t linalg_input_count(const Op *op);
+/* The init that a result of the op is written into; NULL: the op has none. */
+Value *linalg_destination(const Op *op, uint32_t result);
+uint32_t linalg_init_count(const Op *op);
+/* Map from the loops to the index of operand i (inputs first, then inits). */
+const AffineMap *linalg_operand_map(const Op *op, uint32_t operand);
+uint32_t linalg_loop_count(const Op *op);
+bool linalg_is_reduction(const Op *op, uint32_t loop);
+/* Trip counts from the operands' static shapes, DIM_DYNAMIC where a shape is dynamic; false if
+ * one cannot be told. */
+bool linalg_loop_extents(const Op *op, int64_t *extents) MUST_CHECK;
+Block *linalg_body(const Op *op);
+/* Whether the body reads elements of the operand; otherwise only its shape matters. */
+bool linalg_reads_operand(const Op *op, uint32_t operand);
+/* All operands are tensors or scalars: no buffers. */
+bool linalg_has_tensor_semantics(const Op *op);
+
+/* Dimensions that loops index: a vector is one element. */
+uint32_t linalg_operand_rank(const Type *type);
+/* What a body sees of an operand: a ranked tensor's or buffer's element type, else the type. */
+const Type *linalg_payload_type(const Type *type);
+
+/* All maps, and all iterator types, as linalg.generic stores them. */
+const Attr *linalg_indexing_maps(const Op *op);
+const Attr *linalg_iterator_types(const Op *op);
+const Attr *linalg_maps_attr(Context *ctx, const AffineMap *const *maps, size_t count);
+const Attr *linalg_iterators_attr(Context *ctx, const bool *is_reduction, size_t count);
+
+/* The value as that scalar type; itself, after a warning, where no conversion exists. */
+Value *linalg_cast_scalar(Builder *b, Value *value, const Type *to, TypeFn fn);
+/* Fills the single block of a named op's region, whose arguments exist. `attrs` are the op's
+ * attributes, where "fun" and "cast" are looked up; NULL: none. */
+void linalg_fill_body(const StructuredDef *def, Block *block, const Attr *attrs);
 
 #endif

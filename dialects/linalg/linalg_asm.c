@@ -5,8 +5,7 @@
  *   named   ::= parts attr-dict? ("->" types)?        the region follows from the row
  * Tests: lit/dialects/linalg/ops.mir */
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/linalg_impl.h"
-#include "dialects/linalg/structured.h"
+#include "dialects/linalg/internal.h"
 
 /* --- parts -------------------------------------------------------------------------- */
 

@@ -6,22 +6,21 @@
  *   short     ::= "{" op-name attr-dict? "}"      a body of just that op
  * Tests: lit/dialects/linalg/ops.mir */
 #include "dialects/arith/arith.h"
-#include "dialects/common/enum_attr.h"
+#include "dialects/common/common.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/linalg_impl.h"
-#include "dialects/linalg/structured.h"
+#include "dialects/linalg/internal.h"
 
 /* The one op of a short body. */
-typedef struct Payload {
+typedef struct LinalgPayload {
     const Ident *name; /* NULL: the body is written out */
     const Attr *attrs;
-} Payload;
+} LinalgPayload;
 
 /* "{" op-name attr-dict? "}" */
-static bool parse_payload(OpParser *p, Payload *out)
+static bool parse_payload(OpParser *p, LinalgPayload *out)
 {
     Str name;
-    *out = (Payload){0};
+    *out = (LinalgPayload){0};
     if (!parser_try(p, "{"))
         return true;
     if (!parser_keyword(p, &name))
@@ -34,7 +33,7 @@ static bool parse_payload(OpParser *p, Payload *out)
 }
 
 /* A body that applies the payload to all arguments; init_first: the last argument first. */
-static void build_payload(OpParser *p, const Payload *payload, Block *body, const Type *result,
+static void build_payload(OpParser *p, const LinalgPayload *payload, Block *body, const Type *result,
                           bool init_first)
 {
     const Attr *loc = parser_loc_at(p, parser_op_pos(p));
@@ -107,7 +106,7 @@ static bool parse_header(OpParser *p, StructuredParts *parts, const char *list_a
 bool linalg_parse_map(OpParser *p)
 {
     StructuredParts parts = {0};
-    Payload payload;
+    LinalgPayload payload;
     bool ok = parse_payload(p, &payload) && parse_header(p, &parts, NULL);
     if (ok && !payload.name)
         ok = parse_long_body(p);
@@ -123,7 +122,7 @@ bool linalg_parse_map(OpParser *p)
 bool linalg_parse_reduce(OpParser *p)
 {
     StructuredParts parts = {0};
-    Payload payload;
+    LinalgPayload payload;
     bool ok = parse_payload(p, &payload) && parse_header(p, &parts, "dimensions");
     if (ok && !payload.name)
         ok = parse_long_body(p);

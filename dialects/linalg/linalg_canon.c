@@ -2,9 +2,8 @@
  * operand knows and another does not.
  * Tests: lit/dialects/linalg/canonicalize.mir */
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/linalg_impl.h"
-#include "dialects/linalg/structured.h"
-#include "ir/rewrite/rewrite_util.h"
+#include "dialects/linalg/internal.h"
+#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
 
 typedef VEC(const Type *) Types;

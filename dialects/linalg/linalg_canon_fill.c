@@ -2,9 +2,8 @@
  * Tests: lit/dialects/linalg/canonicalize.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/linalg_impl.h"
-#include "dialects/linalg/structured.h"
-#include "ir/rewrite/rewrite_util.h"
+#include "dialects/linalg/internal.h"
+#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
 
 /* The fill that made a value, or NULL. */

@@ -2,21 +2,20 @@
  * Tests: lit/passes/linalg-fold-unit-extent-dims-shapes.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
 
 /* Operand and dimension that a loop's trip count is read from: the first indexed by it alone. */
-typedef struct Source {
+typedef struct ReifySource {
     uint32_t operand, dim;
-} Source;
+} ReifySource;
 
-static bool find_source(const Op *op, uint32_t loop, Source *out)
+static bool find_source(const Op *op, uint32_t loop, ReifySource *out)
 {
     for (uint32_t i = 0; i < op->operand_count; i++) {
         int dim = map_result_of_dim(linalg_operand_map(op, i), loop);
         if (dim < 0)
             continue;
-        *out = (Source){i, (uint32_t)dim};
+        *out = (ReifySource){i, (uint32_t)dim};
         return true;
     }
     return false;
@@ -26,7 +25,7 @@ static bool find_source(const Op *op, uint32_t loop, Source *out)
 static bool is_told_by_inputs(const Op *op, const AffineExpr *expr)
 {
     for (uint32_t i = 0; i < linalg_loop_count(op); i++) {
-        Source source;
+        ReifySource source;
         if (affine_uses_dim(expr, i) &&
             (!find_source(op, i, &source) || source.operand >= linalg_input_count(op)))
             return false;
@@ -41,7 +40,7 @@ static void sort_loops(const Op *op, const AffineExpr *expr, uint32_t *loops, ui
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
         const AffineMap *map = linalg_operand_map(op, i);
         for (uint32_t r = 0; r < map->result_count; r++) {
-            Source source;
+            ReifySource source;
             uint32_t loop = (uint32_t)map->results[r]->value;
             if (map->results[r]->kind == AFFINE_DIM && affine_uses_dim(expr, loop) &&
                 find_source(op, loop, &source) && source.operand == i && source.dim == r)
@@ -60,7 +59,7 @@ static MixedIndex extent_by_inputs(Builder *b, const Op *op, const AffineExpr *e
         dims[i] = affine_const(b->ctx, 0);
     sort_loops(op, expr, order, &count);
     for (uint32_t i = 0; i < count; i++) {
-        Source source = {0};
+        ReifySource source = {0};
         (void)find_source(op, order[i], &source);
         dims[order[i]] = affine_dim(b->ctx, i);
         *vec_push(&operands) = tensor_mixed_dim(b, op_operand(op, source.operand), source.dim);

@@ -2,9 +2,8 @@
  * give to the operands.
  * Tests: lit/dialects/linalg/invalid.mir */
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/linalg_impl.h"
-#include "dialects/linalg/structured.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/linalg/internal.h"
+#include "ir/asm/print/print.h"
 
 /* --- results and inits -------------------------------------------------------------- */
 

@@ -2,9 +2,8 @@
  * of all structured ops.
  * Tests: lit/dialects/linalg/invalid.mir */
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/linalg_impl.h"
-#include "dialects/linalg/structured.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/linalg/internal.h"
+#include "ir/asm/print/print.h"
 
 static const Type *operand_type(const Op *op, uint32_t index)
 {

@@ -1,13 +1,12 @@
 /* Reading structured ops. Maps of named ops are made from the letters of their rows, and kept in
  * the attribute linalg.memoized_indexing_maps once the verifier has seen the op, as upstream does.
  * Tests: lit/dialects/linalg, lit/passes/analyze-kernels.mir */
-#include "dialects/linalg/structured.h"
+#include "dialects/linalg/linalg.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
-#include "dialects/linalg/linalg.h"
 
 bool linalg_is_structured_row(const OpDef *def)
 {

@@ -2,11 +2,10 @@
  * builds them, since that order shows once an op is generalized.
  * Tests: lit/passes/linalg-generalize-named-ops.mir */
 #include "dialects/arith/arith.h"
-#include "dialects/common/enum_attr.h"
+#include "dialects/common/common.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/math/math.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 /* --- conversion ------------------------------------------------------------------------ */
 

@@ -3,9 +3,9 @@
 #include "dialects/math/math.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/math/math_impl.h"
-#include "dialects/common/table.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/math/internal.h"
+#include "dialects/common/common.h"
+#include "ir/asm/print/print.h"
 
 static bool infer_fpowi(Op *op, const Type **results)
 {

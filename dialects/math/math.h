@@ -1,8 +1,8 @@
 /* The math dialect: elementary functions on scalars, vectors and tensors. */
-#ifndef MING_DIALECTS_MATH_H
-#define MING_DIALECTS_MATH_H
+#ifndef MING_DIALECTS_MATH_MATH_H
+#define MING_DIALECTS_MATH_MATH_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) MATH_##ID,
 enum {

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "dialects/common/const_fold.h"
-#include "dialects/math/math_impl.h"
+#include "dialects/common/common.h"
+#include "dialects/math/internal.h"
 
 static bool folds(Op *op, const Attr *const *operands, size_t count, FoldResult *results,
                   LaneFn *fn, const void *user)

@@ -2,11 +2,11 @@
  * Tests: lit/dialects/ml_program */
 #include "dialects/ml_program/ml_program.h"
 
-#include "dialects/func/function_asm.h"
-#include "dialects/common/table.h"
+#include "dialects/func/func.h"
+#include "dialects/common/common.h"
 #include "ir/attr/attr.h"
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 
 /* --- the token type, the extern attribute ---------------------------------------------- */
 

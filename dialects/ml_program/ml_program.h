@@ -1,8 +1,8 @@
 /* The ml_program dialect: globals, and functions that order their accesses by tokens. */
-#ifndef MING_DIALECTS_ML_PROGRAM_H
-#define MING_DIALECTS_ML_PROGRAM_H
+#ifndef MING_DIALECTS_ML_PROGRAM_ML_PROGRAM_H
+#define MING_DIALECTS_ML_PROGRAM_ML_PROGRAM_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) ML_PROGRAM_##ID,
 enum {

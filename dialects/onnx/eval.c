@@ -1,7 +1,7 @@
 /* Evaluation of onnx operators: the evaluator of each row, allocation of its results, and what all
  * evaluators share.
  * Tests: test/e2e/onnx_cases.py, test/unit/onnx_eval_test.c */
-#include "dialects/onnx/eval_impl.h"
+#include "dialects/onnx/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ void onnx_dims_strides(const int64_t *dims, uint32_t rank, int64_t *strides)
         strides[i] = stride;
 }
 
-void onnx_walk_init(Walk *walk, const int64_t *dims, uint32_t rank)
+void onnx_walk_init(OnnxWalk *walk, const int64_t *dims, uint32_t rank)
 {
     walk->rank = rank;
     walk->operands = 0;
@@ -102,13 +102,13 @@ void onnx_walk_init(Walk *walk, const int64_t *dims, uint32_t rank)
     }
 }
 
-void onnx_walk_strided(Walk *walk, const int64_t *strides, int64_t offset)
+void onnx_walk_strided(OnnxWalk *walk, const int64_t *strides, int64_t offset)
 {
     memcpy(walk->strides[walk->operands], strides, walk->rank * sizeof *strides);
     walk->offset[walk->operands++] = offset;
 }
 
-void onnx_walk_broadcast(Walk *walk, const int64_t *dims, uint32_t rank)
+void onnx_walk_broadcast(OnnxWalk *walk, const int64_t *dims, uint32_t rank)
 {
     int64_t strides[ONNX_MAX_RANK] = {0}, stride = 1;
     for (uint32_t i = rank; i-- > 0; stride *= dims[i])
@@ -117,7 +117,7 @@ void onnx_walk_broadcast(Walk *walk, const int64_t *dims, uint32_t rank)
     onnx_walk_strided(walk, strides, 0);
 }
 
-void onnx_walk_next(Walk *walk)
+void onnx_walk_next(OnnxWalk *walk)
 {
     for (uint32_t i = walk->rank; i-- > 0;) {
         bool stays = ++walk->index[i] < walk->dims[i];
@@ -130,7 +130,7 @@ void onnx_walk_next(Walk *walk)
     }
 }
 
-void onnx_eval_gather(Array *to, const Array *from, Walk *walk)
+void onnx_eval_gather(Array *to, const Array *from, OnnxWalk *walk)
 {
     for (int64_t i = 0; i < to->count; i++, onnx_walk_next(walk))
         array_copy(to, i, from, walk->offset[0]);

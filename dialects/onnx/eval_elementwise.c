@@ -2,16 +2,16 @@
  * Operands are stretched to the result's shape by numpy's rules. A float result is computed in
  * double and rounded once; for + - * / and sqrt that is the correctly rounded float result.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/eval_impl.h"
+#include "dialects/onnx/internal.h"
 
 #include <math.h>
 
 #define IS(op, ID) ((op)->def == ONNX(ID))
 
 /* A walk over result 0 with the inputs of those operand groups. */
-static Walk broadcast_walk(const Eval *e, uint32_t operands)
+static OnnxWalk broadcast_walk(const Eval *e, uint32_t operands)
 {
-    Walk walk;
+    OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(e->results[0]), onnx_array_rank(e->results[0]));
     for (uint32_t i = 0; i < operands; i++)
         onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)), onnx_array_rank(onnx_eval_input(e, i)));
@@ -203,7 +203,7 @@ bool onnx_eval_binary(const Eval *e)
     const Array *a = onnx_eval_input(e, 0), *b = onnx_eval_input(e, 1);
     Array *y = e->results[0];
     bool is_fmod = onnx_int(e->op, "fmod", 0) != 0, is_unsigned = a->kind == ARRAY_U64;
-    Walk walk = broadcast_walk(e, 2);
+    OnnxWalk walk = broadcast_walk(e, 2);
     for (int64_t i = 0; i < y->count; i++, onnx_walk_next(&walk)) {
         int64_t at_a = walk.offset[0], at_b = walk.offset[1];
         if (array_is_float(a)) {
@@ -242,7 +242,7 @@ static int order(const Array *a, int64_t i, const Array *b, int64_t j)
 bool onnx_eval_compare(const Eval *e)
 {
     const Array *a = onnx_eval_input(e, 0), *b = onnx_eval_input(e, 1);
-    Walk walk = broadcast_walk(e, 2);
+    OnnxWalk walk = broadcast_walk(e, 2);
     for (int64_t i = 0; i < e->results[0]->count; i++, onnx_walk_next(&walk)) {
         int o = order(a, walk.offset[0], b, walk.offset[1]);
         bool holds = IS(e->op, EQUAL)              ? o == 0
@@ -258,7 +258,7 @@ bool onnx_eval_compare(const Eval *e)
 bool onnx_eval_logic(const Eval *e)
 {
     const Array *a = onnx_eval_input(e, 0), *b = onnx_eval_input(e, 1);
-    Walk walk = broadcast_walk(e, 2);
+    OnnxWalk walk = broadcast_walk(e, 2);
     for (int64_t i = 0; i < e->results[0]->count; i++, onnx_walk_next(&walk)) {
         bool x = array_get_i64(a, walk.offset[0]) != 0, y = array_get_i64(b, walk.offset[1]) != 0;
         array_set_i64(e->results[0], i, IS(e->op, AND) ? x && y : IS(e->op, OR) ? x || y : x != y);
@@ -269,7 +269,7 @@ bool onnx_eval_logic(const Eval *e)
 bool onnx_eval_where(const Eval *e)
 {
     const Array *condition = onnx_eval_input(e, 0);
-    Walk walk = broadcast_walk(e, 3);
+    OnnxWalk walk = broadcast_walk(e, 3);
     for (int64_t i = 0; i < e->results[0]->count; i++, onnx_walk_next(&walk)) {
         bool first = array_get_i64(condition, walk.offset[0]) != 0;
         array_copy(e->results[0], i, onnx_eval_input(e, first ? 1 : 2), walk.offset[first ? 1 : 2]);
@@ -296,7 +296,7 @@ bool onnx_eval_variadic(const Eval *e)
     Array *y = e->results[0];
     for (uint32_t k = 0; k < e->op->operand_count; k++) {
         const Array *x = e->inputs[k];
-        Walk walk;
+        OnnxWalk walk;
         onnx_walk_init(&walk, onnx_array_dims(y), onnx_array_rank(y));
         onnx_walk_broadcast(&walk, onnx_array_dims(x), onnx_array_rank(x));
         for (int64_t i = 0; i < y->count; i++, onnx_walk_next(&walk)) {

@@ -1,6 +1,6 @@
 /* Evaluators of matrix products in onnx.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/eval_impl.h"
+#include "dialects/onnx/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ void onnx_matmul_sums(const double *a, const Array *a_like, const double *b, con
     uint32_t a_batch = a_rank > 2 ? a_rank - 2 : 0, b_batch = b_rank > 2 ? b_rank - 2 : 0;
     uint32_t batch = a_batch > b_batch ? a_batch : b_batch;
     int64_t count = onnx_dims_product(onnx_array_dims(c_like), 0, batch);
-    Walk walk;
+    OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(c_like), batch);
     onnx_walk_broadcast(&walk, a_dims, a_batch);
     onnx_walk_broadcast(&walk, b_dims, b_batch);
@@ -81,7 +81,7 @@ bool onnx_eval_gemm(const Eval *e)
     double *sums = xcalloc((size_t)y->count, sizeof *sums);
     multiply(left, right, sums, onnx_array_dims(y)[0], onnx_array_dims(a)[trans_a ? 0 : 1],
              onnx_array_dims(y)[1]);
-    Walk walk;
+    OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(y), 2);
     if (c)
         onnx_walk_broadcast(&walk, onnx_array_dims(c), onnx_array_rank(c));

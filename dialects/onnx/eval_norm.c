@@ -1,6 +1,6 @@
 /* Evaluators of onnx normalizations and softmax.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/eval_impl.h"
+#include "dialects/onnx/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -89,11 +89,11 @@ bool onnx_eval_instance_norm(const Eval *e)
 
 /* --- layer ------------------------------------------------------------------------------------ */
 
-static void normalize_row(const Eval *e, const Walk *walk, int64_t row, int64_t inner,
+static void normalize_row(const Eval *e, const OnnxWalk *walk, int64_t row, int64_t inner,
                           double mean, double inverse)
 {
     const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1), *bias = onnx_eval_input(e, 2);
-    Walk at = *walk;
+    OnnxWalk at = *walk;
     for (int64_t k = row * inner; k < (row + 1) * inner; k++, onnx_walk_next(&at)) {
         double y = (array_get_f64(x, k) - mean) * inverse * array_get_f64(scale, at.offset[0]);
         array_set_f64(e->results[0], k, bias ? y + array_get_f64(bias, at.offset[1]) : y);
@@ -108,7 +108,7 @@ bool onnx_eval_layer_norm(const Eval *e)
     if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis))
         return false;
     int64_t inner = onnx_dims_product(onnx_array_dims(x), axis, rank);
-    Walk walk;
+    OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(x) + axis, rank - axis);
     onnx_walk_broadcast(&walk, onnx_array_dims(scale), onnx_array_rank(scale));
     if (bias)

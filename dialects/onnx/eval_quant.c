@@ -1,7 +1,7 @@
 /* Evaluators of quantized onnx operators and of QONNX's quantizers.
  * Tests: test/e2e/onnx_cases.py, test/unit/onnx_eval_test.c */
-#include "dialects/onnx/eval_impl.h"
-#include "dialects/onnx/quant.h"
+#include "dialects/onnx/internal.h"
+#include "dialects/onnx/onnx.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -249,7 +249,7 @@ bool onnx_eval_quant(const Eval *e)
     const Array *x = onnx_eval_input(e, 0), *bits = onnx_eval_input(e, 3);
     Rounding mode = rounding_mode(e, ROUND_HALF_EVEN);
     bool is_signed = onnx_int(e->op, "signed", 1) != 0;
-    Walk walk;
+    OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(x), onnx_array_rank(x));
     for (uint32_t i = 1; i <= 3; i++)
         onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)), onnx_array_rank(onnx_eval_input(e, i)));
@@ -271,7 +271,7 @@ bool onnx_eval_quant(const Eval *e)
 bool onnx_eval_bipolar_quant(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1);
-    Walk walk;
+    OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(x), onnx_array_rank(x));
     onnx_walk_broadcast(&walk, onnx_array_dims(scale), onnx_array_rank(scale));
     for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
@@ -302,7 +302,7 @@ bool onnx_eval_trunc(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
     bool is_v1 = !onnx_eval_input(e, 4);
-    Walk walk;
+    OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(x), onnx_array_rank(x));
     for (uint32_t i = 1; i <= 2; i++)
         onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)), onnx_array_rank(onnx_eval_input(e, i)));

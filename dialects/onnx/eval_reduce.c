@@ -1,6 +1,6 @@
 /* Evaluators of onnx reductions, ArgMax and ArgMin, TopK.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/eval_impl.h"
+#include "dialects/onnx/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,24 +52,24 @@ static bool find_reduced(const Eval *e, uint32_t rank, bool *reduced)
 }
 
 /* A walk over x with the offset in the result: stride 0 where x is reduced. */
-static Walk reduction_walk(const Array *x, const bool *reduced)
+static OnnxWalk reduction_walk(const Array *x, const bool *reduced)
 {
     int64_t strides[ONNX_MAX_RANK], stride = 1;
     for (uint32_t i = onnx_array_rank(x); i-- > 0;) {
         strides[i] = reduced[i] ? 0 : stride;
         stride *= reduced[i] ? 1 : onnx_array_dims(x)[i];
     }
-    Walk walk;
+    OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(x), onnx_array_rank(x));
     onnx_walk_strided(&walk, strides, 0);
     return walk;
 }
 
 /* log(sum(exp(x))) without overflow: the largest of each sum is taken out first. */
-static void log_sum_exp(const Array *x, Walk walk, double *sums, int64_t count)
+static void log_sum_exp(const Array *x, OnnxWalk walk, double *sums, int64_t count)
 {
     double *top = xmalloc((size_t)count * sizeof *top);
-    Walk again = walk;
+    OnnxWalk again = walk;
     for (int64_t i = 0; i < count; i++)
         top[i] = -INFINITY;
     for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk))
@@ -83,7 +83,7 @@ static void log_sum_exp(const Array *x, Walk walk, double *sums, int64_t count)
     free(top);
 }
 
-static void reduce_floats(const Eval *e, const Array *x, Walk walk)
+static void reduce_floats(const Eval *e, const Array *x, OnnxWalk walk)
 {
     Array *y = e->results[0];
     double *sums = xmalloc((size_t)y->count * sizeof *sums);
@@ -114,7 +114,7 @@ static int64_t combine_int(const Op *op, int64_t sum, int64_t x, bool is_first, 
     }
 }
 
-static void reduce_integers(const Eval *e, const Array *x, Walk walk)
+static void reduce_integers(const Eval *e, const Array *x, OnnxWalk walk)
 {
     Array *y = e->results[0];
     int64_t *sums = xcalloc((size_t)y->count, sizeof *sums);
@@ -143,7 +143,7 @@ bool onnx_eval_reduce(const Eval *e)
     bool reduced[ONNX_MAX_RANK] = {false};
     if (!find_reduced(e, onnx_array_rank(x), reduced))
         return false;
-    Walk walk = reduction_walk(x, reduced);
+    OnnxWalk walk = reduction_walk(x, reduced);
     if (array_is_float(x))
         reduce_floats(e, x, walk);
     else

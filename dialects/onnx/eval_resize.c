@@ -1,7 +1,7 @@
-/* Evaluator of Resize and of its predecessor Upsample: nearest, linear and cubic interpolation in
+/* Evaluator of OnnxResize and of its predecessor Upsample: nearest, linear and cubic interpolation in
  * any number of dimensions, as a product of one-dimensional weights.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/eval_impl.h"
+#include "dialects/onnx/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,27 +16,27 @@ typedef struct Taps {
     bool is_outside; /* takes the extrapolation value */
 } Taps;
 
-typedef struct Resize {
+typedef struct OnnxResize {
     const Eval *e;
     bool is_linear, is_cubic, is_crop, excludes_outside;
     double cubic_a;
-} Resize;
+} OnnxResize;
 
 /* One dimension: its extents, scale and region of interest. */
-typedef struct Axis {
+typedef struct ResizeAxis {
     int64_t in, out;
     double scale, roi_start, roi_end;
-} Axis;
+} ResizeAxis;
 
 /* --- coordinates ------------------------------------------------------------------------------ */
 
-static double half_pixel(const Axis *a, double x)
+static double half_pixel(const ResizeAxis *a, double x)
 {
     return (x + 0.5) / a->scale - 0.5;
 }
 
 /* Where output position x lies in the input. */
-static double source(const Eval *e, const Axis *a, int64_t position)
+static double source(const Eval *e, const ResizeAxis *a, int64_t position)
 {
     const char *mode = "coordinate_transformation_mode";
     double x = (double)position, in = (double)a->in, out = a->scale * in; /* not rounded */
@@ -104,7 +104,7 @@ static void exclude_outside(Taps *taps, double first, int64_t extent)
         taps->weight[i] /= sum;
 }
 
-static Taps make_taps(const Resize *r, const Axis *axis, int64_t position)
+static Taps make_taps(const OnnxResize *r, const ResizeAxis *axis, int64_t position)
 {
     double x = source(r->e, axis, position), first = floor(x);
     Taps taps = {.count = 1, .weight = {1.0}};
@@ -150,7 +150,7 @@ static void set_element(Array *y, int64_t i, double value)
         array_set_i64(y, i, (int64_t)value);
 }
 
-static void resize(const Resize *r, Taps *const *tables)
+static void resize(const OnnxResize *r, Taps *const *tables)
 {
     const Array *x = onnx_eval_input(r->e, 0);
     Array *y = r->e->results[0];
@@ -158,7 +158,7 @@ static void resize(const Resize *r, Taps *const *tables)
     double outside = onnx_float(r->e->op, "extrapolation_value", 0.0);
     int64_t strides[ONNX_MAX_RANK];
     const Taps *taps[ONNX_MAX_RANK];
-    Walk walk;
+    OnnxWalk walk;
     onnx_dims_strides(onnx_array_dims(x), rank, strides);
     onnx_walk_init(&walk, onnx_array_dims(y), rank);
     for (int64_t i = 0; i < y->count; i++, onnx_walk_next(&walk)) {
@@ -180,11 +180,11 @@ static void resize(const Resize *r, Taps *const *tables)
 }
 
 /* Extents and scale of dimension d of x and y. The lists cover the dimensions in `axes`, or all. */
-static Axis find_axis(const Eval *e, uint32_t d, const Type *x, const Type *y)
+static ResizeAxis find_axis(const Eval *e, uint32_t d, const Type *x, const Type *y)
 {
     const Array *roi = onnx_eval_input(e, 1), *scales = onnx_eval_input(e, 2);
     bool is_upsample = e->op->def == ONNX(UPSAMPLE);
-    Axis axis = {.in = x->u.shaped.dims[d], .out = y->u.shaped.dims[d], .roi_end = 1.0};
+    ResizeAxis axis = {.in = x->u.shaped.dims[d], .out = y->u.shaped.dims[d], .roi_end = 1.0};
     int64_t axes[EVAL_MAX_LIST];
     size_t axis_count = onnx_eval_list(e, NO_OPERAND, "axes", axes);
     axis.scale = (double)axis.out / (double)axis.in;
@@ -207,9 +207,9 @@ static Axis find_axis(const Eval *e, uint32_t d, const Type *x, const Type *y)
     return axis;
 }
 
-static bool resize_create(const Eval *e, Resize *out)
+static bool resize_create(const Eval *e, OnnxResize *out)
 {
-    *out = (Resize){.e = e, .is_linear = onnx_eval_is(e, "mode", "linear"),
+    *out = (OnnxResize){.e = e, .is_linear = onnx_eval_is(e, "mode", "linear"),
                     .is_cubic = onnx_eval_is(e, "mode", "cubic"),
                     .is_crop = onnx_eval_is(e, "coordinate_transformation_mode", "tf_crop_and_resize"),
                     .excludes_outside = onnx_int(e->op, "exclude_outside", 0) != 0,
@@ -219,7 +219,7 @@ static bool resize_create(const Eval *e, Resize *out)
 }
 
 /* Taps of position i of dimension d. */
-static Taps taps_at(const Resize *r, const Axis *axis, int64_t i)
+static Taps taps_at(const OnnxResize *r, const ResizeAxis *axis, int64_t i)
 {
     bool stays = axis->in == axis->out && axis->scale == 1.0 && !r->is_crop;
     return stays ? (Taps){.index = {i}, .weight = {1.0}, .count = 1} : make_taps(r, axis, i);
@@ -229,11 +229,11 @@ bool onnx_eval_resize(const Eval *e)
 {
     uint32_t rank = onnx_array_rank(onnx_eval_input(e, 0));
     Taps *tables[ONNX_MAX_RANK];
-    Resize r;
+    OnnxResize r;
     if (!resize_create(e, &r))
         return false;
     for (uint32_t d = 0; d < rank; d++) {
-        Axis axis = find_axis(e, d, onnx_eval_input(e, 0)->type, e->results[0]->type);
+        ResizeAxis axis = find_axis(e, d, onnx_eval_input(e, 0)->type, e->results[0]->type);
         tables[d] = xmalloc((size_t)axis.out * sizeof *tables[d]);
         for (int64_t i = 0; i < axis.out; i++)
             tables[d][i] = taps_at(&r, &axis, i);
@@ -248,10 +248,10 @@ bool onnx_resize_weights(const Op *op, Array *const *inputs, uint32_t dim, doubl
                          StrBuf *why)
 {
     const Eval e = {.op = op, .inputs = inputs, .why = why};
-    Resize r;
+    OnnxResize r;
     if (!resize_create(&e, &r))
         return false;
-    Axis axis = find_axis(&e, dim, op_operand(op, 0)->type, op_result(op, 0)->type);
+    ResizeAxis axis = find_axis(&e, dim, op_operand(op, 0)->type, op_result(op, 0)->type);
     for (int64_t i = 0; i < axis.out * axis.in; i++)
         weights[i] = 0.0;
     for (int64_t i = 0; i < axis.out; i++) {

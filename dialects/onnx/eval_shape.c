@@ -1,6 +1,6 @@
 /* Evaluators of onnx operators that move elements or ask for shapes.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/eval_impl.h"
+#include "dialects/onnx/internal.h"
 
 #include <string.h>
 
@@ -87,7 +87,7 @@ static void permute(const Array *x, const int64_t *view, const uint32_t *perm, u
                     Array *y)
 {
     int64_t strides[ONNX_MAX_RANK], dims[ONNX_MAX_RANK], moved[ONNX_MAX_RANK];
-    Walk walk;
+    OnnxWalk walk;
     onnx_dims_strides(view, rank, strides);
     for (uint32_t i = 0; i < rank; i++) {
         dims[i] = view[perm[i]];
@@ -203,7 +203,7 @@ bool onnx_eval_slice(const Eval *e)
         offset += slice_start(starts[i], step, onnx_array_dims(x)[axis]) * strides[axis];
         strides[axis] *= step;
     }
-    Walk walk;
+    OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(e->results[0]), rank);
     onnx_walk_strided(&walk, strides, offset);
     onnx_eval_gather(e->results[0], x, &walk);
@@ -234,7 +234,7 @@ bool onnx_eval_gather_op(const Eval *e)
 bool onnx_eval_expand(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
-    Walk walk;
+    OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(e->results[0]), onnx_array_rank(e->results[0]));
     onnx_walk_broadcast(&walk, onnx_array_dims(x), onnx_array_rank(x));
     onnx_eval_gather(e->results[0], x, &walk);
@@ -246,7 +246,7 @@ bool onnx_eval_tile(const Eval *e)
     const Array *x = onnx_eval_input(e, 0);
     uint32_t rank = onnx_array_rank(x);
     int64_t strides[ONNX_MAX_RANK];
-    Walk walk;
+    OnnxWalk walk;
     onnx_dims_strides(onnx_array_dims(x), rank, strides);
     onnx_walk_init(&walk, onnx_array_dims(e->results[0]), rank);
     for (int64_t i = 0; i < e->results[0]->count; i++, onnx_walk_next(&walk)) {
@@ -296,7 +296,7 @@ bool onnx_eval_pad(const Eval *e)
             return false;
         low[axis] = pads[i];
     }
-    Walk walk;
+    OnnxWalk walk;
     onnx_dims_strides(onnx_array_dims(x), rank, strides);
     onnx_walk_init(&walk, onnx_array_dims(e->results[0]), rank);
     for (int64_t i = 0; i < e->results[0]->count; i++, onnx_walk_next(&walk)) {

@@ -1,7 +1,7 @@
 /* Evaluators of onnx operators with sliding windows: convolutions, transposed ones, poolings; any
  * number of spatial dimensions.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/eval_impl.h"
+#include "dialects/onnx/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 
 /* --- geometry -------------------------------------------------------------------------------- */
 
-typedef struct Window {
+typedef struct OnnxWindow {
     ConvGeometry g;
     int64_t in_count, out_count, taps; /* elements of the spatial dimensions */
-} Window;
+} OnnxWindow;
 
 typedef bool Geometry(const Op *op, ConvGeometry *out, StrBuf *why);
 
-static bool window_init(const Eval *e, Window *w, Geometry *geometry)
+static bool window_init(const Eval *e, OnnxWindow *w, Geometry *geometry)
 {
     if (!geometry(e->op, &w->g, e->why))
         return false;
@@ -74,7 +74,7 @@ static RowPart row_part(const ConvGeometry *g, int64_t row, int64_t tap)
 }
 
 /* Of all rows, for all taps: [row][tap]. */
-static RowPart *row_parts(const Window *w, int64_t rows)
+static RowPart *row_parts(const OnnxWindow *w, int64_t rows)
 {
     RowPart *parts = xmalloc((size_t)(rows * w->taps) * sizeof *parts);
     for (int64_t i = 0; i < rows * w->taps; i++)
@@ -94,7 +94,7 @@ static void add_row(double *y, const double *x, const RowPart *part, int64_t ste
 }
 
 /* Adds one input channel, under one filter's weights for it, to one output channel. */
-static void conv_channel(const Window *w, const RowPart *parts, const double *x,
+static void conv_channel(const OnnxWindow *w, const RowPart *parts, const double *x,
                          const double *weights, double *y)
 {
     int64_t width = w->g.out[w->g.spatial - 1], rows = w->out_count / width;
@@ -107,7 +107,7 @@ static void conv_channel(const Window *w, const RowPart *parts, const double *x,
 
 bool onnx_conv_sums(const Eval *e, const double *x, const double *w, double *y)
 {
-    Window window;
+    OnnxWindow window;
     if (!window_init(e, &window, onnx_conv_geometry))
         return false;
     const ConvGeometry *g = &window.g;
@@ -153,7 +153,7 @@ bool onnx_eval_conv(const Eval *e)
 /* --- transposed convolution ------------------------------------------------------------------- */
 
 /* The convolution whose transpose this is: its outputs are our inputs. */
-static bool transposed_window(const Eval *e, Window *w)
+static bool transposed_window(const Eval *e, OnnxWindow *w)
 {
     if (!window_init(e, w, onnx_conv_transpose_geometry))
         return false;
@@ -169,7 +169,7 @@ static bool transposed_window(const Eval *e, Window *w)
 }
 
 /* Spreads one input channel under one filter over one output channel. */
-static void spread_channel(const Window *w, const double *x, const double *weights, double *y)
+static void spread_channel(const OnnxWindow *w, const double *x, const double *weights, double *y)
 {
     for (int64_t position = 0; position < w->out_count; position++) {
         for (int64_t tap = 0; tap < w->taps; tap++) {
@@ -184,7 +184,7 @@ bool onnx_eval_conv_transpose(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0), *w = onnx_eval_input(e, 1);
     Array *y = e->results[0];
-    Window window;
+    OnnxWindow window;
     if (!transposed_window(e, &window))
         return false;
     const ConvGeometry *g = &window.g;
@@ -215,7 +215,7 @@ static bool is_greater(const Array *x, int64_t a, int64_t b)
 
 /* Where the maximum of a window is, relative to the channel; the first if several. -1: the window
  * lies in the padding. */
-static int64_t window_max(const Window *w, const Array *x, int64_t channel, int64_t position)
+static int64_t window_max(const OnnxWindow *w, const Array *x, int64_t channel, int64_t position)
 {
     int64_t best = -1;
     for (int64_t tap = 0; tap < w->taps; tap++) {
@@ -227,7 +227,7 @@ static int64_t window_max(const Window *w, const Array *x, int64_t channel, int6
 }
 
 /* Number of an element when the last dimensions are stored column by column. */
-static int64_t column_major(const Window *w, int64_t at)
+static int64_t column_major(const OnnxWindow *w, int64_t at)
 {
     int64_t out = 0, stride = w->in_count;
     for (uint32_t i = w->g.spatial; i-- > 0; at /= w->g.in[i]) {
@@ -241,7 +241,7 @@ bool onnx_eval_max_pool(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
     bool by_column = onnx_int(e->op, "storage_order", 0) == 1;
-    Window w;
+    OnnxWindow w;
     if (!window_init(e, &w, onnx_pool_geometry))
         return false;
     for (int64_t i = 0; i < e->results[0]->count; i++) {
@@ -273,7 +273,7 @@ bool onnx_eval_average_pool(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
     bool with_padding = onnx_int(e->op, "count_include_pad", 0) != 0;
-    Window w;
+    OnnxWindow w;
     if (!window_init(e, &w, onnx_pool_geometry))
         return false;
     for (int64_t i = 0; i < e->results[0]->count; i++) {

@@ -3,11 +3,11 @@
  * else the result is unranked, so that shapes can be inferred op by op. Every size is checked
  * against overflow.
  * Tests: lit/dialects/onnx/invalid*.mir, lit/passes/onnx-infer-shapes*.mir */
-#include "dialects/onnx/onnx_impl.h"
+#include "dialects/onnx/internal.h"
 
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 /* --- operands ------------------------------------------------------------------------------ */
 
@@ -156,7 +156,7 @@ bool onnx_read_list(const Op *op, const char *name, uint32_t count, int64_t leas
 
 /* --- shapes -------------------------------------------------------------------------------- */
 
-bool onnx_shape(const Type *type, Shape *out, StrBuf *why)
+bool onnx_shape(const Type *type, OnnxShape *out, StrBuf *why)
 {
     out->rank = type->u.shaped.rank;
     if (out->rank > ONNX_MAX_RANK)
@@ -167,9 +167,9 @@ bool onnx_shape(const Type *type, Shape *out, StrBuf *why)
     return true;
 }
 
-bool onnx_broadcast(Shape *io, const Type *type, StrBuf *why)
+bool onnx_broadcast(OnnxShape *io, const Type *type, StrBuf *why)
 {
-    Shape other;
+    OnnxShape other;
     if (!onnx_shape(type, &other, why))
         return false;
     uint32_t rank = io->rank > other.rank ? io->rank : other.rank;
@@ -186,7 +186,7 @@ bool onnx_broadcast(Shape *io, const Type *type, StrBuf *why)
     return true;
 }
 
-bool onnx_make_tensor(const Type *elem, const Shape *shape, const Type **out, StrBuf *why)
+bool onnx_make_tensor(const Type *elem, const OnnxShape *shape, const Type **out, StrBuf *why)
 {
     int64_t count;
     *out = type_tensor(elem, shape->dims, shape->rank, NULL);
@@ -197,7 +197,7 @@ bool onnx_make_tensor(const Type *elem, const Shape *shape, const Type **out, St
 
 /* --- what shapes depend on ----------------------------------------------------------------- */
 
-Known onnx_begin(const Op *op, const Type **results, Shape *in, StrBuf *why)
+OnnxKnown onnx_begin(const Op *op, const Type **results, OnnxShape *in, StrBuf *why)
 {
     const Type *input = onnx_type(op, 0);
     results[0] = type_unranked_tensor(type_elem(input));
@@ -206,7 +206,7 @@ Known onnx_begin(const Op *op, const Type **results, Shape *in, StrBuf *why)
     return onnx_shape(input, in, why) ? KNOWN : WRONG;
 }
 
-Known onnx_read_ints(const Op *op, uint32_t index, Shape *out, StrBuf *why)
+OnnxKnown onnx_read_ints(const Op *op, uint32_t index, OnnxShape *out, StrBuf *why)
 {
     const Attr *value = onnx_constant(onnx_operand(op, index));
     const char *name = onnx_operand_name(op, index);
@@ -227,9 +227,9 @@ Known onnx_read_ints(const Op *op, uint32_t index, Shape *out, StrBuf *why)
     return KNOWN;
 }
 
-Known onnx_read_axes(const Op *op, uint32_t index, uint32_t rank, Shape *out, StrBuf *why)
+OnnxKnown onnx_read_axes(const Op *op, uint32_t index, uint32_t rank, OnnxShape *out, StrBuf *why)
 {
-    Known known = onnx_read_ints(op, index, out, why);
+    OnnxKnown known = onnx_read_ints(op, index, out, why);
     if (known != KNOWN)
         return known;
     bool seen[ONNX_MAX_RANK] = {false};

@@ -1,6 +1,6 @@
 /* Geometry and result types of convolutions.
  * Tests: lit/dialects/onnx/invalid-window.mir, lit/passes/onnx-infer-shapes-window.mir */
-#include "dialects/onnx/onnx_impl.h"
+#include "dialects/onnx/internal.h"
 
 /* --- windows ------------------------------------------------------------------------------- */
 
@@ -19,7 +19,7 @@ static bool read_auto_pad(const Op *op, AutoPad *out, StrBuf *why)
 /* Batch, channels and extents of X, which is (N, C, spatial...) and not empty. */
 static bool read_input(const Op *op, ConvGeometry *g, StrBuf *why)
 {
-    Shape in;
+    OnnxShape in;
     if (!onnx_shape(onnx_type(op, 0), &in, why))
         return false;
     if (in.rank < 3)
@@ -97,8 +97,8 @@ static bool read_steps(const Op *op, ConvGeometry *g, AutoPad *mode, StrBuf *why
 /* What the padded input and the result hold are sensible tensors; the latter's type. */
 static bool make_result(const ConvGeometry *g, const Type *elem, const Type **out, StrBuf *why)
 {
-    Shape padded = {g->spatial + 2, {g->batch, g->in_channels}};
-    Shape result = {g->spatial + 2, {g->batch, g->out_channels}};
+    OnnxShape padded = {g->spatial + 2, {g->batch, g->in_channels}};
+    OnnxShape result = {g->spatial + 2, {g->batch, g->out_channels}};
     for (uint32_t i = 0; i < g->spatial; i++) {
         int64_t extent = g->in[i] + g->low[i] + g->high[i];
         padded.dims[2 + i] = extent > 0 ? extent : 0;

@@ -1,6 +1,6 @@
 /* Result types of ops that work element by element, or along one axis without changing the shape.
  * Tests: lit/dialects/onnx/invalid-elementwise.mir, lit/passes/onnx-infer-shapes-elementwise.mir */
-#include "dialects/onnx/onnx_impl.h"
+#include "dialects/onnx/internal.h"
 
 /* --- one operand --------------------------------------------------------------------------- */
 
@@ -77,7 +77,7 @@ static bool infer_broadcast(const Op *op, const Type *elem, const Type **results
     results[0] = type_unranked_tensor(elem);
     if (!onnx_all_static(op))
         return true;
-    Shape shape = {.rank = 0};
+    OnnxShape shape = {.rank = 0};
     for (uint32_t i = 0; i < op->operand_count; i++)
         if (!onnx_broadcast(&shape, onnx_type(op, i), why))
             return false;

@@ -1,6 +1,6 @@
 /* Result types of matrix products and of normalizations.
  * Tests: lit/dialects/onnx/invalid-matmul.mir, lit/passes/onnx-infer-shapes-matmul.mir */
-#include "dialects/onnx/onnx_impl.h"
+#include "dialects/onnx/internal.h"
 
 /* --- products ------------------------------------------------------------------------------ */
 
@@ -24,7 +24,7 @@ bool onnx_infer_gemm(const Op *op, const Type **results, StrBuf *why)
     int64_t ta = onnx_int(op, "transA", 0), tb = onnx_int(op, "transB", 0);
     if (a->u.shaped.dims[1 - ta] != b->u.shaped.dims[tb])
         return inner_differ(a->u.shaped.dims[1 - ta], b->u.shaped.dims[tb], why);
-    Shape shape = {2, {a->u.shaped.dims[ta], b->u.shaped.dims[1 - tb]}};
+    OnnxShape shape = {2, {a->u.shaped.dims[ta], b->u.shaped.dims[1 - tb]}};
     if (!onnx_make_tensor(elem, &shape, &results[0], why))
         return false;
     const Type *c = onnx_type(op, 2);
@@ -43,7 +43,7 @@ bool onnx_infer_gemm(const Op *op, const Type **results, StrBuf *why)
 static bool infer_product(const Op *op, uint32_t left, uint32_t right, const Type *elem,
                           const Type **results, StrBuf *why)
 {
-    Shape a, b;
+    OnnxShape a, b;
     results[0] = type_unranked_tensor(elem);
     if (!onnx_all_static(op))
         return true;
@@ -55,7 +55,7 @@ static bool infer_product(const Op *op, uint32_t left, uint32_t right, const Typ
     if (inner != other)
         return inner_differ(inner, other, why);
     uint32_t outer_a = a.rank > 1 ? a.rank - 2 : 0, outer_b = b.rank > 1 ? b.rank - 2 : 0;
-    Shape out = {.rank = outer_a};
+    OnnxShape out = {.rank = outer_a};
     for (uint32_t i = 0; i < outer_a; i++)
         out.dims[i] = a.dims[i];
     if (!onnx_broadcast(&out, type_tensor(elem, b.dims, outer_b, NULL), why))
@@ -133,7 +133,7 @@ bool onnx_infer_layer_normalization(const Op *op, const Type **results, StrBuf *
 {
     const Type *input = onnx_type(op, 0), *elem = type_elem(input);
     const Type *stash = onnx_elem_type(op->ctx, onnx_int(op, "stash_type", 1));
-    Shape shape;
+    OnnxShape shape;
     uint32_t axis;
     if (!onnx_check_elem(op, 0, ELEM_FLOAT, why) || !onnx_check_elem_is(op, 1, elem, why) ||
         !onnx_check_elem_is(op, 2, elem, why))

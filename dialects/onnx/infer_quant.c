@@ -1,7 +1,7 @@
 /* Result types of quantizers and their inverses.
  * Tests: lit/dialects/onnx/invalid-quant.mir, lit/passes/onnx-infer-shapes-quant.mir */
-#include "dialects/onnx/onnx_impl.h"
-#include "dialects/onnx/quant.h"
+#include "dialects/onnx/internal.h"
+#include "dialects/onnx/onnx.h"
 
 /* --- QONNX --------------------------------------------------------------------------------- */
 

@@ -1,11 +1,11 @@
 /* Result types of reductions, of TopK, and of changes of resolution.
  * Tests: lit/dialects/onnx/invalid-reduce.mir, lit/passes/onnx-infer-shapes-reduce.mir */
-#include "dialects/onnx/onnx_impl.h"
+#include "dialects/onnx/internal.h"
 
 /* --- reductions ---------------------------------------------------------------------------- */
 
 /* The shape with the marked dimensions of extent 1, or without them. */
-static void reduce(Shape *io, const bool *reduced, bool keep)
+static void reduce(OnnxShape *io, const bool *reduced, bool keep)
 {
     uint32_t rank = 0;
     for (uint32_t i = 0; i < io->rank; i++)
@@ -16,9 +16,9 @@ static void reduce(Shape *io, const bool *reduced, bool keep)
 
 bool onnx_infer_reduction(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape io, axes = {.rank = 0};
+    OnnxShape io, axes = {.rank = 0};
     bool reduced[ONNX_MAX_RANK] = {false};
-    Known known = onnx_begin(op, results, &io, why);
+    OnnxKnown known = onnx_begin(op, results, &io, why);
     if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why) || !onnx_check_flag(op, "keepdims", why) ||
         !onnx_check_flag(op, "noop_with_empty_axes", why))
         return false;
@@ -37,14 +37,14 @@ bool onnx_infer_reduction(const Op *op, const Type **results, StrBuf *why)
 
 bool onnx_infer_arg_reduction(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape io;
+    OnnxShape io;
     uint32_t axis;
     bool reduced[ONNX_MAX_RANK] = {false};
     const Type *elem = type_i(op->ctx, 64);
     if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why) || !onnx_check_flag(op, "keepdims", why) ||
         !onnx_check_flag(op, "select_last_index", why))
         return false;
-    Known known = onnx_begin(op, results, &io, why);
+    OnnxKnown known = onnx_begin(op, results, &io, why);
     results[0] = type_unranked_tensor(elem);
     if (known != KNOWN)
         return known == UNKNOWN;
@@ -59,13 +59,13 @@ bool onnx_infer_arg_reduction(const Op *op, const Type **results, StrBuf *why)
 
 bool onnx_infer_top_k(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape io, k;
+    OnnxShape io, k;
     uint32_t axis;
     const Type *index = type_i(op->ctx, 64);
     if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why) || !onnx_check_flag(op, "largest", why) ||
         !onnx_check_flag(op, "sorted", why) || !onnx_check_scalar(op, 1, why))
         return false;
-    Known known = onnx_begin(op, results, &io, why);
+    OnnxKnown known = onnx_begin(op, results, &io, why);
     results[1] = type_unranked_tensor(index);
     if (known == KNOWN)
         known = onnx_read_ints(op, 1, &k, why);
@@ -87,7 +87,7 @@ static const char *const interpolations[] = {"nearest", "linear", "cubic", "bili
                                              "trilinear"};
 
 /* A scale or a region of interest: `count` finite floats. */
-static Known read_floats(const Op *op, uint32_t index, uint32_t count, double *out, StrBuf *why)
+static OnnxKnown read_floats(const Op *op, uint32_t index, uint32_t count, double *out, StrBuf *why)
 {
     const Attr *value = onnx_constant(onnx_operand(op, index));
     const char *name = onnx_operand_name(op, index);
@@ -119,11 +119,11 @@ static bool scale_extent(int64_t *io, double factor, StrBuf *why)
     return true;
 }
 
-static Known scale_by(const Op *op, uint32_t index, const Shape *axes, const double *regions,
-                      Shape *io, StrBuf *why)
+static OnnxKnown scale_by(const Op *op, uint32_t index, const OnnxShape *axes, const double *regions,
+                      OnnxShape *io, StrBuf *why)
 {
     double scales[ONNX_MAX_RANK];
-    Known known = read_floats(op, index, axes->rank, scales, why);
+    OnnxKnown known = read_floats(op, index, axes->rank, scales, why);
     for (uint32_t i = 0; known == KNOWN && i < axes->rank; i++) {
         if (!(scales[i] > 0)) {
             onnx_why(why, "'scales' must be positive");
@@ -136,7 +136,7 @@ static Known scale_by(const Op *op, uint32_t index, const Shape *axes, const dou
 }
 
 /* The same factor for all axes: the least or the greatest of those that `sizes` ask for. */
-static void keep_aspect(const Shape *axes, const Shape *in, bool is_least, Shape *sizes)
+static void keep_aspect(const OnnxShape *axes, const OnnxShape *in, bool is_least, OnnxShape *sizes)
 {
     double factor = 0;
     for (uint32_t i = 0; i < axes->rank; i++) {
@@ -148,15 +148,15 @@ static void keep_aspect(const Shape *axes, const Shape *in, bool is_least, Shape
         sizes->dims[i] = (int64_t)(factor * (double)in->dims[axes->dims[i]] + 0.5);
 }
 
-static Known resize_to(const Op *op, const Shape *axes, Shape *io, StrBuf *why)
+static OnnxKnown resize_to(const Op *op, const OnnxShape *axes, OnnxShape *io, StrBuf *why)
 {
     static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
     size_t policy;
-    Shape sizes;
+    OnnxShape sizes;
     if (!onnx_check_choice(op, "keep_aspect_ratio_policy", policies, COUNT_OF(policies), &policy,
                            why))
         return WRONG;
-    Known known = onnx_read_ints(op, 3, &sizes, why);
+    OnnxKnown known = onnx_read_ints(op, 3, &sizes, why);
     if (known != KNOWN)
         return known;
     if (sizes.rank != axes->rank) {
@@ -177,7 +177,7 @@ static Known resize_to(const Op *op, const Shape *axes, Shape *io, StrBuf *why)
 }
 
 /* Dimensions that are resized: the attribute `axes`, or all. */
-static bool read_resized(const Op *op, uint32_t rank, Shape *out, StrBuf *why)
+static bool read_resized(const Op *op, uint32_t rank, OnnxShape *out, StrBuf *why)
 {
     const Attr *attr = op_attr(op, "axes");
     bool seen[ONNX_MAX_RANK] = {false};
@@ -217,10 +217,10 @@ static bool check_resize_modes(const Op *op, size_t *coordinates, StrBuf *why)
 }
 
 /* Extents of the regions of interest, 1 for the whole: roi has all starts, then all ends. */
-static Known read_regions(const Op *op, bool is_cropped, uint32_t count, double *out, StrBuf *why)
+static OnnxKnown read_regions(const Op *op, bool is_cropped, uint32_t count, double *out, StrBuf *why)
 {
     double roi[2 * ONNX_MAX_RANK];
-    Known known = KNOWN;
+    OnnxKnown known = KNOWN;
     if (is_cropped && !onnx_operand(op, 1)) {
         onnx_why(why, "tf_crop_and_resize needs the operand 'roi'");
         return WRONG;
@@ -234,7 +234,7 @@ static Known read_regions(const Op *op, bool is_cropped, uint32_t count, double 
 
 bool onnx_infer_resize(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape io, axes;
+    OnnxShape io, axes;
     double regions[ONNX_MAX_RANK];
     size_t coordinates;
     bool by_scale = onnx_operand(op, 2) != NULL;
@@ -242,7 +242,7 @@ bool onnx_infer_resize(const Op *op, const Type **results, StrBuf *why)
         return onnx_why(why, "needs exactly one of 'scales' and 'sizes'");
     if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why) || !check_resize_modes(op, &coordinates, why))
         return false;
-    Known known = onnx_begin(op, results, &io, why);
+    OnnxKnown known = onnx_begin(op, results, &io, why);
     if (known == KNOWN && !read_resized(op, io.rank, &axes, why))
         return false;
     if (known == KNOWN && by_scale)
@@ -256,7 +256,7 @@ bool onnx_infer_resize(const Op *op, const Type **results, StrBuf *why)
 
 bool onnx_infer_upsample(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape io, axes;
+    OnnxShape io, axes;
     size_t mode;
     double whole[ONNX_MAX_RANK];
     if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why) ||
@@ -264,7 +264,7 @@ bool onnx_infer_upsample(const Op *op, const Type **results, StrBuf *why)
         return false;
     for (uint32_t i = 0; i < ONNX_MAX_RANK; i++)
         whole[i] = 1;
-    Known known = onnx_begin(op, results, &io, why);
+    OnnxKnown known = onnx_begin(op, results, &io, why);
     if (known == KNOWN && !read_resized(op, io.rank, &axes, why))
         return false;
     if (known == KNOWN)

@@ -1,12 +1,12 @@
 /* Result types of ops that take, repeat or join parts of their inputs.
  * Tests: lit/dialects/onnx/invalid-select.mir, lit/passes/onnx-infer-shapes-select.mir */
-#include "dialects/onnx/onnx_impl.h"
+#include "dialects/onnx/internal.h"
 
 /* --- along one axis ------------------------------------------------------------------------ */
 
-static bool join(const Op *op, uint32_t index, uint32_t axis, Shape *io, StrBuf *why)
+static bool join(const Op *op, uint32_t index, uint32_t axis, OnnxShape *io, StrBuf *why)
 {
-    Shape part;
+    OnnxShape part;
     if (!onnx_shape(onnx_type(op, index), &part, why))
         return false;
     if (part.rank != io->rank)
@@ -22,14 +22,14 @@ static bool join(const Op *op, uint32_t index, uint32_t axis, Shape *io, StrBuf 
 
 bool onnx_infer_concat(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape out;
+    OnnxShape out;
     uint32_t axis;
     if (op->operand_count == 0)
         return onnx_why(why, "needs at least one operand");
     for (uint32_t i = 1; i < op->operand_count; i++)
         if (!onnx_check_elem_is(op, i, type_elem(onnx_type(op, 0)), why))
             return false;
-    Known known = onnx_begin(op, results, &out, why);
+    OnnxKnown known = onnx_begin(op, results, &out, why);
     if (known != KNOWN || !onnx_all_static(op))
         return known != WRONG;
     if (!onnx_read_axis(op, 0, out.rank, &axis, why))
@@ -56,7 +56,7 @@ static bool split_evenly(const Op *op, int64_t extent, int64_t *first, int64_t *
 }
 
 /* Lengths from the operand; KNOWN_WRONG if they are not those of the results. */
-static Known read_lengths(const Op *op, int64_t extent, const Attr **out, StrBuf *why)
+static OnnxKnown read_lengths(const Op *op, int64_t extent, const Attr **out, StrBuf *why)
 {
     *out = onnx_constant(onnx_operand(op, 1));
     if (!onnx_check_elem(op, 1, ELEM_INDEX, why))
@@ -76,14 +76,14 @@ static Known read_lengths(const Op *op, int64_t extent, const Attr **out, StrBuf
 
 bool onnx_infer_split(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape in;
+    OnnxShape in;
     uint32_t axis;
     int64_t first = 0, last = 0;
     const Attr *lengths = NULL;
     const Type *elem = type_elem(onnx_type(op, 0));
     if (op->result_count == 0)
         return onnx_why(why, "needs at least one result");
-    Known known = onnx_begin(op, results, &in, why);
+    OnnxKnown known = onnx_begin(op, results, &in, why);
     for (uint32_t i = 0; i < op->result_count; i++)
         results[i] = type_unranked_tensor(elem);
     if (known != KNOWN)
@@ -110,9 +110,9 @@ bool onnx_infer_split(const Op *op, const Type **results, StrBuf *why)
 
 bool onnx_infer_gather(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape in, indices, out = {.rank = 0};
+    OnnxShape in, indices, out = {.rank = 0};
     uint32_t axis;
-    Known known = onnx_begin(op, results, &in, why);
+    OnnxKnown known = onnx_begin(op, results, &in, why);
     if (!onnx_check_elem(op, 1, ELEM_INDEX, why) || known == WRONG)
         return false;
     if (!onnx_all_static(op))
@@ -148,9 +148,9 @@ static int64_t slice_length(int64_t start, int64_t end, int64_t step, int64_t ex
 }
 
 /* The vectors `starts`, `ends`, `axes` and `steps`, of one length. */
-static Known read_slice(const Op *op, uint32_t rank, Shape part[4], StrBuf *why)
+static OnnxKnown read_slice(const Op *op, uint32_t rank, OnnxShape part[4], StrBuf *why)
 {
-    Known known = onnx_read_ints(op, 1, &part[0], why);
+    OnnxKnown known = onnx_read_ints(op, 1, &part[0], why);
     if (known == KNOWN)
         known = onnx_read_ints(op, 2, &part[1], why);
     part[2].rank = part[3].rank = part[0].rank;
@@ -173,8 +173,8 @@ static Known read_slice(const Op *op, uint32_t rank, Shape part[4], StrBuf *why)
 
 bool onnx_infer_slice(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape io, part[4];
-    Known known = onnx_begin(op, results, &io, why);
+    OnnxShape io, part[4];
+    OnnxKnown known = onnx_begin(op, results, &io, why);
     if (known == KNOWN)
         known = read_slice(op, io.rank, part, why);
     if (known != KNOWN)
@@ -191,7 +191,7 @@ bool onnx_infer_slice(const Op *op, const Type **results, StrBuf *why)
 /* --- padding and repetition ---------------------------------------------------------------- */
 
 /* Extents of the padded tensor. Elements other than constants come from the input. */
-static bool pad_extents(const Shape *axes, const Attr *pads, bool is_constant, Shape *io,
+static bool pad_extents(const OnnxShape *axes, const Attr *pads, bool is_constant, OnnxShape *io,
                         StrBuf *why)
 {
     for (uint32_t i = 0; i < axes->rank; i++) {
@@ -211,9 +211,9 @@ static bool pad_extents(const Shape *axes, const Attr *pads, bool is_constant, S
 bool onnx_infer_pad(const Op *op, const Type **results, StrBuf *why)
 {
     static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
-    Shape io, axes;
+    OnnxShape io, axes;
     size_t mode;
-    Known known = onnx_begin(op, results, &io, why);
+    OnnxKnown known = onnx_begin(op, results, &io, why);
     if (known == WRONG || !onnx_check_choice(op, "mode", modes, COUNT_OF(modes), &mode, why) ||
         !onnx_check_elem(op, 1, ELEM_INDEX, why) ||
         !onnx_check_elem_is(op, 2, type_elem(results[0]), why) || !onnx_check_scalar(op, 2, why))
@@ -236,8 +236,8 @@ bool onnx_infer_pad(const Op *op, const Type **results, StrBuf *why)
 
 bool onnx_infer_expand(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape io, target;
-    Known known = onnx_begin(op, results, &io, why);
+    OnnxShape io, target;
+    OnnxKnown known = onnx_begin(op, results, &io, why);
     if (known == KNOWN)
         known = onnx_read_ints(op, 1, &target, why);
     if (known != KNOWN)
@@ -252,8 +252,8 @@ bool onnx_infer_expand(const Op *op, const Type **results, StrBuf *why)
 
 bool onnx_infer_tile(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape io, repeats;
-    Known known = onnx_begin(op, results, &io, why);
+    OnnxShape io, repeats;
+    OnnxKnown known = onnx_begin(op, results, &io, why);
     if (known == KNOWN)
         known = onnx_read_ints(op, 1, &repeats, why);
     if (known != KNOWN)

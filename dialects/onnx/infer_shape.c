@@ -1,7 +1,7 @@
 /* Result types of ops that see the same elements under another shape, or in another order, and of
  * those that make tensors.
  * Tests: lit/dialects/onnx/invalid-shape.mir, lit/passes/onnx-infer-shapes-shape.mir */
-#include "dialects/onnx/onnx_impl.h"
+#include "dialects/onnx/internal.h"
 
 /* --- makers -------------------------------------------------------------------------------- */
 
@@ -29,8 +29,8 @@ bool onnx_infer_no_value(const Op *op, const Type **results, StrBuf *why)
 static bool infer_of_extents(const Op *op, uint32_t index, const Type *elem, const Type **results,
                              StrBuf *why)
 {
-    Shape shape;
-    Known known = onnx_read_ints(op, index, &shape, why);
+    OnnxShape shape;
+    OnnxKnown known = onnx_read_ints(op, index, &shape, why);
     results[0] = type_unranked_tensor(elem);
     if (known != KNOWN)
         return known == UNKNOWN;
@@ -88,7 +88,7 @@ bool onnx_infer_range(const Op *op, const Type **results, StrBuf *why)
         return true;
     if (type_is_float(elem) ? dense_f64(values[2], 0) == 0 : dense_i64(values[2], 0) == 0)
         return onnx_why(why, "'delta' must not be 0");
-    Shape shape = {.rank = 1};
+    OnnxShape shape = {.rank = 1};
     if (!range_count(values[0], values[1], values[2], &shape.dims[0]))
         return onnx_why(why, "the result has too many elements");
     return onnx_make_tensor(elem, &shape, &results[0], why);
@@ -118,7 +118,7 @@ bool onnx_infer_shape_op(const Op *op, const Type **results, StrBuf *why)
     if (!type_is_static(onnx_type(op, 0)))
         return true;
     onnx_shape_bounds(op, &start, &end);
-    Shape shape = {1, {end - start}};
+    OnnxShape shape = {1, {end - start}};
     return onnx_make_tensor(elem, &shape, &results[0], why);
 }
 
@@ -134,8 +134,8 @@ bool onnx_infer_size(const Op *op, const Type **results, StrBuf *why)
 
 bool onnx_infer_flatten(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape in, out = {2, {1, 1}};
-    Known known = onnx_begin(op, results, &in, why);
+    OnnxShape in, out = {2, {1, 1}};
+    OnnxKnown known = onnx_begin(op, results, &in, why);
     if (known != KNOWN)
         return known == UNKNOWN;
     int64_t axis = onnx_int(op, "axis", 1);
@@ -149,7 +149,7 @@ bool onnx_infer_flatten(const Op *op, const Type **results, StrBuf *why)
 }
 
 /* Fills in what 0 and -1 stand for. */
-static bool resolve_shape(const Shape *in, bool allow_zero, Shape *io, StrBuf *why)
+static bool resolve_shape(const OnnxShape *in, bool allow_zero, OnnxShape *io, StrBuf *why)
 {
     uint32_t open = UINT32_MAX;
     int64_t rest = 1, total = 1;
@@ -177,11 +177,11 @@ static bool resolve_shape(const Shape *in, bool allow_zero, Shape *io, StrBuf *w
 
 bool onnx_infer_reshape(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape in, out;
-    Known known = onnx_begin(op, results, &in, why);
+    OnnxShape in, out;
+    OnnxKnown known = onnx_begin(op, results, &in, why);
     if (known == WRONG || !onnx_check_flag(op, "allowzero", why))
         return false;
-    Known values = onnx_read_ints(op, 1, &out, why);
+    OnnxKnown values = onnx_read_ints(op, 1, &out, why);
     if (known == UNKNOWN || values != KNOWN)
         return values != WRONG;
     return resolve_shape(&in, onnx_int(op, "allowzero", 0) == 1, &out, why) &&
@@ -190,12 +190,12 @@ bool onnx_infer_reshape(const Op *op, const Type **results, StrBuf *why)
 
 bool onnx_infer_squeeze(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape in, axes, out = {.rank = 0};
+    OnnxShape in, axes, out = {.rank = 0};
     bool drop[ONNX_MAX_RANK] = {false};
-    Known known = onnx_begin(op, results, &in, why);
+    OnnxKnown known = onnx_begin(op, results, &in, why);
     if (known != KNOWN)
         return known == UNKNOWN;
-    Known values = KNOWN;
+    OnnxKnown values = KNOWN;
     if (onnx_operand(op, 1))
         values = onnx_read_axes(op, 1, in.rank, &axes, why);
     else
@@ -216,12 +216,12 @@ bool onnx_infer_squeeze(const Op *op, const Type **results, StrBuf *why)
 
 bool onnx_infer_unsqueeze(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape in, axes, out = {.rank = 0};
+    OnnxShape in, axes, out = {.rank = 0};
     bool added[ONNX_MAX_RANK] = {false};
-    Known known = onnx_begin(op, results, &in, why);
+    OnnxKnown known = onnx_begin(op, results, &in, why);
     if (known != KNOWN)
         return known == UNKNOWN;
-    Known values = onnx_read_ints(op, 1, &axes, why); /* how many there are */
+    OnnxKnown values = onnx_read_ints(op, 1, &axes, why); /* how many there are */
     if (values != KNOWN)
         return values == UNKNOWN;
     out.rank = in.rank + axes.rank;
@@ -260,9 +260,9 @@ bool onnx_transpose_perm(const Op *op, int64_t *perm, StrBuf *why)
 
 bool onnx_infer_transpose(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape in, out;
+    OnnxShape in, out;
     int64_t perm[ONNX_MAX_RANK];
-    Known known = onnx_begin(op, results, &in, why);
+    OnnxKnown known = onnx_begin(op, results, &in, why);
     if (known != KNOWN)
         return known == UNKNOWN;
     if (!onnx_transpose_perm(op, perm, why))
@@ -274,7 +274,7 @@ bool onnx_infer_transpose(const Op *op, const Type **results, StrBuf *why)
 }
 
 /* The input of either block op: (N, C, H, W), and the block's extent. */
-static bool begin_blocks(const Op *op, const Shape *in, int64_t *block, StrBuf *why)
+static bool begin_blocks(const Op *op, const OnnxShape *in, int64_t *block, StrBuf *why)
 {
     *block = onnx_int(op, "blocksize", 0);
     if (in->rank != 4)
@@ -287,12 +287,12 @@ static bool begin_blocks(const Op *op, const Shape *in, int64_t *block, StrBuf *
 bool onnx_infer_depth_to_space(const Op *op, const Type **results, StrBuf *why)
 {
     static const char *const modes[] = {"DCR", "CRD"};
-    Shape in;
+    OnnxShape in;
     int64_t block;
     size_t mode;
     if (!onnx_check_choice(op, "mode", modes, COUNT_OF(modes), &mode, why))
         return false;
-    Known known = onnx_begin(op, results, &in, why);
+    OnnxKnown known = onnx_begin(op, results, &in, why);
     if (known != KNOWN)
         return known == UNKNOWN;
     if (!begin_blocks(op, &in, &block, why))
@@ -308,9 +308,9 @@ bool onnx_infer_depth_to_space(const Op *op, const Type **results, StrBuf *why)
 
 bool onnx_infer_space_to_depth(const Op *op, const Type **results, StrBuf *why)
 {
-    Shape in;
+    OnnxShape in;
     int64_t block;
-    Known known = onnx_begin(op, results, &in, why);
+    OnnxKnown known = onnx_begin(op, results, &in, why);
     if (known != KNOWN)
         return known == UNKNOWN;
     if (!begin_blocks(op, &in, &block, why))

@@ -3,9 +3,9 @@
  * Tests: lit/dialects/onnx */
 #include "dialects/onnx/onnx.h"
 
-#include "dialects/onnx/onnx_impl.h"
-#include "dialects/common/table.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/onnx/internal.h"
+#include "dialects/common/common.h"
+#include "ir/asm/print/print.h"
 
 static const OnnxOperator *operator_of(const OpDef *def)
 {

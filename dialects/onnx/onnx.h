@@ -2,10 +2,11 @@
  * Shapes and element types follow from operands and attributes by each row's inference, which the
  * verifier, the importer and onnx-infer-shapes share.
  * Tests: lit/dialects/onnx, lit/import */
-#ifndef MING_DIALECTS_ONNX_H
-#define MING_DIALECTS_ONNX_H
+#ifndef MING_DIALECTS_ONNX_ONNX_H
+#define MING_DIALECTS_ONNX_ONNX_H
 
-#include "ir/core/builder.h"
+#include "ir/attr/attr.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) ONNX_##ID,
 enum {
@@ -80,5 +81,98 @@ bool onnx_transpose_perm(const Op *op, int64_t *perm, StrBuf *why) MUST_CHECK;
 void onnx_shape_bounds(const Op *op, uint32_t *start, uint32_t *end);
 /* The dimension of channels that a MultiThreshold's data_layout names; false: X has none. */
 bool onnx_multi_threshold_axis(const Op *op, uint32_t *out) MUST_CHECK;
+
+/* Values of onnx operators: each computed from its inputs as the ONNX and QONNX specifications
+ * define it. The constant folder and the interpreter share it, so a value known at compile time is
+ * the value of every run.
+ *
+ * Sums of products are accumulated in double, which is exact while they stay below 2^53 units of
+ * the operands' common grid; every result is then rounded once to its element type.
+ * Tests: test/e2e/onnx_cases.py (the ONNX project's own operator tests) */
+
+/* Whether the operator has an evaluator. */
+bool onnx_can_eval(const Op *op);
+/* Computes the results of op from one array per operand (NULL: an optional operand that is not
+ * there). results has room for op->result_count arrays, each of which the caller then holds. The
+ * types of op need not be static: those of the arrays count. False: why says what is wrong and no
+ * array is given. */
+bool onnx_eval(const Op *op, Array *const *inputs, Array **results, StrBuf *why) MUST_CHECK;
+
+/* What a Resize or Upsample with static types does along one dimension: element o of the result is
+ * the sum of weights[o * in + i] times element i, where `in` is the operand's extent. inputs are as
+ * for onnx_eval, the first is not looked at. False: why tells what is not supported. */
+bool onnx_resize_weights(const Op *op, Array *const *inputs, uint32_t dim, double *weights,
+                         StrBuf *why) MUST_CHECK;
+
+/* Quantizers of QONNX: integer ranges, rounding modes, and the parameters of a Quant op.
+ *   q = round(clip(x / scale + zero, low, high));  y = (q - zero) * scale
+ * Tests: test/unit/quant_test.c */
+
+typedef enum Rounding {
+    ROUND_HALF_EVEN,
+    ROUND_CEIL,
+    ROUND_FLOOR,
+    ROUND_UP,        /* away from zero */
+    ROUND_DOWN,      /* toward zero */
+    ROUND_HALF_UP,   /* ties away from zero */
+    ROUND_HALF_DOWN, /* ties toward zero */
+    ROUNDING_COUNT
+} Rounding;
+
+/* Case does not matter; HALF_EVEN is ROUND. False: no such mode. */
+bool onnx_rounding_parse(Str name, Rounding *out) MUST_CHECK;
+const char *onnx_rounding_name(Rounding mode);
+/* x to an integer; |x| must be below 2^53. */
+int64_t onnx_rounding_apply(Rounding mode, double x);
+
+/* Integers up to 2^53 are exact in double, which quantizers compute in. */
+enum { QUANT_MAX_BITS = 53 };
+
+typedef struct Quantizer {
+    const Attr *scales; /* dense elements, each positive and finite */
+    int64_t zero;
+    uint32_t bits;
+    bool is_signed, is_narrow;
+    bool is_bipolar; /* signed with one bit: x >= 0 ? 1 : -1, zero and range aside */
+    Rounding rounding;
+    int64_t low, high; /* range of q */
+} Quantizer;
+
+/* Parameters of a Quant op whose scale, zeropt and bitwidth are constants. False: why says what
+ * is missing or out of range. */
+bool onnx_quantizer(const Op *quant, Quantizer *out, StrBuf *why) MUST_CHECK;
+/* q - zero for one input of the float type `elem`, in which the quotient is computed; x must not be
+ * NaN. */
+int64_t onnx_quantizer_apply(const Quantizer *quant, const Type *elem, double scale, double x);
+
+/* One element of a dense attribute as a number, whatever its type. */
+double onnx_dense_number(const Attr *dense, int64_t index);
+/* Value of a dense attribute whose elements are all equal; false if they are not. */
+bool onnx_dense_uniform(const Attr *dense, double *out) MUST_CHECK;
+/* x == 2^*exponent. */
+bool onnx_exact_log2(double x, int *exponent) MUST_CHECK;
+/* 2^exponent; -1022 <= exponent <= 1023. */
+double onnx_exact_pow2(int exponent);
+/* x == *mantissa * 2^*exponent with an odd mantissa, or 0 * 2^0. x must be finite. */
+void onnx_split_float(double x, int64_t *mantissa, int *exponent);
+
+/* Ranges of activations: what calibration found and quantization after training goes by.
+ *   onnx.range = [low, high] of an op with one result, [low0, high0, low1, high1, …] of several;
+ *   of an argument it stands among the argument's attributes.
+ * Tests: lit/passes/onnx-quantize.mir, lit/passes/onnx-quantize-invalid.mir */
+
+typedef struct ValueRange {
+    double low, high;
+} ValueRange;
+
+/* One range per result of op, or per argument of a function. */
+void onnx_set_result_ranges(Op *op, const ValueRange *ranges);
+void onnx_set_arg_ranges(Op *func, const ValueRange *ranges);
+/* Removes them from a function, its arguments and its ops. */
+void onnx_clear_ranges(Op *func);
+
+/* Range of a result, or of an argument of func. False: it has none, or one that is not two finite
+ * numbers in order. */
+bool onnx_range(const Op *func, const Value *value, ValueRange *out) MUST_CHECK;
 
 #endif

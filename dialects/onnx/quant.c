@@ -1,12 +1,12 @@
 /* Quantizers of QONNX in double arithmetic, which is exact for power-of-two scales and values of
  * up to 53 bits, but for the quotient, which is rounded as the network does. Independent of the floating-point environment: no libm, no rounding mode.
  * Tests: test/unit/quant_test.c */
-#include "dialects/onnx/quant.h"
+#include "dialects/onnx/onnx.h"
 
 #include <string.h>
 
-#include "dialects/onnx/onnx_impl.h"
-#include "ir/attr/array.h"
+#include "dialects/onnx/internal.h"
+#include "ir/attr/attr.h"
 
 /* --- numbers ------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
-/* Ranges of activations as attributes: dialects/onnx/range.h says how they look.
+/* Ranges of activations as attributes: dialects/onnx/onnx.h says how they look.
  * Tests: lit/passes/onnx-quantize.mir, lit/passes/onnx-quantize-invalid.mir */
-#include "dialects/onnx/range.h"
+#include "dialects/onnx/onnx.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * Tests: lit/dialects/quant */
 #include "dialects/quant/quant.h"
 
-#include "dialects/common/table.h"
+#include "dialects/common/common.h"
 
 /* --- types of operands ------------------------------------------------------------------------ */
 

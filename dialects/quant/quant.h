@@ -4,10 +4,10 @@
  *   !quant.uniform<storage:expressed, s:z>       real = s * (stored - z)
  *   !quant.uniform<storage:expressed:axis, {s:z, ...}>   the same, for each index of an axis
  *   !quant.calibrated<expressed<min:max>>        the range seen, not yet how to store it */
-#ifndef MING_DIALECTS_QUANT_H
-#define MING_DIALECTS_QUANT_H
+#ifndef MING_DIALECTS_QUANT_QUANT_H
+#define MING_DIALECTS_QUANT_QUANT_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) QUANT_##ID,
 enum {

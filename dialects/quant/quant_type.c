@@ -7,8 +7,8 @@
 #include <math.h>
 
 #include "dialects/quant/quant.h"
-#include "ir/asm/print/diag.h"
-#include "ir/support/float.h"
+#include "ir/asm/print/print.h"
+#include "ir/support/support.h"
 #include "ir/asm/parse/parse.h"
 
 #define STORAGE_MAX_BITS 32

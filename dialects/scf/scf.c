@@ -2,10 +2,9 @@
  * Tests: lit/dialects/scf */
 #include "dialects/scf/scf.h"
 
-#include "dialects/common/table.h"
-#include "ir/asm/print/diag.h"
-#include "ir/asm/parse/parse.h"
+#include "dialects/common/common.h"
 #include "ir/asm/print/print.h"
+#include "ir/asm/parse/parse.h"
 
 /* --- if -------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* The scf dialect, as far as lowerings need it: a conditional that yields values. */
-#ifndef MING_DIALECTS_SCF_H
-#define MING_DIALECTS_SCF_H
+#ifndef MING_DIALECTS_SCF_SCF_H
+#define MING_DIALECTS_SCF_SCF_H
 
-#include "ir/core/builder.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) SCF_##ID,
 enum {

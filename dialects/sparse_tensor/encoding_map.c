@@ -4,7 +4,7 @@
  *   spec ::= (level '=')? affine-expr ':' level-type
  * Levels are named either in front and in every spec, or nowhere.
  * Tests: lit/dialects/sparse_tensor */
-#include "dialects/sparse_tensor/encoding.h"
+#include "dialects/sparse_tensor/internal.h"
 #include "dialects/sparse_tensor/sparse_tensor.h"
 
 typedef enum VarKind { VAR_SYMBOL, VAR_LEVEL, VAR_DIM, VAR_KIND_COUNT } VarKind;

@@ -2,30 +2,30 @@
  * that splits dimensions: d floordiv c before d mod c with the same c, other dimensions as they
  * are; it and permutations can be inverted.
  * Tests: lit/dialects/sparse_tensor/invalid.mir */
-#include "dialects/sparse_tensor/encoding.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/sparse_tensor/internal.h"
+#include "ir/asm/print/print.h"
 
 /* --- blockings ------------------------------------------------------------------------------ */
 
 /* What a blocking does with one dimension. */
-typedef struct Split {
+typedef struct LevelSplit {
     bool seen;
     int64_t size;         /* 0: not split */
     uint32_t outer, inner; /* levels of the quotient and the remainder */
     bool has_inner;
-} Split;
+} LevelSplit;
 
-static bool read_split(const AffineExpr *expr, uint32_t level, Split *splits)
+static bool read_split(const AffineExpr *expr, uint32_t level, LevelSplit *splits)
 {
     bool is_split = expr->kind == AFFINE_FLOORDIV || expr->kind == AFFINE_MOD;
     if (!is_split || expr->lhs->kind != AFFINE_DIM || expr->rhs->kind != AFFINE_CONST ||
         expr->rhs->value <= 0)
         return false;
-    Split *split = &splits[expr->lhs->value];
+    LevelSplit *split = &splits[expr->lhs->value];
     if (expr->kind == AFFINE_FLOORDIV) {
         if (split->seen)
             return false;
-        *split = (Split){.seen = true, .size = expr->rhs->value, .outer = level};
+        *split = (LevelSplit){.seen = true, .size = expr->rhs->value, .outer = level};
         return true;
     }
     if (!split->seen || split->size != expr->rhs->value)
@@ -36,16 +36,16 @@ static bool read_split(const AffineExpr *expr, uint32_t level, Split *splits)
 }
 
 /* Fills splits, one for each dimension; false: no blocking. */
-static bool read_blocks(const AffineMap *map, Split *splits)
+static bool read_blocks(const AffineMap *map, LevelSplit *splits)
 {
     bool has_block = false;
     for (uint32_t i = 0; i < map->result_count; i++) {
         const AffineExpr *expr = map->results[i];
         if (expr->kind == AFFINE_DIM) {
-            Split *split = &splits[expr->value];
+            LevelSplit *split = &splits[expr->value];
             if (split->seen)
                 return false;
-            *split = (Split){.seen = true, .outer = i};
+            *split = (LevelSplit){.seen = true, .outer = i};
         } else if (!read_split(expr, i, splits)) {
             return false;
         }
@@ -54,15 +54,15 @@ static bool read_blocks(const AffineMap *map, Split *splits)
     return has_block;
 }
 
-static Split *blocks_of(const AffineMap *map, bool *is_blocking)
+static LevelSplit *blocks_of(const AffineMap *map, bool *is_blocking)
 {
-    Split *splits = xcalloc(map->dim_count + 1, sizeof *splits);
+    LevelSplit *splits = xcalloc(map->dim_count + 1, sizeof *splits);
     *is_blocking = read_blocks(map, splits);
     return splits;
 }
 
 /* Whole dimensions in the order of their levels, then split ones: outer * size + inner. */
-static const AffineMap *invert_blocking(const AffineMap *map, const Split *splits)
+static const AffineMap *invert_blocking(const AffineMap *map, const LevelSplit *splits)
 {
     const AffineExpr **exprs = xcalloc(map->result_count + map->dim_count + 1, sizeof *exprs);
     uint32_t count = 0;
@@ -71,7 +71,7 @@ static const AffineMap *invert_blocking(const AffineMap *map, const Split *split
         if (map->results[i]->kind == AFFINE_DIM)
             exprs[count++] = affine_dim(map->ctx, i);
     for (uint32_t i = 0; i < map->dim_count; i++) {
-        const Split *split = &splits[i];
+        const LevelSplit *split = &splits[i];
         if (split->size == 0)
             continue;
         ok = ok && split->has_inner;
@@ -91,7 +91,7 @@ const AffineMap *encoding_invert(const AffineMap *map)
     if (map_is_permutation(map))
         return map_inverse_permutation(map);
     bool is_blocking;
-    Split *splits = blocks_of(map, &is_blocking);
+    LevelSplit *splits = blocks_of(map, &is_blocking);
     const AffineMap *inverse = is_blocking ? invert_blocking(map, splits) : NULL;
     free_ptr((void **)&splits);
     return inverse;
@@ -162,7 +162,7 @@ static bool verify_structured_blocks(const Levels *levels, uint8_t m)
     if (!map || map->dim_count == map->result_count)
         return true;
     bool is_blocking, ok = true;
-    Split *splits = blocks_of(map, &is_blocking);
+    LevelSplit *splits = blocks_of(map, &is_blocking);
     int64_t size = 0;
     if (!is_blocking)
         ok = fail(levels, "expected 1xm block structure for n_out_of_m level");

@@ -5,8 +5,8 @@
 #include "dialects/sparse_tensor/sparse_tensor.h"
 
 #include "dialects/complex/complex.h"
-#include "dialects/sparse_tensor/encoding.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/sparse_tensor/internal.h"
+#include "ir/asm/print/print.h"
 
 const char *const encoding_level_format_names[LEVEL_FORMAT_COUNT] = {
     [LEVEL_DENSE] = "dense",         [LEVEL_BATCH] = "batch",

@@ -3,7 +3,7 @@
 #ifndef MING_DIALECTS_SPARSE_TENSOR_SPARSE_TENSOR_H
 #define MING_DIALECTS_SPARSE_TENSOR_SPARSE_TENSOR_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 extern const DialectDef sparse_tensor_dialect;
 extern const AttrDef sparse_tensor_encoding, sparse_tensor_slice;

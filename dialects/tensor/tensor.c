@@ -4,12 +4,11 @@
 #include "dialects/tensor/tensor.h"
 
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite_util.h"
-#include "dialects/common/table.h"
-#include "dialects/tensor/tensor_impl.h"
-#include "ir/asm/print/diag.h"
-#include "ir/asm/parse/parse.h"
+#include "ir/rewrite/rewrite.h"
+#include "dialects/common/common.h"
+#include "dialects/tensor/internal.h"
 #include "ir/asm/print/print.h"
+#include "ir/asm/parse/parse.h"
 
 /* --- constraints ------------------------------------------------------------------- */
 

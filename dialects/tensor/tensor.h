@@ -1,9 +1,9 @@
 /* The tensor dialect: making, slicing and reshaping tensors. */
-#ifndef MING_DIALECTS_TENSOR_H
-#define MING_DIALECTS_TENSOR_H
+#ifndef MING_DIALECTS_TENSOR_TENSOR_H
+#define MING_DIALECTS_TENSOR_TENSOR_H
 
-#include "dialects/arith/mixed_index.h"
-#include "ir/core/builder.h"
+#include "dialects/arith/arith.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) TENSOR_##ID,
 enum {

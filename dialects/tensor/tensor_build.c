@@ -1,7 +1,7 @@
 /* Builders of the tensor ops whose operands take some working out.
  * Tests: lit/passes/linalg-fuse-elementwise-reshape.mir, lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite_util.h"
+#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
 
 /* --- reshapes ----------------------------------------------------------------------------- */

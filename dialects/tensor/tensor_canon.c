@@ -3,8 +3,8 @@
  * type follows it.
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite_util.h"
-#include "dialects/tensor/tensor_impl.h"
+#include "ir/rewrite/rewrite.h"
+#include "dialects/tensor/internal.h"
 
 void tensor_replace_cast(Rewriter *rw, Op *op, Value *value)
 {

@@ -2,8 +2,8 @@
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite_util.h"
-#include "dialects/tensor/tensor_impl.h"
+#include "ir/rewrite/rewrite.h"
+#include "dialects/tensor/internal.h"
 
 /* The constant index of a tensor.dim within the source's rank; false otherwise. */
 static bool constant_dim(Op *op, uint32_t *out)

@@ -1,7 +1,7 @@
 /* Canonicalization patterns of pack and unpack.
  * Tests: lit/dialects/tensor/canonicalize-pack.mir */
-#include "ir/rewrite/rewrite_util.h"
-#include "dialects/tensor/tensor_impl.h"
+#include "ir/rewrite/rewrite.h"
+#include "dialects/tensor/internal.h"
 
 static uint32_t padding_count(const Op *pack)
 {

@@ -1,7 +1,7 @@
 /* Canonicalization patterns of pad.
  * Tests: lit/dialects/tensor/canonicalize.mir */
-#include "ir/rewrite/rewrite_util.h"
-#include "dialects/tensor/tensor_impl.h"
+#include "ir/rewrite/rewrite.h"
+#include "dialects/tensor/internal.h"
 
 /* A pad with the body of another one, which loses it. */
 static Value *build_pad(Rewriter *rw, Op *old, Value *source, const Type *type,

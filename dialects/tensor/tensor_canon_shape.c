@@ -2,8 +2,8 @@
  * the groups of dimensions allow it, and reshapes of known contents go away.
  * A Grouping is a list of sizes: group i covers the next sizes[i] dimensions of the larger shape.
  * Tests: lit/dialects/tensor/canonicalize.mir */
-#include "ir/rewrite/rewrite_util.h"
-#include "dialects/tensor/tensor_impl.h"
+#include "ir/rewrite/rewrite.h"
+#include "dialects/tensor/internal.h"
 
 typedef VEC(uint32_t) Grouping;
 

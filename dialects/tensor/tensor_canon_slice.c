@@ -1,8 +1,8 @@
 /* Canonicalization patterns of extract_slice and insert_slice: constants move into the static
  * lists, and casts that hide static extents go away.
  * Tests: lit/dialects/tensor/canonicalize.mir */
-#include "ir/rewrite/rewrite_util.h"
-#include "dialects/tensor/tensor_impl.h"
+#include "ir/rewrite/rewrite.h"
+#include "dialects/tensor/internal.h"
 
 /* One list at a time, as upstream does; true if one changed. */
 static bool fold_constants(SliceParams *slice)

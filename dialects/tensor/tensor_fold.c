@@ -2,9 +2,9 @@
  * undo each other.
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
-#include "dialects/common/const_fold.h"
-#include "ir/rewrite/rewrite_util.h"
-#include "dialects/tensor/tensor_impl.h"
+#include "dialects/common/common.h"
+#include "ir/rewrite/rewrite.h"
+#include "dialects/tensor/internal.h"
 
 static bool gives_value(FoldResult *results, Value *value)
 {

@@ -1,26 +1,26 @@
 /* Checks of pack and unpack. The packed shape is the outer shape (extents divided by their tiles,
  * permuted by outer_dims_perm) followed by the tiles.
  * Tests: lit/dialects/tensor/invalid.mir */
-#include "dialects/tensor/tensor_impl.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/tensor/internal.h"
+#include "ir/asm/print/print.h"
 
-typedef struct Packing {
+typedef struct PackShape {
     const Type *unpacked, *packed;
     MixedIndices tiles;
     IntList positions, outer; /* inner_dims_pos, outer_dims_perm (empty: identity) */
-} Packing;
+} PackShape;
 
-static void packing_read(const Op *op, Packing *out)
+static void packing_read(const Op *op, PackShape *out)
 {
     bool is_pack = op->def == TENSOR(PACK);
-    *out = (Packing){.unpacked = op_operand(op, is_pack ? 0 : 1)->type,
+    *out = (PackShape){.unpacked = op_operand(op, is_pack ? 0 : 1)->type,
                      .packed = op_operand(op, is_pack ? 1 : 0)->type};
     mixed_indices_read(op, "static_inner_tiles", is_pack ? 3 : 2, &out->tiles);
     mixed_read_int_list(op, "inner_dims_pos", &out->positions);
     mixed_read_int_list(op, "outer_dims_perm", &out->outer);
 }
 
-static void packing_free(Packing *packing)
+static void packing_free(PackShape *packing)
 {
     vec_free(&packing->tiles);
     vec_free(&packing->positions);
@@ -42,7 +42,7 @@ static bool are_positions(const IntList *list, uint32_t rank)
     return true;
 }
 
-static bool verify_lists(Op *op, const Packing *p)
+static bool verify_lists(Op *op, const PackShape *p)
 {
     uint32_t rank = p->unpacked->u.shaped.rank;
     for (size_t i = 0; i < p->tiles.len; i++) {
@@ -67,7 +67,7 @@ static bool verify_lists(Op *op, const Packing *p)
 }
 
 /* The least packed shape that holds the unpacked one. */
-static void packed_dims(const Packing *p, int64_t *dims)
+static void packed_dims(const PackShape *p, int64_t *dims)
 {
     uint32_t rank = p->unpacked->u.shaped.rank;
     IntList outer = {0};
@@ -87,7 +87,7 @@ static void packed_dims(const Packing *p, int64_t *dims)
     vec_free(&outer);
 }
 
-static bool verify_packed_type(Op *op, const Packing *p)
+static bool verify_packed_type(Op *op, const PackShape *p)
 {
     uint32_t rank = p->packed->u.shaped.rank;
     const int64_t *got = p->packed->u.shaped.dims;
@@ -108,7 +108,7 @@ static bool verify_packed_type(Op *op, const Packing *p)
     return ok;
 }
 
-static bool verify_tile_extents(Op *op, const Packing *p)
+static bool verify_tile_extents(Op *op, const PackShape *p)
 {
     const int64_t *inner = p->packed->u.shaped.dims + p->unpacked->u.shaped.rank;
     for (size_t i = 0; i < p->tiles.len; i++) {
@@ -122,7 +122,7 @@ static bool verify_tile_extents(Op *op, const Packing *p)
     return true;
 }
 
-static bool verify_packing(Op *op, const Packing *p)
+static bool verify_packing(Op *op, const PackShape *p)
 {
     return verify_lists(op, p) && verify_packed_type(op, p) && verify_tile_extents(op, p);
 }
@@ -135,7 +135,7 @@ static bool verify_result(Op *op)
 }
 
 /* Position in the packed outer shape of an unpacked dimension. */
-static size_t outer_position(const Packing *p, int64_t dim)
+static size_t outer_position(const PackShape *p, int64_t dim)
 {
     for (size_t i = 0; i < p->outer.len; i++)
         if (p->outer.data[i] == dim)
@@ -144,7 +144,7 @@ static size_t outer_position(const Packing *p, int64_t dim)
 }
 
 /* Some tile is not filled, as far as static extents tell. */
-static bool has_partial_tiles(const Packing *p)
+static bool has_partial_tiles(const PackShape *p)
 {
     for (size_t i = 0; i < p->tiles.len; i++) {
         int64_t dim = p->positions.data[i], tile;
@@ -159,7 +159,7 @@ static bool has_partial_tiles(const Packing *p)
     return false;
 }
 
-static bool verify_padding(Op *op, const Packing *p)
+static bool verify_padding(Op *op, const PackShape *p)
 {
     uint32_t begin, count;
     op_operand_group(op, 2, &begin, &count);
@@ -175,7 +175,7 @@ static bool verify_padding(Op *op, const Packing *p)
 
 bool tensor_verify_pack(Op *op)
 {
-    Packing packing;
+    PackShape packing;
     packing_read(op, &packing);
     bool ok = verify_result(op) && verify_packing(op, &packing) && verify_padding(op, &packing);
     packing_free(&packing);
@@ -184,14 +184,14 @@ bool tensor_verify_pack(Op *op)
 
 bool tensor_verify_unpack(Op *op)
 {
-    Packing packing;
+    PackShape packing;
     packing_read(op, &packing);
     bool ok = verify_result(op) && verify_packing(op, &packing);
     packing_free(&packing);
     return ok;
 }
 
-static bool is_tiled(const Packing *p, int64_t dim)
+static bool is_tiled(const PackShape *p, int64_t dim)
 {
     for (size_t i = 0; i < p->positions.len; i++)
         if (p->positions.data[i] == dim)
@@ -201,7 +201,7 @@ static bool is_tiled(const Packing *p, int64_t dim)
 
 bool tensor_fills_tiles(const Op *pack)
 {
-    Packing packing;
+    PackShape packing;
     packing_read(pack, &packing);
     bool full = !has_partial_tiles(&packing);
     for (size_t i = 0; i < packing.tiles.len; i++)
@@ -224,7 +224,7 @@ static void read_dims(const Type *type, IntList *out)
 
 bool tensor_shared_extents(const Op *op, const Type **source, const Type **dest)
 {
-    Packing packing;
+    PackShape packing;
     IntList unpacked = {0}, packed = {0};
     bool changed = false, is_pack = op->def == TENSOR(PACK);
     packing_read(op, &packing);

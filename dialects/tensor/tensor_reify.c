@@ -2,9 +2,8 @@
  * that need them: it has no contents, so reading it in another shape gives another empty tensor.
  * Tests: lit/passes/linalg-fold-unit-extent-dims-shapes.mir */
 #include "dialects/affine/affine.h"
-#include "ir/rewrite/rewrite_util.h"
-#include "dialects/tensor/tensor_impl.h"
 #include "ir/rewrite/rewrite.h"
+#include "dialects/tensor/internal.h"
 
 /* --- extents ----------------------------------------------------------------------------- */
 

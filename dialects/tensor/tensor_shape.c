@@ -2,8 +2,8 @@
  * A reassociation groups the dimensions of the larger shape; group i makes up dimension i of the
  * smaller one.
  * Tests: lit/dialects/tensor/invalid.mir */
-#include "dialects/tensor/tensor_impl.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/tensor/internal.h"
+#include "ir/asm/print/print.h"
 
 bool tensor_verify_reshape(Op *op)
 {

@@ -1,7 +1,6 @@
 /* Checks of ops that take or put parts of tensors: slices, gather and scatter.
  * Tests: lit/dialects/tensor/invalid.mir */
-#include "dialects/tensor/tensor_impl.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/tensor/internal.h"
 #include "ir/asm/print/print.h"
 
 void tensor_slice_read(const Op *op, SliceParams *out)

@@ -4,8 +4,8 @@
 #include "dialects/tosa/tosa.h"
 
 #include "dialects/quant/quant.h"
-#include "dialects/common/table.h"
-#include "dialects/tosa/tosa_impl.h"
+#include "dialects/common/common.h"
+#include "dialects/tosa/internal.h"
 #include "ir/attr/attr.h"
 
 /* --- types ------------------------------------------------------------------------------------- */

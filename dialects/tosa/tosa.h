@@ -1,9 +1,9 @@
 /* The tosa dialect: whole-tensor operators of neural networks, as TensorFlow Lite exports them.
  * Numbers are integers (signless, unsigned) and floats; zero points stand in attributes. */
-#ifndef MING_DIALECTS_TOSA_H
-#define MING_DIALECTS_TOSA_H
+#ifndef MING_DIALECTS_TOSA_TOSA_H
+#define MING_DIALECTS_TOSA_TOSA_H
 
-#include "ir/core/builder.h"
+#include "ir/core/core.h"
 
 #define OP(ID, ...) TOSA_##ID,
 enum {

@@ -1,10 +1,9 @@
 /* Text of the ops with regions and of variables. The grammar stands above each parser.
  * Tests: lit/dialects/tosa/ops.mir, lit/dialects/tosa/invalid.mir */
-#include "dialects/tosa/tosa_impl.h"
+#include "dialects/tosa/internal.h"
 #include "ir/attr/attr.h"
-#include "ir/asm/print/diag.h"
-#include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
+#include "ir/asm/parse/parse.h"
 
 /* --- cond_if ------------------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* Building blocks of rewrites within tosa.
  * Tests: lit/passes/tosa-make-broadcastable.mir, lit/passes/tosa-optional-decompositions.mir */
-#include "dialects/tosa/tosa_impl.h"
+#include "dialects/tosa/internal.h"
 #include "ir/attr/attr.h"
 
 Value *tosa_const(Builder *b, const Attr *value)

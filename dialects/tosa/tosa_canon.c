@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite_util.h"
+#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
-#include "dialects/tosa/tosa_impl.h"
+#include "dialects/tosa/internal.h"
 
 /* --- concat, select, slice ---------------------------------------------------------------------- */
 

@@ -3,8 +3,8 @@
  * Tests: lit/dialects/tosa/canonicalize.mir */
 #include <math.h>
 
-#include "dialects/common/const_fold.h"
-#include "dialects/tosa/tosa_impl.h"
+#include "dialects/common/common.h"
+#include "dialects/tosa/internal.h"
 #include "ir/attr/attr.h"
 
 bool tosa_folds_to(const Op *op, Value *value, FoldResult *results)

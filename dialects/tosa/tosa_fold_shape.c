@@ -1,6 +1,6 @@
 /* Folders of ops that move elements: those that move nothing, and splat constants.
  * Tests: lit/dialects/tosa/canonicalize-shapes.mir */
-#include "dialects/tosa/tosa_impl.h"
+#include "dialects/tosa/internal.h"
 #include "ir/attr/attr.h"
 
 static const Type *input_type(const Op *op)

@@ -1,9 +1,8 @@
 /* What the verifier asks of element types and quantization. Wording is upstream's.
  * Tests: lit/dialects/tosa/invalid.mir */
 #include "dialects/quant/quant.h"
-#include "dialects/tosa/tosa_impl.h"
+#include "dialects/tosa/internal.h"
 #include "ir/attr/attr.h"
-#include "ir/asm/print/diag.h"
 #include "ir/asm/print/print.h"
 
 static const Type *elem_of(const Value *value)

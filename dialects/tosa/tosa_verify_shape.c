@@ -1,9 +1,9 @@
 /* What the verifier asks of shapes. Two shapes agree when their ranks are equal and so are the
  * extents both know; an unranked tensor agrees with all. Wording is upstream's.
  * Tests: lit/dialects/tosa/invalid.mir */
-#include "dialects/tosa/tosa_impl.h"
+#include "dialects/tosa/internal.h"
 #include "ir/attr/attr.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 static int64_t rank_of(const Type *type)
 {

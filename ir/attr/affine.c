@@ -5,8 +5,8 @@
  * allows it. A simplify_* function returns NULL when no rule applies.
  * Arithmetic on constants wraps where upstream's does; folds that would overflow are left.
  * Tests: test/unit/affine_test.c, lit/ir/affine.mir */
-#include "ir/attr/affine.h"
-#include "ir/attr/context_impl.h"
+#include "ir/attr/attr.h"
+#include "ir/attr/internal.h"
 
 #include <assert.h>
 

@@ -1,8 +1,8 @@
 /* Affine maps and integer sets: uniquing, composition, inversion and their predicates.
  * A map may have unused dims and symbols, and no results.
  * Tests: test/unit/affine_test.c, lit/ir/affine.mir */
-#include "ir/attr/affine.h"
-#include "ir/attr/context_impl.h"
+#include "ir/attr/attr.h"
+#include "ir/attr/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * negative term is a difference, a product with -1 a negation, and an operand of anything
  * that binds tighter than a sum stands in parentheses.
  * Tests: test/unit/affine_test.c, lit/ir/affine.mir */
-#include "ir/attr/affine.h"
+#include "ir/attr/attr.h"
 
 static void print_expr(StrBuf *out, const AffineExpr *expr, bool is_tight);
 

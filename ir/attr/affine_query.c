@@ -3,7 +3,7 @@
  * Everything recurses over the expression once; overflow is never silent: it fails
  * (affine_eval, affine_linear) or saturates (affine_bounds).
  * Tests: test/unit/affine_test.c */
-#include "ir/attr/affine.h"
+#include "ir/attr/attr.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -154,11 +154,11 @@ bool affine_linear(const AffineExpr *expr, uint32_t dim_count, int64_t *coeffs, 
 /* --- range over a box ----------------------------------------------------------------- */
 
 /* INT64_MIN and INT64_MAX as bounds mean "unbounded" and absorb. */
-typedef struct Range {
+typedef struct ExprRange {
     int64_t min, max;
-} Range;
+} ExprRange;
 
-static const Range everything = {INT64_MIN, INT64_MAX};
+static const ExprRange everything = {INT64_MIN, INT64_MAX};
 
 static bool is_unbounded(int64_t bound)
 {
@@ -187,9 +187,9 @@ static int64_t saturating_mul(int64_t a, int64_t b)
     return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
 }
 
-static Range range_of_corners(const int64_t corners[4])
+static ExprRange range_of_corners(const int64_t corners[4])
 {
-    Range range = {corners[0], corners[0]};
+    ExprRange range = {corners[0], corners[0]};
     for (int i = 1; i < 4; i++) {
         if (corners[i] < range.min)
             range.min = corners[i];
@@ -199,7 +199,7 @@ static Range range_of_corners(const int64_t corners[4])
     return range;
 }
 
-static Range range_mul(Range a, Range b)
+static ExprRange range_mul(ExprRange a, ExprRange b)
 {
     int64_t corners[4] = {saturating_mul(a.min, b.min), saturating_mul(a.min, b.max),
                           saturating_mul(a.max, b.min), saturating_mul(a.max, b.max)};
@@ -218,7 +218,7 @@ static int64_t saturating_div(AffineKind kind, int64_t a, int64_t b)
     return apply_operator(kind, a, b, &quotient) ? quotient : INT64_MAX;
 }
 
-static Range range_div(AffineKind kind, Range a, Range b)
+static ExprRange range_div(AffineKind kind, ExprRange a, ExprRange b)
 {
     if (b.min <= 0 && b.max >= 0)
         return everything;
@@ -228,26 +228,26 @@ static Range range_div(AffineKind kind, Range a, Range b)
 }
 
 /* Exact when a stays between two multiples of one modulus. */
-static Range range_mod(Range a, Range b)
+static ExprRange range_mod(ExprRange a, ExprRange b)
 {
     if (b.min < 1)
         return everything;
     int64_t first, last;
     if (b.min == b.max && i64_floordiv(a.min, b.min, &first) &&
         i64_floordiv(a.max, b.min, &last) && first == last)
-        return (Range){i64_mod(a.min, b.min), i64_mod(a.max, b.min)};
+        return (ExprRange){i64_mod(a.min, b.min), i64_mod(a.max, b.min)};
     int64_t max = b.max == INT64_MAX ? INT64_MAX : b.max - 1;
     if (a.min >= 0 && a.max < max)
         max = a.max;
-    return (Range){0, max};
+    return (ExprRange){0, max};
 }
 
-static Range range_of_dim(const int64_t *extents, int64_t position)
+static ExprRange range_of_dim(const int64_t *extents, int64_t position)
 {
     int64_t extent = extents[position];
     if (extent < 0)
-        return (Range){0, INT64_MAX};
-    return (Range){0, extent > 0 ? extent - 1 : 0};
+        return (ExprRange){0, INT64_MAX};
+    return (ExprRange){0, extent > 0 ? extent - 1 : 0};
 }
 
 static uint32_t dims_needed(const AffineExpr *expr)
@@ -261,36 +261,36 @@ static uint32_t dims_needed(const AffineExpr *expr)
 
 /* Exact range of a linear expression; false when it is not linear. A dim that occurs in
  * several terms counts once, with the sum of its factors. */
-static bool range_of_linear(const AffineExpr *expr, const int64_t *extents, Range *out)
+static bool range_of_linear(const AffineExpr *expr, const int64_t *extents, ExprRange *out)
 {
     uint32_t dim_count = dims_needed(expr);
     int64_t *coeffs = xcalloc(dim_count, sizeof(*coeffs));
     int64_t constant;
     bool is_linear = affine_linear(expr, dim_count, coeffs, &constant);
-    Range sum = {constant, constant};
+    ExprRange sum = {constant, constant};
     for (uint32_t i = 0; i < dim_count && is_linear; i++) {
-        Range term = range_mul(range_of_dim(extents, i), (Range){coeffs[i], coeffs[i]});
-        sum = (Range){saturating_add(sum.min, term.min), saturating_add(sum.max, term.max)};
+        ExprRange term = range_mul(range_of_dim(extents, i), (ExprRange){coeffs[i], coeffs[i]});
+        sum = (ExprRange){saturating_add(sum.min, term.min), saturating_add(sum.max, term.max)};
     }
     free(coeffs);
     *out = sum;
     return is_linear;
 }
 
-static Range range_of(const AffineExpr *expr, const int64_t *extents)
+static ExprRange range_of(const AffineExpr *expr, const int64_t *extents)
 {
     assert(expr->kind != AFFINE_SYMBOL);
     if (expr->kind == AFFINE_CONST)
-        return (Range){expr->value, expr->value};
+        return (ExprRange){expr->value, expr->value};
     if (expr->kind == AFFINE_DIM)
         return range_of_dim(extents, expr->value);
-    Range linear;
+    ExprRange linear;
     if (range_of_linear(expr, extents, &linear))
         return linear;
-    Range lhs = range_of(expr->lhs, extents), rhs = range_of(expr->rhs, extents);
+    ExprRange lhs = range_of(expr->lhs, extents), rhs = range_of(expr->rhs, extents);
     switch (expr->kind) {
     case AFFINE_ADD:
-        return (Range){saturating_add(lhs.min, rhs.min), saturating_add(lhs.max, rhs.max)};
+        return (ExprRange){saturating_add(lhs.min, rhs.min), saturating_add(lhs.max, rhs.max)};
     case AFFINE_MUL:
         return range_mul(lhs, rhs);
     case AFFINE_MOD:
@@ -302,7 +302,7 @@ static Range range_of(const AffineExpr *expr, const int64_t *extents)
 
 void affine_bounds(const AffineExpr *expr, const int64_t *extents, int64_t *min, int64_t *max)
 {
-    Range range = range_of(expr, extents);
+    ExprRange range = range_of(expr, extents);
     *min = range.min;
     *max = range.max;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/attr/affine.h"
+#include "ir/attr/attr.h"
 
 typedef struct Flattener {
     Context *ctx;

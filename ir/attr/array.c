@@ -1,7 +1,7 @@
 /* Elements of a tensor at run time: containers, references, conversion to and from attributes.
  * Tests: test/unit/array_test.c */
-#include "ir/attr/array.h"
-#include "ir/support/float.h"
+#include "ir/attr/attr.h"
+#include "ir/support/support.h"
 
 #include <assert.h>
 #include <stdlib.h>

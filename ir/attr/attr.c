@@ -8,7 +8,7 @@
 #include <string.h>
 #include <stdlib.h>
 
-#include "ir/attr/attr_impl.h"
+#include "ir/attr/internal.h"
 
 const Attr *attr_unit(Context *ctx)
 {

@@ -3,7 +3,7 @@
  * Tests: test/unit/attr_test.c */
 #include <string.h>
 
-#include "ir/attr/attr_impl.h"
+#include "ir/attr/internal.h"
 
 static uint64_t hash_mix(uint64_t seed, const void *data, size_t size)
 {

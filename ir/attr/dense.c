@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "ir/attr/attr_impl.h"
+#include "ir/attr/internal.h"
 
 static bool is_i1(const Type *type)
 {

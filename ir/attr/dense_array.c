@@ -2,7 +2,7 @@
  * Tests: test/unit/attr_test.c, lit/ir/attributes.mir */
 #include <assert.h>
 
-#include "ir/attr/attr_impl.h"
+#include "ir/attr/internal.h"
 
 size_t dense_array_elem_bytes(const Type *elem)
 {

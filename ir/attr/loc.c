@@ -3,7 +3,7 @@
  * Tests: test/unit/attr_test.c, lit/ir/locations.mir */
 #include <assert.h>
 
-#include "ir/attr/attr_impl.h"
+#include "ir/attr/internal.h"
 
 const Attr *loc_unknown(Context *ctx)
 {

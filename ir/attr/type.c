@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "ir/attr/context_impl.h"
+#include "ir/attr/internal.h"
 
 /* --- uniquing ----------------------------------------------------------------- */
 

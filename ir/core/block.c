@@ -1,6 +1,6 @@
 /* Blocks, their arguments, and regions. A block owns its ops and arguments; a region its blocks.
  * Tests: test/unit/op_test.c */
-#include "ir/core/op_impl.h"
+#include "ir/core/internal.h"
 
 #include <assert.h>
 

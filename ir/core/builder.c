@@ -1,10 +1,10 @@
 /* Builds ops at an insertion point.
  * Tests: test/unit/op_test.c, test/unit/rewrite_test.c */
-#include "ir/core/builder.h"
+#include "ir/core/core.h"
 
 #include <assert.h>
 
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 Builder builder_at_end(Block *block, const Attr *loc)
 {

@@ -1,7 +1,7 @@
 /* Common type and attribute constraints with the words upstream's diagnostics use.
  * Dialects add their own next to their tables.
  * Tests: test/unit/opdef_test.c, lit/ir/verify.mir */
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 /* --- types -------------------------------------------------------------------- */
 

@@ -5,8 +5,7 @@
  * Tests: test/unit/op_test.c, lit/ir/verify.mir */
 #include <assert.h>
 
-#include "ir/core/dominance.h"
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 typedef struct Node {
     Block *block;
@@ -58,21 +57,21 @@ static uint32_t successor_count(const Block *block)
     return block->last ? block->last->successor_count : 0;
 }
 
-typedef struct Visit {
+typedef struct DominanceVisit {
     Block *block;
     uint32_t next; /* successor to look at */
-} Visit;
+} DominanceVisit;
 
 void region_postorder(const Region *region, BlockVec *out)
 {
     Block *entry = region->first;
     if (!entry) return;
     PtrMap seen = {0};
-    VEC(Visit) stack = {0};
-    *vec_push(&stack) = (Visit){entry, 0};
+    VEC(DominanceVisit) stack = {0};
+    *vec_push(&stack) = (DominanceVisit){entry, 0};
     ptrmap_put(&seen, entry, entry);
     while (stack.len) {
-        Visit *top = &stack.data[stack.len - 1];
+        DominanceVisit *top = &stack.data[stack.len - 1];
         if (top->next == successor_count(top->block)) {
             *vec_push(out) = top->block;
             stack.len--;
@@ -81,7 +80,7 @@ void region_postorder(const Region *region, BlockVec *out)
         Block *next = top->block->last->successors[top->next++].block;
         if (ptrmap_has(&seen, next)) continue;
         ptrmap_put(&seen, next, next);
-        *vec_push(&stack) = (Visit){next, 0};
+        *vec_push(&stack) = (DominanceVisit){next, 0};
     }
     vec_free(&stack);
     ptrmap_free(&seen);

@@ -1,7 +1,7 @@
 /* Effects of ops, from the traits of their rows: what CSE, dead-code removal and folding ask.
  * An op without any effect trait, and an unregistered one, may do anything.
  * Tests: test/unit/opdef_test.c, lit/passes/cse.mir */
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
 
 /* Called for each op until one is found that stands in the way. */

@@ -4,7 +4,7 @@
  * kept at every insertion: a new op takes a number between its neighbours', and where there is
  * none left the numbers around it are spread out again (amortised O(log n)).
  * Tests: test/unit/op_test.c */
-#include "ir/core/op_impl.h"
+#include "ir/core/internal.h"
 
 #include <assert.h>
 

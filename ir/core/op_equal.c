@@ -1,6 +1,6 @@
 /* Structural hash and equality of ops.
  * Tests: lit/passes/cse.mir */
-#include "ir/core/op_equal.h"
+#include "ir/core/core.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * Small sizes have a class per 16 bytes, larger ones a class per power of two. Freed memory
  * is poisoned under AddressSanitizer. The arena goes with the context.
  * Tests: test/unit/op_test.c */
-#include "ir/core/op_impl.h"
+#include "ir/core/internal.h"
 
 #include <assert.h>
 #include <string.h>

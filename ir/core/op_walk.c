@@ -1,7 +1,7 @@
 /* Walks over an op and everything in it, and deep copies. Walks climb by parent pointers
  * instead of recursing, so nesting depth costs nothing.
  * Tests: test/unit/op_test.c */
-#include "ir/core/op.h"
+#include "ir/core/core.h"
 
 static Op *first_op_from(Block *block)
 {

@@ -1,6 +1,6 @@
 /* What is answered from the rows of op tables: inherent attributes, operand and result groups,
  * traits. Tests: test/unit/opdef_test.c */
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 #include <assert.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * Tests: test/unit/opdef_test.c */
 #include <assert.h>
 
-#include "ir/core/op_impl.h"
-#include "ir/core/opdef.h"
+#include "ir/core/internal.h"
+#include "ir/core/core.h"
 
 static void ops_free(Context *ctx, void *part)
 {

@@ -1,7 +1,7 @@
 /* Symbol tables. A symbol is an op with the trait and a sym_name; it belongs to the symbol
  * table whose region holds it.
  * Tests: test/unit/symbol_test.c, lit/ir/verify.mir */
-#include "ir/core/symbol.h"
+#include "ir/core/core.h"
 
 #include <assert.h>
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/pass/pass_impl.h"
+#include "ir/pass/internal.h"
 
 typedef struct OptionValue {
     bool given;

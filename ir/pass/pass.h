@@ -2,10 +2,10 @@
  *   builtin.module(canonicalize{max-iterations=5},func.func(cse),any(strip-debuginfo))
  * Pass tables are arrays of PassDef pointers given by tools; no registry globals.
  * Tests: lit/tools/pipeline.mir, test/unit/pass_test.c */
-#ifndef MING_IR_PASS_H
-#define MING_IR_PASS_H
+#ifndef MING_IR_PASS_PASS_H
+#define MING_IR_PASS_PASS_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 typedef enum OptionKind {
     OPTION_BOOL,

@@ -3,8 +3,8 @@
  * Tests: test/unit/pass_test.c, lit/tools/pipeline.mir */
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
-#include "ir/pass/pass_impl.h"
+#include "ir/asm/print/print.h"
+#include "ir/pass/internal.h"
 
 const char *pipeline_anchor(const Pipeline *pipeline)
 {
@@ -107,14 +107,14 @@ size_t pipeline_pass_count(const Pipeline *pipeline)
 
 /* --- visiting ------------------------------------------------------------------------- */
 
-typedef struct Visit {
+typedef struct PassVisit {
     void (*visit)(void *user, const Pass *pass, const char *title, int depth);
     void *user;
-} Visit;
+} PassVisit;
 
-static void visit_items(const Visit *visit, const Pipeline *pipeline, int depth);
+static void visit_items(const PassVisit *visit, const Pipeline *pipeline, int depth);
 
-static void visit_nested(const Visit *visit, const PipelineVec *nested, int depth)
+static void visit_nested(const PassVisit *visit, const PipelineVec *nested, int depth)
 {
     StrBuf title = {0};
     if (nested->len > 1) {
@@ -130,7 +130,7 @@ static void visit_nested(const Visit *visit, const PipelineVec *nested, int dept
     strbuf_free(&title);
 }
 
-static void visit_items(const Visit *visit, const Pipeline *pipeline, int depth)
+static void visit_items(const PassVisit *visit, const Pipeline *pipeline, int depth)
 {
     for (size_t i = 0; i < pipeline->items.len; i++) {
         const PipelineItem *item = &pipeline->items.data[i];
@@ -145,7 +145,7 @@ void pipeline_each(const Pipeline *pipeline,
                    void (*visit)(void *user, const Pass *pass, const char *title, int depth),
                    void *user)
 {
-    visit_items(&(Visit){visit, user}, pipeline, 0);
+    visit_items(&(PassVisit){visit, user}, pipeline, 0);
 }
 
 void pipeline_title_all(const PipelineVec *nested, StrBuf *out)

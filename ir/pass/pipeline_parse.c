@@ -6,8 +6,8 @@
  * Tests: test/unit/pass_test.c, lit/tools/pipeline-errors.mir */
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
-#include "ir/pass/pass_impl.h"
+#include "ir/asm/print/print.h"
+#include "ir/pass/internal.h"
 
 #define BUFFER_NAME "MLIR Textual PassPipeline Parser"
 #define NOT_WRAPPED                                                                                \

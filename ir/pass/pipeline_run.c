@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
-#include "ir/pass/pass_impl.h"
+#include "ir/asm/print/print.h"
+#include "ir/pass/internal.h"
 #include "ir/verify/verify.h"
 
 /* --- which ops --------------------------------------------------------------------------- */

@@ -4,10 +4,10 @@
  *   mapped:   chains of replacements; the last value of a chain is the latest
  * Only folds in place and rewriter_modified change IR at once; they are not taken back.
  * Tests: test/unit/convert_test.c, lit/lowering */
-#include "ir/rewrite/dialect_conversion.h"
+#include "ir/rewrite/rewrite.h"
 
-#include "ir/asm/print/diag.h"
-#include "ir/rewrite/rewrite_impl.h"
+#include "ir/asm/print/print.h"
+#include "ir/rewrite/internal.h"
 
 /* Folds in place of one op, each of which may enable the next. */
 enum { MAX_FOLDS = 100 };
@@ -42,9 +42,9 @@ static bool is_listed(const char *const *dialects, Str name)
     return false;
 }
 
-typedef enum Verdict { IS_LEGAL, IS_ILLEGAL, IS_UNKNOWN } Verdict;
+typedef enum LegalityVerdict { IS_LEGAL, IS_ILLEGAL, IS_UNKNOWN } LegalityVerdict;
 
-static Verdict judge(const ConversionTarget *target, const Op *op)
+static LegalityVerdict judge(const ConversionTarget *target, const Op *op)
 {
     if (target->op_legality) {
         Legality legality = target->op_legality(op, target->user);
@@ -208,7 +208,7 @@ static bool legalize_by_pattern(Conversion *c, Op *op, const Pattern *pattern)
 
 static bool legalize(Conversion *c, Op *op)
 {
-    Verdict verdict = judge(c->target, op);
+    LegalityVerdict verdict = judge(c->target, op);
     if (verdict == IS_LEGAL || ptrmap_has(&c->gone, op) || ptrmap_has(&c->casts, op)) return true;
     if (legalize_by_fold(c, op)) return true;
     const PatternList *list = patterns_for(&c->patterns, op);

@@ -6,8 +6,8 @@
  * Tests: lit/passes/canonicalize-aggressive.mir */
 #include <stdlib.h>
 
-#include "ir/core/op_equal.h"
-#include "ir/rewrite/rewrite_impl.h"
+#include "ir/core/core.h"
+#include "ir/rewrite/internal.h"
 
 /* An operand of the n-th op of every block of a cluster. */
 typedef struct Slot {

@@ -3,7 +3,7 @@
  * Tests: test/unit/rewrite_test.c */
 #include <stdlib.h>
 
-#include "ir/rewrite/rewrite_impl.h"
+#include "ir/rewrite/internal.h"
 
 void patterns_init(PatternSet *set, Context *ctx)
 {

@@ -5,7 +5,7 @@
  * Tests: test/unit/rewrite_test.c, lit/passes/canonicalize.mir */
 #include "ir/rewrite/rewrite.h"
 
-#include "ir/rewrite/rewrite_impl.h"
+#include "ir/rewrite/internal.h"
 
 typedef struct Driver {
     Rewriter rw;

@@ -1,10 +1,10 @@
 /* Pattern rewriting: rewriter, greedy worklist driver with folding, CSE of constants and
  * dead-code removal; canonicalization patterns come from the op tables.
  * Tests: lit/passes/canonicalize.mir, test/unit/rewrite_test.c */
-#ifndef MING_IR_REWRITE_H
-#define MING_IR_REWRITE_H
+#ifndef MING_IR_REWRITE_REWRITE_H
+#define MING_IR_REWRITE_REWRITE_H
 
-#include "ir/core/builder.h"
+#include "ir/core/core.h"
 
 /* A rewriter is a builder that tells the driver what changed; patterns change IR only by it. */
 struct Rewriter {
@@ -79,5 +79,45 @@ bool op_is_trivially_dead(const Op *op);
 bool op_is_removable(const Op *op); /* dead once its results have no uses */
 /* Simplifies the control flow of all regions below; true if anything changed. */
 bool rewrite_simplify_regions(Rewriter *rw, Op *root, RegionSimplify level);
+
+/* Dialect conversion with legality, as upstream's: every op inside root that the target calls
+ * illegal is folded or rewritten by a pattern, and so is what that builds. Until all is legal,
+ * replaced ops stay where they are and keep their uses, so folds and patterns see the source as it
+ * was; conversion_remap tells what stands for a value by now. A failure takes back what was built.
+ * A pattern does not apply to what it builds itself. Patterns convert types themselves.
+ * Tests: lit/lowering, test/unit/convert_test.c */
+
+typedef enum Legality { LEGAL, ILLEGAL, LEGAL_IF_ASKED } Legality;
+
+typedef struct ConversionTarget {
+    /* NULL-terminated dialect names that must be gone / that are fine. */
+    const char *const *illegal_dialects;
+    const char *const *legal_dialects;
+    /* Decides for a single op before the lists; LEGAL_IF_ASKED: the lists decide. May be NULL. */
+    Legality (*op_legality)(const Op *op, void *user);
+    void *user;
+    bool partial; /* unknown ops may stay; else every op must be legal */
+    /* Casts a value to another type for the time of the conversion, and for good where types
+     * changed under an op that stays. NULL, or a NULL result: such types must not change. */
+    Value *(*cast)(Builder *b, const Type *type, Value *value);
+} ConversionTarget;
+
+/* Message of a failure: "failed to legalize operation 'x.y'", in partial conversions "… that was
+ * explicitly marked illegal". */
+bool conversion_apply(Op *root, const PatternSet *set, const ConversionTarget *target) MUST_CHECK;
+
+/* For patterns: the latest replacement of the value that has the type; a cast of the very latest if
+ * none has, or the very latest if the target cannot cast it. type NULL: the very latest. */
+Value *conversion_remap(Rewriter *rw, Value *value, const Type *type);
+
+/* Small matchers and builders that many canonicalization patterns share. */
+
+/* The op of that kind that defines a value, or NULL. */
+Op *rewrite_def_of(Value *value, const OpDef *def);
+/* What an op with one result folds to, else the op's result (fold_build). */
+Value *rewrite_build_or_fold(Builder *b, const OpDef *def, Value *const *operands, uint32_t count,
+                     const Type *type);
+/* Gives the rewriter's next ops the fused location of the matched ones. */
+void rewriter_fuse_locs(Rewriter *rw, const Op *const *matched, size_t count);
 
 #endif

@@ -2,7 +2,7 @@
  * become one, at the front of the scope's entry block. The scope of an op is the nearest region
  * whose owner is isolated from above, unregistered or at the top.
  * Tests: lit/passes/canonicalize.mir */
-#include "ir/rewrite/rewrite_impl.h"
+#include "ir/rewrite/internal.h"
 
 typedef struct KnownConstant {
     Op *op;

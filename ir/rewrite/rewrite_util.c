@@ -1,6 +1,6 @@
 /* Matchers shared by canonicalization patterns.
  * Tests: lit/dialects */
-#include "ir/rewrite/rewrite_util.h"
+#include "ir/rewrite/rewrite.h"
 
 Op *rewrite_def_of(Value *value, const OpDef *def)
 {

@@ -3,7 +3,7 @@
  * from the ops with effects backwards until nothing more is marked. Cycles of dead values through
  * block arguments or graph regions die too.
  * Tests: lit/passes/canonicalize.mir */
-#include "ir/rewrite/rewrite_impl.h"
+#include "ir/rewrite/internal.h"
 #include "ir/verify/verify.h"
 
 /* --- unreachable blocks -------------------------------------------------------------- */
@@ -57,10 +57,10 @@ static bool erase_unreachable(Rewriter *rw, Op *root)
 
 /* --- liveness --------------------------------------------------------------------------- */
 
-typedef struct Liveness {
+typedef struct RegionLiveness {
     bool changed;   /* something was marked in this pass */
     bool unsettled; /* something unmarked might be marked by another pass */
-} Liveness;
+} RegionLiveness;
 
 static bool clear_marks(Op *op, void *user)
 {
@@ -94,20 +94,20 @@ static bool value_is_needed(const Value *value)
     return false;
 }
 
-static void mark_op(Liveness *liveness, Op *op)
+static void mark_op(RegionLiveness *liveness, Op *op)
 {
     liveness->changed |= !op->mark;
     op->mark = true;
 }
 
-static void mark_value(Liveness *liveness, Value *value)
+static void mark_value(RegionLiveness *liveness, Value *value)
 {
     liveness->changed |= !value->mark;
     value->mark = true;
 }
 
 /* Terminators are live; arguments that no branch operand stands for are, too. */
-static void mark_terminator(Liveness *liveness, Op *op)
+static void mark_terminator(RegionLiveness *liveness, Op *op)
 {
     mark_op(liveness, op);
     for (uint32_t i = 0; i < op->successor_count; i++) {
@@ -119,7 +119,7 @@ static void mark_terminator(Liveness *liveness, Op *op)
     }
 }
 
-static void mark_region(Liveness *liveness, Region *region);
+static void mark_region(RegionLiveness *liveness, Region *region);
 
 /* An op whose effects nobody could miss is live only if a result is needed. */
 static bool op_is_needed(const Op *op)
@@ -130,7 +130,7 @@ static bool op_is_needed(const Op *op)
     return false;
 }
 
-static void mark_from_op(Liveness *liveness, Op *op, bool may_change_later)
+static void mark_from_op(RegionLiveness *liveness, Op *op, bool may_change_later)
 {
     for (uint32_t i = 0; i < op->region_count; i++) mark_region(liveness, op_region(op, i));
     if (op_is_terminator(op)) {
@@ -144,7 +144,7 @@ static void mark_from_op(Liveness *liveness, Op *op, bool may_change_later)
         liveness->unsettled |= may_change_later;
 }
 
-static void mark_block(Liveness *liveness, Block *block, bool may_change_later)
+static void mark_block(RegionLiveness *liveness, Block *block, bool may_change_later)
 {
     for (Op *op = block->last; op; op = op->prev) mark_from_op(liveness, op, may_change_later);
     if (block == block->parent->first) return;
@@ -158,7 +158,7 @@ static void mark_block(Liveness *liveness, Block *block, bool may_change_later)
     }
 }
 
-static void mark_region(Liveness *liveness, Region *region)
+static void mark_region(RegionLiveness *liveness, Region *region)
 {
     if (!region->first) return;
     if (region->first == region->last) {
@@ -173,10 +173,10 @@ static void mark_region(Liveness *liveness, Region *region)
 
 static void mark_live(Op *root)
 {
-    Liveness liveness = {.changed = true, .unsettled = true};
+    RegionLiveness liveness = {.changed = true, .unsettled = true};
     (void)op_walk(root, clear_marks, NULL);
     while (liveness.changed && liveness.unsettled) {
-        liveness = (Liveness){0};
+        liveness = (RegionLiveness){0};
         for (uint32_t i = 0; i < root->region_count; i++)
             mark_region(&liveness, op_region(root, i));
     }

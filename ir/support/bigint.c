@@ -6,7 +6,7 @@
  * Products and quotients work on magnitudes, and only on words that are not zero, so that a
  * small number of a huge width is cheap.
  * Tests: test/unit/bigint_test.c */
-#include "ir/support/bigint.h"
+#include "ir/support/support.h"
 
 #include <assert.h>
 #include <stdlib.h>

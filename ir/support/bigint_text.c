@@ -4,7 +4,7 @@
  * printing divides by the largest power of ten in a word. Both take time quadratic in the
  * number of words, as upstream's do, but not in the width of a small number.
  * Tests: test/unit/bigint_test.c */
-#include "ir/support/bigint.h"
+#include "ir/support/support.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * go to a temporary file that is renamed when all is well.
  * Tests: lit/tools/output.mir, lit/tools/command-line.mir */
 #define _DEFAULT_SOURCE /* madvise */
-#include "ir/support/files.h"
+#include "ir/support/support.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,8 +5,8 @@
  * above max_finite is infinity or NaN. f80 stores its leading one: it is removed on the way
  * in and put back on the way out.
  * Tests: test/unit/float_test.c */
-#include "ir/support/float_impl.h"
-#include "ir/attr/type.h"
+#include "ir/support/internal.h"
+#include "ir/attr/attr.h"
 
 #include <assert.h>
 #include <string.h>

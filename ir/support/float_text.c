@@ -5,8 +5,8 @@
  * length, then the last digit is rounded half up. What is printed short is read back by
  * comparing it with the middles between the value and its neighbours.
  * Tests: test/unit/float_test.c */
-#include "ir/support/float_impl.h"
-#include "ir/attr/type.h"
+#include "ir/support/internal.h"
+#include "ir/attr/attr.h"
 
 #include <assert.h>
 #include <string.h>
@@ -382,13 +382,13 @@ void float_print_scientific(StrBuf *out, double value)
 /* Beyond 767 significant digits only "not zero" can matter to a double. */
 #define SIGNIFICANT_MAX 800
 
-typedef struct Literal {
+typedef struct FloatLiteral {
     bool is_negative;
     Str digits;         /* of mantissa, may hold one '.' */
     int64_t exp;        /* of the last digit */
     size_t significant; /* digits from the first that is not zero */
     uint64_t mant;      /* their value when significant <= 19 */
-} Literal;
+} FloatLiteral;
 
 static bool is_digit(char c)
 {
@@ -414,10 +414,10 @@ static bool scan_exponent(Str text, size_t at, int64_t *out)
     return true;
 }
 
-static bool scan_literal(Str text, Literal *literal)
+static bool scan_literal(Str text, FloatLiteral *literal)
 {
     size_t at = 0, digits = 0, places = 0;
-    *literal = (Literal){0};
+    *literal = (FloatLiteral){0};
     literal->is_negative = text.len > 0 && text.data[0] == '-';
     if (text.len > 0 && (text.data[0] == '-' || text.data[0] == '+'))
         at++;
@@ -451,7 +451,7 @@ static bool scan_literal(Str text, Literal *literal)
 
 /* Up to 19 digits and a power of five that fits a word, the common case: the product fits
  * two words, and so does a quotient of at least 63 bits with a sticky bit below. */
-static bool read_short(const Literal *literal, double *out)
+static bool read_short(const FloatLiteral *literal, double *out)
 {
     if (literal->significant > TEN_DIGITS || literal->exp < -27 || literal->exp > 27)
         return false;
@@ -473,7 +473,7 @@ static bool read_short(const Literal *literal, double *out)
 
 /* The significant digits as a number; those beyond SIGNIFICANT_MAX become one digit, 0 when
  * all of them are 0. */
-static void read_digits(const Literal *literal, Nat *nat, int64_t *exp)
+static void read_digits(const FloatLiteral *literal, Nat *nat, int64_t *exp)
 {
     size_t seen = 0;
     bool has_rest = false;
@@ -524,7 +524,7 @@ static FloatParts read_scaled(Nat *nat, int exp)
     return parts;
 }
 
-static double read_exact(const Literal *literal)
+static double read_exact(const FloatLiteral *literal)
 {
     Nat nat;
     int64_t exp;
@@ -540,7 +540,7 @@ static double read_exact(const Literal *literal)
 
 bool float_parse(Str text, double *out)
 {
-    Literal literal;
+    FloatLiteral literal;
     if (!scan_literal(text, &literal))
         return false;
     if (!read_short(&literal, out))

@@ -1,5 +1,5 @@
 /* Tests: test/unit/emit_test.c, lit/tools/ming-check-json.test */
-#include "ir/support/json.h"
+#include "ir/support/support.h"
 
 /* Length of the UTF-8 sequence at text[at], 0 if there is none. */
 static size_t utf8_length(Str text, size_t at)

@@ -3,8 +3,8 @@
  * Three lifetimes (docs/memory.md): context arena, module pool, scratch arena.
  * An Arena only grows; arena_reset keeps the newest chunk for reuse.
  * Tests: test/unit/support_test.c */
-#ifndef MING_IR_SUPPORT_H
-#define MING_IR_SUPPORT_H
+#ifndef MING_IR_SUPPORT_SUPPORT_H
+#define MING_IR_SUPPORT_SUPPORT_H
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -165,5 +165,142 @@ bool i64_floordiv(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
 bool i64_ceildiv(int64_t a, int64_t b, int64_t *out) MUST_CHECK;
 /* Remainder in [0, b) for b > 0. */
 int64_t i64_mod(int64_t a, int64_t b);
+
+/* Integers of any width as two's complement words (least significant first), for integer
+ * attributes and constant folding. Bits above the width are zero in the top word.
+ * Up to 64 bits everything lives in one word, without allocation.
+ * Tests: test/unit/bigint_test.c */
+
+#define BIGINT_MAX_WIDTH ((1u << 24) - 1) /* as upstream's IntegerType */
+
+typedef struct BigInt {
+    uint32_t width; /* bits, >= 0 */
+    union {
+        uint64_t word;   /* width <= 64 */
+        uint64_t *words; /* else: in the arena that made it */
+    } u;
+} BigInt;
+
+uint32_t bigint_word_count(uint32_t width);
+const uint64_t *bigint_words(const BigInt *value);
+BigInt bigint_from_i64(Arena *arena, uint32_t width, int64_t value); /* truncates or sign-extends */
+BigInt bigint_from_words(Arena *arena, uint32_t width, const uint64_t *words);
+/* Decimal or 0x hexadecimal digits without sign; false when they do not fit `width` bits
+ * (as an unsigned number) or are malformed. */
+bool bigint_parse(Arena *arena, Str digits, uint32_t width, BigInt *out) MUST_CHECK;
+/* Bits that the unsigned number written in `digits` needs (0 for zero). */
+uint32_t bigint_digits_width(Str digits);
+void bigint_print(StrBuf *out, const BigInt *value, bool is_signed);
+bool bigint_eq(const BigInt *a, const BigInt *b);
+bool bigint_is_zero(const BigInt *a);
+bool bigint_is_negative(const BigInt *a); /* sign bit set */
+bool bigint_fits_i64(const BigInt *a, bool is_signed);
+int64_t bigint_to_i64(const BigInt *a);   /* sign-extended; low 64 bits when wider */
+uint64_t bigint_to_u64(const BigInt *a);  /* zero-extended; low 64 bits when wider */
+int bigint_cmp(const BigInt *a, const BigInt *b, bool is_signed); /* same widths; -1 0 1 */
+
+BigInt bigint_neg(Arena *arena, const BigInt *a);
+BigInt bigint_add(Arena *arena, const BigInt *a, const BigInt *b); /* wraps, as all below */
+BigInt bigint_sub(Arena *arena, const BigInt *a, const BigInt *b);
+BigInt bigint_mul(Arena *arena, const BigInt *a, const BigInt *b);
+BigInt bigint_and(Arena *arena, const BigInt *a, const BigInt *b);
+BigInt bigint_or(Arena *arena, const BigInt *a, const BigInt *b);
+BigInt bigint_xor(Arena *arena, const BigInt *a, const BigInt *b);
+BigInt bigint_shl(Arena *arena, const BigInt *a, uint64_t amount);
+BigInt bigint_shr(Arena *arena, const BigInt *a, uint64_t amount, bool arithmetic);
+/* Truncating quotient and remainder; the divisor must not be zero. */
+BigInt bigint_div(Arena *arena, const BigInt *a, const BigInt *b, bool is_signed);
+BigInt bigint_rem(Arena *arena, const BigInt *a, const BigInt *b, bool is_signed);
+/* Truncates, or extends by sign or zero. */
+BigInt bigint_resize(Arena *arena, const BigInt *a, uint32_t width, bool is_signed);
+
+/* Files in and out of the tools.
+ * Tests: lit/tools/output.mir, lit/tools/command-line.mir */
+
+/* Appends a file ("-": standard input). False: *reason (static or strerror) says why. */
+bool file_read(StrBuf *out, const char *path, const char **reason) MUST_CHECK;
+/* Replaces a file at once by writing a temporary one beside it and renaming it; "-" is standard
+ * output, and what is no regular file is written directly. */
+bool file_write(const char *path, Str text, const char **reason) MUST_CHECK;
+
+/* A whole input, mapped where that is possible; nobody may shorten the file meanwhile. */
+typedef struct InputFile {
+    Str text;
+    StrBuf read;          /* holds the text where it is not mapped */
+    const char *released; /* of a mapped text: before this no memory is held */
+} InputFile;
+bool input_open(InputFile *input, const char *path, const char **reason) MUST_CHECK;
+/* For ParseOptions.passed: gives back the memory of a mapped text before `place`, which comes
+ * from the file again if it is looked at. */
+void input_release(void *input, const char *place);
+void input_close(InputFile *input);
+
+/* An output written piece by piece as file_write writes it whole: nothing appears under its name
+ * before output_close. */
+typedef struct OutputFile {
+    const char *path;
+    StrBuf temporary; /* its name; empty: written directly */
+    int fd;           /* < 0: not yet open */
+    const char *reason; /* why writing failed, or NULL */
+} OutputFile;
+void output_open(OutputFile *output, const char *path);
+/* For TextSink.write. */
+bool output_write(void *output, Str piece) MUST_CHECK;
+/* keep: false removes what was not written directly. False: *reason says what went wrong. */
+bool output_close(OutputFile *output, bool keep, const char **reason) MUST_CHECK;
+
+/* Floating-point formats of the float types, by their bits, independent of host and locale.
+ *
+ * kind is a TypeKind float kind (ir/attr/attr.h). Formats of up to 64 bits are held in one word;
+ * f80 and f128 in two, low word first. The *_words functions take every kind.
+ * Tests: test/unit/float_test.c */
+
+/* Value of the bits: exact, except that f80 and f128 round half-even. */
+double float_from_bits(int kind, uint64_t bits);
+double float_from_words(int kind, const uint64_t words[2]);
+/* Bits of the value rounded half-even; overflow gives the format's infinity, or its NaN
+ * where it has none. */
+uint64_t float_to_bits(int kind, double value);
+void float_to_words(int kind, double value, uint64_t words[2]);
+/* Bits of storage: 8, 16, 19, 32, 64, 80 or 128. */
+uint32_t float_width(int kind);
+/* Bits of f80 whose leading bit contradicts the exponent are no number: upstream keeps them with
+ * the largest exponent. Others stay. */
+void float_settle(int kind, uint64_t words[2]);
+
+/* Text as upstream prints a float of that kind: 6 digits after the first if they round-trip,
+ * else as many as always do, else (and for inf and nan) the bits in hexadecimal. */
+void float_print(StrBuf *out, int kind, uint64_t bits);
+void float_print_words(StrBuf *out, int kind, const uint64_t words[2]);
+/* d.dddddde+xx, as messages show a double; inf is INF. */
+void float_print_scientific(StrBuf *out, double value);
+/* The number in the text, [-+]digits[.digits][e[-+]digits], correctly rounded to double
+ * (infinity when too large); false when malformed. */
+bool float_parse(Str text, double *out) MUST_CHECK;
+
+/* Text in JSON. */
+
+/* The string with its quotes; what is no UTF-8 becomes U+FFFD. */
+void json_add_string(StrBuf *out, Str text);
+
+/* Tables for people: words to the left, numbers to the right, columns as wide as they need.
+ * Tests: lit/tools/ming-sim.mir */
+
+typedef struct TextTable {
+    size_t columns, first_number; /* columns from first_number on hold numbers */
+    VEC(StrBuf) cells;            /* row by row */
+    size_t *widths;               /* of the columns, once a row was printed */
+} TextTable;
+
+/* Cells are added before any row is printed. The next one, empty: valid until the one after. */
+StrBuf *text_table_cell(TextTable *table);
+void text_table_add(TextTable *table, const char *text);
+void text_table_add_int(TextTable *table, int64_t value);
+/* A count, or `-` for one that is not known (negative). */
+void text_table_add_count(TextTable *table, int64_t count);
+/* One line, with its end; rows count from 0. The last row may lack cells. */
+void text_table_print_row(TextTable *table, size_t row, StrBuf *out);
+void text_table_print(TextTable *table, StrBuf *out);
+void text_table_free(TextTable *table);
 
 #endif

@@ -1,6 +1,6 @@
 /* Printing tables: widths are counted in characters of UTF-8.
  * Tests: lit/tools/ming-sim.mir */
-#include "ir/support/text_table.h"
+#include "ir/support/support.h"
 
 StrBuf *text_table_cell(TextTable *table)
 {

@@ -4,9 +4,8 @@
  * The walk keeps its own stack, so nesting depth costs no C stack. Order and wording are
  * upstream's.
  * Tests: lit/ir/verify.mir */
-#include "ir/verify/verify_impl.h"
+#include "ir/verify/internal.h"
 
-#include "ir/asm/print/diag.h"
 #include "ir/asm/print/print.h"
 
 /* --- blocks ------------------------------------------------------------------------ */
@@ -220,7 +219,7 @@ static bool op_exit(Op *op, const Op *root)
 
 /* An op whose regions are being checked: where the walk stands in it. Isolated ops wait until
  * all else was checked. */
-typedef struct Frame {
+typedef struct VerifyFrame {
     Op *op;
     uint32_t region;
     Block *block; /* NULL: before the region's first */
@@ -228,9 +227,9 @@ typedef struct Frame {
     bool heads_tree; /* isolated, or the root */
     bool isolated;   /* now come the isolated ops */
     bool ok;
-} Frame;
+} VerifyFrame;
 
-typedef VEC(Frame) FrameVec;
+typedef VEC(VerifyFrame) FrameVec;
 
 static bool waits(const Op *op)
 {
@@ -238,7 +237,7 @@ static bool waits(const Op *op)
 }
 
 /* The first block after the frame's, or NULL: there is none, or one that must not be entered. */
-static Block *next_block(Frame *frame)
+static Block *next_block(VerifyFrame *frame)
 {
     if (frame->block && !frame->isolated) frame->ok = block_exit(frame->block);
     if (frame->block) frame->block = frame->block->next;
@@ -250,7 +249,7 @@ static Block *next_block(Frame *frame)
 }
 
 /* The next op directly inside the frame's op that is its turn. */
-static Op *frame_advance(Frame *frame)
+static Op *frame_advance(VerifyFrame *frame)
 {
     while (true) {
         for (Op *op = frame->next; op; op = op->next) {
@@ -264,7 +263,7 @@ static Op *frame_advance(Frame *frame)
         } else if (!frame->ok || frame->isolated) {
             return NULL;
         } else {
-            *frame = (Frame){frame->op, .heads_tree = frame->heads_tree, .isolated = true,
+            *frame = (VerifyFrame){frame->op, .heads_tree = frame->heads_tree, .isolated = true,
                              .ok = true};
         }
     }
@@ -275,7 +274,7 @@ static bool begin(FrameVec *stack, Op *op, const Op *root)
 {
     if (!op_enter(op)) return false;
     if (op->region_count == 0) return op_exit(op, root);
-    *vec_push(stack) = (Frame){.op = op, .heads_tree = op == root || waits(op), .ok = true};
+    *vec_push(stack) = (VerifyFrame){.op = op, .heads_tree = op == root || waits(op), .ok = true};
     return true;
 }
 
@@ -290,7 +289,7 @@ static void abandon_tree(FrameVec *stack)
 /* Goes on in the top frame; true if all in it held. */
 static bool step(FrameVec *stack, const Op *root, bool *ended)
 {
-    Frame *top = &stack->data[stack->len - 1];
+    VerifyFrame *top = &stack->data[stack->len - 1];
     Op *inner = frame_advance(top);
     *ended = !inner;
     if (!inner) return top->ok && op_exit(top->op, root);

@@ -1,11 +1,10 @@
 /* Structure, dominance, declared constraints, traits, hooks; reports every failure.
  * Tests: lit/ir/verify.mir, lit/dialects/<d>/invalid.mir */
-#ifndef MING_IR_VERIFY_H
-#define MING_IR_VERIFY_H
+#ifndef MING_IR_VERIFY_VERIFY_H
+#define MING_IR_VERIFY_VERIFY_H
 
 #include "ir/asm/print/print.h"
-#include "ir/core/dominance.h"
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 bool verify_op(Op *op) MUST_CHECK;
 

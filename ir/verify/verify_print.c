@@ -1,5 +1,5 @@
 /* How to print an op that may not be valid. Tests: lit/tools/print-ir.mir */
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/verify/verify.h"
 
 static void ignore_diag(void *user, Context *ctx, const Diag *diag, const Diag *notes,

@@ -3,9 +3,9 @@
  * Tests: lit/ir/verify.mir */
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
-#include "ir/verify/verify_impl.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "ir/verify/internal.h"
 
 /* --- symbols and functions --------------------------------------------------------- */
 

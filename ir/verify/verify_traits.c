@@ -2,8 +2,8 @@
  * Tests: lit/ir/verify.mir */
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
-#include "ir/verify/verify_impl.h"
+#include "ir/asm/print/print.h"
+#include "ir/verify/internal.h"
 
 /* --- types ----------------------------------------------------------------------- */
 

@@ -3,14 +3,13 @@
  * Requires: verified dfg with words and unroll factors that agree (choose-unroll gives them).
  * Changes: the region and its processes are replaced.
  * Tests: lit/lowering/dfg-to-emithls */
-#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
-#include "lowering/lowering.h"
-#include "analysis/layer_name.h"
-#include "lowering/dfg_to_emithls/process_doc.h"
+#include "lowering/dfg_to_emithls/internal.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 
@@ -23,7 +22,7 @@ const Type *to_emithls_word_type(const Type *end)
     return elems == 1 ? elem : type_vector(elem, &elems, 1, NULL);
 }
 
-Value *to_emithls_port_stream(const Lowering *l, uint32_t port)
+Value *to_emithls_port_stream(const EmithlsLowering *l, uint32_t port)
 {
     return region_entry(op_region(l->func, 0))->args[port];
 }
@@ -86,9 +85,9 @@ static const Attr *numbered_names(Context *ctx, uint32_t inputs, uint32_t output
 
 /* --- forks ------------------------------------------------------------------------------ */
 
-static bool lower_fork(Lowering *l)
+static bool lower_fork(EmithlsLowering *l)
 {
-    Nest *nest = &l->nest;
+    EmithlsNest *nest = &l->nest;
     LoopSpec loop = {"i", sched_fork_words(l->process)};
     NestMark mark = emithls_nest_open(nest, "copy", &loop, 1, LOOP_PIPELINED, -1, -1);
     Value *word = emithls_nest_read(nest, to_emithls_port_stream(l, 0));
@@ -113,7 +112,7 @@ static Op *lower_process(SymbolTable *symbols, Op *process)
                                 attr_named(ctx, "report", report)};
     strbuf_free(&doc);
     const Attr *names = numbered_names(ctx, dfg_input_count(process), dfg_output_count(process));
-    Lowering l = {.process = process, .symbols = symbols,
+    EmithlsLowering l = {.process = process, .symbols = symbols,
                   .func = create_func(process, names, extra, report ? 2 : 1)};
     op_insert_before(l.func, process);
     l.nest.b = builder_at_end(region_entry(op_region(l.func, 0)), process->loc);
@@ -136,7 +135,7 @@ static Op *lower_process(SymbolTable *symbols, Op *process)
 /* Channel ends as streams of the top function. */
 typedef struct Top {
     Op *region, *func;
-    Nest nest;
+    EmithlsNest nest;
     PtrMap streams; /* channel end Value* -> stream Value* */
     PtrMap names;   /* Ident of a stream's name -> itself */
 } Top;

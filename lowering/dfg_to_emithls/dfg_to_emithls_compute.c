@@ -2,28 +2,27 @@
  * input's counters advance and held otherwise; the epilogue runs and a word is written in the last
  * iteration of the reduction.
  * Tests: lit/lowering/dfg-to-emithls-compute.mir */
-#include "lowering/dfg_to_emithls/dfg_to_emithls_compute.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
-#include "dialects/linalg/structured.h"
-#include "ir/asm/print/diag.h"
-#include "lowering/dfg_to_emithls/process_doc.h"
+#include "dialects/linalg/linalg.h"
+#include "ir/asm/print/print.h"
 
 /* --- loops ---------------------------------------------------------------------------------------- */
 
 /* Opens unrolled loops over the factors of the parallel or the reduction loops. */
 NestMark to_emithls_open_lanes(ComputeLowering *c, bool reduction, const char *name)
 {
-    Nest *nest = &c->l->nest;
+    EmithlsNest *nest = &c->l->nest;
     LoopSpec loops[KERNEL_MAX_LOOPS];
     uint32_t count = 0;
     StrBuf names[KERNEL_MAX_LOOPS] = {0};
-    for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++) {
-        if (c->plan.kernel.is_reduction[i] != reduction || c->plan.unroll[i] == 1)
+    for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++) {
+        if (c->sched.kernel.is_reduction[i] != reduction || c->sched.unroll[i] == 1)
             continue;
-        strbuf_printf(&names[count], "%s_u", to_emithls_plan_loop_name(&c->plan, i));
-        loops[count] = (LoopSpec){names[count].data, c->plan.unroll[i]};
+        strbuf_printf(&names[count], "%s_u", to_emithls_loop_name(&c->sched, i));
+        loops[count] = (LoopSpec){names[count].data, c->sched.unroll[i]};
         c->lane[i] = affine_dim(c->ctx, nest->count + count);
         count++;
     }
@@ -37,8 +36,8 @@ NestMark to_emithls_open_lanes(ComputeLowering *c, bool reduction, const char *n
 
 void to_emithls_close_lanes(ComputeLowering *c, bool reduction, NestMark mark)
 {
-    for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++)
-        if (c->plan.kernel.is_reduction[i] == reduction)
+    for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++)
+        if (c->sched.kernel.is_reduction[i] == reduction)
             c->lane[i] = affine_const(c->ctx, 0);
     emithls_nest_close(&c->l->nest, mark);
 }
@@ -46,19 +45,19 @@ void to_emithls_close_lanes(ComputeLowering *c, bool reduction, NestMark mark)
 Edge to_emithls_edge(const ComputeLowering *c, uint32_t first, bool reductions_only, bool last)
 {
     Edge edge = {.count = 0};
-    for (uint32_t i = first; i < c->plan.loop_count; i++) {
+    for (uint32_t i = first; i < c->sched.loop_count; i++) {
         const AffineExpr *expr = to_emithls_counter(c, i);
-        if (reductions_only && !c->plan.loops[i].is_reduction)
+        if (reductions_only && !c->sched.loops[i].is_reduction)
             continue;
         edge.is_eq[edge.count] = true;
-        edge.exprs[edge.count++] = last ? affine_add_c(expr, 1 - c->plan.loops[i].trip) : expr;
+        edge.exprs[edge.count++] = last ? affine_add_c(expr, 1 - c->sched.loops[i].trip) : expr;
     }
     return edge;
 }
 
 NestMark to_emithls_open_edge(ComputeLowering *c, const Edge *edge)
 {
-    Nest *nest = &c->l->nest;
+    EmithlsNest *nest = &c->l->nest;
     if (edge->count == 0)
         return (NestMark){nest->b.block, nest->b.before, nest->count};
     return emithls_nest_open_if(nest, edge->exprs, edge->is_eq, edge->count);
@@ -68,11 +67,11 @@ NestMark to_emithls_open_edge(ComputeLowering *c, const Edge *edge)
 
 static void read_words(ComputeLowering *c)
 {
-    Nest *nest = &c->l->nest;
-    Edge edge = to_emithls_edge(c, c->plan.read_depth, false, false);
+    EmithlsNest *nest = &c->l->nest;
+    Edge edge = to_emithls_edge(c, c->sched.read_depth, false, false);
     NestMark mark = to_emithls_open_edge(c, &edge);
-    for (uint32_t s = 0; s < c->plan.stream_count; s++) {
-        Value *word = emithls_nest_read(nest, to_emithls_port_stream(c->l, c->plan.stream_port[s]));
+    for (uint32_t s = 0; s < c->sched.stream_count; s++) {
+        Value *word = emithls_nest_read(nest, to_emithls_port_stream(c->l, c->sched.stream_port[s]));
         emithls_nest_store(nest, word, c->words[s], NULL, 0);
     }
     emithls_nest_close(nest, mark);
@@ -81,10 +80,10 @@ static void read_words(ComputeLowering *c)
 /* Finishes each lane and writes the word. */
 static bool write_word(ComputeLowering *c)
 {
-    Nest *nest = &c->l->nest;
+    EmithlsNest *nest = &c->l->nest;
     Edge last = to_emithls_edge(c, 0, true, true);
     NestMark mark = to_emithls_open_edge(c, &last);
-    Value *stream = to_emithls_port_stream(c->l, c->plan.output_port);
+    Value *stream = to_emithls_port_stream(c->l, c->sched.output_port);
     const Type *word = emithls_stream_word(stream->type);
     Value *result = emithls_nest_variable(nest, "result", word, NULL, 0);
     NestMark lanes = to_emithls_open_lanes(c, false, "finish");
@@ -105,12 +104,12 @@ static bool write_word(ComputeLowering *c)
 static bool check_words(const ComputeLowering *c)
 {
     int64_t want[DFG_MAX_RANK], got[2 * DFG_MAX_RANK];
-    sched_compute_output_word(&c->plan, want);
-    uint32_t port = c->plan.output_port;
+    sched_compute_output_word(&c->sched, want);
+    uint32_t port = c->sched.output_port;
     const Type *end = dfg_port(c->l->process, port)->type;
-    if (!sched_port_word(c->l->process, port, end, op_result(c->plan.main, 0)->type, got))
+    if (!sched_port_word(c->l->process, port, end, op_result(c->sched.main, 0)->type, got))
         return false;
-    for (uint32_t i = 0; i < sched_compute_output_map(&c->plan)->result_count; i++)
+    for (uint32_t i = 0; i < sched_compute_output_map(&c->sched)->result_count; i++)
         if (want[i] != got[i])
             return op_error(c->l->process, "computes %lld elements of output dimension %u at once, "
                                            "but its port's words hold %lld",
@@ -122,11 +121,11 @@ static bool declare_words(ComputeLowering *c)
 {
     static const char *const names[] = {"in_word", "in_word2", "in_word3", "in_word4",
                                         "in_word5", "in_word6", "in_word7", "in_word8"};
-    for (uint32_t s = 0; s < c->plan.stream_count; s++) {
-        Value *stream = to_emithls_port_stream(c->l, c->plan.stream_port[s]);
+    for (uint32_t s = 0; s < c->sched.stream_count; s++) {
+        Value *stream = to_emithls_port_stream(c->l, c->sched.stream_port[s]);
         c->words[s] = emithls_nest_variable(&c->l->nest, names[s], emithls_stream_word(stream->type), NULL,
                                     0);
-        if (!sched_compute_input_word(&c->plan, s, c->word[s]))
+        if (!sched_compute_input_word(&c->sched, s, c->word[s]))
             return false;
     }
     return true;
@@ -134,23 +133,23 @@ static bool declare_words(ComputeLowering *c)
 
 static NestMark open_nest(ComputeLowering *c)
 {
-    LoopSpec loops[PLAN_MAX_LOOPS];
-    StrBuf names[PLAN_MAX_LOOPS] = {0};
-    Nest *nest = &c->l->nest;
-    uint32_t count = c->plan.loop_count;
+    LoopSpec loops[SCHED_MAX_LOOPS];
+    StrBuf names[SCHED_MAX_LOOPS] = {0};
+    EmithlsNest *nest = &c->l->nest;
+    uint32_t count = c->sched.loop_count;
     for (uint32_t i = 0; i < count; i++) {
-        strbuf_add_c(&names[i], to_emithls_plan_loop_name(&c->plan, c->plan.loops[i].loop));
+        strbuf_add_c(&names[i], to_emithls_loop_name(&c->sched, c->sched.loops[i].loop));
         for (uint32_t j = 0; j < i; j++)
-            if (c->plan.loops[j].loop == c->plan.loops[i].loop)
+            if (c->sched.loops[j].loop == c->sched.loops[i].loop)
                 strbuf_add_c(&names[i], "_part");
-        loops[i] = (LoopSpec){names[i].data, c->plan.loops[i].trip};
+        loops[i] = (LoopSpec){names[i].data, c->sched.loops[i].trip};
     }
     if (count == 0)
         loops[count++] = (LoopSpec){"step", 1};
     c->nest_first = nest->count;
     NestMark mark = emithls_nest_open(nest, "nest", loops, count, LOOP_PIPELINED, -1, -1);
-    emithls_nest_interval(nest, c->plan.reduction.ii);
-    for (uint32_t i = 0; i < c->plan.loop_count; i++)
+    emithls_nest_interval(nest, c->sched.reduction.ii);
+    for (uint32_t i = 0; i < c->sched.loop_count; i++)
         strbuf_free(&names[i]);
     return mark;
 }
@@ -163,7 +162,7 @@ static bool build_process(ComputeLowering *c)
         to_emithls_declare_sums(c);
     if (!to_emithls_main_sources(c))
         return false;
-    for (uint32_t s = 0; s < c->plan.stage_count; s++)
+    for (uint32_t s = 0; s < c->sched.stage_count; s++)
         if (!to_emithls_stage_sources(c, s))
             return false;
     NestMark mark = open_nest(c);
@@ -173,12 +172,12 @@ static bool build_process(ComputeLowering *c)
     return ok;
 }
 
-bool to_emithls_compute(Lowering *l)
+bool to_emithls_compute(EmithlsLowering *l)
 {
     ComputeLowering c = {.l = l, .ctx = l->process->ctx};
-    if (!sched_compute(l->process, NULL, NULL, &c.plan))
+    if (!sched_compute(l->process, NULL, NULL, &c.sched))
         return false;
-    for (uint32_t i = 0; i < c.plan.kernel.loop_count; i++)
+    for (uint32_t i = 0; i < c.sched.kernel.loop_count; i++)
         c.lane[i] = affine_const(c.ctx, 0);
     arena_init(&c.arena);
     bool ok = check_words(&c) && build_process(&c);

@@ -2,13 +2,13 @@
  * source in a circular buffer and loads one for the result. A merge is one loop over the words of the
  * result, each taken from the port whose part it lies in.
  * Tests: lit/lowering/dfg-to-emithls-move.mir */
-#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "schedule/plan_move.h"
+#include "schedule/schedule.h"
 
 /* Stores a scalar in every element of a word variable. */
-static void store_fill(Nest *nest, const Attr *fill, Value *word, int64_t lanes)
+static void store_fill(EmithlsNest *nest, const Attr *fill, Value *word, int64_t lanes)
 {
     const AffineExpr *lane = affine_dim(nest->b.ctx, nest->count);
     LoopSpec loop = {"lane", lanes};
@@ -46,7 +46,7 @@ static void require_between(Condition *c, const AffineExpr *counter, int64_t ext
         require(c, affine_add_c(affine_neg(counter), high), false);
 }
 
-static NestMark open_where(Nest *nest, const Condition *c)
+static NestMark open_where(EmithlsNest *nest, const Condition *c)
 {
     if (c->count)
         return emithls_nest_open_if(nest, c->exprs, c->is_eq, c->count);
@@ -56,9 +56,9 @@ static NestMark open_where(Nest *nest, const Condition *c)
 /* --- reorder ---------------------------------------------------------------------------------- */
 
 typedef struct ReorderLowering {
-    Lowering *l;
+    EmithlsLowering *l;
     Context *ctx;
-    ReorderPlan plan;
+    ReorderSchedule sched;
     uint32_t first;                     /* counter of the steps */
     uint32_t counters[MOVE_MAX_DIGITS]; /* of the inner loops; 0: one trip */
     Value *buffer;
@@ -78,27 +78,27 @@ static const AffineExpr *inner_counter(const ReorderLowering *r, uint32_t i)
 static const AffineExpr *step_position(const ReorderLowering *r)
 {
     const AffineExpr *counters[MOVE_MAX_DIGITS];
-    for (uint32_t i = 0; i < r->plan.inner_count; i++)
+    for (uint32_t i = 0; i < r->sched.inner_count; i++)
         counters[i] = inner_counter(r, i);
-    return emithls_affine_flatten(r->ctx, counters, r->plan.inner, r->plan.inner_count);
+    return emithls_affine_flatten(r->ctx, counters, r->sched.inner, r->sched.inner_count);
 }
 
 static const AffineExpr *slot(const ReorderLowering *r, const AffineExpr *word)
 {
-    bool wraps = r->plan.depth < r->plan.in_blocks * r->plan.in_burst;
-    return wraps ? affine_mod(word, affine_const(r->ctx, r->plan.depth)) : word;
+    bool wraps = r->sched.depth < r->sched.in_blocks * r->sched.in_burst;
+    return wraps ? affine_mod(word, affine_const(r->ctx, r->sched.depth)) : word;
 }
 
 static void read_block(ReorderLowering *r)
 {
-    Nest *nest = &r->l->nest;
+    EmithlsNest *nest = &r->l->nest;
     Condition where = {.count = 0};
     const AffineExpr *position = step_position(r);
-    require_between(&where, step_counter(r), r->plan.steps, 0, r->plan.in_blocks - 1);
-    require_between(&where, position, r->plan.step_trips, 0, r->plan.in_burst - 1);
+    require_between(&where, step_counter(r), r->sched.steps, 0, r->sched.in_blocks - 1);
+    require_between(&where, position, r->sched.step_trips, 0, r->sched.in_burst - 1);
     NestMark mark = open_where(nest, &where);
     Value *word = emithls_nest_read(nest, to_emithls_port_stream(r->l, 0));
-    const AffineExpr *number = affine_add(affine_mul_c(step_counter(r), r->plan.in_burst), position);
+    const AffineExpr *number = affine_add(affine_mul_c(step_counter(r), r->sched.in_burst), position);
     number = slot(r, number);
     emithls_nest_store(nest, word, r->buffer, &number, 1);
     emithls_nest_close(nest, mark);
@@ -107,38 +107,38 @@ static void read_block(ReorderLowering *r)
 /* The result's digits: those of the block from the step, the others from the inner loops. */
 static void result_digits(const ReorderLowering *r, const AffineExpr **out)
 {
-    const AffineExpr *rest = affine_add_c(step_counter(r), -r->plan.delay);
-    for (uint32_t i = r->plan.level; i-- > 0;) {
-        const AffineExpr *extent = affine_const(r->ctx, r->plan.digits[i]);
+    const AffineExpr *rest = affine_add_c(step_counter(r), -r->sched.delay);
+    for (uint32_t i = r->sched.level; i-- > 0;) {
+        const AffineExpr *extent = affine_const(r->ctx, r->sched.digits[i]);
         out[i] = i ? affine_mod(rest, extent) : rest;
         rest = affine_floordiv(rest, extent);
     }
-    for (uint32_t i = r->plan.level; i < r->plan.digit_count; i++)
-        out[i] = inner_counter(r, i - r->plan.level);
+    for (uint32_t i = r->sched.level; i < r->sched.digit_count; i++)
+        out[i] = inner_counter(r, i - r->sched.level);
 }
 
 static const AffineExpr *over_digits(const ReorderLowering *r, const AffineExpr *expr)
 {
     const AffineExpr *digits[MOVE_MAX_DIGITS];
     result_digits(r, digits);
-    return affine_replace(expr, digits, r->plan.digit_count, NULL, 0);
+    return affine_replace(expr, digits, r->sched.digit_count, NULL, 0);
 }
 
 static Value *load_slot(ReorderLowering *r)
 {
-    const AffineExpr *number = slot(r, over_digits(r, r->plan.address));
+    const AffineExpr *number = slot(r, over_digits(r, r->sched.address));
     return emithls_nest_load(&r->l->nest, r->buffer, &number, 1);
 }
 
 /* The word where the source has it, else the fill value. */
 static Value *load_or_fill(ReorderLowering *r, const Type *word)
 {
-    Nest *nest = &r->l->nest;
+    EmithlsNest *nest = &r->l->nest;
     Condition inside = {.count = 0};
     Value *result = emithls_nest_variable(nest, "result", word, NULL, 0);
-    for (uint32_t i = 0; i < r->plan.bound_count; i++)
-        require(&inside, over_digits(r, r->plan.bounds[i]), false);
-    store_fill(nest, op_attr(r->plan.reorder, "fill"), result, r->plan.lanes);
+    for (uint32_t i = 0; i < r->sched.bound_count; i++)
+        require(&inside, over_digits(r, r->sched.bounds[i]), false);
+    store_fill(nest, op_attr(r->sched.reorder, "fill"), result, r->sched.lanes);
     NestMark mark = open_where(nest, &inside);
     emithls_nest_store(nest, load_slot(r), result, NULL, 0);
     emithls_nest_close(nest, mark);
@@ -147,8 +147,8 @@ static Value *load_or_fill(ReorderLowering *r, const Type *word)
 
 static void write_block(ReorderLowering *r)
 {
-    Nest *nest = &r->l->nest;
-    const ReorderPlan *p = &r->plan;
+    EmithlsNest *nest = &r->l->nest;
+    const ReorderSchedule *p = &r->sched;
     Value *stream = to_emithls_port_stream(r->l, 1);
     Condition where = {.count = 0};
     int64_t row = p->step_trips / p->inner[0];
@@ -163,28 +163,28 @@ static void write_block(ReorderLowering *r)
 static NestMark open_steps(ReorderLowering *r)
 {
     static const char *const names[] = {"i", "j", "k", "l", "m", "n"};
-    LoopSpec loops[MOVE_MAX_DIGITS + 1] = {{"block", r->plan.steps}};
+    LoopSpec loops[MOVE_MAX_DIGITS + 1] = {{"block", r->sched.steps}};
     uint32_t count = 1;
     r->first = r->l->nest.count;
-    for (uint32_t i = 0; i < r->plan.inner_count; i++) {
-        if (r->plan.inner[i] == 1)
+    for (uint32_t i = 0; i < r->sched.inner_count; i++) {
+        if (r->sched.inner[i] == 1)
             continue;
         r->counters[i] = r->first + count;
         loops[count] = (LoopSpec){count <= COUNT_OF(names) ? names[count - 1] : "o",
-                                  r->plan.inner[i]};
+                                  r->sched.inner[i]};
         count++;
     }
     return emithls_nest_open(&r->l->nest, "reorder", loops, count, LOOP_PIPELINED, -1, -1);
 }
 
-bool to_emithls_reorder(Lowering *l)
+bool to_emithls_reorder(EmithlsLowering *l)
 {
     ReorderLowering r = {.l = l, .ctx = l->process->ctx};
-    if (!sched_reorder(l->process, &r.plan))
+    if (!sched_reorder(l->process, &r.sched))
         return false;
     const Type *word = emithls_stream_word(to_emithls_port_stream(l, 0)->type);
-    r.buffer = emithls_nest_variable(&l->nest, "buffer", word, &r.plan.depth, 1);
-    emithls_nest_bind(&l->nest, r.buffer, "ram_s2p", to_emithls_storage_of(r.plan.reorder, 0));
+    r.buffer = emithls_nest_variable(&l->nest, "buffer", word, &r.sched.depth, 1);
+    emithls_nest_bind(&l->nest, r.buffer, "ram_s2p", to_emithls_storage_of(r.sched.reorder, 0));
     emithls_nest_dependence(&l->nest, r.buffer, REORDER_SLOT_DISTANCE);
     NestMark mark = open_steps(&r);
     read_block(&r);
@@ -195,15 +195,15 @@ bool to_emithls_reorder(Lowering *l)
 
 /* --- merge ------------------------------------------------------------------------------------ */
 
-static void part_condition(Context *ctx, const MergePlan *plan, const MergePart *part,
+static void part_condition(Context *ctx, const MergeSchedule *sched, const MergePart *part,
                            uint32_t first, Condition *out)
 {
-    for (uint32_t d = 0, next = first; d < plan->rank; d++) {
-        if (plan->extents[d] == 1)
+    for (uint32_t d = 0, next = first; d < sched->rank; d++) {
+        if (sched->extents[d] == 1)
             continue;
         const AffineExpr *at = affine_dim(ctx, next++);
         int64_t low = part->offset[d], high = low + (part->size[d] - 1) * part->stride[d];
-        require_between(out, at, plan->extents[d], low, high);
+        require_between(out, at, sched->extents[d], low, high);
         if (part->stride[d] > 1 && part->size[d] > 1)
             require(out, affine_mod(affine_add_c(at, -low), affine_const(ctx, part->stride[d])),
                     true);
@@ -211,16 +211,16 @@ static void part_condition(Context *ctx, const MergePlan *plan, const MergePart 
 }
 
 /* Loops over the dimensions but those of one word. */
-static NestMark open_grid(Nest *nest, const MergePlan *plan)
+static NestMark open_grid(EmithlsNest *nest, const MergeSchedule *sched)
 {
     static const char *const names[] = {"c", "x", "y", "z"};
     LoopSpec loops[DFG_MAX_RANK + 1];
     uint32_t count = 0;
-    for (uint32_t d = 0; d < plan->rank; d++) {
-        uint32_t from_inside = plan->rank - 1 - d;
-        if (plan->extents[d] > 1)
+    for (uint32_t d = 0; d < sched->rank; d++) {
+        uint32_t from_inside = sched->rank - 1 - d;
+        if (sched->extents[d] > 1)
             loops[count++] = (LoopSpec){from_inside < COUNT_OF(names) ? names[from_inside] : "n",
-                                        plan->extents[d]};
+                                        sched->extents[d]};
     }
     if (count == 0)
         loops[count++] = (LoopSpec){"i", 1};
@@ -228,89 +228,89 @@ static NestMark open_grid(Nest *nest, const MergePlan *plan)
 }
 
 /* Word of a part at the nest's position, counted in the part. */
-static const AffineExpr *part_word(Context *ctx, const MergePlan *plan, const MergePart *part,
+static const AffineExpr *part_word(Context *ctx, const MergeSchedule *sched, const MergePart *part,
                                    uint32_t first)
 {
     const AffineExpr *at[DFG_MAX_RANK];
-    for (uint32_t d = 0, next = first; d < plan->rank; d++) {
+    for (uint32_t d = 0, next = first; d < sched->rank; d++) {
         at[d] = affine_const(ctx, 0);
-        if (plan->extents[d] > 1)
+        if (sched->extents[d] > 1)
             at[d] = affine_floordiv(affine_add_c(affine_dim(ctx, next++), -part->offset[d]),
                                     affine_const(ctx, part->stride[d]));
     }
-    return emithls_affine_flatten(ctx, at, part->size, plan->rank);
+    return emithls_affine_flatten(ctx, at, part->size, sched->rank);
 }
 
 /* A constant's elements word by word; NULL for one that is the same everywhere. */
-static Value *constant_table(Lowering *l, const MergePlan *plan, uint32_t source)
+static Value *constant_table(EmithlsLowering *l, const MergeSchedule *sched, uint32_t source)
 {
-    const Attr *value = sched_merge_constant(plan, source);
-    int64_t dims[2] = {sched_merge_words(plan, source), plan->lanes};
-    const Type *type = type_tensor(type_elem(value->type), dims, plan->lanes > 1 ? 2 : 1, NULL);
+    const Attr *value = sched_merge_constant(sched, source);
+    int64_t dims[2] = {sched_merge_words(sched, source), sched->lanes};
+    const Type *type = type_tensor(type_elem(value->type), dims, sched->lanes > 1 ? 2 : 1, NULL);
     if (value->u.dense.is_splat)
         return NULL;
     return to_emithls_declare_table(l, attr_dense_raw(type, value->u.dense.data, value->u.dense.size, false),
                          STR("part"), "rom_1p",
-                         to_emithls_storage_of(value_def(op_operand(plan->merge, source)), 0),
-                         plan->lanes > 1);
+                         to_emithls_storage_of(value_def(op_operand(sched->merge, source)), 0),
+                         sched->lanes > 1);
 }
 
-static void take_constant(Lowering *l, const MergePlan *plan, uint32_t source, Value *table,
+static void take_constant(EmithlsLowering *l, const MergeSchedule *sched, uint32_t source, Value *table,
                           uint32_t first, Value *result)
 {
-    Nest *nest = &l->nest;
+    EmithlsNest *nest = &l->nest;
     if (!table) {
-        store_fill(nest, dense_elem(sched_merge_constant(plan, source), 0), result, plan->lanes);
+        store_fill(nest, dense_elem(sched_merge_constant(sched, source), 0), result, sched->lanes);
         return;
     }
     const AffineExpr *lane = affine_dim(nest->b.ctx, nest->count), *index[2];
-    index[0] = part_word(nest->b.ctx, plan, &plan->parts[source], first);
+    index[0] = part_word(nest->b.ctx, sched, &sched->parts[source], first);
     index[1] = lane;
-    LoopSpec loop = {"lane", plan->lanes};
+    LoopSpec loop = {"lane", sched->lanes};
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
-    if (plan->lanes > 1)
+    if (sched->lanes > 1)
         mark = emithls_nest_open(nest, "part", &loop, 1, LOOP_UNROLLED, -1, -1);
-    Value *element = emithls_nest_load(nest, table, index, plan->lanes > 1 ? 2 : 1);
-    emithls_nest_store(nest, element, result, &lane, plan->lanes > 1);
+    Value *element = emithls_nest_load(nest, table, index, sched->lanes > 1 ? 2 : 1);
+    emithls_nest_store(nest, element, result, &lane, sched->lanes > 1);
     emithls_nest_close(nest, mark);
 }
 
 /* The parts that a word lies in, each taken where it is. */
-static void take_parts(Lowering *l, const MergePlan *plan, Value *const *tables, uint32_t first,
+static void take_parts(EmithlsLowering *l, const MergeSchedule *sched, Value *const *tables, uint32_t first,
                        Value *result)
 {
-    Nest *nest = &l->nest;
-    for (uint32_t i = 0; i < plan->source_count; i++) {
+    EmithlsNest *nest = &l->nest;
+    for (uint32_t i = 0; i < sched->source_count; i++) {
         Condition where = {.count = 0};
-        part_condition(l->process->ctx, plan, &plan->parts[i], first, &where);
+        part_condition(l->process->ctx, sched, &sched->parts[i], first, &where);
         NestMark part = open_where(nest, &where);
-        if (plan->port[i] >= 0)
-            emithls_nest_store(nest, emithls_nest_read(nest, to_emithls_port_stream(l, (uint32_t)plan->port[i])), result, NULL,
+        if (sched->port[i] >= 0)
+            emithls_nest_store(nest, emithls_nest_read(nest, to_emithls_port_stream(l, (uint32_t)sched->port[i])), result, NULL,
                        0);
         else
-            take_constant(l, plan, i, tables[i], first, result);
+            take_constant(l, sched, i, tables[i], first, result);
         emithls_nest_close(nest, part);
     }
 }
 
-bool to_emithls_merge(Lowering *l)
+bool to_emithls_merge(EmithlsLowering *l)
 {
-    MergePlan plan;
-    Nest *nest = &l->nest;
-    Value *tables[PLAN_MAX_STREAMS] = {NULL};
+    MergeSchedule sched;
+    EmithlsNest *nest = &l->nest;
+    Value *tables[SCHED_MAX_STREAMS] = {NULL};
     uint32_t first = nest->count;
-    if (!sched_merge(l->process, &plan))
+    if (!sched_merge(l->process, &sched))
         return false;
-    for (uint32_t i = 0; i < plan.source_count; i++)
-        if (plan.port[i] < 0)
-            tables[i] = constant_table(l, &plan, i);
-    NestMark grid = open_grid(nest, &plan);
+    for (uint32_t i = 0; i < sched.source_count; i++)
+        if (sched.port[i] < 0)
+            tables[i] = constant_table(l, &sched, i);
+    NestMark grid = open_grid(nest, &sched);
     Value *out = to_emithls_port_stream(l, dfg_input_count(l->process));
     Value *result = emithls_nest_variable(nest, "result", emithls_stream_word(out->type), NULL, 0);
-    const Attr *fill = op_attr(plan.merge, "fill");
+    const Attr *fill = op_attr(sched.merge, "fill");
     if (fill)
-        store_fill(nest, fill, result, plan.lanes);
-    take_parts(l, &plan, tables, first, result);
+        store_fill(nest, fill, result, sched.lanes);
+    take_parts(l, &sched, tables, first, result);
     emithls_nest_write(nest, emithls_nest_load(nest, result, NULL, 0), out);
     emithls_nest_close(nest, grid);
     return true;

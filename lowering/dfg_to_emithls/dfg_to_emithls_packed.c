@@ -1,4 +1,4 @@
-/* Products that share multiplications, by the plan's packing. A group of lanes is multiplied at once:
+/* Products that share multiplications, by the schedule's packing. A group of lanes is multiplied at once:
  *
  *   packed_sum         = sum over a chain of packed(a) * packed(b)
  *   terms[lane][chain] = field of packed_sum + the bit in front of it, for each lane of the group
@@ -7,11 +7,10 @@
  * Where lanes do not fill their last group, that one has fewer fields and comes in a loop of its own.
  * docs/packing.md says why the fields are exact.
  * Tests: lit/lowering/packing.mir, test/e2e/unroll_check.py */
-#include "lowering/dfg_to_emithls/dfg_to_emithls_compute.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
-#include "lowering/dfg_to_emithls/process_doc.h"
 
 /* Groups of lanes along the loop of an operand's fields. */
 typedef struct Groups {
@@ -21,7 +20,7 @@ typedef struct Groups {
 
 typedef struct PackedLowering {
     ComputeLowering *c;
-    const PackingPlan *packing;
+    const PackingSchedule *packing;
     int64_t chains; /* of a lane */
     Value *terms;
     /* Of the current group. */
@@ -72,7 +71,7 @@ static void select_field(PackedLowering *p, int operand, int64_t field)
 static Groups groups_of(const PackedLowering *p, int operand, bool rest)
 {
     uint32_t loop = p->packing->loop[operand];
-    int64_t lanes = loop == KERNEL_MAX_LOOPS ? 1 : p->c->plan.unroll[loop];
+    int64_t lanes = loop == KERNEL_MAX_LOOPS ? 1 : p->c->sched.unroll[loop];
     int64_t fields = p->packing->grid.fields[operand];
     int64_t whole = lanes / fields * fields;
     return rest ? (Groups){whole, lanes > whole, lanes - whole} : (Groups){0, lanes / fields, fields};
@@ -92,14 +91,14 @@ static const AffineExpr *add_lane_loop(PackedLowering *p, LaneLoops *loops, uint
     if (trips == 1)
         return affine_const(ctx, 0);
     uint32_t i = loops->count++;
-    strbuf_printf(&loops->names[i], "%s%s", to_emithls_plan_loop_name(&p->c->plan, loop), suffix);
+    strbuf_printf(&loops->names[i], "%s%s", to_emithls_loop_name(&p->c->sched, loop), suffix);
     loops->specs[i] = (LoopSpec){loops->names[i].data, trips};
     return affine_dim(ctx, p->c->l->nest.count + i);
 }
 
 static NestMark open_lane_loops(PackedLowering *p, LaneLoops *loops, const char *name)
 {
-    Nest *nest = &p->c->l->nest;
+    EmithlsNest *nest = &p->c->l->nest;
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
     if (loops->count)
         mark = emithls_nest_open(nest, name, loops->specs, loops->count, LOOP_UNROLLED, -1, -1);
@@ -111,17 +110,17 @@ static NestMark open_lane_loops(PackedLowering *p, LaneLoops *loops, const char 
 /* Loops over the groups of lanes and over the chains of a group. */
 static NestMark open_groups(PackedLowering *p)
 {
-    const ComputePlan *plan = &p->c->plan;
+    const ComputeSchedule *sched = &p->c->sched;
     LaneLoops loops = {.count = 0};
     p->chain = affine_const(p->c->ctx, 0);
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++) {
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++) {
         const Groups *g = i == p->packing->loop[0]   ? &p->groups[0]
                           : i == p->packing->loop[1] ? &p->groups[1]
                                                      : NULL;
-        int64_t each = g ? g->fields : plan->kernel.is_reduction[i] ? p->packing->chain[i] : 1;
-        int64_t count = g ? g->count : plan->unroll[i] / each;
+        int64_t each = g ? g->fields : sched->kernel.is_reduction[i] ? p->packing->chain[i] : 1;
+        int64_t count = g ? g->count : sched->unroll[i] / each;
         const AffineExpr *group = add_lane_loop(p, &loops, i, each > 1 ? "_g" : "_u", count);
-        if (plan->kernel.is_reduction[i])
+        if (sched->kernel.is_reduction[i])
             p->chain = affine_add(affine_mul_c(p->chain, count), group);
         p->lane[i] = affine_add_c(affine_mul_c(group, each), g ? g->first : 0);
         p->c->lane[i] = p->lane[i];
@@ -132,10 +131,10 @@ static NestMark open_groups(PackedLowering *p)
 /* The loop along a chain, whose sums are to be made in this order. */
 static NestMark open_chain(PackedLowering *p)
 {
-    const ComputePlan *plan = &p->c->plan;
+    const ComputeSchedule *sched = &p->c->sched;
     LaneLoops loops = {.count = 0};
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
-        if (plan->kernel.is_reduction[i])
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
+        if (sched->kernel.is_reduction[i])
             p->c->lane[i] = affine_add(p->lane[i],
                                        add_lane_loop(p, &loops, i, "_u", p->packing->chain[i]));
     NestMark mark = open_lane_loops(p, &loops, "chain");
@@ -190,7 +189,7 @@ static bool is_packed(const PackedLowering *p) { return p->groups[0].fields * p-
 /* p->product, or p->chain_sum = product + product + ... False: diagnosed. */
 static bool multiply_chain(PackedLowering *p)
 {
-    Nest *nest = &p->c->l->nest;
+    EmithlsNest *nest = &p->c->l->nest;
     const Type *type = type_i(p->c->ctx, (uint32_t)p->packing->accumulator);
     p->chain_sum = NULL;
     if (p->packing->chain_length == 1) {
@@ -236,7 +235,7 @@ static Value *field_value(PackedLowering *p, int64_t position)
 static uint32_t term_index(const PackedLowering *p, const AffineExpr *chain, const AffineExpr **index)
 {
     uint32_t rank = 0;
-    if (p->c->plan.lanes > 1)
+    if (p->c->sched.lanes > 1)
         index[rank++] = to_emithls_output_lane(p->c);
     if (p->chains > 1)
         index[rank++] = chain;
@@ -263,14 +262,14 @@ static void store_fields(PackedLowering *p)
 /* All groups that have p->groups' fields. */
 static bool multiply_groups(PackedLowering *p)
 {
-    Nest *nest = &p->c->l->nest;
+    EmithlsNest *nest = &p->c->l->nest;
     if (p->groups[0].count == 0 || p->groups[1].count == 0)
         return true;
     NestMark mark = open_groups(p);
     if (!multiply_chain(p))
         return false;
     store_fields(p);
-    for (uint32_t i = 0; i < p->c->plan.kernel.loop_count; i++)
+    for (uint32_t i = 0; i < p->c->sched.kernel.loop_count; i++)
         p->c->lane[i] = affine_const(p->c->ctx, 0);
     emithls_nest_close(nest, mark);
     return true;
@@ -281,14 +280,14 @@ static bool multiply_groups(PackedLowering *p)
 /* Registers for what the chains of an iteration give: as wide as a field, or as the sums. */
 static void declare_terms(PackedLowering *p)
 {
-    Nest *nest = &p->c->l->nest;
+    EmithlsNest *nest = &p->c->l->nest;
     const PackingGrid *grid = &p->packing->grid;
-    const Type *sum = type_elem(op_result(p->c->plan.main, 0)->type);
+    const Type *sum = type_elem(op_result(p->c->sched.main, 0)->type);
     const Type *field = type_i(p->c->ctx, (uint32_t)grid->spacing);
     int64_t dims[2];
     uint32_t rank = 0;
-    if (p->c->plan.lanes > 1)
-        dims[rank++] = p->c->plan.lanes;
+    if (p->c->sched.lanes > 1)
+        dims[rank++] = p->c->sched.lanes;
     if (p->chains > 1)
         dims[rank++] = p->chains;
     p->terms = emithls_nest_variable(nest, "terms", grid->fields[0] * grid->fields[1] > 1 ? field : sum, dims,
@@ -300,7 +299,7 @@ static void declare_terms(PackedLowering *p)
 /* sum[lane] += terms[lane][chain] */
 static void add_terms(PackedLowering *p)
 {
-    Nest *nest = &p->c->l->nest;
+    EmithlsNest *nest = &p->c->l->nest;
     const AffineExpr *index[2];
     LoopSpec loop = {"i", p->chains};
     const AffineExpr *chain = affine_dim(p->c->ctx, nest->count);
@@ -316,8 +315,8 @@ static void add_terms(PackedLowering *p)
 
 bool to_emithls_accumulate_packed(ComputeLowering *c)
 {
-    PackedLowering p = {.c = c, .packing = &c->plan.packing};
-    p.chains = c->plan.reduction_lanes / p.packing->chain_length;
+    PackedLowering p = {.c = c, .packing = &c->sched.packing};
+    p.chains = c->sched.reduction_lanes / p.packing->chain_length;
     declare_terms(&p);
     for (int which = 0; which < 4; which++) {
         p.groups[0] = groups_of(&p, 0, which & 1);

@@ -1,13 +1,11 @@
 /* The scalar code of a compute process: payloads of its kernels, inlined at one lane.
  * Tests: lit/lowering/dfg-to-emithls-compute.mir */
-#include "lowering/dfg_to_emithls/dfg_to_emithls_compute.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "ir/asm/print/diag.h"
-#include "lowering/dfg_to_emithls/expand_scalar.h"
+#include "ir/asm/print/print.h"
 
 static bool is_scalar_op(const Op *op)
 {
@@ -38,7 +36,7 @@ static Value **payload_operands(ComputeLowering *c, const Op *op, uint32_t first
 /* tensor.extract of a constant: a read of its table. */
 static void look_up(ComputeLowering *c, const Op *extract, const Lookup *lookup, PtrMap *values)
 {
-    const AffineExpr *index[PLAN_MAX_LOOPS + 1];
+    const AffineExpr *index[SCHED_MAX_LOOPS + 1];
     uint32_t first = 1 + lookup->layout.leading;
     uint32_t count = to_emithls_table_index(c, &lookup->layout.rows, index);
     Value **operands = payload_operands(c, extract, first, values);
@@ -82,8 +80,8 @@ static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
     }
     Op *copy = op_clone(op, values);
     op_append(copy, c->l->nest.b.block);
-    if (op->def == ARITH(MULI) && block_parent_op(op->block) == c->plan.main &&
-        sched_has_lut_products(c->plan.main)) {
+    if (op->def == ARITH(MULI) && block_parent_op(op->block) == c->sched.main &&
+        sched_has_lut_products(c->sched.main)) {
         op_set_attr(copy, "emithls.name", attr_string_c(c->ctx, "product"));
         op_set_attr(copy, "emithls.bind", attr_string_c(c->ctx, "fabric"));
     }
@@ -91,23 +89,23 @@ static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
 }
 
 /* A payload to copy into the nest, of main (stage 0) or of a stage. */
-typedef struct Payload {
+typedef struct InlinedPayload {
     const Op *generic;
-    const Source *sources;  /* of its inputs */
+    const OperandSource *sources;  /* of its inputs */
     Value *flow;            /* for the input that another kernel delivers, or NULL */
     Value *const *so_far;   /* for its outputs, or NULL */
     const AffineMap *loops; /* main's loops -> the generic's */
-} Payload;
+} InlinedPayload;
 
 const AffineMap *to_emithls_payload_loops(const ComputeLowering *c, uint32_t which)
 {
-    return which ? sched_stage_loops(&c->plan, which - 1)
-                 : map_identity(c->ctx, c->plan.kernel.loop_count);
+    return which ? sched_stage_loops(&c->sched, which - 1)
+                 : map_identity(c->ctx, c->sched.kernel.loop_count);
 }
 
-static Payload payload_of(ComputeLowering *c, uint32_t which)
+static InlinedPayload payload_of(ComputeLowering *c, uint32_t which)
 {
-    return (Payload){.generic = which ? c->plan.stages[which - 1] : c->plan.main,
+    return (InlinedPayload){.generic = which ? c->sched.stages[which - 1] : c->sched.main,
                      .sources = c->sources[which],
                      .loops = to_emithls_payload_loops(c, which)};
 }
@@ -131,7 +129,7 @@ static void mark_needed(const Block *body, Value *const *wanted, uint32_t count,
 }
 
 /* Values for the arguments of the body that are needed. */
-static void load_arguments(ComputeLowering *c, const Payload *p, const PtrMap *needed, PtrMap *values)
+static void load_arguments(ComputeLowering *c, const InlinedPayload *p, const PtrMap *needed, PtrMap *values)
 {
     const Block *body = linalg_body(p->generic);
     uint32_t inputs = linalg_input_count(p->generic);
@@ -147,24 +145,24 @@ static void load_arguments(ComputeLowering *c, const Payload *p, const PtrMap *n
 }
 
 /* linalg.index: the counters and lanes of the loop. */
-static void copy_index(ComputeLowering *c, const Payload *p, const Op *op, PtrMap *values)
+static void copy_index(ComputeLowering *c, const InlinedPayload *p, const Op *op, PtrMap *values)
 {
     const AffineExpr *loops[KERNEL_MAX_LOOPS];
-    for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++)
+    for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++)
         loops[i] = c->lane[i];
-    for (uint32_t i = 0; i < c->plan.loop_count; i++) {
-        const PlanLoop *loop = &c->plan.loops[i];
+    for (uint32_t i = 0; i < c->sched.loop_count; i++) {
+        const ScheduleLoop *loop = &c->sched.loops[i];
         loops[loop->loop] = affine_add(loops[loop->loop],
                                        affine_mul_c(to_emithls_counter(c, i), loop->scale));
     }
     const AffineExpr *loop = p->loops->results[attr_int_value(op_attr(op, "dim"))];
-    const AffineExpr *expr = affine_replace(loop, loops, c->plan.kernel.loop_count, NULL, 0);
+    const AffineExpr *expr = affine_replace(loop, loops, c->sched.kernel.loop_count, NULL, 0);
     ptrmap_put(values, op_result(op, 0), emithls_nest_index(&c->l->nest, expr));
 }
 
 /* Copies what the `count` values `wanted` of the payload need and gives what they became. False:
  * diagnosed. */
-static bool run_payload(ComputeLowering *c, const Payload *p, Value *const *wanted, uint32_t count,
+static bool run_payload(ComputeLowering *c, const InlinedPayload *p, Value *const *wanted, uint32_t count,
                         Value **out)
 {
     Block *body = linalg_body(p->generic);
@@ -192,14 +190,14 @@ static bool run_payload(ComputeLowering *c, const Payload *p, Value *const *want
 
 Value *to_emithls_run_generic(ComputeLowering *c, uint32_t which, Value *flow)
 {
-    const Op *generic = which ? c->plan.stages[which - 1] : c->plan.main;
+    const Op *generic = which ? c->sched.stages[which - 1] : c->sched.main;
     const Block *body = linalg_body(generic);
     for (uint32_t i = linalg_input_count(generic); i < body->arg_count; i++)
         if (value_has_uses(body->args[i])) {
             op_error(generic, "reads its initial output, which an element-wise stream does not have");
             return NULL;
         }
-    Payload p = payload_of(c, which);
+    InlinedPayload p = payload_of(c, which);
     p.flow = flow;
     Value *result = NULL, *wanted = op_operand(body->last, 0);
     return run_payload(c, &p, &wanted, 1, &result) ? result : NULL;
@@ -207,9 +205,9 @@ Value *to_emithls_run_generic(ComputeLowering *c, uint32_t which, Value *flow)
 
 bool to_emithls_run_update(ComputeLowering *c, Value *const *so_far, Value **next)
 {
-    const Op *main = c->plan.main;
-    Payload p = payload_of(c, 0);
-    Value *wanted[PLAN_MAX_RESULTS];
+    const Op *main = c->sched.main;
+    InlinedPayload p = payload_of(c, 0);
+    Value *wanted[SCHED_MAX_RESULTS];
     p.so_far = so_far;
     for (uint32_t i = 0; i < main->result_count; i++)
         wanted[i] = op_operand(linalg_body(main)->last, i);
@@ -218,14 +216,14 @@ bool to_emithls_run_update(ComputeLowering *c, Value *const *so_far, Value **nex
 
 Value *to_emithls_run_value(ComputeLowering *c, Value *value)
 {
-    Payload p = payload_of(c, 0);
+    InlinedPayload p = payload_of(c, 0);
     Value *result = NULL;
     return run_payload(c, &p, &value, 1, &result) ? result : NULL;
 }
 
 Value *to_emithls_run_stages(ComputeLowering *c, Value *value)
 {
-    for (uint32_t s = 0; value && s < c->plan.stage_count; s++)
+    for (uint32_t s = 0; value && s < c->sched.stage_count; s++)
         value = to_emithls_run_generic(c, s + 1, value);
     return value;
 }

@@ -3,49 +3,47 @@
  * wait meanwhile, they wait in `partial`; where the update takes longer than an accumulator may
  * wait, `turns` delays partial sums, which a tree adds up at the end.
  * Tests: lit/lowering/dfg-to-emithls-compute.mir, lit/lowering/dfg-to-emithls-reduction.mir */
-#include "lowering/dfg_to_emithls/dfg_to_emithls_compute.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "lowering/dfg_to_emithls/expand_scalar.h"
 
 static const Type *sum_type(const ComputeLowering *c, uint32_t result)
 {
-    return type_elem(op_result(c->plan.main, result)->type);
+    return type_elem(op_result(c->sched.main, result)->type);
 }
 
 /* --- memories --------------------------------------------------------------------------- */
 
-static const char *const sum_names[PLAN_MAX_RESULTS] = {"sum", "sum2", "sum3", "sum4"};
-static const char *const partial_names[PLAN_MAX_RESULTS] = {"partial", "partial2", "partial3",
+static const char *const sum_names[SCHED_MAX_RESULTS] = {"sum", "sum2", "sum3", "sum4"};
+static const char *const partial_names[SCHED_MAX_RESULTS] = {"partial", "partial2", "partial3",
                                                             "partial4"};
 
 static void declare_partial(ComputeLowering *c, uint32_t result)
 {
-    Nest *nest = &c->l->nest;
-    int64_t dims[PLAN_MAX_LOOPS + 1];
+    EmithlsNest *nest = &c->l->nest;
+    int64_t dims[SCHED_MAX_LOOPS + 1];
     uint32_t rank = 0;
-    for (uint32_t i = c->plan.first_reduction; i < c->plan.loop_count; i++)
-        if (!c->plan.loops[i].is_reduction)
-            dims[rank++] = c->plan.loops[i].trip;
-    if (c->plan.lanes > 1)
-        dims[rank++] = c->plan.lanes;
+    for (uint32_t i = c->sched.first_reduction; i < c->sched.loop_count; i++)
+        if (!c->sched.loops[i].is_reduction)
+            dims[rank++] = c->sched.loops[i].trip;
+    if (c->sched.lanes > 1)
+        dims[rank++] = c->sched.lanes;
     Value *partial = emithls_nest_variable(nest, partial_names[result], sum_type(c, result), dims, rank);
-    if (c->plan.lanes > 1)
+    if (c->sched.lanes > 1)
         emithls_nest_reshape(nest, partial, rank);
-    emithls_nest_bind(nest, partial, "ram_s2p", to_emithls_storage_of(c->plan.main, 0));
+    emithls_nest_bind(nest, partial, "ram_s2p", to_emithls_storage_of(c->sched.main, 0));
     emithls_nest_dependence(nest, partial,
-                    c->plan.reduction.run ? c->plan.accumulators : c->plan.reduction.distance);
+                    c->sched.reduction.run ? c->sched.accumulators : c->sched.reduction.distance);
     c->partial[result] = partial;
 }
 
 /* turns[delay][lanes], registers: entry d holds what `sum` was d + 1 iterations ago. */
 static void declare_turns(ComputeLowering *c)
 {
-    Nest *nest = &c->l->nest;
-    int64_t dims[2] = {c->plan.reduction.turns * c->plan.reduction.distance, c->plan.lanes};
-    uint32_t rank = c->plan.lanes > 1 ? 2 : 1;
+    EmithlsNest *nest = &c->l->nest;
+    int64_t dims[2] = {c->sched.reduction.turns * c->sched.reduction.distance, c->sched.lanes};
+    uint32_t rank = c->sched.lanes > 1 ? 2 : 1;
     c->turns = emithls_nest_variable(nest, "turns", sum_type(c, 0), dims, rank);
     for (uint32_t i = 1; i <= rank; i++)
         emithls_nest_partition(nest, c->turns, i);
@@ -53,16 +51,16 @@ static void declare_turns(ComputeLowering *c)
 
 void to_emithls_declare_sums(ComputeLowering *c)
 {
-    Nest *nest = &c->l->nest;
-    int64_t lanes = c->plan.lanes;
-    for (uint32_t i = 0; i < c->plan.main->result_count; i++) {
+    EmithlsNest *nest = &c->l->nest;
+    int64_t lanes = c->sched.lanes;
+    for (uint32_t i = 0; i < c->sched.main->result_count; i++) {
         c->sum[i] = emithls_nest_variable(nest, sum_names[i], sum_type(c, i), &lanes, lanes > 1 ? 1 : 0);
         if (lanes > 1)
             emithls_nest_partition(nest, c->sum[i], 1);
-        if (c->plan.reduction.turns == 1 && c->plan.accumulators > 1)
+        if (c->sched.reduction.turns == 1 && c->sched.accumulators > 1)
             declare_partial(c, i);
     }
-    if (c->plan.reduction.turns > 1)
+    if (c->sched.reduction.turns > 1)
         declare_turns(c);
 }
 
@@ -70,52 +68,52 @@ void to_emithls_declare_sums(ComputeLowering *c)
 static uint32_t partial_index(const ComputeLowering *c, const AffineExpr **index)
 {
     uint32_t n = 0;
-    for (uint32_t i = c->plan.first_reduction; i < c->plan.loop_count; i++)
-        if (!c->plan.loops[i].is_reduction)
+    for (uint32_t i = c->sched.first_reduction; i < c->sched.loop_count; i++)
+        if (!c->sched.loops[i].is_reduction)
             index[n++] = to_emithls_counter(c, i);
-    if (c->plan.lanes > 1)
+    if (c->sched.lanes > 1)
         index[n++] = to_emithls_output_lane(c);
     return n;
 }
 
 static Value *load_partial(ComputeLowering *c, uint32_t result)
 {
-    const AffineExpr *index[PLAN_MAX_LOOPS + 1];
+    const AffineExpr *index[SCHED_MAX_LOOPS + 1];
     return emithls_nest_load(&c->l->nest, c->partial[result], index, partial_index(c, index));
 }
 
 static Value *load_sum(ComputeLowering *c, uint32_t result)
 {
     const AffineExpr *lane = to_emithls_output_lane(c);
-    return emithls_nest_load(&c->l->nest, c->sum[result], &lane, c->plan.lanes > 1);
+    return emithls_nest_load(&c->l->nest, c->sum[result], &lane, c->sched.lanes > 1);
 }
 
 static void store_sum(ComputeLowering *c, uint32_t result, Value *value)
 {
     const AffineExpr *lane = to_emithls_output_lane(c);
-    emithls_nest_store(&c->l->nest, value, c->sum[result], &lane, c->plan.lanes > 1);
+    emithls_nest_store(&c->l->nest, value, c->sum[result], &lane, c->sched.lanes > 1);
 }
 
 static Value *load_turn(ComputeLowering *c, const AffineExpr *delay)
 {
     const AffineExpr *index[2] = {delay, to_emithls_output_lane(c)};
-    return emithls_nest_load(&c->l->nest, c->turns, index, c->plan.lanes > 1 ? 2 : 1);
+    return emithls_nest_load(&c->l->nest, c->turns, index, c->sched.lanes > 1 ? 2 : 1);
 }
 
 static void store_turn(ComputeLowering *c, Value *value, const AffineExpr *delay)
 {
     const AffineExpr *index[2] = {delay, to_emithls_output_lane(c)};
-    emithls_nest_store(&c->l->nest, value, c->turns, index, c->plan.lanes > 1 ? 2 : 1);
+    emithls_nest_store(&c->l->nest, value, c->turns, index, c->sched.lanes > 1 ? 2 : 1);
 }
 
 static Value *initial_value(ComputeLowering *c, uint32_t result)
 {
-    return to_emithls_load_source(c, &c->sources[0][linalg_input_count(c->plan.main) + result]);
+    return to_emithls_load_source(c, &c->sources[0][linalg_input_count(c->sched.main) + result]);
 }
 
 static Value *choose(ComputeLowering *c, const Edge *edge, Value *inside, Value *outside)
 {
-    Nest *nest = &c->l->nest;
+    EmithlsNest *nest = &c->l->nest;
     if (edge->count == 0)
         return inside;
     return arith_select(&nest->b, emithls_nest_condition(nest, edge->exprs, edge->is_eq, edge->count),
@@ -127,7 +125,7 @@ static Value *choose(ComputeLowering *c, const Edge *edge, Value *inside, Value 
 /* Takes a waiting accumulator up where its run of iterations begins. */
 static void resume_run(ComputeLowering *c, uint32_t result)
 {
-    Edge start = to_emithls_edge(c, c->plan.loop_count - c->plan.reduction.run, false, false);
+    Edge start = to_emithls_edge(c, c->sched.loop_count - c->sched.reduction.run, false, false);
     NestMark mark = to_emithls_open_edge(c, &start);
     store_sum(c, result, load_partial(c, result));
     emithls_nest_close(&c->l->nest, mark);
@@ -142,9 +140,9 @@ static void start_sum(ComputeLowering *c, uint32_t result)
         store_sum(c, result, initial);
         return;
     }
-    if (c->partial[result] && c->plan.reduction.run)
+    if (c->partial[result] && c->sched.reduction.run)
         resume_run(c, result);
-    bool waits = c->partial[result] && !c->plan.reduction.run;
+    bool waits = c->partial[result] && !c->sched.reduction.run;
     Value *so_far = waits ? load_partial(c, result) : load_sum(c, result);
     store_sum(c, result, choose(c, &first, initial, so_far));
 }
@@ -153,9 +151,9 @@ static void start_sum(ComputeLowering *c, uint32_t result)
 static void keep_partial(ComputeLowering *c, uint32_t result)
 {
     Edge end = {.count = 0};
-    const AffineExpr *index[PLAN_MAX_LOOPS + 1];
-    if (c->plan.reduction.run)
-        end = to_emithls_edge(c, c->plan.loop_count - c->plan.reduction.run, false, true);
+    const AffineExpr *index[SCHED_MAX_LOOPS + 1];
+    if (c->sched.reduction.run)
+        end = to_emithls_edge(c, c->sched.loop_count - c->sched.reduction.run, false, true);
     NestMark mark = to_emithls_open_edge(c, &end);
     uint32_t n = partial_index(c, index);
     emithls_nest_store(&c->l->nest, load_sum(c, result), c->partial[result], index, n);
@@ -169,7 +167,7 @@ static Value *joined(ComputeLowering *c, const OpDef *def, Value *acc, Value *te
 {
     Builder *b = &c->l->nest.b;
     Value *operands[2] = {acc, term}, *results[EXPAND_MAX_RESULTS];
-    if (to_emithls_expand_scalar(b, c->plan.reduction.combine, operands, results))
+    if (to_emithls_expand_scalar(b, c->sched.reduction.combine, operands, results))
         return results[0];
     return build_binary(b, def, acc->type, acc, term);
 }
@@ -177,8 +175,8 @@ static Value *joined(ComputeLowering *c, const OpDef *def, Value *acc, Value *te
 /* Joins array[0 .. count - 1] pair by pair: array[i] += array[i + half], until one is left. */
 static Value *join_all(ComputeLowering *c, Value *array, int64_t count)
 {
-    Nest *nest = &c->l->nest;
-    const OpDef *join = sched_reduction_join(c->plan.reduction.combine);
+    EmithlsNest *nest = &c->l->nest;
+    const OpDef *join = sched_reduction_join(c->sched.reduction.combine);
     while (count > 1) {
         int64_t half = (count + 1) / 2;
         LoopSpec loop = {"i", count - half};
@@ -197,9 +195,9 @@ static Value *join_all(ComputeLowering *c, Value *array, int64_t count)
 static const AffineExpr *term_lane(const ComputeLowering *c)
 {
     const AffineExpr *lane = affine_const(c->ctx, 0);
-    for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++)
-        if (c->plan.kernel.is_reduction[i])
-            lane = affine_add(affine_mul_c(lane, c->plan.unroll[i]), c->lane[i]);
+    for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++)
+        if (c->sched.kernel.is_reduction[i])
+            lane = affine_add(affine_mul_c(lane, c->sched.unroll[i]), c->lane[i]);
     return lane;
 }
 
@@ -207,11 +205,11 @@ static const AffineExpr *term_lane(const ComputeLowering *c)
  * diagnosed. */
 static Value *build_term(ComputeLowering *c)
 {
-    Nest *nest = &c->l->nest;
-    Value *wanted = sched_reduction_term(c->plan.reduction.combine);
-    if (c->plan.reduction_lanes == 1)
+    EmithlsNest *nest = &c->l->nest;
+    Value *wanted = sched_reduction_term(c->sched.reduction.combine);
+    if (c->sched.reduction_lanes == 1)
         return to_emithls_run_value(c, wanted);
-    Value *terms = emithls_nest_variable(nest, "terms", sum_type(c, 0), &c->plan.reduction_lanes, 1);
+    Value *terms = emithls_nest_variable(nest, "terms", sum_type(c, 0), &c->sched.reduction_lanes, 1);
     emithls_nest_partition(nest, terms, 1);
     NestMark mark = to_emithls_open_lanes(c, true, "products");
     Value *term = to_emithls_run_value(c, wanted);
@@ -219,20 +217,20 @@ static Value *build_term(ComputeLowering *c)
     if (term)
         emithls_nest_store(nest, term, terms, &lane, 1);
     to_emithls_close_lanes(c, true, mark);
-    return term ? join_all(c, terms, c->plan.reduction_lanes) : NULL;
+    return term ? join_all(c, terms, c->sched.reduction_lanes) : NULL;
 }
 
 /* Number of the iteration among those that update an accumulator. */
 static const AffineExpr *step_number(const ComputeLowering *c)
 {
-    const AffineExpr *counters[PLAN_MAX_LOOPS];
-    int64_t trips[PLAN_MAX_LOOPS];
+    const AffineExpr *counters[SCHED_MAX_LOOPS];
+    int64_t trips[SCHED_MAX_LOOPS];
     uint32_t count = 0;
-    for (uint32_t i = 0; i < c->plan.loop_count; i++) {
-        if (!c->plan.loops[i].is_reduction)
+    for (uint32_t i = 0; i < c->sched.loop_count; i++) {
+        if (!c->sched.loops[i].is_reduction)
             continue;
         counters[count] = to_emithls_counter(c, i);
-        trips[count++] = c->plan.loops[i].trip;
+        trips[count++] = c->sched.loops[i].trip;
     }
     return emithls_affine_flatten(c->ctx, counters, trips, count);
 }
@@ -241,7 +239,7 @@ static const AffineExpr *step_number(const ComputeLowering *c)
  * later it is the one of `turns` steps ago. */
 static Value *current_turn(ComputeLowering *c)
 {
-    const ReductionPlan *r = &c->plan.reduction;
+    const ReductionSchedule *r = &c->sched.reduction;
     const Attr *neutral = sched_reduction_neutral(r->combine);
     Edge first = to_emithls_edge(c, 0, true, false), begins = {.count = 1};
     begins.exprs[0] = affine_add_c(affine_neg(step_number(c)), r->turns - 1);
@@ -258,8 +256,8 @@ static Value *current_turn(ComputeLowering *c)
 /* turns[d + 1] = turns[d], the oldest first */
 static void shift_turns(ComputeLowering *c)
 {
-    Nest *nest = &c->l->nest;
-    int64_t last = c->plan.reduction.turns * c->plan.reduction.distance - 1;
+    EmithlsNest *nest = &c->l->nest;
+    int64_t last = c->sched.reduction.turns * c->sched.reduction.distance - 1;
     LoopSpec loop = {"d", last};
     const AffineExpr *to = affine_add_c(affine_neg(affine_dim(c->ctx, nest->count)), last);
     NestMark mark = emithls_nest_open(nest, "shift", &loop, 1, LOOP_UNROLLED, -1, -1);
@@ -276,18 +274,18 @@ static bool add_term(ComputeLowering *c)
     if (!term)
         return false;
     Value *so_far = c->turns ? current_turn(c) : load_sum(c, 0);
-    store_sum(c, 0, joined(c, c->plan.reduction.combine->def, so_far, term));
+    store_sum(c, 0, joined(c, c->sched.reduction.combine->def, so_far, term));
     return true;
 }
 
 static bool update_in_place(ComputeLowering *c)
 {
-    Value *so_far[PLAN_MAX_RESULTS], *next[PLAN_MAX_RESULTS];
+    Value *so_far[SCHED_MAX_RESULTS], *next[SCHED_MAX_RESULTS];
     NestMark mark = to_emithls_open_lanes(c, true, "products");
-    for (uint32_t i = 0; i < c->plan.main->result_count; i++)
+    for (uint32_t i = 0; i < c->sched.main->result_count; i++)
         so_far[i] = load_sum(c, i);
     bool ok = to_emithls_run_update(c, so_far, next);
-    for (uint32_t i = 0; ok && i < c->plan.main->result_count; i++)
+    for (uint32_t i = 0; ok && i < c->sched.main->result_count; i++)
         store_sum(c, i, next[i]);
     to_emithls_close_lanes(c, true, mark);
     return ok;
@@ -305,17 +303,17 @@ void to_emithls_keep_sum(ComputeLowering *c)
 
 bool to_emithls_accumulate(ComputeLowering *c)
 {
-    if (c->plan.packing.is_used)
+    if (c->sched.packing.is_used)
         return to_emithls_accumulate_packed(c);
     NestMark lanes = to_emithls_open_lanes(c, false, "outputs");
-    for (uint32_t i = 0; !c->turns && i < c->plan.main->result_count; i++)
+    for (uint32_t i = 0; !c->turns && i < c->sched.main->result_count; i++)
         start_sum(c, i);
-    bool ok = c->plan.reduction.combine ? add_term(c) : update_in_place(c);
+    bool ok = c->sched.reduction.combine ? add_term(c) : update_in_place(c);
     if (ok && c->turns) {
         shift_turns(c);
         store_turn(c, load_sum(c, 0), affine_const(c->ctx, 0));
     }
-    for (uint32_t i = 0; ok && i < c->plan.main->result_count && c->partial[i]; i++)
+    for (uint32_t i = 0; ok && i < c->sched.main->result_count && c->partial[i]; i++)
         keep_partial(c, i);
     to_emithls_close_lanes(c, false, lanes);
     return ok;
@@ -323,8 +321,8 @@ bool to_emithls_accumulate(ComputeLowering *c)
 
 Value *to_emithls_total(ComputeLowering *c)
 {
-    const ReductionPlan *r = &c->plan.reduction;
-    Nest *nest = &c->l->nest;
+    const ReductionSchedule *r = &c->sched.reduction;
+    EmithlsNest *nest = &c->l->nest;
     if (!c->turns)
         return load_sum(c, 0);
     Value *parts = emithls_nest_variable(nest, "parts", sum_type(c, 0), &r->turns, 1);

@@ -1,21 +1,20 @@
 /* Where a compute process gets its operands: from words of its streams, from tables whose elements are
  * in the order in which the nest reads them, or from single constants.
  * Tests: lit/lowering/dfg-to-emithls-compute.mir */
-#include "lowering/dfg_to_emithls/dfg_to_emithls_compute.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/asm/print/diag.h"
-#include "analysis/reshape.h"
+#include "ir/asm/print/print.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 #include <string.h>
 
 bool to_emithls_reduces(const ComputeLowering *c)
 {
-    return c->plan.kernel.class != KERNEL_PURE_PARALLEL;
+    return c->sched.kernel.class != KERNEL_PURE_PARALLEL;
 }
 
 const AffineExpr *to_emithls_counter(const ComputeLowering *c, uint32_t i)
@@ -27,17 +26,17 @@ const AffineExpr *to_emithls_counter(const ComputeLowering *c, uint32_t i)
 
 const AffineExpr *to_emithls_output_lane(const ComputeLowering *c)
 {
-    const AffineMap *out = sched_compute_output_map(&c->plan);
+    const AffineMap *out = sched_compute_output_map(&c->sched);
     const AffineExpr *lane = affine_const(c->ctx, 0);
     for (uint32_t r = 0; r < out->result_count; r++) {
         int64_t loop = out->results[r]->value;
-        lane = affine_add(affine_mul_c(lane, c->plan.unroll[loop]), c->lane[loop]);
+        lane = affine_add(affine_mul_c(lane, c->sched.unroll[loop]), c->lane[loop]);
     }
     return lane;
 }
 
 /* Position in an input word: for each dimension, the part of the word that is being taken. */
-static const AffineExpr *word_position(const ComputeLowering *c, const Source *s)
+static const AffineExpr *word_position(const ComputeLowering *c, const OperandSource *s)
 {
     const AffineExpr *flat = affine_const(c->ctx, 0);
     for (uint32_t r = 0; r < s->map->result_count; r++) {
@@ -45,9 +44,9 @@ static const AffineExpr *word_position(const ComputeLowering *c, const Source *s
         if (s->map->results[r]->kind == AFFINE_DIM) {
             uint32_t loop = (uint32_t)s->map->results[r]->value;
             at = c->lane[loop];
-            for (uint32_t i = c->plan.read_depth; i < c->plan.loop_count; i++)
-                if (c->plan.loops[i].loop == loop)
-                    at = affine_add(at, affine_mul_c(to_emithls_counter(c, i), c->plan.loops[i].scale));
+            for (uint32_t i = c->sched.read_depth; i < c->sched.loop_count; i++)
+                if (c->sched.loops[i].loop == loop)
+                    at = affine_add(at, affine_mul_c(to_emithls_counter(c, i), c->sched.loops[i].scale));
         }
         flat = affine_add(affine_mul_c(flat, s->word[r]), at);
     }
@@ -65,15 +64,15 @@ uint32_t to_emithls_table_index(const ComputeLowering *c, const TableLayout *lay
     index[n] = affine_const(c->ctx, 0);
     for (uint32_t i = 0; i < layout->lane_count; i++) {
         uint32_t loop = layout->by_lane[i];
-        index[n] = affine_add(affine_mul_c(index[n], c->plan.unroll[loop]), c->lane[loop]);
+        index[n] = affine_add(affine_mul_c(index[n], c->sched.unroll[loop]), c->lane[loop]);
     }
     return n + 1;
 }
 
-Value *to_emithls_load_source(ComputeLowering *c, const Source *s)
+Value *to_emithls_load_source(ComputeLowering *c, const OperandSource *s)
 {
-    const AffineExpr *index[PLAN_MAX_LOOPS + 1];
-    Nest *nest = &c->l->nest;
+    const AffineExpr *index[SCHED_MAX_LOOPS + 1];
+    EmithlsNest *nest = &c->l->nest;
     if (s->kind == SOURCE_CONSTANT)
         return emithls_nest_constant(nest, s->constant);
     if (s->kind == SOURCE_STREAM) {
@@ -117,7 +116,7 @@ static int64_t source_element(const ComputeLowering *c, const TableLayout *layou
 {
     int64_t loops[KERNEL_MAX_LOOPS] = {0}, flat = 0;
     for (uint32_t i = 0; i < layout->loop_count; i++) {
-        const PlanLoop *loop = &c->plan.loops[layout->by_loop[i]];
+        const ScheduleLoop *loop = &c->sched.loops[layout->by_loop[i]];
         loops[loop->loop] += position[i] * loop->scale;
     }
     for (uint32_t i = 0; i < layout->lane_count; i++)
@@ -158,13 +157,13 @@ static void copy_element(const Attr *value, size_t from, uint8_t *data, size_t t
 static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, const Attr *value,
                              uint32_t kept, bool are_weights)
 {
-    int64_t extents[PLAN_MAX_LOOPS + KERNEL_MAX_LOOPS], position[COUNT_OF(extents)] = {0};
-    int64_t dims[PLAN_MAX_LOOPS + 1 + DFG_MAX_RANK], inner = 1;
+    int64_t extents[SCHED_MAX_LOOPS + KERNEL_MAX_LOOPS], position[COUNT_OF(extents)] = {0};
+    int64_t dims[SCHED_MAX_LOOPS + 1 + DFG_MAX_RANK], inner = 1;
     uint32_t count = 0, rank = 0, own = value->type->u.shaped.rank;
     for (uint32_t i = 0; i < layout->loop_count; i++)
-        dims[rank++] = extents[count++] = c->plan.loops[layout->by_loop[i]].trip;
+        dims[rank++] = extents[count++] = c->sched.loops[layout->by_loop[i]].trip;
     for (uint32_t i = 0; i < layout->lane_count; i++)
-        extents[count++] = c->plan.unroll[layout->by_lane[i]];
+        extents[count++] = c->sched.unroll[layout->by_lane[i]];
     if (layout->lanes > 1)
         dims[rank++] = layout->lanes;
     for (uint32_t i = own - kept; i < own; i++)
@@ -175,7 +174,7 @@ static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, cons
     uint8_t *data = arena_alloc(&c->arena, bytes);
     do {
         int64_t from = source_element(c, layout, value->type, position) * inner;
-        bool is_zero = are_weights && sched_table_repeats(&c->plan, layout, position);
+        bool is_zero = are_weights && sched_table_repeats(&c->sched, layout, position);
         for (int64_t i = 0; i < inner; i++, n++)
             if (!is_zero)
                 copy_element(value, (size_t)(from + i), data, n);
@@ -183,10 +182,10 @@ static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, cons
     return attr_dense_raw(type_tensor(elem, dims, rank, NULL), data, bytes, false);
 }
 
-Value *to_emithls_declare_table(Lowering *l, const Attr *elements, Str role, const char *kind, Str storage,
+Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, Str role, const char *kind, Str storage,
                      bool has_lanes)
 {
-    Nest *nest = &l->nest;
+    EmithlsNest *nest = &l->nest;
     Context *ctx = l->func->ctx;
     StrBuf name = {0};
     Builder b = builder_before(l->func);
@@ -213,25 +212,25 @@ Value *to_emithls_declare_table(Lowering *l, const Attr *elements, Str role, con
 static bool are_weights_again(const ComputeLowering *c, const Op *generic, uint32_t operand)
 {
     bool overlap = false;
-    for (uint32_t i = 0; i < c->plan.kernel.loop_count; i++)
-        overlap |= c->plan.kernel.extents[i] % c->plan.unroll[i] != 0;
-    return overlap && generic == c->plan.main && (int)operand == sched_compute_weights(&c->plan);
+    for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++)
+        overlap |= c->sched.kernel.extents[i] % c->sched.unroll[i] != 0;
+    return overlap && generic == c->sched.main && (int)operand == sched_compute_weights(&c->sched);
 }
 
 static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t operand,
-                            const AffineMap *map, Str role, Source *out)
+                            const AffineMap *map, Str role, OperandSource *out)
 {
     const Op *holder = NULL;
     const Attr *value = constant_of(op_operand(generic, operand), &holder);
     if (!value)
         return op_error(generic, "operand #%u is neither streamed nor constant", operand);
-    *out = (Source){.kind = SOURCE_CONSTANT};
+    *out = (OperandSource){.kind = SOURCE_CONSTANT};
     if (scalar_of(value, &out->constant))
         return true;
     if (value->kind != ATTR_DENSE)
         return op_error(holder, "has a value whose elements are not given");
     out->kind = SOURCE_TABLE;
-    sched_table_layout(&c->plan, map, &out->layout);
+    sched_table_layout(&c->sched, map, &out->layout);
     const Attr *elements = reordered(c, &out->layout, value, 0,
                                      are_weights_again(c, generic, operand));
     if (elements->type->u.shaped.rank == 0) {
@@ -248,7 +247,7 @@ static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t oper
  * and a table of its own if it has rows of its own. */
 static bool lookup_tables(ComputeLowering *c, uint32_t which)
 {
-    const Op *generic = which ? c->plan.stages[which - 1] : c->plan.main;
+    const Op *generic = which ? c->sched.stages[which - 1] : c->sched.main;
     FOR_EACH_OP(op, linalg_body(generic))
     {
         const Op *holder = NULL;
@@ -259,7 +258,7 @@ static bool lookup_tables(ComputeLowering *c, uint32_t which)
             return op_error(op, "cannot run in a streaming process: it reads a tensor that is no "
                                 "constant");
         Lookup *lookup = ARENA_NEW(&c->arena, Lookup);
-        sched_lookup_layout(&c->plan, to_emithls_payload_loops(c, which), op, &lookup->layout);
+        sched_lookup_layout(&c->sched, to_emithls_payload_loops(c, which), op, &lookup->layout);
         const TableLayout *rows = &lookup->layout.rows;
         uint32_t kept = value->type->u.shaped.rank - lookup->layout.leading;
         lookup->array = to_emithls_declare_table(c->l, reordered(c, rows, value, kept, false), STR("levels"), "rom_np",
@@ -273,24 +272,24 @@ static bool lookup_tables(ComputeLowering *c, uint32_t which)
 
 /* --- sources ------------------------------------------------------------------------------ */
 
-static int stream_of_operand(const ComputePlan *plan, uint32_t operand)
+static int stream_of_operand(const ComputeSchedule *sched, uint32_t operand)
 {
-    for (uint32_t s = 0; s < plan->stream_count; s++)
-        if (plan->stream_operand[s] == operand)
+    for (uint32_t s = 0; s < sched->stream_count; s++)
+        if (sched->stream_operand[s] == operand)
             return (int)s;
     return -1;
 }
 
 bool to_emithls_main_sources(ComputeLowering *c)
 {
-    const Op *main = c->plan.main;
+    const Op *main = c->sched.main;
     uint32_t count = linalg_input_count(main);
-    c->sources[0] = ARENA_ARRAY(&c->arena, Source, main->operand_count);
+    c->sources[0] = ARENA_ARRAY(&c->arena, OperandSource, main->operand_count);
     for (uint32_t i = 0; i < count; i++) {
         const AffineMap *map = linalg_operand_map(main, i);
-        int stream = stream_of_operand(&c->plan, i);
+        int stream = stream_of_operand(&c->sched, i);
         if (stream >= 0)
-            c->sources[0][i] = (Source){.kind = SOURCE_STREAM, .array = c->words[stream],
+            c->sources[0][i] = (OperandSource){.kind = SOURCE_STREAM, .array = c->words[stream],
                                         .map = map, .word = c->word[stream]};
         else if (linalg_reads_operand(main, i) &&
                  !constant_source(c, main, i, map, STR("weights"), &c->sources[0][i]))
@@ -306,15 +305,15 @@ bool to_emithls_main_sources(ComputeLowering *c)
 
 bool to_emithls_stage_sources(ComputeLowering *c, uint32_t stage)
 {
-    const Op *op = c->plan.stages[stage];
-    const Value *flow = op_result(stage ? c->plan.stages[stage - 1] : c->plan.main, 0);
-    Source *sources = ARENA_ARRAY(&c->arena, Source, linalg_input_count(op) + 1);
+    const Op *op = c->sched.stages[stage];
+    const Value *flow = op_result(stage ? c->sched.stages[stage - 1] : c->sched.main, 0);
+    OperandSource *sources = ARENA_ARRAY(&c->arena, OperandSource, linalg_input_count(op) + 1);
     c->sources[stage + 1] = sources;
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
         if (reshape_source(op_operand(op, i)) == flow)
-            sources[i] = (Source){.kind = SOURCE_FLOW};
+            sources[i] = (OperandSource){.kind = SOURCE_FLOW};
         else if (linalg_reads_operand(op, i) &&
-                 !constant_source(c, op, i, sched_stage_operand_map(&c->plan, stage, i), STR("params"),
+                 !constant_source(c, op, i, sched_stage_operand_map(&c->sched, stage, i), STR("params"),
                                   &sources[i]))
             return false;
     }

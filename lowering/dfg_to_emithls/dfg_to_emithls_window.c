@@ -4,7 +4,7 @@
  * newest word and the histories' entries; each level multiplies them by the words it recalls. Where
  * words hold several positions, an element's tap and its place there follow from its position.
  * Tests: lit/lowering/dfg-to-emithls-window.mir, lit/lowering/window-words.mir */
-#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
@@ -13,16 +13,16 @@
 
 enum { MAX_CONSTRAINTS = 4 * DFG_MAX_RANK };
 
-typedef struct Constraints {
+typedef struct WindowConstraints {
     const AffineExpr *exprs[MAX_CONSTRAINTS];
     bool is_eq[MAX_CONSTRAINTS];
     uint32_t count;
-} Constraints;
+} WindowConstraints;
 
 typedef struct WindowLowering {
-    Lowering *l;
+    EmithlsLowering *l;
     Context *ctx;
-    WindowPlan plan;
+    WindowSchedule sched;
     const Type *word;    /* of the input */
     uint32_t scan;       /* first counter of the scan in the nest */
     Value *history[DFG_MAX_RANK]; /* per level, NULL where the kernel extent is 1 */
@@ -40,7 +40,7 @@ static const AffineExpr *coordinate(const WindowLowering *w, uint32_t i)
     return counter(w, w->scan + i);
 }
 
-static void constrain(Constraints *set, const AffineExpr *expr, bool is_eq)
+static void constrain(WindowConstraints *set, const AffineExpr *expr, bool is_eq)
 {
     assert(set->count < MAX_CONSTRAINTS);
     set->exprs[set->count] = expr;
@@ -49,17 +49,17 @@ static void constrain(Constraints *set, const AffineExpr *expr, bool is_eq)
 
 /* --- memories ------------------------------------------------------------------------ */
 
-static const char *history_name(const WindowPlan *plan, uint32_t level)
+static const char *history_name(const WindowSchedule *sched, uint32_t level)
 {
     static const char *const names[] = {"columns", "lines", "planes"};
-    uint32_t from_inside = plan->params.count - 1 - level;
+    uint32_t from_inside = sched->params.count - 1 - level;
     return from_inside < COUNT_OF(names) ? names[from_inside] : "volumes";
 }
 
-static const char *taps_name(const WindowPlan *plan, uint32_t level)
+static const char *taps_name(const WindowSchedule *sched, uint32_t level)
 {
     static const char *const names[] = {"window", "column", "slab"};
-    uint32_t from_inside = plan->params.count - level;
+    uint32_t from_inside = sched->params.count - level;
     return level == 0 ? "pixel" : from_inside < COUNT_OF(names) ? names[from_inside] : "taps";
 }
 
@@ -67,34 +67,34 @@ static const char *taps_name(const WindowPlan *plan, uint32_t level)
  * inner words left out. Taps and rows are one wide word, or registers where one word is kept. */
 static void declare_history(WindowLowering *w, uint32_t level)
 {
-    const WindowPlan *plan = &w->plan;
-    Nest *nest = &w->l->nest;
-    int64_t dims[DFG_MAX_RANK + 2], row = sched_window_row_words(plan, level);
+    const WindowSchedule *sched = &w->sched;
+    EmithlsNest *nest = &w->l->nest;
+    int64_t dims[DFG_MAX_RANK + 2], row = sched_window_row_words(sched, level);
     uint32_t rank = 0, wide;
-    if (sched_window_history(plan, level) == 0)
+    if (sched_window_history(sched, level) == 0)
         return;
-    if (sched_window_taps(plan, level) > 1)
-        dims[rank++] = sched_window_taps(plan, level);
-    dims[rank++] = sched_window_history(plan, level);
+    if (sched_window_taps(sched, level) > 1)
+        dims[rank++] = sched_window_taps(sched, level);
+    dims[rank++] = sched_window_history(sched, level);
     wide = rank;
-    for (uint32_t i = level + 1; i < plan->params.count; i++)
-        dims[rank++] = plan->box[i];
-    if (plan->inner_words > 1)
-        dims[rank++] = plan->inner_words;
-    Value *array = emithls_nest_variable(nest, history_name(plan, level), w->word, dims, rank);
+    for (uint32_t i = level + 1; i < sched->params.count; i++)
+        dims[rank++] = sched->box[i];
+    if (sched->inner_words > 1)
+        dims[rank++] = sched->inner_words;
+    Value *array = emithls_nest_variable(nest, history_name(sched, level), w->word, dims, rank);
     w->history[level] = array;
     for (uint32_t i = 1; i <= wide; i++)
         (row == 1 ? emithls_nest_partition : emithls_nest_reshape)(nest, array, i);
     if (row > 1) {
-        emithls_nest_bind(nest, array, "ram_s2p", to_emithls_storage_of(plan->window, level));
+        emithls_nest_bind(nest, array, "ram_s2p", to_emithls_storage_of(sched->window, level));
         emithls_nest_dependence(nest, array, row);
     }
 }
 
 static void declare_taps(WindowLowering *w, uint32_t level)
 {
-    int64_t taps = sched_window_taps(&w->plan, level);
-    w->taps[level] = emithls_nest_variable(&w->l->nest, taps_name(&w->plan, level), w->word, &taps,
+    int64_t taps = sched_window_taps(&w->sched, level);
+    w->taps[level] = emithls_nest_variable(&w->l->nest, taps_name(&w->sched, level), w->word, &taps,
                                    taps > 1 ? 1 : 0);
     if (taps > 1)
         emithls_nest_partition(&w->l->nest, w->taps[level], 1);
@@ -107,34 +107,34 @@ static uint32_t history_index(const WindowLowering *w, uint32_t level, const Aff
                               const AffineExpr *row, const AffineExpr **index)
 {
     uint32_t n = 0;
-    if (sched_window_taps(&w->plan, level) > 1)
+    if (sched_window_taps(&w->sched, level) > 1)
         index[n++] = tap;
     index[n++] = row;
-    for (uint32_t i = level + 1; i < w->plan.params.count; i++)
+    for (uint32_t i = level + 1; i < w->sched.params.count; i++)
         index[n++] = coordinate(w, i);
-    if (w->plan.inner_words > 1)
-        index[n++] = coordinate(w, w->plan.params.count);
+    if (w->sched.inner_words > 1)
+        index[n++] = coordinate(w, w->sched.params.count);
     return n;
 }
 
 static Value *load_tap(WindowLowering *w, uint32_t level, const AffineExpr *tap)
 {
-    return emithls_nest_load(&w->l->nest, w->taps[level], &tap, sched_window_taps(&w->plan, level) > 1);
+    return emithls_nest_load(&w->l->nest, w->taps[level], &tap, sched_window_taps(&w->sched, level) > 1);
 }
 
 static void store_tap(WindowLowering *w, uint32_t level, Value *value, const AffineExpr *tap)
 {
-    emithls_nest_store(&w->l->nest, value, w->taps[level], &tap, sched_window_taps(&w->plan, level) > 1);
+    emithls_nest_store(&w->l->nest, value, w->taps[level], &tap, sched_window_taps(&w->sched, level) > 1);
 }
 
 /* Runs body for each tap of a level: an unrolled loop, or once when there is one tap. */
 static NestMark open_taps(WindowLowering *w, uint32_t level, const char *name, const char *inner,
                           int64_t extent, const AffineExpr **tap, const AffineExpr **entry)
 {
-    Nest *nest = &w->l->nest;
+    EmithlsNest *nest = &w->l->nest;
     LoopSpec loops[2];
     uint32_t count = 0, first = nest->count;
-    int64_t taps = sched_window_taps(&w->plan, level);
+    int64_t taps = sched_window_taps(&w->sched, level);
     *tap = *entry = affine_const(w->ctx, 0);
     if (taps > 1) {
         *tap = affine_dim(w->ctx, first + count);
@@ -152,7 +152,7 @@ static NestMark open_taps(WindowLowering *w, uint32_t level, const char *name, c
 /* taps[level + 1][tap * recall + k] = history[tap][k * spacing], the newest from taps[level]. */
 static void gather_taps(WindowLowering *w, uint32_t level)
 {
-    const WindowDim *dim = &w->plan.dim[level];
+    const WindowDim *dim = &w->sched.dim[level];
     const AffineExpr *tap, *k, *index[DFG_MAX_RANK + 2];
     NestMark mark = open_taps(w, level, "recall", "k", dim->recall - 1, &tap, &k);
     uint32_t n = history_index(w, level, tap, affine_mul_c(k, dim->spacing), index);
@@ -169,8 +169,8 @@ static void gather_taps(WindowLowering *w, uint32_t level)
 static void shift_history(WindowLowering *w, uint32_t level)
 {
     const AffineExpr *tap, *row, *index[DFG_MAX_RANK + 2];
-    int64_t rows = sched_window_history(&w->plan, level);
-    Nest *nest = &w->l->nest;
+    int64_t rows = sched_window_history(&w->sched, level);
+    EmithlsNest *nest = &w->l->nest;
     NestMark mark;
     if (rows > 1) {
         mark = open_taps(w, level, "age", "row", rows - 1, &tap, &row);
@@ -203,15 +203,15 @@ static void update_level(WindowLowering *w, uint32_t level)
 static const AffineExpr *input_position(const WindowLowering *w)
 {
     const AffineExpr *coordinates[DFG_MAX_RANK];
-    for (uint32_t i = 0; i < w->plan.params.count; i++)
+    for (uint32_t i = 0; i < w->sched.params.count; i++)
         coordinates[i] = coordinate(w, i);
-    const AffineExpr *flat = emithls_affine_flatten(w->ctx, coordinates, w->plan.box,
-                                            w->plan.params.count);
-    return affine_add_c(flat, w->plan.shift);
+    const AffineExpr *flat = emithls_affine_flatten(w->ctx, coordinates, w->sched.box,
+                                            w->sched.params.count);
+    return affine_add_c(flat, w->sched.shift);
 }
 
 /* Adds expr >= low and expr <= high where the range [min, max] does not imply it. */
-static void constrain_between(Constraints *set, const AffineExpr *expr, int64_t min, int64_t max,
+static void constrain_between(WindowConstraints *set, const AffineExpr *expr, int64_t min, int64_t max,
                               int64_t low, int64_t high)
 {
     if (min < low)
@@ -222,28 +222,28 @@ static void constrain_between(Constraints *set, const AffineExpr *expr, int64_t 
 
 /* Positions of the scan that lie in the input: the flat range, and for rows wider than the input's
  * each coordinate. */
-static void reading_positions(const WindowLowering *w, Constraints *set)
+static void reading_positions(const WindowLowering *w, WindowConstraints *set)
 {
-    const WindowDim *dim = w->plan.dim;
+    const WindowDim *dim = w->sched.dim;
     const AffineExpr *position = input_position(w);
-    int64_t pitch = 1, first = w->plan.begin / w->plan.inner_words + w->plan.shift,
-            last = w->plan.end / w->plan.inner_words - 1 + w->plan.shift;
-    for (uint32_t i = w->plan.params.count; i-- > 1;) {
+    int64_t pitch = 1, first = w->sched.begin / w->sched.inner_words + w->sched.shift,
+            last = w->sched.end / w->sched.inner_words - 1 + w->sched.shift;
+    for (uint32_t i = w->sched.params.count; i-- > 1;) {
         int64_t extent = dim[i].in;
-        if (extent < w->plan.box[i]) {
+        if (extent < w->sched.box[i]) {
             const AffineExpr *row = affine_floordiv(position, affine_const(w->ctx, pitch));
-            const AffineExpr *within = affine_mod(row, affine_const(w->ctx, w->plan.box[i]));
-            constrain_between(set, within, 0, w->plan.box[i] - 1, 0, extent - 1);
+            const AffineExpr *within = affine_mod(row, affine_const(w->ctx, w->sched.box[i]));
+            constrain_between(set, within, 0, w->sched.box[i] - 1, 0, extent - 1);
         }
-        pitch *= w->plan.box[i];
+        pitch *= w->sched.box[i];
     }
     constrain_between(set, position, first, last, 0, dim[0].in * pitch - 1);
 }
 
 static void read_pixel(WindowLowering *w)
 {
-    Nest *nest = &w->l->nest;
-    Constraints set = {.count = 0};
+    EmithlsNest *nest = &w->l->nest;
+    WindowConstraints set = {.count = 0};
     const AffineExpr *none = NULL;
     reading_positions(w, &set);
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
@@ -258,15 +258,15 @@ static void read_pixel(WindowLowering *w)
 /* o_i * stride_i, in words, as the scan sees it. */
 static const AffineExpr *output_coordinate(const WindowLowering *w, uint32_t i)
 {
-    return affine_add_c(coordinate(w, i), i == 0 ? -w->plan.lead : 0);
+    return affine_add_c(coordinate(w, i), i == 0 ? -w->sched.lead : 0);
 }
 
-static void writing_positions(const WindowLowering *w, Constraints *set)
+static void writing_positions(const WindowLowering *w, WindowConstraints *set)
 {
-    for (uint32_t i = 0; i < w->plan.params.count; i++) {
-        const WindowDim *dim = &w->plan.dim[i];
+    for (uint32_t i = 0; i < w->sched.params.count; i++) {
+        const WindowDim *dim = &w->sched.dim[i];
         const AffineExpr *at = output_coordinate(w, i);
-        int64_t min = i == 0 ? -w->plan.lead : 0, max = min + w->plan.box[i] - 1;
+        int64_t min = i == 0 ? -w->sched.lead : 0, max = min + w->sched.box[i] - 1;
         constrain_between(set, at, min, max, 0, (dim->out - 1) * dim->stride);
         if (dim->stride > 1)
             constrain(set, affine_mod(at, affine_const(w->ctx, dim->stride)), true);
@@ -283,12 +283,12 @@ typedef struct WindowLane {
 static NestMark open_window(WindowLowering *w, WindowLane *lane)
 {
     static const char *const outputs[] = {"x_u", "y_u", "z_u"}, *const kernel[] = {"kx", "ky", "kz"};
-    const WindowPlan *plan = &w->plan;
-    Nest *nest = &w->l->nest;
+    const WindowSchedule *sched = &w->sched;
+    EmithlsNest *nest = &w->l->nest;
     LoopSpec loops[2 * DFG_MAX_RANK + 2];
     const AffineExpr **counters[COUNT_OF(loops)];
-    uint32_t count = plan->params.count, used = 0, n = 0;
-    loops[n] = (LoopSpec){"n_u", plan->outer_lanes};
+    uint32_t count = sched->params.count, used = 0, n = 0;
+    loops[n] = (LoopSpec){"n_u", sched->outer_lanes};
     counters[n++] = &lane->outer;
     for (uint32_t i = 0; i < 2 * count; i++) {
         uint32_t dim = i % count, from_inside = count - 1 - dim;
@@ -296,10 +296,10 @@ static NestMark open_window(WindowLowering *w, WindowLane *lane)
         loops[n].counter = from_inside < COUNT_OF(outputs) ? names[from_inside]
                            : i < count                     ? "t_u"
                                                            : "k";
-        loops[n].extent = i < count ? plan->dim[dim].outputs : plan->params.kernel[dim];
+        loops[n].extent = i < count ? sched->dim[dim].outputs : sched->params.kernel[dim];
         counters[n++] = i < count ? &lane->output[dim] : &lane->kernel[dim];
     }
-    loops[n] = (LoopSpec){"lane", plan->inner_lanes};
+    loops[n] = (LoopSpec){"lane", sched->inner_lanes};
     counters[n++] = &lane->inner;
     for (uint32_t i = 0; i < n; i++) {
         bool is_loop = loops[i].extent > 1;
@@ -313,11 +313,11 @@ static NestMark open_window(WindowLowering *w, WindowLane *lane)
 }
 
 /* Where the element lies inside the input. */
-static void inside_positions(const WindowLowering *w, const WindowLane *lane, Constraints *set)
+static void inside_positions(const WindowLowering *w, const WindowLane *lane, WindowConstraints *set)
 {
-    const WindowParams *p = &w->plan.params;
+    const WindowParams *p = &w->sched.params;
     for (uint32_t i = 0; i < p->count; i++) {
-        const AffineExpr *at = affine_mul_c(output_coordinate(w, i), w->plan.dim[i].pixels);
+        const AffineExpr *at = affine_mul_c(output_coordinate(w, i), w->sched.dim[i].pixels);
         at = affine_add(at, affine_mul_c(lane->output[i], p->stride[i]));
         at = affine_add(at, affine_mul_c(lane->kernel[i], p->dilation[i]));
         int64_t last = (p->out[i] - 1) * p->stride[i] + (p->kernel[i] - 1) * p->dilation[i];
@@ -329,45 +329,45 @@ static void inside_positions(const WindowLowering *w, const WindowLane *lane, Co
 /* The element among the taps: the word, then the place in the word. */
 static Value *load_element(WindowLowering *w, const WindowLane *lane)
 {
-    const WindowPlan *plan = &w->plan;
+    const WindowSchedule *sched = &w->sched;
     const AffineExpr *word = affine_const(w->ctx, 0), *place = lane->outer, *index[2];
     uint32_t n = 0;
-    for (uint32_t i = 0; i < plan->params.count; i++) {
-        const WindowDim *dim = &plan->dim[i];
+    for (uint32_t i = 0; i < sched->params.count; i++) {
+        const WindowDim *dim = &sched->dim[i];
         bool is_single = dim->pixels == 1 && dim->outputs == 1;
         const AffineExpr *pixels = affine_const(w->ctx, dim->pixels);
-        const AffineExpr *at = affine_mul_c(lane->kernel[i], plan->params.dilation[i]);
-        at = affine_add(at, affine_mul_c(lane->output[i], plan->params.stride[i]));
+        const AffineExpr *at = affine_mul_c(lane->kernel[i], sched->params.dilation[i]);
+        at = affine_add(at, affine_mul_c(lane->output[i], sched->params.stride[i]));
         at = affine_add_c(at, dim->origin);
         const AffineExpr *tap = is_single ? lane->kernel[i] : affine_floordiv(at, pixels);
         word = affine_add(affine_mul_c(word, dim->recall), tap);
         place = affine_add(affine_mul_c(place, dim->pixels), affine_mod(at, pixels));
     }
-    place = affine_add(affine_mul_c(place, plan->inner_lanes), lane->inner);
-    if (sched_window_taps(plan, plan->params.count) > 1)
+    place = affine_add(affine_mul_c(place, sched->inner_lanes), lane->inner);
+    if (sched_window_taps(sched, sched->params.count) > 1)
         index[n++] = word;
-    if (plan->lanes > 1)
+    if (sched->lanes > 1)
         index[n++] = place;
-    return emithls_nest_load(&w->l->nest, w->taps[plan->params.count], index, n);
+    return emithls_nest_load(&w->l->nest, w->taps[sched->params.count], index, n);
 }
 
 /* Place of the element in the output word. */
 static const AffineExpr *output_place(const WindowLowering *w, const WindowLane *lane)
 {
-    const WindowPlan *plan = &w->plan;
+    const WindowSchedule *sched = &w->sched;
     const AffineExpr *to = lane->outer;
-    for (uint32_t i = 0; i < plan->params.count; i++)
-        to = affine_add(affine_mul_c(to, plan->dim[i].outputs), lane->output[i]);
-    for (uint32_t i = 0; i < plan->params.count; i++)
-        to = affine_add(affine_mul_c(to, plan->params.kernel[i]), lane->kernel[i]);
-    return affine_add(affine_mul_c(to, plan->inner_lanes), lane->inner);
+    for (uint32_t i = 0; i < sched->params.count; i++)
+        to = affine_add(affine_mul_c(to, sched->dim[i].outputs), lane->output[i]);
+    for (uint32_t i = 0; i < sched->params.count; i++)
+        to = affine_add(affine_mul_c(to, sched->params.kernel[i]), lane->kernel[i]);
+    return affine_add(affine_mul_c(to, sched->inner_lanes), lane->inner);
 }
 
 /* Copies the taps into the output word, padding where a tap lies outside the input. */
 static void write_window(WindowLowering *w)
 {
-    Nest *nest = &w->l->nest;
-    Constraints writing = {.count = 0}, inside = {.count = 0};
+    EmithlsNest *nest = &w->l->nest;
+    WindowConstraints writing = {.count = 0}, inside = {.count = 0};
     WindowLane lane;
     writing_positions(w, &writing);
     NestMark outer = {nest->b.block, nest->b.before, nest->count};
@@ -382,7 +382,7 @@ static void write_window(WindowLowering *w)
     if (inside.count) {
         Value *condition = emithls_nest_condition(nest, inside.exprs, inside.is_eq, inside.count);
         Value *operands[3] = {condition, value,
-                              emithls_nest_constant(nest, op_attr(w->plan.window, "pad_value"))};
+                              emithls_nest_constant(nest, op_attr(w->sched.window, "pad_value"))};
         value = op_result(build(&nest->b, ARITH(SELECT), operands, 3, &value->type, 1, NULL, 0), 0);
     }
     const AffineExpr *to = output_place(w, &lane);
@@ -402,37 +402,37 @@ static const char *scan_name(uint32_t from_inside)
 
 static NestMark open_scan(WindowLowering *w)
 {
-    const WindowPlan *plan = &w->plan;
-    Nest *nest = &w->l->nest;
+    const WindowSchedule *sched = &w->sched;
+    EmithlsNest *nest = &w->l->nest;
     LoopSpec loops[DFG_MAX_RANK + 1];
-    uint32_t count = plan->params.count;
+    uint32_t count = sched->params.count;
     for (uint32_t i = 0; i < count; i++)
-        loops[i] = (LoopSpec){scan_name(count - 1 - i), plan->box[i]};
-    if (plan->inner_words > 1)
-        loops[count++] = (LoopSpec){"c", plan->inner_words};
-    int64_t total = plan->box[0] * sched_window_row_words(plan, 0);
-    bool whole = plan->begin == 0 && plan->end == total;
+        loops[i] = (LoopSpec){scan_name(count - 1 - i), sched->box[i]};
+    if (sched->inner_words > 1)
+        loops[count++] = (LoopSpec){"c", sched->inner_words};
+    int64_t total = sched->box[0] * sched_window_row_words(sched, 0);
+    bool whole = sched->begin == 0 && sched->end == total;
     w->scan = nest->count;
-    return emithls_nest_open(nest, "scan", loops, count, LOOP_PIPELINED, whole ? -1 : plan->begin,
-                     plan->end);
+    return emithls_nest_open(nest, "scan", loops, count, LOOP_PIPELINED, whole ? -1 : sched->begin,
+                     sched->end);
 }
 
-bool to_emithls_window(Lowering *l)
+bool to_emithls_window(EmithlsLowering *l)
 {
     WindowLowering w = {.l = l, .ctx = l->process->ctx};
-    if (!sched_window(l->process, NULL, &w.plan))
+    if (!sched_window(l->process, NULL, &w.sched))
         return false;
     w.word = emithls_stream_word(to_emithls_port_stream(l, 0)->type);
-    for (uint32_t i = 0; i < w.plan.params.count; i++)
+    for (uint32_t i = 0; i < w.sched.params.count; i++)
         declare_history(&w, i);
     NestMark frames = {l->nest.b.block, l->nest.b.before, l->nest.count};
-    LoopSpec outer = {"n", w.plan.outer};
-    if (w.plan.outer > 1)
+    LoopSpec outer = {"n", w.sched.outer};
+    if (w.sched.outer > 1)
         frames = emithls_nest_open(&l->nest, "batch", &outer, 1, LOOP_PLAIN, -1, -1);
     NestMark scan = open_scan(&w);
     declare_taps(&w, 0);
     read_pixel(&w);
-    for (uint32_t i = 0; i < w.plan.params.count; i++)
+    for (uint32_t i = 0; i < w.sched.params.count; i++)
         update_level(&w, i);
     write_window(&w);
     emithls_nest_close(&l->nest, scan);

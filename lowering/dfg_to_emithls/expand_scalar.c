@@ -2,7 +2,7 @@
  * undefined (division by zero, a least integer over -1) may give anything. Of two zeros, maximumf
  * and minimumf may give either.
  * Tests: lit/lowering/dfg-to-emithls-expand.mir, test/e2e/scalar_check.py */
-#include "lowering/dfg_to_emithls/expand_scalar.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"

@@ -1,11 +1,10 @@
 /* What a process computes, as text. The formula is read from the kernel's maps and body, so it says
  * what the process does and not what its layer was called.
  * Tests: lit/lowering/process-doc.mir */
-#include "lowering/dfg_to_emithls/process_doc.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 
 #include <string.h>
 
@@ -19,13 +18,13 @@ static bool uses_loop(const AffineMap *map, uint32_t loop)
     return false;
 }
 
-static const AffineMap *stream_map(const ComputePlan *plan)
+static const AffineMap *stream_map(const ComputeSchedule *sched)
 {
-    return linalg_operand_map(plan->main, plan->stream_operand[0]);
+    return linalg_operand_map(sched->main, sched->stream_operand[0]);
 }
 
 /* How many of the map's results behind the loop's are such loops. */
-static uint32_t place_from_inside(const ComputePlan *plan, const AffineMap *map, uint32_t loop,
+static uint32_t place_from_inside(const ComputeSchedule *sched, const AffineMap *map, uint32_t loop,
                                   bool reduction)
 {
     uint32_t place = 0;
@@ -36,54 +35,54 @@ static uint32_t place_from_inside(const ComputePlan *plan, const AffineMap *map,
             continue;
         if (result->value == loop)
             return place;
-        place += plan->kernel.is_reduction[result->value] == reduction;
+        place += sched->kernel.is_reduction[result->value] == reduction;
     }
     return place;
 }
 
-static const char *parallel_name(const ComputePlan *plan, uint32_t loop)
+static const char *parallel_name(const ComputeSchedule *sched, uint32_t loop)
 {
     static const char *const spatial[] = {"x", "y", "z"};
-    const AffineMap *out = sched_compute_output_map(plan);
+    const AffineMap *out = sched_compute_output_map(sched);
     uint32_t rank = out->result_count;
-    if (rank == 0 || plan->stream_count == 0)
+    if (rank == 0 || sched->stream_count == 0)
         return "i";
     if (affine_uses_dim(out->results[rank - 1], loop))
-        return uses_loop(stream_map(plan), loop) ? "c" : "oc";
+        return uses_loop(stream_map(sched), loop) ? "c" : "oc";
     if (affine_uses_dim(out->results[0], loop))
         return rank > 2 ? "n" : "row";
-    uint32_t place = place_from_inside(plan, out, loop, false);
+    uint32_t place = place_from_inside(sched, out, loop, false);
     return place < COUNT_OF(spatial) ? spatial[place] : "i";
 }
 
-static const char *reduction_name(const ComputePlan *plan, uint32_t loop)
+static const char *reduction_name(const ComputeSchedule *sched, uint32_t loop)
 {
     static const char *const kernel[] = {"kx", "ky", "kz"};
-    if (plan->stream_count == 0)
+    if (sched->stream_count == 0)
         return "r";
-    const AffineMap *in = stream_map(plan);
+    const AffineMap *in = stream_map(sched);
     if (in->result_count && affine_uses_dim(in->results[in->result_count - 1], loop))
         return "ic";
-    uint32_t place = place_from_inside(plan, in, loop, true);
+    uint32_t place = place_from_inside(sched, in, loop, true);
     return place < COUNT_OF(kernel) ? kernel[place] : "r";
 }
 
-const char *to_emithls_plan_loop_name(const ComputePlan *plan, uint32_t loop)
+const char *to_emithls_loop_name(const ComputeSchedule *sched, uint32_t loop)
 {
-    return plan->kernel.is_reduction[loop] ? reduction_name(plan, loop) : parallel_name(plan, loop);
+    return sched->kernel.is_reduction[loop] ? reduction_name(sched, loop) : parallel_name(sched, loop);
 }
 
 /* --- the formula ------------------------------------------------------------------------------- */
 
 /* "[y][x][oc]", 0 for loops of one trip; what is no loop alone stands as "..". */
-static void add_index(StrBuf *out, const ComputePlan *plan, const AffineMap *map)
+static void add_index(StrBuf *out, const ComputeSchedule *sched, const AffineMap *map)
 {
     for (uint32_t r = 0; r < map->result_count; r++) {
         const AffineExpr *result = map->results[r];
-        if (result->kind == AFFINE_DIM && plan->kernel.extents[result->value] == 1)
+        if (result->kind == AFFINE_DIM && sched->kernel.extents[result->value] == 1)
             strbuf_add_c(out, "[0]");
         else if (result->kind == AFFINE_DIM)
-            strbuf_printf(out, "[%s]", to_emithls_plan_loop_name(plan, (uint32_t)result->value));
+            strbuf_printf(out, "[%s]", to_emithls_loop_name(sched, (uint32_t)result->value));
         else if (result->kind == AFFINE_CONST)
             strbuf_printf(out, "[%lld]", (long long)result->value);
         else
@@ -129,23 +128,23 @@ static bool multiplies(const Op *main)
 }
 
 /* "in[y][x][ky][kx][ic] * weights[oc][ky][kx][ic]" */
-static void add_operands(StrBuf *out, const ComputePlan *plan)
+static void add_operands(StrBuf *out, const ComputeSchedule *sched)
 {
     uint32_t stream = 0;
     bool first = true;
-    for (uint32_t i = 0; i < linalg_input_count(plan->main); i++) {
-        bool is_stream = stream < plan->stream_count && plan->stream_operand[stream] == i;
-        if (!linalg_reads_operand(plan->main, i))
+    for (uint32_t i = 0; i < linalg_input_count(sched->main); i++) {
+        bool is_stream = stream < sched->stream_count && sched->stream_operand[stream] == i;
+        if (!linalg_reads_operand(sched->main, i))
             continue;
         if (!first)
-            strbuf_add_c(out, multiplies(plan->main) ? " * " : ", ");
+            strbuf_add_c(out, multiplies(sched->main) ? " * " : ", ");
         first = false;
-        if (is_stream && plan->stream_count > 1)
+        if (is_stream && sched->stream_count > 1)
             strbuf_printf(out, "in%u", stream);
         else
             strbuf_add_c(out, is_stream ? "in" : "weights");
         stream += is_stream;
-        add_index(out, plan, linalg_operand_map(plan->main, i));
+        add_index(out, sched, linalg_operand_map(sched->main, i));
     }
 }
 
@@ -167,7 +166,7 @@ static void add_steps(StrBuf *out, const Op *generic, uint32_t *count)
 }
 
 /* "1 x 2 products per multiplication, in chains of 4" */
-static void add_packing(StrBuf *out, const PackingPlan *p)
+static void add_packing(StrBuf *out, const PackingSchedule *p)
 {
     const int64_t *fields = p->grid.fields;
     strbuf_add_char(out, '\n');
@@ -180,31 +179,31 @@ static void add_packing(StrBuf *out, const PackingPlan *p)
         strbuf_printf(out, "in chains of %lld", (long long)p->chain_length);
 }
 
-static void add_kernel(StrBuf *out, const ComputePlan *plan)
+static void add_kernel(StrBuf *out, const ComputeSchedule *sched)
 {
-    bool reduces = plan->kernel.class != KERNEL_PURE_PARALLEL, any = false;
+    bool reduces = sched->kernel.class != KERNEL_PURE_PARALLEL, any = false;
     uint32_t steps = 0;
     strbuf_add_c(out, "\nout");
-    add_index(out, plan, sched_compute_output_map(plan));
-    strbuf_printf(out, " = %s(", reduces ? reduction_word(plan->main) : "f");
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++)
-        if (plan->kernel.is_reduction[i] && plan->kernel.extents[i] > 1) {
-            strbuf_printf(out, "%s%s", any ? ", " : "", to_emithls_plan_loop_name(plan, i));
+    add_index(out, sched, sched_compute_output_map(sched));
+    strbuf_printf(out, " = %s(", reduces ? reduction_word(sched->main) : "f");
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
+        if (sched->kernel.is_reduction[i] && sched->kernel.extents[i] > 1) {
+            strbuf_printf(out, "%s%s", any ? ", " : "", to_emithls_loop_name(sched, i));
             any = true;
         }
     strbuf_add_c(out, any ? ": " : "");
-    add_operands(out, plan);
+    add_operands(out, sched);
     strbuf_add_char(out, ')');
     StrBuf text = {0};
     if (!reduces)
-        add_steps(&text, plan->main, &steps);
-    for (uint32_t s = 0; s < plan->stage_count; s++)
-        add_steps(&text, plan->stages[s], &steps);
+        add_steps(&text, sched->main, &steps);
+    for (uint32_t s = 0; s < sched->stage_count; s++)
+        add_steps(&text, sched->stages[s], &steps);
     if (steps)
         strbuf_printf(out, "%s%s", reduces ? "\nthen " : "\nf: ", text.data);
     strbuf_free(&text);
-    if (plan->packing.is_used)
-        add_packing(out, &plan->packing);
+    if (sched->packing.is_used)
+        add_packing(out, &sched->packing);
 }
 
 /* --- shapes ---------------------------------------------------------------------------------------- */
@@ -250,12 +249,12 @@ void to_emithls_process_doc(StrBuf *out, const Op *process, ProcessKind kind)
 {
     add_shapes(out, process);
     if (kind == PROCESS_COMPUTE) {
-        ComputePlan plan;
-        if (sched_compute(process, NULL, NULL, &plan))
-            add_kernel(out, &plan);
+        ComputeSchedule sched;
+        if (sched_compute(process, NULL, NULL, &sched))
+            add_kernel(out, &sched);
     } else if (kind == PROCESS_WINDOW) {
-        WindowPlan plan;
-        if (sched_window(process, NULL, &plan))
-            add_window(out, &plan.params);
+        WindowSchedule sched;
+        if (sched_window(process, NULL, &sched))
+            add_window(out, &sched.params);
     }
 }

@@ -2,10 +2,10 @@
  * of their body, arrays that fall apart into very many registers. The search of unroll factors avoids
  * them; factors given by hand, and elements too wide or windows too large for less, do not.
  * Tests: lit/lowering/remark-size.mir */
-#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 enum { MAX_COPIES = 4096, MAX_PARTS = 1024, MAX_EXTENTS = 64 };
 

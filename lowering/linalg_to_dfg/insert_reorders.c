@@ -5,17 +5,16 @@
  * Requires: named ops generalized, row-major order = stream order (normalize-layout).
  * Changes: slices, insertions, concatenations, padding, maps of kernels; not what is computed.
  * Tests: lit/lowering/insert-reorders.mir */
-#include "lowering/linalg_to_dfg/insert_reorders.h"
+#include "lowering/linalg_to_dfg/internal.h"
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
-#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
-#include "lowering/lowering.h"
-#include "analysis/reshape.h"
+#include "lowering/linalg_to_dfg/internal.h"
+#include "analysis/analysis.h"
 
 /* Padding stays where only kernels read it, whose windows or reorders make it. */
 static bool keeps_padding(const Op *pad)

@@ -6,15 +6,13 @@
  *   the output   generic -> reorder(generic), if that moves less
  * A kernel that only passes its operand on becomes the reorder itself.
  * Tests: lit/lowering/insert-reorders.mir */
-#include "lowering/linalg_to_dfg/insert_reorders.h"
+#include "lowering/linalg_to_dfg/internal.h"
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
 
 #include <string.h>
 
@@ -24,20 +22,20 @@ typedef struct Order {
 } Order;
 
 /* A streamed operand. */
-typedef struct Stream {
+typedef struct OperandStream {
     uint32_t operand;
     bool fits;   /* a process can take it in the order `order` */
     Order order; /* of its dimensions; of the loops that its map uses, if it does not fit */
     int64_t elems;
-} Stream;
+} OperandStream;
 
-typedef struct Fitting {
+typedef struct OrderFitting {
     Op *op;
     Kernel kernel;
-    Stream streams[PLAN_MAX_STREAMS];
+    OperandStream streams[SCHED_MAX_STREAMS];
     uint32_t count;
     Order out; /* of the output's dimensions */
-} Fitting;
+} OrderFitting;
 
 /* --- orders ------------------------------------------------------------------------------- */
 
@@ -49,7 +47,7 @@ static bool order_has(const Order *order, uint32_t loop)
     return false;
 }
 
-static void order_add(const Fitting *f, Order *order, uint32_t loop)
+static void order_add(const OrderFitting *f, Order *order, uint32_t loop)
 {
     if (f->kernel.extents[loop] > 1 && !order_has(order, loop))
         order->loops[order->count++] = loop;
@@ -69,7 +67,7 @@ static bool order_covers(const Order *b, const Order *a)
     return true;
 }
 
-static Order order_of_map(const Fitting *f, const AffineMap *map)
+static Order order_of_map(const OrderFitting *f, const AffineMap *map)
 {
     Order order = {.count = 0};
     for (uint32_t r = 0; r < map->result_count; r++)
@@ -79,7 +77,7 @@ static Order order_of_map(const Fitting *f, const AffineMap *map)
     return order;
 }
 
-static int64_t order_elems(const Fitting *f, const Order *order)
+static int64_t order_elems(const OrderFitting *f, const Order *order)
 {
     int64_t elems = 1;
     for (uint32_t i = 0; i < order->count; i++)
@@ -93,7 +91,7 @@ static const AffineMap *output_map(const Op *op)
 }
 
 /* Parallel loops of an order that runs the loops a stream does not have behind it. */
-static Order parallel_order(const Fitting *f, const Order *order)
+static Order parallel_order(const OrderFitting *f, const Order *order)
 {
     Order parallel = {.count = 0};
     for (uint32_t i = 0; i < order->count; i++)
@@ -104,7 +102,7 @@ static Order parallel_order(const Fitting *f, const Order *order)
     return parallel;
 }
 
-static bool computes_in_order(const Fitting *f, const Order *order)
+static bool computes_in_order(const OrderFitting *f, const Order *order)
 {
     Order parallel = parallel_order(f, order);
     return order_equal(&parallel, &f->out);
@@ -113,7 +111,7 @@ static bool computes_in_order(const Fitting *f, const Order *order)
 /* --- reading a kernel ------------------------------------------------------------------------- */
 
 /* Bare loops, each once, and constants where there is one element. */
-static bool is_projection(const Fitting *f, const StreamInput *in)
+static bool is_projection(const OrderFitting *f, const StreamInput *in)
 {
     Order seen = {.count = 0};
     for (uint32_t r = 0; r < in->map->result_count; r++) {
@@ -127,11 +125,11 @@ static bool is_projection(const Fitting *f, const StreamInput *in)
     return map_is_projected_permutation(in->map, true);
 }
 
-static bool read_stream(Fitting *f, uint32_t operand)
+static bool read_stream(OrderFitting *f, uint32_t operand)
 {
-    Stream *s = &f->streams[f->count++];
+    OperandStream *s = &f->streams[f->count++];
     StreamInput in;
-    *s = (Stream){.operand = operand};
+    *s = (OperandStream){.operand = operand};
     if (!to_dfg_can_stream_input(f->op, operand, &in, &s->fits))
         return false;
     s->fits = s->fits && is_projection(f, &in);
@@ -141,17 +139,17 @@ static bool read_stream(Fitting *f, uint32_t operand)
     return true;
 }
 
-static bool read_kernel(Op *op, Fitting *f)
+static bool read_kernel(Op *op, OrderFitting *f)
 {
-    *f = (Fitting){.op = op};
+    *f = (OrderFitting){.op = op};
     if (!kernel_analyze(op, &f->kernel))
         return false;
     f->out = order_of_map(f, output_map(op));
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
         if (to_dfg_is_constant_value(op_operand(op, i)))
             continue;
-        if (f->count == PLAN_MAX_STREAMS)
-            return op_error(op, "reads more than %d streams", PLAN_MAX_STREAMS);
+        if (f->count == SCHED_MAX_STREAMS)
+            return op_error(op, "reads more than %d streams", SCHED_MAX_STREAMS);
         if (!read_stream(f, i))
             return false;
     }
@@ -161,7 +159,7 @@ static bool read_kernel(Op *op, Fitting *f)
 /* --- choosing the order ------------------------------------------------------------------------- */
 
 /* The output's own order, then the reductions: nothing has to be moved behind the kernel. */
-static Order output_order(const Fitting *f, const Order *used)
+static Order output_order(const OrderFitting *f, const Order *used)
 {
     Order order = {.count = 0};
     for (uint32_t i = 0; i < f->out.count; i++)
@@ -174,18 +172,18 @@ static Order output_order(const Fitting *f, const Order *used)
 }
 
 /* Elements that pass through reorders with this order. */
-static int64_t moved_elems(const Fitting *f, const Order *order)
+static int64_t moved_elems(const OrderFitting *f, const Order *order)
 {
     int64_t moved = computes_in_order(f, order) ? 0 : order_elems(f, &f->out);
     for (uint32_t s = 0; s < f->count; s++) {
-        const Stream *stream = &f->streams[s];
+        const OperandStream *stream = &f->streams[s];
         if (!stream->fits || !order_equal(&stream->order, order))
             moved += order_elems(f, order) > stream->elems ? order_elems(f, order) : stream->elems;
     }
     return moved;
 }
 
-static Order choose_order(const Fitting *f)
+static Order choose_order(const OrderFitting *f)
 {
     Order used = {.count = 0};
     for (uint32_t s = 0; s < f->count; s++)
@@ -214,7 +212,7 @@ static void set_map(Op *generic, uint32_t operand, const AffineMap *map)
 
 /* The order with the loops of one trip that a map uses in front: their trips must still be told by
  * some operand. */
-static Order with_units(const Fitting *f, const AffineMap *map, const Order *order)
+static Order with_units(const OrderFitting *f, const AffineMap *map, const Order *order)
 {
     Order all = {.count = 0};
     for (uint32_t loop = 0; loop < f->kernel.loop_count; loop++)
@@ -228,7 +226,7 @@ static Order with_units(const Fitting *f, const AffineMap *map, const Order *ord
 
 /* Loops as the dimensions of a tensor in the given order: their expressions over its index, and its
  * shape. */
-static const Type *tensor_of_order(const Fitting *f, const Order *order, const Type *elem,
+static const Type *tensor_of_order(const OrderFitting *f, const Order *order, const Type *elem,
                                    const AffineExpr **loops)
 {
     int64_t dims[KERNEL_MAX_LOOPS];
@@ -242,7 +240,7 @@ static const Type *tensor_of_order(const Fitting *f, const Order *order, const T
 }
 
 /* The map from the loops to that tensor's index. */
-static const AffineMap *map_of_order(const Fitting *f, const Order *order)
+static const AffineMap *map_of_order(const OrderFitting *f, const Order *order)
 {
     const AffineExpr *results[KERNEL_MAX_LOOPS];
     for (uint32_t i = 0; i < order->count; i++)
@@ -271,7 +269,7 @@ static bool see_through_pad(Value **x, const AffineMap **map, const Attr **fill)
 
 /* Notes in dfg.repeated, a bit mask of loops per input, for which loops the operand that `map` reads
  * becomes copies of one element: products of such lanes have a factor in common. */
-static void note_repeated(const Fitting *f, uint32_t operand, const AffineMap *map, const Order *dims)
+static void note_repeated(const OrderFitting *f, uint32_t operand, const AffineMap *map, const Order *dims)
 {
     uint32_t inputs = linalg_input_count(f->op);
     const Attr *known = op_attr(f->op, "dfg.repeated");
@@ -289,7 +287,7 @@ static void note_repeated(const Fitting *f, uint32_t operand, const AffineMap *m
     vec_free(&masks);
 }
 
-static bool reorder_operand(Fitting *f, uint32_t operand, const Order *order)
+static bool reorder_operand(OrderFitting *f, uint32_t operand, const Order *order)
 {
     const AffineExpr *loops[KERNEL_MAX_LOOPS];
     Value *x = op_operand(f->op, operand);
@@ -326,7 +324,7 @@ static Value *reordered_initial(Builder *b, const Value *initial, const Type *ty
 }
 
 /* Computes the output in the order of the loops and moves it behind the kernel. */
-static bool reorder_result(Fitting *f, const Order *order)
+static bool reorder_result(OrderFitting *f, const Order *order)
 {
     const AffineExpr *loops[KERNEL_MAX_LOOPS], *index[KERNEL_MAX_LOOPS];
     Value *result = op_result(f->op, 0);
@@ -402,7 +400,7 @@ static void loop_unit_dims(Op *generic)
 /* --- kernels that only move ------------------------------------------------------------------------ */
 
 /* generic(x) { yield x } -> reorder(x) */
-static bool is_copy(const Fitting *f)
+static bool is_copy(const OrderFitting *f)
 {
     const Op *yield = linalg_body(f->op)->last;
     const Value *yielded = op_operand(yield, 0);
@@ -412,7 +410,7 @@ static bool is_copy(const Fitting *f)
            yielded->index == f->streams[0].operand;
 }
 
-static bool replace_copy(Fitting *f)
+static bool replace_copy(OrderFitting *f)
 {
     uint32_t operand = f->streams[0].operand;
     Value *x = op_operand(f->op, operand);
@@ -431,7 +429,7 @@ static bool replace_copy(Fitting *f)
 
 bool to_dfg_fit_kernel(Op *generic)
 {
-    Fitting f;
+    OrderFitting f;
     loop_unit_dims(generic);
     if (!read_kernel(generic, &f))
         return false;
@@ -441,7 +439,7 @@ bool to_dfg_fit_kernel(Op *generic)
         return replace_copy(&f);
     Order order = choose_order(&f);
     for (uint32_t s = 0; s < f.count; s++) {
-        const Stream *stream = &f.streams[s];
+        const OperandStream *stream = &f.streams[s];
         if ((!stream->fits || !order_equal(&stream->order, &order)) &&
             !reorder_operand(&f, stream->operand, &order))
             return false;

@@ -5,15 +5,14 @@
  *   reshape from or to rank 0    -> reorder
  * A constant part is the fill value where it can be.
  * Tests: lit/lowering/insert-reorders.mir */
-#include "lowering/linalg_to_dfg/insert_reorders.h"
+#include "lowering/linalg_to_dfg/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
-#include "analysis/reshape.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 
@@ -215,7 +214,7 @@ static Value *merge_end(Merge *m)
     return op_result(merge, 0);
 }
 
-/* Puts a source on top of what there is. One process reads at most PLAN_MAX_STREAMS of them. */
+/* Puts a source on top of what there is. One process reads at most SCHED_MAX_STREAMS of them. */
 static void add_part(Merge *m, Value *source, const int64_t *offset, const int64_t *stride)
 {
     MergePart part = part_of(source, offset, stride);
@@ -226,7 +225,7 @@ static void add_part(Merge *m, Value *source, const int64_t *offset, const int64
         m->fill = splat;
         return;
     }
-    if (m->sources.len == PLAN_MAX_STREAMS) {
+    if (m->sources.len == SCHED_MAX_STREAMS) {
         Value *below = merge_end(m);
         *m = (Merge){.b = m->b, .type = m->type};
         add_part(m, below, zeros, NULL);

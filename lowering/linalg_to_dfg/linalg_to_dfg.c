@@ -8,39 +8,37 @@
  * Requires: named ops generalized, channels-last layout, one function with static shapes.
  * Changes: the function is replaced by a region and its processes.
  * Tests: lit/lowering/linalg-to-dfg */
-#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
+#include "lowering/linalg_to_dfg/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
-#include "lowering/lowering.h"
-#include "analysis/layer_name.h"
-#include "analysis/reshape.h"
+#include "lowering/linalg_to_dfg/internal.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 
 /* Readers of one streamed value: receiving ends handed out one by one. */
-typedef struct Stream {
+typedef struct DfgStream {
     Value *value;
     uint32_t readers, next;
     Value **ends; /* readers entries, from the scratch arena */
-} Stream;
+} DfgStream;
 
-typedef struct Conversion {
+typedef struct DfgConversion {
     Pass *pass;
     Context *ctx;
     Op *module, *func, *region;
     SymbolTable symbols;
     Builder b; /* in the region */
-    VEC(Group *) groups;
+    VEC(ProcessGroup *) groups;
     PtrMap group_of; /* result Value* -> Group* */
-    PtrMap streams;  /* Value* -> Stream* */
-    VEC(Stream *) stream_list;
-} Conversion;
+    PtrMap streams;  /* Value* -> DfgStream* */
+    VEC(DfgStream *) stream_list;
+} DfgConversion;
 
 /* --- the boundary ----------------------------------------------------------------- */
 
@@ -68,9 +66,9 @@ static bool is_streamable(const Op *op)
 }
 
 /* The group whose epilogue can take the generic, or NULL. */
-static Group *producer_to_join(const Conversion *c, const Op *generic)
+static ProcessGroup *producer_to_join(const DfgConversion *c, const Op *generic)
 {
-    Group *found = NULL;
+    ProcessGroup *found = NULL;
     const AffineMap *out = linalg_operand_map(generic, linalg_input_count(generic));
     for (uint32_t i = 0; i < linalg_loop_count(generic); i++)
         if (linalg_is_reduction(generic, i))
@@ -79,7 +77,7 @@ static Group *producer_to_join(const Conversion *c, const Op *generic)
         Value *input = op_operand(generic, i);
         if (to_dfg_is_constant_value(input))
             continue;
-        Group *group = ptrmap_get(&c->group_of, input);
+        ProcessGroup *group = ptrmap_get(&c->group_of, input);
         if (found || !group || is_move(group->main) || !value_has_one_use(input) ||
             linalg_operand_map(generic, i) != out || !map_is_permutation(out))
             return NULL;
@@ -88,40 +86,40 @@ static Group *producer_to_join(const Conversion *c, const Op *generic)
     return found;
 }
 
-static void add_stage(Conversion *c, Group *group, Op *op)
+static void add_stage(DfgConversion *c, ProcessGroup *group, Op *op)
 {
     *vec_push(&group->stages) = op;
     group->result = op_result(op, 0);
     ptrmap_put(&c->group_of, group->result, group);
 }
 
-static void add_group(Conversion *c, Op *main)
+static void add_group(DfgConversion *c, Op *main)
 {
-    Group *group = ARENA_NEW(&c->pass->scratch, Group);
+    ProcessGroup *group = ARENA_NEW(&c->pass->scratch, ProcessGroup);
     group->main = main;
     group->result = op_result(main, 0);
     *vec_push(&c->groups) = group;
     ptrmap_put(&c->group_of, group->result, group);
 }
 
-static void add_kernel(Conversion *c, Op *generic)
+static void add_kernel(DfgConversion *c, Op *generic)
 {
-    Group *group = producer_to_join(c, generic);
+    ProcessGroup *group = producer_to_join(c, generic);
     if (group)
         add_stage(c, group, generic);
     else
         add_group(c, generic);
 }
 
-static void add_reshape(Conversion *c, Op *reshape)
+static void add_reshape(DfgConversion *c, Op *reshape)
 {
     Value *source = op_operand(reshape, 0);
-    Group *group = ptrmap_get(&c->group_of, source);
+    ProcessGroup *group = ptrmap_get(&c->group_of, source);
     if (group && value_has_one_use(source))
         add_stage(c, group, reshape);
 }
 
-static bool group_kernels(Conversion *c)
+static bool group_kernels(DfgConversion *c)
 {
     bool ok = true;
     FOR_EACH_OP(op, func_entry(c->func))
@@ -144,11 +142,11 @@ static bool group_kernels(Conversion *c)
 
 /* --- streams ------------------------------------------------------------------------- */
 
-static void add_reader(Conversion *c, Value *value)
+static void add_reader(DfgConversion *c, Value *value)
 {
-    Stream *stream = ptrmap_get(&c->streams, value);
+    DfgStream *stream = ptrmap_get(&c->streams, value);
     if (!stream) {
-        stream = ARENA_NEW(&c->pass->scratch, Stream);
+        stream = ARENA_NEW(&c->pass->scratch, DfgStream);
         stream->value = value;
         ptrmap_put(&c->streams, value, stream);
         *vec_push(&c->stream_list) = stream;
@@ -157,7 +155,7 @@ static void add_reader(Conversion *c, Value *value)
 }
 
 /* Follows reshapes that are in no group to the value that really streams. */
-static Value *unreshaped(const Conversion *c, Value *value)
+static Value *unreshaped(const DfgConversion *c, Value *value)
 {
     const Op *def = value_def(value);
     while (def && reshape_is(def) && !ptrmap_has(&c->group_of, value)) {
@@ -168,13 +166,13 @@ static Value *unreshaped(const Conversion *c, Value *value)
 }
 
 /* The same through padding, which stands behind the reshapes. */
-static Value *streamed_source(const Conversion *c, Value *operand)
+static Value *streamed_source(const DfgConversion *c, Value *operand)
 {
     const Op *def = value_def(operand);
     return unreshaped(c, def && def->def == TENSOR(PAD) ? op_operand(def, 0) : operand);
 }
 
-static bool check_source(const Conversion *c, const Op *reader, Value *value)
+static bool check_source(const DfgConversion *c, const Op *reader, Value *value)
 {
     bool is_arg = value->is_arg && value_block(value) == func_entry(c->func);
     if (is_arg || ptrmap_has(&c->group_of, value))
@@ -196,7 +194,7 @@ static uint32_t group_input_count(const Op *main)
     return is_move(main) ? main->operand_count : linalg_input_count(main);
 }
 
-static bool count_readers(Conversion *c)
+static bool count_readers(DfgConversion *c)
 {
     const Op *ret = func_entry(c->func)->last;
     bool ok = true;
@@ -219,7 +217,7 @@ static bool count_readers(Conversion *c)
     return ok;
 }
 
-static Op *build_channel(Conversion *c, const Type *sending, const Attr *loc)
+static Op *build_channel(DfgConversion *c, const Type *sending, const Attr *loc)
 {
     const Type *ends[2] = {sending, type_dialect(c->ctx, &dfg_type_output,
                                                  sending->u.dialect.params,
@@ -228,7 +226,7 @@ static Op *build_channel(Conversion *c, const Type *sending, const Attr *loc)
     return build(&c->b, DFG(CHANNEL), NULL, 0, ends, 2, NULL, 0);
 }
 
-static void instantiate(Conversion *c, const Op *process, Value *const *ends, uint32_t inputs,
+static void instantiate(DfgConversion *c, const Op *process, Value *const *ends, uint32_t inputs,
                         uint32_t outputs)
 {
     const Ident *name = symbol_name(process);
@@ -242,9 +240,9 @@ static void instantiate(Conversion *c, const Op *process, Value *const *ends, ui
 }
 
 /* Makes the receiving ends of a value available to its readers; what nothing reads is taken away. */
-static void publish(Conversion *c, Value *value, Value *end, const Op *kernel, Str name)
+static void publish(DfgConversion *c, Value *value, Value *end, const Op *kernel, Str name)
 {
-    Stream unread = {.value = value}, *stream = ptrmap_get(&c->streams, value);
+    DfgStream unread = {.value = value}, *stream = ptrmap_get(&c->streams, value);
     stream = stream ? stream : &unread;
     stream->ends = ARENA_ARRAY(&c->pass->scratch, Value *, stream->readers);
     if (stream->readers == 1) {
@@ -267,21 +265,21 @@ static void publish(Conversion *c, Value *value, Value *end, const Op *kernel, S
     vec_free(&ends);
 }
 
-static Value *take_end(Conversion *c, Value *value)
+static Value *take_end(DfgConversion *c, Value *value)
 {
-    Stream *stream = ptrmap_get(&c->streams, value);
+    DfgStream *stream = ptrmap_get(&c->streams, value);
     assert(stream->ends && stream->next < stream->readers);
     return stream->ends[stream->next++];
 }
 
 /* --- the region --------------------------------------------------------------------------- */
 
-static const Attr *or_empty(const Conversion *c, const Attr *dict)
+static const Attr *or_empty(const DfgConversion *c, const Attr *dict)
 {
     return dict ? dict : attr_dict(c->ctx, NULL, 0);
 }
 
-static void create_region(Conversion *c)
+static void create_region(DfgConversion *c)
 {
     VEC(const Type *) ports = {0};
     VEC(const Attr *) attrs = {0};
@@ -305,8 +303,8 @@ static void create_region(Conversion *c)
 }
 
 /* Instantiates a group's process on the ends of its inputs; ends has room for that of its output. */
-static void connect_process(Conversion *c, Op *process, Value **ends, uint32_t inputs,
-                            const Group *group, Str name)
+static void connect_process(DfgConversion *c, Op *process, Value **ends, uint32_t inputs,
+                            const ProcessGroup *group, Str name)
 {
     Op *channel = build_channel(c, dfg_port(process, inputs)->type, group->main->loc);
     ends[inputs] = op_result(channel, 0);
@@ -314,10 +312,10 @@ static void connect_process(Conversion *c, Op *process, Value **ends, uint32_t i
     publish(c, group->result, op_result(channel, 1), group->main, name);
 }
 
-static bool convert_group(Conversion *c, const Group *group)
+static bool convert_group(DfgConversion *c, const ProcessGroup *group)
 {
-    StreamInput inputs[PLAN_MAX_STREAMS];
-    Value *ends[PLAN_MAX_STREAMS + 1];
+    StreamInput inputs[SCHED_MAX_STREAMS];
+    Value *ends[SCHED_MAX_STREAMS + 1];
     uint32_t count = 0;
     StrBuf name = {0}, window_name = {0};
     layer_name_append(&name, group->main);
@@ -325,8 +323,8 @@ static bool convert_group(Conversion *c, const Group *group)
     for (uint32_t i = 0; ok && i < linalg_input_count(group->main); i++) {
         if (to_dfg_is_constant_value(op_operand(group->main, i)))
             continue;
-        if (count == PLAN_MAX_STREAMS)
-            ok = op_error(group->main, "reads more than %d streams", PLAN_MAX_STREAMS);
+        if (count == SCHED_MAX_STREAMS)
+            ok = op_error(group->main, "reads more than %d streams", SCHED_MAX_STREAMS);
         else
             ok = to_dfg_stream_input(group->main, i, streamed_source(c, op_operand(group->main, i)),
                               &inputs[count++]);
@@ -353,13 +351,13 @@ static bool convert_group(Conversion *c, const Group *group)
     return process != NULL;
 }
 
-static bool convert_move(Conversion *c, const Group *group)
+static bool convert_move(DfgConversion *c, const ProcessGroup *group)
 {
-    Value *sources[PLAN_MAX_STREAMS], *ends[PLAN_MAX_STREAMS + 1];
+    Value *sources[SCHED_MAX_STREAMS], *ends[SCHED_MAX_STREAMS + 1];
     uint32_t count = 0;
     StrBuf name = {0};
-    if (group->main->operand_count > PLAN_MAX_STREAMS)
-        return op_error(group->main, "reads more than %d streams", PLAN_MAX_STREAMS);
+    if (group->main->operand_count > SCHED_MAX_STREAMS)
+        return op_error(group->main, "reads more than %d streams", SCHED_MAX_STREAMS);
     layer_name_append(&name, group->main);
     if (layer_name_source(group->main).len)
         strbuf_add_c(&name, group->main->def == DFG(MERGE) ? "_merge" : "_reorder");
@@ -378,13 +376,13 @@ static bool convert_move(Conversion *c, const Group *group)
 }
 
 /* Input ports feed channels, output ports are fed from them; canonicalization bypasses both. */
-static void connect(Conversion *c, const OpDef *def, Value *port, Value *channel)
+static void connect(DfgConversion *c, const OpDef *def, Value *port, Value *channel)
 {
     Value *operands[2] = {port, channel};
     build(&c->b, def, operands, 2, NULL, 0, NULL, 0);
 }
 
-static void connect_inputs(Conversion *c)
+static void connect_inputs(DfgConversion *c)
 {
     Block *entry = func_entry(c->func);
     StrBuf name = {0};
@@ -401,10 +399,10 @@ static void connect_inputs(Conversion *c)
 }
 
 /* End that delivers a result. An argument, or a reshape that no kernel makes, is copied. */
-static Value *result_end(Conversion *c, const Op *ret, uint32_t number)
+static Value *result_end(DfgConversion *c, const Op *ret, uint32_t number)
 {
     Value *result = op_operand(ret, number), *source = unreshaped(c, result);
-    const Stream *stream = ptrmap_get(&c->streams, source);
+    const DfgStream *stream = ptrmap_get(&c->streams, source);
     Value *end = take_end(c, source);
     if (source == result && (!source->is_arg || stream->readers > 1))
         return end;
@@ -418,7 +416,7 @@ static Value *result_end(Conversion *c, const Op *ret, uint32_t number)
     return op_result(channel, 1);
 }
 
-static void connect_outputs(Conversion *c)
+static void connect_outputs(DfgConversion *c)
 {
     const Op *ret = func_entry(c->func)->last;
     uint32_t inputs = dfg_input_count(c->region);
@@ -427,7 +425,7 @@ static void connect_outputs(Conversion *c)
                 result_end(c, ret, i));
 }
 
-static bool build_graph(Conversion *c)
+static bool build_graph(DfgConversion *c)
 {
     create_region(c);
     connect_inputs(c);
@@ -464,7 +462,7 @@ static Op *find_function(Op *module)
     return found;
 }
 
-static void free_conversion(Conversion *c)
+static void free_conversion(DfgConversion *c)
 {
     for (size_t i = 0; i < c->groups.len; i++)
         vec_free(&c->groups.data[i]->stages);
@@ -477,7 +475,7 @@ static void free_conversion(Conversion *c)
 
 static bool convert_linalg_to_dfg(Pass *pass, Op *module)
 {
-    Conversion c = {.pass = pass, .ctx = module->ctx, .module = module};
+    DfgConversion c = {.pass = pass, .ctx = module->ctx, .module = module};
     c.func = find_function(module);
     if (!c.func)
         return false;

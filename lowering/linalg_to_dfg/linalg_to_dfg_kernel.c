@@ -2,15 +2,14 @@
  * A streamed operand whose map slides, strides or is padded goes through a window process; what
  * the compute process then sees is a projected permutation.
  * Tests: lit/lowering/linalg-to-dfg */
-#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
+#include "lowering/linalg_to_dfg/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "analysis/layer_name.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 #include <string.h>
@@ -400,7 +399,7 @@ static void set_operand_map(Op *generic, uint32_t operand, const AffineMap *map)
     vec_free(&maps);
 }
 
-static Op *empty_compute_process(SymbolTable *symbols, Str name, const Group *group,
+static Op *empty_compute_process(SymbolTable *symbols, Str name, const ProcessGroup *group,
                                  const StreamInput *inputs, uint32_t input_count)
 {
     VEC(const Type *) ports = {0};
@@ -413,11 +412,11 @@ static Op *empty_compute_process(SymbolTable *symbols, Str name, const Group *gr
 }
 
 /* Pulls the streams and replaces main's streamed operands by them. */
-static Op *copy_main(Builder *b, const Op *process, const Group *group, const StreamInput *inputs,
+static Op *copy_main(Builder *b, const Op *process, const ProcessGroup *group, const StreamInput *inputs,
                      PtrMap *copies)
 {
-    uint32_t port = 0, operands[PLAN_MAX_STREAMS];
-    Value *pulled[PLAN_MAX_STREAMS];
+    uint32_t port = 0, operands[SCHED_MAX_STREAMS];
+    Value *pulled[SCHED_MAX_STREAMS];
     for (uint32_t i = 0; i < linalg_input_count(group->main); i++) {
         if (to_dfg_is_constant_value(op_operand(group->main, i)))
             continue;
@@ -437,11 +436,11 @@ static Op *copy_main(Builder *b, const Op *process, const Group *group, const St
     return main;
 }
 
-Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const Group *group,
+Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const ProcessGroup *group,
                           const StreamInput *inputs, uint32_t input_count)
 {
     PtrMap copies = {0};
-    ComputePlan plan;
+    ComputeSchedule sched;
     Op *process = empty_compute_process(symbols, name, group, inputs, input_count);
     Builder b = builder_at_end(region_entry(op_region(process, 0)), group->main->loc);
     Op *last = copy_main(&b, process, group, inputs, &copies);
@@ -451,10 +450,10 @@ Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const Group *gr
     if (!last)
         return NULL;
     build_push(&b, op_result(last, 0), dfg_port(process, input_count));
-    return sched_compute_base(process, &plan) ? process : NULL;
+    return sched_compute_base(process, &sched) ? process : NULL;
 }
 
-static Op *empty_move_process(SymbolTable *symbols, Str name, const Group *group,
+static Op *empty_move_process(SymbolTable *symbols, Str name, const ProcessGroup *group,
                               Value *const *sources)
 {
     VEC(const Type *) ports = {0};
@@ -468,7 +467,7 @@ static Op *empty_move_process(SymbolTable *symbols, Str name, const Group *group
     return process;
 }
 
-Op *to_dfg_build_move_process(SymbolTable *symbols, Str name, const Group *group, Value *const *sources)
+Op *to_dfg_build_move_process(SymbolTable *symbols, Str name, const ProcessGroup *group, Value *const *sources)
 {
     Op *main = group->main;
     PtrMap copies = {0};

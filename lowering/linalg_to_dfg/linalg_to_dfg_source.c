@@ -1,13 +1,13 @@
 /* What stands between a stream and its reader: reshapes first, then padding. A process makes both
  * on the fly, the reshapes at its ports, the padding in its window.
  * Tests: lit/lowering/linalg-to-dfg-reshape.mir */
-#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
+#include "lowering/linalg_to_dfg/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "analysis/reshape.h"
+#include "analysis/analysis.h"
 
 #include <string.h>
 

@@ -3,17 +3,17 @@
  *   Power-of-two scales, and biases that are multiples of a unit not much finer than the sum's,
  *   stay integers; all else becomes a chain, which the next quantizer takes in.
  * Tests: lit/lowering/onnx-to-linalg-conv.mir, lit/lowering/onnx-to-linalg-matmul.mir */
-#include "lowering/onnx_to_linalg/accumulate.h"
+#include "lowering/onnx_to_linalg/internal.h"
 
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 /* Scales of channels, and units of biases, further apart than this are not shifted together. */
 enum { MAX_ALIGN_SHIFT = 16 };
 
-const Type *onnx_lower_int_tensor(Lowering *lw, const Type *shape, uint32_t width)
+const Type *onnx_lower_int_tensor(OnnxLowering *lw, const Type *shape, uint32_t width)
 {
     return type_with_elem(shape, type_i(lw->ctx, width));
 }
@@ -42,16 +42,16 @@ Value *onnx_lower_multiply_accumulate(Generic *generic, bool x_unsigned, bool w_
 
 /* --- ranges ----------------------------------------------------------------------------------- */
 
-Sum sum_create(Lowering *lw, const Fixed *x, int64_t channels, uint32_t axis)
+Sum sum_create(OnnxLowering *lw, const Fixed *x, int64_t channels, uint32_t axis)
 {
     Sum sum = {.lw = lw, .channels = channels, .axis = axis};
     sum.fixed = (Fixed){.unit = 1.0, .divisor = x->divisor};
-    sum.ranges = ARENA_ARRAY(&lw->pass->scratch, Range, channels);
+    sum.ranges = ARENA_ARRAY(&lw->pass->scratch, SumRange, channels);
     return sum;
 }
 
 /* Widens the range of all channels to hold another. */
-static void include(Fixed *fixed, Range other)
+static void include(Fixed *fixed, SumRange other)
 {
     fixed->low = other.low < fixed->low ? other.low : fixed->low;
     fixed->high = other.high > fixed->high ? other.high : fixed->high;
@@ -60,7 +60,7 @@ static void include(Fixed *fixed, Range other)
 /* The sum so far counts too, so 0 belongs to each term. */
 bool sum_add_product(Sum *sum, const Fixed *x, int64_t channel, int64_t weight)
 {
-    Range *range = &sum->ranges[channel];
+    SumRange *range = &sum->ranges[channel];
     int64_t a, b;
     if (!i64_mul(weight, x->low, &a) || !i64_mul(weight, x->high, &b))
         return lower_too_wide(sum->lw);
@@ -80,7 +80,7 @@ uint32_t sum_width(const Sum *sum, const Type *a, const Type *b)
 /* --- kernels with a number per channel -------------------------------------------------------- */
 
 /* A constant with one value per output channel, as narrow as they allow. */
-static Value *channel_constant(Lowering *lw, const int64_t *values, int64_t count)
+static Value *channel_constant(OnnxLowering *lw, const int64_t *values, int64_t count)
 {
     FixedConstant constant = {.type = type_tensor(type_i(lw->ctx, 64), &count, 1, NULL),
                               .values = (int64_t *)values,
@@ -94,7 +94,7 @@ static Value *channel_constant(Lowering *lw, const int64_t *values, int64_t coun
  * in sum->ranges; gives the sum's element in the new width. */
 static void widen(Sum *sum, Value *operand, Generic *generic, Value **element, const Type **type)
 {
-    Lowering *lw = sum->lw;
+    OnnxLowering *lw = sum->lw;
     Value *inputs[] = {sum->fixed.value, operand};
     sum->fixed.low = sum->ranges[0].low;
     sum->fixed.high = sum->ranges[0].high;
@@ -111,7 +111,7 @@ static void widen(Sum *sum, Value *operand, Generic *generic, Value **element, c
 }
 
 /* A sum that is always 0 has any unit; shifting it could exceed the width. */
-static bool is_zero_range(Range range)
+static bool is_zero_range(SumRange range)
 {
     return range.low == 0 && range.high == 0;
 }
@@ -134,7 +134,7 @@ static bool align_channels(Sum *sum, const int *exponents, int least)
 {
     int64_t *shifts = ARENA_ARRAY(&sum->lw->pass->scratch, int64_t, sum->channels);
     for (int64_t i = 0; i < sum->channels; i++) {
-        Range *range = &sum->ranges[i];
+        SumRange *range = &sum->ranges[i];
         shifts[i] = is_zero_range(*range) ? 0 : exponents[i] - least;
         if (!fixed_shift_i64(range->low, shifts[i], &range->low) ||
             !fixed_shift_i64(range->high, shifts[i], &range->high))
@@ -170,7 +170,7 @@ bool sum_set_scale(Sum *sum, const Fixed *x, const FixedConstant *weight)
     return epilogue_affine(sum->lw, &sum->fixed, (int)sum->axis, factors, NULL);
 }
 
-bool onnx_lower_scale_channels(Lowering *lw, Fixed *x, uint32_t axis, int64_t channels, const int *exponents,
+bool onnx_lower_scale_channels(OnnxLowering *lw, Fixed *x, uint32_t axis, int64_t channels, const int *exponents,
                     bool *done)
 {
     Sum sum = sum_create(lw, x, channels, axis);
@@ -180,7 +180,7 @@ bool onnx_lower_scale_channels(Lowering *lw, Fixed *x, uint32_t axis, int64_t ch
         return true;
     sum.fixed = *x;
     for (int64_t i = 0; i < channels; i++)
-        sum.ranges[i] = (Range){x->low, x->high};
+        sum.ranges[i] = (SumRange){x->low, x->high};
     if (!align_channels(&sum, exponents, least))
         return false;
     *x = sum.fixed;
@@ -223,14 +223,14 @@ static bool bias_values(Sum *sum, FixedConstant *bias, int exponent)
 /* (sum << shift) + bias[channel] */
 static bool add_integers(Sum *sum, FixedConstant *bias, int exponent)
 {
-    Lowering *lw = sum->lw;
+    OnnxLowering *lw = sum->lw;
     if (!bias_values(sum, bias, exponent))
         return false;
-    bool is_zero_sum = is_zero_range((Range){sum->fixed.low, sum->fixed.high});
+    bool is_zero_sum = is_zero_range((SumRange){sum->fixed.low, sum->fixed.high});
     int shift = is_zero_sum ? 0 : sum->fixed.exponent - exponent;
     int64_t *values = ARENA_ARRAY(&lw->pass->scratch, int64_t, sum->channels);
     for (int64_t i = 0; i < sum->channels; i++) {
-        Range *range = &sum->ranges[i];
+        SumRange *range = &sum->ranges[i];
         values[i] = bias->values[bias->count == 1 ? 0 : i];
         if (!fixed_shift_i64(range->low, shift, &range->low) ||
             !fixed_shift_i64(range->high, shift, &range->high) ||
@@ -265,7 +265,7 @@ static bool stays_integer(Sum *sum, uint32_t index, double beta, FixedConstant *
     *exponent = coarsest_unit(bias);
     if (*exponent > sum->fixed.exponent)
         *exponent = sum->fixed.exponent;
-    bool is_zero_sum = is_zero_range((Range){sum->fixed.low, sum->fixed.high});
+    bool is_zero_sum = is_zero_range((SumRange){sum->fixed.low, sum->fixed.high});
     return is_zero_sum || sum->fixed.exponent - *exponent <= MAX_ALIGN_SHIFT;
 }
 
@@ -277,7 +277,7 @@ static bool is_zero(const Array *array)
     return true;
 }
 
-bool onnx_lower_is_channel_constant(Lowering *lw, uint32_t index, int64_t channels, uint32_t rank,
+bool onnx_lower_is_channel_constant(OnnxLowering *lw, uint32_t index, int64_t channels, uint32_t rank,
                          uint32_t axis)
 {
     const Array *array = lower_array(lw, op_operand(lw->node, index));

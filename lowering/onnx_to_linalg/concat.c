@@ -2,8 +2,7 @@
  * through the quantizer behind them first, or are shifted to the finest.
  * Tests: lit/lowering/onnx-to-linalg-move.mir */
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/data_movement.h"
-#include "lowering/onnx_to_linalg/accumulate.h"
+#include "lowering/onnx_to_linalg/internal.h"
 
 /* Integers of parts are not shifted further apart than this. */
 enum { MAX_SHIFT = 16 };
@@ -15,7 +14,7 @@ static uint32_t joint_axis(const Op *op, uint32_t rank)
 }
 
 /* Puts the parts side by side along an axis. */
-static Value *join(Lowering *lw, Value *const *parts, uint32_t count, const Type *type)
+static Value *join(OnnxLowering *lw, Value *const *parts, uint32_t count, const Type *type)
 {
     int64_t offsets[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK];
     uint32_t rank = type->u.shaped.rank, axis = joint_axis(lw->node, rank);
@@ -31,7 +30,7 @@ static Value *join(Lowering *lw, Value *const *parts, uint32_t count, const Type
 
 /* Brings parts that differ by powers of two to the smallest exponent; false: they differ by more, or
  * by too much. */
-static bool align_parts(Lowering *lw, Fixed *parts, uint32_t count)
+static bool align_parts(OnnxLowering *lw, Fixed *parts, uint32_t count)
 {
     int least = parts[0].exponent;
     for (uint32_t i = 0; i < count; i++) {
@@ -50,7 +49,7 @@ static bool align_parts(Lowering *lw, Fixed *parts, uint32_t count)
 
 /* The operands as integers of one scale: as they are, or each through the quantizer that stands
  * behind the node, or all at the finest of scales that differ by powers of two. */
-static bool joint_operands(Lowering *lw, Fixed *parts)
+static bool joint_operands(OnnxLowering *lw, Fixed *parts)
 {
     uint32_t count = lw->node->operand_count;
     bool agree = true;
@@ -77,7 +76,7 @@ static bool joint_operands(Lowering *lw, Fixed *parts)
 }
 
 /* All parts in the widest type. */
-static Value *join_integers(Lowering *lw, const Fixed *parts, uint32_t count, Fixed *result)
+static Value *join_integers(OnnxLowering *lw, const Fixed *parts, uint32_t count, Fixed *result)
 {
     Value **values = ARENA_ARRAY(&lw->pass->scratch, Value *, count);
     *result = parts[0];
@@ -100,7 +99,7 @@ static Value *join_integers(Lowering *lw, const Fixed *parts, uint32_t count, Fi
     return join(lw, values, count, type_with_elem(op_result(lw->node, 0)->type, elem));
 }
 
-bool onnx_lower_concat(Lowering *lw)
+bool onnx_lower_concat(OnnxLowering *lw)
 {
     uint32_t count = lw->node->operand_count;
     Fixed *parts = ARENA_ARRAY(&lw->pass->scratch, Fixed, count), result;
@@ -121,7 +120,7 @@ bool onnx_lower_concat(Lowering *lw)
     return true;
 }
 
-bool onnx_lower_split(Lowering *lw)
+bool onnx_lower_split(OnnxLowering *lw)
 {
     const Fixed *x = lower_chainless(lw, 0);
     Value *whole = x ? x->value : lower_plain(lw, 0);

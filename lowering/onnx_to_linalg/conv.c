@@ -6,8 +6,7 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/onnx_to_linalg/data_movement.h"
-#include "lowering/onnx_to_linalg/accumulate.h"
+#include "lowering/onnx_to_linalg/internal.h"
 
 /* How channels are grouped decides the loops:
  *   dense      n, oc, position..., ic, tap...
@@ -15,14 +14,14 @@
  *   depthwise  n, c, position..., tap... */
 typedef enum Grouping { GROUPING_NONE, GROUPING_GROUPS, GROUPING_DEPTHWISE } Grouping;
 
-typedef struct Conv {
-    Lowering *lw;
+typedef struct OnnxConv {
+    OnnxLowering *lw;
     ConvGeometry g;
     Grouping grouping;
     const Fixed *x; /* NULL: plain */
     FixedConstant weight;
     Sum sum;
-} Conv;
+} OnnxConv;
 
 static Grouping grouping_of(const ConvGeometry *g)
 {
@@ -33,7 +32,7 @@ static Grouping grouping_of(const ConvGeometry *g)
 }
 
 /* (N, C, ...) as (N, groups, C / groups, ...) and back: the reassociation of both. */
-static const Attr *group_reassociation(Lowering *lw, uint32_t rank)
+static const Attr *group_reassociation(OnnxLowering *lw, uint32_t rank)
 {
     const Attr *groups[ONNX_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) {
@@ -58,7 +57,7 @@ static const Type *split_channels(const Type *type, int64_t groups)
 /* --- operands --------------------------------------------------------------------------------- */
 
 /* x, padded, and with its groups as a dimension of their own. */
-static Value *conv_input(Conv *c, Value *x)
+static Value *conv_input(OnnxConv *c, Value *x)
 {
     int64_t low[ONNX_MAX_RANK] = {0}, high[ONNX_MAX_RANK] = {0};
     memcpy(low + 2, c->g.low, c->g.spatial * sizeof *low);
@@ -71,7 +70,7 @@ static Value *conv_input(Conv *c, Value *x)
 }
 
 /* W is (oc, ic, tap...): with groups (group, oc, ic, tap...), depthwise (c, tap...). */
-static uint32_t weight_dims(const Conv *c, int64_t *dims)
+static uint32_t weight_dims(const OnnxConv *c, int64_t *dims)
 {
     uint32_t rank = 0;
     int64_t groups = c->grouping == GROUPING_GROUPS ? c->g.group : 1;
@@ -88,7 +87,7 @@ static uint32_t weight_dims(const Conv *c, int64_t *dims)
 /* --- the kernel ------------------------------------------------------------------------------- */
 
 /* Loops, maps and iterator types as the table at Grouping says. */
-static void conv_maps(Conv *c, Generic *generic)
+static void conv_maps(OnnxConv *c, Generic *generic)
 {
     Context *ctx = c->lw->ctx;
     const AffineExpr *in[ONNX_MAX_RANK + 1], *weight[ONNX_MAX_RANK + 1], *out[ONNX_MAX_RANK + 1];
@@ -121,9 +120,9 @@ static void conv_maps(Conv *c, Generic *generic)
 }
 
 /* The sums of products of x, as conv_input gives it, and w with the dimensions of weight_dims. */
-static Value *build_sum(Conv *c, Value *x, Value *w, const Type *result)
+static Value *build_sum(OnnxConv *c, Value *x, Value *w, const Type *result)
 {
-    Lowering *lw = c->lw;
+    OnnxLowering *lw = c->lw;
     Generic generic;
     const Type *sum = result;
     bool x_unsigned = c->x && c->x->is_unsigned, w_unsigned = c->x && c->weight.is_unsigned;
@@ -142,7 +141,7 @@ static Value *build_sum(Conv *c, Value *x, Value *w, const Type *result)
 
 /* --- on integers ------------------------------------------------------------------------------ */
 
-static bool conv_ranges(Conv *c)
+static bool conv_ranges(OnnxConv *c)
 {
     int64_t taps = c->weight.count / c->g.out_channels;
     c->sum = sum_create(c->lw, c->x, c->g.out_channels, 1);
@@ -153,19 +152,19 @@ static bool conv_ranges(Conv *c)
 }
 
 /* A bias is a number per output channel. */
-static bool has_bias(const Lowering *lw)
+static bool has_bias(const OnnxLowering *lw)
 {
     return onnx_operand(lw->node, 2) != NULL;
 }
 
-static bool is_constant(Lowering *lw, uint32_t index)
+static bool is_constant(OnnxLowering *lw, uint32_t index)
 {
     return !onnx_operand(lw->node, index) || lower_array(lw, op_operand(lw->node, index));
 }
 
-static bool conv_integers(Conv *c)
+static bool conv_integers(OnnxConv *c)
 {
-    Lowering *lw = c->lw;
+    OnnxLowering *lw = c->lw;
     int64_t dims[ONNX_MAX_RANK + 1];
     uint32_t rank = weight_dims(c, dims);
     if (!conv_ranges(c))
@@ -183,9 +182,9 @@ static bool conv_integers(Conv *c)
 }
 
 /* Fixed input, weights that are integers of one scale or one per output channel. */
-static bool is_integer_conv(Conv *c)
+static bool is_integer_conv(OnnxConv *c)
 {
-    Lowering *lw = c->lw;
+    OnnxLowering *lw = c->lw;
     const Fixed *x = lower_fixed(lw, 0);
     if (!x)
         return false;
@@ -208,7 +207,7 @@ static bool is_integer_conv(Conv *c)
 /* --- in floating point ------------------------------------------------------------------------ */
 
 /* sum + bias[channel] */
-static Value *add_plain_bias(Lowering *lw, Value *sum)
+static Value *add_plain_bias(OnnxLowering *lw, Value *sum)
 {
     Value *inputs[] = {sum, lower_plain(lw, 2)};
     Generic generic;
@@ -221,9 +220,9 @@ static Value *add_plain_bias(Lowering *lw, Value *sum)
                                                 generic_arg(&generic, 1)));
 }
 
-static bool conv_plain(Conv *c, Value *x, Value *w)
+static bool conv_plain(OnnxConv *c, Value *x, Value *w)
 {
-    Lowering *lw = c->lw;
+    OnnxLowering *lw = c->lw;
     int64_t dims[ONNX_MAX_RANK + 1];
     uint32_t rank = weight_dims(c, dims);
     if (!x || !w)
@@ -237,9 +236,9 @@ static bool conv_plain(Conv *c, Value *x, Value *w)
     return y != NULL;
 }
 
-bool onnx_lower_conv(Lowering *lw)
+bool onnx_lower_conv(OnnxLowering *lw)
 {
-    Conv c = {.lw = lw};
+    OnnxConv c = {.lw = lw};
     strbuf_clear(&lw->why);
     if (!onnx_conv_geometry(lw->node, &c.g, &lw->why))
         return onnx_error(lw->node, "%s", lw->why.data);
@@ -265,7 +264,7 @@ static void turn_around(ConvGeometry *g)
 }
 
 /* x with zeros between its elements. */
-static Value *spread(Conv *c, Value *x)
+static Value *spread(OnnxConv *c, Value *x)
 {
     int64_t dims[ONNX_MAX_RANK], strides[ONNX_MAX_RANK], offsets[ONNX_MAX_RANK] = {0};
     const Type *type = op_operand(c->lw->node, 0)->type;
@@ -292,7 +291,7 @@ static int64_t turned_index(const ConvGeometry *g, int64_t i)
     return ((oc / outs * ins + ic) * outs + oc % outs) * taps + taps - 1 - tap;
 }
 
-static bool turn_integers(Conv *c)
+static bool turn_integers(OnnxConv *c)
 {
     FixedConstant *w = &c->weight;
     if (w->axis == 1 && c->g.group == 1)
@@ -314,7 +313,7 @@ static bool turn_integers(Conv *c)
 
 /* The same of weights that are computed:
  *   turned[oc, ic, tap...] = w[oc / outs * ins + ic, oc mod outs, kernel - 1 - tap...] */
-static Value *turn_tensor(Conv *c, Value *w)
+static Value *turn_tensor(OnnxConv *c, Value *w)
 {
     Context *ctx = c->lw->ctx;
     const AffineExpr *from[ONNX_MAX_RANK];
@@ -340,7 +339,7 @@ static Value *turn_tensor(Conv *c, Value *w)
     return generic_close(&g, generic_arg(&g, 0));
 }
 
-static Value *turned_floats(Conv *c)
+static Value *turned_floats(OnnxConv *c)
 {
     const Array *w = lower_array(c->lw, op_operand(c->lw->node, 1));
     if (!w) {
@@ -355,9 +354,9 @@ static Value *turned_floats(Conv *c)
     return value;
 }
 
-bool onnx_lower_conv_transpose(Lowering *lw)
+bool onnx_lower_conv_transpose(OnnxLowering *lw)
 {
-    Conv c = {.lw = lw};
+    OnnxConv c = {.lw = lw};
     strbuf_clear(&lw->why);
     if (!onnx_conv_transpose_geometry(lw->node, &c.g, &lw->why))
         return onnx_error(lw->node, "%s", lw->why.data);

@@ -3,8 +3,8 @@
  * is run once on coordinates, which tells where each element comes from: as an affine map of the
  * result's index if there is one, else as tables.
  * Tests: lit/lowering/onnx-to-linalg-move.mir */
-#include "analysis/fixed_point_fit.h"
-#include "lowering/onnx_to_linalg/data_movement.h"
+#include "analysis/analysis.h"
+#include "lowering/onnx_to_linalg/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/onnx_to_linalg/accumulate.h"
 
 /* --- reshapes --------------------------------------------------------------------------------- */
 
@@ -46,7 +45,7 @@ static bool find_groups(const Type *large, const Type *small, const Attr **out)
     return next == rank && count > 0;
 }
 
-Value *onnx_lower_build_reshape(Lowering *lw, Value *x, const Type *type)
+Value *onnx_lower_build_reshape(OnnxLowering *lw, Value *x, const Type *type)
 {
     const Attr *groups;
     type = type_with_elem(type, type_elem(x->type));
@@ -74,7 +73,7 @@ Value *onnx_lower_build_reshape(Lowering *lw, Value *x, const Type *type)
 /* --- structured moves ------------------------------------------------------------------------- */
 
 /* result[loops] = x[map(loops)] */
-static Value *forward(Lowering *lw, Value *x, const Type *type, const AffineMap *map)
+static Value *forward(OnnxLowering *lw, Value *x, const Type *type, const AffineMap *map)
 {
     uint32_t rank = type->u.shaped.rank;
     Generic g = {.loops = rank, .inputs = 1, .input = {x}};
@@ -85,7 +84,7 @@ static Value *forward(Lowering *lw, Value *x, const Type *type, const AffineMap 
 }
 
 /* Dimension i of the result is dimension perm[i] of x. */
-static Value *build_transpose(Lowering *lw, Value *x, const int64_t *perm)
+static Value *build_transpose(OnnxLowering *lw, Value *x, const int64_t *perm)
 {
     uint32_t rank = x->type->u.shaped.rank;
     int64_t dims[ONNX_MAX_RANK];
@@ -113,7 +112,7 @@ static SliceParams slice_params(const Type *part, const int64_t *offsets, const 
     return slice;
 }
 
-Value *onnx_lower_build_slice(Lowering *lw, Value *x, const Type *type, const int64_t *offsets,
+Value *onnx_lower_build_slice(OnnxLowering *lw, Value *x, const Type *type, const int64_t *offsets,
                    const int64_t *strides)
 {
     type = type_with_elem(type, type_elem(x->type));
@@ -125,7 +124,7 @@ Value *onnx_lower_build_slice(Lowering *lw, Value *x, const Type *type, const in
     return op_result(op, 0);
 }
 
-Value *onnx_lower_build_insert(Lowering *lw, Value *x, Value *dest, const int64_t *offsets,
+Value *onnx_lower_build_insert(OnnxLowering *lw, Value *x, Value *dest, const int64_t *offsets,
                     const int64_t *strides)
 {
     SliceParams slice = slice_params(x->type, offsets, strides);
@@ -134,7 +133,7 @@ Value *onnx_lower_build_insert(Lowering *lw, Value *x, Value *dest, const int64_
     return op_result(op, 0);
 }
 
-Value *onnx_lower_build_border(Lowering *lw, Value *x, const int64_t *low, const int64_t *high, double value)
+Value *onnx_lower_build_border(OnnxLowering *lw, Value *x, const int64_t *low, const int64_t *high, double value)
 {
     int64_t before[ONNX_MAX_RANK], after[ONNX_MAX_RANK], offsets[ONNX_MAX_RANK] = {0};
     int64_t dims[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK] = {0};
@@ -158,13 +157,13 @@ Value *onnx_lower_build_border(Lowering *lw, Value *x, const int64_t *low, const
 /* --- by coordinates --------------------------------------------------------------------------- */
 
 /* Where result elements come from along one dimension of the input. */
-typedef struct Source {
+typedef struct MoveSource {
     Array *at;             /* coordinate, for each result element */
     const AffineExpr *expr; /* of the result's index; NULL: only the table tells */
-} Source;
+} MoveSource;
 
 /* The node run on coordinate `dim` of its first operand's elements; NULL: why says. */
-static Array *run_on_coordinates(Lowering *lw, const Type *input, uint32_t dim)
+static Array *run_on_coordinates(OnnxLowering *lw, const Type *input, uint32_t dim)
 {
     const Op *node = lw->node;
     Array **inputs = xcalloc(node->operand_count, sizeof *inputs), *result = NULL;
@@ -208,7 +207,7 @@ static bool matches(const Array *at, uint32_t d, const AffineExpr *expr)
 
 /* (d * m + b) floordiv 2^s where the coordinates rise along d, as those of nearest neighbours; NULL:
  * no such expression gives them, or none whose numbers fit an int. */
-static const AffineExpr *find_line(Lowering *lw, const Array *at, uint32_t d, int64_t inner)
+static const AffineExpr *find_line(OnnxLowering *lw, const Array *at, uint32_t d, int64_t inner)
 {
     int64_t extent = at->type->u.shaped.dims[d], count = 0;
     int64_t low = array_get_i64(at, 0), high = array_get_i64(at, (extent - 1) * inner);
@@ -232,7 +231,7 @@ static const AffineExpr *find_line(Lowering *lw, const Array *at, uint32_t d, in
 
 /* d * a + b, d mod f or (d * a + b) floordiv f for one result dimension d, or a constant. A dimension
  * stands alone only where the input has the same extent, as linalg asks; `own` is the input's. */
-static const AffineExpr *find_expr(Lowering *lw, const Array *at, uint32_t own, int64_t extent)
+static const AffineExpr *find_expr(OnnxLowering *lw, const Array *at, uint32_t own, int64_t extent)
 {
     const int64_t *dims = at->type->u.shaped.dims;
     int64_t first = at->count ? array_get_i64(at, 0) : 0, inner = at->count;
@@ -270,7 +269,7 @@ static const AffineExpr *find_expr(Lowering *lw, const Array *at, uint32_t own, 
 }
 
 /* The coordinates as a table along the result dimensions they depend on: the map into it. */
-static Value *build_table(Lowering *lw, const Array *at, const AffineMap **map)
+static Value *build_table(OnnxLowering *lw, const Array *at, const AffineMap **map)
 {
     const Type *type = at->type;
     uint32_t rank = type->u.shaped.rank, kept = 0;
@@ -304,7 +303,7 @@ static Value *build_table(Lowering *lw, const Array *at, const AffineMap **map)
 }
 
 /* result[i] = x[coordinates of i], from a table per dimension of x. */
-static Value *gather_by_tables(Lowering *lw, Value *x, const Type *type, const Source *sources)
+static Value *gather_by_tables(OnnxLowering *lw, Value *x, const Type *type, const MoveSource *sources)
 {
     uint32_t count = x->type->u.shaped.rank, rank = type->u.shaped.rank;
     Value *operands[ONNX_MAX_RANK + 1] = {x};
@@ -324,9 +323,9 @@ static Value *gather_by_tables(Lowering *lw, Value *x, const Type *type, const S
     return generic_close(&g, op_result(extract, 0));
 }
 
-static Value *move_by_coordinates(Lowering *lw, Value *x, const Type *type)
+static Value *move_by_coordinates(OnnxLowering *lw, Value *x, const Type *type)
 {
-    Source sources[ONNX_MAX_RANK] = {{0}};
+    MoveSource sources[ONNX_MAX_RANK] = {{0}};
     const AffineExpr *index[ONNX_MAX_RANK];
     uint32_t count = x->type->u.shaped.rank;
     bool is_affine = true, done = true;
@@ -352,7 +351,7 @@ static Value *move_by_coordinates(Lowering *lw, Value *x, const Type *type)
 /* --- nodes ------------------------------------------------------------------------------------ */
 
 /* The lists of a Slice with positive steps; false: another. */
-static bool slice_lists(Lowering *lw, int64_t *offsets, int64_t *strides)
+static bool slice_lists(OnnxLowering *lw, int64_t *offsets, int64_t *strides)
 {
     const Type *input = op_operand(lw->node, 0)->type, *result = op_result(lw->node, 0)->type;
     for (uint32_t i = 0; i < input->u.shaped.rank; i++) {
@@ -371,7 +370,7 @@ static bool slice_lists(Lowering *lw, int64_t *offsets, int64_t *strides)
 }
 
 /* Depth to space and back are a transposition between two reshapes. */
-static Value *move_blocks(Lowering *lw, Value *x, const Type *type)
+static Value *move_blocks(OnnxLowering *lw, Value *x, const Type *type)
 {
     static const int64_t depth_first[] = {0, 3, 4, 1, 5, 2}, columns_first[] = {0, 1, 4, 2, 5, 3};
     static const int64_t to_depth[] = {0, 3, 5, 1, 2, 4};
@@ -388,7 +387,7 @@ static Value *move_blocks(Lowering *lw, Value *x, const Type *type)
     return onnx_lower_build_reshape(lw, build_transpose(lw, x, perm), type);
 }
 
-static Value *move_transpose(Lowering *lw, Value *x)
+static Value *move_transpose(OnnxLowering *lw, Value *x)
 {
     int64_t perm[ONNX_MAX_RANK];
     strbuf_clear(&lw->why);
@@ -399,7 +398,7 @@ static Value *move_transpose(Lowering *lw, Value *x)
 }
 
 /* Stretches x; the sizes of the border of a Pad with a constant. */
-static Value *move_expand(Lowering *lw, Value *x, const Type *type)
+static Value *move_expand(OnnxLowering *lw, Value *x, const Type *type)
 {
     Generic g;
     generic_broadcast(lw, &g, &x, 1, type);
@@ -408,7 +407,7 @@ static Value *move_expand(Lowering *lw, Value *x, const Type *type)
 }
 
 /* The node's elements from x, which has the same elements as its first operand in any type. */
-static Value *move(Lowering *lw, Value *x)
+static Value *move(OnnxLowering *lw, Value *x)
 {
     int64_t offsets[ONNX_MAX_RANK], strides[ONNX_MAX_RANK];
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, type_elem(x->type));
@@ -437,7 +436,7 @@ static Value *move(Lowering *lw, Value *x)
 /* --- borders ---------------------------------------------------------------------------------- */
 
 /* Sizes of a Pad's border; false: it is not of a constant. */
-static bool border_sizes(Lowering *lw, int64_t *low, int64_t *high, double *value)
+static bool border_sizes(OnnxLowering *lw, int64_t *low, int64_t *high, double *value)
 {
     const Op *op = lw->node;
     const Array *pads = lower_array(lw, op_operand(op, 1)), *axes = NULL;
@@ -476,7 +475,7 @@ static bool as_integer(const Fixed *fixed, double value, int64_t *out)
 }
 
 /* x with a border of the integer q. */
-static void pad_integers(Lowering *lw, const Fixed *x, const int64_t *low, const int64_t *high,
+static void pad_integers(OnnxLowering *lw, const Fixed *x, const int64_t *low, const int64_t *high,
                          int64_t q)
 {
     Fixed result = *x;
@@ -492,7 +491,7 @@ static void pad_integers(Lowering *lw, const Fixed *x, const int64_t *low, const
 
 /* A Pad with a constant, of integers if it is one of them too or if a quantizer behind makes it
  * one. */
-static bool lower_border(Lowering *lw, const Fixed *x, const int64_t *low, const int64_t *high,
+static bool lower_border(OnnxLowering *lw, const Fixed *x, const int64_t *low, const int64_t *high,
                          double value)
 {
     int64_t q = 0;
@@ -517,7 +516,7 @@ static bool lower_border(Lowering *lw, const Fixed *x, const int64_t *low, const
 
 /* Integers to move: without a chain that goes along a dimension. A quantizer behind the node is
  * moved before it. */
-static bool movable(Lowering *lw, Fixed *out)
+static bool movable(OnnxLowering *lw, Fixed *out)
 {
     const Fixed *x = lower_fixed(lw, 0);
     if (!x)
@@ -529,7 +528,7 @@ static bool movable(Lowering *lw, Fixed *out)
     return quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out);
 }
 
-bool onnx_lower_move(Lowering *lw)
+bool onnx_lower_move(OnnxLowering *lw)
 {
     Fixed x;
     bool is_fixed = movable(lw, &x);

@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/values/elementwise_float.h"
-#include "lowering/onnx_to_linalg/requant/requant_shift.h"
-#include "lowering/onnx_to_linalg/accumulate.h"
+#include "lowering/onnx_to_linalg/values/values.h"
+#include "lowering/onnx_to_linalg/internal.h"
+#include "lowering/onnx_to_linalg/requant/internal.h"
 
 /* Integers of two operands are not shifted further apart than this. */
 enum { MAX_SHIFT = 16 };
@@ -14,7 +14,7 @@ enum { MAX_SHIFT = 16 };
 /* --- two tensors of integers ------------------------------------------------------------------ */
 
 typedef struct Pair {
-    Lowering *lw;
+    OnnxLowering *lw;
     const Fixed *x, *y;
     int shift_x, shift_y; /* that bring both to one exponent */
 } Pair;
@@ -51,7 +51,7 @@ static const Type *open_pair(Pair *p, Generic *g, const Fixed *result)
 /* x + y or x - y of one unit. */
 static bool add_integers(Pair *p)
 {
-    Lowering *lw = p->lw;
+    OnnxLowering *lw = p->lw;
     bool is_sub = lw->node->def == ONNX(SUB);
     int64_t a_low, a_high, b_low, b_high;
     Fixed result = *p->x;
@@ -74,7 +74,7 @@ static bool add_integers(Pair *p)
 
 static bool multiply_integers(Pair *p)
 {
-    Lowering *lw = p->lw;
+    OnnxLowering *lw = p->lw;
     const Fixed *x = p->x, *y = p->y;
     int64_t corners[4];
     Fixed result = {.unit = x->unit, .exponent = x->exponent + y->exponent};
@@ -107,7 +107,7 @@ static bool can_add(Pair *p)
 }
 
 /* *done tells whether the node was lowered; false: diagnosed. */
-static bool lower_pair(Lowering *lw, bool *done)
+static bool lower_pair(OnnxLowering *lw, bool *done)
 {
     const Op *op = lw->node;
     bool is_sum = op->def == ONNX(ADD) || op->def == ONNX(SUB);
@@ -138,7 +138,7 @@ static bool lower_pair(Lowering *lw, bool *done)
 
 /* --- one tensor of integers ------------------------------------------------------------------- */
 
-bool onnx_lower_relu(Lowering *lw)
+bool onnx_lower_relu(OnnxLowering *lw)
 {
     const Fixed *v = lower_chainless(lw, 0);
     if (!v || v->zero != 0)
@@ -160,7 +160,7 @@ bool onnx_lower_relu(Lowering *lw)
 }
 
 /* The exponents of a constant of powers of two. False: another number is among them. */
-static bool exponents_of(Lowering *lw, const Array *constant, int **out)
+static bool exponents_of(OnnxLowering *lw, const Array *constant, int **out)
 {
     *out = ARENA_ARRAY(&lw->pass->scratch, int, constant->count);
     for (int64_t i = 0; i < constant->count; i++)
@@ -183,7 +183,7 @@ static bool channel_axis(const Array *constant, const Type *result, uint32_t *ax
 
 /* x * 2^k or x / 2^k only changes the scale, or shifts channel by channel. *done tells whether it
  * is so; false: diagnosed. */
-static bool rescale(Lowering *lw, bool *done)
+static bool rescale(OnnxLowering *lw, bool *done)
 {
     const Op *op = lw->node;
     bool is_mul = op->def == ONNX(MUL), is_div = op->def == ONNX(DIV);
@@ -214,7 +214,7 @@ static bool rescale(Lowering *lw, bool *done)
 }
 
 /* Bounds of a Clip on the network's integers, as value + zero. */
-static bool clip_bound(Lowering *lw, uint32_t index, const Fixed *x, int64_t *bound)
+static bool clip_bound(OnnxLowering *lw, uint32_t index, const Fixed *x, int64_t *bound)
 {
     if (!onnx_operand(lw->node, index))
         return true;
@@ -227,7 +227,7 @@ static bool clip_bound(Lowering *lw, uint32_t index, const Fixed *x, int64_t *bo
 }
 
 /* A Clip between a quantizer and its dequantizer makes the range, and so the type, narrower. */
-static bool clip_integers(Lowering *lw, const Fixed *x)
+static bool clip_integers(OnnxLowering *lw, const Fixed *x)
 {
     Fixed result = *x;
     if (!clip_bound(lw, 1, x, &result.low) || !clip_bound(lw, 2, x, &result.high) ||
@@ -255,7 +255,7 @@ static bool clip_integers(Lowering *lw, const Fixed *x)
     return true;
 }
 
-bool onnx_lower_clip(Lowering *lw)
+bool onnx_lower_clip(OnnxLowering *lw)
 {
     const Fixed *x = lower_chainless(lw, 0);
     bool is_integer = type_is_integer(type_elem(op_operand(lw->node, 0)->type));
@@ -265,7 +265,7 @@ bool onnx_lower_clip(Lowering *lw)
 }
 
 /* Between integers and floats, integers that fit stay the same ones. */
-bool onnx_lower_cast(Lowering *lw)
+bool onnx_lower_cast(OnnxLowering *lw)
 {
     const Fixed *x = lower_chainless(lw, 0);
     const Type *from = type_elem(op_operand(lw->node, 0)->type);
@@ -286,7 +286,7 @@ bool onnx_lower_cast(Lowering *lw)
 
 /* --- any -------------------------------------------------------------------------------------- */
 
-static bool append_any(Lowering *lw)
+static bool append_any(OnnxLowering *lw)
 {
     for (uint32_t i = 0; i < lw->node->operand_count; i++)
         if (!lower_array(lw, op_operand(lw->node, i)) && epilogue_append(lw, i))
@@ -294,7 +294,7 @@ static bool append_any(Lowering *lw)
     return false;
 }
 
-bool onnx_lower_elementwise(Lowering *lw)
+bool onnx_lower_elementwise(OnnxLowering *lw)
 {
     bool done;
     if (!lower_pair(lw, &done))

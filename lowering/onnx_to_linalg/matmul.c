@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/values/elementwise_float.h"
-#include "lowering/onnx_to_linalg/accumulate.h"
+#include "lowering/onnx_to_linalg/values/values.h"
+#include "lowering/onnx_to_linalg/internal.h"
 
 typedef struct Product {
-    Lowering *lw;
+    OnnxLowering *lw;
     const Type *a, *b, *result; /* shapes */
     bool trans_a, trans_b;
     Generic generic;
@@ -66,7 +66,7 @@ static Value *build_product(Product *p, Value *a, Value *b, const Type *type, bo
     return generic_close(&p->generic, onnx_lower_multiply_accumulate(&p->generic, a_unsigned, b_unsigned));
 }
 
-static Product product_create(Lowering *lw)
+static Product product_create(OnnxLowering *lw)
 {
     const Op *op = lw->node;
     Product p = {.lw = lw, .a = op_operand(op, 0)->type, .b = op_operand(op, 1)->type,
@@ -111,7 +111,7 @@ static bool sum_ranges(const Product *p, Sum *sum, const Fixed *x, const FixedCo
             if (!sum_add_product(&one, x, column_of(p, i), w->values[i]))
                 return false;
         for (int64_t c = 0; c < sum->channels; c++) {
-            Range *all = &sum->ranges[c];
+            SumRange *all = &sum->ranges[c];
             all->low = one.ranges[c].low < all->low ? one.ranges[c].low : all->low;
             all->high = one.ranges[c].high > all->high ? one.ranges[c].high : all->high;
         }
@@ -155,7 +155,7 @@ static void negate_weights(const Op *op, FixedConstant *w)
 
 static bool product_integers(Product *p, const Fixed *x, FixedConstant *w)
 {
-    Lowering *lw = p->lw;
+    OnnxLowering *lw = p->lw;
     uint32_t rank = p->result->u.shaped.rank;
     bool has_column = p->b->u.shaped.rank > 1;
     Sum sum = sum_create(lw, x, p->columns, has_column && rank > 0 ? rank - 1 : 0);
@@ -203,7 +203,7 @@ static bool is_by_constant(Product *p, FixedConstant *w)
 
 static bool product_of_two(Product *p, const Fixed *x, const Fixed *y)
 {
-    Lowering *lw = p->lw;
+    OnnxLowering *lw = p->lw;
     int64_t corners[4], low = 0, high = 0;
     if (!i64_mul(x->low, y->low, &corners[0]) || !i64_mul(x->low, y->high, &corners[1]) ||
         !i64_mul(x->high, y->low, &corners[2]) || !i64_mul(x->high, y->high, &corners[3]))
@@ -227,7 +227,7 @@ static bool product_of_two(Product *p, const Fixed *x, const Fixed *y)
 /* --- in floating point ------------------------------------------------------------------------ */
 
 /* alpha * sums + beta * C, stretched. */
-static Value *finish_gemm(Lowering *lw, Value *sums)
+static Value *finish_gemm(OnnxLowering *lw, Value *sums)
 {
     const Op *op = lw->node;
     double alpha = alpha_of(op), beta = beta_of(op);
@@ -258,7 +258,7 @@ static Value *finish_gemm(Lowering *lw, Value *sums)
 
 static bool product_plain(Product *p)
 {
-    Lowering *lw = p->lw;
+    OnnxLowering *lw = p->lw;
     Value *a = lower_plain(lw, 0), *b = lower_plain(lw, 1);
     if (!a || !b)
         return false;
@@ -271,7 +271,7 @@ static bool product_plain(Product *p)
     return y != NULL;
 }
 
-bool onnx_lower_matmul(Lowering *lw)
+bool onnx_lower_matmul(OnnxLowering *lw)
 {
     Product p = product_create(lw);
     FixedConstant w;

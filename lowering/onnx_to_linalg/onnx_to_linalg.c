@@ -5,23 +5,23 @@
  * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
  * Changes: body and type of every function with onnx ops.  Preserves: names and locations.
  * Tests: lit/lowering/onnx-to-linalg*.mir, test/e2e/import_check.py */
-#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+#include "lowering/onnx_to_linalg/internal.h"
 
 #include <assert.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/func/func.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "lowering/lowering.h"
-#include "lowering/onnx_to_linalg/values/elementwise_float.h"
-#include "lowering/onnx_to_linalg/requant/requant_shift.h"
+#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+#include "lowering/onnx_to_linalg/values/values.h"
+#include "lowering/onnx_to_linalg/requant/internal.h"
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
 /* A quantizer that all users of an argument apply, if the caller can apply it, perhaps before the
  * elements move; NULL: none. */
-static Op *arg_quantizer(Lowering *lw, const Value *arg, Target *target)
+static Op *arg_quantizer(OnnxLowering *lw, const Value *arg, QuantizerSpec *target)
 {
     Op *found = quantizer_find(arg);
     lw->node = found;
@@ -31,7 +31,7 @@ static Op *arg_quantizer(Lowering *lw, const Value *arg, Target *target)
 /* The quantizer as dfg.quant can say it: rounding after the zero point is added. One that adds it
  * afterwards is the same where no tie depends on it, or where the range is that of a type; else the
  * caller quantizes without a zero point, to a range that holds the other, which is clamped here. */
-static Quantizer boundary_quantizer(const Op *op, const Target *target)
+static Quantizer boundary_quantizer(const Op *op, const QuantizerSpec *target)
 {
     Quantizer quant = target->quant;
     if (op->def != ONNX(QUANTIZE_LINEAR) || target->zero == 0)
@@ -55,7 +55,7 @@ static Quantizer boundary_quantizer(const Op *op, const Target *target)
     return quant;
 }
 
-static const Attr *arg_quant_attr(Lowering *lw, const Quantizer *quant, double scale)
+static const Attr *arg_quant_attr(OnnxLowering *lw, const Quantizer *quant, double scale)
 {
     const NamedAttr items[] = {
         attr_named(lw->ctx, "bits", attr_i64(lw->ctx, quant->bits)),
@@ -69,7 +69,7 @@ static const Attr *arg_quant_attr(Lowering *lw, const Quantizer *quant, double s
 }
 
 /* The argument holds q; what follows needs q - zero. */
-static Value *subtract_zero(Lowering *lw, Value *arg, const Quantizer *quant)
+static Value *subtract_zero(OnnxLowering *lw, Value *arg, const Quantizer *quant)
 {
     Generic generic;
     uint32_t width = fixed_signed_width(quant->low - quant->zero, quant->high - quant->zero);
@@ -84,7 +84,7 @@ static Value *subtract_zero(Lowering *lw, Value *arg, const Quantizer *quant)
 }
 
 /* The argument holds more integers than low to high. */
-static Value *clamp_arg(Lowering *lw, Value *arg, int64_t low, int64_t high)
+static Value *clamp_arg(OnnxLowering *lw, Value *arg, int64_t low, int64_t high)
 {
     Generic generic;
     const Type *elem = type_elem(arg->type);
@@ -98,13 +98,13 @@ static Value *clamp_arg(Lowering *lw, Value *arg, int64_t low, int64_t high)
 }
 
 /* Adds an entry to an argument's or result's attributes. */
-static const Attr *with_quant(Lowering *lw, const Attr *old, const Attr *quant)
+static const Attr *with_quant(OnnxLowering *lw, const Attr *old, const Attr *quant)
 {
     return attr_dict_set(old, ident_get_c(lw->ctx, "dfg.quant"), quant);
 }
 
 /* An argument of integers that the caller quantizes; all its users are done with that. */
-static void quantized_arg(Lowering *lw, Value *arg, const Target *target, const Quantizer *quant,
+static void quantized_arg(OnnxLowering *lw, Value *arg, const QuantizerSpec *target, const Quantizer *quant,
                           const Attr **attrs)
 {
     const Type *elem = type_i(lw->ctx, quant->is_bipolar ? 2 : quant->bits);
@@ -129,7 +129,7 @@ static void quantized_arg(Lowering *lw, Value *arg, const Target *target, const 
 }
 
 /* Integers of the network as they are; unsigned ones are said to be. */
-static void integer_arg(Lowering *lw, Value *arg, Value *value, const Attr **attrs)
+static void integer_arg(OnnxLowering *lw, Value *arg, Value *value, const Attr **attrs)
 {
     uint32_t width = type_width(type_elem(arg->type));
     bool is_unsigned = lower_is_unsigned_elem(arg->type);
@@ -142,9 +142,9 @@ static void integer_arg(Lowering *lw, Value *arg, Value *value, const Attr **att
         *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, &quant, 1.0));
 }
 
-static void lower_arg(Lowering *lw, Value *arg, const Attr **attrs)
+static void lower_arg(OnnxLowering *lw, Value *arg, const Attr **attrs)
 {
-    Target target;
+    QuantizerSpec target;
     *attrs = func_arg_attrs(lw->func, arg->index);
     *attrs = *attrs ? *attrs : attr_dict(lw->ctx, NULL, 0);
     const Op *quantizer = arg_quantizer(lw, arg, &target);
@@ -161,7 +161,7 @@ static void lower_arg(Lowering *lw, Value *arg, const Attr **attrs)
         lower_record_plain(lw, arg, value);
 }
 
-static void lower_args(Lowering *lw, Block *old, const Attr **attrs)
+static void lower_args(OnnxLowering *lw, Block *old, const Attr **attrs)
 {
     for (uint32_t i = 0; i < old->arg_count; i++)
         lower_arg(lw, old->args[i], &attrs[i]);
@@ -231,7 +231,7 @@ static LowerNode *find_rule(const Op *op)
 }
 
 /* Whether the node has no use, or is a constant, or was lowered with another one. */
-static bool is_done(Lowering *lw, const Op *op)
+static bool is_done(OnnxLowering *lw, const Op *op)
 {
     bool used = false;
     for (uint32_t i = 0; i < op->result_count; i++)
@@ -241,7 +241,7 @@ static bool is_done(Lowering *lw, const Op *op)
 }
 
 /* Whether every result in use was given. */
-static bool has_results(Lowering *lw, const Op *op)
+static bool has_results(OnnxLowering *lw, const Op *op)
 {
     for (uint32_t i = 0; i < op->result_count; i++)
         if (value_has_uses(op_result(op, i)) && !ptrmap_has(&lw->values, op_result(op, i)))
@@ -249,7 +249,7 @@ static bool has_results(Lowering *lw, const Op *op)
     return true;
 }
 
-static bool lower_node(Lowering *lw, Op *op)
+static bool lower_node(OnnxLowering *lw, Op *op)
 {
     lw->node = op;
     lw->b.loc = op->loc;
@@ -266,7 +266,7 @@ static bool lower_node(Lowering *lw, Op *op)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static const Attr *result_quant_attr(Lowering *lw, const Fixed *fixed)
+static const Attr *result_quant_attr(OnnxLowering *lw, const Fixed *fixed)
 {
     const Type *elem = type_elem(fixed->value->type);
     double scale = fixed->unit * onnx_exact_pow2(fixed->exponent);
@@ -281,7 +281,7 @@ static const Attr *result_quant_attr(Lowering *lw, const Fixed *fixed)
 }
 
 /* A result in integers where it stands for reals, else as the network has it. NULL: diagnosed. */
-static Value *lower_return_value(Lowering *lw, uint32_t index, const Attr **attrs)
+static Value *lower_return_value(OnnxLowering *lw, uint32_t index, const Attr **attrs)
 {
     bool is_real = type_is_float(type_elem(op_operand(lw->node, index)->type));
     const Fixed *fixed = is_real ? lower_chainless(lw, index) : NULL;
@@ -298,7 +298,7 @@ static Value *lower_return_value(Lowering *lw, uint32_t index, const Attr **attr
 }
 
 /* The return op; attrs has an entry per result. */
-static bool lower_return(Lowering *lw, Op *ret, const Attr **attrs)
+static bool lower_return(OnnxLowering *lw, Op *ret, const Attr **attrs)
 {
     Value **values = ARENA_ARRAY(&lw->pass->scratch, Value *, ret->operand_count);
     lw->node = ret;
@@ -324,7 +324,7 @@ static bool has_nodes(const Block *block)
 }
 
 /* Anything for what a node that was refused should give; false: its shapes are not known. */
-static bool stand_in(Lowering *lw, Op *op)
+static bool stand_in(OnnxLowering *lw, Op *op)
 {
     for (uint32_t i = 0; i < op->result_count; i++) {
         const Type *type = op_result(op, i)->type;
@@ -336,7 +336,7 @@ static bool stand_in(Lowering *lw, Op *op)
     return true;
 }
 
-static bool lower_body(Lowering *lw, Block *old, const Attr **arg_attrs, const Attr **result_attrs)
+static bool lower_body(OnnxLowering *lw, Block *old, const Attr **arg_attrs, const Attr **result_attrs)
 {
     bool keeps_going = pass_bool(lw->pass, "keep-going"), ok = true;
     lower_args(lw, old, arg_attrs);
@@ -356,7 +356,7 @@ static bool lower_body(Lowering *lw, Block *old, const Attr **arg_attrs, const A
 }
 
 /* Type and attributes of the function from its new body. */
-static void update_signature(Lowering *lw, Block *body, const Attr **arg_attrs,
+static void update_signature(OnnxLowering *lw, Block *body, const Attr **arg_attrs,
                              const Attr **result_attrs)
 {
     Op *ret = body->last;
@@ -371,7 +371,7 @@ static void update_signature(Lowering *lw, Block *body, const Attr **arg_attrs,
     op_set_attr(lw->func, "res_attrs", attr_array(lw->ctx, result_attrs, results));
 }
 
-static bool lower_function(Lowering *lw, Block *old)
+static bool lower_function(OnnxLowering *lw, Block *old)
 {
     Arena *scratch = &lw->pass->scratch;
     const Attr **arg_attrs = ARENA_ARRAY(scratch, const Attr *, old->arg_count);
@@ -395,7 +395,7 @@ static bool convert_onnx_to_linalg(Pass *pass, Op *func)
         return true;
     if (entry->next || !entry->last || entry->last->def != FUNC(RETURN))
         return op_error(func, "must be straight-line code to be lowered");
-    Lowering lw = {.pass = pass, .ctx = func->ctx, .func = func};
+    OnnxLowering lw = {.pass = pass, .ctx = func->ctx, .func = func};
     bool ok = lower_function(&lw, entry);
     for (size_t i = 0; i < lw.arrays.len; i++)
         array_unref(lw.arrays.entries[i].value);

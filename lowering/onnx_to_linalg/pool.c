@@ -7,8 +7,7 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/onnx_to_linalg/data_movement.h"
-#include "lowering/onnx_to_linalg/accumulate.h"
+#include "lowering/onnx_to_linalg/internal.h"
 
 /* Of terms of an average, or of their least common multiple. */
 enum { MAX_COUNT = 1 << 24 };
@@ -24,7 +23,7 @@ static bool is_global(const ConvGeometry *g)
 
 /* n, c, position..., tap...; the second input only gives the window's shape, where the input does
  * not. */
-static void pool_maps(Lowering *lw, const ConvGeometry *g, Generic *generic)
+static void pool_maps(OnnxLowering *lw, const ConvGeometry *g, Generic *generic)
 {
     bool global = is_global(g);
     const AffineExpr *in[ONNX_MAX_RANK], *tap[ONNX_MAX_SPATIAL], *out[ONNX_MAX_RANK];
@@ -46,7 +45,7 @@ static void pool_maps(Lowering *lw, const ConvGeometry *g, Generic *generic)
 }
 
 /* The input with its border; windows that reach beyond the padding need more. */
-static Value *padded(Lowering *lw, const ConvGeometry *g, Value *x, double value)
+static Value *padded(OnnxLowering *lw, const ConvGeometry *g, Value *x, double value)
 {
     int64_t low[ONNX_MAX_RANK] = {0}, high[ONNX_MAX_RANK] = {0};
     for (uint32_t i = 0; i < g->spatial; i++) {
@@ -60,7 +59,7 @@ static Value *padded(Lowering *lw, const ConvGeometry *g, Value *x, double value
 }
 
 /* Joins the elements of each window to `start`, which is also the border. */
-static Value *pool(Lowering *lw, const ConvGeometry *g, Value *x, const Type *type,
+static Value *pool(OnnxLowering *lw, const ConvGeometry *g, Value *x, const Type *type,
                    const OpDef *join, double start, bool is_unsigned)
 {
     Generic generic;
@@ -89,7 +88,7 @@ static bool wants_indices(const Op *op)
 }
 
 /* The flat index of each element of x. */
-static Value *index_tensor(Lowering *lw, const Type *x, const Type *elem, int64_t count)
+static Value *index_tensor(OnnxLowering *lw, const Type *x, const Type *elem, int64_t count)
 {
     int64_t *indices = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
     for (int64_t i = 0; i < count; i++)
@@ -99,7 +98,7 @@ static Value *index_tensor(Lowering *lw, const Type *x, const Type *elem, int64_
 
 /* Flat indices that count rows first, of tensors that count columns first in their spatial
  * dimensions. */
-static Value *by_column(Lowering *lw, const ConvGeometry *g, Value *indices, int64_t count)
+static Value *by_column(OnnxLowering *lw, const ConvGeometry *g, Value *indices, int64_t count)
 {
     int64_t *table = ARENA_ARRAY(&lw->pass->scratch, int64_t, count), plane = 1;
     for (uint32_t i = 0; i < g->spatial; i++)
@@ -123,7 +122,7 @@ static Value *by_column(Lowering *lw, const ConvGeometry *g, Value *indices, int
 }
 
 /* The least index at which a window of x has its maximum, which y tells. */
-static void lower_indices(Lowering *lw, const ConvGeometry *g, Value *x, Value *y, double border)
+static void lower_indices(OnnxLowering *lw, const ConvGeometry *g, Value *x, Value *y, double border)
 {
     const Value *of = op_result(lw->node, 1);
     Fixed result = {.unit = 1.0, .divisor = 1};
@@ -160,7 +159,7 @@ static void lower_indices(Lowering *lw, const ConvGeometry *g, Value *x, Value *
 
 /* --- maximum ---------------------------------------------------------------------------------- */
 
-static bool max_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x)
+static bool max_integers(OnnxLowering *lw, const ConvGeometry *g, const Fixed *x)
 {
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, type_elem(x->value->type));
     uint32_t width = type_width(type_elem(type));
@@ -174,7 +173,7 @@ static bool max_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x)
     return true;
 }
 
-static bool max_plain(Lowering *lw, const ConvGeometry *g)
+static bool max_plain(OnnxLowering *lw, const ConvGeometry *g)
 {
     Value *x = lower_plain(lw, 0);
     if (!x)
@@ -264,7 +263,7 @@ static int64_t common_count(const ConvGeometry *g, bool with_padding)
 }
 
 /* sums[i] * (count / terms of window i) */
-static Value *level_counts(Lowering *lw, const ConvGeometry *g, Value *sums, const Fixed *result,
+static Value *level_counts(OnnxLowering *lw, const ConvGeometry *g, Value *sums, const Fixed *result,
                            int64_t count, bool with_padding)
 {
     int64_t positions = position_count(g), most = 1;
@@ -290,7 +289,7 @@ static Value *level_counts(Lowering *lw, const ConvGeometry *g, Value *sums, con
 }
 
 /* Sums of x over windows of at most `count` elements, or with a common multiple of their sizes. */
-static bool average_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x, int64_t count,
+static bool average_integers(OnnxLowering *lw, const ConvGeometry *g, const Fixed *x, int64_t count,
                              bool with_padding)
 {
     Fixed sum = {.unit = x->unit, .exponent = x->exponent, .divisor = x->divisor};
@@ -309,7 +308,7 @@ static bool average_integers(Lowering *lw, const ConvGeometry *g, const Fixed *x
 }
 
 /* Reciprocals of the counts, one per position. */
-static Value *reciprocals(Lowering *lw, const ConvGeometry *g, bool with_padding, const Type *elem)
+static Value *reciprocals(OnnxLowering *lw, const ConvGeometry *g, bool with_padding, const Type *elem)
 {
     Array *array = array_new(type_tensor(elem, g->out, g->spatial, NULL));
     for (int64_t i = 0; i < array->count; i++)
@@ -319,7 +318,7 @@ static Value *reciprocals(Lowering *lw, const ConvGeometry *g, bool with_padding
     return value;
 }
 
-static bool average_plain(Lowering *lw, const ConvGeometry *g, bool with_padding)
+static bool average_plain(OnnxLowering *lw, const ConvGeometry *g, bool with_padding)
 {
     Value *x = lower_plain(lw, 0);
     if (!x)
@@ -350,7 +349,7 @@ static void global_geometry(const Op *op, ConvGeometry *g)
 }
 
 /* The input as integers; with a chain only where the quantizer behind can be moved before. */
-static bool pool_input(Lowering *lw, bool is_max, Fixed *out)
+static bool pool_input(OnnxLowering *lw, bool is_max, Fixed *out)
 {
     const Fixed *x = lower_fixed(lw, 0);
     if (!x)
@@ -362,7 +361,7 @@ static bool pool_input(Lowering *lw, bool is_max, Fixed *out)
     return quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out);
 }
 
-static bool lower_window(Lowering *lw, const ConvGeometry *g, bool is_max)
+static bool lower_window(OnnxLowering *lw, const ConvGeometry *g, bool is_max)
 {
     bool with_padding = onnx_int(lw->node, "count_include_pad", 0) != 0;
     Fixed x;
@@ -375,7 +374,7 @@ static bool lower_window(Lowering *lw, const ConvGeometry *g, bool is_max)
     return average_plain(lw, g, with_padding);
 }
 
-bool onnx_lower_pool(Lowering *lw)
+bool onnx_lower_pool(OnnxLowering *lw)
 {
     ConvGeometry g;
     strbuf_clear(&lw->why);
@@ -384,7 +383,7 @@ bool onnx_lower_pool(Lowering *lw)
     return lower_window(lw, &g, lw->node->def == ONNX(MAX_POOL));
 }
 
-bool onnx_lower_global_pool(Lowering *lw)
+bool onnx_lower_global_pool(OnnxLowering *lw)
 {
     ConvGeometry g;
     global_geometry(lw->node, &g);

@@ -6,9 +6,8 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"
-#include "lowering/onnx_to_linalg/data_movement.h"
-#include "lowering/onnx_to_linalg/values/elementwise_float.h"
-#include "lowering/onnx_to_linalg/accumulate.h"
+#include "lowering/onnx_to_linalg/internal.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
 /* Dimensions to reduce of a shape. */
 typedef struct Axes {
@@ -41,7 +40,7 @@ static const AffineMap *kept_map(Context *ctx, const Axes *axes)
 }
 
 /* Opens a reduction of x into elements of `elem` that begin with `start`. */
-static void open_reduction(Lowering *lw, Generic *g, const Axes *axes, Value *x, const Type *elem,
+static void open_reduction(OnnxLowering *lw, Generic *g, const Axes *axes, Value *x, const Type *elem,
                            double start)
 {
     uint32_t rank = axes->shape->u.shaped.rank;
@@ -54,7 +53,7 @@ static void open_reduction(Lowering *lw, Generic *g, const Axes *axes, Value *x,
 }
 
 /* Joins the elements of x with an operation; float or integer as the type says. */
-static Value *reduce(Lowering *lw, const Axes *axes, Value *x, const OpDef *join, double start)
+static Value *reduce(OnnxLowering *lw, const Axes *axes, Value *x, const OpDef *join, double start)
 {
     Generic g;
     const Type *elem = type_elem(x->type);
@@ -64,7 +63,7 @@ static Value *reduce(Lowering *lw, const Axes *axes, Value *x, const OpDef *join
 }
 
 /* An element-wise kernel on x and on what x was reduced to. */
-static void open_beside(Lowering *lw, Generic *g, const Axes *axes, Value *const *inputs,
+static void open_beside(OnnxLowering *lw, Generic *g, const Axes *axes, Value *const *inputs,
                         uint32_t count)
 {
     uint32_t rank = axes->shape->u.shaped.rank;
@@ -78,7 +77,7 @@ static void open_beside(Lowering *lw, Generic *g, const Axes *axes, Value *const
 }
 
 /* Applies an operation to x and its reduction, or with a single operand to x. */
-static Value *beside(Lowering *lw, const Axes *axes, const OpDef *def, Value *x, Value *reduction)
+static Value *beside(OnnxLowering *lw, const Axes *axes, const OpDef *def, Value *x, Value *reduction)
 {
     Generic g;
     Value *inputs[] = {x, reduction};
@@ -89,7 +88,7 @@ static Value *beside(Lowering *lw, const Axes *axes, const OpDef *def, Value *x,
 }
 
 /* op(x), or op(x, number) where the number is given. */
-static Value *each(Lowering *lw, const OpDef *def, Value *x, const double *number)
+static Value *each(OnnxLowering *lw, const OpDef *def, Value *x, const double *number)
 {
     Generic g;
     const Type *elem = type_elem(x->type);
@@ -103,7 +102,7 @@ static Value *each(Lowering *lw, const OpDef *def, Value *x, const double *numbe
     return generic_close(&g, y);
 }
 
-static Value *each_with(Lowering *lw, const OpDef *def, Value *x, double number)
+static Value *each_with(OnnxLowering *lw, const OpDef *def, Value *x, double number)
 {
     return each(lw, def, x, &number);
 }
@@ -123,7 +122,7 @@ static void count_terms(Axes *axes)
         axes->terms *= axes->reduced[i] ? axes->shape->u.shaped.dims[i] : 1;
 }
 
-static bool find_axes(Lowering *lw, Axes *axes)
+static bool find_axes(OnnxLowering *lw, Axes *axes)
 {
     const Op *op = lw->node;
     *axes = (Axes){.shape = op_operand(op, 0)->type};
@@ -139,7 +138,7 @@ static bool find_axes(Lowering *lw, Axes *axes)
     return true;
 }
 
-static Value *log_sum_exp(Lowering *lw, const Axes *axes, Value *x)
+static Value *log_sum_exp(OnnxLowering *lw, const Axes *axes, Value *x)
 {
     Value *top = reduce(lw, axes, x, ARITH(MAXIMUMF), -INFINITY);
     Value *power = each(lw, MATH(EXP), beside(lw, axes, ARITH(SUBF), x, top), NULL);
@@ -148,13 +147,13 @@ static Value *log_sum_exp(Lowering *lw, const Axes *axes, Value *x)
     return beside(lw, &none, ARITH(ADDF), sum, top);
 }
 
-static Value *square(Lowering *lw, Value *x)
+static Value *square(OnnxLowering *lw, Value *x)
 {
     Axes none = {.shape = x->type};
     return beside(lw, &none, ARITH(MULF), x, x);
 }
 
-static Value *float_reduction(Lowering *lw, const Axes *axes, Value *x)
+static Value *float_reduction(OnnxLowering *lw, const Axes *axes, Value *x)
 {
     switch (lw->node->def - onnx_ops) {
     case ONNX_REDUCE_SUM: return reduce(lw, axes, x, ARITH(ADDF), 0.0);
@@ -183,7 +182,7 @@ static double int_limit(const Type *network, bool largest)
     return largest ? onnx_exact_pow2(width - 1) - 1.0 : -onnx_exact_pow2(width - 1);
 }
 
-static Value *int_reduction(Lowering *lw, const Axes *axes, Value *x)
+static Value *int_reduction(OnnxLowering *lw, const Axes *axes, Value *x)
 {
     const Type *network = op_operand(lw->node, 0)->type;
     bool is_unsigned = lower_is_unsigned_elem(network);
@@ -215,7 +214,7 @@ static bool is_extreme(const Op *op)
     return op->def == ONNX(REDUCE_MAX) || op->def == ONNX(REDUCE_MIN);
 }
 
-static bool reduce_sum(Lowering *lw, const Axes *axes, const Fixed *x)
+static bool reduce_sum(OnnxLowering *lw, const Axes *axes, const Fixed *x)
 {
     Fixed sum = *x;
     if (!i64_mul(x->low < 0 ? x->low : 0, axes->terms, &sum.low) ||
@@ -236,7 +235,7 @@ static bool reduce_sum(Lowering *lw, const Axes *axes, const Fixed *x)
     return true;
 }
 
-static bool reduce_extreme(Lowering *lw, const Axes *axes, const Fixed *x)
+static bool reduce_extreme(OnnxLowering *lw, const Axes *axes, const Fixed *x)
 {
     bool is_max = lw->node->def == ONNX(REDUCE_MAX);
     int width = (int)type_width(type_elem(x->value->type));
@@ -251,7 +250,7 @@ static bool reduce_extreme(Lowering *lw, const Axes *axes, const Fixed *x)
     return true;
 }
 
-bool onnx_lower_reduce(Lowering *lw)
+bool onnx_lower_reduce(OnnxLowering *lw)
 {
     Axes axes;
     if (!find_axes(lw, &axes))
@@ -273,7 +272,7 @@ bool onnx_lower_reduce(Lowering *lw)
 
 /* --- softmax ---------------------------------------------------------------------------------- */
 
-bool onnx_lower_softmax(Lowering *lw)
+bool onnx_lower_softmax(OnnxLowering *lw)
 {
     Axes axes = {.shape = op_operand(lw->node, 0)->type};
     Value *x = lower_plain(lw, 0);
@@ -295,7 +294,7 @@ bool onnx_lower_softmax(Lowering *lw)
 /* --- normalizations --------------------------------------------------------------------------- */
 
 /* (x - mean) / sqrt(variance + epsilon); *mean and *inverse are what it was done with. */
-static Value *normalize(Lowering *lw, const Axes *axes, Value *x, Value **mean, Value **inverse)
+static Value *normalize(OnnxLowering *lw, const Axes *axes, Value *x, Value **mean, Value **inverse)
 {
     double epsilon = onnx_float(lw->node, "epsilon", 1e-5), terms = (double)axes->terms;
     *mean = each_with(lw, ARITH(DIVF), reduce(lw, axes, x, ARITH(ADDF), 0.0), terms);
@@ -307,7 +306,7 @@ static Value *normalize(Lowering *lw, const Axes *axes, Value *x, Value **mean, 
 }
 
 /* x * scale + bias along dimension `axis`, or stretched where it is the last ones. */
-static Value *scale_and_shift(Lowering *lw, Value *x, bool per_channel)
+static Value *scale_and_shift(OnnxLowering *lw, Value *x, bool per_channel)
 {
     Value *inputs[3] = {x, lower_plain(lw, 1)};
     bool has_bias = onnx_operand(lw->node, 2) != NULL;
@@ -328,7 +327,7 @@ static Value *scale_and_shift(Lowering *lw, Value *x, bool per_channel)
     return generic_close(&g, y);
 }
 
-bool onnx_lower_normalization(Lowering *lw)
+bool onnx_lower_normalization(OnnxLowering *lw)
 {
     const Op *op = lw->node;
     Axes axes = {.shape = op_operand(op, 0)->type};

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/accumulate.h"
+#include "lowering/onnx_to_linalg/internal.h"
 
 enum {
     MAX_DENOMINATOR = 1024, /* of weights that become integers */
@@ -13,16 +13,16 @@ enum {
 };
 
 /* The matrix of one dimension. */
-typedef struct Weights {
+typedef struct ResizeWeights {
     uint32_t dim;
     int64_t in, out;
     double *values;      /* [out][in] */
     int64_t denominator; /* of all values; 0: there is none */
-} Weights;
+} ResizeWeights;
 
 /* --- weights ---------------------------------------------------------------------------------- */
 
-static bool is_identity(const Weights *w)
+static bool is_identity(const ResizeWeights *w)
 {
     if (w->in != w->out)
         return false;
@@ -33,7 +33,7 @@ static bool is_identity(const Weights *w)
 }
 
 /* Whether all values times `count` are integers, but for the rounding of their own computation. */
-static bool are_multiples(const Weights *w, int64_t count)
+static bool are_multiples(const ResizeWeights *w, int64_t count)
 {
     const double tolerance = 1e-9;
     for (int64_t i = 0; i < w->in * w->out; i++) {
@@ -44,7 +44,7 @@ static bool are_multiples(const Weights *w, int64_t count)
     return true;
 }
 
-static void find_denominator(Weights *w)
+static void find_denominator(ResizeWeights *w)
 {
     for (int64_t count = 1; count <= MAX_DENOMINATOR && w->denominator == 0; count++)
         if (are_multiples(w, count))
@@ -52,7 +52,7 @@ static void find_denominator(Weights *w)
 }
 
 /* The weights of each dimension that changes, in order; false: lw->why says. */
-static bool find_weights(Lowering *lw, Weights *list, uint32_t *count)
+static bool find_weights(OnnxLowering *lw, ResizeWeights *list, uint32_t *count)
 {
     const Op *op = lw->node;
     const Type *x = op_operand(op, 0)->type, *y = op_result(op, 0)->type;
@@ -65,7 +65,7 @@ static bool find_weights(Lowering *lw, Weights *list, uint32_t *count)
     }
     *count = 0;
     for (uint32_t d = 0; d < x->u.shaped.rank; d++) {
-        Weights w = {.dim = d, .in = x->u.shaped.dims[d], .out = y->u.shaped.dims[d]};
+        ResizeWeights w = {.dim = d, .in = x->u.shaped.dims[d], .out = y->u.shaped.dims[d]};
         if (w.in > MAX_WEIGHTS / (w.out > 0 ? w.out : 1))
             return onnx_error(op, "has a dimension that is too large to be interpolated");
         w.values = ARENA_ARRAY(&lw->pass->scratch, double, w.in * w.out);
@@ -82,7 +82,7 @@ static bool find_weights(Lowering *lw, Weights *list, uint32_t *count)
 /* --- products --------------------------------------------------------------------------------- */
 
 /* y[.., o, ..] = sum over i of x[.., i, ..] * matrix[o, i], with elements of `elem`. */
-static Value *multiply(Lowering *lw, const Weights *w, Value *x, Value *matrix, const Type *elem,
+static Value *multiply(OnnxLowering *lw, const ResizeWeights *w, Value *x, Value *matrix, const Type *elem,
                        bool x_unsigned)
 {
     int64_t dims[ONNX_MAX_RANK];
@@ -104,7 +104,7 @@ static Value *multiply(Lowering *lw, const Weights *w, Value *x, Value *matrix, 
     return generic_close(&g, onnx_lower_multiply_accumulate(&g, x_unsigned, false));
 }
 
-static Value *float_matrix(Lowering *lw, const Weights *w, const Type *elem)
+static Value *float_matrix(OnnxLowering *lw, const ResizeWeights *w, const Type *elem)
 {
     const int64_t dims[] = {w->out, w->in};
     return arith_constant(&lw->b, attr_dense_f64(type_tensor(elem, dims, 2, NULL), w->values,
@@ -112,7 +112,7 @@ static Value *float_matrix(Lowering *lw, const Weights *w, const Type *elem)
 }
 
 /* Range of the sums, and of their parts, of one dimension; false beyond 64 bits. */
-static bool widen_range(Lowering *lw, const Weights *w, const int64_t *weights, Fixed *x)
+static bool widen_range(OnnxLowering *lw, const ResizeWeights *w, const int64_t *weights, Fixed *x)
 {
     Fixed all = {0};
     for (int64_t o = 0; o < w->out; o++) {
@@ -129,7 +129,7 @@ static bool widen_range(Lowering *lw, const Weights *w, const int64_t *weights, 
 }
 
 /* One dimension on integers: the denominator goes into the scale. */
-static bool resize_integers(Lowering *lw, const Weights *w, Fixed *x)
+static bool resize_integers(OnnxLowering *lw, const ResizeWeights *w, Fixed *x)
 {
     int64_t *weights = ARENA_ARRAY(&lw->pass->scratch, int64_t, w->out * w->in);
     for (int64_t i = 0; i < w->out * w->in; i++)
@@ -149,7 +149,7 @@ static bool resize_integers(Lowering *lw, const Weights *w, Fixed *x)
 
 /* --- the node --------------------------------------------------------------------------------- */
 
-static bool all_rational(const Weights *list, uint32_t count)
+static bool all_rational(const ResizeWeights *list, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (list[i].denominator == 0)
@@ -157,9 +157,9 @@ static bool all_rational(const Weights *list, uint32_t count)
     return true;
 }
 
-bool onnx_lower_resize(Lowering *lw)
+bool onnx_lower_resize(OnnxLowering *lw)
 {
-    Weights list[ONNX_MAX_RANK];
+    ResizeWeights list[ONNX_MAX_RANK];
     uint32_t count = 0;
     const Type *elem = type_elem(op_result(lw->node, 0)->type);
     if (str_eq_c(onnx_string(lw->node, "mode", "nearest"), "nearest"))

@@ -7,25 +7,25 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/data_movement.h"
-#include "lowering/onnx_to_linalg/values/elementwise_float.h"
+#include "lowering/onnx_to_linalg/internal.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
-/* Lines of a tensor along one dimension. */
-typedef struct Lines {
-    Lowering *lw;
+/* TopkLines of a tensor along one dimension. */
+typedef struct TopkLines {
+    OnnxLowering *lw;
     Value *x;
     const Fixed *fixed; /* x as integers; NULL: plain */
     uint32_t axis, rank;
     int64_t count;      /* elements of a line */
     bool largest, last; /* what comes first */
     bool is_unsigned;   /* the integers of x */
-} Lines;
+} TopkLines;
 
 /* The node's first operand; false: diagnosed. */
-static bool lines_create(Lowering *lw, int64_t axis, Lines *out)
+static bool lines_create(OnnxLowering *lw, int64_t axis, TopkLines *out)
 {
     const Type *type = op_operand(lw->node, 0)->type;
-    *out = (Lines){.lw = lw, .rank = type->u.shaped.rank};
+    *out = (TopkLines){.lw = lw, .rank = type->u.shaped.rank};
     out->axis = (uint32_t)(axis < 0 ? axis + out->rank : axis);
     out->count = type->u.shaped.dims[out->axis];
     out->fixed = lower_chainless(lw, 0);
@@ -37,7 +37,7 @@ static bool lines_create(Lowering *lw, int64_t axis, Lines *out)
 /* --- kernels ---------------------------------------------------------------------------------- */
 
 /* All dimensions, with loop `loop` in the place of the axis. */
-static const AffineMap *line_map(const Lines *l, uint32_t loops, uint32_t loop)
+static const AffineMap *line_map(const TopkLines *l, uint32_t loops, uint32_t loop)
 {
     const AffineExpr *index[ONNX_MAX_RANK];
     for (uint32_t i = 0; i < l->rank; i++)
@@ -46,7 +46,7 @@ static const AffineMap *line_map(const Lines *l, uint32_t loops, uint32_t loop)
 }
 
 /* All dimensions but the axis. */
-static const AffineMap *kept_map(const Lines *l)
+static const AffineMap *kept_map(const TopkLines *l)
 {
     const AffineExpr *index[ONNX_MAX_RANK];
     uint32_t kept = 0;
@@ -56,13 +56,13 @@ static const AffineMap *kept_map(const Lines *l)
     return map_get(l->lw->ctx, l->rank, 0, kept, index);
 }
 
-static const AffineMap *loop_map(const Lines *l, uint32_t loops, uint32_t loop)
+static const AffineMap *loop_map(const TopkLines *l, uint32_t loops, uint32_t loop)
 {
     const AffineExpr *index = affine_dim(l->lw->ctx, loop);
     return map_get(l->lw->ctx, loops, 0, 1, &index);
 }
 
-static const Type *kept_type(const Lines *l, const Type *elem)
+static const Type *kept_type(const TopkLines *l, const Type *elem)
 {
     int64_t dims[ONNX_MAX_RANK];
     uint32_t kept = 0;
@@ -73,7 +73,7 @@ static const Type *kept_type(const Lines *l, const Type *elem)
 }
 
 /* The dimensions of x with another extent along the axis. */
-static const Type *line_type(const Lines *l, int64_t count, const Type *elem)
+static const Type *line_type(const TopkLines *l, int64_t count, const Type *elem)
 {
     int64_t dims[ONNX_MAX_RANK];
     for (uint32_t i = 0; i < l->rank; i++)
@@ -82,9 +82,9 @@ static const Type *line_type(const Lines *l, int64_t count, const Type *elem)
 }
 
 /* 0, 1, 2, ... or the reverse. */
-static Value *index_table(const Lines *l, const Type *elem, int64_t count, bool reversed)
+static Value *index_table(const TopkLines *l, const Type *elem, int64_t count, bool reversed)
 {
-    Lowering *lw = l->lw;
+    OnnxLowering *lw = l->lw;
     int64_t *values = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
     for (int64_t i = 0; i < count; i++)
         values[i] = reversed ? count - 1 - i : i;
@@ -92,13 +92,13 @@ static Value *index_table(const Lines *l, const Type *elem, int64_t count, bool 
                                                  (size_t)count));
 }
 
-static const Type *index_type(const Lines *l)
+static const Type *index_type(const TopkLines *l)
 {
     return type_i(l->lw->ctx, fixed_signed_width(0, l->count));
 }
 
 /* Opens a reduction of the lines: x, then what is indexed by the axis, then what was reduced. */
-static void open_lines(const Lines *l, Generic *g, Value *const *inputs, uint32_t count,
+static void open_lines(const TopkLines *l, Generic *g, Value *const *inputs, uint32_t count,
                        Value *init)
 {
     *g = (Generic){.loops = l->rank, .inputs = count};
@@ -113,7 +113,7 @@ static void open_lines(const Lines *l, Generic *g, Value *const *inputs, uint32_
 }
 
 /* The result is integers from 0 to count - 1 in the shape of a result of the node. */
-static void record_indices(const Lines *l, uint32_t result, Value *indices)
+static void record_indices(const TopkLines *l, uint32_t result, Value *indices)
 {
     const Value *of = op_result(l->lw->node, result);
     Fixed fixed = {.unit = 1.0, .divisor = 1, .high = l->count - 1};
@@ -125,9 +125,9 @@ static void record_indices(const Lines *l, uint32_t result, Value *indices)
 
 /* index = extreme of ((x << bits) + place) mod 2^bits, where the place rises with the index or
  * falls, so that the right one of equal elements wins. */
-static Value *arg_of_keys(const Lines *l, uint32_t bits)
+static Value *arg_of_keys(const TopkLines *l, uint32_t bits)
 {
-    Lowering *lw = l->lw;
+    OnnxLowering *lw = l->lw;
     bool reversed = l->largest != l->last;
     uint32_t width = type_width(type_elem(l->x->type)) + l->is_unsigned + bits;
     const Type *key = type_i(lw->ctx, width), *index = index_type(l);
@@ -153,7 +153,7 @@ static Value *arg_of_keys(const Lines *l, uint32_t bits)
 }
 
 /* Smallest or largest number of an element type: what any other replaces. */
-static Value *worst(const Lines *l, const Type *elem)
+static Value *worst(const TopkLines *l, const Type *elem)
 {
     Builder *b = &l->lw->b;
     if (type_is_float(elem))
@@ -164,7 +164,7 @@ static Value *worst(const Lines *l, const Type *elem)
     return arith_constant_int(b, elem, l->largest ? least : most);
 }
 
-static const OpDef *extreme_op(const Lines *l, const Type *elem)
+static const OpDef *extreme_op(const TopkLines *l, const Type *elem)
 {
     if (type_is_float(elem))
         return l->largest ? ARITH(MAXIMUMF) : ARITH(MINIMUMF);
@@ -179,9 +179,9 @@ static Value *is_equal(Builder *b, Value *x, Value *y)
 }
 
 /* The extreme, then the index at which it stands. */
-static Value *arg_of_extreme(const Lines *l)
+static Value *arg_of_extreme(const TopkLines *l)
 {
-    Lowering *lw = l->lw;
+    OnnxLowering *lw = l->lw;
     const Type *elem = type_elem(l->x->type), *index = index_type(l);
     Value *inputs[] = {l->x, index_table(l, index, l->count, false), NULL};
     Value *init = worst(l, elem);
@@ -198,10 +198,10 @@ static Value *arg_of_extreme(const Lines *l)
     return generic_close(&g, arith_select(b, found, better, generic_arg(&g, 3)));
 }
 
-bool onnx_lower_arg_extreme(Lowering *lw)
+bool onnx_lower_arg_extreme(OnnxLowering *lw)
 {
     enum { MAX_KEY = 48 };
-    Lines l;
+    TopkLines l;
     if (!lines_create(lw, onnx_int(lw->node, "axis", 0), &l))
         return false;
     l.largest = lw->node->def == ONNX(ARG_MAX);
@@ -215,7 +215,7 @@ bool onnx_lower_arg_extreme(Lowering *lw)
 /* --- TopK ------------------------------------------------------------------------------------- */
 
 /* Whether y, which stands before x in the line or not, comes before it in the order. */
-static Value *precedes(const Lines *l, Builder *b, Value *y, Value *x, Value *stands_before)
+static Value *precedes(const TopkLines *l, Builder *b, Value *y, Value *x, Value *stands_before)
 {
     Value *beats, *ties;
     if (type_is_float(x->type)) {
@@ -230,9 +230,9 @@ static Value *precedes(const Lines *l, Builder *b, Value *y, Value *x, Value *st
 }
 
 /* How many elements of its line come before each element. */
-static Value *build_ranks(const Lines *l)
+static Value *build_ranks(const TopkLines *l)
 {
-    Lowering *lw = l->lw;
+    OnnxLowering *lw = l->lw;
     const Type *index = index_type(l);
     Value *places = index_table(l, index, l->count, false);
     uint32_t loops = l->rank + 1;
@@ -251,9 +251,9 @@ static Value *build_ranks(const Lines *l)
 }
 
 /* The first `kept` of the lines' elements in the order of their ranks: of x, or of their indices. */
-static Value *take_ranks(const Lines *l, Value *ranks, int64_t kept, bool is_index)
+static Value *take_ranks(const TopkLines *l, Value *ranks, int64_t kept, bool is_index)
 {
-    Lowering *lw = l->lw;
+    OnnxLowering *lw = l->lw;
     uint32_t loops = l->rank + 1;
     const Type *index = index_type(l), *elem = is_index ? index : type_elem(l->x->type);
     Value *places = index_table(l, index, kept, false);
@@ -270,9 +270,9 @@ static Value *take_ranks(const Lines *l, Value *ranks, int64_t kept, bool is_ind
     return generic_close(&g, arith_select(b, is_here, generic_arg(&g, 2), generic_arg(&g, 3)));
 }
 
-bool onnx_lower_top_k(Lowering *lw)
+bool onnx_lower_top_k(OnnxLowering *lw)
 {
-    Lines l;
+    TopkLines l;
     if (!lines_create(lw, onnx_int(lw->node, "axis", -1), &l))
         return false;
     l.largest = onnx_int(lw->node, "largest", 1) != 0;

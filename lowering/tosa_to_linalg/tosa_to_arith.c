@@ -4,8 +4,8 @@
  * Tests: lit/lowering/tosa-to-arith.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/tosa/tosa.h"
-#include "ir/rewrite/dialect_conversion.h"
-#include "lowering/lowering.h"
+#include "ir/rewrite/rewrite.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 /* --- constants ------------------------------------------------------------------------------- */
 

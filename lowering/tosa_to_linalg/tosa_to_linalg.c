@@ -4,9 +4,9 @@
  * Changes: tosa ops, of which only control flow, constants, apply_scale, concat, slice, reshape and
  * pad may remain.  Preserves: other ops.
  * Tests: lit/lowering/tosa-to-linalg*.mir */
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
-#include "lowering/lowering.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 /* --- conversion ------------------------------------------------------------------------------ */
 

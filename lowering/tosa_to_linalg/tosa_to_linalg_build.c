@@ -4,9 +4,8 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 /* --- attributes ------------------------------------------------------------------------------ */
 

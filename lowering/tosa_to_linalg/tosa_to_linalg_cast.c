@@ -5,7 +5,7 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 /* --- float to integer ------------------------------------------------------------------------ */
 
@@ -78,7 +78,7 @@ static Value *float_to_int(Builder *b, Value *value, const Type *type)
 
 /* --- the others ------------------------------------------------------------------------------ */
 
-static Value *from_float(const Scalar *s, const Type *from, const Type *to)
+static Value *from_float(const TosaScalar *s, const Type *from, const Type *to)
 {
     Value *value = s->args[0];
     if (type_is_float(to))
@@ -90,7 +90,7 @@ static Value *from_float(const Scalar *s, const Type *from, const Type *to)
 }
 
 /* Unsigned values pass through a signless type; i1 counts as unsigned. */
-static Value *int_to_float(const Scalar *s, const Type *from, const Type *to)
+static Value *int_to_float(const TosaScalar *s, const Type *from, const Type *to)
 {
     Value *value = s->args[0];
     if (from->u.integer.sign == UNSIGNED)
@@ -99,7 +99,7 @@ static Value *int_to_float(const Scalar *s, const Type *from, const Type *to)
     return build_unary(s->b, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), to, value);
 }
 
-static Value *int_to_int(const Scalar *s, const Type *from, const Type *to)
+static Value *int_to_int(const TosaScalar *s, const Type *from, const Type *to)
 {
     bool widens = type_width(from) < type_width(to);
     if (type_is_int_width(from, 1) && widens)
@@ -111,7 +111,7 @@ static Value *int_to_int(const Scalar *s, const Type *from, const Type *to)
     return build_unary(s->b, widens ? ARITH(EXTSI) : ARITH(TRUNCI), to, s->args[0]);
 }
 
-Value *tosa_build_scalar_cast(const Scalar *s)
+Value *tosa_build_scalar_cast(const TosaScalar *s)
 {
     const Type *from = s->elem, *to = s->result;
     if (from == to)

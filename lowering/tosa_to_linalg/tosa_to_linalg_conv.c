@@ -4,23 +4,23 @@
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg_window.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 enum { MAX_SPATIAL = 3 };
 
-typedef struct Conv {
+typedef struct TosaConv {
     Value *input, *weight, *bias;
     const Type *result;
     const Attr *quant; /* or NULL */
     IntList pad, stride, dilation;
     uint32_t kernel_dim; /* of the weight: its first spatial one */
-} Conv;
+} TosaConv;
 
 /* --- what both share ------------------------------------------------------------------------- */
 
-static bool conv_read(Lower *l, uint32_t kernel_dim, Conv *conv)
+static bool conv_read(Lower *l, uint32_t kernel_dim, TosaConv *conv)
 {
-    *conv = (Conv){.input = op_operand(l->op, 0),
+    *conv = (TosaConv){.input = op_operand(l->op, 0),
                    .weight = op_operand(l->op, 1),
                    .bias = op_operand(l->op, 2),
                    .result = result_type(l->op),
@@ -37,7 +37,7 @@ static bool conv_read(Lower *l, uint32_t kernel_dim, Conv *conv)
     return true;
 }
 
-static void conv_free(Conv *conv)
+static void conv_free(TosaConv *conv)
 {
     vec_free(&conv->pad);
     vec_free(&conv->stride);
@@ -46,14 +46,14 @@ static void conv_free(Conv *conv)
 
 /* The result's dynamic extents: those of the image first, then batch and channels as the input
  * has them. */
-static Values conv_dims(Lower *l, const Conv *conv)
+static Values conv_dims(Lower *l, const TosaConv *conv)
 {
     uint32_t rank = rank_of(conv->result), count = 0;
     Value **dims = ARENA_ARRAY(l->arena, Value *, rank);
     for (uint32_t i = 0; i + 2 < rank; i++) {
         if (!is_dynamic(conv->result, i + 1))
             continue;
-        WindowDim dim = {conv->pad.data[2 * i], conv->pad.data[2 * i + 1], conv->stride.data[i],
+        TosaWindowDim dim = {conv->pad.data[2 * i], conv->pad.data[2 * i + 1], conv->stride.data[i],
                          conv->dilation.data[i]};
         Value *size = tensor_dim(l->b, conv->input, i + 1);
         Value *kernel = tensor_dim(l->b, conv->weight, i + conv->kernel_dim);
@@ -69,7 +69,7 @@ static Values conv_dims(Lower *l, const Conv *conv)
 }
 
 /* What pads the input; NULL: its zero point does not fit it. */
-static const Attr *pad_value(const Conv *conv)
+static const Attr *pad_value(const TosaConv *conv)
 {
     const Type *elem = type_elem(conv->input->type);
     if (!conv->quant)
@@ -79,7 +79,7 @@ static const Attr *pad_value(const Conv *conv)
     return zero < tosa_build_signed_min(width) || zero > tosa_build_signed_max(width) ? NULL : attr_int(elem, zero);
 }
 
-static Value *build_conv(Lower *l, const Conv *conv, const OpDef *def, Value *init,
+static Value *build_conv(Lower *l, const TosaConv *conv, const OpDef *def, Value *init,
                          const Type *type)
 {
     const NamedAttr attrs[] = {
@@ -105,7 +105,7 @@ static const OpDef *conv_def(bool is_3d, bool hwcf, bool is_quantized)
     return is_quantized ? LINALG(CONV_2D_NHWC_FHWC_Q) : LINALG(CONV_2D_NHWC_FHWC);
 }
 
-static bool lower_conv(Lower *l, Conv *conv)
+static bool lower_conv(Lower *l, TosaConv *conv)
 {
     static const int64_t last[] = {1, 2, 3, 0}, last_3d[] = {1, 2, 3, 4, 0};
     bool is_3d = l->op->def == TOSA(CONV3D);
@@ -126,7 +126,7 @@ static bool lower_conv(Lower *l, Conv *conv)
 
 bool tosa_lower_conv(Lower *l)
 {
-    Conv conv;
+    TosaConv conv;
     if (!conv_read(l, 1, &conv))
         return false;
     bool ok = lower_conv(l, &conv);
@@ -137,7 +137,7 @@ bool tosa_lower_conv(Lower *l)
 /* --- depthwise_conv2d ------------------------------------------------------------------------ */
 
 /* bias[c] + sums[n, y, x, c] */
-static Value *add_bias(Lower *l, const Conv *conv, Value *sums, Value *empty)
+static Value *add_bias(Lower *l, const TosaConv *conv, Value *sums, Value *empty)
 {
     const AffineExpr *channel = affine_dim(l->ctx, 3);
     const AffineMap *maps[] = {map_get(l->ctx, 4, 0, 1, &channel), NULL, NULL};
@@ -153,7 +153,7 @@ static Value *add_bias(Lower *l, const Conv *conv, Value *sums, Value *empty)
 }
 
 /* The sums have channel and multiplier apart; joined, they are the result's channels. */
-static bool lower_depthwise(Lower *l, Conv *conv)
+static bool lower_depthwise(Lower *l, TosaConv *conv)
 {
     static const uint32_t groups[] = {1, 1, 1, 2};
     Values dims = conv_dims(l, conv);
@@ -179,7 +179,7 @@ static bool lower_depthwise(Lower *l, Conv *conv)
 
 bool tosa_lower_depthwise_conv(Lower *l)
 {
-    Conv conv;
+    TosaConv conv;
     if (!conv_read(l, 0, &conv))
         return false;
     bool ok = lower_depthwise(l, &conv);

@@ -5,10 +5,10 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "ir/rewrite/rewrite_util.h"
+#include "ir/rewrite/rewrite.h"
 #include "dialects/scf/scf.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 /* Index constants that exist already. */
 typedef struct IndexPool {
@@ -177,7 +177,7 @@ static bool build_elementwise(Broadcast *bc, const Type *type)
                       .loops = bc->rank};
     Builder body;
     Op *op = tosa_build_generic(l->b, &def, NULL, &body);
-    Scalar scalar = {&body, l->op, body.block->args, type_elem(operand_type(l->op, 0)),
+    TosaScalar scalar = {&body, l->op, body.block->args, type_elem(operand_type(l->op, 0)),
                      type_elem(type)};
     Value *element = tosa_build_scalar(&scalar);
     if (!element)

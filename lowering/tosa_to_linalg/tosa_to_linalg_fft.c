@@ -7,9 +7,9 @@
 #include "dialects/index/index.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"
-#include "ir/rewrite/rewrite_util.h"
+#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 typedef struct Fourier {
     Lower *l;

@@ -3,7 +3,7 @@
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 static Value *build_extract(Builder *b, Value *tensor, Values indices)
 {

@@ -5,9 +5,8 @@
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/lowering.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg_window.h"
+#include "lowering/tosa_to_linalg/internal.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 /* --- products -------------------------------------------------------------------------------- */
 

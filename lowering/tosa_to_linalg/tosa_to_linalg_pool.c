@@ -5,7 +5,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg_window.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 typedef struct Pool {
     IntList kernel, stride, pad;
@@ -50,7 +50,7 @@ static Values max_pool_dims(Lower *l, const Pool *pool)
             continue;
         dims[count] = tensor_dim(l->b, input, i);
         if (i == 1 || i == 2) {
-            WindowDim dim = {pool->pad.data[2 * i - 2], pool->pad.data[2 * i - 1],
+            TosaWindowDim dim = {pool->pad.data[2 * i - 2], pool->pad.data[2 * i - 1],
                              pool->stride.data[i - 1], 1};
             Value *kernel = arith_constant_index(l->b, pool->kernel.data[i - 1]);
             dims[count] = tosa_build_window_extent(l->b, dims[count], kernel, &dim);

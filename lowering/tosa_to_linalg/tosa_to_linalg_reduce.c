@@ -2,21 +2,20 @@
  * Tests: lit/lowering/tosa-to-linalg-reduce.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 /* --- reduce_* -------------------------------------------------------------------------------- */
 
-typedef struct Reduction {
+typedef struct TosaReduction {
     const OpDef *on_float, *on_int, *on_bool;
     int64_t start; /* where the op starts at neither end of the range */
     bool from_highest, from_lowest;
-} Reduction;
+} TosaReduction;
 
-static const Reduction *reduction_of(const OpDef *def)
+static const TosaReduction *reduction_of(const OpDef *def)
 {
-    static const Reduction table[TOSA_OP_COUNT] = {
+    static const TosaReduction table[TOSA_OP_COUNT] = {
         [TOSA_REDUCE_ALL] = {.on_bool = ARITH(ANDI), .start = 1},
         [TOSA_REDUCE_ANY] = {.on_bool = ARITH(ORI)},
         [TOSA_REDUCE_MAX] = {ARITH(MAXIMUMF), ARITH(MAXSI), .from_lowest = true},
@@ -27,7 +26,7 @@ static const Reduction *reduction_of(const OpDef *def)
     return &table[def - tosa_ops];
 }
 
-static const OpDef *combiner_of(const Reduction *reduction, const Type *elem)
+static const OpDef *combiner_of(const TosaReduction *reduction, const Type *elem)
 {
     if (reduction->on_bool)
         return elem == type_i(elem->ctx, 1) ? reduction->on_bool : NULL;
@@ -36,7 +35,7 @@ static const OpDef *combiner_of(const Reduction *reduction, const Type *elem)
     return type_is_integer(elem) ? reduction->on_int : NULL;
 }
 
-static const Attr *start_of(const Reduction *reduction, const Type *elem)
+static const Attr *start_of(const TosaReduction *reduction, const Type *elem)
 {
     if (reduction->from_highest)
         return tosa_build_highest_of(elem);
@@ -94,7 +93,7 @@ static Value *restore_axis(Lower *l, Value *reduced, uint32_t axis)
 bool tosa_lower_reduce(Lower *l)
 {
     const Type *elem = type_elem(result_type(l->op));
-    const Reduction *reduction = reduction_of(l->op->def);
+    const TosaReduction *reduction = reduction_of(l->op->def);
     const OpDef *combiner = combiner_of(reduction, elem);
     uint32_t axis = (uint32_t)tosa_build_int_attr(l->op, "axis");
     Values dims;

@@ -2,11 +2,11 @@
  * multiplier and shift are constants beside the op, several are tensors along the last dimension.
  * Tests: lit/lowering/tosa-to-linalg-rescale.mir */
 #include "dialects/arith/arith.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 enum { MAX_SHIFT = 63 };
 
-typedef struct Rescale {
+typedef struct TosaRescale {
     IntList multiplier, shift;
     /* Of the body: the constant, or the number of the input that holds one for each channel. */
     Value *multiplier_constant, *shift_constant;
@@ -14,26 +14,26 @@ typedef struct Rescale {
     Value *inputs[3];
     const AffineMap *maps[4];
     uint32_t input_count;
-} Rescale;
+} TosaRescale;
 
 /* --- factors --------------------------------------------------------------------------------- */
 
-static void rescale_read(const Op *op, Rescale *r)
+static void rescale_read(const Op *op, TosaRescale *r)
 {
-    *r = (Rescale){.multiplier = tosa_build_list_attr(op, "multiplier"), .shift = tosa_build_list_attr(op, "shift")};
+    *r = (TosaRescale){.multiplier = tosa_build_list_attr(op, "multiplier"), .shift = tosa_build_list_attr(op, "shift")};
     for (size_t i = 0; i < r->shift.len && i < r->multiplier.len; i++)
         if (r->shift.data[i] > MAX_SHIFT)
             r->shift.data[i] = r->multiplier.data[i] = 0;
 }
 
-static void rescale_free(Rescale *r)
+static void rescale_free(TosaRescale *r)
 {
     vec_free(&r->multiplier);
     vec_free(&r->shift);
 }
 
 /* Rounding twice makes a difference for shifts above 31 only. */
-static bool rounds_twice(const Op *op, const Rescale *r)
+static bool rounds_twice(const Op *op, const TosaRescale *r)
 {
     bool is_large = false;
     for (size_t i = 0; i < r->shift.len; i++)
@@ -42,7 +42,7 @@ static bool rounds_twice(const Op *op, const Rescale *r)
 }
 
 /* A factor as a constant, or NULL when there are several, which become the next input. */
-static Value *add_factor(Lower *l, Rescale *r, const IntList *factors, uint32_t width,
+static Value *add_factor(Lower *l, TosaRescale *r, const IntList *factors, uint32_t width,
                          uint32_t *input)
 {
     const Type *elem = type_i(l->ctx, width);
@@ -86,7 +86,7 @@ static Value *saturate(Builder *b, Value *value, const Type *type)
     return is_unsigned ? tosa_lower_cast(b, type, value) : value;
 }
 
-static void build_body(Builder *b, const Op *op, const Rescale *r)
+static void build_body(Builder *b, const Op *op, const TosaRescale *r)
 {
     Value *const *args = b->block->args;
     Value *value = args[0];
@@ -106,7 +106,7 @@ static void build_body(Builder *b, const Op *op, const Rescale *r)
 
 /* --- the op ---------------------------------------------------------------------------------- */
 
-static Value *build_rescale(Lower *l, Rescale *r)
+static Value *build_rescale(Lower *l, TosaRescale *r)
 {
     Value *input = op_operand(l->op, 0);
     const Type *type = result_type(l->op);
@@ -132,7 +132,7 @@ bool tosa_lower_rescale(Lower *l)
         type_width(out) > 64 ||
         (tosa_build_bool_attr(l->op, "double_round") && !tosa_build_bool_attr(l->op, "scale32")))
         return false;
-    Rescale rescale;
+    TosaRescale rescale;
     rescale_read(l->op, &rescale);
     bool is_per_channel = rescale.multiplier.len != 1 || rescale.shift.len != 1;
     bool ok = !is_per_channel || rank_of(operand_type(l->op, 0)) > 0;

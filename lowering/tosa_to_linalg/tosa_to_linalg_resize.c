@@ -6,7 +6,7 @@
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 static bool has_mode(const Op *op, const char *mode)
 {
@@ -141,26 +141,26 @@ bool tosa_lower_resize_broadcast(Lower *l)
 /* --- any image ------------------------------------------------------------------------------- */
 
 /* One of the two axes of the image, inside the body. */
-typedef struct Axis {
+typedef struct TosaResizeAxis {
     int64_t size; /* of the input */
     Value *max;   /* size - 1 */
     Value *in;    /* index of the result, i32 */
     Value *scale_n, *scale_d, *offset;
     Value *index, *delta; /* of the source element, and the way to the next one */
-} Axis;
+} TosaResizeAxis;
 
-typedef struct Resize {
+typedef struct TosaResize {
     Builder *b;
     const Op *op;
     const Type *elem;       /* of the result */
     const Type *float_type; /* of coordinates; NULL: fixed point */
     Value *batch, *channel;
     Value *zero;            /* i32 */
-    Axis y, x;
-} Resize;
+    TosaResizeAxis y, x;
+} TosaResize;
 
 /* in * scale_d + offset = index * scale_n + delta; as a float, delta is divided by scale_n. */
-static void locate(const Resize *r, Axis *axis, Value *no_delta)
+static void locate(const TosaResize *r, TosaResizeAxis *axis, Value *no_delta)
 {
     Builder *b = r->b;
     axis->index = r->zero;
@@ -182,17 +182,17 @@ static void locate(const Resize *r, Axis *axis, Value *no_delta)
     axis->delta = tosa_build_same(b, ARITH(DIVF), rest, scale);
 }
 
-static Value *clamp_index(const Resize *r, const Axis *axis, Value *index)
+static Value *clamp_index(const TosaResize *r, const TosaResizeAxis *axis, Value *index)
 {
     return tosa_build_clamp_int(r->b, index, r->zero, axis->max, false);
 }
 
-static Value *to_index(const Resize *r, Value *value)
+static Value *to_index(const TosaResize *r, Value *value)
 {
     return build_unary(r->b, ARITH(INDEX_CAST), type_index(r->b->ctx), value);
 }
 
-static Value *extract(const Resize *r, Value *y, Value *x)
+static Value *extract(const TosaResize *r, Value *y, Value *x)
 {
     Value *operands[] = {op_operand(r->op, 0), r->batch, y, x, r->channel};
     const Type *type = type_elem(operand_type(r->op, 0));
@@ -200,7 +200,7 @@ static Value *extract(const Resize *r, Value *y, Value *x)
 }
 
 /* The index, or the next one from half way on. */
-static Value *nearest(const Resize *r, const Axis *axis, Value *one)
+static Value *nearest(const TosaResize *r, const TosaResizeAxis *axis, Value *one)
 {
     Builder *b = r->b;
     Value *is_past;
@@ -218,7 +218,7 @@ static Value *nearest(const Resize *r, const Axis *axis, Value *one)
     return to_index(r, clamp_index(r, axis, index));
 }
 
-static Value *build_nearest(const Resize *r)
+static Value *build_nearest(const TosaResize *r)
 {
     Value *one = tosa_build_i32(r->b, 1);
     Value *y = nearest(r, &r->y, one);
@@ -226,7 +226,7 @@ static Value *build_nearest(const Resize *r)
 }
 
 /* Indices of the two elements an axis interpolates between. */
-static void neighbours(const Resize *r, const Axis *axis, Value *one, Value **indices)
+static void neighbours(const TosaResize *r, const TosaResizeAxis *axis, Value *one, Value **indices)
 {
     Value *next = tosa_build_same(r->b, ARITH(ADDI), axis->index, one);
     indices[0] = clamp_index(r, axis, axis->index);
@@ -237,7 +237,7 @@ static void neighbours(const Resize *r, const Axis *axis, Value *one, Value **in
 
 /* first * (unit - delta) + second * delta. Along an axis of one element there is nothing to mix:
  * floats stay, integers are scaled all the same. */
-static Value *interpolate(const Resize *r, const Axis *axis, Value *unit, Value *first,
+static Value *interpolate(const TosaResize *r, const TosaResizeAxis *axis, Value *unit, Value *first,
                           Value *second)
 {
     Builder *b = r->b;
@@ -252,7 +252,7 @@ static Value *interpolate(const Resize *r, const Axis *axis, Value *unit, Value 
 }
 
 /* Integers are computed in the type of the result; units are how many steps make an element. */
-static void widen(Resize *r, Value **corners, Value **units)
+static void widen(TosaResize *r, Value **corners, Value **units)
 {
     Builder *b = r->b;
     for (uint32_t i = 0; i < 4; i++)
@@ -267,7 +267,7 @@ static void widen(Resize *r, Value **corners, Value **units)
         units[i] = build_unary(b, ARITH(EXTSI), r->elem, units[i]);
 }
 
-static Value *build_bilinear(Resize *r)
+static Value *build_bilinear(TosaResize *r)
 {
     Value *y[2], *x[2], *corners[4], *units[2];
     Value *one = tosa_build_i32(r->b, 1);
@@ -285,12 +285,12 @@ static Value *build_bilinear(Resize *r)
 }
 
 /* The constants of both axes, in upstream's order, border included. */
-static void read_axes(Resize *r)
+static void read_axes(TosaResize *r)
 {
     Builder *b = r->b;
     IntList scale = tosa_build_list_attr(r->op, "scale"), offset = tosa_build_list_attr(r->op, "offset");
     IntList border = tosa_build_list_attr(r->op, "border");
-    Axis *axes[] = {&r->y, &r->x};
+    TosaResizeAxis *axes[] = {&r->y, &r->x};
     for (uint32_t i = 0; i < 2; i++) {
         axes[i]->scale_n = tosa_build_i32(b, scale.data[2 * i]);
         axes[i]->scale_d = tosa_build_i32(b, scale.data[2 * i + 1]);
@@ -304,12 +304,12 @@ static void read_axes(Resize *r)
     vec_free(&border);
 }
 
-static void build_resize_body(Resize *r)
+static void build_resize_body(TosaResize *r)
 {
     Builder *b = r->b;
     const Type *i32 = type_i(b->ctx, 32), *input = operand_type(r->op, 0);
     const Type *f32 = type_float(b->ctx, TYPE_F32);
-    Axis *axes[] = {&r->y, &r->x};
+    TosaResizeAxis *axes[] = {&r->y, &r->x};
     Value *at[4];
     for (uint32_t i = 0; i < 4; i++)
         at[i] = linalg_index(b, i);
@@ -341,7 +341,7 @@ bool tosa_lower_resize(Lower *l)
     Op *op = tosa_build_generic(l->b, &def, &type, &body);
     tosa_build_relocate_args(&body);
     bool is_float = elem->kind == TYPE_F16 || elem->kind == TYPE_F32;
-    Resize resize = {
+    TosaResize resize = {
         .b = &body, .op = l->op, .elem = elem, .float_type = is_float ? elem : NULL};
     build_resize_body(&resize);
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));

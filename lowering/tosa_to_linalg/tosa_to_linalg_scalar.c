@@ -5,9 +5,9 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
-typedef Value *ScalarBody(const Scalar *s);
+typedef Value *ScalarBody(const TosaScalar *s);
 
 /* What computes the element; at most one of op and body for each kind. */
 typedef struct ScalarRow {
@@ -24,7 +24,7 @@ static bool is_signless(const Type *elem)
 
 /* --- constants of the element type ----------------------------------------------------------- */
 
-static Value *build_number(const Scalar *s, const Type *type, int64_t value)
+static Value *build_number(const TosaScalar *s, const Type *type, int64_t value)
 {
     return arith_constant(s->b, type_is_float(type) ? attr_float(type, (double)value)
                                                     : attr_int(type, value));
@@ -33,7 +33,7 @@ static Value *build_number(const Scalar *s, const Type *type, int64_t value)
 /* --- sign and inverse ------------------------------------------------------------------------ */
 
 /* |x| = max(x, 0 - x) */
-static Value *abs_int(const Scalar *s)
+static Value *abs_int(const TosaScalar *s)
 {
     Value *zero = build_number(s, s->elem, 0);
     return tosa_build_same(s->b, ARITH(MAXSI), s->args[0],
@@ -53,7 +53,7 @@ static uint32_t negate_width(uint32_t width, int64_t zero_points)
 }
 
 /* in_zp + out_zp - x, clamped to the element type */
-static Value *negate_int(const Scalar *s)
+static Value *negate_int(const TosaScalar *s)
 {
     Builder *b = s->b;
     const Attr *quant = op_attr(s->op, "quantization_info");
@@ -73,14 +73,14 @@ static Value *negate_int(const Scalar *s)
     return build_unary(b, ARITH(TRUNCI), s->elem, clamped);
 }
 
-static Value *reciprocal(const Scalar *s)
+static Value *reciprocal(const TosaScalar *s)
 {
     Value *one = build_number(s, s->elem, 1);
     return build_binary(s->b, ARITH(DIVF), s->result, one, s->args[0]);
 }
 
 /* 1 / (1 + e^-x) */
-static Value *sigmoid(const Scalar *s)
+static Value *sigmoid(const TosaScalar *s)
 {
     Value *one = build_number(s, s->elem, 1);
     Value *power = build_unary(s->b, MATH(EXP), s->result,
@@ -91,21 +91,21 @@ static Value *sigmoid(const Scalar *s)
 
 /* --- products -------------------------------------------------------------------------------- */
 
-static Value *mul_float(const Scalar *s)
+static Value *mul_float(const TosaScalar *s)
 {
     if (tosa_build_int_attr(s->op, "shift") != 0)
         return NULL;
     return build_binary(s->b, ARITH(MULF), s->result, s->args[0], s->args[1]);
 }
 
-static Value *to_i32(const Scalar *s, Value *value)
+static Value *to_i32(const TosaScalar *s, Value *value)
 {
     const Type *i32 = type_i(s->b->ctx, 32);
     return value->type == i32 ? value : build_unary(s->b, ARITH(EXTSI), i32, value);
 }
 
 /* (a * b) >> shift, rounded */
-static Value *mul_shifted(const Scalar *s, int64_t shift)
+static Value *mul_shifted(const TosaScalar *s, int64_t shift)
 {
     Builder *b = s->b;
     const Type *i32 = type_i(b->ctx, 32);
@@ -117,7 +117,7 @@ static Value *mul_shifted(const Scalar *s, int64_t shift)
     return s->elem == i32 ? product : build_unary(b, ARITH(TRUNCI), s->elem, product);
 }
 
-static Value *mul_int(const Scalar *s)
+static Value *mul_int(const TosaScalar *s)
 {
     int64_t shift = tosa_build_int_attr(s->op, "shift");
     if (shift > 0)
@@ -133,19 +133,19 @@ static Value *mul_int(const Scalar *s)
 
 /* --- bits ------------------------------------------------------------------------------------ */
 
-static Value *invert(const Scalar *s)
+static Value *invert(const TosaScalar *s)
 {
     Value *ones = build_number(s, s->elem, -1);
     return build_binary(s->b, ARITH(XORI), s->result, s->args[0], ones);
 }
 
-static Value *not_bool(const Scalar *s)
+static Value *not_bool(const TosaScalar *s)
 {
     return s->elem == type_i(s->b->ctx, 1) ? invert(s) : NULL;
 }
 
 /* (x >> n) + (n > 0 && bit n - 1 of x) */
-static Value *shift_right(const Scalar *s)
+static Value *shift_right(const TosaScalar *s)
 {
     Builder *b = s->b;
     const Type *i1 = type_i(b->ctx, 1);
@@ -166,29 +166,29 @@ static Value *shift_right(const Scalar *s)
 
 /* --- comparisons, choices -------------------------------------------------------------------- */
 
-static Value *compare(const Scalar *s, CmpfPredicate on_float, CmpiPredicate on_int)
+static Value *compare(const TosaScalar *s, CmpfPredicate on_float, CmpiPredicate on_int)
 {
     if (type_is_float(s->elem))
         return arith_cmpf(s->b, on_float, s->args[0], s->args[1]);
     return is_signless(s->elem) ? arith_cmpi(s->b, on_int, s->args[0], s->args[1]) : NULL;
 }
 
-static Value *equal(const Scalar *s)
+static Value *equal(const TosaScalar *s)
 {
     return compare(s, CMPF_OEQ, CMPI_EQ);
 }
 
-static Value *greater(const Scalar *s)
+static Value *greater(const TosaScalar *s)
 {
     return compare(s, CMPF_OGT, CMPI_SGT);
 }
 
-static Value *greater_equal(const Scalar *s)
+static Value *greater_equal(const TosaScalar *s)
 {
     return compare(s, CMPF_OGE, CMPI_SGE);
 }
 
-static Value *choose(const Scalar *s)
+static Value *choose(const TosaScalar *s)
 {
     const Type *elem = type_elem(operand_type(s->op, 1));
     if (!type_is_float(elem) && !type_is_integer(elem))
@@ -196,19 +196,19 @@ static Value *choose(const Scalar *s)
     return arith_select(s->b, s->args[0], s->args[1], s->args[2]);
 }
 
-static Value *maximum_int(const Scalar *s)
+static Value *maximum_int(const TosaScalar *s)
 {
     return is_signless(s->elem) ? tosa_build_same(s->b, ARITH(MAXSI), s->args[0], s->args[1]) : NULL;
 }
 
-static Value *minimum_int(const Scalar *s)
+static Value *minimum_int(const TosaScalar *s)
 {
     return is_signless(s->elem) ? tosa_build_same(s->b, ARITH(MINSI), s->args[0], s->args[1]) : NULL;
 }
 
 /* --- clamp ----------------------------------------------------------------------------------- */
 
-static Value *clamp_float(const Scalar *s)
+static Value *clamp_float(const TosaScalar *s)
 {
     const Attr *min = attr_float(s->elem, attr_float_value(op_attr(s->op, "min_fp")));
     const Attr *max = attr_float(s->elem, attr_float_value(op_attr(s->op, "max_fp")));
@@ -222,7 +222,7 @@ static int64_t limit(int64_t value, int64_t min, int64_t max)
 }
 
 /* The bounds themselves are limited to what the element type holds. */
-static Value *clamp_int(const Scalar *s)
+static Value *clamp_int(const TosaScalar *s)
 {
     uint32_t width = type_width(s->elem);
     bool is_unsigned = s->elem->u.integer.sign == UNSIGNED;
@@ -283,7 +283,7 @@ static const ScalarRow rows[TOSA_OP_COUNT] = {
     [TOSA_TANH] = {.on_float = MATH(TANH)},
 };
 
-Value *tosa_build_scalar(const Scalar *s)
+Value *tosa_build_scalar(const TosaScalar *s)
 {
     const ScalarRow *row = &rows[s->op->def - tosa_ops];
     bool is_float = type_is_float(s->elem), is_int = type_is_integer(s->elem);

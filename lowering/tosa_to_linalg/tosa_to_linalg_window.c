@@ -1,11 +1,11 @@
 /* Windows: padding, run-time extents, biases, kernel layouts.
  * Tests: lit/lowering/tosa-to-linalg-named*.mir */
-#include "lowering/tosa_to_linalg/tosa_to_linalg_window.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
 
-Value *tosa_build_window_extent(Builder *b, Value *size, Value *kernel, const WindowDim *dim)
+Value *tosa_build_window_extent(Builder *b, Value *size, Value *kernel, const TosaWindowDim *dim)
 {
     Value *one = arith_constant_index(b, 1);
     Value *padded = tosa_build_same(b, ARITH(ADDI), size, arith_constant_index(b, dim->pad_before));

@@ -4,13 +4,13 @@
  * Requires: verified IR.  Changes: these four ops; unsigned elements of what they read and
  * reshape's result become signless, with casts to what stays.  Preserves: all else.
  * Tests: lit/lowering/tosa-to-tensor.mir, lit/lowering/tosa-to-tensor-reshape.mir */
-#include "lowering/tosa_to_linalg/tosa_to_tensor.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite_util.h"
+#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
-#include "lowering/lowering.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 /* --- values ------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
-#include "lowering/tosa_to_linalg/tosa_to_tensor.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 /* --- shapes ------------------------------------------------------------------------------------- */
 
@@ -63,14 +63,14 @@ static const Type *expanded_type(const Type *in, const Attr *new_shape)
 }
 
 /* A walk over the extents of a static shape that multiplies them. */
-typedef struct Cursor {
+typedef struct ReshapeCursor {
     const Type *type;
     uint32_t next;   /* dimension after those in the product */
     int64_t product;
-} Cursor;
+} ReshapeCursor;
 
 /* False at the end, and if the product is no number any more. */
-static bool cursor_take(Cursor *cursor)
+static bool cursor_take(ReshapeCursor *cursor)
 {
     const Type *type = cursor->type;
     if (cursor->next >= type->u.shaped.rank)
@@ -79,7 +79,7 @@ static bool cursor_take(Cursor *cursor)
 }
 
 /* Both walks go on to the next common product, one extent each at least. */
-static bool meet(Cursor *a, Cursor *b)
+static bool meet(ReshapeCursor *a, ReshapeCursor *b)
 {
     a->product = b->product = 1;
     if (!cursor_take(a) || !cursor_take(b))
@@ -91,7 +91,7 @@ static bool meet(Cursor *a, Cursor *b)
 }
 
 /* Only units are left. */
-static bool ends_in_units(Cursor *cursor)
+static bool ends_in_units(ReshapeCursor *cursor)
 {
     for (; cursor->next < cursor->type->u.shaped.rank; cursor->next++)
         if (cursor->type->u.shaped.dims[cursor->next] != 1)
@@ -102,7 +102,7 @@ static bool ends_in_units(Cursor *cursor)
 /* The coarsest shape of which both are refinements; NULL: there is none. */
 static const Type *common_static_type(const Type *a, const Type *b)
 {
-    Cursor left = {.type = a}, right = {.type = b};
+    ReshapeCursor left = {.type = a}, right = {.type = b};
     IntList dims = {0};
     bool ok = true;
     while (ok && left.next < a->u.shaped.rank && right.next < b->u.shaped.rank) {
@@ -128,7 +128,7 @@ static const Type *collapsed_type(const Type *in, const Type *out)
 /* --- groups of dimensions ----------------------------------------------------------------------- */
 
 /* Units go with the extent before them, unless the next group begins with one. */
-static void take_units(Cursor *fine, const Type *coarse, uint32_t group)
+static void take_units(ReshapeCursor *fine, const Type *coarse, uint32_t group)
 {
     const Type *type = fine->type;
     bool is_last = group + 1 == coarse->u.shaped.rank;
@@ -143,7 +143,7 @@ static void take_units(Cursor *fine, const Type *coarse, uint32_t group)
 static const Attr *reassociation(const Type *fine, const Type *coarse)
 {
     VEC(uint32_t) sizes = {0};
-    Cursor cursor = {.type = fine};
+    ReshapeCursor cursor = {.type = fine};
     bool ok = true;
     if (fine->u.shaped.rank == 0 || coarse->u.shaped.rank == 0)
         return tensor_groups_attr(fine->ctx, NULL, 0);

@@ -1,5 +1,5 @@
 /* Tests: lit/lowering/tosa-to-tensor.mir, lit/lowering/tosa-to-linalg-unsigned.mir */
-#include "lowering/tosa_to_linalg/tosa_types.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 #include "dialects/builtin/builtin.h"
 

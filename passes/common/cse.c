@@ -3,22 +3,22 @@
  * scopes, one per block of the dominator tree; isolated ops start afresh. Dead ops go as well.
  * Requires: verified IR.  Changes: ops.  Preserves: blocks, dominance.
  * Tests: lit/passes/cse.mir */
-#include "ir/core/op_equal.h"
+#include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
 #include "ir/verify/verify.h"
 #include "passes/common/passes.h"
 
-typedef struct Known {
+typedef struct KnownOps {
     Op *op;
     uint64_t hash;
     uint64_t writes;   /* seen before it: reads are equal only while the number stays */
     uint32_t shadowed; /* the entry that was head of the chain before, + 1 */
-} Known;
+} KnownOps;
 
 typedef struct Cse {
     Pass *pass;
     Dominance *dom;
-    VEC(Known) known; /* a stack: leaving a scope pops its entries */
+    VEC(KnownOps) known; /* a stack: leaving a scope pops its entries */
     PtrMap heads;     /* hash bits -> newest entry + 1 */
     size_t base;      /* entries below belong outside the isolated op and do not count */
     uint64_t writes;
@@ -36,14 +36,14 @@ static const void *chain_key(uint64_t hash)
 static void add_known(Cse *cse, Op *op, uint64_t hash)
 {
     uintptr_t head = (uintptr_t)ptrmap_get(&cse->heads, chain_key(hash));
-    *vec_push(&cse->known) = (Known){op, hash, cse->writes, (uint32_t)head};
+    *vec_push(&cse->known) = (KnownOps){op, hash, cse->writes, (uint32_t)head};
     ptrmap_put(&cse->heads, chain_key(hash), (void *)(uintptr_t)cse->known.len);
 }
 
 static void leave_scope(Cse *cse, size_t len)
 {
     while (cse->known.len > len) {
-        const Known *top = &cse->known.data[--cse->known.len];
+        const KnownOps *top = &cse->known.data[--cse->known.len];
         if (top->shadowed)
             ptrmap_put(&cse->heads, chain_key(top->hash), (void *)(uintptr_t)top->shadowed);
         else
@@ -51,11 +51,11 @@ static void leave_scope(Cse *cse, size_t len)
     }
 }
 
-static const Known *find_known(const Cse *cse, const Op *op, uint64_t hash)
+static const KnownOps *find_known(const Cse *cse, const Op *op, uint64_t hash)
 {
     uintptr_t at = (uintptr_t)ptrmap_get(&cse->heads, chain_key(hash));
     while (at > cse->base) {
-        const Known *known = &cse->known.data[at - 1];
+        const KnownOps *known = &cse->known.data[at - 1];
         if (known->hash == hash && op_equal(known->op, op)) return known;
         at = known->shadowed;
     }
@@ -65,7 +65,7 @@ static const Known *find_known(const Cse *cse, const Op *op, uint64_t hash)
 /* Whether the op of an unordered region was visited, so that its operands are settled. */
 static bool was_visited(const Cse *cse, const Op *op)
 {
-    const Known *known = find_known(cse, op, op_hash(op));
+    const KnownOps *known = find_known(cse, op, op_hash(op));
     return known != NULL;
 }
 
@@ -138,7 +138,7 @@ static void simplify_op(Cse *cse, Op *op, bool ordered)
     bool reads = only_reads(op);
     if (has_big_region(op) || (!reads && !op_is_pure(op))) return;
     uint64_t hash = op_hash(op);
-    const Known *known = find_known(cse, op, hash);
+    const KnownOps *known = find_known(cse, op, hash);
     bool stale = known && reads &&
                  (known->op->block != op->block || known->writes != cse->writes);
     if (known && !stale)
@@ -168,24 +168,24 @@ static void simplify_block(Cse *cse, Block *block, bool ordered)
     }
 }
 
-typedef struct Scope {
+typedef struct CseScope {
     Block *block;
     size_t known; /* entries when it was entered */
-} Scope;
+} CseScope;
 
 /* Blocks in pre-order of the dominator tree. */
 static void simplify_tree(Cse *cse, Block *entry)
 {
-    VEC(Scope) stack = {0};
+    VEC(CseScope) stack = {0};
     Block *next = entry;
     while (next || stack.len) {
         if (next) {
-            *vec_push(&stack) = (Scope){next, cse->known.len};
+            *vec_push(&stack) = (CseScope){next, cse->known.len};
             simplify_block(cse, next, true);
             next = dominance_first_child(cse->dom, next);
             continue;
         }
-        Scope done = stack.data[--stack.len];
+        CseScope done = stack.data[--stack.len];
         leave_scope(cse, done.known);
         next = stack.len ? dominance_next_sibling(cse->dom, done.block) : NULL;
     }

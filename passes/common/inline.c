@@ -4,9 +4,9 @@
  * Requires: verified IR, on an op with a symbol table.  Changes: functions.
  * Tests: lit/passes/inline.mir, lit/passes/inline-*.mir */
 #include "ir/attr/attr.h"
-#include "ir/asm/print/diag.h"
-#include "analysis/call_uses.h"
-#include "passes/common/inline_call.h"
+#include "ir/asm/print/print.h"
+#include "analysis/analysis.h"
+#include "passes/common/internal.h"
 #include "passes/common/passes.h"
 
 enum { NO_HISTORY = -1 };

@@ -2,7 +2,7 @@
  * says where it was called; returns become the values they return or, where the body has several
  * blocks, branches to what follows the call.
  * Tests: lit/passes/inline.mir, lit/passes/inline-illegal.mir */
-#include "passes/common/inline_call.h"
+#include "passes/common/internal.h"
 
 #include "dialects/cf/cf.h"
 #include "dialects/func/func.h"

@@ -5,12 +5,12 @@
 
 #include "passes/common/passes.h"
 
-typedef struct Count {
+typedef struct OpCount {
     Str name;
     size_t number;
-} Count;
+} OpCount;
 
-typedef VEC(Count) Counts;
+typedef VEC(OpCount) Counts;
 
 static bool count_op(Op *op, void *user)
 {
@@ -22,7 +22,7 @@ static bool count_op(Op *op, void *user)
 
 static int compare_counts(const void *a, const void *b)
 {
-    const Count *ca = a, *cb = b;
+    const OpCount *ca = a, *cb = b;
     return str_cmp(ca->name, cb->name);
 }
 
@@ -32,7 +32,7 @@ static void collect(Op *op, Counts *out)
     (void)op_walk(op, count_op, &by_name);
     for (size_t i = 0; i < by_name.len; i++) {
         const Ident *name = by_name.entries[i].key;
-        *vec_push(out) = (Count){name->str, (size_t)(uintptr_t)by_name.entries[i].value};
+        *vec_push(out) = (OpCount){name->str, (size_t)(uintptr_t)by_name.entries[i].value};
     }
     qsort(out->data, out->len, sizeof *out->data, compare_counts);
     ptrmap_free(&by_name);

@@ -2,8 +2,8 @@
  * symbols, public ones, and those that other scopes may see) along symbol references.
  * Requires: verified IR, on an op with a symbol table.  Changes: symbols.
  * Tests: lit/passes/symbol-dce.mir */
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 #include "passes/common/passes.h"
 
 /* A live op whose references are to be followed. */
@@ -12,12 +12,12 @@ typedef struct LiveOp {
     bool hidden; /* its symbol table is out of reach of the scopes around it */
 } LiveOp;
 
-typedef struct Liveness {
+typedef struct SymbolLiveness {
     SymbolTables *tables;
     PtrMap live; /* Op* of symbols */
     VEC(LiveOp) pending;
     bool hidden; /* of the op being followed */
-} Liveness;
+} SymbolLiveness;
 
 static bool has_visibility(const Op *op, const char *name)
 {
@@ -26,14 +26,14 @@ static bool has_visibility(const Op *op, const char *name)
     return visibility->kind == ATTR_STRING && str_eq_c(visibility->u.string, name);
 }
 
-static void mark_live(Liveness *liveness, Op *symbol)
+static void mark_live(SymbolLiveness *liveness, Op *symbol)
 {
     if (ptrmap_put(&liveness->live, symbol, symbol)) return;
     *vec_push(&liveness->pending) = (LiveOp){symbol, liveness->hidden};
 }
 
 /* What a symbol table keeps whether it is referenced or not. */
-static void mark_kept(Liveness *liveness, Op *table, bool hidden)
+static void mark_kept(SymbolLiveness *liveness, Op *table, bool hidden)
 {
     liveness->hidden = hidden;
     FOR_EACH_INNER (op, table) {
@@ -46,15 +46,15 @@ static void mark_kept(Liveness *liveness, Op *table, bool hidden)
     }
 }
 
-typedef struct Scope {
-    Liveness *liveness;
+typedef struct DceScope {
+    SymbolLiveness *liveness;
     const Op *op; /* where references are resolved from */
-} Scope;
+} DceScope;
 
 /* Every symbol on the path of a nested reference is live. */
 static void mark_reference(void *data, Op *user, const Attr *ref)
 {
-    const Scope *scope = data;
+    const DceScope *scope = data;
     (void)user;
     for (uint32_t count = 1; count <= ref->u.symbol.count; count++) {
         const Attr *prefix = attr_symbol_nested(ref->ctx, ref->u.symbol.names, count);
@@ -65,16 +65,16 @@ static void mark_reference(void *data, Op *user, const Attr *ref)
 }
 
 /* Follows the references of an op and of what it holds, but not into nested symbol tables. */
-static bool follow(Liveness *liveness, Op *op)
+static bool follow(SymbolLiveness *liveness, Op *op)
 {
-    Scope scope = {liveness, op_parent(op)};
+    DceScope scope = {liveness, op_parent(op)};
     Op *unknown = symbol_each_use(op, mark_reference, &scope);
     if (!unknown) return true;
     return op_emit_error(unknown, "operation contains potentially unknown symbol table, meaning "
                                   "that we can't reliable compute symbol uses");
 }
 
-static bool spread(Liveness *liveness)
+static bool spread(SymbolLiveness *liveness)
 {
     while (liveness->pending.len) {
         LiveOp at = liveness->pending.data[--liveness->pending.len];
@@ -95,7 +95,7 @@ static bool collect_tables(Op *op, void *user)
     return true;
 }
 
-static void erase_dead_in(Pass *pass, const Liveness *liveness, const Op *table)
+static void erase_dead_in(Pass *pass, const SymbolLiveness *liveness, const Op *table)
 {
     Op *next;
     for (Op *op = op_first_inner(table); op; op = next) {
@@ -108,7 +108,7 @@ static void erase_dead_in(Pass *pass, const Liveness *liveness, const Op *table)
 }
 
 /* Inner tables first, so that none is visited after it went with an outer one. */
-static void erase_dead(Pass *pass, const Liveness *liveness, Op *root)
+static void erase_dead(Pass *pass, const SymbolLiveness *liveness, Op *root)
 {
     OpVec tables = {0};
     (void)op_walk_post(root, collect_tables, &tables);
@@ -122,7 +122,7 @@ static bool run_symbol_dce(Pass *pass, Op *op)
         return op_error(op, " was scheduled to run under SymbolDCE, but does not define a symbol "
                             "table");
     bool is_symbol = op_parent(op) && op_has_trait(op, TRAIT_SYMBOL) && symbol_name(op);
-    Liveness liveness = {.tables = symtabs_create()};
+    SymbolLiveness liveness = {.tables = symtabs_create()};
     mark_kept(&liveness, op, !is_symbol || has_visibility(op, "private"));
     bool ok = spread(&liveness);
     symtabs_free(liveness.tables);

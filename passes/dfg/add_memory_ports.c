@@ -11,10 +11,9 @@
  * Tests: lit/lowering/memory-ports.mir, test/e2e */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
-#include "dialects/emithls/emithls_build.h"
-#include "lowering/lowering.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "passes/dfg/passes.h"
 
 /* Narrow words share a bus word up to PACKED_BUS bits, the width of an MPSoC's memory ports; FRAMES are
  * what a co-simulated call may process. */
@@ -128,22 +127,22 @@ typedef struct End {
     int64_t lanes;
 } End;
 
-typedef struct Process {
+typedef struct PortProcess {
     const MemoryPort *port;
-    Nest nest;
+    EmithlsNest nest;
     End bus, word;
     const AffineExpr *part; /* counter over slots or chunks, or 0 */
-} Process;
+} PortProcess;
 
-static void declare_variable(Process *p, End *end, const char *name, const Type *type)
+static void declare_variable(PortProcess *p, End *end, const char *name, const Type *type)
 {
     end->variable = emithls_nest_variable(&p->nest, name, type, NULL, 0);
 }
 
 /* Opens a condition on the first or last part of what lasts several iterations. */
-static NestMark open_part(Process *p, const End *end, bool last)
+static NestMark open_part(PortProcess *p, const End *end, bool last)
 {
-    Nest *nest = &p->nest;
+    EmithlsNest *nest = &p->nest;
     const AffineExpr *at = last ? affine_add_c(p->part, 1 - end->parts) : p->part;
     const bool is_eq = true;
     if (end->parts == 1)
@@ -151,7 +150,7 @@ static NestMark open_part(Process *p, const End *end, bool last)
     return emithls_nest_open_if(nest, &at, &is_eq, 1);
 }
 
-static void take_word(Process *p, const End *end)
+static void take_word(PortProcess *p, const End *end)
 {
     NestMark mark = open_part(p, end, false);
     Value *word = end->address ? emithls_nest_load(&p->nest, end->source, &end->address, 1)
@@ -161,7 +160,7 @@ static void take_word(Process *p, const End *end)
     emithls_nest_close(&p->nest, mark);
 }
 
-static void give_word(Process *p, const End *end)
+static void give_word(PortProcess *p, const End *end)
 {
     NestMark mark = open_part(p, end, true);
     Value *word = emithls_nest_load(&p->nest, end->variable, NULL, 0);
@@ -172,7 +171,7 @@ static void give_word(Process *p, const End *end)
     emithls_nest_close(&p->nest, mark);
 }
 
-static Value *resize(Nest *nest, Value *value, const Type *to)
+static Value *resize(EmithlsNest *nest, Value *value, const Type *to)
 {
     uint32_t from = type_width(value->type);
     if (value->type == to)
@@ -181,9 +180,9 @@ static Value *resize(Nest *nest, Value *value, const Type *to)
 }
 
 /* One element from end to end for each lane that an iteration moves. */
-static void move_lanes(Process *p, const End *from, End *to)
+static void move_lanes(PortProcess *p, const End *from, End *to)
 {
-    Nest *nest = &p->nest;
+    EmithlsNest *nest = &p->nest;
     const MemoryPort *port = p->port;
     int64_t moved = port->chunks > 1 ? port->bus_lanes : port->lanes;
     LoopSpec loop = {"lane", moved};
@@ -203,11 +202,11 @@ static void move_lanes(Process *p, const End *from, End *to)
     emithls_nest_close(nest, mark);
 }
 
-static void build_process(Process *p, const Type *bus)
+static void build_process(PortProcess *p, const Type *bus)
 {
     const MemoryPort *port = p->port;
     Context *ctx = port->top->ctx;
-    Nest *nest = &p->nest;
+    EmithlsNest *nest = &p->nest;
     LoopSpec loops[2] = {{"i", port->words / port->slots}, {"part", port->slots * port->chunks}};
     bool has_parts = loops[1].extent > 1;
     const AffineExpr *i = affine_dim(ctx, 0), *lane = affine_dim(ctx, has_parts ? 2 : 1);
@@ -290,7 +289,7 @@ static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *plac
     Block *body = region_add_block(op_region(func, 0));
     for (uint32_t i = 0; i < 2; i++)
         block_add_arg(body, types[i], port->top->loc);
-    Process p = {.port = port, .nest = {.b = builder_at_end(body, port->top->loc)},
+    PortProcess p = {.port = port, .nest = {.b = builder_at_end(body, port->top->loc)},
                  .bus = {.source = body->args[bus]}, .word = {.source = body->args[1 - bus]}};
     build_process(&p, emithls_array_elem(memory));
     return func;

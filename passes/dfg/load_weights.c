@@ -10,10 +10,9 @@
  * Tests: lit/lowering/load-weights.mir, test/e2e */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
-#include "dialects/emithls/emithls_build.h"
-#include "lowering/lowering.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "passes/dfg/passes.h"
 
 enum { CHAIN_DEPTH = 2, MIN_WORD = 8, MAX_WORD = 64, MAX_TABLE_RANK = 32 };
 
@@ -23,13 +22,13 @@ typedef struct Loaded {
     Value *variable;
 } Loaded;
 
-typedef struct Chain {
+typedef struct LoadChain {
     Context *ctx;
     Op *top;
     VEC(Loaded) tables;   /* in order of the chain: of the functions, then of the tables there */
     PtrMap gets;          /* Ident* of a table -> how often it is used */
     const Type *word;
-} Chain;
+} LoadChain;
 
 static int64_t element_count(const Op *table)
 {
@@ -66,7 +65,7 @@ static bool has_many_ports(const Op *bind)
 }
 
 /* A memory of integers that no other function shares. */
-static bool is_loadable(const Chain *chain, const Op *get)
+static bool is_loadable(const LoadChain *chain, const Op *get)
 {
     const Value *array = op_result(get, 0);
     const Ident *table = op_attr(get, "table")->u.symbol.names[0];
@@ -82,7 +81,7 @@ static void rebind(Op *bind)
     op_set_attr(bind, "type", attr_string_c(bind->ctx, "ram_s2p"));
 }
 
-static void declare_variable(Chain *chain, Op *func, Op *get)
+static void declare_variable(LoadChain *chain, Op *func, Op *get)
 {
     Context *ctx = chain->ctx;
     const Attr *ref = op_attr(get, "table");
@@ -100,14 +99,14 @@ static void declare_variable(Chain *chain, Op *func, Op *get)
     *vec_push(&chain->tables) = (Loaded){func, table, variable};
 }
 
-static void collect(Chain *chain, Op *func)
+static void collect(LoadChain *chain, Op *func)
 {
     FOR_EACH_OP_SAFE(op, region_entry(op_region(func, 0)))
     if (op->def == EMITHLS(GET) && is_loadable(chain, op))
         declare_variable(chain, func, op);
 }
 
-static const Type *chain_word(const Chain *chain)
+static const Type *chain_word(const LoadChain *chain)
 {
     uint32_t width = MIN_WORD;
     for (size_t i = 0; i < chain->tables.len; i++) {
@@ -120,14 +119,14 @@ static const Type *chain_word(const Chain *chain)
 
 /* --- loading ---------------------------------------------------------------------------------------- */
 
-static Value *read_element(Nest *nest, Value *chain_in, const Type *elem)
+static Value *read_element(EmithlsNest *nest, Value *chain_in, const Type *elem)
 {
     Value *word = emithls_nest_read(nest, chain_in);
     return word->type == elem ? word : build_unary(&nest->b, ARITH(TRUNCI), elem, word);
 }
 
 /* Shifts an element into the row; the lanes arrive in order, so the first one ends up first. */
-static void shift_row(Nest *nest, Value *row, int64_t lanes, Value *element)
+static void shift_row(EmithlsNest *nest, Value *row, int64_t lanes, Value *element)
 {
     Context *ctx = nest->b.ctx;
     LoopSpec loop = {"k", lanes - 1};
@@ -140,7 +139,7 @@ static void shift_row(Nest *nest, Value *row, int64_t lanes, Value *element)
 }
 
 /* When its last lane has arrived, the row goes to the memory at once. */
-static void store_row(Nest *nest, Value *row, int64_t lanes, Value *memory,
+static void store_row(EmithlsNest *nest, Value *row, int64_t lanes, Value *memory,
                       const AffineExpr **index, uint32_t rank)
 {
     Context *ctx = nest->b.ctx;
@@ -173,7 +172,7 @@ static Value *declare_row(const Loaded *loaded)
     StrBuf name = {0};
     if (!pragma_of(loaded->variable, EMITHLS(ARRAY_RESHAPE)))
         return NULL;
-    Nest nest = {.b = builder_before(first_loop(loaded->func))};
+    EmithlsNest nest = {.b = builder_before(first_loop(loaded->func))};
     strbuf_printf(&name, "%.*s_row", STR_ARG(symbol_name(loaded->table)->str));
     Value *row = emithls_nest_variable(&nest, name.data, emithls_array_elem(type), &lanes, 1);
     emithls_nest_partition(&nest, row, 1);
@@ -182,7 +181,7 @@ static Value *declare_row(const Loaded *loaded)
 }
 
 /* One pipelined nest over the table's elements. */
-static void load_table(Nest *nest, const Loaded *loaded, Value *row, Value *chain_in)
+static void load_table(EmithlsNest *nest, const Loaded *loaded, Value *row, Value *chain_in)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     const Type *type = loaded->variable->type, *elem = emithls_array_elem(type);
@@ -206,7 +205,7 @@ static void load_table(Nest *nest, const Loaded *loaded, Value *row, Value *chai
     emithls_nest_close(nest, mark);
 }
 
-static void forward_rest(Nest *nest, Value *chain_in, Value *chain_out, int64_t words)
+static void forward_rest(EmithlsNest *nest, Value *chain_in, Value *chain_out, int64_t words)
 {
     LoopSpec loop = {"i", words};
     NestMark mark = emithls_nest_open(nest, "forward", &loop, 1, LOOP_PIPELINED, -1, -1);
@@ -243,7 +242,7 @@ static Value *add_argument(Op *func, const char *name, const Type *type, const A
 }
 
 /* Fills the tables of one function, which are those from `first` to `end`; `rest` words go on. */
-static void load_function(Chain *chain, size_t first, size_t end, int64_t rest)
+static void load_function(LoadChain *chain, size_t first, size_t end, int64_t rest)
 {
     Op *func = chain->tables.data[first].func;
     const Type *stream = emithls_stream(chain->word);
@@ -258,7 +257,7 @@ static void load_function(Chain *chain, size_t first, size_t end, int64_t rest)
     NamedAttr name = attr_named(chain->ctx, "name", attr_string_c(chain->ctx, "loaded"));
     state.attrs = attr_dict(chain->ctx, &name, 1);
     Op *once = build_op(&b, &state);
-    Nest nest = {.b = builder_at_end(region_add_block(op_region(once, 0)), func->loc)};
+    EmithlsNest nest = {.b = builder_at_end(region_add_block(op_region(once, 0)), func->loc)};
     for (size_t i = first; i < end; i++)
         load_table(&nest, &chain->tables.data[i], rows.data[i - first], chain_in);
     vec_free(&rows);
@@ -285,7 +284,7 @@ static Op *find_dataflow(Op *top)
     return NULL;
 }
 
-static Value *add_link(const Chain *chain, Op *place, Str from, Str to)
+static Value *add_link(const LoadChain *chain, Op *place, Str from, Str to)
 {
     StrBuf name = {0};
     Builder b = builder_before(place);
@@ -304,7 +303,7 @@ static void append_operand(Op *call, Value *value)
     op_replace_operands(call, call->operand_count, 0, &value, 1);
 }
 
-static Value *add_port(Chain *chain, Op *dataflow, int64_t words)
+static Value *add_port(LoadChain *chain, Op *dataflow, int64_t words)
 {
     Context *ctx = chain->ctx;
     const Type *frame = type_tensor(chain->word, &words, 1, NULL);
@@ -319,7 +318,7 @@ static Value *add_port(Chain *chain, Op *dataflow, int64_t words)
 }
 
 /* Tables from `first` on that the same function holds end there. */
-static size_t function_end(const Chain *chain, size_t first)
+static size_t function_end(const LoadChain *chain, size_t first)
 {
     size_t end = first;
     while (end < chain->tables.len && chain->tables.data[end].func == chain->tables.data[first].func)
@@ -327,7 +326,7 @@ static size_t function_end(const Chain *chain, size_t first)
     return end;
 }
 
-static void connect_chain(Chain *chain, Op *dataflow)
+static void connect_chain(LoadChain *chain, Op *dataflow)
 {
     int64_t words = 0;
     Op *place = dataflow->next;
@@ -352,7 +351,7 @@ static void connect_chain(Chain *chain, Op *dataflow)
 static bool load_weights(Pass *pass, Op *module)
 {
     (void)pass;
-    Chain chain = {.ctx = module->ctx, .top = emithls_top(module)};
+    LoadChain chain = {.ctx = module->ctx, .top = emithls_top(module)};
     Op *dataflow = chain.top ? find_dataflow(chain.top) : NULL;
     if (!dataflow || !op_attr(chain.top, "port_attrs"))
         return op_emit_error(module, "there is no top function with port_attrs and emithls.dataflow");

@@ -4,10 +4,10 @@
  * Requires: named ops generalized.  Changes: attributes only.
  * Tests: lit/passes/analyze-kernels.mir */
 #include "dialects/linalg/linalg.h"
-#include "ir/core/builder.h"
+#include "ir/core/core.h"
 #include "ir/pass/pass.h"
-#include "analysis/kernel.h"
-#include "passes/common/passes.h"
+#include "analysis/analysis.h"
+#include "passes/linalg/passes.h"
 
 static const Attr *loop_set(const Kernel *kernel, uint32_t mask)
 {

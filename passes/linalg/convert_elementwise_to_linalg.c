@@ -6,10 +6,9 @@
  * Preserves: the values computed; all other ops, dead ones too.
  * Tests: lit/passes/convert-elementwise-to-linalg.mir */
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/rewrite/rewrite.h"
-#include "passes/common/passes.h"
+#include "passes/linalg/passes.h"
 
 static bool is_convertible(const Op *op)
 {

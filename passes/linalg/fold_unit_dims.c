@@ -4,9 +4,7 @@
  * Tests: lit/passes/linalg-fold-unit-extent-dims.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "passes/linalg/fold_unit_dims.h"
-#include "passes/linalg/generic_parts.h"
+#include "passes/linalg/internal.h"
 
 typedef struct UnitFold {
     Op *op;

@@ -1,8 +1,7 @@
 /* Tensors without their dimensions of extent 1, by reshapes or by slices that drop dimensions;
  * and the same for pads, extract_slice and insert_slice.
  * Tests: lit/passes/linalg-fold-unit-extent-dims-shapes.mir */
-#include "passes/linalg/fold_unit_dims.h"
-#include "passes/linalg/generic_parts.h"
+#include "passes/linalg/internal.h"
 
 typedef VEC(uint32_t) Counts;
 

@@ -6,11 +6,9 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "ir/rewrite/rewrite_util.h"
+#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
-#include "passes/linalg/fuse_elementwise.h"
-#include "passes/linalg/generic_parts.h"
+#include "passes/linalg/internal.h"
 
 /* --- scalars ------------------------------------------------------------------------------ */
 

@@ -7,9 +7,7 @@
  * Tests: lit/passes/linalg-fuse-elementwise-ops.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "passes/linalg/fuse_elementwise.h"
-#include "passes/linalg/generic_parts.h"
+#include "passes/linalg/internal.h"
 
 typedef struct Fusion {
     Op *producer, *consumer, *fused;

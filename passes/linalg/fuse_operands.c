@@ -3,9 +3,7 @@
  * result while it has uses.
  * Tests: lit/passes/linalg-fuse-elementwise-operands.mir */
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "passes/linalg/fuse_elementwise.h"
-#include "passes/linalg/generic_parts.h"
+#include "passes/linalg/internal.h"
 
 /* --- which stay -------------------------------------------------------------------------- */
 

@@ -1,9 +1,8 @@
 /* Rebuilding linalg.generic ops; see the header.
  * Tests: lit/passes/linalg-fuse-elementwise-ops.mir, lit/passes/linalg-fold-unit-extent-dims.mir */
-#include "passes/linalg/generic_parts.h"
+#include "passes/linalg/internal.h"
 
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
 
 void parts_add_input(GenericParts *parts, Value *value, const AffineMap *map)

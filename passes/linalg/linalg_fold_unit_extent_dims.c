@@ -7,10 +7,8 @@
  * Preserves: the values computed.
  * Tests: lit/passes/linalg-fold-unit-extent-dims*.mir */
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "passes/linalg/fold_unit_dims.h"
-#include "passes/linalg/generic_parts.h"
-#include "passes/common/passes.h"
+#include "passes/linalg/internal.h"
+#include "passes/linalg/passes.h"
 
 /* --- extents ---------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "passes/linalg/fuse_elementwise.h"
-#include "passes/common/passes.h"
+#include "passes/linalg/internal.h"
+#include "passes/linalg/passes.h"
 
 static bool run(Pass *pass, Op *op)
 {

@@ -7,9 +7,8 @@
  * Preserves: the values computed; everything outside of the ops.
  * Tests: lit/passes/linalg-generalize-named-ops.mir */
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "ir/rewrite/rewrite.h"
-#include "passes/common/passes.h"
+#include "passes/linalg/passes.h"
 
 static bool generalize(Rewriter *rw, Op *op, void *user)
 {

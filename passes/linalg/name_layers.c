@@ -2,10 +2,10 @@
  * dfg.name, so that the name survives printing without locations. An op that has one keeps it.
  * Changes: attributes only.
  * Tests: lit/passes/name-layers.mir */
-#include "dialects/linalg/structured.h"
-#include "ir/core/builder.h"
+#include "dialects/linalg/linalg.h"
+#include "ir/core/core.h"
 #include "ir/pass/pass.h"
-#include "passes/common/passes.h"
+#include "passes/linalg/passes.h"
 
 /* First name location, depth first; an empty Str if there is none. */
 static Str name_of_loc(const Attr *loc)

@@ -9,13 +9,12 @@
  * Tests: lit/lowering/narrow-integers.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/core/builder.h"
+#include "ir/core/core.h"
 #include "ir/pass/pass.h"
-#include "lowering/lowering.h"
-#include "passes/linalg/narrow_scale.h"
-#include "analysis/kernel.h"
+#include "passes/linalg/passes.h"
+#include "passes/linalg/internal.h"
+#include "analysis/analysis.h"
 
 /* The kernel at work. Old values are those of the kernel that is replaced. */
 typedef struct Narrowing {

@@ -3,11 +3,11 @@
  * makes the same steps. They are listed, and onnx_to_linalg_fit.h finds the form.
  *   (x * m + r) >> s  ->  (x * m' + r') >> s'    for all x in x's range, what is clamped aside
  * Tests: lit/lowering/narrow-integers-scale.mir */
-#include "passes/linalg/narrow_scale.h"
+#include "passes/linalg/internal.h"
 
 #include "dialects/arith/arith.h"
-#include "dialects/linalg/structured.h"
-#include "analysis/fixed_point_fit.h"
+#include "dialects/linalg/linalg.h"
+#include "analysis/analysis.h"
 
 /* A multiplier block takes NARROW_SIDE bits at its narrow side. */
 enum { MAX_STEPS = 4096, NARROW_SIDE = 18 };

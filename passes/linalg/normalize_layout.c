@@ -7,18 +7,16 @@
  * Requires: named ops generalized, straight-line functions of linalg on static tensors.
  * Changes: types, indexing maps, padding, initial constants, signatures.
  * Tests: lit/passes/normalize-layout.mir */
-#include "passes/linalg/normalize_layout.h"
+#include "passes/linalg/internal.h"
 
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/core/builder.h"
-#include "ir/asm/print/diag.h"
+#include "ir/core/core.h"
+#include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
-#include "analysis/kernel.h"
-#include "passes/common/passes.h"
-#include "analysis/reshape.h"
+#include "analysis/analysis.h"
+#include "passes/linalg/passes.h"
 
 #include <string.h>
 

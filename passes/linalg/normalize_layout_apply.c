@@ -1,13 +1,12 @@
 /* Rewriting for normalize-layout: types, maps, padding, initial constants and signatures.
  * Tests: lit/passes/normalize-layout.mir */
-#include "passes/linalg/normalize_layout.h"
+#include "passes/linalg/internal.h"
 
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/core/builder.h"
-#include "analysis/reshape.h"
+#include "ir/core/core.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* Layouts across slices, insertions and concatenations, for normalize-layout: all dimensions of the
  * larger tensor, those of the smaller one in the same order. A slice may lack unit dimensions.
  * Tests: lit/passes/normalize-layout-move.mir */
-#include "passes/linalg/normalize_layout.h"
+#include "passes/linalg/internal.h"
 
 #include "dialects/tensor/tensor.h"
-#include "ir/core/builder.h"
+#include "ir/core/core.h"
 
 /* The dimensions of the larger tensor that the smaller one lacks; false: not static. */
 static bool find_dropped(const Op *op, bool *dropped)

@@ -2,9 +2,9 @@
  * dimensions of a group must stream next to each other and in their order; those of extent 1 take
  * no part in the order and may stand anywhere.
  * Tests: lit/passes/normalize-layout-reshape.mir */
-#include "passes/linalg/normalize_layout.h"
+#include "passes/linalg/internal.h"
 
-#include "analysis/reshape.h"
+#include "analysis/analysis.h"
 
 /* Narrow dimensions in the order in which the first of their members streams. */
 static bool layout_collapsed(const Reshape *r, const Layout *wide, Layout *out)

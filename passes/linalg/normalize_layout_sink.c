@@ -5,23 +5,21 @@
  * A reduction, like a fully connected layer's, ends this: its result does not have the loops any
  * more. Constants are given the shape of the loops; other operands are expanded.
  * Tests: lit/passes/normalize-layout-reshape.mir */
-#include "passes/linalg/normalize_layout.h"
+#include "passes/linalg/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/core/builder.h"
+#include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
-#include "analysis/kernel.h"
-#include "analysis/reshape.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 
 typedef VEC(Op *) OpList;
 
 /* How the loops of a generic are split. */
-typedef struct Split {
+typedef struct SinkSplit {
     Op *generic;
     const Attr *loc;                   /* of the collapse_shape */
     uint32_t old_count, count;         /* loops before and after */
@@ -29,9 +27,9 @@ typedef struct Split {
     uint32_t parts[KERNEL_MAX_LOOPS];  /* of an old loop: new loops that it becomes */
     uint32_t group[KERNEL_MAX_LOOPS];  /* of an old loop that is split: dimension that it walks */
     int64_t extents[KERNEL_MAX_LOOPS]; /* of new loops */
-} Split;
+} SinkSplit;
 
-static bool is_split(const Split *s, const AffineExpr *expr)
+static bool is_split(const SinkSplit *s, const AffineExpr *expr)
 {
     return expr->kind == AFFINE_DIM && s->parts[expr->value] > 1;
 }
@@ -47,7 +45,7 @@ static uint32_t group_size(const Reshape *r, uint32_t group)
 }
 
 /* The loops that walk merged dimensions one element at a time, each for one dimension. */
-static bool find_split_loops(Split *s, const Reshape *r, const AffineMap *map)
+static bool find_split_loops(SinkSplit *s, const Reshape *r, const AffineMap *map)
 {
     for (uint32_t i = 0; i < s->old_count; i++)
         s->parts[i] = 1;
@@ -64,7 +62,7 @@ static bool find_split_loops(Split *s, const Reshape *r, const AffineMap *map)
     return true;
 }
 
-static bool number_loops(Split *s, const Reshape *r)
+static bool number_loops(SinkSplit *s, const Reshape *r)
 {
     int64_t old[KERNEL_MAX_LOOPS];
     if (!linalg_loop_extents(s->generic, old))
@@ -83,7 +81,7 @@ static bool number_loops(Split *s, const Reshape *r)
 }
 
 /* Every operand must walk split loops one element at a time, too. */
-static bool operand_can_split(const Split *s, uint32_t operand)
+static bool operand_can_split(const SinkSplit *s, uint32_t operand)
 {
     const AffineMap *map = linalg_operand_map(s->generic, operand);
     const Type *type = op_operand(s->generic, operand)->type;
@@ -100,13 +98,13 @@ static bool operand_can_split(const Split *s, uint32_t operand)
     return rank <= RESHAPE_MAX_RANK && (!splits || type->kind == TYPE_RANKED_TENSOR);
 }
 
-static bool plan_split(const Op *collapse, Op *generic, uint32_t operand, Split *out)
+static bool plan_split(const Op *collapse, Op *generic, uint32_t operand, SinkSplit *out)
 {
     Reshape r;
     if (generic->def != LINALG(GENERIC) || generic->result_count != 1 ||
         linalg_loop_count(generic) > KERNEL_MAX_LOOPS || !reshape_read(collapse, &r))
         return false;
-    *out = (Split){.generic = generic, .loc = collapse->loc,
+    *out = (SinkSplit){.generic = generic, .loc = collapse->loc,
                    .old_count = linalg_loop_count(generic)};
     const AffineMap *map = linalg_operand_map(generic, operand);
     if (!find_split_loops(out, &r, map) || !number_loops(out, &r))
@@ -124,7 +122,7 @@ static bool plan_split(const Op *collapse, Op *generic, uint32_t operand, Split 
 
 /* A tensor indexed by the old loops as one indexed by the new loops: its type and the groups of its
  * dimensions. */
-static const Type *split_type(const Split *s, const Type *type, const AffineMap *map,
+static const Type *split_type(const SinkSplit *s, const Type *type, const AffineMap *map,
                               const Attr **groups)
 {
     int64_t dims[RESHAPE_MAX_RANK];
@@ -144,7 +142,7 @@ static const Type *split_type(const Split *s, const Type *type, const AffineMap 
     return type_with_shape(type, dims, rank);
 }
 
-static const AffineMap *split_map(const Split *s, const AffineMap *map)
+static const AffineMap *split_map(const SinkSplit *s, const AffineMap *map)
 {
     const AffineExpr *loops[KERNEL_MAX_LOOPS], *results[RESHAPE_MAX_RANK];
     uint32_t n = 0;
@@ -185,7 +183,7 @@ static Value *split_value(Builder *b, Value *value, const Type *type, const Attr
     return tensor_expand_shape(b, value, type, groups);
 }
 
-static void split_iterators(const Split *s)
+static void split_iterators(const SinkSplit *s)
 {
     bool is_reduction[KERNEL_MAX_LOOPS];
     for (uint32_t i = 0; i < s->old_count; i++)
@@ -196,7 +194,7 @@ static void split_iterators(const Split *s)
 }
 
 /* Gives readers the result in its old shape; the new collapse, or NULL if none is needed. */
-static Op *collapse_result(const Split *s, const Type *type, const Attr *groups)
+static Op *collapse_result(const SinkSplit *s, const Type *type, const Attr *groups)
 {
     Value *result = op_result(s->generic, 0);
     const Type *old = result->type;
@@ -211,7 +209,7 @@ static Op *collapse_result(const Split *s, const Type *type, const Attr *groups)
     return value_def(collapsed);
 }
 
-static Op *apply_split(const Split *s)
+static Op *apply_split(const SinkSplit *s)
 {
     Op *generic = s->generic;
     Builder b = builder_before(generic);
@@ -241,7 +239,7 @@ static bool sink_into_reader(Op *collapse, OpList *more)
 {
     FOR_EACH_USE(use, op_result(collapse, 0))
     {
-        Split split;
+        SinkSplit split;
         if (!plan_split(collapse, use->owner, use_index(use), &split))
             continue;
         Op *below = apply_split(&split);

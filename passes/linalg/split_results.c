@@ -6,11 +6,10 @@
  * Tests: lit/passes/split-results.mir */
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "ir/core/builder.h"
+#include "ir/core/core.h"
 #include "ir/pass/pass.h"
 #include "ir/rewrite/rewrite.h"
-#include "passes/common/passes.h"
+#include "passes/linalg/passes.h"
 
 /* Values of the body that a yielded value depends on. */
 static void collect_used(const Block *body, const Value *value, PtrMap *used)

@@ -11,10 +11,9 @@
  * Requires: nothing.  Changes: the operators above; their results get types by onnx-infer-shapes.
  * Tests: lit/passes/onnx-decompose.mir */
 #include "dialects/onnx/onnx.h"
-#include "dialects/onnx/quant.h"
-#include "ir/attr/array.h"
+#include "ir/attr/attr.h"
 #include "ir/rewrite/rewrite.h"
-#include "passes/common/passes.h"
+#include "passes/onnx/passes.h"
 
 typedef struct Decomposition {
     Builder b;

@@ -7,10 +7,10 @@
  * Requires: static argument types.  Changes: nodes on constants, types; dead constants go.
  * Tests: lit/passes/onnx-fold-constants.mir, lit/passes/onnx-fold-values.mir */
 #include "dialects/func/func.h"
-#include "dialects/onnx/eval.h"
+#include "dialects/onnx/onnx.h"
 #include "ir/rewrite/rewrite.h"
-#include "passes/onnx/onnx_fold.h"
-#include "passes/common/passes.h"
+#include "passes/onnx/internal.h"
+#include "passes/onnx/passes.h"
 
 /* Results up to this size are computed whatever the operands' size is. */
 static const int64_t MAX_BYTES = INT64_C(64) << 20;

@@ -3,25 +3,25 @@
  *   Transpose(DequantizeLinear(constant)) -> DequantizeLinear(transposed constant); Reshape too
  * A scale may differ along one dimension. A quantizer whose zero point is z folds to q - z.
  * Tests: lit/passes/onnx-fold-constants.mir, lit/passes/onnx-fold-values.mir */
-#include "dialects/onnx/quant.h"
-#include "ir/attr/array.h"
-#include "passes/onnx/onnx_fold.h"
+#include "dialects/onnx/onnx.h"
+#include "ir/attr/attr.h"
+#include "passes/onnx/internal.h"
 
 /* A splat of more elements is not worth their room. */
 enum { LARGEST_SPLAT = 1 << 26 };
 
 /* A Quant of a constant. */
-typedef struct Folding {
+typedef struct QuantFolding {
     Pass *pass;
     Op *op;
     const Attr *input;
     Quantizer quant;
     int axis;            /* that the scale goes along; -1: one scale */
     int64_t scale_count; /* 1, or the extent of the axis */
-} Folding;
+} QuantFolding;
 
 /* The dimension of the input in which the scale has more than one index. False: several. */
-static bool find_axis(Folding *f)
+static bool find_axis(QuantFolding *f)
 {
     const Type *scale = f->quant.scales->type, *input = f->input->type;
     uint32_t rank = scale->u.shaped.rank;
@@ -41,7 +41,7 @@ static bool find_axis(Folding *f)
 }
 
 /* Integers from low to high: unsigned if they can be, of the quantizer's bits if z is 0. */
-static const Type *integer_type(const Folding *f)
+static const Type *integer_type(const QuantFolding *f)
 {
     int64_t low = f->quant.low - f->quant.zero, high = f->quant.high - f->quant.zero;
     uint32_t width = f->quant.is_bipolar ? 2 : 1;
@@ -56,7 +56,7 @@ static const Type *integer_type(const Folding *f)
 }
 
 /* Integers from `begin` to before `end`, which share a scale. False: an element is not a number. */
-static bool quantize_run(const Folding *f, const Array *input, int64_t begin, int64_t end,
+static bool quantize_run(const QuantFolding *f, const Array *input, int64_t begin, int64_t end,
                          int64_t *values)
 {
     double scale = onnx_dense_number(f->quant.scales, begin / (end - begin) % f->scale_count);
@@ -69,7 +69,7 @@ static bool quantize_run(const Folding *f, const Array *input, int64_t begin, in
     return true;
 }
 
-static const Attr *quantize(const Folding *f, const Array *input)
+static const Attr *quantize(const QuantFolding *f, const Array *input)
 {
     int64_t stride = input->count;
     int64_t *values = xcalloc((size_t)input->count, sizeof *values);
@@ -90,7 +90,7 @@ static const Attr *quantize(const Folding *f, const Array *input)
 }
 
 /* The scales as DequantizeLinear wants them; NULL if the element type would round one. */
-static const Attr *dequantize_scales(const Folding *f)
+static const Attr *dequantize_scales(const QuantFolding *f)
 {
     const Type *elem = type_elem(op_result(f->op, 0)->type);
     double *scales = ARENA_ARRAY(&f->pass->scratch, double, f->scale_count);
@@ -123,7 +123,7 @@ static void replace_by_dequantize(Builder *b, Op *op, Value *const *operands, ui
 }
 
 /* The quantizer with constant parameters. */
-static bool read_quantizer(Folding *f)
+static bool read_quantizer(QuantFolding *f)
 {
     StrBuf why = {0};
     bool known;
@@ -138,7 +138,7 @@ static bool read_quantizer(Folding *f)
     return known && find_axis(f);
 }
 
-static bool fold_quant(Folding *f)
+static bool fold_quant(QuantFolding *f)
 {
     const Attr *scales = read_quantizer(f) ? dequantize_scales(f) : NULL;
     if (!scales)
@@ -171,7 +171,7 @@ bool onnx_fold_quant(Pass *pass, Op *op)
         input && input->u.dense.is_splat && dense_count(input) > LARGEST_SPLAT;
     if (!input || is_large_splat || !type_is_static(op_result(op, 0)->type))
         return true;
-    Folding folding = {.pass = pass, .op = op, .input = input};
+    QuantFolding folding = {.pass = pass, .op = op, .input = input};
     return fold_quant(&folding);
 }
 

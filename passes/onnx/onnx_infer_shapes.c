@@ -4,8 +4,8 @@
  * Preserves: ops and their order.  Tests: lit/passes/onnx-infer-shapes.mir */
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
-#include "passes/onnx/onnx_fold.h"
-#include "passes/common/passes.h"
+#include "passes/onnx/internal.h"
+#include "passes/onnx/passes.h"
 
 bool onnx_update_types(Pass *pass, Op *op)
 {

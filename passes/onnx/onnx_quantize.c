@@ -1,5 +1,5 @@
 /* onnx-quantize: a float network becomes one on 8-bit integers by the ranges that calibration found
- * (onnx.range; dialects/onnx/range.h). Symmetric: all zero points are 0.
+ * (onnx.range; dialects/onnx/onnx.h). Symmetric: all zero points are 0.
  *   y -> DequantizeLinear(QuantizeLinear(y))         signed, or unsigned where y is never negative
  *   constant weight -> DequantizeLinear(integers)    in [-127, 127]
  * An activation is quantized where something needs integers: behind batch normalizations and
@@ -9,19 +9,17 @@
  * Changes: uses of activations and weights; onnx.range goes.
  * Tests: lit/passes/onnx-quantize.mir, lit/passes/onnx-quantize-invalid.mir,
  * test/e2e/quantize_check.py */
-#include "passes/onnx/onnx_quantize.h"
+#include "passes/onnx/internal.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "dialects/func/func.h"
-#include "dialects/onnx/quant.h"
-#include "dialects/onnx/range.h"
-#include "ir/attr/array.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/onnx/onnx.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "passes/onnx/onnx_fold.h"
-#include "passes/common/passes.h"
+#include "passes/onnx/passes.h"
 
 enum { BITS = 8, SIGNED_LOW = -128, SIGNED_HIGH = 127, UNSIGNED_HIGH = 255 };
 

@@ -1,8 +1,8 @@
 /* Convolutions whose kernel is one pixel: a product of matrices, or depthwise a product of elements.
  * Tests: lit/passes/tosa-optional-decompositions.mir */
-#include "dialects/common/const_fold.h"
+#include "dialects/common/common.h"
 #include "dialects/tosa/tosa.h"
-#include "passes/tosa/tosa_decompose.h"
+#include "passes/tosa/internal.h"
 
 static const int64_t *dims_of(const Value *value)
 {

@@ -3,9 +3,9 @@
  * kernels, one for each place a result pixel can have within a stride; they become channels of one
  * convolution, whose result is put together again, cut and padded to the size asked for.
  * Tests: lit/passes/tosa-optional-decompositions-transpose.mir */
-#include "dialects/common/const_fold.h"
+#include "dialects/common/common.h"
 #include "dialects/tosa/tosa.h"
-#include "passes/tosa/tosa_decompose.h"
+#include "passes/tosa/internal.h"
 
 /* --- ops ------------------------------------------------------------------------------------------ */
 
@@ -89,14 +89,14 @@ bool tosa_decompose_transpose(Rewriter *rw, Op *op, void *user)
 /* --- with strides ----------------------------------------------------------------------------------- */
 
 /* Extents in one of the two directions. */
-typedef struct Axis {
+typedef struct TransposeConvAxis {
     int64_t stride;
     int64_t fill;   /* that makes the kernel a multiple of the stride */
     int64_t kernel; /* of each phase */
     int64_t conv;   /* of the convolution's result */
     int64_t begin, size;   /* of what is cut out of conv * stride */
     int64_t before, after; /* padding of that */
-} Axis;
+} TransposeConvAxis;
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -104,7 +104,7 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /* False: the numbers make no sense. */
-static bool plan_axis(const Op *op, uint32_t direction, Axis *axis)
+static bool plan_axis(const Op *op, uint32_t direction, TransposeConvAxis *axis)
 {
     int64_t kernel = dims_of(op_operand(op, 1))[1 + direction];
     int64_t in = dims_of(op_operand(op, 0))[1 + direction];
@@ -126,7 +126,7 @@ static bool plan_axis(const Op *op, uint32_t direction, Axis *axis)
 }
 
 /* The phases of the kernel as output channels, each turned round. */
-static Value *split_kernel(Builder *b, const Op *op, const Axis *y, const Axis *x)
+static Value *split_kernel(Builder *b, const Op *op, const TransposeConvAxis *y, const TransposeConvAxis *x)
 {
     const int64_t *kernel = dims_of(op_operand(op, 1)), perms[] = {2, 4, 0, 1, 3, 5};
     const int64_t split[] = {kernel[0], y->kernel, y->stride, x->kernel, x->stride, kernel[3]};
@@ -140,7 +140,7 @@ static Value *split_kernel(Builder *b, const Op *op, const Axis *y, const Axis *
     return reverse(b, weight, 2);
 }
 
-static Value *convolve_phases(Builder *b, const Op *op, Value *weight, const Axis *y, const Axis *x)
+static Value *convolve_phases(Builder *b, const Op *op, Value *weight, const TransposeConvAxis *y, const TransposeConvAxis *x)
 {
     const int64_t edges[] = {y->kernel - 1, y->kernel - 1, x->kernel - 1, x->kernel - 1};
     const int64_t *channels = dims_of(weight), no_pad[4] = {0};
@@ -154,7 +154,7 @@ static Value *convolve_phases(Builder *b, const Op *op, Value *weight, const Axi
 }
 
 /* The phases next to each other in height and width. */
-static Value *join_phases(Builder *b, Value *phases, int64_t channels, const Axis *y, const Axis *x)
+static Value *join_phases(Builder *b, Value *phases, int64_t channels, const TransposeConvAxis *y, const TransposeConvAxis *x)
 {
     const int64_t batch = dims_of(phases)[0], perms[] = {0, 1, 3, 2, 4, 5};
     const int64_t split[] = {batch, y->conv, x->conv, y->stride, x->stride, channels};
@@ -164,7 +164,7 @@ static Value *join_phases(Builder *b, Value *phases, int64_t channels, const Axi
     return tosa_reshape(b, value, joined, 4, NULL);
 }
 
-static Value *cut(Builder *b, Value *value, const Axis *y, const Axis *x)
+static Value *cut(Builder *b, Value *value, const TransposeConvAxis *y, const TransposeConvAxis *x)
 {
     const int64_t *dims = dims_of(value), begin[] = {0, y->begin, x->begin, 0};
     const int64_t size[] = {dims[0], y->size, x->size, dims[3]};
@@ -178,7 +178,7 @@ bool tosa_decompose_strided_transpose(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Builder *b = &rw->b;
-    Axis y, x;
+    TransposeConvAxis y, x;
     Value *bias = op_operand(op, 2);
     if (tosa_all_ones(op, "stride") || !all_static(op) || !const_zero(type_elem(bias->type)) ||
         !plan_axis(op, 0, &y) || !plan_axis(op, 1, &x))

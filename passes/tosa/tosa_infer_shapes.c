@@ -6,20 +6,20 @@
  * Tests: lit/passes/tosa-infer-shapes.mir */
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
-#include "passes/common/passes.h"
-#include "passes/tosa/tosa_shape_rules.h"
+#include "passes/tosa/passes.h"
+#include "passes/tosa/internal.h"
 
-typedef struct Change {
+typedef struct ShapeChange {
     Value *value;
     const Type *old;
-} Change;
-typedef VEC(Change) Changes;
+} ShapeChange;
+typedef VEC(ShapeChange) Changes;
 
 static void set_type(Changes *changes, Value *value, const Type *type)
 {
     if (value->type == type)
         return;
-    *vec_push(changes) = (Change){value, value->type};
+    *vec_push(changes) = (ShapeChange){value, value->type};
     value->type = type;
 }
 

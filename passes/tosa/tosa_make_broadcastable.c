@@ -4,7 +4,7 @@
  * Tests: lit/passes/tosa-make-broadcastable.mir */
 #include "dialects/tosa/tosa.h"
 #include "ir/rewrite/rewrite.h"
-#include "passes/common/passes.h"
+#include "passes/tosa/passes.h"
 
 static uint32_t rank_of(const Value *value)
 {

@@ -1,17 +1,17 @@
 /* Shapes of results by kind of op. A rule fills in the extents it can tell; those that cannot be,
  * or that would be negative or beyond 64 bits, stay dynamic.
  * Tests: lit/passes/tosa-infer-shapes.mir */
-#include "passes/tosa/tosa_shape_rules.h"
+#include "passes/tosa/internal.h"
 
 #include "dialects/tosa/tosa.h"
 
 #define MAX_RANK 5
 
-typedef struct Shape {
+typedef struct InferredShape {
     const Op *op;
     uint32_t rank;
     int64_t dims[MAX_RANK];
-} Shape;
+} InferredShape;
 
 static bool has_rank(const Op *op, uint32_t operand)
 {
@@ -44,14 +44,14 @@ static const Type *ranked(const Op *op, const int64_t *dims, uint32_t rank)
     return type_tensor(type_elem(op_result(op, 0)->type), dims, rank, NULL);
 }
 
-static const Type *shape_type(const Shape *shape)
+static const Type *shape_type(const InferredShape *shape)
 {
     return ranked(shape->op, shape->dims, shape->rank);
 }
 
-static Shape open_shape(const Op *op, uint32_t rank)
+static InferredShape open_shape(const Op *op, uint32_t rank)
 {
-    Shape shape = {.op = op, .rank = rank};
+    InferredShape shape = {.op = op, .rank = rank};
     for (uint32_t i = 0; i < rank; i++)
         shape.dims[i] = DIM_DYNAMIC;
     return shape;
@@ -75,7 +75,7 @@ static int64_t windows(int64_t in, int64_t kernel, const int64_t pad[2], int64_t
 
 static const Type *rule_pool(const Op *op)
 {
-    Shape shape = open_shape(op, 4);
+    InferredShape shape = open_shape(op, 4);
     shape.dims[0] = extent(op, 0, 0);
     shape.dims[3] = extent(op, 0, 3);
     for (uint32_t i = 0; i < 2; i++) {
@@ -87,7 +87,7 @@ static const Type *rule_pool(const Op *op)
 }
 
 /* Spatial extents; the kernel's begin at dimension `first` of the weights. */
-static void slide(Shape *shape, uint32_t first)
+static void slide(InferredShape *shape, uint32_t first)
 {
     const Op *op = shape->op;
     for (uint32_t i = 0; i + 2 < shape->rank; i++) {
@@ -100,7 +100,7 @@ static void slide(Shape *shape, uint32_t first)
 static const Type *rule_conv(const Op *op)
 {
     uint32_t rank = op->def == TOSA(CONV3D) ? 5 : 4;
-    Shape shape = open_shape(op, rank);
+    InferredShape shape = open_shape(op, rank);
     shape.dims[0] = extent(op, 0, 0);
     shape.dims[rank - 1] = either(extent(op, 1, 0), extent(op, 2, 0));
     slide(&shape, 1);
@@ -109,7 +109,7 @@ static const Type *rule_conv(const Op *op)
 
 static const Type *rule_depthwise(const Op *op)
 {
-    Shape shape = open_shape(op, 4);
+    InferredShape shape = open_shape(op, 4);
     int64_t channels = either(extent(op, 0, 3), extent(op, 1, 2)), each = extent(op, 1, 3), all;
     shape.dims[0] = extent(op, 0, 0);
     if (channels != DIM_DYNAMIC && each != DIM_DYNAMIC && i64_mul(channels, each, &all))
@@ -134,7 +134,7 @@ static int64_t unrolled(const Op *op, uint32_t direction)
 
 static const Type *rule_transpose_conv(const Op *op)
 {
-    Shape shape = open_shape(op, 4);
+    InferredShape shape = open_shape(op, 4);
     const Attr *out = op_attr(op, "out_shape");
     if (out->u.dense_array.count != 4)
         return NULL;
@@ -162,7 +162,7 @@ static int64_t resized(const Op *op, uint32_t direction)
 
 static const Type *rule_resize(const Op *op)
 {
-    Shape shape = open_shape(op, 4);
+    InferredShape shape = open_shape(op, 4);
     if (!has_rank(op, 0) || extent(op, 0, 1) == DIM_DYNAMIC || extent(op, 0, 2) == DIM_DYNAMIC)
         return NULL;
     shape.dims[0] = extent(op, 0, 0);
@@ -324,12 +324,12 @@ static const Type *rule_transpose(const Op *op)
 
 /* --- table -------------------------------------------------------------------------------------------- */
 
-typedef struct Rule {
+typedef struct ShapeRule {
     const OpDef *def;
     const Type *(*type)(const Op *op);
-} Rule;
+} ShapeRule;
 
-static const Rule RULES[] = {
+static const ShapeRule RULES[] = {
     {TOSA(ARGMAX), rule_argmax},
     {TOSA(AVG_POOL2D), rule_pool},
     {TOSA(CONCAT), tosa_concat_type},

@@ -4,7 +4,7 @@
  * counter that no condition uses are computed once.
  * Tests: lit/sim/hls-pattern.mir */
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "sim/design/design.h"
 
 typedef struct Constraint {
@@ -15,9 +15,9 @@ typedef VEC(Constraint) Constraints;
 
 /* --- ranges of expressions -------------------------------------------------------------- */
 
-typedef struct Range {
+typedef struct IterationRange {
     int64_t low, high; /* inclusive */
-} Range;
+} IterationRange;
 
 typedef struct Box {
     int64_t low[HLS_MAX_LOOPS], high[HLS_MAX_LOOPS]; /* high exclusive */
@@ -25,55 +25,55 @@ typedef struct Box {
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
-static Range times(Range a, int64_t factor)
+static IterationRange times(IterationRange a, int64_t factor)
 {
-    return factor < 0 ? (Range){a.high * factor, a.low * factor}
-                      : (Range){a.low * factor, a.high * factor};
+    return factor < 0 ? (IterationRange){a.high * factor, a.low * factor}
+                      : (IterationRange){a.low * factor, a.high * factor};
 }
 
 /* Values over a box; exact for sums of distinct counters, else what surely contains them. */
-static Range range_of(const AffineExpr *expr, const Box *box)
+static IterationRange range_of(const AffineExpr *expr, const Box *box)
 {
-    Range a, b;
+    IterationRange a, b;
     int64_t c = expr->kind >= AFFINE_MUL ? expr->rhs->value : 0;
     switch (expr->kind) {
     case AFFINE_DIM:
-        return (Range){box->low[expr->value], box->high[expr->value] - 1};
+        return (IterationRange){box->low[expr->value], box->high[expr->value] - 1};
     case AFFINE_SYMBOL:
     case AFFINE_CONST:
-        return (Range){expr->value, expr->value};
+        return (IterationRange){expr->value, expr->value};
     case AFFINE_ADD:
         a = range_of(expr->lhs, box);
         b = range_of(expr->rhs, box);
-        return (Range){a.low + b.low, a.high + b.high};
+        return (IterationRange){a.low + b.low, a.high + b.high};
     case AFFINE_MUL:
         return times(range_of(expr->lhs, box), c);
     case AFFINE_MOD:
         a = range_of(expr->lhs, box);
         if (floor_div(a.low, c) != floor_div(a.high, c))
-            return (Range){0, c - 1};
-        return (Range){i64_mod(a.low, c), i64_mod(a.high, c)};
+            return (IterationRange){0, c - 1};
+        return (IterationRange){i64_mod(a.low, c), i64_mod(a.high, c)};
     case AFFINE_FLOORDIV:
         a = range_of(expr->lhs, box);
-        return (Range){floor_div(a.low, c), floor_div(a.high, c)};
+        return (IterationRange){floor_div(a.low, c), floor_div(a.high, c)};
     case AFFINE_CEILDIV:
         a = range_of(expr->lhs, box);
-        return (Range){-floor_div(-a.low, c), -floor_div(-a.high, c)};
+        return (IterationRange){-floor_div(-a.low, c), -floor_div(-a.high, c)};
     }
-    return (Range){INT64_MIN, INT64_MAX};
+    return (IterationRange){INT64_MIN, INT64_MAX};
 }
 
 /* --- runs ---------------------------------------------------------------------------------- */
 
-typedef enum Verdict { NONE, SOME, ALL } Verdict;
+typedef enum BoxVerdict { NONE, SOME, ALL } BoxVerdict;
 
-typedef struct Scan {
+typedef struct PatternScan {
     const HlsLoop *loop;
     const Constraint *where;
     size_t count;
     HlsRuns *runs;      /* closed ones */
     int64_t skip, hits; /* of the run that is open */
-} Scan;
+} PatternScan;
 
 static void push_run(HlsRuns *runs, int64_t skip, int64_t count, int64_t repeat)
 {
@@ -84,21 +84,21 @@ static void push_run(HlsRuns *runs, int64_t skip, int64_t count, int64_t repeat)
         *vec_push(runs) = (HlsRun){skip, count, repeat};
 }
 
-static void close_run(Scan *s)
+static void close_run(PatternScan *s)
 {
     if (s->hits)
         push_run(s->runs, s->skip, s->hits, 1);
     s->skip = s->hits = 0;
 }
 
-static void add_iterations(Scan *s, int64_t count, bool hit)
+static void add_iterations(PatternScan *s, int64_t count, bool hit)
 {
     if (!hit && s->hits)
         close_run(s);
     *(hit ? &s->hits : &s->skip) += count;
 }
 
-static void add_runs(Scan *s, const HlsRun *run)
+static void add_runs(PatternScan *s, const HlsRun *run)
 {
     for (int64_t i = 0; i < run->repeat; i++) {
         if (i == 1 && run->skip > 0 && run->repeat > 2) {
@@ -111,11 +111,11 @@ static void add_runs(Scan *s, const HlsRun *run)
     }
 }
 
-static Verdict decide(const Scan *s, const Box *box)
+static BoxVerdict decide(const PatternScan *s, const Box *box)
 {
     bool all = true;
     for (size_t i = 0; i < s->count; i++) {
-        Range r = range_of(s->where[i].expr, box);
+        IterationRange r = range_of(s->where[i].expr, box);
         if (r.high < 0 || (s->where[i].is_eq && r.low > 0))
             return NONE;
         all &= s->where[i].is_eq ? r.low == 0 && r.high == 0 : r.low >= 0;
@@ -124,7 +124,7 @@ static Verdict decide(const Scan *s, const Box *box)
 }
 
 /* Which of the box's positions the loop runs at all. */
-static Verdict runs_at(const HlsLoop *loop, const Box *box)
+static BoxVerdict runs_at(const HlsLoop *loop, const Box *box)
 {
     int64_t low = 0, high = 0;
     for (uint32_t i = loop->plain_count; i < loop->counter_count; i++) {
@@ -136,7 +136,7 @@ static Verdict runs_at(const HlsLoop *loop, const Box *box)
     return low >= loop->begin && high < loop->end_position ? ALL : SOME;
 }
 
-static bool is_used(const Scan *s, uint32_t counter)
+static bool is_used(const PatternScan *s, uint32_t counter)
 {
     for (size_t i = 0; i < s->count; i++)
         if (affine_uses_dim(s->where[i].expr, counter))
@@ -152,13 +152,13 @@ static int64_t box_size(const HlsLoop *loop, const Box *box)
     return size;
 }
 
-static void scan_box(Scan *s, const Box *box);
+static void scan_box(PatternScan *s, const Box *box);
 
 /* The box is `count` slices that look the same. */
-static void scan_slices(Scan *s, const Box *slice, int64_t count)
+static void scan_slices(PatternScan *s, const Box *slice, int64_t count)
 {
     HlsRuns runs = {0};
-    Scan one = {.loop = s->loop, .where = s->where, .count = s->count, .runs = &runs};
+    PatternScan one = {.loop = s->loop, .where = s->where, .count = s->count, .runs = &runs};
     scan_box(&one, slice);
     int64_t rest = one.hits ? 0 : one.skip;
     close_run(&one);
@@ -170,10 +170,10 @@ static void scan_slices(Scan *s, const Box *slice, int64_t count)
     vec_free(&runs);
 }
 
-static void scan_box(Scan *s, const Box *box)
+static void scan_box(PatternScan *s, const Box *box)
 {
     const HlsLoop *loop = s->loop;
-    Verdict exists = runs_at(loop, box), holds = decide(s, box);
+    BoxVerdict exists = runs_at(loop, box), holds = decide(s, box);
     uint32_t cut = 0;
     if (exists == NONE)
         return;
@@ -199,7 +199,7 @@ static void scan_box(Scan *s, const Box *box)
 
 static void find_runs(const HlsLoop *loop, const Constraints *where, HlsAccess *access)
 {
-    Scan scan = {.loop = loop, .where = where->data, .count = where->len, .runs = &access->runs};
+    PatternScan scan = {.loop = loop, .where = where->data, .count = where->len, .runs = &access->runs};
     Box box = {.low = {0}};
     for (uint32_t i = 0; i < loop->counter_count; i++)
         box.high[i] = loop->extents[i];

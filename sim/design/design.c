@@ -7,8 +7,8 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 
 int design_counter_of(const HlsLoop *loop, const Value *value)
 {

@@ -6,11 +6,12 @@
  *   hls_model.c                   design_schedule.c                                  hls_pattern.c
  *
  * Tests: lit/sim, test/e2e/sizing_check.py */
-#ifndef MING_SIM_HLS_MODEL_H
-#define MING_SIM_HLS_MODEL_H
+#ifndef MING_SIM_DESIGN_DESIGN_H
+#define MING_SIM_DESIGN_DESIGN_H
 
-#include "ir/core/op.h"
-#include "schedule/latency.h"
+#include "ir/attr/attr.h"
+#include "ir/core/core.h"
+#include "schedule/schedule.h"
 
 enum {
     HLS_MAX_LOOPS = 32,    /* counters around an op */
@@ -129,5 +130,75 @@ bool design_find_accesses(HlsLoop *loop, const PtrMap *ports) MUST_CHECK;
 
 /* Bits of a word. */
 int64_t design_word_bits(const HlsStream *stream);
+
+/* Walks the iterations of a frame in which an access of a loop happens. */
+
+typedef struct HlsCursor {
+    const HlsAccess *access;
+    size_t run;
+    int64_t round; /* of the run's repetitions */
+    int64_t left;  /* accesses in this one */
+    int64_t next;  /* iteration of the next access; INT64_MAX: none in this frame */
+} HlsCursor;
+
+static inline void hls_cursor_reset(HlsCursor *c)
+{
+    const HlsRuns *runs = &c->access->runs;
+    c->run = 0;
+    c->round = 0;
+    c->left = runs->len ? runs->data[0].count : 0;
+    c->next = runs->len ? runs->data[0].skip : INT64_MAX;
+}
+
+static inline void hls_cursor_advance(HlsCursor *c)
+{
+    const HlsRuns *runs = &c->access->runs;
+    c->next++;
+    if (--c->left > 0)
+        return;
+    if (++c->round == runs->data[c->run].repeat) {
+        c->round = 0;
+        c->run++;
+    }
+    if (c->run == runs->len) {
+        c->next = INT64_MAX;
+        return;
+    }
+    c->next += runs->data[c->run].skip;
+    c->left = runs->data[c->run].count;
+}
+
+/* Clock of the next access in the loop's execution that begins with iteration `base`, INT64_MAX if it
+ * is not in that one. */
+static inline int64_t hls_cursor_tick(const HlsCursor *c, const HlsLoop *loop, int64_t base)
+{
+    if (c->next >= base + loop->trips)
+        return INT64_MAX;
+    return (c->next - base) * loop->ii + c->access->offset;
+}
+
+/* Where the elements of a frame are at the boundary of a design: in the words of a stream, in a memory
+ * that a process reads or writes, in the words that load the tables.
+ * Tests: lit/sim/hls-values.mir, lit/sim/hls-once.mir */
+
+typedef enum HlsDirection { HLS_NO_DATA, HLS_DATA_IN, HLS_DATA_OUT } HlsDirection;
+
+/* Of an argument of the top function. The port of weights has no data: the tables have it. */
+HlsDirection design_argument_direction(const HlsDesign *design, uint32_t arg);
+/* Its tensor of a frame (emithls.frame). NULL: it does not describe one. */
+const Type *design_argument_frame(const HlsDesign *design, uint32_t arg);
+
+/* The elements of a port, in the order of its words. */
+typedef struct HlsPort {
+    uint32_t arg;
+    int64_t *elements; /* places in the array */
+    int64_t count, lanes; /* of a frame, of a word */
+    Array *array;      /* of the current frame; borrowed */
+    Array *weights;    /* given in the first frame instead; owned, or NULL */
+} HlsPort;
+
+/* Of an argument that is a stream of such words, or that is a memory (NULL). False: diagnosed. */
+bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
+                   HlsPort *out) MUST_CHECK;
 
 #endif

@@ -3,7 +3,7 @@
  * unrolled loops have their counters replaced by constants, so that equal addresses are the same
  * uniqued expressions.
  * Tests: lit/sim/hls-schedule.mir */
-#include "sim/design/memory_ports.h"
+#include "sim/design/internal.h"
 
 #include "dialects/emithls/emithls.h"
 
@@ -135,26 +135,26 @@ OpTiming design_load_timing(const HlsMemory *m, const HlsLoop *loop, const Op *l
 
 enum { MAX_COPY_LOOPS = 16 };
 
-typedef struct Address {
+typedef struct BankAddress {
     uint64_t bank, word; /* hashes of the expressions */
     bool is_store;
-} Address;
+} BankAddress;
 
-typedef struct Count {
+typedef struct AccessCount {
     const HlsMemory *memory;
     const HlsLoop *loop;
-    VEC(Address) seen; /* one each */
+    VEC(BankAddress) seen; /* one each */
     PtrMap known;      /* hash of an address -> itself */
-} Count;
+} AccessCount;
 
 /* Op around which the unrolled loops of a copy are searched: the loop, or the function. */
 static const Op *outermost(const HlsLoop *loop) { return loop->op ? loop->op : op_parent(loop->first); }
 
-static void add_address(Count *c, const Op *op, const AffineExpr *const *dims)
+static void add_address(AccessCount *c, const Op *op, const AffineExpr *const *dims)
 {
     const AffineMap *map = op_attr(op, "map")->u.map;
     uint32_t rank = emithls_array_rank(c->memory->array->type), first = first_index(op);
-    Address a = {.bank = 1, .word = 2, .is_store = op->def == EMITHLS(STORE)};
+    BankAddress a = {.bank = 1, .word = 2, .is_store = op->def == EMITHLS(STORE)};
     for (uint32_t i = 0; i < map->result_count && i < rank; i++) {
         if (c->memory->wide >> i & 1)
             continue;
@@ -169,7 +169,7 @@ static void add_address(Count *c, const Op *op, const AffineExpr *const *dims)
 }
 
 /* Whether the index'th operand moves the bank or the address at all. */
-static bool is_addressed_by(const Count *c, const Op *op, uint32_t dim)
+static bool is_addressed_by(const AccessCount *c, const Op *op, uint32_t dim)
 {
     const AffineMap *map = op_attr(op, "map")->u.map;
     uint32_t rank = emithls_array_rank(c->memory->array->type);
@@ -180,7 +180,7 @@ static bool is_addressed_by(const Count *c, const Op *op, uint32_t dim)
 }
 
 /* Copies of an op in the iteration, by the unrolled loops around it. */
-static int64_t copy_count(const Count *c, const Op *op)
+static int64_t copy_count(const AccessCount *c, const Op *op)
 {
     int64_t copies = 1, extents[MAX_COPY_LOOPS];
     for (const Op *around = op_parent(op); around != outermost(c->loop); around = op_parent(around)) {
@@ -195,7 +195,7 @@ static int64_t copy_count(const Count *c, const Op *op)
 
 /* All values of the unrolled counters among the indices, from `index` on. A computed index may be
  * another one in each copy. */
-static void add_copies(Count *c, const Op *op, const AffineExpr **dims, uint32_t index)
+static void add_copies(AccessCount *c, const Op *op, const AffineExpr **dims, uint32_t index)
 {
     uint32_t first = first_index(op);
     if (first + index == op->operand_count) {
@@ -242,7 +242,7 @@ static int64_t bank_cycles(const HlsMemory *m, int64_t reads, int64_t writes)
 }
 
 /* The worst bank. */
-static int64_t most_cycles(const Count *c)
+static int64_t most_cycles(const AccessCount *c)
 {
     PtrMap banks = {0}; /* hash -> its first address' index + 1 */
     int64_t most = 1, *uses = xcalloc(c->seen.len * 2 + 1, sizeof *uses);
@@ -262,7 +262,7 @@ static int64_t most_cycles(const Count *c)
 
 int64_t design_port_cycles(const HlsMemory *m, const HlsLoop *loop)
 {
-    Count c = {.memory = m, .loop = loop};
+    AccessCount c = {.memory = m, .loop = loop};
     const AffineExpr *dims[HLS_MAX_LOOPS];
     if (m->is_register || str_eq_c(m->type, "rom_np")) /* a port for each access */
         return 1;

@@ -1,5 +1,5 @@
 /* Schedule of one iteration: every op begins as soon as its operands are there (ASAP), operators
- * follow each other in a cycle while they fit (schedule/latency.h). From it come the cycle of each
+ * follow each other in a cycle while they fit (schedule/schedule.h). From it come the cycle of each
  * read and write, the depth of the pipeline and its initiation interval:
  *
  *   ii = max(requested, cycles of a recurrence / its distance, accesses per port)
@@ -11,8 +11,8 @@
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/math/math.h"
-#include "ir/asm/print/diag.h"
-#include "sim/design/memory_ports.h"
+#include "ir/asm/print/print.h"
+#include "sim/design/internal.h"
 
 enum { ABSENT = -1 };
 

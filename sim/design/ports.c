@@ -1,10 +1,10 @@
 /* The order of elements comes from emithls.frame and emithls.word: words row by row over the frame,
  * elements row by row inside a word.
  * Tests: lit/sim/hls-values.mir, lit/sim/hls-once.mir */
-#include "sim/design/ports.h"
+#include "sim/design/design.h"
 
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 static const Attr *argument_attr(const HlsDesign *design, uint32_t arg, const char *name)
 {

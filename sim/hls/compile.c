@@ -2,25 +2,25 @@
  * it has lanes) that its copies in unrolled loops share, since none of them lives longer than its
  * copy.
  * Tests: lit/sim/hls-values.mir, test/e2e/sizing_check.py */
-#include "sim/hls/compiler.h"
+#include "sim/hls/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
-#include "ir/attr/array.h"
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 
-uint32_t hls_sim_compiler_new_regs(Compiler *c, int64_t count)
+uint32_t hls_sim_compiler_new_regs(HlsCompiler *c, int64_t count)
 {
     uint32_t first = c->reg_count;
     c->reg_count += (uint32_t)count;
     return first;
 }
 
-HlsInstr *hls_sim_compiler_emit(Compiler *c, HlsOpcode code)
+HlsInstr *hls_sim_compiler_emit(HlsCompiler *c, HlsOpcode code)
 {
     HlsInstr *in = vec_push(&c->code->body);
     *in = (HlsInstr){.code = (uint8_t)code, .count = 1};
@@ -37,7 +37,7 @@ void hls_sim_reg_put(PtrMap *map, const void *key, uint32_t reg)
     ptrmap_put(map, key, (void *)(uintptr_t)(reg + 1));
 }
 
-uint32_t hls_sim_compiler_define(Compiler *c, const Value *value)
+uint32_t hls_sim_compiler_define(HlsCompiler *c, const Value *value)
 {
     if (!ptrmap_has(&c->own, value))
         hls_sim_reg_put(&c->own, value, hls_sim_compiler_new_regs(c, emithls_lanes(value->type)));
@@ -46,7 +46,7 @@ uint32_t hls_sim_compiler_define(Compiler *c, const Value *value)
     return reg;
 }
 
-uint32_t hls_sim_compiler_place(const Compiler *c, const Value *value) { return hls_sim_reg_find(&c->places, value); }
+uint32_t hls_sim_compiler_place(const HlsCompiler *c, const Value *value) { return hls_sim_reg_find(&c->places, value); }
 
 static uint8_t spare_of(const Type *type)
 {
@@ -56,7 +56,7 @@ static uint8_t spare_of(const Type *type)
 /* --- conditions -------------------------------------------------------------------------------- */
 
 /* Register of 1 where the counters are in the op's set; it is known before the body. */
-static bool compile_condition(Compiler *c, const Op *op, uint32_t *reg)
+static bool compile_condition(HlsCompiler *c, const Op *op, uint32_t *reg)
 {
     const IntegerSet *set = op_attr(op, "condition")->u.set;
     const AffineExpr *exprs[HLS_MAX_LOOPS];
@@ -121,7 +121,7 @@ static HlsOpcode fast_code(const Op *op)
     return code;
 }
 
-static bool compile_slow(Compiler *c, const Op *op)
+static bool compile_slow(HlsCompiler *c, const Op *op)
 {
     HlsSlow slow = {.in = {0}};
     if (!vm_instr_fn(op->def))
@@ -148,7 +148,7 @@ static bool check_types(const Op *op)
     return true;
 }
 
-static bool compile_scalar(Compiler *c, const Op *op)
+static bool compile_scalar(HlsCompiler *c, const Op *op)
 {
     if (!op->def || op->operand_count == 0 || op->result_count == 0 || op->operand_count > 3 ||
         op->result_count > 2)
@@ -179,7 +179,7 @@ static bool compile_scalar(Compiler *c, const Op *op)
     return true;
 }
 
-static bool compile_constant(Compiler *c, const Op *op)
+static bool compile_constant(HlsCompiler *c, const Op *op)
 {
     Array *array = array_from_attr(op_attr(op, "value"));
     if (!array)
@@ -194,7 +194,7 @@ static bool compile_constant(Compiler *c, const Op *op)
 }
 
 /* A number that the counters give. */
-static bool compile_number(Compiler *c, const Op *op)
+static bool compile_number(HlsCompiler *c, const Op *op)
 {
     const AffineExpr *expr = hls_sim_compiler_over_counters(c, op, 0, op_attr(op, "map")->u.map->results[0]);
     if (!expr || !affine_is_pure(expr))
@@ -206,9 +206,9 @@ static bool compile_number(Compiler *c, const Op *op)
 
 /* --- bodies ---------------------------------------------------------------------------------------- */
 
-static bool compile_range(Compiler *c, const Op *first, const Op *end);
+static bool compile_range(HlsCompiler *c, const Op *first, const Op *end);
 
-static bool compile_if(Compiler *c, const Op *op)
+static bool compile_if(HlsCompiler *c, const Op *op)
 {
     uint32_t reg = 0;
     if (!compile_condition(c, op, &reg))
@@ -220,7 +220,7 @@ static bool compile_if(Compiler *c, const Op *op)
     return ok;
 }
 
-static bool compile_copies(Compiler *c, const Op *op)
+static bool compile_copies(HlsCompiler *c, const Op *op)
 {
     int64_t begin, end;
     const Block *body = region_entry(op_region(op, 0));
@@ -233,7 +233,7 @@ static bool compile_copies(Compiler *c, const Op *op)
     return true;
 }
 
-static void compile_access(Compiler *c, const Op *op)
+static void compile_access(HlsCompiler *c, const Op *op)
 {
     bool is_read = op->def == EMITHLS(READ);
     const Value *word = is_read ? op_result(op, 0) : op_operand(op, 0);
@@ -245,7 +245,7 @@ static void compile_access(Compiler *c, const Op *op)
     in->count = (uint32_t)emithls_lanes(word->type);
 }
 
-static bool compile_op(Compiler *c, const Op *op, size_t block_begin)
+static bool compile_op(HlsCompiler *c, const Op *op, size_t block_begin)
 {
     uint32_t reg = 0;
     if (op->def == EMITHLS(FOR))
@@ -273,7 +273,7 @@ static bool compile_op(Compiler *c, const Op *op, size_t block_begin)
     return true;
 }
 
-static bool compile_range(Compiler *c, const Op *first, const Op *end)
+static bool compile_range(HlsCompiler *c, const Op *first, const Op *end)
 {
     size_t block_begin = c->code->body.len;
     for (const Op *op = first; op != end; op = op->next)
@@ -284,7 +284,7 @@ static bool compile_range(Compiler *c, const Op *first, const Op *end)
 
 /* --- processes --------------------------------------------------------------------------------------- */
 
-static bool place_array(Compiler *c, const Op *op, const Value *array)
+static bool place_array(HlsCompiler *c, const Op *op, const Value *array)
 {
     if (!vm_cell_holds(emithls_scalar(emithls_array_elem(array->type))))
         return op_error(op, "cannot be simulated with data: values of type '%s'",
@@ -294,7 +294,7 @@ static bool place_array(Compiler *c, const Op *op, const Value *array)
 }
 
 /* Arguments: streams, and memories at the design's boundary. */
-static bool declare_arguments(Compiler *c, const HlsProcess *process, HlsCode *out)
+static bool declare_arguments(HlsCompiler *c, const HlsProcess *process, HlsCode *out)
 {
     const Block *body = region_entry(op_region(process->func, 0));
     out->memories = xcalloc(body->arg_count, sizeof *out->memories);
@@ -309,7 +309,7 @@ static bool declare_arguments(Compiler *c, const HlsProcess *process, HlsCode *o
     return true;
 }
 
-static bool declare_array(Compiler *c, const Op *op)
+static bool declare_array(HlsCompiler *c, const Op *op)
 {
     const Value *array = op_result(op, 0);
     if (!place_array(c, op, array))
@@ -326,7 +326,7 @@ static bool declare_array(Compiler *c, const Op *op)
 }
 
 /* Arrays, and constants between loops, wherever they are declared. */
-static bool declare(Compiler *c, const Op *op)
+static bool declare(HlsCompiler *c, const Op *op)
 {
     if ((op->def == EMITHLS(VARIABLE) || op->def == EMITHLS(GET)) && !declare_array(c, op))
         return false;
@@ -336,7 +336,7 @@ static bool declare(Compiler *c, const Op *op)
     return true;
 }
 
-static bool compile_loops(Compiler *c, const HlsProcess *process, HlsCode *out)
+static bool compile_loops(HlsCompiler *c, const HlsProcess *process, HlsCode *out)
 {
     for (size_t l = 0; l < process->loops.len; l++) {
         c->loop = &process->loops.data[l];
@@ -351,7 +351,7 @@ static bool compile_loops(Compiler *c, const HlsProcess *process, HlsCode *out)
 }
 
 /* Values that loops use and that are computed outside them: constants. */
-static bool compile_outside(Compiler *c, const Op *func)
+static bool compile_outside(HlsCompiler *c, const Op *func)
 {
     FOR_EACH_OP(op, region_entry(op_region(func, 0)))
     if (op->def == ARITH(CONSTANT) && !compile_constant(c, op))
@@ -359,7 +359,7 @@ static bool compile_outside(Compiler *c, const Op *func)
     return true;
 }
 
-static void fill_registers(const Compiler *c, const HlsProcess *process, HlsCode *out)
+static void fill_registers(const HlsCompiler *c, const HlsProcess *process, HlsCode *out)
 {
     out->reg_count = c->reg_count;
     out->regs = xcalloc(c->reg_count, sizeof *out->regs);
@@ -378,7 +378,7 @@ static void fill_registers(const Compiler *c, const HlsProcess *process, HlsCode
         }
 }
 
-static void compiler_free(Compiler *c)
+static void compiler_free(HlsCompiler *c)
 {
     PtrMap *maps[] = {&c->arrays, &c->own, &c->places, &c->lanes, &c->indices, &c->ports};
     for (size_t i = 0; i < COUNT_OF(maps); i++)
@@ -393,7 +393,7 @@ static void compiler_free(Compiler *c)
 /* Register NO_REG is 0 and belongs to nobody, so that a test of a constant reads 0 there. */
 bool hls_sim_compile(const HlsProcess *process, HlsCode *out)
 {
-    Compiler c = {.reg_count = 1};
+    HlsCompiler c = {.reg_count = 1};
     *out = (HlsCode){.loops = xcalloc(process->loops.len, sizeof *out->loops)};
     bool ok = declare_arguments(&c, process, out) && declare(&c, process->func) &&
               compile_outside(&c, process->func) && compile_loops(&c, process, out);

@@ -1,15 +1,15 @@
 /* Indices and accesses of arrays in compiled loop bodies. A load from a constant address gives no code
  * where nothing is stored before its last use; one at a computed place checks its bounds.
  * Tests: lit/sim/hls-values.mir, lit/sim/hls-lookup.mir */
-#include "sim/hls/compiler.h"
+#include "sim/hls/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 /* --- indices -------------------------------------------------------------------------------- */
 
-static HlsForm *find_form(Compiler *c, const int64_t *coeffs)
+static HlsForm *find_form(HlsCompiler *c, const int64_t *coeffs)
 {
     for (size_t i = 0; i < c->code->forms.len; i++)
         if (memcmp(c->code->forms.data[i].coeffs, coeffs, sizeof c->code->forms.data[i].coeffs) == 0)
@@ -18,7 +18,7 @@ static HlsForm *find_form(Compiler *c, const int64_t *coeffs)
 }
 
 /* steps[i] = coeffs[i] - sum over inner counters of coeffs[k] * (extents[k] - 1) */
-static uint32_t form_reg(Compiler *c, const int64_t *coeffs)
+static uint32_t form_reg(HlsCompiler *c, const int64_t *coeffs)
 {
     HlsForm *form = find_form(c, coeffs);
     if (form)
@@ -34,7 +34,7 @@ static uint32_t form_reg(Compiler *c, const int64_t *coeffs)
     return form->reg;
 }
 
-uint32_t hls_sim_compile_index_op(Compiler *c, HlsOpcode code, uint32_t a, uint32_t b, int64_t imm)
+uint32_t hls_sim_compile_index_op(HlsCompiler *c, HlsOpcode code, uint32_t a, uint32_t b, int64_t imm)
 {
     HlsInstr *in = vec_push(&c->code->before);
     *in = (HlsInstr){.code = (uint8_t)code, .out = hls_sim_compiler_new_regs(c, 1), .a = a, .b = b, .imm = imm,
@@ -42,7 +42,7 @@ uint32_t hls_sim_compile_index_op(Compiler *c, HlsOpcode code, uint32_t a, uint3
     return in->out;
 }
 
-uint32_t hls_sim_whole_index(Compiler *c, const AffineExpr *expr)
+uint32_t hls_sim_whole_index(HlsCompiler *c, const AffineExpr *expr)
 {
     Index index = hls_sim_compile_index(c, expr);
     uint32_t constant = hls_sim_compiler_new_regs(c, 1);
@@ -51,7 +51,7 @@ uint32_t hls_sim_whole_index(Compiler *c, const AffineExpr *expr)
                                : hls_sim_compile_index_op(c, CODE_ADD, index.reg, constant, 0);
 }
 
-static uint32_t compile_nonlinear(Compiler *c, const AffineExpr *expr)
+static uint32_t compile_nonlinear(HlsCompiler *c, const AffineExpr *expr)
 {
     static const HlsOpcode codes[] = {[AFFINE_MUL] = CODE_MUL_CONST, [AFFINE_MOD] = CODE_MOD,
                                       [AFFINE_FLOORDIV] = CODE_FLOORDIV,
@@ -62,7 +62,7 @@ static uint32_t compile_nonlinear(Compiler *c, const AffineExpr *expr)
     return hls_sim_compile_index_op(c, codes[expr->kind], left, 0, expr->rhs->value);
 }
 
-Index hls_sim_compile_index(Compiler *c, const AffineExpr *expr)
+Index hls_sim_compile_index(HlsCompiler *c, const AffineExpr *expr)
 {
     int64_t coeffs[HLS_MAX_LOOPS] = {0};
     Index index = {NO_REG, 0};
@@ -80,7 +80,7 @@ Index hls_sim_compile_index(Compiler *c, const AffineExpr *expr)
     return index;
 }
 
-const AffineExpr *hls_sim_compiler_over_counters(const Compiler *c, const Op *op, uint32_t first,
+const AffineExpr *hls_sim_compiler_over_counters(const HlsCompiler *c, const Op *op, uint32_t first,
                                        const AffineExpr *expr)
 {
     const AffineExpr *dims[HLS_MAX_LOOPS];
@@ -105,14 +105,14 @@ int64_t hls_sim_array_size(const Type *array)
 }
 
 /* An access in registers: base + index, `count` of them. */
-typedef struct Address {
+typedef struct ArrayAddress {
     uint32_t base, count;
     Index index;
     int64_t size; /* of the array */
-} Address;
+} ArrayAddress;
 
 /* Where indices of an op lead in an array. False: diagnosed. */
-static bool find_address(Compiler *c, const Op *op, const Value *array, uint32_t first, Address *out)
+static bool find_address(HlsCompiler *c, const Op *op, const Value *array, uint32_t first, ArrayAddress *out)
 {
     const AffineMap *map = op_attr(op, "map")->u.map;
     uint32_t rank = emithls_array_rank(array->type);
@@ -127,7 +127,7 @@ static bool find_address(Compiler *c, const Op *op, const Value *array, uint32_t
         int64_t extent = i < rank ? emithls_array_dim(array->type, i) : lanes;
         flat = affine_add(affine_mul_c(flat, extent), at);
     }
-    *out = (Address){.base = hls_sim_reg_find(&c->arrays, array), .count = 1, .size = hls_sim_array_size(array->type)};
+    *out = (ArrayAddress){.base = hls_sim_reg_find(&c->arrays, array), .count = 1, .size = hls_sim_array_size(array->type)};
     if (map->result_count == rank) {
         flat = affine_mul_c(flat, lanes);
         out->count = (uint32_t)lanes;
@@ -188,7 +188,7 @@ static bool stays(const Op *load)
 }
 
 /* Whether a load takes places that the body computes, as indices of their own. */
-static bool is_lookup(const Compiler *c, const Op *op)
+static bool is_lookup(const HlsCompiler *c, const Op *op)
 {
     const AffineMap *map = op_attr(op, "map")->u.map;
     bool is_computed = false;
@@ -200,7 +200,7 @@ static bool is_lookup(const Compiler *c, const Op *op)
 }
 
 /* An index of a lookup in a register: a place, or a form of counters. False: it is neither. */
-static bool lookup_index(Compiler *c, const Op *op, const AffineExpr *expr, uint32_t *reg)
+static bool lookup_index(HlsCompiler *c, const Op *op, const AffineExpr *expr, uint32_t *reg)
 {
     const AffineExpr *dims[HLS_MAX_LOOPS];
     const Value *value = expr->kind == AFFINE_DIM ? op_operand(op, 1 + (uint32_t)expr->value) : NULL;
@@ -222,7 +222,7 @@ static bool lookup_index(Compiler *c, const Op *op, const AffineExpr *expr, uint
 }
 
 /* at = ((i0 * d1 + i1) * d2 + i2) ... False: diagnosed. */
-static bool compile_lookup(Compiler *c, const Op *op)
+static bool compile_lookup(HlsCompiler *c, const Op *op)
 {
     const Type *array = op_operand(op, 0)->type;
     const AffineMap *map = op_attr(op, "map")->u.map;
@@ -250,9 +250,9 @@ static bool compile_lookup(Compiler *c, const Op *op)
     return true;
 }
 
-bool hls_sim_compile_load(Compiler *c, const Op *op)
+bool hls_sim_compile_load(HlsCompiler *c, const Op *op)
 {
-    Address at;
+    ArrayAddress at;
     if (is_lookup(c, op))
         return compile_lookup(c, op);
     if (!find_address(c, op, op_operand(op, 0), 1, &at))
@@ -274,7 +274,7 @@ bool hls_sim_compile_load(Compiler *c, const Op *op)
 }
 
 /* The instruction just emitted may leave its result in another place. */
-static bool redirect(Compiler *c, const Value *value, uint32_t reg, size_t block_begin)
+static bool redirect(HlsCompiler *c, const Value *value, uint32_t reg, size_t block_begin)
 {
     size_t len = c->code->body.len;
     if (len <= block_begin || !value_has_one_use(value) || !ptrmap_has(&c->own, value))
@@ -287,9 +287,9 @@ static bool redirect(Compiler *c, const Value *value, uint32_t reg, size_t block
     return true;
 }
 
-bool hls_sim_compile_store(Compiler *c, const Op *op, size_t block_begin)
+bool hls_sim_compile_store(HlsCompiler *c, const Op *op, size_t block_begin)
 {
-    Address at;
+    ArrayAddress at;
     const Value *value = op_operand(op, 0);
     if (!find_address(c, op, op_operand(op, 1), 2, &at))
         return false;

@@ -2,11 +2,11 @@
  * waits to write for its reader; following these leads into a cycle, or to a process that has no
  * more words to give.
  * Tests: lit/sim/hls-deadlock.mir */
-#include "sim/hls/report.h"
+#include "sim/hls/hls.h"
 
 #include <stdlib.h>
 
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 typedef struct Waits {
     const HlsDesign *design;
@@ -63,15 +63,15 @@ static void note_waits(const Waits *w)
 /* --- depths that break it ---------------------------------------------------------------------- */
 
 /* Depths to try; those of `given` are what the design has. */
-typedef struct Search {
+typedef struct DeadlockSearch {
     const HlsDesign *design;
     HlsSimOptions options;
     int64_t frames;
     const int64_t *given;
     int64_t *depths; /* of all streams; 0: unbounded */
-} Search;
+} DeadlockSearch;
 
-static bool runs_through(const Search *s)
+static bool runs_through(const DeadlockSearch *s)
 {
     HlsSim *sim = hls_sim_create(s->design, &s->options);
     bool done = hls_sim_run(sim, s->frames);
@@ -80,7 +80,7 @@ static bool runs_through(const Search *s)
 }
 
 /* Makes the full FIFOs of the cycle that ended a simulation unbounded. False: there are none. */
-static bool open_cycle(const Search *s, const HlsSim *sim)
+static bool open_cycle(const DeadlockSearch *s, const HlsSim *sim)
 {
     const Waits w = {s->design, sim};
     uint32_t first = find_cycle(&w), at = first;
@@ -100,7 +100,7 @@ static bool open_cycle(const Search *s, const HlsSim *sim)
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Opens cycle after cycle; then what was opened gets the depth that it needs. False: no depths help. */
-static bool find_enough(const Search *s)
+static bool find_enough(const DeadlockSearch *s)
 {
     for (;;) {
         HlsSim *sim = hls_sim_create(s->design, &s->options);
@@ -117,7 +117,7 @@ static bool find_enough(const Search *s)
 }
 
 /* Smallest depth that works with the others as they are, at least the given one. */
-static void minimize(const Search *s, uint32_t stream)
+static void minimize(const DeadlockSearch *s, uint32_t stream)
 {
     int64_t low = s->given[stream] - 1, high = s->depths[stream];
     while (low + 1 < high) {
@@ -131,7 +131,7 @@ static void minimize(const Search *s, uint32_t stream)
 }
 
 /* A set of depths of which none can be less. */
-static void note_depths(const Search *s)
+static void note_depths(const DeadlockSearch *s)
 {
     size_t count = s->design->streams.len, changed = 0;
     if (!find_enough(s))
@@ -155,7 +155,7 @@ static void suggest_depths(const HlsDesign *design, const HlsSim *sim, const Hls
 {
     size_t count = design->streams.len;
     int64_t *given = xcalloc(count, sizeof *given), *depths = xcalloc(count, sizeof *depths);
-    Search s = {design, *options, frames, given, depths};
+    DeadlockSearch s = {design, *options, frames, given, depths};
     s.options.hooks = (HlsHooks){0};
     s.options.depths = depths;
     for (uint32_t i = 0; i < count; i++)

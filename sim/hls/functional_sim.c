@@ -2,46 +2,46 @@
  * it has room for: iterations run as soon as their words are read, which is earlier than their own
  * words leave.
  * Tests: lit/sim/hls-values.mir, test/e2e/sizing_check.py */
-#include "sim/hls/functional_sim.h"
+#include "sim/hls/hls.h"
 
 #include <stdlib.h>
 
 #include "dialects/emithls/emithls.h"
-#include "ir/asm/print/diag.h"
-#include "sim/hls/code.h"
-#include "sim/design/ports.h"
-#include "sim/vm/payload_code.h"
+#include "ir/asm/print/print.h"
+#include "sim/hls/internal.h"
+#include "sim/design/design.h"
+#include "sim/vm/vm.h"
 
-typedef struct Words {
+typedef struct WordQueue {
     Cell *cells; /* ring of words */
     uint32_t lanes;
     int64_t mask, first, count;
-} Words;
+} WordQueue;
 
 /* A loop under way. */
-typedef struct Loop {
+typedef struct SimLoop {
     int64_t done;                   /* iterations since the first frame */
     int64_t counters[HLS_MAX_LOOPS];
-} Loop;
+} SimLoop;
 
-typedef struct Process {
+typedef struct ValueProcess {
     HlsCode code;
-    Loop *loops;
-    Words **ports;
-} Process;
+    SimLoop *loops;
+    WordQueue **ports;
+} ValueProcess;
 
 struct HlsValues {
     const HlsDesign *design;
     Arena arena;
-    Process *processes;
-    Words *streams;
+    ValueProcess *processes;
+    WordQueue *streams;
     HlsPort *ports;    /* of each stream at the boundary */
     HlsPort *memories; /* of each memory there */
 };
 
 /* --- words ----------------------------------------------------------------------------------- */
 
-static Cell *word_at(const Words *w, int64_t index)
+static Cell *word_at(const WordQueue *w, int64_t index)
 {
     return w->cells + (index & w->mask) * (int64_t)w->lanes;
 }
@@ -54,9 +54,9 @@ static void copy_cells(Cell *to, const Cell *from, uint32_t count)
         memmove(to, from, count * sizeof *to);
 }
 
-static void grow(Words *w)
+static void grow(WordQueue *w)
 {
-    Words old = *w;
+    WordQueue old = *w;
     w->mask = 2 * old.mask + 1;
     w->cells = xcalloc((size_t)(w->mask + 1) * w->lanes, sizeof *w->cells);
     for (int64_t i = old.first; i < old.first + old.count; i++)
@@ -64,14 +64,14 @@ static void grow(Words *w)
     free(old.cells);
 }
 
-static Cell *push_word(Words *w)
+static Cell *push_word(WordQueue *w)
 {
     if (w->count > w->mask)
         grow(w);
     return word_at(w, w->first + w->count++);
 }
 
-static const Cell *pop_word(Words *w)
+static const Cell *pop_word(WordQueue *w)
 {
     w->count--;
     return word_at(w, w->first++);
@@ -101,7 +101,7 @@ static bool out_of_bounds(const HlsInstr *in, const Cell *r)
 }
 
 /* Runs up to CODE_END. False: undefined behaviour, diagnosed. */
-static bool run_code(const HlsInstr *in, const HlsLoopCode *code, Cell *r, Words *const *ports)
+static bool run_code(const HlsInstr *in, const HlsLoopCode *code, Cell *r, WordQueue *const *ports)
 {
 #define WRAPPED(EXPR) r[in->out].i = extend_sign((int64_t)(EXPR), in->spare)
     for (;; in++)
@@ -198,7 +198,7 @@ static bool run_code(const HlsInstr *in, const HlsLoopCode *code, Cell *r, Words
 /* --- loops ----------------------------------------------------------------------------------------- */
 
 /* Counters of an iteration of the frame, and the forms over them. */
-static void enter_iteration(const HlsLoop *model, const HlsLoopCode *code, Loop *loop, Cell *r)
+static void enter_iteration(const HlsLoop *model, const HlsLoopCode *code, SimLoop *loop, Cell *r)
 {
     int64_t outer = loop->done / model->trips % model->executions;
     int64_t own = model->begin + loop->done % model->trips;
@@ -216,7 +216,7 @@ static void enter_iteration(const HlsLoop *model, const HlsLoopCode *code, Loop 
 }
 
 /* To the next iteration of the same execution. */
-static void next_iteration(const HlsLoop *model, const HlsLoopCode *code, Loop *loop, Cell *r)
+static void next_iteration(const HlsLoop *model, const HlsLoopCode *code, SimLoop *loop, Cell *r)
 {
     uint32_t i = model->counter_count;
     while (i-- > model->plain_count && ++loop->counters[i] == model->extents[i])
@@ -225,10 +225,10 @@ static void next_iteration(const HlsLoop *model, const HlsLoopCode *code, Loop *
         r[code->forms.data[f].reg].i += code->forms.data[f].steps[i];
 }
 
-static bool run_loop(Process *p, const HlsLoop *model, uint32_t index, int64_t until)
+static bool run_loop(ValueProcess *p, const HlsLoop *model, uint32_t index, int64_t until)
 {
     const HlsLoopCode *code = &p->code.loops[index];
-    Loop *loop = &p->loops[index];
+    SimLoop *loop = &p->loops[index];
     Cell *r = p->code.regs;
     while (loop->done < until) {
         if (loop->done % model->trips == 0)
@@ -245,11 +245,11 @@ static bool run_loop(Process *p, const HlsLoop *model, uint32_t index, int64_t u
 
 /* --- ports ------------------------------------------------------------------------------------------- */
 
-static bool move_words(HlsValues *v, const HlsProcess *model, Loop *loop, int64_t until)
+static bool move_words(HlsValues *v, const HlsProcess *model, SimLoop *loop, int64_t until)
 {
     uint32_t port = model->streams[0];
     const HlsPort *order = &v->ports[port];
-    Words *words = &v->streams[port];
+    WordQueue *words = &v->streams[port];
     for (; loop->done < until; loop->done++) {
         int64_t first = loop->done % model->loops.data[0].trips * words->lanes;
         Cell *into = model->is_source ? push_word(words) : NULL;
@@ -269,7 +269,7 @@ bool hls_sim_values_advance(void *user, uint32_t process, uint32_t loop, int64_t
 {
     HlsValues *v = user;
     const HlsProcess *model = &v->design->processes.data[process];
-    Process *p = &v->processes[process];
+    ValueProcess *p = &v->processes[process];
     return model->func ? run_loop(p, &model->loops.data[loop], loop, until)
                        : move_words(v, model, &p->loops[loop], until);
 }
@@ -318,9 +318,9 @@ void hls_sim_values_end_frame(HlsValues *v) { copy_memories(v, false); }
 static bool init_process(HlsValues *v, uint32_t index)
 {
     const HlsProcess *model = &v->design->processes.data[index];
-    Process *p = &v->processes[index];
-    p->loops = ARENA_ARRAY(&v->arena, Loop, model->loops.len);
-    p->ports = ARENA_ARRAY(&v->arena, Words *, model->port_count);
+    ValueProcess *p = &v->processes[index];
+    p->loops = ARENA_ARRAY(&v->arena, SimLoop, model->loops.len);
+    p->ports = ARENA_ARRAY(&v->arena, WordQueue *, model->port_count);
     for (uint32_t i = 0; i < model->port_count; i++)
         if (model->streams[i] != HLS_NOBODY)
             p->ports[i] = &v->streams[model->streams[i]];
@@ -330,7 +330,7 @@ static bool init_process(HlsValues *v, uint32_t index)
 static void init_streams(HlsValues *v)
 {
     enum { FIRST_WORDS = 4 };
-    v->streams = ARENA_ARRAY(&v->arena, Words, v->design->streams.len);
+    v->streams = ARENA_ARRAY(&v->arena, WordQueue, v->design->streams.len);
     for (size_t i = 0; i < v->design->streams.len; i++) {
         v->streams[i].lanes = (uint32_t)emithls_lanes(v->design->streams.data[i].word);
         v->streams[i].mask = FIRST_WORDS - 1;
@@ -372,7 +372,7 @@ HlsValues *hls_sim_values_create(const HlsDesign *design)
     HlsValues *v = xcalloc(1, sizeof *v);
     v->design = design;
     arena_init(&v->arena);
-    v->processes = ARENA_ARRAY(&v->arena, Process, design->processes.len);
+    v->processes = ARENA_ARRAY(&v->arena, ValueProcess, design->processes.len);
     init_streams(v);
     bool ok = init_ports(v);
     for (uint32_t i = 0; ok && i < design->processes.len; i++)

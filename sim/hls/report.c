@@ -1,12 +1,11 @@
 /* Numbers of a simulation. Processes are described by their last frame, which in the periodic state
  * stands for all later ones; FIFOs by the whole run.
  * Tests: lit/tools/ming-sim.mir */
-#include "sim/hls/report.h"
+#include "sim/hls/hls.h"
 
-#include "ir/support/json.h"
-#include "ir/core/symbol.h"
-#include "ir/support/text_table.h"
-#include "target/fifo/sizing.h"
+#include "ir/support/support.h"
+#include "ir/core/core.h"
+#include "target/fifo/fifo.h"
 
 /* --- the design as a whole --------------------------------------------------------------- */
 

@@ -1,23 +1,23 @@
 /* Event-driven simulation of timing: each process runs until a time it needs is not known yet, then
  * waits for the other end of that FIFO. Loops jump from access to access by their patterns.
  * Tests: lit/sim, test/e2e/sizing_check.py */
-#include "sim/hls/timing_sim.h"
+#include "sim/hls/hls.h"
 
 #include <stdlib.h>
 
-#include "sim/design/cursor.h"
+#include "sim/design/design.h"
 
 /* Place of an access in its runs, and the stream it works on. */
-typedef struct Cursor {
+typedef struct LoopCursor {
     HlsCursor at;
     uint32_t stream;
-} Cursor;
+} LoopCursor;
 
-typedef struct Process {
+typedef struct TimedProcess {
     const HlsProcess *model;
     uint32_t index;
     uint32_t part;      /* a process of those that streams connect it to, the same for all */
-    Cursor **cursors;   /* per loop, per access */
+    LoopCursor **cursors;   /* per loop, per access */
     int64_t *base;      /* per loop: first iteration of the current execution */
     int64_t *left;      /* per step: iterations to come of a plain loop */
     size_t step;
@@ -33,7 +33,7 @@ typedef struct Process {
     int64_t rate;
     int64_t words; /* given or taken so far */
     uint64_t random;
-} Process;
+} TimedProcess;
 
 typedef struct Fifo {
     HlsFifo times;
@@ -46,7 +46,7 @@ struct HlsSim {
     const HlsDesign *design;
     HlsSimOptions options;
     Arena arena;
-    Process *processes;
+    TimedProcess *processes;
     Fifo *fifos;
     uint32_t *queue; /* ring of processes that may go on */
     uint32_t queued, queue_first;
@@ -61,16 +61,16 @@ struct HlsSim {
 static void enqueue(HlsSim *sim, uint32_t index)
 {
     uint32_t count = (uint32_t)sim->design->processes.len;
-    Process *p = &sim->processes[index];
+    TimedProcess *p = &sim->processes[index];
     if (p->is_queued)
         return;
     p->is_queued = true;
     sim->queue[(sim->queue_first + sim->queued++) % count] = index;
 }
 
-static Process *dequeue(HlsSim *sim)
+static TimedProcess *dequeue(HlsSim *sim)
 {
-    Process *p = &sim->processes[sim->queue[sim->queue_first]];
+    TimedProcess *p = &sim->processes[sim->queue[sim->queue_first]];
     sim->queue_first = (sim->queue_first + 1) % (uint32_t)sim->design->processes.len;
     sim->queued--;
     p->is_queued = false;
@@ -88,7 +88,7 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* First cycle from `start` on in which the port is willing. */
-static int64_t port_turn(const HlsSim *sim, Process *p, int64_t start)
+static int64_t port_turn(const HlsSim *sim, TimedProcess *p, int64_t start)
 {
     bool is_paced = p->model->is_source && sim->options.input_interval > 0;
     int64_t regular = is_paced ? p->words * sim->options.input_interval / p->model->loops.data[0].trips
@@ -103,7 +103,7 @@ static int64_t port_turn(const HlsSim *sim, Process *p, int64_t start)
 
 /* --- time -------------------------------------------------------------------------------------------- */
 
-static void spend(const HlsSim *sim, Process *p, HlsState state, int64_t until)
+static void spend(const HlsSim *sim, TimedProcess *p, HlsState state, int64_t until)
 {
     if (until == p->now)
         return;
@@ -113,12 +113,12 @@ static void spend(const HlsSim *sim, Process *p, HlsState state, int64_t until)
     p->now = until;
 }
 
-static void note_wait(Process *p, int64_t where, int64_t cycles)
+static void note_wait(TimedProcess *p, int64_t where, int64_t cycles)
 {
     p->frame.waits = hash_combine(hash_combine(p->frame.waits, (uint64_t)where), (uint64_t)cycles);
 }
 
-static void check_pace(Process *p, int64_t interval)
+static void check_pace(TimedProcess *p, int64_t interval)
 {
     if (p->tick_count == p->ticks.len)
         *vec_push(&p->ticks) = p->now;
@@ -127,7 +127,7 @@ static void check_pace(Process *p, int64_t interval)
     *before = p->now;
 }
 
-static bool wait_for(HlsSim *sim, Process *p, const Cursor *c)
+static bool wait_for(HlsSim *sim, TimedProcess *p, const LoopCursor *c)
 {
     Fifo *fifo = &sim->fifos[c->stream];
     *(c->at.access->is_write ? &fifo->writer_waits : &fifo->reader_waits) = true;
@@ -135,7 +135,7 @@ static bool wait_for(HlsSim *sim, Process *p, const Cursor *c)
     return false;
 }
 
-static void commit(HlsSim *sim, Cursor *c, int64_t time)
+static void commit(HlsSim *sim, LoopCursor *c, int64_t time)
 {
     Fifo *fifo = &sim->fifos[c->stream];
     const HlsStream *stream = &sim->design->streams.data[c->stream];
@@ -155,12 +155,12 @@ static void commit(HlsSim *sim, Cursor *c, int64_t time)
 }
 
 /* All accesses of one tick of the local clock. False: a time is not known yet. */
-static bool run_tick(HlsSim *sim, Process *p, const HlsLoop *loop, Cursor *cursors, int64_t tick)
+static bool run_tick(HlsSim *sim, TimedProcess *p, const HlsLoop *loop, LoopCursor *cursors, int64_t tick)
 {
     int64_t base = p->base[loop - p->model->loops.data];
     int64_t start = p->now + tick - p->tick, readable = start, writable = start;
     for (size_t i = 0; i < loop->accesses.len; i++) {
-        Cursor *c = &cursors[i];
+        LoopCursor *c = &cursors[i];
         if (hls_cursor_tick(&c->at, loop, base) != tick)
             continue;
         const HlsFifo *times = &sim->fifos[c->stream].times;
@@ -194,7 +194,7 @@ static bool run_tick(HlsSim *sim, Process *p, const HlsLoop *loop, Cursor *curso
 /* --- values --------------------------------------------------------------------------------------------- */
 
 /* Iterations that have begun and whose words are all read. */
-static int64_t known_iterations(const Process *p, const HlsLoop *loop, const Cursor *cursors)
+static int64_t known_iterations(const TimedProcess *p, const HlsLoop *loop, const LoopCursor *cursors)
 {
     int64_t base = p->base[loop - p->model->loops.data];
     int64_t until = base + p->tick / loop->ii + 1;
@@ -206,7 +206,7 @@ static int64_t known_iterations(const Process *p, const HlsLoop *loop, const Cur
     return until;
 }
 
-static bool pass_values(HlsSim *sim, const Process *p, uint32_t index, int64_t until)
+static bool pass_values(HlsSim *sim, const TimedProcess *p, uint32_t index, int64_t until)
 {
     const HlsHooks *hooks = &sim->options.hooks;
     const HlsLoop *loop = &p->model->loops.data[index];
@@ -219,7 +219,7 @@ static bool pass_values(HlsSim *sim, const Process *p, uint32_t index, int64_t u
 /* --- steps ------------------------------------------------------------------------------------------------ */
 
 /* The next tick with an access in the current execution, or INT64_MAX. */
-static int64_t next_tick(const HlsLoop *loop, const Cursor *cursors, int64_t base)
+static int64_t next_tick(const HlsLoop *loop, const LoopCursor *cursors, int64_t base)
 {
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < loop->accesses.len; i++) {
@@ -230,10 +230,10 @@ static int64_t next_tick(const HlsLoop *loop, const Cursor *cursors, int64_t bas
 }
 
 /* False: it waits, or a hook ended the simulation. */
-static bool run_loop(HlsSim *sim, Process *p, uint32_t index)
+static bool run_loop(HlsSim *sim, TimedProcess *p, uint32_t index)
 {
     const HlsLoop *loop = &p->model->loops.data[index];
-    Cursor *cursors = p->cursors[index];
+    LoopCursor *cursors = p->cursors[index];
     int64_t base = p->base[index], tick;
     if (!p->in_loop) {
         p->in_loop = true;
@@ -253,13 +253,13 @@ static bool run_loop(HlsSim *sim, Process *p, uint32_t index)
     return pass_values(sim, p, index, p->base[index]);
 }
 
-static void run_end(Process *p, const HlsStep *step)
+static void run_end(TimedProcess *p, const HlsStep *step)
 {
     p->left[step->match]--;
     p->step = p->left[step->match] > 0 ? step->match + 1 : p->step + 1;
 }
 
-static bool run_step(HlsSim *sim, Process *p)
+static bool run_step(HlsSim *sim, TimedProcess *p)
 {
     const HlsStep *step = &p->model->steps.data[p->step];
     if (step->kind == STEP_LOOP)
@@ -275,7 +275,7 @@ static bool run_step(HlsSim *sim, Process *p)
     return true;
 }
 
-static void begin_frame(HlsSim *sim, Process *p)
+static void begin_frame(HlsSim *sim, TimedProcess *p)
 {
     p->in_frame = true;
     p->has_begun = false;
@@ -295,7 +295,7 @@ static void begin_frame(HlsSim *sim, Process *p)
 }
 
 /* As far as the times are known. */
-static void run_process(HlsSim *sim, Process *p)
+static void run_process(HlsSim *sim, TimedProcess *p)
 {
     p->block.stream = HLS_NOBODY;
     while (p->in_frame || (int64_t)p->frames.len < sim->frames) {
@@ -323,20 +323,20 @@ static void init_process(HlsSim *sim, uint32_t index)
 {
     const HlsProcess *model = &sim->design->processes.data[index];
     const HlsSimOptions *options = &sim->options;
-    Process *p = &sim->processes[index];
+    TimedProcess *p = &sim->processes[index];
     int64_t rate = model->is_source ? options->input_rate : options->output_rate;
-    *p = (Process){.model = model, .index = index, .block = {HLS_NOBODY, false, 0},
+    *p = (TimedProcess){.model = model, .index = index, .block = {HLS_NOBODY, false, 0},
                    .rate = rate > 0 ? rate : HLS_FULL_RATE,
                    .random = hash_combine(options->seed, index)};
-    p->cursors = ARENA_ARRAY(&sim->arena, Cursor *, model->loops.len);
+    p->cursors = ARENA_ARRAY(&sim->arena, LoopCursor *, model->loops.len);
     p->base = ARENA_ARRAY(&sim->arena, int64_t, model->loops.len);
     p->left = ARENA_ARRAY(&sim->arena, int64_t, model->steps.len);
     for (size_t l = 0; l < model->loops.len; l++) {
         const HlsLoop *loop = &model->loops.data[l];
-        p->cursors[l] = ARENA_ARRAY(&sim->arena, Cursor, loop->accesses.len);
+        p->cursors[l] = ARENA_ARRAY(&sim->arena, LoopCursor, loop->accesses.len);
         for (size_t a = 0; a < loop->accesses.len; a++) {
             const HlsAccess *access = &loop->accesses.data[a];
-            p->cursors[l][a] = (Cursor){.at.access = access, .stream = model->streams[access->port]};
+            p->cursors[l][a] = (LoopCursor){.at.access = access, .stream = model->streams[access->port]};
             p->has_inputs |= !access->is_write;
         }
     }
@@ -344,7 +344,7 @@ static void init_process(HlsSim *sim, uint32_t index)
 
 static uint32_t part_of(HlsSim *sim, uint32_t process)
 {
-    Process *p = sim->processes;
+    TimedProcess *p = sim->processes;
     while (p[process].part != process)
         process = p[process].part = p[p[process].part].part;
     return process;
@@ -371,7 +371,7 @@ HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options)
     HlsSim *sim = xcalloc(1, sizeof *sim);
     *sim = (HlsSim){.design = design, .options = *options};
     arena_init(&sim->arena);
-    sim->processes = ARENA_ARRAY(&sim->arena, Process, design->processes.len);
+    sim->processes = ARENA_ARRAY(&sim->arena, TimedProcess, design->processes.len);
     sim->queue = ARENA_ARRAY(&sim->arena, uint32_t, design->processes.len);
     sim->fifos = ARENA_ARRAY(&sim->arena, Fifo, design->streams.len);
     for (uint32_t i = 0; i < design->processes.len; i++)
@@ -415,7 +415,7 @@ bool hls_sim_run(HlsSim *sim, int64_t frames)
     for (uint32_t i = 0; i < count; i++)
         enqueue(sim, i);
     while (sim->queued > 0 && !sim->is_stopped) {
-        Process *p = dequeue(sim);
+        TimedProcess *p = dequeue(sim);
         run_process(sim, p);
         if (hooks->progress && sim->events - reported > EVENTS_PER_REPORT) {
             reported = sim->events;

@@ -1,29 +1,29 @@
 /* Traces. For the chart, time is cut into COLUMNS parts of equal length; when it outgrows them,
  * neighbours are added up and the parts are twice as long.
  * Tests: lit/tools/ming-sim-charts.mir */
-#include "sim/hls/trace.h"
+#include "sim/hls/hls.h"
 
 #include <stdlib.h>
 
 enum { COLUMNS = 1024 };
 
 /* Cycles of each part of the time that count for one thing; of a FIFO, times the level. */
-typedef struct Row {
+typedef struct ChartRow {
     int64_t parts[COLUMNS];
-} Row;
+} ChartRow;
 
-typedef struct Change {
+typedef struct TraceChange {
     int64_t time, value;
     uint32_t signal; /* processes, then streams */
     uint32_t order;  /* as it was found, for equal times */
-} Change;
+} TraceChange;
 
 struct HlsTrace {
     const HlsDesign *design;
     bool keeps_changes;
-    VEC(Change) changes;
-    Row *states;  /* HLS_STATE_COUNT of each process */
-    Row *fills;   /* of each stream */
+    VEC(TraceChange) changes;
+    ChartRow *states;  /* HLS_STATE_COUNT of each process */
+    ChartRow *fills;   /* of each stream */
     int64_t *levels, *since; /* of each stream: the current one */
     int64_t width; /* cycles of a part */
     int64_t end;
@@ -54,7 +54,7 @@ void hls_sim_trace_free(HlsTrace *t)
 
 /* --- recording ------------------------------------------------------------------------------- */
 
-static void fold_row(Row *row)
+static void fold_row(ChartRow *row)
 {
     for (int i = 0; i < COLUMNS / 2; i++)
         row->parts[i] = row->parts[2 * i] + row->parts[2 * i + 1];
@@ -71,7 +71,7 @@ static void fold(HlsTrace *t)
 }
 
 /* Adds weight for every cycle of [from, to). */
-static void add_cycles(HlsTrace *t, Row *row, int64_t from, int64_t to, int64_t weight)
+static void add_cycles(HlsTrace *t, ChartRow *row, int64_t from, int64_t to, int64_t weight)
 {
     t->end = to > t->end ? to : t->end;
     while (to > t->width * COLUMNS)
@@ -87,7 +87,7 @@ static void add_cycles(HlsTrace *t, Row *row, int64_t from, int64_t to, int64_t 
 static void add_change(HlsTrace *t, uint32_t signal, int64_t time, int64_t value)
 {
     if (t->keeps_changes)
-        *vec_push(&t->changes) = (Change){time, value, signal, (uint32_t)t->changes.len};
+        *vec_push(&t->changes) = (TraceChange){time, value, signal, (uint32_t)t->changes.len};
 }
 
 void hls_sim_trace_state(void *trace, uint32_t process, HlsState state, int64_t from, int64_t to)
@@ -111,7 +111,7 @@ void hls_sim_trace_level(void *trace, uint32_t stream, int64_t time, int64_t lev
 /* By time, then signal, then as found. */
 static int compare_changes(const void *left, const void *right)
 {
-    const Change *a = left, *b = right;
+    const TraceChange *a = left, *b = right;
     if (a->time != b->time)
         return a->time < b->time ? -1 : 1;
     if (a->signal != b->signal)
@@ -176,7 +176,7 @@ void hls_sim_trace_print_vcd(const HlsTrace *t, StrBuf *out)
 {
     size_t count = t->changes.len;
     size_t signals = t->design->processes.len + t->design->streams.len;
-    Change *sorted = xmalloc((count + 1) * sizeof *sorted);
+    TraceChange *sorted = xmalloc((count + 1) * sizeof *sorted);
     int64_t *shown = xcalloc(signals, sizeof *shown); /* value + 1 of each signal; 0: none */
     int64_t time = -1;
     if (count)
@@ -217,7 +217,7 @@ static void add_text(StrBuf *out, int x, int y, Str text)
 /* What the process does most in a part; HLS_IDLE where nothing is known. */
 static int main_state(const HlsTrace *t, uint32_t process, int column)
 {
-    const Row *rows = &t->states[process * HLS_STATE_COUNT];
+    const ChartRow *rows = &t->states[process * HLS_STATE_COUNT];
     int most = HLS_IDLE;
     for (int s = 0; s < HLS_STATE_COUNT; s++)
         if (rows[s].parts[column] > rows[most].parts[column])

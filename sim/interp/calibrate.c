@@ -4,16 +4,14 @@
  *
  * A value that is not finite has no range and is refused where it first arises.
  * Tests: lit/tools/quantize.mir, test/e2e/quantize_check.py */
-#include "sim/interp/calibrate.h"
+#include "sim/interp/interp.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
-#include "dialects/onnx/range.h"
-#include "ir/asm/print/diag.h"
-#include "sim/interp/interp.h"
+#include "ir/asm/print/print.h"
 
 struct Calibration {
     Op *func;

@@ -9,16 +9,16 @@
 #include <stdlib.h>
 
 #include "dialects/cf/cf.h"
-#include "ir/asm/print/diag.h"
-#include "sim/interp/interp_impl.h"
-#include "sim/vm/payload_code.h"
+#include "ir/asm/print/print.h"
+#include "sim/interp/internal.h"
+#include "sim/vm/vm.h"
 
 enum { MAX_CALL_DEPTH = 200 };
 
 typedef struct BlockCode {
     const Block *block;
     uint32_t first_arg; /* slot */
-    Step *steps;
+    InterpStep *steps;
     size_t step_count;
 } BlockCode;
 
@@ -145,7 +145,7 @@ static bool check_types(const Op *op)
     return true;
 }
 
-static bool make_step(Interp *interp, const FunctionCode *code, const Op *op, Step *step)
+static bool make_step(Interp *interp, const FunctionCode *code, const Op *op, InterpStep *step)
 {
     Values inputs = {0};
     bool is_terminator = op->def && op_has_trait(op, TRAIT_TERMINATOR);
@@ -191,7 +191,7 @@ static void mark_deaths(Interp *interp, FunctionCode *code)
         lives_on[i] = !stays_in_block(code->slots.entries[i].key);
     for (size_t b = 0; b < code->block_count; b++)
         for (size_t s = code->blocks[b].step_count; s-- > 0;) {
-            Step *step = &code->blocks[b].steps[s];
+            InterpStep *step = &code->blocks[b].steps[s];
             for (uint32_t i = step->input_count; i-- > 0;) {
                 step->dies[i] = !lives_on[step->inputs[i]];
                 lives_on[step->inputs[i]] = true;
@@ -209,7 +209,7 @@ static bool make_block(Interp *interp, FunctionCode *code, const Block *block, B
     }
     out->block = block;
     out->first_arg = block->arg_count > 0 ? slot_of(code, block->args[0]) : 0;
-    out->steps = ARENA_ARRAY(&interp->arena, Step, count);
+    out->steps = ARENA_ARRAY(&interp->arena, InterpStep, count);
     FOR_EACH_OP(op, block)
     {
         if (!make_step(interp, code, op, &out->steps[out->step_count++]))
@@ -259,20 +259,20 @@ FunctionCode *interp_function_code(Interp *interp, const Op *func)
 /* --- running -------------------------------------------------------------------------------- */
 
 /* Values of one activation of a function. */
-typedef struct Frame {
+typedef struct InterpFrame {
     Interp *interp;
     const FunctionCode *code;
     Array **slots;
-} Frame;
+} InterpFrame;
 
-static void set_slot(Frame *frame, uint32_t slot, Array *array)
+static void set_slot(InterpFrame *frame, uint32_t slot, Array *array)
 {
     array_unref(frame->slots[slot]);
     frame->slots[slot] = array;
 }
 
 /* The inputs of a step, each with a reference: the slot's own where the value dies. */
-static void take_inputs(Frame *frame, const Step *step, Array **out)
+static void take_inputs(InterpFrame *frame, const InterpStep *step, Array **out)
 {
     for (uint32_t i = 0; i < step->input_count; i++) {
         Array **slot = &frame->slots[step->inputs[i]];
@@ -288,7 +288,7 @@ static void drop(Array **arrays, uint32_t count)
         array_unref(arrays[i]);
 }
 
-static bool run_step(Frame *frame, const Step *step)
+static bool run_step(InterpFrame *frame, const InterpStep *step)
 {
     uint32_t result_count = step->op->result_count;
     Array **inputs = xcalloc(step->input_count + result_count, sizeof *inputs);
@@ -326,7 +326,7 @@ static uint32_t chosen_successor(const Op *op, Array *const *inputs)
 }
 
 /* Passes a branch's operands on; the block that follows. */
-static const BlockCode *take_branch(Frame *frame, const Step *step, Array **inputs)
+static const BlockCode *take_branch(InterpFrame *frame, const InterpStep *step, Array **inputs)
 {
     uint32_t begin, count, successor = chosen_successor(step->op, inputs);
     const BlockCode *next =
@@ -340,7 +340,7 @@ static const BlockCode *take_branch(Frame *frame, const Step *step, Array **inpu
 }
 
 /* The block to go on with; NULL after a return, which fills results. */
-static const BlockCode *run_terminator(Frame *frame, const Step *step, Array **results)
+static const BlockCode *run_terminator(InterpFrame *frame, const InterpStep *step, Array **results)
 {
     const BlockCode *next = NULL;
     Array **inputs = xcalloc(step->input_count, sizeof *inputs);
@@ -358,7 +358,7 @@ static const BlockCode *run_terminator(Frame *frame, const Step *step, Array **r
     return next;
 }
 
-static bool run_blocks(Frame *frame, Array **results)
+static bool run_blocks(InterpFrame *frame, Array **results)
 {
     const BlockCode *block = &frame->code->blocks[0];
     while (block) {
@@ -378,7 +378,7 @@ bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const 
 {
     if (interp->depth >= MAX_CALL_DEPTH)
         return op_error(code->func, "is called more than %d deep", MAX_CALL_DEPTH);
-    Frame frame = {.interp = interp, .code = code};
+    InterpFrame frame = {.interp = interp, .code = code};
     frame.slots = xcalloc(code->slot_count, sizeof *frame.slots);
     const Block *entry = code->blocks[0].block;
     for (uint32_t i = 0; i < entry->arg_count; i++)
@@ -392,7 +392,7 @@ bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const 
     return ok;
 }
 
-Array **interp_step_captures(Interp *interp, const Step *step, const Program *program,
+Array **interp_step_captures(Interp *interp, const InterpStep *step, const Program *program,
                       Array *const *inputs)
 {
     Array **out = ARENA_ARRAY(&interp->scratch, Array *, program->captures.len);
@@ -424,7 +424,7 @@ static void free_code(FunctionCode *code)
 {
     for (size_t b = 0; b < code->block_count; b++)
         for (size_t s = 0; s < code->blocks[b].step_count; s++) {
-            const Step *step = &code->blocks[b].steps[s];
+            const InterpStep *step = &code->blocks[b].steps[s];
             if (step->evaluator && step->evaluator->release && step->state)
                 step->evaluator->release(step->state);
         }

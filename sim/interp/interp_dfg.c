@@ -2,14 +2,14 @@
  * Tests: lit/lowering/insert-reorders.mir */
 #include "dialects/dfg/dfg.h"
 
-#include "ir/asm/print/diag.h"
-#include "sim/vm/strided_copy.h"
-#include "sim/interp/interp_impl.h"
+#include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
+#include "sim/interp/internal.h"
 
 #include <assert.h>
 
 /* A result of zeros, or of the op's fill value. */
-static Array *filled(const Step *step)
+static Array *filled(const InterpStep *step)
 {
     const Type *type = op_result(step->op, 0)->type;
     const Attr *fill = op_attr(step->op, "fill");
@@ -28,7 +28,7 @@ static int64_t source_offset(const int64_t *index, const int64_t *dims, uint32_t
     return offset;
 }
 
-static bool eval_reorder(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_reorder(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     int64_t at[DFG_MAX_RANK] = {0}, from[DFG_MAX_RANK];
     const AffineMap *map = dfg_reorder_map(step->op);
@@ -46,7 +46,7 @@ static bool eval_reorder(Interp *interp, const Step *step, Array **inputs, Array
     return true;
 }
 
-static bool eval_merge(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_merge(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     (void)interp;
     results[0] = filled(step);

@@ -1,15 +1,13 @@
 /* Evaluators of linalg: structured ops as loop nests around their bodies, sums of products of
- * integers by a shorter way (sim/vm/mac.h), and softmax.
+ * integers by a shorter way (sim/vm/vm.h), and softmax.
  * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
 #include <math.h>
 #include <stdlib.h>
 
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "ir/asm/print/diag.h"
-#include "sim/interp/interp_impl.h"
-#include "sim/vm/mac.h"
-#include "sim/vm/loop_nest.h"
+#include "ir/asm/print/print.h"
+#include "sim/interp/internal.h"
+#include "sim/vm/vm.h"
 
 /* --- structured ops ------------------------------------------------------------------------- */
 
@@ -27,7 +25,7 @@ static void release_structured(void *state)
     free(s);
 }
 
-static bool prepare_structured(Interp *interp, Step *step)
+static bool prepare_structured(Interp *interp, InterpStep *step)
 {
     const Op *op = step->op;
     const Block *body = linalg_body(op);
@@ -45,7 +43,7 @@ static bool prepare_structured(Interp *interp, Step *step)
 }
 
 /* Trip counts from the arrays: each loop is a whole dimension of some operand. */
-static bool find_extents(Nest *nest)
+static bool find_extents(VmNest *nest)
 {
     bool *known = xcalloc(nest->loop_count + 1, sizeof *known);
     uint32_t count = 0;
@@ -65,12 +63,12 @@ static bool find_extents(Nest *nest)
            op_error(nest->op, "has a loop whose trip count no operand tells");
 }
 
-static bool eval_structured(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_structured(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Op *op = step->op;
     Structured *s = step->state;
     uint32_t input_count = linalg_input_count(op);
-    Nest *nest = vm_nest_new(&interp->scratch, op, linalg_loop_count(op), op->operand_count);
+    VmNest *nest = vm_nest_new(&interp->scratch, op, linalg_loop_count(op), op->operand_count);
     nest->input_count = input_count;
     for (uint32_t i = input_count; i < op->operand_count; i++) {
         results[i - input_count] = array_own(inputs[i]);
@@ -111,7 +109,7 @@ static void softmax_line(const Array *in, Array *out, int64_t at, int64_t step, 
         array_set_f64(out, at + i * step, array_get_f64(out, at + i * step) / sum);
 }
 
-static bool eval_softmax(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_softmax(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Array *in = inputs[0];
     const Type *shape = in->type;

@@ -3,12 +3,12 @@
 #include "dialects/cf/cf.h"
 #include "dialects/func/func.h"
 #include "dialects/ml_program/ml_program.h"
-#include "ir/asm/print/diag.h"
-#include "sim/interp/interp_impl.h"
+#include "ir/asm/print/print.h"
+#include "sim/interp/internal.h"
 
 /* --- calls ---------------------------------------------------------------------------------- */
 
-static bool prepare_call(Interp *interp, Step *step)
+static bool prepare_call(Interp *interp, InterpStep *step)
 {
     const Op *callee = symtabs_lookup(interp->tables, step->op, op_attr(step->op, "callee"));
     if (!callee || !op_has_trait(callee, TRAIT_FUNCTION))
@@ -17,14 +17,14 @@ static bool prepare_call(Interp *interp, Step *step)
     return step->state != NULL;
 }
 
-static bool eval_call(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_call(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     return interp_function_run(interp, step->state, inputs, results);
 }
 
 /* --- assertions ----------------------------------------------------------------------------- */
 
-static bool eval_assert(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_assert(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     (void)interp;
     (void)results;
@@ -35,7 +35,7 @@ static bool eval_assert(Interp *interp, const Step *step, Array **inputs, Array 
 
 /* --- globals -------------------------------------------------------------------------------- */
 
-static bool prepare_global(Interp *interp, Step *step)
+static bool prepare_global(Interp *interp, InterpStep *step)
 {
     const Op *global = symtabs_lookup(interp->tables, step->op, op_attr(step->op, "global"));
     const Attr *value = global ? op_attr(global, "value") : NULL;
@@ -43,7 +43,7 @@ static bool prepare_global(Interp *interp, Step *step)
     return step->state || interp_step_unsupported(step->op, "the global's value is not given");
 }
 
-static bool eval_global(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_global(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     (void)interp;
     (void)inputs;

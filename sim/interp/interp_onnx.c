@@ -1,10 +1,10 @@
-/* Evaluators of onnx: dialects/onnx/eval.h has the operators, here constants are kept and what is
+/* Evaluators of onnx: dialects/onnx/onnx.h has the operators, here constants are kept and what is
  * wrong is told at the node.
  * Tests: test/e2e/run_check.py */
-#include "dialects/onnx/eval.h"
-#include "sim/interp/interp_impl.h"
+#include "dialects/onnx/onnx.h"
+#include "sim/interp/internal.h"
 
-static bool prepare(Interp *interp, Step *step)
+static bool prepare(Interp *interp, InterpStep *step)
 {
     const Op *op = step->op;
     (void)interp;
@@ -15,7 +15,7 @@ static bool prepare(Interp *interp, Step *step)
            onnx_error(op, "cannot be interpreted");
 }
 
-static bool eval(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     StrBuf why = {0};
     (void)interp;

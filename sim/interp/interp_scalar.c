@@ -2,20 +2,20 @@
  * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
 #include "dialects/arith/arith.h"
 #include "dialects/tosa/tosa.h"
-#include "ir/asm/print/diag.h"
-#include "sim/interp/interp_impl.h"
-#include "sim/vm/loop_nest.h"
+#include "ir/asm/print/print.h"
+#include "sim/interp/internal.h"
+#include "sim/vm/vm.h"
 
 /* --- constants ------------------------------------------------------------------------------ */
 
-static bool prepare_constant(Interp *interp, Step *step)
+static bool prepare_constant(Interp *interp, InterpStep *step)
 {
     (void)interp;
     step->state = array_from_attr(op_attr(step->op, "value"));
     return step->state || interp_step_unsupported(step->op, "its elements are not there or not numbers");
 }
 
-static bool eval_constant(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_constant(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     (void)interp;
     (void)inputs;
@@ -30,7 +30,7 @@ static void release_constant(void *state)
 
 /* --- elementwise ops ------------------------------------------------------------------------ */
 
-static bool prepare_elementwise(Interp *interp, Step *step)
+static bool prepare_elementwise(Interp *interp, InterpStep *step)
 {
     (void)interp;
     step->state = vm_program_of_op(step->op);
@@ -38,7 +38,7 @@ static bool prepare_elementwise(Interp *interp, Step *step)
 }
 
 /* The type of a result: that of an operand of more than a scalar, with the result's elements. */
-static const Type *shape_like(const Step *step, Array **inputs, const Type *elem)
+static const Type *shape_like(const InterpStep *step, Array **inputs, const Type *elem)
 {
     const Type *type = inputs[0]->type;
     for (uint32_t i = 1; i < step->op->operand_count; i++)
@@ -47,7 +47,7 @@ static const Type *shape_like(const Step *step, Array **inputs, const Type *elem
     return type_with_elem(type, elem);
 }
 
-static bool shapes_agree(const Step *step, Array **inputs, const Type *shape)
+static bool shapes_agree(const InterpStep *step, Array **inputs, const Type *shape)
 {
     for (uint32_t i = 0; i < step->op->operand_count; i++) {
         const Type *type = inputs[i]->type;
@@ -58,7 +58,7 @@ static bool shapes_agree(const Step *step, Array **inputs, const Type *shape)
     return true;
 }
 
-static bool eval_elementwise(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_elementwise(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Op *op = step->op;
     for (uint32_t i = 0; i < op->result_count; i++) {

@@ -3,12 +3,12 @@
  * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
 #include "dialects/tensor/tensor.h"
 
-#include "ir/asm/print/diag.h"
-#include "sim/vm/strided_copy.h"
-#include "sim/interp/interp_impl.h"
+#include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
+#include "sim/interp/internal.h"
 
 /* A list of constants and operands of a group as numbers. */
-static int64_t *read_mixed(Interp *interp, const Step *step, const char *attr, uint32_t group,
+static int64_t *read_mixed(Interp *interp, const InterpStep *step, const char *attr, uint32_t group,
                            Array *const *inputs)
 {
     const Attr *list = op_attr(step->op, attr);
@@ -38,7 +38,7 @@ typedef struct Slice {
     BoxSide side; /* the slice in its tensor */
 } Slice;
 
-static bool check_slice(const Step *step, const Slice *slice, const Array *tensor)
+static bool check_slice(const InterpStep *step, const Slice *slice, const Array *tensor)
 {
     for (uint32_t d = 0; d < rank_of(tensor); d++) {
         int64_t size = slice->sizes[d], reach, last;
@@ -55,7 +55,7 @@ static bool check_slice(const Step *step, const Slice *slice, const Array *tenso
     return true;
 }
 
-static bool read_slice(Interp *interp, const Step *step, Array *const *inputs, uint32_t group,
+static bool read_slice(Interp *interp, const InterpStep *step, Array *const *inputs, uint32_t group,
                        const Array *tensor, Slice *out)
 {
     out->offsets = read_mixed(interp, step, "static_offsets", group, inputs);
@@ -89,7 +89,7 @@ static const Type *reduced_shape(Interp *interp, const Type *type, const int64_t
     return type_with_shape(type, dims, at);
 }
 
-static bool eval_extract_slice(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_extract_slice(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     Slice slice;
     uint32_t rank = rank_of(inputs[0]);
@@ -104,7 +104,7 @@ static bool eval_extract_slice(Interp *interp, const Step *step, Array **inputs,
     return true;
 }
 
-static bool eval_insert_slice(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_insert_slice(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     Slice slice;
     uint32_t rank = rank_of(inputs[1]);
@@ -135,7 +135,7 @@ typedef struct Indexed {
     BoxSide packed;      /* a slice by itself */
 } Indexed;
 
-static Indexed indexed_init(Interp *interp, const Step *step, const char *attr,
+static Indexed indexed_init(Interp *interp, const InterpStep *step, const char *attr,
                             const Array *tensor, const Array *indices)
 {
     uint32_t rank = rank_of(tensor);
@@ -158,7 +158,7 @@ static int64_t coordinate_count(const Indexed *x)
 }
 
 /* Moves the slice to coordinate number `at`. */
-static bool seek(const Step *step, Indexed *x, int64_t at)
+static bool seek(const InterpStep *step, Indexed *x, int64_t at)
 {
     int64_t width = (int64_t)x->dims->u.dense_array.count;
     x->side.base = 0;
@@ -177,7 +177,7 @@ static bool seek(const Step *step, Indexed *x, int64_t at)
 
 /* The shape of a gather's result: the coordinates', then the slices' without what the type
  * dropped. */
-static const Type *gathered_shape(Interp *interp, const Step *step, const Indexed *x)
+static const Type *gathered_shape(Interp *interp, const InterpStep *step, const Indexed *x)
 {
     const Type *type = op_result(step->op, 0)->type;
     uint32_t batch = rank_of(x->indices) - 1, rank = rank_of(x->tensor), at = batch;
@@ -195,7 +195,7 @@ static const Type *gathered_shape(Interp *interp, const Step *step, const Indexe
     return type_with_shape(type, dims, at);
 }
 
-static bool eval_gather(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_gather(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     Indexed x = indexed_init(interp, step, "gather_dims", inputs[0], inputs[1]);
     results[0] = array_new(gathered_shape(interp, step, &x));
@@ -209,7 +209,7 @@ static bool eval_gather(Interp *interp, const Step *step, Array **inputs, Array 
     return true;
 }
 
-static bool eval_scatter(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_scatter(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     Array *out = results[0] = array_own(inputs[1]);
     inputs[1] = NULL;
@@ -228,17 +228,17 @@ static bool eval_scatter(Interp *interp, const Step *step, Array **inputs, Array
 /* --- pack and unpack ------------------------------------------------------------------------ */
 
 /* Position p of the packed tensor holds, along dimension d of the other, outer * tile + inner. */
-typedef struct Packing {
+typedef struct PackTiles {
     uint32_t rank;     /* of the unpacked tensor */
     uint32_t *outer;   /* packed dimension of d's outer index */
     uint32_t *inner;   /* packed dimension of d's inner index; 0: not tiled, it is an outer one */
     const Array *packed, *unpacked;
-} Packing;
+} PackTiles;
 
-static Packing read_packing(Interp *interp, const Step *step, const Array *packed,
+static PackTiles read_packing(Interp *interp, const InterpStep *step, const Array *packed,
                             const Array *unpacked)
 {
-    Packing p = {.rank = rank_of(unpacked), .packed = packed, .unpacked = unpacked};
+    PackTiles p = {.rank = rank_of(unpacked), .packed = packed, .unpacked = unpacked};
     const Attr *positions = op_attr(step->op, "inner_dims_pos");
     const Attr *perm = op_attr(step->op, "outer_dims_perm");
     bool has_perm = perm && perm->u.dense_array.count > 0;
@@ -252,7 +252,7 @@ static Packing read_packing(Interp *interp, const Step *step, const Array *packe
 }
 
 /* Offset in the unpacked tensor of what stands at an index of the packed one; false: padding. */
-static bool unpacked_offset(const Packing *p, const int64_t *index, int64_t *at)
+static bool unpacked_offset(const PackTiles *p, const int64_t *index, int64_t *at)
 {
     *at = 0;
     for (uint32_t d = 0; d < p->rank; d++) {
@@ -266,7 +266,7 @@ static bool unpacked_offset(const Packing *p, const int64_t *index, int64_t *at)
     return true;
 }
 
-static bool eval_pack(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_pack(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     enum { PADDING = 2 };
     uint32_t begin, count;
@@ -274,7 +274,7 @@ static bool eval_pack(Interp *interp, const Step *step, Array **inputs, Array **
     Array *out = results[0] = array_own(inputs[1]);
     inputs[1] = NULL;
     op_operand_group(step->op, PADDING, &begin, &count);
-    Packing p = read_packing(interp, step, out, inputs[0]);
+    PackTiles p = read_packing(interp, step, out, inputs[0]);
     int64_t *index = ARENA_ARRAY(&interp->scratch, int64_t, rank_of(out));
     for (; offset < out->count; offset++, vm_next_index(index, dims_of(out), rank_of(out))) {
         if (unpacked_offset(&p, index, &at))
@@ -287,12 +287,12 @@ static bool eval_pack(Interp *interp, const Step *step, Array **inputs, Array **
     return true;
 }
 
-static bool eval_unpack(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_unpack(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     int64_t at, offset = 0;
     Array *out = results[0] = array_own(inputs[1]);
     inputs[1] = NULL;
-    Packing p = read_packing(interp, step, inputs[0], out);
+    PackTiles p = read_packing(interp, step, inputs[0], out);
     const Array *in = inputs[0];
     int64_t *index = ARENA_ARRAY(&interp->scratch, int64_t, rank_of(in));
     for (; offset < in->count; offset++, vm_next_index(index, dims_of(in), rank_of(in)))

@@ -5,10 +5,9 @@
 
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
-#include "sim/vm/strided_copy.h"
-#include "sim/interp/interp_impl.h"
-#include "sim/vm/loop_nest.h"
+#include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
+#include "sim/interp/internal.h"
 
 static int64_t scalar(const Array *array)
 {
@@ -46,14 +45,14 @@ static Array *make_array(const Op *op, const Type *type)
     return array;
 }
 
-static bool eval_empty(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_empty(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Type *type = known_shape(interp, op_result(step->op, 0)->type, inputs, 0);
     results[0] = make_array(step->op, type);
     return results[0] != NULL;
 }
 
-bool interp_reshape_input(const Step *step, const Type *type, Array **inputs, Array **results)
+bool interp_reshape_input(const InterpStep *step, const Type *type, Array **inputs, Array **results)
 {
     int64_t count;
     if (!type_element_count(type, &count) || count != inputs[0]->count)
@@ -64,7 +63,7 @@ bool interp_reshape_input(const Step *step, const Type *type, Array **inputs, Ar
     return true;
 }
 
-static bool eval_cast(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_cast(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Type *type = op_result(step->op, 0)->type, *have = inputs[0]->type;
     (void)interp;
@@ -80,7 +79,7 @@ static bool eval_cast(Interp *interp, const Step *step, Array **inputs, Array **
     return true;
 }
 
-static bool eval_reshape(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_reshape(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     uint32_t rank = (uint32_t)inputs[1]->count;
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
@@ -89,13 +88,13 @@ static bool eval_reshape(Interp *interp, const Step *step, Array **inputs, Array
     return interp_reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
 }
 
-static bool eval_expand(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_expand(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Type *type = known_shape(interp, op_result(step->op, 0)->type, inputs, 1);
     return interp_reshape_input(step, type, inputs, results);
 }
 
-static bool eval_collapse(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_collapse(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Attr *groups = op_attr(step->op, "reassociation");
     uint32_t rank = groups->u.array.count, at = 0;
@@ -108,7 +107,7 @@ static bool eval_collapse(Interp *interp, const Step *step, Array **inputs, Arra
     return interp_reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
 }
 
-static bool eval_dim(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_dim(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     int64_t index = scalar(inputs[1]);
     (void)interp;
@@ -120,7 +119,7 @@ static bool eval_dim(Interp *interp, const Step *step, Array **inputs, Array **r
     return true;
 }
 
-static bool eval_rank(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_rank(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     (void)interp;
     results[0] = array_new(op_result(step->op, 0)->type);
@@ -128,7 +127,7 @@ static bool eval_rank(Interp *interp, const Step *step, Array **inputs, Array **
     return true;
 }
 
-static bool eval_bitcast(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_bitcast(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Type *elem = type_elem(op_result(step->op, 0)->type);
     const Array *in = inputs[0];
@@ -142,7 +141,7 @@ static bool eval_bitcast(Interp *interp, const Step *step, Array **inputs, Array
 /* --- elements ------------------------------------------------------------------------------- */
 
 /* Offset of the element whose indices are inputs from `begin` on. */
-static bool find_element(const Step *step, const Array *array, Array *const *inputs, uint32_t begin,
+static bool find_element(const InterpStep *step, const Array *array, Array *const *inputs, uint32_t begin,
                          int64_t *at)
 {
     *at = 0;
@@ -157,7 +156,7 @@ static bool find_element(const Step *step, const Array *array, Array *const *inp
     return true;
 }
 
-static bool eval_extract(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_extract(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     int64_t at;
     (void)interp;
@@ -168,7 +167,7 @@ static bool eval_extract(Interp *interp, const Step *step, Array **inputs, Array
     return true;
 }
 
-static bool eval_insert(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_insert(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     int64_t at;
     (void)interp;
@@ -180,7 +179,7 @@ static bool eval_insert(Interp *interp, const Step *step, Array **inputs, Array 
     return true;
 }
 
-static bool eval_from_elements(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_from_elements(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     (void)interp;
     results[0] = array_new(op_result(step->op, 0)->type);
@@ -189,7 +188,7 @@ static bool eval_from_elements(Interp *interp, const Step *step, Array **inputs,
     return true;
 }
 
-static bool eval_splat(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_splat(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     results[0] = make_array(step->op,
                             known_shape(interp, op_result(step->op, 0)->type, inputs, 1));
@@ -219,7 +218,7 @@ bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, ui
     return true;
 }
 
-static bool eval_concat(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_concat(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "dim"));
     return interp_concat_arrays(interp, step->op, inputs, step->op->operand_count, dim, &results[0]);
@@ -227,7 +226,7 @@ static bool eval_concat(Interp *interp, const Step *step, Array **inputs, Array 
 
 /* --- bodies --------------------------------------------------------------------------------- */
 
-static bool prepare_body(Interp *interp, Step *step)
+static bool prepare_body(Interp *interp, InterpStep *step)
 {
     const Block *body = region_entry(op_region(step->op, 0));
     Value *element = op_operand(block_terminator(body), 0);
@@ -242,12 +241,12 @@ static void release_body(void *state)
 }
 
 /* Fills an array with what the body gives for each index. */
-static bool fill_by_body(Interp *interp, const Step *step, Array **inputs, Array *out)
+static bool fill_by_body(Interp *interp, const InterpStep *step, Array **inputs, Array *out)
 {
     const Op *op = step->op;
     Program *program = step->state;
     uint32_t rank = out->type->u.shaped.rank;
-    Nest *nest = vm_nest_new(&interp->scratch, op, rank, 1);
+    VmNest *nest = vm_nest_new(&interp->scratch, op, rank, 1);
     nest->input_count = 0;
     nest->operands[0] = (NestOperand){.array = out, .map = map_identity(op->ctx, rank)};
     for (uint32_t i = 0; i < rank; i++)
@@ -259,7 +258,7 @@ static bool fill_by_body(Interp *interp, const Step *step, Array **inputs, Array
            vm_nest_run(nest, program, &interp->scratch);
 }
 
-static bool eval_generate(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_generate(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     results[0] = make_array(step->op,
                             known_shape(interp, op_result(step->op, 0)->type, inputs, 0));
@@ -267,7 +266,7 @@ static bool eval_generate(Interp *interp, const Step *step, Array **inputs, Arra
 }
 
 /* Widths of one side of a pad's border. */
-static bool read_border(const Step *step, const char *attr, uint32_t group, Array *const *inputs,
+static bool read_border(const InterpStep *step, const char *attr, uint32_t group, Array *const *inputs,
                         int64_t *out)
 {
     const Attr *list = op_attr(step->op, attr);
@@ -283,7 +282,7 @@ static bool read_border(const Step *step, const char *attr, uint32_t group, Arra
     return true;
 }
 
-static bool eval_pad(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     enum { LOW = 1, HIGH = 2 };
     uint32_t rank = inputs[0]->type->u.shaped.rank;

@@ -7,14 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
-#include "sim/vm/strided_copy.h"
-#include "sim/interp/interp_impl.h"
-#include "sim/vm/loop_nest.h"
+#include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
+#include "sim/interp/internal.h"
 
 /* --- elementwise ---------------------------------------------------------------------------- */
 
-static bool prepare_elementwise(Interp *interp, Step *step)
+static bool prepare_elementwise(Interp *interp, InterpStep *step)
 {
     (void)interp;
     step->state = vm_program_of_op(step->op);
@@ -27,7 +26,7 @@ static void release_elementwise(void *state)
 }
 
 /* Extents of the operands side by side, aligned at their ends. */
-static bool broadcast(Interp *interp, const Step *step, Array **inputs, int64_t **dims,
+static bool broadcast(Interp *interp, const InterpStep *step, Array **inputs, int64_t **dims,
                       uint32_t *rank)
 {
     uint32_t count = step->op->operand_count;
@@ -59,14 +58,14 @@ static const AffineMap *broadcast_map(Interp *interp, Context *ctx, const Array 
     return map_get(ctx, loops, 0, rank, results);
 }
 
-static bool eval_elementwise(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_elementwise(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Op *op = step->op;
     int64_t *dims;
     uint32_t rank;
     if (!broadcast(interp, step, inputs, &dims, &rank))
         return false;
-    Nest *nest = vm_nest_new(&interp->scratch, op, rank, op->operand_count + 1);
+    VmNest *nest = vm_nest_new(&interp->scratch, op, rank, op->operand_count + 1);
     results[0] = array_new(type_tensor(type_elem(op_result(op, 0)->type), dims, rank, NULL));
     if (!results[0])
         return op_error(op, "makes a tensor that is too large");
@@ -82,7 +81,7 @@ static bool eval_elementwise(Interp *interp, const Step *step, Array **inputs, A
            vm_nest_run(nest, step->state, &interp->scratch);
 }
 
-static bool eval_rescale(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_rescale(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Op *op = step->op;
     const Array *in = inputs[0];
@@ -100,7 +99,7 @@ static bool eval_rescale(Interp *interp, const Step *step, Array **inputs, Array
 }
 
 /* i8: one of 256 elements. i16: between two of 513, by 7 bits. */
-static bool eval_table(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_table(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Array *in = inputs[0], *table = inputs[1];
     bool is_byte = type_width(in->elem) == 8;
@@ -122,14 +121,14 @@ static bool eval_table(Interp *interp, const Step *step, Array **inputs, Array *
 /* --- along one axis ------------------------------------------------------------------------- */
 
 /* A tensor as [outer, axis, inner]. */
-typedef struct Axis {
+typedef struct InterpAxis {
     int64_t outer, count, inner;
-} Axis;
+} InterpAxis;
 
-static Axis axis_of(const Step *step, const Array *in)
+static InterpAxis axis_of(const InterpStep *step, const Array *in)
 {
     uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "axis"));
-    Axis axis = {1, dims_of(in)[dim], 1};
+    InterpAxis axis = {1, dims_of(in)[dim], 1};
     for (uint32_t d = 0; d < rank_of(in); d++)
         *(d < dim ? &axis.outer : &axis.inner) *= d == dim ? 1 : dims_of(in)[d];
     return axis;
@@ -168,10 +167,10 @@ static void combine(const OpDef *def, const Array *in, int64_t from, Array *out,
                       combine_integers(def, array_get_i64(out, to), array_get_i64(in, from)));
 }
 
-static bool eval_reduce(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_reduce(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Array *in = inputs[0];
-    Axis axis = axis_of(step, in);
+    InterpAxis axis = axis_of(step, in);
     int64_t *dims = arena_copy(&interp->scratch, dims_of(in), rank_of(in) * sizeof *dims);
     dims[attr_int_value(op_attr(step->op, "axis"))] = 1;
     results[0] = array_new(type_with_shape(in->type, dims, rank_of(in)));
@@ -187,10 +186,10 @@ static bool eval_reduce(Interp *interp, const Step *step, Array **inputs, Array 
     return true;
 }
 
-static bool eval_argmax(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_argmax(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Array *in = inputs[0];
-    Axis axis = axis_of(step, in);
+    InterpAxis axis = axis_of(step, in);
     uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "axis")), rank = 0;
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank_of(in));
     for (uint32_t d = 0; d < rank_of(in); d++)
@@ -209,10 +208,10 @@ static bool eval_argmax(Interp *interp, const Step *step, Array **inputs, Array 
     return true;
 }
 
-static bool eval_reverse(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_reverse(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Array *in = inputs[0];
-    Axis axis = axis_of(step, in);
+    InterpAxis axis = axis_of(step, in);
     (void)interp;
     results[0] = array_new(in->type);
     for (int64_t o = 0; o < axis.outer; o++)
@@ -223,7 +222,7 @@ static bool eval_reverse(Interp *interp, const Step *step, Array **inputs, Array
     return true;
 }
 
-static bool eval_concat(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_concat(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "axis"));
     return interp_concat_arrays(interp, step->op, inputs, step->op->operand_count, dim, &results[0]);
@@ -249,7 +248,7 @@ static BoxSide side_of(Interp *interp, const Array *array)
     return side;
 }
 
-static bool eval_transpose(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_transpose(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     uint32_t rank = rank_of(inputs[0]);
     BoxSide own = side_of(interp, inputs[0]);
@@ -265,7 +264,7 @@ static bool eval_transpose(Interp *interp, const Step *step, Array **inputs, Arr
     return take(interp, inputs[0], dims, rank, &from, results);
 }
 
-static bool eval_slice(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_slice(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Attr *start = op_attr(step->op, "start"), *size = op_attr(step->op, "size");
     uint32_t rank = rank_of(inputs[0]);
@@ -282,7 +281,7 @@ static bool eval_slice(Interp *interp, const Step *step, Array **inputs, Array *
     return take(interp, inputs[0], dims, rank, &from, results);
 }
 
-static bool eval_tile(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_tile(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Attr *multiples = op_attr(step->op, "multiples");
     const Array *in = inputs[0];
@@ -303,7 +302,7 @@ static bool eval_tile(Interp *interp, const Step *step, Array **inputs, Array **
     return results[0] || op_error(step->op, "makes a tensor that is too large");
 }
 
-static bool eval_reshape(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_reshape(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Attr *shape = op_attr(step->op, "new_shape");
     uint32_t rank = (uint32_t)shape->u.dense_array.count;
@@ -318,7 +317,7 @@ static bool eval_reshape(Interp *interp, const Step *step, Array **inputs, Array
     return interp_reshape_input(step, type_with_shape(inputs[0]->type, dims, rank), inputs, results);
 }
 
-static bool eval_pad(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Array *in = inputs[0], *widths = inputs[1];
     const Array *value = step->op->operand_count > 2 ? inputs[2] : NULL;
@@ -351,7 +350,7 @@ static bool eval_pad(Interp *interp, const Step *step, Array **inputs, Array **r
 }
 
 /* Row `indices[n, w]` of batch n; *at is its first element among `rows` rows of `size`. */
-static bool find_row(const Step *step, const Array *indices, int64_t n, int64_t w, int64_t rows,
+static bool find_row(const InterpStep *step, const Array *indices, int64_t n, int64_t w, int64_t rows,
                      int64_t size, int64_t *at)
 {
     int64_t row = array_get_i64(indices, n * dims_of(indices)[1] + w);
@@ -362,7 +361,7 @@ static bool find_row(const Step *step, const Array *indices, int64_t n, int64_t 
     return true;
 }
 
-static bool eval_gather(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_gather(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Array *values = inputs[0], *indices = inputs[1];
     int64_t batch = dims_of(values)[0], rows = dims_of(values)[1], size = dims_of(values)[2], at;
@@ -379,7 +378,7 @@ static bool eval_gather(Interp *interp, const Step *step, Array **inputs, Array 
     return true;
 }
 
-static bool eval_scatter(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_scatter(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Array *indices = inputs[1], *rows_in = inputs[2];
     Array *out = results[0] = array_own(inputs[0]);

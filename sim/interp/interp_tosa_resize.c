@@ -3,21 +3,21 @@
  * of both numerators, as the specification has it.
  * Tests: lit/sim/tosa.mir, test/e2e/run_check.py */
 #include "dialects/tosa/tosa.h"
-#include "ir/asm/print/diag.h"
-#include "sim/interp/interp_impl.h"
+#include "ir/asm/print/print.h"
+#include "sim/interp/internal.h"
 
 /* One axis, and where an output lies on it. */
-typedef struct Axis {
+typedef struct InterpResizeAxis {
     int64_t numerator, denominator, offset, border;
     int64_t in, out;      /* extents */
     int64_t first, second; /* neighbours */
     int64_t rest;         /* beyond the first, in 1 / numerator */
-} Axis;
+} InterpResizeAxis;
 
-static bool read_axis(const Op *op, const Array *in, uint32_t d, Axis *axis)
+static bool read_axis(const Op *op, const Array *in, uint32_t d, InterpResizeAxis *axis)
 {
     const Attr *scale = op_attr(op, "scale");
-    *axis = (Axis){.numerator = dense_array_i64(scale, 2 * d),
+    *axis = (InterpResizeAxis){.numerator = dense_array_i64(scale, 2 * d),
                    .denominator = dense_array_i64(scale, 2 * d + 1),
                    .offset = dense_array_i64(op_attr(op, "offset"), d),
                    .border = dense_array_i64(op_attr(op, "border"), d),
@@ -36,7 +36,7 @@ static int64_t limited(int64_t index, int64_t extent)
     return index < 0 ? 0 : index >= extent ? extent - 1 : index;
 }
 
-static void seek(Axis *axis, int64_t o, bool nearest)
+static void seek(InterpResizeAxis *axis, int64_t o, bool nearest)
 {
     int64_t at = o * axis->denominator + axis->offset;
     axis->rest = i64_mod(at, axis->numerator);
@@ -48,7 +48,7 @@ static void seek(Axis *axis, int64_t o, bool nearest)
 }
 
 /* What the four neighbours weigh: [y][x]. */
-static void interpolate(const Array *in, int64_t at[2][2], const Axis *y, const Axis *x,
+static void interpolate(const Array *in, int64_t at[2][2], const InterpResizeAxis *y, const InterpResizeAxis *x,
                         Array *out, int64_t to)
 {
     const int64_t y_weights[] = {y->numerator - y->rest, y->rest};
@@ -78,7 +78,7 @@ static void copy_nearest(const Array *in, int64_t from, Array *out, int64_t to)
 }
 
 /* One output position of all channels. */
-static void resize_position(const Array *in, int64_t batch, const Axis *y, const Axis *x,
+static void resize_position(const Array *in, int64_t batch, const InterpResizeAxis *y, const InterpResizeAxis *x,
                             bool nearest, Array *out, int64_t to)
 {
     const int64_t rows[] = {y->first, y->second}, columns[] = {x->first, x->second};
@@ -94,12 +94,12 @@ static void resize_position(const Array *in, int64_t batch, const Axis *y, const
     }
 }
 
-bool interp_tosa_eval_resize(Interp *interp, const Step *step, Array **inputs, Array **results)
+bool interp_tosa_eval_resize(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Op *op = step->op;
     const Array *in = inputs[0];
     bool nearest = str_eq_c(op_attr(op, "mode")->u.string, "NEAREST_NEIGHBOR");
-    Axis y, x;
+    InterpResizeAxis y, x;
     (void)interp;
     if (!read_axis(op, in, 0, &y) || !read_axis(op, in, 1, &x))
         return false;

@@ -4,23 +4,22 @@
 #include <math.h>
 
 #include "dialects/tosa/tosa.h"
-#include "ir/asm/print/diag.h"
-#include "sim/vm/strided_copy.h"
-#include "sim/vm/vm_ops.h"
-#include "sim/interp/interp_impl.h"
+#include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
+#include "sim/interp/internal.h"
 
 enum { MAX_SPATIAL = 3 };
 
 /* How output positions and taps of a kernel meet the input. */
-typedef struct Window {
+typedef struct TosaWindow {
     uint32_t spatial;
     bool is_transposed; /* position = (o - pad - k) / stride */
     int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL], dilation[MAX_SPATIAL], pad[MAX_SPATIAL];
     const int64_t *in, *out; /* spatial extents */
-} Window;
+} TosaWindow;
 
 /* Index of the input, or -1 outside. */
-static int64_t position(const Window *w, uint32_t d, int64_t o, int64_t k)
+static int64_t position(const TosaWindow *w, uint32_t d, int64_t o, int64_t k)
 {
     int64_t at = w->is_transposed ? o - w->pad[d] - k
                                   : o * w->stride[d] + k * w->dilation[d] - w->pad[d];
@@ -31,7 +30,7 @@ static int64_t position(const Window *w, uint32_t d, int64_t o, int64_t k)
 }
 
 /* Row-major position of a tap's element among the input's, or -1. */
-static int64_t tap_position(const Window *w, const int64_t *out, const int64_t *tap)
+static int64_t tap_position(const TosaWindow *w, const int64_t *out, const int64_t *tap)
 {
     int64_t at = 0;
     for (uint32_t d = 0; d < w->spatial; d++) {
@@ -54,14 +53,14 @@ static int64_t product(const int64_t *extents, uint32_t count)
 /* --- sums ----------------------------------------------------------------------------------- */
 
 /* Factors with their zero points, and what they are added to. */
-typedef struct Sum {
+typedef struct WindowSum {
     const Array *a, *b;
     int64_t a_zero, b_zero;
     bool is_float;
     Cell total;
-} Sum;
+} WindowSum;
 
-static void sum_begin(Sum *sum, const Array *bias, int64_t index)
+static void sum_begin(WindowSum *sum, const Array *bias, int64_t index)
 {
     sum->total = (Cell){0};
     if (sum->is_float)
@@ -70,7 +69,7 @@ static void sum_begin(Sum *sum, const Array *bias, int64_t index)
         sum->total.i = array_get_i64(bias, bias->count == 1 ? 0 : index);
 }
 
-static void sum_add(Sum *sum, int64_t a, int64_t b)
+static void sum_add(WindowSum *sum, int64_t a, int64_t b)
 {
     if (sum->is_float) {
         sum->total.f += array_get_f64(sum->a, a) * array_get_f64(sum->b, b);
@@ -80,7 +79,7 @@ static void sum_add(Sum *sum, int64_t a, int64_t b)
     sum->total.u += x * (uint64_t)(array_get_i64(sum->b, b) - sum->b_zero);
 }
 
-static void sum_end(const Sum *sum, Array *out, int64_t index)
+static void sum_end(const WindowSum *sum, Array *out, int64_t index)
 {
     if (sum->is_float)
         array_set_f64(out, index, sum->total.f);
@@ -97,9 +96,9 @@ static int64_t item(const Op *op, const char *attr, size_t index)
 
 /* stride, dilation and pad of a convolution; the kernel begins at dimension `first` of weights. */
 static void read_window(const Op *op, uint32_t spatial, const Array *in, const Array *weight,
-                        uint32_t first, Window *w)
+                        uint32_t first, TosaWindow *w)
 {
-    *w = (Window){.spatial = spatial, .in = dims_of(in) + 1,
+    *w = (TosaWindow){.spatial = spatial, .in = dims_of(in) + 1,
                   .is_transposed = op->def == TOSA(TRANSPOSE_CONV2D)};
     for (uint32_t d = 0; d < spatial; d++) {
         w->kernel[d] = dims_of(weight)[first + d];
@@ -110,7 +109,7 @@ static void read_window(const Op *op, uint32_t spatial, const Array *in, const A
 }
 
 /* The result's shape: [batch, window positions, channels]. False: an extent is negative. */
-static bool make_output(Interp *interp, const Op *op, Window *w, int64_t batch, int64_t channels,
+static bool make_output(Interp *interp, const Op *op, TosaWindow *w, int64_t batch, int64_t channels,
                         Array **out)
 {
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, w->spatial + 2);
@@ -131,7 +130,7 @@ static bool make_output(Interp *interp, const Op *op, Window *w, int64_t batch, 
 }
 
 /* Adds the products of one output element; depthwise: of channel `channel` only. */
-static void convolve(const Window *w, Sum *sum, int64_t batch, const int64_t *at, int64_t channel,
+static void convolve(const TosaWindow *w, WindowSum *sum, int64_t batch, const int64_t *at, int64_t channel,
                      int64_t in_channels, bool is_depthwise, int64_t out_channels)
 {
     int64_t tap[MAX_SPATIAL] = {0}, number = 0;
@@ -151,7 +150,7 @@ static void convolve(const Window *w, Sum *sum, int64_t batch, const int64_t *at
     }
 }
 
-static bool eval_conv(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_conv(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Op *op = step->op;
     bool is_depthwise = op->def == TOSA(DEPTHWISE_CONV2D);
@@ -160,11 +159,11 @@ static bool eval_conv(Interp *interp, const Step *step, Array **inputs, Array **
     uint32_t spatial = rank_of(in) - 2;
     int64_t in_channels = dims_of(in)[spatial + 1], at[MAX_SPATIAL] = {0};
     int64_t channels = is_depthwise ? dims_of(weight)[2] * dims_of(weight)[3] : dims_of(weight)[0];
-    Window w;
+    TosaWindow w;
     read_window(op, spatial, in, weight, is_depthwise ? 0 : 1, &w);
     if (!make_output(interp, op, &w, dims_of(in)[0], channels, &results[0]))
         return false;
-    Sum sum = {in, weight, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1),
+    WindowSum sum = {in, weight, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1),
                type_is_float(in->elem), {0}};
     int64_t positions = product(w.out, spatial);
     for (int64_t i = 0; i < results[0]->count; i++) {
@@ -180,14 +179,14 @@ static bool eval_conv(Interp *interp, const Step *step, Array **inputs, Array **
 
 /* --- matrix products ------------------------------------------------------------------------ */
 
-static bool eval_fully_connected(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_fully_connected(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Array *in = inputs[0], *weight = inputs[1];
     const Attr *quant = op_attr(step->op, "quantization_info");
     int64_t depth = dims_of(in)[1], dims[] = {dims_of(in)[0], dims_of(weight)[0]};
     (void)interp;
     results[0] = array_new(type_tensor(type_elem(op_result(step->op, 0)->type), dims, 2, NULL));
-    Sum sum = {in, weight, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1),
+    WindowSum sum = {in, weight, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1),
                type_is_float(in->elem), {0}};
     for (int64_t i = 0; i < results[0]->count; i++) {
         int64_t row = i / dims[1], column = i % dims[1];
@@ -199,7 +198,7 @@ static bool eval_fully_connected(Interp *interp, const Step *step, Array **input
     return true;
 }
 
-static bool eval_matmul(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_matmul(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Array *a = inputs[0], *b = inputs[1];
     const Attr *quant = op_attr(step->op, "quantization_info");
@@ -208,7 +207,7 @@ static bool eval_matmul(Interp *interp, const Step *step, Array **inputs, Array 
     if (dims_of(b)[0] != dims[0] || dims_of(b)[1] != depth)
         return op_error(step->op, "has factors whose shapes do not fit");
     results[0] = array_new(type_tensor(type_elem(op_result(step->op, 0)->type), dims, 3, NULL));
-    Sum sum = {a, b, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1),
+    WindowSum sum = {a, b, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1),
                type_is_float(a->elem), {0}};
     for (int64_t i = 0; i < results[0]->count; i++) {
         int64_t column = i % dims[2], row = i / dims[2], batch = row / dims[1];
@@ -228,7 +227,7 @@ typedef struct Pooled {
     Cell sum, largest;
 } Pooled;
 
-static Pooled pool(const Window *w, const Array *in, int64_t batch, const int64_t *at,
+static Pooled pool(const TosaWindow *w, const Array *in, int64_t batch, const int64_t *at,
                    int64_t channel, int64_t channels, int64_t zero)
 {
     Pooled out = {0};
@@ -265,13 +264,13 @@ static void set_pooled(const Op *op, const Pooled *pooled, int64_t zero, Array *
                                           : pooled->largest.i);
 }
 
-static bool eval_pool(Interp *interp, const Step *step, Array **inputs, Array **results)
+static bool eval_pool(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     const Op *op = step->op;
     const Array *in = inputs[0];
     const Attr *quant = op->def == TOSA(AVG_POOL2D) ? op_attr(op, "quantization_info") : NULL;
     int64_t channels = dims_of(in)[3], at[MAX_SPATIAL] = {0};
-    Window w = {.spatial = 2, .in = dims_of(in) + 1};
+    TosaWindow w = {.spatial = 2, .in = dims_of(in) + 1};
     for (uint32_t d = 0; d < w.spatial; d++) {
         w.kernel[d] = item(op, "kernel", d);
         w.stride[d] = item(op, "stride", d);

@@ -2,31 +2,30 @@
  * quantized one is compared with them as it goes.
  *   signal / noise = sum x^2 / sum (x - q)^2, over all elements and frames
  * Tests: lit/tools/quantize.mir, test/e2e/quantize_check.py */
-#include "sim/interp/quant_noise.h"
+#include "sim/interp/interp.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
-#include "sim/interp/interp.h"
 
-typedef struct Row {
+typedef struct NoiseRow {
     const Op *quantize;     /* whose scale and type it is */
     const Value *reference; /* in the float function */
     Array *expected;        /* its value in this frame */
     double largest, signal, noise;
-} Row;
+} NoiseRow;
 
 struct QuantNoise {
     const Op *reference_func, *quantized_func;
     Interp *reference, *quantized;
-    VEC(Row) rows;
+    VEC(NoiseRow) rows;
     PtrMap by_reference; /* Value* -> number of the row + 1 */
     PtrMap by_result;    /* Op* that dequantizes -> number of the row + 1 */
 };
 
-static Row *find_row(QuantNoise *noise, const PtrMap *map, const void *key)
+static NoiseRow *find_row(QuantNoise *noise, const PtrMap *map, const void *key)
 {
     uintptr_t number = (uintptr_t)ptrmap_get(map, key);
     return number ? &noise->rows.data[number - 1] : NULL;
@@ -38,14 +37,14 @@ static bool see_reference(void *user, const Op *op, Array *const *results)
 {
     QuantNoise *noise = user;
     for (uint32_t i = 0; i < op->result_count; i++) {
-        Row *row = find_row(noise, &noise->by_reference, op_result(op, i));
+        NoiseRow *row = find_row(noise, &noise->by_reference, op_result(op, i));
         if (row)
             row->expected = array_ref(results[i]);
     }
     return true;
 }
 
-static void compare(Row *row, const Array *got)
+static void compare(NoiseRow *row, const Array *got)
 {
     for (int64_t i = 0; i < got->count; i++) {
         double want = array_get_f64(row->expected, i), off = want - array_get_f64(got, i);
@@ -58,7 +57,7 @@ static void compare(Row *row, const Array *got)
 static bool see_quantized(void *user, const Op *op, Array *const *results)
 {
     QuantNoise *noise = user;
-    Row *row = find_row(noise, &noise->by_result, op);
+    NoiseRow *row = find_row(noise, &noise->by_result, op);
     if (row)
         compare(row, results[0]);
     return true;
@@ -79,7 +78,7 @@ bool quant_noise_run(QuantNoise *noise, Array *const *inputs)
 {
     const Block *entry = func_entry(noise->reference_func);
     for (uint32_t i = 0; i < entry->arg_count; i++) {
-        Row *row = find_row(noise, &noise->by_reference, entry->args[i]);
+        NoiseRow *row = find_row(noise, &noise->by_reference, entry->args[i]);
         if (row)
             row->expected = array_ref(inputs[i]);
     }
@@ -105,7 +104,7 @@ static void find_rows(QuantNoise *noise, const PtrMap *copies)
         const Value *reference = ptrmap_get(copies, op_operand(quantize, 0));
         if (!reference)
             continue;
-        *vec_push(&noise->rows) = (Row){.quantize = quantize, .reference = reference};
+        *vec_push(&noise->rows) = (NoiseRow){.quantize = quantize, .reference = reference};
         ptrmap_put(&noise->by_reference, reference, (void *)(uintptr_t)noise->rows.len);
         ptrmap_put(&noise->by_result, op, (void *)(uintptr_t)noise->rows.len);
     }
@@ -164,7 +163,7 @@ static void add_value(StrBuf *out, const Op *func, const Value *value)
     add_padded(out, op ? str_from(op->def->name) : STR("input"), OPERATOR_WIDTH);
 }
 
-static void add_row(StrBuf *out, const Op *func, const Row *row)
+static void add_row(StrBuf *out, const Op *func, const NoiseRow *row)
 {
     const Attr *scale = onnx_constant(op_operand(row->quantize, 1));
     const Type *elem = type_elem(op_result(row->quantize, 0)->type);

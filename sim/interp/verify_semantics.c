@@ -6,17 +6,16 @@
  * Integers and dequantized integers must be equal, other floats close to the largest of their
  * result, since a pass may add up in another order.
  * Tests: test/unit/verify_semantics_test.c, lit/tools/verify-semantics.mir */
-#include "sim/interp/verify_semantics.h"
+#include "sim/interp/interp.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialects/func/func.h"
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
-#include "sim/io/boundary.h"
-#include "sim/interp/interp.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "sim/io/io.h"
 
 /* Of floats, relative to the largest of a result; of dequantized integers, to each. */
 static const double FLOAT_TOLERANCE = 1e-5, QUANT_TOLERANCE = 1e-6;
@@ -43,25 +42,25 @@ struct VerifySemantics {
 };
 
 /* A function's boundary at one time. */
-typedef struct Signature {
+typedef struct RunSignature {
     Boundary *inputs, *results;
     uint32_t input_count, result_count;
-} Signature;
+} RunSignature;
 
 /* --- capturing diagnostics ------------------------------------------------------------------ */
 
 /* Keeps the first error instead of showing it. */
-typedef struct Capture {
+typedef struct DiagCapture {
     Context *ctx;
     DiagHandler *handler;
     void *user;
     StrBuf text;
-} Capture;
+} DiagCapture;
 
 static void keep_first(void *user, Context *ctx, const Diag *diag, const Diag *notes,
                        size_t note_count)
 {
-    Capture *capture = user;
+    DiagCapture *capture = user;
     (void)ctx;
     (void)notes;
     (void)note_count;
@@ -69,27 +68,27 @@ static void keep_first(void *user, Context *ctx, const Diag *diag, const Diag *n
         strbuf_add_str(&capture->text, diag->text);
 }
 
-static void capture_begin(Capture *capture, Context *ctx)
+static void capture_begin(DiagCapture *capture, Context *ctx)
 {
-    *capture = (Capture){.ctx = ctx};
+    *capture = (DiagCapture){.ctx = ctx};
     diag_flush(ctx);
     diag_set_handler(ctx, keep_first, capture, &capture->handler, &capture->user);
 }
 
-static void capture_end(Capture *capture)
+static void capture_end(DiagCapture *capture)
 {
     diag_flush(capture->ctx);
     diag_set_handler(capture->ctx, capture->handler, capture->user, NULL, NULL);
 }
 
-static const char *captured(const Capture *capture)
+static const char *captured(const DiagCapture *capture)
 {
     return capture->text.len ? capture->text.data : "no reason is given";
 }
 
 /* --- signatures ----------------------------------------------------------------------------- */
 
-static bool signature_read(const Op *func, Signature *out)
+static bool signature_read(const Op *func, RunSignature *out)
 {
     const Type *type = op_attr(func, "function_type")->u.type_value;
     out->input_count = type->u.function.input_count;
@@ -176,7 +175,7 @@ static bool random_array(const Boundary *b, uint64_t *state, uint64_t indices, N
 
 /* --- running -------------------------------------------------------------------------------- */
 
-static bool run_arrays(const Op *func, const Signature *s, Interp *interp, const Npy *inputs,
+static bool run_arrays(const Op *func, const RunSignature *s, Interp *interp, const Npy *inputs,
                        Npy *results)
 {
     StrBuf why = {0};
@@ -208,7 +207,7 @@ static void sample_free(Sample *sample, uint32_t count)
     *sample = (Sample){0};
 }
 
-static void sample_init(Sample *sample, const Signature *s)
+static void sample_init(Sample *sample, const RunSignature *s)
 {
     sample->inputs = xcalloc(s->input_count + s->result_count + 1, sizeof *sample->inputs);
     sample->results = sample->inputs + s->input_count;
@@ -216,7 +215,7 @@ static void sample_init(Sample *sample, const Signature *s)
 
 /* Draws inputs for which the function is defined; after some attempts integers are few and small,
  * which they must be where they select. */
-static bool draw_sample(const Op *func, const Signature *s, Interp *interp, uint64_t number,
+static bool draw_sample(const Op *func, const RunSignature *s, Interp *interp, uint64_t number,
                         Sample *sample)
 {
     enum { ATTEMPTS = 8 };
@@ -252,7 +251,7 @@ static void reference_free(Reference *reference, int64_t runs)
     free(reference->is_quantized);
 }
 
-static bool fill_reference(const Op *func, const Signature *s, int64_t runs, Reference *out)
+static bool fill_reference(const Op *func, const RunSignature *s, int64_t runs, Reference *out)
 {
     Interp *interp = interp_create(func);
     bool ok = interp != NULL;
@@ -264,8 +263,8 @@ static bool fill_reference(const Op *func, const Signature *s, int64_t runs, Ref
 
 static void make_reference(VerifySemantics *v, const Op *func, const char *pass)
 {
-    Signature s = {0};
-    Capture capture;
+    RunSignature s = {0};
+    DiagCapture capture;
     Reference reference = {.name = symbol_name(func)};
     capture_begin(&capture, func->ctx);
     bool ok = signature_read(func, &s);
@@ -334,7 +333,7 @@ static int64_t find_difference(const Npy *a, const Npy *b, bool is_quantized)
     return -1;
 }
 
-static bool equal_results(const Reference *reference, const Signature *s, const Sample *sample,
+static bool equal_results(const Reference *reference, const RunSignature *s, const Sample *sample,
                           const Npy *results, Difference *difference)
 {
     for (uint32_t i = 0; i < reference->result_count; i++) {
@@ -382,12 +381,12 @@ static void report_difference(const Op *func, const char *pass, const Difference
 
 /* The function on one sample's inputs. True also if it is not comparable any more. */
 static bool check_sample(const Op *func, const char *pass, const Reference *reference,
-                         const Signature *s, Interp *interp, int64_t run)
+                         const RunSignature *s, Interp *interp, int64_t run)
 {
     const Sample *sample = &reference->samples[run];
     Difference difference;
     Sample now = {0};
-    Capture capture;
+    DiagCapture capture;
     sample_init(&now, s);
     capture_begin(&capture, func->ctx);
     bool ran = run_arrays(func, s, interp, sample->inputs, now.results);
@@ -407,8 +406,8 @@ static bool check_sample(const Op *func, const char *pass, const Reference *refe
 static bool check_function(const Op *func, const char *pass, const Reference *reference,
                            int64_t runs)
 {
-    Signature s = {0};
-    Capture capture;
+    RunSignature s = {0};
+    DiagCapture capture;
     capture_begin(&capture, func->ctx);
     Interp *interp = signature_read(func, &s) ? interp_create(func) : NULL;
     capture_end(&capture);

@@ -1,12 +1,12 @@
 /* Quantizing, reordering and cutting into frames at a function's boundary.
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir */
-#include "sim/io/boundary.h"
+#include "sim/io/io.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
-#include "sim/vm/strided_copy.h"
+#include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
 
 static bool says(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
 static bool says(StrBuf *why, const char *fmt, ...)

@@ -4,13 +4,13 @@
  *   value  := string | 'True' | 'False' | '(' [number {',' number} [',']] ')'
  * The length has 2 bytes in version 1, else 4; the dictionary has three keys in any order.
  * Tests: test/unit/npy_test.c */
-#include "sim/io/npy.h"
+#include "sim/io/io.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "ir/support/float.h"
-#include "ir/attr/type.h"
+#include "ir/support/support.h"
+#include "ir/attr/attr.h"
 
 static const char MAGIC[] = "\x93NUMPY";
 enum { MAGIC_SIZE = 6, ALIGNMENT = 64, FIRST_DIM_ROOM = 21 };

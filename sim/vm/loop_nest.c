@@ -1,15 +1,15 @@
 /* Running loop nests: offsets of operands from their maps, the order of loops, strips.
  * Tests: test/unit/interp_test.c */
-#include "sim/vm/loop_nest.h"
+#include "sim/vm/vm.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
-Nest *vm_nest_new(Arena *arena, const Op *op, uint32_t loop_count, uint32_t operand_count)
+VmNest *vm_nest_new(Arena *arena, const Op *op, uint32_t loop_count, uint32_t operand_count)
 {
-    Nest *nest = ARENA_NEW(arena, Nest);
+    VmNest *nest = ARENA_NEW(arena, VmNest);
     nest->op = op;
     nest->loop_count = loop_count;
     nest->operand_count = nest->input_count = operand_count;
@@ -18,7 +18,7 @@ Nest *vm_nest_new(Arena *arena, const Op *op, uint32_t loop_count, uint32_t oper
     return nest;
 }
 
-int64_t vm_nest_count(const Nest *nest)
+int64_t vm_nest_count(const VmNest *nest)
 {
     int64_t count = 1;
     for (uint32_t i = 0; i < nest->loop_count; i++)
@@ -32,7 +32,7 @@ int64_t vm_nest_count(const Nest *nest)
 
 /* --- offsets -------------------------------------------------------------------------------- */
 
-static bool leaves(const Nest *nest, size_t operand, uint32_t dim, int64_t index)
+static bool leaves(const VmNest *nest, size_t operand, uint32_t dim, int64_t index)
 {
     const NestOperand *o = &nest->operands[operand];
     return op_error(nest->op,
@@ -42,7 +42,7 @@ static bool leaves(const Nest *nest, size_t operand, uint32_t dim, int64_t index
 
 /* Adds one linear result, whose step in the array is `step`. Bounds that hold for the index keep
  * the products small; a loop of one iteration has no stride. */
-static bool add_result(const Nest *nest, size_t operand, uint32_t dim, const int64_t *coeffs,
+static bool add_result(const VmNest *nest, size_t operand, uint32_t dim, const int64_t *coeffs,
                        int64_t constant, int64_t step)
 {
     NestOperand *o = &nest->operands[operand];
@@ -57,7 +57,7 @@ static bool add_result(const Nest *nest, size_t operand, uint32_t dim, const int
     return true;
 }
 
-static bool init_operand(const Nest *nest, size_t operand, Arena *arena)
+static bool init_operand(const VmNest *nest, size_t operand, Arena *arena)
 {
     NestOperand *o = &nest->operands[operand];
     const int64_t *dims = o->array->type->u.shaped.dims;
@@ -77,7 +77,7 @@ static bool init_operand(const Nest *nest, size_t operand, Arena *arena)
     return true;
 }
 
-bool vm_nest_init(Nest *nest, Arena *arena)
+bool vm_nest_init(VmNest *nest, Arena *arena)
 {
     if (vm_nest_count(nest) == 0)
         return true;
@@ -89,8 +89,8 @@ bool vm_nest_init(Nest *nest, Arena *arena)
 
 /* --- the order of loops --------------------------------------------------------------------- */
 
-typedef struct Cursor {
-    const Nest *nest;
+typedef struct NestCursor {
+    const VmNest *nest;
     Program *program;
     uint32_t depth;      /* loops after merging */
     uint32_t *order;     /* loop at each depth, the last innermost */
@@ -101,11 +101,11 @@ typedef struct Cursor {
     int64_t *dims;       /* per loop of the nest, for maps that are not linear */
     int64_t *gathered;   /* STRIP offsets of such an operand */
     bool strips;         /* the innermost loop may be cut into strips of more than one */
-} Cursor;
+} NestCursor;
 
 /* Each output has a place of its own for every iteration of the loop, and no other loop moves
  * along the same dimension. */
-static bool separates_outputs(const Nest *nest, uint32_t loop)
+static bool separates_outputs(const VmNest *nest, uint32_t loop)
 {
     for (uint32_t i = nest->input_count; i < nest->operand_count; i++)
         if (map_result_of_dim(nest->operands[i].map, loop) < 0)
@@ -114,7 +114,7 @@ static bool separates_outputs(const Nest *nest, uint32_t loop)
 }
 
 /* Unit steps and many iterations are worth most. */
-static int64_t worth(const Nest *nest, uint32_t loop)
+static int64_t worth(const VmNest *nest, uint32_t loop)
 {
     int64_t units = 0;
     for (uint32_t i = 0; i < nest->operand_count; i++) {
@@ -125,9 +125,9 @@ static int64_t worth(const Nest *nest, uint32_t loop)
     return extent * (1 + units);
 }
 
-static void choose_order(Cursor *c)
+static void choose_order(NestCursor *c)
 {
-    const Nest *nest = c->nest;
+    const VmNest *nest = c->nest;
     uint32_t inner = nest->loop_count;
     for (uint32_t i = 0; i < nest->loop_count; i++)
         if (separates_outputs(nest, i) &&
@@ -144,9 +144,9 @@ static void choose_order(Cursor *c)
 }
 
 /* Loops at depths d and d + 1 step as one. */
-static bool merges(const Cursor *c, uint32_t d)
+static bool merges(const NestCursor *c, uint32_t d)
 {
-    const Nest *nest = c->nest;
+    const VmNest *nest = c->nest;
     for (uint32_t i = d; c->program->loop_count > 0 && i <= d + 1; i++)
         if (c->program->loops[c->order[i]])
             return false;
@@ -159,7 +159,7 @@ static bool merges(const Cursor *c, uint32_t d)
 }
 
 /* Merges depth d + 1 into d. */
-static void merge(Cursor *c, uint32_t d)
+static void merge(NestCursor *c, uint32_t d)
 {
     c->extents[d] *= c->extents[d + 1];
     for (uint32_t i = 0; i < c->nest->operand_count; i++)
@@ -174,10 +174,10 @@ static void merge(Cursor *c, uint32_t d)
     }
 }
 
-static void cursor_init(Cursor *c, const Nest *nest, Program *program, Arena *arena)
+static void cursor_init(NestCursor *c, const VmNest *nest, Program *program, Arena *arena)
 {
     uint32_t loops = nest->loop_count;
-    *c = (Cursor){.nest = nest, .program = program};
+    *c = (NestCursor){.nest = nest, .program = program};
     c->order = ARENA_ARRAY(arena, uint32_t, loops);
     c->extents = ARENA_ARRAY(arena, int64_t, loops);
     c->index = ARENA_ARRAY(arena, int64_t, loops);
@@ -249,7 +249,7 @@ static void store(Array *array, const Cell *cells, int64_t at, int64_t stride, s
 }
 
 /* Offsets of n elements from index `start` of the innermost loop, by the map. */
-static bool gather(Cursor *c, size_t operand, int64_t start, size_t n)
+static bool gather(NestCursor *c, size_t operand, int64_t start, size_t n)
 {
     const NestOperand *o = &c->nest->operands[operand];
     const int64_t *dims = o->array->type->u.shaped.dims;
@@ -271,12 +271,12 @@ static bool gather(Cursor *c, size_t operand, int64_t start, size_t n)
     return true;
 }
 
-static int64_t inner_stride(const Cursor *c, size_t operand)
+static int64_t inner_stride(const NestCursor *c, size_t operand)
 {
     return c->depth > 0 ? c->strides[operand][c->depth - 1] : 0;
 }
 
-static bool read_operand(Cursor *c, size_t operand, Cell *cells, int64_t start, size_t n)
+static bool read_operand(NestCursor *c, size_t operand, Cell *cells, int64_t start, size_t n)
 {
     const Array *array = c->nest->operands[operand].array;
     if (c->strides[operand]) {
@@ -290,7 +290,7 @@ static bool read_operand(Cursor *c, size_t operand, Cell *cells, int64_t start, 
     return true;
 }
 
-static bool write_operand(Cursor *c, size_t operand, const Cell *cells, int64_t start, size_t n)
+static bool write_operand(NestCursor *c, size_t operand, const Cell *cells, int64_t start, size_t n)
 {
     Array *array = c->nest->operands[operand].array;
     if (c->strides[operand]) {
@@ -305,7 +305,7 @@ static bool write_operand(Cursor *c, size_t operand, const Cell *cells, int64_t 
 }
 
 /* The loops' indices that the body asks for. */
-static void fill_indices(const Cursor *c, int64_t start, size_t n)
+static void fill_indices(const NestCursor *c, int64_t start, size_t n)
 {
     if (c->program->loop_count == 0)
         return;
@@ -317,9 +317,9 @@ static void fill_indices(const Cursor *c, int64_t start, size_t n)
     }
 }
 
-static bool run_strip(Cursor *c, int64_t start, size_t n)
+static bool run_strip(NestCursor *c, int64_t start, size_t n)
 {
-    const Nest *nest = c->nest;
+    const VmNest *nest = c->nest;
     const Program *program = c->program;
     for (uint32_t i = 0; i < program->arg_count; i++)
         if (i < nest->operand_count && program->args[i] &&
@@ -334,14 +334,14 @@ static bool run_strip(Cursor *c, int64_t start, size_t n)
     return true;
 }
 
-static void advance(Cursor *c, uint32_t depth, int64_t steps)
+static void advance(NestCursor *c, uint32_t depth, int64_t steps)
 {
     for (uint32_t i = 0; i < c->nest->operand_count; i++)
         if (c->strides[i])
             c->offset[i] += c->strides[i][depth] * steps;
 }
 
-static bool run_inner(Cursor *c)
+static bool run_inner(NestCursor *c)
 {
     if (c->depth == 0)
         return run_strip(c, 0, 1);
@@ -358,7 +358,7 @@ static bool run_inner(Cursor *c)
 }
 
 /* To the next iteration of the loops around the innermost; false: there is none. */
-static bool next_iteration(Cursor *c)
+static bool next_iteration(NestCursor *c)
 {
     for (uint32_t d = c->depth > 0 ? c->depth - 1 : 0; d-- > 0;) {
         advance(c, d, 1);
@@ -370,9 +370,9 @@ static bool next_iteration(Cursor *c)
     return false;
 }
 
-bool vm_nest_run(const Nest *nest, Program *program, Arena *arena)
+bool vm_nest_run(const VmNest *nest, Program *program, Arena *arena)
 {
-    Cursor cursor;
+    NestCursor cursor;
     if (vm_nest_count(nest) == 0)
         return true;
     cursor_init(&cursor, nest, program, arena);
@@ -386,7 +386,7 @@ bool vm_nest_run(const Nest *nest, Program *program, Arena *arena)
 bool vm_nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint32_t input_count,
                    Array *const *outputs, uint32_t output_count, Arena *arena)
 {
-    Nest *nest = vm_nest_new(arena, op, 1, input_count + output_count);
+    VmNest *nest = vm_nest_new(arena, op, 1, input_count + output_count);
     int64_t *unit = ARENA_ARRAY(arena, int64_t, 1), *zero = ARENA_ARRAY(arena, int64_t, 1);
     nest->input_count = input_count;
     nest->extents[0] = outputs[0]->count;

@@ -1,13 +1,12 @@
 /* Recognizing and running sums of products of integers. Factors that fit 16 bits are added up in
  * 32 bits when no sum can leave them, everything else modulo 2^64.
  * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
-#include "sim/vm/mac.h"
+#include "sim/vm/vm.h"
 
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 
 typedef struct Factor {
     Program *program; /* of f or g */
@@ -109,7 +108,7 @@ void vm_mac_free(Mac *mac)
     free(mac);
 }
 
-bool vm_mac_can_run(const Mac *mac, const Nest *nest)
+bool vm_mac_can_run(const Mac *mac, const VmNest *nest)
 {
     return nest->operands[mac->factors[0].operand].strides &&
            nest->operands[mac->factors[1].operand].strides;
@@ -118,19 +117,19 @@ bool vm_mac_can_run(const Mac *mac, const Nest *nest)
 /* --- loops ---------------------------------------------------------------------------------- */
 
 /* One loop, with its step in the factors and the output. */
-typedef struct Loop {
+typedef struct MacLoop {
     int64_t extent;
     int64_t steps[3];
-} Loop;
+} MacLoop;
 
 typedef struct Loops {
-    Loop *loops; /* the last is innermost */
+    MacLoop *loops; /* the last is innermost */
     uint32_t count;
     int64_t base[3];
     int64_t terms; /* products per output element */
 } Loops;
 
-static bool merges(const Loop *outer, const Loop *inner)
+static bool merges(const MacLoop *outer, const MacLoop *inner)
 {
     for (int i = 0; i < 3; i++)
         if (outer->steps[i] != inner->steps[i] * inner->extent)
@@ -138,7 +137,7 @@ static bool merges(const Loop *outer, const Loop *inner)
     return true;
 }
 
-static void add_loop(Loops *all, Loop loop)
+static void add_loop(Loops *all, MacLoop loop)
 {
     if (loop.extent == 1)
         return;
@@ -151,7 +150,7 @@ static void add_loop(Loops *all, Loop loop)
 }
 
 /* How well a loop goes innermost: long, with unit steps. */
-static int64_t worth(const Loop *loop)
+static int64_t worth(const MacLoop *loop)
 {
     int64_t extent = loop->extent < 64 ? loop->extent : 64, score = extent;
     for (int i = 0; i < 3; i++)
@@ -168,22 +167,22 @@ static void choose_inner(Loops *all)
             best = i;
     if (all->count == 0)
         return;
-    Loop inner = all->loops[best];
+    MacLoop inner = all->loops[best];
     for (uint32_t i = best; i + 1 < all->count; i++)
         all->loops[i] = all->loops[i + 1];
     all->loops[all->count - 1] = inner;
 }
 
-static Loops make_loops(const Mac *mac, const Nest *nest, Arena *arena)
+static Loops make_loops(const Mac *mac, const VmNest *nest, Arena *arena)
 {
     const NestOperand *operands[] = {&nest->operands[mac->factors[0].operand],
                                      &nest->operands[mac->factors[1].operand],
                                      &nest->operands[nest->operand_count - 1]};
-    Loops all = {.loops = ARENA_ARRAY(arena, Loop, nest->loop_count), .terms = 1};
+    Loops all = {.loops = ARENA_ARRAY(arena, MacLoop, nest->loop_count), .terms = 1};
     for (int i = 0; i < 3; i++)
         all.base[i] = operands[i]->base;
     for (uint32_t d = 0; d < nest->loop_count; d++) {
-        Loop loop = {.extent = nest->extents[d]};
+        MacLoop loop = {.extent = nest->extents[d]};
         for (int i = 0; i < 3; i++)
             loop.steps[i] = operands[i]->strides[d];
         if (map_result_of_dim(operands[2]->map, d) < 0)
@@ -223,7 +222,7 @@ enum { CHUNK = 16 };
         for (; k < n; k++)                                                                         \
             out[k] += (S)a * (S)b[k];                                                              \
     }                                                                                              \
-    static void inner_##T(S *out, const T *a, const T *b, const Loop *loop)                        \
+    static void inner_##T(S *out, const T *a, const T *b, const MacLoop *loop)                        \
     {                                                                                              \
         int64_t sa = loop->steps[0], sb = loop->steps[1], so = loop->steps[2];                     \
         if (so == 0 && sa == 1 && sb == 1) {                                                       \
@@ -239,8 +238,8 @@ enum { CHUNK = 16 };
     }                                                                                              \
     static void sums_##T(const Loops *all, uint32_t depth, S *out, const T *a, const T *b)         \
     {                                                                                              \
-        static const Loop one = {.extent = 1};                                                     \
-        const Loop *loop = all->count > 0 ? &all->loops[depth] : &one;                             \
+        static const MacLoop one = {.extent = 1};                                                     \
+        const MacLoop *loop = all->count > 0 ? &all->loops[depth] : &one;                             \
         if (depth + 1 >= all->count) {                                                             \
             inner_##T(out, a, b, loop);                                                            \
             return;                                                                                \
@@ -255,7 +254,7 @@ DEFINE_SUMS(int64_t, uint64_t)
 /* --- factors -------------------------------------------------------------------------------- */
 
 /* Values of a factor for all elements of its operand. */
-static Array *factor_values(const Factor *factor, const Nest *nest, Arena *arena)
+static Array *factor_values(const Factor *factor, const VmNest *nest, Arena *arena)
 {
     const Program *program = factor->program;
     Array *operand = nest->operands[factor->operand].array;
@@ -327,7 +326,7 @@ static void add_wide(const Loops *all, Array *out, const int64_t *a, const int64
     free(sums);
 }
 
-bool vm_mac_run(const Mac *mac, const Nest *nest, Arena *arena)
+bool vm_mac_run(const Mac *mac, const VmNest *nest, Arena *arena)
 {
     Array *factors[2] = {NULL}, *out = nest->operands[nest->operand_count - 1].array;
     Loops all = make_loops(mac, nest, arena);

@@ -1,7 +1,7 @@
 /* Compiling bodies: a walk backwards marks what the wanted values need, a walk forwards gives every
  * value a register and every op an instruction.
  * Tests: test/unit/interp_test.c */
-#include "sim/vm/payload_code.h"
+#include "sim/vm/vm.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,20 +9,20 @@
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 typedef struct Register {
     bool is_uniform; /* the same for all iterations */
     Cell *cells;
 } Register;
 
-typedef struct Compiler {
+typedef struct PayloadCompiler {
     Program *program;
     const Block *block;
     BodyArgs args;
     PtrMap registers; /* Value* -> Register* */
     PtrMap needed;    /* Value* -> itself */
-} Compiler;
+} PayloadCompiler;
 
 /* tensor.extract: an array and its indices. */
 typedef struct Extract {
@@ -55,7 +55,7 @@ void vm_cell_to_array(Array *array, int64_t index, Cell cell)
 
 /* --- registers ------------------------------------------------------------------------------ */
 
-static Cell *new_cells(Compiler *c)
+static Cell *new_cells(PayloadCompiler *c)
 {
     return ARENA_ARRAY(&c->program->arena, Cell, STRIP);
 }
@@ -66,7 +66,7 @@ static void fill(Cell *cells, Cell value)
         cells[i] = value;
 }
 
-static Register *record(Compiler *c, const Value *value, Cell *cells, bool is_uniform)
+static Register *record(PayloadCompiler *c, const Value *value, Cell *cells, bool is_uniform)
 {
     Register *reg = ARENA_NEW(&c->program->arena, Register);
     *reg = (Register){is_uniform, cells};
@@ -74,18 +74,18 @@ static Register *record(Compiler *c, const Value *value, Cell *cells, bool is_un
     return reg;
 }
 
-static size_t capture(Compiler *c, const Value *value, Cell *cells)
+static size_t capture(PayloadCompiler *c, const Value *value, Cell *cells)
 {
     Program *program = c->program;
     for (size_t i = 0; i < program->captures.len; i++)
         if (program->captures.data[i].value == value)
             return i;
-    *vec_push(&program->captures) = (Capture){.value = value, .cells = cells};
+    *vec_push(&program->captures) = (VmCapture){.value = value, .cells = cells};
     return program->captures.len - 1;
 }
 
 /* A cell register for the index of a loop. */
-static Cell *loop_cells(Compiler *c, uint32_t loop)
+static Cell *loop_cells(PayloadCompiler *c, uint32_t loop)
 {
     if (!c->program->loops[loop])
         c->program->loops[loop] = new_cells(c);
@@ -93,7 +93,7 @@ static Cell *loop_cells(Compiler *c, uint32_t loop)
 }
 
 /* The register of a value that the block does not compute: an argument or a captured scalar. */
-static Register *outer_register(Compiler *c, const Value *value)
+static Register *outer_register(PayloadCompiler *c, const Value *value)
 {
     if (value_block(value) != c->block) {
         Cell *cells = new_cells(c);
@@ -105,7 +105,7 @@ static Register *outer_register(Compiler *c, const Value *value)
     return record(c, value, cells, false);
 }
 
-static Register *register_of(Compiler *c, const Value *value)
+static Register *register_of(PayloadCompiler *c, const Value *value)
 {
     Register *reg = ptrmap_get(&c->registers, value);
     return reg ? reg : outer_register(c, value);
@@ -118,7 +118,7 @@ static bool unsupported(const Op *op)
     return op_error(op, "cannot be interpreted in the body of an op");
 }
 
-static void add_instr(Compiler *c, const Instr *in, bool is_uniform)
+static void add_instr(PayloadCompiler *c, const Instr *in, bool is_uniform)
 {
     if (is_uniform)
         *vec_push(&c->program->once) = *in;
@@ -126,7 +126,7 @@ static void add_instr(Compiler *c, const Instr *in, bool is_uniform)
         *vec_push(&c->program->each) = *in;
 }
 
-static bool compile_constant(Compiler *c, const Op *op)
+static bool compile_constant(PayloadCompiler *c, const Op *op)
 {
     Array *array = array_from_attr(op_attr(op, "value"));
     if (!array)
@@ -158,7 +158,7 @@ static bool extract_cells(const Instr *in, size_t n)
     return true;
 }
 
-static bool compile_extract(Compiler *c, const Op *op)
+static bool compile_extract(PayloadCompiler *c, const Op *op)
 {
     Arena *arena = &c->program->arena;
     const Value *tensor = op_operand(op, 0);
@@ -182,7 +182,7 @@ static bool compile_extract(Compiler *c, const Op *op)
     return true;
 }
 
-static bool compile_scalar_op(Compiler *c, const Op *op)
+static bool compile_scalar_op(PayloadCompiler *c, const Op *op)
 {
     if (!vm_instr_fn(op->def))
         return unsupported(op);
@@ -202,7 +202,7 @@ static bool compile_scalar_op(Compiler *c, const Op *op)
     return true;
 }
 
-static bool compile_op(Compiler *c, const Op *op)
+static bool compile_op(PayloadCompiler *c, const Op *op)
 {
     if (!op->def)
         return unsupported(op);
@@ -222,7 +222,7 @@ static bool compile_op(Compiler *c, const Op *op)
 
 /* --- programs ------------------------------------------------------------------------------- */
 
-static bool is_needed(const Compiler *c, const Op *op)
+static bool is_needed(const PayloadCompiler *c, const Op *op)
 {
     for (uint32_t i = 0; i < op->result_count; i++)
         if (ptrmap_has(&c->needed, op_result(op, i)))
@@ -230,12 +230,12 @@ static bool is_needed(const Compiler *c, const Op *op)
     return false;
 }
 
-static void mark(Compiler *c, Value *value)
+static void mark(PayloadCompiler *c, Value *value)
 {
     ptrmap_put(&c->needed, value, value);
 }
 
-static bool compile_needed(Compiler *c)
+static bool compile_needed(PayloadCompiler *c)
 {
     for (const Op *op = c->block->last; op; op = op->prev)
         for (uint32_t i = 0; is_needed(c, op) && i < op->operand_count; i++)
@@ -263,7 +263,7 @@ Program *vm_program_compile(const Block *block, BodyArgs args, uint32_t loop_cou
                          Value *const *wanted, uint32_t wanted_count)
 {
     Program *program = new_program(block->arg_count, loop_count, wanted_count);
-    Compiler c = {.program = program, .block = block, .args = args};
+    PayloadCompiler c = {.program = program, .block = block, .args = args};
     for (uint32_t i = 0; i < wanted_count; i++)
         mark(&c, wanted[i]);
     bool ok = compile_needed(&c);
@@ -280,7 +280,7 @@ Program *vm_program_compile(const Block *block, BodyArgs args, uint32_t loop_cou
 Program *vm_program_of_op(const Op *op)
 {
     Program *program = new_program(op->operand_count, 0, op->result_count);
-    Compiler c = {.program = program};
+    PayloadCompiler c = {.program = program};
     Instr in = vm_instr_for(op);
     assert(in.run);
     for (uint32_t i = 0; i < op->operand_count; i++)
@@ -305,7 +305,7 @@ void vm_program_free(Program *program)
 bool vm_program_start(Program *program, Array *const *captured)
 {
     for (size_t i = 0; i < program->captures.len; i++) {
-        Capture *capture = &program->captures.data[i];
+        VmCapture *capture = &program->captures.data[i];
         capture->array = captured[i];
         if (capture->cells)
             fill(capture->cells, vm_cell_from_array(captured[i], 0));

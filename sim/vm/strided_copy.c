@@ -1,5 +1,5 @@
 /* Copying boxes. Tests: test/unit/interp_test.c, test/e2e/run_check.py */
-#include "sim/vm/strided_copy.h"
+#include "sim/vm/vm.h"
 
 #include <assert.h>
 #include <string.h>

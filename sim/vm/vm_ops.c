@@ -1,10 +1,10 @@
 /* Instructions from ops: which file has the op, widths, predicates.
  * Tests: test/unit/interp_test.c */
-#include "sim/vm/vm_ops.h"
+#include "sim/vm/vm.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/tosa/tosa.h"
-#include "ir/attr/array.h"
+#include "ir/attr/attr.h"
 
 InstrFn *vm_instr_fn(const OpDef *def)
 {

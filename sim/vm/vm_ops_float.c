@@ -5,9 +5,9 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "ir/attr/array.h"
-#include "ir/asm/print/diag.h"
-#include "sim/vm/vm_ops.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
 
 /* Values of truncf's "roundingmode". */
 enum { NEAREST_EVEN, DOWNWARD, UPWARD, TOWARD_ZERO, NEAREST_AWAY };

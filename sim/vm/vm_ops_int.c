@@ -3,9 +3,9 @@
  * Overflow flags are not looked at: a result that wraps is taken as it is.
  * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
 #include "dialects/arith/arith.h"
-#include "ir/attr/array.h"
-#include "ir/asm/print/diag.h"
-#include "sim/vm/vm_ops.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
 
 /* a, b: the operands' words; SEXT and ZEXT extend them from the width by sign and by zeros. */
 #define INT_BINARY(NAME, EXPR)                                                                     \

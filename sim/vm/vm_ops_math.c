@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "dialects/math/math.h"
-#include "ir/asm/print/diag.h"
-#include "sim/vm/vm_ops.h"
+#include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
 
 /* --- floats --------------------------------------------------------------------------------- */
 

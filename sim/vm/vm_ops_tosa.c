@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "dialects/tosa/tosa.h"
-#include "ir/attr/array.h"
-#include "ir/asm/print/diag.h"
-#include "sim/vm/vm_ops.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
 
 static bool is_float(const Instr *in)
 {

@@ -4,9 +4,8 @@
 #include "target/cost/cost.h"
 
 #include "dialects/arith/arith.h"
-#include "schedule/product.h"
+#include "schedule/schedule.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/math/math.h"
 
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }

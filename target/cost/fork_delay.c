@@ -1,11 +1,10 @@
 /* How long processes hold data back, and so how far the branches behind a fork drift apart.
  * Tests: lit/target/size-fifos.mir */
-#include "target/cost/fork_delay.h"
+#include "target/cost/cost.h"
 
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
-#include "schedule/converter.h"
-#include "schedule/plan_move.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "schedule/schedule.h"
 
 /* Parts of a frame are counted in 1 / FRAME. */
 enum { FRAME = 1 << 20, MAX_PATH = 4096 };
@@ -21,30 +20,30 @@ static int64_t part_of_frame(int64_t part, int64_t whole)
 }
 
 /* Scan positions before the first output, of all positions. */
-static int64_t window_delay(const WindowPlan *plan)
+static int64_t window_delay(const WindowSchedule *sched)
 {
-    return part_of_frame(sched_window_first_write(plan), plan->end - plan->begin);
+    return part_of_frame(sched_window_first_write(sched), sched->end - sched->begin);
 }
 
-static int64_t compute_delay(const ComputePlan *plan)
+static int64_t compute_delay(const ComputeSchedule *sched)
 {
-    return part_of_frame(sched_compute_first_write(plan), sched_compute_trips(plan));
+    return part_of_frame(sched_compute_first_write(sched), sched_compute_trips(sched));
 }
 
 /* Words of the source taken before the first of the result, of all. */
-static int64_t reorder_delay(const ReorderPlan *plan)
+static int64_t reorder_delay(const ReorderSchedule *sched)
 {
-    int64_t blocks = plan->delay < plan->in_blocks ? plan->delay : plan->in_blocks;
-    return part_of_frame(blocks, plan->in_blocks);
+    int64_t blocks = sched->delay < sched->in_blocks ? sched->delay : sched->in_blocks;
+    return part_of_frame(blocks, sched->in_blocks);
 }
 
 static bool process_delay(const Op *process, int64_t *out)
 {
     ProcessKind kind;
-    WindowPlan window;
-    ComputePlan compute;
-    ReorderPlan reorder;
-    ConverterPlan converter;
+    WindowSchedule window;
+    ComputeSchedule compute;
+    ReorderSchedule reorder;
+    ConverterSchedule converter;
     *out = 0;
     if (!sched_process_kind(process, &kind))
         return false;

@@ -2,12 +2,10 @@
  * Sources: RAMB18 and URAM288 modes, 6-input LUTs as 64 x 1 ROM (UltraScale architecture); LUTs of a
  * small RAM from FINN's cost model.
  * Tests: test/unit/memory_test.c */
-#include "target/cost/memory.h"
+#include "target/cost/cost.h"
 
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "target/cost/cost.h"
 
 static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -168,14 +166,14 @@ bool memory_is_loadable(const Type *elem)
 
 /* Tables are read at one place per iteration, a row that holds what all lanes need. One of a single
  * row is logic. */
-static void add_table(const ComputePlan *plan, const Style *style, const Op *generic,
+static void add_table(const ComputeSchedule *sched, const Style *style, const Op *generic,
                       uint32_t operand, const AffineMap *map, MemoryList *out)
 {
     TableLayout layout;
     Op *holder = table_of(generic, operand);
     if (!holder)
         return;
-    sched_table_layout(plan, map, &layout);
+    sched_table_layout(sched, map, &layout);
     if (layout.depth == 1)
         return;
     const Type *elem = type_elem(op_operand(generic, operand)->type);
@@ -190,7 +188,7 @@ static void add_table(const ComputePlan *plan, const Style *style, const Op *gen
 
 /* Constants that a payload reads where it computes: every lane at a place of its own, and in a bank of
  * its own where it has rows of its own. loops: the payload's as functions of main's. */
-static void add_lookups(const ComputePlan *plan, const Op *generic, const AffineMap *loops,
+static void add_lookups(const ComputeSchedule *sched, const Op *generic, const AffineMap *loops,
                         int64_t lanes, const Style *style, MemoryList *out)
 {
     FOR_EACH_OP(op, linalg_body(generic))
@@ -199,7 +197,7 @@ static void add_lookups(const ComputePlan *plan, const Op *generic, const Affine
         Op *holder = op->def == TENSOR(EXTRACT) ? value_def(op_operand(op, 0)) : NULL;
         if (!holder || !type_is_shaped(op_operand(op, 0)->type))
             continue;
-        sched_lookup_layout(plan, loops, op, &layout);
+        sched_lookup_layout(sched, loops, op, &layout);
         const Memory memory = {.width = cost_element_bits(type_elem(op_operand(op, 0)->type)),
                                .depth = layout.rows.depth * layout.inner,
                                .readers = lanes / layout.rows.lanes,
@@ -210,33 +208,33 @@ static void add_lookups(const ComputePlan *plan, const Op *generic, const Affine
 }
 
 /* Accumulators that wait while others take their turn. */
-static void add_sums(const ComputePlan *plan, const Style *style, MemoryList *out)
+static void add_sums(const ComputeSchedule *sched, const Style *style, MemoryList *out)
 {
-    if (plan->accumulators == 1 || plan->reduction.turns > 1)
+    if (sched->accumulators == 1 || sched->reduction.turns > 1)
         return;
-    for (uint32_t i = 0; i < plan->main->result_count; i++) {
-        Value *result = op_result(plan->main, i);
-        const Memory memory = {.width = plan->lanes * cost_element_bits(type_elem(result->type)),
-                               .depth = plan->accumulators, .readers = 1};
+    for (uint32_t i = 0; i < sched->main->result_count; i++) {
+        Value *result = op_result(sched->main, i);
+        const Memory memory = {.width = sched->lanes * cost_element_bits(type_elem(result->type)),
+                               .depth = sched->accumulators, .readers = 1};
         MemoryUse *use = add_memory(out, style, &memory, value_def(result), 0);
         if (i > 0)
             use->memory.kind = use[-1].memory.kind; /* they are bound together */
     }
 }
 
-void memory_of_compute(const ComputePlan *plan, const Style *style, MemoryList *out)
+void memory_of_compute(const ComputeSchedule *sched, const Style *style, MemoryList *out)
 {
-    for (uint32_t i = 0; i < plan->main->operand_count; i++)
-        add_table(plan, style, plan->main, i, linalg_operand_map(plan->main, i), out);
-    for (uint32_t s = 0; s < plan->stage_count; s++)
-        for (uint32_t i = 0; i < linalg_input_count(plan->stages[s]); i++)
-            if (table_of(plan->stages[s], i))
-                add_table(plan, style, plan->stages[s], i, sched_stage_operand_map(plan, s, i), out);
-    add_lookups(plan, plan->main, map_identity(plan->main->ctx, plan->kernel.loop_count),
-                plan->lanes * plan->reduction_lanes, style, out);
-    for (uint32_t s = 0; s < plan->stage_count; s++)
-        add_lookups(plan, plan->stages[s], sched_stage_loops(plan, s), plan->lanes, style, out);
-    add_sums(plan, style, out);
+    for (uint32_t i = 0; i < sched->main->operand_count; i++)
+        add_table(sched, style, sched->main, i, linalg_operand_map(sched->main, i), out);
+    for (uint32_t s = 0; s < sched->stage_count; s++)
+        for (uint32_t i = 0; i < linalg_input_count(sched->stages[s]); i++)
+            if (table_of(sched->stages[s], i))
+                add_table(sched, style, sched->stages[s], i, sched_stage_operand_map(sched, s, i), out);
+    add_lookups(sched, sched->main, map_identity(sched->main->ctx, sched->kernel.loop_count),
+                sched->lanes * sched->reduction_lanes, style, out);
+    for (uint32_t s = 0; s < sched->stage_count; s++)
+        add_lookups(sched, sched->stages[s], sched_stage_loops(sched, s), sched->lanes, style, out);
+    add_sums(sched, style, out);
 }
 
 static Op *find_op(const Op *process, const Op *wanted)
@@ -248,36 +246,36 @@ static Op *find_op(const Op *process, const Op *wanted)
 }
 
 /* A history of single words is registers. */
-void memory_of_window(const WindowPlan *plan, const Style *style, MemoryList *out)
+void memory_of_window(const WindowSchedule *sched, const Style *style, MemoryList *out)
 {
-    Op *holder = find_op(plan->process, plan->window);
-    int64_t bits = plan->lanes * cost_element_bits(type_elem(op_operand(plan->window, 0)->type));
-    for (uint32_t level = 0; level < plan->params.count; level++) {
+    Op *holder = find_op(sched->process, sched->window);
+    int64_t bits = sched->lanes * cost_element_bits(type_elem(op_operand(sched->window, 0)->type));
+    for (uint32_t level = 0; level < sched->params.count; level++) {
         const Memory memory = {
-            .width = sched_window_taps(plan, level) * sched_window_history(plan, level) * bits,
-            .depth = sched_window_row_words(plan, level), .readers = 1};
+            .width = sched_window_taps(sched, level) * sched_window_history(sched, level) * bits,
+            .depth = sched_window_row_words(sched, level), .readers = 1};
         if (memory.width > 0 && memory.depth > 1)
             add_memory(out, style, &memory, holder, level);
     }
 }
 
-void memory_of_reorder(const ReorderPlan *plan, const Style *style, MemoryList *out)
+void memory_of_reorder(const ReorderSchedule *sched, const Style *style, MemoryList *out)
 {
-    int64_t bits = cost_element_bits(type_elem(op_result(plan->reorder, 0)->type));
-    const Memory memory = {.width = plan->lanes * bits, .depth = plan->depth, .readers = 1};
-    add_memory(out, style, &memory, find_op(plan->process, plan->reorder), 0);
+    int64_t bits = cost_element_bits(type_elem(op_result(sched->reorder, 0)->type));
+    const Memory memory = {.width = sched->lanes * bits, .depth = sched->depth, .readers = 1};
+    add_memory(out, style, &memory, find_op(sched->process, sched->reorder), 0);
 }
 
-void memory_of_merge(const MergePlan *plan, const Style *style, MemoryList *out)
+void memory_of_merge(const MergeSchedule *sched, const Style *style, MemoryList *out)
 {
-    int64_t bits = cost_element_bits(type_elem(op_result(plan->merge, 0)->type));
-    for (uint32_t i = 0; i < plan->source_count; i++) {
-        if (plan->port[i] >= 0 || sched_merge_constant(plan, i)->u.dense.is_splat)
+    int64_t bits = cost_element_bits(type_elem(op_result(sched->merge, 0)->type));
+    for (uint32_t i = 0; i < sched->source_count; i++) {
+        if (sched->port[i] >= 0 || sched_merge_constant(sched, i)->u.dense.is_splat)
             continue;
-        const Memory memory = {.width = plan->lanes * bits, .depth = sched_merge_words(plan, i),
+        const Memory memory = {.width = sched->lanes * bits, .depth = sched_merge_words(sched, i),
                                .readers = 1, .is_rom = true};
-        MemoryUse *use = add_memory(out, style, &memory, value_def(op_operand(plan->merge, i)), 0);
-        use->reader = plan->merge;
+        MemoryUse *use = add_memory(out, style, &memory, value_def(op_operand(sched->merge, i)), 0);
+        use->reader = sched->merge;
         use->operand = i;
     }
 }

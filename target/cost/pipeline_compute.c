@@ -1,17 +1,16 @@
 /* The pipeline of a compute process: words and tables are read, products joined by trees or chains
  * and taken into the accumulators, the epilogue finishes and writes.
  * Tests: test/unit/pipeline_test.c, test/e2e/cost_check.py */
-#include "target/cost/pipeline.h"
+#include "target/cost/internal.h"
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "analysis/reshape.h"
+#include "analysis/analysis.h"
 #include "target/cost/cost.h"
 
 typedef struct ComputeTimer {
-    const ComputePlan *plan;
+    const ComputeSchedule *sched;
     const MemoryList *memories;
     bool lut_products;
     Iteration it;
@@ -23,31 +22,31 @@ static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* --- operands -------------------------------------------------------------------------------- */
 
-static bool is_streamed(const ComputePlan *plan, uint32_t operand)
+static bool is_streamed(const ComputeSchedule *sched, uint32_t operand)
 {
-    for (uint32_t s = 0; s < plan->stream_count; s++)
-        if (plan->stream_operand[s] == operand)
+    for (uint32_t s = 0; s < sched->stream_count; s++)
+        if (sched->stream_operand[s] == operand)
             return true;
     return false;
 }
 
 /* Elements of a stream's word among which the counters choose. */
-static int64_t word_choices(const ComputePlan *plan, uint32_t operand)
+static int64_t word_choices(const ComputeSchedule *sched, uint32_t operand)
 {
-    const AffineMap *map = linalg_operand_map(plan->main, operand);
-    const Type *tensor = op_operand(plan->main, operand)->type;
+    const AffineMap *map = linalg_operand_map(sched->main, operand);
+    const Type *tensor = op_operand(sched->main, operand)->type;
     int64_t elements = 1, taken = 1;
-    for (uint32_t i = plan->read_depth; i < plan->loop_count; i++)
-        if (map_result_of_dim(map, plan->loops[i].loop) >= 0)
-            taken *= plan->loops[i].trip;
+    for (uint32_t i = sched->read_depth; i < sched->loop_count; i++)
+        if (map_result_of_dim(map, sched->loops[i].loop) >= 0)
+            taken *= sched->loops[i].trip;
     for (uint32_t r = 0; taken > 1 && r < map->result_count; r++) {
         if (map->results[r]->kind != AFFINE_DIM)
             continue;
         uint32_t loop = (uint32_t)map->results[r]->value;
         int64_t words = 1;
-        for (uint32_t i = 0; i < plan->read_depth; i++)
-            if (plan->loops[i].loop == loop)
-                words = plan->loops[i].trip;
+        for (uint32_t i = 0; i < sched->read_depth; i++)
+            if (sched->loops[i].loop == loop)
+                words = sched->loops[i].trip;
         elements *= tensor->u.shaped.dims[r] / words;
     }
     return elements;
@@ -74,9 +73,9 @@ static int64_t operand_time(ComputeTimer *t, const Op *generic, uint32_t operand
     const MemoryUse *use = find_memory(t, generic, operand);
     if (use)
         return load_time(t, use, 0);
-    if (generic != t->plan->main || !is_streamed(t->plan, operand))
+    if (generic != t->sched->main || !is_streamed(t->sched, operand))
         return 0;
-    return iteration_op(&t->it, t->words, latency_register_load(word_choices(t->plan, operand)));
+    return iteration_op(&t->it, t->words, latency_register_load(word_choices(t->sched, operand)));
 }
 
 /* --- payloads -------------------------------------------------------------------------------- */
@@ -94,7 +93,7 @@ static void set_time(ComputeTimer *t, const Value *value, int64_t time)
 
 static OpTiming scalar_timing(const ComputeTimer *t, const Op *op)
 {
-    if (op->def == ARITH(MULI) && t->lut_products && op->block == linalg_body(t->plan->main))
+    if (op->def == ARITH(MULI) && t->lut_products && op->block == linalg_body(t->sched->main))
         return latency_lut_product(op);
     return latency_op(op, t->it.clock);
 }
@@ -139,11 +138,11 @@ static int64_t yielded_time(const ComputeTimer *t, const Op *generic, uint32_t i
 /* --- accumulators ---------------------------------------------------------------------------- */
 
 /* The constraints of "all reduction counters are at their first value" and the like. */
-static int64_t reduction_edge(const ComputePlan *plan)
+static int64_t reduction_edge(const ComputeSchedule *sched)
 {
     int64_t count = 0;
-    for (uint32_t i = 0; i < plan->loop_count; i++)
-        count += plan->loops[i].is_reduction;
+    for (uint32_t i = 0; i < sched->loop_count; i++)
+        count += sched->loops[i].is_reduction;
     return count;
 }
 
@@ -154,14 +153,14 @@ static int64_t choose(ComputeTimer *t, int64_t condition, int64_t value)
 
 static int64_t initial_time(ComputeTimer *t, uint32_t result)
 {
-    return operand_time(t, t->plan->main, linalg_input_count(t->plan->main) + result);
+    return operand_time(t, t->sched->main, linalg_input_count(t->sched->main) + result);
 }
 
 /* When the accumulator that an iteration continues is there. */
 static int64_t started_sum(ComputeTimer *t, uint32_t result)
 {
     const MemoryUse *waiting = NULL;
-    int64_t edge = reduction_edge(t->plan), initial = initial_time(t, result), so_far = 0;
+    int64_t edge = reduction_edge(t->sched), initial = initial_time(t, result), so_far = 0;
     for (size_t i = 0; i < t->memories->len; i++)
         if (!t->memories->data[i].reader)
             waiting = &t->memories->data[i];
@@ -205,7 +204,7 @@ static int64_t tree_time(ComputeTimer *t, int64_t time, int64_t terms, OpTiming 
 /* One copy of the update, from accumulators at `sums` to their next values. */
 static void time_update(ComputeTimer *t, int64_t *sums)
 {
-    const Op *main = t->plan->main;
+    const Op *main = t->sched->main;
     const Block *body = linalg_body(main);
     for (uint32_t i = 0; i < main->result_count; i++)
         set_time(t, body->args[linalg_input_count(main) + i], sums[i]);
@@ -217,8 +216,8 @@ static void time_update(ComputeTimer *t, int64_t *sums)
 /* All reduction lanes: trees where sums are balanced, else one copy after the other. */
 static void time_lanes(ComputeTimer *t, int64_t *sums)
 {
-    const Op *main = t->plan->main;
-    int64_t begun[PLAN_MAX_RESULTS], copies = t->plan->reduction_lanes, chain = 1;
+    const Op *main = t->sched->main;
+    int64_t begun[SCHED_MAX_RESULTS], copies = t->sched->reduction_lanes, chain = 1;
     for (uint32_t i = 0; i < main->result_count; i++)
         begun[i] = sums[i];
     time_update(t, sums);
@@ -240,12 +239,12 @@ static void time_lanes(ComputeTimer *t, int64_t *sums)
 /* The term of an iteration, joined by a tree, taken into the accumulator or into a partial sum. */
 static int64_t time_term(ComputeTimer *t)
 {
-    const ComputePlan *plan = t->plan;
-    const ReductionPlan *r = &plan->reduction;
+    const ComputeSchedule *sched = t->sched;
+    const ReductionSchedule *r = &sched->reduction;
     OpTiming timing = latency_op(r->combine, t->it.clock);
-    int64_t edge = reduction_edge(plan), so_far;
-    time_payload(t, plan->main, NULL, 0, r->combine);
-    int64_t term = tree_time(t, value_time(t, sched_reduction_term(r->combine)), plan->reduction_lanes,
+    int64_t edge = reduction_edge(sched), so_far;
+    time_payload(t, sched->main, NULL, 0, r->combine);
+    int64_t term = tree_time(t, value_time(t, sched_reduction_term(r->combine)), sched->reduction_lanes,
                              timing);
     if (r->turns == 1)
         so_far = started_sum(t, 0);
@@ -259,7 +258,7 @@ static int64_t time_term(ComputeTimer *t)
 /* An operand whose fields are shifted into place and added up one after the other. */
 static int64_t pack_time(ComputeTimer *t, int operand)
 {
-    const PackingPlan *p = &t->plan->packing;
+    const PackingSchedule *p = &t->sched->packing;
     int64_t time = value_time(t, op_operand(p->product, (uint32_t)operand));
     for (int64_t k = 1; k < p->grid.fields[operand]; k++)
         time = iteration_op(&t->it, time, latency_sum(p->grid.bits[operand]));
@@ -269,10 +268,10 @@ static int64_t pack_time(ComputeTimer *t, int operand)
 /* Products of packed operands in cascades; fields with their borrow; trees over the cascades. */
 static int64_t time_packed(ComputeTimer *t)
 {
-    const PackingPlan *p = &t->plan->packing;
+    const PackingSchedule *p = &t->sched->packing;
     OpTiming whole = latency_sum(p->accumulator);
-    OpTiming narrow = latency_sum(type_width(type_elem(op_result(t->plan->main, 0)->type)));
-    time_payload(t, t->plan->main, NULL, 0, NULL);
+    OpTiming narrow = latency_sum(type_width(type_elem(op_result(t->sched->main, 0)->type)));
+    time_payload(t, t->sched->main, NULL, 0, NULL);
     int64_t time = iteration_op(&t->it, later(pack_time(t, 0), pack_time(t, 1)), latency_dsp());
     if (p->chain_length > 1)
         iteration_op(&t->it, time, whole);
@@ -280,18 +279,18 @@ static int64_t time_packed(ComputeTimer *t)
         time = iteration_op(&t->it, time, latency_cascade());
     if (p->grid.fields[0] * p->grid.fields[1] > 1) /* a bit is masked, a field corrected by it */
         time = iteration_op(&t->it, iteration_op(&t->it, time, latency_register_load(2)), whole);
-    time = tree_time(t, time, t->plan->reduction_lanes / p->chain_length, narrow);
+    time = tree_time(t, time, t->sched->reduction_lanes / p->chain_length, narrow);
     return iteration_op(&t->it, later(time, started_sum(t, 0)), narrow);
 }
 
 static int64_t time_reduction(ComputeTimer *t)
 {
-    int64_t sums[PLAN_MAX_RESULTS];
-    if (t->plan->packing.is_used && !t->lut_products)
+    int64_t sums[SCHED_MAX_RESULTS];
+    if (t->sched->packing.is_used && !t->lut_products)
         return time_packed(t);
-    if (t->plan->reduction.combine)
+    if (t->sched->reduction.combine)
         return time_term(t);
-    for (uint32_t i = 0; i < t->plan->main->result_count; i++)
+    for (uint32_t i = 0; i < t->sched->main->result_count; i++)
         sums[i] = started_sum(t, i);
     time_lanes(t, sums);
     return sums[0];
@@ -301,16 +300,16 @@ static int64_t time_reduction(ComputeTimer *t)
 
 static void read_words(ComputeTimer *t)
 {
-    int64_t held = t->plan->loop_count - t->plan->read_depth;
-    for (uint32_t s = 0; s < t->plan->stream_count; s++)
+    int64_t held = t->sched->loop_count - t->sched->read_depth;
+    for (uint32_t s = 0; s < t->sched->stream_count; s++)
         t->words = iteration_read(&t->it, iteration_condition(&t->it, held, 0));
 }
 
 static int64_t time_stages(ComputeTimer *t, int64_t value)
 {
-    const Op *previous = t->plan->main;
-    for (uint32_t s = 0; s < t->plan->stage_count; s++) {
-        const Op *stage = t->plan->stages[s];
+    const Op *previous = t->sched->main;
+    for (uint32_t s = 0; s < t->sched->stage_count; s++) {
+        const Op *stage = t->sched->stages[s];
         time_payload(t, stage, op_result(previous, 0), value, NULL);
         value = yielded_time(t, stage, 0);
         previous = stage;
@@ -318,23 +317,23 @@ static int64_t time_stages(ComputeTimer *t, int64_t value)
     return value;
 }
 
-Pipeline cost_pipeline_compute(const ComputePlan *plan, const MemoryList *memories, bool lut_products,
+Pipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories, bool lut_products,
                           Clock clock)
 {
-    ComputeTimer t = {.plan = plan, .memories = memories, .lut_products = lut_products,
+    ComputeTimer t = {.sched = sched, .memories = memories, .lut_products = lut_products,
                       .it = {.clock = clock}};
     int64_t value;
     read_words(&t);
-    if (plan->kernel.class != KERNEL_PURE_PARALLEL) {
+    if (sched->kernel.class != KERNEL_PURE_PARALLEL) {
         value = time_reduction(&t);
     } else {
-        time_payload(&t, plan->main, NULL, 0, NULL);
-        value = yielded_time(&t, plan->main, 0);
+        time_payload(&t, sched->main, NULL, 0, NULL);
+        value = yielded_time(&t, sched->main, 0);
     }
     value = time_stages(&t, value);
-    iteration_write(&t.it, later(value, iteration_condition(&t.it, reduction_edge(plan), 0)));
+    iteration_write(&t.it, later(value, iteration_condition(&t.it, reduction_edge(sched), 0)));
     ptrmap_free(&t.times);
-    return (Pipeline){.executions = 1, .trips = sched_compute_trips(plan), .ii = plan->reduction.ii,
-                      .depth = iteration_depth(&t.it), .first = sched_compute_first_write(plan),
+    return (Pipeline){.executions = 1, .trips = sched_compute_trips(sched), .ii = sched->reduction.ii,
+                      .depth = iteration_depth(&t.it), .first = sched_compute_first_write(sched),
                       .write = iteration_write_cycle(&t.it)};
 }

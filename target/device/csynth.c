@@ -1,10 +1,10 @@
 /* Reads csynth.xml. Elements that a version leaves out, and values such as "undef" or "?", are unknown
  * figures. An interval that stands as a range is its upper end; that of a function whose loop rewinds
  * by itself is the loop's and not the function's, so it is not taken. */
-#include "target/device/csynth.h"
+#include "target/device/device.h"
 
-#include "ir/asm/print/diag.h"
-#include "target/device/xml.h"
+#include "ir/asm/print/print.h"
+#include "target/device/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

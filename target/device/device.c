@@ -3,8 +3,8 @@
  * Tests: test/unit/device_test.c, lit/tools/device*.mir */
 #include "target/device/device.h"
 
-#include "ir/asm/print/diag.h"
-#include "target/device/xml.h"
+#include "ir/asm/print/print.h"
+#include "target/device/internal.h"
 
 #include <libxml/xmlschemas.h>
 #include <stdlib.h>

@@ -2,10 +2,12 @@
  * a design should take. They are checked against the schema beside them (target/devices/device.xsd),
  * and read without network, external entities or document types; a file above 1 MiB is refused.
  * Tests: test/unit/device_test.c, lit/tools/device*.mir */
-#ifndef MING_TARGET_DEVICE_H
-#define MING_TARGET_DEVICE_H
+#ifndef MING_TARGET_DEVICE_DEVICE_H
+#define MING_TARGET_DEVICE_DEVICE_H
 
-#include "ir/attr/context.h"
+#include <jansson.h>
+
+#include "ir/attr/attr.h"
 
 enum { DEVICE_MAX_DIES = 8, DEVICE_MAX_MEMORIES = 4, DEVICE_MAX_SHELLS = 8 };
 
@@ -46,5 +48,56 @@ bool device_read(Context *ctx, const char *path, const char *schema, Device *out
 
 /* `percent` (1 to 100) of the device's resources, rounded down; 0: the recommended shares. */
 Resources device_budget(const Device *device, int64_t percent);
+
+/* Synthesis reports of Vitis HLS (csynth.xml): what the vendor's tool estimates for each function.
+ * Tests: test/unit/csynth_test.c, lit/tools/ming-report.test */
+
+/* Figures of a function, or of the whole design; -1 where the report has none. Latency and interval
+ * are worst cases in cycles. */
+typedef struct SynthFigures {
+    int64_t latency, interval, dsp, bram18, uram, lut, ff;
+} SynthFigures;
+
+typedef struct SynthModule {
+    Str name;
+    SynthFigures figures;
+} SynthModule;
+
+/* Texts live in the context. */
+typedef struct SynthReport {
+    Str version, part, top;
+    Str target_ns, estimated_ns; /* clock periods as they stand in the report */
+    SynthFigures total;
+    VEC(SynthModule) modules; /* in the report's order */
+} SynthReport;
+
+/* False: diagnosed, naming the file. The report must be freed either way. */
+bool csynth_read(Context *ctx, const char *path, SynthReport *out) MUST_CHECK;
+/* Module of that name, or NULL. */
+const SynthModule *csynth_module(const SynthReport *report, Str name);
+void csynth_free(SynthReport *report);
+
+/* JSON files with the place of everything in them, for diagnostics. jansson reads and checks the text,
+ * but tells only where a mistake of form is; lines and columns of values come from a scan of the text
+ * that it accepted, in step with its tree.
+ * Tests: test/unit/json_file_test.c, lit/target/folding-invalid.test */
+
+typedef struct JsonFile {
+    Context *ctx;
+    const Ident *path;
+    StrBuf text;    /* registered with the context, so that diagnostics show lines of it */
+    json_t *root;
+    PtrMap places;  /* key's text or value -> location */
+} JsonFile;
+
+/* what: "folding file", for diagnostics. False: diagnosed (no regular file, longer than max_bytes, no
+ * JSON, a key twice in one object). A file that was read must be freed, after diag_flush. */
+bool json_file_read(Context *ctx, Str path, const char *what, int64_t max_bytes,
+                    JsonFile *out) MUST_CHECK;
+void json_file_free(JsonFile *file);
+
+/* Location of a key, by the pointer that json_object_foreach gives, or of a value. true, false and
+ * null are one value wherever they stand: theirs is the place of `holder`, the key or list. */
+const Attr *json_file_place(const JsonFile *file, const void *item, const void *holder);
 
 #endif

@@ -1,6 +1,6 @@
 /* Reads a JSON file with jansson and finds the places of its values. jansson limits how deep values
  * nest, so the scan may recurse; it keeps the members of an object in the text's order. */
-#include "target/device/json_file.h"
+#include "target/device/device.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,18 +8,18 @@
 #include <sys/stat.h>
 
 #include "ir/attr/attr.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 /* --- places ---------------------------------------------------------------------------------- */
 
 /* The text is valid JSON and ends with a zero. */
-typedef struct Scan {
+typedef struct JsonScan {
     JsonFile *file;
     const char *at;
     uint32_t line, column;
-} Scan;
+} JsonScan;
 
-static void step(Scan *s)
+static void step(JsonScan *s)
 {
     if (*s->at++ == '\n') {
         s->line++;
@@ -29,16 +29,16 @@ static void step(Scan *s)
     }
 }
 
-static void step_while(Scan *s, const char *set)
+static void step_while(JsonScan *s, const char *set)
 {
     while (*s->at && strchr(set, *s->at))
         step(s);
 }
 
 /* To the next key, value or end of a list or object. */
-static void skip_between(Scan *s) { step_while(s, " \t\r\n,:"); }
+static void skip_between(JsonScan *s) { step_while(s, " \t\r\n,:"); }
 
-static void skip_string(Scan *s)
+static void skip_string(JsonScan *s)
 {
     step(s);
     while (*s->at != '"') {
@@ -49,7 +49,7 @@ static void skip_string(Scan *s)
     step(s);
 }
 
-static void record(Scan *s, const void *item)
+static void record(JsonScan *s, const void *item)
 {
     ptrmap_put(&s->file->places, item,
                (void *)(uintptr_t)loc_file(s->file->ctx, s->file->path, s->line, s->column));
@@ -57,7 +57,7 @@ static void record(Scan *s, const void *item)
 
 static bool is_shared(const json_t *value) { return json_is_boolean(value) || json_is_null(value); }
 
-static void scan_value(Scan *s, const json_t *value)
+static void scan_value(JsonScan *s, const json_t *value)
 {
     const char *key;
     json_t *member;
@@ -128,7 +128,7 @@ static bool read_text(JsonFile *file, const char *what, int64_t max_bytes)
 /* jansson takes a zero behind a number for a blank; the scan takes it for the end. */
 static bool check_text(JsonFile *file)
 {
-    Scan s = {file, file->text.data, 1, 1};
+    JsonScan s = {file, file->text.data, 1, 1};
     while (*s.at)
         step(&s);
     return s.at == file->text.data + file->text.len ||
@@ -157,7 +157,7 @@ bool json_file_read(Context *ctx, Str path, const char *what, int64_t max_bytes,
         ok = check_text(out) && parse_text(out);
     }
     if (ok)
-        scan_value(&(Scan){out, out->text.data, 1, 1}, out->root);
+        scan_value(&(JsonScan){out, out->text.data, 1, 1}, out->root);
     else
         json_file_free(out);
     return ok;

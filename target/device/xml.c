@@ -1,8 +1,8 @@
 /* A thin layer over libxml2 that turns its complaints into diagnostics. */
-#include "target/device/xml.h"
+#include "target/device/internal.h"
 
 #include "ir/attr/attr.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 /* Writes a chosen design into the IR: unroll factors on kernels, words on ports and channels,
  * a report on each process; what the style decides is written by dse_style.c.
  * Tests: lit/target/choose-unroll.mir */
-#include "target/dse/space.h"
+#include "target/dse/internal.h"
 
-#include "dialects/linalg/structured.h"
-#include "ir/core/builder.h"
-#include "ir/core/symbol.h"
-#include "analysis/layer_name.h"
+#include "dialects/linalg/linalg.h"
+#include "ir/core/core.h"
+#include "analysis/analysis.h"
 
 #include <assert.h>
 
@@ -59,7 +58,7 @@ static void set_graph_words(Op *region)
 
 static void set_unroll(Op *process, const Config *config)
 {
-    ComputePlan base;
+    ComputeSchedule base;
     bool ok = sched_compute_base(process, &base);
     assert(ok);
     (void)ok;
@@ -69,32 +68,32 @@ static void set_unroll(Op *process, const Config *config)
 }
 
 /* Trip counts and factors of a process, for its report. */
-typedef struct Shape {
+typedef struct ReportShape {
     const char *class;
-    int64_t trips[PLAN_MAX_LOOPS], unroll[PLAN_MAX_LOOPS];
+    int64_t trips[SCHED_MAX_LOOPS], unroll[SCHED_MAX_LOOPS];
     uint32_t count;
     int64_t buffer; /* words that a reorder keeps; else 0 */
-} Shape;
+} ReportShape;
 
-static void add_trip(Shape *shape, int64_t trip, int64_t unroll)
+static void add_trip(ReportShape *shape, int64_t trip, int64_t unroll)
 {
     shape->trips[shape->count] = trip;
     shape->unroll[shape->count++] = unroll;
 }
 
 /* What analyze-kernels found, or the class of the kernel as it is now. */
-static const char *compute_class(const ComputePlan *plan)
+static const char *compute_class(const ComputeSchedule *sched)
 {
-    const Attr *kernel = op_attr(plan->main, "dfg.kernel");
+    const Attr *kernel = op_attr(sched->main, "dfg.kernel");
     const Attr *class = kernel && kernel->kind == ATTR_DICT ? attr_dict_get_c(kernel, "class") : NULL;
     return class && class->kind == ATTR_STRING ? class->u.string.data
-                                               : kernel_class_name(plan->kernel.class);
+                                               : kernel_class_name(sched->kernel.class);
 }
 
-static bool move_shape(const DseNode *node, Shape *shape)
+static bool move_shape(const DseNode *node, ReportShape *shape)
 {
-    ReorderPlan reorder;
-    MergePlan merge;
+    ReorderSchedule reorder;
+    MergeSchedule merge;
     if (node->kind == PROCESS_MERGE) {
         shape->class = "merge";
         if (!sched_merge(node->process, &merge))
@@ -111,11 +110,11 @@ static bool move_shape(const DseNode *node, Shape *shape)
     return true;
 }
 
-static Shape process_shape(const DseNode *node)
+static ReportShape process_shape(const DseNode *node)
 {
-    Shape shape = {.class = node->port_count == 1 ? "drain" : "fork"};
-    ComputePlan compute;
-    WindowPlan window;
+    ReportShape shape = {.class = node->port_count == 1 ? "drain" : "fork"};
+    ComputeSchedule compute;
+    WindowSchedule window;
     bool ok = true;
     if (node->kind == PROCESS_COMPUTE) {
         ok = sched_compute(node->process, NULL, NULL, &compute);
@@ -139,7 +138,7 @@ static Shape process_shape(const DseNode *node)
     return shape;
 }
 
-static void write_report(Op *process, const Shape *shape, const Cost *cost)
+static void write_report(Op *process, const ReportShape *shape, const Cost *cost)
 {
     Context *ctx = process->ctx;
     NamedAttr items[5 + COST_KINDS] = {
@@ -158,7 +157,7 @@ static void write_report(Op *process, const Shape *shape, const Cost *cost)
 
 void dse_set_converter_report(Op *process, const Type *from, const Type *to, const CostTarget *target)
 {
-    Shape shape = {.class = "converter"};
+    ReportShape shape = {.class = "converter"};
     Cost cost;
     cost_conversion(from, NULL, to, target, &cost);
     int64_t words = dfg_words_per_frame(from), lanes = dfg_word_elems(from);
@@ -173,7 +172,7 @@ static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
         set_unroll(process, config);
     set_port_words(process, space, config);
     dse_apply_style(process, node->kind, &config->style);
-    Shape shape = process_shape(node);
+    ReportShape shape = process_shape(node);
     Cost cost = config->cost;
     if (node->kind == PROCESS_FORK) /* without the FIFOs behind it, which fit-fifos finds */
         cost_fork(space->words.data[config->factor[0]], &space->target, &cost);

@@ -4,20 +4,18 @@
  * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, dfg.words of processes; all or, with a
  * diagnostic at a place of the file, the design is given up.
  * Tests: lit/target/folding.test, lit/target/folding-invalid.test */
-#include "ir/core/builder.h"
-#include "ir/asm/print/diag.h"
-#include "ir/support/json.h"
+#include "ir/core/core.h"
+#include "ir/asm/print/print.h"
+#include "ir/support/support.h"
 #include "ir/pass/pass.h"
-#include "ir/core/symbol.h"
-#include "analysis/layer_name.h"
-#include "schedule/converter.h"
-#include "target/dse/space.h"
-#include "target/dse/folding.h"
-#include "target/target.h"
+#include "analysis/analysis.h"
+#include "schedule/schedule.h"
+#include "target/dse/internal.h"
+#include "target/dse/dse.h"
 
 #include <string.h>
 
-typedef struct Folding {
+typedef struct FoldingUse {
     Context *ctx;
     Op *module;
     const FoldingFile *file;
@@ -25,20 +23,20 @@ typedef struct Folding {
     Arena *arena;
     PtrMap keys;         /* process -> key of its entry */
     PtrMap instantiates; /* process -> op that runs it */
-} Folding;
+} FoldingUse;
 
 /* An entry of the file and the process that it is about. */
-typedef struct Layer {
-    const Folding *folding;
+typedef struct FoldingLayer {
+    const FoldingUse *folding;
     const char *key;
     Op *process;
     ProcessKind kind;
-    ComputePlan base; /* of processes that compute */
-} Layer;
+    ComputeSchedule base; /* of processes that compute */
+} FoldingLayer;
 
 /* --- diagnostics ------------------------------------------------------------------------------- */
 
-static bool value_error(const Layer *layer, const char *key, const json_t *value, const char *text)
+static bool value_error(const FoldingLayer *layer, const char *key, const json_t *value, const char *text)
 {
     return diag_error(layer->folding->ctx,
                       folding_value_place(layer->folding->file, value, key), "'%s' of layer '%s' %s",
@@ -58,9 +56,9 @@ static void take_error(void *user, Context *ctx, const Diag *diag, const Diag *n
 
 /* Whether the process can be as its pins say. What the design space says of it moves to the place of the
  * file that is to blame. */
-static bool check_pins(const Layer *layer, const char *key, const json_t *value)
+static bool check_pins(const FoldingLayer *layer, const char *key, const json_t *value)
 {
-    const Folding *f = layer->folding;
+    const FoldingUse *f = layer->folding;
     const Op *instantiate = ptrmap_get(&f->instantiates, layer->process);
     DiagHandler *handler;
     void *user;
@@ -80,7 +78,7 @@ static bool check_pins(const Layer *layer, const char *key, const json_t *value)
 /* --- values ------------------------------------------------------------------------------------ */
 
 /* A list of positive numbers; their count, or -1: diagnosed. */
-static int read_numbers(const Layer *layer, const char *key, const json_t *list, int64_t *out, size_t max)
+static int read_numbers(const FoldingLayer *layer, const char *key, const json_t *list, int64_t *out, size_t max)
 {
     size_t count = json_array_size(list);
     if (!json_is_array(list) || count > max) {
@@ -100,7 +98,7 @@ static int read_numbers(const Layer *layer, const char *key, const json_t *list,
 }
 
 /* One of the words in a NULL-terminated table, or NULL: diagnosed. */
-static const char *read_choice(const Layer *layer, const char *key, const json_t *value,
+static const char *read_choice(const FoldingLayer *layer, const char *key, const json_t *value,
                                const char *const *choices)
 {
     StrBuf list = {0};
@@ -122,7 +120,7 @@ static const char *read_choice(const Layer *layer, const char *key, const json_t
 
 /* Not a choice, but a mistake if it is another's. Names are compared as JSON has them, where all text is
  * UTF-8. */
-static bool check_source(Layer *layer, const char *key, const json_t *value)
+static bool check_source(FoldingLayer *layer, const char *key, const json_t *value)
 {
     StrBuf given = {0}, source = {0};
     if (json_is_string(value))
@@ -134,13 +132,13 @@ static bool check_source(Layer *layer, const char *key, const json_t *value)
     return same || value_error(layer, key, value, "is not the name that the network has for it");
 }
 
-static bool computes(const Layer *layer, const char *key, const json_t *value)
+static bool computes(const FoldingLayer *layer, const char *key, const json_t *value)
 {
     return layer->kind == PROCESS_COMPUTE ||
            value_error(layer, key, value, "is for layers that compute, and this one only moves data");
 }
 
-static bool check_loops(Layer *layer, const char *key, const json_t *value)
+static bool check_loops(FoldingLayer *layer, const char *key, const json_t *value)
 {
     int64_t loops[KERNEL_MAX_LOOPS];
     if (!computes(layer, key, value))
@@ -153,7 +151,7 @@ static bool check_loops(Layer *layer, const char *key, const json_t *value)
             value_error(layer, key, value, "are not the loops that it has in this network"));
 }
 
-static bool pin_unroll(Layer *layer, const char *key, const json_t *value)
+static bool pin_unroll(FoldingLayer *layer, const char *key, const json_t *value)
 {
     int64_t unroll[KERNEL_MAX_LOOPS];
     if (!computes(layer, key, value))
@@ -166,7 +164,7 @@ static bool pin_unroll(Layer *layer, const char *key, const json_t *value)
     return check_pins(layer, key, value);
 }
 
-static bool pin_multiplier(Layer *layer, const char *key, const json_t *value)
+static bool pin_multiplier(FoldingLayer *layer, const char *key, const json_t *value)
 {
     static const char *const choices[] = {"dsp", "lut", NULL};
     const char *choice = computes(layer, key, value) ? read_choice(layer, key, value, choices) : NULL;
@@ -179,7 +177,7 @@ static bool pin_multiplier(Layer *layer, const char *key, const json_t *value)
 
 /* --- words ------------------------------------------------------------------------------------- */
 
-static bool pin_words(Layer *layer, const char *key, const json_t *value)
+static bool pin_words(FoldingLayer *layer, const char *key, const json_t *value)
 {
     Context *ctx = layer->folding->ctx;
     uint32_t ports = dfg_input_count(layer->process) + dfg_output_count(layer->process);
@@ -229,7 +227,7 @@ static void set_storage(const FoldingMemory *memory, const char *kind)
 }
 
 /* One kind for all memories of a role, or a list with one for each. */
-static bool pin_role(Layer *layer, const FoldingMemories *memories, const char *role,
+static bool pin_role(FoldingLayer *layer, const FoldingMemories *memories, const char *role,
                      const json_t *value)
 {
     static const char *const choices[] = {"auto", "lutram", "bram", "uram", NULL};
@@ -256,7 +254,7 @@ static bool pin_role(Layer *layer, const FoldingMemories *memories, const char *
     return true;
 }
 
-static bool pin_storage(Layer *layer, const char *key, const json_t *value)
+static bool pin_storage(FoldingLayer *layer, const char *key, const json_t *value)
 {
     const char *role;
     json_t *member;
@@ -272,11 +270,11 @@ static bool pin_storage(Layer *layer, const char *key, const json_t *value)
 
 /* --- layers ------------------------------------------------------------------------------------ */
 
-static bool pin_key(Layer *layer, const char *key, const json_t *value)
+static bool pin_key(FoldingLayer *layer, const char *key, const json_t *value)
 {
     static const struct {
         const char *key;
-        bool (*pin)(Layer *layer, const char *key, const json_t *value);
+        bool (*pin)(FoldingLayer *layer, const char *key, const json_t *value);
     } rows[] = {
         {"layer", check_source},          {"loops", check_loops}, {"unroll", pin_unroll},
         {"multiplier", pin_multiplier}, {"words", pin_words},   {"storage", pin_storage},
@@ -289,7 +287,7 @@ static bool pin_key(Layer *layer, const char *key, const json_t *value)
 }
 
 /* The process of that name; else the one that computes the layer that the network calls so. */
-static Op *find_process(const Folding *f, const char *key)
+static Op *find_process(const FoldingUse *f, const char *key)
 {
     Op *found = symbol_lookup_in(f->module, ident_get_c(f->ctx, key));
     size_t count = 0;
@@ -311,11 +309,11 @@ static Op *find_process(const Folding *f, const char *key)
     return NULL;
 }
 
-static bool pin_layer(Folding *f, const char *key, const json_t *entry)
+static bool pin_layer(FoldingUse *f, const char *key, const json_t *entry)
 {
     const char *member;
     json_t *value;
-    Layer layer = {.folding = f, .key = key, .process = find_process(f, key)};
+    FoldingLayer layer = {.folding = f, .key = key, .process = find_process(f, key)};
     if (!layer.process || !sched_process_kind(layer.process, &layer.kind) ||
         (layer.kind == PROCESS_COMPUTE && !sched_compute_base(layer.process, &layer.base)))
         return false;
@@ -343,7 +341,7 @@ static const Op *end_process(const Op *channel, uint32_t end, uint32_t *port)
     return symbol_lookup(use->owner, op_attr(use->owner, "callee"));
 }
 
-static bool check_channel(Folding *f, const Op *channel)
+static bool check_channel(FoldingUse *f, const Op *channel)
 {
     uint32_t ports[2];
     const Type *ends[2] = {NULL, NULL}, *middle = NULL;
@@ -356,7 +354,7 @@ static bool check_channel(Folding *f, const Op *channel)
     bool same = ends[0]->u.dialect.param_count == ends[1]->u.dialect.param_count &&
                 memcmp(ends[0]->u.dialect.params, ends[1]->u.dialect.params,
                        ends[0]->u.dialect.param_count * sizeof(*ends[0]->u.dialect.params)) == 0;
-    if (same || sched_plan_conversion(ends[0], ends[1], MAX_WORD_BITS, &middle) != CONVERSION_NONE)
+    if (same || sched_conversion(ends[0], ends[1], MAX_WORD_BITS, &middle) != CONVERSION_NONE)
         return true;
     const char *keys[2] = {ptrmap_get(&f->keys, sender), ptrmap_get(&f->keys, reader)};
     const char *blamed = keys[1] ? keys[1] : keys[0];
@@ -367,7 +365,7 @@ static bool check_channel(Folding *f, const Op *channel)
                       STR_ARG(symbol_name(reader)->str), type_str(f->ctx, ends[1]));
 }
 
-static bool note_instantiate(Folding *f, const Op *op)
+static bool note_instantiate(FoldingUse *f, const Op *op)
 {
     const Op *process = symbol_lookup(op, op_attr(op, "callee"));
     ptrmap_put(&f->instantiates, process, (void *)(uintptr_t)op);
@@ -375,7 +373,7 @@ static bool note_instantiate(Folding *f, const Op *op)
 }
 
 /* Calls for each op of a kind in the module's dataflow graph. */
-static bool each_graph_op(Folding *f, const OpDef *def, bool (*visit)(Folding *f, const Op *op))
+static bool each_graph_op(FoldingUse *f, const OpDef *def, bool (*visit)(FoldingUse *f, const Op *op))
 {
     bool ok = true;
     FOR_EACH_OP(region, region_entry(op_region(f->module, 0)))
@@ -396,7 +394,7 @@ static bool apply_folding(Pass *pass, Op *module)
     if (!folding_read(pass->ctx, pass_string(pass, "file"), &file))
         return false;
     enum { PERIOD_PS = 4000 };
-    Folding f = {.ctx = pass->ctx, .module = module, .file = &file, .arena = &pass->scratch,
+    FoldingUse f = {.ctx = pass->ctx, .module = module, .file = &file, .arena = &pass->scratch,
                  .target = {.clock = clock_of_period(PERIOD_PS), .has_uram = true,
                             .loads_tables = pass_bool(pass, "loads-weights")}};
     bool ok = each_graph_op(&f, DFG(INSTANTIATE), note_instantiate);

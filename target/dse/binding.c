@@ -2,12 +2,11 @@
  * constants, accumulators, windows and reorders, dfg.multiplier on kernels. Attributes that were
  * given beforehand stay.
  * Tests: lit/target/choose-unroll.mir, lit/target/choose-style.mir */
-#include "target/dse/space.h"
+#include "target/dse/internal.h"
 
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
-#include "ir/asm/print/diag.h"
-#include "schedule/product.h"
+#include "ir/asm/print/print.h"
+#include "schedule/schedule.h"
 
 #include <assert.h>
 
@@ -64,9 +63,9 @@ bool dse_check_given_style(const Op *process, const CostTarget *target)
 
 /* --- what is chosen -------------------------------------------------------------------------- */
 
-static void set_multiplier(const ComputePlan *plan, const Style *style)
+static void set_multiplier(const ComputeSchedule *sched, const Style *style)
 {
-    Op *main = value_def(op_result(plan->main, 0));
+    Op *main = value_def(op_result(sched->main, 0));
     if (cost_payload_may_use_luts(main))
         op_set_attr(main, "dfg.multiplier",
                     attr_string_c(main->ctx, cost_multiplies_in_luts(main, style) ? "lut" : "dsp"));
@@ -92,10 +91,10 @@ static void bind_constant_products(Op *process)
 /* False: the process has no memories. */
 static bool list_memories(const Op *process, ProcessKind kind, const Style *style, MemoryList *out)
 {
-    ComputePlan compute;
-    WindowPlan window;
-    ReorderPlan reorder;
-    MergePlan merge;
+    ComputeSchedule compute;
+    WindowSchedule window;
+    ReorderSchedule reorder;
+    MergeSchedule merge;
     bool ok = true;
     if (kind == PROCESS_COMPUTE && (ok = sched_compute(process, NULL, NULL, &compute))) {
         memory_of_compute(&compute, style, out);

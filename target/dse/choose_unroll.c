@@ -1,16 +1,14 @@
 /* choose-unroll: picks unroll factors for every process of the dataflow graph, within budgets of
  * resources and with equal words at both ends of every channel, so that the design is the best by one
- * objective (target/dse/objective.h); among equals the least resources.
+ * objective (target/dse/dse.h); among equals the least resources.
  * Requires: a dfg.region as convert-linalg-to-dfg leaves it.
  * Changes: attributes and port words, dfg.budget of the module; the graph stays.
  * Tests: lit/target/choose-unroll*.mir */
 #include "dialects/dfg/dfg.h"
-#include "ir/core/builder.h"
-#include "ir/asm/print/diag.h"
-#include "target/dse/explain.h"
-#include "target/dse/solve/ilp.h"
-#include "target/dse/folding.h"
-#include "target/target.h"
+#include "ir/core/core.h"
+#include "ir/asm/print/print.h"
+#include "target/dse/dse.h"
+#include "target/dse/solve/solve.h"
 
 #include <time.h>
 
@@ -155,7 +153,7 @@ static bool search(Pass *pass, Op *module, DseSpace *space, DseAnswer *answer)
     return true;
 }
 
-/* dfg.dsp_kind on the module, for the plans. */
+/* dfg.dsp_kind on the module, for the schedules. */
 static void record_dsp_kind(const Pass *pass, Op *module)
 {
     Str kind = pass_string(pass, "dsp-kind");

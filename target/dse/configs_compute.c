@@ -2,28 +2,28 @@
  * counts or nearly do, and the words that follow from them. All reduction loops unroll, and the two innermost
  * dimensions of the output: channels and pixels. Factors given beforehand (dfg.unroll) are kept.
  * Tests: lit/target/choose-unroll.mir, lit/target/choose-unroll-pinned.mir */
-#include "target/dse/space.h"
+#include "target/dse/internal.h"
 
-#include "dialects/linalg/structured.h"
-#include "ir/asm/print/diag.h"
+#include "dialects/linalg/linalg.h"
+#include "ir/asm/print/print.h"
 
 typedef struct Candidates {
     DseSpace *space;
     DseNode *node;
-    ComputePlan base;
+    ComputeSchedule base;
     uint32_t loops[KERNEL_MAX_LOOPS]; /* that may be unrolled */
     uint32_t count;
     int pixel_loop; /* of the output's second dimension from inside, or -1 */
     int64_t unroll[KERNEL_MAX_LOOPS];
 } Candidates;
 
-bool dse_is_pinned(const ComputePlan *plan) { return op_attr(plan->main, "dfg.unroll") != NULL; }
+bool dse_is_pinned(const ComputeSchedule *sched) { return op_attr(sched->main, "dfg.unroll") != NULL; }
 
 /* --- words ---------------------------------------------------------------------------- */
 
 /* Words of a stream: as many elements of each dimension as its loop takes at once, unless words
  * hold the whole dimension already, as they do the kernel of a window. */
-static const Type *input_end(const ComputePlan *base, uint32_t stream, const int64_t *unroll)
+static const Type *input_end(const ComputeSchedule *base, uint32_t stream, const int64_t *unroll)
 {
     uint32_t operand = base->stream_operand[stream];
     const AffineMap *map = linalg_operand_map(base->main, operand);
@@ -37,7 +37,7 @@ static const Type *input_end(const ComputePlan *base, uint32_t stream, const int
     return sched_port_end(base->process, base->stream_port[stream], tensor, word);
 }
 
-static const Type *output_end(const ComputePlan *base, const int64_t *unroll)
+static const Type *output_end(const ComputeSchedule *base, const int64_t *unroll)
 {
     const AffineMap *map = sched_compute_output_map(base);
     int64_t word[2 * DFG_MAX_RANK];
@@ -46,7 +46,7 @@ static const Type *output_end(const ComputePlan *base, const int64_t *unroll)
     return sched_port_end(base->process, base->output_port, op_result(base->main, 0)->type, word);
 }
 
-static bool compute_ends(const ComputePlan *base, const int64_t *unroll, const Type **ends)
+static bool compute_ends(const ComputeSchedule *base, const int64_t *unroll, const Type **ends)
 {
     for (uint32_t s = 0; s < base->stream_count; s++)
         if (!(ends[base->stream_port[s]] = input_end(base, s, unroll)))
@@ -57,12 +57,12 @@ static bool compute_ends(const ComputePlan *base, const int64_t *unroll, const T
 /* --- loops ------------------------------------------------------------------------------ */
 
 /* Loop of the output's dimension that is number `from_inside` among those of more than one element. */
-static int output_loop(const ComputePlan *plan, uint32_t from_inside)
+static int output_loop(const ComputeSchedule *sched, uint32_t from_inside)
 {
-    const AffineMap *map = sched_compute_output_map(plan);
+    const AffineMap *map = sched_compute_output_map(sched);
     for (uint32_t r = map->result_count; r-- > 0;) {
         int64_t loop = map->results[r]->value;
-        if (plan->kernel.extents[loop] > 1 && from_inside-- == 0)
+        if (sched->kernel.extents[loop] > 1 && from_inside-- == 0)
             return (int)loop;
     }
     return -1;
@@ -70,28 +70,28 @@ static int output_loop(const ComputePlan *plan, uint32_t from_inside)
 
 /* A reduction unrolls if its elements arrive in one word: it is the stream's innermost dimension, a
  * window's kernel dimension (whole in every word), or not streamed at all. */
-static bool arrives_together(const ComputePlan *plan, uint32_t loop)
+static bool arrives_together(const ComputeSchedule *sched, uint32_t loop)
 {
-    if (plan->stream_count == 0)
+    if (sched->stream_count == 0)
         return true;
-    const AffineMap *map = linalg_operand_map(plan->main, plan->stream_operand[0]);
-    const Type *tensor = op_operand(plan->main, plan->stream_operand[0])->type;
+    const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[0]);
+    const Type *tensor = op_operand(sched->main, sched->stream_operand[0])->type;
     int64_t word[2 * DFG_MAX_RANK];
     int r = map_result_of_dim(map, loop);
     return r < 0 || (uint32_t)r + 1 == map->result_count ||
-           (sched_compute_input_word(plan, 0, word) && word[r] == tensor->u.shaped.dims[r]);
+           (sched_compute_input_word(sched, 0, word) && word[r] == tensor->u.shaped.dims[r]);
 }
 
 static void select_loops(Candidates *c)
 {
-    const ComputePlan *plan = &c->base;
-    int channel_loop = output_loop(plan, 0);
-    c->pixel_loop = output_loop(plan, 1);
-    for (uint32_t i = 0; i < plan->kernel.loop_count; i++) {
-        bool wanted = plan->kernel.is_reduction[i] ? arrives_together(plan, i)
+    const ComputeSchedule *sched = &c->base;
+    int channel_loop = output_loop(sched, 0);
+    c->pixel_loop = output_loop(sched, 1);
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++) {
+        bool wanted = sched->kernel.is_reduction[i] ? arrives_together(sched, i)
                                                    : (int)i == channel_loop || (int)i == c->pixel_loop;
         c->unroll[i] = 1;
-        if (wanted && plan->kernel.extents[i] > 1)
+        if (wanted && sched->kernel.extents[i] > 1)
             c->loops[c->count++] = i;
     }
 }
@@ -110,16 +110,16 @@ static bool candidate_fits(const Candidates *c, const Type *const *ends)
 
 static bool add_candidate(Candidates *c, const Type *const *ends)
 {
-    ComputePlan plan;
+    ComputeSchedule sched;
     Style style, choices;
     Cost cost;
-    if (!sched_compute(c->node->process, c->unroll, ends, &plan))
+    if (!sched_compute(c->node->process, c->unroll, ends, &sched))
         return false;
-    cost_compute_choices(&plan, &c->space->target, &choices);
+    cost_compute_choices(&sched, &c->space->target, &choices);
     for (uint32_t n = 0; n < STYLE_COUNT; n++) {
         if (!dse_style(&choices, n, &style))
             continue;
-        cost_compute(&plan, &style, &c->space->target, &cost);
+        cost_compute(&sched, &style, &c->space->target, &cost);
         dse_add_config(c->space, c->node, &cost, ends, c->unroll, &style);
     }
     return true;
@@ -136,7 +136,7 @@ static bool is_worth_it(const Candidates *c, uint32_t loop, int64_t factor)
 /* All combinations of factors of the loops from `depth` on. */
 static bool enumerate(Candidates *c, uint32_t depth)
 {
-    const Type *ends[PLAN_MAX_STREAMS + 1];
+    const Type *ends[SCHED_MAX_STREAMS + 1];
     if (depth == c->count)
         return !compute_ends(&c->base, c->unroll, ends) || !candidate_fits(c, ends) ||
                add_candidate(c, ends);
@@ -152,7 +152,7 @@ static bool enumerate(Candidates *c, uint32_t depth)
     return true;
 }
 
-bool dse_pinned_ends(const ComputePlan *base, int64_t *unroll, const Type **ends)
+bool dse_pinned_ends(const ComputeSchedule *base, int64_t *unroll, const Type **ends)
 {
     if (!sched_compute_unroll_attr(base, unroll))
         return false;
@@ -164,9 +164,9 @@ bool dse_pinned_ends(const ComputePlan *base, int64_t *unroll, const Type **ends
 bool dse_pinned_end(const Op *process, uint32_t port, const Type **end)
 {
     ProcessKind kind;
-    ComputePlan base;
+    ComputeSchedule base;
     int64_t unroll[KERNEL_MAX_LOOPS];
-    const Type *ends[PLAN_MAX_STREAMS + 1];
+    const Type *ends[SCHED_MAX_STREAMS + 1];
     if (dse_has_given_words(process))
         return (*end = dse_given_end(process, port)) != NULL;
     if (!sched_process_kind(process, &kind))
@@ -186,7 +186,7 @@ bool dse_pinned_end(const Op *process, uint32_t port, const Type **end)
 bool dse_compute_configs(DseSpace *space, DseNode *node)
 {
     Candidates c = {.space = space, .node = node};
-    const Type *ends[PLAN_MAX_STREAMS + 1];
+    const Type *ends[SCHED_MAX_STREAMS + 1];
     if (!sched_compute_base(node->process, &c.base))
         return false;
     if (dse_is_pinned(&c.base))

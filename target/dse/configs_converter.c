@@ -1,13 +1,12 @@
 /* Width converters in the design space: on every channel a node that joins or splits words where those
  * of the two ends differ.
  * Tests: lit/target/converters.mir */
-#include "target/dse/space.h"
+#include "target/dse/internal.h"
 
-#include "ir/core/builder.h"
-#include "ir/core/symbol.h"
-#include "analysis/layer_name.h"
-#include "schedule/converter.h"
-#include "target/cost/fork_delay.h"
+#include "ir/core/core.h"
+#include "analysis/analysis.h"
+#include "schedule/schedule.h"
+#include "target/cost/cost.h"
 
 /* --- configurations ------------------------------------------------------------------------ */
 
@@ -52,7 +51,7 @@ static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t
     config.factor[0] = from;
     config.factor[1] = to;
     if (from != to) {
-        Conversion conversion = sched_plan_conversion(a, b, MAX_WORD_BITS, &middle);
+        WordConversion conversion = sched_conversion(a, b, MAX_WORD_BITS, &middle);
         if (conversion == CONVERSION_NONE)
             return;
         if (conversion == CONVERSION_BY_WAY_OF)

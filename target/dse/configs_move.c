@@ -1,22 +1,22 @@
 /* Configurations of processes that move words (dfg.reorder, dfg.merge): words of several elements of
  * the innermost dimension, as far as the map keeps them together.
  * Tests: lit/target/choose-unroll-move.mir */
-#include "target/dse/space.h"
+#include "target/dse/internal.h"
 
 /* The process with `u` elements per word. */
-typedef struct Move {
-    ReorderPlan reorder;
-    MergePlan merge;
-} Move;
+typedef struct MoveConfigs {
+    ReorderSchedule reorder;
+    MergeSchedule merge;
+} MoveConfigs;
 
 /* False: the process cannot keep such words together. */
-static bool plan_move(const DseNode *node, int64_t u, Move *out)
+static bool plan_move(const DseNode *node, int64_t u, MoveConfigs *out)
 {
     return node->kind == PROCESS_REORDER ? sched_reorder_packed(node->process, u, &out->reorder)
                                          : sched_merge_packed(node->process, u, &out->merge);
 }
 
-static void add_move(DseSpace *space, DseNode *node, const Move *move, const Type *const *ends)
+static void add_move(DseSpace *space, DseNode *node, const MoveConfigs *move, const Type *const *ends)
 {
     Style style, choices;
     Cost cost;
@@ -50,8 +50,8 @@ static const Type *packed_end(const DseNode *node, uint32_t port, const Type *te
 /* The process's op as it is at the words that the ports have now. */
 static bool check_move(const DseNode *node, const Op **op, int *ports)
 {
-    ReorderPlan reorder;
-    MergePlan merge;
+    ReorderSchedule reorder;
+    MergeSchedule merge;
     if (node->kind == PROCESS_REORDER) {
         if (!sched_reorder(node->process, &reorder))
             return false;
@@ -70,8 +70,8 @@ static bool check_move(const DseNode *node, const Op **op, int *ports)
 bool dse_move_configs(DseSpace *space, DseNode *node)
 {
     const Op *op;
-    int ports[PLAN_MAX_STREAMS];
-    const Type *ends[PLAN_MAX_STREAMS + 1];
+    int ports[SCHED_MAX_STREAMS];
+    const Type *ends[SCHED_MAX_STREAMS + 1];
     if (!check_move(node, &op, ports))
         return false;
     const Type *result = op_result(op, 0)->type;
@@ -79,7 +79,7 @@ bool dse_move_configs(DseSpace *space, DseNode *node)
     uint32_t rank = result->u.shaped.rank;
     int64_t extent = rank ? result->u.shaped.dims[rank - 1] : 1;
     for (int64_t u = 1; u <= extent && u <= MAX_PARALLEL_ELEMENTS; u++) {
-        Move move;
+        MoveConfigs move;
         ends[inputs] = packed_end(node, inputs, result, u);
         bool fits = ends[inputs] && plan_move(node, u, &move);
         for (uint32_t i = 0; fits && i < op->operand_count; i++)

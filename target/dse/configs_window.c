@@ -1,10 +1,10 @@
 /* Configurations of processes that pass data on: windows choose channels and pixels per word, forks and
  * copies the words that their neighbours have.
  * Tests: lit/target/choose-unroll.mir, lit/target/choose-unroll-pinned.mir */
-#include "target/dse/space.h"
+#include "target/dse/internal.h"
 
-#include "ir/core/symbol.h"
-#include "target/cost/fork_delay.h"
+#include "ir/core/core.h"
+#include "target/cost/cost.h"
 
 /* --- windows ---------------------------------------------------------------------------- */
 
@@ -32,18 +32,18 @@ static int64_t input_rows(const WindowParams *w, uint32_t i, int64_t outputs)
 
 static bool add_window(Windows *s, const Type *const *ends, bool is_pinned)
 {
-    WindowPlan plan;
+    WindowSchedule sched;
     Style style, choices;
     Cost cost;
     if (!ends[0] || (!is_pinned && !dse_words_fit(s->node, ends)))
         return true;
-    if (!sched_window(s->node->process, ends, &plan))
+    if (!sched_window(s->node->process, ends, &sched))
         return false;
-    cost_window_choices(&plan, &s->space->target, &choices);
+    cost_window_choices(&sched, &s->space->target, &choices);
     for (uint32_t n = 0; n < STYLE_COUNT; n++) {
         if (!dse_style(&choices, n, &style))
             continue;
-        cost_window(&plan, &style, &s->space->target, &cost);
+        cost_window(&sched, &style, &s->space->target, &cost);
         dse_add_config(s->space, s->node, &cost, ends, NULL, &style);
     }
     return true;
@@ -111,13 +111,13 @@ static const Type *as_sender(const Type *end)
 
 bool dse_window_configs(DseSpace *space, DseNode *node, const Op *instantiate)
 {
-    WindowPlan plan;
+    WindowSchedule sched;
     const Type *demanded = NULL;
-    if (!sched_window(node->process, NULL, &plan) ||
+    if (!sched_window(node->process, NULL, &sched) ||
         !demanded_end(node->process, reader(op_operand(instantiate, 1)), &demanded))
         return false;
-    Windows s = {.space = space, .node = node, .params = plan.params,
-                 .source = op_operand(plan.window, 0)->type};
+    Windows s = {.space = space, .node = node, .params = sched.params,
+                 .source = op_operand(sched.window, 0)->type};
     const WindowParams *w = &s.params;
     if (demanded)
         return add_inputs(&s, as_sender(demanded), true);

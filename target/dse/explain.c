@@ -1,10 +1,10 @@
 /* For each limit the least that a design needs of its kind: alone first, then with the limits of the
  * other kinds, one more at a time.
  * Tests: lit/target/choose-unroll-short.mir, lit/target/choose-unroll-memory.mir */
-#include "target/dse/explain.h"
+#include "target/dse/dse.h"
 
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 
 /* Processes that are named when a resource is short. */
 enum { MAX_NOTES = 3 };

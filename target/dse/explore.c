@@ -1,6 +1,6 @@
 /* Walks the ladder of intervals. Every step is a search of its own in the same space, so that the order
  * of steps does not matter. */
-#include "target/dse/explore.h"
+#include "target/dse/dse.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* What reading and writing a folding file have in common: its sections, and the names of a process's
  * memories. */
-#include "target/dse/folding.h"
+#include "target/dse/dse.h"
 
 #include "dialects/dfg/dfg.h"
-#include "dialects/linalg/structured.h"
+#include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/asm/print/diag.h"
-#include "schedule/plan_move.h"
+#include "ir/asm/print/print.h"
+#include "schedule/schedule.h"
 
 #include <string.h>
 
@@ -64,7 +64,7 @@ static void add_memory(FoldingMemories *out, Op *op, uint32_t level, const char 
 }
 
 /* What a constant is to the kernel that reads it; NULL if no memory keeps it. */
-static const char *constant_role(const Op *op, const ComputePlan *plan)
+static const char *constant_role(const Op *op, const ComputeSchedule *sched)
 {
     const Use *use = op->result_count == 1 ? op_result(op, 0)->uses : NULL;
     if (!use || !op_has_trait(op, TRAIT_CONSTANT_LIKE) || !type_is_shaped(op_result(op, 0)->type))
@@ -73,8 +73,8 @@ static const char *constant_role(const Op *op, const ComputePlan *plan)
         return "parts";
     if (use->owner->def == TENSOR(EXTRACT))
         return "levels";
-    if (plan && use->owner == plan->main)
-        return use_index(use) < linalg_input_count(plan->main) ? "weights" : "initial";
+    if (sched && use->owner == sched->main)
+        return use_index(use) < linalg_input_count(sched->main) ? "weights" : "initial";
     return "params";
 }
 
@@ -87,17 +87,17 @@ static uint32_t window_levels(const Op *window)
 bool folding_memories(Op *process, FoldingMemories *out)
 {
     ProcessKind kind;
-    ComputePlan plan;
+    ComputeSchedule sched;
     if (!sched_process_kind(process, &kind) ||
-        (kind == PROCESS_COMPUTE && !sched_compute_now(process, &plan)))
+        (kind == PROCESS_COMPUTE && !sched_compute_now(process, &sched)))
         return false;
     bool computes = kind == PROCESS_COMPUTE;
     FOR_EACH_OP(op, region_entry(op_region(process, 0)))
     {
-        const char *role = constant_role(op, computes ? &plan : NULL);
+        const char *role = constant_role(op, computes ? &sched : NULL);
         if (role)
             add_memory(out, op, 0, role);
-        else if (computes && op == plan.main)
+        else if (computes && op == sched.main)
             add_memory(out, op, 0, "partial");
         else if (op->def == DFG(REORDER))
             add_memory(out, op, 0, "buffer");

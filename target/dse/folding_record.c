@@ -1,9 +1,9 @@
 /* Records the choices of a design in the processes' reports, for the folding file.
  * Requires: a region as dse_apply leaves it. */
 #include "dialects/dfg/dfg.h"
-#include "ir/core/builder.h"
-#include "schedule/plan_move.h"
-#include "target/dse/folding.h"
+#include "ir/core/core.h"
+#include "schedule/schedule.h"
+#include "target/dse/dse.h"
 
 #include <assert.h>
 #include <string.h>
@@ -86,14 +86,14 @@ static const Attr *process_folding(Op *process)
     Context *ctx = process->ctx;
     Items items = {0};
     ProcessKind kind;
-    ComputePlan plan;
+    ComputeSchedule sched;
     bool ok = sched_process_kind(process, &kind);
     assert(ok);
     if (kind == PROCESS_COMPUTE) {
-        ok = sched_compute_now(process, &plan);
+        ok = sched_compute_now(process, &sched);
         assert(ok);
-        add_item(&items, ctx, "unroll", op_attr(plan.main, "dfg.unroll"));
-        add_item(&items, ctx, "multiplier", op_attr(plan.main, "dfg.multiplier"));
+        add_item(&items, ctx, "unroll", op_attr(sched.main, "dfg.unroll"));
+        add_item(&items, ctx, "multiplier", op_attr(sched.main, "dfg.multiplier"));
     } else if (kind != PROCESS_CONVERTER) {
         add_item(&items, ctx, "words", port_words(process));
     }

@@ -3,9 +3,9 @@
  * from there on it is asked for single S whether there is a design at all, in wider and wider steps, then
  * between the last two.
  * Tests: test/unit/dse_objective_test.c */
-#include "target/dse/objective.h"
+#include "target/dse/dse.h"
 
-#include "target/dse/solve/cutting_plane.h"
+#include "target/dse/solve/solve.h"
 
 #include <math.h>
 #include <stdlib.h>

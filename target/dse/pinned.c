@@ -1,9 +1,9 @@
 /* Words that were given to a process beforehand (dfg.words: one list per port): of its configurations
  * only those with these words are kept.
  * Tests: lit/target/folding.test, lit/target/folding-invalid.test */
-#include "target/dse/space.h"
+#include "target/dse/internal.h"
 
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 bool dse_has_given_words(const Op *process) { return op_attr(process, "dfg.words") != NULL; }
 

@@ -3,9 +3,9 @@
  *   first out = max(first in + fill, first in + wait (last in - first in) + handover)
  *   last out  = max(first in + interval, last in + rest * interval + handover)
  * Tests: test/unit/dse_objective_test.c */
-#include "target/dse/pipeline_latency.h"
+#include "target/dse/dse.h"
 
-#include "schedule/plan_move.h"
+#include "schedule/schedule.h"
 
 #include <string.h>
 
@@ -18,23 +18,23 @@ typedef struct Times {
     uint32_t first_source, last_source; /* nodes that decide the words in; UINT32_MAX: the input */
 } Times;
 
-typedef struct Frame {
+typedef struct FrameTimes {
     const DseSpace *space;
     const DsePace *paces;
     Times *times;    /* per node */
     uint32_t *order; /* nodes, sources first */
-} Frame;
+} FrameTimes;
 
 /* --- paces -------------------------------------------------------------------------------------------- */
 
 /* Words are read where the counters from read_depth on are 0; the first result is there when all
  * reduction counters are at their ends. */
-static DsePace compute_pace(const ComputePlan *plan)
+static DsePace compute_pace(const ComputeSchedule *sched)
 {
     double reads = 1, before = 0, inner = 1;
-    for (uint32_t i = plan->loop_count; i-- > 0;) {
-        const PlanLoop *loop = &plan->loops[i];
-        if (i >= plan->read_depth) {
+    for (uint32_t i = sched->loop_count; i-- > 0;) {
+        const ScheduleLoop *loop = &sched->loops[i];
+        if (i >= sched->read_depth) {
             inner *= (double)loop->trip;
             continue;
         }
@@ -45,11 +45,11 @@ static DsePace compute_pace(const ComputePlan *plan)
 }
 
 /* Padding behind the last row of the input is scanned when the last word is in. */
-static DsePace window_pace(const WindowPlan *plan)
+static DsePace window_pace(const WindowSchedule *sched)
 {
-    int64_t last = plan->dim[0].in * sched_window_row_words(plan, 0) - plan->shift;
-    double scan = (double)(plan->end - plan->begin);
-    DsePace pace = {.rest = last < plan->end ? (double)(plan->end - last) / scan : 0};
+    int64_t last = sched->dim[0].in * sched_window_row_words(sched, 0) - sched->shift;
+    double scan = (double)(sched->end - sched->begin);
+    DsePace pace = {.rest = last < sched->end ? (double)(sched->end - last) / scan : 0};
     return pace;
 }
 
@@ -65,8 +65,8 @@ static double share_of_fill(const DseNode *node)
 
 static bool find_pace(const DseNode *node, DsePace *out)
 {
-    ComputePlan compute;
-    WindowPlan window;
+    ComputeSchedule compute;
+    WindowSchedule window;
     *out = (DsePace){.wait = 0};
     if (!node->process || node->kind == PROCESS_CONVERTER || node->kind == PROCESS_FORK)
         return true;
@@ -123,7 +123,7 @@ static double last_out(const Times *t, const DsePace *pace, const Config *config
     return *works ? worked : handed;
 }
 
-static void find_times(Frame *f, uint32_t node)
+static void find_times(FrameTimes *f, uint32_t node)
 {
     bool decides;
     Times *t = &f->times[node];
@@ -148,7 +148,7 @@ static void find_times(Frame *f, uint32_t node)
 }
 
 /* Sources first; a graph without cycles. */
-static void sort_nodes(Frame *f)
+static void sort_nodes(FrameTimes *f)
 {
     const DseSpace *space = f->space;
     uint32_t count = (uint32_t)space->nodes.len, done = 0;
@@ -167,11 +167,11 @@ static void sort_nodes(Frame *f)
 
 /* --- cuts --------------------------------------------------------------------------------------------- */
 
-typedef struct Weights {
+typedef struct PathWeights {
     double first, last; /* of a node's times in the latency */
-} Weights;
+} PathWeights;
 
-static void pass_on(Weights *weights, const Times *t, double first, double last)
+static void pass_on(PathWeights *weights, const Times *t, double first, double last)
 {
     if (t->first_source != UINT32_MAX)
         weights[t->first_source].first += first;
@@ -179,7 +179,7 @@ static void pass_on(Weights *weights, const Times *t, double first, double last)
         weights[t->last_source].last += last;
 }
 
-static void weigh(const Frame *f, uint32_t node, Weights *weights, DseCut *cut)
+static void weigh(const FrameTimes *f, uint32_t node, PathWeights *weights, DseCut *cut)
 {
     bool fills, works;
     const Times *t = &f->times[node];
@@ -211,9 +211,9 @@ double dse_cut_value(const DseCut *cut, uint32_t node, const Config *config)
 double dse_frame(const DseSpace *space, const DsePace *paces, DseCut *cut)
 {
     size_t count = space->nodes.len;
-    Frame f = {.space = space, .paces = paces, .times = xcalloc(count + 1, sizeof(Times)),
+    FrameTimes f = {.space = space, .paces = paces, .times = xcalloc(count + 1, sizeof(Times)),
                .order = xcalloc(count + 1, sizeof(uint32_t))};
-    Weights *weights = xcalloc(count + 1, sizeof(*weights));
+    PathWeights *weights = xcalloc(count + 1, sizeof(*weights));
     uint32_t end = 0;
     sort_nodes(&f);
     for (size_t i = 0; i < count; i++) {

@@ -2,11 +2,11 @@
  * between two of them. Only configurations that no other beats in cycles and resources at the same
  * port words are kept.
  * Tests: test/unit/dse_test.c, lit/target/choose-unroll.mir */
-#include "target/dse/space.h"
+#include "target/dse/internal.h"
 
-#include "ir/asm/print/diag.h"
-#include "ir/core/symbol.h"
-#include "target/dse/solve/pareto.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "target/dse/solve/solve.h"
 
 #include <string.h>
 

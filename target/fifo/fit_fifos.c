@@ -1,5 +1,5 @@
 /* fit-fifos: the smallest FIFO depths that keep the best interval, by simulation of the processes'
- * accesses (target/fifo/sizing.h), and what the FIFOs are built of (target/fifo/storage.h). Where they do not
+ * accesses (target/fifo/fifo.h), and what the FIFOs are built of (target/fifo/internal.h). Where they do not
  * fit the budget, longer intervals are tried. What was proven is recorded at the top function as
  * emithls.timing; what the best interval would take beyond the budget as emithls.shortage, and what
  * the design takes beyond it as emithls.excess.
@@ -9,19 +9,18 @@
  * Depths of `fixed` streams and kinds that are there stay as they are.
  * Tests: lit/target/fit-fifos.mir */
 #include "dialects/emithls/emithls.h"
-#include "ir/core/builder.h"
-#include "ir/asm/print/diag.h"
+#include "ir/core/core.h"
+#include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
-#include "sim/hls/report.h"
-#include "target/fifo/sizing.h"
-#include "target/fifo/storage.h"
-#include "target/target.h"
+#include "sim/hls/hls.h"
+#include "target/fifo/fifo.h"
+#include "target/fifo/internal.h"
 
 enum { DEFAULT_CLOCK_MHZ = 250 };
 
 #define NO_PERIOD "no periodic state within %lld reads and writes"
 
-typedef struct Fitting {
+typedef struct FifoFitting {
     HlsDesign *design;
     Op *module;
     int64_t *depths; /* of each stream */
@@ -30,7 +29,7 @@ typedef struct Fitting {
     Cost others, limits; /* of the processes themselves; of the budget, -1 for none */
     int64_t clock_mhz;
     int64_t events; /* reads and writes to simulate for one interval */
-} Fitting;
+} FifoFitting;
 
 static int64_t budget_item(const Op *module, const char *name, int64_t fallback)
 {
@@ -57,7 +56,7 @@ static Cost own_cost(const Op *func)
     return cost;
 }
 
-static void find_budget(Fitting *f)
+static void find_budget(FifoFitting *f)
 {
     for (uint32_t i = 0; i < f->design->processes.len; i++) {
         Cost own = own_cost(f->design->processes.data[i].func);
@@ -82,7 +81,7 @@ static bool given_kind(const Op *stream, FifoKind *out)
 
 /* Chooses what the FIFOs of these depths are built of, but for kinds that were given. Gives what that
  * takes beyond each limit, and the sum of it in shares of them: 0 if the design fits. */
-static double choose_storage(const Fitting *f, bool keeps_given, Cost *beyond)
+static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyond)
 {
     Cost total = f->others;
     double excess = 0;
@@ -107,7 +106,7 @@ static double choose_storage(const Fitting *f, bool keeps_given, Cost *beyond)
 /* --- depths ------------------------------------------------------------------------------------ */
 
 /* Puts the fixed depths in place of those found; whether they are as large. */
-static bool keep_fixed(const Fitting *f)
+static bool keep_fixed(const FifoFitting *f)
 {
     bool holds = true;
     for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++) {
@@ -121,7 +120,7 @@ static bool keep_fixed(const Fitting *f)
 }
 
 /* What the depths that were there hold at most: the last resort, as the budget reckoned with them. */
-static bool take_given_depths(const Fitting *f, int64_t *interval)
+static bool take_given_depths(const FifoFitting *f, int64_t *interval)
 {
     HlsSteady steady;
     int64_t events = f->events, *given = xcalloc(f->design->streams.len, sizeof *given);
@@ -140,7 +139,7 @@ static bool take_given_depths(const Fitting *f, int64_t *interval)
 }
 
 /* What is beyond the budget, at the top function; nothing if nothing is. */
-static void record_beyond(const Fitting *f, const char *name, const Cost *beyond)
+static void record_beyond(const FifoFitting *f, const char *name, const Cost *beyond)
 {
     Context *ctx = f->design->ctx;
     NamedAttr items[COST_KINDS];
@@ -151,7 +150,7 @@ static void record_beyond(const Fitting *f, const char *name, const Cost *beyond
     op_set_attr((Op *)(uintptr_t)f->design->top, name, count ? attr_dict(ctx, items, count) : NULL);
 }
 
-static void remark_excess(const Fitting *f, const Cost *beyond)
+static void remark_excess(const FifoFitting *f, const Cost *beyond)
 {
     for (int k = 0; k < COST_KINDS; k++)
         if (beyond->items[k] > 0)
@@ -161,7 +160,7 @@ static void remark_excess(const Fitting *f, const Cost *beyond)
 
 /* Sizes FIFOs for an interval and chooses what they are built of. *excess: as choose_storage has it, and
  * above 0 where fixed depths are too small. */
-static HlsFate size_fifos(const Fitting *f, int64_t interval, int64_t events, Cost *beyond,
+static HlsFate size_fifos(const FifoFitting *f, int64_t interval, int64_t events, Cost *beyond,
                           double *excess)
 {
     HlsFate fate = fifo_size(f->design, interval, &events, f->depths);
@@ -175,7 +174,7 @@ static HlsFate size_fifos(const Fitting *f, int64_t interval, int64_t events, Co
 
 /* The FIFOs of the best interval; with more effort where they exceed the budget, unless whoever runs the
  * pass has other ways then. */
-static HlsFate size_for_best(const Fitting *f, int64_t best, bool only_best, Cost *beyond,
+static HlsFate size_for_best(const FifoFitting *f, int64_t best, bool only_best, Cost *beyond,
                              double *excess)
 {
     enum { MORE = 4 };
@@ -189,7 +188,7 @@ static HlsFate size_for_best(const Fitting *f, int64_t best, bool only_best, Cos
 
 /* The shortest of a few longer intervals whose FIFOs fit, or the given depths if they do; 0 if not. Two
  * intervals in a row that need the same say that it is not the FIFOs that are too large. */
-static int64_t find_interval(const Fitting *f, int64_t best)
+static int64_t find_interval(const FifoFitting *f, int64_t best)
 {
     static const int64_t eighths[] = {9, 10, 12, 16, 24, 32};
     enum { LESS = 2 };
@@ -210,7 +209,7 @@ static int64_t find_interval(const Fitting *f, int64_t best)
 }
 
 /* The shortest interval that is found to fit the budget; the best where none is. */
-static HlsFate choose_depths(const Fitting *f, bool only_best, int64_t *interval)
+static HlsFate choose_depths(const FifoFitting *f, bool only_best, int64_t *interval)
 {
     double excess;
     Cost beyond;
@@ -231,7 +230,7 @@ static HlsFate choose_depths(const Fitting *f, bool only_best, int64_t *interval
 }
 
 /* Whether the given depths work, and how well. */
-static bool check_depths(const Fitting *f, HlsSteady *steady)
+static bool check_depths(const FifoFitting *f, HlsSteady *steady)
 {
     const HlsSimOptions options = {.depths = f->depths};
     enum { FRAMES = 4 };
@@ -250,7 +249,7 @@ static bool check_depths(const Fitting *f, HlsSteady *steady)
 /* --- results -------------------------------------------------------------------------------------- */
 
 /* A process reports the FIFOs that it writes. */
-static void set_report(const Fitting *f, uint32_t process)
+static void set_report(const FifoFitting *f, uint32_t process)
 {
     const HlsDesign *design = f->design;
     const Op *func = design->processes.data[process].func;
@@ -267,7 +266,7 @@ static void set_report(const Fitting *f, uint32_t process)
     op_set_attr((Op *)(uintptr_t)func, "report", report);
 }
 
-static void set_fifos(const Fitting *f)
+static void set_fifos(const FifoFitting *f)
 {
     Context *ctx = f->design->ctx;
     for (uint32_t i = 0; i < f->design->processes.len; i++)
@@ -281,7 +280,7 @@ static void set_fifos(const Fitting *f)
     }
 }
 
-static void record_timing(const Fitting *f, const HlsSteady *steady)
+static void record_timing(const FifoFitting *f, const HlsSteady *steady)
 {
     Context *ctx = f->design->ctx;
     int64_t bits = 0;
@@ -300,7 +299,7 @@ static void record_timing(const Fitting *f, const HlsSteady *steady)
 
 /* The chosen depths once more, with inputs as fast as they can be. A network that has not settled by
  * then keeps the interval that was proven for inputs at that pace. */
-static bool prove(const Fitting *f, int64_t interval)
+static bool prove(const FifoFitting *f, int64_t interval)
 {
     HlsSteady steady = {0};
     int64_t events = f->events;
@@ -314,7 +313,7 @@ static bool prove(const Fitting *f, int64_t interval)
 }
 
 /* The depths that were there, which nothing is known about. */
-static void leave_depths(const Fitting *f)
+static void leave_depths(const FifoFitting *f)
 {
     Cost beyond;
     op_remark(f->design->top, "FIFO depths stay unproven: " NO_PERIOD, (long long)f->events);
@@ -326,7 +325,7 @@ static void leave_depths(const Fitting *f)
     set_fifos(f);
 }
 
-static bool fit(Pass *pass, const Fitting *f)
+static bool fit(Pass *pass, const FifoFitting *f)
 {
     int64_t interval = 0;
     bool best_only = pass_bool(pass, "best-only");
@@ -357,7 +356,7 @@ static bool fit_fifos(Pass *pass, Op *module)
 {
     if (!emithls_top(module))
         return true;
-    Fitting f = {.module = module, .events = pass_int(pass, "events"),
+    FifoFitting f = {.module = module, .events = pass_int(pass, "events"),
                  .clock_mhz = budget_item(module, "clock_mhz", DEFAULT_CLOCK_MHZ)};
     f.design = design_create(module, clock_of_period(1000000 / f.clock_mhz));
     if (!f.design)

@@ -1,4 +1,4 @@
-/* Times of a frame's events: target/fifo/periodic_schedule.h says what they mean.
+/* Times of a frame's events: target/fifo/internal.h says what they mean.
  *
  * A tick is all that a process reads and writes in one cycle of its local clock. A round goes through
  * the ticks of a frame that may have to move: a row of them runs until it meets a tick of a row that
@@ -6,12 +6,12 @@
  * frames is the next round's. Ticks remember through which word of the tried FIFO they came to be
  * moved; a word that moves itself is on a cycle that is too long.
  * Tests: test/unit/hls_engine_test.c, lit/target/fit-fifos.mir */
-#include "target/fifo/periodic_schedule.h"
+#include "target/fifo/internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#include "sim/design/cursor.h"
+#include "sim/design/design.h"
 
 #define NO_TICK UINT32_MAX
 #define NO_WORD UINT32_MAX
@@ -29,23 +29,23 @@ typedef struct Access {
     uint32_t is_write : 1;
 } Access;
 
-typedef struct Move {
+typedef struct TimeMove {
     uint32_t tick;
     int64_t before; /* its time when the trial began */
-} Move;
+} TimeMove;
 
 /* Ticks of a row that may have to move: begin to end - 1. */
-typedef struct Range {
+typedef struct EventRange {
     uint32_t begin, end;
-} Range;
+} EventRange;
 
 /* The ticks of a process. */
-typedef struct Row {
+typedef struct ConstraintRow {
     uint32_t begin, end;
-    Range now, later; /* what is left of this round; the next one's */
+    EventRange now, later; /* what is left of this round; the next one's */
     bool is_source;   /* the world, which gives its words evenly */
     bool is_queued;
-} Row;
+} ConstraintRow;
 
 typedef struct Channel {
     uint32_t writer, reader;  /* rows */
@@ -59,26 +59,26 @@ struct HlsPace {
     Arena arena;
     VEC(Tick) ticks; /* and one behind the last */
     VEC(Access) accesses;
-    Row *rows;         /* of each process */
+    ConstraintRow *rows;         /* of each process */
     Channel *channels; /* of each stream */
     uint32_t row_count, channel_count, port_count;
     int64_t interval, steps;
     uint32_t *queue; /* ring of rows that may go on */
     uint32_t queued, queue_first;
     uint32_t tried;      /* stream, or HLS_NOBODY */
-    VEC(Move) moved;     /* in this trial, each tick once */
+    VEC(TimeMove) moved;     /* in this trial, each tick once */
     uint32_t *seen;      /* per word of the longest stream, for cycles */
 };
 
 /* Steps before looking for cycles again. */
 enum { MIN_STEPS = 4096 };
 
-static const Range nothing = {UINT32_MAX, 0};
+static const EventRange nothing = {UINT32_MAX, 0};
 
 /* --- the events of a frame -------------------------------------------------------------------- */
 
 /* Where a process is in its frame. */
-typedef struct Walk {
+typedef struct EventWalk {
     HlsPace *pace;
     const HlsProcess *process;
     uint32_t row;
@@ -86,9 +86,9 @@ typedef struct Walk {
     HlsCursor **cursors; /* per loop, per access */
     int64_t *base;       /* per loop: first iteration of the execution */
     int64_t *left;       /* per step: iterations to come of a plain loop */
-} Walk;
+} EventWalk;
 
-static void add_tick(Walk *w, int64_t time)
+static void add_tick(EventWalk *w, int64_t time)
 {
     HlsPace *pace = w->pace;
     bool is_first = pace->ticks.len == pace->rows[w->row].begin;
@@ -97,7 +97,7 @@ static void add_tick(Walk *w, int64_t time)
     w->last = time;
 }
 
-static void add_access(Walk *w, HlsCursor *cursor, uint32_t *written, uint32_t *read)
+static void add_access(EventWalk *w, HlsCursor *cursor, uint32_t *written, uint32_t *read)
 {
     HlsPace *pace = w->pace;
     uint32_t stream = w->process->streams[cursor->access->port];
@@ -112,7 +112,7 @@ static void add_access(Walk *w, HlsCursor *cursor, uint32_t *written, uint32_t *
     hls_cursor_advance(cursor);
 }
 
-static void walk_loop(Walk *w, uint32_t index, uint32_t *written, uint32_t *read)
+static void walk_loop(EventWalk *w, uint32_t index, uint32_t *written, uint32_t *read)
 {
     const HlsLoop *loop = &w->process->loops.data[index];
     HlsCursor *cursors = w->cursors[index];
@@ -136,7 +136,7 @@ static void walk_loop(Walk *w, uint32_t index, uint32_t *written, uint32_t *read
 }
 
 /* Index of the step behind one. */
-static size_t walk_step(Walk *w, size_t at, uint32_t *written, uint32_t *read)
+static size_t walk_step(EventWalk *w, size_t at, uint32_t *written, uint32_t *read)
 {
     const HlsStep *step = &w->process->steps.data[at];
     switch (step->kind) {
@@ -150,8 +150,8 @@ static size_t walk_step(Walk *w, size_t at, uint32_t *written, uint32_t *read)
 
 static void add_row(HlsPace *pace, const HlsProcess *p, uint32_t row, uint32_t *written, uint32_t *read)
 {
-    Walk w = {.pace = pace, .process = p, .row = row, .now = p->func ? PROCESS_START : 0};
-    Row *r = &pace->rows[row];
+    EventWalk w = {.pace = pace, .process = p, .row = row, .now = p->func ? PROCESS_START : 0};
+    ConstraintRow *r = &pace->rows[row];
     Arena scratch;
     arena_init(&scratch);
     w.cursors = ARENA_ARRAY(&scratch, HlsCursor *, p->loops.len);
@@ -203,7 +203,7 @@ HlsPace *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses)
     pace->row_count = (uint32_t)design->processes.len;
     pace->channel_count = (uint32_t)design->streams.len;
     pace->port_count = design->port_count;
-    pace->rows = ARENA_ARRAY(&pace->arena, Row, pace->row_count);
+    pace->rows = ARENA_ARRAY(&pace->arena, ConstraintRow, pace->row_count);
     pace->queue = ARENA_ARRAY(&pace->arena, uint32_t, pace->row_count);
     pace->channels = ARENA_ARRAY(&pace->arena, Channel, pace->channel_count);
     add_channels(pace, design);
@@ -236,9 +236,9 @@ static void enqueue(HlsPace *pace, uint32_t row)
     pace->queue[(pace->queue_first + pace->queued++) % pace->row_count] = row;
 }
 
-static bool is_empty(const Range *r) { return r->begin >= r->end; }
+static bool is_empty(const EventRange *r) { return r->begin >= r->end; }
 
-static void include(Range *r, uint32_t tick)
+static void include(EventRange *r, uint32_t tick)
 {
     r->begin = tick < r->begin ? tick : r->begin;
     r->end = tick >= r->end ? tick + 1 : r->end;
@@ -272,7 +272,7 @@ static void pass_on_place(HlsPace *pace, const Channel *c, uint32_t word, int64_
 
 static void pass_on_tick(HlsPace *pace, uint32_t row, uint32_t tick)
 {
-    Row *r = &pace->rows[row];
+    ConstraintRow *r = &pace->rows[row];
     const Tick *t = &pace->ticks.data[tick];
     if (tick + 1 < r->end)
         include(&r->now, tick + 1);
@@ -298,7 +298,7 @@ static void wait_until(Tick *t, int64_t time, uint32_t via)
 }
 
 /* Whether a row is still to come to a tick in this round. */
-static bool is_ahead(const Row *r, uint32_t tick) { return tick >= r->now.begin && tick < r->now.end; }
+static bool is_ahead(const ConstraintRow *r, uint32_t tick) { return tick >= r->now.begin && tick < r->now.end; }
 
 /* Lets a tick wait for what its access needs. False: that is not known yet. */
 static bool wait_for(HlsPace *pace, uint32_t tick, const Access *access)
@@ -344,7 +344,7 @@ static void wake(HlsPace *pace, uint32_t tick)
 /* Moves the first tick of what is left. False: it waits. */
 static bool run_tick(HlsPace *pace, uint32_t row)
 {
-    Row *r = &pace->rows[row];
+    ConstraintRow *r = &pace->rows[row];
     uint32_t tick = r->now.begin;
     Tick *t = &pace->ticks.data[tick];
     const Tick *last = tick > r->begin ? t - 1 : &pace->ticks.data[r->end - 1];
@@ -359,7 +359,7 @@ static bool run_tick(HlsPace *pace, uint32_t row)
     r->now.begin++;
     if (t->time > old.time) {
         if (old.via == NO_WORD && t->via != NO_WORD)
-            *vec_push(&pace->moved) = (Move){tick, old.time};
+            *vec_push(&pace->moved) = (TimeMove){tick, old.time};
         pass_on_tick(pace, row, tick);
     }
     wake(pace, tick);
@@ -368,7 +368,7 @@ static bool run_tick(HlsPace *pace, uint32_t row)
 
 static void run_row(HlsPace *pace, uint32_t row)
 {
-    Row *r = &pace->rows[row];
+    ConstraintRow *r = &pace->rows[row];
     while (!is_empty(&r->now))
         if (!run_tick(pace, row))
             return;
@@ -398,7 +398,7 @@ static bool has_cycle(HlsPace *pace)
 static bool next_round(HlsPace *pace)
 {
     for (uint32_t i = 0; i < pace->row_count; i++) {
-        Row *r = &pace->rows[i];
+        ConstraintRow *r = &pace->rows[i];
         r->now = r->later;
         r->later = nothing;
         if (!is_empty(&r->now))
@@ -448,7 +448,7 @@ static void drop_ranges(HlsPace *pace)
 {
     pace->queued = 0;
     for (uint32_t i = 0; i < pace->row_count; i++) {
-        Row *r = &pace->rows[i];
+        ConstraintRow *r = &pace->rows[i];
         r->now = r->later = nothing;
         r->is_queued = false;
     }
@@ -477,9 +477,9 @@ bool fifo_periodic_start(HlsPace *pace, int64_t interval)
     for (uint32_t i = 0; i < pace->channel_count; i++)
         pace->channels[i].depth = i < pace->port_count ? PORT_DEPTH : 0;
     for (uint32_t i = 0; i < pace->row_count; i++) {
-        Row *r = &pace->rows[i];
+        ConstraintRow *r = &pace->rows[i];
         int64_t time = 0;
-        r->later = (Range){r->begin, r->end};
+        r->later = (EventRange){r->begin, r->end};
         for (uint32_t tick = r->begin; tick < r->end; tick++) {
             Tick *t = &pace->ticks.data[tick];
             time += tick > r->begin ? t->gap : 0;

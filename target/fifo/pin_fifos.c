@@ -3,12 +3,12 @@
  * Changes: depth, fixed and impl of streams.
  * Tests: lit/target/folding-fifos.mir, lit/target/folding-invalid.test */
 #include "dialects/emithls/emithls.h"
-#include "ir/core/builder.h"
-#include "ir/asm/print/diag.h"
+#include "ir/core/core.h"
+#include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
-#include "target/fifo/storage.h"
-#include "target/dse/folding.h"
-#include "target/target.h"
+#include "target/fifo/internal.h"
+#include "target/dse/dse.h"
+#include "target/fifo/fifo.h"
 
 #include <string.h>
 

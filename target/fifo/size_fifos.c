@@ -6,13 +6,11 @@
  * Requires: words chosen (choose-unroll), an acyclic graph.  Changes: depth attributes.
  * Tests: lit/target/size-fifos.mir */
 #include "dialects/dfg/dfg.h"
-#include "ir/asm/print/diag.h"
-#include "ir/core/builder.h"
-#include "ir/core/symbol.h"
-#include "schedule/plan_move.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 #include "schedule/schedule.h"
-#include "target/cost/fork_delay.h"
-#include "target/target.h"
+#include "target/cost/cost.h"
+#include "target/fifo/fifo.h"
 
 /* --- the pass ---------------------------------------------------------------------------------- */
 

@@ -1,12 +1,12 @@
-/* Sizing FIFOs: target/fifo/sizing.h says how and why.
+/* Sizing FIFOs: target/fifo/fifo.h says how and why.
  * Tests: lit/target/fit-fifos.mir, test/unit/hls_engine_test.c */
-#include "target/fifo/sizing.h"
+#include "target/fifo/fifo.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "dialects/emithls/emithls.h"
-#include "target/fifo/periodic_schedule.h"
+#include "target/fifo/internal.h"
 
 int64_t fifo_best_interval(const HlsDesign *design)
 {
@@ -79,7 +79,7 @@ HlsFate fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_
 
 /* --- the search ----------------------------------------------------------------------------------- */
 
-typedef struct Search {
+typedef struct DepthSearch {
     const HlsDesign *design;
     HlsPace *pace;
     int64_t *depths;
@@ -88,12 +88,12 @@ typedef struct Search {
     uint32_t count;
     int64_t limit;   /* of steps */
     int64_t effort;  /* steps for one try */
-} Search;
+} DepthSearch;
 
-static bool is_over(const Search *s) { return fifo_periodic_steps(s->pace) >= s->limit; }
+static bool is_over(const DepthSearch *s) { return fifo_periodic_steps(s->pace) >= s->limit; }
 
 /* Depth with which the present times are possible. */
-static int64_t least_depth(const Search *s, uint32_t stream)
+static int64_t least_depth(const DepthSearch *s, uint32_t stream)
 {
     int64_t needed = fifo_periodic_needed(s->pace, stream);
     return needed > HLS_MIN_DEPTH ? needed : HLS_MIN_DEPTH;
@@ -102,7 +102,7 @@ static int64_t least_depth(const Search *s, uint32_t stream)
 /* The smallest depth beside the others' that tries of the present effort find. Times that were found
  * for one depth often need no more than the smallest one does: quarters are tried until one fails,
  * then one word less, then the middle. */
-static void fix_one(const Search *s, uint32_t stream)
+static void fix_one(const DepthSearch *s, uint32_t stream)
 {
     int64_t low = s->low[stream], high = least_depth(s, stream);
     bool was_less = false; /* tried: one word less */
@@ -130,7 +130,7 @@ static void fix_one(const Search *s, uint32_t stream)
 
 /* First with little effort for each try, then with more: few of them are as hard as the others are
  * together. */
-static void fix_all(Search *s)
+static void fix_all(DepthSearch *s)
 {
     enum { LEAST_EFFORT = 1 << 16, GROWTH = 4, MOST_FRAMES = 64 };
     int64_t events = fifo_periodic_events(s->pace), most = MOST_FRAMES * events;
@@ -143,7 +143,7 @@ static void fix_all(Search *s)
 }
 
 /* Widest words first, then in the design's order: a stable insertion into few. */
-static void sort_streams(Search *s)
+static void sort_streams(DepthSearch *s)
 {
     const HlsDesign *design = s->design;
     for (uint32_t i = design->port_count; i < design->streams.len; i++) {
@@ -175,7 +175,7 @@ static HlsFate take_needed(const HlsDesign *design, int64_t interval, int64_t *e
 
 HlsFate fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
 {
-    Search s = {.design = design, .depths = depths, .limit = *events};
+    DepthSearch s = {.design = design, .depths = depths, .limit = *events};
     s.pace = fifo_periodic_create(design, *events < MAX_ACCESSES ? *events : MAX_ACCESSES);
     if (!s.pace || !fifo_periodic_start(s.pace, interval)) {
         fifo_periodic_free(s.pace);

@@ -1,6 +1,6 @@
 /* The kinds of FIFOs: fifo_storage.h has the rule.
  * Tests: test/unit/memory_test.c, lit/target/fit-fifos-storage.mir */
-#include "target/fifo/storage.h"
+#include "target/fifo/internal.h"
 
 /* What has a share, in the order of preference among equals. */
 static const CostKind shared[] = {COST_BRAM18, COST_URAM, COST_LUT};

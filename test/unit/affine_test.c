@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/attr/affine.h"
+#include "ir/attr/attr.h"
 #include "test/unit/random.h"
 
 static int make_context(void **state)

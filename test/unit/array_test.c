@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "ir/attr/array.h"
+#include "ir/attr/attr.h"
 
 static int setup(void **state)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "ir/asm/print/asm_names.h"
+#include "ir/asm/print/internal.h"
 #include "ir/asm/parse/parse.h"
 #include "ir/attr/attr.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "ir/attr/attr.h"
-#include "ir/asm/print/print_impl.h"
+#include "ir/asm/print/internal.h"
 
 static int setup(void **state)
 {

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "ir/support/bigint.h"
+#include "ir/support/support.h"
 #include "test/unit/random.h"
 
 __extension__ typedef unsigned __int128 U128;

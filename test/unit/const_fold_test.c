@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "dialects/common/const_fold.h"
+#include "dialects/common/common.h"
 
 static bool lane_sum(const Lane *lane, const BigInt *args, BigInt *out)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "ir/rewrite/dialect_conversion.h"
+#include "ir/rewrite/rewrite.h"
 #include "test/unit/toy.h"
 
 static Legality old_is_illegal(const Op *op, void *user)

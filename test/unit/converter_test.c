@@ -1,5 +1,5 @@
 /* Which words a converter regroups, against the order in which their elements arrive. */
-#include "schedule/converter.h"
+#include "schedule/schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,7 +76,7 @@ static void ways_are_made_of_conversions(void **state)
     for (uint32_t i = 0; i < WORDS * WORDS; i++) {
         const Type *from = end_of(ctx, word_at(i / WORDS)), *to = end_of(ctx, word_at(i % WORDS));
         const Type *middle = NULL;
-        Conversion found = sched_plan_conversion(from, to, MANY, &middle);
+        WordConversion found = sched_conversion(from, to, MANY, &middle);
         assert_int_equal(found, sched_can_convert(from, to) ? CONVERSION_DIRECT : CONVERSION_BY_WAY_OF);
         if (found == CONVERSION_DIRECT)
             continue;
@@ -92,12 +92,12 @@ static void narrow_ways_take_the_divisor(void **state)
     const Type *middle = NULL;
     (void)state;
     const Type *two = end_of(ctx, (Word){1, 2}), *three = end_of(ctx, (Word){1, 3});
-    assert_int_equal(sched_plan_conversion(two, three, 6 * BITS, &middle), CONVERSION_BY_WAY_OF);
+    assert_int_equal(sched_conversion(two, three, 6 * BITS, &middle), CONVERSION_BY_WAY_OF);
     assert_int_equal(read_word(middle).columns, 6);
-    assert_int_equal(sched_plan_conversion(two, three, 6 * BITS - 1, &middle), CONVERSION_BY_WAY_OF);
+    assert_int_equal(sched_conversion(two, three, 6 * BITS - 1, &middle), CONVERSION_BY_WAY_OF);
     assert_int_equal(read_word(middle).columns, 1);
     const Type *rows = end_of(ctx, (Word){2, 3});
-    assert_int_equal(sched_plan_conversion(three, rows, 12 * BITS - 1, &middle), CONVERSION_NONE);
+    assert_int_equal(sched_conversion(three, rows, 12 * BITS - 1, &middle), CONVERSION_NONE);
     context_destroy(ctx);
 }
 

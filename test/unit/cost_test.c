@@ -3,7 +3,7 @@
 
 #include "dialects/dialects.h"
 #include "ir/asm/parse/parse.h"
-#include "schedule/product.h"
+#include "schedule/schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/crash_guard.h"
+#include "tools/internal.h"
 
 static void a_signal_leaves_the_last_note(void **state)
 {

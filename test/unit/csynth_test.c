@@ -1,5 +1,5 @@
 /* Synthesis reports: figures where they are, unknown where they are not, and what is refused. */
-#include "target/device/csynth.h"
+#include "target/device/device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

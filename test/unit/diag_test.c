@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "ir/attr/attr.h"
-#include "ir/asm/print/diag.h"
-#include "ir/asm/print/diag_impl.h"
+#include "ir/asm/print/print.h"
+#include "ir/asm/print/internal.h"
 
 typedef struct Log {
     Context *ctx;

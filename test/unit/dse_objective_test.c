@@ -1,6 +1,6 @@
 /* The objectives against brute force, on random spaces of processes with converters between them, and
  * what holds for any space: more resources are never worse, no limit is exceeded. */
-#include "target/dse/objective.h"
+#include "target/dse/dse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

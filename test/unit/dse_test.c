@@ -1,6 +1,6 @@
 /* The search against brute force, on random chains and diamonds of processes. */
 #include "target/dse/dse.h"
-#include "target/dse/solve/layered_graph.h"
+#include "target/dse/solve/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

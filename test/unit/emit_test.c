@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "emit/emit_impl.h"
-#include "ir/support/json.h"
+#include "emit/internal.h"
+#include "ir/support/support.h"
 
 static void expect_text(StrBuf *got, const char *want)
 {

@@ -1,5 +1,5 @@
 /* Dominance between the points of an exploration. */
-#include "target/dse/explore.h"
+#include "target/dse/dse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

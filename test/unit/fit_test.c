@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/fixed_point_fit.h"
+#include "analysis/analysis.h"
 #include "test/unit/random.h"
 
 static int64_t floor_shift(int64_t x, int shift)

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/support/float.h"
-#include "ir/attr/type.h"
+#include "ir/support/support.h"
+#include "ir/attr/attr.h"
 #include "test/unit/random.h"
 
 /* --- printing --- */

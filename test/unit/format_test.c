@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "ir/asm/print/diag.h"
 #include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
 #include "ir/asm/format/format.h"

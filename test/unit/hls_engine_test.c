@@ -1,9 +1,9 @@
 /* The engine against a simulation that steps through every cycle: random networks with forks, joins,
  * rate changes and depths that may be too small, several frames. FIFO sizes on the same networks. */
-#include "sim/hls/timing_sim.h"
+#include "sim/hls/hls.h"
 
-#include "ir/attr/type.h"
-#include "target/fifo/sizing.h"
+#include "ir/attr/attr.h"
+#include "target/fifo/fifo.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

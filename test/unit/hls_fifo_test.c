@@ -1,5 +1,5 @@
 /* Statistics of FIFOs against counting cycle by cycle. */
-#include "sim/hls/fifo.h"
+#include "sim/hls/hls.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

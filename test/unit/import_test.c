@@ -15,8 +15,7 @@
 #include "ir/asm/parse/parse.h"
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
-#include "import/import_onnx.h"
-#include "ir/asm/print/diag.h"
+#include "import/import.h"
 #include "ir/asm/print/print.h"
 #include "onnx.pb-c.h"
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dialects/dialects.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
 #include "sim/interp/interp.h"
 

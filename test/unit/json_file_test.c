@@ -1,5 +1,5 @@
 /* JSON files: the place of every key and value, whatever stands between them. */
-#include "target/device/json_file.h"
+#include "target/device/device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Chaining and cutting of operators at a clock of 4 ns, of which 2,920 ps are for logic. */
-#include "schedule/latency.h"
+#include "schedule/schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

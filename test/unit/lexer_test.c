@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "ir/asm/parse/lexer.h"
+#include "ir/asm/parse/internal.h"
 
 static void expect_token(Lexer *lex, TokenKind kind, const char *text)
 {

@@ -1,5 +1,5 @@
 /* Memories against figures worked out by hand from the device's documentation. */
-#include "target/fifo/storage.h"
+#include "target/fifo/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

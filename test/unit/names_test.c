@@ -1,5 +1,5 @@
 /* Names from models become harmless identifiers. */
-#include "analysis/layer_name.h"
+#include "analysis/analysis.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

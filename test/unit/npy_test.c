@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "sim/io/npy.h"
+#include "sim/io/io.h"
 
 /* A version 1 file with that dictionary and data. */
 static void make_file(StrBuf *out, const char *dictionary, const void *data, size_t size)

@@ -1,6 +1,6 @@
 /* Grids of packed products against products made one by one: every field of a packed sum, at the ends
  * of the operands' ranges and with chains as long as the grid allows. */
-#include "schedule/packing.h"
+#include "schedule/schedule.h"
 
 #include "random.h"
 

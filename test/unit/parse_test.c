@@ -11,9 +11,8 @@
 #include <cmocka.h>
 
 #include "dialects/dialects.h"
-#include "ir/asm/print/diag.h"
-#include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
+#include "ir/asm/parse/parse.h"
 
 /* --- a context that collects messages ------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* Iterations in time against schedules worked out by hand: a clock whose usable part is 1,000 ps, and
  * operators of round delays. */
-#include "target/cost/pipeline.h"
+#include "target/cost/internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "dialects/onnx/quant.h"
+#include "dialects/onnx/onnx.h"
 
 /* Quarters from -2.75 to 2.75 and what each mode makes of them. */
 static void rounding_modes_round(void **state)

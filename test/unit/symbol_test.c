@@ -8,7 +8,7 @@
 
 #include "dialects/dialects.h"
 #include "ir/asm/parse/parse.h"
-#include "ir/core/symbol.h"
+#include "ir/core/core.h"
 
 static const char text[] = "func.func private @a()\n"
                            "module @inner {\n"

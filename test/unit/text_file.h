@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 
 typedef struct TextFile {
     Context *ctx;

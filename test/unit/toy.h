@@ -7,8 +7,8 @@
 #ifndef MING_TEST_TOY_H
 #define MING_TEST_TOY_H
 
-#include "ir/core/builder.h"
-#include "ir/asm/print/diag.h"
+#include "ir/core/core.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
 
 #define TOY_ARG(NAME) {.name = NAME, .type = &TYPE_ANY}

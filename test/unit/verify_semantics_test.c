@@ -10,9 +10,9 @@
 #include "dialects/arith/arith.h"
 #include "dialects/dialects.h"
 #include "dialects/func/func.h"
-#include "ir/asm/print/diag.h"
+#include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
-#include "sim/interp/verify_semantics.h"
+#include "sim/interp/interp.h"
 
 static Op *first_op(Op *func, const OpDef *def)
 {

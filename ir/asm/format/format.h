@@ -6,10 +6,10 @@
  * custom<DynamicIndexList>($operands, $static) for lists like [%a, 4].
  * Types that the text leaves out come from traits, constraints that fix one type, or infer.
  * Tests: test/unit/format_test.c, lit/dialects */
-#ifndef MING_IR_FORMAT_H
-#define MING_IR_FORMAT_H
+#ifndef MING_IR_ASM_FORMAT_FORMAT_H
+#define MING_IR_ASM_FORMAT_FORMAT_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 /* Operand, result and region groups of a row with a format; checked when it is compiled. */
 #define FORMAT_MAX_GROUPS 16

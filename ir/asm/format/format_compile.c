@@ -18,7 +18,7 @@
 #include "ir/attr/attr.h"
 #include "ir/asm/format/format.h"
 
-typedef struct Compiler {
+typedef struct FormatCompiler {
     Context *ctx;
     const OpInfo *info;
     Format *format;
@@ -27,21 +27,21 @@ typedef struct Compiler {
     /* what was printed last, for blanks */
     bool emit_space, last_was_punctuation;
     bool *elided;
-} Compiler;
+} FormatCompiler;
 
-NORETURN static void malformed(const Compiler *c, const char *what)
+NORETURN static void malformed(const FormatCompiler *c, const char *what)
 {
     panic("'%.*s': assembly format: %s, at: %s", STR_ARG(c->info->name->str), what, c->next);
 }
 
 /* --- text ------------------------------------------------------------------------ */
 
-static void skip_blanks(Compiler *c)
+static void skip_blanks(FormatCompiler *c)
 {
     while (isspace((unsigned char)*c->next)) c->next++;
 }
 
-static bool try_char(Compiler *c, char wanted)
+static bool try_char(FormatCompiler *c, char wanted)
 {
     skip_blanks(c);
     if (*c->next != wanted) return false;
@@ -49,14 +49,14 @@ static bool try_char(Compiler *c, char wanted)
     return true;
 }
 
-static void expect_char(Compiler *c, char wanted)
+static void expect_char(FormatCompiler *c, char wanted)
 {
     char what[] = "expected 'x'";
     what[10] = wanted;
     if (!try_char(c, wanted)) malformed(c, what);
 }
 
-static Str read_name(Compiler *c)
+static Str read_name(FormatCompiler *c)
 {
     skip_blanks(c);
     const char *begin = c->next;
@@ -98,7 +98,7 @@ static bool find_region(const RegionDef *regions, Str name, uint32_t *index)
     return false;
 }
 
-static Element read_variable(Compiler *c)
+static Element read_variable(FormatCompiler *c)
 {
     Str name = read_name(c);
     const OpDef *def = c->info->def;
@@ -119,7 +119,7 @@ static Element read_variable(Compiler *c)
     return element;
 }
 
-static TypeTarget read_type_source(Compiler *c)
+static TypeTarget read_type_source(FormatCompiler *c)
 {
     TypeTarget target = {0};
     const OpDef *def = c->info->def;
@@ -169,7 +169,7 @@ static bool find_given(const Format *format, bool operands_only, TypeTarget *out
     return false;
 }
 
-static void decide_operand(Compiler *c, uint32_t group)
+static void decide_operand(FormatCompiler *c, uint32_t group)
 {
     Format *format = c->format;
     GroupRule *rule = &format->operands[group];
@@ -187,7 +187,7 @@ static void decide_operand(Compiler *c, uint32_t group)
     }
 }
 
-static void decide_result(Compiler *c, uint32_t group)
+static void decide_result(FormatCompiler *c, uint32_t group)
 {
     Format *format = c->format;
     const OpDef *def = c->info->def;
@@ -210,9 +210,9 @@ static void decide_result(Compiler *c, uint32_t group)
 
 /* --- elements -------------------------------------------------------------------------- */
 
-static ElementList read_elements(Compiler *c, bool in_group, uint32_t *anchor);
+static ElementList read_elements(FormatCompiler *c, bool in_group, uint32_t *anchor);
 
-static Element read_literal(Compiler *c)
+static Element read_literal(FormatCompiler *c)
 {
     const char *end = strchr(c->next, '`');
     if (!end) malformed(c, "unterminated literal");
@@ -226,7 +226,7 @@ static Element read_literal(Compiler *c)
     return element;
 }
 
-static Element read_types(Compiler *c, bool functional)
+static Element read_types(FormatCompiler *c, bool functional)
 {
     Element element = {.kind = functional ? ELEMENT_FUNCTIONAL_TYPE : ELEMENT_TYPE};
     expect_char(c, '(');
@@ -241,7 +241,7 @@ static Element read_types(Compiler *c, bool functional)
     return element;
 }
 
-static Element read_index_list(Compiler *c)
+static Element read_index_list(FormatCompiler *c)
 {
     expect_char(c, '<');
     if (!str_eq_c(read_name(c), "DynamicIndexList")) malformed(c, "unknown directive before");
@@ -260,7 +260,7 @@ static Element read_index_list(Compiler *c)
     return element;
 }
 
-static Element read_directive(Compiler *c)
+static Element read_directive(FormatCompiler *c)
 {
     Str name = read_name(c);
     if (str_eq_c(name, "type")) return read_types(c, false);
@@ -315,13 +315,13 @@ static bool can_tell(const Element *element)
     }
 }
 
-static bool is_unit_attr(const Compiler *c, const Element *element)
+static bool is_unit_attr(const FormatCompiler *c, const Element *element)
 {
     return element->kind == ELEMENT_ATTR &&
            c->info->def->attrs[element->index].attr->syntax == ATTR_SYNTAX_UNIT;
 }
 
-static Element read_optional(Compiler *c)
+static Element read_optional(FormatCompiler *c)
 {
     Element group = {.kind = ELEMENT_OPTIONAL};
     uint32_t anchor = NO_ANCHOR, else_anchor = NO_ANCHOR;
@@ -348,14 +348,14 @@ static Element read_optional(Compiler *c)
 
 /* --- blanks ----------------------------------------------------------------------------- */
 
-static bool literal_wants_blank(const Compiler *c, const char *text)
+static bool literal_wants_blank(const FormatCompiler *c, const char *text)
 {
     if (text[1] != '\0' && strcmp(text, "->") != 0) return true;
     return !strchr(c->last_was_punctuation ? ">)}]," : "<>(){}[],", text[0]);
 }
 
 /* Decides the blank before an element, and what the next one will find before it. */
-static void decide_blank(Compiler *c, Element *element)
+static void decide_blank(FormatCompiler *c, Element *element)
 {
     switch (element->kind) {
     case ELEMENT_LITERAL: {
@@ -381,7 +381,7 @@ static void decide_blank(Compiler *c, Element *element)
     }
 }
 
-static void decide_blanks(Compiler *c, ElementList *list, const Element *elided)
+static void decide_blanks(FormatCompiler *c, ElementList *list, const Element *elided)
 {
     for (uint32_t i = 0; i < list->count; i++) {
         Element *element = &list->items[i];
@@ -398,7 +398,7 @@ static void decide_blanks(Compiler *c, ElementList *list, const Element *elided)
 
 /* --- the whole --------------------------------------------------------------------------- */
 
-static Element read_element(Compiler *c)
+static Element read_element(FormatCompiler *c)
 {
     if (try_char(c, '`')) return read_literal(c);
     if (try_char(c, '$')) return read_variable(c);
@@ -406,7 +406,7 @@ static Element read_element(Compiler *c)
     return read_directive(c);
 }
 
-static ElementList read_elements(Compiler *c, bool in_group, uint32_t *anchor)
+static ElementList read_elements(FormatCompiler *c, bool in_group, uint32_t *anchor)
 {
     VEC(Element) list = {0};
     for (;;) {
@@ -433,7 +433,7 @@ static void init_rules(Format *format)
 
 const Format *format_compile(Context *ctx, const OpInfo *info)
 {
-    Compiler c = {.ctx = ctx, .info = info, .next = info->def->format, .emit_space = true};
+    FormatCompiler c = {.ctx = ctx, .info = info, .next = info->def->format, .emit_space = true};
     if (info->operand_groups > FORMAT_MAX_GROUPS || info->result_groups > FORMAT_MAX_GROUPS)
         malformed(&c, "too many operand or result groups");
     c.format = ARENA_NEW(context_arena(ctx), Format);

@@ -7,12 +7,12 @@
 #include "ir/attr/attr.h"
 #include "ir/asm/format/format.h"
 #include "ir/asm/parse/parse.h"
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
-typedef struct Range {
+typedef struct GroupRange {
     size_t begin, count;
     SrcPos at;
-} Range;
+} GroupRange;
 
 typedef struct Reading {
     const Format *format;
@@ -20,11 +20,11 @@ typedef struct Reading {
     const OpInfo *info;
     OperandRefs refs;
     TypeList types;
-    Range operands[FORMAT_MAX_GROUPS];      /* in refs */
-    Range operand_types[FORMAT_MAX_GROUPS]; /* in types */
-    Range result_types[FORMAT_MAX_GROUPS];
+    GroupRange operands[FORMAT_MAX_GROUPS];      /* in refs */
+    GroupRange operand_types[FORMAT_MAX_GROUPS]; /* in types */
+    GroupRange result_types[FORMAT_MAX_GROUPS];
     /* of the directives operands and results */
-    Range all_operands, all_operand_types, all_result_types;
+    GroupRange all_operands, all_operand_types, all_result_types;
     uint32_t regions; /* read so far */
 } Reading;
 
@@ -35,11 +35,11 @@ static bool parse_elements(Reading *r, const ElementList *list, const Element *f
 
 static bool parse_operand_element(Reading *r, uint32_t group)
 {
-    Range *range = &r->operands[group];
+    GroupRange *range = &r->operands[group];
     Arity arity = r->info->def->operands[group].arity;
     OperandRef ref;
     bool present = true;
-    *range = (Range){.begin = r->refs.len, .at = parser_pos(r->p)};
+    *range = (GroupRange){.begin = r->refs.len, .at = parser_pos(r->p)};
     if (arity == ARITY_VARIADIC) {
         if (!parser_operand_list(r->p, &r->refs)) return false;
     } else {
@@ -54,13 +54,13 @@ static bool parse_operand_element(Reading *r, uint32_t group)
 
 static bool parse_operands_directive(Reading *r)
 {
-    r->all_operands = (Range){.begin = r->refs.len, .at = parser_pos(r->p)};
+    r->all_operands = (GroupRange){.begin = r->refs.len, .at = parser_pos(r->p)};
     if (!parser_operand_list(r->p, &r->refs)) return false;
     r->all_operands.count = r->refs.len - r->all_operands.begin;
     return true;
 }
 
-static Range *types_range(Reading *r, TypeTarget target)
+static GroupRange *types_range(Reading *r, TypeTarget target)
 {
     switch (target.source) {
     case TYPES_OF_OPERAND: return &r->operand_types[target.group];
@@ -100,9 +100,9 @@ static bool parse_one_type(Reading *r, TypeTarget target)
 
 static bool parse_types_element(Reading *r, TypeTarget target)
 {
-    Range *range = types_range(r, target);
+    GroupRange *range = types_range(r, target);
     Arity arity = types_arity(r, target);
-    *range = (Range){.begin = r->types.len, .at = parser_pos(r->p)};
+    *range = (GroupRange){.begin = r->types.len, .at = parser_pos(r->p)};
     if (arity == ARITY_OPTIONAL && !parser_at_type(r->p)) return true;
     bool ok = arity == ARITY_VARIADIC ? parser_type_list(r->p, &r->types)
                                       : parse_one_type(r, target);
@@ -112,12 +112,12 @@ static bool parse_types_element(Reading *r, TypeTarget target)
 
 static bool parse_functional_type(Reading *r, const Element *element)
 {
-    Range *inputs = types_range(r, element->types), *results = types_range(r, element->results);
+    GroupRange *inputs = types_range(r, element->types), *results = types_range(r, element->results);
     TypeList result_types = parser_borrow_types(r->p);
-    *inputs = (Range){.begin = r->types.len, .at = parser_pos(r->p)};
+    *inputs = (GroupRange){.begin = r->types.len, .at = parser_pos(r->p)};
     bool ok = parser_function_type(r->p, &r->types, &result_types);
     inputs->count = r->types.len - inputs->begin;
-    *results = (Range){.begin = r->types.len, .count = result_types.len, .at = inputs->at};
+    *results = (GroupRange){.begin = r->types.len, .count = result_types.len, .at = inputs->at};
     for (size_t i = 0; i < result_types.len; i++) *vec_push(&r->types) = result_types.data[i];
     parser_return_types(r->p, &result_types);
     return ok;
@@ -284,8 +284,8 @@ static bool parse_index_items(Reading *r, DimList *constants)
 static bool parse_index_list(Reading *r, const Element *element)
 {
     DimList constants = {0};
-    Range *range = &r->operands[element->index];
-    *range = (Range){.begin = r->refs.len, .at = parser_pos(r->p)};
+    GroupRange *range = &r->operands[element->index];
+    *range = (GroupRange){.begin = r->refs.len, .at = parser_pos(r->p)};
     bool ok = parse_index_items(r, &constants) ||
               parser_error_at(r->p, parser_op_pos(r->p), "expected SSA value or integer");
     range->count = r->refs.len - range->begin;
@@ -420,7 +420,7 @@ static bool parse_elements(Reading *r, const ElementList *list, const Element *f
 /* First type of a group given by the text, or NULL. */
 static const Type *given_type(Reading *r, TypeTarget target)
 {
-    const Range *range = types_range(r, target);
+    const GroupRange *range = types_range(r, target);
     return range->count > 0 ? r->types.data[range->begin] : NULL;
 }
 
@@ -438,9 +438,9 @@ static const Type *ruled_type(Reading *r, const GroupRule *rule, const TypeConst
     }
 }
 
-static void push_types(Reading *r, Range *range, const Type *type, size_t count)
+static void push_types(Reading *r, GroupRange *range, const Type *type, size_t count)
 {
-    *range = (Range){.begin = r->types.len, .count = count, .at = range->at};
+    *range = (GroupRange){.begin = r->types.len, .count = count, .at = range->at};
     for (size_t i = 0; i < count; i++) *vec_push(&r->types) = type;
 }
 
@@ -449,7 +449,7 @@ static bool add_results(Reading *r)
     const Format *format = r->format;
     const OpDef *def = r->info->def;
     if (format->all_result_types) {
-        const Range *all = &r->all_result_types;
+        const GroupRange *all = &r->all_result_types;
         parser_add_results(r->p, vec_from(&r->types, all->begin), all->count);
         return true;
     }
@@ -460,7 +460,7 @@ static bool add_results(Reading *r)
             return true;
         }
     for (uint32_t i = 0; i < r->info->result_groups; i++) {
-        Range *range = &r->result_types[i];
+        GroupRange *range = &r->result_types[i];
         if (format->results[i].rule != RULE_GIVEN) {
             const Type *type = ruled_type(r, &format->results[i], def->results[i].type);
             if (!type) return parser_error(r->p, "invalid kind of attribute specified");
@@ -475,7 +475,7 @@ static bool add_results(Reading *r)
 static bool find_operand_types(Reading *r, uint32_t group)
 {
     const GroupRule *rule = &r->format->operands[group];
-    const Range *refs = &r->operands[group];
+    const GroupRange *refs = &r->operands[group];
     if (rule->rule == RULE_GIVEN || refs->count == 0) return true;
     const Type *type = ruled_type(r, rule, r->info->def->operands[group].type);
     if (!type)
@@ -488,7 +488,7 @@ static bool find_operand_types(Reading *r, uint32_t group)
 static bool resolve_groups(Reading *r)
 {
     for (uint32_t i = 0; i < r->info->operand_groups; i++) {
-        const Range *refs = &r->operands[i], *types = &r->operand_types[i];
+        const GroupRange *refs = &r->operands[i], *types = &r->operand_types[i];
         OperandRefs part = {.data = vec_from(&r->refs, refs->begin), .len = refs->count};
         if (!parser_resolve_all(r->p, &part, vec_from(&r->types, types->begin), types->count, refs->at))
             return false;
@@ -503,7 +503,7 @@ static bool resolve_together(Reading *r)
     OperandRefs refs = {0};
     TypeList types = {0};
     for (uint32_t i = 0; i < r->info->operand_groups; i++) {
-        const Range *group_refs = &r->operands[i], *group_types = &r->operand_types[i];
+        const GroupRange *group_refs = &r->operands[i], *group_types = &r->operand_types[i];
         for (size_t k = 0; k < group_refs->count; k++)
             *vec_push(&refs) = r->refs.data[group_refs->begin + k];
         for (size_t k = 0; k < group_types->count; k++)
@@ -511,7 +511,7 @@ static bool resolve_together(Reading *r)
     }
     OperandRefs all_refs = {.data = vec_from(&r->refs, r->all_operands.begin),
                             .len = r->all_operands.count};
-    const Range *all = &r->all_operand_types;
+    const GroupRange *all = &r->all_operand_types;
     bool ok = parser_resolve_all(
         r->p, format->has_operands_directive ? &all_refs : &refs,
         format->all_operand_types ? vec_from(&r->types, all->begin) : types.data,

@@ -1,7 +1,7 @@
 /* Lexer of MLIR's text: one function per class of token, the grammar above each.
  * Every read is guarded by lex->end; a NUL inside the text counts as white space, as upstream.
  * Tests: test/unit/lexer_test.c, lit/ir/parse-errors.mir */
-#include "ir/asm/parse/lexer.h"
+#include "ir/asm/parse/internal.h"
 
 #include <string.h>
 

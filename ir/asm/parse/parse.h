@@ -3,10 +3,10 @@
  * lexer.c, parser.c (whole texts), parse_op.c, parse_region.c, parse_type.c, parse_attr.c, ...
  * Linear in the input; nesting is bounded (PARSE_MAX_DEPTH) with a diagnostic.
  * Tests: lit/ir, test/unit/parse_test.c, fuzz/fuzz_text.c */
-#ifndef MING_IR_PARSE_H
-#define MING_IR_PARSE_H
+#ifndef MING_IR_ASM_PARSE_PARSE_H
+#define MING_IR_ASM_PARSE_PARSE_H
 
-#include "ir/core/opdef.h"
+#include "ir/core/core.h"
 
 #define PARSE_MAX_DEPTH 1000
 
@@ -146,7 +146,7 @@ Region *parser_last_region(OpParser *p);
 /* Gives that region a block if it has none; the row may let it have none otherwise. */
 void parser_ensure_block(OpParser *p);
 
-/* Registers a dialect with its op table (ir/core/opdef.h); checks the table itself (formats parse,
+/* Registers a dialect with its op table (ir/core/core.h); checks the table itself (formats parse,
  * names unique) and panics if it is malformed. Registering twice is harmless. */
 void dialect_register(Context *ctx, const DialectDef *dialect);
 

@@ -1,7 +1,7 @@
 /* Affine maps and integer sets: affine_map<(d0)[s0] -> (…)>, affine_set<(d0) : (…)>.
  * Sums and products are read in loops, so that only parentheses and signs nest.
  * Tests: lit/ir/affine.mir, lit/ir/affine-invalid.mir */
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
 typedef struct AffineReader {
     VEC(AffineVar) names;

@@ -3,8 +3,8 @@
  * Tests: lit/ir/attributes.mir, lit/ir/attributes-invalid.mir */
 #include <string.h>
 
-#include "ir/support/float.h"
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/support/support.h"
+#include "ir/asm/parse/internal.h"
 
 /* --- integers ----------------------------------------------------------------------- */
 

@@ -4,23 +4,23 @@
  * Tests: lit/ir/elements.mir, lit/ir/elements-invalid.mir */
 #include <string.h>
 
-#include "ir/support/float.h"
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/support/support.h"
+#include "ir/asm/parse/internal.h"
 
 #define HEX_STEP ((size_t)1 << 19) /* bytes decoded at a time */
 
 /* --- literals ----------------------------------------------------------------------- */
 
-typedef struct Literal {
+typedef struct DenseLiteral {
     Token start;     /* its first token */
     bool is_string;  /* a lone string: hexadecimal data, or one string element */
     bool is_list;
     size_t count;    /* numbers or strings in it; a complex element has two */
     DimList dims;    /* of nested lists; while reading, a stack of lists' shapes */
-} Literal;
+} DenseLiteral;
 
 /* element ::= '-'? number | 'true' | 'false' | string | '(' element ',' element ')' */
-static bool scan_element(OpParser *p, Literal *literal)
+static bool scan_element(OpParser *p, DenseLiteral *literal)
 {
     switch (p->tok.kind) {
     case TOK_LPAREN: {
@@ -51,10 +51,10 @@ static bool scan_element(OpParser *p, Literal *literal)
     return true;
 }
 
-static bool scan_list(OpParser *p, Literal *literal);
+static bool scan_list(OpParser *p, DenseLiteral *literal);
 
 /* One element of a list whose first one's shape lies at [base, first_end) of the stack. */
-static bool scan_item(OpParser *p, Literal *literal, size_t base, size_t first_end)
+static bool scan_item(OpParser *p, DenseLiteral *literal, size_t base, size_t first_end)
 {
     DimList *dims = &literal->dims;
     bool is_list = parse_at(p, TOK_LSQUARE);
@@ -68,7 +68,7 @@ static bool scan_item(OpParser *p, Literal *literal, size_t base, size_t first_e
     return true;
 }
 
-static bool scan_items(OpParser *p, Literal *literal, int64_t *size)
+static bool scan_items(OpParser *p, DenseLiteral *literal, int64_t *size)
 {
     DimList *dims = &literal->dims;
     size_t base = dims->len;
@@ -85,7 +85,7 @@ static bool scan_items(OpParser *p, Literal *literal, int64_t *size)
 
 /* list ::= '[' (item (',' item)*)? ']'     item ::= list | element
  * Leaves the list's shape on the stack. */
-static bool scan_list(OpParser *p, Literal *literal)
+static bool scan_list(OpParser *p, DenseLiteral *literal)
 {
     if (!parse_enter(p)) return false;
     parse_advance(p);
@@ -103,7 +103,7 @@ static bool scan_list(OpParser *p, Literal *literal)
 }
 
 /* literal ::= list | element, or a string if allowed */
-static bool scan_literal(OpParser *p, Literal *literal, bool allow_string)
+static bool scan_literal(OpParser *p, DenseLiteral *literal, bool allow_string)
 {
     literal->start = p->tok;
     literal->is_string = allow_string && parse_at(p, TOK_STRING);
@@ -129,7 +129,7 @@ static Token next_element(Lexer *lex, bool *negative)
     }
 }
 
-static Lexer element_lexer(const OpParser *p, const Literal *literal)
+static Lexer element_lexer(const OpParser *p, const DenseLiteral *literal)
 {
     Lexer lex = p->lex;
     lex.cur = literal->start.text.data;
@@ -205,7 +205,7 @@ static bool next_int(OpParser *p, Lexer *lex, Arena *wide, const Type *elem, Big
     return int_element(p, wide, elem, negative, tok, out);
 }
 
-static bool read_ints(OpParser *p, const Literal *literal, const Type *elem, uint8_t *out,
+static bool read_ints(OpParser *p, const DenseLiteral *literal, const Type *elem, uint8_t *out,
                       bool packed)
 {
     Arena wide;
@@ -226,7 +226,7 @@ static bool read_ints(OpParser *p, const Literal *literal, const Type *elem, uin
     return ok;
 }
 
-static bool read_floats(OpParser *p, const Literal *literal, const Type *elem, uint8_t *out)
+static bool read_floats(OpParser *p, const DenseLiteral *literal, const Type *elem, uint8_t *out)
 {
     Lexer lex = element_lexer(p, literal);
     size_t bytes = scalar_bytes(elem);
@@ -251,7 +251,7 @@ static void add_dims(StrBuf *out, const int64_t *dims, size_t rank)
     }
 }
 
-static bool same_shape(const Literal *literal, const Type *type)
+static bool same_shape(const DenseLiteral *literal, const Type *type)
 {
     const DimList *dims = &literal->dims;
     return dims->len == type->u.shaped.rank &&
@@ -259,7 +259,7 @@ static bool same_shape(const Literal *literal, const Type *type)
             memcmp(dims->data, type->u.shaped.dims, dims->len * sizeof(int64_t)) == 0);
 }
 
-static bool fail_shape(OpParser *p, SrcPos at, const Literal *literal, const Type *type)
+static bool fail_shape(OpParser *p, SrcPos at, const DenseLiteral *literal, const Type *type)
 {
     StrBuf got = {0}, want = {0};
     add_dims(&got, literal->dims.data, literal->dims.len);
@@ -275,7 +275,7 @@ static bool fail_shape(OpParser *p, SrcPos at, const Literal *literal, const Typ
 }
 
 /* Compares the literal's count with the type's; *is_splat: one element for all. */
-static bool check_count(OpParser *p, SrcPos at, const Literal *literal, const Type *type,
+static bool check_count(OpParser *p, SrcPos at, const DenseLiteral *literal, const Type *type,
                         bool *is_splat)
 {
     int64_t elements;
@@ -295,7 +295,7 @@ static bool check_count(OpParser *p, SrcPos at, const Literal *literal, const Ty
                          literal->count, type_str(p->ctx, type), (unsigned long long)want);
 }
 
-static const Attr *build_numbers(OpParser *p, const Literal *literal, const Type *type,
+static const Attr *build_numbers(OpParser *p, const DenseLiteral *literal, const Type *type,
                                  bool is_splat)
 {
     const Type *elem = type_elem(type);
@@ -310,7 +310,7 @@ static const Attr *build_numbers(OpParser *p, const Literal *literal, const Type
     return NULL;
 }
 
-static const Attr *build_strings(OpParser *p, const Literal *literal, const Type *type,
+static const Attr *build_strings(OpParser *p, const DenseLiteral *literal, const Type *type,
                                  bool is_splat)
 {
     VEC(Str) items = {0};
@@ -362,7 +362,7 @@ bool parse_hex(OpParser *p, Token text, size_t size, uint8_t *out)
 }
 
 /* "0x…": the elements' bytes. */
-static const Attr *build_hex(OpParser *p, SrcPos at, const Literal *literal, const Type *type)
+static const Attr *build_hex(OpParser *p, SrcPos at, const DenseLiteral *literal, const Type *type)
 {
     size_t size;
     uint8_t *data = NULL;
@@ -395,7 +395,7 @@ static bool is_number_type(const Type *elem)
 }
 
 /* The literal as elements of that type; problems of the whole are reported at `at`. */
-static const Attr *build_elements(OpParser *p, SrcPos at, const Literal *literal,
+static const Attr *build_elements(OpParser *p, SrcPos at, const DenseLiteral *literal,
                                   const Type *type)
 {
     bool numbers = is_number_type(type_elem(type)), is_splat;
@@ -425,7 +425,7 @@ const Attr *parse_dense(OpParser *p, const Type *type)
 {
     parse_advance(p);
     if (!parse_token(p, TOK_LESS, "expected '<' after 'dense'")) return NULL;
-    Literal literal = {0};
+    DenseLiteral literal = {0};
     const Attr *attr = NULL;
     if (!parse_accept(p, TOK_GREATER)) {
         if (!scan_literal(p, &literal, true)) goto done;
@@ -514,7 +514,7 @@ static bool check_sparse(OpParser *p, SrcPos at, const Attr *indices, const Attr
     return false;
 }
 
-static const Attr *build_sparse(OpParser *p, SrcPos at, Literal *indices, Literal *values,
+static const Attr *build_sparse(OpParser *p, SrcPos at, DenseLiteral *indices, DenseLiteral *values,
                                 const Type *type)
 {
     const Type *i64 = type_i(p->ctx, 64), *elem = type_elem(type);
@@ -540,8 +540,8 @@ static const Attr *empty_sparse(OpParser *p, const Type *type)
                        attr_dense_raw(vtype, "", 0, false));
 }
 
-static const Attr *parse_sparse_body(OpParser *p, SrcPos at, const Type *type, Literal *indices,
-                                     Literal *values)
+static const Attr *parse_sparse_body(OpParser *p, SrcPos at, const Type *type, DenseLiteral *indices,
+                                     DenseLiteral *values)
 {
     if (!scan_literal(p, indices, false)) return NULL;
     if (!parse_token(p, TOK_COMMA, "expected ','")) return NULL;
@@ -560,7 +560,7 @@ const Attr *parse_sparse(OpParser *p, const Type *type)
     if (parse_accept(p, TOK_GREATER)) {
         return (type = parse_elements_type(p, type)) ? empty_sparse(p, type) : NULL;
     }
-    Literal indices = {0}, values = {0};
+    DenseLiteral indices = {0}, values = {0};
     const Attr *attr = parse_sparse_body(p, at, type, &indices, &values);
     vec_free(&indices.dims);
     vec_free(&values.dims);

@@ -5,7 +5,7 @@
  * Tests: lit/ir/foreign-dialects.mir */
 #include <string.h>
 
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
 static bool is_opening(TokenKind kind)
 {

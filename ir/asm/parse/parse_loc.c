@@ -4,7 +4,7 @@
  * Tests: lit/ir/locations.mir, lit/ir/locations-invalid.mir */
 #include <string.h>
 
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
 /* --- forms -------------------------------------------------------------------------- */
 

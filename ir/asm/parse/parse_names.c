@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
 /* --- the table ---------------------------------------------------------------------- */
 
@@ -17,13 +17,13 @@ static uint32_t name_hash(Str name, uint32_t number)
     return (uint32_t)hash_bytes(name.data, name.len, number);
 }
 
-NameEntry *parse_name_find(const NameTable *table, Str name, uint32_t number)
+ParsedName *parse_name_find(const NameTable *table, Str name, uint32_t number)
 {
     if (table->bucket_count == 0) return NULL;
     uint32_t hash = name_hash(name, number);
     uint32_t i = table->buckets[hash & (table->bucket_count - 1)];
     while (i) {
-        NameEntry *entry = &table->entries.data[i - 1];
+        ParsedName *entry = &table->entries.data[i - 1];
         if (entry->hash == hash && entry->number == number && entry->len == name.len &&
             memcmp(entry->text, name.data, name.len) == 0)
             return entry;
@@ -38,7 +38,7 @@ static void grow_buckets(NameTable *table)
     table->bucket_count = table->bucket_count ? 2 * table->bucket_count : 64;
     table->buckets = xcalloc(table->bucket_count, sizeof *table->buckets);
     for (size_t i = 0; i < table->entries.len; i++) {
-        NameEntry *entry = &table->entries.data[i];
+        ParsedName *entry = &table->entries.data[i];
         if (!entry->text) continue;
         uint32_t *bucket = &table->buckets[entry->hash & (table->bucket_count - 1)];
         entry->next = *bucket;
@@ -46,7 +46,7 @@ static void grow_buckets(NameTable *table)
     }
 }
 
-NameEntry *parse_name_add(NameTable *table, Str name, uint32_t number, void *object)
+ParsedName *parse_name_add(NameTable *table, Str name, uint32_t number, void *object)
 {
     if (table->live >= table->bucket_count) grow_buckets(table);
     uint32_t index = table->free;
@@ -58,25 +58,25 @@ NameEntry *parse_name_add(NameTable *table, Str name, uint32_t number, void *obj
     }
     uint32_t hash = name_hash(name, number);
     uint32_t *bucket = &table->buckets[hash & (table->bucket_count - 1)];
-    NameEntry *entry = &table->entries.data[index - 1];
-    *entry = (NameEntry){name.data, object, (uint32_t)name.len, number, hash, *bucket};
+    ParsedName *entry = &table->entries.data[index - 1];
+    *entry = (ParsedName){name.data, object, (uint32_t)name.len, number, hash, *bucket};
     *bucket = index;
     table->live++;
     return entry;
 }
 
-uint32_t parse_name_index(const NameTable *table, const NameEntry *entry)
+uint32_t parse_name_index(const NameTable *table, const ParsedName *entry)
 {
     return (uint32_t)(entry - table->entries.data);
 }
 
 void parse_name_remove(NameTable *table, uint32_t index)
 {
-    NameEntry *entry = &table->entries.data[index];
+    ParsedName *entry = &table->entries.data[index];
     uint32_t *link = &table->buckets[entry->hash & (table->bucket_count - 1)];
     while (*link != index + 1) link = &table->entries.data[*link - 1].next;
     *link = entry->next;
-    *entry = (NameEntry){.next = table->free};
+    *entry = (ParsedName){.next = table->free};
     table->free = index + 1;
     table->live--;
 }
@@ -117,7 +117,7 @@ static bool check_blocks(OpParser *p, const NameScope *scope)
 {
     Places missing = {0};
     for (size_t i = scope->blocks; i < p->block_defs.len; i++) {
-        const NameEntry *entry = &p->blocks.entries.data[p->block_defs.data[i]];
+        const ParsedName *entry = &p->blocks.entries.data[p->block_defs.data[i]];
         const Block *block = entry->object;
         if (!block->parent) *vec_push(&missing) = entry->text;
     }
@@ -208,7 +208,7 @@ bool parse_operand(OpParser *p, OperandRef *out, bool allow_number)
 }
 
 static void report_type_mismatch(OpParser *p, const OperandRef *ref, const Type *type,
-                                 const NameEntry *entry)
+                                 const ParsedName *entry)
 {
     const Value *value = entry->object;
     parse_fail_at(p, ref->at,
@@ -219,14 +219,14 @@ static void report_type_mismatch(OpParser *p, const OperandRef *ref, const Type 
 
 Value *parse_resolve(OpParser *p, const OperandRef *ref, const Type *type)
 {
-    const NameEntry *entry = parse_name_find(&p->values, ref->name, ref->index);
+    const ParsedName *entry = parse_name_find(&p->values, ref->name, ref->index);
     if (entry) {
         Value *value = entry->object;
         if (value->type == type) return value;
         report_type_mismatch(p, ref, type, entry);
         return NULL;
     }
-    const NameEntry *first = ref->index ? parse_name_find(&p->values, ref->name, 0) : NULL;
+    const ParsedName *first = ref->index ? parse_name_find(&p->values, ref->name, 0) : NULL;
     if (first && !is_placeholder(p, first->object)) {
         parse_fail_at(p, ref->at, "reference to invalid result number");
         return NULL;
@@ -238,7 +238,7 @@ Value *parse_resolve(OpParser *p, const OperandRef *ref, const Type *type)
 
 bool parse_define(OpParser *p, const OperandRef *name, Value *value)
 {
-    NameEntry *entry = parse_name_find(&p->values, name->name, name->index);
+    ParsedName *entry = parse_name_find(&p->values, name->name, name->index);
     if (!entry) {
         entry = parse_name_add(&p->values, name->name, name->index, value);
         *vec_push(&p->value_defs) = parse_name_index(&p->values, entry);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "ir/asm/format/format.h"
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
 enum { FEW_ATTRS = 16 };
 

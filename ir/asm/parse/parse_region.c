@@ -2,7 +2,7 @@
  * A region is parsed into a Region of the parser's own and moves into its op when that is
  * made. A block referenced before its label is made then, detached: that marks it undefined.
  * Tests: lit/ir/regions.mir, lit/ir/parse-errors.mir */
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
 Region *parse_push_region(OpParser *p)
 {
@@ -15,7 +15,7 @@ static uint32_t scope_id(const OpParser *p) { return p->scopes.data[p->scopes.le
 
 static void name_block(OpParser *p, Str name, Block *block)
 {
-    const NameEntry *entry = parse_name_add(&p->blocks, name, scope_id(p), block);
+    const ParsedName *entry = parse_name_add(&p->blocks, name, scope_id(p), block);
     *vec_push(&p->block_defs) = parse_name_index(&p->blocks, entry);
 }
 
@@ -23,7 +23,7 @@ static void name_block(OpParser *p, Str name, Block *block)
 bool parse_successor(OpParser *p, Block **out)
 {
     if (!parse_at(p, TOK_CARET)) return parse_fail_missing(p, "expected block name");
-    const NameEntry *entry = parse_name_find(&p->blocks, p->tok.text, scope_id(p));
+    const ParsedName *entry = parse_name_find(&p->blocks, p->tok.text, scope_id(p));
     if (entry) {
         *out = entry->object;
     } else {
@@ -45,7 +45,7 @@ static bool define_entry_args(OpParser *p, Block *block, const ArgDecl *args, si
     }
     for (size_t i = 0; i < count; i++) {
         const ArgDecl *arg = &args[i];
-        const NameEntry *former = parse_name_find(&p->values, arg->name, 0);
+        const ParsedName *former = parse_name_find(&p->values, arg->name, 0);
         if (former) {
             parse_fail_at(p, arg->at, "region entry argument '%.*s' is already in use",
                           STR_ARG(arg->name));
@@ -109,7 +109,7 @@ static Block *define_block(OpParser *p, Region *region, Block *entry)
 {
     Str name = p->tok.text;
     if (!parse_token(p, TOK_CARET, "expected block name")) return NULL;
-    const NameEntry *former = parse_name_find(&p->blocks, name, scope_id(p));
+    const ParsedName *former = parse_name_find(&p->blocks, name, scope_id(p));
     if (former) {
         Block *block = former->object;
         if (block->parent) {

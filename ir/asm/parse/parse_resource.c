@@ -1,7 +1,7 @@
 /* The {-# … #-} section: blobs that dense_resource attributes name, and entries of tools, which
  * are kept to be printed back.
  * Tests: lit/ir/resources.mir, lit/ir/resources-invalid.mir, lit/ir/external-resources.mir */
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
 bool parse_resource_key(OpParser *p, const Ident **out)
 {

@@ -4,7 +4,7 @@
  * Tests: test/unit/parse_test.c, lit/ir/parse-errors.mir */
 #include <string.h>
 
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
 /* --- life --------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
 /* --- extents of a symbol ------------------------------------------------------------ */
 

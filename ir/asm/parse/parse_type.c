@@ -3,7 +3,7 @@
  * Tests: lit/ir/types.mir, lit/ir/types-invalid.mir */
 #include <string.h>
 
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
 bool parse_at_type(const OpParser *p)
 {

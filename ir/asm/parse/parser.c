@@ -6,7 +6,7 @@
  * Tests: lit/ir, test/unit/parse_test.c, fuzz/fuzz_text.c */
 #include <string.h>
 
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 #include "ir/verify/verify.h"
 
 /* --- aliases ------------------------------------------------------------------------ */

@@ -3,7 +3,7 @@
  * Tests: lit/dialects, test/unit/parse_test.c */
 #include <ctype.h>
 
-#include "ir/asm/parse/parser_impl.h"
+#include "ir/asm/parse/internal.h"
 
 Context *parser_ctx(OpParser *p) { return p->ctx; }
 Str parser_op_name(OpParser *p) { return p->op->name->str; }

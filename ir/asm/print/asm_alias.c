@@ -5,14 +5,13 @@
  * deepest part. An alias that is used where it must be known already is not deferrable, and then
  * neither are its parts.
  * Tests: lit/ir/aliases.mir, lit/ir/locations.mir */
-#include "ir/asm/print/asm_alias.h"
+#include "ir/asm/print/internal.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/asm/print/asm_names.h"
 
 typedef struct Visited {
     const Type *type; /* one of the two */

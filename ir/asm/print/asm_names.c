@@ -5,7 +5,7 @@
  * another region cuts the stack back to the end of that region's parent.
  * A value's entry is a number or a name; see NameRef.
  * Tests: test/unit/asm_names_test.c, lit/ir/names.mir */
-#include "ir/asm/print/asm_names.h"
+#include "ir/asm/print/internal.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -5,9 +5,8 @@
  * Tests: test/unit/diag_test.c, lit/ir/diagnostics.mir */
 #include <string.h>
 
-#include "ir/asm/print/diag_impl.h"
+#include "ir/asm/print/internal.h"
 #include "ir/asm/print/print.h"
-#include "ir/asm/print/print_impl.h"
 
 /* The end of the context: what waits is delivered, then nothing is left. */
 static void diags_free(Context *ctx, void *part)

@@ -3,7 +3,7 @@
  * Tests: test/unit/diag_test.c */
 #include <stdio.h>
 
-#include "ir/asm/print/diag_impl.h"
+#include "ir/asm/print/internal.h"
 #include "ir/attr/attr.h"
 
 static const char *const kind_names[] = {

@@ -2,7 +2,7 @@
  * Tests: test/unit/format_test.c, lit/dialects */
 #include "ir/attr/attr.h"
 #include "ir/asm/format/format.h"
-#include "ir/asm/print/printer_impl.h"
+#include "ir/asm/print/internal.h"
 
 static void print_elements(const Format *format, OpPrinter *p, const Op *op,
                            const ElementList *list, const Element *elided);

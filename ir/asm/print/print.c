@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "ir/asm/print/printer_impl.h"
+#include "ir/asm/print/internal.h"
 
 const PrintOptions PRINT_DEFAULT = {.elide_elements_above = -1, .elide_resources_above = -1};
 

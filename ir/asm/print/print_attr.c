@@ -1,8 +1,8 @@
 /* Spelling of attributes, as upstream's printer writes them. Elements are in print_dense.c,
  * locations in print_loc.c.
  * Tests: test/unit/attr_test.c, lit/ir/attributes.mir */
-#include "ir/attr/attr_impl.h"
-#include "ir/asm/print/print_impl.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/internal.h"
 
 void attr_print(StrBuf *out, const Attr *attr)
 {

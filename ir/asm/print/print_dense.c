@@ -2,8 +2,8 @@
  * HEX_ABOVE are written as one hex string, as upstream does by default; others as nested
  * lists. Writing is linear in the number of elements and allocates only in the output.
  * Tests: test/unit/attr_test.c, lit/ir/dense.mir */
-#include "ir/attr/attr_impl.h"
-#include "ir/asm/print/print_impl.h"
+#include "ir/attr/attr.h"
+#include "ir/asm/print/internal.h"
 
 enum { HEX_ABOVE = 100 };
 

@@ -1,7 +1,7 @@
 /* Spelling of locations: loc("f":1:2), names, fused, call sites; and the pretty form that
  * --mlir-pretty-debuginfo asks for.
  * Tests: test/unit/attr_test.c, lit/ir/locations.mir */
-#include "ir/asm/print/print_impl.h"
+#include "ir/asm/print/internal.h"
 
 static void write_nested(AsmWriter *w, const Attr *loc, bool pretty)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ir/asm/format/format.h"
-#include "ir/asm/print/printer_impl.h"
+#include "ir/asm/print/internal.h"
 
 /* Columns per level. */
 #define INDENT 2

@@ -12,7 +12,7 @@
  *
  * Entries, groups and parts are opened when the first of them is really printed.
  * Tests: lit/ir/elide.mir, lit/ir/external-resources.mir */
-#include "ir/asm/print/printer_impl.h"
+#include "ir/asm/print/internal.h"
 
 typedef struct Section {
     OpPrinter *p;

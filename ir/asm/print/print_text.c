@@ -3,7 +3,7 @@
  * Tests: test/unit/attr_test.c, lit/ir/attributes.mir */
 #include <string.h>
 
-#include "ir/asm/print/print_impl.h"
+#include "ir/asm/print/internal.h"
 
 static bool is_alpha(char c)
 {

@@ -1,7 +1,7 @@
 /* Printing a whole op: its aliases before and behind it.
  * Tests: lit/ir/aliases.mir, lit/ir/locations.mir */
-#include "ir/asm/print/diag.h"
-#include "ir/asm/print/printer_impl.h"
+#include "ir/asm/print/print.h"
+#include "ir/asm/print/internal.h"
 #include "ir/verify/verify.h"
 
 static const char *alias_of_attr(void *user, const Attr *attr)

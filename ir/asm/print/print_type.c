@@ -1,8 +1,8 @@
 /* Spelling of types, as upstream's printer writes them. Nested types and attributes go back
  * through the writer, so that they may be aliases.
  * Tests: test/unit/type_test.c, lit/ir/types.mir */
-#include "ir/core/opdef.h"
-#include "ir/asm/print/print_impl.h"
+#include "ir/core/core.h"
+#include "ir/asm/print/internal.h"
 
 AsmWriter asm_writer(StrBuf *out)
 {

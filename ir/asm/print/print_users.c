@@ -1,6 +1,6 @@
 /* Comments that name the users of results and arguments (--mlir-print-value-users).
  * Tests: lit/ir/value-users.mir */
-#include "ir/asm/print/printer_impl.h"
+#include "ir/asm/print/internal.h"
 
 static void print_user(OpPrinter *p, const Op *user)
 {

@@ -1,17 +1,16 @@
 /* Quantizer nodes: what their integers mean, and the ways to compute them in the order of
  * preference: shifts on an equal unit, exact fixed-point arithmetic or thresholds, floating point.
  * Tests: lit/lowering/onnx-to-linalg-quant.mir, lit/lowering/onnx-to-linalg-requant.mir */
-#include "lowering/onnx_to_linalg/requant/requant_shift.h"
+#include "lowering/onnx_to_linalg/requant/internal.h"
 
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/values/elementwise_float.h"
-#include "lowering/onnx_to_linalg/accumulate.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
 /* --- meaning ---------------------------------------------------------------------------------- */
 
-static bool not_supported(Lowering *lw, const char *why)
+static bool not_supported(OnnxLowering *lw, const char *why)
 {
     strbuf_clear(&lw->why);
     strbuf_add_c(&lw->why, why);
@@ -19,7 +18,7 @@ static bool not_supported(Lowering *lw, const char *why)
 }
 
 /* A constant that has the same value everywhere. */
-static bool uniform(Lowering *lw, uint32_t index, double *out)
+static bool uniform(OnnxLowering *lw, uint32_t index, double *out)
 {
     const Array *array = lower_array(lw, op_operand(lw->node, index));
     if (!array || array->count == 0)
@@ -32,7 +31,7 @@ static bool uniform(Lowering *lw, uint32_t index, double *out)
     return true;
 }
 
-static bool set_scale(Lowering *lw, double scale, Target *out)
+static bool set_scale(OnnxLowering *lw, double scale, QuantizerSpec *out)
 {
     if (!(scale > 0.0) || isinf(scale))
         return not_supported(lw, "has a scale that is not positive");
@@ -42,7 +41,7 @@ static bool set_scale(Lowering *lw, double scale, Target *out)
     return true;
 }
 
-static bool quant_target(Lowering *lw, Target *out)
+static bool quant_target(OnnxLowering *lw, QuantizerSpec *out)
 {
     double scale;
     strbuf_clear(&lw->why);
@@ -55,7 +54,7 @@ static bool quant_target(Lowering *lw, Target *out)
     return set_scale(lw, scale, out);
 }
 
-static bool bipolar_target(Lowering *lw, Target *out)
+static bool bipolar_target(OnnxLowering *lw, QuantizerSpec *out)
 {
     double scale;
     out->quant = (Quantizer){.is_bipolar = true, .is_signed = true, .bits = 1};
@@ -66,7 +65,7 @@ static bool bipolar_target(Lowering *lw, Target *out)
 }
 
 /* Rounds before it adds the zero point, so its integers are those of a zero point of 0. */
-static bool linear_target(Lowering *lw, Target *out)
+static bool linear_target(OnnxLowering *lw, QuantizerSpec *out)
 {
     const Type *elem = type_elem(op_result(lw->node, 0)->type);
     double scale, zero = 0.0;
@@ -88,7 +87,7 @@ static bool linear_target(Lowering *lw, Target *out)
 }
 
 /* scale * count + bias lies on a grid of the scale, or of half of it. */
-static bool threshold_target(Lowering *lw, Target *out)
+static bool threshold_target(OnnxLowering *lw, QuantizerSpec *out)
 {
     double scale = onnx_float(lw->node, "out_scale", 1.0);
     double steps = onnx_float(lw->node, "out_bias", 0.0) / scale;
@@ -99,16 +98,16 @@ static bool threshold_target(Lowering *lw, Target *out)
     return set_scale(lw, is_half ? scale / 2.0 : scale, out);
 }
 
-static bool trunc_target(Lowering *lw, Target *out)
+static bool trunc_target(OnnxLowering *lw, QuantizerSpec *out)
 {
     double scale, bits;
     bool is_v1 = !onnx_operand(lw->node, 4);
     return uniform(lw, is_v1 ? 1 : 4, &scale) && uniform(lw, 3, &bits) && set_scale(lw, scale, out);
 }
 
-bool quantizer_spec_of(Lowering *lw, Target *out)
+bool quantizer_spec_of(OnnxLowering *lw, QuantizerSpec *out)
 {
-    *out = (Target){.real = {.unit = 1.0, .divisor = 1}};
+    *out = (QuantizerSpec){.real = {.unit = 1.0, .divisor = 1}};
     switch (lw->node->def - onnx_ops) {
     case ONNX_QUANT:
     case ONNX_INT_QUANT: return quant_target(lw, out);
@@ -122,7 +121,7 @@ bool quantizer_spec_of(Lowering *lw, Target *out)
 /* --- integers --------------------------------------------------------------------------------- */
 
 /* Integers of the same grid and within the range stay as they are. */
-static bool is_on_grid(const Fixed *v, const Target *target)
+static bool is_on_grid(const Fixed *v, const QuantizerSpec *target)
 {
     const Quantizer *quant = &target->quant;
     return target->has_grid && !quant->is_bipolar && !v->chain && v->unit == target->real.unit &&
@@ -131,7 +130,7 @@ static bool is_on_grid(const Fixed *v, const Target *target)
 }
 
 /* Lowers the quantizer on v. False: diagnosed, or with *exact unset not to be done in integers. */
-static bool quantize_fixed(Lowering *lw, const Fixed *v, const Target *target, Fixed *out,
+static bool quantize_fixed(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out,
                            bool *exact)
 {
     *exact = true;
@@ -158,7 +157,7 @@ static bool is_narrow_grid(const Quantizer *quant)
 }
 
 /* The quotient is of x's type, as in the network; what follows is exact. */
-static Value *grid_integer(Builder *b, const Target *target, Value *x, const Type *elem)
+static Value *grid_integer(Builder *b, const QuantizerSpec *target, Value *x, const Type *elem)
 {
     const Quantizer *quant = &target->quant;
     const Type *real = x->type, *f64 = type_float(b->ctx, TYPE_F64);
@@ -189,7 +188,7 @@ static Value *sign_integer(Builder *b, Value *x, const Type *elem)
 }
 
 /* The same on floats; false: diagnosed. */
-static bool quantize_plain(Lowering *lw, Value *x, const Target *target, Fixed *out)
+static bool quantize_plain(OnnxLowering *lw, Value *x, const QuantizerSpec *target, Fixed *out)
 {
     const Quantizer *quant = &target->quant;
     if (!target->has_grid)
@@ -210,7 +209,7 @@ static bool quantize_plain(Lowering *lw, Value *x, const Target *target, Fixed *
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-void quantizer_record(Lowering *lw, const Target *target, const Fixed *real)
+void quantizer_record(OnnxLowering *lw, const QuantizerSpec *target, const Fixed *real)
 {
     Fixed result = *real;
     if (lw->node->def == ONNX(QUANTIZE_LINEAR)) {
@@ -221,9 +220,9 @@ void quantizer_record(Lowering *lw, const Target *target, const Fixed *real)
     lower_result(lw, &result);
 }
 
-bool quantizer_lower(Lowering *lw)
+bool quantizer_lower(OnnxLowering *lw)
 {
-    Target target;
+    QuantizerSpec target;
     Fixed result;
     bool exact = false;
     if (!quantizer_spec_of(lw, &target))
@@ -303,11 +302,11 @@ Op *quantizer_find(const Value *value)
     }
 }
 
-bool quantizer_apply_to_operand(Lowering *lw, uint32_t index, Op *quantizer, Fixed *out)
+bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer, Fixed *out)
 {
     const Fixed *v = lower_fixed(lw, index);
     Op *node = lw->node;
-    Target target;
+    QuantizerSpec target;
     bool exact = false;
     lw->node = quantizer;
     bool done = v && quantizer_spec_of(lw, &target) && target.has_grid &&
@@ -316,16 +315,16 @@ bool quantizer_apply_to_operand(Lowering *lw, uint32_t index, Op *quantizer, Fix
     return done && exact;
 }
 
-bool quantizer_apply_to_number(Lowering *lw, Op *quantizer, double number, int64_t *out)
+bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, int64_t *out)
 {
     Op *node = lw->node;
-    Target target;
+    QuantizerSpec target;
     const int64_t dims[] = {1, 1, 1};
     const Type *elem = type_elem(op_operand(quantizer, 0)->type);
     lw->node = quantizer;
     bool known = quantizer_spec_of(lw, &target) && target.has_grid;
     lw->node = node;
-    const Step *step = known ? epilogue_append_op(lw, NULL, quantizer, 0) : NULL;
+    const EpilogueOp *step = known ? epilogue_append_op(lw, NULL, quantizer, 0) : NULL;
     if (!step)
         return false;
     Array *x = array_new(type_tensor(elem, dims, COUNT_OF(dims), NULL));
@@ -342,7 +341,7 @@ bool quantizer_apply_to_number(Lowering *lw, Op *quantizer, double number, int64
 /* --- DequantizeLinear ------------------------------------------------------------------------- */
 
 /* The integers less another zero point than they were stored with. */
-static Fixed shift_zero(Lowering *lw, const Fixed *x, int64_t zero)
+static Fixed shift_zero(OnnxLowering *lw, const Fixed *x, int64_t zero)
 {
     Fixed result = *x;
     int64_t change = x->zero - zero;
@@ -365,7 +364,7 @@ static Fixed shift_zero(Lowering *lw, const Fixed *x, int64_t zero)
 }
 
 /* (x - zero_point) * scale on plain integers. */
-static bool dequantize_plain(Lowering *lw, double zero, double scale)
+static bool dequantize_plain(OnnxLowering *lw, double zero, double scale)
 {
     Value *x = lower_plain(lw, 0);
     const Type *type = op_result(lw->node, 0)->type, *elem = type_elem(type);
@@ -384,7 +383,7 @@ static bool dequantize_plain(Lowering *lw, double zero, double scale)
     return true;
 }
 
-bool quantizer_lower_dequantize(Lowering *lw)
+bool quantizer_lower_dequantize(OnnxLowering *lw)
 {
     double scale, zero = 0.0;
     if (!uniform(lw, 1, &scale) || (onnx_operand(lw->node, 2) && !uniform(lw, 2, &zero)))

@@ -6,7 +6,7 @@
  * integers, a search among the steps, or a count of few thresholds. A function that turns once is searched on both sides of where it turns; any
  * other one is tried on all integers (onnx_to_linalg_steps.c).
  * Tests: lit/lowering/onnx-to-linalg-{requant,table}.mir, test/e2e/{import,qdq}_check.py */
-#include "lowering/onnx_to_linalg/requant/requant.h"
+#include "lowering/onnx_to_linalg/requant/internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 
 int64_t *requant_levels(Requant *r, const Array *q)
 {
-    Lowering *lw = r->lw;
+    OnnxLowering *lw = r->lw;
     Array *y = epilogue_values(lw, &r->chained, op_operand(lw->node, 0)->type, q);
     if (!y)
         return NULL;
@@ -43,8 +43,8 @@ Array *requant_candidates(const Requant *r, int64_t count)
 static Array *turning_values(Requant *r, const Array *q)
 {
     Fixed before = *r->v;
-    Chain chain = *r->v->chain;
-    chain.last = chain.turn_step->before;
+    Epilogue chain = *r->v->chain;
+    chain.last = chain.extremum_op->before;
     before.chain = &chain;
     return epilogue_values(r->lw, &before, op_operand(r->lw->node, 0)->type, q);
 }
@@ -200,7 +200,7 @@ const Type *requant_type(const Requant *r)
 /* --- the quantizer ---------------------------------------------------------------------------- */
 
 /* Thresholds in several rows belong to the channels. */
-static bool join_threshold_rows(Requant *r, Chain *chain)
+static bool join_threshold_rows(Requant *r, Epilogue *chain)
 {
     const Op *op = r->lw->node;
     uint32_t axis;
@@ -220,9 +220,9 @@ static bool join_threshold_rows(Requant *r, Chain *chain)
 static bool prepare(Requant *r)
 {
     Arena *scratch = &r->lw->pass->scratch;
-    const Chain *chain = r->v->chain;
-    Chain *longer = ARENA_NEW(scratch, Chain);
-    *longer = chain ? *chain : (Chain){.axis = -1, .channels = 1};
+    const Epilogue *chain = r->v->chain;
+    Epilogue *longer = ARENA_NEW(scratch, Epilogue);
+    *longer = chain ? *chain : (Epilogue){.axis = -1, .channels = 1};
     if (!join_threshold_rows(r, longer) ||
         !(longer->last = epilogue_append_op(r->lw, longer->last, r->lw->node, 0)))
         return false;
@@ -230,7 +230,7 @@ static bool prepare(Requant *r)
     r->chained.chain = longer;
     r->channels = longer->channels;
     r->axis = longer->axis < 0 ? 0 : longer->axis;
-    r->sides = longer->course == COURSE_ONE_TURN ? 2 : 1;
+    r->sides = longer->course == UNIMODAL ? 2 : 1;
     int64_t rows = r->channels * r->sides;
     r->from = ARENA_ARRAY(scratch, int64_t, rows);
     r->to = ARENA_ARRAY(scratch, int64_t, rows);
@@ -259,7 +259,7 @@ static void build_known(Requant *r, Fixed *out)
     set_meaning(r, out);
     out->value = requant_build_affine(r);
     if (!out->value && r->most - r->least > MAX_COMPARISONS) {
-        Jumps jumps = {0};
+        LevelChanges jumps = {0};
         level_changes_of_rows(r, &jumps);
         out->value = requant_build_table(r, &jumps);
         if (!out->value)
@@ -271,7 +271,7 @@ static void build_known(Requant *r, Fixed *out)
 }
 
 /* The result of any other; false: it has too many jumps. */
-static bool build_jumping(Requant *r, const Jumps *jumps, Fixed *out)
+static bool build_jumping(Requant *r, const LevelChanges *jumps, Fixed *out)
 {
     if (r->is_undefined || jumps->list.len > MAX_STEPS)
         return false;
@@ -285,7 +285,7 @@ static bool build_jumping(Requant *r, const Jumps *jumps, Fixed *out)
 }
 
 /* The thresholds of one channel that only rises, from its first level on; NULL: it falls. */
-static int64_t *thresholds_of(Lowering *lw, const Jumps *jumps, int64_t *most)
+static int64_t *thresholds_of(OnnxLowering *lw, const LevelChanges *jumps, int64_t *most)
 {
     int64_t level = jumps->base[0], next = 0;
     for (size_t i = 0; i < jumps->list.len; i++) {
@@ -302,7 +302,7 @@ static int64_t *thresholds_of(Lowering *lw, const Jumps *jumps, int64_t *most)
 }
 
 /* Least and most level of one channel. */
-static void level_range(const Jumps *jumps, int64_t *least, int64_t *most)
+static void level_range(const LevelChanges *jumps, int64_t *least, int64_t *most)
 {
     int64_t level = *least = *most = jumps->base[0];
     for (size_t i = 0; i < jumps->list.len; i++) {
@@ -312,7 +312,7 @@ static void level_range(const Jumps *jumps, int64_t *least, int64_t *most)
     }
 }
 
-void requant_build_staircase(Lowering *lw, const Fixed *v, const Target *target, const Jumps *jumps,
+void requant_build_staircase(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, const LevelChanges *jumps,
                  Fixed *out)
 {
     bool falls = false, built = true;
@@ -333,7 +333,7 @@ void requant_build_staircase(Lowering *lw, const Fixed *v, const Target *target,
 /* By trying all integers; *exact is unset if they are too many. */
 static bool build_tried(Requant *r, Fixed *out, bool *exact)
 {
-    Jumps jumps = {0};
+    LevelChanges jumps = {0};
     *exact = false;
     if (!requant_is_small(r, MAX_TRIED))
         return true;
@@ -358,21 +358,21 @@ static bool build_searched(Requant *r, Fixed *out, bool *exact)
         build_known(r, out);
     if (!*exact || r->sides == 1)
         return true;
-    Jumps jumps = {0};
+    LevelChanges jumps = {0};
     level_changes_of_rows(r, &jumps);
     *exact = build_jumping(r, &jumps, out);
     level_changes_free(&jumps);
     return true;
 }
 
-bool requant_build(Lowering *lw, const Fixed *v, const Target *target, Fixed *out, bool *exact)
+bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out, bool *exact)
 {
     Requant r = {.lw = lw, .v = v, .target = target};
     *exact = false;
     if (!prepare(&r))
         return true;
-    Course course = r.chained.chain->course;
-    bool is_tried = course == COURSE_ANY ||
-                    (course == COURSE_ONE_TURN && requant_fits_table(&r));
+    Monotonicity course = r.chained.chain->course;
+    bool is_tried = course == NOT_MONOTONE ||
+                    (course == UNIMODAL && requant_fits_table(&r));
     return is_tried ? build_tried(&r, out, exact) : build_searched(&r, out, exact);
 }

@@ -1,101 +1,48 @@
-/* Between the sources of requantization by any function (onnx_to_linalg_requant.c, _form.c,
- * _steps.c, _search.c). */
-#ifndef MING_LOWERING_ONNX_TO_LINALG_REQUANT_H
-#define MING_LOWERING_ONNX_TO_LINALG_REQUANT_H
+/* Quantizers: what their integers mean, and how they are computed (onnx_to_linalg_target.c,
+ * _quant.c, _requant.c). */
+#ifndef MING_LOWERING_ONNX_TO_LINALG_REQUANT_REQUANT_H
+#define MING_LOWERING_ONNX_TO_LINALG_REQUANT_REQUANT_H
 
-#include "lowering/onnx_to_linalg/requant/requant_shift.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
-enum {
-    MAX_STEPS = 1 << 21,  /* (channel, level) pairs */
-    MAX_TRIED = 1 << 22,  /* (channel, integer) pairs */
-    MAX_TABLE = 1 << 16,  /* the same of a table, whose channels have at most */
-    MAX_ROW = 1 << 10,    /* so many integers */
-    MAX_COMPARISONS = 16  /* levels up to which all thresholds are compared with */
-};
+/* A quantizer node: Quant, IntQuant, BipolarQuant, Trunc, MultiThreshold, QuantizeLinear. */
+typedef struct QuantizerSpec {
+    Fixed real;      /* meaning of its integers: unit, exponent, is_unsigned */
+    int64_t zero;    /* of a QuantizeLinear: what its elements have more than the integers */
+    bool has_grid;   /* rounds to an even grid as `quant` says; else only its evaluator tells */
+    Quantizer quant; /* rounding, range; zero point of a Quant */
+    double scale;
+} QuantizerSpec;
 
-/* A function from v's integers to a quantizer's, per channel. A row is a part of a channel's
- * integers on which it is monotone: all of them, or one of two sides. */
-typedef struct Requant {
-    Lowering *lw;
-    const Fixed *v;
-    Fixed chained;         /* v with the quantizer as the last step */
-    const Target *target;
-    bool is_unsigned;      /* the result */
-    bool is_undefined;     /* some value is no number */
-    int64_t channels, axis;
-    int64_t sides;         /* rows of a channel: 1 or 2 */
-    int64_t *from, *to;    /* first and last q of each row */
-    int64_t *low, *high;   /* levels at a row's ends, in rising order */
-    bool *falls;           /* per row: levels fall as q grows; then q is negated */
-    int64_t least, most;   /* of all levels */
-    int64_t width;         /* levels above the lowest in a row, at most */
-    int64_t *at;           /* [rows][width]: the q or -q where level low[row] + 1 + i begins */
-} Requant;
+/* The meaning of lw->node's integers. False: lw->why tells what is not supported. */
+bool quantizer_spec_of(OnnxLowering *lw, QuantizerSpec *out) MUST_CHECK;
 
-/* From q on, a level is higher, or lower. */
-typedef struct Jump {
-    int64_t q, rise;
-} Jump;
+/* Records the result of lw->node, integers in the network or reals. */
+void quantizer_record(OnnxLowering *lw, const QuantizerSpec *target, const Fixed *real);
 
-/* The same function as a level at the smallest q and jumps in the order of q. */
-typedef struct Jumps {
-    int64_t *first; /* [channels + 1]: a channel's jumps in the list; owned */
-    int64_t *base;  /* [channels]: the level at the smallest q; owned */
-    VEC(Jump) list;
-} Jumps;
+/* x >= 0 ? 1 : -1 */
+void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out);
+/* Shift, rounding and clamp, for a value of the target's unit. False: diagnosed. */
+bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out) MUST_CHECK;
+/* Any monotone function (onnx_to_linalg_requant.c): exact fixed-point arithmetic, else thresholds.
+ * False: diagnosed; with *exact unset it cannot be done in integers. */
+bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out,
+                   bool *exact) MUST_CHECK;
+/* The quantizer at the end of the steps that alone use the sum or difference at lw->node, on the
+ * two fixed operands at once; *out is what it gives. False: there is none, or it is not exact. */
+bool requant_build_add(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *out) MUST_CHECK;
 
-/* --- onnx_to_linalg_requant.c ----------------------------------------------------------------- */
+/* Lowers lw->node, a quantizer or its inverse. */
+bool quantizer_lower(OnnxLowering *lw);
+bool quantizer_lower_dequantize(OnnxLowering *lw);
 
-/* A (1, channels, count) array to fill in. */
-Array *requant_candidates(const Requant *r, int64_t count) MUST_CHECK;
-/* The quantizer's integers for candidates, to be freed; sets is_undefined. NULL: lw->why says. */
-int64_t *requant_levels(Requant *r, const Array *q) MUST_CHECK;
-/* First and last of a row's q (or -q) in rising order. */
-int64_t requant_first(const Requant *r, int64_t row);
-int64_t requant_last(const Requant *r, int64_t row);
-/* Type of the result: as narrow as the levels allow. */
-const Type *requant_type(const Requant *r);
-
-/* A function of v that its jumps tell, in whatever form is best. */
-void requant_build_staircase(Lowering *lw, const Fixed *v, const Target *target, const Jumps *jumps,
-                 Fixed *out);
-
-/* --- forms ------------------------------------------------------------------------------------ */
-
-/* clamp(floor((multiplier[c] * q + addend[c]) / 2^shift)) of a function of one row per channel;
- * NULL: there is none. */
-Value *requant_build_affine(Requant *r);
-/* A count of thresholds, of a function of one row per channel. */
-Value *requant_build_thresholds(Requant *r);
-/* A sum over jumps. */
-Value *requant_build_level_changes(Requant *r, const Jumps *jumps);
-/* A search for the last jump that q has passed; NULL: its tables would be too large, or there are so
- * few jumps that all may be compared with. */
-Value *requant_build_bsearch(Requant *r, const Jumps *jumps);
-/* A table of all levels; NULL: it would be too large. */
-Value *requant_build_table(Requant *r, const Jumps *jumps);
-
-/* Whether there are at most `limit` pairs of a channel and an integer. */
-bool requant_is_small(const Requant *r, int64_t limit);
-/* Whether a table of all levels is made. */
-bool requant_fits_table(const Requant *r);
-/* Jumps of a function whose rows are known; of any function by trying all integers, which sets
- * least and most. False: lw->why says. Both are freed by level_changes_free. */
-void level_changes_of_rows(const Requant *r, Jumps *out);
-bool level_changes_of_levels(Requant *r, Jumps *out) MUST_CHECK;
-void level_changes_free(Jumps *jumps);
-/* Jumps channel by channel in the order of q: the first level of each, then where it changes. */
-Jumps level_changes_create(int64_t channels) MUST_CHECK;
-void level_changes_begin(Jumps *jumps, int64_t channel, int64_t level);
-void level_changes_add(Jumps *jumps, int64_t channel, int64_t q, int64_t rise);
-void level_changes_end(Jumps *jumps, int64_t channels);
-/* Jumps of a channel, of which the first may be from the least of all levels to the channel's first;
- * the most of any channel, at least 1. */
-int64_t level_changes_count(const Requant *r, const Jumps *jumps, int64_t channel);
-int64_t level_changes_most(const Requant *r, const Jumps *jumps);
-/* One of them; behind the last come some that no q passes. */
-Jump level_change_at(const Requant *r, const Jumps *jumps, int64_t channel, int64_t i);
-/* As narrow as a comparison of q with any place of a jump allows. */
-const Type *requant_place_type(const Requant *r);
+/* The quantizer that all uses of a value apply with the same parameters, looked for behind nodes
+ * that only move elements; NULL: none. */
+Op *quantizer_find(const Value *value);
+/* Lowers a quantizer that stands further down on operand `index` of the node; false: it cannot be
+ * done in integers. */
+bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer, Fixed *out) MUST_CHECK;
+/* The integer that such a quantizer makes of a number; false: none. */
+bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, int64_t *out) MUST_CHECK;
 
 #endif

@@ -11,17 +11,17 @@
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/values/elementwise_float.h"
-#include "lowering/onnx_to_linalg/requant/requant.h"
+#include "lowering/onnx_to_linalg/values/values.h"
+#include "lowering/onnx_to_linalg/requant/internal.h"
 
 enum { MAX_PAIRS = 1 << 20, MAX_SHIFT = 40, MAX_GATED = 32, MAX_MOVE_BITS = 16 };
 
 typedef struct Joint {
-    Lowering *lw;
+    OnnxLowering *lw;
     const Fixed *x, *y;
     Op *quantizer;
-    const Step *last; /* the quantizer, after the nodes between */
-    Target target;
+    const EpilogueOp *last; /* the quantizer, after the nodes between */
+    QuantizerSpec target;
     int64_t x_count, y_count; /* values of each */
     int64_t *levels;          /* [x][y] */
     int64_t least, most;
@@ -36,7 +36,7 @@ typedef struct Joint {
 /* --- the function ----------------------------------------------------------------------------- */
 
 /* Whether all operands but the first are numbers. */
-static bool has_numbers(Lowering *lw, const Op *op)
+static bool has_numbers(OnnxLowering *lw, const Op *op)
 {
     for (uint32_t i = 1; i < op->operand_count; i++) {
         const Array *number = onnx_operand(op, i) ? lower_array(lw, op_operand(op, i)) : NULL;
@@ -47,7 +47,7 @@ static bool has_numbers(Lowering *lw, const Op *op)
 }
 
 /* Whether the node works on the value alone, element by element. */
-static bool follows(Lowering *lw, const Op *user, const Value *value)
+static bool follows(OnnxLowering *lw, const Op *user, const Value *value)
 {
     return user->def && user->def->dialect == &onnx_dialect && lower_is_elementwise(user) &&
            op_operand(user, 0) == value && has_numbers(lw, user) &&
@@ -60,9 +60,9 @@ static bool has_two_uses(const Value *value)
 }
 
 /* The steps from a value of two uses to the Mul by the value itself; NULL: it is none such. */
-static Step *gate_step(Joint *j, const Value *value, const Op *first, Op *mul)
+static EpilogueOp *gate_step(Joint *j, const Value *value, const Op *first, Op *mul)
 {
-    const Step *gate = j->last;
+    const EpilogueOp *gate = j->last;
     const Op *node = first;
     for (; node != mul; node = op_result(node, 0)->uses->owner) {
         bool is_alone = node->result_count == 1 && value_has_one_use(op_result(node, 0));
@@ -71,7 +71,7 @@ static Step *gate_step(Joint *j, const Value *value, const Op *first, Op *mul)
             !(gate = epilogue_append_op(j->lw, gate, node, 0)))
             return NULL;
     }
-    Step *step = epilogue_append_op(j->lw, j->last, mul, op_operand(mul, 0) == value ? 0 : 1);
+    EpilogueOp *step = epilogue_append_op(j->lw, j->last, mul, op_operand(mul, 0) == value ? 0 : 1);
     if (!step || step->size + gate->size > MAX_GATED)
         return NULL;
     step->joins = true;
@@ -81,7 +81,7 @@ static Step *gate_step(Joint *j, const Value *value, const Op *first, Op *mul)
 }
 
 /* The next step: a node that alone uses the value, or x * f(x). */
-static Step *next_step(Joint *j, const Value *value)
+static EpilogueOp *next_step(Joint *j, const Value *value)
 {
     Op *user = value->uses->owner;
     bool is_gate = has_two_uses(value) && user != value->uses->next->owner;
@@ -96,14 +96,14 @@ static Step *next_step(Joint *j, const Value *value)
 /* Follows the uses of the sum: nodes that need no other tensor, then quantizers. */
 static bool find_steps(Joint *j)
 {
-    Lowering *lw = j->lw;
+    OnnxLowering *lw = j->lw;
     const Value *value = op_result(lw->node, 0);
     while (value->uses) {
         Op *user = value->uses->owner;
         bool is_last = user->def && lower_is_quantizer(user) && quantizer_find(value);
         if (!is_last && !value_has_one_use(value) && !has_two_uses(value))
             return false;
-        Step *step = is_last ? epilogue_append_op(lw, j->last, user, 0) : next_step(j, value);
+        EpilogueOp *step = is_last ? epilogue_append_op(lw, j->last, user, 0) : next_step(j, value);
         if (!step)
             return false;
         j->last = step;
@@ -131,7 +131,7 @@ static Array *pairs(const Joint *j, bool is_y)
 
 static bool find_levels(Joint *j)
 {
-    Lowering *lw = j->lw;
+    OnnxLowering *lw = j->lw;
     Array *inputs[] = {pairs(j, false), pairs(j, true)}, *sum = NULL;
     strbuf_clear(&lw->why);
     bool done = onnx_eval(lw->node, inputs, &sum, &lw->why);
@@ -328,7 +328,7 @@ static Value *level_of(const Joint *j, Builder *b, Value *q, const Type *wide)
 /* The moves as a constant tensor, as they are read. */
 static Value *move_table(Joint *j)
 {
-    Lowering *lw = j->lw;
+    OnnxLowering *lw = j->lw;
     int64_t count = j->most - j->least + 1;
     int64_t *rows = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
     for (int64_t k = 0; k < count; k++)
@@ -373,7 +373,7 @@ static const Type *working_type(const Joint *j)
 
 static bool build_kernel(Joint *j, Fixed *out)
 {
-    Lowering *lw = j->lw;
+    OnnxLowering *lw = j->lw;
     const Type *wide = working_type(j);
     if (!wide)
         return false;
@@ -402,7 +402,7 @@ static bool build_kernel(Joint *j, Fixed *out)
 /* The nodes between are done: what they give is on the quantizer's grid already. */
 static void record_between(Joint *j, const Fixed *result)
 {
-    for (const Step *step = j->last->before; step; step = step->before)
+    for (const EpilogueOp *step = j->last->before; step; step = step->before)
         lower_record_fixed(j->lw, op_result(step->node, 0), result);
 }
 
@@ -467,7 +467,7 @@ static bool find_factors(Joint *j, Point *points)
 
 static Value *build_sum(Joint *j, int64_t low, int64_t high)
 {
-    Lowering *lw = j->lw;
+    OnnxLowering *lw = j->lw;
     const Type *wide = type_i(lw->ctx, fixed_signed_width(low, high));
     Value *inputs[] = {j->x->value, j->y->value};
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, wide);
@@ -485,7 +485,7 @@ static bool build_two_kernels(Joint *j, Fixed *out)
     Point *points = xmalloc((size_t)count * sizeof *points);
     bool found = find_factors(j, points);
     if (found) {
-        Jumps jumps = level_changes_create(1);
+        LevelChanges jumps = level_changes_create(1);
         Fixed sum = {.unit = 1.0, .divisor = 1};
         sum.low = points[0].sum;
         sum.high = points[count - 1].sum;
@@ -501,7 +501,7 @@ static bool build_two_kernels(Joint *j, Fixed *out)
     return found;
 }
 
-bool requant_build_add(Lowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
+bool requant_build_add(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *out)
 {
     Joint j = {.lw = lw, .x = x, .y = y};
     Op *sum = lw->node;

@@ -10,31 +10,31 @@
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "analysis/fixed_point_fit.h"
-#include "lowering/onnx_to_linalg/requant/requant.h"
+#include "analysis/analysis.h"
+#include "lowering/onnx_to_linalg/requant/internal.h"
 
 enum { MAX_MOVES = 1 << 18, MAX_MOVE_BITS = 8 };
 
-typedef struct Lines {
+typedef struct ChannelLines {
     FixedPoint *of;     /* per channel, all with the same shift */
     int64_t levels;     /* of all channels: most - least + 1 */
     int64_t *moves;     /* [channels][levels] */
     uint32_t move_bits; /* 0: no integer is moved */
     int64_t low, high;  /* range of m * (q + n) + b */
-} Lines;
+} ChannelLines;
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /* Moves of a channel by the errors at its thresholds. A line that rises with q is late, one that
  * falls is early in -q: both are put right by a larger q. */
-static void set_moves(const Requant *r, int64_t c, const int64_t *errors, Lines *lines)
+static void set_moves(const Requant *r, int64_t c, const int64_t *errors, ChannelLines *lines)
 {
     int64_t *row = lines->moves + c * lines->levels + r->low[c] - r->least;
     for (int64_t i = 0; i < r->high[c] - r->low[c]; i++)
         row[i + r->falls[c]] = errors[i];
 }
 
-static bool fit_with(const Requant *r, int64_t c, StepFunction *f, int64_t slack, Lines *lines)
+static bool fit_with(const Requant *r, int64_t c, StepFunction *f, int64_t slack, ChannelLines *lines)
 {
     f->late = r->falls[c] ? 0 : slack;
     f->early = r->falls[c] ? slack : 0;
@@ -47,7 +47,7 @@ static bool fit_with(const Requant *r, int64_t c, StepFunction *f, int64_t slack
 }
 
 /* A steep line may leave no room for moves, but fit without them. */
-static bool fit_channel(const Requant *r, int64_t c, Lines *lines)
+static bool fit_channel(const Requant *r, int64_t c, ChannelLines *lines)
 {
     int64_t count = r->high[c] - r->low[c], slack = (INT64_C(1) << lines->move_bits) - 1;
     Threshold *thresholds = xmalloc((size_t)(count + 1) * sizeof *thresholds);
@@ -70,7 +70,7 @@ static bool fit_channel(const Requant *r, int64_t c, Lines *lines)
 }
 
 /* Range of the lines over all channels; false beyond 62 bits. */
-static bool find_range(const Requant *r, Lines *lines)
+static bool find_range(const Requant *r, ChannelLines *lines)
 {
     const int64_t limit = INT64_C(1) << 62, slack = (INT64_C(1) << lines->move_bits) - 1;
     lines->low = lines->high = 0;
@@ -87,7 +87,7 @@ static bool find_range(const Requant *r, Lines *lines)
 }
 
 /* One line per channel, all with the same shift. */
-static bool fit_all(const Requant *r, Lines *lines)
+static bool fit_all(const Requant *r, ChannelLines *lines)
 {
     int shift = 0;
     for (int64_t c = 0; c < r->channels; c++) {
@@ -101,11 +101,11 @@ static bool fit_all(const Requant *r, Lines *lines)
     return find_range(r, lines);
 }
 
-/* Lines with as few bits of moves as will do. */
-static bool find_lines(const Requant *r, Lines *lines)
+/* ChannelLines with as few bits of moves as will do. */
+static bool find_lines(const Requant *r, ChannelLines *lines)
 {
     Arena *scratch = &r->lw->pass->scratch;
-    *lines = (Lines){.of = ARENA_ARRAY(scratch, FixedPoint, r->channels),
+    *lines = (ChannelLines){.of = ARENA_ARRAY(scratch, FixedPoint, r->channels),
                      .levels = r->most - r->least + 1};
     if (fit_all(r, lines))
         return true;
@@ -121,14 +121,14 @@ static bool find_lines(const Requant *r, Lines *lines)
 /* --- kernel ----------------------------------------------------------------------------------- */
 
 /* An element-wise kernel under construction on v and per-channel numbers. */
-typedef struct Kernel {
+typedef struct AffineKernel {
     const Requant *r;
-    const Lines *lines;
+    const ChannelLines *lines;
     Generic generic;
     const Type *wide;
     Value *inputs[3];
     uint32_t count;
-} Kernel;
+} AffineKernel;
 
 /* A number per channel, which is an input of the kernel if they differ. */
 typedef struct Numbers {
@@ -137,9 +137,9 @@ typedef struct Numbers {
 } Numbers;
 
 /* Inputs are as narrow as can be. */
-static Numbers add_numbers(Kernel *k, const int64_t *values)
+static Numbers add_numbers(AffineKernel *k, const int64_t *values)
 {
-    Lowering *lw = k->r->lw;
+    OnnxLowering *lw = k->r->lw;
     int64_t low = values[0], high = values[0];
     for (int64_t c = 1; c < k->r->channels; c++) {
         low = values[c] < low ? values[c] : low;
@@ -154,21 +154,21 @@ static Numbers add_numbers(Kernel *k, const int64_t *values)
     return (Numbers){.input = k->count++};
 }
 
-static Value *number(Kernel *k, Numbers n, const Type *type)
+static Value *number(AffineKernel *k, Numbers n, const Type *type)
 {
     Builder *b = &k->generic.body;
     return n.input ? build_extend(b, generic_arg(&k->generic, n.input), type, false)
                    : arith_constant_int(b, type, n.same);
 }
 
-static Value *clamp(Kernel *k, Value *q)
+static Value *clamp(AffineKernel *k, Value *q)
 {
     Builder *b = &k->generic.body;
     q = build_binary(b, ARITH(MAXSI), k->wide, q, arith_constant_int(b, k->wide, k->r->least));
     return build_binary(b, ARITH(MINSI), k->wide, q, arith_constant_int(b, k->wide, k->r->most));
 }
 
-static Value *level(Kernel *k, Value *line)
+static Value *level(AffineKernel *k, Value *line)
 {
     Builder *b = &k->generic.body;
     int shift = k->lines->of[0].shift;
@@ -178,10 +178,10 @@ static Value *level(Kernel *k, Value *line)
 }
 
 /* The moves as a constant tensor, channel by channel. */
-static Value *move_table(const Kernel *k)
+static Value *move_table(const AffineKernel *k)
 {
-    Lowering *lw = k->r->lw;
-    const Lines *lines = k->lines;
+    OnnxLowering *lw = k->r->lw;
+    const ChannelLines *lines = k->lines;
     const int64_t dims[] = {k->r->channels, lines->levels};
     const Type *elem = type_i(lw->ctx, lines->move_bits);
     int64_t *moves = ARENA_ARRAY(&lw->pass->scratch, int64_t, dims[0] * dims[1]);
@@ -192,7 +192,7 @@ static Value *move_table(const Kernel *k)
 }
 
 /* line + m * n[level] */
-static Value *move_line(Kernel *k, Value *line, Numbers factor, Value *moves)
+static Value *move_line(AffineKernel *k, Value *line, Numbers factor, Value *moves)
 {
     Builder *b = &k->generic.body;
     Context *ctx = k->r->lw->ctx;
@@ -215,7 +215,7 @@ static Value *move_line(Kernel *k, Value *line, Numbers factor, Value *moves)
 }
 
 /* The type in which nothing overflows, inputs included. */
-static const Type *working_type(const Kernel *k)
+static const Type *working_type(const AffineKernel *k)
 {
     int64_t low = k->lines->low < k->r->least ? k->lines->low : k->r->least;
     int64_t high = k->lines->high > k->r->most ? k->lines->high : k->r->most;
@@ -227,11 +227,11 @@ static const Type *working_type(const Kernel *k)
     return type_i(k->r->lw->ctx, width);
 }
 
-static Value *build_lines(Requant *r, const Lines *lines)
+static Value *build_lines(Requant *r, const ChannelLines *lines)
 {
-    Lowering *lw = r->lw;
+    OnnxLowering *lw = r->lw;
     int64_t *numbers = ARENA_ARRAY(&lw->pass->scratch, int64_t, r->channels);
-    Kernel k = {.r = r, .lines = lines, .inputs = {r->v->value}, .count = 1};
+    AffineKernel k = {.r = r, .lines = lines, .inputs = {r->v->value}, .count = 1};
     for (int64_t c = 0; c < r->channels; c++)
         numbers[c] = lines->of[c].multiplier;
     Numbers factor = add_numbers(&k, numbers);
@@ -256,6 +256,6 @@ static Value *build_lines(Requant *r, const Lines *lines)
 
 Value *requant_build_affine(Requant *r)
 {
-    Lines lines;
+    ChannelLines lines;
     return find_lines(r, &lines) ? build_lines(r, &lines) : NULL;
 }

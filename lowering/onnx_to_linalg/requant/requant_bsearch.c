@@ -6,15 +6,15 @@
  * passed, and a table of levels is read at `at`, unless the level is the count.
  * Tests: lit/lowering/onnx-to-linalg-search.mir, test/e2e/qdq_check.py */
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/requant/requant.h"
+#include "lowering/onnx_to_linalg/requant/internal.h"
 
-typedef struct Search {
+typedef struct BinarySearch {
     Requant *r;
-    const Jumps *jumps;
+    const LevelChanges *jumps;
     uint32_t depth; /* comparisons; a channel has 2^depth - 1 jumps or less */
-} Search;
+} BinarySearch;
 
-static Value *constant_row(Lowering *lw, const Type *elem, const int64_t *values, int64_t count)
+static Value *constant_row(OnnxLowering *lw, const Type *elem, const int64_t *values, int64_t count)
 {
     const Type *type = type_tensor(elem, &count, 1, NULL);
     return arith_constant(&lw->b, attr_dense_i64(type, values, (size_t)count));
@@ -30,7 +30,7 @@ static Value *channel_numbers(const Requant *r, const Type *elem)
 
 /* Where the jumps are that comparison k is with: of the 2^depth parts that a channel's jumps divide
  * its integers into, the one in the middle of each 2^(depth - k). */
-static Value *place_table(const Search *s, uint32_t k)
+static Value *place_table(const BinarySearch *s, uint32_t k)
 {
     int64_t parts = INT64_C(1) << k, count = s->r->channels * parts;
     int64_t size = INT64_C(1) << (s->depth - k);
@@ -42,7 +42,7 @@ static Value *place_table(const Search *s, uint32_t k)
 
 /* The level in each part, channel by channel, above the least; *is_count says that they are the
  * parts' numbers. */
-static int64_t *part_levels(const Search *s, bool *is_count)
+static int64_t *part_levels(const BinarySearch *s, bool *is_count)
 {
     int64_t parts = INT64_C(1) << s->depth;
     int64_t *levels = ARENA_ARRAY(&s->r->lw->pass->scratch, int64_t, s->r->channels * parts);
@@ -58,7 +58,7 @@ static int64_t *part_levels(const Search *s, bool *is_count)
     return levels;
 }
 
-static Value *part_level(const Search *s, Builder *b, Value *at, Value *levels)
+static Value *part_level(const BinarySearch *s, Builder *b, Value *at, Value *levels)
 {
     Requant *r = s->r;
     const Type *elem = type_elem(requant_type(r));
@@ -73,10 +73,10 @@ static Value *part_level(const Search *s, Builder *b, Value *at, Value *levels)
     return build_binary(b, ARITH(ADDI), elem, at, arith_constant_int(b, elem, r->least));
 }
 
-static Value *build_tree(const Search *s, Value *const *places, Value *levels)
+static Value *build_tree(const BinarySearch *s, Value *const *places, Value *levels)
 {
     Requant *r = s->r;
-    Lowering *lw = r->lw;
+    OnnxLowering *lw = r->lw;
     Generic g;
     int64_t last = r->channels * (INT64_C(1) << s->depth) - 1;
     const Type *index = type_i(lw->ctx, fixed_signed_width(0, last)), *wide = requant_place_type(r);
@@ -95,10 +95,10 @@ static Value *build_tree(const Search *s, Value *const *places, Value *levels)
     return generic_close(&g, part_level(s, b, at, levels));
 }
 
-Value *requant_build_bsearch(Requant *r, const Jumps *jumps)
+Value *requant_build_bsearch(Requant *r, const LevelChanges *jumps)
 {
     enum { MAX_DEPTH = 16 };
-    Search s = {.r = r, .jumps = jumps};
+    BinarySearch s = {.r = r, .jumps = jumps};
     Value *places[MAX_DEPTH];
     int64_t most = level_changes_most(r, jumps);
     bool is_count;

@@ -7,9 +7,9 @@
 #include <assert.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/requant/requant_shift.h"
+#include "lowering/onnx_to_linalg/requant/internal.h"
 
-typedef struct Rescale {
+typedef struct ShiftRescale {
     Rounding mode;
     int64_t left;    /* shift of v */
     int64_t offset;  /* z * den, added to v << left */
@@ -18,7 +18,7 @@ typedef struct Rescale {
     int64_t q_low, q_high; /* of floor((n + addend) / den) */
     int64_t clamp_low, clamp_high;
     int64_t zero;
-} Rescale;
+} ShiftRescale;
 
 /* --- the same on numbers ---------------------------------------------------------------------- */
 
@@ -53,12 +53,12 @@ static bool is_roomy(int64_t x)
 }
 
 /* Fills the plan from v's range; false when something leaves 64 bits. */
-static bool plan_rescale(const Fixed *v, const Quantizer *quant, int exponent, Rescale *r)
+static bool plan_rescale(const Fixed *v, const Quantizer *quant, int exponent, ShiftRescale *r)
 {
     int up = v->exponent - exponent;
     if (up > 0 && v->low == 0 && v->high == 0)
         up = 0; /* a shift must stay below the width */
-    *r = (Rescale){.mode = quant->rounding, .left = up > 0 ? up : 0, .zero = quant->zero,
+    *r = (ShiftRescale){.mode = quant->rounding, .left = up > 0 ? up : 0, .zero = quant->zero,
                    .clamp_low = quant->low, .clamp_high = quant->high};
     bool fits = fixed_shift_i64(v->divisor, up < 0 ? -up : 0, &r->den) &&
                 i64_mul(r->zero, r->den, &r->offset) && fixed_shift_i64(v->low, r->left, &r->low) &&
@@ -75,22 +75,22 @@ static bool plan_rescale(const Fixed *v, const Quantizer *quant, int exponent, R
 /* --- rounding in the body --------------------------------------------------------------------- */
 
 /* Integer arithmetic in one type. */
-typedef struct Scalar {
+typedef struct ScalarRescale {
     Builder *b;
     const Type *type;
-} Scalar;
+} ScalarRescale;
 
-static Value *constant(Scalar *s, int64_t value)
+static Value *constant(ScalarRescale *s, int64_t value)
 {
     return arith_constant_int(s->b, s->type, value);
 }
 
-static Value *apply(Scalar *s, const OpDef *def, Value *lhs, int64_t rhs)
+static Value *apply(ScalarRescale *s, const OpDef *def, Value *lhs, int64_t rhs)
 {
     return build_binary(s->b, def, s->type, lhs, constant(s, rhs));
 }
 
-static Value *add(Scalar *s, Value *lhs, int64_t rhs)
+static Value *add(ScalarRescale *s, Value *lhs, int64_t rhs)
 {
     return rhs == 0 ? lhs : apply(s, ARITH(ADDI), lhs, rhs);
 }
@@ -106,7 +106,7 @@ static int log2_of(int64_t x)
 }
 
 /* floor(n / den) for n >= low. Division truncates, so it runs on a non-negative number. */
-static Value *build_floor(Scalar *s, Value *n, int64_t low, int64_t den)
+static Value *build_floor(ScalarRescale *s, Value *n, int64_t low, int64_t den)
 {
     if (den == 1)
         return n;
@@ -121,7 +121,7 @@ static Value *build_floor(Scalar *s, Value *n, int64_t low, int64_t den)
 }
 
 /* if_negative where n < 0, else otherwise. */
-static Value *by_sign(Scalar *s, const Rescale *r, Value *n, int64_t if_negative, int64_t otherwise)
+static Value *by_sign(ScalarRescale *s, const ShiftRescale *r, Value *n, int64_t if_negative, int64_t otherwise)
 {
     if (r->low >= 0)
         return constant(s, otherwise);
@@ -134,7 +134,7 @@ static Value *by_sign(Scalar *s, const Rescale *r, Value *n, int64_t if_negative
  *   ceil den - 1;  away from zero: as ceil above 0, as floor below; toward zero: reverse
  *   nearest with an odd den: no ties, (den - 1) / 2
  *   ties up den / 2, ties down den / 2 - 1;  to even: up where floor(n / den) is odd */
-static Value *build_addend(Scalar *s, const Rescale *r, Value *n)
+static Value *build_addend(ScalarRescale *s, const ShiftRescale *r, Value *n)
 {
     int64_t half = r->den / 2;
     switch (r->mode) {
@@ -154,7 +154,7 @@ static Value *build_addend(Scalar *s, const Rescale *r, Value *n)
 }
 
 /* Bound of build_addend's result. */
-static int64_t largest_addend(const Rescale *r)
+static int64_t largest_addend(const ShiftRescale *r)
 {
     if (r->mode == ROUND_FLOOR)
         return 0;
@@ -164,7 +164,7 @@ static int64_t largest_addend(const Rescale *r)
 
 /* Width for every intermediate: n, n + addend, the lift and the divisor of build_floor, the shift's
  * amount, the bounds in use. */
-static uint32_t rescale_width(const Fixed *v, const Rescale *r)
+static uint32_t rescale_width(const Fixed *v, const ShiftRescale *r)
 {
     int64_t low = r->low < 0 ? r->low : 0, high = r->high > 0 ? r->high : 0;
     bool is_power = (r->den & (r->den - 1)) == 0;
@@ -182,7 +182,7 @@ static uint32_t rescale_width(const Fixed *v, const Rescale *r)
     return result > width && r->zero != 0 ? result : width;
 }
 
-static Value *build_rescale(Scalar *s, const Rescale *r, Value *v)
+static Value *build_rescale(ScalarRescale *s, const ShiftRescale *r, Value *v)
 {
     Value *n = r->left ? apply(s, ARITH(SHLI), v, r->left) : v;
     n = add(s, n, r->offset);
@@ -198,14 +198,14 @@ static Value *build_rescale(Scalar *s, const Rescale *r, Value *v)
 
 /* --- quantizers ------------------------------------------------------------------------------- */
 
-void requant_build_bipolar(Lowering *lw, const Fixed *v, const Target *target, Fixed *out)
+void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out)
 {
     Generic generic;
     generic_elementwise(lw, &generic, &v->value, 1);
     const Type *result = type_with_elem(v->value->type, type_i(lw->ctx, 2));
     generic_open(lw, &generic, build_empty(lw, result));
     Builder *b = &generic.body;
-    Scalar from = {b, type_elem(v->value->type)}, to = {b, type_elem(result)};
+    ScalarRescale from = {b, type_elem(v->value->type)}, to = {b, type_elem(result)};
     Value *sign = constant(&to, 1);
     if (v->low < 0) {
         Value *minus = constant(&to, -1);
@@ -220,24 +220,24 @@ void requant_build_bipolar(Lowering *lw, const Fixed *v, const Target *target, F
 
 /* A value that already lies on the quantizer's grid and in its range passes unchanged; but on a
  * coarser grid its integers are not those that a QuantizeLinear shows to the network. */
-static bool passes_through(const Op *quantizer, const Rescale *r)
+static bool passes_through(const Op *quantizer, const ShiftRescale *r)
 {
     return r->den == 1 && r->q_low >= r->clamp_low && r->q_high <= r->clamp_high &&
            (r->left == 0 || quantizer->def != ONNX(QUANTIZE_LINEAR));
 }
 
 /* Type of q - zero: the quantizer's bits if there is no zero point. */
-static const Type *quant_type(Lowering *lw, const Quantizer *quant)
+static const Type *quant_type(OnnxLowering *lw, const Quantizer *quant)
 {
     if (quant->zero == 0 && quant->bits > 0)
         return type_i(lw->ctx, quant->bits);
     return type_i(lw->ctx, fixed_signed_width(quant->low - quant->zero, quant->high - quant->zero));
 }
 
-bool requant_build_shift(Lowering *lw, const Fixed *v, const Target *target, Fixed *out)
+bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out)
 {
     const Quantizer *quant = &target->quant;
-    Rescale r;
+    ShiftRescale r;
     if (!plan_rescale(v, quant, target->real.exponent, &r))
         return lower_too_wide(lw);
     if (passes_through(lw->node, &r)) {
@@ -248,7 +248,7 @@ bool requant_build_shift(Lowering *lw, const Fixed *v, const Target *target, Fix
     generic_elementwise(lw, &generic, &v->value, 1);
     const Type *elem = quant_type(lw, quant);
     generic_open(lw, &generic, build_empty(lw, type_with_elem(v->value->type, elem)));
-    Scalar s = {&generic.body, type_i(lw->ctx, rescale_width(v, &r))};
+    ScalarRescale s = {&generic.body, type_i(lw->ctx, rescale_width(v, &r))};
     Value *in = build_extend(s.b, generic_arg(&generic, 0), s.type, v->is_unsigned);
     Value *result = build_resize(s.b, build_rescale(&s, &r, in), elem);
     *out = target->real;

@@ -8,7 +8,7 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/onnx_to_linalg/requant/requant.h"
+#include "lowering/onnx_to_linalg/requant/internal.h"
 
 /* --- thresholds ------------------------------------------------------------------------------- */
 
@@ -16,7 +16,7 @@
 static void open_counting(Requant *r, Generic *g, Value *const *tables, uint32_t count,
                           int64_t start)
 {
-    Lowering *lw = r->lw;
+    OnnxLowering *lw = r->lw;
     const Type *type = requant_type(r);
     uint32_t rank = type->u.shaped.rank;
     const AffineExpr *dims[ONNX_MAX_RANK], *row[2];
@@ -56,7 +56,7 @@ static int64_t threshold_at(const Requant *r, int64_t c, int64_t i)
 /* Thresholds as a (channels, levels) tensor wide enough to compare with q. */
 static Value *threshold_tensor(Requant *r, int64_t levels)
 {
-    Lowering *lw = r->lw;
+    OnnxLowering *lw = r->lw;
     int64_t count = r->channels * levels;
     int64_t *values = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
     int64_t low = r->v->low < -r->v->high ? r->v->low : -r->v->high;
@@ -104,26 +104,26 @@ Value *requant_build_thresholds(Requant *r)
 
 /* --- jumps ------------------------------------------------------------------------------------ */
 
-Jumps level_changes_create(int64_t channels)
+LevelChanges level_changes_create(int64_t channels)
 {
-    return (Jumps){.first = xcalloc((size_t)channels + 1, sizeof(int64_t)),
+    return (LevelChanges){.first = xcalloc((size_t)channels + 1, sizeof(int64_t)),
                    .base = xcalloc((size_t)channels, sizeof(int64_t))};
 }
 
-void level_changes_free(Jumps *jumps)
+void level_changes_free(LevelChanges *jumps)
 {
     vec_free(&jumps->list);
     free_ptr((void **)&jumps->first);
     free_ptr((void **)&jumps->base);
 }
 
-void level_changes_begin(Jumps *jumps, int64_t channel, int64_t level)
+void level_changes_begin(LevelChanges *jumps, int64_t channel, int64_t level)
 {
     jumps->first[channel] = (int64_t)jumps->list.len;
     jumps->base[channel] = level;
 }
 
-void level_changes_add(Jumps *jumps, int64_t channel, int64_t q, int64_t rise)
+void level_changes_add(LevelChanges *jumps, int64_t channel, int64_t q, int64_t rise)
 {
     size_t len = jumps->list.len;
     if (rise == 0)
@@ -131,15 +131,15 @@ void level_changes_add(Jumps *jumps, int64_t channel, int64_t q, int64_t rise)
     if (len > (size_t)jumps->first[channel] && jumps->list.data[len - 1].q == q)
         jumps->list.data[len - 1].rise += rise;
     else
-        *vec_push(&jumps->list) = (Jump){q, rise};
+        *vec_push(&jumps->list) = (LevelChange){q, rise};
 }
 
-void level_changes_end(Jumps *jumps, int64_t channels)
+void level_changes_end(LevelChanges *jumps, int64_t channels)
 {
     jumps->first[channels] = (int64_t)jumps->list.len;
 }
 
-static void jump_along_row(const Requant *r, Jumps *jumps, int64_t row)
+static void jump_along_row(const Requant *r, LevelChanges *jumps, int64_t row)
 {
     int64_t count = r->high[row] - r->low[row], channel = row / r->sides;
     const int64_t *at = r->at + row * r->width;
@@ -156,7 +156,7 @@ static int64_t level_at(const Requant *r, int64_t row, bool at_end)
     return r->falls[row] == at_end ? r->low[row] : r->high[row];
 }
 
-void level_changes_of_rows(const Requant *r, Jumps *out)
+void level_changes_of_rows(const Requant *r, LevelChanges *out)
 {
     *out = level_changes_create(r->channels);
     for (int64_t row = 0; row < r->channels * r->sides; row++) {
@@ -171,7 +171,7 @@ void level_changes_of_rows(const Requant *r, Jumps *out)
     level_changes_end(out, r->channels);
 }
 
-bool level_changes_of_levels(Requant *r, Jumps *out)
+bool level_changes_of_levels(Requant *r, LevelChanges *out)
 {
     int64_t count = r->v->high - r->v->low + 1;
     Array *q = requant_candidates(r, count);
@@ -196,18 +196,18 @@ bool level_changes_of_levels(Requant *r, Jumps *out)
     return true;
 }
 
-int64_t level_changes_count(const Requant *r, const Jumps *jumps, int64_t channel)
+int64_t level_changes_count(const Requant *r, const LevelChanges *jumps, int64_t channel)
 {
     return jumps->first[channel + 1] - jumps->first[channel] + (jumps->base[channel] > r->least);
 }
 
-Jump level_change_at(const Requant *r, const Jumps *jumps, int64_t channel, int64_t i)
+LevelChange level_change_at(const Requant *r, const LevelChanges *jumps, int64_t channel, int64_t i)
 {
     int64_t lift = jumps->base[channel] - r->least;
     if (lift > 0 && i-- == 0)
-        return (Jump){r->v->low, lift};
+        return (LevelChange){r->v->low, lift};
     i += jumps->first[channel];
-    return i < jumps->first[channel + 1] ? jumps->list.data[i] : (Jump){r->v->high + 1, 1};
+    return i < jumps->first[channel + 1] ? jumps->list.data[i] : (LevelChange){r->v->high + 1, 1};
 }
 
 /* Rises as narrow as they are, or modulo the level's type. */
@@ -241,7 +241,7 @@ static Value *place_tensor(Requant *r, const int64_t *places, const int64_t *dim
                                          (size_t)(dims[0] * dims[1])));
 }
 
-int64_t level_changes_most(const Requant *r, const Jumps *jumps)
+int64_t level_changes_most(const Requant *r, const LevelChanges *jumps)
 {
     int64_t most = 1;
     for (int64_t c = 0; c < r->channels; c++) {
@@ -251,7 +251,7 @@ int64_t level_changes_most(const Requant *r, const Jumps *jumps)
     return most;
 }
 
-Value *requant_build_level_changes(Requant *r, const Jumps *jumps)
+Value *requant_build_level_changes(Requant *r, const LevelChanges *jumps)
 {
     int64_t most = level_changes_most(r, jumps);
     const int64_t dims[] = {r->channels, most};
@@ -259,7 +259,7 @@ Value *requant_build_level_changes(Requant *r, const Jumps *jumps)
     int64_t *places = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, count);
     int64_t *rises = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, count);
     for (int64_t i = 0; i < count; i++) {
-        Jump one = level_change_at(r, jumps, i / most, i % most);
+        LevelChange one = level_change_at(r, jumps, i / most, i % most);
         places[i] = one.q;
         rises[i] = one.rise;
     }
@@ -295,9 +295,9 @@ bool requant_fits_table(const Requant *r)
 }
 
 /* All levels, channel by channel. */
-static Value *level_table(Requant *r, const Jumps *jumps, int64_t count)
+static Value *level_table(Requant *r, const LevelChanges *jumps, int64_t count)
 {
-    Lowering *lw = r->lw;
+    OnnxLowering *lw = r->lw;
     int64_t total = r->channels * count;
     int64_t *levels = ARENA_ARRAY(&lw->pass->scratch, int64_t, total);
     for (int64_t c = 0; c < r->channels; c++) {
@@ -322,9 +322,9 @@ static Value *channel_offsets(Requant *r, const Type *elem, int64_t count)
     return arith_constant(&r->lw->b, attr_dense_i64(type, offsets, (size_t)r->channels));
 }
 
-Value *requant_build_table(Requant *r, const Jumps *jumps)
+Value *requant_build_table(Requant *r, const LevelChanges *jumps)
 {
-    Lowering *lw = r->lw;
+    OnnxLowering *lw = r->lw;
     if (!requant_fits_table(r))
         return NULL;
     int64_t count = r->v->high - r->v->low + 1, last = r->channels * count - 1;

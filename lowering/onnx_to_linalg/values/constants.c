@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
 static const Type *narrow_type(const Type *shape, int64_t low, int64_t high, bool is_unsigned)
 {
@@ -73,7 +73,7 @@ static bool subtract_zero_points(const Attr *zeros, FixedConstant *constant)
     return true;
 }
 
-static bool from_dequantize(Lowering *lw, const Op *dequantize, FixedConstant *out)
+static bool from_dequantize(OnnxLowering *lw, const Op *dequantize, FixedConstant *out)
 {
     const Attr *values = onnx_constant(op_operand(dequantize, 0));
     const Attr *scales = onnx_constant(op_operand(dequantize, 1));
@@ -156,7 +156,7 @@ static void divide_values(FixedConstant *out)
     constant_narrow(out);
 }
 
-static bool from_floats(Lowering *lw, const Array *values, FixedConstant *out)
+static bool from_floats(OnnxLowering *lw, const Array *values, FixedConstant *out)
 {
     out->axis = -1;
     out->exponents = ARENA_ARRAY(&lw->pass->scratch, int, 1);
@@ -180,7 +180,7 @@ static bool from_floats(Lowering *lw, const Array *values, FixedConstant *out)
     return is_narrow(out);
 }
 
-bool lower_constant(Lowering *lw, uint32_t index, FixedConstant *out)
+bool lower_constant(OnnxLowering *lw, uint32_t index, FixedConstant *out)
 {
     Value *value = op_operand(lw->node, index);
     const Op *op = value_def(value);
@@ -224,7 +224,7 @@ bool constant_align(FixedConstant *constant)
     return true;
 }
 
-Value *constant_build(Lowering *lw, const FixedConstant *constant, const int64_t *dims,
+Value *constant_build(OnnxLowering *lw, const FixedConstant *constant, const int64_t *dims,
                       uint32_t rank)
 {
     const Type *type = type_tensor(type_elem(constant->type), dims, rank, NULL);

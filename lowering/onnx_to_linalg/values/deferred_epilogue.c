@@ -6,10 +6,8 @@
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
-#include "lowering/onnx_to_linalg/values/monotonicity.h"
-#include "lowering/onnx_to_linalg/values/elementwise_float.h"
-#include "lowering/onnx_to_linalg/requant/requant_shift.h"
+#include "lowering/onnx_to_linalg/values/values.h"
+#include "lowering/onnx_to_linalg/values/internal.h"
 
 /* --- which nodes may join --------------------------------------------------------------------- */
 
@@ -45,7 +43,7 @@ static bool join_axis(int *axis, int other)
 /* Whether both are the same integers with the same meaning, steps aside. */
 static bool same_base(const Fixed *a, const Fixed *b)
 {
-    const Chain *left = a->chain, *right = b->chain;
+    const Epilogue *left = a->chain, *right = b->chain;
     return a->value == b->value && a->unit == b->unit && a->exponent == b->exponent &&
            a->divisor == b->divisor && a->zero == b->zero &&
            (left ? left->factors : NULL) == (right ? right->factors : NULL) &&
@@ -53,7 +51,7 @@ static bool same_base(const Fixed *a, const Fixed *b)
 }
 
 /* The operand beside operand `index`, if it is made of the same integers; NULL: it is not. */
-static const Fixed *joined_operand(Lowering *lw, uint32_t index)
+static const Fixed *joined_operand(OnnxLowering *lw, uint32_t index)
 {
     const Op *op = lw->node;
     if (op->operand_count != 2 || lower_array(lw, op_operand(op, 1 - index)))
@@ -64,7 +62,7 @@ static const Fixed *joined_operand(Lowering *lw, uint32_t index)
 }
 
 /* The axis that the node's constants and the chain share. */
-static bool find_axis(Lowering *lw, uint32_t index, int *axis)
+static bool find_axis(OnnxLowering *lw, uint32_t index, int *axis)
 {
     const Op *op = lw->node;
     uint32_t rank = op_result(op, 0)->type->u.shaped.rank;
@@ -97,62 +95,62 @@ static bool is_scalar_function(const Op *op, uint32_t index)
            type_is_float(type_elem(type)) && !results_are_used(op);
 }
 
-Step *epilogue_append_op(Lowering *lw, const Step *before, const Op *node, uint32_t operand)
+EpilogueOp *epilogue_append_op(OnnxLowering *lw, const EpilogueOp *before, const Op *node, uint32_t operand)
 {
     uint32_t size = 1 + (before ? before->size : 0);
     if (size > MAX_STEPS)
         return NULL;
-    Step *step = ARENA_NEW(&lw->pass->scratch, Step);
-    *step = (Step){.before = before, .node = node, .operand = operand, .size = size};
+    EpilogueOp *step = ARENA_NEW(&lw->pass->scratch, EpilogueOp);
+    *step = (EpilogueOp){.before = before, .node = node, .operand = operand, .size = size};
     return step;
 }
 
 /* The course of the chain with the step; the chain had its own before. */
-static void set_course(Lowering *lw, Chain *chain, const Step *step)
+static void set_course(OnnxLowering *lw, Epilogue *chain, const EpilogueOp *step)
 {
-    Course course;
+    Monotonicity course;
     double turn = 0.0;
     if (!step->joins)
         course = monotonicity_of_node(lw, step->operand, &turn);
     else if (step->node->def == ONNX(MUL))
         course = monotonicity_of_product(lw, step->before, step->other, &turn);
     else
-        course = COURSE_ANY;
-    if (course == COURSE_MONOTONE)
+        course = NOT_MONOTONE;
+    if (course == MONOTONE)
         return;
-    if (chain->course != COURSE_MONOTONE)
-        course = COURSE_ANY;
+    if (chain->course != MONOTONE)
+        course = NOT_MONOTONE;
     chain->course = course;
-    chain->turn_step = step;
+    chain->extremum_op = step;
     chain->turn = turn;
 }
 
-static Course course_of(const Fixed *fixed)
+static Monotonicity course_of(const Fixed *fixed)
 {
-    return fixed->chain ? fixed->chain->course : COURSE_MONOTONE;
+    return fixed->chain ? fixed->chain->course : MONOTONE;
 }
 
-static const Step *last_step(const Fixed *fixed)
+static const EpilogueOp *last_step(const Fixed *fixed)
 {
     return fixed->chain ? fixed->chain->last : NULL;
 }
 
 /* x op y for two values of the same integers, of which the one with more steps is y. */
-static bool join(Lowering *lw, uint32_t index, const Fixed *x, const Fixed *y)
+static bool join(OnnxLowering *lw, uint32_t index, const Fixed *x, const Fixed *y)
 {
-    const Step *before = last_step(x), *other = last_step(y);
+    const EpilogueOp *before = last_step(x), *other = last_step(y);
     int axis = x->chain ? x->chain->axis : -1;
     if ((y->chain && !join_axis(&axis, y->chain->axis)) ||
         (other ? other->size : 0) > MAX_STEPS / 2)
         return false;
-    Step *step = epilogue_append_op(lw, before, lw->node, index);
+    EpilogueOp *step = epilogue_append_op(lw, before, lw->node, index);
     if (!step)
         return false;
     step->joins = true;
     step->other = other;
     step->size += other ? other->size : 0;
-    Chain *chain = ARENA_NEW(&lw->pass->scratch, Chain);
-    *chain = y->chain ? *y->chain : (Chain){.axis = -1};
+    Epilogue *chain = ARENA_NEW(&lw->pass->scratch, Epilogue);
+    *chain = y->chain ? *y->chain : (Epilogue){.axis = -1};
     chain->course = course_of(x);
     set_course(lw, chain, step);
     chain->last = step;
@@ -164,13 +162,13 @@ static bool join(Lowering *lw, uint32_t index, const Fixed *x, const Fixed *y)
     return true;
 }
 
-bool epilogue_append(Lowering *lw, uint32_t index)
+bool epilogue_append(OnnxLowering *lw, uint32_t index)
 {
     const Fixed *operand = lower_fixed(lw, index);
     if (!operand || !is_scalar_function(lw->node, index))
         return false;
     const Fixed *beside = joined_operand(lw, index);
-    const Step *last = last_step(operand);
+    const EpilogueOp *last = last_step(operand);
     if (beside) {
         bool is_longer = last && (!last_step(beside) || last->size > last_step(beside)->size);
         return is_longer ? join(lw, 1 - index, beside, operand) : join(lw, index, operand, beside);
@@ -178,12 +176,12 @@ bool epilogue_append(Lowering *lw, uint32_t index)
     int axis = operand->chain ? operand->chain->axis : -1;
     if (!find_axis(lw, index, &axis))
         return false;
-    Step *step = epilogue_append_op(lw, last, lw->node, index);
+    EpilogueOp *step = epilogue_append_op(lw, last, lw->node, index);
     if (!step)
         return false;
     Fixed result = *operand;
-    Chain *chain = ARENA_NEW(&lw->pass->scratch, Chain);
-    *chain = operand->chain ? *operand->chain : (Chain){.axis = -1};
+    Epilogue *chain = ARENA_NEW(&lw->pass->scratch, Epilogue);
+    *chain = operand->chain ? *operand->chain : (Epilogue){.axis = -1};
     set_course(lw, chain, step);
     chain->last = step;
     chain->axis = axis;
@@ -193,13 +191,13 @@ bool epilogue_append(Lowering *lw, uint32_t index)
     return true;
 }
 
-bool epilogue_affine(Lowering *lw, Fixed *fixed, int axis, const double *factors,
+bool epilogue_affine(OnnxLowering *lw, Fixed *fixed, int axis, const double *factors,
                   const double *biases)
 {
-    const Chain *old = fixed->chain;
+    const Epilogue *old = fixed->chain;
     if (old && (old->last || old->biases || (factors && old->factors) || old->axis != axis))
         return false;
-    Chain *chain = ARENA_NEW(&lw->pass->scratch, Chain);
+    Epilogue *chain = ARENA_NEW(&lw->pass->scratch, Epilogue);
     chain->axis = axis;
     chain->channels = fixed->value->type->u.shaped.dims[axis];
     chain->factors = factors ? factors : old ? old->factors : NULL;
@@ -219,7 +217,7 @@ static const Type *candidate_type(const Type *elem, int64_t channels, int64_t co
 
 Array *epilogue_first(const Fixed *fixed, const Type *elem, const Array *q)
 {
-    const Chain *chain = fixed->chain;
+    const Epilogue *chain = fixed->chain;
     int64_t channels = q->type->u.shaped.dims[1], count = q->type->u.shaped.dims[2];
     Array *out = array_new(candidate_type(elem, channels, count));
     double scale = fixed_scale(fixed);
@@ -282,7 +280,7 @@ static bool has_channels_last(const Op *node)
 }
 
 /* Applies one step; takes the references to x and, where the step joins, y. */
-static Array *apply_step(Lowering *lw, const Step *step, Array *x, Array *y)
+static Array *apply_step(OnnxLowering *lw, const EpilogueOp *step, Array *x, Array *y)
 {
     const Op *node = step->node;
     bool turns = has_channels_last(node);
@@ -308,7 +306,7 @@ static Array *apply_step(Lowering *lw, const Step *step, Array *x, Array *y)
     return result && turns ? turn_channels(node, result, false) : result;
 }
 
-Array *epilogue_apply(Lowering *lw, const Step *last, Array *x)
+Array *epilogue_apply(OnnxLowering *lw, const EpilogueOp *last, Array *x)
 {
     if (!last)
         return x;
@@ -323,25 +321,25 @@ Array *epilogue_apply(Lowering *lw, const Step *last, Array *x)
     return apply_step(lw, last, before, other);
 }
 
-Array *epilogue_values(Lowering *lw, const Fixed *fixed, const Type *like, const Array *q)
+Array *epilogue_values(OnnxLowering *lw, const Fixed *fixed, const Type *like, const Array *q)
 {
-    const Step *last = fixed->chain ? fixed->chain->last : NULL;
+    const EpilogueOp *last = fixed->chain ? fixed->chain->last : NULL;
     return epilogue_apply(lw, last, epilogue_first(fixed, type_elem(like), q));
 }
 
 /* --- in floating point ------------------------------------------------------------------------ */
 
 /* One f64 per channel. */
-static Value *channel_doubles(Lowering *lw, const double *values, int64_t count)
+static Value *channel_doubles(OnnxLowering *lw, const double *values, int64_t count)
 {
     const Type *type = type_tensor(type_float(lw->ctx, TYPE_F64), &count, 1, NULL);
     return arith_constant(&lw->b, attr_dense_f64(type, values, (size_t)count));
 }
 
 /* q * scale * factor + bias, computed in f64 and rounded once. */
-static Value *build_first(Lowering *lw, const Fixed *fixed, const Type *like)
+static Value *build_first(OnnxLowering *lw, const Fixed *fixed, const Type *like)
 {
-    const Chain *chain = fixed->chain;
+    const Epilogue *chain = fixed->chain;
     const Type *elem = type_elem(like), *f64 = type_float(lw->ctx, TYPE_F64);
     Value *inputs[3] = {fixed->value};
     uint32_t count = 1, factor = 0, bias = 0;
@@ -370,7 +368,7 @@ static Value *build_first(Lowering *lw, const Fixed *fixed, const Type *like)
 }
 
 /* The step's value from that of the integers. */
-static Value *build_step(Lowering *lw, const Step *step, Value *first)
+static Value *build_step(OnnxLowering *lw, const EpilogueOp *step, Value *first)
 {
     Value *operands[2];
     if (!step)
@@ -385,7 +383,7 @@ static Value *build_step(Lowering *lw, const Step *step, Value *first)
     return other ? build_plain_on(lw, operands, 2) : NULL;
 }
 
-Value *epilogue_build(Lowering *lw, const Fixed *fixed, const Type *like)
+Value *epilogue_build(OnnxLowering *lw, const Fixed *fixed, const Type *like)
 {
     Op *node = lw->node;
     Value *x = build_step(lw, last_step(fixed), build_first(lw, fixed, like));

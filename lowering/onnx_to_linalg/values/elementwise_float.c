@@ -1,6 +1,6 @@
 /* Element-wise nodes as kernels on plain tensors, stretched by numpy's rules.
  * Tests: lit/lowering/onnx-to-linalg-elementwise.mir, test/e2e/onnx_lowered.py */
-#include "lowering/onnx_to_linalg/values/elementwise_float.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
 #include <math.h>
 
@@ -24,21 +24,21 @@ bool lower_is_elementwise(const Op *node)
 }
 
 /* Opens a kernel of plain inputs that are stretched to the type's shape. */
-static void open_kernel(Lowering *lw, Generic *generic, Value *const *inputs, uint32_t count,
+static void open_kernel(OnnxLowering *lw, Generic *generic, Value *const *inputs, uint32_t count,
                         const Type *type)
 {
     generic_broadcast(lw, generic, inputs, count, type);
     generic_open(lw, generic, build_empty(lw, type));
 }
 
-static Value *unsupported(Lowering *lw)
+static Value *unsupported(OnnxLowering *lw)
 {
     onnx_error(lw->node, "has no arithmetic for operands of these types");
     return NULL;
 }
 
 /* The node on some of its operands, with a result of the given type. */
-static Value *apply(Lowering *lw, Value *const *inputs, uint32_t count, const Type *type)
+static Value *apply(OnnxLowering *lw, Value *const *inputs, uint32_t count, const Type *type)
 {
     Generic generic;
     Value *args[GENERIC_MAX_INPUTS];
@@ -57,7 +57,7 @@ static Value *apply(Lowering *lw, Value *const *inputs, uint32_t count, const Ty
 /* --- nodes with operands of their own kind ---------------------------------------------------- */
 
 /* x * scale / sqrt(var + epsilon) + (B - mean * ...): one product and one sum per channel. */
-static Value *build_batch_norm(Lowering *lw, Value *x)
+static Value *build_batch_norm(OnnxLowering *lw, Value *x)
 {
     const Op *op = lw->node;
     const Array *params[4];
@@ -90,7 +90,7 @@ static Value *build_batch_norm(Lowering *lw, Value *x)
 }
 
 /* min(max(x, low), high), where either bound may be absent. */
-static Value *build_clip(Lowering *lw, Value *x)
+static Value *build_clip(OnnxLowering *lw, Value *x)
 {
     Value *inputs[3] = {x};
     const OpDef *defs[3] = {NULL};
@@ -119,7 +119,7 @@ static Value *build_clip(Lowering *lw, Value *x)
 }
 
 /* Max, Min, Sum, Mean of any number of operands, two at a time. */
-static Value *build_variadic(Lowering *lw, Value *const *inputs, uint32_t count)
+static Value *build_variadic(OnnxLowering *lw, Value *const *inputs, uint32_t count)
 {
     const Type *type = lower_plain_type(op_result(lw->node, 0)->type);
     Value *y = inputs[0];
@@ -141,14 +141,14 @@ static bool is_variadic(const Op *op)
            op->def == ONNX(MEAN);
 }
 
-Value *build_plain_on(Lowering *lw, Value *const *inputs, uint32_t count)
+Value *build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count)
 {
     if (is_variadic(lw->node))
         return build_variadic(lw, inputs, count);
     return apply(lw, inputs, count, lower_plain_type(op_result(lw->node, 0)->type));
 }
 
-Value *build_plain_node(Lowering *lw, uint32_t index, Value *x)
+Value *build_plain_node(OnnxLowering *lw, uint32_t index, Value *x)
 {
     const Op *op = lw->node;
     if (op->def == ONNX(BATCH_NORMALIZATION))

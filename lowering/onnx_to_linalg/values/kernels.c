@@ -2,9 +2,8 @@
  * Tests: lit/lowering/onnx-to-linalg*.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "dialects/linalg/structured.h"
 #include "dialects/tensor/tensor.h"
-#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
 /* --- widths ----------------------------------------------------------------------------------- */
 
@@ -48,12 +47,12 @@ Value *build_lookup(Builder *b, Value *table, Value *at)
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-Value *build_empty(Lowering *lw, const Type *type)
+Value *build_empty(OnnxLowering *lw, const Type *type)
 {
     return op_result(build(&lw->b, TENSOR(EMPTY), NULL, 0, &type, 1, NULL, 0), 0);
 }
 
-Value *build_fill(Lowering *lw, Value *scalar, Value *tensor)
+Value *build_fill(OnnxLowering *lw, Value *scalar, Value *tensor)
 {
     return linalg_fill(&lw->b, scalar, tensor);
 }
@@ -65,13 +64,13 @@ Value *build_number(Builder *b, const Type *type, double value)
     return arith_constant_int(b, type, (int64_t)value);
 }
 
-Value *build_filled(Lowering *lw, const Type *type, int64_t value)
+Value *build_filled(OnnxLowering *lw, const Type *type, int64_t value)
 {
     Value *scalar = build_number(&lw->b, type_elem(type), (double)value);
     return build_fill(lw, scalar, build_empty(lw, type));
 }
 
-Value *build_pad(Lowering *lw, Value *tensor, const int64_t *low, const int64_t *high,
+Value *build_pad(OnnxLowering *lw, Value *tensor, const int64_t *low, const int64_t *high,
                  Value *value)
 {
     uint32_t rank = tensor->type->u.shaped.rank;
@@ -85,7 +84,7 @@ Value *build_pad(Lowering *lw, Value *tensor, const int64_t *low, const int64_t 
 
 /* --- kernels ---------------------------------------------------------------------------------- */
 
-void generic_along(Lowering *lw, Generic *generic, Value *const *inputs, uint32_t count,
+void generic_along(OnnxLowering *lw, Generic *generic, Value *const *inputs, uint32_t count,
                    uint32_t axis)
 {
     uint32_t rank = inputs[0]->type->u.shaped.rank;
@@ -100,12 +99,12 @@ void generic_along(Lowering *lw, Generic *generic, Value *const *inputs, uint32_
     generic->map[count] = map_identity(lw->ctx, rank);
 }
 
-void generic_elementwise(Lowering *lw, Generic *generic, Value *const *inputs, uint32_t count)
+void generic_elementwise(OnnxLowering *lw, Generic *generic, Value *const *inputs, uint32_t count)
 {
     generic_along(lw, generic, inputs, count, 1);
 }
 
-void generic_broadcast(Lowering *lw, Generic *generic, Value *const *inputs, uint32_t count,
+void generic_broadcast(OnnxLowering *lw, Generic *generic, Value *const *inputs, uint32_t count,
                        const Type *shape)
 {
     uint32_t rank = shape->u.shaped.rank;
@@ -125,7 +124,7 @@ void generic_broadcast(Lowering *lw, Generic *generic, Value *const *inputs, uin
     generic->map[count] = map_identity(lw->ctx, rank);
 }
 
-void generic_open(Lowering *lw, Generic *generic, Value *init)
+void generic_open(OnnxLowering *lw, Generic *generic, Value *init)
 {
     generic->op = linalg_build_generic(
         &lw->b, generic->input, generic->inputs, &init, 1,
@@ -146,7 +145,7 @@ Value *generic_close(Generic *generic, Value *element)
     return op_result(generic->op, 0);
 }
 
-Value *build_wider(Lowering *lw, const Fixed *x, const Type *elem)
+Value *build_wider(OnnxLowering *lw, const Fixed *x, const Type *elem)
 {
     Generic g;
     if (type_elem(x->value->type) == elem)
@@ -156,7 +155,7 @@ Value *build_wider(Lowering *lw, const Fixed *x, const Type *elem)
     return generic_close(&g, build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned));
 }
 
-bool build_finer(Lowering *lw, Fixed *x, int shift)
+bool build_finer(OnnxLowering *lw, Fixed *x, int shift)
 {
     Generic g;
     Fixed result = *x;

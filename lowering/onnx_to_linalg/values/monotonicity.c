@@ -1,7 +1,7 @@
 /* How a node's result runs as one operand grows and the others are constant: the facts about
  * operators by which steps of a quantizer can be searched for instead of tried one by one.
  * Tests: lit/lowering/onnx-to-linalg-table.mir, test/e2e/qdq_check.py */
-#include "lowering/onnx_to_linalg/values/monotonicity.h"
+#include "lowering/onnx_to_linalg/values/internal.h"
 
 /* --- nodes of one operand --------------------------------------------------------------------- */
 
@@ -13,19 +13,19 @@ static bool all_at_least_zero(const Array *array)
     return true;
 }
 
-static Course turns_at(double at, double *turn)
+static Monotonicity turns_at(double at, double *turn)
 {
     *turn = at;
-    return COURSE_ONE_TURN;
+    return UNIMODAL;
 }
 
 /* A slope below x = 0 that differs from the 1 above it. */
-static Course by_slope(bool rises, double *turn)
+static Monotonicity by_slope(bool rises, double *turn)
 {
-    return rises ? COURSE_MONOTONE : turns_at(0.0, turn);
+    return rises ? MONOTONE : turns_at(0.0, turn);
 }
 
-static Course first_operand_course(Lowering *lw, double *turn)
+static Monotonicity first_operand_course(OnnxLowering *lw, double *turn)
 {
     const Op *op = lw->node;
     switch (op->def - onnx_ops) {
@@ -46,7 +46,7 @@ static Course first_operand_course(Lowering *lw, double *turn)
     case ONNX_SIGN:
     case ONNX_SOFTPLUS:
     case ONNX_SOFTSIGN:
-    case ONNX_TANH: return COURSE_MONOTONE;
+    case ONNX_TANH: return MONOTONE;
     case ONNX_ABS: return turns_at(0.0, turn);
     case ONNX_ELU: return by_slope(onnx_float(op, "alpha", 1.0) >= 0.0, turn);
     case ONNX_LEAKY_RELU: return by_slope(onnx_float(op, "alpha", 0.01) >= 0.0, turn);
@@ -57,11 +57,11 @@ static Course first_operand_course(Lowering *lw, double *turn)
                             ? -0.75246142207101630
                             : -0.75179152469356450,
                         turn);
-    default: return COURSE_ANY;
+    default: return NOT_MONOTONE;
     }
 }
 
-Course monotonicity_of_node(Lowering *lw, uint32_t index, double *turn)
+Monotonicity monotonicity_of_node(OnnxLowering *lw, uint32_t index, double *turn)
 {
     switch (lw->node->def - onnx_ops) {
     case ONNX_ADD:
@@ -70,15 +70,15 @@ Course monotonicity_of_node(Lowering *lw, uint32_t index, double *turn)
     case ONNX_MIN:
     case ONNX_MUL:
     case ONNX_SUB:
-    case ONNX_SUM: return COURSE_MONOTONE;
-    default: return index == 0 ? first_operand_course(lw, turn) : COURSE_ANY;
+    case ONNX_SUM: return MONOTONE;
+    default: return index == 0 ? first_operand_course(lw, turn) : NOT_MONOTONE;
     }
 }
 
 /* --- x * f(x) --------------------------------------------------------------------------------- */
 
 /* A constant operand that is one number. */
-static bool number(Lowering *lw, const Op *op, uint32_t index, double *out)
+static bool number(OnnxLowering *lw, const Op *op, uint32_t index, double *out)
 {
     const Array *array = onnx_operand(op, index) ? lower_array(lw, op_operand(op, index)) : NULL;
     if (!array || array->count != 1)
@@ -88,30 +88,30 @@ static bool number(Lowering *lw, const Op *op, uint32_t index, double *out)
 }
 
 /* x * clip(alpha * x + beta, 0, 1), whose minimum is that of the parabola. */
-static Course hard_swish_course(double alpha, double beta, double *turn)
+static Monotonicity hard_swish_course(double alpha, double beta, double *turn)
 {
     bool is_inside = alpha > 0.0 && beta >= 0.0 && beta <= 2.0;
-    return is_inside ? turns_at(-beta / (2.0 * alpha), turn) : COURSE_ANY;
+    return is_inside ? turns_at(-beta / (2.0 * alpha), turn) : NOT_MONOTONE;
 }
 
 /* x * clip(x + beta, 0, high) */
-static Course clipped_course(Lowering *lw, const Op *clip, const Op *add, double *turn)
+static Monotonicity clipped_course(OnnxLowering *lw, const Op *clip, const Op *add, double *turn)
 {
     double low, high, beta;
     if (!number(lw, clip, 1, &low) || !number(lw, clip, 2, &high) || low != 0.0 || high <= 0.0)
-        return COURSE_ANY;
+        return NOT_MONOTONE;
     if (!number(lw, add, 1, &beta) && !number(lw, add, 0, &beta))
-        return COURSE_ANY;
+        return NOT_MONOTONE;
     return hard_swish_course(1.0 / high, beta / high, turn);
 }
 
-Course monotonicity_of_product(Lowering *lw, const Step *x, const Step *f, double *turn)
+Monotonicity monotonicity_of_product(OnnxLowering *lw, const EpilogueOp *x, const EpilogueOp *f, double *turn)
 {
-    const Step *inner = f && f != x ? f->before : NULL;
+    const EpilogueOp *inner = f && f != x ? f->before : NULL;
     if (f == x)
         return turns_at(0.0, turn);
     if (!f || f->joins)
-        return COURSE_ANY;
+        return NOT_MONOTONE;
     bool is_one = inner == x;
     bool is_two = inner && !inner->joins && inner->before == x;
     if (is_one && f->node->def == ONNX(SIGMOID))
@@ -123,5 +123,5 @@ Course monotonicity_of_product(Lowering *lw, const Step *x, const Step *f, doubl
         return turns_at(-1.19243121451549540, turn);
     if (is_two && f->node->def == ONNX(CLIP) && inner->node->def == ONNX(ADD))
         return clipped_course(lw, f->node, inner->node, turn);
-    return COURSE_ANY;
+    return NOT_MONOTONE;
 }

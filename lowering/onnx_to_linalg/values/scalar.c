@@ -3,7 +3,7 @@
  * Tests: lit/lowering/onnx-to-linalg-elementwise.mir, test/e2e/onnx_lowered.py */
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"
-#include "lowering/onnx_to_linalg/values/elementwise_float.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
 Value *build_float(Builder *b, const Type *type, double value)
 {

@@ -4,10 +4,10 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "ir/asm/print/diag.h"
-#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+#include "ir/asm/print/print.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
-bool lower_too_wide(Lowering *lw)
+bool lower_too_wide(OnnxLowering *lw)
 {
     return onnx_error(lw->node, "has a value range beyond 64 bits");
 }
@@ -57,7 +57,7 @@ bool fixed_same_scale(const Fixed *a, const Fixed *b)
 
 /* --- records ---------------------------------------------------------------------------------- */
 
-static Lowered *entry_of(Lowering *lw, const Value *value)
+static Lowered *entry_of(OnnxLowering *lw, const Value *value)
 {
     Lowered *lowered = ptrmap_get(&lw->values, value);
     if (!lowered) {
@@ -67,24 +67,24 @@ static Lowered *entry_of(Lowering *lw, const Value *value)
     return lowered;
 }
 
-void lower_record_fixed(Lowering *lw, const Value *of, const Fixed *fixed)
+void lower_record_fixed(OnnxLowering *lw, const Value *of, const Fixed *fixed)
 {
     Lowered *lowered = entry_of(lw, of);
     lowered->fixed = *fixed;
     lowered->is_fixed = true;
 }
 
-void lower_result(Lowering *lw, const Fixed *fixed)
+void lower_result(OnnxLowering *lw, const Fixed *fixed)
 {
     lower_record_fixed(lw, op_result(lw->node, 0), fixed);
 }
 
-void lower_record_plain(Lowering *lw, const Value *of, Value *plain)
+void lower_record_plain(OnnxLowering *lw, const Value *of, Value *plain)
 {
     entry_of(lw, of)->plain = plain;
 }
 
-void lower_plain_result(Lowering *lw, uint32_t index, Value *value)
+void lower_plain_result(OnnxLowering *lw, uint32_t index, Value *value)
 {
     lower_record_plain(lw, op_result(lw->node, index), value);
 }
@@ -92,7 +92,7 @@ void lower_plain_result(Lowering *lw, uint32_t index, Value *value)
 /* --- constants -------------------------------------------------------------------------------- */
 
 /* The value of a node whose operands are all constants; NULL if it has none. */
-static Array *evaluate(Lowering *lw, const Op *op)
+static Array *evaluate(OnnxLowering *lw, const Op *op)
 {
     Array **inputs = ARENA_ARRAY(&lw->pass->scratch, Array *, op->operand_count);
     Array *result = NULL;
@@ -110,7 +110,7 @@ static Array *evaluate(Lowering *lw, const Op *op)
 }
 
 /* onnx-fold-constants leaves quantized constants as a DequantizeLinear of integers. */
-const Array *lower_array(Lowering *lw, const Value *value)
+const Array *lower_array(OnnxLowering *lw, const Value *value)
 {
     Array *array = ptrmap_get(&lw->arrays, value);
     if (array)
@@ -127,7 +127,7 @@ const Array *lower_array(Lowering *lw, const Value *value)
 }
 
 /* A constant that a node uses as a tensor of integers like any other. */
-static const Fixed *materialize(Lowering *lw, uint32_t index)
+static const Fixed *materialize(OnnxLowering *lw, uint32_t index)
 {
     FixedConstant constant;
     Value *value = op_operand(lw->node, index);
@@ -146,7 +146,7 @@ static const Fixed *materialize(Lowering *lw, uint32_t index)
     return &entry_of(lw, value)->fixed;
 }
 
-const Fixed *lower_fixed(Lowering *lw, uint32_t index)
+const Fixed *lower_fixed(OnnxLowering *lw, uint32_t index)
 {
     if (index >= lw->node->operand_count)
         return NULL;
@@ -156,7 +156,7 @@ const Fixed *lower_fixed(Lowering *lw, uint32_t index)
     return materialize(lw, index);
 }
 
-const Fixed *lower_chainless(Lowering *lw, uint32_t index)
+const Fixed *lower_chainless(OnnxLowering *lw, uint32_t index)
 {
     const Fixed *fixed = lower_fixed(lw, index);
     return fixed && !fixed->chain ? fixed : NULL;
@@ -180,7 +180,7 @@ const Type *lower_plain_type(const Type *type)
 }
 
 /* value + zero, in the element type of the network. */
-static Value *plain_integers(Lowering *lw, const Fixed *fixed, const Type *type)
+static Value *plain_integers(OnnxLowering *lw, const Fixed *fixed, const Type *type)
 {
     Generic generic;
     if (fixed->zero == 0 && fixed->value->type == type)
@@ -198,7 +198,7 @@ static Value *plain_integers(Lowering *lw, const Fixed *fixed, const Type *type)
     return generic_close(&generic, build_resize(b, element, type_elem(type)));
 }
 
-static Value *plain_constant(Lowering *lw, const Array *array)
+static Value *plain_constant(OnnxLowering *lw, const Array *array)
 {
     Array *signless = array_new(lower_plain_type(array->type));
     for (int64_t i = 0; i < array->count; i++) {
@@ -212,7 +212,7 @@ static Value *plain_constant(Lowering *lw, const Array *array)
     return value;
 }
 
-static Value *make_plain(Lowering *lw, const Value *value, const Lowered *lowered)
+static Value *make_plain(OnnxLowering *lw, const Value *value, const Lowered *lowered)
 {
     const Array *array = lower_array(lw, value);
     if (array)
@@ -226,7 +226,7 @@ static Value *make_plain(Lowering *lw, const Value *value, const Lowered *lowere
     return plain_integers(lw, &lowered->fixed, lower_plain_type(value->type));
 }
 
-Value *lower_plain(Lowering *lw, uint32_t index)
+Value *lower_plain(OnnxLowering *lw, uint32_t index)
 {
     const Value *value = op_operand(lw->node, index);
     const Lowered *lowered = ptrmap_get(&lw->values, value);
@@ -253,7 +253,7 @@ bool lower_is_quantizer(const Op *op)
     }
 }
 
-void lower_warn_plain(Lowering *lw, const char *why)
+void lower_warn_plain(OnnxLowering *lw, const char *why)
 {
     StrBuf name = {0};
     onnx_add_quoted(&name, onnx_node_name(lw->node));

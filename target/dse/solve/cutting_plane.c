@@ -1,6 +1,6 @@
 /* The program: maximise the bound, which is at most goal + sum (price * excess) of each design.
  * Tests: test/unit/dse_test.c */
-#include "target/dse/solve/cutting_plane.h"
+#include "target/dse/solve/solve.h"
 
 #include <lpsolve/lp_lib.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * stands for another if its measures plus the surcharges at all ports are no larger. One is dropped at a
  * time, so one of those that stand for each other stays.
  * Tests: test/unit/dse_test.c */
-#include "target/dse/solve/dominance.h"
+#include "target/dse/solve/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Builds the rows of a program one after the other.
  * Tests: test/unit/dse_test.c, lit/target/dump-lp.mir */
-#include "target/dse/solve/ilp.h"
+#include "target/dse/solve/solve.h"
 
-#include "target/dse/solve/presolve.h"
+#include "target/dse/solve/internal.h"
 
 static void number_columns(DseProgram *p, bool *const *keep)
 {

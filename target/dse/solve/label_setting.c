@@ -1,6 +1,6 @@
 /* Label setting, layer by layer. Labels of the layers passed are kept for the path back.
  * Tests: test/unit/dse_test.c */
-#include "target/dse/solve/label_setting.h"
+#include "target/dse/solve/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void find_rest(Labels *l, uint32_t limit)
     for (uint32_t s = 0; s + 1 < layers->state_count; s++)
         rest[s] = INFINITY;
     for (size_t n = layers->layers.len; n-- > 0;) {
-        const Layer *layer = &layers->layers.data[n];
+        const GraphLayer *layer = &layers->layers.data[n];
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             const Transition *way = &layers->transitions.data[t];
             const Cost *cost = &config_of(l, layer->node, way->config)->cost;
@@ -71,7 +71,7 @@ static void find_rest_mix(Labels *l)
     for (uint32_t s = 0; s + 1 < layers->state_count; s++)
         l->rest_mix[s] = INFINITY;
     for (size_t n = layers->layers.len; n-- > 0;) {
-        const Layer *layer = &layers->layers.data[n];
+        const GraphLayer *layer = &layers->layers.data[n];
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             const Transition *way = &layers->transitions.data[t];
             double sum = mix_of(l, &config_of(l, layer->node, way->config)->cost);
@@ -84,7 +84,7 @@ static void find_rest_mix(Labels *l)
 static void complete(Labels *l, const Label *label, uint32_t to)
 {
     LabelSearch *s = l->s;
-    const Layer *layers = s->layers->layers.data;
+    const GraphLayer *layers = s->layers->layers.data;
     int64_t value = label->goal + s->sums_behind[(size_t)to * (s->limit_count + 1u)];
     if (s->found && value >= s->value)
         return;
@@ -126,7 +126,7 @@ static bool extend(Labels *l, const Label *from, const Config *config, uint32_t 
     return mix <= l->affordable && out->bound <= s->ceiling;
 }
 
-static void extend_all(Labels *l, const Layer *layer, const Transition *way)
+static void extend_all(Labels *l, const GraphLayer *layer, const Transition *way)
 {
     const Config *config = config_of(l, layer->node, way->config);
     for (uint32_t i = 0; i < l->count[way->from]; i++) {
@@ -194,7 +194,7 @@ static void settle(Labels *l, uint32_t state)
     }
 }
 
-static void walk_layer(Labels *l, const Layer *layer)
+static void walk_layer(Labels *l, const GraphLayer *layer)
 {
     l->fresh.len = l->touched.len = 0;
     for (size_t t = layer->first; t < layer->first + layer->count; t++)

@@ -3,9 +3,8 @@
  * is a lower bound of every design within the limits, and so is the same minimum over the designs
  * through one transition: a transition whose minimum exceeds the best design's goal is dropped.
  * Tests: test/unit/dse_test.c */
-#include "target/dse/solve/lagrangian.h"
-#include "target/dse/solve/label_setting.h"
-#include "target/dse/solve/cutting_plane.h"
+#include "target/dse/solve/internal.h"
+#include "target/dse/solve/solve.h"
 
 #include <math.h>
 #include <string.h>
@@ -64,7 +63,7 @@ static void walk_ahead(Pruning *p)
         p->ahead[s] = INFINITY;
     p->ahead[0] = 0;
     for (size_t l = 0; l < p->layers.layers.len; l++) {
-        const Layer *layer = &p->layers.layers.data[l];
+        const GraphLayer *layer = &p->layers.layers.data[l];
         price_configs(p, &p->space->nodes.data[layer->node]);
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             const Transition *way = &p->layers.transitions.data[t];
@@ -84,7 +83,7 @@ static void walk_behind(Pruning *p, double limit)
         p->behind[s] = INFINITY;
     p->behind[p->layers.state_count - 1] = 0;
     for (size_t l = p->layers.layers.len; l-- > 0;) {
-        Layer *layer = &p->layers.layers.data[l];
+        GraphLayer *layer = &p->layers.layers.data[l];
         size_t kept = 0;
         price_configs(p, &p->space->nodes.data[layer->node]);
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
@@ -236,7 +235,7 @@ static void add_sums(const Pruning *p, const int64_t *before, const Config *conf
         out[i + 1] = before[i + 1] + config->cost.items[p->limits[i].kind];
 }
 
-static const Config *config_of(const Pruning *p, const Layer *layer, const Transition *way)
+static const Config *config_of(const Pruning *p, const GraphLayer *layer, const Transition *way)
 {
     return &p->space->nodes.data[layer->node].configs.data[way->config];
 }
@@ -245,7 +244,7 @@ static void sum_ways(Pruning *p)
 {
     size_t width = p->limit_count + 1u, layers = p->layers.layers.len;
     for (size_t l = 0; l < layers; l++) {
-        const Layer *layer = &p->layers.layers.data[l];
+        const GraphLayer *layer = &p->layers.layers.data[l];
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             const Transition *way = &p->layers.transitions.data[t];
             if (p->arrival[way->to] == t)
@@ -254,7 +253,7 @@ static void sum_ways(Pruning *p)
         }
     }
     for (size_t l = layers; l-- > 0;) {
-        const Layer *layer = &p->layers.layers.data[l];
+        const GraphLayer *layer = &p->layers.layers.data[l];
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             const Transition *way = &p->layers.transitions.data[t];
             if (p->departure[way->from] == t)
@@ -265,7 +264,7 @@ static void sum_ways(Pruning *p)
 }
 
 /* Whether the cheapest way through a transition keeps the limits; gives its goal. */
-static bool detour_fits(const Pruning *p, const Layer *layer, const Transition *way, int64_t *goal)
+static bool detour_fits(const Pruning *p, const GraphLayer *layer, const Transition *way, int64_t *goal)
 {
     size_t width = p->limit_count + 1u;
     int64_t sums[DSE_MAX_LIMITS + 1];
@@ -280,7 +279,7 @@ static bool detour_fits(const Pruning *p, const Layer *layer, const Transition *
 
 static void read_detour(Pruning *p, size_t layer, const Transition *way)
 {
-    const Layer *layers = p->layers.layers.data;
+    const GraphLayer *layers = p->layers.layers.data;
     uint32_t state = way->from;
     p->path[layers[layer].node] = way->config;
     for (size_t l = layer; l-- > 0;) {
@@ -306,7 +305,7 @@ static void try_detours(Pruning *p)
     walk_ahead(p);
     sum_ways(p);
     for (size_t l = 0; l < p->layers.layers.len; l++) {
-        const Layer *layer = &p->layers.layers.data[l];
+        const GraphLayer *layer = &p->layers.layers.data[l];
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             const Transition *way = &p->layers.transitions.data[t];
             if (!detour_fits(p, layer, way, &goal) || goal >= best_goal)
@@ -412,7 +411,7 @@ static void search_labels(Pruning *p)
 static void mark_kept(Pruning *p, bool all)
 {
     for (size_t l = 0; l < p->layers.layers.len; l++) {
-        const Layer *layer = &p->layers.layers.data[l];
+        const GraphLayer *layer = &p->layers.layers.data[l];
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             bool *keep = &p->out->keep[layer->node][p->layers.transitions.data[t].config];
             p->out->kept += !*keep;

@@ -1,7 +1,7 @@
 /* Builds the layers of a design space. The order is that of a depth-first walk from readers to their
  * sources, so a fork's branches are finished one after the other and few edges are open at a time.
  * Tests: test/unit/dse_test.c */
-#include "target/dse/solve/layered_graph.h"
+#include "target/dse/solve/internal.h"
 
 #include <assert.h>
 #include <string.h>
@@ -32,21 +32,21 @@ typedef struct Building {
 /* --- order -------------------------------------------------------------------------------- */
 
 /* The walk keeps its own stack: networks may be thousands of processes deep. */
-typedef struct Step {
+typedef struct LayerStep {
     uint32_t node;
     size_t edge; /* next to look at */
-} Step;
+} LayerStep;
 
 static bool walk_from(Building *b, uint32_t root)
 {
-    VEC(Step) stack = {0};
+    VEC(LayerStep) stack = {0};
     bool ok = true;
     if (b->visited[root])
         return true;
-    *vec_push(&stack) = (Step){root, 0};
+    *vec_push(&stack) = (LayerStep){root, 0};
     b->visited[root] = 1;
     while (ok && stack.len) {
-        Step *top = &stack.data[stack.len - 1];
+        LayerStep *top = &stack.data[stack.len - 1];
         const DseEdge *edge = b->space->edges.data + top->edge;
         if (top->edge++ == b->space->edges.len) {
             b->visited[top->node] = 2;
@@ -56,7 +56,7 @@ static bool walk_from(Building *b, uint32_t root)
             ok = false;
         } else if (edge->to == top->node && !b->visited[edge->from]) {
             b->visited[edge->from] = 1;
-            *vec_push(&stack) = (Step){edge->from, 0};
+            *vec_push(&stack) = (LayerStep){edge->from, 0};
         }
     }
     vec_free(&stack);
@@ -136,14 +136,14 @@ static void free_states(States *s)
 /* --- one layer ------------------------------------------------------------------------------- */
 
 /* How a node's ports relate to the open edges before and after it. */
-typedef struct Ports {
+typedef struct GraphPorts {
     VEC(uint32_t) in_place, in_port;     /* place in the tuple before; port */
     VEC(uint32_t) kept;                  /* places that stay open */
     VEC(uint32_t) out_port;              /* of the edges that open, behind the kept ones */
     VEC(uint32_t) far_port;              /* those of them whose words are limited */
-} Ports;
+} GraphPorts;
 
-static void relate_ports(Building *b, uint32_t node, Ports *ports)
+static void relate_ports(Building *b, uint32_t node, GraphPorts *ports)
 {
     size_t left = 0;
     for (uint32_t i = 0; i < b->open.len; i++) {
@@ -169,7 +169,7 @@ static void relate_ports(Building *b, uint32_t node, Ports *ports)
     }
 }
 
-static void free_ports(Ports *ports)
+static void free_ports(GraphPorts *ports)
 {
     vec_free(&ports->in_place);
     vec_free(&ports->in_port);
@@ -201,7 +201,7 @@ static void limit_words(const Building *b, const DseNode *node, uint32_t port, b
     }
 }
 
-static bool agrees(const Ports *ports, const Config *config, const int64_t *words)
+static bool agrees(const GraphPorts *ports, const Config *config, const int64_t *words)
 {
     for (size_t i = 0; i < ports->in_place.len; i++)
         if (config->factor[ports->in_port.data[i]] != words[ports->in_place.data[i]])
@@ -214,7 +214,7 @@ typedef struct ConfigIndex {
     uint32_t *head, *next; /* configuration + 1, 0: none; per word and per configuration */
 } ConfigIndex;
 
-static ConfigIndex index_configs(const Building *b, const DseNode *node, const Ports *ports)
+static ConfigIndex index_configs(const Building *b, const DseNode *node, const GraphPorts *ports)
 {
     ConfigIndex index = {xcalloc(b->space->words.len + 1, sizeof(uint32_t)),
                          xcalloc(node->configs.len + 1, sizeof(uint32_t))};
@@ -235,7 +235,7 @@ static ConfigIndex index_configs(const Building *b, const DseNode *node, const P
     return index;
 }
 
-static bool add_transitions(Building *b, const DseNode *node, const Ports *ports,
+static bool add_transitions(Building *b, const DseNode *node, const GraphPorts *ports,
                             const States *before, States *after)
 {
     ConfigIndex index = index_configs(b, node, ports);
@@ -266,9 +266,9 @@ static bool add_transitions(Building *b, const DseNode *node, const Ports *ports
 
 static bool add_layer(Building *b, uint32_t number, States *states)
 {
-    Ports ports = {{0}};
+    GraphPorts ports = {{0}};
     const DseNode *node = &b->space->nodes.data[number];
-    Layer layer = {.node = number, .first = b->out->transitions.len};
+    GraphLayer layer = {.node = number, .first = b->out->transitions.len};
     relate_ports(b, number, &ports);
     States after = {.first = states->first + states->count, .width = (uint32_t)b->open.len};
     bool ok = add_transitions(b, node, &ports, states, &after);

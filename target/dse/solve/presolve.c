@@ -2,18 +2,17 @@
  * others can stand for. Limits that even the largest configurations together keep are lifted, and their kinds count no
  * longer.
  * Tests: test/unit/dse_test.c */
-#include "target/dse/solve/presolve.h"
+#include "target/dse/solve/internal.h"
 
-#include "target/dse/solve/dominance.h"
 
-typedef struct Reduction {
+typedef struct Presolve {
     const DseSpace *space;
     const DseProblem *problem;
     bool **alive; /* per node and configuration */
     uint32_t *sent, *taken; /* per word: the last edge, counted from 1, of which an end has it */
     uint32_t stamp;
     Cost *limits; /* that a design might exceed */
-} Reduction;
+} Presolve;
 
 /* --- excluded configurations ------------------------------------------------------------------ */
 
@@ -27,7 +26,7 @@ static bool is_excluded(const DseProblem *problem, uint32_t node, const Config *
     return false;
 }
 
-static void mark_words(const Reduction *r, uint32_t number, uint32_t port, uint32_t *marks)
+static void mark_words(const Presolve *r, uint32_t number, uint32_t port, uint32_t *marks)
 {
     const DseNode *node = &r->space->nodes.data[number];
     for (size_t c = 0; c < node->configs.len; c++)
@@ -35,7 +34,7 @@ static void mark_words(const Reduction *r, uint32_t number, uint32_t port, uint3
             marks[node->configs.data[c].factor[port]] = r->stamp;
 }
 
-static bool drop_unmarked(Reduction *r, uint32_t number, uint32_t port, const uint32_t *marks)
+static bool drop_unmarked(Presolve *r, uint32_t number, uint32_t port, const uint32_t *marks)
 {
     const DseNode *node = &r->space->nodes.data[number];
     bool changed = false;
@@ -49,7 +48,7 @@ static bool drop_unmarked(Reduction *r, uint32_t number, uint32_t port, const ui
 }
 
 /* Words that only one end of an edge has cannot be chosen. True: some were dropped. */
-static bool match_words(Reduction *r)
+static bool match_words(Presolve *r)
 {
     bool changed = false;
     for (size_t e = 0; e < r->space->edges.len; e++) {
@@ -63,13 +62,13 @@ static bool match_words(Reduction *r)
     return changed;
 }
 
-static void match_all_words(Reduction *r)
+static void match_all_words(Presolve *r)
 {
     while (match_words(r)) {
     }
 }
 
-static void find_alive(Reduction *r, Arena *arena)
+static void find_alive(Presolve *r, Arena *arena)
 {
     size_t nodes = r->space->nodes.len;
     r->alive = ARENA_ARRAY(arena, bool *, nodes + 1);
@@ -86,7 +85,7 @@ static void find_alive(Reduction *r, Arena *arena)
 
 /* --- limits ------------------------------------------------------------------------------------ */
 
-static bool may_exceed(const Reduction *r, CostKind kind, int64_t limit)
+static bool may_exceed(const Presolve *r, CostKind kind, int64_t limit)
 {
     int64_t sum = 0;
     for (size_t n = 0; n < r->space->nodes.len; n++) {
@@ -100,7 +99,7 @@ static bool may_exceed(const Reduction *r, CostKind kind, int64_t limit)
     return sum > limit;
 }
 
-static void lift_limits(const Reduction *r, Cost *limits)
+static void lift_limits(const Presolve *r, Cost *limits)
 {
     *limits = r->problem->limits;
     for (CostKind k = 0; k < COST_KINDS; k++)
@@ -119,7 +118,7 @@ static int64_t goal_of(const DseProblem *problem, uint32_t node, uint32_t number
 /* What the problem adds up and limits, of one configuration. */
 static uint32_t measure(const void *user, uint32_t node, uint32_t number, int64_t *out)
 {
-    const Reduction *r = user;
+    const Presolve *r = user;
     const Config *config = &r->space->nodes.data[node].configs.data[number];
     uint32_t count = 0;
     if (r->problem->keeps_intervals)
@@ -131,7 +130,7 @@ static uint32_t measure(const void *user, uint32_t node, uint32_t number, int64_
     return count;
 }
 
-static void copy_alive(const Reduction *r, uint32_t number, DseNode *out)
+static void copy_alive(const Presolve *r, uint32_t number, DseNode *out)
 {
     const DseNode *node = &r->space->nodes.data[number];
     *out = *node;
@@ -151,7 +150,7 @@ static void copy_alive(const Reduction *r, uint32_t number, DseNode *out)
 bool dse_reduce(const DseSpace *space, const DseProblem *problem, Arena *arena, DseSpace *out,
                 Cost *limits)
 {
-    Reduction r = {.space = space, .problem = problem, .limits = limits};
+    Presolve r = {.space = space, .problem = problem, .limits = limits};
     bool ok = true;
     *out = (DseSpace){.arena = arena, .region = space->region};
     find_alive(&r, arena);

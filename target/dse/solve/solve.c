@@ -1,10 +1,8 @@
 /* Solves a problem: reduced to the limits that count, by bounds and labels (dse_prune.c), then what these
  * leave open by lp_solve.
  * Tests: test/unit/dse_test.c, lit/target/choose-unroll.mir */
-#include "target/dse/solve/label_setting.h"
-#include "target/dse/solve/ilp.h"
-#include "target/dse/solve/lagrangian.h"
-#include "target/dse/solve/presolve.h"
+#include "target/dse/solve/internal.h"
+#include "target/dse/solve/solve.h"
 
 #include <assert.h>
 #include <math.h>

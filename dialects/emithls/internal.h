@@ -1,0 +1,18 @@
+/* Between emithls.c and emithls_syntax.c. */
+#ifndef MING_DIALECTS_EMITHLS_INTERNAL_H
+#define MING_DIALECTS_EMITHLS_INTERNAL_H
+
+#include "dialects/emithls/emithls.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
+
+const Type *emithls_parse_stream(OpParser *p);
+void emithls_print_stream(StrBuf *out, const Type *type);
+const Type *emithls_parse_array(OpParser *p);
+void emithls_print_array(StrBuf *out, const Type *type);
+bool emithls_parse_func(OpParser *p);
+void emithls_print_func(OpPrinter *p, const Op *op);
+bool emithls_parse_for(OpParser *p);
+void emithls_print_for(OpPrinter *p, const Op *op);
+
+#endif

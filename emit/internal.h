@@ -1,0 +1,226 @@
+/* Between the parts of the emitter. */
+#ifndef MING_EMIT_INTERNAL_H
+#define MING_EMIT_INTERNAL_H
+
+#include "emit/emit.h"
+
+/* The quantizer of a boundary tensor: real = (q - zero_point) * scale / divisor. */
+typedef struct EmitQuantizer {
+    double scale;
+    int64_t zero_point, divisor;
+    int64_t low, high; /* of q at an input */
+    Str rounding;      /* QONNX's name */
+    bool is_signed;
+} EmitQuantizer;
+
+/* An argument of the top function: how its stream carries a tensor of the model. */
+typedef struct EmitPort {
+    const char *name; /* C++ */
+    Str tensor;       /* the model's name */
+    bool is_input;
+    const Type *word; /* of the stream */
+    const Type *bus;  /* of a memory, or NULL */
+    int64_t bus_words;  /* of a memory, per frame */
+    bool is_weights;    /* what loaded tables come through */
+    uint32_t rank;
+    int64_t *shape;            /* in the model */
+    uint32_t *order;           /* model dimension behind each dimension of the stream */
+    int64_t *word_extents;     /* by dimensions of the stream */
+    int64_t words_per_frame;
+    const EmitQuantizer *quant;    /* NULL: the elements are the numbers themselves */
+} EmitPort;
+
+/* Everything the printers share; filled by emit_prepare. */
+typedef struct Emitter {
+    Context *ctx;
+    Op *module, *top;
+    const EmitOptions *options;
+    Arena arena;
+    PtrMap globals;      /* symbol Ident* -> C++ name */
+    PtrMap fifos;        /* emithls.stream Op* -> C++ name, once the top function is printed */
+    PtrMap word_aliases; /* vector Type* -> alias name */
+    VEC(const Type *) words; /* vector types in order of appearance */
+    VEC(const char *) taken; /* file-scope names in use */
+    VEC(EmitPort) ports;         /* of the top function, in order */
+    const char *top_name;
+    PtrMap packed;       /* symbols of the tables whose last dimension is a memory's word */
+    const EmitPort *weights;     /* the port that loaded tables come through, or NULL */
+    bool has_memories;       /* some port is a memory: the top function takes a number of frames */
+    bool uses_ints, uses_math; /* anywhere in the module */
+    bool has_schedule;         /* <top>_schedule.h is written */
+} Emitter;
+
+/* Chooses file-scope names, collects the word types, reads the ports. False: diagnosed. */
+bool emit_prepare(Emitter *e) MUST_CHECK;
+/* C++ spelling of a scalar, word or stream type, in the emitter's arena. */
+const char *cpp_type(Emitter *e, const Type *type);
+/* How a table's elements stand in the parameter header: as builtin integers, since initialisers of
+ * class type cost the compiler kilobytes each. */
+typedef struct TableForm {
+    const char *elem;   /* C++ type of an element of the C++ array */
+    int64_t per_word;   /* elements of the table in one of the C++ array; 1: not packed */
+    bool is_exact;      /* an element of the C++ array has the width of the table's */
+} TableForm;
+enum { PACKED_BITS = 64 };
+TableForm emit_table_form(Emitter *e, const Op *table);
+const char *cpp_global(const Emitter *e, const Ident *symbol);
+/* An identifier like raw that is neither at file scope nor in the list; in the arena. */
+const char *cpp_fresh_name(Emitter *e, Str raw, const char *const *used, size_t used_count);
+/* Reads the top function's boundary into e->ports (emit_ports.c). False: diagnosed. */
+bool emit_ports(Emitter *e) MUST_CHECK;
+
+/* --- expressions (emit_expr.c) --------------------------------------------------------- */
+
+/* Binding strength of a printed expression, weakest first. */
+typedef enum Prec {
+    PREC_TERNARY,
+    PREC_OR,
+    PREC_AND,
+    PREC_BITS,
+    PREC_EQUAL,
+    PREC_COMPARE,
+    PREC_SHIFT,
+    PREC_ADD,
+    PREC_MUL,
+    PREC_UNARY,
+    PREC_PRIMARY
+} Prec;
+
+/* What C++ knows of the expression's type. */
+typedef enum CppKind {
+    CPP_AP,      /* some ap_int expression, exact: results grow */
+    CPP_TYPED,   /* exactly cpp_type of the IR type */
+    CPP_BUILTIN, /* a builtin integer: literals, and elements of tables */
+    CPP_BOOL,
+    CPP_FLOAT
+} CppKind;
+
+__extension__ typedef __int128 Wide;
+
+/* An IR value as C++. For integers the expression's mathematical value is the IR value read as
+ * signed (i1: as 0 or 1), and lies in [low, high]. */
+typedef struct Expr {
+    const char *text;
+    const char *uncast; /* the same before the cast that wraps it to its width, or NULL */
+    Prec prec;
+    CppKind kind;
+    Wide low, high;
+    bool reads; /* contains an array access: must not move across a store */
+} Expr;
+
+/* Operands given, prints one arith or math op. False: diagnosed, op has no C++ form. */
+typedef bool ExprPrinter(Emitter *e, const Op *op, const Expr *operands, Expr *out);
+ExprPrinter cpp_expr MUST_CHECK;
+/* Expression of a declared variable or array element of that type. */
+Expr cpp_leaf(const char *text, const Type *type, bool reads);
+/* Text in a context that binds with `prec`. */
+const char *cpp_parens(Emitter *e, const Expr *expr, Prec prec);
+Expr cpp_boolean(const char *text, Prec prec, bool reads);
+/* The value of an integer type read as unsigned or as signed: then true is -1. */
+Expr cpp_unsigned(Emitter *e, const Expr *expr, const Type *type);
+Expr cpp_signed(Emitter *e, const Expr *expr, const Type *type);
+/* Affine expressions over counters: names and extents by dimension. */
+typedef struct Counters {
+    const char *const *names;
+    const int64_t *extents;
+} Counters;
+const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const Counters *counters,
+                       Prec prec);
+const char *cpp_condition(Emitter *e, const IntegerSet *set, const Counters *counters);
+const char *emit_arena_printf(Arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* --- floats (emit_float.c) --------------------------------------------------------------- */
+
+/* Printer of an op of floats or of math, or NULL. */
+ExprPrinter *cpp_float_printer(const OpDef *def);
+/* Whether the printed op calls a function of hls_math.h. */
+bool cpp_is_math_call(const OpDef *def);
+bool cpp_float_constant(Emitter *e, const Attr *value, Expr *out);
+
+/* --- files -------------------------------------------------------------------------------- */
+
+bool emit_functions(Emitter *e, StrBuf *out) MUST_CHECK; /* <top>.cpp's functions */
+/* Appends a line for each loop and array that synthesis will take long for, and warns of it. */
+void emit_limit_notes(Op *func, StrBuf *out);
+/* "hls::stream<T> &x", or "const T *x" for a memory that is read. */
+void emit_parameter(Emitter *e, StrBuf *out, const Value *arg, const char *name);
+/* start, the parameters on as many lines as they take, ")". */
+void emit_signature(StrBuf *out, const char *start, const char *const *parameters, size_t count);
+void emit_header(Emitter *e, StrBuf *out);
+/* #ifndef and #define of <TOP><suffix>. */
+void emit_begin_guard(const Emitter *e, StrBuf *out, const char *suffix);
+void emit_params(Emitter *e, StrBuf *out);
+void emit_host(Emitter *e, StrBuf *out);      /* <top>_host.h */
+void emit_testbench(Emitter *e, StrBuf *out);
+void emit_weights(Emitter *e, StrBuf *out);   /* the loaded tables' elements as .npy */
+/* <top>_schedule.h; empty where cosim cannot follow one. False: diagnosed. */
+bool emit_schedule(Emitter *e, StrBuf *out) MUST_CHECK;
+void emit_makefile(Emitter *e, StrBuf *out);
+/* " INPUT=FILE.npy OUTPUT=FILE.npy": what `make csim` needs. */
+void emit_csim_arguments(const Emitter *e, StrBuf *out);
+void emit_hls_config(Emitter *e, StrBuf *out);
+void emit_tcl(Emitter *e, StrBuf *out);
+void emit_style(Emitter *e, StrBuf *out);     /* .clang-format */
+void emit_report(Emitter *e, StrBuf *out);
+void emit_folding(Emitter *e, StrBuf *out);
+/* How a report of ours begins, up to the top function's name as a JSON string. */
+#define REPORT_START "{\n  \"generator\": \"ming\",\n  \"top\": "
+
+/* Appends a file's contents (emit_files.c). False: diagnosed. */
+bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out) MUST_CHECK;
+/* Makes or renews a project's directory. False: diagnosed, and nothing has changed. */
+bool emit_write_project(Context *ctx, const char *dir, const EmittedFiles *files) MUST_CHECK;
+
+/* --- text (emit_text.c) --------------------------------------------------------------------- */
+
+/* Text inside a C++ comment: no way out of it. */
+void emit_comment_text(StrBuf *out, Str text);
+/* The C++ literal with its quotes. */
+void emit_string_literal(StrBuf *out, Str text);
+/* A C++ expression with exactly that value; `is_f32`: of type float. */
+void emit_float_literal(StrBuf *out, double value, bool is_f32);
+/* "1 x 2 x 3" with the given separator. */
+void emit_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator);
+
+/* Between emit_function.c (a function: comment, signature, frames), emit_stmt.c (its body), emit_loop.c
+ * and emit_pragma.c. */
+
+/* A C++ function being printed. */
+typedef struct Function {
+    Emitter *e;
+    StrBuf *out;
+    int depth;           /* of indentation */
+    PtrMap names;        /* Value* -> name: arrays, streams, counters */
+    PtrMap extents;      /* counter Value* -> extent + 1 as uintptr_t */
+    PtrMap exprs;        /* Value* -> Expr* */
+    VEC(Value *) pending; /* single-use values that read arrays, not printed yet */
+    VEC(const char *) scope;  /* names visible here */
+    VEC(const char *) labels;
+    const char *frame;   /* counter of frames, where the function accesses memories; or NULL */
+    const char *frames;  /* how many, in a top function of memories */
+} Function;
+
+void emit_line(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* A "#pragma HLS" line. */
+void emit_pragma(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* An identifier like raw that is not in use here or at file scope. */
+const char *emit_function_name(Function *f, Str raw);
+const char *emit_declare_name(Function *f, const Value *value, Str raw);
+/* Of an array, a stream or a counter that has been declared. */
+const char *emit_name_of(const Function *f, const Value *value);
+/* A label like raw that is not in use in the function, and its line, one step to the left. */
+const char *emit_fresh_label(Function *f, Str raw);
+void emit_label(Function *f, const char *label);
+/* Names all array reads that a coming side effect must not overtake. */
+void emit_flush_pending(Function *f);
+/* The statements of a block. False: diagnosed. */
+bool emit_block(Function *f, Block *block) MUST_CHECK;
+/* Those of an op's region, one step to the right, with names of their own. */
+bool emit_body(Function *f, Op *op) MUST_CHECK;
+
+/* Prints one op. False: diagnosed. */
+typedef bool StmtPrinter(Function *f, Op *op);
+StmtPrinter emit_for MUST_CHECK; /* emit_loop.c; the others: emit_pragma.c */
+StmtPrinter emit_array_pragma, emit_bind_storage, emit_dependence, emit_interface, emit_dataflow;
+
+#endif

@@ -1,0 +1,56 @@
+/* ONNX files to the onnx dialect: a module with one function, one op per node, initializers as
+ * onnx.Constant. Opsets up to 21; nodes of older opsets are brought into the newest form, functions
+ * of the file are inlined, a dynamic batch counts as 1. docs/import.md says what becomes what.
+ * Tests: test/unit/import_test.c, lit/import, fuzz/fuzz_onnx.c */
+#ifndef MING_IMPORT_IMPORT_H
+#define MING_IMPORT_IMPORT_H
+
+#include "ir/core/core.h"
+
+typedef enum NodeState {
+    NODE_UNKNOWN,  /* not read: what it needs is not known */
+    NODE_REFUSED,
+    NODE_LEFT_OUT, /* outside the part that is imported */
+    NODE_IMPORTED
+} NodeState;
+
+/* What became of a node of the file's graph. */
+typedef struct NodeReport {
+    Str name, op_type; /* as messages call them */
+    NodeState state;
+    Str why; /* of a node that is unknown or refused; may be empty */
+} NodeReport;
+
+/* Every node of the graph, in order. */
+typedef struct ImportReport {
+    NodeReport *nodes;
+    size_t count;
+    Arena arena; /* of the texts */
+} ImportReport;
+void import_report_free(ImportReport *report);
+
+typedef struct ImportOptions {
+    Str folder; /* of tensors stored outside the file, which may not leave it; without data such
+                   tensors are refused */
+    /* Texts "name:1x3x32x32" that give the shapes of graph inputs, or of tensors in `from`. */
+    const char *const *input_shapes;
+    size_t input_shape_count;
+    /* Names of tensors that become arguments, or of nodes whose inputs do. */
+    const char *const *from;
+    size_t from_count;
+    /* Names of tensors that become results, or of nodes whose outputs do. */
+    const char *const *to;
+    size_t to_count;
+    /* NULL, or a zeroed report to fill. Then nodes that cannot be read are no errors: the file's
+     * type of an output makes it an argument, what is read for such nodes alone becomes a result,
+     * and the line of an op's location is its node's number, from 1. */
+    ImportReport *report;
+} ImportOptions;
+
+/* The verified builtin.module for the bytes of an ONNX file, or NULL after exactly one diagnostic
+ * that names the file, and the node if it is about one. file_name is for locations only. The
+ * context needs the builtin, func and onnx dialects; options may be NULL; the caller op_erases
+ * the result. */
+Op *import_onnx(Context *ctx, Str bytes, Str file_name, const ImportOptions *options) MUST_CHECK;
+
+#endif

@@ -1,0 +1,49 @@
+/* Inside of the context, for ir/ sources only.
+ * An Interner is a set of uniqued objects: open addressing over (hash, object). */
+#ifndef MING_IR_ATTR_INTERNAL_H
+#define MING_IR_ATTR_INTERNAL_H
+
+#include "ir/attr/attr.h"
+
+typedef struct InternSlot {
+    uint64_t hash;
+    const void *object; /* NULL: empty */
+} InternSlot;
+typedef struct Interner {
+    InternSlot *slots;
+    size_t slot_count, live; /* slot_count: power of two or 0 */
+} Interner;
+
+/* The stored object equal to `key`, or NULL. */
+const void *intern_find(const Interner *set, uint64_t hash, const void *key,
+                        bool (*equal)(const void *object, const void *key));
+void intern_add(Interner *set, uint64_t hash, const void *object);
+void intern_free(Interner *set);
+
+struct Context {
+    Arena arena;
+    Interner idents, types, attrs, exprs, maps, sets;
+    struct {
+        void *state;
+        ContextPartFree *free;
+    } parts[CONTEXT_PART_COUNT];
+    VEC(void *) adopted; /* heap memory of large dense attributes */
+    /* dense_resource blobs in order of appearance */
+    VEC(const ResourceBlob *) resources;
+    PtrMap external_groups; /* Ident* -> ExternalGroup*, in order of appearance */
+    Interner resource_index; /* by dialect and key */
+    /* often needed */
+    const Type *common_types[TYPE_DIALECT + 1]; /* parameterless ones by kind */
+    const Attr *empty_dict, *unit, *unknown_loc;
+    uint64_t next_distinct;
+};
+
+/* Inside of attributes, for ir/ sources only.
+ * A constructor fills an Attr on the stack that borrows its arrays and interns it. */
+
+/* The context's attribute equal to key; on a miss a copy that owns its arrays. */
+const Attr *attr_intern(const Attr *key);
+/* The same for a key whose arrays live as long as the context: a miss keeps them. */
+const Attr *attr_intern_owned(const Attr *key);
+
+#endif

@@ -1,0 +1,25 @@
+/* A float value taken apart, between float.c and float_text.c. */
+#ifndef MING_IR_SUPPORT_INTERNAL_H
+#define MING_IR_SUPPORT_INTERNAL_H
+
+#include "ir/support/support.h"
+
+__extension__ typedef unsigned __int128 FloatMant;
+
+typedef enum FloatClass { FLOAT_ZERO, FLOAT_FINITE, FLOAT_INF, FLOAT_NAN } FloatClass;
+
+typedef struct FloatParts {
+    FloatClass class;
+    bool is_negative;
+    /* of finite values: mant * 2^exp, in units of the last place */
+    FloatMant mant;
+    int exp;
+    bool is_lower_near; /* the next smaller value is half a unit away */
+    uint32_t precision; /* bits of the format's significand, the implicit one included */
+} FloatParts;
+
+FloatParts float_decode(int kind, const uint64_t words[2]);
+/* The nearest double, ties to even; mant of at most 127 bits. */
+double float_join(const FloatParts *parts);
+
+#endif

@@ -1,0 +1,209 @@
+/* A FIFO as the times of its writes and reads. A word written in cycle w can be read from cycle
+ * w + 1 on; the place it leaves in cycle r can be written from cycle r + 1 on. It is inside in the
+ * cycles w + 1 to r. Times are added in order at either end; the ends need not be in step.
+ * Tests: test/unit/hls_fifo_test.c */
+#ifndef MING_SIM_HLS_HLS_H
+#define MING_SIM_HLS_HLS_H
+
+#include "ir/attr/attr.h"
+#include "ir/support/support.h"
+#include "sim/design/design.h"
+
+/* Times of one end, the last ones kept. */
+typedef struct HlsTimes {
+    int64_t *times; /* ring */
+    int64_t mask;   /* its size - 1 */
+    int64_t count;  /* all that were added */
+    int64_t merged; /* those that the level has seen */
+} HlsTimes;
+
+typedef struct HlsFifo {
+    int64_t depth; /* 0: unbounded */
+    HlsTimes writes, reads;
+    int64_t level;     /* words inside after the merged events */
+    int64_t max_level;
+    int64_t needed;     /* depth with which the same times are possible: a place that is freed in a
+                           cycle is not written in it */
+    int64_t word_cycles; /* sum over words of the cycles they were inside */
+    int64_t full_cycles, empty_cycles;
+    void (*watch)(void *user, int64_t time, int64_t level); /* after each change; NULL: nobody */
+    void *user;
+} HlsFifo;
+
+void hls_sim_fifo_init(HlsFifo *fifo, int64_t depth);
+void hls_sim_fifo_free(HlsFifo *fifo);
+
+enum { HLS_UNKNOWN = -1 };
+/* First cycle in which the next word can be read or written; HLS_UNKNOWN: the other end has not come
+ * that far. */
+static inline int64_t hls_fifo_readable(const HlsFifo *f)
+{
+    return f->reads.count < f->writes.count ? f->writes.times[f->reads.count & f->writes.mask] + 1
+                                            : HLS_UNKNOWN;
+}
+static inline int64_t hls_fifo_writable(const HlsFifo *f)
+{
+    int64_t freed = f->writes.count - f->depth;
+    if (f->depth == 0 || freed < 0)
+        return 0;
+    return freed < f->reads.count ? f->reads.times[freed & f->reads.mask] + 1 : HLS_UNKNOWN;
+}
+
+void hls_sim_fifo_write(HlsFifo *fifo, int64_t time);
+void hls_sim_fifo_read(HlsFifo *fifo, int64_t time);
+/* Counts the level up to the cycle that both ends have reached. */
+void hls_sim_fifo_merge(HlsFifo *fifo);
+/* Counts what is left; nothing more may happen. */
+void hls_sim_fifo_finish(HlsFifo *fifo);
+
+/* The words that flow through a design. The timing engine says which iterations have read their
+ * words (HlsHooks.values); their bodies run then, and what they write waits in the stream until its
+ * reader comes to it. Values do not depend on timing, since reads block.
+ * Tests: lit/sim/hls-values.mir, test/e2e/sizing_check.py */
+
+typedef struct HlsValues HlsValues;
+
+/* Compiles all processes. NULL: diagnosed at what has no values. */
+HlsValues *hls_sim_values_create(const HlsDesign *design) MUST_CHECK;
+void hls_sim_values_free(HlsValues *values);
+
+/* Arrays of the next frame, per argument of the top function (design_argument_frame); borrowed until it
+ * is simulated. Those of outputs are filled by then, memories by hls_sim_values_end_frame. */
+void hls_sim_values_begin_frame(HlsValues *values, Array *const *arrays);
+void hls_sim_values_end_frame(HlsValues *values);
+
+/* HlsHooks.values; user is the HlsValues. */
+bool hls_sim_values_advance(void *values, uint32_t process, uint32_t loop, int64_t until) MUST_CHECK;
+
+/* Timing of a design, exact to the cycle. A process is a local clock that runs through its loops and
+ * stands still, as a whole, while a read finds its FIFO empty or a write finds it full (a pipeline
+ * that stalls, the default of HLS tools). Everything follows from
+ *
+ *   time of an event = max(time of the event before + cycles between them,
+ *                          write of the word + 1, read that makes room + 1)
+ *
+ * so the order in which processes are simulated does not matter: each runs ahead as far as the times
+ * at its FIFOs are known. Frames follow each other without a gap; a process begins the next one when
+ * its pipeline has run empty.
+ * Tests: lit/sim, test/e2e/sizing_check.py */
+
+typedef enum HlsState {
+    HLS_BUSY,   /* the clock runs */
+    HLS_INPUT,  /* it stands: a FIFO is empty */
+    HLS_OUTPUT, /* it stands: a FIFO is full */
+    HLS_IDLE,   /* no iteration of the frame has read or written yet, or it is done */
+    HLS_STATE_COUNT
+} HlsState;
+
+/* Who wants to know; members may be NULL. */
+typedef struct HlsHooks {
+    void *user;
+    /* The words of a loop's iterations before `until`, counted from the first frame on, have been
+     * read. False: diagnosed, ends the simulation. */
+    bool (*values)(void *user, uint32_t process, uint32_t loop, int64_t until);
+    void (*state)(void *user, uint32_t process, HlsState state, int64_t from, int64_t to);
+    void (*level)(void *user, uint32_t stream, int64_t time, int64_t level);
+    void (*progress)(void *user, int64_t frames, int64_t cycle); /* now and then */
+} HlsHooks;
+
+enum { HLS_FULL_RATE = 1000000 };
+typedef struct HlsSimOptions {
+    int64_t input_rate, output_rate; /* of the ports, in words per million cycles; 0: full */
+    int64_t input_interval;          /* inputs give a frame evenly in so many cycles, and processes
+                                        without inputs begin one; 0: by rate */
+    bool is_random;                  /* the ports pause at random, by seed */
+    uint64_t seed;
+    const int64_t *depths;           /* of each stream instead of the design's; NULL: these */
+    HlsHooks hooks;
+} HlsSimOptions;
+
+/* What a process did from the end of its frame before to the end of this one. */
+typedef struct HlsFrame {
+    int64_t begin; /* cycle of the first access */
+    int64_t end;   /* cycle after the last one */
+    uint64_t waits; /* hash of all waiting in it */
+    bool is_late;   /* with an input_interval: something happens later than in the frame before, a
+                       frame's interval apart */
+    int64_t cycles[HLS_STATE_COUNT];
+} HlsFrame;
+typedef VEC(HlsFrame) HlsFrames;
+
+/* Why a process stands still for good. */
+typedef struct HlsBlock {
+    uint32_t stream; /* HLS_NOBODY: it does not */
+    bool is_full;    /* it waits to write, else to read */
+    int64_t cycle;   /* since when */
+} HlsBlock;
+
+typedef struct HlsSim HlsSim;
+HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options);
+void hls_sim_free(HlsSim *sim);
+
+/* Until all processes have done that many frames since the beginning. False: processes wait for each
+ * other for good, or a hook ended the simulation. */
+bool hls_sim_run(HlsSim *sim, int64_t frames) MUST_CHECK;
+/* Once the state recurs: so many frames take so many cycles, and so do all later ones. Zeros: it does
+ * not yet, or takes more than HLS_MAX_PERIOD frames to. */
+enum { HLS_MAX_PERIOD = 16 };
+typedef struct HlsPeriod {
+    int64_t frames, cycles;
+} HlsPeriod;
+HlsPeriod hls_sim_period(const HlsSim *sim);
+/* Whether no later frame can take longer than the input_interval: nothing is late in as many frames
+ * as an event can depend on, hence by induction nothing ever is. */
+bool hls_sim_keeps_pace(const HlsSim *sim);
+/* Counts levels to the end; afterwards nothing more can be run. */
+void hls_sim_finish(HlsSim *sim);
+
+const HlsFrames *hls_sim_frames(const HlsSim *sim, uint32_t process);
+const HlsFifo *hls_sim_fifo(const HlsSim *sim, uint32_t stream);
+HlsBlock hls_sim_block(const HlsSim *sim, uint32_t process);
+int64_t hls_sim_events(const HlsSim *sim); /* reads and writes so far */
+bool hls_sim_was_stopped(const HlsSim *sim); /* by a hook */
+
+/* What a simulation found, as a table and as JSON; why a design stands still.
+ * Tests: lit/tools/ming-sim.mir, lit/sim/hls-deadlock.mir */
+
+typedef struct HlsTimingResult {
+    int64_t frames;
+    int64_t latency;       /* cycles from the first word of the first frame in to its last word out */
+    int64_t last_latency;  /* of the last frame */
+    int64_t interval;      /* cycles between the ends of the last two frames, in all processes; 0: one
+                              frame */
+    int64_t mean_interval; /* in hundredths: of the periodic state, else the same */
+    int64_t cycles;        /* of all frames */
+    HlsPeriod period;      /* which all later frames repeat; zeros: not known */
+    uint32_t bottleneck;   /* process that works most cycles a frame */
+} HlsTimingResult;
+
+/* After a run and hls_sim_finish. */
+HlsTimingResult hls_sim_result(const HlsDesign *design, const HlsSim *sim);
+void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
+void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out);
+
+/* Diagnoses a simulation that ended early: the processes that wait for each other, in which FIFOs,
+ * and the depths that would break the cycle. Returns false. */
+bool hls_sim_explain_deadlock(const HlsDesign *design, const HlsSim *sim, const HlsSimOptions *options,
+                          int64_t frames);
+
+/* What processes and FIFOs did over time, for a waveform viewer (VCD) or as a chart (SVG).
+ * Tests: lit/tools/ming-sim-charts.mir */
+
+typedef struct HlsTrace HlsTrace;
+
+/* keeps_changes: what a VCD needs, memory for every change of a state or level. */
+HlsTrace *hls_sim_trace_create(const HlsDesign *design, bool keeps_changes);
+void hls_sim_trace_free(HlsTrace *trace);
+
+/* HlsHooks.state and .level; user is the trace. */
+void hls_sim_trace_state(void *trace, uint32_t process, HlsState state, int64_t from, int64_t to);
+void hls_sim_trace_level(void *trace, uint32_t stream, int64_t time, int64_t level);
+
+/* One time unit per cycle. A process is a 2-bit signal: 0 busy, 1 waits for input, 2 for output,
+ * 3 idle; a FIFO an integer, its level at the end of the cycle. */
+void hls_sim_trace_print_vcd(const HlsTrace *trace, StrBuf *out);
+/* A row per process, coloured by what it does most in a part of the time, and one per FIFO, darker
+ * the fuller it is. */
+void hls_sim_trace_print_svg(const HlsTrace *trace, StrBuf *out);
+
+#endif

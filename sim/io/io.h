@@ -1,0 +1,76 @@
+/* NumPy's .npy files, versions 1 to 3: little-endian integers of 8 to 64 bits, bool, f16, f32 and
+ * f64, in either array order. A file is trusted in nothing: the header is parsed strictly, and the
+ * size that its shape implies must be the size of the file.
+ * Tests: test/unit/npy_test.c */
+#ifndef MING_SIM_IO_IO_H
+#define MING_SIM_IO_IO_H
+
+#include "dialects/onnx/onnx.h"
+#include "ir/attr/attr.h"
+#include "ir/support/support.h"
+
+enum { NPY_MAX_RANK = 32 };
+
+typedef struct Npy {
+    char kind;     /* 'b', 'i', 'u' or 'f' as in a dtype */
+    uint32_t item; /* bytes per element: 1, 2, 4 or 8 */
+    uint32_t rank;
+    int64_t dims[NPY_MAX_RANK];
+    int64_t count; /* elements */
+    uint8_t *data; /* row-major, little-endian; owned */
+} Npy;
+
+/* Zeros of that shape; false if they need more bytes than a size_t counts. */
+bool npy_init(Npy *npy, char kind, uint32_t item, const int64_t *dims, uint32_t rank) MUST_CHECK;
+void npy_free(Npy *npy);
+
+/* The array in a file's bytes, in row-major order whatever the file's. False: why says what is
+ * wrong, and nothing is owned. */
+bool npy_parse(Str bytes, Npy *out, StrBuf *why) MUST_CHECK;
+/* The file that numpy.save writes for the array. */
+void npy_print(const Npy *npy, StrBuf *out);
+
+/* "int8", "float32", … */
+void npy_print_dtype(const Npy *npy, StrBuf *out);
+/* One element. Integers (bool too) by the first; those above INT64_MAX give their bits. */
+int64_t npy_get_i64(const Npy *npy, int64_t index);
+double npy_get_f64(const Npy *npy, int64_t index);
+/* value must fit the type; a float is rounded to it, half to even. */
+void npy_set_i64(Npy *npy, int64_t index, int64_t value);
+void npy_set_f64(Npy *npy, int64_t index, double value);
+
+/* Between .npy arrays and a function's values, as the testbench of an emitted project does it:
+ * dfg.quant says how floats are quantized on the way in and read on the way out, dfg.layout in
+ * which order of dimensions the function sees the model's tensor, and an array whose first
+ * dimension is a multiple of the model's holds several frames.
+ * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir */
+
+typedef struct Boundary {
+    const Type *type;   /* in the function */
+    const Type *tensor; /* the model's: dimensions in its order; a scalar has rank 0 */
+    Str name;           /* dfg.name, or empty */
+    uint32_t order[NPY_MAX_RANK]; /* the model's dimension behind each of the function's */
+    bool is_unranked;   /* any shape; tensor has only the elements' type */
+    bool has_layout;    /* order is not the identity */
+    bool is_quantized, is_signed;
+    double scale;
+    int64_t zero, low, high, divisor; /* real number: (q - zero) * scale / divisor */
+    Rounding rounding;
+} Boundary;
+
+/* From a type of the function's signature and the attributes beside it (NULL: none). False:
+ * diagnosed at func. */
+bool boundary_init(const Op *func, const Type *type, const Attr *attrs, Boundary *out) MUST_CHECK;
+
+/* Frames in an array; false: why says how its shape does not fit. */
+bool boundary_frames(const Boundary *boundary, const Npy *npy, int64_t *frames,
+                     StrBuf *why) MUST_CHECK;
+/* One frame as the function takes it. NULL: why names an element that the type does not hold. */
+Array *boundary_enter(const Boundary *boundary, const Npy *npy, int64_t frame,
+                      StrBuf *why) MUST_CHECK;
+/* Puts a result as frame number `frame` of `frames` into out, which is made for the first one.
+ * False: why says that the frames differ in shape or are too large. */
+bool boundary_leave(const Boundary *boundary, const Array *result, int64_t frame, int64_t frames,
+                    Npy *out, StrBuf *why) MUST_CHECK;
+
+#endif

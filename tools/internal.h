@@ -1,0 +1,207 @@
+/* Surviving crashes: the work goes on in a child process while the parent waits, so that a signal
+ * ends only the child and the parent can still tell what it was doing.
+ * Tests: test/unit/crash_guard_test.c */
+#ifndef MING_TOOLS_INTERNAL_H
+#define MING_TOOLS_INTERNAL_H
+
+#include "driver/driver.h"
+#include "ir/asm/print/print.h"
+#include "ir/pass/pass.h"
+#include "ir/support/support.h"
+
+typedef struct CrashGuard {
+    int notes;   /* in the child: where they are written; -1: no guard */
+    StrBuf what; /* in the parent: the child's last note */
+    StrBuf text;
+} CrashGuard;
+
+/* Splits the process. True: this is the child (or splitting failed), which goes on. False: this
+ * is the parent and a signal has ended the child, whose last note is in the guard. If the child
+ * ends otherwise, the parent ends too, with the same status. */
+bool crash_guard_enter(CrashGuard *guard);
+/* In the child: what to know if it crashes from now on. */
+void crash_guard_note(CrashGuard *guard, Str what, Str text);
+/* In the child: from now on a crash is one. */
+void crash_guard_leave(CrashGuard *guard);
+void crash_guard_free(CrashGuard *guard);
+
+/* --emit-dialect-docs: reference pages in Markdown, one per dialect and one of all passes,
+ * from their tables.
+ * Tests: lit/tools/dialect-docs.mir */
+
+/* The page of one dialect. */
+void dialect_docs_print(StrBuf *out, const DialectDef *dialect);
+/* The page of all passes. */
+void dialect_docs_print_passes(StrBuf *out, const PassTable *table);
+/* Writes DIR/<dialect>.md for every registered dialect and DIR/passes.md, making the directory. False:
+ * *reason says why, with the path in `path`. */
+bool dialect_docs_write(Context *ctx, const PassTable *passes, const char *dir, StrBuf *path,
+                        const char **reason) MUST_CHECK;
+
+/* --verify-diagnostics: compares what is emitted with the expectations in the text,
+ *   // expected-error @+1 {{part of the message}}
+ *   // expected-warning-re @above {{text with {{[0-9]+}} in it}}
+ * Kinds: error, warning, remark, note. Places: the line itself, @+N, @-N, @above and @below (the
+ * nearest line without an expectation of its own kind of place), @unknown.
+ * Tests: lit/tools/verify-diagnostics.mir */
+
+typedef struct ExpectedDiags ExpectedDiags;
+
+/* Reads the expectations and takes over the context's diagnostics. */
+ExpectedDiags *expected_diags_begin(Context *ctx, Str text, Str buffer_name);
+/* Gives the default handler back, reports what did not come, frees. True: all as expected. */
+bool expected_diags_end(ExpectedDiags *diags) MUST_CHECK;
+
+/* ming check: what of a model compiles, and what it takes. Tests: lit/tools/ming-check.test */
+
+/* The command with its own argv[0]; an exit status. */
+int ming_check(int argc, char **argv);
+
+/* ming devices: the devices that --device names. Tests: lit/tools/devices.mir */
+
+/* The command with its own argv[0]; an exit status. */
+int ming_devices(int argc, char **argv);
+
+/* ming explore: what a network can trade of throughput for resources on a device.
+ * Tests: lit/tools/ming-explore.test */
+
+/* The command with its arguments; argv[0] is "explore". Returns the exit status. */
+int ming_explore(int argc, char **argv);
+
+/* ming report: predicted figures of a compiled design beside those of a vendor's tool.
+ * Tests: lit/tools/ming-report*.test */
+
+/* The command with its own argv[0]; an exit status. */
+int ming_report(int argc, char **argv);
+
+/* ming run: executes a model or module on .npy arrays. Tests: lit/tools/ming-run.mir */
+
+/* The command with its own argv[0]; an exit status. */
+int ming_run(int argc, char **argv);
+
+/* ming sim: a compiled design, cycle by cycle. Tests: lit/tools/ming-sim.mir */
+
+/* The command with its own argv[0]; an exit status. */
+int ming_sim(int argc, char **argv);
+
+/* Watches passes run: --mlir-print-ir-*, --mlir-timing, --mlir-pass-statistics. Reports go to
+ * stderr, dumps too unless a folder is given.
+ * Tests: lit/tools/print-ir.mir, lit/tools/timing.mir, lit/tools/reports.mir */
+
+typedef struct PassWatchOptions {
+    Texts before, after; /* names of passes */
+    bool before_all, after_all, after_change, after_failure, module_scope;
+    const char *tree_dir; /* folder for dumps, mirroring the IR; NULL: stderr */
+    bool timing, statistics;
+    const char *timing_display;     /* "tree" (in order of runs) or "list" (sorted by time) */
+    const char *timing_format;      /* "text" or "json" */
+    const char *statistics_display; /* "pipeline" or "list" (merged, sorted by name) */
+    const PrintOptions *print;
+} PassWatchOptions;
+
+typedef struct PassWatch PassWatch;
+
+/* Options must live as long as the watch. */
+PassWatch *pass_watch_create(const PassWatchOptions *options);
+void pass_watch_free(PassWatch *watch);
+const PassHooks *pass_watch_hooks(PassWatch *watch);
+
+/* Time that is no pass's: call begin, then end. */
+void pass_watch_begin(PassWatch *watch, const char *phase);
+void pass_watch_end(PassWatch *watch);
+
+/* The reports, if they were asked for: statistics after the run, times at the very end. */
+void pass_watch_statistics(const PassWatch *watch, const Pipeline *pipeline);
+void pass_watch_times(PassWatch *watch);
+
+/* "'func.func' operation: @f" */
+void pass_watch_describe_op(StrBuf *out, const Op *op);
+
+/* What ming-opt's command line says.
+ * Tests: lit/tools/command-line.mir */
+
+typedef struct PassFlag {
+    const PassDef *def;
+    const char *options; /* or NULL */
+} PassFlag;
+
+typedef struct OptOptions {
+    bool allow_unregistered, no_implicit_module;
+    bool verify_each, verify_diagnostics, verify_roundtrip;
+    int64_t verify_semantics; /* random inputs per function; 0: none */
+    bool dump_pipeline, show_dialects, list_passes;
+    bool disable_threading; /* there are no threads; reproducers repeat it */
+    const char *split_marker; /* NULL or empty: one chunk */
+    const char *output_marker;
+    const char *output, *docs_dir, *pipeline;
+    const char *crash_reproducer; /* file for a failed pipeline's input; or NULL */
+    bool local_reproducer;
+    const char *written_reproducer; /* file for the pipeline and what it made; or NULL */
+    bool run_reproducer;
+    PrintOptions print;
+    PassWatchOptions watch;
+    VEC(PassFlag) passes; /* one per flag, in order */
+} OptOptions;
+
+/* Reads the command line into `options`, whose texts point into it, and collects the inputs. */
+ArgsResult opt_options_parse(OptOptions *options, int argc, char **argv, Texts *inputs) MUST_CHECK;
+void opt_options_free(OptOptions *options);
+
+/* Files that run a failed pipeline again: the module as it was before, with the pipeline in its
+ * external resources under mlir_reproducer, as upstream writes them. A local reproducer holds the
+ * failing pass alone and the module as that pass found it. Crashes count as failures.
+ * Tests: lit/tools/reproducer.mir, test/unit/crash_guard_test.c */
+
+typedef struct ReproducerOptions {
+    const char *path; /* NULL: no reproducers */
+    bool is_local;
+    bool verify_each, disable_threading; /* what the file says about the run */
+} ReproducerOptions;
+
+enum { REPRODUCER_MAX_HOOKS = 4 };
+/* Runs the pipeline with the hooks (NULL-terminated, so many at most); if a pass fails or crashes,
+ * writes the file and says so. */
+bool reproducer_run(const ReproducerOptions *options, Pipeline *pipeline, Op *op,
+                    const PassHooks *const *hooks) MUST_CHECK;
+/* Writes the file whatever happened, for the module as it is; as upstream's, it runs the passes
+ * on the ops inside. */
+bool reproducer_write(const char *path, const Pipeline *pipeline, Op *op) MUST_CHECK;
+/* Puts the pipeline that came with the input, if any, in the place of *pipeline, and forgets it;
+ * sets *verify_each if the input does. False: diagnosed, *pipeline may be NULL. */
+bool reproducer_apply(Context *ctx, Pipeline **pipeline, const PassTable *table, bool *verify_each)
+    MUST_CHECK;
+
+/* Cutting inputs at marker lines (--split-input-file).
+ * Tests: lit/tools/split-input-file.mir, lit/tools/split-marker.mir, lit/tools/split-near-miss.mir */
+
+typedef struct InputPiece {
+    Str text;
+    uint32_t line; /* of its start in the input */
+} InputPiece;
+typedef VEC(InputPiece) InputPieces;
+
+/* Appends the pieces between markers. What looks like a marker but for its last two characters is
+ * warned about on stderr, as upstream does; `name` is the input's. */
+void split_input(InputPieces *out, Str text, Str marker, const char *name);
+
+/* A tree of timers and its report, laid out as upstream's --mlir-timing.
+ * Tests: lit/tools/timing.mir */
+
+typedef struct Timing Timing;
+
+typedef struct TimingLayout {
+    bool as_list; /* times by name, longest first, instead of the tree */
+    bool as_json;
+} TimingLayout;
+
+/* The clock runs from here to timing_print. */
+Timing *timing_create(void);
+void timing_free(Timing *timing);
+/* Starts a timer inside the one that runs or, if `is_outer`, inside none. Those with the same id
+ * and name in the same place add up. The name is copied. */
+void timing_enter(Timing *timing, const void *id, const char *name, bool is_hidden, bool is_outer);
+void timing_leave(Timing *timing);
+/* To standard error. */
+void timing_print(Timing *timing, const TimingLayout *layout);
+
+#endif
