@@ -1,6 +1,6 @@
 /* Who calls whom: a node for each function with a body, an edge for each call to one and for each
  * function inside another.
- * Tests: lit/passes/inline.mir, lit/passes/inline-recursion.mir */
+ * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-recursion.mir */
 #ifndef MING_ANALYSIS_ANALYSIS_H
 #define MING_ANALYSIS_ANALYSIS_H
 
@@ -46,7 +46,7 @@ bool call_graph_each_component(CallGraph *graph, bool (*visit)(void *user, CallN
 
 /* How often functions that may be dropped are referred to, kept up to date while calls are
  * inlined: who has no use is dead, the last use may take the body itself.
- * Tests: lit/passes/inline.mir, lit/passes/inline-dce.mir */
+ * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-dce.mir */
 
 typedef struct CallUses {
     const CallGraph *graph;
@@ -138,7 +138,7 @@ uint32_t int_range_bits(IntRange range);
 /* Kernel analysis of linalg.generic (MING, Algorithms 1 and 2): the kernel's class, its windows and
  * the iterator sets that decide streams and line buffers. Computed from the op alone; the pass
  * analyze-kernels writes the same facts as the attribute dfg.kernel.
- * Tests: lit/passes/analyze-kernels.mir */
+ * Tests: lit/passes/linalg/analyze-kernels.mir */
 
 enum { KERNEL_MAX_LOOPS = 16 };
 
@@ -185,7 +185,7 @@ Value *kernel_fill_value(const Op *op);
 
 /* Identifiers for processes, ports and streams, derived from layer names. Whatever a model calls
  * its layers, the result is a C++ identifier that is no keyword.
- * Tests: test/unit/names_test.c */
+ * Tests: test/unit/analysis/layer_name_test.c */
 
 enum { NAME_MAX_LENGTH = 64 };
 
@@ -215,7 +215,7 @@ int64_t payload_range_bits(int64_t low, int64_t high);
 
 /* tensor.expand_shape and tensor.collapse_shape between static shapes. Both keep the row-major
  * order of the elements: the same stream has another shape.
- * Tests: lit/passes/normalize-layout-reshape.mir, lit/lowering/linalg-to-dfg-reshape.mir */
+ * Tests: lit/passes/linalg/normalize-layout-reshape.mir, lit/lowering/linalg_to_dfg/linalg-to-dfg-reshape.mir */
 
 enum { RESHAPE_MAX_RANK = 16 };
 

@@ -1,6 +1,6 @@
 /* Building the call graph, and Tarjan's search for its strongly connected components, with a stack
  * of its own since chains of calls may be long.
- * Tests: lit/passes/inline.mir, lit/passes/inline-recursion.mir */
+ * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-recursion.mir */
 #include "analysis/analysis.h"
 
 #include "ir/attr/attr.h"

@@ -1,6 +1,6 @@
 /* Counting the references to functions. A function may be dropped if it is a symbol that nobody
  * outside can see and nothing but functions refers to.
- * Tests: lit/passes/inline.mir, lit/passes/inline-dce.mir */
+ * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-dce.mir */
 #include "analysis/analysis.h"
 
 #include "ir/attr/attr.h"

@@ -5,7 +5,7 @@
  * So m must satisfy (k - j) / (t_k - t_j + 1) < m / 2^s < (k - j) / (t_k - t_j - 1) for all pairs,
  * which bounds the slope; the first shift at which an integer lies between the bounds is tried, and
  * the intervals for b decide. The answer is exact: it is checked at every threshold.
- * Tests: test/unit/fit_test.c */
+ * Tests: test/unit/analysis/fixed_point_fit_test.c */
 #include "analysis/analysis.h"
 
 #include <assert.h>

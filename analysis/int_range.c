@@ -2,7 +2,7 @@
  * step gets the sum of the terms' ranges; if the terms are products with a constant tensor, the products
  * are added up element by element, and the largest and least sum of any output counts. Partial sums in
  * whatever order stay within it, since every term's range is taken to contain 0.
- * Tests: lit/lowering/narrow-integers.mir */
+ * Tests: lit/passes/linalg/narrow-integers.mir */
 #include "analysis/analysis.h"
 
 #include "dialects/arith/arith.h"

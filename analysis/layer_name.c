@@ -1,4 +1,4 @@
-/* Sanitised names. Tests: test/unit/names_test.c */
+/* Sanitised names. Tests: test/unit/analysis/layer_name_test.c */
 #include "analysis/analysis.h"
 
 #include "dialects/dfg/dfg.h"

@@ -1,6 +1,6 @@
 /* Intervals and dependences of payload values, by walking back from the value. The walk is cut off at
  * a depth that no payload of a product reaches, beyond which the type's bounds hold.
- * Tests: lit/lowering/packing.mir */
+ * Tests: lit/lowering/dfg_to_emithls/packing.mir */
 #include "analysis/analysis.h"
 
 #include "dialects/arith/arith.h"

@@ -1,5 +1,5 @@
 /* Reassociations as indices and extents.
- * Tests: lit/passes/normalize-layout-reshape.mir, lit/lowering/linalg-to-dfg-reshape.mir */
+ * Tests: lit/passes/linalg/normalize-layout-reshape.mir, lit/lowering/linalg_to_dfg/linalg-to-dfg-reshape.mir */
 #include "analysis/analysis.h"
 
 #include "dialects/tensor/tensor.h"

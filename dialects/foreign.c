@@ -1,6 +1,6 @@
 /* Upstream's dialects whose ops we do not have: their attributes and types may stand on ops of
  * ours and are carried through.
- * Tests: lit/ir/foreign-dialects.mir, lit/dialects/sparse_tensor */
+ * Tests: lit/ir/asm/parse/foreign-dialects.mir, lit/dialects/sparse_tensor */
 #include "dialects/complex/complex.h"
 #include "dialects/dialects.h"
 #include "dialects/sparse_tensor/sparse_tensor.h"

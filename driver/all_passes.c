@@ -1,10 +1,10 @@
-/* The one table of passes, in order of their names. Tests: lit/tools/list-passes.mir */
+/* The one table of passes, in order of their names. Tests: lit/driver/list-passes.mir */
 #include "driver/driver.h"
 
-#include "lowering/dfg_to_emithls/internal.h"
-#include "lowering/linalg_to_dfg/internal.h"
+#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
+#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
-#include "lowering/tosa_to_linalg/internal.h"
+#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
 #include "passes/common/passes.h"
 #include "passes/dfg/passes.h"
 #include "passes/linalg/passes.h"

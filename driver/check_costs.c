@@ -1,6 +1,6 @@
 /* What layers take: parameters and multiply-accumulate operations from the onnx level, where each
  * is one op, element types from the linalg level, where they are what is computed with.
- * Tests: lit/tools/ming-check.test */
+ * Tests: lit/driver/ming-check.test */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/onnx/onnx.h"

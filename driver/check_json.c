@@ -1,5 +1,5 @@
 /* The report of ming check as JSON: an object with an array of nodes in the order of the file.
- * Tests: lit/tools/ming-check-json.test */
+ * Tests: lit/driver/ming-check-json.test */
 #include "ir/support/support.h"
 #include "driver/driver.h"
 

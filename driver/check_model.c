@@ -1,7 +1,7 @@
 /* Which layers compile: the passes of ming compile up to HLS, except for the choice of unroll
  * factors, on copies of the module. What a pass refuses is cut out of the module - its results
  * become arguments, its operands results - and the passes run again, until none refuses a layer.
- * Tests: lit/tools/ming-check*.test, lit/tools/ming-check.mir */
+ * Tests: lit/driver/ming-check*, lit/driver/ming-check.test */
 #include "dialects/dialects.h"
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"

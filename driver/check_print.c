@@ -1,6 +1,6 @@
 /* The report of ming check as a table for people: a row per layer, and below a layer that does not
  * compile why, and what would help.
- * Tests: lit/tools/ming-check.test */
+ * Tests: lit/driver/ming-check.test */
 #include "dialects/onnx/onnx.h"
 #include "ir/support/support.h"
 #include "driver/driver.h"

@@ -1,6 +1,6 @@
 /* What the reports of ming check have in common: words for statuses, hints, element types, and the
  * sums over all layers.
- * Tests: lit/tools/ming-check*.test */
+ * Tests: lit/driver/ming-check* */
 #include "driver/driver.h"
 
 static const char *const status_names[] = {

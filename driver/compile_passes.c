@@ -1,5 +1,5 @@
 /* Runs the passes, and the choice of a design again where FIFOs lack memory.
- * Tests: lit/tools/ming-compile-reserve.mir */
+ * Tests: lit/driver/ming-compile-reserve.mir */
 #include "driver/driver.h"
 
 #include <string.h>

@@ -79,7 +79,7 @@ void tool_help_line(StrBuf *out, const char *name, const char *value, const char
 /* Message "tool: text" on stderr; false. */
 bool tool_error(const Tool *tool, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Models from files, for tools. Tests: lit/tools/ming-compile.mir, lit/import */
+/* Models from files, for tools. Tests: lit/driver/ming-compile.mir, lit/import */
 
 /* What of an ONNX file is read, and how: the flags that tools have for it. */
 typedef struct ModelOptions {
@@ -107,7 +107,7 @@ Op *model_load(Context *ctx, const char *path, Str bytes, const ModelOptions *op
  * check_costs.c (what it takes), check_words.c, check_print.c and check_json.c (the reports).
  * A layer is a node of an ONNX file, or an onnx op of a module. Every op that is made of it has a
  * location whose line is the layer's number, from 1; so passes and their errors lead back to it.
- * Tests: lit/tools/ming-check*.test, lit/tools/ming-check.mir */
+ * Tests: lit/driver/ming-check*, lit/driver/ming-check.test */
 
 typedef enum LayerStatus {
     LAYER_NOT_CHECKED, /* an error elsewhere hides what would become of it */
@@ -221,7 +221,7 @@ bool device_options_resolve(const Tool *tool, Context *ctx, const DeviceOptions 
                  DeviceTarget *out) MUST_CHECK;
 
 /* --objective and what else tells the search for the best design what to look for.
- * Tests: lit/tools/objective.mir */
+ * Tests: lit/driver/objective.mir */
 
 /* NULL, 0: as the pass does without. */
 typedef struct SearchOptions {
@@ -257,7 +257,7 @@ void search_add_result(StrBuf *out, const Op *module);
  * fit-fifos says what is short (emithls.shortage), and the design is chosen again with that set aside,
  * up to three times; of the designs within the budget the best by the objective stays. The pipeline of
  * that one is what --dump-pass-pipeline prints: it makes the same design in one run.
- * Tests: lit/tools/ming-compile-reserve.mir */
+ * Tests: lit/driver/ming-compile-reserve.mir */
 
 typedef struct CompileOptions {
     const char *top, *interface, *weights;
@@ -321,7 +321,7 @@ bool ports_read(PortFiles *ports) MUST_CHECK;
 bool ports_enter(const PortFiles *ports, int64_t frame, Array **inputs) MUST_CHECK;
 
 /* Quantization after training, for tools: --quantize=int8 --calibrate=x.npy.
- * Tests: lit/tools/quantize.mir, test/e2e/quantize_check.py */
+ * Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
 
 typedef struct QuantizeOptions {
     const char *format; /* NULL: nothing is quantized */
@@ -347,7 +347,7 @@ bool model_quantize(const Tool *tool, const QuantizeOptions *options, Op *module
                     const char *function) MUST_CHECK;
 
 /* Files that tools need at run time: simulation headers, device descriptions.
- * Tests: test/e2e, lit/tools/ming-compile.mir */
+ * Tests: test/e2e, lit/driver/ming-compile.mir */
 
 /* Directory of one kind of files: "csim" or "devices". Looks beside the program: where an
  * installation has them, then where a build has them; then in the configured place. */

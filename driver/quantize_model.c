@@ -3,7 +3,7 @@
  *   fold constants ─▶ run frames, note ranges ─▶ onnx-quantize ─▶ run frames again: errors by layer
  *                              └── copy: the float network ────────────────┘
  *
- * Tests: lit/tools/quantize.mir, test/e2e/quantize_check.py */
+ * Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
 #include "driver/driver.h"
 
 #include <stdlib.h>

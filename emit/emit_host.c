@@ -1,6 +1,6 @@
 /* <top>_host.h: the ports as functions for host code, one ming::Port each, which quantizes, orders and
  * packs arrays of the model. The testbench goes through it too.
- * Tests: lit/emit/host.mir, test/e2e */
+ * Tests: lit/emit/memory-ports.mir, test/e2e */
 #include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"

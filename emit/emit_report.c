@@ -1,6 +1,6 @@
 /* report.json, and the same as a short table for people. Everything in it was decided earlier and is
  * read from the module: `report` of each process, dfg.budget of the module.
- * Tests: lit/emit/report.mir, lit/tools/ming-compile.mir */
+ * Tests: lit/emit/report.mir, lit/driver/ming-compile.mir */
 #include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"

@@ -1,6 +1,6 @@
 /* Foreign text and numbers as C++. Names and comments of a model may hold anything; what is
  * printed here cannot end the comment or string that it stands in.
- * Tests: test/unit/emit_test.c, lit/emit/hostile-names.mir */
+ * Tests: test/unit/emit/emit_test.c, lit/emit/hostile-names.mir */
 #include "emit/internal.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* <top>_weights.npy: the elements of all loaded tables in the order of the module, as the words of the
- * weights' port. Tests: lit/emit/load-weights.mir, test/e2e */
+ * weights' port. Tests: lit/passes/dfg/load-weights.mir, test/e2e */
 #include "emit/internal.h"
 
 #include "dialects/emithls/emithls.h"

@@ -1,5 +1,5 @@
 /* AttributeProto to an attribute. Old files have no type tag; then the field that is set decides.
- * Tests: test/unit/import_test.c */
+ * Tests: test/unit/import/import_test.c */
 #include "import/internal.h"
 
 typedef Onnx__AttributeProto__AttributeType AttributeType;

@@ -1,6 +1,6 @@
 /* Tensors whose data lies in another file. The file must be in the model's folder or below it:
  * a path is walked component by component, without "..", absolute paths or symbolic links.
- * Tests: test/unit/import_test.c */
+ * Tests: test/unit/import/import_test.c */
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"
 

@@ -1,5 +1,5 @@
 /* Functions that the file defines: a call becomes the ops of the body, in a scope of its own.
- * Tests: test/unit/import_test.c, lit/import/functions.test */
+ * Tests: test/unit/import/import_test.c, lit/import/functions.test */
 #include <string.h>
 
 #include "dialects/onnx/onnx.h"

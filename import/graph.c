@@ -1,7 +1,7 @@
 /* The graph of an ONNX model: arguments, initializers, nodes, results. Nodes come in topological
  * order, as ONNX demands, so every input must be defined before it is used; that alone refuses
  * cycles.
- * Tests: test/unit/import_test.c, lit/import */
+ * Tests: test/unit/import/import_test.c, lit/import */
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"

@@ -1,7 +1,7 @@
 /* ONNX files to the onnx dialect: a module with one function, one op per node, initializers as
  * onnx.Constant. Opsets up to 21; nodes of older opsets are brought into the newest form, functions
  * of the file are inlined, a dynamic batch counts as 1. docs/import.md says what becomes what.
- * Tests: test/unit/import_test.c, lit/import, fuzz/fuzz_onnx.c */
+ * Tests: test/unit/import/import_test.c, lit/import, fuzz/fuzz_onnx.c */
 #ifndef MING_IMPORT_IMPORT_H
 #define MING_IMPORT_IMPORT_H
 

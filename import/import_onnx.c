@@ -1,6 +1,6 @@
 /* The bytes of an ONNX file to a module: the messages that frame the graph, and what all sources of
  * the importer share. The first error ends the import.
- * Tests: test/unit/import_test.c, lit/import */
+ * Tests: test/unit/import/import_test.c, lit/import */
 #include "import/import.h"
 
 #include "dialects/builtin/builtin.h"

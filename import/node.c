@@ -1,6 +1,6 @@
 /* One node to one op, or a few where a form that the dialect does not have is written with others:
  * channels-last nodes and old Softmaxes stand between ops that change the layout.
- * Tests: test/unit/import_test.c, lit/import */
+ * Tests: test/unit/import/import_test.c, lit/import */
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"
 #include "ir/asm/print/print.h"

@@ -1,7 +1,7 @@
 /* Imports that end at no node: what cannot be read is told in a report, and the rest of the graph
  * is read around it. A tensor that such a node defines becomes an argument where the file tells its
  * type; else the nodes that use it cannot be read either.
- * Tests: lit/tools/ming-check.test */
+ * Tests: lit/driver/ming-check.test */
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"
 

@@ -1,5 +1,5 @@
 /* SparseTensorProto to dense elements: what it does not name is 0.
- * Tests: test/unit/import_test.c, lit/import/sparse.test */
+ * Tests: test/unit/import/import_test.c, lit/import/sparse.test */
 #include "import/internal.h"
 #include "ir/attr/attr.h"
 

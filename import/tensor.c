@@ -1,6 +1,6 @@
 /* TensorProto to dense elements: raw data, typed fields and data in other files, for all numeric
  * types. Sizes are checked before anything is allocated; both sides are little endian.
- * Tests: test/unit/import_test.c */
+ * Tests: test/unit/import/import_test.c */
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"
 

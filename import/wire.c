@@ -1,6 +1,6 @@
 /* Checks protobuf bytes before libprotobuf-c unpacks them: its reader recurses once per nested
  * message without a limit and cannot say what is wrong with a damaged file.
- * Tests: test/unit/import_test.c, fuzz/fuzz_onnx.c */
+ * Tests: test/unit/import/import_test.c, fuzz/fuzz_onnx.c */
 #include "import/internal.h"
 
 enum { MAX_NESTING = 64 };

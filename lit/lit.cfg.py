@@ -49,6 +49,10 @@ if not find("FileCheck"):
 for name in ("ming-translate", "ming-opt", "ming"):
     config.substitutions.append((f"%{name}\\b", os.path.join(tools_dir, name)))
 
+# Inputs of other tests, and the project's own files.
+config.substitutions.append(("%lit\\b", source_dir))
+config.substitutions.append(("%root\\b", os.path.dirname(source_dir)))
+
 # The values of a .npy file.
 config.substitutions.append(
     ("%show\\b", f"{sys.executable} {os.path.dirname(source_dir)}/scripts/npy.py show"))

@@ -1,7 +1,7 @@
 /* Schedules of width converters. Small words S make up a large word L of the same frame F if each extent
  * of L is a multiple of that of S, and the words of S inside L are neighbours in row-major order: in
  * all dimensions inside the outermost one where L exceeds S, L spans the whole frame.
- * Tests: lit/lowering/converter.mir */
+ * Tests: lit/lowering/dfg_to_emithls/converter.mir */
 #include "schedule/schedule.h"
 
 #include "ir/asm/print/print.h"

@@ -2,7 +2,7 @@
  * becomes (d / k, d % k), and the divisions disappear:
  *   (d0 floordiv 2, d1)  with d0 = 2 * a + b  ->  (a, d1)
  * Neighbouring digits that a linear map does not tell apart become one again.
- * Tests: lit/lowering/dfg-to-emithls-move.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir */
 #include "schedule/internal.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Times in an iteration: iteration.h.
- * Tests: test/unit/pipeline_test.c */
+ * Tests: test/unit/target/cost/pipeline_test.c */
 #include "schedule/schedule.h"
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }

@@ -1,6 +1,6 @@
 /* The latency model's numbers. Delays are in picoseconds; an operator with registers inside lists
  * its whole delay, which is cut into cycles.
- * Tests: test/unit/latency_test.c */
+ * Tests: test/unit/schedule/latency_test.c */
 #include "schedule/schedule.h"
 
 #include "dialects/arith/arith.h"

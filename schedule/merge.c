@@ -1,5 +1,5 @@
 /* Merge schedules: the word grid of the result, and in it the part of each source.
- * Tests: lit/lowering/dfg-to-emithls-move.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir */
 #include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
 #include "schedule/schedule.h"

@@ -1,7 +1,7 @@
 /* Packing schedules. The values of lanes that differ in one operand of a product alone become fields of
  * that operand, so that one multiplication gives a grid of products. The arrangement with the fewest
  * multiplications is taken, and of those the one with the longest chains.
- * Tests: test/unit/packing_test.c, lit/lowering/packing.mir */
+ * Tests: test/unit/schedule/packing_test.c, lit/lowering/dfg_to_emithls/packing.mir */
 #include "schedule/schedule.h"
 
 #include "dialects/arith/arith.h"

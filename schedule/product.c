@@ -1,6 +1,6 @@
 /* Products of integers in hardware: what a DSP48E2 multiplies at once, FINN's formula for LUTs, shifts
  * and additions for constants of few digits.
- * Tests: test/unit/cost_test.c, lit/dialects/emithls/product.mir */
+ * Tests: test/unit/target/cost/cost_test.c, lit/target/dse/choose-unroll.mir */
 #include "schedule/schedule.h"
 
 #include "dialects/arith/arith.h"

@@ -2,7 +2,7 @@
  * round every `distance` iterations; where its update takes longer, partial sums take turns, and
  * where the update cannot be split into those, the process starts iterations less often.
  * docs/streaming.md gives the argument.
- * Tests: lit/lowering/dfg-to-emithls-reduction.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-reduction.mir */
 #include "schedule/schedule.h"
 
 #include "dialects/arith/arith.h"

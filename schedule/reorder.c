@@ -1,7 +1,7 @@
 /* Reorder schedules. The result's dimensions are split into digits, so that the map needs no divisions;
  * then every way to cut both frames into blocks is tried whose trips come near the least, and its
  * buffer is sized exactly by walking all words. Linear in the frames' words for each cut tried.
- * Tests: lit/lowering/dfg-to-emithls-move.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir */
 #include "schedule/schedule.h"
 
 #include "ir/asm/print/print.h"

@@ -13,7 +13,7 @@
 /* How the products of a kernel share multiplications: operands that hold the values of several lanes
  * side by side, and chains of products that are added up before the lanes' sums are taken apart.
  * docs/packing.md derives the conditions.
- * Tests: test/unit/packing_test.c, lit/lowering/packing.mir */
+ * Tests: test/unit/schedule/packing_test.c, lit/lowering/dfg_to_emithls/packing.mir */
 
 /* Bits of a DSP slice's signed multiplier and of its accumulator. */
 typedef struct DspShape {
@@ -243,7 +243,7 @@ int64_t sched_fork_words(const Op *process);
 /* Width converters: processes that regroup the words of a frame. A converter joins words to larger
  * ones or splits them, without changing the order of elements beyond one large word; other words are
  * converted by way of a third. Schedules as in schedule.h.
- * Tests: lit/lowering/converter.mir, test/unit/converter_test.c */
+ * Tests: lit/lowering/dfg_to_emithls/converter.mir, test/unit/schedule/converter_test.c */
 
 typedef struct ConverterSchedule {
     const Op *process;
@@ -275,7 +275,7 @@ int64_t sched_converter_trips(const ConverterSchedule *sched);
 /* Latency model: how many registers an operator has inside and how long its signals travel, per op,
  * width and clock. docs/simulation.md has the table; the numbers are typical of HLS operators on
  * UltraScale+ (-2), rounded up.
- * Tests: test/unit/latency_test.c, lit/sim/hls-schedule.mir */
+ * Tests: test/unit/schedule/latency_test.c, lit/sim/design/schedule.mir */
 
 /* Time in a pipeline, counted in picoseconds of usable clock: cycle * usable + delay in the cycle. */
 typedef struct Clock {
@@ -322,7 +322,7 @@ int64_t clock_cycles_until(Clock clock, int64_t time);
 /* One iteration of a pipelined loop as time passes in it: operators begin as soon as their operands
  * are there and follow each other while they fit the cycle, like the schedule of the simulation
  * (docs/simulation.md). Times are those of schedule/schedule.h, from the iteration's start.
- * Tests: test/unit/pipeline_test.c */
+ * Tests: test/unit/target/cost/pipeline_test.c */
 
 typedef struct Iteration {
     Clock clock;
@@ -346,7 +346,7 @@ int64_t iteration_write_cycle(const Iteration *it);
 /* Geometry of the processes that only move words: dfg.reorder and dfg.merge. Like the schedules of
  * schedule.h, pure functions of the process and its ports' words, for the cost model and the lowering.
  * docs/streaming.md derives the schedules.
- * Tests: lit/lowering/dfg-to-emithls-move.mir, lit/target/choose-unroll-move.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir, lit/target/dse/choose-unroll-move.mir */
 
 enum {
     MOVE_MAX_DIGITS = 24,
@@ -410,7 +410,7 @@ const Attr *sched_merge_constant(const MergeSchedule *sched, uint32_t source);
 int64_t sched_merge_words(const MergeSchedule *sched, uint32_t source);
 
 /* What a product of integers takes: DSP slices, or LUTs without them. docs/cost-model.md has the
- * sources. Tests: test/unit/cost_test.c */
+ * sources. Tests: test/unit/target/cost/cost_test.c */
 
 /* DSP48E2 (27 x 18 signed) of a product of two signed operands of these widths; LUTs of the same
  * product without DSPs. */

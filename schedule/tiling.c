@@ -1,7 +1,7 @@
 /* Which unroll factors the loops of a compute process can have. A factor divides the trips; or the parts
  * that the loop is run in overlap, where what they share would count twice but for weights of zero: in
  * reductions that add up products with a table of weights.
- * Tests: lit/lowering/dfg-to-emithls-overlap.mir, test/e2e/unroll_check.py */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-overlap.mir, test/e2e/unroll_check.py */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "schedule/schedule.h"

@@ -1,6 +1,6 @@
 /* Schedules of window processes: how many words each dimension has, which of them a window needs, and the
  * range of the flat scan.
- * Tests: lit/lowering/dfg-to-emithls-window.mir, lit/lowering/window-words.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-window.mir, lit/lowering/dfg_to_emithls/window-words.mir */
 #include "schedule/schedule.h"
 
 #include "ir/asm/print/print.h"

@@ -1,6 +1,6 @@
 /* The child sends notes through a pipe: two lengths, then two texts. The parent keeps the last
  * complete one; the end of the pipe means that the child has ended or left the guard.
- * Tests: test/unit/crash_guard_test.c */
+ * Tests: test/unit/tools/crash_guard_test.c */
 #include "tools/internal.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Surviving crashes: the work goes on in a child process while the parent waits, so that a signal
  * ends only the child and the parent can still tell what it was doing.
- * Tests: test/unit/crash_guard_test.c */
+ * Tests: test/unit/tools/crash_guard_test.c */
 #ifndef MING_TOOLS_INTERNAL_H
 #define MING_TOOLS_INTERNAL_H
 
@@ -52,7 +52,7 @@ ExpectedDiags *expected_diags_begin(Context *ctx, Str text, Str buffer_name);
 /* Gives the default handler back, reports what did not come, frees. True: all as expected. */
 bool expected_diags_end(ExpectedDiags *diags) MUST_CHECK;
 
-/* ming check: what of a model compiles, and what it takes. Tests: lit/tools/ming-check.test */
+/* ming check: what of a model compiles, and what it takes. Tests: lit/driver/ming-check.test */
 
 /* The command with its own argv[0]; an exit status. */
 int ming_check(int argc, char **argv);
@@ -150,7 +150,7 @@ void opt_options_free(OptOptions *options);
 /* Files that run a failed pipeline again: the module as it was before, with the pipeline in its
  * external resources under mlir_reproducer, as upstream writes them. A local reproducer holds the
  * failing pass alone and the module as that pass found it. Crashes count as failures.
- * Tests: lit/tools/reproducer.mir, test/unit/crash_guard_test.c */
+ * Tests: lit/tools/reproducer.mir, test/unit/tools/crash_guard_test.c */
 
 typedef struct ReproducerOptions {
     const char *path; /* NULL: no reproducers */

@@ -3,7 +3,7 @@
  *   ming compile MODEL -o DIR:
  *     load ─▶ --quantize ─▶ passes (driver/driver.h) ─▶ emit ─▶ table, files, next command
  *
- * Tests: lit/tools/ming-compile.mir, test/e2e */
+ * Tests: lit/driver/ming-compile.mir, test/e2e */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* ming check MODEL: a line per operator of the file with its status, what it takes, and for what is
  * not supported why and what would help.
- * Tests: lit/tools/ming-check*.test, lit/tools/ming-check.mir */
+ * Tests: lit/driver/ming-check*, lit/driver/ming-check.test */
 #include "tools/internal.h"
 
 #include <stdlib.h>

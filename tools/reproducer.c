@@ -1,6 +1,6 @@
 /* Writing and reading reproducers of failed pipelines. The texts are made before passes run: after
  * a failure the module is no longer what it was.
- * Tests: lit/tools/reproducer.mir, test/unit/crash_guard_test.c */
+ * Tests: lit/tools/reproducer.mir, test/unit/tools/crash_guard_test.c */
 #include "tools/internal.h"
 
 #include <assert.h>

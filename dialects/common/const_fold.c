@@ -1,7 +1,7 @@
 /* Reading, combining and writing constants' elements.
  * Invariant: an element is a BigInt of its type's width; index counts 64 bits; bytes of a dense
  * attribute are little endian, i1 packed eight to a byte.
- * Tests: test/unit/const_fold_test.c, lit/dialects/arith/canonicalize.mir */
+ * Tests: test/unit/dialects/common/const_fold_test.c, lit/dialects/arith/canonicalize.mir */
 #include "dialects/common/common.h"
 
 #include <math.h>

@@ -49,7 +49,7 @@ Value *linalg_index(Builder *b, uint32_t loop);
 /* What a structured linalg op says about its iteration space: operands, maps, loops, trip counts.
  * Structured are linalg.generic, the named ops with a row in linalg_named.def, map, reduce,
  * transpose and broadcast; the functions here treat them alike.
- * Tests: lit/dialects/linalg, lit/passes/analyze-kernels.mir */
+ * Tests: lit/dialects/linalg, lit/passes/linalg/analyze-kernels.mir */
 
 /* Scalar functions, in the order of upstream's enumerations. */
 typedef enum UnaryFn {

@@ -1,5 +1,5 @@
 /* Extents of the results of structured ops in terms of their inputs' extents.
- * Tests: lit/passes/linalg-fold-unit-extent-dims-shapes.mir */
+ * Tests: lit/passes/linalg/linalg-fold-unit-extent-dims-shapes.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"

@@ -1,6 +1,6 @@
 /* Reading structured ops. Maps of named ops are made from the letters of their rows, and kept in
  * the attribute linalg.memoized_indexing_maps once the verifier has seen the op, as upstream does.
- * Tests: lit/dialects/linalg, lit/passes/analyze-kernels.mir */
+ * Tests: lit/dialects/linalg, lit/passes/linalg/analyze-kernels.mir */
 #include "dialects/linalg/linalg.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* Bodies of named ops: scalar functions on the block's arguments, in the order in which upstream
  * builds them, since that order shows once an op is generalized.
- * Tests: lit/passes/linalg-generalize-named-ops.mir */
+ * Tests: lit/passes/linalg/linalg-generalize-named-ops.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/common/common.h"
 #include "dialects/linalg/linalg.h"

@@ -1,6 +1,6 @@
 /* Evaluation of onnx operators: the evaluator of each row, allocation of its results, and what all
  * evaluators share.
- * Tests: test/e2e/onnx_cases.py, test/unit/onnx_eval_test.c */
+ * Tests: test/e2e/onnx_cases.py, test/e2e/onnx_cases.py */
 #include "dialects/onnx/internal.h"
 
 #include <stdlib.h>

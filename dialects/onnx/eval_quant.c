@@ -1,5 +1,5 @@
 /* Evaluators of quantized onnx operators and of QONNX's quantizers.
- * Tests: test/e2e/onnx_cases.py, test/unit/onnx_eval_test.c */
+ * Tests: test/e2e/onnx_cases.py, test/e2e/onnx_cases.py */
 #include "dialects/onnx/internal.h"
 #include "dialects/onnx/onnx.h"
 

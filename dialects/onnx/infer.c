@@ -2,7 +2,7 @@
  * Static operands give static results; where a shape depends on values, these must be constant,
  * else the result is unranked, so that shapes can be inferred op by op. Every size is checked
  * against overflow.
- * Tests: lit/dialects/onnx/invalid*.mir, lit/passes/onnx-infer-shapes*.mir */
+ * Tests: lit/dialects/onnx/invalid*.mir, lit/passes/onnx/onnx-infer-shapes*.mir */
 #include "dialects/onnx/internal.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Geometry and result types of convolutions.
- * Tests: lit/dialects/onnx/invalid-window.mir, lit/passes/onnx-infer-shapes-window.mir */
+ * Tests: lit/dialects/onnx/invalid-window.mir, lit/passes/onnx/onnx-infer-shapes-window.mir */
 #include "dialects/onnx/internal.h"
 
 /* --- windows ------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* Result types of ops that work element by element, or along one axis without changing the shape.
- * Tests: lit/dialects/onnx/invalid-elementwise.mir, lit/passes/onnx-infer-shapes-elementwise.mir */
+ * Tests: lit/dialects/onnx/invalid-elementwise.mir, lit/passes/onnx/onnx-infer-shapes-elementwise.mir */
 #include "dialects/onnx/internal.h"
 
 /* --- one operand --------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* Result types of matrix products and of normalizations.
- * Tests: lit/dialects/onnx/invalid-matmul.mir, lit/passes/onnx-infer-shapes-matmul.mir */
+ * Tests: lit/dialects/onnx/invalid-matmul.mir, lit/passes/onnx/onnx-infer-shapes-matmul.mir */
 #include "dialects/onnx/internal.h"
 
 /* --- products ------------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
 /* Result types of quantizers and their inverses.
- * Tests: lit/dialects/onnx/invalid-quant.mir, lit/passes/onnx-infer-shapes-quant.mir */
+ * Tests: lit/dialects/onnx/invalid-quant.mir, lit/passes/onnx/onnx-infer-shapes-quant.mir */
 #include "dialects/onnx/internal.h"
 #include "dialects/onnx/onnx.h"
 

@@ -1,5 +1,5 @@
 /* Result types of reductions, of TopK, and of changes of resolution.
- * Tests: lit/dialects/onnx/invalid-reduce.mir, lit/passes/onnx-infer-shapes-reduce.mir */
+ * Tests: lit/dialects/onnx/invalid-reduce.mir, lit/passes/onnx/onnx-infer-shapes-reduce.mir */
 #include "dialects/onnx/internal.h"
 
 /* --- reductions ---------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* Result types of ops that take, repeat or join parts of their inputs.
- * Tests: lit/dialects/onnx/invalid-select.mir, lit/passes/onnx-infer-shapes-select.mir */
+ * Tests: lit/dialects/onnx/invalid-select.mir, lit/passes/onnx/onnx-infer-shapes-select.mir */
 #include "dialects/onnx/internal.h"
 
 /* --- along one axis ------------------------------------------------------------------------ */

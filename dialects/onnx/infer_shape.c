@@ -1,6 +1,6 @@
 /* Result types of ops that see the same elements under another shape, or in another order, and of
  * those that make tensors.
- * Tests: lit/dialects/onnx/invalid-shape.mir, lit/passes/onnx-infer-shapes-shape.mir */
+ * Tests: lit/dialects/onnx/invalid-shape.mir, lit/passes/onnx/onnx-infer-shapes-shape.mir */
 #include "dialects/onnx/internal.h"
 
 /* --- makers -------------------------------------------------------------------------------- */

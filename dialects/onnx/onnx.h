@@ -106,7 +106,7 @@ bool onnx_resize_weights(const Op *op, Array *const *inputs, uint32_t dim, doubl
 
 /* Quantizers of QONNX: integer ranges, rounding modes, and the parameters of a Quant op.
  *   q = round(clip(x / scale + zero, low, high));  y = (q - zero) * scale
- * Tests: test/unit/quant_test.c */
+ * Tests: test/unit/dialects/onnx/quant_test.c */
 
 typedef enum Rounding {
     ROUND_HALF_EVEN,
@@ -159,7 +159,7 @@ void onnx_split_float(double x, int64_t *mantissa, int *exponent);
 /* Ranges of activations: what calibration found and quantization after training goes by.
  *   onnx.range = [low, high] of an op with one result, [low0, high0, low1, high1, …] of several;
  *   of an argument it stands among the argument's attributes.
- * Tests: lit/passes/onnx-quantize.mir, lit/passes/onnx-quantize-invalid.mir */
+ * Tests: lit/passes/onnx/onnx-quantize.mir, lit/passes/onnx/onnx-quantize-invalid.mir */
 
 typedef struct ValueRange {
     double low, high;

@@ -1,6 +1,6 @@
 /* Quantizers of QONNX in double arithmetic, which is exact for power-of-two scales and values of
  * up to 53 bits, but for the quotient, which is rounded as the network does. Independent of the floating-point environment: no libm, no rounding mode.
- * Tests: test/unit/quant_test.c */
+ * Tests: test/unit/dialects/onnx/quant_test.c */
 #include "dialects/onnx/onnx.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Ranges of activations as attributes: dialects/onnx/onnx.h says how they look.
- * Tests: lit/passes/onnx-quantize.mir, lit/passes/onnx-quantize-invalid.mir */
+ * Tests: lit/passes/onnx/onnx-quantize.mir, lit/passes/onnx/onnx-quantize-invalid.mir */
 #include "dialects/onnx/onnx.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Builders of the tensor ops whose operands take some working out.
- * Tests: lit/passes/linalg-fuse-elementwise-reshape.mir, lit/dialects/tensor/canonicalize.mir */
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-reshape.mir, lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
 #include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"

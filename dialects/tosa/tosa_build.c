@@ -1,5 +1,5 @@
 /* Building blocks of rewrites within tosa.
- * Tests: lit/passes/tosa-make-broadcastable.mir, lit/passes/tosa-optional-decompositions.mir */
+ * Tests: lit/passes/tosa/tosa-make-broadcastable.mir, lit/passes/tosa/tosa-optional-decompositions.mir */
 #include "dialects/tosa/internal.h"
 #include "ir/attr/attr.h"
 

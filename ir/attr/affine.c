@@ -4,7 +4,7 @@
  * e - (e floordiv q) * q becomes e mod q, and divisions drop out where a known divisor
  * allows it. A simplify_* function returns NULL when no rule applies.
  * Arithmetic on constants wraps where upstream's does; folds that would overflow are left.
- * Tests: test/unit/affine_test.c, lit/ir/affine.mir */
+ * Tests: test/unit/ir/attr/affine_test.c, lit/ir/attr/affine.mir */
 #include "ir/attr/attr.h"
 #include "ir/attr/internal.h"
 

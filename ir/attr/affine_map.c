@@ -1,6 +1,6 @@
 /* Affine maps and integer sets: uniquing, composition, inversion and their predicates.
  * A map may have unused dims and symbols, and no results.
- * Tests: test/unit/affine_test.c, lit/ir/affine.mir */
+ * Tests: test/unit/ir/attr/affine_test.c, lit/ir/attr/affine.mir */
 #include "ir/attr/attr.h"
 #include "ir/attr/internal.h"
 

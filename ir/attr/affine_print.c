@@ -1,7 +1,7 @@
 /* Text of affine expressions, maps and integer sets, as upstream prints them: a sum with a
  * negative term is a difference, a product with -1 a negation, and an operand of anything
  * that binds tighter than a sum stands in parentheses.
- * Tests: test/unit/affine_test.c, lit/ir/affine.mir */
+ * Tests: test/unit/ir/attr/affine_test.c, lit/ir/attr/affine.mir */
 #include "ir/attr/attr.h"
 
 static void print_expr(StrBuf *out, const AffineExpr *expr, bool is_tight);

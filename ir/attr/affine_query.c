@@ -2,7 +2,7 @@
  * coefficients, their range over a box; and substitution, which simplifies anew.
  * Everything recurses over the expression once; overflow is never silent: it fails
  * (affine_eval, affine_linear) or saturates (affine_bounds).
- * Tests: test/unit/affine_test.c */
+ * Tests: test/unit/ir/attr/affine_test.c */
 #include "ir/attr/attr.h"
 
 #include <assert.h>

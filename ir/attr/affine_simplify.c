@@ -1,7 +1,7 @@
 /* Simplification of an affine expression as a whole: it is flattened into a sum of coefficients
  * times dims, symbols and locals (quotients, and products that are not linear), which is then
  * written in upstream's order. Equal terms meet in one column and multiples of a divisor cancel.
- * Tests: test/unit/affine_test.c */
+ * Tests: test/unit/ir/attr/affine_test.c */
 #include <stdlib.h>
 #include <string.h>
 

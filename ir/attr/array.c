@@ -1,5 +1,5 @@
 /* Elements of a tensor at run time: containers, references, conversion to and from attributes.
- * Tests: test/unit/array_test.c */
+ * Tests: test/unit/ir/attr/array_test.c */
 #include "ir/attr/attr.h"
 #include "ir/support/support.h"
 

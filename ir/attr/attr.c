@@ -1,7 +1,7 @@
 /* Constructors of attributes other than locations (loc.c) and dense elements (dense.c).
  * Canonical forms: dictionaries are sorted by name, the type of a plain string is NULL, the
  * integers of an index attribute have 64 bits.
- * Tests: test/unit/attr_test.c */
+ * Tests: test/unit/ir/attr/attr_test.c */
 #include "ir/attr/attr.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* Attributes and locations, uniqued in the context and compared with ==.
  * Every builtin attribute of upstream MLIR 19 has its kind here; locations are attributes
  * as they are upstream.
- * Tests: test/unit/attr_test.c, lit/ir/attributes.mir, lit/ir/attributes-invalid.mir */
+ * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/attributes.mir, lit/ir/asm/parse/attributes-invalid.mir */
 #ifndef MING_IR_ATTR_ATTR_H
 #define MING_IR_ATTR_ATTR_H
 
@@ -11,7 +11,7 @@
  * attributes, affine expressions and maps, dialects and their op tables; and it
  * carries the diagnostic handler. There are no globals: two contexts may live in
  * two threads. Uniqued objects are compared with == and live as long as the context.
- * Tests: test/unit/context_test.c */
+ * Tests: test/unit/ir/attr/context_test.c */
 
 typedef struct Context Context;
 typedef struct Type Type;
@@ -60,7 +60,7 @@ uint64_t context_next_distinct(Context *ctx);
 /* Affine expressions, maps and integer sets over dimensions and symbols, uniqued in the
  * context and simplified at construction exactly as upstream's are (constants folded and
  * moved right, sums canonicalised, (d0 * 4) floordiv 2 -> d0 * 2, ...), so text agrees.
- * Tests: test/unit/affine_test.c, lit/ir/affine.mir */
+ * Tests: test/unit/ir/attr/affine_test.c, lit/ir/attr/affine.mir */
 
 typedef enum AffineKind {
     AFFINE_DIM,
@@ -174,7 +174,7 @@ void map_print(StrBuf *out, const AffineMap *map);
 void set_print(StrBuf *out, const IntegerSet *set);
 
 /* Types, uniqued in the context and compared with ==.
- * Tests: test/unit/type_test.c, lit/ir/types.mir, lit/ir/types-invalid.mir */
+ * Tests: test/unit/ir/attr/type_test.c, lit/ir/asm/parse/types.mir, lit/ir/asm/parse/types-invalid.mir */
 
 typedef enum TypeKind {
     TYPE_INTEGER,
@@ -564,7 +564,7 @@ bool attr_body_is_dotted(Str body);
  * 1 in a byte); index in 64; f64 as double; f32 and every narrower float as float, always a value
  * of its own format. Row-major, without gaps. Integers and floats of more than 64 bits, complex
  * numbers and strings have no array.
- * Tests: test/unit/array_test.c */
+ * Tests: test/unit/ir/attr/array_test.c */
 
 typedef enum ArrayKind {
     ARRAY_I8,

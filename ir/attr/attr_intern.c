@@ -1,6 +1,6 @@
 /* Uniquing of attributes: what of each kind is hashed, compared and copied. Components are
  * uniqued already, so all three look one level deep; dense data is hashed once, when made.
- * Tests: test/unit/attr_test.c */
+ * Tests: test/unit/ir/attr/attr_test.c */
 #include <string.h>
 
 #include "ir/attr/internal.h"

@@ -2,7 +2,7 @@
  * of dense_resource attributes. Types are uniqued in type.c, attributes in attr_intern.c,
  * affine objects in affine.c; the modules above keep their own part in it.
  * Interners hold no order: nothing may iterate over them.
- * Tests: test/unit/context_test.c */
+ * Tests: test/unit/ir/attr/context_test.c */
 #include <assert.h>
 #include <string.h>
 

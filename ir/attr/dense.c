@@ -2,7 +2,7 @@
  * Storage is the one upstream prints as hex: row-major, little endian, ceil(width/8) bytes per
  * element (index 8, complex twice its part), i1 packed eight per byte except as part of a
  * complex. Bits above an element's width are zero. A tensor of equal elements is always a splat.
- * Tests: test/unit/attr_test.c, lit/ir/dense.mir */
+ * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/dense.mir */
 #include <assert.h>
 #include <string.h>
 

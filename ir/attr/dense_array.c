@@ -1,5 +1,5 @@
 /* Dense arrays, array<i64: 1, 2>: a flat list of numbers without a shape, one byte per i1.
- * Tests: test/unit/attr_test.c, lit/ir/attributes.mir */
+ * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/attributes.mir */
 #include <assert.h>
 
 #include "ir/attr/internal.h"

@@ -1,6 +1,6 @@
 /* Locations: attributes that say where something comes from.
  * Fused locations hold no unknown, no duplicate and no fused one with the same metadata.
- * Tests: test/unit/attr_test.c, lit/ir/locations.mir */
+ * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/locations.mir */
 #include <assert.h>
 
 #include "ir/attr/internal.h"

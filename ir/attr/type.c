@@ -3,7 +3,7 @@
  * hashing and comparing look one level deep.
  * Canonical forms: a memref's identity layout and memory space 0 are NULL, scalable flags that
  * are all false are NULL. Printing is in print_type.c.
- * Tests: test/unit/type_test.c */
+ * Tests: test/unit/ir/attr/type_test.c */
 #include <assert.h>
 #include <string.h>
 

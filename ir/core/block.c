@@ -1,5 +1,5 @@
 /* Blocks, their arguments, and regions. A block owns its ops and arguments; a region its blocks.
- * Tests: test/unit/op_test.c */
+ * Tests: test/unit/ir/core/op_test.c */
 #include "ir/core/internal.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* Builds ops at an insertion point.
- * Tests: test/unit/op_test.c, test/unit/rewrite_test.c */
+ * Tests: test/unit/ir/core/op_test.c, test/unit/ir/rewrite/rewrite_test.c */
 #include "ir/core/core.h"
 
 #include <assert.h>

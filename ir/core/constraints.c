@@ -1,6 +1,6 @@
 /* Common type and attribute constraints with the words upstream's diagnostics use.
  * Dialects add their own next to their tables.
- * Tests: test/unit/opdef_test.c, lit/ir/verify.mir */
+ * Tests: test/unit/ir/core/opdef_test.c, lit/ir/verify/verify.mir */
 #include "ir/core/core.h"
 
 /* --- types -------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * An op is one pool allocation: header, results, operands, successors, regions. A use is
  * always linked in its value's list; lists are in order of creation, newest first, as upstream.
  * Everything belongs to the context's op pool and is freed by op_erase or with the context.
- * Tests: test/unit/op_test.c */
+ * Tests: test/unit/ir/core/op_test.c */
 #ifndef MING_IR_CORE_CORE_H
 #define MING_IR_CORE_CORE_H
 
@@ -185,7 +185,7 @@ void op_collect(Op *op, OpVec *out);
  * dialects/<d>/<d>_ops.def and included twice (enum, table). What the rows declare, the
  * core checks and does: arity, type and attribute constraints, traits, the declarative
  * assembly format; hooks add what relates the parts.
- * Tests: test/unit/opdef_test.c, lit/ir/verify.mir */
+ * Tests: test/unit/ir/core/opdef_test.c, lit/ir/verify/verify.mir */
 
 typedef struct OpParser OpParser;   /* ir/asm/parse/parse.h */
 typedef struct OpPrinter OpPrinter; /* ir/asm/print/print.h */
@@ -506,7 +506,7 @@ Value *build_binary(Builder *b, const OpDef *def, const Type *type, Value *lhs, 
 NamedAttr attr_named(Context *ctx, const char *name, const Attr *value);
 
 /* Dominance between blocks and values, as verification, CSE and parsing ask for it.
- * Tests: test/unit/op_test.c, lit/ir/verify.mir */
+ * Tests: test/unit/ir/core/op_test.c, lit/ir/verify/verify.mir */
 
 /* Dominance of a region tree, computed on demand. */
 typedef struct Dominance Dominance;
@@ -527,7 +527,7 @@ bool region_has_order(const Region *region);
 
 /* Structural equality of ops: name, attributes, types, operands (in any order where the op is
  * commutative), and regions up to the naming of what they define. Locations do not count.
- * Tests: lit/passes/cse.mir */
+ * Tests: lit/passes/common/cse.mir */
 
 /* Equal for equal ops; depends on addresses, so it must not decide an order. */
 uint64_t op_hash(const Op *op);
@@ -537,7 +537,7 @@ uint64_t op_header_hash(const Op *op);
 bool op_header_equal(const Op *a, const Op *b);
 
 /* Symbol tables: lookup by name, nested references, uses, unique names.
- * Tests: test/unit/symbol_test.c */
+ * Tests: test/unit/ir/core/symbol_test.c */
 
 const Ident *symbol_name(const Op *op); /* sym_name of a symbol op, or NULL */
 /* Symbol of that name directly in a symbol-table op, or NULL. Linear: build a SymbolTable for

@@ -2,7 +2,7 @@
  * invalidated. Trees by the iterative algorithm of Cooper, Harvey and Kennedy over reverse
  * postorder; questions are answered by entry and exit numbers of a walk over the tree.
  * Graph regions, and those of unregistered ops, impose no order within a block, as upstream.
- * Tests: test/unit/op_test.c, lit/ir/verify.mir */
+ * Tests: test/unit/ir/core/op_test.c, lit/ir/verify/verify.mir */
 #include <assert.h>
 
 #include "ir/core/core.h"

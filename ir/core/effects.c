@@ -1,6 +1,6 @@
 /* Effects of ops, from the traits of their rows: what CSE, dead-code removal and folding ask.
  * An op without any effect trait, and an unregistered one, may do anything.
- * Tests: test/unit/opdef_test.c, lit/passes/cse.mir */
+ * Tests: test/unit/ir/core/opdef_test.c, lit/passes/common/cse.mir */
 #include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
 

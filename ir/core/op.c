@@ -3,7 +3,7 @@
  * The operands move out of it once they outgrow their room. Order numbers within a block are
  * kept at every insertion: a new op takes a number between its neighbours', and where there is
  * none left the numbers around it are spread out again (amortised O(log n)).
- * Tests: test/unit/op_test.c */
+ * Tests: test/unit/ir/core/op_test.c */
 #include "ir/core/internal.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* Structural hash and equality of ops.
- * Tests: lit/passes/cse.mir */
+ * Tests: lit/passes/common/cse.mir */
 #include "ir/core/core.h"
 
 #include <stdlib.h>

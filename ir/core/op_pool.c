@@ -1,7 +1,7 @@
 /* Memory of ops, blocks and arguments: size classes with free lists over an arena.
  * Small sizes have a class per 16 bytes, larger ones a class per power of two. Freed memory
  * is poisoned under AddressSanitizer. The arena goes with the context.
- * Tests: test/unit/op_test.c */
+ * Tests: test/unit/ir/core/op_test.c */
 #include "ir/core/internal.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* Walks over an op and everything in it, and deep copies. Walks climb by parent pointers
  * instead of recursing, so nesting depth costs nothing.
- * Tests: test/unit/op_test.c */
+ * Tests: test/unit/ir/core/op_test.c */
 #include "ir/core/core.h"
 
 static Op *first_op_from(Block *block)

@@ -1,5 +1,5 @@
 /* What is answered from the rows of op tables: inherent attributes, operand and result groups,
- * traits. Tests: test/unit/opdef_test.c */
+ * traits. Tests: test/unit/ir/core/opdef_test.c */
 #include "ir/core/core.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* The dialects of a context and the ops of their tables, by name. Rows are checked and added by
  * dialect_register (ir/asm/parse/register.c), because defaults and assembly formats are text.
- * Tests: test/unit/opdef_test.c */
+ * Tests: test/unit/ir/core/opdef_test.c */
 #include <assert.h>
 
 #include "ir/core/internal.h"

@@ -1,6 +1,6 @@
 /* Symbol tables. A symbol is an op with the trait and a sym_name; it belongs to the symbol
  * table whose region holds it.
- * Tests: test/unit/symbol_test.c, lit/ir/verify.mir */
+ * Tests: test/unit/ir/core/symbol_test.c, lit/ir/verify/verify.mir */
 #include "ir/core/core.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Inside of passes and pipelines, for ir/pass/pass.c and ir/pipeline*.c only. */
+/* Inside of passes and pipelines, for ir/pass/pass.c and ir/pass/pipeline*.c only. */
 #ifndef MING_IR_PASS_INTERNAL_H
 #define MING_IR_PASS_INTERNAL_H
 

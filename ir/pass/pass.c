@@ -2,7 +2,7 @@
  * text, number and list so that accessors only look up.
  *   options = option (space+ option)*
  *   option  = name ["=" value]      value may be in quotes or braces, which nest
- * Tests: test/unit/pass_test.c */
+ * Tests: test/unit/ir/pass/pass_test.c */
 #include "ir/pass/pass.h"
 
 #include <stdarg.h>

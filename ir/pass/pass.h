@@ -1,7 +1,7 @@
 /* Passes, options, nested pipelines and their text form:
  *   builtin.module(canonicalize{max-iterations=5},func.func(cse),any(strip-debuginfo))
  * Pass tables are arrays of PassDef pointers given by tools; no registry globals.
- * Tests: lit/tools/pipeline.mir, test/unit/pass_test.c */
+ * Tests: lit/tools/pipeline.mir, test/unit/ir/pass/pass_test.c */
 #ifndef MING_IR_PASS_PASS_H
 #define MING_IR_PASS_PASS_H
 

@@ -1,6 +1,6 @@
 /* Pipelines: a tree of managers, each for the ops of one name (or any), holding passes and
  * nested managers.
- * Tests: test/unit/pass_test.c, lit/tools/pipeline.mir */
+ * Tests: test/unit/ir/pass/pass_test.c, lit/tools/pipeline.mir */
 #include <string.h>
 
 #include "ir/asm/print/print.h"

@@ -3,7 +3,7 @@
  *   element  = anchor "(" pipeline ")" | pass [ "{" options "}" ]
  * The structure is read first, then names are looked up, then options are read: errors come in
  * that order, and point into the text.
- * Tests: test/unit/pass_test.c, lit/tools/pipeline-errors.mir */
+ * Tests: test/unit/ir/pass/pass_test.c, lit/tools/pipeline.mir */
 #include <string.h>
 
 #include "ir/asm/print/print.h"

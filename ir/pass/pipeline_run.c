@@ -1,7 +1,7 @@
 /* Running pipelines. Adjacent nested managers are merged first: those of one name into one, those
  * of different names into one walk over the ops inside, so that each op sees its passes before
  * the next op does. A manager for any op joins only where no other could take an op from it.
- * Tests: test/unit/pass_test.c, lit/tools/pipeline-merge.mir */
+ * Tests: test/unit/ir/pass/pass_test.c, lit/driver/pipeline-merge.mir */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *   legal:    a replaced op is in `gone` with all it contains, and is not looked at again
  *   mapped:   chains of replacements; the last value of a chain is the latest
  * Only folds in place and rewriter_modified change IR at once; they are not taken back.
- * Tests: test/unit/convert_test.c, lit/lowering */
+ * Tests: test/unit/ir/rewrite/dialect_conversion_test.c, lit/lowering */
 #include "ir/rewrite/rewrite.h"
 
 #include "ir/asm/print/print.h"

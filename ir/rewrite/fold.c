@@ -1,6 +1,6 @@
 /* Folding: an op's hook first, then its traits (commutative, idempotent, involution), as
  * upstream. Constants are made by the dialect's hook, in front of the op they replace.
- * Tests: test/unit/rewrite_test.c, lit/passes/canonicalize.mir */
+ * Tests: test/unit/ir/rewrite/rewrite_test.c, lit/passes/common/canonicalize.mir */
 #include <assert.h>
 
 #include "ir/rewrite/rewrite.h"

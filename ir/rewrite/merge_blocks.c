@@ -3,7 +3,7 @@
  *    one; the operands that differ become arguments of it;
  *  - an argument for which every branch passes the same value is replaced by that value.
  * Blocks with regions, and blocks whose values are used elsewhere, are left alone.
- * Tests: lit/passes/canonicalize-aggressive.mir */
+ * Tests: lit/passes/common/canonicalize-aggressive.mir */
 #include <stdlib.h>
 
 #include "ir/core/core.h"

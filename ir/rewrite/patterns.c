@@ -1,6 +1,6 @@
 /* Pattern sets, and their index by root: higher benefit first, at equal benefit patterns for
  * one op before those for any, then in the order they were added.
- * Tests: test/unit/rewrite_test.c */
+ * Tests: test/unit/ir/rewrite/rewrite_test.c */
 #include <stdlib.h>
 
 #include "ir/rewrite/internal.h"

@@ -2,7 +2,7 @@
  * shared first), from which each op is erased if dead, else folded, else offered to the patterns
  * by falling benefit; whatever changes puts the ops around it back on the list. Rounds repeat
  * until one changes nothing.
- * Tests: test/unit/rewrite_test.c, lit/passes/canonicalize.mir */
+ * Tests: test/unit/ir/rewrite/rewrite_test.c, lit/passes/common/canonicalize.mir */
 #include "ir/rewrite/rewrite.h"
 
 #include "ir/rewrite/internal.h"

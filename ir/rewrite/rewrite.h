@@ -1,6 +1,6 @@
 /* Pattern rewriting: rewriter, greedy worklist driver with folding, CSE of constants and
  * dead-code removal; canonicalization patterns come from the op tables.
- * Tests: lit/passes/canonicalize.mir, test/unit/rewrite_test.c */
+ * Tests: lit/passes/common/canonicalize.mir, test/unit/ir/rewrite/rewrite_test.c */
 #ifndef MING_IR_REWRITE_REWRITE_H
 #define MING_IR_REWRITE_REWRITE_H
 
@@ -85,7 +85,7 @@ bool rewrite_simplify_regions(Rewriter *rw, Op *root, RegionSimplify level);
  * replaced ops stay where they are and keep their uses, so folds and patterns see the source as it
  * was; conversion_remap tells what stands for a value by now. A failure takes back what was built.
  * A pattern does not apply to what it builds itself. Patterns convert types themselves.
- * Tests: lit/lowering, test/unit/convert_test.c */
+ * Tests: lit/lowering, test/unit/ir/rewrite/dialect_conversion_test.c */
 
 typedef enum Legality { LEGAL, ILLEGAL, LEGAL_IF_ASKED } Legality;
 

@@ -1,7 +1,7 @@
 /* Sharing of constants, done once per round of the greedy driver: equal constants of one scope
  * become one, at the front of the scope's entry block. The scope of an op is the nearest region
  * whose owner is isolated from above, unregistered or at the top.
- * Tests: lit/passes/canonicalize.mir */
+ * Tests: lit/passes/common/canonicalize.mir */
 #include "ir/rewrite/internal.h"
 
 typedef struct KnownConstant {

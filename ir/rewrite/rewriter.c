@@ -1,5 +1,5 @@
 /* The rewriter: changes the IR and tells whoever drives it, op by op.
- * Tests: test/unit/rewrite_test.c */
+ * Tests: test/unit/ir/rewrite/rewrite_test.c */
 #include <assert.h>
 
 #include "ir/rewrite/rewrite.h"

@@ -2,7 +2,7 @@
  * reached go; then ops and block arguments that nothing live needs, found by marking what is live
  * from the ops with effects backwards until nothing more is marked. Cycles of dead values through
  * block arguments or graph regions die too.
- * Tests: lit/passes/canonicalize.mir */
+ * Tests: lit/passes/common/canonicalize.mir */
 #include "ir/rewrite/internal.h"
 #include "ir/verify/verify.h"
 

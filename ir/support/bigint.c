@@ -5,7 +5,7 @@
  * inside the BigInt and take the same loops.
  * Products and quotients work on magnitudes, and only on words that are not zero, so that a
  * small number of a huge width is cheap.
- * Tests: test/unit/bigint_test.c */
+ * Tests: test/unit/ir/support/bigint_test.c */
 #include "ir/support/support.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
  * Digits are first turned into as many words as their value needs, then fitted to a width;
  * printing divides by the largest power of ten in a word. Both take time quadratic in the
  * number of words, as upstream's do, but not in the width of a small number.
- * Tests: test/unit/bigint_test.c */
+ * Tests: test/unit/ir/support/bigint_test.c */
 #include "ir/support/support.h"
 
 #include <stdlib.h>

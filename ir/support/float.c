@@ -4,7 +4,7 @@
  * ordered like the values, so that rounding up may carry into the exponent, and everything
  * above max_finite is infinity or NaN. f80 stores its leading one: it is removed on the way
  * in and put back on the way out.
- * Tests: test/unit/float_test.c */
+ * Tests: test/unit/ir/support/float_test.c */
 #include "ir/support/internal.h"
 #include "ir/attr/attr.h"
 

@@ -4,7 +4,7 @@
  * digits beyond the wanted ones are first dropped in powers of ten estimated from the bit
  * length, then the last digit is rounded half up. What is printed short is read back by
  * comparing it with the middles between the value and its neighbours.
- * Tests: test/unit/float_test.c */
+ * Tests: test/unit/ir/support/float_test.c */
 #include "ir/support/internal.h"
 #include "ir/attr/attr.h"
 

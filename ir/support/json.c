@@ -1,4 +1,4 @@
-/* Tests: test/unit/emit_test.c, lit/tools/ming-check-json.test */
+/* Tests: test/unit/emit/emit_test.c, lit/driver/ming-check-json.test */
 #include "ir/support/support.h"
 
 /* Length of the UTF-8 sequence at text[at], 0 if there is none. */

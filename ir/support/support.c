@@ -5,7 +5,7 @@
  * its own, placed behind the newest so that the newest keeps its room.
  * Growable arrays are typed by macros; the pointer they hold is read and written here with
  * memcpy, because a T * must not be accessed through a void **.
- * Tests: test/unit/support_test.c */
+ * Tests: test/unit/ir/support/support_test.c */
 #include "ir/support/support.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* Memory, strings, growable arrays and hashing shared by every part of ming.
  *
- * Three lifetimes (docs/memory.md): context arena, module pool, scratch arena.
+ * Three lifetimes (docs/architecture.md): context arena, module pool, scratch arena.
  * An Arena only grows; arena_reset keeps the newest chunk for reuse.
- * Tests: test/unit/support_test.c */
+ * Tests: test/unit/ir/support/support_test.c */
 #ifndef MING_IR_SUPPORT_SUPPORT_H
 #define MING_IR_SUPPORT_SUPPORT_H
 
@@ -169,7 +169,7 @@ int64_t i64_mod(int64_t a, int64_t b);
 /* Integers of any width as two's complement words (least significant first), for integer
  * attributes and constant folding. Bits above the width are zero in the top word.
  * Up to 64 bits everything lives in one word, without allocation.
- * Tests: test/unit/bigint_test.c */
+ * Tests: test/unit/ir/support/bigint_test.c */
 
 #define BIGINT_MAX_WIDTH ((1u << 24) - 1) /* as upstream's IntegerType */
 
@@ -253,7 +253,7 @@ bool output_close(OutputFile *output, bool keep, const char **reason) MUST_CHECK
  *
  * kind is a TypeKind float kind (ir/attr/attr.h). Formats of up to 64 bits are held in one word;
  * f80 and f128 in two, low word first. The *_words functions take every kind.
- * Tests: test/unit/float_test.c */
+ * Tests: test/unit/ir/support/float_test.c */
 
 /* Value of the bits: exact, except that f80 and f128 round half-even. */
 double float_from_bits(int kind, uint64_t bits);

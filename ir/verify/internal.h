@@ -1,4 +1,4 @@
-/* Parts of the verifier, for ir/verify*.c only. Each reports what it finds and returns false. */
+/* Parts of the verifier, for ir/verify/ only. Each reports what it finds and returns false. */
 #ifndef MING_IR_VERIFY_INTERNAL_H
 #define MING_IR_VERIFY_INTERNAL_H
 

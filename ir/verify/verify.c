@@ -3,7 +3,7 @@
  * A failure ends the check of its tree; the isolated trees in an op come last and each is checked.
  * The walk keeps its own stack, so nesting depth costs no C stack. Order and wording are
  * upstream's.
- * Tests: lit/ir/verify.mir */
+ * Tests: lit/ir/verify/verify.mir */
 #include "ir/verify/internal.h"
 
 #include "ir/asm/print/print.h"

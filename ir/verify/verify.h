@@ -1,5 +1,5 @@
 /* Structure, dominance, declared constraints, traits, hooks; reports every failure.
- * Tests: lit/ir/verify.mir, lit/dialects/<d>/invalid.mir */
+ * Tests: lit/ir/verify/verify.mir, lit/dialects/<d>/invalid.mir */
 #ifndef MING_IR_VERIFY_VERIFY_H
 #define MING_IR_VERIFY_VERIFY_H
 

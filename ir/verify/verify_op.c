@@ -1,6 +1,6 @@
 /* Checks of what an op's row declares: how many operands, results, regions and successors,
  * which attributes, and the types of each group. Wording is upstream's.
- * Tests: lit/ir/verify.mir, test/unit/opdef_test.c */
+ * Tests: lit/ir/verify/verify.mir, test/unit/ir/core/opdef_test.c */
 #include "ir/asm/print/print.h"
 #include "ir/verify/internal.h"
 

@@ -1,6 +1,6 @@
 /* Checks of symbols, functions and what traits promise of regions: isolation, implicit
  * terminators, symbol tables with the references into them. Wording is upstream's.
- * Tests: lit/ir/verify.mir */
+ * Tests: lit/ir/verify/verify.mir */
 #include <string.h>
 
 #include "ir/asm/print/print.h"

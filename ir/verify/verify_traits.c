@@ -1,5 +1,5 @@
 /* Checks of what an op's traits promise. Wording is upstream's.
- * Tests: lit/ir/verify.mir */
+ * Tests: lit/ir/verify/verify.mir */
 #include <string.h>
 
 #include "ir/asm/print/print.h"

@@ -1,7 +1,7 @@
 /* Compute processes: one pipelined nest in the order of plan_compute.c. A word is read where the
  * input's counters advance and held otherwise; the epilogue runs and a word is written in the last
  * iteration of the reduction.
- * Tests: lit/lowering/dfg-to-emithls-compute.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
 #include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"

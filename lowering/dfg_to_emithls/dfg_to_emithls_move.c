@@ -1,7 +1,7 @@
 /* Processes that move words. A reorder is one loop over steps of blocks: it stores a word of the
  * source in a circular buffer and loads one for the result. A merge is one loop over the words of the
  * result, each taken from the port whose part it lies in.
- * Tests: lit/lowering/dfg-to-emithls-move.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir */
 #include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/emithls/emithls.h"

@@ -6,7 +6,7 @@
  *
  * Where lanes do not fill their last group, that one has fewer fields and comes in a loop of its own.
  * docs/packing.md says why the fields are exact.
- * Tests: lit/lowering/packing.mir, test/e2e/unroll_check.py */
+ * Tests: lit/lowering/dfg_to_emithls/packing.mir, test/e2e/unroll_check.py */
 #include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"

@@ -1,5 +1,5 @@
 /* The scalar code of a compute process: payloads of its kernels, inlined at one lane.
- * Tests: lit/lowering/dfg-to-emithls-compute.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
 #include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"

@@ -2,7 +2,7 @@
  * written. `sum` holds this iteration's, one per lane. Where others
  * wait meanwhile, they wait in `partial`; where the update takes longer than an accumulator may
  * wait, `turns` delays partial sums, which a tree adds up at the end.
- * Tests: lit/lowering/dfg-to-emithls-compute.mir, lit/lowering/dfg-to-emithls-reduction.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir, lit/lowering/dfg_to_emithls/dfg-to-emithls-reduction.mir */
 #include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"

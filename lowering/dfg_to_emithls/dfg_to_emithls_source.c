@@ -1,6 +1,6 @@
 /* Where a compute process gets its operands: from words of its streams, from tables whose elements are
  * in the order in which the nest reads them, or from single constants.
- * Tests: lit/lowering/dfg-to-emithls-compute.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
 #include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/emithls/emithls.h"

@@ -3,7 +3,7 @@
  * buffer), the innermost one single words (the window's columns). The taps of a position are the
  * newest word and the histories' entries; each level multiplies them by the words it recalls. Where
  * words hold several positions, an element's tap and its place there follow from its position.
- * Tests: lit/lowering/dfg-to-emithls-window.mir, lit/lowering/window-words.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-window.mir, lit/lowering/dfg_to_emithls/window-words.mir */
 #include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"

@@ -1,7 +1,7 @@
 /* Expansion of scalar ops. Each function states its algebra; integers wrap as arith's do. What is
  * undefined (division by zero, a least integer over -1) may give anything. Of two zeros, maximumf
  * and minimumf may give either.
- * Tests: lit/lowering/dfg-to-emithls-expand.mir, test/e2e/scalar_check.py */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-expand.mir, test/e2e/body_check.py */
 #include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"

@@ -2,7 +2,7 @@
 #ifndef MING_LOWERING_DFG_TO_EMITHLS_INTERNAL_H
 #define MING_LOWERING_DFG_TO_EMITHLS_INTERNAL_H
 
-#include "lowering/dfg_to_emithls/internal.h"
+#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/core/core.h"
 #include "schedule/schedule.h"
@@ -40,7 +40,7 @@ void to_emithls_remark_size(Op *func);
  * dfg_to_emithls_source.c (where operands come from), dfg_to_emithls_payload.c (scalar code),
  * dfg_to_emithls_reduce.c (accumulators) and dfg_to_emithls_packed.c (products that share
  * multiplications).
- * Tests: lit/lowering/dfg-to-emithls-compute.mir */
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
 
 /* How an operand of main or of a stage is obtained for one lane. */
 typedef enum SourceKind { SOURCE_STREAM, SOURCE_TABLE, SOURCE_CONSTANT, SOURCE_FLOW } SourceKind;
@@ -146,7 +146,7 @@ enum { EXPAND_MAX_RESULTS = 2 };
 bool to_emithls_expand_scalar(Builder *b, const Op *op, Value *const *x, Value **out) MUST_CHECK;
 
 /* Names and text about processes, for people who read the emitted code.
- * Tests: lit/lowering/process-doc.mir */
+ * Tests: lit/lowering/dfg_to_emithls/process-doc.mir */
 
 /* Name of a loop of the schedule's kernel: n, y, x, c of the output (oc where the input has no such
  * dimension, g for groups), ic, ky, kx of what is reduced. Two loops may share a name. */

@@ -1,6 +1,6 @@
 /* What a process computes, as text. The formula is read from the kernel's maps and body, so it says
  * what the process does and not what its layer was called.
- * Tests: lit/lowering/process-doc.mir */
+ * Tests: lit/lowering/dfg_to_emithls/process-doc.mir */
 #include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/arith/arith.h"

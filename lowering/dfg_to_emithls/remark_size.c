@@ -1,7 +1,7 @@
 /* Remarks about functions that synthesis will hardly cope with: loops that unroll into very many copies
  * of their body, arrays that fall apart into very many registers. The search of unroll factors avoids
  * them; factors given by hand, and elements too wide or windows too large for less, do not.
- * Tests: lit/lowering/remark-size.mir */
+ * Tests: lit/lowering/dfg_to_emithls/remark-size.mir */
 #include "lowering/dfg_to_emithls/internal.h"
 
 #include "dialects/emithls/emithls.h"

@@ -4,7 +4,7 @@
  * can do (strides, offsets, padding) stays with the kernel.
  * Requires: named ops generalized, row-major order = stream order (normalize-layout).
  * Changes: slices, insertions, concatenations, padding, maps of kernels; not what is computed.
- * Tests: lit/lowering/insert-reorders.mir */
+ * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
 #include "lowering/linalg_to_dfg/internal.h"
 
 #include "dialects/dfg/dfg.h"

@@ -5,7 +5,7 @@
  *   other        generic(x) -> generic(reorder(x)), x repeated for loops it does not depend on
  *   the output   generic -> reorder(generic), if that moves less
  * A kernel that only passes its operand on becomes the reorder itself.
- * Tests: lit/lowering/insert-reorders.mir */
+ * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
 #include "lowering/linalg_to_dfg/internal.h"
 
 #include "dialects/dfg/dfg.h"

@@ -4,7 +4,7 @@
  *   pad by widths of 0 or more  -> merge of one part; by negative widths -> reorder
  *   reshape from or to rank 0    -> reorder
  * A constant part is the fill value where it can be.
- * Tests: lit/lowering/insert-reorders.mir */
+ * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
 #include "lowering/linalg_to_dfg/internal.h"
 
 #include "dialects/arith/arith.h"

@@ -3,7 +3,7 @@
 #ifndef MING_LOWERING_LINALG_TO_DFG_INTERNAL_H
 #define MING_LOWERING_LINALG_TO_DFG_INTERNAL_H
 
-#include "lowering/linalg_to_dfg/internal.h"
+#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
 #include "ir/core/core.h"
 #include "schedule/schedule.h"
 

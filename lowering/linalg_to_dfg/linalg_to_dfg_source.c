@@ -1,6 +1,6 @@
 /* What stands between a stream and its reader: reshapes first, then padding. A process makes both
  * on the fly, the reshapes at its ports, the padding in its window.
- * Tests: lit/lowering/linalg-to-dfg-reshape.mir */
+ * Tests: lit/lowering/linalg_to_dfg/linalg-to-dfg-reshape.mir */
 #include "lowering/linalg_to_dfg/internal.h"
 
 #include "dialects/arith/arith.h"

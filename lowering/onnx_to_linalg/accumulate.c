@@ -2,7 +2,7 @@
  * convolution or matrix product go along one dimension.
  *   Power-of-two scales, and biases that are multiples of a unit not much finer than the sum's,
  *   stay integers; all else becomes a chain, which the next quantizer takes in.
- * Tests: lit/lowering/onnx-to-linalg-conv.mir, lit/lowering/onnx-to-linalg-matmul.mir */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-conv.mir, lit/lowering/onnx_to_linalg/onnx-to-linalg-matmul.mir */
 #include "lowering/onnx_to_linalg/internal.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Tensors put side by side, and taken apart. Parts of one scale stay integers; parts of several go
  * through the quantizer behind them first, or are shifted to the finest.
- * Tests: lit/lowering/onnx-to-linalg-move.mir */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-move.mir */
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg/internal.h"
 

@@ -1,7 +1,7 @@
 /* Convolutions, dense, grouped, depthwise and transposed, over any number of dimensions: on
  * integers where the input is fixed and the weights are constants, else in floating point.
  * Accumulators are as narrow as the exact range of every partial sum allows.
- * Tests: lit/lowering/onnx-to-linalg-conv.mir */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-conv.mir */
 #include <string.h>
 
 #include "dialects/arith/arith.h"

@@ -2,7 +2,7 @@
  * Reshapes, transpositions, slices and constant borders have ops of their own. Any other such node
  * is run once on coordinates, which tells where each element comes from: as an affine map of the
  * result's index if there is one, else as tables.
- * Tests: lit/lowering/onnx-to-linalg-move.mir */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-move.mir */
 #include "analysis/analysis.h"
 #include "lowering/onnx_to_linalg/internal.h"
 

@@ -1,12 +1,12 @@
 /* Element-wise nodes: on integers where the result is exactly an integer of one scale, as a step of
  * a chain where a quantizer can take it in, else in plain arithmetic.
- * Tests: lit/lowering/onnx-to-linalg-elementwise.mir, lit/lowering/onnx-to-linalg-chain.mir */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir, lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-deferred-epilogue.mir */
 #include <math.h>
 
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg/values/values.h"
 #include "lowering/onnx_to_linalg/internal.h"
-#include "lowering/onnx_to_linalg/requant/internal.h"
+#include "lowering/onnx_to_linalg/requant/requant.h"
 
 /* Integers of two operands are not shifted further apart than this. */
 enum { MAX_SHIFT = 16 };

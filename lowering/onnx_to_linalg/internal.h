@@ -4,7 +4,7 @@
 #define MING_LOWERING_ONNX_TO_LINALG_INTERNAL_H
 
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
-#include "lowering/onnx_to_linalg/requant/internal.h"
+#include "lowering/onnx_to_linalg/requant/requant.h"
 #include "lowering/onnx_to_linalg/values/values.h"
 
 typedef bool LowerNode(OnnxLowering *lw);

@@ -1,6 +1,6 @@
 /* Matrix products: MatMul with numpy's rules for vectors and batches, and Gemm. On integers where
  * both operands are fixed; a constant right operand may have a scale per column.
- * Tests: lit/lowering/onnx-to-linalg-matmul.mir */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-matmul.mir */
 #include <math.h>
 #include <string.h>
 

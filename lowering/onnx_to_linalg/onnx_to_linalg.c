@@ -4,7 +4,7 @@
  * (real = q * scale / divisor).
  * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
  * Changes: body and type of every function with onnx ops.  Preserves: names and locations.
- * Tests: lit/lowering/onnx-to-linalg*.mir, test/e2e/import_check.py */
+ * Tests: lit/lowering/onnx_to_linalg, test/e2e/import_check.py */
 #include "lowering/onnx_to_linalg/internal.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 #include "ir/rewrite/rewrite.h"
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
 #include "lowering/onnx_to_linalg/values/values.h"
-#include "lowering/onnx_to_linalg/requant/internal.h"
+#include "lowering/onnx_to_linalg/requant/requant.h"
 
 /* --- arguments -------------------------------------------------------------------------------- */
 

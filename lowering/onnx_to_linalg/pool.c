@@ -1,7 +1,7 @@
 /* Poolings. A maximum of integers is an integer of the same scale; an average is a sum whose
  * number of terms goes into the scale.
  * Where they differ, each sum is first multiplied to the least common multiple of their numbers.
- * Tests: lit/lowering/onnx-to-linalg-pool.mir */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-pool.mir */
 #include <math.h>
 #include <string.h>
 

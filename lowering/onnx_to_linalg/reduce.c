@@ -1,6 +1,6 @@
 /* Reductions over any set of dimensions, and what is built of them: softmax and normalizations.
  * Sums, means, maxima and minima of integers stay integers.
- * Tests: lit/lowering/onnx-to-linalg-reduce.mir */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-reduce.mir */
 #include <math.h>
 #include <string.h>
 

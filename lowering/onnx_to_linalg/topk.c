@@ -3,7 +3,7 @@
  *   any        the extreme, then the first index at which it stands
  *   TopK       each element's rank, counted, then the element and the index of each rank
  * Of equal elements the one with the smaller index comes first, unless a node says otherwise.
- * Tests: lit/lowering/onnx-to-linalg-select.mir, test/e2e/onnx_cases.py --lowered */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-topk.mir, test/e2e/onnx_cases.py --lowered */
 #include <math.h>
 
 #include "dialects/arith/arith.h"

@@ -2,11 +2,11 @@
  * upstream's pattern builds in the same order, unused constants included, so that text agrees.
  * Types are taken from the op as it says them: where they contradict each other the verifier
  * speaks after the pass.
- * Tests: lit/lowering/tosa-to-linalg*.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg*.mir */
 #ifndef MING_LOWERING_TOSA_TO_LINALG_INTERNAL_H
 #define MING_LOWERING_TOSA_TO_LINALG_INTERNAL_H
 
-#include "lowering/tosa_to_linalg/internal.h"
+#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
 #include "dialects/arith/arith.h"
 #include "dialects/tosa/tosa.h"
 #include "ir/pass/pass.h"
@@ -145,7 +145,7 @@ bool tosa_build_bool_attr(const Op *op, const char *name);
 IntList tosa_build_list_attr(const Op *op, const char *name); /* free with vec_free */
 
 /* What convolutions, pooling and fully_connected share on their way to linalg.
- * Tests: lit/lowering/tosa-to-linalg-named*.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-named*.mir */
 
 /* (size + before + after - (dilation * (kernel - 1) + 1)) / stride + 1, at run time. */
 typedef struct TosaWindowDim {

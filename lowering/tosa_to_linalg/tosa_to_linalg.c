@@ -3,7 +3,7 @@
  * Requires: verified IR; convolutions, products, pooling and transpositions lowered before.
  * Changes: tosa ops, of which only control flow, constants, apply_scale, concat, slice, reshape and
  * pad may remain.  Preserves: other ops.
- * Tests: lit/lowering/tosa-to-linalg*.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg*.mir */
 #include "lowering/tosa_to_linalg/internal.h"
 
 #include "lowering/tosa_to_linalg/internal.h"

@@ -1,5 +1,5 @@
 /* Building blocks of the tosa-to-linalg passes: shapes, kernels, limits, attributes.
- * Tests: lit/lowering/tosa-to-linalg*.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg*.mir */
 #include <math.h>
 
 #include "dialects/arith/arith.h"

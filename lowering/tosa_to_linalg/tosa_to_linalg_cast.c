@@ -1,6 +1,6 @@
 /* tosa.cast on single elements. Floats become integers by rounding half to even and saturating,
  * in the way the formats permit.
- * Tests: lit/lowering/tosa-to-linalg-cast.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-cast.mir */
 #include <math.h>
 
 #include "dialects/arith/arith.h"

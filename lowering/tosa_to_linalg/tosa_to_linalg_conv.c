@@ -1,6 +1,6 @@
 /* Convolutions to linalg: the input is padded with its zero point, the accumulator starts at the
  * bias (depthwise: the bias is added behind).
- * Tests: lit/lowering/tosa-to-linalg-named*.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-named*.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"

@@ -1,6 +1,6 @@
 /* Elementwise ops to linalg.generic. Operands are expanded to the rank of the result; extents of 1
  * are broadcast by the maps where static, by a copy at run time where dynamic.
- * Tests: lit/lowering/tosa-to-linalg-elementwise.mir, tosa-to-linalg-broadcast.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-elementwise.mir, tosa-to-linalg-broadcast.mir */
 #include <assert.h>
 
 #include "dialects/arith/arith.h"

@@ -2,7 +2,7 @@
  *   angle = 2 pi (iy oy mod H / H + ix ox mod W / W)
  *   rfft2d: re += x cos(angle), im -= x sin(angle)
  *   fft2d:  re += x cos(angle) + y sin(angle), im += y cos(angle) - x sin(angle)
- * Tests: lit/lowering/tosa-to-linalg-fft.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-fft.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/index/index.h"
 #include "dialects/linalg/linalg.h"

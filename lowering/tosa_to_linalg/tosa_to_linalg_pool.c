@@ -1,6 +1,6 @@
 /* Pooling to linalg. The mean divides by the number of elements of the window that lie inside the
  * image: floats at once, integers by a fixed-point reciprocal computed per window.
- * Tests: lit/lowering/tosa-to-linalg-pool.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-pool.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"

@@ -1,5 +1,5 @@
 /* Reductions along one axis to linalg.reduce, argmax to a linalg.generic with two results.
- * Tests: lit/lowering/tosa-to-linalg-reduce.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-reduce.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"

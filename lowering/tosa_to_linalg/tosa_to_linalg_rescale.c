@@ -1,6 +1,6 @@
 /* rescale to linalg.generic: (x - input_zp) * multiplier >> shift + output_zp, saturated. One
  * multiplier and shift are constants beside the op, several are tensors along the last dimension.
- * Tests: lit/lowering/tosa-to-linalg-rescale.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-rescale.mir */
 #include "dialects/arith/arith.h"
 #include "lowering/tosa_to_linalg/internal.h"
 

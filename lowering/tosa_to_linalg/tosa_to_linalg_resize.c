@@ -2,7 +2,7 @@
  *   an image of extent 1 that grows is resized to 1 and then repeated
  *   a 1 x 1 image that stays so is scaled element by element
  *   else each element computes where it comes from and extracts it, or interpolates four
- * Tests: lit/lowering/tosa-to-linalg-resize.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-resize.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"

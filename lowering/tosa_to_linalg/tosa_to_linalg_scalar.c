@@ -1,6 +1,6 @@
 /* Elementwise ops on single elements: most are one op of arith or math by the kind of element, the
  * rest have a function below.
- * Tests: lit/lowering/tosa-to-linalg-elementwise.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-elementwise.mir */
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"

@@ -1,5 +1,5 @@
 /* Windows: padding, run-time extents, biases, kernel layouts.
- * Tests: lit/lowering/tosa-to-linalg-named*.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-named*.mir */
 #include "lowering/tosa_to_linalg/internal.h"
 
 #include "dialects/arith/arith.h"

@@ -3,7 +3,7 @@
  * agrees.
  * Requires: verified IR.  Changes: these four ops; unsigned elements of what they read and
  * reshape's result become signless, with casts to what stays.  Preserves: all else.
- * Tests: lit/lowering/tosa-to-tensor.mir, lit/lowering/tosa-to-tensor-reshape.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor.mir, lit/lowering/tosa_to_linalg/tosa-to-tensor-reshape.mir */
 #include "lowering/tosa_to_linalg/internal.h"
 
 #include "dialects/arith/arith.h"

@@ -1,7 +1,7 @@
 /* tosa.reshape: the input is collapsed to the coarsest shape that the input and the new shape both
  * refine, and expanded from there. One that is not static is collapsed to one dimension. Casts join
  * the types where one knows more than the other.
- * Tests: lit/lowering/tosa-to-tensor-reshape.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor-reshape.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"

@@ -1,4 +1,4 @@
-/* Tests: lit/lowering/tosa-to-tensor.mir, lit/lowering/tosa-to-linalg-unsigned.mir */
+/* Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor.mir, lit/lowering/tosa_to_linalg/tosa-to-linalg-unsigned.mir */
 #include "lowering/tosa_to_linalg/internal.h"
 
 #include "dialects/builtin/builtin.h"

@@ -2,7 +2,7 @@
  * dominates it; reads too, where nothing writes in between. Known ops live in a hash table with
  * scopes, one per block of the dominator tree; isolated ops start afresh. Dead ops go as well.
  * Requires: verified IR.  Changes: ops.  Preserves: blocks, dominance.
- * Tests: lit/passes/cse.mir */
+ * Tests: lit/passes/common/cse.mir */
 #include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
 #include "ir/verify/verify.h"

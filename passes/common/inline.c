@@ -2,7 +2,7 @@
  * those they call. Each is simplified, then its calls are inlined, until nothing is left to inline.
  * The last call of a private function takes its body; what is dead then goes at the end.
  * Requires: verified IR, on an op with a symbol table.  Changes: functions.
- * Tests: lit/passes/inline.mir, lit/passes/inline-*.mir */
+ * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-*.mir */
 #include "ir/attr/attr.h"
 #include "ir/asm/print/print.h"
 #include "analysis/analysis.h"

@@ -1,7 +1,7 @@
 /* Putting the body of a function in the place of a call. Each op that comes gets a location that
  * says where it was called; returns become the values they return or, where the body has several
  * blocks, branches to what follows the call.
- * Tests: lit/passes/inline.mir, lit/passes/inline-illegal.mir */
+ * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-illegal.mir */
 #include "passes/common/internal.h"
 
 #include "dialects/cf/cf.h"

@@ -1,5 +1,5 @@
 /* Putting the body of a function in the place of a call.
- * Tests: lit/passes/inline.mir, lit/passes/inline-illegal.mir */
+ * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-illegal.mir */
 #ifndef MING_PASSES_COMMON_INTERNAL_H
 #define MING_PASSES_COMMON_INTERNAL_H
 

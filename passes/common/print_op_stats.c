@@ -1,6 +1,6 @@
 /* Counts ops by name and prints the table to standard error, as text or JSON.
  * Preserves: everything.
- * Tests: lit/passes/print-op-stats.mir */
+ * Tests: lit/passes/common/print-op-stats.mir */
 #include <stdlib.h>
 
 #include "passes/common/passes.h"

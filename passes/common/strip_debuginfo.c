@@ -1,6 +1,6 @@
 /* Replaces every location by the unknown one.
  * Changes: locations of ops and block arguments.
- * Tests: lit/passes/strip-debuginfo.mir */
+ * Tests: lit/passes/common/strip-debuginfo.mir */
 #include "passes/common/passes.h"
 
 static bool strip(Op *op, void *user)

@@ -1,7 +1,7 @@
 /* Removes symbols that nothing reaches: liveness spreads from what must stay (ops that are no
  * symbols, public ones, and those that other scopes may see) along symbol references.
  * Requires: verified IR, on an op with a symbol table.  Changes: symbols.
- * Tests: lit/passes/symbol-dce.mir */
+ * Tests: lit/passes/common/symbol-dce.mir */
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "passes/common/passes.h"

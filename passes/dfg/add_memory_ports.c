@@ -8,7 +8,7 @@
  * several slots where they are narrow, one slot in several bus words where it is wider than the bus.
  * Requires: a top function of streams.  Changes: the top function's arguments, but not the port of
  * weights.
- * Tests: lit/lowering/memory-ports.mir, test/e2e */
+ * Tests: lit/passes/dfg/add-memory-ports.mir, test/e2e */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"

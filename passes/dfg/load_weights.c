@@ -7,7 +7,7 @@
  * A word of the chain is one element. Tables of a single word stay constants: they are logic, not
  * memories. Requires: a top function of streams or memories.
  * Changes: functions that hold tables get arguments for the chain, the top function gets the port.
- * Tests: lit/lowering/load-weights.mir, test/e2e */
+ * Tests: lit/passes/dfg/load-weights.mir, test/e2e */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"

@@ -2,7 +2,7 @@
  *   dfg.kernel = {class, stride, dilation, P, R, O, W}
  * with the sets of Algorithm 2 as affine maps of the op's loops.
  * Requires: named ops generalized.  Changes: attributes only.
- * Tests: lit/passes/analyze-kernels.mir */
+ * Tests: lit/passes/linalg/analyze-kernels.mir */
 #include "dialects/linalg/linalg.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"

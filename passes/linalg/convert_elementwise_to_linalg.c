@@ -4,7 +4,7 @@
  * Requires: verified IR.
  * Changes: elementwise ops on ranked tensors; what folds as written is folded instead.
  * Preserves: the values computed; all other ops, dead ones too.
- * Tests: lit/passes/convert-elementwise-to-linalg.mir */
+ * Tests: lit/passes/linalg/convert-elementwise-to-linalg.mir */
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/rewrite/rewrite.h"

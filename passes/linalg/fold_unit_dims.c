@@ -1,7 +1,7 @@
 /* Loops of a linalg.generic that run once go, together with the dimensions of extent 1 that only
  * they index, or that are indexed by a constant 0. Operands lose these dimensions before the op,
  * results regain them after it.
- * Tests: lit/passes/linalg-fold-unit-extent-dims.mir */
+ * Tests: lit/passes/linalg/linalg-fold-unit-extent-dims.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "passes/linalg/internal.h"

@@ -1,6 +1,6 @@
 /* Tensors without their dimensions of extent 1, by reshapes or by slices that drop dimensions;
  * and the same for pads, extract_slice and insert_slice.
- * Tests: lit/passes/linalg-fold-unit-extent-dims-shapes.mir */
+ * Tests: lit/passes/linalg/linalg-fold-unit-extent-dims-shapes.mir */
 #include "passes/linalg/internal.h"
 
 typedef VEC(uint32_t) Counts;

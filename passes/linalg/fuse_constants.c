@@ -1,7 +1,7 @@
 /* What a linalg.generic need not read from memory: inputs of equal elements become scalars of its
  * body, and inits whose elements do not count become empty tensors. A transpose of a constant is
  * a constant.
- * Tests: lit/passes/linalg-fuse-elementwise-constants.mir */
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-constants.mir */
 #include <string.h>
 
 #include "dialects/arith/arith.h"

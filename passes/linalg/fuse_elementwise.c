@@ -4,7 +4,7 @@
  * With P the map of the producer's result, a permutation of its loops, and C the reader's map of
  * that operand, the reader's loops l stand at the producer's loops P^-1(C(l)); an operand that
  * the producer indexes by A is indexed by A(P^-1(C(l))).
- * Tests: lit/passes/linalg-fuse-elementwise-ops.mir */
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-ops.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
 #include "passes/linalg/internal.h"

@@ -1,7 +1,7 @@
 /* Operands and results of linalg.generic that nobody needs, or that it has twice, go.
  * An operand is needed while the body reads it or a loop's trip count hangs on its shape; a
  * result while it has uses.
- * Tests: lit/passes/linalg-fuse-elementwise-operands.mir */
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-operands.mir */
 #include "dialects/linalg/linalg.h"
 #include "passes/linalg/internal.h"
 

@@ -4,7 +4,7 @@
  *   expand(op(x, y))   -> op'(expand(x), expand(y))
  * Each loop that indexes a dimension of the smaller shape becomes the loops of that dimension's
  * group, outermost first; the others stay. op' is a linalg.generic.
- * Tests: lit/passes/linalg-fuse-elementwise-reshape.mir */
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-reshape.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/rewrite/rewrite.h"

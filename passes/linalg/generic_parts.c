@@ -1,5 +1,5 @@
 /* Rebuilding linalg.generic ops; see the header.
- * Tests: lit/passes/linalg-fuse-elementwise-ops.mir, lit/passes/linalg-fold-unit-extent-dims.mir */
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-ops.mir, lit/passes/linalg/linalg-fold-unit-extent-dims.mir */
 #include "passes/linalg/internal.h"
 
 #include "dialects/linalg/linalg.h"

@@ -1,5 +1,5 @@
 /* The pattern sets of linalg-fold-unit-extent-dims.
- * Tests: lit/passes/linalg-fold-unit-extent-dims.mir */
+ * Tests: lit/passes/linalg/linalg-fold-unit-extent-dims.mir */
 #ifndef MING_PASSES_LINALG_INTERNAL_H
 #define MING_PASSES_LINALG_INTERNAL_H
 
@@ -26,7 +26,7 @@ Value *fold_unit_insert_dims(Builder *b, Value *tensor, const bool *kept, uint32
 Value *fold_unit_insert_into(Builder *b, Value *tensor, Value *dest);
 
 /* The pattern sets of linalg-fuse-elementwise-ops, one function per source file.
- * Tests: lit/passes/linalg-fuse-elementwise-ops.mir */
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-ops.mir */
 
 /* fuse_elementwise.c: a generic takes over the generic that makes one of its inputs. */
 void fuse_add_elementwise(PatternSet *set);
@@ -42,7 +42,7 @@ void fuse_add_reshapes(PatternSet *set);
 
 /* What a linalg.generic is rebuilt from: operands with their maps, and copies of bodies. The
  * patterns that fuse, shrink and tidy generics share it.
- * Tests: lit/passes/linalg-fuse-elementwise-ops.mir, lit/passes/linalg-fold-unit-extent-dims.mir */
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-ops.mir, lit/passes/linalg/linalg-fold-unit-extent-dims.mir */
 
 typedef VEC(const AffineMap *) MapList;
 typedef VEC(const Type *) TypeVec;

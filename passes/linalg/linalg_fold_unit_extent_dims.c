@@ -5,7 +5,7 @@
  * Changes: those ops, fills, reshapes and tensor.empty; extents are read from operands where
  *   they can be; folds on the way. Ops on buffers stay as they are.
  * Preserves: the values computed.
- * Tests: lit/passes/linalg-fold-unit-extent-dims*.mir */
+ * Tests: lit/passes/linalg/linalg-fold-unit-extent-dims*.mir */
 #include "dialects/linalg/linalg.h"
 #include "passes/linalg/internal.h"
 #include "passes/linalg/passes.h"

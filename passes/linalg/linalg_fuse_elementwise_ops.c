@@ -4,7 +4,7 @@
  * Requires: verified IR.
  * Changes: structured ops on tensors, reshapes, pads and casts beside them; folds on the way.
  * Preserves: the values computed.
- * Tests: lit/passes/linalg-fuse-elementwise-*.mir */
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-*.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"

@@ -5,7 +5,7 @@
  * Requires: verified IR.
  * Changes: named structured ops; folds on the way and drops what is dead.
  * Preserves: the values computed; everything outside of the ops.
- * Tests: lit/passes/linalg-generalize-named-ops.mir */
+ * Tests: lit/passes/linalg/linalg-generalize-named-ops.mir */
 #include "dialects/linalg/linalg.h"
 #include "ir/rewrite/rewrite.h"
 #include "passes/linalg/passes.h"

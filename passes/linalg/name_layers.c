@@ -1,7 +1,7 @@
 /* name-layers: gives linalg ops whose location names them (torch-mlir, TensorFlow) the attribute
  * dfg.name, so that the name survives printing without locations. An op that has one keeps it.
  * Changes: attributes only.
- * Tests: lit/passes/name-layers.mir */
+ * Tests: lit/passes/linalg/name-layers.mir */
 #include "dialects/linalg/linalg.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"

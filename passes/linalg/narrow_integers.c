@@ -6,7 +6,7 @@
  * Scales in fixed point get the smallest multipliers that give the same (narrow_scale.h).
  * Requires: named ops generalized, one result per kernel that is read.
  * Changes: widths of integers inside the function; its arguments and results stay.
- * Tests: lit/lowering/narrow-integers.mir */
+ * Tests: lit/passes/linalg/narrow-integers.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"

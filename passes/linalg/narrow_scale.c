@@ -2,7 +2,7 @@
  * its result is clamped to even fewer, so a multiplier of little more than the result's width mostly
  * makes the same steps. They are listed, and onnx_to_linalg_fit.h finds the form.
  *   (x * m + r) >> s  ->  (x * m' + r') >> s'    for all x in x's range, what is clamped aside
- * Tests: lit/lowering/narrow-integers-scale.mir */
+ * Tests: lit/passes/linalg/narrow-integers-scale.mir */
 #include "passes/linalg/internal.h"
 
 #include "dialects/arith/arith.h"

@@ -6,7 +6,7 @@
  * the model's index to the stream's.
  * Requires: named ops generalized, straight-line functions of linalg on static tensors.
  * Changes: types, indexing maps, padding, initial constants, signatures.
- * Tests: lit/passes/normalize-layout.mir */
+ * Tests: lit/passes/linalg/normalize-layout.mir */
 #include "passes/linalg/internal.h"
 
 #include "dialects/func/func.h"

@@ -1,5 +1,5 @@
 /* Rewriting for normalize-layout: types, maps, padding, initial constants and signatures.
- * Tests: lit/passes/normalize-layout.mir */
+ * Tests: lit/passes/linalg/normalize-layout.mir */
 #include "passes/linalg/internal.h"
 
 #include "dialects/func/func.h"

@@ -1,6 +1,6 @@
 /* Layouts across slices, insertions and concatenations, for normalize-layout: all dimensions of the
  * larger tensor, those of the smaller one in the same order. A slice may lack unit dimensions.
- * Tests: lit/passes/normalize-layout-move.mir */
+ * Tests: lit/passes/linalg/normalize-layout-move.mir */
 #include "passes/linalg/internal.h"
 
 #include "dialects/tensor/tensor.h"

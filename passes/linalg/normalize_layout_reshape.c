@@ -1,7 +1,7 @@
 /* Layouts across a reshape, for normalize-layout. A reshape keeps the row-major order, so the
  * dimensions of a group must stream next to each other and in their order; those of extent 1 take
  * no part in the order and may stand anywhere.
- * Tests: lit/passes/normalize-layout-reshape.mir */
+ * Tests: lit/passes/linalg/normalize-layout-reshape.mir */
 #include "passes/linalg/internal.h"
 
 #include "analysis/analysis.h"

@@ -4,7 +4,7 @@
  *   generic(collapse(x)) -> collapse(generic(x)), the loops of merged dimensions split
  * A reduction, like a fully connected layer's, ends this: its result does not have the loops any
  * more. Constants are given the shape of the loops; other operands are expanded.
- * Tests: lit/passes/normalize-layout-reshape.mir */
+ * Tests: lit/passes/linalg/normalize-layout-reshape.mir */
 #include "passes/linalg/internal.h"
 
 #include "dialects/arith/arith.h"

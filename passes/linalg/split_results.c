@@ -3,7 +3,7 @@
  *   a, b = generic(x) { yield f(x), g(x) }  ->  a = generic(x) { yield f(x) }, b = generic(x) { yield g(x) }
  * What a result accumulates with stays beside it as results that nothing reads: the position of a
  * maximum keeps the maximum.
- * Tests: lit/passes/split-results.mir */
+ * Tests: lit/passes/linalg/split-results.mir */
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/core/core.h"

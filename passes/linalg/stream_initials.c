@@ -5,7 +5,7 @@
  *   generic(x) outs(t) { h(x, t) }, element-wise  ->  generic(x, t) outs(empty) { h(x, t) }
  * Sums of integers stay the same; a floating-point sum takes t as its last term instead of its first.
  * Requires: named ops generalized.  Changes: such kernels only.
- * Tests: lit/passes/stream-initials.mir */
+ * Tests: lit/passes/linalg/stream-initials.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"

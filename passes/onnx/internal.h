@@ -35,7 +35,7 @@ bool onnx_fold_dequantized(Folder *folder, Op *op) MUST_CHECK;
  * False: diagnosed. */
 bool onnx_fold_op(Folder *folder, Op *op) MUST_CHECK;
 
-/* Where onnx-quantize puts quantizers: inside of passes/onnx_quantize*.c. */
+/* Where onnx-quantize puts quantizers: inside of passes/onnx/onnx_quantize*.c. */
 
 /* Whether the op belongs to a network that is quantized already. */
 bool quantize_is_done(const Op *op);

@@ -9,7 +9,7 @@
  *   Quant(x, s, z, b)          -> Quant(x / s, 1, z, b) * s;  BipolarQuant alike
  * The lowering to linalg makes integers of them again, so that each has one form there.
  * Requires: nothing.  Changes: the operators above; their results get types by onnx-infer-shapes.
- * Tests: lit/passes/onnx-decompose.mir */
+ * Tests: lit/passes/onnx/onnx-decompose.mir */
 #include "dialects/onnx/onnx.h"
 #include "ir/attr/attr.h"
 #include "ir/rewrite/rewrite.h"

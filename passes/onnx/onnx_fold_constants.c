@@ -5,7 +5,7 @@
  *   quantizers of constants keep their integers (onnx_fold_quant.c)
  * What takes too long, or too much room compared with what it is made of, stays as it is.
  * Requires: static argument types.  Changes: nodes on constants, types; dead constants go.
- * Tests: lit/passes/onnx-fold-constants.mir, lit/passes/onnx-fold-values.mir */
+ * Tests: lit/passes/onnx/onnx-fold-constants.mir, lit/passes/onnx/onnx-fold-values.mir */
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "ir/rewrite/rewrite.h"

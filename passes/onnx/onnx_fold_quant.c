@@ -2,7 +2,7 @@
  *   Quant(constant) -> DequantizeLinear(integer constant)
  *   Transpose(DequantizeLinear(constant)) -> DequantizeLinear(transposed constant); Reshape too
  * A scale may differ along one dimension. A quantizer whose zero point is z folds to q - z.
- * Tests: lit/passes/onnx-fold-constants.mir, lit/passes/onnx-fold-values.mir */
+ * Tests: lit/passes/onnx/onnx-fold-constants.mir, lit/passes/onnx/onnx-fold-values.mir */
 #include "dialects/onnx/onnx.h"
 #include "ir/attr/attr.h"
 #include "passes/onnx/internal.h"

@@ -1,7 +1,7 @@
 /* onnx-infer-shapes: gives every onnx op its static result types, in order, from those of its
  * operands.
  * Requires: static argument types.  Changes: types of results, the function's type.
- * Preserves: ops and their order.  Tests: lit/passes/onnx-infer-shapes.mir */
+ * Preserves: ops and their order.  Tests: lit/passes/onnx/onnx-infer-shapes.mir */
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "passes/onnx/internal.h"

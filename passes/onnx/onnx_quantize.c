@@ -7,7 +7,7 @@
  * move. Biases stay floats; the lowering folds them.
  * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
  * Changes: uses of activations and weights; onnx.range goes.
- * Tests: lit/passes/onnx-quantize.mir, lit/passes/onnx-quantize-invalid.mir,
+ * Tests: lit/passes/onnx/onnx-quantize.mir, lit/passes/onnx/onnx-quantize-invalid.mir,
  * test/e2e/quantize_check.py */
 #include "passes/onnx/internal.h"
 

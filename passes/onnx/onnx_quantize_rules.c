@@ -1,6 +1,6 @@
 /* What onnx-quantize knows of the operators: which of them the lowering takes into a
  * requantization, which keep the integers that they get, and which operands are weights.
- * Tests: lit/passes/onnx-quantize.mir */
+ * Tests: lit/passes/onnx/onnx-quantize.mir */
 #include "passes/onnx/internal.h"
 
 bool quantize_is_done(const Op *op)

@@ -1,5 +1,5 @@
 /* Convolutions whose kernel is one pixel: a product of matrices, or depthwise a product of elements.
- * Tests: lit/passes/tosa-optional-decompositions.mir */
+ * Tests: lit/passes/tosa/tosa-optional-decompositions.mir */
 #include "dialects/common/common.h"
 #include "dialects/tosa/tosa.h"
 #include "passes/tosa/internal.h"

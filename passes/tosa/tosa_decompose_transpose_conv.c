@@ -2,7 +2,7 @@
  * padded by its size. With strides s the kernel, padded to a multiple of s, is taken apart into s * s
  * kernels, one for each place a result pixel can have within a stride; they become channels of one
  * convolution, whose result is put together again, cut and padded to the size asked for.
- * Tests: lit/passes/tosa-optional-decompositions-transpose.mir */
+ * Tests: lit/passes/tosa/tosa-optional-decompositions-transpose.mir */
 #include "dialects/common/common.h"
 #include "dialects/tosa/tosa.h"
 #include "passes/tosa/internal.h"

@@ -3,7 +3,7 @@
  * Loops are walked with ever more general argument types until those of the next iteration fit,
  * up to a depth of nesting.
  * Requires: verified IR.  Changes: types of results and block arguments.  Preserves: signatures.
- * Tests: lit/passes/tosa-infer-shapes.mir */
+ * Tests: lit/passes/tosa/tosa-infer-shapes.mir */
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
 #include "passes/tosa/passes.h"

@@ -1,7 +1,7 @@
 /* tosa-make-broadcastable: operands of elementwise ops get the rank of the highest by reshapes that
  * put ones before their extents.
  * Requires: verified IR.  Changes: binary elementwise ops and select.  Preserves: results.
- * Tests: lit/passes/tosa-make-broadcastable.mir */
+ * Tests: lit/passes/tosa/tosa-make-broadcastable.mir */
 #include "dialects/tosa/tosa.h"
 #include "ir/rewrite/rewrite.h"
 #include "passes/tosa/passes.h"

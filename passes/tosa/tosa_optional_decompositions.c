@@ -1,7 +1,7 @@
 /* tosa-optional-decompositions: convolutions with kernels of one pixel become products, transposed
  * ones plain convolutions.
  * Requires: verified IR.  Changes: conv2d, depthwise_conv2d, transpose_conv2d.  Preserves: results.
- * Tests: lit/passes/tosa-optional-decompositions*.mir */
+ * Tests: lit/passes/tosa/tosa-optional-decompositions*.mir */
 #include "dialects/tosa/tosa.h"
 #include "passes/tosa/passes.h"
 #include "passes/tosa/internal.h"

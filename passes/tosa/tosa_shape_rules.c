@@ -1,6 +1,6 @@
 /* Shapes of results by kind of op. A rule fills in the extents it can tell; those that cannot be,
  * or that would be negative or beyond 64 bits, stay dynamic.
- * Tests: lit/passes/tosa-infer-shapes.mir */
+ * Tests: lit/passes/tosa/tosa-infer-shapes.mir */
 #include "passes/tosa/internal.h"
 
 #include "dialects/tosa/tosa.h"

@@ -2,7 +2,7 @@
  * conditions around an access are decided on boxes of iterations by interval arithmetic; a box that
  * is neither all inside nor all outside is cut along its outermost counter, and slices along a
  * counter that no condition uses are computed once.
- * Tests: lit/sim/hls-pattern.mir */
+ * Tests: lit/sim/design/pattern.mir */
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "sim/design/design.h"

@@ -1,6 +1,6 @@
 /* The design behind a module: processes in the order of their calls, streams with their two ends,
  * loops and the code between them.
- * Tests: lit/sim/hls-invalid.mir, lit/sim/hls-schedule.mir */
+ * Tests: lit/sim/design/invalid.mir, lit/sim/design/schedule.mir */
 #include "sim/design/design.h"
 
 #include <stdlib.h>

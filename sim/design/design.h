@@ -179,7 +179,7 @@ static inline int64_t hls_cursor_tick(const HlsCursor *c, const HlsLoop *loop, i
 
 /* Where the elements of a frame are at the boundary of a design: in the words of a stream, in a memory
  * that a process reads or writes, in the words that load the tables.
- * Tests: lit/sim/hls-values.mir, lit/sim/hls-once.mir */
+ * Tests: lit/sim/hls/values.mir, lit/sim/hls/once.mir */
 
 typedef enum HlsDirection { HLS_NO_DATA, HLS_DATA_IN, HLS_DATA_OUT } HlsDirection;
 

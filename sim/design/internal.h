@@ -1,5 +1,5 @@
 /* What an array of emithls becomes: registers or memories with ports.
- * Tests: lit/sim/hls-schedule.mir */
+ * Tests: lit/sim/design/schedule.mir */
 #ifndef MING_SIM_DESIGN_INTERNAL_H
 #define MING_SIM_DESIGN_INTERNAL_H
 

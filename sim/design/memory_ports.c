@@ -2,7 +2,7 @@
  * access is known by its bank and address as expressions over the pipelined counters; copies in
  * unrolled loops have their counters replaced by constants, so that equal addresses are the same
  * uniqued expressions.
- * Tests: lit/sim/hls-schedule.mir */
+ * Tests: lit/sim/design/schedule.mir */
 #include "sim/design/internal.h"
 
 #include "dialects/emithls/emithls.h"

@@ -7,7 +7,7 @@
  * A recurrence is the longest path from a load of an array to a store of it; the same walk finds it,
  * looking only at what depends on the load. Sums, minima and maxima of integers over an unrolled
  * loop are trees, as HLS tools balance them.
- * Tests: lit/sim/hls-schedule.mir */
+ * Tests: lit/sim/design/schedule.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/math/math.h"

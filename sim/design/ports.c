@@ -1,6 +1,6 @@
 /* The order of elements comes from emithls.frame and emithls.word: words row by row over the frame,
  * elements row by row inside a word.
- * Tests: lit/sim/hls-values.mir, lit/sim/hls-once.mir */
+ * Tests: lit/sim/hls/values.mir, lit/sim/hls/once.mir */
 #include "sim/design/design.h"
 
 #include "dialects/emithls/emithls.h"

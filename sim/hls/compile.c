@@ -1,7 +1,7 @@
 /* Compiling processes. Arrays get registers first; every SSA value has a register (a word as many as
  * it has lanes) that its copies in unrolled loops share, since none of them lives longer than its
  * copy.
- * Tests: lit/sim/hls-values.mir, test/e2e/sizing_check.py */
+ * Tests: lit/sim/hls/values.mir, test/e2e/sizing_check.py */
 #include "sim/hls/internal.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* Indices and accesses of arrays in compiled loop bodies. A load from a constant address gives no code
  * where nothing is stored before its last use; one at a computed place checks its bounds.
- * Tests: lit/sim/hls-values.mir, lit/sim/hls-lookup.mir */
+ * Tests: lit/sim/hls/values.mir, lit/sim/hls/lookup.mir */
 #include "sim/hls/internal.h"
 
 #include "dialects/arith/arith.h"

@@ -1,7 +1,7 @@
 /* Deadlocks: who waits for whom. A process that waits to read waits for the FIFO's writer, one that
  * waits to write for its reader; following these leads into a cycle, or to a process that has no
  * more words to give.
- * Tests: lit/sim/hls-deadlock.mir */
+ * Tests: lit/sim/hls/deadlock.mir */
 #include "sim/hls/hls.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Times of FIFOs. The level needs both ends' times in order; what one end knows ahead of the other
  * waits in its ring, which holds no more than the FIFO's depth.
- * Tests: test/unit/hls_fifo_test.c */
+ * Tests: test/unit/sim/hls/fifo_test.c */
 #include "sim/hls/hls.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Running compiled loops on words. A stream keeps its words in a ring that grows when more wait than
  * it has room for: iterations run as soon as their words are read, which is earlier than their own
  * words leave.
- * Tests: lit/sim/hls-values.mir, test/e2e/sizing_check.py */
+ * Tests: lit/sim/hls/values.mir, test/e2e/sizing_check.py */
 #include "sim/hls/hls.h"
 
 #include <stdlib.h>

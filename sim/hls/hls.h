@@ -1,7 +1,7 @@
 /* A FIFO as the times of its writes and reads. A word written in cycle w can be read from cycle
  * w + 1 on; the place it leaves in cycle r can be written from cycle r + 1 on. It is inside in the
  * cycles w + 1 to r. Times are added in order at either end; the ends need not be in step.
- * Tests: test/unit/hls_fifo_test.c */
+ * Tests: test/unit/sim/hls/fifo_test.c */
 #ifndef MING_SIM_HLS_HLS_H
 #define MING_SIM_HLS_HLS_H
 
@@ -59,7 +59,7 @@ void hls_sim_fifo_finish(HlsFifo *fifo);
 /* The words that flow through a design. The timing engine says which iterations have read their
  * words (HlsHooks.values); their bodies run then, and what they write waits in the stream until its
  * reader comes to it. Values do not depend on timing, since reads block.
- * Tests: lit/sim/hls-values.mir, test/e2e/sizing_check.py */
+ * Tests: lit/sim/hls/values.mir, test/e2e/sizing_check.py */
 
 typedef struct HlsValues HlsValues;
 
@@ -162,7 +162,7 @@ int64_t hls_sim_events(const HlsSim *sim); /* reads and writes so far */
 bool hls_sim_was_stopped(const HlsSim *sim); /* by a hook */
 
 /* What a simulation found, as a table and as JSON; why a design stands still.
- * Tests: lit/tools/ming-sim.mir, lit/sim/hls-deadlock.mir */
+ * Tests: lit/tools/ming-sim.mir, lit/sim/hls/deadlock.mir */
 
 typedef struct HlsTimingResult {
     int64_t frames;

@@ -1,7 +1,7 @@
 /* Bodies of loops as register code: unrolled loops are written out, counters in addresses and
  * conditions become linear forms that are kept up to date from iteration to iteration, and elements
  * at constant addresses are registers themselves.
- * Tests: lit/sim/hls-values.mir, test/e2e/sizing_check.py */
+ * Tests: lit/sim/hls/values.mir, test/e2e/sizing_check.py */
 #ifndef MING_SIM_HLS_INTERNAL_H
 #define MING_SIM_HLS_INTERNAL_H
 
@@ -92,7 +92,7 @@ void hls_sim_code_free(HlsCode *code, size_t loop_count);
 
 /* Between hls_sim_compile.c (processes, bodies, scalars) and hls_compile_array.c (indices, accesses). A
  * register is a number; maps keep it plus one.
- * Tests: lit/sim/hls-values.mir */
+ * Tests: lit/sim/hls/values.mir */
 
 typedef struct Constant {
     uint32_t reg;

@@ -3,7 +3,7 @@
  *   frame ─▶ interpreter ─▶ watch: each op's results widen its ranges ─▶ onnx.range
  *
  * A value that is not finite has no range and is refused where it first arises.
- * Tests: lit/tools/quantize.mir, test/e2e/quantize_check.py */
+ * Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
 #include "sim/interp/interp.h"
 
 #include <math.h>

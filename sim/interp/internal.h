@@ -1,4 +1,4 @@
-/* Inside of the interpreter: steps and evaluators. For sim/interp*.c only. */
+/* Inside of the interpreter: steps and evaluators. For sim/interp/ only. */
 #ifndef MING_SIM_INTERP_INTERNAL_H
 #define MING_SIM_INTERP_INTERNAL_H
 

@@ -2,7 +2,7 @@
  *
  * Values of a function have slots. A value whose uses all stand in its own block dies at the last
  * of them; others live until they are written again or the function returns.
- * Tests: test/unit/interp_test.c, lit/tools/ming-run.mir */
+ * Tests: test/unit/sim/interp/interp_test.c, lit/tools/ming-run.mir */
 #include "sim/interp/interp.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
  *
  *   function ─▶ steps, one per op: operands' slots, what dies, prepared state ─▶ run, run, …
  *
- * Tests: test/unit/interp_test.c, lit/tools/ming-run.mir, test/e2e/run_check.py */
+ * Tests: test/unit/sim/interp/interp_test.c, lit/tools/ming-run.mir, test/e2e/run_check.py */
 #ifndef MING_SIM_INTERP_INTERP_H
 #define MING_SIM_INTERP_INTERP_H
 
@@ -32,7 +32,7 @@ typedef struct InterpWatch {
 void interp_watch(Interp *interp, InterpWatch watch);
 
 /* Ranges of a network's activations, from running it on real inputs: what onnx-quantize needs.
- * Tests: lit/tools/quantize.mir, test/e2e/quantize_check.py */
+ * Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
 
 typedef struct Calibration Calibration;
 
@@ -46,7 +46,7 @@ void calibration_finish(Calibration *calibration, bool keep);
 
 /* What quantization changes: the activations of a quantized network against those of the float
  * network that it was made from.
- * Tests: lit/tools/quantize.mir, test/e2e/quantize_check.py */
+ * Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
 
 typedef struct QuantNoise QuantNoise;
 
@@ -65,7 +65,7 @@ void quant_noise_print(const QuantNoise *noise, StrBuf *out);
  * after every pass; the first pass that changes a result is named. Inputs depend on nothing but
  * their numbers. A changed boundary (dfg.quant, dfg.layout) is looked through: arrays are compared.
  * What cannot be run is said in a remark for each pass.
- * Tests: test/unit/verify_semantics_test.c, lit/tools/verify-semantics.mir */
+ * Tests: test/unit/sim/interp/verify_semantics_test.c, lit/tools/verify-semantics.mir */
 
 typedef struct VerifySemantics VerifySemantics;
 

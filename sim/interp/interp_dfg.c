@@ -1,5 +1,5 @@
 /* Evaluators of dfg ops that stand between kernels: dfg.reorder and dfg.merge.
- * Tests: lit/lowering/insert-reorders.mir */
+ * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
 #include "dialects/dfg/dfg.h"
 
 #include "ir/asm/print/print.h"

@@ -1,6 +1,6 @@
 /* Evaluators of linalg: structured ops as loop nests around their bodies, sums of products of
  * integers by a shorter way (sim/vm/vm.h), and softmax.
- * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include <math.h>
 #include <stdlib.h>
 

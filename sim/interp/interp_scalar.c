@@ -1,5 +1,5 @@
 /* Evaluators of arith and math: constants (tosa's too), and elementwise ops on scalars and tensors.
- * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include "dialects/arith/arith.h"
 #include "dialects/tosa/tosa.h"
 #include "ir/asm/print/print.h"

@@ -1,6 +1,6 @@
 /* Evaluators of tensor that take or put parts of tensors: slices, gather and scatter, pack and
  * unpack.
- * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include "dialects/tensor/tensor.h"
 
 #include "ir/asm/print/print.h"

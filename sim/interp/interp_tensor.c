@@ -1,6 +1,6 @@
 /* Evaluators of tensor: making, reshaping and taking elements; tensor.empty is zeros. Slices
  * and tiles are in interp_slice.c.
- * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include "dialects/tensor/tensor.h"
 
 #include <string.h>

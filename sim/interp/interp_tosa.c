@@ -1,7 +1,7 @@
 /* Evaluators of tosa: elementwise ops with broadcasting, what goes along one axis, and what moves
  * elements. Windows and products are in interp_tosa_window.c, resize in interp_tosa_resize.c.
  * Variables, control flow and Fourier transforms are not interpreted.
- * Tests: lit/sim/tosa.mir, test/e2e/run_check.py */
+ * Tests: lit/sim/interp/tosa.mir, test/e2e/run_check.py */
 #include "dialects/tosa/tosa.h"
 
 #include <math.h>

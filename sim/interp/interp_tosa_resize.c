@@ -1,7 +1,7 @@
 /* Evaluator of tosa.resize: along an axis, output o lies at (o * denominator + offset) / numerator
  * of the input, whose edges go on for ever. Bilinear integers are not divided: they keep the factor
  * of both numerators, as the specification has it.
- * Tests: lit/sim/tosa.mir, test/e2e/run_check.py */
+ * Tests: lit/sim/interp/tosa.mir, test/e2e/run_check.py */
 #include "dialects/tosa/tosa.h"
 #include "ir/asm/print/print.h"
 #include "sim/interp/internal.h"

@@ -1,6 +1,6 @@
 /* Evaluators of tosa's convolutions, products and pooling. Channels are last; sums of integers are
  * exact modulo 2^64, sums of floats are made in double.
- * Tests: lit/sim/tosa.mir, test/e2e/run_check.py */
+ * Tests: lit/sim/interp/tosa.mir, test/e2e/run_check.py */
 #include <math.h>
 
 #include "dialects/tosa/tosa.h"

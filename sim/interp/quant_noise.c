@@ -1,7 +1,7 @@
 /* Errors of quantized activations: the float network runs first and its values are kept, then the
  * quantized one is compared with them as it goes.
  *   signal / noise = sum x^2 / sum (x - q)^2, over all elements and frames
- * Tests: lit/tools/quantize.mir, test/e2e/quantize_check.py */
+ * Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
 #include "sim/interp/interp.h"
 
 #include <math.h>

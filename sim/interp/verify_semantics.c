@@ -5,7 +5,7 @@
  *
  * Integers and dequantized integers must be equal, other floats close to the largest of their
  * result, since a pass may add up in another order.
- * Tests: test/unit/verify_semantics_test.c, lit/tools/verify-semantics.mir */
+ * Tests: test/unit/sim/interp/verify_semantics_test.c, lit/tools/verify-semantics.mir */
 #include "sim/interp/interp.h"
 
 #include <math.h>

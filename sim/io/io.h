@@ -1,7 +1,7 @@
 /* NumPy's .npy files, versions 1 to 3: little-endian integers of 8 to 64 bits, bool, f16, f32 and
  * f64, in either array order. A file is trusted in nothing: the header is parsed strictly, and the
  * size that its shape implies must be the size of the file.
- * Tests: test/unit/npy_test.c */
+ * Tests: test/unit/sim/io/npy_test.c */
 #ifndef MING_SIM_IO_IO_H
 #define MING_SIM_IO_IO_H
 

@@ -3,7 +3,7 @@
  *   header := '{' [entry {',' entry} [',']] '}'      entry := string ':' value
  *   value  := string | 'True' | 'False' | '(' [number {',' number} [',']] ')'
  * The length has 2 bytes in version 1, else 4; the dictionary has three keys in any order.
- * Tests: test/unit/npy_test.c */
+ * Tests: test/unit/sim/io/npy_test.c */
 #include "sim/io/io.h"
 
 #include <assert.h>

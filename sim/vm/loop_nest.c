@@ -1,5 +1,5 @@
 /* Running loop nests: offsets of operands from their maps, the order of loops, strips.
- * Tests: test/unit/interp_test.c */
+ * Tests: test/unit/sim/interp/interp_test.c */
 #include "sim/vm/vm.h"
 
 #include <assert.h>

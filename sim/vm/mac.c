@@ -1,6 +1,6 @@
 /* Recognizing and running sums of products of integers. Factors that fit 16 bits are added up in
  * 32 bits when no sum can leave them, everything else modulo 2^64.
- * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include "sim/vm/vm.h"
 
 #include <stdlib.h>

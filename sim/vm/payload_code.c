@@ -1,6 +1,6 @@
 /* Compiling bodies: a walk backwards marks what the wanted values need, a walk forwards gives every
  * value a register and every op an instruction.
- * Tests: test/unit/interp_test.c */
+ * Tests: test/unit/sim/interp/interp_test.c */
 #include "sim/vm/vm.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-/* Copying boxes. Tests: test/unit/interp_test.c, test/e2e/run_check.py */
+/* Copying boxes. Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include "sim/vm/vm.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* Scalar ops of arith and math on strips of elements: one instruction computes up to STRIP cells
  * at once. An integer is kept as ir/attr/attr.h keeps it (extended by its sign, i1 as 0 or 1), a float
  * as a double that is a value of its format.
- * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #ifndef MING_SIM_VM_VM_H
 #define MING_SIM_VM_VM_H
 
@@ -81,7 +81,7 @@ int64_t vm_tosa_mean(const Type *to, int64_t sum, int64_t count, int64_t zero);
 
 /* The body of an op (linalg.generic, tensor.generate, …) as instructions on strips of elements.
  * Compiled once, run for every strip of the iteration space: sim/vm/vm.h does that.
- * Tests: test/unit/interp_test.c */
+ * Tests: test/unit/sim/interp/interp_test.c */
 
 /* What a body's arguments are. */
 typedef enum BodyArgs { ARGS_ARE_ELEMENTS, ARGS_ARE_INDICES } BodyArgs;
@@ -127,7 +127,7 @@ void vm_cell_to_array(Array *array, int64_t index, Cell cell);
  *
  * The innermost loop is cut into strips. It is one along which no output element is met twice, so
  * that a strip's iterations do not read each other's results.
- * Tests: test/unit/interp_test.c */
+ * Tests: test/unit/sim/interp/interp_test.c */
 
 typedef struct NestOperand {
     Array *array;         /* borrowed; outputs are written in place, only the nest holds them */
@@ -162,7 +162,7 @@ bool vm_nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint
  *   yield out + f(a) * g(b)
  * with f and g of one input each (extensions, zero points subtracted, …). f and g are computed once
  * for every element of their operands; the sums are exact modulo 2^64, hence modulo the width.
- * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 
 typedef struct Mac Mac;
 

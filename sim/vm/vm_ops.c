@@ -1,5 +1,5 @@
 /* Instructions from ops: which file has the op, widths, predicates.
- * Tests: test/unit/interp_test.c */
+ * Tests: test/unit/sim/interp/interp_test.c */
 #include "sim/vm/vm.h"
 
 #include "dialects/arith/arith.h"

@@ -1,7 +1,7 @@
 /* Float ops of arith and conversions to and from floats. A result is the exact one rounded once to
  * its format: sums, products and quotients of formats up to f32 are rounded through double without
  * harm, integers of more than 53 bits through an odd last bit. Fast-math flags are not looked at.
- * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include <math.h>
 
 #include "dialects/arith/arith.h"

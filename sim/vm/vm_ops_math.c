@@ -1,5 +1,5 @@
 /* Ops of math: the C library's functions in double, rounded to the result's format.
- * Tests: test/unit/interp_test.c, test/e2e/run_check.py */
+ * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include <math.h>
 
 #include "dialects/math/math.h"

@@ -1,6 +1,6 @@
 /* Elementwise ops of tosa, as its specification defines them. Integers wrap where it says nothing;
  * what it computes in the quantized domain is limited to the result's type.
- * Tests: lit/sim/tosa.mir, test/e2e/run_check.py */
+ * Tests: lit/sim/interp/tosa.mir, test/e2e/run_check.py */
 #include <math.h>
 
 #include "dialects/tosa/tosa.h"

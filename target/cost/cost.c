@@ -1,6 +1,6 @@
 /* Costs of processes: cycles from their pipelines, arithmetic from their payloads, memories from their
  * lists, and what steers them: counters, conditions, multiplexers, registers.
- * Tests: test/unit/cost_test.c, test/e2e/cost_check.py */
+ * Tests: test/unit/target/cost/cost_test.c, test/e2e/cost_check.py */
 #include "target/cost/cost.h"
 
 #include "dialects/linalg/linalg.h"

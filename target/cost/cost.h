@@ -4,7 +4,7 @@
  *   cost.c          processes      cost_arith.c    scalar ops and payloads
  *   memory.c        memories       pipeline*.c     cycles
  *
- * Tests: test/unit/cost_test.c, test/e2e/cost_check.py */
+ * Tests: test/unit/target/cost/cost_test.c, test/e2e/cost_check.py */
 #ifndef MING_TARGET_COST_COST_H
 #define MING_TARGET_COST_COST_H
 
@@ -14,7 +14,7 @@
 /* Memories of processes: what they are built of, and what that takes. One list of a process's
  * memories serves the costs (cost.c), the prediction of its pipeline (pipeline_compute.c) and the
  * attributes dfg.storage of the chosen design (dse_apply.c). docs/cost-model.md has the formulas.
- * Tests: test/unit/memory_test.c */
+ * Tests: test/unit/target/cost/memory_test.c */
 
 typedef union Cost Cost;
 
@@ -150,7 +150,7 @@ void cost_conversion(const Type *from, const Type *middle, const Type *to, const
 /* FIFOs behind forks, as an estimate before anything is simulated. A channel between processes that wait
  * for nothing else needs FIFO_MIN_DEPTH words. Where a fork's branches meet again, the branch that
  * delays its data most runs through, the others hold what it has not taken yet.
- * Tests: lit/target/size-fifos.mir */
+ * Tests: lit/target/fifo/size-fifos.mir */
 
 enum { FIFO_MIN_DEPTH = 2 };
 

@@ -1,6 +1,6 @@
 /* Costs of scalar ops. Integers: a LUT per bit of a carry chain or two bits of logic, products as the
  * DSP48E2 takes them, or in LUTs by FINN's formula. Floats: what Vitis reports for its operators.
- * Tests: test/unit/cost_test.c */
+ * Tests: test/unit/target/cost/cost_test.c */
 #include "target/cost/cost.h"
 
 #include "dialects/arith/arith.h"

@@ -1,5 +1,5 @@
 /* How long processes hold data back, and so how far the branches behind a fork drift apart.
- * Tests: lit/target/size-fifos.mir */
+ * Tests: lit/target/fifo/size-fifos.mir */
 #include "target/cost/cost.h"
 
 #include "ir/asm/print/print.h"

@@ -1,8 +1,8 @@
 /* Pipelines of processes, predicted from their schedules: how many iterations a frame takes, how many
  * cycles an iteration, and when the first word leaves. They follow what the lowering builds
- * (lowering/dfg_to_emithls_*.c) op by op, with one lane of each unrolled loop and trees by their
+ * (lowering/dfg_to_emithls/) op by op, with one lane of each unrolled loop and trees by their
  * depth, so that a prediction costs no more than a walk over the payload.
- * Tests: test/unit/pipeline_test.c, test/e2e/cost_check.py */
+ * Tests: test/unit/target/cost/pipeline_test.c, test/e2e/cost_check.py */
 #ifndef MING_TARGET_COST_INTERNAL_H
 #define MING_TARGET_COST_INTERNAL_H
 

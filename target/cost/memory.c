@@ -1,7 +1,7 @@
 /* Memories of processes: memory.h.
  * Sources: RAMB18 and URAM288 modes, 6-input LUTs as 64 x 1 ROM (UltraScale architecture); LUTs of a
  * small RAM from FINN's cost model.
- * Tests: test/unit/memory_test.c */
+ * Tests: test/unit/target/cost/memory_test.c */
 #include "target/cost/cost.h"
 
 #include "dialects/linalg/linalg.h"

@@ -1,6 +1,6 @@
 /* Pipelines of the processes that move words: pipeline.h. The delays of their conditions are those of
  * the expressions that the lowering writes.
- * Tests: test/unit/pipeline_test.c, test/e2e/cost_check.py */
+ * Tests: test/unit/target/cost/pipeline_test.c, test/e2e/cost_check.py */
 #include "target/cost/internal.h"
 
 #include "sim/design/design.h"

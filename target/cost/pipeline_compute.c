@@ -1,6 +1,6 @@
 /* The pipeline of a compute process: words and tables are read, products joined by trees or chains
  * and taken into the accumulators, the epilogue finishes and writes.
- * Tests: test/unit/pipeline_test.c, test/e2e/cost_check.py */
+ * Tests: test/unit/target/cost/pipeline_test.c, test/e2e/cost_check.py */
 #include "target/cost/internal.h"
 
 #include "dialects/arith/arith.h"

@@ -1,6 +1,6 @@
 /* Reads device descriptions. The schema says what a file may hold, so that reading the validated
  * tree cannot fail.
- * Tests: test/unit/device_test.c, lit/tools/device*.mir */
+ * Tests: test/unit/target/device/device_test.c, lit/tools/device*.mir */
 #include "target/device/device.h"
 
 #include "ir/asm/print/print.h"

@@ -1,7 +1,7 @@
 /* Device descriptions: XML files that give a part, what each of its dies offers, and how much of it
  * a design should take. They are checked against the schema beside them (target/devices/device.xsd),
  * and read without network, external entities or document types; a file above 1 MiB is refused.
- * Tests: test/unit/device_test.c, lit/tools/device*.mir */
+ * Tests: test/unit/target/device/device_test.c, lit/tools/device*.mir */
 #ifndef MING_TARGET_DEVICE_DEVICE_H
 #define MING_TARGET_DEVICE_DEVICE_H
 
@@ -50,7 +50,7 @@ bool device_read(Context *ctx, const char *path, const char *schema, Device *out
 Resources device_budget(const Device *device, int64_t percent);
 
 /* Synthesis reports of Vitis HLS (csynth.xml): what the vendor's tool estimates for each function.
- * Tests: test/unit/csynth_test.c, lit/tools/ming-report.test */
+ * Tests: test/unit/target/device/csynth_test.c, lit/tools/ming-report.test */
 
 /* Figures of a function, or of the whole design; -1 where the report has none. Latency and interval
  * are worst cases in cycles. */
@@ -80,7 +80,7 @@ void csynth_free(SynthReport *report);
 /* JSON files with the place of everything in them, for diagnostics. jansson reads and checks the text,
  * but tells only where a mistake of form is; lines and columns of values come from a scan of the text
  * that it accepted, in step with its tree.
- * Tests: test/unit/json_file_test.c, lit/target/folding-invalid.test */
+ * Tests: test/unit/target/device/json_file_test.c, lit/target/dse/folding-invalid.test */
 
 typedef struct JsonFile {
     Context *ctx;

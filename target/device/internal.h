@@ -1,6 +1,6 @@
 /* Reading XML files with libxml2: without network, external entities or document types, and with
  * libxml2's first complaint as the one diagnostic.
- * Tests: test/unit/device_test.c, test/unit/csynth_test.c */
+ * Tests: test/unit/target/device/device_test.c, test/unit/target/device/csynth_test.c */
 #ifndef MING_TARGET_DEVICE_INTERNAL_H
 #define MING_TARGET_DEVICE_INTERNAL_H
 

@@ -1,6 +1,6 @@
 /* Writes a chosen design into the IR: unroll factors on kernels, words on ports and channels,
  * a report on each process; what the style decides is written by dse_style.c.
- * Tests: lit/target/choose-unroll.mir */
+ * Tests: lit/target/dse/choose-unroll.mir */
 #include "target/dse/internal.h"
 
 #include "dialects/linalg/linalg.h"

@@ -3,7 +3,7 @@
  * Requires: processes as convert-linalg-to-dfg leaves them.
  * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, dfg.words of processes; all or, with a
  * diagnostic at a place of the file, the design is given up.
- * Tests: lit/target/folding.test, lit/target/folding-invalid.test */
+ * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
 #include "ir/core/core.h"
 #include "ir/asm/print/print.h"
 #include "ir/support/support.h"

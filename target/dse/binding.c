@@ -1,7 +1,7 @@
 /* Styles: which of them are tried, and what a chosen one says on the ops of a process: dfg.storage on
  * constants, accumulators, windows and reorders, dfg.multiplier on kernels. Attributes that were
  * given beforehand stay.
- * Tests: lit/target/choose-unroll.mir, lit/target/choose-style.mir */
+ * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-style.mir */
 #include "target/dse/internal.h"
 
 #include "dialects/linalg/linalg.h"

@@ -3,7 +3,7 @@
  * objective (target/dse/dse.h); among equals the least resources.
  * Requires: a dfg.region as convert-linalg-to-dfg leaves it.
  * Changes: attributes and port words, dfg.budget of the module; the graph stays.
- * Tests: lit/target/choose-unroll*.mir */
+ * Tests: lit/target/dse/choose-unroll*.mir */
 #include "dialects/dfg/dfg.h"
 #include "ir/core/core.h"
 #include "ir/asm/print/print.h"

@@ -1,7 +1,7 @@
 /* Configurations of compute processes: unroll factors of the main kernel's loops, which divide their trip
  * counts or nearly do, and the words that follow from them. All reduction loops unroll, and the two innermost
  * dimensions of the output: channels and pixels. Factors given beforehand (dfg.unroll) are kept.
- * Tests: lit/target/choose-unroll.mir, lit/target/choose-unroll-pinned.mir */
+ * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-unroll-pinned.mir */
 #include "target/dse/internal.h"
 
 #include "dialects/linalg/linalg.h"

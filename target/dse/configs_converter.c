@@ -1,6 +1,6 @@
 /* Width converters in the design space: on every channel a node that joins or splits words where those
  * of the two ends differ.
- * Tests: lit/target/converters.mir */
+ * Tests: lit/target/dse/converters.mir */
 #include "target/dse/internal.h"
 
 #include "ir/core/core.h"

@@ -1,6 +1,6 @@
 /* Configurations of processes that move words (dfg.reorder, dfg.merge): words of several elements of
  * the innermost dimension, as far as the map keeps them together.
- * Tests: lit/target/choose-unroll-move.mir */
+ * Tests: lit/target/dse/choose-unroll-move.mir */
 #include "target/dse/internal.h"
 
 /* The process with `u` elements per word. */

@@ -1,6 +1,6 @@
 /* Configurations of processes that pass data on: windows choose channels and pixels per word, forks and
  * copies the words that their neighbours have.
- * Tests: lit/target/choose-unroll.mir, lit/target/choose-unroll-pinned.mir */
+ * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-unroll-pinned.mir */
 #include "target/dse/internal.h"
 
 #include "ir/core/core.h"

@@ -2,7 +2,7 @@
  * fixes its unroll factors, cost and the words at its ports. Words at both ends of a channel are equal,
  * or a converter stands there and is a node with its own costs. dse_space.c enumerates, dse_solve.c
  * picks the best within budgets by integer programming, dse_apply.c writes the choice into the IR.
- * Tests: lit/target/choose-unroll.mir, test/unit/dse_test.c */
+ * Tests: lit/target/dse/choose-unroll.mir, test/unit/target/dse/solve_test.c */
 #ifndef MING_TARGET_DSE_DSE_H
 #define MING_TARGET_DSE_DSE_H
 
@@ -88,7 +88,7 @@ void dse_apply(Op *module, Op *region, const DseSpace *space);
 
 /* How long a frame takes from its first word in to its last word out, when nothing else is in the
  * pipeline: docs/cost-model.md has the model.
- * Tests: test/unit/dse_objective_test.c, lit/target/choose-unroll-objective.mir */
+ * Tests: test/unit/target/dse/objective_test.c, lit/target/dse/choose-unroll-objective.mir */
 
 /* How a process hands on what it takes, whatever its configuration. */
 typedef struct DsePace {
@@ -113,7 +113,7 @@ double dse_cut_value(const DseCut *cut, uint32_t node, const Config *config);
 
 /* What a design is to be best at, and the searches that find it: each a few problems of dse.h. Among
  * designs as good, one of least resources is taken: of the least sum of shares of the limits.
- * Tests: test/unit/dse_objective_test.c, lit/target/choose-unroll-objective.mir */
+ * Tests: test/unit/target/dse/objective_test.c, lit/target/dse/choose-unroll-objective.mir */
 
 typedef enum DseObjective {
     DSE_LATENCY,          /* least sum of cycles (MING Eq. 1) */
@@ -147,7 +147,7 @@ const int64_t *dse_same_interval(const DseSpace *space, int64_t interval);
 
 /* Why a task has no design: which limit is too small, alone or with others, by how much, and for which
  * processes.
- * Tests: lit/target/choose-unroll-short.mir, lit/target/choose-unroll-memory.mir */
+ * Tests: lit/target/dse/choose-unroll-short.mir, lit/target/dse/choose-unroll-memory.mir */
 
 /* Diagnoses the answer to a task if it has no design: false then. */
 bool dse_explain(DseSpace *space, const DseTask *task, const DseAnswer *answer) MUST_CHECK;
@@ -158,7 +158,7 @@ bool dse_explain(DseSpace *space, const DseTask *task, const DseAnswer *answer) 
  * Between them stand the intervals that some process can have; of these a ladder is taken, spaced evenly
  * in their logarithm. At each step the design of least resources is searched, in shares of the limits.
  * What another design beats in interval, DSP, BRAM18, URAM and LUT is left out.
- * Tests: lit/tools/ming-explore.test, test/unit/explore_test.c */
+ * Tests: lit/tools/ming-explore.test, test/unit/target/dse/explore_test.c */
 
 typedef struct ExplorePoint {
     int64_t interval;     /* cycles from frame to frame, as predicted */
@@ -180,7 +180,7 @@ void dse_explore_drop_beaten(ExplorePoints *points);
  * given back. apply-folding pins what a file says before choose-unroll, pin-fifos before fit-fifos;
  * choose-unroll leaves what it chose in the processes' reports, from where emit/ writes the file.
  * docs/folding.md describes it.
- * Tests: lit/target/folding.test, lit/target/folding-invalid.test, test/e2e/run.py */
+ * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test, test/e2e/run.py */
 
 /* A memory of a process, as the file names it. */
 typedef struct FoldingMemory {

@@ -1,6 +1,6 @@
 /* For each limit the least that a design needs of its kind: alone first, then with the limits of the
  * other kinds, one more at a time.
- * Tests: lit/target/choose-unroll-short.mir, lit/target/choose-unroll-memory.mir */
+ * Tests: lit/target/dse/choose-unroll-short.mir, lit/target/dse/choose-unroll-memory.mir */
 #include "target/dse/dse.h"
 
 #include "ir/asm/print/print.h"

@@ -1,6 +1,6 @@
 /* Between dse_space.c (the graph), dse_compute.c, dse_window.c, dse_move.c and dse_converter.c
  * (configurations of one process), dse_style.c (memories and multipliers).
- * Tests: lit/target/choose-unroll.mir */
+ * Tests: lit/target/dse/choose-unroll.mir */
 #ifndef MING_TARGET_DSE_INTERNAL_H
 #define MING_TARGET_DSE_INTERNAL_H
 

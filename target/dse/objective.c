@@ -2,7 +2,7 @@
  * have. Below some of them no design fits even if all nodes could choose apart, which is quick to see;
  * from there on it is asked for single S whether there is a design at all, in wider and wider steps, then
  * between the last two.
- * Tests: test/unit/dse_objective_test.c */
+ * Tests: test/unit/target/dse/objective_test.c */
 #include "target/dse/dse.h"
 
 #include "target/dse/solve/solve.h"

@@ -1,6 +1,6 @@
 /* Words that were given to a process beforehand (dfg.words: one list per port): of its configurations
  * only those with these words are kept.
- * Tests: lit/target/folding.test, lit/target/folding-invalid.test */
+ * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
 #include "target/dse/internal.h"
 
 #include "ir/asm/print/print.h"

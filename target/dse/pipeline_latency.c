@@ -2,7 +2,7 @@
  * decided each time: that gives the weights.
  *   first out = max(first in + fill, first in + wait (last in - first in) + handover)
  *   last out  = max(first in + interval, last in + rest * interval + handover)
- * Tests: test/unit/dse_objective_test.c */
+ * Tests: test/unit/target/dse/objective_test.c */
 #include "target/dse/dse.h"
 
 #include "schedule/schedule.h"

@@ -1,7 +1,7 @@
 /* The design space: a node per instantiated process with its configurations, an edge per channel
  * between two of them. Only configurations that no other beats in cycles and resources at the same
  * port words are kept.
- * Tests: test/unit/dse_test.c, lit/target/choose-unroll.mir */
+ * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/choose-unroll.mir */
 #include "target/dse/internal.h"
 
 #include "ir/asm/print/print.h"

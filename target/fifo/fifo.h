@@ -17,7 +17,7 @@ extern const PassDef pass_size_fifos;
  * first: words then wait where they are narrow. It goes over them several times, with more effort for
  * each try, until no FIFO can be lowered alone or the events run out. What was found is simulated
  * (sim/hls/hls.h).
- * Tests: lit/target/fit-fifos.mir, test/unit/hls_engine_test.c */
+ * Tests: lit/target/fifo/fit-fifos.mir, test/unit/sim/hls/timing_sim_test.c */
 
 enum { HLS_MIN_DEPTH = 2 };
 

@@ -7,7 +7,7 @@
  * Changes: depths and impl of streams; the reports of processes, which get the costs of the FIFOs that
  * they write; with `keep` only emithls.timing, after a check that the given depths do not deadlock.
  * Depths of `fixed` streams and kinds that are there stay as they are.
- * Tests: lit/target/fit-fifos.mir */
+ * Tests: lit/target/fifo/fit-fifos.mir */
 #include "dialects/emithls/emithls.h"
 #include "ir/core/core.h"
 #include "ir/asm/print/print.h"

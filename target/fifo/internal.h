@@ -11,7 +11,7 @@
  * also show that nothing deadlocks: a network that does all as early as it can is never behind them.
  * A smaller depth only adds conditions, so the times that are there are repaired: what is now too
  * early moves, and what depends on it, but nothing else is looked at.
- * Tests: test/unit/hls_engine_test.c, lit/target/fit-fifos.mir */
+ * Tests: test/unit/sim/hls/timing_sim_test.c, lit/target/fifo/fit-fifos.mir */
 #ifndef MING_TARGET_FIFO_INTERNAL_H
 #define MING_TARGET_FIFO_INTERNAL_H
 
@@ -49,7 +49,7 @@ int64_t fifo_periodic_events(const HlsPace *pace); /* of a frame, in how many cy
  * lowers the largest share of LUTs, block RAM and UltraRAM that the design takes of its limits, one
  * FIFO after the other changes, always that which lowers it most: memory goes where it is not scarce.
  * Without a limit for LUTs, LUTRAM only replaces blocks that are not there.
- * Tests: test/unit/memory_test.c, lit/target/fit-fifos-storage.mir */
+ * Tests: test/unit/target/cost/memory_test.c, lit/target/fifo/fit-fifos-storage.mir */
 
 enum { FIFO_MOST_SRL = 16 };
 

@@ -5,7 +5,7 @@
  * has not come that far, so each tick moves once, to where it belongs. What has to move in later
  * frames is the next round's. Ticks remember through which word of the tried FIFO they came to be
  * moved; a word that moves itself is on a cycle that is too long.
- * Tests: test/unit/hls_engine_test.c, lit/target/fit-fifos.mir */
+ * Tests: test/unit/sim/hls/timing_sim_test.c, lit/target/fifo/fit-fifos.mir */
 #include "target/fifo/internal.h"
 
 #include <assert.h>

@@ -1,7 +1,7 @@
 /* pin-fifos: sets the FIFOs that a folding file names, for fit-fifos to keep.
  * Requires: a top function of emithls streams.
  * Changes: depth, fixed and impl of streams.
- * Tests: lit/target/folding-fifos.mir, lit/target/folding-invalid.test */
+ * Tests: lit/target/fifo/folding-fifos.mir, lit/target/dse/folding-invalid.test */
 #include "dialects/emithls/emithls.h"
 #include "ir/core/core.h"
 #include "ir/asm/print/print.h"

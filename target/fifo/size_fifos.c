@@ -4,7 +4,7 @@
  * mere caution (attribute `cautious`). fit-fifos then finds out how much of that is used.
  * docs/streaming.md says why that cannot deadlock.
  * Requires: words chosen (choose-unroll), an acyclic graph.  Changes: depth attributes.
- * Tests: lit/target/size-fifos.mir */
+ * Tests: lit/target/fifo/size-fifos.mir */
 #include "dialects/dfg/dfg.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"

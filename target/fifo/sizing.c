@@ -1,5 +1,5 @@
 /* Sizing FIFOs: target/fifo/fifo.h says how and why.
- * Tests: lit/target/fit-fifos.mir, test/unit/hls_engine_test.c */
+ * Tests: lit/target/fifo/fit-fifos.mir, test/unit/sim/hls/timing_sim_test.c */
 #include "target/fifo/fifo.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* The kinds of FIFOs: fifo_storage.h has the rule.
- * Tests: test/unit/memory_test.c, lit/target/fit-fifos-storage.mir */
+ * Tests: test/unit/target/cost/memory_test.c, lit/target/fifo/fit-fifos-storage.mir */
 #include "target/fifo/internal.h"
 
 /* What has a share, in the order of preference among equals. */

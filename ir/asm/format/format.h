@@ -5,7 +5,7 @@
  * regions, successors, qualified(x), optional groups (...^)? and (...^) : (...)?, and
  * custom<DynamicIndexList>($operands, $static) for lists like [%a, 4].
  * Types that the text leaves out come from traits, constraints that fix one type, or infer.
- * Tests: test/unit/format_test.c, lit/dialects */
+ * Tests: test/unit/ir/asm/format/format_test.c, lit/dialects */
 #ifndef MING_IR_ASM_FORMAT_FORMAT_H
 #define MING_IR_ASM_FORMAT_FORMAT_H
 

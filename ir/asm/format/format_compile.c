@@ -11,7 +11,7 @@
  * Blanks are decided here, as upstream's generator decides them: by what stands before an
  * element in the format, taken as one sequence through both parts of optional groups.
  * A mistake in a format is a mistake in a table: panic, naming the op.
- * Tests: test/unit/format_test.c */
+ * Tests: test/unit/ir/asm/format/format_test.c */
 #include <ctype.h>
 #include <string.h>
 

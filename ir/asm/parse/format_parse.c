@@ -3,7 +3,7 @@
  * Operand references and types are collected in the order of the text, each group remembering
  * its range; when the text is read, the missing types are found by the format's rules and the
  * operands are resolved in the order of the op's table.
- * Tests: test/unit/format_test.c, lit/dialects */
+ * Tests: test/unit/ir/asm/format/format_test.c, lit/dialects */
 #include "ir/attr/attr.h"
 #include "ir/asm/format/format.h"
 #include "ir/asm/parse/parse.h"

@@ -1,6 +1,6 @@
 /* Tokens of MLIR's text. The lexer never allocates: a token is a slice of the source, which
  * need not be NUL-terminated. Errors are left in the lexer for the parser to report.
- * Tests: test/unit/lexer_test.c, lit/ir/parse-errors.mir */
+ * Tests: test/unit/ir/asm/parse/lexer_test.c, lit/ir/asm/parse/parse-errors.mir */
 #ifndef MING_IR_ASM_PARSE_INTERNAL_H
 #define MING_IR_ASM_PARSE_INTERNAL_H
 
@@ -106,7 +106,7 @@ bool token_hex_size(Token tok, size_t *size) MUST_CHECK;
 /* Decodes bytes [begin, end) of such a string; false at a digit that is none. */
 bool token_hex_decode(Token tok, size_t begin, size_t end, uint8_t *out) MUST_CHECK;
 
-/* Inside of the text parser, for ir/parse*.c only.
+/* Inside of the text parser, for ir/asm/parse/ only.
  *
  * One OpParser reads one buffer. It looks one token ahead (`tok`) and never back, except where
  * a dimension list or a dialect symbol makes it lex again from a place (parse_reset). Lists in

@@ -1,6 +1,6 @@
 /* Lexer of MLIR's text: one function per class of token, the grammar above each.
  * Every read is guarded by lex->end; a NUL inside the text counts as white space, as upstream.
- * Tests: test/unit/lexer_test.c, lit/ir/parse-errors.mir */
+ * Tests: test/unit/ir/asm/parse/lexer_test.c, lit/ir/asm/parse/parse-errors.mir */
 #include "ir/asm/parse/internal.h"
 
 #include <string.h>

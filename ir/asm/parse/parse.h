@@ -2,7 +2,7 @@
  * and the assembly format use. The grammar stands above each function in the sources:
  * lexer.c, parser.c (whole texts), parse_op.c, parse_region.c, parse_type.c, parse_attr.c, ...
  * Linear in the input; nesting is bounded (PARSE_MAX_DEPTH) with a diagnostic.
- * Tests: lit/ir, test/unit/parse_test.c, fuzz/fuzz_text.c */
+ * Tests: lit/ir, test/unit/ir/asm/parse/parse_test.c, fuzz/fuzz_text.c */
 #ifndef MING_IR_ASM_PARSE_PARSE_H
 #define MING_IR_ASM_PARSE_PARSE_H
 

@@ -1,6 +1,6 @@
 /* Affine maps and integer sets: affine_map<(d0)[s0] -> (…)>, affine_set<(d0) : (…)>.
  * Sums and products are read in loops, so that only parentheses and signs nest.
- * Tests: lit/ir/affine.mir, lit/ir/affine-invalid.mir */
+ * Tests: lit/ir/attr/affine.mir, lit/ir/attr/affine-invalid.mir */
 #include "ir/asm/parse/internal.h"
 
 typedef struct AffineReader {

@@ -1,6 +1,6 @@
 /* Flat arrays of numbers: array<i64: 1, 2>.
  * The type comes first, so elements go straight into the array's storage.
- * Tests: lit/ir/elements.mir, lit/ir/elements-invalid.mir */
+ * Tests: lit/ir/asm/parse/elements.mir, lit/ir/asm/parse/elements-invalid.mir */
 #include "ir/asm/parse/internal.h"
 
 typedef VEC(uint8_t) Bytes;

@@ -1,6 +1,6 @@
 /* Attributes but for elements (parse_dense.c), locations (parse_loc.c), and aliases and
  * dialects' own (parse_symbol.c). The grammar stands above each function.
- * Tests: lit/ir/attributes.mir, lit/ir/attributes-invalid.mir */
+ * Tests: lit/ir/asm/parse/attributes.mir, lit/ir/asm/parse/attributes-invalid.mir */
 #include <string.h>
 
 #include "ir/support/support.h"

@@ -1,7 +1,7 @@
 /* Elements: dense<…>, dense_resource<…>, sparse<…>.
  * A literal precedes its type, so it is read twice: once to check its form and count, and
  * again, when the type is known, straight into the element's storage. No token is kept.
- * Tests: lit/ir/elements.mir, lit/ir/elements-invalid.mir */
+ * Tests: lit/ir/asm/parse/elements.mir, lit/ir/asm/parse/elements-invalid.mir */
 #include <string.h>
 
 #include "ir/support/support.h"

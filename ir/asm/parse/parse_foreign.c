@@ -2,7 +2,7 @@
  * prints them anew; printers there agree on spacing, so the text is taken apart into tokens and
  * put together as they would: nothing inside brackets, one blank behind commas, elsewhere one blank
  * where there was any. Aliases are written out.
- * Tests: lit/ir/foreign-dialects.mir */
+ * Tests: lit/ir/asm/parse/foreign-dialects.mir */
 #include <string.h>
 
 #include "ir/asm/parse/internal.h"

@@ -1,7 +1,7 @@
 /* Locations: what stands in loc(…), and aliases that are defined after their use.
  * Such a location is a stand-in, one per alias, until the text has been read; then the
  * module is walked once and every stand-in replaced.
- * Tests: lit/ir/locations.mir, lit/ir/locations-invalid.mir */
+ * Tests: lit/ir/asm/parse/locations.mir, lit/ir/asm/parse/locations-invalid.mir */
 #include <string.h>
 
 #include "ir/asm/parse/internal.h"

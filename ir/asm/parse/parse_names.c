@@ -3,7 +3,7 @@
  * its end. A value used before its definition is a placeholder, a detached op that the
  * definition replaces; placeholders are freed when the whole text has been read, because
  * parse hooks may still hold them. Linear in the text.
- * Tests: lit/ir/regions.mir, lit/ir/parse-errors.mir */
+ * Tests: lit/ir/verify/regions.mir, lit/ir/asm/parse/parse-errors.mir */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Operations: results, generic and custom form, trailing location.
  * An OpBuild remembers where the op's parts begin on the parser's stacks; ops nested in its
  * regions push above and cut back, so its parts stay together.
- * Tests: lit/ir/generic.mir, lit/ir/parse-errors.mir, test/unit/parse_test.c */
+ * Tests: lit/ir/asm/print/generic.mir, lit/ir/asm/parse/parse-errors.mir, test/unit/ir/asm/parse/parse_test.c */
 #include <assert.h>
 #include <string.h>
 

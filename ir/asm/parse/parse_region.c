@@ -1,7 +1,7 @@
 /* Regions, blocks and their arguments.
  * A region is parsed into a Region of the parser's own and moves into its op when that is
  * made. A block referenced before its label is made then, detached: that marks it undefined.
- * Tests: lit/ir/regions.mir, lit/ir/parse-errors.mir */
+ * Tests: lit/ir/verify/regions.mir, lit/ir/asm/parse/parse-errors.mir */
 #include "ir/asm/parse/internal.h"
 
 Region *parse_push_region(OpParser *p)

@@ -1,6 +1,6 @@
 /* The {-# … #-} section: blobs that dense_resource attributes name, and entries of tools, which
  * are kept to be printed back.
- * Tests: lit/ir/resources.mir, lit/ir/resources-invalid.mir, lit/ir/external-resources.mir */
+ * Tests: lit/ir/asm/parse/resources.mir, lit/ir/asm/parse/resources-invalid.mir, lit/ir/asm/parse/external-resources.mir */
 #include "ir/asm/parse/internal.h"
 
 bool parse_resource_key(OpParser *p, const Ident **out)

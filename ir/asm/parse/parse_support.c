@@ -1,7 +1,7 @@
 /* What every part of the text parser stands on: tokens, places, messages, lists, and the
  * life of an OpParser.
  * A message after a lexical error is swallowed: the lexer's own has been given already.
- * Tests: test/unit/parse_test.c, lit/ir/parse-errors.mir */
+ * Tests: test/unit/ir/asm/parse/parse_test.c, lit/ir/asm/parse/parse-errors.mir */
 #include <string.h>
 
 #include "ir/asm/parse/internal.h"

@@ -2,7 +2,7 @@
  * A registered dialect's text is read by its TypeDef or AttrDef; after it reading goes on
  * behind the balanced brackets. Text of dialects nobody knows is kept as it is, that of upstream's
  * dialects whose ops we do not have with upstream's spacing (parse_foreign.c).
- * Tests: lit/ir/dialect-symbols.mir, lit/ir/attributes-invalid.mir */
+ * Tests: lit/ir/asm/parse/dialect-symbols.mir, lit/ir/asm/parse/attributes-invalid.mir */
 #include <ctype.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Types. The grammar stands above each function; shapes are read character by character where
  * they would otherwise lex the rest of "4x8x…" again for every extent.
- * Tests: lit/ir/types.mir, lit/ir/types-invalid.mir */
+ * Tests: lit/ir/asm/parse/types.mir, lit/ir/asm/parse/types-invalid.mir */
 #include <string.h>
 
 #include "ir/asm/parse/internal.h"

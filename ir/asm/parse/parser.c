@@ -3,7 +3,7 @@
  * parse_type.c, parse_attr.c and their kin the rest; parser_hooks.c is what ops' hooks see.
  * A failed parse frees all it made by moving every loose piece into the module and erasing
  * that: all uses lie inside it.
- * Tests: lit/ir, test/unit/parse_test.c, fuzz/fuzz_text.c */
+ * Tests: lit/ir, test/unit/ir/asm/parse/parse_test.c, fuzz/fuzz_text.c */
 #include <string.h>
 
 #include "ir/asm/parse/internal.h"

@@ -1,6 +1,6 @@
 /* The parser as custom parse hooks and assembly formats see it (ir/asm/parse/parse.h): thin functions
  * over the parser's own. Messages given through parser_error name the op being parsed.
- * Tests: lit/dialects, test/unit/parse_test.c */
+ * Tests: lit/dialects, test/unit/ir/asm/parse/parse_test.c */
 #include <ctype.h>
 
 #include "ir/asm/parse/internal.h"

@@ -1,6 +1,6 @@
 /* Registration of dialects: resolves the names of op rows, parses default attributes, compiles
  * assembly formats. A malformed table is a programming error and ends in panic().
- * Tests: test/unit/opdef_test.c, test/unit/format_test.c */
+ * Tests: test/unit/ir/core/opdef_test.c, test/unit/ir/asm/format/format_test.c */
 #include "ir/asm/format/format.h"
 #include "ir/asm/parse/parse.h"
 

@@ -4,7 +4,7 @@
  * depth: 0 without any alias inside, 1 for an alias without aliases inside, else 1 + the
  * deepest part. An alias that is used where it must be known already is not deferrable, and then
  * neither are its parts.
- * Tests: lit/ir/aliases.mir, lit/ir/locations.mir */
+ * Tests: lit/ir/asm/print/aliases.mir, lit/ir/asm/parse/locations.mir */
 #include "ir/asm/print/internal.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
  * names in use form a stack too: a region's names lie above those of its ancestors, and going to
  * another region cuts the stack back to the end of that region's parent.
  * A value's entry is a number or a name; see NameRef.
- * Tests: test/unit/asm_names_test.c, lit/ir/names.mir */
+ * Tests: test/unit/ir/asm/print/asm_names_test.c, lit/ir/asm/print/names.mir */
 #include "ir/asm/print/internal.h"
 
 #include <assert.h>

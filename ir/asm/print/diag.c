@@ -2,7 +2,7 @@
  * The newest diagnostic stays pending, so that notes can follow; texts of the pending ones live
  * in Diags.texts, strings made for arguments in Diags.args until the next main diagnostic is
  * emitted. The default handler is in diag_print.c.
- * Tests: test/unit/diag_test.c, lit/ir/diagnostics.mir */
+ * Tests: test/unit/ir/asm/print/diag_test.c, lit/ir/asm/print/diagnostics.mir */
 #include <string.h>
 
 #include "ir/asm/print/internal.h"

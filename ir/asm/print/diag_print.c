@@ -1,6 +1,6 @@
 /* The default diagnostic handler: `file:line:col: error: text`, the source line and a caret,
  * as mlir-opt prints them; then call sites, then notes.
- * Tests: test/unit/diag_test.c */
+ * Tests: test/unit/ir/asm/print/diag_test.c */
 #include <stdio.h>
 
 #include "ir/asm/print/internal.h"

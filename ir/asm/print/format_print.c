@@ -1,5 +1,5 @@
 /* Printing an op by its compiled assembly format. Blanks were decided at compile time.
- * Tests: test/unit/format_test.c, lit/dialects */
+ * Tests: test/unit/ir/asm/format/format_test.c, lit/dialects */
 #include "ir/attr/attr.h"
 #include "ir/asm/format/format.h"
 #include "ir/asm/print/internal.h"

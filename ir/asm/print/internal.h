@@ -1,7 +1,7 @@
 /* Aliases of attributes, types and locations ("#map", "#loc1", "!tuple"), for ir/ sources only.
  * The printer visits everything it is about to print, in order; then names are given out:
  * what is nested deepest first, types before attributes, then by name, then by first visit.
- * Tests: lit/ir/aliases.mir, lit/ir/locations.mir */
+ * Tests: lit/ir/asm/print/aliases.mir, lit/ir/asm/parse/locations.mir */
 #ifndef MING_IR_ASM_PRINT_INTERNAL_H
 #define MING_IR_ASM_PRINT_INTERNAL_H
 
@@ -37,7 +37,7 @@ const AsmAlias *asm_aliases_at(const AsmAliases *aliases, size_t index);
  * Names are those mlir-opt gives: a region continues the numbers of the region around it,
  * sibling regions reuse each other's (but not in generic form or with unique_ssa_ids), and a
  * name is avoided while an enclosing region has it.
- * Tests: test/unit/asm_names_test.c, lit/ir/names.mir */
+ * Tests: test/unit/ir/asm/print/asm_names_test.c, lit/ir/asm/print/names.mir */
 
 typedef struct AsmNames AsmNames;
 

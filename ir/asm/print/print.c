@@ -1,5 +1,5 @@
 /* What hooks call to print: values, types, attributes, dictionaries, locations.
- * Tests: lit/ir, test/unit/format_test.c */
+ * Tests: lit/ir, test/unit/ir/asm/format/format_test.c */
 #include "ir/asm/print/print.h"
 
 #include <assert.h>

@@ -72,7 +72,7 @@ bool printer_is_dry(const OpPrinter *p);
 /* Diagnostics: one message with a location, a severity and notes, given to the
  * context's handler. The default handler prints `file:line:col: error: text`, the
  * source line and a caret to stderr, as mlir-opt does.
- * Tests: test/unit/diag_test.c, lit/ir/diagnostics.mir */
+ * Tests: test/unit/ir/asm/print/diag_test.c, lit/ir/asm/print/diagnostics.mir */
 
 typedef enum DiagKind { DIAG_ERROR, DIAG_WARNING, DIAG_REMARK, DIAG_NOTE } DiagKind;
 

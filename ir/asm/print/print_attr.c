@@ -1,6 +1,6 @@
 /* Spelling of attributes, as upstream's printer writes them. Elements are in print_dense.c,
  * locations in print_loc.c.
- * Tests: test/unit/attr_test.c, lit/ir/attributes.mir */
+ * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/attributes.mir */
 #include "ir/attr/attr.h"
 #include "ir/asm/print/internal.h"
 

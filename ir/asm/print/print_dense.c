@@ -1,7 +1,7 @@
 /* Spelling of elements attributes. Numeric elements that are no splat and more than
  * HEX_ABOVE are written as one hex string, as upstream does by default; others as nested
  * lists. Writing is linear in the number of elements and allocates only in the output.
- * Tests: test/unit/attr_test.c, lit/ir/dense.mir */
+ * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/dense.mir */
 #include "ir/attr/attr.h"
 #include "ir/asm/print/internal.h"
 

@@ -1,6 +1,6 @@
 /* Spelling of locations: loc("f":1:2), names, fused, call sites; and the pretty form that
  * --mlir-pretty-debuginfo asks for.
- * Tests: test/unit/attr_test.c, lit/ir/locations.mir */
+ * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/locations.mir */
 #include "ir/asm/print/internal.h"
 
 static void write_nested(AsmWriter *w, const Attr *loc, bool pretty)

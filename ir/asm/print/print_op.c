@@ -1,5 +1,5 @@
 /* Printing ops, blocks and regions, in custom or generic form.
- * Tests: lit/ir/generic.mir, lit/ir/names.mir */
+ * Tests: lit/ir/asm/print/generic.mir, lit/ir/asm/print/names.mir */
 #include <stdlib.h>
 #include <string.h>
 

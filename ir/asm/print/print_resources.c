@@ -11,7 +11,7 @@
  *   #-}
  *
  * Entries, groups and parts are opened when the first of them is really printed.
- * Tests: lit/ir/elide.mir, lit/ir/external-resources.mir */
+ * Tests: lit/ir/asm/print/elide.mir, lit/ir/asm/parse/external-resources.mir */
 #include "ir/asm/print/internal.h"
 
 typedef struct Section {

@@ -1,6 +1,6 @@
 /* Spelling of names and strings: escapes, bare identifiers, symbols, hex, and the two forms of
  * a dialect's type or attribute.
- * Tests: test/unit/attr_test.c, lit/ir/attributes.mir */
+ * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/attributes.mir */
 #include <string.h>
 
 #include "ir/asm/print/internal.h"

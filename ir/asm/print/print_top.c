@@ -1,5 +1,5 @@
 /* Printing a whole op: its aliases before and behind it.
- * Tests: lit/ir/aliases.mir, lit/ir/locations.mir */
+ * Tests: lit/ir/asm/print/aliases.mir, lit/ir/asm/parse/locations.mir */
 #include "ir/asm/print/print.h"
 #include "ir/asm/print/internal.h"
 #include "ir/verify/verify.h"

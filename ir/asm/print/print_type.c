@@ -1,6 +1,6 @@
 /* Spelling of types, as upstream's printer writes them. Nested types and attributes go back
  * through the writer, so that they may be aliases.
- * Tests: test/unit/type_test.c, lit/ir/types.mir */
+ * Tests: test/unit/ir/attr/type_test.c, lit/ir/asm/parse/types.mir */
 #include "ir/core/core.h"
 #include "ir/asm/print/internal.h"
 

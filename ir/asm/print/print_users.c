@@ -1,5 +1,5 @@
 /* Comments that name the users of results and arguments (--mlir-print-value-users).
- * Tests: lit/ir/value-users.mir */
+ * Tests: lit/ir/asm/print/value-users.mir */
 #include "ir/asm/print/internal.h"
 
 static void print_user(OpPrinter *p, const Op *user)

@@ -3,7 +3,7 @@
 #ifndef MING_LOWERING_ONNX_TO_LINALG_REQUANT_INTERNAL_H
 #define MING_LOWERING_ONNX_TO_LINALG_REQUANT_INTERNAL_H
 
-#include "lowering/onnx_to_linalg/requant/internal.h"
+#include "lowering/onnx_to_linalg/requant/requant.h"
 
 enum {
     MAX_STEPS = 1 << 21,  /* (channel, level) pairs */

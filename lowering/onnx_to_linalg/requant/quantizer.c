@@ -1,6 +1,6 @@
 /* Quantizer nodes: what their integers mean, and the ways to compute them in the order of
  * preference: shifts on an equal unit, exact fixed-point arithmetic or thresholds, floating point.
- * Tests: lit/lowering/onnx-to-linalg-quant.mir, lit/lowering/onnx-to-linalg-requant.mir */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-shift.mir, lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant.mir */
 #include "lowering/onnx_to_linalg/requant/internal.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
  * in the way, a table of moves, read at the integer that the form gives, is added before the shift
  * once more. Else, as where an activation stands between, m * x + n * y is computed so finely that it tells the integer, and its steps are
  * written as those of any quantizer.
- * Tests: lit/lowering/onnx-to-linalg-joint.mir, test/e2e/import_check.py */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-add.mir, test/e2e/import_check.py */
 #include <math.h>
 #include <stdlib.h>
 

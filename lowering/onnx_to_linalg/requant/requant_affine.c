@@ -4,7 +4,7 @@
  * that are moved by a little:
  *   clamp(floor((m_c * (q + n_c[k]) + b_c) / 2^s)),  k = clamp(floor((m_c * q + b_c) / 2^s)).
  * The moves n are a few bits per channel and level, one as a rule, in a constant table.
- * Tests: lit/lowering/onnx-to-linalg-requant.mir, test/unit/fit_test.c */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant.mir, test/unit/analysis/fixed_point_fit_test.c */
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"

@@ -4,7 +4,7 @@
  *   at = channel * 2^k + p,  at' = 2 * at + (q >= place_k[at]),
  * where p is the part of the steps that q is in so far; in the end p counts the steps that q has
  * passed, and a table of levels is read at `at`, unless the level is the count.
- * Tests: lit/lowering/onnx-to-linalg-search.mir, test/e2e/qdq_check.py */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-bsearch.mir, test/e2e/qdq_check.py */
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg/requant/internal.h"
 

@@ -3,7 +3,7 @@
  *   clamp(round(n / den)) - z,  n = (v << max(a - d, 0)) + z * den,  den = m << max(d - a, 0)
  * Each rounding mode is a floor after an addend: round(n / den) = floor((n + addend) / den); see
  * build_addend. Clamping after rounding equals QONNX's clamping before it: the bounds are integers.
- * Tests: lit/lowering/onnx-to-linalg-quant.mir, lit/lowering/onnx-to-linalg-rounding.mir */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-shift.mir, lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-rounding.mir */
 #include <assert.h>
 
 #include "dialects/arith/arith.h"

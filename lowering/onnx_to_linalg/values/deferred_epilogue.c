@@ -1,7 +1,7 @@
 /* Chains: what the network does to integers before it quantizes them again. A chain is not computed
  * where it arises; a quantizer takes it in whole, and only where a plain tensor is needed it is
  * built as floating-point arithmetic.
- * Tests: lit/lowering/onnx-to-linalg-chain.mir, test/e2e/import_check.py */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-deferred-epilogue.mir, test/e2e/import_check.py */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Element-wise nodes as kernels on plain tensors, stretched by numpy's rules.
- * Tests: lit/lowering/onnx-to-linalg-elementwise.mir, test/e2e/onnx_lowered.py */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir, test/e2e/onnx_cases.py */
 #include "lowering/onnx_to_linalg/values/values.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Building blocks of convert-onnx-to-linalg: kernels, padding, widths.
- * Tests: lit/lowering/onnx-to-linalg*.mir */
+ * Tests: lit/lowering/onnx_to_linalg */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"

@@ -1,6 +1,6 @@
 /* How a node's result runs as one operand grows and the others are constant: the facts about
  * operators by which steps of a quantizer can be searched for instead of tried one by one.
- * Tests: lit/lowering/onnx-to-linalg-table.mir, test/e2e/qdq_check.py */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-thresholds.mir, test/e2e/qdq_check.py */
 #include "lowering/onnx_to_linalg/values/internal.h"
 
 /* --- nodes of one operand --------------------------------------------------------------------- */

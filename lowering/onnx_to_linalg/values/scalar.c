@@ -1,6 +1,6 @@
 /* Element-wise onnx operators as scalar arithmetic. Floats are computed in the element type, step
  * by step as the operators' definitions say.
- * Tests: lit/lowering/onnx-to-linalg-elementwise.mir, test/e2e/onnx_lowered.py */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir, test/e2e/onnx_cases.py */
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"
 #include "lowering/onnx_to_linalg/values/values.h"

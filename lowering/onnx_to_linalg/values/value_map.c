@@ -1,5 +1,5 @@
 /* What tensors of the network became, and one form of them from the other.
- * Tests: lit/lowering/onnx-to-linalg*.mir */
+ * Tests: lit/lowering/onnx_to_linalg */
 #include <assert.h>
 #include <math.h>
 

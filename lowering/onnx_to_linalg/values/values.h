@@ -3,7 +3,7 @@
  *   fixed   a tensor of integers with an exact meaning and range, see Fixed
  * A node is lowered to integers where its operands are fixed and the result is exact, else to plain
  * arithmetic on whatever its operands are. docs/integer-folding.md tells the rules.
- * Tests: lit/lowering/onnx-to-linalg*.mir, test/e2e/import_check.py */
+ * Tests: lit/lowering/onnx_to_linalg, test/e2e/import_check.py */
 #ifndef MING_LOWERING_ONNX_TO_LINALG_VALUES_VALUES_H
 #define MING_LOWERING_ONNX_TO_LINALG_VALUES_VALUES_H
 

@@ -1,5 +1,5 @@
 /* The program: maximise the bound, which is at most goal + sum (price * excess) of each design.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 #include "target/dse/solve/solve.h"
 
 #include <lpsolve/lp_lib.h>

@@ -2,7 +2,7 @@
  * take more if it converts y instead of x, the most over all words of the other side. One configuration
  * stands for another if its measures plus the surcharges at all ports are no larger. One is dropped at a
  * time, so one of those that stand for each other stays.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 #include "target/dse/solve/internal.h"
 
 #include <stdlib.h>

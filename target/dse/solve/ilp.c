@@ -1,5 +1,5 @@
 /* Builds the rows of a program one after the other.
- * Tests: test/unit/dse_test.c, lit/target/dump-lp.mir */
+ * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/dump-lp.mir */
 #include "target/dse/solve/solve.h"
 
 #include "target/dse/solve/internal.h"

@@ -1,6 +1,6 @@
 /* Configurations that another one of the same process can stand for, in whatever design they are: with
  * the converters beside it, which then convert other words, it takes no more of anything.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 #ifndef MING_TARGET_DSE_SOLVE_INTERNAL_H
 #define MING_TARGET_DSE_SOLVE_INTERNAL_H
 
@@ -21,7 +21,7 @@ void dse_drop_replaceable(const DseSpace *space, DseMeasure *measure, const void
  * words of the open edges (those with one end decided) can be, and a transition per state and
  * configuration that agrees with it. Every path through the layers is a design in which all edges agree,
  * so bounds and shortest paths are dynamic programs.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 
 typedef struct Transition {
     uint32_t from, to; /* states */
@@ -54,7 +54,7 @@ void dse_layers_free(DseLayers *layers);
  * the `width` best: those of the least bounds, or, if designs only have to fit, those that exceed the
  * limits least when the cheapest way completes them. If none had to be given up for that, the answer is
  * exact. A label that the cheapest way completes to a design within the limits is a design.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 
 enum { DSE_MAX_LIMITS = COST_KINDS };
 
@@ -91,7 +91,7 @@ void dse_labels(LabelSearch *search);
 /* Lagrangian bounds of a design space: limits become prices, the cheapest design at given prices is a
  * shortest path through the layers (dse_layers.h), and what cannot be part of a design better than the
  * best one known is left out. What remains is small enough for an exact program.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 
 /* Labels that a problem without a limit of its own may try. The count does not depend on the machine,
  * so neither does the answer. */
@@ -116,7 +116,7 @@ void dse_prune(const DseSpace *space, const DseProblem *problem, DsePruned *out)
 /* What of a design space one problem is about: configurations that no limit excludes, whose words some
  * configuration at the other end of each edge has too, and that no other can stand for in what the problem
  * adds up and limits (dse_swap.h).
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 
 /* The reduced space: configurations know their origin and their goal. limits: those of the problem that some design might exceed.
  * False: nothing is left of a node. To be freed in either case; arrays live in `arena`. */

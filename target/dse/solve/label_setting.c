@@ -1,5 +1,5 @@
 /* Label setting, layer by layer. Labels of the layers passed are kept for the path back.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 #include "target/dse/solve/internal.h"
 
 #include <math.h>

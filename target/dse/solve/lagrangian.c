@@ -2,7 +2,7 @@
  *   min over designs of goal + sum p (u - l)
  * is a lower bound of every design within the limits, and so is the same minimum over the designs
  * through one transition: a transition whose minimum exceeds the best design's goal is dropped.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 #include "target/dse/solve/internal.h"
 #include "target/dse/solve/solve.h"
 

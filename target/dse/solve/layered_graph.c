@@ -1,6 +1,6 @@
 /* Builds the layers of a design space. The order is that of a depth-first walk from readers to their
  * sources, so a fork's branches are finished one after the other and few edges are open at a time.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 #include "target/dse/solve/internal.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* Sorts configurations by words, then measures: what beats one stands before it in the same group, so
  * each is compared with the unbeaten ones before it only.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 #include "target/dse/solve/solve.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Drops what a problem's limits exclude, then words without a partner until all have one, then what
  * others can stand for. Limits that even the largest configurations together keep are lifted, and their kinds count no
  * longer.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 #include "target/dse/solve/internal.h"
 
 

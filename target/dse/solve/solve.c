@@ -1,6 +1,6 @@
 /* Solves a problem: reduced to the limits that count, by bounds and labels (dse_prune.c), then what these
  * leave open by lp_solve.
- * Tests: test/unit/dse_test.c, lit/target/choose-unroll.mir */
+ * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/choose-unroll.mir */
 #include "target/dse/solve/internal.h"
 #include "target/dse/solve/solve.h"
 

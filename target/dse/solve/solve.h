@@ -1,7 +1,7 @@
 /* Prices of limits by cutting planes (Kelley's method): each design seen gives a line above the Lagrangian
  * bound as a function of the prices, and the prices where the lowest of the lines is highest are tried
  * next. A few prices need few lines.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 #ifndef MING_TARGET_DSE_SOLVE_SOLVE_H
 #define MING_TARGET_DSE_SOLVE_SOLVE_H
 
@@ -25,7 +25,7 @@ double dse_cutting_plane_solve(DseMaster *master, double *prices);
  * converter; for every edge and word, as many ends of that word at one side as at the other (the stream
  * constraint of MING IV.C); limits; the weighted sum to minimise. For throughput (NN2FPGA Eq. 11) a last
  * variable S is minimised instead, which no interval exceeds.
- * Tests: test/unit/dse_test.c, lit/target/dump-lp.mir */
+ * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/dump-lp.mir */
 
 typedef struct DseProgram {
     const DseSpace *space; /* reduced */
@@ -48,7 +48,7 @@ bool dse_dump(const DseSpace *space, const DseProblem *problem, const char *path
 
 /* Configurations that none beats: of those with equal words at all ports, one beats another if no measure
  * of it is larger; of equal ones the first stays.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 
 /* Drops from the node's configurations those that are beaten; the others keep their order.
  * measures: `count` numbers per configuration, one configuration after the other; less is better. */

@@ -1,5 +1,5 @@
 /* What every user of a design space needs: its end, and the sum of what was chosen.
- * Tests: test/unit/dse_test.c */
+ * Tests: test/unit/target/dse/solve_test.c */
 #include "target/dse/dse.h"
 
 void dse_free(DseSpace *space)

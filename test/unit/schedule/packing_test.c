@@ -2,7 +2,7 @@
  * of the operands' ranges and with chains as long as the grid allows. */
 #include "schedule/schedule.h"
 
-#include "random.h"
+#include "test/unit/random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

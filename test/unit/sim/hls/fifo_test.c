@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "random.h"
+#include "test/unit/random.h"
 
 enum { WORDS = 200 };
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "random.h"
+#include "test/unit/random.h"
 
 enum { MAX_PROCESSES = 8, FRAMES = 4, MAX_WORDS = 12, MAX_ACCESSES = 8, MAX_TICKS = 1 << 12 };
 
