@@ -15,13 +15,13 @@ typedef struct CallEdge {
 } CallEdge;
 
 struct CallNode {
-    Op *op;         /* the function */
-    Region *region; /* its body */
-    CallNode *parent; /* around it, or NULL */
-    VEC(CallEdge) edges; /* each once, in order */
-    PtrMap called;       /* the targets of those that are calls */
+    Op *op;                   /* the function */
+    Region *region;           /* its body */
+    CallNode *parent;         /* around it, or NULL */
+    VEC(CallEdge) edges;      /* each once, in order */
+    PtrMap called;            /* the targets of those that are calls */
     uint32_t visited, lowest; /* of the search for components; 0: not seen, UINT32_MAX: done */
-    void *data; /* the user's; freed by it */
+    void *data;               /* the user's; freed by it */
 };
 
 typedef VEC(CallNode *) CallNodes;
@@ -80,9 +80,9 @@ typedef struct Threshold {
 typedef struct StepFunction {
     const Threshold *thresholds;
     int64_t count;
-    int64_t late, early;           /* one of them is 0 */
-    int64_t low_q, high_q;         /* the domain */
-    int64_t low_level, high_level; /* at its ends */
+    int64_t late, early;                  /* one of them is 0 */
+    int64_t low_q, high_q;                /* the domain */
+    int64_t low_level, high_level;        /* at its ends */
     bool low_is_clamped, high_is_clamped; /* a lower, higher value there is clamped anyway */
 } StepFunction;
 
@@ -195,12 +195,13 @@ void identifier_append(StrBuf *out, Str raw);
 bool identifier_is_reserved(Str word);
 /* The model's name of a kernel (attribute dfg.name), or an empty Str. */
 Str layer_name_source(const Op *op);
-/* Identifier of a linalg.generic, dfg.reorder or dfg.merge: from the model's name, else from what it
- * is: conv, pool, matmul, reduce, map, reorder, merge. */
+/* Identifier of a linalg.generic, dfg.reorder or dfg.merge: from the model's name, else from what
+ * it is: conv, pool, matmul, reduce, map, reorder, merge. */
 void layer_name_append(StrBuf *out, const Op *generic);
 
-/* What can be told of a value in a kernel's payload: the numbers it may be, and the loops it changes
- * with. Extensions, sums and constants are seen through; all else may be what its type holds. */
+/* What can be told of a value in a kernel's payload: the numbers it may be, and the loops it
+ * changes with. Extensions, sums and constants are seen through; all else may be what its type
+ * holds. */
 
 typedef struct PayloadRange {
     int64_t low, high; /* read as signed */
@@ -215,13 +216,14 @@ int64_t payload_range_bits(int64_t low, int64_t high);
 
 /* tensor.expand_shape and tensor.collapse_shape between static shapes. Both keep the row-major
  * order of the elements: the same stream has another shape.
- * Tests: lit/passes/linalg/normalize-layout-reshape.mir, lit/lowering/linalg_to_dfg/linalg-to-dfg-reshape.mir */
+ * Tests: lit/passes/linalg/normalize-layout-reshape.mir,
+ * lit/lowering/linalg_to_dfg/linalg-to-dfg-reshape.mir */
 
 enum { RESHAPE_MAX_RANK = 16 };
 
 typedef struct Reshape {
-    bool expands;              /* from narrow to wide, else from wide to narrow */
-    const Type *wide, *narrow; /* of the larger and the smaller rank */
+    bool expands;                     /* from narrow to wide, else from wide to narrow */
+    const Type *wide, *narrow;        /* of the larger and the smaller rank */
     uint32_t group[RESHAPE_MAX_RANK]; /* per wide dimension: narrow dimension it is part of */
 } Reshape;
 

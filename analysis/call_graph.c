@@ -2,7 +2,6 @@
  * of its own since chains of calls may be long.
  * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-recursion.mir */
 #include "analysis/analysis.h"
-
 #include "ir/attr/attr.h"
 
 typedef struct GraphBuilder {
@@ -34,13 +33,10 @@ CallNode *call_graph_callee(const CallGraph *graph, const Op *call, SymbolTables
     return is_function ? call_graph_node(graph, op_region(callee, 0)) : NULL;
 }
 
-/* --- building ---------------------------------------------------------------------------- */
-
 static bool add_function(Op *op, void *user)
 {
     GraphBuilder *b = user;
-    if (!op_has_trait(op, TRAIT_FUNCTION) || !op->region_count ||
-        region_is_empty(op_region(op, 0)))
+    if (!op_has_trait(op, TRAIT_FUNCTION) || !op->region_count || region_is_empty(op_region(op, 0)))
         return true;
     CallNode *node = xcalloc(1, sizeof *node);
     node->op = op;
@@ -82,17 +78,15 @@ void call_graph_free(CallGraph *graph)
     ptrmap_free(&graph->by_region);
 }
 
-/* --- components ---------------------------------------------------------------------------- */
-
 typedef struct SearchFrame {
     CallNode *node;
     size_t next_edge;
 } SearchFrame;
 
 typedef struct ComponentSearch {
-    VEC(SearchFrame) path;   /* from where the search began to where it is */
-    CallNodes pending; /* found, but of no finished component */
-    CallNodes members; /* of the component just finished */
+    VEC(SearchFrame) path; /* from where the search began to where it is */
+    CallNodes pending;     /* found, but of no finished component */
+    CallNodes members;     /* of the component just finished */
     uint32_t found;
 } ComponentSearch;
 

@@ -2,7 +2,6 @@
  * outside can see and nothing but functions refers to.
  * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-dce.mir */
 #include "analysis/analysis.h"
-
 #include "ir/attr/attr.h"
 
 typedef struct NodeUses {
@@ -16,8 +15,6 @@ static NodeUses *uses_of(const CallNode *node)
 {
     return node->data;
 }
-
-/* --- who may be dropped ------------------------------------------------------------------- */
 
 static bool is_symbol(const Op *op)
 {
@@ -56,8 +53,8 @@ static CallNode *node_of(const CallUses *uses, const Op *op)
 /* What references are resolved with. */
 typedef struct UseScope {
     const CallUses *uses;
-    const Op *op;    /* from where names are looked up */
-    CallNode *user;  /* the function whose references they are, or NULL */
+    const Op *op;   /* from where names are looked up */
+    CallNode *user; /* the function whose references they are, or NULL */
 } UseScope;
 
 static CallNode *resolve(const UseScope *scope, const Attr *ref)
@@ -78,7 +75,7 @@ static bool mark_droppable(Op *table, void *user)
     const UseScope *scope = user;
     if (!op_has_trait(table, TRAIT_SYMBOL_TABLE)) return true;
     bool all_seen = sees_all_uses(table, scope->op);
-    FOR_EACH_INNER (op, table) {
+    FOR_EACH_INNER(op, table) {
         CallNode *node = node_of(scope->uses, op);
         if (node) uses_of(node)->is_droppable = is_droppable(op, all_seen);
     }
@@ -91,12 +88,10 @@ static bool keep_referenced(Op *table, void *user)
     const UseScope *outer = user;
     if (!op_has_trait(table, TRAIT_SYMBOL_TABLE)) return true;
     UseScope scope = {.uses = outer->uses, .op = table};
-    FOR_EACH_INNER (op, table)
+    FOR_EACH_INNER(op, table)
         if (!node_of(outer->uses, op)) (void)symbol_each_use(op, keep, &scope);
     return true;
 }
-
-/* --- counting -------------------------------------------------------------------------------- */
 
 static void add_to(PtrMap *counts, const void *key, intptr_t amount)
 {
@@ -183,8 +178,6 @@ bool call_uses_is_last(const CallNode *node)
 {
     return uses_of(node)->is_droppable && uses_of(node)->count == 1;
 }
-
-/* --- life ------------------------------------------------------------------------------------- */
 
 void call_uses_init(CallUses *uses, Op *root, const CallGraph *graph, SymbolTables *tables)
 {

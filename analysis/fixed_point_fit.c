@@ -6,10 +6,10 @@
  * which bounds the slope; the first shift at which an integer lies between the bounds is tried, and
  * the intervals for b decide. The answer is exact: it is checked at every threshold.
  * Tests: test/unit/analysis/fixed_point_fit_test.c */
-#include "analysis/analysis.h"
-
 #include <assert.h>
 #include <math.h>
+
+#include "analysis/analysis.h"
 
 /* Constraints: level(q) >= k at q, or level(q) <= k at q. */
 typedef struct FitBound {
@@ -24,8 +24,7 @@ static int64_t lower_count(const StepFunction *f)
 /* Where the function must have reached level k. */
 static FitBound lower_bound(const StepFunction *f, int64_t i)
 {
-    if (i < f->count)
-        return (FitBound){f->thresholds[i].level, f->thresholds[i].at + f->late};
+    if (i < f->count) return (FitBound){f->thresholds[i].level, f->thresholds[i].at + f->late};
     return (FitBound){f->low_level, f->low_q};
 }
 
@@ -55,10 +54,8 @@ static void slope_range(const StepFunction *f, double *low, double *high)
         for (int64_t n = i % stride; n < upper_count(f); n += stride) {
             FitBound b = upper_bound(f, n);
             double rise = (double)(a.k - b.k - 1), run = (double)(a.q - b.q);
-            if (run > 0 && rise / run > *low)
-                *low = rise / run;
-            if (run < 0 && rise / run < *high)
-                *high = rise / run;
+            if (run > 0 && rise / run > *low) *low = rise / run;
+            if (run < 0 && rise / run < *high) *high = rise / run;
         }
     }
 }
@@ -76,15 +73,13 @@ static bool find_addend(const StepFunction *f, int64_t m, int shift, int64_t *ad
 {
     int64_t low = INT64_MIN, high = INT64_MAX, at;
     for (int64_t i = 0; i < lower_count(f); i++) {
-        if (!offset(lower_bound(f, i), m, shift, &at))
-            return false;
+        if (!offset(lower_bound(f, i), m, shift, &at)) return false;
         low = at > low ? at : low;
     }
     for (int64_t i = 0; i < upper_count(f); i++) {
         FitBound above = upper_bound(f, i);
         above.k++;
-        if (!offset(above, m, shift, &at))
-            return false;
+        if (!offset(above, m, shift, &at)) return false;
         high = at - 1 < high ? at - 1 : high;
     }
     bool is_free = low == INT64_MIN && high == INT64_MAX;
@@ -95,8 +90,7 @@ static bool find_addend(const StepFunction *f, int64_t m, int shift, int64_t *ad
 static bool try_multiplier(const StepFunction *f, double m, int shift, FixedPoint *out)
 {
     const double limit = 1e15;
-    if (!(fabs(m) < limit))
-        return false;
+    if (!(fabs(m) < limit)) return false;
     *out = (FixedPoint){.multiplier = (int64_t)m, .shift = shift};
     return find_addend(f, out->multiplier, shift, &out->addend);
 }
@@ -105,17 +99,13 @@ bool fixed_point_fit(const StepFunction *f, FixedPoint *out)
 {
     double low, high;
     slope_range(f, &low, &high);
-    if (low > high)
-        return false;
-    if (isinf(low))
-        low = isinf(high) ? 0.0 : fmin(high - 1.0, 0.0);
-    if (isinf(high))
-        high = fmax(low + 2.0, 1.0);
+    if (low > high) return false;
+    if (isinf(low)) low = isinf(high) ? 0.0 : fmin(high - 1.0, 0.0);
+    if (isinf(high)) high = fmax(low + 2.0, 1.0);
     for (int shift = 0; shift <= FIT_MAX_SHIFT; shift++) {
         double first = ceil(ldexp(low, shift)), last = floor(ldexp(high, shift));
         double middle = floor((first + last) / 2.0);
-        if (first > last)
-            continue;
+        if (first > last) continue;
         if (try_multiplier(f, middle, shift, out) || try_multiplier(f, first, shift, out) ||
             try_multiplier(f, last, shift, out))
             return true;
@@ -143,8 +133,7 @@ bool fixed_point_errors(const StepFunction *f, const FixedPoint *form, int64_t *
     for (int64_t i = 0; i < f->count; i++) {
         const Threshold *own = &f->thresholds[i];
         int64_t start = slack > 0 ? level_start(form, own->level) : own->at;
-        if ((i + 1 < f->count && start > own[1].at) || (i > 0 && start < own[-1].at))
-            return false;
+        if ((i + 1 < f->count && start > own[1].at) || (i > 0 && start < own[-1].at)) return false;
         errors[i] = start > own->at ? start - own->at : own->at - start;
     }
     return true;

@@ -1,16 +1,22 @@
-/* Ranges follow from types, constants and interval arithmetic. An accumulator that adds a term in every
- * step gets the sum of the terms' ranges; if the terms are products with a constant tensor, the products
- * are added up element by element, and the largest and least sum of any output counts. Partial sums in
- * whatever order stay within it, since every term's range is taken to contain 0.
+/* Ranges follow from types, constants and interval arithmetic. An accumulator that adds a term in
+ * every step gets the sum of the terms' ranges; if the terms are products with a constant tensor,
+ * the products are added up element by element, and the largest and least sum of any output counts.
+ * Partial sums in whatever order stay within it, since every term's range is taken to contain 0.
  * Tests: lit/passes/linalg/narrow-integers.mir */
 #include "analysis/analysis.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 
-static int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max_of(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t min_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t max_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 static IntRange hull(IntRange a, IntRange b)
 {
@@ -26,14 +32,14 @@ uint32_t int_range_bits(IntRange range)
 {
     uint32_t bits = 2;
     while (range.lo < -(INT64_C(1) << (bits - 1)) || range.hi >= INT64_C(1) << (bits - 1))
-        if (++bits == 64)
-            break;
+        if (++bits == 64) break;
     return bits;
 }
 
-/* --- the ranges known ---------------------------------------------------------------------------- */
-
-static const Type *scalar_of(const Type *type) { return linalg_payload_type(type); }
+static const Type *scalar_of(const Type *type)
+{
+    return linalg_payload_type(type);
+}
 
 bool int_range_is_known_for(const Type *type)
 {
@@ -47,8 +53,15 @@ IntRange int_range_of_type(const Type *type)
     return (IntRange){-most - 1, most};
 }
 
-void int_range_init(IntRanges *ranges, Arena *arena) { *ranges = (IntRanges){.arena = arena}; }
-void int_range_free(IntRanges *ranges) { ptrmap_free(&ranges->known); }
+void int_range_init(IntRanges *ranges, Arena *arena)
+{
+    *ranges = (IntRanges){.arena = arena};
+}
+
+void int_range_free(IntRanges *ranges)
+{
+    ptrmap_free(&ranges->known);
+}
 
 void int_range_set(IntRanges *ranges, const Value *value, IntRange range)
 {
@@ -59,30 +72,23 @@ void int_range_set(IntRanges *ranges, const Value *value, IntRange range)
 
 static void forget(IntRanges *ranges, const Op *op)
 {
-    for (uint32_t r = 0; r < op->result_count; r++)
-        ptrmap_remove(&ranges->known, op_result(op, r));
+    for (uint32_t r = 0; r < op->result_count; r++) ptrmap_remove(&ranges->known, op_result(op, r));
 }
 
 void int_range_forget(IntRanges *ranges, const Op *op)
 {
     forget(ranges, op);
-    if (op->def != LINALG(GENERIC))
-        return;
+    if (op->def != LINALG(GENERIC)) return;
     const Block *body = linalg_body(op);
-    for (uint32_t i = 0; i < body->arg_count; i++)
-        ptrmap_remove(&ranges->known, body->args[i]);
-    FOR_EACH_OP(inner, body)
-    forget(ranges, inner);
+    for (uint32_t i = 0; i < body->arg_count; i++) ptrmap_remove(&ranges->known, body->args[i]);
+    FOR_EACH_OP(inner, body) forget(ranges, inner);
 }
-
-/* --- tensors --------------------------------------------------------------------------------------- */
 
 static IntRange constant_range(const Attr *value, const Type *type)
 {
     if (value->kind == ATTR_INTEGER)
         return (IntRange){attr_int_value(value), attr_int_value(value)};
-    if (value->kind != ATTR_DENSE || dense_count(value) == 0)
-        return int_range_of_type(type);
+    if (value->kind != ATTR_DENSE || dense_count(value) == 0) return int_range_of_type(type);
     IntRange range = {dense_i64(value, 0), dense_i64(value, 0)};
     int64_t count = value->u.dense.is_splat ? 1 : dense_count(value);
     for (int64_t i = 1; i < count; i++)
@@ -93,23 +99,23 @@ static IntRange constant_range(const Attr *value, const Type *type)
 /* What ops that fill a tensor or only move elements hand on. */
 static IntRange moved_range(IntRanges *ranges, const Op *op, const Type *type)
 {
-    if (kernel_fill_value(op))
-        return int_range_of_value(ranges, kernel_fill_value(op));
+    if (kernel_fill_value(op)) return int_range_of_value(ranges, kernel_fill_value(op));
     if (reshape_is(op) || op->def == TENSOR(EXTRACT_SLICE))
         return int_range_of_value(ranges, op_operand(op, 0));
     if (op->def == TENSOR(INSERT_SLICE))
-        return hull(int_range_of_value(ranges, op_operand(op, 0)), int_range_of_value(ranges, op_operand(op, 1)));
-    if (op->def == TENSOR(PAD))
         return hull(int_range_of_value(ranges, op_operand(op, 0)),
-                    int_range_of_value(ranges, op_operand(region_entry(op_region(op, 0))->last, 0)));
+                    int_range_of_value(ranges, op_operand(op, 1)));
+    if (op->def == TENSOR(PAD))
+        return hull(
+            int_range_of_value(ranges, op_operand(op, 0)),
+            int_range_of_value(ranges, op_operand(region_entry(op_region(op, 0))->last, 0)));
     return int_range_of_type(type);
 }
 
 IntRange int_range_of_value(IntRanges *ranges, const Value *value)
 {
     const IntRange *known = ptrmap_get(&ranges->known, value);
-    if (known)
-        return *known;
+    if (known) return *known;
     const Op *def = value_def(value);
     IntRange range = int_range_of_type(value->type);
     if (def && def->def == ARITH(CONSTANT))
@@ -119,8 +125,6 @@ IntRange int_range_of_value(IntRanges *ranges, const Value *value)
     int_range_set(ranges, value, range);
     return range;
 }
-
-/* --- scalar ops -------------------------------------------------------------------------------------- */
 
 static bool sum_of(IntRange a, IntRange b, IntRange *out)
 {
@@ -139,23 +143,20 @@ static bool product_of(IntRange a, IntRange b, IntRange *out)
         !i64_mul(a.hi, b.lo, &corner[2]) || !i64_mul(a.hi, b.hi, &corner[3]))
         return false;
     *out = (IntRange){corner[0], corner[0]};
-    for (int i = 1; i < 4; i++)
-        *out = hull(*out, (IntRange){corner[i], corner[i]});
+    for (int i = 1; i < 4; i++) *out = hull(*out, (IntRange){corner[i], corner[i]});
     return true;
 }
 
 static bool shifted_right(IntRange a, IntRange by, IntRange *out)
 {
-    if (by.lo < 0 || by.hi > 63)
-        return false;
+    if (by.lo < 0 || by.hi > 63) return false;
     *out = hull((IntRange){a.lo >> by.lo, a.hi >> by.lo}, (IntRange){a.lo >> by.hi, a.hi >> by.hi});
     return true;
 }
 
 static bool masked(IntRange a, IntRange b, IntRange *out)
 {
-    if (a.lo < 0 && b.lo < 0)
-        return false;
+    if (a.lo < 0 && b.lo < 0) return false;
     *out = (IntRange){0, a.lo < 0 ? b.hi : b.lo < 0 ? a.hi : min_of(a.hi, b.hi)};
     return true;
 }
@@ -177,25 +178,17 @@ static bool extended(IntRange a, const Type *from, IntRange *out)
 /* Numbers of an op with these operands before they are cut to its type; false: unknown. */
 static bool exact_range(const Op *op, IntRange a, IntRange b, IntRange *out)
 {
-    if (op->def == ARITH(ADDI))
-        return sum_of(a, b, out);
-    if (op->def == ARITH(SUBI))
-        return difference_of(a, b, out);
-    if (op->def == ARITH(MULI))
-        return product_of(a, b, out);
+    if (op->def == ARITH(ADDI)) return sum_of(a, b, out);
+    if (op->def == ARITH(SUBI)) return difference_of(a, b, out);
+    if (op->def == ARITH(MULI)) return product_of(a, b, out);
     if (op->def == ARITH(SHRSI) || (op->def == ARITH(SHRUI) && a.lo >= 0))
         return shifted_right(a, b, out);
-    if (op->def == ARITH(ANDI))
-        return masked(a, b, out);
-    if (op->def == ARITH(ORI) || op->def == ARITH(XORI))
-        return joined(a, b, out);
-    if (op->def == ARITH(EXTUI))
-        return extended(a, op_operand(op, 0)->type, out);
+    if (op->def == ARITH(ANDI)) return masked(a, b, out);
+    if (op->def == ARITH(ORI) || op->def == ARITH(XORI)) return joined(a, b, out);
+    if (op->def == ARITH(EXTUI)) return extended(a, op_operand(op, 0)->type, out);
     *out = a;
-    if (op->def == ARITH(MAXSI))
-        *out = (IntRange){max_of(a.lo, b.lo), max_of(a.hi, b.hi)};
-    if (op->def == ARITH(MINSI))
-        *out = (IntRange){min_of(a.lo, b.lo), min_of(a.hi, b.hi)};
+    if (op->def == ARITH(MAXSI)) *out = (IntRange){max_of(a.lo, b.lo), max_of(a.hi, b.hi)};
+    if (op->def == ARITH(MINSI)) *out = (IntRange){min_of(a.lo, b.lo), min_of(a.hi, b.hi)};
     return op->def == ARITH(EXTSI) || op->def == ARITH(TRUNCI) || op->def == ARITH(MAXSI) ||
            op->def == ARITH(MINSI);
 }
@@ -208,50 +201,45 @@ static IntRange op_range(IntRanges *ranges, const Op *op)
         a = int_range_of_value(ranges, op_operand(op, first));
     if (op->operand_count > first + 1 && int_range_is_known_for(op_operand(op, first + 1)->type))
         b = int_range_of_value(ranges, op_operand(op, first + 1));
-    if (op->def == ARITH(SELECT))
-        return hull(a, b);
+    if (op->def == ARITH(SELECT)) return hull(a, b);
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (!int_range_is_known_for(op_operand(op, i)->type))
-            return whole;
+        if (!int_range_is_known_for(op_operand(op, i)->type)) return whole;
     return exact_range(op, a, b, &range) && is_within(range, whole) ? range : whole;
 }
-
-/* --- accumulators ---------------------------------------------------------------------------------- */
 
 /* Input of the body behind sign extensions, -1 if it is none. */
 static int input_of(const Op *generic, const Value *value)
 {
     const Op *def = value_def(value);
-    for (; def && def->def == ARITH(EXTSI); def = value_def(value))
-        value = op_operand(def, 0);
+    for (; def && def->def == ARITH(EXTSI); def = value_def(value)) value = op_operand(def, 0);
     bool is_input = !def && value_block(value) == linalg_body(generic) &&
                     value->index < linalg_input_count(generic);
     return is_input ? (int)value->index : -1;
 }
 
-/* The loops' trips, and of them what a weight counts for one output: each weight's index by parallel
- * loops names the outputs that it takes part in. */
+/* The loops' trips, and of them what a weight counts for one output: each weight's index by
+ * parallel loops names the outputs that it takes part in. */
 typedef struct WeightRange {
     const Attr *values;
     const AffineMap *map;
     int64_t repeats; /* trips of the reductions that do not index the weights */
     int64_t outputs;
-    int64_t stride[KERNEL_MAX_LOOPS]; /* per result of the map: of its part in the output's number */
+    int64_t
+        stride[KERNEL_MAX_LOOPS]; /* per result of the map: of its part in the output's number */
 } WeightRange;
 
-static bool find_weights(const Op *generic, uint32_t operand, const int64_t *extents, WeightRange *out)
+static bool find_weights(const Op *generic, uint32_t operand, const int64_t *extents,
+                         WeightRange *out)
 {
     const Op *def = value_def(op_operand(generic, operand));
     *out = (WeightRange){.repeats = 1, .outputs = 1, .map = linalg_operand_map(generic, operand)};
     if (!def || def->def != ARITH(CONSTANT) || !map_is_projected_permutation(out->map, false))
         return false;
     out->values = op_attr(def, "value");
-    if (out->values->kind != ATTR_DENSE)
-        return false;
+    if (out->values->kind != ATTR_DENSE) return false;
     for (uint32_t r = out->map->result_count; r-- > 0;) {
         uint32_t loop = (uint32_t)out->map->results[r]->value;
-        if (linalg_is_reduction(generic, loop))
-            continue;
+        if (linalg_is_reduction(generic, loop)) continue;
         out->stride[r] = out->outputs;
         out->outputs *= extents[loop];
     }
@@ -273,9 +261,10 @@ static int64_t output_of(const WeightRange *w, const int64_t *extents, int64_t i
     return output;
 }
 
-/* The least and largest sum of weight * x, each term 0 at will, of any output; false beyond 64 bits. */
-static bool sum_weights(const IntRanges *ranges, const WeightRange *w, const int64_t *extents, IntRange x,
-                        IntRange *out)
+/* The least and largest sum of weight * x, each term 0 at will, of any output; false beyond 64
+ * bits. */
+static bool sum_weights(const IntRanges *ranges, const WeightRange *w, const int64_t *extents,
+                        IntRange x, IntRange *out)
 {
     IntRange *sums = ARENA_ARRAY(ranges->arena, IntRange, (size_t)w->outputs);
     int64_t count = dense_count(w->values);
@@ -297,8 +286,7 @@ static bool total_range(IntRanges *ranges, const Op *generic, const Value *term,
 {
     int64_t extents[KERNEL_MAX_LOOPS], steps = 1;
     const Op *def = value_def(term);
-    if (!linalg_loop_extents(generic, extents))
-        return false;
+    if (!linalg_loop_extents(generic, extents)) return false;
     for (int side = 0; def && def->def == ARITH(MULI) && side < 2; side++) {
         int input = input_of(generic, op_operand(def, (uint32_t)side));
         IntRange x = int_range_of_value(ranges, op_operand(def, (uint32_t)(1 - side)));
@@ -308,9 +296,9 @@ static bool total_range(IntRanges *ranges, const Op *generic, const Value *term,
             return true;
     }
     for (uint32_t i = 0; i < linalg_loop_count(generic); i++)
-        if (linalg_is_reduction(generic, i) && !i64_mul(steps, extents[i], &steps))
-            return false;
-    return product_of(hull(int_range_of_value(ranges, term), (IntRange){0, 0}), (IntRange){steps, steps}, out);
+        if (linalg_is_reduction(generic, i) && !i64_mul(steps, extents[i], &steps)) return false;
+    return product_of(hull(int_range_of_value(ranges, term), (IntRange){0, 0}),
+                      (IntRange){steps, steps}, out);
 }
 
 /* Of an accumulator that sums terms, or keeps the largest or least of them. */
@@ -320,13 +308,13 @@ static bool accumulator_range(IntRanges *ranges, const Op *generic, uint32_t res
     uint32_t input = linalg_input_count(generic) + result;
     const Value *acc = body->args[input], *yielded = op_operand(body->last, result);
     const Op *update = value_def(yielded);
-    if (!update || !value_has_one_use(acc) || acc->uses->owner != update || update->operand_count != 2)
+    if (!update || !value_has_one_use(acc) || acc->uses->owner != update ||
+        update->operand_count != 2)
         return false;
     const Value *term = op_operand(update, 1 - use_index(acc->uses));
     IntRange initial = int_range_of_value(ranges, op_operand(generic, input)), total;
     *out = hull(initial, int_range_of_value(ranges, term));
-    if (update->def == ARITH(MAXSI) || update->def == ARITH(MINSI))
-        return true;
+    if (update->def == ARITH(MAXSI) || update->def == ARITH(MINSI)) return true;
     return update->def == ARITH(ADDI) && total_range(ranges, generic, term, &total) &&
            sum_of(initial, total, out) && is_within(*out, int_range_of_type(acc->type));
 }
@@ -334,16 +322,16 @@ static bool accumulator_range(IntRanges *ranges, const Op *generic, uint32_t res
 static bool reduces(const Op *generic)
 {
     for (uint32_t i = 0; i < linalg_loop_count(generic); i++)
-        if (linalg_is_reduction(generic, i))
-            return true;
+        if (linalg_is_reduction(generic, i)) return true;
     return false;
 }
 
 static void payload_ranges(IntRanges *ranges, const Block *body)
 {
     FOR_EACH_OP(op, body)
-    if (op->result_count == 1 && op->def != ARITH(CONSTANT) && int_range_is_known_for(op_result(op, 0)->type))
-        int_range_set(ranges, op_result(op, 0), op_range(ranges, op));
+        if (op->result_count == 1 && op->def != ARITH(CONSTANT) &&
+            int_range_is_known_for(op_result(op, 0)->type))
+            int_range_set(ranges, op_result(op, 0), op_range(ranges, op));
 }
 
 /* Arguments of accumulators are found last: their terms do not depend on them. */
@@ -355,14 +343,14 @@ void int_range_of_generic(IntRanges *ranges, const Op *generic)
     for (uint32_t i = 0; i < body->arg_count; i++)
         if (int_range_is_known_for(body->args[i]->type))
             int_range_set(ranges, body->args[i],
-                            is_reduction && i >= inputs ? int_range_of_type(body->args[i]->type)
-                                                        : int_range_of_value(ranges, op_operand(generic, i)));
+                          is_reduction && i >= inputs
+                              ? int_range_of_type(body->args[i]->type)
+                              : int_range_of_value(ranges, op_operand(generic, i)));
     payload_ranges(ranges, body);
     for (uint32_t r = 0; r < generic->result_count; r++) {
         const Value *acc = body->args[inputs + r], *yielded = op_operand(body->last, r);
         IntRange range;
-        if (!int_range_is_known_for(acc->type))
-            continue;
+        if (!int_range_is_known_for(acc->type)) continue;
         if (is_reduction && accumulator_range(ranges, generic, r, &range)) {
             int_range_set(ranges, acc, range);
             int_range_set(ranges, yielded, range);

@@ -2,7 +2,6 @@
  * indexing maps of a linalg.generic. Linear in the sizes of the maps.
  * Tests: lit/passes/linalg/analyze-kernels.mir */
 #include "analysis/analysis.h"
-
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
@@ -17,14 +16,11 @@ bool kernel_index(const Kernel *kernel, const AffineExpr *expr, KernelIndex *out
 {
     int64_t coeffs[KERNEL_MAX_LOOPS];
     *out = (KernelIndex){.parallel = -1, .reduction = -1};
-    if (!affine_linear(expr, kernel->loop_count, coeffs, &out->offset))
-        return false;
+    if (!affine_linear(expr, kernel->loop_count, coeffs, &out->offset)) return false;
     for (uint32_t i = 0; i < kernel->loop_count; i++) {
-        if (coeffs[i] == 0)
-            continue;
+        if (coeffs[i] == 0) continue;
         int *loop = kernel->is_reduction[i] ? &out->reduction : &out->parallel;
-        if (*loop >= 0 || coeffs[i] < 0)
-            return false;
+        if (*loop >= 0 || coeffs[i] < 0) return false;
         *loop = (int)i;
         *(kernel->is_reduction[i] ? &out->dilation : &out->stride) = coeffs[i];
     }
@@ -49,8 +45,7 @@ static void find_windows(Kernel *kernel)
         const AffineMap *map = linalg_operand_map(kernel->op, i);
         for (uint32_t r = 0; r < map->result_count; r++) {
             KernelIndex index;
-            if (!kernel_index(kernel, map->results[r], &index) || !is_window(&index))
-                continue;
+            if (!kernel_index(kernel, map->results[r], &index) || !is_window(&index)) continue;
             kernel->strides[kernel->window_count] = index.stride;
             kernel->dilations[kernel->window_count++] = index.dilation;
         }
@@ -60,8 +55,7 @@ static void find_windows(Kernel *kernel)
 static void add_original(Kernel *kernel, const AffineExpr *expr)
 {
     for (uint32_t i = 0; i < kernel->original_count; i++)
-        if (kernel->originals[i] == expr)
-            return;
+        if (kernel->originals[i] == expr) return;
     if (kernel->original_count < KERNEL_MAX_LOOPS)
         kernel->originals[kernel->original_count++] = expr;
 }
@@ -123,16 +117,14 @@ bool kernel_analyze(const Op *generic, Kernel *out)
                         KERNEL_MAX_LOOPS);
     if (!linalg_loop_extents(generic, out->extents))
         return op_error(generic, "has a loop whose trip count no operand gives");
-    if (!check_extents(out))
-        return false;
+    if (!check_extents(out)) return false;
     bool reduces = false;
     for (uint32_t i = 0; i < out->loop_count; i++) {
         out->is_reduction[i] = linalg_is_reduction(generic, i);
         reduces |= out->is_reduction[i];
     }
-    if (reduces)
-        find_windows(out);
-    out->class = !reduces                  ? KERNEL_PURE_PARALLEL
+    if (reduces) find_windows(out);
+    out->class = !reduces                 ? KERNEL_PURE_PARALLEL
                  : out->window_count == 0 ? KERNEL_REGULAR_REDUCTION
                                           : KERNEL_SLIDING_WINDOW;
     classify_inputs(out);
@@ -143,26 +135,22 @@ bool kernel_analyze(const Op *generic, Kernel *out)
 bool kernel_has_one_output(const Op *generic)
 {
     for (uint32_t i = 1; i < generic->result_count; i++)
-        if (value_has_uses(op_result(generic, i)))
-            return false;
+        if (value_has_uses(op_result(generic, i))) return false;
     return generic->result_count > 0;
 }
 
 /* A generic fills if it yields a scalar input or a value from outside. */
 Value *kernel_fill_value(const Op *op)
 {
-    if (op->def == LINALG(FILL))
-        return op_operand(op, 0);
-    if (op->def != LINALG(GENERIC) || op->result_count != 1)
-        return NULL;
+    if (op->def == LINALG(FILL)) return op_operand(op, 0);
+    if (op->def != LINALG(GENERIC) || op->result_count != 1) return NULL;
     Block *body = linalg_body(op);
     Value *yielded = op_operand(body->last, 0);
     if (!yielded->is_arg || value_block(yielded) != body) {
         const Op *def = value_def(yielded);
         return def && op_has_trait(def, TRAIT_CONSTANT_LIKE) ? yielded : NULL;
     }
-    if (yielded->index >= linalg_input_count(op))
-        return NULL;
+    if (yielded->index >= linalg_input_count(op)) return NULL;
     Value *input = op_operand(op, yielded->index);
     return type_is_shaped(input->type) ? NULL : input;
 }

@@ -1,44 +1,88 @@
 /* Sanitised names. Tests: test/unit/analysis/layer_name_test.c */
-#include "analysis/analysis.h"
+#include <string.h>
 
+#include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
-
-#include <string.h>
 
 /* Words that an identifier must not be: C++ keywords, and what the headers of the emitted code
  * define at file scope in a way that no function or variable can share. */
 static const char *const reserved[] = {
-    "alignas", "alignof", "alloca", "and", "and_eq", "asm", "assert", "auto", "bitand", "bitor",
-    "bool", "break", "case", "catch", "char", "class", "co_await", "co_return", "co_yield",
-    "compl", "concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue",
-    "daylight", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
-    "environ", "errno", "explicit", "export", "extern", "false", "fd_mask", "fd_set", "float",
-    "for", "friend", "goto", "half", "hls", "if", "inline", "int", "linux", "long", "main", "ming",
-    "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "offsetof", "operator",
-    "or", "or_eq", "packed", "private", "protected", "public", "register", "reinterpret_cast", "requires",
-    "return", "short", "signed", "signgam", "sizeof", "static", "static_assert", "static_cast",
-    "std", "stderr", "stdin", "stdout", "struct", "switch", "template", "this", "thread_local",
-    "throw", "timezone", "true", "try", "typedef", "typeid", "typename", "tzname", "u_char",
-    "u_int", "u_long", "u_short", "uint", "ulong", "union", "unix", "unsigned", "ushort", "using",
-    "va_arg", "va_copy", "va_end", "va_list", "va_start", "virtual", "void", "volatile", "while",
-    "xor", "xor_eq",
+    "alignas",     "alignof",
+    "alloca",      "and",
+    "and_eq",      "asm",
+    "assert",      "auto",
+    "bitand",      "bitor",
+    "bool",        "break",
+    "case",        "catch",
+    "char",        "class",
+    "co_await",    "co_return",
+    "co_yield",    "compl",
+    "concept",     "const",
+    "const_cast",  "consteval",
+    "constexpr",   "constinit",
+    "continue",    "daylight",
+    "decltype",    "default",
+    "delete",      "do",
+    "double",      "dynamic_cast",
+    "else",        "enum",
+    "environ",     "errno",
+    "explicit",    "export",
+    "extern",      "false",
+    "fd_mask",     "fd_set",
+    "float",       "for",
+    "friend",      "goto",
+    "half",        "hls",
+    "if",          "inline",
+    "int",         "linux",
+    "long",        "main",
+    "ming",        "mutable",
+    "namespace",   "new",
+    "noexcept",    "not",
+    "not_eq",      "nullptr",
+    "offsetof",    "operator",
+    "or",          "or_eq",
+    "packed",      "private",
+    "protected",   "public",
+    "register",    "reinterpret_cast",
+    "requires",    "return",
+    "short",       "signed",
+    "signgam",     "sizeof",
+    "static",      "static_assert",
+    "static_cast", "std",
+    "stderr",      "stdin",
+    "stdout",      "struct",
+    "switch",      "template",
+    "this",        "thread_local",
+    "throw",       "timezone",
+    "true",        "try",
+    "typedef",     "typeid",
+    "typename",    "tzname",
+    "u_char",      "u_int",
+    "u_long",      "u_short",
+    "uint",        "ulong",
+    "union",       "unix",
+    "unsigned",    "ushort",
+    "using",       "va_arg",
+    "va_copy",     "va_end",
+    "va_list",     "va_start",
+    "virtual",     "void",
+    "volatile",    "while",
+    "xor",         "xor_eq",
 };
 
 /* Types end in _t; the other prefixes are those of the simulation headers. */
 bool identifier_is_reserved(Str word)
 {
     for (size_t i = 0; i < COUNT_OF(reserved); i++)
-        if (str_eq_c(word, reserved[i]))
-            return true;
+        if (str_eq_c(word, reserved[i])) return true;
     return str_ends_with(word, "_t") || str_starts_with(word, "ap_") ||
            str_starts_with(word, "hls_") || str_starts_with(word, "ming_");
 }
 
 static char identifier_char(char c)
 {
-    if (c >= 'A' && c <= 'Z')
-        return (char)(c - 'A' + 'a');
+    if (c >= 'A' && c <= 'Z') return (char)(c - 'A' + 'a');
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '_';
 }
 
@@ -48,14 +92,11 @@ void identifier_append(StrBuf *out, Str raw)
     for (size_t i = 0; i < raw.len && out->len - start < NAME_MAX_LENGTH; i++) {
         char c = identifier_char(raw.data[i]);
         bool after_break = out->len == start || out->data[out->len - 1] == '_';
-        if (c == '_' && after_break)
-            continue;
-        if (out->len == start && c >= '0' && c <= '9')
-            strbuf_add_char(out, 'n');
+        if (c == '_' && after_break) continue;
+        if (out->len == start && c >= '0' && c <= '9') strbuf_add_char(out, 'n');
         strbuf_add_char(out, c);
     }
-    while (out->len > start && out->data[out->len - 1] == '_')
-        out->data[--out->len] = '\0';
+    while (out->len > start && out->data[out->len - 1] == '_') out->data[--out->len] = '\0';
     if (out->len == start)
         strbuf_add_c(out, "layer");
     else if (identifier_is_reserved((Str){out->data + start, out->len - start}))
@@ -74,8 +115,7 @@ static const char *kernel_word(const Op *generic)
     if (generic->def == DFG(MERGE) || generic->def == DFG(REORDER))
         return generic->def == DFG(MERGE) ? "merge" : "reorder";
     bool binary = linalg_input_count(generic) > 1;
-    if (!kernel_analyze(generic, &kernel))
-        return "kernel";
+    if (!kernel_analyze(generic, &kernel)) return "kernel";
     switch (kernel.class) {
     case KERNEL_SLIDING_WINDOW: return binary ? "conv" : "pool";
     case KERNEL_REGULAR_REDUCTION: return binary ? "matmul" : "reduce";

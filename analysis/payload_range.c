@@ -1,8 +1,7 @@
-/* Intervals and dependences of payload values, by walking back from the value. The walk is cut off at
- * a depth that no payload of a product reaches, beyond which the type's bounds hold.
+/* Intervals and dependences of payload values, by walking back from the value. The walk is cut off
+ * at a depth that no payload of a product reaches, beyond which the type's bounds hold.
  * Tests: lit/lowering/dfg_to_emithls/packing.mir */
 #include "analysis/analysis.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 
@@ -17,7 +16,8 @@ typedef struct KnownRange {
 int64_t payload_range_bits(int64_t low, int64_t high)
 {
     int64_t bits = 1;
-    while (bits < 64 && (low < -((int64_t)1 << (bits - 1)) || high > ((int64_t)1 << (bits - 1)) - 1))
+    while (bits < 64 &&
+           (low < -((int64_t)1 << (bits - 1)) || high > ((int64_t)1 << (bits - 1)) - 1))
         bits++;
     return bits;
 }
@@ -30,8 +30,7 @@ static bool is_narrow_integer(const Type *type)
 static KnownRange type_bounds(const Type *type, uint32_t loops)
 {
     KnownRange known = {.range.loops = loops};
-    if (!is_narrow_integer(type))
-        return known;
+    if (!is_narrow_integer(type)) return known;
     int64_t half = (int64_t)1 << (type_width(type) - 1);
     return (KnownRange){{-half, half - 1, loops}, true};
 }
@@ -40,29 +39,24 @@ static KnownRange type_bounds(const Type *type, uint32_t loops)
 static KnownRange bounded(const Type *type, int64_t low, int64_t high, uint32_t loops)
 {
     KnownRange all = type_bounds(type, loops);
-    if (!all.is_known || low < all.range.low || high > all.range.high)
-        return all;
+    if (!all.is_known || low < all.range.low || high > all.range.high) return all;
     return (KnownRange){{low, high, loops}, true};
 }
 
 static KnownRange number(const Type *type, const Attr *value)
 {
     int64_t n;
-    if (value->kind != ATTR_INTEGER || !is_narrow_integer(type))
-        return type_bounds(type, 0);
+    if (value->kind != ATTR_INTEGER || !is_narrow_integer(type)) return type_bounds(type, 0);
     n = attr_int_value(value);
     return (KnownRange){{n, n, 0}, true};
 }
-
-/* --- operands ----------------------------------------------------------------------------- */
 
 static uint32_t map_loops(const AffineMap *map)
 {
     uint32_t loops = 0;
     for (uint32_t i = 0; i < map->dim_count; i++)
         for (uint32_t r = 0; r < map->result_count; r++)
-            if (affine_uses_dim(map->results[r], i))
-                loops |= 1u << i;
+            if (affine_uses_dim(map->results[r], i)) loops |= 1u << i;
     return loops;
 }
 
@@ -72,8 +66,7 @@ static uint32_t repeated_loops(const Op *generic, uint32_t index)
     const Attr *masks = op_attr(generic, "dfg.repeated");
     int64_t mask[KERNEL_MAX_LOOPS];
     size_t count = 0;
-    if (!masks || !attr_int_list(masks, mask, KERNEL_MAX_LOOPS, &count) || index >= count)
-        return 0;
+    if (!masks || !attr_int_list(masks, mask, KERNEL_MAX_LOOPS, &count) || index >= count) return 0;
     return (uint32_t)mask[index];
 }
 
@@ -82,28 +75,22 @@ static KnownRange argument(const Op *generic, uint32_t index)
     const Value *operand = op_operand(generic, index);
     const Type *elem = type_elem(operand->type);
     const Op *def = value_def(operand);
-    if (def && def->def == LINALG(FILL))
-        def = value_def(op_operand(def, 0));
+    if (def && def->def == LINALG(FILL)) def = value_def(op_operand(def, 0));
     if (def && op_has_trait(def, TRAIT_CONSTANT_LIKE)) {
         const Attr *value = op_attr(def, "value");
-        if (value->kind == ATTR_DENSE && value->u.dense.is_splat)
-            value = dense_elem(value, 0);
-        if (value->kind == ATTR_INTEGER)
-            return number(elem, value);
+        if (value->kind == ATTR_DENSE && value->u.dense.is_splat) value = dense_elem(value, 0);
+        if (value->kind == ATTR_INTEGER) return number(elem, value);
     }
     return type_bounds(elem, map_loops(linalg_operand_map(generic, index)) &
                                  ~repeated_loops(generic, index));
 }
-
-/* --- ops ---------------------------------------------------------------------------------- */
 
 static KnownRange value_known(const Op *generic, const Value *value, uint32_t depth);
 
 static KnownRange extend_unsigned(const Op *op, KnownRange x)
 {
     const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
-    if (!is_narrow_integer(from))
-        return type_bounds(to, x.range.loops);
+    if (!is_narrow_integer(from)) return type_bounds(to, x.range.loops);
     if (x.is_known && x.range.low >= 0)
         return bounded(to, x.range.low, x.range.high, x.range.loops);
     return bounded(to, 0, ((int64_t)1 << type_width(from)) - 1, x.range.loops);
@@ -112,17 +99,14 @@ static KnownRange extend_unsigned(const Op *op, KnownRange x)
 static KnownRange op_known(const Op *op, const KnownRange *x, uint32_t loops)
 {
     const Type *type = op_result(op, 0)->type;
-    if (op->def == ARITH(EXTUI))
-        return extend_unsigned(op, x[0]);
+    if (op->def == ARITH(EXTUI)) return extend_unsigned(op, x[0]);
     if (!x[0].is_known || (op->operand_count == 2 && !x[1].is_known))
         return type_bounds(type, loops);
     const PayloadRange *a = &x[0].range, *b = &x[1].range;
     if (op->def == ARITH(EXTSI) || op->def == ARITH(TRUNCI))
         return bounded(type, a->low, a->high, loops);
-    if (op->def == ARITH(ADDI))
-        return bounded(type, a->low + b->low, a->high + b->high, loops);
-    if (op->def == ARITH(SUBI))
-        return bounded(type, a->low - b->high, a->high - b->low, loops);
+    if (op->def == ARITH(ADDI)) return bounded(type, a->low + b->low, a->high + b->high, loops);
+    if (op->def == ARITH(SUBI)) return bounded(type, a->low - b->high, a->high - b->low, loops);
     return type_bounds(type, loops);
 }
 
@@ -135,8 +119,7 @@ static KnownRange result_known(const Op *generic, const Op *op, uint32_t depth)
     for (uint32_t i = 0; i < op->operand_count; i++) {
         KnownRange operand = value_known(generic, op_operand(op, i), depth - 1);
         loops |= operand.range.loops;
-        if (i < COUNT_OF(x))
-            x[i] = operand;
+        if (i < COUNT_OF(x)) x[i] = operand;
     }
     return op_known(op, x, loops);
 }
@@ -144,13 +127,10 @@ static KnownRange result_known(const Op *generic, const Op *op, uint32_t depth)
 static KnownRange value_known(const Op *generic, const Value *value, uint32_t depth)
 {
     const Block *body = linalg_body(generic);
-    if (value->is_arg && value_block(value) == body)
-        return argument(generic, value->index);
+    if (value->is_arg && value_block(value) == body) return argument(generic, value->index);
     const Op *op = value_def(value);
-    if (op && op->def == ARITH(CONSTANT))
-        return number(value->type, op_attr(op, "value"));
-    if (op && op->block == body && depth > 0)
-        return result_known(generic, op, depth);
+    if (op && op->def == ARITH(CONSTANT)) return number(value->type, op_attr(op, "value"));
+    if (op && op->block == body && depth > 0) return result_known(generic, op, depth);
     return type_bounds(value->type, UINT32_MAX);
 }
 

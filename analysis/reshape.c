@@ -1,10 +1,10 @@
 /* Reassociations as indices and extents.
- * Tests: lit/passes/linalg/normalize-layout-reshape.mir, lit/lowering/linalg_to_dfg/linalg-to-dfg-reshape.mir */
-#include "analysis/analysis.h"
-
-#include "dialects/tensor/tensor.h"
-
+ * Tests: lit/passes/linalg/normalize-layout-reshape.mir,
+ * lit/lowering/linalg_to_dfg/linalg-to-dfg-reshape.mir */
 #include <assert.h>
+
+#include "analysis/analysis.h"
+#include "dialects/tensor/tensor.h"
 
 /* All products of extents are then below the count, which fits. */
 static bool can_read(const Type *type)
@@ -16,14 +16,12 @@ static bool can_read(const Type *type)
 
 bool reshape_read(const Op *op, Reshape *out)
 {
-    if (op->def != TENSOR(EXPAND_SHAPE) && op->def != TENSOR(COLLAPSE_SHAPE))
-        return false;
+    if (op->def != TENSOR(EXPAND_SHAPE) && op->def != TENSOR(COLLAPSE_SHAPE)) return false;
     const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
-    if (!can_read(from) || !can_read(to))
-        return false;
+    if (!can_read(from) || !can_read(to)) return false;
     bool expands = op->def == TENSOR(EXPAND_SHAPE);
-    *out = (Reshape){.expands = expands, .wide = expands ? to : from,
-                     .narrow = expands ? from : to};
+    *out =
+        (Reshape){.expands = expands, .wide = expands ? to : from, .narrow = expands ? from : to};
     const Attr *groups = op_attr(op, "reassociation");
     uint32_t dim = 0;
     for (uint32_t g = 0; g < groups->u.array.count; g++)
@@ -52,16 +50,14 @@ int64_t reshape_step(const Reshape *reshape, uint32_t wide_dim)
 {
     int64_t step = 1;
     for (uint32_t d = wide_dim + 1; d < reshape->wide->u.shaped.rank; d++)
-        if (reshape->group[d] == reshape->group[wide_dim])
-            step *= reshape->wide->u.shaped.dims[d];
+        if (reshape->group[d] == reshape->group[wide_dim]) step *= reshape->wide->u.shaped.dims[d];
     return step;
 }
 
 int reshape_outermost(const Reshape *reshape, uint32_t narrow_dim)
 {
     for (uint32_t d = 0; d < reshape->wide->u.shaped.rank; d++)
-        if (reshape->group[d] == narrow_dim && reshape->wide->u.shaped.dims[d] != 1)
-            return (int)d;
+        if (reshape->group[d] == narrow_dim && reshape->wide->u.shaped.dims[d] != 1) return (int)d;
     return -1;
 }
 
@@ -69,10 +65,9 @@ int reshape_outermost(const Reshape *reshape, uint32_t narrow_dim)
 static const AffineExpr *wide_index(Context *ctx, const Reshape *r, uint32_t dim)
 {
     int64_t extent = r->wide->u.shaped.dims[dim];
-    if (extent == 1)
-        return affine_const(ctx, 0);
-    const AffineExpr *index = affine_floordiv(affine_dim(ctx, r->group[dim]),
-                                              affine_const(ctx, reshape_step(r, dim)));
+    if (extent == 1) return affine_const(ctx, 0);
+    const AffineExpr *index =
+        affine_floordiv(affine_dim(ctx, r->group[dim]), affine_const(ctx, reshape_step(r, dim)));
     bool is_outermost = reshape_outermost(r, r->group[dim]) == (int)dim;
     return is_outermost ? index : affine_mod(index, affine_const(ctx, extent));
 }
@@ -115,8 +110,7 @@ const Attr *reshape_reassociation(const Type *wide, const Type *narrow)
             product *= wide->u.shaped.dims[next];
             members[count++] = attr_i64(ctx, next++);
         }
-        if (count == 0 || product != extent)
-            return NULL;
+        if (count == 0 || product != extent) return NULL;
         groups[g] = attr_array(ctx, members, count);
     }
     return next == rank ? attr_array(ctx, groups, narrow->u.shaped.rank) : NULL;

@@ -1,14 +1,12 @@
 /* The list of dialects the tools know. A dialect stands after those its canonicalizations
  * build ops of; registration itself needs no order.
  * Tests: lit/tools/show-dialects.mir */
-#include "dialects/dialects.h"
-#include "ir/asm/parse/parse.h"
-
 #include "dialects/affine/affine.h"
 #include "dialects/arith/arith.h"
 #include "dialects/builtin/builtin.h"
 #include "dialects/cf/cf.h"
 #include "dialects/dfg/dfg.h"
+#include "dialects/dialects.h"
 #include "dialects/dlti/dlti.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/func/func.h"
@@ -21,17 +19,16 @@
 #include "dialects/scf/scf.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
+#include "ir/asm/parse/parse.h"
 
 void dialects_register_all(Context *ctx)
 {
     static const DialectDef *const all[] = {
-        &builtin_dialect, &arith_dialect, &affine_dialect, &math_dialect,   &cf_dialect,
-        &func_dialect,    &tensor_dialect, &linalg_dialect,
-        &dfg_dialect,     &emithls_dialect, &onnx_dialect,
-        &ml_program_dialect, &quant_dialect, &tosa_dialect,   &dlti_dialect,
+        &builtin_dialect, &arith_dialect,      &affine_dialect, &math_dialect, &cf_dialect,
+        &func_dialect,    &tensor_dialect,     &linalg_dialect, &dfg_dialect,  &emithls_dialect,
+        &onnx_dialect,    &ml_program_dialect, &quant_dialect,  &tosa_dialect, &dlti_dialect,
         &index_dialect,   &scf_dialect,
     };
-    for (size_t i = 0; i < COUNT_OF(all); i++)
-        dialect_register(ctx, all[i]);
+    for (size_t i = 0; i < COUNT_OF(all); i++) dialect_register(ctx, all[i]);
     dialects_register_foreign(ctx);
 }

@@ -6,10 +6,12 @@
 #include "dialects/sparse_tensor/sparse_tensor.h"
 
 #define NAMES(X)                                                                                   \
-    X(acc) X(affine) X(amdgpu) X(amx) X(arm_neon) X(arm_sme) X(arm_sve) X(async)                   \
-    X(bufferization) X(emitc) X(gpu) X(irdl) X(llvm) X(memref) X(mesh) X(mpi)  \
-    X(nvgpu) X(nvvm) X(omp) X(pdl) X(pdl_interp) X(polynomial) X(rocdl) X(shape)     \
-    X(spirv) X(transform) X(ub) X(vcix) X(vector) X(x86vector) X(xegpu)
+    X(acc)                                                                                         \
+    X(affine)                                                                                      \
+    X(amdgpu) X(amx) X(arm_neon) X(arm_sme) X(arm_sve) X(async) X(bufferization) X(emitc) X(gpu)   \
+        X(irdl) X(llvm) X(memref) X(mesh) X(mpi) X(nvgpu) X(nvvm) X(omp) X(pdl) X(pdl_interp)      \
+            X(polynomial) X(rocdl) X(shape) X(spirv) X(transform) X(ub) X(vcix) X(vector)          \
+                X(x86vector) X(xegpu)
 
 #define X(NAME) {.name = #NAME},
 static const DialectDef OTHERS[] = {
@@ -22,6 +24,5 @@ void dialects_register_foreign(Context *ctx)
 {
     dialect_register_foreign(ctx, &complex_dialect);
     dialect_register_foreign(ctx, &sparse_tensor_dialect);
-    for (size_t i = 0; i < COUNT_OF(OTHERS); i++)
-        dialect_register_foreign(ctx, &OTHERS[i]);
+    for (size_t i = 0; i < COUNT_OF(OTHERS); i++) dialect_register_foreign(ctx, &OTHERS[i]);
 }

@@ -4,15 +4,12 @@
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/onnx/onnx.h"
-#include "ir/rewrite/rewrite.h"
 #include "driver/driver.h"
-
-/* --- element types --------------------------------------------------------------------------- */
+#include "ir/rewrite/rewrite.h"
 
 static void add_range(uint32_t *low, uint32_t *high, uint32_t more_low, uint32_t more_high)
 {
-    if (more_high == 0)
-        return;
+    if (more_high == 0) return;
     *low = *high == 0 || more_low < *low ? more_low : *low;
     *high = more_high > *high ? more_high : *high;
 }
@@ -27,8 +24,7 @@ static Widths widths_of(const Type *type)
 {
     const Type *elem = type_elem(type);
     uint32_t width = type_is_integer(elem) || type_is_float(elem) ? type_width(elem) : 0;
-    if (type_is_integer(elem))
-        return (Widths){.int_low = width, .int_high = width};
+    if (type_is_integer(elem)) return (Widths){.int_low = width, .int_high = width};
     return (Widths){.float_low = width, .float_high = width};
 }
 
@@ -61,8 +57,7 @@ static bool add_widths(Op *op, void *user)
         !is_tensor_value(op_result(op, 0)))
         return true;
     find_inputs(op, &constant, &streamed);
-    if (!streamed)
-        return true;
+    if (!streamed) return true;
     layer->output = widths_of(op_result(op, 0)->type);
     if (layer->input.int_high == 0 && layer->input.float_high == 0)
         layer->input = widths_of(streamed->type);
@@ -79,19 +74,17 @@ void check_widths(Check *check, Op *module)
     op_walk(module, add_widths, check);
 }
 
-/* --- parameters ------------------------------------------------------------------------------ */
-
 /* Whether constants of the layer say how it works, rather than what the network learned. Its op may
  * be one of several that a pass made of the node. */
 static bool has_settings_only(const CheckLayer *layer, const OpDef *def)
 {
     static const OpDef *const defs[] = {
-        ONNX(BIPOLAR_QUANT), ONNX(CLIP), ONNX(DEQUANTIZE_LINEAR), ONNX(INT_QUANT), ONNX(PAD),
-        ONNX(QUANT), ONNX(QUANTIZE_LINEAR), ONNX(RESIZE), ONNX(TRUNC), ONNX(UPSAMPLE),
+        ONNX(BIPOLAR_QUANT), ONNX(CLIP),     ONNX(DEQUANTIZE_LINEAR), ONNX(INT_QUANT),
+        ONNX(PAD),           ONNX(QUANT),    ONNX(QUANTIZE_LINEAR),   ONNX(RESIZE),
+        ONNX(TRUNC),         ONNX(UPSAMPLE),
     };
     for (size_t i = 0; i < COUNT_OF(defs); i++)
-        if (def == defs[i] || str_eq_c(layer->op_type, defs[i]->name))
-            return true;
+        if (def == defs[i] || str_eq_c(layer->op_type, defs[i]->name)) return true;
     return false;
 }
 
@@ -99,8 +92,7 @@ static bool has_settings_only(const CheckLayer *layer, const OpDef *def)
 static const Value *constant_of(const Value *value)
 {
     const Op *def = value_def(value);
-    if (def && def->def == ONNX(DEQUANTIZE_LINEAR))
-        value = op_operand(def, 0);
+    if (def && def->def == ONNX(DEQUANTIZE_LINEAR)) value = op_operand(def, 0);
     def = value_def(value);
     return def && def->def == ONNX(CONSTANT) ? value : NULL;
 }
@@ -120,13 +112,10 @@ static void count_parameters(Counter *counter, const Op *op, CheckLayer *layer)
             ptrmap_put(&counter->seen, constant, layer))
             continue;
         const Widths widths = widths_of(constant->type);
-        if (layer->parameters == 0)
-            layer->weights = widths;
+        if (layer->parameters == 0) layer->weights = widths;
         layer->parameters += count;
     }
 }
-
-/* --- MACs ------------------------------------------------------------------------------------ */
 
 static int64_t extent(const Value *value, int64_t from_end)
 {
@@ -145,8 +134,7 @@ static int64_t products(const Op *op)
         return 0;
     if (op->def == ONNX(CONV) || op->def == ONNX(CONV_TRANSPOSE))
         return right->type->u.shaped.dims[0] > 0 ? count / right->type->u.shaped.dims[0] : 0;
-    if (op->def == ONNX(GEMM))
-        return extent(left, onnx_int(op, "transA", 0) ? 2 : 1);
+    if (op->def == ONNX(GEMM)) return extent(left, onnx_int(op, "transA", 0) ? 2 : 1);
     return op->def == ONNX(MATMUL) && left->type->u.shaped.rank > 0 ? extent(left, 1) : 0;
 }
 
@@ -154,14 +142,11 @@ static int64_t count_macs(const Op *op)
 {
     int64_t factor = products(op), count, macs;
     const Value *each = op->def == ONNX(CONV_TRANSPOSE) ? op_operand(op, 0) : op_result(op, 0);
-    if (factor == 0)
-        return 0;
+    if (factor == 0) return 0;
     bool is_known = type_is_static(each->type) && type_element_count(each->type, &count) &&
                     i64_mul(count, factor, &macs);
     return is_known ? macs : -1;
 }
-
-/* --- nodes ----------------------------------------------------------------------------------- */
 
 /* Constants, and what only says what their integers mean. */
 static bool is_constant_node(const Op *op)
@@ -176,13 +161,11 @@ static bool count_node(Op *op, void *user)
     CheckLayer *layer = check_layer(counter->check, op->loc);
     if (!layer || !op->def || op->def->dialect != &onnx_dialect || is_constant_node(op))
         return true;
-    if (!layer->is_alive)
-        layer->parameters = layer->macs = 0;
+    if (!layer->is_alive) layer->parameters = layer->macs = 0;
     layer->is_alive = true;
     count_parameters(counter, op, layer);
     int64_t macs = count_macs(op);
-    if (macs < 0 || layer->macs < 0 || !i64_add(layer->macs, macs, &layer->macs))
-        layer->macs = -1;
+    if (macs < 0 || layer->macs < 0 || !i64_add(layer->macs, macs, &layer->macs)) layer->macs = -1;
     return true;
 }
 

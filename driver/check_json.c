@@ -1,7 +1,7 @@
 /* The report of ming check as JSON: an object with an array of nodes in the order of the file.
  * Tests: lit/driver/ming-check-json.test */
-#include "ir/support/support.h"
 #include "driver/driver.h"
+#include "ir/support/support.h"
 
 static void add_text(StrBuf *out, const char *key, Str value)
 {

@@ -5,24 +5,19 @@
 #include "dialects/dialects.h"
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
+#include "driver/driver.h"
 #include "import/import.h"
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "ir/rewrite/rewrite.h"
-#include "driver/driver.h"
-
-/* --- layers and locations -------------------------------------------------------------------- */
 
 /* The first line of the file that a location names; 0: none. */
 static uint32_t line_of(const Attr *loc, const Ident *file)
 {
     uint32_t line = 0;
-    if (loc->kind == ATTR_LOC_NAME)
-        return line_of(loc->u.loc_name.child, file);
-    if (loc->kind == ATTR_LOC_FILE)
-        return loc->u.loc_file.file == file ? loc->u.loc_file.line : 0;
-    if (loc->kind != ATTR_LOC_FUSED)
-        return 0;
+    if (loc->kind == ATTR_LOC_NAME) return line_of(loc->u.loc_name.child, file);
+    if (loc->kind == ATTR_LOC_FILE) return loc->u.loc_file.file == file ? loc->u.loc_file.line : 0;
+    if (loc->kind != ATTR_LOC_FUSED) return 0;
     for (uint32_t i = 0; line == 0 && i < loc->u.loc_fused.count; i++)
         line = line_of(loc->u.loc_fused.locs[i], file);
     return line;
@@ -44,8 +39,7 @@ static void refuse(Check *check, CheckLayer *layer, Str why)
     size_t index = (size_t)(layer - check->layers);
     layer->status = LAYER_UNSUPPORTED;
     layer->reason = keep(check, why);
-    if (index < check->first_bad)
-        check->first_bad = index;
+    if (index < check->first_bad) check->first_bad = index;
 }
 
 /* Whether a layer is no longer in the module. */
@@ -60,14 +54,11 @@ static bool has_cuts(const Check *check)
     return check->first_bad < check->count;
 }
 
-/* --- layers of a file ------------------------------------------------------------------------ */
-
 static void add_layers(Check *check, size_t count)
 {
     check->layers = ARENA_ARRAY(&check->arena, CheckLayer, count + 1);
     check->count = check->first_bad = count;
-    for (size_t i = 0; i < count; i++)
-        check->layers[i].parameters = check->layers[i].macs = -1;
+    for (size_t i = 0; i < count; i++) check->layers[i].parameters = check->layers[i].macs = -1;
 }
 
 static void layers_of_report(Check *check, const ImportReport *report)
@@ -82,8 +73,7 @@ static void layers_of_report(Check *check, const ImportReport *report)
             layer->status = LAYER_LEFT_OUT;
         else if (node->state != NODE_IMPORTED)
             refuse(check, layer, node->why);
-        if (node->state == NODE_UNKNOWN)
-            layer->status = LAYER_NOT_CHECKED;
+        if (node->state == NODE_UNKNOWN) layer->status = LAYER_NOT_CHECKED;
     }
 }
 
@@ -96,8 +86,7 @@ static bool is_node(const Op *op)
 static bool collect_node(Op *op, void *user)
 {
     OpVec *nodes = user;
-    if (is_node(op))
-        *vec_push(nodes) = op;
+    if (is_node(op)) *vec_push(nodes) = op;
     return true;
 }
 
@@ -120,8 +109,6 @@ static bool layers_of_module(Check *check, Op *module)
     return check->count > 0 || op_emit_error(module, "there are no onnx ops to check");
 }
 
-/* --- cutting layers out ---------------------------------------------------------------------- */
-
 static void add_result(Op *ret, Value *value)
 {
     op_replace_operands(ret, ret->operand_count, 0, &value, 1);
@@ -134,11 +121,9 @@ static void give_up_users(Check *check, const Value *value, const CheckLayer *ca
     strbuf_add_c(&why, "needs a result of ");
     onnx_add_quoted(&why, cause->name);
     strbuf_add_c(&why, ", whose shape depends on what is not supported");
-    FOR_EACH_USE(use, value)
-    {
+    FOR_EACH_USE(use, value) {
         CheckLayer *layer = check_layer(check, use->owner->loc);
-        if (!layer || is_out(layer))
-            continue;
+        if (!layer || is_out(layer)) continue;
         refuse(check, layer, strbuf_str(&why));
         layer->status = LAYER_NOT_CHECKED;
     }
@@ -152,10 +137,8 @@ static void cut_node(Check *check, Op *op, const CheckLayer *layer)
     Op *ret = block_terminator(block);
     for (uint32_t i = 0; i < op->result_count; i++) {
         Value *result = op_result(op, i);
-        if (!value_has_uses(result))
-            continue;
-        if (!type_is_static(result->type))
-            give_up_users(check, result, layer);
+        if (!value_has_uses(result)) continue;
+        if (!type_is_static(result->type)) give_up_users(check, result, layer);
         value_replace_all(result, block_add_arg(block, result->type, op->loc));
     }
     for (uint32_t i = 0; i < op->operand_count; i++) {
@@ -173,19 +156,15 @@ static void tidy_function(Op *func)
     Op *ret = block_terminator(block);
     for (uint32_t i = ret->operand_count; i-- > 0;) {
         const Op *def = value_def(op_operand(ret, i));
-        if (!def || def->operand_count == 0)
-            op_erase_operand(ret, i);
+        if (!def || def->operand_count == 0) op_erase_operand(ret, i);
     }
     rewrite_erase_dead_ops(func);
     for (uint32_t i = block->arg_count; i-- > 0;)
-        if (!value_has_uses(block->args[i]))
-            block_erase_arg(block, i);
+        if (!value_has_uses(block->args[i])) block_erase_arg(block, i);
     uint32_t inputs = block->arg_count, results = ret->operand_count;
     const Type **types = xcalloc(inputs + results, sizeof *types);
-    for (uint32_t i = 0; i < inputs; i++)
-        types[i] = block->args[i]->type;
-    for (uint32_t i = 0; i < results; i++)
-        types[inputs + i] = op_operand(ret, i)->type;
+    for (uint32_t i = 0; i < inputs; i++) types[i] = block->args[i]->type;
+    for (uint32_t i = 0; i < results; i++) types[inputs + i] = op_operand(ret, i)->type;
     func_set_type(func, type_function(func->ctx, types, inputs, types + inputs, results));
     op_set_attr(func, "arg_attrs", NULL);
     op_set_attr(func, "res_attrs", NULL);
@@ -194,22 +173,18 @@ static void tidy_function(Op *func)
 
 static bool is_network(const Op *func)
 {
-    return op_has_trait(func, TRAIT_FUNCTION) && func_entry(func) &&
-           !func_entry(func)->next && block_terminator(func_entry(func));
+    return op_has_trait(func, TRAIT_FUNCTION) && func_entry(func) && !func_entry(func)->next &&
+           block_terminator(func_entry(func));
 }
 
 /* Takes the layers out of the module that cannot be checked further. */
 static void cut_layers(Check *check, Op *module)
 {
-    FOR_EACH_INNER(func, module)
-    {
-        if (!is_network(func))
-            continue;
-        FOR_EACH_OP_SAFE(op, func_entry(func))
-        {
+    FOR_EACH_INNER(func, module) {
+        if (!is_network(func)) continue;
+        FOR_EACH_OP_SAFE(op, func_entry(func)) {
             const CheckLayer *layer = check_layer(check, op->loc);
-            if (layer && is_node(op) && is_out(layer))
-                cut_node(check, op, layer);
+            if (layer && is_node(op) && is_out(layer)) cut_node(check, op, layer);
         }
         tidy_function(func);
     }
@@ -218,21 +193,17 @@ static void cut_layers(Check *check, Op *module)
 /* Whether cuts left anything to compute. */
 static bool has_work(const Check *check, Op *module)
 {
-    if (!has_cuts(check))
-        return true;
+    if (!has_cuts(check)) return true;
     FOR_EACH_INNER(func, module)
-        if (is_network(func) && func_entry(func)->last->operand_count > 0)
-            return true;
+        if (is_network(func) && func_entry(func)->last->operand_count > 0) return true;
     return false;
 }
-
-/* --- stages ---------------------------------------------------------------------------------- */
 
 /* One run of a stage's passes. */
 typedef struct Round {
     Check *check;
-    size_t refused;    /* layers, in this round */
-    bool is_lost;      /* an error was about no layer; shown unless a cut may be its cause */
+    size_t refused; /* layers, in this round */
+    bool is_lost;   /* an error was about no layer; shown unless a cut may be its cause */
     DiagHandler *outer;
     void *outer_user;
 } Round;
@@ -258,8 +229,7 @@ static void take_diag(void *user, Context *ctx, const Diag *diag, const Diag *no
     CheckLayer *layer = check_layer(check, diag->loc);
     if (!layer) {
         round->is_lost |= diag->kind == DIAG_ERROR;
-        if (has_cuts(check))
-            return;
+        if (has_cuts(check)) return;
         (round->outer ? round->outer : diag_print_stderr)(round->outer_user, ctx, diag, notes,
                                                           note_count);
         return;
@@ -287,8 +257,7 @@ static bool run_passes(Round *round, Op *module, const char *passes)
 static void tidy(Op *module)
 {
     FOR_EACH_INNER(func, module)
-        if (is_network(func))
-            tidy_function(func);
+        if (is_network(func)) tidy_function(func);
 }
 
 /* What a stage does to a module. */
@@ -308,14 +277,14 @@ static bool fold(Round *round, Op *module)
 static bool lower(Round *round, Op *module)
 {
     StrBuf passes = {0};
-    bool ok = run_passes(round, module,
-                         "builtin.module(func.func(convert-onnx-to-linalg{keep-going}))");
-    if (ok)
-        check_widths(round->check, module);
-    if (ok && has_cuts(round->check))
-        tidy(module);
-    strbuf_printf(&passes, "builtin.module(func.func(%s),%s,dfg.region(size-fifos),"
-                  "convert-dfg-to-emithls)", driver_passes_on_linalg, driver_passes_to_stream);
+    bool ok =
+        run_passes(round, module, "builtin.module(func.func(convert-onnx-to-linalg{keep-going}))");
+    if (ok) check_widths(round->check, module);
+    if (ok && has_cuts(round->check)) tidy(module);
+    strbuf_printf(&passes,
+                  "builtin.module(func.func(%s),%s,dfg.region(size-fifos),"
+                  "convert-dfg-to-emithls)",
+                  driver_passes_on_linalg, driver_passes_to_stream);
     ok = ok && (!has_work(round->check, module) || run_passes(round, module, passes.data));
     strbuf_free(&passes);
     return ok;
@@ -333,8 +302,7 @@ static bool run_stage(Check *check, Op **module, StageRun *run)
             return true;
         }
         op_erase(copy);
-        if (round.is_lost || round.refused == 0)
-            return false;
+        if (round.is_lost || round.refused == 0) return false;
         cut_layers(check, *module);
     }
     return true;
@@ -345,8 +313,7 @@ static void settle(Check *check)
 {
     for (size_t i = 0; i < check->count; i++) {
         CheckLayer *layer = &check->layers[i];
-        if (layer->status != LAYER_NOT_CHECKED || is_out(layer))
-            continue;
+        if (layer->status != LAYER_NOT_CHECKED || is_out(layer)) continue;
         if (!layer->is_alive)
             layer->status = LAYER_FOLDED;
         else if (check->is_complete)
@@ -354,15 +321,11 @@ static void settle(Check *check)
     }
 }
 
-/* --- the check ------------------------------------------------------------------------------- */
-
 static void check_stages(Check *check, Op **module)
 {
-    if (has_cuts(check))
-        cut_layers(check, *module);
+    if (has_cuts(check)) cut_layers(check, *module);
     check->is_complete = run_stage(check, module, fold);
-    if (!check->is_complete)
-        return;
+    if (!check->is_complete) return;
     check_count(check, *module);
     check->is_complete = run_stage(check, module, lower);
     settle(check);
@@ -381,10 +344,8 @@ void check_model(Check *check, const char *path, Str bytes, const ModelOptions *
     } else {
         check->is_complete = layers_of_module(check, module);
     }
-    if (check->is_complete)
-        check_stages(check, &module);
-    if (module)
-        op_erase(module);
+    if (check->is_complete) check_stages(check, &module);
+    if (module) op_erase(module);
     import_report_free(&report);
 }
 

@@ -2,12 +2,10 @@
  * compile why, and what would help.
  * Tests: lit/driver/ming-check.test */
 #include "dialects/onnx/onnx.h"
-#include "ir/support/support.h"
 #include "driver/driver.h"
+#include "ir/support/support.h"
 
 enum { COLUMNS = 8, FIRST_NUMBER = 3 };
-
-/* --- rows ------------------------------------------------------------------------------------ */
 
 static void add_costs(TextTable *table, const CheckLayer *layer)
 {
@@ -20,10 +18,9 @@ static void add_costs(TextTable *table, const CheckLayer *layer)
 
 static void add_titles(TextTable *table)
 {
-    static const char *const titles[COLUMNS] = {"node",       "operator", "status", "parameters",
+    static const char *const titles[COLUMNS] = {"node", "operator", "status", "parameters",
                                                 "MACs", "weights",  "input",  "output"};
-    for (int i = 0; i < COLUMNS; i++)
-        text_table_add(table, titles[i]);
+    for (int i = 0; i < COLUMNS; i++) text_table_add(table, titles[i]);
 }
 
 static void add_layer(TextTable *table, const CheckLayer *layer)
@@ -43,12 +40,9 @@ static void add_total(TextTable *table, const Check *check)
     add_costs(table, &total);
 }
 
-/* --- text ------------------------------------------------------------------------------------ */
-
 static void print_line(StrBuf *out, const char *title, Str text)
 {
-    if (text.len == 0)
-        return;
+    if (text.len == 0) return;
     strbuf_printf(out, "    %s: ", title);
     for (size_t i = 0; i < text.len; i++)
         strbuf_add_char(out, (unsigned char)text.data[i] < ' ' ? ' ' : text.data[i]);
@@ -65,21 +59,21 @@ static void print_layer(StrBuf *out, const CheckLayer *layer)
 static void print_verdict(const Check *check, StrBuf *out)
 {
     size_t bad = 0;
-    for (size_t i = 0; i < check->count; i++)
-        bad += check->layers[i].status <= LAYER_UNSUPPORTED;
+    for (size_t i = 0; i < check->count; i++) bad += check->layers[i].status <= LAYER_UNSUPPORTED;
     if (check_compiles(check))
         strbuf_add_c(out, "\nThe network compiles.\n");
     else
-        strbuf_printf(out, "\nThe network does not compile: %zu of %zu nodes are unsupported or "
-                      "not checked.\n", bad, check->count);
+        strbuf_printf(out,
+                      "\nThe network does not compile: %zu of %zu nodes are unsupported or "
+                      "not checked.\n",
+                      bad, check->count);
 }
 
 void check_print_text(const Check *check, StrBuf *out)
 {
     TextTable table = {.columns = COLUMNS, .first_number = FIRST_NUMBER};
     add_titles(&table);
-    for (size_t i = 0; i < check->count; i++)
-        add_layer(&table, &check->layers[i]);
+    for (size_t i = 0; i < check->count; i++) add_layer(&table, &check->layers[i]);
     add_total(&table, check);
     text_table_print_row(&table, 0, out);
     for (size_t i = 0; i < check->count; i++) {

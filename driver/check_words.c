@@ -14,8 +14,6 @@ const char *check_status(const CheckLayer *layer)
     return status_names[layer->status];
 }
 
-/* --- hints ----------------------------------------------------------------------------------- */
-
 /* What helps against reasons with such words, the first that fits. */
 static const struct Hint {
     const char *words, *hint;
@@ -39,49 +37,37 @@ static bool contains(Str text, const char *words)
 {
     size_t length = strlen(words);
     for (size_t i = 0; i + length <= text.len; i++)
-        if (memcmp(text.data + i, words, length) == 0)
-            return true;
+        if (memcmp(text.data + i, words, length) == 0) return true;
     return length == 0;
 }
 
 Str check_hint(const CheckLayer *layer)
 {
-    if (layer->reason.len == 0)
-        return STR("");
+    if (layer->reason.len == 0) return STR("");
     const struct Hint *hint = hints;
-    while (!contains(layer->reason, hint->words))
-        hint++;
+    while (!contains(layer->reason, hint->words)) hint++;
     return str_from(hint->hint);
 }
-
-/* --- element types --------------------------------------------------------------------------- */
 
 /* "i8", "i4-i8", "f32" */
 static void add_range(StrBuf *out, char letter, uint32_t low, uint32_t high)
 {
-    if (high == 0)
-        return;
-    if (out->len > 0)
-        strbuf_add_char(out, ',');
+    if (high == 0) return;
+    if (out->len > 0) strbuf_add_char(out, ',');
     strbuf_printf(out, "%c%u", letter, low);
-    if (high > low)
-        strbuf_printf(out, "-%c%u", letter, high);
+    if (high > low) strbuf_printf(out, "-%c%u", letter, high);
 }
 
 void check_widths_print(const Widths *widths, StrBuf *out)
 {
     add_range(out, 'i', widths->int_low, widths->int_high);
     add_range(out, 'f', widths->float_low, widths->float_high);
-    if (out->len == 0)
-        strbuf_add_char(out, '-');
+    if (out->len == 0) strbuf_add_char(out, '-');
 }
-
-/* --- sums ------------------------------------------------------------------------------------ */
 
 static void add_to(int64_t *sum, int64_t more)
 {
-    if (more > 0 && !i64_add(*sum, more, sum))
-        *sum = INT64_MAX;
+    if (more > 0 && !i64_add(*sum, more, sum)) *sum = INT64_MAX;
 }
 
 CheckLayer check_total(const Check *check)

@@ -1,23 +1,20 @@
 /* Runs the passes, and the choice of a design again where FIFOs lack memory.
  * Tests: lit/driver/ming-compile-reserve.mir */
-#include "driver/driver.h"
-
 #include <string.h>
 
 #include "dialects/emithls/emithls.h"
-#include "ir/core/core.h"
+#include "driver/driver.h"
 #include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 #include "ir/pass/pass.h"
 #include "sim/interp/interp.h"
 #include "target/cost/cost.h"
 
-/* --- pipelines --------------------------------------------------------------------------------- */
-
 /* more: further options of the pass. */
-static void add_folding(StrBuf *out, const CompileOptions *options, const char *pass, const char *more)
+static void add_folding(StrBuf *out, const CompileOptions *options, const char *pass,
+                        const char *more)
 {
-    if (options->folding)
-        strbuf_printf(out, "%s{file=\"%s\"%s},", pass, options->folding, more);
+    if (options->folding) strbuf_printf(out, "%s{file=\"%s\"%s},", pass, options->folding, more);
 }
 
 /* How fit-fifos is run: where nothing else is said, it falls back to longer intervals. */
@@ -34,10 +31,8 @@ static void add_passes_of_design(StrBuf *out, const CompileOptions *options,
     strbuf_add_c(out, ",dfg.region(size-fifos),convert-dfg-to-emithls,");
     add_folding(out, options, "pin-fifos", "");
     strbuf_printf(out, "fit-fifos%s", fit_options);
-    if (strcmp(options->interface, "m_axi") == 0)
-        strbuf_add_c(out, ",add-memory-ports");
-    if (strcmp(options->weights, "load") == 0)
-        strbuf_add_c(out, ",load-weights");
+    if (strcmp(options->interface, "m_axi") == 0) strbuf_add_c(out, ",add-memory-ports");
+    if (strcmp(options->weights, "load") == 0) strbuf_add_c(out, ",load-weights");
 }
 
 static void add_pipeline(StrBuf *out, const CompileOptions *options, const SearchOptions *search,
@@ -64,8 +59,7 @@ static bool run_passes(Op *module, StrBuf *passes, VerifySemantics *semantics)
     const PassHooks *hooks[] = {verify_semantics_hooks(semantics), NULL};
     const RunOptions run = {.verify_each = true, .hooks = hooks};
     bool ok = pipeline && pipeline_run(pipeline, module, &run) && verify_semantics_ok(semantics);
-    if (pipeline)
-        pipeline_free(pipeline);
+    if (pipeline) pipeline_free(pipeline);
     strbuf_free(&text);
     strbuf_free(passes);
     return ok;
@@ -77,8 +71,6 @@ typedef struct Compile {
     const DeviceTarget *target;
     VerifySemantics *semantics;
 } Compile;
-
-/* --- designs ------------------------------------------------------------------------------------- */
 
 /* A number of a dictionary at the top function, 0 without. */
 static int64_t top_number(const Op *module, const char *attr, const char *name)
@@ -101,8 +93,7 @@ static bool is_better(const Op *module, const Op *other, const CompileOptions *o
     const char *objective = options->search.objective;
     bool is_latency = objective && strcmp(objective, "latency") == 0;
     const char *name = is_latency ? "latency_cycles" : "interval_cycles";
-    if (exceeds_budget(module) != exceeds_budget(other))
-        return exceeds_budget(other);
+    if (exceeds_budget(module) != exceeds_budget(other)) return exceeds_budget(other);
     int64_t cycles = top_number(module, "emithls.timing", name);
     int64_t others = top_number(other, "emithls.timing", name);
     return cycles > 0 && (others == 0 || cycles < others); /* 0: not known */
@@ -114,8 +105,8 @@ static bool is_short(const Op *module)
     return top && op_attr(top, "emithls.shortage");
 }
 
-/* Sets aside what the FIFOs of a design's best interval lack, some times over. False: nothing that can
- * be. */
+/* Sets aside what the FIFOs of a design's best interval lack, some times over. False: nothing that
+ * can be. */
 static bool set_aside(const Op *module, int64_t times, SearchOptions *search)
 {
     int64_t bram18 = times * top_number(module, "emithls.shortage", "bram18");
@@ -132,13 +123,10 @@ static Op *make_design(const Compile *compile, const Op *module, const SearchOpt
     StrBuf passes = {0};
     Op *design = op_clone(module, NULL);
     add_passes_of_design(&passes, compile->options, search, compile->target, fit_options);
-    if (run_passes(design, &passes, compile->semantics))
-        return design;
+    if (run_passes(design, &passes, compile->semantics)) return design;
     op_erase(design);
     return NULL;
 }
-
-/* --- tries --------------------------------------------------------------------------------------- */
 
 /* A message that waits until it is known whether the design it is about is taken. */
 typedef struct Message {
@@ -155,12 +143,12 @@ static void keep_message(Messages *messages, const Diag *diag)
     strbuf_add(&m->text, diag->text.data, diag->text.len);
 }
 
-static void keep_messages(void *user, Context *ctx, const Diag *diag, const Diag *notes, size_t count)
+static void keep_messages(void *user, Context *ctx, const Diag *diag, const Diag *notes,
+                          size_t count)
 {
     (void)ctx;
     keep_message(user, diag);
-    for (size_t i = 0; i < count; i++)
-        keep_message(user, &notes[i]);
+    for (size_t i = 0; i < count; i++) keep_message(user, &notes[i]);
 }
 
 static void emit_messages(Context *ctx, const Messages *messages)
@@ -179,8 +167,7 @@ static void emit_messages(Context *ctx, const Messages *messages)
 
 static void free_messages(Messages *messages)
 {
-    for (size_t i = 0; i < messages->len; i++)
-        strbuf_free(&messages->data[i].text);
+    for (size_t i = 0; i < messages->len; i++) strbuf_free(&messages->data[i].text);
     vec_free(messages);
 }
 
@@ -198,7 +185,8 @@ static Op *try_design(const Compile *compile, const Op *module, const SearchOpti
     return design;
 }
 
-/* Keeps the better one of two designs in *best; its options in *chosen. True: it is the other one. */
+/* Keeps the better one of two designs in *best; its options in *chosen. True: it is the other
+ * one. */
 static bool keep_better(const Compile *compile, Op **best, Op *other, const SearchOptions *search,
                         SearchOptions *chosen)
 {
@@ -208,27 +196,23 @@ static bool keep_better(const Compile *compile, Op **best, Op *other, const Sear
         *best = other;
         *chosen = *search;
     }
-    if (worse)
-        op_erase(worse);
+    if (worse) op_erase(worse);
     return is_better_one;
 }
 
-/* A try's design if its FIFOs fit. Else NULL, and *search for the next try, which sets aside twice as
- * much more as this one; or *is_over. */
-static Op *fitting_design(const Compile *compile, const Op *module, SearchOptions *search, int number,
-                          bool *is_over)
+/* A try's design if its FIFOs fit. Else NULL, and *search for the next try, which sets aside twice
+ * as much more as this one; or *is_over. */
+static Op *fitting_design(const Compile *compile, const Op *module, SearchOptions *search,
+                          int number, bool *is_over)
 {
     Messages messages = {0};
     Op *design = try_design(compile, module, search, best_only, &messages);
     bool fits = design && !is_short(design), is_broken = !design && number == 0;
-    if (fits || is_broken)
-        emit_messages(module->ctx, &messages);
+    if (fits || is_broken) emit_messages(module->ctx, &messages);
     free_messages(&messages);
-    if (fits)
-        return design;
+    if (fits) return design;
     *is_over = !design || !set_aside(design, (int64_t)1 << number, search);
-    if (design)
-        op_erase(design);
+    if (design) op_erase(design);
     return NULL;
 }
 
@@ -247,8 +231,11 @@ static Op *within_budget(Op *design, const Messages *messages, Context *ctx)
             strbuf_printf(&short_of, "%s%lld %s", short_of.len ? " and " : "", (long long)excess,
                           cost_names[k].title);
     }
-    op_error(top, "does not fit the budget: with FIFOs that cannot deadlock, the designs that were found "
-                  "need %s more", short_of.data ? short_of.data : "");
+    op_error(
+        top,
+        "does not fit the budget: with FIFOs that cannot deadlock, the designs that were found "
+        "need %s more",
+        short_of.data ? short_of.data : "");
     strbuf_free(&short_of);
     op_erase(design);
     return NULL;
@@ -266,15 +253,15 @@ static Op *best_design(const Compile *compile, const Op *module, SearchOptions *
     bool is_over = compile->options->folding != NULL; /* then depths may be given, too */
     for (int i = 0; i < MAX_TRIES && !is_over; i++) {
         Op *design = fitting_design(compile, module, &last, i, &is_over);
-        if (design)
-            *chosen = last;
-        if (design || (i == 0 && is_over && diag_error_count(module->ctx) > errors))
-            return design;
+        if (design) *chosen = last;
+        if (design || (i == 0 && is_over && diag_error_count(module->ctx) > errors)) return design;
     }
     Messages messages = {0}, others = {0};
     Op *best = try_design(compile, module, given, whatever_fits, &messages);
-    bool is_other = last.reserved_bram > given->reserved_bram || last.reserved_lut > given->reserved_lut;
-    Op *other = best && is_other ? try_design(compile, module, &last, whatever_fits, &others) : NULL;
+    bool is_other =
+        last.reserved_bram > given->reserved_bram || last.reserved_lut > given->reserved_lut;
+    Op *other =
+        best && is_other ? try_design(compile, module, &last, whatever_fits, &others) : NULL;
     bool is_first = !keep_better(compile, &best, other, &last, chosen);
     best = within_budget(best, is_first ? &messages : &others, module->ctx);
     free_messages(&messages);
@@ -282,7 +269,8 @@ static Op *best_design(const Compile *compile, const Op *module, SearchOptions *
     return best;
 }
 
-static void remark_reserve(const Op *design, const SearchOptions *first, const SearchOptions *chosen)
+static void remark_reserve(const Op *design, const SearchOptions *first,
+                           const SearchOptions *chosen)
 {
     if (chosen->reserved_bram > first->reserved_bram)
         op_remark(emithls_top(design), "%lld BRAM18 were set aside for FIFOs",
@@ -302,15 +290,13 @@ bool compile_run(Op **module, const CompileOptions *options, const DeviceTarget 
                      ? best_design(&compile, *module, &chosen)
                      : NULL;
     verify_semantics_free(compile.semantics);
-    if (design)
-        remark_reserve(design, &options->search, &chosen);
+    if (design) remark_reserve(design, &options->search, &chosen);
     if (options->dump_pipeline) {
         add_pipeline(&pipeline, options, &chosen, target);
         printf("%s\n", pipeline.data);
     }
     strbuf_free(&pipeline);
-    if (!design)
-        return false;
+    if (!design) return false;
     op_erase(*module);
     *module = design;
     return true;

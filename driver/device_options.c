@@ -1,10 +1,9 @@
 /* Finds the device that options name, and what of it a design may use. */
-#include "driver/driver.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "driver/driver.h"
 
 static bool no_device(const Tool *tool, const char *name)
 {
@@ -53,15 +52,14 @@ bool device_options_check(const Tool *tool, const DeviceOptions *options)
 
 static void override(int64_t *limit, int64_t given)
 {
-    if (given != LIMIT_NOT_GIVEN)
-        *limit = given;
+    if (given != LIMIT_NOT_GIVEN) *limit = given;
 }
 
-bool device_options_resolve(const Tool *tool, Context *ctx, const DeviceOptions *options, DeviceTarget *out)
+bool device_options_resolve(const Tool *tool, Context *ctx, const DeviceOptions *options,
+                            DeviceTarget *out)
 {
     Device *device = &out->device;
-    if (!read_by_name(tool, ctx, options->device, device))
-        return false;
+    if (!read_by_name(tool, ctx, options->device, device)) return false;
     out->clock = options->clock == LIMIT_NOT_GIVEN ? device->clock_default : options->clock;
     if (out->clock < 1 || out->clock > device->clock_maximum)
         return tool_error(tool, "error: --clock: %s takes a clock from 1 to %lld MHz",

@@ -16,8 +16,8 @@ const PassTable *driver_all_passes(void);
  * convert-onnx-to-linalg, on the module behind that. */
 extern const char driver_passes_to_fold[], driver_passes_on_linalg[], driver_passes_to_stream[];
 
-/* All passes before those that depend on the device, for a pipeline on modules. top: name of the top
- * function, or NULL for the network's. */
+/* All passes before those that depend on the device, for a pipeline on modules. top: name of the
+ * top function, or NULL for the network's. */
 void driver_add_front_passes(StrBuf *out, const char *top);
 
 /* What all tools share: the command line by a table of flags.
@@ -90,15 +90,22 @@ void model_options_free(ModelOptions *options);
 
 /* Rows of a tool's flags for a variable `options`. */
 #define MODEL_FLAGS(options)                                                                       \
-    {"input-shape", FLAG_TEXTS, &(options).input_shapes, "name:1x3x32x32",                         \
-     "Shape of an input that the file leaves open", NULL},                                         \
-    {"from", FLAG_TEXTS, &(options).from, "name",                                                  \
-     "Tensor or node of the file to begin with", NULL},                                            \
-    {"to", FLAG_TEXTS, &(options).to, "name", "Tensor or node of the file to end with", NULL}
+    {"input-shape",                                                                                \
+     FLAG_TEXTS,                                                                                   \
+     &(options).input_shapes,                                                                      \
+     "name:1x3x32x32",                                                                             \
+     "Shape of an input that the file leaves open",                                                \
+     NULL},                                                                                        \
+        {"from", FLAG_TEXTS, &(options).from, "name", "Tensor or node of the file to begin with",  \
+         NULL},                                                                                    \
+    {                                                                                              \
+        "to", FLAG_TEXTS, &(options).to, "name", "Tensor or node of the file to end with", NULL    \
+    }
 
 /* The module of an ONNX file's bytes; what the file refers to is looked up beside it. "-" is shown
  * as <stdin>. NULL: diagnosed. */
-Op *model_load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options) MUST_CHECK;
+Op *model_load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
+    MUST_CHECK;
 /* ONNX or IR, by the file's extension (.onnx, .mir, .mlir), else by its contents. The bytes must
  * stay as long as the context gives diagnostics. NULL: diagnosed. */
 Op *model_load(Context *ctx, const char *path, Str bytes, const ModelOptions *options) MUST_CHECK;
@@ -184,28 +191,30 @@ typedef struct DeviceOptions {
     Resources limits;
 } DeviceOptions;
 
-#define DEVICE_OPTIONS_DEFAULTS                                                                    \
-    {.device = DEFAULT_DEVICE,                                                                     \
-     .clock = LIMIT_NOT_GIVEN,                                                                     \
-     .utilization = LIMIT_NOT_GIVEN,                                                               \
-     .limits = {LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN,                \
+/* clang-format off */
+#define DEVICE_OPTIONS_DEFAULTS                                                                   \
+    {.device = DEFAULT_DEVICE,                                                                    \
+     .clock = LIMIT_NOT_GIVEN,                                                                    \
+     .utilization = LIMIT_NOT_GIVEN,                                                              \
+     .limits = {LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN, LIMIT_NOT_GIVEN,               \
                 LIMIT_NOT_GIVEN}}
 
-#define DEVICE_FLAGS(options)                                                                      \
-    {"device", FLAG_TEXT, &(options).device, "name",                                               \
-     "Device as 'ming devices' lists them, or an .xml file that describes one, default "           \
-     DEFAULT_DEVICE, NULL},                                                                        \
-    {"clock", FLAG_INT, &(options).clock, "MHz", "Clock, default the device's", NULL},             \
-    {"utilization", FLAG_INT, &(options).utilization, "percent",                                   \
-     "Share of the device to spend, default what is recommended for it", NULL},                    \
-    {"dsp", FLAG_INT, &(options).limits.dsp, "n", "DSP slices to spend, whatever the share",       \
-     NULL},                                                                                        \
-    {"bram", FLAG_INT, &(options).limits.bram18, "n",                                              \
-     "BRAM18 blocks to spend, whatever the share", NULL},                                          \
-    {"uram", FLAG_INT, &(options).limits.uram, "n", "URAM blocks to spend, whatever the share",    \
-     NULL},                                                                                        \
-    {"lut", FLAG_INT, &(options).limits.lut, "n", "LUTs to spend, whatever the share", NULL},      \
+#define DEVICE_FLAGS(options)                                                                     \
+    {"device", FLAG_TEXT, &(options).device, "name",                                              \
+     "Device as 'ming devices' lists them, or an .xml file that describes one, default "          \
+     DEFAULT_DEVICE, NULL},                                                                       \
+    {"clock", FLAG_INT, &(options).clock, "MHz", "Clock, default the device's", NULL},            \
+    {"utilization", FLAG_INT, &(options).utilization, "percent",                                  \
+     "Share of the device to spend, default what is recommended for it", NULL},                   \
+    {"dsp", FLAG_INT, &(options).limits.dsp, "n", "DSP slices to spend, whatever the share",      \
+     NULL},                                                                                       \
+    {"bram", FLAG_INT, &(options).limits.bram18, "n",                                             \
+     "BRAM18 blocks to spend, whatever the share", NULL},                                         \
+    {"uram", FLAG_INT, &(options).limits.uram, "n", "URAM blocks to spend, whatever the share",   \
+     NULL},                                                                                       \
+    {"lut", FLAG_INT, &(options).limits.lut, "n", "LUTs to spend, whatever the share", NULL},     \
     {"ff", FLAG_INT, &(options).limits.ff, "n", "Flip-flops to spend, whatever the share", NULL}
+/* clang-format on */
 
 /* A device with what the options make of it. */
 typedef struct DeviceTarget {
@@ -218,7 +227,7 @@ typedef struct DeviceTarget {
 bool device_options_check(const Tool *tool, const DeviceOptions *options) MUST_CHECK;
 /* False: diagnosed, or said. */
 bool device_options_resolve(const Tool *tool, Context *ctx, const DeviceOptions *options,
-                 DeviceTarget *out) MUST_CHECK;
+                            DeviceTarget *out) MUST_CHECK;
 
 /* --objective and what else tells the search for the best design what to look for.
  * Tests: lit/driver/objective.mir */
@@ -231,21 +240,36 @@ typedef struct SearchOptions {
 } SearchOptions;
 
 #define SEARCH_FLAGS(options)                                                                      \
-    {"objective", FLAG_CHOICE, &(options).objective, "throughput|latency|pipeline-latency|fps",                     \
-     "What the design is best at, default throughput", NULL},                                      \
-    {"fps", FLAG_INT, &(options).fps, "n", "Frames per second, with least resources", NULL},       \
-    {"time-limit", FLAG_INT, &(options).time_limit, "seconds",                                     \
-     "Search that long; without, the answer does not depend on the machine", NULL},                \
-    {"dump-lp", FLAG_TEXT, &(options).dump_lp, "file.lp|file.mps",                                 \
-     "Write the search as a 0-1 program, for other solvers", NULL},                                \
-    {"reserve-bram", FLAG_INT, &(options).reserved_bram, "n", "BRAM18 blocks to leave for FIFOs",  \
-     NULL}
+    {"objective",                                                                                  \
+     FLAG_CHOICE,                                                                                  \
+     &(options).objective,                                                                         \
+     "throughput|latency|pipeline-latency|fps",                                                    \
+     "What the design is best at, default throughput",                                             \
+     NULL},                                                                                        \
+        {"fps", FLAG_INT, &(options).fps, "n", "Frames per second, with least resources", NULL},   \
+        {"time-limit",                                                                             \
+         FLAG_INT,                                                                                 \
+         &(options).time_limit,                                                                    \
+         "seconds",                                                                                \
+         "Search that long; without, the answer does not depend on the machine",                   \
+         NULL},                                                                                    \
+        {"dump-lp",                                                                                \
+         FLAG_TEXT,                                                                                \
+         &(options).dump_lp,                                                                       \
+         "file.lp|file.mps",                                                                       \
+         "Write the search as a 0-1 program, for other solvers",                                   \
+         NULL},                                                                                    \
+    {                                                                                              \
+        "reserve-bram", FLAG_INT, &(options).reserved_bram, "n",                                   \
+            "BRAM18 blocks to leave for FIFOs", NULL                                               \
+    }
 
 /* False: said what is wrong. */
 bool search_options_check(const Tool *tool, const SearchOptions *options) MUST_CHECK;
 /* The pass choose-unroll with its options, for a pipeline. */
 void search_add_pass(StrBuf *out, const SearchOptions *options, const DeviceTarget *target);
-/* A line that says what the pass reached and whether it is the best, from the module's dfg.budget. */
+/* A line that says what the pass reached and whether it is the best, from the module's
+ * dfg.budget. */
 void search_add_result(StrBuf *out, const Op *module);
 
 /* The passes of ming compile: from a loaded model to an emithls design.
@@ -253,10 +277,11 @@ void search_add_result(StrBuf *out, const Op *module);
  *   before the choice ─▶ choose-unroll … fit-fifos ─▶ after it
  *                        └── again with memory set aside ──┘
  *
- * choose-unroll spends what it may, and the FIFOs that its interval needs may not fit beside it. Then
- * fit-fifos says what is short (emithls.shortage), and the design is chosen again with that set aside,
- * up to three times; of the designs within the budget the best by the objective stays. The pipeline of
- * that one is what --dump-pass-pipeline prints: it makes the same design in one run.
+ * choose-unroll spends what it may, and the FIFOs that its interval needs may not fit beside it.
+ * Then fit-fifos says what is short (emithls.shortage), and the design is chosen again with that
+ * set aside, up to three times; of the designs within the budget the best by the objective stays.
+ * The pipeline of that one is what --dump-pass-pipeline prints: it makes the same design in one
+ * run.
  * Tests: lit/driver/ming-compile-reserve.mir */
 
 typedef struct CompileOptions {
@@ -332,14 +357,28 @@ void model_quantize_options_free(QuantizeOptions *options);
 
 /* Rows of a tool's flags for a variable `options`. */
 #define QUANTIZE_FLAGS(options)                                                                    \
-    {"quantize", FLAG_CHOICE, &(options).format, "int8",                                           \
-     "Quantize a float network to 8 bits by the ranges that --calibrate shows", NULL},             \
-    {"calibrate", FLAG_TEXTS, &(options).arrays, "[name=]file.npy",                                \
-     "Frames of an argument for --quantize, in order unless named", NULL},                         \
-    {"quantize-per-tensor", FLAG_SWITCH, &(options).per_tensor, NULL,                              \
-     "With --quantize: one scale per weight, not one per output channel", NULL},                   \
-    {"quantize-power-of-two", FLAG_SWITCH, &(options).power_of_two, NULL,                          \
-     "With --quantize: only powers of two as scales", NULL}
+    {"quantize",                                                                                   \
+     FLAG_CHOICE,                                                                                  \
+     &(options).format,                                                                            \
+     "int8",                                                                                       \
+     "Quantize a float network to 8 bits by the ranges that --calibrate shows",                    \
+     NULL},                                                                                        \
+        {"calibrate",                                                                              \
+         FLAG_TEXTS,                                                                               \
+         &(options).arrays,                                                                        \
+         "[name=]file.npy",                                                                        \
+         "Frames of an argument for --quantize, in order unless named",                            \
+         NULL},                                                                                    \
+        {"quantize-per-tensor",                                                                    \
+         FLAG_SWITCH,                                                                              \
+         &(options).per_tensor,                                                                    \
+         NULL,                                                                                     \
+         "With --quantize: one scale per weight, not one per output channel",                      \
+         NULL},                                                                                    \
+    {                                                                                              \
+        "quantize-power-of-two", FLAG_SWITCH, &(options).power_of_two, NULL,                       \
+            "With --quantize: only powers of two as scales", NULL                                  \
+    }
 
 /* Quantizes a function (NULL: the first public one) of a module as the options say, and prints the
  * error of each layer on stderr. False: said so or diagnosed. */

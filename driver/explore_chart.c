@@ -1,11 +1,19 @@
-/* Draws an SVG chart: frames per second on a logarithmic axis, shares of the budget from 0 to 100 %, a
- * line per resource with markers that tell shapes apart where colours do not. */
-#include "driver/driver.h"
-
+/* Draws an SVG chart: frames per second on a logarithmic axis, shares of the budget from 0 to 100
+ * %, a line per resource with markers that tell shapes apart where colours do not. */
 #include <math.h>
 
-enum { WIDTH = 820, HEIGHT = 480, LEFT = 70, RIGHT = 130, TOP = 56, BOTTOM = 62,
-       PLOT_WIDTH = WIDTH - LEFT - RIGHT, PLOT_HEIGHT = HEIGHT - TOP - BOTTOM };
+#include "driver/driver.h"
+
+enum {
+    WIDTH = 820,
+    HEIGHT = 480,
+    LEFT = 70,
+    RIGHT = 130,
+    TOP = 56,
+    BOTTOM = 62,
+    PLOT_WIDTH = WIDTH - LEFT - RIGHT,
+    PLOT_HEIGHT = HEIGHT - TOP - BOTTOM
+};
 
 static const struct {
     CostKind kind;
@@ -26,7 +34,10 @@ static double x_of(const ChartAxis *axis, double fps)
     return LEFT + PLOT_WIDTH * log(fps / axis->low) / log(axis->high / axis->low);
 }
 
-static double y_of(double percent) { return TOP + PLOT_HEIGHT * (1.0 - percent / 100.0); }
+static double y_of(double percent)
+{
+    return TOP + PLOT_HEIGHT * (1.0 - percent / 100.0);
+}
 
 static double percent_of(const ExploreChart *chart, const ExplorePoint *point, CostKind kind)
 {
@@ -72,12 +83,11 @@ static ChartAxis find_axis(const ExploreChart *chart)
     return axis;
 }
 
-/* --- frame ------------------------------------------------------------------------------------- */
-
 static void add_grid_line(StrBuf *out, double x1, double y1, double x2, double y2)
 {
-    strbuf_printf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#dddddd\"/>\n", x1,
-                  y1, x2, y2);
+    strbuf_printf(out,
+                  "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#dddddd\"/>\n",
+                  x1, y1, x2, y2);
 }
 
 static void add_x_axis(StrBuf *out, const ChartAxis *axis)
@@ -87,8 +97,7 @@ static void add_x_axis(StrBuf *out, const ChartAxis *axis)
     for (double decade = pow(10, floor(log10(axis->low))); decade <= axis->high; decade *= 10)
         for (size_t i = 0; i < COUNT_OF(steps); i++) {
             double fps = decade * steps[i];
-            if (fps < axis->low || fps > axis->high)
-                continue;
+            if (fps < axis->low || fps > axis->high) continue;
             double x = x_of(axis, fps);
             add_grid_line(out, x, TOP, x, bottom);
             strbuf_printf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">", x, bottom + 18);
@@ -107,12 +116,11 @@ static void add_y_axis(StrBuf *out)
         strbuf_printf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%d %%</text>\n", LEFT - 8,
                       y + 4, percent);
     }
-    strbuf_printf(out, "<text x=\"18\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 18 %d)\">"
-                       "share of the budget</text>\n",
+    strbuf_printf(out,
+                  "<text x=\"18\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 18 %d)\">"
+                  "share of the budget</text>\n",
                   TOP + PLOT_HEIGHT / 2, TOP + PLOT_HEIGHT / 2);
 }
-
-/* --- series ------------------------------------------------------------------------------------ */
 
 static void add_marker(StrBuf *out, size_t s, double x, double y)
 {
@@ -121,8 +129,8 @@ static void add_marker(StrBuf *out, size_t s, double x, double y)
     if (s == CIRCLE)
         strbuf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\">", x, y, colour);
     else if (s == SQUARE)
-        strbuf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"7\" height=\"7\" fill=\"%s\">", x - 3.5,
-                      y - 3.5, colour);
+        strbuf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"7\" height=\"7\" fill=\"%s\">",
+                      x - 3.5, y - 3.5, colour);
     else
         strbuf_printf(out, "<path d=\"M%.1f %.1fl4.5 8h-9z\" fill=\"%s\">", x, y - 5, colour);
 }
@@ -159,30 +167,31 @@ static void add_legend(StrBuf *out, const ExploreChart *chart, size_t s)
     int x = LEFT + PLOT_WIDTH + 20, y = TOP + 14 + 40 * (int)s;
     add_marker(out, s, x, y);
     end_marker(out, s);
-    strbuf_printf(out, "<text x=\"%d\" y=\"%d\">%s</text>\n", x + 12, y + 4, cost_names[kind].title);
+    strbuf_printf(out, "<text x=\"%d\" y=\"%d\">%s</text>\n", x + 12, y + 4,
+                  cost_names[kind].title);
     if (chart->limits->items[kind] >= 0)
-        strbuf_printf(out, "<text x=\"%d\" y=\"%d\" fill=\"#666666\">of %lld</text>\n", x + 12, y + 20,
-                      (long long)chart->limits->items[kind]);
+        strbuf_printf(out, "<text x=\"%d\" y=\"%d\" fill=\"#666666\">of %lld</text>\n", x + 12,
+                      y + 20, (long long)chart->limits->items[kind]);
 }
 
 void chart_print_explore(const ExploreChart *chart, StrBuf *out)
 {
     ChartAxis axis = find_axis(chart);
-    strbuf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                       "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\">\n"
-                       "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-                       "<text x=\"%d\" y=\"30\" font-size=\"16\">",
+    strbuf_printf(out,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                  "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\">\n"
+                  "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
+                  "<text x=\"%d\" y=\"30\" font-size=\"16\">",
                   WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT);
     add_xml(out, chart->title);
     strbuf_add_c(out, "</text>\n");
     add_x_axis(out, &axis);
     add_y_axis(out);
-    strbuf_printf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
-                       "stroke=\"#888888\"/>\n",
+    strbuf_printf(out,
+                  "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
+                  "stroke=\"#888888\"/>\n",
                   LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT);
-    for (size_t s = 0; s < COUNT_OF(series); s++)
-        add_series(out, chart, &axis, s);
-    for (size_t s = 0; s < COUNT_OF(series); s++)
-        add_legend(out, chart, s);
+    for (size_t s = 0; s < COUNT_OF(series); s++) add_series(out, chart, &axis, s);
+    for (size_t s = 0; s < COUNT_OF(series); s++) add_legend(out, chart, s);
     strbuf_add_c(out, "</svg>\n");
 }

@@ -1,10 +1,9 @@
 /* ONNX or IR text to a module. */
-#include "driver/driver.h"
+#include <string.h>
 
+#include "driver/driver.h"
 #include "import/import.h"
 #include "ir/asm/parse/parse.h"
-
-#include <string.h>
 
 static Str shown_name(const char *path)
 {
@@ -14,11 +13,9 @@ static Str shown_name(const char *path)
 /* The folder of a file; data is NULL for standard input. */
 static Str folder_of(const char *path)
 {
-    if (strcmp(path, "-") == 0)
-        return (Str){NULL, 0};
+    if (strcmp(path, "-") == 0) return (Str){NULL, 0};
     const char *slash = strrchr(path, '/');
-    if (!slash)
-        return STR(".");
+    if (!slash) return STR(".");
     return slash == path ? STR("/") : (Str){path, (size_t)(slash - path)};
 }
 
@@ -50,8 +47,7 @@ static bool looks_binary(Str bytes)
     enum { PROBE = 64 };
     for (size_t i = 0; i < bytes.len && i < PROBE; i++) {
         unsigned char c = (unsigned char)bytes.data[i];
-        if (c < ' ' && c != '\n' && c != '\t' && c != '\r')
-            return true;
+        if (c < ' ' && c != '\n' && c != '\t' && c != '\r') return true;
     }
     return false;
 }

@@ -1,15 +1,12 @@
 /* Files of a function's arguments and results: driver/driver.h.
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir */
-#include "driver/driver.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialects/func/func.h"
+#include "driver/driver.h"
 #include "ir/core/core.h"
 #include "ir/support/support.h"
-
-/* --- the function -------------------------------------------------------------------------- */
 
 static bool is_candidate(const Op *op)
 {
@@ -24,12 +21,9 @@ static bool is_private(const Op *op)
 
 Op *ports_find_function(const Tool *tool, Op *module, const char *wanted)
 {
-    FOR_EACH_INNER(op, module)
-    {
-        if (!is_candidate(op))
-            continue;
-        if (wanted ? str_eq_c(symbol_name(op)->str, wanted) : !is_private(op))
-            return op;
+    FOR_EACH_INNER(op, module) {
+        if (!is_candidate(op)) continue;
+        if (wanted ? str_eq_c(symbol_name(op)->str, wanted) : !is_private(op)) return op;
     }
     if (wanted)
         tool_error(tool, "error: there is no function '%s' with a body", wanted);
@@ -38,9 +32,8 @@ Op *ports_find_function(const Tool *tool, Op *module, const char *wanted)
     return NULL;
 }
 
-/* --- ports --------------------------------------------------------------------------------- */
-
-bool ports_init(PortFiles *ports, const Tool *tool, const Op *func, const char *what, bool is_results)
+bool ports_init(PortFiles *ports, const Tool *tool, const Op *func, const char *what,
+                bool is_results)
 {
     const Type *type = func_type(func);
     uint32_t first = is_results ? type->u.function.input_count : 0;
@@ -50,16 +43,14 @@ bool ports_init(PortFiles *ports, const Tool *tool, const Op *func, const char *
     for (uint32_t i = 0; i < ports->count; i++) {
         const Attr *attrs = is_results ? func_result_attrs(func, i) : func_arg_attrs(func, i);
         const Type *own = type->u.function.types[first + i];
-        if (!boundary_init(func, own, attrs, &ports->items[i].boundary))
-            return false;
+        if (!boundary_init(func, own, attrs, &ports->items[i].boundary)) return false;
     }
     return true;
 }
 
 void ports_free(PortFiles *ports)
 {
-    for (uint32_t i = 0; i < ports->count; i++)
-        npy_free(&ports->items[i].npy);
+    for (uint32_t i = 0; i < ports->count; i++) npy_free(&ports->items[i].npy);
     free(ports->items);
     *ports = (PortFiles){0};
 }
@@ -88,12 +79,9 @@ static bool assign_file(PortFiles *ports, const char *text)
 bool ports_assign(PortFiles *ports, const Texts *files)
 {
     for (size_t i = 0; i < files->len; i++)
-        if (!assign_file(ports, files->data[i]))
-            return false;
+        if (!assign_file(ports, files->data[i])) return false;
     return true;
 }
-
-/* --- arrays -------------------------------------------------------------------------------- */
 
 static bool file_error(const PortFiles *ports, const char *path, const StrBuf *why)
 {
@@ -106,8 +94,7 @@ static bool read_port(PortFiles *ports, PortFile *port)
     const char *reason = NULL;
     int64_t frames = 0;
     bool ok = file_read(&bytes, port->path, &reason);
-    if (!ok)
-        strbuf_add_c(&why, reason);
+    if (!ok) strbuf_add_c(&why, reason);
     ok = ok && npy_parse(strbuf_str(&bytes), &port->npy, &why) &&
          boundary_frames(&port->boundary, &port->npy, &frames, &why);
     if (ok && port != ports->items && frames != ports->frames) {
@@ -116,8 +103,7 @@ static bool read_port(PortFiles *ports, PortFile *port)
         ok = false;
     }
     ports->frames = frames;
-    if (!ok)
-        file_error(ports, port->path, &why);
+    if (!ok) file_error(ports, port->path, &why);
     strbuf_free(&bytes);
     strbuf_free(&why);
     return ok;
@@ -131,8 +117,7 @@ bool ports_read(PortFiles *ports)
                               ports->items[i].boundary.name.len ? ", " : "",
                               STR_ARG(ports->items[i].boundary.name));
     for (uint32_t i = 0; i < ports->count; i++)
-        if (!read_port(ports, &ports->items[i]))
-            return false;
+        if (!read_port(ports, &ports->items[i])) return false;
     return true;
 }
 
@@ -141,8 +126,7 @@ bool ports_enter(const PortFiles *ports, int64_t frame, Array **inputs)
     StrBuf why = {0};
     for (uint32_t i = 0; i < ports->count; i++) {
         inputs[i] = boundary_enter(&ports->items[i].boundary, &ports->items[i].npy, frame, &why);
-        if (inputs[i])
-            continue;
+        if (inputs[i]) continue;
         file_error(ports, ports->items[i].path, &why);
         strbuf_free(&why);
         return false;

@@ -4,12 +4,11 @@
  *                              └── copy: the float network ────────────────┘
  *
  * Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
-#include "driver/driver.h"
-
 #include <stdlib.h>
 
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
+#include "driver/driver.h"
 #include "ir/pass/pass.h"
 #include "sim/interp/interp.h"
 
@@ -22,12 +21,9 @@ static bool run_passes(Op *op, Str text)
 {
     Pipeline *pipeline = pipeline_from_text(op->ctx, driver_all_passes(), text);
     bool ok = pipeline && pipeline_run(pipeline, op, &(RunOptions){.verify_each = true});
-    if (pipeline)
-        pipeline_free(pipeline);
+    if (pipeline) pipeline_free(pipeline);
     return ok;
 }
-
-/* --- frames -------------------------------------------------------------------------------- */
 
 /* Calls run for every frame. */
 static bool each_frame(const PortFiles *ports, bool (*run)(void *user, Array *const *inputs),
@@ -54,8 +50,7 @@ static bool run_calibration(void *user, Array *const *inputs)
 static bool calibrate(Op *func, const PortFiles *ports)
 {
     Calibration *calibration = calibration_create(func);
-    if (!calibration)
-        return false;
+    if (!calibration) return false;
     bool ok = each_frame(ports, run_calibration, calibration);
     calibration_finish(calibration, ok);
     return ok;
@@ -67,7 +62,8 @@ static bool run_noise(void *user, Array *const *inputs)
 }
 
 /* copies: from the quantized function's values to the float one's. */
-static bool report(const Op *func, const Op *reference, const PtrMap *copies, const PortFiles *ports)
+static bool report(const Op *func, const Op *reference, const PtrMap *copies,
+                   const PortFiles *ports)
 {
     QuantNoise *noise = quant_noise_create(func, reference, copies);
     bool ok = noise && each_frame(ports, run_noise, noise);
@@ -80,8 +76,6 @@ static bool report(const Op *func, const Op *reference, const PtrMap *copies, co
     quant_noise_free(noise);
     return ok;
 }
-
-/* --- the whole ----------------------------------------------------------------------------- */
 
 static bool quantize(Op *func, const QuantizeOptions *options, const PortFiles *ports)
 {
@@ -99,10 +93,8 @@ static bool quantize(Op *func, const QuantizeOptions *options, const PortFiles *
 
 static bool has_nodes(const Op *func)
 {
-    FOR_EACH_OP(op, func_entry(func))
-    {
-        if (op->def && op->def->dialect == &onnx_dialect)
-            return true;
+    FOR_EACH_OP(op, func_entry(func)) {
+        if (op->def && op->def->dialect == &onnx_dialect) return true;
     }
     return false;
 }
@@ -122,16 +114,13 @@ static bool check_options(const Tool *tool, const QuantizeOptions *options)
 bool model_quantize(const Tool *tool, const QuantizeOptions *options, Op *module,
                     const char *function)
 {
-    if (!check_options(tool, options))
-        return false;
-    if (!options->format)
-        return true;
+    if (!check_options(tool, options)) return false;
+    if (!options->format) return true;
     if (!run_passes(module, STR("builtin.module(func.func(onnx-fold-constants,onnx-decompose,"
                                 "onnx-fold-constants,onnx-infer-shapes))")))
         return false;
     Op *func = ports_find_function(tool, module, function);
-    if (!func)
-        return false;
+    if (!func) return false;
     if (func->def != FUNC(FUNC) || !has_nodes(func))
         return tool_error(tool, "error: --quantize needs a network of ONNX operators");
     PortFiles ports = {0};

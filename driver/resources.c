@@ -1,10 +1,10 @@
 /* Finding files relative to the program, so that an installation can be moved. */
-#include "driver/driver.h"
-
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "driver/driver.h"
 
 static bool is_folder(const char *path)
 {
@@ -16,12 +16,10 @@ static bool is_folder(const char *path)
 static bool program_folder(char *out, size_t size)
 {
     ssize_t len = readlink("/proc/self/exe", out, size);
-    if (len <= 0 || (size_t)len >= size)
-        return false;
+    if (len <= 0 || (size_t)len >= size) return false;
     out[len] = '\0';
     char *slash = strrchr(out, '/');
-    if (slash)
-        *slash = '\0';
+    if (slash) *slash = '\0';
     return slash != NULL;
 }
 
@@ -38,12 +36,10 @@ bool driver_resource_dir(const char *kind, StrBuf *out)
     if (known) {
         strbuf_clear(out);
         strbuf_printf(out, "%s/../share/ming/%s", folder, kind);
-        if (is_folder(out->data))
-            return true;
+        if (is_folder(out->data)) return true;
         strbuf_clear(out);
         strbuf_printf(out, "%s/../%s", folder, build_folder(kind));
-        if (is_folder(out->data))
-            return true;
+        if (is_folder(out->data)) return true;
     }
     strbuf_clear(out);
     strbuf_printf(out, "%s/%s", MING_DATADIR, kind);

@@ -1,9 +1,9 @@
 /* Command line of the tools.
  * Tests: lit/tools/command-line.mir */
-#include "driver/driver.h"
-
 #include <limits.h>
 #include <string.h>
+
+#include "driver/driver.h"
 
 bool tool_error(const Tool *tool, const char *fmt, ...)
 {
@@ -17,8 +17,6 @@ bool tool_error(const Tool *tool, const char *fmt, ...)
     strbuf_free(&text);
     return false;
 }
-
-/* --- help ------------------------------------------------------------------------ */
 
 #define HELP_COLUMN 48
 
@@ -46,8 +44,6 @@ static void print_help(const Tool *tool)
     fwrite(out.data, 1, out.len, stdout);
     strbuf_free(&out);
 }
-
-/* --- flags ----------------------------------------------------------------------- */
 
 static bool parse_switch(const char *text, bool *out)
 {
@@ -95,8 +91,7 @@ static bool is_choice(const char *choices, const char *text, const char **out)
     return false;
 }
 
-static bool flag_error(const Tool *tool, const Flag *flag, const char *fmt, ...)
-    PRINTF_LIKE(3, 4);
+static bool flag_error(const Tool *tool, const Flag *flag, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* As LLVM's tools word it. */
 static bool flag_error(const Tool *tool, const Flag *flag, const char *fmt, ...)
@@ -208,8 +203,7 @@ ArgsResult tool_parse_one(const Tool *tool, int argc, char **argv, const char *w
     ArgsResult result = tool_parse_args(tool, argc, argv, &inputs);
     *path = inputs.len == 1 ? inputs.data[0] : NULL;
     vec_free(&inputs);
-    if (result != ARGS_RUN || *path)
-        return result;
+    if (result != ARGS_RUN || *path) return result;
     tool_error(tool, "error: one %s is needed; try '%s --help'", what, tool->name);
     return ARGS_WRONG;
 }

@@ -1,9 +1,9 @@
-/* Makefile, hls_config.cfg, run_hls.tcl and .clang-format. The top function's name, the only one in them, is an
- * identifier; paths that a user gives reach the shell through the environment only.
+/* Makefile, hls_config.cfg, run_hls.tcl and .clang-format. The top function's name, the only one in
+ * them, is an identifier; paths that a user gives reach the shell through the environment only.
  * Tests: lit/emit/build-files.mir, test/e2e */
-#include "emit/internal.h"
-
 #include <string.h>
+
+#include "emit/internal.h"
 
 /* Defaults for people to change: the Kria KV260's part, 250 MHz. */
 #define PART "xck26-sfvc784-2LV-c"
@@ -32,11 +32,11 @@ static void add_period(const Emitter *e, StrBuf *out)
     int64_t mhz = clock && clock->kind == ATTR_INTEGER ? attr_int_value(clock) : CLOCK_MHZ;
     int64_t picoseconds = 1000000 / (mhz > 0 ? mhz : CLOCK_MHZ);
     strbuf_printf(out, "%lld", (long long)(picoseconds / 1000));
-    if (picoseconds % 1000)
-        strbuf_printf(out, ".%03lld", (long long)(picoseconds % 1000));
+    if (picoseconds % 1000) strbuf_printf(out, ".%03lld", (long long)(picoseconds % 1000));
 }
 
-/* Lines of a template; PERIOD stands for the clock's, TOP stands for the top function's name, PART for the device's part. */
+/* Lines of a template; PERIOD stands for the clock's, TOP stands for the top function's name, PART
+ * for the device's part. */
 static void add_template(const Emitter *e, StrBuf *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
@@ -62,8 +62,7 @@ static void each_file(const Emitter *e, StrBuf *out, void (*add)(StrBuf *out, co
         int number = 0;
         for (size_t i = 0; i < e->ports.len; i++) {
             char name[24];
-            if (e->ports.data[i].is_input != (inputs == 1) || e->ports.data[i].is_weights)
-                continue;
+            if (e->ports.data[i].is_input != (inputs == 1) || e->ports.data[i].is_weights) continue;
             if (++number == 1)
                 snprintf(name, sizeof(name), "%s", inputs ? "INPUT" : "OUTPUT");
             else
@@ -73,11 +72,15 @@ static void each_file(const Emitter *e, StrBuf *out, void (*add)(StrBuf *out, co
     }
 }
 
-/* --- Makefile ----------------------------------------------------------------------------------- */
+static void add_usage(StrBuf *out, const char *name)
+{
+    strbuf_printf(out, " %s=FILE.npy", name);
+}
 
-static void add_usage(StrBuf *out, const char *name) { strbuf_printf(out, " %s=FILE.npy", name); }
-
-void emit_csim_arguments(const Emitter *e, StrBuf *out) { each_file(e, out, add_usage); }
+void emit_csim_arguments(const Emitter *e, StrBuf *out)
+{
+    each_file(e, out, add_usage);
+}
 
 /* make would expand a file name once more on its way into the environment. */
 static void add_export(StrBuf *out, const char *name)
@@ -102,15 +105,16 @@ static void add_head(const Emitter *e, StrBuf *out)
 {
     strbuf_add_c(out, "# make csim");
     each_file(e, out, add_usage);
-    strbuf_add_c(out, "\n#   simulates all frames of the input arrays with an ordinary C++ compiler;\n"
-                      "#   relative paths start where make was called, also with make -C\n"
-                      "# make cosim, with the same files\n"
-                      "#   runs all processes at once against FIFOs of the depths in the stream pragmas,\n"
-                      "#   or of MING_DEPTHS='name=2 other=0' (0: unbounded); says who waits for whom\n"
-                      "#   if they deadlock, else how many cycles the frames take\n"
-                      "# make synth\n"
-                      "#   synthesizes with Vitis HLS as hls_config.cfg says\n"
-                      "# make vitis-csim, make vitis-cosim");
+    strbuf_add_c(
+        out, "\n#   simulates all frames of the input arrays with an ordinary C++ compiler;\n"
+             "#   relative paths start where make was called, also with make -C\n"
+             "# make cosim, with the same files\n"
+             "#   runs all processes at once against FIFOs of the depths in the stream pragmas,\n"
+             "#   or of MING_DEPTHS='name=2 other=0' (0: unbounded); says who waits for whom\n"
+             "#   if they deadlock, else how many cycles the frames take\n"
+             "# make synth\n"
+             "#   synthesizes with Vitis HLS as hls_config.cfg says\n"
+             "# make vitis-csim, make vitis-cosim");
     each_file(e, out, add_usage);
     add_template(e, out,
                  "\n#   simulate the C++ and, after synth, the RTL with Vitis HLS;\n"
@@ -133,15 +137,15 @@ static void add_head(const Emitter *e, StrBuf *out)
 static void add_arguments(const Emitter *e, StrBuf *out)
 {
     each_file(e, out, add_argument);
-    if (e->weights)
-        add_template(e, out, " \"$$MING_PROJECT/TOP_weights.npy\"");
+    if (e->weights) add_template(e, out, " \"$$MING_PROJECT/TOP_weights.npy\"");
 }
 
 static void add_csim(const Emitter *e, StrBuf *out)
 {
-    strbuf_add_c(out, "\n.PHONY: csim cosim synth vitis-csim vitis-cosim export arguments data clean\n\n"
-                      ".DEFAULT_GOAL := csim\n\n"
-                      "arguments:\n");
+    strbuf_add_c(out,
+                 "\n.PHONY: csim cosim synth vitis-csim vitis-cosim export arguments data clean\n\n"
+                 ".DEFAULT_GOAL := csim\n\n"
+                 "arguments:\n");
     each_file(e, out, add_test);
     add_template(e, out,
                  "\n"
@@ -160,11 +164,14 @@ static void add_csim(const Emitter *e, StrBuf *out)
     add_template(e, out,
                  "\n\n"
                  "TOP_cosim: TOP_cosim.cpp TOP_tb.cpp $(HEADERS)\n"
-                 "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_cosim.h TOP_cosim.cpp TOP_tb.cpp -o $@\n\n"
+                 "\t$(CXX) $(CXXFLAGS) $(LDFLAGS) -Icsim -include csim/ming_cosim.h TOP_cosim.cpp "
+                 "TOP_tb.cpp -o $@\n\n"
                  "TOP_cosim.cpp: TOP.cpp csim/cosim.awk");
-    add_template(e, out, e->has_schedule ? " TOP_schedule.h\n"
-                                           "\tawk -v schedule=TOP_schedule.h -f csim/cosim.awk TOP.cpp > $@\n\n"
-                                         : "\n\tawk -f csim/cosim.awk TOP.cpp > $@\n\n");
+    add_template(e, out,
+                 e->has_schedule
+                     ? " TOP_schedule.h\n"
+                       "\tawk -v schedule=TOP_schedule.h -f csim/cosim.awk TOP.cpp > $@\n\n"
+                     : "\n\tawk -f csim/cosim.awk TOP.cpp > $@\n\n");
 }
 
 /* Vitis runs testbenches in folders of its own, so they get absolute paths. */
@@ -179,11 +186,13 @@ static void add_vitis(const Emitter *e, StrBuf *out)
     add_template(e, out,
                  "; list=; \\\n"
                  "\tfor file; do \\\n"
-                 "\t\tcase \"$$file\" in *[[:space:]]*) echo \"error: blank in $$file\" >&2; exit 2;; esac; \\\n"
+                 "\t\tcase \"$$file\" in *[[:space:]]*) echo \"error: blank in $$file\" >&2; exit "
+                 "2;; esac; \\\n"
                  "\t\tcase \"$$file\" in /*) ;; *) file=\"$$MING_CALLER/$$file\";; esac; \\\n"
                  "\t\tlist=\"$$list $$file\"; \\\n"
                  "\tdone; \\\n"
-                 "\tprintf '[hls]\\ncsim.argv=%s\\ncosim.argv=%s\\n' \"$${list# }\" \"$${list# }\" >TOP_data.cfg\n\n"
+                 "\tprintf '[hls]\\ncsim.argv=%s\\ncosim.argv=%s\\n' \"$${list# }\" \"$${list# }\" "
+                 ">TOP_data.cfg\n\n"
                  "synth:\n"
                  "\t@$(call installed,$(VPP),VPP)\n"
                  "\t$(VPP) -c $(HLS)\n\n"
@@ -207,8 +216,6 @@ void emit_makefile(Emitter *e, StrBuf *out)
     add_vitis(e, out);
 }
 
-/* --- Vitis HLS ------------------------------------------------------------------------------------ */
-
 void emit_hls_config(Emitter *e, StrBuf *out)
 {
     add_template(e, out,
@@ -229,7 +236,10 @@ void emit_hls_config(Emitter *e, StrBuf *out)
                  "package.output.syn=false\n");
 }
 
-static void add_word(StrBuf *out, const char *name) { strbuf_printf(out, " %s", name); }
+static void add_word(StrBuf *out, const char *name)
+{
+    strbuf_printf(out, " %s", name);
+}
 
 void emit_tcl(Emitter *e, StrBuf *out)
 {
@@ -251,8 +261,7 @@ void emit_tcl(Emitter *e, StrBuf *out)
                  "    }\n"
                  "}\n"
                  "set simulate [expr {[llength $files] == [llength $names]}]\n");
-    if (e->weights)
-        add_template(e, out, "lappend files [file normalize TOP_weights.npy]\n");
+    if (e->weights) add_template(e, out, "lappend files [file normalize TOP_weights.npy]\n");
     add_template(e, out,
                  "\n"
                  "open_project -reset TOP_hls\n"
@@ -272,8 +281,6 @@ void emit_tcl(Emitter *e, StrBuf *out)
                  "export_design -format ip_catalog\n"
                  "exit\n");
 }
-
-/* --- style ----------------------------------------------------------------------------------------- */
 
 /* The emitted files are fixed points of clang-format in this style. */
 void emit_style(Emitter *e, StrBuf *out)

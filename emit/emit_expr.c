@@ -1,13 +1,12 @@
-/* C++ expressions of arith and math ops. ap_int arithmetic is exact (results grow), so an expression
- * needs a cast only where the IR's width wraps; value ranges tell where it cannot.
+/* C++ expressions of arith and math ops. ap_int arithmetic is exact (results grow), so an
+ * expression needs a cast only where the IR's width wraps; value ranges tell where it cannot.
  * Tests: lit/emit/expressions.mir, test/e2e */
-#include "emit/internal.h"
-
-#include "dialects/arith/arith.h"
-#include "ir/asm/print/print.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include "dialects/arith/arith.h"
+#include "emit/internal.h"
+#include "ir/asm/print/print.h"
 
 enum { MAX_RANGE_BITS = 120 };
 
@@ -23,9 +22,10 @@ const char *emit_arena_printf(Arena *arena, const char *fmt, ...)
     return copy;
 }
 
-/* --- ranges ------------------------------------------------------------------------- */
-
-static Wide pow2(uint32_t bits) { return (Wide)1 << bits; }
+static Wide pow2(uint32_t bits)
+{
+    return (Wide)1 << bits;
+}
 
 /* Width of an integer type, clamped to what ranges can hold. */
 static uint32_t range_width(const Type *type)
@@ -52,15 +52,19 @@ static bool fits(const Type *type, Wide low, Wide high)
 static uint32_t bits_for(Wide low, Wide high)
 {
     uint32_t bits = 1;
-    while (bits < MAX_RANGE_BITS && (low < -pow2(bits - 1) || high > pow2(bits - 1) - 1))
-        bits++;
+    while (bits < MAX_RANGE_BITS && (low < -pow2(bits - 1) || high > pow2(bits - 1) - 1)) bits++;
     return bits;
 }
 
-static Wide min_wide(Wide a, Wide b) { return a < b ? a : b; }
-static Wide max_wide(Wide a, Wide b) { return a > b ? a : b; }
+static Wide min_wide(Wide a, Wide b)
+{
+    return a < b ? a : b;
+}
 
-/* --- building blocks ------------------------------------------------------------------ */
+static Wide max_wide(Wide a, Wide b)
+{
+    return a > b ? a : b;
+}
 
 const char *cpp_parens(Emitter *e, const Expr *expr, Prec prec)
 {
@@ -79,8 +83,7 @@ Expr cpp_leaf(const char *text, const Type *type, bool reads)
 
 static Expr join(const Expr *a, const Expr *b, const char *text, Prec prec)
 {
-    return (Expr){.text = text, .prec = prec, .kind = CPP_AP,
-                  .reads = a->reads || (b && b->reads)};
+    return (Expr){.text = text, .prec = prec, .kind = CPP_AP, .reads = a->reads || (b && b->reads)};
 }
 
 static void cast_to(Emitter *e, Expr *expr, const Type *type)
@@ -97,17 +100,16 @@ static void wrap(Emitter *e, Expr *expr, const Type *type, Wide low, Wide high)
 {
     expr->low = low;
     expr->high = high;
-    if (!fits(type, low, high))
-        cast_to(e, expr, type);
+    if (!fits(type, low, high)) cast_to(e, expr, type);
 }
 
 /* The same value as an ap_int, for operators that builtin integers would overflow in. */
 static Expr as_ap(Emitter *e, const Expr *expr)
 {
     Expr ap = *expr;
-    if (expr->kind != CPP_BUILTIN && expr->kind != CPP_BOOL)
-        return ap;
-    ap.text = emit_arena_printf(&e->arena, "ap_int<%u>(%s)", bits_for(expr->low, expr->high), expr->text);
+    if (expr->kind != CPP_BUILTIN && expr->kind != CPP_BOOL) return ap;
+    ap.text =
+        emit_arena_printf(&e->arena, "ap_int<%u>(%s)", bits_for(expr->low, expr->high), expr->text);
     ap.prec = PREC_PRIMARY;
     ap.kind = CPP_AP;
     return ap;
@@ -116,8 +118,7 @@ static Expr as_ap(Emitter *e, const Expr *expr)
 Expr cpp_unsigned(Emitter *e, const Expr *expr, const Type *type)
 {
     Expr out = *expr;
-    if (expr->kind == CPP_BOOL || expr->low >= 0)
-        return out;
+    if (expr->kind == CPP_BOOL || expr->low >= 0) return out;
     out.text = emit_arena_printf(&e->arena, "ap_uint<%u>(%s)", type_width(type), expr->text);
     out.prec = PREC_PRIMARY;
     out.kind = CPP_AP;
@@ -129,9 +130,9 @@ Expr cpp_unsigned(Emitter *e, const Expr *expr, const Type *type)
 
 Expr cpp_signed(Emitter *e, const Expr *expr, const Type *type)
 {
-    if (!type_is_int_width(type, 1))
-        return *expr;
-    Expr out = join(expr, NULL, emit_arena_printf(&e->arena, "-ap_int<2>(%s)", expr->text), PREC_UNARY);
+    if (!type_is_int_width(type, 1)) return *expr;
+    Expr out =
+        join(expr, NULL, emit_arena_printf(&e->arena, "-ap_int<2>(%s)", expr->text), PREC_UNARY);
     out.low = -1;
     return out;
 }
@@ -139,27 +140,23 @@ Expr cpp_signed(Emitter *e, const Expr *expr, const Type *type)
 /* An operand that has exactly the C++ type of its IR type, for `?:`. */
 static const char *exactly(Emitter *e, const Expr *expr, const Type *type)
 {
-    if (expr->kind == CPP_TYPED || expr->kind == CPP_FLOAT)
-        return cpp_parens(e, expr, PREC_OR);
+    if (expr->kind == CPP_TYPED || expr->kind == CPP_FLOAT) return cpp_parens(e, expr, PREC_OR);
     return emit_arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), expr->text);
 }
 
 Expr cpp_boolean(const char *text, Prec prec, bool reads)
 {
-    return (Expr){.text = text, .prec = prec, .kind = CPP_BOOL, .low = 0, .high = 1,
-                  .reads = reads};
+    return (Expr){
+        .text = text, .prec = prec, .kind = CPP_BOOL, .low = 0, .high = 1, .reads = reads};
 }
-
-/* --- integer arithmetic ------------------------------------------------------------------ */
 
 static Expr infix(Emitter *e, const Expr *a, const char *op, const Expr *b, Prec prec)
 {
     Expr left = b->kind == CPP_BUILTIN || b->kind == CPP_BOOL ? as_ap(e, a) : *a;
-    if (left.kind == CPP_BOOL)
-        left = as_ap(e, &left);
+    if (left.kind == CPP_BOOL) left = as_ap(e, &left);
     Expr right = b->kind == CPP_BOOL ? as_ap(e, b) : *b;
     const char *text = emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, prec), op,
-                                    cpp_parens(e, &right, (Prec)(prec + 1)));
+                                         cpp_parens(e, &right, (Prec)(prec + 1)));
     return join(a, b, text, prec);
 }
 
@@ -187,8 +184,7 @@ static bool multiply(Emitter *e, const Op *op, const Expr *x, Expr *out)
         return true;
     }
     Wide p[4] = {a->low * b->low, a->low * b->high, a->high * b->low, a->high * b->high};
-    wrap(e, out, op_result(op, 0)->type,
-         min_wide(min_wide(p[0], p[1]), min_wide(p[2], p[3])),
+    wrap(e, out, op_result(op, 0)->type, min_wide(min_wide(p[0], p[1]), min_wide(p[2], p[3])),
          max_wide(max_wide(p[0], p[1]), max_wide(p[2], p[3])));
     return true;
 }
@@ -220,7 +216,7 @@ static bool shift_left(Emitter *e, const Op *op, const Expr *x, Expr *out)
     const Type *type = op_result(op, 0)->type;
     Expr amount = cpp_unsigned(e, &x[1], type);
     const char *text = emit_arena_printf(&e->arena, "%s(%s) << %s", cpp_type(e, type), x[0].text,
-                                    cpp_parens(e, &amount, PREC_UNARY));
+                                         cpp_parens(e, &amount, PREC_UNARY));
     *out = join(&x[0], &x[1], text, PREC_SHIFT);
     bool exact = literal_amount(&x[1], type) &&
                  bits_for(x[0].low, x[0].high) + (uint32_t)x[1].low <= range_width(type);
@@ -245,7 +241,7 @@ static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
     Expr amount = cpp_unsigned(e, &x[1], type);
     value = as_ap(e, &value);
     const char *text = emit_arena_printf(&e->arena, "%s >> %s", cpp_parens(e, &value, PREC_MUL),
-                                    cpp_parens(e, &amount, PREC_UNARY));
+                                         cpp_parens(e, &amount, PREC_UNARY));
     *out = join(&value, &x[1], text, PREC_SHIFT);
     uint32_t by = literal_amount(&x[1], type) ? (uint32_t)x[1].low : 0;
     bool known = literal_amount(&x[1], type);
@@ -258,7 +254,7 @@ static bool shift_right(Emitter *e, const Op *op, const Expr *x, Expr *out)
 static Expr logical(Emitter *e, const Expr *a, const char *op, Prec prec, const Expr *b)
 {
     const char *text = emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, a, PREC_EQUAL), op,
-                                    cpp_parens(e, b, PREC_EQUAL));
+                                         cpp_parens(e, b, PREC_EQUAL));
     return cpp_boolean(text, prec, a->reads || b->reads);
 }
 
@@ -274,8 +270,8 @@ static bool bitwise(Emitter *e, const Op *op, const Expr *x, Expr *out)
     }
     Expr left = as_ap(e, a);
     *out = join(a, b,
-                emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, PREC_UNARY), bits[which],
-                             cpp_parens(e, b, PREC_UNARY)),
+                emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &left, PREC_UNARY),
+                                  bits[which], cpp_parens(e, b, PREC_UNARY)),
                 PREC_BITS);
     uint32_t width = max_wide(bits_for(a->low, a->high), bits_for(b->low, b->high)) & 0xff;
     bool positive = which == 0 ? a->low >= 0 || b->low >= 0 : a->low >= 0 && b->low >= 0;
@@ -302,7 +298,7 @@ static bool min_max(Emitter *e, const Op *op, const Expr *x, Expr *out)
     Expr b = is_unsigned ? cpp_unsigned(e, &x[1], type) : x[1];
     uint32_t bits = bits_for(min_wide(a.low, b.low), max_wide(a.high, b.high));
     const char *text = emit_arena_printf(&e->arena, "std::%s<ap_int<%u>>(%s, %s)",
-                                    is_max ? "max" : "min", bits, a.text, b.text);
+                                         is_max ? "max" : "min", bits, a.text, b.text);
     *out = join(&a, &b, text, PREC_PRIMARY);
     wrap(e, out, type, is_max ? max_wide(a.low, b.low) : min_wide(a.low, b.low),
          is_max ? max_wide(a.high, b.high) : min_wide(a.high, b.high));
@@ -329,14 +325,15 @@ static bool select_value(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     const Type *type = op_result(op, 0)->type;
     const char *text = emit_arena_printf(&e->arena, "%s ? %s : %s", cpp_parens(e, &x[0], PREC_OR),
-                                    exactly(e, &x[1], type), exactly(e, &x[2], type));
-    *out = (Expr){.text = text, .prec = PREC_TERNARY, .kind = CPP_TYPED,
-                  .low = min_wide(x[1].low, x[2].low), .high = max_wide(x[1].high, x[2].high),
+                                         exactly(e, &x[1], type), exactly(e, &x[2], type));
+    *out = (Expr){.text = text,
+                  .prec = PREC_TERNARY,
+                  .kind = CPP_TYPED,
+                  .low = min_wide(x[1].low, x[2].low),
+                  .high = max_wide(x[1].high, x[2].high),
                   .reads = x[0].reads || x[1].reads || x[2].reads};
-    if (type_is_float(type))
-        out->kind = CPP_FLOAT;
-    if (type_is_int_width(type, 1))
-        out->kind = CPP_BOOL;
+    if (type_is_float(type)) out->kind = CPP_FLOAT;
+    if (type_is_int_width(type, 1)) out->kind = CPP_BOOL;
     return true;
 }
 
@@ -351,18 +348,16 @@ static bool resize(Emitter *e, const Op *op, const Expr *x, Expr *out)
         return true;
     }
     if (op->def == ARITH(TRUNCI) && type_is_int_width(to, 1)) {
-        const char *text = emit_arena_printf(&e->arena, "(%s & 1) != 0", cpp_parens(e, &x[0], PREC_UNARY));
+        const char *text =
+            emit_arena_printf(&e->arena, "(%s & 1) != 0", cpp_parens(e, &x[0], PREC_UNARY));
         *out = cpp_boolean(text, PREC_EQUAL, x[0].reads);
         return true;
     }
     /* The C++ type is still the operand's. */
-    if (out->kind == CPP_TYPED)
-        out->kind = CPP_AP;
+    if (out->kind == CPP_TYPED) out->kind = CPP_AP;
     wrap(e, out, to, out->low, out->high);
     return true;
 }
-
-/* --- constants -------------------------------------------------------------------------- */
 
 static bool integer_literal(Emitter *e, const Attr *value, Expr *out)
 {
@@ -375,12 +370,15 @@ static bool integer_literal(Emitter *e, const Attr *value, Expr *out)
         /* The most negative long long has no literal of its own. */
         const char *text = number == INT64_MIN ? "(-9223372036854775807LL - 1)"
                                                : emit_arena_printf(&e->arena, "%s%s", digits.data,
-                                                              is_int ? "" : "LL");
-        *out = (Expr){.text = text, .kind = CPP_BUILTIN, .low = number, .high = number,
+                                                                   is_int ? "" : "LL");
+        *out = (Expr){.text = text,
+                      .kind = CPP_BUILTIN,
+                      .low = number,
+                      .high = number,
                       .prec = number < 0 && number != INT64_MIN ? PREC_UNARY : PREC_PRIMARY};
     } else {
-        const char *text = emit_arena_printf(&e->arena, "%s(\"%s\", 10)", cpp_type(e, value->type),
-                                        digits.data);
+        const char *text =
+            emit_arena_printf(&e->arena, "%s(\"%s\", 10)", cpp_type(e, value->type), digits.data);
         *out = cpp_leaf(text, value->type, false);
     }
     strbuf_free(&digits);
@@ -391,8 +389,7 @@ static bool constant(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     (void)x;
     const Attr *value = op_attr(op, "value");
-    if (value->kind == ATTR_FLOAT)
-        return cpp_float_constant(e, value, out);
+    if (value->kind == ATTR_FLOAT) return cpp_float_constant(e, value, out);
     if (value->kind != ATTR_INTEGER)
         return op_error(op, "has no C++ form: only scalar constants have one");
     if (type_is_int_width(value->type, 1)) {
@@ -402,39 +399,33 @@ static bool constant(Emitter *e, const Op *op, const Expr *x, Expr *out)
     return integer_literal(e, value, out);
 }
 
-/* --- dispatch --------------------------------------------------------------------------------- */
-
 static ExprPrinter *printer_of(const OpDef *def)
 {
     static const struct {
         int op;
         ExprPrinter *print;
     } table[] = {
-        {ARITH_CONSTANT, constant}, {ARITH_ADDI, add_sub},       {ARITH_SUBI, add_sub},
-        {ARITH_MULI, multiply},     {ARITH_DIVSI, divide},       {ARITH_DIVUI, divide},
-        {ARITH_REMSI, divide},      {ARITH_REMUI, divide},       {ARITH_SHLI, shift_left},
-        {ARITH_SHRSI, shift_right}, {ARITH_SHRUI, shift_right},  {ARITH_ANDI, bitwise},
-        {ARITH_ORI, bitwise},       {ARITH_XORI, bitwise},       {ARITH_MAXSI, min_max},
-        {ARITH_MAXUI, min_max},     {ARITH_MINSI, min_max},      {ARITH_MINUI, min_max},
-        {ARITH_CMPI, compare},      {ARITH_SELECT, select_value}, {ARITH_EXTSI, resize},
-        {ARITH_EXTUI, resize},      {ARITH_TRUNCI, resize},      {ARITH_INDEX_CAST, resize},
+        {ARITH_CONSTANT, constant},   {ARITH_ADDI, add_sub},        {ARITH_SUBI, add_sub},
+        {ARITH_MULI, multiply},       {ARITH_DIVSI, divide},        {ARITH_DIVUI, divide},
+        {ARITH_REMSI, divide},        {ARITH_REMUI, divide},        {ARITH_SHLI, shift_left},
+        {ARITH_SHRSI, shift_right},   {ARITH_SHRUI, shift_right},   {ARITH_ANDI, bitwise},
+        {ARITH_ORI, bitwise},         {ARITH_XORI, bitwise},        {ARITH_MAXSI, min_max},
+        {ARITH_MAXUI, min_max},       {ARITH_MINSI, min_max},       {ARITH_MINUI, min_max},
+        {ARITH_CMPI, compare},        {ARITH_SELECT, select_value}, {ARITH_EXTSI, resize},
+        {ARITH_EXTUI, resize},        {ARITH_TRUNCI, resize},       {ARITH_INDEX_CAST, resize},
         {ARITH_INDEX_CASTUI, resize},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (def == &arith_ops[table[i].op])
-            return table[i].print;
+        if (def == &arith_ops[table[i].op]) return table[i].print;
     return cpp_float_printer(def);
 }
 
 bool cpp_expr(Emitter *e, const Op *op, const Expr *operands, Expr *out)
 {
     ExprPrinter *print = printer_of(op->def);
-    if (!print)
-        return op_error(op, "has no C++ form");
+    if (!print) return op_error(op, "has no C++ form");
     return print(e, op, operands, out);
 }
-
-/* --- affine expressions ------------------------------------------------------------------------- */
 
 /* sum of terms with positive coefficients, "0" if there is none */
 static const char *linear_sum(Emitter *e, uint32_t dims, const int64_t *coeffs, int64_t constant,
@@ -444,12 +435,10 @@ static const char *linear_sum(Emitter *e, uint32_t dims, const int64_t *coeffs, 
     *terms = 0;
     for (uint32_t i = 0; i < dims; i++) {
         int64_t c = coeffs[i] * sign;
-        if (c <= 0)
-            continue;
+        if (c <= 0) continue;
         strbuf_add_c(&text, (*terms)++ ? " + " : "");
         strbuf_add_c(&text, counters->names[i]);
-        if (c != 1)
-            strbuf_printf(&text, " * %lld", (long long)c);
+        if (c != 1) strbuf_printf(&text, " * %lld", (long long)c);
     }
     if (constant * sign > 0 || *terms == 0) {
         strbuf_add_c(&text, (*terms)++ ? " + " : "");
@@ -475,10 +464,10 @@ static const char *affine_division(Emitter *e, const AffineExpr *expr, uint32_t 
     const AffineExpr *lifted = affine_add_c(expr->lhs, lift * divisor);
     const char *inner = cpp_affine(e, lifted, dims, counters, PREC_MUL);
     const char *text = emit_arena_printf(&e->arena, "%s %s %lld", inner,
-                                    expr->kind == AFFINE_MOD ? "%" : "/", (long long)divisor);
-    if (expr->kind == AFFINE_MOD || lift == 0)
-        return enclose(e, text, PREC_MUL, prec);
-    return enclose(e, emit_arena_printf(&e->arena, "%s - %lld", text, (long long)lift), PREC_ADD, prec);
+                                         expr->kind == AFFINE_MOD ? "%" : "/", (long long)divisor);
+    if (expr->kind == AFFINE_MOD || lift == 0) return enclose(e, text, PREC_MUL, prec);
+    return enclose(e, emit_arena_printf(&e->arena, "%s - %lld", text, (long long)lift), PREC_ADD,
+                   prec);
 }
 
 const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const Counters *counters,
@@ -493,7 +482,7 @@ const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const 
         bool single = !subtracts && plus == 1;
         if (subtracts)
             positive = emit_arena_printf(&e->arena, minus > 1 ? "%s - (%s)" : "%s - %s", positive,
-                                    negative);
+                                         negative);
         bool product = single && strchr(positive, '*');
         return enclose(e, positive, product ? PREC_MUL : single ? PREC_PRIMARY : PREC_ADD, prec);
     }
@@ -504,10 +493,10 @@ const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const 
         return cpp_affine(e, affine_floordiv(up, expr->rhs), dims, counters, prec);
     }
     Prec own = expr->kind == AFFINE_MUL ? PREC_MUL : PREC_ADD;
-    const char *text = emit_arena_printf(&e->arena, "%s %s %s",
-                                    cpp_affine(e, expr->lhs, dims, counters, own),
-                                    expr->kind == AFFINE_MUL ? "*" : "+",
-                                    cpp_affine(e, expr->rhs, dims, counters, (Prec)(own + 1)));
+    const char *text =
+        emit_arena_printf(&e->arena, "%s %s %s", cpp_affine(e, expr->lhs, dims, counters, own),
+                          expr->kind == AFFINE_MUL ? "*" : "+",
+                          cpp_affine(e, expr->rhs, dims, counters, (Prec)(own + 1)));
     return enclose(e, text, own, prec);
 }
 
@@ -519,16 +508,14 @@ static const char *constraint(Emitter *e, const AffineExpr *expr, bool is_eq, ui
     const char *sign = is_eq ? "==" : ">=";
     uint32_t terms;
     if (!affine_linear(expr, dims, coeffs, &constant)) {
-        return emit_arena_printf(&e->arena, "%s %s 0", cpp_affine(e, expr, dims, counters, PREC_SHIFT),
-                            sign);
+        return emit_arena_printf(&e->arena, "%s %s 0",
+                                 cpp_affine(e, expr, dims, counters, PREC_SHIFT), sign);
     }
     bool any_positive = false;
-    for (uint32_t i = 0; i < dims; i++)
-        any_positive |= coeffs[i] > 0;
+    for (uint32_t i = 0; i < dims; i++) any_positive |= coeffs[i] > 0;
     const char *left = linear_sum(e, dims, coeffs, constant, counters, 1, &terms);
     const char *right = linear_sum(e, dims, coeffs, constant, counters, -1, &terms);
-    if (any_positive)
-        return emit_arena_printf(&e->arena, "%s %s %s", left, sign, right);
+    if (any_positive) return emit_arena_printf(&e->arena, "%s %s %s", left, sign, right);
     /* c - x >= 0 reads better as x <= c */
     return emit_arena_printf(&e->arena, "%s %s %s", right, is_eq ? "==" : "<=", left);
 }
@@ -537,7 +524,8 @@ const char *cpp_condition(Emitter *e, const IntegerSet *set, const Counters *cou
 {
     const char *text = NULL;
     for (uint32_t i = 0; i < set->constraint_count; i++) {
-        const char *one = constraint(e, set->constraints[i], set->is_eq[i], set->dim_count, counters);
+        const char *one =
+            constraint(e, set->constraints[i], set->is_eq[i], set->dim_count, counters);
         text = text ? emit_arena_printf(&e->arena, "%s && %s", text, one) : one;
     }
     return text ? text : "true";

@@ -1,16 +1,15 @@
 /* The project's directory. All files are written to a temporary one first; a new project is that
- * directory renamed, an old one gets the files one by one, each replaced at once. What is not ming's
- * in an old project stays: results, Vitis's folders, a shell's working directory.
+ * directory renamed, an old one gets the files one by one, each replaced at once. What is not
+ * ming's in an old project stays: results, Vitis's folders, a shell's working directory.
  * Tests: lit/emit/output-directory.mir */
-#include "emit/internal.h"
-
-#include "ir/asm/print/print.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "emit/internal.h"
+#include "ir/asm/print/print.h"
 
 /* "dir/name", in the buffer */
 static const char *join(StrBuf *path, const char *dir, const char *name)
@@ -26,18 +25,14 @@ static bool file_error(Context *ctx, const char *what, const char *path)
     return diag_error(ctx, loc_unknown(ctx), "cannot %s '%s': %s", what, path, reason);
 }
 
-/* --- files ---------------------------------------------------------------------------------------- */
-
 /* Appends what can be read. False: errno says why. */
 static bool read_file(const char *path, StrBuf *out)
 {
     char part[4096];
     size_t got;
     FILE *file = fopen(path, "rb");
-    if (!file)
-        return false;
-    while ((got = fread(part, 1, sizeof(part), file)) > 0)
-        strbuf_add(out, part, got);
+    if (!file) return false;
+    while ((got = fread(part, 1, sizeof(part), file)) > 0) strbuf_add(out, part, got);
     bool ok = !ferror(file);
     fclose(file);
     return ok;
@@ -51,8 +46,7 @@ bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out)
 static bool write_file(const char *path, Str text)
 {
     FILE *file = fopen(path, "wb");
-    if (!file)
-        return false;
+    if (!file) return false;
     bool ok = fwrite(text.data, 1, text.len, file) == text.len;
     return fclose(file) == 0 && ok;
 }
@@ -88,16 +82,13 @@ static void remove_files(const char *dir, const EmittedFiles *files)
     strbuf_free(&path);
 }
 
-/* --- what is there ----------------------------------------------------------------------------------- */
-
 typedef enum CopyPlace { PLACE_NEW, PLACE_EMPTY, PLACE_OURS, PLACE_WRONG } CopyPlace;
 
 static bool is_empty(DIR *folder)
 {
     const struct dirent *entry;
     while ((entry = readdir(folder)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            return false;
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) return false;
     return true;
 }
 
@@ -117,24 +108,19 @@ static bool read_old_top(const char *dir, StrBuf *top)
 static CopyPlace look_at(Context *ctx, const char *dir, StrBuf *old_top)
 {
     DIR *folder = opendir(dir);
-    if (!folder && errno == ENOENT)
-        return PLACE_NEW;
+    if (!folder && errno == ENOENT) return PLACE_NEW;
     if (!folder) {
         file_error(ctx, "write to", dir);
         return PLACE_WRONG;
     }
     bool empty = is_empty(folder);
     closedir(folder);
-    if (empty)
-        return PLACE_EMPTY;
-    if (read_old_top(dir, old_top))
-        return PLACE_OURS;
+    if (empty) return PLACE_EMPTY;
+    if (read_old_top(dir, old_top)) return PLACE_OURS;
     diag_error(ctx, loc_unknown(ctx),
                "refusing to overwrite '%s': it holds files, but no report.json of ming", dir);
     return PLACE_WRONG;
 }
-
-/* --- writing -------------------------------------------------------------------------------------------- */
 
 /* A new directory beside a new project, or inside an old one. */
 static bool make_temporary(Context *ctx, const char *dir, CopyPlace place, StrBuf *out)
@@ -144,10 +130,8 @@ static bool make_temporary(Context *ctx, const char *dir, CopyPlace place, StrBu
         strbuf_clear(out);
         strbuf_printf(out, "%s%s.%ld.%d.tmp", dir, place == PLACE_NEW ? "" : "/", (long)getpid(),
                       i);
-        if (mkdir(out->data, 0777) == 0)
-            return true;
-        if (errno != EEXIST)
-            break;
+        if (mkdir(out->data, 0777) == 0) return true;
+        if (errno != EEXIST) break;
     }
     return file_error(ctx, "create", dir);
 }
@@ -159,7 +143,8 @@ static bool fill(Context *ctx, const char *dir, const EmittedFiles *files)
     for (size_t i = 0; ok && i < files->len; i++) {
         const EmittedFile *file = &files->data[i];
         join(&path, dir, file->name.data);
-        ok = (make_folders(dir, file->name.data) && write_file(path.data, strbuf_str(&file->text))) ||
+        ok = (make_folders(dir, file->name.data) &&
+              write_file(path.data, strbuf_str(&file->text))) ||
              file_error(ctx, "write", path.data);
     }
     strbuf_free(&path);
@@ -185,8 +170,7 @@ static bool move_files(Context *ctx, const char *from, const char *to, const Emi
 static bool has_file(const EmittedFiles *files, const char *name)
 {
     for (size_t i = 0; i < files->len; i++)
-        if (strcmp(files->data[i].name.data, name) == 0)
-            return true;
+        if (strcmp(files->data[i].name.data, name) == 0) return true;
     return false;
 }
 
@@ -194,20 +178,19 @@ static bool has_file(const EmittedFiles *files, const char *name)
  * another one. */
 static void remove_stale(const char *dir, const char *old_top, const EmittedFiles *files)
 {
-    static const char *const sources[] = {".h", ".cpp", "_params.h", "_host.h", "_tb.cpp", ".mir",
+    static const char *const sources[] = {".h",           ".cpp",      "_params.h",
+                                          "_host.h",      "_tb.cpp",   ".mir",
                                           "_weights.npy", "_data.cfg", "_schedule.h"};
     static const char *const products[] = {".o", "_tb.o", "_csim", "_cosim", "_cosim.cpp"};
     StrBuf name = {0}, path = {0};
     size_t count = COUNT_OF(sources);
     strbuf_printf(&name, "%s.h", old_top);
-    if (!has_file(files, name.data))
-        count += COUNT_OF(products);
+    if (!has_file(files, name.data)) count += COUNT_OF(products);
     for (size_t i = 0; !strchr(old_top, '/') && i < count; i++) {
         strbuf_clear(&name);
         strbuf_printf(&name, "%s%s", old_top,
                       i < COUNT_OF(sources) ? sources[i] : products[i - COUNT_OF(sources)]);
-        if (!has_file(files, name.data))
-            (void)unlink(join(&path, dir, name.data));
+        if (!has_file(files, name.data)) (void)unlink(join(&path, dir, name.data));
     }
     strbuf_free(&name);
     strbuf_free(&path);
@@ -217,8 +200,7 @@ static void remove_stale(const char *dir, const char *old_top, const EmittedFile
 static char *without_slashes(const char *dir)
 {
     size_t len = strlen(dir);
-    while (len > 1 && dir[len - 1] == '/')
-        len--;
+    while (len > 1 && dir[len - 1] == '/') len--;
     char *copy = xmalloc(len + 1);
     memcpy(copy, dir, len);
     copy[len] = '\0';
@@ -237,10 +219,8 @@ bool emit_write_project(Context *ctx, const char *given_dir, const EmittedFiles 
             ok = rename(temporary.data, dir) == 0 || file_error(ctx, "create", dir);
         else if (ok)
             ok = move_files(ctx, temporary.data, dir, files);
-        if (!ok || place != PLACE_NEW)
-            remove_files(temporary.data, files);
-        if (ok && place == PLACE_OURS)
-            remove_stale(dir, old_top.data ? old_top.data : "", files);
+        if (!ok || place != PLACE_NEW) remove_files(temporary.data, files);
+        if (ok && place == PLACE_OURS) remove_stale(dir, old_top.data ? old_top.data : "", files);
     }
     free_ptr((void **)&dir);
     strbuf_free(&temporary);

@@ -1,13 +1,13 @@
 /* C++ expressions of float ops: operators where C++ has them, else the functions of hls_math.h. Ops
- * and predicates that have neither form are rewritten before (lowering/dfg_to_emithls/expand_scalar.c).
+ * and predicates that have neither form are rewritten before
+ * (lowering/dfg_to_emithls/expand_scalar.c).
  * Tests: lit/emit/expressions-float.mir, test/e2e */
-#include "emit/internal.h"
+#include <math.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"
+#include "emit/internal.h"
 #include "ir/asm/print/print.h"
-
-#include <math.h>
 
 bool cpp_float_constant(Emitter *e, const Attr *value, Expr *out)
 {
@@ -16,8 +16,7 @@ bool cpp_float_constant(Emitter *e, const Attr *value, Expr *out)
     emit_float_literal(&text, number, value->type->kind != TYPE_F64);
     const char *literal = arena_copy(&e->arena, text.data, text.len + 1);
     *out = cpp_leaf(literal, value->type, false);
-    if (signbit(number))
-        out->prec = PREC_UNARY;
+    if (signbit(number)) out->prec = PREC_UNARY;
     strbuf_free(&text);
     return true;
 }
@@ -26,8 +25,6 @@ static Expr float_expr(const char *text, Prec prec, bool reads)
 {
     return (Expr){.text = text, .prec = prec, .kind = CPP_FLOAT, .reads = reads};
 }
-
-/* --- operators ------------------------------------------------------------------------ */
 
 static bool infix(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
@@ -38,7 +35,7 @@ static bool infix(Emitter *e, const Op *op, const Expr *x, Expr *out)
                                                 : "/";
     Prec prec = multiplies ? PREC_MUL : PREC_ADD;
     const char *text = emit_arena_printf(&e->arena, "%s %s %s", cpp_parens(e, &x[0], prec), sign,
-                                    cpp_parens(e, &x[1], (Prec)(prec + 1)));
+                                         cpp_parens(e, &x[1], (Prec)(prec + 1)));
     *out = float_expr(text, prec, x[0].reads || x[1].reads);
     return true;
 }
@@ -55,8 +52,8 @@ static bool negate(Emitter *e, const Op *op, const Expr *x, Expr *out)
 static bool compare(Emitter *e, const Op *op, const Expr *x, Expr *out)
 {
     enum { ALWAYS_FALSE, OEQ, OGT, OGE, OLT, OLE, ONE, ORD, UEQ, UGT, UGE, ULT, ULE, UNE, UNO };
-    static const char *const plain[] = {[OEQ] = "==", [OGT] = ">", [OGE] = ">=", [OLT] = "<",
-                                        [OLE] = "<=", [UNE] = "!="};
+    static const char *const plain[] = {
+        [OEQ] = "==", [OGT] = ">", [OGE] = ">=", [OLT] = "<", [OLE] = "<=", [UNE] = "!="};
     static const char *const negated[] = {[UGT] = "<=", [UGE] = "<", [ULT] = ">=", [ULE] = ">"};
     int64_t p = attr_int_value(op_attr(op, "predicate"));
     const char *a = cpp_parens(e, &x[0], PREC_SHIFT), *b = cpp_parens(e, &x[1], PREC_SHIFT);
@@ -65,14 +62,12 @@ static bool compare(Emitter *e, const Op *op, const Expr *x, Expr *out)
         *out = cpp_boolean(emit_arena_printf(&e->arena, "%s %s %s", a, plain[p], b),
                            p == OEQ || p == UNE ? PREC_EQUAL : PREC_COMPARE, reads);
     else if (p >= UGT && p <= ULE)
-        *out = cpp_boolean(emit_arena_printf(&e->arena, "!(%s %s %s)", a, negated[p], b), PREC_UNARY,
-                           reads);
+        *out = cpp_boolean(emit_arena_printf(&e->arena, "!(%s %s %s)", a, negated[p], b),
+                           PREC_UNARY, reads);
     else
         return op_error(op, "has no C++ form: C++ has no operator for this predicate");
     return true;
 }
-
-/* --- functions ------------------------------------------------------------------------- */
 
 static void call(Emitter *e, const char *function, const Expr *x, uint32_t count, Expr *out)
 {
@@ -110,7 +105,8 @@ static bool to_integer(Emitter *e, const Op *op, const Expr *x, Expr *out)
     const char *text = x[0].text;
     if (op->def == ARITH(FPTOUI))
         text = emit_arena_printf(&e->arena, "ap_uint<%u>(%s)", type_width(type), text);
-    *out = cpp_leaf(emit_arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), text), type, x[0].reads);
+    *out =
+        cpp_leaf(emit_arena_printf(&e->arena, "%s(%s)", cpp_type(e, type), text), type, x[0].reads);
     return true;
 }
 
@@ -124,14 +120,12 @@ static bool bitcast(Emitter *e, const Op *op, const Expr *x, Expr *out)
         *out = x[0];
         return true;
     }
-    const char *function = to_float
-                               ? emit_arena_printf(&e->arena, "bits_as<%s>", cpp_type(e, to))
-                               : emit_arena_printf(&e->arena, "bits_as<std::int%u_t>", width);
-    const char *arg = to_float ? emit_arena_printf(&e->arena, "std::int%u_t(%s)", width, x[0].text)
-                               : x[0].text;
+    const char *function = to_float ? emit_arena_printf(&e->arena, "bits_as<%s>", cpp_type(e, to))
+                                    : emit_arena_printf(&e->arena, "bits_as<std::int%u_t>", width);
+    const char *arg =
+        to_float ? emit_arena_printf(&e->arena, "std::int%u_t(%s)", width, x[0].text) : x[0].text;
     const char *text = emit_arena_printf(&e->arena, "%s(%s)", function, arg);
-    if (!to_float)
-        text = emit_arena_printf(&e->arena, "%s(%s)", cpp_type(e, to), text);
+    if (!to_float) text = emit_arena_printf(&e->arena, "%s(%s)", cpp_type(e, to), text);
     *out = cpp_leaf(text, to, x[0].reads);
     return true;
 }
@@ -142,28 +136,27 @@ static bool math_call(Emitter *e, const Op *op, const Expr *x, Expr *out)
         const OpDef *op;
         const char *function;
     } functions[] = {
-        {ARITH(REMF), "hls::fmod"},      {ARITH(MAXNUMF), "hls::fmax"},
-        {ARITH(MINNUMF), "hls::fmin"},   {MATH(ABSF), "hls::fabs"},
-        {MATH(ACOS), "hls::acos"},       {MATH(ACOSH), "hls::acosh"},
-        {MATH(ASIN), "hls::asin"},       {MATH(ASINH), "hls::asinh"},
-        {MATH(ATAN), "hls::atan"},       {MATH(ATAN2), "hls::atan2"},
-        {MATH(ATANH), "hls::atanh"},     {MATH(CBRT), "hls::cbrt"},
-        {MATH(CEIL), "hls::ceil"},       {MATH(COPYSIGN), "hls::copysign"},
-        {MATH(COS), "hls::cos"},         {MATH(COSH), "hls::cosh"},
-        {MATH(ERF), "hls::erf"},         {MATH(EXP), "hls::exp"},
-        {MATH(EXP2), "hls::exp2"},       {MATH(EXPM1), "hls::expm1"},
-        {MATH(FLOOR), "hls::floor"},     {MATH(FMA), "hls::fma"},
-        {MATH(LOG), "hls::log"},         {MATH(LOG10), "hls::log10"},
-        {MATH(LOG1P), "hls::log1p"},     {MATH(LOG2), "hls::log2"},
-        {MATH(POWF), "hls::pow"},        {MATH(ROUND), "hls::round"},
-        {MATH(ROUNDEVEN), "hls::rint"},  {MATH(RSQRT), "hls::rsqrt"},
-        {MATH(SIN), "hls::sin"},         {MATH(SINH), "hls::sinh"},
-        {MATH(SQRT), "hls::sqrt"},       {MATH(TAN), "hls::tan"},
-        {MATH(TANH), "hls::tanh"},       {MATH(TRUNC), "hls::trunc"},
+        {ARITH(REMF), "hls::fmod"},     {ARITH(MAXNUMF), "hls::fmax"},
+        {ARITH(MINNUMF), "hls::fmin"},  {MATH(ABSF), "hls::fabs"},
+        {MATH(ACOS), "hls::acos"},      {MATH(ACOSH), "hls::acosh"},
+        {MATH(ASIN), "hls::asin"},      {MATH(ASINH), "hls::asinh"},
+        {MATH(ATAN), "hls::atan"},      {MATH(ATAN2), "hls::atan2"},
+        {MATH(ATANH), "hls::atanh"},    {MATH(CBRT), "hls::cbrt"},
+        {MATH(CEIL), "hls::ceil"},      {MATH(COPYSIGN), "hls::copysign"},
+        {MATH(COS), "hls::cos"},        {MATH(COSH), "hls::cosh"},
+        {MATH(ERF), "hls::erf"},        {MATH(EXP), "hls::exp"},
+        {MATH(EXP2), "hls::exp2"},      {MATH(EXPM1), "hls::expm1"},
+        {MATH(FLOOR), "hls::floor"},    {MATH(FMA), "hls::fma"},
+        {MATH(LOG), "hls::log"},        {MATH(LOG10), "hls::log10"},
+        {MATH(LOG1P), "hls::log1p"},    {MATH(LOG2), "hls::log2"},
+        {MATH(POWF), "hls::pow"},       {MATH(ROUND), "hls::round"},
+        {MATH(ROUNDEVEN), "hls::rint"}, {MATH(RSQRT), "hls::rsqrt"},
+        {MATH(SIN), "hls::sin"},        {MATH(SINH), "hls::sinh"},
+        {MATH(SQRT), "hls::sqrt"},      {MATH(TAN), "hls::tan"},
+        {MATH(TANH), "hls::tanh"},      {MATH(TRUNC), "hls::trunc"},
     };
     for (size_t i = 0; i < COUNT_OF(functions); i++) {
-        if (op->def != functions[i].op)
-            continue;
+        if (op->def != functions[i].op) continue;
         call(e, functions[i].function, x, op->operand_count, out);
         return true;
     }
@@ -189,7 +182,6 @@ ExprPrinter *cpp_float_printer(const OpDef *def)
         {ARITH(BITCAST), bitcast},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (def == table[i].op)
-            return table[i].print;
+        if (def == table[i].op) return table[i].print;
     return def && def->dialect == &math_dialect ? math_call : NULL;
 }

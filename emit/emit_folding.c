@@ -1,11 +1,10 @@
-/* folding.json: what was chosen for each process and FIFO, as `ming compile --folding` takes it back.
- * Choices are read from the processes' reports, where target/dse/folding_record.c left them.
+/* folding.json: what was chosen for each process and FIFO, as `ming compile --folding` takes it
+ * back. Choices are read from the processes' reports, where target/dse/folding_record.c left them.
  * Tests: lit/emit/folding.mir, test/e2e/run.py */
-#include "emit/internal.h"
-
 #include "dialects/emithls/emithls.h"
-#include "ir/support/support.h"
+#include "emit/internal.h"
 #include "ir/core/core.h"
+#include "ir/support/support.h"
 
 /* Lists, dictionaries, strings and numbers as JSON. */
 static void add_value(StrBuf *out, const Attr *value)
@@ -41,8 +40,7 @@ static void add_value(StrBuf *out, const Attr *value)
 /* A member on a line of its own. */
 static void add_member(StrBuf *out, const char *key, const Attr *value, bool *first)
 {
-    if (!value)
-        return;
+    if (!value) return;
     strbuf_printf(out, "%s\n      \"%s\": ", *first ? "" : ",", key);
     add_value(out, value);
     *first = false;
@@ -58,8 +56,7 @@ static void add_layer(StrBuf *out, Op *func, const Attr *report, const Attr *fol
     json_add_string(out, symbol_name(func)->str);
     strbuf_add_c(out, ": {");
     add_member(out, "layer", source, &first);
-    if (unroll)
-        add_member(out, "loops", attr_dict_get_c(report, "trip_counts"), &first);
+    if (unroll) add_member(out, "loops", attr_dict_get_c(report, "trip_counts"), &first);
     add_member(out, "unroll", unroll, &first);
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         add_member(out, keys[i], attr_dict_get_c(folding, keys[i]), &first);
@@ -70,13 +67,11 @@ static void add_layer(StrBuf *out, Op *func, const Attr *report, const Attr *fol
 static void add_layers(Emitter *e, StrBuf *out)
 {
     bool first = true;
-    FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-    {
+    FOR_EACH_OP(op, region_entry(op_region(e->module, 0))) {
         const Attr *report = op_attr(op, "report");
         bool has_report = op->def == EMITHLS(FUNC) && report && report->kind == ATTR_DICT;
         const Attr *folding = has_report ? attr_dict_get_c(report, "folding") : NULL;
-        if (!folding || folding->kind != ATTR_DICT || folding->u.dict.count == 0)
-            continue;
+        if (!folding || folding->kind != ATTR_DICT || folding->u.dict.count == 0) continue;
         strbuf_add_c(out, first ? "" : ",");
         add_layer(out, op, report, folding);
         first = false;
@@ -86,10 +81,8 @@ static void add_layers(Emitter *e, StrBuf *out)
 static void add_fifos(Emitter *e, StrBuf *out)
 {
     bool first = true;
-    FOR_EACH_OP(op, region_entry(op_region(e->top, 0)))
-    {
-        if (op->def != EMITHLS(STREAM) || op_attr(op, "fixed"))
-            continue;
+    FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
+        if (op->def != EMITHLS(STREAM) || op_attr(op, "fixed")) continue;
         strbuf_add_c(out, first ? "\n    " : ",\n    ");
         json_add_string(out, op_attr(op, "name")->u.string);
         strbuf_add_c(out, ": {\"depth\": ");

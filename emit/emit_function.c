@@ -1,23 +1,19 @@
 /* C++ functions of an emithls module: the comment that says what a process computes, the signature,
  * and around the body of a top function of memories the loop over frames.
  * Tests: lit/emit/functions.mir, lit/emit/memory-ports.mir, test/e2e */
-#include "emit/internal.h"
-
-#include "dialects/emithls/emithls.h"
-#include "ir/core/core.h"
-
 #include <string.h>
 
-enum { INDENT = 4, MAX_COLUMN = 100 };
+#include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
+#include "ir/core/core.h"
 
-/* --- lines and names ------------------------------------------------------------------------ */
+enum { INDENT = 4, MAX_COLUMN = 100 };
 
 void emit_line(Function *f, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    for (int i = 0; i < f->depth * INDENT; i++)
-        strbuf_add_char(f->out, ' ');
+    for (int i = 0; i < f->depth * INDENT; i++) strbuf_add_char(f->out, ' ');
     strbuf_vprintf(f->out, fmt, args);
     strbuf_add_char(f->out, '\n');
     va_end(args);
@@ -55,8 +51,6 @@ const char *emit_declare_name(Function *f, const Value *value, Str raw)
     ptrmap_put(&f->names, value, (void *)(uintptr_t)name);
     return name;
 }
-
-/* --- the comment ------------------------------------------------------------------------------- */
 
 static void add_numbers(StrBuf *out, const Attr *list, const char *separator)
 {
@@ -111,37 +105,33 @@ static void print_comment(Function *f, Op *func)
 {
     const Attr *report = op_attr(func, "report"), *doc = op_attr(func, "doc");
     StrBuf text = {0}, notes = {0};
-    if (report && report->kind == ATTR_DICT)
-        add_report(&text, report);
-    if (text.len)
-        emit_line(f, "// %s", text.data);
+    if (report && report->kind == ATTR_DICT) add_report(&text, report);
+    if (text.len) emit_line(f, "// %s", text.data);
     strbuf_free(&text);
-    if (doc)
-        print_doc_lines(f, doc->u.string);
+    if (doc) print_doc_lines(f, doc->u.string);
     emit_limit_notes(func, &notes);
     print_doc_lines(f, strbuf_str(&notes));
     strbuf_free(&notes);
     if (func == f->e->top)
-        emit_line(f, f->e->has_memories
-                          ? "// The accelerator: processes connected by streams, once per frame."
-                          : "// The accelerator: processes connected by streams. A call is a frame.");
+        emit_line(f,
+                  f->e->has_memories
+                      ? "// The accelerator: processes connected by streams, once per frame."
+                      : "// The accelerator: processes connected by streams. A call is a frame.");
 }
 
-/* --- the signature --------------------------------------------------------------------------------- */
-
-static bool is_memory(const Value *arg) { return type_is_a(arg->type, &emithls_type_array); }
+static bool is_memory(const Value *arg)
+{
+    return type_is_a(arg->type, &emithls_type_array);
+}
 
 static bool is_written(const Value *memory)
 {
-    FOR_EACH_USE(use, memory)
-    {
+    FOR_EACH_USE(use, memory) {
         Op *op = use->owner;
-        if (op->def == EMITHLS(STORE))
-            return true;
+        if (op->def == EMITHLS(STORE)) return true;
         if (op->def == EMITHLS(CALL)) {
             Op *callee = symbol_lookup(op, op_attr(op, "callee"));
-            if (is_written(region_entry(op_region(callee, 0))->args[use_index(use)]))
-                return true;
+            if (is_written(region_entry(op_region(callee, 0))->args[use_index(use)])) return true;
         }
     }
     return false;
@@ -162,8 +152,7 @@ void emit_signature(StrBuf *out, const char *start, const char *const *parameter
     strbuf_add_c(out, start);
     for (size_t i = 0; i < count; i++) {
         size_t length = strlen(parameters[i]);
-        if (i)
-            strbuf_add_char(out, ',');
+        if (i) strbuf_add_char(out, ',');
         if (i && column + length + 2 > MAX_COLUMN) {
             strbuf_printf(out, "\n%*s", (int)margin, "");
             column = margin;
@@ -193,18 +182,16 @@ static void print_signature(Function *f, const Op *func)
     }
     if (has_memory) {
         f->frame = emit_function_name(f, STR("frame"));
-        if (func == e->top)
-            f->frames = emit_function_name(f, STR("frames"));
-        *vec_push(&parameters) = emit_arena_printf(&e->arena, "int %s", f->frames ? f->frames : f->frame);
+        if (func == e->top) f->frames = emit_function_name(f, STR("frames"));
+        *vec_push(&parameters) =
+            emit_arena_printf(&e->arena, "int %s", f->frames ? f->frames : f->frame);
     }
     const char *start = emit_arena_printf(&e->arena, "%svoid %s(", func == e->top ? "" : "static ",
-                                     cpp_global(e, symbol_name(func)));
+                                          cpp_global(e, symbol_name(func)));
     emit_signature(f->out, start, parameters.data, parameters.len);
     strbuf_add_char(f->out, '\n');
     vec_free(&parameters);
 }
-
-/* --- functions ---------------------------------------------------------------------------------------- */
 
 static bool print_function(Emitter *e, StrBuf *out, Op *func)
 {
@@ -215,8 +202,7 @@ static bool print_function(Emitter *e, StrBuf *out, Op *func)
     f.depth = 1;
     bool ok = emit_block(&f, region_entry(op_region(func, 0)));
     emit_flush_pending(&f);
-    while (f.depth-- > 0)
-        emit_line(&f, "}");
+    while (f.depth-- > 0) emit_line(&f, "}");
     ptrmap_free(&f.names);
     ptrmap_free(&f.extents);
     ptrmap_free(&f.exprs);
@@ -230,10 +216,8 @@ static bool print_function(Emitter *e, StrBuf *out, Op *func)
 bool emit_functions(Emitter *e, StrBuf *out)
 {
     bool ok = true;
-    FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-    {
-        if (op->def != EMITHLS(FUNC) || op == e->top)
-            continue;
+    FOR_EACH_OP(op, region_entry(op_region(e->module, 0))) {
+        if (op->def != EMITHLS(FUNC) || op == e->top) continue;
         ok &= print_function(e, out, op);
         strbuf_add_char(out, '\n');
     }

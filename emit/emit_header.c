@@ -1,15 +1,14 @@
 /* <top>.h: the accelerator's interface, described for people who call it.
  * Tests: lit/emit/header.mir */
-#include "emit/internal.h"
-
 #include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
 #include "ir/asm/print/print.h"
 
 static size_t process_count(const Emitter *e)
 {
     size_t count = 0;
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-    count += op->def == EMITHLS(FUNC) && op != e->top;
+        count += op->def == EMITHLS(FUNC) && op != e->top;
     return count;
 }
 
@@ -26,7 +25,10 @@ static void describe_port(StrBuf *out, const EmitPort *port)
     int64_t lanes = emithls_lanes(port->word);
     StrBuf elem = {0};
     type_print(&elem, emithls_scalar(port->word));
-    strbuf_printf(out, "//   %s: %s '", port->name, port->is_weights ? "weights" : port->is_input ? "input" : "output");
+    strbuf_printf(out, "//   %s: %s '", port->name,
+                  port->is_weights ? "weights"
+                  : port->is_input ? "input"
+                                   : "output");
     emit_comment_text(out, port->tensor);
     strbuf_add_c(out, "' ");
     emit_extents(out, port->shape, port->rank, "x");
@@ -34,8 +36,7 @@ static void describe_port(StrBuf *out, const EmitPort *port)
     add_stream_shape(out, port);
     strbuf_printf(out, ": %lld word%s of ", (long long)port->words_per_frame,
                   port->words_per_frame == 1 ? "" : "s");
-    if (lanes > 1)
-        strbuf_printf(out, "%lld x ", (long long)lanes);
+    if (lanes > 1) strbuf_printf(out, "%lld x ", (long long)lanes);
     strbuf_add_c(out, elem.data);
     if (port->bus)
         strbuf_printf(out, ", in memory as %lld x %s", (long long)port->bus_words,
@@ -57,8 +58,7 @@ static void add_aliases(Emitter *e, StrBuf *out)
         strbuf_printf(out, "using %s = hls::vector<%s, %lld>;\n", cpp_type(e, word),
                       cpp_type(e, emithls_scalar(word)), (long long)emithls_lanes(word));
     }
-    if (e->words.len)
-        strbuf_add_char(out, '\n');
+    if (e->words.len) strbuf_add_char(out, '\n');
 }
 
 static void add_prototype(Emitter *e, StrBuf *out)
@@ -71,10 +71,9 @@ static void add_prototype(Emitter *e, StrBuf *out)
         *vec_push(&parameters) = emit_arena_printf(&e->arena, "%s", text.data);
         strbuf_free(&text);
     }
-    if (e->has_memories)
-        *vec_push(&parameters) = "int frames";
+    if (e->has_memories) *vec_push(&parameters) = "int frames";
     emit_signature(out, emit_arena_printf(&e->arena, "void %s(", e->top_name), parameters.data,
-                  parameters.len);
+                   parameters.len);
     strbuf_add_c(out, ";\n");
     vec_free(&parameters);
 }
@@ -101,14 +100,11 @@ void emit_header(Emitter *e, StrBuf *out)
                   process_count(e));
     strbuf_printf(out, "// Each call takes %s of every input and gives as many of every output:\n",
                   e->has_memories ? "`frames` frames" : "one frame");
-    for (size_t i = 0; i < e->ports.len; i++)
-        describe_port(out, &e->ports.data[i]);
+    for (size_t i = 0; i < e->ports.len; i++) describe_port(out, &e->ports.data[i]);
     emit_begin_guard(e, out, "_H");
-    if (e->uses_ints)
-        strbuf_add_c(out, "#include <ap_int.h>\n");
+    if (e->uses_ints) strbuf_add_c(out, "#include <ap_int.h>\n");
     strbuf_add_c(out, "#include <hls_stream.h>\n");
-    if (e->words.len)
-        strbuf_add_c(out, "#include <hls_vector.h>\n");
+    if (e->words.len) strbuf_add_c(out, "#include <hls_vector.h>\n");
     strbuf_add_c(out, "\n#if !defined(__SYNTHESIS__)\n"
                       "// Loops have names for the reports of HLS.\n"
                       "#pragma GCC diagnostic ignored \"-Wunused-label\"\n"

@@ -3,12 +3,11 @@
  *   emit_prepare ─▶ functions, header, parameters, testbench, build files, report ─▶ directory
  *
  * Tests: lit/emit, test/e2e */
-#include "emit/emit.h"
+#include <string.h>
 
+#include "emit/emit.h"
 #include "emit/internal.h"
 #include "ir/asm/print/print.h"
-
-#include <string.h>
 
 typedef void FilePrinter(Emitter *e, StrBuf *out);
 
@@ -35,8 +34,7 @@ static void add_includes(const Emitter *e, StrBuf *out, const char *functions)
         {strstr(functions, "std::numeric_limits") != NULL, "limits"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (!rows[i].needed)
-            continue;
+        if (!rows[i].needed) continue;
         strbuf_printf(out, "%s#include <%s>\n", any ? "" : "\n", rows[i].header);
         any = true;
     }
@@ -64,8 +62,7 @@ static bool add_source(Emitter *e, EmittedFiles *files)
         strbuf_printf(out, "#include \"%s.h\"\n#include \"%s_params.h\"\n", e->top_name,
                       e->top_name);
         add_includes(e, out, functions.data);
-        if (strstr(functions.data, "bits_as<"))
-            strbuf_add_c(out, bits_as);
+        if (strstr(functions.data, "bits_as<")) strbuf_add_c(out, bits_as);
         strbuf_add_str(out, strbuf_str(&functions));
     }
     strbuf_free(&functions);
@@ -76,9 +73,9 @@ static bool add_source(Emitter *e, EmittedFiles *files)
 static bool add_csim(Emitter *e, EmittedFiles *files)
 {
     static const char *const names[] = {
-        "ap_int.h",     "ap_limbs.h",   "ap_ref.h",    "ap_text.h",    "cosim.awk",
-        "hls_math.h",   "hls_stream.h", "hls_vector.h", "ming_cosim.h", "ming_npy.h",
-        "ming_port.h",  "ming_quantize.h", "ming_tb.h", "ming_timeline.h"};
+        "ap_int.h",    "ap_limbs.h",      "ap_ref.h",     "ap_text.h",      "cosim.awk",
+        "hls_math.h",  "hls_stream.h",    "hls_vector.h", "ming_cosim.h",   "ming_npy.h",
+        "ming_port.h", "ming_quantize.h", "ming_tb.h",    "ming_timeline.h"};
     bool ok = true;
     for (size_t i = 0; ok && e->options->csim_dir && i < COUNT_OF(names); i++) {
         const char *path = emit_arena_printf(&e->arena, "%s/%s", e->options->csim_dir, names[i]);
@@ -114,14 +111,11 @@ static bool add_files(Emitter *e, EmittedFiles *files)
         {"", ".clang-format", emit_style},
         {"", "folding.json", emit_folding},
     };
-    if (!add_source(e, files) || !add_schedule(e, files))
-        return false;
+    if (!add_source(e, files) || !add_schedule(e, files)) return false;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
         rows[i].print(e, add_file(e, files, rows[i].prefix, rows[i].name));
-    if (e->weights)
-        emit_weights(e, add_file(e, files, NULL, "_weights.npy"));
-    if (!add_csim(e, files))
-        return false;
+    if (e->weights) emit_weights(e, add_file(e, files, NULL, "_weights.npy"));
+    if (!add_csim(e, files)) return false;
     op_print(add_file(e, files, NULL, ".mir"), e->module, &PRINT_DEFAULT);
     emit_report(e, add_file(e, files, "", "report.json"));
     return true;
@@ -144,8 +138,7 @@ bool emit_hls_files(Op *module, const EmitOptions *options, EmittedProject *out)
     Emitter e = {.ctx = module->ctx, .module = module, .options = options};
     arena_init(&e.arena);
     bool ok = emit_prepare(&e) && add_files(&e, &out->files);
-    if (ok)
-        emit_csim_arguments(&e, &out->csim_arguments);
+    if (ok) emit_csim_arguments(&e, &out->csim_arguments);
     emitter_free(&e);
     return ok;
 }

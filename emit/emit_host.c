@@ -1,9 +1,8 @@
-/* <top>_host.h: the ports as functions for host code, one ming::Port each, which quantizes, orders and
- * packs arrays of the model. The testbench goes through it too.
+/* <top>_host.h: the ports as functions for host code, one ming::Port each, which quantizes, orders
+ * and packs arrays of the model. The testbench goes through it too.
  * Tests: lit/emit/memory-ports.mir, test/e2e */
-#include "emit/internal.h"
-
 #include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
 
 /* "{1, 2, 3}" */
 static void add_list(StrBuf *out, const int64_t *items, uint32_t count)
@@ -16,8 +15,7 @@ static void add_list(StrBuf *out, const int64_t *items, uint32_t count)
 static bool is_identity(const EmitPort *port)
 {
     for (uint32_t i = 0; i < port->rank; i++)
-        if (port->order[i] != i)
-            return false;
+        if (port->order[i] != i) return false;
     return true;
 }
 
@@ -41,19 +39,22 @@ static void add_quantizer(StrBuf *out, const EmitPort *port, const char *indent)
         strbuf_printf(out, ", %lld, %lld)", (long long)q->zero_point, (long long)q->divisor);
 }
 
-static int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+static int64_t round_up(int64_t value, int64_t to)
+{
+    return (value + to - 1) / to * to;
+}
 
 /* Bits of the C++ object that holds an integer of that width. */
 static int64_t object_bits(int64_t width)
 {
     int64_t bits = 8;
-    while (bits < width)
-        bits *= 2;
+    while (bits < width) bits *= 2;
     return bits;
 }
 
-/* Bits from one word to the next in memory, and from one element to the next. A stream's scalar takes
- * whole bytes; in a vector, which is a struct to HLS, each element lies as its C++ object does. */
+/* Bits from one word to the next in memory, and from one element to the next. A stream's scalar
+ * takes whole bytes; in a vector, which is a struct to HLS, each element lies as its C++ object
+ * does. */
 static void add_packing(StrBuf *out, const EmitPort *port, const char *indent)
 {
     int64_t lanes = emithls_lanes(port->word), element = type_width(emithls_scalar(port->word));
@@ -90,9 +91,9 @@ static void add_port(StrBuf *out, const EmitPort *port)
     if (type_is_float(elem))
         strbuf_printf(out, "%s.floats(%u)", indent, type_width(elem));
     else
-        strbuf_printf(out, "%s.integers(%u%s)", indent, type_width(elem), is_signed ? "" : ", false");
-    if (port->quant)
-        add_quantizer(out, port, indent);
+        strbuf_printf(out, "%s.integers(%u%s)", indent, type_width(elem),
+                      is_signed ? "" : ", false");
+    if (port->quant) add_quantizer(out, port, indent);
     add_packing(out, port, indent);
     strbuf_add_c(out, ";\n");
 }
@@ -100,7 +101,10 @@ static void add_port(StrBuf *out, const EmitPort *port)
 /* // Input 'x': … */
 static void add_function(StrBuf *out, const EmitPort *port)
 {
-    strbuf_printf(out, "\n// %s '", port->is_weights ? "Weights" : port->is_input ? "Input" : "Output");
+    strbuf_printf(out, "\n// %s '",
+                  port->is_weights ? "Weights"
+                  : port->is_input ? "Input"
+                                   : "Output");
     emit_comment_text(out, port->tensor);
     strbuf_printf(out, "'\ninline ming::Port %s()\n{\n", port->name);
     add_port(out, port);
@@ -109,16 +113,15 @@ static void add_function(StrBuf *out, const EmitPort *port)
 
 void emit_host(Emitter *e, StrBuf *out)
 {
-    strbuf_printf(out,
-                  "// The boundary of %s for host code. Each port's function describes how an array of\n"
-                  "// the model becomes the bytes that the accelerator takes or gives, frame by frame:\n"
-                  "//   std::vector<std::uint8_t> bytes = ming::pack(port, array, frame);\n"
-                  "//   ming::unpack(port, bytes, array, frame);\n",
-                  e->top_name);
+    strbuf_printf(
+        out,
+        "// The boundary of %s for host code. Each port's function describes how an array of\n"
+        "// the model becomes the bytes that the accelerator takes or gives, frame by frame:\n"
+        "//   std::vector<std::uint8_t> bytes = ming::pack(port, array, frame);\n"
+        "//   ming::unpack(port, bytes, array, frame);\n",
+        e->top_name);
     emit_begin_guard(e, out, "_HOST_H");
     strbuf_printf(out, "#include \"csim/ming_port.h\"\n\nnamespace %s_host\n{\n", e->top_name);
-    for (size_t i = 0; i < e->ports.len; i++)
-        add_function(out, &e->ports.data[i]);
+    for (size_t i = 0; i < e->ports.len; i++) add_function(out, &e->ports.data[i]);
     strbuf_printf(out, "\n} // namespace %s_host\n\n#endif\n", e->top_name);
 }
-

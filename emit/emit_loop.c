@@ -1,9 +1,8 @@
-/* Loops of emithls in C++: a perfect nest of for statements, or one flat loop that carries its counters
- * along where only part of their box is run through.
+/* Loops of emithls in C++: a perfect nest of for statements, or one flat loop that carries its
+ * counters along where only part of their box is run through.
  * Tests: lit/emit/functions.mir */
-#include "emit/internal.h"
-
 #include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
 
 enum { MAX_LOOPS = 16 };
 
@@ -18,12 +17,9 @@ typedef struct PrintedLoop {
 static void loop_pragma(Function *f, const Op *op, bool is_innermost)
 {
     const Attr *ii = op_attr(op, "ii");
-    if (ii)
-        emit_pragma(f, "pipeline II=%lld", (long long)attr_int_value(ii));
-    if (op_attr(op, "unroll"))
-        emit_pragma(f, "unroll");
-    if (is_innermost && op_attr(op, "ordered"))
-        emit_pragma(f, "expression_balance off");
+    if (ii) emit_pragma(f, "pipeline II=%lld", (long long)attr_int_value(ii));
+    if (op_attr(op, "unroll")) emit_pragma(f, "unroll");
+    if (is_innermost && op_attr(op, "ordered")) emit_pragma(f, "expression_balance off");
 }
 
 static void declare_counters(Function *f, PrintedLoop *loop)
@@ -36,17 +32,16 @@ static void declare_counters(Function *f, PrintedLoop *loop)
     }
 }
 
-/* for (…) for (…) { body }: a perfect nest. Unrolling names every level, pipelining the innermost. */
+/* for (…) for (…) { body }: a perfect nest. Unrolling names every level, pipelining the
+ * innermost. */
 static bool print_nest(Function *f, PrintedLoop *loop)
 {
     bool unroll = op_attr(loop->op, "unroll") != NULL, ok;
     for (size_t i = 0; i < loop->count; i++) {
-        if (i == 0)
-            emit_label(f, loop->label);
+        if (i == 0) emit_label(f, loop->label);
         emit_line(f, "for (int %s = 0; %s < %lld; ++%s) {", loop->names[i], loop->names[i],
-                   (long long)loop->extents[i], loop->names[i]);
-        if (unroll || i + 1 == loop->count)
-            loop_pragma(f, loop->op, i + 1 == loop->count);
+                  (long long)loop->extents[i], loop->names[i]);
+        if (unroll || i + 1 == loop->count) loop_pragma(f, loop->op, i + 1 == loop->count);
         f->depth += i + 1 < loop->count;
     }
     ok = emit_body(f, loop->op);
@@ -62,8 +57,7 @@ static size_t first_used_counter(const PrintedLoop *loop)
 {
     Block *body = region_entry(op_region(loop->op, 0));
     size_t i = 0;
-    while (i < loop->count && !value_has_uses(body->args[i]))
-        i++;
+    while (i < loop->count && !value_has_uses(body->args[i])) i++;
     return i;
 }
 
@@ -104,8 +98,7 @@ static bool print_flat(Function *f, PrintedLoop *loop, int64_t begin, int64_t en
     loop_pragma(f, loop->op, true);
     bool ok = emit_body(f, loop->op);
     f->depth++;
-    if (first < loop->count)
-        print_carry(f, loop, first);
+    if (first < loop->count) print_carry(f, loop, first);
     f->depth--;
     emit_line(f, "}");
     return ok;
@@ -122,7 +115,6 @@ bool emit_for(Function *f, Op *op)
     declare_counters(f, &loop);
     emithls_for_range(op, &begin, &end);
     bool ok = op_attr(op, "begin") ? print_flat(f, &loop, begin, end) : print_nest(f, &loop);
-    if (!op_attr(op, "begin"))
-        f->scope.len = visible;
+    if (!op_attr(op, "begin")) f->scope.len = visible;
     return ok;
 }

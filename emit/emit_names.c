@@ -1,26 +1,22 @@
-/* Names at file scope and spellings of types. Symbols of a module may hold anything; what is printed
- * are unique identifiers that collide neither with C++ nor with the headers. A top function keeps
- * its symbol where that is such an identifier, since users call it by name.
+/* Names at file scope and spellings of types. Symbols of a module may hold anything; what is
+ * printed are unique identifiers that collide neither with C++ nor with the headers. A top function
+ * keeps its symbol where that is such an identifier, since users call it by name.
  * Tests: test/unit/emit/emit_test.c, lit/emit/names.mir, lit/emit/invalid.mir */
-#include "emit/internal.h"
-
-#include "dialects/emithls/emithls.h"
-#include "ir/asm/print/print.h"
-#include "ir/core/core.h"
-#include "analysis/analysis.h"
-
 #include <assert.h>
 #include <string.h>
 
-enum { MAX_INT_WIDTH = 4096 }; /* of ap_int in Vitis HLS */
+#include "analysis/analysis.h"
+#include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 
-/* --- names --------------------------------------------------------------------------------- */
+enum { MAX_INT_WIDTH = 4096 }; /* of ap_int in Vitis HLS */
 
 static bool is_listed(const char *const *list, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(list[i], name) == 0)
-            return true;
+        if (strcmp(list[i], name) == 0) return true;
     return false;
 }
 
@@ -60,8 +56,7 @@ bool emit_top_name_is_valid(Str name)
         char c = name.data[i];
         bool lower = c >= 'a' && c <= 'z', digit = c >= '0' && c <= '9';
         bool joint = c == '_' && i > 0 && name.data[i - 1] != '_';
-        if (!lower && !(c >= 'A' && c <= 'Z') && !joint && !(digit && i > 0))
-            return false;
+        if (!lower && !(c >= 'A' && c <= 'Z') && !joint && !(digit && i > 0)) return false;
         has_lower |= lower;
     }
     /* Macros are in capitals. */
@@ -75,7 +70,8 @@ static void name_top(Emitter *e)
     if (emit_top_name_is_valid(symbol->str))
         strbuf_add_str(&text, symbol->str);
     else if (identifier_is_reserved(symbol->str)) /* main */
-        identifier_append(&text, str_from(emit_arena_printf(&e->arena, "%s_top", symbol->str.data)));
+        identifier_append(&text,
+                          str_from(emit_arena_printf(&e->arena, "%s_top", symbol->str.data)));
     else
         identifier_append(&text, symbol->str);
     e->top_name = take_name(e, &text);
@@ -93,8 +89,7 @@ static void name_symbol(Emitter *e, const Op *op)
     const Ident *symbol = symbol_name(op);
     StrBuf text = {0};
     identifier_append(&text, symbol->str);
-    if (op->def == EMITHLS(TABLE) && !is_table_name(text.data))
-        strbuf_add_c(&text, "_table");
+    if (op->def == EMITHLS(TABLE) && !is_table_name(text.data)) strbuf_add_c(&text, "_table");
     ptrmap_put(&e->globals, symbol, (void *)(uintptr_t)take_name(e, &text));
 }
 
@@ -104,8 +99,6 @@ const char *cpp_global(const Emitter *e, const Ident *symbol)
     assert(name);
     return name;
 }
-
-/* --- types ----------------------------------------------------------------------------------- */
 
 static bool has_cpp_scalar(const Type *type)
 {
@@ -136,8 +129,7 @@ static bool collect_type(Emitter *e, const Op *op, const Type *type)
     if (!has_cpp_scalar(scalar))
         return op_error(op, "has no C++ form: type %s has none", type_str(op->ctx, type));
     e->uses_ints |= type_is_integer(scalar);
-    if (is_vector && !ptrmap_has(&e->word_aliases, word))
-        name_word(e, word);
+    if (is_vector && !ptrmap_has(&e->word_aliases, word)) name_word(e, word);
     return true;
 }
 
@@ -154,30 +146,25 @@ static void collect_packed(Emitter *e, const Op *reshape)
 static bool collect_op(Op *op, void *user)
 {
     Emitter *e = user;
-    if (op->def == EMITHLS(ARRAY_RESHAPE))
-        collect_packed(e, op);
+    if (op->def == EMITHLS(ARRAY_RESHAPE)) collect_packed(e, op);
     e->uses_math |= cpp_is_math_call(op->def);
     for (uint32_t i = 0; i < op->result_count; i++)
-        if (!collect_type(e, op, op_result(op, i)->type))
-            return false;
+        if (!collect_type(e, op, op_result(op, i)->type)) return false;
     for (uint32_t r = 0; r < op->region_count; r++)
         FOR_EACH_BLOCK(block, op_region(op, r))
             for (uint32_t i = 0; i < block->arg_count; i++)
-                if (!collect_type(e, op, block->args[i]->type))
-                    return false;
+                if (!collect_type(e, op, block->args[i]->type)) return false;
     return true;
 }
 
 const char *cpp_type(Emitter *e, const Type *type)
 {
     if (type_is_a(type, &emithls_type_stream))
-        return emit_arena_printf(&e->arena, "hls::stream<%s>", cpp_type(e, emithls_stream_word(type)));
-    if (type->kind == TYPE_VECTOR)
-        return ptrmap_get(&e->word_aliases, type);
-    if (type_is_float(type))
-        return type->kind == TYPE_F64 ? "double" : "float";
-    if (type_is_int_width(type, 1))
-        return "ap_uint<1>";
+        return emit_arena_printf(&e->arena, "hls::stream<%s>",
+                                 cpp_type(e, emithls_stream_word(type)));
+    if (type->kind == TYPE_VECTOR) return ptrmap_get(&e->word_aliases, type);
+    if (type_is_float(type)) return type->kind == TYPE_F64 ? "double" : "float";
+    if (type_is_int_width(type, 1)) return "ap_uint<1>";
     return emit_arena_printf(&e->arena, "ap_int<%u>", type_width(type));
 }
 
@@ -185,8 +172,7 @@ const char *cpp_type(Emitter *e, const Type *type)
 static uint32_t builtin_width(uint32_t width)
 {
     uint32_t bits = 8;
-    while (bits < width)
-        bits *= 2;
+    while (bits < width) bits *= 2;
     return bits;
 }
 
@@ -194,16 +180,15 @@ TableForm emit_table_form(Emitter *e, const Op *table)
 {
     const Type *elem = type_elem(op_attr(table, "value")->type);
     uint32_t width = type_is_integer(elem) ? type_width(elem) : 0;
-    if (width == 0 || width > PACKED_BITS)
-        return (TableForm){cpp_type(e, elem), 1, true};
+    if (width == 0 || width > PACKED_BITS) return (TableForm){cpp_type(e, elem), 1, true};
     bool is_exact = width == 1 || builtin_width(width) == width;
-    if (ptrmap_has(&e->packed, symbol_name(table)) && width < PACKED_BITS / 2 && builtin_width(width) != width)
+    if (ptrmap_has(&e->packed, symbol_name(table)) && width < PACKED_BITS / 2 &&
+        builtin_width(width) != width)
         return (TableForm){"std::uint64_t", PACKED_BITS / width, false};
-    const char *builtin = width == 1 ? "bool" : emit_arena_printf(&e->arena, "std::int%u_t", builtin_width(width));
+    const char *builtin =
+        width == 1 ? "bool" : emit_arena_printf(&e->arena, "std::int%u_t", builtin_width(width));
     return (TableForm){builtin, 1, is_exact};
 }
-
-/* --- the module ----------------------------------------------------------------------------------- */
 
 static bool check_table(Emitter *e, const Op *op)
 {
@@ -222,8 +207,7 @@ static bool check_table(Emitter *e, const Op *op)
 
 static bool check_top_level(Emitter *e, Op *op)
 {
-    if (op->def == EMITHLS(TABLE))
-        return check_table(e, op);
+    if (op->def == EMITHLS(TABLE)) return check_table(e, op);
     if (op->def != EMITHLS(FUNC))
         return op_error(op, "has no C++ form: only functions and tables of emithls have one");
     if (e->top && e->top != op && op_attr(op, "top"))
@@ -236,13 +220,10 @@ bool emit_prepare(Emitter *e)
     Block *body = region_entry(op_region(e->module, 0));
     e->top = emithls_top(e->module);
     FOR_EACH_OP(op, body)
-    if (!check_top_level(e, op))
-        return false;
-    if (!e->top)
-        return op_emit_error(e->module, "there is no top function to emit");
+        if (!check_top_level(e, op)) return false;
+    if (!e->top) return op_emit_error(e->module, "there is no top function to emit");
     name_top(e);
     FOR_EACH_OP(op, body)
-    if (op != e->top && !op_attr(op, "loaded"))
-        name_symbol(e, op);
+        if (op != e->top && !op_attr(op, "loaded")) name_symbol(e, op);
     return emit_ports(e);
 }

@@ -1,11 +1,10 @@
 /* <top>_params.h: the module's tables as constant arrays, read as signed integers. Time and memory
  * are linear in the elements. Tests: lit/emit/params.mir */
-#include "emit/internal.h"
+#include <string.h>
 
 #include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
 #include "ir/core/core.h"
-
-#include <string.h>
 
 enum { MAX_COLUMN = 100, INDENT = 4, MAX_ROW = 10 };
 
@@ -14,10 +13,10 @@ typedef struct TableWriter {
     StrBuf *out;
     const Attr *value;
     TableForm form;
-    int64_t row;          /* elements of the last dimension, for packed tables */
-    StrBuf element;       /* text of the next element */
-    size_t line_start;    /* in out */
-    int64_t next;         /* element to print */
+    int64_t row;       /* elements of the last dimension, for packed tables */
+    StrBuf element;    /* text of the next element */
+    size_t line_start; /* in out */
+    int64_t next;      /* element to print */
     int depth;
 } TableWriter;
 
@@ -25,8 +24,7 @@ static void new_line(TableWriter *w)
 {
     strbuf_add_char(w->out, '\n');
     w->line_start = w->out->len;
-    for (int i = 0; i < w->depth * INDENT; i++)
-        strbuf_add_char(w->out, ' ');
+    for (int i = 0; i < w->depth * INDENT; i++) strbuf_add_char(w->out, ' ');
 }
 
 /* An integer beyond 64 bits has no literal. */
@@ -128,8 +126,7 @@ static void add_box(TableWriter *w, const int64_t *dims, uint32_t rank)
 static void add_doc(StrBuf *out, const Op *table)
 {
     const Attr *doc = op_attr(table, "doc");
-    if (!doc)
-        return;
+    if (!doc) return;
     strbuf_add_c(out, "// ");
     emit_comment_text(out, doc->u.string);
     strbuf_add_char(out, '\n');
@@ -138,8 +135,7 @@ static void add_doc(StrBuf *out, const Op *table)
 /* Extents of the C++ array: words in the last dimension of a packed table. */
 static void add_table_extents(StrBuf *out, const int64_t *dims, uint32_t rank)
 {
-    for (uint32_t i = 0; i < rank; i++)
-        strbuf_printf(out, "[%lld]", (long long)dims[i]);
+    for (uint32_t i = 0; i < rank; i++) strbuf_printf(out, "[%lld]", (long long)dims[i]);
 }
 
 static void emit_table(Emitter *e, StrBuf *out, const Op *table)
@@ -148,8 +144,7 @@ static void emit_table(Emitter *e, StrBuf *out, const Op *table)
     uint32_t rank = value->type->u.shaped.rank;
     TableWriter w = {.out = out, .value = value, .form = emit_table_form(e, table)};
     int64_t *dims = ARENA_ARRAY(&e->arena, int64_t, rank + 1);
-    for (uint32_t i = 0; i < rank; i++)
-        dims[i] = value->type->u.shaped.dims[i];
+    for (uint32_t i = 0; i < rank; i++) dims[i] = value->type->u.shaped.dims[i];
     if (w.form.per_word > 1) {
         w.row = dims[rank - 1];
         dims[rank - 1] = (w.row + w.form.per_word - 1) / w.form.per_word;
@@ -171,36 +166,33 @@ static void emit_table(Emitter *e, StrBuf *out, const Op *table)
 
 static void add_packed_helper(StrBuf *out)
 {
-    strbuf_add_c(out,
-                 "// Element `index` of integers of BITS bits that fill 64-bit words from the low bits up.\n"
-                 "template <int BITS, int WORDS>\n"
-                 "static inline ap_int<BITS> packed(const std::uint64_t (&words)[WORDS], int index)\n"
-                 "{\n"
-                 "#pragma HLS inline\n"
-                 "    const int per_word = 64 / BITS;\n"
-                 "    return words[index / per_word] >> (index % per_word * BITS);\n"
-                 "}\n\n");
+    strbuf_add_c(
+        out,
+        "// Element `index` of integers of BITS bits that fill 64-bit words from the low bits up.\n"
+        "template <int BITS, int WORDS>\n"
+        "static inline ap_int<BITS> packed(const std::uint64_t (&words)[WORDS], int index)\n"
+        "{\n"
+        "#pragma HLS inline\n"
+        "    const int per_word = 64 / BITS;\n"
+        "    return words[index / per_word] >> (index % per_word * BITS);\n"
+        "}\n\n");
 }
 
 void emit_params(Emitter *e, StrBuf *out)
 {
     StrBuf tables = {0};
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-    if (op->def == EMITHLS(TABLE) && !op_attr(op, "loaded"))
-        emit_table(e, &tables, op);
+        if (op->def == EMITHLS(TABLE) && !op_attr(op, "loaded")) emit_table(e, &tables, op);
     strbuf_printf(out, "// Constants of %s.\n", e->top_name);
     emit_begin_guard(e, out, "_PARAMS_H");
     strbuf_printf(out, "#include \"%s.h\"\n\n#include <cstdint>\n", e->top_name);
     if (tables.data && strstr(tables.data, "std::numeric_limits"))
         strbuf_add_c(out, "#include <limits>\n");
     strbuf_add_char(out, '\n');
-    if (tables.data && strstr(tables.data, "uint64_t"))
-        add_packed_helper(out);
-    if (tables.len)
-        strbuf_add_c(out, "// clang-format off\n\n");
+    if (tables.data && strstr(tables.data, "uint64_t")) add_packed_helper(out);
+    if (tables.len) strbuf_add_c(out, "// clang-format off\n\n");
     strbuf_add(out, tables.data ? tables.data : "", tables.len);
-    if (tables.len)
-        strbuf_add_c(out, "// clang-format on\n\n");
+    if (tables.len) strbuf_add_c(out, "// clang-format on\n\n");
     strbuf_add_c(out, "#endif\n");
     strbuf_free(&tables);
 }

@@ -1,15 +1,12 @@
 /* The accelerator's boundary: from the top function's port_attrs, what each stream carries and how
  * it relates to the model's tensors. Everything that the testbench relies on is checked here.
  * Tests: lit/emit/testbench.mir, lit/emit/invalid-ports.mir */
-#include "emit/internal.h"
-
 #include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 
 enum { MAX_PORT_WIDTH = 64 }; /* of integers in .npy files */
-
-/* --- direction --------------------------------------------------------------------------------- */
 
 typedef struct Uses {
     bool reads, writes;
@@ -24,20 +21,16 @@ static void add_use(const Op *op, Uses *out)
 /* Whether words are taken from a port or given to it, here and in the functions called. */
 static void find_uses(const Value *port, Uses *out)
 {
-    FOR_EACH_USE(use, port)
-    {
+    FOR_EACH_USE(use, port) {
         Op *op = use->owner;
         if (op->def == EMITHLS(CALL)) {
             Op *callee = symbol_lookup(op, op_attr(op, "callee"));
             const Value *arg = region_entry(op_region(callee, 0))->args[use_index(use)];
-            FOR_EACH_USE(inner, arg)
-            add_use(inner->owner, out);
+            FOR_EACH_USE(inner, arg) add_use(inner->owner, out);
         }
         add_use(op, out);
     }
 }
-
-/* --- quantizers ----------------------------------------------------------------------------------- */
 
 /* Item of a quantizer; absent: the fallback. False: diagnosed. */
 static bool read_int(const Op *top, const Attr *dict, const char *name, int64_t fallback,
@@ -45,8 +38,7 @@ static bool read_int(const Op *top, const Attr *dict, const char *name, int64_t 
 {
     const Attr *item = attr_dict_get_c(dict, name);
     *out = fallback;
-    if (!item)
-        return true;
+    if (!item) return true;
     if (item->kind != ATTR_INTEGER || !bigint_fits_i64(&item->u.integer, true))
         return op_error(top, "dfg.quant: '%s' must be an integer", name);
     *out = type_is_int_width(item->type, 1) ? attr_is_true(item) : attr_int_value(item);
@@ -60,8 +52,7 @@ static bool read_rounding(const Op *top, const Attr *dict, Str *out)
     const Attr *mode = attr_dict_get_c(dict, "rounding");
     *out = mode && mode->kind == ATTR_STRING ? mode->u.string : STR("ROUND");
     for (size_t i = 0; i < COUNT_OF(modes); i++)
-        if (str_eq_c(*out, modes[i]))
-            return true;
+        if (str_eq_c(*out, modes[i])) return true;
     return op_error(top, "dfg.quant: unknown rounding mode '%.*s'", STR_ARG(*out));
 }
 
@@ -95,8 +86,7 @@ static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
         !read_int(top, dict, "signed", 1, &is_signed) ||
         !read_int(top, dict, "narrow", 0, &narrow) || !read_rounding(top, dict, &q->rounding))
         return false;
-    if (q->divisor < 1)
-        return op_error(top, "dfg.quant: 'divisor' must be positive");
+    if (q->divisor < 1) return op_error(top, "dfg.quant: 'divisor' must be positive");
     q->is_signed = is_signed != 0;
     if (bits < 1 || bits > type_width(elem) || (bits == MAX_PORT_WIDTH && !q->is_signed))
         return op_error(top, "dfg.quant: %lld bits do not fit the port's %s", (long long)bits,
@@ -106,15 +96,11 @@ static bool read_quantizer(Emitter *e, const Attr *dict, EmitPort *port)
     return true;
 }
 
-/* --- layout ---------------------------------------------------------------------------------------- */
-
 static bool read_order(Emitter *e, const Attr *attrs, EmitPort *port)
 {
     const Attr *layout = attr_dict_get_c(attrs, "dfg.layout");
-    for (uint32_t i = 0; i < port->rank; i++)
-        port->order[i] = i;
-    if (!layout)
-        return true;
+    for (uint32_t i = 0; i < port->rank; i++) port->order[i] = i;
+    if (!layout) return true;
     if (layout->kind != ATTR_AFFINE_MAP || !map_is_permutation(layout->u.map) ||
         layout->u.map->dim_count != port->rank)
         return op_error(e->top, "dfg.layout must permute the dimensions of emithls.frame");
@@ -131,10 +117,9 @@ static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, EmitPort
     int64_t lanes = 1, elements;
     if (!type_element_count(frame, &elements) || elements == 0)
         return op_error(e->top, "emithls.frame must have elements");
-    for (uint32_t i = 0; i < port->rank; i++)
-        port->word_extents[i] = 1;
-    if (word && (!attr_int_list(word, port->word_extents, port->rank, &count) ||
-                 count != port->rank))
+    for (uint32_t i = 0; i < port->rank; i++) port->word_extents[i] = 1;
+    if (word &&
+        (!attr_int_list(word, port->word_extents, port->rank, &count) || count != port->rank))
         return op_error(e->top, "emithls.word needs one extent per dimension of emithls.frame");
     for (uint32_t i = 0; i < port->rank; i++) {
         int64_t extent = port->word_extents[i];
@@ -152,13 +137,10 @@ static bool read_word(Emitter *e, const Attr *attrs, const Type *frame, EmitPort
     return true;
 }
 
-/* --- ports -------------------------------------------------------------------------------------------- */
-
 static bool read_frame(Emitter *e, const Attr *attrs, EmitPort *port)
 {
     const Attr *frame = attr_dict_get_c(attrs, "emithls.frame");
-    if (port->bus && frame && frame->kind == ATTR_TYPE)
-        port->word = type_elem(frame->u.type_value);
+    if (port->bus && frame && frame->kind == ATTR_TYPE) port->word = type_elem(frame->u.type_value);
     const Type *elem = emithls_scalar(port->word);
     if (!frame || frame->kind != ATTR_TYPE || frame->u.type_value->kind != TYPE_RANKED_TENSOR ||
         !type_is_static(frame->u.type_value) || type_elem(frame->u.type_value) != elem)
@@ -171,8 +153,7 @@ static bool read_frame(Emitter *e, const Attr *attrs, EmitPort *port)
     port->shape = ARENA_ARRAY(&e->arena, int64_t, port->rank + 1);
     port->order = ARENA_ARRAY(&e->arena, uint32_t, port->rank + 1);
     port->word_extents = ARENA_ARRAY(&e->arena, int64_t, port->rank + 1);
-    if (!read_order(e, attrs, port) || !read_word(e, attrs, tensor, port))
-        return false;
+    if (!read_order(e, attrs, port) || !read_word(e, attrs, tensor, port)) return false;
     for (uint32_t i = 0; i < port->rank; i++)
         port->shape[port->order[i]] = tensor->u.shaped.dims[i];
     return true;
@@ -219,16 +200,15 @@ bool emit_ports(Emitter *e)
               op_error(e->top, "needs arguments, and port_attrs that describe them");
     for (uint32_t i = 0; ok && i < body->arg_count; i++) {
         EmitPort *port = vec_push(&e->ports);
-        *port = (EmitPort){.name = cpp_fresh_name(e, names->u.array.items[i]->u.string, used.data,
-                                              used.len)};
+        *port = (EmitPort){
+            .name = cpp_fresh_name(e, names->u.array.items[i]->u.string, used.data, used.len)};
         *vec_push(&used) = port->name;
         ok = read_port(e, body->args[i], all->u.array.items[i], port);
     }
     vec_free(&used);
     for (size_t i = 0; i < e->ports.len; i++) {
         e->has_memories |= e->ports.data[i].bus != NULL;
-        if (e->ports.data[i].is_weights)
-            e->weights = &e->ports.data[i];
+        if (e->ports.data[i].is_weights) e->weights = &e->ports.data[i];
     }
     return ok;
 }

@@ -1,14 +1,13 @@
 /* Pragmas that are ops of emithls.
  * Tests: lit/emit/functions.mir */
-#include "emit/internal.h"
-
-#include "dialects/emithls/emithls.h"
 #include "analysis/analysis.h"
+#include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
 
 bool emit_array_pragma(Function *f, Op *op)
 {
     emit_pragma(f, "%s variable=%s type=complete dim=%lld", op->def->name,
-           emit_name_of(f, op_operand(op, 0)), (long long)attr_int_value(op_attr(op, "dim")));
+                emit_name_of(f, op_operand(op, 0)), (long long)attr_int_value(op_attr(op, "dim")));
     return true;
 }
 
@@ -17,17 +16,18 @@ bool emit_bind_storage(Function *f, Op *op)
     Str type = op_attr(op, "type")->u.string, impl = op_attr(op, "impl")->u.string;
     if (str_eq_c(impl, "auto"))
         emit_pragma(f, "bind_storage variable=%s type=%.*s", emit_name_of(f, op_operand(op, 0)),
-               STR_ARG(type));
+                    STR_ARG(type));
     else
-        emit_pragma(f, "bind_storage variable=%s type=%.*s impl=%.*s", emit_name_of(f, op_operand(op, 0)),
-               STR_ARG(type), STR_ARG(impl));
+        emit_pragma(f, "bind_storage variable=%s type=%.*s impl=%.*s",
+                    emit_name_of(f, op_operand(op, 0)), STR_ARG(type), STR_ARG(impl));
     return true;
 }
 
 bool emit_dependence(Function *f, Op *op)
 {
     emit_pragma(f, "dependence variable=%s type=inter direction=RAW distance=%lld dependent=true",
-           emit_name_of(f, op_operand(op, 0)), (long long)attr_int_value(op_attr(op, "distance")));
+                emit_name_of(f, op_operand(op, 0)),
+                (long long)attr_int_value(op_attr(op, "distance")));
     return true;
 }
 
@@ -42,14 +42,14 @@ bool emit_interface(Function *f, Op *op)
     StrBuf bundle = {0};
     identifier_append(&bundle, op_attr(op, "bundle")->u.string);
     emit_pragma(f, "interface mode=m_axi port=%s bundle=gmem_%s offset=slave depth=%lld", port,
-                 bundle.data, (long long)attr_int_value(op_attr(op, "depth")));
+                bundle.data, (long long)attr_int_value(op_attr(op, "depth")));
     emit_pragma(f, "interface mode=s_axilite port=%s", port);
     strbuf_free(&bundle);
     return true;
 }
 
-/* With memories, all that follows is in a loop over frames: dataflow in a loop, whose iterations overlap
- * as the calls of a dataflow function do. */
+/* With memories, all that follows is in a loop over frames: dataflow in a loop, whose iterations
+ * overlap as the calls of a dataflow function do. */
 bool emit_dataflow(Function *f, Op *op)
 {
     (void)op;

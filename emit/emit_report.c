@@ -1,13 +1,10 @@
-/* report.json, and the same as a short table for people. Everything in it was decided earlier and is
- * read from the module: `report` of each process, dfg.budget of the module.
+/* report.json, and the same as a short table for people. Everything in it was decided earlier and
+ * is read from the module: `report` of each process, dfg.budget of the module.
  * Tests: lit/emit/report.mir, lit/driver/ming-compile.mir */
-#include "emit/internal.h"
-
 #include "dialects/emithls/emithls.h"
-#include "ir/support/support.h"
+#include "emit/internal.h"
 #include "ir/core/core.h"
-
-/* --- reading ------------------------------------------------------------------------------------- */
+#include "ir/support/support.h"
 
 static const Attr *item(const Attr *dict, const char *name)
 {
@@ -38,8 +35,7 @@ static bool is_process(const Op *op)
 static int64_t total(const Op *module, const char *name)
 {
     int64_t sum = 0;
-    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    {
+    FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
         int64_t value = is_process(op) ? number(op_attr(op, "report"), name) : 0;
         sum += value > 0 ? value : 0;
     }
@@ -50,8 +46,7 @@ static int64_t total(const Op *module, const char *name)
 static int64_t largest(const Op *module, const char *name)
 {
     int64_t most = 0;
-    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    {
+    FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
         int64_t value = is_process(op) ? number(op_attr(op, "report"), name) : 0;
         most = value > most ? value : most;
     }
@@ -65,8 +60,6 @@ static int64_t clock_mhz(const Emitter *e)
     return simulated > 0 ? simulated : number(op_attr(e->module, "dfg.budget"), "clock_mhz");
 }
 
-/* --- report.json --------------------------------------------------------------------------------- */
-
 static void add_number(StrBuf *out, int64_t value)
 {
     if (value < 0)
@@ -75,7 +68,10 @@ static void add_number(StrBuf *out, int64_t value)
         strbuf_add_int(out, value);
 }
 
-static void add_key(StrBuf *out, const char *name) { strbuf_printf(out, "\"%s\": ", name); }
+static void add_key(StrBuf *out, const char *name)
+{
+    strbuf_printf(out, "\"%s\": ", name);
+}
 
 static void add_string(StrBuf *out, const char *name, Str value)
 {
@@ -114,9 +110,10 @@ static void add_text_or_null(StrBuf *out, const char *name, const Attr *value)
         strbuf_add_c(out, "null");
 }
 
-static void add_separator(StrBuf *out) { strbuf_add_c(out, ", "); }
-
-/* --- sections ------------------------------------------------------------------------------------ */
+static void add_separator(StrBuf *out)
+{
+    strbuf_add_c(out, ", ");
+}
 
 /* Frames a second, to three decimals. */
 static void add_fps(StrBuf *out, int64_t clock_mhz, int64_t interval)
@@ -131,8 +128,8 @@ static void add_fps(StrBuf *out, int64_t clock_mhz, int64_t interval)
                   (long long)(rest * 1000 / interval));
 }
 
-/* Latency and interval as simulated; where nobody simulated, the sum and the largest of the processes'
- * cycles. */
+/* Latency and interval as simulated; where nobody simulated, the sum and the largest of the
+ * processes' cycles. */
 static void add_totals(Emitter *e, StrBuf *out)
 {
     static const char *const resources[] = {"dsp", "bram18", "uram", "lut", "ff"};
@@ -161,7 +158,8 @@ static void add_totals(Emitter *e, StrBuf *out)
 /* What a simulation of the final depths proved. */
 static void add_timing(Emitter *e, StrBuf *out)
 {
-    static const char *const names[] = {"clock_mhz", "latency_cycles", "interval_cycles", "fifo_bits"};
+    static const char *const names[] = {"clock_mhz", "latency_cycles", "interval_cycles",
+                                        "fifo_bits"};
     const Attr *timing = op_attr(e->top, "emithls.timing");
     strbuf_add_c(out, "  \"simulated\": ");
     if (timing)
@@ -193,11 +191,9 @@ static void add_processes(Emitter *e, StrBuf *out)
 {
     bool first = true;
     strbuf_add_c(out, "  \"processes\": [");
-    FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-    {
+    FOR_EACH_OP(op, region_entry(op_region(e->module, 0))) {
         const Attr *report = op_attr(op, "report");
-        if (!is_process(op))
-            continue;
+        if (!is_process(op)) continue;
         begin_item(out, &first);
         add_string(out, "name", str_from(cpp_global(e, symbol_name(op))));
         add_separator(out);
@@ -219,10 +215,8 @@ static void add_fifos(Emitter *e, StrBuf *out)
 {
     bool first = true;
     strbuf_add_c(out, "  \"fifos\": [");
-    FOR_EACH_OP(op, region_entry(op_region(e->top, 0)))
-    {
-        if (op->def != EMITHLS(STREAM))
-            continue;
+    FOR_EACH_OP(op, region_entry(op_region(e->top, 0))) {
+        if (op->def != EMITHLS(STREAM)) continue;
         const Type *word = emithls_stream_word(op_result(op, 0)->type);
         begin_item(out, &first);
         add_string(out, "name", str_from(ptrmap_get(&e->fifos, op)));
@@ -262,8 +256,7 @@ static void add_ports(Emitter *e, StrBuf *out)
         add_string(out, "direction", port->is_input ? STR("in") : STR("out"));
         add_separator(out);
         add_string(out, "interface", port->bus ? STR("m_axi") : STR("axis"));
-        if (port->is_weights)
-            strbuf_add_c(out, ", \"weights\": true");
+        if (port->is_weights) strbuf_add_c(out, ", \"weights\": true");
         strbuf_add_c(out, ", \"shape\": [");
         emit_extents(out, port->shape, port->rank, ", ");
         strbuf_add_c(out, "], ");
@@ -308,8 +301,6 @@ void emit_report(Emitter *e, StrBuf *out)
     strbuf_add_c(out, "}\n");
 }
 
-/* --- the table ------------------------------------------------------------------------------------ */
-
 enum { COLUMNS = 10, FIRST_NUMBER = 4 };
 
 /* Of the columns behind FIRST_NUMBER. */
@@ -323,10 +314,10 @@ static void add_product(StrBuf *out, const Attr *list)
 
 static void add_titles(TextTable *table)
 {
-    static const char *const titles[COLUMNS] = {"process", "class",  "trip counts", "unroll", "cycles",
-                                                "DSP",     "BRAM18", "URAM",        "LUT",    "FF"};
-    for (int i = 0; i < COLUMNS; i++)
-        text_table_add(table, titles[i]);
+    static const char *const titles[COLUMNS] = {"process", "class", "trip counts", "unroll",
+                                                "cycles",  "DSP",   "BRAM18",      "URAM",
+                                                "LUT",     "FF"};
+    for (int i = 0; i < COLUMNS; i++) text_table_add(table, titles[i]);
 }
 
 static void add_process_row(TextTable *table, const Op *op)
@@ -343,8 +334,7 @@ static void add_process_row(TextTable *table, const Op *op)
 static void add_total_row(TextTable *table, const Op *module)
 {
     text_table_add(table, "total");
-    for (int i = 1; i < FIRST_NUMBER; i++)
-        text_table_add(table, "");
+    for (int i = 1; i < FIRST_NUMBER; i++) text_table_add(table, "");
     for (size_t i = 0; i < COUNT_OF(table_costs); i++)
         text_table_add_int(table, total(module, table_costs[i]));
 }
@@ -354,8 +344,7 @@ void emit_report_table(Op *module, StrBuf *out)
     TextTable table = {.columns = COLUMNS, .first_number = FIRST_NUMBER};
     add_titles(&table);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    if (is_process(op))
-        add_process_row(&table, op);
+        if (is_process(op)) add_process_row(&table, op);
     add_total_row(&table, module);
     text_table_print(&table, out);
     text_table_free(&table);

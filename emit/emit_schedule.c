@@ -1,16 +1,19 @@
-/* <top>_schedule.h: for each process the order and cycles of its reads and writes, as the simulation
- * has them (sim/design/design.h), so that `make cosim` makes them in the same. Iterations are counted at
- * the pipeline pragmas, so only a design whose processes read and write in pipelined loops has one.
+/* <top>_schedule.h: for each process the order and cycles of its reads and writes, as the
+ * simulation has them (sim/design/design.h), so that `make cosim` makes them in the same.
+ * Iterations are counted at the pipeline pragmas, so only a design whose processes read and write
+ * in pipelined loops has one.
  * Tests: lit/emit/schedule.mir, test/e2e/sizing_check.py */
-#include "emit/internal.h"
-
 #include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
 #include "ir/core/core.h"
 #include "sim/design/design.h"
 
 enum { DEFAULT_CLOCK_MHZ = 250 };
 
-static bool is_marked(const HlsLoop *loop) { return loop->op && op_attr(loop->op, "ii"); }
+static bool is_marked(const HlsLoop *loop)
+{
+    return loop->op && op_attr(loop->op, "ii");
+}
 
 /* One access per stream, or several that all iterations make: the next one is then known by its
  * stream alone. */
@@ -32,8 +35,7 @@ static bool has_schedule(const HlsDesign *design)
         for (size_t l = 0; process->func && l < process->loops.len; l++) {
             const HlsLoop *loop = &process->loops.data[l];
             for (size_t a = 0; a < loop->accesses.len; a++)
-                if (!is_marked(loop) || !is_told_apart(loop, &loop->accesses.data[a]))
-                    return false;
+                if (!is_marked(loop) || !is_told_apart(loop, &loop->accesses.data[a])) return false;
         }
     }
     return true;
@@ -84,8 +86,7 @@ static void add_schedule(const Emitter *e, const HlsDesign *design, StrBuf *out)
     strbuf_add_c(out, "\n    },\n    {");
     for (size_t p = 0; p < design->processes.len; p++) {
         const HlsProcess *process = &design->processes.data[p];
-        if (!process->func)
-            continue;
+        if (!process->func) continue;
         strbuf_printf(out, "\n        // %s\n        {", cpp_global(e, symbol_name(process->func)));
         for (size_t s = 0; s < process->steps.len; s++) {
             strbuf_add_c(out, s ? ",\n         " : "");
@@ -107,15 +108,14 @@ bool emit_schedule(Emitter *e, StrBuf *out)
 {
     const Attr *timing = op_attr(e->top, "emithls.timing");
     HlsDesign *design = timing ? design_create(e->module, clock_of(timing)) : NULL;
-    if (!timing)
-        return true;
-    if (!design)
-        return false;
+    if (!timing) return true;
+    if (!design) return false;
     if (has_schedule(design)) {
-        strbuf_add_c(out, "// clang-format off\n"
-                          "// When the processes read and write, for make cosim: of each loop the\n"
-                          "// iterations, cycles between them, cycles of one, and the cycle of each\n"
-                          "// access by the number of the argument. Changed sources need new numbers.\n");
+        strbuf_add_c(
+            out, "// clang-format off\n"
+                 "// When the processes read and write, for make cosim: of each loop the\n"
+                 "// iterations, cycles between them, cycles of one, and the cycle of each\n"
+                 "// access by the number of the argument. Changed sources need new numbers.\n");
         emit_begin_guard(e, out, "_SCHEDULE_H");
         add_schedule(e, design, out);
         strbuf_add_c(out, "\n#endif\n");

@@ -2,27 +2,23 @@
  * nested into the expression that uses them; a value that reads an array becomes a named constant
  * where a store would come between, one with several uses where it is computed.
  * Tests: lit/emit/functions.mir, test/e2e */
-#include "emit/internal.h"
-
-#include "dialects/arith/arith.h"
-#include "dialects/emithls/emithls.h"
-#include "ir/asm/print/print.h"
-#include "ir/core/core.h"
-#include "analysis/analysis.h"
-
 #include <assert.h>
 #include <string.h>
+
+#include "analysis/analysis.h"
+#include "dialects/arith/arith.h"
+#include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 
 /* Longer expressions get a name instead of being part of another one. */
 enum { MAX_NESTED = 48 };
 
-/* --- lines and names -------------------------------------------------------------------- */
-
 static bool is_listed(const char *const *list, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
-        if (strcmp(list[i], name) == 0)
-            return true;
+        if (strcmp(list[i], name) == 0) return true;
     return false;
 }
 
@@ -53,14 +49,15 @@ const char *emit_name_of(const Function *f, const Value *value)
     return ptrmap_get(&f->names, value);
 }
 
-/* --- values --------------------------------------------------------------------------------- */
-
 static void set_expr(Function *f, const Value *value, const Expr *expr)
 {
     ptrmap_put(&f->exprs, value, arena_copy(&f->e->arena, expr, sizeof(*expr)));
 }
 
-static const char *assigned_text(const Expr *expr) { return expr->uncast ? expr->uncast : expr->text; }
+static const char *assigned_text(const Expr *expr)
+{
+    return expr->uncast ? expr->uncast : expr->text;
+}
 
 /* Gives a value a name: `const T name = expr;` */
 static void materialize_as(Function *f, Value *value, Str raw_name)
@@ -75,18 +72,19 @@ static void materialize_as(Function *f, Value *value, Str raw_name)
     Expr leaf = cpp_leaf(name, value->type, false);
     leaf.low = expr->low;
     leaf.high = expr->high;
-    if (is_bool)
-        leaf.kind = CPP_BOOL;
+    if (is_bool) leaf.kind = CPP_BOOL;
     set_expr(f, value, &leaf);
 }
 
-static void materialize(Function *f, Value *value) { materialize_as(f, value, STR("value")); }
+static void materialize(Function *f, Value *value)
+{
+    materialize_as(f, value, STR("value"));
+}
 
 static void drop_pending(Function *f, const Value *value)
 {
     for (size_t i = 0; i < f->pending.len; i++) {
-        if (f->pending.data[i] != value)
-            continue;
+        if (f->pending.data[i] != value) continue;
         memmove(&f->pending.data[i], &f->pending.data[i + 1],
                 (f->pending.len - i - 1) * sizeof(Value *));
         f->pending.len--;
@@ -97,21 +95,20 @@ static void drop_pending(Function *f, const Value *value)
 /* Names all array reads that a coming side effect must not overtake. */
 void emit_flush_pending(Function *f)
 {
-    for (size_t i = 0; i < f->pending.len; i++)
-        materialize(f, f->pending.data[i]);
+    for (size_t i = 0; i < f->pending.len; i++) materialize(f, f->pending.data[i]);
     f->pending.len = 0;
 }
 
 static bool used_in_own_block(const Value *value)
 {
     FOR_EACH_USE(use, value)
-    if (use->owner->block != value_block(value))
-        return false;
+        if (use->owner->block != value_block(value)) return false;
     return true;
 }
 
-/* What stands in its user whatever its length: all that is stored or part of what has a name, and what
- * only is there or changes its width, since a name of the wider type would hide the narrow one. */
+/* What stands in its user whatever its length: all that is stored or part of what has a name, and
+ * what only is there or changes its width, since a name of the wider type would hide the narrow
+ * one. */
 static bool always_nests(const Value *value)
 {
     const Op *user = value->uses->owner;
@@ -131,20 +128,17 @@ static void define(Function *f, Value *value, const Expr *expr)
 {
     const Attr *name = op_attr(value_def(value), "emithls.name");
     const Attr *bind = op_attr(value_def(value), "emithls.bind");
-    if (!value_has_uses(value))
-        return;
+    if (!value_has_uses(value)) return;
     set_expr(f, value, expr);
     if (name && name->kind == ATTR_STRING) {
         materialize_as(f, value, name->u.string);
-        if (bind && bind->kind == ATTR_STRING)
-            print_bind_op(f, value, bind->u.string);
+        if (bind && bind->kind == ATTR_STRING) print_bind_op(f, value, bind->u.string);
         return;
     }
     bool cheap = !expr->reads && expr->prec >= PREC_UNARY && expr->kind != CPP_AP;
     bool nests = value_has_one_use(value) && used_in_own_block(value) &&
                  (always_nests(value) || strlen(expr->text) <= MAX_NESTED);
-    if (cheap)
-        return;
+    if (cheap) return;
     if (!nests)
         materialize(f, value);
     else if (expr->reads)
@@ -158,8 +152,6 @@ static const Expr *use_operand(Function *f, const Op *op, uint32_t index)
     return ptrmap_get(&f->exprs, value);
 }
 
-/* --- indices and conditions -------------------------------------------------------------------- */
-
 typedef struct CounterList {
     const char *names[NAME_MAX_LENGTH];
     int64_t extents[NAME_MAX_LENGTH];
@@ -170,8 +162,7 @@ static const char *index_name(Function *f, Value *index, int64_t *extent)
 {
     const char *name = emit_name_of(f, index);
     *extent = name ? (int64_t)(uintptr_t)ptrmap_get(&f->extents, index) : INT64_MAX;
-    if (name)
-        return name;
+    if (name) return name;
     drop_pending(f, index);
     materialize(f, index);
     const Expr *leaf = ptrmap_get(&f->exprs, index);
@@ -194,15 +185,15 @@ static const char *indexed(Function *f, const Op *op, const Value *array, uint32
 {
     CounterList list;
     const AffineMap *map = op_attr(op, "map")->u.map;
-    if (!collect_counters(f, op, first_index, &list))
-        return NULL;
+    if (!collect_counters(f, op, first_index, &list)) return NULL;
     Counters counters = {list.names, list.extents};
     StrBuf text = {0};
     strbuf_add_c(&text, emit_name_of(f, array));
     if (array->is_arg && emithls_array_dim(array->type, 0) == 1)
         strbuf_printf(&text, "[%s]", f->frame);
     else if (array->is_arg)
-        strbuf_printf(&text, "[%s * %lld + %s]", f->frame, (long long)emithls_array_dim(array->type, 0),
+        strbuf_printf(&text, "[%s * %lld + %s]", f->frame,
+                      (long long)emithls_array_dim(array->type, 0),
                       cpp_affine(f->e, map->results[0], map->dim_count, &counters, PREC_ADD));
     for (uint32_t i = array->is_arg; i < map->result_count; i++)
         strbuf_printf(&text, is_packed && i + 1 == map->result_count ? ", %s" : "[%s]",
@@ -220,23 +211,18 @@ static const char *element(Function *f, const Op *op, const Value *array, uint32
 static const char *condition(Function *f, const Op *op)
 {
     CounterList list;
-    if (!collect_counters(f, op, 0, &list))
-        return NULL;
+    if (!collect_counters(f, op, 0, &list)) return NULL;
     Counters counters = {list.names, list.extents};
     return cpp_condition(f->e, op_attr(op, "condition")->u.set, &counters);
 }
-
-/* --- statements ------------------------------------------------------------------------------------ */
 
 static bool print_scalar(Function *f, Op *op)
 {
     Expr operands[4], result;
     if (op->operand_count > COUNT_OF(operands) || op->result_count != 1)
         return op_error(op, "has no C++ form");
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        operands[i] = *use_operand(f, op, i);
-    if (!cpp_expr(f->e, op, operands, &result))
-        return false;
+    for (uint32_t i = 0; i < op->operand_count; i++) operands[i] = *use_operand(f, op, i);
+    if (!cpp_expr(f->e, op, operands, &result)) return false;
     define(f, op_result(op, 0), &result);
     return true;
 }
@@ -254,8 +240,7 @@ static bool table_element(Function *f, const Op *op, const Op *table, Expr *out)
     const Type *type = op_result(op, 0)->type;
     TableForm form = emit_table_form(f->e, table);
     const char *text = indexed(f, op, op_operand(op, 0), 1, form.per_word > 1);
-    if (!text)
-        return false;
+    if (!text) return false;
     if (form.per_word > 1 && type_is_int_width(type, 1))
         text = emit_arena_printf(&f->e->arena, "bool(packed<1>(%s))", text);
     else if (form.per_word > 1)
@@ -275,12 +260,10 @@ static bool print_load(Function *f, Op *op)
     const Op *table = table_of(op_operand(op, 0));
     Expr expr;
     if (table) {
-        if (!table_element(f, op, table, &expr))
-            return false;
+        if (!table_element(f, op, table, &expr)) return false;
     } else {
         const char *text = element(f, op, op_operand(op, 0), 1);
-        if (!text)
-            return false;
+        if (!text) return false;
         expr = cpp_leaf(text, op_result(op, 0)->type, true);
     }
     define(f, op_result(op, 0), &expr);
@@ -310,12 +293,11 @@ static bool print_store(Function *f, Op *op)
 {
     const Expr *value = use_operand(f, op, 0);
     const char *target = element(f, op, op_operand(op, 1), 2);
-    if (!target)
-        return false;
+    if (!target) return false;
     emit_flush_pending(f);
     if (is_first_store(op))
         emit_line(f, "%s %s = %s;", cpp_type(f->e, op_operand(op, 0)->type), target,
-                   assigned_text(value));
+                  assigned_text(value));
     else
         print_assignment(f, target, assigned_text(value));
     return true;
@@ -326,7 +308,8 @@ static bool print_read(Function *f, Op *op)
 {
     Value *value = op_result(op, 0);
     emit_flush_pending(f);
-    const char *text = emit_arena_printf(&f->e->arena, "%s.read()", emit_name_of(f, op_operand(op, 0)));
+    const char *text =
+        emit_arena_printf(&f->e->arena, "%s.read()", emit_name_of(f, op_operand(op, 0)));
     Expr expr = cpp_leaf(text, value->type, true);
     set_expr(f, value, &expr);
     bool nests = value_has_one_use(value) && op->next && value->uses->owner == op->next &&
@@ -357,11 +340,11 @@ static bool print_variable(Function *f, Op *op)
         strbuf_printf(&dims, "[%lld]", (long long)emithls_array_dim(type, i));
     /* Arrays of the function are memories: static, so that nothing has to clear them. */
     bool is_array = emithls_array_rank(type) > 0;
-    if (op->next && is_first_store(op->next))
-        return true;
+    if (op->next && is_first_store(op->next)) return true;
     bool is_memory = is_array && block_parent_op(op->block)->def == EMITHLS(FUNC);
-    emit_line(f, "%s%s %s%s%s;", is_memory ? "static " : "", cpp_type(f->e, emithls_array_elem(type)),
-         name, dims.data ? dims.data : "", is_array ? "" : "{}");
+    emit_line(f, "%s%s %s%s%s;", is_memory ? "static " : "",
+              cpp_type(f->e, emithls_array_elem(type)), name, dims.data ? dims.data : "",
+              is_array ? "" : "{}");
     strbuf_free(&dims);
     return true;
 }
@@ -379,9 +362,11 @@ static bool print_stream(Function *f, Op *op)
     const Attr *impl = op_attr(op, "impl");
     ptrmap_put(&f->e->fifos, op, (void *)(uintptr_t)name);
     emit_line(f, "%s %s(\"%s\");", cpp_type(f->e, op_result(op, 0)->type), name, name);
-    emit_pragma(f, "stream variable=%s depth=%lld", name, (long long)attr_int_value(op_attr(op, "depth")));
+    emit_pragma(f, "stream variable=%s depth=%lld", name,
+                (long long)attr_int_value(op_attr(op, "depth")));
     if (impl)
-        emit_pragma(f, "bind_storage variable=%s type=fifo impl=%.*s", name, STR_ARG(impl->u.string));
+        emit_pragma(f, "bind_storage variable=%s type=fifo impl=%.*s", name,
+                    STR_ARG(impl->u.string));
     return true;
 }
 
@@ -393,12 +378,10 @@ static bool print_call(Function *f, Op *op)
         has_memory |= type_is_a(op_operand(op, i)->type, &emithls_type_array);
         strbuf_printf(&args, "%s%s", i ? ", " : "", emit_name_of(f, op_operand(op, i)));
     }
-    if (has_memory)
-        strbuf_printf(&args, ", %s", f->frame);
-    if (op->prev && op->prev->def == EMITHLS(STREAM))
-        strbuf_add_char(f->out, '\n');
+    if (has_memory) strbuf_printf(&args, ", %s", f->frame);
+    if (op->prev && op->prev->def == EMITHLS(STREAM)) strbuf_add_char(f->out, '\n');
     emit_line(f, "%s(%s);", cpp_global(f->e, op_attr(op, "callee")->u.symbol.names[0]),
-         args.data ? args.data : "");
+              args.data ? args.data : "");
     strbuf_free(&args);
     return true;
 }
@@ -407,19 +390,17 @@ static bool print_call(Function *f, Op *op)
 static Str condition_name(const IntegerSet *set)
 {
     for (uint32_t i = 0; i < set->constraint_count; i++)
-        if (!set->is_eq[i] || set->constraints[i]->kind != AFFINE_DIM)
-            return STR("inside");
+        if (!set->is_eq[i] || set->constraints[i]->kind != AFFINE_DIM) return STR("inside");
     return STR("first");
 }
 
 static bool print_cond(Function *f, Op *op)
 {
     const char *text = condition(f, op);
-    if (!text)
-        return false;
+    if (!text) return false;
     bool conjunction = op_attr(op, "condition")->u.set->constraint_count > 1;
-    Expr expr = {.text = text, .prec = conjunction ? PREC_AND : PREC_EQUAL, .kind = CPP_BOOL,
-                 .high = 1};
+    Expr expr = {
+        .text = text, .prec = conjunction ? PREC_AND : PREC_EQUAL, .kind = CPP_BOOL, .high = 1};
     if (conjunction && value_has_uses(op_result(op, 0))) {
         set_expr(f, op_result(op, 0), &expr);
         materialize_as(f, op_result(op, 0), condition_name(op_attr(op, "condition")->u.set));
@@ -433,8 +414,7 @@ static bool print_index(Function *f, Op *op)
 {
     CounterList list;
     const AffineMap *map = op_attr(op, "map")->u.map;
-    if (!collect_counters(f, op, 0, &list))
-        return false;
+    if (!collect_counters(f, op, 0, &list)) return false;
     Counters counters = {list.names, list.extents};
     const char *text = cpp_affine(f->e, map->results[0], map->dim_count, &counters, PREC_PRIMARY);
     int64_t low, high;
@@ -458,8 +438,7 @@ bool emit_body(Function *f, Op *op)
 static bool print_if(Function *f, Op *op)
 {
     const char *text = condition(f, op);
-    if (!text)
-        return false;
+    if (!text) return false;
     emit_flush_pending(f);
     emit_line(f, "if (%s) {", text);
     bool ok = emit_body(f, op);
@@ -481,8 +460,6 @@ static bool print_once(Function *f, Op *op)
     emit_line(f, "}");
     return ok;
 }
-
-/* --- functions ---------------------------------------------------------------------------------------- */
 
 static bool print_op(Function *f, Op *op)
 {
@@ -511,15 +488,13 @@ static bool print_op(Function *f, Op *op)
         {EMITHLS_DEPENDENCE, emit_dependence},
     };
     for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (op->def == &emithls_ops[table[i].op])
-            return table[i].print(f, op);
+        if (op->def == &emithls_ops[table[i].op]) return table[i].print(f, op);
     return print_scalar(f, op);
 }
 
 bool emit_block(Function *f, Block *block)
 {
     FOR_EACH_OP(op, block)
-    if (!print_op(f, op))
-        return false;
+        if (!print_op(f, op)) return false;
     return true;
 }

@@ -1,13 +1,17 @@
 /* <top>_tb.cpp: connects the ports to csim/ming_tb.h, which does the rest.
  * Tests: lit/emit/testbench.mir, test/e2e */
-#include "emit/internal.h"
-
 #include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
 
 typedef VEC(const char *) Names;
 
 /* In the order of the files: inputs, outputs, weights. */
-typedef enum TestbenchGroup { GROUP_INPUT, GROUP_OUTPUT, GROUP_WEIGHTS, GROUP_COUNT } TestbenchGroup;
+typedef enum TestbenchGroup {
+    GROUP_INPUT,
+    GROUP_OUTPUT,
+    GROUP_WEIGHTS,
+    GROUP_COUNT
+} TestbenchGroup;
 
 static TestbenchGroup group_of(const EmitPort *port)
 {
@@ -20,8 +24,7 @@ static void declare_channels(Emitter *e, StrBuf *out, const Names *names, Testbe
     static const char *const kinds[] = {"Input", "Output", "Weights"};
     for (size_t i = 0; i < e->ports.len; i++) {
         const EmitPort *port = &e->ports.data[i];
-        if (group_of(port) != group)
-            continue;
+        if (group_of(port) != group) continue;
         strbuf_printf(out, "    ming::%s%s<%s> %s(tb, %s_host::%s()", kinds[group],
                       port->bus ? "Memory" : "", cpp_type(e, port->bus ? port->bus : port->word),
                       names->data[i], e->top_name, port->name);
@@ -66,8 +69,7 @@ static void add_main(const Emitter *e, StrBuf *out, const Names *names)
                       "    return ming::run_testbench(argc, argv, \"");
     for (TestbenchGroup group = 0; group < GROUP_COUNT; group++)
         for (size_t i = 0; i < names->len; i++)
-            if (group_of(&e->ports.data[i]) == group)
-                strbuf_printf(out, "%s.npy ", names->data[i]);
+            if (group_of(&e->ports.data[i]) == group) strbuf_printf(out, "%s.npy ", names->data[i]);
     out->data[--out->len] = '\0';
     strbuf_printf(out, "\", %zu, run);\n}\n", names->len);
 }
@@ -81,8 +83,9 @@ void emit_testbench(Emitter *e, StrBuf *out)
         *vec_push(&used) = name;
         *vec_push(&names) = name;
     }
-    strbuf_printf(out, "// Testbench of %s: arrays in .npy files, %s.\n"
-                       "#include \"%s.h\"\n#include \"%s_host.h\"\n\n#include \"csim/ming_tb.h\"\n\n",
+    strbuf_printf(out,
+                  "// Testbench of %s: arrays in .npy files, %s.\n"
+                  "#include \"%s.h\"\n#include \"%s_host.h\"\n\n#include \"csim/ming_tb.h\"\n\n",
                   e->top_name, e->has_memories ? "some frames per call" : "one call per frame",
                   e->top_name, e->top_name);
     if (e->has_memories)

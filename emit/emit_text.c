@@ -1,14 +1,17 @@
 /* Foreign text and numbers as C++. Names and comments of a model may hold anything; what is
  * printed here cannot end the comment or string that it stands in.
  * Tests: test/unit/emit/emit_test.c, lit/emit/hostile-names.mir */
-#include "emit/internal.h"
-
 #include <math.h>
 
-static bool is_printable(unsigned char c) { return c >= ' ' && c < 0x7f; }
+#include "emit/internal.h"
 
-/* Not ASCII: '?', since compilers warn of some characters. A backslash could join lines, as could the
- * trigraph for it. */
+static bool is_printable(unsigned char c)
+{
+    return c >= ' ' && c < 0x7f;
+}
+
+/* Not ASCII: '?', since compilers warn of some characters. A backslash could join lines, as could
+ * the trigraph for it. */
 void emit_comment_text(StrBuf *out, Str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -19,8 +22,7 @@ void emit_comment_text(StrBuf *out, Str text)
             c = '?';
         bool pair = (before == '*' && c == '/') || (before == '/' && c == '*') ||
                     (before == '?' && c == '?');
-        if (pair)
-            strbuf_add_char(out, ' ');
+        if (pair) strbuf_add_char(out, ' ');
         strbuf_add_char(out, c);
     }
 }
@@ -31,8 +33,7 @@ void emit_string_literal(StrBuf *out, Str text)
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.data[i];
         /* ?? could begin a trigraph */
-        if (c == '"' || c == '\\' || c == '?')
-            strbuf_add_char(out, '\\');
+        if (c == '"' || c == '\\' || c == '?') strbuf_add_char(out, '\\');
         if (is_printable(c))
             strbuf_add_char(out, (char)c);
         else
@@ -41,21 +42,19 @@ void emit_string_literal(StrBuf *out, Str text)
     strbuf_add_char(out, '"');
 }
 
-/* The shortest decimal that reads as that double. A float is widened first: unless a short decimal is
- * exactly it, it gets the digits that tell it from its neighbours. */
+/* The shortest decimal that reads as that double. A float is widened first: unless a short decimal
+ * is exactly it, it gets the digits that tell it from its neighbours. */
 static void add_digits(StrBuf *out, double value, int max_digits)
 {
     char text[40];
     for (int digits = 1; digits <= max_digits; digits++) {
         double back;
         snprintf(text, sizeof(text), "%.*g", digits, value);
-        if (float_parse(str_from(text), &back) && back == value)
-            break;
+        if (float_parse(str_from(text), &back) && back == value) break;
     }
     strbuf_add_c(out, text);
     for (const char *c = text; *c; c++)
-        if (*c == '.' || *c == 'e')
-            return;
+        if (*c == '.' || *c == 'e') return;
     strbuf_add_c(out, ".0");
 }
 
@@ -69,16 +68,14 @@ void emit_float_literal(StrBuf *out, double value, bool is_f32)
     } else {
         enum { F32_DIGITS = 9, F64_DIGITS = 17 };
         add_digits(out, value, is_f32 ? F32_DIGITS : F64_DIGITS);
-        if (is_f32)
-            strbuf_add_char(out, 'f');
+        if (is_f32) strbuf_add_char(out, 'f');
     }
 }
 
 void emit_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator)
 {
     for (size_t i = 0; i < count; i++) {
-        if (i)
-            strbuf_add_c(out, separator);
+        if (i) strbuf_add_c(out, separator);
         strbuf_add_int(out, extents[i]);
     }
 }

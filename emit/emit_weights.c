@@ -1,8 +1,7 @@
-/* <top>_weights.npy: the elements of all loaded tables in the order of the module, as the words of the
- * weights' port. Tests: lit/passes/dfg/load-weights.mir, test/e2e */
-#include "emit/internal.h"
-
+/* <top>_weights.npy: the elements of all loaded tables in the order of the module, as the words of
+ * the weights' port. Tests: lit/passes/dfg/load-weights.mir, test/e2e */
 #include "dialects/emithls/emithls.h"
+#include "emit/internal.h"
 
 enum { NPY_ALIGN = 64, NPY_PREFIX = 10 };
 
@@ -12,8 +11,7 @@ static void add_npy_header(StrBuf *out, int64_t count, uint32_t bytes)
     StrBuf dict = {0};
     strbuf_printf(&dict, "{'descr': '%ci%u', 'fortran_order': False, 'shape': (%lld,), }",
                   bytes == 1 ? '|' : '<', bytes, (long long)count);
-    while ((NPY_PREFIX + dict.len + 1) % NPY_ALIGN)
-        strbuf_add_char(&dict, ' ');
+    while ((NPY_PREFIX + dict.len + 1) % NPY_ALIGN) strbuf_add_char(&dict, ' ');
     strbuf_add_char(&dict, '\n');
     strbuf_add(out, "\x93NUMPY\x01\x00", 8);
     strbuf_add_char(out, (char)(dict.len & 0xff));
@@ -28,8 +26,7 @@ static void add_elements(StrBuf *out, const Attr *value, uint32_t bytes)
     bool ok = type_element_count(value->type, &count);
     for (int64_t i = 0; ok && i < count; i++) {
         uint64_t bits = (uint64_t)dense_i64(value, i);
-        for (uint32_t b = 0; b < bytes; b++)
-            strbuf_add_char(out, (char)(bits >> (8 * b) & 0xff));
+        for (uint32_t b = 0; b < bytes; b++) strbuf_add_char(out, (char)(bits >> (8 * b) & 0xff));
     }
 }
 
@@ -38,6 +35,6 @@ void emit_weights(Emitter *e, StrBuf *out)
     uint32_t bytes = type_width(e->weights->word) / 8;
     add_npy_header(out, e->weights->words_per_frame, bytes);
     FOR_EACH_OP(op, region_entry(op_region(e->module, 0)))
-    if (op->def == EMITHLS(TABLE) && op_attr(op, "loaded"))
-        add_elements(out, op_attr(op, "value"), bytes);
+        if (op->def == EMITHLS(TABLE) && op_attr(op, "loaded"))
+            add_elements(out, op_attr(op, "value"), bytes);
 }

@@ -18,16 +18,16 @@ typedef struct EmitPort {
     const char *name; /* C++ */
     Str tensor;       /* the model's name */
     bool is_input;
-    const Type *word; /* of the stream */
-    const Type *bus;  /* of a memory, or NULL */
-    int64_t bus_words;  /* of a memory, per frame */
-    bool is_weights;    /* what loaded tables come through */
+    const Type *word;  /* of the stream */
+    const Type *bus;   /* of a memory, or NULL */
+    int64_t bus_words; /* of a memory, per frame */
+    bool is_weights;   /* what loaded tables come through */
     uint32_t rank;
-    int64_t *shape;            /* in the model */
-    uint32_t *order;           /* model dimension behind each dimension of the stream */
-    int64_t *word_extents;     /* by dimensions of the stream */
+    int64_t *shape;        /* in the model */
+    uint32_t *order;       /* model dimension behind each dimension of the stream */
+    int64_t *word_extents; /* by dimensions of the stream */
     int64_t words_per_frame;
-    const EmitQuantizer *quant;    /* NULL: the elements are the numbers themselves */
+    const EmitQuantizer *quant; /* NULL: the elements are the numbers themselves */
 } EmitPort;
 
 /* Everything the printers share; filled by emit_prepare. */
@@ -36,15 +36,15 @@ typedef struct Emitter {
     Op *module, *top;
     const EmitOptions *options;
     Arena arena;
-    PtrMap globals;      /* symbol Ident* -> C++ name */
-    PtrMap fifos;        /* emithls.stream Op* -> C++ name, once the top function is printed */
-    PtrMap word_aliases; /* vector Type* -> alias name */
+    PtrMap globals;          /* symbol Ident* -> C++ name */
+    PtrMap fifos;            /* emithls.stream Op* -> C++ name, once the top function is printed */
+    PtrMap word_aliases;     /* vector Type* -> alias name */
     VEC(const Type *) words; /* vector types in order of appearance */
     VEC(const char *) taken; /* file-scope names in use */
-    VEC(EmitPort) ports;         /* of the top function, in order */
+    VEC(EmitPort) ports;     /* of the top function, in order */
     const char *top_name;
-    PtrMap packed;       /* symbols of the tables whose last dimension is a memory's word */
-    const EmitPort *weights;     /* the port that loaded tables come through, or NULL */
+    PtrMap packed;           /* symbols of the tables whose last dimension is a memory's word */
+    const EmitPort *weights; /* the port that loaded tables come through, or NULL */
     bool has_memories;       /* some port is a memory: the top function takes a number of frames */
     bool uses_ints, uses_math; /* anywhere in the module */
     bool has_schedule;         /* <top>_schedule.h is written */
@@ -57,9 +57,9 @@ const char *cpp_type(Emitter *e, const Type *type);
 /* How a table's elements stand in the parameter header: as builtin integers, since initialisers of
  * class type cost the compiler kilobytes each. */
 typedef struct TableForm {
-    const char *elem;   /* C++ type of an element of the C++ array */
-    int64_t per_word;   /* elements of the table in one of the C++ array; 1: not packed */
-    bool is_exact;      /* an element of the C++ array has the width of the table's */
+    const char *elem; /* C++ type of an element of the C++ array */
+    int64_t per_word; /* elements of the table in one of the C++ array; 1: not packed */
+    bool is_exact;    /* an element of the C++ array has the width of the table's */
 } TableForm;
 enum { PACKED_BITS = 64 };
 TableForm emit_table_form(Emitter *e, const Op *table);
@@ -68,8 +68,6 @@ const char *cpp_global(const Emitter *e, const Ident *symbol);
 const char *cpp_fresh_name(Emitter *e, Str raw, const char *const *used, size_t used_count);
 /* Reads the top function's boundary into e->ports (emit_ports.c). False: diagnosed. */
 bool emit_ports(Emitter *e) MUST_CHECK;
-
-/* --- expressions (emit_expr.c) --------------------------------------------------------- */
 
 /* Binding strength of a printed expression, weakest first. */
 typedef enum Prec {
@@ -129,15 +127,13 @@ const char *cpp_affine(Emitter *e, const AffineExpr *expr, uint32_t dims, const 
 const char *cpp_condition(Emitter *e, const IntegerSet *set, const Counters *counters);
 const char *emit_arena_printf(Arena *arena, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* --- floats (emit_float.c) --------------------------------------------------------------- */
-
 /* Printer of an op of floats or of math, or NULL. */
 ExprPrinter *cpp_float_printer(const OpDef *def);
 /* Whether the printed op calls a function of hls_math.h. */
 bool cpp_is_math_call(const OpDef *def);
 bool cpp_float_constant(Emitter *e, const Attr *value, Expr *out);
 
-/* --- files -------------------------------------------------------------------------------- */
+/* Files. */
 
 bool emit_functions(Emitter *e, StrBuf *out) MUST_CHECK; /* <top>.cpp's functions */
 /* Appends a line for each loop and array that synthesis will take long for, and warns of it. */
@@ -150,9 +146,9 @@ void emit_header(Emitter *e, StrBuf *out);
 /* #ifndef and #define of <TOP><suffix>. */
 void emit_begin_guard(const Emitter *e, StrBuf *out, const char *suffix);
 void emit_params(Emitter *e, StrBuf *out);
-void emit_host(Emitter *e, StrBuf *out);      /* <top>_host.h */
+void emit_host(Emitter *e, StrBuf *out); /* <top>_host.h */
 void emit_testbench(Emitter *e, StrBuf *out);
-void emit_weights(Emitter *e, StrBuf *out);   /* the loaded tables' elements as .npy */
+void emit_weights(Emitter *e, StrBuf *out); /* the loaded tables' elements as .npy */
 /* <top>_schedule.h; empty where cosim cannot follow one. False: diagnosed. */
 bool emit_schedule(Emitter *e, StrBuf *out) MUST_CHECK;
 void emit_makefile(Emitter *e, StrBuf *out);
@@ -160,7 +156,7 @@ void emit_makefile(Emitter *e, StrBuf *out);
 void emit_csim_arguments(const Emitter *e, StrBuf *out);
 void emit_hls_config(Emitter *e, StrBuf *out);
 void emit_tcl(Emitter *e, StrBuf *out);
-void emit_style(Emitter *e, StrBuf *out);     /* .clang-format */
+void emit_style(Emitter *e, StrBuf *out); /* .clang-format */
 void emit_report(Emitter *e, StrBuf *out);
 void emit_folding(Emitter *e, StrBuf *out);
 /* How a report of ours begins, up to the top function's name as a JSON string. */
@@ -171,8 +167,6 @@ bool emit_read_text_file(Context *ctx, const char *path, StrBuf *out) MUST_CHECK
 /* Makes or renews a project's directory. False: diagnosed, and nothing has changed. */
 bool emit_write_project(Context *ctx, const char *dir, const EmittedFiles *files) MUST_CHECK;
 
-/* --- text (emit_text.c) --------------------------------------------------------------------- */
-
 /* Text inside a C++ comment: no way out of it. */
 void emit_comment_text(StrBuf *out, Str text);
 /* The C++ literal with its quotes. */
@@ -182,22 +176,22 @@ void emit_float_literal(StrBuf *out, double value, bool is_f32);
 /* "1 x 2 x 3" with the given separator. */
 void emit_extents(StrBuf *out, const int64_t *extents, size_t count, const char *separator);
 
-/* Between emit_function.c (a function: comment, signature, frames), emit_stmt.c (its body), emit_loop.c
- * and emit_pragma.c. */
+/* Between emit_function.c (a function: comment, signature, frames), emit_stmt.c (its body),
+ * emit_loop.c and emit_pragma.c. */
 
 /* A C++ function being printed. */
 typedef struct Function {
     Emitter *e;
     StrBuf *out;
-    int depth;           /* of indentation */
-    PtrMap names;        /* Value* -> name: arrays, streams, counters */
-    PtrMap extents;      /* counter Value* -> extent + 1 as uintptr_t */
-    PtrMap exprs;        /* Value* -> Expr* */
-    VEC(Value *) pending; /* single-use values that read arrays, not printed yet */
-    VEC(const char *) scope;  /* names visible here */
+    int depth;               /* of indentation */
+    PtrMap names;            /* Value* -> name: arrays, streams, counters */
+    PtrMap extents;          /* counter Value* -> extent + 1 as uintptr_t */
+    PtrMap exprs;            /* Value* -> Expr* */
+    VEC(Value *) pending;    /* single-use values that read arrays, not printed yet */
+    VEC(const char *) scope; /* names visible here */
     VEC(const char *) labels;
-    const char *frame;   /* counter of frames, where the function accesses memories; or NULL */
-    const char *frames;  /* how many, in a top function of memories */
+    const char *frame;  /* counter of frames, where the function accesses memories; or NULL */
+    const char *frames; /* how many, in a top function of memories */
 } Function;
 
 void emit_line(Function *f, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -1,14 +1,13 @@
-/* libFuzzer target for JSON files (folding files, reports): what is read must have the place of every
- * key and value, and what begins there must be it; what is not must end in a diagnostic.
+/* libFuzzer target for JSON files (folding files, reports): what is read must have the place of
+ * every key and value, and what begins there must be it; what is not must end in a diagnostic.
  *   fuzz/run fuzz_json      (fuzz/run says how to configure) */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "fuzz/fuzz_support.h"
 #include "ir/attr/attr.h"
 #include "target/device/device.h"
-
-#include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,8 +34,7 @@ static char at_place(const JsonFile *file, const Attr *place)
     size_t begin = 0;
     for (uint32_t line = 1; line < place->u.loc_file.line; line++) {
         const char *end = memchr(text.data + begin, '\n', text.len - begin);
-        if (!end)
-            return 0;
+        if (!end) return 0;
         begin = (size_t)(end - text.data) + 1;
     }
     size_t at = begin + place->u.loc_file.col - 1;
@@ -65,12 +63,11 @@ static void check_places(const JsonFile *file, json_t *value, const void *holder
                "a value is not at its place", text);
     json_object_foreach(value, key, item)
     {
-        fuzz_check(at_place(file, json_file_place(file, key, value)) == '"', "a key is not at its place",
-                   text);
+        fuzz_check(at_place(file, json_file_place(file, key, value)) == '"',
+                   "a key is not at its place", text);
         check_places(file, item, key);
     }
-    json_array_foreach(value, i, item)
-    check_places(file, item, value);
+    json_array_foreach(value, i, item) check_places(file, item, value);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -40,8 +40,7 @@ static void swallow(void *user, Context *ctx, const Diag *diag, const Diag *note
 
 static void check(bool holds, const char *what)
 {
-    if (holds)
-        return;
+    if (holds) return;
     fprintf(stderr, "%s\n", what);
     abort();
 }
@@ -73,8 +72,7 @@ static bool run_pass(Context *ctx, const PassDef *def, Op *module)
 
 static void run_passes(Context *ctx, Op *module)
 {
-    if (!op_walk(module, is_small, NULL))
-        return;
+    if (!op_walk(module, is_small, NULL)) return;
     (void)(run_pass(ctx, &pass_onnx_decompose, module) &&
            run_pass(ctx, &pass_onnx_fold_constants, module) &&
            run_pass(ctx, &pass_onnx_infer_shapes, module) &&

@@ -2,12 +2,12 @@
  * A pass may refuse it, with a diagnostic; else the result verifies after each pass, and its text
  * parses again and prints the same. The first byte of the input chooses the pass.
  *   fuzz/run fuzz_passes        (fuzz/run says how to configure) */
+#include "driver/driver.h"
 #include "fuzz/fuzz_support.h"
 #include "ir/asm/parse/parse.h"
-#include "ir/pass/pass.h"
 #include "ir/asm/print/print.h"
+#include "ir/pass/pass.h"
 #include "ir/verify/verify.h"
-#include "driver/driver.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -87,7 +87,8 @@ static void check_text(FuzzContext *reused, Str text)
     Op *module = parse_module(ctx, text, FUZZ_SOURCE, NULL);
     fuzz_check(module != NULL, "the result does not parse", text);
     op_print(&again, module, &PRINT_DEFAULT);
-    fuzz_check(str_eq(text, strbuf_str(&again)), "the result changes when parsed and printed", text);
+    fuzz_check(str_eq(text, strbuf_str(&again)), "the result changes when parsed and printed",
+               text);
     op_erase(module);
     fuzz_context_give_back(reused);
     strbuf_free(&again);

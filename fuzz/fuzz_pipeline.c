@@ -1,9 +1,9 @@
 /* libFuzzer target for textual pipelines: whatever parses must print, parse again and print the
  * same; whatever does not parse must end in a diagnostic.
  *   fuzz/run fuzz_pipeline      (fuzz/run says how to configure) */
+#include "driver/driver.h"
 #include "fuzz/fuzz_support.h"
 #include "ir/pass/pass.h"
-#include "driver/driver.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -13,8 +13,7 @@ static bool print_parsed(FuzzContext *reused, Str text, StrBuf *out)
     Context *ctx = fuzz_context_take(reused);
     size_t errors = diag_error_count(ctx);
     Pipeline *pipeline = pipeline_from_text(ctx, driver_all_passes(), text);
-    fuzz_check(pipeline || diag_error_count(ctx) > errors, "a failure without a diagnostic",
-               text);
+    fuzz_check(pipeline || diag_error_count(ctx) > errors, "a failure without a diagnostic", text);
     if (pipeline) pipeline_print(pipeline, out);
     bool ok = pipeline != NULL;
     pipeline_free(pipeline);

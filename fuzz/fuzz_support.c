@@ -1,9 +1,8 @@
 /* Contexts and checks of the fuzz targets. */
-#include "fuzz/fuzz_support.h"
-
 #include <stdlib.h>
 
 #include "dialects/dialects.h"
+#include "fuzz/fuzz_support.h"
 #include "ir/attr/attr.h"
 
 static void swallow(void *user, Context *ctx, const Diag *diag, const Diag *notes,

@@ -7,24 +7,15 @@ typedef Onnx__AttributeProto__AttributeType AttributeType;
 
 static AttributeType kind_of(const Onnx__AttributeProto *proto)
 {
-    if (proto->has_type)
-        return proto->type;
-    if (proto->has_f)
-        return KIND(FLOAT);
-    if (proto->has_i)
-        return KIND(INT);
-    if (proto->has_s)
-        return KIND(STRING);
-    if (proto->t)
-        return KIND(TENSOR);
-    if (proto->g)
-        return KIND(GRAPH);
-    if (proto->sparse_tensor)
-        return KIND(SPARSE_TENSOR);
-    if (proto->n_floats)
-        return KIND(FLOATS);
-    if (proto->n_ints)
-        return KIND(INTS);
+    if (proto->has_type) return proto->type;
+    if (proto->has_f) return KIND(FLOAT);
+    if (proto->has_i) return KIND(INT);
+    if (proto->has_s) return KIND(STRING);
+    if (proto->t) return KIND(TENSOR);
+    if (proto->g) return KIND(GRAPH);
+    if (proto->sparse_tensor) return KIND(SPARSE_TENSOR);
+    if (proto->n_floats) return KIND(FLOATS);
+    if (proto->n_ints) return KIND(INTS);
     return proto->n_strings ? KIND(STRINGS) : KIND(UNDEFINED);
 }
 
@@ -36,8 +27,7 @@ static const Attr *string_attr(Context *ctx, const ProtobufCBinaryData *bytes)
 static const Attr *strings_attr(Context *ctx, const Onnx__AttributeProto *proto)
 {
     const Attr **items = xcalloc(proto->n_strings, sizeof *items);
-    for (size_t i = 0; i < proto->n_strings; i++)
-        items[i] = string_attr(ctx, &proto->strings[i]);
+    for (size_t i = 0; i < proto->n_strings; i++) items[i] = string_attr(ctx, &proto->strings[i]);
     const Attr *array = attr_array(ctx, items, proto->n_strings);
     free_ptr((void **)&items);
     return array;
@@ -61,8 +51,7 @@ const Attr *import_attribute(Context *ctx, const Onnx__AttributeProto *proto, St
     case KIND(INTS): return attr_i64_array(ctx, proto->ints, proto->n_ints);
     case KIND(STRINGS): return strings_attr(ctx, proto);
     case KIND(TENSOR):
-        if (proto->t)
-            return import_tensor(ctx, proto->t, folder, why);
+        if (proto->t) return import_tensor(ctx, proto->t, folder, why);
         strbuf_add_c(why, "has no tensor");
         return NULL;
     case KIND(SPARSE_TENSOR):

@@ -12,27 +12,23 @@ typedef Value *ExpandNode(Importer *im, NodeParts *parts);
 
 struct Contrib {
     const char *name;
-    uint32_t op; /* that is computed on reals */
+    uint32_t op;        /* that is computed on reals */
     size_t least, most; /* operands */
     ExpandNode *expand;
 };
-
-/* --- parts --------------------------------------------------------------------------------- */
 
 static Value *operand(const NodeParts *parts, size_t index)
 {
     return index < parts->operands.len ? parts->operands.data[index] : NULL;
 }
 
-static Value *append(Importer *im, const NodeParts *parts, const OpDef *def,
-                     Value *const *operands, size_t count, const Attr *attrs)
+static Value *append(Importer *im, const NodeParts *parts, const OpDef *def, Value *const *operands,
+                     size_t count, const Attr *attrs)
 {
     for (size_t i = 0; i < count; i++)
-        if (!operands[i])
-            return NULL;
+        if (!operands[i]) return NULL;
     Op *op = import_append(im, def, operands, count, attrs, 1);
-    if (!op)
-        return NULL;
+    if (!op) return NULL;
     op_set_attr(op, ONNX_NAME, parts->name);
     return op_result(op, 0);
 }
@@ -65,8 +61,6 @@ static Value *quantize(Importer *im, const NodeParts *parts, Value *reals, size_
     return append(im, parts, ONNX(QUANTIZE_LINEAR), operands, operands[2] ? 3 : 2,
                   axis_attr(im, 1));
 }
-
-/* --- operators ----------------------------------------------------------------------------- */
 
 /* The standard operator under another domain. */
 static Value *expand_same(Importer *im, NodeParts *parts)
@@ -108,9 +102,9 @@ static Value *gemm_bias(Importer *im, const NodeParts *parts, int64_t rank)
     Value *scales[] = {operand(parts, 1), operand(parts, 4)};
     Value *product[] = {append(im, parts, ONNX(MUL), scales, 2, NULL), NULL};
     product[1] = onnx_build_constant(&im->b, attr_dense_splat(scalar, attr_float(real, factor)));
-    Value *operands[] = {operand(parts, 6),
-                         factor == 1.0 ? product[0]
-                                       : append(im, parts, ONNX(MUL), product, 2, NULL)};
+    Value *operands[] = {operand(parts, 6), factor == 1.0
+                                                ? product[0]
+                                                : append(im, parts, ONNX(MUL), product, 2, NULL)};
     return append(im, parts, ONNX(DEQUANTIZE_LINEAR), operands, 2, axis_attr(im, rank - 1));
 }
 
@@ -126,13 +120,10 @@ static Value *expand_gemm(Importer *im, NodeParts *parts)
         strbuf_add_c(&im->why, "has a bias of unknown shape");
         return NULL;
     }
-    if (bias)
-        operands[2] = gemm_bias(im, parts, bias->type->u.shaped.rank);
+    if (bias) operands[2] = gemm_bias(im, parts, bias->type->u.shaped.rank);
     Value *reals = compute(im, parts, operands, bias ? 3 : 2);
     return operand(parts, 7) ? quantize(im, parts, reals, 7) : reals;
 }
-
-/* --- nodes --------------------------------------------------------------------------------- */
 
 const Contrib *import_contrib_find(const Onnx__NodeProto *node)
 {
@@ -149,11 +140,9 @@ const Contrib *import_contrib_find(const Onnx__NodeProto *node)
         {"QLinearSigmoid", ONNX_SIGMOID, 4, 5, expand_unary},
         {"QuantizeLinear", ONNX_QUANTIZE_LINEAR, 2, 3, expand_same},
     };
-    if (!str_eq_c(import_text(node->domain), MICROSOFT))
-        return NULL;
+    if (!str_eq_c(import_text(node->domain), MICROSOFT)) return NULL;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (str_eq_c(import_text(node->op_type), rows[i].name))
-            return &rows[i];
+        if (str_eq_c(import_text(node->op_type), rows[i].name)) return &rows[i];
     return NULL;
 }
 
@@ -182,7 +171,6 @@ bool import_contrib_prepare(Importer *im, NodeParts *parts)
 Value *import_contrib_append(Importer *im, NodeParts *parts)
 {
     Value *result = parts->contrib->expand(im, parts);
-    if (!result && im->why.len == 0)
-        strbuf_add_c(&im->why, "misses an input");
+    if (!result && im->why.len == 0) strbuf_add_c(&im->why, "misses an input");
     return result;
 }

@@ -8,9 +8,9 @@
 
 typedef struct Planner {
     Importer *im;
-    PtrMap producers;  /* Ident* of a tensor -> node index + 1 */
-    PtrMap nodes;      /* Ident* of a node's name -> node index + 1 */
-    PtrMap varying;    /* Ident* of tensors that depend on graph inputs -> itself */
+    PtrMap producers; /* Ident* of a tensor -> node index + 1 */
+    PtrMap nodes;     /* Ident* of a node's name -> node index + 1 */
+    PtrMap varying;   /* Ident* of tensors that depend on graph inputs -> itself */
     VEC(const Ident *) stack;
 } Planner;
 
@@ -34,8 +34,6 @@ bool import_cut_has_node(const Importer *im, size_t index)
     return !im->cut.is_active || im->cut.has_node[index];
 }
 
-/* --- what there is ------------------------------------------------------------------------- */
-
 static void index_node(Planner *p, const Onnx__NodeProto *node, size_t index)
 {
     Importer *im = p->im;
@@ -49,8 +47,7 @@ static void index_node(Planner *p, const Onnx__NodeProto *node, size_t index)
     for (size_t i = 0; i < node->n_output; i++) {
         const Ident *output = import_ident(im, node->output[i]);
         ptrmap_put(&p->producers, output, (void *)(uintptr_t)(index + 1));
-        if (varies && output->str.len > 0)
-            mark(&p->varying, output);
+        if (varies && output->str.len > 0) mark(&p->varying, output);
     }
 }
 
@@ -61,11 +58,8 @@ static void index_graph(Planner *p)
         mark(&p->varying, import_ident(p->im, graph->input[i]->name));
     for (size_t i = 0; i < graph->n_initializer; i++)
         ptrmap_remove(&p->varying, import_ident(p->im, graph->initializer[i]->name));
-    for (size_t i = 0; i < graph->n_node; i++)
-        index_node(p, graph->node[i], i);
+    for (size_t i = 0; i < graph->n_node; i++) index_node(p, graph->node[i], i);
 }
-
-/* --- what is asked for --------------------------------------------------------------------- */
 
 static bool unknown_name(Planner *p, const char *option, const Ident *name)
 {
@@ -87,13 +81,11 @@ static bool add_start(Planner *p, const char *text)
         mark(&p->im->cut.starts, name);
         return true;
     }
-    if (index == 0)
-        return unknown_name(p, "--from", name);
+    if (index == 0) return unknown_name(p, "--from", name);
     const Onnx__NodeProto *node = p->im->graph->node[index - 1];
     for (size_t i = 0; i < node->n_input; i++) {
         const Ident *input = import_ident(p->im, node->input[i]);
-        if (ptrmap_has(&p->varying, input))
-            mark(&p->im->cut.starts, input);
+        if (ptrmap_has(&p->varying, input)) mark(&p->im->cut.starts, input);
     }
     return true;
 }
@@ -106,8 +98,7 @@ static bool add_end(Planner *p, const char *text)
         *vec_push(&p->im->cut.ends) = name;
         return true;
     }
-    if (index == 0)
-        return unknown_name(p, "--to", name);
+    if (index == 0) return unknown_name(p, "--to", name);
     const Onnx__NodeProto *node = p->im->graph->node[index - 1];
     for (size_t i = 0; i < node->n_output; i++)
         if (import_text(node->output[i]).len > 0)
@@ -115,12 +106,9 @@ static bool add_end(Planner *p, const char *text)
     return true;
 }
 
-/* --- what that needs ----------------------------------------------------------------------- */
-
 static void reach(Planner *p, const Ident *name)
 {
-    if (name->str.len == 0 || ptrmap_has(&p->im->cut.names, name))
-        return;
+    if (name->str.len == 0 || ptrmap_has(&p->im->cut.names, name)) return;
     mark(&p->im->cut.names, name);
     *vec_push(&p->stack) = name;
 }
@@ -128,8 +116,7 @@ static void reach(Planner *p, const Ident *name)
 /* Whether the part begins here, or must go on to learn the tensor's type. */
 static bool begins_at(Planner *p, const Ident *name)
 {
-    if (!ptrmap_has(&p->im->cut.starts, name))
-        return false;
+    if (!ptrmap_has(&p->im->cut.starts, name)) return false;
     bool is_known = import_known_type(p->im, name) != NULL;
     strbuf_clear(&p->im->why); /* why it is not known does not matter */
     return is_known;
@@ -138,17 +125,14 @@ static bool begins_at(Planner *p, const Ident *name)
 static void reach_all(Planner *p)
 {
     Cut *cut = &p->im->cut;
-    for (size_t i = 0; i < cut->ends.len; i++)
-        reach(p, cut->ends.data[i]);
+    for (size_t i = 0; i < cut->ends.len; i++) reach(p, cut->ends.data[i]);
     while (p->stack.len > 0) {
         const Ident *name = p->stack.data[--p->stack.len];
         size_t index = begins_at(p, name) ? 0 : index_of(&p->producers, name);
-        if (index == 0 || cut->has_node[index - 1])
-            continue;
+        if (index == 0 || cut->has_node[index - 1]) continue;
         const Onnx__NodeProto *node = p->im->graph->node[index - 1];
         cut->has_node[index - 1] = true;
-        for (size_t i = 0; i < node->n_input; i++)
-            reach(p, import_ident(p->im, node->input[i]));
+        for (size_t i = 0; i < node->n_input; i++) reach(p, import_ident(p->im, node->input[i]));
     }
 }
 
@@ -156,8 +140,7 @@ static bool check_starts(Planner *p)
 {
     for (size_t i = 0; i < p->im->cut.starts.len; i++) {
         const Ident *name = p->im->cut.starts.entries[i].key;
-        if (ptrmap_has(&p->im->cut.names, name))
-            continue;
+        if (ptrmap_has(&p->im->cut.names, name)) continue;
         strbuf_add_c(&p->im->why, "of --from is not needed for what --to names");
         return import_error(p->im, "tensor", name->str);
     }
@@ -170,11 +153,9 @@ static bool plan(Planner *p)
     const ImportOptions *options = im->options;
     index_graph(p);
     for (size_t i = 0; i < options->from_count; i++)
-        if (!add_start(p, options->from[i]))
-            return false;
+        if (!add_start(p, options->from[i])) return false;
     for (size_t i = 0; i < options->to_count; i++)
-        if (!add_end(p, options->to[i]))
-            return false;
+        if (!add_end(p, options->to[i])) return false;
     for (size_t i = 0; options->to_count == 0 && i < im->graph->n_output; i++)
         *vec_push(&im->cut.ends) = import_ident(im, im->graph->output[i]->name);
     im->cut.has_node = ARENA_ARRAY(&im->arena, bool, im->graph->n_node + 1);
@@ -185,8 +166,7 @@ static bool plan(Planner *p)
 bool import_cut_plan(Importer *im)
 {
     im->cut.is_active = im->options->from_count + im->options->to_count > 0;
-    if (!im->cut.is_active)
-        return true;
+    if (!im->cut.is_active) return true;
     Planner planner = {.im = im};
     bool ok = plan(&planner);
     ptrmap_free(&planner.producers);

@@ -1,13 +1,13 @@
 /* Tensors whose data lies in another file. The file must be in the model's folder or below it:
  * a path is walked component by component, without "..", absolute paths or symbolic links.
  * Tests: test/unit/import/import_test.c */
-#include "dialects/onnx/onnx.h"
-#include "import/internal.h"
-
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "dialects/onnx/onnx.h"
+#include "import/internal.h"
 
 typedef struct External {
     Str location;
@@ -22,14 +22,11 @@ static bool fail(StrBuf *why, const char *what, Str location)
     return false;
 }
 
-/* --- description --------------------------------------------------------------------------- */
-
 static bool parse_size(Str digits, uint64_t *out)
 {
     *out = 0;
     for (size_t i = 0; i < digits.len; i++) {
-        if (digits.data[i] < '0' || digits.data[i] > '9' || *out > UINT64_MAX / 20)
-            return false;
+        if (digits.data[i] < '0' || digits.data[i] > '9' || *out > UINT64_MAX / 20) return false;
         *out = *out * 10 + (uint64_t)(digits.data[i] - '0');
     }
     return digits.len > 0;
@@ -48,16 +45,12 @@ static bool read_entries(const Onnx__TensorProto *tensor, External *out, StrBuf 
             ok = parse_size(value, &out->offset);
         else if (str_eq(key, STR("length")))
             ok = out->has_length = parse_size(value, &out->length);
-        if (!ok)
-            return fail(why, "has external data with a malformed number", value);
+        if (!ok) return fail(why, "has external data with a malformed number", value);
     }
-    if (out->location.len > 0)
-        return true;
+    if (out->location.len > 0) return true;
     strbuf_add_c(why, "has external data without a location");
     return false;
 }
-
-/* --- confinement --------------------------------------------------------------------------- */
 
 /* One path component, NUL-terminated; false for "", ".", "..", overlong ones and a final slash. */
 static bool next_component(Str *path, char *out, size_t room)
@@ -65,8 +58,7 @@ static bool next_component(Str *path, char *out, size_t room)
     const char *slash = memchr(path->data, '/', path->len);
     size_t len = slash ? (size_t)(slash - path->data) : path->len;
     Str name = {path->data, len};
-    if (len == 0 || len >= room || str_eq(name, STR(".")) || str_eq(name, STR("..")))
-        return false;
+    if (len == 0 || len >= room || str_eq(name, STR(".")) || str_eq(name, STR(".."))) return false;
     memcpy(out, name.data, len);
     out[len] = '\0';
     size_t used = slash ? len + 1 : len;
@@ -85,21 +77,17 @@ static int open_below(const char *folder, Str path)
         if (next_component(&path, name, sizeof name))
             next = openat(dir, name, path.len ? flags | O_DIRECTORY : flags);
         close(dir);
-        if (path.len == 0)
-            return next;
+        if (path.len == 0) return next;
         dir = next;
     }
     return -1;
 }
 
-/* --- contents ------------------------------------------------------------------------------ */
-
 static bool read_range(int file, uint64_t offset, uint8_t *out, size_t size)
 {
     while (size > 0) {
         ssize_t got = pread(file, out, size, (off_t)offset);
-        if (got <= 0)
-            return false;
+        if (got <= 0) return false;
         out += got;
         offset += (uint64_t)got;
         size -= (size_t)got;
@@ -111,40 +99,34 @@ static bool read_range(int file, uint64_t offset, uint8_t *out, size_t size)
 static bool read_file(int file, const External *external, uint8_t **data, size_t size)
 {
     struct stat info;
-    if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
-        return false;
+    if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) return false;
     uint64_t total = (uint64_t)info.st_size;
-    if (external->offset > total || size > total - external->offset)
-        return false;
-    if (!external->has_length && size != total - external->offset)
-        return false;
+    if (external->offset > total || size > total - external->offset) return false;
+    if (!external->has_length && size != total - external->offset) return false;
     *data = xmalloc(size);
-    if (read_range(file, external->offset, *data, size))
-        return true;
+    if (read_range(file, external->offset, *data, size)) return true;
     free_ptr((void **)data);
     return false;
 }
 
 bool import_external_read(const Onnx__TensorProto *tensor, Str folder, uint8_t **data, size_t size,
-                   StrBuf *why)
+                          StrBuf *why)
 {
     External external;
-    if (!read_entries(tensor, &external, why))
-        return false;
+    if (!read_entries(tensor, &external, why)) return false;
     if (external.has_length && external.length != size) {
         strbuf_printf(why, "has %llu bytes of external data, and %zu are needed",
                       (unsigned long long)external.length, size);
         return false;
     }
-    if (!folder.data)
-        return fail(why, "has its data in another file,", external.location);
+    if (!folder.data) return fail(why, "has its data in another file,", external.location);
     StrBuf path = {0};
     strbuf_add_str(&path, folder.len ? folder : STR("."));
     int file = open_below(path.data, external.location);
     strbuf_free(&path);
     if (file < 0)
-        return fail(why, "has its data in a file that is not in the model's folder:",
-                    external.location);
+        return fail(why,
+                    "has its data in a file that is not in the model's folder:", external.location);
     bool ok = read_file(file, &external, data, size);
     close(file);
     return ok || fail(why, "has external data that is not a range of the file", external.location);

@@ -7,7 +7,8 @@
 
 enum { MAX_DEPTH = 32, MAX_NODES = 1 << 16 };
 
-/* FunctionProto.attribute_proto, attributes with their defaults, which older schemas do not have. */
+/* FunctionProto.attribute_proto, attributes with their defaults, which older schemas do not
+ * have. */
 enum { FIELD_DEFAULTS = 11 };
 
 const Onnx__FunctionProto *import_function_of_node(const Importer *im, const Onnx__NodeProto *node)
@@ -25,43 +26,35 @@ static const Onnx__AttributeProto *find_attribute(Onnx__AttributeProto *const *l
                                                   Str name)
 {
     for (size_t i = count; i-- > 0;)
-        if (str_eq(import_text(list[i]->name), name))
-            return list[i];
+        if (str_eq(import_text(list[i]->name), name)) return list[i];
     return NULL;
 }
 
 const Onnx__AttributeProto *import_function_attribute(const ImportScope *scope,
-                                               const Onnx__AttributeProto *proto)
+                                                      const Onnx__AttributeProto *proto)
 {
     while (proto && import_text(proto->ref_attr_name).len > 0) {
         Str name = import_text(proto->ref_attr_name);
         const Onnx__NodeProto *call = scope->call;
         proto = call ? find_attribute(call->attribute, call->n_attribute, name) : NULL;
-        if (!proto)
-            return find_attribute(scope->defaults, scope->default_count, name);
+        if (!proto) return find_attribute(scope->defaults, scope->default_count, name);
         scope = scope->outer;
-        if (!scope)
-            break;
+        if (!scope) break;
     }
     return proto && import_text(proto->ref_attr_name).len == 0 ? proto : NULL;
 }
-
-/* --- defaults --------------------------------------------------------------------------------- */
 
 /* The attribute in a field that the schema does not know: a length, then the message. NULL: why
  * says. */
 static Onnx__AttributeProto *unpack_default(Importer *im, const ProtobufCMessageUnknownField *field)
 {
     size_t prefix = 1;
-    while (prefix < field->len && field->data[prefix - 1] >= 0x80)
-        prefix++;
+    while (prefix < field->len && field->data[prefix - 1] >= 0x80) prefix++;
     Str bytes = {(const char *)field->data + prefix, field->len - prefix};
     Onnx__AttributeProto *proto = NULL;
-    if (!import_wire_check(bytes, &onnx__attribute_proto__descriptor, &im->why))
-        return NULL;
+    if (!import_wire_check(bytes, &onnx__attribute_proto__descriptor, &im->why)) return NULL;
     proto = onnx__attribute_proto__unpack(NULL, bytes.len, (const uint8_t *)bytes.data);
-    if (!proto)
-        strbuf_add_c(&im->why, "calls a function with a malformed default of an attribute");
+    if (!proto) strbuf_add_c(&im->why, "calls a function with a malformed default of an attribute");
     return proto;
 }
 
@@ -81,11 +74,11 @@ static bool read_defaults(Importer *im, const Onnx__FunctionProto *function, Imp
     body->defaults = body->owned_defaults;
     for (unsigned i = 0; i < base->n_unknown_fields; i++) {
         const ProtobufCMessageUnknownField *field = &base->unknown_fields[i];
-        if (field->tag != FIELD_DEFAULTS || field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
+        if (field->tag != FIELD_DEFAULTS ||
+            field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED)
             continue;
         Onnx__AttributeProto *proto = unpack_default(im, field);
-        if (!proto)
-            return false;
+        if (!proto) return false;
         body->owned_defaults[body->default_count++] = proto;
     }
     return true;
@@ -93,14 +86,11 @@ static bool read_defaults(Importer *im, const Onnx__FunctionProto *function, Imp
 
 static void free_defaults(ImportScope *body)
 {
-    if (!body->owned_defaults)
-        return;
+    if (!body->owned_defaults) return;
     for (size_t i = 0; i < body->default_count; i++)
         onnx__attribute_proto__free_unpacked(body->owned_defaults[i], NULL);
     free_ptr((void **)&body->owned_defaults);
 }
-
-/* --- calls ------------------------------------------------------------------------------------ */
 
 static int64_t function_opset(const Onnx__FunctionProto *function, int64_t outer)
 {
@@ -133,13 +123,11 @@ static bool bind_outputs(Importer *im, const ImportScope *body, const Onnx__Func
     for (size_t i = 0; i < call->n_output; i++) {
         const Ident *name = import_ident(im, call->output[i]);
         const Ident *inner = import_ident(im, function->output[i]);
-        if (name->str.len == 0)
-            continue;
+        if (name->str.len == 0) continue;
         Value *value = ptrmap_get(&body->values, inner);
         if (!value)
             return import_why_name(im, "the function does not define its output ", inner->str, "");
-        if (!import_define(im, name, value))
-            return false;
+        if (!import_define(im, name, value)) return false;
     }
     return true;
 }
@@ -161,17 +149,19 @@ static bool check_call(Importer *im, const Onnx__FunctionProto *function,
 }
 
 bool import_function_inline(Importer *im, const Onnx__FunctionProto *function,
-                     const Onnx__NodeProto *node, size_t index, bool *diagnosed)
+                            const Onnx__NodeProto *node, size_t index, bool *diagnosed)
 {
     StrBuf prefix = {0};
-    if (!check_call(im, function, node))
-        return false;
+    if (!check_call(im, function, node)) return false;
     import_node_name(im, node, index, &prefix);
     strbuf_add_char(&prefix, '/');
-    ImportScope body = {.outer = im->scope, .call = node, .prefix = strbuf_str(&prefix),
-                  .nodes = function->node, .node_count = function->n_node,
-                  .opset = function_opset(function, im->scope->opset),
-                  .depth = im->scope->depth + 1};
+    ImportScope body = {.outer = im->scope,
+                        .call = node,
+                        .prefix = strbuf_str(&prefix),
+                        .nodes = function->node,
+                        .node_count = function->n_node,
+                        .opset = function_opset(function, im->scope->opset),
+                        .depth = im->scope->depth + 1};
     bool ok = read_defaults(im, function, &body) && bind_inputs(im, &body, function);
     im->scope = &body;
     for (size_t i = 0; ok && i < function->n_node; i++) {

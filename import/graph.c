@@ -8,8 +8,6 @@
 #include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
 
-/* --- types of inputs ----------------------------------------------------------------------- */
-
 typedef struct GivenShape {
     uint32_t rank;
     int64_t dims[ONNX_MAX_RANK];
@@ -23,8 +21,7 @@ static bool parse_shape(Str text, GivenShape *out)
         int64_t extent = 0;
         size_t from = i;
         for (; i < text.len && text.data[i] >= '0' && text.data[i] <= '9'; i++)
-            if (extent < INT64_MAX / 20)
-                extent = extent * 10 + (text.data[i] - '0');
+            if (extent < INT64_MAX / 20) extent = extent * 10 + (text.data[i] - '0');
         bool is_last = i == text.len;
         if (i == from || out->rank == ONNX_MAX_RANK || i + 1 == text.len ||
             (!is_last && text.data[i] != 'x'))
@@ -38,8 +35,7 @@ static bool parse_shape(Str text, GivenShape *out)
 static bool read_given_shape(Importer *im, Str text)
 {
     size_t colon = text.len;
-    while (colon > 0 && text.data[colon - 1] != ':')
-        colon--;
+    while (colon > 0 && text.data[colon - 1] != ':') colon--;
     GivenShape shape;
     if (colon < 2 || !parse_shape((Str){text.data + colon, text.len - colon}, &shape)) {
         strbuf_add_c(&im->why, "is no shape; they are written name:1x3x32x32");
@@ -56,8 +52,7 @@ static bool check_given_shapes(Importer *im)
     for (size_t i = 0; i < im->shapes.len; i++) {
         const Ident *name = im->shapes.entries[i].key;
         const Value *value = ptrmap_get(&im->scope->values, name);
-        if (value && value->is_arg)
-            continue;
+        if (value && value->is_arg) continue;
         strbuf_add_c(&im->why, "is given for a tensor that is no input");
         return import_error(im, "input shape", name->str);
     }
@@ -70,8 +65,7 @@ static bool input_dim(Importer *im, const Onnx__TensorShapeProto__Dimension *dim
 {
     bool known = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
     *out = known && dim->dim_value > 0 ? dim->dim_value : 1;
-    if (i == 0 || (known && dim->dim_value > 0))
-        return true;
+    if (i == 0 || (known && dim->dim_value > 0)) return true;
     strbuf_printf(&im->why, "has no fixed size in dimension %zu; give its shape", i);
     return false;
 }
@@ -84,8 +78,7 @@ static bool file_shape(Importer *im, const Onnx__TensorShapeProto *shape, GivenS
     }
     out->rank = (uint32_t)shape->n_dim;
     for (size_t i = 0; i < shape->n_dim; i++)
-        if (!input_dim(im, shape->dim[i], i, &out->dims[i]))
-            return false;
+        if (!input_dim(im, shape->dim[i], i, &out->dims[i])) return false;
     return true;
 }
 
@@ -93,8 +86,7 @@ static const Type *checked_tensor(Importer *im, const Type *elem, const GivenSha
 {
     int64_t count;
     const Type *type = type_tensor(elem, shape->dims, shape->rank, NULL);
-    if (type_element_count(type, &count))
-        return type;
+    if (type_element_count(type, &count)) return type;
     strbuf_add_c(&im->why, "has too many elements");
     return NULL;
 }
@@ -120,8 +112,7 @@ static const Type *info_type(Importer *im, const Onnx__ValueInfoProto *info,
                       tensor->shape->n_dim, given->rank);
         return NULL;
     }
-    if (!given && !file_shape(im, tensor->shape, &shape))
-        return NULL;
+    if (!given && !file_shape(im, tensor->shape, &shape)) return NULL;
     return checked_tensor(im, elem, given ? given : &shape);
 }
 
@@ -129,12 +120,9 @@ const Type *import_known_type(Importer *im, const Ident *name)
 {
     const GivenShape *given = ptrmap_get(&im->shapes, name);
     const Onnx__ValueInfoProto *info = ptrmap_get(&im->infos, name);
-    if (info)
-        return info_type(im, info, given);
+    if (info) return info_type(im, info, given);
     return given ? checked_tensor(im, type_float(im->ctx, TYPE_F32), given) : NULL;
 }
-
-/* --- arguments ----------------------------------------------------------------------------- */
 
 /* The dictionary {dfg.name = name} of an argument or result. */
 static const Attr *boundary_attrs(Importer *im, Str name)
@@ -152,8 +140,7 @@ Value *import_argument(Importer *im, const Ident *name, const Type *type)
 static bool import_input(Importer *im, const Ident *name)
 {
     const Type *type = import_known_type(im, name);
-    if (!type)
-        return import_error(im, "graph input", name->str);
+    if (!type) return import_error(im, "graph input", name->str);
     Value *arg = import_argument(im, name, type);
     return import_define(im, name, arg) || import_error(im, "graph input", name->str);
 }
@@ -167,10 +154,9 @@ static bool import_inputs(Importer *im)
     bool ok = true;
     for (size_t i = 0; ok && i < im->graph->n_input; i++) {
         const Ident *name = import_ident(im, im->graph->input[i]->name);
-        bool is_done = ptrmap_has(&initialized, name) || (ptrmap_has(&im->cut.starts, name) &&
-                                                          ptrmap_has(&im->scope->values, name));
-        if (!is_done && import_cut_has_name(im, name))
-            ok = import_input(im, name);
+        bool is_done = ptrmap_has(&initialized, name) ||
+                       (ptrmap_has(&im->cut.starts, name) && ptrmap_has(&im->scope->values, name));
+        if (!is_done && import_cut_has_name(im, name)) ok = import_input(im, name);
     }
     ptrmap_free(&initialized);
     return ok;
@@ -182,18 +168,14 @@ static void import_starts(Importer *im)
     for (size_t i = 0; i < im->cut.starts.len; i++) {
         const Ident *name = im->cut.starts.entries[i].key;
         const Type *type = import_known_type(im, name);
-        if (type)
-            ptrmap_put(&im->scope->values, name, import_argument(im, name, type));
+        if (type) ptrmap_put(&im->scope->values, name, import_argument(im, name, type));
     }
     strbuf_clear(&im->why);
 }
 
-/* --- initializers -------------------------------------------------------------------------- */
-
 static bool import_initializer(Importer *im, const Ident *name, const Attr *value)
 {
-    if (!value)
-        return import_error(im, "initializer", name->str);
+    if (!value) return import_error(im, "initializer", name->str);
     im->b.loc = import_loc(im, name->str);
     Value *constant = onnx_build_constant(&im->b, value);
     op_set_attr(value_def(constant), ONNX_NAME, attr_string(im->ctx, name->str));
@@ -206,22 +188,20 @@ static bool import_initializers(Importer *im)
         const Onnx__TensorProto *tensor = im->graph->initializer[i];
         const Ident *name = import_ident(im, tensor->name);
         if (import_cut_has_name(im, name) &&
-            !import_initializer(im, name, import_tensor(im->ctx, tensor, im->options->folder,
-                                                        &im->why)))
+            !import_initializer(im, name,
+                                import_tensor(im->ctx, tensor, im->options->folder, &im->why)))
             return false;
     }
     for (size_t i = 0; i < im->graph->n_sparse_initializer; i++) {
         const Onnx__SparseTensorProto *sparse = im->graph->sparse_initializer[i];
         const Ident *name = import_ident(im, sparse->values ? sparse->values->name : NULL);
         if (import_cut_has_name(im, name) &&
-            !import_initializer(im, name, import_sparse_tensor(im->ctx, sparse,
-                                                               im->options->folder, &im->why)))
+            !import_initializer(
+                im, name, import_sparse_tensor(im->ctx, sparse, im->options->folder, &im->why)))
             return false;
     }
     return true;
 }
-
-/* --- results ------------------------------------------------------------------------------- */
 
 /* Graph outputs, or the tensors that the cut ends with. With a report, those that nodes without an
  * op define are left out, and what such nodes use is a result. */
@@ -234,11 +214,9 @@ static void collect_result_names(Importer *im)
         if (!ptrmap_has(&im->unknown, im->cut.ends.data[i]))
             im->cut.ends.data[kept++] = im->cut.ends.data[i];
     im->cut.ends.len = kept;
-    for (size_t i = 0; i < kept; i++)
-        ptrmap_remove(&im->kept, im->cut.ends.data[i]);
+    for (size_t i = 0; i < kept; i++) ptrmap_remove(&im->kept, im->cut.ends.data[i]);
     for (size_t i = 0; i < im->kept.len; i++)
-        if (im->kept.entries[i].key)
-            *vec_push(&im->cut.ends) = im->kept.entries[i].key;
+        if (im->kept.entries[i].key) *vec_push(&im->cut.ends) = im->kept.entries[i].key;
 }
 
 /* The values that the function returns, and their boundary attributes. */
@@ -248,8 +226,7 @@ static bool collect_outputs(Importer *im, Value **values, const Attr **attrs)
         const Ident *name = im->cut.ends.data[i];
         values[i] = ptrmap_get(&im->scope->values, name);
         attrs[i] = boundary_attrs(im, name->str);
-        if (values[i])
-            continue;
+        if (values[i]) continue;
         strbuf_add_c(&im->why, "is not defined");
         return import_error(im, "graph output", name->str);
     }
@@ -269,8 +246,7 @@ static void drop_unreached(Importer *im)
     Block *body = im->b.block;
     rewrite_erase_dead_ops(im->func);
     for (uint32_t i = body->arg_count; i-- > 0;) {
-        if (value_has_uses(body->args[i]))
-            continue;
+        if (value_has_uses(body->args[i])) continue;
         block_erase_arg(body, i);
         im->arg_attrs.len--;
         for (size_t k = i; k < im->arg_attrs.len; k++)
@@ -284,13 +260,10 @@ static void set_signature(Importer *im, const Attr *const *result_attrs)
     const Op *ret = body->last;
     size_t inputs = body->arg_count, count = ret->operand_count;
     const Type **types = xcalloc(inputs + count, sizeof *types);
-    for (uint32_t i = 0; i < inputs; i++)
-        types[i] = body->args[i]->type;
-    for (uint32_t i = 0; i < count; i++)
-        types[inputs + i] = op_operand(ret, i)->type;
+    for (uint32_t i = 0; i < inputs; i++) types[i] = body->args[i]->type;
+    for (uint32_t i = 0; i < count; i++) types[inputs + i] = op_operand(ret, i)->type;
     func_set_type(im->func, type_function(im->ctx, types, inputs, types + inputs, count));
-    op_set_attr(im->func, "arg_attrs",
-                attr_array(im->ctx, im->arg_attrs.data, im->arg_attrs.len));
+    op_set_attr(im->func, "arg_attrs", attr_array(im->ctx, im->arg_attrs.data, im->arg_attrs.len));
     op_set_attr(im->func, "res_attrs", attr_array(im->ctx, result_attrs, count));
     free_ptr((void **)&types);
 }
@@ -304,16 +277,13 @@ static bool finish_function(Importer *im)
     bool ok = collect_outputs(im, values, attrs);
     if (ok) {
         build_return(im, values, count);
-        if (im->cut.is_active)
-            drop_unreached(im);
+        if (im->cut.is_active) drop_unreached(im);
         set_signature(im, attrs);
     }
     free_ptr((void **)&attrs);
     free_ptr((void **)&values);
     return ok;
 }
-
-/* --- the graph ----------------------------------------------------------------------------- */
 
 static void add_infos(Importer *im, Onnx__ValueInfoProto *const *infos, size_t count)
 {
@@ -335,16 +305,13 @@ static bool import_nodes(Importer *im)
 
 bool import_graph(Importer *im)
 {
-    if (im->graph->n_output == 0)
-        return diag_error(im->ctx, im->file, "the graph has no outputs");
+    if (im->graph->n_output == 0) return diag_error(im->ctx, im->file, "the graph has no outputs");
     for (size_t i = 0; i < im->options->input_shape_count; i++)
-        if (!read_given_shape(im, str_from(im->options->input_shapes[i])))
-            return false;
+        if (!read_given_shape(im, str_from(im->options->input_shapes[i]))) return false;
     add_infos(im, im->graph->value_info, im->graph->n_value_info);
     add_infos(im, im->graph->output, im->graph->n_output);
     add_infos(im, im->graph->input, im->graph->n_input);
-    if (!import_cut_plan(im))
-        return false;
+    if (!import_cut_plan(im)) return false;
     import_starts(im);
     return import_inputs(im) && check_given_shapes(im) && import_initializers(im) &&
            import_nodes(im) && finish_function(im);

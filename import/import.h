@@ -8,7 +8,7 @@
 #include "ir/core/core.h"
 
 typedef enum NodeState {
-    NODE_UNKNOWN,  /* not read: what it needs is not known */
+    NODE_UNKNOWN, /* not read: what it needs is not known */
     NODE_REFUSED,
     NODE_LEFT_OUT, /* outside the part that is imported */
     NODE_IMPORTED

@@ -1,18 +1,15 @@
 /* The bytes of an ONNX file to a module: the messages that frame the graph, and what all sources of
  * the importer share. The first error ends the import.
  * Tests: test/unit/import/import_test.c, lit/import */
-#include "import/import.h"
-
 #include "dialects/builtin/builtin.h"
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
+#include "import/import.h"
 #include "import/internal.h"
 #include "ir/asm/print/print.h"
 #include "ir/verify/verify.h"
 
 enum { MAX_OPSET = 21, MAX_FUNCTION_NAME = 64 };
-
-/* --- names --------------------------------------------------------------------------------- */
 
 const Ident *import_ident(Importer *im, const char *name)
 {
@@ -55,13 +52,10 @@ bool import_why_name(Importer *im, const char *before, Str name, const char *aft
     return false;
 }
 
-/* --- values -------------------------------------------------------------------------------- */
-
 /* A tensor at which the imported part begins: an argument takes its place. */
 static bool define_start(Importer *im, const Ident *name, const Value *value)
 {
-    if (ptrmap_has(&im->scope->values, name))
-        return true;
+    if (ptrmap_has(&im->scope->values, name)) return true;
     if (!type_is_static(value->type))
         return import_why_name(im, "defines ", name->str, ", whose shape is not known; give it");
     ptrmap_put(&im->scope->values, name, import_argument(im, name, value->type));
@@ -82,8 +76,6 @@ bool import_define(Importer *im, const Ident *name, Value *value)
     return true;
 }
 
-/* --- the model ----------------------------------------------------------------------------- */
-
 /* Letters, digits and single underscores, starting with a letter: what every later stage can use as
  * an identifier. */
 static void function_name(Str graph, StrBuf *out)
@@ -92,17 +84,14 @@ static void function_name(Str graph, StrBuf *out)
         char c = graph.data[i];
         bool is_digit = c >= '0' && c <= '9';
         bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (is_digit && out->len == 0)
-            strbuf_add_c(out, "net_");
+        if (is_digit && out->len == 0) strbuf_add_c(out, "net_");
         if (is_digit || is_letter)
             strbuf_add_char(out, c);
         else if (out->len > 0 && out->data[out->len - 1] != '_')
             strbuf_add_char(out, '_');
     }
-    while (out->len > 0 && out->data[out->len - 1] == '_')
-        out->data[--out->len] = '\0';
-    if (out->len == 0)
-        strbuf_add_c(out, "network");
+    while (out->len > 0 && out->data[out->len - 1] == '_') out->data[--out->len] = '\0';
+    if (out->len == 0) strbuf_add_c(out, "network");
 }
 
 static bool find_opset(Importer *im, int64_t *out)
@@ -111,8 +100,7 @@ static bool find_opset(Importer *im, int64_t *out)
     for (size_t i = 0; i < im->model->n_opset_import; i++) {
         const Onnx__OperatorSetIdProto *opset = im->model->opset_import[i];
         Str domain = import_text(opset->domain);
-        if (domain.len > 0 && !str_eq(domain, STR("ai.onnx")))
-            continue;
+        if (domain.len > 0 && !str_eq(domain, STR("ai.onnx"))) continue;
         found = true;
         *out = opset->version;
         if (opset->version < 1 || opset->version > MAX_OPSET)
@@ -148,15 +136,12 @@ static Op *import_model(Importer *im, const Onnx__ModelProto *model)
     scope.nodes = im->graph->node;
     scope.node_count = im->graph->n_node;
     im->scope = &scope;
-    if (im->options->report)
-        import_report_begin(im);
-    if (!find_opset(im, &scope.opset))
-        return NULL;
+    if (im->options->report) import_report_begin(im);
+    if (!find_opset(im, &scope.opset)) return NULL;
     Op *module = make_module(im);
     bool ok = import_graph(im) && verify_op(module);
     ptrmap_free(&scope.values);
-    if (ok)
-        return module;
+    if (ok) return module;
     op_erase(module);
     return NULL;
 }
@@ -190,7 +175,8 @@ static void give(void *user, void *memory)
 Op *import_onnx(Context *ctx, Str bytes, Str file_name, const ImportOptions *options)
 {
     static const ImportOptions no_options = {.folder = {NULL, 0}};
-    Importer im = {.ctx = ctx, .options = options ? options : &no_options,
+    Importer im = {.ctx = ctx,
+                   .options = options ? options : &no_options,
                    .file = loc_file(ctx, ident_get(ctx, file_name), 0, 0)};
     im.place = im.file;
     arena_init(&im.arena);
@@ -199,8 +185,8 @@ Op *import_onnx(Context *ctx, Str bytes, Str file_name, const ImportOptions *opt
     if (!import_wire_check(bytes, &onnx__model_proto__descriptor, &im.why)) {
         diag_error(ctx, im.file, "not an ONNX file: %s", im.why.data);
     } else {
-        Onnx__ModelProto *model = onnx__model_proto__unpack(&allocator, bytes.len,
-                                                            (const uint8_t *)bytes.data);
+        Onnx__ModelProto *model =
+            onnx__model_proto__unpack(&allocator, bytes.len, (const uint8_t *)bytes.data);
         if (model)
             module = import_model(&im, model);
         else

@@ -7,13 +7,10 @@
 
 #define CHANNELS_LAST "qonnx.custom_op.channels_last"
 
-/* --- the operator -------------------------------------------------------------------------- */
-
 static bool has_graph(const Onnx__NodeProto *node)
 {
     for (size_t i = 0; i < node->n_attribute; i++)
-        if (import_attribute_is_graph(node->attribute[i]))
-            return true;
+        if (import_attribute_is_graph(node->attribute[i])) return true;
     return false;
 }
 
@@ -38,14 +35,13 @@ static bool find_operator(Importer *im, NodeParts *parts)
         strbuf_add_c(&im->why, "the operator is not supported");
         if (has_graph(parts->node))
             strbuf_add_c(&im->why, ": it runs a graph of its own, and what runs when must be known "
-                         "beforehand");
+                                   "beforehand");
         return false;
     }
     Str domain = import_text(parts->node->domain);
     parts->def = info->def;
     parts->is_channels_last = str_eq_c(domain, CHANNELS_LAST) && can_be_channels_last(info->def);
-    if (parts->is_channels_last || onnx_in_domain(info->def, domain))
-        return true;
+    if (parts->is_channels_last || onnx_in_domain(info->def, domain)) return true;
     return import_why_name(im, "the operator is not supported in the domain ", domain, "");
 }
 
@@ -54,8 +50,6 @@ bool import_knows_operator(Importer *im, const Onnx__NodeProto *node)
     NodeParts parts = {.node = node};
     return find_operator(im, &parts);
 }
-
-/* --- operands ------------------------------------------------------------------------------ */
 
 /* Why a name is not defined where it is used: a later node may define it. */
 static bool undefined(Importer *im, Str name)
@@ -77,8 +71,7 @@ static bool collect_operands(Importer *im, NodeParts *parts)
     for (size_t i = 0; i < node->n_input; i++) {
         const Ident *name = import_ident(im, node->input[i]);
         Value *value = ptrmap_get(&im->scope->values, name);
-        if (!value && name->str.len > 0)
-            return undefined(im, name->str);
+        if (!value && name->str.len > 0) return undefined(im, name->str);
         *vec_push(&parts->operands) = value == im->no_value ? NULL : value;
     }
     return true;
@@ -131,13 +124,10 @@ static bool finish_operands(Importer *im, NodeParts *parts)
     return true;
 }
 
-/* --- attributes ---------------------------------------------------------------------------- */
-
 static const AttrArgDef *find_attr(const OpDef *def, Str name)
 {
     for (const AttrArgDef *attr = def->attrs; attr && attr->name; attr++)
-        if (str_eq_c(name, attr->name))
-            return attr;
+        if (str_eq_c(name, attr->name)) return attr;
     return NULL;
 }
 
@@ -153,8 +143,7 @@ static bool collect_attr(Importer *im, const Onnx__AttributeProto *proto, NamedA
     if (!im->scope->call && import_text(proto->ref_attr_name).len > 0)
         return import_why_name(im, "the attribute ", name, " refers to one of a function's call");
     proto = import_function_attribute(im->scope, proto);
-    if (!proto)
-        return true;
+    if (!proto) return true;
     StrBuf why = {0};
     const Attr *value = import_attribute(im->ctx, proto, im->options->folder, &why);
     if (value)
@@ -186,8 +175,7 @@ static bool check_attrs(Importer *im, const NodeParts *parts)
         const AttrArgDef *row = find_attr(parts->def, attr->name->str);
         if (!row)
             return import_why_name(im, "the attribute ", attr->name->str, " is not supported");
-        if (row->attr->test(attr->value))
-            continue;
+        if (row->attr->test(attr->value)) continue;
         strbuf_printf(&im->why, "the attribute '%s' is no %s", row->name, row->attr->what);
         return false;
     }
@@ -199,16 +187,13 @@ static bool check_attrs(Importer *im, const NodeParts *parts)
     return true;
 }
 
-/* --- results ------------------------------------------------------------------------------- */
-
 /* Outputs without a name at the end are optional ones that nobody needs. */
 static bool count_results(Importer *im, NodeParts *parts)
 {
     const Onnx__NodeProto *node = parts->node;
     size_t least, most, given = node->n_output;
     group_bounds(parts->def->results, &least, &most);
-    while (given > 0 && import_text(node->output[given - 1]).len == 0)
-        given--;
+    while (given > 0 && import_text(node->output[given - 1]).len == 0) given--;
     parts->result_count = (uint32_t)(given > least ? given : least);
     if (given == 0)
         strbuf_add_c(&im->why, "has no outputs");
@@ -222,29 +207,27 @@ static bool define_results(Importer *im, const NodeParts *parts, const Op *op, V
     for (uint32_t i = 0; i < parts->result_count && i < parts->node->n_output; i++) {
         const Ident *name = import_ident(im, parts->node->output[i]);
         Value *value = i == 0 ? first : op_result(op, i);
-        if ((i == 0 || name->str.len > 0) && !import_define(im, name, value))
-            return false;
+        if ((i == 0 || name->str.len > 0) && !import_define(im, name, value)) return false;
     }
     return true;
 }
-
-/* --- ops ----------------------------------------------------------------------------------- */
 
 Op *import_append(Importer *im, const OpDef *def, Value *const *operands, size_t operand_count,
                   const Attr *attrs, uint32_t result_count)
 {
     const Type **types = xcalloc(result_count, sizeof *types);
-    for (size_t i = 0; i < result_count; i++)
-        types[i] = type_none(im->ctx);
-    OpState state = {.name = opinfo_of_def(im->ctx, def)->name, .loc = im->b.loc,
-                     .attrs = attrs, .operands = operands,
-                     .operand_count = (uint32_t)operand_count, .result_types = types,
+    for (size_t i = 0; i < result_count; i++) types[i] = type_none(im->ctx);
+    OpState state = {.name = opinfo_of_def(im->ctx, def)->name,
+                     .loc = im->b.loc,
+                     .attrs = attrs,
+                     .operands = operands,
+                     .operand_count = (uint32_t)operand_count,
+                     .result_types = types,
                      .result_count = result_count};
     Op *op = op_create(im->ctx, &state);
     op_append(op, im->b.block);
     bool ok = onnx_infer(op, types, &im->why);
-    for (uint32_t i = 0; ok && i < result_count; i++)
-        op->results[i].type = types[i];
+    for (uint32_t i = 0; ok && i < result_count; i++) op->results[i].type = types[i];
     free_ptr((void **)&types);
     return ok ? op : NULL;
 }
@@ -275,20 +258,18 @@ static Value *append_unary(Importer *im, const OpDef *def, Value *value, const A
 /* The extents of a tensor as a constant, or computed while they are not known. */
 static Value *shape_of(Importer *im, Value *value)
 {
-    if (!type_is_static(value->type))
-        return append_unary(im, ONNX(SHAPE), value, NULL);
+    if (!type_is_static(value->type)) return append_unary(im, ONNX(SHAPE), value, NULL);
     int64_t rank = value->type->u.shaped.rank;
     const Type *type = type_tensor(type_i(im->ctx, 64), &rank, 1, NULL);
-    return onnx_build_constant(&im->b, attr_dense_i64(type, value->type->u.shaped.dims,
-                                                      (size_t)rank));
+    return onnx_build_constant(&im->b,
+                               attr_dense_i64(type, value->type->u.shaped.dims, (size_t)rank));
 }
 
 /* What stands before the node's own op. The Softmax's axis goes to Flatten. */
 static bool append_before(Importer *im, NodeParts *parts)
 {
     Value **input = parts->operands.data;
-    if (parts->is_channels_last)
-        *input = move_dimension(im, *input, true);
+    if (parts->is_channels_last) *input = move_dimension(im, *input, true);
     if (parts->is_flat) {
         *input = append_unary(im, ONNX(FLATTEN), *input, parts->attrs);
         parts->attrs = attr_dict(im->ctx, NULL, 0);
@@ -299,10 +280,8 @@ static bool append_before(Importer *im, NodeParts *parts)
 /* What stands behind it; the value that carries the name of result 0. */
 static Value *append_after(Importer *im, const NodeParts *parts, Value *input, Value *result)
 {
-    if (parts->is_channels_last)
-        return move_dimension(im, result, false);
-    if (!parts->is_flat)
-        return result;
+    if (parts->is_channels_last) return move_dimension(im, result, false);
+    if (!parts->is_flat) return result;
     Value *operands[2] = {result, shape_of(im, input)};
     Op *op = operands[1] ? import_append(im, ONNX(RESHAPE), operands, 2, NULL, 1) : NULL;
     return op ? op_result(op, 0) : NULL;
@@ -316,24 +295,18 @@ static bool append_node(Importer *im, NodeParts *parts)
     }
     Value *input = parts->operands.len > 0 ? parts->operands.data[0] : NULL;
     bool is_wrapped = parts->is_channels_last || parts->is_flat;
-    if (is_wrapped && !append_before(im, parts))
-        return false;
+    if (is_wrapped && !append_before(im, parts)) return false;
     Op *op = import_append(im, parts->def, parts->operands.data, parts->operands.len, parts->attrs,
                            parts->result_count);
-    if (!op)
-        return false;
+    if (!op) return false;
     op_set_attr(op, ONNX_NAME, parts->name);
-    Value *first = is_wrapped ? append_after(im, parts, input, op_result(op, 0))
-                              : op_result(op, 0);
+    Value *first = is_wrapped ? append_after(im, parts, input, op_result(op, 0)) : op_result(op, 0);
     return first && define_results(im, parts, op, first);
 }
 
-/* --- nodes --------------------------------------------------------------------------------- */
-
 static bool modernize(Importer *im, NodeParts *parts)
 {
-    if (parts->contrib)
-        return import_contrib_prepare(im, parts);
+    if (parts->contrib) return import_contrib_prepare(im, parts);
     return import_upgrade_node(im, parts) && finish_operands(im, parts);
 }
 
@@ -376,8 +349,7 @@ bool import_node(Importer *im, const Onnx__NodeProto *node, size_t index)
         ok = import_function_inline(im, function, node, index, &diagnosed);
     else
         ok = import_operator(im, node, strbuf_str(&name));
-    if (!ok && !diagnosed)
-        node_error(im, node, strbuf_str(&name));
+    if (!ok && !diagnosed) node_error(im, node, strbuf_str(&name));
     strbuf_free(&name);
     return ok;
 }

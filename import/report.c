@@ -18,8 +18,7 @@ static Str keep(Importer *im, Str text)
 
 void import_report_free(ImportReport *report)
 {
-    if (report->arena.chunks)
-        arena_free(&report->arena);
+    if (report->arena.chunks) arena_free(&report->arena);
 }
 
 void import_report_refusal(Importer *im, Str why)
@@ -50,16 +49,12 @@ void import_report_begin(Importer *im)
     strbuf_free(&name);
 }
 
-/* --- nodes that were not read ---------------------------------------------------------------- */
-
 static void forget_result(Importer *im, const Onnx__NodeProto *node, const Value *result)
 {
-    if (result == im->no_value)
-        im->no_value = NULL;
+    if (result == im->no_value) im->no_value = NULL;
     for (size_t i = 0; i < node->n_output; i++) {
         const Ident *name = import_ident(im, node->output[i]);
-        if (ptrmap_get(&im->scope->values, name) == result)
-            ptrmap_remove(&im->scope->values, name);
+        if (ptrmap_get(&im->scope->values, name) == result) ptrmap_remove(&im->scope->values, name);
     }
 }
 
@@ -69,8 +64,7 @@ static void erase_ops(Importer *im, const Onnx__NodeProto *node, const Op *last)
     Block *block = im->b.block;
     while (block->last != last) {
         Op *op = block->last;
-        for (uint32_t i = 0; i < op->result_count; i++)
-            forget_result(im, node, op_result(op, i));
+        for (uint32_t i = 0; i < op->result_count; i++) forget_result(im, node, op_result(op, i));
         op_erase(op);
     }
 }
@@ -81,8 +75,7 @@ static void keep_inputs(Importer *im, const Onnx__NodeProto *node)
     for (size_t i = 0; i < node->n_input; i++) {
         const Ident *name = import_ident(im, node->input[i]);
         const Value *value = ptrmap_get(&im->scope->values, name);
-        if (value && !value->is_arg && !onnx_constant(value))
-            mark(&im->kept, name);
+        if (value && !value->is_arg && !onnx_constant(value)) mark(&im->kept, name);
     }
 }
 
@@ -90,8 +83,7 @@ static void replace_outputs(Importer *im, const Onnx__NodeProto *node)
 {
     for (size_t i = 0; i < node->n_output; i++) {
         const Ident *name = import_ident(im, node->output[i]);
-        if (name->str.len == 0 || ptrmap_has(&im->scope->values, name))
-            continue;
+        if (name->str.len == 0 || ptrmap_has(&im->scope->values, name)) continue;
         const Type *type = import_known_type(im, name);
         strbuf_clear(&im->why); /* why it is not known does not matter */
         if (type)
@@ -101,16 +93,13 @@ static void replace_outputs(Importer *im, const Onnx__NodeProto *node)
     }
 }
 
-/* --- nodes ----------------------------------------------------------------------------------- */
-
 /* Whether what the node uses is known as far as it is defined. */
 static bool knows_inputs(Importer *im, const Onnx__NodeProto *node)
 {
     StrBuf why = {0};
     for (size_t i = 0; why.len == 0 && i < node->n_input; i++) {
         const Ident *name = import_ident(im, node->input[i]);
-        if (!ptrmap_has(&im->unknown, name))
-            continue;
+        if (!ptrmap_has(&im->unknown, name)) continue;
         strbuf_add_c(&why, "needs ");
         onnx_add_quoted(&why, name->str);
         strbuf_add_c(&why, ", which stands behind what is not supported");

@@ -12,15 +12,13 @@ static bool fail(StrBuf *why, const char *text)
     return false;
 }
 
-static bool dense_type(const Onnx__SparseTensorProto *sparse, const Attr *values,
-                       const Type **out, StrBuf *why)
+static bool dense_type(const Onnx__SparseTensorProto *sparse, const Attr *values, const Type **out,
+                       StrBuf *why)
 {
     int64_t count;
-    if (sparse->n_dims > UINT32_MAX)
-        return fail(why, "has too many dimensions");
+    if (sparse->n_dims > UINT32_MAX) return fail(why, "has too many dimensions");
     for (size_t i = 0; i < sparse->n_dims; i++)
-        if (sparse->dims[i] < 0)
-            return fail(why, "has a negative dimension");
+        if (sparse->dims[i] < 0) return fail(why, "has a negative dimension");
     *out = type_tensor(type_elem(values->type), sparse->dims, (uint32_t)sparse->n_dims, NULL);
     if (!type_element_count(*out, &count) || count > MAX_ELEMENTS)
         return fail(why, "is too large to be stored with its zeros");
@@ -39,8 +37,7 @@ static bool position_of(const Array *indices, const Array *dense, int64_t i, int
     for (uint32_t d = 0; d < rank; d++) {
         int64_t extent = dense->type->u.shaped.dims[d];
         int64_t index = array_get_i64(indices, i * rank + d);
-        if (index < 0 || index >= extent)
-            return false;
+        if (index < 0 || index >= extent) return false;
         *out = *out * extent + index;
     }
     return true;
@@ -58,12 +55,10 @@ static bool check_indices(const Array *indices, const Array *values, uint32_t ra
 
 static bool scatter(const Array *indices, const Array *values, Array *dense, StrBuf *why)
 {
-    if (!check_indices(indices, values, dense->type->u.shaped.rank, why))
-        return false;
+    if (!check_indices(indices, values, dense->type->u.shaped.rank, why)) return false;
     for (int64_t i = 0; i < values->count; i++) {
         int64_t at;
-        if (!position_of(indices, dense, i, &at))
-            return fail(why, "has an index out of range");
+        if (!position_of(indices, dense, i, &at)) return fail(why, "has an index out of range");
         if (type_is_float(dense->elem))
             array_set_f64(dense, at, array_get_f64(values, i));
         else
@@ -82,8 +77,7 @@ const Attr *import_sparse_tensor(Context *ctx, const Onnx__SparseTensorProto *sp
     const Attr *values = import_tensor(ctx, sparse->values, folder, why), *result = NULL;
     const Attr *indices = values ? import_tensor(ctx, sparse->indices, folder, why) : NULL;
     const Type *type;
-    if (!indices || !dense_type(sparse, values, &type, why))
-        return NULL;
+    if (!indices || !dense_type(sparse, values, &type, why)) return NULL;
     Array *from = array_from_attr(values), *at = array_from_attr(indices);
     Array *dense = array_new(type);
     if (!from || !at || !dense)

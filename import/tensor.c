@@ -1,11 +1,11 @@
 /* TensorProto to dense elements: raw data, typed fields and data in other files, for all numeric
  * types. Sizes are checked before anything is allocated; both sides are little endian.
  * Tests: test/unit/import/import_test.c */
-#include "dialects/onnx/onnx.h"
-#include "import/internal.h"
-
 #include <assert.h>
 #include <string.h>
+
+#include "dialects/onnx/onnx.h"
+#include "import/internal.h"
 
 typedef enum Field { FIELD_FLOAT, FIELD_INT32, FIELD_INT64, FIELD_DOUBLE, FIELD_UINT64 } Field;
 
@@ -47,8 +47,7 @@ enum { DATA_TYPE_BOOL = 9 };
 static const ElemFormat *find_format(int32_t data_type)
 {
     for (size_t i = 0; i < COUNT_OF(formats); i++)
-        if (formats[i].data_type == data_type)
-            return &formats[i];
+        if (formats[i].data_type == data_type) return &formats[i];
     return NULL;
 }
 
@@ -62,14 +61,11 @@ static bool fail(StrBuf *why, const char *fmt, ...)
     return false;
 }
 
-/* --- sizes --------------------------------------------------------------------------------- */
-
 /* Bytes of raw data for `count` elements; 4-bit numbers share a byte. */
 static bool raw_size(const ElemFormat *format, int64_t count, size_t *out)
 {
     size_t bits, width = format->width * (format->is_complex ? 2 : 1);
-    if (!size_mul((size_t)count, width, &bits))
-        return false;
+    if (!size_mul((size_t)count, width, &bits)) return false;
     *out = (bits + 7) / 8;
     return true;
 }
@@ -77,12 +73,12 @@ static bool raw_size(const ElemFormat *format, int64_t count, size_t *out)
 static bool tensor_type(Context *ctx, const Onnx__TensorProto *tensor, const ElemFormat *format,
                         const Type **type, StrBuf *why)
 {
-    if (tensor->n_dims > UINT32_MAX)
-        return fail(why, "has too many dimensions");
+    if (tensor->n_dims > UINT32_MAX) return fail(why, "has too many dimensions");
     for (size_t i = 0; i < tensor->n_dims; i++)
         if (tensor->dims[i] < 0)
             return fail(why, "has the dimension %lld", (long long)tensor->dims[i]);
-    *type = type_tensor(onnx_elem_type(ctx, format->data_type), tensor->dims, (uint32_t)tensor->n_dims, NULL);
+    *type = type_tensor(onnx_elem_type(ctx, format->data_type), tensor->dims,
+                        (uint32_t)tensor->n_dims, NULL);
     int64_t count;
     size_t size;
     if (!type_element_count(*type, &count) || !raw_size(format, count, &size))
@@ -90,16 +86,13 @@ static bool tensor_type(Context *ctx, const Onnx__TensorProto *tensor, const Ele
     return true;
 }
 
-/* --- raw data ------------------------------------------------------------------------------ */
-
 /* One bit per bool, as dense elements of i1 are stored. */
 static uint8_t *pack_bools(const uint8_t *bytes, size_t count, size_t *size)
 {
     *size = (count + 7) / 8;
     uint8_t *packed = xcalloc(*size + 1, 1);
     for (size_t i = 0; i < count; i++)
-        if (bytes[i])
-            packed[i / 8] = (uint8_t)(packed[i / 8] | 1u << i % 8);
+        if (bytes[i]) packed[i / 8] = (uint8_t)(packed[i / 8] | 1u << i % 8);
     return packed;
 }
 
@@ -108,8 +101,7 @@ static uint8_t *unpack_nibbles(const uint8_t *bytes, size_t count, size_t *size)
 {
     *size = count;
     uint8_t *out = xcalloc(count + 1, 1);
-    for (size_t i = 0; i < count; i++)
-        out[i] = (uint8_t)(bytes[i / 2] >> (i % 2 ? 4 : 0) & 0xf);
+    for (size_t i = 0; i < count; i++) out[i] = (uint8_t)(bytes[i / 2] >> (i % 2 ? 4 : 0) & 0xf);
     return out;
 }
 
@@ -131,8 +123,6 @@ static const Attr *from_raw(const ElemFormat *format, const Type *type, const ui
     return attr;
 }
 
-/* --- typed fields -------------------------------------------------------------------------- */
-
 static size_t field_length(const Onnx__TensorProto *tensor, Field field)
 {
     switch (field) {
@@ -148,8 +138,7 @@ static size_t field_length(const Onnx__TensorProto *tensor, Field field)
 /* Numbers in a typed field: two per complex element, one per two 4-bit elements. */
 static size_t field_want(const ElemFormat *format, size_t count)
 {
-    if (format->width == 4)
-        return (count + 1) / 2;
+    if (format->width == 4) return (count + 1) / 2;
     return format->is_complex ? 2 * count : count;
 }
 
@@ -177,8 +166,7 @@ static bool field_bytes(const Onnx__TensorProto *tensor, const ElemFormat *forma
         uint64_t bits;
         if (!field_bits(tensor, format, i, &bits))
             return fail(why, "has an element that does not fit its type");
-        for (size_t k = 0; k < bytes; k++)
-            out[i * bytes + k] = (uint8_t)(bits >> 8 * k);
+        for (size_t k = 0; k < bytes; k++) out[i * bytes + k] = (uint8_t)(bits >> 8 * k);
     }
     return true;
 }
@@ -216,8 +204,6 @@ static const Attr *from_field(const Onnx__TensorProto *tensor, const ElemFormat 
     }
 }
 
-/* --- the tensor ---------------------------------------------------------------------------- */
-
 static const Attr *from_external(const Onnx__TensorProto *tensor, const ElemFormat *format,
                                  const Type *type, Str folder, StrBuf *why)
 {
@@ -227,8 +213,7 @@ static const Attr *from_external(const Onnx__TensorProto *tensor, const ElemForm
     bool fits = type_element_count(type, &count) && raw_size(format, count, &size);
     assert(fits); /* by tensor_type */
     (void)fits;
-    if (!import_external_read(tensor, folder, &data, size, why))
-        return NULL;
+    if (!import_external_read(tensor, folder, &data, size, why)) return NULL;
     const Attr *attr = from_raw(format, type, data, size, why);
     free_ptr((void **)&data);
     return attr;
@@ -246,8 +231,7 @@ const Attr *import_tensor(Context *ctx, const Onnx__TensorProto *tensor, Str fol
         fail(why, "is stored in segments, which is not supported");
         return NULL;
     }
-    if (!tensor_type(ctx, tensor, format, &type, why))
-        return NULL;
+    if (!tensor_type(ctx, tensor, format, &type, why)) return NULL;
     if (tensor->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
         return from_external(tensor, format, type, folder, why);
     if (tensor->has_raw_data)

@@ -4,14 +4,11 @@
 #include "dialects/onnx/onnx.h"
 #include "import/internal.h"
 
-/* --- parts --------------------------------------------------------------------------------- */
-
 /* The attribute, which the node then no longer has; NULL if it had none. */
 static const Attr *take_attr(Importer *im, NodeParts *parts, const char *name)
 {
     const Attr *value = attr_dict_get_c(parts->attrs, name);
-    if (value)
-        parts->attrs = attr_dict_set(parts->attrs, ident_get_c(im->ctx, name), NULL);
+    if (value) parts->attrs = attr_dict_set(parts->attrs, ident_get_c(im->ctx, name), NULL);
     return value;
 }
 
@@ -30,15 +27,13 @@ static bool take_int(Importer *im, NodeParts *parts, const char *name, int64_t f
         strbuf_printf(&im->why, "the attribute '%s' is no integer", name);
         return false;
     }
-    if (value)
-        *out = attr_int_value(value);
+    if (value) *out = attr_int_value(value);
     return true;
 }
 
 static void set_operand(NodeParts *parts, size_t index, Value *value)
 {
-    while (parts->operands.len <= index)
-        *vec_push(&parts->operands) = NULL;
+    while (parts->operands.len <= index) *vec_push(&parts->operands) = NULL;
     parts->operands.data[index] = value;
 }
 
@@ -53,8 +48,7 @@ static bool attr_to_operand(Importer *im, NodeParts *parts, const char *name, si
                             const Type *elem)
 {
     const Attr *attr = take_attr(im, parts, name), *value = NULL;
-    if (!attr)
-        return true;
+    if (!attr) return true;
     if (attr->kind == ATTR_DENSE_ARRAY) {
         int64_t count = (int64_t)attr->u.dense_array.count;
         const Type *item = attr->u.dense_array.elem;
@@ -84,8 +78,6 @@ static const Type *first_elem(const NodeParts *parts)
     const Value *value = operand(parts, 0);
     return value ? type_elem(value->type) : NULL;
 }
-
-/* --- attributes that became inputs --------------------------------------------------------- */
 
 static bool axes_to_input(Importer *im, NodeParts *parts)
 {
@@ -137,8 +129,6 @@ static bool shape_to_input(Importer *im, NodeParts *parts)
     return attr_to_operand(im, parts, "shape", 1, NULL);
 }
 
-/* --- attributes that said what is now always so -------------------------------------------- */
-
 static bool drop_consumed_inputs(Importer *im, NodeParts *parts)
 {
     take_attr(im, parts, "consumed_inputs");
@@ -148,10 +138,8 @@ static bool drop_consumed_inputs(Importer *im, NodeParts *parts)
 static bool drop_is_test(Importer *im, NodeParts *parts)
 {
     int64_t is_test;
-    if (!take_int(im, parts, "is_test", 0, &is_test))
-        return false;
-    if (is_test || parts->node->n_output == 1)
-        return true;
+    if (!take_int(im, parts, "is_test", 0, &is_test)) return false;
+    if (is_test || parts->node->n_output == 1) return true;
     strbuf_add_c(&im->why, "is in training mode, which is not supported");
     return false;
 }
@@ -159,10 +147,8 @@ static bool drop_is_test(Importer *im, NodeParts *parts)
 static bool drop_spatial(Importer *im, NodeParts *parts)
 {
     int64_t spatial;
-    if (!take_int(im, parts, "spatial", 1, &spatial))
-        return false;
-    if (spatial == 1)
-        return true;
+    if (!take_int(im, parts, "spatial", 1, &spatial)) return false;
+    if (spatial == 1) return true;
     strbuf_add_c(&im->why, "has statistics per element (spatial = 0), which is not supported");
     return false;
 }
@@ -175,27 +161,21 @@ static bool drop_broadcast(Importer *im, NodeParts *parts)
 
 static bool default_concat_axis(Importer *im, NodeParts *parts)
 {
-    if (!attr_dict_get_c(parts->attrs, "axis"))
-        put_attr(im, parts, "axis", attr_i64(im->ctx, 1));
+    if (!attr_dict_get_c(parts->attrs, "axis")) put_attr(im, parts, "axis", attr_i64(im->ctx, 1));
     return true;
 }
-
-/* --- broadcasting -------------------------------------------------------------------------- */
 
 /* Appends `count` dimensions of extent 1 to operand 1. */
 static bool append_dimensions(Importer *im, NodeParts *parts, int64_t count)
 {
     int64_t axes[ONNX_MAX_RANK], rank = operand(parts, 1)->type->u.shaped.rank;
-    if (count <= 0)
-        return true;
-    for (int64_t i = 0; i < count; i++)
-        axes[i] = rank + i;
+    if (count <= 0) return true;
+    for (int64_t i = 0; i < count; i++) axes[i] = rank + i;
     const Attr *value =
         attr_dense_i64(type_tensor(type_i(im->ctx, 64), &count, 1, NULL), axes, (size_t)count);
     Value *operands[2] = {operand(parts, 1), onnx_build_constant(&im->b, value)};
     Op *op = import_append(im, ONNX(UNSQUEEZE), operands, 2, NULL, 1);
-    if (op)
-        set_operand(parts, 1, op_result(op, 0));
+    if (op) set_operand(parts, 1, op_result(op, 0));
     return op != NULL;
 }
 
@@ -208,8 +188,7 @@ static bool align_operand(Importer *im, NodeParts *parts, int64_t axis)
         return false;
     }
     int64_t room = left->type->u.shaped.rank, rank = right->type->u.shaped.rank;
-    if (axis < 0)
-        axis += room;
+    if (axis < 0) axis += room;
     if (axis >= 0 && axis + rank <= room && room <= ONNX_MAX_RANK)
         return append_dimensions(im, parts, room - rank - axis);
     strbuf_printf(&im->why, "the attribute 'axis' is out of range");
@@ -220,8 +199,7 @@ static bool broadcast_along_axis(Importer *im, NodeParts *parts)
 {
     int64_t broadcast, axis;
     bool has_axis = attr_dict_get_c(parts->attrs, "axis") != NULL;
-    if (!take_int(im, parts, "broadcast", 0, &broadcast) ||
-        !take_int(im, parts, "axis", 0, &axis))
+    if (!take_int(im, parts, "broadcast", 0, &broadcast) || !take_int(im, parts, "axis", 0, &axis))
         return false;
     return !broadcast || !has_axis || align_operand(im, parts, axis);
 }
@@ -235,15 +213,12 @@ static bool slope_per_channel(Importer *im, NodeParts *parts)
     return !is_vector || align_operand(im, parts, 1);
 }
 
-/* --- other changes of meaning -------------------------------------------------------------- */
-
 /* Softmax worked on the matrix that Flatten makes. */
 static bool softmax_of_matrix(Importer *im, NodeParts *parts)
 {
     const Value *input = operand(parts, 0);
     const Attr *attr = attr_dict_get_c(parts->attrs, "axis");
-    if (!attr)
-        put_attr(im, parts, "axis", attr_i64(im->ctx, 1));
+    if (!attr) put_attr(im, parts, "axis", attr_i64(im->ctx, 1));
     int64_t axis = attr && attr->kind == ATTR_INTEGER ? attr_int_value(attr) : 1;
     bool is_last = input && type_is_static(input->type) &&
                    (axis == -1 || axis == (int64_t)input->type->u.shaped.rank - 1);
@@ -273,16 +248,14 @@ static bool drop_empty_inputs(Importer *im, NodeParts *parts)
 {
     (void)im;
     for (size_t i = 1; i < parts->operands.len; i++)
-        if (is_empty(parts->operands.data[i]))
-            parts->operands.data[i] = NULL;
+        if (is_empty(parts->operands.data[i])) parts->operands.data[i] = NULL;
     return true;
 }
 
 static bool sparse_to_dense(Importer *im, NodeParts *parts)
 {
     const Attr *value = take_attr(im, parts, "sparse_value");
-    if (value)
-        put_attr(im, parts, "value", value);
+    if (value) put_attr(im, parts, "value", value);
     return true;
 }
 
@@ -290,15 +263,12 @@ static bool sparse_to_dense(Importer *im, NodeParts *parts)
 static bool trunc_without_scale(Importer *im, NodeParts *parts)
 {
     (void)im;
-    if (parts->operands.len != 5)
-        return true;
+    if (parts->operands.len != 5) return true;
     Value *bits = parts->operands.data[4];
     parts->operands.data[4] = NULL;
     set_operand(parts, 5, bits);
     return true;
 }
-
-/* --- the table ----------------------------------------------------------------------------- */
 
 typedef struct UpgradeRule {
     int op;        /* ONNX_... */

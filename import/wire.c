@@ -23,20 +23,17 @@ static bool read_varint(Wire *wire, size_t end, uint64_t *out)
 {
     *out = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (wire->at == end)
-            return wire_error(wire, "truncated");
+        if (wire->at == end) return wire_error(wire, "truncated");
         uint8_t byte = wire->data[wire->at++];
         *out |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return true;
+        if (byte < 0x80) return true;
     }
     return wire_error(wire, "malformed number");
 }
 
 static bool skip(Wire *wire, size_t end, uint64_t size)
 {
-    if (size > end - wire->at)
-        return wire_error(wire, "truncated");
+    if (size > end - wire->at) return wire_error(wire, "truncated");
     wire->at += (size_t)size;
     return true;
 }
@@ -54,12 +51,10 @@ static const ProtobufCMessageDescriptor *nested_message(const ProtobufCMessageDe
 static bool check_message(Wire *wire, const ProtobufCMessageDescriptor *message, size_t end,
                           int depth)
 {
-    if (depth > MAX_NESTING)
-        return wire_error(wire, "messages nested too deeply");
+    if (depth > MAX_NESTING) return wire_error(wire, "messages nested too deeply");
     while (wire->at < end) {
         uint64_t tag, size = 0;
-        if (!read_varint(wire, end, &tag))
-            return false;
+        if (!read_varint(wire, end, &tag)) return false;
         if (tag >> 3 == 0 || tag >> 3 >= UINT64_C(1) << 29)
             return wire_error(wire, "malformed field number");
         bool ok;
@@ -72,16 +67,14 @@ static bool check_message(Wire *wire, const ProtobufCMessageDescriptor *message,
             ok = read_varint(wire, end, &size);
             size_t from = wire->at;
             ok = ok && skip(wire, end, size);
-            if (!ok || !inner)
-                break;
+            if (!ok || !inner) break;
             wire->at = from;
             ok = check_message(wire, inner, from + (size_t)size, depth + 1);
             break;
         }
         default: ok = wire_error(wire, "malformed field type");
         }
-        if (!ok)
-            return false;
+        if (!ok) return false;
     }
     return true;
 }

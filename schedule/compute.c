@@ -3,18 +3,18 @@
  * the input does not depend on (a word is held while they run). Parallel loops inside the first
  * reduction loop multiply the accumulators.
  * Tests: lit/lowering/dfg-to-emithls */
-#include "schedule/schedule.h"
-
-#include "dialects/linalg/linalg.h"
-#include "ir/asm/print/print.h"
-#include "analysis/analysis.h"
-
 #include <assert.h>
 #include <string.h>
 
-static Block *body(const Op *process) { return region_entry(op_region(process, 0)); }
+#include "analysis/analysis.h"
+#include "dialects/linalg/linalg.h"
+#include "ir/asm/print/print.h"
+#include "schedule/schedule.h"
 
-/* --- reading the body ----------------------------------------------------------------- */
+static Block *body(const Op *process)
+{
+    return region_entry(op_region(process, 0));
+}
 
 /* The port that a value was pulled from, reshaped or not, or -1. */
 static int pulled_port(const Value *value)
@@ -28,11 +28,9 @@ static bool is_stage_of(const Op *generic, const Value *previous)
 {
     uint32_t inputs = linalg_input_count(generic), loops = linalg_loop_count(generic);
     const AffineMap *out = linalg_operand_map(generic, inputs);
-    if (loops > KERNEL_MAX_LOOPS || !map_is_permutation(out))
-        return false;
+    if (loops > KERNEL_MAX_LOOPS || !map_is_permutation(out)) return false;
     for (uint32_t i = 0; i < loops; i++)
-        if (linalg_is_reduction(generic, i))
-            return false;
+        if (linalg_is_reduction(generic, i)) return false;
     for (uint32_t i = 0; i < inputs; i++)
         if (reshape_source(op_operand(generic, i)) == previous)
             return linalg_operand_map(generic, i) == out;
@@ -43,10 +41,8 @@ static bool is_stage_of(const Op *generic, const Value *previous)
 static bool collect_generics(ComputeSchedule *sched)
 {
     const Op *last = NULL;
-    FOR_EACH_OP(op, body(sched->process))
-    {
-        if (op->def != LINALG(GENERIC))
-            continue;
+    FOR_EACH_OP(op, body(sched->process)) {
+        if (op->def != LINALG(GENERIC)) continue;
         if (!kernel_has_one_output(op))
             return op_error(op, "has several results that are read; a streaming kernel has one");
         if (!last)
@@ -61,10 +57,10 @@ static bool collect_generics(ComputeSchedule *sched)
         last = op;
     }
     FOR_EACH_OP(op, body(sched->process))
-    if (op->def == DFG(PUSH) && reshape_source(op_operand(op, 0)) == op_result(last, 0)) {
-        sched->output_port = op_operand(op, 1)->index;
-        return true;
-    }
+        if (op->def == DFG(PUSH) && reshape_source(op_operand(op, 0)) == op_result(last, 0)) {
+            sched->output_port = op_operand(op, 1)->index;
+            return true;
+        }
     return op_error(sched->process, "does not push the result of its kernel");
 }
 
@@ -72,8 +68,7 @@ static bool collect_streams(ComputeSchedule *sched)
 {
     for (uint32_t i = 0; i < linalg_input_count(sched->main); i++) {
         int port = pulled_port(op_operand(sched->main, i));
-        if (port < 0)
-            continue;
+        if (port < 0) continue;
         if (sched->stream_count == SCHED_MAX_STREAMS)
             return op_error(sched->main, "reads more than %d streams", SCHED_MAX_STREAMS);
         sched->stream_operand[sched->stream_count] = i;
@@ -81,8 +76,9 @@ static bool collect_streams(ComputeSchedule *sched)
     }
     uint32_t inputs = dfg_input_count(sched->process), outputs = dfg_output_count(sched->process);
     return (sched->stream_count == inputs && outputs == 1) ||
-           op_error(sched->process, "has %u inputs and %u outputs, but its kernel reads %u and writes "
-                                   "1",
+           op_error(sched->process,
+                    "has %u inputs and %u outputs, but its kernel reads %u and writes "
+                    "1",
                     inputs, outputs, sched->stream_count);
 }
 
@@ -91,7 +87,8 @@ static bool check_unroll(const ComputeSchedule *sched, const int64_t *unroll)
     LoopParts parts;
     for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
         if (!sched_compute_parts(sched, i, unroll[i], &parts))
-            return op_error(sched->main, "unroll factor %lld does not divide the %lld trips of loop %u",
+            return op_error(sched->main,
+                            "unroll factor %lld does not divide the %lld trips of loop %u",
                             (long long)unroll[i], (long long)sched->kernel.extents[i], i);
     return true;
 }
@@ -100,8 +97,7 @@ bool sched_compute_unroll_attr(const ComputeSchedule *sched, int64_t *unroll)
 {
     const Attr *attr = op_attr(sched->main, "dfg.unroll");
     size_t count = sched->kernel.loop_count;
-    for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
-        unroll[i] = 1;
+    for (uint32_t i = 0; i < sched->kernel.loop_count; i++) unroll[i] = 1;
     if (attr && (!attr_int_list(attr, unroll, KERNEL_MAX_LOOPS, &count) ||
                  count != sched->kernel.loop_count))
         return op_error(sched->main, "dfg.unroll must list one factor per loop");
@@ -110,13 +106,10 @@ bool sched_compute_unroll_attr(const ComputeSchedule *sched, int64_t *unroll)
 
 static bool read_unroll(ComputeSchedule *sched, const int64_t *unroll)
 {
-    if (!unroll)
-        return sched_compute_unroll_attr(sched, sched->unroll);
+    if (!unroll) return sched_compute_unroll_attr(sched, sched->unroll);
     memcpy(sched->unroll, unroll, sched->kernel.loop_count * sizeof(*unroll));
     return check_unroll(sched, unroll);
 }
-
-/* --- loops -------------------------------------------------------------------------------- */
 
 /* Whether words hold parts of a loop by its factor: whole ones, or all that there are. */
 static bool word_holds(const ComputeSchedule *sched, uint32_t loop, int64_t word, int64_t factor)
@@ -126,8 +119,7 @@ static bool word_holds(const ComputeSchedule *sched, uint32_t loop, int64_t word
 
 static void add_loop(ComputeSchedule *sched, uint32_t loop, int64_t trip, int64_t scale)
 {
-    if (trip == 1)
-        return;
+    if (trip == 1) return;
     assert(sched->loop_count < SCHED_MAX_LOOPS);
     sched->loops[sched->loop_count++] =
         (ScheduleLoop){loop, trip, scale, sched->kernel.is_reduction[loop]};
@@ -154,23 +146,22 @@ static bool check_stream_map(const ComputeSchedule *sched, const AffineMap *map,
     uint32_t seen = 0;
     for (uint32_t r = 0; r < map->result_count; r++) {
         int loop = stream_loop(map, r);
-        bool unit = loop < 0 && affine_is_const(map->results[r]) &&
-                    tensor->u.shaped.dims[r] == 1;
+        bool unit = loop < 0 && affine_is_const(map->results[r]) && tensor->u.shaped.dims[r] == 1;
         if (!unit && (loop < 0 || (seen >> loop & 1u)))
-            return op_error(sched->main, "streams an operand by the map %s, which is not a "
-                                        "projected permutation",
+            return op_error(sched->main,
+                            "streams an operand by the map %s, which is not a "
+                            "projected permutation",
                             map_str(sched->main->ctx, map));
-        if (loop >= 0)
-            seen |= 1u << loop;
+        if (loop >= 0) seen |= 1u << loop;
     }
     return true;
 }
 
-/* Counters of the stream's words, then of the parts of a word. A kernel of constants has no stream. */
+/* Counters of the stream's words, then of the parts of a word. A kernel of constants has no
+ * stream. */
 static bool add_stream_loops(ComputeSchedule *sched, uint32_t *placed)
 {
-    if (sched->stream_count == 0)
-        return true;
+    if (sched->stream_count == 0) return true;
     const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[0]);
     const Type *tensor = op_operand(sched->main, sched->stream_operand[0])->type;
     int64_t word[2 * DFG_MAX_RANK];
@@ -178,8 +169,7 @@ static bool add_stream_loops(ComputeSchedule *sched, uint32_t *placed)
         return false;
     for (uint32_t r = 0; r < map->result_count; r++) {
         int loop = stream_loop(map, r);
-        if (loop < 0)
-            continue;
+        if (loop < 0) continue;
         if (!word_holds(sched, (uint32_t)loop, word[r], sched->unroll[loop]))
             return op_error(sched->main, "unrolls loop %d by %lld, but words hold %lld", loop,
                             (long long)sched->unroll[loop], (long long)word[r]);
@@ -207,12 +197,10 @@ static void add_other_loops(ComputeSchedule *sched, uint32_t placed)
 {
     const AffineMap *out = sched_compute_output_map(sched);
     for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
-        if (sched->kernel.is_reduction[i] && !(placed >> i & 1u))
-            add_parts(sched, i);
+        if (sched->kernel.is_reduction[i] && !(placed >> i & 1u)) add_parts(sched, i);
     for (uint32_t r = 0; r < out->result_count; r++) {
         uint32_t loop = (uint32_t)out->results[r]->value;
-        if (!(placed >> loop & 1u))
-            add_parts(sched, loop);
+        if (!(placed >> loop & 1u)) add_parts(sched, loop);
     }
 }
 
@@ -235,8 +223,9 @@ static bool check_output_map(const ComputeSchedule *sched)
 {
     const AffineMap *out = sched_compute_output_map(sched);
     return map_is_projected_permutation(out, false) ||
-           op_error(sched->main, "writes its output by the map %s, which is not a projected "
-                                "permutation",
+           op_error(sched->main,
+                    "writes its output by the map %s, which is not a projected "
+                    "permutation",
                     map_str(sched->main->ctx, out));
 }
 
@@ -248,18 +237,15 @@ static bool check_output_order(const ComputeSchedule *sched)
     for (uint32_t r = 0; r < out->result_count; r++) {
         uint32_t loop = (uint32_t)out->results[r]->value;
         for (; next < sched->loop_count; next++) {
-            if (sched->loops[next].is_reduction)
-                continue;
-            if (sched->loops[next].loop != loop)
-                break;
+            if (sched->loops[next].is_reduction) continue;
+            if (sched->loops[next].loop != loop) break;
         }
     }
-    while (next < sched->loop_count && sched->loops[next].is_reduction)
-        next++;
-    if (next == sched->loop_count)
-        return true;
-    return op_error(sched->main, "would write its output (map %s) in another order than its input "
-                                "arrives; that needs a transposition buffer",
+    while (next < sched->loop_count && sched->loops[next].is_reduction) next++;
+    if (next == sched->loop_count) return true;
+    return op_error(sched->main,
+                    "would write its output (map %s) in another order than its input "
+                    "arrives; that needs a transposition buffer",
                     map_str(sched->main->ctx, out));
 }
 
@@ -281,8 +267,7 @@ static bool stream_order(const ComputeSchedule *sched, uint32_t stream, StreamOr
 /* The result of the map from r on whose dimension is not 1, which takes no part in the order. */
 static uint32_t next_result(const StreamOrder *s, uint32_t r)
 {
-    while (r < s->map->result_count && s->tensor->u.shaped.dims[r] == 1)
-        r++;
+    while (r < s->map->result_count && s->tensor->u.shaped.dims[r] == 1) r++;
     return r;
 }
 
@@ -301,11 +286,9 @@ static bool same_order(const StreamOrder *a, const StreamOrder *b)
 static bool check_other_streams(const ComputeSchedule *sched)
 {
     StreamOrder first, other;
-    if (sched->stream_count > 0 && !stream_order(sched, 0, &first))
-        return false;
+    if (sched->stream_count > 0 && !stream_order(sched, 0, &first)) return false;
     for (uint32_t i = 1; i < sched->stream_count; i++) {
-        if (!stream_order(sched, i, &other))
-            return false;
+        if (!stream_order(sched, i, &other)) return false;
         if (!same_order(&first, &other))
             return op_error(sched->main, "streams operands by different maps or words: %s and %s",
                             map_str(sched->main->ctx, first.map),
@@ -322,11 +305,9 @@ static void count_lanes(ComputeSchedule *sched)
             sched->unroll[i];
     sched->first_reduction = sched->loop_count;
     for (uint32_t i = sched->loop_count; i-- > 0;)
-        if (sched->loops[i].is_reduction)
-            sched->first_reduction = i;
+        if (sched->loops[i].is_reduction) sched->first_reduction = i;
     for (uint32_t i = sched->first_reduction; i < sched->loop_count; i++)
-        if (!sched->loops[i].is_reduction)
-            sched->accumulators *= sched->loops[i].trip;
+        if (!sched->loops[i].is_reduction) sched->accumulators *= sched->loops[i].trip;
 }
 
 static bool read_body(ComputeSchedule *sched)
@@ -336,7 +317,7 @@ static bool read_body(ComputeSchedule *sched)
 }
 
 bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *ends,
-                  ComputeSchedule *out)
+                   ComputeSchedule *out)
 {
     uint32_t placed = 0;
     *out = (ComputeSchedule){.process = process, .ends = ends};
@@ -344,8 +325,7 @@ bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *
         !check_other_streams(out) || !add_stream_loops(out, &placed))
         return false;
     add_other_loops(out, placed);
-    if (!check_output_order(out))
-        return false;
+    if (!check_output_order(out)) return false;
     count_lanes(out);
     sched_reduction(out);
     sched_packing(out);
@@ -363,8 +343,7 @@ static bool words_hold(const ComputeSchedule *sched, const int64_t *unroll)
 {
     const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[0]);
     int64_t word[2 * DFG_MAX_RANK];
-    if (!sched_compute_input_word(sched, 0, word))
-        return false;
+    if (!sched_compute_input_word(sched, 0, word)) return false;
     for (uint32_t r = 0; r < map->result_count; r++)
         if (stream_loop(map, r) >= 0 &&
             !word_holds(sched, (uint32_t)stream_loop(map, r), word[r], unroll[stream_loop(map, r)]))
@@ -376,8 +355,7 @@ bool sched_compute_now(const Op *process, ComputeSchedule *out)
 {
     int64_t unroll[KERNEL_MAX_LOOPS];
     *out = (ComputeSchedule){.process = process};
-    if (!read_body(out) || !sched_compute_unroll_attr(out, unroll))
-        return false;
+    if (!read_body(out) || !sched_compute_unroll_attr(out, unroll)) return false;
     return words_hold(out, unroll) ? sched_compute(process, unroll, NULL, out)
                                    : sched_compute_base(process, out);
 }
@@ -385,8 +363,7 @@ bool sched_compute_now(const Op *process, ComputeSchedule *out)
 int64_t sched_compute_trips(const ComputeSchedule *sched)
 {
     int64_t trips = 1;
-    for (uint32_t i = 0; i < sched->loop_count; i++)
-        trips *= sched->loops[i].trip;
+    for (uint32_t i = 0; i < sched->loop_count; i++) trips *= sched->loops[i].trip;
     return trips;
 }
 
@@ -394,8 +371,7 @@ int64_t sched_compute_first_write(const ComputeSchedule *sched)
 {
     int64_t inner = 1, first = 0;
     for (uint32_t i = sched->loop_count; i-- > 0;) {
-        if (sched->loops[i].is_reduction)
-            first += (sched->loops[i].trip - 1) * inner;
+        if (sched->loops[i].is_reduction) first += (sched->loops[i].trip - 1) * inner;
         inner *= sched->loops[i].trip;
     }
     return first;
@@ -406,7 +382,7 @@ bool sched_compute_input_word(const ComputeSchedule *sched, uint32_t stream, int
     uint32_t port = sched->stream_port[stream];
     const Type *end = sched->ends ? sched->ends[port] : dfg_port(sched->process, port)->type;
     return sched_port_word(sched->process, port, end,
-                     op_operand(sched->main, sched->stream_operand[stream])->type, word);
+                           op_operand(sched->main, sched->stream_operand[stream])->type, word);
 }
 
 void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word)
@@ -416,13 +392,10 @@ void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word)
         word[r] = sched->unroll[out->results[r]->value];
 }
 
-/* --- constants ------------------------------------------------------------------------------ */
-
 static bool map_uses_loop(const AffineMap *map, uint32_t loop)
 {
     for (uint32_t r = 0; r < map->result_count; r++)
-        if (affine_uses_dim(map->results[r], loop))
-            return true;
+        if (affine_uses_dim(map->results[r], loop)) return true;
     return false;
 }
 
@@ -430,21 +403,19 @@ void sched_table_layout(const ComputeSchedule *sched, const AffineMap *map, Tabl
 {
     *out = (TableLayout){.map = map, .depth = 1, .lanes = 1};
     for (uint32_t i = 0; i < sched->loop_count; i++) {
-        if (!map_uses_loop(map, sched->loops[i].loop))
-            continue;
+        if (!map_uses_loop(map, sched->loops[i].loop)) continue;
         out->by_loop[out->loop_count++] = i;
         out->depth *= sched->loops[i].trip;
     }
     for (uint32_t i = 0; i < sched->kernel.loop_count; i++) {
-        if (sched->unroll[i] == 1 || !map_uses_loop(map, i))
-            continue;
+        if (sched->unroll[i] == 1 || !map_uses_loop(map, i)) continue;
         out->by_lane[out->lane_count++] = i;
         out->lanes *= sched->unroll[i];
     }
 }
 
 void sched_lookup_layout(const ComputeSchedule *sched, const AffineMap *loops, const Op *extract,
-                   LookupLayout *out)
+                         LookupLayout *out)
 {
     const AffineExpr *rows[KERNEL_MAX_LOOPS];
     const Type *type = op_operand(extract, 0)->type;
@@ -464,8 +435,7 @@ void sched_lookup_layout(const ComputeSchedule *sched, const AffineMap *loops, c
 static const AffineMap *through_reshapes(const Value *value, const AffineMap *flow)
 {
     const Op *def = value_def(value);
-    if (!reshape_is(def))
-        return flow;
+    if (!reshape_is(def)) return flow;
     return map_compose(reshape_map(def), through_reshapes(op_operand(def, 0), flow));
 }
 
@@ -473,29 +443,29 @@ static const AffineMap *through_reshapes(const Value *value, const AffineMap *fl
 const AffineMap *sched_stage_loops(const ComputeSchedule *sched, uint32_t stage)
 {
     Context *ctx = sched->main->ctx;
-    const AffineMap *flow = sched_compute_output_map(sched); /* main's loops -> index of the flowing value */
+    const AffineMap *flow =
+        sched_compute_output_map(sched); /* main's loops -> index of the flowing value */
     const AffineMap *to_loops = NULL;
     for (uint32_t s = 0; s <= stage; s++) {
         const Op *op = sched->stages[s];
         const Value *previous = op_result(s ? sched->stages[s - 1] : sched->main, 0);
         const AffineExpr *loops[KERNEL_MAX_LOOPS];
         uint32_t count = linalg_loop_count(op), through = 0;
-        while (reshape_source(op_operand(op, through)) != previous)
-            through++;
+        while (reshape_source(op_operand(op, through)) != previous) through++;
         flow = through_reshapes(op_operand(op, through), flow);
-        for (uint32_t i = 0; i < count; i++)
-            loops[i] = affine_const(ctx, 0);
+        for (uint32_t i = 0; i < count; i++) loops[i] = affine_const(ctx, 0);
         const AffineMap *in = linalg_operand_map(op, through);
         for (uint32_t r = 0; r < in->result_count; r++)
-            if (in->results[r]->kind == AFFINE_DIM)
-                loops[in->results[r]->value] = flow->results[r];
+            if (in->results[r]->kind == AFFINE_DIM) loops[in->results[r]->value] = flow->results[r];
         to_loops = map_get(ctx, flow->dim_count, 0, count, loops);
         flow = map_compose(linalg_operand_map(op, linalg_input_count(op)), to_loops);
     }
     return to_loops;
 }
 
-const AffineMap *sched_stage_operand_map(const ComputeSchedule *sched, uint32_t stage, uint32_t operand)
+const AffineMap *sched_stage_operand_map(const ComputeSchedule *sched, uint32_t stage,
+                                         uint32_t operand)
 {
-    return map_compose(linalg_operand_map(sched->stages[stage], operand), sched_stage_loops(sched, stage));
+    return map_compose(linalg_operand_map(sched->stages[stage], operand),
+                       sched_stage_loops(sched, stage));
 }

@@ -1,12 +1,11 @@
-/* Schedules of width converters. Small words S make up a large word L of the same frame F if each extent
- * of L is a multiple of that of S, and the words of S inside L are neighbours in row-major order: in
- * all dimensions inside the outermost one where L exceeds S, L spans the whole frame.
+/* Schedules of width converters. Small words S make up a large word L of the same frame F if each
+ * extent of L is a multiple of that of S, and the words of S inside L are neighbours in row-major
+ * order: in all dimensions inside the outermost one where L exceeds S, L spans the whole frame.
  * Tests: lit/lowering/dfg_to_emithls/converter.mir */
-#include "schedule/schedule.h"
+#include <string.h>
 
 #include "ir/asm/print/print.h"
-
-#include <string.h>
+#include "schedule/schedule.h"
 
 /* Of a word between two converters. */
 enum { MAX_ELEMENTS = 1 << 20 };
@@ -22,8 +21,7 @@ static bool make_up(const ConverterWords *w, const int64_t *small, const int64_t
 {
     bool whole = true; /* all dimensions inside this one */
     for (uint32_t i = w->rank; i-- > 0;) {
-        if (large[i] % small[i] != 0 || (large[i] > small[i] && !whole))
-            return false;
+        if (large[i] % small[i] != 0 || (large[i] > small[i] && !whole)) return false;
         whole &= large[i] == w->frame[i];
     }
     return true;
@@ -44,8 +42,6 @@ bool sched_can_convert(const Type *from, const Type *to)
     return read_words(from, to, &w) && (make_up(&w, w.from, w.to) || make_up(&w, w.to, w.from));
 }
 
-/* --- by way of a third word ------------------------------------------------------------- */
-
 static int64_t gcd(int64_t a, int64_t b)
 {
     while (b != 0) {
@@ -59,8 +55,7 @@ static int64_t gcd(int64_t a, int64_t b)
 static int64_t elements(const int64_t *word, uint32_t rank)
 {
     int64_t count = 1;
-    for (uint32_t i = 0; i < rank && count <= MAX_ELEMENTS; i++)
-        count *= word[i];
+    for (uint32_t i = 0; i < rank && count <= MAX_ELEMENTS; i++) count *= word[i];
     return count;
 }
 
@@ -75,27 +70,23 @@ static void common_multiple(const ConverterWords *w, int64_t *out)
     }
 }
 
-WordConversion sched_conversion(const Type *from, const Type *to, int64_t max_bits, const Type **middle)
+WordConversion sched_conversion(const Type *from, const Type *to, int64_t max_bits,
+                                const Type **middle)
 {
     ConverterWords w;
     int64_t word[2 * DFG_MAX_RANK], bits = type_width(type_elem(dfg_payload(from)));
-    if (!read_words(from, to, &w))
-        return CONVERSION_NONE;
-    if (make_up(&w, w.from, w.to) || make_up(&w, w.to, w.from))
-        return CONVERSION_DIRECT;
+    if (!read_words(from, to, &w)) return CONVERSION_NONE;
+    if (make_up(&w, w.from, w.to) || make_up(&w, w.to, w.from)) return CONVERSION_DIRECT;
     common_multiple(&w, word);
     int64_t count = elements(word, w.rank);
     bool ok = count <= MAX_ELEMENTS && count * bits <= max_bits;
     if (!ok) {
-        for (uint32_t i = 0; i < w.rank; i++)
-            word[i] = gcd(w.from[i], w.to[i]);
+        for (uint32_t i = 0; i < w.rank; i++) word[i] = gcd(w.from[i], w.to[i]);
         ok = make_up(&w, word, w.from) && make_up(&w, word, w.to);
     }
     *middle = dfg_end_type(from->u.dialect.def, dfg_payload(from), word);
     return ok ? CONVERSION_BY_WAY_OF : CONVERSION_NONE;
 }
-
-/* --- the process ---------------------------------------------------------------------------- */
 
 bool sched_converter(const Op *process, ConverterSchedule *out)
 {
@@ -115,4 +106,7 @@ bool sched_converter(const Op *process, ConverterSchedule *out)
     return true;
 }
 
-int64_t sched_converter_trips(const ConverterSchedule *sched) { return sched->parts * sched->words; }
+int64_t sched_converter_trips(const ConverterSchedule *sched)
+{
+    return sched->parts * sched->words;
+}

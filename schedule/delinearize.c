@@ -3,11 +3,9 @@
  *   (d0 floordiv 2, d1)  with d0 = 2 * a + b  ->  (a, d1)
  * Neighbouring digits that a linear map does not tell apart become one again.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir */
-#include "schedule/internal.h"
-
 #include <string.h>
 
-/* --- expressions in a box ------------------------------------------------------------------- */
+#include "schedule/internal.h"
 
 /* expr = divisor * quotient + rest, from the terms whose values the divisor divides. */
 static void split_sum(const AffineExpr *expr, int64_t divisor, const AffineExpr **quotient,
@@ -34,31 +32,25 @@ static const AffineExpr *divide_in_box(const AffineExpr *expr, const AffineExpr 
     split_sum(lhs, divisor, &quotient, &rest);
     affine_bounds(rest, extents, &min, &max);
     bool small = min >= 0 && max < divisor;
-    if (expr->kind == AFFINE_MOD)
-        return small ? rest : affine_mod(rest, expr->rhs);
+    if (expr->kind == AFFINE_MOD) return small ? rest : affine_mod(rest, expr->rhs);
     return small ? quotient : affine_add(quotient, affine_floordiv(rest, expr->rhs));
 }
 
 const AffineExpr *delinearize_in_box(const AffineExpr *expr, const int64_t *extents)
 {
-    if (expr->kind == AFFINE_DIM && extents[expr->value] == 1)
-        return affine_const(expr->ctx, 0);
+    if (expr->kind == AFFINE_DIM && extents[expr->value] == 1) return affine_const(expr->ctx, 0);
     if (expr->kind == AFFINE_DIM || expr->kind == AFFINE_CONST || expr->kind == AFFINE_SYMBOL)
         return expr;
     const AffineExpr *lhs = delinearize_in_box(expr->lhs, extents);
-    if (expr->kind == AFFINE_ADD)
-        return affine_add(lhs, delinearize_in_box(expr->rhs, extents));
+    if (expr->kind == AFFINE_ADD) return affine_add(lhs, delinearize_in_box(expr->rhs, extents));
     if (!affine_is_const(expr->rhs) || expr->rhs->value <= 0)
         return expr->kind == AFFINE_MUL ? affine_mul(lhs, expr->rhs) : expr;
-    if (expr->kind == AFFINE_MUL)
-        return affine_mul(lhs, expr->rhs);
+    if (expr->kind == AFFINE_MUL) return affine_mul(lhs, expr->rhs);
     if (expr->kind == AFFINE_CEILDIV) /* x ceildiv k -> (x + k - 1) floordiv k */
-        return delinearize_in_box(affine_floordiv(affine_add_c(lhs, expr->rhs->value - 1), expr->rhs),
-                             extents);
+        return delinearize_in_box(
+            affine_floordiv(affine_add_c(lhs, expr->rhs->value - 1), expr->rhs), extents);
     return divide_in_box(expr, lhs, extents);
 }
-
-/* --- splitting --------------------------------------------------------------------------------- */
 
 /* Steps of a dimension at which a digit begins, ascending, each dividing the next. */
 typedef struct Steps {
@@ -73,11 +65,11 @@ static void add_step(Steps *steps, int64_t step, int64_t extent)
         return;
     for (uint32_t i = 0; i < steps->count; i++) {
         int64_t other = steps->values[i];
-        if (other == step || (other < step ? step % other : other % step) != 0)
-            return;
+        if (other == step || (other < step ? step % other : other % step) != 0) return;
         at += other < step;
     }
-    memmove(steps->values + at + 1, steps->values + at, (steps->count - at) * sizeof *steps->values);
+    memmove(steps->values + at + 1, steps->values + at,
+            (steps->count - at) * sizeof *steps->values);
     steps->values[at] = step;
     steps->count++;
 }
@@ -109,8 +101,7 @@ static bool split_dims(Context *ctx, const Type *result, const Steps *steps, Mov
         dims[i] = affine_const(ctx, 0);
         for (uint32_t s = steps[i].count + 1; s-- > 0;) {
             int64_t step = s ? steps[i].values[s - 1] : 1;
-            if (d->count == MOVE_MAX_DIGITS)
-                return false;
+            if (d->count == MOVE_MAX_DIGITS) return false;
             dims[i] = affine_add(dims[i], affine_mul_c(affine_dim(ctx, d->count), step));
             d->extents[d->count++] = extent / step;
             extent = step;
@@ -118,8 +109,6 @@ static bool split_dims(Context *ctx, const Type *result, const Steps *steps, Mov
     }
     return true;
 }
-
-/* --- forms ------------------------------------------------------------------------------------ */
 
 static bool make_form(const AffineExpr *expr, const MoveDigits *d, Form *out)
 {
@@ -134,10 +123,8 @@ static bool make_form(const AffineExpr *expr, const MoveDigits *d, Form *out)
 int64_t delinearize_form_at(const Form *form, uint32_t count, const int64_t *digits)
 {
     int64_t value = form->constant;
-    if (!form->is_linear)
-        return affine_eval(form->expr, digits, NULL, &value) ? value : -1;
-    for (uint32_t i = 0; i < count; i++)
-        value += form->coeffs[i] * digits[i];
+    if (!form->is_linear) return affine_eval(form->expr, digits, NULL, &value) ? value : -1;
+    for (uint32_t i = 0; i < count; i++) value += form->coeffs[i] * digits[i];
     return value;
 }
 
@@ -154,17 +141,14 @@ static bool index_in_words(const AffineExpr **index, uint32_t rank, const MoveDi
                            int64_t lanes)
 {
     uint32_t lane = d->count;
-    if (lanes == 1)
-        return true;
+    if (lanes == 1) return true;
     for (uint32_t r = 0; r + 1 < rank; r++)
-        if (affine_uses_dim(index[r], lane))
-            return false;
+        if (affine_uses_dim(index[r], lane)) return false;
     const AffineExpr *first = affine_sub(index[rank - 1], affine_dim(index[0]->ctx, lane));
     first = affine_simplify(first, lane + 1, 0);
-    if (affine_uses_dim(first, lane) || first->divisor % (uint64_t)lanes != 0)
-        return false;
-    index[rank - 1] = delinearize_in_box(affine_floordiv(first, affine_const(first->ctx, lanes)),
-                                    d->extents);
+    if (affine_uses_dim(first, lane) || first->divisor % (uint64_t)lanes != 0) return false;
+    index[rank - 1] =
+        delinearize_in_box(affine_floordiv(first, affine_const(first->ctx, lanes)), d->extents);
     return true;
 }
 
@@ -181,8 +165,6 @@ static bool make_forms(const AffineExpr *const *index, const Type *source, int64
     }
     return make_form(address, d, &d->address);
 }
-
-/* --- joining ------------------------------------------------------------------------------------ */
 
 static bool can_join(const Form *form, const MoveDigits *d, uint32_t i)
 {
@@ -207,8 +189,7 @@ static void rebuild(Context *ctx, Form *form, uint32_t count)
 static bool all_join(const MoveDigits *d, uint32_t i)
 {
     for (uint32_t b = 0; b < d->bound_count; b++)
-        if (!can_join(&d->bounds[b], d, i))
-            return false;
+        if (!can_join(&d->bounds[b], d, i)) return false;
     return can_join(&d->address, d, i);
 }
 
@@ -218,18 +199,15 @@ static void join_digits(MoveDigits *d, uint32_t i)
     d->extents[i + 1] *= d->extents[i];
     memmove(d->extents + i, d->extents + i + 1, (d->count - i - 1) * sizeof *d->extents);
     drop_digit(&d->address, d->count, i);
-    for (uint32_t b = 0; b < d->bound_count; b++)
-        drop_digit(&d->bounds[b], d->count, i);
+    for (uint32_t b = 0; b < d->bound_count; b++) drop_digit(&d->bounds[b], d->count, i);
     d->count--;
 }
 
 static void join_all(Context *ctx, MoveDigits *d)
 {
     bool linear = d->address.is_linear;
-    for (uint32_t b = 0; b < d->bound_count; b++)
-        linear &= d->bounds[b].is_linear;
-    if (!linear)
-        return;
+    for (uint32_t b = 0; b < d->bound_count; b++) linear &= d->bounds[b].is_linear;
+    if (!linear) return;
     for (uint32_t i = d->count; i-- > 0;) {
         bool last = i + 1 == d->count;
         if (!last && (d->extents[i] == 1 || all_join(d, i)))
@@ -238,12 +216,11 @@ static void join_all(Context *ctx, MoveDigits *d)
             d->count--;
     }
     rebuild(ctx, &d->address, d->count);
-    for (uint32_t b = 0; b < d->bound_count; b++)
-        rebuild(ctx, &d->bounds[b], d->count);
+    for (uint32_t b = 0; b < d->bound_count; b++) rebuild(ctx, &d->bounds[b], d->count);
 }
 
 bool delinearize_map(const AffineMap *map, const Type *result, const Type *source, int64_t lanes,
-                 MoveDigits *out)
+                     MoveDigits *out)
 {
     Steps steps[DFG_MAX_RANK] = {0};
     const AffineExpr *dims[DFG_MAX_RANK], *index[DFG_MAX_RANK];
@@ -252,18 +229,15 @@ bool delinearize_map(const AffineMap *map, const Type *result, const Type *sourc
     if (lanes > 1 && (from == 0 || to == 0 || result->u.shaped.dims[from - 1] % lanes != 0 ||
                       source->u.shaped.dims[to - 1] % lanes != 0))
         return false;
-    if (lanes > 1)
-        add_step(&steps[from - 1], lanes, result->u.shaped.dims[from - 1]);
-    for (uint32_t r = 0; r < to; r++)
-        collect_steps(map->results[r], result, steps);
+    if (lanes > 1) add_step(&steps[from - 1], lanes, result->u.shaped.dims[from - 1]);
+    for (uint32_t r = 0; r < to; r++) collect_steps(map->results[r], result, steps);
     if (!split_dims(map->ctx, result, steps, out, dims) ||
         (lanes > 1 && out->extents[out->count - 1] != lanes)) /* the map divides within words */
         return false;
     for (uint32_t r = 0; r < to; r++)
-        index[r] = delinearize_in_box(affine_replace(map->results[r], dims, from, NULL, 0),
-                                 out->extents);
-    if (lanes > 1)
-        out->count--; /* the elements of a word */
+        index[r] =
+            delinearize_in_box(affine_replace(map->results[r], dims, from, NULL, 0), out->extents);
+    if (lanes > 1) out->count--; /* the elements of a word */
     if (!index_in_words(index, to, out, lanes) || !make_forms(index, source, lanes, out))
         return false;
     join_all(map->ctx, out);

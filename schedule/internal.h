@@ -17,15 +17,15 @@ int64_t delinearize_form_at(const Form *form, uint32_t count, const int64_t *dig
 typedef struct MoveDigits {
     uint32_t count;
     int64_t extents[MOVE_MAX_DIGITS];
-    Form address;                   /* word of the source */
-    Form bounds[2 * DFG_MAX_RANK];  /* each >= 0 where there is one */
+    Form address;                  /* word of the source */
+    Form bounds[2 * DFG_MAX_RANK]; /* each >= 0 where there is one */
     uint32_t bound_count;
 } MoveDigits;
 
 /* Words of `lanes` elements of the innermost dimensions. False, without diagnostic, if the map does
  * not keep them together or its values do not fit. */
 bool delinearize_map(const AffineMap *map, const Type *result, const Type *source, int64_t lanes,
-                 MoveDigits *out) MUST_CHECK;
+                     MoveDigits *out) MUST_CHECK;
 /* The same expression for values of the dims within 0 <= d_i < extents[i]: divisions and remainders
  * whose outcome is known are gone. */
 const AffineExpr *delinearize_in_box(const AffineExpr *expr, const int64_t *extents);

@@ -2,7 +2,10 @@
  * Tests: test/unit/target/cost/pipeline_test.c */
 #include "schedule/schedule.h"
 
-static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 int64_t iteration_op(Iteration *it, int64_t ready, OpTiming timing)
 {
@@ -29,7 +32,10 @@ void iteration_write(Iteration *it, int64_t ready)
     it->write = later(it->write, clock_cycle(it->clock, done));
 }
 
-int64_t iteration_write_cycle(const Iteration *it) { return later(it->write, it->last_read); }
+int64_t iteration_write_cycle(const Iteration *it)
+{
+    return later(it->write, it->last_read);
+}
 
 int64_t iteration_depth(const Iteration *it)
 {

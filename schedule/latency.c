@@ -1,11 +1,10 @@
 /* The latency model's numbers. Delays are in picoseconds; an operator with registers inside lists
  * its whole delay, which is cut into cycles.
  * Tests: test/unit/schedule/latency_test.c */
-#include "schedule/schedule.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/math/math.h"
+#include "schedule/schedule.h"
 
 enum {
     LUT = 250,        /* one level of logic with its wire */
@@ -27,14 +26,14 @@ Clock clock_of_period(int64_t period_ps)
 static int64_t log2_up(int64_t value)
 {
     int64_t bits = 0;
-    while (((int64_t)1 << bits) < value)
-        bits++;
+    while (((int64_t)1 << bits) < value) bits++;
     return bits;
 }
 
-/* --- time ------------------------------------------------------------------------------------ */
-
-int64_t clock_cycle(Clock clock, int64_t time) { return time / clock.usable_ps; }
+int64_t clock_cycle(Clock clock, int64_t time)
+{
+    return time / clock.usable_ps;
+}
 
 int64_t clock_cycles_until(Clock clock, int64_t time)
 {
@@ -45,18 +44,17 @@ int64_t clock_cycles_until(Clock clock, int64_t time)
 int64_t clock_after(Clock clock, int64_t start, OpTiming timing)
 {
     int64_t usable = clock.usable_ps, cycle = start / usable, within = start % usable;
-    if (timing.stages == 0 && timing.delay == 0)
-        return start;
+    if (timing.stages == 0 && timing.delay == 0) return start;
     if (timing.stages > 0)
         return (cycle + timing.stages) * usable + (timing.delay < usable ? timing.delay : usable);
-    if (within + timing.delay <= usable)
-        return start + timing.delay;
+    if (within + timing.delay <= usable) return start + timing.delay;
     return (cycle + 1 + (timing.delay - 1) / usable) * usable + (timing.delay - 1) % usable + 1;
 }
 
-/* --- integers --------------------------------------------------------------------------------- */
-
-static OpTiming chain(int64_t bits) { return (OpTiming){0, CARRY + CARRY_BIT * bits}; }
+static OpTiming chain(int64_t bits)
+{
+    return (OpTiming){0, CARRY + CARRY_BIT * bits};
+}
 
 static OpTiming cut(int64_t delay, Clock clock)
 {
@@ -77,15 +75,25 @@ OpTiming latency_lut_product(const Op *op)
 
 static OpTiming multiply(const Op *op)
 {
-    if (op_attr(op, "emithls.bind"))
-        return latency_lut_product(op);
+    if (op_attr(op, "emithls.bind")) return latency_lut_product(op);
     int64_t dsp = product_dsp_of(op);
     return dsp > 0 ? (OpTiming){DSP_STAGES + log2_up(dsp), DSP_OUT} : latency_lut_product(op);
 }
 
-OpTiming latency_cascade(void) { return (OpTiming){1, DSP_OUT}; }
-OpTiming latency_dsp(void) { return (OpTiming){DSP_STAGES, DSP_OUT}; }
-OpTiming latency_sum(int64_t bits) { return chain(bits); }
+OpTiming latency_cascade(void)
+{
+    return (OpTiming){1, DSP_OUT};
+}
+
+OpTiming latency_dsp(void)
+{
+    return (OpTiming){DSP_STAGES, DSP_OUT};
+}
+
+OpTiming latency_sum(int64_t bits)
+{
+    return chain(bits);
+}
 
 /* Bits of the operand, not of the result: comparisons give one. */
 static OpTiming integer_timing(const Op *op, Clock clock)
@@ -95,17 +103,14 @@ static OpTiming integer_timing(const Op *op, Clock clock)
     case ARITH_ADDI:
     case ARITH_SUBI:
     case ARITH_CMPI:
-    case ARITH_ADDUI_EXTENDED:
-        return chain(bits);
+    case ARITH_ADDUI_EXTENDED: return chain(bits);
     case ARITH_MAXSI:
     case ARITH_MAXUI:
     case ARITH_MINSI:
-    case ARITH_MINUI:
-        return (OpTiming){0, CARRY + CARRY_BIT * bits + LUT};
+    case ARITH_MINUI: return (OpTiming){0, CARRY + CARRY_BIT * bits + LUT};
     case ARITH_MULI:
     case ARITH_MULSI_EXTENDED:
-    case ARITH_MULUI_EXTENDED:
-        return multiply(op);
+    case ARITH_MULUI_EXTENDED: return multiply(op);
     case ARITH_DIVSI:
     case ARITH_DIVUI:
     case ARITH_CEILDIVSI:
@@ -121,14 +126,10 @@ static OpTiming integer_timing(const Op *op, Clock clock)
     case ARITH_ANDI:
     case ARITH_ORI:
     case ARITH_XORI:
-    case ARITH_SELECT:
-        return (OpTiming){0, LUT};
-    default:
-        return (OpTiming){0, 0};
+    case ARITH_SELECT: return (OpTiming){0, LUT};
+    default: return (OpTiming){0, 0};
     }
 }
-
-/* --- floating point ----------------------------------------------------------------------------- */
 
 /* Whole delays at 32 bits; other formats scale with their width. */
 static int64_t float_delay(const Op *op)
@@ -142,8 +143,7 @@ static int64_t float_delay(const Op *op)
         [ARITH_UITOFP] = MULTIPLY,  [ARITH_SITOFP] = MULTIPLY,  [ARITH_FPTOUI] = MULTIPLY,
         [ARITH_FPTOSI] = MULTIPLY,
     };
-    if (op->def->dialect == &arith_dialect)
-        return arith[op->def - arith_ops];
+    if (op->def->dialect == &arith_dialect) return arith[op->def - arith_ops];
     bool is_wire = op->def == MATH(ABSF) || op->def == MATH(COPYSIGN);
     return is_wire ? 0 : op->def == MATH(FMA) ? MULTIPLY + ADD : FUNCTION;
 }
@@ -157,18 +157,17 @@ static bool is_about_floats(const Op *op)
 static OpTiming float_timing(const Op *op, Clock clock)
 {
     int64_t bits = type_width(type_elem(op_operand(op, 0)->type)), delay = float_delay(op);
-    if (op->def == ARITH(SELECT))
-        return (OpTiming){0, LUT};
-    if (delay == 0)
-        return (OpTiming){0, 0};
+    if (op->def == ARITH(SELECT)) return (OpTiming){0, LUT};
+    if (delay == 0) return (OpTiming){0, 0};
     return cut(bits > 32 ? delay + delay / 2 : delay, clock);
 }
 
-/* --- emithls -------------------------------------------------------------------------------------- */
-
 enum { COUNTER_BITS = 20, RECIPROCAL = 4000 };
 
-int64_t latency_counter_sum(void) { return chain(COUNTER_BITS).delay; }
+int64_t latency_counter_sum(void)
+{
+    return chain(COUNTER_BITS).delay;
+}
 
 /* By a power of two it is a wire, else a multiplication by the reciprocal. */
 int64_t latency_counter_quotient(int64_t divisor)
@@ -183,8 +182,7 @@ static int64_t expr_delay(const AffineExpr *expr)
     switch (expr->kind) {
     case AFFINE_DIM:
     case AFFINE_SYMBOL:
-    case AFFINE_CONST:
-        return 0;
+    case AFFINE_CONST: return 0;
     case AFFINE_MOD:
     case AFFINE_FLOORDIV:
     case AFFINE_CEILDIV:
@@ -216,12 +214,14 @@ OpTiming latency_constraints(int64_t count, int64_t delay)
     return (OpTiming){0, delay + LUT * (1 + log2_up(count) / 2)};
 }
 
-OpTiming latency_stream(void) { return (OpTiming){0, FIFO_PORT}; }
+OpTiming latency_stream(void)
+{
+    return (OpTiming){0, FIFO_PORT};
+}
 
 OpTiming latency_memory_load(Str impl)
 {
-    if (str_eq_c(impl, "external"))
-        return (OpTiming){EXTERNAL_STAGES, BLOCK_OUT};
+    if (str_eq_c(impl, "external")) return (OpTiming){EXTERNAL_STAGES, BLOCK_OUT};
     return (OpTiming){1, str_eq_c(impl, "lutram") ? LUTRAM_OUT : BLOCK_OUT};
 }
 
@@ -232,10 +232,8 @@ OpTiming latency_register_load(int64_t choices)
 
 OpTiming latency_op(const Op *op, Clock clock)
 {
-    if (op->def == EMITHLS(IF) || op->def == EMITHLS(COND))
-        return condition_timing(op);
-    if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE))
-        return latency_stream();
+    if (op->def == EMITHLS(IF) || op->def == EMITHLS(COND)) return condition_timing(op);
+    if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE)) return latency_stream();
     if (op->def == EMITHLS(INDEX) || op->operand_count == 0 || op->result_count == 0)
         return (OpTiming){0, 0};
     return is_about_floats(op) ? float_timing(op, clock) : integer_timing(op, clock);

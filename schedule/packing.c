@@ -1,43 +1,44 @@
-/* Packing schedules. The values of lanes that differ in one operand of a product alone become fields of
- * that operand, so that one multiplication gives a grid of products. The arrangement with the fewest
- * multiplications is taken, and of those the one with the longest chains.
+/* Packing schedules. The values of lanes that differ in one operand of a product alone become
+ * fields of that operand, so that one multiplication gives a grid of products. The arrangement with
+ * the fewest multiplications is taken, and of those the one with the longest chains.
  * Tests: test/unit/schedule/packing_test.c, lit/lowering/dfg_to_emithls/packing.mir */
-#include "schedule/schedule.h"
+#include <string.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-
-#include <string.h>
+#include "schedule/schedule.h"
 
 enum { MAX_SHIFT = 60, LUT_BITS = 3 };
 
-static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
-/* --- one grid ----------------------------------------------------------------------------- */
+static int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 /* 1 + 2^stride + ... + 2^((count - 1) stride): what multiplies a value that is in every field. */
 static int64_t ones(int64_t count, int64_t stride)
 {
     int64_t sum = 0;
-    for (int64_t k = 0; k < count; k++)
-        sum |= (int64_t)1 << (k * stride);
+    for (int64_t k = 0; k < count; k++) sum |= (int64_t)1 << (k * stride);
     return sum;
 }
 
 /* Products that may be added up with every field still telling its sum. Of each number of lower
- * fields, the sum has to fit below the next one, whose borrow is then the bit in front of it; all of
- * them have to fit the accumulator. */
+ * fields, the sum has to fit below the next one, whose borrow is then the bit in front of it; all
+ * of them have to fit the accumulator. */
 static int64_t longest_chain(int64_t accumulator, int64_t low, int64_t high, int64_t count,
                              int64_t spacing)
 {
     int64_t chain = PACKING_MAX_CHAIN;
     for (int64_t k = 1; k <= count; k++) {
         int64_t room = (int64_t)1 << ((k < count ? k * spacing : accumulator) - 1);
-        if (low < 0)
-            chain = min_i64(chain, room / ones(k, spacing) / -low);
-        if (high > 0)
-            chain = min_i64(chain, (room - 1) / ones(k, spacing) / high);
+        if (low < 0) chain = min_i64(chain, room / ones(k, spacing) / -low);
+        if (high > 0) chain = min_i64(chain, (room - 1) / ones(k, spacing) / high);
     }
     return chain;
 }
@@ -66,8 +67,8 @@ static void product_range(const PayloadRange *x, int64_t *low, int64_t *high)
     *high = max_i64(max_i64(p[0], p[1]), max_i64(p[2], p[3]));
 }
 
-/* The operands' fields this far apart, with those of operand `inner` the nearer ones. False: they do
- * not fit. */
+/* The operands' fields this far apart, with those of operand `inner` the nearer ones. False: they
+ * do not fit. */
 static bool spaced_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
                         int64_t spacing, int inner, PackingGrid *out)
 {
@@ -75,15 +76,14 @@ static bool spaced_grid(const DspShape *dsp, const PayloadRange *operands, const
     *out = (PackingGrid){.fields = {fields[0], fields[1]}, .spacing = spacing};
     out->stride[inner] = spacing;
     out->stride[1 - inner] = spacing * fields[inner];
-    if ((count - 1) * spacing > MAX_SHIFT || !pack_operands(dsp, operands, out))
-        return false;
+    if ((count - 1) * spacing > MAX_SHIFT || !pack_operands(dsp, operands, out)) return false;
     product_range(operands, &low, &high);
     out->chain = longest_chain(dsp->accumulator, low, high, count, spacing);
     return true;
 }
 
 bool sched_packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
-                  PackingGrid *out)
+                        PackingGrid *out)
 {
     int64_t low, high;
     *out = (PackingGrid){.chain = 0};
@@ -96,15 +96,11 @@ bool sched_packing_grid(const DspShape *dsp, const PayloadRange *operands, const
     for (int inner = 0; inner < 2; inner++)
         for (int64_t spacing = payload_range_bits(low, high); spacing < dsp->wide; spacing++) {
             PackingGrid grid;
-            if (!spaced_grid(dsp, operands, fields, spacing, inner, &grid))
-                break;
-            if (grid.chain > out->chain)
-                *out = grid;
+            if (!spaced_grid(dsp, operands, fields, spacing, inner, &grid)) break;
+            if (grid.chain > out->chain) *out = grid;
         }
     return out->chain > 0;
 }
-
-/* --- what is multiplied ------------------------------------------------------------------------- */
 
 const Op *sched_payload_product(const Op *generic)
 {
@@ -115,11 +111,9 @@ const Op *sched_payload_product(const Op *generic)
         !value_has_one_use(op_result(sum, 0)))
         return NULL;
     const Value *term = op_operand(sum, op_operand(sum, 0) == acc ? 1 : 0);
-    if (acc->uses->owner != sum || !value_has_one_use(term))
-        return NULL;
+    if (acc->uses->owner != sum || !value_has_one_use(term)) return NULL;
     const Op *product = value_def(term);
-    if (product && product->def == ARITH(EXTSI))
-        product = value_def(op_operand(product, 0));
+    if (product && product->def == ARITH(EXTSI)) product = value_def(op_operand(product, 0));
     bool is_product = product && product->def == ARITH(MULI) && product->block == body;
     return is_product && value_has_one_use(op_result(product, 0)) ? product : NULL;
 }
@@ -134,17 +128,19 @@ bool sched_has_lut_products(const Op *main)
 static bool is_for_dsp(const PayloadRange *x)
 {
     return x[0].low < x[0].high && x[1].low < x[1].high &&
-           max_i64(payload_range_bits(x[0].low, x[0].high), payload_range_bits(x[1].low, x[1].high)) > LUT_BITS;
+           max_i64(payload_range_bits(x[0].low, x[0].high),
+                   payload_range_bits(x[1].low, x[1].high)) > LUT_BITS;
 }
 
-/* Whether a product that is extended for its sum, which it would reach cut to its width, is whole. */
+/* Whether a product that is extended for its sum, which it would reach cut to its width, is
+ * whole. */
 static bool is_exact(const Op *product, const PayloadRange *x)
 {
     int64_t low, high;
     const Op *user = op_result(product, 0)->uses->owner;
-    if (user->def != ARITH(EXTSI))
-        return true;
-    if (payload_range_bits(x[0].low, x[0].high) > 31 || payload_range_bits(x[1].low, x[1].high) > 31)
+    if (user->def != ARITH(EXTSI)) return true;
+    if (payload_range_bits(x[0].low, x[0].high) > 31 ||
+        payload_range_bits(x[1].low, x[1].high) > 31)
         return false;
     product_range(x, &low, &high);
     return payload_range_bits(low, high) <= type_width(op_result(product, 0)->type);
@@ -157,16 +153,12 @@ static DspShape dsp_shape(const Op *process)
         DspShape shape;
     } kinds[] = {{"DSP48E1", {25, 18, 48}}, {"DSP48E2", {27, 18, 48}}, {"DSP58", {27, 24, 58}}};
     const Op *module = process;
-    while (op_parent(module))
-        module = op_parent(module);
+    while (op_parent(module)) module = op_parent(module);
     const Attr *kind = op_attr(module, "dfg.dsp_kind");
     for (size_t i = 0; kind && kind->kind == ATTR_STRING && i < COUNT_OF(kinds); i++)
-        if (str_eq_c(kind->u.string, kinds[i].kind))
-            return kinds[i].shape;
+        if (str_eq_c(kind->u.string, kinds[i].kind)) return kinds[i].shape;
     return kinds[1].shape;
 }
-
-/* --- choosing ------------------------------------------------------------------------------------- */
 
 /* Of the loops in `loops`, the one whose lanes fill groups of `fields` best. */
 static uint32_t loop_of_fields(const ComputeSchedule *sched, uint32_t loops, int64_t fields)
@@ -175,36 +167,35 @@ static uint32_t loop_of_fields(const ComputeSchedule *sched, uint32_t loops, int
     for (uint32_t i = 0; i < sched->kernel.loop_count; i++) {
         if (!(loops >> i & 1u) || sched->kernel.is_reduction[i] || sched->unroll[i] < fields)
             continue;
-        if (best == KERNEL_MAX_LOOPS || ceil_div(sched->unroll[i], fields) * sched->unroll[best] <=
-                                            ceil_div(sched->unroll[best], fields) * sched->unroll[i])
+        if (best == KERNEL_MAX_LOOPS ||
+            ceil_div(sched->unroll[i], fields) * sched->unroll[best] <=
+                ceil_div(sched->unroll[best], fields) * sched->unroll[i])
             best = i;
     }
     return best;
 }
 
-/* Divisors of the reduction loops' factors, from `loop` on, with the largest product within the limit,
- * which is returned. */
-static int64_t choose_chain(const ComputeSchedule *sched, uint32_t loop, int64_t limit, int64_t *chain)
+/* Divisors of the reduction loops' factors, from `loop` on, with the largest product within the
+ * limit, which is returned. */
+static int64_t choose_chain(const ComputeSchedule *sched, uint32_t loop, int64_t limit,
+                            int64_t *chain)
 {
     int64_t best = 0;
-    if (loop == sched->kernel.loop_count)
-        return 1;
+    if (loop == sched->kernel.loop_count) return 1;
     for (int64_t t = 1; t <= limit; t++) {
         int64_t rest[KERNEL_MAX_LOOPS];
-        if (t > 1 && (!sched->kernel.is_reduction[loop] || sched->unroll[loop] % t != 0))
-            continue;
+        if (t > 1 && (!sched->kernel.is_reduction[loop] || sched->unroll[loop] % t != 0)) continue;
         int64_t length = t * choose_chain(sched, loop + 1, limit / t, rest);
-        if (length <= best)
-            continue;
+        if (length <= best) continue;
         best = length;
         chain[loop] = t;
-        for (uint32_t i = loop + 1; i < sched->kernel.loop_count; i++)
-            chain[i] = rest[i];
+        for (uint32_t i = loop + 1; i < sched->kernel.loop_count; i++) chain[i] = rest[i];
     }
     return best;
 }
 
-/* With these fields, if that takes fewer multiplications than *best, or as many in longer chains. */
+/* With these fields, if that takes fewer multiplications than *best, or as many in longer
+ * chains. */
 static void try_fields(const ComputeSchedule *sched, const DspShape *dsp, const PayloadRange *x,
                        const int64_t *fields, PackingSchedule *best)
 {
@@ -213,11 +204,9 @@ static void try_fields(const ComputeSchedule *sched, const DspShape *dsp, const 
     p.multiplications = sched->lanes * sched->reduction_lanes;
     for (int i = 0; i < 2; i++) {
         p.loop[i] = KERNEL_MAX_LOOPS;
-        if (fields[i] == 1)
-            continue;
+        if (fields[i] == 1) continue;
         p.loop[i] = loop_of_fields(sched, x[i].loops & ~x[1 - i].loops, fields[i]);
-        if (p.loop[i] == KERNEL_MAX_LOOPS)
-            return;
+        if (p.loop[i] == KERNEL_MAX_LOOPS) return;
         int64_t lanes = sched->unroll[p.loop[i]];
         p.multiplications = p.multiplications / lanes * ceil_div(lanes, fields[i]);
     }
@@ -225,8 +214,7 @@ static void try_fields(const ComputeSchedule *sched, const DspShape *dsp, const 
         return;
     p.chain_length = choose_chain(sched, 0, p.grid.chain, p.chain);
     p.is_used = true;
-    if (p.multiplications < best->multiplications || p.chain_length > best->chain_length)
-        *best = p;
+    if (p.multiplications < best->multiplications || p.chain_length > best->chain_length) *best = p;
 }
 
 static int64_t count_elements(const ComputeSchedule *sched, uint32_t loops)
@@ -241,7 +229,8 @@ void sched_packing(ComputeSchedule *sched)
 {
     PayloadRange x[2];
     PackingSchedule *best = &sched->packing;
-    *best = (PackingSchedule){.multiplications = sched->lanes * sched->reduction_lanes, .chain_length = 1};
+    *best = (PackingSchedule){.multiplications = sched->lanes * sched->reduction_lanes,
+                              .chain_length = 1};
     if (sched->kernel.class == KERNEL_PURE_PARALLEL || sched->reduction.combine ||
         sched_has_lut_products(sched->main))
         return;

@@ -1,12 +1,18 @@
-/* Products of integers in hardware: what a DSP48E2 multiplies at once, FINN's formula for LUTs, shifts
- * and additions for constants of few digits.
+/* Products of integers in hardware: what a DSP48E2 multiplies at once, FINN's formula for LUTs,
+ * shifts and additions for constants of few digits.
  * Tests: test/unit/target/cost/cost_test.c, lit/target/dse/choose-unroll.mir */
+#include "dialects/arith/arith.h"
 #include "schedule/schedule.h"
 
-#include "dialects/arith/arith.h"
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
-static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 bool product_is(const Op *op)
 {
@@ -17,10 +23,8 @@ bool product_is(const Op *op)
 int64_t product_dsp(int64_t a_bits, int64_t b_bits)
 {
     int64_t wide = max_i64(a_bits, b_bits), narrow = a_bits + b_bits - wide;
-    if (wide <= 3)
-        return 0; /* a few LUTs */
-    if (wide <= 27 && narrow <= 18)
-        return 1;
+    if (wide <= 3) return 0; /* a few LUTs */
+    if (wide <= 27 && narrow <= 18) return 1;
     /* Unsigned slices of 26 and 17 bits below a signed top slice. */
     return min_i64(ceil_div(wide - 1, 26) * ceil_div(narrow - 1, 17),
                    ceil_div(wide - 1, 17) * ceil_div(narrow - 1, 26));
@@ -39,16 +43,14 @@ static int64_t bits_through(const Value *value, int depth)
     int64_t width = type_width(value->type);
     if (def && depth > 0 && def->def == ARITH(EXTSI))
         return bits_through(op_operand(def, 0), depth - 1);
-    if (def && def->def == ARITH(EXTUI))
-        return type_width(op_operand(def, 0)->type) + 1;
+    if (def && def->def == ARITH(EXTUI)) return type_width(op_operand(def, 0)->type) + 1;
     if (def && depth > 0 && def->def == ARITH(MULI))
         return min_i64(width, bits_through(op_operand(def, 0), depth - 1) +
                                   bits_through(op_operand(def, 1), depth - 1));
     if (def && def->def == ARITH(CONSTANT) && type_is_integer(value->type) &&
         type_width(value->type) <= 64) {
         int64_t number = attr_int_value(op_attr(def, "value")), bits = 1;
-        for (int64_t rest = number < 0 ? ~number : number; rest; rest >>= 1)
-            bits++;
+        for (int64_t rest = number < 0 ? ~number : number; rest; rest >>= 1) bits++;
         return bits;
     }
     return width;
@@ -102,14 +104,15 @@ bool product_is_sum_of_shifts(const Op *op)
 
 int64_t product_dsp_of(const Op *op)
 {
-    if (constant_digits(op) >= 0)
-        return 0;
-    return product_dsp(product_effective_bits(op_operand(op, 0)), product_effective_bits(op_operand(op, 1)));
+    if (constant_digits(op) >= 0) return 0;
+    return product_dsp(product_effective_bits(op_operand(op, 0)),
+                       product_effective_bits(op_operand(op, 1)));
 }
 
 int64_t product_luts_of(const Op *op)
 {
-    int64_t a = product_effective_bits(op_operand(op, 0)), b = product_effective_bits(op_operand(op, 1));
+    int64_t a = product_effective_bits(op_operand(op, 0)),
+            b = product_effective_bits(op_operand(op, 1));
     int64_t digits = constant_digits(op);
     return digits >= 0 ? max_i64(digits - 1, 0) * (a + b) : product_luts(a, b);
 }

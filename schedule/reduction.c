@@ -3,19 +3,23 @@
  * where the update cannot be split into those, the process starts iterations less often.
  * docs/streaming.md gives the argument.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-reduction.mir */
-#include "schedule/schedule.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"
+#include "schedule/schedule.h"
 
-static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
-/* --- latencies -------------------------------------------------------------------------- */
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
-/* Cycles of the operators of Vitis HLS at up to 300 MHz on 16 nm parts, rounded up: more than the tool
- * needs costs registers, less would cost the initiation interval. */
+/* Cycles of the operators of Vitis HLS at up to 300 MHz on 16 nm parts, rounded up: more than the
+ * tool needs costs registers, less would cost the initiation interval. */
 static int64_t float_latency(const Op *op)
 {
     enum { ADD = 8, MULTIPLY = 6, COMPARE = 3, DIVIDE = 20, FUNCTION = 40, DOUBLE_EXTRA = 4 };
@@ -32,8 +36,7 @@ static int64_t float_latency(const Op *op)
     };
     int64_t extra = type_width(op_operand(op, 0)->type) > 32 ? DOUBLE_EXTRA : 0;
     for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (op->def == table[i].def)
-            return table[i].cycles ? table[i].cycles + extra : 0;
+        if (op->def == table[i].def) return table[i].cycles ? table[i].cycles + extra : 0;
     return FUNCTION;
 }
 
@@ -42,8 +45,7 @@ static int64_t op_latency(const Op *op)
 {
     enum { ONE_DSP = 18, MULTIPLY = 4, MULTIPLY_WIDE = 6 };
     bool is_float = type_is_float(op_result(op, 0)->type) || type_is_float(op_operand(op, 0)->type);
-    if (is_float)
-        return float_latency(op);
+    if (is_float) return float_latency(op);
     if (op->def == ARITH(MULI))
         return type_width(op_result(op, 0)->type) > ONE_DSP ? MULTIPLY_WIDE : MULTIPLY;
     if (op->def == ARITH(DIVSI) || op->def == ARITH(DIVUI) || op->def == ARITH(REMSI) ||
@@ -52,7 +54,8 @@ static int64_t op_latency(const Op *op)
     return 0;
 }
 
-/* Cycles from an accumulator to the value, as `known` has them, plus one; 0: does not depend on it. */
+/* Cycles from an accumulator to the value, as `known` has them, plus one; 0: does not depend on
+ * it. */
 static int64_t known_cycles(const PtrMap *known, const Value *value)
 {
     return (int64_t)(uintptr_t)ptrmap_get(known, value);
@@ -66,13 +69,11 @@ static int64_t update_latency(const Op *generic)
     PtrMap known = {0};
     for (uint32_t i = linalg_input_count(generic); i < body->arg_count; i++)
         ptrmap_put(&known, body->args[i], (void *)(uintptr_t)1);
-    FOR_EACH_OP(op, body)
-    {
+    FOR_EACH_OP(op, body) {
         int64_t cycles = 0;
         for (uint32_t i = 0; i < op->operand_count; i++)
             cycles = max_i64(cycles, known_cycles(&known, op_operand(op, i)));
-        if (op == body->last)
-            longest = max_i64(longest, cycles - 1);
+        if (op == body->last) longest = max_i64(longest, cycles - 1);
         for (uint32_t i = 0; cycles && i < op->result_count; i++)
             ptrmap_put(&known, op_result(op, i), (void *)(uintptr_t)(cycles + op_latency(op)));
     }
@@ -80,28 +81,24 @@ static int64_t update_latency(const Op *generic)
     return longest;
 }
 
-/* --- what may be split ------------------------------------------------------------------- */
-
 /* The op that yields the new accumulator from the old one and a term, if terms may be taken in any
  * order and grouping; NULL if there is none. */
 static const Op *find_combine(const Op *generic)
 {
     static const OpDef *const any_order[] = {
-        ARITH(ADDF),     ARITH(SUBF),     ARITH(MULF),    ARITH(MAXIMUMF), ARITH(MINIMUMF),
-        ARITH(MAXNUMF),  ARITH(MINNUMF),  ARITH(ADDI),    ARITH(SUBI),     ARITH(MULI),
+        ARITH(ADDF),    ARITH(SUBF),    ARITH(MULF), ARITH(MAXIMUMF), ARITH(MINIMUMF),
+        ARITH(MAXNUMF), ARITH(MINNUMF), ARITH(ADDI), ARITH(SUBI),     ARITH(MULI),
     };
     const Block *body = linalg_body(generic);
     const Value *acc = body->args[linalg_input_count(generic)];
     const Op *op = generic->result_count == 1 ? value_def(op_operand(body->last, 0)) : NULL;
-    if (!op || op->block != body || !value_has_one_use(op_result(op, 0)) || !value_has_one_use(acc) ||
-        acc->uses->owner != op)
+    if (!op || op->block != body || !value_has_one_use(op_result(op, 0)) ||
+        !value_has_one_use(acc) || acc->uses->owner != op)
         return NULL;
     bool subtracts = op->def == ARITH(SUBF) || op->def == ARITH(SUBI);
-    if (subtracts && op_operand(op, 0) != acc)
-        return NULL;
+    if (subtracts && op_operand(op, 0) != acc) return NULL;
     for (size_t i = 0; i < COUNT_OF(any_order); i++)
-        if (op->def == any_order[i])
-            return op;
+        if (op->def == any_order[i]) return op;
     return NULL;
 }
 
@@ -122,25 +119,19 @@ Value *sched_reduction_term(const Op *combine)
 const Attr *sched_reduction_neutral(const Op *combine)
 {
     const Type *type = op_result(combine, 0)->type;
-    if (combine->def == ARITH(MULF))
-        return attr_float(type, 1.0);
-    if (combine->def == ARITH(ADDF) || combine->def == ARITH(SUBF))
-        return attr_float(type, 0.0);
+    if (combine->def == ARITH(MULF)) return attr_float(type, 1.0);
+    if (combine->def == ARITH(ADDF) || combine->def == ARITH(SUBF)) return attr_float(type, 0.0);
     if (combine->def == ARITH(ADDI) || combine->def == ARITH(SUBI) || combine->def == ARITH(MULI))
         return attr_int(type, combine->def == ARITH(MULI));
     return NULL; /* taking an extreme twice changes nothing */
 }
 
-/* --- the schedule ---------------------------------------------------------------------------- */
-
 /* Loops from the innermost one outwards that reduce, if accumulators take turns outside them. */
 static uint32_t count_run(const ComputeSchedule *sched)
 {
     uint32_t run = 0;
-    if (sched->accumulators == 1)
-        return 0;
-    while (run < sched->loop_count && sched->loops[sched->loop_count - 1 - run].is_reduction)
-        run++;
+    if (sched->accumulators == 1) return 0;
+    while (run < sched->loop_count && sched->loops[sched->loop_count - 1 - run].is_reduction) run++;
     return run;
 }
 
@@ -150,8 +141,7 @@ static int64_t reuse_distance(const ComputeSchedule *sched)
 {
     int64_t distance = 1;
     for (uint32_t i = sched->loop_count; i-- > sched->first_reduction;) {
-        if (sched->loops[i].is_reduction)
-            return distance;
+        if (sched->loops[i].is_reduction) return distance;
         distance *= sched->loops[i].trip;
     }
     return distance;
@@ -165,8 +155,8 @@ static int64_t reduction_steps(const ComputeSchedule *sched)
     return steps;
 }
 
-/* Whether the lanes may follow each other within an iteration. Many are better joined by a tree, whose
- * pipeline is shorter. */
+/* Whether the lanes may follow each other within an iteration. Many are better joined by a tree,
+ * whose pipeline is shorter. */
 static bool keeps_order(const ComputeSchedule *sched, int64_t latency)
 {
     enum { MAX_CHAIN = 16 };
@@ -179,19 +169,15 @@ void sched_reduction(ComputeSchedule *sched)
 {
     ReductionSchedule *r = &sched->reduction;
     *r = (ReductionSchedule){.steps = 1, .turns = 1, .ii = 1, .distance = 1};
-    if (sched->kernel.class == KERNEL_PURE_PARALLEL)
-        return;
+    if (sched->kernel.class == KERNEL_PURE_PARALLEL) return;
     int64_t latency = update_latency(sched->main);
     r->steps = reduction_steps(sched);
     r->distance = reuse_distance(sched);
     r->run = count_run(sched);
-    if (latency == 1 || keeps_order(sched, latency))
-        return;
+    if (latency == 1 || keeps_order(sched, latency)) return;
     r->combine = find_combine(sched->main);
-    if (!r->combine)
-        latency *= sched->reduction_lanes;
-    if (r->steps == 1 || r->distance >= latency)
-        return;
+    if (!r->combine) latency *= sched->reduction_lanes;
+    if (r->steps == 1 || r->distance >= latency) return;
     if (r->combine && r->distance == sched->accumulators)
         r->turns = min_i64(ceil_div(latency, r->distance), r->steps);
     else

@@ -1,14 +1,14 @@
-/* Reorder schedules. The result's dimensions are split into digits, so that the map needs no divisions;
- * then every way to cut both frames into blocks is tried whose trips come near the least, and its
- * buffer is sized exactly by walking all words. Linear in the frames' words for each cut tried.
+/* Reorder schedules. The result's dimensions are split into digits, so that the map needs no
+ * divisions; then every way to cut both frames into blocks is tried whose trips come near the
+ * least, and its buffer is sized exactly by walking all words. Linear in the frames' words for each
+ * cut tried.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir */
-#include "schedule/schedule.h"
+#include <string.h>
 
+#include "analysis/analysis.h"
 #include "ir/asm/print/print.h"
 #include "schedule/internal.h"
-#include "analysis/analysis.h"
-
-#include <string.h>
+#include "schedule/schedule.h"
 
 enum { MAX_SUFFIXES = DFG_MAX_RANK + 2 };
 
@@ -17,23 +17,26 @@ static const int64_t max_words = (int64_t)1 << 26; /* that are walked one by one
 static const Op *find_reorder(const Op *process)
 {
     FOR_EACH_OP(op, region_entry(op_region(process, 0)))
-    if (op->def == DFG(REORDER))
-        return op;
+        if (op->def == DFG(REORDER)) return op;
     return NULL;
 }
 
 static int64_t product(const int64_t *extents, uint32_t begin, uint32_t end)
 {
     int64_t result = 1;
-    for (uint32_t i = begin; i < end; i++)
-        result *= extents[i];
+    for (uint32_t i = begin; i < end; i++) result *= extents[i];
     return result;
 }
 
-static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
-/* --- the walk ---------------------------------------------------------------------------- */
+static int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 /* Which source word each result word is; -1: none, it is filled. */
 typedef struct ReorderWalk {
@@ -45,16 +48,14 @@ typedef struct ReorderWalk {
 static bool is_inside(const MoveDigits *d, const int64_t *at)
 {
     for (uint32_t i = 0; i < d->bound_count; i++)
-        if (delinearize_form_at(&d->bounds[i], d->count, at) < 0)
-            return false;
+        if (delinearize_form_at(&d->bounds[i], d->count, at) < 0) return false;
     return true;
 }
 
 static void next_digits(const MoveDigits *d, int64_t *at)
 {
     for (uint32_t i = d->count; i-- > 0;) {
-        if (++at[i] < d->extents[i])
-            return;
+        if (++at[i] < d->extents[i]) return;
         at[i] = 0;
     }
 }
@@ -63,12 +64,11 @@ static void walk_words(const MoveDigits *d, ReorderWalk *walk)
 {
     int64_t at[MOVE_MAX_DIGITS] = {0};
     for (int64_t o = 0; o < walk->out_words; o++) {
-        walk->source[o] = is_inside(d, at) ? (int32_t)delinearize_form_at(&d->address, d->count, at) : -1;
+        walk->source[o] =
+            is_inside(d, at) ? (int32_t)delinearize_form_at(&d->address, d->count, at) : -1;
         next_digits(d, at);
     }
 }
-
-/* --- one way to cut the frames -------------------------------------------------------------- */
 
 static int64_t read_time(const ReorderSchedule *p, int64_t word)
 {
@@ -86,10 +86,8 @@ static int64_t words_read(const ReorderSchedule *p, int64_t time)
 static void shape_inner(const MoveDigits *d, ReorderSchedule *p)
 {
     p->inner_count = 0;
-    for (uint32_t i = p->level; i < d->count; i++)
-        p->inner[p->inner_count++] = d->extents[i];
-    if (p->inner_count == 0)
-        p->inner[p->inner_count++] = 1;
+    for (uint32_t i = p->level; i < d->count; i++) p->inner[p->inner_count++] = d->extents[i];
+    if (p->inner_count == 0) p->inner[p->inner_count++] = 1;
     int64_t row = product(p->inner, 1, p->inner_count);
     p->inner[0] = max_i64(p->inner[0], ceil_div(p->in_burst, row));
     p->step_trips = p->inner[0] * row;
@@ -102,21 +100,19 @@ static int64_t least_delay(const ReorderSchedule *p, const ReorderWalk *walk)
     for (int64_t block = 0; block < p->out_blocks; block++)
         for (int64_t i = 0; i < p->out_burst; i++, o++) {
             int64_t source = walk->source[o];
-            if (source < 0)
-                continue;
+            if (source < 0) continue;
             int64_t ready = read_time(p, source) + REORDER_SLOT_DISTANCE;
             late = max_i64(late, ready - (block * p->step_trips + i));
         }
     return ceil_div(late, p->step_trips);
 }
 
-/* A depth a quarter above the least, if that spares the remainder (all words have a slot) or makes it
- * a mask. */
+/* A depth a quarter above the least, if that spares the remainder (all words have a slot) or makes
+ * it a mask. */
 static int64_t handy_depth(int64_t least, int64_t words)
 {
     int64_t power = 1, limit = least + least / 4;
-    while (power < least)
-        power *= 2;
+    while (power < least) power *= 2;
     return words <= limit ? words : power <= limit ? power : least;
 }
 
@@ -124,8 +120,7 @@ static int64_t handy_depth(int64_t least, int64_t words)
 static int64_t least_depth(const ReorderSchedule *p, const ReorderWalk *walk)
 {
     int64_t depth = 1, o = 0;
-    for (int64_t w = 0; w < walk->in_words; w++)
-        walk->last[w] = -1;
+    for (int64_t w = 0; w < walk->in_words; w++) walk->last[w] = -1;
     for (int64_t block = 0; block < p->out_blocks; block++)
         for (int64_t i = 0; i < p->out_burst; i++, o++)
             if (walk->source[o] >= 0)
@@ -143,8 +138,6 @@ static void cut_frames(const MoveDigits *d, const ReorderWalk *walk, ReorderSche
     p->steps = max_i64(p->in_blocks, p->out_blocks + p->delay);
     p->depth = least_depth(p, walk);
 }
-
-/* --- the choice ------------------------------------------------------------------------------- */
 
 typedef struct Cuts {
     const MoveDigits *digits;
@@ -170,8 +163,7 @@ static void list_bursts(Cuts *c, const int64_t *source, uint32_t rank)
 {
     c->bursts[c->burst_count++] = 1;
     for (uint32_t i = rank; i-- > 0;)
-        if (source[i] > 1)
-            c->bursts[c->burst_count++] = product(source, i, rank);
+        if (source[i] > 1) c->bursts[c->burst_count++] = product(source, i, rank);
 }
 
 /* Trips, with a malus of one half for blocks of several digits, whose addresses need divisions. */
@@ -183,8 +175,7 @@ static int64_t effort(const ReorderSchedule *p)
 static bool is_worse(const ReorderSchedule *a, const ReorderSchedule *b, int64_t least)
 {
     int64_t limit = least + least / 8;
-    if (effort(a) > limit || effort(b) > limit)
-        return effort(a) > effort(b);
+    if (effort(a) > limit || effort(b) > limit) return effort(a) > effort(b);
     return a->depth != b->depth ? a->depth > b->depth : effort(a) > effort(b);
 }
 
@@ -198,24 +189,22 @@ static void choose_cut(const Cuts *c, ReorderSchedule *best)
     for (uint32_t level = 0; level <= c->digits->count; level++)
         for (uint32_t i = 0; i < c->burst_count; i++) {
             int64_t bound = set_cut(c, level, c->bursts[i], &p) * (level > 1 ? 3 : 2);
-            if (bound > least)
-                continue;
+            if (bound > least) continue;
             cut_frames(c->digits, c->walk, &p);
             least = min_i64(least, effort(&p));
             *vec_push(&found) = p;
         }
     for (size_t i = 1; i < found.len; i++)
-        if (is_worse(&found.data[chosen], &found.data[i], least))
-            chosen = i;
+        if (is_worse(&found.data[chosen], &found.data[i], least)) chosen = i;
     *best = found.data[chosen];
     vec_free(&found);
 }
 
-/* --- the schedule -------------------------------------------------------------------------------- */
-
-static void choose_blocks(const MoveDigits *d, const int64_t *source, uint32_t rank, ReorderSchedule *p)
+static void choose_blocks(const MoveDigits *d, const int64_t *source, uint32_t rank,
+                          ReorderSchedule *p)
 {
-    ReorderWalk walk = {.in_words = product(source, 0, rank), .out_words = product(d->extents, 0, d->count)};
+    ReorderWalk walk = {.in_words = product(source, 0, rank),
+                        .out_words = product(d->extents, 0, d->count)};
     Cuts cuts = {.digits = d, .walk = &walk};
     Arena arena;
     arena_init(&arena);
@@ -232,8 +221,7 @@ static bool schedule_words(const Op *reorder, int64_t lanes, ReorderSchedule *ou
     const Type *source = op_operand(reorder, 0)->type, *result = op_result(reorder, 0)->type;
     int64_t words[DFG_MAX_RANK];
     uint32_t rank = source->u.shaped.rank;
-    if (!delinearize_map(dfg_reorder_map(reorder), result, source, lanes, d))
-        return false;
+    if (!delinearize_map(dfg_reorder_map(reorder), result, source, lanes, d)) return false;
     for (uint32_t i = 0; i < rank; i++)
         words[i] = source->u.shaped.dims[i] / (i + 1 == rank ? lanes : 1);
     out->reorder = reorder;
@@ -242,8 +230,7 @@ static bool schedule_words(const Op *reorder, int64_t lanes, ReorderSchedule *ou
     memcpy(out->digits, d->extents, d->count * sizeof *d->extents);
     out->address = d->address.expr;
     out->bound_count = d->bound_count;
-    for (uint32_t i = 0; i < d->bound_count; i++)
-        out->bounds[i] = d->bounds[i].expr;
+    for (uint32_t i = 0; i < d->bound_count; i++) out->bounds[i] = d->bounds[i].expr;
     choose_blocks(d, words, rank, out);
     return true;
 }
@@ -280,10 +267,8 @@ bool sched_reorder(const Op *process, ReorderSchedule *out)
     if (!sched_port_word(process, 0, dfg_port(process, 0)->type, source, in) ||
         !sched_port_word(process, 1, dfg_port(process, 1)->type, result, to))
         return false;
-    for (uint32_t i = 0; i + 1 < source->u.shaped.rank; i++)
-        lanes = in[i] == 1 ? lanes : 0;
-    for (uint32_t i = 0; i + 1 < result->u.shaped.rank; i++)
-        lanes = to[i] == 1 ? lanes : 0;
+    for (uint32_t i = 0; i + 1 < source->u.shaped.rank; i++) lanes = in[i] == 1 ? lanes : 0;
+    for (uint32_t i = 0; i + 1 < result->u.shaped.rank; i++) lanes = to[i] == 1 ? lanes : 0;
     if (lanes == 0 || dfg_word_elems(dfg_port(process, 1)->type) != lanes)
         return op_error(process, "reorders words that differ or are not parts of the innermost "
                                  "dimension");
@@ -294,4 +279,7 @@ bool sched_reorder(const Op *process, ReorderSchedule *out)
                     map_str(process->ctx, dfg_reorder_map(reorder)), (long long)lanes);
 }
 
-int64_t sched_reorder_trips(const ReorderSchedule *sched) { return sched->steps * sched->step_trips; }
+int64_t sched_reorder_trips(const ReorderSchedule *sched)
+{
+    return sched->steps * sched->step_trips;
+}

@@ -10,9 +10,9 @@
 #include "dialects/dfg/dfg.h"
 #include "ir/core/core.h"
 
-/* How the products of a kernel share multiplications: operands that hold the values of several lanes
- * side by side, and chains of products that are added up before the lanes' sums are taken apart.
- * docs/packing.md derives the conditions.
+/* How the products of a kernel share multiplications: operands that hold the values of several
+ * lanes side by side, and chains of products that are added up before the lanes' sums are taken
+ * apart. docs/packing.md derives the conditions.
  * Tests: test/unit/schedule/packing_test.c, lit/lowering/dfg_to_emithls/packing.mir */
 
 /* Bits of a DSP slice's signed multiplier and of its accumulator. */
@@ -25,7 +25,7 @@ typedef struct DspShape {
 typedef struct PackingGrid {
     int64_t fields[2], stride[2], bits[2]; /* of the operands; bits: packed, signed */
     int64_t spacing;                       /* from one product to the next */
-    int64_t chain;                         /* products that may be added up, at most PACKING_MAX_CHAIN */
+    int64_t chain; /* products that may be added up, at most PACKING_MAX_CHAIN */
 } PackingGrid;
 
 /* Longer chains add more to the pipeline's depth than they save in adders. */
@@ -34,23 +34,25 @@ enum { PACKING_MAX_FIELDS = 6, PACKING_MAX_CHAIN = 16 };
 /* The arrangement of fields[0] x fields[1] products of such operands that allows the longest chain.
  * False: they do not fit one multiplication. */
 bool sched_packing_grid(const DspShape *dsp, const PayloadRange *operands, const int64_t *fields,
-                  PackingGrid *out) MUST_CHECK;
+                        PackingGrid *out) MUST_CHECK;
 
 /* Whether a kernel's integer products are made of LUTs: attribute dfg.multiplier = "lut". */
 bool sched_has_lut_products(const Op *main);
 
 /* How a kernel multiplies with its unroll factors: sched_packing in schedule.h. */
 typedef struct PackingSchedule {
-    const Op *product;    /* main's arith.muli for DSP slices, which is added to the accumulator, or NULL */
-    int64_t bits[2];      /* of its operands, signed */
-    int64_t elements[2];  /* values that an operand has in the lanes of an iteration */
-    bool is_used;         /* products are chained or packed; else each lane runs main's payload */
-    uint32_t loop[2];     /* whose lanes are the fields of an operand; KERNEL_MAX_LOOPS: none */
+    const Op
+        *product; /* main's arith.muli for DSP slices, which is added to the accumulator, or NULL */
+    int64_t bits[2];     /* of its operands, signed */
+    int64_t elements[2]; /* values that an operand has in the lanes of an iteration */
+    bool is_used;        /* products are chained or packed; else each lane runs main's payload */
+    uint32_t loop[2];    /* whose lanes are the fields of an operand; KERNEL_MAX_LOOPS: none */
     PackingGrid grid;
-    int64_t chain[KERNEL_MAX_LOOPS]; /* lanes of each reduction loop that follow each other in a chain */
-    int64_t chain_length;            /* their product */
-    int64_t accumulator;             /* bits of a chain's sum */
-    int64_t multiplications;         /* per iteration */
+    int64_t chain
+        [KERNEL_MAX_LOOPS];  /* lanes of each reduction loop that follow each other in a chain */
+    int64_t chain_length;    /* their product */
+    int64_t accumulator;     /* bits of a chain's sum */
+    int64_t multiplications; /* per iteration */
 } PackingSchedule;
 
 typedef enum ProcessKind {
@@ -65,27 +67,26 @@ typedef enum ProcessKind {
 /* Kind of a process's body. False: diagnosed (body has no streaming form). */
 bool sched_process_kind(const Op *process, ProcessKind *out) MUST_CHECK;
 /* Words of a port as they look inside, where the frame may be reshaped: its shape there is that of
- * `tensor`. end: the port's type, or one to try; word: rank of tensor entries. False: diagnosed (the
- * shape splits a word). */
+ * `tensor`. end: the port's type, or one to try; word: rank of tensor entries. False: diagnosed
+ * (the shape splits a word). */
 bool sched_port_word(const Op *process, uint32_t port, const Type *end, const Type *tensor,
-               int64_t *word) MUST_CHECK;
+                     int64_t *word) MUST_CHECK;
 
 /* The reverse: the port's type for words that have this shape inside; NULL if the frame's shape has
  * no such words. */
-const Type *sched_port_end(const Op *process, uint32_t port, const Type *tensor, const int64_t *word);
+const Type *sched_port_end(const Op *process, uint32_t port, const Type *tensor,
+                           const int64_t *word);
 
-/* --- window processes ------------------------------------------------------------- */
-
-/* One window dimension, counted in words. Input words hold `pixels` positions of it, output words the
- * windows of `outputs`; outputs * stride is a multiple of pixels. */
+/* One window dimension, counted in words. Input words hold `pixels` positions of it, output words
+ * the windows of `outputs`; outputs * stride is a multiple of pixels. */
 typedef struct WindowDim {
     int64_t pixels, outputs;
-    int64_t in, out;   /* words along the dimension */
-    int64_t stride;    /* input words from one output word to the next */
-    int64_t reach;     /* input word of the last tap of output word 0 */
-    int64_t recall;    /* words that an output word takes, `spacing` words apart, the newest last */
+    int64_t in, out; /* words along the dimension */
+    int64_t stride;  /* input words from one output word to the next */
+    int64_t reach;   /* input word of the last tap of output word 0 */
+    int64_t recall;  /* words that an output word takes, `spacing` words apart, the newest last */
     int64_t spacing;
-    int64_t origin;    /* of the recalled words' pixels, the one of output 0's first tap */
+    int64_t origin; /* of the recalled words' pixels, the one of output 0's first tap */
 } WindowDim;
 
 /* The flat scan of a window process. Positions form a box of `box` extents (window dimensions, the
@@ -95,15 +96,15 @@ typedef struct WindowDim {
 typedef struct WindowSchedule {
     const Op *process, *window;
     WindowParams params;
-    WindowDim dim[DFG_MAX_RANK]; /* params.count entries */
-    int64_t outer;       /* frames of dimensions before the first window dimension */
-    int64_t inner_words; /* words of the dimensions after the last one, per position */
+    WindowDim dim[DFG_MAX_RANK];      /* params.count entries */
+    int64_t outer;                    /* frames of dimensions before the first window dimension */
+    int64_t inner_words;              /* words of the dimensions after the last one, per position */
     int64_t outer_lanes, inner_lanes; /* elements per word of the dimensions before and after */
-    int64_t lanes;       /* elements per input word */
-    int64_t box[DFG_MAX_RANK]; /* params.count extents; then inner_words */
-    int64_t lead;        /* rows scanned before the row of the first output */
-    int64_t shift;       /* input position = flat scan position + shift */
-    int64_t begin, end;  /* flat range over the whole box, inner words included */
+    int64_t lanes;                    /* elements per input word */
+    int64_t box[DFG_MAX_RANK];        /* params.count extents; then inner_words */
+    int64_t lead;                     /* rows scanned before the row of the first output */
+    int64_t shift;                    /* input position = flat scan position + shift */
+    int64_t begin, end;               /* flat range over the whole box, inner words included */
 } WindowSchedule;
 
 /* ends: types of the two ports to try instead of their own, or NULL. False: diagnosed. */
@@ -119,8 +120,6 @@ int64_t sched_window_taps(const WindowSchedule *sched, uint32_t level);
 /* Words per history row of level i: positions of the inner dimensions. */
 int64_t sched_window_row_words(const WindowSchedule *sched, uint32_t level);
 
-/* --- compute processes --------------------------------------------------------------- */
-
 /* One counter of the pipelined nest: contributes counter * scale to loop `loop` of the kernel. */
 typedef struct ScheduleLoop {
     uint32_t loop;
@@ -130,21 +129,26 @@ typedef struct ScheduleLoop {
 
 /* How accumulators are kept (sched_reduction.c; docs/streaming.md). */
 typedef struct ReductionSchedule {
-    const Op *combine; /* body's op that takes a term into the accumulator, if the terms' order is free
+    const Op
+        *combine;  /* body's op that takes a term into the accumulator, if the terms' order is free
                           and it takes more than a cycle; else NULL */
-    int64_t steps;     /* iterations that update one accumulator */
-    int64_t distance;  /* least iterations between two updates of an accumulator */
-    int64_t turns;     /* partial sums per accumulator, used in turn: 1, or at most `steps` */
-    int64_t ii;        /* initiation interval of the nest */
-    uint32_t run;      /* innermost loops, if they reduce while other accumulators wait */
+    int64_t steps; /* iterations that update one accumulator */
+    int64_t distance; /* least iterations between two updates of an accumulator */
+    int64_t turns;    /* partial sums per accumulator, used in turn: 1, or at most `steps` */
+    int64_t ii;       /* initiation interval of the nest */
+    uint32_t run;     /* innermost loops, if they reduce while other accumulators wait */
 } ReductionSchedule;
 
-enum { SCHED_MAX_LOOPS = 2 * KERNEL_MAX_LOOPS, SCHED_MAX_STREAMS = 8, SCHED_MAX_STAGES = 32,
-       SCHED_MAX_RESULTS = 4 };
+enum {
+    SCHED_MAX_LOOPS = 2 * KERNEL_MAX_LOOPS,
+    SCHED_MAX_STREAMS = 8,
+    SCHED_MAX_STAGES = 32,
+    SCHED_MAX_RESULTS = 4
+};
 
 typedef struct ComputeSchedule {
-    const Op *process, *main;   /* main: the linalg.generic that consumes the streams */
-    const Type *const *ends;    /* types of the ports, or NULL for their own */
+    const Op *process, *main; /* main: the linalg.generic that consumes the streams */
+    const Type *const *ends;  /* types of the ports, or NULL for their own */
     Kernel kernel;
     const Op *stages[SCHED_MAX_STAGES]; /* element-wise epilogue, in order */
     uint32_t stage_count;
@@ -155,11 +159,11 @@ typedef struct ComputeSchedule {
     int64_t unroll[KERNEL_MAX_LOOPS];
     ScheduleLoop loops[SCHED_MAX_LOOPS]; /* outermost first; trips above 1 only */
     uint32_t loop_count;
-    uint32_t read_depth;     /* words are read where all counters from here on are 0 */
+    uint32_t read_depth;      /* words are read where all counters from here on are 0 */
     uint32_t first_reduction; /* position of the first reduction loop, loop_count if none */
-    int64_t lanes;           /* parallel elements computed at once = elements per output word */
-    int64_t reduction_lanes; /* reduction elements consumed at once */
-    int64_t accumulators;    /* accumulators live at once, per lane */
+    int64_t lanes;            /* parallel elements computed at once = elements per output word */
+    int64_t reduction_lanes;  /* reduction elements consumed at once */
+    int64_t accumulators;     /* accumulators live at once, per lane */
     ReductionSchedule reduction;
     PackingSchedule packing;
 } ComputeSchedule;
@@ -168,22 +172,24 @@ typedef struct ComputeSchedule {
  * dfg.unroll, or ones. ends: types of the ports to try instead of their own, or NULL; kept. False:
  * diagnosed. */
 bool sched_compute(const Op *process, const int64_t *unroll, const Type *const *ends,
-                  ComputeSchedule *out) MUST_CHECK;
+                   ComputeSchedule *out) MUST_CHECK;
 /* Without unrolling, whatever the attribute says. False: diagnosed. */
 bool sched_compute_base(const Op *process, ComputeSchedule *out) MUST_CHECK;
-/* As the process stands: with its attribute's factors if words hold multiples of them, else, as long as
- * words are still to be chosen, without unrolling. False: diagnosed. */
+/* As the process stands: with its attribute's factors if words hold multiples of them, else, as
+ * long as words are still to be chosen, without unrolling. False: diagnosed. */
 bool sched_compute_now(const Op *process, ComputeSchedule *out) MUST_CHECK;
 /* Factors of main's loops by its attribute dfg.unroll, ones without. False: diagnosed. */
 bool sched_compute_unroll_attr(const ComputeSchedule *sched, int64_t *unroll) MUST_CHECK;
-/* The parts that an unrolled loop is run in: `trip` of them, the next `scale` elements after the one before;
- * less than the factor where parts overlap. */
+/* The parts that an unrolled loop is run in: `trip` of them, the next `scale` elements after the
+ * one before; less than the factor where parts overlap. */
 typedef struct LoopParts {
     int64_t trip, scale;
 } LoopParts;
 /* False: the loop cannot have the factor (plan_factor.c). No diagnostic. */
-bool sched_compute_parts(const ComputeSchedule *sched, uint32_t loop, int64_t factor, LoopParts *out) MUST_CHECK;
-/* The multiplication whose results main adds to its accumulator, extended or as they are; NULL: none. */
+bool sched_compute_parts(const ComputeSchedule *sched, uint32_t loop, int64_t factor,
+                         LoopParts *out) MUST_CHECK;
+/* The multiplication whose results main adds to its accumulator, extended or as they are; NULL:
+ * none. */
 const Op *sched_payload_product(const Op *generic);
 /* Operand of main that is a table of weights, a factor of that product; -1: none. */
 int sched_compute_weights(const ComputeSchedule *sched);
@@ -193,69 +199,72 @@ const AffineMap *sched_compute_output_map(const ComputeSchedule *sched);
 void sched_reduction(ComputeSchedule *sched);
 /* Fills schedule->packing from the rest of the schedule. */
 void sched_packing(ComputeSchedule *sched);
-/* Of ReductionSchedule.combine: the op that joins two partial sums, the term that is taken in, and the
- * value that a partial sum starts from (NULL: the initial one). */
+/* Of ReductionSchedule.combine: the op that joins two partial sums, the term that is taken in, and
+ * the value that a partial sum starts from (NULL: the initial one). */
 const OpDef *sched_reduction_join(const Op *combine);
 Value *sched_reduction_term(const Op *combine);
 const Attr *sched_reduction_neutral(const Op *combine);
 /* Trips of the whole nest. */
 int64_t sched_compute_trips(const ComputeSchedule *sched);
-/* Iteration that writes the first word: the first in which all reduction counters are at their ends. */
+/* Iteration that writes the first word: the first in which all reduction counters are at their
+ * ends. */
 int64_t sched_compute_first_write(const ComputeSchedule *sched);
 /* Word of stream `stream` as main sees it: extents of its operand's rank. False: diagnosed. */
-bool sched_compute_input_word(const ComputeSchedule *sched, uint32_t stream, int64_t *word) MUST_CHECK;
+bool sched_compute_input_word(const ComputeSchedule *sched, uint32_t stream, int64_t *word)
+    MUST_CHECK;
 /* Word the output port has with these factors: extents of the output tensor's rank. */
 void sched_compute_output_word(const ComputeSchedule *sched, int64_t *word);
 
-/* A constant operand laid out as the nest reads it: index by the counters in `by_loop` (positions in
- * schedule->loops, outermost first), then by the flattened unrolled loops in `by_lane` (kernel loops in
- * order, factors above 1). */
+/* A constant operand laid out as the nest reads it: index by the counters in `by_loop` (positions
+ * in schedule->loops, outermost first), then by the flattened unrolled loops in `by_lane` (kernel
+ * loops in order, factors above 1). */
 typedef struct TableLayout {
-    const AffineMap *map;   /* operand's index as a function of the main kernel's loops */
+    const AffineMap *map; /* operand's index as a function of the main kernel's loops */
     uint32_t by_loop[SCHED_MAX_LOOPS], loop_count;
     uint32_t by_lane[KERNEL_MAX_LOOPS], lane_count;
-    int64_t depth, lanes;   /* words, elements per word */
+    int64_t depth, lanes; /* words, elements per word */
 } TableLayout;
 /* map: from the main kernel's loops to the constant's index. */
 void sched_table_layout(const ComputeSchedule *sched, const AffineMap *map, TableLayout *out);
 /* A constant that a payload reads at places it computes (tensor.extract). Indices in front that are
- * numbers of loops (linalg.index) choose a row, which the layout is about: every lane that has rows of
- * its own has a table of its own. loops: the payload's loops as functions of main's. */
+ * numbers of loops (linalg.index) choose a row, which the layout is about: every lane that has rows
+ * of its own has a table of its own. loops: the payload's loops as functions of main's. */
 typedef struct LookupLayout {
     TableLayout rows;
-    uint32_t leading;  /* indices that choose the row */
-    int64_t inner;     /* elements of a row */
+    uint32_t leading; /* indices that choose the row */
+    int64_t inner;    /* elements of a row */
 } LookupLayout;
 void sched_lookup_layout(const ComputeSchedule *sched, const AffineMap *loops, const Op *extract,
-                   LookupLayout *out);
-/* Whether the weight at a position (counters, then lanes) belongs to an earlier part, too: it is zero then. */
-bool sched_table_repeats(const ComputeSchedule *sched, const TableLayout *layout, const int64_t *position);
+                         LookupLayout *out);
+/* Whether the weight at a position (counters, then lanes) belongs to an earlier part, too: it is
+ * zero then. */
+bool sched_table_repeats(const ComputeSchedule *sched, const TableLayout *layout,
+                         const int64_t *position);
 /* The loops of a stage as functions of the main kernel's. */
 const AffineMap *sched_stage_loops(const ComputeSchedule *sched, uint32_t stage);
 /* Map of operand `operand` of stage `stage`, rewritten over the main kernel's loops. */
-const AffineMap *sched_stage_operand_map(const ComputeSchedule *sched, uint32_t stage, uint32_t operand);
-
-/* --- forks ------------------------------------------------------------------------------ */
+const AffineMap *sched_stage_operand_map(const ComputeSchedule *sched, uint32_t stage,
+                                         uint32_t operand);
 
 /* Words that a fork copies per frame. */
 int64_t sched_fork_words(const Op *process);
 
 /* Width converters: processes that regroup the words of a frame. A converter joins words to larger
- * ones or splits them, without changing the order of elements beyond one large word; other words are
- * converted by way of a third. Schedules as in schedule.h.
+ * ones or splits them, without changing the order of elements beyond one large word; other words
+ * are converted by way of a third. Schedules as in schedule.h.
  * Tests: lit/lowering/dfg_to_emithls/converter.mir, test/unit/schedule/converter_test.c */
 
 typedef struct ConverterSchedule {
     const Op *process;
     uint32_t rank;
     int64_t small[2 * DFG_MAX_RANK], large[2 * DFG_MAX_RANK]; /* word shapes */
-    int64_t parts;   /* small words per large one */
-    int64_t words;   /* large words per frame */
-    bool joins;      /* the input's words are the small ones */
+    int64_t parts;                                            /* small words per large one */
+    int64_t words;                                            /* large words per frame */
+    bool joins; /* the input's words are the small ones */
 } ConverterSchedule;
 
-/* Whether a converter can stand between ends of the same frame and different words: one is a multiple
- * of the other, and the small words of each large one follow each other. No diagnostic. */
+/* Whether a converter can stand between ends of the same frame and different words: one is a
+ * multiple of the other, and the small words of each large one follow each other. No diagnostic. */
 bool sched_can_convert(const Type *from, const Type *to);
 /* How words of one end become those of another. */
 typedef enum WordConversion {
@@ -263,9 +272,10 @@ typedef enum WordConversion {
     CONVERSION_DIRECT,   /* one converter */
     CONVERSION_BY_WAY_OF /* two converters, with words of type *middle between them */
 } WordConversion;
-/* Prefers the least common multiple between the two, which keeps the pace of both, as long as it has at
- * most max_bits; else takes the greatest common divisor. */
-WordConversion sched_conversion(const Type *from, const Type *to, int64_t max_bits, const Type **middle);
+/* Prefers the least common multiple between the two, which keeps the pace of both, as long as it
+ * has at most max_bits; else takes the greatest common divisor. */
+WordConversion sched_conversion(const Type *from, const Type *to, int64_t max_bits,
+                                const Type **middle);
 
 /* False: diagnosed. */
 bool sched_converter(const Op *process, ConverterSchedule *out) MUST_CHECK;
@@ -277,7 +287,8 @@ int64_t sched_converter_trips(const ConverterSchedule *sched);
  * UltraScale+ (-2), rounded up.
  * Tests: test/unit/schedule/latency_test.c, lit/sim/design/schedule.mir */
 
-/* Time in a pipeline, counted in picoseconds of usable clock: cycle * usable + delay in the cycle. */
+/* Time in a pipeline, counted in picoseconds of usable clock: cycle * usable + delay in the
+ * cycle. */
 typedef struct Clock {
     int64_t usable_ps; /* the period less the tool's margin of 27 % for routing */
 } Clock;
@@ -292,13 +303,13 @@ typedef struct OpTiming {
 /* Of a scalar op of arith or math, or a condition, read or write of emithls. Ops that are wires
  * (extensions, constants, shifts by constants) take {0, 0}. Loads depend on their memory. */
 OpTiming latency_op(const Op *op, Clock clock);
-/* Of a DSP slice's product; from a slice's result to that of the next one in a cascade, which adds its
- * product to it; of an integer sum in the fabric. */
+/* Of a DSP slice's product; from a slice's result to that of the next one in a cascade, which adds
+ * its product to it; of an integer sum in the fabric. */
 OpTiming latency_dsp(void);
 OpTiming latency_cascade(void);
 OpTiming latency_sum(int64_t bits);
-/* A load from `impl` ("bram", "uram", "lutram", "auto", or "external"); registers with an index that moves choose
- * among `choices`. */
+/* A load from `impl` ("bram", "uram", "lutram", "auto", or "external"); registers with an index
+ * that moves choose among `choices`. */
 OpTiming latency_memory_load(Str impl);
 OpTiming latency_register_load(int64_t choices);
 
@@ -312,8 +323,8 @@ OpTiming latency_constraints(int64_t count, int64_t delay);
 int64_t latency_counter_sum(void);
 int64_t latency_counter_quotient(int64_t divisor);
 
-/* When the result of an operator is there whose operands come at `start`: what does not fit the rest
- * of a cycle begins in the next one. */
+/* When the result of an operator is there whose operands come at `start`: what does not fit the
+ * rest of a cycle begins in the next one. */
 int64_t clock_after(Clock clock, int64_t start, OpTiming timing);
 /* The cycle a time lies in, and the cycles that pass until it is over. */
 int64_t clock_cycle(Clock clock, int64_t time);
@@ -344,9 +355,10 @@ int64_t iteration_depth(const Iteration *it);
 int64_t iteration_write_cycle(const Iteration *it);
 
 /* Geometry of the processes that only move words: dfg.reorder and dfg.merge. Like the schedules of
- * schedule.h, pure functions of the process and its ports' words, for the cost model and the lowering.
- * docs/streaming.md derives the schedules.
- * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir, lit/target/dse/choose-unroll-move.mir */
+ * schedule.h, pure functions of the process and its ports' words, for the cost model and the
+ * lowering. docs/streaming.md derives the schedules.
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir,
+ * lit/target/dse/choose-unroll-move.mir */
 
 enum {
     MOVE_MAX_DIGITS = 24,
@@ -355,8 +367,6 @@ enum {
     REORDER_SLOT_DISTANCE = 2
 };
 
-/* --- reorder processes ------------------------------------------------------------------ */
-
 /* Frames are cut into blocks: the source into in_blocks of in_burst words, the result into
  * out_blocks of out_burst words. A step of the outer loop reads one block of the source and writes
  * the block of the result that is `delay` steps behind; the inner loops walk the result's digits
@@ -364,19 +374,19 @@ enum {
  * it does not tell them apart. */
 typedef struct ReorderSchedule {
     const Op *process, *reorder;
-    int64_t lanes;                     /* elements per word */
+    int64_t lanes; /* elements per word */
     uint32_t digit_count, level;
-    int64_t digits[MOVE_MAX_DIGITS];   /* extents, outermost first */
-    int64_t inner[MOVE_MAX_DIGITS];    /* extents of the inner loops, of digits from `level` on; the
+    int64_t digits[MOVE_MAX_DIGITS]; /* extents, outermost first */
+    int64_t inner[MOVE_MAX_DIGITS];  /* extents of the inner loops, of digits from `level` on; the
                                           first may be wider, and there is at least one */
     uint32_t inner_count;
-    const AffineExpr *address;         /* source word of a result word, over the digits */
-    uint32_t bound_count;              /* it exists where all bounds are >= 0 */
+    const AffineExpr *address; /* source word of a result word, over the digits */
+    uint32_t bound_count;      /* it exists where all bounds are >= 0 */
     const AffineExpr *bounds[2 * DFG_MAX_RANK];
     int64_t in_blocks, in_burst, out_blocks, out_burst;
-    int64_t delay;                     /* steps */
-    int64_t steps, step_trips;         /* of the outer loop; iterations of the inner loops */
-    int64_t depth;                     /* words of the circular buffer: those that are alive at once, or
+    int64_t delay;             /* steps */
+    int64_t steps, step_trips; /* of the outer loop; iterations of the inner loops */
+    int64_t depth;             /* words of the circular buffer: those that are alive at once, or
                                           a quarter more if that makes addresses simpler */
 } ReorderSchedule;
 
@@ -387,15 +397,13 @@ bool sched_reorder(const Op *process, ReorderSchedule *out) MUST_CHECK;
 bool sched_reorder_packed(const Op *process, int64_t lanes, ReorderSchedule *out) MUST_CHECK;
 int64_t sched_reorder_trips(const ReorderSchedule *sched);
 
-/* --- merge processes -------------------------------------------------------------------- */
-
 /* One step per word of the result; a source is read where its part is. */
 typedef struct MergeSchedule {
     const Op *process, *merge;
     int64_t lanes;
     uint32_t rank;
-    int64_t extents[DFG_MAX_RANK];  /* of the result's word grid */
-    int port[SCHED_MAX_STREAMS];      /* of each source; -1: a constant */
+    int64_t extents[DFG_MAX_RANK];      /* of the result's word grid */
+    int port[SCHED_MAX_STREAMS];        /* of each source; -1: a constant */
     MergePart parts[SCHED_MAX_STREAMS]; /* in words */
     uint32_t source_count;
 } MergeSchedule;

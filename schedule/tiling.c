@@ -1,6 +1,6 @@
-/* Which unroll factors the loops of a compute process can have. A factor divides the trips; or the parts
- * that the loop is run in overlap, where what they share would count twice but for weights of zero: in
- * reductions that add up products with a table of weights.
+/* Which unroll factors the loops of a compute process can have. A factor divides the trips; or the
+ * parts that the loop is run in overlap, where what they share would count twice but for weights of
+ * zero: in reductions that add up products with a table of weights.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-overlap.mir, test/e2e/unroll_check.py */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
@@ -21,7 +21,8 @@ static int factor_operand(const Op *generic, const Value *factor)
 static bool is_table(const Value *operand)
 {
     const Op *def = value_def(operand);
-    const Attr *value = def && op_has_trait(def, TRAIT_CONSTANT_LIKE) ? op_attr(def, "value") : NULL;
+    const Attr *value =
+        def && op_has_trait(def, TRAIT_CONSTANT_LIKE) ? op_attr(def, "value") : NULL;
     return value && value->kind == ATTR_DENSE && !value->u.dense.is_splat;
 }
 
@@ -30,8 +31,7 @@ int sched_compute_weights(const ComputeSchedule *sched)
     const Op *product = sched_payload_product(sched->main);
     for (uint32_t i = 0; product && i < 2; i++) {
         int operand = factor_operand(sched->main, op_operand(product, i));
-        if (operand >= 0 && is_table(op_operand(sched->main, (uint32_t)operand)))
-            return operand;
+        if (operand >= 0 && is_table(op_operand(sched->main, (uint32_t)operand))) return operand;
     }
     return -1;
 }
@@ -39,28 +39,26 @@ int sched_compute_weights(const ComputeSchedule *sched)
 static bool has_weights_along(const ComputeSchedule *sched, uint32_t loop)
 {
     int weights = sched_compute_weights(sched);
-    if (weights < 0 || !sched->kernel.is_reduction[loop])
-        return false;
+    if (weights < 0 || !sched->kernel.is_reduction[loop]) return false;
     const AffineMap *map = linalg_operand_map(sched->main, (uint32_t)weights);
     for (uint32_t r = 0; r < map->result_count; r++)
-        if (affine_uses_dim(map->results[r], loop))
-            return true;
+        if (affine_uses_dim(map->results[r], loop)) return true;
     return false;
 }
 
-bool sched_compute_parts(const ComputeSchedule *sched, uint32_t loop, int64_t factor, LoopParts *out)
+bool sched_compute_parts(const ComputeSchedule *sched, uint32_t loop, int64_t factor,
+                         LoopParts *out)
 {
     int64_t extent = sched->kernel.extents[loop];
-    if (factor < 1 || factor > extent)
-        return false;
+    if (factor < 1 || factor > extent) return false;
     *out = (LoopParts){.trip = ceil_div(extent, factor), .scale = factor};
-    if (extent % factor == 0)
-        return true;
+    if (extent % factor == 0) return true;
     out->scale = (extent - factor) / (out->trip - 1);
     return (extent - factor) % (out->trip - 1) == 0 && has_weights_along(sched, loop);
 }
 
-bool sched_table_repeats(const ComputeSchedule *sched, const TableLayout *layout, const int64_t *position)
+bool sched_table_repeats(const ComputeSchedule *sched, const TableLayout *layout,
+                         const int64_t *position)
 {
     for (uint32_t i = 0; i < layout->loop_count; i++) {
         const ScheduleLoop *loop = &sched->loops[layout->by_loop[i]];

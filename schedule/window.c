@@ -1,16 +1,15 @@
-/* Schedules of window processes: how many words each dimension has, which of them a window needs, and the
- * range of the flat scan.
- * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-window.mir, lit/lowering/dfg_to_emithls/window-words.mir */
-#include "schedule/schedule.h"
-
-#include "ir/asm/print/print.h"
+/* Schedules of window processes: how many words each dimension has, which of them a window needs,
+ * and the range of the flat scan.
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-window.mir,
+ * lit/lowering/dfg_to_emithls/window-words.mir */
 #include "analysis/analysis.h"
+#include "ir/asm/print/print.h"
+#include "schedule/schedule.h"
 
 static const Op *find_op(const Op *process, const OpDef *def)
 {
     FOR_EACH_OP(op, region_entry(op_region(process, 0)))
-    if (op->def == def)
-        return op;
+        if (op->def == def) return op;
     return NULL;
 }
 
@@ -32,7 +31,10 @@ static bool check_window(const Op *process, const Op *window)
            op_error(window, "gives windows that the process does not push");
 }
 
-static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
@@ -46,8 +48,6 @@ static bool add_product(int64_t *sum, int64_t a, int64_t b)
     return i64_mul(a, b, &product) && i64_add(*sum, product, sum);
 }
 
-/* --- words ---------------------------------------------------------------------------- */
-
 /* Output word j takes pixels j * outputs * stride - low and the taps from there on:
  *   last pixel = j * outputs * stride + (outputs - 1) * stride + (kernel - 1) * dilation - low.
  * outputs * stride is a multiple of pixels, so both lie a fixed number of words from word j. */
@@ -60,8 +60,9 @@ static bool size_dim(WindowSchedule *sched, uint32_t i)
         !add_product(&last, dim->outputs - 1, w->stride[i]))
         return op_error(sched->window, "has strides too large for its words");
     if (step % dim->pixels != 0)
-        return op_error(sched->process, "takes %lld positions of dimension %u per output word, which "
-                                       "is no multiple of the %lld in an input word",
+        return op_error(sched->process,
+                        "takes %lld positions of dimension %u per output word, which "
+                        "is no multiple of the %lld in an input word",
                         (long long)step, w->first + i, (long long)dim->pixels);
     int64_t first_word = floor_div(-w->low[i], dim->pixels);
     dim->in = w->in[w->first + i] / dim->pixels;
@@ -103,20 +104,16 @@ static bool size_words(WindowSchedule *sched, const int64_t *in, const int64_t *
         sched->dim[i].pixels = in[w->first + i];
         sched->dim[i].outputs = out[w->first + i];
         sched->lanes *= sched->dim[i].pixels;
-        if (!size_dim(sched, i))
-            return false;
+        if (!size_dim(sched, i)) return false;
     }
     return true;
 }
-
-/* --- the scan ----------------------------------------------------------------------------- */
 
 /* Positions that one step of window dimension i spans. */
 static int64_t pitch(const WindowSchedule *sched, uint32_t i)
 {
     int64_t positions = 1;
-    for (uint32_t j = i + 1; j < sched->params.count; j++)
-        positions *= sched->box[j];
+    for (uint32_t j = i + 1; j < sched->params.count; j++) positions *= sched->box[j];
     return positions;
 }
 
@@ -127,14 +124,14 @@ static bool size_box(WindowSchedule *sched)
     for (uint32_t i = 1; i < sched->params.count; i++) {
         const WindowDim *dim = &sched->dim[i];
         sched->box[i] = max_i64(dim->in, (dim->out - 1) * dim->stride + 1);
-        if (!i64_mul(words, sched->box[i], &words))
-            return false;
+        if (!i64_mul(words, sched->box[i], &words)) return false;
     }
     sched->box[sched->params.count] = sched->inner_words;
     return true;
 }
 
-/* Scan range. With P_i the pitch of dimension i, the last word of output word o lies at input position
+/* Scan range. With P_i the pitch of dimension i, the last word of output word o lies at input
+ * position
  *   sum (o_i * stride_i + reach_i) * P_i,
  * so shifting the scan by the constant part puts outputs at coordinates o_i * stride_i. */
 static bool size_range(WindowSchedule *sched)
@@ -164,24 +161,27 @@ bool sched_window(const Op *process, const Type *const *ends, WindowSchedule *ou
 {
     const Op *window = find_op(process, DFG(WINDOW));
     int64_t in_word[2 * DFG_MAX_RANK], out_word[2 * DFG_MAX_RANK];
-    if (!check_window(process, window))
-        return false;
+    if (!check_window(process, window)) return false;
     const Type *in = ends ? ends[0] : dfg_port(process, 0)->type;
     const Type *to = ends ? ends[1] : dfg_port(process, 1)->type;
-    *out = (WindowSchedule){.process = process, .window = window, .outer = 1, .inner_words = 1,
-                        .outer_lanes = 1, .inner_lanes = 1};
+    *out = (WindowSchedule){.process = process,
+                            .window = window,
+                            .outer = 1,
+                            .inner_words = 1,
+                            .outer_lanes = 1,
+                            .inner_lanes = 1};
     if (!dfg_window_params(window, &out->params))
         return op_error(window, "has malformed parameters");
-    if (!sched_port_word(process, 0, in, op_operand(window, 0)->type, in_word))
-        return false;
+    if (!sched_port_word(process, 0, in, op_operand(window, 0)->type, in_word)) return false;
     dfg_word(to, out_word);
-    if (!size_words(out, in_word, out_word))
-        return false;
-    return (size_box(out) && size_range(out)) ||
-           op_error(window, "scans more than 2^48 positions");
+    if (!size_words(out, in_word, out_word)) return false;
+    return (size_box(out) && size_range(out)) || op_error(window, "scans more than 2^48 positions");
 }
 
-int64_t sched_window_trips(const WindowSchedule *sched) { return sched->outer * (sched->end - sched->begin); }
+int64_t sched_window_trips(const WindowSchedule *sched)
+{
+    return sched->outer * (sched->end - sched->begin);
+}
 
 /* Output 0 lies `lead` rows into the box. */
 int64_t sched_window_first_write(const WindowSchedule *sched)
@@ -197,8 +197,7 @@ int64_t sched_window_history(const WindowSchedule *sched, uint32_t level)
 int64_t sched_window_taps(const WindowSchedule *sched, uint32_t level)
 {
     int64_t taps = 1;
-    for (uint32_t i = 0; i < level; i++)
-        taps *= sched->dim[i].recall;
+    for (uint32_t i = 0; i < level; i++) taps *= sched->dim[i].recall;
     return taps;
 }
 

@@ -1,13 +1,13 @@
 /* The child sends notes through a pipe: two lengths, then two texts. The parent keeps the last
  * complete one; the end of the pipe means that the child has ended or left the guard.
  * Tests: test/unit/tools/crash_guard_test.c */
-#include "tools/internal.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tools/internal.h"
 
 static bool write_bytes(int fd, const void *data, size_t len)
 {

@@ -1,12 +1,11 @@
 /* Reference pages of dialects and passes.
  * Tests: lit/tools/dialect-docs.mir */
-#include "tools/internal.h"
-
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "ir/support/support.h"
+#include "tools/internal.h"
 
 /* Text inside a table cell: '|' would end it. */
 static void add_cell(StrBuf *out, const char *text)

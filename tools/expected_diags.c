@@ -1,11 +1,10 @@
 /* Expectations of diagnostics: read line by line, matched as diagnostics come.
  * Tests: lit/tools/verify-diagnostics.mir */
-#include "tools/internal.h"
-
 #include <regex.h>
 #include <string.h>
 
 #include "ir/attr/attr.h"
+#include "tools/internal.h"
 
 static const char *const kind_names[] = {
     [DIAG_ERROR] = "error",
@@ -19,8 +18,8 @@ static const char *const kind_names[] = {
 typedef struct Expected {
     DiagKind kind;
     bool is_regex, matched;
-    Str text;              /* between the braces */
-    uint32_t line;         /* where the diagnostic must be */
+    Str text;               /* between the braces */
+    uint32_t line;          /* where the diagnostic must be */
     uint32_t own_line, col; /* of the expectation */
     regex_t regex;
 } Expected;
@@ -31,11 +30,9 @@ struct ExpectedDiags {
     VEC(Expected) list;
     bool failed;
     /* while reading */
-    uint32_t last_plain_line;     /* without an @above or @below; 0: none yet */
-    VEC(size_t) waiting;          /* expectations with @below */
+    uint32_t last_plain_line; /* without an @above or @below; 0: none yet */
+    VEC(size_t) waiting;      /* expectations with @below */
 };
-
-/* --- reading --------------------------------------------------------------------- */
 
 /* Fixed text with the {{pieces}} as extended regular expressions. */
 static char *regex_text(Str text)
@@ -117,9 +114,11 @@ static bool read_expectation(Str text, uint32_t line, Expected *out, ExpectedPla
 {
     if (!take(&text, "expected-") || !take_kind(&text, &out->kind)) return false;
     out->is_regex = take(&text, "-re");
-    while (take(&text, " ")) {}
+    while (take(&text, " ")) {
+    }
     if (!take_place(&text, line, out, place)) return false;
-    while (take(&text, " ")) {}
+    while (take(&text, " ")) {
+    }
     if (!take(&text, "{{") || !str_ends_with(text, "}}")) return false;
     out->text = (Str){.data = text.data, .len = text.len - 2};
     return true;
@@ -185,8 +184,6 @@ static void read_line(ExpectedDiags *diags, Str line, uint32_t number)
     diags->waiting.len = 0;
 }
 
-/* --- matching ----------------------------------------------------------------------- */
-
 static bool contains(Str text, Str part)
 {
     for (size_t i = 0; i + part.len <= text.len; i++)
@@ -240,23 +237,19 @@ static void process(ExpectedDiags *diags, const Diag *diag)
         near = expected;
     }
     if (near)
-        complain(diags, near->own_line, near->col,
-                 "'%s' diagnostic emitted when expecting a '%s'", kind_names[diag->kind],
-                 kind_names[near->kind]);
+        complain(diags, near->own_line, near->col, "'%s' diagnostic emitted when expecting a '%s'",
+                 kind_names[diag->kind], kind_names[near->kind]);
     else
         complain(diags, line, here ? loc->u.loc_file.col : 0, "unexpected %s: %.*s",
                  kind_names[diag->kind], STR_ARG(diag->text));
 }
 
-static void handle(void *user, Context *ctx, const Diag *diag, const Diag *notes,
-                   size_t note_count)
+static void handle(void *user, Context *ctx, const Diag *diag, const Diag *notes, size_t note_count)
 {
     (void)ctx;
     process(user, diag);
     for (size_t i = 0; i < note_count; i++) process(user, &notes[i]);
 }
-
-/* --- life ---------------------------------------------------------------------------- */
 
 ExpectedDiags *expected_diags_begin(Context *ctx, Str text, Str buffer_name)
 {
@@ -283,8 +276,9 @@ bool expected_diags_end(ExpectedDiags *diags)
     for (size_t i = 0; i < diags->list.len; i++) {
         const Expected *expected = &diags->list.data[i];
         if (!expected->matched)
-            complain(diags, expected->own_line, expected->col, "expected %s \"%.*s\" was not produced",
-                     kind_names[expected->kind], STR_ARG(expected->text));
+            complain(diags, expected->own_line, expected->col,
+                     "expected %s \"%.*s\" was not produced", kind_names[expected->kind],
+                     STR_ARG(expected->text));
     }
     bool ok = !diags->failed;
     diag_set_handler(diags->ctx, NULL, NULL, NULL, NULL);

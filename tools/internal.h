@@ -33,8 +33,8 @@ void crash_guard_free(CrashGuard *guard);
 void dialect_docs_print(StrBuf *out, const DialectDef *dialect);
 /* The page of all passes. */
 void dialect_docs_print_passes(StrBuf *out, const PassTable *table);
-/* Writes DIR/<dialect>.md for every registered dialect and DIR/passes.md, making the directory. False:
- * *reason says why, with the path in `path`. */
+/* Writes DIR/<dialect>.md for every registered dialect and DIR/passes.md, making the directory.
+ * False: *reason says why, with the path in `path`. */
 bool dialect_docs_write(Context *ctx, const PassTable *passes, const char *dir, StrBuf *path,
                         const char **reason) MUST_CHECK;
 
@@ -130,7 +130,7 @@ typedef struct OptOptions {
     bool verify_each, verify_diagnostics, verify_roundtrip;
     int64_t verify_semantics; /* random inputs per function; 0: none */
     bool dump_pipeline, show_dialects, list_passes;
-    bool disable_threading; /* there are no threads; reproducers repeat it */
+    bool disable_threading;   /* there are no threads; reproducers repeat it */
     const char *split_marker; /* NULL or empty: one chunk */
     const char *output_marker;
     const char *output, *docs_dir, *pipeline;
@@ -172,7 +172,8 @@ bool reproducer_apply(Context *ctx, Pipeline **pipeline, const PassTable *table,
     MUST_CHECK;
 
 /* Cutting inputs at marker lines (--split-input-file).
- * Tests: lit/tools/split-input-file.mir, lit/tools/split-marker.mir, lit/tools/split-near-miss.mir */
+ * Tests: lit/tools/split-input-file.mir, lit/tools/split-marker.mir,
+ * lit/tools/split-near-miss.mir */
 
 typedef struct InputPiece {
     Str text;

@@ -8,16 +8,14 @@
 #include <string.h>
 
 #include "dialects/dialects.h"
-#include "ir/attr/attr.h"
-#include "ir/verify/verify.h"
-#include "ir/asm/print/print.h"
-#include "ir/asm/parse/parse.h"
-#include "sim/interp/interp.h"
 #include "driver/driver.h"
-#include "tools/internal.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 #include "ir/support/support.h"
-
-/* --- one chunk -------------------------------------------------------------------------- */
+#include "ir/verify/verify.h"
+#include "sim/interp/interp.h"
+#include "tools/internal.h"
 
 typedef struct Chunk {
     InputFile *file;
@@ -180,8 +178,6 @@ static bool process_chunk(const OptOptions *options, const Chunk *chunk, const T
     return ok;
 }
 
-/* --- chunks --------------------------------------------------------------------------------- */
-
 static bool write_marker(const OptOptions *options, const TextSink *out)
 {
     return out->write(out->user, str_from(options->output_marker)) &&
@@ -208,8 +204,6 @@ static bool process_chunks(const OptOptions *options, InputFile *file, const cha
     vec_free(&pieces);
     return ok;
 }
-
-/* --- whole tool -------------------------------------------------------------------------------- */
 
 static void list_dialects(const Context *ctx)
 {

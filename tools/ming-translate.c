@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "dialects/dialects.h"
-#include "emit/emit.h"
-#include "ir/asm/print/print.h"
-#include "ir/asm/parse/parse.h"
-#include "ir/support/support.h"
 #include "driver/driver.h"
+#include "emit/emit.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
+#include "ir/support/support.h"
 
 typedef struct TranslateOptions {
     bool import_onnx, emit_hls;
@@ -19,8 +19,8 @@ typedef struct TranslateOptions {
     ModelOptions model;
 } TranslateOptions;
 
-static bool import_file(const Tool *tool, Context *ctx, const TranslateOptions *options, const char *path,
-                        Str input)
+static bool import_file(const Tool *tool, Context *ctx, const TranslateOptions *options,
+                        const char *path, Str input)
 {
     StrBuf output = {0};
     const char *reason = NULL;
@@ -36,8 +36,8 @@ static bool import_file(const Tool *tool, Context *ctx, const TranslateOptions *
     return ok;
 }
 
-static bool emit_project(const Tool *tool, Context *ctx, const TranslateOptions *options, const char *path,
-                         Str input)
+static bool emit_project(const Tool *tool, Context *ctx, const TranslateOptions *options,
+                         const char *path, Str input)
 {
     StrBuf csim_dir = {0};
     EmittedProject project = {0};
@@ -47,8 +47,7 @@ static bool emit_project(const Tool *tool, Context *ctx, const TranslateOptions 
     Op *module = ok ? parse_module(ctx, input, str_from(shown), NULL) : NULL;
     const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
     ok = module && emit_hls(module, &emit, &project);
-    if (module)
-        op_erase(module);
+    if (module) op_erase(module);
     emitted_project_free(&project);
     strbuf_free(&csim_dir);
     return ok;
@@ -75,8 +74,7 @@ static bool run(const Tool *tool, const TranslateOptions *options, const char *p
 
 static bool check_options(const Tool *tool, const TranslateOptions *options, const Texts *inputs)
 {
-    if (inputs->len > 1)
-        return tool_error(tool, "one input file at most");
+    if (inputs->len > 1) return tool_error(tool, "one input file at most");
     if (options->import_onnx == options->emit_hls)
         return tool_error(tool, "say what to do: --import-onnx or --emit-hls");
     return !options->emit_hls || (options->output_dir && *options->output_dir) ||
@@ -87,8 +85,10 @@ int main(int argc, char **argv)
 {
     TranslateOptions options = {.output = "-", .print = PRINT_DEFAULT};
     const Flag flags[] = {
-        {"import-onnx", FLAG_SWITCH, &options.import_onnx, NULL, "Read an ONNX file, write IR", NULL},
-        {"emit-hls", FLAG_SWITCH, &options.emit_hls, NULL, "Read IR, write a Vitis HLS project", NULL},
+        {"import-onnx", FLAG_SWITCH, &options.import_onnx, NULL, "Read an ONNX file, write IR",
+         NULL},
+        {"emit-hls", FLAG_SWITCH, &options.emit_hls, NULL, "Read IR, write a Vitis HLS project",
+         NULL},
         {"output-dir", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
         MODEL_FLAGS(options.model),
         {"o", FLAG_TEXT, &options.output, "file", "Write IR to a file instead of standard output",
@@ -107,9 +107,8 @@ int main(int argc, char **argv)
     };
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
-    bool ok = args == ARGS_DONE ||
-              (args == ARGS_RUN && check_options(&tool, &options, &inputs) &&
-               run(&tool, &options, inputs.len > 0 ? inputs.data[0] : "-"));
+    bool ok = args == ARGS_DONE || (args == ARGS_RUN && check_options(&tool, &options, &inputs) &&
+                                    run(&tool, &options, inputs.len > 0 ? inputs.data[0] : "-"));
     model_options_free(&options.model);
     vec_free(&inputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

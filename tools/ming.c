@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "dialects/dialects.h"
+#include "driver/driver.h"
 #include "emit/emit.h"
 #include "ir/asm/print/print.h"
-#include "driver/driver.h"
 #include "ir/support/support.h"
 #include "tools/internal.h"
 
@@ -22,12 +22,11 @@ typedef struct MingOptions {
     QuantizeOptions quantize;
 } MingOptions;
 
-/* --- summary --------------------------------------------------------------------------------------- */
-
 /* A word for a POSIX shell. */
 static void add_shell_word(StrBuf *out, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+";
     if (*word && strspn(word, plain) == strlen(word)) {
         strbuf_add_c(out, word);
         return;
@@ -52,8 +51,7 @@ static void print_summary(Op *module, const MingOptions *options, const EmittedP
     for (size_t i = 0; i < project->files.len; i++) {
         bool simulates = str_starts_with(strbuf_str(&project->files.data[i].name), "csim/");
         simulation += simulates;
-        if (!simulates)
-            strbuf_printf(&out, " %s", project->files.data[i].name.data);
+        if (!simulates) strbuf_printf(&out, " %s", project->files.data[i].name.data);
     }
     strbuf_printf(&out, ", and %zu files in csim/\nNext: make -C ", simulation);
     add_shell_word(&out, options->output_dir);
@@ -61,8 +59,6 @@ static void print_summary(Op *module, const MingOptions *options, const EmittedP
     fwrite(out.data, 1, out.len, stdout);
     strbuf_free(&out);
 }
-
-/* --- compile ---------------------------------------------------------------------------------------- */
 
 static bool compile_bytes(const Tool *tool, const MingOptions *options, const char *path, Str bytes)
 {
@@ -80,10 +76,8 @@ static bool compile_bytes(const Tool *tool, const MingOptions *options, const ch
     ok = module && model_quantize(tool, &options->quantize, module, NULL) &&
          compile_run(&module, &options->compile, &target) && emit_hls(module, &emit, &project);
     diag_flush(ctx);
-    if (ok)
-        print_summary(module, options, &project);
-    if (module)
-        op_erase(module);
+    if (ok) print_summary(module, options, &project);
+    if (module) op_erase(module);
     context_destroy(ctx);
     emitted_project_free(&project);
     strbuf_free(&csim_dir);
@@ -141,13 +135,13 @@ static bool check_options(const Tool *tool, const MingOptions *options, const Te
 static int compile(int argc, char **argv)
 {
     MingOptions options = {.device = DEVICE_OPTIONS_DEFAULTS,
-                       .compile = {.interface = "axis", .weights = "rom"}};
+                           .compile = {.interface = "axis", .weights = "rom"}};
     const Flag flags[] = {
         {"o", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
         DEVICE_FLAGS(options.device),
         SEARCH_FLAGS(options.compile.search),
-        {"top", FLAG_TEXT, &options.compile.top, "name", "Name of the top function, default the model's",
-         NULL},
+        {"top", FLAG_TEXT, &options.compile.top, "name",
+         "Name of the top function, default the model's", NULL},
         {"interface", FLAG_CHOICE, &options.compile.interface, "axis|m_axi",
          "Ports of the accelerator: streams (default) or memories", NULL},
         {"weights", FLAG_CHOICE, &options.compile.weights, "rom|load",
@@ -185,31 +179,27 @@ static void add_commands(void *user, StrBuf *out)
 {
     (void)user;
     strbuf_add_c(out, "\ncommands:\n");
-    strbuf_add_c(out, "  compile MODEL -o DIR    a network to an HLS project; 'ming compile --help'\n");
+    strbuf_add_c(out,
+                 "  compile MODEL -o DIR    a network to an HLS project; 'ming compile --help'\n");
     strbuf_add_c(out, "  check MODEL             which operators compile; 'ming check --help'\n");
     strbuf_add_c(out, "  devices                 what --device names; 'ming devices --help'\n");
-    strbuf_add_c(out, "  explore MODEL           throughput against resources; 'ming explore --help'\n");
-    strbuf_add_c(out, "  report DIR              predictions beside synthesis; 'ming report --help'\n");
+    strbuf_add_c(out,
+                 "  explore MODEL           throughput against resources; 'ming explore --help'\n");
+    strbuf_add_c(out,
+                 "  report DIR              predictions beside synthesis; 'ming report --help'\n");
     strbuf_add_c(out, "  run FILE                a network on arrays; 'ming run --help'\n");
     strbuf_add_c(out, "  sim DIR                 a design cycle by cycle; 'ming sim --help'\n");
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "compile") == 0)
-        return compile(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "check") == 0)
-        return ming_check(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "devices") == 0)
-        return ming_devices(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "explore") == 0)
-        return ming_explore(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "report") == 0)
-        return ming_report(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "run") == 0)
-        return ming_run(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "sim") == 0)
-        return ming_sim(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "compile") == 0) return compile(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "check") == 0) return ming_check(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "devices") == 0) return ming_devices(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "explore") == 0) return ming_explore(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "report") == 0) return ming_report(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "run") == 0) return ming_run(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "sim") == 0) return ming_sim(argc - 1, argv + 1);
     const Tool tool = {
         .name = "ming",
         .summary = "ming: compiles quantized networks to streaming FPGA accelerators",

@@ -1,14 +1,13 @@
 /* ming check MODEL: a line per operator of the file with its status, what it takes, and for what is
  * not supported why and what would help.
  * Tests: lit/driver/ming-check*, lit/driver/ming-check.test */
-#include "tools/internal.h"
-
 #include <stdlib.h>
 
 #include "dialects/dialects.h"
-#include "ir/asm/print/print.h"
 #include "driver/driver.h"
+#include "ir/asm/print/print.h"
 #include "ir/support/support.h"
+#include "tools/internal.h"
 
 typedef struct CheckFlags {
     ModelOptions model;
@@ -31,8 +30,7 @@ static bool check_file(const Tool *tool, const CheckFlags *flags, const char *pa
         check_print_json(&check, &text);
     else if (check.count > 0)
         check_print_text(&check, &text);
-    if (text.len > 0)
-        fwrite(text.data, 1, text.len, stdout);
+    if (text.len > 0) fwrite(text.data, 1, text.len, stdout);
     bool ok = check_compiles(&check);
     context_destroy(check.ctx);
     arena_free(&check.arena);

@@ -1,17 +1,14 @@
-/* ming devices [NAME…]: reads the descriptions, all of the folder's in the order of their names, and
- * lists them as a table or as JSON.
+/* ming devices [NAME…]: reads the descriptions, all of the folder's in the order of their names,
+ * and lists them as a table or as JSON.
  * Tests: lit/tools/devices.mir */
-#include "tools/internal.h"
-
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/driver.h"
 #include "ir/asm/print/print.h"
 #include "ir/support/support.h"
-#include "driver/driver.h"
-
-/* --- table ---------------------------------------------------------------------------------- */
+#include "tools/internal.h"
 
 static void add_row(StrBuf *out, const char *name, const char *part, const Resources *r)
 {
@@ -36,13 +33,10 @@ static void add_device_rows(StrBuf *out, const Device *device)
 
 static void print_table(const Device *devices, size_t count, StrBuf *out)
 {
-    strbuf_printf(out, "%-10s %-22s %9s %9s %7s %5s %6s  %-8s %4s  %s\n", "device", "part", "LUT", "FF",
-                  "BRAM18", "URAM", "DSP", "kind", "MHz", "title");
-    for (size_t i = 0; i < count; i++)
-        add_device_rows(out, &devices[i]);
+    strbuf_printf(out, "%-10s %-22s %9s %9s %7s %5s %6s  %-8s %4s  %s\n", "device", "part", "LUT",
+                  "FF", "BRAM18", "URAM", "DSP", "kind", "MHz", "title");
+    for (size_t i = 0; i < count; i++) add_device_rows(out, &devices[i]);
 }
-
-/* --- JSON ----------------------------------------------------------------------------------- */
 
 static void add_text(StrBuf *out, const char *key, Str text)
 {
@@ -52,7 +46,8 @@ static void add_text(StrBuf *out, const char *key, Str text)
 
 static void add_resources(StrBuf *out, const Resources *r)
 {
-    strbuf_printf(out, "\"lut\": %lld, \"ff\": %lld, \"bram18\": %lld, \"uram\": %lld, \"dsp\": %lld",
+    strbuf_printf(out,
+                  "\"lut\": %lld, \"ff\": %lld, \"bram18\": %lld, \"uram\": %lld, \"dsp\": %lld",
                   (long long)r->lut, (long long)r->ff, (long long)r->bram18, (long long)r->uram,
                   (long long)r->dsp);
 }
@@ -78,7 +73,8 @@ static void add_memories(StrBuf *out, const Device *device)
         add_text(out, "kind", device->memories[i].kind);
         strbuf_add_c(out, ", ");
         add_text(out, "shapes", device->memories[i].shapes);
-        strbuf_printf(out, ", \"initial\": %s}", device->memories[i].has_contents ? "true" : "false");
+        strbuf_printf(out, ", \"initial\": %s}",
+                      device->memories[i].has_contents ? "true" : "false");
     }
     strbuf_add_char(out, ']');
 }
@@ -93,7 +89,8 @@ static void add_device(StrBuf *out, const Device *device)
     add_text(out, "part", device->part);
     strbuf_add_c(out, ", ");
     add_text(out, "dsp_kind", device->dsp_kind);
-    strbuf_printf(out, ",\n   \"clock_mhz\": {\"default\": %lld, \"maximum\": %lld},\n   \"total\": {",
+    strbuf_printf(out,
+                  ",\n   \"clock_mhz\": {\"default\": %lld, \"maximum\": %lld},\n   \"total\": {",
                   (long long)device->clock_default, (long long)device->clock_maximum);
     add_resources(out, &device->total);
     strbuf_add_char(out, '}');
@@ -117,8 +114,6 @@ static void print_json(const Device *devices, size_t count, StrBuf *out)
     strbuf_add_c(out, "]\n");
 }
 
-/* --- the command ---------------------------------------------------------------------------- */
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -130,19 +125,16 @@ static bool list_names(const Tool *tool, Texts *out)
     StrBuf folder = {0};
     DIR *dir = driver_resource_dir("devices", &folder) ? opendir(folder.data) : NULL;
     strbuf_free(&folder);
-    if (!dir)
-        return tool_error(tool, "error: the device descriptions are not installed");
+    if (!dir) return tool_error(tool, "error: the device descriptions are not installed");
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         Str name = str_from(entry->d_name);
-        if (!str_ends_with(name, ".xml"))
-            continue;
+        if (!str_ends_with(name, ".xml")) continue;
         char *copy = xcalloc(1, name.len);
         memcpy(copy, name.data, name.len - strlen(".xml"));
         *vec_push(out) = copy;
     }
     closedir(dir);
-    if (out->len)
-        qsort(out->data, out->len, sizeof(out->data[0]), compare_names);
+    if (out->len) qsort(out->data, out->len, sizeof(out->data[0]), compare_names);
     return true;
 }
 
@@ -157,8 +149,7 @@ static bool list_devices(const Tool *tool, const Texts *names, bool as_json)
         DeviceOptions options = DEVICE_OPTIONS_DEFAULTS;
         options.device = names->data[i];
         ok = device_options_resolve(tool, ctx, &options, target);
-        if (ok)
-            *vec_push(&devices) = target->device;
+        if (ok) *vec_push(&devices) = target->device;
     }
     if (ok) {
         (as_json ? print_json : print_table)(devices.data, devices.len, &text);
@@ -176,8 +167,7 @@ static bool list_all(const Tool *tool, bool as_json)
 {
     Texts names = {0};
     bool ok = list_names(tool, &names) && list_devices(tool, &names, as_json);
-    for (size_t i = 0; i < names.len; i++)
-        free((void *)(uintptr_t)names.data[i]);
+    for (size_t i = 0; i < names.len; i++) free((void *)(uintptr_t)names.data[i]);
     vec_free(&names);
     return ok;
 }

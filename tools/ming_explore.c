@@ -5,19 +5,18 @@
  *
  * The network is read and its design space built once; each point is a search in it.
  * Tests: lit/tools/ming-explore.test, lit/tools/ming-explore-invalid.test */
-#include "tools/internal.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/dialects.h"
-#include "ir/core/core.h"
-#include "ir/asm/print/print.h"
-#include "ir/support/support.h"
-#include "ir/pass/pass.h"
-#include "target/dse/dse.h"
 #include "driver/driver.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "ir/pass/pass.h"
+#include "ir/support/support.h"
+#include "target/dse/dse.h"
+#include "tools/internal.h"
 
 enum { DEFAULT_POINTS = 16, MAX_POINTS = 1000 };
 
@@ -41,17 +40,17 @@ typedef struct Exploration {
 /* In the order of columns. */
 static const CostKind kinds[] = {COST_DSP, COST_BRAM18, COST_URAM, COST_LUT, COST_FF};
 
-/* --- results ----------------------------------------------------------------------------------- */
-
-static bool is_optimal(const ExplorePoint *point) { return point->bound >= point->value; }
+static bool is_optimal(const ExplorePoint *point)
+{
+    return point->bound >= point->value;
+}
 
 static void print_table(const Exploration *e, StrBuf *out)
 {
     TextTable table = {.columns = 3 + COUNT_OF(kinds), .first_number = 0};
     text_table_add(&table, "fps");
     text_table_add(&table, "interval");
-    for (size_t k = 0; k < COUNT_OF(kinds); k++)
-        text_table_add(&table, cost_names[kinds[k]].title);
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) text_table_add(&table, cost_names[kinds[k]].title);
     text_table_add(&table, "optimal");
     for (size_t i = 0; i < e->points.len; i++) {
         const ExplorePoint *point = &e->points.data[i];
@@ -105,7 +104,8 @@ static void print_csv(const Exploration *e, StrBuf *out)
     strbuf_add_c(out, ",value,bound\n");
     for (size_t i = 0; i < e->points.len; i++) {
         const ExplorePoint *point = &e->points.data[i];
-        strbuf_printf(out, "%.3f,%lld", chart_fps(point, e->target.clock), (long long)point->interval);
+        strbuf_printf(out, "%.3f,%lld", chart_fps(point, e->target.clock),
+                      (long long)point->interval);
         for (size_t k = 0; k < COUNT_OF(kinds); k++)
             strbuf_printf(out, ",%lld", (long long)point->cost.items[kinds[k]]);
         strbuf_printf(out, ",%lld,%lld\n", (long long)point->value, (long long)point->bound);
@@ -118,8 +118,8 @@ static void print_svg(const Exploration *e, StrBuf *out)
     const char *slash = strrchr(e->path, '/');
     strbuf_printf(&title, "%s on %.*s at %lld MHz", slash ? slash + 1 : e->path,
                   STR_ARG(e->target.device.name), (long long)e->target.clock);
-    chart_print_explore(&(ExploreChart){&e->points, &e->limits, e->target.clock, strbuf_str(&title)},
-                        out);
+    chart_print_explore(
+        &(ExploreChart){&e->points, &e->limits, e->target.clock, strbuf_str(&title)}, out);
     strbuf_free(&title);
 }
 
@@ -129,8 +129,7 @@ static bool write_file(const Exploration *e, const char *path,
 {
     StrBuf text = {0};
     const char *reason = NULL;
-    if (!path)
-        return true;
+    if (!path) return true;
     print(e, &text);
     bool ok = file_write(path, strbuf_str(&text), &reason) ||
               tool_error(e->tool, "error: cannot write '%s': %s", path, reason);
@@ -148,13 +147,10 @@ static bool write_results(const Exploration *e)
            write_file(e, e->flags->svg, print_svg);
 }
 
-/* --- search ------------------------------------------------------------------------------------ */
-
 static Cost limits_of(const Resources *budget)
 {
     Cost limits;
-    for (int k = 0; k < COST_KINDS; k++)
-        limits.items[k] = -1;
+    for (int k = 0; k < COST_KINDS; k++) limits.items[k] = -1;
     limits.dsp = budget->dsp;
     limits.bram18 = budget->bram18;
     limits.uram = budget->uram;
@@ -173,8 +169,7 @@ static bool run_front(Context *ctx, Op *module)
     Pipeline *pipeline = pipeline_from_text(ctx, driver_all_passes(), strbuf_str(&text));
     const RunOptions run = {.verify_each = true};
     bool ok = pipeline && pipeline_run(pipeline, module, &run);
-    if (pipeline)
-        pipeline_free(pipeline);
+    if (pipeline) pipeline_free(pipeline);
     strbuf_free(&text);
     return ok;
 }
@@ -185,11 +180,13 @@ static bool explore_region(Exploration *e, const Op *region)
     DseSpace space;
     DseTask task;
     const CostTarget target = {.clock = clock_of_period(1000000 / e->target.clock),
-                               .has_uram = e->limits.uram > 0, .counts_luts = e->limits.lut >= 0};
+                               .has_uram = e->limits.uram > 0,
+                               .counts_luts = e->limits.lut >= 0};
     arena_init(&arena);
     bool ok = dse_space(region, &target, &arena, &space);
     if (ok) {
-        DseAnswer answer = dse_explore_space(&space, &e->limits, (size_t)e->flags->points, &task, &e->points);
+        DseAnswer answer =
+            dse_explore_space(&space, &e->limits, (size_t)e->flags->points, &task, &e->points);
         ok = dse_explain(&space, &task, &answer);
         dse_free(&space);
     }
@@ -203,8 +200,7 @@ static bool explore_module(Exploration *e, Op *module)
     if (!str_eq_c(dsp_kind, "DSP48E2"))
         op_set_attr(module, "dfg.dsp_kind", attr_string(module->ctx, dsp_kind));
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    if (op->def == DFG(REGION) && !explore_region(e, op))
-        return false;
+        if (op->def == DFG(REGION) && !explore_region(e, op)) return false;
     return e->points.len > 0 ? write_results(e)
                              : op_emit_error(module, "there is no network to explore");
 }
@@ -220,8 +216,7 @@ static bool explore_bytes(Exploration *e, Str bytes)
     ok = module && model_quantize(e->tool, &e->flags->quantize, module, NULL) &&
          run_front(ctx, module) && explore_module(e, module);
     diag_flush(ctx);
-    if (module)
-        op_erase(module);
+    if (module) op_erase(module);
     context_destroy(ctx);
     return ok;
 }
@@ -231,8 +226,7 @@ static bool explore_file(const Tool *tool, const ExploreFlags *flags, const char
     StrBuf bytes = {0};
     const char *reason = NULL;
     Exploration e = {.tool = tool, .flags = flags, .path = path};
-    if (!device_options_check(tool, &flags->device))
-        return false;
+    if (!device_options_check(tool, &flags->device)) return false;
     if (flags->points < 2 || flags->points > MAX_POINTS)
         return tool_error(tool, "error: --points takes a number from 2 to %d", MAX_POINTS);
     bool ok = file_read(&bytes, path, &reason) ||
@@ -248,7 +242,8 @@ int ming_explore(int argc, char **argv)
     ExploreFlags explore = {.points = DEFAULT_POINTS, .device = DEVICE_OPTIONS_DEFAULTS};
     const Flag flags[] = {
         DEVICE_FLAGS(explore.device),
-        {"points", FLAG_INT, &explore.points, "n", "Designs to search, 2 or more, default 16", NULL},
+        {"points", FLAG_INT, &explore.points, "n", "Designs to search, 2 or more, default 16",
+         NULL},
         {"json", FLAG_TEXT, &explore.json, "file", "Write the points as JSON", NULL},
         {"csv", FLAG_TEXT, &explore.csv, "file", "Write the points as CSV", NULL},
         {"svg", FLAG_TEXT, &explore.svg, "file", "Draw the points as a chart", NULL},
@@ -257,7 +252,8 @@ int ming_explore(int argc, char **argv)
     };
     const Tool tool = {
         .name = "ming explore",
-        .summary = "ming explore: the least resources that a network takes, throughput by throughput",
+        .summary =
+            "ming explore: the least resources that a network takes, throughput by throughput",
         .usage = "MODEL(.onnx|.mir|.mlir) [options]",
         .flags = flags,
         .flag_count = COUNT_OF(flags),

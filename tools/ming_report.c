@@ -1,17 +1,17 @@
-/* ming report DIR --csynth=FILE: reads the report.json that ming compile wrote and the csynth.xml that
- * Vitis HLS wrote for the same design, and sets the figures side by side, per process and in total.
+/* ming report DIR --csynth=FILE: reads the report.json that ming compile wrote and the csynth.xml
+ * that Vitis HLS wrote for the same design, and sets the figures side by side, per process and in
+ * total.
  * Tests: lit/tools/ming-report.test, lit/tools/ming-report-invalid.test */
-#include "tools/internal.h"
-
 #include <jansson.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver/driver.h"
 #include "ir/asm/print/print.h"
 #include "ir/support/support.h"
 #include "target/device/device.h"
-#include "driver/driver.h"
+#include "tools/internal.h"
 
 enum { FIGURE_COUNT = 7 };
 
@@ -38,8 +38,6 @@ typedef struct ReportRow {
 
 typedef VEC(ReportRow) Rows;
 
-/* --- rows ----------------------------------------------------------------------------------- */
-
 static int64_t json_number(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -53,7 +51,7 @@ static const char *json_text(const json_t *object, const char *key)
 }
 
 static ReportRow make_row(const char *name, const json_t *predicted, bool is_total,
-                    const SynthFigures *reported)
+                          const SynthFigures *reported)
 {
     ReportRow row = {.name = name};
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
@@ -78,8 +76,6 @@ static void collect_rows(const json_t *design, const SynthReport *report, Rows *
     *vec_push(out) = make_row("total", json_object_get(design, "totals"), true, &report->total);
 }
 
-/* --- output --------------------------------------------------------------------------------- */
-
 static void add_number(StrBuf *out, int64_t value)
 {
     if (value < 0)
@@ -100,8 +96,7 @@ static void print_table(const Rows *rows, const SynthReport *report, StrBuf *out
 {
     TextTable table = {.columns = 1 + FIGURE_COUNT, .first_number = 1};
     text_table_add(&table, "predicted / reported");
-    for (size_t i = 0; i < FIGURE_COUNT; i++)
-        text_table_add(&table, figures[i].title);
+    for (size_t i = 0; i < FIGURE_COUNT; i++) text_table_add(&table, figures[i].title);
     for (size_t r = 0; r < rows->len; r++) {
         text_table_add(&table, rows->data[r].name);
         for (size_t i = 0; i < FIGURE_COUNT; i++)
@@ -140,8 +135,6 @@ static void print_json(const Rows *rows, StrBuf *out)
     }
     strbuf_add_c(out, "]\n");
 }
-
-/* --- the command ---------------------------------------------------------------------------- */
 
 /* The design's report.json; NULL: said why. The caller releases it. */
 static json_t *load_design(const Tool *tool, const char *dir)
@@ -215,7 +208,8 @@ int ming_report(int argc, char **argv)
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
     bool ok = args == ARGS_DONE;
     if (args == ARGS_RUN && (inputs.len != 1 || !csynth))
-        tool_error(&tool, "error: the directory of a design and --csynth are needed; try '%s --help'",
+        tool_error(&tool,
+                   "error: the directory of a design and --csynth are needed; try '%s --help'",
                    tool.name);
     else if (args == ARGS_RUN)
         ok = print_report(&tool, inputs.data[0], csynth, as_json);

@@ -3,16 +3,15 @@
  *   load ─▶ --quantize ─▶ --pass-pipeline ─▶ function ─▶ frames: enter, run, leave ─▶ write outputs
  *
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir, test/e2e/run_check.py */
-#include "tools/internal.h"
-
 #include <stdlib.h>
 
 #include "dialects/dialects.h"
+#include "driver/driver.h"
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
-#include "sim/interp/interp.h"
-#include "driver/driver.h"
 #include "ir/support/support.h"
+#include "sim/interp/interp.h"
+#include "tools/internal.h"
 
 typedef struct RunFlags {
     Texts inputs, outputs;
@@ -28,8 +27,6 @@ typedef struct Run {
     PortFiles args, results;
 } Run;
 
-/* --- outputs ------------------------------------------------------------------------------- */
-
 static bool write_output(const Run *run, const PortFile *port)
 {
     StrBuf bytes = {0};
@@ -43,12 +40,9 @@ static bool write_output(const Run *run, const PortFile *port)
 static bool write_outputs(const Run *run)
 {
     for (uint32_t i = 0; i < run->results.count; i++)
-        if (run->results.items[i].path && !write_output(run, &run->results.items[i]))
-            return false;
+        if (run->results.items[i].path && !write_output(run, &run->results.items[i])) return false;
     return true;
 }
-
-/* --- frames -------------------------------------------------------------------------------- */
 
 static bool leave(Run *run, int64_t frame, Array *const *results)
 {
@@ -57,8 +51,7 @@ static bool leave(Run *run, int64_t frame, Array *const *results)
     for (uint32_t i = 0; ok && i < run->results.count; i++)
         ok = boundary_leave(&run->results.items[i].boundary, results[i], frame, run->args.frames,
                             &run->results.items[i].npy, &why);
-    if (!ok)
-        tool_error(run->tool, "error: %s", why.data);
+    if (!ok) tool_error(run->tool, "error: %s", why.data);
     strbuf_free(&why);
     return ok;
 }
@@ -69,8 +62,7 @@ static bool run_frame(Run *run, Interp *interp, int64_t frame)
     Array **inputs = xcalloc(count, sizeof *inputs), **results = inputs + run->args.count;
     bool ok = ports_enter(&run->args, frame, inputs) && interp_run(interp, inputs, results) &&
               leave(run, frame, results);
-    for (uint32_t i = 0; i < count; i++)
-        array_unref(inputs[i]);
+    for (uint32_t i = 0; i < count; i++) array_unref(inputs[i]);
     free(inputs);
     return ok;
 }
@@ -85,16 +77,12 @@ static bool run_frames(Run *run)
     return ok;
 }
 
-/* --- the command --------------------------------------------------------------------------- */
-
 static bool run_pipeline(Context *ctx, Op *module, const char *text)
 {
-    if (!text)
-        return true;
+    if (!text) return true;
     Pipeline *pipeline = pipeline_from_text(ctx, driver_all_passes(), str_from(text));
     bool ok = pipeline && pipeline_run(pipeline, module, &(RunOptions){.verify_each = true});
-    if (pipeline)
-        pipeline_free(pipeline);
+    if (pipeline) pipeline_free(pipeline);
     return ok;
 }
 
@@ -125,8 +113,7 @@ static bool run_file(const Tool *tool, const RunFlags *flags, const char *path)
     bool ok = module && model_quantize(tool, &flags->quantize, module, flags->function) &&
               run_pipeline(ctx, module, flags->pipeline) && run_module(&run, module);
     diag_flush(ctx);
-    if (module)
-        op_erase(module);
+    if (module) op_erase(module);
     context_destroy(ctx);
     strbuf_free(&bytes);
     return ok;

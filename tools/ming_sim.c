@@ -4,8 +4,6 @@
  *        ─▶ table, --json, --vcd, --svg, outputs
  *
  * Tests: lit/tools/ming-sim.mir, lit/tools/ming-sim-invalid.mir, test/e2e/sizing_check.py */
-#include "tools/internal.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -15,11 +13,12 @@
 
 #include "dialects/dialects.h"
 #include "dialects/emithls/emithls.h"
+#include "driver/driver.h"
 #include "ir/asm/print/print.h"
+#include "ir/support/support.h"
 #include "sim/design/design.h"
 #include "sim/hls/hls.h"
-#include "ir/support/support.h"
-#include "driver/driver.h"
+#include "tools/internal.h"
 
 enum { DEFAULT_CLOCK_MHZ = 250, MAX_FRAMES = 256 };
 
@@ -36,15 +35,13 @@ typedef struct Simulation {
     HlsDesign *design;
     HlsValues *values; /* NULL: timing only */
     HlsSim *sim;
-    HlsTrace *trace;   /* NULL: not asked for */
+    HlsTrace *trace; /* NULL: not asked for */
     HlsSimOptions options;
     PortFiles inputs, outputs;
     uint32_t *input_args, *output_args; /* arguments of the top function */
-    int64_t started;  /* seconds, of the progress report */
+    int64_t started;                    /* seconds, of the progress report */
     bool has_reported;
 } Simulation;
-
-/* --- the design's file ------------------------------------------------------------------- */
 
 /* The only .mir file of a directory. */
 static bool find_module(const Tool *tool, const char *dir, StrBuf *path)
@@ -52,8 +49,7 @@ static bool find_module(const Tool *tool, const char *dir, StrBuf *path)
     const struct dirent *entry;
     int found = 0;
     DIR *folder = opendir(dir);
-    if (!folder)
-        return tool_error(tool, "error: cannot open '%s': %s", dir, strerror(errno));
+    if (!folder) return tool_error(tool, "error: cannot open '%s': %s", dir, strerror(errno));
     while ((entry = readdir(folder)))
         if (str_ends_with(str_from(entry->d_name), ".mir")) {
             strbuf_clear(path);
@@ -68,8 +64,7 @@ static bool find_module(const Tool *tool, const char *dir, StrBuf *path)
 static bool module_path(const Tool *tool, const char *given, StrBuf *path)
 {
     struct stat status;
-    if (stat(given, &status) == 0 && S_ISDIR(status.st_mode))
-        return find_module(tool, given, path);
+    if (stat(given, &status) == 0 && S_ISDIR(status.st_mode)) return find_module(tool, given, path);
     strbuf_add_c(path, given);
     return true;
 }
@@ -77,14 +72,12 @@ static bool module_path(const Tool *tool, const char *given, StrBuf *path)
 static Clock clock_of(const SimFlags *flags, const Op *module)
 {
     const Attr *budget = op_attr(module, "dfg.budget");
-    const Attr *clock = budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "clock_mhz")
-                                                            : NULL;
+    const Attr *clock =
+        budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "clock_mhz") : NULL;
     int64_t mhz = clock && clock->kind == ATTR_INTEGER ? attr_int_value(clock) : 0;
     mhz = flags->clock > 0 ? flags->clock : mhz > 0 ? mhz : DEFAULT_CLOCK_MHZ;
     return clock_of_period(1000000 / mhz);
 }
-
-/* --- arrays ---------------------------------------------------------------------------------- */
 
 static uint32_t argument_count(const Simulation *s)
 {
@@ -95,7 +88,8 @@ static uint32_t argument_count(const Simulation *s)
 static bool init_ports(Simulation *s, bool is_input, PortFiles *ports, uint32_t **numbers)
 {
     const HlsDesign *design = s->design;
-    const Attr *all = op_attr(design->top, "port_attrs"), *names = op_attr(design->top, "arg_names");
+    const Attr *all = op_attr(design->top, "port_attrs"),
+               *names = op_attr(design->top, "arg_names");
     uint32_t count = argument_count(s);
     *ports = (PortFiles){.tool = s->tool, .what = is_input ? "input" : "output", .frames = 1};
     ports->items = xcalloc(count, sizeof *ports->items);
@@ -105,8 +99,10 @@ static bool init_ports(Simulation *s, bool is_input, PortFiles *ports, uint32_t 
         if (design_argument_direction(design, i) != (is_input ? HLS_DATA_IN : HLS_DATA_OUT))
             continue;
         if (!frame)
-            return op_error(design->top, "cannot be simulated with data: port '%.*s' has no "
-                                         "emithls.frame", STR_ARG(names->u.array.items[i]->u.string));
+            return op_error(design->top,
+                            "cannot be simulated with data: port '%.*s' has no "
+                            "emithls.frame",
+                            STR_ARG(names->u.array.items[i]->u.string));
         (*numbers)[ports->count] = i;
         if (!boundary_init(design->top, frame, all->u.array.items[i],
                            &ports->items[ports->count++].boundary))
@@ -130,18 +126,14 @@ static bool leave_outputs(Simulation *s, int64_t frame, Array *const *arrays)
     for (uint32_t i = 0; ok && i < s->outputs.count; i++)
         ok = boundary_leave(&s->outputs.items[i].boundary, arrays[s->output_args[i]], frame,
                             s->inputs.frames, &s->outputs.items[i].npy, &why);
-    if (!ok)
-        tool_error(s->tool, "error: %s", why.data);
+    if (!ok) tool_error(s->tool, "error: %s", why.data);
     strbuf_free(&why);
     return ok;
 }
 
-/* --- frames ------------------------------------------------------------------------------------ */
-
 static bool run_to(Simulation *s, int64_t frames)
 {
-    if (hls_sim_run(s->sim, frames))
-        return true;
+    if (hls_sim_run(s->sim, frames)) return true;
     return !hls_sim_was_stopped(s->sim) &&
            hls_sim_explain_deadlock(s->design, s->sim, &s->options, frames);
 }
@@ -151,21 +143,17 @@ static bool run_data_frame(Simulation *s, int64_t frame)
     uint32_t count = argument_count(s);
     Array **arrays = xcalloc(count, sizeof *arrays), **given = xcalloc(count, sizeof *given);
     bool ok = ports_enter(&s->inputs, frame, given);
-    for (uint32_t i = 0; i < s->inputs.count; i++)
-        arrays[s->input_args[i]] = given[i];
+    for (uint32_t i = 0; i < s->inputs.count; i++) arrays[s->input_args[i]] = given[i];
     for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
         uint32_t arg = s->output_args[i];
         arrays[arg] = array_new(design_argument_frame(s->design, arg));
         ok = arrays[arg] != NULL;
     }
-    if (ok)
-        hls_sim_values_begin_frame(s->values, arrays);
+    if (ok) hls_sim_values_begin_frame(s->values, arrays);
     ok = ok && run_to(s, frame + 1);
-    if (ok)
-        hls_sim_values_end_frame(s->values);
+    if (ok) hls_sim_values_end_frame(s->values);
     ok = ok && leave_outputs(s, frame, arrays);
-    for (uint32_t i = 0; i < count; i++)
-        array_unref(arrays[i]);
+    for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);
     free(arrays);
     free(given);
     return ok;
@@ -177,16 +165,12 @@ static bool run_frames(Simulation *s)
     int64_t wanted = s->flags->inputs.len > 0 ? s->inputs.frames : s->flags->frames;
     int64_t most = wanted > 0 ? wanted : MAX_FRAMES;
     for (int64_t frame = 0; frame < most; frame++) {
-        if (s->values ? !run_data_frame(s, frame) : !run_to(s, frame + 1))
-            return false;
-        if (wanted == 0 && (hls_sim_period(s->sim).frames > 0 || s->options.is_random))
-            break;
+        if (s->values ? !run_data_frame(s, frame) : !run_to(s, frame + 1)) return false;
+        if (wanted == 0 && (hls_sim_period(s->sim).frames > 0 || s->options.is_random)) break;
     }
     hls_sim_finish(s->sim);
     return true;
 }
-
-/* --- progress ------------------------------------------------------------------------------------ */
 
 static int64_t seconds(void)
 {
@@ -198,13 +182,10 @@ static int64_t seconds(void)
 static void report_progress(void *user, int64_t frames, int64_t cycle)
 {
     Simulation *s = user;
-    if (seconds() - s->started <= 1)
-        return;
+    if (seconds() - s->started <= 1) return;
     fprintf(stderr, "\r%lld frames done, cycle %lld ", (long long)frames, (long long)cycle);
     s->has_reported = true;
 }
-
-/* --- options ---------------------------------------------------------------------------------------- */
 
 /* Words per cycle, as words per million cycles. */
 static bool read_rate(const Tool *tool, const char *name, const char *text, int64_t *out)
@@ -212,8 +193,7 @@ static bool read_rate(const Tool *tool, const char *name, const char *text, int6
     char *end = NULL;
     double rate = text ? strtod(text, &end) : 1;
     *out = HLS_FULL_RATE;
-    if (!text)
-        return true;
+    if (!text) return true;
     if (end == text || *end || !(rate > 0 && rate <= 1) || rate * HLS_FULL_RATE < 1)
         return tool_error(tool, "error: --%s takes words per cycle, above 0 and at most 1", name);
     *out = (int64_t)(rate * HLS_FULL_RATE);
@@ -239,13 +219,10 @@ static bool init_options(Simulation *s)
     s->options.is_random = s->flags->seed >= 0;
     s->options.seed = (uint64_t)s->flags->seed;
     s->options.hooks = (HlsHooks){.user = s};
-    if (isatty(STDERR_FILENO))
-        s->options.hooks.progress = report_progress;
+    if (isatty(STDERR_FILENO)) s->options.hooks.progress = report_progress;
     return read_rate(s->tool, "input-rate", s->flags->input_rate, &s->options.input_rate) &&
            read_rate(s->tool, "output-rate", s->flags->output_rate, &s->options.output_rate);
 }
-
-/* --- results ------------------------------------------------------------------------------------------ */
 
 static bool write_text(const Tool *tool, const char *path, const StrBuf *text)
 {
@@ -277,16 +254,13 @@ static bool write_results(Simulation *s)
     }
     for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
         strbuf_clear(&text);
-        if (!s->outputs.items[i].path)
-            continue;
+        if (!s->outputs.items[i].path) continue;
         npy_print(&s->outputs.items[i].npy, &text);
         ok = write_text(s->tool, s->outputs.items[i].path, &text);
     }
     strbuf_free(&text);
     return ok;
 }
-
-/* --- the command ----------------------------------------------------------------------------------------- */
 
 static bool values_hook(void *user, uint32_t process, uint32_t loop, int64_t until)
 {
@@ -305,8 +279,7 @@ static void level_hook(void *user, uint32_t stream, int64_t time, int64_t level)
 
 static void init_trace(Simulation *s)
 {
-    if (!s->flags->vcd && !s->flags->svg)
-        return;
+    if (!s->flags->vcd && !s->flags->svg) return;
     s->trace = hls_sim_trace_create(s->design, s->flags->vcd != NULL);
     s->options.hooks.state = state_hook;
     s->options.hooks.level = level_hook;
@@ -327,8 +300,7 @@ static bool simulate(Simulation *s, const Op *module)
         init_trace(s);
         s->sim = hls_sim_create(s->design, &s->options);
         ok = run_frames(s);
-        if (s->has_reported)
-            fprintf(stderr, "\r\x1b[K");
+        if (s->has_reported) fprintf(stderr, "\r\x1b[K");
         ok = ok && write_results(s);
     }
     hls_sim_free(s->sim);
@@ -357,8 +329,7 @@ static bool sim_file(const Tool *tool, const SimFlags *flags, const char *given)
         Op *module = model_load(ctx, path.data, strbuf_str(&bytes), &(ModelOptions){0});
         ok = module && simulate(&s, module);
         diag_flush(ctx);
-        if (module)
-            op_erase(module);
+        if (module) op_erase(module);
         context_destroy(ctx);
     }
     strbuf_free(&bytes);
@@ -379,7 +350,8 @@ int ming_sim(int argc, char **argv)
         {"clock", FLAG_INT, &sim.clock, "MHz", "Clock of the latency model, default the design's",
          NULL},
         {"input-rate", FLAG_TEXT, &sim.input_rate, "x", "Words per cycle that inputs give", NULL},
-        {"output-rate", FLAG_TEXT, &sim.output_rate, "x", "Words per cycle that outputs take", NULL},
+        {"output-rate", FLAG_TEXT, &sim.output_rate, "x", "Words per cycle that outputs take",
+         NULL},
         {"seed", FLAG_INT, &sim.seed, "n", "Pause ports at random instead of regularly", NULL},
         {"json", FLAG_TEXT, &sim.json, "file", "Write the numbers as JSON", NULL},
         {"vcd", FLAG_TEXT, &sim.vcd, "file", "Write states and FIFO levels as a waveform", NULL},

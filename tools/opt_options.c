@@ -1,16 +1,13 @@
 /* ming-opt's flags: upstream's names, one flag per pass.
  * Tests: lit/tools/command-line.mir */
-#include "tools/internal.h"
-
 #include <assert.h>
 #include <string.h>
 
 #include "driver/driver.h"
+#include "tools/internal.h"
 
 #define SPLIT_MARKER "// -----"
 #define FLAG_ROWS 48
-
-/* --- passes ---------------------------------------------------------------------------- */
 
 static bool take_pass_flag(void *user, Str name, const char *value)
 {
@@ -47,8 +44,6 @@ static bool check_pass_names(const Tool *tool, const char *flag, const Texts *na
                               names->data[i]);
     return true;
 }
-
-/* --- rows ------------------------------------------------------------------------------- */
 
 static size_t add_rows(Flag *rows, size_t count, const Flag *more, size_t more_count)
 {
@@ -121,8 +116,8 @@ static size_t add_dump_flags(PassWatchOptions *o, Flag *rows, size_t count)
     const Flag flags[] = {
         {"mlir-print-ir-before", FLAG_TEXTS, &o->before, "passes", "Print IR before passes", NULL},
         {"mlir-print-ir-after", FLAG_TEXTS, &o->after, "passes", "Print IR after passes", NULL},
-        {"mlir-print-ir-before-all", FLAG_SWITCH, &o->before_all, NULL,
-         "Print IR before each pass", NULL},
+        {"mlir-print-ir-before-all", FLAG_SWITCH, &o->before_all, NULL, "Print IR before each pass",
+         NULL},
         {"mlir-print-ir-after-all", FLAG_SWITCH, &o->after_all, NULL, "Print IR after each pass",
          NULL},
         {"mlir-print-ir-after-change", FLAG_SWITCH, &o->after_change, NULL,
@@ -147,8 +142,8 @@ static size_t add_report_flags(OptOptions *o, Flag *rows, size_t count)
          "How times are written", NULL},
         {"mlir-pass-statistics", FLAG_SWITCH, &o->watch.statistics, NULL,
          "Report the passes' statistics", NULL},
-        {"mlir-pass-statistics-display", FLAG_CHOICE, &o->watch.statistics_display,
-         "pipeline|list", "Statistics in order of the pipeline, or merged by name", NULL},
+        {"mlir-pass-statistics-display", FLAG_CHOICE, &o->watch.statistics_display, "pipeline|list",
+         "Statistics in order of the pipeline, or merged by name", NULL},
         {"mlir-pass-pipeline-crash-reproducer", FLAG_TEXT, &o->crash_reproducer, "file",
          "If a pass fails or crashes, write the input and the pipeline to a file", NULL},
         {"mlir-pass-pipeline-local-reproducer", FLAG_SWITCH, &o->local_reproducer, NULL,
@@ -161,14 +156,10 @@ static size_t add_report_flags(OptOptions *o, Flag *rows, size_t count)
     return add_rows(rows, count, flags, COUNT_OF(flags));
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
 ArgsResult opt_options_parse(OptOptions *options, int argc, char **argv, Texts *inputs)
 {
-    *options = (OptOptions){.verify_each = true,
-                            .output = "-",
-                            .output_marker = SPLIT_MARKER,
-                            .print = PRINT_DEFAULT};
+    *options = (OptOptions){
+        .verify_each = true, .output = "-", .output_marker = SPLIT_MARKER, .print = PRINT_DEFAULT};
     options->watch = (PassWatchOptions){.timing_display = "tree",
                                         .timing_format = "text",
                                         .statistics_display = "pipeline",
@@ -194,8 +185,10 @@ ArgsResult opt_options_parse(OptOptions *options, int argc, char **argv, Texts *
               check_pass_names(&tool, "mlir-print-ir-after", &options->watch.after);
     if (ok && options->verify_semantics < 0)
         ok = tool_error(&tool, "--verify-semantics takes a positive number");
-    if (ok && inputs->len > 1) ok = tool_error(&tool, "Too many positional arguments specified!\nCan specify at most 1 "
-                               "positional arguments: See: %s --help",
+    if (ok && inputs->len > 1)
+        ok = tool_error(&tool,
+                        "Too many positional arguments specified!\nCan specify at most 1 "
+                        "positional arguments: See: %s --help",
                         tool.name);
     return ok ? ARGS_RUN : ARGS_WRONG;
 }

@@ -1,8 +1,6 @@
 /* IR dumps around passes, and the reports about time and statistics, laid out as upstream's.
  * Tests: lit/tools/print-ir.mir, lit/tools/print-ir-tree.mir, lit/tools/timing.mir,
  * lit/tools/reports.mir */
-#include "tools/internal.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,8 +8,9 @@
 #include <sys/stat.h>
 
 #include "ir/attr/attr.h"
-#include "ir/verify/verify.h"
 #include "ir/support/support.h"
+#include "ir/verify/verify.h"
+#include "tools/internal.h"
 
 /* A pass that runs, with what it may have changed. */
 typedef struct Running {
@@ -25,8 +24,6 @@ struct PassWatch {
     PtrMap dumps;         /* Op* -> number of its dumps in the folder, as uintptr_t */
     Timing *timing;       /* or NULL */
 };
-
-/* --- IR dumps ------------------------------------------------------------------------ */
 
 static bool is_listed(const Texts *names, const Pass *pass)
 {
@@ -129,8 +126,6 @@ static bool has_changed(const PassWatch *watch, const Running *running, Op *op)
     return changed;
 }
 
-/* --- hooks ------------------------------------------------------------------------------ */
-
 static void before_pass(void *user, const Pass *pass, Op *op)
 {
     PassWatch *watch = user;
@@ -176,8 +171,6 @@ static void leave_scope(void *user)
     if (watch->timing) timing_leave(watch->timing);
 }
 
-/* --- life ----------------------------------------------------------------------------- */
-
 PassWatch *pass_watch_create(const PassWatchOptions *options)
 {
     PassWatch *watch = xcalloc(1, sizeof(*watch));
@@ -222,8 +215,6 @@ void pass_watch_times(PassWatch *watch)
                  &(TimingLayout){.as_list = strcmp(options->timing_display, "list") == 0,
                                  .as_json = strcmp(options->timing_format, "json") == 0});
 }
-
-/* --- statistics ------------------------------------------------------------------------- */
 
 typedef VEC(const Pass *) PassVec;
 

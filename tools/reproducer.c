@@ -1,14 +1,13 @@
 /* Writing and reading reproducers of failed pipelines. The texts are made before passes run: after
  * a failure the module is no longer what it was.
  * Tests: lit/tools/reproducer.mir, test/unit/tools/crash_guard_test.c */
-#include "tools/internal.h"
-
 #include <assert.h>
 #include <string.h>
 
-#include "ir/attr/attr.h"
 #include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 #include "ir/support/support.h"
+#include "tools/internal.h"
 
 #define GROUP "mlir_reproducer"
 
@@ -21,17 +20,14 @@ typedef struct Reproducer {
     const ReproducerOptions *options;
     PassHooks hooks;
     CrashGuard guard;
-    StrBuf file; /* the text of the global reproducer */
+    StrBuf file;              /* the text of the global reproducer */
     VEC(RunningPass) running; /* a stack: passes run passes */
     bool has_failed;
 } Reproducer;
 
-/* --- texts ------------------------------------------------------------------------------ */
-
 static void add_bool(Context *ctx, const char *key, bool value)
 {
-    ExternalResource entry = {
-        .key = ident_get_c(ctx, key), .kind = EXTERNAL_BOOL, .truth = value};
+    ExternalResource entry = {.key = ident_get_c(ctx, key), .kind = EXTERNAL_BOOL, .truth = value};
     context_add_external(ctx, ident_get_c(ctx, GROUP), &entry);
 }
 
@@ -71,8 +67,6 @@ static void print_local_file(StrBuf *out, const Pass *pass, Op *op,
     strbuf_free(&pipeline);
 }
 
-/* --- failures ----------------------------------------------------------------------------- */
-
 /* All that run, or, as a local reproducer is about one pass, the innermost. */
 static void describe_running(const Reproducer *r, StrBuf *out)
 {
@@ -100,8 +94,6 @@ static void report_failure(const Reproducer *r, Op *op, Str what, Str text)
         diag_note(op->ctx, op->loc, "cannot write the reproducer '%s': %s", path, reason);
     diag_flush(op->ctx);
 }
-
-/* --- hooks -------------------------------------------------------------------------------- */
 
 static Str current_file(const Reproducer *r)
 {
@@ -152,8 +144,6 @@ static void after_pass(void *user, const Pass *pass, Op *op, bool ok)
     note_running(r);
 }
 
-/* --- running ------------------------------------------------------------------------------ */
-
 bool reproducer_run(const ReproducerOptions *options, Pipeline *pipeline, Op *op,
                     const PassHooks *const *hooks)
 {
@@ -198,8 +188,6 @@ bool reproducer_write(const char *path, const Pipeline *pipeline, Op *op)
     strbuf_free(&file);
     return ok;
 }
-
-/* --- reading -------------------------------------------------------------------------------- */
 
 static const ExternalResource *find_group(const Context *ctx, const Ident *group)
 {

@@ -1,8 +1,8 @@
 /* The search is for a marker without its last characters: where those do not follow, it is a near
  * miss and the piece goes on. */
-#include "tools/internal.h"
-
 #include <string.h>
+
+#include "tools/internal.h"
 
 /* Characters that tell a marker from a near miss. */
 enum { TELLING = 2 };
@@ -47,8 +47,8 @@ void split_input(InputPieces *out, Str text, Str marker, const char *name)
     while ((at = find((Str){from, (size_t)(end - from)}, needle))) {
         line += count_lines(from, at);
         from = at + needle.len;
-        bool is_marker = (size_t)(end - from) > telling &&
-                         memcmp(from, marker.data + needle.len, telling) == 0;
+        bool is_marker =
+            (size_t)(end - from) > telling && memcmp(from, marker.data + needle.len, telling) == 0;
         if (!is_marker) {
             warn(text, from, line, name);
             continue;

@@ -1,10 +1,10 @@
 /* Timers: nodes of a tree in one array; a node's children follow in order of their first start.
  * Tests: lit/tools/timing.mir */
-#include "tools/internal.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "tools/internal.h"
 
 enum { NONE = -1, ROOT = 0 };
 
@@ -18,8 +18,8 @@ typedef struct Timer {
 
 struct Timing {
     Arena arena;
-    VEC(Timer) timers;  /* the first is the root, never shown */
-    VEC(int) active;    /* a stack of indices */
+    VEC(Timer) timers; /* the first is the root, never shown */
+    VEC(int) active;   /* a stack of indices */
 };
 
 static double now(void)
@@ -84,8 +84,6 @@ void timing_leave(Timing *timing)
     Timer *timer = &timing->timers.data[timing->active.data[--timing->active.len]];
     timer->seconds += now() - timer->started;
 }
-
-/* --- report ------------------------------------------------------------------------------ */
 
 typedef struct Report {
     const Timing *timing;

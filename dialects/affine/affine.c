@@ -1,11 +1,10 @@
 /* Rows and hooks of the affine dialect.
  * Tests: lit/dialects/affine */
 #include "dialects/affine/affine.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/common/common.h"
-#include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
 
 static const AffineMap *apply_map(const Op *op)
@@ -13,13 +12,10 @@ static const AffineMap *apply_map(const Op *op)
     return op_attr(op, "map")->u.map;
 }
 
-/* --- text ---------------------------------------------------------------------------------- */
-
 static bool resolve_indices(OpParser *p, const OperandRefs *refs)
 {
     for (size_t i = 0; i < refs->len; i++)
-        if (!parser_resolve(p, &refs->data[i], type_index(parser_ctx(p))))
-            return false;
+        if (!parser_resolve(p, &refs->data[i], type_index(parser_ctx(p)))) return false;
     return true;
 }
 
@@ -31,10 +27,9 @@ static bool parse_apply(OpParser *p)
     const Attr *map = parser_attr(p, NULL);
     if (map && map->kind != ATTR_AFFINE_MAP)
         return parser_error_at(p, at, "invalid kind of attribute specified");
-    bool ok = map && parser_expect(p, "(") && parser_operand_list(p, &dims) &&
-              parser_expect(p, ")");
-    if (ok && parser_try(p, "["))
-        ok = parser_operand_list(p, &symbols) && parser_expect(p, "]");
+    bool ok =
+        map && parser_expect(p, "(") && parser_operand_list(p, &dims) && parser_expect(p, ")");
+    if (ok && parser_try(p, "[")) ok = parser_operand_list(p, &symbols) && parser_expect(p, "]");
     ok = ok && resolve_indices(p, &dims) && resolve_indices(p, &symbols) &&
          parser_attr_dict(p, false);
     if (ok && (map->u.map->dim_count != dims.len || map->u.map->symbol_count != symbols.len))
@@ -66,16 +61,12 @@ static void print_apply(OpPrinter *p, const Op *op)
     printer_attr_dict(p, op, hidden);
 }
 
-/* --- checks and folds ------------------------------------------------------------------------- */
-
 static bool verify_apply(Op *op)
 {
     const AffineMap *map = apply_map(op);
     if (op->operand_count != map->dim_count + map->symbol_count)
-        return op_error(
-            op, "operand count and affine map dimension and symbol count must match");
-    if (map->result_count != 1)
-        return op_error(op, "mapping must produce one value");
+        return op_error(op, "operand count and affine map dimension and symbol count must match");
+    if (map->result_count != 1) return op_error(op, "mapping must produce one value");
     return true;
 }
 
@@ -110,16 +101,12 @@ static bool fold_apply(Op *op, const Attr *const *operands, FoldResult *results)
     return results[0].value || results[0].attr;
 }
 
-/* --- builder -------------------------------------------------------------------------------------- */
-
 Value *affine_apply(Builder *b, const AffineMap *map, Value *const *operands, uint32_t count)
 {
     const Type *type = type_index(b->ctx);
     NamedAttr attr = attr_named(b->ctx, "map", attr_map(map));
     return op_result(build(b, AFFINE(APPLY), operands, count, &type, 1, &attr, 1), 0);
 }
-
-/* --- the table --------------------------------------------------------------------------------------- */
 
 #define OP(ID, NAME, ...)                                                                          \
     [AFFINE_OP_##ID] = {.id = #ID, .name = NAME, .dialect = &affine_dialect, __VA_ARGS__},

@@ -36,8 +36,6 @@ static const AffineMap *bound_map(const BoundExpr *bound)
                    &bound->expr);
 }
 
-/* --- symbols ------------------------------------------------------------------------------- */
-
 static bool is_scope(const Op *op)
 {
     return op && op_has_trait(op, TRAIT_AFFINE_SCOPE);
@@ -53,16 +51,12 @@ static bool is_symbol_in(const Value *value, const Op *scope)
 {
     const Op *def = value_def(value);
     while (scope) {
-        if (block_parent_op(value_block(value)) == scope)
-            return true;
-        if (def && op_has_trait(def, TRAIT_CONSTANT_LIKE))
-            return true;
-        if (def && op_has_trait(def, TRAIT_SHAPED_DIM))
-            return is_top_level(op_operand(def, 0));
+        if (block_parent_op(value_block(value)) == scope) return true;
+        if (def && op_has_trait(def, TRAIT_CONSTANT_LIKE)) return true;
+        if (def && op_has_trait(def, TRAIT_SHAPED_DIM)) return is_top_level(op_operand(def, 0));
         if (def && def->def == AFFINE(APPLY)) {
             for (uint32_t i = 0; i < def->operand_count; i++)
-                if (!is_symbol_in(op_operand(def, i), scope))
-                    return false;
+                if (!is_symbol_in(op_operand(def, i), scope)) return false;
             return true;
         }
         scope = op_has_trait(scope, TRAIT_ISOLATED) ? NULL : op_parent(scope);
@@ -74,14 +68,10 @@ static bool is_symbol_in(const Value *value, const Op *scope)
 static bool is_symbol(const Value *value)
 {
     const Op *def = value_def(value), *scope = def ? op_parent(def) : NULL;
-    if (is_top_level(value))
-        return true;
-    while (scope && !is_scope(scope))
-        scope = op_parent(scope);
+    if (is_top_level(value)) return true;
+    while (scope && !is_scope(scope)) scope = op_parent(scope);
     return def && is_symbol_in(value, scope);
 }
-
-/* --- composition -------------------------------------------------------------------------------- */
 
 static void bound_canonicalize(BoundExpr *bound);
 
@@ -96,10 +86,8 @@ static void bound_insert(BoundExpr *bound, bool is_dim, size_t position, const B
 {
     Exprs dims = {0}, symbols = {0}, inner_dims = {0}, inner_symbols = {0};
     Context *ctx = bound->ctx;
-    for (uint32_t i = 0; i < bound->dims.len; i++)
-        *vec_push(&dims) = affine_dim(ctx, i);
-    for (uint32_t i = 0; i < bound->symbols.len; i++)
-        *vec_push(&symbols) = affine_symbol(ctx, i);
+    for (uint32_t i = 0; i < bound->dims.len; i++) *vec_push(&dims) = affine_dim(ctx, i);
+    for (uint32_t i = 0; i < bound->symbols.len; i++) *vec_push(&symbols) = affine_symbol(ctx, i);
     for (uint32_t i = 0; i < inner->dims.len; i++) {
         *vec_push(&inner_dims) = affine_dim(ctx, (uint32_t)bound->dims.len);
         *vec_push(&bound->dims) = inner->dims.data[i];
@@ -126,8 +114,7 @@ static bool compose_once(BoundExpr *bound)
         size_t position = is_dim ? i : i - dims;
         Value *value = is_dim ? bound->dims.data[position] : bound->symbols.data[position];
         const Op *apply = value ? rewrite_def_of(value, AFFINE(APPLY)) : NULL;
-        if (!apply)
-            continue;
+        if (!apply) continue;
         BoundExpr inner = bound_read(apply);
         bound_canonicalize(&inner);
         bound_insert(bound, is_dim, position, &inner);
@@ -136,8 +123,6 @@ static bool compose_once(BoundExpr *bound)
     }
     return false;
 }
-
-/* --- tidying ---------------------------------------------------------------------------------------- */
 
 /* Moves dims that are symbols behind the symbols. */
 static void promote_symbols(BoundExpr *bound)
@@ -162,8 +147,7 @@ static void promote_symbols(BoundExpr *bound)
 static size_t find_value(const ValueList *list, size_t count, const Value *value)
 {
     size_t i = 0;
-    while (i < count && list->data[i] != value)
-        i++;
+    while (i < count && list->data[i] != value) i++;
     return i;
 }
 
@@ -173,8 +157,8 @@ static void tidy(BoundExpr *bound, ValueList *list, bool is_dim, Exprs *out)
     size_t kept = 0;
     for (size_t i = 0; i < list->len; i++) {
         Value *value = list->data[i];
-        bool used = value && (is_dim ? affine_uses_dim : affine_uses_symbol)(bound->expr,
-                                                                           (uint32_t)i);
+        bool used =
+            value && (is_dim ? affine_uses_dim : affine_uses_symbol)(bound->expr, (uint32_t)i);
         const Attr *constant = used && !is_dim ? fold_constant_of(value) : NULL;
         if (!used || (constant && constant->kind == ATTR_INTEGER)) {
             *vec_push(out) = affine_const(bound->ctx, used ? attr_int_value(constant) : 0);
@@ -182,8 +166,7 @@ static void tidy(BoundExpr *bound, ValueList *list, bool is_dim, Exprs *out)
         }
         size_t same = find_value(list, kept, value);
         *vec_push(out) = (is_dim ? affine_dim : affine_symbol)(bound->ctx, (uint32_t)same);
-        if (same == kept)
-            list->data[kept++] = value;
+        if (same == kept) list->data[kept++] = value;
     }
     list->len = kept;
 }
@@ -201,21 +184,16 @@ static void bound_canonicalize(BoundExpr *bound)
 
 static void bound_compose(BoundExpr *bound)
 {
-    while (compose_once(bound))
-        continue;
+    while (compose_once(bound)) continue;
     bound_canonicalize(bound);
-    bound->expr = affine_simplify(bound->expr, (uint32_t)bound->dims.len,
-                                  (uint32_t)bound->symbols.len);
+    bound->expr =
+        affine_simplify(bound->expr, (uint32_t)bound->dims.len, (uint32_t)bound->symbols.len);
 }
-
-/* --- users -------------------------------------------------------------------------------------------- */
 
 static void bound_operands(const BoundExpr *bound, ValueList *out)
 {
-    for (size_t i = 0; i < bound->dims.len; i++)
-        *vec_push(out) = bound->dims.data[i];
-    for (size_t i = 0; i < bound->symbols.len; i++)
-        *vec_push(out) = bound->symbols.data[i];
+    for (size_t i = 0; i < bound->dims.len; i++) *vec_push(out) = bound->dims.data[i];
+    for (size_t i = 0; i < bound->symbols.len; i++) *vec_push(out) = bound->symbols.data[i];
 }
 
 static Value *bound_build(Builder *b, const BoundExpr *bound)
@@ -244,8 +222,7 @@ static bool compose_apply(Rewriter *rw, Op *op, void *user)
     bound_canonicalize(&bound);
     bound_operands(&bound, &operands);
     bool changed = bound_map(&bound) != op_attr(op, "map")->u.map || !same_operands(op, &operands);
-    if (changed)
-        rewriter_replace_one(rw, op, bound_build(&rw->b, &bound));
+    if (changed) rewriter_replace_one(rw, op, bound_build(&rw->b, &bound));
     vec_free(&operands);
     bound_free(&bound);
     return changed;

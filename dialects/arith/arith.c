@@ -3,21 +3,23 @@
  * A hook checks what its row's constraints and traits do not.
  * Tests: lit/dialects/arith */
 #include "dialects/arith/arith.h"
-
 #include "dialects/arith/internal.h"
 #include "dialects/common/common.h"
-#include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
-/* --- attributes ------------------------------------------------------------------ */
-
-static const char *const FASTMATH_NAMES[] = {"none", "reassoc", "nnan",     "ninf", "nsz",
-                                             "arcp", "contract", "afn", NULL};
-static const EnumSpec FASTMATH_SPEC = {&arith_fastmath, "::mlir::arith::FastMathFlags",
-                                       "Arith_FastMathAttr", FASTMATH_NAMES, ",", "fast"};
+static const char *const FASTMATH_NAMES[] = {"none", "reassoc",  "nnan", "ninf", "nsz",
+                                             "arcp", "contract", "afn",  NULL};
+static const EnumSpec FASTMATH_SPEC = {
+    &arith_fastmath, "::mlir::arith::FastMathFlags", "Arith_FastMathAttr", FASTMATH_NAMES, ",",
+    "fast"};
 static const char *const OVERFLOW_NAMES[] = {"none", "nsw", "nuw", NULL};
-static const EnumSpec OVERFLOW_SPEC = {&arith_overflow, "::mlir::arith::IntegerOverflowFlags",
-                                       "Arith_IntegerOverflowAttr", OVERFLOW_NAMES, ", ", NULL};
+static const EnumSpec OVERFLOW_SPEC = {&arith_overflow,
+                                       "::mlir::arith::IntegerOverflowFlags",
+                                       "Arith_IntegerOverflowAttr",
+                                       OVERFLOW_NAMES,
+                                       ", ",
+                                       NULL};
 
 static const Attr *parse_fastmath(OpParser *p, const Type *type)
 {
@@ -95,18 +97,16 @@ static const Type *bare_i32(Context *ctx)
 
 static const char *const CMPI_NAMES[] = {"eq",  "ne",  "slt", "sle", "sgt", "sge",
                                          "ult", "ule", "ugt", "uge", NULL};
-static const char *const CMPF_NAMES[] = {"false", "oeq", "ogt", "oge", "olt", "ole",
-                                         "one",   "ord", "ueq", "ugt", "uge", "ult",
+static const char *const CMPF_NAMES[] = {"false", "oeq", "ogt", "oge",  "olt", "ole",
+                                         "one",   "ord", "ueq", "ugt",  "uge", "ult",
                                          "ule",   "une", "uno", "true", NULL};
-static const char *const ROUNDING_NAMES[] = {"to_nearest_even", "downward", "upward",
-                                             "toward_zero", "to_nearest_away", NULL};
+static const char *const ROUNDING_NAMES[] = {"to_nearest_even", "downward",        "upward",
+                                             "toward_zero",     "to_nearest_away", NULL};
 
-const AttrConstraint ARITH_ATTR_IS_FASTMATH = {.test = is_fastmath,
-                                         .what = "Floating point fast math flags",
-                                         .param = &arith_fastmath};
-static const AttrConstraint ATTR_IS_OVERFLOW = {.test = is_overflow,
-                                                .what = "Integer overflow arith flags",
-                                                .param = &arith_overflow};
+const AttrConstraint ARITH_ATTR_IS_FASTMATH = {
+    .test = is_fastmath, .what = "Floating point fast math flags", .param = &arith_fastmath};
+static const AttrConstraint ATTR_IS_OVERFLOW = {
+    .test = is_overflow, .what = "Integer overflow arith flags", .param = &arith_overflow};
 static const AttrConstraint ATTR_IS_CMPI_PREDICATE = {
     .test = is_cmpi_predicate,
     .what = "allowed 64-bit signless integer cases: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9",
@@ -147,8 +147,6 @@ const Attr *arith_fastmath_attr(Context *ctx, int64_t flags)
     return enum_attr_get(ctx, &FASTMATH_SPEC, flags);
 }
 
-/* --- types ------------------------------------------------------------------------- */
-
 static bool is_fixed_integer_like(const Type *type)
 {
     const Type *elem = type_elem(type);
@@ -174,8 +172,8 @@ static bool is_bitcastable(const Type *type)
            (is_castable_elem(elem) || type_is_float(elem));
 }
 
-static const TypeConstraint TYPE_FIXED_INTEGER_LIKE = {
-    .test = is_fixed_integer_like, .what = "signless-fixed-width-integer-like"};
+static const TypeConstraint TYPE_FIXED_INTEGER_LIKE = {.test = is_fixed_integer_like,
+                                                       .what = "signless-fixed-width-integer-like"};
 static const TypeConstraint TYPE_INDEX_CASTABLE = {
     .test = is_index_castable, .what = "signless-integer-like or memref of signless-integer"};
 static const TypeConstraint TYPE_BITCASTABLE = {
@@ -188,8 +186,6 @@ const Type *arith_i1_like(const Type *type)
     return type_is_shaped(type) ? type_with_elem(type, i1) : i1;
 }
 
-/* --- constant ------------------------------------------------------------------------ */
-
 /* A string without a type is of type none. */
 static const Type *typed_attr_type(const Attr *attr)
 {
@@ -199,15 +195,12 @@ static const Type *typed_attr_type(const Attr *attr)
 /* constant ::= attr-dict? typed-attribute */
 static bool parse_constant(OpParser *p)
 {
-    if (!parser_attr_dict(p, false))
-        return false;
+    if (!parser_attr_dict(p, false)) return false;
     SrcPos at = parser_pos(p);
     const Attr *value = parser_attr(p, NULL);
-    if (!value)
-        return false;
+    if (!value) return false;
     const Type *type = typed_attr_type(value);
-    if (!type)
-        return parser_error_at(p, at, "invalid kind of attribute specified");
+    if (!type) return parser_error_at(p, at, "invalid kind of attribute specified");
     if (!parser_get_attr(p, "value")) /* the dictionary's takes precedence */
         parser_set_attr(p, "value", value);
     parser_add_result(p, type);
@@ -246,10 +239,8 @@ static const char *name_constant(const Op *op, uint32_t index, StrBuf *scratch)
     (void)index;
     const Attr *value = op_attr(op, "value");
     const Type *type = op_result(op, 0)->type;
-    if (!value || value->kind != ATTR_INTEGER)
-        return "cst";
-    if (type_is_int_width(type, 1))
-        return attr_is_true(value) ? "true" : "false";
+    if (!value || value->kind != ATTR_INTEGER) return "cst";
+    if (type_is_int_width(type, 1)) return attr_is_true(value) ? "true" : "false";
     strbuf_add_char(scratch, 'c');
     bigint_print(scratch, &value->u.integer, true);
     if (type_is_integer(type)) {
@@ -261,10 +252,8 @@ static const char *name_constant(const Op *op, uint32_t index, StrBuf *scratch)
 
 Op *arith_materialize(Context *ctx, const Attr *value, const Type *type, const Attr *loc)
 {
-    if (value->type != type || (type_is_integer(type) && !type_is_signless(type)))
-        return NULL;
-    if (value->kind == ATTR_STRING || value->kind == ATTR_OPAQUE)
-        return NULL;
+    if (value->type != type || (type_is_integer(type) && !type_is_signless(type))) return NULL;
+    if (value->kind == ATTR_STRING || value->kind == ATTR_OPAQUE) return NULL;
     NamedAttr attr = attr_named(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};
     return build(&b, ARITH(CONSTANT), NULL, 0, &type, 1, &attr, 1);
@@ -286,8 +275,6 @@ Value *arith_constant_int(Builder *b, const Type *type, int64_t value)
     const Attr *attr = attr_int(type_elem(type), value);
     return arith_constant(b, type_is_shaped(type) ? attr_dense_splat(type, attr) : attr);
 }
-
-/* --- extended sums and products ---------------------------------------------------------- */
 
 /* ssa-use "," ssa-use attr-dict? ":" type; the type is left to the caller. */
 static bool parse_two_operands(OpParser *p, const Type **type)
@@ -338,8 +325,7 @@ static bool verify_addui_extended(Op *op)
 static bool parse_mul_extended(OpParser *p)
 {
     const Type *type;
-    if (!parse_two_operands(p, &type))
-        return false;
+    if (!parse_two_operands(p, &type)) return false;
     parser_add_result(p, type);
     parser_add_result(p, type);
     return true;
@@ -353,8 +339,6 @@ static bool verify_mul_extended(Op *op)
         return op_error(op, "failed to verify that all of {lhs, rhs, low, high} have same type");
     return true;
 }
-
-/* --- comparison and selection ------------------------------------------------------------------ */
 
 /* Says what is wrong with the operands as a parser would: the verifier looks at them before. */
 static bool infer_compare(Op *op, const Type **results)
@@ -370,8 +354,7 @@ static bool infer_compare(Op *op, const Type **results)
 
 static bool verify_compare(Op *op)
 {
-    if (op_result(op, 0)->type == arith_i1_like(op_operand(op, 0)->type))
-        return true;
+    if (op_result(op, 0)->type == arith_i1_like(op_operand(op, 0)->type)) return true;
     return op_error(op, "failed to verify that result type has i1 element type and same shape as "
                         "operands");
 }
@@ -387,8 +370,7 @@ static bool parse_select(OpParser *p)
         return false;
     if (parser_try(p, ",")) {
         condition = type;
-        if (!(type = parser_type(p)))
-            return false;
+        if (!(type = parser_type(p))) return false;
     }
     parser_add_result(p, type);
     return parser_resolve(p, &refs[0], condition) && parser_resolve(p, &refs[1], type) &&
@@ -432,14 +414,12 @@ Value *arith_select(Builder *b, Value *condition, Value *on_true, Value *on_fals
     return op_result(build(b, ARITH(SELECT), operands, 3, &on_true->type, 1, NULL, 0), 0);
 }
 
-/* --- the table ------------------------------------------------------------------------------- */
-
 #define ELEMENTWISE (TRAIT_PURE | TRAIT_ELEMENTWISE)
 #define SAME_TYPE (ELEMENTWISE | TRAIT_SAME_OPERANDS_AND_RESULT_TYPE)
 
 #define INT_BINARY_OPERANDS(TRAITS)                                                                \
-    .operands = ARGS(ONE("lhs", TYPE_SIGNLESS_INTEGER_LIKE),                                       \
-                     ONE("rhs", TYPE_SIGNLESS_INTEGER_LIKE)),                                      \
+    .operands =                                                                                    \
+        ARGS(ONE("lhs", TYPE_SIGNLESS_INTEGER_LIKE), ONE("rhs", TYPE_SIGNLESS_INTEGER_LIKE)),      \
     .results = ARGS(ONE("result", TYPE_SIGNLESS_INTEGER_LIKE)), .traits = SAME_TYPE | (TRAITS)
 #define INT_BINARY(TRAITS)                                                                         \
     INT_BINARY_OPERANDS(TRAITS), .format = "$lhs `,` $rhs attr-dict `:` type($result)"
@@ -448,10 +428,10 @@ Value *arith_select(Builder *b, Value *condition, Value *on_true, Value *on_fals
         .attrs = ATTRS(DEFAULTED("overflowFlags", ATTR_IS_OVERFLOW, "#arith.overflow<none>")),     \
         .format = "$lhs `,` $rhs (`overflow` `` $overflowFlags^)? attr-dict `:` type($result)"
 #define INT_MUL_EXTENDED                                                                           \
-    .operands = ARGS(ONE("lhs", TYPE_SIGNLESS_INTEGER_LIKE),                                       \
-                     ONE("rhs", TYPE_SIGNLESS_INTEGER_LIKE)),                                      \
-    .results = ARGS(ONE("low", TYPE_SIGNLESS_INTEGER_LIKE),                                        \
-                    ONE("high", TYPE_SIGNLESS_INTEGER_LIKE)),                                      \
+    .operands =                                                                                    \
+        ARGS(ONE("lhs", TYPE_SIGNLESS_INTEGER_LIKE), ONE("rhs", TYPE_SIGNLESS_INTEGER_LIKE)),      \
+    .results =                                                                                     \
+        ARGS(ONE("low", TYPE_SIGNLESS_INTEGER_LIKE), ONE("high", TYPE_SIGNLESS_INTEGER_LIKE)),     \
     .traits = ELEMENTWISE | TRAIT_COMMUTATIVE, .parse = parse_mul_extended,                        \
     .print = print_two_operands, .verify = verify_mul_extended, .result_name = opdef_result_name
 
@@ -469,7 +449,8 @@ Value *arith_select(Builder *b, Value *condition, Value *on_true, Value *on_fals
 
 #define CAST_OPERANDS(FROM, TO)                                                                    \
     .operands = ARGS(ONE("in", FROM)), .results = ARGS(ONE("out", TO)),                            \
-    .traits = ELEMENTWISE | TRAIT_SAME_OPERANDS_AND_RESULT_SHAPE, .verify_types = arith_verify_cast_dims
+    .traits = ELEMENTWISE | TRAIT_SAME_OPERANDS_AND_RESULT_SHAPE,                                  \
+    .verify_types = arith_verify_cast_dims
 #define CAST(FROM, TO)                                                                             \
     CAST_OPERANDS(FROM, TO), .format = "$in attr-dict `:` type($in) `to` type($out)"
 

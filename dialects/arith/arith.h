@@ -21,11 +21,34 @@ extern const AttrConstraint ARITH_ATTR_IS_FASTMATH;
 
 /* Values of cmpi's and cmpf's "predicate". */
 typedef enum CmpiPredicate {
-    CMPI_EQ, CMPI_NE, CMPI_SLT, CMPI_SLE, CMPI_SGT, CMPI_SGE, CMPI_ULT, CMPI_ULE, CMPI_UGT, CMPI_UGE
+    CMPI_EQ,
+    CMPI_NE,
+    CMPI_SLT,
+    CMPI_SLE,
+    CMPI_SGT,
+    CMPI_SGE,
+    CMPI_ULT,
+    CMPI_ULE,
+    CMPI_UGT,
+    CMPI_UGE
 } CmpiPredicate;
 typedef enum CmpfPredicate {
-    CMPF_FALSE, CMPF_OEQ, CMPF_OGT, CMPF_OGE, CMPF_OLT, CMPF_OLE, CMPF_ONE, CMPF_ORD,
-    CMPF_UEQ, CMPF_UGT, CMPF_UGE, CMPF_ULT, CMPF_ULE, CMPF_UNE, CMPF_UNO, CMPF_TRUE
+    CMPF_FALSE,
+    CMPF_OEQ,
+    CMPF_OGT,
+    CMPF_OGE,
+    CMPF_OLT,
+    CMPF_OLE,
+    CMPF_ONE,
+    CMPF_ORD,
+    CMPF_UEQ,
+    CMPF_UGT,
+    CMPF_UGE,
+    CMPF_ULT,
+    CMPF_ULE,
+    CMPF_UNE,
+    CMPF_UNO,
+    CMPF_TRUE
 } CmpfPredicate;
 
 /* Bits of "overflowFlags" and "fastmath". */

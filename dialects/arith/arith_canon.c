@@ -12,8 +12,6 @@ static Value *replace_with(Rewriter *rw, Op *op, Value *value)
     return value;
 }
 
-/* --- reassociation with constants ---------------------------------------------------- */
-
 typedef enum Combine { SUM, INNER_MINUS_OUTER, OUTER_MINUS_INNER, PRODUCT } Combine;
 
 /* outer(inner(x, c0), c1) -> result(x, c0 with c1); the *_left fields say which side the
@@ -51,12 +49,10 @@ static bool reassociate(Rewriter *rw, Op *op, const Reassociation *rule)
     Op *inner = rewrite_def_of(op_operand(op, rule->outer_left ? 1 : 0), rule->inner);
     Value *outer_value = op_operand(op, rule->outer_left ? 0 : 1);
     const Attr *c1 = int_constant(outer_value);
-    if (!inner || !c1)
-        return false;
+    if (!inner || !c1) return false;
     Value *inner_value = op_operand(inner, rule->inner_left ? 0 : 1);
     const Attr *c0 = int_constant(inner_value);
-    if (!c0)
-        return false;
+    if (!c0) return false;
     Value *x = op_operand(inner, rule->inner_left ? 1 : 0);
     const Op *matched[] = {op, value_def(rule->outer_left ? outer_value : inner_value)};
     int64_t flags = arith_flags(op, "overflowFlags") & arith_flags(inner, "overflowFlags");
@@ -103,9 +99,8 @@ REASSOCIATE(sub_right_of_sub_left, .outer = ARITH(SUBI), .inner = ARITH(SUBI),
 REASSOCIATE(sub_left_of_sub_right, .outer = ARITH(SUBI), .inner = ARITH(SUBI),
             .result = ARITH(SUBI), .outer_left = true, .result_left = true, .combine = SUM)
 /* c1 - (c0 - x) -> x + (c1 - c0) */
-REASSOCIATE(sub_left_of_sub_left, .outer = ARITH(SUBI), .inner = ARITH(SUBI),
-            .result = ARITH(ADDI), .outer_left = true, .inner_left = true,
-            .combine = OUTER_MINUS_INNER)
+REASSOCIATE(sub_left_of_sub_left, .outer = ARITH(SUBI), .inner = ARITH(SUBI), .result = ARITH(ADDI),
+            .outer_left = true, .inner_left = true, .combine = OUTER_MINUS_INNER)
 /* (x * c0) * c1 -> x * (c0 * c1) */
 REASSOCIATE(mul_of_mul, .outer = ARITH(MULI), .inner = ARITH(MULI), .result = ARITH(MULI),
             .combine = PRODUCT)
@@ -114,8 +109,7 @@ REASSOCIATE(mul_of_mul, .outer = ARITH(MULI), .inner = ARITH(MULI), .result = AR
 static bool add_of_negated(Rewriter *rw, Op *op, uint32_t product_side)
 {
     Op *mul = rewrite_def_of(op_operand(op, product_side), ARITH(MULI));
-    if (!mul || !const_is_all_ones(fold_constant_of(op_operand(mul, 1))))
-        return false;
+    if (!mul || !const_is_all_ones(fold_constant_of(op_operand(mul, 1)))) return false;
     const Op *matched[] = {op, value_def(op_operand(mul, 1))};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *result = build_binary(&rw->b, ARITH(SUBI), op_result(op, 0)->type,
@@ -140,11 +134,9 @@ static bool sub_of_sub_same(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *inner = rewrite_def_of(op_operand(op, 0), ARITH(SUBI));
-    if (!inner || op_operand(inner, 0) != op_operand(op, 1))
-        return false;
+    if (!inner || op_operand(inner, 0) != op_operand(op, 1)) return false;
     const Attr *zero = const_zero(op_result(op, 0)->type);
-    if (!zero)
-        return false;
+    if (!zero) return false;
     const Op *matched[] = {op, inner};
     int64_t flags = arith_flags(op, "overflowFlags") & arith_flags(inner, "overflowFlags");
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
@@ -180,15 +172,12 @@ void arith_canonicalize_muli(PatternSet *set)
     pattern_add(set, "mul-of-mul", ARITH(MULI), 2, mul_of_mul);
 }
 
-/* --- extended ops ---------------------------------------------------------------------- */
-
 /* The second result is unused: the plain op does. */
 static bool without_second_result(Rewriter *rw, Op *op, const OpDef *plain)
 {
-    if (value_has_uses(op_result(op, 1)))
-        return false;
-    Value *first = build_binary(&rw->b, plain, op_result(op, 0)->type, op_operand(op, 0),
-                                op_operand(op, 1));
+    if (value_has_uses(op_result(op, 1))) return false;
+    Value *first =
+        build_binary(&rw->b, plain, op_result(op, 0)->type, op_operand(op, 0), op_operand(op, 1));
     rewriter_replace_value(rw, op_result(op, 0), first);
     rewriter_erase(rw, op);
     return true;
@@ -211,8 +200,8 @@ static bool mul_signed_by_one(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Value *x = op_operand(op, 0);
-    if (!const_is_int(fold_constant_of(op_operand(op, 1)), 1) || type_width(type_elem(x->type)) == 1 ||
-        !const_zero(x->type))
+    if (!const_is_int(fold_constant_of(op_operand(op, 1)), 1) ||
+        type_width(type_elem(x->type)) == 1 || !const_zero(x->type))
         return false;
     Value *zero = arith_constant(&rw->b, const_zero(x->type));
     Value *negative = arith_cmpi(&rw->b, CMPI_SLT, x, zero);
@@ -237,17 +226,13 @@ void arith_canonicalize_mului_extended(PatternSet *set)
     pattern_add(set, "mul-without-high", ARITH(MULUI_EXTENDED), 1, mul_without_high);
 }
 
-/* --- extensions through bitwise ops ----------------------------------------------------- */
-
 /* op(ext(x), ext(y)) -> ext(op(x, y)) */
 static bool hoist_ext(Rewriter *rw, Op *op, const OpDef *ext)
 {
     Op *lhs = rewrite_def_of(op_operand(op, 0), ext), *rhs = rewrite_def_of(op_operand(op, 1), ext);
-    if (!lhs || !rhs)
-        return false;
+    if (!lhs || !rhs) return false;
     Value *x = op_operand(lhs, 0), *y = op_operand(rhs, 0);
-    if (x->type != y->type)
-        return false;
+    if (x->type != y->type) return false;
     const Op *matched[] = {op, lhs, rhs};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *narrow = build_binary(&rw->b, op->def, x->type, x, y);
@@ -281,13 +266,12 @@ static bool not_of_cmpi(Rewriter *rw, Op *op, void *user)
     (void)user;
     Op *cmp = rewrite_def_of(op_operand(op, 0), ARITH(CMPI));
     const Attr *one = int_constant(op_operand(op, 1));
-    if (!cmp || !one || !attr_is_true(one))
-        return false;
+    if (!cmp || !one || !attr_is_true(one)) return false;
     const Op *matched[] = {op, cmp};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     CmpiPredicate predicate = inverted((CmpiPredicate)arith_predicate(cmp));
-    return replace_with(rw, op, arith_cmpi(&rw->b, predicate, op_operand(cmp, 0),
-                                           op_operand(cmp, 1)));
+    return replace_with(rw, op,
+                        arith_cmpi(&rw->b, predicate, op_operand(cmp, 0), op_operand(cmp, 1)));
 }
 
 void arith_canonicalize_andi(PatternSet *set)
@@ -309,16 +293,13 @@ void arith_canonicalize_xori(PatternSet *set)
     pattern_add(set, "hoist-extsi", ARITH(XORI), 3, hoist_extsi);
 }
 
-/* --- floats ---------------------------------------------------------------------------------- */
-
 /* op(-x, -y) -> op(x, y) */
 static bool drop_negations(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *lhs = rewrite_def_of(op_operand(op, 0), ARITH(NEGF));
     Op *rhs = rewrite_def_of(op_operand(op, 1), ARITH(NEGF));
-    if (!lhs || !rhs)
-        return false;
+    if (!lhs || !rhs) return false;
     const Op *matched[] = {op, lhs, rhs};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *operands[] = {op_operand(lhs, 0), op_operand(rhs, 0)};

@@ -16,19 +16,16 @@ static bool replace_chain(Rewriter *rw, Op *outer, const Op *inner, const OpDef 
 {
     const Op *matched[] = {outer, inner};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
-    rewriter_replace_one(rw, outer, build_unary(&rw->b, def, op_result(outer, 0)->type,
-                                                op_operand(inner, 0)));
+    rewriter_replace_one(rw, outer,
+                         build_unary(&rw->b, def, op_result(outer, 0)->type, op_operand(inner, 0)));
     return true;
 }
-
-/* --- truncations ------------------------------------------------------------------------ */
 
 /* trunc(ext(x)) -> ext(x) when only extension bits are cut off */
 static bool trunc_of_ext(Rewriter *rw, Op *op, const OpDef *ext)
 {
     Op *inner = rewrite_def_of(op_operand(op, 0), ext);
-    if (!inner || width_of(op_result(op, 0)) <= width_of(op_operand(inner, 0)))
-        return false;
+    if (!inner || width_of(op_result(op, 0)) <= width_of(op_operand(inner, 0))) return false;
     return replace_chain(rw, op, inner, ext);
 }
 
@@ -57,18 +54,16 @@ static bool trunc_of_shrsi(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *shift = rewrite_def_of(op_operand(op, 0), ARITH(SHRSI));
-    if (!shift)
-        return false;
+    if (!shift) return false;
     Value *x = op_operand(shift, 0);
     const Attr *amount = fold_constant_of(op_operand(shift, 1));
-    if (!keeps_top_bits(x, op_result(op, 0), amount))
-        return false;
+    if (!keeps_top_bits(x, op_result(op, 0), amount)) return false;
     const Op *matched[] = {op, value_def(op_operand(shift, 1))};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
     Value *constant = arith_constant(&rw->b, amount);
     Value *logical = build_binary(&rw->b, ARITH(SHRUI), x->type, x, constant);
-    rewriter_replace_one(rw, op, build_unary(&rw->b, ARITH(TRUNCI), op_result(op, 0)->type,
-                                             logical));
+    rewriter_replace_one(rw, op,
+                         build_unary(&rw->b, ARITH(TRUNCI), op_result(op, 0)->type, logical));
     return true;
 }
 
@@ -79,8 +74,7 @@ static bool trunc_of_wide_mul(Rewriter *rw, Op *op, const OpDef *ext, const OpDe
     Op *mul = shift ? rewrite_def_of(op_operand(shift, 0), ARITH(MULI)) : NULL;
     Op *lhs = mul ? rewrite_def_of(op_operand(mul, 0), ext) : NULL;
     Op *rhs = lhs ? rewrite_def_of(op_operand(mul, 1), ext) : NULL;
-    if (!rhs)
-        return false;
+    if (!rhs) return false;
     Value *operands[] = {op_operand(lhs, 0), op_operand(rhs, 0)};
     const Type *type = op_result(op, 0)->type;
     if (operands[0]->type != type || operands[1]->type != type ||
@@ -115,8 +109,6 @@ void arith_canonicalize_trunci(PatternSet *set)
     pattern_add(set, "trunc-of-unsigned-mul", ARITH(TRUNCI), 5, trunc_of_unsigned_mul);
 }
 
-/* --- other casts ----------------------------------------------------------------------------- */
-
 /* sext(zext(x)) -> zext(x) */
 static bool extsi_of_extui(Rewriter *rw, Op *op, void *user)
 {
@@ -135,8 +127,7 @@ static bool cast_there_and_back(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *inner = rewrite_def_of(op_operand(op, 0), op->def);
-    if (!inner || op_operand(inner, 0)->type != op_result(op, 0)->type)
-        return false;
+    if (!inner || op_operand(inner, 0)->type != op_result(op, 0)->type) return false;
     rewriter_replace_one(rw, op, op_operand(inner, 0));
     return true;
 }
@@ -166,8 +157,7 @@ void arith_canonicalize_index_castui(PatternSet *set)
 static bool bitcast_of_bitcast(Rewriter *rw, Op *op, void *user)
 {
     Op *inner = rewrite_def_of(op_operand(op, 0), ARITH(BITCAST));
-    if (!inner)
-        return false;
+    if (!inner) return false;
     return cast_there_and_back(rw, op, user) || replace_chain(rw, op, inner, ARITH(BITCAST));
 }
 
@@ -175,8 +165,6 @@ void arith_canonicalize_bitcast(PatternSet *set)
 {
     pattern_add(set, "bitcast-of-bitcast", ARITH(BITCAST), 2, bitcast_of_bitcast);
 }
-
-/* --- comparisons ------------------------------------------------------------------------------- */
 
 /* ext(a) == ext(b) -> a == b, and with != */
 static bool cmpi_of_ext(Rewriter *rw, Op *op, const OpDef *ext)
@@ -188,8 +176,9 @@ static bool cmpi_of_ext(Rewriter *rw, Op *op, const OpDef *ext)
         return false;
     const Op *matched[] = {op, lhs, rhs};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
-    rewriter_replace_one(rw, op, arith_cmpi(&rw->b, (CmpiPredicate)predicate, op_operand(lhs, 0),
-                                            op_operand(rhs, 0)));
+    rewriter_replace_one(
+        rw, op,
+        arith_cmpi(&rw->b, (CmpiPredicate)predicate, op_operand(lhs, 0), op_operand(rhs, 0)));
     return true;
 }
 
@@ -266,12 +255,9 @@ static bool rounding_matters(const IntFloatCompare *c)
 {
     int mantissa = mantissa_width(c->float_type);
     int value_bits = (int)c->width - (c->is_signed ? 1 : 0);
-    if ((int)c->width <= mantissa)
-        return false;
-    if (isinf(c->rhs))
-        return max_exponent(c->float_type) < value_bits;
-    if (c->rhs == 0)
-        return false;
+    if ((int)c->width <= mantissa) return false;
+    if (isinf(c->rhs)) return max_exponent(c->float_type) < value_bits;
+    if (c->rhs == 0) return false;
     int exponent = ilogb(c->rhs);
     return mantissa <= exponent && exponent <= value_bits;
 }
@@ -287,8 +273,7 @@ static CastVerdict compare_fractional(IntFloatCompare *c)
     bool negative = signbit(c->rhs) != 0;
     if (c->predicate == CMPI_EQ || c->predicate == CMPI_NE)
         return c->predicate == CMPI_NE ? ALWAYS : NEVER;
-    if (!c->is_signed && negative)
-        return is_less(c->predicate) ? NEVER : ALWAYS;
+    if (!c->is_signed && negative) return is_less(c->predicate) ? NEVER : ALWAYS;
     if (is_less(c->predicate))
         c->predicate = !c->is_signed ? CMPI_ULE : negative ? CMPI_SLT : CMPI_SLE;
     else
@@ -303,12 +288,9 @@ static CastVerdict judge(IntFloatCompare *c)
     double power = ldexp(1.0, value_bits);
     double most = rounded_to(c->float_type, value_bits >= 53 ? power : power - 1);
     double least = c->is_signed ? rounded_to(c->float_type, -power) : 0.0;
-    if (most < c->rhs)
-        return c->predicate == CMPI_NE || is_less(c->predicate) ? ALWAYS : NEVER;
-    if (least > c->rhs)
-        return c->predicate == CMPI_EQ || is_less(c->predicate) ? NEVER : ALWAYS;
-    if (c->rhs >= power || c->rhs < (c->is_signed ? -power : 0.0))
-        return KEEP;
+    if (most < c->rhs) return c->predicate == CMPI_NE || is_less(c->predicate) ? ALWAYS : NEVER;
+    if (least > c->rhs) return c->predicate == CMPI_EQ || is_less(c->predicate) ? NEVER : ALWAYS;
+    if (c->rhs >= power || c->rhs < (c->is_signed ? -power : 0.0)) return KEEP;
     return c->rhs == trunc(c->rhs) ? COMPARE : compare_fractional(c);
 }
 
@@ -333,10 +315,9 @@ static bool cmpf_of_int(Rewriter *rw, Op *op, void *user)
         return false;
     c.predicate = integer_predicate(predicate, c.is_signed);
     CastVerdict verdict = predicate == CMPF_ORD   ? ALWAYS
-                      : predicate == CMPF_UNO ? NEVER
-                                              : judge(&c);
-    if (verdict == KEEP)
-        return false;
+                          : predicate == CMPF_UNO ? NEVER
+                                                  : judge(&c);
+    if (verdict == KEEP) return false;
     if (verdict != COMPARE) {
         const Attr *value = attr_bool(op->ctx, verdict == ALWAYS);
         rewriter_replace_one(rw, op, arith_constant(&rw->b, value));
@@ -353,19 +334,16 @@ void arith_canonicalize_cmpf(PatternSet *set)
     pattern_add(set, "cmpf-of-int", ARITH(CMPF), 1, cmpf_of_int);
 }
 
-/* --- select --------------------------------------------------------------------------------------- */
-
 /* select(c, a, select(c, b, d)) -> select(c, a, d) */
 static bool select_in_false(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *inner = rewrite_def_of(op_operand(op, 2), ARITH(SELECT));
-    if (!inner || op_operand(inner, 0) != op_operand(op, 0))
-        return false;
+    if (!inner || op_operand(inner, 0) != op_operand(op, 0)) return false;
     const Op *matched[] = {op, inner};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
-    rewriter_replace_one(rw, op, arith_select(&rw->b, op_operand(op, 0), op_operand(op, 1),
-                                              op_operand(inner, 2)));
+    rewriter_replace_one(
+        rw, op, arith_select(&rw->b, op_operand(op, 0), op_operand(op, 1), op_operand(inner, 2)));
     return true;
 }
 
@@ -374,12 +352,11 @@ static bool select_in_true(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *inner = rewrite_def_of(op_operand(op, 1), ARITH(SELECT));
-    if (!inner || op_operand(inner, 0) != op_operand(op, 0))
-        return false;
+    if (!inner || op_operand(inner, 0) != op_operand(op, 0)) return false;
     const Op *matched[] = {op, inner};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
-    rewriter_replace_one(rw, op, arith_select(&rw->b, op_operand(op, 0), op_operand(inner, 1),
-                                              op_operand(op, 2)));
+    rewriter_replace_one(
+        rw, op, arith_select(&rw->b, op_operand(op, 0), op_operand(inner, 1), op_operand(op, 2)));
     return true;
 }
 
@@ -397,8 +374,8 @@ static bool select_to_not(Rewriter *rw, Op *op, void *user)
     if (!is_scalar_bool(op_operand(op, 1), false) || !is_scalar_bool(op_operand(op, 2), true))
         return false;
     Value *one = arith_constant(&rw->b, attr_bool(op->ctx, true));
-    rewriter_replace_one(rw, op, build_binary(&rw->b, ARITH(XORI), op_result(op, 0)->type,
-                                              op_operand(op, 0), one));
+    rewriter_replace_one(
+        rw, op, build_binary(&rw->b, ARITH(XORI), op_result(op, 0)->type, op_operand(op, 0), one));
     return true;
 }
 
@@ -408,12 +385,11 @@ static bool select_of_not(Rewriter *rw, Op *op, void *user)
     (void)user;
     Op *not_op = rewrite_def_of(op_operand(op, 0), ARITH(XORI));
     const Attr *ones = not_op ? fold_constant_of(op_operand(not_op, 1)) : NULL;
-    if (!ones || ones->kind != ATTR_INTEGER || !const_is_all_ones(ones))
-        return false;
+    if (!ones || ones->kind != ATTR_INTEGER || !const_is_all_ones(ones)) return false;
     const Op *matched[] = {op, value_def(op_operand(not_op, 1))};
     rewriter_fuse_locs(rw, matched, COUNT_OF(matched));
-    rewriter_replace_one(rw, op, arith_select(&rw->b, op_operand(not_op, 0), op_operand(op, 2),
-                                              op_operand(op, 1)));
+    rewriter_replace_one(
+        rw, op, arith_select(&rw->b, op_operand(not_op, 0), op_operand(op, 2), op_operand(op, 1)));
     return true;
 }
 
@@ -425,11 +401,9 @@ static bool select_to_extui(Rewriter *rw, Op *op, void *user)
     Value *condition = op_operand(op, 0);
     const Attr *on_true = fold_constant_of(op_operand(op, 1));
     const Attr *on_false = fold_constant_of(op_operand(op, 2));
-    if (!type_is_integer(type) || type_width(type) == 1)
-        return false;
+    if (!type_is_integer(type) || type_width(type) == 1) return false;
     bool straight = const_is_int(on_true, 1) && const_is_int(on_false, 0);
-    if (!straight && !(const_is_int(on_true, 0) && const_is_int(on_false, 1)))
-        return false;
+    if (!straight && !(const_is_int(on_true, 0) && const_is_int(on_false, 1))) return false;
     if (!straight) {
         Value *one = arith_constant_int(&rw->b, condition->type, 1);
         condition = build_binary(&rw->b, ARITH(XORI), condition->type, condition, one);

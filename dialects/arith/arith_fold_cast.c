@@ -23,8 +23,6 @@ static uint32_t elem_width(const Value *value)
     return type_width(type_elem(value->type));
 }
 
-/* --- integers ------------------------------------------------------------------------ */
-
 static bool lane_zext(const Lane *lane, const BigInt *args, BigInt *out)
 {
     *out = bigint_resize(lane->arena, &args[0], type_width(lane->result_elem), false);
@@ -61,8 +59,7 @@ bool arith_fold_extsi(Op *op, const Attr *const *operands, FoldResult *results)
 bool arith_fold_trunci(Op *op, const Attr *const *operands, FoldResult *results)
 {
     Op *ext = source_of(op, ARITH(EXTUI));
-    if (!ext)
-        ext = source_of(op, ARITH(EXTSI));
+    if (!ext) ext = source_of(op, ARITH(EXTSI));
     if (ext) {
         /* trunc(ext(x)) -> trunc(x) or x */
         Value *source = op_operand(ext, 0);
@@ -93,12 +90,9 @@ bool arith_fold_index_castui(Op *op, const Attr *const *operands, FoldResult *re
     return folds_lane(op, operands, results, lane_zext);
 }
 
-/* --- floats ---------------------------------------------------------------------------- */
-
 static bool loads(const Type *type, const BigInt *bits, double *out)
 {
-    if (bits->width > 64)
-        return false;
+    if (bits->width > 64) return false;
     *out = float_from_bits((int)type->kind, bits->u.word);
     return true;
 }
@@ -115,8 +109,7 @@ static bool lane_convert(const Lane *lane, const BigInt *args, BigInt *out)
     double value, back = 0;
     if (type_width(lane->result_elem) > 64 || !loads(lane->arg_elem, &args[0], &value))
         return false;
-    if (isnan(value))
-        return lane_convert_nan(lane, &args[0], out, true);
+    if (isnan(value)) return lane_convert_nan(lane, &args[0], out, true);
     *out = store(lane, value);
     return loads(lane->result_elem, out, &back) && back == value;
 }
@@ -185,8 +178,6 @@ bool arith_fold_fptosi(Op *op, const Attr *const *operands, FoldResult *results)
     return folds_lane(op, operands, results, lane_fptosi);
 }
 
-/* --- bits -------------------------------------------------------------------------------- */
-
 static bool lane_same_bits(const Lane *lane, const BigInt *args, BigInt *out)
 {
     (void)lane;
@@ -197,9 +188,7 @@ static bool lane_same_bits(const Lane *lane, const BigInt *args, BigInt *out)
 /* bitcast(x : t to t) -> x */
 bool arith_fold_bitcast(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (folds_lane(op, operands, results, lane_same_bits))
-        return true;
-    if (op_operand(op, 0)->type == op_result(op, 0)->type)
-        results[0].value = op_operand(op, 0);
+    if (folds_lane(op, operands, results, lane_same_bits)) return true;
+    if (op_operand(op, 0)->type == op_result(op, 0)->type) results[0].value = op_operand(op, 0);
     return results[0].value != NULL;
 }

@@ -48,8 +48,6 @@ bool arith_cmpf_holds(CmpfPredicate predicate, double lhs, double rhs)
     return false;
 }
 
-/* --- cmpi ------------------------------------------------------------------------------- */
-
 static bool lane_cmpi(const Lane *lane, const BigInt *args, BigInt *out)
 {
     const CmpiPredicate *predicate = lane->user;
@@ -77,8 +75,7 @@ static CmpiPredicate swapped(CmpiPredicate predicate)
 static Value *extended_bool(Value *value)
 {
     Op *ext = value_def(value);
-    if (!ext || (ext->def != ARITH(EXTSI) && ext->def != ARITH(EXTUI)))
-        return NULL;
+    if (!ext || (ext->def != ARITH(EXTSI) && ext->def != ARITH(EXTUI))) return NULL;
     Value *source = op_operand(ext, 0);
     return type_width(type_elem(source->type)) == 1 ? source : NULL;
 }
@@ -95,8 +92,7 @@ bool arith_fold_cmpi(Op *op, const Attr *const *operands, FoldResult *results)
     }
     if (predicate == CMPI_NE && const_is_int(operands[1], 0)) {
         results[0].value = extended_bool(lhs);
-        if (results[0].value)
-            return true;
+        if (results[0].value) return true;
     }
     if (operands[0] && !operands[1]) {
         op_set_attr(op, "predicate", attr_i64(op->ctx, (int64_t)swapped(predicate)));
@@ -107,8 +103,6 @@ bool arith_fold_cmpi(Op *op, const Attr *const *operands, FoldResult *results)
     results[0].attr = lane_fold_all(operands, 2, type, lane_cmpi, &predicate);
     return results[0].attr != NULL;
 }
-
-/* --- cmpf -------------------------------------------------------------------------------- */
 
 bool arith_fold_cmpf(Op *op, const Attr *const *operands, FoldResult *results)
 {
@@ -127,8 +121,6 @@ bool arith_fold_cmpf(Op *op, const Attr *const *operands, FoldResult *results)
     return true;
 }
 
-/* --- select ---------------------------------------------------------------------------------- */
-
 static bool lane_select(const Lane *lane, const BigInt *args, BigInt *out)
 {
     (void)lane;
@@ -140,16 +132,13 @@ static bool lane_select(const Lane *lane, const BigInt *args, BigInt *out)
 static Value *select_of_equality(Value *condition, Value *on_true, Value *on_false)
 {
     Op *cmp = value_def(condition);
-    if (!cmp || cmp->def != ARITH(CMPI))
-        return NULL;
+    if (!cmp || cmp->def != ARITH(CMPI)) return NULL;
     int64_t predicate = arith_predicate(cmp);
-    if (predicate != CMPI_EQ && predicate != CMPI_NE)
-        return NULL;
+    if (predicate != CMPI_EQ && predicate != CMPI_NE) return NULL;
     Value *lhs = op_operand(cmp, 0), *rhs = op_operand(cmp, 1);
     bool same = lhs == on_true && rhs == on_false;
     bool crossed = lhs == on_false && rhs == on_true;
-    if (!same && !crossed)
-        return NULL;
+    if (!same && !crossed) return NULL;
     return predicate == CMPI_NE ? on_true : on_false;
 }
 
@@ -176,8 +165,7 @@ bool arith_fold_select(Op *op, const Attr *const *operands, FoldResult *results)
         results[0].value = chosen;
         return true;
     }
-    if (!operands[0] || operands[0]->kind != ATTR_DENSE)
-        return false;
+    if (!operands[0] || operands[0]->kind != ATTR_DENSE) return false;
     results[0].attr = lane_fold_all(operands, 3, type, lane_select, NULL);
     return results[0].attr != NULL;
 }

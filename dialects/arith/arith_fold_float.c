@@ -41,15 +41,13 @@ static double divide(double a, double b)
 /* Of equal zeros the positive one is the larger. */
 static double larger(double a, double b)
 {
-    if (a == b)
-        return signbit(a) ? b : a;
+    if (a == b) return signbit(a) ? b : a;
     return a > b ? a : b;
 }
 
 static double smaller(double a, double b)
 {
-    if (a == b)
-        return signbit(a) ? a : b;
+    if (a == b) return signbit(a) ? a : b;
     return a < b ? a : b;
 }
 
@@ -69,8 +67,7 @@ typedef enum NanRule { NAN_WINS, NAN_YIELDS } NanRule;
 static bool lane_extreme(const Lane *lane, const BigInt *args, BigInt *out, FloatFn2 *fn,
                          NanRule rule)
 {
-    if (args[0].width > 64)
-        return false;
+    if (args[0].width > 64) return false;
     int kind = (int)lane->arg_elem->kind;
     bool first = isnan(float_from_bits(kind, args[0].u.word));
     if (!first && !isnan(float_from_bits(kind, args[1].u.word)))
@@ -113,18 +110,16 @@ bool arith_fold_negf(Op *op, const Attr *const *operands, FoldResult *results)
 {
     /* -(-x) -> x */
     Op *inner = value_def(op_operand(op, 0));
-    if (inner && inner->def == ARITH(NEGF))
-        return gives_value(results, op_operand(inner, 0));
+    if (inner && inner->def == ARITH(NEGF)) return gives_value(results, op_operand(inner, 0));
     results[0].attr = lane_fold_all(operands, 1, op_result(op, 0)->type, lane_neg, NULL);
     return results[0].attr != NULL;
 }
 
 /* op(x, neutral) -> x, else constants */
-static bool folds_neutral(Op *op, const Attr *const *operands, FoldResult *results,
-                          double neutral, LaneFn *fn)
+static bool folds_neutral(Op *op, const Attr *const *operands, FoldResult *results, double neutral,
+                          LaneFn *fn)
 {
-    if (is_float(operands[1], neutral))
-        return gives_value(results, op_operand(op, 0));
+    if (is_float(operands[1], neutral)) return gives_value(results, op_operand(op, 0));
     return folds_lanes(op, operands, results, fn);
 }
 
@@ -154,11 +149,10 @@ bool arith_fold_remf(Op *op, const Attr *const *operands, FoldResult *results)
 }
 
 /* op(x, x) -> x, else as folds_neutral */
-static bool folds_extreme(Op *op, const Attr *const *operands, FoldResult *results,
-                          double neutral, LaneFn *fn)
+static bool folds_extreme(Op *op, const Attr *const *operands, FoldResult *results, double neutral,
+                          LaneFn *fn)
 {
-    if (op_operand(op, 0) == op_operand(op, 1))
-        return gives_value(results, op_operand(op, 1));
+    if (op_operand(op, 0) == op_operand(op, 1)) return gives_value(results, op_operand(op, 1));
     return folds_neutral(op, operands, results, neutral, fn);
 }
 

@@ -45,8 +45,7 @@ LANE_BINARY(lane_xor, bigint_xor(lane->arena, &args[0], &args[1]))
 
 /* Folds unless the last lane of a constant is out of the op's domain, as upstream does: an
  * earlier lane's result is as good as any. */
-static bool folds_by_last_lane(Op *op, const Attr *const *operands, FoldResult *results,
-                               LaneFn *fn)
+static bool folds_by_last_lane(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
 {
     bool in_domain = false, *user = &in_domain;
     const Attr *attr = lane_fold_all(operands, 2, op_result(op, 0)->type, fn, &user);
@@ -59,20 +58,15 @@ bool arith_fold_constant(Op *op, const Attr *const *operands, FoldResult *result
     return gives_attr(results, op_attr(op, "value"));
 }
 
-/* --- sums and differences ---------------------------------------------------------- */
-
 bool arith_fold_addi(Op *op, const Attr *const *operands, FoldResult *results)
 {
     Value *lhs = op_operand(op, 0), *rhs = op_operand(op, 1);
     /* x + 0 -> x;  (a - b) + b -> a;  b + (a - b) -> a */
-    if (const_is_int(operands[1], 0))
-        return gives_value(results, lhs);
+    if (const_is_int(operands[1], 0)) return gives_value(results, lhs);
     Op *sub = def_of(lhs, ARITH(SUBI));
-    if (sub && op_operand(sub, 1) == rhs)
-        return gives_value(results, op_operand(sub, 0));
+    if (sub && op_operand(sub, 1) == rhs) return gives_value(results, op_operand(sub, 0));
     sub = def_of(rhs, ARITH(SUBI));
-    if (sub && op_operand(sub, 1) == lhs)
-        return gives_value(results, op_operand(sub, 0));
+    if (sub && op_operand(sub, 1) == lhs) return gives_value(results, op_operand(sub, 0));
     return folds_lanes(op, operands, results, lane_add);
 }
 
@@ -90,16 +84,14 @@ bool arith_fold_addui_extended(Op *op, const Attr *const *operands, FoldResult *
     /* x + 0 -> x, false */
     if (const_is_int(operands[1], 0)) {
         const Attr *no = const_zero(overflow);
-        if (!no)
-            return false;
+        if (!no) return false;
         results[0].value = op_operand(op, 0);
         results[1].attr = no;
         return true;
     }
     const Attr *sum = lane_fold_all(operands, 2, op_result(op, 0)->type, lane_add, NULL);
     const Attr *carry = sum ? lane_fold_all(operands, 2, overflow, lane_carry, NULL) : NULL;
-    if (!carry)
-        return false;
+    if (!carry) return false;
     results[0].attr = sum;
     results[1].attr = carry;
     return true;
@@ -109,27 +101,19 @@ bool arith_fold_subi(Op *op, const Attr *const *operands, FoldResult *results)
 {
     Value *lhs = op_operand(op, 0), *rhs = op_operand(op, 1);
     /* x - x -> 0;  x - 0 -> x;  (a + b) - b -> a;  (a + b) - a -> b */
-    if (lhs == rhs && const_zero(lhs->type))
-        return gives_attr(results, const_zero(lhs->type));
-    if (const_is_int(operands[1], 0))
-        return gives_value(results, lhs);
+    if (lhs == rhs && const_zero(lhs->type)) return gives_attr(results, const_zero(lhs->type));
+    if (const_is_int(operands[1], 0)) return gives_value(results, lhs);
     Op *add = def_of(lhs, ARITH(ADDI));
-    if (add && op_operand(add, 1) == rhs)
-        return gives_value(results, op_operand(add, 0));
-    if (add && op_operand(add, 0) == rhs)
-        return gives_value(results, op_operand(add, 1));
+    if (add && op_operand(add, 1) == rhs) return gives_value(results, op_operand(add, 0));
+    if (add && op_operand(add, 0) == rhs) return gives_value(results, op_operand(add, 1));
     return folds_lanes(op, operands, results, lane_sub);
 }
-
-/* --- products ------------------------------------------------------------------------- */
 
 bool arith_fold_muli(Op *op, const Attr *const *operands, FoldResult *results)
 {
     /* x * 0 -> 0;  x * 1 -> x */
-    if (const_is_int(operands[1], 0))
-        return gives_value(results, op_operand(op, 1));
-    if (const_is_int(operands[1], 1))
-        return gives_value(results, op_operand(op, 0));
+    if (const_is_int(operands[1], 0)) return gives_value(results, op_operand(op, 1));
+    if (const_is_int(operands[1], 1)) return gives_value(results, op_operand(op, 0));
     return folds_lanes(op, operands, results, lane_mul);
 }
 
@@ -159,8 +143,7 @@ static bool folds_halves(Op *op, const Attr *const *operands, FoldResult *result
     const Type *type = op_result(op, 0)->type;
     const Attr *low_attr = lane_fold_all(operands, 2, type, lane_mul, NULL);
     const Attr *high_attr = low_attr ? lane_fold_all(operands, 2, type, high, NULL) : NULL;
-    if (!high_attr)
-        return false;
+    if (!high_attr) return false;
     results[0].attr = low_attr;
     results[1].attr = high_attr;
     return true;
@@ -169,8 +152,7 @@ static bool folds_halves(Op *op, const Attr *const *operands, FoldResult *result
 /* x * 0 -> 0, 0 */
 static bool folds_times_zero(const Attr *const *operands, FoldResult *results)
 {
-    if (!const_is_int(operands[1], 0))
-        return false;
+    if (!const_is_int(operands[1], 0)) return false;
     results[0].attr = results[1].attr = operands[1];
     return true;
 }
@@ -183,8 +165,7 @@ bool arith_fold_mulsi_extended(Op *op, const Attr *const *operands, FoldResult *
 
 bool arith_fold_mului_extended(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (folds_times_zero(operands, results))
-        return true;
+    if (folds_times_zero(operands, results)) return true;
     /* x * 1 -> x, 0 */
     if (const_is_int(operands[1], 1) && const_zero(op_result(op, 1)->type)) {
         results[0].value = op_operand(op, 0);
@@ -193,8 +174,6 @@ bool arith_fold_mului_extended(Op *op, const Attr *const *operands, FoldResult *
     }
     return folds_halves(op, operands, results, lane_high_unsigned);
 }
-
-/* --- quotients --------------------------------------------------------------------------- */
 
 typedef enum DivRounding { TO_ZERO, UP, DOWN } DivRounding;
 
@@ -211,10 +190,10 @@ static bool quotient_overflows(const Lane *lane, const BigInt *args)
     return is_least(lane, &args[0]) && bigint_eq(&args[1], &minus_one);
 }
 
-static bool divide(const Lane *lane, const BigInt *args, BigInt *out, bool is_signed, DivRounding to)
+static bool divide(const Lane *lane, const BigInt *args, BigInt *out, bool is_signed,
+                   DivRounding to)
 {
-    if (bigint_is_zero(&args[1]) || (is_signed && quotient_overflows(lane, args)))
-        return false;
+    if (bigint_is_zero(&args[1]) || (is_signed && quotient_overflows(lane, args))) return false;
     BigInt quotient = bigint_div(lane->arena, &args[0], &args[1], is_signed);
     BigInt rest = bigint_rem(lane->arena, &args[0], &args[1], is_signed);
     bool negative = is_signed && bigint_is_negative(&args[0]) != bigint_is_negative(&args[1]);
@@ -254,16 +233,14 @@ static bool lane_floordivsi(const Lane *lane, const BigInt *args, BigInt *out)
 {
     bool *in_domain = *(bool *const *)lane->user;
     *in_domain = divide(lane, args, out, true, DOWN);
-    if (!*in_domain)
-        *out = args[0];
+    if (!*in_domain) *out = args[0];
     return true;
 }
 
 /* x / 1 -> x */
 static bool folds_quotient(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
 {
-    if (const_is_int(operands[1], 1))
-        return gives_value(results, op_operand(op, 0));
+    if (const_is_int(operands[1], 1)) return gives_value(results, op_operand(op, 0));
     return folds_lanes(op, operands, results, fn);
 }
 
@@ -289,15 +266,13 @@ bool arith_fold_ceildivsi(Op *op, const Attr *const *operands, FoldResult *resul
 
 bool arith_fold_floordivsi(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (const_is_int(operands[1], 1))
-        return gives_value(results, op_operand(op, 0));
+    if (const_is_int(operands[1], 1)) return gives_value(results, op_operand(op, 0));
     return folds_by_last_lane(op, operands, results, lane_floordivsi);
 }
 
 static bool remainder_of(const Lane *lane, const BigInt *args, BigInt *out, bool is_signed)
 {
-    if (bigint_is_zero(&args[1]))
-        return false;
+    if (bigint_is_zero(&args[1])) return false;
     *out = is_signed && quotient_overflows(lane, args)
                ? bigint_from_i64(lane->arena, args[0].width, 0)
                : bigint_rem(lane->arena, &args[0], &args[1], is_signed);
@@ -332,8 +307,6 @@ bool arith_fold_remsi(Op *op, const Attr *const *operands, FoldResult *results)
     return folds_remainder(op, operands, results, lane_remsi);
 }
 
-/* --- bits -------------------------------------------------------------------------------- */
-
 /* value is x ^ -1 of the given x. */
 static bool is_not_of(Value *value, const Value *x)
 {
@@ -354,16 +327,12 @@ bool arith_fold_andi(Op *op, const Attr *const *operands, FoldResult *results)
 {
     Value *lhs = op_operand(op, 0), *rhs = op_operand(op, 1);
     /* x & 0 -> 0;  x & -1 -> x;  x & ~x -> 0;  (x & y) & x -> x & y */
-    if (const_is_int(operands[1], 0))
-        return gives_value(results, rhs);
-    if (const_is_all_ones(operands[1]))
-        return gives_value(results, lhs);
+    if (const_is_int(operands[1], 0)) return gives_value(results, rhs);
+    if (const_is_all_ones(operands[1])) return gives_value(results, lhs);
     if (is_not_of(rhs, lhs) || is_not_of(lhs, rhs))
         return gives_attr(results, const_zero(lhs->type));
-    if (is_and_of(lhs, rhs))
-        return gives_value(results, lhs);
-    if (is_and_of(rhs, lhs))
-        return gives_value(results, rhs);
+    if (is_and_of(lhs, rhs)) return gives_value(results, lhs);
+    if (is_and_of(rhs, lhs)) return gives_value(results, rhs);
     return folds_lanes(op, operands, results, lane_and);
 }
 
@@ -371,10 +340,8 @@ bool arith_fold_ori(Op *op, const Attr *const *operands, FoldResult *results)
 {
     Value *lhs = op_operand(op, 0), *rhs = op_operand(op, 1);
     /* x | 0 -> x;  x | -1 -> -1;  x | ~x -> -1 */
-    if (const_is_int(operands[1], 0))
-        return gives_value(results, lhs);
-    if (const_is_all_ones(operands[1]))
-        return gives_attr(results, operands[1]);
+    if (const_is_int(operands[1], 0)) return gives_value(results, lhs);
+    if (const_is_all_ones(operands[1])) return gives_attr(results, operands[1]);
     if (is_not_of(lhs, rhs))
         return gives_attr(results, fold_constant_of(op_operand(value_def(lhs), 1)));
     if (is_not_of(rhs, lhs))
@@ -386,10 +353,8 @@ bool arith_fold_xori(Op *op, const Attr *const *operands, FoldResult *results)
 {
     Value *lhs = op_operand(op, 0), *rhs = op_operand(op, 1);
     /* x ^ 0 -> x;  x ^ x -> 0;  (x ^ a) ^ a -> x and its mirror images */
-    if (const_is_int(operands[1], 0))
-        return gives_value(results, lhs);
-    if (lhs == rhs)
-        return gives_attr(results, const_zero(lhs->type));
+    if (const_is_int(operands[1], 0)) return gives_value(results, lhs);
+    if (lhs == rhs) return gives_attr(results, const_zero(lhs->type));
     for (int side = 0; side < 2; side++) {
         Op *inner = def_of(side ? rhs : lhs, ARITH(XORI));
         const Value *other = side ? lhs : rhs;
@@ -431,8 +396,7 @@ static bool lane_shrsi(const Lane *lane, const BigInt *args, BigInt *out)
 /* x shifted by 0 -> x */
 static bool folds_shift(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
 {
-    if (const_is_int(operands[1], 0))
-        return gives_value(results, op_operand(op, 0));
+    if (const_is_int(operands[1], 0)) return gives_value(results, op_operand(op, 0));
     return folds_by_last_lane(op, operands, results, fn);
 }
 
@@ -451,8 +415,6 @@ bool arith_fold_shrsi(Op *op, const Attr *const *operands, FoldResult *results)
     return folds_shift(op, operands, results, lane_shrsi);
 }
 
-/* --- extremes ---------------------------------------------------------------------------- */
-
 LANE_BINARY(lane_maxsi, bigint_cmp(&args[0], &args[1], true) >= 0 ? args[0] : args[1])
 LANE_BINARY(lane_maxui, bigint_cmp(&args[0], &args[1], false) >= 0 ? args[0] : args[1])
 LANE_BINARY(lane_minsi, bigint_cmp(&args[0], &args[1], true) <= 0 ? args[0] : args[1])
@@ -463,10 +425,8 @@ static bool is_extreme(const Attr *attr, bool is_signed, bool greatest)
 {
     BigInt value;
     Arena scratch;
-    if (!const_int(attr, &value))
-        return false;
-    if (!is_signed)
-        return greatest ? const_is_all_ones(attr) : bigint_is_zero(&value);
+    if (!const_int(attr, &value)) return false;
+    if (!is_signed) return greatest ? const_is_all_ones(attr) : bigint_is_zero(&value);
     arena_init(&scratch);
     BigInt one = bigint_from_i64(&scratch, value.width, 1);
     BigInt least = bigint_shl(&scratch, &one, value.width - 1);
@@ -481,12 +441,9 @@ static bool folds_extreme(Op *op, const Attr *const *operands, FoldResult *resul
                           bool is_signed, bool is_max)
 {
     Value *lhs = op_operand(op, 0), *rhs = op_operand(op, 1);
-    if (lhs == rhs)
-        return gives_value(results, rhs);
-    if (is_extreme(operands[1], is_signed, is_max))
-        return gives_value(results, rhs);
-    if (is_extreme(operands[1], is_signed, !is_max))
-        return gives_value(results, lhs);
+    if (lhs == rhs) return gives_value(results, rhs);
+    if (is_extreme(operands[1], is_signed, is_max)) return gives_value(results, rhs);
+    if (is_extreme(operands[1], is_signed, !is_max)) return gives_value(results, lhs);
     return folds_lanes(op, operands, results, fn);
 }
 

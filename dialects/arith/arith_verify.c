@@ -5,15 +5,11 @@
 
 static bool same_dims(const Type *a, const Type *b)
 {
-    if (a->u.shaped.rank != b->u.shaped.rank)
-        return false;
+    if (a->u.shaped.rank != b->u.shaped.rank) return false;
     for (uint32_t i = 0; i < a->u.shaped.rank; i++)
-        if (a->u.shaped.dims[i] != b->u.shaped.dims[i])
-            return false;
+        if (a->u.shaped.dims[i] != b->u.shaped.dims[i]) return false;
     return true;
 }
-
-/* --- casts ---------------------------------------------------------------------------------- */
 
 /* Extents of ranked tensors, unknown ones included, are the same on both sides. */
 bool arith_verify_cast_dims(Op *op)
@@ -23,8 +19,7 @@ bool arith_verify_cast_dims(Op *op)
     bool out_tensor = type_is_tensor(out) && type_is_ranked(out);
     uint32_t in_rank = in_tensor ? in->u.shaped.rank : 0;
     uint32_t out_rank = out_tensor ? out->u.shaped.rank : 0;
-    if (in_rank == out_rank && (!in_tensor || !out_tensor || same_dims(in, out)))
-        return true;
+    if (in_rank == out_rank && (!in_tensor || !out_tensor || same_dims(in, out))) return true;
     return op_error(op, "failed to verify that input and output have the same tensor dimensions");
 }
 
@@ -38,8 +33,7 @@ static bool same_encoding(const Type *a, const Type *b)
 static bool verify_cast(Op *op, bool (*converts)(const Type *from, const Type *to))
 {
     const Type *in = op_operand(op, 0)->type, *out = op_result(op, 0)->type;
-    if (same_encoding(in, out) && converts(type_elem(in), type_elem(out)))
-        return true;
+    if (same_encoding(in, out) && converts(type_elem(in), type_elem(out))) return true;
     return op_error(op, "operand type '%s' and result type '%s' are cast incompatible",
                     type_str(op->ctx, in), type_str(op->ctx, out));
 }
@@ -68,8 +62,7 @@ static bool exactly_one_is_index(const Type *from, const Type *to)
 
 static bool same_width(const Type *from, const Type *to)
 {
-    return from->kind != TYPE_INDEX && to->kind != TYPE_INDEX &&
-           type_width(from) == type_width(to);
+    return from->kind != TYPE_INDEX && to->kind != TYPE_INDEX && type_width(from) == type_width(to);
 }
 
 bool arith_verify_ext(Op *op)
@@ -97,8 +90,6 @@ bool arith_verify_bitcast(Op *op)
     return verify_cast(op, same_width);
 }
 
-/* --- selection ------------------------------------------------------------------------------- */
-
 bool arith_verify_select_types(Op *op)
 {
     const Type *condition = op_operand(op, 0)->type, *type = op_result(op, 0)->type;
@@ -113,8 +104,7 @@ bool arith_verify_select_types(Op *op)
 bool arith_verify_select(Op *op)
 {
     const Type *condition = op_operand(op, 0)->type, *type = op_result(op, 0)->type;
-    if (!type_is_shaped(condition))
-        return true;
+    if (!type_is_shaped(condition)) return true;
     if (!type_is_tensor(type) && type->kind != TYPE_VECTOR)
         return op_error(op, "expected condition to be a signless i1, but got '%s'",
                         type_str(op->ctx, condition));

@@ -19,8 +19,8 @@ FoldHook arith_fold_negf, arith_fold_addf, arith_fold_subf, arith_fold_mulf, ari
     arith_fold_remf, arith_fold_maximumf, arith_fold_maxnumf, arith_fold_minimumf,
     arith_fold_minnumf;
 /* arith_fold_cast.c */
-FoldHook arith_fold_extui, arith_fold_extsi, arith_fold_extf, arith_fold_trunci,
-    arith_fold_truncf, arith_fold_uitofp, arith_fold_sitofp, arith_fold_fptoui, arith_fold_fptosi,
+FoldHook arith_fold_extui, arith_fold_extsi, arith_fold_extf, arith_fold_trunci, arith_fold_truncf,
+    arith_fold_uitofp, arith_fold_sitofp, arith_fold_fptoui, arith_fold_fptosi,
     arith_fold_index_cast, arith_fold_index_castui, arith_fold_bitcast;
 /* arith_fold_cmp.c */
 FoldHook arith_fold_cmpi, arith_fold_cmpf, arith_fold_select;

@@ -1,7 +1,6 @@
 /* Mixed lists of constants and values.
  * Tests: lit/dialects/tensor */
 #include "dialects/arith/arith.h"
-
 #include "ir/rewrite/rewrite.h"
 
 void mixed_indices_read(const Op *op, const char *static_attr, uint32_t group, MixedIndices *out)
@@ -22,8 +21,7 @@ const Attr *mixed_indices_split(Context *ctx, const MixedIndex *list, size_t cou
     IntList constants = {0};
     for (size_t i = 0; i < count; i++) {
         *vec_push(&constants) = list[i].value ? DIM_DYNAMIC : list[i].constant;
-        if (list[i].value)
-            *vec_push(values) = list[i].value;
+        if (list[i].value) *vec_push(values) = list[i].value;
     }
     const Attr *attr = attr_i64_array(ctx, constants.data, constants.len);
     vec_free(&constants);
@@ -75,8 +73,7 @@ Value *mixed_materialize(Builder *b, MixedIndex index)
 bool mixed_equal(MixedIndex a, MixedIndex b)
 {
     int64_t x, y;
-    if (a.value && a.value == b.value)
-        return true;
+    if (a.value && a.value == b.value) return true;
     return mixed_known(a, &x) && mixed_known(b, &y) && x == y;
 }
 

@@ -1,9 +1,8 @@
 /* Rows and hooks of the builtin dialect.
  * Tests: lit/dialects/builtin */
-#include "dialects/builtin/builtin.h"
-
 #include <string.h>
 
+#include "dialects/builtin/builtin.h"
 #include "dialects/common/common.h"
 #include "ir/asm/print/print.h"
 
@@ -17,9 +16,9 @@ static bool verify_module(Op *op)
     for (uint32_t i = 0; i < op->attrs->u.dict.count; i++) {
         const Ident *name = op->attrs->u.dict.items[i].name;
         if (is_unprefixed(name))
-            return op_error(op,
-                            "can only contain attributes with dialect-prefixed names, found: '%.*s'",
-                            STR_ARG(name->str));
+            return op_error(
+                op, "can only contain attributes with dialect-prefixed names, found: '%.*s'",
+                STR_ARG(name->str));
     }
     Region *body = op_region(op, 0);
     if (!region_is_empty(body) && region_entry(body)->arg_count > 0)
@@ -29,8 +28,7 @@ static bool verify_module(Op *op)
 
 static bool verify_unrealized_conversion_cast(Op *op)
 {
-    if (op->result_count > 0)
-        return true;
+    if (op->result_count > 0) return true;
     return op_error(op, "expected at least one result for cast operation");
 }
 
@@ -39,14 +37,12 @@ static bool fold_unrealized_conversion_cast(Op *op, const Attr *const *operands,
                                             FoldResult *results)
 {
     (void)operands;
-    if (op->operand_count == 0)
-        return false;
+    if (op->operand_count == 0) return false;
     bool same = op->operand_count == op->result_count;
     for (uint32_t i = 0; same && i < op->operand_count; i++)
         same = op_operand(op, i)->type == op_result(op, i)->type;
     if (same) {
-        for (uint32_t i = 0; i < op->operand_count; i++)
-            results[i].value = op_operand(op, i);
+        for (uint32_t i = 0; i < op->operand_count; i++) results[i].value = op_operand(op, i);
         return true;
     }
     Op *producer = value_def(op_operand(op, 0));
@@ -54,13 +50,10 @@ static bool fold_unrealized_conversion_cast(Op *op, const Attr *const *operands,
         producer->operand_count != op->result_count)
         return false;
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (op_operand(op, i) != op_result(producer, i))
-            return false;
+        if (op_operand(op, i) != op_result(producer, i)) return false;
     for (uint32_t i = 0; i < op->result_count; i++)
-        if (op_operand(producer, i)->type != op_result(op, i)->type)
-            return false;
-    for (uint32_t i = 0; i < op->result_count; i++)
-        results[i].value = op_operand(producer, i);
+        if (op_operand(producer, i)->type != op_result(op, i)->type) return false;
+    for (uint32_t i = 0; i < op->result_count; i++) results[i].value = op_operand(producer, i);
     return true;
 }
 

@@ -2,11 +2,10 @@
  * A branch's operands are the arguments of its successors, in order.
  * Tests: lit/dialects/cf */
 #include "dialects/cf/cf.h"
-
 #include "dialects/cf/internal.h"
 #include "dialects/common/common.h"
-#include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 /* Operand groups of cond_br and switch. */
 enum { GROUP_FIRST = 1, GROUP_SECOND = 2 };
@@ -18,8 +17,7 @@ static void switch_case_operands(const Op *op, uint32_t index, uint32_t *begin, 
     op_operand_group(op, GROUP_SECOND, begin, &all);
     *count = 0;
     if (all == 0) return; /* as in most switches: do not add up zeros for every case */
-    for (uint32_t i = 0; i < index; i++)
-        *begin += (uint32_t)dense_array_i64(sizes, i);
+    for (uint32_t i = 0; i < index; i++) *begin += (uint32_t)dense_array_i64(sizes, i);
     *count = (uint32_t)dense_array_i64(sizes, index);
 }
 
@@ -38,8 +36,7 @@ static void set_case_size(Op *op, uint32_t index, uint32_t size)
     const Attr *segments = op_attr(op, "case_operand_segments");
     size_t count = segments->u.dense_array.count;
     int32_t *sizes = xcalloc(count, sizeof *sizes);
-    for (size_t i = 0; i < count; i++)
-        sizes[i] = (int32_t)dense_array_i64(segments, i);
+    for (size_t i = 0; i < count; i++) sizes[i] = (int32_t)dense_array_i64(segments, i);
     sizes[index] = (int32_t)size;
     op_set_attr(op, "case_operand_segments",
                 attr_dense_array(segments->u.dense_array.elem, sizes, count));
@@ -54,10 +51,8 @@ static void set_case_operands(Op *op, uint32_t index, Value *const *values, uint
     op_operand_group(op, GROUP_SECOND, &group_begin, &group_size);
     uint32_t size = group_size - old + count, before = begin - group_begin;
     Value **all = xcalloc(size, sizeof *all);
-    for (uint32_t i = 0; i < before; i++)
-        all[i] = op_operand(op, group_begin + i);
-    for (uint32_t i = 0; i < count; i++)
-        all[before + i] = values[i];
+    for (uint32_t i = 0; i < before; i++) all[i] = op_operand(op, group_begin + i);
+    for (uint32_t i = 0; i < count; i++) all[before + i] = values[i];
     for (uint32_t i = before + old; i < group_size; i++)
         all[i - old + count] = op_operand(op, group_begin + i);
     op_set_operand_group(op, GROUP_SECOND, all, size);
@@ -94,12 +89,9 @@ static bool verify_successor(Op *op, uint32_t index)
 static bool verify_branch(Op *op)
 {
     for (uint32_t i = 0; i < op->successor_count; i++)
-        if (!verify_successor(op, i))
-            return false;
+        if (!verify_successor(op, i)) return false;
     return true;
 }
-
-/* --- switch ---------------------------------------------------------------------- */
 
 static bool is_int_elements(const Attr *attr)
 {
@@ -123,15 +115,13 @@ static bool verify_switch_shape(Op *op)
     uint32_t begin, operands, cases = op->successor_count - 1;
     op_operand_group(op, GROUP_SECOND, &begin, &operands);
     int64_t total = 0;
-    for (size_t i = 0; i < sizes->u.dense_array.count; i++)
-        total += dense_array_i64(sizes, i);
+    for (size_t i = 0; i < sizes->u.dense_array.count; i++) total += dense_array_i64(sizes, i);
     if (total != operands)
         return op_error(op,
                         "caseOperands count (%u) does not match with the total size (%lld) "
                         "specified in attribute 'case_operand_segments'",
                         operands, (long long)total);
-    if (!values && cases == 0)
-        return true;
+    if (!values && cases == 0) return true;
     const Type *flag = op_operand(op, 0)->type;
     const Type *type = values ? type_elem(values->type) : flag;
     if (type != flag)
@@ -157,7 +147,7 @@ static bool verify_switch(Op *op)
 }
 
 typedef struct SwitchParse {
-    OperandRefs refs;   /* of all successors, in order */
+    OperandRefs refs; /* of all successors, in order */
     TypeList types;
     VEC(int64_t) values;
     VEC(int32_t) counts; /* operands per successor; first the default's */
@@ -167,8 +157,7 @@ typedef struct SwitchParse {
 static bool parse_switch_target(OpParser *p, SwitchParse *s)
 {
     size_t before = s->refs.len;
-    if (!parser_successor(p))
-        return false;
+    if (!parser_successor(p)) return false;
     if (parser_try(p, "(")) {
         if (!parser_operand_list(p, &s->refs) || !parser_expect(p, ":") ||
             !parser_type_list(p, &s->types) || !parser_expect(p, ")"))
@@ -210,8 +199,7 @@ static const Type *parse_flag_type(OpParser *p)
 {
     SrcPos at = parser_pos(p);
     const Type *type = parser_type(p);
-    if (!type || type_is_integer(type))
-        return type;
+    if (!type || type_is_integer(type)) return type;
     parser_error_at(p, at, "invalid kind of type specified");
     return NULL;
 }
@@ -226,8 +214,7 @@ static bool parse_switch(OpParser *p)
               (type = parse_flag_type(p)) != NULL && parser_expect(p, ",") && parser_expect(p, "[");
     SrcPos at = parser_pos(p);
     ok = ok && parse_switch_cases(p, &s) && parser_expect(p, "]") && parser_attr_dict(p, false);
-    if (ok)
-        set_switch_attrs(p, &s, type);
+    if (ok) set_switch_attrs(p, &s, type);
     ok = ok && parser_resolve(p, &flag, type) &&
          parser_resolve_all(p, &s.refs, s.types.data, s.types.len, at);
     vec_free(&s.refs);
@@ -242,14 +229,12 @@ static void print_switch_target(OpPrinter *p, const Op *op, uint32_t index)
     uint32_t begin, count;
     cf_successor_operands(op, index, &begin, &count);
     printer_successor(p, op->successors[index].block);
-    if (count == 0)
-        return;
+    if (count == 0) return;
     printer_text(p, "(");
     printer_values(p, op, begin, count);
     printer_text(p, " : ");
     for (uint32_t i = 0; i < count; i++) {
-        if (i > 0)
-            printer_text(p, ", ");
+        if (i > 0) printer_text(p, ", ");
         printer_type(p, op_operand(op, begin + i)->type);
     }
     printer_text(p, ")");
@@ -277,8 +262,7 @@ static void print_switch(OpPrinter *p, const Op *op)
         printer_text(p, ": ");
         print_switch_target(p, op, i);
     }
-    if (values)
-        printer_newline(p);
+    if (values) printer_newline(p);
     printer_text(p, "]");
     printer_attr_dict(p, op, hidden);
 }

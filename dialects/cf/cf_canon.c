@@ -17,8 +17,7 @@ static void target_read(const Op *branch, uint32_t index, BranchTarget *out)
     uint32_t begin, count;
     cf_successor_operands(branch, index, &begin, &count);
     *out = (BranchTarget){.block = branch->successors[index].block};
-    for (uint32_t i = 0; i < count; i++)
-        *vec_push(&out->operands) = op_operand(branch, begin + i);
+    for (uint32_t i = 0; i < count; i++) *vec_push(&out->operands) = op_operand(branch, begin + i);
 }
 
 static void target_free(BranchTarget *target)
@@ -45,8 +44,7 @@ static bool args_used_only_by(const Block *block, const Op *user)
 {
     for (uint32_t i = 0; i < block->arg_count; i++)
         FOR_EACH_USE(use, block->args[i])
-            if (use->owner != user)
-                return false;
+            if (use->owner != user) return false;
     return true;
 }
 
@@ -69,8 +67,6 @@ static bool target_pass_through(BranchTarget *target)
     *target = onward;
     return true;
 }
-
-/* --- new branches -------------------------------------------------------------------------- */
 
 typedef struct SwitchParts {
     Value *flag;
@@ -99,8 +95,7 @@ static void replace_by_br(Rewriter *rw, Op *op, const BranchTarget *target)
 
 static void append(ValueList *list, const ValueList *more)
 {
-    for (size_t i = 0; i < more->len; i++)
-        *vec_push(list) = more->data[i];
+    for (size_t i = 0; i < more->len; i++) *vec_push(list) = more->data[i];
 }
 
 static const Attr *sizes_attr(Context *ctx, const int32_t *sizes, size_t count)
@@ -108,7 +103,8 @@ static const Attr *sizes_attr(Context *ctx, const int32_t *sizes, size_t count)
     return attr_dense_array(type_i(ctx, 32), sizes, count);
 }
 
-static void replace_by_cond_br(Rewriter *rw, Op *op, const BranchTarget *on_true, const BranchTarget *on_false)
+static void replace_by_cond_br(Rewriter *rw, Op *op, const BranchTarget *on_true,
+                               const BranchTarget *on_false)
 {
     ValueList operands = {0};
     Block *blocks[] = {on_true->block, on_false->block};
@@ -121,13 +117,10 @@ static void replace_by_cond_br(Rewriter *rw, Op *op, const BranchTarget *on_true
     vec_free(&operands);
 }
 
-/* --- assert and br ------------------------------------------------------------------------- */
-
 static bool assert_true(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (!const_is_int(fold_constant_of(op_operand(op, 0)), 1))
-        return false;
+    if (!const_is_int(fold_constant_of(op_operand(op, 0)), 1)) return false;
     rewriter_erase(rw, op);
     return true;
 }
@@ -141,8 +134,7 @@ void cf_canonicalize_assert(PatternSet *set)
 static bool br_merge(Rewriter *rw, Op *op)
 {
     Block *block = op->block, *next = op->successors[0].block;
-    if (next == block || single_predecessor(next) != op)
-        return false;
+    if (next == block || single_predecessor(next) != op) return false;
     BranchTarget target;
     target_read(op, 0, &target);
     rewriter_erase(rw, op);
@@ -157,13 +149,11 @@ static bool br_merge(Rewriter *rw, Op *op)
 static bool simplify_br(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (br_merge(rw, op))
-        return true;
+    if (br_merge(rw, op)) return true;
     BranchTarget target;
     target_read(op, 0, &target);
     bool changed = target.block != op->block && target_pass_through(&target);
-    if (changed)
-        replace_by_br(rw, op, &target);
+    if (changed) replace_by_br(rw, op, &target);
     target_free(&target);
     return changed;
 }
@@ -172,8 +162,6 @@ void cf_canonicalize_br(PatternSet *set)
 {
     pattern_add(set, "simplify-br", CF(BR), 1, simplify_br);
 }
-
-/* --- cond_br ---------------------------------------------------------------------------------- */
 
 static bool take_branch(Rewriter *rw, Op *op, uint32_t index)
 {
@@ -189,8 +177,7 @@ static bool cond_br_constant(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     const Attr *condition = fold_constant_of(op_operand(op, 0));
-    if (!condition)
-        return false;
+    if (!condition) return false;
     return take_branch(rw, op, const_is_int(condition, 0) ? 1 : 0);
 }
 
@@ -202,8 +189,7 @@ static bool cond_br_pass_through(Rewriter *rw, Op *op, void *user)
     target_read(op, 1, &on_false);
     bool changed = target_pass_through(&on_true);
     changed = target_pass_through(&on_false) || changed;
-    if (changed)
-        replace_by_cond_br(rw, op, &on_true, &on_false);
+    if (changed) replace_by_cond_br(rw, op, &on_true, &on_false);
     target_free(&on_true);
     target_free(&on_false);
     return changed;
@@ -212,8 +198,7 @@ static bool cond_br_pass_through(Rewriter *rw, Op *op, void *user)
 static bool entered_only_from(const Block *block, const Block *predecessor)
 {
     for (const BlockUse *use = block->uses; use; use = use->next)
-        if (use->owner->block != predecessor)
-            return false;
+        if (use->owner->block != predecessor) return false;
     return true;
 }
 
@@ -231,8 +216,7 @@ static bool cond_br_same_block(Rewriter *rw, Op *op, void *user)
         if (*value != on_false.operands.data[i])
             *value = arith_select(&rw->b, op_operand(op, 0), *value, on_false.operands.data[i]);
     }
-    if (ok)
-        replace_by_br(rw, op, &on_true);
+    if (ok) replace_by_br(rw, op, &on_true);
     target_free(&on_true);
     target_free(&on_false);
     return ok;
@@ -253,14 +237,11 @@ static bool propagate_outcome(Rewriter *rw, Op *op, uint32_t index)
 {
     Value *condition = op_operand(op, 0), *constant = NULL;
     const Block *block = op->successors[index].block;
-    if (!single_predecessor(block))
-        return false;
+    if (!single_predecessor(block)) return false;
     for (Use *use = condition->uses, *next; use; use = next) {
         next = use->next;
-        if (use->owner->block != block)
-            continue;
-        if (!constant)
-            constant = arith_constant(&rw->b, attr_bool(op->ctx, index == 0));
+        if (use->owner->block != block) continue;
+        if (!constant) constant = arith_constant(&rw->b, attr_bool(op->ctx, index == 0));
         use_set(use, constant);
         rewriter_modified(rw, use->owner);
     }
@@ -283,23 +264,19 @@ void cf_canonicalize_cond_br(PatternSet *set)
     pattern_add(set, "cond-br-propagate", CF(COND_BR), 1, cond_br_propagate);
 }
 
-/* --- switch -------------------------------------------------------------------------------------- */
-
 static void switch_read(const Op *op, SwitchParts *out)
 {
     const Attr *values = op_attr(op, "case_values");
     *out = (SwitchParts){.flag = op_operand(op, 0)};
     for (uint32_t i = 0; i < op->successor_count; i++) {
         target_read(op, i, vec_push(&out->targets));
-        if (i > 0)
-            *vec_push(&out->values) = dense_elem(values, i - 1);
+        if (i > 0) *vec_push(&out->values) = dense_elem(values, i - 1);
     }
 }
 
 static void switch_free(SwitchParts *parts)
 {
-    for (size_t i = 0; i < parts->targets.len; i++)
-        target_free(&parts->targets.data[i]);
+    for (size_t i = 0; i < parts->targets.len; i++) target_free(&parts->targets.data[i]);
     vec_free(&parts->targets);
     vec_free(&parts->values);
 }
@@ -351,8 +328,7 @@ static void replace_by_switch(Rewriter *rw, Op *op, const SwitchParts *parts)
 static uint32_t successor_of_value(const SwitchParts *parts, const Attr *value)
 {
     for (size_t i = 0; i < parts->values.len; i++)
-        if (parts->values.data[i] == value)
-            return (uint32_t)i + 1;
+        if (parts->values.data[i] == value) return (uint32_t)i + 1;
     return 0;
 }
 
@@ -372,8 +348,7 @@ static bool switch_drop_default_cases(Rewriter *rw, Op *op, void *user)
         if (targets_equal(&parts.targets.data[i + 1], &parts.targets.data[0]))
             switch_drop_case(&parts, i);
     bool changed = parts.values.len != before;
-    if (changed)
-        replace_by_switch(rw, op, &parts);
+    if (changed) replace_by_switch(rw, op, &parts);
     switch_free(&parts);
     return changed;
 }
@@ -382,8 +357,7 @@ static bool switch_constant(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     const Attr *flag = fold_constant_of(op_operand(op, 0));
-    if (!flag)
-        return false;
+    if (!flag) return false;
     SwitchParts parts;
     switch_read(op, &parts);
     uint32_t index = successor_of_value(&parts, flag);
@@ -399,8 +373,7 @@ static bool switch_pass_through(Rewriter *rw, Op *op, void *user)
     switch_read(op, &parts);
     for (size_t i = 0; i < parts.targets.len; i++)
         changed = target_pass_through(&parts.targets.data[i]) || changed;
-    if (changed)
-        replace_by_switch(rw, op, &parts);
+    if (changed) replace_by_switch(rw, op, &parts);
     switch_free(&parts);
     return changed;
 }
@@ -409,8 +382,8 @@ static bool switch_pass_through(Rewriter *rw, Op *op, void *user)
 static Op *deciding_switch(const Op *op)
 {
     Op *earlier = single_predecessor(op->block);
-    bool same = earlier && earlier->def == CF(SWITCH) &&
-                op_operand(earlier, 0) == op_operand(op, 0);
+    bool same =
+        earlier && earlier->def == CF(SWITCH) && op_operand(earlier, 0) == op_operand(op, 0);
     return same ? earlier : NULL;
 }
 
@@ -419,14 +392,12 @@ static bool switch_decided(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     const Op *earlier = deciding_switch(op);
-    if (!earlier || earlier->successors[0].block == op->block)
-        return false;
+    if (!earlier || earlier->successors[0].block == op->block) return false;
     SwitchParts before, parts;
     switch_read(earlier, &before);
     switch_read(op, &parts);
     uint32_t index = 1;
-    while (before.targets.data[index].block != op->block)
-        index++;
+    while (before.targets.data[index].block != op->block) index++;
     uint32_t taken = successor_of_value(&parts, before.values.data[index - 1]);
     switch_free(&before);
     switch_free(&parts);
@@ -438,18 +409,15 @@ static bool switch_excluded(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     const Op *earlier = deciding_switch(op);
-    if (!earlier || earlier->successors[0].block != op->block)
-        return false;
+    if (!earlier || earlier->successors[0].block != op->block) return false;
     SwitchParts before, parts;
     switch_read(earlier, &before);
     switch_read(op, &parts);
     size_t count = parts.values.len;
     for (size_t i = count; i-- > 0;)
-        if (successor_of_value(&before, parts.values.data[i]) != 0)
-            switch_drop_case(&parts, i);
+        if (successor_of_value(&before, parts.values.data[i]) != 0) switch_drop_case(&parts, i);
     bool changed = parts.values.len != count;
-    if (changed)
-        replace_by_switch(rw, op, &parts);
+    if (changed) replace_by_switch(rw, op, &parts);
     switch_free(&before);
     switch_free(&parts);
     return changed;

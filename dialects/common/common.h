@@ -8,8 +8,8 @@
 #include "ir/core/core.h"
 
 typedef struct Lane {
-    Arena *arena;             /* for wide integers; gone after the fold */
-    const Type *arg_elem;     /* element type of the first operand */
+    Arena *arena;         /* for wide integers; gone after the fold */
+    const Type *arg_elem; /* element type of the first operand */
     const Type *result_elem;
     const void *user;
 } Lane;
@@ -23,7 +23,7 @@ typedef bool LaneFn(const Lane *lane, const BigInt *args, BigInt *out);
  * scalars, or all are elements attributes of the result's static shape. Equal results collapse
  * to a splat. NULL: not folded. */
 const Attr *lane_fold_all(const Attr *const *operands, size_t count, const Type *result, LaneFn *fn,
-                       const void *user);
+                          const void *user);
 
 /* A float function of one, two or three arguments as a lane: computed in double, rounded once
  * to the result. NaN operands come back quieted, as upstream's do. */
@@ -42,9 +42,9 @@ bool lane_to_integer(const Lane *lane, double value, BigInt *out, bool is_signed
 
 /* The element of a scalar or splat constant; false for anything else, NULL included. */
 bool const_splat_bits(const Attr *attr, BigInt *out) MUST_CHECK;
-bool const_int(const Attr *attr, BigInt *out) MUST_CHECK;    /* integer or index elements */
-bool const_float(const Attr *attr, double *out) MUST_CHECK;  /* float elements */
-bool const_is_int(const Attr *attr, int64_t value);          /* splat of that value */
+bool const_int(const Attr *attr, BigInt *out) MUST_CHECK;   /* integer or index elements */
+bool const_float(const Attr *attr, double *out) MUST_CHECK; /* float elements */
+bool const_is_int(const Attr *attr, int64_t value);         /* splat of that value */
 bool const_is_all_ones(const Attr *attr);
 /* Elements of a static shape from scalar constants, one per element in row-major order; the
  * scalars have the shape's element type. */
@@ -76,19 +76,45 @@ int64_t enum_attr_value(const Attr *attr);
  *   .operands = ARGS(ONE("lhs", TYPE_ANY), MANY("rest", TYPE_INDEX_ONLY))
  *   .attrs = ATTRS(REQUIRED("value", ATTR_IS_TYPED), OPTIONAL("doc", ATTR_IS_STRING)) */
 
-#define ONE(NAME, TYPE) {.name = (NAME), .type = &(TYPE), .arity = ARITY_ONE}
-#define MAYBE(NAME, TYPE) {.name = (NAME), .type = &(TYPE), .arity = ARITY_OPTIONAL}
-#define MANY(NAME, TYPE) {.name = (NAME), .type = &(TYPE), .arity = ARITY_VARIADIC}
+#define ONE(NAME, TYPE)                                                                            \
+    {                                                                                              \
+        .name = (NAME), .type = &(TYPE), .arity = ARITY_ONE                                        \
+    }
+#define MAYBE(NAME, TYPE)                                                                          \
+    {                                                                                              \
+        .name = (NAME), .type = &(TYPE), .arity = ARITY_OPTIONAL                                   \
+    }
+#define MANY(NAME, TYPE)                                                                           \
+    {                                                                                              \
+        .name = (NAME), .type = &(TYPE), .arity = ARITY_VARIADIC                                   \
+    }
 
-#define REQUIRED(NAME, ATTR) {.name = (NAME), .attr = &(ATTR)}
-#define OPTIONAL(NAME, ATTR) {.name = (NAME), .attr = &(ATTR), .optional = true}
+#define REQUIRED(NAME, ATTR)                                                                       \
+    {                                                                                              \
+        .name = (NAME), .attr = &(ATTR)                                                            \
+    }
+#define OPTIONAL(NAME, ATTR)                                                                       \
+    {                                                                                              \
+        .name = (NAME), .attr = &(ATTR), .optional = true                                          \
+    }
 /* Holds the default when not given. */
-#define DEFAULTED(NAME, ATTR, TEXT) {.name = (NAME), .attr = &(ATTR), .default_text = (TEXT)}
+#define DEFAULTED(NAME, ATTR, TEXT)                                                                \
+    {                                                                                              \
+        .name = (NAME), .attr = &(ATTR), .default_text = (TEXT)                                    \
+    }
 /* Means the default when not given, but stays absent. */
 #define OPTIONAL_DEFAULT(NAME, ATTR, TEXT)                                                         \
-    {.name = (NAME), .attr = &(ATTR), .optional = true, .default_text = (TEXT)}
+    {                                                                                              \
+        .name = (NAME), .attr = &(ATTR), .optional = true, .default_text = (TEXT)                  \
+    }
 
-#define BODY(NAME) {.name = (NAME), .single_block = true}
-#define BLOCKS(NAME) {.name = (NAME), .any_blocks = true}
+#define BODY(NAME)                                                                                 \
+    {                                                                                              \
+        .name = (NAME), .single_block = true                                                       \
+    }
+#define BLOCKS(NAME)                                                                               \
+    {                                                                                              \
+        .name = (NAME), .any_blocks = true                                                         \
+    }
 
 #endif

@@ -1,9 +1,8 @@
 /* #complex.number<:f32 1.0, 0.0>, an attribute of a complex type.
  * Tests: lit/dialects/sparse_tensor/encoding.mir */
 #include "dialects/complex/complex.h"
-
-#include "ir/attr/attr.h"
 #include "ir/asm/parse/parse.h"
+#include "ir/attr/attr.h"
 
 /* number ::= '<' ':' type float ',' float '>' */
 static const Attr *parse_number(OpParser *p, const Type *type)
@@ -11,8 +10,7 @@ static const Attr *parse_number(OpParser *p, const Type *type)
     (void)type;
     double real, imag;
     const Type *elem;
-    if (!parser_expect(p, "<") || !parser_expect(p, ":") || !(elem = parser_type(p)))
-        return NULL;
+    if (!parser_expect(p, "<") || !parser_expect(p, ":") || !(elem = parser_type(p))) return NULL;
     if (!type_is_float(elem)) {
         parser_error(p, "element type of the complex attribute must be float like type.");
         return NULL;

@@ -1,19 +1,23 @@
 /* dfg: types, ends and ports, verifiers and the dialect's table.
  * Textual forms are in dfg_syntax.c. Tests: lit/dialects/dfg */
-#include "dialects/dfg/dfg.h"
-
-#include "dialects/dfg/internal.h"
-#include "ir/asm/print/print.h"
-#include "ir/rewrite/rewrite.h"
-#include "ir/core/core.h"
-
 #include <assert.h>
 #include <string.h>
 
-/* --- types ------------------------------------------------------------------- */
+#include "dialects/dfg/dfg.h"
+#include "dialects/dfg/internal.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "ir/rewrite/rewrite.h"
 
-static bool is_sending(const Type *type) { return type_is_a(type, &dfg_type_input); }
-static bool is_receiving(const Type *type) { return type_is_a(type, &dfg_type_output); }
+static bool is_sending(const Type *type)
+{
+    return type_is_a(type, &dfg_type_input);
+}
+
+static bool is_receiving(const Type *type)
+{
+    return type_is_a(type, &dfg_type_output);
+}
 
 static const TypeConstraint IS_SENDING_END = {is_sending, "sending end of a channel"};
 static const TypeConstraint IS_RECEIVING_END = {is_receiving, "receiving end of a channel"};
@@ -22,10 +26,8 @@ const Type *dfg_end_type(const TypeDef *end, const Type *payload, const int64_t 
 {
     const Attr *params[2] = {attr_type(payload), NULL};
     bool scalar = true;
-    for (uint32_t i = 0; word && i < payload->u.shaped.rank; i++)
-        scalar &= word[i] == 1;
-    if (!scalar)
-        params[1] = attr_i64_array(payload->ctx, word, payload->u.shaped.rank);
+    for (uint32_t i = 0; word && i < payload->u.shaped.rank; i++) scalar &= word[i] == 1;
+    if (!scalar) params[1] = attr_i64_array(payload->ctx, word, payload->u.shaped.rank);
     return type_dialect(payload->ctx, end, params, scalar ? 1 : 2);
 }
 
@@ -57,12 +59,10 @@ void dfg_word(const Type *end, int64_t *word)
 
 int64_t dfg_word_elems(const Type *end)
 {
-    if (end->u.dialect.param_count == 1)
-        return 1;
+    if (end->u.dialect.param_count == 1) return 1;
     const Attr *word = end->u.dialect.params[1];
     int64_t elems = 1;
-    for (size_t i = 0; i < word->u.dense_array.count; i++)
-        elems *= dense_array_i64(word, i);
+    for (size_t i = 0; i < word->u.dense_array.count; i++) elems *= dense_array_i64(word, i);
     return elems;
 }
 
@@ -75,12 +75,10 @@ int64_t dfg_words_per_frame(const Type *end)
     return elems / dfg_word_elems(end);
 }
 
-static bool verify_end_type(Context *ctx, const Attr *loc, const Attr *const *params,
-                            size_t count)
+static bool verify_end_type(Context *ctx, const Attr *loc, const Attr *const *params, size_t count)
 {
     const Type *payload = params[0]->u.type_value;
-    if (count == 1)
-        return true;
+    if (count == 1) return true;
     if (payload->kind != TYPE_RANKED_TENSOR)
         return diag_error(ctx, loc, "a word shape needs a ranked tensor, but got '%s'",
                           type_str(ctx, payload));
@@ -99,22 +97,33 @@ static bool verify_end_type(Context *ctx, const Attr *loc, const Attr *const *pa
     return true;
 }
 
-const TypeDef dfg_type_input = {
-    .name = "input", .dialect = &dfg_dialect, .summary = "sending end of a channel",
-    .parse = dfg_parse_input_type, .print = dfg_print_end_type, .verify = verify_end_type};
-const TypeDef dfg_type_output = {
-    .name = "output", .dialect = &dfg_dialect, .summary = "receiving end of a channel",
-    .parse = dfg_parse_output_type, .print = dfg_print_end_type, .verify = verify_end_type};
-
-/* --- ports --------------------------------------------------------------------- */
+const TypeDef dfg_type_input = {.name = "input",
+                                .dialect = &dfg_dialect,
+                                .summary = "sending end of a channel",
+                                .parse = dfg_parse_input_type,
+                                .print = dfg_print_end_type,
+                                .verify = verify_end_type};
+const TypeDef dfg_type_output = {.name = "output",
+                                 .dialect = &dfg_dialect,
+                                 .summary = "receiving end of a channel",
+                                 .parse = dfg_parse_output_type,
+                                 .print = dfg_print_end_type,
+                                 .verify = verify_end_type};
 
 static const Type *signature(const Op *graph)
 {
     return op_attr(graph, "function_type")->u.type_value;
 }
 
-uint32_t dfg_input_count(const Op *graph) { return signature(graph)->u.function.input_count; }
-uint32_t dfg_output_count(const Op *graph) { return signature(graph)->u.function.result_count; }
+uint32_t dfg_input_count(const Op *graph)
+{
+    return signature(graph)->u.function.input_count;
+}
+
+uint32_t dfg_output_count(const Op *graph)
+{
+    return signature(graph)->u.function.result_count;
+}
 
 Value *dfg_port(const Op *graph, uint32_t index)
 {
@@ -131,8 +140,7 @@ void dfg_update_signature(Op *graph)
 {
     uint32_t inputs = dfg_input_count(graph), outputs = dfg_output_count(graph);
     VEC(const Type *) types = {0};
-    for (uint32_t i = 0; i < inputs + outputs; i++)
-        *vec_push(&types) = dfg_port(graph, i)->type;
+    for (uint32_t i = 0; i < inputs + outputs; i++) *vec_push(&types) = dfg_port(graph, i)->type;
     const Type *type = type_function(graph->ctx, types.data, inputs, types.data + inputs, outputs);
     op_set_attr(graph, "function_type", attr_type(type));
     vec_free(&types);
@@ -146,12 +154,13 @@ Op *dfg_create_graph(Context *ctx, const OpDef *def, Str name, const Attr *loc,
     NamedAttr props[3] = {{ident_get_c(ctx, "sym_name"), attr_string(ctx, name)},
                           {ident_get_c(ctx, "function_type"), attr_type(type)},
                           {ident_get_c(ctx, "port_attrs"), port_attrs}};
-    OpState state = {.name = opinfo_of_def(ctx, def)->name, .loc = loc, .region_count = 1,
+    OpState state = {.name = opinfo_of_def(ctx, def)->name,
+                     .loc = loc,
+                     .region_count = 1,
                      .props = attr_dict(ctx, props, port_attrs ? 3 : 2)};
     Op *graph = op_create(ctx, &state);
     Block *body = region_add_block(op_region(graph, 0));
-    for (uint32_t i = 0; i < input_count + output_count; i++)
-        block_add_arg(body, ports[i], loc);
+    for (uint32_t i = 0; i < input_count + output_count; i++) block_add_arg(body, ports[i], loc);
     return graph;
 }
 
@@ -172,21 +181,17 @@ static bool verify_graph_op(Op *op)
             return op_error(op, "type of port %u differs from the signature's", i);
         bool ok = i < inputs ? is_receiving(body->args[i]->type) : is_sending(body->args[i]->type);
         if (!ok)
-            return op_error(op, "%s port %u must be a %s end, but got '%s'",
-                            i < inputs ? "input" : "output", i,
-                            i < inputs ? "receiving" : "sending",
-                            type_str(op->ctx, body->args[i]->type));
+            return op_error(
+                op, "%s port %u must be a %s end, but got '%s'", i < inputs ? "input" : "output", i,
+                i < inputs ? "receiving" : "sending", type_str(op->ctx, body->args[i]->type));
     }
     return true;
 }
 
-/* --- graph structure -------------------------------------------------------------- */
-
 static bool check_used_once(const Op *at, const Value *end, const char *what)
 {
     size_t uses = value_use_count(end);
-    return uses == 1 ||
-           op_error(at, "%s must be used exactly once, but has %zu uses", what, uses);
+    return uses == 1 || op_error(at, "%s must be used exactly once, but has %zu uses", what, uses);
 }
 
 static bool verify_region_ends(Op *op)
@@ -195,8 +200,7 @@ static bool verify_region_ends(Op *op)
     Block *body = region_entry(op_region(op, 0));
     for (uint32_t i = 0; i < body->arg_count; i++)
         ok &= check_used_once(op, body->args[i], "each port");
-    FOR_EACH_OP(inner, body)
-    {
+    FOR_EACH_OP(inner, body) {
         if (inner->def == DFG(CHANNEL))
             for (uint32_t i = 0; i < 2; i++)
                 ok &= check_used_once(inner, op_result(inner, i), "each end of a channel");
@@ -258,8 +262,8 @@ static bool verify_connect(Op *op)
 {
     const Type *port = op_operand(op, 0)->type, *channel = op_operand(op, 1)->type;
     const TypeDef *opposite = is_sending(port) ? &dfg_type_output : &dfg_type_input;
-    const Type *want = type_dialect(op->ctx, opposite, port->u.dialect.params,
-                                    port->u.dialect.param_count);
+    const Type *want =
+        type_dialect(op->ctx, opposite, port->u.dialect.params, port->u.dialect.param_count);
     return channel == want || op_error(op, "connects '%s' to '%s'", type_str(op->ctx, port),
                                        type_str(op->ctx, channel));
 }
@@ -284,8 +288,7 @@ static bool bypass_channel(Rewriter *rw, Op *op, void *user)
     (void)user;
     Value *port = op_operand(op, 0), *end = op_operand(op, 1);
     Op *channel = value_def(end);
-    if (!channel || channel->def != DFG(CHANNEL))
-        return false;
+    if (!channel || channel->def != DFG(CHANNEL)) return false;
     Value *other = op_result(channel, 1 - end->index);
     rewriter_erase(rw, op);
     rewriter_replace_value(rw, other, port);
@@ -299,8 +302,6 @@ static void canonicalize_connect(PatternSet *set)
     pattern_add(set, "bypass-output-channel", DFG(CONNECT_OUTPUT), 1, bypass_channel);
 }
 
-/* --- window -------------------------------------------------------------------------- */
-
 static bool read_list(const Op *op, const char *name, int64_t *out, size_t want)
 {
     size_t count = 0;
@@ -308,7 +309,10 @@ static bool read_list(const Op *op, const char *name, int64_t *out, size_t want)
     return attr && attr_int_list(attr, out, DFG_MAX_RANK, &count) && count == want;
 }
 
-static bool in_range(int64_t value, int64_t min, int64_t max) { return value >= min && value <= max; }
+static bool in_range(int64_t value, int64_t min, int64_t max)
+{
+    return value >= min && value <= max;
+}
 
 /* Parameters of one window dimension; small enough for products of two. */
 static bool window_dim_is_valid(const WindowParams *w, uint32_t i)
@@ -336,8 +340,7 @@ bool dfg_window_params(const Op *window, WindowParams *out)
         !read_list(window, "low", out->low, count) || !read_list(window, "high", out->high, count))
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        if (dims[i] != dims[0] + i || !window_dim_is_valid(out, i))
-            return false;
+        if (dims[i] != dims[0] + i || !window_dim_is_valid(out, i)) return false;
         out->out[i] = result->u.shaped.dims[out->first + i];
     }
     memcpy(out->in, source->u.shaped.dims, rank * sizeof(int64_t));
@@ -356,11 +359,9 @@ static bool window_result_matches(const WindowParams *w, const Type *source, con
             int64_t room = w->in[i] + w->low[k] + w->high[k] - span;
             want = room < 0 ? -1 : room / w->stride[k] + 1;
         }
-        if (result->u.shaped.dims[r++] != want)
-            return false;
+        if (result->u.shaped.dims[r++] != want) return false;
         for (uint32_t k = 0; i + 1 == w->first + w->count && k < w->count; k++)
-            if (result->u.shaped.dims[r++] != w->kernel[k])
-                return false;
+            if (result->u.shaped.dims[r++] != w->kernel[k]) return false;
     }
     return type_elem(result) == type_elem(source);
 }
@@ -384,8 +385,6 @@ static bool verify_window(Op *op)
     return true;
 }
 
-/* --- boundary attributes ----------------------------------------------------------------- */
-
 /* dfg.name, dfg.layout, dfg.quant on function arguments and results. */
 static bool verify_boundary_attr(Op *func, uint32_t index, const NamedAttr *attr)
 {
@@ -400,9 +399,8 @@ static bool verify_boundary_attr(Op *func, uint32_t index, const NamedAttr *attr
     return true;
 }
 
-/* --- table --------------------------------------------------------------------------------- */
-
-#define OP(ID, NAME, ...) [DFG_##ID] = {.id = #ID, .name = NAME, .dialect = &dfg_dialect, __VA_ARGS__},
+#define OP(ID, NAME, ...)                                                                          \
+    [DFG_##ID] = {.id = #ID, .name = NAME, .dialect = &dfg_dialect, __VA_ARGS__},
 const OpDef dfg_ops[] = {
 #include "dialects/dfg/dfg_ops.def"
 };
@@ -429,8 +427,7 @@ uint32_t dfg_instantiate_inputs(const Op *instantiate)
 const Op *dfg_channel_reader(const Value *end)
 {
     const Op *channel = value_def(end);
-    if (!channel)
-        return NULL;
+    if (!channel) return NULL;
     const Use *use = op_result(channel, 1)->uses;
     return use && use->owner->def == DFG(INSTANTIATE) ? use->owner : NULL;
 }

@@ -51,10 +51,10 @@ Op *dfg_create_graph(Context *ctx, const OpDef *def, Str name, const Attr *loc,
 
 /* Parameters of a dfg.window, read once. */
 typedef struct WindowParams {
-    uint32_t rank, count;              /* of the source; window dimensions */
-    uint32_t first;                    /* first window dimension; they are contiguous */
-    int64_t in[DFG_MAX_RANK];          /* source extents */
-    int64_t out[DFG_MAX_RANK];         /* output positions per window dimension */
+    uint32_t rank, count;      /* of the source; window dimensions */
+    uint32_t first;            /* first window dimension; they are contiguous */
+    int64_t in[DFG_MAX_RANK];  /* source extents */
+    int64_t out[DFG_MAX_RANK]; /* output positions per window dimension */
     int64_t kernel[DFG_MAX_RANK], stride[DFG_MAX_RANK], dilation[DFG_MAX_RANK];
     int64_t low[DFG_MAX_RANK], high[DFG_MAX_RANK];
 } WindowParams;

@@ -2,21 +2,20 @@
  * element of the result is one of a source's, the fill value, or, in a merge, undefined.
  * Tests: lit/dialects/dfg */
 #include "dialects/dfg/dfg.h"
-
 #include "dialects/dfg/internal.h"
 #include "ir/asm/print/print.h"
 
-/* --- reorder ---------------------------------------------------------------------------- */
-
-const AffineMap *dfg_reorder_map(const Op *reorder) { return op_attr(reorder, "map")->u.map; }
+const AffineMap *dfg_reorder_map(const Op *reorder)
+{
+    return op_attr(reorder, "map")->u.map;
+}
 
 bool dfg_map_stays_inside(const AffineMap *map, const Type *from, const Type *to)
 {
     for (uint32_t r = 0; r < map->result_count; r++) {
         int64_t min, max;
         affine_bounds(map->results[r], from->u.shaped.dims, &min, &max);
-        if (min < 0 || max >= to->u.shaped.dims[r])
-            return false;
+        if (min < 0 || max >= to->u.shaped.dims[r]) return false;
     }
     return true;
 }
@@ -32,17 +31,16 @@ static bool verify_fill(Op *op, const Type *elem)
 static bool check_frame(Op *op, const Type *type)
 {
     return (dfg_can_stream(type) && type->u.shaped.rank <= DFG_MAX_RANK) ||
-           op_error(op, "moves elements of '%s', which cannot be streamed", type_str(op->ctx, type));
+           op_error(op, "moves elements of '%s', which cannot be streamed",
+                    type_str(op->ctx, type));
 }
 
 bool dfg_verify_reorder(Op *op)
 {
     const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
     const AffineMap *map = dfg_reorder_map(op);
-    if (!check_frame(op, source) || !check_frame(op, result))
-        return false;
-    if (type_elem(source) != type_elem(result))
-        return op_error(op, "changes the element type");
+    if (!check_frame(op, source) || !check_frame(op, result)) return false;
+    if (type_elem(source) != type_elem(result)) return op_error(op, "changes the element type");
     if (map->symbol_count != 0 || map->dim_count != result->u.shaped.rank ||
         map->result_count != source->u.shaped.rank)
         return op_error(op, "map %s must lead from an index of '%s' to one of '%s'",
@@ -52,8 +50,6 @@ bool dfg_verify_reorder(Op *op)
            (op_attr(op, "fill") || dfg_map_stays_inside(map, result, source) ||
             op_error(op, "may read outside '%s', but has no fill", type_str(op->ctx, source)));
 }
-
-/* --- merge ------------------------------------------------------------------------------- */
 
 static bool read_part(const Attr *list, uint32_t source, int64_t *out, uint32_t rank)
 {
@@ -70,8 +66,7 @@ bool dfg_merge_part(const Op *merge, uint32_t source, MergePart *out)
         !read_part(op_attr(merge, "offsets"), source, out->offset, rank) ||
         !read_part(op_attr(merge, "strides"), source, out->stride, rank))
         return false;
-    for (uint32_t d = 0; d < rank; d++)
-        out->size[d] = type->u.shaped.dims[d];
+    for (uint32_t d = 0; d < rank; d++) out->size[d] = type->u.shaped.dims[d];
     return true;
 }
 
@@ -89,16 +84,14 @@ static bool part_fits(const MergePart *part, const Type *whole)
 bool dfg_verify_merge(Op *op)
 {
     const Type *result = op_result(op, 0)->type;
-    if (!check_frame(op, result))
-        return false;
+    if (!check_frame(op, result)) return false;
     if (op->operand_count == 0 || op_attr(op, "offsets")->u.array.count != op->operand_count ||
         op_attr(op, "strides")->u.array.count != op->operand_count)
         return op_error(op, "needs sources, and offsets and strides for each");
     for (uint32_t i = 0; i < op->operand_count; i++) {
         MergePart part;
         const Type *type = op_operand(op, i)->type;
-        if (!check_frame(op, type))
-            return false;
+        if (!check_frame(op, type)) return false;
         if (type_elem(type) != type_elem(result))
             return op_error(op, "changes the element type of source #%u", i);
         if (!dfg_merge_part(op, i, &part) || !part_fits(&part, result))

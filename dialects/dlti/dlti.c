@@ -3,10 +3,9 @@
  * value; the other attributes are lists.
  * Tests: lit/dialects/dlti */
 #include "dialects/dlti/dlti.h"
-
-#include "ir/attr/attr.h"
-#include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 
 static const AttrDef entry_def, spec_def, device_def, system_def;
 
@@ -28,16 +27,12 @@ static const char *key_text(const Attr *key)
     return key->kind == ATTR_TYPE ? attr_str(key->ctx, key) : key->u.string.data;
 }
 
-/* --- entries ---------------------------------------------------------------------------------- */
-
 static const Attr *parse_key(OpParser *p)
 {
     Str name;
     const Type *type;
-    if (!parser_try_type(p, &type))
-        return NULL;
-    if (type)
-        return attr_type(type);
+    if (!parser_try_type(p, &type)) return NULL;
+    if (type) return attr_type(type);
     if (parser_at(p, "\""))
         return parser_string(p, &name) ? attr_string(parser_ctx(p), name) : NULL;
     parser_error(p, "expected a type or a quoted string");
@@ -68,15 +63,12 @@ static void print_entry(StrBuf *out, const Attr *attr)
     strbuf_add_char(out, '>');
 }
 
-/* --- lists of entries ------------------------------------------------------------------------- */
-
 /* An attribute of one kind, pushed onto the list. */
 static bool parse_item(OpParser *p, const AttrDef *def, AttrList *items)
 {
     SrcPos at = parser_pos(p);
     const Attr *attr = parser_attr(p, NULL);
-    if (!attr)
-        return false;
+    if (!attr) return false;
     *vec_push(items) = attr;
     return attr_is_a(attr, def) || parser_error_at(p, at, "invalid kind of attribute specified");
 }
@@ -84,8 +76,7 @@ static bool parse_item(OpParser *p, const AttrDef *def, AttrList *items)
 static bool parse_items(OpParser *p, AttrList *items)
 {
     do {
-        if (!parse_item(p, &entry_def, items))
-            return false;
+        if (!parse_item(p, &entry_def, items)) return false;
     } while (parser_try(p, ","));
     return true;
 }
@@ -111,10 +102,8 @@ static bool verify_keys(OpParser *p, const AttrList *items, bool with_types)
 
 static bool parse_entries(OpParser *p, AttrList *items, bool is_device)
 {
-    if (!parser_expect(p, "<"))
-        return false;
-    if (!is_device && parser_try(p, ">"))
-        return true;
+    if (!parser_expect(p, "<")) return false;
+    if (!is_device && parser_try(p, ">")) return true;
     if (!parse_items(p, items))
         return is_device && parser_error(p, "failed to parse DLTI_TargetDeviceSpecAttr parameter "
                                             "'entries' which is to be a "
@@ -149,14 +138,11 @@ static void print_entries(StrBuf *out, const Attr *attr)
 {
     strbuf_add_char(out, '<');
     for (uint32_t i = 0; i < attr->u.dialect.param_count; i++) {
-        if (i)
-            strbuf_add_c(out, ", ");
+        if (i) strbuf_add_c(out, ", ");
         attr_print(out, attr->u.dialect.params[i]);
     }
     strbuf_add_char(out, '>');
 }
-
-/* --- systems ---------------------------------------------------------------------------------- */
 
 /* string ':' target_device_spec */
 static bool parse_device_entry(OpParser *p, AttrList *items)
@@ -164,8 +150,7 @@ static bool parse_device_entry(OpParser *p, AttrList *items)
     Str name;
     if (!parser_string(p, &name))
         return parser_error(p, "DeviceID is missing, or is not of string type");
-    if (!parser_expect(p, ":"))
-        return parser_error(p, "Missing colon");
+    if (!parser_expect(p, ":")) return parser_error(p, "Missing colon");
     *vec_push(items) = attr_string(parser_ctx(p), name);
     return parse_item(p, &device_def, items) ||
            parser_error(p, "Error in parsing target device spec");
@@ -215,8 +200,6 @@ static void print_system(StrBuf *out, const Attr *attr)
     strbuf_add_char(out, '>');
 }
 
-/* --- layouts of modules ----------------------------------------------------------------------- */
-
 static bool verify_number_entry(const Op *op, const Attr *entry)
 {
     const Attr *value = entry_value(entry);
@@ -228,8 +211,7 @@ static bool verify_number_entry(const Op *op, const Attr *entry)
     if (count < 1 || count > 2)
         return op_emit_error(op, "expected 1 or 2 elements in the data layout entry %s",
                              attr_str(op->ctx, entry));
-    if (count == 1 || (uint64_t)dense_i64(value, 1) >= (uint64_t)dense_i64(value, 0))
-        return true;
+    if (count == 1 || (uint64_t)dense_i64(value, 1) >= (uint64_t)dense_i64(value, 0)) return true;
     return op_emit_error(op,
                          "preferred alignment is expected to be greater than or equal to the abi "
                          "alignment in data layout entry %s",
@@ -239,10 +221,8 @@ static bool verify_number_entry(const Op *op, const Attr *entry)
 static bool verify_type_entry(const Op *op, const Attr *entry)
 {
     const Type *type = entry_key(entry)->u.type_value;
-    if (type->kind == TYPE_OPAQUE || type->kind == TYPE_DIALECT)
-        return true;
-    if (type_is_integer(type) || type_is_float(type))
-        return verify_number_entry(op, entry);
+    if (type->kind == TYPE_OPAQUE || type->kind == TYPE_DIALECT) return true;
+    if (type_is_integer(type) || type_is_float(type)) return verify_number_entry(op, entry);
     if (type->kind != TYPE_INDEX)
         return op_emit_error(op, "unexpected data layout for a built-in type");
     return entry_value(entry)->kind == ATTR_INTEGER ||
@@ -255,18 +235,16 @@ static bool verify_name_entry(const Op *op, const Attr *entry)
     static const char *const free_form[] = {"dlti.alloca_memory_space", "dlti.program_memory_space",
                                             "dlti.global_memory_space", "dlti.stack_alignment"};
     Str name = entry_key(entry)->u.string;
-    if (!str_eq_c(dialect_prefix(name), "dlti"))
-        return true;
+    if (!str_eq_c(dialect_prefix(name), "dlti")) return true;
     if (str_eq_c(name, "dlti.endianness")) {
         const Attr *value = entry_value(entry);
-        bool known = value->kind == ATTR_STRING && (str_eq_c(value->u.string, "big") ||
-                                                    str_eq_c(value->u.string, "little"));
+        bool known = value->kind == ATTR_STRING &&
+                     (str_eq_c(value->u.string, "big") || str_eq_c(value->u.string, "little"));
         return known || op_emit_error(op, "'dlti.endianness' data layout entry is expected to be "
                                           "either 'big' or 'little'");
     }
     for (size_t i = 0; i < COUNT_OF(free_form); i++)
-        if (str_eq_c(name, free_form[i]))
-            return true;
+        if (str_eq_c(name, free_form[i])) return true;
     return op_emit_error(op, "unknown data layout entry name: %.*s", STR_ARG(name));
 }
 
@@ -301,12 +279,10 @@ static bool verify_combination(Op *op, const Attr *spec)
         const Attr *layout = layout_of(outer);
         ok = !layout || layouts_combine(spec, layout);
     }
-    if (ok)
-        return true;
+    if (ok) return true;
     (void)op_emit_error(op, "data layout does not combine with layouts of enclosing ops");
     for (Op *outer = op_parent(op); outer; outer = op_parent(outer))
-        if (layout_of(outer))
-            (void)op_note(outer, "enclosing op with data layout");
+        if (layout_of(outer)) (void)op_note(outer, "enclosing op with data layout");
     return false;
 }
 
@@ -316,8 +292,7 @@ static bool verify_layout(Op *op, const Attr *spec)
         for (uint32_t i = 0; i < spec->u.dialect.param_count; i++) {
             const Attr *entry = spec->u.dialect.params[i];
             bool is_type = entry_key(entry)->kind == ATTR_TYPE;
-            if (is_type != types)
-                continue;
+            if (is_type != types) continue;
             if (is_type ? !verify_type_entry(op, entry) : !verify_name_entry(op, entry))
                 return false;
         }
@@ -336,11 +311,8 @@ static bool verify_op_attr(Op *op, const NamedAttr *attr)
         return attr_is_a(attr->value, &system_def) ||
                op_emit_error(op, "'dlti.target_system_spec' is expected to be a "
                                  "#dlti.target_system_spec attribute");
-    return op_emit_error(op, "attribute '%.*s' not supported by dialect",
-                         STR_ARG(attr->name->str));
+    return op_emit_error(op, "attribute '%.*s' not supported by dialect", STR_ARG(attr->name->str));
 }
-
-/* --- the tables ------------------------------------------------------------------------------- */
 
 static const AttrDef entry_def = {.name = "dl_entry",
                                   .dialect = &dlti_dialect,

@@ -1,24 +1,32 @@
 /* emithls: types, verifiers and the dialect's table. Textual forms that the declarative formats do
  * not cover are in emithls_syntax.c. Tests: lit/dialects/emithls */
-#include "dialects/emithls/emithls.h"
+#include <assert.h>
 
+#include "dialects/emithls/emithls.h"
 #include "dialects/emithls/internal.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 
-#include <assert.h>
-
 enum { MAX_LOOPS = 16 };
 
-/* --- types ---------------------------------------------------------------------- */
+static bool is_stream(const Type *type)
+{
+    return type_is_a(type, &emithls_type_stream);
+}
 
-static bool is_stream(const Type *type) { return type_is_a(type, &emithls_type_stream); }
-static bool is_array(const Type *type) { return type_is_a(type, &emithls_type_array); }
+static bool is_array(const Type *type)
+{
+    return type_is_a(type, &emithls_type_array);
+}
 
 static const TypeConstraint IS_STREAM = {is_stream, "stream", .parses = is_stream};
 static const TypeConstraint IS_ARRAY = {is_array, "array", .parses = is_array};
 
-static bool is_port(const Type *type) { return is_stream(type) || is_array(type); }
+static bool is_port(const Type *type)
+{
+    return is_stream(type) || is_array(type);
+}
+
 static const TypeConstraint IS_PORT = {is_port, "stream or array", .parses = is_port};
 
 static bool is_scalar(const Type *type)
@@ -28,8 +36,7 @@ static bool is_scalar(const Type *type)
 
 static bool is_word(const Type *type)
 {
-    if (type->kind == TYPE_VECTOR)
-        return type->u.shaped.rank == 1 && is_scalar(type_elem(type));
+    if (type->kind == TYPE_VECTOR) return type->u.shaped.rank == 1 && is_scalar(type_elem(type));
     return is_scalar(type);
 }
 
@@ -72,15 +79,19 @@ int64_t emithls_lanes(const Type *word)
     return word->kind == TYPE_VECTOR ? word->u.shaped.dims[0] : 1;
 }
 
-const Type *emithls_scalar(const Type *word) { return type_elem(word); }
+const Type *emithls_scalar(const Type *word)
+{
+    return type_elem(word);
+}
 
 static bool verify_stream_type(Context *ctx, const Attr *loc, const Attr *const *params,
                                size_t count)
 {
     (void)count;
     const Type *word = params[0]->u.type_value;
-    return is_word(word) || diag_error(ctx, loc, "a stream carries a scalar or a one-dimensional "
-                                                 "vector of scalars, but got '%s'",
+    return is_word(word) || diag_error(ctx, loc,
+                                       "a stream carries a scalar or a one-dimensional "
+                                       "vector of scalars, but got '%s'",
                                        type_str(ctx, word));
 }
 
@@ -90,7 +101,8 @@ static bool verify_array_type(Context *ctx, const Attr *loc, const Attr *const *
     (void)count;
     const Type *elem = params[0]->u.type_value;
     if (!is_word(elem))
-        return diag_error(ctx, loc, "an array holds scalars or one-dimensional vectors, but got '%s'",
+        return diag_error(ctx, loc,
+                          "an array holds scalars or one-dimensional vectors, but got '%s'",
                           type_str(ctx, elem));
     for (size_t i = 0; i < params[1]->u.dense_array.count; i++)
         if (dense_array_i64(params[1], i) < 1)
@@ -98,20 +110,23 @@ static bool verify_array_type(Context *ctx, const Attr *loc, const Attr *const *
     return true;
 }
 
-const TypeDef emithls_type_stream = {
-    .name = "stream", .dialect = &emithls_dialect, .summary = "hls::stream of words",
-    .parse = emithls_parse_stream, .print = emithls_print_stream, .verify = verify_stream_type};
-const TypeDef emithls_type_array = {
-    .name = "array", .dialect = &emithls_dialect, .summary = "C array or variable",
-    .parse = emithls_parse_array, .print = emithls_print_array, .verify = verify_array_type};
-
-/* --- functions ------------------------------------------------------------------------ */
+const TypeDef emithls_type_stream = {.name = "stream",
+                                     .dialect = &emithls_dialect,
+                                     .summary = "hls::stream of words",
+                                     .parse = emithls_parse_stream,
+                                     .print = emithls_print_stream,
+                                     .verify = verify_stream_type};
+const TypeDef emithls_type_array = {.name = "array",
+                                    .dialect = &emithls_dialect,
+                                    .summary = "C array or variable",
+                                    .parse = emithls_parse_array,
+                                    .print = emithls_print_array,
+                                    .verify = verify_array_type};
 
 Op *emithls_top(const Op *module)
 {
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    if (op->def == EMITHLS(FUNC) && op_attr(op, "top"))
-        return op;
+        if (op->def == EMITHLS(FUNC) && op_attr(op, "top")) return op;
     return NULL;
 }
 
@@ -121,8 +136,7 @@ static bool verify_func(Op *op)
     const Attr *names = op_attr(op, "arg_names"), *ports = op_attr(op, "port_attrs");
     Block *body = region_entry(op_region(op, 0));
     uint32_t count = type->u.function.input_count;
-    if (type->u.function.result_count != 0)
-        return op_error(op, "must not have results");
+    if (type->u.function.result_count != 0) return op_error(op, "must not have results");
     if (!body || body->arg_count != count || names->u.array.count != count)
         return op_error(op, "needs one argument and one name per input of its type");
     if (ports && ports->u.array.count != count)
@@ -182,8 +196,6 @@ static const char *name_by_attr(const Op *op, uint32_t index, StrBuf *scratch)
     return name && name->kind == ATTR_STRING ? name->u.string.data : NULL;
 }
 
-/* --- storage ---------------------------------------------------------------------------- */
-
 static bool verify_table(Op *op)
 {
     const Attr *value = op_attr(op, "value");
@@ -199,8 +211,8 @@ static bool verify_get(Op *op, SymbolTables *tables)
         return op_error(op, "'%.*s' does not reference an emithls.table",
                         STR_ARG(ref->u.symbol.names[0]->str));
     const Type *tensor = op_attr(table, "value")->type;
-    const Type *want = emithls_array(type_elem(tensor), tensor->u.shaped.dims,
-                                     tensor->u.shaped.rank);
+    const Type *want =
+        emithls_array(type_elem(tensor), tensor->u.shaped.dims, tensor->u.shaped.rank);
     return op_result(op, 0)->type == want ||
            op_error(op, "result type must be '%s'", type_str(op->ctx, want));
 }
@@ -216,8 +228,7 @@ static bool verify_array_dim(Op *op)
 
 static bool is_one_of(Str text, const char *const *words)
 {
-    while (*words && !str_eq_c(text, *words))
-        words++;
+    while (*words && !str_eq_c(text, *words)) words++;
     return *words != NULL;
 }
 
@@ -226,20 +237,18 @@ static bool verify_stream(Op *op)
     static const char *const impls[] = {"srl", "lutram", "bram", "uram", NULL};
     int64_t depth = attr_int_value(op_attr(op, "depth"));
     const Attr *impl = op_attr(op, "impl");
-    if (depth < 1)
-        return op_error(op, "depth must be at least 1, but got %lld", (long long)depth);
+    if (depth < 1) return op_error(op, "depth must be at least 1, but got %lld", (long long)depth);
     return !impl || is_one_of(impl->u.string, impls) ||
            op_error(op, "unknown FIFO implementation '%.*s'", STR_ARG(impl->u.string));
 }
 
 static bool verify_bind_storage(Op *op)
 {
-    static const char *const types[] = {"rom_1p", "rom_2p", "rom_np", "ram_1p", "ram_2p",
-                                        "ram_s2p", "ram_t2p", NULL};
+    static const char *const types[] = {"rom_1p", "rom_2p",  "rom_np",  "ram_1p",
+                                        "ram_2p", "ram_s2p", "ram_t2p", NULL};
     static const char *const impls[] = {"bram", "uram", "lutram", "auto", NULL};
     Str type = op_attr(op, "type")->u.string, impl = op_attr(op, "impl")->u.string;
-    if (!is_one_of(type, types))
-        return op_error(op, "unknown storage type '%.*s'", STR_ARG(type));
+    if (!is_one_of(type, types)) return op_error(op, "unknown storage type '%.*s'", STR_ARG(type));
     return is_one_of(impl, impls) ||
            op_error(op, "unknown storage implementation '%.*s'", STR_ARG(impl));
 }
@@ -255,8 +264,6 @@ static bool verify_interface(Op *op)
         return op_error(op, "a memory needs a bundle and a positive depth");
     return true;
 }
-
-/* --- access ----------------------------------------------------------------------------- */
 
 static bool infer_read(Op *op, const Type **results)
 {
@@ -283,10 +290,8 @@ static const Type *accessed_type(Op *op, const Type *array, uint32_t index_opera
                  map->symbol_count, index_operands);
         return NULL;
     }
-    if (map->result_count == rank)
-        return elem;
-    if (map->result_count == rank + 1 && elem->kind == TYPE_VECTOR)
-        return type_elem(elem);
+    if (map->result_count == rank) return elem;
+    if (map->result_count == rank + 1 && elem->kind == TYPE_VECTOR) return type_elem(elem);
     op_error(op, "map has %u results, but the array has rank %u", map->result_count, rank);
     return NULL;
 }
@@ -300,14 +305,11 @@ static bool infer_load(Op *op, const Type **results)
 static bool verify_store(Op *op)
 {
     const Type *want = accessed_type(op, op_operand(op, 1)->type, op->operand_count - 2);
-    if (!want)
-        return false;
+    if (!want) return false;
     return op_operand(op, 0)->type == want ||
            op_error(op, "value type '%s' must be '%s'", type_str(op->ctx, op_operand(op, 0)->type),
                     type_str(op->ctx, want));
 }
-
-/* --- control ----------------------------------------------------------------------------- */
 
 static bool infer_index(Op *op, const Type **results)
 {
@@ -328,8 +330,8 @@ static bool verify_condition(Op *op)
 {
     const IntegerSet *set = op_attr(op, "condition")->u.set;
     return (set->dim_count == op->operand_count && set->symbol_count == 0) ||
-           op_error(op, "condition has %u dimensions and %u symbols for %u indices",
-                    set->dim_count, set->symbol_count, op->operand_count);
+           op_error(op, "condition has %u dimensions and %u symbols for %u indices", set->dim_count,
+                    set->symbol_count, op->operand_count);
 }
 
 size_t emithls_for_extents(const Op *loop, int64_t *extents, size_t max)
@@ -348,10 +350,8 @@ void emithls_for_range(const Op *loop, int64_t *begin, int64_t *end)
     const Attr *first = op_attr(loop, "begin"), *last = op_attr(loop, "end");
     *begin = first ? attr_int_value(first) : 0;
     *end = 1;
-    for (size_t i = 0; i < count; i++)
-        *end *= extents[i];
-    if (last)
-        *end = attr_int_value(last);
+    for (size_t i = 0; i < count; i++) *end *= extents[i];
+    if (last) *end = attr_int_value(last);
 }
 
 static bool verify_for(Op *op)
@@ -375,12 +375,9 @@ static bool verify_for(Op *op)
         return op_error(op, "range %lld to %lld is not inside the box of %lld iterations",
                         (long long)begin, (long long)end, (long long)total);
     const Attr *ii = op_attr(op, "ii");
-    if (ii && attr_int_value(ii) < 1)
-        return op_error(op, "initiation interval must be at least 1");
+    if (ii && attr_int_value(ii) < 1) return op_error(op, "initiation interval must be at least 1");
     return !(ii && op_attr(op, "unroll")) || op_error(op, "cannot be both pipelined and unrolled");
 }
-
-/* --- table --------------------------------------------------------------------------------- */
 
 #define OP(ID, NAME, ...)                                                                          \
     [EMITHLS_##ID] = {.id = #ID, .name = NAME, .dialect = &emithls_dialect, __VA_ARGS__},

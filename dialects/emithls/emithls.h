@@ -65,11 +65,11 @@ typedef struct NestMark {
     Op *before;
     uint32_t count;
 } NestMark;
-NestMark emithls_nest_open(EmithlsNest *nest, const char *name, const LoopSpec *loops, uint32_t count,
-                   LoopKind kind, int64_t begin, int64_t end);
+NestMark emithls_nest_open(EmithlsNest *nest, const char *name, const LoopSpec *loops,
+                           uint32_t count, LoopKind kind, int64_t begin, int64_t end);
 /* Opens an emithls.if on the set of constraints (each >= 0, or == 0 where is_eq). */
-NestMark emithls_nest_open_if(EmithlsNest *nest, const AffineExpr *const *constraints, const bool *is_eq,
-                      uint32_t count);
+NestMark emithls_nest_open_if(EmithlsNest *nest, const AffineExpr *const *constraints,
+                              const bool *is_eq, uint32_t count);
 void emithls_nest_close(EmithlsNest *nest, NestMark mark);
 /* Sets the initiation interval of the pipelined loop that the insertion point is in. */
 void emithls_nest_interval(EmithlsNest *nest, int64_t ii);
@@ -77,18 +77,19 @@ void emithls_nest_interval(EmithlsNest *nest, int64_t ii);
 void emithls_nest_keep_order(EmithlsNest *nest);
 
 /* i1 value of a condition. */
-Value *emithls_nest_condition(EmithlsNest *nest, const AffineExpr *const *constraints, const bool *is_eq,
-                      uint32_t count);
+Value *emithls_nest_condition(EmithlsNest *nest, const AffineExpr *const *constraints,
+                              const bool *is_eq, uint32_t count);
 /* The value of an expression over the counters, of type index. */
 Value *emithls_nest_index(EmithlsNest *nest, const AffineExpr *expr);
-Value *emithls_nest_variable(EmithlsNest *nest, const char *name, const Type *elem, const int64_t *dims,
-                     uint32_t rank);
-Value *emithls_nest_load(EmithlsNest *nest, Value *array, const AffineExpr *const *index, uint32_t count);
+Value *emithls_nest_variable(EmithlsNest *nest, const char *name, const Type *elem,
+                             const int64_t *dims, uint32_t rank);
+Value *emithls_nest_load(EmithlsNest *nest, Value *array, const AffineExpr *const *index,
+                         uint32_t count);
 /* The same at `place_count` more indices that the body computes, behind those of the counters. */
-Value *emithls_nest_look_up(EmithlsNest *nest, Value *array, const AffineExpr *const *index, uint32_t count,
-                    Value *const *places, uint32_t place_count);
-void emithls_nest_store(EmithlsNest *nest, Value *value, Value *array, const AffineExpr *const *index,
-                uint32_t count);
+Value *emithls_nest_look_up(EmithlsNest *nest, Value *array, const AffineExpr *const *index,
+                            uint32_t count, Value *const *places, uint32_t place_count);
+void emithls_nest_store(EmithlsNest *nest, Value *value, Value *array,
+                        const AffineExpr *const *index, uint32_t count);
 Value *emithls_nest_read(EmithlsNest *nest, Value *stream);
 void emithls_nest_write(EmithlsNest *nest, Value *value, Value *stream);
 /* Integer or float constant of a scalar type. */
@@ -101,6 +102,6 @@ void emithls_nest_dependence(EmithlsNest *nest, Value *array, int64_t distance);
 
 /* sum of terms[i] * weights[i], row-major position in a box: ((e0 * x1 + e1) * x2 + e2) … */
 const AffineExpr *emithls_affine_flatten(Context *ctx, const AffineExpr *const *exprs,
-                                 const int64_t *extents, uint32_t count);
+                                         const int64_t *extents, uint32_t count);
 
 #endif

@@ -1,10 +1,9 @@
 /* Building blocks of emithls bodies. Index expressions are over all counters of the nest; each op
  * gets only the counters that its expressions use. */
-#include "dialects/emithls/emithls.h"
+#include <assert.h>
 
 #include "dialects/arith/arith.h"
-
-#include <assert.h>
+#include "dialects/emithls/emithls.h"
 
 /* The counters that some expressions use, and the expressions over just those. */
 typedef struct UsedCounters {
@@ -21,18 +20,17 @@ static void select_counters(const EmithlsNest *nest, const AffineExpr *const *ex
     assert(count <= NEST_MAX_COUNTERS);
     for (uint32_t c = 0; c < nest->count; c++) {
         bool used = false;
-        for (uint32_t i = 0; i < count; i++)
-            used |= affine_uses_dim(exprs[i], c);
+        for (uint32_t i = 0; i < count; i++) used |= affine_uses_dim(exprs[i], c);
         replacement[c] = affine_dim(nest->b.ctx, used ? out->count : 0);
-        if (used)
-            out->values[out->count++] = nest->counters[c];
+        if (used) out->values[out->count++] = nest->counters[c];
     }
     for (uint32_t i = 0; i < count; i++)
         out->exprs[i] = affine_replace(exprs[i], replacement, nest->count, NULL, 0);
 }
 
-static const IntegerSet *condition_set(const EmithlsNest *nest, const AffineExpr *const *constraints,
-                                       const bool *is_eq, uint32_t count, UsedCounters *used)
+static const IntegerSet *condition_set(const EmithlsNest *nest,
+                                       const AffineExpr *const *constraints, const bool *is_eq,
+                                       uint32_t count, UsedCounters *used)
 {
     select_counters(nest, constraints, count, used);
     return set_get(nest->b.ctx, used->count, 0, count, used->exprs, is_eq);
@@ -52,16 +50,19 @@ static Op *build_with_body(EmithlsNest *nest, const OpDef *def, Value *const *op
                            uint32_t operand_count, const NamedAttr *attrs, uint32_t attr_count)
 {
     Context *ctx = nest->b.ctx;
-    OpState state = {.name = opinfo_of_def(ctx, def)->name, .loc = nest->b.loc,
-                     .operands = operands, .operand_count = operand_count,
-                     .attrs = attr_dict(ctx, attrs, attr_count), .region_count = 1};
+    OpState state = {.name = opinfo_of_def(ctx, def)->name,
+                     .loc = nest->b.loc,
+                     .operands = operands,
+                     .operand_count = operand_count,
+                     .attrs = attr_dict(ctx, attrs, attr_count),
+                     .region_count = 1};
     Op *op = build_op(&nest->b, &state);
     region_add_block(op_region(op, 0));
     return op;
 }
 
-NestMark emithls_nest_open(EmithlsNest *nest, const char *name, const LoopSpec *loops, uint32_t count,
-                   LoopKind kind, int64_t begin, int64_t end)
+NestMark emithls_nest_open(EmithlsNest *nest, const char *name, const LoopSpec *loops,
+                           uint32_t count, LoopKind kind, int64_t begin, int64_t end)
 {
     Context *ctx = nest->b.ctx;
     NestMark mark = mark_here(nest);
@@ -80,10 +81,8 @@ NestMark emithls_nest_open(EmithlsNest *nest, const char *name, const LoopSpec *
         attrs[used++] = attr_named(ctx, "begin", attr_i64(ctx, begin));
         attrs[used++] = attr_named(ctx, "end", attr_i64(ctx, end));
     }
-    if (kind == LOOP_PIPELINED)
-        attrs[used++] = attr_named(ctx, "ii", attr_i64(ctx, 1));
-    if (kind == LOOP_UNROLLED)
-        attrs[used++] = attr_named(ctx, "unroll", attr_unit(ctx));
+    if (kind == LOOP_PIPELINED) attrs[used++] = attr_named(ctx, "ii", attr_i64(ctx, 1));
+    if (kind == LOOP_UNROLLED) attrs[used++] = attr_named(ctx, "unroll", attr_unit(ctx));
     Op *loop = build_with_body(nest, EMITHLS(FOR), NULL, 0, attrs, used);
     enter(nest, loop);
     for (uint32_t i = 0; i < count; i++)
@@ -101,8 +100,8 @@ void emithls_nest_keep_order(EmithlsNest *nest)
     op_set_attr(block_parent_op(nest->b.block), "ordered", attr_unit(nest->b.ctx));
 }
 
-NestMark emithls_nest_open_if(EmithlsNest *nest, const AffineExpr *const *constraints, const bool *is_eq,
-                      uint32_t count)
+NestMark emithls_nest_open_if(EmithlsNest *nest, const AffineExpr *const *constraints,
+                              const bool *is_eq, uint32_t count)
 {
     UsedCounters used;
     NestMark mark = mark_here(nest);
@@ -119,8 +118,8 @@ void emithls_nest_close(EmithlsNest *nest, NestMark mark)
     nest->count = mark.count;
 }
 
-Value *emithls_nest_condition(EmithlsNest *nest, const AffineExpr *const *constraints, const bool *is_eq,
-                      uint32_t count)
+Value *emithls_nest_condition(EmithlsNest *nest, const AffineExpr *const *constraints,
+                              const bool *is_eq, uint32_t count)
 {
     UsedCounters used;
     const IntegerSet *set = condition_set(nest, constraints, is_eq, count, &used);
@@ -129,8 +128,8 @@ Value *emithls_nest_condition(EmithlsNest *nest, const AffineExpr *const *constr
     return op_result(build(&nest->b, EMITHLS(COND), used.values, used.count, &i1, 1, &attr, 1), 0);
 }
 
-Value *emithls_nest_variable(EmithlsNest *nest, const char *name, const Type *elem, const int64_t *dims,
-                     uint32_t rank)
+Value *emithls_nest_variable(EmithlsNest *nest, const char *name, const Type *elem,
+                             const int64_t *dims, uint32_t rank)
 {
     const Type *type = emithls_array(elem, dims, rank);
     NamedAttr attr = attr_named(nest->b.ctx, "name", attr_string_c(nest->b.ctx, name));
@@ -150,24 +149,25 @@ Value *emithls_nest_index(EmithlsNest *nest, const AffineExpr *expr)
     UsedCounters used;
     NamedAttr map = index_map(nest, &expr, 1, &used);
     const Type *type = type_index(nest->b.ctx);
-    return op_result(build(&nest->b, EMITHLS(INDEX), used.values, used.count, &type, 1, &map, 1), 0);
+    return op_result(build(&nest->b, EMITHLS(INDEX), used.values, used.count, &type, 1, &map, 1),
+                     0);
 }
 
-Value *emithls_nest_load(EmithlsNest *nest, Value *array, const AffineExpr *const *index, uint32_t count)
+Value *emithls_nest_load(EmithlsNest *nest, Value *array, const AffineExpr *const *index,
+                         uint32_t count)
 {
     UsedCounters used;
     NamedAttr map = index_map(nest, index, count, &used);
     Value *operands[NEST_MAX_COUNTERS + 1] = {array};
-    for (uint32_t i = 0; i < used.count; i++)
-        operands[i + 1] = used.values[i];
+    for (uint32_t i = 0; i < used.count; i++) operands[i + 1] = used.values[i];
     const Type *elem = emithls_array_elem(array->type);
     const Type *type = count > emithls_array_rank(array->type) ? type_elem(elem) : elem;
     return op_result(build(&nest->b, EMITHLS(LOAD), operands, used.count + 1, &type, 1, &map, 1),
                      0);
 }
 
-Value *emithls_nest_look_up(EmithlsNest *nest, Value *array, const AffineExpr *const *index, uint32_t count,
-                    Value *const *places, uint32_t place_count)
+Value *emithls_nest_look_up(EmithlsNest *nest, Value *array, const AffineExpr *const *index,
+                            uint32_t count, Value *const *places, uint32_t place_count)
 {
     UsedCounters used;
     Context *ctx = nest->b.ctx;
@@ -176,10 +176,8 @@ Value *emithls_nest_look_up(EmithlsNest *nest, Value *array, const AffineExpr *c
     select_counters(nest, index, count, &used);
     assert(count + place_count <= NEST_MAX_COUNTERS &&
            used.count + place_count <= NEST_MAX_COUNTERS);
-    for (uint32_t i = 0; i < used.count; i++)
-        operands[1 + i] = used.values[i];
-    for (uint32_t i = 0; i < count; i++)
-        results[i] = used.exprs[i];
+    for (uint32_t i = 0; i < used.count; i++) operands[1 + i] = used.values[i];
+    for (uint32_t i = 0; i < count; i++) results[i] = used.exprs[i];
     for (uint32_t i = 0; i < place_count; i++) {
         operands[1 + used.count + i] = places[i];
         results[count + i] = affine_dim(ctx, used.count + i);
@@ -187,19 +185,18 @@ Value *emithls_nest_look_up(EmithlsNest *nest, Value *array, const AffineExpr *c
     const AffineMap *map = map_get(ctx, used.count + place_count, 0, count + place_count, results);
     const NamedAttr attr = attr_named(ctx, "map", attr_map(map));
     const Type *type = emithls_array_elem(array->type);
-    return op_result(build(&nest->b, EMITHLS(LOAD), operands, 1 + used.count + place_count, &type, 1,
-                           &attr, 1),
-                     0);
+    return op_result(
+        build(&nest->b, EMITHLS(LOAD), operands, 1 + used.count + place_count, &type, 1, &attr, 1),
+        0);
 }
 
-void emithls_nest_store(EmithlsNest *nest, Value *value, Value *array, const AffineExpr *const *index,
-                uint32_t count)
+void emithls_nest_store(EmithlsNest *nest, Value *value, Value *array,
+                        const AffineExpr *const *index, uint32_t count)
 {
     UsedCounters used;
     NamedAttr map = index_map(nest, index, count, &used);
     Value *operands[NEST_MAX_COUNTERS + 2] = {value, array};
-    for (uint32_t i = 0; i < used.count; i++)
-        operands[i + 2] = used.values[i];
+    for (uint32_t i = 0; i < used.count; i++) operands[i + 2] = used.values[i];
     build(&nest->b, EMITHLS(STORE), operands, used.count + 2, NULL, 0, &map, 1);
 }
 
@@ -221,7 +218,8 @@ Value *emithls_nest_constant(EmithlsNest *nest, const Attr *value)
     return op_result(build(&nest->b, ARITH(CONSTANT), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
 
-static void pragma(EmithlsNest *nest, const OpDef *def, Value *array, const char *name, int64_t value)
+static void pragma(EmithlsNest *nest, const OpDef *def, Value *array, const char *name,
+                   int64_t value)
 {
     NamedAttr attr = attr_named(nest->b.ctx, name, attr_i64(nest->b.ctx, value));
     build(&nest->b, def, &array, 1, NULL, 0, &attr, 1);
@@ -251,7 +249,7 @@ void emithls_nest_bind(EmithlsNest *nest, Value *array, const char *type, Str im
 }
 
 const AffineExpr *emithls_affine_flatten(Context *ctx, const AffineExpr *const *exprs,
-                                 const int64_t *extents, uint32_t count)
+                                         const int64_t *extents, uint32_t count)
 {
     const AffineExpr *flat = affine_const(ctx, 0);
     for (uint32_t i = 0; i < count; i++)

@@ -1,21 +1,18 @@
 /* Textual forms of emithls types, functions and loops.
  * Tests: lit/dialects/emithls/ops.mir */
-#include "dialects/emithls/emithls.h"
-
-#include "dialects/emithls/internal.h"
-
 #include <assert.h>
+
+#include "dialects/emithls/emithls.h"
+#include "dialects/emithls/internal.h"
 
 /* "<" type ">" */
 const Type *emithls_parse_stream(OpParser *p)
 {
     const Attr *loc = parser_loc(p);
     const Type *word = parser_expect(p, "<") ? parser_type(p) : NULL;
-    if (!word || !parser_expect(p, ">"))
-        return NULL;
+    if (!word || !parser_expect(p, ">")) return NULL;
     const Attr *param = attr_type(word);
-    if (!emithls_type_stream.verify(parser_ctx(p), loc, &param, 1))
-        return NULL;
+    if (!emithls_type_stream.verify(parser_ctx(p), loc, &param, 1)) return NULL;
     return emithls_stream(word);
 }
 
@@ -32,10 +29,10 @@ const Type *emithls_parse_array(OpParser *p)
     DimList dims = {0};
     const Attr *loc = parser_loc(p);
     const Type *elem = NULL, *array = NULL;
-    if (parser_expect(p, "<") && parser_dims(p, &dims, false, true))
-        elem = parser_type(p);
+    if (parser_expect(p, "<") && parser_dims(p, &dims, false, true)) elem = parser_type(p);
     if (elem && parser_expect(p, ">")) {
-        const Attr *params[2] = {attr_type(elem), attr_i64_array(parser_ctx(p), dims.data, dims.len)};
+        const Attr *params[2] = {attr_type(elem),
+                                 attr_i64_array(parser_ctx(p), dims.data, dims.len)};
         if (emithls_type_array.verify(parser_ctx(p), loc, params, 2))
             array = emithls_array(elem, dims.data, (uint32_t)dims.len);
     }
@@ -53,8 +50,6 @@ void emithls_print_array(StrBuf *out, const Type *type)
     type_print(out, emithls_array_elem(type));
     strbuf_add_char(out, '>');
 }
-
-/* --- names ------------------------------------------------------------------------- */
 
 /* C++ names of arguments and counters are their SSA names; a list attribute keeps them where the
  * printer had to rename a value. */
@@ -85,26 +80,20 @@ static bool print_named(OpPrinter *p, const Value *value, const Attr *name)
 /* region; "{}" holds an empty block */
 static bool parse_body(OpParser *p, const ArgDecls *args)
 {
-    if (!parser_region(p, args->data, args->len))
-        return false;
+    if (!parser_region(p, args->data, args->len)) return false;
     if (region_is_empty(parser_last_region(p)))
         block_append(block_create(parser_ctx(p)), parser_last_region(p));
     return true;
 }
 
-/* --- func ------------------------------------------------------------------------ */
-
 /* "(" (%name ":" type ("," …)*)? ")" */
 static bool parse_args(OpParser *p, ArgDecls *args)
 {
-    if (!parser_expect(p, "("))
-        return false;
-    if (parser_try(p, ")"))
-        return true;
+    if (!parser_expect(p, "(")) return false;
+    if (parser_try(p, ")")) return true;
     do {
         ArgDecl arg = {0};
-        if (!parser_arg(p, &arg, true, false))
-            return false;
+        if (!parser_arg(p, &arg, true, false)) return false;
         *vec_push(args) = arg;
     } while (parser_try(p, ","));
     return parser_expect(p, ")");
@@ -118,13 +107,11 @@ bool emithls_parse_func(OpParser *p)
     const Attr *name = parser_symbol_name(p);
     bool ok = name && parse_args(p, &args) && parser_attr_dict(p, true);
     if (ok) {
-        for (size_t i = 0; i < args.len; i++)
-            *vec_push(&types) = args.data[i].type;
+        for (size_t i = 0; i < args.len; i++) *vec_push(&types) = args.data[i].type;
         const Type *type = type_function(parser_ctx(p), types.data, types.len, NULL, 0);
         parser_set_attr(p, "sym_name", name);
         parser_set_attr(p, "function_type", attr_type(type));
-        if (!parser_get_attr(p, "arg_names"))
-            parser_set_attr(p, "arg_names", ssa_names(p, &args));
+        if (!parser_get_attr(p, "arg_names")) parser_set_attr(p, "arg_names", ssa_names(p, &args));
     }
     ok = ok && parse_body(p, &args);
     vec_free(&args);
@@ -142,31 +129,25 @@ void emithls_print_func(OpPrinter *p, const Op *op)
     printer_symbol_name(p, op_attr(op, "sym_name")->u.string);
     printer_text(p, "(");
     for (uint32_t i = 0; i < body->arg_count; i++) {
-        if (i)
-            printer_text(p, ", ");
+        if (i) printer_text(p, ", ");
         same &= print_named(p, body->args[i], names->u.array.items[i]);
         printer_text(p, ": ");
         printer_type(p, body->args[i]->type);
     }
     printer_text(p, ")");
-    if (!same)
-        elided[2] = NULL;
+    if (!same) elided[2] = NULL;
     printer_attr_dict_keyword(p, op, elided);
     printer_text(p, " ");
     printer_region(p, op_region(op, 0), false, true);
 }
 
-/* --- for -------------------------------------------------------------------------- */
-
 /* "(" %a ("," %b)* ")" */
 static bool parse_counters(OpParser *p, ArgDecls *args)
 {
-    if (!parser_expect(p, "("))
-        return false;
+    if (!parser_expect(p, "(")) return false;
     do {
         ArgDecl arg = {0};
-        if (!parser_arg(p, &arg, false, false))
-            return false;
+        if (!parser_arg(p, &arg, false, false)) return false;
         arg.type = type_index(parser_ctx(p));
         *vec_push(args) = arg;
     } while (parser_try(p, ","));
@@ -176,11 +157,9 @@ static bool parse_counters(OpParser *p, ArgDecls *args)
 /* "[" int ("," int)* "]" */
 static bool parse_extents(OpParser *p, DimList *out)
 {
-    if (!parser_expect(p, "["))
-        return false;
+    if (!parser_expect(p, "[")) return false;
     do {
-        if (!parser_int(p, vec_push(out)))
-            return false;
+        if (!parser_int(p, vec_push(out))) return false;
     } while (parser_try(p, ","));
     return parser_expect(p, "]");
 }
@@ -189,8 +168,7 @@ static bool parse_extents(OpParser *p, DimList *out)
 static bool parse_range(OpParser *p)
 {
     int64_t begin, end;
-    if (!parser_try(p, "range"))
-        return true;
+    if (!parser_try(p, "range")) return true;
     if (!parser_expect(p, "(") || !parser_int(p, &begin) || !parser_expect(p, ",") ||
         !parser_int(p, &end) || !parser_expect(p, ")"))
         return false;
@@ -211,8 +189,7 @@ bool emithls_parse_for(OpParser *p)
     if (ok) {
         parser_set_attr(p, "name", attr_string(ctx, name));
         parser_set_attr(p, "extents", attr_i64_array(ctx, extents.data, extents.len));
-        if (!parser_get_attr(p, "counters"))
-            parser_set_attr(p, "counters", ssa_names(p, &args));
+        if (!parser_get_attr(p, "counters")) parser_set_attr(p, "counters", ssa_names(p, &args));
     }
     ok = ok && parse_body(p, &args);
     vec_free(&args);
@@ -232,22 +209,19 @@ void emithls_print_for(OpPrinter *p, const Op *op)
     printer_attr(p, op_attr(op, "name"));
     printer_text(p, " (");
     for (uint32_t i = 0; i < body->arg_count; i++) {
-        if (i)
-            printer_text(p, ", ");
+        if (i) printer_text(p, ", ");
         same &= print_named(p, body->args[i], names->u.array.items[i]);
     }
     printer_text(p, ") in [");
     for (size_t i = 0; i < extents->u.dense_array.count; i++) {
-        if (i)
-            printer_text(p, ", ");
+        if (i) printer_text(p, ", ");
         strbuf_add_int(out, dense_array_i64(extents, i));
     }
     printer_text(p, "]");
     if (begin)
         strbuf_printf(out, " range(%lld, %lld)", (long long)attr_int_value(begin),
                       (long long)attr_int_value(op_attr(op, "end")));
-    if (!same)
-        elided[4] = NULL;
+    if (!same) elided[4] = NULL;
     printer_attr_dict_keyword(p, op, elided);
     printer_text(p, " ");
     printer_region(p, op_region(op, 0), false, true);

@@ -1,11 +1,10 @@
 /* Rows and hooks of the func dialect; functions' text is in function_asm.c.
  * Tests: lit/dialects/func */
-#include "dialects/func/func.h"
-
 #include "dialects/common/common.h"
+#include "dialects/func/func.h"
 #include "ir/asm/print/print.h"
-#include "ir/rewrite/rewrite.h"
 #include "ir/core/core.h"
+#include "ir/rewrite/rewrite.h"
 
 const Type *func_type(const Op *func)
 {
@@ -47,8 +46,6 @@ Op *func_build(Builder *b, Str name, const Type *type)
     return build(b, FUNC(FUNC), NULL, 0, NULL, 0, attrs, COUNT_OF(attrs));
 }
 
-/* --- calls ---------------------------------------------------------------------- */
-
 static bool is_function_type(const Type *type)
 {
     return type->kind == TYPE_FUNCTION;
@@ -61,8 +58,7 @@ static bool verify_call_results(Op *op, const Type *type)
 {
     const Type *const *types = type->u.function.types + type->u.function.input_count;
     for (uint32_t i = 0; i < op->result_count; i++) {
-        if (op_result(op, i)->type == types[i])
-            continue;
+        if (op_result(op, i)->type == types[i]) continue;
         op_error(op, "result type mismatch at index %u", i);
         StrBuf got = {0}, want = {0};
         for (uint32_t k = 0; k < op->result_count; k++) {
@@ -118,8 +114,7 @@ static bool parse_call_indirect(OpParser *p)
         parser_add_results(p, type->u.function.types + type->u.function.input_count,
                            type->u.function.result_count);
         ok = parser_resolve(p, &callee, type) &&
-             parser_resolve_all(p, &args, type->u.function.types, type->u.function.input_count,
-                                at);
+             parser_resolve_all(p, &args, type->u.function.types, type->u.function.input_count, at);
     }
     parser_return_refs(p, &args);
     return ok;
@@ -158,19 +153,15 @@ static bool rewrite_call_of_constant(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *constant = value_def(op_operand(op, 0));
-    if (!constant || constant->def != FUNC(CONSTANT))
-        return false;
+    if (!constant || constant->def != FUNC(CONSTANT)) return false;
     uint32_t inputs = op->operand_count - 1;
     Value **values = xcalloc(inputs + op->result_count, sizeof *values);
     const Type **types = xcalloc(op->result_count, sizeof *types);
-    for (uint32_t i = 0; i < inputs; i++)
-        values[i] = op_operand(op, i + 1);
-    for (uint32_t i = 0; i < op->result_count; i++)
-        types[i] = op_result(op, i)->type;
+    for (uint32_t i = 0; i < inputs; i++) values[i] = op_operand(op, i + 1);
+    for (uint32_t i = 0; i < op->result_count; i++) types[i] = op_result(op, i)->type;
     NamedAttr callee = attr_named(op->ctx, "callee", op_attr(constant, "value"));
     Op *call = build(&rw->b, FUNC(CALL), values, inputs, types, op->result_count, &callee, 1);
-    for (uint32_t i = 0; i < op->result_count; i++)
-        values[i] = op_result(call, i);
+    for (uint32_t i = 0; i < op->result_count; i++) values[i] = op_result(call, i);
     rewriter_replace(rw, op, values, op->result_count);
     free_ptr((void **)&types);
     free_ptr((void **)&values);
@@ -181,8 +172,6 @@ static void canonicalize_call_indirect(PatternSet *set)
 {
     pattern_add(set, "call-of-constant", FUNC(CALL_INDIRECT), 1, rewrite_call_of_constant);
 }
-
-/* --- constants --------------------------------------------------------------------- */
 
 static bool verify_constant(Op *op, SymbolTables *tables)
 {
@@ -211,8 +200,6 @@ static const char *name_constant(const Op *op, uint32_t index, StrBuf *scratch)
     return "f";
 }
 
-/* --- return ------------------------------------------------------------------------ */
-
 static bool verify_return(Op *op)
 {
     return func_like_verify_return(op, "return", "returns");
@@ -220,8 +207,7 @@ static bool verify_return(Op *op)
 
 static Op *materialize(Context *ctx, const Attr *value, const Type *type, const Attr *loc)
 {
-    if (value->kind != ATTR_SYMBOL_REF || value->u.symbol.count != 1 ||
-        type->kind != TYPE_FUNCTION)
+    if (value->kind != ATTR_SYMBOL_REF || value->u.symbol.count != 1 || type->kind != TYPE_FUNCTION)
         return NULL;
     NamedAttr attr = attr_named(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};

@@ -4,10 +4,9 @@
  *   arg       ::= (ssa-id ":")? type attr-dict? location?
  *   results   ::= "->" (type | "(" (type attr-dict?) ("," type attr-dict?)* ")")
  * Tests: lit/dialects/func */
-#include "dialects/func/func.h"
-
 #include <string.h>
 
+#include "dialects/func/func.h"
 #include "ir/asm/print/print.h"
 
 static const char *const HIDDEN[] = {"sym_name",  "function_type", "sym_visibility",
@@ -33,8 +32,7 @@ static void signature_free(FuncSignature *sig)
 static bool parse_dict(OpParser *p, const Attr **out)
 {
     *out = attr_dict(parser_ctx(p), NULL, 0);
-    if (!parser_at(p, "{"))
-        return true;
+    if (!parser_at(p, "{")) return true;
     *out = parser_attr(p, NULL);
     return *out != NULL;
 }
@@ -43,11 +41,11 @@ static bool parse_argument(OpParser *p, FuncSignature *sig)
 {
     ArgDecl arg = {.at = parser_pos(p), .name = STR("")};
     bool named = parser_at(p, "%"), is_mixed = sig->args.len > 0 && named != sig->named;
-    if (named && !parser_arg(p, &arg, true, true))
-        return false;
+    if (named && !parser_arg(p, &arg, true, true)) return false;
     if (is_mixed)
-        return parser_error_at(p, arg.at, named ? "expected type instead of SSA identifier"
-                                                : "expected SSA identifier");
+        return parser_error_at(p, arg.at,
+                               named ? "expected type instead of SSA identifier"
+                                     : "expected SSA identifier");
     if (!named && (!(arg.type = parser_type(p)) || !parse_dict(p, &arg.attrs) ||
                    !parser_try_loc(p, &arg.loc)))
         return false;
@@ -58,13 +56,10 @@ static bool parse_argument(OpParser *p, FuncSignature *sig)
 
 static bool parse_arguments(OpParser *p, FuncSignature *sig)
 {
-    if (!parser_expect(p, "("))
-        return false;
-    if (parser_try(p, ")"))
-        return true;
+    if (!parser_expect(p, "(")) return false;
+    if (parser_try(p, ")")) return true;
     do {
-        if (!parse_argument(p, sig))
-            return false;
+        if (!parse_argument(p, sig)) return false;
     } while (parser_try(p, ","));
     return parser_expect(p, ")");
 }
@@ -73,8 +68,7 @@ static bool parse_result(OpParser *p, FuncSignature *sig, bool with_attrs)
 {
     const Type *type = parser_type(p);
     const Attr *attrs = attr_dict(parser_ctx(p), NULL, 0);
-    if (!type || (with_attrs && !parse_dict(p, &attrs)))
-        return false;
+    if (!type || (with_attrs && !parse_dict(p, &attrs))) return false;
     *vec_push(&sig->results) = type;
     *vec_push(&sig->result_attrs) = attrs;
     return true;
@@ -82,15 +76,11 @@ static bool parse_result(OpParser *p, FuncSignature *sig, bool with_attrs)
 
 static bool parse_results(OpParser *p, FuncSignature *sig)
 {
-    if (!parser_try(p, "->"))
-        return true;
-    if (!parser_try(p, "("))
-        return parse_result(p, sig, false);
-    if (parser_try(p, ")"))
-        return true;
+    if (!parser_try(p, "->")) return true;
+    if (!parser_try(p, "(")) return parse_result(p, sig, false);
+    if (parser_try(p, ")")) return true;
     do {
-        if (!parse_result(p, sig, true))
-            return false;
+        if (!parse_result(p, sig, true)) return false;
     } while (parser_try(p, ","));
     return parser_expect(p, ")");
 }
@@ -113,8 +103,8 @@ static void set_signature(OpParser *p, const FuncSignature *sig)
         *vec_push(&inputs) = sig->args.data[i].type;
         *vec_push(&attrs) = sig->args.data[i].attrs;
     }
-    const Type *type = type_function(parser_ctx(p), inputs.data, inputs.len, sig->results.data,
-                                     sig->results.len);
+    const Type *type =
+        type_function(parser_ctx(p), inputs.data, inputs.len, sig->results.data, sig->results.len);
     parser_set_attr(p, "function_type", attr_type(type));
     set_attr_array(p, "arg_attrs", attrs.data, attrs.len);
     set_attr_array(p, "res_attrs", sig->result_attrs.data, sig->result_attrs.len);
@@ -132,16 +122,14 @@ static bool parse_attributes(OpParser *p)
         before[i] = parser_get_attr(p, inferred[i]);
         parser_set_attr(p, inferred[i], NULL);
     }
-    if (!parser_attr_dict(p, true))
-        return false;
+    if (!parser_attr_dict(p, true)) return false;
     for (size_t i = 0; i < COUNT_OF(inferred); i++) {
         if (parser_get_attr(p, inferred[i]))
             return parser_error_at(p, at,
                                    "'%s' is an inferred attribute and should not be specified in "
                                    "the explicit attribute dictionary",
                                    inferred[i]);
-        if (before[i])
-            parser_set_attr(p, inferred[i], before[i]);
+        if (before[i]) parser_set_attr(p, inferred[i], before[i]);
     }
     return true;
 }
@@ -151,8 +139,7 @@ static bool parse_body(OpParser *p, const FuncSignature *sig)
     bool present;
     SrcPos at = parser_pos(p);
     size_t count = sig->named ? sig->args.len : 0;
-    if (!parser_try_region(p, sig->args.data, count, &present))
-        return false;
+    if (!parser_try_region(p, sig->args.data, count, &present)) return false;
     if (!present) {
         parser_add_empty_region(p);
         return true;
@@ -179,11 +166,9 @@ bool func_like_parse(OpParser *p)
     bool ok = parse_visibility(p);
     const Attr *name = parser_symbol_name(p);
     ok = ok && name;
-    if (ok)
-        parser_set_attr(p, "sym_name", name);
+    if (ok) parser_set_attr(p, "sym_name", name);
     ok = ok && parse_arguments(p, &sig) && parse_results(p, &sig);
-    if (ok)
-        set_signature(p, &sig);
+    if (ok) set_signature(p, &sig);
     ok = ok && parse_attributes(p) && parse_body(p, &sig);
     signature_free(&sig);
     return ok;
@@ -191,8 +176,7 @@ bool func_like_parse(OpParser *p)
 
 static void print_dict(OpPrinter *p, const Attr *dict)
 {
-    if (!dict || dict->u.dict.count == 0)
-        return;
+    if (!dict || dict->u.dict.count == 0) return;
     printer_text(p, " ");
     printer_attr(p, dict);
 }
@@ -202,8 +186,7 @@ static void print_arguments(OpPrinter *p, const Op *op, const Type *type)
     const Block *entry = func_entry(op);
     printer_text(p, "(");
     for (uint32_t i = 0; i < type->u.function.input_count; i++) {
-        if (i > 0)
-            printer_text(p, ", ");
+        if (i > 0) printer_text(p, ", ");
         const Attr *attrs = func_arg_attrs(op, i);
         if (entry) {
             printer_region_arg(p, entry->args[i], attrs);
@@ -219,20 +202,17 @@ static void print_results(OpPrinter *p, const Op *op, const Type *type)
 {
     uint32_t count = type->u.function.result_count;
     const Type *const *types = type->u.function.types + type->u.function.input_count;
-    if (count == 0)
-        return;
+    if (count == 0) return;
     const Attr *attrs = func_result_attrs(op, 0);
-    bool bare = count == 1 && types[0]->kind != TYPE_FUNCTION &&
-                (!attrs || attrs->u.dict.count == 0);
+    bool bare =
+        count == 1 && types[0]->kind != TYPE_FUNCTION && (!attrs || attrs->u.dict.count == 0);
     printer_text(p, bare ? " -> " : " -> (");
     for (uint32_t i = 0; i < count; i++) {
-        if (i > 0)
-            printer_text(p, ", ");
+        if (i > 0) printer_text(p, ", ");
         printer_type(p, types[i]);
         print_dict(p, func_result_attrs(op, i));
     }
-    if (!bare)
-        printer_text(p, ")");
+    if (!bare) printer_text(p, ")");
 }
 
 void func_like_print(OpPrinter *p, const Op *op)
@@ -254,16 +234,14 @@ void func_like_print(OpPrinter *p, const Op *op)
     }
 }
 
-/* --- verification ------------------------------------------------------------- */
-
 static bool has_dialect_prefix(const Ident *name)
 {
     return memchr(name->str.data, '.', name->str.len) != NULL;
 }
 
 typedef struct AttrArrayRule {
-    const char *name;  /* of the attribute */
-    const char *what;  /* "argument" */
+    const char *name; /* of the attribute */
+    const char *what; /* "argument" */
     const char *plural;
 } AttrArrayRule;
 
@@ -285,24 +263,21 @@ static bool verify_attr_dict(Op *op, const AttrArrayRule *rule, uint32_t index, 
 static bool verify_attr_array(Op *op, const AttrArrayRule *rule, uint32_t expected)
 {
     const Attr *array = op_attr(op, rule->name);
-    if (!array)
-        return true;
+    if (!array) return true;
     if (array->u.array.count != expected)
         return op_error(op,
                         "expects %s attribute array to have the same number of elements as the "
                         "number of function %s, got %u, but expected %u",
                         rule->what, rule->plural, array->u.array.count, expected);
     for (uint32_t i = 0; i < expected; i++)
-        if (!verify_attr_dict(op, rule, i, array->u.array.items[i]))
-            return false;
+        if (!verify_attr_dict(op, rule, i, array->u.array.items[i])) return false;
     return true;
 }
 
 static bool verify_entry(Op *op, const Type *type)
 {
     const Block *entry = func_entry(op);
-    if (!entry)
-        return true;
+    if (!entry) return true;
     uint32_t inputs = type->u.function.input_count;
     if (entry->arg_count != inputs)
         return op_error(op, "entry block must have %u arguments to match function signature",
@@ -323,8 +298,7 @@ bool func_like_verify(Op *op)
     static const AttrArrayRule results = {"res_attrs", "result", "results"};
     const Type *type = func_type(op);
     return verify_attr_array(op, &args, type->u.function.input_count) &&
-           verify_attr_array(op, &results, type->u.function.result_count) &&
-           verify_entry(op, type);
+           verify_attr_array(op, &results, type->u.function.result_count) && verify_entry(op, type);
 }
 
 bool func_like_verify_return(Op *op, const char *noun, const char *verb)

@@ -1,8 +1,7 @@
 /* Arithmetic on values of type index.
  * Tests: lit/dialects/index */
-#include "dialects/index/index.h"
-
 #include "dialects/common/common.h"
+#include "dialects/index/index.h"
 
 #define BINARY(TRAITS)                                                                             \
     .operands = ARGS(ONE("lhs", TYPE_INDEX_ONLY), ONE("rhs", TYPE_INDEX_ONLY)),                    \

@@ -1,22 +1,18 @@
 /* Rows of the linalg dialect, its enumeration attributes, and the ops that bodies are made of.
  * Named ops come from linalg_named.def; text is in linalg_asm*.c, checks in linalg_verify*.c.
  * Tests: lit/dialects/linalg */
-#include "dialects/linalg/linalg.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/common/common.h"
 #include "dialects/linalg/internal.h"
+#include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
 
-/* --- enumeration attributes ------------------------------------------------------------ */
-
-static const char *const UNARY_NAMES[] = {"exp",        "log",   "abs",  "ceil",  "floor",
-                                          "negf",       "reciprocal", "round", "sqrt", "rsqrt",
-                                          "square",     "tanh",  "erf",  NULL};
-static const char *const BINARY_NAMES[] = {"add",          "sub",        "mul",
-                                           "div",          "div_unsigned", "max_signed",
-                                           "min_signed",   "max_unsigned", "min_unsigned",
-                                           "powf",         NULL};
+static const char *const UNARY_NAMES[] = {"exp",    "log",        "abs",   "ceil", "floor",
+                                          "negf",   "reciprocal", "round", "sqrt", "rsqrt",
+                                          "square", "tanh",       "erf",   NULL};
+static const char *const BINARY_NAMES[] = {
+    "add",          "sub",          "mul",  "div", "div_unsigned", "max_signed", "min_signed",
+    "max_unsigned", "min_unsigned", "powf", NULL};
 static const char *const TERNARY_NAMES[] = {"select", NULL};
 static const char *const TYPE_NAMES[] = {"cast_signed", "cast_unsigned", NULL};
 static const char *const ITERATOR_NAMES[] = {"parallel", "reduction", NULL};
@@ -45,8 +41,9 @@ ENUM_ATTR(linalg_ternary_fn, "ternary_fn", "A scalar function of three arguments
           "::mlir::linalg::TernaryFn", "TernaryFnAttr", TERNARY_NAMES)
 ENUM_ATTR(linalg_type_fn, "type_fn", "How a body converts its inputs.", "::mlir::linalg::TypeFn",
           "TypeFnAttr", TYPE_NAMES)
-ENUM_ATTR(linalg_iterator_type_def, "iterator_type", "Whether iterations of a loop are independent.",
-          "::mlir::utils::IteratorType", "IteratorTypeEnum", ITERATOR_NAMES)
+ENUM_ATTR(linalg_iterator_type_def, "iterator_type",
+          "Whether iterations of a loop are independent.", "::mlir::utils::IteratorType",
+          "IteratorTypeEnum", ITERATOR_NAMES)
 
 static bool is_unary_fn(const Attr *attr)
 {
@@ -78,15 +75,11 @@ bool linalg_iterator_is_reduction(const Attr *iterator_type)
     return enum_attr_value(iterator_type) == 1;
 }
 
-/* --- constraints -------------------------------------------------------------------------- */
-
 static bool is_array_of(const Attr *attr, bool (*test)(const Attr *item))
 {
-    if (attr->kind != ATTR_ARRAY)
-        return false;
+    if (attr->kind != ATTR_ARRAY) return false;
     for (uint32_t i = 0; i < attr->u.array.count; i++)
-        if (!test(attr->u.array.items[i]))
-            return false;
+        if (!test(attr->u.array.items[i])) return false;
     return true;
 }
 
@@ -116,8 +109,7 @@ static bool is_increasing(const Attr *attr)
     if (attr->kind != ATTR_DENSE_ARRAY || !type_is_int_width(attr->u.dense_array.elem, 64))
         return false;
     for (size_t i = 1; i < attr->u.dense_array.count; i++)
-        if (dense_array_i64(attr, i - 1) >= dense_array_i64(attr, i))
-            return false;
+        if (dense_array_i64(attr, i - 1) >= dense_array_i64(attr, i)) return false;
     return true;
 }
 
@@ -168,13 +160,10 @@ static const TypeConstraint TYPE_4D_TENSOR = {.test = is_tensor_4d,
                                               .what = "4D tensor of any type values"};
 static const TypeConstraint TYPE_6D_TENSOR = {.test = is_tensor_6d,
                                               .what = "6D tensor of any type values"};
-static const AttrConstraint ATTR_IS_MAP_ARRAY = {.test = is_map_array,
-                                                 .stores = attr_is_array,
-                                                 .what = "AffineMap array attribute"};
+static const AttrConstraint ATTR_IS_MAP_ARRAY = {
+    .test = is_map_array, .stores = attr_is_array, .what = "AffineMap array attribute"};
 static const AttrConstraint ATTR_IS_ITERATOR_ARRAY = {
-    .test = is_iterator_array,
-    .stores = attr_is_array,
-    .what = "Iterator type should be an enum."};
+    .test = is_iterator_array, .stores = attr_is_array, .what = "Iterator type should be an enum."};
 static const AttrConstraint ATTR_IS_LOOP = {
     .test = is_loop,
     .stores = attr_is_integer,
@@ -205,12 +194,10 @@ static const AttrConstraint ATTR_IS_BINARY_FN = {
     .test = is_binary_fn,
     .what = "allowed 32-bit signless integer cases: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9",
     .param = &linalg_binary_fn};
-static const AttrConstraint ATTR_IS_TYPE_FN = {
-    .test = is_type_fn,
-    .what = "allowed 32-bit signless integer cases: 0, 1",
-    .param = &linalg_type_fn};
-
-/* --- yield and index ------------------------------------------------------------------------- */
+static const AttrConstraint ATTR_IS_TYPE_FN = {.test = is_type_fn,
+                                               .what =
+                                                   "allowed 32-bit signless integer cases: 0, 1",
+                                               .param = &linalg_type_fn};
 
 /* yield ::= (ssa-use-list)? attr-dict? (":" types)? */
 static bool parse_yield(OpParser *p)
@@ -219,8 +206,7 @@ static bool parse_yield(OpParser *p)
     TypeList types = {0};
     SrcPos at = parser_pos(p);
     bool ok = parser_operand_list(p, &refs) && parser_attr_dict(p, false);
-    if (ok && refs.len > 0)
-        ok = parser_expect(p, ":") && parser_type_list(p, &types);
+    if (ok && refs.len > 0) ok = parser_expect(p, ":") && parser_type_list(p, &types);
     ok = ok && parser_resolve_all(p, &refs, types.data, types.len, at);
     vec_free(&refs);
     vec_free(&types);
@@ -284,8 +270,6 @@ static bool verify_index(Op *op)
     return true;
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
 #define NAME_RESULT(FN, TEXT)                                                                      \
     static const char *name_##FN(const Op *op, uint32_t index, StrBuf *scratch)                    \
     {                                                                                              \
@@ -301,8 +285,7 @@ NAME_RESULT(broadcast, "broadcasted")
 static const char *name_generic_arg(const Op *op, const Value *arg, StrBuf *scratch)
 {
     (void)scratch;
-    if (arg->owner.block != linalg_body(op))
-        return NULL;
+    if (arg->owner.block != linalg_body(op)) return NULL;
     return arg->index < linalg_input_count(op) ? "in" : "out";
 }
 
@@ -320,17 +303,12 @@ static const char *name_reduce_arg(const Op *op, const Value *arg, StrBuf *scrat
     return arg->index < linalg_input_count(op) ? "in" : "init";
 }
 
-/* --- attributes on any op ----------------------------------------------------------------------- */
-
 static bool verify_op_attr(Op *op, const NamedAttr *attr)
 {
-    if (str_eq_c(attr->name->str, "linalg.memoized_indexing_maps"))
-        return true;
+    if (str_eq_c(attr->name->str, "linalg.memoized_indexing_maps")) return true;
     return op_emit_error(op, "attribute '\"%.*s\"' not supported by the linalg dialect",
                          STR_ARG(attr->name->str));
 }
-
-/* --- building -------------------------------------------------------------------------------------- */
 
 Op *linalg_yield(Builder *b, Value *const *values, uint32_t count)
 {
@@ -354,15 +332,12 @@ static Op *build_structured(Builder *b, const OpDef *def, Value *const *inputs,
     AttrList all = {0};
     VEC(const Type *) results = {0};
     int32_t segments[] = {(int32_t)input_count, (int32_t)init_count};
-    for (uint32_t i = 0; i < input_count; i++)
-        *vec_push(&operands) = inputs[i];
+    for (uint32_t i = 0; i < input_count; i++) *vec_push(&operands) = inputs[i];
     for (uint32_t i = 0; i < init_count; i++) {
         *vec_push(&operands) = inits[i];
-        if (type_is_tensor(inits[i]->type))
-            *vec_push(&results) = inits[i]->type;
+        if (type_is_tensor(inits[i]->type)) *vec_push(&results) = inits[i]->type;
     }
-    for (uint32_t i = 0; i < attr_count; i++)
-        *vec_push(&all) = attrs[i];
+    for (uint32_t i = 0; i < attr_count; i++) *vec_push(&all) = attrs[i];
     if (def->traits & TRAIT_ATTR_SIZED_OPERANDS)
         *vec_push(&all) = attr_named(b->ctx, "operandSegmentSizes",
                                      attr_dense_array(type_i(b->ctx, 32), segments, 2));
@@ -421,20 +396,21 @@ Value *linalg_fill(Builder *b, Value *scalar, Value *init)
     return op_result(linalg_build_named(b, LINALG(FILL), &scalar, 1, &init, 1, NULL, 0), 0);
 }
 
-/* --- the table --------------------------------------------------------------------------------------- */
-
 #define NAMED_OP(...)                                                                              \
     .operands = ARGS(MANY("inputs", TYPE_ANY), MANY("outputs", TYPE_ANY_SHAPED)),                  \
     .results = ARGS(MANY("result_tensors", TYPE_RANKED_TENSOR_ONLY)),                              \
     .regions = REGIONS(BLOCKS("region")),                                                          \
     .traits = TRAIT_MEMREF_EFFECTS | TRAIT_SINGLE_BLOCK | TRAIT_ATTR_SIZED_OPERANDS,               \
-    .parse = linalg_parse_named,                                                                   \
-    .print = linalg_print_named, .verify = linalg_verify_named,                                    \
-    .verify_regions = linalg_verify_structured, .data = &(const StructuredDef){__VA_ARGS__}
+    .parse = linalg_parse_named, .print = linalg_print_named, .verify = linalg_verify_named,       \
+    .verify_regions = linalg_verify_structured, .data = &(const StructuredDef)                     \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 #define STRUCTURED(LOOPS, MAPS, BODY_KIND, FN) NAMED_OP(LOOPS, MAPS, 0, BODY_KIND, FN)
 #define ELEMENTWISE(COUNT, BODY_KIND, FN) NAMED_OP(NULL, NULL, COUNT, BODY_KIND, FN)
 #define WINDOW_ATTRS(COUNT)                                                                        \
-    ATTRS(OPTIONAL("strides", ATTR_IS_WINDOW_##COUNT), OPTIONAL("dilations", ATTR_IS_WINDOW_##COUNT))
+    ATTRS(OPTIONAL("strides", ATTR_IS_WINDOW_##COUNT),                                             \
+          OPTIONAL("dilations", ATTR_IS_WINDOW_##COUNT))
 #define WINOGRAD(IN, IN_RANK, OUT, OUT_RANK)                                                       \
     .operands = ARGS(ONE(IN, TYPE_##IN_RANK##D_TENSOR), ONE(OUT, TYPE_##OUT_RANK##D_TENSOR)),      \
     .results = ARGS(ONE("result", TYPE_##OUT_RANK##D_TENSOR)),                                     \
@@ -445,8 +421,10 @@ Value *linalg_fill(Builder *b, Value *scalar, Value *init)
 #define OP(ID, NAME, ...)                                                                          \
     [LINALG_##ID] = {.id = #ID, .name = NAME, .dialect = &linalg_dialect, __VA_ARGS__},
 const OpDef linalg_ops[] = {
-#include "dialects/linalg/linalg_named.def"
+/* clang-format off */
 #include "dialects/linalg/linalg_ops.def"
+#include "dialects/linalg/linalg_named.def"
+    /* clang-format on */
 };
 #undef OP
 

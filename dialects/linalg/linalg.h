@@ -8,8 +8,10 @@
 
 #define OP(ID, ...) LINALG_##ID,
 enum {
+/* clang-format off */
 #include "dialects/linalg/linalg_ops.def"
 #include "dialects/linalg/linalg_named.def"
+    /* clang-format on */
     LINALG_OP_COUNT
 };
 #undef OP
@@ -18,8 +20,8 @@ extern const OpDef linalg_ops[];
 extern const DialectDef linalg_dialect;
 #define LINALG(ID) (&linalg_ops[LINALG_##ID])
 
-extern const AttrDef linalg_iterator_type_def, linalg_unary_fn, linalg_binary_fn,
-    linalg_ternary_fn, linalg_type_fn;
+extern const AttrDef linalg_iterator_type_def, linalg_unary_fn, linalg_binary_fn, linalg_ternary_fn,
+    linalg_type_fn;
 
 /* #linalg.iterator_type<reduction> or <parallel> */
 const Attr *linalg_iterator_type(Context *ctx, bool is_reduction);
@@ -53,12 +55,31 @@ Value *linalg_index(Builder *b, uint32_t loop);
 
 /* Scalar functions, in the order of upstream's enumerations. */
 typedef enum UnaryFn {
-    UNARY_EXP, UNARY_LOG, UNARY_ABS, UNARY_CEIL, UNARY_FLOOR, UNARY_NEGF, UNARY_RECIPROCAL,
-    UNARY_ROUND, UNARY_SQRT, UNARY_RSQRT, UNARY_SQUARE, UNARY_TANH, UNARY_ERF
+    UNARY_EXP,
+    UNARY_LOG,
+    UNARY_ABS,
+    UNARY_CEIL,
+    UNARY_FLOOR,
+    UNARY_NEGF,
+    UNARY_RECIPROCAL,
+    UNARY_ROUND,
+    UNARY_SQRT,
+    UNARY_RSQRT,
+    UNARY_SQUARE,
+    UNARY_TANH,
+    UNARY_ERF
 } UnaryFn;
 typedef enum BinaryFn {
-    BINARY_ADD, BINARY_SUB, BINARY_MUL, BINARY_DIV, BINARY_DIV_UNSIGNED, BINARY_MAX_SIGNED,
-    BINARY_MIN_SIGNED, BINARY_MAX_UNSIGNED, BINARY_MIN_UNSIGNED, BINARY_POWF
+    BINARY_ADD,
+    BINARY_SUB,
+    BINARY_MUL,
+    BINARY_DIV,
+    BINARY_DIV_UNSIGNED,
+    BINARY_MAX_SIGNED,
+    BINARY_MIN_SIGNED,
+    BINARY_MAX_UNSIGNED,
+    BINARY_MIN_UNSIGNED,
+    BINARY_POWF
 } BinaryFn;
 typedef enum TernaryFn { TERNARY_SELECT } TernaryFn;
 typedef enum TypeFn { CAST_SIGNED, CAST_UNSIGNED } TypeFn;

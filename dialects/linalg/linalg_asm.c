@@ -4,10 +4,8 @@
  *   generic ::= attributes parts ("attrs" "=" attr-dict)? region ("->" types)?
  *   named   ::= parts attr-dict? ("->" types)?        the region follows from the row
  * Tests: lit/dialects/linalg/ops.mir */
-#include "dialects/linalg/linalg.h"
 #include "dialects/linalg/internal.h"
-
-/* --- parts -------------------------------------------------------------------------- */
+#include "dialects/linalg/linalg.h"
 
 /* One side's operands with their types; `at` is the place of messages about their number. */
 typedef struct OperandPart {
@@ -24,18 +22,15 @@ static bool parse_operand_part(OpParser *p, OperandPart *part)
 
 static bool parse_inputs(OpParser *p, OperandPart *part)
 {
-    if (!parser_try(p, "ins"))
-        return true;
-    if (!parser_expect(p, "("))
-        return false;
+    if (!parser_try(p, "ins")) return true;
+    if (!parser_expect(p, "(")) return false;
     part->at = parser_pos(p);
     return parse_operand_part(p, part);
 }
 
 static bool parse_inits(OpParser *p, OperandPart *part)
 {
-    if (!parser_try(p, "outs"))
-        return true;
+    if (!parser_try(p, "outs")) return true;
     part->at = parser_pos(p);
     return parser_expect(p, "(") && parse_operand_part(p, part);
 }
@@ -60,13 +55,11 @@ bool linalg_parse_parts(OpParser *p, StructuredParts *parts, bool segments)
 {
     OperandPart inputs = {.types = &parts->inputs}, inits = {.types = &parts->inits};
     bool in_props;
-    if (!parser_props(p, &in_props))
-        return false;
+    if (!parser_props(p, &in_props)) return false;
     SrcPos at = parser_pos(p);
     bool ok = parser_attr_dict(p, false) && parse_inputs(p, &inputs) && parse_inits(p, &inits) &&
               resolve_part(p, &inputs) && resolve_part(p, &inits);
-    if (ok && segments)
-        set_segments(p, &inputs, &inits, in_props);
+    if (ok && segments) set_segments(p, &inputs, &inits, in_props);
     ok = ok && (in_props || parser_check_attrs(p, at));
     vec_free(&inputs.refs);
     vec_free(&inits.refs);
@@ -82,8 +75,7 @@ void linalg_parts_free(StructuredParts *parts)
 static void print_operand_part(OpPrinter *p, const Op *op, const char *open, uint32_t begin,
                                uint32_t count)
 {
-    if (count == 0)
-        return;
+    if (count == 0) return;
     printer_text(p, open);
     printer_values(p, op, begin, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -103,26 +95,21 @@ void linalg_print_parts(OpPrinter *p, const Op *op)
 /* "->" types, with parentheses unless there is one that needs none. */
 static void print_results(OpPrinter *p, const Op *op)
 {
-    if (op->result_count == 0)
-        return;
+    if (op->result_count == 0) return;
     bool bare = op->result_count == 1 && op_result(op, 0)->type->kind != TYPE_FUNCTION;
     printer_text(p, bare ? " -> " : " -> (");
     printer_result_types(p, op);
-    if (!bare)
-        printer_text(p, ")");
+    if (!bare) printer_text(p, ")");
 }
 
 static bool parse_results(OpParser *p)
 {
     TypeList results = {0};
     bool ok = parser_optional_arrow_types(p, &results);
-    if (ok)
-        parser_add_results(p, results.data, results.len);
+    if (ok) parser_add_results(p, results.data, results.len);
     vec_free(&results);
     return ok;
 }
-
-/* --- generic ---------------------------------------------------------------------------- */
 
 /* ["parallel", …] as enumeration attributes; already converted ones stay. */
 static bool parse_iterators(OpParser *p, const Attr *array, const Attr **out)
@@ -140,8 +127,7 @@ static bool parse_iterators(OpParser *p, const Attr *array, const Attr **out)
             ok = parser_error(p, "unexpected iterator_type (%.*s)", STR_ARG(item->u.string));
         *vec_push(&items) = linalg_iterator_type(parser_ctx(p), is_reduction);
     }
-    if (ok)
-        *out = attr_array(parser_ctx(p), items.data, items.len);
+    if (ok) *out = attr_array(parser_ctx(p), items.data, items.len);
     vec_free(&items);
     return ok;
 }
@@ -150,15 +136,13 @@ static bool parse_generic_attrs(OpParser *p)
 {
     SrcPos at = parser_pos(p);
     const Attr *dict = parser_attr(p, NULL), *iterators;
-    if (!dict)
-        return false;
+    if (!dict) return false;
     if (dict->kind != ATTR_DICT)
         return parser_error_at(p, at, "invalid kind of attribute specified");
     iterators = attr_dict_get_c(dict, "iterator_types");
     if (!iterators || iterators->kind != ATTR_ARRAY)
         return parser_error_at(p, at, "expected \"iterator_types\" array attribute");
-    if (!parse_iterators(p, iterators, &iterators))
-        return false;
+    if (!parse_iterators(p, iterators, &iterators)) return false;
     for (uint32_t i = 0; i < dict->u.dict.count; i++)
         parser_set_attr(p, dict->u.dict.items[i].name->str.data, dict->u.dict.items[i].value);
     parser_set_attr(p, "iterator_types", iterators);
@@ -169,8 +153,7 @@ bool linalg_parse_generic(OpParser *p)
 {
     StructuredParts parts = {0};
     bool ok = parse_generic_attrs(p) && linalg_parse_parts(p, &parts, true);
-    if (ok && parser_try(p, "attrs"))
-        ok = parser_expect(p, "=") && parser_attr_dict(p, false);
+    if (ok && parser_try(p, "attrs")) ok = parser_expect(p, "=") && parser_attr_dict(p, false);
     ok = ok && parser_region(p, NULL, 0) && parse_results(p);
     linalg_parts_free(&parts);
     return ok;
@@ -184,8 +167,7 @@ static const Attr *iterators_as_strings(const Attr *iterators)
     VEC(const Attr *) items = {0};
     for (uint32_t i = 0; i < iterators->u.array.count; i++) {
         bool is_reduction = linalg_iterator_is_reduction(iterators->u.array.items[i]);
-        *vec_push(&items) =
-            attr_string_c(iterators->ctx, is_reduction ? "reduction" : "parallel");
+        *vec_push(&items) = attr_string_c(iterators->ctx, is_reduction ? "reduction" : "parallel");
     }
     const Attr *strings = attr_array(iterators->ctx, items.data, items.len);
     vec_free(&items);
@@ -198,11 +180,9 @@ static const Attr *generic_dict(const Op *op)
     size_t count = 0;
     for (size_t i = 0; i < COUNT_OF(GENERIC_ATTRS); i++) {
         const Attr *value = op_attr(op, GENERIC_ATTRS[i]);
-        if (!value)
-            continue;
+        if (!value) continue;
         const Ident *name = ident_get_c(op->ctx, GENERIC_ATTRS[i]);
-        if (str_eq_c(name->str, "iterator_types"))
-            value = iterators_as_strings(value);
+        if (str_eq_c(name->str, "iterator_types")) value = iterators_as_strings(value);
         items[count++] = (NamedAttr){name, value};
     }
     return attr_dict(op->ctx, items, count);
@@ -226,8 +206,6 @@ void linalg_print_generic(OpPrinter *p, const Op *op)
     print_results(p, op);
 }
 
-/* --- named ops --------------------------------------------------------------------------------- */
-
 Block *linalg_parse_new_body(OpParser *p, const TypeList *inputs, const TypeList *inits)
 {
     const Attr *loc = loc_unknown(parser_ctx(p));
@@ -244,10 +222,8 @@ Block *linalg_parse_new_body(OpParser *p, const TypeList *inputs, const TypeList
 static uint32_t operand_count(const StructuredDef *def)
 {
     uint32_t count = 1;
-    if (!def->maps)
-        return def->operand_count;
-    for (const char *at = def->maps; *at; at++)
-        count += *at == '|';
+    if (!def->maps) return def->operand_count;
+    for (const char *at = def->maps; *at; at++) count += *at == '|';
     return count;
 }
 
@@ -259,8 +235,7 @@ static const Attr *body_attrs(OpParser *p)
     size_t count = 0;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const Attr *value = parser_get_attr(p, names[i]);
-        if (value)
-            items[count++] = (NamedAttr){ident_get_c(parser_ctx(p), names[i]), value};
+        if (value) items[count++] = (NamedAttr){ident_get_c(parser_ctx(p), names[i]), value};
     }
     return attr_dict(parser_ctx(p), items, count);
 }
@@ -275,8 +250,7 @@ bool linalg_parse_named(OpParser *p)
     StructuredParts parts = {0};
     const StructuredDef *def = parsed_def(p);
     uint32_t want = operand_count(def);
-    bool ok = linalg_parse_parts(p, &parts, true) && parser_attr_dict(p, false) &&
-              parse_results(p);
+    bool ok = linalg_parse_parts(p, &parts, true) && parser_attr_dict(p, false) && parse_results(p);
     size_t got = parts.inputs.len + parts.inits.len;
     if (ok && got != want)
         ok = parser_error(p,
@@ -284,8 +258,7 @@ bool linalg_parse_named(OpParser *p)
                           "args, got %zu",
                           want, got);
     if (ok)
-        linalg_fill_body(def, linalg_parse_new_body(p, &parts.inputs, &parts.inits),
-                         body_attrs(p));
+        linalg_fill_body(def, linalg_parse_new_body(p, &parts.inputs, &parts.inits), body_attrs(p));
     linalg_parts_free(&parts);
     return ok;
 }

@@ -7,8 +7,8 @@
  * Tests: lit/dialects/linalg/ops.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/common/common.h"
-#include "dialects/linalg/linalg.h"
 #include "dialects/linalg/internal.h"
+#include "dialects/linalg/linalg.h"
 
 /* The one op of a short body. */
 typedef struct LinalgPayload {
@@ -21,28 +21,23 @@ static bool parse_payload(OpParser *p, LinalgPayload *out)
 {
     Str name;
     *out = (LinalgPayload){0};
-    if (!parser_try(p, "{"))
-        return true;
-    if (!parser_keyword(p, &name))
-        return false;
+    if (!parser_try(p, "{")) return true;
+    if (!parser_keyword(p, &name)) return false;
     out->name = ident_get(parser_ctx(p), name);
     out->attrs = attr_dict(parser_ctx(p), NULL, 0);
-    if (parser_at(p, "{") && !(out->attrs = parser_attr(p, NULL)))
-        return false;
+    if (parser_at(p, "{") && !(out->attrs = parser_attr(p, NULL))) return false;
     return parser_expect(p, "}");
 }
 
 /* A body that applies the payload to all arguments; init_first: the last argument first. */
-static void build_payload(OpParser *p, const LinalgPayload *payload, Block *body, const Type *result,
-                          bool init_first)
+static void build_payload(OpParser *p, const LinalgPayload *payload, Block *body,
+                          const Type *result, bool init_first)
 {
     const Attr *loc = parser_loc_at(p, parser_op_pos(p));
     VEC(Value *) operands = {0};
     uint32_t count = body->arg_count;
-    if (init_first)
-        *vec_push(&operands) = body->args[count - 1];
-    for (uint32_t i = 0; i < count - init_first; i++)
-        *vec_push(&operands) = body->args[i];
+    if (init_first) *vec_push(&operands) = body->args[count - 1];
+    for (uint32_t i = 0; i < count - init_first; i++) *vec_push(&operands) = body->args[i];
     OpState state = {.name = payload->name,
                      .loc = loc,
                      .operands = operands.data,
@@ -86,8 +81,7 @@ static bool parse_int_list_attr(OpParser *p, const char *name)
         } while (ok && parser_try(p, ","));
         ok = ok && parser_expect(p, "]");
     }
-    if (ok)
-        parser_set_attr(p, name, attr_i64_array(parser_ctx(p), values.data, values.len));
+    if (ok) parser_set_attr(p, name, attr_i64_array(parser_ctx(p), values.data, values.len));
     vec_free(&values);
     return ok;
 }
@@ -95,8 +89,7 @@ static bool parse_int_list_attr(OpParser *p, const char *name)
 /* Parts, the list attribute if any, attributes; tensor inits give results. */
 static bool parse_header(OpParser *p, StructuredParts *parts, const char *list_attr)
 {
-    if (!linalg_parse_parts(p, parts, false))
-        return false;
+    if (!linalg_parse_parts(p, parts, false)) return false;
     for (size_t i = 0; i < parts->inits.len; i++)
         if (parts->inits.data[i]->kind == TYPE_RANKED_TENSOR)
             parser_add_result(p, parts->inits.data[i]);
@@ -159,23 +152,18 @@ bool linalg_parse_broadcast(OpParser *p)
     return parse_forwarding(p, "dimensions");
 }
 
-/* --- printing ---------------------------------------------------------------------------- */
-
 /* The body's only op before the yield, if it takes the arguments in order and is what is
  * yielded; NULL: the body is written out. */
 static const Op *payload_of(const Op *op, bool init_first)
 {
     const Block *body = linalg_body(op);
     const Op *payload = body ? body->first : NULL, *yield = body ? body->last : NULL;
-    if (!payload || payload->next != yield || payload == yield)
-        return NULL;
+    if (!payload || payload->next != yield || payload == yield) return NULL;
     uint32_t count = payload->operand_count;
-    if (count == 0 || count != body->arg_count)
-        return NULL;
+    if (count == 0 || count != body->arg_count) return NULL;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t want = !init_first ? i : i == 0 ? count - 1 : i - 1;
-        if (op_operand(payload, i) != body->args[want])
-            return NULL;
+        if (op_operand(payload, i) != body->args[want]) return NULL;
     }
     bool yielded = yield->operand_count == 1 && value_def(op_operand(yield, 0)) == payload;
     return yielded ? payload : NULL;
@@ -201,8 +189,7 @@ static void print_long_body(OpPrinter *p, const Op *op)
     printer_newline(p);
     printer_text(p, "(");
     for (uint32_t i = 0; i < body->arg_count; i++) {
-        if (i > 0)
-            printer_text(p, ", ");
+        if (i > 0) printer_text(p, ", ");
         printer_region_arg(p, body->args[i], NULL);
     }
     printer_text(p, ") ");
@@ -226,25 +213,21 @@ static void print_int_list_attr(OpPrinter *p, const Op *op, const char *name)
 void linalg_print_map(OpPrinter *p, const Op *op)
 {
     const Op *payload = payload_of(op, false);
-    if (payload)
-        print_payload(p, payload);
+    if (payload) print_payload(p, payload);
     linalg_print_parts(p, op);
     printer_attr_dict(p, op, NULL);
-    if (!payload)
-        print_long_body(p, op);
+    if (!payload) print_long_body(p, op);
 }
 
 void linalg_print_reduce(OpPrinter *p, const Op *op)
 {
     static const char *const hidden[] = {"dimensions", NULL};
     const Op *payload = payload_of(op, true);
-    if (payload)
-        print_payload(p, payload);
+    if (payload) print_payload(p, payload);
     linalg_print_parts(p, op);
     print_int_list_attr(p, op, "dimensions");
     printer_attr_dict(p, op, hidden);
-    if (!payload)
-        print_long_body(p, op);
+    if (!payload) print_long_body(p, op);
 }
 
 static void print_forwarding(OpPrinter *p, const Op *op, const char *list_attr)

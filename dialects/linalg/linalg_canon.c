@@ -1,10 +1,10 @@
 /* Canonicalization patterns of structured ops: ops that do nothing, and static extents that one
  * operand knows and another does not.
  * Tests: lit/dialects/linalg/canonicalize.mir */
-#include "dialects/linalg/linalg.h"
 #include "dialects/linalg/internal.h"
-#include "ir/rewrite/rewrite.h"
+#include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
+#include "ir/rewrite/rewrite.h"
 
 typedef VEC(const Type *) Types;
 
@@ -13,8 +13,7 @@ static Op *clone_with(Rewriter *rw, Op *op, Value *const *operands, const Type *
 {
     Op *copy = op_clone(op, NULL);
     op_set_operands(copy, operands, op->operand_count);
-    for (uint32_t i = 0; i < copy->result_count; i++)
-        op_result(copy, i)->type = types[i];
+    for (uint32_t i = 0; i < copy->result_count; i++) op_result(copy, i)->type = types[i];
     op_insert_before(copy, op);
     rw->inserted(rw, copy);
     return copy;
@@ -34,18 +33,14 @@ static void replace_with_copy(Rewriter *rw, Op *op, Op *copy)
 static void init_types(const Op *op, Value *const *operands, Types *out)
 {
     for (uint32_t i = linalg_input_count(op); i < op->operand_count; i++)
-        if (type_is_tensor(operands[i]->type))
-            *vec_push(out) = operands[i]->type;
+        if (type_is_tensor(operands[i]->type)) *vec_push(out) = operands[i]->type;
 }
-
-/* --- nothing to do ---------------------------------------------------------------------- */
 
 /* A buffer without elements is neither read nor written. */
 static bool erase_empty(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (!linalg_is_structured(op))
-        return false;
+    if (!linalg_is_structured(op)) return false;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Type *type = op_operand(op, i)->type;
         for (uint32_t d = 0; type->kind == TYPE_MEMREF && d < type->u.shaped.rank; d++)
@@ -61,8 +56,7 @@ static bool all_maps_equal(const Op *op)
 {
     const Attr *maps = linalg_indexing_maps(op);
     for (uint32_t i = 1; i < maps->u.array.count; i++)
-        if (maps->u.array.items[i] != maps->u.array.items[0])
-            return false;
+        if (maps->u.array.items[i] != maps->u.array.items[0]) return false;
     return true;
 }
 
@@ -70,12 +64,10 @@ static bool all_maps_equal(const Op *op)
 static Value *forwarded(Rewriter *rw, Op *op, uint32_t index)
 {
     Value *yielded = op_operand(linalg_body(op)->last, index);
-    if (!yielded->is_arg || yielded->owner.block != linalg_body(op))
-        return NULL;
+    if (!yielded->is_arg || yielded->owner.block != linalg_body(op)) return NULL;
     Value *operand = op_operand(op, yielded->index);
     const Type *type = op_result(op, index)->type;
-    if (operand->type == type)
-        return operand;
+    if (operand->type == type) return operand;
     bool castable = type_is_tensor(operand->type) && type_elem(operand->type) == type_elem(type) &&
                     tensor_shapes_compatible(operand->type, type);
     return castable ? tensor_cast(&rw->b, operand, type) : NULL;
@@ -92,17 +84,14 @@ static bool is_forwarding(const Op *op)
 static bool erase_identity(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (!is_forwarding(op))
-        return false;
+    if (!is_forwarding(op)) return false;
     if (op->result_count == 0) {
         bool onto_itself = linalg_input_count(op) == 1 && linalg_init_count(op) == 1 &&
                            op_operand(op, 0) == op_operand(op, 1);
-        if (onto_itself)
-            rewriter_erase(rw, op);
+        if (onto_itself) rewriter_erase(rw, op);
         return onto_itself;
     }
-    if (!linalg_has_tensor_semantics(op))
-        return false;
+    if (!linalg_has_tensor_semantics(op)) return false;
     ValueList values = {0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < op->result_count; i++) {
@@ -110,8 +99,7 @@ static bool erase_identity(Rewriter *rw, Op *op, void *user)
         ok = value != NULL;
         *vec_push(&values) = value;
     }
-    if (ok)
-        rewriter_replace(rw, op, values.data, op->result_count);
+    if (ok) rewriter_replace(rw, op, values.data, op->result_count);
     vec_free(&values);
     return ok;
 }
@@ -120,8 +108,7 @@ static bool erase_identity(Rewriter *rw, Op *op, void *user)
 static bool copy_onto_itself(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (op_operand(op, 0) != op_operand(op, 1))
-        return false;
+    if (op_operand(op, 0) != op_operand(op, 1)) return false;
     if (op->result_count == 0)
         rewriter_erase(rw, op);
     else
@@ -129,16 +116,13 @@ static bool copy_onto_itself(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-/* --- static extents ------------------------------------------------------------------------- */
-
 /* op(cast(x)) -> cast(op(x)) where the cast hides static extents */
 static bool cast_into_op(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     bool any = false;
     ValueList operands = {0};
-    if (!linalg_is_structured(op) && op->def != LINALG(SOFTMAX))
-        return false;
+    if (!linalg_is_structured(op) && op->def != LINALG(SOFTMAX)) return false;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         Value *source = tensor_fold_source_cast(op_operand(op, i));
         any = any || source;
@@ -184,8 +168,7 @@ static bool cast_of_op(Rewriter *rw, Op *op, void *user)
 /* Static extents of loops as the operands' own types tell; DIM_DYNAMIC where none does. */
 static void known_extents(const Op *op, int64_t *extents, uint32_t loops)
 {
-    for (uint32_t i = 0; i < loops; i++)
-        extents[i] = DIM_DYNAMIC;
+    for (uint32_t i = 0; i < loops; i++) extents[i] = DIM_DYNAMIC;
     for (uint32_t o = 0; o < op->operand_count; o++) {
         const AffineMap *map = linalg_operand_map(op, o);
         const Type *type = op_operand(op, o)->type;
@@ -201,8 +184,7 @@ static void known_extents(const Op *op, int64_t *extents, uint32_t loops)
 static const Type *refine(const Type *type, const AffineMap *map, const int64_t *extents)
 {
     IntList dims = {0};
-    if (!type_is_tensor(type))
-        return type;
+    if (!type_is_tensor(type)) return type;
     for (uint32_t r = 0; r < map->result_count; r++) {
         int64_t extent = type->u.shaped.dims[r];
         bool known = extent == DIM_DYNAMIC && map->results[r]->kind == AFFINE_DIM;
@@ -217,8 +199,7 @@ static bool maps_are_projections(const Op *op)
 {
     const Attr *maps = linalg_indexing_maps(op);
     for (uint32_t i = 0; i < maps->u.array.count; i++)
-        if (!map_is_projected_permutation(maps->u.array.items[i]->u.map, false))
-            return false;
+        if (!map_is_projected_permutation(maps->u.array.items[i]->u.map, false)) return false;
     return true;
 }
 
@@ -226,8 +207,7 @@ static bool maps_are_projections(const Op *op)
 static bool share_extents(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (!linalg_is_structured(op) || !linalg_has_tensor_semantics(op) ||
-        !maps_are_projections(op))
+    if (!linalg_is_structured(op) || !linalg_has_tensor_semantics(op) || !maps_are_projections(op))
         return false;
     uint32_t loops = linalg_loop_count(op);
     int64_t *extents = xcalloc(loops, sizeof *extents);
@@ -251,8 +231,6 @@ static bool share_extents(Rewriter *rw, Op *op, void *user)
     return changed;
 }
 
-/* --- transpose ------------------------------------------------------------------------------- */
-
 static Op *build_with_list(Rewriter *rw, const OpDef *def, Value *input, Value *init,
                            const char *name, const IntList *list)
 {
@@ -265,8 +243,7 @@ static bool transpose_of_transpose(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *inner = rewrite_def_of(op_operand(op, 0), LINALG(TRANSPOSE));
-    if (!inner)
-        return false;
+    if (!inner) return false;
     IntList outer = {0}, both = {0};
     const Attr *first = op_attr(inner, "permutation");
     mixed_read_int_list(op, "permutation", &outer);
@@ -284,8 +261,7 @@ static bool transpose_of_transpose(Rewriter *rw, Op *op, void *user)
 static bool list_has(const IntList *list, int64_t value)
 {
     for (size_t i = 0; i < list->len; i++)
-        if (list->data[i] == value)
-            return true;
+        if (list->data[i] == value) return true;
     return false;
 }
 
@@ -294,10 +270,8 @@ static void drop_dims(const IntList *permutation, const IntList *dropped, IntLis
 {
     for (size_t i = 0; i < permutation->len; i++) {
         int64_t dim = permutation->data[i], before = 0;
-        if (list_has(dropped, dim))
-            continue;
-        for (size_t k = 0; k < dropped->len; k++)
-            before += dropped->data[k] < dim;
+        if (list_has(dropped, dim)) continue;
+        for (size_t k = 0; k < dropped->len; k++) before += dropped->data[k] < dim;
         *vec_push(out) = dim - before;
     }
 }
@@ -307,8 +281,7 @@ static void moved_dims(const IntList *permutation, const IntList *dropped, IntLi
 {
     for (size_t i = 0; i < dropped->len; i++)
         for (size_t k = 0; k < permutation->len; k++)
-            if (permutation->data[k] == dropped->data[i])
-                *vec_push(out) = (int64_t)k;
+            if (permutation->data[k] == dropped->data[i]) *vec_push(out) = (int64_t)k;
 }
 
 static Value *build_small_transpose(Rewriter *rw, Value *source, const IntList *permutation)
@@ -331,16 +304,15 @@ static bool transpose_of_broadcast(Rewriter *rw, Op *op, void *user)
     (void)user;
     Value *input = op_operand(op, 0);
     Op *broadcast = rewrite_def_of(input, LINALG(BROADCAST));
-    if (!broadcast || !value_has_one_use(input) || op->result_count == 0)
-        return false;
+    if (!broadcast || !value_has_one_use(input) || op->result_count == 0) return false;
     IntList permutation = {0}, added = {0}, small = {0}, moved = {0};
     mixed_read_int_list(op, "permutation", &permutation);
     mixed_read_int_list(broadcast, "dimensions", &added);
     drop_dims(&permutation, &added, &small);
     moved_dims(&permutation, &added, &moved);
     Value *source = build_small_transpose(rw, op_operand(broadcast, 0), &small);
-    Op *made = build_with_list(rw, LINALG(BROADCAST), source, op_operand(op, 1), "dimensions",
-                               &moved);
+    Op *made =
+        build_with_list(rw, LINALG(BROADCAST), source, op_operand(op, 1), "dimensions", &moved);
     rewriter_replace_one(rw, op, op_result(made, 0));
     vec_free(&permutation);
     vec_free(&added);
@@ -354,18 +326,13 @@ bool linalg_fold_transpose(Op *op, const Attr *const *operands, FoldResult *resu
 {
     (void)operands;
     const Attr *permutation = op_attr(op, "permutation");
-    if (op->result_count == 0)
-        return false;
+    if (op->result_count == 0) return false;
     for (size_t i = 0; i < permutation->u.dense_array.count; i++)
-        if (dense_array_i64(permutation, i) != (int64_t)i)
-            return false;
-    if (op_operand(op, 0)->type != op_result(op, 0)->type)
-        return false;
+        if (dense_array_i64(permutation, i) != (int64_t)i) return false;
+    if (op_operand(op, 0)->type != op_result(op, 0)->type) return false;
     results[0].value = op_operand(op, 0);
     return true;
 }
-
-/* --- sets ---------------------------------------------------------------------------------------- */
 
 /* What holds for all structured ops. */
 void linalg_canonicalize(PatternSet *set)

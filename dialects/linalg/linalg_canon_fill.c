@@ -1,10 +1,10 @@
 /* Canonicalization patterns of fill: reading, reshaping, copying a tensor of equal elements.
  * Tests: lit/dialects/linalg/canonicalize.mir */
 #include "dialects/affine/affine.h"
-#include "dialects/linalg/linalg.h"
 #include "dialects/linalg/internal.h"
-#include "ir/rewrite/rewrite.h"
+#include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
+#include "ir/rewrite/rewrite.h"
 
 /* The fill that made a value, or NULL. */
 static Op *fill_of(Value *value)
@@ -30,8 +30,7 @@ static bool extract_of_fill(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *fill = fill_of(op_operand(op, 0));
-    if (!fill || fill_value(fill)->type != op_result(op, 0)->type)
-        return false;
+    if (!fill || fill_value(fill)->type != op_result(op, 0)->type) return false;
     rewriter_replace_one(rw, op, fill_value(fill));
     return true;
 }
@@ -41,8 +40,7 @@ static bool reshape_of_fill(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *fill = fill_of(op_operand(op, 0));
-    if (!fill)
-        return false;
+    if (!fill) return false;
     Op *init = op_clone(op, NULL);
     op_set_operand(init, 0, op_operand(fill, 1));
     init->loc = fill->loc;
@@ -58,8 +56,7 @@ static bool pad_of_fill(Rewriter *rw, Op *op, void *user)
     (void)user;
     Op *fill = fill_of(op_operand(op, 0));
     const Type *type = op_result(op, 0)->type;
-    if (!fill || tensor_padding(op) != fill_value(fill))
-        return false;
+    if (!fill || tensor_padding(op) != fill_value(fill)) return false;
     MixedIndices sizes = {0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < type->u.shaped.rank; i++)
@@ -97,8 +94,7 @@ static bool copy_of_fill(Rewriter *rw, Op *op, void *user)
         replace_by_fill(rw, op, fill_value(source), op_operand(op, 1));
         return true;
     }
-    if (!target)
-        return false;
+    if (!target) return false;
     Value *input = op_operand(op, 0), *init = op_operand(target, 1);
     Op *made = linalg_build_named(&rw->b, LINALG(COPY), &input, 1, &init, 1, NULL, 0);
     rewriter_replace_one(rw, op, op_result(made, 0));
@@ -110,13 +106,10 @@ static bool transpose_of_fill(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *fill = fill_of(op_operand(op, 0));
-    if (!fill)
-        return false;
+    if (!fill) return false;
     replace_by_fill(rw, op, fill_value(fill), op_operand(op, 1));
     return true;
 }
-
-/* --- insertions --------------------------------------------------------------------------- */
 
 /* First and last place that a slice writes in a dimension; false unless all is static. */
 static bool static_range(const SliceParams *slice, size_t dim, int64_t *first, int64_t *last)
@@ -124,8 +117,7 @@ static bool static_range(const SliceParams *slice, size_t dim, int64_t *first, i
     MixedIndex offset = slice->offsets.data[dim], size = slice->sizes.data[dim];
     MixedIndex stride = slice->strides.data[dim];
     *first = *last = offset.constant;
-    if (offset.value || size.value || stride.value)
-        return false;
+    if (offset.value || size.value || stride.value) return false;
     *last += (size.constant - 1) * stride.constant;
     return true;
 }
@@ -134,8 +126,7 @@ static bool are_disjoint(const SliceParams *a, const SliceParams *b)
 {
     for (size_t i = 0; i < a->sizes.len; i++) {
         int64_t first, last, other_first, other_last;
-        if (static_range(a, i, &first, &last) &&
-            static_range(b, i, &other_first, &other_last) &&
+        if (static_range(a, i, &first, &last) && static_range(b, i, &other_first, &other_last) &&
             (last < other_first || other_last < first))
             return true;
     }
@@ -150,8 +141,7 @@ static bool keeps_rank(const Op *insert)
 static bool has_unit_strides(const SliceParams *slice)
 {
     for (size_t i = 0; i < slice->strides.len; i++)
-        if (slice->strides.data[i].value || slice->strides.data[i].constant != 1)
-            return false;
+        if (slice->strides.data[i].value || slice->strides.data[i].constant != 1) return false;
     return true;
 }
 
@@ -164,8 +154,7 @@ static Op *fill_behind(Value *dest, const SliceParams *slice)
         tensor_slice_read(insert, &other);
         bool disjoint = are_disjoint(slice, &other);
         tensor_slice_free(&other);
-        if (!disjoint)
-            return NULL;
+        if (!disjoint) return NULL;
         dest = op_operand(insert, 1);
     }
     return fill_of(dest);
@@ -196,8 +185,7 @@ static bool insert_pad_into_fill(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *pad = rewrite_def_of(op_operand(op, 0), TENSOR(PAD));
-    if (!pad || !keeps_rank(op))
-        return false;
+    if (!pad || !keeps_rank(op)) return false;
     SliceParams slice;
     tensor_slice_read(op, &slice);
     Op *fill = fill_behind(op_operand(op, 1), &slice);

@@ -13,8 +13,7 @@ static bool find_source(const Op *op, uint32_t loop, ReifySource *out)
 {
     for (uint32_t i = 0; i < op->operand_count; i++) {
         int dim = map_result_of_dim(linalg_operand_map(op, i), loop);
-        if (dim < 0)
-            continue;
+        if (dim < 0) continue;
         *out = (ReifySource){i, (uint32_t)dim};
         return true;
     }
@@ -55,8 +54,7 @@ static MixedIndex extent_by_inputs(Builder *b, const Op *op, const AffineExpr *e
     uint32_t *order = xcalloc(loops, sizeof *order);
     const AffineExpr **dims = xcalloc(loops, sizeof *dims);
     MixedIndices operands = {0};
-    for (uint32_t i = 0; i < loops; i++)
-        dims[i] = affine_const(b->ctx, 0);
+    for (uint32_t i = 0; i < loops; i++) dims[i] = affine_const(b->ctx, 0);
     sort_loops(op, expr, order, &count);
     for (uint32_t i = 0; i < count; i++) {
         ReifySource source = {0};
@@ -75,8 +73,7 @@ static MixedIndex extent_by_inputs(Builder *b, const Op *op, const AffineExpr *e
 
 bool linalg_reify_dim(Builder *b, Op *op, uint32_t result, uint32_t dim, MixedIndex *out)
 {
-    if (!linalg_is_structured(op) && op->def != LINALG(SOFTMAX))
-        return false;
+    if (!linalg_is_structured(op) && op->def != LINALG(SOFTMAX)) return false;
     uint32_t init = linalg_input_count(op) + result;
     Value *value = op_operand(op, init);
     if (op->def == LINALG(SOFTMAX) || value->type->u.shaped.dims[dim] != DIM_DYNAMIC) {

@@ -1,11 +1,9 @@
 /* Checks of structured ops: operands, maps and body agree, and so do the extents that the maps
  * give to the operands.
  * Tests: lit/dialects/linalg/invalid.mir */
-#include "dialects/linalg/linalg.h"
 #include "dialects/linalg/internal.h"
+#include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
-
-/* --- results and inits -------------------------------------------------------------- */
 
 bool linalg_verify_inits(Op *op)
 {
@@ -24,8 +22,7 @@ bool linalg_verify_inits(Op *op)
     uint32_t result = 0;
     for (uint32_t i = inputs; i < op->operand_count; i++) {
         const Type *type = op_operand(op, i)->type;
-        if (!type_is_tensor(type))
-            continue;
+        if (!type_is_tensor(type)) continue;
         const Type *got = op_result(op, result++)->type;
         if (got != type)
             return op_error(op,
@@ -46,8 +43,6 @@ static bool verify_pure_semantics(Op *op)
     return !(tensors && buffers) ||
            op_error(op, "expected to have pure tensor or buffer semantics");
 }
-
-/* --- maps --------------------------------------------------------------------------------- */
 
 static bool verify_map(Op *op, uint32_t index, const AffineMap *map)
 {
@@ -74,12 +69,9 @@ static bool verify_maps(Op *op, const Attr *maps)
                         "input/output operands (%u)",
                         maps->u.array.count, op->operand_count);
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (!verify_map(op, i, maps->u.array.items[i]->u.map))
-            return false;
+        if (!verify_map(op, i, maps->u.array.items[i]->u.map)) return false;
     return true;
 }
-
-/* --- extents --------------------------------------------------------------------------------- */
 
 /* One dimension of an operand, indexed by expr over loops from 0 to last. */
 static bool verify_extent(Op *op, uint32_t operand, uint32_t dim, const AffineMap *map,
@@ -87,8 +79,7 @@ static bool verify_extent(Op *op, uint32_t operand, uint32_t dim, const AffineMa
 {
     int64_t begin, end, extent = op_operand(op, operand)->type->u.shaped.dims[dim];
     const AffineExpr *expr = map->results[dim];
-    if (extent == DIM_DYNAMIC || extent == 0)
-        return true;
+    if (extent == DIM_DYNAMIC || extent == 0) return true;
     if (!affine_eval(expr, zero, NULL, &begin) || !affine_eval(expr, last, NULL, &end))
         return op_error(op, "index of operand #%u at expression #%u overflows", operand, dim);
     if (begin < 0 || end < 0)
@@ -114,8 +105,7 @@ static bool verify_operand_extents(Op *op, const Attr *maps, const int64_t *zero
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const AffineMap *map = maps->u.array.items[i]->u.map;
         for (uint32_t d = 0; d < map->result_count; d++)
-            if (!verify_extent(op, i, d, map, zero, last))
-                return false;
+            if (!verify_extent(op, i, d, map, zero, last)) return false;
     }
     return true;
 }
@@ -127,19 +117,13 @@ static bool verify_extents(Op *op, const Attr *maps)
     int64_t *extents = xcalloc(2 * (size_t)loops + 1, sizeof *extents);
     int64_t *zero = extents + loops;
     bool ok = linalg_loop_extents(op, extents), is_static = true;
-    if (!ok)
-        (void)op_error(op, "expected the shape-to-loops map to be non-null");
-    for (uint32_t i = 0; i < loops; i++)
-        is_static = is_static && extents[i] != DIM_DYNAMIC;
-    for (uint32_t i = 0; is_static && i < loops; i++)
-        extents[i]--;
-    if (ok && is_static)
-        ok = verify_operand_extents(op, maps, zero, extents);
+    if (!ok) (void)op_error(op, "expected the shape-to-loops map to be non-null");
+    for (uint32_t i = 0; i < loops; i++) is_static = is_static && extents[i] != DIM_DYNAMIC;
+    for (uint32_t i = 0; is_static && i < loops; i++) extents[i]--;
+    if (ok && is_static) ok = verify_operand_extents(op, maps, zero, extents);
     free_ptr((void **)&extents);
     return ok;
 }
-
-/* --- body -------------------------------------------------------------------------------------- */
 
 /* linalg.map has no argument for its init. */
 static uint32_t body_operands(const Op *op)
@@ -169,21 +153,17 @@ static bool verify_body(Op *op)
     return true;
 }
 
-/* --- hooks -------------------------------------------------------------------------------------- */
-
 /* Upstream keeps the maps of ops with letters where everybody can see them. */
 static void memoize_maps(Op *op, const Attr *maps)
 {
     const StructuredDef *def = linalg_structured_def(op);
-    if (def && def->loops)
-        op_set_attr(op, "linalg.memoized_indexing_maps", maps);
+    if (def && def->loops) op_set_attr(op, "linalg.memoized_indexing_maps", maps);
 }
 
 static bool verify_terminator(Op *op)
 {
     FOR_EACH_BLOCK(block, op_region(op, 0)) {
-        if (!block->last || block->last->def == LINALG(YIELD))
-            continue;
+        if (!block->last || block->last->def == LINALG(YIELD)) continue;
         (void)op_error(op, "expects regions to end with 'linalg.yield', found '%.*s'",
                        STR_ARG(op_name(block->last)));
         return op_note(op, "in custom textual format, the absence of terminator implies "
@@ -194,10 +174,8 @@ static bool verify_terminator(Op *op)
 
 bool linalg_verify_structured(Op *op)
 {
-    if (!verify_terminator(op))
-        return false;
-    if (!linalg_verify_inits(op) || !verify_pure_semantics(op))
-        return false;
+    if (!verify_terminator(op)) return false;
+    if (!linalg_verify_inits(op) || !verify_pure_semantics(op)) return false;
     const Attr *maps = linalg_indexing_maps(op);
     memoize_maps(op, maps);
     return verify_maps(op, maps) && verify_extents(op, maps) && verify_body(op);
@@ -206,8 +184,7 @@ bool linalg_verify_structured(Op *op)
 static bool has_zero(const Attr *attr)
 {
     for (int64_t i = 0; attr && i < dense_count(attr); i++)
-        if (dense_i64(attr, i) == 0)
-            return true;
+        if (dense_i64(attr, i) == 0) return true;
     return false;
 }
 

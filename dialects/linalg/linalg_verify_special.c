@@ -1,8 +1,8 @@
 /* Checks of map, reduce, transpose, broadcast, softmax and the Winograd transforms beyond those
  * of all structured ops.
  * Tests: lit/dialects/linalg/invalid.mir */
-#include "dialects/linalg/linalg.h"
 #include "dialects/linalg/internal.h"
+#include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
 
 static const Type *operand_type(const Op *op, uint32_t index)
@@ -18,8 +18,7 @@ static int64_t extent(const Type *type, uint32_t dim)
 static bool same_shape(const Type *a, const Type *b)
 {
     bool same = a->u.shaped.rank == b->u.shaped.rank;
-    for (uint32_t i = 0; same && i < a->u.shaped.rank; i++)
-        same = extent(a, i) == extent(b, i);
+    for (uint32_t i = 0; same && i < a->u.shaped.rank; i++) same = extent(a, i) == extent(b, i);
     return same;
 }
 
@@ -31,8 +30,6 @@ static void list_dims(StrBuf *out, const int64_t *dims, size_t rank)
         strbuf_add_int(out, dims[i]);
     }
 }
-
-/* --- map ------------------------------------------------------------------------------- */
 
 static bool map_shape_error(Op *op, const Type *input, const Type *output)
 {
@@ -67,8 +64,6 @@ bool linalg_verify_map(Op *op)
     return true;
 }
 
-/* --- reduce ---------------------------------------------------------------------------- */
-
 static bool verify_same_shapes(Op *op, uint32_t begin, uint32_t count, const char *plural,
                                const char *singular)
 {
@@ -84,8 +79,7 @@ static bool verify_same_shapes(Op *op, uint32_t begin, uint32_t count, const cha
 static bool list_has(const Attr *list, int64_t value)
 {
     for (size_t i = 0; i < list->u.dense_array.count; i++)
-        if (dense_array_i64(list, i) == value)
-            return true;
+        if (dense_array_i64(list, i) == value) return true;
     return false;
 }
 
@@ -94,22 +88,20 @@ static bool verify_reduced_shape(Op *op, const Type *input, const Type *init)
     const Attr *dimensions = op_attr(op, "dimensions");
     VEC(int64_t) left = {0};
     for (uint32_t i = 0; i < input->u.shaped.rank; i++)
-        if (!list_has(dimensions, i))
-            *vec_push(&left) = extent(input, i);
+        if (!list_has(dimensions, i)) *vec_push(&left) = extent(input, i);
     bool ok = left.len == init->u.shaped.rank;
     if (!ok)
-        (void)op_error(
-            op, "number of dimensions after reduction %zu doesn't match the init rank %u",
-            left.len, init->u.shaped.rank);
+        (void)op_error(op,
+                       "number of dimensions after reduction %zu doesn't match the init rank %u",
+                       left.len, init->u.shaped.rank);
     for (uint32_t i = 0; ok && i < left.len; i++) {
-        if (left.data[i] == extent(init, i))
-            continue;
+        if (left.data[i] == extent(init, i)) continue;
         StrBuf want = {0}, got = {0};
         list_dims(&want, left.data, left.len);
         list_dims(&got, init->u.shaped.dims, init->u.shaped.rank);
-        ok = op_error(
-            op, "init dimensions [%s] doesn't match input dimensions after reduction [%s]",
-            got.data, want.data);
+        ok =
+            op_error(op, "init dimensions [%s] doesn't match input dimensions after reduction [%s]",
+                     got.data, want.data);
         strbuf_free(&want);
         strbuf_free(&got);
     }
@@ -153,13 +145,10 @@ bool linalg_verify_reduce(Op *op)
     return verify_reduced_shape(op, input, init) && verify_reduce_body(op, inputs);
 }
 
-/* --- transpose ---------------------------------------------------------------------------- */
-
 static bool is_permutation(const Attr *list)
 {
     for (size_t i = 0; i < list->u.dense_array.count; i++)
-        if (!list_has(list, (int64_t)i))
-            return false;
+        if (!list_has(list, (int64_t)i)) return false;
     return true;
 }
 
@@ -169,11 +158,9 @@ bool linalg_verify_transpose(Op *op)
     const Type *input = operand_type(op, 0), *init = operand_type(op, 1);
     uint32_t rank = input->u.shaped.rank;
     size_t count = permutation->u.dense_array.count;
-    if (!is_permutation(permutation))
-        return op_error(op, "permutation is not valid");
+    if (!is_permutation(permutation)) return op_error(op, "permutation is not valid");
     if (rank != init->u.shaped.rank)
-        return op_error(op, "input rank %u does not match init rank %u", rank,
-                        init->u.shaped.rank);
+        return op_error(op, "input rank %u does not match init rank %u", rank, init->u.shaped.rank);
     if (count != rank)
         return op_error(op, "size of permutation %zu does not match the argument rank %u", count,
                         rank);
@@ -188,8 +175,6 @@ bool linalg_verify_transpose(Op *op)
     }
     return true;
 }
-
-/* --- broadcast ----------------------------------------------------------------------------- */
 
 bool linalg_verify_broadcast(Op *op)
 {
@@ -211,18 +196,14 @@ bool linalg_verify_broadcast(Op *op)
     }
     uint32_t next = 0;
     for (uint32_t i = 0; i < init_rank && next < input_rank; i++) {
-        if (list_has(dimensions, i))
-            continue;
+        if (list_has(dimensions, i)) continue;
         if (extent(input, next) != extent(init, i))
-            return op_error(op,
-                            "input dim %u should match init dim %u. input: %lld, init: %lld", next,
-                            i, (long long)extent(input, next), (long long)extent(init, i));
+            return op_error(op, "input dim %u should match init dim %u. input: %lld, init: %lld",
+                            next, i, (long long)extent(input, next), (long long)extent(init, i));
         next++;
     }
     return true;
 }
-
-/* --- softmax --------------------------------------------------------------------------------- */
 
 static bool compatible(const int64_t *want, const Type *got)
 {
@@ -238,15 +219,12 @@ bool linalg_verify_softmax(Op *op)
     int64_t dim = attr_int_value(op_attr(op, "dimension"));
     if (type_elem(input) != type_elem(output))
         return op_error(op, "failed to verify that input and output have same element type");
-    if (input->u.shaped.rank != output->u.shaped.rank ||
-        !compatible(input->u.shaped.dims, output))
+    if (input->u.shaped.rank != output->u.shaped.rank || !compatible(input->u.shaped.dims, output))
         return op_error(op, "incompatible output shape");
     if (dim < 0 || dim >= input->u.shaped.rank)
         return op_error(op, "incorrect dimension specified");
     return true;
 }
-
-/* --- Winograd ---------------------------------------------------------------------------------- */
 
 /* F(m, r): tiles of m outputs from m + r - 1 inputs; an extent of 1 is not transformed. */
 typedef struct Winograd {
@@ -281,8 +259,7 @@ bool linalg_verify_winograd_filter(Op *op)
     Winograd w = winograd_of(op);
     const Type *filter = operand_type(op, 0);
     int64_t height = extent(filter, 1), width = extent(filter, 2);
-    if (!verify_winograd_parts(op, "filter"))
-        return false;
+    if (!verify_winograd_parts(op, "filter")) return false;
     if (height != w.r && height != 1)
         return op_error(op, "expect filter height either equals to r or 1");
     if (width != w.r && width != 1)
@@ -299,8 +276,7 @@ bool linalg_verify_winograd_input(Op *op)
     Winograd w = winograd_of(op);
     const Type *input = operand_type(op, 0), *output = operand_type(op, 1);
     int64_t want[6] = {0};
-    if (!verify_winograd_parts(op, "input"))
-        return false;
+    if (!verify_winograd_parts(op, "input")) return false;
     for (uint32_t i = 0; i < 2; i++) {
         int64_t size = extent(input, 1 + i);
         bool transformed = extent(output, i) != 1;
@@ -323,8 +299,7 @@ bool linalg_verify_winograd_output(Op *op)
     Winograd w = winograd_of(op);
     const Type *value = operand_type(op, 0);
     int64_t want[4] = {extent(value, 4), 0, 0, extent(value, 5)};
-    if (!verify_winograd_parts(op, "value"))
-        return false;
+    if (!verify_winograd_parts(op, "value")) return false;
     for (uint32_t i = 0; i < 2; i++) {
         int64_t alpha = extent(value, i), tiles = extent(value, 2 + i);
         bool transformed = alpha != 1;

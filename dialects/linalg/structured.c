@@ -1,12 +1,11 @@
 /* Reading structured ops. Maps of named ops are made from the letters of their rows, and kept in
  * the attribute linalg.memoized_indexing_maps once the verifier has seen the op, as upstream does.
  * Tests: lit/dialects/linalg, lit/passes/linalg/analyze-kernels.mir */
-#include "dialects/linalg/linalg.h"
-
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
+#include "dialects/linalg/linalg.h"
 
 bool linalg_is_structured_row(const OpDef *def)
 {
@@ -57,8 +56,7 @@ bool linalg_reads_operand(const Op *op, uint32_t operand)
 bool linalg_has_tensor_semantics(const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (type_is_memref(op_operand(op, i)->type))
-            return false;
+        if (type_is_memref(op_operand(op, i)->type)) return false;
     return true;
 }
 
@@ -66,8 +64,6 @@ static uint32_t rank_of(const Value *value)
 {
     return linalg_operand_rank(value->type);
 }
-
-/* --- maps from letters -------------------------------------------------------------- */
 
 static const AffineExpr *loop_of_letter(Context *ctx, const char *loops, char letter)
 {
@@ -81,7 +77,7 @@ static int64_t window_factor(const Op *op, const char *attr_name, uint32_t index
 {
     const Attr *attr = op_attr(op, attr_name);
     return attr && attr->kind == ATTR_DENSE && index < dense_count(attr) ? dense_i64(attr, index)
-                                                                        : 1;
+                                                                         : 1;
 }
 
 /* One result: "h", "h+Y" or "h:Y", the last being window number *window. */
@@ -117,8 +113,7 @@ static const Attr *maps_of_letters(const Op *op, const StructuredDef *def)
             *vec_push(&maps) =
                 attr_map(map_get(op->ctx, loops, 0, (uint32_t)results.len, results.data));
             results.len = 0;
-            if (*at++ == '\0')
-                break;
+            if (*at++ == '\0') break;
         } else {
             *vec_push(&results) = parse_result(op, def->loops, &at, &window);
         }
@@ -129,17 +124,15 @@ static const Attr *maps_of_letters(const Op *op, const StructuredDef *def)
     return array;
 }
 
-/* --- maps of the other kinds ------------------------------------------------------------ */
-
 /* (d0, …) -> () for operands of rank 0, else the identity. */
 static const Attr *maps_elementwise(const Op *op)
 {
     uint32_t loops = linalg_loop_count(op);
     VEC(const Attr *) maps = {0};
     for (uint32_t i = 0; i < op->operand_count; i++)
-        *vec_push(&maps) = attr_map(rank_of(op_operand(op, i)) == 0
-                                        ? map_get(op->ctx, loops, 0, 0, NULL)
-                                        : map_identity(op->ctx, loops));
+        *vec_push(&maps) =
+            attr_map(rank_of(op_operand(op, i)) == 0 ? map_get(op->ctx, loops, 0, 0, NULL)
+                                                     : map_identity(op->ctx, loops));
     const Attr *array = attr_array(op->ctx, maps.data, maps.len);
     vec_free(&maps);
     return array;
@@ -148,8 +141,7 @@ static const Attr *maps_elementwise(const Op *op)
 static bool list_has(const Attr *list, int64_t value)
 {
     for (size_t i = 0; i < list->u.dense_array.count; i++)
-        if (dense_array_i64(list, i) == value)
-            return true;
+        if (dense_array_i64(list, i) == value) return true;
     return false;
 }
 
@@ -158,8 +150,7 @@ static const AffineMap *identity_without(Context *ctx, uint32_t rank, const Attr
 {
     VEC(const AffineExpr *) results = {0};
     for (uint32_t i = 0; i < rank; i++)
-        if (!list_has(dropped, i))
-            *vec_push(&results) = affine_dim(ctx, i);
+        if (!list_has(dropped, i)) *vec_push(&results) = affine_dim(ctx, i);
     const AffineMap *map = map_get(ctx, rank, 0, (uint32_t)results.len, results.data);
     vec_free(&results);
     return map;
@@ -187,8 +178,7 @@ static const AffineMap *special_map(const Op *op, uint32_t operand)
         return identity_without(op->ctx, loops, op_attr(op, "dimensions"));
     if (op->def == LINALG(BROADCAST) && is_input)
         return identity_without(op->ctx, loops, op_attr(op, "dimensions"));
-    if (op->def == LINALG(TRANSPOSE) && is_input)
-        return transposed_map(op, loops);
+    if (op->def == LINALG(TRANSPOSE) && is_input) return transposed_map(op, loops);
     return map_identity(op->ctx, loops);
 }
 
@@ -205,12 +195,9 @@ static const Attr *maps_special(const Op *op)
 const Attr *linalg_indexing_maps(const Op *op)
 {
     const StructuredDef *def = linalg_structured_def(op);
-    if (op->def == LINALG(GENERIC))
-        return op_attr(op, "indexing_maps");
-    if (!def)
-        return maps_special(op);
-    if (!def->loops)
-        return maps_elementwise(op);
+    if (op->def == LINALG(GENERIC)) return op_attr(op, "indexing_maps");
+    if (!def) return maps_special(op);
+    if (!def->loops) return maps_elementwise(op);
     const Attr *known = attr_dict_get_c(op->attrs, "linalg.memoized_indexing_maps");
     return known ? known : maps_of_letters(op, def);
 }
@@ -220,17 +207,12 @@ const AffineMap *linalg_operand_map(const Op *op, uint32_t operand)
     return linalg_indexing_maps(op)->u.array.items[operand]->u.map;
 }
 
-/* --- loops ----------------------------------------------------------------------------------- */
-
 uint32_t linalg_loop_count(const Op *op)
 {
     const StructuredDef *def = linalg_structured_def(op);
-    if (op->def == LINALG(GENERIC))
-        return op_attr(op, "iterator_types")->u.array.count;
-    if (def && def->loops)
-        return (uint32_t)strlen(def->loops);
-    if (op->def == LINALG(REDUCE))
-        return rank_of(op_operand(op, 0));
+    if (op->def == LINALG(GENERIC)) return op_attr(op, "iterator_types")->u.array.count;
+    if (def && def->loops) return (uint32_t)strlen(def->loops);
+    if (op->def == LINALG(REDUCE)) return rank_of(op_operand(op, 0));
     return rank_of(op_operand(op, linalg_input_count(op)));
 }
 
@@ -239,8 +221,7 @@ bool linalg_is_reduction(const Op *op, uint32_t loop)
     const StructuredDef *def = linalg_structured_def(op);
     if (op->def == LINALG(GENERIC))
         return linalg_iterator_is_reduction(op_attr(op, "iterator_types")->u.array.items[loop]);
-    if (def && def->loops)
-        return isupper((unsigned char)def->loops[loop]) != 0;
+    if (def && def->loops) return isupper((unsigned char)def->loops[loop]) != 0;
     return op->def == LINALG(REDUCE) && list_has(op_attr(op, "dimensions"), loop);
 }
 
@@ -249,15 +230,13 @@ bool linalg_loop_extents(const Op *op, int64_t *extents)
     const int64_t unknown = -1;
     uint32_t loops = linalg_loop_count(op), known = 0;
     const Attr *maps = linalg_indexing_maps(op);
-    for (uint32_t i = 0; i < loops; i++)
-        extents[i] = unknown;
+    for (uint32_t i = 0; i < loops; i++) extents[i] = unknown;
     for (uint32_t o = 0; o < op->operand_count; o++) {
         const AffineMap *map = maps->u.array.items[o]->u.map;
         const Type *type = op_operand(op, o)->type;
         for (uint32_t r = 0; r < map->result_count; r++) {
             const AffineExpr *expr = map->results[r];
-            if (expr->kind != AFFINE_DIM || extents[expr->value] != unknown)
-                continue;
+            if (expr->kind != AFFINE_DIM || extents[expr->value] != unknown) continue;
             extents[expr->value] = type->u.shaped.dims[r];
             known++;
         }
@@ -265,16 +244,12 @@ bool linalg_loop_extents(const Op *op, int64_t *extents)
     return known == loops;
 }
 
-/* --- attributes ------------------------------------------------------------------------------- */
-
 const Attr *linalg_iterator_types(const Op *op)
 {
-    if (op->def == LINALG(GENERIC))
-        return op_attr(op, "iterator_types");
+    if (op->def == LINALG(GENERIC)) return op_attr(op, "iterator_types");
     VEC(bool) reductions = {0};
     uint32_t loops = linalg_loop_count(op);
-    for (uint32_t i = 0; i < loops; i++)
-        *vec_push(&reductions) = linalg_is_reduction(op, i);
+    for (uint32_t i = 0; i < loops; i++) *vec_push(&reductions) = linalg_is_reduction(op, i);
     const Attr *attr = linalg_iterators_attr(op->ctx, reductions.data, reductions.len);
     vec_free(&reductions);
     return attr;
@@ -283,8 +258,7 @@ const Attr *linalg_iterator_types(const Op *op)
 const Attr *linalg_maps_attr(Context *ctx, const AffineMap *const *maps, size_t count)
 {
     VEC(const Attr *) items = {0};
-    for (size_t i = 0; i < count; i++)
-        *vec_push(&items) = attr_map(maps[i]);
+    for (size_t i = 0; i < count; i++) *vec_push(&items) = attr_map(maps[i]);
     const Attr *array = attr_array(ctx, items.data, items.len);
     vec_free(&items);
     return array;

@@ -7,27 +7,19 @@
 #include "dialects/math/math.h"
 #include "ir/asm/print/print.h"
 
-/* --- conversion ------------------------------------------------------------------------ */
-
 static const OpDef *cast_to_integer(const Type *from, const Type *to, bool is_unsigned)
 {
-    if (type_is_float(from))
-        return is_unsigned ? ARITH(FPTOUI) : ARITH(FPTOSI);
-    if (from->kind == TYPE_INDEX)
-        return ARITH(INDEX_CAST);
-    if (!type_is_integer(from) || type_width(from) == type_width(to))
-        return NULL;
-    if (type_width(to) < type_width(from))
-        return ARITH(TRUNCI);
+    if (type_is_float(from)) return is_unsigned ? ARITH(FPTOUI) : ARITH(FPTOSI);
+    if (from->kind == TYPE_INDEX) return ARITH(INDEX_CAST);
+    if (!type_is_integer(from) || type_width(from) == type_width(to)) return NULL;
+    if (type_width(to) < type_width(from)) return ARITH(TRUNCI);
     return is_unsigned ? ARITH(EXTUI) : ARITH(EXTSI);
 }
 
 static const OpDef *cast_to_float(const Type *from, const Type *to, bool is_unsigned)
 {
-    if (type_is_integer(from))
-        return is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP);
-    if (!type_is_float(from) || type_width(from) == type_width(to))
-        return NULL;
+    if (type_is_integer(from)) return is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP);
+    if (!type_is_float(from) || type_width(from) == type_width(to)) return NULL;
     return type_width(to) > type_width(from) ? ARITH(EXTF) : ARITH(TRUNCF);
 }
 
@@ -35,20 +27,16 @@ Value *linalg_cast_scalar(Builder *b, Value *value, const Type *to, TypeFn fn)
 {
     const Type *from = value->type;
     const OpDef *def = NULL;
-    if (from == to)
-        return value;
+    if (from == to) return value;
     if (type_is_integer(to))
         def = cast_to_integer(from, to, fn == CAST_UNSIGNED);
     else if (type_is_float(to))
         def = cast_to_float(from, to, fn == CAST_UNSIGNED);
-    if (def)
-        return build_unary(b, def, to, value);
+    if (def) return build_unary(b, def, to, value);
     diag_warning(b->ctx, b->loc, "could not cast operand of type '%s' to '%s'",
                  type_str(b->ctx, from), type_str(b->ctx, to));
     return value;
 }
-
-/* --- functions --------------------------------------------------------------------------- */
 
 static Value *apply_unary(Builder *b, UnaryFn fn, Value *x)
 {
@@ -57,8 +45,7 @@ static Value *apply_unary(Builder *b, UnaryFn fn, Value *x)
         [UNARY_CEIL] = MATH(CEIL),   [UNARY_FLOOR] = MATH(FLOOR), [UNARY_NEGF] = ARITH(NEGF),
         [UNARY_ROUND] = MATH(ROUND), [UNARY_SQRT] = MATH(SQRT),   [UNARY_RSQRT] = MATH(RSQRT),
         [UNARY_TANH] = MATH(TANH),   [UNARY_ERF] = MATH(ERF)};
-    if (fn == UNARY_SQUARE)
-        return build_binary(b, ARITH(MULF), x->type, x, x);
+    if (fn == UNARY_SQUARE) return build_binary(b, ARITH(MULF), x->type, x, x);
     if (fn == UNARY_RECIPROCAL) {
         Value *one = arith_constant(b, attr_float(x->type, 1.0));
         return build_binary(b, ARITH(DIVF), x->type, one, x);
@@ -86,13 +73,11 @@ static Value *apply_binary(Builder *b, BinaryFn fn, Value *x, Value *y)
         [BINARY_POWF] = {MATH(POWF), MATH(IPOWI), MATH(IPOWI)},
     };
     const BinaryOps *row = &ops[fn];
-    const OpDef *def = type_is_float(x->type)           ? row->on_float
+    const OpDef *def = type_is_float(x->type)          ? row->on_float
                        : type_is_int_width(x->type, 1) ? row->on_bool
                                                        : row->on_integer;
     return build_binary(b, def, x->type, x, y);
 }
-
-/* --- bodies ---------------------------------------------------------------------------------- */
 
 typedef struct BodyBuilder {
     Builder b;
@@ -219,17 +204,17 @@ static int enum_or(const Attr *attrs, const char *name, const AttrDef *def, int 
 void linalg_fill_body(const StructuredDef *def, Block *block, const Attr *attrs)
 {
     const Type *out = block->args[block->arg_count - 1]->type;
-    BodyBuilder body = {.b = builder_at_end(block, loc_unknown(out->ctx)), .block = block,
-                        .out = out, .fn = def->fn};
+    BodyBuilder body = {.b = builder_at_end(block, loc_unknown(out->ctx)),
+                        .block = block,
+                        .out = out,
+                        .fn = def->fn};
     bool unsigned_fn = def->body == BODY_ACCUMULATE &&
                        (def->fn == BINARY_MAX_UNSIGNED || def->fn == BINARY_MIN_UNSIGNED);
     TypeFn fixed = unsigned_fn ? CAST_UNSIGNED : CAST_SIGNED;
     body.b.ctx = out->ctx;
     body.cast = (TypeFn)enum_or(attrs, "cast", &linalg_type_fn, (int)fixed);
-    if (def->body == BODY_UNARY_ATTR)
-        body.fn = enum_or(attrs, "fun", &linalg_unary_fn, def->fn);
-    if (def->body == BODY_BINARY_ATTR)
-        body.fn = enum_or(attrs, "fun", &linalg_binary_fn, def->fn);
+    if (def->body == BODY_UNARY_ATTR) body.fn = enum_or(attrs, "fun", &linalg_unary_fn, def->fn);
+    if (def->body == BODY_BINARY_ATTR) body.fn = enum_or(attrs, "fun", &linalg_binary_fn, def->fn);
     Value *value = build_value(&body, def->body);
     linalg_yield(&body.b, &value, 1);
 }

@@ -1,10 +1,9 @@
 /* Rows of the math dialect; folders are in math_fold.c.
  * Tests: lit/dialects/math */
-#include "dialects/math/math.h"
-
 #include "dialects/arith/arith.h"
-#include "dialects/math/internal.h"
 #include "dialects/common/common.h"
+#include "dialects/math/internal.h"
+#include "dialects/math/math.h"
 #include "ir/asm/print/print.h"
 
 static bool infer_fpowi(Op *op, const Type **results)
@@ -15,8 +14,7 @@ static bool infer_fpowi(Op *op, const Type **results)
 
 static bool verify_fpowi(Op *op)
 {
-    if (op_operand(op, 0)->type == op_result(op, 0)->type)
-        return true;
+    if (op_operand(op, 0)->type == op_result(op, 0)->type) return true;
     return op_error(op, "failed to verify that all of {lhs, result} have same type");
 }
 
@@ -33,16 +31,16 @@ static bool verify_fpowi(Op *op)
     .traits = SAME_TYPE,                                                                           \
     .format = "$lhs `,` $rhs (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 #define FLOAT_TERNARY                                                                              \
-    .operands = ARGS(ONE("a", TYPE_FLOAT_LIKE), ONE("b", TYPE_FLOAT_LIKE),                         \
-                     ONE("c", TYPE_FLOAT_LIKE)),                                                   \
+    .operands =                                                                                    \
+        ARGS(ONE("a", TYPE_FLOAT_LIKE), ONE("b", TYPE_FLOAT_LIKE), ONE("c", TYPE_FLOAT_LIKE)),     \
     FLOAT_RESULT, .traits = SAME_TYPE,                                                             \
     .format = "$a `,` $b `,` $c (`fastmath` `` $fastmath^)? attr-dict `:` type($result)"
 #define INT_UNARY                                                                                  \
     .operands = ARGS(ONE("operand", TYPE_SIGNLESS_INTEGER_LIKE)), INT_RESULT, .traits = SAME_TYPE, \
     .format = "$operand attr-dict `:` type($result)"
 #define INT_BINARY                                                                                 \
-    .operands = ARGS(ONE("lhs", TYPE_SIGNLESS_INTEGER_LIKE),                                       \
-                     ONE("rhs", TYPE_SIGNLESS_INTEGER_LIKE)),                                      \
+    .operands =                                                                                    \
+        ARGS(ONE("lhs", TYPE_SIGNLESS_INTEGER_LIKE), ONE("rhs", TYPE_SIGNLESS_INTEGER_LIKE)),      \
     INT_RESULT, .traits = SAME_TYPE, .format = "$lhs `,` $rhs attr-dict `:` type($result)"
 
 #define OP(ID, NAME, ...)                                                                          \

@@ -14,8 +14,6 @@ static bool folds(Op *op, const Attr *const *operands, size_t count, FoldResult 
     return results[0].attr != NULL;
 }
 
-/* --- functions of the C library ------------------------------------------------------ */
-
 typedef enum Domain { ANYWHERE, NOT_NEGATIVE, ABOVE_MINUS_ONE } Domain;
 
 typedef struct LibraryFunction {
@@ -41,10 +39,8 @@ static bool call_f64(const Lane *lane, const LibraryFunction *fn, const BigInt *
     double a, b = 0, value;
     uint64_t bits;
     memcpy(&a, &args[0].u.word, sizeof a);
-    if (fn->f64_2)
-        memcpy(&b, &args[1].u.word, sizeof b);
-    if (!in_domain(fn->domain, a))
-        return false;
+    if (fn->f64_2) memcpy(&b, &args[1].u.word, sizeof b);
+    if (!in_domain(fn->domain, a)) return false;
     value = fn->f64_2 ? fn->f64_2(a, b) : fn->f64_1(a);
     memcpy(&bits, &value, sizeof bits);
     *out = bigint_from_words(lane->arena, 64, &bits);
@@ -55,12 +51,10 @@ static bool call_f32(const Lane *lane, const LibraryFunction *fn, const BigInt *
 {
     uint32_t words[2] = {(uint32_t)args[0].u.word, 0};
     float a, b, value;
-    if (fn->f32_2)
-        words[1] = (uint32_t)args[1].u.word;
+    if (fn->f32_2) words[1] = (uint32_t)args[1].u.word;
     memcpy(&a, &words[0], sizeof a);
     memcpy(&b, &words[1], sizeof b);
-    if (!in_domain(fn->domain, (double)a))
-        return false;
+    if (!in_domain(fn->domain, (double)a)) return false;
     value = fn->f32_2 ? fn->f32_2(a, b) : fn->f32_1(a);
     memcpy(&words[0], &value, sizeof value);
     uint64_t bits = words[0];
@@ -71,8 +65,7 @@ static bool call_f32(const Lane *lane, const LibraryFunction *fn, const BigInt *
 static bool lane_library(const Lane *lane, const BigInt *args, BigInt *out)
 {
     const LibraryFunction *fn = lane->user;
-    if (lane->result_elem->kind == TYPE_F64)
-        return call_f64(lane, fn, args, out);
+    if (lane->result_elem->kind == TYPE_F64) return call_f64(lane, fn, args, out);
     return lane->result_elem->kind == TYPE_F32 && call_f32(lane, fn, args, out);
 }
 
@@ -116,8 +109,6 @@ bool math_fold_atan2(Op *op, const Attr *const *operands, FoldResult *results)
     return folds(op, operands, 2, results, lane_library, &fn);
 }
 
-/* --- rounding ------------------------------------------------------------------------- */
-
 static double round_even(double x)
 {
     bool tie = fabs(x - trunc(x)) == 0.5;
@@ -138,8 +129,6 @@ FOLD_ROUND(floor, floor)
 FOLD_ROUND(trunc, trunc)
 FOLD_ROUND(round, round)
 FOLD_ROUND(roundeven, round_even)
-
-/* --- signs ------------------------------------------------------------------------------- */
 
 static BigInt sign_mask(const Lane *lane, uint32_t width)
 {
@@ -181,8 +170,6 @@ bool math_fold_copysign(Op *op, const Attr *const *operands, FoldResult *results
     return folds(op, operands, 2, results, lane_copysign, NULL);
 }
 
-/* --- integers ------------------------------------------------------------------------------- */
-
 static bool lane_absi(const Lane *lane, const BigInt *args, BigInt *out)
 {
     *out = bigint_is_negative(&args[0]) ? bigint_neg(lane->arena, &args[0]) : args[0];
@@ -197,8 +184,7 @@ static bool bit_at(const BigInt *value, uint32_t index)
 static bool lane_ctlz(const Lane *lane, const BigInt *args, BigInt *out)
 {
     uint32_t width = args[0].width, count = 0;
-    while (count < width && !bit_at(&args[0], width - 1 - count))
-        count++;
+    while (count < width && !bit_at(&args[0], width - 1 - count)) count++;
     *out = bigint_from_i64(lane->arena, width, count);
     return true;
 }
@@ -206,8 +192,7 @@ static bool lane_ctlz(const Lane *lane, const BigInt *args, BigInt *out)
 static bool lane_cttz(const Lane *lane, const BigInt *args, BigInt *out)
 {
     uint32_t width = args[0].width, count = 0;
-    while (count < width && !bit_at(&args[0], count))
-        count++;
+    while (count < width && !bit_at(&args[0], count)) count++;
     *out = bigint_from_i64(lane->arena, width, count);
     return true;
 }
@@ -215,8 +200,7 @@ static bool lane_cttz(const Lane *lane, const BigInt *args, BigInt *out)
 static bool lane_ctpop(const Lane *lane, const BigInt *args, BigInt *out)
 {
     uint32_t width = args[0].width, count = 0;
-    for (uint32_t i = 0; i < width; i++)
-        count += bit_at(&args[0], i);
+    for (uint32_t i = 0; i < width; i++) count += bit_at(&args[0], i);
     *out = bigint_from_i64(lane->arena, width, count);
     return true;
 }
@@ -226,8 +210,7 @@ static bool negative_power(const Lane *lane, const BigInt *base, bool odd, BigIn
 {
     BigInt one = bigint_from_i64(lane->arena, base->width, 1);
     BigInt minus_one = bigint_from_i64(lane->arena, base->width, -1);
-    if (bigint_is_zero(base))
-        return false;
+    if (bigint_is_zero(base)) return false;
     if (bigint_eq(base, &one))
         *out = one;
     else if (bigint_eq(base, &minus_one))
@@ -240,12 +223,10 @@ static bool negative_power(const Lane *lane, const BigInt *base, bool odd, BigIn
 static bool lane_ipowi(const Lane *lane, const BigInt *args, BigInt *out)
 {
     BigInt base = args[0];
-    if (bigint_is_negative(&args[1]))
-        return negative_power(lane, &base, bit_at(&args[1], 0), out);
+    if (bigint_is_negative(&args[1])) return negative_power(lane, &base, bit_at(&args[1], 0), out);
     BigInt result = bigint_from_i64(lane->arena, base.width, 1);
     for (uint32_t i = 0; i < args[1].width; i++) {
-        if (bit_at(&args[1], i))
-            result = bigint_mul(lane->arena, &result, &base);
+        if (bit_at(&args[1], i)) result = bigint_mul(lane->arena, &result, &base);
         base = bigint_mul(lane->arena, &base, &base);
     }
     *out = result;

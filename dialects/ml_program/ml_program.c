@@ -1,14 +1,11 @@
 /* Rows and hooks of the ml_program dialect.
  * Tests: lit/dialects/ml_program */
-#include "dialects/ml_program/ml_program.h"
-
-#include "dialects/func/func.h"
 #include "dialects/common/common.h"
-#include "ir/attr/attr.h"
+#include "dialects/func/func.h"
+#include "dialects/ml_program/ml_program.h"
 #include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 #include "ir/core/core.h"
-
-/* --- the token type, the extern attribute ---------------------------------------------- */
 
 static const Type *token_type(Context *ctx)
 {
@@ -53,8 +50,6 @@ static const TypeConstraint TYPE_TOKEN = {
 static const AttrConstraint ATTR_IS_SYMBOL = {.test = is_symbol,
                                               .what = "symbol reference attribute"};
 
-/* --- globals ------------------------------------------------------------------------------ */
-
 static bool parse_visibility(OpParser *p)
 {
     static const char *const names[] = {"public", "private", "nested"};
@@ -71,20 +66,15 @@ static bool parse_global(OpParser *p)
 {
     const Attr *name, *value;
     const Type *type;
-    if (!parse_visibility(p))
-        return false;
-    if (parser_try(p, "mutable"))
-        parser_set_attr(p, "is_mutable", attr_unit(parser_ctx(p)));
-    if (!(name = parser_symbol_name(p)))
-        return false;
+    if (!parse_visibility(p)) return false;
+    if (parser_try(p, "mutable")) parser_set_attr(p, "is_mutable", attr_unit(parser_ctx(p)));
+    if (!(name = parser_symbol_name(p))) return false;
     parser_set_attr(p, "sym_name", name);
     if (parser_try(p, "(")) {
-        if (!(value = parser_attr(p, NULL)) || !parser_expect(p, ")"))
-            return false;
+        if (!(value = parser_attr(p, NULL)) || !parser_expect(p, ")")) return false;
         parser_set_attr(p, "value", value);
     }
-    if (!parser_expect(p, ":") || !(type = parser_type(p)))
-        return false;
+    if (!parser_expect(p, ":") || !(type = parser_type(p))) return false;
     parser_set_attr(p, "type", attr_type(type));
     return parser_attr_dict(p, false);
 }
@@ -99,8 +89,7 @@ static void print_global(OpPrinter *p, const Op *op)
         strbuf_add_str(printer_out(p), visibility->u.string);
         printer_text(p, " ");
     }
-    if (op_attr(op, "is_mutable"))
-        printer_text(p, "mutable ");
+    if (op_attr(op, "is_mutable")) printer_text(p, "mutable ");
     printer_symbol_name(p, op_attr(op, "sym_name")->u.string);
     if (value) {
         printer_text(p, "(");
@@ -114,8 +103,7 @@ static void print_global(OpPrinter *p, const Op *op)
 
 static bool verify_global(Op *op)
 {
-    if (op_attr(op, "is_mutable") || op_attr(op, "value"))
-        return true;
+    if (op_attr(op, "is_mutable") || op_attr(op, "value")) return true;
     return op_error(op, "immutable global must have an initial value");
 }
 
@@ -123,13 +111,10 @@ static const char *name_load(const Op *op, uint32_t index, StrBuf *scratch)
 {
     const Attr *global = op_attr(op, "global");
     (void)index;
-    if (!global || !is_symbol(global))
-        return NULL;
+    if (!global || !is_symbol(global)) return NULL;
     strbuf_add_str(scratch, global->u.symbol.names[global->u.symbol.count - 1]->str);
     return scratch->data;
 }
-
-/* --- accesses ------------------------------------------------------------------------------ */
 
 /* Plain loads and stores also see what lies beyond an op that might be a symbol table. */
 static bool looks_further(const Op *op)
@@ -144,8 +129,7 @@ static Op *find_global(Op *op, SymbolTables *tables)
     const Op *from = op;
     do {
         Op *global = symtabs_lookup(tables, from, ref);
-        if (global && global->def == ML_PROGRAM(GLOBAL))
-            return global;
+        if (global && global->def == ML_PROGRAM(GLOBAL)) return global;
         from = op_parent(from);
     } while (from && looks_further(op));
     (void)op_error(op, "undefined global: %s", attr_str(op->ctx, ref));
@@ -155,8 +139,7 @@ static Op *find_global(Op *op, SymbolTables *tables)
 static bool verify_loaded_type(Op *op, const Op *global)
 {
     const Type *type = op_attr(global, "type")->u.type_value;
-    if (op_result(op, 0)->type == type)
-        return true;
+    if (op_result(op, 0)->type == type) return true;
     return op_error(op, "cannot load from global typed '%s' as '%s'", type_str(op->ctx, type),
                     type_str(op->ctx, op_result(op, 0)->type));
 }
@@ -170,8 +153,7 @@ static bool verify_load(Op *op, SymbolTables *tables)
 static bool verify_load_const(Op *op, SymbolTables *tables)
 {
     const Op *global = find_global(op, tables);
-    if (!global)
-        return false;
+    if (!global) return false;
     if (op_attr(global, "is_mutable"))
         return op_error(op, "cannot load as const from mutable global %s",
                         attr_str(op->ctx, op_attr(op, "global")));
@@ -181,31 +163,24 @@ static bool verify_load_const(Op *op, SymbolTables *tables)
 static bool verify_store(Op *op, SymbolTables *tables)
 {
     const Op *global = find_global(op, tables);
-    if (!global)
-        return false;
+    if (!global) return false;
     if (!op_attr(global, "is_mutable"))
         return op_error(op, "cannot store to an immutable global %s",
                         attr_str(op->ctx, op_attr(op, "global")));
     const Type *type = op_attr(global, "type")->u.type_value;
-    if (op_operand(op, 0)->type == type)
-        return true;
+    if (op_operand(op, 0)->type == type) return true;
     return op_error(op, "cannot store to a global typed '%s' from '%s'", type_str(op->ctx, type),
                     type_str(op->ctx, op_operand(op, 0)->type));
 }
-
-/* --- accesses in graphs ----------------------------------------------------------------------- */
 
 /* ordering ::= ("ordering" "(" ("()" | ssa-use-list) "->" type ")")? */
 static bool parse_ordering(OpParser *p, OperandRefs *tokens, const Type **produced)
 {
     *produced = NULL;
-    if (!parser_try(p, "ordering"))
-        return true;
-    if (!parser_expect(p, "("))
-        return false;
+    if (!parser_try(p, "ordering")) return true;
+    if (!parser_expect(p, "(")) return false;
     bool none = parser_try(p, "(");
-    if (none ? !parser_expect(p, ")") : !parser_operand_list(p, tokens))
-        return false;
+    if (none ? !parser_expect(p, ")") : !parser_operand_list(p, tokens)) return false;
     return parser_expect(p, "->") && (*produced = parser_type(p)) != NULL && parser_expect(p, ")");
 }
 
@@ -213,8 +188,7 @@ static bool resolve_tokens(OpParser *p, const OperandRefs *tokens)
 {
     const Type *token = token_type(parser_ctx(p));
     for (size_t i = 0; i < tokens->len; i++)
-        if (!parser_resolve(p, &tokens->data[i], token))
-            return false;
+        if (!parser_resolve(p, &tokens->data[i], token)) return false;
     return true;
 }
 
@@ -231,8 +205,7 @@ static void print_ordering(OpPrinter *p, const Op *op, uint32_t begin, const Val
 static bool parse_global_ref(OpParser *p)
 {
     const Attr *global = parser_attr(p, NULL);
-    if (global)
-        parser_set_attr(p, "global", global);
+    if (global) parser_set_attr(p, "global", global);
     return global != NULL;
 }
 
@@ -254,8 +227,7 @@ static bool parse_load_graph(OpParser *p)
               parser_attr_dict(p, false);
     if (ok) {
         parser_add_result(p, type);
-        if (produced)
-            parser_add_result(p, produced);
+        if (produced) parser_add_result(p, produced);
         ok = resolve_tokens(p, &tokens);
     }
     vec_free(&tokens);
@@ -281,8 +253,7 @@ static bool parse_store_graph(OpParser *p)
               parse_ordering(p, &tokens, &produced) && parser_expect(p, ":") &&
               (type = parser_type(p)) != NULL && parser_attr_dict(p, false) &&
               parser_resolve(p, &value, type) && resolve_tokens(p, &tokens);
-    if (ok && produced)
-        parser_add_result(p, produced);
+    if (ok && produced) parser_add_result(p, produced);
     vec_free(&tokens);
     return ok;
 }
@@ -298,8 +269,6 @@ static void print_store_graph(OpPrinter *p, const Op *op)
     printer_attr_dict(p, op, HIDDEN);
 }
 
-/* --- terminators ----------------------------------------------------------------------------- */
-
 static bool verify_return(Op *op)
 {
     return func_like_verify_return(op, "return", "returns");
@@ -310,8 +279,6 @@ static bool verify_output(Op *op)
     return func_like_verify_return(op, "output", "outputs");
 }
 
-/* --- the table --------------------------------------------------------------------------------- */
-
 #define FUNCTION_TRAITS (TRAIT_ISOLATED | TRAIT_SYMBOL | TRAIT_FUNCTION)
 #define FUNCTION_PARTS                                                                             \
     .attrs = ATTRS(REQUIRED("sym_name", ATTR_IS_SYMBOL_NAME),                                      \
@@ -319,7 +286,7 @@ static bool verify_output(Op *op)
                    OPTIONAL("arg_attrs", ATTR_IS_DICT_ARRAY),                                      \
                    OPTIONAL("res_attrs", ATTR_IS_DICT_ARRAY),                                      \
                    OPTIONAL("sym_visibility", ATTR_IS_STRING)),                                    \
-    .regions = REGIONS(BLOCKS("body")), .parse = func_like_parse, .print = func_like_print,          \
+    .regions = REGIONS(BLOCKS("body")), .parse = func_like_parse, .print = func_like_print,        \
     .verify = func_like_verify
 #define FUNCTION FUNCTION_PARTS, .traits = FUNCTION_TRAITS
 

@@ -15,7 +15,7 @@ extern const OpDef ml_program_ops[];
 extern const DialectDef ml_program_dialect;
 #define ML_PROGRAM(ID) (&ml_program_ops[ML_PROGRAM_##ID])
 
-extern const TypeDef ml_program_token;   /* !ml_program.token */
-extern const AttrDef ml_program_extern;  /* #ml_program.extern : type */
+extern const TypeDef ml_program_token;  /* !ml_program.token */
+extern const AttrDef ml_program_extern; /* #ml_program.extern : type */
 
 #endif

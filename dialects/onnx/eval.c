@@ -1,12 +1,10 @@
 /* Evaluation of onnx operators: the evaluator of each row, allocation of its results, and what all
  * evaluators share.
  * Tests: test/e2e/onnx_cases.py, test/e2e/onnx_cases.py */
-#include "dialects/onnx/internal.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-/* --- inputs and attributes -------------------------------------------------------------------- */
+#include "dialects/onnx/internal.h"
 
 Array *onnx_eval_input(const Eval *e, uint32_t index)
 {
@@ -44,8 +42,7 @@ size_t onnx_eval_list(const Eval *e, uint32_t index, const char *name, int64_t *
 
 bool onnx_eval_axis(const Eval *e, int64_t axis, uint32_t rank, uint32_t *out)
 {
-    if (axis < 0)
-        axis += rank;
+    if (axis < 0) axis += rank;
     *out = (uint32_t)axis;
     return (axis >= 0 && axis < rank) || onnx_why(e->why, "an axis is out of range");
 }
@@ -54,8 +51,7 @@ bool onnx_eval_axes(const Eval *e, const int64_t *list, size_t count, uint32_t r
 {
     for (size_t i = 0; i < count; i++) {
         uint32_t axis;
-        if (!onnx_eval_axis(e, list[i], rank, &axis))
-            return false;
+        if (!onnx_eval_axis(e, list[i], rank, &axis)) return false;
         flags[axis] = true;
     }
     return true;
@@ -66,30 +62,24 @@ double *onnx_array_doubles(const Array *array)
     double *out = xmalloc((size_t)array->count * sizeof *out);
     if (array->kind == ARRAY_F32) {
         const float *data = array->data;
-        for (int64_t i = 0; i < array->count; i++)
-            out[i] = (double)data[i];
+        for (int64_t i = 0; i < array->count; i++) out[i] = (double)data[i];
         return out;
     }
-    for (int64_t i = 0; i < array->count; i++)
-        out[i] = array_get_f64(array, i);
+    for (int64_t i = 0; i < array->count; i++) out[i] = array_get_f64(array, i);
     return out;
 }
 
 int64_t onnx_dims_product(const int64_t *dims, uint32_t begin, uint32_t end)
 {
     int64_t count = 1;
-    for (uint32_t i = begin; i < end; i++)
-        count *= dims[i];
+    for (uint32_t i = begin; i < end; i++) count *= dims[i];
     return count;
 }
-
-/* --- walks ------------------------------------------------------------------------------------ */
 
 void onnx_dims_strides(const int64_t *dims, uint32_t rank, int64_t *strides)
 {
     int64_t stride = 1;
-    for (uint32_t i = rank; i-- > 0; stride *= dims[i])
-        strides[i] = stride;
+    for (uint32_t i = rank; i-- > 0; stride *= dims[i]) strides[i] = stride;
 }
 
 void onnx_walk_init(OnnxWalk *walk, const int64_t *dims, uint32_t rank)
@@ -112,8 +102,7 @@ void onnx_walk_broadcast(OnnxWalk *walk, const int64_t *dims, uint32_t rank)
 {
     int64_t strides[ONNX_MAX_RANK] = {0}, stride = 1;
     for (uint32_t i = rank; i-- > 0; stride *= dims[i])
-        if (dims[i] != 1)
-            strides[walk->rank - rank + i] = stride;
+        if (dims[i] != 1) strides[walk->rank - rank + i] = stride;
     onnx_walk_strided(walk, strides, 0);
 }
 
@@ -124,8 +113,7 @@ void onnx_walk_next(OnnxWalk *walk)
         int64_t steps = stays ? 1 : 1 - walk->dims[i];
         for (uint32_t k = 0; k < walk->operands; k++)
             walk->offset[k] += steps * walk->strides[k][i];
-        if (stays)
-            return;
+        if (stays) return;
         walk->index[i] = 0;
     }
 }
@@ -135,8 +123,6 @@ void onnx_eval_gather(Array *to, const Array *from, OnnxWalk *walk)
     for (int64_t i = 0; i < to->count; i++, onnx_walk_next(walk))
         array_copy(to, i, from, walk->offset[0]);
 }
-
-/* --- the evaluators --------------------------------------------------------------------------- */
 
 static OnnxEval *const evaluators[ONNX_OP_COUNT] = {
     [ONNX_ABS] = onnx_eval_unary,
@@ -258,8 +244,6 @@ bool onnx_can_eval(const Op *op)
     return evaluator(op) != NULL;
 }
 
-/* --- evaluation ------------------------------------------------------------------------------- */
-
 /* Values that may decide a result's shape are no larger. */
 enum { MAX_SHAPE_VALUES = 4096 };
 
@@ -267,11 +251,9 @@ enum { MAX_SHAPE_VALUES = 4096 };
 static bool types_agree(const Op *op, Array *const *inputs)
 {
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (inputs[i] && inputs[i]->type != op_operand(op, i)->type)
-            return false;
+        if (inputs[i] && inputs[i]->type != op_operand(op, i)->type) return false;
     for (uint32_t i = 0; i < op->result_count; i++)
-        if (!type_is_static(op_result(op, i)->type))
-            return false;
+        if (!type_is_static(op_result(op, i)->type)) return false;
     return true;
 }
 
@@ -283,12 +265,11 @@ static Op *make_concrete(const Op *op, Array *const *inputs, Block *block)
     Builder b = builder_at_end(block, op->loc);
     for (uint32_t i = 0; i < op->operand_count; i++) {
         Value *value = op_operand(op, i);
-        if (!inputs[i] || ptrmap_get(&values, value))
-            continue;
+        if (!inputs[i] || ptrmap_get(&values, value)) continue;
         bool is_small = inputs[i]->count <= MAX_SHAPE_VALUES;
-        ptrmap_put(&values, value, is_small
-                   ? onnx_build_constant(&b, array_to_attr(inputs[i]))
-                   : block_add_arg(block, inputs[i]->type, op->loc));
+        ptrmap_put(&values, value,
+                   is_small ? onnx_build_constant(&b, array_to_attr(inputs[i]))
+                            : block_add_arg(block, inputs[i]->type, op->loc));
     }
     Op *copy = op_clone(op, &values);
     op_append(copy, block);
@@ -298,8 +279,7 @@ static Op *make_concrete(const Op *op, Array *const *inputs, Block *block)
 
 static void release(Array **results, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
-        array_unref(results[i]);
+    for (uint32_t i = 0; i < count; i++) array_unref(results[i]);
 }
 
 static bool allocate(Array **results, const Type *const *types, uint32_t count, StrBuf *why)
@@ -314,31 +294,26 @@ static bool allocate(Array **results, const Type *const *types, uint32_t count, 
     return true;
 }
 
-static bool evaluate(const Op *op, const Type *const *types, Array *const *inputs,
-                     Array **results, StrBuf *why)
+static bool evaluate(const Op *op, const Type *const *types, Array *const *inputs, Array **results,
+                     StrBuf *why)
 {
     Eval e = {.op = op, .inputs = inputs, .results = results, .why = why};
-    if (!allocate(results, types, op->result_count, why))
-        return false;
-    if (evaluator(op)(&e))
-        return true;
+    if (!allocate(results, types, op->result_count, why)) return false;
+    if (evaluator(op)(&e)) return true;
     release(results, op->result_count);
     return false;
 }
 
 bool onnx_eval(const Op *op, Array *const *inputs, Array **results, StrBuf *why)
 {
-    if (!onnx_can_eval(op))
-        return onnx_why(why, "the operator cannot be computed");
+    if (!onnx_can_eval(op)) return onnx_why(why, "the operator cannot be computed");
     Block *block = types_agree(op, inputs) ? NULL : block_create(op->ctx);
     const Op *concrete = block ? make_concrete(op, inputs, block) : op;
     const Type **types = xmalloc(op->result_count * sizeof *types);
-    for (uint32_t i = 0; i < op->result_count; i++)
-        types[i] = op_result(op, i)->type;
+    for (uint32_t i = 0; i < op->result_count; i++) types[i] = op_result(op, i)->type;
     bool done = (!block || onnx_infer(concrete, types, why)) &&
                 evaluate(concrete, types, inputs, results, why);
     free(types);
-    if (block)
-        block_erase(block);
+    if (block) block_erase(block);
     return done;
 }

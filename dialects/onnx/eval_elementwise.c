@@ -2,9 +2,9 @@
  * Operands are stretched to the result's shape by numpy's rules. A float result is computed in
  * double and rounded once; for + - * / and sqrt that is the correctly rounded float result.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/internal.h"
-
 #include <math.h>
+
+#include "dialects/onnx/internal.h"
 
 #define IS(op, ID) ((op)->def == ONNX(ID))
 
@@ -14,11 +14,10 @@ static OnnxWalk broadcast_walk(const Eval *e, uint32_t operands)
     OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(e->results[0]), onnx_array_rank(e->results[0]));
     for (uint32_t i = 0; i < operands; i++)
-        onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)), onnx_array_rank(onnx_eval_input(e, i)));
+        onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)),
+                            onnx_array_rank(onnx_eval_input(e, i)));
     return walk;
 }
-
-/* --- one operand ------------------------------------------------------------------------------ */
 
 typedef struct UnaryParams {
     double alpha, beta;
@@ -28,8 +27,7 @@ typedef struct UnaryParams {
 double onnx_round_half_even(double x)
 {
     double whole = floor(x), rest = x - whole;
-    if (rest > 0.5 || (rest == 0.5 && fmod(whole, 2.0) != 0.0))
-        whole += 1.0;
+    if (rest > 0.5 || (rest == 0.5 && fmod(whole, 2.0) != 0.0)) whole += 1.0;
     return copysign(whole, x);
 }
 
@@ -46,8 +44,7 @@ static double hard_sigmoid(double x, double alpha, double beta)
 static double gelu(double x, bool is_tanh)
 {
     const double sqrt_half = 0.70710678118654752440, sqrt_2_over_pi = 0.79788456080286535588;
-    if (is_tanh)
-        return 0.5 * x * (1.0 + tanh(sqrt_2_over_pi * (x + 0.044715 * x * x * x)));
+    if (is_tanh) return 0.5 * x * (1.0 + tanh(sqrt_2_over_pi * (x + 0.044715 * x * x * x)));
     return 0.5 * x * (1.0 + erf(x * sqrt_half));
 }
 
@@ -100,13 +97,13 @@ static int64_t unary_int(const Op *op, int64_t x)
 static UnaryParams unary_params(const Eval *e)
 {
     UnaryParams p = {.is_tanh = onnx_eval_is(e, "approximate", "tanh")};
-    p.alpha = onnx_float(e->op, "alpha", IS(e->op, HARD_SIGMOID)  ? 0.2
-                                     : IS(e->op, LEAKY_RELU) ? 0.01
-                                     : IS(e->op, SELU)       ? 1.67326319217681884765625
-                                                             : 1.0);
+    p.alpha = onnx_float(e->op, "alpha",
+                         IS(e->op, HARD_SIGMOID) ? 0.2
+                         : IS(e->op, LEAKY_RELU) ? 0.01
+                         : IS(e->op, SELU)       ? 1.67326319217681884765625
+                                                 : 1.0);
     p.beta = onnx_float(e->op, "beta", 0.5);
-    if (IS(e->op, SELU))
-        p.beta = onnx_float(e->op, "gamma", 1.05070102214813232421875);
+    if (IS(e->op, SELU)) p.beta = onnx_float(e->op, "gamma", 1.05070102214813232421875);
     return p;
 }
 
@@ -118,8 +115,8 @@ bool onnx_eval_unary(const Eval *e)
         if (array_is_float(x))
             array_set_f64(e->results[0], i, unary(e->op, &p, array_get_f64(x, i)));
         else if (x->kind == ARRAY_U64 && !IS(e->op, NEG))
-            array_set_i64(e->results[0], i, IS(e->op, SIGN) ? array_get_i64(x, i) != 0
-                                                            : array_get_i64(x, i));
+            array_set_i64(e->results[0], i,
+                          IS(e->op, SIGN) ? array_get_i64(x, i) != 0 : array_get_i64(x, i));
         else
             array_set_i64(e->results[0], i, unary_int(e->op, array_get_i64(x, i)));
     }
@@ -133,8 +130,6 @@ bool onnx_eval_not(const Eval *e)
         array_set_i64(e->results[0], i, array_get_i64(x, i) == 0);
     return true;
 }
-
-/* --- arithmetic ------------------------------------------------------------------------------- */
 
 /* The remainder with the divisor's sign. */
 static double floor_mod(double a, double b)
@@ -160,15 +155,13 @@ static int64_t int_power(int64_t base, int64_t exponent)
 {
     uint64_t power = 1, square = (uint64_t)base;
     for (; exponent > 0; exponent /= 2, square *= square)
-        if (exponent % 2)
-            power *= square;
+        if (exponent % 2) power *= square;
     return (int64_t)power;
 }
 
 static int64_t divide(int64_t a, int64_t b, bool is_unsigned)
 {
-    if (is_unsigned)
-        return (int64_t)((uint64_t)a / (uint64_t)b);
+    if (is_unsigned) return (int64_t)((uint64_t)a / (uint64_t)b);
     return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
 }
 
@@ -188,8 +181,7 @@ static int64_t binary_int(const Op *op, int64_t a, int64_t b, bool is_unsigned, 
     case ONNX_DIV: return divide(a, b, is_unsigned);
     case ONNX_MOD: return modulo(a, b, is_unsigned, is_fmod);
     case ONNX_PRELU: return a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a;
-    default:
-        return b < 0 ? (int64_t)pow((double)a, (double)b) : int_power(a, b);
+    default: return b < 0 ? (int64_t)pow((double)a, (double)b) : int_power(a, b);
     }
 }
 
@@ -207,8 +199,8 @@ bool onnx_eval_binary(const Eval *e)
     for (int64_t i = 0; i < y->count; i++, onnx_walk_next(&walk)) {
         int64_t at_a = walk.offset[0], at_b = walk.offset[1];
         if (array_is_float(a)) {
-            array_set_f64(y, i, binary(e->op, array_get_f64(a, at_a), array_get_f64(b, at_b),
-                                       is_fmod));
+            array_set_f64(y, i,
+                          binary(e->op, array_get_f64(a, at_a), array_get_f64(b, at_b), is_fmod));
             continue;
         }
         if (array_is_float(b)) { /* an integer to a float power */
@@ -216,15 +208,12 @@ bool onnx_eval_binary(const Eval *e)
             continue;
         }
         int64_t divisor = array_get_i64(b, at_b);
-        if (divides(e->op) && divisor == 0)
-            return onnx_why(e->why, "divides an integer by zero");
-        array_set_i64(y, i, binary_int(e->op, array_get_i64(a, at_a), divisor, is_unsigned,
-                                       is_fmod));
+        if (divides(e->op) && divisor == 0) return onnx_why(e->why, "divides an integer by zero");
+        array_set_i64(y, i,
+                      binary_int(e->op, array_get_i64(a, at_a), divisor, is_unsigned, is_fmod));
     }
     return true;
 }
-
-/* --- comparisons and logic -------------------------------------------------------------------- */
 
 /* -1, 0 or 1; 2 when one is not a number. */
 static int order(const Array *a, int64_t i, const Array *b, int64_t j)
@@ -234,8 +223,7 @@ static int order(const Array *a, int64_t i, const Array *b, int64_t j)
         return isnan(x) || isnan(y) ? 2 : (x > y) - (x < y);
     }
     int64_t x = array_get_i64(a, i), y = array_get_i64(b, j);
-    if (a->kind == ARRAY_U64)
-        return ((uint64_t)x > (uint64_t)y) - ((uint64_t)x < (uint64_t)y);
+    if (a->kind == ARRAY_U64) return ((uint64_t)x > (uint64_t)y) - ((uint64_t)x < (uint64_t)y);
     return (x > y) - (x < y);
 }
 
@@ -277,8 +265,6 @@ bool onnx_eval_where(const Eval *e)
     return true;
 }
 
-/* --- any number of operands ------------------------------------------------------------------- */
-
 /* Joins element `at` of the next operand to element i of the result. */
 static void join(const Op *op, Array *y, int64_t i, const Array *x, int64_t at)
 {
@@ -287,8 +273,7 @@ static void join(const Op *op, Array *y, int64_t i, const Array *x, int64_t at)
         return;
     }
     bool is_nan = array_is_float(x) && isnan(array_get_f64(x, at));
-    if (is_nan || order(x, at, y, i) == (IS(op, MAX) ? 1 : -1))
-        array_copy(y, i, x, at);
+    if (is_nan || order(x, at, y, i) == (IS(op, MAX) ? 1 : -1)) array_copy(y, i, x, at);
 }
 
 bool onnx_eval_variadic(const Eval *e)
@@ -313,25 +298,21 @@ bool onnx_eval_variadic(const Eval *e)
 
 bool onnx_eval_clip(const Eval *e)
 {
-    const Array *x = onnx_eval_input(e, 0), *low = onnx_eval_input(e, 1), *high = onnx_eval_input(e, 2);
+    const Array *x = onnx_eval_input(e, 0), *low = onnx_eval_input(e, 1),
+                *high = onnx_eval_input(e, 2);
     Array *y = e->results[0];
     for (int64_t i = 0; i < x->count; i++) {
         array_copy(y, i, x, i);
-        if (low && order(y, i, low, 0) == -1)
-            array_copy(y, i, low, 0);
-        if (high && order(y, i, high, 0) == 1)
-            array_copy(y, i, high, 0);
+        if (low && order(y, i, low, 0) == -1) array_copy(y, i, low, 0);
+        if (high && order(y, i, high, 0) == 1) array_copy(y, i, high, 0);
     }
     return true;
 }
 
-/* --- casts ------------------------------------------------------------------------------------ */
-
 /* A float to an integer goes toward zero; what no int64 holds becomes the nearest, NaN 0. */
 static int64_t to_integer(double x)
 {
-    if (isnan(x))
-        return 0;
+    if (isnan(x)) return 0;
     if (x >= 9223372036854775808.0)
         return x < 18446744073709551616.0 ? (int64_t)(uint64_t)x : INT64_MAX;
     return x < -9223372036854775808.0 ? INT64_MIN : (int64_t)x;

@@ -1,9 +1,9 @@
 /* Evaluators of matrix products in onnx.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/internal.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "dialects/onnx/internal.h"
 
 /* c += a * b for one pair of matrices, row-major. */
 static void multiply(const double *a, const double *b, double *c, int64_t rows, int64_t depth,
@@ -19,7 +19,7 @@ static void multiply(const double *a, const double *b, double *c, int64_t rows, 
 }
 
 void onnx_matmul_sums(const double *a, const Array *a_like, const double *b, const Array *b_like,
-                 const Array *c_like, double *c)
+                      const Array *c_like, double *c)
 {
     uint32_t a_rank = onnx_array_rank(a_like), b_rank = onnx_array_rank(b_like);
     const int64_t *a_dims = onnx_array_dims(a_like), *b_dims = onnx_array_dims(b_like);
@@ -61,12 +61,10 @@ bool onnx_eval_matmul(const Eval *e)
 static double *matrix(const Array *array, bool transposed)
 {
     double *in = onnx_array_doubles(array);
-    if (!transposed)
-        return in;
+    if (!transposed) return in;
     int64_t rows = onnx_array_dims(array)[0], columns = onnx_array_dims(array)[1];
     double *out = xmalloc((size_t)array->count * sizeof *out);
-    for (int64_t i = 0; i < array->count; i++)
-        out[i % columns * rows + i / columns] = in[i];
+    for (int64_t i = 0; i < array->count; i++) out[i % columns * rows + i / columns] = in[i];
     free(in);
     return out;
 }
@@ -83,8 +81,7 @@ bool onnx_eval_gemm(const Eval *e)
              onnx_array_dims(y)[1]);
     OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(y), 2);
-    if (c)
-        onnx_walk_broadcast(&walk, onnx_array_dims(c), onnx_array_rank(c));
+    if (c) onnx_walk_broadcast(&walk, onnx_array_dims(c), onnx_array_rank(c));
     for (int64_t i = 0; i < y->count; i++, onnx_walk_next(&walk)) {
         double value = alpha * sums[i] + (c ? beta * array_get_f64(c, walk.offset[0]) : 0.0);
         if (array_is_float(y))

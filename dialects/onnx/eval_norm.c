@@ -1,17 +1,16 @@
 /* Evaluators of onnx normalizations and softmax.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/internal.h"
-
 #include <math.h>
 #include <stdlib.h>
+
+#include "dialects/onnx/internal.h"
 
 /* Mean and variance (of the population) of `count` elements from `first` on, `step` apart. */
 static void moments(const Array *x, int64_t first, int64_t step, int64_t count, double *mean,
                     double *variance)
 {
     double sum = 0.0, squares = 0.0;
-    for (int64_t i = 0; i < count; i++)
-        sum += array_get_f64(x, first + i * step);
+    for (int64_t i = 0; i < count; i++) sum += array_get_f64(x, first + i * step);
     *mean = sum / (double)count;
     for (int64_t i = 0; i < count; i++) {
         double d = array_get_f64(x, first + i * step) - *mean;
@@ -19,8 +18,6 @@ static void moments(const Array *x, int64_t first, int64_t step, int64_t count, 
     }
     *variance = squares / (double)count;
 }
-
-/* --- batch and instance ----------------------------------------------------------------------- */
 
 /* Statistics of one channel over the batch and all positions. */
 static void channel_moments(const Array *x, int64_t channel, double *mean, double *variance)
@@ -47,7 +44,8 @@ static void running(const Eval *e, uint32_t result, int64_t channel, double old,
 
 bool onnx_eval_batch_norm(const Eval *e)
 {
-    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1), *bias = onnx_eval_input(e, 2);
+    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1),
+                *bias = onnx_eval_input(e, 2);
     const int64_t *dims = onnx_array_dims(x);
     int64_t inner = onnx_dims_product(dims, 2, onnx_array_rank(x));
     int64_t channels = onnx_array_rank(x) > 1 ? dims[1] : 1;
@@ -56,8 +54,7 @@ bool onnx_eval_batch_norm(const Eval *e)
     for (int64_t c = 0; c < channels; c++) {
         double mean = array_get_f64(onnx_eval_input(e, 3), c), now = mean;
         double variance = array_get_f64(onnx_eval_input(e, 4), c), spread = variance;
-        if (trains)
-            channel_moments(x, c, &now, &spread);
+        if (trains) channel_moments(x, c, &now, &spread);
         running(e, 1, c, mean, now);
         running(e, 2, c, variance, spread);
         double factor = array_get_f64(scale, c), deviation = sqrt(spread + epsilon);
@@ -73,26 +70,28 @@ bool onnx_eval_batch_norm(const Eval *e)
 
 bool onnx_eval_instance_norm(const Eval *e)
 {
-    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1), *bias = onnx_eval_input(e, 2);
-    int64_t inner = onnx_dims_product(onnx_array_dims(x), 2, onnx_array_rank(x)), channels = onnx_array_dims(x)[1];
+    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1),
+                *bias = onnx_eval_input(e, 2);
+    int64_t inner = onnx_dims_product(onnx_array_dims(x), 2, onnx_array_rank(x)),
+            channels = onnx_array_dims(x)[1];
     double epsilon = onnx_float(e->op, "epsilon", 1e-5);
     for (int64_t i = 0; i < onnx_array_dims(x)[0] * channels; i++) {
         double mean, variance;
         moments(x, i * inner, 1, inner, &mean, &variance);
         double factor = array_get_f64(scale, i % channels) / sqrt(variance + epsilon);
         for (int64_t k = i * inner; k < (i + 1) * inner; k++)
-            array_set_f64(e->results[0], k, factor * (array_get_f64(x, k) - mean) +
-                                                array_get_f64(bias, i % channels));
+            array_set_f64(e->results[0], k,
+                          factor * (array_get_f64(x, k) - mean) +
+                              array_get_f64(bias, i % channels));
     }
     return true;
 }
 
-/* --- layer ------------------------------------------------------------------------------------ */
-
 static void normalize_row(const Eval *e, const OnnxWalk *walk, int64_t row, int64_t inner,
                           double mean, double inverse)
 {
-    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1), *bias = onnx_eval_input(e, 2);
+    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1),
+                *bias = onnx_eval_input(e, 2);
     OnnxWalk at = *walk;
     for (int64_t k = row * inner; k < (row + 1) * inner; k++, onnx_walk_next(&at)) {
         double y = (array_get_f64(x, k) - mean) * inverse * array_get_f64(scale, at.offset[0]);
@@ -102,40 +101,33 @@ static void normalize_row(const Eval *e, const OnnxWalk *walk, int64_t row, int6
 
 bool onnx_eval_layer_norm(const Eval *e)
 {
-    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1), *bias = onnx_eval_input(e, 2);
+    const Array *x = onnx_eval_input(e, 0), *scale = onnx_eval_input(e, 1),
+                *bias = onnx_eval_input(e, 2);
     double epsilon = onnx_float(e->op, "epsilon", 1e-5);
     uint32_t axis, rank = onnx_array_rank(x);
-    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis))
-        return false;
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis)) return false;
     int64_t inner = onnx_dims_product(onnx_array_dims(x), axis, rank);
     OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(x) + axis, rank - axis);
     onnx_walk_broadcast(&walk, onnx_array_dims(scale), onnx_array_rank(scale));
-    if (bias)
-        onnx_walk_broadcast(&walk, onnx_array_dims(bias), onnx_array_rank(bias));
+    if (bias) onnx_walk_broadcast(&walk, onnx_array_dims(bias), onnx_array_rank(bias));
     for (int64_t row = 0; row < x->count / inner; row++) {
         double mean, variance;
         moments(x, row * inner, 1, inner, &mean, &variance);
         double inverse = 1.0 / sqrt(variance + epsilon);
         normalize_row(e, &walk, row, inner, mean, inverse);
-        if (e->op->result_count > 1)
-            array_set_f64(e->results[1], row, mean);
-        if (e->op->result_count > 2)
-            array_set_f64(e->results[2], row, inverse);
+        if (e->op->result_count > 1) array_set_f64(e->results[1], row, mean);
+        if (e->op->result_count > 2) array_set_f64(e->results[2], row, inverse);
     }
     return true;
 }
-
-/* --- softmax ---------------------------------------------------------------------------------- */
 
 static void softmax_line(const Eval *e, const Array *x, int64_t first, int64_t step, int64_t count)
 {
     bool is_log = e->op->def == ONNX(LOG_SOFTMAX);
     double top = -INFINITY, sum = 0.0;
-    for (int64_t i = 0; i < count; i++)
-        top = fmax(top, array_get_f64(x, first + i * step));
-    for (int64_t i = 0; i < count; i++)
-        sum += exp(array_get_f64(x, first + i * step) - top);
+    for (int64_t i = 0; i < count; i++) top = fmax(top, array_get_f64(x, first + i * step));
+    for (int64_t i = 0; i < count; i++) sum += exp(array_get_f64(x, first + i * step) - top);
     for (int64_t i = 0; i < count; i++) {
         double d = array_get_f64(x, first + i * step) - top;
         array_set_f64(e->results[0], first + i * step, is_log ? d - log(sum) : exp(d) / sum);
@@ -151,8 +143,7 @@ bool onnx_eval_softmax(const Eval *e)
         softmax_line(e, x, 0, 1, 1);
         return true;
     }
-    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis))
-        return false;
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), rank, &axis)) return false;
     int64_t step = onnx_dims_product(dims, axis + 1, rank), count = dims[axis];
     for (int64_t i = 0; count > 0 && i < x->count / count; i++)
         softmax_line(e, x, i / step * step * count + i % step, step, count);

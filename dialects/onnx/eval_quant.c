@@ -1,12 +1,10 @@
 /* Evaluators of quantized onnx operators and of QONNX's quantizers.
  * Tests: test/e2e/onnx_cases.py, test/e2e/onnx_cases.py */
-#include "dialects/onnx/internal.h"
-#include "dialects/onnx/onnx.h"
-
 #include <math.h>
 #include <stdlib.h>
 
-/* --- QuantizeLinear and its kin --------------------------------------------------------------- */
+#include "dialects/onnx/internal.h"
+#include "dialects/onnx/onnx.h"
 
 static int64_t saturate(double x, const Type *type)
 {
@@ -33,25 +31,24 @@ typedef struct LinearParams {
 static bool linear_params(const Eval *e, const Array *x, LinearParams *p)
 {
     uint32_t axis = 0;
-    *p = (LinearParams){.scale = onnx_eval_input(e, 1), .zero = onnx_eval_input(e, 2), .inner = 1,
-                        .extent = 1, .block = onnx_int(e->op, "block_size", 0)};
-    if (p->scale->count == 1)
-        return true;
-    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 1), onnx_array_rank(x), &axis))
-        return false;
+    *p = (LinearParams){.scale = onnx_eval_input(e, 1),
+                        .zero = onnx_eval_input(e, 2),
+                        .inner = 1,
+                        .extent = 1,
+                        .block = onnx_int(e->op, "block_size", 0)};
+    if (p->scale->count == 1) return true;
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 1), onnx_array_rank(x), &axis)) return false;
     p->is_blocked = onnx_array_rank(p->scale) > 1;
     p->inner = onnx_dims_product(onnx_array_dims(x), axis + 1, onnx_array_rank(x));
     p->extent = onnx_array_dims(x)[axis];
-    if (p->is_blocked && p->block == 0)
-        p->block = p->extent / onnx_array_dims(p->scale)[axis];
+    if (p->is_blocked && p->block == 0) p->block = p->extent / onnx_array_dims(p->scale)[axis];
     return true;
 }
 
 static int64_t param_index(const LinearParams *p, int64_t i)
 {
     int64_t row = i / p->inner;
-    if (!p->is_blocked)
-        return row % p->extent;
+    if (!p->is_blocked) return row % p->extent;
     int64_t blocks = (p->extent + p->block - 1) / p->block;
     return (row / p->extent * blocks + row % p->extent / p->block) * p->inner + i % p->inner;
 }
@@ -65,8 +62,7 @@ bool onnx_eval_quantize(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
     LinearParams p;
-    if (!linear_params(e, x, &p))
-        return false;
+    if (!linear_params(e, x, &p)) return false;
     for (int64_t i = 0; i < x->count; i++) {
         int64_t k = param_index(&p, i);
         double quotient = array_get_f64(x, i) / array_get_f64(p.scale, k);
@@ -81,8 +77,7 @@ bool onnx_eval_dequantize(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
     LinearParams p;
-    if (!linear_params(e, x, &p))
-        return false;
+    if (!linear_params(e, x, &p)) return false;
     for (int64_t i = 0; i < x->count; i++) {
         int64_t k = param_index(&p, i), steps = array_get_i64(x, i) - zero_at(p.zero, k);
         array_set_f64(e->results[0], i, (double)steps * array_get_f64(p.scale, k));
@@ -111,8 +106,6 @@ bool onnx_eval_dynamic_quantize(const Eval *e)
     return true;
 }
 
-/* --- integer products ------------------------------------------------------------------------- */
-
 /* Elements less their zero point. It may differ along a dimension whose stride is `inner`. */
 static double *centered(const Array *x, const Array *zero, int64_t inner)
 {
@@ -135,8 +128,7 @@ bool onnx_eval_conv_integer(const Eval *e)
     double *weights = centered(w, onnx_eval_input(e, 3), filter_size(w));
     double *sums = xmalloc((size_t)y->count * sizeof *sums);
     bool done = onnx_conv_sums(e, inputs, weights, sums);
-    for (int64_t i = 0; done && i < y->count; i++)
-        array_set_i64(y, i, (int64_t)sums[i]);
+    for (int64_t i = 0; done && i < y->count; i++) array_set_i64(y, i, (int64_t)sums[i]);
     free(sums);
     free(weights);
     free(inputs);
@@ -189,17 +181,18 @@ static void requantize(const Eval *e, const double *sums, const Array *rows, con
 
 bool onnx_eval_qlinear_conv(const Eval *e)
 {
-    const Array *x = onnx_eval_input(e, 0), *w = onnx_eval_input(e, 3), *bias = onnx_eval_input(e, 8);
+    const Array *x = onnx_eval_input(e, 0), *w = onnx_eval_input(e, 3),
+                *bias = onnx_eval_input(e, 8);
     Array *y = e->results[0];
-    int64_t inner = onnx_dims_product(onnx_array_dims(y), 2, onnx_array_rank(y)), channels = onnx_array_dims(y)[1];
+    int64_t inner = onnx_dims_product(onnx_array_dims(y), 2, onnx_array_rank(y)),
+            channels = onnx_array_dims(y)[1];
     double *inputs = centered(x, onnx_eval_input(e, 2), 1);
     double *weights = centered(w, onnx_eval_input(e, 5), filter_size(w));
     double *sums = xmalloc((size_t)y->count * sizeof *sums);
     bool done = onnx_conv_sums(e, inputs, weights, sums);
     for (int64_t i = 0; done && bias && i < y->count; i++)
         sums[i] += (double)array_get_i64(bias, i / inner % channels);
-    if (done)
-        requantize(e, sums, onnx_eval_input(e, 1), onnx_eval_input(e, 4), 1, inner);
+    if (done) requantize(e, sums, onnx_eval_input(e, 1), onnx_eval_input(e, 4), 1, inner);
     free(sums);
     free(weights);
     free(inputs);
@@ -213,8 +206,6 @@ bool onnx_eval_qlinear_matmul(const Eval *e)
     free(sums);
     return true;
 }
-
-/* --- QONNX ------------------------------------------------------------------------------------ */
 
 static Rounding rounding_mode(const Eval *e, Rounding fallback)
 {
@@ -252,7 +243,8 @@ bool onnx_eval_quant(const Eval *e)
     OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(x), onnx_array_rank(x));
     for (uint32_t i = 1; i <= 3; i++)
-        onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)), onnx_array_rank(onnx_eval_input(e, i)));
+        onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)),
+                            onnx_array_rank(onnx_eval_input(e, i)));
     for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
         double value = array_get_f64(x, i), low, high;
         double scale = array_get_f64(onnx_eval_input(e, 1), walk.offset[0]);
@@ -261,8 +253,7 @@ bool onnx_eval_quant(const Eval *e)
         quant_range(e, width, &low, &high);
         double steps = array_round(e->results[0]->elem, value / scale) + zero;
         double q = round_by(mode, clip(steps, low, high)) - zero;
-        if (is_signed && width == 1.0)
-            q = value >= 0.0 ? 1.0 : -1.0;
+        if (is_signed && width == 1.0) q = value >= 0.0 ? 1.0 : -1.0;
         array_set_f64(e->results[0], i, q * scale);
     }
     return true;
@@ -284,7 +275,8 @@ bool onnx_eval_bipolar_quant(const Eval *e)
 /* Without out_scale, as in version 1, the scale stays; version 2 gives another. */
 static double truncate_v1(const Eval *e, double x, double scale, double zero)
 {
-    double shift = array_get_f64(onnx_eval_input(e, 3), 0) - array_get_f64(onnx_eval_input(e, 5), 0);
+    double shift =
+        array_get_f64(onnx_eval_input(e, 3), 0) - array_get_f64(onnx_eval_input(e, 5), 0);
     double q = onnx_round_half_even(x / scale + zero);
     return (round_by(rounding_mode(e, ROUND_FLOOR), q / exp2(shift)) - zero) * scale;
 }
@@ -305,12 +297,15 @@ bool onnx_eval_trunc(const Eval *e)
     OnnxWalk walk;
     onnx_walk_init(&walk, onnx_array_dims(x), onnx_array_rank(x));
     for (uint32_t i = 1; i <= 2; i++)
-        onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)), onnx_array_rank(onnx_eval_input(e, i)));
+        onnx_walk_broadcast(&walk, onnx_array_dims(onnx_eval_input(e, i)),
+                            onnx_array_rank(onnx_eval_input(e, i)));
     for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
         double scale = array_get_f64(onnx_eval_input(e, 1), walk.offset[0]);
-        double zero = array_get_f64(onnx_eval_input(e, 2), walk.offset[1]), value = array_get_f64(x, i);
-        array_set_f64(e->results[0], i, is_v1 ? truncate_v1(e, value, scale, zero)
-                                              : truncate_v2(e, value, scale, zero));
+        double zero = array_get_f64(onnx_eval_input(e, 2), walk.offset[1]),
+               value = array_get_f64(x, i);
+        array_set_f64(e->results[0], i,
+                      is_v1 ? truncate_v1(e, value, scale, zero)
+                            : truncate_v2(e, value, scale, zero));
     }
     return true;
 }

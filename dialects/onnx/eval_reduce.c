@@ -1,11 +1,9 @@
 /* Evaluators of onnx reductions, ArgMax and ArgMin, TopK.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/internal.h"
-
 #include <math.h>
 #include <stdlib.h>
 
-/* --- reductions ------------------------------------------------------------------------------- */
+#include "dialects/onnx/internal.h"
 
 static double start_value(const Op *op)
 {
@@ -46,8 +44,7 @@ static bool find_reduced(const Eval *e, uint32_t rank, bool *reduced)
     int64_t axes[EVAL_MAX_LIST];
     size_t count = onnx_eval_list(e, 1, "axes", axes);
     if (count == 0 && onnx_int(e->op, "noop_with_empty_axes", 0) == 0)
-        for (uint32_t i = 0; i < rank; i++)
-            reduced[i] = true;
+        for (uint32_t i = 0; i < rank; i++) reduced[i] = true;
     return onnx_eval_axes(e, axes, count, rank, reduced);
 }
 
@@ -70,16 +67,13 @@ static void log_sum_exp(const Array *x, OnnxWalk walk, double *sums, int64_t cou
 {
     double *top = xmalloc((size_t)count * sizeof *top);
     OnnxWalk again = walk;
-    for (int64_t i = 0; i < count; i++)
-        top[i] = -INFINITY;
+    for (int64_t i = 0; i < count; i++) top[i] = -INFINITY;
     for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk))
         top[walk.offset[0]] = fmax(top[walk.offset[0]], array_get_f64(x, i));
-    for (int64_t i = 0; i < count; i++)
-        top[i] = isinf(top[i]) ? 0.0 : top[i];
+    for (int64_t i = 0; i < count; i++) top[i] = isinf(top[i]) ? 0.0 : top[i];
     for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&again))
         sums[again.offset[0]] += exp(array_get_f64(x, i) - top[again.offset[0]]);
-    for (int64_t i = 0; i < count; i++)
-        sums[i] = log(sums[i]) + top[i];
+    for (int64_t i = 0; i < count; i++) sums[i] = log(sums[i]) + top[i];
     free(top);
 }
 
@@ -88,15 +82,13 @@ static void reduce_floats(const Eval *e, const Array *x, OnnxWalk walk)
     Array *y = e->results[0];
     double *sums = xmalloc((size_t)y->count * sizeof *sums);
     double terms = y->count > 0 ? (double)(x->count / y->count) : 0.0;
-    for (int64_t i = 0; i < y->count; i++)
-        sums[i] = start_value(e->op);
+    for (int64_t i = 0; i < y->count; i++) sums[i] = start_value(e->op);
     if (e->op->def == ONNX(REDUCE_LOG_SUM_EXP))
         log_sum_exp(x, walk, sums, y->count);
     else
         for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk))
             sums[walk.offset[0]] = combine(e->op, sums[walk.offset[0]], array_get_f64(x, i));
-    for (int64_t i = 0; i < y->count; i++)
-        array_set_f64(y, i, finish(e->op, sums[i], terms));
+    for (int64_t i = 0; i < y->count; i++) array_set_f64(y, i, finish(e->op, sums[i], terms));
     free(sums);
 }
 
@@ -122,15 +114,15 @@ static void reduce_integers(const Eval *e, const Array *x, OnnxWalk walk)
     int64_t terms = y->count > 0 && x->count > y->count ? x->count / y->count : 1;
     for (int64_t i = 0; i < x->count; i++, onnx_walk_next(&walk)) {
         int64_t at = walk.offset[0];
-        sums[at] = combine_int(e->op, sums[at], array_get_i64(x, i), !seen[at],
-                               x->kind == ARRAY_U64);
+        sums[at] =
+            combine_int(e->op, sums[at], array_get_i64(x, i), !seen[at], x->kind == ARRAY_U64);
         seen[at] = true;
     }
     for (int64_t i = 0; i < y->count; i++) {
         bool is_mean = e->op->def == ONNX(REDUCE_MEAN);
         double value = finish(e->op, (double)sums[i], (double)terms);
-        bool is_real = is_mean || e->op->def == ONNX(REDUCE_L2) ||
-                       e->op->def == ONNX(REDUCE_LOG_SUM);
+        bool is_real =
+            is_mean || e->op->def == ONNX(REDUCE_L2) || e->op->def == ONNX(REDUCE_LOG_SUM);
         array_set_i64(y, i, is_real ? (int64_t)value : sums[i]);
     }
     free(seen);
@@ -141,8 +133,7 @@ bool onnx_eval_reduce(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
     bool reduced[ONNX_MAX_RANK] = {false};
-    if (!find_reduced(e, onnx_array_rank(x), reduced))
-        return false;
+    if (!find_reduced(e, onnx_array_rank(x), reduced)) return false;
     OnnxWalk walk = reduction_walk(x, reduced);
     if (array_is_float(x))
         reduce_floats(e, x, walk);
@@ -150,8 +141,6 @@ bool onnx_eval_reduce(const Eval *e)
         reduce_integers(e, x, walk);
     return true;
 }
-
-/* --- along one axis --------------------------------------------------------------------------- */
 
 /* A line of elements of x along an axis. */
 typedef struct Line {
@@ -184,8 +173,7 @@ bool onnx_eval_arg(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0);
     uint32_t axis;
-    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 0), onnx_array_rank(x), &axis))
-        return false;
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 0), onnx_array_rank(x), &axis)) return false;
     int wanted = e->op->def == ONNX(ARG_MAX) ? 1 : -1;
     bool last = onnx_int(e->op, "select_last_index", 0) != 0;
     for (int64_t i = 0; i < e->results[0]->count; i++) {
@@ -203,21 +191,19 @@ bool onnx_eval_arg(const Eval *e)
 /* Sorts the indices of a line, best first, equal ones by index: a merge sort from short runs up. */
 static void sort_line(const Line *line, int wanted, int64_t *order, int64_t *spare)
 {
-    for (int64_t i = 0; i < line->count; i++)
-        order[i] = i;
+    for (int64_t i = 0; i < line->count; i++) order[i] = i;
     for (int64_t run = 1; run < line->count; run *= 2) {
         for (int64_t begin = 0; begin < line->count; begin += 2 * run) {
             int64_t middle = begin + run < line->count ? begin + run : line->count;
             int64_t end = middle + run < line->count ? middle + run : line->count;
             int64_t a = begin, b = middle;
             for (int64_t k = begin; k < end; k++) {
-                bool second = a == middle ||
-                              (b < end && line_order(line, order[b], order[a]) == wanted);
+                bool second =
+                    a == middle || (b < end && line_order(line, order[b], order[a]) == wanted);
                 spare[k] = second ? order[b++] : order[a++];
             }
         }
-        for (int64_t i = 0; i < line->count; i++)
-            order[i] = spare[i];
+        for (int64_t i = 0; i < line->count; i++) order[i] = spare[i];
     }
 }
 
@@ -226,8 +212,7 @@ bool onnx_eval_top_k(const Eval *e)
     const Array *x = onnx_eval_input(e, 0);
     Array *values = e->results[0], *indices = e->results[1];
     uint32_t axis;
-    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), onnx_array_rank(x), &axis))
-        return false;
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", -1), onnx_array_rank(x), &axis)) return false;
     int64_t count = onnx_array_dims(x)[axis], k = onnx_array_dims(values)[axis];
     int wanted = onnx_int(e->op, "largest", 1) != 0 ? 1 : -1;
     int64_t *order = xmalloc((size_t)count * 2 * sizeof *order);

@@ -1,10 +1,10 @@
-/* Evaluator of OnnxResize and of its predecessor Upsample: nearest, linear and cubic interpolation in
- * any number of dimensions, as a product of one-dimensional weights.
+/* Evaluator of OnnxResize and of its predecessor Upsample: nearest, linear and cubic interpolation
+ * in any number of dimensions, as a product of one-dimensional weights.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/internal.h"
-
 #include <math.h>
 #include <stdlib.h>
+
+#include "dialects/onnx/internal.h"
 
 enum { MAX_TAPS = 4 };
 
@@ -28,8 +28,6 @@ typedef struct ResizeAxis {
     double scale, roi_start, roi_end;
 } ResizeAxis;
 
-/* --- coordinates ------------------------------------------------------------------------------ */
-
 static double half_pixel(const ResizeAxis *a, double x)
 {
     return (x + 0.5) / a->scale - 0.5;
@@ -40,35 +38,25 @@ static double source(const Eval *e, const ResizeAxis *a, int64_t position)
 {
     const char *mode = "coordinate_transformation_mode";
     double x = (double)position, in = (double)a->in, out = a->scale * in; /* not rounded */
-    if (e->op->def == ONNX(UPSAMPLE) || onnx_eval_is(e, mode, "asymmetric"))
-        return x / a->scale;
+    if (e->op->def == ONNX(UPSAMPLE) || onnx_eval_is(e, mode, "asymmetric")) return x / a->scale;
     if (onnx_eval_is(e, mode, "align_corners"))
         return a->out == 1 ? 0.0 : x * (in - 1.0) / (out - 1.0);
-    if (onnx_eval_is(e, mode, "pytorch_half_pixel"))
-        return a->out > 1 ? half_pixel(a, x) : 0.0;
-    if (onnx_eval_is(e, mode, "tf_half_pixel_for_nn"))
-        return (x + 0.5) / a->scale;
+    if (onnx_eval_is(e, mode, "pytorch_half_pixel")) return a->out > 1 ? half_pixel(a, x) : 0.0;
+    if (onnx_eval_is(e, mode, "tf_half_pixel_for_nn")) return (x + 0.5) / a->scale;
     if (onnx_eval_is(e, mode, "half_pixel_symmetric"))
         return in / 2.0 * (1.0 - out / (a->scale * in)) + half_pixel(a, x);
-    if (!onnx_eval_is(e, mode, "tf_crop_and_resize"))
-        return half_pixel(a, x);
-    if (a->out == 1)
-        return 0.5 * (a->roi_start + a->roi_end) * (in - 1.0);
+    if (!onnx_eval_is(e, mode, "tf_crop_and_resize")) return half_pixel(a, x);
+    if (a->out == 1) return 0.5 * (a->roi_start + a->roi_end) * (in - 1.0);
     return a->roi_start * (in - 1.0) + x * (a->roi_end - a->roi_start) * (in - 1.0) / (out - 1.0);
 }
 
 static double nearest(const Eval *e, double x)
 {
-    if (e->op->def == ONNX(UPSAMPLE) || onnx_eval_is(e, "nearest_mode", "floor"))
-        return floor(x);
-    if (onnx_eval_is(e, "nearest_mode", "ceil"))
-        return ceil(x);
-    if (onnx_eval_is(e, "nearest_mode", "round_prefer_ceil"))
-        return floor(x + 0.5);
+    if (e->op->def == ONNX(UPSAMPLE) || onnx_eval_is(e, "nearest_mode", "floor")) return floor(x);
+    if (onnx_eval_is(e, "nearest_mode", "ceil")) return ceil(x);
+    if (onnx_eval_is(e, "nearest_mode", "round_prefer_ceil")) return floor(x + 0.5);
     return ceil(x - 0.5);
 }
-
-/* --- weights ---------------------------------------------------------------------------------- */
 
 static int64_t clamp_index(double x, int64_t extent)
 {
@@ -96,12 +84,10 @@ static void exclude_outside(Taps *taps, double first, int64_t extent)
 {
     double sum = 0.0;
     for (int i = 0; i < taps->count; i++) {
-        if (first + i < 0 || first + i > (double)(extent - 1))
-            taps->weight[i] = 0.0;
+        if (first + i < 0 || first + i > (double)(extent - 1)) taps->weight[i] = 0.0;
         sum += taps->weight[i];
     }
-    for (int i = 0; i < taps->count; i++)
-        taps->weight[i] /= sum;
+    for (int i = 0; i < taps->count; i++) taps->weight[i] /= sum;
 }
 
 static Taps make_taps(const OnnxResize *r, const ResizeAxis *axis, int64_t position)
@@ -119,21 +105,16 @@ static Taps make_taps(const OnnxResize *r, const ResizeAxis *axis, int64_t posit
     else
         linear_weights(&taps, x - first);
     first -= r->is_cubic;
-    if (r->excludes_outside)
-        exclude_outside(&taps, first, axis->in);
-    for (int i = 0; i < taps.count; i++)
-        taps.index[i] = clamp_index(first + i, axis->in);
+    if (r->excludes_outside) exclude_outside(&taps, first, axis->in);
+    for (int i = 0; i < taps.count; i++) taps.index[i] = clamp_index(first + i, axis->in);
     return taps;
 }
-
-/* --- elements --------------------------------------------------------------------------------- */
 
 /* Sum over all combinations of taps of the dimensions from `dim` on. */
 static double interpolate(const Array *x, const Taps *const *taps, const int64_t *strides,
                           uint32_t dim, uint32_t rank, int64_t offset)
 {
-    if (dim == rank)
-        return array_get_f64(x, offset);
+    if (dim == rank) return array_get_f64(x, offset);
     double sum = 0.0;
     for (int i = 0; i < taps[dim]->count; i++)
         if (taps[dim]->weight[i] != 0.0)
@@ -194,12 +175,9 @@ static ResizeAxis find_axis(const Eval *e, uint32_t d, const Type *x, const Type
     }
     int64_t listed = axis_count == 0 ? (int64_t)d : -1;
     for (size_t i = 0; i < axis_count; i++)
-        if (axes[i] == d || axes[i] + x->u.shaped.rank == d)
-            listed = (int64_t)i;
-    if (listed < 0)
-        return axis;
-    if (scales && listed < scales->count)
-        axis.scale = array_get_f64(scales, listed);
+        if (axes[i] == d || axes[i] + x->u.shaped.rank == d) listed = (int64_t)i;
+    if (listed < 0) return axis;
+    if (scales && listed < scales->count) axis.scale = array_get_f64(scales, listed);
     if (roi && listed + roi->count / 2 < roi->count) {
         axis.roi_start = array_get_f64(roi, listed);
         axis.roi_end = array_get_f64(roi, listed + roi->count / 2);
@@ -209,11 +187,13 @@ static ResizeAxis find_axis(const Eval *e, uint32_t d, const Type *x, const Type
 
 static bool resize_create(const Eval *e, OnnxResize *out)
 {
-    *out = (OnnxResize){.e = e, .is_linear = onnx_eval_is(e, "mode", "linear"),
-                    .is_cubic = onnx_eval_is(e, "mode", "cubic"),
-                    .is_crop = onnx_eval_is(e, "coordinate_transformation_mode", "tf_crop_and_resize"),
-                    .excludes_outside = onnx_int(e->op, "exclude_outside", 0) != 0,
-                    .cubic_a = onnx_float(e->op, "cubic_coeff_a", -0.75)};
+    *out = (OnnxResize){.e = e,
+                        .is_linear = onnx_eval_is(e, "mode", "linear"),
+                        .is_cubic = onnx_eval_is(e, "mode", "cubic"),
+                        .is_crop =
+                            onnx_eval_is(e, "coordinate_transformation_mode", "tf_crop_and_resize"),
+                        .excludes_outside = onnx_int(e->op, "exclude_outside", 0) != 0,
+                        .cubic_a = onnx_float(e->op, "cubic_coeff_a", -0.75)};
     return onnx_int(e->op, "antialias", 0) == 0 ||
            onnx_why(e->why, "antialiasing is not supported");
 }
@@ -230,17 +210,14 @@ bool onnx_eval_resize(const Eval *e)
     uint32_t rank = onnx_array_rank(onnx_eval_input(e, 0));
     Taps *tables[ONNX_MAX_RANK];
     OnnxResize r;
-    if (!resize_create(e, &r))
-        return false;
+    if (!resize_create(e, &r)) return false;
     for (uint32_t d = 0; d < rank; d++) {
         ResizeAxis axis = find_axis(e, d, onnx_eval_input(e, 0)->type, e->results[0]->type);
         tables[d] = xmalloc((size_t)axis.out * sizeof *tables[d]);
-        for (int64_t i = 0; i < axis.out; i++)
-            tables[d][i] = taps_at(&r, &axis, i);
+        for (int64_t i = 0; i < axis.out; i++) tables[d][i] = taps_at(&r, &axis, i);
     }
     resize(&r, tables);
-    for (uint32_t d = 0; d < rank; d++)
-        free(tables[d]);
+    for (uint32_t d = 0; d < rank; d++) free(tables[d]);
     return true;
 }
 
@@ -249,17 +226,13 @@ bool onnx_resize_weights(const Op *op, Array *const *inputs, uint32_t dim, doubl
 {
     const Eval e = {.op = op, .inputs = inputs, .why = why};
     OnnxResize r;
-    if (!resize_create(&e, &r))
-        return false;
+    if (!resize_create(&e, &r)) return false;
     ResizeAxis axis = find_axis(&e, dim, op_operand(op, 0)->type, op_result(op, 0)->type);
-    for (int64_t i = 0; i < axis.out * axis.in; i++)
-        weights[i] = 0.0;
+    for (int64_t i = 0; i < axis.out * axis.in; i++) weights[i] = 0.0;
     for (int64_t i = 0; i < axis.out; i++) {
         Taps taps = taps_at(&r, &axis, i);
-        if (taps.is_outside)
-            return onnx_why(why, "an extrapolation value is not supported");
-        for (int k = 0; k < taps.count; k++)
-            weights[i * axis.in + taps.index[k]] += taps.weight[k];
+        if (taps.is_outside) return onnx_why(why, "an extrapolation value is not supported");
+        for (int k = 0; k < taps.count; k++) weights[i * axis.in + taps.index[k]] += taps.weight[k];
     }
     return true;
 }

@@ -1,10 +1,8 @@
 /* Evaluators of onnx operators that move elements or ask for shapes.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/internal.h"
-
 #include <string.h>
 
-/* --- the same elements, another shape --------------------------------------------------------- */
+#include "dialects/onnx/internal.h"
 
 static bool copy_all(const Eval *e, const Array *x, Array *y)
 {
@@ -29,8 +27,6 @@ bool onnx_eval_dropout(const Eval *e)
         array_set_i64(e->results[1], i, 1);
     return onnx_eval_copy(e);
 }
-
-/* --- constants -------------------------------------------------------------------------------- */
 
 bool onnx_eval_constant(const Eval *e)
 {
@@ -80,8 +76,6 @@ bool onnx_eval_size(const Eval *e)
     return true;
 }
 
-/* --- permutations ----------------------------------------------------------------------------- */
-
 /* result[i0, i1, ..] = x at the sum of i_k times the stride of dimension perm[k] of a view of x. */
 static void permute(const Array *x, const int64_t *view, const uint32_t *perm, uint32_t rank,
                     Array *y)
@@ -104,8 +98,7 @@ bool onnx_eval_transpose(const Eval *e)
     uint32_t rank = onnx_array_rank(x), perm[ONNX_MAX_RANK];
     int64_t list[EVAL_MAX_LIST];
     bool given = onnx_eval_list(e, NO_OPERAND, "perm", list) > 0;
-    for (uint32_t i = 0; i < rank; i++)
-        perm[i] = given ? (uint32_t)list[i] : rank - 1 - i;
+    for (uint32_t i = 0; i < rank; i++) perm[i] = given ? (uint32_t)list[i] : rank - 1 - i;
     permute(x, onnx_array_dims(x), perm, rank, e->results[0]);
     return true;
 }
@@ -134,8 +127,6 @@ bool onnx_eval_space_to_depth(const Eval *e)
     permute(x, view, perm, 6, e->results[0]);
     return true;
 }
-
-/* --- parts ------------------------------------------------------------------------------------ */
 
 /* Copies a box between x, from `offset` on along `axis`, and y; `into` says which way. */
 static void copy_part(const Array *part, Array *whole, uint32_t axis, int64_t offset, bool into)
@@ -169,8 +160,7 @@ bool onnx_eval_split(const Eval *e)
     Array *x = onnx_eval_input(e, 0);
     uint32_t axis;
     int64_t offset = 0;
-    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 0), onnx_array_rank(x), &axis))
-        return false;
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 0), onnx_array_rank(x), &axis)) return false;
     for (uint32_t i = 0; i < e->op->result_count; i++) {
         copy_part(e->results[i], x, axis, offset, false);
         offset += onnx_array_dims(e->results[i])[axis];
@@ -193,12 +183,12 @@ bool onnx_eval_slice(const Eval *e)
     int64_t starts[EVAL_MAX_LIST], axes[EVAL_MAX_LIST], steps[EVAL_MAX_LIST];
     int64_t strides[ONNX_MAX_RANK], offset = 0;
     size_t count = onnx_eval_list(e, 1, NULL, starts);
-    size_t axis_count = onnx_eval_list(e, 3, NULL, axes), step_count = onnx_eval_list(e, 4, NULL, steps);
+    size_t axis_count = onnx_eval_list(e, 3, NULL, axes),
+           step_count = onnx_eval_list(e, 4, NULL, steps);
     onnx_dims_strides(onnx_array_dims(x), rank, strides);
     for (size_t i = 0; i < count; i++) {
         uint32_t axis;
-        if (!onnx_eval_axis(e, i < axis_count ? axes[i] : (int64_t)i, rank, &axis))
-            return false;
+        if (!onnx_eval_axis(e, i < axis_count ? axes[i] : (int64_t)i, rank, &axis)) return false;
         int64_t step = i < step_count ? steps[i] : 1;
         offset += slice_start(starts[i], step, onnx_array_dims(x)[axis]) * strides[axis];
         strides[axis] *= step;
@@ -214,22 +204,18 @@ bool onnx_eval_gather_op(const Eval *e)
 {
     const Array *x = onnx_eval_input(e, 0), *indices = onnx_eval_input(e, 1);
     uint32_t axis;
-    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 0), onnx_array_rank(x), &axis))
-        return false;
+    if (!onnx_eval_axis(e, onnx_int(e->op, "axis", 0), onnx_array_rank(x), &axis)) return false;
     int64_t extent = onnx_array_dims(x)[axis];
     int64_t inner = onnx_dims_product(onnx_array_dims(x), axis + 1, onnx_array_rank(x));
     for (int64_t i = 0; i < e->results[0]->count; i++) {
         int64_t row = i / inner, outer = row / indices->count;
         int64_t index = array_get_i64(indices, row % indices->count);
         index = index < 0 ? index + extent : index;
-        if (index < 0 || index >= extent)
-            return onnx_why(e->why, "an index is out of range");
+        if (index < 0 || index >= extent) return onnx_why(e->why, "an index is out of range");
         array_copy(e->results[0], i, x, (outer * extent + index) * inner + i % inner);
     }
     return true;
 }
-
-/* --- repetition ------------------------------------------------------------------------------- */
 
 bool onnx_eval_expand(const Eval *e)
 {
@@ -258,19 +244,14 @@ bool onnx_eval_tile(const Eval *e)
     return true;
 }
 
-/* --- padding ---------------------------------------------------------------------------------- */
-
 typedef enum PadMode { PAD_CONSTANT, PAD_EDGE, PAD_REFLECT, PAD_WRAP } PadMode;
 
 /* Index inside [0, extent) that an index of the padded dimension shows; -1 for the constant. */
 static int64_t padded_index(PadMode mode, int64_t index, int64_t extent)
 {
-    if (index >= 0 && index < extent)
-        return index;
-    if (mode == PAD_CONSTANT || extent == 0)
-        return -1;
-    if (mode == PAD_EDGE)
-        return index < 0 ? 0 : extent - 1;
+    if (index >= 0 && index < extent) return index;
+    if (mode == PAD_CONSTANT || extent == 0) return -1;
+    if (mode == PAD_EDGE) return index < 0 ? 0 : extent - 1;
     int64_t period = mode == PAD_WRAP || extent == 1 ? extent : 2 * (extent - 1);
     index = (index % period + period) % period;
     return index < extent ? index : period - index;
@@ -281,7 +262,7 @@ static PadMode pad_mode(const Eval *e)
     return onnx_eval_is(e, "mode", "edge")      ? PAD_EDGE
            : onnx_eval_is(e, "mode", "reflect") ? PAD_REFLECT
            : onnx_eval_is(e, "mode", "wrap")    ? PAD_WRAP
-                                           : PAD_CONSTANT;
+                                                : PAD_CONSTANT;
 }
 
 bool onnx_eval_pad(const Eval *e)
@@ -290,10 +271,10 @@ bool onnx_eval_pad(const Eval *e)
     uint32_t rank = onnx_array_rank(x), axis;
     int64_t pads[EVAL_MAX_LIST] = {0}, axes[EVAL_MAX_LIST];
     int64_t low[ONNX_MAX_RANK] = {0}, strides[ONNX_MAX_RANK];
-    size_t count = onnx_eval_list(e, 1, NULL, pads) / 2, axis_count = onnx_eval_list(e, 3, NULL, axes);
+    size_t count = onnx_eval_list(e, 1, NULL, pads) / 2,
+           axis_count = onnx_eval_list(e, 3, NULL, axes);
     for (size_t i = 0; i < count; i++) {
-        if (!onnx_eval_axis(e, i < axis_count ? axes[i] : (int64_t)i, rank, &axis))
-            return false;
+        if (!onnx_eval_axis(e, i < axis_count ? axes[i] : (int64_t)i, rank, &axis)) return false;
         low[axis] = pads[i];
     }
     OnnxWalk walk;

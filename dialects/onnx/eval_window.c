@@ -1,13 +1,11 @@
 /* Evaluators of onnx operators with sliding windows: convolutions, transposed ones, poolings; any
  * number of spatial dimensions.
  * Tests: test/e2e/onnx_cases.py */
-#include "dialects/onnx/internal.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- geometry -------------------------------------------------------------------------------- */
+#include "dialects/onnx/internal.h"
 
 typedef struct OnnxWindow {
     ConvGeometry g;
@@ -18,8 +16,7 @@ typedef bool Geometry(const Op *op, ConvGeometry *out, StrBuf *why);
 
 static bool window_init(const Eval *e, OnnxWindow *w, Geometry *geometry)
 {
-    if (!geometry(e->op, &w->g, e->why))
-        return false;
+    if (!geometry(e->op, &w->g, e->why)) return false;
     w->in_count = onnx_dims_product(w->g.in, 0, w->g.spatial);
     w->out_count = onnx_dims_product(w->g.out, 0, w->g.spatial);
     w->taps = onnx_dims_product(w->g.kernel, 0, w->g.spatial);
@@ -31,10 +28,9 @@ static int64_t window_offset(const ConvGeometry *g, int64_t position, int64_t ta
 {
     int64_t offset = 0, stride = 1;
     for (uint32_t i = g->spatial; i-- > 0;) {
-        int64_t x = position % g->out[i] * g->stride[i] + tap % g->kernel[i] * g->dilation[i] -
-                    g->low[i];
-        if (x < 0 || x >= g->in[i])
-            return -1;
+        int64_t x =
+            position % g->out[i] * g->stride[i] + tap % g->kernel[i] * g->dilation[i] - g->low[i];
+        if (x < 0 || x >= g->in[i]) return -1;
         offset += x * stride;
         stride *= g->in[i];
         position /= g->out[i];
@@ -42,8 +38,6 @@ static int64_t window_offset(const ConvGeometry *g, int64_t position, int64_t ta
     }
     return offset;
 }
-
-/* --- convolution ----------------------------------------------------------------------------- */
 
 /* One row of outputs along the last dimension, for one tap: where it reads and which positions
  * of it lie inside the input. */
@@ -66,8 +60,7 @@ static RowPart row_part(const ConvGeometry *g, int64_t row, int64_t tap)
     for (uint32_t i = last; i-- > 0; tap /= g->kernel[i], row /= g->out[i], stride *= g->in[i]) {
         int64_t x = row % g->out[i] * g->stride[i] - g->low[i];
         x += tap % g->kernel[i] * g->dilation[i];
-        if (x < 0 || x >= g->in[i])
-            part.end = 0;
+        if (x < 0 || x >= g->in[i]) part.end = 0;
         part.offset += x * stride;
     }
     return part;
@@ -85,12 +78,10 @@ static RowPart *row_parts(const OnnxWindow *w, int64_t rows)
 static void add_row(double *y, const double *x, const RowPart *part, int64_t step, double weight)
 {
     if (step == 1) {
-        for (int64_t i = part->begin; i < part->end; i++)
-            y[i] += weight * x[part->offset + i];
+        for (int64_t i = part->begin; i < part->end; i++) y[i] += weight * x[part->offset + i];
         return;
     }
-    for (int64_t i = part->begin; i < part->end; i++)
-        y[i] += weight * x[part->offset + i * step];
+    for (int64_t i = part->begin; i < part->end; i++) y[i] += weight * x[part->offset + i * step];
 }
 
 /* Adds one input channel, under one filter's weights for it, to one output channel. */
@@ -108,8 +99,7 @@ static void conv_channel(const OnnxWindow *w, const RowPart *parts, const double
 bool onnx_conv_sums(const Eval *e, const double *x, const double *w, double *y)
 {
     OnnxWindow window;
-    if (!window_init(e, &window, onnx_conv_geometry))
-        return false;
+    if (!window_init(e, &window, onnx_conv_geometry)) return false;
     const ConvGeometry *g = &window.g;
     int64_t per_group = g->in_channels / g->group, outs = g->out_channels / g->group;
     memset(y, 0, (size_t)(g->batch * g->out_channels * window.out_count) * sizeof *y);
@@ -142,21 +132,17 @@ bool onnx_eval_conv(const Eval *e)
     double *inputs = onnx_array_doubles(x), *weights = onnx_array_doubles(w);
     double *sums = xmalloc((size_t)e->results[0]->count * sizeof *sums);
     bool done = onnx_conv_sums(e, inputs, weights, sums);
-    if (done)
-        store_with_bias(e->results[0], sums, onnx_eval_input(e, 2));
+    if (done) store_with_bias(e->results[0], sums, onnx_eval_input(e, 2));
     free(sums);
     free(weights);
     free(inputs);
     return done;
 }
 
-/* --- transposed convolution ------------------------------------------------------------------- */
-
 /* The convolution whose transpose this is: its outputs are our inputs. */
 static bool transposed_window(const Eval *e, OnnxWindow *w)
 {
-    if (!window_init(e, w, onnx_conv_transpose_geometry))
-        return false;
+    if (!window_init(e, w, onnx_conv_transpose_geometry)) return false;
     for (uint32_t i = 0; i < w->g.spatial; i++) {
         int64_t in = w->g.in[i];
         w->g.in[i] = w->g.out[i];
@@ -174,8 +160,7 @@ static void spread_channel(const OnnxWindow *w, const double *x, const double *w
     for (int64_t position = 0; position < w->out_count; position++) {
         for (int64_t tap = 0; tap < w->taps; tap++) {
             int64_t at = window_offset(&w->g, position, tap);
-            if (at >= 0)
-                y[at] += x[position] * weights[tap];
+            if (at >= 0) y[at] += x[position] * weights[tap];
         }
     }
 }
@@ -185,8 +170,7 @@ bool onnx_eval_conv_transpose(const Eval *e)
     const Array *x = onnx_eval_input(e, 0), *w = onnx_eval_input(e, 1);
     Array *y = e->results[0];
     OnnxWindow window;
-    if (!transposed_window(e, &window))
-        return false;
+    if (!transposed_window(e, &window)) return false;
     const ConvGeometry *g = &window.g;
     int64_t outs = g->out_channels / g->group, ins = g->in_channels / g->group;
     double *inputs = onnx_array_doubles(x), *weights = onnx_array_doubles(w);
@@ -204,8 +188,6 @@ bool onnx_eval_conv_transpose(const Eval *e)
     return true;
 }
 
-/* --- pooling ---------------------------------------------------------------------------------- */
-
 static bool is_greater(const Array *x, int64_t a, int64_t b)
 {
     if (array_is_float(x))
@@ -220,8 +202,7 @@ static int64_t window_max(const OnnxWindow *w, const Array *x, int64_t channel, 
     int64_t best = -1;
     for (int64_t tap = 0; tap < w->taps; tap++) {
         int64_t at = window_offset(&w->g, position, tap);
-        if (at >= 0 && (best < 0 || is_greater(x, channel + at, channel + best)))
-            best = at;
+        if (at >= 0 && (best < 0 || is_greater(x, channel + at, channel + best))) best = at;
     }
     return best;
 }
@@ -242,13 +223,11 @@ bool onnx_eval_max_pool(const Eval *e)
     const Array *x = onnx_eval_input(e, 0);
     bool by_column = onnx_int(e->op, "storage_order", 0) == 1;
     OnnxWindow w;
-    if (!window_init(e, &w, onnx_pool_geometry))
-        return false;
+    if (!window_init(e, &w, onnx_pool_geometry)) return false;
     for (int64_t i = 0; i < e->results[0]->count; i++) {
         int64_t channel = i / w.out_count * w.in_count;
         int64_t at = window_max(&w, x, channel, i % w.out_count);
-        if (at < 0)
-            return onnx_why(e->why, "a window lies wholly in the padding");
+        if (at < 0) return onnx_why(e->why, "a window lies wholly in the padding");
         array_copy(e->results[0], i, x, channel + at);
         if (e->op->result_count > 1)
             array_set_i64(e->results[1], i, channel + (by_column ? column_major(&w, at) : at));
@@ -274,8 +253,7 @@ bool onnx_eval_average_pool(const Eval *e)
     const Array *x = onnx_eval_input(e, 0);
     bool with_padding = onnx_int(e->op, "count_include_pad", 0) != 0;
     OnnxWindow w;
-    if (!window_init(e, &w, onnx_pool_geometry))
-        return false;
+    if (!window_init(e, &w, onnx_pool_geometry)) return false;
     for (int64_t i = 0; i < e->results[0]->count; i++) {
         double sum = 0.0;
         int64_t inside = 0;

@@ -3,13 +3,10 @@
  * else the result is unranked, so that shapes can be inferred op by op. Every size is checked
  * against overflow.
  * Tests: lit/dialects/onnx/invalid*.mir, lit/passes/onnx/onnx-infer-shapes*.mir */
-#include "dialects/onnx/internal.h"
-
 #include <string.h>
 
+#include "dialects/onnx/internal.h"
 #include "ir/asm/print/print.h"
-
-/* --- operands ------------------------------------------------------------------------------ */
 
 const Type *onnx_type(const Op *op, uint32_t index)
 {
@@ -21,8 +18,7 @@ bool onnx_all_static(const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Type *type = onnx_type(op, i);
-        if (type && !type_is_static(type))
-            return false;
+        if (type && !type_is_static(type)) return false;
     }
     return true;
 }
@@ -30,8 +26,7 @@ bool onnx_all_static(const Op *op)
 const char *onnx_operand_name(const Op *op, uint32_t index)
 {
     const ArgDef *row = op->def->operands;
-    for (uint32_t i = 0; i < index && row[1].name; i++)
-        row++;
+    for (uint32_t i = 0; i < index && row[1].name; i++) row++;
     return row->name;
 }
 
@@ -52,13 +47,12 @@ static bool elem_is(const Type *elem, ElemClass want)
 bool onnx_check_elem(const Op *op, uint32_t index, ElemClass want, StrBuf *why)
 {
     static const char *const what[] = {
-        [ELEM_NUMERIC] = "numeric",          [ELEM_FLOAT] = "float",
-        [ELEM_INTEGER] = "integer",          [ELEM_INDEX] = "32-bit or 64-bit integer",
-        [ELEM_BYTE] = "8-bit integer",       [ELEM_BOOL] = "i1",
+        [ELEM_NUMERIC] = "numeric",    [ELEM_FLOAT] = "float",
+        [ELEM_INTEGER] = "integer",    [ELEM_INDEX] = "32-bit or 64-bit integer",
+        [ELEM_BYTE] = "8-bit integer", [ELEM_BOOL] = "i1",
     };
     const Type *type = onnx_type(op, index);
-    if (!type || elem_is(type_elem(type), want))
-        return true;
+    if (!type || elem_is(type_elem(type), want)) return true;
     return onnx_why(why, "'%s' must be a tensor of %s elements", onnx_operand_name(op, index),
                     what[want]);
 }
@@ -66,8 +60,7 @@ bool onnx_check_elem(const Op *op, uint32_t index, ElemClass want, StrBuf *why)
 bool onnx_check_elem_is(const Op *op, uint32_t index, const Type *elem, StrBuf *why)
 {
     const Type *type = onnx_type(op, index);
-    if (!type || type_elem(type) == elem)
-        return true;
+    if (!type || type_elem(type) == elem) return true;
     return onnx_why(why, "'%s' has elements of type '%s' where '%s' is needed",
                     onnx_operand_name(op, index), type_str(op->ctx, type_elem(type)),
                     type_str(op->ctx, elem));
@@ -108,8 +101,6 @@ bool onnx_check_broadcast(const Op *op, uint32_t index, const Type *type, StrBuf
                             onnx_operand_name(op, index), onnx_operand_name(op, 0));
 }
 
-/* --- attributes ---------------------------------------------------------------------------- */
-
 bool onnx_check_flag(const Op *op, const char *name, StrBuf *why)
 {
     int64_t value = onnx_int(op, name, 0);
@@ -121,8 +112,7 @@ bool onnx_check_choice(const Op *op, const char *name, const char *const *choice
 {
     Str given = onnx_string(op, name, choices[0]);
     for (*out = 0; *out < count; ++*out)
-        if (str_eq_c(given, choices[*out]))
-            return true;
+        if (str_eq_c(given, choices[*out])) return true;
     onnx_why(why, "unknown %s ", name);
     onnx_add_quoted(why, given);
     return false;
@@ -138,13 +128,12 @@ bool onnx_read_axis(const Op *op, int64_t fallback, uint32_t rank, uint32_t *out
     return true;
 }
 
-bool onnx_read_list(const Op *op, const char *name, uint32_t count, int64_t least,
-                    int64_t fallback, int64_t *out, StrBuf *why)
+bool onnx_read_list(const Op *op, const char *name, uint32_t count, int64_t least, int64_t fallback,
+                    int64_t *out, StrBuf *why)
 {
     const Attr *attr = op_attr(op, name);
     size_t length = count;
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = fallback;
+    for (uint32_t i = 0; i < count; i++) out[i] = fallback;
     if (attr && (!attr_int_list(attr, out, count, &length) || length != count))
         return onnx_why(why, "attribute '%s' must have %u entries", name, count);
     for (uint32_t i = 0; i < count; i++)
@@ -154,24 +143,20 @@ bool onnx_read_list(const Op *op, const char *name, uint32_t count, int64_t leas
     return true;
 }
 
-/* --- shapes -------------------------------------------------------------------------------- */
-
 bool onnx_shape(const Type *type, OnnxShape *out, StrBuf *why)
 {
     out->rank = type->u.shaped.rank;
     if (out->rank > ONNX_MAX_RANK)
         return onnx_why(why, "an operand has rank %u; up to %d is supported", out->rank,
                         ONNX_MAX_RANK);
-    if (out->rank > 0)
-        memcpy(out->dims, type->u.shaped.dims, out->rank * sizeof *out->dims);
+    if (out->rank > 0) memcpy(out->dims, type->u.shaped.dims, out->rank * sizeof *out->dims);
     return true;
 }
 
 bool onnx_broadcast(OnnxShape *io, const Type *type, StrBuf *why)
 {
     OnnxShape other;
-    if (!onnx_shape(type, &other, why))
-        return false;
+    if (!onnx_shape(type, &other, why)) return false;
     uint32_t rank = io->rank > other.rank ? io->rank : other.rank;
     for (uint32_t i = 1; i <= rank; i++) { /* from the last dimension */
         int64_t a = i <= io->rank ? io->dims[io->rank - i] : 1;
@@ -190,19 +175,15 @@ bool onnx_make_tensor(const Type *elem, const OnnxShape *shape, const Type **out
 {
     int64_t count;
     *out = type_tensor(elem, shape->dims, shape->rank, NULL);
-    if (type_element_count(*out, &count) && count <= ONNX_MAX_ELEMENTS)
-        return true;
+    if (type_element_count(*out, &count) && count <= ONNX_MAX_ELEMENTS) return true;
     return onnx_why(why, "the result has too many elements");
 }
-
-/* --- what shapes depend on ----------------------------------------------------------------- */
 
 OnnxKnown onnx_begin(const Op *op, const Type **results, OnnxShape *in, StrBuf *why)
 {
     const Type *input = onnx_type(op, 0);
     results[0] = type_unranked_tensor(type_elem(input));
-    if (!type_is_static(input))
-        return UNKNOWN;
+    if (!type_is_static(input)) return UNKNOWN;
     return onnx_shape(input, in, why) ? KNOWN : WRONG;
 }
 
@@ -211,10 +192,8 @@ OnnxKnown onnx_read_ints(const Op *op, uint32_t index, OnnxShape *out, StrBuf *w
     const Attr *value = onnx_constant(onnx_operand(op, index));
     const char *name = onnx_operand_name(op, index);
     size_t count;
-    if (!onnx_check_elem(op, index, ELEM_INDEX, why))
-        return WRONG;
-    if (!value)
-        return UNKNOWN;
+    if (!onnx_check_elem(op, index, ELEM_INDEX, why)) return WRONG;
+    if (!value) return UNKNOWN;
     if (value->type->u.shaped.rank > 1) {
         onnx_why(why, "'%s' must be a vector", name);
         return WRONG;
@@ -230,8 +209,7 @@ OnnxKnown onnx_read_ints(const Op *op, uint32_t index, OnnxShape *out, StrBuf *w
 OnnxKnown onnx_read_axes(const Op *op, uint32_t index, uint32_t rank, OnnxShape *out, StrBuf *why)
 {
     OnnxKnown known = onnx_read_ints(op, index, out, why);
-    if (known != KNOWN)
-        return known;
+    if (known != KNOWN) return known;
     bool seen[ONNX_MAX_RANK] = {false};
     for (uint32_t i = 0; i < out->rank; i++) {
         int64_t axis = out->dims[i];

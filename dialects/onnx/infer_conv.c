@@ -2,16 +2,13 @@
  * Tests: lit/dialects/onnx/invalid-window.mir, lit/passes/onnx/onnx-infer-shapes-window.mir */
 #include "dialects/onnx/internal.h"
 
-/* --- windows ------------------------------------------------------------------------------- */
-
 typedef enum AutoPad { PAD_NOTSET, PAD_VALID, PAD_SAME_UPPER, PAD_SAME_LOWER } AutoPad;
 
 static bool read_auto_pad(const Op *op, AutoPad *out, StrBuf *why)
 {
     static const char *const names[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
     size_t index;
-    if (!onnx_check_choice(op, "auto_pad", names, COUNT_OF(names), &index, why))
-        return false;
+    if (!onnx_check_choice(op, "auto_pad", names, COUNT_OF(names), &index, why)) return false;
     *out = (AutoPad)index;
     return true;
 }
@@ -20,19 +17,18 @@ static bool read_auto_pad(const Op *op, AutoPad *out, StrBuf *why)
 static bool read_input(const Op *op, ConvGeometry *g, StrBuf *why)
 {
     OnnxShape in;
-    if (!onnx_shape(onnx_type(op, 0), &in, why))
-        return false;
+    if (!onnx_shape(onnx_type(op, 0), &in, why)) return false;
     if (in.rank < 3)
-        return onnx_why(why, "the input has rank %u; it must be (N, C, ...) with 1 to %d spatial "
-                        "dimensions", in.rank, ONNX_MAX_SPATIAL);
+        return onnx_why(why,
+                        "the input has rank %u; it must be (N, C, ...) with 1 to %d spatial "
+                        "dimensions",
+                        in.rank, ONNX_MAX_SPATIAL);
     for (uint32_t i = 0; i < in.rank; i++)
-        if (in.dims[i] <= 0)
-            return onnx_why(why, "dimension %u of the input is empty", i);
+        if (in.dims[i] <= 0) return onnx_why(why, "dimension %u of the input is empty", i);
     g->spatial = in.rank - 2;
     g->batch = in.dims[0];
     g->in_channels = g->out_channels = g->group = in.dims[1];
-    for (uint32_t i = 0; i < g->spatial; i++)
-        g->in[i] = in.dims[2 + i];
+    for (uint32_t i = 0; i < g->spatial; i++) g->in[i] = in.dims[2 + i];
     return true;
 }
 
@@ -51,8 +47,7 @@ static bool window_extent(const ConvGeometry *g, uint32_t i, int64_t *out, StrBu
     if (!i64_mul(g->kernel[i] - 1, g->dilation[i], out) || *out >= ONNX_MAX_ELEMENTS)
         return onnx_why(why, "the dilated kernel is too large");
     ++*out;
-    if (g->stride[i] >= ONNX_MAX_ELEMENTS)
-        return onnx_why(why, "the stride is too large");
+    if (g->stride[i] >= ONNX_MAX_ELEMENTS) return onnx_why(why, "the stride is too large");
     return true;
 }
 
@@ -61,20 +56,20 @@ static bool window_extent(const ConvGeometry *g, uint32_t i, int64_t *out, StrBu
 static bool place_windows(ConvGeometry *g, uint32_t i, AutoPad mode, bool ceil, StrBuf *why)
 {
     int64_t window;
-    if (!window_extent(g, i, &window, why))
-        return false;
+    if (!window_extent(g, i, &window, why)) return false;
     if (mode == PAD_SAME_UPPER || mode == PAD_SAME_LOWER)
         pad_same(g, i, window, mode == PAD_SAME_LOWER);
     if (g->low[i] >= ONNX_MAX_ELEMENTS || g->high[i] >= ONNX_MAX_ELEMENTS)
         return onnx_why(why, "the padding is too large");
     int64_t padded = g->in[i] + g->low[i] + g->high[i];
     if (padded < window)
-        return onnx_why(why, "the window of %lld does not fit into %lld padded inputs of spatial "
-                        "dimension %u", (long long)window, (long long)padded, i);
+        return onnx_why(why,
+                        "the window of %lld does not fit into %lld padded inputs of spatial "
+                        "dimension %u",
+                        (long long)window, (long long)padded, i);
     int64_t room = padded - window + (ceil ? g->stride[i] - 1 : 0);
     g->out[i] = room / g->stride[i] + 1;
-    if (ceil && (g->out[i] - 1) * g->stride[i] >= g->in[i] + g->low[i])
-        g->out[i]--;
+    if (ceil && (g->out[i] - 1) * g->stride[i] >= g->in[i] + g->low[i]) g->out[i]--;
     return true;
 }
 
@@ -107,8 +102,6 @@ static bool make_result(const ConvGeometry *g, const Type *elem, const Type **ou
     return onnx_make_tensor(elem, &padded, out, why) && onnx_make_tensor(elem, &result, out, why);
 }
 
-/* --- pooling ------------------------------------------------------------------------------- */
-
 bool onnx_pool_geometry(const Op *pool, ConvGeometry *out, StrBuf *why)
 {
     *out = (ConvGeometry){0};
@@ -119,8 +112,7 @@ bool onnx_pool_geometry(const Op *pool, ConvGeometry *out, StrBuf *why)
         return false;
     bool ceil = onnx_int(pool, "ceil_mode", 0) == 1;
     for (uint32_t i = 0; i < out->spatial; i++)
-        if (!place_windows(out, i, mode, ceil, why))
-            return false;
+        if (!place_windows(out, i, mode, ceil, why)) return false;
     return true;
 }
 
@@ -144,8 +136,7 @@ bool onnx_infer_max_pool(const Op *op, const Type **results, StrBuf *why)
     if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why) || !onnx_check_flag(op, "storage_order", why) ||
         !infer_pool(op, results, why))
         return false;
-    if (op->result_count > 1)
-        results[1] = type_with_elem(results[0], type_i(op->ctx, 64));
+    if (op->result_count > 1) results[1] = type_with_elem(results[0], type_i(op->ctx, 64));
     return true;
 }
 
@@ -153,19 +144,13 @@ bool onnx_infer_global_pool(const Op *op, const Type **results, StrBuf *why)
 {
     const Type *input = onnx_type(op, 0);
     ConvGeometry g = {0};
-    if (!onnx_check_elem(op, 0, ELEM_FLOAT, why))
-        return false;
+    if (!onnx_check_elem(op, 0, ELEM_FLOAT, why)) return false;
     results[0] = input;
-    if (!type_is_static(input))
-        return true;
-    if (!read_input(op, &g, why))
-        return false;
-    for (uint32_t i = 0; i < g.spatial; i++)
-        g.out[i] = 1;
+    if (!type_is_static(input)) return true;
+    if (!read_input(op, &g, why)) return false;
+    for (uint32_t i = 0; i < g.spatial; i++) g.out[i] = 1;
     return make_result(&g, type_elem(input), &results[0], why);
 }
-
-/* --- convolution --------------------------------------------------------------------------- */
 
 static uint32_t weight_index(const Op *op)
 {
@@ -174,8 +159,7 @@ static uint32_t weight_index(const Op *op)
 
 static uint32_t bias_index(const Op *op)
 {
-    if (op->def == ONNX(CONV_INTEGER))
-        return UINT32_MAX;
+    if (op->def == ONNX(CONV_INTEGER)) return UINT32_MAX;
     return op->def == ONNX(QLINEAR_CONV) ? 8 : 2;
 }
 
@@ -204,12 +188,10 @@ static bool read_kernel(const Op *op, ConvGeometry *g, StrBuf *why)
     if (weight->u.shaped.rank != input->u.shaped.rank)
         return onnx_why(why, "'%s' has rank %u, '%s' has rank %u", name, weight->u.shaped.rank,
                         onnx_operand_name(op, 0), input->u.shaped.rank);
-    if (!onnx_read_list(op, "kernel_shape", g->spatial, 1, 1, g->kernel, why))
-        return false;
+    if (!onnx_read_list(op, "kernel_shape", g->spatial, 1, 1, g->kernel, why)) return false;
     for (uint32_t i = 0; i < g->spatial; i++) {
         int64_t extent = weight->u.shaped.dims[2 + i];
-        if (extent < 1)
-            return onnx_why(why, "the kernel is empty");
+        if (extent < 1) return onnx_why(why, "the kernel is empty");
         if (op_attr(op, "kernel_shape") && g->kernel[i] != extent)
             return onnx_why(why, "attribute 'kernel_shape' differs from the shape of '%s'", name);
         g->kernel[i] = extent;
@@ -225,20 +207,17 @@ bool onnx_conv_geometry(const Op *conv, ConvGeometry *out, StrBuf *why)
 {
     *out = (ConvGeometry){0};
     AutoPad mode;
-    if (!read_input(conv, out, why) || !read_kernel(conv, out, why))
-        return false;
+    if (!read_input(conv, out, why) || !read_kernel(conv, out, why)) return false;
     const int64_t *dims = onnx_type(conv, weight_index(conv))->u.shaped.dims;
     out->out_channels = dims[0];
-    if (!check_group(out, why) || !check_bias(conv, out, why) ||
-        !read_steps(conv, out, &mode, why))
+    if (!check_group(out, why) || !check_bias(conv, out, why) || !read_steps(conv, out, &mode, why))
         return false;
     if (dims[1] != out->in_channels / out->group)
         return onnx_why(why, "'%s' has %lld input channels per group; '%s' has %lld",
                         onnx_operand_name(conv, weight_index(conv)), (long long)dims[1],
                         onnx_operand_name(conv, 0), (long long)(out->in_channels / out->group));
     for (uint32_t i = 0; i < out->spatial; i++)
-        if (!place_windows(out, i, mode, false, why))
-            return false;
+        if (!place_windows(out, i, mode, false, why)) return false;
     return true;
 }
 
@@ -302,16 +281,13 @@ bool onnx_infer_qlinear_conv(const Op *op, const Type **results, StrBuf *why)
     return infer_conv(op, type_elem(onnx_type(op, 7)), results, why);
 }
 
-/* --- transposed convolution ---------------------------------------------------------------- */
-
 /* out = stride * (in - 1) + output_padding + window - low - high; what the attributes leave open
  * of these is the padding. */
 static bool place_transposed(ConvGeometry *g, uint32_t i, AutoPad mode, int64_t extra,
                              int64_t given, StrBuf *why)
 {
     int64_t window, full;
-    if (!window_extent(g, i, &window, why))
-        return false;
+    if (!window_extent(g, i, &window, why)) return false;
     if (g->low[i] >= ONNX_MAX_ELEMENTS || g->high[i] >= ONNX_MAX_ELEMENTS ||
         extra >= ONNX_MAX_ELEMENTS || given >= ONNX_MAX_ELEMENTS)
         return onnx_why(why, "the padding is too large");
@@ -335,8 +311,7 @@ bool onnx_conv_transpose_geometry(const Op *conv, ConvGeometry *out, StrBuf *why
     *out = (ConvGeometry){0};
     int64_t extra[ONNX_MAX_SPATIAL], given[ONNX_MAX_SPATIAL];
     AutoPad mode;
-    if (!read_input(conv, out, why) || !read_kernel(conv, out, why))
-        return false;
+    if (!read_input(conv, out, why) || !read_kernel(conv, out, why)) return false;
     const int64_t *dims = onnx_type(conv, 1)->u.shaped.dims;
     if (!i64_mul(dims[1], out->group, &out->out_channels))
         return onnx_why(why, "the result has too many elements");
@@ -349,8 +324,7 @@ bool onnx_conv_transpose_geometry(const Op *conv, ConvGeometry *out, StrBuf *why
         return onnx_why(why, "'W' has %lld input channels; 'X' has %lld", (long long)dims[0],
                         (long long)out->in_channels);
     for (uint32_t i = 0; i < out->spatial; i++)
-        if (!place_transposed(out, i, mode, extra[i], given[i], why))
-            return false;
+        if (!place_transposed(out, i, mode, extra[i], given[i], why)) return false;
     return true;
 }
 
@@ -358,9 +332,8 @@ bool onnx_infer_conv_transpose(const Op *op, const Type **results, StrBuf *why)
 {
     const Type *elem = type_elem(onnx_type(op, 0));
     ConvGeometry g;
-    if (!check_float_operands(op, why))
-        return false;
+    if (!check_float_operands(op, why)) return false;
     results[0] = type_unranked_tensor(elem);
-    return !onnx_all_static(op) || (onnx_conv_transpose_geometry(op, &g, why) &&
-                                    make_result(&g, elem, &results[0], why));
+    return !onnx_all_static(op) ||
+           (onnx_conv_transpose_geometry(op, &g, why) && make_result(&g, elem, &results[0], why));
 }

@@ -1,8 +1,7 @@
 /* Result types of ops that work element by element, or along one axis without changing the shape.
- * Tests: lit/dialects/onnx/invalid-elementwise.mir, lit/passes/onnx/onnx-infer-shapes-elementwise.mir */
+ * Tests: lit/dialects/onnx/invalid-elementwise.mir,
+ * lit/passes/onnx/onnx-infer-shapes-elementwise.mir */
 #include "dialects/onnx/internal.h"
-
-/* --- one operand --------------------------------------------------------------------------- */
 
 bool onnx_infer_same(const Op *op, const Type **results, StrBuf *why)
 {
@@ -42,8 +41,7 @@ bool onnx_infer_gelu(const Op *op, const Type **results, StrBuf *why)
 bool onnx_infer_along_axis(const Op *op, const Type **results, StrBuf *why)
 {
     uint32_t axis;
-    if (!infer_class(op, ELEM_FLOAT, results, why))
-        return false;
+    if (!infer_class(op, ELEM_FLOAT, results, why)) return false;
     return !type_is_static(results[0]) ||
            onnx_read_axis(op, -1, results[0]->u.shaped.rank, &axis, why);
 }
@@ -64,34 +62,27 @@ bool onnx_infer_dropout(const Op *op, const Type **results, StrBuf *why)
     if (!onnx_check_scalar(op, 1, why) || !onnx_check_scalar(op, 2, why) ||
         !onnx_check_elem(op, 1, ELEM_FLOAT, why) || !onnx_check_elem(op, 2, ELEM_BOOL, why))
         return false;
-    if (op->result_count > 1)
-        results[1] = type_with_elem(onnx_type(op, 0), type_i(op->ctx, 1));
+    if (op->result_count > 1) results[1] = type_with_elem(onnx_type(op, 0), type_i(op->ctx, 1));
     return infer_class(op, ELEM_FLOAT, results, why);
 }
-
-/* --- several operands ---------------------------------------------------------------------- */
 
 /* The shape of all operands together with that element type; unranked if one is not static. */
 static bool infer_broadcast(const Op *op, const Type *elem, const Type **results, StrBuf *why)
 {
     results[0] = type_unranked_tensor(elem);
-    if (!onnx_all_static(op))
-        return true;
+    if (!onnx_all_static(op)) return true;
     OnnxShape shape = {.rank = 0};
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (!onnx_broadcast(&shape, onnx_type(op, i), why))
-            return false;
+        if (!onnx_broadcast(&shape, onnx_type(op, i), why)) return false;
     return onnx_make_tensor(elem, &shape, &results[0], why);
 }
 
 /* All operands from `first` on have the element type of that one, which is in a class. */
 static bool check_alike(const Op *op, uint32_t first, ElemClass want, StrBuf *why)
 {
-    if (!onnx_check_elem(op, first, want, why))
-        return false;
+    if (!onnx_check_elem(op, first, want, why)) return false;
     for (uint32_t i = first + 1; i < op->operand_count; i++)
-        if (!onnx_check_elem_is(op, i, type_elem(onnx_type(op, first)), why))
-            return false;
+        if (!onnx_check_elem_is(op, i, type_elem(onnx_type(op, first)), why)) return false;
     return true;
 }
 
@@ -103,8 +94,7 @@ bool onnx_infer_arithmetic(const Op *op, const Type **results, StrBuf *why)
 
 bool onnx_infer_variadic(const Op *op, const Type **results, StrBuf *why)
 {
-    if (op->operand_count == 0)
-        return onnx_why(why, "needs at least one operand");
+    if (op->operand_count == 0) return onnx_why(why, "needs at least one operand");
     return onnx_infer_arithmetic(op, results, why);
 }
 
@@ -158,8 +148,7 @@ bool onnx_infer_clip(const Op *op, const Type **results, StrBuf *why)
 bool onnx_infer_prelu(const Op *op, const Type **results, StrBuf *why)
 {
     const Type *input = onnx_type(op, 0);
-    if (!check_alike(op, 0, ELEM_NUMERIC, why))
-        return false;
+    if (!check_alike(op, 0, ELEM_NUMERIC, why)) return false;
     results[0] = input;
     return !type_is_static(input) || onnx_check_broadcast(op, 1, input, why);
 }

@@ -2,8 +2,6 @@
  * Tests: lit/dialects/onnx/invalid-matmul.mir, lit/passes/onnx/onnx-infer-shapes-matmul.mir */
 #include "dialects/onnx/internal.h"
 
-/* --- products ------------------------------------------------------------------------------ */
-
 static bool inner_differ(int64_t a, int64_t b, StrBuf *why)
 {
     return onnx_why(why, "the inner extents %lld and %lld differ", (long long)a, (long long)b);
@@ -17,21 +15,17 @@ bool onnx_infer_gemm(const Op *op, const Type **results, StrBuf *why)
         !onnx_check_flag(op, "transB", why))
         return false;
     results[0] = type_unranked_tensor(elem);
-    if (!onnx_all_static(op))
-        return true;
+    if (!onnx_all_static(op)) return true;
     if (a->u.shaped.rank != 2 || b->u.shaped.rank != 2)
         return onnx_why(why, "'A' and 'B' must be matrices");
     int64_t ta = onnx_int(op, "transA", 0), tb = onnx_int(op, "transB", 0);
     if (a->u.shaped.dims[1 - ta] != b->u.shaped.dims[tb])
         return inner_differ(a->u.shaped.dims[1 - ta], b->u.shaped.dims[tb], why);
     OnnxShape shape = {2, {a->u.shaped.dims[ta], b->u.shaped.dims[1 - tb]}};
-    if (!onnx_make_tensor(elem, &shape, &results[0], why))
-        return false;
+    if (!onnx_make_tensor(elem, &shape, &results[0], why)) return false;
     const Type *c = onnx_type(op, 2);
-    if (!c)
-        return true;
-    if (!onnx_broadcast(&shape, c, why))
-        return false;
+    if (!c) return true;
+    if (!onnx_broadcast(&shape, c, why)) return false;
     return shape.rank == 2 && shape.dims[0] == results[0]->u.shaped.dims[0] &&
                    shape.dims[1] == results[0]->u.shaped.dims[1]
                ? true
@@ -45,25 +39,18 @@ static bool infer_product(const Op *op, uint32_t left, uint32_t right, const Typ
 {
     OnnxShape a, b;
     results[0] = type_unranked_tensor(elem);
-    if (!onnx_all_static(op))
-        return true;
+    if (!onnx_all_static(op)) return true;
     if (!onnx_shape(onnx_type(op, left), &a, why) || !onnx_shape(onnx_type(op, right), &b, why))
         return false;
-    if (a.rank == 0 || b.rank == 0)
-        return onnx_why(why, "a factor must not be a scalar");
+    if (a.rank == 0 || b.rank == 0) return onnx_why(why, "a factor must not be a scalar");
     int64_t inner = a.dims[a.rank - 1], other = b.dims[b.rank > 1 ? b.rank - 2 : 0];
-    if (inner != other)
-        return inner_differ(inner, other, why);
+    if (inner != other) return inner_differ(inner, other, why);
     uint32_t outer_a = a.rank > 1 ? a.rank - 2 : 0, outer_b = b.rank > 1 ? b.rank - 2 : 0;
     OnnxShape out = {.rank = outer_a};
-    for (uint32_t i = 0; i < outer_a; i++)
-        out.dims[i] = a.dims[i];
-    if (!onnx_broadcast(&out, type_tensor(elem, b.dims, outer_b, NULL), why))
-        return false;
-    if (a.rank > 1)
-        out.dims[out.rank++] = a.dims[a.rank - 2];
-    if (b.rank > 1)
-        out.dims[out.rank++] = b.dims[b.rank - 1];
+    for (uint32_t i = 0; i < outer_a; i++) out.dims[i] = a.dims[i];
+    if (!onnx_broadcast(&out, type_tensor(elem, b.dims, outer_b, NULL), why)) return false;
+    if (a.rank > 1) out.dims[out.rank++] = a.dims[a.rank - 2];
+    if (b.rank > 1) out.dims[out.rank++] = b.dims[b.rank - 1];
     return onnx_make_tensor(elem, &out, &results[0], why);
 }
 
@@ -94,14 +81,11 @@ bool onnx_infer_qlinear_matmul(const Op *op, const Type **results, StrBuf *why)
            infer_product(op, 0, 3, type_elem(onnx_type(op, 7)), results, why);
 }
 
-/* --- normalization ------------------------------------------------------------------------- */
-
 /* Operands 1 to `last` are float vectors with an element per channel of the first. */
 static bool check_per_channel(const Op *op, uint32_t last, StrBuf *why)
 {
     const Type *input = onnx_type(op, 0);
-    if (!onnx_check_elem(op, 0, ELEM_FLOAT, why))
-        return false;
+    if (!onnx_check_elem(op, 0, ELEM_FLOAT, why)) return false;
     if (type_is_static(input) && input->u.shaped.rank < 2)
         return onnx_why(why, "the input has no dimension of channels");
     for (uint32_t i = 1; i <= last; i++)
@@ -113,13 +97,11 @@ static bool check_per_channel(const Op *op, uint32_t last, StrBuf *why)
 
 bool onnx_infer_batch_normalization(const Op *op, const Type **results, StrBuf *why)
 {
-    if (!check_per_channel(op, 4, why) || !onnx_check_flag(op, "training_mode", why))
-        return false;
+    if (!check_per_channel(op, 4, why) || !onnx_check_flag(op, "training_mode", why)) return false;
     if (op->result_count > 1 && onnx_int(op, "training_mode", 0) == 0)
         return onnx_why(why, "has running statistics only in training mode");
     results[0] = onnx_type(op, 0);
-    for (uint32_t i = 1; i < op->result_count; i++)
-        results[i] = onnx_type(op, 2 + i);
+    for (uint32_t i = 1; i < op->result_count; i++) results[i] = onnx_type(op, 2 + i);
     return true;
 }
 
@@ -141,17 +123,13 @@ bool onnx_infer_layer_normalization(const Op *op, const Type **results, StrBuf *
     if (!stash || !type_is_float(stash))
         return onnx_why(why, "attribute 'stash_type' must be that of a float");
     results[0] = input;
-    for (uint32_t i = 1; i < op->result_count; i++)
-        results[i] = type_unranked_tensor(stash);
-    if (!type_is_static(input))
-        return true;
+    for (uint32_t i = 1; i < op->result_count; i++) results[i] = type_unranked_tensor(stash);
+    if (!type_is_static(input)) return true;
     if (!onnx_shape(input, &shape, why) || !onnx_read_axis(op, -1, shape.rank, &axis, why) ||
         !onnx_check_broadcast(op, 1, input, why) || !onnx_check_broadcast(op, 2, input, why))
         return false;
-    for (uint32_t i = axis; i < shape.rank; i++)
-        shape.dims[i] = 1;
+    for (uint32_t i = axis; i < shape.rank; i++) shape.dims[i] = 1;
     for (uint32_t i = 1; i < op->result_count; i++)
-        if (!onnx_make_tensor(stash, &shape, &results[i], why))
-            return false;
+        if (!onnx_make_tensor(stash, &shape, &results[i], why)) return false;
     return true;
 }

@@ -3,8 +3,6 @@
 #include "dialects/onnx/internal.h"
 #include "dialects/onnx/onnx.h"
 
-/* --- QONNX --------------------------------------------------------------------------------- */
-
 static bool check_quant_attrs(const Op *op, StrBuf *why)
 {
     const Attr *mode = op_attr(op, "rounding_mode");
@@ -22,14 +20,12 @@ static bool infer_on_grid(const Op *op, const Type **results, StrBuf *why)
 {
     const Type *input = onnx_type(op, 0), *elem = type_elem(input);
     const Type *scale = type_elem(onnx_type(op, 1));
-    if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why))
-        return false;
+    if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why)) return false;
     for (uint32_t i = 1; i < op->operand_count; i++)
         if (!onnx_check_elem(op, i, ELEM_NUMERIC, why) ||
             (type_is_static(input) && !onnx_check_broadcast(op, i, input, why)))
             return false;
-    if (!type_is_float(elem))
-        elem = type_is_float(scale) ? scale : type_float(op->ctx, TYPE_F32);
+    if (!type_is_float(elem)) elem = type_is_float(scale) ? scale : type_float(op->ctx, TYPE_F32);
     results[0] = type_with_elem(input, elem);
     return true;
 }
@@ -64,8 +60,7 @@ bool onnx_infer_multi_threshold(const Op *op, const Type **results, StrBuf *why)
     if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why) || !onnx_check_elem(op, 1, ELEM_NUMERIC, why))
         return false;
     results[0] = input;
-    if (!onnx_all_static(op))
-        return true;
+    if (!onnx_all_static(op)) return true;
     if (levels->u.shaped.rank != 2)
         return onnx_why(why, "'T' must be a matrix of channels and thresholds");
     if (!onnx_multi_threshold_axis(op, &axis))
@@ -75,8 +70,6 @@ bool onnx_infer_multi_threshold(const Op *op, const Type **results, StrBuf *why)
            onnx_why(why, "'T' has %lld rows for %lld channels", (long long)rows,
                     (long long)channels);
 }
-
-/* --- ONNX ---------------------------------------------------------------------------------- */
 
 /* The scale has a dimension for each of the input, divided by block_size along the axis. */
 static bool check_blocks(const Op *op, int64_t block, uint32_t axis, StrBuf *why)
@@ -88,8 +81,7 @@ static bool check_blocks(const Op *op, int64_t block, uint32_t axis, StrBuf *why
                         onnx_operand_name(op, 0));
     for (uint32_t i = 0; i < scale->u.shaped.rank; i++) {
         int64_t want = input->u.shaped.dims[i], got = scale->u.shaped.dims[i];
-        if (i == axis)
-            want = want / block + (want % block != 0);
+        if (i == axis) want = want / block + (want % block != 0);
         if (got != want)
             return onnx_why(why, "'%s' has the extent %lld in dimension %u, not %lld", name,
                             (long long)got, i, (long long)want);
@@ -103,14 +95,10 @@ static bool check_scale(const Op *op, StrBuf *why)
     const Type *input = onnx_type(op, 0), *scale = onnx_type(op, 1);
     int64_t count, block = onnx_int(op, "block_size", 0);
     uint32_t axis;
-    if (block < 0)
-        return onnx_why(why, "attribute 'block_size' must not be negative");
-    if (type_element_count(scale, &count) && count == 1 && block == 0)
-        return true;
-    if (!onnx_read_axis(op, 1, input->u.shaped.rank, &axis, why))
-        return false;
-    if (block > 0)
-        return check_blocks(op, block, axis, why);
+    if (block < 0) return onnx_why(why, "attribute 'block_size' must not be negative");
+    if (type_element_count(scale, &count) && count == 1 && block == 0) return true;
+    if (!onnx_read_axis(op, 1, input->u.shaped.rank, &axis, why)) return false;
+    if (block > 0) return check_blocks(op, block, axis, why);
     if (scale->u.shaped.rank == 1 && scale->u.shaped.dims[0] == input->u.shaped.dims[axis])
         return true;
     return onnx_why(why, "'%s' needs one element, or one for each index of the axis",
@@ -121,8 +109,7 @@ static bool check_scale(const Op *op, StrBuf *why)
 static bool check_params(const Op *op, StrBuf *why)
 {
     const Type *scale = onnx_type(op, 1), *zero = onnx_type(op, 2);
-    if (!onnx_all_static(op))
-        return true;
+    if (!onnx_all_static(op)) return true;
     if (zero && type_with_elem(zero, type_elem(scale)) != scale)
         return onnx_why(why, "'%s' must have the shape of '%s'", onnx_operand_name(op, 2),
                         onnx_operand_name(op, 1));
@@ -132,8 +119,7 @@ static bool check_params(const Op *op, StrBuf *why)
 /* Integers, or floats of 8 bits. */
 static bool check_quantized_elem(const Type *elem, const char *name, StrBuf *why)
 {
-    if (type_is_integer(elem) || (type_is_float(elem) && type_width(elem) == 8))
-        return true;
+    if (type_is_integer(elem) || (type_is_float(elem) && type_width(elem) == 8)) return true;
     return onnx_why(why, "'%s' must be a tensor of integer elements", name);
 }
 
@@ -142,11 +128,10 @@ bool onnx_infer_quantize(const Op *op, const Type **results, StrBuf *why)
     const Type *zero = onnx_type(op, 2);
     int64_t dtype = onnx_int(op, "output_dtype", 0);
     const Type *elem = zero ? type_elem(zero) : type_integer(op->ctx, 8, UNSIGNED);
-    if (!zero && dtype != 0)
-        elem = onnx_elem_type(op->ctx, dtype);
+    if (!zero && dtype != 0) elem = onnx_elem_type(op->ctx, dtype);
     if (!elem || (zero && dtype != 0 && elem != onnx_elem_type(op->ctx, dtype)))
         return onnx_why(why, "attribute 'output_dtype' is unknown, or not the type of "
-                        "'y_zero_point'");
+                             "'y_zero_point'");
     if (!check_quantized_elem(elem, zero ? "y_zero_point" : "y", why) ||
         !onnx_check_elem(op, 0, ELEM_NUMERIC, why) || !onnx_check_elem(op, 1, ELEM_FLOAT, why) ||
         !onnx_check_flag(op, "saturate", why))
@@ -169,8 +154,7 @@ bool onnx_infer_dequantize(const Op *op, const Type **results, StrBuf *why)
 bool onnx_infer_dynamic_quantize(const Op *op, const Type **results, StrBuf *why)
 {
     const Type *input = onnx_type(op, 0), *byte = type_integer(op->ctx, 8, UNSIGNED);
-    if (!onnx_check_elem(op, 0, ELEM_FLOAT, why))
-        return false;
+    if (!onnx_check_elem(op, 0, ELEM_FLOAT, why)) return false;
     results[0] = type_with_elem(input, byte);
     results[1] = type_tensor(type_elem(input), NULL, 0, NULL);
     results[2] = type_tensor(byte, NULL, 0, NULL);

@@ -2,15 +2,12 @@
  * Tests: lit/dialects/onnx/invalid-reduce.mir, lit/passes/onnx/onnx-infer-shapes-reduce.mir */
 #include "dialects/onnx/internal.h"
 
-/* --- reductions ---------------------------------------------------------------------------- */
-
 /* The shape with the marked dimensions of extent 1, or without them. */
 static void reduce(OnnxShape *io, const bool *reduced, bool keep)
 {
     uint32_t rank = 0;
     for (uint32_t i = 0; i < io->rank; i++)
-        if (keep || !reduced[i])
-            io->dims[rank++] = reduced[i] ? 1 : io->dims[i];
+        if (keep || !reduced[i]) io->dims[rank++] = reduced[i] ? 1 : io->dims[i];
     io->rank = rank;
 }
 
@@ -22,15 +19,11 @@ bool onnx_infer_reduction(const Op *op, const Type **results, StrBuf *why)
     if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why) || !onnx_check_flag(op, "keepdims", why) ||
         !onnx_check_flag(op, "noop_with_empty_axes", why))
         return false;
-    if (known == KNOWN && onnx_operand(op, 1))
-        known = onnx_read_axes(op, 1, io.rank, &axes, why);
-    if (known != KNOWN)
-        return known == UNKNOWN;
+    if (known == KNOWN && onnx_operand(op, 1)) known = onnx_read_axes(op, 1, io.rank, &axes, why);
+    if (known != KNOWN) return known == UNKNOWN;
     bool all = axes.rank == 0 && onnx_int(op, "noop_with_empty_axes", 0) == 0;
-    for (uint32_t i = 0; i < io.rank; i++)
-        reduced[i] = all;
-    for (uint32_t i = 0; i < axes.rank; i++)
-        reduced[axes.dims[i]] = true;
+    for (uint32_t i = 0; i < io.rank; i++) reduced[i] = all;
+    for (uint32_t i = 0; i < axes.rank; i++) reduced[axes.dims[i]] = true;
     reduce(&io, reduced, onnx_int(op, "keepdims", 1) == 1);
     return onnx_make_tensor(type_elem(results[0]), &io, &results[0], why);
 }
@@ -46,12 +39,9 @@ bool onnx_infer_arg_reduction(const Op *op, const Type **results, StrBuf *why)
         return false;
     OnnxKnown known = onnx_begin(op, results, &io, why);
     results[0] = type_unranked_tensor(elem);
-    if (known != KNOWN)
-        return known == UNKNOWN;
-    if (!onnx_read_axis(op, 0, io.rank, &axis, why))
-        return false;
-    if (io.dims[axis] == 0)
-        return onnx_why(why, "dimension %u is empty", axis);
+    if (known != KNOWN) return known == UNKNOWN;
+    if (!onnx_read_axis(op, 0, io.rank, &axis, why)) return false;
+    if (io.dims[axis] == 0) return onnx_why(why, "dimension %u is empty", axis);
     reduced[axis] = true;
     reduce(&io, reduced, onnx_int(op, "keepdims", 1) == 1);
     return onnx_make_tensor(elem, &io, &results[0], why);
@@ -67,12 +57,9 @@ bool onnx_infer_top_k(const Op *op, const Type **results, StrBuf *why)
         return false;
     OnnxKnown known = onnx_begin(op, results, &io, why);
     results[1] = type_unranked_tensor(index);
-    if (known == KNOWN)
-        known = onnx_read_ints(op, 1, &k, why);
-    if (known != KNOWN)
-        return known == UNKNOWN;
-    if (!onnx_read_axis(op, -1, io.rank, &axis, why))
-        return false;
+    if (known == KNOWN) known = onnx_read_ints(op, 1, &k, why);
+    if (known != KNOWN) return known == UNKNOWN;
+    if (!onnx_read_axis(op, -1, io.rank, &axis, why)) return false;
     if (k.dims[0] < 0 || k.dims[0] > io.dims[axis])
         return onnx_why(why, "'K' is %lld; dimension %u has %lld elements", (long long)k.dims[0],
                         axis, (long long)io.dims[axis]);
@@ -81,20 +68,15 @@ bool onnx_infer_top_k(const Op *op, const Type **results, StrBuf *why)
            onnx_make_tensor(index, &io, &results[1], why);
 }
 
-/* --- resolution ---------------------------------------------------------------------------- */
-
-static const char *const interpolations[] = {"nearest", "linear", "cubic", "bilinear",
-                                             "trilinear"};
+static const char *const interpolations[] = {"nearest", "linear", "cubic", "bilinear", "trilinear"};
 
 /* A scale or a region of interest: `count` finite floats. */
 static OnnxKnown read_floats(const Op *op, uint32_t index, uint32_t count, double *out, StrBuf *why)
 {
     const Attr *value = onnx_constant(onnx_operand(op, index));
     const char *name = onnx_operand_name(op, index);
-    if (!onnx_check_elem(op, index, ELEM_FLOAT, why))
-        return WRONG;
-    if (!value)
-        return UNKNOWN;
+    if (!onnx_check_elem(op, index, ELEM_FLOAT, why)) return WRONG;
+    if (!value) return UNKNOWN;
     if (dense_count(value) != count) {
         onnx_why(why, "'%s' must have %u entries", name, count);
         return WRONG;
@@ -119,8 +101,8 @@ static bool scale_extent(int64_t *io, double factor, StrBuf *why)
     return true;
 }
 
-static OnnxKnown scale_by(const Op *op, uint32_t index, const OnnxShape *axes, const double *regions,
-                      OnnxShape *io, StrBuf *why)
+static OnnxKnown scale_by(const Op *op, uint32_t index, const OnnxShape *axes,
+                          const double *regions, OnnxShape *io, StrBuf *why)
 {
     double scales[ONNX_MAX_RANK];
     OnnxKnown known = read_floats(op, index, axes->rank, scales, why);
@@ -129,8 +111,7 @@ static OnnxKnown scale_by(const Op *op, uint32_t index, const OnnxShape *axes, c
             onnx_why(why, "'scales' must be positive");
             return WRONG;
         }
-        if (!scale_extent(&io->dims[axes->dims[i]], scales[i] * regions[i], why))
-            return WRONG;
+        if (!scale_extent(&io->dims[axes->dims[i]], scales[i] * regions[i], why)) return WRONG;
     }
     return known;
 }
@@ -141,8 +122,7 @@ static void keep_aspect(const OnnxShape *axes, const OnnxShape *in, bool is_leas
     double factor = 0;
     for (uint32_t i = 0; i < axes->rank; i++) {
         double own = (double)sizes->dims[i] / (double)in->dims[axes->dims[i]];
-        if (i == 0 || (is_least ? own < factor : own > factor))
-            factor = own;
+        if (i == 0 || (is_least ? own < factor : own > factor)) factor = own;
     }
     for (uint32_t i = 0; i < axes->rank; i++)
         sizes->dims[i] = (int64_t)(factor * (double)in->dims[axes->dims[i]] + 0.5);
@@ -157,8 +137,7 @@ static OnnxKnown resize_to(const Op *op, const OnnxShape *axes, OnnxShape *io, S
                            why))
         return WRONG;
     OnnxKnown known = onnx_read_ints(op, 3, &sizes, why);
-    if (known != KNOWN)
-        return known;
+    if (known != KNOWN) return known;
     if (sizes.rank != axes->rank) {
         onnx_why(why, "'sizes' must have %u entries", axes->rank);
         return WRONG;
@@ -169,10 +148,8 @@ static OnnxKnown resize_to(const Op *op, const OnnxShape *axes, OnnxShape *io, S
             onnx_why(why, "'sizes' has the extent %lld", (long long)sizes.dims[i]);
             return WRONG;
         }
-    if (policy != 0)
-        keep_aspect(axes, io, policy == 1, &sizes);
-    for (uint32_t i = 0; i < sizes.rank; i++)
-        io->dims[axes->dims[i]] = sizes.dims[i];
+    if (policy != 0) keep_aspect(axes, io, policy == 1, &sizes);
+    for (uint32_t i = 0; i < sizes.rank; i++) io->dims[axes->dims[i]] = sizes.dims[i];
     return KNOWN;
 }
 
@@ -183,10 +160,8 @@ static bool read_resized(const Op *op, uint32_t rank, OnnxShape *out, StrBuf *wh
     bool seen[ONNX_MAX_RANK] = {false};
     size_t count;
     out->rank = rank;
-    for (uint32_t i = 0; i < rank; i++)
-        out->dims[i] = i;
-    if (!attr)
-        return true;
+    for (uint32_t i = 0; i < rank; i++) out->dims[i] = i;
+    if (!attr) return true;
     if (!attr_int_list(attr, out->dims, rank, &count))
         return onnx_why(why, "attribute 'axes' has more entries than there are dimensions");
     out->rank = (uint32_t)count;
@@ -204,7 +179,7 @@ static bool read_resized(const Op *op, uint32_t rank, OnnxShape *out, StrBuf *wh
 static bool check_resize_modes(const Op *op, size_t *coordinates, StrBuf *why)
 {
     static const char *const transformations[] = {
-        "half_pixel",         "pytorch_half_pixel", "align_corners",        "asymmetric",
+        "half_pixel",         "pytorch_half_pixel",   "align_corners",       "asymmetric",
         "tf_crop_and_resize", "half_pixel_symmetric", "tf_half_pixel_for_nn"};
     static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
                                             "ceil"};
@@ -217,7 +192,8 @@ static bool check_resize_modes(const Op *op, size_t *coordinates, StrBuf *why)
 }
 
 /* Extents of the regions of interest, 1 for the whole: roi has all starts, then all ends. */
-static OnnxKnown read_regions(const Op *op, bool is_cropped, uint32_t count, double *out, StrBuf *why)
+static OnnxKnown read_regions(const Op *op, bool is_cropped, uint32_t count, double *out,
+                              StrBuf *why)
 {
     double roi[2 * ONNX_MAX_RANK];
     OnnxKnown known = KNOWN;
@@ -225,8 +201,7 @@ static OnnxKnown read_regions(const Op *op, bool is_cropped, uint32_t count, dou
         onnx_why(why, "tf_crop_and_resize needs the operand 'roi'");
         return WRONG;
     }
-    if (is_cropped)
-        known = read_floats(op, 1, 2 * count, roi, why);
+    if (is_cropped) known = read_floats(op, 1, 2 * count, roi, why);
     for (uint32_t i = 0; known == KNOWN && i < count; i++)
         out[i] = is_cropped ? roi[count + i] - roi[i] : 1;
     return known;
@@ -243,13 +218,12 @@ bool onnx_infer_resize(const Op *op, const Type **results, StrBuf *why)
     if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why) || !check_resize_modes(op, &coordinates, why))
         return false;
     OnnxKnown known = onnx_begin(op, results, &io, why);
-    if (known == KNOWN && !read_resized(op, io.rank, &axes, why))
-        return false;
+    if (known == KNOWN && !read_resized(op, io.rank, &axes, why)) return false;
     if (known == KNOWN && by_scale)
         known = read_regions(op, coordinates == 4, axes.rank, regions, why);
     if (known == KNOWN)
-        known = by_scale ? scale_by(op, 2, &axes, regions, &io, why)
-                         : resize_to(op, &axes, &io, why);
+        known =
+            by_scale ? scale_by(op, 2, &axes, regions, &io, why) : resize_to(op, &axes, &io, why);
     return known == KNOWN ? onnx_make_tensor(type_elem(results[0]), &io, &results[0], why)
                           : known == UNKNOWN;
 }
@@ -262,13 +236,10 @@ bool onnx_infer_upsample(const Op *op, const Type **results, StrBuf *why)
     if (!onnx_check_elem(op, 0, ELEM_NUMERIC, why) ||
         !onnx_check_choice(op, "mode", interpolations, COUNT_OF(interpolations), &mode, why))
         return false;
-    for (uint32_t i = 0; i < ONNX_MAX_RANK; i++)
-        whole[i] = 1;
+    for (uint32_t i = 0; i < ONNX_MAX_RANK; i++) whole[i] = 1;
     OnnxKnown known = onnx_begin(op, results, &io, why);
-    if (known == KNOWN && !read_resized(op, io.rank, &axes, why))
-        return false;
-    if (known == KNOWN)
-        known = scale_by(op, 1, &axes, whole, &io, why);
+    if (known == KNOWN && !read_resized(op, io.rank, &axes, why)) return false;
+    if (known == KNOWN) known = scale_by(op, 1, &axes, whole, &io, why);
     return known == KNOWN ? onnx_make_tensor(type_elem(results[0]), &io, &results[0], why)
                           : known == UNKNOWN;
 }

@@ -2,13 +2,10 @@
  * Tests: lit/dialects/onnx/invalid-select.mir, lit/passes/onnx/onnx-infer-shapes-select.mir */
 #include "dialects/onnx/internal.h"
 
-/* --- along one axis ------------------------------------------------------------------------ */
-
 static bool join(const Op *op, uint32_t index, uint32_t axis, OnnxShape *io, StrBuf *why)
 {
     OnnxShape part;
-    if (!onnx_shape(onnx_type(op, index), &part, why))
-        return false;
+    if (!onnx_shape(onnx_type(op, index), &part, why)) return false;
     if (part.rank != io->rank)
         return onnx_why(why, "input %u has rank %u, the first has rank %u", index, part.rank,
                         io->rank);
@@ -24,19 +21,14 @@ bool onnx_infer_concat(const Op *op, const Type **results, StrBuf *why)
 {
     OnnxShape out;
     uint32_t axis;
-    if (op->operand_count == 0)
-        return onnx_why(why, "needs at least one operand");
+    if (op->operand_count == 0) return onnx_why(why, "needs at least one operand");
     for (uint32_t i = 1; i < op->operand_count; i++)
-        if (!onnx_check_elem_is(op, i, type_elem(onnx_type(op, 0)), why))
-            return false;
+        if (!onnx_check_elem_is(op, i, type_elem(onnx_type(op, 0)), why)) return false;
     OnnxKnown known = onnx_begin(op, results, &out, why);
-    if (known != KNOWN || !onnx_all_static(op))
-        return known != WRONG;
-    if (!onnx_read_axis(op, 0, out.rank, &axis, why))
-        return false;
+    if (known != KNOWN || !onnx_all_static(op)) return known != WRONG;
+    if (!onnx_read_axis(op, 0, out.rank, &axis, why)) return false;
     for (uint32_t i = 1; i < op->operand_count; i++)
-        if (!join(op, i, axis, &out, why))
-            return false;
+        if (!join(op, i, axis, &out, why)) return false;
     return onnx_make_tensor(type_elem(results[0]), &out, &results[0], why);
 }
 
@@ -49,8 +41,7 @@ static bool split_evenly(const Op *op, int64_t extent, int64_t *first, int64_t *
                         (long long)onnx_int(op, "num_outputs", parts), (long long)parts);
     *first = extent / parts + (extent % parts != 0);
     *last = extent - *first * (parts - 1);
-    if (*last == *first || (op_attr(op, "num_outputs") && *last >= 0))
-        return true;
+    if (*last == *first || (op_attr(op, "num_outputs") && *last >= 0)) return true;
     return onnx_why(why, "an extent of %lld cannot be split into %lld parts", (long long)extent,
                     (long long)parts);
 }
@@ -59,16 +50,13 @@ static bool split_evenly(const Op *op, int64_t extent, int64_t *first, int64_t *
 static OnnxKnown read_lengths(const Op *op, int64_t extent, const Attr **out, StrBuf *why)
 {
     *out = onnx_constant(onnx_operand(op, 1));
-    if (!onnx_check_elem(op, 1, ELEM_INDEX, why))
-        return WRONG;
-    if (!*out)
-        return UNKNOWN;
+    if (!onnx_check_elem(op, 1, ELEM_INDEX, why)) return WRONG;
+    if (!*out) return UNKNOWN;
     int64_t total = 0;
     bool fits = dense_count(*out) == op->result_count;
     for (uint32_t i = 0; fits && i < op->result_count; i++)
         fits = dense_i64(*out, i) >= 0 && i64_add(total, dense_i64(*out, i), &total);
-    if (fits && total == extent)
-        return KNOWN;
+    if (fits && total == extent) return KNOWN;
     onnx_why(why, "'split' must have a length for each of %u results, %lld in all",
              op->result_count, (long long)extent);
     return WRONG;
@@ -81,29 +69,22 @@ bool onnx_infer_split(const Op *op, const Type **results, StrBuf *why)
     int64_t first = 0, last = 0;
     const Attr *lengths = NULL;
     const Type *elem = type_elem(onnx_type(op, 0));
-    if (op->result_count == 0)
-        return onnx_why(why, "needs at least one result");
+    if (op->result_count == 0) return onnx_why(why, "needs at least one result");
     OnnxKnown known = onnx_begin(op, results, &in, why);
-    for (uint32_t i = 0; i < op->result_count; i++)
-        results[i] = type_unranked_tensor(elem);
-    if (known != KNOWN)
-        return known == UNKNOWN;
-    if (!onnx_read_axis(op, 0, in.rank, &axis, why))
-        return false;
+    for (uint32_t i = 0; i < op->result_count; i++) results[i] = type_unranked_tensor(elem);
+    if (known != KNOWN) return known == UNKNOWN;
+    if (!onnx_read_axis(op, 0, in.rank, &axis, why)) return false;
     int64_t extent = in.dims[axis];
     if (onnx_operand(op, 1)) {
         known = read_lengths(op, extent, &lengths, why);
-        if (known != KNOWN)
-            return known == UNKNOWN;
+        if (known != KNOWN) return known == UNKNOWN;
     } else if (!split_evenly(op, extent, &first, &last, why)) {
         return false;
     }
     for (uint32_t i = 0; i < op->result_count; i++) {
         in.dims[axis] = i + 1 < op->result_count ? first : last;
-        if (lengths)
-            in.dims[axis] = dense_i64(lengths, i);
-        if (!onnx_make_tensor(elem, &in, &results[i], why))
-            return false;
+        if (lengths) in.dims[axis] = dense_i64(lengths, i);
+        if (!onnx_make_tensor(elem, &in, &results[i], why)) return false;
     }
     return true;
 }
@@ -113,25 +94,17 @@ bool onnx_infer_gather(const Op *op, const Type **results, StrBuf *why)
     OnnxShape in, indices, out = {.rank = 0};
     uint32_t axis;
     OnnxKnown known = onnx_begin(op, results, &in, why);
-    if (!onnx_check_elem(op, 1, ELEM_INDEX, why) || known == WRONG)
-        return false;
-    if (!onnx_all_static(op))
-        return true;
-    if (!onnx_shape(onnx_type(op, 1), &indices, why) ||
-        !onnx_read_axis(op, 0, in.rank, &axis, why))
+    if (!onnx_check_elem(op, 1, ELEM_INDEX, why) || known == WRONG) return false;
+    if (!onnx_all_static(op)) return true;
+    if (!onnx_shape(onnx_type(op, 1), &indices, why) || !onnx_read_axis(op, 0, in.rank, &axis, why))
         return false;
     if (in.rank - 1 + indices.rank > ONNX_MAX_RANK)
         return onnx_why(why, "the result has too many dimensions");
-    for (uint32_t i = 0; i < axis; i++)
-        out.dims[out.rank++] = in.dims[i];
-    for (uint32_t i = 0; i < indices.rank; i++)
-        out.dims[out.rank++] = indices.dims[i];
-    for (uint32_t i = axis + 1; i < in.rank; i++)
-        out.dims[out.rank++] = in.dims[i];
+    for (uint32_t i = 0; i < axis; i++) out.dims[out.rank++] = in.dims[i];
+    for (uint32_t i = 0; i < indices.rank; i++) out.dims[out.rank++] = indices.dims[i];
+    for (uint32_t i = axis + 1; i < in.rank; i++) out.dims[out.rank++] = in.dims[i];
     return onnx_make_tensor(type_elem(results[0]), &out, &results[0], why);
 }
-
-/* --- slices -------------------------------------------------------------------------------- */
 
 /* How many indices from start to before end, both as the file has them, a step of that many hits.
  * A negative index counts from the end, and what lies outside is cut off. */
@@ -142,8 +115,7 @@ static int64_t slice_length(int64_t start, int64_t end, int64_t step, int64_t ex
     end = end < 0 ? end + extent : end;
     start = start < 0 ? 0 : start > high ? high : start;
     end = end < low ? low : end > extent ? extent : end;
-    if (step > 0)
-        return end > start ? (end - start - 1) / step + 1 : 0;
+    if (step > 0) return end > start ? (end - start - 1) / step + 1 : 0;
     return start > end ? (int64_t)((uint64_t)(start - end - 1) / (0 - (uint64_t)step)) + 1 : 0;
 }
 
@@ -151,19 +123,15 @@ static int64_t slice_length(int64_t start, int64_t end, int64_t step, int64_t ex
 static OnnxKnown read_slice(const Op *op, uint32_t rank, OnnxShape part[4], StrBuf *why)
 {
     OnnxKnown known = onnx_read_ints(op, 1, &part[0], why);
-    if (known == KNOWN)
-        known = onnx_read_ints(op, 2, &part[1], why);
+    if (known == KNOWN) known = onnx_read_ints(op, 2, &part[1], why);
     part[2].rank = part[3].rank = part[0].rank;
     for (uint32_t i = 0; known == KNOWN && i < part[0].rank; i++) {
         part[2].dims[i] = i;
         part[3].dims[i] = 1;
     }
-    if (known == KNOWN && onnx_operand(op, 3))
-        known = onnx_read_axes(op, 3, rank, &part[2], why);
-    if (known == KNOWN && onnx_operand(op, 4))
-        known = onnx_read_ints(op, 4, &part[3], why);
-    if (known != KNOWN)
-        return known;
+    if (known == KNOWN && onnx_operand(op, 3)) known = onnx_read_axes(op, 3, rank, &part[2], why);
+    if (known == KNOWN && onnx_operand(op, 4)) known = onnx_read_ints(op, 4, &part[3], why);
+    if (known != KNOWN) return known;
     uint32_t count = part[0].rank;
     if (part[1].rank == count && part[2].rank == count && part[3].rank == count && count <= rank)
         return KNOWN;
@@ -175,20 +143,15 @@ bool onnx_infer_slice(const Op *op, const Type **results, StrBuf *why)
 {
     OnnxShape io, part[4];
     OnnxKnown known = onnx_begin(op, results, &io, why);
-    if (known == KNOWN)
-        known = read_slice(op, io.rank, part, why);
-    if (known != KNOWN)
-        return known == UNKNOWN;
+    if (known == KNOWN) known = read_slice(op, io.rank, part, why);
+    if (known != KNOWN) return known == UNKNOWN;
     for (uint32_t i = 0; i < part[0].rank; i++) {
         int64_t *extent = &io.dims[part[2].dims[i]], step = part[3].dims[i];
-        if (step == 0)
-            return onnx_why(why, "'steps' must not be 0");
+        if (step == 0) return onnx_why(why, "'steps' must not be 0");
         *extent = *extent ? slice_length(part[0].dims[i], part[1].dims[i], step, *extent) : 0;
     }
     return onnx_make_tensor(type_elem(results[0]), &io, &results[0], why);
 }
-
-/* --- padding and repetition ---------------------------------------------------------------- */
 
 /* Extents of the padded tensor. Elements other than constants come from the input. */
 static bool pad_extents(const OnnxShape *axes, const Attr *pads, bool is_constant, OnnxShape *io,
@@ -222,12 +185,10 @@ bool onnx_infer_pad(const Op *op, const Type **results, StrBuf *why)
         known = onnx_read_axes(op, 3, io.rank, &axes, why);
     } else if (known == KNOWN) {
         axes.rank = io.rank;
-        for (uint32_t i = 0; i < io.rank; i++)
-            axes.dims[i] = i;
+        for (uint32_t i = 0; i < io.rank; i++) axes.dims[i] = i;
     }
     const Attr *pads = onnx_constant(onnx_operand(op, 1));
-    if (known != KNOWN || !pads)
-        return known != WRONG;
+    if (known != KNOWN || !pads) return known != WRONG;
     if (dense_count(pads) != 2 * (int64_t)axes.rank)
         return onnx_why(why, "'pads' must have two entries for each of %u dimensions", axes.rank);
     return pad_extents(&axes, pads, mode == 0, &io, why) &&
@@ -238,10 +199,8 @@ bool onnx_infer_expand(const Op *op, const Type **results, StrBuf *why)
 {
     OnnxShape io, target;
     OnnxKnown known = onnx_begin(op, results, &io, why);
-    if (known == KNOWN)
-        known = onnx_read_ints(op, 1, &target, why);
-    if (known != KNOWN)
-        return known == UNKNOWN;
+    if (known == KNOWN) known = onnx_read_ints(op, 1, &target, why);
+    if (known != KNOWN) return known == UNKNOWN;
     for (uint32_t i = 0; i < target.rank; i++)
         if (target.dims[i] < 0)
             return onnx_why(why, "'shape' has the extent %lld", (long long)target.dims[i]);
@@ -254,10 +213,8 @@ bool onnx_infer_tile(const Op *op, const Type **results, StrBuf *why)
 {
     OnnxShape io, repeats;
     OnnxKnown known = onnx_begin(op, results, &io, why);
-    if (known == KNOWN)
-        known = onnx_read_ints(op, 1, &repeats, why);
-    if (known != KNOWN)
-        return known == UNKNOWN;
+    if (known == KNOWN) known = onnx_read_ints(op, 1, &repeats, why);
+    if (known != KNOWN) return known == UNKNOWN;
     if (repeats.rank != io.rank)
         return onnx_why(why, "'repeats' has %u entries for rank %u", repeats.rank, io.rank);
     for (uint32_t i = 0; i < io.rank; i++) {

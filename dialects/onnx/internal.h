@@ -33,8 +33,6 @@ OnnxInfer onnx_infer_along_axis, onnx_infer_arg_reduction, onnx_infer_arithmetic
 /* Adds to the message and returns false. */
 bool onnx_why(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* --- operands of a hook's op --------------------------------------------------------------- */
-
 /* Type of an operand; NULL if it is absent. */
 const Type *onnx_type(const Op *op, uint32_t index);
 /* Whether all operands that are present have static shapes. */
@@ -68,10 +66,10 @@ bool onnx_check_choice(const Op *op, const char *name, const char *const *choice
 /* The attribute `axis`, from 0 to rank - 1. */
 bool onnx_read_axis(const Op *op, int64_t fallback, uint32_t rank, uint32_t *out, StrBuf *why);
 /* A list attribute with `count` entries of at least `least`, or `fallback` throughout. */
-bool onnx_read_list(const Op *op, const char *name, uint32_t count, int64_t least,
-                    int64_t fallback, int64_t *out, StrBuf *why);
+bool onnx_read_list(const Op *op, const char *name, uint32_t count, int64_t least, int64_t fallback,
+                    int64_t *out, StrBuf *why);
 
-/* --- shapes -------------------------------------------------------------------------------- */
+/* Shapes. */
 
 typedef struct OnnxShape {
     uint32_t rank;
@@ -111,14 +109,13 @@ typedef struct Eval {
 /* Fills the results; false after adding to why. */
 typedef bool OnnxEval(const Eval *e);
 
-/* --- inputs and attributes -------------------------------------------------------------------- */
-
 /* The array of an operand in the row's order; NULL if it is absent. */
 Array *onnx_eval_input(const Eval *e, uint32_t index);
 /* Dimensions of an array and their number. */
 const int64_t *onnx_array_dims(const Array *array);
 uint32_t onnx_array_rank(const Array *array);
-bool onnx_eval_is(const Eval *e, const char *name, const char *value); /* a string attribute's value */
+bool onnx_eval_is(const Eval *e, const char *name,
+                  const char *value); /* a string attribute's value */
 /* A list of integers from the operand or, where that is absent (NO_OPERAND), from the attribute;
  * gives its length, 0 without either. At most EVAL_MAX_LIST entries are taken. */
 size_t onnx_eval_list(const Eval *e, uint32_t index, const char *name, int64_t *out);
@@ -127,14 +124,14 @@ enum { EVAL_MAX_LIST = 2 * ONNX_MAX_RANK };
 /* An axis counted from the front, 0 .. rank - 1; false when it is out of range. */
 bool onnx_eval_axis(const Eval *e, int64_t axis, uint32_t rank, uint32_t *out) MUST_CHECK;
 /* Sets flags[d] for the dimensions that the list names. */
-bool onnx_eval_axes(const Eval *e, const int64_t *list, size_t count, uint32_t rank,
-               bool *flags) MUST_CHECK;
+bool onnx_eval_axes(const Eval *e, const int64_t *list, size_t count, uint32_t rank, bool *flags)
+    MUST_CHECK;
 /* Elements as doubles; the caller frees them. */
 double *onnx_array_doubles(const Array *array);
 /* Number of elements of dims[begin .. end). */
 int64_t onnx_dims_product(const int64_t *dims, uint32_t begin, uint32_t end);
 
-/* --- walking several arrays at once ----------------------------------------------------------- */
+/* Walking several arrays at once. */
 
 enum { WALK_OPERANDS = 3 };
 
@@ -158,29 +155,28 @@ void onnx_dims_strides(const int64_t *dims, uint32_t rank, int64_t *strides);
 /* to[i] = from[the walk's first operand], for the walk's whole shape. */
 void onnx_eval_gather(Array *to, const Array *from, OnnxWalk *walk);
 
-/* --- windows ---------------------------------------------------------------------------------- */
-
 /* y[n][oc][..] = sum of x[n][ic][..] * w[oc][ic][..] in double, without bias, where e->op says.
  * x and w hold the elements less their zero points; padding counts as 0. */
 bool onnx_conv_sums(const Eval *e, const double *x, const double *w, double *y) MUST_CHECK;
 /* c[.., i, j] = sum over k of a[.., i, k] * b[.., k, j], with numpy's rules for vectors and
  * batches. */
 void onnx_matmul_sums(const double *a, const Array *a_like, const double *b, const Array *b_like,
-                 const Array *c_like, double *c);
-
-/* --- quantization ----------------------------------------------------------------------------- */
+                      const Array *c_like, double *c);
 
 /* Half to even, for any double. */
 double onnx_round_half_even(double x);
 
-OnnxEval onnx_eval_arg, onnx_eval_batch_norm, onnx_eval_binary, onnx_eval_bipolar_quant, onnx_eval_cast, onnx_eval_clip,
-    onnx_eval_compare, onnx_eval_concat, onnx_eval_constant, onnx_eval_constant_of_shape, onnx_eval_conv,
-    onnx_eval_conv_integer, onnx_eval_conv_transpose, onnx_eval_copy, onnx_eval_depth_to_space, onnx_eval_dequantize,
-    onnx_eval_dropout, onnx_eval_dynamic_quantize, onnx_eval_expand, onnx_eval_gather_op, onnx_eval_gemm, onnx_eval_global_pool,
-    onnx_eval_instance_norm, onnx_eval_layer_norm, onnx_eval_logic, onnx_eval_matmul, onnx_eval_matmul_integer,
-    onnx_eval_max_pool, onnx_eval_average_pool, onnx_eval_multi_threshold, onnx_eval_not, onnx_eval_pad, onnx_eval_qlinear_conv,
-    onnx_eval_qlinear_matmul, onnx_eval_quant, onnx_eval_quantize, onnx_eval_range, onnx_eval_reduce, onnx_eval_resize,
-    onnx_eval_shape, onnx_eval_size, onnx_eval_slice, onnx_eval_softmax, onnx_eval_space_to_depth, onnx_eval_split, onnx_eval_tile,
-    onnx_eval_top_k, onnx_eval_transpose, onnx_eval_trunc, onnx_eval_unary, onnx_eval_variadic, onnx_eval_where;
+OnnxEval onnx_eval_arg, onnx_eval_batch_norm, onnx_eval_binary, onnx_eval_bipolar_quant,
+    onnx_eval_cast, onnx_eval_clip, onnx_eval_compare, onnx_eval_concat, onnx_eval_constant,
+    onnx_eval_constant_of_shape, onnx_eval_conv, onnx_eval_conv_integer, onnx_eval_conv_transpose,
+    onnx_eval_copy, onnx_eval_depth_to_space, onnx_eval_dequantize, onnx_eval_dropout,
+    onnx_eval_dynamic_quantize, onnx_eval_expand, onnx_eval_gather_op, onnx_eval_gemm,
+    onnx_eval_global_pool, onnx_eval_instance_norm, onnx_eval_layer_norm, onnx_eval_logic,
+    onnx_eval_matmul, onnx_eval_matmul_integer, onnx_eval_max_pool, onnx_eval_average_pool,
+    onnx_eval_multi_threshold, onnx_eval_not, onnx_eval_pad, onnx_eval_qlinear_conv,
+    onnx_eval_qlinear_matmul, onnx_eval_quant, onnx_eval_quantize, onnx_eval_range,
+    onnx_eval_reduce, onnx_eval_resize, onnx_eval_shape, onnx_eval_size, onnx_eval_slice,
+    onnx_eval_softmax, onnx_eval_space_to_depth, onnx_eval_split, onnx_eval_tile, onnx_eval_top_k,
+    onnx_eval_transpose, onnx_eval_trunc, onnx_eval_unary, onnx_eval_variadic, onnx_eval_where;
 
 #endif

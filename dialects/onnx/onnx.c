@@ -1,10 +1,9 @@
 /* Table of the onnx dialect and what all its ops share: verification by inference, names, errors.
  * An op's declared types must be what inference gives, or unranked as long as shapes are unknown.
  * Tests: lit/dialects/onnx */
-#include "dialects/onnx/onnx.h"
-
-#include "dialects/onnx/internal.h"
 #include "dialects/common/common.h"
+#include "dialects/onnx/internal.h"
+#include "dialects/onnx/onnx.h"
 #include "ir/asm/print/print.h"
 
 static const OnnxOperator *operator_of(const OpDef *def)
@@ -20,8 +19,7 @@ bool onnx_infer(const Op *op, const Type **results, StrBuf *why)
 bool onnx_in_domain(const OpDef *def, Str domain)
 {
     for (const char *const *name = operator_of(def)->domains; *name; name++)
-        if (str_eq_c(domain, *name))
-            return true;
+        if (str_eq_c(domain, *name)) return true;
     return false;
 }
 
@@ -33,8 +31,6 @@ bool onnx_why(StrBuf *why, const char *fmt, ...)
     va_end(args);
     return false;
 }
-
-/* --- names and errors ---------------------------------------------------------------------- */
 
 Str onnx_node_name(const Op *op)
 {
@@ -75,8 +71,6 @@ bool onnx_error(const Op *op, const char *fmt, ...)
     return false;
 }
 
-/* --- operands and attributes --------------------------------------------------------------- */
-
 Value *onnx_operand(const Op *op, uint32_t index)
 {
     Value *value = index < op->operand_count ? op_operand(op, index) : NULL;
@@ -100,8 +94,6 @@ Str onnx_string(const Op *op, const char *name, const char *fallback)
     const Attr *attr = op_attr(op, name);
     return attr ? attr->u.string : str_from(fallback);
 }
-
-/* --- constants ----------------------------------------------------------------------------- */
 
 const Type *onnx_elem_type(Context *ctx, int64_t data_type)
 {
@@ -147,14 +139,12 @@ static const Attr *dense_of_array(const Attr *array)
 const Attr *onnx_constant(const Value *value)
 {
     const Op *op = value_def(value);
-    if (!op || op->def != ONNX(CONSTANT))
-        return NULL;
+    if (!op || op->def != ONNX(CONSTANT)) return NULL;
     for (const AttrArgDef *row = op->def->attrs; row->name; row++) {
         const Attr *attr = op_attr(op, row->name);
         if (!attr || !row->attr->test(attr)) /* it may not be verified */
             continue;
-        if (attr->kind == ATTR_DENSE)
-            return attr;
+        if (attr->kind == ATTR_DENSE) return attr;
         return attr->kind == ATTR_DENSE_ARRAY ? dense_of_array(attr) : splat_of_scalar(attr);
     }
     return NULL;
@@ -165,8 +155,6 @@ Value *onnx_build_constant(Builder *b, const Attr *value)
     NamedAttr attr = attr_named(b->ctx, "value", value);
     return op_result(build(b, ONNX(CONSTANT), NULL, 0, &value->type, 1, &attr, 1), 0);
 }
-
-/* --- constraints and verification ---------------------------------------------------------- */
 
 static bool is_dense_tensor(const Attr *attr)
 {
@@ -199,17 +187,16 @@ static bool is_tensor_or_none(const Type *type)
     return type_is_tensor(type) || is_none(type);
 }
 
-static const TypeConstraint TYPE_NONE_ONLY = {.test = is_none, .what = "none type",
-                                              .only = type_none};
-static const TypeConstraint TYPE_TENSOR_OR_NONE = {
-    .test = is_tensor_or_none, .what = "tensor of any type values or none type",
-    .parses = is_tensor_or_none};
+static const TypeConstraint TYPE_NONE_ONLY = {
+    .test = is_none, .what = "none type", .only = type_none};
+static const TypeConstraint TYPE_TENSOR_OR_NONE = {.test = is_tensor_or_none,
+                                                   .what = "tensor of any type values or none type",
+                                                   .parses = is_tensor_or_none};
 
 /* A declared type agrees with the inferred one if either does not know the shape. */
 static bool agrees(const Type *declared, const Type *inferred)
 {
-    if (declared == inferred)
-        return true;
+    if (declared == inferred) return true;
     bool known = type_is_ranked(declared) && type_is_ranked(inferred);
     return !known && type_elem(declared) == type_elem(inferred);
 }
@@ -228,8 +215,6 @@ static bool verify_node(Op *op)
     return ok;
 }
 
-/* --- the table ----------------------------------------------------------------------------- */
-
 static const char *const STANDARD[] = {"", "ai.onnx", NULL};
 static const char *const QUANTIZATION[] = {"qonnx.custom_op.general", "onnx.brevitas",
                                            "finn.custom_op.general", NULL};
@@ -240,7 +225,10 @@ static const char *const QUANTIZATION[] = {"qonnx.custom_op.general", "onnx.brev
 #define NODE_OF(DOMAINS, INFER)                                                                    \
     .traits = TRAIT_PURE | TRAIT_GROUPS_IN_ORDER, .verify = verify_node,                           \
     .format = "`(` operands `)` attr-dict `:` functional-type(operands, results)",                 \
-    .data = &(const OnnxOperator){.domains = (DOMAINS), .infer = (INFER)}
+    .data = &(const OnnxOperator)                                                                  \
+    {                                                                                              \
+        .domains = (DOMAINS), .infer = (INFER)                                                     \
+    }
 #define NODE(INFER) NODE_OF(STANDARD, INFER)
 
 #define UNARY(INPUT, OUTPUT, INFER)                                                                \

@@ -60,7 +60,7 @@ void onnx_add_quoted(StrBuf *out, Str name);
  * that meets padding meets nothing. Arrays have `spatial` entries. */
 typedef struct ConvGeometry {
     uint32_t spatial;
-    int64_t batch, group, in_channels, out_channels; /* pooling: a group per channel */
+    int64_t batch, group, in_channels, out_channels;     /* pooling: a group per channel */
     int64_t in[ONNX_MAX_SPATIAL], out[ONNX_MAX_SPATIAL]; /* extents */
     int64_t kernel[ONNX_MAX_SPATIAL], stride[ONNX_MAX_SPATIAL], dilation[ONNX_MAX_SPATIAL];
     int64_t low[ONNX_MAX_SPATIAL], high[ONNX_MAX_SPATIAL]; /* padding, auto_pad resolved; of a

@@ -1,14 +1,12 @@
-/* Quantizers of QONNX in double arithmetic, which is exact for power-of-two scales and values of
- * up to 53 bits, but for the quotient, which is rounded as the network does. Independent of the floating-point environment: no libm, no rounding mode.
+/* Quantizers of QONNX in double arithmetic, which is exact for power-of-two scales and values of up
+ * to 53 bits, but for the quotient, which is rounded as the network does. Independent of the
+ * floating-point environment: no libm, no rounding mode.
  * Tests: test/unit/dialects/onnx/quant_test.c */
-#include "dialects/onnx/onnx.h"
-
 #include <string.h>
 
 #include "dialects/onnx/internal.h"
+#include "dialects/onnx/onnx.h"
 #include "ir/attr/attr.h"
-
-/* --- numbers ------------------------------------------------------------------------------- */
 
 enum { MANTISSA_BITS = 52, EXPONENT_BIAS = 1023, EXPONENT_MASK = 0x7ff };
 
@@ -43,21 +41,18 @@ void onnx_split_float(double x, int64_t *mantissa, int *exponent)
     int field = exponent_field(x);
     *mantissa = (int64_t)(field ? fraction | UINT64_C(1) << MANTISSA_BITS : fraction);
     *exponent = (field ? field : 1) - EXPONENT_BIAS - MANTISSA_BITS;
-    if (*mantissa == 0)
-        *exponent = 0;
+    if (*mantissa == 0) *exponent = 0;
     while (*mantissa && *mantissa % 2 == 0) {
         *mantissa /= 2;
         ++*exponent;
     }
-    if (x < 0)
-        *mantissa = -*mantissa;
+    if (x < 0) *mantissa = -*mantissa;
 }
 
 bool onnx_exact_log2(double x, int *exponent)
 {
     int64_t mantissa;
-    if (!is_finite(x))
-        return false;
+    if (!is_finite(x)) return false;
     onnx_split_float(x, &mantissa, exponent);
     return mantissa == 1;
 }
@@ -71,20 +66,17 @@ double onnx_dense_number(const Attr *dense, int64_t index)
 bool onnx_dense_uniform(const Attr *dense, double *out)
 {
     int64_t count = dense_count(dense);
-    if (count == 0)
-        return false;
+    if (count == 0) return false;
     *out = onnx_dense_number(dense, 0);
     for (int64_t i = 1; i < count && !dense->u.dense.is_splat; i++)
-        if (onnx_dense_number(dense, i) != *out)
-            return false;
+        if (onnx_dense_number(dense, i) != *out) return false;
     return true;
 }
 
-/* --- rounding ------------------------------------------------------------------------------ */
-
 static const char *const rounding_names[ROUNDING_COUNT] = {
-    [ROUND_HALF_EVEN] = "ROUND",   [ROUND_CEIL] = "CEIL",       [ROUND_FLOOR] = "FLOOR",
-    [ROUND_UP] = "UP",             [ROUND_DOWN] = "DOWN",       [ROUND_HALF_UP] = "HALF_UP",
+    [ROUND_HALF_EVEN] = "ROUND",     [ROUND_CEIL] = "CEIL",
+    [ROUND_FLOOR] = "FLOOR",         [ROUND_UP] = "UP",
+    [ROUND_DOWN] = "DOWN",           [ROUND_HALF_UP] = "HALF_UP",
     [ROUND_HALF_DOWN] = "HALF_DOWN",
 };
 
@@ -93,8 +85,7 @@ static bool equals_ignoring_case(Str a, const char *upper)
     size_t len = strlen(upper);
     for (size_t i = 0; i < a.len && i < len; i++) {
         char c = a.data[i];
-        if ((c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c) != upper[i])
-            return false;
+        if ((c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c) != upper[i]) return false;
     }
     return a.len == len;
 }
@@ -102,12 +93,10 @@ static bool equals_ignoring_case(Str a, const char *upper)
 bool onnx_rounding_parse(Str name, Rounding *out)
 {
     *out = ROUND_HALF_EVEN;
-    if (equals_ignoring_case(name, "HALF_EVEN"))
-        return true;
+    if (equals_ignoring_case(name, "HALF_EVEN")) return true;
     for (int mode = 0; mode < ROUNDING_COUNT; mode++) {
         *out = (Rounding)mode;
-        if (equals_ignoring_case(name, rounding_names[mode]))
-            return true;
+        if (equals_ignoring_case(name, rounding_names[mode])) return true;
     }
     return false;
 }
@@ -142,23 +131,17 @@ int64_t onnx_rounding_apply(Rounding mode, double x)
 
 int64_t onnx_quantizer_apply(const Quantizer *quant, const Type *elem, double scale, double x)
 {
-    if (quant->is_bipolar)
-        return x >= 0 ? 1 : -1;
+    if (quant->is_bipolar) return x >= 0 ? 1 : -1;
     double steps = array_round(elem, x / scale) + (double)quant->zero;
-    if (steps <= (double)quant->low)
-        return quant->low - quant->zero;
-    if (steps >= (double)quant->high)
-        return quant->high - quant->zero;
+    if (steps <= (double)quant->low) return quant->low - quant->zero;
+    if (steps >= (double)quant->high) return quant->high - quant->zero;
     return onnx_rounding_apply(quant->rounding, steps) - quant->zero;
 }
-
-/* --- parameters ---------------------------------------------------------------------------- */
 
 static const Attr *constant_param(const Op *quant, uint32_t index, StrBuf *why)
 {
     const Attr *value = onnx_constant(op_operand(quant, index));
-    if (!value)
-        onnx_why(why, "'%s' must be a constant", quant->def->operands[index].name);
+    if (!value) onnx_why(why, "'%s' must be a constant", quant->def->operands[index].name);
     return value;
 }
 
@@ -169,8 +152,7 @@ static bool integer_param(const Op *quant, uint32_t index, int64_t *out, StrBuf 
     const char *name = quant->def->operands[index].name;
     const Attr *value = constant_param(quant, index, why);
     double number;
-    if (!value)
-        return false;
+    if (!value) return false;
     if (!onnx_dense_uniform(value, &number))
         return onnx_why(why, "'%s' must be the same for all elements", name);
     if (!(number > -limit && number < limit) || (double)(int64_t)number != number)
@@ -196,8 +178,7 @@ static void set_range(Quantizer *quant)
     quant->low = quant->is_signed ? -span + quant->is_narrow : 0;
     quant->high = span - 1 - (!quant->is_signed && quant->is_narrow);
     quant->is_bipolar = quant->is_signed && quant->bits == 1;
-    if (!quant->is_bipolar)
-        return;
+    if (!quant->is_bipolar) return;
     quant->zero = 0;
     quant->low = -1;
     quant->high = 1;

@@ -1,14 +1,11 @@
 /* Ranges of activations as attributes: dialects/onnx/onnx.h says how they look.
  * Tests: lit/passes/onnx/onnx-quantize.mir, lit/passes/onnx/onnx-quantize-invalid.mir */
-#include "dialects/onnx/onnx.h"
-
 #include <math.h>
 
 #include "dialects/func/func.h"
+#include "dialects/onnx/onnx.h"
 
 #define RANGE "onnx.range"
-
-/* --- writing ------------------------------------------------------------------------------- */
 
 static const Attr *ranges_attr(Context *ctx, const ValueRange *ranges, uint32_t count)
 {
@@ -50,28 +47,20 @@ void onnx_set_arg_ranges(Op *func, const ValueRange *ranges)
 
 void onnx_clear_ranges(Op *func)
 {
-    if (op_attr(func, "arg_attrs"))
-        set_arg_ranges(func, NULL);
-    FOR_EACH_BLOCK(block, op_region(func, 0))
-    {
-        FOR_EACH_OP(op, block)
-        {
-            if (op_attr(op, RANGE))
-                op_set_attr(op, RANGE, NULL);
+    if (op_attr(func, "arg_attrs")) set_arg_ranges(func, NULL);
+    FOR_EACH_BLOCK(block, op_region(func, 0)) {
+        FOR_EACH_OP(op, block) {
+            if (op_attr(op, RANGE)) op_set_attr(op, RANGE, NULL);
         }
     }
 }
 
-/* --- reading ------------------------------------------------------------------------------- */
-
 /* Range number `index` of `count`. */
 static bool read_range(const Attr *attr, uint32_t index, uint32_t count, ValueRange *out)
 {
-    if (!attr || attr->kind != ATTR_ARRAY || attr->u.array.count != 2 * (size_t)count)
-        return false;
+    if (!attr || attr->kind != ATTR_ARRAY || attr->u.array.count != 2 * (size_t)count) return false;
     const Attr *low = attr->u.array.items[2 * index], *high = attr->u.array.items[2 * index + 1];
-    if (low->kind != ATTR_FLOAT || high->kind != ATTR_FLOAT)
-        return false;
+    if (low->kind != ATTR_FLOAT || high->kind != ATTR_FLOAT) return false;
     *out = (ValueRange){attr_float_value(low), attr_float_value(high)};
     return isfinite(out->low) && isfinite(out->high) && out->low <= out->high;
 }
@@ -79,8 +68,7 @@ static bool read_range(const Attr *attr, uint32_t index, uint32_t count, ValueRa
 bool onnx_range(const Op *func, const Value *value, ValueRange *out)
 {
     const Op *op = value_def(value);
-    if (op)
-        return read_range(op_attr(op, RANGE), value->index, op->result_count, out);
+    if (op) return read_range(op_attr(op, RANGE), value->index, op->result_count, out);
     const Attr *attrs = func_arg_attrs(func, value->index);
     return attrs && read_range(attr_dict_get_c(attrs, RANGE), 0, 1, out);
 }

@@ -1,10 +1,7 @@
 /* Rows of the quant dialect; its types are in quant_type.c.
  * Tests: lit/dialects/quant */
-#include "dialects/quant/quant.h"
-
 #include "dialects/common/common.h"
-
-/* --- types of operands ------------------------------------------------------------------------ */
+#include "dialects/quant/quant.h"
 
 static bool is_real(const Type *type)
 {
@@ -36,10 +33,7 @@ static const TypeConstraint TYPE_REAL = {
     .test = is_real_value,
     .what = "primitive/tensor/vector of real valued primitive (float or quantized type)"};
 static const TypeConstraint TYPE_REAL_OR_STORAGE = {
-    .test = is_real_or_stored_value,
-    .what = "real valued or storage primitive or container type"};
-
-/* --- hooks -------------------------------------------------------------------------------------- */
+    .test = is_real_or_stored_value, .what = "real valued or storage primitive or container type"};
 
 /* scast(scast(x)) -> x  back in x's type */
 static bool fold_scast(Op *op, const Attr *const *operands, FoldResult *results)

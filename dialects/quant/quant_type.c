@@ -7,17 +7,18 @@
 #include <math.h>
 
 #include "dialects/quant/quant.h"
+#include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
 #include "ir/support/support.h"
-#include "ir/asm/parse/parse.h"
 
 #define STORAGE_MAX_BITS 32
 
 enum {
-    EXPRESSED, /* type attribute; of none: not given */
-    STORAGE,   /* type attribute: an integer type */
+    EXPRESSED,      /* type attribute; of none: not given */
+    STORAGE,        /* type attribute: an integer type */
     SIGNED_STORAGE, /* i1 */
-    MIN, MAX,  /* of stored values, i64 */
+    MIN,
+    MAX, /* of stored values, i64 */
     ANY_PARAMS,
     SCALES = ANY_PARAMS, /* array<f64> */
     ZERO_POINTS,         /* array<i64> of as many */
@@ -41,12 +42,9 @@ bool quant_is_type(const Type *type)
 
 const Type *quant_storage(const Type *type)
 {
-    if (!quant_is_type(type) || type_is_a(type, &quant_calibrated))
-        return NULL;
+    if (!quant_is_type(type) || type_is_a(type, &quant_calibrated)) return NULL;
     return type->u.dialect.params[STORAGE]->u.type_value;
 }
-
-/* --- storage -------------------------------------------------------------------------------------- */
 
 static int64_t default_min(bool is_signed, uint32_t width)
 {
@@ -63,8 +61,7 @@ static bool read_width(Str digits, uint32_t *out)
 {
     uint32_t width = 0;
     for (size_t i = 0; i < digits.len; i++) {
-        if (digits.data[i] < '0' || digits.data[i] > '9')
-            return false;
+        if (digits.data[i] < '0' || digits.data[i] > '9') return false;
         width = width > BIGINT_MAX_WIDTH ? width : width * 10 + (uint32_t)(digits.data[i] - '0');
     }
     *out = width;
@@ -77,8 +74,7 @@ static const Type *parse_unsigned_storage(OpParser *p)
     Str word;
     uint32_t width;
     SrcPos at = parser_pos(p);
-    if (!parser_keyword(p, &word))
-        return NULL;
+    if (!parser_keyword(p, &word)) return NULL;
     if (word.data[0] != 'u')
         parser_error_at(p, at, "illegal storage type prefix");
     else if (!read_width((Str){word.data + 1, word.len - 1}, &width))
@@ -94,8 +90,7 @@ static const Type *parse_unsigned_storage(OpParser *p)
 static bool parse_storage_type(OpParser *p, Quantized *out)
 {
     SrcPos at = parser_pos(p);
-    if (!parser_try_type(p, &out->storage))
-        return false;
+    if (!parser_try_type(p, &out->storage)) return false;
     if (out->storage) {
         if (!type_is_integer(out->storage))
             return parser_error_at(p, at, "invalid kind of type specified");
@@ -111,25 +106,21 @@ static bool parse_storage_type(OpParser *p, Quantized *out)
 /* storage ::= storage-type ('<' min ':' max '>')? */
 static bool parse_storage(OpParser *p, Quantized *out)
 {
-    if (!parse_storage_type(p, out))
-        return false;
+    if (!parse_storage_type(p, out)) return false;
     uint32_t width = type_width(out->storage);
     int64_t min = default_min(out->is_signed, width), max = default_max(out->is_signed, width);
     out->min = min;
     out->max = max;
-    if (!parser_try(p, "<"))
-        return true;
+    if (!parser_try(p, "<")) return true;
     SrcPos min_at = parser_pos(p);
-    if (!parser_int(p, &out->min) || !parser_expect(p, ":"))
-        return false;
+    if (!parser_int(p, &out->min) || !parser_expect(p, ":")) return false;
     SrcPos max_at = parser_pos(p);
-    if (!parser_int(p, &out->max) || !parser_expect(p, ">"))
-        return false;
+    if (!parser_int(p, &out->max) || !parser_expect(p, ">")) return false;
     if (out->min < min)
         return parser_error_at(p, min_at, "illegal storage type minimum: %lld",
                                (long long)out->min);
-    return out->max <= max || parser_error_at(p, max_at, "illegal storage type maximum: %lld",
-                                              (long long)out->max);
+    return out->max <= max ||
+           parser_error_at(p, max_at, "illegal storage type maximum: %lld", (long long)out->max);
 }
 
 static void print_storage(StrBuf *out, const Type *type)
@@ -143,14 +134,11 @@ static void print_storage(StrBuf *out, const Type *type)
         strbuf_printf(out, "<%lld:%lld>", (long long)min, (long long)max);
 }
 
-/* --- the expressed type ----------------------------------------------------------------------- */
-
 static const Type *parse_expressed(OpParser *p)
 {
     SrcPos at = parser_pos(p);
     const Type *type = parser_type(p);
-    if (!type || type_is_float(type))
-        return type;
+    if (!type || type_is_float(type)) return type;
     parser_error_at(p, at, "invalid kind of type specified");
     return NULL;
 }
@@ -164,8 +152,6 @@ static void print_float(StrBuf *out, double value)
 {
     float_print(out, TYPE_F64, float_to_bits(TYPE_F64, value));
 }
-
-/* --- any ------------------------------------------------------------------------------------------- */
 
 static bool verify_storage(Context *ctx, const Attr *loc, const Attr *const *params, size_t count)
 {
@@ -189,8 +175,7 @@ static void storage_params(Context *ctx, const Quantized *quantized, const Attr 
 static const Type *checked(OpParser *p, const TypeDef *def, const Attr *const *params, size_t count)
 {
     const Attr *loc = parser_loc_at(p, parser_symbol_pos(p));
-    if (!def->verify(parser_ctx(p), loc, params, count))
-        return NULL;
+    if (!def->verify(parser_ctx(p), loc, params, count)) return NULL;
     return type_dialect(parser_ctx(p), def, params, count);
 }
 
@@ -199,12 +184,9 @@ static const Type *parse_any(OpParser *p)
 {
     Quantized quantized = {0};
     const Attr *params[ANY_PARAMS];
-    if (!parser_expect(p, "<") || !parse_storage(p, &quantized))
-        return NULL;
-    if (parser_try(p, ":") && !(quantized.expressed = parse_expressed(p)))
-        return NULL;
-    if (!parser_expect(p, ">"))
-        return NULL;
+    if (!parser_expect(p, "<") || !parse_storage(p, &quantized)) return NULL;
+    if (parser_try(p, ":") && !(quantized.expressed = parse_expressed(p))) return NULL;
+    if (!parser_expect(p, ">")) return NULL;
     storage_params(parser_ctx(p), &quantized, params);
     return checked(p, &quant_any, params, ANY_PARAMS);
 }
@@ -219,8 +201,6 @@ static void print_any(StrBuf *out, const Type *type)
     }
     strbuf_add_char(out, '>');
 }
-
-/* --- uniform --------------------------------------------------------------------------------------- */
 
 static double scale_at(const Attr *scales, size_t index)
 {
@@ -241,12 +221,10 @@ static bool refuse_scale(Context *ctx, const Attr *loc, double scale)
 
 static bool verify_uniform(Context *ctx, const Attr *loc, const Attr *const *params, size_t count)
 {
-    if (!verify_storage(ctx, loc, params, count))
-        return false;
+    if (!verify_storage(ctx, loc, params, count)) return false;
     for (size_t i = 0; i < params[SCALES]->u.dense_array.count; i++) {
         double scale = scale_at(params[SCALES], i);
-        if (!(scale > 0.0) || isinf(scale))
-            return refuse_scale(ctx, loc, scale);
+        if (!(scale > 0.0) || isinf(scale)) return refuse_scale(ctx, loc, scale);
     }
     return true;
 }
@@ -265,19 +243,14 @@ static bool parse_all_parameters(OpParser *p, Quantized *out)
 {
     out->is_per_axis = parser_try(p, ":");
     SrcPos at = parser_pos(p);
-    if (out->is_per_axis && !parser_int(p, &out->axis))
-        return false;
+    if (out->is_per_axis && !parser_int(p, &out->axis)) return false;
     if (out->axis < INT32_MIN || out->axis > INT32_MAX)
         return parser_error_at(p, at, "integer value too large");
-    if (!parser_expect(p, ","))
-        return false;
-    if (!out->is_per_axis)
-        return parse_parameters(p, out);
-    if (!parser_expect(p, "{"))
-        return false;
+    if (!parser_expect(p, ",")) return false;
+    if (!out->is_per_axis) return parse_parameters(p, out);
+    if (!parser_expect(p, "{")) return false;
     do {
-        if (!parse_parameters(p, out))
-            return false;
+        if (!parse_parameters(p, out)) return false;
     } while (parser_try(p, ","));
     return parser_expect(p, "}");
 }
@@ -287,8 +260,8 @@ static const Type *uniform_type(OpParser *p, const Quantized *quantized)
     Context *ctx = parser_ctx(p);
     const Attr *params[UNIFORM_PARAMS];
     storage_params(ctx, quantized, params);
-    params[SCALES] = attr_dense_array(type_float(ctx, TYPE_F64), quantized->scales.data,
-                                      quantized->scales.len);
+    params[SCALES] =
+        attr_dense_array(type_float(ctx, TYPE_F64), quantized->scales.data, quantized->scales.len);
     params[ZERO_POINTS] =
         attr_i64_array(ctx, quantized->zero_points.data, quantized->zero_points.len);
     params[AXIS] = attr_i64(ctx, quantized->axis);
@@ -313,8 +286,7 @@ static void print_parameters(StrBuf *out, const Type *type, size_t index)
     const Attr *const *params = type->u.dialect.params;
     int64_t zero_point = dense_array_i64(params[ZERO_POINTS], index);
     print_float(out, scale_at(params[SCALES], index));
-    if (zero_point != 0)
-        strbuf_printf(out, ":%lld", (long long)zero_point);
+    if (zero_point != 0) strbuf_printf(out, ":%lld", (long long)zero_point);
 }
 
 static void print_uniform(StrBuf *out, const Type *type)
@@ -325,26 +297,21 @@ static void print_uniform(StrBuf *out, const Type *type)
     print_storage(out, type);
     strbuf_add_char(out, ':');
     type_print(out, expressed(type));
-    if (is_per_axis)
-        strbuf_printf(out, ":%lld", (long long)attr_int_value(params[AXIS]));
+    if (is_per_axis) strbuf_printf(out, ":%lld", (long long)attr_int_value(params[AXIS]));
     strbuf_add_c(out, is_per_axis ? ", {" : ", ");
     for (size_t i = 0; i < params[SCALES]->u.dense_array.count; i++) {
-        if (i)
-            strbuf_add_char(out, ',');
+        if (i) strbuf_add_char(out, ',');
         print_parameters(out, type, i);
     }
     strbuf_add_c(out, is_per_axis ? "}>" : ">");
 }
-
-/* --- calibrated -------------------------------------------------------------------------------------- */
 
 static bool verify_calibrated(Context *ctx, const Attr *loc, const Attr *const *params,
                               size_t count)
 {
     (void)count;
     double min = attr_float_value(params[LOWEST]), max = attr_float_value(params[HIGHEST]);
-    if (!(max <= min))
-        return true;
+    if (!(max <= min)) return true;
     StrBuf text = {0};
     float_print_scientific(&text, min);
     strbuf_add_char(&text, ':');
@@ -365,17 +332,15 @@ static bool parse_range(OpParser *p, double *min, double *max)
 static const Type *parse_calibrated(OpParser *p)
 {
     double min, max;
-    if (!parser_expect(p, "<"))
-        return NULL;
+    if (!parser_expect(p, "<")) return NULL;
     SrcPos at = parser_pos(p);
     const Type *real = parse_expressed(p);
     if (!real || !parse_range(p, &min, &max)) {
-        parser_error_at(p, at, real ? "calibrated values must be present"
-                                    : "expecting float expressed type");
+        parser_error_at(
+            p, at, real ? "calibrated values must be present" : "expecting float expressed type");
         return NULL;
     }
-    if (!parser_expect(p, ">"))
-        return NULL;
+    if (!parser_expect(p, ">")) return NULL;
     const Type *f64 = type_float(parser_ctx(p), TYPE_F64);
     const Attr *params[CALIBRATED_PARAMS] = {attr_type(real), attr_float(f64, min),
                                              attr_float(f64, max)};

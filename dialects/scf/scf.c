@@ -1,12 +1,9 @@
 /* Structured control flow.
  * Tests: lit/dialects/scf */
-#include "dialects/scf/scf.h"
-
 #include "dialects/common/common.h"
-#include "ir/asm/print/print.h"
+#include "dialects/scf/scf.h"
 #include "ir/asm/parse/parse.h"
-
-/* --- if -------------------------------------------------------------------------------------- */
+#include "ir/asm/print/print.h"
 
 /* ("else" region)?: the region has a block if it is written, be it empty. */
 static bool parse_else(OpParser *p)
@@ -15,8 +12,7 @@ static bool parse_else(OpParser *p)
         parser_add_empty_region(p);
         return true;
     }
-    if (!parser_region(p, NULL, 0))
-        return false;
+    if (!parser_region(p, NULL, 0)) return false;
     parser_ensure_block(p);
     return true;
 }
@@ -30,8 +26,7 @@ static bool parse_if(OpParser *p)
               parser_resolve(p, &condition, type_i(parser_ctx(p), 1)) &&
               parser_optional_arrow_types(p, &types) && parser_region(p, NULL, 0);
     ok = ok && parse_else(p) && parser_attr_dict(p, false);
-    if (ok)
-        parser_add_results(p, types.data, types.len);
+    if (ok) parser_add_results(p, types.data, types.len);
     vec_free(&types);
     return ok;
 }
@@ -80,8 +75,6 @@ static bool verify_if(Op *op)
         return op_error(op, "must have an else block if defining values");
     return verify_branch(op, 0) && (!has_else || verify_branch(op, 1));
 }
-
-/* --- building -------------------------------------------------------------------------------- */
 
 Op *scf_build_if(Builder *b, Value *condition, const Type *type, Builder *then_b, Builder *else_b)
 {

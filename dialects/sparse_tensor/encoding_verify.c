@@ -5,12 +5,10 @@
 #include "dialects/sparse_tensor/internal.h"
 #include "ir/asm/print/print.h"
 
-/* --- blockings ------------------------------------------------------------------------------ */
-
 /* What a blocking does with one dimension. */
 typedef struct LevelSplit {
     bool seen;
-    int64_t size;         /* 0: not split */
+    int64_t size;          /* 0: not split */
     uint32_t outer, inner; /* levels of the quotient and the remainder */
     bool has_inner;
 } LevelSplit;
@@ -23,13 +21,11 @@ static bool read_split(const AffineExpr *expr, uint32_t level, LevelSplit *split
         return false;
     LevelSplit *split = &splits[expr->lhs->value];
     if (expr->kind == AFFINE_FLOORDIV) {
-        if (split->seen)
-            return false;
+        if (split->seen) return false;
         *split = (LevelSplit){.seen = true, .size = expr->rhs->value, .outer = level};
         return true;
     }
-    if (!split->seen || split->size != expr->rhs->value)
-        return false;
+    if (!split->seen || split->size != expr->rhs->value) return false;
     split->inner = level;
     split->has_inner = true;
     return true;
@@ -43,8 +39,7 @@ static bool read_blocks(const AffineMap *map, LevelSplit *splits)
         const AffineExpr *expr = map->results[i];
         if (expr->kind == AFFINE_DIM) {
             LevelSplit *split = &splits[expr->value];
-            if (split->seen)
-                return false;
+            if (split->seen) return false;
             *split = (LevelSplit){.seen = true, .outer = i};
         } else if (!read_split(expr, i, splits)) {
             return false;
@@ -68,36 +63,29 @@ static const AffineMap *invert_blocking(const AffineMap *map, const LevelSplit *
     uint32_t count = 0;
     bool ok = true;
     for (uint32_t i = 0; i < map->result_count; i++)
-        if (map->results[i]->kind == AFFINE_DIM)
-            exprs[count++] = affine_dim(map->ctx, i);
+        if (map->results[i]->kind == AFFINE_DIM) exprs[count++] = affine_dim(map->ctx, i);
     for (uint32_t i = 0; i < map->dim_count; i++) {
         const LevelSplit *split = &splits[i];
-        if (split->size == 0)
-            continue;
+        if (split->size == 0) continue;
         ok = ok && split->has_inner;
         const AffineExpr *outer = affine_mul_c(affine_dim(map->ctx, split->outer), split->size);
         exprs[count++] = affine_add(outer, affine_dim(map->ctx, split->inner));
     }
-    const AffineMap *inverse =
-        ok ? map_get(map->ctx, map->result_count, 0, count, exprs) : NULL;
+    const AffineMap *inverse = ok ? map_get(map->ctx, map->result_count, 0, count, exprs) : NULL;
     free_ptr((void **)&exprs);
     return inverse;
 }
 
 const AffineMap *encoding_invert(const AffineMap *map)
 {
-    if (map->symbol_count != 0)
-        return NULL;
-    if (map_is_permutation(map))
-        return map_inverse_permutation(map);
+    if (map->symbol_count != 0) return NULL;
+    if (map_is_permutation(map)) return map_inverse_permutation(map);
     bool is_blocking;
     LevelSplit *splits = blocks_of(map, &is_blocking);
     const AffineMap *inverse = is_blocking ? invert_blocking(map, splits) : NULL;
     free_ptr((void **)&splits);
     return inverse;
 }
-
-/* --- level types ------------------------------------------------------------------------------ */
 
 typedef struct Levels {
     const Attr *types; /* array<i64> */
@@ -125,8 +113,7 @@ static LevelFormat format_at(const Levels *levels, uint32_t index)
 static bool verify_singletons(const Levels *levels)
 {
     for (uint32_t i = 0; i < levels->count; i++) {
-        if (format_at(levels, i) != LEVEL_SINGLETON)
-            continue;
+        if (format_at(levels, i) != LEVEL_SINGLETON) continue;
         LevelFormat before = i > 0 ? format_at(levels, i - 1) : LEVEL_DENSE;
         if (before != LEVEL_COMPRESSED && before != LEVEL_LOOSE_COMPRESSED)
             return fail(levels, "expected compressed or loose_compressed level before singleton "
@@ -159,17 +146,14 @@ static bool verify_batches(const Levels *levels)
 static bool verify_structured_blocks(const Levels *levels, uint8_t m)
 {
     const AffineMap *map = levels->map;
-    if (!map || map->dim_count == map->result_count)
-        return true;
+    if (!map || map->dim_count == map->result_count) return true;
     bool is_blocking, ok = true;
     LevelSplit *splits = blocks_of(map, &is_blocking);
     int64_t size = 0;
-    if (!is_blocking)
-        ok = fail(levels, "expected 1xm block structure for n_out_of_m level");
+    if (!is_blocking) ok = fail(levels, "expected 1xm block structure for n_out_of_m level");
     for (uint32_t i = 0; ok && i < map->result_count; i++) {
         const AffineExpr *expr = map->results[i];
-        if (expr->kind != AFFINE_MOD)
-            continue;
+        if (expr->kind != AFFINE_MOD) continue;
         if (size != 0 && expr->rhs->value != size)
             ok = fail(levels, "expected only one blocked level with the same coefficients");
         size = expr->rhs->value;
@@ -184,10 +168,8 @@ static bool verify_structured_blocks(const Levels *levels, uint8_t m)
 static bool verify_structured(const Levels *levels)
 {
     uint32_t at = 0;
-    while (at < levels->count && format_at(levels, at) != LEVEL_STRUCTURED)
-        at++;
-    if (at == levels->count)
-        return true;
+    while (at < levels->count && format_at(levels, at) != LEVEL_STRUCTURED) at++;
+    if (at == levels->count) return true;
     if (at + 1 != levels->count)
         return fail(levels, "expected n_out_of_m to be the last level type");
     for (uint32_t i = 0; i < at; i++)
@@ -196,13 +178,10 @@ static bool verify_structured(const Levels *levels)
     return verify_structured_blocks(levels, level_at(levels, at).m);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
-
 static bool verify_width(const Attr *width, const char *what, const Attr *loc)
 {
     uint32_t bits = (uint32_t)attr_int_value(width);
-    if (bits == 0 || bits == 8 || bits == 16 || bits == 32 || bits == 64)
-        return true;
+    if (bits == 0 || bits == 8 || bits == 16 || bits == 32 || bits == 64) return true;
     return diag_error(loc->ctx, loc, "unexpected %s bitwidth: %u", what, bits);
 }
 
@@ -233,13 +212,10 @@ bool encoding_verify(const Attr *const *params, const Attr *loc)
         return false;
     if (!verify_singletons(&levels) || !verify_batches(&levels) || !verify_structured(&levels))
         return false;
-    if (levels.count == 0)
-        return fail(&levels, "expected a non-empty array for lvlTypes");
-    if (!verify_maps(params, &levels))
-        return false;
+    if (levels.count == 0) return fail(&levels, "expected a non-empty array for lvlTypes");
+    if (!verify_maps(params, &levels)) return false;
     uint32_t dims = levels.map->dim_count;
-    if (params[ENC_SLICES]->u.array.count == 0 || dims == levels.count)
-        return true;
+    if (params[ENC_SLICES]->u.array.count == 0 || dims == levels.count) return true;
     return diag_error(loc->ctx, loc,
                       "dimSlices expected dimension-rank to match level-rank: %u != %u", dims,
                       levels.count);

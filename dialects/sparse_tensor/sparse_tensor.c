@@ -2,16 +2,18 @@
  * shape must satisfy. The map is read in encoding_map.c, relations between the parameters are
  * checked in encoding_verify.c.
  * Tests: lit/dialects/sparse_tensor */
-#include "dialects/sparse_tensor/sparse_tensor.h"
-
 #include "dialects/complex/complex.h"
 #include "dialects/sparse_tensor/internal.h"
+#include "dialects/sparse_tensor/sparse_tensor.h"
 #include "ir/asm/print/print.h"
 
 const char *const encoding_level_format_names[LEVEL_FORMAT_COUNT] = {
-    [LEVEL_DENSE] = "dense",         [LEVEL_BATCH] = "batch",
-    [LEVEL_COMPRESSED] = "compressed", [LEVEL_SINGLETON] = "singleton",
-    [LEVEL_LOOSE_COMPRESSED] = "loose_compressed", [LEVEL_STRUCTURED] = "structured",
+    [LEVEL_DENSE] = "dense",
+    [LEVEL_BATCH] = "batch",
+    [LEVEL_COMPRESSED] = "compressed",
+    [LEVEL_SINGLETON] = "singleton",
+    [LEVEL_LOOSE_COMPRESSED] = "loose_compressed",
+    [LEVEL_STRUCTURED] = "structured",
 };
 const char *const encoding_level_prop_names[LEVEL_PROP_COUNT] = {"nonunique", "nonordered", "soa"};
 
@@ -26,16 +28,13 @@ LevelType encoding_level_unpack(int64_t bits)
                        (uint8_t)(bits & 0xff), (uint8_t)(bits >> 8 & 0xff)};
 }
 
-/* --- slices ------------------------------------------------------------------------------ */
-
 enum { SLICE_OFFSET, SLICE_SIZE, SLICE_STRIDE, SLICE_PARAM_COUNT };
 
 /* integer | '?' */
 static bool parse_extent(OpParser *p, int64_t *out)
 {
     bool present;
-    if (!parser_try_int(p, out, &present))
-        return false;
+    if (!parser_try_int(p, out, &present)) return false;
     if (present)
         return *out >= 0 || parser_error(p, "expect positive value or ? for slice "
                                             "offset/size/stride");
@@ -58,13 +57,10 @@ static const Attr *parse_slice(OpParser *p, const Type *type)
 {
     (void)type;
     int64_t values[SLICE_PARAM_COUNT];
-    if (!parser_expect(p, "("))
-        return NULL;
+    if (!parser_expect(p, "(")) return NULL;
     for (int i = 0; i < SLICE_PARAM_COUNT; i++)
-        if ((i > 0 && !parser_expect(p, ",")) || !parse_extent(p, &values[i]))
-            return NULL;
-    if (!parser_expect(p, ")") || !verify_slice(p, values))
-        return NULL;
+        if ((i > 0 && !parser_expect(p, ",")) || !parse_extent(p, &values[i])) return NULL;
+    if (!parser_expect(p, ")") || !verify_slice(p, values)) return NULL;
     const Attr *param = attr_i64_array(parser_ctx(p), values, SLICE_PARAM_COUNT);
     return attr_dialect(parser_ctx(p), &sparse_tensor_slice, &param, 1);
 }
@@ -88,13 +84,10 @@ const AttrDef sparse_tensor_slice = {.name = "slice",
                                      .parse = parse_slice,
                                      .print = print_slice};
 
-/* --- encodings: reading -------------------------------------------------------------------- */
-
 static bool parse_width(OpParser *p, const char *what, const Attr **param)
 {
     const Attr *attr = parser_attr(p, NULL);
-    if (!attr)
-        return false;
+    if (!attr) return false;
     *param = attr;
     return attr->kind == ATTR_INTEGER ||
            parser_error_at(p, parser_symbol_pos(p), "expected an integral %s bitwidth", what);
@@ -103,25 +96,23 @@ static bool parse_width(OpParser *p, const char *what, const Attr **param)
 static bool parse_number(OpParser *p, Str key, const Attr **param)
 {
     const Attr *attr = parser_attr(p, NULL);
-    if (!attr)
-        return false;
+    if (!attr) return false;
     *param = attr;
-    return attr->kind == ATTR_INTEGER || attr->kind == ATTR_FLOAT || attr_is_a(attr, &complex_number) ||
-           parser_error_at(p, parser_symbol_pos(p), "expected a numeric value for %.*s", STR_ARG(key));
+    return attr->kind == ATTR_INTEGER || attr->kind == ATTR_FLOAT ||
+           attr_is_a(attr, &complex_number) ||
+           parser_error_at(p, parser_symbol_pos(p), "expected a numeric value for %.*s",
+                           STR_ARG(key));
 }
 
 /* entry ::= key '=' value */
 static bool parse_entry(OpParser *p, Str key, const Attr **params)
 {
-    static const char *const keys[] = {"map", "posWidth", "crdWidth", "explicitVal",
-                                       "implicitVal"};
+    static const char *const keys[] = {"map", "posWidth", "crdWidth", "explicitVal", "implicitVal"};
     size_t which = 0;
-    while (which < COUNT_OF(keys) && !str_eq_c(key, keys[which]))
-        which++;
+    while (which < COUNT_OF(keys) && !str_eq_c(key, keys[which])) which++;
     if (which == COUNT_OF(keys))
         return parser_error_at(p, parser_symbol_pos(p), "unexpected key: %.*s", STR_ARG(key));
-    if (!parser_expect(p, "="))
-        return false;
+    if (!parser_expect(p, "=")) return false;
     switch (which) {
     case 0: return encoding_parse_map(p, params);
     case 1: return parse_width(p, "position", &params[ENC_POS_WIDTH]);
@@ -137,25 +128,18 @@ static const Attr *parse_encoding(OpParser *p, const Type *type)
     (void)type;
     Context *ctx = parser_ctx(p);
     const Attr *unit = attr_unit(ctx), *zero = attr_i64(ctx, 0), *none = attr_array(ctx, NULL, 0);
-    const Attr *params[ENC_PARAM_COUNT] = {unit, attr_i64_array(ctx, NULL, 0), unit, zero, zero,
-                                           unit, unit, none};
-    if (!parser_expect(p, "<") || !parser_expect(p, "{"))
-        return NULL;
+    const Attr *params[ENC_PARAM_COUNT] = {
+        unit, attr_i64_array(ctx, NULL, 0), unit, zero, zero, unit, unit, none};
+    if (!parser_expect(p, "<") || !parser_expect(p, "{")) return NULL;
     Str key;
     while (parser_try_keyword(p, &key)) {
-        if (!parse_entry(p, key, params))
-            return NULL;
-        if (!parser_try(p, ","))
-            break;
+        if (!parse_entry(p, key, params)) return NULL;
+        if (!parser_try(p, ",")) break;
     }
-    if (!parser_expect(p, "}") || !parser_expect(p, ">"))
-        return NULL;
-    if (!encoding_verify(params, parser_loc_at(p, parser_symbol_pos(p))))
-        return NULL;
+    if (!parser_expect(p, "}") || !parser_expect(p, ">")) return NULL;
+    if (!encoding_verify(params, parser_loc_at(p, parser_symbol_pos(p)))) return NULL;
     return attr_dialect(ctx, &sparse_tensor_encoding, params, ENC_PARAM_COUNT);
 }
-
-/* --- encodings: writing ---------------------------------------------------------------------- */
 
 static void print_dims(StrBuf *out, const Attr *const *params)
 {
@@ -166,8 +150,7 @@ static void print_dims(StrBuf *out, const Attr *const *params)
     strbuf_add_char(out, '(');
     for (uint32_t i = 0; i < map->dim_count; i++) {
         strbuf_printf(out, "%sd%u", i ? ", " : "", i);
-        if (slices->u.array.count == 0)
-            continue;
+        if (slices->u.array.count == 0) continue;
         strbuf_add_c(out, " : ");
         attr_print(out, slices->u.array.items[i]);
     }
@@ -177,17 +160,14 @@ static void print_dims(StrBuf *out, const Attr *const *params)
 static void print_level(StrBuf *out, LevelType level)
 {
     strbuf_add_c(out, encoding_level_format_names[level.format]);
-    if (level.format == LEVEL_STRUCTURED)
-        strbuf_printf(out, "[%u, %u]", level.n, level.m);
+    if (level.format == LEVEL_STRUCTURED) strbuf_printf(out, "[%u, %u]", level.n, level.m);
     const char *separator = "(";
     for (uint32_t i = 0; i < LEVEL_PROP_COUNT; i++) {
-        if (!(level.props & 1u << i))
-            continue;
+        if (!(level.props & 1u << i)) continue;
         strbuf_printf(out, "%s%s", separator, encoding_level_prop_names[i]);
         separator = ", ";
     }
-    if (level.props)
-        strbuf_add_char(out, ')');
+    if (level.props) strbuf_add_char(out, ')');
 }
 
 static void print_levels(StrBuf *out, const Attr *const *params)
@@ -195,8 +175,7 @@ static void print_levels(StrBuf *out, const Attr *const *params)
     const AffineMap *map = params[ENC_DIM_TO_LVL]->u.map;
     strbuf_add_char(out, '(');
     for (uint32_t i = 0; i < map->result_count; i++) {
-        if (i)
-            strbuf_add_c(out, ", ");
+        if (i) strbuf_add_c(out, ", ");
         affine_print(out, map->results[i]);
         strbuf_add_c(out, " : ");
         print_level(out, encoding_level_unpack(dense_array_i64(params[ENC_LEVELS], i)));
@@ -212,8 +191,7 @@ static void print_width(StrBuf *out, const char *key, const Attr *width)
 
 static void print_value(StrBuf *out, const char *key, const Attr *value)
 {
-    if (value->kind == ATTR_UNIT)
-        return;
+    if (value->kind == ATTR_UNIT) return;
     strbuf_printf(out, ", %s = ", key);
     attr_print(out, value);
 }
@@ -232,13 +210,10 @@ static void print_encoding(StrBuf *out, const Attr *attr)
     strbuf_add_c(out, " }>");
 }
 
-/* --- encodings of a tensor -------------------------------------------------------------------- */
-
 static bool verify_value_type(const Attr *value, const char *which, const Type *elem,
                               const Attr *loc)
 {
-    if (value->kind == ATTR_UNIT || value->type == elem)
-        return true;
+    if (value->kind == ATTR_UNIT || value->type == elem) return true;
     return diag_error(loc->ctx, loc,
                       "%s value type mismatch between encoding and tensor element type: '%s' != "
                       "'%s'",
@@ -261,8 +236,7 @@ static bool verify_tensor(const Attr *attr, const Attr *loc, uint32_t rank, cons
     const Attr *const *params = attr->u.dialect.params;
     const Attr *implicit = params[ENC_IMPLICIT_VAL];
     uint32_t dims = params[ENC_DIM_TO_LVL]->u.map->dim_count;
-    if (rank == 0)
-        return diag_error(loc->ctx, loc, "expected non-scalar sparse tensor");
+    if (rank == 0) return diag_error(loc->ctx, loc, "expected non-scalar sparse tensor");
     if (dims != rank)
         return diag_error(loc->ctx, loc,
                           "dimension-rank mismatch between encoding and tensor shape: %u != %u",

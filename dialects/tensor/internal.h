@@ -43,10 +43,11 @@ bool tensor_fills_tiles(const Op *pack);
 bool tensor_verify_rank_reduced(const Op *op, const Type *full, const Type *type);
 
 /* tensor_fold.c */
-FoldHook tensor_fold_cast, tensor_fold_concat, tensor_fold_dim, tensor_fold_extract, tensor_fold_extract_slice,
-    tensor_fold_from_elements, tensor_fold_gather, tensor_fold_insert, tensor_fold_insert_slice,
-    tensor_fold_rank, tensor_fold_reshape, tensor_fold_collapse_shape, tensor_fold_expand_shape, tensor_fold_pad,
-    tensor_fold_splat, tensor_fold_pack, tensor_fold_unpack;
+FoldHook tensor_fold_cast, tensor_fold_concat, tensor_fold_dim, tensor_fold_extract,
+    tensor_fold_extract_slice, tensor_fold_from_elements, tensor_fold_gather, tensor_fold_insert,
+    tensor_fold_insert_slice, tensor_fold_rank, tensor_fold_reshape, tensor_fold_collapse_shape,
+    tensor_fold_expand_shape, tensor_fold_pad, tensor_fold_splat, tensor_fold_pack,
+    tensor_fold_unpack;
 
 /* An op like `op` with other operands and result types, its regions copied. */
 Op *tensor_clone_with(Rewriter *rw, Op *op, Value *const *operands, const Type *const *types);

@@ -1,16 +1,13 @@
 /* Rows of the tensor dialect, with the text and checks of its small ops. Slicing, reshaping and
  * packing have files of their own; folders are in tensor_fold.c, patterns in tensor_canon*.c.
  * Tests: lit/dialects/tensor */
-#include "dialects/tensor/tensor.h"
-
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/common/common.h"
 #include "dialects/tensor/internal.h"
-#include "ir/asm/print/print.h"
+#include "dialects/tensor/tensor.h"
 #include "ir/asm/parse/parse.h"
-
-/* --- constraints ------------------------------------------------------------------- */
+#include "ir/asm/print/print.h"
+#include "ir/rewrite/rewrite.h"
 
 static bool has_dims(const Type *type)
 {
@@ -48,23 +45,19 @@ static const TypeConstraint TYPE_NUMBER = {.test = is_number, .what = "integer/i
 
 static bool is_i64_list(const Attr *attr)
 {
-    if (attr->kind != ATTR_ARRAY)
-        return false;
+    if (attr->kind != ATTR_ARRAY) return false;
     for (uint32_t i = 0; i < attr->u.array.count; i++) {
         const Attr *item = attr->u.array.items[i];
-        if (item->kind != ATTR_INTEGER || !type_is_int_width(item->type, 64))
-            return false;
+        if (item->kind != ATTR_INTEGER || !type_is_int_width(item->type, 64)) return false;
     }
     return true;
 }
 
 static bool is_reassociation(const Attr *attr)
 {
-    if (attr->kind != ATTR_ARRAY)
-        return false;
+    if (attr->kind != ATTR_ARRAY) return false;
     for (uint32_t i = 0; i < attr->u.array.count; i++)
-        if (!is_i64_list(attr->u.array.items[i]))
-            return false;
+        if (!is_i64_list(attr->u.array.items[i])) return false;
     return true;
 }
 
@@ -73,18 +66,13 @@ static const AttrConstraint ATTR_IS_REASSOCIATION = {
     .stores = attr_is_array,
     .what = "Array of 64-bit integer array attributes"};
 
-/* --- helpers for other dialects ------------------------------------------------------- */
-
 bool tensor_shapes_compatible(const Type *a, const Type *b)
 {
-    if (!type_is_ranked(a) || !type_is_ranked(b))
-        return true;
-    if (a->u.shaped.rank != b->u.shaped.rank)
-        return false;
+    if (!type_is_ranked(a) || !type_is_ranked(b)) return true;
+    if (a->u.shaped.rank != b->u.shaped.rank) return false;
     for (uint32_t i = 0; i < a->u.shaped.rank; i++) {
         int64_t x = a->u.shaped.dims[i], y = b->u.shaped.dims[i];
-        if (x != y && x != DIM_DYNAMIC && y != DIM_DYNAMIC)
-            return false;
+        if (x != y && x != DIM_DYNAMIC && y != DIM_DYNAMIC) return false;
     }
     return true;
 }
@@ -99,8 +87,7 @@ Value *tensor_dim(Builder *b, Value *tensor, uint32_t dim)
 MixedIndex tensor_mixed_dim(Builder *b, Value *tensor, uint32_t dim)
 {
     int64_t extent = tensor->type->u.shaped.dims[dim];
-    if (extent != DIM_DYNAMIC)
-        return mixed_constant(extent);
+    if (extent != DIM_DYNAMIC) return mixed_constant(extent);
     Value *operands[] = {tensor, arith_constant_index(b, dim)};
     return mixed_value(rewrite_build_or_fold(b, TENSOR(DIM), operands, 2, type_index(b->ctx)));
 }
@@ -111,8 +98,7 @@ Value *tensor_empty(Builder *b, const MixedIndex *sizes, size_t rank, const Type
     IntList dims = {0};
     for (size_t i = 0; i < rank; i++) {
         *vec_push(&dims) = sizes[i].value ? DIM_DYNAMIC : sizes[i].constant;
-        if (sizes[i].value)
-            *vec_push(&values) = sizes[i].value;
+        if (sizes[i].value) *vec_push(&values) = sizes[i].value;
     }
     const Type *type = type_tensor(elem, dims.data, (uint32_t)rank, NULL);
     Op *op = build(b, TENSOR(EMPTY), values.data, (uint32_t)values.len, &type, 1, NULL, 0);
@@ -126,8 +112,6 @@ Value *tensor_cast(Builder *b, Value *source, const Type *type)
     return source->type == type ? source : build_unary(b, TENSOR(CAST), type, source);
 }
 
-/* --- casts --------------------------------------------------------------------------------- */
-
 static bool cast_error(Op *op)
 {
     return op_error(op, "operand type '%s' and result type '%s' are cast incompatible",
@@ -138,8 +122,7 @@ static bool cast_error(Op *op)
 static bool verify_cast(Op *op)
 {
     const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
-    if (type_elem(from) == type_elem(to) && tensor_shapes_compatible(from, to))
-        return true;
+    if (type_elem(from) == type_elem(to) && tensor_shapes_compatible(from, to)) return true;
     return cast_error(op);
 }
 
@@ -152,8 +135,6 @@ static bool verify_bitcast(Op *op)
     return cast_error(op);
 }
 
-/* --- elements ------------------------------------------------------------------------------- */
-
 static bool infer_extract(Op *op, const Type **results)
 {
     results[0] = type_elem(op_operand(op, 0)->type);
@@ -164,8 +145,7 @@ static bool verify_extract(Op *op)
 {
     const Type *tensor = op_operand(op, 0)->type;
     if (op_result(op, 0)->type != type_elem(tensor))
-        return op_error(op,
-                        "failed to verify that result type matches element type of tensor");
+        return op_error(op, "failed to verify that result type matches element type of tensor");
     if (op->operand_count - 1 != tensor->u.shaped.rank)
         return op_error(op, "incorrect number of indices for extract_element");
     return true;
@@ -177,19 +157,16 @@ static bool parse_insert(OpParser *p)
     OperandRef scalar, dest;
     OperandRefs indices = {0};
     const Type *type = NULL, *index = type_index(parser_ctx(p));
-    bool ok = parser_operand(p, &scalar) && parser_expect(p, "into") &&
-              parser_operand(p, &dest) && parser_expect(p, "[") &&
-              parser_operand_list(p, &indices) && parser_expect(p, "]") &&
+    bool ok = parser_operand(p, &scalar) && parser_expect(p, "into") && parser_operand(p, &dest) &&
+              parser_expect(p, "[") && parser_operand_list(p, &indices) && parser_expect(p, "]") &&
               parser_attr_dict(p, false) && parser_expect(p, ":");
     SrcPos at = parser_pos(p);
     ok = ok && (type = parser_type(p)) != NULL;
     if (ok && type->kind != TYPE_RANKED_TENSOR)
         ok = parser_error_at(p, at, "invalid kind of type specified");
     ok = ok && parser_resolve(p, &scalar, type_elem(type)) && parser_resolve(p, &dest, type);
-    for (size_t i = 0; ok && i < indices.len; i++)
-        ok = parser_resolve(p, &indices.data[i], index);
-    if (ok)
-        parser_add_result(p, type);
+    for (size_t i = 0; ok && i < indices.len; i++) ok = parser_resolve(p, &indices.data[i], index);
+    if (ok) parser_add_result(p, type);
     vec_free(&indices);
     return ok;
 }
@@ -227,8 +204,7 @@ static bool parse_from_elements(OpParser *p)
     const Type *type = NULL;
     int64_t count = 0;
     SrcPos at = parser_pos(p);
-    bool ok = parser_operand_list(p, &refs) && parser_attr_dict(p, false) &&
-              parser_expect(p, ":");
+    bool ok = parser_operand_list(p, &refs) && parser_attr_dict(p, false) && parser_expect(p, ":");
     SrcPos type_at = parser_pos(p);
     ok = ok && (type = parser_type(p)) != NULL;
     if (ok && type->kind != TYPE_RANKED_TENSOR)
@@ -243,8 +219,7 @@ static bool parse_from_elements(OpParser *p)
                              (long long)count);
     for (size_t i = 0; ok && i < refs.len; i++)
         ok = parser_resolve(p, &refs.data[i], type_elem(type));
-    if (ok)
-        parser_add_result(p, type);
+    if (ok) parser_add_result(p, type);
     vec_free(&refs);
     return ok;
 }
@@ -268,8 +243,6 @@ static bool verify_from_elements(Op *op)
     return ok || op_error(op, "failed to verify that operand types match result element type");
 }
 
-/* --- dynamic sizes --------------------------------------------------------------------------- */
-
 static uint32_t dynamic_dims(const Type *type)
 {
     uint32_t count = 0;
@@ -281,8 +254,7 @@ static uint32_t dynamic_dims(const Type *type)
 static bool verify_dynamic_sizes(Op *op, uint32_t given)
 {
     uint32_t want = dynamic_dims(op_result(op, 0)->type);
-    if (given == want)
-        return true;
+    if (given == want) return true;
     return op_error(op, "incorrect number of dynamic sizes, has %u, expected %u", given, want);
 }
 
@@ -298,18 +270,15 @@ static bool parse_splat(OpParser *p)
     OperandRefs sizes = {0};
     const Type *type = NULL, *index = type_index(parser_ctx(p));
     bool ok = parser_operand(p, &input);
-    if (ok && parser_try(p, "["))
-        ok = parser_operand_list(p, &sizes) && parser_expect(p, "]");
+    if (ok && parser_try(p, "[")) ok = parser_operand_list(p, &sizes) && parser_expect(p, "]");
     ok = ok && parser_attr_dict(p, false) && parser_expect(p, ":");
     SrcPos at = parser_pos(p);
     ok = ok && (type = parser_type(p)) != NULL;
     if (ok && type->kind != TYPE_RANKED_TENSOR)
         ok = parser_error_at(p, at, "invalid kind of type specified");
     ok = ok && parser_resolve(p, &input, type_elem(type));
-    for (size_t i = 0; ok && i < sizes.len; i++)
-        ok = parser_resolve(p, &sizes.data[i], index);
-    if (ok)
-        parser_add_result(p, type);
+    for (size_t i = 0; ok && i < sizes.len; i++) ok = parser_resolve(p, &sizes.data[i], index);
+    if (ok) parser_add_result(p, type);
     vec_free(&sizes);
     return ok;
 }
@@ -331,17 +300,15 @@ static void print_splat(OpPrinter *p, const Op *op)
 static bool verify_splat(Op *op)
 {
     if (op_operand(op, 0)->type != type_elem(op_result(op, 0)->type))
-        return op_error(
-            op, "failed to verify that operand type matches element type of result");
+        return op_error(op, "failed to verify that operand type matches element type of result");
     return verify_dynamic_sizes(op, op->operand_count - 1);
 }
 
 static bool verify_generate(Op *op)
 {
-    if (op->operand_count == dynamic_dims(op_result(op, 0)->type))
-        return true;
-    return op_emit_error(
-        op, "must have as many index operands as dynamic extents in the result type");
+    if (op->operand_count == dynamic_dims(op_result(op, 0)->type)) return true;
+    return op_emit_error(op,
+                         "must have as many index operands as dynamic extents in the result type");
 }
 
 static bool verify_generate_body(Op *op)
@@ -354,13 +321,10 @@ static bool verify_generate_body(Op *op)
     if (body->arg_count != type->u.shaped.rank)
         return op_emit_error(op, "must have one body argument per input dimension");
     const Op *yield = body->last;
-    if (yield->def == TENSOR(YIELD) && op_operand(yield, 0)->type == type_elem(type))
-        return true;
-    return op_error(
-        op, "body must be terminated with a `yield` operation of the tensor element type");
+    if (yield->def == TENSOR(YIELD) && op_operand(yield, 0)->type == type_elem(type)) return true;
+    return op_error(op,
+                    "body must be terminated with a `yield` operation of the tensor element type");
 }
-
-/* --- names ------------------------------------------------------------------------------------- */
 
 #define NAME_RESULT(FN, TEXT)                                                                      \
     static const char *name_##FN(const Op *op, uint32_t index, StrBuf *scratch)                    \
@@ -389,8 +353,6 @@ NAME_RESULT(scatter, "scatter")
 NAME_RESULT(splat, "splat")
 NAME_RESULT(pack, "pack")
 NAME_RESULT(unpack, "unpack")
-
-/* --- the table ----------------------------------------------------------------------------------- */
 
 #define SLICE_ATTRS                                                                                \
     ATTRS(REQUIRED("static_offsets", ATTR_IS_I64_ARRAY),                                           \

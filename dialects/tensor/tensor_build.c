@@ -1,10 +1,9 @@
 /* Builders of the tensor ops whose operands take some working out.
- * Tests: lit/passes/linalg/linalg-fuse-elementwise-reshape.mir, lit/dialects/tensor/canonicalize.mir */
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-reshape.mir,
+ * lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
-
-/* --- reshapes ----------------------------------------------------------------------------- */
+#include "ir/rewrite/rewrite.h"
 
 const Attr *tensor_groups_attr(Context *ctx, const uint32_t *sizes, size_t count)
 {
@@ -13,8 +12,7 @@ const Attr *tensor_groups_attr(Context *ctx, const uint32_t *sizes, size_t count
     int64_t next = 0;
     for (size_t i = 0; i < count; i++) {
         group.len = 0;
-        for (uint32_t k = 0; k < sizes[i]; k++)
-            *vec_push(&group) = attr_i64(ctx, next++);
+        for (uint32_t k = 0; k < sizes[i]; k++) *vec_push(&group) = attr_i64(ctx, next++);
         *vec_push(&all) = attr_array(ctx, group.data, group.len);
     }
     const Attr *attr = attr_array(ctx, all.data, all.len);
@@ -36,8 +34,8 @@ const Type *tensor_collapsed_type(const Type *type, const uint32_t *sizes, size_
         }
         *vec_push(&dims) = product;
     }
-    const Type *collapsed = type_tensor(type_elem(type), dims.data, (uint32_t)dims.len,
-                                        type->u.shaped.extra);
+    const Type *collapsed =
+        type_tensor(type_elem(type), dims.data, (uint32_t)dims.len, type->u.shaped.extra);
     vec_free(&dims);
     return collapsed;
 }
@@ -86,16 +84,14 @@ Value *tensor_expand_shape(Builder *b, Value *source, const Type *type, const At
         *vec_push(&sizes) = tensor_mixed_dim(b, source, g);
     for (uint32_t g = 0; g < groups->u.array.count; g++)
         if (sizes.data[g].value && is_dynamic_group(type, groups->u.array.items[g]))
-            *vec_push(&operands) = build_dynamic_extent(b, type, groups->u.array.items[g],
-                                                        sizes.data[g].value);
+            *vec_push(&operands) =
+                build_dynamic_extent(b, type, groups->u.array.items[g], sizes.data[g].value);
     Op *op = build(b, TENSOR(EXPAND_SHAPE), operands.data, (uint32_t)operands.len, &type, 1, attrs,
                    COUNT_OF(attrs));
     vec_free(&sizes);
     vec_free(&operands);
     return op_result(op, 0);
 }
-
-/* --- pad -------------------------------------------------------------------------------------- */
 
 void tensor_pad_read(const Op *pad, PadBorders *out)
 {

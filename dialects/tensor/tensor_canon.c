@@ -3,8 +3,8 @@
  * type follows it.
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/internal.h"
+#include "ir/rewrite/rewrite.h"
 
 void tensor_replace_cast(Rewriter *rw, Op *op, Value *value)
 {
@@ -15,22 +15,17 @@ Op *tensor_clone_with(Rewriter *rw, Op *op, Value *const *operands, const Type *
 {
     Op *copy = op_clone(op, NULL);
     op_set_operands(copy, operands, op->operand_count);
-    for (uint32_t i = 0; i < copy->result_count; i++)
-        op_result(copy, i)->type = types[i];
+    for (uint32_t i = 0; i < copy->result_count; i++) op_result(copy, i)->type = types[i];
     op_insert_before(copy, op);
     rw->inserted(rw, copy);
     return copy;
 }
 
-/* --- casts ------------------------------------------------------------------------------- */
-
 /* What two types together say of a shape; NULL if they contradict each other. */
 static const Type *join(const Type *a, const Type *b)
 {
-    if (!a || !b || !type_is_ranked(a) || !type_is_ranked(b))
-        return a && type_is_ranked(a) ? a : b;
-    if (!tensor_shapes_compatible(a, b))
-        return NULL;
+    if (!a || !b || !type_is_ranked(a) || !type_is_ranked(b)) return a && type_is_ranked(a) ? a : b;
+    if (!tensor_shapes_compatible(a, b)) return NULL;
     IntList dims = {0};
     for (uint32_t i = 0; i < a->u.shaped.rank; i++) {
         int64_t extent = a->u.shaped.dims[i];
@@ -46,13 +41,11 @@ static bool cast_of_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *inner = rewrite_def_of(op_operand(op, 0), TENSOR(CAST));
-    if (!inner)
-        return false;
+    if (!inner) return false;
     const Type *from = op_operand(inner, 0)->type, *to = op_result(op, 0)->type;
     const Type *checked = join(from, op_result(inner, 0)->type);
     checked = checked ? join(checked, to) : NULL;
-    if (!checked || checked != join(from, to))
-        return false;
+    if (!checked || checked != join(from, to)) return false;
     rewriter_replace_one(rw, op, build_unary(&rw->b, TENSOR(CAST), to, op_operand(inner, 0)));
     return true;
 }
@@ -62,10 +55,9 @@ static bool bitcast_of_bitcast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *inner = rewrite_def_of(op_operand(op, 0), TENSOR(BITCAST));
-    if (!inner)
-        return false;
-    rewriter_replace_one(rw, op, build_unary(&rw->b, TENSOR(BITCAST), op_result(op, 0)->type,
-                                             op_operand(inner, 0)));
+    if (!inner) return false;
+    rewriter_replace_one(
+        rw, op, build_unary(&rw->b, TENSOR(BITCAST), op_result(op, 0)->type, op_operand(inner, 0)));
     return true;
 }
 
@@ -73,10 +65,8 @@ static bool bitcast_of_bitcast(Rewriter *rw, Op *op, void *user)
  * destinations' types. */
 static int64_t first_destination(const Op *op)
 {
-    if (op->def == TENSOR(INSERT))
-        return 1;
-    if (op->def == TENSOR(PACK) || op->def == TENSOR(UNPACK))
-        return 1;
+    if (op->def == TENSOR(INSERT)) return 1;
+    if (op->def == TENSOR(PACK) || op->def == TENSOR(UNPACK)) return 1;
     return -1;
 }
 
@@ -87,8 +77,7 @@ static bool cast_into_destination_op(Rewriter *rw, Op *op, void *user)
     int64_t destination = first_destination(op);
     bool any = false;
     ValueList operands = {0};
-    if (destination < 0)
-        return false;
+    if (destination < 0) return false;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         Value *source = tensor_fold_source_cast(op_operand(op, i));
         any = any || source;
@@ -108,15 +97,13 @@ static bool cast_of_empty(Rewriter *rw, Op *op, void *user)
     (void)user;
     Op *empty = rewrite_def_of(op_operand(op, 0), TENSOR(EMPTY));
     const Type *type = op_result(op, 0)->type;
-    if (!empty || !tensor_cast_adds_static(op))
-        return false;
+    if (!empty || !tensor_cast_adds_static(op)) return false;
     const Type *from = op_result(empty, 0)->type;
     ValueList sizes = {0};
     uint32_t next = 0;
     for (uint32_t i = 0; i < type->u.shaped.rank; i++) {
         Value *size = from->u.shaped.dims[i] == DIM_DYNAMIC ? op_operand(empty, next++) : NULL;
-        if (size && type->u.shaped.dims[i] == DIM_DYNAMIC)
-            *vec_push(&sizes) = size;
+        if (size && type->u.shaped.dims[i] == DIM_DYNAMIC) *vec_push(&sizes) = size;
     }
     Op *made = build(&rw->b, TENSOR(EMPTY), sizes.data, (uint32_t)sizes.len, &type, 1, NULL, 0);
     rewriter_replace_one(rw, op, op_result(made, 0));
@@ -130,18 +117,15 @@ static bool cast_of_slice(Rewriter *rw, Op *op, void *user)
     (void)user;
     Op *slice = rewrite_def_of(op_operand(op, 0), TENSOR(EXTRACT_SLICE));
     const Type *type = op_result(op, 0)->type, *from = op_operand(op, 0)->type;
-    if (!slice || !tensor_cast_adds_static(op) || type == from)
-        return false;
+    if (!slice || !tensor_cast_adds_static(op) || type == from) return false;
     SliceParams params;
     tensor_slice_read(slice, &params);
     IntList sizes = {0};
-    for (size_t i = 0; i < params.sizes.len; i++)
-        *vec_push(&sizes) = params.sizes.data[i].constant;
+    for (size_t i = 0; i < params.sizes.len; i++) *vec_push(&sizes) = params.sizes.data[i].constant;
     uint32_t next = 0;
     for (size_t i = 0; i < sizes.len && next < type->u.shaped.rank; i++) {
         bool kept = sizes.data[i] == from->u.shaped.dims[next];
-        if (!kept)
-            continue;
+        if (!kept) continue;
         if (type->u.shaped.dims[next] != DIM_DYNAMIC)
             params.sizes.data[i] = mixed_constant(type->u.shaped.dims[next]);
         next++;
@@ -170,8 +154,7 @@ void tensor_canonicalize_bitcast(PatternSet *set)
 static bool concat_of_one(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (op->operand_count != 1)
-        return false;
+    if (op->operand_count != 1) return false;
     tensor_replace_cast(rw, op, op_operand(op, 0));
     return true;
 }
@@ -180,8 +163,6 @@ void tensor_canonicalize_concat(PatternSet *set)
 {
     pattern_add(set, "concat-of-one", TENSOR(CONCAT), 1, concat_of_one);
 }
-
-/* --- extents --------------------------------------------------------------------------- */
 
 /* Moves sizes that are constants into the type; NULL if none is. Values that stay are appended. */
 static const Type *fold_dynamic_sizes(const Op *op, ValueList *sizes)
@@ -201,8 +182,8 @@ static const Type *fold_dynamic_sizes(const Op *op, ValueList *sizes)
         }
         *vec_push(&dims) = extent;
     }
-    const Type *folded = type_tensor(type_elem(type), dims.data, (uint32_t)dims.len,
-                                     type->u.shaped.extra);
+    const Type *folded =
+        type_tensor(type_elem(type), dims.data, (uint32_t)dims.len, type->u.shaped.extra);
     vec_free(&dims);
     return changed ? folded : NULL;
 }
@@ -213,8 +194,7 @@ static bool empty_of_constants(Rewriter *rw, Op *op, void *user)
     ValueList sizes = {0};
     const Type *type = fold_dynamic_sizes(op, &sizes);
     if (type) {
-        Op *made = build(&rw->b, TENSOR(EMPTY), sizes.data, (uint32_t)sizes.len, &type, 1, NULL,
-                         0);
+        Op *made = build(&rw->b, TENSOR(EMPTY), sizes.data, (uint32_t)sizes.len, &type, 1, NULL, 0);
         tensor_replace_cast(rw, op, op_result(made, 0));
     }
     vec_free(&sizes);
@@ -227,22 +207,18 @@ void tensor_canonicalize_empty(PatternSet *set)
     pattern_add(set, "empty-of-constants", TENSOR(EMPTY), 1, empty_of_constants);
 }
 
-/* --- elements ---------------------------------------------------------------------------- */
-
 /* extract(cast(x)) -> extract(x) */
 static bool extract_of_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *cast = rewrite_def_of(op_operand(op, 0), TENSOR(CAST));
-    if (!cast || !type_is_ranked(op_operand(cast, 0)->type))
-        return false;
+    if (!cast || !type_is_ranked(op_operand(cast, 0)->type)) return false;
     ValueList operands = {0};
     *vec_push(&operands) = op_operand(cast, 0);
-    for (uint32_t i = 1; i < op->operand_count; i++)
-        *vec_push(&operands) = op_operand(op, i);
+    for (uint32_t i = 1; i < op->operand_count; i++) *vec_push(&operands) = op_operand(op, i);
     const Type *type = op_result(op, 0)->type;
-    Op *made = build(&rw->b, TENSOR(EXTRACT), operands.data, (uint32_t)operands.len, &type, 1,
-                     NULL, 0);
+    Op *made =
+        build(&rw->b, TENSOR(EXTRACT), operands.data, (uint32_t)operands.len, &type, 1, NULL, 0);
     rewriter_replace_one(rw, op, op_result(made, 0));
     vec_free(&operands);
     return true;
@@ -253,17 +229,15 @@ static bool extract_of_index_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *cast = rewrite_def_of(op_operand(op, 0), ARITH(INDEX_CAST));
-    if (!cast || !type_is_tensor(op_operand(cast, 0)->type))
-        return false;
+    if (!cast || !type_is_tensor(op_operand(cast, 0)->type)) return false;
     ValueList operands = {0};
     *vec_push(&operands) = op_operand(cast, 0);
-    for (uint32_t i = 1; i < op->operand_count; i++)
-        *vec_push(&operands) = op_operand(op, i);
+    for (uint32_t i = 1; i < op->operand_count; i++) *vec_push(&operands) = op_operand(op, i);
     const Type *elem = type_elem(op_operand(cast, 0)->type);
-    Op *made = build(&rw->b, TENSOR(EXTRACT), operands.data, (uint32_t)operands.len, &elem, 1,
-                     NULL, 0);
-    rewriter_replace_one(rw, op, build_unary(&rw->b, ARITH(INDEX_CAST), op_result(op, 0)->type,
-                                             op_result(made, 0)));
+    Op *made =
+        build(&rw->b, TENSOR(EXTRACT), operands.data, (uint32_t)operands.len, &elem, 1, NULL, 0);
+    rewriter_replace_one(
+        rw, op, build_unary(&rw->b, ARITH(INDEX_CAST), op_result(op, 0)->type, op_result(made, 0)));
     vec_free(&operands);
     return true;
 }
@@ -273,8 +247,7 @@ static bool extract_of_generate(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *generate = rewrite_def_of(op_operand(op, 0), TENSOR(GENERATE));
-    if (!generate || !op_is_pure(generate))
-        return false;
+    if (!generate || !op_is_pure(generate)) return false;
     Block *body = region_entry(op_region(generate, 0));
     PtrMap values = {0};
     for (uint32_t i = 0; i < body->arg_count; i++)
@@ -304,8 +277,8 @@ static bool generate_of_constants(Rewriter *rw, Op *op, void *user)
     ValueList sizes = {0};
     const Type *type = fold_dynamic_sizes(op, &sizes);
     if (type) {
-        Op *made = build(&rw->b, TENSOR(GENERATE), sizes.data, (uint32_t)sizes.len, &type, 1,
-                         NULL, 0);
+        Op *made =
+            build(&rw->b, TENSOR(GENERATE), sizes.data, (uint32_t)sizes.len, &type, 1, NULL, 0);
         region_take(op_region(made, 0), op_region(op, 0));
         tensor_replace_cast(rw, op, op_result(made, 0));
     }

@@ -2,16 +2,15 @@
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/internal.h"
+#include "ir/rewrite/rewrite.h"
 
 /* The constant index of a tensor.dim within the source's rank; false otherwise. */
 static bool constant_dim(Op *op, uint32_t *out)
 {
     const Attr *index = fold_constant_of(op_operand(op, 1));
     const Type *type = op_operand(op, 0)->type;
-    if (!index || index->kind != ATTR_INTEGER || !type_is_ranked(type))
-        return false;
+    if (!index || index->kind != ATTR_INTEGER || !type_is_ranked(type)) return false;
     int64_t dim = attr_int_value(index);
     *out = (uint32_t)dim;
     return dim >= 0 && dim < type->u.shaped.rank;
@@ -22,8 +21,7 @@ static bool dim_of_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *cast = rewrite_def_of(op_operand(op, 0), TENSOR(CAST));
-    if (!cast)
-        return false;
+    if (!cast) return false;
     op_set_operand(op, 0, op_operand(cast, 0));
     rewriter_modified(rw, op);
     return true;
@@ -35,13 +33,10 @@ static bool dim_of_empty(Rewriter *rw, Op *op, void *user)
     (void)user;
     Op *empty = rewrite_def_of(op_operand(op, 0), TENSOR(EMPTY));
     uint32_t dim, next = 0;
-    if (!empty || !constant_dim(op, &dim))
-        return false;
+    if (!empty || !constant_dim(op, &dim)) return false;
     const int64_t *dims = op_result(empty, 0)->type->u.shaped.dims;
-    if (dims[dim] != DIM_DYNAMIC)
-        return false;
-    for (uint32_t i = 0; i < dim; i++)
-        next += dims[i] == DIM_DYNAMIC;
+    if (dims[dim] != DIM_DYNAMIC) return false;
+    for (uint32_t i = 0; i < dim; i++) next += dims[i] == DIM_DYNAMIC;
     rewriter_replace_one(rw, op, op_operand(empty, next));
     return true;
 }
@@ -51,8 +46,7 @@ static bool dim_of_destination(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Value *destination = value_destination(op_operand(op, 0));
-    if (!destination)
-        return false;
+    if (!destination) return false;
     op_set_operand(op, 0, destination);
     rewriter_modified(rw, op);
     return true;
@@ -63,8 +57,7 @@ static bool dim_of_reshape(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *reshape = rewrite_def_of(op_operand(op, 0), TENSOR(RESHAPE));
-    if (!reshape)
-        return false;
+    if (!reshape) return false;
     Value *operands[] = {op_operand(reshape, 1), op_operand(op, 1)};
     const Type *type = type_elem(operands[0]->type);
     Value *extent = op_result(build(&rw->b, TENSOR(EXTRACT), operands, 2, &type, 1, NULL, 0), 0);
@@ -80,8 +73,6 @@ void tensor_canonicalize_dim(PatternSet *set)
     pattern_add(set, "dim-of-destination", TENSOR(DIM), 1, dim_of_destination);
     pattern_add(set, "dim-of-reshape", TENSOR(DIM), 1, dim_of_reshape);
 }
-
-/* --- of reshapes ------------------------------------------------------------------------ */
 
 bool tensor_find_group(const Op *expand, uint32_t dim, uint32_t *group, int64_t *product)
 {
@@ -113,10 +104,8 @@ static bool dim_of_expand(Rewriter *rw, Op *op, void *user)
         return false;
     Context *ctx = rw->b.ctx;
     Value *whole = tensor_dim(&rw->b, op_operand(expand, 0), group);
-    const AffineExpr *quotient =
-        affine_floordiv(affine_symbol(ctx, 0), affine_const(ctx, product));
-    rewriter_replace_one(
-        rw, op, affine_apply(&rw->b, map_get(ctx, 0, 1, 1, &quotient), &whole, 1));
+    const AffineExpr *quotient = affine_floordiv(affine_symbol(ctx, 0), affine_const(ctx, product));
+    rewriter_replace_one(rw, op, affine_apply(&rw->b, map_get(ctx, 0, 1, 1, &quotient), &whole, 1));
     return true;
 }
 
@@ -139,8 +128,7 @@ static bool dim_of_collapse(Rewriter *rw, Op *op, void *user)
         product = product ? affine_mul(product, symbol) : symbol;
     }
     const AffineMap *map = map_get(rw->b.ctx, 0, (uint32_t)sizes.len, 1, &product);
-    rewriter_replace_one(rw, op,
-                         affine_apply(&rw->b, map, sizes.data, (uint32_t)sizes.len));
+    rewriter_replace_one(rw, op, affine_apply(&rw->b, map, sizes.data, (uint32_t)sizes.len));
     vec_free(&sizes);
     return true;
 }

@@ -1,7 +1,7 @@
 /* Canonicalization patterns of pack and unpack.
  * Tests: lit/dialects/tensor/canonicalize-pack.mir */
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/internal.h"
+#include "ir/rewrite/rewrite.h"
 
 static uint32_t padding_count(const Op *pack)
 {
@@ -38,8 +38,7 @@ static bool drop_padding(Rewriter *rw, Op *op)
 static bool share_extents(Rewriter *rw, Op *op)
 {
     const Type *types[2];
-    if (!tensor_shared_extents(op, &types[0], &types[1]))
-        return false;
+    if (!tensor_shared_extents(op, &types[0], &types[1])) return false;
     ValueList operands = {0};
     for (uint32_t i = 0; i < op->operand_count; i++) {
         Value *value = op_operand(op, i);
@@ -55,10 +54,8 @@ static bool simplify_pack(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *unpack = rewrite_def_of(op_operand(op, 0), TENSOR(UNPACK));
-    if (unpack)
-        return undo(rw, op, unpack);
-    if (padding_count(op) > 0 && tensor_fills_tiles(op))
-        return drop_padding(rw, op);
+    if (unpack) return undo(rw, op, unpack);
+    if (padding_count(op) > 0 && tensor_fills_tiles(op)) return drop_padding(rw, op);
     return share_extents(rw, op);
 }
 
@@ -67,11 +64,9 @@ static bool simplify_unpack(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *pack = rewrite_def_of(op_operand(op, 0), TENSOR(PACK));
-    if (pack)
-        return undo(rw, op, pack);
+    if (pack) return undo(rw, op, pack);
     Value *destination = value_destination(op_operand(op, 1));
-    if (!destination)
-        return share_extents(rw, op);
+    if (!destination) return share_extents(rw, op);
     op_set_operand(op, 1, destination);
     rewriter_modified(rw, op);
     return true;

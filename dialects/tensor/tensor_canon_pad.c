@@ -1,7 +1,7 @@
 /* Canonicalization patterns of pad.
  * Tests: lit/dialects/tensor/canonicalize.mir */
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/internal.h"
+#include "ir/rewrite/rewrite.h"
 
 /* A pad with the body of another one, which loses it. */
 static Value *build_pad(Rewriter *rw, Op *old, Value *source, const Type *type,
@@ -16,8 +16,7 @@ static bool all_zero(const MixedIndices *list)
 {
     for (size_t i = 0; i < list->len; i++) {
         int64_t value;
-        if (!mixed_known(list->data[i], &value) || value != 0)
-            return false;
+        if (!mixed_known(list->data[i], &value) || value != 0) return false;
     }
     return true;
 }
@@ -30,8 +29,7 @@ static bool pad_by_nothing(Rewriter *rw, Op *op, void *user)
     tensor_pad_read(op, &borders);
     bool nothing = !op_attr(op, "nofold") && all_zero(&borders.low) && all_zero(&borders.high);
     tensor_pad_free(&borders);
-    if (nothing)
-        tensor_replace_cast(rw, op, op_operand(op, 0));
+    if (nothing) tensor_replace_cast(rw, op, op_operand(op, 0));
     return nothing;
 }
 
@@ -56,8 +54,7 @@ static bool pad_of_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Value *source = tensor_fold_source_cast(op_operand(op, 0));
-    if (!source)
-        return false;
+    if (!source) return false;
     PadBorders borders;
     tensor_pad_read(op, &borders);
     const Type *old = op_result(op, 0)->type;
@@ -108,8 +105,6 @@ static bool pad_by_constants(Rewriter *rw, Op *op, void *user)
     return changed;
 }
 
-/* --- two pads of different dimensions ------------------------------------------------------ */
-
 /* pad(extract_slice(pad(extract_slice(x)))), from the outside in. */
 typedef struct PadChain {
     Op *pad, *inner_slice, *other, *outer_slice;
@@ -128,8 +123,7 @@ static bool is_padded(const PadBorders *borders, size_t dim)
 static bool has_unit_strides(const SliceParams *slice)
 {
     for (size_t i = 0; i < slice->strides.len; i++)
-        if (slice->strides.data[i].value || slice->strides.data[i].constant != 1)
-            return false;
+        if (slice->strides.data[i].value || slice->strides.data[i].constant != 1) return false;
     return true;
 }
 
@@ -156,8 +150,7 @@ static bool chain_matches(const PadChain *c)
         !same_constant_padding(c->pad, c->other))
         return false;
     for (uint32_t i = 0; i < rank; i++)
-        if (is_padded(&c->borders, i) && is_padded(&c->other_borders, i))
-            return false;
+        if (is_padded(&c->borders, i) && is_padded(&c->other_borders, i)) return false;
     return true;
 }
 
@@ -167,8 +160,7 @@ static bool join_dim(const PadChain *c, size_t dim, SliceParams *slice, PadBorde
     bool inner = is_padded(&c->borders, dim), outer = is_padded(&c->other_borders, dim);
     MixedIndex size = c->inner.sizes.data[dim];
     MixedIndex padded = mixed_constant(op_operand(c->inner_slice, 0)->type->u.shaped.dims[dim]);
-    if (outer && !mixed_equal(size, padded))
-        return false;
+    if (outer && !mixed_equal(size, padded)) return false;
     if (!inner && is_zero(c->inner.offsets.data[dim]))
         *vec_push(&slice->offsets) = c->outer.offsets.data[dim];
     else if (!outer && is_zero(c->outer.offsets.data[dim]))
@@ -200,12 +192,11 @@ static bool join_chain(Rewriter *rw, const PadChain *c)
     PadBorders borders = {0};
     Value *source = op_operand(c->outer_slice, 0);
     bool ok = chain_matches(c);
-    for (size_t i = 0; ok && i < c->inner.sizes.len; i++)
-        ok = join_dim(c, i, &slice, &borders);
+    for (size_t i = 0; ok && i < c->inner.sizes.len; i++) ok = join_dim(c, i, &slice, &borders);
     if (ok) {
         Op *small = tensor_build_extract_slice(&rw->b, source, slice_type(source, &slice), &slice);
-        Value *made = build_pad(rw, c->pad, op_result(small, 0), op_result(c->pad, 0)->type,
-                                &borders);
+        Value *made =
+            build_pad(rw, c->pad, op_result(small, 0), op_result(c->pad, 0)->type, &borders);
         rewriter_replace_one(rw, c->pad, made);
     }
     tensor_slice_free(&slice);
@@ -221,8 +212,7 @@ static bool pad_of_padded_slice(Rewriter *rw, Op *op, void *user)
     c.inner_slice = rewrite_def_of(op_operand(op, 0), TENSOR(EXTRACT_SLICE));
     c.other = c.inner_slice ? rewrite_def_of(op_operand(c.inner_slice, 0), TENSOR(PAD)) : NULL;
     c.outer_slice = c.other ? rewrite_def_of(op_operand(c.other, 0), TENSOR(EXTRACT_SLICE)) : NULL;
-    if (!c.outer_slice || op_attr(c.other, "nofold"))
-        return false;
+    if (!c.outer_slice || op_attr(c.other, "nofold")) return false;
     tensor_pad_read_folded(c.pad, &c.borders);
     tensor_pad_read_folded(c.other, &c.other_borders);
     tensor_slice_read(c.inner_slice, &c.inner);

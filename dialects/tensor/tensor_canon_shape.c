@@ -2,8 +2,8 @@
  * the groups of dimensions allow it, and reshapes of known contents go away.
  * A Grouping is a list of sizes: group i covers the next sizes[i] dimensions of the larger shape.
  * Tests: lit/dialects/tensor/canonicalize.mir */
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/internal.h"
+#include "ir/rewrite/rewrite.h"
 
 typedef VEC(uint32_t) Grouping;
 
@@ -30,16 +30,13 @@ static Value *build_expand(Rewriter *rw, Value *source, const Type *type, const 
     ValueList operands = {0};
     *vec_push(&operands) = source;
     const Attr *list = mixed_indices_split(rw->b.ctx, shape->data, shape->len, &operands);
-    NamedAttr attrs[] = {
-        attr_named(rw->b.ctx, "reassociation", grouping_attr(rw, groups)),
-        attr_named(rw->b.ctx, "static_output_shape", list)};
+    NamedAttr attrs[] = {attr_named(rw->b.ctx, "reassociation", grouping_attr(rw, groups)),
+                         attr_named(rw->b.ctx, "static_output_shape", list)};
     Op *op = build(&rw->b, TENSOR(EXPAND_SHAPE), operands.data, (uint32_t)operands.len, &type, 1,
                    attrs, COUNT_OF(attrs));
     vec_free(&operands);
     return op_result(op, 0);
 }
-
-/* --- two of a kind ------------------------------------------------------------------------ */
 
 /* Groups of groups: outer group i takes the dimensions of its next outer[i] inner groups. */
 static void grouping_compose(const Grouping *inner, const Grouping *outer, Grouping *out)
@@ -47,8 +44,7 @@ static void grouping_compose(const Grouping *inner, const Grouping *outer, Group
     size_t next = 0;
     for (size_t i = 0; i < outer->len; i++) {
         uint32_t sum = 0;
-        for (uint32_t k = 0; k < outer->data[i]; k++)
-            sum += inner->data[next++];
+        for (uint32_t k = 0; k < outer->data[i]; k++) sum += inner->data[next++];
         *vec_push(out) = sum;
     }
 }
@@ -58,14 +54,13 @@ static bool collapse_of_collapse(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *inner = rewrite_def_of(op_operand(op, 0), TENSOR(COLLAPSE_SHAPE));
-    if (!inner)
-        return false;
+    if (!inner) return false;
     Grouping a = {0}, b = {0}, both = {0};
     grouping_read(inner, &a);
     grouping_read(op, &b);
     grouping_compose(&a, &b, &both);
-    rewriter_replace_one(rw, op, build_collapse(rw, op_operand(inner, 0), op_result(op, 0)->type,
-                                                &both));
+    rewriter_replace_one(rw, op,
+                         build_collapse(rw, op_operand(inner, 0), op_result(op, 0)->type, &both));
     vec_free(&a);
     vec_free(&b);
     vec_free(&both);
@@ -77,24 +72,21 @@ static bool expand_of_expand(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *inner = rewrite_def_of(op_operand(op, 0), TENSOR(EXPAND_SHAPE));
-    if (!inner)
-        return false;
+    if (!inner) return false;
     Grouping a = {0}, b = {0}, both = {0};
     MixedIndices shape = {0};
     grouping_read(op, &a);
     grouping_read(inner, &b);
     grouping_compose(&a, &b, &both);
     mixed_indices_read(op, "static_output_shape", 1, &shape);
-    rewriter_replace_one(rw, op, build_expand(rw, op_operand(inner, 0), op_result(op, 0)->type,
-                                              &both, &shape));
+    rewriter_replace_one(
+        rw, op, build_expand(rw, op_operand(inner, 0), op_result(op, 0)->type, &both, &shape));
     vec_free(&a);
     vec_free(&b);
     vec_free(&both);
     vec_free(&shape);
     return true;
 }
-
-/* --- collapse of expand ---------------------------------------------------------------------- */
 
 /* Fits the fine groups into the coarse ones: how many fine ones each coarse one covers. False if
  * a fine group crosses a coarse one's end. */
@@ -107,8 +99,7 @@ static bool grouping_nest(const Grouping *fine, const Grouping *coarse, Grouping
             room -= fine->data[next++];
             count++;
         }
-        if (room > 0)
-            return false;
+        if (room > 0) return false;
         *vec_push(out) = count;
     }
     return next == fine->len || coarse->len == 0;
@@ -121,8 +112,7 @@ static bool output_shape(Rewriter *rw, Value *source, const Type *type, const Gr
     uint32_t next = 0;
     for (uint32_t g = 0; g < groups->len; g++)
         for (uint32_t k = 0; k < groups->data[g]; k++, next++)
-            if (type->u.shaped.dims[next] == DIM_DYNAMIC && groups->data[g] != 1)
-                return false;
+            if (type->u.shaped.dims[next] == DIM_DYNAMIC && groups->data[g] != 1) return false;
     for (next = 0; groups->len == 0 && next < type->u.shaped.rank; next++)
         *vec_push(out) = mixed_constant(1); /* from rank 0 */
     next = 0;
@@ -139,8 +129,7 @@ static bool collapse_of_expand(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *expand = rewrite_def_of(op_operand(op, 0), TENSOR(EXPAND_SHAPE));
-    if (!expand)
-        return false;
+    if (!expand) return false;
     Value *source = op_operand(expand, 0), *result = NULL;
     const Type *type = op_result(op, 0)->type;
     uint32_t source_rank = source->type->u.shaped.rank, rank = type->u.shaped.rank;
@@ -148,23 +137,20 @@ static bool collapse_of_expand(Rewriter *rw, Op *op, void *user)
     MixedIndices shape = {0};
     grouping_read(expand, &a);
     grouping_read(op, &b);
-    bool ok = source->type != type && source_rank != rank &&
-              (source_rank > rank ? grouping_nest(&a, &b, &nested)
-                                  : grouping_nest(&b, &a, &nested));
+    bool ok =
+        source->type != type && source_rank != rank &&
+        (source_rank > rank ? grouping_nest(&a, &b, &nested) : grouping_nest(&b, &a, &nested));
     if (ok && source_rank > rank)
         result = build_collapse(rw, source, type, &nested);
     else if (ok && output_shape(rw, source, type, &nested, &shape))
         result = build_expand(rw, source, type, &nested, &shape);
-    if (result)
-        rewriter_replace_one(rw, op, result);
+    if (result) rewriter_replace_one(rw, op, result);
     vec_free(&a);
     vec_free(&b);
     vec_free(&nested);
     vec_free(&shape);
     return result != NULL;
 }
-
-/* --- expand of collapse ---------------------------------------------------------------------- */
 
 /* A run of extents. */
 typedef struct Extents {
@@ -177,8 +163,7 @@ typedef struct Extents {
 static bool collapse_groups(Extents from, Extents to, Grouping *out)
 {
     size_t at = 0;
-    if (from.count <= to.count)
-        return false;
+    if (from.count <= to.count) return false;
     for (size_t t = 0; t < to.count; t++) {
         int64_t product = 1, want = to.dims[t];
         uint32_t size = 0;
@@ -186,21 +171,17 @@ static bool collapse_groups(Extents from, Extents to, Grouping *out)
             product *= from.dims[at++];
             size++;
         }
-        if (at == from.count)
-            return false;
+        if (at == from.count) return false;
         bool from_dynamic = from.dims[at] == DIM_DYNAMIC, to_dynamic = want == DIM_DYNAMIC;
         bool fits = from_dynamic || to_dynamic ? from_dynamic && to_dynamic && product == 1
                                                : product * from.dims[at] == want;
-        if (!fits)
-            return false;
+        if (!fits) return false;
         at++;
         *vec_push(out) = size + 1;
     }
     for (; at < from.count; at++) {
-        if (from.dims[at] != DIM_DYNAMIC && from.dims[at] != 1)
-            return false;
-        if (to.count > 0)
-            out->data[out->len - 1]++;
+        if (from.dims[at] != DIM_DYNAMIC && from.dims[at] != 1) return false;
+        if (to.count > 0) out->data[out->len - 1]++;
     }
     return true;
 }
@@ -230,8 +211,7 @@ static bool expand_of_collapse(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *collapse = rewrite_def_of(op_operand(op, 0), TENSOR(COLLAPSE_SHAPE));
-    if (!collapse)
-        return false;
+    if (!collapse) return false;
     Value *source = op_operand(collapse, 0);
     const Type *type = op_result(op, 0)->type;
     Grouping a = {0}, b = {0}, matched = {0};
@@ -239,8 +219,9 @@ static bool expand_of_collapse(Rewriter *rw, Op *op, void *user)
     grouping_read(collapse, &a);
     grouping_read(op, &b);
     bool narrows = source->type->u.shaped.rank > type->u.shaped.rank;
-    bool ok = source->type != type && (narrows ? match_groups(source->type, &a, type, &b, &matched)
-                                               : match_groups(type, &b, source->type, &a, &matched));
+    bool ok =
+        source->type != type && (narrows ? match_groups(source->type, &a, type, &b, &matched)
+                                         : match_groups(type, &b, source->type, &a, &matched));
     if (ok && narrows) {
         rewriter_replace_one(rw, op, build_collapse(rw, source, type, &matched));
     } else if (ok) {
@@ -254,24 +235,19 @@ static bool expand_of_collapse(Rewriter *rw, Op *op, void *user)
     return ok;
 }
 
-/* --- known contents ------------------------------------------------------------------------------ */
-
 /* reshape(splat) -> splat;  reshape(from_elements) -> from_elements */
 static bool reshape_of_contents(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Op *source = value_def(op_operand(op, 0));
     const Type *type = op_result(op, 0)->type;
-    if (!source || !type_is_static(type))
-        return false;
+    if (!source || !type_is_static(type)) return false;
     bool is_splat = source->def == TENSOR(SPLAT) && source->operand_count == 1;
-    if (!is_splat && source->def != TENSOR(FROM_ELEMENTS))
-        return false;
+    if (!is_splat && source->def != TENSOR(FROM_ELEMENTS)) return false;
     ValueList operands = {0};
     for (uint32_t i = 0; i < source->operand_count; i++)
         *vec_push(&operands) = op_operand(source, i);
-    Op *made = build(&rw->b, source->def, operands.data, (uint32_t)operands.len, &type, 1, NULL,
-                     0);
+    Op *made = build(&rw->b, source->def, operands.data, (uint32_t)operands.len, &type, 1, NULL, 0);
     rewriter_replace_one(rw, op, op_result(made, 0));
     vec_free(&operands);
     return true;
@@ -282,8 +258,7 @@ static bool collapse_of_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Value *source = tensor_fold_source_cast(op_operand(op, 0));
-    if (!source)
-        return false;
+    if (!source) return false;
     Grouping groups = {0};
     grouping_read(op, &groups);
     const Type *type = tensor_collapsed_type(source->type, groups.data, groups.len);

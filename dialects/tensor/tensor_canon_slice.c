@@ -1,8 +1,8 @@
 /* Canonicalization patterns of extract_slice and insert_slice: constants move into the static
  * lists, and casts that hide static extents go away.
  * Tests: lit/dialects/tensor/canonicalize.mir */
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/internal.h"
+#include "ir/rewrite/rewrite.h"
 
 /* One list at a time, as upstream does; true if one changed. */
 static bool fold_constants(SliceParams *slice)
@@ -36,10 +36,9 @@ static const Type *reduced_type(const SliceParams *slice, const bool *dropped, c
     IntList all = {0}, kept = {0};
     static_sizes(slice, &all);
     for (size_t i = 0; i < all.len; i++)
-        if (!dropped[i])
-            *vec_push(&kept) = all.data[i];
-    const Type *type = type_tensor(type_elem(like), kept.data, (uint32_t)kept.len,
-                                   like->u.shaped.extra);
+        if (!dropped[i]) *vec_push(&kept) = all.data[i];
+    const Type *type =
+        type_tensor(type_elem(like), kept.data, (uint32_t)kept.len, like->u.shaped.extra);
     vec_free(&all);
     vec_free(&kept);
     return type;
@@ -49,13 +48,10 @@ static bool has_constant_operand(const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Attr *attr = fold_constant_of(op_operand(op, i));
-        if (attr && attr->kind == ATTR_INTEGER)
-            return true;
+        if (attr && attr->kind == ATTR_INTEGER) return true;
     }
     return false;
 }
-
-/* --- extract_slice ---------------------------------------------------------------------- */
 
 static bool extract_constants(Rewriter *rw, Op *op, void *user)
 {
@@ -80,8 +76,7 @@ static bool extract_of_cast(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Value *source = tensor_fold_source_cast(op_operand(op, 0));
-    if (!source || has_constant_operand(op))
-        return false;
+    if (!source || has_constant_operand(op)) return false;
     SliceParams slice;
     tensor_slice_read(op, &slice);
     Op *made = tensor_build_extract_slice(&rw->b, source, op_result(op, 0)->type, &slice);
@@ -95,8 +90,6 @@ void tensor_canonicalize_extract_slice(PatternSet *set)
     pattern_add(set, "extract-constants", TENSOR(EXTRACT_SLICE), 1, extract_constants);
     pattern_add(set, "extract-of-cast", TENSOR(EXTRACT_SLICE), 1, extract_of_cast);
 }
-
-/* --- insert_slice --------------------------------------------------------------------------- */
 
 /* The sizes as a tensor of that rank: the first unit extents too many are left out. */
 static const Type *canonical_type(const SliceParams *slice, uint32_t rank, const Type *like)
@@ -137,17 +130,15 @@ static bool adopt_sizes(SliceParams *slice, const Type *source)
     for (size_t i = 0; i < slice->sizes.len; i++) {
         MixedIndex *size = &slice->sizes.data[i];
         int64_t extent = next < rank ? source->u.shaped.dims[next] : 1;
-        bool fits = next < rank && (size->value || extent == DIM_DYNAMIC || size->constant == extent);
+        bool fits =
+            next < rank && (size->value || extent == DIM_DYNAMIC || size->constant == extent);
         if (!fits) {
-            if (size->value || size->constant != 1)
-                return false;
+            if (size->value || size->constant != 1) return false;
             continue;
         }
         /* A size known here but not in the source's type cannot be checked. */
-        if (!size->value && extent == DIM_DYNAMIC)
-            return false;
-        if (extent != DIM_DYNAMIC)
-            *size = mixed_constant(extent);
+        if (!size->value && extent == DIM_DYNAMIC) return false;
+        if (extent != DIM_DYNAMIC) *size = mixed_constant(extent);
         next++;
     }
     return next == rank;
@@ -159,8 +150,7 @@ static bool insert_of_cast(Rewriter *rw, Op *op, void *user)
     (void)user;
     Value *source = tensor_fold_source_cast(op_operand(op, 0));
     Value *dest = tensor_fold_source_cast(op_operand(op, 1));
-    if ((!source && !dest) || has_constant_operand(op))
-        return false;
+    if ((!source && !dest) || has_constant_operand(op)) return false;
     source = source ? source : op_operand(op, 0);
     dest = dest ? dest : op_operand(op, 1);
     SliceParams slice;
@@ -180,8 +170,7 @@ static bool insert_with_cast(Rewriter *rw, Op *op, void *user)
     (void)user;
     const Type *source = op_operand(op, 0)->type;
     uint32_t rank = source->u.shaped.rank;
-    if (rank != op_operand(op, 1)->type->u.shaped.rank)
-        return false;
+    if (rank != op_operand(op, 1)->type->u.shaped.rank) return false;
     SliceParams slice;
     tensor_slice_read(op, &slice);
     IntList dims = {0};
@@ -194,8 +183,7 @@ static bool insert_with_cast(Rewriter *rw, Op *op, void *user)
         *vec_push(&dims) = known ? size : extent;
     }
     if (ok && changed) {
-        const Type *type =
-            type_tensor(type_elem(source), dims.data, rank, source->u.shaped.extra);
+        const Type *type = type_tensor(type_elem(source), dims.data, rank, source->u.shaped.extra);
         Value *cast = tensor_cast(&rw->b, op_operand(op, 0), type);
         Op *made = tensor_build_insert_slice(&rw->b, cast, op_operand(op, 1), &slice);
         rewriter_replace_one(rw, op, op_result(made, 0));

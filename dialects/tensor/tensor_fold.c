@@ -3,8 +3,8 @@
  * Tests: lit/dialects/tensor/canonicalize.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/common/common.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/internal.h"
+#include "ir/rewrite/rewrite.h"
 
 static bool gives_value(FoldResult *results, Value *value)
 {
@@ -56,19 +56,15 @@ static bool is_splat(const Attr *attr)
 /* The same splat in another static shape, or NULL. */
 static const Attr *splat_as(const Attr *attr, const Type *type)
 {
-    if (!is_splat(attr) || !type_is_static(type))
-        return NULL;
+    if (!is_splat(attr) || !type_is_static(type)) return NULL;
     return attr_dense_raw(type, attr->u.dense.data, attr->u.dense.size, true);
 }
-
-/* --- casts -------------------------------------------------------------------------- */
 
 /* cast(x : T) : T -> x */
 bool tensor_fold_cast(Op *op, const Attr *const *operands, FoldResult *results)
 {
     (void)operands;
-    if (op_operand(op, 0)->type != op_result(op, 0)->type)
-        return false;
+    if (op_operand(op, 0)->type != op_result(op, 0)->type) return false;
     return gives_value(results, op_operand(op, 0));
 }
 
@@ -76,20 +72,16 @@ bool tensor_fold_cast(Op *op, const Attr *const *operands, FoldResult *results)
 bool tensor_fold_concat(Op *op, const Attr *const *operands, FoldResult *results)
 {
     (void)operands;
-    if (op->operand_count != 1 || op_operand(op, 0)->type != op_result(op, 0)->type)
-        return false;
+    if (op->operand_count != 1 || op_operand(op, 0)->type != op_result(op, 0)->type) return false;
     return gives_value(results, op_operand(op, 0));
 }
-
-/* --- extents -------------------------------------------------------------------------- */
 
 /* Operand of an op with one operand per dynamic extent of its result. */
 static Value *dynamic_extent(const Op *op, uint32_t dim)
 {
     const Type *type = op_result(op, 0)->type;
     uint32_t index = 0;
-    for (uint32_t i = 0; i < dim; i++)
-        index += type->u.shaped.dims[i] == DIM_DYNAMIC;
+    for (uint32_t i = 0; i < dim; i++) index += type->u.shaped.dims[i] == DIM_DYNAMIC;
     return op_operand(op, index);
 }
 
@@ -109,23 +101,19 @@ bool tensor_fold_dim(Op *op, const Attr *const *operands, FoldResult *results)
 {
     const Type *type = op_operand(op, 0)->type;
     Op *source = value_def(op_operand(op, 0));
-    if (!operands[1] || operands[1]->kind != ATTR_INTEGER || !type_is_ranked(type))
-        return false;
+    if (!operands[1] || operands[1]->kind != ATTR_INTEGER || !type_is_ranked(type)) return false;
     int64_t dim = attr_int_value(operands[1]);
-    if (dim < 0 || dim >= type->u.shaped.rank)
-        return false;
+    if (dim < 0 || dim >= type->u.shaped.rank) return false;
     if (type->u.shaped.dims[dim] != DIM_DYNAMIC)
         return gives_attr(results, attr_index(op->ctx, type->u.shaped.dims[dim]));
-    if (!source)
-        return false;
+    if (!source) return false;
     if (source->def == TENSOR(GENERATE))
         return gives_value(results, dynamic_extent(source, (uint32_t)dim));
     if (source->def == TENSOR(EXTRACT_SLICE) &&
         gives_value(results, slice_size(source, (uint32_t)dim)))
         return true;
     Value *uncast = tensor_fold_source_cast(op_operand(op, 0));
-    if (uncast)
-        op_set_operand(op, 0, uncast);
+    if (uncast) op_set_operand(op, 0, uncast);
     return uncast != NULL;
 }
 
@@ -133,23 +121,18 @@ bool tensor_fold_rank(Op *op, const Attr *const *operands, FoldResult *results)
 {
     (void)operands;
     const Type *type = op_operand(op, 0)->type;
-    if (!type_is_ranked(type))
-        return false;
+    if (!type_is_ranked(type)) return false;
     return gives_attr(results, attr_index(op->ctx, type->u.shaped.rank));
 }
-
-/* --- elements ---------------------------------------------------------------------------- */
 
 /* Row-major position of constant indices; false if one is unknown or out of range. */
 static bool flat_index(const Type *type, const Attr *const *indices, int64_t *out)
 {
     *out = 0;
     for (uint32_t i = 0; i < type->u.shaped.rank; i++) {
-        if (!indices[i] || indices[i]->kind != ATTR_INTEGER)
-            return false;
+        if (!indices[i] || indices[i]->kind != ATTR_INTEGER) return false;
         int64_t index = attr_int_value(indices[i]), extent = type->u.shaped.dims[i];
-        if (index < 0 || index >= extent)
-            return false;
+        if (index < 0 || index >= extent) return false;
         *out = *out * extent + index;
     }
     return true;
@@ -160,14 +143,10 @@ bool tensor_fold_extract(Op *op, const Attr *const *operands, FoldResult *result
     const Type *type = op_operand(op, 0)->type;
     Op *source = rewrite_def_of(op_operand(op, 0), TENSOR(FROM_ELEMENTS));
     int64_t index;
-    if (is_splat(operands[0]))
-        return gives_attr(results, dense_elem(operands[0], 0));
-    if (!flat_index(type, operands + 1, &index))
-        return false;
-    if (source)
-        return gives_value(results, op_operand(source, (uint32_t)index));
-    if (!operands[0] || operands[0]->kind != ATTR_DENSE)
-        return false;
+    if (is_splat(operands[0])) return gives_attr(results, dense_elem(operands[0], 0));
+    if (!flat_index(type, operands + 1, &index)) return false;
+    if (source) return gives_value(results, op_operand(source, (uint32_t)index));
+    if (!operands[0] || operands[0]->kind != ATTR_DENSE) return false;
     return gives_attr(results, dense_elem(operands[0], index));
 }
 
@@ -204,13 +183,10 @@ bool tensor_fold_gather(Op *op, const Attr *const *operands, FoldResult *results
     return gives_attr(results, splat_as(operands[0], op_result(op, 0)->type));
 }
 
-/* --- slices -------------------------------------------------------------------------------- */
-
 static bool same_lists(const MixedIndices *a, const MixedIndices *b)
 {
     bool same = a->len == b->len;
-    for (size_t i = 0; same && i < a->len; i++)
-        same = mixed_equal(a->data[i], b->data[i]);
+    for (size_t i = 0; same && i < a->len; i++) same = mixed_equal(a->data[i], b->data[i]);
     return same;
 }
 
@@ -261,8 +237,7 @@ static bool has_zero_size(const Op *op)
     SliceParams params;
     tensor_slice_read(op, &params);
     bool any = false;
-    for (size_t i = 0; i < params.sizes.len; i++)
-        any = any || is_known(params.sizes.data[i], 0);
+    for (size_t i = 0; i < params.sizes.len; i++) any = any || is_known(params.sizes.data[i], 0);
     tensor_slice_free(&params);
     return any;
 }
@@ -271,10 +246,8 @@ bool tensor_fold_extract_slice(Op *op, const Attr *const *operands, FoldResult *
 {
     const Type *source = op_operand(op, 0)->type, *type = op_result(op, 0)->type;
     const Attr *splat = splat_as(operands[0], type);
-    if (splat)
-        return gives_attr(results, splat);
-    if (source == type && is_whole(op, type))
-        return gives_value(results, op_operand(op, 0));
+    if (splat) return gives_attr(results, splat);
+    if (source == type && is_whole(op, type)) return gives_value(results, op_operand(op, 0));
     /* extract(insert(x into y)) -> x at the same place */
     Op *insert = rewrite_def_of(op_operand(op, 0), TENSOR(INSERT_SLICE));
     if (insert && op_operand(insert, 0)->type == type && same_slices(insert, op))
@@ -301,8 +274,6 @@ bool tensor_fold_insert_slice(Op *op, const Attr *const *operands, FoldResult *r
     return has_zero_size(op) && gives_value(results, dest);
 }
 
-/* --- shapes ---------------------------------------------------------------------------------- */
-
 static uint32_t dynamic_dims(const Type *type)
 {
     uint32_t count = 0;
@@ -316,8 +287,7 @@ static bool is_own_extent(Value *element, Value *source, uint32_t dim)
 {
     Op *def = rewrite_def_of(element, TENSOR(DIM));
     int64_t known, index;
-    if (mixed_known(mixed_value(element), &known))
-        return known == source->type->u.shaped.dims[dim];
+    if (mixed_known(mixed_value(element), &known)) return known == source->type->u.shaped.dims[dim];
     return def && op_operand(def, 0) == source &&
            mixed_known(mixed_value(op_operand(def, 1)), &index) && index == dim;
 }
@@ -326,13 +296,10 @@ static bool keeps_shape(Value *source, Value *shape)
 {
     uint32_t rank = source->type->u.shaped.rank;
     Op *elements = rewrite_def_of(shape, TENSOR(FROM_ELEMENTS));
-    if (rank == 1)
-        return true;
-    if (!elements || elements->operand_count != rank)
-        return false;
+    if (rank == 1) return true;
+    if (!elements || elements->operand_count != rank) return false;
     for (uint32_t i = 0; i < rank; i++)
-        if (!is_own_extent(op_operand(elements, i), source, i))
-            return false;
+        if (!is_own_extent(op_operand(elements, i), source, i)) return false;
     return true;
 }
 
@@ -342,8 +309,7 @@ bool tensor_fold_reshape(Op *op, const Attr *const *operands, FoldResult *result
     Value *source = op_operand(op, 0);
     const Type *type = op_result(op, 0)->type;
     Op *inner = rewrite_def_of(source, TENSOR(RESHAPE));
-    if (gives_attr(results, splat_as(operands[0], type)))
-        return true;
+    if (gives_attr(results, splat_as(operands[0], type))) return true;
     if (inner) {
         op_set_operand(op, 0, op_operand(inner, 0));
         return true;
@@ -361,8 +327,7 @@ static bool groups_agree(const Op *op, const Type *from, const Type *to)
         uint32_t dynamic = 0;
         for (uint32_t k = 0; k < groups->u.array.items[g]->u.array.count; k++, next++) {
             dynamic += from->u.shaped.dims[next] == DIM_DYNAMIC;
-            if (from->u.shaped.dims[next] != to->u.shaped.dims[next] || dynamic > 1)
-                return false;
+            if (from->u.shaped.dims[next] != to->u.shaped.dims[next] || dynamic > 1) return false;
         }
     }
     return true;
@@ -373,17 +338,15 @@ static bool folds_reshape(Op *op, const Attr *const *operands, FoldResult *resul
 {
     Value *source = op_operand(op, 0);
     const Type *type = op_result(op, 0)->type;
-    if (source->type == type)
-        return gives_value(results, source);
+    if (source->type == type) return gives_value(results, source);
     if (operands[0] && operands[0]->kind == ATTR_DENSE && type_is_static(type) &&
         type_elem(operands[0]->type) == type_elem(type))
-        return gives_attr(results, attr_dense_raw(type, operands[0]->u.dense.data,
-                                                  operands[0]->u.dense.size,
-                                                  operands[0]->u.dense.is_splat));
+        return gives_attr(results,
+                          attr_dense_raw(type, operands[0]->u.dense.data, operands[0]->u.dense.size,
+                                         operands[0]->u.dense.is_splat));
     /* collapse(expand(x)) -> x and the other way round, when the types say so */
     Op *producer = rewrite_def_of(source, inverse);
-    if (!producer || op_operand(producer, 0)->type != type)
-        return false;
+    if (!producer || op_operand(producer, 0)->type != type) return false;
     bool same_groups = op_attr(producer, "reassociation") == op_attr(op, "reassociation");
     bool undone = same_groups && (inverse == TENSOR(EXPAND_SHAPE) ||
                                   groups_agree(op, op_operand(producer, 0)->type, type));
@@ -410,23 +373,18 @@ bool tensor_fold_pad(Op *op, const Attr *const *operands, FoldResult *results)
     return gives_value(results, op_operand(op, 0));
 }
 
-/* --- packing ----------------------------------------------------------------------------------- */
-
 static bool is_identity_order(const Attr *order)
 {
     for (size_t i = 0; order && i < order->u.dense_array.count; i++)
-        if (dense_array_i64(order, i) != (int64_t)i)
-            return false;
+        if (dense_array_i64(order, i) != (int64_t)i) return false;
     return true;
 }
 
 bool tensor_same_packing(const Op *pack, const Op *unpack)
 {
-    if (op_attr(pack, "inner_dims_pos") != op_attr(unpack, "inner_dims_pos"))
-        return false;
+    if (op_attr(pack, "inner_dims_pos") != op_attr(unpack, "inner_dims_pos")) return false;
     const Attr *a = op_attr(pack, "outer_dims_perm"), *b = op_attr(unpack, "outer_dims_perm");
-    if (a != b && !(is_identity_order(a) && is_identity_order(b)))
-        return false;
+    if (a != b && !(is_identity_order(a) && is_identity_order(b))) return false;
     MixedIndices x = {0}, y = {0};
     mixed_indices_read(pack, "static_inner_tiles", 3, &x);
     mixed_indices_read(unpack, "static_inner_tiles", 2, &y);
@@ -446,8 +404,7 @@ bool tensor_fold_pack(Op *op, const Attr *const *operands, FoldResult *results)
 {
     uint32_t begin, padding;
     op_operand_group(op, 2, &begin, &padding);
-    if (padding > 0 && !splat_is(operands[0], operands[begin]))
-        return false;
+    if (padding > 0 && !splat_is(operands[0], operands[begin])) return false;
     return gives_attr(results, splat_as(operands[0], op_result(op, 0)->type));
 }
 

@@ -14,7 +14,7 @@ static void packing_read(const Op *op, PackShape *out)
 {
     bool is_pack = op->def == TENSOR(PACK);
     *out = (PackShape){.unpacked = op_operand(op, is_pack ? 0 : 1)->type,
-                     .packed = op_operand(op, is_pack ? 1 : 0)->type};
+                       .packed = op_operand(op, is_pack ? 1 : 0)->type};
     mixed_indices_read(op, "static_inner_tiles", is_pack ? 3 : 2, &out->tiles);
     mixed_read_int_list(op, "inner_dims_pos", &out->positions);
     mixed_read_int_list(op, "outer_dims_perm", &out->outer);
@@ -30,14 +30,11 @@ static void packing_free(PackShape *packing)
 /* Distinct dimensions of that rank. */
 static bool are_positions(const IntList *list, uint32_t rank)
 {
-    if (list->len > rank)
-        return false;
+    if (list->len > rank) return false;
     for (size_t i = 0; i < list->len; i++) {
-        if (list->data[i] < 0 || list->data[i] >= rank)
-            return false;
+        if (list->data[i] < 0 || list->data[i] >= rank) return false;
         for (size_t k = 0; k < i; k++)
-            if (list->data[k] == list->data[i])
-                return false;
+            if (list->data[k] == list->data[i]) return false;
     }
     return true;
 }
@@ -52,8 +49,7 @@ static bool verify_lists(Op *op, const PackShape *p)
     }
     if (!are_positions(&p->positions, rank))
         return op_emit_error(op, "invalid inner_dims_pos vector");
-    if (!are_positions(&p->outer, rank))
-        return op_emit_error(op, "invalid outer_dims_perm vector");
+    if (!are_positions(&p->outer, rank)) return op_emit_error(op, "invalid outer_dims_perm vector");
     if (p->outer.len > 0 && p->outer.len != rank)
         return op_emit_error(op, "outer_dims_perm must be a permutation or empty");
     if (p->tiles.len > rank)
@@ -71,8 +67,7 @@ static void packed_dims(const PackShape *p, int64_t *dims)
 {
     uint32_t rank = p->unpacked->u.shaped.rank;
     IntList outer = {0};
-    for (uint32_t i = 0; i < rank; i++)
-        *vec_push(&outer) = p->unpacked->u.shaped.dims[i];
+    for (uint32_t i = 0; i < rank; i++) *vec_push(&outer) = p->unpacked->u.shaped.dims[i];
     for (size_t i = 0; i < p->tiles.len; i++) {
         int64_t *extent = &outer.data[p->positions.data[i]];
         int64_t tile = p->tiles.data[i].value ? DIM_DYNAMIC : p->tiles.data[i].constant;
@@ -129,8 +124,7 @@ static bool verify_packing(Op *op, const PackShape *p)
 
 static bool verify_result(Op *op)
 {
-    if (op_result(op, 0)->type == op_operand(op, 1)->type)
-        return true;
+    if (op_result(op, 0)->type == op_operand(op, 1)->type) return true;
     return op_error(op, "failed to verify that result type matches type of dest");
 }
 
@@ -138,8 +132,7 @@ static bool verify_result(Op *op)
 static size_t outer_position(const PackShape *p, int64_t dim)
 {
     for (size_t i = 0; i < p->outer.len; i++)
-        if (p->outer.data[i] == dim)
-            return i;
+        if (p->outer.data[i] == dim) return i;
     return (size_t)dim;
 }
 
@@ -149,12 +142,10 @@ static bool has_partial_tiles(const PackShape *p)
     for (size_t i = 0; i < p->tiles.len; i++) {
         int64_t dim = p->positions.data[i], tile;
         int64_t extent = p->unpacked->u.shaped.dims[dim];
-        if (extent == DIM_DYNAMIC)
-            continue;
+        if (extent == DIM_DYNAMIC) continue;
         if (!mixed_known(p->tiles.data[i], &tile))
             tile = p->packed->u.shaped.dims[outer_position(p, dim)];
-        if (tile != DIM_DYNAMIC && tile != 0 && extent % tile != 0)
-            return true;
+        if (tile != DIM_DYNAMIC && tile != 0 && extent % tile != 0) return true;
     }
     return false;
 }
@@ -194,8 +185,7 @@ bool tensor_verify_unpack(Op *op)
 static bool is_tiled(const PackShape *p, int64_t dim)
 {
     for (size_t i = 0; i < p->positions.len; i++)
-        if (p->positions.data[i] == dim)
-            return true;
+        if (p->positions.data[i] == dim) return true;
     return false;
 }
 
@@ -218,8 +208,7 @@ static const Type *with_dims(const Type *type, const IntList *dims)
 
 static void read_dims(const Type *type, IntList *out)
 {
-    for (uint32_t i = 0; i < type->u.shaped.rank; i++)
-        *vec_push(out) = type->u.shaped.dims[i];
+    for (uint32_t i = 0; i < type->u.shaped.rank; i++) *vec_push(out) = type->u.shaped.dims[i];
 }
 
 bool tensor_shared_extents(const Op *op, const Type **source, const Type **dest)
@@ -232,8 +221,7 @@ bool tensor_shared_extents(const Op *op, const Type **source, const Type **dest)
     read_dims(packing.packed, &packed);
     for (size_t i = 0; i < unpacked.len; i++) {
         int64_t *a = &unpacked.data[i], *b = &packed.data[outer_position(&packing, (int64_t)i)];
-        if (is_tiled(&packing, (int64_t)i) || (*a == DIM_DYNAMIC) == (*b == DIM_DYNAMIC))
-            continue;
+        if (is_tiled(&packing, (int64_t)i) || (*a == DIM_DYNAMIC) == (*b == DIM_DYNAMIC)) continue;
         *a = *b = *a == DIM_DYNAMIC ? *b : *a;
         changed = true;
     }

@@ -2,10 +2,8 @@
  * that need them: it has no contents, so reading it in another shape gives another empty tensor.
  * Tests: lit/passes/linalg/linalg-fold-unit-extent-dims-shapes.mir */
 #include "dialects/affine/affine.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/internal.h"
-
-/* --- extents ----------------------------------------------------------------------------- */
+#include "ir/rewrite/rewrite.h"
 
 static MixedIndex fold(Builder *b, const AffineExpr *expr, uint32_t dims, uint32_t symbols,
                        const MixedIndices *operands)
@@ -19,8 +17,7 @@ static MixedIndex dynamic_size(const Op *op, uint32_t group, uint32_t dim)
     const int64_t *dims = op_result(op, 0)->type->u.shaped.dims;
     uint32_t begin, count;
     op_operand_group(op, group, &begin, &count);
-    for (uint32_t i = 0; i < dim; i++)
-        begin += dims[i] == DIM_DYNAMIC;
+    for (uint32_t i = 0; i < dim; i++) begin += dims[i] == DIM_DYNAMIC;
     return mixed_value(op_operand(op, begin));
 }
 
@@ -45,8 +42,7 @@ static bool reify_expand(Builder *b, Op *op, uint32_t dim, MixedIndex *out)
     uint32_t group;
     int64_t product;
     MixedIndices sizes = {0};
-    if (!tensor_find_group(op, dim, &group, &product))
-        return false;
+    if (!tensor_find_group(op, dim, &group, &product)) return false;
     *vec_push(&sizes) = tensor_mixed_dim(b, op_operand(op, 0), group);
     *out = fold(b, affine_floordiv(affine_symbol(b->ctx, 0), affine_const(b->ctx, product)), 0, 1,
                 &sizes);
@@ -77,16 +73,14 @@ static bool reify_concat(Builder *b, Op *op, uint32_t dim, MixedIndex *out)
     if (attr_int_value(op_attr(op, "dim")) != dim) {
         for (uint32_t i = 0; i < op->operand_count; i++) {
             *out = mixed_constant(op_operand(op, i)->type->u.shaped.dims[dim]);
-            if (out->constant != DIM_DYNAMIC)
-                return true;
+            if (out->constant != DIM_DYNAMIC) return true;
         }
         *out = tensor_mixed_dim(b, op_operand(op, 0), dim);
         return true;
     }
     for (uint32_t i = 0; i < op->operand_count; i++) {
         *vec_push(&sizes) = tensor_mixed_dim(b, op_operand(op, i), dim);
-        if (i > 0)
-            sum = affine_add(sum, affine_dim(b->ctx, i));
+        if (i > 0) sum = affine_add(sum, affine_dim(b->ctx, i));
     }
     *out = fold(b, sum, op->operand_count, 0, &sizes);
     vec_free(&sizes);
@@ -103,10 +97,8 @@ static bool reify_extract_slice(Builder *b, Op *op, uint32_t dim, MixedIndex *ou
     bool *dropped = xcalloc(slice.sizes.len, sizeof *dropped);
     tensor_dropped_dims(&slice, type, dropped);
     for (size_t i = 0; i < slice.sizes.len; i++) {
-        if (dropped[i])
-            continue;
-        if (kept++ == dim)
-            *out = slice.sizes.data[i];
+        if (dropped[i]) continue;
+        if (kept++ == dim) *out = slice.sizes.data[i];
     }
     free_ptr((void **)&dropped);
     tensor_slice_free(&slice);
@@ -127,21 +119,17 @@ bool tensor_reify_dim(Builder *b, Op *op, uint32_t dim, MixedIndex *out)
         *out = tensor_mixed_dim(b, op_operand(op, 1), dim);
         return true;
     }
-    if (op->def == TENSOR(EXTRACT_SLICE))
-        return reify_extract_slice(b, op, dim, out);
+    if (op->def == TENSOR(EXTRACT_SLICE)) return reify_extract_slice(b, op, dim, out);
     static bool (*const reifiers[TENSOR_OP_COUNT])(Builder *, Op *, uint32_t, MixedIndex *) = {
         [TENSOR_COLLAPSE_SHAPE] = reify_collapse,
         [TENSOR_EXPAND_SHAPE] = reify_expand,
         [TENSOR_PAD] = reify_pad,
         [TENSOR_CONCAT] = reify_concat};
     size_t row = (size_t)(op->def - tensor_ops);
-    if (!reifiers[row])
-        return false;
+    if (!reifiers[row]) return false;
     *out = mixed_constant(extent);
     return extent != DIM_DYNAMIC || reifiers[row](b, op, dim, out);
 }
-
-/* --- of empty tensors ------------------------------------------------------------------------ */
 
 /* reshape(empty) -> empty, concat(empty …) -> empty */
 static bool reshape_of_empty(Rewriter *rw, Op *op, void *user)
@@ -156,8 +144,7 @@ static bool reshape_of_empty(Rewriter *rw, Op *op, void *user)
     for (uint32_t i = 0; ok && i < type->u.shaped.rank; i++)
         ok = tensor_reify_dim(&rw->b, op, i, vec_push(&sizes));
     if (ok)
-        tensor_replace_cast(rw, op,
-                            tensor_empty(&rw->b, sizes.data, sizes.len, type_elem(type)));
+        tensor_replace_cast(rw, op, tensor_empty(&rw->b, sizes.data, sizes.len, type_elem(type)));
     vec_free(&sizes);
     return ok;
 }
@@ -168,12 +155,10 @@ static bool slice_of_empty(Rewriter *rw, Op *op, void *user)
     (void)user;
     uint32_t begin, count;
     const Type *type = op_result(op, 0)->type;
-    if (!rewrite_def_of(op_operand(op, 0), TENSOR(EMPTY)))
-        return false;
+    if (!rewrite_def_of(op_operand(op, 0), TENSOR(EMPTY))) return false;
     ValueList sizes = {0};
     op_operand_group(op, 2, &begin, &count);
-    for (uint32_t i = 0; i < count; i++)
-        *vec_push(&sizes) = op_operand(op, begin + i);
+    for (uint32_t i = 0; i < count; i++) *vec_push(&sizes) = op_operand(op, begin + i);
     Op *made = build(&rw->b, TENSOR(EMPTY), sizes.data, (uint32_t)sizes.len, &type, 1, NULL, 0);
     vec_free(&sizes);
     rewriter_replace_one(rw, op, op_result(made, 0));
@@ -185,10 +170,8 @@ static bool pack_of_empty(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     uint32_t begin, padding = 0;
-    if (op->def == TENSOR(PACK))
-        op_operand_group(op, 2, &begin, &padding);
-    if (padding > 0 || !rewrite_def_of(op_operand(op, 0), TENSOR(EMPTY)))
-        return false;
+    if (op->def == TENSOR(PACK)) op_operand_group(op, 2, &begin, &padding);
+    if (padding > 0 || !rewrite_def_of(op_operand(op, 0), TENSOR(EMPTY))) return false;
     rewriter_replace_one(rw, op, op_operand(op, 1));
     return true;
 }

@@ -11,14 +11,13 @@ bool tensor_verify_reshape(Op *op)
     const Type *shape = op_operand(op, 1)->type;
     int64_t from_count, to_count;
     if (type_elem(from) != type_elem(to))
-        return op_error(
-            op, "element types of source and destination tensor types should be the same");
-    if (!type_is_ranked(to))
-        return true;
+        return op_error(op,
+                        "element types of source and destination tensor types should be the same");
+    if (!type_is_ranked(to)) return true;
     if (type_element_count(from, &from_count) && type_element_count(to, &to_count) &&
         from_count != to_count)
-        return op_error(
-            op, "source and destination tensor should have the same number of elements");
+        return op_error(op,
+                        "source and destination tensor should have the same number of elements");
     if (shape->u.shaped.dims[0] == DIM_DYNAMIC)
         return op_error(op, "cannot use shape operand with dynamic length to reshape to "
                             "statically-ranked tensor type");
@@ -27,16 +26,13 @@ bool tensor_verify_reshape(Op *op)
     return true;
 }
 
-/* --- collapse and expand --------------------------------------------------------------- */
-
 static bool verify_groups(Op *op, const Attr *groups, uint32_t expanded_rank)
 {
     uint32_t next = 0, count = groups->u.array.count, mapped = 0;
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < groups->u.array.items[i]->u.array.count; k++) {
             int64_t dim = attr_int_value(groups->u.array.items[i]->u.array.items[k]);
-            if (dim >= mapped)
-                mapped = (uint32_t)dim + 1;
+            if (dim >= mapped) mapped = (uint32_t)dim + 1;
         }
     if (count > 0 && mapped != expanded_rank)
         return op_error(op,
@@ -74,9 +70,9 @@ static bool verify_group_extents(Op *op, const Type *expanded, const Type *colla
                             "more of the corresponding dimensions in the expanded type is dynamic",
                             i);
         if (!dynamic && extent != product)
-            return op_error(
-                op, "expected dimension %u of collapsed type to be static value of %lld", i,
-                (long long)product);
+            return op_error(op,
+                            "expected dimension %u of collapsed type to be static value of %lld", i,
+                            (long long)product);
     }
     return true;
 }
@@ -95,8 +91,7 @@ static bool verify_reassociation(Op *op, const Type *expanded, const Type *colla
                         "expected collapsed rank (%u) to equal the number of reassociation maps "
                         "(%u).",
                         narrow, groups->u.array.count);
-    if (!verify_groups(op, groups, wide) ||
-        !verify_group_extents(op, expanded, collapsed, groups))
+    if (!verify_groups(op, groups, wide) || !verify_group_extents(op, expanded, collapsed, groups))
         return false;
     const Type *want = type_tensor(type_elem(expanded), collapsed->u.shaped.dims, narrow, NULL);
     if (type_elem(collapsed) != type_elem(expanded))
@@ -121,8 +116,7 @@ bool tensor_verify_expand_shape(Op *op)
                         "expected number of static shape dims to be equal to the output rank (%u) "
                         "but found %zu inputs instead",
                         expanded->u.shaped.rank, given);
-    for (size_t i = 0; i < given; i++)
-        dynamic += dense_array_i64(shape, i) == DIM_DYNAMIC;
+    for (size_t i = 0; i < given; i++) dynamic += dense_array_i64(shape, i) == DIM_DYNAMIC;
     if (values != dynamic)
         return op_error(op,
                         "mismatch in dynamic dims in output_shape and static_output_shape: "
@@ -130,8 +124,6 @@ bool tensor_verify_expand_shape(Op *op)
                         dynamic, values);
     return verify_reassociation(op, expanded, op_operand(op, 0)->type);
 }
-
-/* --- concat -------------------------------------------------------------------------------- */
 
 /* Extents of inputs agree where they are known; along `dim` they add up. */
 bool tensor_concat_dims(const Op *op, int64_t *dims)
@@ -160,8 +152,7 @@ static bool verify_concat_inputs(Op *op, uint32_t dim, uint32_t rank)
         int64_t known = DIM_DYNAMIC;
         for (uint32_t i = 0; d != dim && i < op->operand_count; i++) {
             int64_t extent = op_operand(op, i)->type->u.shaped.dims[d];
-            if (extent == DIM_DYNAMIC)
-                continue;
+            if (extent == DIM_DYNAMIC) continue;
             if (known != DIM_DYNAMIC && known != extent)
                 return op_error(op,
                                 "static concatenation size mismatch along non-concatenated "
@@ -178,8 +169,7 @@ bool tensor_verify_concat(Op *op)
     const Type *result = op_result(op, 0)->type;
     uint32_t rank = result->u.shaped.rank;
     int64_t dim = attr_int_value(op_attr(op, "dim"));
-    if (op->operand_count == 0)
-        return op_error(op, "requires at least one input");
+    if (op->operand_count == 0) return op_error(op, "requires at least one input");
     for (uint32_t i = 0; i < op->operand_count; i++)
         if (op_operand(op, i)->type->u.shaped.rank != rank)
             return op_error(op, "rank of concatenated inputs must match result rank");
@@ -188,8 +178,7 @@ bool tensor_verify_concat(Op *op)
             return op_error(op, "inputs and result element type must match");
     if ((uint64_t)dim >= rank)
         return op_error(op, "concatenation dim must be less than the tensor rank");
-    if (!verify_concat_inputs(op, (uint32_t)dim, rank))
-        return false;
+    if (!verify_concat_inputs(op, (uint32_t)dim, rank)) return false;
     IntList dims = {0};
     vec_reserve(&dims, rank);
     bool ok = tensor_concat_dims(op, dims.data);
@@ -198,23 +187,19 @@ bool tensor_verify_concat(Op *op)
         ok = want == got || want == DIM_DYNAMIC || got == DIM_DYNAMIC;
     }
     if (!ok)
-        (void)op_error(
-            op, "result type '%s'does not match inferred shape '%s' static sizes",
-            type_str(op->ctx, result),
-            type_str(op->ctx, type_tensor(type_elem(result), dims.data, rank, NULL)));
+        (void)op_error(op, "result type '%s'does not match inferred shape '%s' static sizes",
+                       type_str(op->ctx, result),
+                       type_str(op->ctx, type_tensor(type_elem(result), dims.data, rank, NULL)));
     vec_free(&dims);
     return ok;
 }
-
-/* --- pad ------------------------------------------------------------------------------------- */
 
 bool tensor_pad_dims(const Op *op, int64_t *dims)
 {
     const Type *source = op_operand(op, 0)->type;
     const Attr *low = op_attr(op, "static_low"), *high = op_attr(op, "static_high");
     uint32_t rank = source->u.shaped.rank;
-    if (low->u.dense_array.count != rank || high->u.dense_array.count != rank)
-        return false;
+    if (low->u.dense_array.count != rank || high->u.dense_array.count != rank) return false;
     for (uint32_t i = 0; i < rank; i++) {
         int64_t extent = source->u.shaped.dims[i];
         int64_t before = dense_array_i64(low, i), after = dense_array_i64(high, i);

@@ -34,8 +34,7 @@ static Op *build_slice(Builder *b, const OpDef *def, Value *const *tensors, uint
     }
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         size_t before = operands.len;
-        const Attr *list =
-            mixed_indices_split(b->ctx, lists[i]->data, lists[i]->len, &operands);
+        const Attr *list = mixed_indices_split(b->ctx, lists[i]->data, lists[i]->len, &operands);
         attrs[i] = attr_named(b->ctx, names[i], list);
         segments[tensor_count + i] = (int32_t)(operands.len - before);
     }
@@ -60,8 +59,6 @@ Op *tensor_build_insert_slice(Builder *b, Value *source, Value *dest, const Slic
     return build_slice(b, TENSOR(INSERT_SLICE), tensors, 2, dest->type, slice);
 }
 
-/* --- rank reduction ------------------------------------------------------------------- */
-
 /* `reduced` is `full` with some unit extents left out. */
 static bool drops_units_only(const Type *full, const Type *reduced)
 {
@@ -78,21 +75,18 @@ static bool drops_units_only(const Type *full, const Type *reduced)
 
 bool tensor_verify_rank_reduced(const Op *op, const Type *full, const Type *type)
 {
-    if (full == type)
-        return true;
+    if (full == type) return true;
     if (full->u.shaped.rank < type->u.shaped.rank)
         return op_emit_error(op, "expected rank to be smaller or equal to the other rank. ");
     if (!drops_units_only(full, type))
-        return op_emit_error(
-            op, "expected type to be '%s' or a rank-reduced version. (size mismatch) ",
-            type_str(op->ctx, full));
+        return op_emit_error(op,
+                             "expected type to be '%s' or a rank-reduced version. (size mismatch) ",
+                             type_str(op->ctx, full));
     if (type_elem(full) != type_elem(type))
         return op_emit_error(op, "expected element type to be '%s'",
                              type_str(op->ctx, type_elem(full)));
     return true;
 }
-
-/* --- slices ------------------------------------------------------------------------------- */
 
 typedef struct SliceList {
     const Attr *attr;
@@ -106,8 +100,7 @@ static bool verify_list(Op *op, const SliceList *list, uint32_t rank)
     uint32_t begin, values, dynamic = 0;
     if (count != rank)
         return op_emit_error(op, "expected %u %s values, got %zu", rank, list->name, count);
-    for (size_t i = 0; i < count; i++)
-        dynamic += dense_array_i64(list->attr, i) == DIM_DYNAMIC;
+    for (size_t i = 0; i < count; i++) dynamic += dense_array_i64(list->attr, i) == DIM_DYNAMIC;
     op_operand_group(op, list->group, &begin, &values);
     if (values != dynamic)
         return op_emit_error(op, "expected %u dynamic %s values", dynamic, list->name);
@@ -147,8 +140,7 @@ static bool verify_slice_lists(Op *op, uint32_t first_group, uint32_t rank)
                              "so the rank of the result type is well-formed.",
                              sizes, strides);
     for (size_t i = 0; i < COUNT_OF(lists); i++)
-        if (!verify_list(op, &lists[i], rank))
-            return false;
+        if (!verify_list(op, &lists[i], rank)) return false;
     return verify_not_negative(op, lists[0].attr, "offsets") &&
            verify_not_negative(op, lists[1].attr, "sizes");
 }
@@ -158,8 +150,8 @@ static const Type *slice_type(const Op *op, const Type *tensor)
 {
     IntList sizes = {0};
     mixed_read_int_list(op, "static_sizes", &sizes);
-    const Type *type = type_tensor(type_elem(tensor), sizes.data, (uint32_t)sizes.len,
-                                   tensor->u.shaped.extra);
+    const Type *type =
+        type_tensor(type_elem(tensor), sizes.data, (uint32_t)sizes.len, tensor->u.shaped.extra);
     vec_free(&sizes);
     return type;
 }
@@ -194,18 +186,14 @@ bool tensor_verify_insert_slice(Op *op)
 bool tensor_verify_parallel_insert_slice(Op *op)
 {
     Op *parent = op_parent(op);
-    if (parent && str_eq_c(op_name(parent), "scf.forall.in_parallel"))
-        return verify_insertion(op);
+    if (parent && str_eq_c(op_name(parent), "scf.forall.in_parallel")) return verify_insertion(op);
     StrBuf text = {0};
-    if (parent)
-        op_print_inline(&text, parent);
+    if (parent) op_print_inline(&text, parent);
     (void)op_emit_error(op, "expected ParallelCombiningOpInterface parent, got:\n%s",
                         text.data ? text.data : "");
     strbuf_free(&text);
     return false;
 }
-
-/* --- gather and scatter ----------------------------------------------------------------------- */
 
 /* What the messages call the op and the tensor that is indexed. */
 typedef struct IndexedRule {
@@ -213,16 +201,12 @@ typedef struct IndexedRule {
     const char *tensor; /* "source" */
 } IndexedRule;
 
-static bool verify_indexed_dims(Op *op, const IndexedRule *rule, const IntList *dims,
-                                uint32_t rank)
+static bool verify_indexed_dims(Op *op, const IndexedRule *rule, const IntList *dims, uint32_t rank)
 {
-    if (dims->len == 0)
-        return op_error(op, "%s_dims must be non-empty", rule->op);
-    if (dims->len > rank)
-        return op_error(op, "%s_dims overflow %s rank", rule->op, rule->tensor);
+    if (dims->len == 0) return op_error(op, "%s_dims must be non-empty", rule->op);
+    if (dims->len > rank) return op_error(op, "%s_dims overflow %s rank", rule->op, rule->tensor);
     for (size_t i = 0; i < dims->len; i++) {
-        if (dims->data[i] < 0)
-            return op_error(op, "%s_dims value must be non-negative", rule->op);
+        if (dims->data[i] < 0) return op_error(op, "%s_dims value must be non-negative", rule->op);
         if (dims->data[i] >= rank)
             return op_error(op, "%s_dims value must be smaller than %s rank", rule->op,
                             rule->tensor);
@@ -249,8 +233,8 @@ static const Type *indexed_type(const Type *tensor, const Type *indices, const I
         else if (!reduced)
             *vec_push(&dims) = 1;
     }
-    const Type *type = type_tensor(type_elem(tensor), dims.data, (uint32_t)dims.len,
-                                   tensor->u.shaped.extra);
+    const Type *type =
+        type_tensor(type_elem(tensor), dims.data, (uint32_t)dims.len, tensor->u.shaped.extra);
     vec_free(&dims);
     return type;
 }
@@ -261,12 +245,10 @@ static bool verify_part(Op *op, const char *part_name, const Type *part, const T
 {
     const Type *full = indexed_type(tensor, indices, dims, false);
     const Type *reduced = indexed_type(tensor, indices, dims, true);
-    if (part == full || part == reduced)
-        return true;
-    return op_error(op,
-                    "%s type mismatch: expected '%s' or its rank-reduced variant '%s' (got: '%s')",
-                    part_name, type_str(op->ctx, full), type_str(op->ctx, reduced),
-                    type_str(op->ctx, part));
+    if (part == full || part == reduced) return true;
+    return op_error(
+        op, "%s type mismatch: expected '%s' or its rank-reduced variant '%s' (got: '%s')",
+        part_name, type_str(op->ctx, full), type_str(op->ctx, reduced), type_str(op->ctx, part));
 }
 
 bool tensor_verify_gather(Op *op)
@@ -288,8 +270,7 @@ bool tensor_verify_scatter(Op *op)
     IntList dims = {0};
     mixed_read_int_list(op, "scatter_dims", &dims);
     bool ok = verify_indexed_dims(op, &rule, &dims, dest->u.shaped.rank);
-    if (ok && !op_attr(op, "unique"))
-        ok = op_error(op, "requires 'unique' attribute to be set");
+    if (ok && !op_attr(op, "unique")) ok = op_error(op, "requires 'unique' attribute to be set");
     ok = ok && verify_part(op, "source", op_operand(op, 0)->type, dest, indices, &dims);
     vec_free(&dims);
     return ok;

@@ -10,7 +10,8 @@ typedef VEC(int64_t) Dims;
 /* tosa_asm.c */
 bool tosa_parse_cond_if(OpParser *p), tosa_parse_while_loop(OpParser *p),
     tosa_parse_variable(OpParser *p);
-void tosa_print_cond_if(OpPrinter *p, const Op *op), tosa_print_while_loop(OpPrinter *p, const Op *op),
+void tosa_print_cond_if(OpPrinter *p, const Op *op),
+    tosa_print_while_loop(OpPrinter *p, const Op *op),
     tosa_print_variable(OpPrinter *p, const Op *op);
 
 /* tosa_verify.c, tosa_verify_shape.c */

@@ -1,14 +1,11 @@
 /* Rows of the tosa dialect and what types and attributes they accept. Elements are numbers:
  * integers without sign or unsigned, quantized types, and floats.
  * Tests: lit/dialects/tosa */
-#include "dialects/tosa/tosa.h"
-
-#include "dialects/quant/quant.h"
 #include "dialects/common/common.h"
+#include "dialects/quant/quant.h"
 #include "dialects/tosa/internal.h"
+#include "dialects/tosa/tosa.h"
 #include "ir/attr/attr.h"
-
-/* --- types ------------------------------------------------------------------------------------- */
 
 static bool is_plain_integer(const Type *type)
 {
@@ -77,7 +74,8 @@ static const Type *scalar_of(const Type *type)
     {                                                                                              \
         return TEST;                                                                               \
     }                                                                                              \
-    static const TypeConstraint NAME = {.test = test_##NAME, .what = WHAT, .parses = type_is_tensor};
+    static const TypeConstraint NAME = {                                                           \
+        .test = test_##NAME, .what = WHAT, .parses = type_is_tensor};
 
 #define WEIGHTS(RANK)                                                                              \
     RANK "D tensor of 4-bit signless integer or 8-bit signless integer or Quint8 type or Qint4 "   \
@@ -98,16 +96,13 @@ CONSTRAINT(TYPE_WEIGHT4, is_tensor_of(type, is_weight) && has_rank(type, 4), WEI
 CONSTRAINT(TYPE_WEIGHT5, is_tensor_of(type, is_weight) && has_rank(type, 5), WEIGHTS("5"))
 CONSTRAINT(TYPE_I32_RANK2, is_tensor_of(type, is_i32) && has_rank(type, 2),
            "2D tensor of 32-bit signless integer values")
-CONSTRAINT(TYPE_I32_TENSOR, is_tensor_of(type, is_i32),
-           "tensor of 32-bit signless integer values")
+CONSTRAINT(TYPE_I32_TENSOR, is_tensor_of(type, is_i32), "tensor of 32-bit signless integer values")
 CONSTRAINT(TYPE_INDICES, is_tensor_of(type, is_index_like),
            "tensor of 32-bit signless integer or 64-bit signless integer values")
 CONSTRAINT(TYPE_TRUTHS, is_tensor_of(type, is_i1), "tensor of 1-bit signless integer values")
 CONSTRAINT(TYPE_FLOATS, is_tensor_of(type, type_is_float), "tensor of floating-point values")
 CONSTRAINT(TYPE_INT_LIKE, is_plain_integer(scalar_of(type)), "signless-integer-like")
 CONSTRAINT(TYPE_INT8_LIKE, type_is_int_width(scalar_of(type), 8), "signless-integer-8-bit-like")
-
-/* --- attributes ----------------------------------------------------------------------------------- */
 
 static bool is_int_array(const Attr *attr, uint32_t width)
 {
@@ -121,8 +116,7 @@ static bool has_length(const Attr *attr, size_t length)
 
 static bool is_acc_type(const Attr *attr)
 {
-    if (attr->kind != ATTR_TYPE)
-        return false;
+    if (attr->kind != ATTR_TYPE) return false;
     const Type *type = attr->u.type_value;
     bool is_int = type->kind == TYPE_INTEGER && type->u.integer.width == 32 &&
                   type->u.integer.sign != UNSIGNED;
@@ -131,8 +125,8 @@ static bool is_acc_type(const Attr *attr)
 
 static bool is_resize_mode(const Attr *attr)
 {
-    return attr->kind == ATTR_STRING && (str_eq_c(attr->u.string, "BILINEAR") ||
-                                         str_eq_c(attr->u.string, "NEAREST_NEIGHBOR"));
+    return attr->kind == ATTR_STRING &&
+           (str_eq_c(attr->u.string, "BILINEAR") || str_eq_c(attr->u.string, "NEAREST_NEIGHBOR"));
 }
 
 #define ATTR_CONSTRAINT(NAME, STORES, TEST, WHAT)                                                  \
@@ -142,7 +136,8 @@ static bool is_resize_mode(const Attr *attr)
     }                                                                                              \
     static const AttrConstraint NAME = {.test = test_##NAME, .stores = STORES, .what = WHAT};
 
-ATTR_CONSTRAINT(ATTR_IS_INTS, attr_is_i64_array, is_int_array(attr, 64), "i64 dense array attribute")
+ATTR_CONSTRAINT(ATTR_IS_INTS, attr_is_i64_array, is_int_array(attr, 64),
+                "i64 dense array attribute")
 ATTR_CONSTRAINT(ATTR_IS_INTS2, attr_is_i64_array, has_length(attr, 2),
                 "i64 dense array attribute with exactly 2 elements")
 ATTR_CONSTRAINT(ATTR_IS_INTS3, attr_is_i64_array, has_length(attr, 3),
@@ -151,17 +146,20 @@ ATTR_CONSTRAINT(ATTR_IS_INTS4, attr_is_i64_array, has_length(attr, 4),
                 "i64 dense array attribute with exactly 4 elements")
 ATTR_CONSTRAINT(ATTR_IS_INTS6, attr_is_i64_array, has_length(attr, 6),
                 "i64 dense array attribute with exactly 6 elements")
-ATTR_CONSTRAINT(ATTR_IS_INTS_UPTO4, attr_is_i64_array, is_int_array(attr, 64) && attr->u.dense_array.count <= 4,
+ATTR_CONSTRAINT(ATTR_IS_INTS_UPTO4, attr_is_i64_array,
+                is_int_array(attr, 64) && attr->u.dense_array.count <= 4,
                 "i64 dense array attribute with at least 4 elements")
 ATTR_CONSTRAINT(ATTR_IS_I32_ARRAY, NULL, is_int_array(attr, 32), "i32 dense array attribute")
 ATTR_CONSTRAINT(ATTR_IS_I8_ARRAY, NULL, is_int_array(attr, 8), "i8 dense array attribute")
-ATTR_CONSTRAINT(ATTR_IS_I8, attr_is_integer, attr->kind == ATTR_INTEGER && type_is_int_width(attr->type, 8),
+ATTR_CONSTRAINT(ATTR_IS_I8, attr_is_integer,
+                attr->kind == ATTR_INTEGER && type_is_int_width(attr->type, 8),
                 "8-bit signless integer attribute")
 ATTR_CONSTRAINT(ATTR_IS_ANY_FLOAT, NULL, attr->kind == ATTR_FLOAT, "arbitrary float attribute")
 ATTR_CONSTRAINT(ATTR_IS_ACC_TYPE, attr_is_type, is_acc_type(attr),
                 "type attribute of 32-bit signless integer or 32-bit signed integer or 16-bit "
                 "float or 32-bit float")
-ATTR_CONSTRAINT(ATTR_IS_RESIZE_MODE, attr_is_string, is_resize_mode(attr), "Supported resize/upsampling strategies")
+ATTR_CONSTRAINT(ATTR_IS_RESIZE_MODE, attr_is_string, is_resize_mode(attr),
+                "Supported resize/upsampling strategies")
 ATTR_CONSTRAINT(ATTR_IS_UNARY_QUANT, NULL, attr_is_a(attr, &tosa_unary_quant),
                 "Attribute for UnaryOp quantization information.")
 ATTR_CONSTRAINT(ATTR_IS_CONV_QUANT, NULL, attr_is_a(attr, &tosa_conv_quant),
@@ -170,8 +168,6 @@ ATTR_CONSTRAINT(ATTR_IS_MATMUL_QUANT, NULL, attr_is_a(attr, &tosa_matmul_quant),
                 "Attribute for MatMulOp quantization information.")
 ATTR_CONSTRAINT(ATTR_IS_PAD_QUANT, NULL, attr_is_a(attr, &tosa_pad_quant),
                 "Attribute for PadOp quantization information.")
-
-/* --- constants ------------------------------------------------------------------------------------ */
 
 const Attr *tosa_const_ints(const Value *value)
 {
@@ -182,22 +178,18 @@ const Attr *tosa_const_ints(const Value *value)
 
 bool tosa_is_constant_of(const Attr *value, const Type *type)
 {
-    if (!ATTR_IS_ELEMENTS.test(value) || !test_TYPE_NUMBERS(type))
-        return false;
+    if (!ATTR_IS_ELEMENTS.test(value) || !test_TYPE_NUMBERS(type)) return false;
     bool is_of_elem = is_quantized(type_elem(type)) || type_elem(type) == type_elem(value->type);
     return is_of_elem && tosa_same_shape(value->type, type);
 }
 
 static Op *materialize(Context *ctx, const Attr *value, const Type *type, const Attr *loc)
 {
-    if (!tosa_is_constant_of(value, type))
-        return NULL;
+    if (!tosa_is_constant_of(value, type)) return NULL;
     NamedAttr attr = attr_named(ctx, "value", value);
     Builder b = {.ctx = ctx, .loc = loc};
     return build(&b, TOSA(CONST), NULL, 0, &type, 1, &attr, 1);
 }
-
-/* --- families ------------------------------------------------------------------------------------- */
 
 #define FUNCTIONAL "operands attr-dict `:` functional-type(operands, results)"
 #define OPERAND(NAME) .operands = ARGS(ONE(NAME, TYPE_NUMBERS))
@@ -222,12 +214,13 @@ static Op *materialize(Context *ctx, const Attr *value, const Type *type, const 
     .results = ARGS(ONE("z", TYPE_TRUTHS)), COMMUTATIVE
 #define COMPARISON                                                                                 \
     OPERANDS2, .results = ARGS(ONE("output", TYPE_TRUTHS)),                                        \
-    .traits = TRAIT_PURE | TRAIT_SAME_OPERANDS_ELEMENT_TYPE, BROADCASTING
+               .traits = TRAIT_PURE | TRAIT_SAME_OPERANDS_ELEMENT_TYPE, BROADCASTING
 
 #define AXIS REQUIRED("axis", ATTR_IS_I32)
 #define REDUCTION                                                                                  \
     OPERAND("input"), RESULT, .attrs = ATTRS(AXIS), .traits = TRAIT_PURE, .format = FUNCTIONAL,    \
-    .verify = tosa_verify_reduce, .verify_regions = tosa_check_reduce, .fold = tosa_fold_reduce
+                              .verify = tosa_verify_reduce, .verify_regions = tosa_check_reduce,   \
+                              .fold = tosa_fold_reduce
 
 #define LOCAL_BOUND OPTIONAL_DEFAULT("local_bound", ATTR_IS_BOOL, "false")
 #define CONV(INPUT, WEIGHT, OUTPUT)                                                                \

@@ -25,8 +25,7 @@ int64_t tosa_zero_point(const Attr *quant, uint32_t index); /* 0 when quant is N
 Value *tosa_const(Builder *b, const Attr *value);
 /* A reshape to these extents, one of which may be dynamic; `type` may say more or less of the
  * result than they do, NULL: the same. */
-Value *tosa_reshape(Builder *b, Value *value, const int64_t *dims, uint32_t rank,
-                    const Type *type);
+Value *tosa_reshape(Builder *b, Value *value, const int64_t *dims, uint32_t rank, const Type *type);
 /* What a pad adds, and with what. */
 typedef struct TosaBorder {
     const int64_t *widths; /* before and after, for each dimension */

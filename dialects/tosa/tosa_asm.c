@@ -1,11 +1,9 @@
 /* Text of the ops with regions and of variables. The grammar stands above each parser.
  * Tests: lit/dialects/tosa/ops.mir, lit/dialects/tosa/invalid.mir */
 #include "dialects/tosa/internal.h"
-#include "ir/attr/attr.h"
-#include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
-
-/* --- cond_if ------------------------------------------------------------------------------ */
+#include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 
 /* cond_if ::= ssa-use ("->" types)? region "else" region attr-dict? */
 bool tosa_parse_cond_if(OpParser *p)
@@ -20,8 +18,7 @@ bool tosa_parse_cond_if(OpParser *p)
                         "'tosa.cond_if' op region #1 ('else_branch') failed to verify constraint: "
                         "region with 1 blocks");
     ok = ok && parser_region(p, NULL, 0) && parser_attr_dict(p, false);
-    if (ok)
-        parser_add_results(p, types.data, types.len);
+    if (ok) parser_add_results(p, types.data, types.len);
     vec_free(&types);
     return ok;
 }
@@ -43,13 +40,10 @@ void tosa_print_cond_if(OpPrinter *p, const Op *op)
     printer_attr_dict(p, op, NULL);
 }
 
-/* --- while_loop --------------------------------------------------------------------------- */
-
 /* ("(" (ssa-id "=" ssa-use ("," ssa-id "=" ssa-use)*)? ")")? */
 static bool parse_assignments(OpParser *p, ArgDecls *args, OperandRefs *values)
 {
-    if (!parser_try(p, "(") || parser_try(p, ")"))
-        return true;
+    if (!parser_try(p, "(") || parser_try(p, ")")) return true;
     do {
         if (!parser_arg(p, vec_push(args), false, false) || !parser_expect(p, "=") ||
             !parser_operand(p, vec_push(values)))
@@ -62,11 +56,10 @@ static bool resolve_assignments(OpParser *p, SrcPos at, ArgDecls *args, const Op
                                 const TypeList *types)
 {
     if (types->len != values->len)
-        return parser_error_at(
-            p, at, "expected as many input types as operands (expected %zu got %zu)", values->len,
-            types->len);
-    for (size_t i = 0; i < types->len; i++)
-        args->data[i].type = types->data[i];
+        return parser_error_at(p, at,
+                               "expected as many input types as operands (expected %zu got %zu)",
+                               values->len, types->len);
+    for (size_t i = 0; i < types->len; i++) args->data[i].type = types->data[i];
     return parser_resolve_all(p, values, types->data, types->len, parser_pos(p));
 }
 
@@ -74,13 +67,11 @@ static bool resolve_assignments(OpParser *p, SrcPos at, ArgDecls *args, const Op
 static bool parse_signature(OpParser *p, SrcPos at, TypeList *inputs)
 {
     const Type *type = parser_type(p);
-    if (!type)
-        return false;
+    if (!type) return false;
     if (type->kind != TYPE_FUNCTION)
         return parser_error_at(p, at, "invalid kind of type specified");
     uint32_t input_count = type->u.function.input_count;
-    for (uint32_t i = 0; i < input_count; i++)
-        *vec_push(inputs) = type->u.function.types[i];
+    for (uint32_t i = 0; i < input_count; i++) *vec_push(inputs) = type->u.function.types[i];
     parser_add_results(p, type->u.function.types + input_count, type->u.function.result_count);
     return true;
 }
@@ -122,8 +113,6 @@ void tosa_print_while_loop(OpPrinter *p, const Op *op)
     printer_attr_dict_keyword(p, op, NULL);
 }
 
-/* --- variable ------------------------------------------------------------------------------ */
-
 /* Type of an attribute that has one; strings are of none. */
 static const Type *type_of(const Attr *attr)
 {
@@ -136,21 +125,17 @@ bool tosa_parse_variable(OpParser *p)
     const Attr *value;
     const Type *type;
     const Attr *name = parser_symbol_name(p);
-    if (!name)
-        return false;
+    if (!name) return false;
     parser_set_attr(p, "name", name);
-    if (!parser_attr_dict(p, false))
-        return false;
+    if (!parser_attr_dict(p, false)) return false;
     if (parser_try(p, "=")) {
-        if (!(value = parser_attr(p, NULL)))
-            return parser_error(p, "expected attribute");
+        if (!(value = parser_attr(p, NULL))) return parser_error(p, "expected attribute");
         parser_set_attr(p, "initial_value", value);
         type = type_of(value);
     } else if (!parser_expect(p, ":") || !(type = parser_type(p))) {
         return parser_error(p, "expected type");
     }
-    if (type)
-        parser_set_attr(p, "type", attr_type(type));
+    if (type) parser_set_attr(p, "type", attr_type(type));
     return true;
 }
 

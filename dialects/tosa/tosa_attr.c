@@ -2,9 +2,8 @@
  *   quant ::= "<" name "=" integer ("," name "=" integer)* ">"
  * Tests: lit/dialects/tosa/ops.mir, lit/dialects/tosa/invalid.mir */
 #include "dialects/tosa/tosa.h"
-
-#include "ir/attr/attr.h"
 #include "ir/asm/parse/parse.h"
+#include "ir/attr/attr.h"
 
 #define QUANT_MAX_FIELDS 2
 
@@ -33,13 +32,10 @@ static bool parse_field(OpParser *p, const QuantSpec *spec, const Attr **params)
 {
     Str name;
     int64_t value;
-    if (!parser_keyword(p, &name))
-        return parser_error(p, "expected a parameter name in struct");
-    if (!parser_expect(p, "="))
-        return false;
+    if (!parser_keyword(p, &name)) return parser_error(p, "expected a parameter name in struct");
+    if (!parser_expect(p, "=")) return false;
     for (uint32_t i = 0; i < spec->count; i++) {
-        if (params[i] || !str_eq_c(name, spec->fields[i]))
-            continue;
+        if (params[i] || !str_eq_c(name, spec->fields[i])) continue;
         if (!parser_int(p, &value))
             return parser_error(p, "failed to parse %s parameter '%s' which is to be a `int64_t`",
                                 spec->td_name, spec->fields[i]);
@@ -52,13 +48,10 @@ static bool parse_field(OpParser *p, const QuantSpec *spec, const Attr **params)
 static const Attr *parse_quant(OpParser *p, const QuantSpec *spec)
 {
     const Attr *params[QUANT_MAX_FIELDS] = {0};
-    if (!parser_expect(p, "<"))
-        return NULL;
+    if (!parser_expect(p, "<")) return NULL;
     for (uint32_t i = 0; i < spec->count; i++)
-        if ((i > 0 && !parser_expect(p, ",")) || !parse_field(p, spec, params))
-            return NULL;
-    if (!parser_expect(p, ">"))
-        return NULL;
+        if ((i > 0 && !parser_expect(p, ",")) || !parse_field(p, spec, params)) return NULL;
+    if (!parser_expect(p, ">")) return NULL;
     return attr_dialect(parser_ctx(p), spec->def, params, spec->count);
 }
 

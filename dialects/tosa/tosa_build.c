@@ -1,5 +1,6 @@
 /* Building blocks of rewrites within tosa.
- * Tests: lit/passes/tosa/tosa-make-broadcastable.mir, lit/passes/tosa/tosa-optional-decompositions.mir */
+ * Tests: lit/passes/tosa/tosa-make-broadcastable.mir,
+ * lit/passes/tosa/tosa-optional-decompositions.mir */
 #include "dialects/tosa/internal.h"
 #include "ir/attr/attr.h"
 
@@ -16,14 +17,11 @@ static Value *build_reshape(Builder *b, Value *value, const Type *type, const in
     return op_result(build(b, TOSA(RESHAPE), &value, 1, &type, 1, &attr, 1), 0);
 }
 
-Value *tosa_reshape(Builder *b, Value *value, const int64_t *dims, uint32_t rank,
-                    const Type *type)
+Value *tosa_reshape(Builder *b, Value *value, const int64_t *dims, uint32_t rank, const Type *type)
 {
     Dims shape = {0};
-    for (uint32_t i = 0; i < rank; i++)
-        *vec_push(&shape) = dims[i] == DIM_DYNAMIC ? -1 : dims[i];
-    if (!type)
-        type = type_tensor(type_elem(value->type), dims, rank, NULL);
+    for (uint32_t i = 0; i < rank; i++) *vec_push(&shape) = dims[i] == DIM_DYNAMIC ? -1 : dims[i];
+    if (!type) type = type_tensor(type_elem(value->type), dims, rank, NULL);
     Value *result = build_reshape(b, value, type, shape.data);
     vec_free(&shape);
     return result;
@@ -56,7 +54,8 @@ Value *tosa_pad(Builder *b, Value *value, const TosaBorder *border)
             b, attr_dense_splat(type_tensor(type_elem(type), NULL, 0, NULL), border->value));
     NamedAttr attr = attr_named(ctx, "quantization_info", border->quant);
     return op_result(build(b, TOSA(PAD), operands, border->value ? 3 : 2, &type, 1, &attr,
-                           border->quant ? 1 : 0), 0);
+                           border->quant ? 1 : 0),
+                     0);
 }
 
 /* The extents of `low`, the last ones aligned with those of `high`, ones before. False if they do
@@ -68,8 +67,7 @@ static bool align_shape(const Type *low, const Type *high, Dims *out)
         int64_t to = high->u.shaped.dims[i];
         int64_t from = i < lead ? 1 : low->u.shaped.dims[i - lead];
         bool agrees = i < lead || from == to || (from == 1 && to > 1) || (from > 1 && to == 1);
-        if (!agrees)
-            return false;
+        if (!agrees) return false;
         *vec_push(out) = from;
     }
     return true;
@@ -78,10 +76,8 @@ static bool align_shape(const Type *low, const Type *high, Dims *out)
 bool tosa_equalize_ranks(Builder *b, Value **lhs, Value **rhs)
 {
     const Type *left = (*lhs)->type, *right = (*rhs)->type;
-    if (!type_is_ranked(left) || !type_is_ranked(right))
-        return false;
-    if (left->u.shaped.rank == right->u.shaped.rank)
-        return true;
+    if (!type_is_ranked(left) || !type_is_ranked(right)) return false;
+    if (left->u.shaped.rank == right->u.shaped.rank) return true;
     bool is_left_lower = left->u.shaped.rank < right->u.shaped.rank;
     Value **low = is_left_lower ? lhs : rhs, **high = is_left_lower ? rhs : lhs;
     Dims dims = {0};

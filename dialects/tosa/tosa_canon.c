@@ -3,18 +3,15 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/internal.h"
-
-/* --- concat, select, slice ---------------------------------------------------------------------- */
+#include "ir/rewrite/rewrite.h"
 
 /* concat(x) -> x */
 static bool drop_single_concat(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (op->operand_count != 1)
-        return false;
+    if (op->operand_count != 1) return false;
     rewriter_replace_one(rw, op, tensor_cast(&rw->b, op_operand(op, 0), op_result(op, 0)->type));
     return true;
 }
@@ -29,8 +26,7 @@ static bool swap_select(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     const Op *negation = rewrite_def_of(op_operand(op, 0), TOSA(LOGICAL_NOT));
-    if (!negation)
-        return false;
+    if (!negation) return false;
     Value *operands[] = {op_operand(negation, 0), op_operand(op, 2), op_operand(op, 1)};
     op_set_operands(op, operands, COUNT_OF(operands));
     rewriter_modified(rw, op);
@@ -72,20 +68,16 @@ static bool slice_of_part(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     const Op *concat = rewrite_def_of(op_operand(op, 0), TOSA(CONCAT));
-    if (!concat || !type_is_static(op_result(concat, 0)->type))
-        return false;
+    if (!concat || !type_is_static(op_result(concat, 0)->type)) return false;
     int64_t axis = attr_int_value(op_attr(concat, "axis"));
     const Attr *start = op_attr(op, "start");
     size_t rank = start->u.dense_array.count;
-    if (axis < 0 || (size_t)axis >= rank)
-        return false;
+    if (axis < 0 || (size_t)axis >= rank) return false;
     Dims begin = {0};
-    for (size_t i = 0; i < rank; i++)
-        *vec_push(&begin) = dense_array_i64(start, i);
+    for (size_t i = 0; i < rank; i++) *vec_push(&begin) = dense_array_i64(start, i);
     int64_t size = dense_array_i64(op_attr(op, "size"), (size_t)axis);
     Value *part = part_of_range(concat, axis, &begin.data[axis], size);
-    if (part)
-        replace_slice(rw, op, part, attr_i64_array(rw->b.ctx, begin.data, rank));
+    if (part) replace_slice(rw, op, part, attr_i64_array(rw->b.ctx, begin.data, rank));
     vec_free(&begin);
     return part != NULL;
 }
@@ -95,13 +87,10 @@ void tosa_canonicalize_slice(PatternSet *set)
     pattern_add(set, "tosa-slice-of-concat", TOSA(SLICE), 1, slice_of_part);
 }
 
-/* --- transpose ------------------------------------------------------------------------------------ */
-
 static bool is_below(const Attr *indices, int64_t limit)
 {
     for (int64_t i = 0; i < dense_count(indices); i++)
-        if (dense_i64(indices, i) < 0 || dense_i64(indices, i) >= limit)
-            return false;
+        if (dense_i64(indices, i) < 0 || dense_i64(indices, i) >= limit) return false;
     return true;
 }
 
@@ -111,8 +100,7 @@ static const Attr *compose(const Attr *outer, const Attr *inner)
     int64_t count = dense_count(outer);
     const Type *type = type_tensor(type_i(outer->ctx, 32), &count, 1, NULL);
     Dims perms = {0};
-    for (int64_t i = 0; i < count; i++)
-        *vec_push(&perms) = dense_i64(inner, dense_i64(outer, i));
+    for (int64_t i = 0; i < count; i++) *vec_push(&perms) = dense_i64(inner, dense_i64(outer, i));
     const Attr *attr = attr_dense_i64(type, perms.data, perms.len);
     vec_free(&perms);
     return attr;
@@ -137,9 +125,8 @@ static bool join_transposes(Rewriter *rw, Op *op, void *user)
 
 static bool feeds_transpose(const Value *value)
 {
-    FOR_EACH_USE (use, value)
-        if (use->owner->def == TOSA(TRANSPOSE))
-            return true;
+    FOR_EACH_USE(use, value)
+        if (use->owner->def == TOSA(TRANSPOSE)) return true;
     return false;
 }
 
@@ -149,10 +136,8 @@ static bool keeps_layout(const Type *type, const Attr *perms)
     int64_t last = -1;
     for (int64_t i = 0; i < dense_count(perms); i++) {
         int64_t from = dense_i64(perms, i);
-        if (type->u.shaped.dims[from] == 1)
-            continue;
-        if (from < last)
-            return false;
+        if (type->u.shaped.dims[from] == 1) continue;
+        if (from < last) return false;
         last = from;
     }
     return type_dynamic_extents(type) <= 1;
@@ -186,8 +171,6 @@ void tosa_canonicalize_transpose(PatternSet *set)
     pattern_add(set, "tosa-transpose-to-reshape", TOSA(TRANSPOSE), 1, transpose_to_reshape);
 }
 
-/* --- pad -------------------------------------------------------------------------------------------- */
-
 /* Padding writes zero, which integers may represent by a zero point. Quantized types have no
  * constants of their own. */
 static bool write_out_padding(Rewriter *rw, Op *op, void *user)
@@ -198,8 +181,7 @@ static bool write_out_padding(Rewriter *rw, Op *op, void *user)
     const Type *elem = type_elem(op_operand(op, 0)->type);
     int64_t zero_point = tosa_zero_point(op_attr(op, "quantization_info"), 0);
     const Attr *zero = type_is_float(elem) ? attr_float(elem, 0.0) : attr_int(elem, zero_point);
-    Value *constant =
-        tosa_const(&rw->b, attr_dense_splat(type_tensor(elem, NULL, 0, NULL), zero));
+    Value *constant = tosa_const(&rw->b, attr_dense_splat(type_tensor(elem, NULL, 0, NULL), zero));
     Value *operands[] = {op_operand(op, 0), op_operand(op, 1), constant};
     op_set_operands(op, operands, COUNT_OF(operands));
     rewriter_modified(rw, op);
@@ -210,8 +192,6 @@ void tosa_canonicalize_pad(PatternSet *set)
 {
     pattern_add(set, "tosa-pad-value", TOSA(PAD), 1, write_out_padding);
 }
-
-/* --- max_pool2d, clamp ----------------------------------------------------------------------------- */
 
 /* One pixel without more: the only window sees it alone. */
 static bool is_pixel(const Type *type)
@@ -224,8 +204,7 @@ static bool drop_max_pool(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     Value *input = op_operand(op, 0);
-    if (!is_pixel(input->type) || input->type != op_result(op, 0)->type)
-        return false;
+    if (!is_pixel(input->type) || input->type != op_result(op, 0)->type) return false;
     rewriter_replace_one(rw, op, input);
     return true;
 }
@@ -250,8 +229,7 @@ static bool bounds_hold_all(const Op *op, const Type *elem)
 {
     uint32_t width = type_width(elem);
     bool is_unsigned = type_is_integer(elem) && elem->u.integer.sign == UNSIGNED;
-    if (width == 0 || width > 64 || (is_unsigned && width == 64))
-        return false;
+    if (width == 0 || width > 64 || (is_unsigned && width == 64)) return false;
     uint64_t ones = UINT64_MAX >> (64 - width);
     int64_t max = (int64_t)(is_unsigned ? ones : ones >> 1), min = is_unsigned ? 0 : -max - 1;
     return int_bound(op, "min_int") <= min && int_bound(op, "max_int") >= max;
@@ -263,13 +241,11 @@ static bool drop_clamp(Rewriter *rw, Op *op, void *user)
     (void)user;
     Value *input = op_operand(op, 0);
     const Type *elem = type_elem(input->type);
-    if (!type_is_static(input->type) || input->type != op_result(op, 0)->type)
-        return false;
+    if (!type_is_static(input->type) || input->type != op_result(op, 0)->type) return false;
     bool holds = type_is_float(elem) ? float_bound(op, "min_fp") == -(double)INFINITY &&
                                            float_bound(op, "max_fp") == (double)INFINITY
                                      : bounds_hold_all(op, elem);
-    if (holds)
-        rewriter_replace_one(rw, op, input);
+    if (holds) rewriter_replace_one(rw, op, input);
     return holds;
 }
 
@@ -307,8 +283,7 @@ static bool join_clamps(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     const Op *inner = rewrite_def_of(op_operand(op, 0), TOSA(CLAMP));
-    if (!inner)
-        return false;
+    if (!inner) return false;
     const Type *type = op_result(op, 0)->type;
     Bounds bounds = intersect(bounds_of(op), bounds_of(inner));
     if (type_is_float(type_elem(type)) ? bounds.min_fp > bounds.max_fp

@@ -19,8 +19,6 @@ bool tosa_folds_to_attr(const Op *op, const Attr *attr, FoldResult *results)
     return results[0].attr != NULL;
 }
 
-/* --- splats ------------------------------------------------------------------------------------ */
-
 /* The one element of a splat, or NULL. */
 static const Attr *splat_elem(const Attr *attr)
 {
@@ -39,11 +37,9 @@ static bool folds_to_splat(const Op *op, const Attr *elem, FoldResult *results)
 static bool folds_splats(Op *op, const Attr *const *operands, FoldResult *results, LaneFn *fn)
 {
     const Attr *elems[FOLD_MAX_OPERANDS];
-    if (type_elem(op_result(op, 0)->type)->kind == TYPE_DIALECT)
-        return false;
+    if (type_elem(op_result(op, 0)->type)->kind == TYPE_DIALECT) return false;
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (!(elems[i] = splat_elem(operands[i])) || elems[i]->type != elems[0]->type)
-            return false;
+        if (!(elems[i] = splat_elem(operands[i])) || elems[i]->type != elems[0]->type) return false;
     const Type *elem = type_elem(op_result(op, 0)->type);
     return folds_to_splat(op, lane_fold_all(elems, op->operand_count, elem, fn, op), results);
 }
@@ -57,8 +53,7 @@ static bool is_plain(const Type *type)
 static bool all_plain(const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (!is_plain(op_operand(op, i)->type))
-            return false;
+        if (!is_plain(op_operand(op, i)->type)) return false;
     return is_plain(op_result(op, 0)->type);
 }
 
@@ -73,8 +68,7 @@ static bool is_one(const Attr *attr, int64_t shift)
 {
     double value;
     BigInt bits;
-    if (const_float(attr, &value))
-        return value == 1.0;
+    if (const_float(attr, &value)) return value == 1.0;
     return shift >= 0 && shift < 63 && const_int(attr, &bits) && bigint_fits_i64(&bits, true) &&
            bigint_to_i64(&bits) == (int64_t)1 << shift;
 }
@@ -83,8 +77,6 @@ static bool is_float_lane(const Lane *lane)
 {
     return type_is_float(lane->arg_elem);
 }
-
-/* --- sums ---------------------------------------------------------------------------------------- */
 
 static double add_doubles(double a, double b)
 {
@@ -98,16 +90,14 @@ static double sub_doubles(double a, double b)
 
 static bool lane_add(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    if (is_float_lane(lane))
-        return lane_float2(lane, args, out, add_doubles);
+    if (is_float_lane(lane)) return lane_float2(lane, args, out, add_doubles);
     *out = bigint_add(lane->arena, &args[0], &args[1]);
     return true;
 }
 
 static bool lane_sub(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    if (is_float_lane(lane))
-        return lane_float2(lane, args, out, sub_doubles);
+    if (is_float_lane(lane)) return lane_float2(lane, args, out, sub_doubles);
     *out = bigint_sub(lane->arena, &args[0], &args[1]);
     return true;
 }
@@ -115,26 +105,19 @@ static bool lane_sub(const Lane *lane, const BigInt *args, BigInt *out)
 /* x + 0 -> x, 0 + x -> x */
 bool tosa_fold_add(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (!all_plain(op))
-        return false;
-    if (is_zero(operands[1]) && tosa_folds_to(op, op_operand(op, 0), results))
-        return true;
-    if (is_zero(operands[0]) && tosa_folds_to(op, op_operand(op, 1), results))
-        return true;
+    if (!all_plain(op)) return false;
+    if (is_zero(operands[1]) && tosa_folds_to(op, op_operand(op, 0), results)) return true;
+    if (is_zero(operands[0]) && tosa_folds_to(op, op_operand(op, 1), results)) return true;
     return folds_splats(op, operands, results, lane_add);
 }
 
 /* x - 0 -> x */
 bool tosa_fold_sub(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (!all_plain(op))
-        return false;
-    if (is_zero(operands[1]) && tosa_folds_to(op, op_operand(op, 0), results))
-        return true;
+    if (!all_plain(op)) return false;
+    if (is_zero(operands[1]) && tosa_folds_to(op, op_operand(op, 0), results)) return true;
     return folds_splats(op, operands, results, lane_sub);
 }
-
-/* --- products ------------------------------------------------------------------------------------ */
 
 static double mul_doubles(double a, double b)
 {
@@ -149,13 +132,11 @@ static double reciprocal_double(double a)
 /* (a * b) >> shift, the product in twice the result's width */
 static bool lane_mul(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    if (is_float_lane(lane))
-        return lane_float2(lane, args, out, mul_doubles);
+    if (is_float_lane(lane)) return lane_float2(lane, args, out, mul_doubles);
     const Op *op = lane->user;
     int64_t shift = attr_int_value(op_attr(op, "shift"));
     uint32_t width = type_width(lane->result_elem);
-    if (shift < 0 || shift > 2 * (int64_t)width)
-        return false;
+    if (shift < 0 || shift > 2 * (int64_t)width) return false;
     BigInt lhs = bigint_resize(lane->arena, &args[0], 2 * width, true);
     BigInt rhs = bigint_resize(lane->arena, &args[1], 2 * width, true);
     BigInt product = bigint_mul(lane->arena, &lhs, &rhs);
@@ -169,18 +150,15 @@ static bool folds_factor(const Op *op, const Attr *factor, Value *other, int64_t
                          FoldResult *results)
 {
     const Type *type = op_result(op, 0)->type;
-    if (other->type != type)
-        return false;
-    if (is_zero(factor))
-        return folds_to_splat(op, splat_elem(factor), results);
+    if (other->type != type) return false;
+    if (is_zero(factor)) return folds_to_splat(op, splat_elem(factor), results);
     return is_one(factor, shift) && tosa_folds_to(op, other, results);
 }
 
 /* x * 0 -> 0, x * (1 << shift) -> x */
 bool tosa_fold_mul(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (!all_plain(op))
-        return false;
+    if (!all_plain(op)) return false;
     bool is_float = type_is_float(type_elem(op_result(op, 0)->type));
     int64_t shift = is_float ? 0 : attr_int_value(op_attr(op, "shift"));
     return folds_factor(op, operands[0], op_operand(op, 1), shift, results) ||
@@ -190,8 +168,7 @@ bool tosa_fold_mul(Op *op, const Attr *const *operands, FoldResult *results)
 
 static bool lane_div(const Lane *lane, const BigInt *args, BigInt *out)
 {
-    if (bigint_is_zero(&args[1]))
-        return false;
+    if (bigint_is_zero(&args[1])) return false;
     *out = bigint_div(lane->arena, &args[0], &args[1], true);
     return true;
 }
@@ -199,12 +176,9 @@ static bool lane_div(const Lane *lane, const BigInt *args, BigInt *out)
 /* 0 / x -> 0, x / 1 -> x */
 bool tosa_fold_int_div(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (!all_plain(op) || op_operand(op, 0)->type != op_operand(op, 1)->type)
-        return false;
-    if (const_is_int(operands[0], 0) && tosa_folds_to_attr(op, operands[0], results))
-        return true;
-    if (const_is_int(operands[1], 1) && tosa_folds_to(op, op_operand(op, 0), results))
-        return true;
+    if (!all_plain(op) || op_operand(op, 0)->type != op_operand(op, 1)->type) return false;
+    if (const_is_int(operands[0], 0) && tosa_folds_to_attr(op, operands[0], results)) return true;
+    if (const_is_int(operands[1], 1) && tosa_folds_to(op, op_operand(op, 0), results)) return true;
     return folds_splats(op, operands, results, lane_div);
 }
 
@@ -218,13 +192,10 @@ bool tosa_fold_reciprocal(Op *op, const Attr *const *operands, FoldResult *resul
     return folds_splats(op, operands, results, lane_reciprocal);
 }
 
-/* --- comparisons ------------------------------------------------------------------------------- */
-
 /* -1, 0, 1; 2: unordered. Integers compare as signed ones, whatever their type. */
 static int compare(const Lane *lane, const BigInt *args)
 {
-    if (!is_float_lane(lane))
-        return bigint_cmp(&args[0], &args[1], true);
+    if (!is_float_lane(lane)) return bigint_cmp(&args[0], &args[1], true);
     double a = float_from_bits((int)lane->arg_elem->kind, args[0].u.word);
     double b = float_from_bits((int)lane->arg_elem->kind, args[1].u.word);
     return a < b ? -1 : a > b ? 1 : a == b ? 0 : 2;
@@ -277,12 +248,9 @@ bool tosa_fold_select(Op *op, const Attr *const *operands, FoldResult *results)
     BigInt choice;
     if (op_operand(op, 1) == op_operand(op, 2))
         return tosa_folds_to(op, op_operand(op, 1), results);
-    if (!const_int(operands[0], &choice))
-        return false;
+    if (!const_int(operands[0], &choice)) return false;
     return tosa_folds_to(op, op_operand(op, bigint_is_zero(&choice) ? 2 : 1), results);
 }
-
-/* --- inverses ------------------------------------------------------------------------------------ */
 
 /* f(g(x)) -> x */
 static bool folds_inverse(const Op *op, const OpDef *inverse, FoldResult *results)
@@ -317,8 +285,6 @@ bool tosa_fold_abs(Op *op, const Attr *const *operands, FoldResult *results)
     return inner && inner->def == TOSA(ABS) && tosa_folds_to(op, op_operand(op, 0), results);
 }
 
-/* --- cast ------------------------------------------------------------------------------------------ */
-
 static double same_double(double a)
 {
     return a;
@@ -347,18 +313,15 @@ static bool lane_cast(const Lane *lane, const BigInt *args, BigInt *out)
     const Type *from = lane->arg_elem, *to = lane->result_elem;
     bool is_signed = type_is_float(from) || from->u.integer.sign != UNSIGNED;
     if (type_is_float(from))
-        return type_is_float(to) ? lane_convert(lane, args, out)
-                                 : lane_round(lane, &args[0], out);
-    if (type_is_float(to))
-        return lane_from_integer(lane, &args[0], out, is_signed);
+        return type_is_float(to) ? lane_convert(lane, args, out) : lane_round(lane, &args[0], out);
+    if (type_is_float(to)) return lane_from_integer(lane, &args[0], out, is_signed);
     *out = bigint_resize(lane->arena, &args[0], type_width(to), is_signed);
     return true;
 }
 
 bool tosa_fold_cast(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (tosa_folds_to(op, op_operand(op, 0), results))
-        return true;
+    if (tosa_folds_to(op, op_operand(op, 0), results)) return true;
     return type_elem(op_operand(op, 0)->type)->kind != TYPE_DIALECT &&
            folds_splats(op, operands, results, lane_cast);
 }

@@ -28,8 +28,7 @@ static bool axis_is_unit(const Op *op)
 {
     const Type *in = input_type(op);
     int64_t axis = attr_int_value(op_attr(op, "axis"));
-    if (!type_is_ranked(in))
-        return false;
+    if (!type_is_ranked(in)) return false;
     uint32_t rank = in->u.shaped.rank;
     return rank == 0 || (axis >= 0 && axis < rank && in->u.shaped.dims[axis] == 1);
 }
@@ -39,8 +38,7 @@ bool tosa_fold_argmax(Op *op, const Attr *const *operands, FoldResult *results)
 {
     const Type *type = op_result(op, 0)->type;
     (void)operands;
-    if (!axis_is_unit(op) || !type_is_static(input_type(op)) || !type_is_static(type))
-        return false;
+    if (!axis_is_unit(op) || !type_is_static(input_type(op)) || !type_is_static(type)) return false;
     return tosa_folds_to_attr(op, attr_dense_splat(type, attr_int(type_elem(type), 0)), results);
 }
 
@@ -69,16 +67,14 @@ bool tosa_fold_concat(Op *op, const Attr *const *operands, FoldResult *results)
     for (uint32_t i = 0; i < op->operand_count; i++) {
         Value *part = op_operand(op, i);
         const Op *inner = value_def(part);
-        bool joins = inner && inner->def == TOSA(CONCAT) &&
-                     op_attr(inner, "axis") == op_attr(op, "axis");
+        bool joins =
+            inner && inner->def == TOSA(CONCAT) && op_attr(inner, "axis") == op_attr(op, "axis");
         found = found || joins;
         for (uint32_t k = 0; joins && k < inner->operand_count; k++)
             *vec_push(&parts) = op_operand(inner, k);
-        if (!joins)
-            *vec_push(&parts) = part;
+        if (!joins) *vec_push(&parts) = part;
     }
-    if (found)
-        op_set_operands(op, parts.data, (uint32_t)parts.len);
+    if (found) op_set_operands(op, parts.data, (uint32_t)parts.len);
     vec_free(&parts);
     return found;
 }
@@ -96,18 +92,15 @@ bool tosa_fold_pad(Op *op, const Attr *const *operands, FoldResult *results)
 bool tosa_fold_reshape(Op *op, const Attr *const *operands, FoldResult *results)
 {
     const Type *in = input_type(op), *type = op_result(op, 0)->type;
-    if (!type_is_ranked(in) || !type_is_ranked(type))
-        return false;
-    if (type_dynamic_extents(in) < 2 && folds_to_input(op, results))
-        return true;
+    if (!type_is_ranked(in) || !type_is_ranked(type)) return false;
+    if (type_dynamic_extents(in) < 2 && folds_to_input(op, results)) return true;
     const Op *inner = value_def(op_operand(op, 0));
     if (inner && inner->def == TOSA(RESHAPE)) {
         op_set_operand(op, 0, op_operand(inner, 0));
         return true;
     }
     const Attr *constant = operands[0];
-    if (folds_splat(op, constant, results))
-        return true;
+    if (folds_splat(op, constant, results)) return true;
     if (!constant || constant->kind != ATTR_DENSE || !type_is_static(type) ||
         type_elem(type) != type_elem(constant->type) || !value_has_one_use(op_operand(op, 0)))
         return false;
@@ -141,8 +134,7 @@ static int64_t start_element(const Op *op)
     int64_t at = 0;
     for (uint32_t i = 0; i < in->u.shaped.rank; i++) {
         int64_t index = dense_array_i64(start, i), extent = in->u.shaped.dims[i];
-        if (index < 0 || index >= extent)
-            return -1;
+        if (index < 0 || index >= extent) return -1;
         at = at * extent + index;
     }
     return at;
@@ -153,12 +145,9 @@ bool tosa_fold_slice(Op *op, const Attr *const *operands, FoldResult *results)
     const Type *in = input_type(op), *type = op_result(op, 0)->type;
     const Attr *constant = operands[0];
     int64_t count, at;
-    if (!type_is_ranked(in) || !type_is_ranked(type))
-        return false;
-    if (type_is_static(in) && folds_to_input(op, results))
-        return true;
-    if (folds_splat(op, constant, results))
-        return true;
+    if (!type_is_ranked(in) || !type_is_ranked(type)) return false;
+    if (type_is_static(in) && folds_to_input(op, results)) return true;
+    if (folds_splat(op, constant, results)) return true;
     if (!constant || constant->kind != ATTR_DENSE || !type_element_count(type, &count) ||
         count != 1 || type_elem(type) != type_elem(in) || (at = start_element(op)) < 0)
         return false;
@@ -170,20 +159,16 @@ bool tosa_fold_tile(Op *op, const Attr *const *operands, FoldResult *results)
     const Attr *multiples = op_attr(op, "multiples");
     (void)operands;
     for (size_t i = 0; i < multiples->u.dense_array.count; i++)
-        if (dense_array_i64(multiples, i) != 1)
-            return false;
+        if (dense_array_i64(multiples, i) != 1) return false;
     return folds_to_input(op, results);
 }
 
 bool tosa_fold_transpose(Op *op, const Attr *const *operands, FoldResult *results)
 {
-    if (folds_splat(op, operands[0], results))
-        return true;
+    if (folds_splat(op, operands[0], results)) return true;
     const Attr *perms = tosa_const_ints(op_operand(op, 1));
-    if (!perms)
-        return false;
+    if (!perms) return false;
     for (int64_t i = 0; i < dense_count(perms); i++)
-        if (dense_i64(perms, i) != i)
-            return false;
+        if (dense_i64(perms, i) != i) return false;
     return folds_to_input(op, results);
 }

@@ -2,8 +2,8 @@
  * Tests: lit/dialects/tosa/invalid.mir */
 #include "dialects/quant/quant.h"
 #include "dialects/tosa/internal.h"
-#include "ir/attr/attr.h"
 #include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 
 static const Type *elem_of(const Value *value)
 {
@@ -13,8 +13,7 @@ static const Type *elem_of(const Value *value)
 bool tosa_has_empty_extent(const Type *type)
 {
     for (uint32_t i = 0; type_is_ranked(type) && i < type->u.shaped.rank; i++)
-        if (type->u.shaped.dims[i] == 0)
-            return true;
+        if (type->u.shaped.dims[i] == 0) return true;
     return false;
 }
 
@@ -56,8 +55,6 @@ bool tosa_verify_argmax(Op *op)
     return true;
 }
 
-/* --- pooling ---------------------------------------------------------------------------------- */
-
 /* Sums are made in i32 or in floats that lose nothing; f16 may stay f16. */
 static bool verify_accumulator(const Op *op, const Type *elem, const Type *acc)
 {
@@ -75,8 +72,7 @@ static bool verify_accumulator(const Op *op, const Type *elem, const Type *acc)
 
 static bool is_pooled(const Type *elem)
 {
-    if (type_is_integer(elem))
-        return elem->u.integer.width == 8 || elem->u.integer.width == 16;
+    if (type_is_integer(elem)) return elem->u.integer.width == 8 || elem->u.integer.width == 16;
     return elem->kind == TYPE_F32 || elem->kind == TYPE_F16 || elem->kind == TYPE_BF16;
 }
 
@@ -89,15 +85,11 @@ static bool same_number(const Type *a, const Type *b)
 bool tosa_verify_avg_pool2d(Op *op)
 {
     const Type *in = stored_elem_of(op_operand(op, 0)), *out = stored_elem_of(op_result(op, 0));
-    if (tosa_has_empty_extent(op_operand(op, 0)->type))
-        return refuse_empty(op);
-    if (!verify_accumulator(op, in, op_attr(op, "acc_type")->u.type_value))
-        return false;
+    if (tosa_has_empty_extent(op_operand(op, 0)->type)) return refuse_empty(op);
+    if (!verify_accumulator(op, in, op_attr(op, "acc_type")->u.type_value)) return false;
     return (is_pooled(in) && same_number(in, out)) ||
            op_error(op, "input/output element types are incompatible.");
 }
-
-/* --- clamp, mul ---------------------------------------------------------------------------------- */
 
 /* Float bounds have one type: the input's, or a wider one. */
 static bool bounds_fit(const Op *op, const Type *elem)
@@ -109,8 +101,7 @@ static bool bounds_fit(const Op *op, const Type *elem)
 bool tosa_verify_clamp(Op *op)
 {
     const Type *elem = stored_elem_of(op_operand(op, 0));
-    if (!tosa_verify_broadcast(op))
-        return false;
+    if (!tosa_verify_broadcast(op)) return false;
     if (elem != stored_elem_of(op_result(op, 0)))
         return op_error(op, "input/output element types are incompatible.");
     return type_is_integer(elem) || bounds_fit(op, elem) ||
@@ -126,8 +117,7 @@ static bool verify_product(const Op *op)
     if (!type_is_integer(result) || !type_is_integer(lhs))
         return (lhs == result && rhs == result) ||
                op_error(op, "requires the same element type for all operands and results");
-    if (lhs != rhs)
-        return op_error(op, "requires the same element type for all operands");
+    if (lhs != rhs) return op_error(op, "requires the same element type for all operands");
     return type_width(lhs) <= type_width(result) ||
            op_error(op, "invalid data type size for operands or result");
 }
@@ -136,8 +126,6 @@ bool tosa_verify_mul(Op *op)
 {
     return verify_product(op) && tosa_verify_broadcast(op);
 }
-
-/* --- convolutions ---------------------------------------------------------------------------------- */
 
 /* As messages name a value: the op that makes it, or which argument it is. */
 static void describe(StrBuf *out, const Value *value)
@@ -168,13 +156,12 @@ bool tosa_verify_conv(Op *op)
     const Value *input = op_operand(op, 0);
     const Type *in = elem_of(input), *weight = elem_of(op_operand(op, 1));
     bool is_float = type_is_float(in), has_quant = op_attr(op, "quantization_info") != NULL;
-    if (!type_is_ranked(input->type))
-        return refuse_unranked(op, input);
-    if (tosa_has_empty_extent(input->type))
-        return refuse_empty(op);
+    if (!type_is_ranked(input->type)) return refuse_unranked(op, input);
+    if (tosa_has_empty_extent(input->type)) return refuse_empty(op);
     if (is_float != type_is_float(weight))
-        return op_error(op, "expect both input and weight to be float or not together, got '%s' and '%s'",
-                        type_str(op->ctx, in), type_str(op->ctx, weight));
+        return op_error(
+            op, "expect both input and weight to be float or not together, got '%s' and '%s'",
+            type_str(op->ctx, in), type_str(op->ctx, weight));
     return is_float != has_quant ||
            op_error(op, "quantizationattr is required for quantized type, and not allowed for "
                         "float type");

@@ -2,8 +2,8 @@
  * extents both know; an unranked tensor agrees with all. Wording is upstream's.
  * Tests: lit/dialects/tosa/invalid.mir */
 #include "dialects/tosa/internal.h"
-#include "ir/attr/attr.h"
 #include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 
 static int64_t rank_of(const Type *type)
 {
@@ -17,15 +17,12 @@ static bool extents_agree(int64_t a, int64_t b)
 
 static bool shapes_agree(const Type *a, const Type *b)
 {
-    if (!type_is_ranked(a) || !type_is_ranked(b))
-        return true;
+    if (!type_is_ranked(a) || !type_is_ranked(b)) return true;
     bool agree = rank_of(a) == rank_of(b);
     for (uint32_t i = 0; agree && i < a->u.shaped.rank; i++)
         agree = extents_agree(a->u.shaped.dims[i], b->u.shaped.dims[i]);
     return agree;
 }
-
-/* --- broadcasting ------------------------------------------------------------------------------- */
 
 /* Common extent of two; false if they exclude each other. An unknown extent is taken for 1
  * against a larger one. */
@@ -46,8 +43,7 @@ static bool broadcast(Dims *shape, const Type *type)
     Dims wider = {0};
     for (size_t i = shape->len; i < rank; i++)
         *vec_push(&wider) = type->u.shaped.dims[i - shape->len];
-    for (size_t i = 0; i < shape->len; i++)
-        *vec_push(&wider) = shape->data[i];
+    for (size_t i = 0; i < shape->len; i++) *vec_push(&wider) = shape->data[i];
     vec_free(shape);
     *shape = wider;
     size_t lead = shape->len - rank;
@@ -63,11 +59,9 @@ static bool broadcast_operands(const Op *op, Dims *shape, bool *any)
     *any = false;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Type *type = op_operand(op, i)->type;
-        if (!type_is_ranked(type))
-            continue;
+        if (!type_is_ranked(type)) continue;
         *any = true;
-        if (!broadcast(shape, type))
-            return false;
+        if (!broadcast(shape, type)) return false;
     }
     return true;
 }
@@ -76,8 +70,7 @@ static void add_shape(StrBuf *out, const int64_t *dims, size_t rank)
 {
     strbuf_add_char(out, '\'');
     for (size_t i = 0; i < rank; i++) {
-        if (i)
-            strbuf_add_char(out, 'x');
+        if (i) strbuf_add_char(out, 'x');
         if (dims[i] == DIM_DYNAMIC)
             strbuf_add_char(out, '?');
         else
@@ -101,8 +94,7 @@ static bool refuse_result(const Op *op, const Type *result, const Dims *shape)
 /* A result's last extents are those of the common shape. */
 static bool verify_result(const Op *op, const Type *result, const Dims *shape)
 {
-    if (!type_is_ranked(result))
-        return true;
+    if (!type_is_ranked(result)) return true;
     size_t rank = result->u.shaped.rank;
     bool agree = rank >= shape->len;
     for (size_t i = 0; agree && i < shape->len; i++)
@@ -122,8 +114,6 @@ bool tosa_verify_broadcast(Op *op)
     return ok;
 }
 
-/* --- along an axis ----------------------------------------------------------------------------- */
-
 /* Rank 0 has an axis 0. */
 static bool has_axis(const Type *type, int64_t axis)
 {
@@ -136,8 +126,7 @@ static bool verify_axis(const Op *op, const char *verb, int64_t axis)
     if (type_is_ranked(in) && !has_axis(in, axis))
         return op_error(op, "expect input tensor rank (%lld) to be larger than %s axis (%lld)",
                         (long long)rank_of(in), verb, (long long)axis);
-    if (!type_is_ranked(out))
-        return true;
+    if (!type_is_ranked(out)) return true;
     if (type_is_ranked(in) && rank_of(in) != rank_of(out))
         return op_error(op, "expect output tensor rank to be equal to input tensor rank");
     return has_axis(out, axis) ||
@@ -149,10 +138,8 @@ bool tosa_verify_reduce(Op *op)
 {
     int64_t axis = attr_int_value(op_attr(op, "axis"));
     const Type *out = op_result(op, 0)->type;
-    if (axis < 0)
-        return op_error(op, "reduce axis must not be negative");
-    if (!verify_axis(op, "reduce", axis))
-        return false;
+    if (axis < 0) return op_error(op, "reduce axis must not be negative");
+    if (!verify_axis(op, "reduce", axis)) return false;
     if (!type_is_ranked(out) || rank_of(out) == 0 || extents_agree(out->u.shaped.dims[axis], 1))
         return true;
     return op_error(op, "expect reduced dimension size to be 1, got %lld",
@@ -162,12 +149,9 @@ bool tosa_verify_reduce(Op *op)
 bool tosa_verify_reverse(Op *op)
 {
     int64_t axis = attr_int_value(op_attr(op, "axis"));
-    if (axis < 0)
-        return op_error(op, "expected non-negative reverse axis");
+    if (axis < 0) return op_error(op, "expected non-negative reverse axis");
     return verify_axis(op, "reverse", axis);
 }
-
-/* --- shapes as attributes ------------------------------------------------------------------------ */
 
 static int64_t list_length(const Attr *list)
 {
@@ -199,8 +183,7 @@ bool tosa_verify_reshape(Op *op)
     if (list_length(shape) != rank_of(out))
         return op_error(op, "new shape does not match result rank");
     int64_t open = count_open(shape, out);
-    if (open < 0)
-        return op_error(op, "new shape is inconsistent with result shape");
+    if (open < 0) return op_error(op, "new shape is inconsistent with result shape");
     if (type_element_count(in, &from) && type_element_count(out, &to) && from != to)
         return op_error(op, "cannot reshape %lld elements into %lld", (long long)from,
                         (long long)to);
@@ -229,15 +212,12 @@ bool tosa_verify_tile(Op *op)
     const Type *in = op_operand(op, 0)->type, *out = op_result(op, 0)->type;
     int64_t count = list_length(op_attr(op, "multiples"));
     if (type_is_ranked(in)) {
-        if (rank_of(in) != count)
-            return refuse_multiples(op, in, count);
+        if (rank_of(in) != count) return refuse_multiples(op, in, count);
         return !type_is_ranked(out) || rank_of(in) == rank_of(out) ||
                op_error(op, "expect same input and output tensor rank.");
     }
     return !type_is_ranked(out) || rank_of(out) == count || refuse_multiples(op, out, count);
 }
-
-/* --- transpose --------------------------------------------------------------------------------- */
 
 static bool verify_permutation_length(const Op *op, const Type *perms, const Type *type,
                                       const char *which)
@@ -279,18 +259,16 @@ bool tosa_verify_transpose(Op *op)
     if (type_is_ranked(perms) && rank_of(perms) != 1)
         return op_error(op, "expected permutation tensor to be rank 1 but got rank %lld",
                         (long long)rank_of(perms));
-    if (!verify_permutation_length(op, perms, in, "input"))
-        return false;
+    if (!verify_permutation_length(op, perms, in, "input")) return false;
     if (type_is_ranked(in) && type_is_ranked(out) && rank_of(in) != rank_of(out))
         return op_error(op, "expected input tensor rank to equal result tensor rank");
     return verify_permutation_length(op, perms, out, "output") && verify_permutation(op);
 }
 
-/* --- inferred results ------------------------------------------------------------------------- */
-
 static bool refuse_type(const Op *op, const Type *inferred)
 {
-    return op_error(op, "inferred type(s) '%s' are incompatible with return type(s) of operation '%s'",
+    return op_error(op,
+                    "inferred type(s) '%s' are incompatible with return type(s) of operation '%s'",
                     type_str(op->ctx, inferred), type_str(op->ctx, op_result(op, 0)->type));
 }
 
@@ -306,8 +284,7 @@ const Type *tosa_reduced_type(const Op *op)
     const Type *in = op_operand(op, 0)->type;
     int64_t axis = attr_int_value(op_attr(op, "axis"));
     Dims dims = {0};
-    if (!type_is_ranked(in) || rank_of(in) <= axis)
-        return type_unranked_tensor(type_elem(in));
+    if (!type_is_ranked(in) || rank_of(in) <= axis) return type_unranked_tensor(type_elem(in));
     for (uint32_t i = 0; i < in->u.shaped.rank; i++)
         *vec_push(&dims) = i == axis ? 1 : in->u.shaped.dims[i];
     const Type *type = type_tensor(type_elem(in), dims.data, (uint32_t)dims.len, NULL);
@@ -328,8 +305,7 @@ static bool join_part(const Op *op, Dims *dims, const Type *part, int64_t axis)
     for (uint32_t i = 0; i < part->u.shaped.rank; i++) {
         int64_t extent = part->u.shaped.dims[i];
         bool is_beyond = i >= dims->len;
-        if (!is_beyond && (i == axis || extent == DIM_DYNAMIC))
-            continue;
+        if (!is_beyond && (i == axis || extent == DIM_DYNAMIC)) continue;
         if (is_beyond || (dims->data[i] != DIM_DYNAMIC && dims->data[i] != extent))
             return op_emit_error(op,
                                  "Cannot concat tensors with different sizes on the non-axis "
@@ -347,8 +323,7 @@ static int64_t joined_extent(const Op *op, int64_t axis)
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Type *part = op_operand(op, i)->type;
         int64_t extent = type_is_ranked(part) ? part->u.shaped.dims[axis] : DIM_DYNAMIC;
-        if (extent == DIM_DYNAMIC || !i64_add(sum, extent, &sum))
-            return DIM_DYNAMIC;
+        if (extent == DIM_DYNAMIC || !i64_add(sum, extent, &sum)) return DIM_DYNAMIC;
     }
     return sum;
 }
@@ -358,18 +333,15 @@ static bool join_parts(const Op *op, Dims *dims, int64_t axis)
     bool is_first = true;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Type *part = op_operand(op, i)->type;
-        if (!type_is_ranked(part))
-            continue;
+        if (!type_is_ranked(part)) continue;
         for (uint32_t k = 0; is_first && k < part->u.shaped.rank; k++)
             *vec_push(dims) = DIM_DYNAMIC;
         is_first = false;
         if (axis < 0 || axis >= (int64_t)dims->len)
             return op_error(op, "axis %lld is outside the rank of the tensors", (long long)axis);
-        if (!join_part(op, dims, part, axis))
-            return false;
+        if (!join_part(op, dims, part, axis)) return false;
     }
-    if (!is_first)
-        dims->data[axis] = joined_extent(op, axis);
+    if (!is_first) dims->data[axis] = joined_extent(op, axis);
     return true;
 }
 
@@ -387,8 +359,7 @@ const Type *tosa_concat_type(const Op *op)
 
 bool tosa_check_concat(Op *op)
 {
-    if (op->operand_count == 0)
-        return op_error(op, "expected 1 or more operands, but found 0");
+    if (op->operand_count == 0) return op_error(op, "expected 1 or more operands, but found 0");
     const Type *inferred = tosa_concat_type(op);
     return inferred ? agrees(op, inferred) : op_error(op, "failed to infer returned types");
 }
@@ -404,12 +375,10 @@ const Type *tosa_reshaped_type(const Op *op)
     for (uint32_t i = 0; i < shape->u.dense_array.count; i++) {
         int64_t extent = dense_array_i64(shape, i);
         *vec_push(&dims) = extent == -1 ? DIM_DYNAMIC : extent;
-        if (extent != -1 && !i64_mul(known, extent, &known))
-            known = 0;
+        if (extent != -1 && !i64_mul(known, extent, &known)) known = 0;
     }
     for (size_t i = 0; is_static && known > 0 && i < dims.len; i++)
-        if (dims.data[i] == DIM_DYNAMIC)
-            dims.data[i] = count / known;
+        if (dims.data[i] == DIM_DYNAMIC) dims.data[i] = count / known;
     const Type *type = type_tensor(type_elem(in), dims.data, (uint32_t)dims.len, NULL);
     vec_free(&dims);
     return type;
@@ -426,16 +395,14 @@ static bool compared_shape(const Op *op, Dims *shape)
 {
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Type *type = op_operand(op, i)->type;
-        if (!type_is_ranked(type) || !broadcast(shape, type))
-            return false;
+        if (!type_is_ranked(type) || !broadcast(shape, type)) return false;
     }
     for (size_t i = 0; i < shape->len; i++)
         for (uint32_t k = 0; k < op->operand_count; k++) {
             const Type *type = op_operand(op, k)->type;
             size_t lead = shape->len - type->u.shaped.rank;
             int64_t extent = i < lead ? 1 : type->u.shaped.dims[i - lead];
-            if (extent != shape->data[i] && extent != 1)
-                return false;
+            if (extent != shape->data[i] && extent != 1) return false;
         }
     return true;
 }

@@ -5,12 +5,10 @@
  * allows it. A simplify_* function returns NULL when no rule applies.
  * Arithmetic on constants wraps where upstream's does; folds that would overflow are left.
  * Tests: test/unit/ir/attr/affine_test.c, lit/ir/attr/affine.mir */
-#include "ir/attr/attr.h"
-#include "ir/attr/internal.h"
-
 #include <assert.h>
 
-/* --- uniquing --------------------------------------------------------------- */
+#include "ir/attr/attr.h"
+#include "ir/attr/internal.h"
 
 static bool expr_equal(const void *object, const void *key)
 {
@@ -44,8 +42,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 /* A divisor of every value of lhs / rhs, where the division is exact. */
 static uint64_t quotient_divisor(const AffineExpr *lhs, const AffineExpr *rhs)
 {
-    if (rhs->kind != AFFINE_CONST || rhs->value == 0)
-        return 1;
+    if (rhs->kind != AFFINE_CONST || rhs->value == 0) return 1;
     uint64_t divisor = magnitude(rhs->value);
     return lhs->divisor % divisor == 0 ? lhs->divisor / divisor : 1;
 }
@@ -54,8 +51,7 @@ static uint64_t quotient_divisor(const AffineExpr *lhs, const AffineExpr *rhs)
 static uint64_t product_divisor(uint64_t a, uint64_t b)
 {
     uint64_t product;
-    if (__builtin_mul_overflow(a, b, &product))
-        return a > b ? a : b;
+    if (__builtin_mul_overflow(a, b, &product)) return a > b ? a : b;
     return product;
 }
 
@@ -63,33 +59,26 @@ static uint64_t known_divisor(const AffineExpr *expr)
 {
     switch (expr->kind) {
     case AFFINE_DIM:
-    case AFFINE_SYMBOL:
-        return 1;
-    case AFFINE_CONST:
-        return magnitude(expr->value);
-    case AFFINE_MUL:
-        return product_divisor(expr->lhs->divisor, expr->rhs->divisor);
+    case AFFINE_SYMBOL: return 1;
+    case AFFINE_CONST: return magnitude(expr->value);
+    case AFFINE_MUL: return product_divisor(expr->lhs->divisor, expr->rhs->divisor);
     case AFFINE_ADD:
-    case AFFINE_MOD:
-        return gcd(expr->lhs->divisor, expr->rhs->divisor);
+    case AFFINE_MOD: return gcd(expr->lhs->divisor, expr->rhs->divisor);
     case AFFINE_FLOORDIV:
-    case AFFINE_CEILDIV:
-        break;
+    case AFFINE_CEILDIV: break;
     }
     return quotient_divisor(expr->lhs, expr->rhs);
 }
 
 static bool known_symbolic(const AffineExpr *expr)
 {
-    if (expr->lhs)
-        return expr->lhs->is_symbolic && expr->rhs->is_symbolic;
+    if (expr->lhs) return expr->lhs->is_symbolic && expr->rhs->is_symbolic;
     return expr->kind != AFFINE_DIM;
 }
 
 static uint32_t known_depth(const AffineExpr *expr)
 {
-    if (!expr->lhs)
-        return 0;
+    if (!expr->lhs) return 0;
     uint32_t left = expr->lhs->depth, right = expr->rhs->depth;
     return 1 + (left > right ? left : right);
 }
@@ -99,8 +88,7 @@ static const AffineExpr *expr_intern(const AffineExpr *key)
     Context *ctx = key->ctx;
     uint64_t hash = expr_hash(key);
     const AffineExpr *found = intern_find(&ctx->exprs, hash, key, expr_equal);
-    if (found)
-        return found;
+    if (found) return found;
     AffineExpr *expr = arena_copy(&ctx->arena, key, sizeof(*key));
     expr->divisor = known_divisor(key);
     expr->is_symbolic = known_symbolic(key);
@@ -161,8 +149,6 @@ static bool has_const_rhs(const AffineExpr *expr, AffineKind kind)
     return expr->kind == kind && affine_is_const(expr->rhs);
 }
 
-/* --- addition ------------------------------------------------------------------ */
-
 /* e * c as (e, c); any other expression as (expr, 1). */
 static const AffineExpr *split_factor(const AffineExpr *expr, int64_t *factor)
 {
@@ -175,8 +161,7 @@ static const AffineExpr *split_factor(const AffineExpr *expr, int64_t *factor)
  * e + (e floordiv q) * -q       -> e mod q */
 static const AffineExpr *simplify_remainder(const AffineExpr *lhs, const AffineExpr *rhs)
 {
-    if (rhs->kind != AFFINE_MUL)
-        return NULL;
+    if (rhs->kind != AFFINE_MUL) return NULL;
     const AffineExpr *product = rhs->lhs, *factor = rhs->rhs;
     if (affine_is_const(factor) && factor->value == -1 && product->kind == AFFINE_MUL) {
         const AffineExpr *quotient = product->lhs;
@@ -185,8 +170,7 @@ static const AffineExpr *simplify_remainder(const AffineExpr *lhs, const AffineE
             return affine_mod(lhs, product->rhs);
         return NULL;
     }
-    if (product->kind != AFFINE_FLOORDIV || product->lhs != lhs)
-        return NULL;
+    if (product->kind != AFFINE_FLOORDIV || product->lhs != lhs) return NULL;
     return product->rhs == affine_neg(factor) ? affine_mod(lhs, product->rhs) : NULL;
 }
 
@@ -199,8 +183,7 @@ static const AffineExpr *simplify_add(const AffineExpr *lhs, const AffineExpr *r
     /* 4 + d0 -> d0 + 4;  s0 + d0 -> d0 + s0 */
     if (affine_is_const(lhs) || (lhs->is_symbolic && !rhs->is_symbolic))
         return affine_add(rhs, lhs);
-    if (affine_is_const(rhs) && rhs->value == 0)
-        return lhs;
+    if (affine_is_const(rhs) && rhs->value == 0) return lhs;
     /* (e + 2) + 3 -> e + 5 */
     if (affine_is_const(rhs) && has_const_rhs(lhs, AFFINE_ADD))
         return affine_add_c(lhs->lhs, wrapping_add(lhs->rhs->value, rhs->value));
@@ -208,11 +191,9 @@ static const AffineExpr *simplify_add(const AffineExpr *lhs, const AffineExpr *r
     int64_t left_factor, right_factor;
     const AffineExpr *left = split_factor(lhs, &left_factor);
     const AffineExpr *right = split_factor(rhs, &right_factor);
-    if (left == right)
-        return affine_mul_c(left, wrapping_add(left_factor, right_factor));
+    if (left == right) return affine_mul_c(left, wrapping_add(left_factor, right_factor));
     /* (e + 2) + d1 -> (e + d1) + 2 */
-    if (has_const_rhs(lhs, AFFINE_ADD))
-        return affine_add(affine_add(lhs->lhs, rhs), lhs->rhs);
+    if (has_const_rhs(lhs, AFFINE_ADD)) return affine_add(affine_add(lhs->lhs, rhs), lhs->rhs);
     return simplify_remainder(lhs, rhs);
 }
 
@@ -237,24 +218,17 @@ const AffineExpr *affine_neg(const AffineExpr *expr)
     return affine_mul_c(expr, -1);
 }
 
-/* --- multiplication --------------------------------------------------------------- */
-
 static const AffineExpr *simplify_mul(const AffineExpr *lhs, const AffineExpr *rhs)
 {
     int64_t product;
     if (affine_is_const(lhs) && affine_is_const(rhs))
         return i64_mul(lhs->value, rhs->value, &product) ? affine_const(lhs->ctx, product) : NULL;
-    if (!lhs->is_symbolic && !rhs->is_symbolic)
-        return NULL;
+    if (!lhs->is_symbolic && !rhs->is_symbolic) return NULL;
     /* 4 * d0 -> d0 * 4;  s0 * d0 -> d0 * s0 */
-    if (!rhs->is_symbolic || affine_is_const(lhs))
-        return affine_mul(rhs, lhs);
-    if (affine_is_const(rhs) && rhs->value == 1)
-        return lhs;
-    if (affine_is_const(rhs) && rhs->value == 0)
-        return rhs;
-    if (!has_const_rhs(lhs, AFFINE_MUL))
-        return NULL;
+    if (!rhs->is_symbolic || affine_is_const(lhs)) return affine_mul(rhs, lhs);
+    if (affine_is_const(rhs) && rhs->value == 1) return lhs;
+    if (affine_is_const(rhs) && rhs->value == 0) return rhs;
+    if (!has_const_rhs(lhs, AFFINE_MUL)) return NULL;
     /* (e * 2) * 3 -> e * 6;  (e * 2) * s0 -> (e * s0) * 2 */
     if (affine_is_const(rhs))
         return affine_mul_c(lhs->lhs, wrapping_mul(lhs->rhs->value, rhs->value));
@@ -272,8 +246,6 @@ const AffineExpr *affine_mul_c(const AffineExpr *lhs, int64_t rhs)
     return affine_mul(lhs, affine_const(lhs->ctx, rhs));
 }
 
-/* --- division and remainder --------------------------------------------------------- */
-
 /* Whether all values of expr are multiples of the constant, which is not zero. */
 static bool is_multiple(const AffineExpr *expr, const AffineExpr *constant)
 {
@@ -283,8 +255,7 @@ static bool is_multiple(const AffineExpr *expr, const AffineExpr *constant)
 /* Rules common to floordiv and ceildiv, which agree where the quotient is exact. */
 static const AffineExpr *simplify_quotient(const AffineExpr *lhs, const AffineExpr *rhs)
 {
-    if (rhs->value == 1)
-        return lhs;
+    if (rhs->value == 1) return lhs;
     /* (e * 6) floordiv 2 -> e * 3 */
     if (has_const_rhs(lhs, AFFINE_MUL) && is_multiple(lhs->rhs, rhs) &&
         !(lhs->rhs->value == INT64_MIN && rhs->value == -1))
@@ -294,15 +265,13 @@ static const AffineExpr *simplify_quotient(const AffineExpr *lhs, const AffineEx
 
 static const AffineExpr *simplify_floordiv(const AffineExpr *lhs, const AffineExpr *rhs)
 {
-    if (!affine_is_const(rhs) || rhs->value == 0)
-        return NULL;
+    if (!affine_is_const(rhs) || rhs->value == 0) return NULL;
     int64_t quotient;
     if (affine_is_const(lhs))
         return i64_floordiv(lhs->value, rhs->value, &quotient) ? affine_const(lhs->ctx, quotient)
                                                                : NULL;
     const AffineExpr *simple = simplify_quotient(lhs, rhs);
-    if (simple || lhs->kind != AFFINE_ADD)
-        return simple;
+    if (simple || lhs->kind != AFFINE_ADD) return simple;
     /* (d0 * 4 + d1) floordiv 4 -> d0 + d1 floordiv 4 */
     if (is_multiple(lhs->lhs, rhs) || is_multiple(lhs->rhs, rhs))
         return affine_add(affine_floordiv(lhs->lhs, rhs), affine_floordiv(lhs->rhs, rhs));
@@ -311,8 +280,7 @@ static const AffineExpr *simplify_floordiv(const AffineExpr *lhs, const AffineEx
 
 static const AffineExpr *simplify_ceildiv(const AffineExpr *lhs, const AffineExpr *rhs)
 {
-    if (!affine_is_const(rhs) || rhs->value == 0)
-        return NULL;
+    if (!affine_is_const(rhs) || rhs->value == 0) return NULL;
     int64_t quotient;
     if (affine_is_const(lhs))
         return i64_ceildiv(lhs->value, rhs->value, &quotient) ? affine_const(lhs->ctx, quotient)
@@ -323,20 +291,14 @@ static const AffineExpr *simplify_ceildiv(const AffineExpr *lhs, const AffineExp
 /* A modulus below 1 has no meaning and is kept as written. */
 static const AffineExpr *simplify_mod(const AffineExpr *lhs, const AffineExpr *rhs)
 {
-    if (!affine_is_const(rhs) || rhs->value < 1)
-        return NULL;
-    if (affine_is_const(lhs))
-        return affine_const(lhs->ctx, i64_mod(lhs->value, rhs->value));
-    if (is_multiple(lhs, rhs))
-        return affine_const(lhs->ctx, 0);
+    if (!affine_is_const(rhs) || rhs->value < 1) return NULL;
+    if (affine_is_const(lhs)) return affine_const(lhs->ctx, i64_mod(lhs->value, rhs->value));
+    if (is_multiple(lhs, rhs)) return affine_const(lhs->ctx, 0);
     /* (d0 * 4 + d1) mod 4 -> d1 mod 4 */
-    if (lhs->kind == AFFINE_ADD && is_multiple(lhs->lhs, rhs))
-        return affine_mod(lhs->rhs, rhs);
-    if (lhs->kind == AFFINE_ADD && is_multiple(lhs->rhs, rhs))
-        return affine_mod(lhs->lhs, rhs);
+    if (lhs->kind == AFFINE_ADD && is_multiple(lhs->lhs, rhs)) return affine_mod(lhs->rhs, rhs);
+    if (lhs->kind == AFFINE_ADD && is_multiple(lhs->rhs, rhs)) return affine_mod(lhs->lhs, rhs);
     /* (e mod 8) mod 4 -> e mod 4 */
-    if (has_const_rhs(lhs, AFFINE_MOD) && lhs->rhs->value >= 1 &&
-        is_multiple(lhs->rhs, rhs))
+    if (has_const_rhs(lhs, AFFINE_MOD) && lhs->rhs->value >= 1 && is_multiple(lhs->rhs, rhs))
         return affine_mod(lhs->lhs, rhs);
     return NULL;
 }

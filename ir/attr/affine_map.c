@@ -1,14 +1,12 @@
 /* Affine maps and integer sets: uniquing, composition, inversion and their predicates.
  * A map may have unused dims and symbols, and no results.
  * Tests: test/unit/ir/attr/affine_test.c, lit/ir/attr/affine.mir */
-#include "ir/attr/attr.h"
-#include "ir/attr/internal.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- uniquing ----------------------------------------------------------------- */
+#include "ir/attr/attr.h"
+#include "ir/attr/internal.h"
 
 static bool exprs_equal(const AffineExpr *const *a, const AffineExpr *const *b, uint32_t count)
 {
@@ -36,8 +34,7 @@ const AffineMap *map_get(Context *ctx, uint32_t dims, uint32_t symbols, uint32_t
     AffineMap key = {ctx, dims, symbols, result_count, results};
     uint64_t hash = exprs_hash(dims, symbols, result_count, results);
     const AffineMap *found = intern_find(&ctx->maps, hash, &key, map_equal);
-    if (found)
-        return found;
+    if (found) return found;
     key.results = arena_copy(&ctx->arena, results, result_count * sizeof(*results));
     AffineMap *map = arena_copy(&ctx->arena, &key, sizeof(key));
     intern_add(&ctx->maps, hash, map);
@@ -60,8 +57,7 @@ const IntegerSet *set_get(Context *ctx, uint32_t dims, uint32_t symbols, uint32_
     uint64_t hash = exprs_hash(dims, symbols, count, constraints);
     hash = hash_bytes(is_eq, count * sizeof(*is_eq), hash);
     const IntegerSet *found = intern_find(&ctx->sets, hash, &key, set_equal);
-    if (found)
-        return found;
+    if (found) return found;
     key.constraints = arena_copy(&ctx->arena, constraints, count * sizeof(*constraints));
     key.is_eq = arena_copy(&ctx->arena, is_eq, count * sizeof(*is_eq));
     IntegerSet *set = arena_copy(&ctx->arena, &key, sizeof(key));
@@ -73,15 +69,11 @@ bool set_contains(const IntegerSet *set, const int64_t *dims, const int64_t *sym
 {
     for (uint32_t i = 0; i < set->constraint_count; i++) {
         int64_t value;
-        if (!affine_eval(set->constraints[i], dims, symbols, &value))
-            return false;
-        if (set->is_eq[i] ? value != 0 : value < 0)
-            return false;
+        if (!affine_eval(set->constraints[i], dims, symbols, &value)) return false;
+        if (set->is_eq[i] ? value != 0 : value < 0) return false;
     }
     return true;
 }
-
-/* --- common maps ---------------------------------------------------------------- */
 
 /* Scratch for `count` expressions; the caller frees it. */
 static const AffineExpr **exprs_scratch(size_t count)
@@ -92,8 +84,7 @@ static const AffineExpr **exprs_scratch(size_t count)
 const AffineMap *map_identity(Context *ctx, uint32_t rank)
 {
     const AffineExpr **exprs = exprs_scratch(rank);
-    for (uint32_t i = 0; i < rank; i++)
-        exprs[i] = affine_dim(ctx, i);
+    for (uint32_t i = 0; i < rank; i++) exprs[i] = affine_dim(ctx, i);
     const AffineMap *map = map_get(ctx, rank, 0, rank, exprs);
     free(exprs);
     return map;
@@ -117,8 +108,6 @@ const AffineMap *map_constant(Context *ctx, int64_t value)
     return map_get(ctx, 0, 0, 1, &expr);
 }
 
-/* --- combining maps -------------------------------------------------------------- */
-
 /* g's symbols follow f's in the composed map. */
 const AffineMap *map_compose(const AffineMap *f, const AffineMap *g)
 {
@@ -134,8 +123,8 @@ const AffineMap *map_compose(const AffineMap *f, const AffineMap *g)
         inner[i] = affine_replace(g->results[i], NULL, 0, symbols, g->symbol_count);
     for (uint32_t i = 0; i < f->result_count; i++)
         outer[i] = affine_replace(f->results[i], inner, g->result_count, NULL, 0);
-    const AffineMap *map = map_get(ctx, g->dim_count, f->symbol_count + g->symbol_count,
-                                   f->result_count, outer);
+    const AffineMap *map =
+        map_get(ctx, g->dim_count, f->symbol_count + g->symbol_count, f->result_count, outer);
     free(symbols);
     return map;
 }
@@ -145,8 +134,7 @@ const AffineMap *map_concat(Context *ctx, const AffineMap *const *maps, size_t c
     uint32_t dims = 0, symbols = 0, total = 0;
     for (size_t i = 0; i < count; i++) {
         total += maps[i]->result_count;
-        if (dims < maps[i]->dim_count)
-            dims = maps[i]->dim_count;
+        if (dims < maps[i]->dim_count) dims = maps[i]->dim_count;
     }
     const AffineExpr **results = exprs_scratch(total);
     uint32_t at = 0;
@@ -173,14 +161,12 @@ const AffineMap *map_inverse_permutation(const AffineMap *map)
     uint32_t found = 0;
     for (uint32_t i = 0; i < map->result_count; i++) {
         const AffineExpr *result = map->results[i];
-        if (result->kind != AFFINE_DIM || exprs[result->value])
-            continue;
+        if (result->kind != AFFINE_DIM || exprs[result->value]) continue;
         exprs[result->value] = affine_dim(ctx, i);
         found++;
     }
     const AffineMap *inverse = NULL;
-    if (found == map->dim_count)
-        inverse = map_get(ctx, map->result_count, 0, found, exprs);
+    if (found == map->dim_count) inverse = map_get(ctx, map->result_count, 0, found, exprs);
     free(exprs);
     return inverse;
 }
@@ -188,20 +174,15 @@ const AffineMap *map_inverse_permutation(const AffineMap *map)
 bool map_eval(const AffineMap *map, const int64_t *dims, const int64_t *symbols, int64_t *out)
 {
     for (uint32_t i = 0; i < map->result_count; i++)
-        if (!affine_eval(map->results[i], dims, symbols, &out[i]))
-            return false;
+        if (!affine_eval(map->results[i], dims, symbols, &out[i])) return false;
     return true;
 }
 
-/* --- predicates -------------------------------------------------------------------- */
-
 bool map_is_identity(const AffineMap *map)
 {
-    if (map->dim_count != map->result_count)
-        return false;
+    if (map->dim_count != map->result_count) return false;
     for (uint32_t i = 0; i < map->result_count; i++)
-        if (map->results[i]->kind != AFFINE_DIM || map->results[i]->value != i)
-            return false;
+        if (map->results[i]->kind != AFFINE_DIM || map->results[i]->value != i) return false;
     return true;
 }
 
@@ -212,8 +193,7 @@ bool map_is_permutation(const AffineMap *map)
 
 bool map_is_projected_permutation(const AffineMap *map, bool allow_zero)
 {
-    if (map->symbol_count > 0 || map->result_count > map->dim_count)
-        return false;
+    if (map->symbol_count > 0 || map->result_count > map->dim_count) return false;
     bool *seen = xcalloc(map->dim_count, sizeof(*seen));
     bool holds = true;
     for (uint32_t i = 0; i < map->result_count && holds; i++) {
@@ -232,7 +212,6 @@ bool map_is_projected_permutation(const AffineMap *map, bool allow_zero)
 int map_result_of_dim(const AffineMap *map, uint32_t dim)
 {
     for (uint32_t i = 0; i < map->result_count; i++)
-        if (map->results[i]->kind == AFFINE_DIM && map->results[i]->value == dim)
-            return (int)i;
+        if (map->results[i]->kind == AFFINE_DIM && map->results[i]->value == dim) return (int)i;
     return -1;
 }

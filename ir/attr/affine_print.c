@@ -32,16 +32,11 @@ static void print_term(StrBuf *out, const AffineExpr *term)
 static const char *operator_text(AffineKind kind)
 {
     switch (kind) {
-    case AFFINE_MUL:
-        return " * ";
-    case AFFINE_MOD:
-        return " mod ";
-    case AFFINE_FLOORDIV:
-        return " floordiv ";
-    case AFFINE_CEILDIV:
-        return " ceildiv ";
-    default:
-        return " + ";
+    case AFFINE_MUL: return " * ";
+    case AFFINE_MOD: return " mod ";
+    case AFFINE_FLOORDIV: return " floordiv ";
+    case AFFINE_CEILDIV: return " ceildiv ";
+    default: return " + ";
     }
 }
 
@@ -64,11 +59,9 @@ static void print_binary(StrBuf *out, const AffineExpr *expr)
 static void print_expr(StrBuf *out, const AffineExpr *expr, bool is_tight)
 {
     if (expr->lhs) {
-        if (is_tight)
-            strbuf_add_char(out, '(');
+        if (is_tight) strbuf_add_char(out, '(');
         print_binary(out, expr);
-        if (is_tight)
-            strbuf_add_char(out, ')');
+        if (is_tight) strbuf_add_char(out, ')');
         return;
     }
     if (expr->kind == AFFINE_DIM)
@@ -87,8 +80,7 @@ void affine_print(StrBuf *out, const AffineExpr *expr)
 static void print_names(StrBuf *out, char prefix, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (i > 0)
-            strbuf_add_c(out, ", ");
+        if (i > 0) strbuf_add_c(out, ", ");
         strbuf_add_char(out, prefix);
         strbuf_add_uint(out, i);
     }
@@ -100,8 +92,7 @@ static void print_space(StrBuf *out, uint32_t dim_count, uint32_t symbol_count)
     strbuf_add_char(out, '(');
     print_names(out, 'd', dim_count);
     strbuf_add_char(out, ')');
-    if (symbol_count == 0)
-        return;
+    if (symbol_count == 0) return;
     strbuf_add_char(out, '[');
     print_names(out, 's', symbol_count);
     strbuf_add_char(out, ']');
@@ -112,8 +103,7 @@ void map_print(StrBuf *out, const AffineMap *map)
     print_space(out, map->dim_count, map->symbol_count);
     strbuf_add_c(out, " -> (");
     for (uint32_t i = 0; i < map->result_count; i++) {
-        if (i > 0)
-            strbuf_add_c(out, ", ");
+        if (i > 0) strbuf_add_c(out, ", ");
         affine_print(out, map->results[i]);
     }
     strbuf_add_char(out, ')');
@@ -124,8 +114,7 @@ void set_print(StrBuf *out, const IntegerSet *set)
     print_space(out, set->dim_count, set->symbol_count);
     strbuf_add_c(out, " : (");
     for (uint32_t i = 0; i < set->constraint_count; i++) {
-        if (i > 0)
-            strbuf_add_c(out, ", ");
+        if (i > 0) strbuf_add_c(out, ", ");
         affine_print(out, set->constraints[i]);
         strbuf_add_c(out, set->is_eq[i] ? " == 0" : " >= 0");
     }

@@ -3,21 +3,18 @@
  * Everything recurses over the expression once; overflow is never silent: it fails
  * (affine_eval, affine_linear) or saturates (affine_bounds).
  * Tests: test/unit/ir/attr/affine_test.c */
-#include "ir/attr/attr.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/attr/attr.h"
+
 bool affine_is_pure(const AffineExpr *expr)
 {
-    if (!expr->lhs)
-        return true;
+    if (!expr->lhs) return true;
     bool is_pure = affine_is_pure(expr->lhs) && affine_is_pure(expr->rhs);
-    if (expr->kind == AFFINE_ADD)
-        return is_pure;
-    if (expr->kind == AFFINE_MUL && affine_is_const(expr->lhs))
-        return is_pure;
+    if (expr->kind == AFFINE_ADD) return is_pure;
+    if (expr->kind == AFFINE_MUL && affine_is_const(expr->lhs)) return is_pure;
     return is_pure && affine_is_const(expr->rhs);
 }
 
@@ -38,41 +35,27 @@ bool affine_uses_symbol(const AffineExpr *expr, uint32_t position)
     return uses_leaf(expr, AFFINE_SYMBOL, position);
 }
 
-/* --- value at a point ----------------------------------------------------------- */
-
 static bool apply_operator(AffineKind kind, int64_t lhs, int64_t rhs, int64_t *out)
 {
     switch (kind) {
-    case AFFINE_ADD:
-        return i64_add(lhs, rhs, out);
-    case AFFINE_MUL:
-        return i64_mul(lhs, rhs, out);
-    case AFFINE_FLOORDIV:
-        return i64_floordiv(lhs, rhs, out);
-    case AFFINE_CEILDIV:
-        return i64_ceildiv(lhs, rhs, out);
+    case AFFINE_ADD: return i64_add(lhs, rhs, out);
+    case AFFINE_MUL: return i64_mul(lhs, rhs, out);
+    case AFFINE_FLOORDIV: return i64_floordiv(lhs, rhs, out);
+    case AFFINE_CEILDIV: return i64_ceildiv(lhs, rhs, out);
     default:
-        if (rhs < 1)
-            return false;
+        if (rhs < 1) return false;
         *out = i64_mod(lhs, rhs);
         return true;
     }
 }
 
-bool affine_eval(const AffineExpr *expr, const int64_t *dims, const int64_t *symbols,
-                 int64_t *out)
+bool affine_eval(const AffineExpr *expr, const int64_t *dims, const int64_t *symbols, int64_t *out)
 {
     int64_t lhs, rhs;
     switch (expr->kind) {
-    case AFFINE_DIM:
-        *out = dims[expr->value];
-        return true;
-    case AFFINE_SYMBOL:
-        *out = symbols[expr->value];
-        return true;
-    case AFFINE_CONST:
-        *out = expr->value;
-        return true;
+    case AFFINE_DIM: *out = dims[expr->value]; return true;
+    case AFFINE_SYMBOL: *out = symbols[expr->value]; return true;
+    case AFFINE_CONST: *out = expr->value; return true;
     default:
         return affine_eval(expr->lhs, dims, symbols, &lhs) &&
                affine_eval(expr->rhs, dims, symbols, &rhs) &&
@@ -80,22 +63,14 @@ bool affine_eval(const AffineExpr *expr, const int64_t *dims, const int64_t *sym
     }
 }
 
-/* --- substitution ------------------------------------------------------------------ */
-
-static const AffineExpr *build_binary(AffineKind kind, const AffineExpr *lhs,
-                                      const AffineExpr *rhs)
+static const AffineExpr *build_binary(AffineKind kind, const AffineExpr *lhs, const AffineExpr *rhs)
 {
     switch (kind) {
-    case AFFINE_MUL:
-        return affine_mul(lhs, rhs);
-    case AFFINE_MOD:
-        return affine_mod(lhs, rhs);
-    case AFFINE_FLOORDIV:
-        return affine_floordiv(lhs, rhs);
-    case AFFINE_CEILDIV:
-        return affine_ceildiv(lhs, rhs);
-    default:
-        return affine_add(lhs, rhs);
+    case AFFINE_MUL: return affine_mul(lhs, rhs);
+    case AFFINE_MOD: return affine_mod(lhs, rhs);
+    case AFFINE_FLOORDIV: return affine_floordiv(lhs, rhs);
+    case AFFINE_CEILDIV: return affine_ceildiv(lhs, rhs);
+    default: return affine_add(lhs, rhs);
     }
 }
 
@@ -104,33 +79,25 @@ const AffineExpr *affine_replace(const AffineExpr *expr, const AffineExpr *const
                                  uint32_t symbol_count)
 {
     switch (expr->kind) {
-    case AFFINE_DIM:
-        return dims && expr->value < dim_count ? dims[expr->value] : expr;
-    case AFFINE_SYMBOL:
-        return symbols && expr->value < symbol_count ? symbols[expr->value] : expr;
-    case AFFINE_CONST:
-        return expr;
-    default:
-        break;
+    case AFFINE_DIM: return dims && expr->value < dim_count ? dims[expr->value] : expr;
+    case AFFINE_SYMBOL: return symbols && expr->value < symbol_count ? symbols[expr->value] : expr;
+    case AFFINE_CONST: return expr;
+    default: break;
     }
     const AffineExpr *lhs = affine_replace(expr->lhs, dims, dim_count, symbols, symbol_count);
     const AffineExpr *rhs = affine_replace(expr->rhs, dims, dim_count, symbols, symbol_count);
-    if (lhs == expr->lhs && rhs == expr->rhs)
-        return expr;
+    if (lhs == expr->lhs && rhs == expr->rhs) return expr;
     return build_binary(expr->kind, lhs, rhs);
 }
 
-/* --- coefficients ------------------------------------------------------------------- */
-
 /* Adds scale * expr to the coefficients and the constant. */
-static bool add_linear(const AffineExpr *expr, int64_t scale, uint32_t dim_count,
-                       int64_t *coeffs, int64_t *constant)
+static bool add_linear(const AffineExpr *expr, int64_t scale, uint32_t dim_count, int64_t *coeffs,
+                       int64_t *constant)
 {
     int64_t term;
     switch (expr->kind) {
     case AFFINE_DIM:
-        return expr->value < dim_count &&
-               i64_add(coeffs[expr->value], scale, &coeffs[expr->value]);
+        return expr->value < dim_count && i64_add(coeffs[expr->value], scale, &coeffs[expr->value]);
     case AFFINE_CONST:
         return i64_mul(scale, expr->value, &term) && i64_add(*constant, term, constant);
     case AFFINE_ADD:
@@ -139,8 +106,7 @@ static bool add_linear(const AffineExpr *expr, int64_t scale, uint32_t dim_count
     case AFFINE_MUL:
         return affine_is_const(expr->rhs) && i64_mul(scale, expr->rhs->value, &term) &&
                add_linear(expr->lhs, term, dim_count, coeffs, constant);
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -150,8 +116,6 @@ bool affine_linear(const AffineExpr *expr, uint32_t dim_count, int64_t *coeffs, 
     *constant = 0;
     return add_linear(expr, 1, dim_count, coeffs, constant);
 }
-
-/* --- range over a box ----------------------------------------------------------------- */
 
 /* INT64_MIN and INT64_MAX as bounds mean "unbounded" and absorb. */
 typedef struct ExprRange {
@@ -168,22 +132,17 @@ static bool is_unbounded(int64_t bound)
 static int64_t saturating_add(int64_t a, int64_t b)
 {
     int64_t sum;
-    if (is_unbounded(a))
-        return a;
-    if (is_unbounded(b))
-        return b;
-    if (i64_add(a, b, &sum))
-        return sum;
+    if (is_unbounded(a)) return a;
+    if (is_unbounded(b)) return b;
+    if (i64_add(a, b, &sum)) return sum;
     return a < 0 ? INT64_MIN : INT64_MAX;
 }
 
 static int64_t saturating_mul(int64_t a, int64_t b)
 {
     int64_t product;
-    if (a == 0 || b == 0)
-        return 0;
-    if (!is_unbounded(a) && !is_unbounded(b) && i64_mul(a, b, &product))
-        return product;
+    if (a == 0 || b == 0) return 0;
+    if (!is_unbounded(a) && !is_unbounded(b) && i64_mul(a, b, &product)) return product;
     return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
 }
 
@@ -191,10 +150,8 @@ static ExprRange range_of_corners(const int64_t corners[4])
 {
     ExprRange range = {corners[0], corners[0]};
     for (int i = 1; i < 4; i++) {
-        if (corners[i] < range.min)
-            range.min = corners[i];
-        if (corners[i] > range.max)
-            range.max = corners[i];
+        if (corners[i] < range.min) range.min = corners[i];
+        if (corners[i] > range.max) range.max = corners[i];
     }
     return range;
 }
@@ -210,8 +167,7 @@ static ExprRange range_mul(ExprRange a, ExprRange b)
 static int64_t saturating_div(AffineKind kind, int64_t a, int64_t b)
 {
     int64_t quotient;
-    if (is_unbounded(a))
-        return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+    if (is_unbounded(a)) return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
     if (is_unbounded(b))
         return kind == AFFINE_FLOORDIV ? -(a != 0 && (a < 0) != (b < 0))
                                        : (a != 0 && (a < 0) == (b < 0));
@@ -220,8 +176,7 @@ static int64_t saturating_div(AffineKind kind, int64_t a, int64_t b)
 
 static ExprRange range_div(AffineKind kind, ExprRange a, ExprRange b)
 {
-    if (b.min <= 0 && b.max >= 0)
-        return everything;
+    if (b.min <= 0 && b.max >= 0) return everything;
     int64_t corners[4] = {saturating_div(kind, a.min, b.min), saturating_div(kind, a.min, b.max),
                           saturating_div(kind, a.max, b.min), saturating_div(kind, a.max, b.max)};
     return range_of_corners(corners);
@@ -230,23 +185,20 @@ static ExprRange range_div(AffineKind kind, ExprRange a, ExprRange b)
 /* Exact when a stays between two multiples of one modulus. */
 static ExprRange range_mod(ExprRange a, ExprRange b)
 {
-    if (b.min < 1)
-        return everything;
+    if (b.min < 1) return everything;
     int64_t first, last;
-    if (b.min == b.max && i64_floordiv(a.min, b.min, &first) &&
-        i64_floordiv(a.max, b.min, &last) && first == last)
+    if (b.min == b.max && i64_floordiv(a.min, b.min, &first) && i64_floordiv(a.max, b.min, &last) &&
+        first == last)
         return (ExprRange){i64_mod(a.min, b.min), i64_mod(a.max, b.min)};
     int64_t max = b.max == INT64_MAX ? INT64_MAX : b.max - 1;
-    if (a.min >= 0 && a.max < max)
-        max = a.max;
+    if (a.min >= 0 && a.max < max) max = a.max;
     return (ExprRange){0, max};
 }
 
 static ExprRange range_of_dim(const int64_t *extents, int64_t position)
 {
     int64_t extent = extents[position];
-    if (extent < 0)
-        return (ExprRange){0, INT64_MAX};
+    if (extent < 0) return (ExprRange){0, INT64_MAX};
     return (ExprRange){0, extent > 0 ? extent - 1 : 0};
 }
 
@@ -280,23 +232,17 @@ static bool range_of_linear(const AffineExpr *expr, const int64_t *extents, Expr
 static ExprRange range_of(const AffineExpr *expr, const int64_t *extents)
 {
     assert(expr->kind != AFFINE_SYMBOL);
-    if (expr->kind == AFFINE_CONST)
-        return (ExprRange){expr->value, expr->value};
-    if (expr->kind == AFFINE_DIM)
-        return range_of_dim(extents, expr->value);
+    if (expr->kind == AFFINE_CONST) return (ExprRange){expr->value, expr->value};
+    if (expr->kind == AFFINE_DIM) return range_of_dim(extents, expr->value);
     ExprRange linear;
-    if (range_of_linear(expr, extents, &linear))
-        return linear;
+    if (range_of_linear(expr, extents, &linear)) return linear;
     ExprRange lhs = range_of(expr->lhs, extents), rhs = range_of(expr->rhs, extents);
     switch (expr->kind) {
     case AFFINE_ADD:
         return (ExprRange){saturating_add(lhs.min, rhs.min), saturating_add(lhs.max, rhs.max)};
-    case AFFINE_MUL:
-        return range_mul(lhs, rhs);
-    case AFFINE_MOD:
-        return range_mod(lhs, rhs);
-    default:
-        return range_div(expr->kind, lhs, rhs);
+    case AFFINE_MUL: return range_mul(lhs, rhs);
+    case AFFINE_MOD: return range_mod(lhs, rhs);
+    default: return range_div(expr->kind, lhs, rhs);
     }
 }
 

@@ -20,10 +20,9 @@ typedef int64_t *Flat;
 
 static uint32_t count_locals(const AffineExpr *expr)
 {
-    if (expr->kind <= AFFINE_CONST)
-        return 0;
-    bool is_linear = expr->kind == AFFINE_ADD ||
-                     (expr->kind == AFFINE_MUL && affine_is_const(expr->rhs));
+    if (expr->kind <= AFFINE_CONST) return 0;
+    bool is_linear =
+        expr->kind == AFFINE_ADD || (expr->kind == AFFINE_MUL && affine_is_const(expr->rhs));
     return count_locals(expr->lhs) + count_locals(expr->rhs) + !is_linear;
 }
 
@@ -32,14 +31,10 @@ static uint32_t local_column(const Flattener *f, uint32_t local)
     return f->dims + f->symbols + local;
 }
 
-/* --- back to expressions ------------------------------------------------------------------ */
-
 static const AffineExpr *column_expr(const Flattener *f, uint32_t column)
 {
-    if (column < f->dims)
-        return affine_dim(f->ctx, column);
-    if (column < f->dims + f->symbols)
-        return affine_symbol(f->ctx, column - f->dims);
+    if (column < f->dims) return affine_dim(f->ctx, column);
+    if (column < f->dims + f->symbols) return affine_symbol(f->ctx, column - f->dims);
     return f->locals[column - f->dims - f->symbols];
 }
 
@@ -48,8 +43,7 @@ static const AffineExpr *rebuild(const Flattener *f, const int64_t *flat)
 {
     const AffineExpr *sum = affine_const(f->ctx, 0);
     for (uint32_t i = 0; i < local_column(f, f->local_count); i++)
-        if (flat[i] != 0)
-            sum = affine_add(sum, affine_mul_c(column_expr(f, i), flat[i]));
+        if (flat[i] != 0) sum = affine_add(sum, affine_mul_c(column_expr(f, i), flat[i]));
     return affine_add_c(sum, flat[f->columns - 1]);
 }
 
@@ -62,8 +56,7 @@ typedef struct Term {
 static int compare_terms(const void *a, const void *b)
 {
     const Term *x = a, *y = b;
-    if (x->major != y->major)
-        return x->major < y->major ? -1 : 1;
+    if (x->major != y->major) return x->major < y->major ? -1 : 1;
     return (x->minor > y->minor) - (x->minor < y->minor);
 }
 
@@ -94,26 +87,21 @@ static const AffineExpr *rebuild_sorted(const Flattener *f, const int64_t *flat)
     Term *terms = xcalloc(f->columns, sizeof *terms);
     const AffineExpr *sum = affine_const(f->ctx, 0);
     for (uint32_t i = f->dims; i < first_local; i++)
-        if (flat[i] != 0)
-            terms[count++] = (Term){i - f->dims, symbol_rank++, i};
+        if (flat[i] != 0) terms[count++] = (Term){i - f->dims, symbol_rank++, i};
     for (uint32_t i = 0; i < f->local_count; i++)
         if (flat[first_local + i] != 0 && is_simple_local(f->locals[i]))
             terms[count++] = local_term(f, i, &dim_rank, &symbol_rank);
     for (uint32_t i = 0; i < f->dims; i++)
-        if (flat[i] != 0)
-            terms[count++] = (Term){i, dim_rank--, i};
+        if (flat[i] != 0) terms[count++] = (Term){i, dim_rank--, i};
     qsort(terms, count, sizeof *terms, compare_terms);
     for (uint32_t i = 0; i < count; i++)
-        sum = affine_add(sum, affine_mul_c(column_expr(f, terms[i].column),
-                                           flat[terms[i].column]));
+        sum = affine_add(sum, affine_mul_c(column_expr(f, terms[i].column), flat[terms[i].column]));
     for (uint32_t i = 0; i < f->local_count; i++)
         if (flat[first_local + i] != 0 && !is_simple_local(f->locals[i]))
             sum = affine_add(sum, affine_mul_c(f->locals[i], flat[first_local + i]));
     free(terms);
     return affine_add_c(sum, flat[f->columns - 1]);
 }
-
-/* --- flattening ------------------------------------------------------------------------------- */
 
 static bool flatten(Flattener *f, const AffineExpr *expr, Flat out);
 
@@ -122,28 +110,23 @@ static void set_local(Flattener *f, Flat flat, const AffineExpr *local, int64_t 
                       bool clear)
 {
     uint32_t index = 0;
-    while (index < f->local_count && f->locals[index] != local)
-        index++;
-    if (index == f->local_count)
-        f->locals[f->local_count++] = local;
-    if (clear)
-        memset(flat, 0, f->columns * sizeof *flat);
+    while (index < f->local_count && f->locals[index] != local) index++;
+    if (index == f->local_count) f->locals[f->local_count++] = local;
+    if (clear) memset(flat, 0, f->columns * sizeof *flat);
     flat[local_column(f, index)] = coefficient;
 }
 
 static bool scale(const Flattener *f, Flat flat, int64_t factor)
 {
     for (uint32_t i = 0; i < f->columns; i++)
-        if (!i64_mul(flat[i], factor, &flat[i]))
-            return false;
+        if (!i64_mul(flat[i], factor, &flat[i])) return false;
     return true;
 }
 
 static bool add(const Flattener *f, Flat flat, const int64_t *other)
 {
     for (uint32_t i = 0; i < f->columns; i++)
-        if (!i64_add(flat[i], other[i], &flat[i]))
-            return false;
+        if (!i64_add(flat[i], other[i], &flat[i])) return false;
     return true;
 }
 
@@ -169,8 +152,7 @@ static int64_t common_divisor(const Flattener *f, const int64_t *flat, int64_t v
 
 static void divide(const Flattener *f, Flat flat, int64_t divisor)
 {
-    for (uint32_t i = 0; i < f->columns; i++)
-        flat[i] /= divisor;
+    for (uint32_t i = 0; i < f->columns; i++) flat[i] /= divisor;
 }
 
 /* x mod c -> x - c * (x floordiv c) */
@@ -184,8 +166,8 @@ static bool flatten_mod(Flattener *f, Flat flat, int64_t modulus)
     Flat dividend = xcalloc(f->columns, sizeof *dividend);
     memcpy(dividend, flat, f->columns * sizeof *flat);
     divide(f, dividend, common);
-    const AffineExpr *quotient = affine_floordiv(rebuild(f, dividend),
-                                                 affine_const(f->ctx, modulus / common));
+    const AffineExpr *quotient =
+        affine_floordiv(rebuild(f, dividend), affine_const(f->ctx, modulus / common));
     free(dividend);
     set_local(f, flat, quotient, -modulus, false);
     return true;
@@ -195,8 +177,7 @@ static bool flatten_div(Flattener *f, Flat flat, int64_t divisor, bool is_ceil)
 {
     int64_t common = common_divisor(f, flat, divisor);
     divide(f, flat, common);
-    if (common == divisor)
-        return true;
+    if (common == divisor) return true;
     const AffineExpr *dividend = rebuild(f, flat), *by = affine_const(f->ctx, divisor / common);
     set_local(f, flat, (is_ceil ? affine_ceildiv : affine_floordiv)(dividend, by), 1, true);
     return true;
@@ -216,16 +197,13 @@ static void flatten_opaque(Flattener *f, AffineKind kind, Flat flat, const int64
 static bool combine(Flattener *f, const AffineExpr *expr, Flat flat, const int64_t *rhs)
 {
     int64_t constant = rhs[f->columns - 1];
-    if (expr->kind == AFFINE_ADD)
-        return add(f, flat, rhs);
+    if (expr->kind == AFFINE_ADD) return add(f, flat, rhs);
     if (!affine_is_const(expr->rhs)) {
         flatten_opaque(f, expr->kind, flat, rhs);
         return true;
     }
-    if (expr->kind == AFFINE_MUL)
-        return scale(f, flat, constant);
-    if (constant <= 0)
-        return false;
+    if (expr->kind == AFFINE_MUL) return scale(f, flat, constant);
+    if (constant <= 0) return false;
     return expr->kind == AFFINE_MOD ? flatten_mod(f, flat, constant)
                                     : flatten_div(f, flat, constant, expr->kind == AFFINE_CEILDIV);
 }
@@ -239,8 +217,8 @@ static bool flatten(Flattener *f, const AffineExpr *expr, Flat out)
     default: break;
     }
     Flat rhs = xcalloc(f->columns, sizeof *rhs);
-    bool ok = flatten(f, expr->lhs, out) && flatten(f, expr->rhs, rhs) &&
-              combine(f, expr, out, rhs);
+    bool ok =
+        flatten(f, expr->lhs, out) && flatten(f, expr->rhs, rhs) && combine(f, expr, out, rhs);
     free(rhs);
     return ok;
 }
@@ -255,8 +233,7 @@ const AffineExpr *affine_simplify(const AffineExpr *expr, uint32_t dims, uint32_
     const AffineExpr *result = expr;
     if (flatten(&f, expr, flat)) {
         result = rebuild(&f, flat);
-        if (!affine_is_pure(expr) && result != expr)
-            result = rebuild_sorted(&f, flat);
+        if (!affine_is_pure(expr) && result != expr) result = rebuild_sorted(&f, flat);
     }
     free(flat);
     free(f.locals);

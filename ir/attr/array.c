@@ -1,11 +1,11 @@
 /* Elements of a tensor at run time: containers, references, conversion to and from attributes.
  * Tests: test/unit/ir/attr/array_test.c */
-#include "ir/attr/attr.h"
-#include "ir/support/support.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "ir/attr/attr.h"
+#include "ir/support/support.h"
 
 /* i1 counts: its values are 0 and 1. */
 static bool is_unsigned(const Type *elem)
@@ -17,14 +17,12 @@ static bool is_unsigned(const Type *elem)
 bool array_kind_of(const Type *elem, ArrayKind *kind)
 {
     uint32_t width = type_width(elem);
-    if (width == 0 || width > 64)
-        return false;
+    if (width == 0 || width > 64) return false;
     if (type_is_float(elem)) {
         *kind = width == 64 ? ARRAY_F64 : ARRAY_F32;
         return true;
     }
-    if (elem->kind != TYPE_INDEX && !type_is_integer(elem))
-        return false;
+    if (elem->kind != TYPE_INDEX && !type_is_integer(elem)) return false;
     uint32_t size = width <= 8 ? 0 : width <= 16 ? 1 : width <= 32 ? 2 : 3;
     *kind = (ArrayKind)(ARRAY_I8 + 2 * size + is_unsigned(elem));
     return true;
@@ -47,12 +45,9 @@ Array *array_new(const Type *type)
     int64_t count = 1;
     const Type *elem = type_elem(type);
     bool is_shaped = type_is_shaped(type);
-    if (!array_kind_of(elem, &kind))
-        return NULL;
-    if (is_shaped && (!type_is_static(type) || !type_element_count(type, &count)))
-        return NULL;
-    if ((uint64_t)count > SIZE_MAX / array_kind_bytes(kind))
-        return NULL;
+    if (!array_kind_of(elem, &kind)) return NULL;
+    if (is_shaped && (!type_is_static(type) || !type_element_count(type, &count))) return NULL;
+    if ((uint64_t)count > SIZE_MAX / array_kind_bytes(kind)) return NULL;
     Array *array = xmalloc(sizeof *array);
     array->type = is_shaped ? type : type_tensor(elem, NULL, 0, NULL);
     array->elem = elem;
@@ -71,16 +66,14 @@ Array *array_ref(Array *array)
 
 void array_unref(Array *array)
 {
-    if (!array || --array->refs > 0)
-        return;
+    if (!array || --array->refs > 0) return;
     free(array->data);
     free(array);
 }
 
 Array *array_own(Array *array)
 {
-    if (array->refs == 1)
-        return array;
+    if (array->refs == 1) return array;
     Array *copy = xmalloc(sizeof *copy);
     size_t size = (size_t)array->count * array_kind_bytes(array->kind);
     *copy = *array;
@@ -98,8 +91,6 @@ Array *array_reshape(Array *array, const Type *type)
     array->type = type;
     return array;
 }
-
-/* --- elements --------------------------------------------------------------------------------- */
 
 int64_t array_get_i64(const Array *array, int64_t index)
 {
@@ -121,12 +112,9 @@ int64_t array_get_i64(const Array *array, int64_t index)
 
 double array_get_f64(const Array *array, int64_t index)
 {
-    if (array->kind == ARRAY_F32)
-        return (double)((const float *)array->data)[index];
-    if (array->kind == ARRAY_F64)
-        return ((const double *)array->data)[index];
-    if (array->kind == ARRAY_U64)
-        return (double)((const uint64_t *)array->data)[index];
+    if (array->kind == ARRAY_F32) return (double)((const float *)array->data)[index];
+    if (array->kind == ARRAY_F64) return ((const double *)array->data)[index];
+    if (array->kind == ARRAY_U64) return (double)((const uint64_t *)array->data)[index];
     return (double)array_get_i64(array, index);
 }
 
@@ -139,10 +127,8 @@ int64_t array_wrap(const Type *elem, int64_t value)
 
 double array_round(const Type *elem, double value)
 {
-    if (elem->kind == TYPE_F64)
-        return value;
-    if (elem->kind == TYPE_F32)
-        return (double)(float)value;
+    if (elem->kind == TYPE_F64) return value;
+    if (elem->kind == TYPE_F32) return (double)(float)value;
     return float_from_bits((int)elem->kind, float_to_bits((int)elem->kind, value));
 }
 
@@ -182,13 +168,10 @@ void array_copy(Array *to_array, int64_t to, const Array *from_array, int64_t fr
            (const char *)from_array->data + (size_t)from * size, size);
 }
 
-/* --- attributes ------------------------------------------------------------------------------- */
-
 static Array *from_scalar(const Attr *attr)
 {
     Array *array = array_new(attr->type);
-    if (!array)
-        return NULL;
+    if (!array) return NULL;
     if (array_is_float(array))
         array_set_f64(array, 0, attr_float_value(attr));
     else
@@ -206,10 +189,8 @@ static bool is_stored_alike(const Array *array)
 
 Array *array_from_attr(const Attr *attr)
 {
-    if (attr->kind == ATTR_INTEGER || attr->kind == ATTR_FLOAT)
-        return from_scalar(attr);
-    if (attr->kind != ATTR_DENSE && attr->kind != ATTR_DENSE_RESOURCE)
-        return NULL;
+    if (attr->kind == ATTR_INTEGER || attr->kind == ATTR_FLOAT) return from_scalar(attr);
+    if (attr->kind != ATTR_DENSE && attr->kind != ATTR_DENSE_RESOURCE) return NULL;
     Array *array = array_new(attr->type);
     if (array && attr->kind == ATTR_DENSE && !attr->u.dense.is_splat && is_stored_alike(array)) {
         memcpy(array->data, attr->u.dense.data, attr->u.dense.size);
@@ -233,15 +214,13 @@ const Attr *array_to_attr(const Array *array)
                               false);
     if (array_is_float(array)) {
         double *values = xmalloc(count * sizeof *values);
-        for (size_t i = 0; i < count; i++)
-            values[i] = array_get_f64(array, (int64_t)i);
+        for (size_t i = 0; i < count; i++) values[i] = array_get_f64(array, (int64_t)i);
         attr = attr_dense_f64(array->type, values, count);
         free(values);
         return attr;
     }
     int64_t *values = xmalloc(count * sizeof *values);
-    for (size_t i = 0; i < count; i++)
-        values[i] = array_get_i64(array, (int64_t)i);
+    for (size_t i = 0; i < count; i++) values[i] = array_get_i64(array, (int64_t)i);
     attr = attr_dense_i64(array->type, values, count);
     free(values);
     return attr;

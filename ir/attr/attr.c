@@ -2,12 +2,11 @@
  * Canonical forms: dictionaries are sorted by name, the type of a plain string is NULL, the
  * integers of an index attribute have 64 bits.
  * Tests: test/unit/ir/attr/attr_test.c */
-#include "ir/attr/attr.h"
-
 #include <assert.h>
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "ir/attr/attr.h"
 #include "ir/attr/internal.h"
 
 const Attr *attr_unit(Context *ctx)
@@ -103,8 +102,6 @@ const Attr *attr_array(Context *ctx, const Attr *const *items, size_t count)
     return attr_intern(&key);
 }
 
-/* --- dictionaries -------------------------------------------------------------- */
-
 static int compare_names(const void *a, const void *b)
 {
     const NamedAttr *x = a, *y = b;
@@ -138,8 +135,7 @@ const Attr *attr_dict(Context *ctx, const NamedAttr *items, size_t count)
     if (is_sorted(items, count)) return dict_of_sorted(ctx, items, count);
     VEC(NamedAttr) sorted = {0};
     vec_reserve(&sorted, count);
-    for (size_t i = 0; i < count; i++)
-        *vec_push(&sorted) = items[i];
+    for (size_t i = 0; i < count; i++) *vec_push(&sorted) = items[i];
     qsort(sorted.data, count, sizeof(NamedAttr), compare_names);
     const Attr *dict = dict_of_sorted(ctx, sorted.data, count);
     vec_free(&sorted);
@@ -189,8 +185,10 @@ const Attr *attr_dict_get_c(const Attr *dict, const char *name)
     if (!dict || dict->kind != ATTR_DICT) return NULL;
     const NamedAttr *items = dict->u.dict.items;
     uint32_t count = dict->u.dict.count, at = 0;
-    if (count > LINEAR_DICT) at = dict_lower_bound(dict, str_from(name));
-    else while (at < count && !is_named(&items[at], name)) at++;
+    if (count > LINEAR_DICT)
+        at = dict_lower_bound(dict, str_from(name));
+    else
+        while (at < count && !is_named(&items[at], name)) at++;
     return at < count && is_named(&items[at], name) ? items[at].value : NULL;
 }
 
@@ -203,17 +201,13 @@ const Attr *attr_dict_set(const Attr *dict, const Ident *name, const Attr *value
     if (is_present ? items[at].value == value : !value) return dict;
     VEC(NamedAttr) changed = {0};
     vec_reserve(&changed, (size_t)count + 1);
-    for (uint32_t i = 0; i < at; i++)
-        *vec_push(&changed) = items[i];
+    for (uint32_t i = 0; i < at; i++) *vec_push(&changed) = items[i];
     if (value) *vec_push(&changed) = (NamedAttr){name, value};
-    for (uint32_t i = at + is_present; i < count; i++)
-        *vec_push(&changed) = items[i];
+    for (uint32_t i = at + is_present; i < count; i++) *vec_push(&changed) = items[i];
     const Attr *result = attr_dict(dict->ctx, changed.data, changed.len);
     vec_free(&changed);
     return result;
 }
-
-/* --- the rest --------------------------------------------------------------------- */
 
 const Attr *attr_symbol(Context *ctx, const Ident *name)
 {
@@ -239,8 +233,7 @@ const Attr *attr_set(const IntegerSet *set)
     return attr_intern(&(Attr){.kind = ATTR_INTEGER_SET, .ctx = set->ctx, .u.set = set});
 }
 
-const Attr *attr_strided_layout(Context *ctx, int64_t offset, const int64_t *strides,
-                                uint32_t rank)
+const Attr *attr_strided_layout(Context *ctx, int64_t offset, const int64_t *strides, uint32_t rank)
 {
     Attr key = {.kind = ATTR_STRIDED_LAYOUT, .ctx = ctx};
     key.u.layout.offset = offset;
@@ -273,8 +266,7 @@ const Attr *attr_distinct(Context *ctx, uint64_t id, const Attr *inner)
     return attr_intern(&key);
 }
 
-const Attr *attr_dialect(Context *ctx, const AttrDef *def, const Attr *const *params,
-                         size_t count)
+const Attr *attr_dialect(Context *ctx, const AttrDef *def, const Attr *const *params, size_t count)
 {
     return attr_dialect_typed(ctx, def, NULL, params, count);
 }
@@ -288,8 +280,6 @@ const Attr *attr_dialect_typed(Context *ctx, const AttrDef *def, const Type *typ
     key.u.dialect.params = params;
     return attr_intern(&key);
 }
-
-/* --- reading ------------------------------------------------------------------------- */
 
 bool attr_is_a(const Attr *attr, const AttrDef *def)
 {
@@ -307,8 +297,7 @@ int64_t attr_int_value(const Attr *attr)
     assert(attr->kind == ATTR_INTEGER);
     const Type *type = attr->type;
     bool is_unsigned = type->kind == TYPE_INTEGER && type->u.integer.sign == UNSIGNED;
-    return is_unsigned ? (int64_t)bigint_to_u64(&attr->u.integer)
-                       : bigint_to_i64(&attr->u.integer);
+    return is_unsigned ? (int64_t)bigint_to_u64(&attr->u.integer) : bigint_to_i64(&attr->u.integer);
 }
 
 double attr_float_value(const Attr *attr)
@@ -344,19 +333,15 @@ bool attr_int_list(const Attr *attr, int64_t *out, size_t max, size_t *count)
     if (attr->kind == ATTR_DENSE_ARRAY && type_is_integer(attr->u.dense_array.elem)) {
         *count = attr->u.dense_array.count;
         if (*count > max) return false;
-        for (size_t i = 0; i < *count; i++)
-            out[i] = dense_array_i64(attr, i);
+        for (size_t i = 0; i < *count; i++) out[i] = dense_array_i64(attr, i);
         return true;
     }
     if (!is_int_elements(attr)) return false;
     *count = (size_t)dense_count(attr);
     if (*count > max) return false;
-    for (size_t i = 0; i < *count; i++)
-        out[i] = dense_i64(attr, (int64_t)i);
+    for (size_t i = 0; i < *count; i++) out[i] = dense_i64(attr, (int64_t)i);
     return true;
 }
-
-/* --- spelling ----------------------------------------------------------------- */
 
 static bool is_alpha(char c)
 {

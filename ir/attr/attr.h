@@ -1,7 +1,8 @@
 /* Attributes and locations, uniqued in the context and compared with ==.
  * Every builtin attribute of upstream MLIR 19 has its kind here; locations are attributes
  * as they are upstream.
- * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/attributes.mir, lit/ir/asm/parse/attributes-invalid.mir */
+ * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/attributes.mir,
+ * lit/ir/asm/parse/attributes-invalid.mir */
 #ifndef MING_IR_ATTR_ATTR_H
 #define MING_IR_ATTR_ATTR_H
 
@@ -40,8 +41,8 @@ typedef struct Ident {
 Context *context_create(void);
 void context_destroy(Context *ctx);
 
-/* What the modules above keep in the context, each its own. Parts are freed with the context, the last
- * of the enum first, since diagnostics that wait may show ops. */
+/* What the modules above keep in the context, each its own. Parts are freed with the context, the
+ * last of the enum first, since diagnostics that wait may show ops. */
 typedef enum ContextPart { CONTEXT_OPS, CONTEXT_DIAGS, CONTEXT_PART_COUNT } ContextPart;
 typedef void ContextPartFree(Context *ctx, void *part);
 /* NULL until it is set. */
@@ -122,8 +123,8 @@ bool affine_is_pure(const AffineExpr *expr);
 bool affine_uses_dim(const AffineExpr *expr, uint32_t position);
 bool affine_uses_symbol(const AffineExpr *expr, uint32_t position);
 /* Value with dims and symbols bound; false on division by zero or overflow. */
-bool affine_eval(const AffineExpr *expr, const int64_t *dims, const int64_t *symbols,
-                 int64_t *out) MUST_CHECK;
+bool affine_eval(const AffineExpr *expr, const int64_t *dims, const int64_t *symbols, int64_t *out)
+    MUST_CHECK;
 /* Replaces dims and symbols; a NULL array keeps them. */
 const AffineExpr *affine_replace(const AffineExpr *expr, const AffineExpr *const *dims,
                                  uint32_t dim_count, const AffineExpr *const *symbols,
@@ -133,8 +134,8 @@ const AffineExpr *affine_replace(const AffineExpr *expr, const AffineExpr *const
 const AffineExpr *affine_simplify(const AffineExpr *expr, uint32_t dims, uint32_t symbols);
 /* Decomposes a linear expression: coeffs[dim] and *constant; false when it is not linear in
  * the dims alone (mod, division, symbols). coeffs has dim_count entries, overwritten. */
-bool affine_linear(const AffineExpr *expr, uint32_t dim_count, int64_t *coeffs,
-                   int64_t *constant) MUST_CHECK;
+bool affine_linear(const AffineExpr *expr, uint32_t dim_count, int64_t *coeffs, int64_t *constant)
+    MUST_CHECK;
 /* Smallest and largest value over the box 0 <= d_i < extents[i] (interval arithmetic;
  * exact for linear expressions). A negative extent is unbounded; a bound that is not known
  * or does not fit is INT64_MIN or INT64_MAX. No symbols. */
@@ -159,8 +160,8 @@ const AffineMap *map_concat(Context *ctx, const AffineMap *const *maps, size_t c
 const AffineMap *map_inverse_permutation(const AffineMap *map);
 const AffineMap *map_simplify(const AffineMap *map); /* affine_simplify of every result */
 /* All results at a point; false as affine_eval. */
-bool map_eval(const AffineMap *map, const int64_t *dims, const int64_t *symbols,
-              int64_t *out) MUST_CHECK;
+bool map_eval(const AffineMap *map, const int64_t *dims, const int64_t *symbols, int64_t *out)
+    MUST_CHECK;
 /* Position of the result that is exactly d_dim, or -1. */
 int map_result_of_dim(const AffineMap *map, uint32_t dim);
 
@@ -174,7 +175,8 @@ void map_print(StrBuf *out, const AffineMap *map);
 void set_print(StrBuf *out, const IntegerSet *set);
 
 /* Types, uniqued in the context and compared with ==.
- * Tests: test/unit/ir/attr/type_test.c, lit/ir/asm/parse/types.mir, lit/ir/asm/parse/types-invalid.mir */
+ * Tests: test/unit/ir/attr/type_test.c, lit/ir/asm/parse/types.mir,
+ * lit/ir/asm/parse/types-invalid.mir */
 
 typedef enum TypeKind {
     TYPE_INTEGER,
@@ -202,8 +204,8 @@ typedef enum TypeKind {
     TYPE_UNRANKED_TENSOR,
     TYPE_MEMREF,
     TYPE_UNRANKED_MEMREF,
-    TYPE_OPAQUE,  /* of an unregistered dialect: !dialect<"...">, !dialect.rest */
-    TYPE_DIALECT  /* of a registered dialect's TypeDef */
+    TYPE_OPAQUE, /* of an unregistered dialect: !dialect<"...">, !dialect.rest */
+    TYPE_DIALECT /* of a registered dialect's TypeDef */
 } TypeKind;
 
 typedef enum Signedness { SIGNLESS, SIGNED, UNSIGNED } Signedness;
@@ -222,18 +224,18 @@ struct Type {
         struct {
             const Type *elem;
             uint32_t rank;
-            const int64_t *dims; /* extents; DIM_DYNAMIC */
+            const int64_t *dims;  /* extents; DIM_DYNAMIC */
             const bool *scalable; /* vectors only: rank flags, or NULL when none is */
-            const Attr *extra;   /* tensor encoding, memref layout; or NULL */
-            const Attr *space;   /* memref memory space, or NULL */
-        } shaped;                /* also unranked (rank 0, dims NULL), complex (elem only) */
+            const Attr *extra;    /* tensor encoding, memref layout; or NULL */
+            const Attr *space;    /* memref memory space, or NULL */
+        } shaped;                 /* also unranked (rank 0, dims NULL), complex (elem only) */
         struct {
             uint32_t input_count, result_count;
             const Type *const *types; /* inputs, then results */
         } function;                   /* tuple: input_count elements */
         struct {
             const Ident *dialect;
-            Str text;      /* what follows "!dialect": body with its <> or after the dot */
+            Str text;       /* what follows "!dialect": body with its <> or after the dot */
             bool is_dotted; /* !dialect.text rather than !dialect<text> */
         } opaque;
         struct {
@@ -254,10 +256,8 @@ const Type *type_function(Context *ctx, const Type *const *inputs, size_t input_
                           const Type *const *results, size_t result_count);
 const Type *type_tuple(Context *ctx, const Type *const *elems, size_t count);
 /* scalable may be NULL. */
-const Type *type_vector(const Type *elem, const int64_t *dims, uint32_t rank,
-                        const bool *scalable);
-const Type *type_tensor(const Type *elem, const int64_t *dims, uint32_t rank,
-                        const Attr *encoding);
+const Type *type_vector(const Type *elem, const int64_t *dims, uint32_t rank, const bool *scalable);
+const Type *type_tensor(const Type *elem, const int64_t *dims, uint32_t rank, const Attr *encoding);
 const Type *type_unranked_tensor(const Type *elem);
 const Type *type_memref(const Type *elem, const int64_t *dims, uint32_t rank, const Attr *layout,
                         const Attr *space);
@@ -270,15 +270,15 @@ const Type *type_with_elem(const Type *shaped, const Type *elem);
 const Type *type_with_shape(const Type *shaped, const int64_t *dims, uint32_t rank);
 
 bool type_is_float(const Type *type);
-bool type_is_integer(const Type *type);            /* any integer, not index */
+bool type_is_integer(const Type *type);                   /* any integer, not index */
 bool type_is_int_width(const Type *type, uint32_t width); /* signless of that width */
 bool type_is_signless(const Type *type);
-bool type_is_shaped(const Type *type);             /* vector, tensor, memref; ranked or not */
+bool type_is_shaped(const Type *type); /* vector, tensor, memref; ranked or not */
 bool type_is_ranked(const Type *type);
-bool type_is_tensor(const Type *type);             /* ranked or unranked */
+bool type_is_tensor(const Type *type); /* ranked or unranked */
 bool type_is_memref(const Type *type);
-bool type_is_static(const Type *type);             /* ranked, no dynamic extent */
-uint32_t type_dynamic_extents(const Type *type);   /* number of them, of a ranked type */
+bool type_is_static(const Type *type);           /* ranked, no dynamic extent */
+uint32_t type_dynamic_extents(const Type *type); /* number of them, of a ranked type */
 bool type_is_a(const Type *type, const TypeDef *def);
 /* Element type of a shaped or complex type; a scalar is its own element. */
 const Type *type_elem(const Type *type);
@@ -300,15 +300,15 @@ typedef enum AttrKind {
     ATTR_SYMBOL_REF,
     ATTR_AFFINE_MAP,
     ATTR_INTEGER_SET,
-    ATTR_DENSE,          /* DenseIntOrFPElements */
-    ATTR_DENSE_STRINGS,  /* DenseStringElements */
+    ATTR_DENSE,         /* DenseIntOrFPElements */
+    ATTR_DENSE_STRINGS, /* DenseStringElements */
     ATTR_DENSE_RESOURCE,
     ATTR_SPARSE,
-    ATTR_DENSE_ARRAY,    /* array<i32: 1, 2> */
+    ATTR_DENSE_ARRAY, /* array<i32: 1, 2> */
     ATTR_STRIDED_LAYOUT,
     ATTR_OPAQUE,
     ATTR_DISTINCT,
-    ATTR_DIALECT,        /* of a registered dialect's AttrDef */
+    ATTR_DIALECT, /* of a registered dialect's AttrDef */
     ATTR_LOC_UNKNOWN,
     ATTR_LOC_FILE,
     ATTR_LOC_NAME,
@@ -413,7 +413,7 @@ const Attr *attr_int(const Type *type, int64_t value); /* integer or index; trun
 const Attr *attr_bigint(const Type *type, const BigInt *value);
 const Attr *attr_i64(Context *ctx, int64_t value);
 const Attr *attr_index(Context *ctx, int64_t value);
-const Attr *attr_float(const Type *type, double value); /* rounds half-even to the type */
+const Attr *attr_float(const Type *type, double value);       /* rounds half-even to the type */
 const Attr *attr_float_bits(const Type *type, uint64_t bits); /* up to 64 bits wide */
 const Attr *attr_float_words(const Type *type, const uint64_t words[2]);
 const Attr *attr_string(Context *ctx, Str value);
@@ -450,8 +450,7 @@ const Attr *attr_opaque(Context *ctx, const Ident *dialect, Str text, bool is_do
 /* Distinct attributes are equal only to those of their own id. */
 const Attr *attr_distinct(Context *ctx, uint64_t id, const Attr *inner);
 uint64_t context_new_distinct(Context *ctx); /* an id not yet used */
-const Attr *attr_dialect(Context *ctx, const AttrDef *def, const Attr *const *params,
-                         size_t count);
+const Attr *attr_dialect(Context *ctx, const AttrDef *def, const Attr *const *params, size_t count);
 /* The same as a typed attribute, printed with " : type". */
 const Attr *attr_dialect_typed(Context *ctx, const AttrDef *def, const Type *type,
                                const Attr *const *params, size_t count);
@@ -464,7 +463,7 @@ const Attr *loc_fused(Context *ctx, const Attr *const *locs, size_t count, const
 const Attr *loc_callsite(const Attr *callee, const Attr *caller);
 bool attr_is_loc(const Attr *attr);
 
-/* --- reading ------------------------------------------------------------- */
+/* Reading. */
 
 bool attr_is_a(const Attr *attr, const AttrDef *def);
 bool attr_is_true(const Attr *attr); /* i1 integer that is 1 */
@@ -529,7 +528,7 @@ size_t context_external_group_count(const Context *ctx);
 const ExternalResource *context_external_group(const Context *ctx, size_t index,
                                                const Ident **name);
 
-void attr_print(StrBuf *out, const Attr *attr);          /* with its type where upstream prints it */
+void attr_print(StrBuf *out, const Attr *attr); /* with its type where upstream prints it */
 void loc_print(StrBuf *out, const Attr *loc, bool pretty);
 
 /* Bytes of one element of array<...>, and of all. */
@@ -541,7 +540,7 @@ typedef struct DenseView {
     const uint8_t *data; /* NULL: a resource without blob */
     size_t size;
     const Type *elem;
-    bool is_splat; /* data holds one element */
+    bool is_splat;  /* data holds one element */
     bool is_packed; /* i1, eight per byte */
 } DenseView;
 DenseView dense_view(const Attr *attr);
@@ -553,8 +552,8 @@ BigInt dense_load_int(uint32_t width, const uint8_t *data, uint64_t *words);
 /* Bits of one float. */
 void dense_load_float(const Type *elem, const uint8_t *data, uint64_t words[2]);
 
-/* Whether the body of a dialect's type or attribute is written behind a dot (!ns.body) rather than in
- * angle brackets, as upstream decides. */
+/* Whether the body of a dialect's type or attribute is written behind a dot (!ns.body) rather than
+ * in angle brackets, as upstream decides. */
 bool attr_body_is_dotted(Str body);
 
 /* Elements of a tensor at run time: what an interpreter or a constant folder computes with.

@@ -34,12 +34,10 @@ static uint64_t payload_hash(const Attr *key, uint64_t hash)
     case ATTR_INTEGER:
         return hash_mix(hash, bigint_words(&key->u.integer),
                         bigint_word_count(key->u.integer.width) * sizeof(uint64_t));
-    case ATTR_FLOAT:
-        return hash_combine(hash_combine(hash, key->u.float_bits), key->u.float_high);
+    case ATTR_FLOAT: return hash_combine(hash_combine(hash, key->u.float_bits), key->u.float_high);
     case ATTR_STRING: return hash_mix(hash, key->u.string.data, key->u.string.len);
     case ATTR_TYPE: return hash_combine(hash, hash_ptr(key->u.type_value));
-    case ATTR_ARRAY:
-        return hash_mix(hash, key->u.array.items, key->u.array.count * sizeof(Attr *));
+    case ATTR_ARRAY: return hash_mix(hash, key->u.array.items, key->u.array.count * sizeof(Attr *));
     case ATTR_DICT: return dict_hash(hash, key);
     case ATTR_SYMBOL_REF:
         return hash_mix(hash, key->u.symbol.names, key->u.symbol.count * sizeof(Ident *));
@@ -190,8 +188,7 @@ static Str own_str(Arena *arena, Str text)
 static const Str *own_strings(Arena *arena, const Str *items, size_t count)
 {
     Str *copy = ARENA_ARRAY(arena, Str, count);
-    for (size_t i = 0; i < count; i++)
-        copy[i] = own_str(arena, items[i]);
+    for (size_t i = 0; i < count; i++) copy[i] = own_str(arena, items[i]);
     return copy;
 }
 
@@ -200,13 +197,12 @@ static void payload_own(Arena *arena, Attr *attr)
 {
     switch (attr->kind) {
     case ATTR_INTEGER:
-        attr->u.integer = bigint_from_words(arena, attr->u.integer.width,
-                                            bigint_words(&attr->u.integer));
+        attr->u.integer =
+            bigint_from_words(arena, attr->u.integer.width, bigint_words(&attr->u.integer));
         return;
     case ATTR_STRING: attr->u.string = own_str(arena, attr->u.string); return;
     case ATTR_ARRAY:
-        attr->u.array.items =
-            own(arena, attr->u.array.items, attr->u.array.count * sizeof(Attr *));
+        attr->u.array.items = own(arena, attr->u.array.items, attr->u.array.count * sizeof(Attr *));
         return;
     case ATTR_DICT:
         attr->u.dict.items = own(arena, attr->u.dict.items, attr->u.dict.count * sizeof(NamedAttr));

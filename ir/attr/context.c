@@ -8,14 +8,11 @@
 
 #include "ir/attr/internal.h"
 
-/* --- interner ------------------------------------------------------------- */
-
 static InternSlot *slot_for(const Interner *set, uint64_t hash)
 {
     size_t mask = set->slot_count - 1;
     size_t at = (size_t)hash & mask;
-    while (set->slots[at].object)
-        at = (at + 1) & mask;
+    while (set->slots[at].object) at = (at + 1) & mask;
     return &set->slots[at];
 }
 
@@ -55,8 +52,6 @@ void intern_free(Interner *set)
     set->slot_count = set->live = 0;
 }
 
-/* --- life ----------------------------------------------------------------- */
-
 Context *context_create(void)
 {
     Context *ctx = xcalloc(1, sizeof *ctx);
@@ -72,15 +67,13 @@ void context_destroy(Context *ctx)
     if (!ctx) return;
     for (int i = CONTEXT_PART_COUNT; i-- > 0;)
         if (ctx->parts[i].free) ctx->parts[i].free(ctx, ctx->parts[i].state);
-    for (size_t i = 0; i < ctx->adopted.len; i++)
-        free_ptr(&ctx->adopted.data[i]);
+    for (size_t i = 0; i < ctx->adopted.len; i++) free_ptr(&ctx->adopted.data[i]);
     vec_free(&ctx->adopted);
     vec_free(&ctx->resources);
     ptrmap_free(&ctx->external_groups);
-    Interner *sets[] = {&ctx->idents, &ctx->types, &ctx->attrs, &ctx->exprs,
+    Interner *sets[] = {&ctx->idents, &ctx->types, &ctx->attrs,         &ctx->exprs,
                         &ctx->maps,   &ctx->sets,  &ctx->resource_index};
-    for (size_t i = 0; i < COUNT_OF(sets); i++)
-        intern_free(sets[i]);
+    for (size_t i = 0; i < COUNT_OF(sets); i++) intern_free(sets[i]);
     arena_free(&ctx->arena);
     free_ptr((void **)&ctx);
 }
@@ -105,8 +98,6 @@ uint64_t context_next_distinct(Context *ctx)
 {
     return ctx->next_distinct++;
 }
-
-/* --- identifiers ------------------------------------------------------------ */
 
 static bool ident_equals(const void *object, const void *key)
 {
@@ -138,8 +129,6 @@ const Ident *ident_get_c(Context *ctx, const char *cstr)
 {
     return ident_get(ctx, str_from(cstr));
 }
-
-/* --- resources ---------------------------------------------------------------- */
 
 static uint64_t resource_hash(const Ident *dialect, const Ident *key)
 {
@@ -223,8 +212,7 @@ size_t context_external_group_count(const Context *ctx)
     return ctx->external_groups.len;
 }
 
-const ExternalResource *context_external_group(const Context *ctx, size_t index,
-                                               const Ident **name)
+const ExternalResource *context_external_group(const Context *ctx, size_t index, const Ident **name)
 {
     const PtrMapEntry *entry = &ctx->external_groups.entries[index];
     *name = entry->key;

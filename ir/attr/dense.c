@@ -25,19 +25,15 @@ uint32_t dense_elem_bytes(const Type *elem)
     return is_i1(elem) ? 0 : scalar_bytes(elem);
 }
 
-/* --- single numbers --------------------------------------------------------------- */
-
 static void store_word(uint8_t *out, uint64_t word, uint32_t bytes)
 {
-    for (uint32_t i = 0; i < bytes; i++)
-        out[i] = (uint8_t)(word >> (8 * i));
+    for (uint32_t i = 0; i < bytes; i++) out[i] = (uint8_t)(word >> (8 * i));
 }
 
 static uint64_t load_word(const uint8_t *data, uint32_t bytes)
 {
     uint64_t word = 0;
-    for (uint32_t i = 0; i < bytes; i++)
-        word |= (uint64_t)data[i] << (8 * i);
+    for (uint32_t i = 0; i < bytes; i++) word |= (uint64_t)data[i] << (8 * i);
     return word;
 }
 
@@ -92,8 +88,6 @@ static void store_attr(uint8_t *out, const Type *elem, const Attr *value)
         store_int(out, &value->u.integer);
     }
 }
-
-/* --- construction -------------------------------------------------------------------- */
 
 static int64_t static_count(const Type *type)
 {
@@ -264,8 +258,6 @@ const Attr *attr_sparse(const Type *type, const Attr *indices, const Attr *value
     return attr_intern(&key);
 }
 
-/* --- reading ---------------------------------------------------------------------------- */
-
 int64_t dense_count(const Attr *attr)
 {
     return static_count(attr->type);
@@ -295,8 +287,8 @@ DenseView dense_view(const Attr *attr)
 
 const uint8_t *dense_view_at(const DenseView *view, int64_t index)
 {
-    size_t bytes = view->elem->kind == TYPE_COMPLEX ? dense_elem_bytes(view->elem)
-                                                    : scalar_bytes(view->elem);
+    size_t bytes =
+        view->elem->kind == TYPE_COMPLEX ? dense_elem_bytes(view->elem) : scalar_bytes(view->elem);
     size_t at = view->is_splat ? 0 : (size_t)index * bytes;
     assert(view->data && at + bytes <= view->size);
     return view->data + at;
@@ -318,8 +310,7 @@ int64_t dense_i64(const Attr *attr, int64_t index)
     if (width == 0) return 0;
     uint64_t word = width == 1 ? dense_view_bit(&view, index)
                                : load_word(dense_view_at(&view, index), scalar_bytes(view.elem));
-    bool is_unsigned =
-        view.elem->kind == TYPE_INTEGER && view.elem->u.integer.sign == UNSIGNED;
+    bool is_unsigned = view.elem->kind == TYPE_INTEGER && view.elem->u.integer.sign == UNSIGNED;
     uint64_t sign = (uint64_t)1 << (width - 1);
     if (!is_unsigned) word = (word ^ sign) - sign;
     return (int64_t)word;

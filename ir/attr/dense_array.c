@@ -41,8 +41,7 @@ static uint64_t load(const uint8_t *data, size_t bytes)
         return (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
                (uint32_t)data[3] << 24;
     uint64_t word = 0;
-    for (size_t i = 0; i < bytes; i++)
-        word |= (uint64_t)data[i] << (8 * i);
+    for (size_t i = 0; i < bytes; i++) word |= (uint64_t)data[i] << (8 * i);
     return word;
 }
 

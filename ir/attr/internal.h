@@ -30,7 +30,7 @@ struct Context {
     VEC(void *) adopted; /* heap memory of large dense attributes */
     /* dense_resource blobs in order of appearance */
     VEC(const ResourceBlob *) resources;
-    PtrMap external_groups; /* Ident* -> ExternalGroup*, in order of appearance */
+    PtrMap external_groups;  /* Ident* -> ExternalGroup*, in order of appearance */
     Interner resource_index; /* by dialect and key */
     /* often needed */
     const Type *common_types[TYPE_DIALECT + 1]; /* parameterless ones by kind */

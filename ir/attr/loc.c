@@ -52,8 +52,7 @@ static void locset_add_flat(LocSet *set, const Attr *loc, const Attr *metadata)
         locset_add(set, loc);
         return;
     }
-    for (uint32_t i = 0; i < loc->u.loc_fused.count; i++)
-        locset_add(set, loc->u.loc_fused.locs[i]);
+    for (uint32_t i = 0; i < loc->u.loc_fused.count; i++) locset_add(set, loc->u.loc_fused.locs[i]);
 }
 
 static const Attr *fused_of_set(Context *ctx, const LocSet *set, const Attr *metadata)
@@ -71,8 +70,7 @@ static const Attr *fused_of_set(Context *ctx, const LocSet *set, const Attr *met
 const Attr *loc_fused(Context *ctx, const Attr *const *locs, size_t count, const Attr *metadata)
 {
     LocSet set = {0};
-    for (size_t i = 0; i < count; i++)
-        locset_add_flat(&set, locs[i], metadata);
+    for (size_t i = 0; i < count; i++) locset_add_flat(&set, locs[i], metadata);
     const Attr *loc = fused_of_set(ctx, &set, metadata);
     vec_free(&set.locs);
     ptrmap_free(&set.seen);

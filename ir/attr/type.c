@@ -9,8 +9,6 @@
 
 #include "ir/attr/internal.h"
 
-/* --- uniquing ----------------------------------------------------------------- */
-
 static uint64_t hash_mix(uint64_t seed, const void *data, size_t size)
 {
     return size ? hash_bytes(data, size, seed) : seed;
@@ -46,16 +44,14 @@ static uint64_t type_hash(const Type *key)
     case TYPE_RANKED_TENSOR:
     case TYPE_UNRANKED_TENSOR:
     case TYPE_MEMREF:
-    case TYPE_UNRANKED_MEMREF:
-        return shaped_hash(key, hash);
+    case TYPE_UNRANKED_MEMREF: return shaped_hash(key, hash);
     case TYPE_OPAQUE:
         hash = hash_combine(hash, hash_ptr(key->u.opaque.dialect));
         return hash_mix(hash, key->u.opaque.text.data, key->u.opaque.text.len);
     case TYPE_DIALECT:
         hash = hash_combine(hash, hash_ptr(key->u.dialect.def));
         return hash_mix(hash, key->u.dialect.params, key->u.dialect.param_count * sizeof(Attr *));
-    default:
-        return hash;
+    default: return hash;
     }
 }
 
@@ -94,8 +90,7 @@ static bool type_equal(const void *object, const void *key)
     case TYPE_RANKED_TENSOR:
     case TYPE_UNRANKED_TENSOR:
     case TYPE_MEMREF:
-    case TYPE_UNRANKED_MEMREF:
-        return shaped_equal(a, b);
+    case TYPE_UNRANKED_MEMREF: return shaped_equal(a, b);
     case TYPE_OPAQUE:
         return a->u.opaque.dialect == b->u.opaque.dialect &&
                str_eq(a->u.opaque.text, b->u.opaque.text);
@@ -104,8 +99,7 @@ static bool type_equal(const void *object, const void *key)
                a->u.dialect.param_count == b->u.dialect.param_count &&
                bytes_equal(a->u.dialect.params, b->u.dialect.params,
                            a->u.dialect.param_count * sizeof(Attr *));
-    default:
-        return true;
+    default: return true;
     }
 }
 
@@ -121,8 +115,8 @@ static void type_own(Arena *arena, Type *type)
     case TYPE_FUNCTION:
     case TYPE_TUPLE:
         /* never NULL: the results' begin is counted from it */
-        type->u.function.types = arena_copy(arena, type->u.function.types,
-                                            function_type_count(type) * sizeof(Type *));
+        type->u.function.types =
+            arena_copy(arena, type->u.function.types, function_type_count(type) * sizeof(Type *));
         return;
     case TYPE_VECTOR:
         if (type->u.shaped.scalable)
@@ -139,11 +133,10 @@ static void type_own(Arena *arena, Type *type)
             own_array(arena, type->u.opaque.text.data, type->u.opaque.text.len);
         return;
     case TYPE_DIALECT:
-        type->u.dialect.params = own_array(arena, type->u.dialect.params,
-                                           type->u.dialect.param_count * sizeof(Attr *));
+        type->u.dialect.params =
+            own_array(arena, type->u.dialect.params, type->u.dialect.param_count * sizeof(Attr *));
         return;
-    default:
-        return;
+    default: return;
     }
 }
 
@@ -158,8 +151,6 @@ static const Type *type_intern(const Type *key)
     intern_add(&ctx->types, hash, type);
     return type;
 }
-
-/* --- constructors ---------------------------------------------------------------- */
 
 const Type *type_integer(Context *ctx, uint32_t width, Signedness sign)
 {
@@ -208,10 +199,8 @@ const Type *type_function(Context *ctx, const Type *const *inputs, size_t input_
 {
     VEC(const Type *) all = {0};
     vec_reserve(&all, input_count + result_count + 1);
-    for (size_t i = 0; i < input_count; i++)
-        *vec_push(&all) = inputs[i];
-    for (size_t i = 0; i < result_count; i++)
-        *vec_push(&all) = results[i];
+    for (size_t i = 0; i < input_count; i++) *vec_push(&all) = inputs[i];
+    for (size_t i = 0; i < result_count; i++) *vec_push(&all) = results[i];
     Type key = {.kind = TYPE_FUNCTION, .ctx = ctx};
     key.u.function.input_count = (uint32_t)input_count;
     key.u.function.result_count = (uint32_t)result_count;
@@ -238,8 +227,7 @@ static Type shaped_key(TypeKind kind, const Type *elem, const int64_t *dims, uin
     return key;
 }
 
-const Type *type_vector(const Type *elem, const int64_t *dims, uint32_t rank,
-                        const bool *scalable)
+const Type *type_vector(const Type *elem, const int64_t *dims, uint32_t rank, const bool *scalable)
 {
     Type key = shaped_key(TYPE_VECTOR, elem, dims, rank);
     for (uint32_t i = 0; scalable && i < rank; i++)
@@ -247,8 +235,7 @@ const Type *type_vector(const Type *elem, const int64_t *dims, uint32_t rank,
     return type_intern(&key);
 }
 
-const Type *type_tensor(const Type *elem, const int64_t *dims, uint32_t rank,
-                        const Attr *encoding)
+const Type *type_tensor(const Type *elem, const int64_t *dims, uint32_t rank, const Attr *encoding)
 {
     Type key = shaped_key(TYPE_RANKED_TENSOR, elem, dims, rank);
     key.u.shaped.extra = encoding;
@@ -273,8 +260,7 @@ const Type *type_memref(const Type *elem, const int64_t *dims, uint32_t rank, co
                         const Attr *space)
 {
     Type key = shaped_key(TYPE_MEMREF, elem, dims, rank);
-    bool is_identity =
-        layout && layout->kind == ATTR_AFFINE_MAP && map_is_identity(layout->u.map);
+    bool is_identity = layout && layout->kind == ATTR_AFFINE_MAP && map_is_identity(layout->u.map);
     key.u.shaped.extra = is_identity ? NULL : layout;
     key.u.shaped.space = memory_space(space);
     return type_intern(&key);
@@ -326,8 +312,6 @@ const Type *type_with_shape(const Type *shaped, const int64_t *dims, uint32_t ra
     key.u.shaped.rank = rank;
     return type_intern(&key);
 }
-
-/* --- questions --------------------------------------------------------------------- */
 
 bool type_is_float(const Type *type)
 {

@@ -1,8 +1,8 @@
 /* Blocks, their arguments, and regions. A block owns its ops and arguments; a region its blocks.
  * Tests: test/unit/ir/core/op_test.c */
-#include "ir/core/internal.h"
-
 #include <assert.h>
+
+#include "ir/core/internal.h"
 
 Block *block_create(Context *ctx)
 {
@@ -55,7 +55,7 @@ void block_free(Block *block)
 
 void block_erase(Block *block)
 {
-    FOR_EACH_OP (op, block) op_drop_references(op);
+    FOR_EACH_OP(op, block) op_drop_references(op);
     while (block->last) op_erase(block->last);
     block_unlink(block);
     block_free(block);
@@ -67,7 +67,7 @@ Value *block_add_arg(Block *block, const Type *type, const Attr *loc)
     if (block->arg_count == block->arg_cap) {
         uint32_t cap = block->arg_cap ? block->arg_cap * 2 : 2;
         block->args = oppool_regrow(pool, block->args, block->arg_cap * sizeof(Value *),
-                                  block->arg_count * sizeof(Value *), cap * sizeof(Value *));
+                                    block->arg_count * sizeof(Value *), cap * sizeof(Value *));
         block->arg_cap = cap;
     }
     Value *arg = oppool_alloc(pool, sizeof *arg);

@@ -1,10 +1,9 @@
 /* Builds ops at an insertion point.
  * Tests: test/unit/ir/core/op_test.c, test/unit/ir/rewrite/rewrite_test.c */
-#include "ir/core/core.h"
-
 #include <assert.h>
 
 #include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 
 Builder builder_at_end(Block *block, const Attr *loc)
 {
@@ -62,8 +61,8 @@ static uint32_t declared_regions(const OpInfo *info)
 }
 
 static Op *create(Builder *b, const OpDef *def, Value *const *operands, uint32_t operand_count,
-                  const Type *const *result_types, uint32_t result_count,
-                  const NamedAttr *attrs, uint32_t attr_count)
+                  const Type *const *result_types, uint32_t result_count, const NamedAttr *attrs,
+                  uint32_t attr_count)
 {
     const OpInfo *info = opinfo_of_def(b->ctx, def);
     assert(info && "dialect not registered");
@@ -81,8 +80,8 @@ Op *build(Builder *b, const OpDef *def, Value *const *operands, uint32_t operand
           const Type *const *result_types, uint32_t result_count, const NamedAttr *attrs,
           uint32_t attr_count)
 {
-    return builder_insert(b, create(b, def, operands, operand_count, result_types, result_count,
-                                    attrs, attr_count));
+    return builder_insert(
+        b, create(b, def, operands, operand_count, result_types, result_count, attrs, attr_count));
 }
 
 /* Number of results when every declared group has one. */

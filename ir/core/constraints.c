@@ -3,8 +3,6 @@
  * Tests: test/unit/ir/core/opdef_test.c, lit/ir/verify/verify.mir */
 #include "ir/core/core.h"
 
-/* --- types -------------------------------------------------------------------- */
-
 static bool is_any_type(const Type *type)
 {
     (void)type;
@@ -88,9 +86,8 @@ const TypeConstraint TYPE_SIGNLESS_INT_OR_INDEX = {.test = is_signless_int_or_in
 const TypeConstraint TYPE_INDEX_ONLY = {.test = is_index, .what = "index", .only = type_index};
 const TypeConstraint TYPE_I1 = {.test = is_i1, .what = "1-bit signless integer", .only = bare_i1};
 const TypeConstraint TYPE_BOOL_LIKE = {.test = is_bool_like, .what = "bool-like"};
-const TypeConstraint TYPE_ANY_TENSOR = {.test = type_is_tensor,
-                                        .what = "tensor of any type values",
-                                        .parses = type_is_tensor};
+const TypeConstraint TYPE_ANY_TENSOR = {
+    .test = type_is_tensor, .what = "tensor of any type values", .parses = type_is_tensor};
 const TypeConstraint TYPE_RANKED_TENSOR_ONLY = {.test = is_ranked_tensor,
                                                 .what = "ranked tensor of any type values",
                                                 .parses = is_ranked_tensor};
@@ -99,8 +96,6 @@ const TypeConstraint TYPE_STATIC_TENSOR = {.test = is_static_tensor,
                                            .parses = is_ranked_tensor};
 const TypeConstraint TYPE_ANY_SHAPED = {.test = type_is_shaped,
                                         .what = "shaped of any type values"};
-
-/* --- attributes ---------------------------------------------------------------- */
 
 bool constraint_stores(const AttrConstraint *constraint, const Attr *attr)
 {
@@ -251,16 +246,14 @@ const AttrConstraint ATTR_IS_ELEMENTS = {.test = is_elements,
 const AttrConstraint ATTR_IS_DENSE_I64 = {.test = is_dense_i64,
                                           .stores = attr_is_dense_ints,
                                           .what = "64-bit signless integer elements attribute"};
-const AttrConstraint ATTR_IS_I64_ARRAY = {.test = attr_is_i64_array,
-                                          .what = "i64 dense array attribute",
-                                          .syntax = ATTR_SYNTAX_INT_LIST};
+const AttrConstraint ATTR_IS_I64_ARRAY = {
+    .test = attr_is_i64_array, .what = "i64 dense array attribute", .syntax = ATTR_SYNTAX_INT_LIST};
 const AttrConstraint ATTR_IS_FLAT_SYMBOL = {.test = is_flat_symbol,
                                             .what = "flat symbol reference attribute"};
 const AttrConstraint ATTR_IS_FUNCTION_TYPE = {.test = is_function_type,
                                               .stores = attr_is_type,
                                               .what = "type attribute of function type",
                                               .syntax = ATTR_SYNTAX_TYPE};
-const AttrConstraint ATTR_IS_DICT_ARRAY = {.test = is_dict_array,
-                                           .stores = attr_is_array,
-                                           .what = "Array of dictionary attributes"};
+const AttrConstraint ATTR_IS_DICT_ARRAY = {
+    .test = is_dict_array, .stores = attr_is_array, .what = "Array of dictionary attributes"};
 const AttrConstraint ATTR_IS_TYPED = {.test = is_typed, .what = "TypedAttr instance"};

@@ -43,7 +43,7 @@ struct Block {
     Op *first, *last;
     Value **args; /* owned */
     uint32_t arg_count, arg_cap;
-    BlockUse *uses;  /* predecessors' successor slots */
+    BlockUse *uses; /* predecessors' successor slots */
 };
 
 struct Region {
@@ -60,7 +60,7 @@ struct Op {
     const Attr *attrs; /* discardable attributes: dictionary, never NULL */
     /* Inherent attributes: a dictionary. Of an unregistered op any attribute, NULL for none. */
     const Attr *props;
-    Block *block;      /* NULL: detached */
+    Block *block; /* NULL: detached */
     Op *prev, *next;
     uint64_t order; /* grows along the block; compare only */
     uint32_t result_count, operand_count, operand_cap, successor_count, region_count;
@@ -101,9 +101,21 @@ void op_prepend(Op *op, Block *block);
 void op_unlink(Op *op);
 bool op_is_before(const Op *a, const Op *b); /* both in one block; O(1) */
 
-static inline Value *op_operand(const Op *op, uint32_t index) { return op->operands[index].value; }
-static inline Value *op_result(const Op *op, uint32_t index) { return &op->results[index]; }
-static inline Region *op_region(const Op *op, uint32_t index) { return &op->regions[index]; }
+static inline Value *op_operand(const Op *op, uint32_t index)
+{
+    return op->operands[index].value;
+}
+
+static inline Value *op_result(const Op *op, uint32_t index)
+{
+    return &op->results[index];
+}
+
+static inline Region *op_region(const Op *op, uint32_t index)
+{
+    return &op->regions[index];
+}
+
 void op_set_operand(Op *op, uint32_t index, Value *value);
 /* Replaces the whole operand list; it may grow. */
 void op_set_operands(Op *op, Value *const *values, uint32_t count);
@@ -114,7 +126,7 @@ void op_erase_operand(Op *op, uint32_t index);
 void op_set_successor(Op *op, uint32_t index, Block *block);
 /* The op that contains this one, or NULL. */
 Op *op_parent(const Op *op);
-Op *op_parent_of_def(const Op *op, const OpDef *def); /* nearest ancestor of that kind, or NULL */
+Op *op_parent_of_def(const Op *op, const OpDef *def);  /* nearest ancestor of that kind, or NULL */
 bool op_is_ancestor(const Op *ancestor, const Op *op); /* proper or equal */
 Str op_name(const Op *op);
 
@@ -129,12 +141,12 @@ bool value_has_uses(const Value *value);
 bool value_has_one_use(const Value *value);
 size_t value_use_count(const Value *value);
 void value_replace_all(Value *from, Value *to);
-void value_drop_uses(Value *value); /* their operands become NULL */
-Op *value_def(const Value *value);          /* defining op, or NULL for an argument */
-Block *value_block(const Value *value);     /* block that defines it */
+void value_drop_uses(Value *value);     /* their operands become NULL */
+Op *value_def(const Value *value);      /* defining op, or NULL for an argument */
+Block *value_block(const Value *value); /* block that defines it */
 const Attr *value_loc(const Value *value);
 void use_set(Use *use, Value *value);
-uint32_t use_index(const Use *use);         /* operand number */
+uint32_t use_index(const Use *use); /* operand number */
 
 Block *block_create(Context *ctx);
 void block_append(Block *block, Region *region);
@@ -150,7 +162,7 @@ void block_splice(Block *to, Block *from);
 /* Moves the ops after `op` to a new block behind its own, and returns that. */
 Block *block_split_after(Op *op);
 Block *region_add_block(Region *region);
-Block *region_entry(const Region *region); /* first block or NULL */
+Block *region_entry(const Region *region);  /* first block or NULL */
 void region_take(Region *to, Region *from); /* moves all blocks */
 bool region_is_empty(const Region *region);
 bool region_is_ancestor(const Region *ancestor, const Region *region); /* proper or equal */
@@ -193,8 +205,6 @@ typedef struct Rewriter Rewriter;   /* ir/rewrite/rewrite.h */
 typedef struct PatternSet PatternSet;
 typedef struct SymbolTables SymbolTables; /* ir/core/core.h */
 
-/* --- constraints ----------------------------------------------------------- */
-
 /* A predicate with the words diagnostics use: "must be <what>, but got 'f32'". */
 typedef struct TypeConstraint {
     bool (*test)(const Type *type);
@@ -212,9 +222,16 @@ typedef struct AttrConstraint {
     const char *what; /* "attribute 'x' failed to satisfy constraint: <what>" */
     /* How the assembly format writes it. Default: attribute syntax. Bare kinds parse and print
      * the value alone: the type (if any) is fixed by the constraint. */
-    enum { ATTR_SYNTAX, ATTR_SYNTAX_SYMBOL_NAME, ATTR_SYNTAX_BARE_INT, ATTR_SYNTAX_TYPE,
-           ATTR_SYNTAX_STRING, ATTR_SYNTAX_ENUM, ATTR_SYNTAX_UNIT,
-           ATTR_SYNTAX_INT_LIST /* array<i64> as [1, 2] */ } syntax;
+    enum {
+        ATTR_SYNTAX,
+        ATTR_SYNTAX_SYMBOL_NAME,
+        ATTR_SYNTAX_BARE_INT,
+        ATTR_SYNTAX_TYPE,
+        ATTR_SYNTAX_STRING,
+        ATTR_SYNTAX_ENUM,
+        ATTR_SYNTAX_UNIT,
+        ATTR_SYNTAX_INT_LIST /* array<i64> as [1, 2] */
+    } syntax;
     const Type *(*bare_type)(Context *ctx); /* of bare integers */
     const char *const *enum_names;          /* NULL-terminated, of ATTR_SYNTAX_ENUM: keywords
                                                stored as i32/i64 integers, index = value */
@@ -223,7 +240,8 @@ typedef struct AttrConstraint {
 
 bool constraint_stores(const AttrConstraint *constraint, const Attr *attr);
 
-/* Classes for `stores`: IntegerAttr, StringAttr, ArrayAttr, TypeAttr, DenseIntElementsAttr, DenseI64ArrayAttr. */
+/* Classes for `stores`: IntegerAttr, StringAttr, ArrayAttr, TypeAttr, DenseIntElementsAttr,
+ * DenseI64ArrayAttr. */
 bool attr_is_integer(const Attr *attr);
 bool attr_is_string(const Attr *attr);
 bool attr_is_array(const Attr *attr);
@@ -232,13 +250,13 @@ bool attr_is_dense_ints(const Attr *attr);
 bool attr_is_i64_array(const Attr *attr);
 
 /* Common ones, worded as upstream words them (ir/core/constraints.c). */
-extern const TypeConstraint TYPE_ANY, TYPE_ANY_INTEGER, TYPE_SIGNLESS_INTEGER_LIKE,
-    TYPE_FLOAT_LIKE, TYPE_SIGNLESS_INT_OR_INDEX, TYPE_INDEX_ONLY, TYPE_I1, TYPE_BOOL_LIKE,
-    TYPE_ANY_TENSOR, TYPE_RANKED_TENSOR_ONLY, TYPE_STATIC_TENSOR, TYPE_ANY_SHAPED;
+extern const TypeConstraint TYPE_ANY, TYPE_ANY_INTEGER, TYPE_SIGNLESS_INTEGER_LIKE, TYPE_FLOAT_LIKE,
+    TYPE_SIGNLESS_INT_OR_INDEX, TYPE_INDEX_ONLY, TYPE_I1, TYPE_BOOL_LIKE, TYPE_ANY_TENSOR,
+    TYPE_RANKED_TENSOR_ONLY, TYPE_STATIC_TENSOR, TYPE_ANY_SHAPED;
 extern const AttrConstraint ATTR_ANY_ATTR, ATTR_IS_STRING, ATTR_IS_SYMBOL_NAME, ATTR_IS_I64,
-    ATTR_IS_I32, ATTR_IS_BOOL, ATTR_IS_UNIT, ATTR_IS_TYPE, ATTR_IS_ARRAY, ATTR_IS_DICT,
-    ATTR_IS_MAP, ATTR_IS_SET, ATTR_IS_ELEMENTS, ATTR_IS_DENSE_I64, ATTR_IS_I64_ARRAY,
-    ATTR_IS_FLAT_SYMBOL, ATTR_IS_FUNCTION_TYPE, ATTR_IS_DICT_ARRAY, ATTR_IS_TYPED;
+    ATTR_IS_I32, ATTR_IS_BOOL, ATTR_IS_UNIT, ATTR_IS_TYPE, ATTR_IS_ARRAY, ATTR_IS_DICT, ATTR_IS_MAP,
+    ATTR_IS_SET, ATTR_IS_ELEMENTS, ATTR_IS_DENSE_I64, ATTR_IS_I64_ARRAY, ATTR_IS_FLAT_SYMBOL,
+    ATTR_IS_FUNCTION_TYPE, ATTR_IS_DICT_ARRAY, ATTR_IS_TYPED;
 
 typedef enum Arity { ARITY_ONE, ARITY_OPTIONAL, ARITY_VARIADIC } Arity;
 
@@ -264,48 +282,67 @@ typedef struct RegionDef {
 } RegionDef;
 
 /* Lists end with a nameless element; the macros add it. */
-#define ARGS(...) (const ArgDef[]){__VA_ARGS__, {0}}
-#define ATTRS(...) (const AttrArgDef[]){__VA_ARGS__, {0}}
-#define REGIONS(...) (const RegionDef[]){__VA_ARGS__, {0}}
+#define ARGS(...)                                                                                  \
+    (const ArgDef[])                                                                               \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+#define ATTRS(...)                                                                                 \
+    (const AttrArgDef[])                                                                           \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+#define REGIONS(...)                                                                               \
+    (const RegionDef[])                                                                            \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
-/* --- traits ------------------------------------------------------------------ */
+/* Traits. */
 
 enum {
-    TRAIT_PURE = 1u << 0,             /* no effects, speculatable: CSE and DCE may act */
+    TRAIT_PURE = 1u << 0, /* no effects, speculatable: CSE and DCE may act */
     TRAIT_COMMUTATIVE = 1u << 1,
     TRAIT_TERMINATOR = 1u << 2,
-    TRAIT_ISOLATED = 1u << 3,         /* IsolatedFromAbove */
-    TRAIT_SYMBOL = 1u << 4,           /* sym_name, sym_visibility */
+    TRAIT_ISOLATED = 1u << 3, /* IsolatedFromAbove */
+    TRAIT_SYMBOL = 1u << 4,   /* sym_name, sym_visibility */
     TRAIT_SYMBOL_TABLE = 1u << 5,
-    TRAIT_SINGLE_BLOCK = 1u << 6,     /* every region */
+    TRAIT_SINGLE_BLOCK = 1u << 6, /* every region */
     TRAIT_NO_TERMINATOR = 1u << 7,
     TRAIT_SAME_OPERANDS_AND_RESULT_TYPE = 1u << 8,
     TRAIT_SAME_TYPE_OPERANDS = 1u << 9,
     TRAIT_SAME_OPERANDS_AND_RESULT_SHAPE = 1u << 10,
     TRAIT_SAME_OPERANDS_ELEMENT_TYPE = 1u << 11,
-    TRAIT_CONSTANT_LIKE = 1u << 12,   /* folds to its "value" attribute */
-    TRAIT_ELEMENTWISE = 1u << 13,     /* ElementwiseMappable */
-    TRAIT_READS = 1u << 14,           /* reads memory or a stream */
+    TRAIT_CONSTANT_LIKE = 1u << 12, /* folds to its "value" attribute */
+    TRAIT_ELEMENTWISE = 1u << 13,   /* ElementwiseMappable */
+    TRAIT_READS = 1u << 14,         /* reads memory or a stream */
     TRAIT_WRITES = 1u << 15,
     TRAIT_ALLOCATES = 1u << 16,
     TRAIT_RECURSIVE_EFFECTS = 1u << 17, /* effects are those of its regions */
-    TRAIT_FUNCTION = 1u << 18,        /* func-like: sym_name, function_type, one body region */
+    TRAIT_FUNCTION = 1u << 18,          /* func-like: sym_name, function_type, one body region */
     TRAIT_RETURN_LIKE = 1u << 19,
-    TRAIT_GRAPH_REGION = 1u << 20,    /* no dominance inside */
+    TRAIT_GRAPH_REGION = 1u << 20,        /* no dominance inside */
     TRAIT_ATTR_SIZED_OPERANDS = 1u << 21, /* operandSegmentSizes */
     TRAIT_ATTR_SIZED_RESULTS = 1u << 22,  /* resultSegmentSizes */
     TRAIT_IDEMPOTENT = 1u << 23,
     TRAIT_INVOLUTION = 1u << 24,
     TRAIT_AFFINE_SCOPE = 1u << 25,
-    TRAIT_CALL = 1u << 26,            /* "callee" flat symbol */
+    TRAIT_CALL = 1u << 26, /* "callee" flat symbol */
     TRAIT_SAME_OPERANDS_AND_RESULT_ELEMENT_TYPE = 1u << 27,
-    TRAIT_MEMREF_EFFECTS = 1u << 28,  /* reads and writes its memref operands, nothing else */
-    TRAIT_SHAPED_DIM = 1u << 30,      /* an extent of operand 0 (ShapedDimOpInterface) */
-    TRAIT_GROUPS_IN_ORDER = 1u << 29  /* optional groups are filled from the first one on; only a
+    TRAIT_MEMREF_EFFECTS = 1u << 28, /* reads and writes its memref operands, nothing else */
+    TRAIT_SHAPED_DIM = 1u << 30,     /* an extent of operand 0 (ShapedDimOpInterface) */
+    TRAIT_GROUPS_IN_ORDER = 1u << 29 /* optional groups are filled from the first one on; only a
                                          last one may be variadic */
 };
-
-/* --- fold -------------------------------------------------------------------- */
 
 /* What a result folds to: an existing value, or a constant attribute; both NULL: not folded. */
 typedef struct FoldResult {
@@ -313,7 +350,7 @@ typedef struct FoldResult {
     const Attr *attr;
 } FoldResult;
 
-/* --- the row ------------------------------------------------------------------ */
+/* The row. */
 
 struct OpDef {
     const char *id;   /* enumerator, for messages about the table */
@@ -334,7 +371,7 @@ struct OpDef {
     const char *parent; /* full name of the op that must contain it, or several with '|' */
     const char *implicit_terminator; /* full name: made by the parser, hidden by the printer when
                                         it has no operands, results and attributes */
-    const char *format;  /* declarative assembly, docs/assembly-format.md; or hooks: */
+    const char *format;              /* declarative assembly, docs/assembly-format.md; or hooks: */
     bool (*parse)(OpParser *p);
     void (*print)(OpPrinter *p, const Op *op);
     bool (*verify_types)(Op *op);   /* relations between types, before the traits are checked:
@@ -391,7 +428,8 @@ struct DialectDef {
     /* Checks a discardable attribute with this dialect's prefix. */
     bool (*verify_op_attr)(Op *op, const NamedAttr *attr);
     bool (*verify_arg_attr)(Op *func, uint32_t index, const NamedAttr *attr);
-    /* The operand that a result of the op is written into, or NULL (DestinationStyleOpInterface). */
+    /* The operand that a result of the op is written into, or NULL
+     * (DestinationStyleOpInterface). */
     Value *(*destination)(const Op *op, uint32_t result);
     void (*canonicalize)(PatternSet *set); /* adds the patterns that belong to no row */
     bool is_default_in_functions; /* OpAsmOpInterface default dialect inside builtin.module/func */
@@ -411,13 +449,13 @@ enum {
 /* Registered form of a row: names resolved, format compiled. One per context. */
 struct OpInfo {
     const OpDef *def;
-    const Ident *name;             /* full name */
+    const Ident *name;              /* full name */
     const Ident *const *attr_names; /* parallel to def->attrs */
     const uint32_t *attr_order;     /* their indices sorted by name: the order of checks */
     uint32_t operand_groups, result_groups, attr_count, region_groups;
-    const struct Format *format;   /* compiled assembly format, or NULL */
+    const struct Format *format;      /* compiled assembly format, or NULL */
     const Attr *const *attr_defaults; /* parallel to def->attrs; NULL: none */
-    const Attr *default_props;     /* dictionary of the non-optional attributes' defaults */
+    const Attr *default_props;        /* dictionary of the non-optional attributes' defaults */
     const Ident *operand_segments, *result_segments; /* the segment-size names, or NULL */
 };
 
@@ -554,7 +592,7 @@ Op *symbol_each_use(Op *op, SymbolUseVisitor *visit, void *data);
 
 typedef struct SymbolTable {
     Op *op;
-    PtrMap by_name; /* Ident* -> Op* */
+    PtrMap by_name;  /* Ident* -> Op* */
     PtrMap suffixes; /* Ident* -> next number tried, as uintptr_t */
 } SymbolTable;
 void symtab_init(SymbolTable *table, Op *op);

@@ -9,8 +9,8 @@
 
 typedef struct Node {
     Block *block;
-    uint32_t idom;        /* reverse postorder number of the immediate dominator */
-    uint32_t enter, exit; /* of the walk over the dominator tree */
+    uint32_t idom;           /* reverse postorder number of the immediate dominator */
+    uint32_t enter, exit;    /* of the walk over the dominator tree */
     uint32_t child, sibling; /* reverse postorder numbers in the dominator tree; 0: none */
 } Node;
 
@@ -49,8 +49,6 @@ void dominance_free(Dominance *dom)
     ptrmap_free(&dom->trees);
     free_ptr((void **)&dom);
 }
-
-/* --- the tree ---------------------------------------------------------------------- */
 
 static uint32_t successor_count(const Block *block)
 {
@@ -187,8 +185,6 @@ static const Tree *tree_of(Dominance *dom, Region *region)
     ptrmap_put(&dom->trees, region, tree);
     return tree;
 }
-
-/* --- questions ------------------------------------------------------------------------ */
 
 bool block_is_reachable(Dominance *dom, Block *block)
 {

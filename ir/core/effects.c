@@ -25,8 +25,8 @@ static bool has_no_effects(const Op *op)
 /* Reading and allocating can be dropped with the result. */
 static bool has_only_droppable_effects(const Op *op)
 {
-    const uint32_t known = TRAIT_PURE | TRAIT_RECURSIVE_EFFECTS | TRAIT_MEMREF_EFFECTS |
-                           TRAIT_READS | TRAIT_ALLOCATES;
+    const uint32_t known =
+        TRAIT_PURE | TRAIT_RECURSIVE_EFFECTS | TRAIT_MEMREF_EFFECTS | TRAIT_READS | TRAIT_ALLOCATES;
     return op_has_trait(op, known) && !op_has_trait(op, TRAIT_WRITES) && !touches_memref(op);
 }
 
@@ -35,7 +35,7 @@ static bool holds_recursively(const Op *op, EffectTest *test)
 {
     if (!test(op)) return false;
     if (!op_has_trait(op, TRAIT_RECURSIVE_EFFECTS)) return true;
-    FOR_EACH_INNER (inner, op)
+    FOR_EACH_INNER(inner, op)
         if (!holds_recursively(inner, test)) return false;
     return true;
 }

@@ -4,11 +4,9 @@
  * kept at every insertion: a new op takes a number between its neighbours', and where there is
  * none left the numbers around it are spread out again (amortised O(log n)).
  * Tests: test/unit/ir/core/op_test.c */
-#include "ir/core/internal.h"
-
 #include <assert.h>
 
-/* --- use lists ------------------------------------------------------------- */
+#include "ir/core/internal.h"
 
 void use_link(Use *use, Value *value)
 {
@@ -68,8 +66,6 @@ uint32_t use_index(const Use *use)
 {
     return (uint32_t)(use - use->owner->operands);
 }
-
-/* --- creation ---------------------------------------------------------------- */
 
 static size_t op_size(const OpState *state)
 {
@@ -171,8 +167,6 @@ Op *op_create(Context *ctx, const OpState *state)
     return op;
 }
 
-/* --- destruction ------------------------------------------------------------ */
-
 static void drop_own_references(Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++) use_unlink(&op->operands[i]);
@@ -224,8 +218,6 @@ void op_erase(Op *op)
     op_drop_references(op);
     (void)op_walk_post(op, free_visit, NULL);
 }
-
-/* --- position ----------------------------------------------------------------- */
 
 enum { ORDER_STEP_BITS = 20 };
 #define ORDER_START (UINT64_MAX / 2)
@@ -336,8 +328,6 @@ Str op_name(const Op *op)
     return op->name->str;
 }
 
-/* --- operands and successors ---------------------------------------------------- */
-
 void op_set_operand(Op *op, uint32_t index, Value *value)
 {
     assert(index < op->operand_count);
@@ -369,8 +359,7 @@ void op_set_operands(Op *op, Value *const *values, uint32_t count)
         if (op->operands[i].value != values[i]) use_set(&op->operands[i], values[i]);
 }
 
-void op_replace_operands(Op *op, uint32_t begin, uint32_t old, Value *const *values,
-                         uint32_t count)
+void op_replace_operands(Op *op, uint32_t begin, uint32_t old, Value *const *values, uint32_t count)
 {
     assert(begin + old <= op->operand_count);
     uint32_t tail = op->operand_count - begin - old, total = begin + count + tail;
@@ -401,8 +390,6 @@ void op_set_successor(Op *op, uint32_t index, Block *block)
     block_use_link(&op->successors[index], block);
 }
 
-/* --- attributes ----------------------------------------------------------------- */
-
 const Attr *op_attr(const Op *op, const char *name)
 {
     const Attr *attr = attr_dict_get_c(op->props, name);
@@ -428,8 +415,6 @@ void op_set_attr(Op *op, const char *name, const Attr *value)
     op_set_attr_id(op, ident_get_c(op->ctx, name), value);
 }
 
-/* --- values ---------------------------------------------------------------------- */
-
 bool value_has_uses(const Value *value)
 {
     return value->uses != NULL;
@@ -443,7 +428,7 @@ bool value_has_one_use(const Value *value)
 size_t value_use_count(const Value *value)
 {
     size_t count = 0;
-    FOR_EACH_USE (use, value) count++;
+    FOR_EACH_USE(use, value) count++;
     return count;
 }
 

@@ -1,10 +1,8 @@
 /* Structural hash and equality of ops.
  * Tests: lit/passes/common/cse.mir */
-#include "ir/core/core.h"
-
 #include <stdlib.h>
 
-/* --- hash ------------------------------------------------------------------------------- */
+#include "ir/core/core.h"
 
 static uint64_t hash_operands(const Op *op)
 {
@@ -30,8 +28,6 @@ uint64_t op_hash(const Op *op)
 {
     return hash_combine(op_header_hash(op), hash_operands(op));
 }
-
-/* --- equality ----------------------------------------------------------------------------- */
 
 /* `map` takes what one region defines to what the other does; NULL: operands must be the same. */
 static Value *counterpart(const PtrMap *map, Value *value)

@@ -2,10 +2,10 @@
  * Small sizes have a class per 16 bytes, larger ones a class per power of two. Freed memory
  * is poisoned under AddressSanitizer. The arena goes with the context.
  * Tests: test/unit/ir/core/op_test.c */
-#include "ir/core/internal.h"
-
 #include <assert.h>
 #include <string.h>
+
+#include "ir/core/internal.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_ASAN 1

@@ -82,8 +82,6 @@ void op_collect(Op *op, OpVec *out)
     (void)op_walk(op, collect, out);
 }
 
-/* --- copies ------------------------------------------------------------------- */
-
 static void *mapped(const PtrMap *map, void *key)
 {
     void *value = ptrmap_get(map, key);
@@ -133,7 +131,7 @@ static Op *clone_shallow(const Op *op, PtrMap *map)
 static void clone_ops(const Block *block, PtrMap *map, OpVec *pairs)
 {
     Block *copy = ptrmap_get(map, block);
-    FOR_EACH_OP (op, block) {
+    FOR_EACH_OP(op, block) {
         Op *op_copy = clone_shallow(op, map);
         op_append(op_copy, copy);
         *vec_push(pairs) = op;
@@ -144,10 +142,10 @@ static void clone_ops(const Block *block, PtrMap *map, OpVec *pairs)
 static void clone_regions(const Op *op, Op *copy, PtrMap *map, OpVec *pairs)
 {
     for (uint32_t i = 0; i < op->region_count; i++)
-        FOR_EACH_BLOCK (block, op_region(op, i))
+        FOR_EACH_BLOCK(block, op_region(op, i))
             clone_block(block, region_add_block(&copy->regions[i]), map);
     for (uint32_t i = 0; i < op->region_count; i++)
-        FOR_EACH_BLOCK (block, op_region(op, i)) clone_ops(block, map, pairs);
+        FOR_EACH_BLOCK(block, op_region(op, i)) clone_ops(block, map, pairs);
 }
 
 /* A use that was copied before the definition still has the original value. */
@@ -188,11 +186,11 @@ Op *op_clone(const Op *op, PtrMap *values)
 void region_clone(const Region *from, Block *before, PtrMap *values)
 {
     OpVec pairs = {0};
-    FOR_EACH_BLOCK (block, from) {
+    FOR_EACH_BLOCK(block, from) {
         Block *copy = block_create(before->ctx);
         block_insert_before(copy, before);
         clone_block(block, copy, values);
     }
-    FOR_EACH_BLOCK (block, from) clone_ops(block, values, &pairs);
+    FOR_EACH_BLOCK(block, from) clone_ops(block, values, &pairs);
     clone_nested(values, &pairs);
 }

@@ -1,17 +1,15 @@
 /* What is answered from the rows of op tables: inherent attributes, operand and result groups,
  * traits. Tests: test/unit/ir/core/opdef_test.c */
-#include "ir/core/core.h"
-
 #include <assert.h>
 #include <string.h>
+
+#include "ir/core/core.h"
 
 Str dialect_prefix(Str name)
 {
     const char *dot = name.len ? memchr(name.data, '.', name.len) : NULL;
     return (Str){name.data, dot ? (size_t)(dot - name.data) : 0};
 }
-
-/* --- answers from the rows ----------------------------------------------------------- */
 
 const OpInfo *op_info(const Op *op)
 {

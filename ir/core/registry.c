@@ -3,8 +3,8 @@
  * Tests: test/unit/ir/core/opdef_test.c */
 #include <assert.h>
 
-#include "ir/core/internal.h"
 #include "ir/core/core.h"
+#include "ir/core/internal.h"
 
 static void ops_free(Context *ctx, void *part)
 {
@@ -114,5 +114,6 @@ void opinfo_add(Context *ctx, const OpDef *def, const OpInfo *info)
 
 void dialect_register_foreign(Context *ctx, const DialectDef *dialect)
 {
-    if (!dialect_lookup_foreign(ctx, str_from(dialect->name))) dialect_insert(&ops_of(ctx)->foreign, dialect);
+    if (!dialect_lookup_foreign(ctx, str_from(dialect->name)))
+        dialect_insert(&ops_of(ctx)->foreign, dialect);
 }

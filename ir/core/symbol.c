@@ -1,9 +1,9 @@
 /* Symbol tables. A symbol is an op with the trait and a sym_name; it belongs to the symbol
  * table whose region holds it.
  * Tests: test/unit/ir/core/symbol_test.c, lit/ir/verify/verify.mir */
-#include "ir/core/core.h"
-
 #include <assert.h>
+
+#include "ir/core/core.h"
 
 const Ident *symbol_name(const Op *op)
 {
@@ -19,7 +19,7 @@ static bool is_named(const Op *op, const Ident *name)
 
 Op *symbol_lookup_in(const Op *table, const Ident *name)
 {
-    FOR_EACH_INNER (op, table)
+    FOR_EACH_INNER(op, table)
         if (is_named(op, name)) return op;
     return NULL;
 }
@@ -46,8 +46,6 @@ Op *symbol_lookup(const Op *from, const Attr *ref)
     return symbol;
 }
 
-/* --- uses --------------------------------------------------------------------------- */
-
 static void visit_refs(Op *user, const Attr *attr, SymbolUseVisitor *visit, void *data)
 {
     switch (attr->kind) {
@@ -62,8 +60,7 @@ static void visit_refs(Op *user, const Attr *attr, SymbolUseVisitor *visit, void
         return;
     case ATTR_DIALECT:
         for (uint32_t i = 0; i < attr->u.dialect.param_count; i++)
-            if (attr->u.dialect.params[i])
-                visit_refs(user, attr->u.dialect.params[i], visit, data);
+            if (attr->u.dialect.params[i]) visit_refs(user, attr->u.dialect.params[i], visit, data);
         return;
     default: return;
     }
@@ -80,21 +77,18 @@ Op *symbol_each_use(Op *op, SymbolUseVisitor *visit, void *data)
         visit_refs(at, at->attrs, visit, data);
         if (!unknown && !at->def && at->region_count == 1) unknown = at;
         if (op_has_trait(at, TRAIT_SYMBOL_TABLE)) continue;
-        FOR_EACH_INNER (inner, at) *vec_push(&pending) = inner;
+        FOR_EACH_INNER(inner, at) *vec_push(&pending) = inner;
     }
     vec_free(&pending);
     return unknown;
 }
 
-/* --- one table ---------------------------------------------------------------------- */
-
 void symtab_init(SymbolTable *table, Op *op)
 {
     *table = (SymbolTable){.op = op};
-    FOR_EACH_INNER (symbol, op) {
+    FOR_EACH_INNER(symbol, op) {
         const Ident *name = symbol_name(symbol);
-        if (name && !ptrmap_has(&table->by_name, name))
-            ptrmap_put(&table->by_name, name, symbol);
+        if (name && !ptrmap_has(&table->by_name, name)) ptrmap_put(&table->by_name, name, symbol);
     }
 }
 
@@ -148,8 +142,6 @@ const Ident *symtab_insert(SymbolTable *table, Op *op)
     }
     return name;
 }
-
-/* --- many tables ------------------------------------------------------------------ */
 
 struct SymbolTables {
     PtrMap by_op; /* Op* -> SymbolTable* */

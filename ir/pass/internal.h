@@ -7,7 +7,7 @@
 typedef VEC(Pipeline *) PipelineVec;
 
 typedef struct PipelineItem {
-    Pass *pass; /* or */
+    Pass *pass;         /* or */
     PipelineVec nested; /* managers for the ops directly inside, at most one for each op; only
                            one until neighbours are merged */
 } PipelineItem;

@@ -3,13 +3,12 @@
  *   options = option (space+ option)*
  *   option  = name ["=" value]      value may be in quotes or braces, which nest
  * Tests: test/unit/ir/pass/pass_test.c */
-#include "ir/pass/pass.h"
-
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ir/pass/internal.h"
+#include "ir/pass/pass.h"
 
 typedef struct OptionValue {
     bool given;
@@ -39,8 +38,6 @@ static bool option_is_list(const OptionDef *def)
     return def->kind == OPTION_INT_LIST || def->kind == OPTION_STRING_LIST ||
            def->kind == OPTION_PIPELINE_LIST;
 }
-
-/* --- values ----------------------------------------------------------------------- */
 
 static bool parse_number(Str text, int64_t *out)
 {
@@ -99,8 +96,8 @@ static bool set_bool(const OptionReader *r, const OptionDef *def, OptionValue *v
     Str text = value->text;
     bool is_true = text.len == 0 || str_eq_c(text, "true") || str_eq_c(text, "TRUE") ||
                    str_eq_c(text, "True") || str_eq_c(text, "1");
-    bool is_false = str_eq_c(text, "false") || str_eq_c(text, "FALSE") ||
-                    str_eq_c(text, "False") || str_eq_c(text, "0");
+    bool is_false = str_eq_c(text, "false") || str_eq_c(text, "FALSE") || str_eq_c(text, "False") ||
+                    str_eq_c(text, "0");
     if (!is_true && !is_false)
         return option_error(r, def, "'%.*s' is invalid value for boolean argument! Try 0 or 1",
                             STR_ARG(text));
@@ -213,8 +210,6 @@ static bool set_value(const OptionReader *r, const OptionDef *def, OptionValue *
     return false;
 }
 
-/* --- reading --------------------------------------------------------------------------- */
-
 /* What quotes or braces around a value enclose. */
 static Str strip_delimiters(Str text)
 {
@@ -306,8 +301,6 @@ void pass_destroy(Pass *pass)
     arena_free(&pass->scratch);
 }
 
-/* --- printing ----------------------------------------------------------------------------- */
-
 static int compare_names(const void *a, const void *b)
 {
     const OptionDef *const *da = a, *const *db = b;
@@ -360,8 +353,6 @@ void pass_print(const Pass *pass, StrBuf *out)
     strbuf_add_char(out, '}');
     free_ptr((void **)&sorted);
 }
-
-/* --- accessors ------------------------------------------------------------------------------ */
 
 static const OptionValue *find_value(const Pass *pass, const char *name)
 {

@@ -22,15 +22,29 @@ typedef struct OptionDef {
     OptionKind kind;
     const char *fallback; /* default as text; NULL: false, 0, "" */
     const char *help;
-    int64_t min, max; /* of OPTION_INT and each item of OPTION_INT_LIST when min < max */
+    int64_t min, max;           /* of OPTION_INT and each item of OPTION_INT_LIST when min < max */
     const char *const *choices; /* of OPTION_STRING: NULL-terminated, or NULL for any text */
 } OptionDef;
-#define OPTIONS(...) (const OptionDef[]){__VA_ARGS__, {0}}
+#define OPTIONS(...)                                                                               \
+    (const OptionDef[])                                                                            \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 typedef struct StatDef {
     const char *name, *help;
 } StatDef;
-#define STATS(...) (const StatDef[]){__VA_ARGS__, {0}}
+#define STATS(...)                                                                                 \
+    (const StatDef[])                                                                              \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
 
 typedef struct PassTable {
     const PassDef *const *passes;
@@ -42,11 +56,11 @@ const PassDef *pass_find(const PassTable *table, Str name);
 typedef struct Pass {
     const PassDef *def;
     Context *ctx;
-    const PassTable *table; /* passes that its options may name; NULL: none */
+    const PassTable *table;    /* passes that its options may name; NULL: none */
     const struct PassRun *run; /* while it runs */
-    bool unchanged;    /* set by a run that left all as it was: nothing is to be verified again */
-    Arena scratch;     /* reset after each run */
-    uint64_t *stats;   /* parallel to def->stats */
+    bool unchanged;  /* set by a run that left all as it was: nothing is to be verified again */
+    Arena scratch;   /* reset after each run */
+    uint64_t *stats; /* parallel to def->stats */
     struct OptionValue *options;
 } Pass;
 
@@ -54,10 +68,10 @@ struct PassDef {
     const char *name;    /* kebab-case argument */
     const char *summary; /* one line */
     const char *description;
-    const char *title;   /* in IR dumps and reports: upstream's class name ("Canonicalizer");
+    const char *title;  /* in IR dumps and reports: upstream's class name ("Canonicalizer");
                             NULL: the name */
-    const char *anchor;  /* op it runs on: "builtin.module", "func.func"; NULL: any */
-    bool any_function;   /* and it runs on all function-like ops, whatever their name */
+    const char *anchor; /* op it runs on: "builtin.module", "func.func"; NULL: any */
+    bool any_function;  /* and it runs on all function-like ops, whatever their name */
     const OptionDef *options;
     const StatDef *stats;
     bool (*run)(Pass *pass, Op *op); /* false: diagnosed */
@@ -96,7 +110,7 @@ Pipeline *pipeline_from_text(Context *ctx, const PassTable *table, Str text);
  * pipeline. */
 void pipeline_print(const Pipeline *pipeline, StrBuf *out);
 const char *pipeline_anchor(const Pipeline *pipeline); /* "any" for any */
-size_t pipeline_pass_count(const Pipeline *pipeline); /* a nested manager counts as one */
+size_t pipeline_pass_count(const Pipeline *pipeline);  /* a nested manager counts as one */
 
 /* A stretch of the run that timings tell apart. */
 typedef struct PassScope {

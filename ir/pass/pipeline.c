@@ -105,8 +105,6 @@ size_t pipeline_pass_count(const Pipeline *pipeline)
     return pipeline->items.len;
 }
 
-/* --- visiting ------------------------------------------------------------------------- */
-
 typedef struct PassVisit {
     void (*visit)(void *user, const Pass *pass, const char *title, int depth);
     void *user;

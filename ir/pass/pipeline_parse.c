@@ -58,8 +58,6 @@ static bool error_at(PipelineParser *p, size_t at, const char *fmt, ...)
     return false;
 }
 
-/* --- structure ---------------------------------------------------------------------------- */
-
 static bool at_char(const PipelineParser *p, char c)
 {
     return p->at < p->text.len && p->text.data[p->at] == c;
@@ -115,8 +113,9 @@ static bool parse_close(PipelineParser *p, bool *closed)
     *closed = at_char(p, ')');
     if (!*closed) return true;
     if (p->depth == 0)
-        return error_at(p, p->at, "encountered extra closing ')' creating unbalanced parentheses "
-                                  "while parsing pipeline");
+        return error_at(p, p->at,
+                        "encountered extra closing ')' creating unbalanced parentheses "
+                        "while parsing pipeline");
     p->at++;
     p->depth--;
     skip_space(p);
@@ -145,8 +144,6 @@ static bool parse_elements(PipelineParser *p, Element **list)
         p->at++;
     }
 }
-
-/* --- names and options ---------------------------------------------------------------------- */
 
 static bool resolve(PipelineParser *p, const PassTable *table, Element *list)
 {

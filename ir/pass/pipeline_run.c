@@ -10,8 +10,6 @@
 #include "ir/pass/internal.h"
 #include "ir/verify/verify.h"
 
-/* --- which ops --------------------------------------------------------------------------- */
-
 /* Whether the manager runs on ops of that name; def: NULL if they are not registered. */
 static bool takes(const Pipeline *pipeline, const char *name, const OpDef *def)
 {
@@ -30,8 +28,6 @@ static bool takes_named(const Pipeline *pipeline, const char *name)
     return takes(pipeline, name, info ? info->def : NULL);
 }
 
-/* --- merging ------------------------------------------------------------------------------- */
-
 /* Whether a manager for any op and one of the others could both run on an op. */
 static bool conflicts(const PipelineVec *generic, const PipelineVec *others)
 {
@@ -39,8 +35,7 @@ static bool conflicts(const PipelineVec *generic, const PipelineVec *others)
         if (generic->data[i]->anchor) continue;
         for (size_t k = 0; k < others->len; k++) {
             const char *anchor = others->data[k]->anchor;
-            if (!anchor || takes_named(generic->data[i], anchor))
-                return true;
+            if (!anchor || takes_named(generic->data[i], anchor)) return true;
         }
     }
     return false;
@@ -98,20 +93,18 @@ static void merge_neighbours(Pipeline *pipeline)
             merge_neighbours(pipeline->items.data[i].nested.data[k]);
 }
 
-/* --- hooks --------------------------------------------------------------------------------- */
-
 #define FOR_EACH_HOOK(hook, options, member)                                                       \
     for (const PassHooks *const *hook = (options)->hooks; hook && *hook; hook++)                   \
         if ((*hook)->member)
 
 static void enter(const RunOptions *options, const PassScope *scope)
 {
-    FOR_EACH_HOOK (hook, options, enter) (*hook)->enter((*hook)->user, scope);
+    FOR_EACH_HOOK(hook, options, enter) (*hook)->enter((*hook)->user, scope);
 }
 
 static void leave(const RunOptions *options)
 {
-    FOR_EACH_HOOK (hook, options, leave) (*hook)->leave((*hook)->user);
+    FOR_EACH_HOOK(hook, options, leave) (*hook)->leave((*hook)->user);
 }
 
 void pass_analysis_begin(const Pass *pass, const char *name)
@@ -127,12 +120,9 @@ void pass_analysis_end(const Pass *pass)
     leave(pass->run->options);
 }
 
-/* --- running ------------------------------------------------------------------------------- */
-
 static bool run_pass(Pass *pass, Op *op, const RunOptions *options)
 {
-    if (!op->def)
-        return op_error(op, "trying to schedule a pass on an unregistered operation");
+    if (!op->def) return op_error(op, "trying to schedule a pass on an unregistered operation");
     if (!op_has_trait(op, TRAIT_ISOLATED))
         return op_error(op, "trying to schedule a pass on an operation not marked as "
                             "'IsolatedFromAbove'");
@@ -141,11 +131,11 @@ static bool run_pass(Pass *pass, Op *op, const RunOptions *options)
     const PassRun run = {options, op};
     pass->run = &run;
     pass->unchanged = false;
-    FOR_EACH_HOOK (hook, options, before) (*hook)->before((*hook)->user, pass, op);
+    FOR_EACH_HOOK(hook, options, before) (*hook)->before((*hook)->user, pass, op);
     bool ok = pass->def->run(pass, op);
     arena_reset(&pass->scratch);
     if (ok && options->verify_each && !pass->unchanged) ok = verify_op(op);
-    FOR_EACH_HOOK (hook, options, after) (*hook)->after((*hook)->user, pass, op, ok);
+    FOR_EACH_HOOK(hook, options, after) (*hook)->after((*hook)->user, pass, op, ok);
     pass->run = NULL;
     return ok;
 }

@@ -4,10 +4,9 @@
  *   mapped:   chains of replacements; the last value of a chain is the latest
  * Only folds in place and rewriter_modified change IR at once; they are not taken back.
  * Tests: test/unit/ir/rewrite/dialect_conversion_test.c, lit/lowering */
-#include "ir/rewrite/rewrite.h"
-
 #include "ir/asm/print/print.h"
 #include "ir/rewrite/internal.h"
+#include "ir/rewrite/rewrite.h"
 
 /* Folds in place of one op, each of which may enable the next. */
 enum { MAX_FOLDS = 100 };
@@ -33,8 +32,6 @@ static State state_of(const Conversion *c)
     return (State){c->built.len, c->modified.len, c->replaced.len};
 }
 
-/* --- legality --------------------------------------------------------------------- */
-
 static bool is_listed(const char *const *dialects, Str name)
 {
     for (; dialects && *dialects; dialects++)
@@ -53,8 +50,6 @@ static LegalityVerdict judge(const ConversionTarget *target, const Op *op)
     if (is_listed(target->illegal_dialects, dialect_prefix(op_name(op)))) return IS_ILLEGAL;
     return is_listed(target->legal_dialects, dialect_prefix(op_name(op))) ? IS_LEGAL : IS_UNKNOWN;
 }
-
-/* --- replacements ------------------------------------------------------------------- */
 
 static bool mark_gone(Op *op, void *user)
 {
@@ -103,8 +98,6 @@ Value *conversion_remap(Rewriter *rw, Value *value, const Type *type)
     return cast;
 }
 
-/* --- what patterns report ------------------------------------------------------------- */
-
 static void on_inserted(Rewriter *rw, Op *op)
 {
     *vec_push(&((Conversion *)rw->driver)->built) = op;
@@ -137,8 +130,6 @@ static void on_replacing(Rewriter *rw, Op *op, Value *const *values)
     (void)op_walk(op, mark_gone, &c->gone);
 }
 
-/* --- going back --------------------------------------------------------------------------- */
-
 static void undo_replaced(Conversion *c, Op *op)
 {
     for (uint32_t i = 0; i < op->result_count; i++) ptrmap_remove(&c->mapped, op_result(op, i));
@@ -160,8 +151,6 @@ static void undo(Conversion *c, State to)
     while (c->built.len > to.built) undo_built(c, c->built.data[--c->built.len]);
     c->modified.len = to.modified;
 }
-
-/* --- legalization ------------------------------------------------------------------------- */
 
 static bool legalize(Conversion *c, Op *op);
 
@@ -238,12 +227,10 @@ static bool convert_sources(Conversion *c, Op *root)
     return ok;
 }
 
-/* --- the end -------------------------------------------------------------------------------- */
-
 /* Maps the values that an op which stays reads, itself or by what they replace, to that op. */
 static void mark_live(const Conversion *c, PtrMap *live, Value *value)
 {
-    FOR_EACH_USE (use, value) {
+    FOR_EACH_USE(use, value) {
         if (ptrmap_has(&c->gone, use->owner)) continue;
         for (Value *v = value; v && !ptrmap_has(live, v); v = ptrmap_get(&c->mapped, v))
             ptrmap_put(live, v, use->owner);

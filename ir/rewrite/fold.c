@@ -11,8 +11,6 @@ const Attr *fold_constant_of(const Value *value)
     return attr_dict_get_c(value->owner.op->props, "value");
 }
 
-/* --- traits ------------------------------------------------------------------------- */
-
 /* Moves constant operands to the end, keeping the order of both kinds. */
 static bool fold_commutative(Op *op, const Attr *const *constants)
 {
@@ -59,8 +57,6 @@ static bool fold_traits(Op *op, const Attr *const *constants, FoldResult *result
         results[0].value = fold_involution(op);
     return results[0].value != NULL;
 }
-
-/* --- the op ---------------------------------------------------------------------------- */
 
 static bool was_replaced(const Op *op, const FoldResult *results)
 {
@@ -152,8 +148,7 @@ Value *fold_build(Builder *b, Op *op)
     quiet.created = NULL;
     builder_insert(&quiet, op);
     if (try_fold(op, &result) && was_replaced(op, &result)) {
-        Op *constant =
-            result.attr ? materialize(op, result.attr, op_result(op, 0)->type) : NULL;
+        Op *constant = result.attr ? materialize(op, result.attr, op_result(op, 0)->type) : NULL;
         if (constant) result.value = op_result(builder_insert(b, constant), 0);
         if (result.value) {
             op_erase(op);
@@ -163,8 +158,6 @@ Value *fold_build(Builder *b, Op *op)
     if (b->created) b->created(b->user, op);
     return op_result(op, 0);
 }
-
-/* --- dead ops ----------------------------------------------------------------------------- */
 
 bool rewrite_erase_dead_ops(Op *root)
 {

@@ -28,11 +28,9 @@ typedef struct Merger {
     PtrMap touched; /* Block* whose terminator got operands since the clusters were made */
 } Merger;
 
-/* --- equal blocks -------------------------------------------------------------------------- */
-
 static bool used_outside(const Value *value, const Block *block)
 {
-    FOR_EACH_USE (use, value) {
+    FOR_EACH_USE(use, value) {
         const Block *at = use->owner->block;
         while (at && at != block) {
             const Op *parent = block_parent_op(at);
@@ -54,7 +52,7 @@ static bool can_merge(const Block *block)
 {
     for (uint32_t i = 0; i < block->arg_count; i++)
         if (used_outside(block->args[i], block)) return false;
-    FOR_EACH_OP (op, block) {
+    FOR_EACH_OP(op, block) {
         if (has_filled_region(op)) return false;
         for (uint32_t i = 0; i < op->result_count; i++)
             if (used_outside(op_result(op, i), block)) return false;
@@ -65,7 +63,7 @@ static bool can_merge(const Block *block)
 static uint64_t block_hash(const Block *block)
 {
     uint64_t hash = block->arg_count;
-    FOR_EACH_OP (op, block) hash = hash_combine(hash, op_header_hash(op));
+    FOR_EACH_OP(op, block) hash = hash_combine(hash, op_header_hash(op));
     const Op *last = block->last;
     for (uint32_t i = 0; last && i < last->successor_count; i++)
         hash = hash_combine(hash, hash_ptr(last->successors[i].block));
@@ -151,8 +149,6 @@ static void cluster_block(Merger *m, PtrMap *newest, Block *block)
     ptrmap_put(newest, key, (void *)(uintptr_t)m->clusters.len);
 }
 
-/* --- merging ------------------------------------------------------------------------------- */
-
 static int compare_slots(const void *a, const void *b)
 {
     const Slot *sa = a, *sb = b;
@@ -236,8 +232,8 @@ static void replace_slots_by_args(const Cluster *cluster, const size_t *source)
         Slot slot = cluster->slots.data[k];
         for (; number < slot.op; number++) op = op->next;
         const Value *value = op_operand(op, slot.operand);
-        args[k] = source[k] == k ? block_add_arg(leader, value->type, value_loc(value))
-                                 : args[source[k]];
+        args[k] =
+            source[k] == k ? block_add_arg(leader, value->type, value_loc(value)) : args[source[k]];
         op_set_operand(op, slot.operand, args[k]);
     }
     free_ptr((void **)&args);
@@ -315,8 +311,6 @@ static bool merge_in_region(Rewriter *rw, Region *region)
     return changed;
 }
 
-/* --- arguments that are always the same ---------------------------------------------------- */
-
 /* The value that every branch to the block passes for an argument; NULL if they differ or a
  * branch cannot be asked. */
 static Value *common_value(const Block *block, uint32_t index)
@@ -367,14 +361,11 @@ static bool drop_common_args(Block *block)
     return changed;
 }
 
-/* --- all regions --------------------------------------------------------------------------- */
-
 typedef VEC(Region *) RegionVec;
 
 static bool collect_regions(Op *op, void *user)
 {
-    for (uint32_t i = 0; i < op->region_count; i++)
-        *vec_push((RegionVec *)user) = op_region(op, i);
+    for (uint32_t i = 0; i < op->region_count; i++) *vec_push((RegionVec *)user) = op_region(op, i);
     return true;
 }
 
@@ -386,7 +377,7 @@ bool rewrite_merge_blocks(Rewriter *rw, Op *root)
     for (size_t i = 0; i < regions.len; i++)
         while (merge_in_region(rw, regions.data[i])) changed = true;
     for (size_t i = 0; i < regions.len; i++)
-        FOR_EACH_BLOCK (block, regions.data[i]) changed |= drop_common_args(block);
+        FOR_EACH_BLOCK(block, regions.data[i]) changed |= drop_common_args(block);
     vec_free(&regions);
     return changed;
 }

@@ -22,8 +22,6 @@ void pattern_add(PatternSet *set, const char *name, const OpDef *root, int benef
         .name = name, .root = root, .benefit = benefit, .rewrite = rewrite, .user = set->user};
 }
 
-/* --- index -------------------------------------------------------------------------- */
-
 typedef struct Ranked {
     const Pattern *pattern;
     size_t index; /* in the set */

@@ -3,9 +3,8 @@
  * by falling benefit; whatever changes puts the ops around it back on the list. Rounds repeat
  * until one changes nothing.
  * Tests: test/unit/ir/rewrite/rewrite_test.c, lit/passes/common/canonicalize.mir */
-#include "ir/rewrite/rewrite.h"
-
 #include "ir/rewrite/internal.h"
+#include "ir/rewrite/rewrite.h"
 
 typedef struct Driver {
     Rewriter rw;
@@ -17,8 +16,6 @@ typedef struct Driver {
     int64_t rewrites;   /* of patterns in this round */
     bool gave_up;
 } Driver;
-
-/* --- worklist -------------------------------------------------------------------------- */
 
 static void worklist_push(Driver *d, Op *op)
 {
@@ -66,8 +63,6 @@ static void enqueue(Driver *d, Op *op)
     for (; op != d->root; op = op_parent(op)) worklist_push(d, op);
 }
 
-/* --- what patterns report ------------------------------------------------------------- */
-
 static void on_changed(Rewriter *rw, Op *op)
 {
     enqueue(rw->driver, op);
@@ -84,7 +79,7 @@ static void on_created(void *user, Op *op)
 static bool has_few_users(const Value *value, const Op *op)
 {
     const Op *other = NULL;
-    FOR_EACH_USE (use, value) {
+    FOR_EACH_USE(use, value) {
         if (use->owner == op || use->owner == other) continue;
         if (other) return false;
         other = use->owner;
@@ -102,8 +97,6 @@ static void on_erasing(Rewriter *rw, Op *op)
     }
     worklist_remove(d, op);
 }
-
-/* --- rounds ------------------------------------------------------------------------------ */
 
 static bool is_constant(const Op *op)
 {

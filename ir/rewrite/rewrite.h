@@ -56,9 +56,9 @@ typedef enum RegionSimplify {
 
 typedef struct GreedyOptions {
     bool no_fold;
-    bool bottom_up;        /* worklist order; default top-down as mlir's canonicalizer */
-    int64_t max_rounds;    /* 0: 10; < 0: no limit */
-    int64_t max_rewrites;  /* pattern applications in a round; <= 0: no limit */
+    bool bottom_up;       /* worklist order; default top-down as mlir's canonicalizer */
+    int64_t max_rounds;   /* 0: 10; < 0: no limit */
+    int64_t max_rewrites; /* pattern applications in a round; <= 0: no limit */
     RegionSimplify regions;
 } GreedyOptions;
 /* Applies to everything inside root (not root itself) until nothing changes. *changed may be
@@ -116,7 +116,7 @@ Value *conversion_remap(Rewriter *rw, Value *value, const Type *type);
 Op *rewrite_def_of(Value *value, const OpDef *def);
 /* What an op with one result folds to, else the op's result (fold_build). */
 Value *rewrite_build_or_fold(Builder *b, const OpDef *def, Value *const *operands, uint32_t count,
-                     const Type *type);
+                             const Type *type);
 /* Gives the rewriter's next ops the fused location of the matched ones. */
 void rewriter_fuse_locs(Rewriter *rw, const Op *const *matched, size_t count);
 

@@ -6,8 +6,6 @@
 #include "ir/rewrite/internal.h"
 #include "ir/verify/verify.h"
 
-/* --- unreachable blocks -------------------------------------------------------------- */
-
 static void erase_op(Rewriter *rw, Op *op)
 {
     for (uint32_t i = 0; i < op->result_count; i++) value_drop_uses(op_result(op, i));
@@ -39,8 +37,7 @@ typedef VEC(Region *) RegionVec;
 
 static bool collect_regions(Op *op, void *user)
 {
-    for (uint32_t i = 0; i < op->region_count; i++)
-        *vec_push((RegionVec *)user) = op_region(op, i);
+    for (uint32_t i = 0; i < op->region_count; i++) *vec_push((RegionVec *)user) = op_region(op, i);
     return true;
 }
 
@@ -55,8 +52,6 @@ static bool erase_unreachable(Rewriter *rw, Op *root)
     return changed;
 }
 
-/* --- liveness --------------------------------------------------------------------------- */
-
 typedef struct RegionLiveness {
     bool changed;   /* something was marked in this pass */
     bool unsettled; /* something unmarked might be marked by another pass */
@@ -67,7 +62,7 @@ static bool clear_marks(Op *op, void *user)
     (void)user;
     op->mark = false;
     for (uint32_t i = 0; i < op->region_count; i++)
-        FOR_EACH_BLOCK (block, op_region(op, i))
+        FOR_EACH_BLOCK(block, op_region(op, i))
             for (uint32_t k = 0; k < block->arg_count; k++) block->args[k]->mark = false;
     return true;
 }
@@ -87,7 +82,7 @@ static Value *argument_of_operand(const Op *op, uint32_t index)
 
 static bool value_is_needed(const Value *value)
 {
-    FOR_EACH_USE (use, value) {
+    FOR_EACH_USE(use, value) {
         const Value *arg = argument_of_operand(use->owner, use_index(use));
         if (arg ? arg->mark : use->owner->mark) return true;
     }
@@ -181,8 +176,6 @@ static void mark_live(Op *root)
             mark_region(&liveness, op_region(root, i));
     }
 }
-
-/* --- deletion ----------------------------------------------------------------------------- */
 
 /* Drops what a branch passes to arguments that are not live. */
 static void erase_passed(Op *op, uint32_t successor)

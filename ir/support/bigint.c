@@ -6,17 +6,15 @@
  * Products and quotients work on magnitudes, and only on words that are not zero, so that a
  * small number of a huge width is cheap.
  * Tests: test/unit/ir/support/bigint_test.c */
-#include "ir/support/support.h"
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/support/support.h"
+
 __extension__ typedef unsigned __int128 DoubleWord;
 
 #define WORD_BITS 64u
-
-/* --- storage ------------------------------------------------------------------ */
 
 uint32_t bigint_word_count(uint32_t width)
 {
@@ -32,8 +30,7 @@ static uint64_t *bigint_make(Arena *arena, uint32_t width, BigInt *out)
 {
     out->width = width;
     out->u.word = 0;
-    if (width <= WORD_BITS)
-        return &out->u.word;
+    if (width <= WORD_BITS) return &out->u.word;
     out->u.words = ARENA_ARRAY(arena, uint64_t, bigint_word_count(width));
     return out->u.words;
 }
@@ -41,8 +38,7 @@ static uint64_t *bigint_make(Arena *arena, uint32_t width, BigInt *out)
 /* Ones at the bits that the width leaves in the top word. */
 static uint64_t top_mask(uint32_t width)
 {
-    if (width == 0)
-        return 0;
+    if (width == 0) return 0;
     return UINT64_MAX >> (WORD_BITS - 1 - (width - 1) % WORD_BITS);
 }
 
@@ -54,12 +50,10 @@ static void bigint_trim(uint64_t *words, uint32_t width)
 /* Sets all bits from `from` up to the width. */
 static void fill_ones(uint64_t *words, uint32_t from, uint32_t width)
 {
-    if (from >= width)
-        return;
+    if (from >= width) return;
     uint32_t at = from / WORD_BITS;
     words[at] |= UINT64_MAX << (from % WORD_BITS);
-    for (at++; at < bigint_word_count(width); at++)
-        words[at] = UINT64_MAX;
+    for (at++; at < bigint_word_count(width); at++) words[at] = UINT64_MAX;
     bigint_trim(words, width);
 }
 
@@ -68,8 +62,7 @@ BigInt bigint_from_i64(Arena *arena, uint32_t width, int64_t value)
     BigInt result;
     uint64_t *words = bigint_make(arena, width, &result);
     words[0] = (uint64_t)value;
-    if (value < 0 && width > WORD_BITS)
-        fill_ones(words, WORD_BITS, width);
+    if (value < 0 && width > WORD_BITS) fill_ones(words, WORD_BITS, width);
     bigint_trim(words, width);
     return result;
 }
@@ -89,13 +82,10 @@ BigInt bigint_resize(Arena *arena, const BigInt *a, uint32_t width, bool is_sign
     uint64_t *words = bigint_make(arena, width, &result);
     uint32_t count = bigint_word_count(width < a->width ? width : a->width);
     memcpy(words, bigint_words(a), count * sizeof(*words));
-    if (is_signed && bigint_is_negative(a))
-        fill_ones(words, a->width, width);
+    if (is_signed && bigint_is_negative(a)) fill_ones(words, a->width, width);
     bigint_trim(words, width);
     return result;
 }
-
-/* --- queries --------------------------------------------------------------------- */
 
 bool bigint_eq(const BigInt *a, const BigInt *b)
 {
@@ -106,8 +96,7 @@ bool bigint_eq(const BigInt *a, const BigInt *b)
 /* Words up to the highest that is not zero. */
 static size_t significant_words(const uint64_t *words, size_t count)
 {
-    while (count > 0 && words[count - 1] == 0)
-        count--;
+    while (count > 0 && words[count - 1] == 0) count--;
     return count;
 }
 
@@ -118,8 +107,7 @@ bool bigint_is_zero(const BigInt *a)
 
 bool bigint_is_negative(const BigInt *a)
 {
-    if (a->width == 0)
-        return false;
+    if (a->width == 0) return false;
     uint32_t bit = a->width - 1;
     return bigint_words(a)[bit / WORD_BITS] >> (bit % WORD_BITS) & 1;
 }
@@ -127,16 +115,13 @@ bool bigint_is_negative(const BigInt *a)
 bool bigint_fits_i64(const BigInt *a, bool is_signed)
 {
     const uint64_t *words = bigint_words(a);
-    if (is_signed && a->width <= WORD_BITS)
-        return true;
+    if (is_signed && a->width <= WORD_BITS) return true;
     bool is_negative = is_signed && bigint_is_negative(a);
-    if (words[0] >> (WORD_BITS - 1) != is_negative)
-        return false;
+    if (words[0] >> (WORD_BITS - 1) != is_negative) return false;
     uint32_t count = bigint_word_count(a->width);
     for (uint32_t i = 1; i < count; i++) {
         uint64_t mask = i + 1 == count ? top_mask(a->width) : UINT64_MAX;
-        if (words[i] != (is_negative ? mask : 0))
-            return false;
+        if (words[i] != (is_negative ? mask : 0)) return false;
     }
     return true;
 }
@@ -144,8 +129,7 @@ bool bigint_fits_i64(const BigInt *a, bool is_signed)
 int64_t bigint_to_i64(const BigInt *a)
 {
     uint64_t word = bigint_words(a)[0];
-    if (a->width < WORD_BITS && bigint_is_negative(a))
-        word |= UINT64_MAX << a->width;
+    if (a->width < WORD_BITS && bigint_is_negative(a)) word |= UINT64_MAX << a->width;
     return (int64_t)word;
 }
 
@@ -157,8 +141,7 @@ uint64_t bigint_to_u64(const BigInt *a)
 static int words_cmp(const uint64_t *a, const uint64_t *b, size_t count)
 {
     while (count-- > 0)
-        if (a[count] != b[count])
-            return a[count] < b[count] ? -1 : 1;
+        if (a[count] != b[count]) return a[count] < b[count] ? -1 : 1;
     return 0;
 }
 
@@ -169,8 +152,6 @@ int bigint_cmp(const BigInt *a, const BigInt *b, bool is_signed)
         return bigint_is_negative(a) ? -1 : 1;
     return words_cmp(bigint_words(a), bigint_words(b), bigint_word_count(a->width));
 }
-
-/* --- bit operations ------------------------------------------------------------------ */
 
 static uint64_t word_and(uint64_t a, uint64_t b)
 {
@@ -217,15 +198,13 @@ BigInt bigint_shl(Arena *arena, const BigInt *a, uint64_t amount)
 {
     BigInt result;
     uint64_t *words = bigint_make(arena, a->width, &result);
-    if (amount >= a->width)
-        return result;
+    if (amount >= a->width) return result;
     const uint64_t *source = bigint_words(a);
     size_t skip = (size_t)(amount / WORD_BITS), count = bigint_word_count(a->width);
     unsigned bits = (unsigned)(amount % WORD_BITS);
     for (size_t i = count; i-- > skip;) {
         words[i] = source[i - skip] << bits;
-        if (bits > 0 && i > skip)
-            words[i] |= source[i - skip - 1] >> (WORD_BITS - bits);
+        if (bits > 0 && i > skip) words[i] |= source[i - skip - 1] >> (WORD_BITS - bits);
     }
     bigint_trim(words, a->width);
     return result;
@@ -251,8 +230,6 @@ BigInt bigint_shr(Arena *arena, const BigInt *a, uint64_t amount, bool arithmeti
     fill_ones(words, is_filled ? a->width - (uint32_t)amount : a->width, a->width);
     return result;
 }
-
-/* --- sums ---------------------------------------------------------------------------- */
 
 /* out = a + b + carry, with b inverted first if asked: a - b = a + ~b + 1. */
 static void add_words(uint64_t *out, const uint64_t *a, const uint64_t *b, size_t count,
@@ -306,8 +283,6 @@ BigInt bigint_sub(Arena *arena, const BigInt *a, const BigInt *b)
     return result;
 }
 
-/* --- products and quotients ------------------------------------------------------------- */
-
 /* The absolute value as an unsigned number of the same width, and its sign. */
 static BigInt split_sign(Arena *arena, const BigInt *a, bool is_signed, bool *is_negative)
 {
@@ -332,8 +307,7 @@ static void add_product(uint64_t *out, size_t out_count, const uint64_t *a, size
             out[at] = (uint64_t)sum;
             carry = (uint64_t)(sum >> WORD_BITS);
         }
-        if (at < out_count)
-            out[at] = carry; /* untouched so far, hence zero */
+        if (at < out_count) out[at] = carry; /* untouched so far, hence zero */
     }
 }
 
@@ -346,9 +320,8 @@ BigInt bigint_mul(Arena *arena, const BigInt *a, const BigInt *b)
     size_t count = bigint_word_count(a->width);
     BigInt product;
     uint64_t *words = bigint_make(arena, a->width, &product);
-    add_product(words, count, bigint_words(&left),
-                significant_words(bigint_words(&left), count), bigint_words(&right),
-                significant_words(bigint_words(&right), count));
+    add_product(words, count, bigint_words(&left), significant_words(bigint_words(&left), count),
+                bigint_words(&right), significant_words(bigint_words(&right), count));
     bigint_trim(words, a->width);
     return with_sign(arena, &product, a_negative != b_negative);
 }
@@ -405,8 +378,7 @@ static void add_back(uint64_t *rest, const uint64_t *divisor, size_t n)
  * set: the true digit or up to 2 more. */
 static uint64_t estimate_digit(const uint64_t *rest, size_t n, uint64_t divisor_top)
 {
-    if (rest[n] >= divisor_top)
-        return UINT64_MAX;
+    if (rest[n] >= divisor_top) return UINT64_MAX;
     return (uint64_t)(((DoubleWord)rest[n] << WORD_BITS | rest[n - 1]) / divisor_top);
 }
 
@@ -433,8 +405,7 @@ static void divide_long(uint64_t *dividend, size_t m, const uint64_t *divisor, s
     }
     for (size_t i = 0; i < n; i++) {
         rest[i] = scaled[i] >> shift;
-        if (shift > 0)
-            rest[i] |= scaled[i + 1] << (WORD_BITS - shift);
+        if (shift > 0) rest[i] |= scaled[i + 1] << (WORD_BITS - shift);
     }
     free(scaled);
 }

@@ -4,18 +4,16 @@
  * printing divides by the largest power of ten in a word. Both take time quadratic in the
  * number of words, as upstream's do, but not in the width of a small number.
  * Tests: test/unit/ir/support/bigint_test.c */
-#include "ir/support/support.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "ir/support/support.h"
 
 __extension__ typedef unsigned __int128 DoubleWord;
 
 #define WORD_BITS 64u
 #define CHUNK_DIGITS 19u
 #define CHUNK_VALUE UINT64_C(10000000000000000000) /* 10^19 */
-
-/* --- reading ------------------------------------------------------------------- */
 
 /* An unsigned number without leading zero words; owns words. */
 typedef struct Digits {
@@ -25,12 +23,9 @@ typedef struct Digits {
 
 static int digit_value(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
     return 16;
 }
 
@@ -42,8 +37,7 @@ static void multiply_add(Digits *number, uint64_t factor, uint64_t extra)
         number->words[i] = (uint64_t)part;
         extra = (uint64_t)(part >> WORD_BITS);
     }
-    if (extra)
-        number->words[number->count++] = extra;
+    if (extra) number->words[number->count++] = extra;
 }
 
 static bool read_decimal(Str text, Digits *number)
@@ -51,8 +45,7 @@ static bool read_decimal(Str text, Digits *number)
     uint64_t chunk = 0, scale = 1;
     for (size_t i = 0; i < text.len; i++) {
         int digit = digit_value(text.data[i]);
-        if (digit >= 10)
-            return false;
+        if (digit >= 10) return false;
         chunk = chunk * 10 + (unsigned)digit;
         scale *= 10;
         if (scale == CHUNK_VALUE || i + 1 == text.len) {
@@ -70,12 +63,10 @@ static bool read_hex(Str text, Digits *number)
     memset(number->words, 0, count * sizeof(*number->words));
     for (size_t i = 0; i < text.len; i++) {
         int digit = digit_value(text.data[text.len - 1 - i]);
-        if (digit >= 16)
-            return false;
+        if (digit >= 16) return false;
         number->words[i / 16] |= (uint64_t)digit << (i % 16 * 4);
     }
-    while (count > 0 && number->words[count - 1] == 0)
-        count--;
+    while (count > 0 && number->words[count - 1] == 0) count--;
     number->count = count;
     return text.len > 0;
 }
@@ -85,15 +76,13 @@ static bool read_digits(Str text, Digits *number)
 {
     /* 4 bits a digit hold both bases */
     *number = (Digits){xmalloc((text.len / 16 + 2) * sizeof(uint64_t)), 0};
-    if (str_starts_with(text, "0x"))
-        return read_hex((Str){text.data + 2, text.len - 2}, number);
+    if (str_starts_with(text, "0x")) return read_hex((Str){text.data + 2, text.len - 2}, number);
     return read_decimal(text, number);
 }
 
 static uint32_t bit_length(const Digits *number)
 {
-    if (number->count == 0)
-        return 0;
+    if (number->count == 0) return 0;
     unsigned top = WORD_BITS - (unsigned)__builtin_clzll(number->words[number->count - 1]);
     uint64_t bits = (uint64_t)(number->count - 1) * WORD_BITS + top;
     return bits > UINT32_MAX ? UINT32_MAX : (uint32_t)bits;
@@ -120,8 +109,6 @@ uint32_t bigint_digits_width(Str digits)
     return width;
 }
 
-/* --- printing --------------------------------------------------------------------- */
-
 /* Divides by CHUNK_VALUE and returns the remainder. */
 static uint64_t take_chunk(Digits *number)
 {
@@ -131,16 +118,14 @@ static uint64_t take_chunk(Digits *number)
         number->words[i] = (uint64_t)(part / CHUNK_VALUE);
         rest = (uint64_t)(part % CHUNK_VALUE);
     }
-    while (number->count > 0 && number->words[number->count - 1] == 0)
-        number->count--;
+    while (number->count > 0 && number->words[number->count - 1] == 0) number->count--;
     return rest;
 }
 
 static void print_chunk_padded(StrBuf *out, uint64_t chunk)
 {
     char digits[CHUNK_DIGITS];
-    for (size_t i = CHUNK_DIGITS; i-- > 0; chunk /= 10)
-        digits[i] = (char)('0' + chunk % 10);
+    for (size_t i = CHUNK_DIGITS; i-- > 0; chunk /= 10) digits[i] = (char)('0' + chunk % 10);
     strbuf_add(out, digits, sizeof(digits));
 }
 
@@ -149,14 +134,11 @@ static void print_wide(StrBuf *out, const BigInt *value)
     size_t count = bigint_word_count(value->width);
     Digits number = {xmalloc(count * sizeof(uint64_t)), count};
     memcpy(number.words, bigint_words(value), count * sizeof(uint64_t));
-    while (number.count > 0 && number.words[number.count - 1] == 0)
-        number.count--;
+    while (number.count > 0 && number.words[number.count - 1] == 0) number.count--;
     VEC(uint64_t) chunks = {0};
-    while (number.count > 0)
-        *vec_push(&chunks) = take_chunk(&number);
+    while (number.count > 0) *vec_push(&chunks) = take_chunk(&number);
     strbuf_add_uint(out, chunks.len > 0 ? chunks.data[chunks.len - 1] : 0);
-    for (size_t i = chunks.len; i-- > 1;)
-        print_chunk_padded(out, chunks.data[i - 1]);
+    for (size_t i = chunks.len; i-- > 1;) print_chunk_padded(out, chunks.data[i - 1]);
     vec_free(&chunks);
     free(number.words);
 }

@@ -3,8 +3,6 @@
  * go to a temporary file that is renamed when all is well.
  * Tests: lit/tools/output.mir, lit/tools/command-line.mir */
 #define _DEFAULT_SOURCE /* madvise */
-#include "ir/support/support.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- input -------------------------------------------------------------------------- */
+#include "ir/support/support.h"
 
 #define READ_STEP ((size_t)1 << 16)
 
@@ -69,7 +67,8 @@ void input_release(void *file, const char *place)
 {
     InputFile *input = file;
     if (!input->released) return;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), begin = (size_t)(input->released - input->text.data);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE),
+           begin = (size_t)(input->released - input->text.data);
     size_t end = (size_t)(place - input->text.data) / page * page;
     if (end <= begin) return;
     (void)madvise((char *)input->text.data + begin, end - begin, MADV_DONTNEED);
@@ -81,8 +80,6 @@ void input_close(InputFile *input)
     if (input->released) (void)munmap((void *)input->text.data, input->text.len);
     strbuf_free(&input->read);
 }
-
-/* --- output ------------------------------------------------------------------------- */
 
 static bool write_all(int fd, Str text, const char **reason)
 {
@@ -114,10 +111,9 @@ static void open_when_needed(OutputFile *output)
     }
     struct stat info;
     bool directly = stat(output->path, &info) == 0 && !S_ISREG(info.st_mode);
-    if (!directly)
-        strbuf_printf(&output->temporary, "%s.%ld.tmp", output->path, (long)getpid());
-    output->fd = open(directly ? output->path : output->temporary.data,
-                      O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (!directly) strbuf_printf(&output->temporary, "%s.%ld.tmp", output->path, (long)getpid());
+    output->fd =
+        open(directly ? output->path : output->temporary.data, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (output->fd < 0) output->reason = strerror(errno);
 }
 

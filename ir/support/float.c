@@ -5,11 +5,11 @@
  * above max_finite is infinity or NaN. f80 stores its leading one: it is removed on the way
  * in and put back on the way out.
  * Tests: test/unit/ir/support/float_test.c */
-#include "ir/support/internal.h"
-#include "ir/attr/attr.h"
-
 #include <assert.h>
 #include <string.h>
+
+#include "ir/attr/attr.h"
+#include "ir/support/internal.h"
 
 /* What the largest magnitudes mean. */
 typedef enum FormatStyle {
@@ -25,13 +25,13 @@ typedef struct Format {
 } Format;
 
 static const Format formats[] = {
-    [TYPE_F8E5M2] = {5, 2, 15, STYLE_IEEE},       [TYPE_F8E4M3] = {4, 3, 7, STYLE_IEEE},
-    [TYPE_F8E4M3FN] = {4, 3, 7, STYLE_FN},        [TYPE_F8E5M2FNUZ] = {5, 2, 16, STYLE_FNUZ},
-    [TYPE_F8E4M3FNUZ] = {4, 3, 8, STYLE_FNUZ},    [TYPE_F8E4M3B11FNUZ] = {4, 3, 11, STYLE_FNUZ},
-    [TYPE_BF16] = {8, 7, 127, STYLE_IEEE},
-    [TYPE_F16] = {5, 10, 15, STYLE_IEEE},         [TYPE_TF32] = {8, 10, 127, STYLE_IEEE},
-    [TYPE_F32] = {8, 23, 127, STYLE_IEEE},        [TYPE_F64] = {11, 52, 1023, STYLE_IEEE},
-    [TYPE_F80] = {15, 63, 16383, STYLE_IEEE},     [TYPE_F128] = {15, 112, 16383, STYLE_IEEE},
+    [TYPE_F8E5M2] = {5, 2, 15, STYLE_IEEE},     [TYPE_F8E4M3] = {4, 3, 7, STYLE_IEEE},
+    [TYPE_F8E4M3FN] = {4, 3, 7, STYLE_FN},      [TYPE_F8E5M2FNUZ] = {5, 2, 16, STYLE_FNUZ},
+    [TYPE_F8E4M3FNUZ] = {4, 3, 8, STYLE_FNUZ},  [TYPE_F8E4M3B11FNUZ] = {4, 3, 11, STYLE_FNUZ},
+    [TYPE_BF16] = {8, 7, 127, STYLE_IEEE},      [TYPE_F16] = {5, 10, 15, STYLE_IEEE},
+    [TYPE_TF32] = {8, 10, 127, STYLE_IEEE},     [TYPE_F32] = {8, 23, 127, STYLE_IEEE},
+    [TYPE_F64] = {11, 52, 1023, STYLE_IEEE},    [TYPE_F80] = {15, 63, 16383, STYLE_IEEE},
+    [TYPE_F128] = {15, 112, 16383, STYLE_IEEE},
 };
 
 static const Format *format_of(int kind)
@@ -45,8 +45,6 @@ uint32_t float_width(int kind)
     const Format *format = format_of(kind);
     return 1u + format->exp_bits + format->frac_bits + (kind == TYPE_F80);
 }
-
-/* --- magnitudes ------------------------------------------------------------------ */
 
 static FloatMant one_at(uint32_t bit)
 {
@@ -62,12 +60,9 @@ static FloatMant exponent_ones(const Format *format)
 static FloatMant max_finite(const Format *format)
 {
     switch (format->style) {
-    case STYLE_FN:
-        return one_at((uint32_t)format->exp_bits + format->frac_bits) - 2;
-    case STYLE_FNUZ:
-        return one_at((uint32_t)format->exp_bits + format->frac_bits) - 1;
-    default:
-        return exponent_ones(format) - 1;
+    case STYLE_FN: return one_at((uint32_t)format->exp_bits + format->frac_bits) - 2;
+    case STYLE_FNUZ: return one_at((uint32_t)format->exp_bits + format->frac_bits) - 1;
+    default: return exponent_ones(format) - 1;
     }
 }
 
@@ -77,13 +72,11 @@ static bool split_bits(int kind, const uint64_t words[2], bool *sign, FloatMant 
 {
     uint32_t width = float_width(kind);
     FloatMant bits = words[0];
-    if (width > 64)
-        bits |= (FloatMant)words[1] << 64;
+    if (width > 64) bits |= (FloatMant)words[1] << 64;
     *sign = bits >> (width - 1) & 1;
     bits &= one_at(width - 1) - 1;
     *magnitude = bits;
-    if (kind != TYPE_F80)
-        return true;
+    if (kind != TYPE_F80) return true;
     FloatMant exponent = bits >> 64;
     bool leading = bits >> 63 & 1;
     FloatMant fraction = bits & (one_at(63) - 1);
@@ -129,33 +122,26 @@ FloatParts float_decode(int kind, const uint64_t words[2])
         parts.class = FLOAT_FINITE;
         parts.mant = magnitude & (one_at(format->frac_bits) - 1);
         parts.is_lower_near = parts.mant == 0 && exponent > 1;
-        if (exponent > 0)
-            parts.mant |= one_at(format->frac_bits);
+        if (exponent > 0) parts.mant |= one_at(format->frac_bits);
         parts.exp = (exponent > 0 ? exponent : 1) - format->bias - format->frac_bits;
     }
     return parts;
 }
 
-/* --- rounding ----------------------------------------------------------------------- */
-
 /* mant / 2^shift rounded half-even. */
 static FloatMant shift_round(FloatMant mant, uint32_t shift)
 {
-    if (shift == 0)
-        return mant;
-    if (shift > 127)
-        return 0; /* mant < 2^127: below one half */
+    if (shift == 0) return mant;
+    if (shift > 127) return 0; /* mant < 2^127: below one half */
     FloatMant kept = mant >> shift, rest = mant & (one_at(shift) - 1), half = one_at(shift - 1);
-    if (rest > half || (rest == half && (kept & 1)))
-        kept++;
+    if (rest > half || (rest == half && (kept & 1))) kept++;
     return kept;
 }
 
 static int bit_length(FloatMant value)
 {
     uint64_t high = (uint64_t)(value >> 64), low = (uint64_t)value;
-    if (high)
-        return 128 - __builtin_clzll(high);
+    if (high) return 128 - __builtin_clzll(high);
     return low ? 64 - __builtin_clzll(low) : 0;
 }
 
@@ -165,12 +151,10 @@ static FloatMant encode_finite(const Format *format, FloatMant mant, int exp)
     int top = exp + bit_length(mant) - 1; /* exponent of the leading one */
     int biased = top + format->bias;
     int last = (biased > 1 ? biased : 1) - format->bias - format->frac_bits;
-    FloatMant digits = last <= exp ? mant << (exp - last)
-                                   : shift_round(mant, (uint32_t)(last - exp));
-    if (biased < 1)
-        return digits; /* denormal; may round up to the first normal number */
-    if (biased >> format->exp_bits)
-        return max_finite(format) + 1;
+    FloatMant digits =
+        last <= exp ? mant << (exp - last) : shift_round(mant, (uint32_t)(last - exp));
+    if (biased < 1) return digits; /* denormal; may round up to the first normal number */
+    if (biased >> format->exp_bits) return max_finite(format) + 1;
     return ((FloatMant)(biased - 1) << format->frac_bits) + digits;
 }
 
@@ -216,8 +200,6 @@ static void encode_parts(int kind, const FloatParts *parts, uint64_t words[2])
     join_bits(kind, sign && !is_unsigned_zero, magnitude, words);
 }
 
-/* --- double ---------------------------------------------------------------------------- */
-
 static double double_of_bits(uint64_t bits)
 {
     double value;
@@ -241,8 +223,7 @@ double float_join(const FloatParts *parts)
 
 double float_from_words(int kind, const uint64_t words[2])
 {
-    if (kind == TYPE_F64)
-        return double_of_bits(words[0]);
+    if (kind == TYPE_F64) return double_of_bits(words[0]);
     FloatParts parts = float_decode(kind, words);
     return float_join(&parts);
 }

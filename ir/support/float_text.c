@@ -5,13 +5,11 @@
  * length, then the last digit is rounded half up. What is printed short is read back by
  * comparing it with the middles between the value and its neighbours.
  * Tests: test/unit/ir/support/float_test.c */
-#include "ir/support/internal.h"
-#include "ir/attr/attr.h"
-
 #include <assert.h>
 #include <string.h>
 
-/* --- natural numbers ------------------------------------------------------------- */
+#include "ir/attr/attr.h"
+#include "ir/support/internal.h"
 
 /* f128 needs most: 113 bits times 5^16494 are 38,412 bits. */
 #define NAT_MAX 640
@@ -47,23 +45,20 @@ static void nat_multiply_add(Nat *nat, uint64_t factor, uint64_t extra)
 static uint64_t power_of_5(unsigned power) /* <= 27 */
 {
     uint64_t value = 1;
-    while (power-- > 0)
-        value *= 5;
+    while (power-- > 0) value *= 5;
     return value;
 }
 
 static void nat_multiply_power_of_5(Nat *nat, unsigned power)
 {
-    for (; power >= 27; power -= 27)
-        nat_multiply_add(nat, power_of_5(27), 0);
+    for (; power >= 27; power -= 27) nat_multiply_add(nat, power_of_5(27), 0);
     nat_multiply_add(nat, power_of_5(power), 0);
 }
 
 static void nat_shift_left(Nat *nat, unsigned bits)
 {
     size_t skip = bits / 64;
-    if (nat->count == 0 || bits == 0)
-        return;
+    if (nat->count == 0 || bits == 0) return;
     assert(nat->count + skip < NAT_MAX);
     nat_multiply_add(nat, UINT64_C(1) << (bits % 64), 0);
     memmove(nat->words + skip, nat->words, nat->count * sizeof(*nat->words));
@@ -80,43 +75,36 @@ static uint64_t nat_divide(Nat *nat, uint64_t divisor)
         nat->words[i] = (uint64_t)(part / divisor);
         rest = (uint64_t)(part % divisor);
     }
-    while (nat->count > 0 && nat->words[nat->count - 1] == 0)
-        nat->count--;
+    while (nat->count > 0 && nat->words[nat->count - 1] == 0) nat->count--;
     return rest;
 }
 
 static uint64_t power_of_ten(unsigned power) /* < 20 */
 {
     uint64_t value = 1;
-    while (power-- > 0)
-        value *= 10;
+    while (power-- > 0) value *= 10;
     return value;
 }
 
 /* Drops the last `count` decimal digits. */
 static void nat_drop_digits(Nat *nat, unsigned count)
 {
-    for (; count >= TEN_DIGITS; count -= TEN_DIGITS)
-        nat_divide(nat, TEN_CHUNK);
-    if (count > 0)
-        nat_divide(nat, power_of_ten(count));
+    for (; count >= TEN_DIGITS; count -= TEN_DIGITS) nat_divide(nat, TEN_CHUNK);
+    if (count > 0) nat_divide(nat, power_of_ten(count));
 }
 
 static unsigned nat_bit_length(const Nat *nat)
 {
-    if (nat->count == 0)
-        return 0;
+    if (nat->count == 0) return 0;
     unsigned top = 64 - (unsigned)__builtin_clzll(nat->words[nat->count - 1]);
     return (unsigned)(nat->count - 1) * 64 + top;
 }
 
 static int nat_cmp(const Nat *a, const Nat *b)
 {
-    if (a->count != b->count)
-        return a->count < b->count ? -1 : 1;
+    if (a->count != b->count) return a->count < b->count ? -1 : 1;
     for (size_t i = a->count; i-- > 0;)
-        if (a->words[i] != b->words[i])
-            return a->words[i] < b->words[i] ? -1 : 1;
+        if (a->words[i] != b->words[i]) return a->words[i] < b->words[i] ? -1 : 1;
     return 0;
 }
 
@@ -129,11 +117,8 @@ static void nat_subtract(Nat *a, const Nat *b)
         a->words[i] = (uint64_t)difference;
         borrow = (uint64_t)(difference >> 64) & 1;
     }
-    while (a->count > 0 && a->words[a->count - 1] == 0)
-        a->count--;
+    while (a->count > 0 && a->words[a->count - 1] == 0) a->count--;
 }
-
-/* --- digits of a value --------------------------------------------------------------- */
 
 /* digit[0] digit[1] ... digit[count - 1] times 10^exp; no zeros at the end. */
 #define DIGITS_MAX 64
@@ -148,8 +133,7 @@ static int scale_to_integer(const FloatParts *parts, Nat *nat)
 {
     FloatMant mant = parts->mant;
     int exp = parts->exp;
-    for (; (mant & 1) == 0; mant >>= 1)
-        exp++;
+    for (; (mant & 1) == 0; mant >>= 1) exp++;
     nat_set(nat, mant);
     if (exp < 0) {
         /* n * 2^-e = n * 5^e * 10^-e */
@@ -164,8 +148,7 @@ static int scale_to_integer(const FloatParts *parts, Nat *nat)
 static unsigned drop_excess(Nat *nat, unsigned precision)
 {
     unsigned bits = nat_bit_length(nat), wanted = (precision * 196 + 58) / 59;
-    if (bits <= wanted)
-        return 0;
+    if (bits <= wanted) return 0;
     unsigned count = (bits - wanted) * 59 / 196;
     nat_drop_digits(nat, count);
     return count;
@@ -182,8 +165,7 @@ static void fill_digits(Nat *nat, Decimal *decimal)
             reversed[count++] = (char)('0' + chunk % 10);
         assert(count <= DIGITS_MAX);
     }
-    for (unsigned i = 0; i < count; i++)
-        decimal->digit[i] = reversed[count - 1 - i];
+    for (unsigned i = 0; i < count; i++) decimal->digit[i] = reversed[count - 1 - i];
     decimal->count = count;
 }
 
@@ -203,8 +185,7 @@ static void round_digits(Decimal *decimal, unsigned precision)
         decimal->exp += (int)(decimal->count - precision);
         decimal->count = precision;
         unsigned at = precision;
-        while (is_up && at > 0 && decimal->digit[at - 1] == '9')
-            decimal->digit[--at] = '0';
+        while (is_up && at > 0 && decimal->digit[at - 1] == '9') decimal->digit[--at] = '0';
         if (is_up && at > 0) {
             decimal->digit[at - 1]++;
         } else if (is_up) {
@@ -253,8 +234,6 @@ static bool is_read_back(const Decimal *decimal, const FloatParts *parts)
     return is_even ? above <= 0 && below >= 0 : above < 0 && below > 0;
 }
 
-/* --- printing ---------------------------------------------------------------------------- */
-
 /* d.ddd<mark><sign>xx with at least `places` digits after the point, and at least
  * `exp_digits` in the exponent. */
 static void print_scientific(StrBuf *out, const Decimal *decimal, unsigned places, char mark,
@@ -263,14 +242,12 @@ static void print_scientific(StrBuf *out, const Decimal *decimal, unsigned place
     strbuf_add_char(out, decimal->digit[0]);
     strbuf_add_char(out, '.');
     strbuf_add(out, decimal->digit + 1, decimal->count - 1);
-    for (unsigned i = decimal->count - 1; i < places; i++)
-        strbuf_add_char(out, '0');
+    for (unsigned i = decimal->count - 1; i < places; i++) strbuf_add_char(out, '0');
     int exp = decimal->exp + (int)decimal->count - 1;
     strbuf_add_char(out, mark);
     strbuf_add_char(out, exp < 0 ? '-' : '+');
     unsigned size = (unsigned)(exp < 0 ? -exp : exp);
-    if (size < 10 && exp_digits > 1)
-        strbuf_add_char(out, '0');
+    if (size < 10 && exp_digits > 1) strbuf_add_char(out, '0');
     strbuf_add_uint(out, size);
 }
 
@@ -301,8 +278,7 @@ static void print_general(StrBuf *out, const Decimal *decimal)
         strbuf_add(out, decimal->digit + point, decimal->count - (unsigned)point);
     } else {
         strbuf_add_c(out, "0.");
-        for (int i = point; i < 0; i++)
-            strbuf_add_char(out, '0');
+        for (int i = point; i < 0; i++) strbuf_add_char(out, '0');
         strbuf_add(out, decimal->digit, decimal->count);
     }
 }
@@ -319,8 +295,7 @@ static bool print_finite(StrBuf *out, const FloatParts *parts)
     }
     unsigned precision = 2 + parts->precision * 59 / 196;
     Decimal full = to_decimal(parts, precision);
-    if (is_plain_integer(&full, precision))
-        return false;
+    if (is_plain_integer(&full, precision)) return false;
     strbuf_add_c(out, sign);
     print_general(out, &full);
     return true;
@@ -366,18 +341,14 @@ void float_print_scientific(StrBuf *out, double value)
         strbuf_add_c(out, "nan");
         return;
     }
-    if (parts.is_negative)
-        strbuf_add_char(out, '-');
+    if (parts.is_negative) strbuf_add_char(out, '-');
     if (parts.class == FLOAT_INF) {
         strbuf_add_c(out, "INF");
         return;
     }
-    if (parts.class == FLOAT_FINITE)
-        decimal = to_decimal(&parts, 7);
+    if (parts.class == FLOAT_FINITE) decimal = to_decimal(&parts, 7);
     print_scientific(out, &decimal, 6, 'e', 2);
 }
-
-/* --- reading ------------------------------------------------------------------------------- */
 
 /* Beyond 767 significant digits only "not zero" can matter to a double. */
 #define SIGNIFICANT_MAX 800
@@ -400,15 +371,11 @@ static bool scan_exponent(Str text, size_t at, int64_t *out)
 {
     int64_t value = 0;
     bool is_negative = at < text.len && text.data[at] == '-';
-    if (at < text.len && (text.data[at] == '-' || text.data[at] == '+'))
-        at++;
-    if (at == text.len)
-        return false;
+    if (at < text.len && (text.data[at] == '-' || text.data[at] == '+')) at++;
+    if (at == text.len) return false;
     for (; at < text.len; at++) {
-        if (!is_digit(text.data[at]))
-            return false;
-        if (value < INT32_MAX)
-            value = value * 10 + (text.data[at] - '0');
+        if (!is_digit(text.data[at])) return false;
+        if (value < INT32_MAX) value = value * 10 + (text.data[at] - '0');
     }
     *out = is_negative ? -value : value;
     return true;
@@ -419,8 +386,7 @@ static bool scan_literal(Str text, FloatLiteral *literal)
     size_t at = 0, digits = 0, places = 0;
     *literal = (FloatLiteral){0};
     literal->is_negative = text.len > 0 && text.data[0] == '-';
-    if (text.len > 0 && (text.data[0] == '-' || text.data[0] == '+'))
-        at++;
+    if (text.len > 0 && (text.data[0] == '-' || text.data[0] == '+')) at++;
     size_t start = at;
     bool has_point = false;
     for (; at < text.len; at++) {
@@ -429,8 +395,7 @@ static bool scan_literal(Str text, FloatLiteral *literal)
             has_point = true;
             continue;
         }
-        if (!is_digit(c))
-            break;
+        if (!is_digit(c)) break;
         digits++;
         places += has_point;
         literal->significant += literal->significant > 0 || c != '0';
@@ -438,12 +403,10 @@ static bool scan_literal(Str text, FloatLiteral *literal)
             literal->mant = literal->mant * 10 + (uint64_t)(c - '0');
     }
     literal->digits = (Str){text.data + start, at - start};
-    if (digits == 0)
-        return false;
+    if (digits == 0) return false;
     if (at < text.len) {
         bool has_exponent = text.data[at] == 'e' || text.data[at] == 'E';
-        if (!has_exponent || !scan_exponent(text, at + 1, &literal->exp))
-            return false;
+        if (!has_exponent || !scan_exponent(text, at + 1, &literal->exp)) return false;
     }
     literal->exp -= (int64_t)places;
     return true;
@@ -453,8 +416,7 @@ static bool scan_literal(Str text, FloatLiteral *literal)
  * two words, and so does a quotient of at least 63 bits with a sticky bit below. */
 static bool read_short(const FloatLiteral *literal, double *out)
 {
-    if (literal->significant > TEN_DIGITS || literal->exp < -27 || literal->exp > 27)
-        return false;
+    if (literal->significant > TEN_DIGITS || literal->exp < -27 || literal->exp > 27) return false;
     FloatParts parts = {.class = FLOAT_FINITE, .exp = (int)literal->exp};
     if (literal->mant == 0) {
         parts.class = FLOAT_ZERO;
@@ -480,8 +442,7 @@ static void read_digits(const FloatLiteral *literal, Nat *nat, int64_t *exp)
     nat_set(nat, 0);
     for (size_t i = 0; i < literal->digits.len; i++) {
         char c = literal->digits.data[i];
-        if (c == '.' || (seen == 0 && c == '0'))
-            continue;
+        if (c == '.' || (seen == 0 && c == '0')) continue;
         if (seen++ < SIGNIFICANT_MAX)
             nat_multiply_add(nat, 10, (uint64_t)(c - '0'));
         else if (c != '0')
@@ -541,11 +502,8 @@ static double read_exact(const FloatLiteral *literal)
 bool float_parse(Str text, double *out)
 {
     FloatLiteral literal;
-    if (!scan_literal(text, &literal))
-        return false;
-    if (!read_short(&literal, out))
-        *out = read_exact(&literal);
-    if (literal.is_negative)
-        *out = -*out;
+    if (!scan_literal(text, &literal)) return false;
+    if (!read_short(&literal, out)) *out = read_exact(&literal);
+    if (literal.is_negative) *out = -*out;
     return true;
 }

@@ -6,17 +6,15 @@
  * Growable arrays are typed by macros; the pointer they hold is read and written here with
  * memcpy, because a T * must not be accessed through a void **.
  * Tests: test/unit/ir/support/support_test.c */
-#include "ir/support/support.h"
-
 #include <assert.h>
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/support/support.h"
+
 #define CHUNK_MIN ((size_t)4096)
 #define CHUNK_MAX ((size_t)1 << 20)
-
-/* --- malloc --------------------------------------------------------------- */
 
 void panic(const char *fmt, ...)
 {
@@ -32,28 +30,23 @@ void panic(const char *fmt, ...)
 void *xmalloc(size_t size)
 {
     void *data = malloc(size ? size : 1);
-    if (!data)
-        panic("out of memory allocating %zu bytes", size);
+    if (!data) panic("out of memory allocating %zu bytes", size);
     return data;
 }
 
 void *xcalloc(size_t count, size_t size)
 {
     void *data = count && size ? calloc(count, size) : calloc(1, 1);
-    if (!data)
-        panic("out of memory allocating %zu times %zu bytes", count, size);
+    if (!data) panic("out of memory allocating %zu times %zu bytes", count, size);
     return data;
 }
 
 void *xrealloc(void *old, size_t size)
 {
     void *data = realloc(old, size ? size : 1);
-    if (!data)
-        panic("out of memory allocating %zu bytes", size);
+    if (!data) panic("out of memory allocating %zu bytes", size);
     return data;
 }
-
-/* --- arena ------------------------------------------------------------------ */
 
 struct ArenaChunk {
     ArenaChunk *older;
@@ -70,8 +63,7 @@ static char *chunk_memory(ArenaChunk *chunk)
 
 static ArenaChunk *chunk_create(Arena *arena, size_t size)
 {
-    if (size > SIZE_MAX - HEADER_SIZE)
-        panic("out of memory allocating %zu bytes", size);
+    if (size > SIZE_MAX - HEADER_SIZE) panic("out of memory allocating %zu bytes", size);
     ArenaChunk *chunk = xmalloc(HEADER_SIZE + size);
     chunk->older = NULL;
     chunk->size = size;
@@ -110,8 +102,7 @@ void arena_free(Arena *arena)
 
 void arena_reset(Arena *arena)
 {
-    if (!arena->chunks)
-        return;
+    if (!arena->chunks) return;
     arena_free_chunks(arena, arena->chunks->older);
     arena->chunks->older = NULL;
     arena_use_chunk(arena, arena->chunks);
@@ -121,8 +112,7 @@ void arena_reset(Arena *arena)
 static void *arena_alloc_chunk(Arena *arena, size_t size)
 {
     size_t want = arena->chunks ? arena->chunks->size * 2 : CHUNK_MIN;
-    if (want > CHUNK_MAX)
-        want = CHUNK_MAX;
+    if (want > CHUNK_MAX) want = CHUNK_MAX;
     if (arena->chunks && size > want / 4) {
         ArenaChunk *own = chunk_create(arena, size);
         own->older = arena->chunks->older;
@@ -140,8 +130,7 @@ static void *arena_alloc_chunk(Arena *arena, size_t size)
 /* `size` bytes of undefined contents. */
 static void *arena_take(Arena *arena, size_t size)
 {
-    if (size > SIZE_MAX - ALIGNMENT)
-        panic("out of memory allocating %zu bytes", size);
+    if (size > SIZE_MAX - ALIGNMENT) panic("out of memory allocating %zu bytes", size);
     size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (!arena->chunks || size > (size_t)(arena->end - arena->next))
         return arena_alloc_chunk(arena, size);
@@ -158,12 +147,9 @@ void *arena_alloc(Arena *arena, size_t size)
 void *arena_copy(Arena *arena, const void *data, size_t size)
 {
     void *copy = arena_take(arena, size);
-    if (size)
-        memcpy(copy, data, size);
+    if (size) memcpy(copy, data, size);
     return copy;
 }
-
-/* --- string slices ------------------------------------------------------------ */
 
 Str str_from(const char *cstr)
 {
@@ -184,8 +170,7 @@ int str_cmp(Str a, Str b)
 {
     size_t common = a.len < b.len ? a.len : b.len;
     int order = common ? memcmp(a.data, b.data, common) : 0;
-    if (order != 0)
-        return order;
+    if (order != 0) return order;
     return (a.len > b.len) - (a.len < b.len);
 }
 
@@ -201,20 +186,14 @@ bool str_ends_with(Str s, const char *suffix)
     return s.len >= len && (len == 0 || memcmp(s.data + (s.len - len), suffix, len) == 0);
 }
 
-/* --- string builder ------------------------------------------------------------ */
-
 void strbuf_grow(StrBuf *buf, size_t extra)
 {
-    if (extra >= SIZE_MAX - buf->len)
-        panic("out of memory growing a text of %zu bytes", buf->len);
+    if (extra >= SIZE_MAX - buf->len) panic("out of memory growing a text of %zu bytes", buf->len);
     size_t want = buf->len + extra + 1;
-    if (want <= buf->cap)
-        return;
+    if (want <= buf->cap) return;
     size_t cap = buf->cap < SIZE_MAX / 2 ? buf->cap * 2 : want;
-    if (cap < 32)
-        cap = 32;
-    if (cap < want)
-        cap = want;
+    if (cap < 32) cap = 32;
+    if (cap < want) cap = want;
     buf->data = xrealloc(buf->data, cap);
     buf->cap = cap;
 }
@@ -228,8 +207,7 @@ void strbuf_free(StrBuf *buf)
 void strbuf_clear(StrBuf *buf)
 {
     buf->len = 0;
-    if (buf->data)
-        buf->data[0] = '\0';
+    if (buf->data) buf->data[0] = '\0';
 }
 
 void strbuf_add_uint(StrBuf *buf, uint64_t value)
@@ -283,18 +261,13 @@ Str strbuf_str(const StrBuf *buf)
     return (Str){buf->data ? buf->data : "", buf->len};
 }
 
-/* --- growable arrays ------------------------------------------------------------- */
-
 void vec_grow_raw(void **data, size_t *cap, size_t want, size_t elem_size)
 {
     size_t next = *cap < SIZE_MAX / 2 ? *cap * 2 : want;
-    if (next < 8)
-        next = 8;
-    if (next < want)
-        next = want;
+    if (next < 8) next = 8;
+    if (next < want) next = want;
     size_t bytes;
-    if (!size_mul(next, elem_size, &bytes))
-        panic("out of memory allocating %zu elements", next);
+    if (!size_mul(next, elem_size, &bytes)) panic("out of memory allocating %zu elements", next);
     void *memory;
     memcpy(&memory, data, sizeof(memory));
     memory = xrealloc(memory, bytes);
@@ -310,8 +283,6 @@ void free_ptr(void **ptr)
     memory = NULL;
     memcpy(ptr, &memory, sizeof(memory));
 }
-
-/* --- hashing --------------------------------------------------------------------- */
 
 #define HASH_ODD1 UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio */
 #define HASH_ODD2 UINT64_C(0xd6e8feb86659fd93)
@@ -339,8 +310,7 @@ uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
         hash ^= hash >> 29;
     }
     word = 0;
-    if (len)
-        memcpy(&word, bytes, len);
+    if (len) memcpy(&word, bytes, len);
     return hash_mix(hash ^ word);
 }
 
@@ -354,8 +324,6 @@ uint64_t hash_ptr(const void *ptr)
     return hash_mix((uint64_t)(uintptr_t)ptr);
 }
 
-/* --- pointer map ------------------------------------------------------------------- */
-
 #define PTRMAP_MIN_SLOTS 16
 
 void ptrmap_free(PtrMap *map)
@@ -368,21 +336,18 @@ void ptrmap_free(PtrMap *map)
 void ptrmap_clear(PtrMap *map)
 {
     map->len = map->live = 0;
-    if (map->slots)
-        memset(map->slots, 0, map->slot_count * sizeof(*map->slots));
+    if (map->slots) memset(map->slots, 0, map->slot_count * sizeof(*map->slots));
 }
 
 /* The entry of `key`, or NULL. Slots of erased entries are stepped over. */
 static PtrMapEntry *ptrmap_find(const PtrMap *map, const void *key)
 {
     assert(key);
-    if (!map->slot_count)
-        return NULL;
+    if (!map->slot_count) return NULL;
     size_t mask = map->slot_count - 1;
     for (size_t at = (size_t)hash_ptr(key) & mask; map->slots[at]; at = (at + 1) & mask) {
         PtrMapEntry *entry = &map->entries[map->slots[at] - 1];
-        if (entry->key == key)
-            return entry;
+        if (entry->key == key) return entry;
     }
     return NULL;
 }
@@ -392,8 +357,7 @@ static void ptrmap_fill_slot(PtrMap *map, const void *key, uint32_t entry_number
 {
     size_t mask = map->slot_count - 1;
     size_t at = (size_t)hash_ptr(key) & mask;
-    while (map->slots[at] && map->entries[map->slots[at] - 1].key)
-        at = (at + 1) & mask;
+    while (map->slots[at] && map->entries[map->slots[at] - 1].key) at = (at + 1) & mask;
     map->slots[at] = entry_number;
 }
 
@@ -402,17 +366,14 @@ static void ptrmap_rebuild(PtrMap *map)
 {
     size_t kept = 0;
     for (size_t i = 0; i < map->len; i++)
-        if (map->entries[i].key)
-            map->entries[kept++] = map->entries[i];
+        if (map->entries[i].key) map->entries[kept++] = map->entries[i];
     map->len = kept;
     size_t count = PTRMAP_MIN_SLOTS;
-    while (count / 2 < kept + 1)
-        count *= 2;
+    while (count / 2 < kept + 1) count *= 2;
     free(map->slots);
     map->slots = xcalloc(count, sizeof(*map->slots));
     map->slot_count = count;
-    for (size_t i = 0; i < kept; i++)
-        ptrmap_fill_slot(map, map->entries[i].key, (uint32_t)(i + 1));
+    for (size_t i = 0; i < kept; i++) ptrmap_fill_slot(map, map->entries[i].key, (uint32_t)(i + 1));
 }
 
 void *ptrmap_get(const PtrMap *map, const void *key)
@@ -434,10 +395,8 @@ void *ptrmap_put(PtrMap *map, const void *key, void *value)
         entry->value = value;
         return old;
     }
-    if (map->len + 1 > map->slot_count / 4 * 3)
-        ptrmap_rebuild(map);
-    if (map->len == UINT32_MAX)
-        panic("out of memory: a map of more than %zu entries", map->len);
+    if (map->len + 1 > map->slot_count / 4 * 3) ptrmap_rebuild(map);
+    if (map->len == UINT32_MAX) panic("out of memory: a map of more than %zu entries", map->len);
     if (map->len == map->cap) {
         map->cap = map->cap ? map->cap * 2 : PTRMAP_MIN_SLOTS / 2;
         map->entries = xrealloc(map->entries, map->cap * sizeof(*map->entries));
@@ -451,18 +410,14 @@ void *ptrmap_put(PtrMap *map, const void *key, void *value)
 void ptrmap_remove(PtrMap *map, const void *key)
 {
     PtrMapEntry *entry = ptrmap_find(map, key);
-    if (!entry)
-        return;
+    if (!entry) return;
     *entry = (PtrMapEntry){0};
     map->live--;
 }
 
-/* --- checked arithmetic --------------------------------------------------------------- */
-
 bool size_mul(size_t a, size_t b, size_t *out)
 {
-    if (b && a > SIZE_MAX / b)
-        return false;
+    if (b && a > SIZE_MAX / b) return false;
     *out = a * b;
     return true;
 }
@@ -479,8 +434,7 @@ bool i64_add(int64_t a, int64_t b, int64_t *out)
 
 bool i64_floordiv(int64_t a, int64_t b, int64_t *out)
 {
-    if (b == 0 || (a == INT64_MIN && b == -1))
-        return false;
+    if (b == 0 || (a == INT64_MIN && b == -1)) return false;
     bool inexact_below_zero = a % b != 0 && (a < 0) != (b < 0);
     *out = a / b - inexact_below_zero;
     return true;
@@ -488,8 +442,7 @@ bool i64_floordiv(int64_t a, int64_t b, int64_t *out)
 
 bool i64_ceildiv(int64_t a, int64_t b, int64_t *out)
 {
-    if (b == 0 || (a == INT64_MIN && b == -1))
-        return false;
+    if (b == 0 || (a == INT64_MIN && b == -1)) return false;
     bool inexact_above_zero = a % b != 0 && (a < 0) == (b < 0);
     *out = a / b + inexact_above_zero;
     return true;

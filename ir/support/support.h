@@ -26,7 +26,10 @@
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
 /* a / b rounded up, of a >= 0 and b > 0. */
-static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
 
 /* Ends the process: out of memory, the one error nobody can handle. */
 NORETURN void panic(const char *fmt, ...) PRINTF_LIKE(1, 2);
@@ -36,7 +39,7 @@ void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *old, size_t size);
 
-/* --- arena ------------------------------------------------------------ */
+/* Arena. */
 
 typedef struct ArenaChunk ArenaChunk;
 typedef struct Arena {
@@ -55,8 +58,6 @@ void *arena_copy(Arena *arena, const void *data, size_t size);
 #define ARENA_NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
 #define ARENA_ARRAY(arena, T, n) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n)))
 
-/* --- string slices ------------------------------------------------------ */
-
 /* Bytes with a length; not owned, not NUL-terminated unless said so. */
 typedef struct Str {
     const char *data;
@@ -72,8 +73,6 @@ bool str_starts_with(Str s, const char *prefix);
 bool str_ends_with(Str s, const char *suffix);
 /* Arguments for "%.*s". */
 #define STR_ARG(s) (int)(s).len, (s).data
-
-/* --- string builder ----------------------------------------------------- */
 
 /* Growing text, always NUL-terminated once anything was added. Owns data. */
 typedef struct StrBuf {
@@ -92,24 +91,29 @@ static inline void strbuf_add(StrBuf *buf, const char *data, size_t len)
     buf->len += len;
     buf->data[buf->len] = '\0';
 }
+
 static inline void strbuf_add_char(StrBuf *buf, char c)
 {
     if (buf->cap - buf->len < 2) strbuf_grow(buf, 1);
     buf->data[buf->len++] = c;
     buf->data[buf->len] = '\0';
 }
+
 static inline void strbuf_add_c(StrBuf *buf, const char *cstr)
 {
     strbuf_add(buf, cstr, strlen(cstr));
 }
-static inline void strbuf_add_str(StrBuf *buf, Str s) { strbuf_add(buf, s.data, s.len); }
+
+static inline void strbuf_add_str(StrBuf *buf, Str s)
+{
+    strbuf_add(buf, s.data, s.len);
+}
+
 void strbuf_add_uint(StrBuf *buf, uint64_t value);
 void strbuf_add_int(StrBuf *buf, int64_t value);
 void strbuf_printf(StrBuf *buf, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void strbuf_vprintf(StrBuf *buf, const char *fmt, va_list args);
 Str strbuf_str(const StrBuf *buf);
-
-/* --- growable arrays ------------------------------------------------------ */
 
 /* VEC(int) v = {0}; *vec_push(&v) = 1; v.data[0]; v.len; vec_free(&v); */
 #define VEC(T)                                                                                     \
@@ -128,7 +132,7 @@ void vec_grow_raw(void **data, size_t *cap, size_t want, size_t elem_size);
 #define vec_free(v) (free_ptr((void **)&(v)->data), (v)->len = (v)->cap = 0)
 void free_ptr(void **ptr);
 
-/* --- hashing ---------------------------------------------------------------- */
+/* Hashing. */
 
 uint64_t hash_bytes(const void *data, size_t len, uint64_t seed);
 uint64_t hash_combine(uint64_t a, uint64_t b);
@@ -195,8 +199,8 @@ bool bigint_eq(const BigInt *a, const BigInt *b);
 bool bigint_is_zero(const BigInt *a);
 bool bigint_is_negative(const BigInt *a); /* sign bit set */
 bool bigint_fits_i64(const BigInt *a, bool is_signed);
-int64_t bigint_to_i64(const BigInt *a);   /* sign-extended; low 64 bits when wider */
-uint64_t bigint_to_u64(const BigInt *a);  /* zero-extended; low 64 bits when wider */
+int64_t bigint_to_i64(const BigInt *a);  /* sign-extended; low 64 bits when wider */
+uint64_t bigint_to_u64(const BigInt *a); /* zero-extended; low 64 bits when wider */
 int bigint_cmp(const BigInt *a, const BigInt *b, bool is_signed); /* same widths; -1 0 1 */
 
 BigInt bigint_neg(Arena *arena, const BigInt *a);
@@ -239,8 +243,8 @@ void input_close(InputFile *input);
  * before output_close. */
 typedef struct OutputFile {
     const char *path;
-    StrBuf temporary; /* its name; empty: written directly */
-    int fd;           /* < 0: not yet open */
+    StrBuf temporary;   /* its name; empty: written directly */
+    int fd;             /* < 0: not yet open */
     const char *reason; /* why writing failed, or NULL */
 } OutputFile;
 void output_open(OutputFile *output, const char *path);

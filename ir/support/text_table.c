@@ -9,7 +9,10 @@ StrBuf *text_table_cell(TextTable *table)
     return cell;
 }
 
-void text_table_add(TextTable *table, const char *text) { strbuf_add_c(text_table_cell(table), text); }
+void text_table_add(TextTable *table, const char *text)
+{
+    strbuf_add_c(text_table_cell(table), text);
+}
 
 void text_table_add_int(TextTable *table, int64_t value)
 {
@@ -27,15 +30,13 @@ void text_table_add_count(TextTable *table, int64_t count)
 static size_t shown_width(const StrBuf *text)
 {
     size_t width = 0;
-    for (size_t i = 0; i < text->len; i++)
-        width += ((unsigned char)text->data[i] & 0xc0) != 0x80;
+    for (size_t i = 0; i < text->len; i++) width += ((unsigned char)text->data[i] & 0xc0) != 0x80;
     return width;
 }
 
 static void pad(StrBuf *out, size_t count)
 {
-    while (count-- > 0)
-        strbuf_add_char(out, ' ');
+    while (count-- > 0) strbuf_add_char(out, ' ');
 }
 
 static size_t column_width(const TextTable *table, size_t column)
@@ -50,11 +51,9 @@ static size_t column_width(const TextTable *table, size_t column)
 
 static void find_widths(TextTable *table)
 {
-    if (table->widths)
-        return;
+    if (table->widths) return;
     table->widths = xcalloc(table->columns, sizeof *table->widths);
-    for (size_t i = 0; i < table->columns; i++)
-        table->widths[i] = column_width(table, i);
+    for (size_t i = 0; i < table->columns; i++) table->widths[i] = column_width(table, i);
 }
 
 void text_table_print_row(TextTable *table, size_t row, StrBuf *out)
@@ -66,11 +65,9 @@ void text_table_print_row(TextTable *table, size_t row, StrBuf *out)
         size_t gap = table->widths[i] - shown_width(cell);
         bool is_last = i + 1 == table->columns;
         pad(out, i > 0 ? 2 : 0);
-        if (i >= table->first_number)
-            pad(out, gap);
+        if (i >= table->first_number) pad(out, gap);
         strbuf_add_str(out, strbuf_str(cell));
-        if (i < table->first_number && !is_last)
-            pad(out, gap);
+        if (i < table->first_number && !is_last) pad(out, gap);
     }
     strbuf_add_char(out, '\n');
 }
@@ -83,8 +80,7 @@ void text_table_print(TextTable *table, StrBuf *out)
 
 void text_table_free(TextTable *table)
 {
-    for (size_t i = 0; i < table->cells.len; i++)
-        strbuf_free(&table->cells.data[i]);
+    for (size_t i = 0; i < table->cells.len; i++) strbuf_free(&table->cells.data[i]);
     vec_free(&table->cells);
     free_ptr((void **)&table->widths);
 }

@@ -4,11 +4,8 @@
  * The walk keeps its own stack, so nesting depth costs no C stack. Order and wording are
  * upstream's.
  * Tests: lit/ir/verify/verify.mir */
-#include "ir/verify/internal.h"
-
 #include "ir/asm/print/print.h"
-
-/* --- blocks ------------------------------------------------------------------------ */
+#include "ir/verify/internal.h"
 
 /* A lone block of a detached region, an unregistered op or one with the trait. */
 static bool may_lack_terminator(const Block *block)
@@ -27,10 +24,10 @@ static bool block_enter(const Block *block)
         return op_emit_error(block->parent->parent, "empty block: expect at least a terminator");
     }
     bool ok = true;
-    FOR_EACH_OP (op, block)
+    FOR_EACH_OP(op, block)
         if (op->successor_count > 0 && op->next)
-            ok = op_emit_error(
-                op, "operation with block successors must terminate its parent block");
+            ok = op_emit_error(op,
+                               "operation with block successors must terminate its parent block");
     return ok;
 }
 
@@ -57,8 +54,6 @@ static bool block_exit(const Block *block)
     if (may_lack_terminator(block) || !last->def || op_is_terminator(last)) return true;
     return missing_terminator(last);
 }
-
-/* --- ops ------------------------------------------------------------------------------- */
 
 static bool verify_operands_exist(const Op *op)
 {
@@ -121,8 +116,6 @@ static bool verify_unregistered(const Op *op)
                         "-allow-unregistered-dialect with the MLIR opt tool used");
 }
 
-/* --- dominance ------------------------------------------------------------------------- */
-
 static void note_result(const Op *user, const Op *def)
 {
     const Region *use_region = user->block->parent;
@@ -178,7 +171,7 @@ static bool verify_block_dominance(Dominance *dom, Block *block, OpVec *nested)
 {
     bool ok = true;
     bool reachable = block_is_reachable(dom, block);
-    FOR_EACH_OP (op, block) {
+    FOR_EACH_OP(op, block) {
         if (reachable) ok &= verify_uses(dom, op);
         if (op->region_count > 0 && !op_has_trait(op, TRAIT_ISOLATED)) *vec_push(nested) = op;
     }
@@ -195,7 +188,7 @@ static bool verify_dominance(Op *root)
     while (pending.len) {
         Op *op = pending.data[--pending.len];
         for (uint32_t i = 0; i < op->region_count; i++)
-            FOR_EACH_BLOCK (block, op_region(op, i))
+            FOR_EACH_BLOCK(block, op_region(op, i))
                 ok &= verify_block_dominance(dom, block, &pending);
     }
     vec_free(&pending);
@@ -215,15 +208,13 @@ static bool op_exit(Op *op, const Op *root)
     return !heads_tree || op->region_count == 0 || verify_dominance(op);
 }
 
-/* --- walk --------------------------------------------------------------------------------- */
-
 /* An op whose regions are being checked: where the walk stands in it. Isolated ops wait until
  * all else was checked. */
 typedef struct VerifyFrame {
     Op *op;
     uint32_t region;
-    Block *block; /* NULL: before the region's first */
-    Op *next;     /* in block */
+    Block *block;    /* NULL: before the region's first */
+    Op *next;        /* in block */
     bool heads_tree; /* isolated, or the root */
     bool isolated;   /* now come the isolated ops */
     bool ok;
@@ -264,7 +255,7 @@ static Op *frame_advance(VerifyFrame *frame)
             return NULL;
         } else {
             *frame = (VerifyFrame){frame->op, .heads_tree = frame->heads_tree, .isolated = true,
-                             .ok = true};
+                                   .ok = true};
         }
     }
 }

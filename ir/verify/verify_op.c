@@ -4,8 +4,6 @@
 #include "ir/asm/print/print.h"
 #include "ir/verify/internal.h"
 
-/* --- counts --------------------------------------------------------------------- */
-
 /* Groups of exactly one; *variable says whether others may add more. */
 static uint32_t required_count(const ArgDef *args, bool *variable)
 {
@@ -23,8 +21,7 @@ static bool verify_operand_count(const Op *op)
     bool variable;
     uint32_t want = required_count(op->def->operands, &variable), got = op->operand_count;
     if (variable)
-        return got >= want ||
-               op_error(op, "expected %u or more operands, but found %u", want, got);
+        return got >= want || op_error(op, "expected %u or more operands, but found %u", want, got);
     if (got == want) return true;
     if (want == 0) return op_error(op, "requires zero operands");
     if (want == 1) return op_error(op, "requires a single operand");
@@ -62,8 +59,6 @@ static bool verify_successor_count(const Op *op)
     return op_error(op, "requires %u successors but found %u", want, got);
 }
 
-/* --- segments -------------------------------------------------------------------- */
-
 static bool is_segment_list(const Attr *attr, uint32_t groups)
 {
     return attr && attr->kind == ATTR_DENSE_ARRAY &&
@@ -100,8 +95,6 @@ static bool verify_all_segments(const Op *op)
                            "result");
 }
 
-/* --- attributes -------------------------------------------------------------------- */
-
 static bool verify_attrs(const Op *op)
 {
     const OpInfo *info = op_info(op);
@@ -123,8 +116,6 @@ static bool verify_attrs(const Op *op)
     return true;
 }
 
-/* --- operand and result types -------------------------------------------------------- */
-
 static bool verify_type(const Op *op, const ArgDef *arg, const char *kind, uint32_t number,
                         const Type *type)
 {
@@ -143,9 +134,8 @@ static bool verify_group_size(const Op *op, const ArgDef *arg, const char *kind,
                                       "%s group starting at #%u requires 0 or 1 element, but "
                                       "found %u",
                                       kind, begin, count);
-    return count == 1 ||
-           op_error(op, "%s group starting at #%u requires 1 element, but found %u", kind, begin,
-                    count);
+    return count == 1 || op_error(op, "%s group starting at #%u requires 1 element, but found %u",
+                                  kind, begin, count);
 }
 
 static bool verify_operands(const Op *op)
@@ -173,8 +163,6 @@ static bool verify_results(const Op *op)
     }
     return true;
 }
-
-/* --- regions --------------------------------------------------------------------------- */
 
 static bool verify_regions(const Op *op)
 {

@@ -7,8 +7,6 @@
 #include "ir/core/core.h"
 #include "ir/verify/internal.h"
 
-/* --- symbols and functions --------------------------------------------------------- */
-
 static bool verify_visibility(const Op *op)
 {
     const Attr *visibility = op_attr(op, "sym_visibility");
@@ -126,14 +124,11 @@ bool verify_function(Op *op)
     return verify_entry_block(op, signature);
 }
 
-/* --- regions ----------------------------------------------------------------------------- */
-
 static bool verify_no_outside_use(const Op *isolated, const Region *region, const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++) {
         const Block *block = value_block(op_operand(op, i));
-        if (!block || !block->parent)
-            return op_emit_error(op, "operation's operand is unlinked");
+        if (!block || !block->parent) return op_emit_error(op, "operation's operand is unlinked");
         if (block->parent == op->block->parent) continue;
         if (region_is_ancestor(region, block->parent)) continue;
         (void)op_error(op, "using value defined outside the region");
@@ -147,13 +142,13 @@ static bool verify_isolated_region(const Op *isolated, const Region *region)
 {
     OpVec pending = {0}; /* ops whose regions are to be looked at */
     bool ok = true;
-    FOR_EACH_BLOCK (block, region)
-        FOR_EACH_OP (op, block) *vec_push(&pending) = op;
+    FOR_EACH_BLOCK(block, region)
+        FOR_EACH_OP(op, block) *vec_push(&pending) = op;
     for (size_t i = 0; i < pending.len; i++) {
         const Op *op = pending.data[i];
         ok &= verify_no_outside_use(isolated, region, op);
         if (op_has_trait(op, TRAIT_ISOLATED)) continue;
-        FOR_EACH_INNER (inner, op) *vec_push(&pending) = inner;
+        FOR_EACH_INNER(inner, op) *vec_push(&pending) = inner;
     }
     vec_free(&pending);
     return ok;
@@ -186,7 +181,7 @@ static bool verify_unique_symbols(const Op *table)
 {
     PtrMap seen = {0};
     bool ok = true;
-    FOR_EACH_INNER (op, table) {
+    FOR_EACH_INNER(op, table) {
         const Ident *name = symbol_name(op);
         if (!name) continue;
         const Op *earlier = ptrmap_get(&seen, name);
@@ -210,10 +205,9 @@ static bool verify_references(Op *table)
     *vec_push(&pending) = table;
     while (pending.len) {
         const Op *parent = pending.data[--pending.len];
-        FOR_EACH_INNER (op, parent) {
+        FOR_EACH_INNER(op, parent) {
             if (op->def && op->def->verify_symbols) ok &= op->def->verify_symbols(op, tables);
-            if (op->region_count && !op_has_trait(op, TRAIT_SYMBOL_TABLE))
-                *vec_push(&pending) = op;
+            if (op->region_count && !op_has_trait(op, TRAIT_SYMBOL_TABLE)) *vec_push(&pending) = op;
         }
     }
     vec_free(&pending);

@@ -5,8 +5,6 @@
 #include "ir/asm/print/print.h"
 #include "ir/verify/internal.h"
 
-/* --- types ----------------------------------------------------------------------- */
-
 static bool is_scalable(const Type *type)
 {
     return type->kind == TYPE_VECTOR && type->u.shaped.scalable;
@@ -35,8 +33,6 @@ static bool elems_agree(const Type *a, const Type *b)
 {
     return elem_or_self(a) == elem_or_self(b);
 }
-
-/* --- shapes of all values ---------------------------------------------------------- */
 
 static bool is_any(const Type *type)
 {
@@ -90,8 +86,6 @@ static bool all_shapes_agree(const Op *op, bool (*counts)(const Type *))
         if (!extents_agree(op, counts, dim)) return false;
     return true;
 }
-
-/* --- types of all values ----------------------------------------------------------- */
 
 static bool types_agree(const Type *a, const Type *b)
 {
@@ -218,8 +212,6 @@ static bool verify_elementwise(Op *op)
     return op_error(op, "all non-scalar operands/results must have the same shape and base type");
 }
 
-/* --- place ------------------------------------------------------------------------ */
-
 static bool verify_terminator(Op *op)
 {
     if (!op->block || op->next)
@@ -273,8 +265,6 @@ static bool verify_single_blocks(Op *op)
     return true;
 }
 
-/* --- inferred results ---------------------------------------------------------------- */
-
 static void append_types(StrBuf *out, const Type *const *types, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -311,8 +301,6 @@ bool verify_inferred(Op *op)
     return ok;
 }
 
-/* --- all ------------------------------------------------------------------------------- */
-
 typedef struct TraitCheck {
     uint32_t trait;
     bool (*check)(Op *op);
@@ -342,8 +330,7 @@ bool verify_traits(Op *op)
         {TRAIT_SAME_TYPE_OPERANDS, verify_same_type_operands},
         {TRAIT_SAME_OPERANDS_ELEMENT_TYPE, verify_same_operands_element_type},
         {TRAIT_SAME_OPERANDS_AND_RESULT_SHAPE, verify_same_operands_and_result_shape},
-        {TRAIT_SAME_OPERANDS_AND_RESULT_ELEMENT_TYPE,
-         verify_same_operands_and_result_element_type},
+        {TRAIT_SAME_OPERANDS_AND_RESULT_ELEMENT_TYPE, verify_same_operands_and_result_element_type},
         {TRAIT_ELEMENTWISE, verify_elementwise},
         {TRAIT_SYMBOL, verify_symbol},
         {TRAIT_FUNCTION, verify_function},

@@ -3,15 +3,13 @@
  * Requires: verified dfg with words and unroll factors that agree (choose-unroll gives them).
  * Changes: the region and its processes are replaced.
  * Tests: lit/lowering/dfg-to-emithls */
-#include "lowering/dfg_to_emithls/internal.h"
+#include <assert.h>
 
+#include "analysis/analysis.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "lowering/dfg_to_emithls/internal.h"
-#include "analysis/analysis.h"
-
-#include <assert.h>
 
 enum { DEFAULT_DEPTH = 2 };
 
@@ -35,8 +33,6 @@ Str to_emithls_storage_of(const Op *op, uint32_t level)
     return storage && storage->kind == ATTR_STRING ? storage->u.string : STR("auto");
 }
 
-/* --- functions ---------------------------------------------------------------------- */
-
 /* An empty function with one stream per port. */
 static Op *create_func(const Op *graph, const Attr *names, const NamedAttr *extra, uint32_t count)
 {
@@ -52,14 +48,14 @@ static Op *create_func(const Op *graph, const Attr *names, const NamedAttr *extr
         attr_named(ctx, "arg_names", names),
     };
     assert(count + 3 <= COUNT_OF(attrs));
-    for (uint32_t i = 0; i < count; i++)
-        attrs[3 + i] = extra[i];
-    OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name, .loc = graph->loc,
-                     .attrs = attr_dict(ctx, attrs, 3 + count), .region_count = 1};
+    for (uint32_t i = 0; i < count; i++) attrs[3 + i] = extra[i];
+    OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name,
+                     .loc = graph->loc,
+                     .attrs = attr_dict(ctx, attrs, 3 + count),
+                     .region_count = 1};
     Op *func = op_create(ctx, &state);
     Block *body = region_add_block(op_region(func, 0));
-    for (uint32_t i = 0; i < ports; i++)
-        block_add_arg(body, types.data[i], graph->loc);
+    for (uint32_t i = 0; i < ports; i++) block_add_arg(body, types.data[i], graph->loc);
     vec_free(&types);
     return func;
 }
@@ -73,8 +69,7 @@ static const Attr *numbered_names(Context *ctx, uint32_t inputs, uint32_t output
         uint32_t number = is_input ? i : i - inputs, of = is_input ? inputs : outputs;
         strbuf_clear(&text);
         strbuf_add_c(&text, is_input ? "in" : "out");
-        if (of > 1)
-            strbuf_add_uint(&text, number);
+        if (of > 1) strbuf_add_uint(&text, number);
         *vec_push(&names) = attr_string(ctx, strbuf_str(&text));
     }
     const Attr *array = attr_array(ctx, names.data, names.len);
@@ -82,8 +77,6 @@ static const Attr *numbered_names(Context *ctx, uint32_t inputs, uint32_t output
     strbuf_free(&text);
     return array;
 }
-
-/* --- forks ------------------------------------------------------------------------------ */
 
 static bool lower_fork(EmithlsLowering *l)
 {
@@ -97,23 +90,21 @@ static bool lower_fork(EmithlsLowering *l)
     return true;
 }
 
-/* --- processes ---------------------------------------------------------------------------- */
-
 static Op *lower_process(SymbolTable *symbols, Op *process)
 {
     Context *ctx = process->ctx;
     ProcessKind kind;
     const Attr *report = op_attr(process, "report");
-    if (!sched_process_kind(process, &kind))
-        return NULL;
+    if (!sched_process_kind(process, &kind)) return NULL;
     StrBuf doc = {0};
     to_emithls_process_doc(&doc, process, kind);
     const NamedAttr extra[2] = {attr_named(ctx, "doc", attr_string(ctx, strbuf_str(&doc))),
                                 attr_named(ctx, "report", report)};
     strbuf_free(&doc);
     const Attr *names = numbered_names(ctx, dfg_input_count(process), dfg_output_count(process));
-    EmithlsLowering l = {.process = process, .symbols = symbols,
-                  .func = create_func(process, names, extra, report ? 2 : 1)};
+    EmithlsLowering l = {.process = process,
+                         .symbols = symbols,
+                         .func = create_func(process, names, extra, report ? 2 : 1)};
     op_insert_before(l.func, process);
     l.nest.b = builder_at_end(region_entry(op_region(l.func, 0)), process->loc);
     bool ok = kind == PROCESS_WINDOW      ? to_emithls_window(&l)
@@ -130,8 +121,6 @@ static Op *lower_process(SymbolTable *symbols, Op *process)
     return l.func;
 }
 
-/* --- the region ------------------------------------------------------------------------------ */
-
 /* Channel ends as streams of the top function. */
 typedef struct Top {
     Op *region, *func;
@@ -143,8 +132,7 @@ typedef struct Top {
 static bool is_taken(const Attr *const *names, size_t count, Str name)
 {
     for (size_t i = 0; i < count; i++)
-        if (str_eq(names[i]->u.string, name))
-            return true;
+        if (str_eq(names[i]->u.string, name)) return true;
     return false;
 }
 
@@ -249,8 +237,8 @@ static void lower_channel(Top *top, Op *channel)
         attr_named(ctx, "name", attr_string(ctx, stream_name(top, channel)->str)),
         attr_named(ctx, "depth", depth ? depth : attr_i64(ctx, DEFAULT_DEPTH)),
         attr_named(ctx, "cautious", cautious)};
-    Value *stream = op_result(build(&top->nest.b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs,
-                                    cautious ? 3 : 2), 0);
+    Value *stream = op_result(
+        build(&top->nest.b, EMITHLS(STREAM), NULL, 0, &type, 1, attrs, cautious ? 3 : 2), 0);
     ptrmap_put(&top->streams, op_result(channel, 0), stream);
     ptrmap_put(&top->streams, op_result(channel, 1), stream);
 }
@@ -284,36 +272,30 @@ static bool lower_region(Op *region)
     create_top(&top);
     Block *body = region_entry(op_region(region, 0));
     FOR_EACH_OP(op, body)
-    if (op->def == DFG(CONNECT_INPUT) || op->def == DFG(CONNECT_OUTPUT))
-        ok = ok && connect_port(&top, op);
+        if (op->def == DFG(CONNECT_INPUT) || op->def == DFG(CONNECT_OUTPUT))
+            ok = ok && connect_port(&top, op);
     FOR_EACH_OP(op, body)
-    if (op->def == DFG(CHANNEL) && !ptrmap_has(&top.streams, op_result(op, 0)))
-        lower_channel(&top, op);
+        if (op->def == DFG(CHANNEL) && !ptrmap_has(&top.streams, op_result(op, 0)))
+            lower_channel(&top, op);
     FOR_EACH_OP(op, body)
-    if (op->def == DFG(INSTANTIATE))
-        lower_instantiate(&top, op);
+        if (op->def == DFG(INSTANTIATE)) lower_instantiate(&top, op);
     ptrmap_free(&top.streams);
     ptrmap_free(&top.names);
     return ok;
 }
 
-/* --- the pass -------------------------------------------------------------------------------- */
-
 /* The module's only region; NULL: diagnosed. */
 static Op *find_region(Op *module)
 {
     Op *region = NULL;
-    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    {
+    FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
         if (op->def == DFG(REGION) && region) {
             op_error(op, "is a second region; an accelerator has one");
             return NULL;
         }
-        if (op->def == DFG(REGION))
-            region = op;
+        if (op->def == DFG(REGION)) region = op;
     }
-    if (!region)
-        op_emit_error(module, "there is no dfg.region to convert");
+    if (!region) op_emit_error(module, "there is no dfg.region to convert");
     return region;
 }
 
@@ -323,16 +305,13 @@ static bool convert_dfg_to_emithls(Pass *pass, Op *module)
     SymbolTable symbols;
     bool ok = true;
     Op *region = find_region(module);
-    if (!region)
-        return false;
+    if (!region) return false;
     symtab_init(&symbols, module);
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
-    if (op->def == DFG(PROCESS))
-        ok &= lower_process(&symbols, op) != NULL;
+        if (op->def == DFG(PROCESS)) ok &= lower_process(&symbols, op) != NULL;
     ok = ok && lower_region(region);
     FOR_EACH_OP_SAFE(op, region_entry(op_region(module, 0)))
-    if (ok && (op->def == DFG(PROCESS) || op->def == DFG(REGION)))
-        op_erase(op);
+        if (ok && (op->def == DFG(PROCESS) || op->def == DFG(REGION))) op_erase(op);
     symtab_free(&symbols);
     return ok;
 }

@@ -1,4 +1,5 @@
-/* From processes and channels to functions, loops and streams. docs/reference describes each from its PassDef. */
+/* From processes and channels to functions, loops and streams. docs/reference describes each from
+ * its PassDef. */
 #ifndef MING_LOWERING_DFG_TO_EMITHLS_DFG_TO_EMITHLS_H
 #define MING_LOWERING_DFG_TO_EMITHLS_DFG_TO_EMITHLS_H
 

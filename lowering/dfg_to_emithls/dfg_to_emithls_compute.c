@@ -2,14 +2,11 @@
  * input's counters advance and held otherwise; the epilogue runs and a word is written in the last
  * iteration of the reduction.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
-#include "lowering/dfg_to_emithls/internal.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
-
-/* --- loops ---------------------------------------------------------------------------------------- */
+#include "lowering/dfg_to_emithls/internal.h"
 
 /* Opens unrolled loops over the factors of the parallel or the reduction loops. */
 NestMark to_emithls_open_lanes(ComputeLowering *c, bool reduction, const char *name)
@@ -19,26 +16,22 @@ NestMark to_emithls_open_lanes(ComputeLowering *c, bool reduction, const char *n
     uint32_t count = 0;
     StrBuf names[KERNEL_MAX_LOOPS] = {0};
     for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++) {
-        if (c->sched.kernel.is_reduction[i] != reduction || c->sched.unroll[i] == 1)
-            continue;
+        if (c->sched.kernel.is_reduction[i] != reduction || c->sched.unroll[i] == 1) continue;
         strbuf_printf(&names[count], "%s_u", to_emithls_loop_name(&c->sched, i));
         loops[count] = (LoopSpec){names[count].data, c->sched.unroll[i]};
         c->lane[i] = affine_dim(c->ctx, nest->count + count);
         count++;
     }
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
-    if (count)
-        mark = emithls_nest_open(nest, name, loops, count, LOOP_UNROLLED, -1, -1);
-    for (uint32_t i = 0; i < count; i++)
-        strbuf_free(&names[i]);
+    if (count) mark = emithls_nest_open(nest, name, loops, count, LOOP_UNROLLED, -1, -1);
+    for (uint32_t i = 0; i < count; i++) strbuf_free(&names[i]);
     return mark;
 }
 
 void to_emithls_close_lanes(ComputeLowering *c, bool reduction, NestMark mark)
 {
     for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++)
-        if (c->sched.kernel.is_reduction[i] == reduction)
-            c->lane[i] = affine_const(c->ctx, 0);
+        if (c->sched.kernel.is_reduction[i] == reduction) c->lane[i] = affine_const(c->ctx, 0);
     emithls_nest_close(&c->l->nest, mark);
 }
 
@@ -47,8 +40,7 @@ Edge to_emithls_edge(const ComputeLowering *c, uint32_t first, bool reductions_o
     Edge edge = {.count = 0};
     for (uint32_t i = first; i < c->sched.loop_count; i++) {
         const AffineExpr *expr = to_emithls_counter(c, i);
-        if (reductions_only && !c->sched.loops[i].is_reduction)
-            continue;
+        if (reductions_only && !c->sched.loops[i].is_reduction) continue;
         edge.is_eq[edge.count] = true;
         edge.exprs[edge.count++] = last ? affine_add_c(expr, 1 - c->sched.loops[i].trip) : expr;
     }
@@ -58,12 +50,9 @@ Edge to_emithls_edge(const ComputeLowering *c, uint32_t first, bool reductions_o
 NestMark to_emithls_open_edge(ComputeLowering *c, const Edge *edge)
 {
     EmithlsNest *nest = &c->l->nest;
-    if (edge->count == 0)
-        return (NestMark){nest->b.block, nest->b.before, nest->count};
+    if (edge->count == 0) return (NestMark){nest->b.block, nest->b.before, nest->count};
     return emithls_nest_open_if(nest, edge->exprs, edge->is_eq, edge->count);
 }
-
-/* --- one iteration ------------------------------------------------------------------------------ */
 
 static void read_words(ComputeLowering *c)
 {
@@ -71,7 +60,8 @@ static void read_words(ComputeLowering *c)
     Edge edge = to_emithls_edge(c, c->sched.read_depth, false, false);
     NestMark mark = to_emithls_open_edge(c, &edge);
     for (uint32_t s = 0; s < c->sched.stream_count; s++) {
-        Value *word = emithls_nest_read(nest, to_emithls_port_stream(c->l, c->sched.stream_port[s]));
+        Value *word =
+            emithls_nest_read(nest, to_emithls_port_stream(c->l, c->sched.stream_port[s]));
         emithls_nest_store(nest, word, c->words[s], NULL, 0);
     }
     emithls_nest_close(nest, mark);
@@ -89,8 +79,7 @@ static bool write_word(ComputeLowering *c)
     NestMark lanes = to_emithls_open_lanes(c, false, "finish");
     Value *value = to_emithls_reduces(c) ? to_emithls_total(c) : to_emithls_run_generic(c, 0, NULL);
     value = value ? to_emithls_run_stages(c, value) : NULL;
-    if (!value)
-        return false;
+    if (!value) return false;
     const AffineExpr *lane = to_emithls_output_lane(c);
     emithls_nest_store(nest, value, result, &lane, word->kind == TYPE_VECTOR);
     to_emithls_close_lanes(c, false, lanes);
@@ -98,8 +87,6 @@ static bool write_word(ComputeLowering *c)
     emithls_nest_close(nest, mark);
     return true;
 }
-
-/* --- the process --------------------------------------------------------------------------------- */
 
 static bool check_words(const ComputeLowering *c)
 {
@@ -111,22 +98,22 @@ static bool check_words(const ComputeLowering *c)
         return false;
     for (uint32_t i = 0; i < sched_compute_output_map(&c->sched)->result_count; i++)
         if (want[i] != got[i])
-            return op_error(c->l->process, "computes %lld elements of output dimension %u at once, "
-                                           "but its port's words hold %lld",
+            return op_error(c->l->process,
+                            "computes %lld elements of output dimension %u at once, "
+                            "but its port's words hold %lld",
                             (long long)want[i], i, (long long)got[i]);
     return true;
 }
 
 static bool declare_words(ComputeLowering *c)
 {
-    static const char *const names[] = {"in_word", "in_word2", "in_word3", "in_word4",
+    static const char *const names[] = {"in_word",  "in_word2", "in_word3", "in_word4",
                                         "in_word5", "in_word6", "in_word7", "in_word8"};
     for (uint32_t s = 0; s < c->sched.stream_count; s++) {
         Value *stream = to_emithls_port_stream(c->l, c->sched.stream_port[s]);
-        c->words[s] = emithls_nest_variable(&c->l->nest, names[s], emithls_stream_word(stream->type), NULL,
-                                    0);
-        if (!sched_compute_input_word(&c->sched, s, c->word[s]))
-            return false;
+        c->words[s] = emithls_nest_variable(&c->l->nest, names[s],
+                                            emithls_stream_word(stream->type), NULL, 0);
+        if (!sched_compute_input_word(&c->sched, s, c->word[s])) return false;
     }
     return true;
 }
@@ -140,31 +127,24 @@ static NestMark open_nest(ComputeLowering *c)
     for (uint32_t i = 0; i < count; i++) {
         strbuf_add_c(&names[i], to_emithls_loop_name(&c->sched, c->sched.loops[i].loop));
         for (uint32_t j = 0; j < i; j++)
-            if (c->sched.loops[j].loop == c->sched.loops[i].loop)
-                strbuf_add_c(&names[i], "_part");
+            if (c->sched.loops[j].loop == c->sched.loops[i].loop) strbuf_add_c(&names[i], "_part");
         loops[i] = (LoopSpec){names[i].data, c->sched.loops[i].trip};
     }
-    if (count == 0)
-        loops[count++] = (LoopSpec){"step", 1};
+    if (count == 0) loops[count++] = (LoopSpec){"step", 1};
     c->nest_first = nest->count;
     NestMark mark = emithls_nest_open(nest, "nest", loops, count, LOOP_PIPELINED, -1, -1);
     emithls_nest_interval(nest, c->sched.reduction.ii);
-    for (uint32_t i = 0; i < c->sched.loop_count; i++)
-        strbuf_free(&names[i]);
+    for (uint32_t i = 0; i < c->sched.loop_count; i++) strbuf_free(&names[i]);
     return mark;
 }
 
 static bool build_process(ComputeLowering *c)
 {
-    if (!declare_words(c))
-        return false;
-    if (to_emithls_reduces(c))
-        to_emithls_declare_sums(c);
-    if (!to_emithls_main_sources(c))
-        return false;
+    if (!declare_words(c)) return false;
+    if (to_emithls_reduces(c)) to_emithls_declare_sums(c);
+    if (!to_emithls_main_sources(c)) return false;
     for (uint32_t s = 0; s < c->sched.stage_count; s++)
-        if (!to_emithls_stage_sources(c, s))
-            return false;
+        if (!to_emithls_stage_sources(c, s)) return false;
     NestMark mark = open_nest(c);
     read_words(c);
     bool ok = (!to_emithls_reduces(c) || to_emithls_accumulate(c)) && write_word(c);
@@ -175,10 +155,8 @@ static bool build_process(ComputeLowering *c)
 bool to_emithls_compute(EmithlsLowering *l)
 {
     ComputeLowering c = {.l = l, .ctx = l->process->ctx};
-    if (!sched_compute(l->process, NULL, NULL, &c.sched))
-        return false;
-    for (uint32_t i = 0; i < c.sched.kernel.loop_count; i++)
-        c.lane[i] = affine_const(c.ctx, 0);
+    if (!sched_compute(l->process, NULL, NULL, &c.sched)) return false;
+    for (uint32_t i = 0; i < c.sched.kernel.loop_count; i++) c.lane[i] = affine_const(c.ctx, 0);
     arena_init(&c.arena);
     bool ok = check_words(&c) && build_process(&c);
     ptrmap_free(&c.looked_up);

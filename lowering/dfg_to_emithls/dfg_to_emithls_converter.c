@@ -1,10 +1,10 @@
-/* Width converters: one pipelined loop over the small words. A joining one fills its part of the large
- * word and sends it when it is complete; a splitting one holds the large word and sends its parts.
+/* Width converters: one pipelined loop over the small words. A joining one fills its part of the
+ * large word and sends it when it is complete; a splitting one holds the large word and sends its
+ * parts.
  * Tests: lit/lowering/dfg_to_emithls/converter.mir */
+#include "dialects/emithls/emithls.h"
 #include "lowering/dfg_to_emithls/internal.h"
 #include "schedule/schedule.h"
-
-#include "dialects/emithls/emithls.h"
 
 typedef struct ConverterLowering {
     EmithlsLowering *l;
@@ -22,10 +22,10 @@ static int64_t part_count(const ConverterSchedule *sched, uint32_t i)
 /* Counters are named after their dimension from inside. */
 static const char *counter_name(const ConverterSchedule *sched, uint32_t dim, bool is_lane)
 {
-    static const char *const parts[] = {"c", "x", "y", "z"}, *const lanes[] = {"c_u", "x_u", "y_u", "z_u"};
+    static const char *const parts[] = {"c", "x", "y", "z"}, *const lanes[] = {"c_u", "x_u", "y_u",
+                                                                               "z_u"};
     uint32_t from_inside = sched->rank - 1 - dim;
-    if (from_inside < COUNT_OF(parts))
-        return (is_lane ? lanes : parts)[from_inside];
+    if (from_inside < COUNT_OF(parts)) return (is_lane ? lanes : parts)[from_inside];
     return is_lane ? "n_u" : "n";
 }
 
@@ -39,9 +39,11 @@ static NestMark open_words(ConverterLowering *c)
         bool is_loop = part_count(&c->sched, i) > 1;
         c->part[i] = is_loop ? affine_dim(c->ctx, nest->count + count) : affine_const(c->ctx, 0);
         if (is_loop)
-            loops[count++] = (LoopSpec){counter_name(&c->sched, i, false), part_count(&c->sched, i)};
+            loops[count++] =
+                (LoopSpec){counter_name(&c->sched, i, false), part_count(&c->sched, i)};
     }
-    return emithls_nest_open(nest, c->sched.joins ? "join" : "split", loops, count, LOOP_PIPELINED, -1, -1);
+    return emithls_nest_open(nest, c->sched.joins ? "join" : "split", loops, count, LOOP_PIPELINED,
+                             -1, -1);
 }
 
 /* Opens an unrolled loop over the elements of the small word. */
@@ -56,8 +58,7 @@ static NestMark open_lanes(ConverterLowering *c)
         if (is_loop)
             loops[count++] = (LoopSpec){counter_name(&c->sched, i, true), c->sched.small[i]};
     }
-    if (count == 0)
-        return (NestMark){nest->b.block, nest->b.before, nest->count};
+    if (count == 0) return (NestMark){nest->b.block, nest->b.before, nest->count};
     return emithls_nest_open(nest, "lanes", loops, count, LOOP_UNROLLED, -1, -1);
 }
 
@@ -68,8 +69,7 @@ static NestMark open_edge(ConverterLowering *c, bool last)
     bool is_eq[2 * DFG_MAX_RANK];
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->sched.rank; i++) {
-        if (part_count(&c->sched, i) == 1)
-            continue;
+        if (part_count(&c->sched, i) == 1) continue;
         is_eq[count] = true;
         exprs[count++] = last ? affine_add_c(c->part[i], 1 - part_count(&c->sched, i)) : c->part[i];
     }
@@ -89,9 +89,11 @@ static void copy_lanes(ConverterLowering *c, Value *large, Value *small)
     }
     bool is_vector = emithls_array_elem(small->type)->kind == TYPE_VECTOR;
     if (c->sched.joins)
-        emithls_nest_store(nest, emithls_nest_load(nest, small, &inside, is_vector), large, &place, 1);
+        emithls_nest_store(nest, emithls_nest_load(nest, small, &inside, is_vector), large, &place,
+                           1);
     else
-        emithls_nest_store(nest, emithls_nest_load(nest, large, &place, 1), small, &inside, is_vector);
+        emithls_nest_store(nest, emithls_nest_load(nest, large, &place, 1), small, &inside,
+                           is_vector);
     emithls_nest_close(nest, mark);
 }
 
@@ -104,20 +106,21 @@ static Value *declare_word(ConverterLowering *c, const char *name, uint32_t port
 static void read_into(ConverterLowering *c, Value *word)
 {
     EmithlsNest *nest = &c->l->nest;
-    emithls_nest_store(nest, emithls_nest_read(nest, to_emithls_port_stream(c->l, 0)), word, NULL, 0);
+    emithls_nest_store(nest, emithls_nest_read(nest, to_emithls_port_stream(c->l, 0)), word, NULL,
+                       0);
 }
 
 static void write_from(ConverterLowering *c, Value *word)
 {
     EmithlsNest *nest = &c->l->nest;
-    emithls_nest_write(nest, emithls_nest_load(nest, word, NULL, 0), to_emithls_port_stream(c->l, 1));
+    emithls_nest_write(nest, emithls_nest_load(nest, word, NULL, 0),
+                       to_emithls_port_stream(c->l, 1));
 }
 
 bool to_emithls_converter(EmithlsLowering *l)
 {
     ConverterLowering c = {.l = l, .ctx = l->process->ctx};
-    if (!sched_converter(l->process, &c.sched))
-        return false;
+    if (!sched_converter(l->process, &c.sched)) return false;
     Value *large = declare_word(&c, "large", c.sched.joins ? 1 : 0);
     NestMark words = open_words(&c);
     Value *small = declare_word(&c, "small", c.sched.joins ? 0 : 1);

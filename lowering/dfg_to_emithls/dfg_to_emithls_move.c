@@ -1,10 +1,9 @@
 /* Processes that move words. A reorder is one loop over steps of blocks: it stores a word of the
- * source in a circular buffer and loads one for the result. A merge is one loop over the words of the
- * result, each taken from the port whose part it lies in.
+ * source in a circular buffer and loads one for the result. A merge is one loop over the words of
+ * the result, each taken from the port whose part it lies in.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-move.mir */
-#include "lowering/dfg_to_emithls/internal.h"
-
 #include "dialects/emithls/emithls.h"
+#include "lowering/dfg_to_emithls/internal.h"
 #include "schedule/schedule.h"
 
 /* Stores a scalar in every element of a word variable. */
@@ -22,8 +21,6 @@ static void store_fill(EmithlsNest *nest, const Attr *fill, Value *word, int64_t
     emithls_nest_close(nest, mark);
 }
 
-/* --- conditions ------------------------------------------------------------------------------ */
-
 typedef struct Condition {
     const AffineExpr *exprs[4 * DFG_MAX_RANK];
     bool is_eq[4 * DFG_MAX_RANK];
@@ -40,20 +37,15 @@ static void require(Condition *c, const AffineExpr *expr, bool is_eq)
 static void require_between(Condition *c, const AffineExpr *counter, int64_t extent, int64_t low,
                             int64_t high)
 {
-    if (low > 0)
-        require(c, affine_add_c(counter, -low), false);
-    if (high < extent - 1)
-        require(c, affine_add_c(affine_neg(counter), high), false);
+    if (low > 0) require(c, affine_add_c(counter, -low), false);
+    if (high < extent - 1) require(c, affine_add_c(affine_neg(counter), high), false);
 }
 
 static NestMark open_where(EmithlsNest *nest, const Condition *c)
 {
-    if (c->count)
-        return emithls_nest_open_if(nest, c->exprs, c->is_eq, c->count);
+    if (c->count) return emithls_nest_open_if(nest, c->exprs, c->is_eq, c->count);
     return (NestMark){nest->b.block, nest->b.before, nest->count};
 }
-
-/* --- reorder ---------------------------------------------------------------------------------- */
 
 typedef struct ReorderLowering {
     EmithlsLowering *l;
@@ -78,8 +70,7 @@ static const AffineExpr *inner_counter(const ReorderLowering *r, uint32_t i)
 static const AffineExpr *step_position(const ReorderLowering *r)
 {
     const AffineExpr *counters[MOVE_MAX_DIGITS];
-    for (uint32_t i = 0; i < r->sched.inner_count; i++)
-        counters[i] = inner_counter(r, i);
+    for (uint32_t i = 0; i < r->sched.inner_count; i++) counters[i] = inner_counter(r, i);
     return emithls_affine_flatten(r->ctx, counters, r->sched.inner, r->sched.inner_count);
 }
 
@@ -98,7 +89,8 @@ static void read_block(ReorderLowering *r)
     require_between(&where, position, r->sched.step_trips, 0, r->sched.in_burst - 1);
     NestMark mark = open_where(nest, &where);
     Value *word = emithls_nest_read(nest, to_emithls_port_stream(r->l, 0));
-    const AffineExpr *number = affine_add(affine_mul_c(step_counter(r), r->sched.in_burst), position);
+    const AffineExpr *number =
+        affine_add(affine_mul_c(step_counter(r), r->sched.in_burst), position);
     number = slot(r, number);
     emithls_nest_store(nest, word, r->buffer, &number, 1);
     emithls_nest_close(nest, mark);
@@ -155,7 +147,8 @@ static void write_block(ReorderLowering *r)
     require_between(&where, step_counter(r), p->steps, p->delay, p->delay + p->out_blocks - 1);
     require_between(&where, inner_counter(r, 0), p->inner[0], 0, p->out_burst / row - 1);
     NestMark mark = open_where(nest, &where);
-    Value *word = p->bound_count ? load_or_fill(r, emithls_stream_word(stream->type)) : load_slot(r);
+    Value *word =
+        p->bound_count ? load_or_fill(r, emithls_stream_word(stream->type)) : load_slot(r);
     emithls_nest_write(nest, word, stream);
     emithls_nest_close(nest, mark);
 }
@@ -167,11 +160,10 @@ static NestMark open_steps(ReorderLowering *r)
     uint32_t count = 1;
     r->first = r->l->nest.count;
     for (uint32_t i = 0; i < r->sched.inner_count; i++) {
-        if (r->sched.inner[i] == 1)
-            continue;
+        if (r->sched.inner[i] == 1) continue;
         r->counters[i] = r->first + count;
-        loops[count] = (LoopSpec){count <= COUNT_OF(names) ? names[count - 1] : "o",
-                                  r->sched.inner[i]};
+        loops[count] =
+            (LoopSpec){count <= COUNT_OF(names) ? names[count - 1] : "o", r->sched.inner[i]};
         count++;
     }
     return emithls_nest_open(&r->l->nest, "reorder", loops, count, LOOP_PIPELINED, -1, -1);
@@ -180,8 +172,7 @@ static NestMark open_steps(ReorderLowering *r)
 bool to_emithls_reorder(EmithlsLowering *l)
 {
     ReorderLowering r = {.l = l, .ctx = l->process->ctx};
-    if (!sched_reorder(l->process, &r.sched))
-        return false;
+    if (!sched_reorder(l->process, &r.sched)) return false;
     const Type *word = emithls_stream_word(to_emithls_port_stream(l, 0)->type);
     r.buffer = emithls_nest_variable(&l->nest, "buffer", word, &r.sched.depth, 1);
     emithls_nest_bind(&l->nest, r.buffer, "ram_s2p", to_emithls_storage_of(r.sched.reorder, 0));
@@ -193,14 +184,11 @@ bool to_emithls_reorder(EmithlsLowering *l)
     return true;
 }
 
-/* --- merge ------------------------------------------------------------------------------------ */
-
 static void part_condition(Context *ctx, const MergeSchedule *sched, const MergePart *part,
                            uint32_t first, Condition *out)
 {
     for (uint32_t d = 0, next = first; d < sched->rank; d++) {
-        if (sched->extents[d] == 1)
-            continue;
+        if (sched->extents[d] == 1) continue;
         const AffineExpr *at = affine_dim(ctx, next++);
         int64_t low = part->offset[d], high = low + (part->size[d] - 1) * part->stride[d];
         require_between(out, at, sched->extents[d], low, high);
@@ -222,8 +210,7 @@ static NestMark open_grid(EmithlsNest *nest, const MergeSchedule *sched)
             loops[count++] = (LoopSpec){from_inside < COUNT_OF(names) ? names[from_inside] : "n",
                                         sched->extents[d]};
     }
-    if (count == 0)
-        loops[count++] = (LoopSpec){"i", 1};
+    if (count == 0) loops[count++] = (LoopSpec){"i", 1};
     return emithls_nest_open(nest, "merge", loops, count, LOOP_PIPELINED, -1, -1);
 }
 
@@ -247,16 +234,15 @@ static Value *constant_table(EmithlsLowering *l, const MergeSchedule *sched, uin
     const Attr *value = sched_merge_constant(sched, source);
     int64_t dims[2] = {sched_merge_words(sched, source), sched->lanes};
     const Type *type = type_tensor(type_elem(value->type), dims, sched->lanes > 1 ? 2 : 1, NULL);
-    if (value->u.dense.is_splat)
-        return NULL;
-    return to_emithls_declare_table(l, attr_dense_raw(type, value->u.dense.data, value->u.dense.size, false),
-                         STR("part"), "rom_1p",
-                         to_emithls_storage_of(value_def(op_operand(sched->merge, source)), 0),
-                         sched->lanes > 1);
+    if (value->u.dense.is_splat) return NULL;
+    return to_emithls_declare_table(
+        l, attr_dense_raw(type, value->u.dense.data, value->u.dense.size, false), STR("part"),
+        "rom_1p", to_emithls_storage_of(value_def(op_operand(sched->merge, source)), 0),
+        sched->lanes > 1);
 }
 
-static void take_constant(EmithlsLowering *l, const MergeSchedule *sched, uint32_t source, Value *table,
-                          uint32_t first, Value *result)
+static void take_constant(EmithlsLowering *l, const MergeSchedule *sched, uint32_t source,
+                          Value *table, uint32_t first, Value *result)
 {
     EmithlsNest *nest = &l->nest;
     if (!table) {
@@ -268,16 +254,15 @@ static void take_constant(EmithlsLowering *l, const MergeSchedule *sched, uint32
     index[1] = lane;
     LoopSpec loop = {"lane", sched->lanes};
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
-    if (sched->lanes > 1)
-        mark = emithls_nest_open(nest, "part", &loop, 1, LOOP_UNROLLED, -1, -1);
+    if (sched->lanes > 1) mark = emithls_nest_open(nest, "part", &loop, 1, LOOP_UNROLLED, -1, -1);
     Value *element = emithls_nest_load(nest, table, index, sched->lanes > 1 ? 2 : 1);
     emithls_nest_store(nest, element, result, &lane, sched->lanes > 1);
     emithls_nest_close(nest, mark);
 }
 
 /* The parts that a word lies in, each taken where it is. */
-static void take_parts(EmithlsLowering *l, const MergeSchedule *sched, Value *const *tables, uint32_t first,
-                       Value *result)
+static void take_parts(EmithlsLowering *l, const MergeSchedule *sched, Value *const *tables,
+                       uint32_t first, Value *result)
 {
     EmithlsNest *nest = &l->nest;
     for (uint32_t i = 0; i < sched->source_count; i++) {
@@ -285,8 +270,9 @@ static void take_parts(EmithlsLowering *l, const MergeSchedule *sched, Value *co
         part_condition(l->process->ctx, sched, &sched->parts[i], first, &where);
         NestMark part = open_where(nest, &where);
         if (sched->port[i] >= 0)
-            emithls_nest_store(nest, emithls_nest_read(nest, to_emithls_port_stream(l, (uint32_t)sched->port[i])), result, NULL,
-                       0);
+            emithls_nest_store(
+                nest, emithls_nest_read(nest, to_emithls_port_stream(l, (uint32_t)sched->port[i])),
+                result, NULL, 0);
         else
             take_constant(l, sched, i, tables[i], first, result);
         emithls_nest_close(nest, part);
@@ -299,17 +285,14 @@ bool to_emithls_merge(EmithlsLowering *l)
     EmithlsNest *nest = &l->nest;
     Value *tables[SCHED_MAX_STREAMS] = {NULL};
     uint32_t first = nest->count;
-    if (!sched_merge(l->process, &sched))
-        return false;
+    if (!sched_merge(l->process, &sched)) return false;
     for (uint32_t i = 0; i < sched.source_count; i++)
-        if (sched.port[i] < 0)
-            tables[i] = constant_table(l, &sched, i);
+        if (sched.port[i] < 0) tables[i] = constant_table(l, &sched, i);
     NestMark grid = open_grid(nest, &sched);
     Value *out = to_emithls_port_stream(l, dfg_input_count(l->process));
     Value *result = emithls_nest_variable(nest, "result", emithls_stream_word(out->type), NULL, 0);
     const Attr *fill = op_attr(sched.merge, "fill");
-    if (fill)
-        store_fill(nest, fill, result, sched.lanes);
+    if (fill) store_fill(nest, fill, result, sched.lanes);
     take_parts(l, &sched, tables, first, result);
     emithls_nest_write(nest, emithls_nest_load(nest, result, NULL, 0), out);
     emithls_nest_close(nest, grid);

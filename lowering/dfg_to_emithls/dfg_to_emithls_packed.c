@@ -1,16 +1,16 @@
-/* Products that share multiplications, by the schedule's packing. A group of lanes is multiplied at once:
+/* Products that share multiplications, by the schedule's packing. A group of lanes is multiplied at
+ * once:
  *
  *   packed_sum         = sum over a chain of packed(a) * packed(b)
  *   terms[lane][chain] = field of packed_sum + the bit in front of it, for each lane of the group
  *   sum[lane]         += terms[lane][chain]
  *
- * Where lanes do not fill their last group, that one has fewer fields and comes in a loop of its own.
- * docs/packing.md says why the fields are exact.
+ * Where lanes do not fill their last group, that one has fewer fields and comes in a loop of its
+ * own. docs/packing.md says why the fields are exact.
  * Tests: lit/lowering/dfg_to_emithls/packing.mir, test/e2e/unroll_check.py */
-#include "lowering/dfg_to_emithls/internal.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 /* Groups of lanes along the loop of an operand's fields. */
 typedef struct Groups {
@@ -27,10 +27,8 @@ typedef struct PackedLowering {
     Groups groups[2];                         /* of the operands */
     const AffineExpr *lane[KERNEL_MAX_LOOPS]; /* first lane per loop */
     const AffineExpr *chain;                  /* its chain's number among those of a lane */
-    Value *product, *chain_sum;               /* chain_sum: a variable, or NULL if it is one product */
+    Value *product, *chain_sum; /* chain_sum: a variable, or NULL if it is one product */
 } PackedLowering;
-
-/* --- scalars ------------------------------------------------------------------------------------ */
 
 /* The value, which fits, in `bits` bits. */
 static Value *resized(PackedLowering *p, Value *value, int64_t bits)
@@ -38,16 +36,14 @@ static Value *resized(PackedLowering *p, Value *value, int64_t bits)
     Builder *b = &p->c->l->nest.b;
     int64_t width = type_width(value->type);
     const Type *type = type_i(p->c->ctx, (uint32_t)bits);
-    if (width == bits)
-        return value;
+    if (width == bits) return value;
     return build_unary(b, width < bits ? ARITH(EXTSI) : ARITH(TRUNCI), type, value);
 }
 
 static Value *shifted(PackedLowering *p, const OpDef *shift, Value *value, int64_t by)
 {
     Builder *b = &p->c->l->nest.b;
-    if (by == 0)
-        return value;
+    if (by == 0) return value;
     return build_binary(b, shift, value->type, value, arith_constant_int(b, value->type, by));
 }
 
@@ -57,14 +53,11 @@ static Value *named(PackedLowering *p, Value *value, const char *name)
     return value;
 }
 
-/* --- lanes ---------------------------------------------------------------------------------------- */
-
 /* Moves to a lane of the current group; the fields of a loop that is not packed are one. */
 static void select_field(PackedLowering *p, int operand, int64_t field)
 {
     uint32_t loop = p->packing->loop[operand];
-    if (loop != KERNEL_MAX_LOOPS)
-        p->c->lane[loop] = affine_add_c(p->lane[loop], field);
+    if (loop != KERNEL_MAX_LOOPS) p->c->lane[loop] = affine_add_c(p->lane[loop], field);
 }
 
 /* The operand's loop whose lanes are fields, as groups: whole ones, or the rest. */
@@ -74,7 +67,8 @@ static Groups groups_of(const PackedLowering *p, int operand, bool rest)
     int64_t lanes = loop == KERNEL_MAX_LOOPS ? 1 : p->c->sched.unroll[loop];
     int64_t fields = p->packing->grid.fields[operand];
     int64_t whole = lanes / fields * fields;
-    return rest ? (Groups){whole, lanes > whole, lanes - whole} : (Groups){0, lanes / fields, fields};
+    return rest ? (Groups){whole, lanes > whole, lanes - whole}
+                : (Groups){0, lanes / fields, fields};
 }
 
 typedef struct LaneLoops {
@@ -88,8 +82,7 @@ static const AffineExpr *add_lane_loop(PackedLowering *p, LaneLoops *loops, uint
                                        const char *suffix, int64_t trips)
 {
     Context *ctx = p->c->ctx;
-    if (trips == 1)
-        return affine_const(ctx, 0);
+    if (trips == 1) return affine_const(ctx, 0);
     uint32_t i = loops->count++;
     strbuf_printf(&loops->names[i], "%s%s", to_emithls_loop_name(&p->c->sched, loop), suffix);
     loops->specs[i] = (LoopSpec){loops->names[i].data, trips};
@@ -102,8 +95,7 @@ static NestMark open_lane_loops(PackedLowering *p, LaneLoops *loops, const char 
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
     if (loops->count)
         mark = emithls_nest_open(nest, name, loops->specs, loops->count, LOOP_UNROLLED, -1, -1);
-    for (uint32_t i = 0; i < loops->count; i++)
-        strbuf_free(&loops->names[i]);
+    for (uint32_t i = 0; i < loops->count; i++) strbuf_free(&loops->names[i]);
     return mark;
 }
 
@@ -135,14 +127,12 @@ static NestMark open_chain(PackedLowering *p)
     LaneLoops loops = {.count = 0};
     for (uint32_t i = 0; i < sched->kernel.loop_count; i++)
         if (sched->kernel.is_reduction[i])
-            p->c->lane[i] = affine_add(p->lane[i],
-                                       add_lane_loop(p, &loops, i, "_u", p->packing->chain[i]));
+            p->c->lane[i] =
+                affine_add(p->lane[i], add_lane_loop(p, &loops, i, "_u", p->packing->chain[i]));
     NestMark mark = open_lane_loops(p, &loops, "chain");
     emithls_nest_keep_order(&p->c->l->nest);
     return mark;
 }
-
-/* --- products --------------------------------------------------------------------------------------- */
 
 /* After what the operand's first argument is: an element of a stream or of a table. */
 static const char *packed_name(const PackedLowering *p, int operand)
@@ -163,9 +153,9 @@ static Value *pack_operand(PackedLowering *p, int operand)
     Value *packed = NULL;
     for (int64_t k = fields; k-- > 0;) {
         select_field(p, operand, k);
-        Value *value = to_emithls_run_value(p->c, op_operand(p->packing->product, (uint32_t)operand));
-        if (!value)
-            return NULL;
+        Value *value =
+            to_emithls_run_value(p->c, op_operand(p->packing->product, (uint32_t)operand));
+        if (!value) return NULL;
         value = shifted(p, ARITH(SHLI), resized(p, value, grid->bits[operand]),
                         k * grid->stride[operand]);
         packed = packed ? build_binary(&p->c->l->nest.b, ARITH(ADDI), value->type, packed, value)
@@ -178,13 +168,16 @@ static Value *multiply(PackedLowering *p, const char *name)
 {
     int64_t bits = p->packing->accumulator;
     Value *a = pack_operand(p, 0), *b = a ? pack_operand(p, 1) : NULL;
-    if (!b)
-        return NULL;
+    if (!b) return NULL;
     Value *wide_a = resized(p, a, bits), *wide_b = resized(p, b, bits);
-    return named(p, build_binary(&p->c->l->nest.b, ARITH(MULI), wide_a->type, wide_a, wide_b), name);
+    return named(p, build_binary(&p->c->l->nest.b, ARITH(MULI), wide_a->type, wide_a, wide_b),
+                 name);
 }
 
-static bool is_packed(const PackedLowering *p) { return p->groups[0].fields * p->groups[1].fields > 1; }
+static bool is_packed(const PackedLowering *p)
+{
+    return p->groups[0].fields * p->groups[1].fields > 1;
+}
 
 /* p->product, or p->chain_sum = product + product + ... False: diagnosed. */
 static bool multiply_chain(PackedLowering *p)
@@ -197,15 +190,15 @@ static bool multiply_chain(PackedLowering *p)
         return p->product != NULL;
     }
     Value *zero = emithls_nest_constant(nest, attr_int(type, 0));
-    p->chain_sum = emithls_nest_variable(nest, is_packed(p) ? "packed_sum" : "chain_sum", type, NULL, 0);
+    p->chain_sum =
+        emithls_nest_variable(nest, is_packed(p) ? "packed_sum" : "chain_sum", type, NULL, 0);
     emithls_nest_store(nest, zero, p->chain_sum, NULL, 0);
     NestMark mark = open_chain(p);
     p->product = multiply(p, "product");
-    if (!p->product)
-        return false;
+    if (!p->product) return false;
     Value *so_far = emithls_nest_load(nest, p->chain_sum, NULL, 0);
-    emithls_nest_store(nest, build_binary(&nest->b, ARITH(ADDI), type, so_far, p->product), p->chain_sum,
-               NULL, 0);
+    emithls_nest_store(nest, build_binary(&nest->b, ARITH(ADDI), type, so_far, p->product),
+                       p->chain_sum, NULL, 0);
     emithls_nest_close(nest, mark);
     return true;
 }
@@ -213,7 +206,8 @@ static bool multiply_chain(PackedLowering *p)
 /* packed_sum >> by */
 static Value *shifted_sum(PackedLowering *p, int64_t by)
 {
-    Value *sum = p->chain_sum ? emithls_nest_load(&p->c->l->nest, p->chain_sum, NULL, 0) : p->product;
+    Value *sum =
+        p->chain_sum ? emithls_nest_load(&p->c->l->nest, p->chain_sum, NULL, 0) : p->product;
     return shifted(p, ARITH(SHRSI), sum, by);
 }
 
@@ -232,13 +226,12 @@ static Value *field_value(PackedLowering *p, int64_t position)
 }
 
 /* terms[lane][chain], without dimensions of one element */
-static uint32_t term_index(const PackedLowering *p, const AffineExpr *chain, const AffineExpr **index)
+static uint32_t term_index(const PackedLowering *p, const AffineExpr *chain,
+                           const AffineExpr **index)
 {
     uint32_t rank = 0;
-    if (p->c->sched.lanes > 1)
-        index[rank++] = to_emithls_output_lane(p->c);
-    if (p->chains > 1)
-        index[rank++] = chain;
+    if (p->c->sched.lanes > 1) index[rank++] = to_emithls_output_lane(p->c);
+    if (p->chains > 1) index[rank++] = chain;
     return rank;
 }
 
@@ -251,8 +244,8 @@ static void store_fields(PackedLowering *p)
         for (int64_t j = 0; j < p->groups[1].fields; j++) {
             select_field(p, 0, i);
             select_field(p, 1, j);
-            Value *field = is_packed(p) ? field_value(p, i * strides[0] + j * strides[1])
-                                        : shifted_sum(p, 0);
+            Value *field =
+                is_packed(p) ? field_value(p, i * strides[0] + j * strides[1]) : shifted_sum(p, 0);
             field = resized(p, field, type_width(emithls_array_elem(p->terms->type)));
             uint32_t rank = term_index(p, p->chain, index);
             emithls_nest_store(&p->c->l->nest, field, p->terms, index, rank);
@@ -263,19 +256,15 @@ static void store_fields(PackedLowering *p)
 static bool multiply_groups(PackedLowering *p)
 {
     EmithlsNest *nest = &p->c->l->nest;
-    if (p->groups[0].count == 0 || p->groups[1].count == 0)
-        return true;
+    if (p->groups[0].count == 0 || p->groups[1].count == 0) return true;
     NestMark mark = open_groups(p);
-    if (!multiply_chain(p))
-        return false;
+    if (!multiply_chain(p)) return false;
     store_fields(p);
     for (uint32_t i = 0; i < p->c->sched.kernel.loop_count; i++)
         p->c->lane[i] = affine_const(p->c->ctx, 0);
     emithls_nest_close(nest, mark);
     return true;
 }
-
-/* --- sums --------------------------------------------------------------------------------------------- */
 
 /* Registers for what the chains of an iteration give: as wide as a field, or as the sums. */
 static void declare_terms(PackedLowering *p)
@@ -286,14 +275,11 @@ static void declare_terms(PackedLowering *p)
     const Type *field = type_i(p->c->ctx, (uint32_t)grid->spacing);
     int64_t dims[2];
     uint32_t rank = 0;
-    if (p->c->sched.lanes > 1)
-        dims[rank++] = p->c->sched.lanes;
-    if (p->chains > 1)
-        dims[rank++] = p->chains;
-    p->terms = emithls_nest_variable(nest, "terms", grid->fields[0] * grid->fields[1] > 1 ? field : sum, dims,
-                             rank);
-    for (uint32_t i = 1; i <= rank; i++)
-        emithls_nest_partition(nest, p->terms, i);
+    if (p->c->sched.lanes > 1) dims[rank++] = p->c->sched.lanes;
+    if (p->chains > 1) dims[rank++] = p->chains;
+    p->terms = emithls_nest_variable(
+        nest, "terms", grid->fields[0] * grid->fields[1] > 1 ? field : sum, dims, rank);
+    for (uint32_t i = 1; i <= rank; i++) emithls_nest_partition(nest, p->terms, i);
 }
 
 /* sum[lane] += terms[lane][chain] */
@@ -304,8 +290,7 @@ static void add_terms(PackedLowering *p)
     LoopSpec loop = {"i", p->chains};
     const AffineExpr *chain = affine_dim(p->c->ctx, nest->count);
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
-    if (p->chains > 1)
-        mark = emithls_nest_open(nest, "chains", &loop, 1, LOOP_UNROLLED, -1, -1);
+    if (p->chains > 1) mark = emithls_nest_open(nest, "chains", &loop, 1, LOOP_UNROLLED, -1, -1);
     Value *sum = to_emithls_load_sum(p->c);
     Value *term = emithls_nest_load(nest, p->terms, index, term_index(p, chain, index));
     term = resized(p, term, type_width(sum->type));
@@ -321,8 +306,7 @@ bool to_emithls_accumulate_packed(ComputeLowering *c)
     for (int which = 0; which < 4; which++) {
         p.groups[0] = groups_of(&p, 0, which & 1);
         p.groups[1] = groups_of(&p, 1, which & 2);
-        if (!multiply_groups(&p))
-            return false;
+        if (!multiply_groups(&p)) return false;
     }
     NestMark lanes = to_emithls_open_lanes(c, false, "outputs");
     to_emithls_start_sum(c);

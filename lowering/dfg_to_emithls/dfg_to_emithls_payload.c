@@ -1,11 +1,10 @@
 /* The scalar code of a compute process: payloads of its kernels, inlined at one lane.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
-#include "lowering/dfg_to_emithls/internal.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 static bool is_scalar_op(const Op *op)
 {
@@ -26,8 +25,7 @@ static Value **payload_operands(ComputeLowering *c, const Op *op, uint32_t first
     Value **operands = ARENA_ARRAY(&c->arena, Value *, op->operand_count);
     for (uint32_t i = first; i < op->operand_count; i++) {
         Value *operand = op_operand(op, i);
-        if (!ptrmap_has(values, operand))
-            ptrmap_put(values, operand, outer_constant(c, operand));
+        if (!ptrmap_has(values, operand)) ptrmap_put(values, operand, outer_constant(c, operand));
         operands[i] = ptrmap_get(values, operand);
     }
     return operands;
@@ -42,21 +40,18 @@ static void look_up(ComputeLowering *c, const Op *extract, const Lookup *lookup,
     Value **operands = payload_operands(c, extract, first, values);
     ptrmap_put(values, op_result(extract, 0),
                emithls_nest_look_up(&c->l->nest, lookup->array, index, count, operands + first,
-                            extract->operand_count - first));
+                                    extract->operand_count - first));
 }
 
 /* Whether a linalg.index only chooses rows of tables. */
 static bool chooses_rows(ComputeLowering *c, const Op *index)
 {
-    FOR_EACH_USE(use, op_result(index, 0))
-    {
+    FOR_EACH_USE(use, op_result(index, 0)) {
         const Lookup *lookup = ptrmap_get(&c->looked_up, use->owner);
         uint32_t leading = lookup ? lookup->layout.leading : 0;
         for (uint32_t i = 1; i < use->owner->operand_count; i++)
-            if (op_operand(use->owner, i) == op_result(index, 0) && i > leading)
-                return false;
-        if (!lookup)
-            return false;
+            if (op_operand(use->owner, i) == op_result(index, 0) && i > leading) return false;
+        if (!lookup) return false;
     }
     return true;
 }
@@ -91,10 +86,10 @@ static bool copy_payload_op(ComputeLowering *c, Op *op, PtrMap *values)
 /* A payload to copy into the nest, of main (stage 0) or of a stage. */
 typedef struct InlinedPayload {
     const Op *generic;
-    const OperandSource *sources;  /* of its inputs */
-    Value *flow;            /* for the input that another kernel delivers, or NULL */
-    Value *const *so_far;   /* for its outputs, or NULL */
-    const AffineMap *loops; /* main's loops -> the generic's */
+    const OperandSource *sources; /* of its inputs */
+    Value *flow;                  /* for the input that another kernel delivers, or NULL */
+    Value *const *so_far;         /* for its outputs, or NULL */
+    const AffineMap *loops;       /* main's loops -> the generic's */
 } InlinedPayload;
 
 const AffineMap *to_emithls_payload_loops(const ComputeLowering *c, uint32_t which)
@@ -106,36 +101,34 @@ const AffineMap *to_emithls_payload_loops(const ComputeLowering *c, uint32_t whi
 static InlinedPayload payload_of(ComputeLowering *c, uint32_t which)
 {
     return (InlinedPayload){.generic = which ? c->sched.stages[which - 1] : c->sched.main,
-                     .sources = c->sources[which],
-                     .loops = to_emithls_payload_loops(c, which)};
+                            .sources = c->sources[which],
+                            .loops = to_emithls_payload_loops(c, which)};
 }
 
 static bool op_is_needed(const Op *op, const PtrMap *needed)
 {
     for (uint32_t i = 0; i < op->result_count; i++)
-        if (ptrmap_has(needed, op_result(op, i)))
-            return true;
+        if (ptrmap_has(needed, op_result(op, i))) return true;
     return false;
 }
 
 /* The values of a body that others among `wanted` are computed from, and these. */
 static void mark_needed(const Block *body, Value *const *wanted, uint32_t count, PtrMap *needed)
 {
-    for (uint32_t i = 0; i < count; i++)
-        ptrmap_put(needed, wanted[i], wanted[i]);
+    for (uint32_t i = 0; i < count; i++) ptrmap_put(needed, wanted[i], wanted[i]);
     for (const Op *op = body->last->prev; op; op = op->prev)
         for (uint32_t i = 0; op_is_needed(op, needed) && i < op->operand_count; i++)
             ptrmap_put(needed, op_operand(op, i), op_operand(op, i));
 }
 
 /* Values for the arguments of the body that are needed. */
-static void load_arguments(ComputeLowering *c, const InlinedPayload *p, const PtrMap *needed, PtrMap *values)
+static void load_arguments(ComputeLowering *c, const InlinedPayload *p, const PtrMap *needed,
+                           PtrMap *values)
 {
     const Block *body = linalg_body(p->generic);
     uint32_t inputs = linalg_input_count(p->generic);
     for (uint32_t i = 0; i < body->arg_count; i++) {
-        if (!ptrmap_has(needed, body->args[i]))
-            continue;
+        if (!ptrmap_has(needed, body->args[i])) continue;
         bool flows = i < inputs && p->sources[i].kind == SOURCE_FLOW;
         ptrmap_put(values, body->args[i],
                    i >= inputs ? p->so_far[i - inputs]
@@ -148,12 +141,11 @@ static void load_arguments(ComputeLowering *c, const InlinedPayload *p, const Pt
 static void copy_index(ComputeLowering *c, const InlinedPayload *p, const Op *op, PtrMap *values)
 {
     const AffineExpr *loops[KERNEL_MAX_LOOPS];
-    for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++)
-        loops[i] = c->lane[i];
+    for (uint32_t i = 0; i < c->sched.kernel.loop_count; i++) loops[i] = c->lane[i];
     for (uint32_t i = 0; i < c->sched.loop_count; i++) {
         const ScheduleLoop *loop = &c->sched.loops[i];
-        loops[loop->loop] = affine_add(loops[loop->loop],
-                                       affine_mul_c(to_emithls_counter(c, i), loop->scale));
+        loops[loop->loop] =
+            affine_add(loops[loop->loop], affine_mul_c(to_emithls_counter(c, i), loop->scale));
     }
     const AffineExpr *loop = p->loops->results[attr_int_value(op_attr(op, "dim"))];
     const AffineExpr *expr = affine_replace(loop, loops, c->sched.kernel.loop_count, NULL, 0);
@@ -162,8 +154,8 @@ static void copy_index(ComputeLowering *c, const InlinedPayload *p, const Op *op
 
 /* Copies what the `count` values `wanted` of the payload need and gives what they became. False:
  * diagnosed. */
-static bool run_payload(ComputeLowering *c, const InlinedPayload *p, Value *const *wanted, uint32_t count,
-                        Value **out)
+static bool run_payload(ComputeLowering *c, const InlinedPayload *p, Value *const *wanted,
+                        uint32_t count, Value **out)
 {
     Block *body = linalg_body(p->generic);
     PtrMap needed = {0}, values = {0};
@@ -171,8 +163,7 @@ static bool run_payload(ComputeLowering *c, const InlinedPayload *p, Value *cons
     mark_needed(body, wanted, count, &needed);
     load_arguments(c, p, &needed, &values);
     for (Op *op = body->first; ok && op != body->last; op = op->next) {
-        if (!op_is_needed(op, &needed))
-            continue;
+        if (!op_is_needed(op, &needed)) continue;
         if (op->def != LINALG(INDEX))
             ok = copy_payload_op(c, op, &values);
         else if (!chooses_rows(c, op))
@@ -180,8 +171,7 @@ static bool run_payload(ComputeLowering *c, const InlinedPayload *p, Value *cons
     }
     for (uint32_t i = 0; ok && i < count; i++) {
         out[i] = ptrmap_get(&values, wanted[i]);
-        if (!out[i])
-            out[i] = outer_constant(c, wanted[i]);
+        if (!out[i]) out[i] = outer_constant(c, wanted[i]);
     }
     ptrmap_free(&needed);
     ptrmap_free(&values);
@@ -194,7 +184,8 @@ Value *to_emithls_run_generic(ComputeLowering *c, uint32_t which, Value *flow)
     const Block *body = linalg_body(generic);
     for (uint32_t i = linalg_input_count(generic); i < body->arg_count; i++)
         if (value_has_uses(body->args[i])) {
-            op_error(generic, "reads its initial output, which an element-wise stream does not have");
+            op_error(generic,
+                     "reads its initial output, which an element-wise stream does not have");
             return NULL;
         }
     InlinedPayload p = payload_of(c, which);

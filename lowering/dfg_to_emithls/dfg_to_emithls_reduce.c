@@ -2,22 +2,20 @@
  * written. `sum` holds this iteration's, one per lane. Where others
  * wait meanwhile, they wait in `partial`; where the update takes longer than an accumulator may
  * wait, `turns` delays partial sums, which a tree adds up at the end.
- * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir, lit/lowering/dfg_to_emithls/dfg-to-emithls-reduction.mir */
-#include "lowering/dfg_to_emithls/internal.h"
-
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir,
+ * lit/lowering/dfg_to_emithls/dfg-to-emithls-reduction.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 static const Type *sum_type(const ComputeLowering *c, uint32_t result)
 {
     return type_elem(op_result(c->sched.main, result)->type);
 }
 
-/* --- memories --------------------------------------------------------------------------- */
-
 static const char *const sum_names[SCHED_MAX_RESULTS] = {"sum", "sum2", "sum3", "sum4"};
 static const char *const partial_names[SCHED_MAX_RESULTS] = {"partial", "partial2", "partial3",
-                                                            "partial4"};
+                                                             "partial4"};
 
 static void declare_partial(ComputeLowering *c, uint32_t result)
 {
@@ -25,16 +23,15 @@ static void declare_partial(ComputeLowering *c, uint32_t result)
     int64_t dims[SCHED_MAX_LOOPS + 1];
     uint32_t rank = 0;
     for (uint32_t i = c->sched.first_reduction; i < c->sched.loop_count; i++)
-        if (!c->sched.loops[i].is_reduction)
-            dims[rank++] = c->sched.loops[i].trip;
-    if (c->sched.lanes > 1)
-        dims[rank++] = c->sched.lanes;
-    Value *partial = emithls_nest_variable(nest, partial_names[result], sum_type(c, result), dims, rank);
-    if (c->sched.lanes > 1)
-        emithls_nest_reshape(nest, partial, rank);
+        if (!c->sched.loops[i].is_reduction) dims[rank++] = c->sched.loops[i].trip;
+    if (c->sched.lanes > 1) dims[rank++] = c->sched.lanes;
+    Value *partial =
+        emithls_nest_variable(nest, partial_names[result], sum_type(c, result), dims, rank);
+    if (c->sched.lanes > 1) emithls_nest_reshape(nest, partial, rank);
     emithls_nest_bind(nest, partial, "ram_s2p", to_emithls_storage_of(c->sched.main, 0));
     emithls_nest_dependence(nest, partial,
-                    c->sched.reduction.run ? c->sched.accumulators : c->sched.reduction.distance);
+                            c->sched.reduction.run ? c->sched.accumulators
+                                                   : c->sched.reduction.distance);
     c->partial[result] = partial;
 }
 
@@ -45,8 +42,7 @@ static void declare_turns(ComputeLowering *c)
     int64_t dims[2] = {c->sched.reduction.turns * c->sched.reduction.distance, c->sched.lanes};
     uint32_t rank = c->sched.lanes > 1 ? 2 : 1;
     c->turns = emithls_nest_variable(nest, "turns", sum_type(c, 0), dims, rank);
-    for (uint32_t i = 1; i <= rank; i++)
-        emithls_nest_partition(nest, c->turns, i);
+    for (uint32_t i = 1; i <= rank; i++) emithls_nest_partition(nest, c->turns, i);
 }
 
 void to_emithls_declare_sums(ComputeLowering *c)
@@ -54,14 +50,12 @@ void to_emithls_declare_sums(ComputeLowering *c)
     EmithlsNest *nest = &c->l->nest;
     int64_t lanes = c->sched.lanes;
     for (uint32_t i = 0; i < c->sched.main->result_count; i++) {
-        c->sum[i] = emithls_nest_variable(nest, sum_names[i], sum_type(c, i), &lanes, lanes > 1 ? 1 : 0);
-        if (lanes > 1)
-            emithls_nest_partition(nest, c->sum[i], 1);
-        if (c->sched.reduction.turns == 1 && c->sched.accumulators > 1)
-            declare_partial(c, i);
+        c->sum[i] =
+            emithls_nest_variable(nest, sum_names[i], sum_type(c, i), &lanes, lanes > 1 ? 1 : 0);
+        if (lanes > 1) emithls_nest_partition(nest, c->sum[i], 1);
+        if (c->sched.reduction.turns == 1 && c->sched.accumulators > 1) declare_partial(c, i);
     }
-    if (c->sched.reduction.turns > 1)
-        declare_turns(c);
+    if (c->sched.reduction.turns > 1) declare_turns(c);
 }
 
 /* Index of a lane's accumulator among those that take turns. */
@@ -69,10 +63,8 @@ static uint32_t partial_index(const ComputeLowering *c, const AffineExpr **index
 {
     uint32_t n = 0;
     for (uint32_t i = c->sched.first_reduction; i < c->sched.loop_count; i++)
-        if (!c->sched.loops[i].is_reduction)
-            index[n++] = to_emithls_counter(c, i);
-    if (c->sched.lanes > 1)
-        index[n++] = to_emithls_output_lane(c);
+        if (!c->sched.loops[i].is_reduction) index[n++] = to_emithls_counter(c, i);
+    if (c->sched.lanes > 1) index[n++] = to_emithls_output_lane(c);
     return n;
 }
 
@@ -114,13 +106,11 @@ static Value *initial_value(ComputeLowering *c, uint32_t result)
 static Value *choose(ComputeLowering *c, const Edge *edge, Value *inside, Value *outside)
 {
     EmithlsNest *nest = &c->l->nest;
-    if (edge->count == 0)
-        return inside;
-    return arith_select(&nest->b, emithls_nest_condition(nest, edge->exprs, edge->is_eq, edge->count),
-                        inside, outside);
+    if (edge->count == 0) return inside;
+    return arith_select(&nest->b,
+                        emithls_nest_condition(nest, edge->exprs, edge->is_eq, edge->count), inside,
+                        outside);
 }
-
-/* --- one accumulator at a time ------------------------------------------------------------ */
 
 /* Takes a waiting accumulator up where its run of iterations begins. */
 static void resume_run(ComputeLowering *c, uint32_t result)
@@ -140,8 +130,7 @@ static void start_sum(ComputeLowering *c, uint32_t result)
         store_sum(c, result, initial);
         return;
     }
-    if (c->partial[result] && c->sched.reduction.run)
-        resume_run(c, result);
+    if (c->partial[result] && c->sched.reduction.run) resume_run(c, result);
     bool waits = c->partial[result] && !c->sched.reduction.run;
     Value *so_far = waits ? load_partial(c, result) : load_sum(c, result);
     store_sum(c, result, choose(c, &first, initial, so_far));
@@ -159,8 +148,6 @@ static void keep_partial(ComputeLowering *c, uint32_t result)
     emithls_nest_store(&c->l->nest, load_sum(c, result), c->partial[result], index, n);
     emithls_nest_close(&c->l->nest, mark);
 }
-
-/* --- partial sums in turn ----------------------------------------------------------------- */
 
 /* acc joined with a term, or with another partial sum. */
 static Value *joined(ComputeLowering *c, const OpDef *def, Value *acc, Value *term)
@@ -182,7 +169,8 @@ static Value *join_all(ComputeLowering *c, Value *array, int64_t count)
         LoopSpec loop = {"i", count - half};
         const AffineExpr *i = affine_dim(c->ctx, nest->count), *other = affine_add_c(i, half);
         NestMark mark = emithls_nest_open(nest, "join", &loop, 1, LOOP_UNROLLED, -1, -1);
-        Value *left = emithls_nest_load(nest, array, &i, 1), *right = emithls_nest_load(nest, array, &other, 1);
+        Value *left = emithls_nest_load(nest, array, &i, 1),
+              *right = emithls_nest_load(nest, array, &other, 1);
         emithls_nest_store(nest, joined(c, join, left, right), array, &i, 1);
         emithls_nest_close(nest, mark);
         count = half;
@@ -207,15 +195,14 @@ static Value *build_term(ComputeLowering *c)
 {
     EmithlsNest *nest = &c->l->nest;
     Value *wanted = sched_reduction_term(c->sched.reduction.combine);
-    if (c->sched.reduction_lanes == 1)
-        return to_emithls_run_value(c, wanted);
-    Value *terms = emithls_nest_variable(nest, "terms", sum_type(c, 0), &c->sched.reduction_lanes, 1);
+    if (c->sched.reduction_lanes == 1) return to_emithls_run_value(c, wanted);
+    Value *terms =
+        emithls_nest_variable(nest, "terms", sum_type(c, 0), &c->sched.reduction_lanes, 1);
     emithls_nest_partition(nest, terms, 1);
     NestMark mark = to_emithls_open_lanes(c, true, "products");
     Value *term = to_emithls_run_value(c, wanted);
     const AffineExpr *lane = term_lane(c);
-    if (term)
-        emithls_nest_store(nest, term, terms, &lane, 1);
+    if (term) emithls_nest_store(nest, term, terms, &lane, 1);
     to_emithls_close_lanes(c, true, mark);
     return term ? join_all(c, terms, c->sched.reduction_lanes) : NULL;
 }
@@ -227,16 +214,15 @@ static const AffineExpr *step_number(const ComputeLowering *c)
     int64_t trips[SCHED_MAX_LOOPS];
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->sched.loop_count; i++) {
-        if (!c->sched.loops[i].is_reduction)
-            continue;
+        if (!c->sched.loops[i].is_reduction) continue;
         counters[count] = to_emithls_counter(c, i);
         trips[count++] = c->sched.loops[i].trip;
     }
     return emithls_affine_flatten(c->ctx, counters, trips, count);
 }
 
-/* What the accumulator holds before this iteration: in the first `turns` steps a partial sum begins,
- * later it is the one of `turns` steps ago. */
+/* What the accumulator holds before this iteration: in the first `turns` steps a partial sum
+ * begins, later it is the one of `turns` steps ago. */
 static Value *current_turn(ComputeLowering *c)
 {
     const ReductionSchedule *r = &c->sched.reduction;
@@ -247,8 +233,7 @@ static Value *current_turn(ComputeLowering *c)
     if (neutral && !(value_def(start)->def == ARITH(CONSTANT) &&
                      op_attr(value_def(start), "value") == neutral))
         start = choose(c, &first, start, emithls_nest_constant(&c->l->nest, neutral));
-    if (r->turns == r->steps)
-        return start;
+    if (r->turns == r->steps) return start;
     const AffineExpr *oldest = affine_const(c->ctx, r->turns * r->distance - 1);
     return choose(c, &begins, start, load_turn(c, oldest));
 }
@@ -265,14 +250,11 @@ static void shift_turns(ComputeLowering *c)
     emithls_nest_close(nest, mark);
 }
 
-/* --- an iteration ------------------------------------------------------------------------- */
-
 /* The value that one lane's accumulator takes in a single step. False: diagnosed. */
 static bool add_term(ComputeLowering *c)
 {
     Value *term = build_term(c);
-    if (!term)
-        return false;
+    if (!term) return false;
     Value *so_far = c->turns ? current_turn(c) : load_sum(c, 0);
     store_sum(c, 0, joined(c, c->sched.reduction.combine->def, so_far, term));
     return true;
@@ -282,32 +264,38 @@ static bool update_in_place(ComputeLowering *c)
 {
     Value *so_far[SCHED_MAX_RESULTS], *next[SCHED_MAX_RESULTS];
     NestMark mark = to_emithls_open_lanes(c, true, "products");
-    for (uint32_t i = 0; i < c->sched.main->result_count; i++)
-        so_far[i] = load_sum(c, i);
+    for (uint32_t i = 0; i < c->sched.main->result_count; i++) so_far[i] = load_sum(c, i);
     bool ok = to_emithls_run_update(c, so_far, next);
-    for (uint32_t i = 0; ok && i < c->sched.main->result_count; i++)
-        store_sum(c, i, next[i]);
+    for (uint32_t i = 0; ok && i < c->sched.main->result_count; i++) store_sum(c, i, next[i]);
     to_emithls_close_lanes(c, true, mark);
     return ok;
 }
 
-void to_emithls_start_sum(ComputeLowering *c) { start_sum(c, 0); }
-Value *to_emithls_load_sum(ComputeLowering *c) { return load_sum(c, 0); }
-void to_emithls_store_sum(ComputeLowering *c, Value *value) { store_sum(c, 0, value); }
+void to_emithls_start_sum(ComputeLowering *c)
+{
+    start_sum(c, 0);
+}
+
+Value *to_emithls_load_sum(ComputeLowering *c)
+{
+    return load_sum(c, 0);
+}
+
+void to_emithls_store_sum(ComputeLowering *c, Value *value)
+{
+    store_sum(c, 0, value);
+}
 
 void to_emithls_keep_sum(ComputeLowering *c)
 {
-    if (c->partial[0])
-        keep_partial(c, 0);
+    if (c->partial[0]) keep_partial(c, 0);
 }
 
 bool to_emithls_accumulate(ComputeLowering *c)
 {
-    if (c->sched.packing.is_used)
-        return to_emithls_accumulate_packed(c);
+    if (c->sched.packing.is_used) return to_emithls_accumulate_packed(c);
     NestMark lanes = to_emithls_open_lanes(c, false, "outputs");
-    for (uint32_t i = 0; !c->turns && i < c->sched.main->result_count; i++)
-        start_sum(c, i);
+    for (uint32_t i = 0; !c->turns && i < c->sched.main->result_count; i++) start_sum(c, i);
     bool ok = c->sched.reduction.combine ? add_term(c) : update_in_place(c);
     if (ok && c->turns) {
         shift_turns(c);
@@ -323,8 +311,7 @@ Value *to_emithls_total(ComputeLowering *c)
 {
     const ReductionSchedule *r = &c->sched.reduction;
     EmithlsNest *nest = &c->l->nest;
-    if (!c->turns)
-        return load_sum(c, 0);
+    if (!c->turns) return load_sum(c, 0);
     Value *parts = emithls_nest_variable(nest, "parts", sum_type(c, 0), &r->turns, 1);
     emithls_nest_partition(nest, parts, 1);
     LoopSpec loop = {"i", r->turns};

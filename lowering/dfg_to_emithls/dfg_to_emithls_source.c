@@ -1,16 +1,15 @@
-/* Where a compute process gets its operands: from words of its streams, from tables whose elements are
- * in the order in which the nest reads them, or from single constants.
+/* Where a compute process gets its operands: from words of its streams, from tables whose elements
+ * are in the order in which the nest reads them, or from single constants.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-compute.mir */
-#include "lowering/dfg_to_emithls/internal.h"
+#include <assert.h>
+#include <string.h>
 
+#include "analysis/analysis.h"
 #include "dialects/emithls/emithls.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
-#include "analysis/analysis.h"
-
-#include <assert.h>
-#include <string.h>
+#include "lowering/dfg_to_emithls/internal.h"
 
 bool to_emithls_reduces(const ComputeLowering *c)
 {
@@ -21,8 +20,6 @@ const AffineExpr *to_emithls_counter(const ComputeLowering *c, uint32_t i)
 {
     return affine_dim(c->ctx, c->nest_first + i);
 }
-
-/* --- expressions ---------------------------------------------------------------------- */
 
 const AffineExpr *to_emithls_output_lane(const ComputeLowering *c)
 {
@@ -46,7 +43,8 @@ static const AffineExpr *word_position(const ComputeLowering *c, const OperandSo
             at = c->lane[loop];
             for (uint32_t i = c->sched.read_depth; i < c->sched.loop_count; i++)
                 if (c->sched.loops[i].loop == loop)
-                    at = affine_add(at, affine_mul_c(to_emithls_counter(c, i), c->sched.loops[i].scale));
+                    at = affine_add(
+                        at, affine_mul_c(to_emithls_counter(c, i), c->sched.loops[i].scale));
         }
         flat = affine_add(affine_mul_c(flat, s->word[r]), at);
     }
@@ -54,13 +52,12 @@ static const AffineExpr *word_position(const ComputeLowering *c, const OperandSo
 }
 
 uint32_t to_emithls_table_index(const ComputeLowering *c, const TableLayout *layout,
-                             const AffineExpr **index)
+                                const AffineExpr **index)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < layout->loop_count; i++)
         index[n++] = to_emithls_counter(c, layout->by_loop[i]);
-    if (layout->lanes == 1)
-        return n;
+    if (layout->lanes == 1) return n;
     index[n] = affine_const(c->ctx, 0);
     for (uint32_t i = 0; i < layout->lane_count; i++) {
         uint32_t loop = layout->by_lane[i];
@@ -73,27 +70,23 @@ Value *to_emithls_load_source(ComputeLowering *c, const OperandSource *s)
 {
     const AffineExpr *index[SCHED_MAX_LOOPS + 1];
     EmithlsNest *nest = &c->l->nest;
-    if (s->kind == SOURCE_CONSTANT)
-        return emithls_nest_constant(nest, s->constant);
+    if (s->kind == SOURCE_CONSTANT) return emithls_nest_constant(nest, s->constant);
     if (s->kind == SOURCE_STREAM) {
         index[0] = word_position(c, s);
         return emithls_nest_load(nest, s->array, index,
-                         emithls_array_elem(s->array->type)->kind == TYPE_VECTOR);
+                                 emithls_array_elem(s->array->type)->kind == TYPE_VECTOR);
     }
     uint32_t n = to_emithls_table_index(c, &s->layout, index);
     return emithls_nest_load(nest, s->array, index, n);
 }
-/* --- constants ------------------------------------------------------------------------- */
 
 /* The constant behind an operand: elements, or a scalar for a filled or scalar operand. NULL:
  * not a constant. */
 static const Attr *constant_of(const Value *value, const Op **holder)
 {
     const Op *def = value_def(value);
-    if (def && def->def == LINALG(FILL))
-        return constant_of(op_operand(def, 0), holder);
-    if (!def || !op_has_trait(def, TRAIT_CONSTANT_LIKE))
-        return NULL;
+    if (def && def->def == LINALG(FILL)) return constant_of(op_operand(def, 0), holder);
+    if (!def || !op_has_trait(def, TRAIT_CONSTANT_LIKE)) return NULL;
     *holder = def;
     return op_attr(def, "value");
 }
@@ -134,8 +127,7 @@ static int64_t source_element(const ComputeLowering *c, const TableLayout *layou
 static bool next_position(int64_t *position, const int64_t *extents, uint32_t count)
 {
     for (uint32_t i = count; i-- > 0;) {
-        if (++position[i] < extents[i])
-            return true;
+        if (++position[i] < extents[i]) return true;
         position[i] = 0;
     }
     return false;
@@ -152,8 +144,8 @@ static void copy_element(const Attr *value, size_t from, uint8_t *data, size_t t
         data[to / 8] = (uint8_t)(data[to / 8] | 1u << (to % 8));
 }
 
-/* The constant's elements in the order in which the nest reads them; the last `kept` dimensions stay
- * as they are. Of weights, those that come by again are zero. */
+/* The constant's elements in the order in which the nest reads them; the last `kept` dimensions
+ * stay as they are. Of weights, those that come by again are zero. */
 static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, const Attr *value,
                              uint32_t kept, bool are_weights)
 {
@@ -164,8 +156,7 @@ static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, cons
         dims[rank++] = extents[count++] = c->sched.loops[layout->by_loop[i]].trip;
     for (uint32_t i = 0; i < layout->lane_count; i++)
         extents[count++] = c->sched.unroll[layout->by_lane[i]];
-    if (layout->lanes > 1)
-        dims[rank++] = layout->lanes;
+    if (layout->lanes > 1) dims[rank++] = layout->lanes;
     for (uint32_t i = own - kept; i < own; i++)
         inner *= dims[rank++] = value->type->u.shaped.dims[i];
     const Type *elem = type_elem(value->type);
@@ -176,14 +167,13 @@ static const Attr *reordered(ComputeLowering *c, const TableLayout *layout, cons
         int64_t from = source_element(c, layout, value->type, position) * inner;
         bool is_zero = are_weights && sched_table_repeats(&c->sched, layout, position);
         for (int64_t i = 0; i < inner; i++, n++)
-            if (!is_zero)
-                copy_element(value, (size_t)(from + i), data, n);
+            if (!is_zero) copy_element(value, (size_t)(from + i), data, n);
     } while (next_position(position, extents, count));
     return attr_dense_raw(type_tensor(elem, dims, rank, NULL), data, bytes, false);
 }
 
-Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, Str role, const char *kind, Str storage,
-                     bool has_lanes)
+Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, Str role,
+                                const char *kind, Str storage, bool has_lanes)
 {
     EmithlsNest *nest = &l->nest;
     Context *ctx = l->func->ctx;
@@ -201,10 +191,8 @@ Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, Str ro
     Value *array = op_result(build(&nest->b, EMITHLS(GET), NULL, 0, &type, 1, &ref, 1), 0);
     uint32_t rank = emithls_array_rank(type);
     bool is_memory = rank > (has_lanes ? 1u : 0u);
-    if (has_lanes)
-        (is_memory ? emithls_nest_reshape : emithls_nest_partition)(nest, array, rank);
-    if (is_memory)
-        emithls_nest_bind(nest, array, kind, storage);
+    if (has_lanes) (is_memory ? emithls_nest_reshape : emithls_nest_partition)(nest, array, rank);
+    if (is_memory) emithls_nest_bind(nest, array, kind, storage);
     return array;
 }
 
@@ -222,37 +210,33 @@ static bool constant_source(ComputeLowering *c, const Op *generic, uint32_t oper
 {
     const Op *holder = NULL;
     const Attr *value = constant_of(op_operand(generic, operand), &holder);
-    if (!value)
-        return op_error(generic, "operand #%u is neither streamed nor constant", operand);
+    if (!value) return op_error(generic, "operand #%u is neither streamed nor constant", operand);
     *out = (OperandSource){.kind = SOURCE_CONSTANT};
-    if (scalar_of(value, &out->constant))
-        return true;
+    if (scalar_of(value, &out->constant)) return true;
     if (value->kind != ATTR_DENSE)
         return op_error(holder, "has a value whose elements are not given");
     out->kind = SOURCE_TABLE;
     sched_table_layout(&c->sched, map, &out->layout);
-    const Attr *elements = reordered(c, &out->layout, value, 0,
-                                     are_weights_again(c, generic, operand));
+    const Attr *elements =
+        reordered(c, &out->layout, value, 0, are_weights_again(c, generic, operand));
     if (elements->type->u.shaped.rank == 0) {
         out->kind = SOURCE_CONSTANT;
         out->constant = dense_elem(elements, 0);
         return true;
     }
-    out->array = to_emithls_declare_table(c->l, elements, role, "rom_1p", to_emithls_storage_of(holder, 0),
-                               out->layout.lanes > 1);
+    out->array = to_emithls_declare_table(c->l, elements, role, "rom_1p",
+                                          to_emithls_storage_of(holder, 0), out->layout.lanes > 1);
     return true;
 }
 
-/* Tables that payload `which` (0: main's) reads at places it computes: each lane has a port of its own,
- * and a table of its own if it has rows of its own. */
+/* Tables that payload `which` (0: main's) reads at places it computes: each lane has a port of its
+ * own, and a table of its own if it has rows of its own. */
 static bool lookup_tables(ComputeLowering *c, uint32_t which)
 {
     const Op *generic = which ? c->sched.stages[which - 1] : c->sched.main;
-    FOR_EACH_OP(op, linalg_body(generic))
-    {
+    FOR_EACH_OP(op, linalg_body(generic)) {
         const Op *holder = NULL;
-        if (op->def != TENSOR(EXTRACT))
-            continue;
+        if (op->def != TENSOR(EXTRACT)) continue;
         const Attr *value = constant_of(op_operand(op, 0), &holder);
         if (!value || value->kind != ATTR_DENSE || op->operand_count == 1)
             return op_error(op, "cannot run in a streaming process: it reads a tensor that is no "
@@ -261,8 +245,9 @@ static bool lookup_tables(ComputeLowering *c, uint32_t which)
         sched_lookup_layout(&c->sched, to_emithls_payload_loops(c, which), op, &lookup->layout);
         const TableLayout *rows = &lookup->layout.rows;
         uint32_t kept = value->type->u.shaped.rank - lookup->layout.leading;
-        lookup->array = to_emithls_declare_table(c->l, reordered(c, rows, value, kept, false), STR("levels"), "rom_np",
-                                      to_emithls_storage_of(holder, 0), false);
+        lookup->array =
+            to_emithls_declare_table(c->l, reordered(c, rows, value, kept, false), STR("levels"),
+                                     "rom_np", to_emithls_storage_of(holder, 0), false);
         if (rows->lanes > 1)
             emithls_nest_partition(&c->l->nest, lookup->array, rows->loop_count + 1);
         ptrmap_put(&c->looked_up, op, lookup);
@@ -270,13 +255,10 @@ static bool lookup_tables(ComputeLowering *c, uint32_t which)
     return true;
 }
 
-/* --- sources ------------------------------------------------------------------------------ */
-
 static int stream_of_operand(const ComputeSchedule *sched, uint32_t operand)
 {
     for (uint32_t s = 0; s < sched->stream_count; s++)
-        if (sched->stream_operand[s] == operand)
-            return (int)s;
+        if (sched->stream_operand[s] == operand) return (int)s;
     return -1;
 }
 
@@ -289,8 +271,10 @@ bool to_emithls_main_sources(ComputeLowering *c)
         const AffineMap *map = linalg_operand_map(main, i);
         int stream = stream_of_operand(&c->sched, i);
         if (stream >= 0)
-            c->sources[0][i] = (OperandSource){.kind = SOURCE_STREAM, .array = c->words[stream],
-                                        .map = map, .word = c->word[stream]};
+            c->sources[0][i] = (OperandSource){.kind = SOURCE_STREAM,
+                                               .array = c->words[stream],
+                                               .map = map,
+                                               .word = c->word[stream]};
         else if (linalg_reads_operand(main, i) &&
                  !constant_source(c, main, i, map, STR("weights"), &c->sources[0][i]))
             return false;
@@ -313,8 +297,8 @@ bool to_emithls_stage_sources(ComputeLowering *c, uint32_t stage)
         if (reshape_source(op_operand(op, i)) == flow)
             sources[i] = (OperandSource){.kind = SOURCE_FLOW};
         else if (linalg_reads_operand(op, i) &&
-                 !constant_source(c, op, i, sched_stage_operand_map(&c->sched, stage, i), STR("params"),
-                                  &sources[i]))
+                 !constant_source(c, op, i, sched_stage_operand_map(&c->sched, stage, i),
+                                  STR("params"), &sources[i]))
             return false;
     }
     return lookup_tables(c, stage + 1);

@@ -1,15 +1,16 @@
-/* Window processes: a flat scan over the positions of docs/streaming.md, one word in and at most one
- * word out each. Every window dimension keeps a history memory: the outermost one rows (the line
- * buffer), the innermost one single words (the window's columns). The taps of a position are the
- * newest word and the histories' entries; each level multiplies them by the words it recalls. Where
- * words hold several positions, an element's tap and its place there follow from its position.
- * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-window.mir, lit/lowering/dfg_to_emithls/window-words.mir */
-#include "lowering/dfg_to_emithls/internal.h"
+/* Window processes: a flat scan over the positions of docs/streaming.md, one word in and at most
+ * one word out each. Every window dimension keeps a history memory: the outermost one rows (the
+ * line buffer), the innermost one single words (the window's columns). The taps of a position are
+ * the newest word and the histories' entries; each level multiplies them by the words it recalls.
+ * Where words hold several positions, an element's tap and its place there follow from its
+ * position.
+ * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-window.mir,
+ * lit/lowering/dfg_to_emithls/window-words.mir */
+#include <assert.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
-
-#include <assert.h>
+#include "lowering/dfg_to_emithls/internal.h"
 
 enum { MAX_CONSTRAINTS = 4 * DFG_MAX_RANK };
 
@@ -23,9 +24,9 @@ typedef struct WindowLowering {
     EmithlsLowering *l;
     Context *ctx;
     WindowSchedule sched;
-    const Type *word;    /* of the input */
-    uint32_t scan;       /* first counter of the scan in the nest */
-    Value *history[DFG_MAX_RANK]; /* per level, NULL where the kernel extent is 1 */
+    const Type *word;              /* of the input */
+    uint32_t scan;                 /* first counter of the scan in the nest */
+    Value *history[DFG_MAX_RANK];  /* per level, NULL where the kernel extent is 1 */
     Value *taps[DFG_MAX_RANK + 1]; /* per level: words that the outer levels deliver */
 } WindowLowering;
 
@@ -46,8 +47,6 @@ static void constrain(WindowConstraints *set, const AffineExpr *expr, bool is_eq
     set->exprs[set->count] = expr;
     set->is_eq[set->count++] = is_eq;
 }
-
-/* --- memories ------------------------------------------------------------------------ */
 
 static const char *history_name(const WindowSchedule *sched, uint32_t level)
 {
@@ -71,16 +70,12 @@ static void declare_history(WindowLowering *w, uint32_t level)
     EmithlsNest *nest = &w->l->nest;
     int64_t dims[DFG_MAX_RANK + 2], row = sched_window_row_words(sched, level);
     uint32_t rank = 0, wide;
-    if (sched_window_history(sched, level) == 0)
-        return;
-    if (sched_window_taps(sched, level) > 1)
-        dims[rank++] = sched_window_taps(sched, level);
+    if (sched_window_history(sched, level) == 0) return;
+    if (sched_window_taps(sched, level) > 1) dims[rank++] = sched_window_taps(sched, level);
     dims[rank++] = sched_window_history(sched, level);
     wide = rank;
-    for (uint32_t i = level + 1; i < sched->params.count; i++)
-        dims[rank++] = sched->box[i];
-    if (sched->inner_words > 1)
-        dims[rank++] = sched->inner_words;
+    for (uint32_t i = level + 1; i < sched->params.count; i++) dims[rank++] = sched->box[i];
+    if (sched->inner_words > 1) dims[rank++] = sched->inner_words;
     Value *array = emithls_nest_variable(nest, history_name(sched, level), w->word, dims, rank);
     w->history[level] = array;
     for (uint32_t i = 1; i <= wide; i++)
@@ -95,36 +90,32 @@ static void declare_taps(WindowLowering *w, uint32_t level)
 {
     int64_t taps = sched_window_taps(&w->sched, level);
     w->taps[level] = emithls_nest_variable(&w->l->nest, taps_name(&w->sched, level), w->word, &taps,
-                                   taps > 1 ? 1 : 0);
-    if (taps > 1)
-        emithls_nest_partition(&w->l->nest, w->taps[level], 1);
+                                           taps > 1 ? 1 : 0);
+    if (taps > 1) emithls_nest_partition(&w->l->nest, w->taps[level], 1);
 }
-
-/* --- one scan position ------------------------------------------------------------------ */
 
 /* Index of a history entry: tap and row expressions, then the scan's inner coordinates. */
 static uint32_t history_index(const WindowLowering *w, uint32_t level, const AffineExpr *tap,
                               const AffineExpr *row, const AffineExpr **index)
 {
     uint32_t n = 0;
-    if (sched_window_taps(&w->sched, level) > 1)
-        index[n++] = tap;
+    if (sched_window_taps(&w->sched, level) > 1) index[n++] = tap;
     index[n++] = row;
-    for (uint32_t i = level + 1; i < w->sched.params.count; i++)
-        index[n++] = coordinate(w, i);
-    if (w->sched.inner_words > 1)
-        index[n++] = coordinate(w, w->sched.params.count);
+    for (uint32_t i = level + 1; i < w->sched.params.count; i++) index[n++] = coordinate(w, i);
+    if (w->sched.inner_words > 1) index[n++] = coordinate(w, w->sched.params.count);
     return n;
 }
 
 static Value *load_tap(WindowLowering *w, uint32_t level, const AffineExpr *tap)
 {
-    return emithls_nest_load(&w->l->nest, w->taps[level], &tap, sched_window_taps(&w->sched, level) > 1);
+    return emithls_nest_load(&w->l->nest, w->taps[level], &tap,
+                             sched_window_taps(&w->sched, level) > 1);
 }
 
 static void store_tap(WindowLowering *w, uint32_t level, Value *value, const AffineExpr *tap)
 {
-    emithls_nest_store(&w->l->nest, value, w->taps[level], &tap, sched_window_taps(&w->sched, level) > 1);
+    emithls_nest_store(&w->l->nest, value, w->taps[level], &tap,
+                       sched_window_taps(&w->sched, level) > 1);
 }
 
 /* Runs body for each tap of a level: an unrolled loop, or once when there is one tap. */
@@ -144,8 +135,7 @@ static NestMark open_taps(WindowLowering *w, uint32_t level, const char *name, c
         *entry = affine_dim(w->ctx, first + count);
         loops[count++] = (LoopSpec){inner, extent};
     }
-    if (count == 0)
-        return (NestMark){nest->b.block, nest->b.before, nest->count};
+    if (count == 0) return (NestMark){nest->b.block, nest->b.before, nest->count};
     return emithls_nest_open(nest, name, loops, count, LOOP_UNROLLED, -1, -1);
 }
 
@@ -197,27 +187,22 @@ static void update_level(WindowLowering *w, uint32_t level)
     shift_history(w, level);
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
-
 /* Input position of the scan position, inner words left out. */
 static const AffineExpr *input_position(const WindowLowering *w)
 {
     const AffineExpr *coordinates[DFG_MAX_RANK];
-    for (uint32_t i = 0; i < w->sched.params.count; i++)
-        coordinates[i] = coordinate(w, i);
-    const AffineExpr *flat = emithls_affine_flatten(w->ctx, coordinates, w->sched.box,
-                                            w->sched.params.count);
+    for (uint32_t i = 0; i < w->sched.params.count; i++) coordinates[i] = coordinate(w, i);
+    const AffineExpr *flat =
+        emithls_affine_flatten(w->ctx, coordinates, w->sched.box, w->sched.params.count);
     return affine_add_c(flat, w->sched.shift);
 }
 
 /* Adds expr >= low and expr <= high where the range [min, max] does not imply it. */
-static void constrain_between(WindowConstraints *set, const AffineExpr *expr, int64_t min, int64_t max,
-                              int64_t low, int64_t high)
+static void constrain_between(WindowConstraints *set, const AffineExpr *expr, int64_t min,
+                              int64_t max, int64_t low, int64_t high)
 {
-    if (min < low)
-        constrain(set, affine_add_c(expr, -low), false);
-    if (max > high)
-        constrain(set, affine_add_c(affine_neg(expr), high), false);
+    if (min < low) constrain(set, affine_add_c(expr, -low), false);
+    if (max > high) constrain(set, affine_add_c(affine_neg(expr), high), false);
 }
 
 /* Positions of the scan that lie in the input: the flat range, and for rows wider than the input's
@@ -247,13 +232,11 @@ static void read_pixel(WindowLowering *w)
     const AffineExpr *none = NULL;
     reading_positions(w, &set);
     NestMark mark = {nest->b.block, nest->b.before, nest->count};
-    if (set.count)
-        mark = emithls_nest_open_if(nest, set.exprs, set.is_eq, set.count);
-    emithls_nest_store(nest, emithls_nest_read(nest, to_emithls_port_stream(w->l, 0)), w->taps[0], &none, 0);
+    if (set.count) mark = emithls_nest_open_if(nest, set.exprs, set.is_eq, set.count);
+    emithls_nest_store(nest, emithls_nest_read(nest, to_emithls_port_stream(w->l, 0)), w->taps[0],
+                       &none, 0);
     emithls_nest_close(nest, mark);
 }
-
-/* --- writing --------------------------------------------------------------------------------- */
 
 /* o_i * stride_i, in words, as the scan sees it. */
 static const AffineExpr *output_coordinate(const WindowLowering *w, uint32_t i)
@@ -282,7 +265,8 @@ typedef struct WindowLane {
 /* Opens unrolled loops over the elements of the output word, in their order. */
 static NestMark open_window(WindowLowering *w, WindowLane *lane)
 {
-    static const char *const outputs[] = {"x_u", "y_u", "z_u"}, *const kernel[] = {"kx", "ky", "kz"};
+    static const char *const outputs[] = {"x_u", "y_u", "z_u"}, *const kernel[] = {"kx", "ky",
+                                                                                   "kz"};
     const WindowSchedule *sched = &w->sched;
     EmithlsNest *nest = &w->l->nest;
     LoopSpec loops[2 * DFG_MAX_RANK + 2];
@@ -304,16 +288,15 @@ static NestMark open_window(WindowLowering *w, WindowLane *lane)
     for (uint32_t i = 0; i < n; i++) {
         bool is_loop = loops[i].extent > 1;
         *counters[i] = is_loop ? affine_dim(w->ctx, nest->count + used) : affine_const(w->ctx, 0);
-        if (is_loop)
-            loops[used++] = loops[i];
+        if (is_loop) loops[used++] = loops[i];
     }
-    if (used == 0)
-        return (NestMark){nest->b.block, nest->b.before, nest->count};
+    if (used == 0) return (NestMark){nest->b.block, nest->b.before, nest->count};
     return emithls_nest_open(nest, "taps", loops, used, LOOP_UNROLLED, -1, -1);
 }
 
 /* Where the element lies inside the input. */
-static void inside_positions(const WindowLowering *w, const WindowLane *lane, WindowConstraints *set)
+static void inside_positions(const WindowLowering *w, const WindowLane *lane,
+                             WindowConstraints *set)
 {
     const WindowParams *p = &w->sched.params;
     for (uint32_t i = 0; i < p->count; i++) {
@@ -344,10 +327,8 @@ static Value *load_element(WindowLowering *w, const WindowLane *lane)
         place = affine_add(affine_mul_c(place, dim->pixels), affine_mod(at, pixels));
     }
     place = affine_add(affine_mul_c(place, sched->inner_lanes), lane->inner);
-    if (sched_window_taps(sched, sched->params.count) > 1)
-        index[n++] = word;
-    if (sched->lanes > 1)
-        index[n++] = place;
+    if (sched_window_taps(sched, sched->params.count) > 1) index[n++] = word;
+    if (sched->lanes > 1) index[n++] = place;
     return emithls_nest_load(&w->l->nest, w->taps[sched->params.count], index, n);
 }
 
@@ -392,8 +373,6 @@ static void write_window(WindowLowering *w)
     emithls_nest_close(nest, outer);
 }
 
-/* --- the process ------------------------------------------------------------------------------ */
-
 static const char *scan_name(uint32_t from_inside)
 {
     static const char *const names[] = {"x", "y", "z"};
@@ -408,23 +387,20 @@ static NestMark open_scan(WindowLowering *w)
     uint32_t count = sched->params.count;
     for (uint32_t i = 0; i < count; i++)
         loops[i] = (LoopSpec){scan_name(count - 1 - i), sched->box[i]};
-    if (sched->inner_words > 1)
-        loops[count++] = (LoopSpec){"c", sched->inner_words};
+    if (sched->inner_words > 1) loops[count++] = (LoopSpec){"c", sched->inner_words};
     int64_t total = sched->box[0] * sched_window_row_words(sched, 0);
     bool whole = sched->begin == 0 && sched->end == total;
     w->scan = nest->count;
     return emithls_nest_open(nest, "scan", loops, count, LOOP_PIPELINED, whole ? -1 : sched->begin,
-                     sched->end);
+                             sched->end);
 }
 
 bool to_emithls_window(EmithlsLowering *l)
 {
     WindowLowering w = {.l = l, .ctx = l->process->ctx};
-    if (!sched_window(l->process, NULL, &w.sched))
-        return false;
+    if (!sched_window(l->process, NULL, &w.sched)) return false;
     w.word = emithls_stream_word(to_emithls_port_stream(l, 0)->type);
-    for (uint32_t i = 0; i < w.sched.params.count; i++)
-        declare_history(&w, i);
+    for (uint32_t i = 0; i < w.sched.params.count; i++) declare_history(&w, i);
     NestMark frames = {l->nest.b.block, l->nest.b.before, l->nest.count};
     LoopSpec outer = {"n", w.sched.outer};
     if (w.sched.outer > 1)
@@ -432,8 +408,7 @@ bool to_emithls_window(EmithlsLowering *l)
     NestMark scan = open_scan(&w);
     declare_taps(&w, 0);
     read_pixel(&w);
-    for (uint32_t i = 0; i < w.sched.params.count; i++)
-        update_level(&w, i);
+    for (uint32_t i = 0; i < w.sched.params.count; i++) update_level(&w, i);
     write_window(&w);
     emithls_nest_close(&l->nest, scan);
     emithls_nest_close(&l->nest, frames);

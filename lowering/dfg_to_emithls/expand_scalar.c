@@ -2,10 +2,9 @@
  * undefined (division by zero, a least integer over -1) may give anything. Of two zeros, maximumf
  * and minimumf may give either.
  * Tests: lit/lowering/dfg_to_emithls/dfg-to-emithls-expand.mir, test/e2e/body_check.py */
-#include "lowering/dfg_to_emithls/internal.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/math/math.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 static Value *integer(Builder *b, const Type *type, int64_t value)
 {
@@ -28,8 +27,6 @@ static const Attr *constant_value(const Value *value)
     return def && def->def == ARITH(CONSTANT) ? op_attr(def, "value") : NULL;
 }
 
-/* --- integers ------------------------------------------------------------------------- */
-
 /* b == 0 is undefined: a == 0 ? 0 : (a - 1) / b + 1 */
 static void ceil_div_unsigned(Builder *b, const Op *op, Value *const *x, Value **out)
 {
@@ -47,8 +44,7 @@ static void round_div(Builder *b, const Op *op, Value *const *x, Value **out)
     Value *zero = integer(b, x[0]->type, 0), *one = integer(b, x[0]->type, 1);
     Value *quotient = binary(b, ARITH(DIVSI), x[0], x[1]);
     Value *rest = binary(b, ARITH(REMSI), x[0], x[1]);
-    Value *differ = arith_cmpi(b, floors ? CMPI_NE : CMPI_EQ,
-                               arith_cmpi(b, CMPI_SLT, x[0], zero),
+    Value *differ = arith_cmpi(b, floors ? CMPI_NE : CMPI_EQ, arith_cmpi(b, CMPI_SLT, x[0], zero),
                                arith_cmpi(b, CMPI_SLT, x[1], zero));
     Value *inexact = arith_cmpi(b, CMPI_NE, rest, zero);
     Value *next = binary(b, floors ? ARITH(SUBI) : ARITH(ADDI), quotient, one);
@@ -74,16 +70,15 @@ static void absolute(Builder *b, const Op *op, Value *const *x, Value **out)
 {
     (void)op;
     Value *zero = integer(b, x[0]->type, 0);
-    out[0] = arith_select(b, arith_cmpi(b, CMPI_SLT, x[0], zero), binary(b, ARITH(SUBI), zero, x[0]),
-                          x[0]);
+    out[0] = arith_select(b, arith_cmpi(b, CMPI_SLT, x[0], zero),
+                          binary(b, ARITH(SUBI), zero, x[0]), x[0]);
 }
 
 /* `step` ones in every 2 * step bits. */
 static int64_t stripes(uint32_t step)
 {
     uint64_t mask = 0;
-    for (uint32_t i = 0; i < 64; i++)
-        mask |= (uint64_t)(i / step % 2 == 0) << i;
+    for (uint32_t i = 0; i < 64; i++) mask |= (uint64_t)(i / step % 2 == 0) << i;
     return (int64_t)mask;
 }
 
@@ -107,8 +102,7 @@ static void count_bits(Builder *b, const Op *op, Value *const *x, Value **out)
     for (uint32_t step = 1; op->def == MATH(CTLZ) && step < type_width(bits->type); step *= 2)
         bits = binary(b, ARITH(ORI), bits,
                       binary(b, ARITH(SHRUI), bits, integer(b, bits->type, step)));
-    if (op->def != MATH(CTPOP))
-        bits = binary(b, ARITH(XORI), bits, ones);
+    if (op->def != MATH(CTPOP)) bits = binary(b, ARITH(XORI), bits, ones);
     if (op->def == MATH(CTTZ))
         bits = binary(b, ARITH(ANDI), bits, binary(b, ARITH(ADDI), x[0], ones));
     out[0] = count_ones(b, bits);
@@ -119,10 +113,8 @@ static Value *power(Builder *b, Value *base, int64_t exponent)
 {
     Value *result = NULL;
     for (; exponent; exponent >>= 1) {
-        if (exponent & 1)
-            result = result ? binary(b, ARITH(MULI), result, base) : base;
-        if (exponent > 1)
-            base = binary(b, ARITH(MULI), base, base);
+        if (exponent & 1) result = result ? binary(b, ARITH(MULI), result, base) : base;
+        if (exponent > 1) base = binary(b, ARITH(MULI), base, base);
     }
     return result;
 }
@@ -160,8 +152,6 @@ static void int_power(Builder *b, const Op *op, Value *const *x, Value **out)
     int64_t exponent = constant ? attr_int_value(constant) : -1;
     out[0] = exponent > 0 ? power(b, x[0], exponent) : any_power(b, x[0], x[1]);
 }
-
-/* --- floats --------------------------------------------------------------------------- */
 
 static bool is_number(const Value *value)
 {
@@ -202,8 +192,7 @@ static bool compare(Builder *b, const Op *op, Value *const *x, Value **out)
         return true;
     }
     for (size_t i = 0; i < COUNT_OF(table); i++) {
-        if (table[i].predicate != predicate)
-            continue;
+        if (table[i].predicate != predicate) continue;
         Value *first = arith_cmpf(b, table[i].first, x[0], table[i].self ? x[0] : x[1]);
         Value *second = arith_cmpf(b, table[i].second, table[i].self ? x[1] : x[0], x[1]);
         out[0] = binary(b, table[i].both ? ARITH(ANDI) : ARITH(ORI), first, second);
@@ -218,27 +207,30 @@ static void float_power(Builder *b, const Op *op, Value *const *x, Value **out)
     out[0] = binary(b, MATH(POWF), x[0], build_unary(b, ARITH(SITOFP), x[0]->type, x[1]));
 }
 
-/* --- dispatch ------------------------------------------------------------------------- */
-
 bool to_emithls_expand_scalar(Builder *b, const Op *op, Value *const *x, Value **out)
 {
     static const struct {
         const OpDef *def;
         void (*expand)(Builder *, const Op *, Value *const *, Value **);
     } table[] = {
-        {ARITH(CEILDIVUI), ceil_div_unsigned}, {ARITH(CEILDIVSI), round_div},
-        {ARITH(FLOORDIVSI), round_div},        {ARITH(ADDUI_EXTENDED), extended},
-        {ARITH(MULSI_EXTENDED), extended},     {ARITH(MULUI_EXTENDED), extended},
-        {ARITH(MAXIMUMF), extreme},            {ARITH(MINIMUMF), extreme},
-        {MATH(ABSI), absolute},                {MATH(CTLZ), count_bits},
-        {MATH(CTTZ), count_bits},              {MATH(CTPOP), count_bits},
-        {MATH(IPOWI), int_power},              {MATH(FPOWI), float_power},
+        {ARITH(CEILDIVUI), ceil_div_unsigned},
+        {ARITH(CEILDIVSI), round_div},
+        {ARITH(FLOORDIVSI), round_div},
+        {ARITH(ADDUI_EXTENDED), extended},
+        {ARITH(MULSI_EXTENDED), extended},
+        {ARITH(MULUI_EXTENDED), extended},
+        {ARITH(MAXIMUMF), extreme},
+        {ARITH(MINIMUMF), extreme},
+        {MATH(ABSI), absolute},
+        {MATH(CTLZ), count_bits},
+        {MATH(CTTZ), count_bits},
+        {MATH(CTPOP), count_bits},
+        {MATH(IPOWI), int_power},
+        {MATH(FPOWI), float_power},
     };
-    if (op->def == ARITH(CMPF))
-        return compare(b, op, x, out);
+    if (op->def == ARITH(CMPF)) return compare(b, op, x, out);
     for (size_t i = 0; i < COUNT_OF(table); i++) {
-        if (op->def != table[i].def)
-            continue;
+        if (op->def != table[i].def) continue;
         table[i].expand(b, op, x, out);
         return true;
     }

@@ -2,9 +2,9 @@
 #ifndef MING_LOWERING_DFG_TO_EMITHLS_INTERNAL_H
 #define MING_LOWERING_DFG_TO_EMITHLS_INTERNAL_H
 
-#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/core/core.h"
+#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
 #include "schedule/schedule.h"
 
 /* A process being lowered: its function, open for building. */
@@ -18,14 +18,15 @@ typedef struct EmithlsLowering {
 const Type *to_emithls_word_type(const Type *end);
 /* Stream argument of a port. */
 Value *to_emithls_port_stream(const EmithlsLowering *l, uint32_t port);
-/* Storage chosen for an op's memory (attribute dfg.storage), "auto" if none. A window has one memory
- * per level, other ops have level 0 only. */
+/* Storage chosen for an op's memory (attribute dfg.storage), "auto" if none. A window has one
+ * memory per level, other ops have level 0 only. */
 Str to_emithls_storage_of(const Op *op, uint32_t level);
 
-/* Declares a table of the module, named after the function and a role, and binds it in the function.
- * kind: its ports, as "rom_1p"; has_lanes: its last dimension is the elements of a word. */
-Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, Str role, const char *kind, Str storage,
-                     bool has_lanes);
+/* Declares a table of the module, named after the function and a role, and binds it in the
+ * function. kind: its ports, as "rom_1p"; has_lanes: its last dimension is the elements of a
+ * word. */
+Value *to_emithls_declare_table(EmithlsLowering *l, const Attr *elements, Str role,
+                                const char *kind, Str storage, bool has_lanes);
 
 bool to_emithls_window(EmithlsLowering *l) MUST_CHECK;
 bool to_emithls_compute(EmithlsLowering *l) MUST_CHECK;
@@ -56,7 +57,7 @@ typedef struct OperandSource {
 
 /* A table that a payload reads at places it computes. */
 typedef struct Lookup {
-    Value *array;        /* [counters of rows ...][lane, if several have rows][places ...] */
+    Value *array; /* [counters of rows ...][lane, if several have rows][places ...] */
     LookupLayout layout;
 } Lookup;
 
@@ -64,15 +65,15 @@ typedef struct ComputeLowering {
     EmithlsLowering *l;
     Context *ctx;
     ComputeSchedule sched;
-    uint32_t nest_first;                    /* counter of schedule.loops[0] */
+    uint32_t nest_first;                      /* counter of schedule.loops[0] */
     const AffineExpr *lane[KERNEL_MAX_LOOPS]; /* of each kernel loop: its unrolled counter, or 0 */
     Value *words[SCHED_MAX_STREAMS];
     int64_t word[SCHED_MAX_STREAMS][2 * DFG_MAX_RANK];
     /* Accumulators, per result of main (dfg_to_emithls_reduce.c): this iteration's, those of others
      * or NULL; and the partial sums in turn of a single one, or NULL. */
     Value *sum[SCHED_MAX_RESULTS], *partial[SCHED_MAX_RESULTS], *turns;
-    OperandSource *sources[SCHED_MAX_STAGES + 1];   /* per generic (main first), per input operand */
-    PtrMap looked_up;                       /* tensor.extract of a constant -> Lookup* */
+    OperandSource *sources[SCHED_MAX_STAGES + 1]; /* per generic (main first), per input operand */
+    PtrMap looked_up;                             /* tensor.extract of a constant -> Lookup* */
     Arena arena;
 } ComputeLowering;
 /* Whether the main kernel has reduction loops, so that sums are kept. */
@@ -107,15 +108,15 @@ bool to_emithls_stage_sources(ComputeLowering *c, uint32_t stage) MUST_CHECK;
 const AffineMap *to_emithls_payload_loops(const ComputeLowering *c, uint32_t which);
 /* Number of a table's indices by counters and lanes, and the indices in the current lane. */
 uint32_t to_emithls_table_index(const ComputeLowering *c, const TableLayout *layout,
-                             const AffineExpr **index);
+                                const AffineExpr **index);
 /* Value of an operand in the current lane. */
 Value *to_emithls_load_source(ComputeLowering *c, const OperandSource *s);
 
 /* Payload of element-wise generic `which` (0: main) with `flow` for what the stage before delivers.
  * NULL: diagnosed. */
 Value *to_emithls_run_generic(ComputeLowering *c, uint32_t which, Value *flow) MUST_CHECK;
-/* Payload of a main kernel that reduces: from its accumulators, one per result, to their next values.
- * False: diagnosed. */
+/* Payload of a main kernel that reduces: from its accumulators, one per result, to their next
+ * values. False: diagnosed. */
 bool to_emithls_run_update(ComputeLowering *c, Value *const *so_far, Value **next) MUST_CHECK;
 /* A value of main's payload that does not depend on its accumulators. NULL: diagnosed. */
 Value *to_emithls_run_value(ComputeLowering *c, Value *value) MUST_CHECK;
@@ -126,13 +127,14 @@ Value *to_emithls_run_stages(ComputeLowering *c, Value *value) MUST_CHECK;
 void to_emithls_declare_sums(ComputeLowering *c);
 /* Brings every lane's sum up to this iteration. False: diagnosed. */
 bool to_emithls_accumulate(ComputeLowering *c) MUST_CHECK;
-/* Brings the current lane's sum to where this iteration begins, and puts it away behind it if it waits
- * for its next iteration elsewhere. */
+/* Brings the current lane's sum to where this iteration begins, and puts it away behind it if it
+ * waits for its next iteration elsewhere. */
 void to_emithls_start_sum(ComputeLowering *c);
 void to_emithls_keep_sum(ComputeLowering *c);
 Value *to_emithls_load_sum(ComputeLowering *c);
 void to_emithls_store_sum(ComputeLowering *c, Value *value);
-/* to_emithls_accumulate for products that share multiplications by schedule.packing. False: diagnosed. */
+/* to_emithls_accumulate for products that share multiplications by schedule.packing. False:
+ * diagnosed. */
 bool to_emithls_accumulate_packed(ComputeLowering *c) MUST_CHECK;
 /* A lane's result in the last iteration of its reduction. */
 Value *to_emithls_total(ComputeLowering *c);
@@ -142,7 +144,8 @@ Value *to_emithls_total(ComputeLowering *c);
 enum { EXPAND_MAX_RESULTS = 2 };
 
 /* Builds what `op` of arith or math does to the values `x`, one per operand; `out` takes one value
- * per result, EXPAND_MAX_RESULTS at most. False: the op is printed as it is, and nothing is built. */
+ * per result, EXPAND_MAX_RESULTS at most. False: the op is printed as it is, and nothing is
+ * built. */
 bool to_emithls_expand_scalar(Builder *b, const Op *op, Value *const *x, Value **out) MUST_CHECK;
 
 /* Names and text about processes, for people who read the emitted code.

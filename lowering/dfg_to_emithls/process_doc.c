@@ -1,20 +1,16 @@
 /* What a process computes, as text. The formula is read from the kernel's maps and body, so it says
  * what the process does and not what its layer was called.
  * Tests: lit/lowering/dfg_to_emithls/process-doc.mir */
-#include "lowering/dfg_to_emithls/internal.h"
+#include <string.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-
-#include <string.h>
-
-/* --- loops ---------------------------------------------------------------------------------- */
+#include "lowering/dfg_to_emithls/internal.h"
 
 static bool uses_loop(const AffineMap *map, uint32_t loop)
 {
     for (uint32_t r = 0; r < map->result_count; r++)
-        if (affine_uses_dim(map->results[r], loop))
-            return true;
+        if (affine_uses_dim(map->results[r], loop)) return true;
     return false;
 }
 
@@ -31,10 +27,8 @@ static uint32_t place_from_inside(const ComputeSchedule *sched, const AffineMap 
     for (uint32_t r = map->result_count; r-- > 0;) {
         const AffineExpr *result = map->results[r];
         bool is_last = r + 1 == map->result_count;
-        if (result->kind != AFFINE_DIM || is_last)
-            continue;
-        if (result->value == loop)
-            return place;
+        if (result->kind != AFFINE_DIM || is_last) continue;
+        if (result->value == loop) return place;
         place += sched->kernel.is_reduction[result->value] == reduction;
     }
     return place;
@@ -45,12 +39,10 @@ static const char *parallel_name(const ComputeSchedule *sched, uint32_t loop)
     static const char *const spatial[] = {"x", "y", "z"};
     const AffineMap *out = sched_compute_output_map(sched);
     uint32_t rank = out->result_count;
-    if (rank == 0 || sched->stream_count == 0)
-        return "i";
+    if (rank == 0 || sched->stream_count == 0) return "i";
     if (affine_uses_dim(out->results[rank - 1], loop))
         return uses_loop(stream_map(sched), loop) ? "c" : "oc";
-    if (affine_uses_dim(out->results[0], loop))
-        return rank > 2 ? "n" : "row";
+    if (affine_uses_dim(out->results[0], loop)) return rank > 2 ? "n" : "row";
     uint32_t place = place_from_inside(sched, out, loop, false);
     return place < COUNT_OF(spatial) ? spatial[place] : "i";
 }
@@ -58,21 +50,18 @@ static const char *parallel_name(const ComputeSchedule *sched, uint32_t loop)
 static const char *reduction_name(const ComputeSchedule *sched, uint32_t loop)
 {
     static const char *const kernel[] = {"kx", "ky", "kz"};
-    if (sched->stream_count == 0)
-        return "r";
+    if (sched->stream_count == 0) return "r";
     const AffineMap *in = stream_map(sched);
-    if (in->result_count && affine_uses_dim(in->results[in->result_count - 1], loop))
-        return "ic";
+    if (in->result_count && affine_uses_dim(in->results[in->result_count - 1], loop)) return "ic";
     uint32_t place = place_from_inside(sched, in, loop, true);
     return place < COUNT_OF(kernel) ? kernel[place] : "r";
 }
 
 const char *to_emithls_loop_name(const ComputeSchedule *sched, uint32_t loop)
 {
-    return sched->kernel.is_reduction[loop] ? reduction_name(sched, loop) : parallel_name(sched, loop);
+    return sched->kernel.is_reduction[loop] ? reduction_name(sched, loop)
+                                            : parallel_name(sched, loop);
 }
-
-/* --- the formula ------------------------------------------------------------------------------- */
 
 /* "[y][x][oc]", 0 for loops of one trip; what is no loop alone stands as "..". */
 static void add_index(StrBuf *out, const ComputeSchedule *sched, const AffineMap *map)
@@ -96,17 +85,24 @@ static const char *op_word(const Op *op)
     static const struct {
         const char *name, *word;
     } words[] = {
-        {"constant", NULL}, {"extsi", NULL}, {"extui", NULL}, {"trunci", NULL}, {"extf", NULL},
-        {"truncf", NULL}, {"index_cast", NULL}, {"addi", "add"}, {"addf", "add"}, {"subi", "subtract"},
-        {"subf", "subtract"}, {"muli", "multiply"}, {"mulf", "multiply"}, {"maxsi", "max"},
-        {"maxui", "max"}, {"maximumf", "max"}, {"minsi", "min"}, {"minui", "min"},
-        {"minimumf", "min"}, {"divsi", "divide"}, {"divf", "divide"}, {"shrsi", "shift right"},
-        {"shrui", "shift right"}, {"shli", "shift left"}, {"cmpi", "compare"}, {"cmpf", "compare"},
-        {"andi", "and"}, {"ori", "or"}, {"xori", "xor"}, {"extract", "look up"},
+        {"constant", NULL},       {"extsi", NULL},
+        {"extui", NULL},          {"trunci", NULL},
+        {"extf", NULL},           {"truncf", NULL},
+        {"index_cast", NULL},     {"addi", "add"},
+        {"addf", "add"},          {"subi", "subtract"},
+        {"subf", "subtract"},     {"muli", "multiply"},
+        {"mulf", "multiply"},     {"maxsi", "max"},
+        {"maxui", "max"},         {"maximumf", "max"},
+        {"minsi", "min"},         {"minui", "min"},
+        {"minimumf", "min"},      {"divsi", "divide"},
+        {"divf", "divide"},       {"shrsi", "shift right"},
+        {"shrui", "shift right"}, {"shli", "shift left"},
+        {"cmpi", "compare"},      {"cmpf", "compare"},
+        {"andi", "and"},          {"ori", "or"},
+        {"xori", "xor"},          {"extract", "look up"},
     };
     for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (strcmp(op->def->name, words[i].name) == 0)
-            return words[i].word;
+        if (strcmp(op->def->name, words[i].name) == 0) return words[i].word;
     return op->def->name;
 }
 
@@ -122,8 +118,7 @@ static const char *reduction_word(const Op *main)
 static bool multiplies(const Op *main)
 {
     FOR_EACH_OP(op, linalg_body(main))
-    if (op->def == ARITH(MULI) || op->def == ARITH(MULF))
-        return true;
+        if (op->def == ARITH(MULI) || op->def == ARITH(MULF)) return true;
     return false;
 }
 
@@ -134,10 +129,8 @@ static void add_operands(StrBuf *out, const ComputeSchedule *sched)
     bool first = true;
     for (uint32_t i = 0; i < linalg_input_count(sched->main); i++) {
         bool is_stream = stream < sched->stream_count && sched->stream_operand[stream] == i;
-        if (!linalg_reads_operand(sched->main, i))
-            continue;
-        if (!first)
-            strbuf_add_c(out, multiplies(sched->main) ? " * " : ", ");
+        if (!linalg_reads_operand(sched->main, i)) continue;
+        if (!first) strbuf_add_c(out, multiplies(sched->main) ? " * " : ", ");
         first = false;
         if (is_stream && sched->stream_count > 1)
             strbuf_printf(out, "in%u", stream);
@@ -152,11 +145,9 @@ static void add_operands(StrBuf *out, const ComputeSchedule *sched)
 static void add_steps(StrBuf *out, const Op *generic, uint32_t *count)
 {
     enum { MAX_STEPS = 12 };
-    FOR_EACH_OP(op, linalg_body(generic))
-    {
+    FOR_EACH_OP(op, linalg_body(generic)) {
         const char *word = op == linalg_body(generic)->last || !op->def ? NULL : op_word(op);
-        if (!word)
-            continue;
+        if (!word) continue;
         if (*count < MAX_STEPS)
             strbuf_printf(out, "%s%s", *count ? ", " : "", word);
         else if (*count == MAX_STEPS)
@@ -175,8 +166,7 @@ static void add_packing(StrBuf *out, const PackingSchedule *p)
                       (long long)fields[1], p->chain_length > 1 ? ", " : "");
     else
         strbuf_add_c(out, "products ");
-    if (p->chain_length > 1)
-        strbuf_printf(out, "in chains of %lld", (long long)p->chain_length);
+    if (p->chain_length > 1) strbuf_printf(out, "in chains of %lld", (long long)p->chain_length);
 }
 
 static void add_kernel(StrBuf *out, const ComputeSchedule *sched)
@@ -195,25 +185,18 @@ static void add_kernel(StrBuf *out, const ComputeSchedule *sched)
     add_operands(out, sched);
     strbuf_add_char(out, ')');
     StrBuf text = {0};
-    if (!reduces)
-        add_steps(&text, sched->main, &steps);
-    for (uint32_t s = 0; s < sched->stage_count; s++)
-        add_steps(&text, sched->stages[s], &steps);
-    if (steps)
-        strbuf_printf(out, "%s%s", reduces ? "\nthen " : "\nf: ", text.data);
+    if (!reduces) add_steps(&text, sched->main, &steps);
+    for (uint32_t s = 0; s < sched->stage_count; s++) add_steps(&text, sched->stages[s], &steps);
+    if (steps) strbuf_printf(out, "%s%s", reduces ? "\nthen " : "\nf: ", text.data);
     strbuf_free(&text);
-    if (sched->packing.is_used)
-        add_packing(out, &sched->packing);
+    if (sched->packing.is_used) add_packing(out, &sched->packing);
 }
-
-/* --- shapes ---------------------------------------------------------------------------------------- */
 
 static void add_shape(StrBuf *out, const Type *tensor)
 {
     for (uint32_t i = 0; i < tensor->u.shaped.rank; i++)
         strbuf_printf(out, "%s%lld", i ? "x" : "", (long long)tensor->u.shaped.dims[i]);
-    if (tensor->u.shaped.rank == 0)
-        strbuf_add_c(out, "scalar");
+    if (tensor->u.shaped.rank == 0) strbuf_add_c(out, "scalar");
     strbuf_add_char(out, ' ');
     type_print(out, type_elem(tensor));
 }
@@ -250,11 +233,9 @@ void to_emithls_process_doc(StrBuf *out, const Op *process, ProcessKind kind)
     add_shapes(out, process);
     if (kind == PROCESS_COMPUTE) {
         ComputeSchedule sched;
-        if (sched_compute(process, NULL, NULL, &sched))
-            add_kernel(out, &sched);
+        if (sched_compute(process, NULL, NULL, &sched)) add_kernel(out, &sched);
     } else if (kind == PROCESS_WINDOW) {
         WindowSchedule sched;
-        if (sched_window(process, NULL, &sched))
-            add_window(out, &sched.params);
+        if (sched_window(process, NULL, &sched)) add_window(out, &sched.params);
     }
 }

@@ -1,11 +1,11 @@
-/* Remarks about functions that synthesis will hardly cope with: loops that unroll into very many copies
- * of their body, arrays that fall apart into very many registers. The search of unroll factors avoids
- * them; factors given by hand, and elements too wide or windows too large for less, do not.
+/* Remarks about functions that synthesis will hardly cope with: loops that unroll into very many
+ * copies of their body, arrays that fall apart into very many registers. The search of unroll
+ * factors avoids them; factors given by hand, and elements too wide or windows too large for less,
+ * do not.
  * Tests: lit/lowering/dfg_to_emithls/remark-size.mir */
-#include "lowering/dfg_to_emithls/internal.h"
-
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
+#include "lowering/dfg_to_emithls/internal.h"
 
 enum { MAX_COPIES = 4096, MAX_PARTS = 1024, MAX_EXTENTS = 64 };
 
@@ -22,8 +22,7 @@ static int64_t body_copies(const Op *loop)
     for (; loop && loop->def != EMITHLS(FUNC); loop = op_parent(loop)) {
         bool is_unrolled = loop->def == EMITHLS(FOR) && op_attr(loop, "unroll");
         size_t count = is_unrolled ? emithls_for_extents(loop, extents, MAX_EXTENTS) : 0;
-        for (size_t i = 0; i < count && copies <= INT32_MAX; i++)
-            copies *= extents[i];
+        for (size_t i = 0; i < count && copies <= INT32_MAX; i++) copies *= extents[i];
     }
     return copies;
 }
@@ -44,10 +43,12 @@ static bool remark_op(Op *op, void *func)
 {
     Str name = name_of(op);
     if (op->def == EMITHLS(FOR) && op_attr(op, "unroll") && body_copies(op) > MAX_COPIES)
-        op_remark(func, "unrolls loop '%.*s' into %lld copies; synthesis rarely copes with more than %d",
+        op_remark(func,
+                  "unrolls loop '%.*s' into %lld copies; synthesis rarely copes with more than %d",
                   STR_ARG(name), (long long)body_copies(op), MAX_COPIES);
     if (op->def == EMITHLS(VARIABLE) && array_parts(op) > MAX_PARTS)
-        op_remark(func, "splits array '%.*s' into %lld parts; synthesis rarely copes with more than %d",
+        op_remark(func,
+                  "splits array '%.*s' into %lld parts; synthesis rarely copes with more than %d",
                   STR_ARG(name), (long long)array_parts(op), MAX_PARTS);
     return true;
 }

@@ -5,8 +5,7 @@
  * Requires: named ops generalized, row-major order = stream order (normalize-layout).
  * Changes: slices, insertions, concatenations, padding, maps of kernels; not what is computed.
  * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
-#include "lowering/linalg_to_dfg/internal.h"
-
+#include "analysis/analysis.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
@@ -14,14 +13,12 @@
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "lowering/linalg_to_dfg/internal.h"
-#include "analysis/analysis.h"
 
 /* Padding stays where only kernels read it, whose windows or reorders make it. */
 static bool keeps_padding(const Op *pad)
 {
     for (const Use *use = op_result(pad, 0)->uses; use; use = use->next)
-        if (use->owner->def != LINALG(GENERIC))
-            return false;
+        if (use->owner->def != LINALG(GENERIC)) return false;
     return true;
 }
 
@@ -29,8 +26,7 @@ static bool move_elements(Block *body)
 {
     bool ok = true;
     FOR_EACH_OP_SAFE(op, body)
-    if (op->def != TENSOR(PAD) || !keeps_padding(op))
-        ok &= to_dfg_make_move(op);
+        if (op->def != TENSOR(PAD) || !keeps_padding(op)) ok &= to_dfg_make_move(op);
     return ok;
 }
 
@@ -40,10 +36,8 @@ static void erase_unread(Block *body)
     for (Op *op = body->last->prev, *before; op; op = before) {
         bool is_read = op->result_count == 0;
         before = op->prev;
-        for (uint32_t i = 0; i < op->result_count; i++)
-            is_read |= value_has_uses(op_result(op, i));
-        if (!is_read)
-            op_erase(op);
+        for (uint32_t i = 0; i < op->result_count; i++) is_read |= value_has_uses(op_result(op, i));
+        if (!is_read) op_erase(op);
     }
 }
 
@@ -52,7 +46,8 @@ static void stream_results(Op *ret)
 {
     Builder b = builder_before(ret);
     for (uint32_t i = 0; i < ret->operand_count; i++)
-        if (type_is_shaped(op_operand(ret, i)->type) && to_dfg_is_constant_value(op_operand(ret, i)))
+        if (type_is_shaped(op_operand(ret, i)->type) &&
+            to_dfg_is_constant_value(op_operand(ret, i)))
             op_set_operand(ret, i, to_dfg_build_stream(&b, op_operand(ret, i)));
 }
 
@@ -60,11 +55,10 @@ static bool fit_kernels(Block *body)
 {
     bool ok = true;
     FOR_EACH_OP_SAFE(op, body)
-    if (op->def == LINALG(GENERIC) && op->result_count == 1 && !kernel_fill_value(op))
-        ok &= to_dfg_fit_kernel(op);
+        if (op->def == LINALG(GENERIC) && op->result_count == 1 && !kernel_fill_value(op))
+            ok &= to_dfg_fit_kernel(op);
     FOR_EACH_OP_SAFE(op, body)
-    if (op->def == DFG(REORDER))
-        to_dfg_join_reorders(op);
+        if (op->def == DFG(REORDER)) to_dfg_join_reorders(op);
     return ok;
 }
 
@@ -72,8 +66,7 @@ static bool insert_reorders(Pass *pass, Op *func)
 {
     Block *body = func_entry(func);
     (void)pass;
-    if (!body)
-        return true;
+    if (!body) return true;
     if (op_region(func, 0)->first != op_region(func, 0)->last)
         return op_error(func, "has control flow; a streaming network is straight-line code");
     to_dfg_move_padding_behind_reshapes(body);

@@ -6,15 +6,14 @@
  *   the output   generic -> reorder(generic), if that moves less
  * A kernel that only passes its operand on becomes the reorder itself.
  * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
-#include "lowering/linalg_to_dfg/internal.h"
+#include <string.h>
 
 #include "dialects/dfg/dfg.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-
-#include <string.h>
+#include "lowering/linalg_to_dfg/internal.h"
 
 /* Loops with more than one trip, outermost first. */
 typedef struct Order {
@@ -37,20 +36,16 @@ typedef struct OrderFitting {
     Order out; /* of the output's dimensions */
 } OrderFitting;
 
-/* --- orders ------------------------------------------------------------------------------- */
-
 static bool order_has(const Order *order, uint32_t loop)
 {
     for (uint32_t i = 0; i < order->count; i++)
-        if (order->loops[i] == loop)
-            return true;
+        if (order->loops[i] == loop) return true;
     return false;
 }
 
 static void order_add(const OrderFitting *f, Order *order, uint32_t loop)
 {
-    if (f->kernel.extents[loop] > 1 && !order_has(order, loop))
-        order->loops[order->count++] = loop;
+    if (f->kernel.extents[loop] > 1 && !order_has(order, loop)) order->loops[order->count++] = loop;
 }
 
 static bool order_equal(const Order *a, const Order *b)
@@ -62,8 +57,7 @@ static bool order_equal(const Order *a, const Order *b)
 static bool order_covers(const Order *b, const Order *a)
 {
     for (uint32_t i = 0; i < a->count; i++)
-        if (!order_has(b, a->loops[i]))
-            return false;
+        if (!order_has(b, a->loops[i])) return false;
     return true;
 }
 
@@ -72,16 +66,14 @@ static Order order_of_map(const OrderFitting *f, const AffineMap *map)
     Order order = {.count = 0};
     for (uint32_t r = 0; r < map->result_count; r++)
         for (uint32_t loop = 0; loop < f->kernel.loop_count; loop++)
-            if (affine_uses_dim(map->results[r], loop))
-                order_add(f, &order, loop);
+            if (affine_uses_dim(map->results[r], loop)) order_add(f, &order, loop);
     return order;
 }
 
 static int64_t order_elems(const OrderFitting *f, const Order *order)
 {
     int64_t elems = 1;
-    for (uint32_t i = 0; i < order->count; i++)
-        elems *= f->kernel.extents[order->loops[i]];
+    for (uint32_t i = 0; i < order->count; i++) elems *= f->kernel.extents[order->loops[i]];
     return elems;
 }
 
@@ -95,10 +87,8 @@ static Order parallel_order(const OrderFitting *f, const Order *order)
 {
     Order parallel = {.count = 0};
     for (uint32_t i = 0; i < order->count; i++)
-        if (!f->kernel.is_reduction[order->loops[i]])
-            order_add(f, &parallel, order->loops[i]);
-    for (uint32_t i = 0; i < f->out.count; i++)
-        order_add(f, &parallel, f->out.loops[i]);
+        if (!f->kernel.is_reduction[order->loops[i]]) order_add(f, &parallel, order->loops[i]);
+    for (uint32_t i = 0; i < f->out.count; i++) order_add(f, &parallel, f->out.loops[i]);
     return parallel;
 }
 
@@ -108,18 +98,14 @@ static bool computes_in_order(const OrderFitting *f, const Order *order)
     return order_equal(&parallel, &f->out);
 }
 
-/* --- reading a kernel ------------------------------------------------------------------------- */
-
 /* Bare loops, each once, and constants where there is one element. */
 static bool is_projection(const OrderFitting *f, const StreamInput *in)
 {
     Order seen = {.count = 0};
     for (uint32_t r = 0; r < in->map->result_count; r++) {
         const AffineExpr *expr = in->map->results[r];
-        if (in->operand->u.shaped.dims[r] == 1)
-            continue;
-        if (expr->kind != AFFINE_DIM || order_has(&seen, (uint32_t)expr->value))
-            return false;
+        if (in->operand->u.shaped.dims[r] == 1) continue;
+        if (expr->kind != AFFINE_DIM || order_has(&seen, (uint32_t)expr->value)) return false;
         order_add(f, &seen, (uint32_t)expr->value);
     }
     return map_is_projected_permutation(in->map, true);
@@ -130,8 +116,7 @@ static bool read_stream(OrderFitting *f, uint32_t operand)
     OperandStream *s = &f->streams[f->count++];
     StreamInput in;
     *s = (OperandStream){.operand = operand};
-    if (!to_dfg_can_stream_input(f->op, operand, &in, &s->fits))
-        return false;
+    if (!to_dfg_can_stream_input(f->op, operand, &in, &s->fits)) return false;
     s->fits = s->fits && is_projection(f, &in);
     s->order = order_of_map(f, s->fits ? in.map : linalg_operand_map(f->op, operand));
     if (!type_element_count(op_operand(f->op, operand)->type, &s->elems))
@@ -142,32 +127,25 @@ static bool read_stream(OrderFitting *f, uint32_t operand)
 static bool read_kernel(Op *op, OrderFitting *f)
 {
     *f = (OrderFitting){.op = op};
-    if (!kernel_analyze(op, &f->kernel))
-        return false;
+    if (!kernel_analyze(op, &f->kernel)) return false;
     f->out = order_of_map(f, output_map(op));
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
-        if (to_dfg_is_constant_value(op_operand(op, i)))
-            continue;
+        if (to_dfg_is_constant_value(op_operand(op, i))) continue;
         if (f->count == SCHED_MAX_STREAMS)
             return op_error(op, "reads more than %d streams", SCHED_MAX_STREAMS);
-        if (!read_stream(f, i))
-            return false;
+        if (!read_stream(f, i)) return false;
     }
     return true;
 }
-
-/* --- choosing the order ------------------------------------------------------------------------- */
 
 /* The output's own order, then the reductions: nothing has to be moved behind the kernel. */
 static Order output_order(const OrderFitting *f, const Order *used)
 {
     Order order = {.count = 0};
     for (uint32_t i = 0; i < f->out.count; i++)
-        if (order_has(used, f->out.loops[i]))
-            order_add(f, &order, f->out.loops[i]);
+        if (order_has(used, f->out.loops[i])) order_add(f, &order, f->out.loops[i]);
     for (uint32_t i = 0; i < used->count; i++)
-        if (f->kernel.is_reduction[used->loops[i]])
-            order_add(f, &order, used->loops[i]);
+        if (f->kernel.is_reduction[used->loops[i]]) order_add(f, &order, used->loops[i]);
     return order;
 }
 
@@ -199,8 +177,6 @@ static Order choose_order(const OrderFitting *f)
     return best;
 }
 
-/* --- rewriting ------------------------------------------------------------------------------------ */
-
 static void set_map(Op *generic, uint32_t operand, const AffineMap *map)
 {
     VEC(const AffineMap *) maps = {0};
@@ -219,8 +195,7 @@ static Order with_units(const OrderFitting *f, const AffineMap *map, const Order
         for (uint32_t r = 0; f->kernel.extents[loop] == 1 && r < map->result_count; r++)
             if (affine_uses_dim(map->results[r], loop) && !order_has(&all, loop))
                 all.loops[all.count++] = loop;
-    for (uint32_t i = 0; i < order->count; i++)
-        all.loops[all.count++] = order->loops[i];
+    for (uint32_t i = 0; i < order->count; i++) all.loops[all.count++] = order->loops[i];
     return all;
 }
 
@@ -230,8 +205,7 @@ static const Type *tensor_of_order(const OrderFitting *f, const Order *order, co
                                    const AffineExpr **loops)
 {
     int64_t dims[KERNEL_MAX_LOOPS];
-    for (uint32_t i = 0; i < f->kernel.loop_count; i++)
-        loops[i] = affine_const(f->op->ctx, 0);
+    for (uint32_t i = 0; i < f->kernel.loop_count; i++) loops[i] = affine_const(f->op->ctx, 0);
     for (uint32_t i = 0; i < order->count; i++) {
         loops[order->loops[i]] = affine_dim(f->op->ctx, i);
         dims[i] = f->kernel.extents[order->loops[i]];
@@ -255,10 +229,8 @@ static bool see_through_pad(Value **x, const AffineMap **map, const Attr **fill)
     const AffineExpr *index[DFG_MAX_RANK];
     const Op *def = value_def(*x);
     *fill = NULL;
-    if (!def || def->def != TENSOR(PAD))
-        return true;
-    if (!to_dfg_read_padding(def, &pad))
-        return false;
+    if (!def || def->def != TENSOR(PAD)) return true;
+    if (!to_dfg_read_padding(def, &pad)) return false;
     for (uint32_t r = 0; r < (*map)->result_count; r++)
         index[r] = affine_add_c((*map)->results[r], -pad.low[r]);
     *map = map_get((*map)->ctx, (*map)->dim_count, 0, (*map)->result_count, index);
@@ -267,15 +239,15 @@ static bool see_through_pad(Value **x, const AffineMap **map, const Attr **fill)
     return true;
 }
 
-/* Notes in dfg.repeated, a bit mask of loops per input, for which loops the operand that `map` reads
- * becomes copies of one element: products of such lanes have a factor in common. */
-static void note_repeated(const OrderFitting *f, uint32_t operand, const AffineMap *map, const Order *dims)
+/* Notes in dfg.repeated, a bit mask of loops per input, for which loops the operand that `map`
+ * reads becomes copies of one element: products of such lanes have a factor in common. */
+static void note_repeated(const OrderFitting *f, uint32_t operand, const AffineMap *map,
+                          const Order *dims)
 {
     uint32_t inputs = linalg_input_count(f->op);
     const Attr *known = op_attr(f->op, "dfg.repeated");
     VEC(int64_t) masks = {0};
-    for (uint32_t i = 0; i < inputs; i++)
-        *vec_push(&masks) = known ? dense_array_i64(known, i) : 0;
+    for (uint32_t i = 0; i < inputs; i++) *vec_push(&masks) = known ? dense_array_i64(known, i) : 0;
     for (uint32_t i = 0; i < dims->count; i++) {
         bool is_used = false;
         for (uint32_t r = 0; r < map->result_count; r++)
@@ -294,18 +266,17 @@ static bool reorder_operand(OrderFitting *f, uint32_t operand, const Order *orde
     const AffineMap *map = linalg_operand_map(f->op, operand);
     const Attr *fill;
     Op *pad = value_def(x);
-    if (!see_through_pad(&x, &map, &fill))
-        return false;
+    if (!see_through_pad(&x, &map, &fill)) return false;
     Order dims = with_units(f, map, order);
     note_repeated(f, operand, map, &dims);
     const Type *type = tensor_of_order(f, &dims, type_elem(x->type), loops);
     const AffineMap *to_loops = map_get(f->op->ctx, dims.count, 0, f->kernel.loop_count, loops);
     Builder b = builder_before(f->op);
-    op_set_operand(f->op, operand,
-                   to_dfg_build_reorder(&b, x, type, map_simplify(map_compose(map, to_loops)), fill));
+    op_set_operand(
+        f->op, operand,
+        to_dfg_build_reorder(&b, x, type, map_simplify(map_compose(map, to_loops)), fill));
     set_map(f->op, operand, map_of_order(f, &dims));
-    if (pad && pad->def == TENSOR(PAD) && !value_has_uses(op_result(pad, 0)))
-        op_erase(pad);
+    if (pad && pad->def == TENSOR(PAD) && !value_has_uses(op_result(pad, 0))) op_erase(pad);
     return true;
 }
 
@@ -314,8 +285,7 @@ static Value *reordered_initial(Builder *b, const Value *initial, const Type *ty
 {
     const Op *def = value_def(initial);
     MixedIndex sizes[KERNEL_MAX_LOOPS];
-    if (!def || (def->def != TENSOR(EMPTY) && !kernel_fill_value(def)))
-        return NULL;
+    if (!def || (def->def != TENSOR(EMPTY) && !kernel_fill_value(def))) return NULL;
     for (uint32_t i = 0; i < type->u.shaped.rank; i++)
         sizes[i] = mixed_constant(type->u.shaped.dims[i]);
     Value *empty = tensor_empty(b, sizes, type->u.shaped.rank, type_elem(type));
@@ -336,12 +306,12 @@ static bool reorder_result(OrderFitting *f, const Order *order)
     Builder b = builder_before(f->op);
     Value *initial = reordered_initial(&b, op_operand(f->op, init), type);
     if (!initial)
-        return op_error(f->op, "writes its output (map %s) in another order than its loops run, and "
-                               "starts from a tensor of several values",
+        return op_error(f->op,
+                        "writes its output (map %s) in another order than its loops run, and "
+                        "starts from a tensor of several values",
                         map_str(f->op->ctx, out));
     for (uint32_t i = 0; i < parallel.count; i++)
-        index[i] = affine_dim(f->op->ctx,
-                              (uint32_t)map_result_of_dim(out, parallel.loops[i]));
+        index[i] = affine_dim(f->op->ctx, (uint32_t)map_result_of_dim(out, parallel.loops[i]));
     const Type *old = result->type;
     const AffineMap *map = map_get(f->op->ctx, rank, 0, parallel.count, index);
     set_map(f->op, init, map_of_order(f, &parallel));
@@ -355,13 +325,10 @@ static bool reorder_result(OrderFitting *f, const Order *order)
     return true;
 }
 
-/* --- unit dimensions ------------------------------------------------------------------------------- */
-
 static uint32_t constant_results(const AffineMap *map)
 {
     uint32_t count = 0;
-    for (uint32_t r = 0; r < map->result_count; r++)
-        count += affine_is_const(map->results[r]);
+    for (uint32_t r = 0; r < map->result_count; r++) count += affine_is_const(map->results[r]);
     return count;
 }
 
@@ -377,27 +344,23 @@ static const AffineMap *widened_map(const AffineMap *map, uint32_t extra, bool i
     return map_get(map->ctx, map->dim_count + extra, 0, map->result_count, results);
 }
 
-/* An output index that is always 0, what is left of a dimension that is summed up, becomes a loop of
- * one trip:  (d0, d1) -> (d0, 0)  =>  (d0, d1, d2) -> (d0, d2) */
+/* An output index that is always 0, what is left of a dimension that is summed up, becomes a loop
+ * of one trip:  (d0, d1) -> (d0, 0)  =>  (d0, d1, d2) -> (d0, d2) */
 static void loop_unit_dims(Op *generic)
 {
     uint32_t init = linalg_input_count(generic), loops = linalg_loop_count(generic);
     uint32_t extra = constant_results(linalg_operand_map(generic, init));
     VEC(const AffineMap *) maps = {0};
     bool is_reduction[KERNEL_MAX_LOOPS] = {false};
-    if (extra == 0 || loops + extra > KERNEL_MAX_LOOPS)
-        return;
+    if (extra == 0 || loops + extra > KERNEL_MAX_LOOPS) return;
     for (uint32_t i = 0; i < generic->operand_count; i++)
         *vec_push(&maps) = widened_map(linalg_operand_map(generic, i), extra, i == init);
-    for (uint32_t i = 0; i < loops; i++)
-        is_reduction[i] = linalg_is_reduction(generic, i);
+    for (uint32_t i = 0; i < loops; i++) is_reduction[i] = linalg_is_reduction(generic, i);
     op_set_attr(generic, "indexing_maps", linalg_maps_attr(generic->ctx, maps.data, maps.len));
     op_set_attr(generic, "iterator_types",
                 linalg_iterators_attr(generic->ctx, is_reduction, loops + extra));
     vec_free(&maps);
 }
-
-/* --- kernels that only move ------------------------------------------------------------------------ */
 
 /* generic(x) { yield x } -> reorder(x) */
 static bool is_copy(const OrderFitting *f)
@@ -406,8 +369,7 @@ static bool is_copy(const OrderFitting *f)
     const Value *yielded = op_operand(yield, 0);
     return f->count == 1 && f->kernel.class == KERNEL_PURE_PARALLEL &&
            map_is_permutation(output_map(f->op)) && yielded->is_arg &&
-           value_block(yielded) == linalg_body(f->op) &&
-           yielded->index == f->streams[0].operand;
+           value_block(yielded) == linalg_body(f->op) && yielded->index == f->streams[0].operand;
 }
 
 static bool replace_copy(OrderFitting *f)
@@ -416,12 +378,11 @@ static bool replace_copy(OrderFitting *f)
     Value *x = op_operand(f->op, operand);
     const AffineMap *map = linalg_operand_map(f->op, operand);
     const Attr *fill;
-    if (!see_through_pad(&x, &map, &fill))
-        return false;
+    if (!see_through_pad(&x, &map, &fill)) return false;
     const AffineMap *to_loops = map_inverse_permutation(output_map(f->op));
     Builder b = builder_before(f->op);
     Value *moved = to_dfg_build_reorder(&b, x, op_result(f->op, 0)->type,
-                                 map_simplify(map_compose(map, to_loops)), fill);
+                                        map_simplify(map_compose(map, to_loops)), fill);
     value_replace_all(op_result(f->op, 0), moved);
     op_erase(f->op);
     return true;
@@ -431,12 +392,10 @@ bool to_dfg_fit_kernel(Op *generic)
 {
     OrderFitting f;
     loop_unit_dims(generic);
-    if (!read_kernel(generic, &f))
-        return false;
+    if (!read_kernel(generic, &f)) return false;
     if (f.count == 0 || !map_is_projected_permutation(output_map(generic), false))
         return true; /* convert-linalg-to-dfg says what is wrong */
-    if (is_copy(&f))
-        return replace_copy(&f);
+    if (is_copy(&f)) return replace_copy(&f);
     Order order = choose_order(&f);
     for (uint32_t s = 0; s < f.count; s++) {
         const OperandStream *stream = &f.streams[s];

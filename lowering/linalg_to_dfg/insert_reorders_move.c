@@ -5,46 +5,39 @@
  *   reshape from or to rank 0    -> reorder
  * A constant part is the fill value where it can be.
  * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
-#include "lowering/linalg_to_dfg/internal.h"
+#include <assert.h>
 
+#include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/dfg/dfg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "analysis/analysis.h"
-
-#include <assert.h>
-
-/* --- reorders ---------------------------------------------------------------------------- */
+#include "lowering/linalg_to_dfg/internal.h"
 
 Value *to_dfg_build_reorder(Builder *b, Value *source, const Type *type, const AffineMap *map,
-                     const Attr *fill)
+                            const Attr *fill)
 {
-    if (map_is_identity(map) && source->type == type)
-        return source;
-    if (dfg_map_stays_inside(map, type, source->type))
-        fill = NULL;
+    if (map_is_identity(map) && source->type == type) return source;
+    if (dfg_map_stays_inside(map, type, source->type)) fill = NULL;
     const NamedAttr attrs[2] = {attr_named(b->ctx, "map", attr_map(map)),
                                 attr_named(b->ctx, "fill", fill)};
     return op_result(build(b, DFG(REORDER), &source, 1, &type, 1, attrs, fill ? 2 : 1), 0);
 }
 
-/* reorder(reorder(x)) -> reorder(x), where what lies outside of the middle is filled in the same way
- * as what lies outside of x. */
+/* reorder(reorder(x)) -> reorder(x), where what lies outside of the middle is filled in the same
+ * way as what lies outside of x. */
 void to_dfg_join_reorders(Op *reorder)
 {
     Op *inner = value_def(op_operand(reorder, 0));
-    if (!inner || inner->def != DFG(REORDER) || !value_has_one_use(op_result(inner, 0)))
-        return;
+    if (!inner || inner->def != DFG(REORDER) || !value_has_one_use(op_result(inner, 0))) return;
     const AffineMap *map = dfg_reorder_map(reorder), *inner_map = dfg_reorder_map(inner);
     const Attr *fill = op_attr(reorder, "fill");
-    if (fill && !(map_is_permutation(inner_map) && !op_attr(inner, "fill")))
-        return;
+    if (fill && !(map_is_permutation(inner_map) && !op_attr(inner, "fill"))) return;
     Builder b = builder_before(reorder);
     Value *joined = to_dfg_build_reorder(&b, op_operand(inner, 0), op_result(reorder, 0)->type,
-                                  map_simplify(map_compose(inner_map, map)),
-                                  fill ? fill : op_attr(inner, "fill"));
+                                         map_simplify(map_compose(inner_map, map)),
+                                         fill ? fill : op_attr(inner, "fill"));
     value_replace_all(op_result(reorder, 0), joined);
     op_erase(reorder);
     op_erase(inner);
@@ -60,8 +53,6 @@ static bool replace(Op *op, Value *value)
     op_erase(op);
     return true;
 }
-
-/* --- slices -------------------------------------------------------------------------------- */
 
 /* Offsets and strides of a slicing op, all constants; false: diagnosed. */
 typedef struct StaticSlice {
@@ -85,8 +76,9 @@ static bool read_static(const Op *op, const Type *reduced, StaticSlice *out)
     if (ok && reduced->u.shaped.rank < out->rank)
         tensor_dropped_dims(&slice, reduced, out->dropped);
     tensor_slice_free(&slice);
-    return ok || op_error(op, "needs constant offsets, sizes and strides and at most %d dimensions to "
-                              "stream",
+    return ok || op_error(op,
+                          "needs constant offsets, sizes and strides and at most %d dimensions to "
+                          "stream",
                           DFG_MAX_RANK);
 }
 
@@ -96,11 +88,10 @@ static bool move_extract(Op *op)
     const AffineExpr *index[DFG_MAX_RANK];
     const Type *type = op_result(op, 0)->type;
     uint32_t next = 0;
-    if (!read_static(op, type, &slice))
-        return false;
+    if (!read_static(op, type, &slice)) return false;
     for (uint32_t i = 0; i < slice.rank; i++) {
-        const AffineExpr *at = slice.dropped[i] ? affine_const(op->ctx, 0)
-                                                : affine_dim(op->ctx, next++);
+        const AffineExpr *at =
+            slice.dropped[i] ? affine_const(op->ctx, 0) : affine_dim(op->ctx, next++);
         index[i] = affine_add_c(affine_mul_c(at, slice.stride[i]), slice.offset[i]);
     }
     Builder b = builder_before(op);
@@ -110,15 +101,12 @@ static bool move_extract(Op *op)
     return replace(op, to_dfg_build_reorder(&b, source, type, map, NULL));
 }
 
-/* --- constants ------------------------------------------------------------------------------- */
-
 /* The scalar that a value has everywhere: constant, fill of one; NULL: none. */
 static const Attr *splat_of(const Value *value)
 {
     const Op *def = value_def(value);
     const Value *fill = def ? kernel_fill_value(def) : NULL;
-    if (fill)
-        return fold_constant_of(fill);
+    if (fill) return fold_constant_of(fill);
     const Attr *constant = fold_constant_of(value);
     return constant && constant->kind == ATTR_DENSE && constant->u.dense.is_splat
                ? dense_elem(constant, 0)
@@ -135,13 +123,10 @@ static bool is_undefined(const Value *value)
 static Value *plain_constant(Builder *b, Value *value)
 {
     const Attr *splat = splat_of(value);
-    if (!splat && !is_undefined(value))
-        return value;
+    if (!splat && !is_undefined(value)) return value;
     splat = splat ? splat : to_dfg_stream_zero(type_elem(value->type));
     return arith_constant(b, attr_dense_splat(value->type, splat));
 }
-
-/* --- merges ---------------------------------------------------------------------------------- */
 
 static const int64_t zeros[DFG_MAX_RANK];
 
@@ -175,8 +160,7 @@ static bool boxes_meet(const MergePart *a, const MergePart *b, uint32_t rank)
     for (uint32_t d = 0; d < rank; d++) {
         int64_t last_a = a->offset[d] + (a->size[d] - 1) * a->stride[d];
         int64_t last_b = b->offset[d] + (b->size[d] - 1) * b->stride[d];
-        if (last_a < b->offset[d] || last_b < a->offset[d])
-            return false;
+        if (last_a < b->offset[d] || last_b < a->offset[d]) return false;
     }
     return true;
 }
@@ -184,11 +168,9 @@ static bool boxes_meet(const MergePart *a, const MergePart *b, uint32_t rank)
 /* Whether the parts so far, none of which it covers, leave it to the fill value. */
 static bool is_filled(const Merge *m, const MergePart *part, const Attr *splat)
 {
-    if (!splat || (m->fill && m->fill != splat))
-        return false;
+    if (!splat || (m->fill && m->fill != splat)) return false;
     for (size_t i = 0; i < m->parts.len; i++)
-        if (boxes_meet(&m->parts.data[i], part, m->type->u.shaped.rank))
-            return false;
+        if (boxes_meet(&m->parts.data[i], part, m->type->u.shaped.rank)) return false;
     return true;
 }
 
@@ -219,8 +201,7 @@ static void add_part(Merge *m, Value *source, const int64_t *offset, const int64
 {
     MergePart part = part_of(source, offset, stride);
     const Attr *splat = splat_of(source);
-    if (is_undefined(source))
-        return;
+    if (is_undefined(source)) return;
     if (is_filled(m, &part, splat)) {
         m->fill = splat;
         return;
@@ -230,7 +211,8 @@ static void add_part(Merge *m, Value *source, const int64_t *offset, const int64
         *m = (Merge){.b = m->b, .type = m->type};
         add_part(m, below, zeros, NULL);
     }
-    *vec_push(&m->sources) = to_dfg_is_constant_value(source) ? plain_constant(&m->b, source) : source;
+    *vec_push(&m->sources) =
+        to_dfg_is_constant_value(source) ? plain_constant(&m->b, source) : source;
     *vec_push(&m->parts) = part;
 }
 
@@ -262,8 +244,7 @@ Value *to_dfg_build_stream(Builder *b, Value *constant)
 /* Replaces the op by the merge, or by its fill value if nothing streams in. */
 static bool replace_by_merge(Op *op, Merge *m)
 {
-    if (m->sources.len > 0)
-        return replace(op, merge_end(m));
+    if (m->sources.len > 0) return replace(op, merge_end(m));
     const Attr *value = m->fill ? m->fill : to_dfg_stream_zero(type_elem(m->type));
     return replace(op, arith_constant(&m->b, attr_dense_splat(m->type, value)));
 }
@@ -271,8 +252,7 @@ static bool replace_by_merge(Op *op, Merge *m)
 /* The source with the unit dimensions that the insertion drops. */
 static Value *full_rank(Builder *b, Value *source, const StaticSlice *slice)
 {
-    if (source->type->u.shaped.rank == slice->rank)
-        return source;
+    if (source->type->u.shaped.rank == slice->rank) return source;
     const Type *wide = type_with_shape(source->type, slice->size, slice->rank);
     return tensor_expand_shape(b, source, wide, reshape_reassociation(wide, source->type));
 }
@@ -282,14 +262,12 @@ static bool move_insert(Op *op)
     StaticSlice slice;
     Value *source = op_operand(op, 0), *dest = op_operand(op, 1);
     Op *def = value_def(dest);
-    if (!read_static(op, source->type, &slice))
-        return false;
+    if (!read_static(op, source->type, &slice)) return false;
     Merge merge = merge_begin(op);
     start_merge(&merge, dest);
     add_part(&merge, full_rank(&merge.b, source, &slice), slice.offset, slice.stride);
     replace_by_merge(op, &merge);
-    if (def && def->def == DFG(MERGE) && !value_has_uses(dest))
-        op_erase(def);
+    if (def && def->def == DFG(MERGE) && !value_has_uses(dest)) op_erase(def);
     return true;
 }
 
@@ -305,8 +283,6 @@ static bool move_concat(Op *op)
     return replace_by_merge(op, &merge);
 }
 
-/* --- padding ------------------------------------------------------------------------------------ */
-
 /* pad(x)[i] = x[i - low]; widths below 0 take elements away. */
 static bool move_pad(Op *op)
 {
@@ -315,8 +291,7 @@ static bool move_pad(Op *op)
     bool crops = false;
     Value *source = op_operand(op, 0);
     const Type *type = op_result(op, 0)->type;
-    if (!to_dfg_read_padding(op, &pad))
-        return false;
+    if (!to_dfg_read_padding(op, &pad)) return false;
     for (uint32_t i = 0; i < type->u.shaped.rank; i++) {
         crops |= pad.low[i] < 0 || pad.high[i] < 0;
         index[i] = affine_add_c(affine_dim(op->ctx, i), -pad.low[i]);
@@ -332,13 +307,10 @@ static bool move_pad(Op *op)
     return replace_by_merge(op, &merge);
 }
 
-/* --- scalars ------------------------------------------------------------------------------------- */
-
 /* From or to a tensor without dimensions, which is no reshape of dimensions. */
 static bool is_scalar_reshape(const Op *op)
 {
-    if (op->def != TENSOR(EXPAND_SHAPE) && op->def != TENSOR(COLLAPSE_SHAPE))
-        return false;
+    if (op->def != TENSOR(EXPAND_SHAPE) && op->def != TENSOR(COLLAPSE_SHAPE)) return false;
     const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
     return dfg_can_stream(source) && dfg_can_stream(result) &&
            (source->u.shaped.rank == 0 || result->u.shaped.rank == 0) &&
@@ -350,8 +322,7 @@ static bool move_scalar(Op *op)
     const AffineExpr *index[DFG_MAX_RANK];
     const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
     Builder b = builder_before(op);
-    for (uint32_t i = 0; i < source->u.shaped.rank; i++)
-        index[i] = affine_const(op->ctx, 0);
+    for (uint32_t i = 0; i < source->u.shaped.rank; i++) index[i] = affine_const(op->ctx, 0);
     const AffineMap *map = map_get(op->ctx, result->u.shaped.rank, 0, source->u.shaped.rank, index);
     return replace(op, to_dfg_build_reorder(&b, op_operand(op, 0), result, map, NULL));
 }
@@ -364,25 +335,19 @@ static bool moves(const Op *op)
 
 static bool check_frame(const Op *op, const Type *type)
 {
-    return !type_is_shaped(type) ||
-           (dfg_can_stream(type) && type->u.shaped.rank <= DFG_MAX_RANK) ||
-           op_error(op, "moves elements of '%s', which cannot be streamed", type_str(op->ctx, type));
+    return !type_is_shaped(type) || (dfg_can_stream(type) && type->u.shaped.rank <= DFG_MAX_RANK) ||
+           op_error(op, "moves elements of '%s', which cannot be streamed",
+                    type_str(op->ctx, type));
 }
 
 bool to_dfg_make_move(Op *op)
 {
-    if (is_scalar_reshape(op))
-        return move_scalar(op);
-    if (!moves(op))
-        return true;
-    if (!check_frame(op, op_result(op, 0)->type))
-        return false;
+    if (is_scalar_reshape(op)) return move_scalar(op);
+    if (!moves(op)) return true;
+    if (!check_frame(op, op_result(op, 0)->type)) return false;
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (!check_frame(op, op_operand(op, i)->type))
-            return false;
-    if (op->def == TENSOR(EXTRACT_SLICE))
-        return move_extract(op);
-    if (op->def == TENSOR(INSERT_SLICE))
-        return move_insert(op);
+        if (!check_frame(op, op_operand(op, i)->type)) return false;
+    if (op->def == TENSOR(EXTRACT_SLICE)) return move_extract(op);
+    if (op->def == TENSOR(INSERT_SLICE)) return move_insert(op);
     return op->def == TENSOR(CONCAT) ? move_concat(op) : move_pad(op);
 }

@@ -3,15 +3,16 @@
 #ifndef MING_LOWERING_LINALG_TO_DFG_INTERNAL_H
 #define MING_LOWERING_LINALG_TO_DFG_INTERNAL_H
 
-#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
 #include "ir/core/core.h"
+#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
 #include "schedule/schedule.h"
 
-/* A kernel, or an op that moves elements, with the element-wise kernels that run in its epilogue, and the reshapes around them. */
+/* A kernel, or an op that moves elements, with the element-wise kernels that run in its epilogue,
+ * and the reshapes around them. */
 typedef struct ProcessGroup {
     Op *main;
     VEC(Op *) stages; /* element-wise kernels and reshapes, in order */
-    Value *result; /* of the last stage */
+    Value *result;    /* of the last stage */
 } ProcessGroup;
 
 /* Constant padding, per dimension of the padded tensor. */
@@ -21,13 +22,13 @@ typedef struct Padding {
 } Padding;
 
 typedef struct StreamInput {
-    Value *source;          /* streamed value: padding and reshapes stripped */
-    Value *reshaped;        /* the source behind its reshapes, if any; padding stripped */
-    const AffineMap *map;   /* of the operand of the new generic */
-    const Type *operand;    /* its type: that of `reshaped`, or of all its windows */
+    Value *source;        /* streamed value: padding and reshapes stripped */
+    Value *reshaped;      /* the source behind its reshapes, if any; padding stripped */
+    const AffineMap *map; /* of the operand of the new generic */
+    const Type *operand;  /* its type: that of `reshaped`, or of all its windows */
     bool has_window;
-    WindowParams window;    /* if has_window */
-    const Attr *pad_value;  /* element attribute, if has_window */
+    WindowParams window;   /* if has_window */
+    const Attr *pad_value; /* element attribute, if has_window */
 } StreamInput;
 
 /* Whether a value is known at compile time: a constant, a fill of one, or undefined contents. */
@@ -35,18 +36,20 @@ bool to_dfg_is_constant_value(const Value *value);
 /* Zero of an element type. */
 const Attr *to_dfg_stream_zero(const Type *type);
 /* How operand `operand` of a generic streams from a source. False: diagnosed. */
-bool to_dfg_stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out) MUST_CHECK;
+bool to_dfg_stream_input(const Op *generic, uint32_t operand, Value *source, StreamInput *out)
+    MUST_CHECK;
 
 /* Whether it streams so: `fits`. False: diagnosed, as it streams in no way. */
-bool to_dfg_can_stream_input(const Op *generic, uint32_t operand, StreamInput *out, bool *fits) MUST_CHECK;
+bool to_dfg_can_stream_input(const Op *generic, uint32_t operand, StreamInput *out, bool *fits)
+    MUST_CHECK;
 
 /* Whether the payload takes no elements of a stream from outside. False: diagnosed. */
 bool to_dfg_check_captures(Op *generic) MUST_CHECK;
 
 /* Of a tensor.pad. False: diagnosed (not constant). */
 bool to_dfg_read_padding(const Op *pad, Padding *out) MUST_CHECK;
-/* Rewrites reshape(pad(x)) to pad(reshape(x)) where the padding stays whole rows of a group, so that
- * reshapes meet the streams. */
+/* Rewrites reshape(pad(x)) to pad(reshape(x)) where the padding stays whole rows of a group, so
+ * that reshapes meet the streams. */
 void to_dfg_move_padding_behind_reshapes(Block *body);
 /* Repeats the reshapes that lead from `source` to `value` on what stands for the source. */
 Value *to_dfg_copy_reshapes(Builder *b, Value *value, const Value *source, Value *stands_for);
@@ -55,18 +58,19 @@ Value *to_dfg_copy_reshapes(Builder *b, Value *value, const Value *source, Value
  * operand of main. The process is added to the symbol table under a name derived from `name`.
  * NULL: diagnosed. */
 Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const ProcessGroup *group,
-                          const StreamInput *inputs, uint32_t input_count) MUST_CHECK;
+                                 const StreamInput *inputs, uint32_t input_count) MUST_CHECK;
 /* kernel: the op that the process belongs to, for its location and the model's name. */
 Op *to_dfg_build_window_process(SymbolTable *symbols, Str name, const Op *kernel,
-                         const StreamInput *input);
+                                const StreamInput *input);
 Op *to_dfg_build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
-                       uint32_t copies);
-/* A dfg.reorder or dfg.merge of the sources (NULL: a constant), behind the reshapes that lead from them to its
- * operands, and in front of those that lead from its result to `group`'s. */
-Op *to_dfg_build_move_process(SymbolTable *symbols, Str name, const ProcessGroup *group, Value *const *sources);
+                              uint32_t copies);
+/* A dfg.reorder or dfg.merge of the sources (NULL: a constant), behind the reshapes that lead from
+ * them to its operands, and in front of those that lead from its result to `group`'s. */
+Op *to_dfg_build_move_process(SymbolTable *symbols, Str name, const ProcessGroup *group,
+                              Value *const *sources);
 /* Passes `source` on in the shape of `value`, which reshapes may make of it. */
 Op *to_dfg_build_copy_process(SymbolTable *symbols, Str name, const Op *reader, Value *value,
-                       const Value *source);
+                              const Value *source);
 
 /* Between insert_reorders.c (the pass), insert_reorders_move.c (ops that only move elements) and
  * insert_reorders_kernel.c (operands and results of kernels). */
@@ -74,7 +78,7 @@ Op *to_dfg_build_copy_process(SymbolTable *symbols, Str name, const Op *reader, 
 /* result[i] = source[map(i)], or fill where that is outside; fill may be NULL. The source itself if
  * nothing moves. */
 Value *to_dfg_build_reorder(Builder *b, Value *source, const Type *type, const AffineMap *map,
-                     const Attr *fill);
+                            const Attr *fill);
 /* A constant as a stream: a dfg.merge of nothing else. */
 Value *to_dfg_build_stream(Builder *b, Value *constant);
 /* Makes a slice, insertion, concatenation or padding a dfg op; true for other ops, too. False:

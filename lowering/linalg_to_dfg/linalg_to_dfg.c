@@ -8,8 +8,9 @@
  * Requires: named ops generalized, channels-last layout, one function with static shapes.
  * Changes: the function is replaced by a region and its processes.
  * Tests: lit/lowering/linalg-to-dfg */
-#include "lowering/linalg_to_dfg/internal.h"
+#include <assert.h>
 
+#include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
@@ -17,9 +18,6 @@
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "lowering/linalg_to_dfg/internal.h"
-#include "analysis/analysis.h"
-
-#include <assert.h>
 
 /* Readers of one streamed value: receiving ends handed out one by one. */
 typedef struct DfgStream {
@@ -40,29 +38,29 @@ typedef struct DfgConversion {
     VEC(DfgStream *) stream_list;
 } DfgConversion;
 
-/* --- the boundary ----------------------------------------------------------------- */
-
 static bool check_boundary(const Op *func)
 {
     const Type *type = func_type(func);
     uint32_t inputs = type->u.function.input_count;
     for (uint32_t i = 0; i < inputs + type->u.function.result_count; i++)
         if (!dfg_can_stream(type->u.function.types[i]))
-            return op_error(func, "%s #%u of type '%s' cannot be streamed: that takes a static tensor",
+            return op_error(func,
+                            "%s #%u of type '%s' cannot be streamed: that takes a static tensor",
                             i < inputs ? "argument" : "result", i < inputs ? i : i - inputs,
                             type_str(func->ctx, type->u.function.types[i]));
     return true;
 }
 
-/* --- grouping --------------------------------------------------------------------- */
-
-static bool is_move(const Op *op) { return op->def == DFG(REORDER) || op->def == DFG(MERGE); }
+static bool is_move(const Op *op)
+{
+    return op->def == DFG(REORDER) || op->def == DFG(MERGE);
+}
 
 static bool is_streamable(const Op *op)
 {
     return op->def == LINALG(GENERIC) || op->def == LINALG(FILL) || op->def == TENSOR(EMPTY) ||
-           op->def == TENSOR(PAD) || op->def == FUNC(RETURN) || reshape_is(op) ||
-           is_move(op) || op_has_trait(op, TRAIT_CONSTANT_LIKE);
+           op->def == TENSOR(PAD) || op->def == FUNC(RETURN) || reshape_is(op) || is_move(op) ||
+           op_has_trait(op, TRAIT_CONSTANT_LIKE);
 }
 
 /* The group whose epilogue can take the generic, or NULL. */
@@ -71,12 +69,10 @@ static ProcessGroup *producer_to_join(const DfgConversion *c, const Op *generic)
     ProcessGroup *found = NULL;
     const AffineMap *out = linalg_operand_map(generic, linalg_input_count(generic));
     for (uint32_t i = 0; i < linalg_loop_count(generic); i++)
-        if (linalg_is_reduction(generic, i))
-            return NULL;
+        if (linalg_is_reduction(generic, i)) return NULL;
     for (uint32_t i = 0; i < linalg_input_count(generic); i++) {
         Value *input = op_operand(generic, i);
-        if (to_dfg_is_constant_value(input))
-            continue;
+        if (to_dfg_is_constant_value(input)) continue;
         ProcessGroup *group = ptrmap_get(&c->group_of, input);
         if (found || !group || is_move(group->main) || !value_has_one_use(input) ||
             linalg_operand_map(generic, i) != out || !map_is_permutation(out))
@@ -115,15 +111,13 @@ static void add_reshape(DfgConversion *c, Op *reshape)
 {
     Value *source = op_operand(reshape, 0);
     ProcessGroup *group = ptrmap_get(&c->group_of, source);
-    if (group && value_has_one_use(source))
-        add_stage(c, group, reshape);
+    if (group && value_has_one_use(source)) add_stage(c, group, reshape);
 }
 
 static bool group_kernels(DfgConversion *c)
 {
     bool ok = true;
-    FOR_EACH_OP(op, func_entry(c->func))
-    {
+    FOR_EACH_OP(op, func_entry(c->func)) {
         if (!is_streamable(op))
             ok = op_error(op, "cannot be streamed: no rule turns it into a process");
         else if (kernel_fill_value(op))
@@ -139,8 +133,6 @@ static bool group_kernels(DfgConversion *c)
     }
     return ok;
 }
-
-/* --- streams ------------------------------------------------------------------------- */
 
 static void add_reader(DfgConversion *c, Value *value)
 {
@@ -175,8 +167,7 @@ static Value *streamed_source(const DfgConversion *c, Value *operand)
 static bool check_source(const DfgConversion *c, const Op *reader, Value *value)
 {
     bool is_arg = value->is_arg && value_block(value) == func_entry(c->func);
-    if (is_arg || ptrmap_has(&c->group_of, value))
-        return true;
+    if (is_arg || ptrmap_has(&c->group_of, value)) return true;
     return op_error(reader, "reads a value that is neither a function argument nor a kernel's "
                             "result");
 }
@@ -185,7 +176,8 @@ static bool check_source(const DfgConversion *c, const Op *reader, Value *value)
 static bool check_initial(const Op *generic)
 {
     uint32_t init = linalg_input_count(generic);
-    return !linalg_reads_operand(generic, init) || to_dfg_is_constant_value(op_operand(generic, init)) ||
+    return !linalg_reads_operand(generic, init) ||
+           to_dfg_is_constant_value(op_operand(generic, init)) ||
            op_error(generic, "starts from a tensor that is not known at compile time");
 }
 
@@ -203,8 +195,7 @@ static bool count_readers(DfgConversion *c)
         ok &= is_move(main) || (check_initial(main) && to_dfg_check_captures(main));
         for (uint32_t i = 0; i < group_input_count(main); i++) {
             Value *source = streamed_source(c, op_operand(main, i));
-            if (to_dfg_is_constant_value(op_operand(main, i)))
-                continue;
+            if (to_dfg_is_constant_value(op_operand(main, i))) continue;
             ok &= check_source(c, main, source);
             add_reader(c, source);
         }
@@ -219,9 +210,9 @@ static bool count_readers(DfgConversion *c)
 
 static Op *build_channel(DfgConversion *c, const Type *sending, const Attr *loc)
 {
-    const Type *ends[2] = {sending, type_dialect(c->ctx, &dfg_type_output,
-                                                 sending->u.dialect.params,
-                                                 sending->u.dialect.param_count)};
+    const Type *ends[2] = {sending,
+                           type_dialect(c->ctx, &dfg_type_output, sending->u.dialect.params,
+                                        sending->u.dialect.param_count)};
     c->b.loc = loc;
     return build(&c->b, DFG(CHANNEL), NULL, 0, ends, 2, NULL, 0);
 }
@@ -231,15 +222,15 @@ static void instantiate(DfgConversion *c, const Op *process, Value *const *ends,
 {
     const Ident *name = symbol_name(process);
     int32_t segments[2] = {(int32_t)inputs, (int32_t)outputs};
-    const NamedAttr attrs[2] = {
-        attr_named(c->ctx, "callee", attr_symbol(c->ctx, name)),
-        attr_named(c->ctx, "operandSegmentSizes",
-                   attr_dense_array(type_i(c->ctx, 32), segments, 2))};
+    const NamedAttr attrs[2] = {attr_named(c->ctx, "callee", attr_symbol(c->ctx, name)),
+                                attr_named(c->ctx, "operandSegmentSizes",
+                                           attr_dense_array(type_i(c->ctx, 32), segments, 2))};
     c->b.loc = process->loc;
     build(&c->b, DFG(INSTANTIATE), ends, inputs + outputs, NULL, 0, attrs, 2);
 }
 
-/* Makes the receiving ends of a value available to its readers; what nothing reads is taken away. */
+/* Makes the receiving ends of a value available to its readers; what nothing reads is taken
+ * away. */
 static void publish(DfgConversion *c, Value *value, Value *end, const Op *kernel, Str name)
 {
     DfgStream unread = {.value = value}, *stream = ptrmap_get(&c->streams, value);
@@ -252,7 +243,7 @@ static void publish(DfgConversion *c, Value *value, Value *end, const Op *kernel
     StrBuf text = {0};
     strbuf_printf(&text, "%.*s_%s", STR_ARG(name), stream->readers ? "fork" : "drain");
     Op *fork = to_dfg_build_fork_process(&c->symbols, strbuf_str(&text), kernel, value->type,
-                                  stream->readers);
+                                         stream->readers);
     strbuf_free(&text);
     VEC(Value *) ends = {0};
     *vec_push(&ends) = end;
@@ -271,8 +262,6 @@ static Value *take_end(DfgConversion *c, Value *value)
     assert(stream->ends && stream->next < stream->readers);
     return stream->ends[stream->next++];
 }
-
-/* --- the region --------------------------------------------------------------------------- */
 
 static const Attr *or_empty(const DfgConversion *c, const Attr *dict)
 {
@@ -302,7 +291,8 @@ static void create_region(DfgConversion *c)
     vec_free(&attrs);
 }
 
-/* Instantiates a group's process on the ends of its inputs; ends has room for that of its output. */
+/* Instantiates a group's process on the ends of its inputs; ends has room for that of its
+ * output. */
 static void connect_process(DfgConversion *c, Op *process, Value **ends, uint32_t inputs,
                             const ProcessGroup *group, Str name)
 {
@@ -321,31 +311,29 @@ static bool convert_group(DfgConversion *c, const ProcessGroup *group)
     layer_name_append(&name, group->main);
     bool ok = true;
     for (uint32_t i = 0; ok && i < linalg_input_count(group->main); i++) {
-        if (to_dfg_is_constant_value(op_operand(group->main, i)))
-            continue;
+        if (to_dfg_is_constant_value(op_operand(group->main, i))) continue;
         if (count == SCHED_MAX_STREAMS)
             ok = op_error(group->main, "reads more than %d streams", SCHED_MAX_STREAMS);
         else
             ok = to_dfg_stream_input(group->main, i, streamed_source(c, op_operand(group->main, i)),
-                              &inputs[count++]);
+                                     &inputs[count++]);
     }
     for (uint32_t i = 0; ok && i < count; i++) {
         ends[i] = take_end(c, inputs[i].source);
-        if (!inputs[i].has_window)
-            continue;
+        if (!inputs[i].has_window) continue;
         strbuf_clear(&window_name);
         strbuf_printf(&window_name, "%.*s_window", STR_ARG(strbuf_str(&name)));
-        Op *window = to_dfg_build_window_process(&c->symbols, strbuf_str(&window_name),
-                                          group->main, &inputs[i]);
+        Op *window = to_dfg_build_window_process(&c->symbols, strbuf_str(&window_name), group->main,
+                                                 &inputs[i]);
         Op *channel = build_channel(c, dfg_port(window, 1)->type, group->main->loc);
         Value *window_ends[2] = {ends[i], op_result(channel, 0)};
         instantiate(c, window, window_ends, 1, 1);
         ends[i] = op_result(channel, 1);
     }
-    Op *process = ok ? to_dfg_build_compute_process(&c->symbols, strbuf_str(&name), group, inputs, count)
-                     : NULL;
-    if (process)
-        connect_process(c, process, ends, count, group, strbuf_str(&name));
+    Op *process =
+        ok ? to_dfg_build_compute_process(&c->symbols, strbuf_str(&name), group, inputs, count)
+           : NULL;
+    if (process) connect_process(c, process, ends, count, group, strbuf_str(&name));
     strbuf_free(&name);
     strbuf_free(&window_name);
     return process != NULL;
@@ -363,14 +351,12 @@ static bool convert_move(DfgConversion *c, const ProcessGroup *group)
         strbuf_add_c(&name, group->main->def == DFG(MERGE) ? "_merge" : "_reorder");
     for (uint32_t i = 0; i < group->main->operand_count; i++) {
         sources[i] = NULL;
-        if (to_dfg_is_constant_value(op_operand(group->main, i)))
-            continue;
+        if (to_dfg_is_constant_value(op_operand(group->main, i))) continue;
         sources[i] = unreshaped(c, op_operand(group->main, i));
         ends[count++] = take_end(c, sources[i]);
     }
     Op *process = to_dfg_build_move_process(&c->symbols, strbuf_str(&name), group, sources);
-    if (process)
-        connect_process(c, process, ends, count, group, strbuf_str(&name));
+    if (process) connect_process(c, process, ends, count, group, strbuf_str(&name));
     strbuf_free(&name);
     return process != NULL;
 }
@@ -404,8 +390,7 @@ static Value *result_end(DfgConversion *c, const Op *ret, uint32_t number)
     Value *result = op_operand(ret, number), *source = unreshaped(c, result);
     const DfgStream *stream = ptrmap_get(&c->streams, source);
     Value *end = take_end(c, source);
-    if (source == result && (!source->is_arg || stream->readers > 1))
-        return end;
+    if (source == result && (!source->is_arg || stream->readers > 1)) return end;
     StrBuf name = {0};
     strbuf_printf(&name, "output%u_copy", number);
     Op *process = to_dfg_build_copy_process(&c->symbols, strbuf_str(&name), ret, result, source);
@@ -421,8 +406,7 @@ static void connect_outputs(DfgConversion *c)
     const Op *ret = func_entry(c->func)->last;
     uint32_t inputs = dfg_input_count(c->region);
     for (uint32_t i = 0; i < ret->operand_count; i++)
-        connect(c, DFG(CONNECT_OUTPUT), dfg_port(c->region, inputs + i),
-                result_end(c, ret, i));
+        connect(c, DFG(CONNECT_OUTPUT), dfg_port(c->region, inputs + i), result_end(c, ret, i));
 }
 
 static bool build_graph(DfgConversion *c)
@@ -430,21 +414,18 @@ static bool build_graph(DfgConversion *c)
     create_region(c);
     connect_inputs(c);
     for (size_t i = 0; i < c->groups.len; i++)
-        if (!(is_move(c->groups.data[i]->main) ? convert_move : convert_group)(c, c->groups.data[i]))
+        if (!(is_move(c->groups.data[i]->main) ? convert_move : convert_group)(c,
+                                                                               c->groups.data[i]))
             return false;
     connect_outputs(c);
     return true;
 }
 
-/* --- the pass ------------------------------------------------------------------------------ */
-
 static Op *find_function(Op *module)
 {
     Op *found = NULL;
-    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    {
-        if (op->def != FUNC(FUNC))
-            continue;
+    FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
+        if (op->def != FUNC(FUNC)) continue;
         if (found) {
             op_error(op, "is a second function; a network is one function");
             return NULL;
@@ -464,8 +445,7 @@ static Op *find_function(Op *module)
 
 static void free_conversion(DfgConversion *c)
 {
-    for (size_t i = 0; i < c->groups.len; i++)
-        vec_free(&c->groups.data[i]->stages);
+    for (size_t i = 0; i < c->groups.len; i++) vec_free(&c->groups.data[i]->stages);
     vec_free(&c->groups);
     vec_free(&c->stream_list);
     ptrmap_free(&c->group_of);
@@ -477,8 +457,7 @@ static bool convert_linalg_to_dfg(Pass *pass, Op *module)
 {
     DfgConversion c = {.pass = pass, .ctx = module->ctx, .module = module};
     c.func = find_function(module);
-    if (!c.func)
-        return false;
+    if (!c.func) return false;
     symtab_init(&c.symbols, module);
     to_dfg_move_padding_behind_reshapes(func_entry(c.func));
     bool ok = check_boundary(c.func) && group_kernels(&c) && count_readers(&c) && build_graph(&c);

@@ -2,37 +2,32 @@
  * A streamed operand whose map slides, strides or is padded goes through a window process; what
  * the compute process then sees is a projected permutation.
  * Tests: lit/lowering/linalg-to-dfg */
-#include "lowering/linalg_to_dfg/internal.h"
+#include <assert.h>
+#include <string.h>
 
+#include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "analysis/analysis.h"
-
-#include <assert.h>
-#include <string.h>
+#include "lowering/linalg_to_dfg/internal.h"
 
 bool to_dfg_is_constant_value(const Value *value)
 {
     const Op *def = value_def(value);
-    if (!def)
-        return false;
+    if (!def) return false;
     const Value *fill = kernel_fill_value(def);
     return fill ? to_dfg_is_constant_value(fill)
                 : def->def == TENSOR(EMPTY) || op_has_trait(def, TRAIT_CONSTANT_LIKE);
 }
-
-/* --- how an operand streams --------------------------------------------------------- */
 
 static bool look_through_pad(Value *operand, Value **padded, Padding *out)
 {
     const Op *pad = value_def(operand);
     *out = (Padding){.value = NULL};
     *padded = operand;
-    if (!pad || pad->def != TENSOR(PAD))
-        return true;
+    if (!pad || pad->def != TENSOR(PAD)) return true;
     *padded = op_operand(pad, 0);
     return to_dfg_read_padding(pad, out);
 }
@@ -48,10 +43,11 @@ static bool bad_index(const Kernel *kernel, const AffineMap *map, uint32_t opera
 {
     StrBuf text = {0};
     affine_print(&text, map->results[dim]);
-    op_error(kernel->op,
-             "cannot stream operand #%u: result #%u of its map %s is '%.*s', which is not a loop nor "
-             "stride * parallel loop + dilation * reduction loop + offset",
-             operand, dim, map_str(kernel->op->ctx, map), STR_ARG(strbuf_str(&text)));
+    op_error(
+        kernel->op,
+        "cannot stream operand #%u: result #%u of its map %s is '%.*s', which is not a loop nor "
+        "stride * parallel loop + dilation * reduction loop + offset",
+        operand, dim, map_str(kernel->op->ctx, map), STR_ARG(strbuf_str(&text)));
     strbuf_free(&text);
     return false;
 }
@@ -92,8 +88,7 @@ static bool window_span(const AffineMap *map, const Padding *pad, uint32_t *firs
 {
     bool found = false;
     for (uint32_t i = 0; i < map->result_count; i++) {
-        if (is_plain(map->results[i], pad, i))
-            continue;
+        if (is_plain(map->results[i], pad, i)) continue;
         *first = found ? *first : i;
         *last = i;
         found = true;
@@ -135,16 +130,14 @@ static int find_windows(const Kernel *kernel, const AffineMap *map, const Paddin
 {
     const AffineExpr *positions[DFG_MAX_RANK], *taps[DFG_MAX_RANK];
     uint32_t first = 0, last = 0;
-    if (!window_span(map, pad, &first, &last))
-        return -1;
+    if (!window_span(map, pad, &first, &last)) return -1;
     out->pad_value = pad->value ? pad->value : to_dfg_stream_zero(type_elem(out->operand));
-    out->window = (WindowParams){.rank = map->result_count, .count = last - first + 1,
-                                 .first = first};
+    out->window =
+        (WindowParams){.rank = map->result_count, .count = last - first + 1, .first = first};
     memcpy(out->window.in, out->operand->u.shaped.dims, map->result_count * sizeof(int64_t));
     for (uint32_t i = first; i <= last; i++) {
         KernelIndex index;
-        if (!kernel_index(kernel, map->results[i], &index))
-            return (int)i;
+        if (!kernel_index(kernel, map->results[i], &index)) return (int)i;
         if (map->results[i]->kind == AFFINE_DIM && index.reduction >= 0) {
             /* A plain reduction between window dimensions: its loop walks the positions. */
             index = (KernelIndex){.parallel = index.reduction, .reduction = -1, .stride = 1};
@@ -159,13 +152,11 @@ static bool start_input(const Op *generic, uint32_t operand, Kernel *kernel, Pad
                         StreamInput *out)
 {
     *out = (StreamInput){.map = linalg_operand_map(generic, operand)};
-    if (!kernel_analyze(generic, kernel))
-        return false;
+    if (!kernel_analyze(generic, kernel)) return false;
     if (out->map->result_count > DFG_MAX_RANK)
         return op_error(generic, "streams a tensor of rank %u; at most %d can",
                         out->map->result_count, DFG_MAX_RANK);
-    if (!look_through_pad(op_operand(generic, operand), &out->reshaped, pad))
-        return false;
+    if (!look_through_pad(op_operand(generic, operand), &out->reshaped, pad)) return false;
     out->operand = out->reshaped->type;
     return true;
 }
@@ -174,8 +165,7 @@ bool to_dfg_stream_input(const Op *generic, uint32_t operand, Value *source, Str
 {
     Kernel kernel;
     Padding pad;
-    if (!start_input(generic, operand, &kernel, &pad, out))
-        return false;
+    if (!start_input(generic, operand, &kernel, &pad, out)) return false;
     out->source = source;
     const AffineMap *map = out->map;
     int misfit = find_windows(&kernel, map, &pad, out);
@@ -186,13 +176,10 @@ bool to_dfg_can_stream_input(const Op *generic, uint32_t operand, StreamInput *o
 {
     Kernel kernel;
     Padding pad;
-    if (!start_input(generic, operand, &kernel, &pad, out))
-        return false;
+    if (!start_input(generic, operand, &kernel, &pad, out)) return false;
     *fits = find_windows(&kernel, out->map, &pad, out) < 0;
     return true;
 }
-
-/* --- processes ------------------------------------------------------------------------- */
 
 static Op *new_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *const *ports,
                        uint32_t inputs, uint32_t outputs)
@@ -200,8 +187,7 @@ static Op *new_process(SymbolTable *symbols, Str name, const Op *kernel, const T
     Op *process = dfg_create_graph(symbols->op->ctx, DFG(PROCESS), name, kernel->loc, ports, inputs,
                                    outputs, NULL);
     Str source = layer_name_source(kernel);
-    if (source.len)
-        op_set_attr(process, "dfg.name", attr_string(kernel->ctx, source));
+    if (source.len) op_set_attr(process, "dfg.name", attr_string(kernel->ctx, source));
     symtab_insert(symbols, process);
     return process;
 }
@@ -219,7 +205,7 @@ static void build_push(Builder *b, Value *value, Value *port)
 }
 
 Op *to_dfg_build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, const Type *type,
-                       uint32_t copies)
+                              uint32_t copies)
 {
     VEC(const Type *) ports = {0};
     *vec_push(&ports) = dfg_end_type(&dfg_type_output, type, NULL);
@@ -229,8 +215,7 @@ Op *to_dfg_build_fork_process(SymbolTable *symbols, Str name, const Op *kernel, 
     vec_free(&ports);
     Builder b = builder_at_end(region_entry(op_region(process, 0)), kernel->loc);
     Value *value = build_pull(&b, dfg_port(process, 0));
-    for (uint32_t i = 0; i < copies; i++)
-        build_push(&b, value, dfg_port(process, 1 + i));
+    for (uint32_t i = 0; i < copies; i++) build_push(&b, value, dfg_port(process, 1 + i));
     return process;
 }
 
@@ -239,8 +224,7 @@ static const Type *windowed_end(const TypeDef *end, const StreamInput *in)
 {
     int64_t word[2 * DFG_MAX_RANK];
     uint32_t kernel = in->window.first + in->window.count;
-    if (!in->has_window)
-        return dfg_end_type(end, in->source->type, NULL);
+    if (!in->has_window) return dfg_end_type(end, in->source->type, NULL);
     for (uint32_t i = 0; i < in->operand->u.shaped.rank; i++) {
         bool tap = i >= kernel && i < kernel + in->window.count;
         word[i] = tap ? in->operand->u.shaped.dims[i] : 1;
@@ -249,7 +233,7 @@ static const Type *windowed_end(const TypeDef *end, const StreamInput *in)
 }
 
 Op *to_dfg_build_copy_process(SymbolTable *symbols, Str name, const Op *reader, Value *value,
-                       const Value *source)
+                              const Value *source)
 {
     const Type *ports[2] = {dfg_end_type(&dfg_type_output, source->type, NULL),
                             dfg_end_type(&dfg_type_input, value->type, NULL)};
@@ -260,7 +244,8 @@ Op *to_dfg_build_copy_process(SymbolTable *symbols, Str name, const Op *reader, 
     return process;
 }
 
-Op *to_dfg_build_window_process(SymbolTable *symbols, Str name, const Op *kernel, const StreamInput *in)
+Op *to_dfg_build_window_process(SymbolTable *symbols, Str name, const Op *kernel,
+                                const StreamInput *in)
 {
     Context *ctx = symbols->op->ctx;
     const WindowParams *w = &in->window;
@@ -268,8 +253,7 @@ Op *to_dfg_build_window_process(SymbolTable *symbols, Str name, const Op *kernel
                             windowed_end(&dfg_type_input, in)};
     Op *process = new_process(symbols, name, kernel, ports, 1, 1);
     int64_t dims[DFG_MAX_RANK];
-    for (uint32_t i = 0; i < w->count; i++)
-        dims[i] = w->first + i;
+    for (uint32_t i = 0; i < w->count; i++) dims[i] = w->first + i;
     const NamedAttr attrs[] = {
         attr_named(ctx, "dims", attr_i64_array(ctx, dims, w->count)),
         attr_named(ctx, "kernel", attr_i64_array(ctx, w->kernel, w->count)),
@@ -299,8 +283,7 @@ static void copy_fill(Builder *b, const Op *fill, PtrMap *copies)
 static bool copy_static(Builder *b, Value *value, PtrMap *copies)
 {
     Op *def = value_def(value);
-    if (ptrmap_has(copies, value))
-        return true;
+    if (ptrmap_has(copies, value)) return true;
     bool allowed = def && (op_has_trait(def, TRAIT_CONSTANT_LIKE) || def->def == TENSOR(EMPTY) ||
                            kernel_fill_value(def));
     if (!allowed)
@@ -308,10 +291,8 @@ static bool copy_static(Builder *b, Value *value, PtrMap *copies)
                         "is needed by a kernel at compile time, but is not a constant, "
                         "tensor.empty or linalg.fill of one");
     for (uint32_t i = 0; i < def->operand_count; i++)
-        if (!copy_static(b, op_operand(def, i), copies))
-            return false;
-    if (kernel_fill_value(def) && !copy_static(b, kernel_fill_value(def), copies))
-        return false;
+        if (!copy_static(b, op_operand(def, i), copies)) return false;
+    if (kernel_fill_value(def) && !copy_static(b, kernel_fill_value(def), copies)) return false;
     if (kernel_fill_value(def)) {
         copy_fill(b, def, copies);
         return true;
@@ -369,11 +350,9 @@ bool to_dfg_check_captures(Op *generic)
 static Op *copy_generic(Builder *b, Op *generic, PtrMap *copies)
 {
     for (uint32_t i = 0; i < generic->operand_count; i++)
-        if (!copy_static(b, op_operand(generic, i), copies))
-            return NULL;
+        if (!copy_static(b, op_operand(generic, i), copies)) return NULL;
     Captures captures = {generic, b, copies, true};
-    if (!op_walk(generic, copy_captures, &captures))
-        return NULL;
+    if (!op_walk(generic, copy_captures, &captures)) return NULL;
     Op *copy = op_clone(generic, copies);
     op_append(copy, b->block);
     return copy;
@@ -382,8 +361,7 @@ static Op *copy_generic(Builder *b, Op *generic, PtrMap *copies)
 /* A reshape reads what the stage before it gives, which is copied already. */
 static Op *copy_stage(Builder *b, Op *stage, PtrMap *copies)
 {
-    if (stage->def == LINALG(GENERIC))
-        return copy_generic(b, stage, copies);
+    if (stage->def == LINALG(GENERIC)) return copy_generic(b, stage, copies);
     Op *copy = op_clone(stage, copies);
     op_append(copy, b->block);
     return copy;
@@ -412,18 +390,17 @@ static Op *empty_compute_process(SymbolTable *symbols, Str name, const ProcessGr
 }
 
 /* Pulls the streams and replaces main's streamed operands by them. */
-static Op *copy_main(Builder *b, const Op *process, const ProcessGroup *group, const StreamInput *inputs,
-                     PtrMap *copies)
+static Op *copy_main(Builder *b, const Op *process, const ProcessGroup *group,
+                     const StreamInput *inputs, PtrMap *copies)
 {
     uint32_t port = 0, operands[SCHED_MAX_STREAMS];
     Value *pulled[SCHED_MAX_STREAMS];
     for (uint32_t i = 0; i < linalg_input_count(group->main); i++) {
-        if (to_dfg_is_constant_value(op_operand(group->main, i)))
-            continue;
+        if (to_dfg_is_constant_value(op_operand(group->main, i))) continue;
         pulled[port] = build_pull(b, dfg_port(process, port));
         if (!inputs[port].has_window)
-            pulled[port] = to_dfg_copy_reshapes(b, inputs[port].reshaped, inputs[port].source,
-                                         pulled[port]);
+            pulled[port] =
+                to_dfg_copy_reshapes(b, inputs[port].reshaped, inputs[port].source, pulled[port]);
         operands[port] = i;
         ptrmap_put(copies, op_operand(group->main, i), pulled[port]);
         port++;
@@ -437,7 +414,7 @@ static Op *copy_main(Builder *b, const Op *process, const ProcessGroup *group, c
 }
 
 Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const ProcessGroup *group,
-                          const StreamInput *inputs, uint32_t input_count)
+                                 const StreamInput *inputs, uint32_t input_count)
 {
     PtrMap copies = {0};
     ComputeSchedule sched;
@@ -447,8 +424,7 @@ Op *to_dfg_build_compute_process(SymbolTable *symbols, Str name, const ProcessGr
     for (size_t i = 0; last && i < group->stages.len; i++)
         last = copy_stage(&b, group->stages.data[i], &copies);
     ptrmap_free(&copies);
-    if (!last)
-        return NULL;
+    if (!last) return NULL;
     build_push(&b, op_result(last, 0), dfg_port(process, input_count));
     return sched_compute_base(process, &sched) ? process : NULL;
 }
@@ -458,8 +434,7 @@ static Op *empty_move_process(SymbolTable *symbols, Str name, const ProcessGroup
 {
     VEC(const Type *) ports = {0};
     for (uint32_t i = 0; i < group->main->operand_count; i++)
-        if (sources[i])
-            *vec_push(&ports) = dfg_end_type(&dfg_type_output, sources[i]->type, NULL);
+        if (sources[i]) *vec_push(&ports) = dfg_end_type(&dfg_type_output, sources[i]->type, NULL);
     uint32_t inputs = (uint32_t)ports.len;
     *vec_push(&ports) = dfg_end_type(&dfg_type_input, group->result->type, NULL);
     Op *process = new_process(symbols, name, group->main, ports.data, inputs, 1);
@@ -467,7 +442,8 @@ static Op *empty_move_process(SymbolTable *symbols, Str name, const ProcessGroup
     return process;
 }
 
-Op *to_dfg_build_move_process(SymbolTable *symbols, Str name, const ProcessGroup *group, Value *const *sources)
+Op *to_dfg_build_move_process(SymbolTable *symbols, Str name, const ProcessGroup *group,
+                              Value *const *sources)
 {
     Op *main = group->main;
     PtrMap copies = {0};
@@ -475,12 +451,10 @@ Op *to_dfg_build_move_process(SymbolTable *symbols, Str name, const ProcessGroup
     Builder b = builder_at_end(region_entry(op_region(process, 0)), main->loc);
     uint32_t port = 0;
     for (uint32_t i = 0; i < main->operand_count; i++)
-        if (!sources[i] && !copy_static(&b, op_operand(main, i), &copies))
-            return NULL;
+        if (!sources[i] && !copy_static(&b, op_operand(main, i), &copies)) return NULL;
     Op *last = op_clone(main, &copies);
     for (uint32_t i = 0; i < main->operand_count; i++) {
-        if (!sources[i])
-            continue;
+        if (!sources[i]) continue;
         Value *pulled = build_pull(&b, dfg_port(process, port++));
         op_set_operand(last, i, to_dfg_copy_reshapes(&b, op_operand(main, i), sources[i], pulled));
     }

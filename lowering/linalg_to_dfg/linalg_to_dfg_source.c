@@ -1,24 +1,20 @@
 /* What stands between a stream and its reader: reshapes first, then padding. A process makes both
  * on the fly, the reshapes at its ports, the padding in its window.
  * Tests: lit/lowering/linalg_to_dfg/linalg-to-dfg-reshape.mir */
-#include "lowering/linalg_to_dfg/internal.h"
+#include <string.h>
 
+#include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
-#include "analysis/analysis.h"
-
-#include <string.h>
-
-/* --- padding ---------------------------------------------------------------------------- */
+#include "lowering/linalg_to_dfg/internal.h"
 
 static bool static_list(const Op *op, const char *name, int64_t *out, uint32_t rank)
 {
     size_t count = 0;
     const Attr *attr = op_attr(op, name);
-    if (!attr || !attr_int_list(attr, out, DFG_MAX_RANK, &count) || count != rank)
-        return false;
+    if (!attr || !attr_int_list(attr, out, DFG_MAX_RANK, &count) || count != rank) return false;
     for (uint32_t i = 0; i < rank; i++)
         if (out[i] > INT32_MAX || out[i] < -INT32_MAX) /* DIM_DYNAMIC, too */
             return false;
@@ -46,17 +42,13 @@ bool to_dfg_read_padding(const Op *pad, Padding *out)
     return out->value || op_error(pad, "needs a constant padding value to stream");
 }
 
-/* --- padding behind reshapes ----------------------------------------------------------------- */
-
 /* A dimension that is split pads its outermost part, if the width is a multiple of the others. */
 static bool split_widths(const Reshape *r, const int64_t *narrow, int64_t *wide)
 {
     for (uint32_t g = 0; g < r->narrow->u.shaped.rank; g++) {
         int outermost = reshape_outermost(r, g);
-        if (narrow[g] == 0)
-            continue;
-        if (outermost < 0 || narrow[g] % reshape_step(r, (uint32_t)outermost) != 0)
-            return false;
+        if (narrow[g] == 0) continue;
+        if (outermost < 0 || narrow[g] % reshape_step(r, (uint32_t)outermost) != 0) return false;
         wide[outermost] = narrow[g] / reshape_step(r, (uint32_t)outermost);
     }
     return true;
@@ -86,11 +78,11 @@ static void swap_with_padding(Op *op, Op *pad)
     Reshape reshape;
     int64_t dims[DFG_MAX_RANK];
     const Type *result = op_result(op, 0)->type;
-    if (!try_padding(pad, &before) || !reshape_read(op, &reshape))
-        return;
+    if (!try_padding(pad, &before) || !reshape_read(op, &reshape)) return;
     bool (*translate)(const Reshape *, const int64_t *, int64_t *) =
         reshape.expands ? split_widths : merge_widths;
-    if (!translate(&reshape, before.low, after.low) || !translate(&reshape, before.high, after.high))
+    if (!translate(&reshape, before.low, after.low) ||
+        !translate(&reshape, before.high, after.high))
         return;
     for (uint32_t i = 0; i < result->u.shaped.rank; i++)
         dims[i] = result->u.shaped.dims[i] - after.low[i] - after.high[i];
@@ -100,26 +92,20 @@ static void swap_with_padding(Op *op, Op *pad)
     Value *padding = arith_constant(&b, before.value);
     value_replace_all(op_result(op, 0), tensor_pad(&b, inner, after.low, after.high, padding));
     op_erase(op);
-    if (!value_has_uses(op_result(pad, 0)))
-        op_erase(pad);
+    if (!value_has_uses(op_result(pad, 0))) op_erase(pad);
 }
 
 void to_dfg_move_padding_behind_reshapes(Block *body)
 {
-    FOR_EACH_OP_SAFE(op, body)
-    {
+    FOR_EACH_OP_SAFE(op, body) {
         Op *source = reshape_is(op) ? value_def(op_operand(op, 0)) : NULL;
-        if (source && source->def == TENSOR(PAD))
-            swap_with_padding(op, source);
+        if (source && source->def == TENSOR(PAD)) swap_with_padding(op, source);
     }
 }
 
-/* --- reshapes at ports ---------------------------------------------------------------------- */
-
 Value *to_dfg_copy_reshapes(Builder *b, Value *value, const Value *source, Value *stands_for)
 {
-    if (value == source)
-        return stands_for;
+    if (value == source) return stands_for;
     const Op *op = value_def(value);
     Value *inner = to_dfg_copy_reshapes(b, op_operand(op, 0), source, stands_for);
     return build_reshape(b, op, inner, value->type);

@@ -2,13 +2,13 @@
  * convolution or matrix product go along one dimension.
  *   Power-of-two scales, and biases that are multiples of a unit not much finer than the sum's,
  *   stay integers; all else becomes a chain, which the next quantizer takes in.
- * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-conv.mir, lit/lowering/onnx_to_linalg/onnx-to-linalg-matmul.mir */
-#include "lowering/onnx_to_linalg/internal.h"
-
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-conv.mir,
+ * lit/lowering/onnx_to_linalg/onnx-to-linalg-matmul.mir */
 #include <math.h>
 
 #include "dialects/arith/arith.h"
 #include "ir/asm/print/print.h"
+#include "lowering/onnx_to_linalg/internal.h"
 
 /* Scales of channels, and units of biases, further apart than this are not shifted together. */
 enum { MAX_ALIGN_SHIFT = 16 };
@@ -39,8 +39,6 @@ Value *onnx_lower_multiply_accumulate(Generic *generic, bool x_unsigned, bool w_
     return build_binary(b, is_float ? ARITH(ADDF) : ARITH(ADDI), type, generic_arg(generic, 2),
                         product);
 }
-
-/* --- ranges ----------------------------------------------------------------------------------- */
 
 Sum sum_create(OnnxLowering *lw, const Fixed *x, int64_t channels, uint32_t axis)
 {
@@ -77,8 +75,6 @@ uint32_t sum_width(const Sum *sum, const Type *a, const Type *b)
     return onnx_lower_widest(fixed_signed_width(sum->fixed.low, sum->fixed.high), a, b);
 }
 
-/* --- kernels with a number per channel -------------------------------------------------------- */
-
 /* A constant with one value per output channel, as narrow as they allow. */
 static Value *channel_constant(OnnxLowering *lw, const int64_t *values, int64_t count)
 {
@@ -98,15 +94,13 @@ static void widen(Sum *sum, Value *operand, Generic *generic, Value **element, c
     Value *inputs[] = {sum->fixed.value, operand};
     sum->fixed.low = sum->ranges[0].low;
     sum->fixed.high = sum->ranges[0].high;
-    for (int64_t i = 1; i < sum->channels; i++)
-        include(&sum->fixed, sum->ranges[i]);
+    for (int64_t i = 1; i < sum->channels; i++) include(&sum->fixed, sum->ranges[i]);
     uint32_t width = sum_width(sum, sum->fixed.value->type, operand->type);
     const Type *tensor = onnx_lower_int_tensor(lw, sum->fixed.value->type, width);
     generic_along(lw, generic, inputs, 2, sum->axis);
     generic_open(lw, generic, build_empty(lw, tensor));
     *type = type_elem(tensor);
-    *element = build_extend(&generic->body, generic_arg(generic, 0), *type,
-                            sum->fixed.is_unsigned);
+    *element = build_extend(&generic->body, generic_arg(generic, 0), *type, sum->fixed.is_unsigned);
     sum->fixed.is_unsigned = false;
 }
 
@@ -115,8 +109,6 @@ static bool is_zero_range(SumRange range)
 {
     return range.low == 0 && range.high == 0;
 }
-
-/* --- scales ----------------------------------------------------------------------------------- */
 
 static int spread_of(const int *exponents, int64_t count, int *least)
 {
@@ -158,37 +150,29 @@ bool sum_set_scale(Sum *sum, const Fixed *x, const FixedConstant *weight)
     bool one_unit = constant_has_one_unit(weight);
     sum->fixed.unit = x->unit;
     sum->fixed.exponent = x->exponent + least;
-    if (one_unit)
-        fixed_scale_by(&sum->fixed, weight->units[0]);
-    if (one_unit && spread == 0)
-        return true;
-    if (one_unit && spread <= MAX_ALIGN_SHIFT)
-        return align_channels(sum, weight->exponents, least);
+    if (one_unit) fixed_scale_by(&sum->fixed, weight->units[0]);
+    if (one_unit && spread == 0) return true;
+    if (one_unit && spread <= MAX_ALIGN_SHIFT) return align_channels(sum, weight->exponents, least);
     double *factors = ARENA_ARRAY(&sum->lw->pass->scratch, double, count);
     for (int64_t i = 0; i < count; i++)
         factors[i] = ldexp(one_unit ? 1.0 : weight->units[i], weight->exponents[i] - least);
     return epilogue_affine(sum->lw, &sum->fixed, (int)sum->axis, factors, NULL);
 }
 
-bool onnx_lower_scale_channels(OnnxLowering *lw, Fixed *x, uint32_t axis, int64_t channels, const int *exponents,
-                    bool *done)
+bool onnx_lower_scale_channels(OnnxLowering *lw, Fixed *x, uint32_t axis, int64_t channels,
+                               const int *exponents, bool *done)
 {
     Sum sum = sum_create(lw, x, channels, axis);
     int least;
     *done = spread_of(exponents, channels, &least) <= MAX_ALIGN_SHIFT;
-    if (!*done)
-        return true;
+    if (!*done) return true;
     sum.fixed = *x;
-    for (int64_t i = 0; i < channels; i++)
-        sum.ranges[i] = (SumRange){x->low, x->high};
-    if (!align_channels(&sum, exponents, least))
-        return false;
+    for (int64_t i = 0; i < channels; i++) sum.ranges[i] = (SumRange){x->low, x->high};
+    if (!align_channels(&sum, exponents, least)) return false;
     *x = sum.fixed;
     x->exponent += least;
     return true;
 }
-
-/* --- biases ----------------------------------------------------------------------------------- */
 
 /* Coarsest unit, as an exponent, that all values are multiples of. */
 static int coarsest_unit(const FixedConstant *constant)
@@ -196,10 +180,8 @@ static int coarsest_unit(const FixedConstant *constant)
     int common = 62;
     for (int64_t i = 0; i < constant->count; i++) {
         int zeros = 0;
-        for (int64_t v = constant->values[i]; v != 0 && v % 2 == 0; v /= 2)
-            zeros++;
-        if (constant->values[i] != 0 && zeros < common)
-            common = zeros;
+        for (int64_t v = constant->values[i]; v != 0 && v % 2 == 0; v /= 2) zeros++;
+        if (constant->values[i] != 0 && zeros < common) common = zeros;
     }
     return constant->exponents[0] + common;
 }
@@ -214,8 +196,7 @@ static bool bias_values(Sum *sum, FixedConstant *bias, int exponent)
             *value /= INT64_C(1) << down; /* exact; down is at most the trailing zeros */
         else if (!fixed_shift_i64(*value, -down, value))
             return lower_too_wide(sum->lw);
-        if (!i64_mul(*value, sum->fixed.divisor, value))
-            return lower_too_wide(sum->lw);
+        if (!i64_mul(*value, sum->fixed.divisor, value)) return lower_too_wide(sum->lw);
     }
     return true;
 }
@@ -224,8 +205,7 @@ static bool bias_values(Sum *sum, FixedConstant *bias, int exponent)
 static bool add_integers(Sum *sum, FixedConstant *bias, int exponent)
 {
     OnnxLowering *lw = sum->lw;
-    if (!bias_values(sum, bias, exponent))
-        return false;
+    if (!bias_values(sum, bias, exponent)) return false;
     bool is_zero_sum = is_zero_range((SumRange){sum->fixed.low, sum->fixed.high});
     int shift = is_zero_sum ? 0 : sum->fixed.exponent - exponent;
     int64_t *values = ARENA_ARRAY(&lw->pass->scratch, int64_t, sum->channels);
@@ -252,19 +232,15 @@ static bool add_integers(Sum *sum, FixedConstant *bias, int exponent)
 }
 
 /* Whether the bias is added as integers; then *exponent is the unit of the result. */
-static bool stays_integer(Sum *sum, uint32_t index, double beta, FixedConstant *bias,
-                          int *exponent)
+static bool stays_integer(Sum *sum, uint32_t index, double beta, FixedConstant *bias, int *exponent)
 {
     int shift;
-    if (sum->fixed.chain || sum->fixed.unit != 1.0 || !onnx_exact_log2(beta, &shift))
-        return false;
-    if (!lower_constant(sum->lw, index, bias) || !constant_align(bias) ||
-        bias->units[0] != 1.0)
+    if (sum->fixed.chain || sum->fixed.unit != 1.0 || !onnx_exact_log2(beta, &shift)) return false;
+    if (!lower_constant(sum->lw, index, bias) || !constant_align(bias) || bias->units[0] != 1.0)
         return false;
     bias->exponents[0] += shift;
     *exponent = coarsest_unit(bias);
-    if (*exponent > sum->fixed.exponent)
-        *exponent = sum->fixed.exponent;
+    if (*exponent > sum->fixed.exponent) *exponent = sum->fixed.exponent;
     bool is_zero_sum = is_zero_range((SumRange){sum->fixed.low, sum->fixed.high});
     return is_zero_sum || sum->fixed.exponent - *exponent <= MAX_ALIGN_SHIFT;
 }
@@ -272,21 +248,18 @@ static bool stays_integer(Sum *sum, uint32_t index, double beta, FixedConstant *
 static bool is_zero(const Array *array)
 {
     for (int64_t i = 0; i < array->count; i++)
-        if (array_get_f64(array, i) != 0.0)
-            return false;
+        if (array_get_f64(array, i) != 0.0) return false;
     return true;
 }
 
-bool onnx_lower_is_channel_constant(OnnxLowering *lw, uint32_t index, int64_t channels, uint32_t rank,
-                         uint32_t axis)
+bool onnx_lower_is_channel_constant(OnnxLowering *lw, uint32_t index, int64_t channels,
+                                    uint32_t rank, uint32_t axis)
 {
     const Array *array = lower_array(lw, op_operand(lw->node, index));
-    if (!array)
-        return false;
+    if (!array) return false;
     const Type *type = array->type;
     uint32_t own = type->u.shaped.rank, from_right = rank - axis;
-    if (array->count == 1)
-        return own <= rank;
+    if (array->count == 1) return own <= rank;
     return array->count == channels && own <= rank && own >= from_right &&
            type->u.shaped.dims[own - from_right] == channels;
 }
@@ -296,8 +269,7 @@ bool sum_add_bias(Sum *sum, uint32_t index, double beta)
     const Array *array = lower_array(sum->lw, op_operand(sum->lw->node, index));
     FixedConstant bias;
     int exponent;
-    if (is_zero(array) || beta == 0.0)
-        return true;
+    if (is_zero(array) || beta == 0.0) return true;
     if (stays_integer(sum, index, beta, &bias, &exponent))
         return add_integers(sum, &bias, exponent);
     double *biases = ARENA_ARRAY(&sum->lw->pass->scratch, double, sum->channels);

@@ -18,8 +18,7 @@ static Value *join(OnnxLowering *lw, Value *const *parts, uint32_t count, const 
 {
     int64_t offsets[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK];
     uint32_t rank = type->u.shaped.rank, axis = joint_axis(lw->node, rank);
-    for (uint32_t i = 0; i < rank; i++)
-        ones[i] = 1;
+    for (uint32_t i = 0; i < rank; i++) ones[i] = 1;
     Value *y = build_empty(lw, type);
     for (uint32_t i = 0; i < count; i++) {
         y = onnx_lower_build_insert(lw, parts[i], y, offsets, ones);
@@ -28,22 +27,19 @@ static Value *join(OnnxLowering *lw, Value *const *parts, uint32_t count, const 
     return y;
 }
 
-/* Brings parts that differ by powers of two to the smallest exponent; false: they differ by more, or
- * by too much. */
+/* Brings parts that differ by powers of two to the smallest exponent; false: they differ by more,
+ * or by too much. */
 static bool align_parts(OnnxLowering *lw, Fixed *parts, uint32_t count)
 {
     int least = parts[0].exponent;
     for (uint32_t i = 0; i < count; i++) {
-        if (!fixed_same_unit(&parts[0], &parts[i]) || parts[i].zero != 0)
-            return false;
+        if (!fixed_same_unit(&parts[0], &parts[i]) || parts[i].zero != 0) return false;
         least = parts[i].exponent < least ? parts[i].exponent : least;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (parts[i].exponent - least > MAX_SHIFT)
-            return false;
+        if (parts[i].exponent - least > MAX_SHIFT) return false;
     for (uint32_t i = 0; i < count; i++)
-        if (!build_finer(lw, &parts[i], parts[i].exponent - least))
-            return false;
+        if (!build_finer(lw, &parts[i], parts[i].exponent - least)) return false;
     return true;
 }
 
@@ -55,13 +51,11 @@ static bool joint_operands(OnnxLowering *lw, Fixed *parts)
     bool agree = true;
     for (uint32_t i = 0; i < count; i++) {
         const Fixed *part = lower_fixed(lw, i);
-        if (!part)
-            return false;
+        if (!part) return false;
         parts[i] = *part;
         agree = agree && fixed_same_scale(&parts[0], part);
     }
-    if (agree)
-        return true;
+    if (agree) return true;
     Op *quantizer = quantizer_find(op_result(lw->node, 0));
     if (!quantizer) {
         bool aligned = align_parts(lw, parts, count);
@@ -70,8 +64,7 @@ static bool joint_operands(OnnxLowering *lw, Fixed *parts)
         return aligned;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (!quantizer_apply_to_operand(lw, i, quantizer, &parts[i]))
-            return false;
+        if (!quantizer_apply_to_operand(lw, i, quantizer, &parts[i])) return false;
     return true;
 }
 
@@ -90,12 +83,10 @@ static Value *join_integers(OnnxLowering *lw, const Fixed *parts, uint32_t count
         result->high = parts[i].high > result->high ? parts[i].high : result->high;
     }
     uint32_t needed = fixed_signed_width(result->low, result->high);
-    if (!all_unsigned && needed > width)
-        width = needed;
+    if (!all_unsigned && needed > width) width = needed;
     result->is_unsigned = all_unsigned;
     const Type *elem = type_i(lw->ctx, width);
-    for (uint32_t i = 0; i < count; i++)
-        values[i] = build_wider(lw, &parts[i], elem);
+    for (uint32_t i = 0; i < count; i++) values[i] = build_wider(lw, &parts[i], elem);
     return join(lw, values, count, type_with_elem(op_result(lw->node, 0)->type, elem));
 }
 
@@ -113,10 +104,10 @@ bool onnx_lower_concat(OnnxLowering *lw)
     Value **values = ARENA_ARRAY(&lw->pass->scratch, Value *, count);
     for (uint32_t i = 0; i < count; i++) {
         values[i] = lower_plain(lw, i);
-        if (!values[i])
-            return false;
+        if (!values[i]) return false;
     }
-    lower_plain_result(lw, 0, join(lw, values, count, lower_plain_type(op_result(lw->node, 0)->type)));
+    lower_plain_result(lw, 0,
+                       join(lw, values, count, lower_plain_type(op_result(lw->node, 0)->type)));
     return true;
 }
 
@@ -125,11 +116,9 @@ bool onnx_lower_split(OnnxLowering *lw)
     const Fixed *x = lower_chainless(lw, 0);
     Value *whole = x ? x->value : lower_plain(lw, 0);
     int64_t offsets[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK];
-    if (!whole)
-        return false;
+    if (!whole) return false;
     uint32_t rank = whole->type->u.shaped.rank, axis = joint_axis(lw->node, rank);
-    for (uint32_t i = 0; i < rank; i++)
-        ones[i] = 1;
+    for (uint32_t i = 0; i < rank; i++) ones[i] = 1;
     for (uint32_t i = 0; i < lw->node->result_count; i++) {
         const Value *result = op_result(lw->node, i);
         Value *part = onnx_lower_build_slice(lw, whole, result->type, offsets, ones);

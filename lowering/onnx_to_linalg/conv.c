@@ -25,8 +25,7 @@ typedef struct OnnxConv {
 
 static Grouping grouping_of(const ConvGeometry *g)
 {
-    if (g->group == 1)
-        return GROUPING_NONE;
+    if (g->group == 1) return GROUPING_NONE;
     bool one_to_one = g->group == g->in_channels && g->group == g->out_channels;
     return one_to_one ? GROUPING_DEPTHWISE : GROUPING_GROUPS;
 }
@@ -54,8 +53,6 @@ static const Type *split_channels(const Type *type, int64_t groups)
     return type_with_shape(type, dims, rank + 1);
 }
 
-/* --- operands --------------------------------------------------------------------------------- */
-
 /* x, padded, and with its groups as a dimension of their own. */
 static Value *conv_input(OnnxConv *c, Value *x)
 {
@@ -63,8 +60,7 @@ static Value *conv_input(OnnxConv *c, Value *x)
     memcpy(low + 2, c->g.low, c->g.spatial * sizeof *low);
     memcpy(high + 2, c->g.high, c->g.spatial * sizeof *high);
     x = onnx_lower_build_border(c->lw, x, low, high, 0.0);
-    if (c->grouping != GROUPING_GROUPS)
-        return x;
+    if (c->grouping != GROUPING_GROUPS) return x;
     return tensor_expand_shape(&c->lw->b, x, split_channels(x->type, c->g.group),
                                group_reassociation(c->lw, x->type->u.shaped.rank));
 }
@@ -74,17 +70,12 @@ static uint32_t weight_dims(const OnnxConv *c, int64_t *dims)
 {
     uint32_t rank = 0;
     int64_t groups = c->grouping == GROUPING_GROUPS ? c->g.group : 1;
-    if (c->grouping == GROUPING_GROUPS)
-        dims[rank++] = groups;
+    if (c->grouping == GROUPING_GROUPS) dims[rank++] = groups;
     dims[rank++] = c->g.out_channels / groups;
-    if (c->grouping != GROUPING_DEPTHWISE)
-        dims[rank++] = c->g.in_channels / c->g.group;
-    for (uint32_t i = 0; i < c->g.spatial; i++)
-        dims[rank++] = c->g.kernel[i];
+    if (c->grouping != GROUPING_DEPTHWISE) dims[rank++] = c->g.in_channels / c->g.group;
+    for (uint32_t i = 0; i < c->g.spatial; i++) dims[rank++] = c->g.kernel[i];
     return rank;
 }
-
-/* --- the kernel ------------------------------------------------------------------------------- */
 
 /* Loops, maps and iterator types as the table at Grouping says. */
 static void conv_maps(OnnxConv *c, Generic *generic)
@@ -108,12 +99,11 @@ static void conv_maps(OnnxConv *c, Generic *generic)
         const AffineExpr *at = affine_dim(ctx, position + i), *tap = affine_dim(ctx, loop + i);
         out[out_rank++] = at;
         weight[weight_rank++] = tap;
-        in[in_rank++] = affine_add(affine_mul_c(at, c->g.stride[i]),
-                                   affine_mul_c(tap, c->g.dilation[i]));
+        in[in_rank++] =
+            affine_add(affine_mul_c(at, c->g.stride[i]), affine_mul_c(tap, c->g.dilation[i]));
     }
     *generic = (Generic){.loops = loop + spatial, .inputs = 2};
-    for (uint32_t i = first_reduction; i < generic->loops; i++)
-        generic->is_reduction[i] = true;
+    for (uint32_t i = first_reduction; i < generic->loops; i++) generic->is_reduction[i] = true;
     generic->map[0] = map_get(ctx, generic->loops, 0, in_rank, in);
     generic->map[1] = map_get(ctx, generic->loops, 0, weight_rank, weight);
     generic->map[2] = map_get(ctx, generic->loops, 0, out_rank, out);
@@ -129,25 +119,20 @@ static Value *build_sum(OnnxConv *c, Value *x, Value *w, const Type *result)
     conv_maps(c, &generic);
     generic.input[0] = x;
     generic.input[1] = w;
-    if (c->grouping == GROUPING_GROUPS)
-        sum = split_channels(result, c->g.group);
+    if (c->grouping == GROUPING_GROUPS) sum = split_channels(result, c->g.group);
     generic_open(lw, &generic, build_filled(lw, sum, 0));
-    Value *y = generic_close(&generic, onnx_lower_multiply_accumulate(&generic, x_unsigned, w_unsigned));
-    if (c->grouping != GROUPING_GROUPS)
-        return y;
-    return tensor_collapse_shape(&lw->b, y, result,
-                                 group_reassociation(lw, result->u.shaped.rank));
+    Value *y =
+        generic_close(&generic, onnx_lower_multiply_accumulate(&generic, x_unsigned, w_unsigned));
+    if (c->grouping != GROUPING_GROUPS) return y;
+    return tensor_collapse_shape(&lw->b, y, result, group_reassociation(lw, result->u.shaped.rank));
 }
-
-/* --- on integers ------------------------------------------------------------------------------ */
 
 static bool conv_ranges(OnnxConv *c)
 {
     int64_t taps = c->weight.count / c->g.out_channels;
     c->sum = sum_create(c->lw, c->x, c->g.out_channels, 1);
     for (int64_t i = 0; i < c->weight.count; i++)
-        if (!sum_add_product(&c->sum, c->x, i / taps, c->weight.values[i]))
-            return false;
+        if (!sum_add_product(&c->sum, c->x, i / taps, c->weight.values[i])) return false;
     return true;
 }
 
@@ -167,16 +152,13 @@ static bool conv_integers(OnnxConv *c)
     OnnxLowering *lw = c->lw;
     int64_t dims[ONNX_MAX_RANK + 1];
     uint32_t rank = weight_dims(c, dims);
-    if (!conv_ranges(c))
-        return false;
+    if (!conv_ranges(c)) return false;
     Value *x = conv_input(c, c->x->value), *w = constant_build(lw, &c->weight, dims, rank);
     uint32_t width = sum_width(&c->sum, c->x->value->type, c->weight.type);
-    c->sum.fixed.value = build_sum(c, x, w,
-                                   onnx_lower_int_tensor(lw, op_result(lw->node, 0)->type, width));
-    if (!sum_set_scale(&c->sum, c->x, &c->weight))
-        return false;
-    if (has_bias(lw) && !sum_add_bias(&c->sum, 2, 1.0))
-        return false;
+    c->sum.fixed.value =
+        build_sum(c, x, w, onnx_lower_int_tensor(lw, op_result(lw->node, 0)->type, width));
+    if (!sum_set_scale(&c->sum, c->x, &c->weight)) return false;
+    if (has_bias(lw) && !sum_add_bias(&c->sum, 2, 1.0)) return false;
     lower_result(lw, &c->sum.fixed);
     return true;
 }
@@ -186,8 +168,7 @@ static bool is_integer_conv(OnnxConv *c)
 {
     OnnxLowering *lw = c->lw;
     const Fixed *x = lower_fixed(lw, 0);
-    if (!x)
-        return false;
+    if (!x) return false;
     if (x->chain) {
         lower_warn_plain(lw, "its input is not quantized");
         return false;
@@ -204,20 +185,17 @@ static bool is_integer_conv(OnnxConv *c)
     return true;
 }
 
-/* --- in floating point ------------------------------------------------------------------------ */
-
 /* sum + bias[channel] */
 static Value *add_plain_bias(OnnxLowering *lw, Value *sum)
 {
     Value *inputs[] = {sum, lower_plain(lw, 2)};
     Generic generic;
-    if (!inputs[1])
-        return NULL;
+    if (!inputs[1]) return NULL;
     generic_elementwise(lw, &generic, inputs, 2);
     generic_open(lw, &generic, build_empty(lw, sum->type));
-    return generic_close(&generic, build_binary(&generic.body, ARITH(ADDF), type_elem(sum->type),
-                                                generic_arg(&generic, 0),
-                                                generic_arg(&generic, 1)));
+    return generic_close(&generic,
+                         build_binary(&generic.body, ARITH(ADDF), type_elem(sum->type),
+                                      generic_arg(&generic, 0), generic_arg(&generic, 1)));
 }
 
 static bool conv_plain(OnnxConv *c, Value *x, Value *w)
@@ -225,14 +203,11 @@ static bool conv_plain(OnnxConv *c, Value *x, Value *w)
     OnnxLowering *lw = c->lw;
     int64_t dims[ONNX_MAX_RANK + 1];
     uint32_t rank = weight_dims(c, dims);
-    if (!x || !w)
-        return false;
+    if (!x || !w) return false;
     w = onnx_lower_build_reshape(lw, w, type_with_shape(w->type, dims, rank));
     Value *y = build_sum(c, conv_input(c, x), w, op_result(lw->node, 0)->type);
-    if (has_bias(lw))
-        y = add_plain_bias(lw, y);
-    if (y)
-        lower_plain_result(lw, 0, y);
+    if (has_bias(lw)) y = add_plain_bias(lw, y);
+    if (y) lower_plain_result(lw, 0, y);
     return y != NULL;
 }
 
@@ -243,12 +218,9 @@ bool onnx_lower_conv(OnnxLowering *lw)
     if (!onnx_conv_geometry(lw->node, &c.g, &lw->why))
         return onnx_error(lw->node, "%s", lw->why.data);
     c.grouping = grouping_of(&c.g);
-    if (is_integer_conv(&c))
-        return conv_integers(&c);
+    if (is_integer_conv(&c)) return conv_integers(&c);
     return conv_plain(&c, lower_plain(lw, 0), lower_plain(lw, 1));
 }
-
-/* --- transposed ------------------------------------------------------------------------------- */
 
 /* A transposed convolution is one with stride 1 on the input with stride - 1 zeros between its
  * elements, under kernels turned around; that convolution's geometry. */
@@ -275,8 +247,7 @@ static Value *spread(OnnxConv *c, Value *x)
         strides[i] = i < 2 || gaps == 0 ? 1 : (dims[i] - 1) / gaps;
     }
     const Type *spread_type = type_with_shape(x->type, dims, rank);
-    if (spread_type == x->type)
-        return x;
+    if (spread_type == x->type) return x;
     return onnx_lower_build_insert(c->lw, x, build_filled(c->lw, spread_type, 0), offsets, strides);
 }
 
@@ -285,8 +256,7 @@ static Value *spread(OnnxConv *c, Value *x)
 static int64_t turned_index(const ConvGeometry *g, int64_t i)
 {
     int64_t taps = 1, outs = g->out_channels / g->group, ins = g->in_channels / g->group;
-    for (uint32_t k = 0; k < g->spatial; k++)
-        taps *= g->kernel[k];
+    for (uint32_t k = 0; k < g->spatial; k++) taps *= g->kernel[k];
     int64_t tap = i % taps, ic = i / taps % ins, oc = i / taps / ins;
     return ((oc / outs * ins + ic) * outs + oc % outs) * taps + taps - 1 - tap;
 }
@@ -299,8 +269,7 @@ static bool turn_integers(OnnxConv *c)
     else if (!constant_align(w))
         return false;
     int64_t *values = ARENA_ARRAY(&c->lw->pass->scratch, int64_t, w->count);
-    for (int64_t i = 0; i < w->count; i++)
-        values[i] = w->values[turned_index(&c->g, i)];
+    for (int64_t i = 0; i < w->count; i++) values[i] = w->values[turned_index(&c->g, i)];
     w->values = values;
     int64_t dims[ONNX_MAX_RANK];
     uint32_t rank = w->type->u.shaped.rank;
@@ -347,8 +316,7 @@ static Value *turned_floats(OnnxConv *c)
         return plain ? turn_tensor(c, plain) : NULL;
     }
     Array *turned = array_new(w->type);
-    for (int64_t i = 0; i < w->count; i++)
-        array_copy(turned, i, w, turned_index(&c->g, i));
+    for (int64_t i = 0; i < w->count; i++) array_copy(turned, i, w, turned_index(&c->g, i));
     Value *value = arith_constant(&c->lw->b, array_to_attr(turned));
     array_unref(turned);
     return value;
@@ -369,8 +337,7 @@ bool onnx_lower_conv_transpose(OnnxLowering *lw)
         c.x = &wide;
         return conv_integers(&c);
     }
-    if (lower_fixed(lw, 0))
-        lower_warn_plain(lw, "its input or its weights are not quantized");
+    if (lower_fixed(lw, 0)) lower_warn_plain(lw, "its input or its weights are not quantized");
     Value *plain = lower_plain(lw, 0), *w = turned_floats(&c);
     return plain && w && conv_plain(&c, spread(&c, plain), w);
 }

@@ -3,24 +3,20 @@
  * is run once on coordinates, which tells where each element comes from: as an affine map of the
  * result's index if there is one, else as tables.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-move.mir */
-#include "analysis/analysis.h"
-#include "lowering/onnx_to_linalg/internal.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-
-/* --- reshapes --------------------------------------------------------------------------------- */
+#include "lowering/onnx_to_linalg/internal.h"
 
 /* One group of all dimensions. */
 static const Attr *whole_reassociation(Context *ctx, uint32_t rank)
 {
     const Attr *items[ONNX_MAX_RANK + 1], *group;
-    for (uint32_t i = 0; i < rank; i++)
-        items[i] = attr_i64(ctx, i);
+    for (uint32_t i = 0; i < rank; i++) items[i] = attr_i64(ctx, i);
     group = attr_array(ctx, items, rank);
     return attr_array(ctx, &group, rank > 0);
 }
@@ -37,8 +33,7 @@ static bool find_groups(const Type *large, const Type *small, const Attr **out)
             product *= large->u.shaped.dims[next];
             items[taken++] = attr_i64(large->ctx, next++);
         }
-        if (product != want || taken == 0)
-            return false;
+        if (product != want || taken == 0) return false;
         groups[i] = attr_array(large->ctx, items, taken);
     }
     *out = attr_array(large->ctx, groups, count);
@@ -49,28 +44,22 @@ Value *onnx_lower_build_reshape(OnnxLowering *lw, Value *x, const Type *type)
 {
     const Attr *groups;
     type = type_with_elem(type, type_elem(x->type));
-    if (x->type == type)
-        return x;
+    if (x->type == type) return x;
     uint32_t from = x->type->u.shaped.rank, to = type->u.shaped.rank;
     if (from > to && find_groups(x->type, type, &groups))
         return tensor_collapse_shape(&lw->b, x, type, groups);
     if (from < to && find_groups(type, x->type, &groups))
         return tensor_expand_shape(&lw->b, x, type, groups);
     int64_t count;
-    if (!type_element_count(type, &count))
-        return x;
+    if (!type_element_count(type, &count)) return x;
     const Type *flat = type_with_shape(type, &count, 1);
     if (from != 1)
         x = from == 0 ? tensor_expand_shape(&lw->b, x, flat, attr_array(lw->ctx, NULL, 0))
                       : tensor_collapse_shape(&lw->b, x, flat, whole_reassociation(lw->ctx, from));
-    if (to == 1)
-        return x;
-    if (to == 0)
-        return tensor_collapse_shape(&lw->b, x, type, attr_array(lw->ctx, NULL, 0));
+    if (to == 1) return x;
+    if (to == 0) return tensor_collapse_shape(&lw->b, x, type, attr_array(lw->ctx, NULL, 0));
     return tensor_expand_shape(&lw->b, x, type, whole_reassociation(lw->ctx, to));
 }
-
-/* --- structured moves ------------------------------------------------------------------------- */
 
 /* result[loops] = x[map(loops)] */
 static Value *forward(OnnxLowering *lw, Value *x, const Type *type, const AffineMap *map)
@@ -95,8 +84,7 @@ static Value *build_transpose(OnnxLowering *lw, Value *x, const int64_t *perm)
         index[perm[i]] = affine_dim(lw->ctx, i);
         moves |= perm[i] != i;
     }
-    if (!moves)
-        return x;
+    if (!moves) return x;
     return forward(lw, x, type_with_shape(x->type, dims, rank),
                    map_get(lw->ctx, rank, 0, rank, index));
 }
@@ -113,11 +101,10 @@ static SliceParams slice_params(const Type *part, const int64_t *offsets, const 
 }
 
 Value *onnx_lower_build_slice(OnnxLowering *lw, Value *x, const Type *type, const int64_t *offsets,
-                   const int64_t *strides)
+                              const int64_t *strides)
 {
     type = type_with_elem(type, type_elem(x->type));
-    if (type == x->type)
-        return x;
+    if (type == x->type) return x;
     SliceParams slice = slice_params(type, offsets, strides);
     Op *op = tensor_build_extract_slice(&lw->b, x, type, &slice);
     tensor_slice_free(&slice);
@@ -125,7 +112,7 @@ Value *onnx_lower_build_slice(OnnxLowering *lw, Value *x, const Type *type, cons
 }
 
 Value *onnx_lower_build_insert(OnnxLowering *lw, Value *x, Value *dest, const int64_t *offsets,
-                    const int64_t *strides)
+                               const int64_t *strides)
 {
     SliceParams slice = slice_params(x->type, offsets, strides);
     Op *op = tensor_build_insert_slice(&lw->b, x, dest, &slice);
@@ -133,7 +120,8 @@ Value *onnx_lower_build_insert(OnnxLowering *lw, Value *x, Value *dest, const in
     return op_result(op, 0);
 }
 
-Value *onnx_lower_build_border(OnnxLowering *lw, Value *x, const int64_t *low, const int64_t *high, double value)
+Value *onnx_lower_build_border(OnnxLowering *lw, Value *x, const int64_t *low, const int64_t *high,
+                               double value)
 {
     int64_t before[ONNX_MAX_RANK], after[ONNX_MAX_RANK], offsets[ONNX_MAX_RANK] = {0};
     int64_t dims[ONNX_MAX_RANK] = {0}, ones[ONNX_MAX_RANK] = {0};
@@ -149,16 +137,13 @@ Value *onnx_lower_build_border(OnnxLowering *lw, Value *x, const int64_t *low, c
         pads |= before[i] > 0 || after[i] > 0;
     }
     x = onnx_lower_build_slice(lw, x, type_with_shape(x->type, dims, rank), offsets, ones);
-    if (!pads)
-        return x;
+    if (!pads) return x;
     return build_pad(lw, x, before, after, build_number(&lw->b, type_elem(x->type), value));
 }
 
-/* --- by coordinates --------------------------------------------------------------------------- */
-
 /* Where result elements come from along one dimension of the input. */
 typedef struct MoveSource {
-    Array *at;             /* coordinate, for each result element */
+    Array *at;              /* coordinate, for each result element */
     const AffineExpr *expr; /* of the result's index; NULL: only the table tells */
 } MoveSource;
 
@@ -170,10 +155,8 @@ static Array *run_on_coordinates(OnnxLowering *lw, const Type *input, uint32_t d
     bool known = true;
     int64_t inner = 1, extent = input->u.shaped.dims[dim];
     inputs[0] = array_new(type_with_elem(input, type_i(lw->ctx, 64)));
-    for (uint32_t i = dim + 1; i < input->u.shaped.rank; i++)
-        inner *= input->u.shaped.dims[i];
-    for (int64_t i = 0; i < inputs[0]->count; i++)
-        array_set_i64(inputs[0], i, i / inner % extent);
+    for (uint32_t i = dim + 1; i < input->u.shaped.rank; i++) inner *= input->u.shaped.dims[i];
+    for (int64_t i = 0; i < inputs[0]->count; i++) array_set_i64(inputs[0], i, i / inner % extent);
     for (uint32_t i = 1; i < node->operand_count; i++) {
         const Array *constant = onnx_operand(node, i) ? lower_array(lw, op_operand(node, i)) : NULL;
         inputs[i] = constant ? array_ref((Array *)constant) : NULL;
@@ -181,10 +164,8 @@ static Array *run_on_coordinates(OnnxLowering *lw, const Type *input, uint32_t d
     }
     strbuf_clear(&lw->why);
     strbuf_add_c(&lw->why, "needs constants for all but its first operand");
-    if (!known || !onnx_eval(node, inputs, &result, &lw->why))
-        result = NULL;
-    for (uint32_t i = 0; i < node->operand_count; i++)
-        array_unref(inputs[i]);
+    if (!known || !onnx_eval(node, inputs, &result, &lw->why)) result = NULL;
+    for (uint32_t i = 0; i < node->operand_count; i++) array_unref(inputs[i]);
     free(inputs);
     return result;
 }
@@ -194,76 +175,68 @@ static bool matches(const Array *at, uint32_t d, const AffineExpr *expr)
 {
     const int64_t *dims = at->type->u.shaped.dims;
     int64_t inner = 1, index[ONNX_MAX_RANK] = {0};
-    for (uint32_t i = d + 1; i < at->type->u.shaped.rank; i++)
-        inner *= dims[i];
+    for (uint32_t i = d + 1; i < at->type->u.shaped.rank; i++) inner *= dims[i];
     for (int64_t i = 0; i < at->count; i++) {
         index[d] = i / inner % dims[d];
         int64_t value;
-        if (!affine_eval(expr, index, NULL, &value) || value != array_get_i64(at, i))
-            return false;
+        if (!affine_eval(expr, index, NULL, &value) || value != array_get_i64(at, i)) return false;
     }
     return true;
 }
 
-/* (d * m + b) floordiv 2^s where the coordinates rise along d, as those of nearest neighbours; NULL:
- * no such expression gives them, or none whose numbers fit an int. */
+/* (d * m + b) floordiv 2^s where the coordinates rise along d, as those of nearest neighbours;
+ * NULL: no such expression gives them, or none whose numbers fit an int. */
 static const AffineExpr *find_line(OnnxLowering *lw, const Array *at, uint32_t d, int64_t inner)
 {
     int64_t extent = at->type->u.shaped.dims[d], count = 0;
     int64_t low = array_get_i64(at, 0), high = array_get_i64(at, (extent - 1) * inner);
-    if (high <= low)
-        return NULL;
+    if (high <= low) return NULL;
     Threshold *steps = ARENA_ARRAY(&lw->pass->scratch, Threshold, high - low);
     for (int64_t i = 1; i < extent && count < high - low; i++)
         while (count < high - low && array_get_i64(at, i * inner) > low + count) {
             steps[count] = (Threshold){low + 1 + count, i};
             count++;
         }
-    StepFunction f = {.thresholds = steps, .count = count, .high_q = extent - 1, .low_level = low,
+    StepFunction f = {.thresholds = steps,
+                      .count = count,
+                      .high_q = extent - 1,
+                      .low_level = low,
                       .high_level = high};
     FixedPoint form;
     if (!fixed_point_fit(&f, &form) || form.shift > 30 || high >= INT64_C(1) << (30 - form.shift))
         return NULL;
-    const AffineExpr *line = affine_add_c(affine_mul_c(affine_dim(lw->ctx, d), form.multiplier),
-                                          form.addend);
+    const AffineExpr *line =
+        affine_add_c(affine_mul_c(affine_dim(lw->ctx, d), form.multiplier), form.addend);
     return affine_floordiv(line, affine_const(lw->ctx, INT64_C(1) << form.shift));
 }
 
-/* d * a + b, d mod f or (d * a + b) floordiv f for one result dimension d, or a constant. A dimension
- * stands alone only where the input has the same extent, as linalg asks; `own` is the input's. */
+/* d * a + b, d mod f or (d * a + b) floordiv f for one result dimension d, or a constant. A
+ * dimension stands alone only where the input has the same extent, as linalg asks; `own` is the
+ * input's. */
 static const AffineExpr *find_expr(OnnxLowering *lw, const Array *at, uint32_t own, int64_t extent)
 {
     const int64_t *dims = at->type->u.shaped.dims;
     int64_t first = at->count ? array_get_i64(at, 0) : 0, inner = at->count;
     const AffineExpr *constant = affine_const(lw->ctx, first);
     bool is_same = own < at->type->u.shaped.rank && dims[own] == extent;
-    if (is_same && matches(at, own, affine_dim(lw->ctx, own)))
-        return affine_dim(lw->ctx, own);
-    if (matches(at, 0, constant))
-        return constant;
+    if (is_same && matches(at, own, affine_dim(lw->ctx, own))) return affine_dim(lw->ctx, own);
+    if (matches(at, 0, constant)) return constant;
     for (uint32_t d = 0; d < at->type->u.shaped.rank; d++) {
         inner /= dims[d];
-        if (dims[d] == 1)
-            continue;
+        if (dims[d] == 1) continue;
         const AffineExpr *dim = affine_dim(lw->ctx, d);
         int64_t step = array_get_i64(at, inner) - first, run = 1, period = 1;
         const AffineExpr *linear = affine_add_c(affine_mul_c(dim, step), first);
         bool is_alone = step == 1 && first == 0;
-        if ((!is_alone || dims[d] == extent) && matches(at, d, linear))
-            return linear;
-        while (run < dims[d] && array_get_i64(at, run * inner) == first)
-            run++;
-        while (period < dims[d] && array_get_i64(at, period * inner) != first)
-            period++;
+        if ((!is_alone || dims[d] == extent) && matches(at, d, linear)) return linear;
+        while (run < dims[d] && array_get_i64(at, run * inner) == first) run++;
+        while (period < dims[d] && array_get_i64(at, period * inner) != first) period++;
         const AffineExpr *div = affine_floordiv(dim, affine_const(lw->ctx, run));
         const AffineExpr *mod = affine_mod(dim, affine_const(lw->ctx, period));
-        if (run > 1 && matches(at, d, div))
-            return div;
-        if (period > 1 && matches(at, d, mod))
-            return mod;
+        if (run > 1 && matches(at, d, div)) return div;
+        if (period > 1 && matches(at, d, mod)) return mod;
         const AffineExpr *line = find_line(lw, at, d, inner);
-        if (line && matches(at, d, line))
-            return line;
+        if (line && matches(at, d, line)) return line;
     }
     return NULL;
 }
@@ -275,16 +248,14 @@ static Value *build_table(OnnxLowering *lw, const Array *at, const AffineMap **m
     uint32_t rank = type->u.shaped.rank, kept = 0;
     int64_t dims[ONNX_MAX_RANK], strides[ONNX_MAX_RANK], stride = 1;
     const AffineExpr *index[ONNX_MAX_RANK];
-    for (uint32_t d = rank; d-- > 0; stride *= type->u.shaped.dims[d])
-        strides[d] = stride;
+    for (uint32_t d = rank; d-- > 0; stride *= type->u.shaped.dims[d]) strides[d] = stride;
     for (uint32_t d = 0; d < rank; d++) {
         bool depends = false;
         for (int64_t i = 0; i < at->count && !depends; i++) {
             int64_t own = i / strides[d] % type->u.shaped.dims[d];
             depends = array_get_i64(at, i) != array_get_i64(at, i - own * strides[d]);
         }
-        if (!depends)
-            continue;
+        if (!depends) continue;
         index[kept] = affine_dim(lw->ctx, d);
         strides[kept] = strides[d];
         dims[kept++] = type->u.shaped.dims[d];
@@ -292,8 +263,7 @@ static Value *build_table(OnnxLowering *lw, const Array *at, const AffineMap **m
     Array *table = array_new(type_tensor(type_i(lw->ctx, 64), dims, kept, NULL));
     for (int64_t i = 0; i < table->count; i++) {
         int64_t from = 0, rest = i;
-        for (uint32_t k = kept; k-- > 0; rest /= dims[k])
-            from += rest % dims[k] * strides[k];
+        for (uint32_t k = kept; k-- > 0; rest /= dims[k]) from += rest % dims[k] * strides[k];
         array_set_i64(table, i, array_get_i64(at, from));
     }
     *map = map_get(lw->ctx, rank, 0, kept, index);
@@ -303,7 +273,8 @@ static Value *build_table(OnnxLowering *lw, const Array *at, const AffineMap **m
 }
 
 /* result[i] = x[coordinates of i], from a table per dimension of x. */
-static Value *gather_by_tables(OnnxLowering *lw, Value *x, const Type *type, const MoveSource *sources)
+static Value *gather_by_tables(OnnxLowering *lw, Value *x, const Type *type,
+                               const MoveSource *sources)
 {
     uint32_t count = x->type->u.shaped.rank, rank = type->u.shaped.rank;
     Value *operands[ONNX_MAX_RANK + 1] = {x};
@@ -313,8 +284,7 @@ static Value *gather_by_tables(OnnxLowering *lw, Value *x, const Type *type, con
         onnx_error(lw->node, "has an operand of too many dimensions");
         return NULL;
     }
-    for (uint32_t i = 0; i < count; i++)
-        g.input[i] = build_table(lw, sources[i].at, &g.map[i]);
+    for (uint32_t i = 0; i < count; i++) g.input[i] = build_table(lw, sources[i].at, &g.map[i]);
     g.map[count] = map_identity(lw->ctx, rank);
     generic_open(lw, &g, build_empty(lw, type));
     for (uint32_t i = 0; i < count; i++)
@@ -343,12 +313,9 @@ static Value *move_by_coordinates(OnnxLowering *lw, Value *x, const Type *type)
         y = forward(lw, x, type, map_get(lw->ctx, type->u.shaped.rank, 0, count, index));
     else
         y = gather_by_tables(lw, x, type, sources);
-    for (uint32_t i = 0; i < count; i++)
-        array_unref(sources[i].at);
+    for (uint32_t i = 0; i < count; i++) array_unref(sources[i].at);
     return y;
 }
-
-/* --- nodes ------------------------------------------------------------------------------------ */
 
 /* The lists of a Slice with positive steps; false: another. */
 static bool slice_lists(OnnxLowering *lw, int64_t *offsets, int64_t *strides)
@@ -357,14 +324,12 @@ static bool slice_lists(OnnxLowering *lw, int64_t *offsets, int64_t *strides)
     for (uint32_t i = 0; i < input->u.shaped.rank; i++) {
         Array *at = run_on_coordinates(lw, input, i);
         int64_t inner = 1, extent = result->u.shaped.dims[i];
-        for (uint32_t d = i + 1; d < result->u.shaped.rank; d++)
-            inner *= result->u.shaped.dims[d];
+        for (uint32_t d = i + 1; d < result->u.shaped.rank; d++) inner *= result->u.shaped.dims[d];
         bool known = at && at->count > 0;
         offsets[i] = known ? array_get_i64(at, 0) : 0;
         strides[i] = known && extent > 1 ? array_get_i64(at, inner) - offsets[i] : 1;
         array_unref(at);
-        if (!known || strides[i] < 1)
-            return false;
+        if (!known || strides[i] < 1) return false;
     }
     return true;
 }
@@ -391,8 +356,7 @@ static Value *move_transpose(OnnxLowering *lw, Value *x)
 {
     int64_t perm[ONNX_MAX_RANK];
     strbuf_clear(&lw->why);
-    if (onnx_transpose_perm(lw->node, perm, &lw->why))
-        return build_transpose(lw, x, perm);
+    if (onnx_transpose_perm(lw->node, perm, &lw->why)) return build_transpose(lw, x, perm);
     onnx_error(lw->node, "%s", lw->why.data);
     return NULL;
 }
@@ -412,8 +376,7 @@ static Value *move(OnnxLowering *lw, Value *x)
     int64_t offsets[ONNX_MAX_RANK], strides[ONNX_MAX_RANK];
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, type_elem(x->type));
     int64_t count;
-    if (type_element_count(type, &count) && count == 0)
-        return build_empty(lw, type);
+    if (type_element_count(type, &count) && count == 0) return build_empty(lw, type);
     switch (lw->node->def - onnx_ops) {
     case ONNX_DROPOUT:
     case ONNX_FLATTEN:
@@ -433,8 +396,6 @@ static Value *move(OnnxLowering *lw, Value *x)
     }
 }
 
-/* --- borders ---------------------------------------------------------------------------------- */
-
 /* Sizes of a Pad's border; false: it is not of a constant. */
 static bool border_sizes(OnnxLowering *lw, int64_t *low, int64_t *high, double *value)
 {
@@ -442,16 +403,13 @@ static bool border_sizes(OnnxLowering *lw, int64_t *low, int64_t *high, double *
     const Array *pads = lower_array(lw, op_operand(op, 1)), *axes = NULL;
     uint32_t rank = op_result(op, 0)->type->u.shaped.rank;
     *value = 0.0;
-    if (!pads || !str_eq_c(onnx_string(op, "mode", "constant"), "constant"))
-        return false;
+    if (!pads || !str_eq_c(onnx_string(op, "mode", "constant"), "constant")) return false;
     if (onnx_operand(op, 2)) {
         const Array *constant = lower_array(lw, op_operand(op, 2));
-        if (!constant)
-            return false;
+        if (!constant) return false;
         *value = array_get_f64(constant, 0);
     }
-    if (onnx_operand(op, 3) && !(axes = lower_array(lw, op_operand(op, 3))))
-        return false;
+    if (onnx_operand(op, 3) && !(axes = lower_array(lw, op_operand(op, 3)))) return false;
     memset(low, 0, rank * sizeof *low);
     memset(high, 0, rank * sizeof *high);
     int64_t count = pads->count / 2;
@@ -468,8 +426,7 @@ static bool border_sizes(OnnxLowering *lw, int64_t *low, int64_t *high, double *
 static bool as_integer(const Fixed *fixed, double value, int64_t *out)
 {
     double q = value / fixed_scale(fixed), limit = onnx_exact_pow2(31);
-    if (!(q < limit && q >= -limit) || q != (double)(int64_t)q)
-        return false;
+    if (!(q < limit && q >= -limit) || q != (double)(int64_t)q) return false;
     *out = (int64_t)q - fixed->zero;
     return true;
 }
@@ -507,23 +464,18 @@ static bool lower_border(OnnxLowering *lw, const Fixed *x, const int64_t *low, c
         return true;
     }
     Value *plain = lower_plain(lw, 0);
-    if (plain)
-        lower_plain_result(lw, 0, onnx_lower_build_border(lw, plain, low, high, value));
+    if (plain) lower_plain_result(lw, 0, onnx_lower_build_border(lw, plain, low, high, value));
     return plain != NULL;
 }
-
-/* --- lowering --------------------------------------------------------------------------------- */
 
 /* Integers to move: without a chain that goes along a dimension. A quantizer behind the node is
  * moved before it. */
 static bool movable(OnnxLowering *lw, Fixed *out)
 {
     const Fixed *x = lower_fixed(lw, 0);
-    if (!x)
-        return false;
+    if (!x) return false;
     *out = *x;
-    if (!x->chain || x->chain->axis < 0)
-        return true;
+    if (!x->chain || x->chain->axis < 0) return true;
     Op *quantizer = quantizer_find(op_result(lw->node, 0));
     return quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out);
 }
@@ -538,13 +490,11 @@ bool onnx_lower_move(OnnxLowering *lw)
         return lower_border(lw, is_fixed ? &x : NULL, low, high, value);
     if (is_fixed) {
         x.value = move(lw, x.value);
-        if (x.value)
-            lower_result(lw, &x);
+        if (x.value) lower_result(lw, &x);
         return x.value != NULL;
     }
     Value *plain = lower_plain(lw, 0);
     plain = plain ? move(lw, plain) : NULL;
-    if (plain)
-        lower_plain_result(lw, 0, plain);
+    if (plain) lower_plain_result(lw, 0, plain);
     return plain != NULL;
 }

@@ -1,17 +1,16 @@
 /* Element-wise nodes: on integers where the result is exactly an integer of one scale, as a step of
  * a chain where a quantizer can take it in, else in plain arithmetic.
- * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir, lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-deferred-epilogue.mir */
+ * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir,
+ * lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-deferred-epilogue.mir */
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/values/values.h"
 #include "lowering/onnx_to_linalg/internal.h"
 #include "lowering/onnx_to_linalg/requant/requant.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
 /* Integers of two operands are not shifted further apart than this. */
 enum { MAX_SHIFT = 16 };
-
-/* --- two tensors of integers ------------------------------------------------------------------ */
 
 typedef struct Pair {
     OnnxLowering *lw;
@@ -27,8 +26,7 @@ static bool scaled_range(const Fixed *fixed, int shift, int64_t *low, int64_t *h
 static Value *shifted(Builder *b, Value *q, const Type *type, bool is_unsigned, int shift)
 {
     q = build_extend(b, q, type, is_unsigned);
-    if (shift == 0)
-        return q;
+    if (shift == 0) return q;
     return build_binary(b, ARITH(SHLI), type, q, arith_constant_int(b, type, shift));
 }
 
@@ -66,8 +64,8 @@ static bool add_integers(Pair *p)
     const Type *type = open_pair(p, &g, &result);
     Value *a = shifted(&g.body, generic_arg(&g, 0), type, p->x->is_unsigned, p->shift_x);
     Value *b = shifted(&g.body, generic_arg(&g, 1), type, p->y->is_unsigned, p->shift_y);
-    result.value = generic_close(&g, build_binary(&g.body, is_sub ? ARITH(SUBI) : ARITH(ADDI), type,
-                                                  a, b));
+    result.value =
+        generic_close(&g, build_binary(&g.body, is_sub ? ARITH(SUBI) : ARITH(ADDI), type, a, b));
     lower_result(lw, &result);
     return true;
 }
@@ -112,22 +110,17 @@ static bool lower_pair(OnnxLowering *lw, bool *done)
     const Op *op = lw->node;
     bool is_sum = op->def == ONNX(ADD) || op->def == ONNX(SUB);
     *done = false;
-    if (!is_sum && op->def != ONNX(MUL))
-        return true;
+    if (!is_sum && op->def != ONNX(MUL)) return true;
     bool has_constant = lower_array(lw, op_operand(op, 0)) || lower_array(lw, op_operand(op, 1));
-    if (has_constant && !is_sum)
-        return true;
+    if (has_constant && !is_sum) return true;
     Pair p = {.lw = lw};
     p.x = lower_chainless(lw, 0);
     p.y = p.x ? lower_chainless(lw, 1) : NULL;
-    if (!p.x || !p.y || p.x->zero != 0 || p.y->zero != 0)
-        return true;
+    if (!p.x || !p.y || p.x->zero != 0 || p.y->zero != 0) return true;
     Fixed result;
     *done = true;
-    if (is_sum && can_add(&p))
-        return add_integers(&p);
-    if (!is_sum)
-        return multiply_integers(&p);
+    if (is_sum && can_add(&p)) return add_integers(&p);
+    if (!is_sum) return multiply_integers(&p);
     if (is_sum && !has_constant && requant_build_add(lw, p.x, p.y, &result)) {
         lower_result(lw, &result);
         return true;
@@ -136,13 +129,10 @@ static bool lower_pair(OnnxLowering *lw, bool *done)
     return true;
 }
 
-/* --- one tensor of integers ------------------------------------------------------------------- */
-
 bool onnx_lower_relu(OnnxLowering *lw)
 {
     const Fixed *v = lower_chainless(lw, 0);
-    if (!v || v->zero != 0)
-        return onnx_lower_elementwise(lw);
+    if (!v || v->zero != 0) return onnx_lower_elementwise(lw);
     Fixed fixed = *v;
     if (v->low < 0) {
         Generic g;
@@ -150,8 +140,8 @@ bool onnx_lower_relu(OnnxLowering *lw)
         generic_elementwise(lw, &g, &v->value, 1);
         generic_open(lw, &g, build_empty(lw, v->value->type));
         Value *zero = arith_constant_int(&g.body, elem, 0);
-        fixed.value = generic_close(&g, build_binary(&g.body, ARITH(MAXSI), elem,
-                                                     generic_arg(&g, 0), zero));
+        fixed.value =
+            generic_close(&g, build_binary(&g.body, ARITH(MAXSI), elem, generic_arg(&g, 0), zero));
         fixed.low = 0;
         fixed.high = v->high > 0 ? v->high : 0;
     }
@@ -164,8 +154,7 @@ static bool exponents_of(OnnxLowering *lw, const Array *constant, int **out)
 {
     *out = ARENA_ARRAY(&lw->pass->scratch, int, constant->count);
     for (int64_t i = 0; i < constant->count; i++)
-        if (!onnx_exact_log2(array_get_f64(constant, i), &(*out)[i]))
-            return false;
+        if (!onnx_exact_log2(array_get_f64(constant, i), &(*out)[i])) return false;
     return true;
 }
 
@@ -188,8 +177,7 @@ static bool rescale(OnnxLowering *lw, bool *done)
     const Op *op = lw->node;
     bool is_mul = op->def == ONNX(MUL), is_div = op->def == ONNX(DIV);
     *done = false;
-    if (!is_mul && !is_div)
-        return true;
+    if (!is_mul && !is_div) return true;
     uint32_t index = is_mul && lower_array(lw, op_operand(op, 0)) ? 1 : 0, axis = 0;
     const Array *constant = lower_array(lw, op_operand(op, 1 - index));
     const Fixed *x = lower_chainless(lw, index);
@@ -198,29 +186,24 @@ static bool rescale(OnnxLowering *lw, bool *done)
     if (!constant || constant->count == 0 || !x || x->zero != 0 ||
         op_operand(op, index)->type != type || !exponents_of(lw, constant, &exponents))
         return true;
-    if (constant->count > 1 && !channel_axis(constant, type, &axis))
-        return true;
-    for (int64_t i = 0; is_div && i < constant->count; i++)
-        exponents[i] = -exponents[i];
+    if (constant->count > 1 && !channel_axis(constant, type, &axis)) return true;
+    for (int64_t i = 0; is_div && i < constant->count; i++) exponents[i] = -exponents[i];
     Fixed result = *x;
     result.exponent += constant->count == 1 ? exponents[0] : 0;
     *done = true;
     if (constant->count > 1 &&
         !onnx_lower_scale_channels(lw, &result, axis, constant->count, exponents, done))
         return false;
-    if (*done)
-        lower_result(lw, &result);
+    if (*done) lower_result(lw, &result);
     return true;
 }
 
 /* Bounds of a Clip on the network's integers, as value + zero. */
 static bool clip_bound(OnnxLowering *lw, uint32_t index, const Fixed *x, int64_t *bound)
 {
-    if (!onnx_operand(lw->node, index))
-        return true;
+    if (!onnx_operand(lw->node, index)) return true;
     const Array *array = lower_array(lw, op_operand(lw->node, index));
-    if (!array)
-        return false;
+    if (!array) return false;
     int64_t limit = array_get_i64(array, 0) - x->zero;
     *bound = index == 1 ? (limit > *bound ? limit : *bound) : (limit < *bound ? limit : *bound);
     return true;
@@ -259,8 +242,7 @@ bool onnx_lower_clip(OnnxLowering *lw)
 {
     const Fixed *x = lower_chainless(lw, 0);
     bool is_integer = type_is_integer(type_elem(op_operand(lw->node, 0)->type));
-    if (x && is_integer && clip_integers(lw, x))
-        return true;
+    if (x && is_integer && clip_integers(lw, x)) return true;
     return onnx_lower_elementwise(lw);
 }
 
@@ -274,9 +256,9 @@ bool onnx_lower_cast(OnnxLowering *lw)
         return onnx_lower_elementwise(lw);
     if (type_is_integer(to)) {
         uint32_t width = type_width(to), needed = fixed_signed_width(x->low, x->high);
-        bool fits = lower_is_unsigned_elem(to) ? x->low >= 0 && needed <= width + 1 : needed <= width;
-        if (!fits || width == 1)
-            return onnx_lower_elementwise(lw);
+        bool fits =
+            lower_is_unsigned_elem(to) ? x->low >= 0 && needed <= width + 1 : needed <= width;
+        if (!fits || width == 1) return onnx_lower_elementwise(lw);
     } else if (!type_is_integer(from) && type_width(to) < type_width(from)) {
         return onnx_lower_elementwise(lw);
     }
@@ -284,28 +266,21 @@ bool onnx_lower_cast(OnnxLowering *lw)
     return true;
 }
 
-/* --- any -------------------------------------------------------------------------------------- */
-
 static bool append_any(OnnxLowering *lw)
 {
     for (uint32_t i = 0; i < lw->node->operand_count; i++)
-        if (!lower_array(lw, op_operand(lw->node, i)) && epilogue_append(lw, i))
-            return true;
+        if (!lower_array(lw, op_operand(lw->node, i)) && epilogue_append(lw, i)) return true;
     return false;
 }
 
 bool onnx_lower_elementwise(OnnxLowering *lw)
 {
     bool done;
-    if (!lower_pair(lw, &done))
-        return false;
-    if (!done && !rescale(lw, &done))
-        return false;
-    if (done || append_any(lw))
-        return true;
+    if (!lower_pair(lw, &done)) return false;
+    if (!done && !rescale(lw, &done)) return false;
+    if (done || append_any(lw)) return true;
     Value *first = lower_plain(lw, 0);
     Value *y = first ? build_plain_node(lw, 0, first) : NULL;
-    if (y)
-        lower_plain_result(lw, 0, y);
+    if (y) lower_plain_result(lw, 0, y);
     return y != NULL;
 }

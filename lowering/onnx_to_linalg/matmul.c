@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/values/values.h"
 #include "lowering/onnx_to_linalg/internal.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
 typedef struct Product {
     OnnxLowering *lw;
@@ -39,16 +39,12 @@ static void product_maps(Product *p)
     const AffineExpr *column = affine_dim(ctx, batches + has_row);
     const AffineExpr *a[ONNX_MAX_RANK], *b[ONNX_MAX_RANK], *out[ONNX_MAX_RANK];
     uint32_t a_count = batch_index(p, p->a, batches, a), b_count = batch_index(p, p->b, batches, b);
-    if (has_row)
-        a[a_count++] = p->trans_a ? depth : row;
+    if (has_row) a[a_count++] = p->trans_a ? depth : row;
     a[a_count++] = p->trans_a ? row : depth;
-    if (has_column && p->trans_b)
-        b[b_count++] = column;
+    if (has_column && p->trans_b) b[b_count++] = column;
     b[b_count++] = depth;
-    if (has_column && !p->trans_b)
-        b[b_count++] = column;
-    for (uint32_t i = 0; i < rank; i++)
-        out[i] = affine_dim(ctx, i);
+    if (has_column && !p->trans_b) b[b_count++] = column;
+    for (uint32_t i = 0; i < rank; i++) out[i] = affine_dim(ctx, i);
     p->generic = (Generic){.loops = rank + 1, .inputs = 2};
     p->generic.is_reduction[rank] = true;
     p->generic.map[0] = map_get(ctx, rank + 1, 0, a_count, a);
@@ -63,13 +59,16 @@ static Value *build_product(Product *p, Value *a, Value *b, const Type *type, bo
     p->generic.input[0] = a;
     p->generic.input[1] = b;
     generic_open(p->lw, &p->generic, build_filled(p->lw, type, 0));
-    return generic_close(&p->generic, onnx_lower_multiply_accumulate(&p->generic, a_unsigned, b_unsigned));
+    return generic_close(&p->generic,
+                         onnx_lower_multiply_accumulate(&p->generic, a_unsigned, b_unsigned));
 }
 
 static Product product_create(OnnxLowering *lw)
 {
     const Op *op = lw->node;
-    Product p = {.lw = lw, .a = op_operand(op, 0)->type, .b = op_operand(op, 1)->type,
+    Product p = {.lw = lw,
+                 .a = op_operand(op, 0)->type,
+                 .b = op_operand(op, 1)->type,
                  .result = op_result(op, 0)->type};
     if (op->def == ONNX(GEMM)) {
         p.trans_a = onnx_int(op, "transA", 0) != 0;
@@ -86,13 +85,10 @@ static int64_t depth_of(const Product *p)
     return p->a->u.shaped.dims[p->trans_a ? rank - 2 : rank - 1];
 }
 
-/* --- by a constant ---------------------------------------------------------------------------- */
-
 /* Column of element i of the right operand. */
 static int64_t column_of(const Product *p, int64_t i)
 {
-    if (p->b->u.shaped.rank < 2)
-        return 0;
+    if (p->b->u.shaped.rank < 2) return 0;
     return p->trans_b ? i / depth_of(p) % p->columns : i % p->columns;
 }
 
@@ -108,8 +104,7 @@ static bool sum_ranges(const Product *p, Sum *sum, const Fixed *x, const FixedCo
     for (int64_t first = 0; first < w->count; first += matrix) {
         Sum one = sum_create(p->lw, x, sum->channels, sum->axis);
         for (int64_t i = first; i < first + matrix; i++)
-            if (!sum_add_product(&one, x, column_of(p, i), w->values[i]))
-                return false;
+            if (!sum_add_product(&one, x, column_of(p, i), w->values[i])) return false;
         for (int64_t c = 0; c < sum->channels; c++) {
             SumRange *all = &sum->ranges[c];
             all->low = one.ranges[c].low < all->low ? one.ranges[c].low : all->low;
@@ -137,8 +132,7 @@ static bool has_integer_form(const Product *p)
 {
     const Op *op = p->lw->node;
     double alpha = alpha_of(op);
-    if (op->def != ONNX(GEMM))
-        return true;
+    if (op->def != ONNX(GEMM)) return true;
     return alpha != 0.0 && !isinf(alpha) &&
            (!onnx_operand(op, 2) || onnx_lower_is_channel_constant(p->lw, 2, p->columns, 2, 1));
 }
@@ -146,10 +140,8 @@ static bool has_integer_form(const Product *p)
 /* Gives the sign of alpha to the weights. */
 static void negate_weights(const Op *op, FixedConstant *w)
 {
-    if (!(alpha_of(op) < 0.0))
-        return;
-    for (int64_t i = 0; i < w->count; i++)
-        w->values[i] = -w->values[i];
+    if (!(alpha_of(op) < 0.0)) return;
+    for (int64_t i = 0; i < w->count; i++) w->values[i] = -w->values[i];
     constant_narrow(w);
 }
 
@@ -160,18 +152,15 @@ static bool product_integers(Product *p, const Fixed *x, FixedConstant *w)
     bool has_column = p->b->u.shaped.rank > 1;
     Sum sum = sum_create(lw, x, p->columns, has_column && rank > 0 ? rank - 1 : 0);
     negate_weights(lw->node, w);
-    if (!sum_ranges(p, &sum, x, w))
-        return false;
+    if (!sum_ranges(p, &sum, x, w)) return false;
     uint32_t width = sum_width(&sum, x->value->type, w->type);
     Value *b = constant_build(lw, w, p->b->u.shaped.dims, p->b->u.shaped.rank);
     sum.fixed.value = build_product(p, x->value, b, onnx_lower_int_tensor(lw, p->result, width),
                                     x->is_unsigned, w->is_unsigned);
-    if (!sum_set_scale(&sum, x, w))
-        return false;
+    if (!sum_set_scale(&sum, x, w)) return false;
     fixed_scale_by(&sum.fixed, fabs(alpha_of(lw->node)));
     bool has_c = lw->node->def == ONNX(GEMM) && onnx_operand(lw->node, 2);
-    if (has_c && !sum_add_bias(&sum, 2, beta_of(lw->node)))
-        return false;
+    if (has_c && !sum_add_bias(&sum, 2, beta_of(lw->node))) return false;
     lower_result(lw, &sum.fixed);
     return true;
 }
@@ -180,14 +169,12 @@ static bool product_integers(Product *p, const Fixed *x, FixedConstant *w)
 static bool is_by_constant(Product *p, FixedConstant *w)
 {
     const Fixed *x = lower_fixed(p->lw, 0);
-    if (!x || lower_array(p->lw, op_operand(p->lw->node, 0)))
-        return false;
+    if (!x || lower_array(p->lw, op_operand(p->lw->node, 0))) return false;
     if (x->chain) {
         lower_warn_plain(p->lw, "its input is not quantized");
         return false;
     }
-    if (!lower_array(p->lw, op_operand(p->lw->node, 1)))
-        return false;
+    if (!lower_array(p->lw, op_operand(p->lw->node, 1))) return false;
     if (!lower_constant(p->lw, 1, w)) {
         lower_warn_plain(p->lw, "its weights are not quantized");
         return false;
@@ -198,8 +185,6 @@ static bool is_by_constant(Product *p, FixedConstant *w)
     }
     return w->axis < 0 || w->axis == column_axis(p) || constant_align(w);
 }
-
-/* --- of two tensors --------------------------------------------------------------------------- */
 
 static bool product_of_two(Product *p, const Fixed *x, const Fixed *y)
 {
@@ -217,14 +202,13 @@ static bool product_of_two(Product *p, const Fixed *x, const Fixed *y)
     if (!i64_mul(low, depth_of(p), &sum.low) || !i64_mul(high, depth_of(p), &sum.high) ||
         !i64_mul(x->divisor, y->divisor, &sum.divisor))
         return lower_too_wide(lw);
-    uint32_t width = onnx_lower_widest(fixed_signed_width(sum.low, sum.high), x->value->type, y->value->type);
+    uint32_t width =
+        onnx_lower_widest(fixed_signed_width(sum.low, sum.high), x->value->type, y->value->type);
     sum.value = build_product(p, x->value, y->value, onnx_lower_int_tensor(lw, p->result, width),
                               x->is_unsigned, y->is_unsigned);
     lower_result(lw, &sum);
     return true;
 }
-
-/* --- in floating point ------------------------------------------------------------------------ */
 
 /* alpha * sums + beta * C, stretched. */
 static Value *finish_gemm(OnnxLowering *lw, Value *sums)
@@ -233,10 +217,8 @@ static Value *finish_gemm(OnnxLowering *lw, Value *sums)
     double alpha = alpha_of(op), beta = beta_of(op);
     bool has_c = onnx_operand(op, 2) != NULL;
     Value *inputs[2] = {sums};
-    if (alpha == 1.0 && !has_c)
-        return sums;
-    if (has_c && !(inputs[1] = lower_plain(lw, 2)))
-        return NULL;
+    if (alpha == 1.0 && !has_c) return sums;
+    if (has_c && !(inputs[1] = lower_plain(lw, 2))) return NULL;
     Generic g;
     const Type *elem = type_elem(sums->type);
     bool is_float = type_is_float(elem);
@@ -245,12 +227,10 @@ static Value *finish_gemm(OnnxLowering *lw, Value *sums)
     generic_broadcast(lw, &g, inputs, 1 + has_c, sums->type);
     generic_open(lw, &g, build_empty(lw, sums->type));
     Value *y = generic_arg(&g, 0);
-    if (alpha != 1.0)
-        y = build_binary(&g.body, mul, elem, y, build_number(&g.body, elem, alpha));
+    if (alpha != 1.0) y = build_binary(&g.body, mul, elem, y, build_number(&g.body, elem, alpha));
     if (has_c) {
         Value *c = generic_arg(&g, 1);
-        if (beta != 1.0)
-            c = build_binary(&g.body, mul, elem, c, build_number(&g.body, elem, beta));
+        if (beta != 1.0) c = build_binary(&g.body, mul, elem, c, build_number(&g.body, elem, beta));
         y = build_binary(&g.body, add, elem, y, c);
     }
     return generic_close(&g, y);
@@ -260,14 +240,11 @@ static bool product_plain(Product *p)
 {
     OnnxLowering *lw = p->lw;
     Value *a = lower_plain(lw, 0), *b = lower_plain(lw, 1);
-    if (!a || !b)
-        return false;
+    if (!a || !b) return false;
     Value *y = build_product(p, a, b, lower_plain_type(p->result), lower_is_unsigned_elem(p->a),
                              lower_is_unsigned_elem(p->b));
-    if (lw->node->def == ONNX(GEMM))
-        y = finish_gemm(lw, y);
-    if (y)
-        lower_plain_result(lw, 0, y);
+    if (lw->node->def == ONNX(GEMM)) y = finish_gemm(lw, y);
+    if (y) lower_plain_result(lw, 0, y);
     return y != NULL;
 }
 
@@ -275,10 +252,8 @@ bool onnx_lower_matmul(OnnxLowering *lw)
 {
     Product p = product_create(lw);
     FixedConstant w;
-    if (is_by_constant(&p, &w))
-        return product_integers(&p, lower_fixed(lw, 0), &w);
+    if (is_by_constant(&p, &w)) return product_integers(&p, lower_fixed(lw, 0), &w);
     const Fixed *x = lower_chainless(lw, 0), *y = x ? lower_chainless(lw, 1) : NULL;
-    if (x && y && lw->node->def == ONNX(MATMUL))
-        return product_of_two(&p, x, y);
+    if (x && y && lw->node->def == ONNX(MATMUL)) return product_of_two(&p, x, y);
     return product_plain(&p);
 }

@@ -5,19 +5,16 @@
  * Requires: onnx-fold-constants, onnx-infer-shapes; straight-line functions.
  * Changes: body and type of every function with onnx ops.  Preserves: names and locations.
  * Tests: lit/lowering/onnx_to_linalg, test/e2e/import_check.py */
-#include "lowering/onnx_to_linalg/internal.h"
-
 #include <assert.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/func/func.h"
 #include "ir/asm/print/print.h"
 #include "ir/rewrite/rewrite.h"
+#include "lowering/onnx_to_linalg/internal.h"
 #include "lowering/onnx_to_linalg/onnx_to_linalg.h"
-#include "lowering/onnx_to_linalg/values/values.h"
 #include "lowering/onnx_to_linalg/requant/requant.h"
-
-/* --- arguments -------------------------------------------------------------------------------- */
+#include "lowering/onnx_to_linalg/values/values.h"
 
 /* A quantizer that all users of an argument apply, if the caller can apply it, perhaps before the
  * elements move; NULL: none. */
@@ -34,14 +31,12 @@ static Op *arg_quantizer(OnnxLowering *lw, const Value *arg, QuantizerSpec *targ
 static Quantizer boundary_quantizer(const Op *op, const QuantizerSpec *target)
 {
     Quantizer quant = target->quant;
-    if (op->def != ONNX(QUANTIZE_LINEAR) || target->zero == 0)
-        return quant;
+    if (op->def != ONNX(QUANTIZE_LINEAR) || target->zero == 0) return quant;
     const Type *elem = type_elem(op_result(op, 0)->type);
     int64_t half = INT64_C(1) << (type_width(elem) - 1);
     quant.bits = type_width(elem);
     quant.is_signed = true;
-    if (quant.low == -half)
-        return quant;
+    if (quant.low == -half) return quant;
     if (target->zero % 2 != 0) {
         quant.bits = fixed_signed_width(quant.low, quant.high);
         quant.high = (INT64_C(1) << (quant.bits - 1)) - 1;
@@ -60,7 +55,8 @@ static const Attr *arg_quant_attr(OnnxLowering *lw, const Quantizer *quant, doub
     const NamedAttr items[] = {
         attr_named(lw->ctx, "bits", attr_i64(lw->ctx, quant->bits)),
         attr_named(lw->ctx, "narrow", attr_bool(lw->ctx, quant->is_narrow)),
-        attr_named(lw->ctx, "rounding", attr_string_c(lw->ctx, onnx_rounding_name(quant->rounding))),
+        attr_named(lw->ctx, "rounding",
+                   attr_string_c(lw->ctx, onnx_rounding_name(quant->rounding))),
         attr_named(lw->ctx, "scale", attr_float(type_float(lw->ctx, TYPE_F64), scale)),
         attr_named(lw->ctx, "signed", attr_bool(lw->ctx, quant->is_signed)),
         attr_named(lw->ctx, "zero_point", attr_i64(lw->ctx, quant->zero)),
@@ -79,8 +75,8 @@ static Value *subtract_zero(OnnxLowering *lw, Value *arg, const Quantizer *quant
     generic_open(lw, &generic, build_empty(lw, type_with_elem(arg->type, elem)));
     Builder *b = &generic.body;
     Value *q = build_extend(b, generic_arg(&generic, 0), elem, !quant->is_signed);
-    return generic_close(&generic, build_binary(b, ARITH(SUBI), elem, q,
-                                                arith_constant_int(b, elem, quant->zero)));
+    return generic_close(
+        &generic, build_binary(b, ARITH(SUBI), elem, q, arith_constant_int(b, elem, quant->zero)));
 }
 
 /* The argument holds more integers than low to high. */
@@ -93,8 +89,8 @@ static Value *clamp_arg(OnnxLowering *lw, Value *arg, int64_t low, int64_t high)
     Builder *b = &generic.body;
     Value *q = build_binary(b, ARITH(MAXSI), elem, generic_arg(&generic, 0),
                             arith_constant_int(b, elem, low));
-    return generic_close(&generic, build_binary(b, ARITH(MINSI), elem, q,
-                                                arith_constant_int(b, elem, high)));
+    return generic_close(&generic,
+                         build_binary(b, ARITH(MINSI), elem, q, arith_constant_int(b, elem, high)));
 }
 
 /* Adds an entry to an argument's or result's attributes. */
@@ -104,8 +100,8 @@ static const Attr *with_quant(OnnxLowering *lw, const Attr *old, const Attr *qua
 }
 
 /* An argument of integers that the caller quantizes; all its users are done with that. */
-static void quantized_arg(OnnxLowering *lw, Value *arg, const QuantizerSpec *target, const Quantizer *quant,
-                          const Attr **attrs)
+static void quantized_arg(OnnxLowering *lw, Value *arg, const QuantizerSpec *target,
+                          const Quantizer *quant, const Attr **attrs)
 {
     const Type *elem = type_i(lw->ctx, quant->is_bipolar ? 2 : quant->bits);
     Fixed fixed = target->real;
@@ -119,11 +115,9 @@ static void quantized_arg(OnnxLowering *lw, Value *arg, const QuantizerSpec *tar
     else if (quant->low < fixed.low || quant->high > fixed.high)
         fixed.value = clamp_arg(lw, fixed.value, fixed.low, fixed.high);
     lower_record_fixed(lw, arg, &fixed);
-    FOR_EACH_USE(use, arg)
-    {
+    FOR_EACH_USE(use, arg) {
         lw->node = use->owner;
-        if (lower_is_quantizer(lw->node))
-            quantizer_record(lw, target, &fixed);
+        if (lower_is_quantizer(lw->node)) quantizer_record(lw, target, &fixed);
     }
     *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, quant, target->scale));
 }
@@ -138,8 +132,7 @@ static void integer_arg(OnnxLowering *lw, Value *arg, Value *value, const Attr *
     fixed.high = fixed.low + (INT64_C(1) << width) - 1;
     lower_record_fixed(lw, arg, &fixed);
     const Quantizer quant = {.bits = width, .rounding = ROUND_HALF_EVEN};
-    if (is_unsigned)
-        *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, &quant, 1.0));
+    if (is_unsigned) *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, &quant, 1.0));
 }
 
 static void lower_arg(OnnxLowering *lw, Value *arg, const Attr **attrs)
@@ -163,11 +156,8 @@ static void lower_arg(OnnxLowering *lw, Value *arg, const Attr **attrs)
 
 static void lower_args(OnnxLowering *lw, Block *old, const Attr **attrs)
 {
-    for (uint32_t i = 0; i < old->arg_count; i++)
-        lower_arg(lw, old->args[i], &attrs[i]);
+    for (uint32_t i = 0; i < old->arg_count; i++) lower_arg(lw, old->args[i], &attrs[i]);
 }
-
-/* --- nodes ------------------------------------------------------------------------------------ */
 
 static LowerNode *find_rule(const Op *op)
 {
@@ -227,15 +217,14 @@ static LowerNode *find_rule(const Op *op)
         [ONNX_UPSAMPLE] = onnx_lower_resize,
     };
     return lower_is_elementwise(op) && !rules[op->def - onnx_ops] ? onnx_lower_elementwise
-                                                            : rules[op->def - onnx_ops];
+                                                                  : rules[op->def - onnx_ops];
 }
 
 /* Whether the node has no use, or is a constant, or was lowered with another one. */
 static bool is_done(OnnxLowering *lw, const Op *op)
 {
     bool used = false;
-    for (uint32_t i = 0; i < op->result_count; i++)
-        used |= value_has_uses(op_result(op, i));
+    for (uint32_t i = 0; i < op->result_count; i++) used |= value_has_uses(op_result(op, i));
     return !used || op->def == ONNX(NO_VALUE) || ptrmap_has(&lw->values, op_result(op, 0)) ||
            lower_array(lw, op_result(op, 0));
 }
@@ -253,18 +242,14 @@ static bool lower_node(OnnxLowering *lw, Op *op)
 {
     lw->node = op;
     lw->b.loc = op->loc;
-    if (is_done(lw, op))
-        return true;
+    if (is_done(lw, op)) return true;
     for (uint32_t i = 0; i < op->result_count; i++)
         if (!type_is_static(op_result(op, i)->type))
             return onnx_error(op, "has a result whose shape is not known");
     LowerNode *rule = find_rule(op);
-    if (!rule)
-        return onnx_error(op, "has no form in linalg");
+    if (!rule) return onnx_error(op, "has no form in linalg");
     return rule(lw) && has_results(lw, op);
 }
-
-/* --- results ---------------------------------------------------------------------------------- */
 
 static const Attr *result_quant_attr(OnnxLowering *lw, const Fixed *fixed)
 {
@@ -291,8 +276,7 @@ static Value *lower_return_value(OnnxLowering *lw, uint32_t index, const Attr **
     const Quantizer quant = {.bits = type_width(type_elem(type)), .rounding = ROUND_HALF_EVEN};
     if (lower_is_unsigned_elem(type) && quant.bits > 1)
         *attrs = with_quant(lw, *attrs, arg_quant_attr(lw, &quant, 1.0));
-    if (!fixed || fixed->exponent < -1022 || fixed->exponent > 1022)
-        return lower_plain(lw, index);
+    if (!fixed || fixed->exponent < -1022 || fixed->exponent > 1022) return lower_plain(lw, index);
     *attrs = with_quant(lw, *attrs, result_quant_attr(lw, fixed));
     return fixed->value;
 }
@@ -305,21 +289,17 @@ static bool lower_return(OnnxLowering *lw, Op *ret, const Attr **attrs)
     for (uint32_t i = 0; i < ret->operand_count; i++) {
         lw->b.loc = value_loc(op_operand(ret, i));
         values[i] = lower_return_value(lw, i, &attrs[i]);
-        if (!values[i])
-            return false;
+        if (!values[i]) return false;
     }
     lw->b.loc = ret->loc;
     build(&lw->b, FUNC(RETURN), values, ret->operand_count, NULL, 0, NULL, 0);
     return true;
 }
 
-/* --- functions -------------------------------------------------------------------------------- */
-
 static bool has_nodes(const Block *block)
 {
     FOR_EACH_OP(op, block)
-        if (op->def && op->def->dialect == &onnx_dialect)
-            return true;
+        if (op->def && op->def->dialect == &onnx_dialect) return true;
     return false;
 }
 
@@ -328,29 +308,25 @@ static bool stand_in(OnnxLowering *lw, Op *op)
 {
     for (uint32_t i = 0; i < op->result_count; i++) {
         const Type *type = op_result(op, i)->type;
-        if (!type_is_static(type))
-            return false;
+        if (!type_is_static(type)) return false;
         if (!ptrmap_has(&lw->values, op_result(op, i)))
             lower_record_plain(lw, op_result(op, i), build_empty(lw, lower_plain_type(type)));
     }
     return true;
 }
 
-static bool lower_body(OnnxLowering *lw, Block *old, const Attr **arg_attrs, const Attr **result_attrs)
+static bool lower_body(OnnxLowering *lw, Block *old, const Attr **arg_attrs,
+                       const Attr **result_attrs)
 {
     bool keeps_going = pass_bool(lw->pass, "keep-going"), ok = true;
     lower_args(lw, old, arg_attrs);
-    FOR_EACH_OP(op, old)
-    {
-        if (op->def == FUNC(RETURN))
-            return ok && lower_return(lw, op, result_attrs);
+    FOR_EACH_OP(op, old) {
+        if (op->def == FUNC(RETURN)) return ok && lower_return(lw, op, result_attrs);
         if (!op->def || op->def->dialect != &onnx_dialect)
             return op_error(op, "stands between onnx ops, which is not supported");
-        if (lower_node(lw, op))
-            continue;
+        if (lower_node(lw, op)) continue;
         ok = false;
-        if (!keeps_going || !stand_in(lw, op))
-            return false;
+        if (!keeps_going || !stand_in(lw, op)) return false;
     }
     return ok;
 }
@@ -362,10 +338,8 @@ static void update_signature(OnnxLowering *lw, Block *body, const Attr **arg_att
     Op *ret = body->last;
     uint32_t inputs = body->arg_count, results = ret->operand_count;
     const Type **types = ARENA_ARRAY(&lw->pass->scratch, const Type *, inputs + results);
-    for (uint32_t i = 0; i < inputs; i++)
-        types[i] = body->args[i]->type;
-    for (uint32_t i = 0; i < results; i++)
-        types[inputs + i] = op_operand(ret, i)->type;
+    for (uint32_t i = 0; i < inputs; i++) types[i] = body->args[i]->type;
+    for (uint32_t i = 0; i < results; i++) types[inputs + i] = op_operand(ret, i)->type;
     func_set_type(lw->func, type_function(lw->ctx, types, inputs, types + inputs, results));
     op_set_attr(lw->func, "arg_attrs", attr_array(lw->ctx, arg_attrs, inputs));
     op_set_attr(lw->func, "res_attrs", attr_array(lw->ctx, result_attrs, results));
@@ -380,8 +354,7 @@ static bool lower_function(OnnxLowering *lw, Block *old)
     block_append(body, op_region(lw->func, 0));
     lw->b = builder_at_end(body, lw->func->loc);
     bool ok = lower_body(lw, old, arg_attrs, result_attrs);
-    if (ok)
-        update_signature(lw, body, arg_attrs, result_attrs);
+    if (ok) update_signature(lw, body, arg_attrs, result_attrs);
     Block *gone = ok ? old : body;
     block_unlink(gone);
     block_erase(gone);
@@ -391,14 +364,12 @@ static bool lower_function(OnnxLowering *lw, Block *old)
 static bool convert_onnx_to_linalg(Pass *pass, Op *func)
 {
     Block *entry = func_entry(func);
-    if (!entry || !has_nodes(entry))
-        return true;
+    if (!entry || !has_nodes(entry)) return true;
     if (entry->next || !entry->last || entry->last->def != FUNC(RETURN))
         return op_error(func, "must be straight-line code to be lowered");
     OnnxLowering lw = {.pass = pass, .ctx = func->ctx, .func = func};
     bool ok = lower_function(&lw, entry);
-    for (size_t i = 0; i < lw.arrays.len; i++)
-        array_unref(lw.arrays.entries[i].value);
+    for (size_t i = 0; i < lw.arrays.len; i++) array_unref(lw.arrays.entries[i].value);
     ptrmap_free(&lw.arrays);
     ptrmap_free(&lw.values);
     strbuf_free(&lw.why);
@@ -409,7 +380,9 @@ const PassDef pass_convert_onnx_to_linalg = {
     .name = "convert-onnx-to-linalg",
     .summary = "Turn a network into linalg: exact integers where it is quantized",
     .anchor = "func.func",
-    .options = OPTIONS({.name = "keep-going", .kind = OPTION_BOOL,
-                        .help = "report every node that has no form in linalg, not only the first"}),
+    .options =
+        OPTIONS({.name = "keep-going",
+                 .kind = OPTION_BOOL,
+                 .help = "report every node that has no form in linalg, not only the first"}),
     .run = convert_onnx_to_linalg,
 };

@@ -28,8 +28,7 @@ static void pool_maps(OnnxLowering *lw, const ConvGeometry *g, Generic *generic)
     bool global = is_global(g);
     const AffineExpr *in[ONNX_MAX_RANK], *tap[ONNX_MAX_SPATIAL], *out[ONNX_MAX_RANK];
     uint32_t spatial = g->spatial, rank = 2 + spatial;
-    for (uint32_t i = 0; i < rank; i++)
-        out[i] = in[i] = affine_dim(lw->ctx, i);
+    for (uint32_t i = 0; i < rank; i++) out[i] = in[i] = affine_dim(lw->ctx, i);
     for (uint32_t i = 0; i < spatial; i++) {
         tap[i] = affine_dim(lw->ctx, rank + i);
         in[2 + i] = global ? tap[i]
@@ -37,8 +36,7 @@ static void pool_maps(OnnxLowering *lw, const ConvGeometry *g, Generic *generic)
                                         affine_mul_c(tap[i], g->dilation[i]));
     }
     *generic = (Generic){.loops = rank + spatial, .inputs = global ? 1 : 2};
-    for (uint32_t i = rank; i < generic->loops; i++)
-        generic->is_reduction[i] = true;
+    for (uint32_t i = rank; i < generic->loops; i++) generic->is_reduction[i] = true;
     generic->map[0] = map_get(lw->ctx, generic->loops, 0, rank, in);
     generic->map[1] = map_get(lw->ctx, generic->loops, 0, spatial, tap);
     generic->map[generic->inputs] = map_get(lw->ctx, generic->loops, 0, rank, out);
@@ -52,8 +50,7 @@ static Value *padded(OnnxLowering *lw, const ConvGeometry *g, Value *x, double v
         int64_t span = (g->out[i] - 1) * g->stride[i] + (g->kernel[i] - 1) * g->dilation[i] + 1;
         low[2 + i] = g->low[i];
         high[2 + i] = span - g->in[i] - g->low[i];
-        if (high[2 + i] < 0)
-            high[2 + i] = 0;
+        if (high[2 + i] < 0) high[2 + i] = 0;
     }
     return onnx_lower_build_border(lw, x, low, high, value);
 }
@@ -73,14 +70,10 @@ static Value *pool(OnnxLowering *lw, const ConvGeometry *g, Value *x, const Type
     Value *init = build_empty(lw, type);
     generic_open(lw, &generic, build_fill(lw, scalar, init));
     Value *element = generic_arg(&generic, 0);
-    if (!type_is_float(elem))
-        element = build_extend(&generic.body, element, elem, is_unsigned);
+    if (!type_is_float(elem)) element = build_extend(&generic.body, element, elem, is_unsigned);
     return generic_close(&generic, build_binary(&generic.body, join, elem,
-                                                generic_arg(&generic, generic.inputs),
-                                                element));
+                                                generic_arg(&generic, generic.inputs), element));
 }
-
-/* --- where the maximum stands ----------------------------------------------------------------- */
 
 static bool wants_indices(const Op *op)
 {
@@ -91,8 +84,7 @@ static bool wants_indices(const Op *op)
 static Value *index_tensor(OnnxLowering *lw, const Type *x, const Type *elem, int64_t count)
 {
     int64_t *indices = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
-    for (int64_t i = 0; i < count; i++)
-        indices[i] = i;
+    for (int64_t i = 0; i < count; i++) indices[i] = i;
     return arith_constant(&lw->b, attr_dense_i64(type_with_elem(x, elem), indices, (size_t)count));
 }
 
@@ -101,8 +93,7 @@ static Value *index_tensor(OnnxLowering *lw, const Type *x, const Type *elem, in
 static Value *by_column(OnnxLowering *lw, const ConvGeometry *g, Value *indices, int64_t count)
 {
     int64_t *table = ARENA_ARRAY(&lw->pass->scratch, int64_t, count), plane = 1;
-    for (uint32_t i = 0; i < g->spatial; i++)
-        plane *= g->in[i];
+    for (uint32_t i = 0; i < g->spatial; i++) plane *= g->in[i];
     for (int64_t i = 0; i < count; i++) {
         int64_t rest = i % plane, step = plane;
         table[i] = i - rest;
@@ -122,13 +113,13 @@ static Value *by_column(OnnxLowering *lw, const ConvGeometry *g, Value *indices,
 }
 
 /* The least index at which a window of x has its maximum, which y tells. */
-static void lower_indices(OnnxLowering *lw, const ConvGeometry *g, Value *x, Value *y, double border)
+static void lower_indices(OnnxLowering *lw, const ConvGeometry *g, Value *x, Value *y,
+                          double border)
 {
     const Value *of = op_result(lw->node, 1);
     Fixed result = {.unit = 1.0, .divisor = 1};
     int64_t count;
-    if (!type_element_count(x->type, &count))
-        return;
+    if (!type_element_count(x->type, &count)) return;
     const Type *elem = type_i(lw->ctx, fixed_signed_width(0, count));
     Generic window, generic;
     pool_maps(lw, g, &window);
@@ -157,8 +148,6 @@ static void lower_indices(OnnxLowering *lw, const ConvGeometry *g, Value *x, Val
     lower_record_fixed(lw, of, &result);
 }
 
-/* --- maximum ---------------------------------------------------------------------------------- */
-
 static bool max_integers(OnnxLowering *lw, const ConvGeometry *g, const Fixed *x)
 {
     const Type *type = type_with_elem(op_result(lw->node, 0)->type, type_elem(x->value->type));
@@ -168,16 +157,14 @@ static bool max_integers(OnnxLowering *lw, const ConvGeometry *g, const Fixed *x
     result.value = pool(lw, g, x->value, type, x->is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI), least,
                         x->is_unsigned);
     lower_result(lw, &result);
-    if (wants_indices(lw->node))
-        lower_indices(lw, g, x->value, result.value, least);
+    if (wants_indices(lw->node)) lower_indices(lw, g, x->value, result.value, least);
     return true;
 }
 
 static bool max_plain(OnnxLowering *lw, const ConvGeometry *g)
 {
     Value *x = lower_plain(lw, 0);
-    if (!x)
-        return false;
+    if (!x) return false;
     const Type *network = op_operand(lw->node, 0)->type, *elem = type_elem(x->type);
     const Type *type = lower_plain_type(op_result(lw->node, 0)->type);
     bool is_unsigned = lower_is_unsigned_elem(network);
@@ -189,12 +176,9 @@ static bool max_plain(OnnxLowering *lw, const ConvGeometry *g)
                                             : ARITH(MAXSI);
     Value *y = pool(lw, g, x, type, join, least, is_unsigned);
     lower_plain_result(lw, 0, y);
-    if (wants_indices(lw->node))
-        lower_indices(lw, g, x, y, least);
+    if (wants_indices(lw->node)) lower_indices(lw, g, x, y, least);
     return true;
 }
-
-/* --- average ---------------------------------------------------------------------------------- */
 
 /* Elements of the window of an output position that count: all in the padded input, or all in the
  * input itself. */
@@ -217,8 +201,7 @@ static int64_t window_count(const ConvGeometry *g, int64_t position, bool with_p
 static int64_t position_count(const ConvGeometry *g)
 {
     int64_t count = 1;
-    for (uint32_t i = 0; i < g->spatial; i++)
-        count *= g->out[i];
+    for (uint32_t i = 0; i < g->spatial; i++) count *= g->out[i];
     return count;
 }
 
@@ -235,8 +218,7 @@ static int64_t largest_count(const ConvGeometry *g, bool with_padding)
 static bool counts_agree(const ConvGeometry *g, bool with_padding)
 {
     for (int64_t i = 1; i < position_count(g); i++)
-        if (window_count(g, i, with_padding) != window_count(g, 0, with_padding))
-            return false;
+        if (window_count(g, i, with_padding) != window_count(g, 0, with_padding)) return false;
     return true;
 }
 
@@ -263,8 +245,8 @@ static int64_t common_count(const ConvGeometry *g, bool with_padding)
 }
 
 /* sums[i] * (count / terms of window i) */
-static Value *level_counts(OnnxLowering *lw, const ConvGeometry *g, Value *sums, const Fixed *result,
-                           int64_t count, bool with_padding)
+static Value *level_counts(OnnxLowering *lw, const ConvGeometry *g, Value *sums,
+                           const Fixed *result, int64_t count, bool with_padding)
 {
     int64_t positions = position_count(g), most = 1;
     int64_t *factors = ARENA_ARRAY(&lw->pass->scratch, int64_t, positions);
@@ -275,9 +257,10 @@ static Value *level_counts(OnnxLowering *lw, const ConvGeometry *g, Value *sums,
     }
     const Type *elem = type_i(lw->ctx, fixed_signed_width(0, most));
     const Type *table = type_tensor(elem, g->out, g->spatial, NULL);
-    Value *inputs[] = {sums, arith_constant(&lw->b, attr_dense_i64(table, factors,
-                                                                   (size_t)positions))};
-    uint32_t width = onnx_lower_widest(fixed_signed_width(result->low, result->high), sums->type, table);
+    Value *inputs[] = {sums,
+                       arith_constant(&lw->b, attr_dense_i64(table, factors, (size_t)positions))};
+    uint32_t width =
+        onnx_lower_widest(fixed_signed_width(result->low, result->high), sums->type, table);
     const Type *type = onnx_lower_int_tensor(lw, sums->type, width);
     Generic generic;
     generic_broadcast(lw, &generic, inputs, 2, type);
@@ -296,9 +279,11 @@ static bool average_integers(OnnxLowering *lw, const ConvGeometry *g, const Fixe
     int64_t low = x->low < 0 ? x->low : 0, high = x->high > 0 ? x->high : 0, first, last;
     int64_t terms = largest_count(g, with_padding);
     if (!i64_mul(low, count, &sum.low) || !i64_mul(high, count, &sum.high) ||
-        !i64_mul(low, terms, &first) || !i64_mul(high, terms, &last) || !fixed_divide_scale(&sum, count))
+        !i64_mul(low, terms, &first) || !i64_mul(high, terms, &last) ||
+        !fixed_divide_scale(&sum, count))
         return lower_too_wide(lw);
-    uint32_t width = onnx_lower_widest(fixed_signed_width(first, last), x->value->type, x->value->type);
+    uint32_t width =
+        onnx_lower_widest(fixed_signed_width(first, last), x->value->type, x->value->type);
     const Type *type = onnx_lower_int_tensor(lw, op_result(lw->node, 0)->type, width);
     sum.value = pool(lw, g, x->value, type, ARITH(ADDI), 0.0, x->is_unsigned);
     if (!counts_agree(g, with_padding))
@@ -308,7 +293,8 @@ static bool average_integers(OnnxLowering *lw, const ConvGeometry *g, const Fixe
 }
 
 /* Reciprocals of the counts, one per position. */
-static Value *reciprocals(OnnxLowering *lw, const ConvGeometry *g, bool with_padding, const Type *elem)
+static Value *reciprocals(OnnxLowering *lw, const ConvGeometry *g, bool with_padding,
+                          const Type *elem)
 {
     Array *array = array_new(type_tensor(elem, g->out, g->spatial, NULL));
     for (int64_t i = 0; i < array->count; i++)
@@ -321,21 +307,19 @@ static Value *reciprocals(OnnxLowering *lw, const ConvGeometry *g, bool with_pad
 static bool average_plain(OnnxLowering *lw, const ConvGeometry *g, bool with_padding)
 {
     Value *x = lower_plain(lw, 0);
-    if (!x)
-        return false;
+    if (!x) return false;
     const Type *type = op_result(lw->node, 0)->type, *elem = type_elem(type);
     Value *inputs[] = {pool(lw, g, x, type, ARITH(ADDF), 0.0, false),
                        reciprocals(lw, g, with_padding, elem)};
     Generic generic;
     generic_broadcast(lw, &generic, inputs, 2, type);
     generic_open(lw, &generic, build_empty(lw, type));
-    lower_plain_result(lw, 0, generic_close(&generic, build_binary(&generic.body, ARITH(MULF), elem,
-                                                                   generic_arg(&generic, 0),
-                                                                   generic_arg(&generic, 1))));
+    lower_plain_result(
+        lw, 0,
+        generic_close(&generic, build_binary(&generic.body, ARITH(MULF), elem,
+                                             generic_arg(&generic, 0), generic_arg(&generic, 1))));
     return true;
 }
-
-/* --- nodes ------------------------------------------------------------------------------------ */
 
 /* The whole input as one window. */
 static void global_geometry(const Op *op, ConvGeometry *g)
@@ -352,11 +336,9 @@ static void global_geometry(const Op *op, ConvGeometry *g)
 static bool pool_input(OnnxLowering *lw, bool is_max, Fixed *out)
 {
     const Fixed *x = lower_fixed(lw, 0);
-    if (!x)
-        return false;
+    if (!x) return false;
     *out = *x;
-    if (!x->chain)
-        return true;
+    if (!x->chain) return true;
     Op *quantizer = is_max ? quantizer_find(op_result(lw->node, 0)) : NULL;
     return quantizer && quantizer_apply_to_operand(lw, 0, quantizer, out);
 }
@@ -366,11 +348,9 @@ static bool lower_window(OnnxLowering *lw, const ConvGeometry *g, bool is_max)
     bool with_padding = onnx_int(lw->node, "count_include_pad", 0) != 0;
     Fixed x;
     bool is_fixed = pool_input(lw, is_max, &x);
-    if (is_max)
-        return is_fixed ? max_integers(lw, g, &x) : max_plain(lw, g);
+    if (is_max) return is_fixed ? max_integers(lw, g, &x) : max_plain(lw, g);
     int64_t count = is_fixed ? common_count(g, with_padding) : 0;
-    if (count > 0)
-        return average_integers(lw, g, &x, count, with_padding);
+    if (count > 0) return average_integers(lw, g, &x, count, with_padding);
     return average_plain(lw, g, with_padding);
 }
 

@@ -16,16 +16,13 @@ typedef struct Axes {
     int64_t terms; /* elements per result */
 } Axes;
 
-/* --- kernels ---------------------------------------------------------------------------------- */
-
 /* The shape with the reduced dimensions left out. */
 static const Type *reduced_type(const Axes *axes, const Type *elem)
 {
     int64_t dims[ONNX_MAX_RANK];
     uint32_t rank = 0;
     for (uint32_t i = 0; i < axes->shape->u.shaped.rank; i++)
-        if (!axes->reduced[i])
-            dims[rank++] = axes->shape->u.shaped.dims[i];
+        if (!axes->reduced[i]) dims[rank++] = axes->shape->u.shaped.dims[i];
     return type_tensor(elem, dims, rank, NULL);
 }
 
@@ -34,14 +31,13 @@ static const AffineMap *kept_map(Context *ctx, const Axes *axes)
     const AffineExpr *index[ONNX_MAX_RANK];
     uint32_t rank = axes->shape->u.shaped.rank, kept = 0;
     for (uint32_t i = 0; i < rank; i++)
-        if (!axes->reduced[i])
-            index[kept++] = affine_dim(ctx, i);
+        if (!axes->reduced[i]) index[kept++] = affine_dim(ctx, i);
     return map_get(ctx, rank, 0, kept, index);
 }
 
 /* Opens a reduction of x into elements of `elem` that begin with `start`. */
-static void open_reduction(OnnxLowering *lw, Generic *g, const Axes *axes, Value *x, const Type *elem,
-                           double start)
+static void open_reduction(OnnxLowering *lw, Generic *g, const Axes *axes, Value *x,
+                           const Type *elem, double start)
 {
     uint32_t rank = axes->shape->u.shaped.rank;
     *g = (Generic){.loops = rank, .inputs = 1, .input = {x}};
@@ -58,8 +54,8 @@ static Value *reduce(OnnxLowering *lw, const Axes *axes, Value *x, const OpDef *
     Generic g;
     const Type *elem = type_elem(x->type);
     open_reduction(lw, &g, axes, x, elem, start);
-    return generic_close(&g, build_binary(&g.body, join, elem, generic_arg(&g, 1),
-                                          generic_arg(&g, 0)));
+    return generic_close(&g,
+                         build_binary(&g.body, join, elem, generic_arg(&g, 1), generic_arg(&g, 0)));
 }
 
 /* An element-wise kernel on x and on what x was reduced to. */
@@ -77,14 +73,15 @@ static void open_beside(OnnxLowering *lw, Generic *g, const Axes *axes, Value *c
 }
 
 /* Applies an operation to x and its reduction, or with a single operand to x. */
-static Value *beside(OnnxLowering *lw, const Axes *axes, const OpDef *def, Value *x, Value *reduction)
+static Value *beside(OnnxLowering *lw, const Axes *axes, const OpDef *def, Value *x,
+                     Value *reduction)
 {
     Generic g;
     Value *inputs[] = {x, reduction};
     const Type *elem = type_elem(x->type);
     open_beside(lw, &g, axes, inputs, 2);
-    return generic_close(&g, build_binary(&g.body, def, elem, generic_arg(&g, 0),
-                                          generic_arg(&g, 1)));
+    return generic_close(&g,
+                         build_binary(&g.body, def, elem, generic_arg(&g, 0), generic_arg(&g, 1)));
 }
 
 /* op(x), or op(x, number) where the number is given. */
@@ -107,8 +104,6 @@ static Value *each_with(OnnxLowering *lw, const OpDef *def, Value *x, double num
     return each(lw, def, x, &number);
 }
 
-/* --- reductions ------------------------------------------------------------------------------- */
-
 static void mark(Axes *axes, int64_t axis)
 {
     axis += axis < 0 ? axes->shape->u.shaped.rank : 0;
@@ -127,13 +122,10 @@ static bool find_axes(OnnxLowering *lw, Axes *axes)
     const Op *op = lw->node;
     *axes = (Axes){.shape = op_operand(op, 0)->type};
     const Array *list = onnx_operand(op, 1) ? lower_array(lw, op_operand(op, 1)) : NULL;
-    if (onnx_operand(op, 1) && !list)
-        return onnx_error(op, "needs a constant list of axes");
-    for (int64_t i = 0; list && i < list->count; i++)
-        mark(axes, array_get_i64(list, i));
+    if (onnx_operand(op, 1) && !list) return onnx_error(op, "needs a constant list of axes");
+    for (int64_t i = 0; list && i < list->count; i++) mark(axes, array_get_i64(list, i));
     bool all = (!list || list->count == 0) && onnx_int(op, "noop_with_empty_axes", 0) == 0;
-    for (uint32_t i = 0; all && i < axes->shape->u.shaped.rank; i++)
-        axes->reduced[i] = true;
+    for (uint32_t i = 0; all && i < axes->shape->u.shaped.rank; i++) axes->reduced[i] = true;
     count_terms(axes);
     return true;
 }
@@ -177,8 +169,7 @@ static Value *float_reduction(OnnxLowering *lw, const Axes *axes, Value *x)
 static double int_limit(const Type *network, bool largest)
 {
     int width = (int)type_width(type_elem(network));
-    if (lower_is_unsigned_elem(network))
-        return largest ? -1.0 : 0.0; /* all ones */
+    if (lower_is_unsigned_elem(network)) return largest ? -1.0 : 0.0; /* all ones */
     return largest ? onnx_exact_pow2(width - 1) - 1.0 : -onnx_exact_pow2(width - 1);
 }
 
@@ -188,10 +179,8 @@ static Value *int_reduction(OnnxLowering *lw, const Axes *axes, Value *x)
     bool is_unsigned = lower_is_unsigned_elem(network);
     bool is_wide = type_width(type_elem(network)) > 53;
     const OpDef *def = lw->node->def;
-    if (def == ONNX(REDUCE_SUM))
-        return reduce(lw, axes, x, ARITH(ADDI), 0.0);
-    if (def == ONNX(REDUCE_PROD))
-        return reduce(lw, axes, x, ARITH(MULI), 1.0);
+    if (def == ONNX(REDUCE_SUM)) return reduce(lw, axes, x, ARITH(ADDI), 0.0);
+    if (def == ONNX(REDUCE_PROD)) return reduce(lw, axes, x, ARITH(MULI), 1.0);
     if (def == ONNX(REDUCE_MAX) && !is_wide)
         return reduce(lw, axes, x, is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI),
                       int_limit(network, false));
@@ -201,8 +190,6 @@ static Value *int_reduction(OnnxLowering *lw, const Axes *axes, Value *x)
     onnx_error(lw->node, "is not supported on integers");
     return NULL;
 }
-
-/* --- on fixed tensors ------------------------------------------------------------------------- */
 
 static bool is_sum(const Op *op)
 {
@@ -222,13 +209,14 @@ static bool reduce_sum(OnnxLowering *lw, const Axes *axes, const Fixed *x)
         return lower_too_wide(lw);
     if (!fixed_divide_scale(&sum, lw->node->def == ONNX(REDUCE_MEAN) ? axes->terms : 1))
         return lower_too_wide(lw);
-    uint32_t width = onnx_lower_widest(fixed_signed_width(sum.low, sum.high), x->value->type, x->value->type);
+    uint32_t width =
+        onnx_lower_widest(fixed_signed_width(sum.low, sum.high), x->value->type, x->value->type);
     const Type *elem = type_i(lw->ctx, width);
     Generic g;
     open_reduction(lw, &g, axes, x->value, elem, 0.0);
     Value *term = build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
-    sum.value = generic_close(&g, build_binary(&g.body, ARITH(ADDI), elem, generic_arg(&g, 1),
-                                               term));
+    sum.value =
+        generic_close(&g, build_binary(&g.body, ARITH(ADDI), elem, generic_arg(&g, 1), term));
     sum.is_unsigned = false;
     sum.value = onnx_lower_build_reshape(lw, sum.value, op_result(lw->node, 0)->type);
     lower_result(lw, &sum);
@@ -253,33 +241,27 @@ static bool reduce_extreme(OnnxLowering *lw, const Axes *axes, const Fixed *x)
 bool onnx_lower_reduce(OnnxLowering *lw)
 {
     Axes axes;
-    if (!find_axes(lw, &axes))
-        return false;
+    if (!find_axes(lw, &axes)) return false;
     const Fixed *x = lower_chainless(lw, 0);
-    if (x && x->zero == 0 && is_sum(lw->node))
-        return reduce_sum(lw, &axes, x);
+    if (x && x->zero == 0 && is_sum(lw->node)) return reduce_sum(lw, &axes, x);
     if (x && is_extreme(lw->node) && type_width(type_elem(x->value->type)) <= 53)
         return reduce_extreme(lw, &axes, x);
     Value *plain = lower_plain(lw, 0);
-    if (!plain)
-        return false;
+    if (!plain) return false;
     bool is_float = type_is_float(type_elem(plain->type));
     Value *y = is_float ? float_reduction(lw, &axes, plain) : int_reduction(lw, &axes, plain);
     if (y)
-        lower_plain_result(lw, 0, onnx_lower_build_reshape(lw, y, lower_plain_type(op_result(lw->node, 0)->type)));
+        lower_plain_result(
+            lw, 0, onnx_lower_build_reshape(lw, y, lower_plain_type(op_result(lw->node, 0)->type)));
     return y != NULL;
 }
-
-/* --- softmax ---------------------------------------------------------------------------------- */
 
 bool onnx_lower_softmax(OnnxLowering *lw)
 {
     Axes axes = {.shape = op_operand(lw->node, 0)->type};
     Value *x = lower_plain(lw, 0);
-    if (!x)
-        return false;
-    if (axes.shape->u.shaped.rank > 0)
-        mark(&axes, onnx_int(lw->node, "axis", -1));
+    if (!x) return false;
+    if (axes.shape->u.shaped.rank > 0) mark(&axes, onnx_int(lw->node, "axis", -1));
     Value *top = reduce(lw, &axes, x, ARITH(MAXIMUMF), -INFINITY);
     Value *shifted = beside(lw, &axes, ARITH(SUBF), x, top);
     Value *power = each(lw, MATH(EXP), shifted, NULL);
@@ -290,8 +272,6 @@ bool onnx_lower_softmax(OnnxLowering *lw)
     lower_plain_result(lw, 0, y);
     return true;
 }
-
-/* --- normalizations --------------------------------------------------------------------------- */
 
 /* (x - mean) / sqrt(variance + epsilon); *mean and *inverse are what it was done with. */
 static Value *normalize(OnnxLowering *lw, const Axes *axes, Value *x, Value **mean, Value **inverse)
@@ -310,10 +290,8 @@ static Value *scale_and_shift(OnnxLowering *lw, Value *x, bool per_channel)
 {
     Value *inputs[3] = {x, lower_plain(lw, 1)};
     bool has_bias = onnx_operand(lw->node, 2) != NULL;
-    if (has_bias)
-        inputs[2] = lower_plain(lw, 2);
-    if (!inputs[1] || (has_bias && !inputs[2]))
-        return NULL;
+    if (has_bias) inputs[2] = lower_plain(lw, 2);
+    if (!inputs[1] || (has_bias && !inputs[2])) return NULL;
     Generic g;
     const Type *elem = type_elem(x->type);
     if (per_channel)
@@ -322,8 +300,7 @@ static Value *scale_and_shift(OnnxLowering *lw, Value *x, bool per_channel)
         generic_broadcast(lw, &g, inputs, 2 + has_bias, x->type);
     generic_open(lw, &g, build_empty(lw, x->type));
     Value *y = build_binary(&g.body, ARITH(MULF), elem, generic_arg(&g, 0), generic_arg(&g, 1));
-    if (has_bias)
-        y = build_binary(&g.body, ARITH(ADDF), elem, y, generic_arg(&g, 2));
+    if (has_bias) y = build_binary(&g.body, ARITH(ADDF), elem, y, generic_arg(&g, 2));
     return generic_close(&g, y);
 }
 
@@ -335,15 +312,12 @@ bool onnx_lower_normalization(OnnxLowering *lw)
     bool is_instance = op->def == ONNX(INSTANCE_NORMALIZATION);
     int64_t first = is_instance ? 2 : onnx_int(op, "axis", -1);
     first += first < 0 ? rank : 0;
-    for (uint32_t i = (uint32_t)first; i < rank; i++)
-        axes.reduced[i] = true;
+    for (uint32_t i = (uint32_t)first; i < rank; i++) axes.reduced[i] = true;
     count_terms(&axes);
     Value *x = lower_plain(lw, 0), *mean, *inverse;
-    if (!x)
-        return false;
+    if (!x) return false;
     Value *y = scale_and_shift(lw, normalize(lw, &axes, x, &mean, &inverse), is_instance);
-    if (!y)
-        return false;
+    if (!y) return false;
     lower_plain_result(lw, 0, y);
     if (op->result_count > 1)
         lower_plain_result(lw, 1, onnx_lower_build_reshape(lw, mean, op_result(op, 1)->type));

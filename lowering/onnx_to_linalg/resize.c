@@ -20,15 +20,11 @@ typedef struct ResizeWeights {
     int64_t denominator; /* of all values; 0: there is none */
 } ResizeWeights;
 
-/* --- weights ---------------------------------------------------------------------------------- */
-
 static bool is_identity(const ResizeWeights *w)
 {
-    if (w->in != w->out)
-        return false;
+    if (w->in != w->out) return false;
     for (int64_t i = 0; i < w->in * w->out; i++)
-        if (w->values[i] != (i / w->in == i % w->in ? 1.0 : 0.0))
-            return false;
+        if (w->values[i] != (i / w->in == i % w->in ? 1.0 : 0.0)) return false;
     return true;
 }
 
@@ -38,8 +34,7 @@ static bool are_multiples(const ResizeWeights *w, int64_t count)
     const double tolerance = 1e-9;
     for (int64_t i = 0; i < w->in * w->out; i++) {
         double product = w->values[i] * (double)count;
-        if (fabs(product - nearbyint(product)) > tolerance)
-            return false;
+        if (fabs(product - nearbyint(product)) > tolerance) return false;
     }
     return true;
 }
@@ -47,8 +42,7 @@ static bool are_multiples(const ResizeWeights *w, int64_t count)
 static void find_denominator(ResizeWeights *w)
 {
     for (int64_t count = 1; count <= MAX_DENOMINATOR && w->denominator == 0; count++)
-        if (are_multiples(w, count))
-            w->denominator = count;
+        if (are_multiples(w, count)) w->denominator = count;
 }
 
 /* The weights of each dimension that changes, in order; false: lw->why says. */
@@ -68,22 +62,19 @@ static bool find_weights(OnnxLowering *lw, ResizeWeights *list, uint32_t *count)
         ResizeWeights w = {.dim = d, .in = x->u.shaped.dims[d], .out = y->u.shaped.dims[d]};
         if (w.in > MAX_WEIGHTS / (w.out > 0 ? w.out : 1))
             return onnx_error(op, "has a dimension that is too large to be interpolated");
-        w.values = ARENA_ARRAY(&lw->pass->scratch, double, w.in * w.out);
+        w.values = ARENA_ARRAY(&lw->pass->scratch, double, w.in *w.out);
         if (!onnx_resize_weights(op, inputs, d, w.values, &lw->why))
             return onnx_error(op, "%s", lw->why.data);
-        if (is_identity(&w))
-            continue;
+        if (is_identity(&w)) continue;
         find_denominator(&w);
         list[(*count)++] = w;
     }
     return true;
 }
 
-/* --- products --------------------------------------------------------------------------------- */
-
 /* y[.., o, ..] = sum over i of x[.., i, ..] * matrix[o, i], with elements of `elem`. */
-static Value *multiply(OnnxLowering *lw, const ResizeWeights *w, Value *x, Value *matrix, const Type *elem,
-                       bool x_unsigned)
+static Value *multiply(OnnxLowering *lw, const ResizeWeights *w, Value *x, Value *matrix,
+                       const Type *elem, bool x_unsigned)
 {
     int64_t dims[ONNX_MAX_RANK];
     const AffineExpr *in[ONNX_MAX_RANK], *out[ONNX_MAX_RANK], *row[2];
@@ -118,8 +109,7 @@ static bool widen_range(OnnxLowering *lw, const ResizeWeights *w, const int64_t 
     for (int64_t o = 0; o < w->out; o++) {
         Sum sum = sum_create(lw, x, 1, 0);
         for (int64_t i = 0; i < w->in; i++)
-            if (!sum_add_product(&sum, x, 0, weights[o * w->in + i]))
-                return false;
+            if (!sum_add_product(&sum, x, 0, weights[o * w->in + i])) return false;
         all.low = sum.fixed.low < all.low ? sum.fixed.low : all.low;
         all.high = sum.fixed.high > all.high ? sum.fixed.high : all.high;
     }
@@ -140,20 +130,18 @@ static bool resize_integers(OnnxLowering *lw, const ResizeWeights *w, Fixed *x)
     constant_narrow(&matrix);
     if (!widen_range(lw, w, weights, x) || !fixed_divide_scale(x, w->denominator))
         return lower_too_wide(lw);
-    uint32_t width = onnx_lower_widest(fixed_signed_width(x->low, x->high), x->value->type, matrix.type);
+    uint32_t width =
+        onnx_lower_widest(fixed_signed_width(x->low, x->high), x->value->type, matrix.type);
     x->value = multiply(lw, w, x->value, constant_build(lw, &matrix, dims, 2),
                         type_i(lw->ctx, width), x->is_unsigned);
     x->is_unsigned = false;
     return true;
 }
 
-/* --- the node --------------------------------------------------------------------------------- */
-
 static bool all_rational(const ResizeWeights *list, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (list[i].denominator == 0)
-            return false;
+        if (list[i].denominator == 0) return false;
     return true;
 }
 
@@ -162,25 +150,20 @@ bool onnx_lower_resize(OnnxLowering *lw)
     ResizeWeights list[ONNX_MAX_RANK];
     uint32_t count = 0;
     const Type *elem = type_elem(op_result(lw->node, 0)->type);
-    if (str_eq_c(onnx_string(lw->node, "mode", "nearest"), "nearest"))
-        return onnx_lower_move(lw);
-    if (!type_is_float(elem))
-        return onnx_error(lw->node, "is not supported on integers");
-    if (!find_weights(lw, list, &count))
-        return false;
+    if (str_eq_c(onnx_string(lw->node, "mode", "nearest"), "nearest")) return onnx_lower_move(lw);
+    if (!type_is_float(elem)) return onnx_error(lw->node, "is not supported on integers");
+    if (!find_weights(lw, list, &count)) return false;
     const Fixed *fixed = lower_chainless(lw, 0);
     if (fixed && all_rational(list, count)) {
         Fixed x = *fixed;
         for (uint32_t i = 0; i < count; i++)
-            if (!resize_integers(lw, &list[i], &x))
-                return false;
+            if (!resize_integers(lw, &list[i], &x)) return false;
         lower_result(lw, &x);
         return true;
     }
     Value *x = lower_plain(lw, 0);
     for (uint32_t i = 0; x && i < count; i++)
         x = multiply(lw, &list[i], x, float_matrix(lw, &list[i], elem), elem, false);
-    if (x)
-        lower_plain_result(lw, 0, x);
+    if (x) lower_plain_result(lw, 0, x);
     return x != NULL;
 }

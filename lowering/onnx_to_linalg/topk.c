@@ -34,8 +34,6 @@ static bool lines_create(OnnxLowering *lw, int64_t axis, TopkLines *out)
     return out->x != NULL;
 }
 
-/* --- kernels ---------------------------------------------------------------------------------- */
-
 /* All dimensions, with loop `loop` in the place of the axis. */
 static const AffineMap *line_map(const TopkLines *l, uint32_t loops, uint32_t loop)
 {
@@ -51,8 +49,7 @@ static const AffineMap *kept_map(const TopkLines *l)
     const AffineExpr *index[ONNX_MAX_RANK];
     uint32_t kept = 0;
     for (uint32_t i = 0; i < l->rank; i++)
-        if (i != l->axis)
-            index[kept++] = affine_dim(l->lw->ctx, i);
+        if (i != l->axis) index[kept++] = affine_dim(l->lw->ctx, i);
     return map_get(l->lw->ctx, l->rank, 0, kept, index);
 }
 
@@ -67,8 +64,7 @@ static const Type *kept_type(const TopkLines *l, const Type *elem)
     int64_t dims[ONNX_MAX_RANK];
     uint32_t kept = 0;
     for (uint32_t i = 0; i < l->rank; i++)
-        if (i != l->axis)
-            dims[kept++] = l->x->type->u.shaped.dims[i];
+        if (i != l->axis) dims[kept++] = l->x->type->u.shaped.dims[i];
     return type_tensor(elem, dims, kept, NULL);
 }
 
@@ -86,10 +82,9 @@ static Value *index_table(const TopkLines *l, const Type *elem, int64_t count, b
 {
     OnnxLowering *lw = l->lw;
     int64_t *values = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
-    for (int64_t i = 0; i < count; i++)
-        values[i] = reversed ? count - 1 - i : i;
-    return arith_constant(&lw->b, attr_dense_i64(type_tensor(elem, &count, 1, NULL), values,
-                                                 (size_t)count));
+    for (int64_t i = 0; i < count; i++) values[i] = reversed ? count - 1 - i : i;
+    return arith_constant(
+        &lw->b, attr_dense_i64(type_tensor(elem, &count, 1, NULL), values, (size_t)count));
 }
 
 static const Type *index_type(const TopkLines *l)
@@ -105,8 +100,9 @@ static void open_lines(const TopkLines *l, Generic *g, Value *const *inputs, uin
     g->is_reduction[l->axis] = true;
     for (uint32_t i = 0; i < count; i++) {
         g->input[i] = inputs[i];
-        g->map[i] = i == 0 ? map_identity(l->lw->ctx, l->rank)
-                           : i == 1 ? loop_map(l, l->rank, l->axis) : kept_map(l);
+        g->map[i] = i == 0   ? map_identity(l->lw->ctx, l->rank)
+                    : i == 1 ? loop_map(l, l->rank, l->axis)
+                             : kept_map(l);
     }
     g->map[count] = kept_map(l);
     generic_open(l->lw, g, init);
@@ -120,8 +116,6 @@ static void record_indices(const TopkLines *l, uint32_t result, Value *indices)
     fixed.value = onnx_lower_build_reshape(l->lw, indices, of->type);
     lower_record_fixed(l->lw, of, &fixed);
 }
-
-/* --- ArgMax, ArgMin --------------------------------------------------------------------------- */
 
 /* index = extreme of ((x << bits) + place) mod 2^bits, where the place rises with the index or
  * falls, so that the right one of equal elements wins. */
@@ -140,8 +134,8 @@ static Value *arg_of_keys(const TopkLines *l, uint32_t bits)
     Value *x = build_extend(b, generic_arg(&g, 0), key, l->is_unsigned);
     x = build_binary(b, ARITH(SHLI), key, x, arith_constant_int(b, key, bits));
     x = build_binary(b, ARITH(ADDI), key, x, build_extend(b, generic_arg(&g, 1), key, false));
-    Value *best = generic_close(&g, build_binary(b, l->largest ? ARITH(MAXSI) : ARITH(MINSI), key,
-                                                 generic_arg(&g, 2), x));
+    Value *best = generic_close(
+        &g, build_binary(b, l->largest ? ARITH(MAXSI) : ARITH(MINSI), key, generic_arg(&g, 2), x));
     generic_elementwise(lw, &g, &best, 1);
     generic_open(lw, &g, build_empty(lw, kept_type(l, index)));
     b = &g.body;
@@ -156,8 +150,7 @@ static Value *arg_of_keys(const TopkLines *l, uint32_t bits)
 static Value *worst(const TopkLines *l, const Type *elem)
 {
     Builder *b = &l->lw->b;
-    if (type_is_float(elem))
-        return build_float(b, elem, l->largest ? -INFINITY : INFINITY);
+    if (type_is_float(elem)) return build_float(b, elem, l->largest ? -INFINITY : INFINITY);
     uint32_t width = type_width(elem);
     int64_t least = l->is_unsigned ? 0 : -(INT64_C(1) << (width - 1));
     int64_t most = l->is_unsigned ? -1 : -(least + 1);
@@ -166,10 +159,8 @@ static Value *worst(const TopkLines *l, const Type *elem)
 
 static const OpDef *extreme_op(const TopkLines *l, const Type *elem)
 {
-    if (type_is_float(elem))
-        return l->largest ? ARITH(MAXIMUMF) : ARITH(MINIMUMF);
-    if (l->is_unsigned)
-        return l->largest ? ARITH(MAXUI) : ARITH(MINUI);
+    if (type_is_float(elem)) return l->largest ? ARITH(MAXIMUMF) : ARITH(MINIMUMF);
+    if (l->is_unsigned) return l->largest ? ARITH(MAXUI) : ARITH(MINUI);
     return l->largest ? ARITH(MAXSI) : ARITH(MINSI);
 }
 
@@ -202,8 +193,7 @@ bool onnx_lower_arg_extreme(OnnxLowering *lw)
 {
     enum { MAX_KEY = 48 };
     TopkLines l;
-    if (!lines_create(lw, onnx_int(lw->node, "axis", 0), &l))
-        return false;
+    if (!lines_create(lw, onnx_int(lw->node, "axis", 0), &l)) return false;
     l.largest = lw->node->def == ONNX(ARG_MAX);
     l.last = onnx_int(lw->node, "select_last_index", 0) != 0;
     uint32_t bits = fixed_signed_width(0, l.count - 1) - 1;
@@ -211,8 +201,6 @@ bool onnx_lower_arg_extreme(OnnxLowering *lw)
     record_indices(&l, 0, has_key ? arg_of_keys(&l, bits) : arg_of_extreme(&l));
     return true;
 }
-
-/* --- TopK ------------------------------------------------------------------------------------- */
 
 /* Whether y, which stands before x in the line or not, comes before it in the order. */
 static Value *precedes(const TopkLines *l, Builder *b, Value *y, Value *x, Value *stands_before)
@@ -250,7 +238,8 @@ static Value *build_ranks(const TopkLines *l)
     return generic_close(&g, build_binary(b, ARITH(ADDI), index, generic_arg(&g, 4), one));
 }
 
-/* The first `kept` of the lines' elements in the order of their ranks: of x, or of their indices. */
+/* The first `kept` of the lines' elements in the order of their ranks: of x, or of their
+ * indices. */
 static Value *take_ranks(const TopkLines *l, Value *ranks, int64_t kept, bool is_index)
 {
     OnnxLowering *lw = l->lw;
@@ -273,8 +262,7 @@ static Value *take_ranks(const TopkLines *l, Value *ranks, int64_t kept, bool is
 bool onnx_lower_top_k(OnnxLowering *lw)
 {
     TopkLines l;
-    if (!lines_create(lw, onnx_int(lw->node, "axis", -1), &l))
-        return false;
+    if (!lines_create(lw, onnx_int(lw->node, "axis", -1), &l)) return false;
     l.largest = onnx_int(lw->node, "largest", 1) != 0;
     const Value *values = op_result(lw->node, 0);
     int64_t kept = values->type->u.shaped.dims[l.axis];

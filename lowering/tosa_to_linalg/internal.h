@@ -6,11 +6,11 @@
 #ifndef MING_LOWERING_TOSA_TO_LINALG_INTERNAL_H
 #define MING_LOWERING_TOSA_TO_LINALG_INTERNAL_H
 
-#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
 #include "dialects/arith/arith.h"
 #include "dialects/tosa/tosa.h"
 #include "ir/pass/pass.h"
 #include "ir/rewrite/rewrite.h"
+#include "lowering/tosa_to_linalg/tosa_to_linalg.h"
 
 /* Types under way from tosa: unsigned integers become signless ones of the same width, and
  * builtin.unrealized_conversion_cast joins both where ops of both worlds meet. */
@@ -44,7 +44,7 @@ typedef struct TosaRow {
 /* Full conversion of a function by the rows; ops that the target leaves to lists and that are not
  * in them are legal. */
 bool tosa_lower_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
-                  const ConversionTarget *target) MUST_CHECK;
+                        const ConversionTarget *target) MUST_CHECK;
 
 /* Patterns by family: tosa_to_linalg_conv.c, _pool.c, _elementwise.c, _reduce.c, _rescale.c,
  * _fft.c, _resize.c, _move.c. */
@@ -56,8 +56,6 @@ TosaLowering tosa_lower_rescale;
 TosaLowering tosa_lower_fft, tosa_lower_rfft;
 TosaLowering tosa_lower_resize, tosa_lower_resize_unary, tosa_lower_resize_broadcast;
 TosaLowering tosa_lower_reverse, tosa_lower_tile, tosa_lower_gather, tosa_lower_table;
-
-/* --- tosa_to_linalg_scalar.c, tosa_to_linalg_cast.c ------------------------------------------ */
 
 /* An elementwise op on single elements. */
 typedef struct TosaScalar {
@@ -72,20 +70,32 @@ typedef struct TosaScalar {
 Value *tosa_build_scalar(const TosaScalar *s);
 Value *tosa_build_scalar_cast(const TosaScalar *s);
 
-/* --- tosa_to_linalg_build.c ------------------------------------------------------------------ */
-
 static inline const Type *operand_type(const Op *op, uint32_t index)
 {
     return op_operand(op, index)->type;
 }
-static inline const Type *result_type(const Op *op) { return op->results[0].type; }
+
+static inline const Type *result_type(const Op *op)
+{
+    return op->results[0].type;
+}
+
 /* Of ranked tensors. */
-static inline uint32_t rank_of(const Type *type) { return type->u.shaped.rank; }
-static inline int64_t extent_of(const Type *type, uint32_t dim) { return type->u.shaped.dims[dim]; }
+static inline uint32_t rank_of(const Type *type)
+{
+    return type->u.shaped.rank;
+}
+
+static inline int64_t extent_of(const Type *type, uint32_t dim)
+{
+    return type->u.shaped.dims[dim];
+}
+
 static inline bool is_dynamic(const Type *type, uint32_t dim)
 {
     return extent_of(type, dim) == DIM_DYNAMIC;
 }
+
 bool tosa_lower_all_ranked(const Op *op);
 /* A ranked tensor of that shape, and of these elements. */
 const Type *tosa_build_tensor_like(const Type *shape, const Type *elem);
@@ -115,7 +125,8 @@ typedef struct GenericDef {
 } GenericDef;
 /* Body's builder in *body, the arguments in its block; results get the types of `results`, which
  * may be NULL: those of the inits. */
-Op *tosa_build_generic(Builder *b, const GenericDef *def, const Type *const *results, Builder *body);
+Op *tosa_build_generic(Builder *b, const GenericDef *def, const Type *const *results,
+                       Builder *body);
 /* Elementwise over one input, identity maps. */
 Op *tosa_build_map(Builder *b, Value *input, Value *init, const Type *result, Builder *body);
 /* Gives the body's arguments the op's location instead of the operands', as upstream does for
@@ -124,7 +135,7 @@ void tosa_build_relocate_args(const Builder *body);
 void tosa_build_yield(Builder *body, Value *value);
 /* A named op with an explicit result type. */
 Value *tosa_build_named(Builder *b, const OpDef *def, Values inputs, Value *init, const Type *type,
-                   const NamedAttr *attrs, uint32_t attr_count);
+                        const NamedAttr *attrs, uint32_t attr_count);
 
 Value *tosa_build_same(Builder *b, const OpDef *def, Value *lhs, Value *rhs); /* of lhs's type */
 Value *tosa_build_i32(Builder *b, int64_t value);
@@ -164,7 +175,8 @@ Value *tosa_build_broadcast_bias(Lower *l, Value *bias, Value *empty);
 Value *tosa_build_transposed(Lower *l, Value *input, const int64_t *order);
 
 /* dense<…> : tensor<Nxi64> or vector<Nxi64> */
-const Attr *tosa_lower_window_attr(Context *ctx, const int64_t *values, size_t count, bool is_vector);
+const Attr *tosa_lower_window_attr(Context *ctx, const int64_t *values, size_t count,
+                                   bool is_vector);
 
 /* Between the sources of tosa-to-tensor. */
 

@@ -7,16 +7,12 @@
 #include "ir/rewrite/rewrite.h"
 #include "lowering/tosa_to_linalg/internal.h"
 
-/* --- constants ------------------------------------------------------------------------------- */
-
 static bool lower_const(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     rewriter_replace_one(rw, op, arith_constant(&rw->b, op_attr(op, "value")));
     return true;
 }
-
-/* --- apply_scale: (value * multiplier + rounding) >> shift -------------------------------------- */
 
 /* Integers of that width, one or as many as the container holds. */
 static const Type *integer_like(const Type *container, uint32_t width)
@@ -27,8 +23,7 @@ static const Type *integer_like(const Type *container, uint32_t width)
 
 static Value *constant(Builder *b, const Type *type, int64_t value)
 {
-    if (!type_is_shaped(type))
-        return arith_constant_int(b, type, value);
+    if (!type_is_shaped(type)) return arith_constant_int(b, type, value);
     return arith_constant(b, attr_dense_splat(type, attr_int(type_elem(type), value)));
 }
 
@@ -70,8 +65,7 @@ static bool lower_scale_64(Rewriter *rw, Op *op, void *user)
     (void)user;
     Builder *b = &rw->b;
     Value *value = op_operand(op, 0);
-    if (!is_scalable(op))
-        return false;
+    if (!is_scalable(op)) return false;
     const Type *i32 = integer_like(op_result(op, 0)->type, 32);
     const Type *i64 = integer_like(op_result(op, 0)->type, 64);
     Value *zero = constant(b, value->type, 0), *wide = value;
@@ -86,14 +80,11 @@ static bool lower_scale_64(Rewriter *rw, Op *op, void *user)
     Value *unit = binary(b, ARITH(SHLI), one, shift);
     Value *half = binary(b, ARITH(SHRUI), unit, one);
     product = binary(b, ARITH(ADDI), product, half);
-    if (rounds_twice(op))
-        product = add_double_round(b, value, zero, product, shift32, thirty_one);
+    if (rounds_twice(op)) product = add_double_round(b, value, zero, product, shift32, thirty_one);
     Value *scaled = binary(b, ARITH(SHRSI), product, shift);
     rewriter_replace_one(rw, op, build_unary(b, ARITH(TRUNCI), i32, scaled));
     return true;
 }
-
-/* --- apply_scale in 32 bits --------------------------------------------------------------------- */
 
 /* A product in two halves, and what its shift means for each. */
 typedef struct Halves {
@@ -188,12 +179,10 @@ static bool lower_scale_32(Rewriter *rw, Op *op, void *user)
     Value *value = op_operand(op, 0);
     const Type *type = op_result(op, 0)->type;
     Halves h = {.b = &rw->b};
-    if (type_width(type_elem(value->type)) > 32 || !is_scalable(op))
-        return false;
+    if (type_width(type_elem(value->type)) > 32 || !is_scalable(op)) return false;
     start_constants(&h, op, integer_like(type, 32));
     multiply(&h, op);
-    if (rounds_twice(op))
-        round_twice(&h, value);
+    if (rounds_twice(op)) round_twice(&h, value);
     round_low(&h);
     round_high(&h);
     Value *scaled = join(&h);
@@ -202,8 +191,6 @@ static bool lower_scale_32(Rewriter *rw, Op *op, void *user)
     rewriter_replace_one(rw, op, scaled);
     return true;
 }
-
-/* --- pass ----------------------------------------------------------------------------------------- */
 
 static Legality legality(const Op *op, void *user)
 {
@@ -223,10 +210,8 @@ static bool run(Pass *pass, Op *root)
         pattern_add(&patterns, "tosa-apply-scale-64", TOSA(APPLY_SCALE), 100, lower_scale_64);
     if (includes_scale && pass_bool(pass, "use-32-bit"))
         pattern_add(&patterns, "tosa-apply-scale-32", TOSA(APPLY_SCALE), 200, lower_scale_32);
-    ConversionTarget target = {.legal_dialects = legal,
-                               .op_legality = legality,
-                               .user = &includes_scale,
-                               .partial = true};
+    ConversionTarget target = {
+        .legal_dialects = legal, .op_legality = legality, .user = &includes_scale, .partial = true};
     bool ok = conversion_apply(root, &patterns, &target);
     patterns_free(&patterns);
     return ok;

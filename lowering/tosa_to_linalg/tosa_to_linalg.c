@@ -6,10 +6,6 @@
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg*.mir */
 #include "lowering/tosa_to_linalg/internal.h"
 
-#include "lowering/tosa_to_linalg/internal.h"
-
-/* --- conversion ------------------------------------------------------------------------------ */
-
 typedef struct RowUse {
     Pass *pass;
     const TosaRow *row;
@@ -28,7 +24,7 @@ static bool apply_row(Rewriter *rw, Op *op, void *user)
 }
 
 bool tosa_lower_convert(Pass *pass, Op *func, const TosaRow *rows, size_t count,
-                  const ConversionTarget *target)
+                        const ConversionTarget *target)
 {
     PatternSet patterns;
     patterns_init(&patterns, pass->ctx);
@@ -47,9 +43,10 @@ static bool lower_identity(Lower *l)
     return true;
 }
 
-/* --- the pass -------------------------------------------------------------------------------- */
-
-#define ELEMENTWISE(ID) {TOSA(ID), tosa_lower_elementwise, 1}
+#define ELEMENTWISE(ID)                                                                            \
+    {                                                                                              \
+        TOSA(ID), tosa_lower_elementwise, 1                                                        \
+    }
 static const TosaRow rows[] = {
     {TOSA(RESIZE), tosa_lower_resize, 100},
     {TOSA(RESIZE), tosa_lower_resize_unary, 200},
@@ -117,11 +114,9 @@ static Legality legality(const Op *op, void *user)
                                              TOSA(WHILE_LOOP),  TOSA(CONCAT),  TOSA(SLICE),
                                              TOSA(RESHAPE),     TOSA(PAD)};
     (void)user;
-    if (!str_eq_c(dialect_prefix(op_name(op)), "tosa"))
-        return LEGAL;
+    if (!str_eq_c(dialect_prefix(op_name(op)), "tosa")) return LEGAL;
     for (size_t i = 0; i < COUNT_OF(remaining); i++)
-        if (op->def == remaining[i])
-            return LEGAL;
+        if (op->def == remaining[i]) return LEGAL;
     return ILLEGAL;
 }
 
@@ -135,7 +130,7 @@ static Value *cast_sign(Builder *b, const Type *type, Value *value)
 static bool run(Pass *pass, Op *func)
 {
     return tosa_lower_convert(pass, func, rows, COUNT_OF(rows),
-                        &(ConversionTarget){.op_legality = legality, .cast = cast_sign});
+                              &(ConversionTarget){.op_legality = legality, .cast = cast_sign});
 }
 
 const PassDef pass_tosa_to_linalg = {

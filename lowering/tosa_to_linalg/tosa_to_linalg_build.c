@@ -7,8 +7,6 @@
 #include "dialects/tensor/tensor.h"
 #include "lowering/tosa_to_linalg/internal.h"
 
-/* --- attributes ------------------------------------------------------------------------------ */
-
 int64_t tosa_build_int_attr(const Op *op, const char *name)
 {
     return attr_int_value(op_attr(op, name));
@@ -26,8 +24,6 @@ IntList tosa_build_list_attr(const Op *op, const char *name)
     return list;
 }
 
-/* --- limits ---------------------------------------------------------------------------------- */
-
 int64_t tosa_build_signed_min(uint32_t width)
 {
     return -tosa_build_signed_max(width) - 1;
@@ -40,8 +36,7 @@ int64_t tosa_build_signed_max(uint32_t width)
 
 const Attr *tosa_build_zero_of(const Type *elem)
 {
-    if (type_is_float(elem))
-        return attr_float(elem, 0.0);
+    if (type_is_float(elem)) return attr_float(elem, 0.0);
     return type_is_integer(elem) || elem->kind == TYPE_INDEX ? attr_int(elem, 0) : NULL;
 }
 
@@ -49,8 +44,7 @@ const Attr *tosa_build_zero_of(const Type *elem)
 static uint64_t largest_bits(int kind)
 {
     uint64_t bits = float_to_bits(kind, INFINITY);
-    if (isinf(float_from_bits(kind, bits)))
-        return bits - 1;
+    if (isinf(float_from_bits(kind, bits))) return bits - 1;
     for (bits = UINT64_MAX >> (65 - float_width(kind)); isnan(float_from_bits(kind, bits)); bits--)
         continue;
     return bits;
@@ -60,8 +54,7 @@ static const Attr *extreme_float(const Type *type, bool is_lowest)
 {
     uint32_t width = type_width(type);
     uint64_t sign = is_lowest ? UINT64_C(1) << ((width - 1) % 64) : 0;
-    if (width <= 64)
-        return attr_float_bits(type, largest_bits((int)type->kind) | sign);
+    if (width <= 64) return attr_float_bits(type, largest_bits((int)type->kind) | sign);
     uint64_t high = width == 80 ? 0x7ffe : UINT64_C(0x7ffeffffffffffff);
     return attr_float_words(type, (uint64_t[]){UINT64_MAX, high | sign});
 }
@@ -73,8 +66,7 @@ static const Attr *extreme_int(const Type *type, bool is_lowest)
     uint32_t width = type_width(type);
     BigInt one = bigint_from_i64(arena, width, 1);
     BigInt limit = width == 0 ? one : bigint_shl(arena, &one, width - 1);
-    if (!is_lowest)
-        limit = bigint_sub(arena, &limit, &one);
+    if (!is_lowest) limit = bigint_sub(arena, &limit, &one);
     return attr_bigint(type, &limit);
 }
 
@@ -92,8 +84,6 @@ const Attr *tosa_build_highest_of(const Type *elem)
 {
     return extreme_of(elem, false);
 }
-
-/* --- scalars --------------------------------------------------------------------------------- */
 
 Value *tosa_build_same(Builder *b, const OpDef *def, Value *lhs, Value *rhs)
 {
@@ -113,19 +103,16 @@ Value *tosa_build_clamp_int(Builder *b, Value *value, Value *min, Value *max, bo
 
 Value *tosa_build_clamp_float(Builder *b, Value *value, Value *min, Value *max)
 {
-    return tosa_build_same(b, ARITH(MAXIMUMF), tosa_build_same(b, ARITH(MINIMUMF), value, max), min);
+    return tosa_build_same(b, ARITH(MAXIMUMF), tosa_build_same(b, ARITH(MINIMUMF), value, max),
+                           min);
 }
-
-/* --- shapes ---------------------------------------------------------------------------------- */
 
 bool tosa_lower_all_ranked(const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (operand_type(op, i)->kind != TYPE_RANKED_TENSOR)
-            return false;
+        if (operand_type(op, i)->kind != TYPE_RANKED_TENSOR) return false;
     for (uint32_t i = 0; i < op->result_count; i++)
-        if (op->results[i].type->kind != TYPE_RANKED_TENSOR)
-            return false;
+        if (op->results[i].type->kind != TYPE_RANKED_TENSOR) return false;
     return true;
 }
 
@@ -139,8 +126,7 @@ Values tosa_build_dynamic_dims(Lower *l, const Type *type, Value *tensor)
     uint32_t rank = rank_of(type), count = 0;
     Value **dims = ARENA_ARRAY(l->arena, Value *, rank);
     for (uint32_t i = 0; i < rank; i++)
-        if (is_dynamic(type, i))
-            dims[count++] = tensor_dim(l->b, tensor, i);
+        if (is_dynamic(type, i)) dims[count++] = tensor_dim(l->b, tensor, i);
     return (Values){dims, count};
 }
 
@@ -152,12 +138,10 @@ bool tosa_build_batch_dim(Lower *l, Values *dims)
     for (uint32_t i = 0; i < COUNT_OF(types); i++) {
         found |= is_dynamic(types[i], 0);
         for (uint32_t k = 1; k < rank_of(types[i]); k++)
-            if (is_dynamic(types[i], k))
-                return false;
+            if (is_dynamic(types[i], k)) return false;
     }
     *dims = NO_VALUES;
-    if (!found)
-        return true;
+    if (!found) return true;
     Value **item = ARENA_NEW(l->arena, Value *);
     *item = tensor_dim(l->b, input, 0);
     *dims = (Values){item, 1};
@@ -169,8 +153,6 @@ Value *tosa_build_empty_tensor(Builder *b, const Type *shape, const Type *elem, 
     const Type *type = tosa_build_tensor_like(shape, elem);
     return op_result(build(b, TENSOR(EMPTY), dims.items, dims.count, &type, 1, NULL, 0), 0);
 }
-
-/* --- structured ops -------------------------------------------------------------------------- */
 
 static const Attr *maps_attr(Context *ctx, const GenericDef *def)
 {
@@ -196,11 +178,10 @@ static const Attr *iterators_attr(Context *ctx, const GenericDef *def)
 
 Op *tosa_build_generic(Builder *b, const GenericDef *def, const Type *const *results, Builder *body)
 {
-    Op *op = linalg_build_generic(b, def->inputs.items, def->inputs.count, def->inits.items,
-                                  def->inits.count, maps_attr(b->ctx, def),
-                                  iterators_attr(b->ctx, def));
-    for (uint32_t i = 0; results && i < op->result_count; i++)
-        op->results[i].type = results[i];
+    Op *op =
+        linalg_build_generic(b, def->inputs.items, def->inputs.count, def->inits.items,
+                             def->inits.count, maps_attr(b->ctx, def), iterators_attr(b->ctx, def));
+    for (uint32_t i = 0; results && i < op->result_count; i++) op->results[i].type = results[i];
     *body = builder_at_end(linalg_body(op), b->loc);
     return op;
 }
@@ -213,8 +194,7 @@ Op *tosa_build_map(Builder *b, Value *input, Value *init, const Type *result, Bu
 
 void tosa_build_relocate_args(const Builder *body)
 {
-    for (uint32_t i = 0; i < body->block->arg_count; i++)
-        body->block->args[i]->loc = body->loc;
+    for (uint32_t i = 0; i < body->block->arg_count; i++) body->block->args[i]->loc = body->loc;
 }
 
 void tosa_build_yield(Builder *body, Value *value)
@@ -223,7 +203,7 @@ void tosa_build_yield(Builder *body, Value *value)
 }
 
 Value *tosa_build_named(Builder *b, const OpDef *def, Values inputs, Value *init, const Type *type,
-                   const NamedAttr *attrs, uint32_t attr_count)
+                        const NamedAttr *attrs, uint32_t attr_count)
 {
     Op *op = linalg_build_named(b, def, inputs.items, inputs.count, &init, 1, attrs, attr_count);
     op->results[0].type = type;

@@ -7,8 +7,6 @@
 #include "dialects/math/math.h"
 #include "lowering/tosa_to_linalg/internal.h"
 
-/* --- float to integer ------------------------------------------------------------------------ */
-
 static const Attr *float_limit(const Type *type, double value)
 {
     return attr_float(type, value);
@@ -18,8 +16,7 @@ static const Attr *float_limit(const Type *type, double value)
 static int max_exponent(const Type *type)
 {
     int exponent;
-    if (type_width(type) > 64)
-        return 16383;
+    if (type_width(type) > 64) return 16383;
     (void)frexp(attr_float_value(tosa_build_highest_of(type)), &exponent);
     return exponent - 1;
 }
@@ -27,11 +24,9 @@ static int max_exponent(const Type *type)
 static uint32_t significand_bits(const Type *type)
 {
     uint32_t bits = 1;
-    if (type_width(type) > 64)
-        return type_width(type) == 80 ? 64 : 113;
+    if (type_width(type) > 64) return type_width(type) == 80 ? 64 : 113;
     /* 1 + 2^-bits, as long as it differs from 1. */
-    while (attr_float_value(attr_float(type, 1.0 + ldexp(1.0, -(int)bits))) != 1.0)
-        bits++;
+    while (attr_float_value(attr_float(type, 1.0 + ldexp(1.0, -(int)bits))) != 1.0) bits++;
     return bits;
 }
 
@@ -67,16 +62,12 @@ static Value *float_to_int(Builder *b, Value *value, const Type *type)
     const Type *from = value->type;
     uint32_t width = type_width(type);
     Value *rounded = build_unary(b, MATH(ROUNDEVEN), from, value);
-    if ((int)width - 1 > max_exponent(from))
-        return replace_infinities(b, rounded, type);
+    if ((int)width - 1 > max_exponent(from)) return replace_infinities(b, rounded, type);
     Value *least = arith_constant(b, float_limit(from, (double)tosa_build_signed_min(width)));
-    if (significand_bits(from) < width - 1)
-        return saturate_above(b, rounded, least, type);
+    if (significand_bits(from) < width - 1) return saturate_above(b, rounded, least, type);
     Value *greatest = arith_constant(b, float_limit(from, (double)tosa_build_signed_max(width)));
     return build_unary(b, ARITH(FPTOSI), type, tosa_build_clamp_float(b, rounded, least, greatest));
 }
-
-/* --- the others ------------------------------------------------------------------------------ */
 
 static Value *from_float(const TosaScalar *s, const Type *from, const Type *to)
 {
@@ -114,13 +105,9 @@ static Value *int_to_int(const TosaScalar *s, const Type *from, const Type *to)
 Value *tosa_build_scalar_cast(const TosaScalar *s)
 {
     const Type *from = s->elem, *to = s->result;
-    if (from == to)
-        return s->args[0];
-    if (type_is_float(from))
-        return from_float(s, from, to);
-    if (!type_is_integer(from))
-        return NULL;
-    if (type_is_float(to))
-        return int_to_float(s, from, to);
+    if (from == to) return s->args[0];
+    if (type_is_float(from)) return from_float(s, from, to);
+    if (!type_is_integer(from)) return NULL;
+    if (type_is_float(to)) return int_to_float(s, from, to);
     return type_is_integer(to) ? int_to_int(s, from, to) : NULL;
 }

@@ -16,16 +16,14 @@ typedef struct TosaConv {
     uint32_t kernel_dim; /* of the weight: its first spatial one */
 } TosaConv;
 
-/* --- what both share ------------------------------------------------------------------------- */
-
 static bool conv_read(Lower *l, uint32_t kernel_dim, TosaConv *conv)
 {
     *conv = (TosaConv){.input = op_operand(l->op, 0),
-                   .weight = op_operand(l->op, 1),
-                   .bias = op_operand(l->op, 2),
-                   .result = result_type(l->op),
-                   .quant = op_attr(l->op, "quantization_info"),
-                   .kernel_dim = kernel_dim};
+                       .weight = op_operand(l->op, 1),
+                       .bias = op_operand(l->op, 2),
+                       .result = result_type(l->op),
+                       .quant = op_attr(l->op, "quantization_info"),
+                       .kernel_dim = kernel_dim};
     const Type *elem = type_elem(conv->input->type);
     bool is_unsigned = type_is_integer(elem) && elem->u.integer.sign == UNSIGNED;
     if (!tosa_lower_all_ranked(l->op) || !type_is_static(conv->weight->type) ||
@@ -51,20 +49,17 @@ static Values conv_dims(Lower *l, const TosaConv *conv)
     uint32_t rank = rank_of(conv->result), count = 0;
     Value **dims = ARENA_ARRAY(l->arena, Value *, rank);
     for (uint32_t i = 0; i + 2 < rank; i++) {
-        if (!is_dynamic(conv->result, i + 1))
-            continue;
+        if (!is_dynamic(conv->result, i + 1)) continue;
         TosaWindowDim dim = {conv->pad.data[2 * i], conv->pad.data[2 * i + 1], conv->stride.data[i],
-                         conv->dilation.data[i]};
+                             conv->dilation.data[i]};
         Value *size = tensor_dim(l->b, conv->input, i + 1);
         Value *kernel = tensor_dim(l->b, conv->weight, i + conv->kernel_dim);
         dims[i + 1] = tosa_build_window_extent(l->b, size, kernel, &dim);
     }
     for (uint32_t i = 0; i < rank; i++)
-        if (is_dynamic(conv->result, i) && !dims[i])
-            dims[i] = tensor_dim(l->b, conv->input, i);
+        if (is_dynamic(conv->result, i) && !dims[i]) dims[i] = tensor_dim(l->b, conv->input, i);
     for (uint32_t i = 0; i < rank; i++)
-        if (dims[i])
-            dims[count++] = dims[i];
+        if (dims[i]) dims[count++] = dims[i];
     return (Values){dims, count};
 }
 
@@ -72,11 +67,12 @@ static Values conv_dims(Lower *l, const TosaConv *conv)
 static const Attr *pad_value(const TosaConv *conv)
 {
     const Type *elem = type_elem(conv->input->type);
-    if (!conv->quant)
-        return tosa_build_zero_of(elem);
+    if (!conv->quant) return tosa_build_zero_of(elem);
     int64_t zero = tosa_zero_point(conv->quant, 0);
     uint32_t width = type_width(elem);
-    return zero < tosa_build_signed_min(width) || zero > tosa_build_signed_max(width) ? NULL : attr_int(elem, zero);
+    return zero < tosa_build_signed_min(width) || zero > tosa_build_signed_max(width)
+               ? NULL
+               : attr_int(elem, zero);
 }
 
 static Value *build_conv(Lower *l, const TosaConv *conv, const OpDef *def, Value *init,
@@ -91,17 +87,13 @@ static Value *build_conv(Lower *l, const TosaConv *conv, const OpDef *def, Value
     for (uint32_t i = 0; conv->quant && i < 2; i++)
         inputs[2 + i] = tosa_build_i32(l->b, tosa_zero_point(conv->quant, i));
     return tosa_build_named(l->b, def, (Values){inputs, conv->quant ? 4 : 2}, init, type, attrs,
-                       COUNT_OF(attrs));
+                            COUNT_OF(attrs));
 }
-
-/* --- conv2d, conv3d -------------------------------------------------------------------------- */
 
 static const OpDef *conv_def(bool is_3d, bool hwcf, bool is_quantized)
 {
-    if (is_3d)
-        return is_quantized ? LINALG(CONV_3D_NDHWC_DHWCF_Q) : LINALG(CONV_3D_NDHWC_DHWCF);
-    if (hwcf)
-        return is_quantized ? LINALG(CONV_2D_NHWC_HWCF_Q) : LINALG(CONV_2D_NHWC_HWCF);
+    if (is_3d) return is_quantized ? LINALG(CONV_3D_NDHWC_DHWCF_Q) : LINALG(CONV_3D_NDHWC_DHWCF);
+    if (hwcf) return is_quantized ? LINALG(CONV_2D_NHWC_HWCF_Q) : LINALG(CONV_2D_NHWC_HWCF);
     return is_quantized ? LINALG(CONV_2D_NHWC_FHWC_Q) : LINALG(CONV_2D_NHWC_FHWC);
 }
 
@@ -112,8 +104,7 @@ static bool lower_conv(Lower *l, TosaConv *conv)
     bool hwcf = pass_bool(l->pass, "prefer-conv2d-kernel-layout-hwcf");
     Values dims = conv_dims(l, conv);
     const Attr *padding = pad_value(conv);
-    if (!padding)
-        return false;
+    if (!padding) return false;
     conv->input = tosa_build_window_pad(l, conv->input, &conv->pad, padding);
     if (is_3d || hwcf)
         conv->weight = tosa_build_transposed(l, conv->weight, is_3d ? last_3d : last);
@@ -127,14 +118,11 @@ static bool lower_conv(Lower *l, TosaConv *conv)
 bool tosa_lower_conv(Lower *l)
 {
     TosaConv conv;
-    if (!conv_read(l, 1, &conv))
-        return false;
+    if (!conv_read(l, 1, &conv)) return false;
     bool ok = lower_conv(l, &conv);
     conv_free(&conv);
     return ok;
 }
-
-/* --- depthwise_conv2d ------------------------------------------------------------------------ */
 
 /* bias[c] + sums[n, y, x, c] */
 static Value *add_bias(Lower *l, const TosaConv *conv, Value *sums, Value *empty)
@@ -148,7 +136,8 @@ static Value *add_bias(Lower *l, const TosaConv *conv, Value *sums, Value *empty
     Value *bias = body.block->args[0], *sum = body.block->args[1];
     if (conv->quant && bias->type != sum->type)
         bias = build_unary(&body, ARITH(EXTSI), sum->type, bias);
-    tosa_build_yield(&body, tosa_build_same(&body, conv->quant ? ARITH(ADDI) : ARITH(ADDF), bias, sum));
+    tosa_build_yield(&body,
+                     tosa_build_same(&body, conv->quant ? ARITH(ADDI) : ARITH(ADDF), bias, sum));
     return op_result(op, 0);
 }
 
@@ -159,8 +148,7 @@ static bool lower_depthwise(Lower *l, TosaConv *conv)
     Values dims = conv_dims(l, conv);
     const Attr *padding = pad_value(conv);
     const Type *elem = type_elem(conv->result);
-    if (!padding || !tosa_build_zero_of(elem))
-        return false;
+    if (!padding || !tosa_build_zero_of(elem)) return false;
     const int64_t shape[] = {extent_of(conv->result, 0), extent_of(conv->result, 1),
                              extent_of(conv->result, 2), extent_of(conv->weight->type, 2),
                              extent_of(conv->weight->type, 3)};
@@ -169,8 +157,8 @@ static bool lower_depthwise(Lower *l, TosaConv *conv)
     Value *empty = tosa_build_empty_tensor(l->b, type, elem, dims);
     Value *init = linalg_fill(l->b, arith_constant(l->b, tosa_build_zero_of(elem)), empty);
     Value *out = tosa_build_empty_tensor(l->b, conv->result, elem, dims);
-    const OpDef *def = conv->quant ? LINALG(DEPTHWISE_CONV_2D_NHWC_HWCM_Q)
-                                   : LINALG(DEPTHWISE_CONV_2D_NHWC_HWCM);
+    const OpDef *def =
+        conv->quant ? LINALG(DEPTHWISE_CONV_2D_NHWC_HWCM_Q) : LINALG(DEPTHWISE_CONV_2D_NHWC_HWCM);
     Value *sums = build_conv(l, conv, def, init, type);
     sums = tensor_collapse_shape(l->b, sums, conv->result, tensor_groups_attr(l->ctx, groups, 4));
     rewriter_replace_one(l->rw, l->op, add_bias(l, conv, sums, out));
@@ -180,8 +168,7 @@ static bool lower_depthwise(Lower *l, TosaConv *conv)
 bool tosa_lower_depthwise_conv(Lower *l)
 {
     TosaConv conv;
-    if (!conv_read(l, 0, &conv))
-        return false;
+    if (!conv_read(l, 0, &conv)) return false;
     bool ok = lower_depthwise(l, &conv);
     conv_free(&conv);
     return ok;

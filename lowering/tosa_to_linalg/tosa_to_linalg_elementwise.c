@@ -1,13 +1,14 @@
 /* Elementwise ops to linalg.generic. Operands are expanded to the rank of the result; extents of 1
  * are broadcast by the maps where static, by a copy at run time where dynamic.
- * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-elementwise.mir, tosa-to-linalg-broadcast.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-elementwise.mir,
+ * tosa-to-linalg-broadcast.mir */
 #include <assert.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/scf/scf.h"
 #include "dialects/tensor/tensor.h"
+#include "ir/rewrite/rewrite.h"
 #include "lowering/tosa_to_linalg/internal.h"
 
 /* Index constants that exist already. */
@@ -15,7 +16,8 @@ typedef struct IndexPool {
     VEC(struct IndexConstant {
         int64_t number;
         Value *value;
-    }) items;
+    })
+    items;
 } IndexPool;
 
 /* An extent of the result, and the operand it is known to come from. */
@@ -32,13 +34,10 @@ typedef struct Broadcast {
     Extent *extents;
 } Broadcast;
 
-/* --- indices --------------------------------------------------------------------------------- */
-
 static Value *pool_index(Builder *b, IndexPool *pool, int64_t number)
 {
     for (size_t i = 0; i < pool->items.len; i++)
-        if (pool->items.data[i].number == number)
-            return pool->items.data[i].value;
+        if (pool->items.data[i].number == number) return pool->items.data[i].value;
     struct IndexConstant item = {number, arith_constant_index(b, number)};
     *vec_push(&pool->items) = item;
     return item.value;
@@ -51,22 +50,17 @@ static Value *pool_dim(Builder *b, IndexPool *pool, Value *tensor, uint32_t dim)
     return op_result(build(b, TENSOR(DIM), operands, 2, &type, 1, NULL, 0), 0);
 }
 
-/* --- the result's extents -------------------------------------------------------------------- */
-
 /* 4 x 4 -> 1 x 4 x 4: leading extents of 1. */
 static Value *expand_rank(Lower *l, Value *tensor, uint32_t rank)
 {
     uint32_t own = rank_of(tensor->type), extra = rank - own;
-    if (extra == 0)
-        return tensor;
+    if (extra == 0) return tensor;
     int64_t *dims = ARENA_ARRAY(l->arena, int64_t, rank);
     uint32_t *groups = ARENA_ARRAY(l->arena, uint32_t, own + 1);
     for (uint32_t i = 0; i < rank; i++)
         dims[i] = i < extra ? 1 : extent_of(tensor->type, i - extra);
-    for (uint32_t i = 0; i < own; i++)
-        groups[i] = i == 0 ? extra + 1 : 1;
-    return tensor_expand_shape(l->b, tensor,
-                               type_tensor(type_elem(tensor->type), dims, rank, NULL),
+    for (uint32_t i = 0; i < own; i++) groups[i] = i == 0 ? extra + 1 : 1;
+    return tensor_expand_shape(l->b, tensor, type_tensor(type_elem(tensor->type), dims, rank, NULL),
                                tensor_groups_attr(l->ctx, groups, own));
 }
 
@@ -77,23 +71,20 @@ static Extent target_extent(Broadcast *bc, uint32_t dim)
     uint32_t found = 0;
     for (uint32_t i = 0; i < bc->operand_count; i++) {
         int64_t size = extent_of(bc->operands[i]->type, dim);
-        if (size != DIM_DYNAMIC && size > 1)
-            return (Extent){mixed_constant(size), bc->operands[i]};
+        if (size != DIM_DYNAMIC && size > 1) return (Extent){mixed_constant(size), bc->operands[i]};
     }
     for (uint32_t i = 0; i < bc->operand_count; i++) {
-        if (!is_dynamic(bc->operands[i]->type, dim))
-            continue;
+        if (!is_dynamic(bc->operands[i]->type, dim)) continue;
         Value *size = pool_dim(bc->l->b, &bc->pool, bc->operands[i], dim);
         if (found++ == 0)
             extent = (Extent){mixed_value(size), bc->operands[i]};
         else
             extent = (Extent){
-                mixed_value(tosa_build_same(bc->l->b, ARITH(MAXUI), extent.size.value, size)), NULL};
+                mixed_value(tosa_build_same(bc->l->b, ARITH(MAXUI), extent.size.value, size)),
+                NULL};
     }
     return extent;
 }
-
-/* --- broadcasts at run time ------------------------------------------------------------------ */
 
 /* The operand with its only element along `dim` repeated. */
 static Value *build_repeated(Builder *b, const Broadcast *bc, Value *operand, uint32_t dim)
@@ -126,8 +117,7 @@ static Value *build_repeated(Builder *b, const Broadcast *bc, Value *operand, ui
 static Value *broadcast_dim(Broadcast *bc, Value *operand, uint32_t dim)
 {
     Builder *b = bc->l->b;
-    if (!is_dynamic(operand->type, dim) || bc->extents[dim].master == operand)
-        return operand;
+    if (!is_dynamic(operand->type, dim) || bc->extents[dim].master == operand) return operand;
     Value *one = pool_index(b, &bc->pool, 1);
     Value *size = pool_dim(b, &bc->pool, operand, dim);
     Value *is_one = arith_cmpi(b, CMPI_EQ, size, one);
@@ -142,14 +132,11 @@ static Value *broadcast_dim(Broadcast *bc, Value *operand, uint32_t dim)
 /* Each operand has the result's extents, but for static ones of 1. */
 static void broadcast(Broadcast *bc)
 {
-    for (uint32_t dim = 0; dim < bc->rank; dim++)
-        bc->extents[dim] = target_extent(bc, dim);
+    for (uint32_t dim = 0; dim < bc->rank; dim++) bc->extents[dim] = target_extent(bc, dim);
     for (uint32_t i = 0; bc->operand_count > 1 && i < bc->operand_count; i++)
         for (uint32_t dim = 0; dim < bc->rank; dim++)
             bc->operands[i] = broadcast_dim(bc, bc->operands[i], dim);
 }
-
-/* --- the kernel ------------------------------------------------------------------------------ */
 
 /* Extents of 1 are read at index 0 for the whole loop. */
 static const AffineMap *operand_map(Lower *l, const Type *type)
@@ -166,8 +153,7 @@ static bool build_elementwise(Broadcast *bc, const Type *type)
     Lower *l = bc->l;
     MixedIndex *sizes = ARENA_ARRAY(l->arena, MixedIndex, bc->rank);
     const AffineMap **maps = ARENA_ARRAY(l->arena, const AffineMap *, bc->operand_count + 1);
-    for (uint32_t i = 0; i < bc->rank; i++)
-        sizes[i] = bc->extents[i].size;
+    for (uint32_t i = 0; i < bc->rank; i++) sizes[i] = bc->extents[i].size;
     for (uint32_t i = 0; i < bc->operand_count; i++)
         maps[i] = operand_map(l, bc->operands[i]->type);
     Value *empty = tensor_empty(l->b, sizes, bc->rank, type_elem(type));
@@ -178,22 +164,19 @@ static bool build_elementwise(Broadcast *bc, const Type *type)
     Builder body;
     Op *op = tosa_build_generic(l->b, &def, NULL, &body);
     TosaScalar scalar = {&body, l->op, body.block->args, type_elem(operand_type(l->op, 0)),
-                     type_elem(type)};
+                         type_elem(type)};
     Value *element = tosa_build_scalar(&scalar);
-    if (!element)
-        return false;
+    if (!element) return false;
     tosa_build_yield(&body, element);
     Value *result = op_result(op, 0);
-    if (result->type != type)
-        result = rewrite_build_or_fold(l->b, TENSOR(CAST), &result, 1, type);
+    if (result->type != type) result = rewrite_build_or_fold(l->b, TENSOR(CAST), &result, 1, type);
     rewriter_replace_one(l->rw, l->op, result);
     return true;
 }
 
 bool tosa_lower_elementwise(Lower *l)
 {
-    if (!tosa_lower_all_ranked(l->op))
-        return false;
+    if (!tosa_lower_all_ranked(l->op)) return false;
     const Type *type = tosa_lower_signless(result_type(l->op));
     Broadcast bc = {.l = l, .operand_count = l->op->operand_count, .rank = rank_of(type)};
     bc.operands = ARENA_ARRAY(l->arena, Value *, bc.operand_count);

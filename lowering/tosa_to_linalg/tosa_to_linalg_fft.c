@@ -7,22 +7,20 @@
 #include "dialects/index/index.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
+#include "ir/rewrite/rewrite.h"
 #include "lowering/tosa_to_linalg/internal.h"
 
 typedef struct Fourier {
     Lower *l;
     Value *input;
     const Type *elem;
-    MixedIndex sizes[3]; /* of the results: batch, height, width */
-    Value *height, *width;             /* of the input, index */
+    MixedIndex sizes[3];   /* of the results: batch, height, width */
+    Value *height, *width; /* of the input, index */
     Value *height_float, *width_float;
     Value *two_pi;
     bool is_inverse;
 } Fourier;
-
-/* --- shapes ---------------------------------------------------------------------------------- */
 
 /* Extent of the input; a static one leaves the unused index of its tensor.dim behind. */
 static Value *input_extent(const Fourier *f, uint32_t dim)
@@ -34,8 +32,7 @@ static Value *input_extent(const Fourier *f, uint32_t dim)
 
 static void read_sizes(Fourier *f)
 {
-    for (uint32_t i = 0; i < 3; i++)
-        f->sizes[i] = tensor_mixed_dim(f->l->b, f->input, i);
+    for (uint32_t i = 0; i < 3; i++) f->sizes[i] = tensor_mixed_dim(f->l->b, f->input, i);
 }
 
 /* width / 2 + 1: the rest of the spectrum follows by symmetry. */
@@ -64,13 +61,10 @@ static Value *to_float(const Fourier *f, Builder *b, Value *index)
     return build_unary(b, ARITH(UITOFP), f->elem, build_unary(b, ARITH(INDEX_CASTUI), type, index));
 }
 
-/* --- the body -------------------------------------------------------------------------------- */
-
 static Value *build_angle(const Fourier *f, Builder *b)
 {
     Value *at[5];
-    for (uint32_t i = 1; i < 5; i++)
-        at[i] = linalg_index(b, i);
+    for (uint32_t i = 1; i < 5; i++) at[i] = linalg_index(b, i);
     Value *y = tosa_build_same(b, INDEX(MUL), at[3], at[1]);
     Value *x = tosa_build_same(b, INDEX(MUL), at[4], at[2]);
     y = tosa_build_same(b, INDEX(REMU), y, f->height);
@@ -81,8 +75,7 @@ static Value *build_angle(const Fourier *f, Builder *b)
     x = tosa_build_same(b, ARITH(DIVF), x, f->width_float);
     Value *turns = tosa_build_same(b, ARITH(ADDF), y, x);
     Value *angle = tosa_build_same(b, ARITH(MULF), f->two_pi, turns);
-    if (!f->is_inverse)
-        return angle;
+    if (!f->is_inverse) return angle;
     return tosa_build_same(b, ARITH(MULF), angle, arith_constant(b, attr_float(f->elem, -1.0)));
 }
 
@@ -118,29 +111,27 @@ static void build_complex_body(const Fourier *f, Builder *b)
     (void)linalg_yield(b, parts, 2);
 }
 
-/* --- the ops --------------------------------------------------------------------------------- */
-
 static void lower_fourier(Fourier *f)
 {
     static const bool is_reduction[] = {false, false, false, true, true};
     Lower *l = f->l;
     uint32_t inputs = l->op->operand_count;
     Value *operands[] = {f->input, op_operand(l->op, inputs - 1)}, *inits[2];
-    for (uint32_t i = 0; i < 2; i++)
-        inits[i] = build_zeros(f);
+    for (uint32_t i = 0; i < 2; i++) inits[i] = build_zeros(f);
     f->height = input_extent(f, 1);
     f->width = input_extent(f, 2);
     f->two_pi = arith_constant(l->b, attr_float(f->elem, 6.283185307179586));
     f->height_float = to_float(f, l->b, f->height);
     f->width_float = to_float(f, l->b, f->width);
     const AffineExpr *d[5];
-    for (uint32_t i = 0; i < 5; i++)
-        d[i] = affine_dim(l->ctx, i);
+    for (uint32_t i = 0; i < 5; i++) d[i] = affine_dim(l->ctx, i);
     const AffineMap *read = map_get(l->ctx, 5, 0, 3, (const AffineExpr *[]){d[0], d[3], d[4]});
     const AffineMap *maps[4], *write = map_get(l->ctx, 5, 0, 3, d);
-    for (uint32_t i = 0; i < inputs + 2; i++)
-        maps[i] = i < inputs ? read : write;
-    GenericDef def = {.inputs = {operands, inputs}, .inits = {inits, 2}, .maps = maps, .loops = 5,
+    for (uint32_t i = 0; i < inputs + 2; i++) maps[i] = i < inputs ? read : write;
+    GenericDef def = {.inputs = {operands, inputs},
+                      .inits = {inits, 2},
+                      .maps = maps,
+                      .loops = 5,
                       .is_reduction = is_reduction};
     const Type *types[] = {l->op->results[0].type, l->op->results[1].type};
     Builder body;
@@ -157,8 +148,7 @@ static bool fourier_init(Fourier *f, Lower *l)
 {
     *f = (Fourier){.l = l, .input = op_operand(l->op, 0)};
     f->elem = type_elem(f->input->type);
-    if (!tosa_lower_all_ranked(l->op) || !type_is_float(f->elem))
-        return false;
+    if (!tosa_lower_all_ranked(l->op) || !type_is_float(f->elem)) return false;
     read_sizes(f);
     return true;
 }
@@ -166,8 +156,7 @@ static bool fourier_init(Fourier *f, Lower *l)
 bool tosa_lower_rfft(Lower *l)
 {
     Fourier f;
-    if (!fourier_init(&f, l))
-        return false;
+    if (!fourier_init(&f, l)) return false;
     halve_width(&f);
     lower_fourier(&f);
     return true;
@@ -176,8 +165,7 @@ bool tosa_lower_rfft(Lower *l)
 bool tosa_lower_fft(Lower *l)
 {
     Fourier f;
-    if (!fourier_init(&f, l))
-        return false;
+    if (!fourier_init(&f, l)) return false;
     f.is_inverse = tosa_build_bool_attr(l->op, "inverse");
     lower_fourier(&f);
     return true;

@@ -1,5 +1,6 @@
 /* Ops that take elements from elsewhere: reverse, tile, gather, table.
- * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-move.mir, lit/lowering/tosa_to_linalg/tosa-to-linalg-move.mir */
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-move.mir,
+ * lit/lowering/tosa_to_linalg/tosa-to-linalg-move.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
@@ -10,8 +11,7 @@ static Value *build_extract(Builder *b, Value *tensor, Values indices)
     Value **operands = xcalloc(indices.count + 1, sizeof *operands);
     const Type *type = type_elem(tensor->type);
     operands[0] = tensor;
-    for (uint32_t i = 0; i < indices.count; i++)
-        operands[i + 1] = indices.items[i];
+    for (uint32_t i = 0; i < indices.count; i++) operands[i + 1] = indices.items[i];
     Op *op = build(b, TENSOR(EXTRACT), operands, indices.count + 1, &type, 1, NULL, 0);
     free_ptr((void **)&operands);
     return op_result(op, 0);
@@ -22,16 +22,13 @@ static Value *to_index(Builder *b, Value *value)
     return build_unary(b, ARITH(INDEX_CAST), type_index(b->ctx), value);
 }
 
-/* --- reverse --------------------------------------------------------------------------------- */
-
 /* out[…, i, …] = in[…, size - 1 - i, …] */
 bool tosa_lower_reverse(Lower *l)
 {
     Value *input = op_operand(l->op, 0);
     const Type *type = result_type(l->op);
     uint32_t axis = (uint32_t)tosa_build_int_attr(l->op, "axis");
-    if (!tosa_lower_all_ranked(l->op) || axis >= rank_of(input->type))
-        return false;
+    if (!tosa_lower_all_ranked(l->op) || axis >= rank_of(input->type)) return false;
     uint32_t rank = rank_of(input->type);
     Values dims = tosa_build_dynamic_dims(l, input->type, input);
     Value *size = tensor_dim(l->b, input, axis);
@@ -42,8 +39,7 @@ bool tosa_lower_reverse(Lower *l)
     Value **indices = ARENA_ARRAY(l->arena, Value *, rank);
     for (uint32_t i = 0; i < rank; i++) {
         indices[i] = linalg_index(&b, i);
-        if (i != axis)
-            continue;
+        if (i != axis) continue;
         Value *last = tosa_build_same(&b, ARITH(SUBI), size, arith_constant_index(&b, 1));
         indices[i] = tosa_build_same(&b, ARITH(SUBI), last, indices[i]);
     }
@@ -51,8 +47,6 @@ bool tosa_lower_reverse(Lower *l)
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));
     return true;
 }
-
-/* --- tile ------------------------------------------------------------------------------------ */
 
 /* Each dimension gets one of its repetitions in front, which a reshape joins with it. */
 bool tosa_lower_tile(Lower *l)
@@ -85,21 +79,18 @@ bool tosa_lower_tile(Lower *l)
     Op *op = tosa_build_generic(l->b, &def, &type, &body);
     tosa_build_yield(&body, body.block->args[0]);
     joined = op_result(op, 0);
-    NamedAttr attr = attr_named(l->ctx, "new_shape",
-                                attr_i64_array(l->ctx, to->u.shaped.dims, rank_of(to)));
+    NamedAttr attr =
+        attr_named(l->ctx, "new_shape", attr_i64_array(l->ctx, to->u.shaped.dims, rank_of(to)));
     op = build(l->b, TOSA(RESHAPE), &joined, 1, &to, 1, &attr, 1);
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));
     return true;
 }
 
-/* --- gather ---------------------------------------------------------------------------------- */
-
 /* out[n, i, c] = values[n, indices[n, i], c] */
 bool tosa_lower_gather(Lower *l)
 {
     const Type *type = result_type(l->op);
-    if (!tosa_lower_all_ranked(l->op))
-        return false;
+    if (!tosa_lower_all_ranked(l->op)) return false;
     Value *values = conversion_remap(l->rw, op_operand(l->op, 0), NULL);
     Value *indices = conversion_remap(l->rw, op_operand(l->op, 1), NULL);
     Value *sources[] = {values, indices, values}, *dims[3];
@@ -121,8 +112,6 @@ bool tosa_lower_gather(Lower *l)
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));
     return true;
 }
-
-/* --- table ----------------------------------------------------------------------------------- */
 
 /* table[x + 128] */
 static Value *look_up_i8(Builder *b, Value *table)
@@ -164,8 +153,7 @@ bool tosa_lower_table(Lower *l)
         type_is_int_width(in, 8) && type_is_int_width(entry, 8) && type_is_int_width(out, 8);
     bool is_i16 =
         type_is_int_width(in, 16) && type_is_int_width(entry, 16) && type_is_int_width(out, 32);
-    if (!tosa_lower_all_ranked(l->op) || (!is_i8 && !is_i16))
-        return false;
+    if (!tosa_lower_all_ranked(l->op) || (!is_i8 && !is_i16)) return false;
     Values dims = tosa_build_dynamic_dims(l, input->type, input);
     Value *empty = tosa_build_empty_tensor(l->b, type, out, dims);
     Builder body;

@@ -6,9 +6,6 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "lowering/tosa_to_linalg/internal.h"
-#include "lowering/tosa_to_linalg/internal.h"
-
-/* --- products -------------------------------------------------------------------------------- */
 
 /* The zero points of a quantized op as i32 constants behind its two operands. */
 static Values append_zero_points(Lower *l, Value *lhs, Value *rhs, const Attr *quant)
@@ -28,12 +25,10 @@ static bool lower_matmul(Lower *l)
     Value *sources[] = {a, a, b}, *dims[3];
     const Type *type = result_type(l->op), *elem = type_elem(type);
     const Attr *zero = tosa_build_zero_of(elem), *quant = op_attr(l->op, "quantization_info");
-    if (!tosa_lower_all_ranked(l->op) || !zero)
-        return false;
+    if (!tosa_lower_all_ranked(l->op) || !zero) return false;
     uint32_t count = 0;
     for (uint32_t i = 0; i < 3; i++)
-        if (is_dynamic(type, i))
-            dims[count++] = tensor_dim(l->b, sources[i], i);
+        if (is_dynamic(type, i)) dims[count++] = tensor_dim(l->b, sources[i], i);
     Value *scalar = arith_constant(l->b, zero);
     Value *empty = tosa_build_empty_tensor(l->b, type, elem, (Values){dims, count});
     Value *init = linalg_fill(l->b, scalar, empty);
@@ -52,13 +47,10 @@ static bool lower_fully_connected(Lower *l)
     Value *bias = op_operand(l->op, 2), *dims[2];
     const Type *type = result_type(l->op);
     const Attr *quant = op_attr(l->op, "quantization_info");
-    if (!tosa_lower_all_ranked(l->op))
-        return false;
+    if (!tosa_lower_all_ranked(l->op)) return false;
     uint32_t count = 0;
-    if (is_dynamic(input->type, 0))
-        dims[count++] = tensor_dim(l->b, input, 0);
-    if (is_dynamic(weight->type, 0))
-        dims[count++] = tensor_dim(l->b, weight, 0);
+    if (is_dynamic(input->type, 0)) dims[count++] = tensor_dim(l->b, input, 0);
+    if (is_dynamic(weight->type, 0)) dims[count++] = tensor_dim(l->b, weight, 0);
     weight = tosa_build_transposed(l, weight, swap);
     Value *empty = tosa_build_empty_tensor(l->b, type, type_elem(type), (Values){dims, count});
     Value *init = tosa_build_broadcast_bias(l, bias, empty);
@@ -68,18 +60,14 @@ static bool lower_fully_connected(Lower *l)
     return true;
 }
 
-/* --- transpose ------------------------------------------------------------------------------- */
-
 /* The constant permutation; false: it is none, or names a dimension that there is not. */
 static bool read_order(const Value *perms, uint32_t rank, int64_t *order)
 {
     const Attr *list = tosa_const_ints(perms);
-    if (!list || dense_count(list) != rank)
-        return false;
+    if (!list || dense_count(list) != rank) return false;
     for (uint32_t i = 0; i < rank; i++) {
         order[i] = dense_i64(list, i);
-        if (order[i] < 0 || order[i] >= rank)
-            return false;
+        if (order[i] < 0 || order[i] >= rank) return false;
     }
     return true;
 }
@@ -87,26 +75,20 @@ static bool read_order(const Value *perms, uint32_t rank, int64_t *order)
 static bool lower_transpose(Lower *l)
 {
     Value *input = op_operand(l->op, 0);
-    if (input->type->kind != TYPE_RANKED_TENSOR)
-        return false;
+    if (input->type->kind != TYPE_RANKED_TENSOR) return false;
     uint32_t rank = rank_of(input->type);
     int64_t *order = ARENA_ARRAY(l->arena, int64_t, rank);
-    if (!read_order(op_operand(l->op, 1), rank, order))
-        return false;
+    if (!read_order(op_operand(l->op, 1), rank, order)) return false;
     MixedIndex *sizes = ARENA_ARRAY(l->arena, MixedIndex, rank);
     MixedIndex *permuted = ARENA_ARRAY(l->arena, MixedIndex, rank);
-    for (uint32_t i = 0; i < rank; i++)
-        sizes[i] = tensor_mixed_dim(l->b, input, i);
-    for (uint32_t i = 0; i < rank; i++)
-        permuted[i] = sizes[order[i]];
+    for (uint32_t i = 0; i < rank; i++) sizes[i] = tensor_mixed_dim(l->b, input, i);
+    for (uint32_t i = 0; i < rank; i++) permuted[i] = sizes[order[i]];
     Value *empty = tensor_empty(l->b, permuted, rank, type_elem(input->type));
     NamedAttr attr = attr_named(l->ctx, "permutation", attr_i64_array(l->ctx, order, rank));
     Op *op = linalg_build_forwarding(l->b, LINALG(TRANSPOSE), input, empty, &attr);
     rewriter_replace_one(l->rw, l->op, op_result(op, 0));
     return true;
 }
-
-/* --- the pass -------------------------------------------------------------------------------- */
 
 static const TosaRow rows[] = {
     {TOSA(CONV2D), tosa_lower_conv, 1},
@@ -123,15 +105,14 @@ static Legality legality(const Op *op, void *user)
 {
     (void)user;
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (op->def == rows[i].def)
-            return ILLEGAL;
+        if (op->def == rows[i].def) return ILLEGAL;
     return LEGAL;
 }
 
 static bool run(Pass *pass, Op *func)
 {
     return tosa_lower_convert(pass, func, rows, COUNT_OF(rows),
-                        &(ConversionTarget){.op_legality = legality});
+                              &(ConversionTarget){.op_legality = legality});
 }
 
 const PassDef pass_tosa_to_linalg_named = {

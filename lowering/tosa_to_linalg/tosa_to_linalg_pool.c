@@ -13,7 +13,8 @@ typedef struct Pool {
 
 static void pool_read(const Op *op, Pool *pool)
 {
-    *pool = (Pool){tosa_build_list_attr(op, "kernel"), tosa_build_list_attr(op, "stride"), tosa_build_list_attr(op, "pad")};
+    *pool = (Pool){tosa_build_list_attr(op, "kernel"), tosa_build_list_attr(op, "stride"),
+                   tosa_build_list_attr(op, "pad")};
 }
 
 static void pool_free(Pool *pool)
@@ -38,20 +39,17 @@ static Value *build_pooling(Lower *l, const Pool *pool, const OpDef *def, Value 
     return tosa_build_named(l->b, def, VALUES(input, kernel), init, type, attrs, COUNT_OF(attrs));
 }
 
-/* --- max_pool2d ------------------------------------------------------------------------------ */
-
 static Values max_pool_dims(Lower *l, const Pool *pool)
 {
     const Type *type = result_type(l->op);
     Value *input = op_operand(l->op, 0), **dims = ARENA_ARRAY(l->arena, Value *, 4);
     uint32_t count = 0;
     for (uint32_t i = 0; i < 4; i++) {
-        if (!is_dynamic(type, i))
-            continue;
+        if (!is_dynamic(type, i)) continue;
         dims[count] = tensor_dim(l->b, input, i);
         if (i == 1 || i == 2) {
             TosaWindowDim dim = {pool->pad.data[2 * i - 2], pool->pad.data[2 * i - 1],
-                             pool->stride.data[i - 1], 1};
+                                 pool->stride.data[i - 1], 1};
             Value *kernel = arith_constant_index(l->b, pool->kernel.data[i - 1]);
             dims[count] = tosa_build_window_extent(l->b, dims[count], kernel, &dim);
         }
@@ -70,27 +68,24 @@ bool tosa_lower_max_pool(Lower *l)
 {
     const Type *elem = type_elem(operand_type(l->op, 0));
     Pool pool;
-    if (!tosa_lower_all_ranked(l->op) || !has_maximum(elem))
-        return false;
+    if (!tosa_lower_all_ranked(l->op) || !has_maximum(elem)) return false;
     pool_read(l->op, &pool);
     Values dims = max_pool_dims(l, &pool);
-    Value *input = tosa_build_window_pad(l, op_operand(l->op, 0), &pool.pad, tosa_build_lowest_of(elem));
+    Value *input =
+        tosa_build_window_pad(l, op_operand(l->op, 0), &pool.pad, tosa_build_lowest_of(elem));
     Value *start = arith_constant(l->b, tosa_build_lowest_of(elem));
-    Value *result = build_pooling(l, &pool, LINALG(POOLING_NHWC_MAX), input, start,
-                                  tosa_build_tensor_like(result_type(l->op), type_elem(result_type(l->op))),
-                                  dims, elem);
+    Value *result = build_pooling(
+        l, &pool, LINALG(POOLING_NHWC_MAX), input, start,
+        tosa_build_tensor_like(result_type(l->op), type_elem(result_type(l->op))), dims, elem);
     pool_free(&pool);
     rewriter_replace_one(l->rw, l->op, result);
     return true;
 }
 
-/* --- avg_pool2d ------------------------------------------------------------------------------ */
-
 /* valid less what of the window's end hangs over: min(position - pad, 0) is added. */
 static Value *subtract_overhang(Builder *b, Value *zero, Value *valid, Value *position, int64_t pad)
 {
-    if (pad == 0)
-        return valid;
+    if (pad == 0) return valid;
     Value *inside = tosa_build_same(b, ARITH(SUBI), position, arith_constant_index(b, pad));
     return tosa_build_same(b, ARITH(ADDI), valid, tosa_build_same(b, ARITH(MINSI), inside, zero));
 }
@@ -113,7 +108,8 @@ static Value *build_coverage(Builder *b, const Pool *pool, uint32_t dim, Value *
 
 static Value *divide_float(Builder *b, Value *sum, Value *count, const Type *result)
 {
-    Value *mean = tosa_build_same(b, ARITH(DIVF), sum, build_unary(b, ARITH(SITOFP), sum->type, count));
+    Value *mean =
+        tosa_build_same(b, ARITH(DIVF), sum, build_unary(b, ARITH(SITOFP), sum->type, count));
     bool is_wide = type_width(sum->type) > type_width(result);
     return is_wide ? build_unary(b, ARITH(TRUNCF), result, mean) : mean;
 }
@@ -145,13 +141,13 @@ static Value *divide_int(Builder *b, Value *sum, Value *count, const Type *resul
     uint32_t width = type_width(result);
     if (quant) {
         Value *zero = arith_constant_int(b, acc, tosa_zero_point(quant, 0));
-        sum = build_binary(b, ARITH(SUBI), acc, sum,
-                           build_binary(b, ARITH(MULI), acc, count, zero));
+        sum =
+            build_binary(b, ARITH(SUBI), acc, sum, build_binary(b, ARITH(MULI), acc, count, zero));
     }
     Value *mean = scale_by_reciprocal(b, sum, count);
     if (quant)
         mean = tosa_build_same(b, ARITH(ADDI), mean,
-                          arith_constant_int(b, mean->type, tosa_zero_point(quant, 1)));
+                               arith_constant_int(b, mean->type, tosa_zero_point(quant, 1)));
     Value *min = arith_constant_int(b, acc, tosa_build_signed_min(width));
     Value *max = arith_constant_int(b, acc, tosa_build_signed_max(width));
     mean = tosa_build_clamp_int(b, mean, min, max, false);
@@ -168,7 +164,7 @@ static void build_mean(Builder *b, const Pool *pool, Value *const *last, Value *
     Value *count = build_unary(b, ARITH(INDEX_CAST), type_i(b->ctx, 32), area);
     Value *sum = b->block->args[0];
     tosa_build_yield(b, type_is_float(sum->type) ? divide_float(b, sum, count, result)
-                                            : divide_int(b, sum, count, result, quant));
+                                                 : divide_int(b, sum, count, result, quant));
 }
 
 static Value *build_avg_pool(Lower *l, const Pool *pool, const Type *acc, Values dims)
@@ -180,11 +176,9 @@ static Value *build_avg_pool(Lower *l, const Pool *pool, const Type *acc, Values
     Value *sums =
         build_pooling(l, pool, LINALG(POOLING_NHWC_SUM), input, start, sum_type, dims, acc);
     Value *last[2];
-    for (uint32_t i = 0; i < 2; i++)
-        last[i] = tensor_dim(l->b, sums, i + 1);
+    for (uint32_t i = 0; i < 2; i++) last[i] = tensor_dim(l->b, sums, i + 1);
     Value *one = arith_constant_index(l->b, 1);
-    for (uint32_t i = 0; i < 2; i++)
-        last[i] = tosa_build_same(l->b, ARITH(SUBI), last[i], one);
+    for (uint32_t i = 0; i < 2; i++) last[i] = tosa_build_same(l->b, ARITH(SUBI), last[i], one);
     Value *empty = tosa_build_empty_tensor(l->b, type, type_elem(type), dims);
     Builder body;
     Op *op = tosa_build_map(l->b, sums, empty, type, &body);
@@ -197,8 +191,8 @@ bool tosa_lower_avg_pool(Lower *l)
     const Type *acc = op_attr(l->op, "acc_type")->u.type_value;
     Pool pool;
     Values dims;
-    if (!tosa_lower_all_ranked(l->op) || !tosa_build_zero_of(type_elem(operand_type(l->op, 0))) || !tosa_build_zero_of(acc) ||
-        !tosa_build_batch_dim(l, &dims))
+    if (!tosa_lower_all_ranked(l->op) || !tosa_build_zero_of(type_elem(operand_type(l->op, 0))) ||
+        !tosa_build_zero_of(acc) || !tosa_build_batch_dim(l, &dims))
         return false;
     pool_read(l->op, &pool);
     Value *result = build_avg_pool(l, &pool, acc, dims);

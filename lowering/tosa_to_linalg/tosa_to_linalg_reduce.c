@@ -5,8 +5,6 @@
 #include "dialects/tensor/tensor.h"
 #include "lowering/tosa_to_linalg/internal.h"
 
-/* --- reduce_* -------------------------------------------------------------------------------- */
-
 typedef struct TosaReduction {
     const OpDef *on_float, *on_int, *on_bool;
     int64_t start; /* where the op starts at neither end of the range */
@@ -28,19 +26,15 @@ static const TosaReduction *reduction_of(const OpDef *def)
 
 static const OpDef *combiner_of(const TosaReduction *reduction, const Type *elem)
 {
-    if (reduction->on_bool)
-        return elem == type_i(elem->ctx, 1) ? reduction->on_bool : NULL;
-    if (type_is_float(elem))
-        return reduction->on_float;
+    if (reduction->on_bool) return elem == type_i(elem->ctx, 1) ? reduction->on_bool : NULL;
+    if (type_is_float(elem)) return reduction->on_float;
     return type_is_integer(elem) ? reduction->on_int : NULL;
 }
 
 static const Attr *start_of(const TosaReduction *reduction, const Type *elem)
 {
-    if (reduction->from_highest)
-        return tosa_build_highest_of(elem);
-    if (reduction->from_lowest)
-        return tosa_build_lowest_of(elem);
+    if (reduction->from_highest) return tosa_build_highest_of(elem);
+    if (reduction->from_lowest) return tosa_build_lowest_of(elem);
     return type_is_float(elem) ? attr_float(elem, (double)reduction->start)
                                : attr_int(elem, reduction->start);
 }
@@ -53,11 +47,9 @@ static const Type *reduced_type(Lower *l, uint32_t axis, Values *dims)
     int64_t *shape = ARENA_ARRAY(l->arena, int64_t, rank);
     Value **values = ARENA_ARRAY(l->arena, Value *, rank);
     for (uint32_t i = 0; i < rank; i++) {
-        if (i == axis)
-            continue;
+        if (i == axis) continue;
         shape[kept++] = extent_of(input->type, i);
-        if (is_dynamic(input->type, i))
-            values[count++] = tensor_dim(l->b, input, i);
+        if (is_dynamic(input->type, i)) values[count++] = tensor_dim(l->b, input, i);
     }
     *dims = (Values){values, count};
     return type_tensor(type_elem(result_type(l->op)), shape, kept, NULL);
@@ -82,10 +74,8 @@ static Value *restore_axis(Lower *l, Value *reduced, uint32_t axis)
 {
     uint32_t rank = rank_of(reduced->type);
     uint32_t *groups = ARENA_ARRAY(l->arena, uint32_t, rank + 1);
-    for (uint32_t i = 0; i < rank; i++)
-        groups[i] = 1;
-    if (rank > 0)
-        groups[axis < rank ? axis : rank - 1] = 2;
+    for (uint32_t i = 0; i < rank; i++) groups[i] = 1;
+    if (rank > 0) groups[axis < rank ? axis : rank - 1] = 2;
     return tensor_expand_shape(l->b, reduced, result_type(l->op),
                                tensor_groups_attr(l->ctx, groups, rank));
 }
@@ -108,8 +98,6 @@ bool tosa_lower_reduce(Lower *l)
     return true;
 }
 
-/* --- argmax ---------------------------------------------------------------------------------- */
-
 /* (index, value) = new > value ? (here, new) : (index, value) */
 static void build_argmax_body(Builder *b, uint32_t axis)
 {
@@ -130,12 +118,14 @@ static Value *build_argmax(Lower *l, Values inits, uint32_t axis)
     bool *is_reduction = ARENA_ARRAY(l->arena, bool, rank);
     const AffineExpr **index = ARENA_ARRAY(l->arena, const AffineExpr *, rank);
     for (uint32_t i = 0; i < rank; i++)
-        if (i != axis)
-            index[kept++] = affine_dim(l->ctx, i);
+        if (i != axis) index[kept++] = affine_dim(l->ctx, i);
     is_reduction[axis] = true;
     const AffineMap *out = map_get(l->ctx, rank, 0, kept, index);
     const AffineMap *maps[] = {NULL, out, out};
-    GenericDef def = {.inputs = VALUES(input), .inits = inits, .maps = maps, .loops = rank,
+    GenericDef def = {.inputs = VALUES(input),
+                      .inits = inits,
+                      .maps = maps,
+                      .loops = rank,
                       .is_reduction = is_reduction};
     const Type *types[] = {result_type(l->op),
                            tosa_build_tensor_like(result_type(l->op), type_elem(input->type))};
@@ -156,8 +146,7 @@ bool tosa_lower_argmax(Lower *l)
         return false;
     dims = ARENA_ARRAY(l->arena, Value *, rank_of(input->type));
     for (uint32_t i = 0; i < rank_of(input->type); i++)
-        if (is_dynamic(input->type, i) && i != axis)
-            dims[count++] = tensor_dim(l->b, input, i);
+        if (is_dynamic(input->type, i) && i != axis) dims[count++] = tensor_dim(l->b, input, i);
     Values extents = {dims, count};
     Value *empty = tosa_build_empty_tensor(l->b, type, index, extents);
     Value *indices = linalg_fill(l->b, arith_constant(l->b, attr_int(index, 0)), empty);

@@ -16,14 +16,12 @@ typedef struct TosaRescale {
     uint32_t input_count;
 } TosaRescale;
 
-/* --- factors --------------------------------------------------------------------------------- */
-
 static void rescale_read(const Op *op, TosaRescale *r)
 {
-    *r = (TosaRescale){.multiplier = tosa_build_list_attr(op, "multiplier"), .shift = tosa_build_list_attr(op, "shift")};
+    *r = (TosaRescale){.multiplier = tosa_build_list_attr(op, "multiplier"),
+                       .shift = tosa_build_list_attr(op, "shift")};
     for (size_t i = 0; i < r->shift.len && i < r->multiplier.len; i++)
-        if (r->shift.data[i] > MAX_SHIFT)
-            r->shift.data[i] = r->multiplier.data[i] = 0;
+        if (r->shift.data[i] > MAX_SHIFT) r->shift.data[i] = r->multiplier.data[i] = 0;
 }
 
 static void rescale_free(TosaRescale *r)
@@ -36,8 +34,7 @@ static void rescale_free(TosaRescale *r)
 static bool rounds_twice(const Op *op, const TosaRescale *r)
 {
     bool is_large = false;
-    for (size_t i = 0; i < r->shift.len; i++)
-        is_large |= r->shift.data[i] > 31;
+    for (size_t i = 0; i < r->shift.len; i++) is_large |= r->shift.data[i] > 31;
     return is_large && tosa_build_bool_attr(op, "double_round");
 }
 
@@ -46,8 +43,7 @@ static Value *add_factor(Lower *l, TosaRescale *r, const IntList *factors, uint3
                          uint32_t *input)
 {
     const Type *elem = type_i(l->ctx, width);
-    if (factors->len == 1)
-        return arith_constant_int(l->b, elem, factors->data[0]);
+    if (factors->len == 1) return arith_constant_int(l->b, elem, factors->data[0]);
     const int64_t count = (int64_t)factors->len;
     const uint32_t rank = rank_of(operand_type(l->op, 0));
     const AffineExpr *channel = affine_dim(l->ctx, rank - 1);
@@ -58,15 +54,11 @@ static Value *add_factor(Lower *l, TosaRescale *r, const IntList *factors, uint3
     return NULL;
 }
 
-/* --- one element ----------------------------------------------------------------------------- */
-
 static Value *widen(Builder *b, Value *value)
 {
     const Type *type = value->type, *i32 = type_i(b->ctx, 32);
-    if (type_width(type) >= 32)
-        return value;
-    if (type->u.integer.sign != UNSIGNED)
-        return build_unary(b, ARITH(EXTSI), i32, value);
+    if (type_width(type) >= 32) return value;
+    if (type->u.integer.sign != UNSIGNED) return build_unary(b, ARITH(EXTSI), i32, value);
     value = tosa_lower_cast(b, type_i(b->ctx, type_width(type)), value);
     return build_unary(b, ARITH(EXTUI), i32, value);
 }
@@ -78,10 +70,9 @@ static Value *saturate(Builder *b, Value *value, const Type *type)
     bool is_unsigned = type->u.integer.sign == UNSIGNED;
     Value *min = tosa_build_i32(b, is_unsigned ? 0 : (int32_t)tosa_build_signed_min(width));
     Value *max = tosa_build_i32(b, (int32_t)(is_unsigned ? (int64_t)(UINT64_MAX >> (64 - width))
-                                                    : tosa_build_signed_max(width)));
+                                                         : tosa_build_signed_max(width)));
     value = tosa_build_clamp_int(b, value, min, max, false);
-    if (width >= 32)
-        return value;
+    if (width >= 32) return value;
     value = build_unary(b, ARITH(TRUNCI), type_i(b->ctx, width), value);
     return is_unsigned ? tosa_lower_cast(b, type, value) : value;
 }
@@ -103,8 +94,6 @@ static void build_body(Builder *b, const Op *op, const TosaRescale *r)
     value = tosa_build_same(b, ARITH(ADDI), value, output_zp);
     tosa_build_yield(b, saturate(b, value, out));
 }
-
-/* --- the op ---------------------------------------------------------------------------------- */
 
 static Value *build_rescale(Lower *l, TosaRescale *r)
 {
@@ -136,8 +125,7 @@ bool tosa_lower_rescale(Lower *l)
     rescale_read(l->op, &rescale);
     bool is_per_channel = rescale.multiplier.len != 1 || rescale.shift.len != 1;
     bool ok = !is_per_channel || rank_of(operand_type(l->op, 0)) > 0;
-    if (ok)
-        rewriter_replace_one(l->rw, l->op, build_rescale(l, &rescale));
+    if (ok) rewriter_replace_one(l->rw, l->op, build_rescale(l, &rescale));
     rescale_free(&rescale);
     return ok;
 }

@@ -24,18 +24,14 @@ static Values outer_dims(Lower *l)
     Value *input = op_operand(l->op, 0), **dims = ARENA_ARRAY(l->arena, Value *, 2);
     uint32_t count = 0;
     for (uint32_t i = 0; i < 4; i += 3)
-        if (is_dynamic(input->type, i))
-            dims[count++] = tensor_dim(l->b, input, i);
+        if (is_dynamic(input->type, i)) dims[count++] = tensor_dim(l->b, input, i);
     return (Values){dims, count};
 }
-
-/* --- images of one element ------------------------------------------------------------------- */
 
 static Value *scale_element(Lower *l, Builder *b, Value *value)
 {
     const Type *elem = type_elem(result_type(l->op));
-    if (type_elem(operand_type(l->op, 0)) == elem)
-        return value;
+    if (type_elem(operand_type(l->op, 0)) == elem) return value;
     IntList scale = tosa_build_list_attr(l->op, "scale");
     value = build_unary(b, ARITH(EXTSI), elem, value);
     for (uint32_t i = 0; i < 4; i += 2)
@@ -51,7 +47,8 @@ bool tosa_lower_resize_unary(Lower *l)
     Value *input = op_operand(l->op, 0);
     const Type *type = result_type(l->op);
     for (uint32_t i = 1; i < 3; i++)
-        if (!tosa_lower_all_ranked(l->op) || extent_of(input->type, i) != 1 || extent_of(type, i) != 1)
+        if (!tosa_lower_all_ranked(l->op) || extent_of(input->type, i) != 1 ||
+            extent_of(type, i) != 1)
             return false;
     if (input->type == type) {
         rewriter_replace_one(l->rw, l->op, input);
@@ -66,13 +63,11 @@ bool tosa_lower_resize_unary(Lower *l)
     Builder body;
     Op *op = tosa_build_map(l->b, source, empty, out, &body);
     tosa_build_yield(&body, scale_element(l, &body, body.block->args[0]));
-    Value *result = tensor_expand_shape(l->b, op_result(op, 0), type,
-                                        tensor_groups_attr(l->ctx, groups, 2));
+    Value *result =
+        tensor_expand_shape(l->b, op_result(op, 0), type, tensor_groups_attr(l->ctx, groups, 2));
     rewriter_replace_one(l->rw, l->op, result);
     return true;
 }
-
-/* --- images that repeat ---------------------------------------------------------------------- */
 
 /* The op again, with extents of 1 where the input has them. */
 static Value *resize_unrepeated(Lower *l, const bool *repeats)
@@ -100,8 +95,7 @@ static Value *repeat(Lower *l, Value *source, const bool *repeats)
     const AffineExpr *index[4];
     uint32_t count = 0;
     for (uint32_t i = 0; i < 4; i++)
-        if (i == 0 || i == 3 || !repeats[i - 1])
-            index[count++] = affine_dim(l->ctx, i);
+        if (i == 0 || i == 3 || !repeats[i - 1]) index[count++] = affine_dim(l->ctx, i);
     const AffineMap *maps[] = {map_get(l->ctx, 4, 0, count, index), NULL};
     Values dims = outer_dims(l);
     Value *empty = tosa_build_empty_tensor(l->b, type, type_elem(type), dims);
@@ -115,8 +109,7 @@ static Value *repeat(Lower *l, Value *source, const bool *repeats)
 bool tosa_lower_resize_broadcast(Lower *l)
 {
     const Type *from = operand_type(l->op, 0), *to = result_type(l->op);
-    if (!tosa_lower_all_ranked(l->op))
-        return false;
+    if (!tosa_lower_all_ranked(l->op)) return false;
     const bool repeats[] = {extent_of(from, 1) == 1, extent_of(from, 2) == 1};
     if ((!repeats[0] || extent_of(to, 1) == 1) && (!repeats[1] || extent_of(to, 2) == 1))
         return false;
@@ -126,8 +119,7 @@ bool tosa_lower_resize_broadcast(Lower *l)
     dims[0] = extent_of(from, 0);
     for (uint32_t i = 1; i < 3; i++) {
         groups[count]++;
-        if (!repeats[i - 1])
-            dims[count++] = extent_of(to, i);
+        if (!repeats[i - 1]) dims[count++] = extent_of(to, i);
     }
     groups[count]++;
     dims[count++] = extent_of(from, 3);
@@ -137,8 +129,6 @@ bool tosa_lower_resize_broadcast(Lower *l)
     rewriter_replace_one(l->rw, l->op, repeat(l, flat, repeats));
     return true;
 }
-
-/* --- any image ------------------------------------------------------------------------------- */
 
 /* One of the two axes of the image, inside the body. */
 typedef struct TosaResizeAxis {
@@ -155,7 +145,7 @@ typedef struct TosaResize {
     const Type *elem;       /* of the result */
     const Type *float_type; /* of coordinates; NULL: fixed point */
     Value *batch, *channel;
-    Value *zero;            /* i32 */
+    Value *zero; /* i32 */
     TosaResizeAxis y, x;
 } TosaResize;
 
@@ -165,8 +155,7 @@ static void locate(const TosaResize *r, TosaResizeAxis *axis, Value *no_delta)
     Builder *b = r->b;
     axis->index = r->zero;
     axis->delta = no_delta;
-    if (axis->size == 1)
-        return;
+    if (axis->size == 1) return;
     Value *at = tosa_build_same(b, ARITH(MULI), axis->in, axis->scale_d);
     at = tosa_build_same(b, ARITH(ADDI), at, axis->offset);
     if (!r->float_type) {
@@ -204,8 +193,7 @@ static Value *nearest(const TosaResize *r, const TosaResizeAxis *axis, Value *on
 {
     Builder *b = r->b;
     Value *is_past;
-    if (axis->size == 1)
-        return arith_constant_index(b, 0);
+    if (axis->size == 1) return arith_constant_index(b, 0);
     if (r->float_type) {
         Value *half = arith_constant(b, attr_float(r->float_type, 0.5));
         is_past = arith_cmpf(b, CMPF_OGE, axis->delta, half);
@@ -231,20 +219,18 @@ static void neighbours(const TosaResize *r, const TosaResizeAxis *axis, Value *o
     Value *next = tosa_build_same(r->b, ARITH(ADDI), axis->index, one);
     indices[0] = clamp_index(r, axis, axis->index);
     indices[1] = clamp_index(r, axis, next);
-    for (uint32_t i = 0; i < 2; i++)
-        indices[i] = to_index(r, indices[i]);
+    for (uint32_t i = 0; i < 2; i++) indices[i] = to_index(r, indices[i]);
 }
 
 /* first * (unit - delta) + second * delta. Along an axis of one element there is nothing to mix:
  * floats stay, integers are scaled all the same. */
-static Value *interpolate(const TosaResize *r, const TosaResizeAxis *axis, Value *unit, Value *first,
-                          Value *second)
+static Value *interpolate(const TosaResize *r, const TosaResizeAxis *axis, Value *unit,
+                          Value *first, Value *second)
 {
     Builder *b = r->b;
     bool is_float = r->float_type != NULL;
     const OpDef *mul = is_float ? ARITH(MULF) : ARITH(MULI);
-    if (axis->size == 1)
-        return is_float ? first : tosa_build_same(b, mul, first, unit);
+    if (axis->size == 1) return is_float ? first : tosa_build_same(b, mul, first, unit);
     Value *rest = tosa_build_same(b, is_float ? ARITH(SUBF) : ARITH(SUBI), unit, axis->delta);
     first = tosa_build_same(b, mul, first, rest);
     second = tosa_build_same(b, mul, second, axis->delta);
@@ -255,16 +241,13 @@ static Value *interpolate(const TosaResize *r, const TosaResizeAxis *axis, Value
 static void widen(TosaResize *r, Value **corners, Value **units)
 {
     Builder *b = r->b;
-    for (uint32_t i = 0; i < 4; i++)
-        corners[i] = build_unary(b, ARITH(EXTSI), r->elem, corners[i]);
+    for (uint32_t i = 0; i < 4; i++) corners[i] = build_unary(b, ARITH(EXTSI), r->elem, corners[i]);
     units[0] = r->y.scale_n;
     units[1] = r->x.scale_n;
-    if (type_width(r->elem) <= 32)
-        return;
+    if (type_width(r->elem) <= 32) return;
     r->x.delta = build_unary(b, ARITH(EXTSI), r->elem, r->x.delta);
     r->y.delta = build_unary(b, ARITH(EXTSI), r->elem, r->y.delta);
-    for (uint32_t i = 0; i < 2; i++)
-        units[i] = build_unary(b, ARITH(EXTSI), r->elem, units[i]);
+    for (uint32_t i = 0; i < 2; i++) units[i] = build_unary(b, ARITH(EXTSI), r->elem, units[i]);
 }
 
 static Value *build_bilinear(TosaResize *r)
@@ -273,8 +256,7 @@ static Value *build_bilinear(TosaResize *r)
     Value *one = tosa_build_i32(r->b, 1);
     neighbours(r, &r->y, one, y);
     neighbours(r, &r->x, one, x);
-    for (uint32_t i = 0; i < 4; i++)
-        corners[i] = extract(r, y[i / 2], x[i % 2]);
+    for (uint32_t i = 0; i < 4; i++) corners[i] = extract(r, y[i / 2], x[i % 2]);
     if (r->float_type)
         units[0] = units[1] = arith_constant(r->b, attr_float(r->float_type, 1.0));
     else
@@ -288,17 +270,16 @@ static Value *build_bilinear(TosaResize *r)
 static void read_axes(TosaResize *r)
 {
     Builder *b = r->b;
-    IntList scale = tosa_build_list_attr(r->op, "scale"), offset = tosa_build_list_attr(r->op, "offset");
+    IntList scale = tosa_build_list_attr(r->op, "scale"),
+            offset = tosa_build_list_attr(r->op, "offset");
     IntList border = tosa_build_list_attr(r->op, "border");
     TosaResizeAxis *axes[] = {&r->y, &r->x};
     for (uint32_t i = 0; i < 2; i++) {
         axes[i]->scale_n = tosa_build_i32(b, scale.data[2 * i]);
         axes[i]->scale_d = tosa_build_i32(b, scale.data[2 * i + 1]);
     }
-    for (uint32_t i = 0; i < 2; i++)
-        axes[i]->offset = tosa_build_i32(b, offset.data[i]);
-    for (uint32_t i = 0; i < 2; i++)
-        (void)tosa_build_i32(b, border.data[i]);
+    for (uint32_t i = 0; i < 2; i++) axes[i]->offset = tosa_build_i32(b, offset.data[i]);
+    for (uint32_t i = 0; i < 2; i++) (void)tosa_build_i32(b, border.data[i]);
     vec_free(&scale);
     vec_free(&offset);
     vec_free(&border);
@@ -311,12 +292,12 @@ static void build_resize_body(TosaResize *r)
     const Type *f32 = type_float(b->ctx, TYPE_F32);
     TosaResizeAxis *axes[] = {&r->y, &r->x};
     Value *at[4];
-    for (uint32_t i = 0; i < 4; i++)
-        at[i] = linalg_index(b, i);
+    for (uint32_t i = 0; i < 4; i++) at[i] = linalg_index(b, i);
     r->batch = at[0];
     r->channel = at[3];
     r->zero = tosa_build_i32(b, 0);
-    Value *float_zero = arith_constant(b, tosa_build_zero_of(r->elem->kind == TYPE_F16 ? r->elem : f32));
+    Value *float_zero =
+        arith_constant(b, tosa_build_zero_of(r->elem->kind == TYPE_F16 ? r->elem : f32));
     for (uint32_t i = 0; i < 2; i++) {
         axes[i]->size = extent_of(input, i + 1);
         axes[i]->max = tosa_build_i32(b, axes[i]->size - 1);
@@ -324,8 +305,7 @@ static void build_resize_body(TosaResize *r)
     for (uint32_t i = 0; i < 2; i++)
         axes[i]->in = build_unary(b, ARITH(INDEX_CAST), i32, at[i + 1]);
     read_axes(r);
-    for (uint32_t i = 0; i < 2; i++)
-        locate(r, axes[i], r->float_type ? float_zero : r->zero);
+    for (uint32_t i = 0; i < 2; i++) locate(r, axes[i], r->float_type ? float_zero : r->zero);
     tosa_build_yield(b, is_bilinear(r->op) ? build_bilinear(r) : build_nearest(r));
 }
 
@@ -333,8 +313,7 @@ bool tosa_lower_resize(Lower *l)
 {
     const Type *type = result_type(l->op), *elem = type_elem(type);
     Values dims;
-    if (!tosa_lower_all_ranked(l->op) || !tosa_build_batch_dim(l, &dims))
-        return false;
+    if (!tosa_lower_all_ranked(l->op) || !tosa_build_batch_dim(l, &dims)) return false;
     Value *empty = tosa_build_empty_tensor(l->b, type, elem, dims);
     GenericDef def = {.inits = VALUES(empty), .loops = 4};
     Builder body;

@@ -22,22 +22,18 @@ static bool is_signless(const Type *elem)
     return type_is_integer(elem) && elem->u.integer.sign == SIGNLESS;
 }
 
-/* --- constants of the element type ----------------------------------------------------------- */
-
 static Value *build_number(const TosaScalar *s, const Type *type, int64_t value)
 {
     return arith_constant(s->b, type_is_float(type) ? attr_float(type, (double)value)
                                                     : attr_int(type, value));
 }
 
-/* --- sign and inverse ------------------------------------------------------------------------ */
-
 /* |x| = max(x, 0 - x) */
 static Value *abs_int(const TosaScalar *s)
 {
     Value *zero = build_number(s, s->elem, 0);
     return tosa_build_same(s->b, ARITH(MAXSI), s->args[0],
-                      tosa_build_same(s->b, ARITH(SUBI), zero, s->args[0]));
+                           tosa_build_same(s->b, ARITH(SUBI), zero, s->args[0]));
 }
 
 /* Bits that hold every x - (in_zp + out_zp) in between. */
@@ -47,8 +43,7 @@ static uint32_t negate_width(uint32_t width, int64_t zero_points)
     uint64_t sum = (uint64_t)tosa_build_signed_max(width) + (uint64_t)llabs(zero_points) + 1;
     int64_t greatest = (int64_t)sum; /* wraps for i64, which no type is wide enough for */
     for (size_t i = 0; i < COUNT_OF(widths); i++)
-        if (greatest <= tosa_build_signed_max(widths[i]))
-            return widths[i];
+        if (greatest <= tosa_build_signed_max(widths[i])) return widths[i];
     return 64;
 }
 
@@ -89,12 +84,9 @@ static Value *sigmoid(const TosaScalar *s)
     return build_binary(s->b, ARITH(DIVF), s->result, one, sum);
 }
 
-/* --- products -------------------------------------------------------------------------------- */
-
 static Value *mul_float(const TosaScalar *s)
 {
-    if (tosa_build_int_attr(s->op, "shift") != 0)
-        return NULL;
+    if (tosa_build_int_attr(s->op, "shift") != 0) return NULL;
     return build_binary(s->b, ARITH(MULF), s->result, s->args[0], s->args[1]);
 }
 
@@ -120,8 +112,7 @@ static Value *mul_shifted(const TosaScalar *s, int64_t shift)
 static Value *mul_int(const TosaScalar *s)
 {
     int64_t shift = tosa_build_int_attr(s->op, "shift");
-    if (shift > 0)
-        return mul_shifted(s, shift);
+    if (shift > 0) return mul_shifted(s, shift);
     Value *factors[2];
     for (uint32_t i = 0; i < 2; i++) {
         factors[i] = s->args[i];
@@ -130,8 +121,6 @@ static Value *mul_int(const TosaScalar *s)
     }
     return build_binary(s->b, ARITH(MULI), s->result, factors[0], factors[1]);
 }
-
-/* --- bits ------------------------------------------------------------------------------------ */
 
 static Value *invert(const TosaScalar *s)
 {
@@ -151,8 +140,7 @@ static Value *shift_right(const TosaScalar *s)
     const Type *i1 = type_i(b->ctx, 1);
     Value *x = s->args[0], *n = s->args[1];
     Value *shifted = build_binary(b, ARITH(SHRSI), s->result, x, n);
-    if (!tosa_build_bool_attr(s->op, "round"))
-        return shifted;
+    if (!tosa_build_bool_attr(s->op, "round")) return shifted;
     Value *one = build_number(s, s->elem, 1), *zero = build_number(s, s->elem, 0);
     Value *truth = build_number(s, i1, 1);
     Value *shifts = arith_cmpi(b, CMPI_SGT, n, zero);
@@ -164,12 +152,9 @@ static Value *shift_right(const TosaScalar *s)
                         build_unary(b, ARITH(EXTUI), s->result, up));
 }
 
-/* --- comparisons, choices -------------------------------------------------------------------- */
-
 static Value *compare(const TosaScalar *s, CmpfPredicate on_float, CmpiPredicate on_int)
 {
-    if (type_is_float(s->elem))
-        return arith_cmpf(s->b, on_float, s->args[0], s->args[1]);
+    if (type_is_float(s->elem)) return arith_cmpf(s->b, on_float, s->args[0], s->args[1]);
     return is_signless(s->elem) ? arith_cmpi(s->b, on_int, s->args[0], s->args[1]) : NULL;
 }
 
@@ -191,22 +176,21 @@ static Value *greater_equal(const TosaScalar *s)
 static Value *choose(const TosaScalar *s)
 {
     const Type *elem = type_elem(operand_type(s->op, 1));
-    if (!type_is_float(elem) && !type_is_integer(elem))
-        return NULL;
+    if (!type_is_float(elem) && !type_is_integer(elem)) return NULL;
     return arith_select(s->b, s->args[0], s->args[1], s->args[2]);
 }
 
 static Value *maximum_int(const TosaScalar *s)
 {
-    return is_signless(s->elem) ? tosa_build_same(s->b, ARITH(MAXSI), s->args[0], s->args[1]) : NULL;
+    return is_signless(s->elem) ? tosa_build_same(s->b, ARITH(MAXSI), s->args[0], s->args[1])
+                                : NULL;
 }
 
 static Value *minimum_int(const TosaScalar *s)
 {
-    return is_signless(s->elem) ? tosa_build_same(s->b, ARITH(MINSI), s->args[0], s->args[1]) : NULL;
+    return is_signless(s->elem) ? tosa_build_same(s->b, ARITH(MINSI), s->args[0], s->args[1])
+                                : NULL;
 }
-
-/* --- clamp ----------------------------------------------------------------------------------- */
 
 static Value *clamp_float(const TosaScalar *s)
 {
@@ -235,12 +219,12 @@ static Value *clamp_int(const TosaScalar *s)
         greatest = tosa_build_signed_max(width);
     }
     const Type *type = type_i(s->b->ctx, width);
-    Value *min = build_number(s, type, limit(tosa_build_int_attr(s->op, "min_int"), least, greatest));
-    Value *max = build_number(s, type, limit(tosa_build_int_attr(s->op, "max_int"), least, greatest));
+    Value *min =
+        build_number(s, type, limit(tosa_build_int_attr(s->op, "min_int"), least, greatest));
+    Value *max =
+        build_number(s, type, limit(tosa_build_int_attr(s->op, "max_int"), least, greatest));
     return tosa_build_clamp_int(s->b, s->args[0], min, max, is_unsigned);
 }
-
-/* --- the table ------------------------------------------------------------------------------- */
 
 static const ScalarRow rows[TOSA_OP_COUNT] = {
     [TOSA_ABS] = {.on_float = MATH(ABSF), .int_body = abs_int},
@@ -289,13 +273,9 @@ Value *tosa_build_scalar(const TosaScalar *s)
     bool is_float = type_is_float(s->elem), is_int = type_is_integer(s->elem);
     ScalarBody *body = is_float ? row->float_body : is_int ? row->int_body : NULL;
     const OpDef *def = is_float ? row->on_float : is_int ? row->on_int : NULL;
-    if (s->elem == type_i(s->b->ctx, 1) && row->on_bool)
-        def = row->on_bool;
-    if (row->any_body)
-        return row->any_body(s);
-    if (body)
-        return body(s);
-    if (!def)
-        return NULL;
+    if (s->elem == type_i(s->b->ctx, 1) && row->on_bool) def = row->on_bool;
+    if (row->any_body) return row->any_body(s);
+    if (body) return body(s);
+    if (!def) return NULL;
     return op_result(build(s->b, def, s->args, s->op->operand_count, &s->result, 1, NULL, 0), 0);
 }

@@ -1,9 +1,8 @@
 /* Windows: padding, run-time extents, biases, kernel layouts.
  * Tests: lit/lowering/tosa_to_linalg/tosa-to-linalg-named*.mir */
-#include "lowering/tosa_to_linalg/internal.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 Value *tosa_build_window_extent(Builder *b, Value *size, Value *kernel, const TosaWindowDim *dim)
 {
@@ -35,19 +34,16 @@ Value *tosa_build_broadcast_bias(Lower *l, Value *bias, Value *empty)
 {
     uint32_t rank = rank_of(empty->type), bias_rank = rank_of(bias->type);
     const AffineExpr **index = ARENA_ARRAY(l->arena, const AffineExpr *, bias_rank);
-    for (uint32_t i = 0; i < bias_rank; i++)
-        index[i] = affine_dim(l->ctx, i + rank - bias_rank);
-    if (bias_rank == 1 && extent_of(bias->type, 0) == 1)
-        index[0] = affine_const(l->ctx, 0);
+    for (uint32_t i = 0; i < bias_rank; i++) index[i] = affine_dim(l->ctx, i + rank - bias_rank);
+    if (bias_rank == 1 && extent_of(bias->type, 0) == 1) index[0] = affine_const(l->ctx, 0);
     const AffineMap *maps[] = {map_get(l->ctx, rank, 0, bias_rank, index), NULL};
-    GenericDef def = {
-        .inputs = VALUES(bias), .inits = VALUES(empty), .maps = maps, .loops = rank};
+    GenericDef def = {.inputs = VALUES(bias), .inits = VALUES(empty), .maps = maps, .loops = rank};
     Builder body;
     Op *op = tosa_build_generic(l->b, &def, NULL, &body);
     Value *element = body.block->args[0];
     const Type *type = body.block->args[1]->type;
-    tosa_build_yield(&body, element->type == type ? element
-                                             : build_unary(&body, ARITH(EXTSI), type, element));
+    tosa_build_yield(
+        &body, element->type == type ? element : build_unary(&body, ARITH(EXTSI), type, element));
     return op_result(op, 0);
 }
 
@@ -55,15 +51,15 @@ Value *tosa_build_transposed(Lower *l, Value *input, const int64_t *order)
 {
     uint32_t rank = rank_of(input->type);
     int64_t count = rank, *dims = ARENA_ARRAY(l->arena, int64_t, rank);
-    for (uint32_t i = 0; i < rank; i++)
-        dims[i] = extent_of(input->type, (uint32_t)order[i]);
+    for (uint32_t i = 0; i < rank; i++) dims[i] = extent_of(input->type, (uint32_t)order[i]);
     const Type *perms = type_tensor(type_i(l->ctx, 64), &count, 1, NULL);
     Value *perm = arith_constant(l->b, attr_dense_i64(perms, order, rank));
     const Type *type = type_tensor(type_elem(input->type), dims, rank, NULL);
     return build_binary(l->b, TOSA(TRANSPOSE), type, input, perm);
 }
 
-const Attr *tosa_lower_window_attr(Context *ctx, const int64_t *values, size_t count, bool is_vector)
+const Attr *tosa_lower_window_attr(Context *ctx, const int64_t *values, size_t count,
+                                   bool is_vector)
 {
     const int64_t dims[] = {(int64_t)count};
     const Type *i64 = type_i(ctx, 64);

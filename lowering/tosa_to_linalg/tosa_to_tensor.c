@@ -3,16 +3,13 @@
  * agrees.
  * Requires: verified IR.  Changes: these four ops; unsigned elements of what they read and
  * reshape's result become signless, with casts to what stays.  Preserves: all else.
- * Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor.mir, lit/lowering/tosa_to_linalg/tosa-to-tensor-reshape.mir */
-#include "lowering/tosa_to_linalg/internal.h"
-
+ * Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor.mir,
+ * lit/lowering/tosa_to_linalg/tosa-to-tensor-reshape.mir */
 #include "dialects/arith/arith.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
+#include "ir/rewrite/rewrite.h"
 #include "lowering/tosa_to_linalg/internal.h"
-
-/* --- values ------------------------------------------------------------------------------------- */
 
 static Value *build_dim(Builder *b, Value *tensor, Value *index)
 {
@@ -24,13 +21,10 @@ static bool has_rank(const Value *value, uint32_t rank)
     return type_is_ranked(value->type) && value->type->u.shaped.rank == rank;
 }
 
-/* --- slice -------------------------------------------------------------------------------------- */
-
 /* A size of -1 reaches to the end. */
 static MixedIndex slice_extent(Builder *b, Value *input, uint32_t dim, int64_t start, int64_t size)
 {
-    if (size != -1)
-        return mixed_constant(size);
+    if (size != -1) return mixed_constant(size);
     Value *extent = tensor_dim(b, input, dim);
     Value *begin = arith_constant_index(b, start);
     return mixed_value(build_binary(b, ARITH(SUBI), extent->type, extent, begin));
@@ -44,8 +38,7 @@ static bool lower_slice(Rewriter *rw, Op *op, void *user)
     const Attr *starts = op_attr(op, "start"), *sizes = op_attr(op, "size");
     Value *input = tosa_lower_remap(rw, op_operand(op, 0));
     uint32_t rank = (uint32_t)starts->u.dense_array.count;
-    if (!has_rank(op_result(op, 0), rank) || !has_rank(input, rank))
-        return false;
+    if (!has_rank(op_result(op, 0), rank) || !has_rank(input, rank)) return false;
     for (uint32_t i = 0; i < rank; i++) {
         int64_t start = dense_array_i64(starts, i), size = dense_array_i64(sizes, i);
         *vec_push(&slice.offsets) = mixed_constant(start);
@@ -58,15 +51,12 @@ static bool lower_slice(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-/* --- pad ------------------------------------------------------------------------------------------ */
-
 static Value *element(Builder *b, Value *tensor, Value *const *indices, uint32_t rank)
 {
     Builder detached = builder_detached(b);
     Value *operands[3] = {tensor};
     const Type *type = type_elem(tensor->type);
-    for (uint32_t i = 0; i < rank; i++)
-        operands[i + 1] = indices[i];
+    for (uint32_t i = 0; i < rank; i++) operands[i + 1] = indices[i];
     return fold_build(b, build(&detached, TENSOR(EXTRACT), operands, rank + 1, &type, 1, NULL, 0));
 }
 
@@ -81,12 +71,9 @@ static Value *as_index(Builder *b, Value *value)
 static Value *pad_value(Builder *b, const Op *op)
 {
     const Type *elem = type_elem(op_operand(op, 0)->type);
-    if (op->operand_count > 2)
-        return element(b, op_operand(op, 2), NULL, 0);
-    if (type_is_float(elem))
-        return arith_constant(b, attr_float(elem, 0.0));
-    if (!type_is_integer(elem))
-        return NULL;
+    if (op->operand_count > 2) return element(b, op_operand(op, 2), NULL, 0);
+    if (type_is_float(elem)) return arith_constant(b, attr_float(elem, 0.0));
+    if (!type_is_integer(elem)) return NULL;
     int64_t zero_point = tosa_zero_point(op_attr(op, "quantization_info"), 0);
     return arith_constant(b, attr_int(elem, zero_point));
 }
@@ -109,23 +96,20 @@ static bool lower_pad(Rewriter *rw, Op *op, void *user)
     Builder *b = &rw->b;
     Value *input = op_operand(op, 0), *padding = op_operand(op, 1);
     PadBorders borders = {0};
-    if (!has_rank(padding, 2))
-        return false;
+    if (!has_rank(padding, 2)) return false;
     Value *value = pad_value(b, op);
-    if (!value)
-        return false;
+    if (!value) return false;
     Value *low_side = arith_constant_index(b, 0);
     Value *high_side = arith_constant_index(b, 1);
     for (uint32_t i = 0; i < input->type->u.shaped.rank; i++)
-        add_widths(b, padding, arith_constant_index(b, i), (Value *[]){low_side, high_side}, &borders);
+        add_widths(b, padding, arith_constant_index(b, i), (Value *[]){low_side, high_side},
+                   &borders);
     Op *pad = tensor_build_pad(b, input, op_result(op, 0)->type, &borders, false);
     tensor_fill_pad(pad, value);
     tensor_pad_free(&borders);
     rewriter_replace_one(rw, op, op_result(pad, 0));
     return true;
 }
-
-/* --- concat ------------------------------------------------------------------------------------- */
 
 static MixedIndex known_or_value(Value *value)
 {
@@ -157,8 +141,7 @@ static Value *empty_result(Builder *b, const Type *type, const MixedIndex *sizes
         if (type->u.shaped.dims[i] == DIM_DYNAMIC)
             *vec_push(&extents) = mixed_materialize(b, sizes[i]);
     const Type *plain = type_tensor(type_elem(type), type->u.shaped.dims, rank, NULL);
-    Op *empty =
-        build(b, TENSOR(EMPTY), extents.data, (uint32_t)extents.len, &plain, 1, NULL, 0);
+    Op *empty = build(b, TENSOR(EMPTY), extents.data, (uint32_t)extents.len, &plain, 1, NULL, 0);
     vec_free(&extents);
     return op_result(empty, 0);
 }
@@ -199,22 +182,20 @@ static bool lower_concat(Rewriter *rw, Op *op, void *user)
     Builder *b = &rw->b;
     uint32_t axis = (uint32_t)attr_int_value(op_attr(op, "axis"));
     MixedIndices sizes = {0}, begins = {0};
-    if (!is_ranked_concat(op))
-        return false;
+    if (!is_ranked_concat(op)) return false;
     Value *axis_value = arith_constant_index(b, axis);
     add_sizes(b, tosa_lower_remap(rw, op_operand(op, 0)), &sizes);
     add_begins(rw, op, axis_value, sizes.data[axis], &begins);
     sizes.data[axis] = begins.data[op->operand_count];
     Value *whole = empty_result(b, op_result(op, 0)->type, sizes.data);
     for (uint32_t i = 0; i < op->operand_count; i++)
-        whole = insert_part(b, tosa_lower_remap(rw, op_operand(op, i)), whole, axis, begins.data[i]);
+        whole =
+            insert_part(b, tosa_lower_remap(rw, op_operand(op, i)), whole, axis, begins.data[i]);
     vec_free(&sizes);
     vec_free(&begins);
     rewriter_replace_one(rw, op, whole);
     return true;
 }
-
-/* --- pass --------------------------------------------------------------------------------------- */
 
 static Legality legality(const Op *op, void *user)
 {
@@ -227,10 +208,8 @@ static Legality legality(const Op *op, void *user)
 static bool run(Pass *pass, Op *root)
 {
     static const char *const legal[] = {"arith", "tensor", NULL};
-    const ConversionTarget target = {.legal_dialects = legal,
-                                     .op_legality = legality,
-                                     .partial = true,
-                                     .cast = tosa_lower_cast};
+    const ConversionTarget target = {
+        .legal_dialects = legal, .op_legality = legality, .partial = true, .cast = tosa_lower_cast};
     PatternSet patterns;
     patterns_init(&patterns, pass->ctx);
     pattern_add(&patterns, "tosa-concat", TOSA(CONCAT), 1, lower_concat);

@@ -1,13 +1,12 @@
-/* Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor.mir, lit/lowering/tosa_to_linalg/tosa-to-linalg-unsigned.mir */
-#include "lowering/tosa_to_linalg/internal.h"
-
+/* Tests: lit/lowering/tosa_to_linalg/tosa-to-tensor.mir,
+ * lit/lowering/tosa_to_linalg/tosa-to-linalg-unsigned.mir */
 #include "dialects/builtin/builtin.h"
+#include "lowering/tosa_to_linalg/internal.h"
 
 const Type *tosa_lower_signless(const Type *type)
 {
     const Type *elem = type_elem(type);
-    if (!type_is_integer(elem) || elem->u.integer.sign != UNSIGNED)
-        return type;
+    if (!type_is_integer(elem) || elem->u.integer.sign != UNSIGNED) return type;
     elem = type_i(type->ctx, type_width(elem));
     return type_is_tensor(type) ? type_with_elem(type, elem) : elem;
 }

@@ -19,14 +19,12 @@ typedef struct Cse {
     Pass *pass;
     Dominance *dom;
     VEC(KnownOps) known; /* a stack: leaving a scope pops its entries */
-    PtrMap heads;     /* hash bits -> newest entry + 1 */
-    size_t base;      /* entries below belong outside the isolated op and do not count */
+    PtrMap heads;        /* hash bits -> newest entry + 1 */
+    size_t base;         /* entries below belong outside the isolated op and do not count */
     uint64_t writes;
     VEC(Op *) dead;
     bool changed;
 } Cse;
-
-/* --- known ops ----------------------------------------------------------------------- */
 
 static const void *chain_key(uint64_t hash)
 {
@@ -68,8 +66,6 @@ static bool was_visited(const Cse *cse, const Op *op)
     const KnownOps *known = find_known(cse, op, op_hash(op));
     return known != NULL;
 }
-
-/* --- ops ------------------------------------------------------------------------------- */
 
 static void replace_unvisited_uses(const Cse *cse, Op *op, Op *existing)
 {
@@ -139,15 +135,12 @@ static void simplify_op(Cse *cse, Op *op, bool ordered)
     if (has_big_region(op) || (!reads && !op_is_pure(op))) return;
     uint64_t hash = op_hash(op);
     const KnownOps *known = find_known(cse, op, hash);
-    bool stale = known && reads &&
-                 (known->op->block != op->block || known->writes != cse->writes);
+    bool stale = known && reads && (known->op->block != op->block || known->writes != cse->writes);
     if (known && !stale)
         replace_by(cse, op, known->op, ordered);
     else
         add_known(cse, op, hash);
 }
-
-/* --- regions ----------------------------------------------------------------------------- */
 
 static void simplify_region(Cse *cse, Region *region);
 
@@ -161,7 +154,7 @@ static void simplify_nested(Cse *cse, Op *op)
 
 static void simplify_block(Cse *cse, Block *block, bool ordered)
 {
-    FOR_EACH_OP (op, block) {
+    FOR_EACH_OP(op, block) {
         simplify_nested(cse, op);
         simplify_op(cse, op, ordered);
         cse->writes += may_write(op);

@@ -3,9 +3,9 @@
  * The last call of a private function takes its body; what is dead then goes at the end.
  * Requires: verified IR, on an op with a symbol table.  Changes: functions.
  * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-*.mir */
-#include "ir/attr/attr.h"
-#include "ir/asm/print/print.h"
 #include "analysis/analysis.h"
+#include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 #include "passes/common/internal.h"
 #include "passes/common/passes.h"
 
@@ -35,12 +35,10 @@ typedef struct Inliner {
     CallUses uses;
     VEC(ResolvedCall) calls; /* of the component, growing while they are inlined */
     VEC(History) history;
-    CallNodes dead;      /* to erase at the end */
-    PtrMap is_dead;      /* CallNode* */
+    CallNodes dead;                /* to erase at the end */
+    PtrMap is_dead;                /* CallNode* */
     VEC(PipelineByName) pipelines; /* of op-pipelines, then those made on demand */
 } Inliner;
-
-/* --- simplifying ------------------------------------------------------------------------------ */
 
 static void add_pipeline(Inliner *inliner, Str op, Pipeline *pipeline)
 {
@@ -99,19 +97,16 @@ static bool simplify(Inliner *inliner, const CallNodes *members)
     return true;
 }
 
-/* --- finding calls ------------------------------------------------------------------------- */
-
 static void push_blocks(OpRanges *ranges, const Region *region)
 {
-    FOR_EACH_BLOCK (block, region) *vec_push(ranges) = (OpRange){block->first, NULL};
+    FOR_EACH_BLOCK(block, region) *vec_push(ranges) = (OpRange){block->first, NULL};
 }
 
 static void add_call(Inliner *inliner, Op *op, int history)
 {
     CallNode *callee = call_graph_callee(&inliner->graph, op, inliner->tables);
     CallNode *caller = call_graph_around(&inliner->graph, op->block->parent);
-    if (callee)
-        *vec_push(&inliner->calls) = (ResolvedCall){op, caller, callee, history};
+    if (callee) *vec_push(&inliner->calls) = (ResolvedCall){op, caller, callee, history};
 }
 
 /* Those in the ranges, which are used up, from the last to the first. Functions inside functions
@@ -133,8 +128,6 @@ static void collect_calls(Inliner *inliner, OpRanges *ranges, int history)
     }
 }
 
-/* --- deciding -------------------------------------------------------------------------------- */
-
 static bool count_op(Op *op, void *user)
 {
     (void)op;
@@ -145,7 +138,7 @@ static bool count_op(Op *op, void *user)
 static uint32_t count_body(const CallNode *node)
 {
     uint32_t count = 0;
-    FOR_EACH_INNER (op, node->op) (void)op_walk(op, count_op, &count);
+    FOR_EACH_INNER(op, node->op) (void)op_walk(op, count_op, &count);
     return count;
 }
 
@@ -180,8 +173,6 @@ static bool should_inline(const Inliner *inliner, const ResolvedCall *it)
     return !came_by_inlining(inliner, it) && !op_is_terminator(it->call) && !is_recursive &&
            fits_blocks(it) && is_profitable(inliner, it);
 }
-
-/* --- inlining -------------------------------------------------------------------------------- */
 
 static void mark_dead(Inliner *inliner, CallNode *node)
 {
@@ -259,8 +250,6 @@ static bool inline_component(void *user, CallNodes *members)
     return true;
 }
 
-/* --- the pass ---------------------------------------------------------------------------------- */
-
 static bool run_on(Inliner *inliner, Op *op)
 {
     const Pass *pass = inliner->pass;
@@ -301,20 +290,21 @@ const PassDef pass_inline = {
     .description = "Replaces calls by the bodies of the functions they call, callees first, and "
                    "erases private functions that nothing calls any more. Dialects say which of "
                    "their ops take part.",
-    .options = OPTIONS({.name = "default-pipeline",
-                        .kind = OPTION_STRING,
-                        .fallback = "canonicalize",
-                        .help = "Passes that simplify functions for whose op op-pipelines has none"},
-                       {.name = "op-pipelines",
-                        .kind = OPTION_PIPELINE_LIST,
-                        .help = "Passes that simplify functions, as func.func(cse)"},
-                       {.name = "max-iterations",
-                        .kind = OPTION_UINT,
-                        .fallback = "4",
-                        .help = "Rounds at most for functions that call each other"},
-                       {.name = "inlining-threshold",
-                        .kind = OPTION_UINT,
-                        .fallback = "4294967295",
-                        .help = "Largest size of a callee in percent of the caller's"}),
+    .options =
+        OPTIONS({.name = "default-pipeline",
+                 .kind = OPTION_STRING,
+                 .fallback = "canonicalize",
+                 .help = "Passes that simplify functions for whose op op-pipelines has none"},
+                {.name = "op-pipelines",
+                 .kind = OPTION_PIPELINE_LIST,
+                 .help = "Passes that simplify functions, as func.func(cse)"},
+                {.name = "max-iterations",
+                 .kind = OPTION_UINT,
+                 .fallback = "4",
+                 .help = "Rounds at most for functions that call each other"},
+                {.name = "inlining-threshold",
+                 .kind = OPTION_UINT,
+                 .fallback = "4294967295",
+                 .help = "Largest size of a callee in percent of the caller's"}),
     .run = run_inline,
 };

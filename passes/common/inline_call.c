@@ -2,13 +2,10 @@
  * says where it was called; returns become the values they return or, where the body has several
  * blocks, branches to what follows the call.
  * Tests: lit/passes/common/inline.mir, lit/passes/common/inline-illegal.mir */
-#include "passes/common/internal.h"
-
 #include "dialects/cf/cf.h"
 #include "dialects/func/func.h"
 #include "ir/attr/attr.h"
-
-/* --- may it be done? ------------------------------------------------------------------------ */
+#include "passes/common/internal.h"
 
 static bool dialect_allows(const Op *op, uint32_t what)
 {
@@ -44,8 +41,6 @@ static bool may_inline(const Op *call, Op *func)
     return body->first != body->last || body->first->last->def == FUNC(RETURN);
 }
 
-/* --- what is alike for copies and the body itself ------------------------------------------ */
-
 typedef struct Inlining {
     Op *call;
     PtrMap values; /* Value* and Block* of the body -> what stands for it */
@@ -77,8 +72,6 @@ static bool remap_operands(Op *op, void *user)
     return true;
 }
 
-/* --- one block --------------------------------------------------------------------------------- */
-
 static void inline_block(Inlining *in, Block *body, bool moves_body, OpRanges *inlined)
 {
     const Op *before = in->call->prev;
@@ -101,8 +94,6 @@ static void inline_block(Inlining *in, Block *body, bool moves_body, OpRanges *i
     Op *first = before ? before->next : in->call->block->first;
     *vec_push(inlined) = (OpRange){first, in->call};
 }
-
-/* --- several blocks ---------------------------------------------------------------------------- */
 
 /* return x… -> br ^after(x…) */
 static void replace_return(Op *op, Block *after)
@@ -127,7 +118,7 @@ static void move_blocks(Region *body, Block *after, const PtrMap *values)
         next = block->next;
         block_unlink(block);
         block_insert_before(block, after);
-        FOR_EACH_OP (op, block) (void)op_walk(op, remap_operands, (void *)values);
+        FOR_EACH_OP(op, block) (void)op_walk(op, remap_operands, (void *)values);
     }
 }
 
@@ -140,7 +131,7 @@ static void inline_blocks(Inlining *in, Region *body, bool moves_body, OpRanges 
         region_clone(body, after, &in->values);
     Block *entry = before->next;
     for (Block *block = entry; block != after; block = block->next)
-        FOR_EACH_OP (op, block) locate(op, in->call);
+        FOR_EACH_OP(op, block) locate(op, in->call);
     for (uint32_t i = 0; i < in->call->result_count; i++) {
         Value *result = op_result(in->call, i);
         value_replace_all(result, block_add_arg(after, result->type, in->call->loc));

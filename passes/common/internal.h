@@ -3,8 +3,8 @@
 #ifndef MING_PASSES_COMMON_INTERNAL_H
 #define MING_PASSES_COMMON_INTERNAL_H
 
-#include "passes/common/passes.h"
 #include "ir/core/core.h"
+#include "passes/common/passes.h"
 
 /* Ops of one block, from `first` up to `end` (NULL: to the end of the block). */
 typedef struct OpRange {

@@ -8,7 +8,7 @@ static bool strip(Op *op, void *user)
     const Attr *unknown = user;
     op->loc = unknown;
     for (uint32_t i = 0; i < op->region_count; i++)
-        FOR_EACH_BLOCK (block, op_region(op, i))
+        FOR_EACH_BLOCK(block, op_region(op, i))
             for (uint32_t k = 0; k < block->arg_count; k++) block->args[k]->loc = unknown;
     return true;
 }

@@ -36,7 +36,7 @@ static void mark_live(SymbolLiveness *liveness, Op *symbol)
 static void mark_kept(SymbolLiveness *liveness, Op *table, bool hidden)
 {
     liveness->hidden = hidden;
-    FOR_EACH_INNER (op, table) {
+    FOR_EACH_INNER(op, table) {
         if (!op_has_trait(op, TRAIT_SYMBOL) || !symbol_name(op)) {
             *vec_push(&liveness->pending) = (LiveOp){op, hidden};
             continue;

@@ -5,7 +5,8 @@
  *
  * A memory holds one frame: the words in order, each in a slot of a power of two of elements, each
  * element in an integer of 8, 16, 32 or 64 bits or a float. Elements are packed into a bus word:
- * several slots where they are narrow, one slot in several bus words where it is wider than the bus.
+ * several slots where they are narrow, one slot in several bus words where it is wider than the
+ * bus.
  * Requires: a top function of streams.  Changes: the top function's arguments, but not the port of
  * weights.
  * Tests: lit/passes/dfg/add-memory-ports.mir, test/e2e */
@@ -15,41 +16,37 @@
 #include "ir/core/core.h"
 #include "passes/dfg/passes.h"
 
-/* Narrow words share a bus word up to PACKED_BUS bits, the width of an MPSoC's memory ports; FRAMES are
- * what a co-simulated call may process. */
+/* Narrow words share a bus word up to PACKED_BUS bits, the width of an MPSoC's memory ports; FRAMES
+ * are what a co-simulated call may process. */
 enum { MAX_BUS = 512, PACKED_BUS = 128, FRAMES = 4, MIN_ELEM = 8, STREAM_DEPTH = 2 };
 
 /* An argument of the top function and the process that serves it. */
 typedef struct MemoryPort {
     Op *top;
-    Value *stream;        /* the argument */
+    Value *stream; /* the argument */
     Str name;
     bool is_input;
-    int64_t words;        /* per frame */
-    int64_t lanes;        /* elements of a word */
-    const Type *word;     /* of the stream */
-    const Type *element;  /* of the memory */
-    int64_t bus_lanes;    /* elements of a bus word */
-    int64_t slots;        /* words in a bus word, or 1 */
-    int64_t chunks;       /* bus words of a word, or 1 */
-    int64_t slot;         /* elements from one word to the next inside a bus word */
+    int64_t words;       /* per frame */
+    int64_t lanes;       /* elements of a word */
+    const Type *word;    /* of the stream */
+    const Type *element; /* of the memory */
+    int64_t bus_lanes;   /* elements of a bus word */
+    int64_t slots;       /* words in a bus word, or 1 */
+    int64_t chunks;      /* bus words of a word, or 1 */
+    int64_t slot;        /* elements from one word to the next inside a bus word */
 } MemoryPort;
 
 static int64_t power_of_two(int64_t at_least)
 {
     int64_t power = 1;
-    while (power < at_least)
-        power *= 2;
+    while (power < at_least) power *= 2;
     return power;
 }
-
-/* --- geometry ---------------------------------------------------------------------------------- */
 
 static const Type *memory_element(const Type *scalar)
 {
     int64_t bits = power_of_two(type_width(scalar));
-    if (type_is_float(scalar))
-        return scalar;
+    if (type_is_float(scalar)) return scalar;
     return type_i(scalar->ctx, (uint32_t)(bits < MIN_ELEM ? MIN_ELEM : bits));
 }
 
@@ -82,15 +79,12 @@ static const Type *memory_type(const MemoryPort *port)
 /* Whether the calls that take a stream read it. */
 static bool is_read(const Value *stream)
 {
-    FOR_EACH_USE(use, stream)
-    {
-        if (use->owner->def != EMITHLS(CALL))
-            continue;
+    FOR_EACH_USE(use, stream) {
+        if (use->owner->def != EMITHLS(CALL)) continue;
         Op *callee = symbol_lookup(use->owner, op_attr(use->owner, "callee"));
         const Value *arg = region_entry(op_region(callee, 0))->args[use_index(use)];
         FOR_EACH_USE(inner, arg)
-        if (inner->owner->def == EMITHLS(READ))
-            return true;
+            if (inner->owner->def == EMITHLS(READ)) return true;
     }
     return false;
 }
@@ -106,9 +100,13 @@ static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
         !type_element_count(frame->u.type_value, &elements))
         return op_error(top, "argument %u must be a stream with emithls.frame", index);
     const Type *word = emithls_stream_word(stream->type);
-    *out = (MemoryPort){.top = top, .stream = stream, .word = word, .is_input = is_read(stream),
+    *out = (MemoryPort){.top = top,
+                        .stream = stream,
+                        .word = word,
+                        .is_input = is_read(stream),
                         .name = op_attr(top, "arg_names")->u.array.items[index]->u.string,
-                        .lanes = emithls_lanes(word), .element = memory_element(emithls_scalar(word))};
+                        .lanes = emithls_lanes(word),
+                        .element = memory_element(emithls_scalar(word))};
     if (type_width(out->element) > 64)
         return op_error(top, "argument %u has elements of more than 64 bits", index);
     out->words = elements / out->lanes;
@@ -116,14 +114,12 @@ static bool describe_port(Op *top, uint32_t index, MemoryPort *out)
     return true;
 }
 
-/* --- the process -------------------------------------------------------------------------------- */
-
 /* One end of the process: a variable that holds a word of the stream or of the bus. */
 typedef struct End {
-    Value *variable, *source; /* source: the stream or the memory */
-    const AffineExpr *index;  /* element of the variable, by counters */
+    Value *variable, *source;  /* source: the stream or the memory */
+    const AffineExpr *index;   /* element of the variable, by counters */
     const AffineExpr *address; /* in the memory; NULL: a stream */
-    int64_t parts;            /* iterations that one word lasts */
+    int64_t parts;             /* iterations that one word lasts */
     int64_t lanes;
 } End;
 
@@ -145,8 +141,7 @@ static NestMark open_part(PortProcess *p, const End *end, bool last)
     EmithlsNest *nest = &p->nest;
     const AffineExpr *at = last ? affine_add_c(p->part, 1 - end->parts) : p->part;
     const bool is_eq = true;
-    if (end->parts == 1)
-        return (NestMark){nest->b.block, nest->b.before, nest->count};
+    if (end->parts == 1) return (NestMark){nest->b.block, nest->b.before, nest->count};
     return emithls_nest_open_if(nest, &at, &is_eq, 1);
 }
 
@@ -174,8 +169,7 @@ static void give_word(PortProcess *p, const End *end)
 static Value *resize(EmithlsNest *nest, Value *value, const Type *to)
 {
     uint32_t from = type_width(value->type);
-    if (value->type == to)
-        return value;
+    if (value->type == to) return value;
     return build_unary(&nest->b, from > type_width(to) ? ARITH(TRUNCI) : ARITH(EXTSI), to, value);
 }
 
@@ -187,8 +181,7 @@ static void move_lanes(PortProcess *p, const End *from, End *to)
     int64_t moved = port->chunks > 1 ? port->bus_lanes : port->lanes;
     LoopSpec loop = {"lane", moved};
     NestMark mark = {nest->b.block, nest->b.before, nest->count}, guard = mark;
-    if (moved > 1)
-        mark = emithls_nest_open(nest, "lanes", &loop, 1, LOOP_UNROLLED, -1, -1);
+    if (moved > 1) mark = emithls_nest_open(nest, "lanes", &loop, 1, LOOP_UNROLLED, -1, -1);
     if (port->chunks * moved > port->lanes) {
         const AffineExpr *inside = affine_add_c(affine_neg(p->word.index), port->lanes - 1);
         const bool is_eq = false;
@@ -197,8 +190,7 @@ static void move_lanes(PortProcess *p, const End *from, End *to)
     Value *value = emithls_nest_load(nest, from->variable, &from->index, from->lanes > 1);
     value = resize(nest, value, emithls_scalar(emithls_array_elem(to->variable->type)));
     emithls_nest_store(nest, value, to->variable, &to->index, to->lanes > 1);
-    if (port->chunks * moved > port->lanes)
-        emithls_nest_close(nest, guard);
+    if (port->chunks * moved > port->lanes) emithls_nest_close(nest, guard);
     emithls_nest_close(nest, mark);
 }
 
@@ -215,8 +207,7 @@ static void build_process(PortProcess *p, const Type *bus)
     p->word.parts = port->chunks;
     p->bus.lanes = port->bus_lanes;
     p->word.lanes = port->lanes;
-    if (port->lanes == 1)
-        lane = affine_const(ctx, 0);
+    if (port->lanes == 1) lane = affine_const(ctx, 0);
     p->bus.index = affine_add(affine_mul_c(p->part, port->slot), lane);
     p->word.index = lane;
     p->bus.address = i;
@@ -225,15 +216,12 @@ static void build_process(PortProcess *p, const Type *bus)
         p->word.index = affine_add(affine_mul_c(p->part, port->bus_lanes), lane);
         p->bus.address = affine_add(affine_mul_c(i, port->chunks), p->part);
     }
-    if (p->bus.parts > 1)
-        declare_variable(p, &p->bus, "bus_word", bus);
-    if (p->word.parts > 1)
-        declare_variable(p, &p->word, "word", port->word);
-    NestMark mark = emithls_nest_open(nest, "words", loops, has_parts ? 2 : 1, LOOP_PIPELINED, -1, -1);
-    if (!p->bus.variable)
-        declare_variable(p, &p->bus, "bus_word", bus);
-    if (!p->word.variable)
-        declare_variable(p, &p->word, "word", port->word);
+    if (p->bus.parts > 1) declare_variable(p, &p->bus, "bus_word", bus);
+    if (p->word.parts > 1) declare_variable(p, &p->word, "word", port->word);
+    NestMark mark =
+        emithls_nest_open(nest, "words", loops, has_parts ? 2 : 1, LOOP_PIPELINED, -1, -1);
+    if (!p->bus.variable) declare_variable(p, &p->bus, "bus_word", bus);
+    if (!p->word.variable) declare_variable(p, &p->word, "word", port->word);
     End *from = port->is_input ? &p->bus : &p->word, *to = port->is_input ? &p->word : &p->bus;
     take_word(p, from);
     move_lanes(p, from, to);
@@ -281,23 +269,25 @@ static Op *create_process(SymbolTable *symbols, const MemoryPort *port, Op *plac
         attr_named(ctx, "report", process_report(port)),
     };
     strbuf_free(&name);
-    OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name, .loc = port->top->loc,
-                     .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs)), .region_count = 1};
+    OpState state = {.name = opinfo_of_def(ctx, EMITHLS(FUNC))->name,
+                     .loc = port->top->loc,
+                     .attrs = attr_dict(ctx, attrs, COUNT_OF(attrs)),
+                     .region_count = 1};
     Op *func = op_create(ctx, &state);
     op_insert_before(func, place);
     symtab_insert(symbols, func);
     Block *body = region_add_block(op_region(func, 0));
-    for (uint32_t i = 0; i < 2; i++)
-        block_add_arg(body, types[i], port->top->loc);
-    PortProcess p = {.port = port, .nest = {.b = builder_at_end(body, port->top->loc)},
-                 .bus = {.source = body->args[bus]}, .word = {.source = body->args[1 - bus]}};
+    for (uint32_t i = 0; i < 2; i++) block_add_arg(body, types[i], port->top->loc);
+    PortProcess p = {.port = port,
+                     .nest = {.b = builder_at_end(body, port->top->loc)},
+                     .bus = {.source = body->args[bus]},
+                     .word = {.source = body->args[1 - bus]}};
     build_process(&p, emithls_array_elem(memory));
     return func;
 }
 
-/* --- the top function ------------------------------------------------------------------------------ */
-
-/* Where new ops of the top function go: streams, then readers, before what is there; writers last. */
+/* Where new ops of the top function go: streams, then readers, before what is there; writers
+ * last. */
 typedef struct Places {
     Op *process;  /* readers' functions come before it */
     Op *dataflow; /* interfaces before it */
@@ -307,19 +297,16 @@ typedef struct Places {
 
 static bool find_places(Op *top, Places *out)
 {
-    FOR_EACH_OP(op, region_entry(op_region(top, 0)))
-    {
-        if (op->def == EMITHLS(DATAFLOW))
-            out->dataflow = op;
-        if (op->def == EMITHLS(CALL) && !out->call)
-            out->call = op;
+    FOR_EACH_OP(op, region_entry(op_region(top, 0))) {
+        if (op->def == EMITHLS(DATAFLOW)) out->dataflow = op;
+        if (op->def == EMITHLS(CALL) && !out->call) out->call = op;
     }
     out->process = top;
     FOR_EACH_OP(op, top->block)
-    if (op->def == EMITHLS(FUNC)) {
-        out->process = op;
-        break;
-    }
+        if (op->def == EMITHLS(FUNC)) {
+            out->process = op;
+            break;
+        }
     if (!out->dataflow || !out->call || !op_attr(top, "port_attrs"))
         return op_error(top, "needs port_attrs, an emithls.dataflow and calls");
     out->stream = out->dataflow;
@@ -356,10 +343,8 @@ static void erase_interface(Value *argument)
 {
     Op *interface = NULL;
     FOR_EACH_USE(use, argument)
-    if (use->owner->def == EMITHLS(INTERFACE))
-        interface = use->owner;
-    if (interface)
-        op_erase(interface);
+        if (use->owner->def == EMITHLS(INTERFACE)) interface = use->owner;
+    if (interface) op_erase(interface);
 }
 
 static void connect_port(SymbolTable *symbols, const MemoryPort *port, Places *places)
@@ -371,11 +356,10 @@ static void connect_port(SymbolTable *symbols, const MemoryPort *port, Places *p
     memory->type = memory_type(port);
     set_interface(port, memory, places);
     Value *args[2] = {port->is_input ? memory : stream, port->is_input ? stream : memory};
-    NamedAttr callee = attr_named(port->top->ctx, "callee",
-                                  attr_symbol(port->top->ctx, symbol_name(process)));
+    NamedAttr callee =
+        attr_named(port->top->ctx, "callee", attr_symbol(port->top->ctx, symbol_name(process)));
     Builder b = builder_at_end(places->call->block, places->call->loc);
-    if (port->is_input)
-        builder_set_before(&b, places->call);
+    if (port->is_input) builder_set_before(&b, places->call);
     build(&b, EMITHLS(CALL), args, 2, NULL, 0, &callee, 1);
 }
 
@@ -383,8 +367,7 @@ static void set_function_type(Op *top)
 {
     Block *body = region_entry(op_region(top, 0));
     VEC(const Type *) types = {0};
-    for (uint32_t i = 0; i < body->arg_count; i++)
-        *vec_push(&types) = body->args[i]->type;
+    for (uint32_t i = 0; i < body->arg_count; i++) *vec_push(&types) = body->args[i]->type;
     op_set_attr(top, "function_type",
                 attr_type(type_function(top->ctx, types.data, types.len, NULL, 0)));
     vec_free(&types);
@@ -396,23 +379,18 @@ static bool add_memory_ports(Pass *pass, Op *module)
     Op *top = emithls_top(module);
     SymbolTable symbols;
     Places places = {0};
-    if (!top)
-        return op_emit_error(module, "there is no top function");
-    if (!find_places(top, &places))
-        return false;
+    if (!top) return op_emit_error(module, "there is no top function");
+    if (!find_places(top, &places)) return false;
     bool ok = true;
     symtab_init(&symbols, module);
     for (uint32_t i = 0; ok && i < region_entry(op_region(top, 0))->arg_count; i++) {
         MemoryPort port = {0};
         const Attr *attrs = op_attr(top, "port_attrs")->u.array.items[i];
-        if (attr_dict_get_c(attrs, "emithls.weights"))
-            continue;
+        if (attr_dict_get_c(attrs, "emithls.weights")) continue;
         ok = describe_port(top, i, &port);
-        if (ok)
-            connect_port(&symbols, &port, &places);
+        if (ok) connect_port(&symbols, &port, &places);
     }
-    if (ok)
-        set_function_type(top);
+    if (ok) set_function_type(top);
     symtab_free(&symbols);
     return ok;
 }

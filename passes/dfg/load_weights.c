@@ -1,6 +1,6 @@
-/* load-weights: tables that are memories become variables that are filled at start-up. The words come
- * through one port and a chain of processes: each takes its own and forwards the rest, in the first
- * call only.
+/* load-weights: tables that are memories become variables that are filled at start-up. The words
+ * come through one port and a chain of processes: each takes its own and forwards the rest, in the
+ * first call only.
  *
  *   port ─▶ process ─▶ process ─▶ … ─▶ process
  *
@@ -25,8 +25,8 @@ typedef struct Loaded {
 typedef struct LoadChain {
     Context *ctx;
     Op *top;
-    VEC(Loaded) tables;   /* in order of the chain: of the functions, then of the tables there */
-    PtrMap gets;          /* Ident* of a table -> how often it is used */
+    VEC(Loaded) tables; /* in order of the chain: of the functions, then of the tables there */
+    PtrMap gets;        /* Ident* of a table -> how often it is used */
     const Type *word;
 } LoadChain;
 
@@ -37,22 +37,18 @@ static int64_t element_count(const Op *table)
     return ok ? count : 0;
 }
 
-/* --- tables become variables --------------------------------------------------------------------- */
-
 /* The pragma of that kind about an array, or NULL. */
 static Op *pragma_of(const Value *array, const OpDef *def)
 {
     FOR_EACH_USE(use, array)
-    if (use->owner->def == def)
-        return use->owner;
+        if (use->owner->def == def) return use->owner;
     return NULL;
 }
 
 static bool count_get(Op *op, void *user)
 {
     PtrMap *gets = user;
-    if (op->def != EMITHLS(GET))
-        return true;
+    if (op->def != EMITHLS(GET)) return true;
     const Ident *table = op_attr(op, "table")->u.symbol.names[0];
     ptrmap_put(gets, table, (void *)((uintptr_t)ptrmap_get(gets, table) + 1));
     return true;
@@ -102,8 +98,7 @@ static void declare_variable(LoadChain *chain, Op *func, Op *get)
 static void collect(LoadChain *chain, Op *func)
 {
     FOR_EACH_OP_SAFE(op, region_entry(op_region(func, 0)))
-    if (op->def == EMITHLS(GET) && is_loadable(chain, op))
-        declare_variable(chain, func, op);
+        if (op->def == EMITHLS(GET) && is_loadable(chain, op)) declare_variable(chain, func, op);
 }
 
 static const Type *chain_word(const LoadChain *chain)
@@ -111,13 +106,10 @@ static const Type *chain_word(const LoadChain *chain)
     uint32_t width = MIN_WORD;
     for (size_t i = 0; i < chain->tables.len; i++) {
         const Type *elem = emithls_array_elem(chain->tables.data[i].variable->type);
-        while (width < type_width(elem))
-            width *= 2;
+        while (width < type_width(elem)) width *= 2;
     }
     return type_i(chain->ctx, width);
 }
-
-/* --- loading ---------------------------------------------------------------------------------------- */
 
 static Value *read_element(EmithlsNest *nest, Value *chain_in, const Type *elem)
 {
@@ -149,7 +141,8 @@ static void store_row(EmithlsNest *nest, Value *row, int64_t lanes, Value *memor
     LoopSpec loop = {"k", lanes};
     index[rank - 1] = affine_dim(ctx, nest->count);
     NestMark mark = emithls_nest_open(nest, "store", &loop, 1, LOOP_UNROLLED, -1, -1);
-    emithls_nest_store(nest, emithls_nest_load(nest, row, &index[rank - 1], 1), memory, index, rank);
+    emithls_nest_store(nest, emithls_nest_load(nest, row, &index[rank - 1], 1), memory, index,
+                       rank);
     emithls_nest_close(nest, mark);
     emithls_nest_close(nest, guard);
 }
@@ -158,8 +151,7 @@ static void store_row(EmithlsNest *nest, Value *row, int64_t lanes, Value *memor
 static Op *first_loop(Op *func)
 {
     FOR_EACH_OP(op, region_entry(op_region(func, 0)))
-    if (op->def == EMITHLS(FOR))
-        return op;
+        if (op->def == EMITHLS(FOR)) return op;
     return NULL;
 }
 
@@ -170,8 +162,7 @@ static Value *declare_row(const Loaded *loaded)
     uint32_t rank = emithls_array_rank(type);
     int64_t lanes = emithls_array_dim(type, rank - 1);
     StrBuf name = {0};
-    if (!pragma_of(loaded->variable, EMITHLS(ARRAY_RESHAPE)))
-        return NULL;
+    if (!pragma_of(loaded->variable, EMITHLS(ARRAY_RESHAPE))) return NULL;
     EmithlsNest nest = {.b = builder_before(first_loop(loaded->func))};
     strbuf_printf(&name, "%.*s_row", STR_ARG(symbol_name(loaded->table)->str));
     Value *row = emithls_nest_variable(&nest, name.data, emithls_array_elem(type), &lanes, 1);
@@ -190,7 +181,9 @@ static void load_table(EmithlsNest *nest, const Loaded *loaded, Value *row, Valu
     LoopSpec loops[MAX_TABLE_RANK];
     int64_t lanes = emithls_array_dim(type, rank - 1);
     for (uint32_t i = 0; i < rank; i++) {
-        loops[i] = (LoopSpec){i + 1 == rank && row ? "lane" : i < COUNT_OF(names) ? names[i] : "z",
+        loops[i] = (LoopSpec){i + 1 == rank && row  ? "lane"
+                              : i < COUNT_OF(names) ? names[i]
+                                                    : "z",
                               emithls_array_dim(type, i)};
         index[i] = affine_dim(nest->b.ctx, nest->count + i);
     }
@@ -222,17 +215,15 @@ static Value *add_argument(Op *func, const char *name, const Type *type, const A
     uint32_t count = body->arg_count;
     VEC(const Type *) types = {0};
     VEC(const Attr *) items = {0};
-    for (uint32_t i = 0; i < count; i++)
-        *vec_push(&types) = old->u.function.types[i];
+    for (uint32_t i = 0; i < count; i++) *vec_push(&types) = old->u.function.types[i];
     *vec_push(&types) = type;
-    for (uint32_t i = 0; i < count; i++)
-        *vec_push(&items) = names->u.array.items[i];
+    for (uint32_t i = 0; i < count; i++) *vec_push(&items) = names->u.array.items[i];
     *vec_push(&items) = attr_string_c(ctx, name);
-    op_set_attr(func, "function_type", attr_type(type_function(ctx, types.data, count + 1, NULL, 0)));
+    op_set_attr(func, "function_type",
+                attr_type(type_function(ctx, types.data, count + 1, NULL, 0)));
     op_set_attr(func, "arg_names", attr_array(ctx, items.data, count + 1));
     if (ports) {
-        for (uint32_t i = 0; i < count; i++)
-            items.data[i] = ports->u.array.items[i];
+        for (uint32_t i = 0; i < count; i++) items.data[i] = ports->u.array.items[i];
         items.data[count] = port;
         op_set_attr(func, "port_attrs", attr_array(ctx, items.data, count + 1));
     }
@@ -249,10 +240,10 @@ static void load_function(LoadChain *chain, size_t first, size_t end, int64_t re
     Value *chain_in = add_argument(func, "weights_in", stream, NULL);
     Value *chain_out = rest ? add_argument(func, "weights_out", stream, NULL) : NULL;
     VEC(Value *) rows = {0};
-    for (size_t i = first; i < end; i++)
-        *vec_push(&rows) = declare_row(&chain->tables.data[i]);
+    for (size_t i = first; i < end; i++) *vec_push(&rows) = declare_row(&chain->tables.data[i]);
     Builder b = builder_before(first_loop(func));
-    OpState state = {.name = opinfo_of_def(chain->ctx, EMITHLS(ONCE))->name, .loc = func->loc,
+    OpState state = {.name = opinfo_of_def(chain->ctx, EMITHLS(ONCE))->name,
+                     .loc = func->loc,
                      .region_count = 1};
     NamedAttr name = attr_named(chain->ctx, "name", attr_string_c(chain->ctx, "loaded"));
     state.attrs = attr_dict(chain->ctx, &name, 1);
@@ -261,26 +252,22 @@ static void load_function(LoadChain *chain, size_t first, size_t end, int64_t re
     for (size_t i = first; i < end; i++)
         load_table(&nest, &chain->tables.data[i], rows.data[i - first], chain_in);
     vec_free(&rows);
-    if (rest)
-        forward_rest(&nest, chain_in, chain_out, rest);
+    if (rest) forward_rest(&nest, chain_in, chain_out, rest);
 }
-
-/* --- the top function --------------------------------------------------------------------------------- */
 
 static Op *call_of(Op *top, const Op *func)
 {
     FOR_EACH_OP(op, region_entry(op_region(top, 0)))
-    if (op->def == EMITHLS(CALL) &&
-        op_attr(op, "callee")->u.symbol.names[0] == symbol_name(func))
-        return op;
+        if (op->def == EMITHLS(CALL) &&
+            op_attr(op, "callee")->u.symbol.names[0] == symbol_name(func))
+            return op;
     return NULL;
 }
 
 static Op *find_dataflow(Op *top)
 {
     FOR_EACH_OP(op, region_entry(op_region(top, 0)))
-    if (op->def == EMITHLS(DATAFLOW))
-        return op;
+        if (op->def == EMITHLS(DATAFLOW)) return op;
     return NULL;
 }
 
@@ -309,8 +296,8 @@ static Value *add_port(LoadChain *chain, Op *dataflow, int64_t words)
     const Type *frame = type_tensor(chain->word, &words, 1, NULL);
     const NamedAttr items[2] = {attr_named(ctx, "emithls.frame", attr_type(frame)),
                                 attr_named(ctx, "emithls.weights", attr_unit(ctx))};
-    Value *port = add_argument(chain->top, "weights", emithls_stream(chain->word),
-                               attr_dict(ctx, items, 2));
+    Value *port =
+        add_argument(chain->top, "weights", emithls_stream(chain->word), attr_dict(ctx, items, 2));
     Builder b = builder_before(dataflow);
     NamedAttr mode = attr_named(ctx, "mode", attr_string_c(ctx, "axis"));
     build(&b, EMITHLS(INTERFACE), &port, 1, NULL, 0, &mode, 1);
@@ -321,7 +308,8 @@ static Value *add_port(LoadChain *chain, Op *dataflow, int64_t words)
 static size_t function_end(const LoadChain *chain, size_t first)
 {
     size_t end = first;
-    while (end < chain->tables.len && chain->tables.data[end].func == chain->tables.data[first].func)
+    while (end < chain->tables.len &&
+           chain->tables.data[end].func == chain->tables.data[first].func)
         end++;
     return end;
 }
@@ -336,12 +324,10 @@ static void connect_chain(LoadChain *chain, Op *dataflow)
     for (size_t first = 0, end; first < chain->tables.len; first = end) {
         Op *func = chain->tables.data[first].func, *call = call_of(chain->top, func);
         end = function_end(chain, first);
-        for (size_t i = first; i < end; i++)
-            words -= element_count(chain->tables.data[i].table);
+        for (size_t i = first; i < end; i++) words -= element_count(chain->tables.data[i].table);
         load_function(chain, first, end, words);
         append_operand(call, link);
-        if (words == 0)
-            return;
+        if (words == 0) return;
         link = add_link(chain, place, symbol_name(func)->str,
                         symbol_name(chain->tables.data[end].func)->str);
         append_operand(call, link);
@@ -354,14 +340,15 @@ static bool load_weights(Pass *pass, Op *module)
     LoadChain chain = {.ctx = module->ctx, .top = emithls_top(module)};
     Op *dataflow = chain.top ? find_dataflow(chain.top) : NULL;
     if (!dataflow || !op_attr(chain.top, "port_attrs"))
-        return op_emit_error(module, "there is no top function with port_attrs and emithls.dataflow");
+        return op_emit_error(module,
+                             "there is no top function with port_attrs and emithls.dataflow");
     bool counted = op_walk(module, count_get, &chain.gets);
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    if (counted && op->def == EMITHLS(FUNC) && op != chain.top && call_of(chain.top, op) && first_loop(op))
-        collect(&chain, op);
+        if (counted && op->def == EMITHLS(FUNC) && op != chain.top && call_of(chain.top, op) &&
+            first_loop(op))
+            collect(&chain, op);
     chain.word = chain_word(&chain);
-    if (chain.tables.len)
-        connect_chain(&chain, dataflow);
+    if (chain.tables.len) connect_chain(&chain, dataflow);
     vec_free(&chain.tables);
     ptrmap_free(&chain.gets);
     return true;

@@ -1,4 +1,5 @@
-/* Passes on emithls, the hardware behind the dataflow level. docs/reference describes each from its PassDef. */
+/* Passes on emithls, the hardware behind the dataflow level. docs/reference describes each from its
+ * PassDef. */
 #ifndef MING_PASSES_DFG_PASSES_H
 #define MING_PASSES_DFG_PASSES_H
 

@@ -3,10 +3,10 @@
  * with the sets of Algorithm 2 as affine maps of the op's loops.
  * Requires: named ops generalized.  Changes: attributes only.
  * Tests: lit/passes/linalg/analyze-kernels.mir */
+#include "analysis/analysis.h"
 #include "dialects/linalg/linalg.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
-#include "analysis/analysis.h"
 #include "passes/linalg/passes.h"
 
 static const Attr *loop_set(const Kernel *kernel, uint32_t mask)
@@ -15,16 +15,15 @@ static const Attr *loop_set(const Kernel *kernel, uint32_t mask)
     const AffineExpr *results[KERNEL_MAX_LOOPS];
     uint32_t count = 0;
     for (uint32_t i = 0; i < kernel->loop_count; i++)
-        if (mask >> i & 1u)
-            results[count++] = affine_dim(ctx, i);
+        if (mask >> i & 1u) results[count++] = affine_dim(ctx, i);
     return attr_map(map_get(ctx, kernel->loop_count, 0, count, results));
 }
 
 static const Attr *kernel_attr(const Kernel *kernel)
 {
     Context *ctx = kernel->op->ctx;
-    const AffineMap *originals = map_get(ctx, kernel->loop_count, 0, kernel->original_count,
-                                         kernel->originals);
+    const AffineMap *originals =
+        map_get(ctx, kernel->loop_count, 0, kernel->original_count, kernel->originals);
     const NamedAttr items[] = {
         attr_named(ctx, "class", attr_string_c(ctx, kernel_class_name(kernel->class))),
         attr_named(ctx, "stride", attr_i64_array(ctx, kernel->strides, kernel->window_count)),
@@ -41,8 +40,7 @@ static bool annotate(Op *op, void *user)
 {
     bool *ok = user;
     Kernel kernel;
-    if (op->def != LINALG(GENERIC))
-        return true;
+    if (op->def != LINALG(GENERIC)) return true;
     if (kernel_analyze(op, &kernel))
         op_set_attr(op, "dfg.kernel", kernel_attr(&kernel));
     else

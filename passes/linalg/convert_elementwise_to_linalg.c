@@ -12,11 +12,9 @@
 
 static bool is_convertible(const Op *op)
 {
-    if (!op_has_trait(op, TRAIT_ELEMENTWISE))
-        return false;
+    if (!op_has_trait(op, TRAIT_ELEMENTWISE)) return false;
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (op_operand(op, i)->type->kind != TYPE_RANKED_TENSOR)
-            return false;
+        if (op_operand(op, i)->type->kind != TYPE_RANKED_TENSOR) return false;
     return true;
 }
 
@@ -24,8 +22,7 @@ static bool is_convertible(const Op *op)
 static Value *init_for(Builder *b, const Op *op, const Type *type)
 {
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (op_operand(op, i)->type == type)
-            return op_operand(op, i);
+        if (op_operand(op, i)->type == type) return op_operand(op, i);
     MixedIndices sizes = {0};
     for (uint32_t i = 0; i < type->u.shaped.rank; i++)
         *vec_push(&sizes) = tensor_mixed_dim(b, op_operand(op, 0), i);
@@ -43,12 +40,11 @@ static Op *build_generic(Builder *b, const Op *op, const ValueList *inits)
     bool *is_reduction = xcalloc(rank, sizeof *is_reduction);
     for (uint32_t i = 0; i < op->operand_count + op->result_count; i++)
         *vec_push(&maps) = map_identity(b->ctx, rank);
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        *vec_push(&inputs) = op_operand(op, i);
-    Op *generic = linalg_build_generic(b, inputs.data, (uint32_t)inputs.len, inits->data,
-                                       (uint32_t)inits->len,
-                                       linalg_maps_attr(b->ctx, maps.data, maps.len),
-                                       linalg_iterators_attr(b->ctx, is_reduction, rank));
+    for (uint32_t i = 0; i < op->operand_count; i++) *vec_push(&inputs) = op_operand(op, i);
+    Op *generic =
+        linalg_build_generic(b, inputs.data, (uint32_t)inputs.len, inits->data,
+                             (uint32_t)inits->len, linalg_maps_attr(b->ctx, maps.data, maps.len),
+                             linalg_iterators_attr(b->ctx, is_reduction, rank));
     vec_free(&maps);
     vec_free(&inputs);
     free_ptr((void **)&is_reduction);
@@ -71,8 +67,7 @@ static void fill_body(const Op *op, Block *body)
                                          .result_count = op->result_count,
                                          .attrs = op->attrs,
                                          .props = op->props});
-    for (uint32_t i = 0; i < scalar->result_count; i++)
-        *vec_push(&results) = op_result(scalar, i);
+    for (uint32_t i = 0; i < scalar->result_count; i++) *vec_push(&results) = op_result(scalar, i);
     linalg_yield(&b, results.data, (uint32_t)results.len);
     vec_free(&types);
     vec_free(&results);
@@ -86,8 +81,7 @@ static void convert(Rewriter *rw, Op *op)
         *vec_push(&values) = init_for(&rw->b, op, op_result(op, i)->type);
     Op *generic = build_generic(&rw->b, op, &values);
     fill_body(op, linalg_body(generic));
-    for (uint32_t i = 0; i < op->result_count; i++)
-        values.data[i] = op_result(generic, i);
+    for (uint32_t i = 0; i < op->result_count; i++) values.data[i] = op_result(generic, i);
     rewriter_replace(rw, op, values.data, op->result_count);
     vec_free(&values);
 }
@@ -105,8 +99,7 @@ static bool fold_away(Context *ctx, Op *op)
     Rewriter rw = rewriter_plain(ctx);
     rw.driver = &erased;
     rw.erasing = note_erased;
-    while (!erased && fold_op(&rw, op))
-        continue;
+    while (!erased && fold_op(&rw, op)) continue;
     return erased;
 }
 

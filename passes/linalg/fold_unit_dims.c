@@ -15,8 +15,6 @@ typedef struct UnitFold {
     MapList maps;             /* new ones, per operand */
 } UnitFold;
 
-/* --- loops --------------------------------------------------------------------------------- */
-
 /* A loop runs once if the first dimension that it alone indexes has extent 1. */
 static void find_unit_loops(UnitFold *f)
 {
@@ -25,13 +23,11 @@ static void find_unit_loops(UnitFold *f)
     bool known = linalg_loop_extents(f->op, extents);
     for (uint32_t i = 0; i < loops; i++) {
         f->is_unit[i] = known && extents[i] == 1;
-        f->loops[i] = f->is_unit[i] ? affine_const(f->op->ctx, 0)
-                                    : affine_dim(f->op->ctx, f->loop_count++);
+        f->loops[i] =
+            f->is_unit[i] ? affine_const(f->op->ctx, 0) : affine_dim(f->op->ctx, f->loop_count++);
     }
     free_ptr((void **)&extents);
 }
-
-/* --- operands ------------------------------------------------------------------------------- */
 
 /* Only plain tensors change shape; buffers would have to be memref views. */
 static bool is_reducible(const Type *type)
@@ -41,8 +37,7 @@ static bool is_reducible(const Type *type)
 
 static bool is_unit_dim(const UnitFold *f, const Type *type, uint32_t dim, const AffineExpr *expr)
 {
-    if (type->u.shaped.dims[dim] != 1)
-        return false;
+    if (type->u.shaped.dims[dim] != 1) return false;
     return expr->kind == AFFINE_DIM ? f->is_unit[expr->value]
                                     : affine_is_const(expr) && expr->value == 0;
 }
@@ -59,30 +54,24 @@ static void fold_operand(UnitFold *f, uint32_t operand)
             *vec_push(&results) =
                 affine_replace(map->results[i], f->loops, map->dim_count, NULL, 0);
     }
-    if (results.len == map->result_count)
-        free_ptr((void **)&kept);
+    if (results.len == map->result_count) free_ptr((void **)&kept);
     f->kept[operand] = kept;
-    *vec_push(&f->maps) =
-        map_get(map->ctx, f->loop_count, 0, (uint32_t)results.len, results.data);
+    *vec_push(&f->maps) = map_get(map->ctx, f->loop_count, 0, (uint32_t)results.len, results.data);
     vec_free(&results);
 }
 
 static bool maps_change(const UnitFold *f)
 {
     for (uint32_t i = 0; i < f->op->operand_count; i++)
-        if (f->maps.data[i] != linalg_operand_map(f->op, i))
-            return true;
+        if (f->maps.data[i] != linalg_operand_map(f->op, i)) return true;
     return false;
 }
-
-/* --- the op ---------------------------------------------------------------------------------- */
 
 static const Attr *remaining_iterators(const UnitFold *f)
 {
     VEC(bool) reductions = {0};
     for (uint32_t i = 0; i < linalg_loop_count(f->op); i++)
-        if (!f->is_unit[i])
-            *vec_push(&reductions) = linalg_is_reduction(f->op, i);
+        if (!f->is_unit[i]) *vec_push(&reductions) = linalg_is_reduction(f->op, i);
     const Attr *iterators = linalg_iterators_attr(f->op->ctx, reductions.data, reductions.len);
     vec_free(&reductions);
     return iterators;
@@ -92,9 +81,8 @@ static const Attr *remaining_iterators(const UnitFold *f)
 static void renumber_indices(Rewriter *rw, const UnitFold *f, Op *made)
 {
     Builder saved = rw->b;
-    FOR_EACH_OP_SAFE (op, linalg_body(made)) {
-        if (op->def != LINALG(INDEX))
-            continue;
+    FOR_EACH_OP_SAFE(op, linalg_body(made)) {
+        if (op->def != LINALG(INDEX)) continue;
         int64_t old = attr_int_value(op_attr(op, "dim"));
         builder_set_before(&rw->b, op);
         rw->b.loc = op->loc;
@@ -111,8 +99,7 @@ static Op *build_reduced(Rewriter *rw, const UnitFold *f, RankReduction reductio
     GenericParts parts = {0};
     for (uint32_t i = 0; i < f->op->operand_count; i++) {
         Value *value = op_operand(f->op, i);
-        if (f->kept[i])
-            value = fold_unit_drop_dims(&rw->b, value, f->kept[i], reduction);
+        if (f->kept[i]) value = fold_unit_drop_dims(&rw->b, value, f->kept[i], reduction);
         if (i < linalg_input_count(f->op))
             parts_add_input(&parts, value, f->maps.data[i]);
         else
@@ -131,8 +118,7 @@ static Value *restore(Builder *b, const UnitFold *f, Value *result, uint32_t ini
                       RankReduction reduction)
 {
     Value *dest = op_operand(f->op, init);
-    if (!f->kept[init])
-        return result;
+    if (!f->kept[init]) return result;
     return reduction == REDUCE_BY_SLICES
                ? fold_unit_insert_into(b, result, dest)
                : fold_unit_insert_dims(b, result, f->kept[init], dest->type->u.shaped.rank);
@@ -152,20 +138,16 @@ static void replace_by_reduced(Rewriter *rw, const UnitFold *f, RankReduction re
 static bool fold_unit_loops(Rewriter *rw, Op *op, RankReduction reduction)
 {
     uint32_t loops = linalg_loop_count(op), operands = op->operand_count;
-    if (loops == 0)
-        return false;
+    if (loops == 0) return false;
     UnitFold f = {.op = op,
                   .is_unit = xcalloc(loops, sizeof(bool)),
                   .loops = xcalloc(loops, sizeof(const AffineExpr *)),
                   .kept = xcalloc(operands, sizeof(bool *))};
     find_unit_loops(&f);
-    for (uint32_t i = 0; i < operands; i++)
-        fold_operand(&f, i);
+    for (uint32_t i = 0; i < operands; i++) fold_operand(&f, i);
     bool ok = maps_change(&f) && parts_maps_cover_loops(op->ctx, &f.maps);
-    if (ok)
-        replace_by_reduced(rw, &f, reduction);
-    for (uint32_t i = 0; i < operands; i++)
-        free_ptr((void **)&f.kept[i]);
+    if (ok) replace_by_reduced(rw, &f, reduction);
+    for (uint32_t i = 0; i < operands; i++) free_ptr((void **)&f.kept[i]);
     free_ptr((void **)&f.is_unit);
     free_ptr((void **)&f.loops);
     free_ptr((void **)&f.kept);

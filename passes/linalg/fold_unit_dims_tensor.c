@@ -5,8 +5,6 @@
 
 typedef VEC(uint32_t) Counts;
 
-/* --- dropping and restoring ---------------------------------------------------------------- */
-
 /* Groups of one dimension that stays and those that go after it; those before the first that
  * stays join its group. No group if none stays. */
 static const Attr *groups_of_kept(Context *ctx, const bool *kept, uint32_t rank)
@@ -31,8 +29,7 @@ static const Type *kept_type(const Type *type, const bool *kept)
 {
     IntList dims = {0};
     for (uint32_t i = 0; i < type->u.shaped.rank; i++)
-        if (kept[i])
-            *vec_push(&dims) = type->u.shaped.dims[i];
+        if (kept[i]) *vec_push(&dims) = type->u.shaped.dims[i];
     const Type *reduced = type_tensor(type_elem(type), dims.data, (uint32_t)dims.len, NULL);
     vec_free(&dims);
     return reduced;
@@ -54,8 +51,8 @@ Value *fold_unit_drop_dims(Builder *b, Value *tensor, const bool *kept, RankRedu
 {
     const Type *type = kept_type(tensor->type, kept);
     if (reduction == REDUCE_BY_RESHAPES)
-        return tensor_collapse_shape(
-            b, tensor, type, groups_of_kept(b->ctx, kept, tensor->type->u.shaped.rank));
+        return tensor_collapse_shape(b, tensor, type,
+                                     groups_of_kept(b->ctx, kept, tensor->type->u.shaped.rank));
     SliceParams slice = whole_slice(b, tensor);
     Op *op = tensor_build_extract_slice(b, tensor, type, &slice);
     tensor_slice_free(&slice);
@@ -88,8 +85,6 @@ Value *fold_unit_insert_into(Builder *b, Value *tensor, Value *dest)
     return op_result(op, 0);
 }
 
-/* --- pads ----------------------------------------------------------------------------------------- */
-
 static bool is_zero(MixedIndex index)
 {
     int64_t value;
@@ -108,8 +103,7 @@ static bool find_kept(const Op *pad, bool *kept, PadBorders *out)
         kept[i] = type->u.shaped.dims[i] != 1 || !is_zero(borders.low.data[i]) ||
                   !is_zero(borders.high.data[i]);
         any_goes = any_goes || !kept[i];
-        if (!kept[i])
-            continue;
+        if (!kept[i]) continue;
         *vec_push(&out->low) = borders.low.data[i];
         *vec_push(&out->high) = borders.high.data[i];
     }
@@ -158,16 +152,16 @@ static bool fold_pad(Rewriter *rw, Op *pad, RankReduction reduction)
 {
     uint32_t rank = op_operand(pad, 0)->type->u.shaped.rank;
     Value *padding = tensor_padding(pad);
-    if (rank == 0 || !padding || op_operand(pad, 0)->type->u.shaped.extra)
-        return false;
+    if (rank == 0 || !padding || op_operand(pad, 0)->type->u.shaped.extra) return false;
     PadBorders borders = {0};
     bool *kept = xcalloc(rank, sizeof *kept);
     bool ok = find_kept(pad, kept, &borders);
     if (ok) {
         Value *small = build_small_pad(&rw->b, pad, padding, kept, &borders, reduction);
-        Value *wide = reduction == REDUCE_BY_RESHAPES
-                          ? fold_unit_insert_dims(&rw->b, small, kept, rank)
-                          : fold_unit_insert_into(&rw->b, small, empty_of_padded(&rw->b, small, kept, rank));
+        Value *wide =
+            reduction == REDUCE_BY_RESHAPES
+                ? fold_unit_insert_dims(&rw->b, small, kept, rank)
+                : fold_unit_insert_into(&rw->b, small, empty_of_padded(&rw->b, small, kept, rank));
         rewriter_replace_one(rw, pad, tensor_cast(&rw->b, wide, op_result(pad, 0)->type));
     }
     free_ptr((void **)&kept);
@@ -193,8 +187,6 @@ void fold_unit_add_pads(PatternSet *set, RankReduction reduction)
                 reduction == REDUCE_BY_SLICES ? fold_pad_by_slices : fold_pad_by_reshapes);
 }
 
-/* --- slices --------------------------------------------------------------------------------------- */
-
 /* Groups of one dimension that stays and the units before it; the last units join the last
  * group. False if no dimension is a unit. */
 static bool groups_of_units(const Type *type, Counts *sizes)
@@ -208,8 +200,7 @@ static bool groups_of_units(const Type *type, Counts *sizes)
         *vec_push(sizes) = units + 1;
         units = 0;
     }
-    if (sizes->len > 0)
-        sizes->data[sizes->len - 1] += units;
+    if (sizes->len > 0) sizes->data[sizes->len - 1] += units;
     return sizes->len != rank;
 }
 

@@ -6,23 +6,19 @@
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
+#include "ir/rewrite/rewrite.h"
 #include "passes/linalg/internal.h"
-
-/* --- scalars ------------------------------------------------------------------------------ */
 
 /* generic(fill(c)) reads c */
 static bool read_fill_value(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     bool found = false;
-    if (!linalg_has_tensor_semantics(op))
-        return false;
+    if (!linalg_has_tensor_semantics(op)) return false;
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
         Op *fill = rewrite_def_of(op_operand(op, i), LINALG(FILL));
-        if (!fill || !linalg_reads_operand(op, i))
-            continue;
+        if (!fill || !linalg_reads_operand(op, i)) continue;
         rw->b.loc = fill->loc;
         Value *value = linalg_cast_scalar(&rw->b, op_operand(fill, 0),
                                           type_elem(op_operand(op, i)->type), CAST_SIGNED);
@@ -41,8 +37,7 @@ static bool is_number(const Type *type)
 static const Attr *constant_element(const Value *value)
 {
     const Attr *attr = fold_constant_of(value);
-    if (!attr || attr->kind == ATTR_INTEGER || attr->kind == ATTR_FLOAT)
-        return attr;
+    if (!attr || attr->kind == ATTR_INTEGER || attr->kind == ATTR_FLOAT) return attr;
     bool is_splat = attr->kind == ATTR_DENSE && attr->u.dense.is_splat;
     return is_splat && is_number(type_elem(attr->type)) ? dense_elem(attr, 0) : NULL;
 }
@@ -54,8 +49,7 @@ static const Attr *collect_others(const Op *op, uint32_t dropped, GenericParts *
     *vec_push(&locs) = op->loc;
     for (uint32_t i = 0; i < op->operand_count; i++) {
         Value *value = op_operand(op, i);
-        if (i == dropped)
-            continue;
+        if (i == dropped) continue;
         if (i >= linalg_input_count(op)) {
             parts_add_init(parts, value, linalg_operand_map(op, i));
             continue;
@@ -75,8 +69,7 @@ static void copy_body_with(Rewriter *rw, Op *made, Op *op, uint32_t input, Value
     Block *from = linalg_body(op), *to = linalg_body(made);
     ptrmap_put(&values, from->args[input], scalar);
     for (uint32_t i = 0, next = 0; i < from->arg_count; i++) {
-        if (i == input)
-            continue;
+        if (i == input) continue;
         to->args[next]->loc = from->args[i]->loc;
         ptrmap_put(&values, from->args[i], to->args[next++]);
     }
@@ -87,8 +80,7 @@ static void copy_body_with(Rewriter *rw, Op *made, Op *op, uint32_t input, Value
 static void replace_by(Rewriter *rw, Op *op, Op *made)
 {
     ValueList values = {0};
-    for (uint32_t i = 0; i < op->result_count; i++)
-        *vec_push(&values) = op_result(made, i);
+    for (uint32_t i = 0; i < op->result_count; i++) *vec_push(&values) = op_result(made, i);
     rewriter_replace(rw, op, values.data, op->result_count);
     vec_free(&values);
 }
@@ -114,12 +106,10 @@ static bool read_constant(Rewriter *rw, Op *op, uint32_t input, const Attr *elem
 static bool read_constants(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (!linalg_has_tensor_semantics(op))
-        return false;
+    if (!linalg_has_tensor_semantics(op)) return false;
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
         const Attr *element = constant_element(op_operand(op, i));
-        if (element)
-            return read_constant(rw, op, i, element);
+        if (element) return read_constant(rw, op, i, element);
     }
     return false;
 }
@@ -137,8 +127,7 @@ static bool empty_inits(Rewriter *rw, Op *op, void *user)
         op_set_operand(op, i, parts_empty_like(&rw->b, init));
         changed = true;
     }
-    if (changed)
-        rewriter_modified(rw, op);
+    if (changed) rewriter_modified(rw, op);
     return changed;
 }
 
@@ -148,8 +137,6 @@ void fuse_add_constants(PatternSet *set)
     pattern_add(set, "read-constants", LINALG(GENERIC), 1, read_constants);
     pattern_add(set, "empty-inits", LINALG(GENERIC), 1, empty_inits);
 }
-
-/* --- transposes of constants ------------------------------------------------------------------ */
 
 static bool only_forwards(const Op *op)
 {
@@ -203,8 +190,7 @@ static const Attr *permuted(const Attr *dense, const Type *type, const int64_t *
         copy_element(data, at, dense->u.dense.data, from, bytes);
         for (uint32_t d = rank; d-- > 0;) {
             from += strides[d];
-            if (++index[d] < type->u.shaped.dims[d])
-                break;
+            if (++index[d] < type->u.shaped.dims[d]) break;
             from -= strides[d] * index[d];
             index[d] = 0;
         }
@@ -217,8 +203,7 @@ static const Attr *permuted(const Attr *dense, const Type *type, const int64_t *
 static bool transpose_constant(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
-    if (!is_transpose(op))
-        return false;
+    if (!is_transpose(op)) return false;
     Value *input = op_operand(op, 0);
     const Type *type = op_result(op, 0)->type;
     const Attr *dense = fold_constant_of(input);

@@ -17,13 +17,10 @@ typedef struct Fusion {
     PtrMap values;            /* from both bodies to the fused one */
 } Fusion;
 
-/* --- may they be fused? ------------------------------------------------------------------ */
-
 static bool all_loops_parallel(const Op *op)
 {
     for (uint32_t i = 0; i < linalg_loop_count(op); i++)
-        if (linalg_is_reduction(op, i))
-            return false;
+        if (linalg_is_reduction(op, i)) return false;
     return true;
 }
 
@@ -43,8 +40,7 @@ static const AffineMap *loops_map(const Op *producer, uint32_t result, const Op 
 static void mark_dims(const AffineMap *map, bool *covered)
 {
     for (uint32_t i = 0; i < map->result_count; i++)
-        if (map->results[i]->kind == AFFINE_DIM)
-            covered[map->results[i]->value] = true;
+        if (map->results[i]->kind == AFFINE_DIM) covered[map->results[i]->value] = true;
 }
 
 /* Once the producer's result is no operand any more, each loop still has a trip count. Parallel
@@ -53,8 +49,7 @@ static bool keeps_trip_counts(const Op *producer, uint32_t result, const Op *con
                               uint32_t operand)
 {
     uint32_t loops = linalg_loop_count(consumer), count = 0;
-    if (all_loops_parallel(consumer))
-        return true;
+    if (all_loops_parallel(consumer)) return true;
     bool *covered = xcalloc(loops, sizeof *covered);
     const AffineMap *to_producer = loops_map(producer, result, consumer, operand);
     for (uint32_t i = 0; i < consumer->operand_count; i++)
@@ -62,8 +57,7 @@ static bool keeps_trip_counts(const Op *producer, uint32_t result, const Op *con
             mark_dims(linalg_operand_map(consumer, i), covered);
     for (uint32_t i = 0; i < linalg_input_count(producer); i++)
         mark_dims(map_compose(linalg_operand_map(producer, i), to_producer), covered);
-    for (uint32_t i = 0; i < loops; i++)
-        count += covered[i];
+    for (uint32_t i = 0; i < loops; i++) count += covered[i];
     free_ptr((void **)&covered);
     return count == loops;
 }
@@ -72,19 +66,16 @@ static bool is_fusable(const Op *consumer, uint32_t operand)
 {
     const Value *value = op_operand(consumer, operand);
     const Op *producer = value_def(value);
-    if (!producer || producer->def != LINALG(GENERIC) ||
-        !linalg_has_tensor_semantics(producer) || value->type->kind != TYPE_RANKED_TENSOR)
+    if (!producer || producer->def != LINALG(GENERIC) || !linalg_has_tensor_semantics(producer) ||
+        value->type->kind != TYPE_RANKED_TENSOR)
         return false;
-    if (!all_loops_parallel(producer) || operand >= linalg_input_count(consumer))
-        return false;
+    if (!all_loops_parallel(producer) || operand >= linalg_input_count(consumer)) return false;
     if (linalg_operand_map(consumer, operand)->result_count != linalg_loop_count(producer))
         return false;
     return map_is_permutation(result_map(producer, 0)) &&
            map_is_permutation(result_map(producer, value->index)) &&
            keeps_trip_counts(producer, value->index, consumer, operand);
 }
-
-/* --- operands ----------------------------------------------------------------------------- */
 
 /* Results that others read, whose init's elements count, or without whose init a loop of the
  * producer has no trip count. */
@@ -97,7 +88,7 @@ static void find_kept(Fusion *f)
         f->kept[i] = linalg_reads_operand(f->producer, inputs + i) ||
                      !parts_operands_cover_loops(f->producer, dropped);
         dropped[inputs + i] = false;
-        FOR_EACH_USE (use, op_result(f->producer, i))
+        FOR_EACH_USE(use, op_result(f->producer, i))
             f->kept[i] = f->kept[i] || use->owner != f->consumer;
     }
     free_ptr((void **)&dropped);
@@ -132,8 +123,6 @@ static void collect_parts(const Fusion *f, GenericParts *out)
         parts_add_init(out, op_operand(consumer, i), linalg_operand_map(consumer, i));
 }
 
-/* --- body ------------------------------------------------------------------------------------- */
-
 static void map_arg(Fusion *f, const Block *from, uint32_t index, uint32_t *next)
 {
     Value *arg = linalg_body(f->fused)->args[(*next)++];
@@ -147,17 +136,12 @@ static void map_args(Fusion *f)
     const Block *producer = linalg_body(f->producer), *consumer = linalg_body(f->consumer);
     uint32_t producer_inputs = linalg_input_count(f->producer);
     uint32_t consumer_inputs = linalg_input_count(f->consumer), next = 0;
-    for (uint32_t i = 0; i < f->operand; i++)
-        map_arg(f, consumer, i, &next);
-    for (uint32_t i = 0; i < producer_inputs; i++)
-        map_arg(f, producer, i, &next);
-    for (uint32_t i = f->operand + 1; i < consumer_inputs; i++)
-        map_arg(f, consumer, i, &next);
+    for (uint32_t i = 0; i < f->operand; i++) map_arg(f, consumer, i, &next);
+    for (uint32_t i = 0; i < producer_inputs; i++) map_arg(f, producer, i, &next);
+    for (uint32_t i = f->operand + 1; i < consumer_inputs; i++) map_arg(f, consumer, i, &next);
     for (uint32_t i = 0; i < f->producer->result_count; i++)
-        if (f->kept[i])
-            map_arg(f, producer, producer_inputs + i, &next);
-    for (uint32_t i = consumer_inputs; i < consumer->arg_count; i++)
-        map_arg(f, consumer, i, &next);
+        if (f->kept[i]) map_arg(f, producer, producer_inputs + i, &next);
+    for (uint32_t i = consumer_inputs; i < consumer->arg_count; i++) map_arg(f, consumer, i, &next);
 }
 
 /* The producer's loop indices in terms of the consumer's. */
@@ -166,15 +150,12 @@ static void map_indices(Rewriter *rw, Fusion *f)
     uint32_t loops = linalg_loop_count(f->consumer);
     Builder saved = rw->b;
     ValueList indices = {0};
-    if (!parts_body_has_index(f->producer))
-        return;
+    if (!parts_body_has_index(f->producer)) return;
     builder_set_end(&rw->b, linalg_body(f->fused));
     rw->b.loc = f->producer->loc;
-    for (uint32_t i = 0; i < loops; i++)
-        *vec_push(&indices) = linalg_index(&rw->b, i);
-    FOR_EACH_OP (op, linalg_body(f->producer)) {
-        if (op->def != LINALG(INDEX))
-            continue;
+    for (uint32_t i = 0; i < loops; i++) *vec_push(&indices) = linalg_index(&rw->b, i);
+    FOR_EACH_OP(op, linalg_body(f->producer)) {
+        if (op->def != LINALG(INDEX)) continue;
         int64_t dim = attr_int_value(op_attr(op, "dim"));
         const AffineMap *map = map_get(rw->b.ctx, loops, 0, 1, &f->loops->results[dim]);
         Value *index = affine_apply(&rw->b, map, indices.data, loops);
@@ -191,8 +172,7 @@ static void copy_producer(Rewriter *rw, Fusion *f)
     Builder saved = rw->b;
     builder_set_end(&rw->b, body);
     for (Op *op = from->first; op != from->last; op = op->next)
-        if (op->def != LINALG(INDEX))
-            rewriter_insert(rw, op_clone(op, &f->values));
+        if (op->def != LINALG(INDEX)) rewriter_insert(rw, op_clone(op, &f->values));
     rw->b = saved;
 }
 
@@ -208,15 +188,12 @@ static void fill_body(Rewriter *rw, Fusion *f)
                parts_body_mapped(&f->values, op_operand(yield, f->result)));
     parts_body_copy(rw, body, consumer, consumer->last, &f->values);
     for (uint32_t i = 0; i < yield->operand_count; i++)
-        if (f->kept[i])
-            *vec_push(&yielded) = parts_body_mapped(&f->values, op_operand(yield, i));
+        if (f->kept[i]) *vec_push(&yielded) = parts_body_mapped(&f->values, op_operand(yield, i));
     for (uint32_t i = 0; i < consumer->last->operand_count; i++)
         *vec_push(&yielded) = parts_body_mapped(&f->values, op_operand(consumer->last, i));
     parts_body_yield(rw, body, &yielded, f->fused->loc);
     vec_free(&yielded);
 }
-
-/* --- the pattern ---------------------------------------------------------------------------------- */
 
 static void replace_consumer(Rewriter *rw, const Fusion *f)
 {

@@ -5,16 +5,14 @@
 #include "dialects/linalg/linalg.h"
 #include "passes/linalg/internal.h"
 
-/* --- which stay -------------------------------------------------------------------------- */
-
 #define GONE UINT32_MAX
 
 /* Of one generic: where each operand goes. */
 typedef struct Survey {
     const Op *op;
-    bool *dropped;    /* per operand */
-    uint32_t *target; /* per operand: its position among the new inputs or inits, or GONE */
-    uint32_t *origin; /* per new input, then per new init: the operand it was */
+    bool *dropped;          /* per operand */
+    uint32_t *target;       /* per operand: its position among the new inputs or inits, or GONE */
+    uint32_t *origin;       /* per new input, then per new init: the operand it was */
     uint32_t inputs, inits; /* new ones */
 } Survey;
 
@@ -41,10 +39,8 @@ static void survey_inputs(Survey *s)
 {
     for (uint32_t i = 0; i < linalg_input_count(s->op); i++) {
         uint32_t same = 0;
-        if (!linalg_reads_operand(s->op, i) && try_drop(s, i))
-            continue;
-        while (same < s->inputs && !same_operand(s->op, s->origin[same], i))
-            same++;
+        if (!linalg_reads_operand(s->op, i) && try_drop(s, i)) continue;
+        while (same < s->inputs && !same_operand(s->op, s->origin[same], i)) same++;
         s->target[i] = same;
         if (same < s->inputs)
             s->dropped[i] = true;
@@ -88,10 +84,8 @@ static void survey_inits(Survey *s)
     bool keeps_all = !linalg_has_tensor_semantics(s->op);
     for (uint32_t i = 0; i < linalg_init_count(s->op); i++) {
         uint32_t same = s->inits;
-        if (!keeps_all && is_dead_result(s->op, i) && try_drop(s, first + i))
-            continue;
-        if (!keeps_all && !linalg_reads_operand(s->op, first + i))
-            same = find_same_init(s, i);
+        if (!keeps_all && is_dead_result(s->op, i) && try_drop(s, first + i)) continue;
+        if (!keeps_all && !linalg_reads_operand(s->op, first + i)) same = find_same_init(s, i);
         s->target[first + i] = same;
         if (same < s->inits)
             s->dropped[first + i] = true;
@@ -106,8 +100,7 @@ static void survey_init(Survey *s, const Op *op)
     s->dropped = xcalloc(op->operand_count, sizeof *s->dropped);
     s->target = xcalloc(op->operand_count, sizeof *s->target);
     s->origin = xcalloc(op->operand_count, sizeof *s->origin);
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        s->target[i] = GONE;
+    for (uint32_t i = 0; i < op->operand_count; i++) s->target[i] = GONE;
     survey_inputs(s);
     survey_inits(s);
 }
@@ -118,8 +111,6 @@ static void survey_free(Survey *s)
     free_ptr((void **)&s->target);
     free_ptr((void **)&s->origin);
 }
-
-/* --- the op without them -------------------------------------------------------------------- */
 
 static Op *build_without(Rewriter *rw, const Survey *s)
 {
@@ -158,15 +149,13 @@ static void move_body(Rewriter *rw, const Survey *s, Op *made)
 {
     Block *from = linalg_body(s->op), *to = linalg_body(made);
     uint32_t inputs = linalg_input_count(s->op);
-    if (s->inits != s->op->operand_count - inputs)
-        shrink_yield(rw, s);
+    if (s->inits != s->op->operand_count - inputs) shrink_yield(rw, s);
     for (uint32_t i = 0; i < s->op->operand_count; i++)
         if (s->target[i] != GONE && value_has_uses(from->args[i]))
             rewriter_replace_value(rw, from->args[i],
                                    to->args[i < inputs ? s->target[i] : s->inputs + s->target[i]]);
     block_splice(to, from);
-    FOR_EACH_OP (op, to)
-        rw->inserted(rw, op);
+    FOR_EACH_OP(op, to) rw->inserted(rw, op);
 }
 
 static void replace_results(Rewriter *rw, const Survey *s, Op *op, Op *made)
@@ -196,18 +185,14 @@ static bool drop_operands(Rewriter *rw, Op *op, void *user)
     return changes;
 }
 
-/* --- accumulators nobody reads ------------------------------------------------------------------ */
-
 /* The op between an init's argument and its yield, when both it and the argument have no other
  * use; NULL if there is none. */
 static Op *find_cycle(const Op *op, uint32_t init)
 {
     const Value *arg = linalg_body(op)->args[linalg_input_count(op) + init];
-    if (value_has_uses(op_result(op, init)) || !value_has_one_use(arg))
-        return NULL;
+    if (value_has_uses(op_result(op, init)) || !value_has_one_use(arg)) return NULL;
     Op *cycle = arg->uses->owner;
-    if (cycle->result_count != 1 || !parts_op_has_one_use(cycle))
-        return NULL;
+    if (cycle->result_count != 1 || !parts_op_has_one_use(cycle)) return NULL;
     const Op *user = op_result(cycle, 0)->uses->owner;
     bool closes = user->def == LINALG(YIELD) && op_operand(user, init) == op_result(cycle, 0);
     return closes ? cycle : NULL;
@@ -218,12 +203,10 @@ static bool break_cycles(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     bool changed = false;
-    if (!linalg_has_tensor_semantics(op))
-        return false;
+    if (!linalg_has_tensor_semantics(op)) return false;
     for (uint32_t i = 0; i < op->result_count; i++) {
         Op *cycle = find_cycle(op, i);
-        if (!cycle)
-            continue;
+        if (!cycle) continue;
         rewriter_replace_one(rw, cycle, linalg_body(op)->args[linalg_input_count(op) + i]);
         rewriter_modified(rw, op);
         changed = true;

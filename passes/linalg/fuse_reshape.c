@@ -7,8 +7,8 @@
  * Tests: lit/passes/linalg/linalg-fuse-elementwise-reshape.mir */
 #include "dialects/affine/affine.h"
 #include "dialects/linalg/linalg.h"
-#include "ir/rewrite/rewrite.h"
 #include "dialects/tensor/tensor.h"
+#include "ir/rewrite/rewrite.h"
 #include "passes/linalg/internal.h"
 
 typedef VEC(uint32_t) Counts;
@@ -28,20 +28,15 @@ static void expansion_free(Expansion *e)
     free_ptr((void **)&e->extents);
 }
 
-/* --- may it be done? ---------------------------------------------------------------------- */
-
 static bool is_expandable(const Op *op, uint32_t operand)
 {
     const Attr *maps = linalg_indexing_maps(op);
     const AffineMap *map = maps->u.array.items[operand]->u.map;
-    if (!linalg_has_tensor_semantics(op) || map->result_count == 0)
-        return false;
+    if (!linalg_has_tensor_semantics(op) || map->result_count == 0) return false;
     for (uint32_t i = 0; i < maps->u.array.count; i++)
-        if (!map_is_projected_permutation(maps->u.array.items[i]->u.map, false))
-            return false;
+        if (!map_is_projected_permutation(maps->u.array.items[i]->u.map, false)) return false;
     for (uint32_t i = 0; i < map->result_count; i++)
-        if (linalg_is_reduction(op, (uint32_t)map->results[i]->value))
-            return false;
+        if (linalg_is_reduction(op, (uint32_t)map->results[i]->value)) return false;
     return true;
 }
 
@@ -87,17 +82,13 @@ static bool splits_are_known(const Expansion *e)
         uint32_t unknown = 0;
         for (uint32_t k = 0; e->count[i] > 1 && k < e->count[i]; k++) {
             bool is_unknown = e->extents[e->first[i] + k] == DIM_DYNAMIC;
-            if (is_unknown && has_index && k > 0)
-                return false;
+            if (is_unknown && has_index && k > 0) return false;
             unknown += is_unknown;
         }
-        if (unknown > 1)
-            return false;
+        if (unknown > 1) return false;
     }
     return true;
 }
-
-/* --- operands --------------------------------------------------------------------------------- */
 
 static const AffineMap *expanded_map(const Expansion *e, const AffineMap *map)
 {
@@ -107,8 +98,7 @@ static const AffineMap *expanded_map(const Expansion *e, const AffineMap *map)
         for (uint32_t k = 0; k < e->count[loop]; k++)
             *vec_push(&results) = affine_dim(map->ctx, e->first[loop] + k);
     }
-    const AffineMap *expanded =
-        map_get(map->ctx, e->loops, 0, (uint32_t)results.len, results.data);
+    const AffineMap *expanded = map_get(map->ctx, e->loops, 0, (uint32_t)results.len, results.data);
     vec_free(&results);
     return expanded;
 }
@@ -116,8 +106,7 @@ static const AffineMap *expanded_map(const Expansion *e, const AffineMap *map)
 static const Type *expanded_type(const Expansion *e, const AffineMap *map, const Type *type)
 {
     IntList dims = {0};
-    if (type->kind != TYPE_RANKED_TENSOR)
-        return type;
+    if (type->kind != TYPE_RANKED_TENSOR) return type;
     for (uint32_t i = 0; i < map->result_count; i++) {
         int64_t loop = map->results[i]->value;
         for (uint32_t k = 0; k < e->count[loop]; k++)
@@ -145,11 +134,10 @@ static bool expansion_fits(const Expansion *e, const AffineMap *map, const Type 
         int64_t loop = map->results[i]->value, product = 1;
         for (uint32_t k = 0; k < e->count[loop]; k++) {
             int64_t extent = e->extents[e->first[loop] + k];
-            product = extent == DIM_DYNAMIC || product == DIM_DYNAMIC ? DIM_DYNAMIC
-                                                                      : product * extent;
+            product =
+                extent == DIM_DYNAMIC || product == DIM_DYNAMIC ? DIM_DYNAMIC : product * extent;
         }
-        if (type->u.shaped.dims[i] != product)
-            return false;
+        if (type->u.shaped.dims[i] != product) return false;
     }
     return true;
 }
@@ -175,8 +163,6 @@ static Value *expand_operand(Builder *b, const Expansion *e, uint32_t operand)
                                : tensor_expand_shape(b, value, type, expanded_groups(e, map));
 }
 
-/* --- the op ---------------------------------------------------------------------------------------- */
-
 static const Attr *expanded_iterators(const Expansion *e)
 {
     VEC(bool) reductions = {0};
@@ -194,8 +180,7 @@ static void split_index(Rewriter *rw, const Expansion *e, Op *index)
     Context *ctx = rw->b.ctx;
     uint32_t loop = (uint32_t)attr_int_value(op_attr(index, "dim"));
     ValueList inner = {0};
-    if (e->count[loop] == 1 && e->first[loop] == loop)
-        return;
+    if (e->count[loop] == 1 && e->first[loop] == loop) return;
     rw->b.block = index->block;
     rw->b.before = index->next;
     rw->b.loc = e->op->loc;
@@ -204,8 +189,7 @@ static void split_index(Rewriter *rw, const Expansion *e, Op *index)
     Value *value = linalg_index(&rw->b, e->first[loop]);
     rw->b.loc = index->loc;
     for (uint32_t k = 1; k < e->count[loop]; k++) {
-        const AffineExpr *scaled =
-            affine_mul_c(affine_dim(ctx, 1), e->extents[e->first[loop] + k]);
+        const AffineExpr *scaled = affine_mul_c(affine_dim(ctx, 1), e->extents[e->first[loop] + k]);
         const AffineExpr *sum = affine_add(affine_dim(ctx, 0), scaled);
         Value *operands[] = {inner.data[k - 1], value};
         value = affine_apply(&rw->b, map_get(ctx, 2, 0, 1, &sum), operands, 2);
@@ -224,9 +208,8 @@ static void copy_expanded_body(Rewriter *rw, const Expansion *e, Op *made)
         ptrmap_put(&values, from->args[i], to->args[i]);
     }
     parts_body_copy(rw, to, from, NULL, &values);
-    FOR_EACH_OP_SAFE (op, to)
-        if (op->def == LINALG(INDEX))
-            split_index(rw, e, op);
+    FOR_EACH_OP_SAFE(op, to)
+        if (op->def == LINALG(INDEX)) split_index(rw, e, op);
     rw->b = saved;
     ptrmap_free(&values);
 }
@@ -240,8 +223,8 @@ static Op *build_expanded(Rewriter *rw, const Expansion *e, uint32_t reshaped, c
         if (i >= inputs)
             parts_add_init(&parts, expand_operand(&rw->b, e, i), map);
         else
-            parts_add_input(&parts, i == reshaped ? op_operand(reshape, 0)
-                                                  : expand_operand(&rw->b, e, i), map);
+            parts_add_input(
+                &parts, i == reshaped ? op_operand(reshape, 0) : expand_operand(&rw->b, e, i), map);
     }
     Op *made = parts_build(&rw->b, &parts, expanded_iterators(e));
     copy_expanded_body(rw, e, made);
@@ -269,15 +252,12 @@ static bool expand_op(Rewriter *rw, Op *op, uint32_t operand, const Op *reshape,
     Expansion e;
     builder_set_before(&rw->b, op);
     rw->b.loc = op->loc;
-    bool ok = expansion_init(&e, op, operand, reshape) && splits_are_known(&e) &&
-              all_fit(&e, operand);
-    if (ok)
-        collapse_results(rw, &e, build_expanded(rw, &e, operand, reshape), out);
+    bool ok =
+        expansion_init(&e, op, operand, reshape) && splits_are_known(&e) && all_fit(&e, operand);
+    if (ok) collapse_results(rw, &e, build_expanded(rw, &e, operand, reshape), out);
     expansion_free(&e);
     return ok;
 }
-
-/* --- patterns ------------------------------------------------------------------------------------------ */
 
 /* op(collapse(x)) -> collapse(op'(x)) when nobody else reads the collapse */
 static bool op_of_collapse(Rewriter *rw, Op *op, void *user)
@@ -285,12 +265,10 @@ static bool op_of_collapse(Rewriter *rw, Op *op, void *user)
     (void)user;
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
         Op *collapse = rewrite_def_of(op_operand(op, i), TENSOR(COLLAPSE_SHAPE));
-        if (!collapse || !is_expandable(op, i) || !parts_op_has_one_use(collapse))
-            continue;
+        if (!collapse || !is_expandable(op, i) || !parts_op_has_one_use(collapse)) continue;
         ValueList values = {0};
         bool ok = expand_op(rw, op, i, collapse, &values);
-        if (ok)
-            rewriter_replace(rw, op, values.data, op->result_count);
+        if (ok) rewriter_replace(rw, op, values.data, op->result_count);
         vec_free(&values);
         return ok;
     }
@@ -303,8 +281,7 @@ static bool expand_of_op(Rewriter *rw, Op *reshape, void *user)
     (void)user;
     Value *source = op_operand(reshape, 0);
     Op *op = value_def(source);
-    if (!op || !linalg_is_structured(op))
-        return false;
+    if (!op || !linalg_is_structured(op)) return false;
     uint32_t operand = linalg_input_count(op) + source->index;
     ValueList values = {0};
     if (!is_expandable(op, operand) || !parts_op_has_one_use(op) ||
@@ -336,13 +313,12 @@ static bool expand_borders(const Op *pad, const Op *collapse, PadBorders *out, I
     for (uint32_t g = 0; ok && g < groups->u.array.count; g++) {
         uint32_t size = group_size(groups, g);
         MixedIndex low = old.low.data[g], high = old.high.data[g];
-        ok = size == 1 || (statically_zero(pad, "static_low", g) &&
-                           statically_zero(pad, "static_high", g));
+        ok = size == 1 ||
+             (statically_zero(pad, "static_low", g) && statically_zero(pad, "static_high", g));
         for (uint32_t k = 0; k < size; k++, next++) {
             *vec_push(&out->low) = low;
             *vec_push(&out->high) = high;
-            *vec_push(dims) =
-                size == 1 ? padded->u.shaped.dims[g] : wide->u.shaped.dims[next];
+            *vec_push(dims) = size == 1 ? padded->u.shaped.dims[g] : wide->u.shaped.dims[next];
         }
     }
     tensor_pad_free(&old);
@@ -357,8 +333,7 @@ static bool pad_of_collapse(Rewriter *rw, Op *pad, void *user)
     Value *padding = tensor_padding(pad);
     PadBorders borders = {0};
     IntList dims = {0};
-    if (!collapse || !padding || !parts_op_has_one_use(collapse))
-        return false;
+    if (!collapse || !padding || !parts_op_has_one_use(collapse)) return false;
     bool ok = expand_borders(pad, collapse, &borders, &dims);
     if (ok) {
         const Type *type = type_with_shape(op_result(pad, 0)->type, dims.data, (uint32_t)dims.len);

@@ -1,9 +1,9 @@
 /* Rebuilding linalg.generic ops; see the header.
- * Tests: lit/passes/linalg/linalg-fuse-elementwise-ops.mir, lit/passes/linalg/linalg-fold-unit-extent-dims.mir */
-#include "passes/linalg/internal.h"
-
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-ops.mir,
+ * lit/passes/linalg/linalg-fold-unit-extent-dims.mir */
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
+#include "passes/linalg/internal.h"
 
 void parts_add_input(GenericParts *parts, Value *value, const AffineMap *map)
 {
@@ -33,9 +33,9 @@ bool parts_operands_cover_loops(const Op *op, const bool *dropped)
 {
     MapList maps = {0};
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (!dropped[i])
-            *vec_push(&maps) = linalg_operand_map(op, i);
-    bool covered = maps.len == 0 ? linalg_loop_count(op) == 0 : parts_maps_cover_loops(op->ctx, &maps);
+        if (!dropped[i]) *vec_push(&maps) = linalg_operand_map(op, i);
+    bool covered =
+        maps.len == 0 ? linalg_loop_count(op) == 0 : parts_maps_cover_loops(op->ctx, &maps);
     vec_free(&maps);
     return covered;
 }
@@ -51,8 +51,7 @@ void parts_body_copy(Rewriter *rw, Block *to, const Block *from, const Op *end, 
 {
     Builder saved = rw->b;
     builder_set_end(&rw->b, to);
-    for (Op *op = from->first; op != end; op = op->next)
-        rewriter_insert(rw, op_clone(op, values));
+    for (Op *op = from->first; op != end; op = op->next) rewriter_insert(rw, op_clone(op, values));
     rw->b = saved;
 }
 
@@ -73,9 +72,8 @@ void parts_body_yield(Rewriter *rw, Block *block, const ValueList *values, const
 
 bool parts_body_has_index(const Op *op)
 {
-    FOR_EACH_OP (inner, linalg_body(op))
-        if (inner->def == LINALG(INDEX))
-            return true;
+    FOR_EACH_OP(inner, linalg_body(op))
+        if (inner->def == LINALG(INDEX)) return true;
     return false;
 }
 
@@ -94,8 +92,7 @@ bool parts_op_has_one_use(const Op *op)
     bool found = false;
     for (uint32_t i = 0; i < op->result_count; i++) {
         const Use *use = op_result(op, i)->uses;
-        if (use && (found || use->next))
-            return false;
+        if (use && (found || use->next)) return false;
         found = found || use;
     }
     return found;

@@ -3,12 +3,12 @@
 #ifndef MING_PASSES_LINALG_INTERNAL_H
 #define MING_PASSES_LINALG_INTERNAL_H
 
-#include "passes/linalg/passes.h"
 #include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
+#include "passes/linalg/passes.h"
 
 /* How a tensor loses and regains dimensions of extent 1. */
 typedef enum RankReduction { REDUCE_BY_RESHAPES, REDUCE_BY_SLICES } RankReduction;
@@ -42,7 +42,8 @@ void fuse_add_reshapes(PatternSet *set);
 
 /* What a linalg.generic is rebuilt from: operands with their maps, and copies of bodies. The
  * patterns that fuse, shrink and tidy generics share it.
- * Tests: lit/passes/linalg/linalg-fuse-elementwise-ops.mir, lit/passes/linalg/linalg-fold-unit-extent-dims.mir */
+ * Tests: lit/passes/linalg/linalg-fuse-elementwise-ops.mir,
+ * lit/passes/linalg/linalg-fold-unit-extent-dims.mir */
 
 typedef VEC(const AffineMap *) MapList;
 typedef VEC(const Type *) TypeVec;
@@ -80,12 +81,13 @@ bool parts_op_has_one_use(const Op *op);
 /* Smaller constants for scales in fixed point. */
 
 /* In the body of a generic whose ranges are known: (x * m + r) >> s, clamped to constants or not,
- * becomes the form with the smallest shift, and so the smallest m, that gives the same for all x that
- * occur. True if a constant changed, and with it ranges. */
+ * becomes the form with the smallest shift, and so the smallest m, that gives the same for all x
+ * that occur. True if a constant changed, and with it ranges. */
 bool narrow_scales(IntRanges *ranges, const Op *generic);
 
-/* Between normalize_layout.c (choice), normalize_layout_reshape.c and normalize_layout_move.c (choice
- * across reshapes, and across slices, insertions and concatenations), normalize_layout_sink.c (reshapes in the way) and normalize_layout_apply.c (rewriting). */
+/* Between normalize_layout.c (choice), normalize_layout_reshape.c and normalize_layout_move.c
+ * (choice across reshapes, and across slices, insertions and concatenations),
+ * normalize_layout_sink.c (reshapes in the way) and normalize_layout_apply.c (rewriting). */
 
 enum { LAYOUT_MAX_RANK = 16 };
 
@@ -102,11 +104,12 @@ bool layout_of_reshaped(const Op *op, const Layout *source, Layout *out) MUST_CH
 bool layout_before_reshape(const Op *op, const Layout *result, Layout *out) MUST_CHECK;
 /* Whether the op is a slice, insertion or concatenation of constant parameters. */
 bool layout_is_move(const Op *op);
-/* Layout of its result as an operand streams, and of an operand for a result. Of an extract_slice the
- * only operand is the source; the dimensions of an insert_slice's source may be fewer. False: the op's
- * parameters are not constant. */
+/* Layout of its result as an operand streams, and of an operand for a result. Of an extract_slice
+ * the only operand is the source; the dimensions of an insert_slice's source may be fewer. False:
+ * the op's parameters are not constant. */
 bool layout_of_moved(const Op *op, uint32_t operand, const Layout *layout, Layout *out) MUST_CHECK;
-bool layout_before_move(const Op *op, uint32_t operand, const Layout *result, Layout *out) MUST_CHECK;
+bool layout_before_move(const Op *op, uint32_t operand, const Layout *result, Layout *out)
+    MUST_CHECK;
 /* Its parameters in the layout of the larger tensor. */
 void layout_permute_move(Op *op, const Layout *layout);
 /* An attribute with a number per dimension, in the layout's order. */
@@ -114,8 +117,8 @@ void layout_permute_list(Op *op, const char *name, const Layout *layout);
 /* Lets readers of a collapse_shape read its source instead, as far as they can; erases it if all
  * can. True if any could: types have changed. */
 bool layout_sink_collapse(Op *collapse);
-/* Rewrites the function so that every tensor is stored in its layout's order; `layouts` maps Value* to
- * const Layout*, absent: identity. */
+/* Rewrites the function so that every tensor is stored in its layout's order; `layouts` maps Value*
+ * to const Layout*, absent: identity. */
 void layout_apply(Op *func, const PtrMap *layouts);
 
 #endif

@@ -10,8 +10,6 @@
 #include "passes/linalg/internal.h"
 #include "passes/linalg/passes.h"
 
-/* --- extents ---------------------------------------------------------------------------- */
-
 /* dim(op(x)) -> in terms of x's extents */
 static bool resolve_dim(Rewriter *rw, Op *op, void *user)
 {
@@ -32,13 +30,10 @@ static bool resolve_dim(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-/* --- inits that are read ------------------------------------------------------------------- */
-
 static bool all_loops_parallel(const Op *op)
 {
     for (uint32_t i = 0; i < linalg_loop_count(op); i++)
-        if (linalg_is_reduction(op, i))
-            return false;
+        if (linalg_is_reduction(op, i)) return false;
     return true;
 }
 
@@ -88,23 +83,20 @@ static bool read_inits_as_inputs(Rewriter *rw, Op *op, void *user)
 {
     (void)user;
     GenericParts parts = {0};
-    bool ok = linalg_has_tensor_semantics(op) && all_loops_parallel(op) &&
-              move_inits(rw, op, &parts);
+    bool ok =
+        linalg_has_tensor_semantics(op) && all_loops_parallel(op) && move_inits(rw, op, &parts);
     if (ok) {
         ValueList values = {0};
         Op *made = parts_build(&rw->b, &parts, op_attr(op, "iterator_types"));
         made->attrs = op->attrs;
         copy_body(rw, made, op);
-        for (uint32_t i = 0; i < op->result_count; i++)
-            *vec_push(&values) = op_result(made, i);
+        for (uint32_t i = 0; i < op->result_count; i++) *vec_push(&values) = op_result(made, i);
         rewriter_replace(rw, op, values.data, op->result_count);
         vec_free(&values);
     }
     parts_free(&parts);
     return ok;
 }
-
-/* --- the pass ----------------------------------------------------------------------------------- */
 
 static bool run(Pass *pass, Op *op)
 {
@@ -114,14 +106,11 @@ static bool run(Pass *pass, Op *op)
     patterns_init(&set, pass->ctx);
     fold_unit_add_loops(&set, reduction);
     fold_unit_add_pads(&set, reduction);
-    if (reduction == REDUCE_BY_RESHAPES)
-        fold_unit_add_slices(&set);
+    if (reduction == REDUCE_BY_RESHAPES) fold_unit_add_slices(&set);
     LINALG(FILL)->canonicalize(&set);
-    if (reduction == REDUCE_BY_RESHAPES)
-        TENSOR(COLLAPSE_SHAPE)->canonicalize(&set);
+    if (reduction == REDUCE_BY_RESHAPES) TENSOR(COLLAPSE_SHAPE)->canonicalize(&set);
     TENSOR(EMPTY)->canonicalize(&set);
-    if (reduction == REDUCE_BY_RESHAPES)
-        TENSOR(EXPAND_SHAPE)->canonicalize(&set);
+    if (reduction == REDUCE_BY_RESHAPES) TENSOR(EXPAND_SHAPE)->canonicalize(&set);
     tensor_add_fold_empty(&set);
     pattern_add(&set, "resolve-dim", TENSOR(DIM), 1, resolve_dim);
     pattern_add(&set, "read-inits-as-inputs", LINALG(GENERIC), 1, read_inits_as_inputs);

@@ -18,14 +18,12 @@ static bool generalize(Rewriter *rw, Op *op, void *user)
         return false;
     uint32_t inputs = linalg_input_count(op), count = op->operand_count;
     Value **values = xcalloc(count + op->result_count, sizeof *values);
-    for (uint32_t i = 0; i < count; i++)
-        values[i] = op_operand(op, i);
+    for (uint32_t i = 0; i < count; i++) values[i] = op_operand(op, i);
     Op *generic = linalg_build_generic(&rw->b, values, inputs, values + inputs, count - inputs,
                                        linalg_indexing_maps(op), linalg_iterator_types(op));
     block_erase(linalg_body(generic));
     region_take(op_region(generic, 0), op_region(op, 0));
-    for (uint32_t i = 0; i < op->result_count; i++)
-        values[i] = op_result(generic, i);
+    for (uint32_t i = 0; i < op->result_count; i++) values[i] = op_result(generic, i);
     rewriter_replace(rw, op, values, op->result_count);
     free_ptr((void **)&values);
     return true;

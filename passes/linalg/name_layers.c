@@ -10,12 +10,10 @@
 /* First name location, depth first; an empty Str if there is none. */
 static Str name_of_loc(const Attr *loc)
 {
-    if (loc->kind == ATTR_LOC_NAME)
-        return loc->u.loc_name.name->str;
+    if (loc->kind == ATTR_LOC_NAME) return loc->u.loc_name.name->str;
     for (uint32_t i = 0; loc->kind == ATTR_LOC_FUSED && i < loc->u.loc_fused.count; i++) {
         Str name = name_of_loc(loc->u.loc_fused.locs[i]);
-        if (name.len)
-            return name;
+        if (name.len) return name;
     }
     return (Str){"", 0};
 }

@@ -1,50 +1,51 @@
-/* narrow-integers: payloads compute in no more bits than the numbers that occur, and so do the tensors
- * between kernels. Sums of products from frameworks are 32 bits wide whatever their weights are; a
- * multiplier, an adder or a stream of the accelerator should not be.
+/* narrow-integers: payloads compute in no more bits than the numbers that occur, and so do the
+ * tensors between kernels. Sums of products from frameworks are 32 bits wide whatever their weights
+ * are; a multiplier, an adder or a stream of the accelerator should not be.
  *   r = generic(x) outs(fill 0 : i32) { yield acc + ext(x) * ext(w) : i32 }, |r| < 2^17, read by kernels only
  *     ->  r = generic(x) outs(fill 0 : i18) { yield acc + ext(x) * ext(w) : i18 }
  * Scales in fixed point get the smallest multipliers that give the same (narrow_scale.h).
  * Requires: named ops generalized, one result per kernel that is read.
  * Changes: widths of integers inside the function; its arguments and results stay.
  * Tests: lit/passes/linalg/narrow-integers.mir */
+#include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
-#include "passes/linalg/passes.h"
 #include "passes/linalg/internal.h"
-#include "analysis/analysis.h"
+#include "passes/linalg/passes.h"
 
 /* The kernel at work. Old values are those of the kernel that is replaced. */
 typedef struct Narrowing {
     IntRanges ranges;
     const Op *old;
-    PtrMap copies;      /* old payload value -> new one, the same number in a narrower type */
+    PtrMap copies; /* old payload value -> new one, the same number in a narrower type */
     Builder builder;
     uint32_t sum_width; /* of what is computed in an accumulator's type; 0: no reduction */
     const Type *sum_type;
     bool changed;
 } Narrowing;
 
-static uint32_t width_of(const Value *value) { return type_width(linalg_payload_type(value->type)); }
+static uint32_t width_of(const Value *value)
+{
+    return type_width(linalg_payload_type(value->type));
+}
 
 /* Bits that the numbers of a value take, no more than its type has. */
 static uint32_t needed_width(Narrowing *n, const Value *value)
 {
-    uint32_t width = width_of(value), needed = int_range_bits(int_range_of_value(&n->ranges, value));
+    uint32_t width = width_of(value),
+             needed = int_range_bits(int_range_of_value(&n->ranges, value));
     return needed < width ? needed : width;
 }
 
 static bool reduces(const Op *generic)
 {
     for (uint32_t i = 0; i < linalg_loop_count(generic); i++)
-        if (linalg_is_reduction(generic, i))
-            return true;
+        if (linalg_is_reduction(generic, i)) return true;
     return false;
 }
-
-/* --- payloads --------------------------------------------------------------------------------------- */
 
 /* The copy of an old value, cut or extended to a width that holds its numbers. */
 static Value *at_width(Narrowing *n, Value *old, uint32_t width)
@@ -56,16 +57,14 @@ static Value *at_width(Narrowing *n, Value *old, uint32_t width)
         return arith_constant_int(&n->builder, type, attr_int_value(op_attr(def, "value")));
     copy = copy ? copy : old;
     uint32_t from = type_width(copy->type);
-    if (from == width)
-        return copy;
+    if (from == width) return copy;
     return build_unary(&n->builder, from < width ? ARITH(EXTSI) : ARITH(TRUNCI), type, copy);
 }
 
 static bool is_non_negative(Narrowing *n, const Op *op, uint32_t first)
 {
     for (uint32_t i = first; i < op->operand_count; i++)
-        if (int_range_of_value(&n->ranges, op_operand(op, i)).lo < 0)
-            return false;
+        if (int_range_of_value(&n->ranges, op_operand(op, i)).lo < 0) return false;
     return true;
 }
 
@@ -73,8 +72,7 @@ static bool is_non_negative(Narrowing *n, const Op *op, uint32_t first)
 static bool is_narrowable(Narrowing *n, const Op *op)
 {
     for (uint32_t i = op->def == ARITH(SELECT); i < op->operand_count; i++)
-        if (!int_range_is_known_for(op_operand(op, i)->type))
-            return false;
+        if (!int_range_is_known_for(op_operand(op, i)->type)) return false;
     if (op->def == ARITH(CMPI))
         return attr_int_value(op_attr(op, "predicate")) < CMPI_ULT || is_non_negative(n, op, 0);
     if (op->def == ARITH(SHRUI) || op->def == ARITH(MAXUI) || op->def == ARITH(MINUI))
@@ -90,8 +88,7 @@ static uint32_t op_width(Narrowing *n, const Op *op)
 {
     const Type *type = op_operand(op, op->def == ARITH(SELECT))->type;
     uint32_t width = 0, first = op->def == ARITH(SELECT);
-    if (n->sum_width && type == n->sum_type)
-        width = n->sum_width;
+    if (n->sum_width && type == n->sum_type) width = n->sum_width;
     for (uint32_t i = first; i < op->operand_count; i++) {
         uint32_t needed = needed_width(n, op_operand(op, i));
         width = needed > width ? needed : width;
@@ -113,16 +110,14 @@ static void copy_narrow(Narrowing *n, const Op *op, uint32_t width)
     Op *copy = op_clone(op, NULL);
     const Type *type = type_i(op->ctx, width);
     uint32_t first = op->def == ARITH(SELECT);
-    if (first)
-        op_set_operand(copy, 0, at_width(n, op_operand(op, 0), 1));
+    if (first) op_set_operand(copy, 0, at_width(n, op_operand(op, 0), 1));
     for (uint32_t i = first; i < op->operand_count; i++)
         op_set_operand(copy, i, at_width(n, op_operand(op, i), width));
     builder_insert(&n->builder, copy);
     Value *result = op_result(copy, 0);
     n->changed |= width < width_of(op_operand(op, first));
     ptrmap_put(&n->copies, op_result(op, 0), result);
-    if (op->def == ARITH(CMPI))
-        return;
+    if (op->def == ARITH(CMPI)) return;
     result->type = type;
     if (n->sum_width == 0 && needed_width(n, op_result(op, 0)) < width)
         ptrmap_put(&n->copies, op_result(op, 0),
@@ -132,30 +127,29 @@ static void copy_narrow(Narrowing *n, const Op *op, uint32_t width)
 /* Casts to another number of bits are no work where the number stays. */
 static bool keeps_number(Narrowing *n, const Op *op)
 {
-    if (op->def == ARITH(EXTSI))
-        return int_range_is_known_for(op_result(op, 0)->type);
-    if (op->def != ARITH(TRUNCI) && op->def != ARITH(EXTUI))
+    if (op->def == ARITH(EXTSI)) return int_range_is_known_for(op_result(op, 0)->type);
+    if (op->def != ARITH(TRUNCI) && op->def != ARITH(EXTUI)) return false;
+    if (!int_range_is_known_for(op_operand(op, 0)->type) ||
+        !int_range_is_known_for(op_result(op, 0)->type))
         return false;
-    if (!int_range_is_known_for(op_operand(op, 0)->type) || !int_range_is_known_for(op_result(op, 0)->type))
-        return false;
-    IntRange from = int_range_of_value(&n->ranges, op_operand(op, 0)), to = int_range_of_type(op_result(op, 0)->type);
+    IntRange from = int_range_of_value(&n->ranges, op_operand(op, 0)),
+             to = int_range_of_type(op_result(op, 0)->type);
     return op->def == ARITH(EXTUI) ? from.lo >= 0 : from.lo >= to.lo && from.hi <= to.hi;
 }
 
 /* Of an extreme, the operand that it always is; -1: either. */
 static int sure_operand(Narrowing *n, const Op *op)
 {
-    if (op->def != ARITH(MAXSI) && op->def != ARITH(MINSI))
-        return -1;
-    IntRange a = int_range_of_value(&n->ranges, op_operand(op, 0)), b = int_range_of_value(&n->ranges, op_operand(op, 1));
+    if (op->def != ARITH(MAXSI) && op->def != ARITH(MINSI)) return -1;
+    IntRange a = int_range_of_value(&n->ranges, op_operand(op, 0)),
+             b = int_range_of_value(&n->ranges, op_operand(op, 1));
     bool is_max = op->def == ARITH(MAXSI);
-    if (is_max ? a.lo >= b.hi : a.hi <= b.lo)
-        return 0;
+    if (is_max ? a.lo >= b.hi : a.hi <= b.lo) return 0;
     return (is_max ? b.lo >= a.hi : b.hi <= a.lo) ? 1 : -1;
 }
 
-/* An op that is not understood gets its operands as they were. An unsigned extension goes no further
- * than the result needs. */
+/* An op that is not understood gets its operands as they were. An unsigned extension goes no
+ * further than the result needs. */
 static void copy_whole(Narrowing *n, const Op *op)
 {
     Op *copy = op_clone(op, NULL);
@@ -176,8 +170,7 @@ static void copy_number(Narrowing *n, const Op *op, Value *operand)
 {
     Value *copy = ptrmap_get(&n->copies, operand);
     bool is_constant = value_def(operand) && value_def(operand)->def == ARITH(CONSTANT);
-    if (!copy)
-        copy = is_constant ? at_width(n, operand, width_of(operand)) : operand;
+    if (!copy) copy = is_constant ? at_width(n, operand, width_of(operand)) : operand;
     ptrmap_put(&n->copies, op_result(op, 0), copy);
 }
 
@@ -190,7 +183,8 @@ static void copy_op(Narrowing *n, const Op *op)
     if (keeps_number(n, op)) {
         copy_number(n, op, op_operand(op, 0));
     } else if (op->def == ARITH(TRUNCI) && int_range_is_known_for(op_operand(op, 0)->type)) {
-        ptrmap_put(&n->copies, op_result(op, 0), at_width(n, op_operand(op, 0), width_of(op_result(op, 0))));
+        ptrmap_put(&n->copies, op_result(op, 0),
+                   at_width(n, op_operand(op, 0), width_of(op_result(op, 0))));
     } else if (sure >= 0) {
         copy_number(n, op, op_operand(op, (uint32_t)sure));
         n->changed = true;
@@ -201,13 +195,10 @@ static void copy_op(Narrowing *n, const Op *op)
     }
 }
 
-/* --- kernels ------------------------------------------------------------------------------------------ */
-
 static bool has_regions(const Op *generic)
 {
     FOR_EACH_OP(op, linalg_body(generic))
-    if (op->region_count != 0)
-        return true;
+        if (op->region_count != 0) return true;
     return false;
 }
 
@@ -240,8 +231,7 @@ static uint32_t result_width(Narrowing *n, uint32_t r)
     const Value *result = op_result(n->old, r);
     const Value *init = op_operand(n->old, linalg_input_count(n->old) + r);
     uint32_t width = int_range_is_known_for(result->type) ? width_of(result) : 0;
-    if (width == 0 || !is_between_kernels(result) || !starts_plainly(init))
-        return width;
+    if (width == 0 || !is_between_kernels(result) || !starts_plainly(init)) return width;
     uint32_t needed = needed_width(n, result), start = needed_width(n, init);
     bool reads = linalg_reads_operand(n->old, linalg_input_count(n->old) + r);
     return reads && start > needed ? start : needed;
@@ -256,8 +246,7 @@ static Value *narrow_init(Narrowing *n, Value *init, uint32_t width)
     for (uint32_t i = 0; i < init->type->u.shaped.rank; i++)
         sizes[i] = mixed_constant(init->type->u.shaped.dims[i]);
     Value *empty = tensor_empty(b, sizes, init->type->u.shaped.rank, elem);
-    if (def->def == TENSOR(EMPTY))
-        return empty;
+    if (def->def == TENSOR(EMPTY)) return empty;
     int64_t number = attr_int_value(op_attr(value_def(kernel_fill_value(def)), "value"));
     return linalg_fill(b, arith_constant_int(b, elem, number), empty);
 }
@@ -273,15 +262,15 @@ static Value *narrow_input(Narrowing *n, Value *input)
     const Type *type = type_with_elem(input->type, type_i(n->builder.ctx, needed_width(n, input)));
     size_t count = value->u.dense.is_splat ? 1 : (size_t)dense_count(value);
     int64_t *elements = ARENA_ARRAY(n->ranges.arena, int64_t, count);
-    for (size_t i = 0; i < count; i++)
-        elements[i] = dense_i64(value, (int64_t)i);
+    for (size_t i = 0; i < count; i++) elements[i] = dense_i64(value, (int64_t)i);
     const Attr *narrow = value->u.dense.is_splat
                              ? attr_dense_splat(type, attr_int(type_elem(type), elements[0]))
                              : attr_dense_i64(type, elements, count);
     return arith_constant(&n->builder, narrow);
 }
 
-/* A kernel with the same maps, whose results have `widths` (0: as they were) and whose body is empty. */
+/* A kernel with the same maps, whose results have `widths` (0: as they were) and whose body is
+ * empty. */
 static Op *build_shell(Narrowing *n, const uint32_t *widths)
 {
     const Op *old = n->old;
@@ -294,8 +283,8 @@ static Op *build_shell(Narrowing *n, const uint32_t *widths)
         bool stays = widths[r] == 0 || widths[r] == width_of(init);
         *vec_push(&operands) = stays ? init : narrow_init(n, init, widths[r]);
     }
-    Op *made = linalg_build_generic(&n->builder, operands.data, inputs, operands.data + inputs, inits,
-                                    linalg_indexing_maps(old), linalg_iterator_types(old));
+    Op *made = linalg_build_generic(&n->builder, operands.data, inputs, operands.data + inputs,
+                                    inits, linalg_indexing_maps(old), linalg_iterator_types(old));
     made->attrs = old->attrs;
     vec_free(&operands);
     return made;
@@ -309,8 +298,7 @@ static void fill_body(Narrowing *n, const Block *from, Block *to)
         n->changed |= from->args[i]->type != to->args[i]->type;
         ptrmap_put(&n->copies, from->args[i], to->args[i]);
     }
-    for (const Op *op = from->first; op != from->last; op = op->next)
-        copy_op(n, op);
+    for (const Op *op = from->first; op != from->last; op = op->next) copy_op(n, op);
     for (uint32_t r = 0; r < from->last->operand_count; r++) {
         Value *value = op_operand(from->last, r), *copy = ptrmap_get(&n->copies, value);
         const Type *type = to->args[to->arg_count - from->last->operand_count + r]->type;
@@ -329,14 +317,12 @@ static void erase_unused(IntRanges *ranges, Op *op)
     VEC(Op *) sources = {0};
     for (uint32_t i = 0; i < op->operand_count; i++) {
         Op *def = value_def(op_operand(op, i));
-        if (def && (def->def == TENSOR(EMPTY) || kernel_fill_value(def)))
-            *vec_push(&sources) = def;
+        if (def && (def->def == TENSOR(EMPTY) || kernel_fill_value(def))) *vec_push(&sources) = def;
     }
     int_range_forget(ranges, op);
     op_erase(op);
     for (size_t i = 0; i < sources.len; i++)
-        if (!value_has_uses(op_result(sources.data[i], 0)))
-            erase_unused(ranges, sources.data[i]);
+        if (!value_has_uses(op_result(sources.data[i], 0))) erase_unused(ranges, sources.data[i]);
     vec_free(&sources);
 }
 
@@ -347,15 +333,15 @@ static void narrow_kernel(Narrowing *n, Op *old)
     n->old = old;
     n->changed = false;
     n->builder = builder_before(old);
-    for (uint32_t r = 0; r < old->result_count; r++)
-        widths[r] = result_width(n, r);
+    for (uint32_t r = 0; r < old->result_count; r++) widths[r] = result_width(n, r);
     bool sums = reduces(old) && old->result_count == 1 && widths[0];
     n->sum_width = sums ? widths[0] : 0;
     n->sum_type = sums ? linalg_payload_type(op_result(old, 0)->type) : NULL;
     Op *made = build_shell(n, widths);
     fill_body(n, linalg_body(old), linalg_body(made));
     for (uint32_t r = 0; n->changed && r < old->result_count; r++) {
-        int_range_set(&n->ranges, op_result(made, r), int_range_of_value(&n->ranges, op_result(old, r)));
+        int_range_set(&n->ranges, op_result(made, r),
+                      int_range_of_value(&n->ranges, op_result(old, r)));
         value_replace_all(op_result(old, r), op_result(made, r));
     }
     ptrmap_clear(&n->copies);
@@ -367,13 +353,10 @@ static bool narrow_integers(Pass *pass, Op *func)
     Narrowing n = {0};
     int_range_init(&n.ranges, &pass->scratch);
     for (Block *block = op_region(func, 0)->first; block; block = block->next)
-        FOR_EACH_OP_SAFE(op, block)
-        {
-            if (!is_kernel(op) || kernel_fill_value(op))
-                continue;
+        FOR_EACH_OP_SAFE(op, block) {
+            if (!is_kernel(op) || kernel_fill_value(op)) continue;
             int_range_of_generic(&n.ranges, op);
-            if (narrow_scales(&n.ranges, op))
-                int_range_of_generic(&n.ranges, op);
+            if (narrow_scales(&n.ranges, op)) int_range_of_generic(&n.ranges, op);
             narrow_kernel(&n, op);
         }
     int_range_free(&n.ranges);

@@ -1,13 +1,12 @@
-/* A requantizer as frameworks write it has 31-bit multipliers, but its argument is a sum of few bits and
- * its result is clamped to even fewer, so a multiplier of little more than the result's width mostly
- * makes the same steps. They are listed, and onnx_to_linalg_fit.h finds the form.
+/* A requantizer as frameworks write it has 31-bit multipliers, but its argument is a sum of few
+ * bits and its result is clamped to even fewer, so a multiplier of little more than the result's
+ * width mostly makes the same steps. They are listed, and onnx_to_linalg_fit.h finds the form.
  *   (x * m + r) >> s  ->  (x * m' + r') >> s'    for all x in x's range, what is clamped aside
  * Tests: lit/passes/linalg/narrow-integers-scale.mir */
-#include "passes/linalg/internal.h"
-
+#include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
-#include "analysis/analysis.h"
+#include "passes/linalg/internal.h"
 
 /* A multiplier block takes NARROW_SIDE bits at its narrow side. */
 enum { MAX_STEPS = 4096, NARROW_SIDE = 18 };
@@ -18,26 +17,27 @@ typedef struct Scale {
     const Value *x;
     uint32_t m_operand, r_operand;
     int64_t m, r, s;
-    IntRange domain;       /* of x */
-    IntRange levels;       /* of the result that matter: others are clamped */
+    IntRange domain; /* of x */
+    IntRange levels; /* of the result that matter: others are clamped */
     bool low_is_clamped, high_is_clamped;
 } Scale;
 
 static bool is_constant(const Value *value, int64_t *out)
 {
     const Op *def = value_def(value);
-    if (!def || def->def != ARITH(CONSTANT) || !int_range_is_known_for(value->type))
-        return false;
+    if (!def || def->def != ARITH(CONSTANT) || !int_range_is_known_for(value->type)) return false;
     *out = attr_int_value(op_attr(def, "value"));
     return true;
 }
 
-/* The op behind operand 1 - *constant of `op`, used nowhere else; the other operand is a constant. */
+/* The op behind operand 1 - *constant of `op`, used nowhere else; the other operand is a
+ * constant. */
 static Op *before_constant(const Op *op, uint32_t *constant, int64_t *number)
 {
     for (uint32_t i = 0; i < 2; i++) {
         Op *def = value_def(op_operand(op, 1 - i));
-        if (is_constant(op_operand(op, i), number) && def && value_has_one_use(op_operand(op, 1 - i))) {
+        if (is_constant(op_operand(op, i), number) && def &&
+            value_has_one_use(op_operand(op, 1 - i))) {
             *constant = i;
             return def;
         }
@@ -60,8 +60,7 @@ static bool match_scale(Op *op, Scale *out)
 {
     uint32_t by;
     *out = (Scale){.shift = op};
-    if (op->def != ARITH(SHRSI) || !int_range_is_known_for(op_result(op, 0)->type))
-        return false;
+    if (op->def != ARITH(SHRSI) || !int_range_is_known_for(op_result(op, 0)->type)) return false;
     out->sum = before_constant(op, &by, &out->s);
     if (!out->sum || by != 1 || out->sum->def != ARITH(ADDI) || out->s < 0 || out->s > 62)
         return false;
@@ -69,7 +68,10 @@ static bool match_scale(Op *op, Scale *out)
     return out->product && out->product->def == ARITH(MULI) && match_product(out);
 }
 
-static int64_t level_at(const Scale *s, int64_t x) { return (s->m * x + s->r) >> s->s; }
+static int64_t level_at(const Scale *s, int64_t x)
+{
+    return (s->m * x + s->r) >> s->s;
+}
 
 /* Nothing overflows: the ranges of product and sum are those of exact arithmetic. */
 static bool is_exact(const Scale *s)
@@ -122,16 +124,18 @@ static int64_t first_at(const Scale *s, int64_t level)
 static bool fit_scale(IntRanges *ranges, const Scale *s, FixedPoint *out)
 {
     int64_t steps = s->levels.hi - s->levels.lo;
-    if (steps > MAX_STEPS)
-        return false;
+    if (steps > MAX_STEPS) return false;
     Threshold *thresholds = ARENA_ARRAY(ranges->arena, Threshold, (size_t)steps + 1);
     for (int64_t i = 0; i < steps; i++) {
         int64_t level = s->levels.lo + 1 + i;
         thresholds[i] = (Threshold){level, first_at(s, level)};
     }
-    StepFunction function = {.thresholds = thresholds, .count = steps,
-                             .low_q = s->domain.lo, .high_q = s->domain.hi,
-                             .low_level = s->levels.lo, .high_level = s->levels.hi,
+    StepFunction function = {.thresholds = thresholds,
+                             .count = steps,
+                             .low_q = s->domain.lo,
+                             .high_q = s->domain.hi,
+                             .low_level = s->levels.lo,
+                             .high_level = s->levels.hi,
                              .low_is_clamped = s->low_is_clamped,
                              .high_is_clamped = s->high_is_clamped};
     return fixed_point_fit(&function, out) && out->multiplier > 0 && out->shift < s->s;
@@ -147,22 +151,20 @@ static void set_constant(Op *op, uint32_t operand, int64_t number)
 static IntRange unclamped_domain(const Scale *s)
 {
     IntRange domain = s->domain;
-    if (s->low_is_clamped)
-        domain.lo = first_at(s, s->levels.lo + 1) - 1;
-    if (s->high_is_clamped)
-        domain.hi = first_at(s, s->levels.hi);
+    if (s->low_is_clamped) domain.lo = first_at(s, s->levels.lo + 1) - 1;
+    if (s->high_is_clamped) domain.hi = first_at(s, s->levels.hi);
     return domain;
 }
 
-/* Where neither x nor m fits the narrow side, but x would if it was clamped before the product instead
- * of behind it: x * m  ->  min(max(x, first), last) * m */
+/* Where neither x nor m fits the narrow side, but x would if it was clamped before the product
+ * instead of behind it: x * m  ->  min(max(x, first), last) * m */
 static void clamp_before(const Scale *s, int64_t m)
 {
     Op *product = s->product;
     uint32_t operand = 1 - s->m_operand;
     IntRange domain = unclamped_domain(s);
-    if (int_range_bits((IntRange){m, m}) <= NARROW_SIDE || int_range_bits(s->domain) <= NARROW_SIDE ||
-        int_range_bits(domain) > NARROW_SIDE)
+    if (int_range_bits((IntRange){m, m}) <= NARROW_SIDE ||
+        int_range_bits(s->domain) <= NARROW_SIDE || int_range_bits(domain) > NARROW_SIDE)
         return;
     Builder b = builder_before(product);
     Value *x = op_operand(product, operand);
@@ -174,21 +176,17 @@ static void clamp_before(const Scale *s, int64_t m)
 bool narrow_scales(IntRanges *ranges, const Op *generic)
 {
     bool changed = false;
-    FOR_EACH_OP(op, linalg_body(generic))
-    {
+    FOR_EACH_OP(op, linalg_body(generic)) {
         Scale scale;
         FixedPoint form;
-        if (!match_scale(op, &scale))
-            continue;
+        if (!match_scale(op, &scale)) continue;
         scale.domain = int_range_of_value(ranges, scale.x);
-        if (!is_exact(&scale))
-            continue;
+        if (!is_exact(&scale)) continue;
         follow_clamps(&scale);
         bool fits = fit_scale(ranges, &scale, &form);
         clamp_before(&scale, fits ? form.multiplier : scale.m);
         changed = true;
-        if (!fits)
-            continue;
+        if (!fits) continue;
         set_constant(scale.product, scale.m_operand, form.multiplier);
         set_constant(scale.sum, scale.r_operand, form.addend);
         set_constant(scale.shift, 1, form.shift);

@@ -1,24 +1,23 @@
-/* normalize-layout: makes the row-major order of every tensor the order in which it streams: pixels row
- * by row, channels innermost. What a window slides over comes before the dimensions it does not, a
- * leading batch dimension stays first. Payloads do not change, only maps and types, and the loops of
- * kernels behind a collapse_shape that would need another order; what still does not fit is copied into
- * its row-major order. A function's arguments and results record the change as dfg.layout, a map from
- * the model's index to the stream's.
+/* normalize-layout: makes the row-major order of every tensor the order in which it streams: pixels
+ * row by row, channels innermost. What a window slides over comes before the dimensions it does
+ * not, a leading batch dimension stays first. Payloads do not change, only maps and types, and the
+ * loops of kernels behind a collapse_shape that would need another order; what still does not fit
+ * is copied into its row-major order. A function's arguments and results record the change as
+ * dfg.layout, a map from the model's index to the stream's.
  * Requires: named ops generalized, straight-line functions of linalg on static tensors.
  * Changes: types, indexing maps, padding, initial constants, signatures.
  * Tests: lit/passes/linalg/normalize-layout.mir */
-#include "passes/linalg/internal.h"
+#include <string.h>
 
+#include "analysis/analysis.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "ir/core/core.h"
 #include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 #include "ir/pass/pass.h"
-#include "analysis/analysis.h"
+#include "passes/linalg/internal.h"
 #include "passes/linalg/passes.h"
-
-#include <string.h>
 
 typedef struct Chooser {
     Arena *arena;
@@ -29,8 +28,7 @@ typedef struct Chooser {
 bool layout_is_identity(const Layout *layout)
 {
     for (uint32_t i = 0; i < layout->rank; i++)
-        if (layout->perm[i] != i)
-            return false;
+        if (layout->perm[i] != i) return false;
     return true;
 }
 
@@ -58,8 +56,7 @@ static void remember(Chooser *c, PtrMap *map, const Value *value, const Layout *
 static Layout identity(uint32_t rank)
 {
     Layout layout = {.rank = rank};
-    for (uint32_t i = 0; i < rank; i++)
-        layout.perm[i] = i;
+    for (uint32_t i = 0; i < rank; i++) layout.perm[i] = i;
     return layout;
 }
 
@@ -68,8 +65,6 @@ static Layout layout_of(const Chooser *c, const Value *value)
     const Layout *found = ptrmap_get(&c->layouts, value);
     return found ? *found : identity(value->type->u.shaped.rank);
 }
-
-/* --- what kernels want --------------------------------------------------------------------- */
 
 static bool is_window_index(const Kernel *kernel, const AffineExpr *expr)
 {
@@ -86,25 +81,23 @@ static bool is_parallel_dim(const Kernel *kernel, const AffineExpr *expr)
 static bool map_uses_loop(const AffineMap *map, uint32_t loop)
 {
     for (uint32_t r = 0; r < map->result_count; r++)
-        if (affine_uses_dim(map->results[r], loop))
-            return true;
+        if (affine_uses_dim(map->results[r], loop)) return true;
     return false;
 }
 
 /* Whether an index of an operand is a channel: summed up, or an index of other inputs (weights). */
 static bool is_channel_index(const Kernel *kernel, uint32_t operand, const AffineExpr *expr)
 {
-    if (!is_parallel_dim(kernel, expr))
-        return true;
+    if (!is_parallel_dim(kernel, expr)) return true;
     for (uint32_t i = 0; i < linalg_input_count(kernel->op); i++)
         if (i != operand && map_uses_loop(linalg_operand_map(kernel->op, i), (uint32_t)expr->value))
             return true;
     return false;
 }
 
-/* Positions in their order, channels behind them; false if nothing slides. Of the dimensions that do
- * not slide, the first is the batch and the others are channels if there are enough for both; where
- * there are more, some are positions with a window of one. */
+/* Positions in their order, channels behind them; false if nothing slides. Of the dimensions that
+ * do not slide, the first is the batch and the others are channels if there are enough for both;
+ * where there are more, some are positions with a window of one. */
 static bool wanted_by_window(const Kernel *kernel, uint32_t operand, Layout *out)
 {
     const AffineMap *map = linalg_operand_map(kernel->op, operand);
@@ -112,20 +105,16 @@ static bool wanted_by_window(const Kernel *kernel, uint32_t operand, Layout *out
     bool is_channel[LAYOUT_MAX_RANK];
     for (uint32_t r = 0; r < map->result_count; r++)
         windows += is_window_index(kernel, map->results[r]);
-    if (windows == 0)
-        return false;
+    if (windows == 0) return false;
     bool batch = map->result_count >= windows + 2, only_batch = map->result_count == windows + 2;
     for (uint32_t r = 0; r < map->result_count; r++) {
         const AffineExpr *expr = map->results[r];
-        is_channel[r] = !is_window_index(kernel, expr) &&
-                        (!batch || (only_batch && r > 0) ||
-                         is_channel_index(kernel, operand, expr));
-        if (!is_channel[r])
-            out->perm[n++] = r;
+        is_channel[r] = !is_window_index(kernel, expr) && (!batch || (only_batch && r > 0) ||
+                                                           is_channel_index(kernel, operand, expr));
+        if (!is_channel[r]) out->perm[n++] = r;
     }
     for (uint32_t r = 0; r < map->result_count; r++)
-        if (is_channel[r])
-            out->perm[n++] = r;
+        if (is_channel[r]) out->perm[n++] = r;
     out->rank = n;
     return true;
 }
@@ -138,8 +127,7 @@ static const AffineMap *output_map(const Op *generic)
 static bool is_input_loop(const Op *generic, uint32_t loop)
 {
     for (uint32_t i = 0; i < linalg_input_count(generic); i++)
-        if (map_uses_loop(linalg_operand_map(generic, i), loop))
-            return true;
+        if (map_uses_loop(linalg_operand_map(generic, i), loop)) return true;
     return false;
 }
 
@@ -156,14 +144,13 @@ static int next_summed(const Op *generic, const AffineMap *map, const bool *plac
 
 static void place(Layout *out, bool *placed, int r)
 {
-    if (r < 0 || placed[r])
-        return;
+    if (r < 0 || placed[r]) return;
     placed[r] = true;
     out->perm[out->rank++] = (uint32_t)r;
 }
 
-/* The loop that walks an index: of a window the parallel one; of other expressions, as divisions, the
- * only one. -1: none. */
+/* The loop that walks an index: of a window the parallel one; of other expressions, as divisions,
+ * the only one. -1: none. */
 static int loop_of_index(const Kernel *kernel, const AffineExpr *expr)
 {
     KernelIndex index;
@@ -171,10 +158,8 @@ static int loop_of_index(const Kernel *kernel, const AffineExpr *expr)
     if (kernel_index(kernel, expr, &index))
         return index.parallel >= 0 ? index.parallel : index.reduction;
     for (uint32_t loop = 0; loop < kernel->loop_count; loop++) {
-        if (!affine_uses_dim(expr, loop))
-            continue;
-        if (only >= 0)
-            return -1;
+        if (!affine_uses_dim(expr, loop)) continue;
+        if (only >= 0) return -1;
         only = (int)loop;
     }
     return only;
@@ -185,13 +170,12 @@ static int result_of_loop(const Kernel *kernel, const AffineMap *map, uint32_t l
 {
     int bare = map_result_of_dim(map, loop);
     for (uint32_t r = 0; bare < 0 && r < map->result_count; r++)
-        if (loop_of_index(kernel, map->results[r]) == (int)loop)
-            return (int)r;
+        if (loop_of_index(kernel, map->results[r]) == (int)loop) return (int)r;
     return bare;
 }
 
-/* Layout of an operand in which the loops run in the order of `order` (loop positions). What is left
- * of a summed dimension takes its place; dimensions that no loop walks come last. */
+/* Layout of an operand in which the loops run in the order of `order` (loop positions). What is
+ * left of a summed dimension takes its place; dimensions that no loop walks come last. */
 static void layout_in_order(const Kernel *kernel, const AffineMap *map, const uint32_t *order,
                             uint32_t count, Layout *out)
 {
@@ -199,12 +183,10 @@ static void layout_in_order(const Kernel *kernel, const AffineMap *map, const ui
     out->rank = 0;
     for (uint32_t i = 0; i < count; i++) {
         int r = result_of_loop(kernel, map, order[i]);
-        if (r < 0 && kernel->is_reduction[order[i]])
-            r = next_summed(kernel->op, map, placed);
+        if (r < 0 && kernel->is_reduction[order[i]]) r = next_summed(kernel->op, map, placed);
         place(out, placed, r);
     }
-    for (uint32_t r = 0; r < map->result_count; r++)
-        place(out, placed, (int)r);
+    for (uint32_t r = 0; r < map->result_count; r++) place(out, placed, (int)r);
 }
 
 /* Loops in the order in which a laid-out operand's dimensions meet them; windows count as their
@@ -215,8 +197,7 @@ static uint32_t loop_order(const Kernel *kernel, const AffineMap *map, const Lay
     uint32_t count = 0;
     for (uint32_t i = 0; i < layout->rank; i++) {
         int loop = loop_of_index(kernel, map->results[layout->perm[i]]);
-        if (loop >= 0 && count < KERNEL_MAX_LOOPS)
-            order[count++] = (uint32_t)loop;
+        if (loop >= 0 && count < KERNEL_MAX_LOOPS) order[count++] = (uint32_t)loop;
     }
     return count;
 }
@@ -226,15 +207,12 @@ static void want_of_generic(Chooser *c, const Op *op)
     Kernel kernel;
     uint32_t order[KERNEL_MAX_LOOPS];
     Layout layout;
-    if (!kernel_analyze(op, &kernel))
-        return; /* check_kernels: never */
+    if (!kernel_analyze(op, &kernel)) return; /* check_kernels: never */
     const Layout *result = ptrmap_get(&c->wanted, op_result(op, 0));
-    if (!result)
-        result = ptrmap_get(&c->layouts, op_result(op, 0));
+    if (!result) result = ptrmap_get(&c->layouts, op_result(op, 0));
     for (uint32_t i = 0; i < linalg_input_count(op); i++) {
         const AffineMap *map = linalg_operand_map(op, i);
-        if (!is_streamed(op_operand(op, i)) || map->result_count > LAYOUT_MAX_RANK)
-            continue;
+        if (!is_streamed(op_operand(op, i)) || map->result_count > LAYOUT_MAX_RANK) continue;
         if (result && kernel.class == KERNEL_PURE_PARALLEL) {
             uint32_t count = loop_order(&kernel, output_map(op), result, order);
             layout_in_order(&kernel, map, order, count, &layout);
@@ -271,8 +249,7 @@ static void collect_wishes(Chooser *c, Block *body)
             want_of_generic(c, op);
         } else if (op->def == TENSOR(PAD)) {
             const Layout *wish = ptrmap_get(&c->wanted, op_result(op, 0));
-            if (wish)
-                remember(c, &c->wanted, op_operand(op, 0), wish);
+            if (wish) remember(c, &c->wanted, op_operand(op, 0), wish);
         } else if (reshape_is(op)) {
             want_of_reshape(c, op);
         } else if (layout_is_move(op)) {
@@ -281,23 +258,18 @@ static void collect_wishes(Chooser *c, Block *body)
     }
 }
 
-/* --- what values get ------------------------------------------------------------------------- */
-
-/* Of the first `count` operands, the streamed one that the others follow: the first that is reordered,
- * else the first. */
-static const Value *leading_input(const Chooser *c, const Op *op, uint32_t count,
-                                  uint32_t *operand)
+/* Of the first `count` operands, the streamed one that the others follow: the first that is
+ * reordered, else the first. */
+static const Value *leading_input(const Chooser *c, const Op *op, uint32_t count, uint32_t *operand)
 {
     const Value *first = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const Value *input = op_operand(op, i);
         const Layout *layout = ptrmap_get(&c->layouts, input);
         bool leads = layout && !layout_is_identity(layout);
-        if (!is_streamed(input) || (first && !leads))
-            continue;
+        if (!is_streamed(input) || (first && !leads)) continue;
         *operand = i;
-        if (leads)
-            return input;
+        if (leads) return input;
         first = input;
     }
     return first;
@@ -310,8 +282,7 @@ static void choose_generic(Chooser *c, const Op *op)
     Layout layout;
     uint32_t operand = 0, order[KERNEL_MAX_LOOPS];
     const Value *input = leading_input(c, op, linalg_input_count(op), &operand);
-    if (!input || !kernel_analyze(op, &kernel) || !has_layout(op_result(op, 0)))
-        return;
+    if (!input || !kernel_analyze(op, &kernel) || !has_layout(op_result(op, 0))) return;
     Layout in = layout_of(c, input);
     uint32_t count = loop_order(&kernel, linalg_operand_map(op, operand), &in, order);
     layout_in_order(&kernel, output_map(op), order, count, &layout);
@@ -322,8 +293,7 @@ static void choose_generic(Chooser *c, const Op *op)
 static void choose_initial(Chooser *c, Value *init, const Layout *layout)
 {
     const Op *def = value_def(init);
-    if (!has_layout(init) || is_streamed(init))
-        return;
+    if (!has_layout(init) || is_streamed(init)) return;
     remember(c, &c->layouts, init, layout);
     if (def && kernel_fill_value(def))
         choose_initial(c, op_operand(def, def->operand_count - 1), layout);
@@ -335,11 +305,9 @@ static void choose_move(Chooser *c, const Op *op)
     uint32_t operand = 0;
     Layout result, layout;
     const Value *input = leading_input(c, op, op->operand_count, &operand);
-    if (!input)
-        return;
+    if (!input) return;
     layout = layout_of(c, input);
-    if (!layout_of_moved(op, operand, &layout, &result))
-        return;
+    if (!layout_of_moved(op, operand, &layout, &result)) return;
     remember(c, &c->layouts, op_result(op, 0), &result);
     for (uint32_t i = 0; i < op->operand_count; i++)
         if (!is_streamed(op_operand(op, i)) && layout_before_move(op, i, &result, &layout))
@@ -360,16 +328,13 @@ static void choose_layouts(Chooser *c, Block *body)
 {
     for (uint32_t i = 0; i < body->arg_count; i++) {
         const Layout *wish = ptrmap_get(&c->wanted, body->args[i]);
-        if (wish)
-            remember(c, &c->layouts, body->args[i], wish);
+        if (wish) remember(c, &c->layouts, body->args[i], wish);
     }
-    FOR_EACH_OP(op, body)
-    {
+    FOR_EACH_OP(op, body) {
         if (op->def == LINALG(GENERIC) && op->result_count == 1) {
             choose_generic(c, op);
             const Layout *result = ptrmap_get(&c->layouts, op_result(op, 0));
-            if (result)
-                choose_initial(c, op_operand(op, op->operand_count - 1), result);
+            if (result) choose_initial(c, op_operand(op, op->operand_count - 1), result);
         } else if (op->def == TENSOR(PAD)) {
             Layout layout = layout_of(c, op_operand(op, 0));
             remember(c, &c->layouts, op_result(op, 0), &layout);
@@ -380,8 +345,6 @@ static void choose_layouts(Chooser *c, Block *body)
         }
     }
 }
-
-/* --- the pass ------------------------------------------------------------------------------------ */
 
 static bool is_kernel(const Op *op)
 {
@@ -402,16 +365,12 @@ static bool required_layout(const Chooser *c, const Op *op, uint32_t operand, La
 {
     const Value *value = op_operand(op, operand);
     bool is_initial = is_kernel(op) && operand + 1 == op->operand_count;
-    if (is_streamed(value) && is_initial)
-        *out = layout_of(c, op_result(op, 0));
-    if (!is_streamed(value) || is_kernel(op))
-        return is_streamed(value) && is_initial;
-    if (op->def == TENSOR(PAD) ||
-        op->def == FUNC(RETURN) || (reshape_is(op) && keeps_order(c, op)))
+    if (is_streamed(value) && is_initial) *out = layout_of(c, op_result(op, 0));
+    if (!is_streamed(value) || is_kernel(op)) return is_streamed(value) && is_initial;
+    if (op->def == TENSOR(PAD) || op->def == FUNC(RETURN) || (reshape_is(op) && keeps_order(c, op)))
         return false;
     *out = identity(value->type->u.shaped.rank);
-    if (!layout_is_move(op) && !reshape_is(op))
-        return true;
+    if (!layout_is_move(op) && !reshape_is(op)) return true;
     Layout result = layout_of(c, op_result(op, 0));
     return reshape_is(op) ? layout_before_reshape(op, &result, out)
                           : layout_before_move(op, operand, &result, out);
@@ -425,8 +384,7 @@ static void copy_operand(Chooser *c, Op *op, uint32_t operand, const Layout *lay
     MixedIndex sizes[LAYOUT_MAX_RANK];
     bool is_reduction[LAYOUT_MAX_RANK] = {false};
     const AffineMap *maps[2] = {map_identity(op->ctx, rank), map_identity(op->ctx, rank)};
-    for (uint32_t i = 0; i < rank; i++)
-        sizes[i] = mixed_constant(value->type->u.shaped.dims[i]);
+    for (uint32_t i = 0; i < rank; i++) sizes[i] = mixed_constant(value->type->u.shaped.dims[i]);
     Builder b = builder_before(op);
     Value *init = tensor_empty(&b, sizes, rank, type_elem(value->type));
     Op *copy = linalg_build_generic(&b, &value, 1, &init, 1, linalg_maps_attr(op->ctx, maps, 2),
@@ -445,29 +403,26 @@ static void copy_misfits(Chooser *c, Block *body)
 {
     Layout want;
     FOR_EACH_OP(op, body)
-    for (uint32_t i = 0; i < op->operand_count; i++) {
-        if (!required_layout(c, op, i, &want))
-            continue;
-        Layout got = layout_of(c, op_operand(op, i));
-        if (memcmp(got.perm, want.perm, got.rank * sizeof *got.perm) != 0)
-            copy_operand(c, op, i, &want);
-    }
+        for (uint32_t i = 0; i < op->operand_count; i++) {
+            if (!required_layout(c, op, i, &want)) continue;
+            Layout got = layout_of(c, op_operand(op, i));
+            if (memcmp(got.perm, want.perm, got.rank * sizeof *got.perm) != 0)
+                copy_operand(c, op, i, &want);
+        }
 }
 
 /* Gives each kernel initial tensors of its own, since their order follows the kernel's. */
 static void unshare_initial(Op *user, uint32_t operand)
 {
     Op *def = value_def(op_operand(user, operand));
-    if (!def || (!kernel_fill_value(def) && def->def != TENSOR(EMPTY)))
-        return;
+    if (!def || (!kernel_fill_value(def) && def->def != TENSOR(EMPTY))) return;
     if (!value_has_one_use(op_result(def, 0))) {
         Op *copy = op_clone(def, NULL);
         op_insert_before(copy, user);
         op_set_operand(user, operand, op_result(copy, 0));
         def = copy;
     }
-    if (kernel_fill_value(def))
-        unshare_initial(def, def->operand_count - 1);
+    if (kernel_fill_value(def)) unshare_initial(def, def->operand_count - 1);
 }
 
 static void choose_all(Chooser *c, Block *body)
@@ -487,10 +442,9 @@ static bool sink_collapses(const Chooser *c, Block *body)
     VEC(Op *) misfits = {0};
     bool any = false;
     FOR_EACH_OP(op, body)
-    if (op->def == TENSOR(COLLAPSE_SHAPE) && reshape_is(op) && !keeps_order(c, op))
-        *vec_push(&misfits) = op;
-    for (size_t i = 0; i < misfits.len; i++)
-        any |= layout_sink_collapse(misfits.data[i]);
+        if (op->def == TENSOR(COLLAPSE_SHAPE) && reshape_is(op) && !keeps_order(c, op))
+            *vec_push(&misfits) = op;
+    for (size_t i = 0; i < misfits.len; i++) any |= layout_sink_collapse(misfits.data[i]);
     vec_free(&misfits);
     return any;
 }
@@ -500,8 +454,7 @@ static bool check_kernels(const Block *body)
     Kernel kernel;
     bool ok = true;
     FOR_EACH_OP(op, body)
-    if (is_kernel(op))
-        ok &= kernel_analyze(op, &kernel);
+        if (is_kernel(op)) ok &= kernel_analyze(op, &kernel);
     return ok;
 }
 
@@ -509,18 +462,15 @@ static bool normalize_layout(Pass *pass, Op *func)
 {
     Chooser c = {.arena = &pass->scratch};
     Block *body = func_entry(func);
-    if (!body)
-        return true;
+    if (!body) return true;
     if (op_region(func, 0)->first != op_region(func, 0)->last)
         return op_error(func, "has control flow; a streaming network is straight-line code");
-    if (!check_kernels(body))
-        return false;
+    if (!check_kernels(body)) return false;
     FOR_EACH_OP(op, body)
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        if ((is_kernel(op) && i + 1 == op->operand_count) || layout_is_move(op))
-            unshare_initial(op, i);
-    do
-        choose_all(&c, body);
+        for (uint32_t i = 0; i < op->operand_count; i++)
+            if ((is_kernel(op) && i + 1 == op->operand_count) || layout_is_move(op))
+                unshare_initial(op, i);
+    do choose_all(&c, body);
     while (sink_collapses(&c, body));
     copy_misfits(&c, body);
     layout_apply(func, &c.layouts);

@@ -1,15 +1,14 @@
 /* Rewriting for normalize-layout: types, maps, padding, initial constants and signatures.
  * Tests: lit/passes/linalg/normalize-layout.mir */
-#include "passes/linalg/internal.h"
+#include <assert.h>
+#include <string.h>
 
+#include "analysis/analysis.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"
-#include "analysis/analysis.h"
-
-#include <assert.h>
-#include <string.h>
+#include "passes/linalg/internal.h"
 
 static const Layout *reordered(const PtrMap *layouts, const Value *value)
 {
@@ -20,16 +19,14 @@ static const Layout *reordered(const PtrMap *layouts, const Value *value)
 static const Type *permuted_type(const Type *type, const Layout *layout)
 {
     int64_t dims[LAYOUT_MAX_RANK];
-    for (uint32_t i = 0; i < layout->rank; i++)
-        dims[i] = type->u.shaped.dims[layout->perm[i]];
+    for (uint32_t i = 0; i < layout->rank; i++) dims[i] = type->u.shaped.dims[layout->perm[i]];
     return type_with_shape(type, dims, layout->rank);
 }
 
 static const AffineMap *permuted_map(const AffineMap *map, const Layout *layout)
 {
     const AffineExpr *results[LAYOUT_MAX_RANK];
-    for (uint32_t i = 0; i < layout->rank; i++)
-        results[i] = map->results[layout->perm[i]];
+    for (uint32_t i = 0; i < layout->rank; i++) results[i] = map->results[layout->perm[i]];
     return map_get(map->ctx, map->dim_count, map->symbol_count, layout->rank, results);
 }
 
@@ -39,8 +36,8 @@ static void permute_maps(Op *generic, const PtrMap *layouts)
     for (uint32_t i = 0; i < generic->operand_count; i++) {
         const AffineMap *map = linalg_operand_map(generic, i);
         bool is_init = i + 1 == generic->operand_count;
-        const Layout *layout = reordered(layouts, is_init ? op_result(generic, 0)
-                                                          : op_operand(generic, i));
+        const Layout *layout =
+            reordered(layouts, is_init ? op_result(generic, 0) : op_operand(generic, i));
         *vec_push(&maps) = layout ? permuted_map(map, layout) : map;
     }
     op_set_attr(generic, "indexing_maps", linalg_maps_attr(generic->ctx, maps.data, maps.len));
@@ -51,10 +48,8 @@ void layout_permute_list(Op *op, const char *name, const Layout *layout)
 {
     int64_t old[LAYOUT_MAX_RANK], new[LAYOUT_MAX_RANK];
     size_t count = 0;
-    if (!attr_int_list(op_attr(op, name), old, LAYOUT_MAX_RANK, &count))
-        return;
-    for (size_t i = 0; i < count; i++)
-        new[i] = old[layout->perm[i]];
+    if (!attr_int_list(op_attr(op, name), old, LAYOUT_MAX_RANK, &count)) return;
+    for (size_t i = 0; i < count; i++) new[i] = old[layout->perm[i]];
     op_set_attr(op, name, attr_i64_array(op->ctx, new, count));
 }
 
@@ -86,13 +81,12 @@ static const Attr *permuted_elements(const Attr *value, const Layout *layout, Ar
     return attr_dense_raw(type, data, value->u.dense.size, false);
 }
 
-/* Constants keep their order, except one whose type must be a result's: a kernel starts from it, or it
- * is put together with others. */
+/* Constants keep their order, except one whose type must be a result's: a kernel starts from it, or
+ * it is put together with others. */
 static void permute_constant(Op *user, uint32_t operand, const Layout *layout)
 {
     Op *def = value_def(op_operand(user, operand));
-    if (layout_is_identity(layout) || !def || !op_has_trait(def, TRAIT_CONSTANT_LIKE))
-        return;
+    if (layout_is_identity(layout) || !def || !op_has_trait(def, TRAIT_CONSTANT_LIKE)) return;
     Arena scratch;
     arena_init(&scratch);
     Op *copy = op_clone(def, NULL);
@@ -109,11 +103,9 @@ static void permute_move(Op *op, const PtrMap *layouts)
     bool extract = op->def == TENSOR(EXTRACT_SLICE);
     const Layout *full = reordered(layouts, extract ? op_operand(op, 0) : op_result(op, 0));
     Layout part;
-    if (!full)
-        return;
+    if (!full) return;
     for (uint32_t i = 0; !extract && i < op->operand_count; i++)
-        if (layout_before_move(op, i, full, &part))
-            permute_constant(op, i, &part);
+        if (layout_before_move(op, i, full, &part)) permute_constant(op, i, &part);
     layout_permute_move(op, full);
 }
 
@@ -122,8 +114,8 @@ static void regroup(Op *op)
 {
     const Type *source = op_operand(op, 0)->type, *result = op_result(op, 0)->type;
     bool expands = op->def == TENSOR(EXPAND_SHAPE);
-    const Attr *groups = expands ? reshape_reassociation(result, source)
-                                 : reshape_reassociation(source, result);
+    const Attr *groups =
+        expands ? reshape_reassociation(result, source) : reshape_reassociation(source, result);
     assert(groups); /* layout_of_reshaped sees to it */
     op_set_attr(op, "reassociation", groups);
     if (expands)
@@ -131,15 +123,12 @@ static void regroup(Op *op)
                     attr_i64_array(op->ctx, result->u.shaped.dims, result->u.shaped.rank));
 }
 
-/* --- signature ------------------------------------------------------------------------- */
-
 static const Attr *with_layout(const Attr *dict, const Layout *layout)
 {
     Context *ctx = dict->ctx;
     const Attr *old = attr_dict_get_c(dict, "dfg.layout");
     const AffineMap *map = map_permutation(ctx, layout->rank, layout->perm);
-    if (old && old->kind == ATTR_AFFINE_MAP)
-        map = map_compose(map, old->u.map);
+    if (old && old->kind == ATTR_AFFINE_MAP) map = map_compose(map, old->u.map);
     return attr_dict_set(dict, ident_get_c(ctx, "dfg.layout"), attr_map(map));
 }
 
@@ -156,8 +145,7 @@ static void record_layouts(Op *func, const char *name, Value *const *values, uin
         *vec_push(&dicts) = layout ? with_layout(dict, layout) : dict;
         changed |= layout != NULL;
     }
-    if (changed)
-        op_set_attr(func, name, attr_array(func->ctx, dicts.data, dicts.len));
+    if (changed) op_set_attr(func, name, attr_array(func->ctx, dicts.data, dicts.len));
     vec_free(&dicts);
 }
 
@@ -167,8 +155,7 @@ static void update_signature(Op *func, const PtrMap *layouts)
     Op *ret = body->last;
     VEC(Value *) results = {0};
     VEC(const Type *) types = {0};
-    for (uint32_t i = 0; i < body->arg_count; i++)
-        *vec_push(&types) = body->args[i]->type;
+    for (uint32_t i = 0; i < body->arg_count; i++) *vec_push(&types) = body->args[i]->type;
     for (uint32_t i = 0; i < ret->operand_count; i++) {
         *vec_push(&results) = op_operand(ret, i);
         *vec_push(&types) = op_operand(ret, i)->type;
@@ -184,16 +171,13 @@ static void update_signature(Op *func, const PtrMap *layouts)
 void layout_apply(Op *func, const PtrMap *layouts)
 {
     Block *body = func_entry(func);
-    FOR_EACH_OP(op, body)
-    {
+    FOR_EACH_OP(op, body) {
         if (op->def == LINALG(GENERIC) && op->result_count == 1) {
             const Layout *result = reordered(layouts, op_result(op, 0));
             permute_maps(op, layouts);
-            if (result)
-                permute_constant(op, op->operand_count - 1, result);
+            if (result) permute_constant(op, op->operand_count - 1, result);
         }
-        if (layout_is_move(op))
-            permute_move(op, layouts);
+        if (layout_is_move(op)) permute_move(op, layouts);
         const Layout *layout = op->result_count == 1 ? reordered(layouts, op_result(op, 0)) : NULL;
         if (layout && op->def == TENSOR(PAD)) {
             layout_permute_list(op, "static_low", layout);
@@ -202,18 +186,17 @@ void layout_apply(Op *func, const PtrMap *layouts)
     }
     for (uint32_t i = 0; i < body->arg_count; i++) {
         const Layout *layout = reordered(layouts, body->args[i]);
-        if (layout)
-            body->args[i]->type = permuted_type(body->args[i]->type, layout);
+        if (layout) body->args[i]->type = permuted_type(body->args[i]->type, layout);
     }
     FOR_EACH_OP(op, body)
-    for (uint32_t i = 0; i < op->result_count; i++) {
-        const Layout *layout = reordered(layouts, op_result(op, i));
-        if (layout && !op_has_trait(op, TRAIT_CONSTANT_LIKE))
-            op_result(op, i)->type = permuted_type(op_result(op, i)->type, layout);
-    }
+        for (uint32_t i = 0; i < op->result_count; i++) {
+            const Layout *layout = reordered(layouts, op_result(op, i));
+            if (layout && !op_has_trait(op, TRAIT_CONSTANT_LIKE))
+                op_result(op, i)->type = permuted_type(op_result(op, i)->type, layout);
+        }
     FOR_EACH_OP(op, body)
-    if (reshape_is(op) &&
-        (reordered(layouts, op_operand(op, 0)) || reordered(layouts, op_result(op, 0))))
-        regroup(op);
+        if (reshape_is(op) &&
+            (reordered(layouts, op_operand(op, 0)) || reordered(layouts, op_result(op, 0))))
+            regroup(op);
     update_signature(func, layouts);
 }

@@ -1,10 +1,9 @@
 /* Layouts across slices, insertions and concatenations, for normalize-layout: all dimensions of the
  * larger tensor, those of the smaller one in the same order. A slice may lack unit dimensions.
  * Tests: lit/passes/linalg/normalize-layout-move.mir */
-#include "passes/linalg/internal.h"
-
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"
+#include "passes/linalg/internal.h"
 
 /* The dimensions of the larger tensor that the smaller one lacks; false: not static. */
 static bool find_dropped(const Op *op, bool *dropped)
@@ -40,12 +39,10 @@ bool layout_is_move(const Op *op)
 static void layout_reduced(const Layout *full, const bool *dropped, Layout *out)
 {
     uint32_t number[LAYOUT_MAX_RANK], next = 0;
-    for (uint32_t d = 0; d < full->rank; d++)
-        number[d] = dropped[d] ? 0 : next++;
+    for (uint32_t d = 0; d < full->rank; d++) number[d] = dropped[d] ? 0 : next++;
     out->rank = 0;
     for (uint32_t i = 0; i < full->rank; i++)
-        if (!dropped[full->perm[i]])
-            out->perm[out->rank++] = number[full->perm[i]];
+        if (!dropped[full->perm[i]]) out->perm[out->rank++] = number[full->perm[i]];
 }
 
 /* The dropped dimensions come first: they take no part in the order. */
@@ -59,8 +56,7 @@ static void layout_extended(const Layout *reduced, const bool *dropped, uint32_t
         else
             kept[count++] = d;
     }
-    for (uint32_t i = 0; i < reduced->rank; i++)
-        out->perm[out->rank++] = kept[reduced->perm[i]];
+    for (uint32_t i = 0; i < reduced->rank; i++) out->perm[out->rank++] = kept[reduced->perm[i]];
 }
 
 /* Whether the operand is the smaller tensor of a slicing op. */
@@ -73,8 +69,7 @@ bool layout_of_moved(const Op *op, uint32_t operand, const Layout *layout, Layou
 {
     bool dropped[LAYOUT_MAX_RANK];
     uint32_t rank = op_result(op, 0)->type->u.shaped.rank;
-    if (is_slice(op) && !find_dropped(op, dropped))
-        return false;
+    if (is_slice(op) && !find_dropped(op, dropped)) return false;
     if (op->def == TENSOR(EXTRACT_SLICE))
         layout_reduced(layout, dropped, out);
     else if (is_part(op, operand))
@@ -88,8 +83,7 @@ bool layout_before_move(const Op *op, uint32_t operand, const Layout *result, La
 {
     bool dropped[LAYOUT_MAX_RANK];
     uint32_t rank = op_operand(op, operand)->type->u.shaped.rank;
-    if (is_slice(op) && !find_dropped(op, dropped))
-        return false;
+    if (is_slice(op) && !find_dropped(op, dropped)) return false;
     if (op->def == TENSOR(EXTRACT_SLICE))
         layout_extended(result, dropped, rank, out);
     else if (is_part(op, operand))
@@ -104,10 +98,8 @@ void layout_permute_move(Op *op, const Layout *layout)
     static const char *const lists[] = {"static_offsets", "static_sizes", "static_strides"};
     for (size_t i = 0; is_slice(op) && i < COUNT_OF(lists); i++)
         layout_permute_list(op, lists[i], layout);
-    if (op->def != TENSOR(CONCAT))
-        return;
+    if (op->def != TENSOR(CONCAT)) return;
     uint32_t dim = (uint32_t)attr_int_value(op_attr(op, "dim")), at = 0;
-    while (layout->perm[at] != dim)
-        at++;
+    while (layout->perm[at] != dim) at++;
     op_set_attr(op, "dim", attr_i64(op->ctx, at));
 }

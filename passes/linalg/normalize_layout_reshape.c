@@ -2,9 +2,8 @@
  * dimensions of a group must stream next to each other and in their order; those of extent 1 take
  * no part in the order and may stand anywhere.
  * Tests: lit/passes/linalg/normalize-layout-reshape.mir */
-#include "passes/linalg/internal.h"
-
 #include "analysis/analysis.h"
+#include "passes/linalg/internal.h"
 
 /* Narrow dimensions in the order in which the first of their members streams. */
 static bool layout_collapsed(const Reshape *r, const Layout *wide, Layout *out)
@@ -16,12 +15,9 @@ static bool layout_collapsed(const Reshape *r, const Layout *wide, Layout *out)
         uint32_t dim = wide->perm[i], group = r->group[dim];
         bool is_unit = r->wide->u.shaped.dims[dim] == 1;
         bool continues = last >= 0 && r->group[last] == group;
-        if (is_unit && (placed[group] || reshape_outermost(r, group) >= 0))
-            continue;
-        if (continues ? (int)dim < last : placed[group])
-            return false;
-        if (!placed[group])
-            out->perm[out->rank++] = group;
+        if (is_unit && (placed[group] || reshape_outermost(r, group) >= 0)) continue;
+        if (continues ? (int)dim < last : placed[group]) return false;
+        if (!placed[group]) out->perm[out->rank++] = group;
         placed[group] = true;
         last = is_unit ? -1 : (int)dim;
     }
@@ -45,10 +41,8 @@ static void layout_expanded(const Reshape *r, const Layout *narrow, Layout *out)
 bool layout_of_reshaped(const Op *op, const Layout *source, Layout *out)
 {
     Reshape r;
-    if (!reshape_read(op, &r))
-        return false;
-    if (!r.expands)
-        return layout_collapsed(&r, source, out);
+    if (!reshape_read(op, &r)) return false;
+    if (!r.expands) return layout_collapsed(&r, source, out);
     layout_expanded(&r, source, out);
     return true;
 }
@@ -56,10 +50,8 @@ bool layout_of_reshaped(const Op *op, const Layout *source, Layout *out)
 bool layout_before_reshape(const Op *op, const Layout *result, Layout *out)
 {
     Reshape r;
-    if (!reshape_read(op, &r))
-        return false;
-    if (r.expands)
-        return layout_collapsed(&r, result, out);
+    if (!reshape_read(op, &r)) return false;
+    if (r.expands) return layout_collapsed(&r, result, out);
     layout_expanded(&r, result, out);
     return true;
 }

@@ -5,16 +5,15 @@
  * A reduction, like a fully connected layer's, ends this: its result does not have the loops any
  * more. Constants are given the shape of the loops; other operands are expanded.
  * Tests: lit/passes/linalg/normalize-layout-reshape.mir */
-#include "passes/linalg/internal.h"
+#include <assert.h>
 
+#include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
-#include "analysis/analysis.h"
-
-#include <assert.h>
+#include "passes/linalg/internal.h"
 
 typedef VEC(Op *) OpList;
 
@@ -34,28 +33,22 @@ static bool is_split(const SinkSplit *s, const AffineExpr *expr)
     return expr->kind == AFFINE_DIM && s->parts[expr->value] > 1;
 }
 
-/* --- whether and how ------------------------------------------------------------------------ */
-
 static uint32_t group_size(const Reshape *r, uint32_t group)
 {
     uint32_t size = 0;
-    for (uint32_t d = 0; d < r->wide->u.shaped.rank; d++)
-        size += r->group[d] == group;
+    for (uint32_t d = 0; d < r->wide->u.shaped.rank; d++) size += r->group[d] == group;
     return size;
 }
 
 /* The loops that walk merged dimensions one element at a time, each for one dimension. */
 static bool find_split_loops(SinkSplit *s, const Reshape *r, const AffineMap *map)
 {
-    for (uint32_t i = 0; i < s->old_count; i++)
-        s->parts[i] = 1;
+    for (uint32_t i = 0; i < s->old_count; i++) s->parts[i] = 1;
     for (uint32_t g = 0; g < map->result_count; g++) {
         const AffineExpr *index = map->results[g];
         uint32_t size = group_size(r, g);
-        if (size == 1)
-            continue;
-        if (index->kind != AFFINE_DIM || is_split(s, index))
-            return false;
+        if (size == 1) continue;
+        if (index->kind != AFFINE_DIM || is_split(s, index)) return false;
         s->parts[index->value] = size;
         s->group[index->value] = g;
     }
@@ -65,17 +58,13 @@ static bool find_split_loops(SinkSplit *s, const Reshape *r, const AffineMap *ma
 static bool number_loops(SinkSplit *s, const Reshape *r)
 {
     int64_t old[KERNEL_MAX_LOOPS];
-    if (!linalg_loop_extents(s->generic, old))
-        return false;
+    if (!linalg_loop_extents(s->generic, old)) return false;
     for (uint32_t i = 0; i < s->old_count; i++) {
         s->first[i] = s->count;
-        if (s->count + s->parts[i] > KERNEL_MAX_LOOPS)
-            return false;
-        if (s->parts[i] == 1)
-            s->extents[s->count++] = old[i];
+        if (s->count + s->parts[i] > KERNEL_MAX_LOOPS) return false;
+        if (s->parts[i] == 1) s->extents[s->count++] = old[i];
         for (uint32_t d = 0; s->parts[i] > 1 && d < r->wide->u.shaped.rank; d++)
-            if (r->group[d] == s->group[i])
-                s->extents[s->count++] = r->wide->u.shaped.dims[d];
+            if (r->group[d] == s->group[i]) s->extents[s->count++] = r->wide->u.shaped.dims[d];
     }
     return s->count > s->old_count;
 }
@@ -104,21 +93,16 @@ static bool plan_split(const Op *collapse, Op *generic, uint32_t operand, SinkSp
     if (generic->def != LINALG(GENERIC) || generic->result_count != 1 ||
         linalg_loop_count(generic) > KERNEL_MAX_LOOPS || !reshape_read(collapse, &r))
         return false;
-    *out = (SinkSplit){.generic = generic, .loc = collapse->loc,
-                   .old_count = linalg_loop_count(generic)};
+    *out = (SinkSplit){
+        .generic = generic, .loc = collapse->loc, .old_count = linalg_loop_count(generic)};
     const AffineMap *map = linalg_operand_map(generic, operand);
-    if (!find_split_loops(out, &r, map) || !number_loops(out, &r))
-        return false;
+    if (!find_split_loops(out, &r, map) || !number_loops(out, &r)) return false;
     for (uint32_t i = 0; i < generic->operand_count; i++)
-        if (!operand_can_split(out, i))
-            return false;
+        if (!operand_can_split(out, i)) return false;
     FOR_EACH_OP(op, linalg_body(generic))
-    if (op->def == LINALG(INDEX))
-        return false;
+        if (op->def == LINALG(INDEX)) return false;
     return true;
 }
-
-/* --- rewriting ------------------------------------------------------------------------------ */
 
 /* A tensor indexed by the old loops as one indexed by the new loops: its type and the groups of its
  * dimensions. */
@@ -133,8 +117,8 @@ static const Type *split_type(const SinkSplit *s, const Type *type, const Affine
         uint32_t parts = is_split(s, index) ? s->parts[index->value] : 1;
         for (uint32_t i = 0; i < parts; i++) {
             members[i] = attr_i64(type->ctx, rank);
-            dims[rank++] = parts > 1 ? s->extents[s->first[index->value] + i]
-                                     : type->u.shaped.dims[r];
+            dims[rank++] =
+                parts > 1 ? s->extents[s->first[index->value] + i] : type->u.shaped.dims[r];
         }
         lists[r] = attr_array(type->ctx, members, parts);
     }
@@ -146,13 +130,11 @@ static const AffineMap *split_map(const SinkSplit *s, const AffineMap *map)
 {
     const AffineExpr *loops[KERNEL_MAX_LOOPS], *results[RESHAPE_MAX_RANK];
     uint32_t n = 0;
-    for (uint32_t i = 0; i < s->old_count; i++)
-        loops[i] = affine_dim(map->ctx, s->first[i]);
+    for (uint32_t i = 0; i < s->old_count; i++) loops[i] = affine_dim(map->ctx, s->first[i]);
     for (uint32_t r = 0; r < map->result_count; r++) {
         const AffineExpr *index = map->results[r];
         uint32_t parts = is_split(s, index) ? s->parts[index->value] : 1;
-        if (parts == 1)
-            results[n++] = affine_replace(index, loops, s->old_count, NULL, 0);
+        if (parts == 1) results[n++] = affine_replace(index, loops, s->old_count, NULL, 0);
         for (uint32_t i = 0; parts > 1 && i < parts; i++)
             results[n++] = affine_dim(map->ctx, s->first[index->value] + i);
     }
@@ -164,12 +146,11 @@ static Value *split_value(Builder *b, Value *value, const Type *type, const Attr
 {
     const Op *def = value_def(value);
     const Attr *constant = fold_constant_of(value);
-    if (value->type == type)
-        return value;
+    if (value->type == type) return value;
     if (constant && constant->kind == ATTR_DENSE)
-        return arith_constant(b, attr_dense_raw(type, constant->u.dense.data,
-                                                constant->u.dense.size,
-                                                constant->u.dense.is_splat));
+        return arith_constant(b,
+                              attr_dense_raw(type, constant->u.dense.data, constant->u.dense.size,
+                                             constant->u.dense.is_splat));
     if (def && def->def == TENSOR(EMPTY))
         return op_result(build(b, TENSOR(EMPTY), NULL, 0, &type, 1, NULL, 0), 0);
     if (def && kernel_fill_value(def)) {
@@ -198,8 +179,7 @@ static Op *collapse_result(const SinkSplit *s, const Type *type, const Attr *gro
 {
     Value *result = op_result(s->generic, 0);
     const Type *old = result->type;
-    if (type == old)
-        return NULL;
+    if (type == old) return NULL;
     Builder b = builder_after(s->generic);
     b.loc = s->loc;
     Value *collapsed = tensor_collapse_shape(&b, result, old, groups);
@@ -220,8 +200,7 @@ static Op *apply_split(const SinkSplit *s)
         const AffineMap *map = linalg_operand_map(generic, i);
         Value *value = op_operand(generic, i);
         *vec_push(&maps) = split_map(s, map);
-        if (!type_is_shaped(value->type))
-            continue;
+        if (!type_is_shaped(value->type)) continue;
         type = split_type(s, value->type, map, &groups);
         op_set_operand(generic, i, split_value(&b, value, type, groups));
     }
@@ -232,19 +211,14 @@ static Op *apply_split(const SinkSplit *s)
     return collapse_result(s, type, groups); /* those of the last operand, the initial value */
 }
 
-/* --- all readers ---------------------------------------------------------------------------- */
-
 /* One reader that loops over the merged dimensions from now on; false if no other can. */
 static bool sink_into_reader(Op *collapse, OpList *more)
 {
-    FOR_EACH_USE(use, op_result(collapse, 0))
-    {
+    FOR_EACH_USE(use, op_result(collapse, 0)) {
         SinkSplit split;
-        if (!plan_split(collapse, use->owner, use_index(use), &split))
-            continue;
+        if (!plan_split(collapse, use->owner, use_index(use), &split)) continue;
         Op *below = apply_split(&split);
-        if (below)
-            *vec_push(more) = below;
+        if (below) *vec_push(more) = below;
         return true;
     }
     return false;
@@ -257,10 +231,8 @@ bool layout_sink_collapse(Op *collapse)
     *vec_push(&work) = collapse;
     while (work.len) {
         Op *op = work.data[--work.len];
-        while (sink_into_reader(op, &work))
-            any = true;
-        if (!value_has_uses(op_result(op, 0)))
-            op_erase(op);
+        while (sink_into_reader(op, &work)) any = true;
+        if (!value_has_uses(op_result(op, 0))) op_erase(op);
     }
     vec_free(&work);
     return any;

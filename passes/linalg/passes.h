@@ -1,4 +1,5 @@
-/* Passes on linalg, and those that lead to it from arith and math. docs/reference describes each from its PassDef. */
+/* Passes on linalg, and those that lead to it from arith and math. docs/reference describes each
+ * from its PassDef. */
 #ifndef MING_PASSES_LINALG_PASSES_H
 #define MING_PASSES_LINALG_PASSES_H
 

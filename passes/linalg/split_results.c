@@ -1,5 +1,6 @@
-/* split-results: a linalg.generic with several results becomes one per result, since a streaming kernel
- * has one output. What several results compute in common is computed for each; dead code goes.
+/* split-results: a linalg.generic with several results becomes one per result, since a streaming
+ * kernel has one output. What several results compute in common is computed for each; dead code
+ * goes.
  *   a, b = generic(x) { yield f(x), g(x) }  ->  a = generic(x) { yield f(x) }, b = generic(x) { yield g(x) }
  * What a result accumulates with stays beside it as results that nothing reads: the position of a
  * maximum keeps the maximum.
@@ -15,11 +16,9 @@
 static void collect_used(const Block *body, const Value *value, PtrMap *used)
 {
     Op *def = value_def(value);
-    if (ptrmap_has(used, value))
-        return;
+    if (ptrmap_has(used, value)) return;
     ptrmap_put(used, value, used);
-    if (value_block(value) != body)
-        return;
+    if (value_block(value) != body) return;
     for (uint32_t i = 0; def && i < def->operand_count; i++)
         collect_used(body, op_operand(def, i), used);
 }
@@ -56,16 +55,15 @@ static void copy_body(Builder *b, const Op *generic, Kept kept, const PtrMap *us
     uint32_t inputs = linalg_input_count(generic);
     VEC(Value *) yielded = {0};
     PtrMap copies = {0};
-    for (uint32_t i = 0; i < inputs; i++)
-        ptrmap_put(&copies, body->args[i], to->args[i]);
+    for (uint32_t i = 0; i < inputs; i++) ptrmap_put(&copies, body->args[i], to->args[i]);
     for (uint32_t k = 0; k < kept.count; k++)
         ptrmap_put(&copies, body->args[inputs + kept.results[k]], to->args[inputs + k]);
     FOR_EACH_OP(op, body)
-    for (uint32_t r = 0; r < op->result_count; r++)
-        if (ptrmap_has(used, op_result(op, r))) {
-            op_append(op_clone(op, &copies), to);
-            break;
-        }
+        for (uint32_t r = 0; r < op->result_count; r++)
+            if (ptrmap_has(used, op_result(op, r))) {
+                op_append(op_clone(op, &copies), to);
+                break;
+            }
     for (uint32_t k = 0; k < kept.count; k++) {
         Value *value = op_operand(body->last, kept.results[k]), *copy = ptrmap_get(&copies, value);
         *vec_push(&yielded) = copy ? copy : value;
@@ -97,8 +95,7 @@ static Value *build_one(Arena *scratch, Op *generic, uint32_t result)
     Op *one = linalg_build_generic(&b, operands.data, inputs, inits.data, kept.count,
                                    linalg_maps_attr(b.ctx, maps.data, maps.len),
                                    linalg_iterator_types(generic));
-    if (op_attr(generic, "dfg.name"))
-        op_set_attr(one, "dfg.name", op_attr(generic, "dfg.name"));
+    if (op_attr(generic, "dfg.name")) op_set_attr(one, "dfg.name", op_attr(generic, "dfg.name"));
     copy_body(&b, generic, kept, &used, linalg_body(one));
     vec_free(&operands);
     vec_free(&inits);
@@ -110,15 +107,13 @@ static Value *build_one(Arena *scratch, Op *generic, uint32_t result)
 static bool has_regions(const Op *generic)
 {
     FOR_EACH_OP(op, linalg_body(generic))
-    if (op->region_count != 0)
-        return true;
+        if (op->region_count != 0) return true;
     return false;
 }
 
 static void split(Arena *scratch, Op *generic)
 {
-    if (has_regions(generic))
-        return;
+    if (has_regions(generic)) return;
     for (uint32_t i = 0; i < generic->result_count; i++)
         if (value_has_uses(op_result(generic, i)))
             value_replace_all(op_result(generic, i), build_one(scratch, generic, i));
@@ -129,8 +124,7 @@ static bool split_results(Pass *pass, Op *func)
 {
     for (Block *block = op_region(func, 0)->first; block; block = block->next)
         FOR_EACH_OP_SAFE(op, block)
-        if (op->def == LINALG(GENERIC) && op->result_count > 1)
-            split(&pass->scratch, op);
+            if (op->def == LINALG(GENERIC) && op->result_count > 1) split(&pass->scratch, op);
     return true;
 }
 

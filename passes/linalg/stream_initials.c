@@ -1,18 +1,19 @@
-/* stream-initials: kernels that start from a tensor which is computed, or repeats a constant, take it as
- * an operand instead; accumulators start from constants.
+/* stream-initials: kernels that start from a tensor which is computed, or repeats a constant, take
+ * it as an operand instead; accumulators start from constants.
  *   generic(x) outs(t) { yield f(t, g(x)) }, reducing, f with neutral element e
  *     ->  r = generic(x) outs(fill e) { yield f(r, g(x)) };  generic(r, t) { yield f(t, r) }
  *   generic(x) outs(t) { h(x, t) }, element-wise  ->  generic(x, t) outs(empty) { h(x, t) }
- * Sums of integers stay the same; a floating-point sum takes t as its last term instead of its first.
+ * Sums of integers stay the same; a floating-point sum takes t as its last term instead of its
+ * first.
  * Requires: named ops generalized.  Changes: such kernels only.
  * Tests: lit/passes/linalg/stream-initials.mir */
+#include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/func/func.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
-#include "analysis/analysis.h"
 #include "passes/linalg/passes.h"
 
 /* A tensor read by a map. */
@@ -24,8 +25,7 @@ typedef struct InitSource {
 static bool reduces(const Op *generic)
 {
     for (uint32_t i = 0; i < linalg_loop_count(generic); i++)
-        if (linalg_is_reduction(generic, i))
-            return true;
+        if (linalg_is_reduction(generic, i)) return true;
     return false;
 }
 
@@ -40,8 +40,7 @@ static InitSource source_of(Value *initial)
     Value *input = op_operand(def, 0), *yielded = op_operand(linalg_body(def)->last, 0);
     bool spreads = value_def(input) && op_has_trait(value_def(input), TRAIT_CONSTANT_LIKE) &&
                    yielded == linalg_body(def)->args[0];
-    if (!spreads)
-        return itself;
+    if (!spreads) return itself;
     const AffineMap *to_loops = map_inverse_permutation(linalg_operand_map(def, 1));
     return (InitSource){input, map_compose(linalg_operand_map(def, 0), to_loops)};
 }
@@ -52,7 +51,8 @@ static bool is_given(const Value *initial)
     const Op *def = value_def(initial);
     const Value *fill = def ? kernel_fill_value(def) : NULL;
     const Op *constant = fill ? value_def(fill) : def;
-    return constant && (constant->def == TENSOR(EMPTY) || op_has_trait(constant, TRAIT_CONSTANT_LIKE));
+    return constant &&
+           (constant->def == TENSOR(EMPTY) || op_has_trait(constant, TRAIT_CONSTANT_LIKE));
 }
 
 static Value *empty_like(Builder *b, const Type *type)
@@ -63,17 +63,13 @@ static Value *empty_like(Builder *b, const Type *type)
     return tensor_empty(b, sizes, type->u.shaped.rank, type_elem(type));
 }
 
-/* --- reductions ------------------------------------------------------------------------------- */
-
 /* e with f(e, x) = x; NULL: f is none of these. */
 static const Attr *neutral_element(const Op *f, const Type *elem)
 {
     if (f->def == ARITH(ADDI) || f->def == ARITH(ORI) || f->def == ARITH(XORI))
         return attr_int(elem, 0);
-    if (f->def == ARITH(MULI))
-        return attr_int(elem, 1);
-    if (f->def == ARITH(ANDI))
-        return attr_int(elem, -1);
+    if (f->def == ARITH(MULI)) return attr_int(elem, 1);
+    if (f->def == ARITH(ANDI)) return attr_int(elem, -1);
     return f->def == ARITH(ADDF) ? attr_float(elem, 0.0) : NULL;
 }
 
@@ -83,21 +79,22 @@ static Op *combiner(const Op *generic, uint32_t *operand)
     Block *body = linalg_body(generic);
     const Value *acc = body->args[linalg_input_count(generic)];
     Op *f = value_def(op_operand(body->last, 0));
-    if (!f || !value_has_one_use(acc) || acc->uses->owner != f)
-        return NULL;
+    if (!f || !value_has_one_use(acc) || acc->uses->owner != f) return NULL;
     *operand = use_index(acc->uses);
     return f;
 }
 
 /* generic(r, t) { yield f(t, r) } */
-static Op *build_combination(Builder *b, Value *result, const InitSource *t, Op *f, uint32_t operand)
+static Op *build_combination(Builder *b, Value *result, const InitSource *t, Op *f,
+                             uint32_t operand)
 {
     uint32_t rank = result->type->u.shaped.rank;
     const AffineMap *same = map_identity(b->ctx, rank), *maps[3] = {same, t->map, same};
     bool is_reduction[KERNEL_MAX_LOOPS] = {false};
     Value *inputs[2] = {result, t->value}, *init = empty_like(b, result->type);
-    Op *combination = linalg_build_generic(b, inputs, 2, &init, 1, linalg_maps_attr(b->ctx, maps, 3),
-                                           linalg_iterators_attr(b->ctx, is_reduction, rank));
+    Op *combination =
+        linalg_build_generic(b, inputs, 2, &init, 1, linalg_maps_attr(b->ctx, maps, 3),
+                             linalg_iterators_attr(b->ctx, is_reduction, rank));
     Block *block = linalg_body(combination);
     Builder body = builder_at_end(block, b->loc);
     Op *copy = builder_insert(&body, op_clone(f, NULL));
@@ -114,8 +111,7 @@ static void start_from_neutral(Op *generic)
     Value *result = op_result(generic, 0);
     Op *f = combiner(generic, &operand);
     const Attr *neutral = f ? neutral_element(f, type_elem(result->type)) : NULL;
-    if (!neutral)
-        return; /* convert-linalg-to-dfg says what is wrong */
+    if (!neutral) return; /* convert-linalg-to-dfg says what is wrong */
     InitSource t = source_of(op_operand(generic, init));
     Builder b = builder_before(generic);
     op_set_operand(generic, init,
@@ -125,8 +121,6 @@ static void start_from_neutral(Op *generic)
     value_replace_all(result, op_result(combination, 0));
     op_set_operand(combination, 0, result);
 }
-
-/* --- element-wise kernels ------------------------------------------------------------------------ */
 
 static void make_input(Op *generic)
 {
@@ -148,12 +142,10 @@ static void make_input(Op *generic)
     Op *made = linalg_build_generic(&b, operands.data, inputs + 1, &init, 1,
                                     linalg_maps_attr(b.ctx, maps.data, maps.len),
                                     linalg_iterator_types(generic));
-    if (op_attr(generic, "dfg.name"))
-        op_set_attr(made, "dfg.name", op_attr(generic, "dfg.name"));
+    if (op_attr(generic, "dfg.name")) op_set_attr(made, "dfg.name", op_attr(generic, "dfg.name"));
     for (uint32_t i = 0; i <= inputs; i++)
         ptrmap_put(&copies, linalg_body(generic)->args[i], linalg_body(made)->args[i]);
-    FOR_EACH_OP(op, linalg_body(generic))
-    op_append(op_clone(op, &copies), linalg_body(made));
+    FOR_EACH_OP(op, linalg_body(generic)) op_append(op_clone(op, &copies), linalg_body(made));
     value_replace_all(op_result(generic, 0), op_result(made, 0));
     op_erase(generic);
     vec_free(&operands);
@@ -161,12 +153,9 @@ static void make_input(Op *generic)
     ptrmap_free(&copies);
 }
 
-/* --- the pass -------------------------------------------------------------------------------------- */
-
 static bool takes_initial(const Op *op)
 {
-    if (op->def != LINALG(GENERIC) || op->result_count != 1 || kernel_fill_value(op))
-        return false;
+    if (op->def != LINALG(GENERIC) || op->result_count != 1 || kernel_fill_value(op)) return false;
     uint32_t init = linalg_input_count(op);
     const Type *type = op_result(op, 0)->type;
     return linalg_loop_count(op) <= KERNEL_MAX_LOOPS && type->u.shaped.rank <= KERNEL_MAX_LOOPS &&
@@ -178,12 +167,9 @@ static bool stream_initials(Pass *pass, Op *func)
 {
     Block *body = func_entry(func);
     (void)pass;
-    if (!body)
-        return true;
-    FOR_EACH_OP_SAFE(op, body)
-    {
-        if (!takes_initial(op))
-            continue;
+    if (!body) return true;
+    FOR_EACH_OP_SAFE(op, body) {
+        if (!takes_initial(op)) continue;
         (reduces(op) ? start_from_neutral : make_input)(op);
     }
     return true;

@@ -27,8 +27,7 @@ static Value *make(Decomposition *d, const OpDef *def, Value *const *operands, u
     const Type *type = type_unranked_tensor(elem);
     Op *op = build(&d->b, def, operands, count, &type, 1, attrs, attr_count);
     StrBuf why = {0};
-    if (onnx_infer(op, &type, &why))
-        op_result(op, 0)->type = type;
+    if (onnx_infer(op, &type, &why)) op_result(op, 0)->type = type;
     strbuf_free(&why);
     op_set_attr(op, ONNX_NAME, op_attr(d->op, ONNX_NAME));
     return op_result(op, 0);
@@ -52,8 +51,8 @@ static Value *dequantize(Decomposition *d, Value *x, Value *scale, Value *zero, 
 static Value *ones(Decomposition *d, const Value *zero)
 {
     const Type *scalar = type_tensor(real_type(d), NULL, 0, NULL);
-    const Type *type = zero && type_is_static(zero->type) ? type_with_elem(zero->type, real_type(d))
-                                                          : scalar;
+    const Type *type =
+        zero && type_is_static(zero->type) ? type_with_elem(zero->type, real_type(d)) : scalar;
     return onnx_build_constant(&d->b, attr_dense_splat(type, attr_float(real_type(d), 1.0)));
 }
 
@@ -84,8 +83,7 @@ static Value *bias(Decomposition *d)
 {
     Value *integers = onnx_operand(d->op, 8);
     Value *scales[] = {op_operand(d->op, 1), op_operand(d->op, 4)};
-    if (!integers)
-        return NULL;
+    if (!integers) return NULL;
     Value *scale = make(d, ONNX(MUL), scales, 2, type_elem(scales[0]->type), NULL, 0);
     return dequantize(d, integers, scale, NULL, 0);
 }
@@ -93,14 +91,13 @@ static Value *bias(Decomposition *d)
 /* The attributes that a convolution shares with another. */
 static Value *convolution(Decomposition *d, Value *const *operands, uint32_t count)
 {
-    static const char *const names[] = {"auto_pad", "dilations", "group", "kernel_shape", "pads",
-                                        "strides"};
+    static const char *const names[] = {"auto_pad",     "dilations", "group",
+                                        "kernel_shape", "pads",      "strides"};
     NamedAttr attrs[COUNT_OF(names)];
     uint32_t attr_count = 0;
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const Attr *attr = op_attr(d->op, names[i]);
-        if (attr)
-            attrs[attr_count++] = attr_named(d->b.ctx, names[i], attr);
+        if (attr) attrs[attr_count++] = attr_named(d->b.ctx, names[i], attr);
     }
     return make(d, ONNX(CONV), operands, count, type_elem(operands[0]->type), attrs, attr_count);
 }
@@ -151,14 +148,11 @@ static void matmul_integer(Decomposition *d)
     to_int32(d, make(d, ONNX(MATMUL), operands, 2, real_type(d), NULL, 0));
 }
 
-/* --- a scale per channel ----------------------------------------------------------------------- */
-
 /* Whether a weight's quantizer is at hand: those stay, since weights can have such scales. */
 static bool is_of_constant(const Op *op)
 {
     const Value *x = op_operand(op, 0);
-    while (value_def(x) && value_def(x)->operand_count > 0)
-        x = op_operand(value_def(x), 0);
+    while (value_def(x) && value_def(x)->operand_count > 0) x = op_operand(value_def(x), 0);
     return value_def(x) != NULL;
 }
 
@@ -183,11 +177,9 @@ static Value *spread_scales(Decomposition *d, const Attr *scales)
         return NULL;
     int64_t rank = type->u.shaped.rank;
     axis += axis < 0 ? rank : 0;
-    if (axis < 0 || axis >= rank)
-        return NULL;
+    if (axis < 0 || axis >= rank) return NULL;
     dims[0] = scales->type->u.shaped.dims[0];
-    for (int64_t i = 1; i < rank - axis; i++)
-        dims[i] = 1;
+    for (int64_t i = 1; i < rank - axis; i++) dims[i] = 1;
     return reshaped(d, scales, dims, (uint32_t)(rank - axis));
 }
 
@@ -198,13 +190,11 @@ static Value *channel_scales(Decomposition *d)
     const Op *op = d->op;
     const Attr *scales = onnx_constant(op_operand(op, 1));
     double one;
-    if (!scales || onnx_dense_uniform(scales, &one) || is_of_constant(op))
-        return NULL;
+    if (!scales || onnx_dense_uniform(scales, &one) || is_of_constant(op)) return NULL;
     if (op->def != ONNX(QUANTIZE_LINEAR) && op->def != ONNX(DEQUANTIZE_LINEAR))
         return op_operand(op, 1);
     const Attr *zero = op->operand_count > 2 ? onnx_constant(op_operand(op, 2)) : NULL;
-    if (op->operand_count > 2 && !(zero && onnx_dense_uniform(zero, &one)))
-        return NULL;
+    if (op->operand_count > 2 && !(zero && onnx_dense_uniform(zero, &one))) return NULL;
     return spread_scales(d, scales);
 }
 
@@ -232,26 +222,20 @@ static bool split_scales(Decomposition *d)
     Op *op = d->op;
     Value *operands[MAX_OPERANDS], *scales = channel_scales(d);
     bool is_linear = op->def == ONNX(QUANTIZE_LINEAR) || op->def == ONNX(DEQUANTIZE_LINEAR);
-    if (!scales || op->operand_count > MAX_OPERANDS)
-        return false;
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        operands[i] = op_operand(op, i);
+    if (!scales || op->operand_count > MAX_OPERANDS) return false;
+    for (uint32_t i = 0; i < op->operand_count; i++) operands[i] = op_operand(op, i);
     if (op->def != ONNX(DEQUANTIZE_LINEAR))
         operands[0] = apply_scales(d, ONNX(DIV), operands[0], scales);
     operands[1] = ones(d, NULL);
-    if (is_linear && op->operand_count > 2)
-        operands[2] = one_zero(d);
+    if (is_linear && op->operand_count > 2) operands[2] = one_zero(d);
     const Type *elem = type_elem(op_result(op, 0)->type);
     const Attr *attrs = op->props ? op->props : attr_dict(op->ctx, NULL, 0);
     Value *y = make(d, op->def, operands, op->operand_count, elem, attrs->u.dict.items,
                     attrs->u.dict.count);
-    if (op->def != ONNX(QUANTIZE_LINEAR))
-        y = apply_scales(d, ONNX(MUL), y, scales);
+    if (op->def != ONNX(QUANTIZE_LINEAR)) y = apply_scales(d, ONNX(MUL), y, scales);
     replace(d, y);
     return true;
 }
-
-/* --- DynamicQuantizeLinear -------------------------------------------------------------------- */
 
 static Value *constant(Decomposition *d, double value)
 {
@@ -315,13 +299,10 @@ static void dynamic_quantize(Decomposition *d)
     op_erase(op);
 }
 
-/* --- nodes ------------------------------------------------------------------------------------- */
-
 static bool is_scaled(const Op *op)
 {
-    return op->def == ONNX(QUANT) || op->def == ONNX(INT_QUANT) ||
-           op->def == ONNX(BIPOLAR_QUANT) || op->def == ONNX(QUANTIZE_LINEAR) ||
-           op->def == ONNX(DEQUANTIZE_LINEAR);
+    return op->def == ONNX(QUANT) || op->def == ONNX(INT_QUANT) || op->def == ONNX(BIPOLAR_QUANT) ||
+           op->def == ONNX(QUANTIZE_LINEAR) || op->def == ONNX(DEQUANTIZE_LINEAR);
 }
 
 static bool decompose(Pass *pass, Op *op)
@@ -347,9 +328,8 @@ static bool onnx_decompose(Pass *pass, Op *func)
 {
     Region *body = op_region(func, 0);
     for (Block *block = body->first; block; block = block->next)
-        FOR_EACH_OP_SAFE (op, block)
-            if (!decompose(pass, op))
-                return false;
+        FOR_EACH_OP_SAFE(op, block)
+            if (!decompose(pass, op)) return false;
     return true;
 }
 

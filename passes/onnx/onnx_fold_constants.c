@@ -17,8 +17,6 @@ static const int64_t MAX_BYTES = INT64_C(64) << 20;
 /* Of all constants that are made, and of steps for one op. */
 static const int64_t MAX_TOTAL_BYTES = INT64_C(2) << 30, MAX_STEPS = INT64_C(1) << 30;
 
-/* --- evaluation ---------------------------------------------------------------------------- */
-
 /* Bytes of a static tensor's elements, at least 1 for each; false: too many to count. */
 static bool type_bytes(const Type *type, int64_t *out)
 {
@@ -38,8 +36,7 @@ static int64_t steps_per_element(const Op *op)
         if (!attr_int_list(op_attr(op, "kernel_shape"), kernel, ONNX_MAX_RANK, &rank))
             return INT64_MAX;
         for (size_t i = 0; i < rank; i++)
-            if (!i64_mul(steps, kernel[i], &steps))
-                return INT64_MAX;
+            if (!i64_mul(steps, kernel[i], &steps)) return INT64_MAX;
         return steps;
     }
     bool is_conv = op->def == ONNX(CONV) || op->def == ONNX(CONV_INTEGER) ||
@@ -67,11 +64,9 @@ static bool is_foldable(const Folder *folder, const Op *op)
         from += operand ? bytes : 0;
     }
     for (uint32_t i = 0; i < op->result_count; i++) {
-        if (!type_bytes(op_result(op, i)->type, &bytes) || !i64_add(to, bytes, &to))
-            return false;
+        if (!type_bytes(op_result(op, i)->type, &bytes) || !i64_add(to, bytes, &to)) return false;
     }
-    if (to > MAX_TOTAL_BYTES)
-        return false;
+    if (to > MAX_TOTAL_BYTES) return false;
     return (to <= MAX_BYTES || to <= from) && folder->bytes + to <= MAX_TOTAL_BYTES &&
            i64_mul(to, steps_per_element(op), &steps) && steps <= MAX_STEPS && onnx_can_eval(op);
 }
@@ -100,8 +95,7 @@ static bool evaluate(Folder *folder, Op *op, Array **inputs, Array **results)
 {
     StrBuf why = {0};
     bool ok = onnx_eval(op, inputs, results, &why);
-    if (!ok)
-        onnx_error(op, "cannot be computed: %s", why.data ? why.data : "no reason known");
+    if (!ok) onnx_error(op, "cannot be computed: %s", why.data ? why.data : "no reason known");
     strbuf_free(&why);
     for (uint32_t i = 0; ok && i < op->result_count; i++) {
         const Attr *value = array_to_attr(results[i]);
@@ -114,22 +108,17 @@ static bool evaluate(Folder *folder, Op *op, Array **inputs, Array **results)
 
 bool onnx_fold_op(Folder *folder, Op *op)
 {
-    if (!is_foldable(folder, op))
-        return true;
+    if (!is_foldable(folder, op)) return true;
     Array **inputs = xcalloc(op->operand_count, sizeof *inputs);
     Array **results = xcalloc(op->result_count, sizeof *results);
     bool is_read = read_operands(op, inputs), ok = true;
-    if (is_read)
-        ok = evaluate(folder, op, inputs, results);
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        array_unref(inputs[i]);
+    if (is_read) ok = evaluate(folder, op, inputs, results);
+    for (uint32_t i = 0; i < op->operand_count; i++) array_unref(inputs[i]);
     free_ptr((void **)&inputs);
     free_ptr((void **)&results);
     pass_count(folder->pass, "folded nodes", is_read && ok);
     return ok;
 }
-
-/* --- nodes --------------------------------------------------------------------------------- */
 
 /* Shape and Size of a tensor whose elements need not be known. */
 static bool fold_extents(Op *op)
@@ -138,14 +127,12 @@ static bool fold_extents(Op *op)
     const Type *type = op->result_count > 0 ? op_result(op, 0)->type : NULL;
     int64_t count;
     uint32_t start, end;
-    if (!input || !type_is_static(input))
-        return false;
+    if (!input || !type_is_static(input)) return false;
     if (op->def == ONNX(SIZE) && type_element_count(input, &count)) {
         replace_result(op, 0, attr_dense_i64(type, &count, 1));
         return true;
     }
-    if (op->def != ONNX(SHAPE))
-        return false;
+    if (op->def != ONNX(SHAPE)) return false;
     onnx_shape_bounds(op, &start, &end);
     replace_result(op, 0, attr_dense_i64(type, input->u.shaped.dims + start, end - start));
     return true;
@@ -162,8 +149,7 @@ static bool is_inference(const Op *op)
 static bool fold_away(Op *op)
 {
     bool is_copy = op->def == ONNX(IDENTITY) || (op->def == ONNX(DROPOUT) && is_inference(op));
-    if (!is_copy || op_operand(op, 0)->type != op_result(op, 0)->type)
-        return false;
+    if (!is_copy || op_operand(op, 0)->type != op_result(op, 0)->type) return false;
     value_replace_all(op_result(op, 0), op_operand(op, 0));
     if (op->result_count > 1 && type_is_static(op_result(op, 1)->type))
         replace_result(op, 1, attr_dense_splat(op_result(op, 1)->type, attr_bool(op->ctx, true)));
@@ -172,27 +158,22 @@ static bool fold_away(Op *op)
 
 static bool fold_node(Folder *folder, Op *op)
 {
-    if (!onnx_update_types(folder->pass, op))
-        return false;
+    if (!onnx_update_types(folder->pass, op)) return false;
     if (op->def == ONNX(CONSTANT) || op->def == ONNX(NO_VALUE) ||
         op->def == ONNX(DEQUANTIZE_LINEAR) || fold_away(op) || fold_extents(op))
         return true;
-    if (onnx_is_quant(op))
-        return onnx_fold_quant(folder->pass, op);
+    if (onnx_is_quant(op)) return onnx_fold_quant(folder->pass, op);
     return onnx_fold_dequantized(folder, op) && onnx_fold_op(folder, op);
 }
 
 static bool onnx_fold_constants(Pass *pass, Op *func)
 {
     Folder folder = {.pass = pass};
-    FOR_EACH_BLOCK(block, op_region(func, 0))
-    {
-        FOR_EACH_OP(op, block)
-        {
+    FOR_EACH_BLOCK(block, op_region(func, 0)) {
+        FOR_EACH_OP(op, block) {
             if (op->def && op->def->dialect == &onnx_dialect && !fold_node(&folder, op))
                 return false;
-            if (op->def == FUNC(RETURN))
-                onnx_update_signature(pass, func, op);
+            if (op->def == FUNC(RETURN)) onnx_update_signature(pass, func, op);
         }
     }
     rewrite_erase_dead_ops(func);

@@ -27,13 +27,10 @@ static bool find_axis(QuantFolding *f)
     uint32_t rank = scale->u.shaped.rank;
     f->axis = -1;
     f->scale_count = 1;
-    if (f->quant.scales->u.dense.is_splat)
-        return true;
+    if (f->quant.scales->u.dense.is_splat) return true;
     for (uint32_t i = 0; i < rank; i++) {
-        if (scale->u.shaped.dims[i] == 1)
-            continue;
-        if (f->axis >= 0)
-            return false;
+        if (scale->u.shaped.dims[i] == 1) continue;
+        if (f->axis >= 0) return false;
         f->axis = (int)(input->u.shaped.rank - rank + i);
         f->scale_count = scale->u.shaped.dims[i];
     }
@@ -46,12 +43,10 @@ static const Type *integer_type(const QuantFolding *f)
     int64_t low = f->quant.low - f->quant.zero, high = f->quant.high - f->quant.zero;
     uint32_t width = f->quant.is_bipolar ? 2 : 1;
     if (low >= 0) {
-        while (high >> width != 0)
-            width++;
+        while (high >> width != 0) width++;
         return type_integer(f->op->ctx, width, UNSIGNED);
     }
-    while (low < -(INT64_C(1) << (width - 1)) || high >= INT64_C(1) << (width - 1))
-        width++;
+    while (low < -(INT64_C(1) << (width - 1)) || high >= INT64_C(1) << (width - 1)) width++;
     return type_i(f->op->ctx, width);
 }
 
@@ -96,8 +91,7 @@ static const Attr *dequantize_scales(const QuantFolding *f)
     double *scales = ARENA_ARRAY(&f->pass->scratch, double, f->scale_count);
     for (int64_t i = 0; i < f->scale_count; i++) {
         scales[i] = onnx_dense_number(f->quant.scales, i);
-        if (attr_float_value(attr_float(elem, scales[i])) != scales[i])
-            return NULL;
+        if (attr_float_value(attr_float(elem, scales[i])) != scales[i]) return NULL;
     }
     const Type *type = type_tensor(elem, &f->scale_count, f->axis >= 0, NULL);
     return attr_dense_f64(type, scales, (size_t)f->scale_count);
@@ -128,8 +122,12 @@ static bool read_quantizer(QuantFolding *f)
     StrBuf why = {0};
     bool known;
     if (f->op->def == ONNX(BIPOLAR_QUANT)) {
-        f->quant = (Quantizer){.scales = onnx_constant(op_operand(f->op, 1)), .bits = 1,
-                               .is_signed = true, .is_bipolar = true, .low = -1, .high = 1};
+        f->quant = (Quantizer){.scales = onnx_constant(op_operand(f->op, 1)),
+                               .bits = 1,
+                               .is_signed = true,
+                               .is_bipolar = true,
+                               .low = -1,
+                               .high = 1};
         known = f->quant.scales != NULL;
     } else {
         known = onnx_quantizer(f->op, &f->quant, &why);
@@ -141,15 +139,12 @@ static bool read_quantizer(QuantFolding *f)
 static bool fold_quant(QuantFolding *f)
 {
     const Attr *scales = read_quantizer(f) ? dequantize_scales(f) : NULL;
-    if (!scales)
-        return true;
+    if (!scales) return true;
     Array *input = array_from_attr(f->input);
-    if (!input)
-        return true;
+    if (!input) return true;
     const Attr *integers = quantize(f, input);
     array_unref(input);
-    if (!integers)
-        return false;
+    if (!integers) return false;
     Builder b = builder_before(f->op);
     Value *operands[2];
     operands[0] = named_constant(&b, integers, value_def(op_operand(f->op, 0)));
@@ -167,15 +162,11 @@ bool onnx_is_quant(const Op *op)
 bool onnx_fold_quant(Pass *pass, Op *op)
 {
     const Attr *input = onnx_constant(op_operand(op, 0));
-    bool is_large_splat =
-        input && input->u.dense.is_splat && dense_count(input) > LARGEST_SPLAT;
-    if (!input || is_large_splat || !type_is_static(op_result(op, 0)->type))
-        return true;
+    bool is_large_splat = input && input->u.dense.is_splat && dense_count(input) > LARGEST_SPLAT;
+    if (!input || is_large_splat || !type_is_static(op_result(op, 0)->type)) return true;
     QuantFolding folding = {.pass = pass, .op = op, .input = input};
     return fold_quant(&folding);
 }
-
-/* --- ops that only move elements ----------------------------------------------------------- */
 
 /* Where the scale's dimension is in the result. False: it is spread over several. */
 static bool moved_axis(const Op *op, const Op *dequantize, int64_t *axis)
@@ -184,13 +175,11 @@ static bool moved_axis(const Op *op, const Op *dequantize, int64_t *axis)
     int64_t perm[ONNX_MAX_RANK], count, old = onnx_int(dequantize, "axis", 1);
     StrBuf why = {0};
     *axis = -1;
-    if (type_element_count(op_operand(dequantize, 1)->type, &count) && count == 1)
-        return true;
+    if (type_element_count(op_operand(dequantize, 1)->type, &count) && count == 1) return true;
     bool known = op->def == ONNX(TRANSPOSE) && onnx_transpose_perm(op, perm, &why);
     strbuf_free(&why);
     for (uint32_t i = 0; known && i < input->u.shaped.rank; i++)
-        if (perm[i] == (old < 0 ? old + input->u.shaped.rank : old))
-            *axis = i;
+        if (perm[i] == (old < 0 ? old + input->u.shaped.rank : old)) *axis = i;
     return *axis >= 0;
 }
 

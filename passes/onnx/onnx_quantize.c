@@ -9,16 +9,15 @@
  * Changes: uses of activations and weights; onnx.range goes.
  * Tests: lit/passes/onnx/onnx-quantize.mir, lit/passes/onnx/onnx-quantize-invalid.mir,
  * test/e2e/quantize_check.py */
-#include "passes/onnx/internal.h"
-
 #include <float.h>
 #include <math.h>
 
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
-#include "ir/attr/attr.h"
 #include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 #include "ir/rewrite/rewrite.h"
+#include "passes/onnx/internal.h"
 #include "passes/onnx/passes.h"
 
 enum { BITS = 8, SIGNED_LOW = -128, SIGNED_HIGH = 127, UNSIGNED_HIGH = 255 };
@@ -30,19 +29,16 @@ typedef struct Quantize {
     bool per_channel, power_of_two;
 } Quantize;
 
-/* --- scales -------------------------------------------------------------------------------- */
-
 /* The scale for steps of at least that size, as a normal f32. */
 static double choose_scale(const Quantize *q, double step)
 {
     int exponent;
-    if (step == 0.0)
-        return 1.0;
-    if (step < FLT_MIN)
-        return FLT_MIN;
+    if (step == 0.0) return 1.0;
+    if (step < FLT_MIN) return FLT_MIN;
     if (!q->power_of_two)
         return attr_float_value(attr_float(type_float(q->func->ctx, TYPE_F32), step));
-    double fraction = frexp(step, &exponent); /* step = fraction * 2^exponent, 0.5 <= fraction < 1 */
+    double fraction =
+        frexp(step, &exponent); /* step = fraction * 2^exponent, 0.5 <= fraction < 1 */
     return ldexp(1.0, fraction == 0.5 ? exponent - 1 : exponent);
 }
 
@@ -51,8 +47,6 @@ static const Attr *scalar_attr(Context *ctx, double value)
     const Type *f32 = type_float(ctx, TYPE_F32);
     return attr_dense_splat(type_tensor(f32, NULL, 0, NULL), attr_float(f32, value));
 }
-
-/* --- weights ------------------------------------------------------------------------------- */
 
 /* Elements of a weight: [outer][count of the axis][inner]. */
 typedef struct Channels {
@@ -63,8 +57,7 @@ typedef struct Channels {
 static Channels channels_of(const Quantize *q, const Type *type, int axis)
 {
     Channels channels = {-1, 1, 1};
-    if (!q->per_channel || axis < 0 || axis >= (int)type->u.shaped.rank)
-        return channels;
+    if (!q->per_channel || axis < 0 || axis >= (int)type->u.shaped.rank) return channels;
     channels = (Channels){axis, type->u.shaped.dims[axis], 1};
     for (uint32_t i = (uint32_t)axis + 1; i < type->u.shaped.rank; i++)
         channels.inner *= type->u.shaped.dims[i];
@@ -89,8 +82,7 @@ static const Attr *weight_scales(const Quantize *q, const Op *op, const Array *w
     }
     for (int64_t i = 0; i < channels->count; i++)
         scales[i] = choose_scale(q, scales[i] / SIGNED_HIGH);
-    for (uint32_t i = 0; i < rank; i++)
-        dims[i] = (int)i == channels->axis ? channels->count : 1;
+    for (uint32_t i = 0; i < rank; i++) dims[i] = (int)i == channels->axis ? channels->count : 1;
     const Type *type = type_tensor(type_float(op->ctx, TYPE_F32), dims, rank, NULL);
     return attr_dense_f64(type, scales, (size_t)channels->count);
 }
@@ -115,8 +107,7 @@ static bool quantize_weight(Quantize *q, Op *op, uint32_t index, int axis)
 {
     Value *value = op_operand(op, index);
     Array *weight = array_from_attr(onnx_constant(value));
-    if (!weight)
-        return onnx_error(op, "has a weight that cannot be read");
+    if (!weight) return onnx_error(op, "has a weight that cannot be read");
     const Channels channels = channels_of(q, value->type, axis);
     const Attr *scales =
         weight->count > 0 ? weight_scales(q, op, weight, &channels) : scalar_attr(op->ctx, 1.0);
@@ -136,8 +127,6 @@ static bool quantize_weights(Quantize *q, Op *op)
     return true;
 }
 
-/* --- activations --------------------------------------------------------------------------- */
-
 static void add_to_grid(Quantize *q, const Value *value)
 {
     ptrmap_put(&q->on_grid, value, (void *)(uintptr_t)1);
@@ -147,12 +136,9 @@ static void add_to_grid(Quantize *q, const Value *value)
 static bool is_needed(const Value *value)
 {
     const Op *op = value_def(value);
-    if (!op || !quantize_can_wait(op))
-        return value_has_uses(value);
-    FOR_EACH_USE(use, value)
-    {
-        if (!quantize_follows(use->owner, value))
-            return true;
+    if (!op || !quantize_can_wait(op)) return value_has_uses(value);
+    FOR_EACH_USE(use, value) {
+        if (!quantize_follows(use->owner, value)) return true;
     }
     return false;
 }
@@ -162,8 +148,7 @@ static bool is_needed(const Value *value)
  * where the rounding of floats would decide. */
 static double step_of(const Quantize *q, ValueRange range)
 {
-    if (range.low >= 0.0)
-        return range.high / UNSIGNED_HIGH;
+    if (range.low >= 0.0) return range.high / UNSIGNED_HIGH;
     double below = range.low / (q->power_of_two ? SIGNED_LOW : -SIGNED_HIGH);
     double above = range.high / SIGNED_HIGH;
     return below > above ? below : above;
@@ -174,8 +159,7 @@ static void insert_pair(Quantize *q, Builder *b, Value *value, ValueRange range)
 {
     Context *ctx = b->ctx;
     const Op *like = value_def(value);
-    const Type *elem =
-        range.low >= 0.0 ? type_integer(ctx, BITS, UNSIGNED) : type_i(ctx, BITS);
+    const Type *elem = range.low >= 0.0 ? type_integer(ctx, BITS, UNSIGNED) : type_i(ctx, BITS);
     const Attr *scale = scalar_attr(ctx, choose_scale(q, step_of(q, range)));
     const Attr *zero = attr_dense_splat(type_tensor(elem, NULL, 0, NULL), attr_int(elem, 0));
     Value *operands[] = {NULL, onnx_build_constant(b, scale), onnx_build_constant(b, zero)};
@@ -206,13 +190,13 @@ static bool quantize_value(Quantize *q, Builder *b, Value *value)
 {
     ValueRange range;
     bool is_real = type_is_tensor(value->type) && type_is_float(type_elem(value->type));
-    if (!is_real || ptrmap_has(&q->on_grid, value) || !is_needed(value))
-        return true;
+    if (!is_real || ptrmap_has(&q->on_grid, value) || !is_needed(value)) return true;
     if (type_elem(value->type)->kind != TYPE_F32)
         return value_error(q, value, "is not of f32, which alone is quantized");
     if (!onnx_range(q->func, value, &range))
-        return value_error(q, value, "has no 'onnx.range' of two finite numbers: the network must "
-                                     "be calibrated first");
+        return value_error(q, value,
+                           "has no 'onnx.range' of two finite numbers: the network must "
+                           "be calibrated first");
     insert_pair(q, b, value, range);
     return true;
 }
@@ -230,8 +214,6 @@ static bool quantize_results(Quantize *q, Op *op)
     return true;
 }
 
-/* --- functions ----------------------------------------------------------------------------- */
-
 static bool is_node(const Op *op)
 {
     return op->def && op->def->dialect == &onnx_dialect && op->def != ONNX(CONSTANT) &&
@@ -242,8 +224,7 @@ static bool is_node(const Op *op)
 static bool check_nodes(const Block *body, size_t *count)
 {
     *count = 0;
-    FOR_EACH_OP(op, body)
-    {
+    FOR_EACH_OP(op, body) {
         if (is_node(op) && quantize_is_done(op))
             return onnx_error(op, "belongs to a network that is quantized already");
         *count += is_node(op);
@@ -255,10 +236,9 @@ static bool quantize_body(Quantize *q, Block *body)
 {
     for (uint32_t i = 0; i < body->arg_count; i++) {
         Builder b = builder_before(body->first);
-        if (!quantize_value(q, &b, body->args[i]))
-            return false;
+        if (!quantize_value(q, &b, body->args[i])) return false;
     }
-    FOR_EACH_OP_SAFE (op, body)
+    FOR_EACH_OP_SAFE(op, body)
         if (is_node(op) && !quantize_is_done(op) &&
             (!quantize_weights(q, op) || !quantize_results(q, op)))
             return false;
@@ -269,18 +249,16 @@ static bool onnx_quantize(Pass *pass, Op *func)
 {
     Block *body = func_entry(func);
     size_t nodes;
-    if (!body || !check_nodes(body, &nodes))
-        return !body;
-    if (nodes == 0)
-        return true;
-    if (body->next)
-        return op_error(func, "must be straight-line code to be quantized");
-    Quantize q = {.pass = pass, .func = func, .per_channel = pass_bool(pass, "per-channel"),
+    if (!body || !check_nodes(body, &nodes)) return !body;
+    if (nodes == 0) return true;
+    if (body->next) return op_error(func, "must be straight-line code to be quantized");
+    Quantize q = {.pass = pass,
+                  .func = func,
+                  .per_channel = pass_bool(pass, "per-channel"),
                   .power_of_two = pass_bool(pass, "power-of-two")};
     bool ok = quantize_body(&q, body);
     ptrmap_free(&q.on_grid);
-    if (ok)
-        onnx_clear_ranges(func);
+    if (ok) onnx_clear_ranges(func);
     rewrite_erase_dead_ops(func);
     return ok;
 }
@@ -289,9 +267,13 @@ const PassDef pass_onnx_quantize = {
     .name = "onnx-quantize",
     .summary = "Quantize a calibrated float network to 8 bits",
     .anchor = "func.func",
-    .options = OPTIONS({.name = "per-channel", .kind = OPTION_BOOL, .fallback = "true",
+    .options = OPTIONS({.name = "per-channel",
+                        .kind = OPTION_BOOL,
+                        .fallback = "true",
                         .help = "Give each output channel of a weight a scale of its own"},
-                       {.name = "power-of-two", .kind = OPTION_BOOL, .fallback = "false",
+                       {.name = "power-of-two",
+                        .kind = OPTION_BOOL,
+                        .fallback = "false",
                         .help = "Use powers of two as scales, the least that hold the range"}),
     .stats = STATS({"quantized activations", "Activations that became integers"},
                    {"quantized constants", "Weights that became integers"}),

@@ -66,8 +66,8 @@ static bool is_function(const Op *op)
 
 bool quantize_follows(const Op *op, const Value *operand)
 {
-    return op->def && op->def->dialect == &onnx_dialect && op_result(op, 0)->type == operand->type &&
-           is_function(op);
+    return op->def && op->def->dialect == &onnx_dialect &&
+           op_result(op, 0)->type == operand->type && is_function(op);
 }
 
 bool quantize_can_wait(const Op *op)
@@ -93,8 +93,7 @@ static bool pads_with_zeros(const Op *pad)
 {
     const Value *fill = onnx_operand(pad, 2);
     const Attr *value = fill ? onnx_constant(fill) : NULL;
-    if (!fill || !str_eq_c(onnx_string(pad, "mode", "constant"), "constant"))
-        return true;
+    if (!fill || !str_eq_c(onnx_string(pad, "mode", "constant"), "constant")) return true;
     return value && dense_count(value) == 1 && dense_f64(value, 0) == 0.0;
 }
 
@@ -144,9 +143,7 @@ bool quantize_is_weight(const Op *op, uint32_t index, int *axis)
         *axis = onnx_int(op, "group", 1) == 1 ? 1 : -1;
         return index == 1;
     case ONNX_GEMM:
-    case ONNX_MATMUL:
-        *axis = index == 1 ? column_axis(op) : -1;
-        return index < 2;
+    case ONNX_MATMUL: *axis = index == 1 ? column_axis(op) : -1; return index < 2;
     case ONNX_CONCAT: return true;
     default: return false;
     }

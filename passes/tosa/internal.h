@@ -2,9 +2,9 @@
 #ifndef MING_PASSES_TOSA_INTERNAL_H
 #define MING_PASSES_TOSA_INTERNAL_H
 
-#include "passes/tosa/passes.h"
 #include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
+#include "passes/tosa/passes.h"
 
 /* conv2d with a 1x1 kernel -> fully_connected on all pixels */
 bool tosa_decompose_conv2d(Rewriter *rw, Op *op, void *user);

@@ -1,4 +1,5 @@
-/* Convolutions whose kernel is one pixel: a product of matrices, or depthwise a product of elements.
+/* Convolutions whose kernel is one pixel: a product of matrices, or depthwise a product of
+ * elements.
  * Tests: lit/passes/tosa/tosa-optional-decompositions.mir */
 #include "dialects/common/common.h"
 #include "dialects/tosa/tosa.h"
@@ -13,8 +14,7 @@ bool tosa_all_ones(const Op *op, const char *attr)
 {
     const Attr *list = op_attr(op, attr);
     for (size_t i = 0; i < list->u.dense_array.count; i++)
-        if (dense_array_i64(list, i) != 1)
-            return false;
+        if (dense_array_i64(list, i) != 1) return false;
     return true;
 }
 
@@ -35,24 +35,19 @@ static bool read_pad(const Op *op, int64_t *widths)
     return any;
 }
 
-/* --- conv2d --------------------------------------------------------------------------------------- */
-
 /* The zero point is a number of that type. */
 static bool fits(const Type *elem, int64_t value)
 {
     uint32_t width = type_width(elem);
-    if (width >= 64)
-        return true;
-    if (elem->u.integer.sign == UNSIGNED)
-        return value >= 0 && value < (int64_t)1 << width;
+    if (width >= 64) return true;
+    if (elem->u.integer.sign == UNSIGNED) return value >= 0 && value < (int64_t)1 << width;
     return value >= -((int64_t)1 << (width - 1)) && value < (int64_t)1 << (width - 1);
 }
 
 /* What stands for zero around the input; NULL: there is none. */
 static const Attr *conv_zero(const Op *op, const Type *elem)
 {
-    if (!op_attr(op, "quantization_info"))
-        return const_zero(elem);
+    if (!op_attr(op, "quantization_info")) return const_zero(elem);
     int64_t zero = zero_point(op, 0);
     return type_is_integer(elem) && fits(elem, zero) ? attr_int(elem, zero) : NULL;
 }
@@ -84,14 +79,13 @@ bool tosa_decompose_conv2d(Rewriter *rw, Op *op, void *user)
     Builder *b = &rw->b;
     Value *input = op_operand(op, 0), *weight = op_operand(op, 1);
     int64_t widths[8] = {0}, pixels = 1;
-    if (!is_product(op))
-        return false;
+    if (!is_product(op)) return false;
     const Attr *zero = conv_zero(op, type_elem(input->type));
     bool is_padded = read_pad(op, widths);
-    if (is_padded && !zero)
-        return false;
+    if (is_padded && !zero) return false;
     if (is_padded)
-        input = tosa_pad(b, input, &(TosaBorder){.widths = widths, .width_bits = 64, .value = zero});
+        input =
+            tosa_pad(b, input, &(TosaBorder){.widths = widths, .width_bits = 64, .value = zero});
     const int64_t *in = dims_of(input);
     bool is_static = type_is_static(input->type);
     for (uint32_t i = 0; i < 3; i++)
@@ -105,12 +99,9 @@ bool tosa_decompose_conv2d(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-/* --- depthwise_conv2d ----------------------------------------------------------------------------- */
-
 static Value *cast_elements(Builder *b, Value *value, const Type *elem)
 {
-    if (type_elem(value->type) == elem)
-        return value;
+    if (type_elem(value->type) == elem) return value;
     return build_unary(b, TOSA(CAST), type_with_elem(value->type, elem), value);
 }
 
@@ -118,8 +109,7 @@ static Value *subtract_zero_point(Builder *b, Value *value, int64_t zero)
 {
     const Type *elem = type_elem(value->type);
     int64_t ones[5] = {1, 1, 1, 1, 1};
-    if (zero == 0)
-        return value;
+    if (zero == 0) return value;
     const Type *type = type_tensor(elem, ones, value->type->u.shaped.rank, NULL);
     Value *constant = tosa_const(b, attr_dense_splat(type, attr_int(elem, zero)));
     return build_binary(b, TOSA(SUB), value->type, value, constant);
@@ -160,8 +150,7 @@ bool tosa_decompose_depthwise(Rewriter *rw, Op *op, void *user)
     const Type *out = op_result(op, 0)->type, *elem = type_elem(out);
     Value *weight = op_operand(op, 1), *bias = op_operand(op, 2);
     int64_t widths[10] = {0}, multiplier = dims_of(weight)[3];
-    if (!is_elementwise(op))
-        return false;
+    if (!is_elementwise(op)) return false;
     Value *input = spread_input(b, op);
     weight = cast_elements(b, weight, elem);
     input = subtract_zero_point(b, input, zero_point(op, 0));
@@ -170,12 +159,10 @@ bool tosa_decompose_depthwise(Rewriter *rw, Op *op, void *user)
         TosaBorder border = {.widths = widths, .width_bits = 64, .value = const_zero(elem)};
         input = tosa_pad(b, input, &border);
     }
-    if (!tosa_equalize_ranks(b, &input, &weight))
-        return false;
+    if (!tosa_equalize_ranks(b, &input, &weight)) return false;
     Value *product = multiply(b, input, weight, multiplier);
     Value *pixels = tosa_reshape(b, product, out->u.shaped.dims, 4, NULL);
-    if (!tosa_equalize_ranks(b, &pixels, &bias))
-        return false;
+    if (!tosa_equalize_ranks(b, &pixels, &bias)) return false;
     rewriter_replace_one(rw, op, build_binary(b, TOSA(ADD), pixels->type, pixels, bias));
     return true;
 }

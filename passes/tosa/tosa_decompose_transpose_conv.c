@@ -1,13 +1,11 @@
 /* Transposed convolutions as plain ones. Without strides the kernel is turned round and the input
- * padded by its size. With strides s the kernel, padded to a multiple of s, is taken apart into s * s
- * kernels, one for each place a result pixel can have within a stride; they become channels of one
- * convolution, whose result is put together again, cut and padded to the size asked for.
+ * padded by its size. With strides s the kernel, padded to a multiple of s, is taken apart into s *
+ * s kernels, one for each place a result pixel can have within a stride; they become channels of
+ * one convolution, whose result is put together again, cut and padded to the size asked for.
  * Tests: lit/passes/tosa/tosa-optional-decompositions-transpose.mir */
 #include "dialects/common/common.h"
 #include "dialects/tosa/tosa.h"
 #include "passes/tosa/internal.h"
-
-/* --- ops ------------------------------------------------------------------------------------------ */
 
 static const int64_t *dims_of(const Value *value)
 {
@@ -45,8 +43,7 @@ static Value *transpose6(Builder *b, Value *value, const int64_t *perms)
 {
     const int64_t six = 6, *from = dims_of(value);
     int64_t dims[6];
-    for (uint32_t i = 0; i < 6; i++)
-        dims[i] = from[perms[i]];
+    for (uint32_t i = 0; i < 6; i++) dims[i] = from[perms[i]];
     const Type *type = type_with_shape(value->type, dims, 6);
     const Type *list = type_tensor(type_i(b->ctx, 32), &six, 1, NULL);
     Value *operands[] = {value, tosa_const(b, attr_dense_i64(list, perms, 6))};
@@ -62,12 +59,10 @@ static Value *pad_pixels(Builder *b, const Op *op, Value *value, const int64_t *
     const Attr *zero = attr_i64(b->ctx, tosa_zero_point(quant, zero_point));
     const TosaBorder border = {.widths = widths,
                                .width_bits = 32,
-                               .quant = quant ? attr_dialect(b->ctx, &tosa_pad_quant, &zero, 1)
-                                              : NULL};
+                               .quant =
+                                   quant ? attr_dialect(b->ctx, &tosa_pad_quant, &zero, 1) : NULL};
     return tosa_pad(b, value, &border);
 }
-
-/* --- without strides ------------------------------------------------------------------------------ */
 
 bool tosa_decompose_transpose(Rewriter *rw, Op *op, void *user)
 {
@@ -75,10 +70,8 @@ bool tosa_decompose_transpose(Rewriter *rw, Op *op, void *user)
     const Attr *out_pad = op_attr(op, "out_pad");
     const int64_t *kernel = dims_of(op_operand(op, 1));
     int64_t pad[4];
-    if (!tosa_all_ones(op, "stride") || !all_static(op))
-        return false;
-    for (uint32_t i = 0; i < 4; i++)
-        pad[i] = kernel[1 + i / 2] - 1 + dense_array_i64(out_pad, i);
+    if (!tosa_all_ones(op, "stride") || !all_static(op)) return false;
+    for (uint32_t i = 0; i < 4; i++) pad[i] = kernel[1 + i / 2] - 1 + dense_array_i64(out_pad, i);
     Value *weight = reverse(&rw->b, op_operand(op, 1), 1);
     weight = reverse(&rw->b, weight, 2);
     Value *operands[] = {op_operand(op, 0), weight, op_operand(op, 2)};
@@ -86,14 +79,12 @@ bool tosa_decompose_transpose(Rewriter *rw, Op *op, void *user)
     return true;
 }
 
-/* --- with strides ----------------------------------------------------------------------------------- */
-
 /* Extents in one of the two directions. */
 typedef struct TransposeConvAxis {
     int64_t stride;
-    int64_t fill;   /* that makes the kernel a multiple of the stride */
-    int64_t kernel; /* of each phase */
-    int64_t conv;   /* of the convolution's result */
+    int64_t fill;          /* that makes the kernel a multiple of the stride */
+    int64_t kernel;        /* of each phase */
+    int64_t conv;          /* of the convolution's result */
     int64_t begin, size;   /* of what is cut out of conv * stride */
     int64_t before, after; /* padding of that */
 } TransposeConvAxis;
@@ -111,22 +102,21 @@ static bool plan_axis(const Op *op, uint32_t direction, TransposeConvAxis *axis)
     int64_t out = dims_of(op_result(op, 0))[1 + direction];
     int64_t pad = dense_array_i64(op_attr(op, "out_pad"), 2 * direction), full;
     axis->stride = dense_array_i64(op_attr(op, "stride"), direction);
-    if (axis->stride < 1 || kernel < 1 || in < 1)
-        return false;
+    if (axis->stride < 1 || kernel < 1 || in < 1) return false;
     axis->fill = kernel % axis->stride ? axis->stride - kernel % axis->stride : 0;
     axis->kernel = (kernel + axis->fill) / axis->stride;
     axis->conv = in + axis->kernel - 1;
     axis->begin = pad < 0 ? -pad : 0;
     axis->before = pad > 0 ? pad : 0;
-    if (!i64_mul(axis->conv, axis->stride, &full))
-        return false;
+    if (!i64_mul(axis->conv, axis->stride, &full)) return false;
     axis->size = smaller(full - axis->begin, out - axis->before);
     axis->after = out - axis->before - axis->size;
     return axis->size > 0;
 }
 
 /* The phases of the kernel as output channels, each turned round. */
-static Value *split_kernel(Builder *b, const Op *op, const TransposeConvAxis *y, const TransposeConvAxis *x)
+static Value *split_kernel(Builder *b, const Op *op, const TransposeConvAxis *y,
+                           const TransposeConvAxis *x)
 {
     const int64_t *kernel = dims_of(op_operand(op, 1)), perms[] = {2, 4, 0, 1, 3, 5};
     const int64_t split[] = {kernel[0], y->kernel, y->stride, x->kernel, x->stride, kernel[3]};
@@ -140,7 +130,8 @@ static Value *split_kernel(Builder *b, const Op *op, const TransposeConvAxis *y,
     return reverse(b, weight, 2);
 }
 
-static Value *convolve_phases(Builder *b, const Op *op, Value *weight, const TransposeConvAxis *y, const TransposeConvAxis *x)
+static Value *convolve_phases(Builder *b, const Op *op, Value *weight, const TransposeConvAxis *y,
+                              const TransposeConvAxis *x)
 {
     const int64_t edges[] = {y->kernel - 1, y->kernel - 1, x->kernel - 1, x->kernel - 1};
     const int64_t *channels = dims_of(weight), no_pad[4] = {0};
@@ -154,7 +145,8 @@ static Value *convolve_phases(Builder *b, const Op *op, Value *weight, const Tra
 }
 
 /* The phases next to each other in height and width. */
-static Value *join_phases(Builder *b, Value *phases, int64_t channels, const TransposeConvAxis *y, const TransposeConvAxis *x)
+static Value *join_phases(Builder *b, Value *phases, int64_t channels, const TransposeConvAxis *y,
+                          const TransposeConvAxis *x)
 {
     const int64_t batch = dims_of(phases)[0], perms[] = {0, 1, 3, 2, 4, 5};
     const int64_t split[] = {batch, y->conv, x->conv, y->stride, x->stride, channels};
@@ -187,9 +179,9 @@ bool tosa_decompose_strided_transpose(Rewriter *rw, Op *op, void *user)
     Value *phases = convolve_phases(b, op, weight, &y, &x);
     Value *result = join_phases(b, phases, dims_of(op_operand(op, 1))[0], &y, &x);
     result = cut(b, result, &y, &x);
-    result = pad_pixels(b, NULL, result, (const int64_t[]){y.before, y.after, x.before, x.after}, 0);
-    if (!tosa_equalize_ranks(b, &result, &bias))
-        return false;
+    result =
+        pad_pixels(b, NULL, result, (const int64_t[]){y.before, y.after, x.before, x.after}, 0);
+    if (!tosa_equalize_ranks(b, &result, &bias)) return false;
     rewriter_replace_one(rw, op, build_binary(b, TOSA(ADD), op_result(op, 0)->type, result, bias));
     return true;
 }

@@ -6,8 +6,8 @@
  * Tests: lit/passes/tosa/tosa-infer-shapes.mir */
 #include "dialects/tensor/tensor.h"
 #include "dialects/tosa/tosa.h"
-#include "passes/tosa/passes.h"
 #include "passes/tosa/internal.h"
+#include "passes/tosa/passes.h"
 
 typedef struct ShapeChange {
     Value *value;
@@ -17,20 +17,16 @@ typedef VEC(ShapeChange) Changes;
 
 static void set_type(Changes *changes, Value *value, const Type *type)
 {
-    if (value->type == type)
-        return;
+    if (value->type == type) return;
     *vec_push(changes) = (ShapeChange){value, value->type};
     value->type = type;
 }
 
 static void roll_back(Changes *changes)
 {
-    for (size_t i = 0; i < changes->len; i++)
-        changes->data[i].value->type = changes->data[i].old;
+    for (size_t i = 0; i < changes->len; i++) changes->data[i].value->type = changes->data[i].old;
     vec_free(changes);
 }
-
-/* --- two types of one value ------------------------------------------------------------------------- */
 
 typedef VEC(int64_t) Dims;
 
@@ -45,14 +41,10 @@ static const Type *take(const Type *like, Dims *dims)
 static const Type *join_types(const Type *a, const Type *b)
 {
     Dims dims = {0};
-    if (type_elem(a) != type_elem(b))
-        return NULL;
-    if (!type_is_ranked(b))
-        return a;
-    if (!type_is_ranked(a))
-        return b;
-    if (a->u.shaped.rank != b->u.shaped.rank)
-        return type_unranked_tensor(type_elem(a));
+    if (type_elem(a) != type_elem(b)) return NULL;
+    if (!type_is_ranked(b)) return a;
+    if (!type_is_ranked(a)) return b;
+    if (a->u.shaped.rank != b->u.shaped.rank) return type_unranked_tensor(type_elem(a));
     for (uint32_t i = 0; i < a->u.shaped.rank; i++) {
         int64_t left = a->u.shaped.dims[i], right = b->u.shaped.dims[i];
         if (left != DIM_DYNAMIC && right != DIM_DYNAMIC && left != right) {
@@ -68,8 +60,7 @@ static const Type *join_types(const Type *a, const Type *b)
 static const Type *meet_types(const Type *a, const Type *b)
 {
     Dims dims = {0};
-    if (type_elem(a) != type_elem(b))
-        return NULL;
+    if (type_elem(a) != type_elem(b)) return NULL;
     if (!type_is_ranked(a) || !type_is_ranked(b) || a->u.shaped.rank != b->u.shaped.rank)
         return type_unranked_tensor(type_elem(a));
     for (uint32_t i = 0; i < a->u.shaped.rank; i++) {
@@ -79,15 +70,12 @@ static const Type *meet_types(const Type *a, const Type *b)
     return take(a, &dims);
 }
 
-/* --- ops -------------------------------------------------------------------------------------------- */
-
 static void infer_region(Region *region, Changes *changes);
 
 static void refine(Changes *changes, Value *value, const Type *inferred)
 {
     const Type *type = inferred ? join_types(value->type, inferred) : NULL;
-    if (type)
-        set_type(changes, value, type);
+    if (type) set_type(changes, value, type);
 }
 
 /* The yield that ends a region, with so many operands; NULL: there is none. */
@@ -114,8 +102,7 @@ static void infer_if(Op *op, Changes *changes)
 {
     for (uint32_t r = 0; r < op->region_count; r++) {
         const Block *block = region_entry(op_region(op, r));
-        if (!block || block->arg_count + 1 != op->operand_count)
-            return;
+        if (!block || block->arg_count + 1 != op->operand_count) return;
         for (uint32_t i = 0; i < block->arg_count; i++)
             refine(changes, block->args[i], op_operand(op, i + 1)->type);
         infer_region(op_region(op, r), changes);
@@ -139,8 +126,7 @@ static bool generalize(const Op *yield, Types *types)
 static void set_arguments(Region *region, const Types *types, Changes *changes)
 {
     Block *block = region_entry(region);
-    for (uint32_t i = 0; i < types->len; i++)
-        set_type(changes, block->args[i], types->data[i]);
+    for (uint32_t i = 0; i < types->len; i++) set_type(changes, block->args[i], types->data[i]);
     infer_region(region, changes);
 }
 
@@ -152,12 +138,10 @@ static bool is_regular_loop(const Op *op)
 {
     uint32_t depth = 0;
     for (const Op *outer = op; outer; outer = op_parent_of_def(outer, TOSA(WHILE_LOOP)))
-        if (++depth > MAX_LOOP_DEPTH)
-            return false;
+        if (++depth > MAX_LOOP_DEPTH) return false;
     for (uint32_t r = 0; r < op->region_count; r++) {
         const Block *block = region_entry(op_region(op, r));
-        if (!block || block->arg_count != op->operand_count)
-            return false;
+        if (!block || block->arg_count != op->operand_count) return false;
     }
     return yield_of(op, 1, op->operand_count) != NULL;
 }
@@ -166,10 +150,8 @@ static void infer_while(Op *op, Changes *changes)
 {
     Types types = {0};
     bool changed = is_regular_loop(op);
-    if (!changed)
-        return;
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        *vec_push(&types) = op_operand(op, i)->type;
+    if (!changed) return;
+    for (uint32_t i = 0; i < op->operand_count; i++) *vec_push(&types) = op_operand(op, i)->type;
     while (changed) {
         Changes tried = {0};
         set_arguments(op_region(op, 1), &types, &tried);
@@ -198,13 +180,10 @@ static void infer_op(Op *op, Changes *changes)
 
 static void infer_region(Region *region, Changes *changes)
 {
-    FOR_EACH_BLOCK (block, region)
-        FOR_EACH_OP (op, block)
-            if (op->def && op->def->dialect == &tosa_dialect)
-                infer_op(op, changes);
+    FOR_EACH_BLOCK(block, region)
+        FOR_EACH_OP(op, block)
+            if (op->def && op->def->dialect == &tosa_dialect) infer_op(op, changes);
 }
-
-/* --- readers ------------------------------------------------------------------------------------------ */
 
 /* Its result types follow from its operands'. */
 static bool takes_new_types(const Op *op)
@@ -222,8 +201,7 @@ static Value *cast_back(Value *value, const Type *old, Use *const *uses, size_t 
     bool is_shared = true;
     for (size_t i = 1; i < count; i++) {
         is_shared = is_shared && uses[i]->owner->block == first->block;
-        if (is_shared && op_is_before(uses[i]->owner, first))
-            first = uses[i]->owner;
+        if (is_shared && op_is_before(uses[i]->owner, first)) first = uses[i]->owner;
     }
     Op *def = value_def(value);
     Builder b = is_shared || !def ? builder_before(is_shared ? first : value_block(value)->first)
@@ -235,13 +213,11 @@ static Value *cast_back(Value *value, const Type *old, Use *const *uses, size_t 
 static void cast_for_readers(Value *value, const Type *old)
 {
     VEC(Use *) uses = {0};
-    FOR_EACH_USE (use, value)
-        if (!takes_new_types(use->owner))
-            *vec_push(&uses) = use;
+    FOR_EACH_USE(use, value)
+        if (!takes_new_types(use->owner)) *vec_push(&uses) = use;
     if (uses.len > 0) {
         Value *cast = cast_back(value, old, uses.data, uses.len);
-        for (size_t i = 0; i < uses.len; i++)
-            use_set(uses.data[i], cast);
+        for (size_t i = 0; i < uses.len; i++) use_set(uses.data[i], cast);
     }
     vec_free(&uses);
 }

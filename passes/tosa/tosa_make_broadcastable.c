@@ -20,8 +20,7 @@ static bool align_pair(Builder *b, const Op *op, Value **lhs, Value **rhs)
         rank_of(left) == rank_of(right))
         return false;
     uint32_t rank = rank_of(left) > rank_of(right) ? rank_of(left) : rank_of(right);
-    if (rank != rank_of(result) || !tosa_equalize_ranks(b, &left, &right))
-        return false;
+    if (rank != rank_of(result) || !tosa_equalize_ranks(b, &left, &right)) return false;
     *lhs = left;
     *rhs = right;
     return true;
@@ -45,16 +44,14 @@ static bool align_select(Rewriter *rw, Op *op, void *user)
     (void)user;
     Builder *b = &rw->b;
     Value *operands[] = {op_operand(op, 0), op_operand(op, 1), op_operand(op, 2)};
-    if (!type_is_ranked(op_result(op, 0)->type))
-        return false;
+    if (!type_is_ranked(op_result(op, 0)->type)) return false;
     bool first = align_pair(b, op, &operands[0], &operands[1]);
     bool second = align_pair(b, op, &operands[0], &operands[2]);
     bool third = align_pair(b, op, &operands[1], &operands[2]);
     for (uint32_t i = 0; i < COUNT_OF(operands); i++)
         if (!type_is_ranked(operands[i]->type) || rank_of(operands[i]) != rank_of(op_result(op, 0)))
             return false;
-    if (!first && !second && !third)
-        return false;
+    if (!first && !second && !third) return false;
     op_set_operands(op, operands, COUNT_OF(operands));
     rewriter_modified(rw, op);
     return true;
@@ -62,12 +59,25 @@ static bool align_select(Rewriter *rw, Op *op, void *user)
 
 static bool run(Pass *pass, Op *func)
 {
-    const OpDef *const binary[] = {
-        TOSA(BITWISE_AND), TOSA(BITWISE_OR), TOSA(BITWISE_XOR), TOSA(ADD), TOSA(SUB), TOSA(MUL),
-        TOSA(INT_DIV), TOSA(MAXIMUM), TOSA(MINIMUM), TOSA(EQUAL), TOSA(GREATER),
-        TOSA(GREATER_EQUAL), TOSA(LOGICAL_LEFT_SHIFT), TOSA(ARITHMETIC_RIGHT_SHIFT),
-        TOSA(LOGICAL_RIGHT_SHIFT), TOSA(LOGICAL_AND), TOSA(LOGICAL_OR), TOSA(LOGICAL_XOR),
-        TOSA(POW)};
+    const OpDef *const binary[] = {TOSA(BITWISE_AND),
+                                   TOSA(BITWISE_OR),
+                                   TOSA(BITWISE_XOR),
+                                   TOSA(ADD),
+                                   TOSA(SUB),
+                                   TOSA(MUL),
+                                   TOSA(INT_DIV),
+                                   TOSA(MAXIMUM),
+                                   TOSA(MINIMUM),
+                                   TOSA(EQUAL),
+                                   TOSA(GREATER),
+                                   TOSA(GREATER_EQUAL),
+                                   TOSA(LOGICAL_LEFT_SHIFT),
+                                   TOSA(ARITHMETIC_RIGHT_SHIFT),
+                                   TOSA(LOGICAL_RIGHT_SHIFT),
+                                   TOSA(LOGICAL_AND),
+                                   TOSA(LOGICAL_OR),
+                                   TOSA(LOGICAL_XOR),
+                                   TOSA(POW)};
     PatternSet patterns;
     patterns_init(&patterns, pass->ctx);
     for (size_t i = 0; i < COUNT_OF(binary); i++)

@@ -3,8 +3,8 @@
  * Requires: verified IR.  Changes: conv2d, depthwise_conv2d, transpose_conv2d.  Preserves: results.
  * Tests: lit/passes/tosa/tosa-optional-decompositions*.mir */
 #include "dialects/tosa/tosa.h"
-#include "passes/tosa/passes.h"
 #include "passes/tosa/internal.h"
+#include "passes/tosa/passes.h"
 
 static bool run(Pass *pass, Op *func)
 {

@@ -1,9 +1,8 @@
 /* Shapes of results by kind of op. A rule fills in the extents it can tell; those that cannot be,
  * or that would be negative or beyond 64 bits, stay dynamic.
  * Tests: lit/passes/tosa/tosa-infer-shapes.mir */
-#include "passes/tosa/internal.h"
-
 #include "dialects/tosa/tosa.h"
+#include "passes/tosa/internal.h"
 
 #define MAX_RANK 5
 
@@ -52,20 +51,16 @@ static const Type *shape_type(const InferredShape *shape)
 static InferredShape open_shape(const Op *op, uint32_t rank)
 {
     InferredShape shape = {.op = op, .rank = rank};
-    for (uint32_t i = 0; i < rank; i++)
-        shape.dims[i] = DIM_DYNAMIC;
+    for (uint32_t i = 0; i < rank; i++) shape.dims[i] = DIM_DYNAMIC;
     return shape;
 }
-
-/* --- sliding windows ---------------------------------------------------------------------------- */
 
 /* Where the window fits: (in + pad - ((kernel - 1) * dilation + 1)) / stride + 1. */
 static int64_t windows(int64_t in, int64_t kernel, const int64_t pad[2], int64_t stride,
                        int64_t dilation)
 {
     int64_t span, room;
-    if (in == DIM_DYNAMIC || kernel == DIM_DYNAMIC || kernel < 1 || stride < 1)
-        return DIM_DYNAMIC;
+    if (in == DIM_DYNAMIC || kernel == DIM_DYNAMIC || kernel < 1 || stride < 1) return DIM_DYNAMIC;
     if (!i64_mul(kernel - 1, dilation, &span) || !i64_add(in, pad[0], &room) ||
         !i64_add(room, pad[1], &room) || !i64_add(room, -span, &room))
         return DIM_DYNAMIC;
@@ -80,8 +75,8 @@ static const Type *rule_pool(const Op *op)
     shape.dims[3] = extent(op, 0, 3);
     for (uint32_t i = 0; i < 2; i++) {
         const int64_t pad[] = {number(op, "pad", 2 * i), number(op, "pad", 2 * i + 1)};
-        shape.dims[1 + i] = windows(extent(op, 0, 1 + i), number(op, "kernel", i), pad,
-                                    number(op, "stride", i), 1);
+        shape.dims[1 + i] =
+            windows(extent(op, 0, 1 + i), number(op, "kernel", i), pad, number(op, "stride", i), 1);
     }
     return shape_type(&shape);
 }
@@ -136,8 +131,7 @@ static const Type *rule_transpose_conv(const Op *op)
 {
     InferredShape shape = open_shape(op, 4);
     const Attr *out = op_attr(op, "out_shape");
-    if (out->u.dense_array.count != 4)
-        return NULL;
+    if (out->u.dense_array.count != 4) return NULL;
     for (uint32_t i = 0; i < 4; i++)
         shape.dims[i] = number(op, "out_shape", i) < 0 ? DIM_DYNAMIC : number(op, "out_shape", i);
     shape.dims[0] = either(shape.dims[0], extent(op, 0, 0));
@@ -167,12 +161,9 @@ static const Type *rule_resize(const Op *op)
         return NULL;
     shape.dims[0] = extent(op, 0, 0);
     shape.dims[3] = extent(op, 0, 3);
-    for (uint32_t i = 0; i < 2; i++)
-        shape.dims[1 + i] = resized(op, i);
+    for (uint32_t i = 0; i < 2; i++) shape.dims[1 + i] = resized(op, i);
     return shape_type(&shape);
 }
-
-/* --- products, rows ------------------------------------------------------------------------------- */
 
 static const Type *rule_fully_connected(const Op *op)
 {
@@ -210,8 +201,6 @@ static const Type *rule_rfft2d(const Op *op)
     return has_rank(op, 0) ? ranked(op, dims, 3) : NULL;
 }
 
-/* --- any rank --------------------------------------------------------------------------------------- */
-
 typedef VEC(int64_t) Dims;
 
 static const Type *take(const Op *op, Dims *dims)
@@ -242,11 +231,9 @@ static const Type *rule_argmax(const Op *op)
     const Type *in = op_operand(op, 0)->type;
     int64_t axis = attr_int_value(op_attr(op, "axis"));
     Dims dims = {0};
-    if (!type_is_ranked(in))
-        return unranked(op);
+    if (!type_is_ranked(in)) return unranked(op);
     for (uint32_t i = 0; i < in->u.shaped.rank; i++)
-        if (i != axis)
-            *vec_push(&dims) = in->u.shaped.dims[i];
+        if (i != axis) *vec_push(&dims) = in->u.shaped.dims[i];
     return take(op, &dims);
 }
 
@@ -290,8 +277,7 @@ static const Type *rule_tile(const Op *op)
 static bool all_equal(const Type *type)
 {
     for (uint32_t i = 1; i < type->u.shaped.rank; i++)
-        if (type->u.shaped.dims[i] != type->u.shaped.dims[0])
-            return false;
+        if (type->u.shaped.dims[i] != type->u.shaped.dims[0]) return false;
     return true;
 }
 
@@ -300,8 +286,7 @@ static bool permute(const Type *in, const Attr *perms, Dims *out)
 {
     for (uint32_t i = 0; i < in->u.shaped.rank; i++) {
         int64_t from = perms ? dense_i64(perms, i) : 0;
-        if (from < 0 || from >= in->u.shaped.rank)
-            return false;
+        if (from < 0 || from >= in->u.shaped.rank) return false;
         *vec_push(out) = perms ? in->u.shaped.dims[from] : DIM_DYNAMIC;
     }
     return true;
@@ -313,16 +298,12 @@ static const Type *rule_transpose(const Op *op)
     Dims dims = {0};
     if (!type_is_ranked(in) || !type_is_ranked(list) || list->u.shaped.dims[0] == DIM_DYNAMIC)
         return unranked(op);
-    if (list->u.shaped.dims[0] != in->u.shaped.rank)
-        return NULL;
-    if (all_equal(in))
-        return like_operand(op, 0);
+    if (list->u.shaped.dims[0] != in->u.shaped.rank) return NULL;
+    if (all_equal(in)) return like_operand(op, 0);
     bool ok = permute(in, tosa_const_ints(op_operand(op, 1)), &dims);
     const Type *type = take(op, &dims);
     return ok ? type : NULL;
 }
-
-/* --- table -------------------------------------------------------------------------------------------- */
 
 typedef struct ShapeRule {
     const OpDef *def;
@@ -367,12 +348,9 @@ static bool is_silent(const Op *op)
 
 const Type *tosa_rule_type(const Op *op, uint32_t result)
 {
-    if (is_silent(op))
-        return NULL;
-    if (op->def == TOSA(FFT2D))
-        return like_operand(op, result);
+    if (is_silent(op)) return NULL;
+    if (op->def == TOSA(FFT2D)) return like_operand(op, result);
     for (size_t i = 0; i < COUNT_OF(RULES); i++)
-        if (RULES[i].def == op->def)
-            return RULES[i].type(op);
+        if (RULES[i].def == op->def) return RULES[i].type(op);
     return rule_elementwise(op);
 }

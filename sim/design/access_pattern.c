@@ -13,8 +13,6 @@ typedef struct Constraint {
 } Constraint;
 typedef VEC(Constraint) Constraints;
 
-/* --- ranges of expressions -------------------------------------------------------------- */
-
 typedef struct IterationRange {
     int64_t low, high; /* inclusive */
 } IterationRange;
@@ -23,7 +21,10 @@ typedef struct Box {
     int64_t low[HLS_MAX_LOOPS], high[HLS_MAX_LOOPS]; /* high exclusive */
 } Box;
 
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 
 static IterationRange times(IterationRange a, int64_t factor)
 {
@@ -37,21 +38,17 @@ static IterationRange range_of(const AffineExpr *expr, const Box *box)
     IterationRange a, b;
     int64_t c = expr->kind >= AFFINE_MUL ? expr->rhs->value : 0;
     switch (expr->kind) {
-    case AFFINE_DIM:
-        return (IterationRange){box->low[expr->value], box->high[expr->value] - 1};
+    case AFFINE_DIM: return (IterationRange){box->low[expr->value], box->high[expr->value] - 1};
     case AFFINE_SYMBOL:
-    case AFFINE_CONST:
-        return (IterationRange){expr->value, expr->value};
+    case AFFINE_CONST: return (IterationRange){expr->value, expr->value};
     case AFFINE_ADD:
         a = range_of(expr->lhs, box);
         b = range_of(expr->rhs, box);
         return (IterationRange){a.low + b.low, a.high + b.high};
-    case AFFINE_MUL:
-        return times(range_of(expr->lhs, box), c);
+    case AFFINE_MUL: return times(range_of(expr->lhs, box), c);
     case AFFINE_MOD:
         a = range_of(expr->lhs, box);
-        if (floor_div(a.low, c) != floor_div(a.high, c))
-            return (IterationRange){0, c - 1};
+        if (floor_div(a.low, c) != floor_div(a.high, c)) return (IterationRange){0, c - 1};
         return (IterationRange){i64_mod(a.low, c), i64_mod(a.high, c)};
     case AFFINE_FLOORDIV:
         a = range_of(expr->lhs, box);
@@ -62,8 +59,6 @@ static IterationRange range_of(const AffineExpr *expr, const Box *box)
     }
     return (IterationRange){INT64_MIN, INT64_MAX};
 }
-
-/* --- runs ---------------------------------------------------------------------------------- */
 
 typedef enum BoxVerdict { NONE, SOME, ALL } BoxVerdict;
 
@@ -86,15 +81,13 @@ static void push_run(HlsRuns *runs, int64_t skip, int64_t count, int64_t repeat)
 
 static void close_run(PatternScan *s)
 {
-    if (s->hits)
-        push_run(s->runs, s->skip, s->hits, 1);
+    if (s->hits) push_run(s->runs, s->skip, s->hits, 1);
     s->skip = s->hits = 0;
 }
 
 static void add_iterations(PatternScan *s, int64_t count, bool hit)
 {
-    if (!hit && s->hits)
-        close_run(s);
+    if (!hit && s->hits) close_run(s);
     *(hit ? &s->hits : &s->skip) += count;
 }
 
@@ -116,8 +109,7 @@ static BoxVerdict decide(const PatternScan *s, const Box *box)
     bool all = true;
     for (size_t i = 0; i < s->count; i++) {
         IterationRange r = range_of(s->where[i].expr, box);
-        if (r.high < 0 || (s->where[i].is_eq && r.low > 0))
-            return NONE;
+        if (r.high < 0 || (s->where[i].is_eq && r.low > 0)) return NONE;
         all &= s->where[i].is_eq ? r.low == 0 && r.high == 0 : r.low >= 0;
     }
     return all ? ALL : SOME;
@@ -131,24 +123,21 @@ static BoxVerdict runs_at(const HlsLoop *loop, const Box *box)
         low = low * loop->extents[i] + box->low[i];
         high = high * loop->extents[i] + box->high[i] - 1;
     }
-    if (high < loop->begin || low >= loop->end_position)
-        return NONE;
+    if (high < loop->begin || low >= loop->end_position) return NONE;
     return low >= loop->begin && high < loop->end_position ? ALL : SOME;
 }
 
 static bool is_used(const PatternScan *s, uint32_t counter)
 {
     for (size_t i = 0; i < s->count; i++)
-        if (affine_uses_dim(s->where[i].expr, counter))
-            return true;
+        if (affine_uses_dim(s->where[i].expr, counter)) return true;
     return false;
 }
 
 static int64_t box_size(const HlsLoop *loop, const Box *box)
 {
     int64_t size = 1;
-    for (uint32_t i = 0; i < loop->counter_count; i++)
-        size *= box->high[i] - box->low[i];
+    for (uint32_t i = 0; i < loop->counter_count; i++) size *= box->high[i] - box->low[i];
     return size;
 }
 
@@ -163,8 +152,7 @@ static void scan_slices(PatternScan *s, const Box *slice, int64_t count)
     int64_t rest = one.hits ? 0 : one.skip;
     close_run(&one);
     for (int64_t i = 0; i < count; i++) {
-        for (size_t r = 0; r < runs.len; r++)
-            add_runs(s, &runs.data[r]);
+        for (size_t r = 0; r < runs.len; r++) add_runs(s, &runs.data[r]);
         add_iterations(s, rest, false);
     }
     vec_free(&runs);
@@ -175,14 +163,12 @@ static void scan_box(PatternScan *s, const Box *box)
     const HlsLoop *loop = s->loop;
     BoxVerdict exists = runs_at(loop, box), holds = decide(s, box);
     uint32_t cut = 0;
-    if (exists == NONE)
-        return;
+    if (exists == NONE) return;
     if (exists == ALL && holds != SOME) {
         add_iterations(s, box_size(loop, box), holds == ALL);
         return;
     }
-    while (cut + 1 < loop->counter_count && box->high[cut] - box->low[cut] == 1)
-        cut++;
+    while (cut + 1 < loop->counter_count && box->high[cut] - box->low[cut] == 1) cut++;
     Box part = *box;
     if ((exists == ALL || cut < loop->plain_count) && !is_used(s, cut)) {
         part.high[cut] = box->low[cut] + 1;
@@ -199,17 +185,15 @@ static void scan_box(PatternScan *s, const Box *box)
 
 static void find_runs(const HlsLoop *loop, const Constraints *where, HlsAccess *access)
 {
-    PatternScan scan = {.loop = loop, .where = where->data, .count = where->len, .runs = &access->runs};
+    PatternScan scan = {
+        .loop = loop, .where = where->data, .count = where->len, .runs = &access->runs};
     Box box = {.low = {0}};
-    for (uint32_t i = 0; i < loop->counter_count; i++)
-        box.high[i] = loop->extents[i];
+    for (uint32_t i = 0; i < loop->counter_count; i++) box.high[i] = loop->extents[i];
     scan_box(&scan, &box);
     close_run(&scan);
     for (size_t i = 0; i < access->runs.len; i++)
         access->words += access->runs.data[i].count * access->runs.data[i].repeat;
 }
-
-/* --- accesses ------------------------------------------------------------------------------- */
 
 typedef struct Finder {
     HlsLoop *loop;
@@ -220,11 +204,9 @@ typedef struct Finder {
 
 static bool has_access(const Op *op)
 {
-    if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE))
-        return true;
+    if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE)) return true;
     FOR_EACH_INNER(inner, op)
-    if (has_access(inner))
-        return true;
+        if (has_access(inner)) return true;
     return false;
 }
 
@@ -234,8 +216,8 @@ static const AffineExpr *over_counters(const Finder *f, const Op *op, const Affi
     const AffineExpr *dims[HLS_MAX_LOOPS];
     for (uint32_t i = 0; i < op->operand_count; i++) {
         int at = design_counter_of(f->loop, op_operand(op, i));
-        dims[i] = at >= 0 ? affine_dim(op->ctx, (uint32_t)at)
-                          : ptrmap_get(&f->lanes, op_operand(op, i));
+        dims[i] =
+            at >= 0 ? affine_dim(op->ctx, (uint32_t)at) : ptrmap_get(&f->lanes, op_operand(op, i));
         if (!dims[i]) {
             op_error(op, "cannot be simulated: index %u is no loop counter", i);
             return NULL;
@@ -247,12 +229,9 @@ static const AffineExpr *over_counters(const Finder *f, const Op *op, const Affi
 /* Products and quotients by constants, divisors positive. */
 static bool has_ranges(const AffineExpr *expr)
 {
-    if (expr->kind < AFFINE_ADD)
-        return true;
-    if (expr->kind >= AFFINE_MUL && !affine_is_const(expr->rhs))
-        return false;
-    if (expr->kind >= AFFINE_MOD && expr->rhs->value < 1)
-        return false;
+    if (expr->kind < AFFINE_ADD) return true;
+    if (expr->kind >= AFFINE_MUL && !affine_is_const(expr->rhs)) return false;
+    if (expr->kind >= AFFINE_MOD && expr->rhs->value < 1) return false;
     return has_ranges(expr->lhs) && has_ranges(expr->rhs);
 }
 
@@ -263,8 +242,7 @@ static bool add_condition(Finder *f, const Op *op)
         return op_error(op, "cannot be simulated: it has more than %d indices", HLS_MAX_LOOPS);
     for (uint32_t i = 0; i < set->constraint_count; i++) {
         const AffineExpr *expr = over_counters(f, op, set->constraints[i]);
-        if (!expr)
-            return false;
+        if (!expr) return false;
         if (!has_ranges(expr))
             return op_error(op, "cannot be simulated: it divides by what is no positive constant");
         *vec_push(&f->where) = (Constraint){expr, set->is_eq[i]};
@@ -276,7 +254,8 @@ void design_bind_lanes(const Op *loop, int64_t position, PtrMap *lanes)
 {
     int64_t extents[HLS_MAX_LOOPS];
     const Block *body = region_entry(op_region(loop, 0));
-    for (size_t i = emithls_for_extents(loop, extents, HLS_MAX_LOOPS); i-- > 0; position /= extents[i])
+    for (size_t i = emithls_for_extents(loop, extents, HLS_MAX_LOOPS); i-- > 0;
+         position /= extents[i])
         ptrmap_put(lanes, body->args[i],
                    (void *)(uintptr_t)affine_const(loop->ctx, position % extents[i]));
 }
@@ -299,8 +278,7 @@ static bool find_in_lanes(Finder *f, const Op *op)
     emithls_for_range(op, &begin, &end);
     for (int64_t position = begin; position < end; position++) {
         design_bind_lanes(op, position, &f->lanes);
-        if (!find_in(f, body->first, NULL))
-            return false;
+        if (!find_in(f, body->first, NULL)) return false;
     }
     return true;
 }
@@ -316,8 +294,7 @@ static bool add_access(Finder *f, const Op *op)
                         HLS_MAX_ACCESSES);
     HlsAccess access = {.op = op, .port = (uint32_t)(port - 1), .is_write = is_write};
     find_runs(f->loop, &f->where, &access);
-    if (access.words > 0)
-        *vec_push(&f->loop->accesses) = access;
+    if (access.words > 0) *vec_push(&f->loop->accesses) = access;
     return true;
 }
 
@@ -331,8 +308,7 @@ static bool find_in(Finder *f, const Op *first, const Op *end)
             ok = find_in_if(f, op);
         else if (op->def == EMITHLS(FOR) && has_access(op))
             ok = find_in_lanes(f, op);
-        if (!ok)
-            return false;
+        if (!ok) return false;
     }
     return true;
 }

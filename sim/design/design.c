@@ -1,30 +1,26 @@
 /* The design behind a module: processes in the order of their calls, streams with their two ends,
  * loops and the code between them.
  * Tests: lit/sim/design/invalid.mir, lit/sim/design/schedule.mir */
-#include "sim/design/design.h"
-
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
+#include "sim/design/design.h"
 
 int design_counter_of(const HlsLoop *loop, const Value *value)
 {
     for (uint32_t i = 0; i < loop->counter_count; i++)
-        if (loop->counters[i] == value)
-            return (int)i;
+        if (loop->counters[i] == value) return (int)i;
     return -1;
 }
-
-/* --- loops ------------------------------------------------------------------------------------ */
 
 /* Builds the loops and steps of one process. */
 typedef struct LoopBuilder {
     HlsDesign *design;
     HlsProcess *process;
-    PtrMap ports; /* argument -> port + 1 */
+    PtrMap ports;                         /* argument -> port + 1 */
     const Value *counters[HLS_MAX_LOOPS]; /* of the plain loops around */
     int64_t extents[HLS_MAX_LOOPS];
     uint32_t depth;
@@ -46,13 +42,15 @@ static bool is_rolled_loop(const Op *op)
 }
 
 /* What is a step of its own. */
-static bool has_steps(const Op *op) { return is_rolled_loop(op) || op->def == EMITHLS(ONCE); }
+static bool has_steps(const Op *op)
+{
+    return is_rolled_loop(op) || op->def == EMITHLS(ONCE);
+}
 
 static bool holds_steps(const Op *op)
 {
     FOR_EACH_INNER(inner, op)
-    if (has_steps(inner) || holds_steps(inner))
-        return true;
+        if (has_steps(inner) || holds_steps(inner)) return true;
     return false;
 }
 
@@ -69,8 +67,8 @@ static bool add_loop(LoopBuilder *b, HlsLoop *loop)
 
 static HlsLoop loop_here(const LoopBuilder *b)
 {
-    HlsLoop loop = {.plain_count = b->depth, .counter_count = b->depth, .end_position = 1,
-                    .trips = 1};
+    HlsLoop loop = {
+        .plain_count = b->depth, .counter_count = b->depth, .end_position = 1, .trips = 1};
     for (uint32_t i = 0; i < b->depth; i++) {
         loop.counters[i] = b->counters[i];
         loop.extents[i] = b->extents[i];
@@ -102,8 +100,7 @@ static bool add_inner_loop(LoopBuilder *b, const Op *op)
     loop.requested_ii = ii ? attr_int_value(ii) : 0;
     emithls_for_range(op, &loop.begin, &loop.end_position);
     loop.trips = loop.end_position - loop.begin;
-    if (!loop.first)
-        return true;
+    if (!loop.first) return true;
     return push_counters(op, loop.counters, loop.extents, &loop.counter_count) &&
            add_loop(b, &loop);
 }
@@ -117,8 +114,7 @@ static bool add_plain_loop(LoopBuilder *b, const Op *op)
     emithls_for_range(op, &begin, &end);
     if (op_attr(op, "begin") || op_attr(op, "end"))
         return op_error(op, "cannot be simulated: it is a part of a box and holds loops");
-    if (!push_counters(op, b->counters, b->extents, &b->depth))
-        return false;
+    if (!push_counters(op, b->counters, b->extents, &b->depth)) return false;
     b->executions *= end;
     *vec_push(&b->process->steps) = (HlsStep){.kind = STEP_REPEAT, .count = end};
     bool ok = add_block(b, region_entry(op_region(op, 0)));
@@ -143,8 +139,7 @@ static bool add_code(LoopBuilder *b, const Op *first, const Op *end)
 static bool add_once(LoopBuilder *b, const Op *op)
 {
     uint32_t step = (uint32_t)b->process->steps.len;
-    if (b->is_once || b->depth > 0)
-        return op_error(op, "cannot be simulated inside a loop");
+    if (b->is_once || b->depth > 0) return op_error(op, "cannot be simulated inside a loop");
     *vec_push(&b->process->steps) = (HlsStep){.kind = STEP_ONCE};
     b->is_once = true;
     bool ok = add_block(b, region_entry(op_region(op, 0)));
@@ -155,8 +150,7 @@ static bool add_once(LoopBuilder *b, const Op *op)
 
 static bool add_steps(LoopBuilder *b, const Op *op)
 {
-    if (op->def == EMITHLS(ONCE))
-        return add_once(b, op);
+    if (op->def == EMITHLS(ONCE)) return add_once(b, op);
     return holds_steps(op) && !op_attr(op, "ii") ? add_plain_loop(b, op) : add_inner_loop(b, op);
 }
 
@@ -171,15 +165,12 @@ static bool add_block(LoopBuilder *b, const Block *block)
             continue;
         }
         bool works = false;
-        for (; end && !has_steps(end); end = end->next)
-            works |= !takes_no_time(end);
+        for (; end && !has_steps(end); end = end->next) works |= !takes_no_time(end);
         ok = !works || add_code(b, op, end);
         op = end;
     }
     return ok;
 }
-
-/* --- processes --------------------------------------------------------------------------------- */
 
 /* Cycles of a frame that never waits. */
 static int64_t own_cycles(const HlsProcess *p)
@@ -187,8 +178,7 @@ static int64_t own_cycles(const HlsProcess *p)
     int64_t cycles = PROCESS_START;
     for (size_t i = 0; i < p->loops.len; i++) {
         const HlsLoop *loop = &p->loops.data[i];
-        if (loop->is_once)
-            continue;
+        if (loop->is_once) continue;
         cycles += loop->executions *
                   ((loop->op ? LOOP_START : 0) + (loop->trips - 1) * loop->ii + loop->depth);
     }
@@ -198,8 +188,7 @@ static int64_t own_cycles(const HlsProcess *p)
 static bool works_once(const HlsProcess *p)
 {
     for (size_t i = 0; i < p->loops.len; i++)
-        if (!p->loops.data[i].is_once)
-            return false;
+        if (!p->loops.data[i].is_once) return false;
     return true;
 }
 
@@ -223,8 +212,7 @@ static bool build_process(HlsDesign *design, HlsProcess *process)
 static bool is_loaded(const Value *array)
 {
     FOR_EACH_USE(use, array)
-    if (use->owner->def == EMITHLS(LOAD))
-        return true;
+        if (use->owner->def == EMITHLS(LOAD)) return true;
     return false;
 }
 
@@ -263,30 +251,39 @@ static void add_world(HlsDesign *design, uint32_t port)
     bool is_once = stream->is_once;
     *(is_source ? &stream->writer : &stream->reader) = index;
     HlsProcess *p = vec_push(&design->processes);
-    *p = (HlsProcess){.name = stream->name, .is_source = is_source, .is_once = is_once,
-                      .port_count = 1, .cycles = is_once ? 0 : stream->words};
+    *p = (HlsProcess){.name = stream->name,
+                      .is_source = is_source,
+                      .is_once = is_once,
+                      .port_count = 1,
+                      .cycles = is_once ? 0 : stream->words};
     p->streams = ARENA_ARRAY(&design->arena, uint32_t, 1);
     p->streams[0] = port;
-    HlsLoop loop = {.counter_count = 1, .extents = {stream->words}, .end_position = stream->words,
-                    .trips = stream->words, .executions = 1, .is_once = is_once, .requested_ii = 1,
-                    .ii = 1, .depth = 1};
+    HlsLoop loop = {.counter_count = 1,
+                    .extents = {stream->words},
+                    .end_position = stream->words,
+                    .trips = stream->words,
+                    .executions = 1,
+                    .is_once = is_once,
+                    .requested_ii = 1,
+                    .ii = 1,
+                    .depth = 1};
     HlsAccess access = {.is_write = is_source, .words = stream->words};
     *vec_push(&access.runs) = (HlsRun){0, stream->words, 1};
     *vec_push(&loop.accesses) = access;
     *vec_push(&p->loops) = loop;
-    if (is_once)
-        *vec_push(&p->steps) = (HlsStep){.kind = STEP_ONCE, .match = 2};
+    if (is_once) *vec_push(&p->steps) = (HlsStep){.kind = STEP_ONCE, .match = 2};
     *vec_push(&p->steps) = (HlsStep){.kind = STEP_LOOP};
 }
-
-/* --- streams ------------------------------------------------------------------------------------- */
 
 static void add_stream(HlsDesign *design, PtrMap *streams, const Value *value, Str name,
                        const Op *op, int64_t depth)
 {
-    *vec_push(&design->streams) =
-        (HlsStream){.name = name, .op = op, .word = emithls_stream_word(value->type),
-                    .depth = depth, .writer = HLS_NOBODY, .reader = HLS_NOBODY};
+    *vec_push(&design->streams) = (HlsStream){.name = name,
+                                              .op = op,
+                                              .word = emithls_stream_word(value->type),
+                                              .depth = depth,
+                                              .writer = HLS_NOBODY,
+                                              .reader = HLS_NOBODY};
     ptrmap_put(streams, value, (void *)(uintptr_t)design->streams.len);
 }
 
@@ -294,16 +291,14 @@ static void add_stream(HlsDesign *design, PtrMap *streams, const Value *value, S
 static bool connect_port(HlsDesign *design, uint32_t index, uint32_t port)
 {
     const HlsProcess *p = &design->processes.data[index];
-    if (p->streams[port] == HLS_NOBODY)
-        return true;
+    if (p->streams[port] == HLS_NOBODY) return true;
     HlsStream *stream = &design->streams.data[p->streams[port]];
     int64_t words = 0;
     bool reads = false, writes = false, is_once = true;
     for (size_t l = 0; l < p->loops.len; l++)
         for (size_t a = 0; a < p->loops.data[l].accesses.len; a++) {
             const HlsAccess *access = &p->loops.data[l].accesses.data[a];
-            if (access->port != port)
-                continue;
+            if (access->port != port) continue;
             words += access->words;
             is_once &= p->loops.data[l].is_once;
             *(access->is_write ? &writes : &reads) = true;
@@ -314,8 +309,7 @@ static bool connect_port(HlsDesign *design, uint32_t index, uint32_t port)
     if ((reads || writes) && *end != HLS_NOBODY)
         return op_error(p->func, "cannot be simulated: stream '%.*s' has another %s already",
                         STR_ARG(stream->name), writes ? "writer" : "reader");
-    if (!reads && !writes)
-        return true;
+    if (!reads && !writes) return true;
     *end = index;
     if (stream->words > 0 && stream->words != words) {
         op_error(p->func, "%s %lld words a frame %s '%.*s'", writes ? "writes" : "reads",
@@ -357,8 +351,6 @@ static bool check_ends(const HlsDesign *design)
     return true;
 }
 
-/* --- the top function ----------------------------------------------------------------------------- */
-
 static bool add_top_op(HlsDesign *design, const Op *op, PtrMap *streams)
 {
     if (op->def == EMITHLS(STREAM)) {
@@ -366,8 +358,7 @@ static bool add_top_op(HlsDesign *design, const Op *op, PtrMap *streams)
                    attr_int_value(op_attr(op, "depth")));
         return true;
     }
-    if (op->def == EMITHLS(CALL))
-        return add_call(design, op, streams);
+    if (op->def == EMITHLS(CALL)) return add_call(design, op, streams);
     return op->def == EMITHLS(INTERFACE) || op->def == EMITHLS(DATAFLOW) ||
            op_error(op, "cannot be simulated in the top function");
 }
@@ -377,24 +368,19 @@ static bool build_top(HlsDesign *design, PtrMap *streams)
     Block *body = region_entry(op_region(design->top, 0));
     const Attr *names = op_attr(design->top, "arg_names");
     for (uint32_t i = 0; i < body->arg_count; i++) {
-        if (!type_is_a(body->args[i]->type, &emithls_type_stream))
-            continue;
+        if (!type_is_a(body->args[i]->type, &emithls_type_stream)) continue;
         add_stream(design, streams, body->args[i], names->u.array.items[i]->u.string, NULL,
                    PORT_DEPTH);
         design->streams.data[design->port_count++].arg = i;
     }
     FOR_EACH_OP(op, body)
-    if (!add_top_op(design, op, streams))
-        return false;
+        if (!add_top_op(design, op, streams)) return false;
     for (uint32_t i = 0; i < design->processes.len; i++)
         for (uint32_t k = 0; k < design->processes.data[i].port_count; k++)
-            if (!connect_port(design, i, k))
-                return false;
-    if (!check_ends(design))
-        return false;
+            if (!connect_port(design, i, k)) return false;
+    if (!check_ends(design)) return false;
     for (uint32_t i = 0; i < design->port_count; i++)
-        if (design->streams.data[i].words > 0)
-            add_world(design, i);
+        if (design->streams.data[i].words > 0) add_world(design, i);
     return true;
 }
 
@@ -412,8 +398,7 @@ HlsDesign *design_create(const Op *module, Clock clock)
     arena_init(&design->arena);
     bool ok = build_top(design, &streams);
     ptrmap_free(&streams);
-    if (ok)
-        return design;
+    if (ok) return design;
     design_free(design);
     return NULL;
 }
@@ -422,8 +407,7 @@ static void free_process(HlsProcess *p)
 {
     for (size_t l = 0; l < p->loops.len; l++) {
         HlsLoop *loop = &p->loops.data[l];
-        for (size_t a = 0; a < loop->accesses.len; a++)
-            vec_free(&loop->accesses.data[a].runs);
+        for (size_t a = 0; a < loop->accesses.len; a++) vec_free(&loop->accesses.data[a].runs);
         vec_free(&loop->accesses);
     }
     vec_free(&p->loops);
@@ -432,10 +416,8 @@ static void free_process(HlsProcess *p)
 
 void design_free(HlsDesign *design)
 {
-    if (!design)
-        return;
-    for (size_t i = 0; i < design->processes.len; i++)
-        free_process(&design->processes.data[i]);
+    if (!design) return;
+    for (size_t i = 0; i < design->processes.len; i++) free_process(&design->processes.data[i]);
     vec_free(&design->processes);
     vec_free(&design->streams);
     vec_free(&design->memories);

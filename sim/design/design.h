@@ -14,11 +14,11 @@
 #include "schedule/schedule.h"
 
 enum {
-    HLS_MAX_LOOPS = 32,    /* counters around an op */
+    HLS_MAX_LOOPS = 32,     /* counters around an op */
     HLS_MAX_ACCESSES = 256, /* reads and writes in one iteration of a loop */
     HLS_MAX_PORTS = 256,    /* of a process */
-    PROCESS_START = 1,     /* cycles before a process's first loop in every frame */
-    LOOP_START = 1         /* cycles before the first iteration of a loop */
+    PROCESS_START = 1,      /* cycles before a process's first loop in every frame */
+    LOOP_START = 1          /* cycles before the first iteration of a loop */
 };
 
 /* `repeat` times: `skip` iterations without the access, then `count` with it. */
@@ -30,7 +30,7 @@ typedef VEC(HlsRun) HlsRuns;
 /* One read or write of an iteration; a replicated one counts once per copy. */
 typedef struct HlsAccess {
     const Op *op;
-    uint32_t port;  /* of the process */
+    uint32_t port; /* of the process */
     bool is_write;
     int64_t offset; /* cycle in the iteration */
     int64_t words;  /* per frame */
@@ -40,9 +40,9 @@ typedef struct HlsAccess {
 /* A loop, or code outside loops: one iteration. It runs once, or in every iteration of the plain
  * loops around it. */
 typedef struct HlsLoop {
-    const Op *op;            /* NULL: code outside pipelined loops */
-    const Op *first, *end;   /* the body: first to the op before end in its block */
-    uint32_t plain_count;    /* counters of the plain loops around, which come first */
+    const Op *op;          /* NULL: code outside pipelined loops */
+    const Op *first, *end; /* the body: first to the op before end in its block */
+    uint32_t plain_count;  /* counters of the plain loops around, which come first */
     uint32_t counter_count;
     const Value *counters[HLS_MAX_LOOPS];
     int64_t extents[HLS_MAX_LOOPS];
@@ -51,8 +51,8 @@ typedef struct HlsLoop {
     int64_t executions;          /* in a frame */
     bool is_once;                /* in the first frame only */
     int64_t requested_ii, ii;
-    const char *ii_reason;       /* why ii is larger than what was asked for, or NULL */
-    int64_t depth;               /* cycles of one iteration */
+    const char *ii_reason; /* why ii is larger than what was asked for, or NULL */
+    int64_t depth;         /* cycles of one iteration */
     VEC(HlsAccess) accesses;
 } HlsLoop;
 
@@ -69,9 +69,9 @@ typedef struct HlsStep {
 
 typedef struct HlsProcess {
     Str name;
-    const Op *func; /* NULL: the world at a port of the design */
-    bool is_source; /* of a port: gives words to it, else takes them */
-    bool is_once;   /* works in the first frame only */
+    const Op *func;    /* NULL: the world at a port of the design */
+    bool is_source;    /* of a port: gives words to it, else takes them */
+    bool is_once;      /* works in the first frame only */
     uint32_t *streams; /* of each port; HLS_NOBODY: a memory */
     uint32_t port_count;
     VEC(HlsLoop) loops;
@@ -81,12 +81,12 @@ typedef struct HlsProcess {
 
 typedef struct HlsStream {
     Str name;
-    const Op *op;   /* NULL: a port of the design */
-    uint32_t arg;   /* of a port: argument of the top function */
+    const Op *op; /* NULL: a port of the design */
+    uint32_t arg; /* of a port: argument of the top function */
     const Type *word;
-    int64_t depth;  /* words; 0: unbounded */
-    int64_t words;  /* per frame, or in the first one */
-    bool is_once;   /* the first frame's */
+    int64_t depth;           /* words; 0: unbounded */
+    int64_t words;           /* per frame, or in the first one */
+    bool is_once;            /* the first frame's */
     uint32_t writer, reader; /* processes */
 } HlsStream;
 
@@ -154,8 +154,7 @@ static inline void hls_cursor_advance(HlsCursor *c)
 {
     const HlsRuns *runs = &c->access->runs;
     c->next++;
-    if (--c->left > 0)
-        return;
+    if (--c->left > 0) return;
     if (++c->round == runs->data[c->run].repeat) {
         c->round = 0;
         c->run++;
@@ -168,17 +167,16 @@ static inline void hls_cursor_advance(HlsCursor *c)
     c->left = runs->data[c->run].count;
 }
 
-/* Clock of the next access in the loop's execution that begins with iteration `base`, INT64_MAX if it
- * is not in that one. */
+/* Clock of the next access in the loop's execution that begins with iteration `base`, INT64_MAX if
+ * it is not in that one. */
 static inline int64_t hls_cursor_tick(const HlsCursor *c, const HlsLoop *loop, int64_t base)
 {
-    if (c->next >= base + loop->trips)
-        return INT64_MAX;
+    if (c->next >= base + loop->trips) return INT64_MAX;
     return (c->next - base) * loop->ii + c->access->offset;
 }
 
-/* Where the elements of a frame are at the boundary of a design: in the words of a stream, in a memory
- * that a process reads or writes, in the words that load the tables.
+/* Where the elements of a frame are at the boundary of a design: in the words of a stream, in a
+ * memory that a process reads or writes, in the words that load the tables.
  * Tests: lit/sim/hls/values.mir, lit/sim/hls/once.mir */
 
 typedef enum HlsDirection { HLS_NO_DATA, HLS_DATA_IN, HLS_DATA_OUT } HlsDirection;
@@ -191,14 +189,14 @@ const Type *design_argument_frame(const HlsDesign *design, uint32_t arg);
 /* The elements of a port, in the order of its words. */
 typedef struct HlsPort {
     uint32_t arg;
-    int64_t *elements; /* places in the array */
+    int64_t *elements;    /* places in the array */
     int64_t count, lanes; /* of a frame, of a word */
-    Array *array;      /* of the current frame; borrowed */
-    Array *weights;    /* given in the first frame instead; owned, or NULL */
+    Array *array;         /* of the current frame; borrowed */
+    Array *weights;       /* given in the first frame instead; owned, or NULL */
 } HlsPort;
 
 /* Of an argument that is a stream of such words, or that is a memory (NULL). False: diagnosed. */
 bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
-                   HlsPort *out) MUST_CHECK;
+                      HlsPort *out) MUST_CHECK;
 
 #endif

@@ -3,11 +3,8 @@
  * unrolled loops have their counters replaced by constants, so that equal addresses are the same
  * uniqued expressions.
  * Tests: lit/sim/design/schedule.mir */
-#include "sim/design/internal.h"
-
 #include "dialects/emithls/emithls.h"
-
-/* --- pragmas --------------------------------------------------------------------------------- */
+#include "sim/design/internal.h"
 
 static void apply_pragma(HlsMemory *m, const Op *op)
 {
@@ -29,29 +26,28 @@ static void apply_pragma(HlsMemory *m, const Op *op)
 static HlsMemory external_memory(const Value *array)
 {
     const Op *func = block_parent_op(array->owner.block);
-    return (HlsMemory){.array = array, .is_constant = true, .distance = 1,
+    return (HlsMemory){.array = array,
+                       .is_constant = true,
+                       .distance = 1,
                        .name = op_attr(func, "arg_names")->u.array.items[array->index]->u.string,
-                       .type = STR("ram_s2p"), .impl = STR("external")};
+                       .type = STR("ram_s2p"),
+                       .impl = STR("external")};
 }
 
 HlsMemory design_memory(const Value *array)
 {
-    if (array->is_arg)
-        return external_memory(array);
+    if (array->is_arg) return external_memory(array);
     const Op *def = value_def(array);
     uint32_t rank = emithls_array_rank(array->type);
     const Attr *name = def->def == EMITHLS(GET) ? op_attr(def, "table") : op_attr(def, "name");
     HlsMemory m = {.array = array, .is_constant = def->def == EMITHLS(GET), .distance = 1};
     m.name = m.is_constant ? name->u.symbol.names[0]->str : name->u.string;
-    FOR_EACH_USE(use, array)
-    apply_pragma(&m, use->owner);
+    FOR_EACH_USE(use, array) apply_pragma(&m, use->owner);
     m.is_register = true;
     for (uint32_t i = 0; i < rank; i++)
         m.is_register &= ((m.banks | m.wide) >> i & 1) || emithls_array_dim(array->type, i) == 1;
     return m;
 }
-
-/* --- delay lines ----------------------------------------------------------------------------- */
 
 /* First index of an access. */
 static const AffineExpr *place_of(const Op *access)
@@ -63,8 +59,7 @@ static const AffineExpr *place_of(const Op *access)
 /* A store of the load's value, one element further. */
 static bool shifts(const Op *store, const Op *load)
 {
-    if (store->def != EMITHLS(STORE) || op_operand(store, 1) != op_operand(load, 0))
-        return false;
+    if (store->def != EMITHLS(STORE) || op_operand(store, 1) != op_operand(load, 0)) return false;
     const AffineExpr *from = place_of(load), *to = place_of(store);
     return from && to && to == affine_add_c(from, 1);
 }
@@ -78,17 +73,14 @@ bool design_is_shift(const Op *load)
 static bool is_delay_line(const Value *array)
 {
     uint32_t stores = 0;
-    FOR_EACH_USE(use, array)
-    {
+    FOR_EACH_USE(use, array) {
         const Op *store = use->owner;
-        if (store->def != EMITHLS(STORE))
-            continue;
+        if (store->def != EMITHLS(STORE)) continue;
         const Op *from = value_def(op_operand(store, 0));
         bool moves = from && from->def == EMITHLS(LOAD) && shifts(store, from);
-        bool feeds = place_of(store) && affine_is_const(place_of(store)) &&
-                     place_of(store)->value == 0;
-        if (!moves && !feeds)
-            return false;
+        bool feeds =
+            place_of(store) && affine_is_const(place_of(store)) && place_of(store)->value == 0;
+        if (!moves && !feeds) return false;
         stores++;
     }
     return stores == 2;
@@ -97,15 +89,15 @@ static bool is_delay_line(const Value *array)
 bool design_is_delayed(const HlsMemory *m, const Op *load, int64_t *distance)
 {
     const AffineExpr *place = place_of(load);
-    if (!m->is_register || !place || !is_delay_line(m->array))
-        return false;
+    if (!m->is_register || !place || !is_delay_line(m->array)) return false;
     *distance = affine_is_const(place) ? place->value + 1 : 1;
     return true;
 }
 
-/* --- indices --------------------------------------------------------------------------------- */
-
-static uint32_t first_index(const Op *op) { return op->def == EMITHLS(STORE) ? 2 : 1; }
+static uint32_t first_index(const Op *op)
+{
+    return op->def == EMITHLS(STORE) ? 2 : 1;
+}
 
 /* Whether a result of the op's map moves with the counters of the pipeline. */
 static bool index_moves(const HlsLoop *loop, const Op *op, const AffineExpr *expr)
@@ -122,16 +114,13 @@ OpTiming design_load_timing(const HlsMemory *m, const HlsLoop *loop, const Op *l
     const AffineMap *map = op_attr(load, "map")->u.map;
     uint32_t rank = emithls_array_rank(m->array->type);
     int64_t choices = 1;
-    if (!m->is_register)
-        return latency_memory_load(m->impl);
+    if (!m->is_register) return latency_memory_load(m->impl);
     for (uint32_t i = 0; i < map->result_count; i++)
         if (index_moves(loop, load, map->results[i]))
             choices *= i < rank ? emithls_array_dim(m->array->type, i)
                                 : emithls_lanes(emithls_array_elem(m->array->type));
     return latency_register_load(choices);
 }
-
-/* --- accesses of an iteration ------------------------------------------------------------------ */
 
 enum { MAX_COPY_LOOPS = 16 };
 
@@ -144,11 +133,14 @@ typedef struct AccessCount {
     const HlsMemory *memory;
     const HlsLoop *loop;
     VEC(BankAddress) seen; /* one each */
-    PtrMap known;      /* hash of an address -> itself */
+    PtrMap known;          /* hash of an address -> itself */
 } AccessCount;
 
 /* Op around which the unrolled loops of a copy are searched: the loop, or the function. */
-static const Op *outermost(const HlsLoop *loop) { return loop->op ? loop->op : op_parent(loop->first); }
+static const Op *outermost(const HlsLoop *loop)
+{
+    return loop->op ? loop->op : op_parent(loop->first);
+}
 
 static void add_address(AccessCount *c, const Op *op, const AffineExpr *const *dims)
 {
@@ -156,16 +148,14 @@ static void add_address(AccessCount *c, const Op *op, const AffineExpr *const *d
     uint32_t rank = emithls_array_rank(c->memory->array->type), first = first_index(op);
     BankAddress a = {.bank = 1, .word = 2, .is_store = op->def == EMITHLS(STORE)};
     for (uint32_t i = 0; i < map->result_count && i < rank; i++) {
-        if (c->memory->wide >> i & 1)
-            continue;
+        if (c->memory->wide >> i & 1) continue;
         const AffineExpr *expr =
             affine_replace(map->results[i], dims, op->operand_count - first, NULL, 0);
         uint64_t *part = c->memory->banks >> i & 1 ? &a.bank : &a.word;
         *part = hash_combine(*part, hash_ptr(expr) + i);
     }
     uint64_t key = hash_combine(hash_combine(a.bank, a.word), a.is_store ? 3 : 4) | 1;
-    if (!ptrmap_put(&c->known, (void *)(uintptr_t)key, c))
-        *vec_push(&c->seen) = a;
+    if (!ptrmap_put(&c->known, (void *)(uintptr_t)key, c)) *vec_push(&c->seen) = a;
 }
 
 /* Whether the index'th operand moves the bank or the address at all. */
@@ -174,8 +164,7 @@ static bool is_addressed_by(const AccessCount *c, const Op *op, uint32_t dim)
     const AffineMap *map = op_attr(op, "map")->u.map;
     uint32_t rank = emithls_array_rank(c->memory->array->type);
     for (uint32_t i = 0; i < map->result_count && i < rank; i++)
-        if (!(c->memory->wide >> i & 1) && affine_uses_dim(map->results[i], dim))
-            return true;
+        if (!(c->memory->wide >> i & 1) && affine_uses_dim(map->results[i], dim)) return true;
     return false;
 }
 
@@ -183,12 +172,11 @@ static bool is_addressed_by(const AccessCount *c, const Op *op, uint32_t dim)
 static int64_t copy_count(const AccessCount *c, const Op *op)
 {
     int64_t copies = 1, extents[MAX_COPY_LOOPS];
-    for (const Op *around = op_parent(op); around != outermost(c->loop); around = op_parent(around)) {
-        if (around->def != EMITHLS(FOR))
-            continue;
+    for (const Op *around = op_parent(op); around != outermost(c->loop);
+         around = op_parent(around)) {
+        if (around->def != EMITHLS(FOR)) continue;
         size_t count = emithls_for_extents(around, extents, MAX_COPY_LOOPS);
-        for (size_t i = 0; i < count; i++)
-            copies *= extents[i];
+        for (size_t i = 0; i < count; i++) copies *= extents[i];
     }
     return copies;
 }
@@ -220,7 +208,10 @@ static void add_copies(AccessCount *c, const Op *op, const AffineExpr **dims, ui
     }
 }
 
-static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
 
 /* Cycles for so many reads and writes of one bank. */
 static int64_t bank_cycles(const HlsMemory *m, int64_t reads, int64_t writes)
@@ -228,12 +219,11 @@ static int64_t bank_cycles(const HlsMemory *m, int64_t reads, int64_t writes)
     static const struct {
         const char *type;
         int64_t reads, writes, all; /* per cycle */
-    } rows[] = {{"rom_1p", 1, 1, 1},  {"rom_2p", 2, 1, 2},  {"ram_1p", 1, 1, 1},
-                {"ram_2p", 2, 1, 2},  {"ram_s2p", 1, 1, 2}, {"ram_t2p", 2, 2, 2}};
+    } rows[] = {{"rom_1p", 1, 1, 1}, {"rom_2p", 2, 1, 2},  {"ram_1p", 1, 1, 1},
+                {"ram_2p", 2, 1, 2}, {"ram_s2p", 1, 1, 2}, {"ram_t2p", 2, 2, 2}};
     size_t row = m->is_constant ? 1 : 5; /* what is bound to nothing has two ports */
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (str_eq_c(m->type, rows[i].type))
-            row = i;
+        if (str_eq_c(m->type, rows[i].type)) row = i;
     int64_t cycles = divide_up(reads + writes, rows[row].all);
     int64_t reading = divide_up(reads, rows[row].reads);
     int64_t writing = divide_up(writes, rows[row].writes);
@@ -248,8 +238,7 @@ static int64_t most_cycles(const AccessCount *c)
     int64_t most = 1, *uses = xcalloc(c->seen.len * 2 + 1, sizeof *uses);
     for (size_t i = 0; i < c->seen.len; i++) {
         const void *key = (void *)(uintptr_t)(c->seen.data[i].bank | 1);
-        if (!ptrmap_has(&banks, key))
-            ptrmap_put(&banks, key, (void *)(uintptr_t)(i + 1));
+        if (!ptrmap_has(&banks, key)) ptrmap_put(&banks, key, (void *)(uintptr_t)(i + 1));
         size_t bank = (uintptr_t)ptrmap_get(&banks, key) - 1;
         uses[2 * bank + c->seen.data[i].is_store]++;
         int64_t cycles = bank_cycles(c->memory, uses[2 * bank], uses[2 * bank + 1]);
@@ -266,12 +255,10 @@ int64_t design_port_cycles(const HlsMemory *m, const HlsLoop *loop)
     const AffineExpr *dims[HLS_MAX_LOOPS];
     if (m->is_register || str_eq_c(m->type, "rom_np")) /* a port for each access */
         return 1;
-    FOR_EACH_USE(use, m->array)
-    {
+    FOR_EACH_USE(use, m->array) {
         const Op *op = use->owner;
         bool is_access = op->def == EMITHLS(LOAD) || op->def == EMITHLS(STORE);
-        if (is_access && op_is_ancestor(outermost(loop), op))
-            add_copies(&c, op, dims, 0);
+        if (is_access && op_is_ancestor(outermost(loop), op)) add_copies(&c, op, dims, 0);
     }
     int64_t cycles = most_cycles(&c);
     vec_free(&c.seen);

@@ -4,9 +4,9 @@
  *
  *   ii = max(requested, cycles of a recurrence / its distance, accesses per port)
  *
- * A recurrence is the longest path from a load of an array to a store of it; the same walk finds it,
- * looking only at what depends on the load. Sums, minima and maxima of integers over an unrolled
- * loop are trees, as HLS tools balance them.
+ * A recurrence is the longest path from a load of an array to a store of it; the same walk finds
+ * it, looking only at what depends on the load. Sums, minima and maxima of integers over an
+ * unrolled loop are trees, as HLS tools balance them.
  * Tests: lit/sim/design/schedule.mir */
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
@@ -19,17 +19,20 @@ enum { ABSENT = -1 };
 typedef struct Schedule {
     Clock clock;
     const HlsLoop *loop;
-    PtrMap times;         /* of values, of arrays when last stored, of reads and writes; plus 1 */
-    const Value *source;  /* only what depends on loads of this array has a time; NULL: all */
+    PtrMap times;          /* of values, of arrays when last stored, of reads and writes; plus 1 */
+    const Value *source;   /* only what depends on loads of this array has a time; NULL: all */
     const Op *source_load; /* only on this one, or NULL */
-    bool source_is_lost;  /* it was stored with what does not depend on it */
-    bool is_conditional;  /* inside an if */
-    int64_t entered;      /* when the condition around is known */
+    bool source_is_lost;   /* it was stored with what does not depend on it */
+    bool is_conditional;   /* inside an if */
+    int64_t entered;       /* when the condition around is known */
     int64_t end;
     VEC(const Value *) arrays; /* that are accessed, once each */
 } Schedule;
 
-static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 static int64_t time_of(const Schedule *s, const void *key)
 {
@@ -45,12 +48,9 @@ static void set_time(Schedule *s, const void *key, int64_t time)
 static void note_array(Schedule *s, const Value *array)
 {
     for (size_t i = 0; i < s->arrays.len; i++)
-        if (s->arrays.data[i] == array)
-            return;
+        if (s->arrays.data[i] == array) return;
     *vec_push(&s->arrays) = array;
 }
-
-/* --- ops ---------------------------------------------------------------------------------- */
 
 static int64_t operands_ready(const Schedule *s, const Op *op)
 {
@@ -63,11 +63,9 @@ static int64_t operands_ready(const Schedule *s, const Op *op)
 static void schedule_scalar(Schedule *s, const Op *op)
 {
     int64_t ready = operands_ready(s, op);
-    if (ready == ABSENT)
-        return;
+    if (ready == ABSENT) return;
     int64_t done = clock_after(s->clock, ready, latency_op(op, s->clock));
-    for (uint32_t i = 0; i < op->result_count; i++)
-        set_time(s, op_result(op, i), done);
+    for (uint32_t i = 0; i < op->result_count; i++) set_time(s, op_result(op, i), done);
 }
 
 static void schedule_load(Schedule *s, const Op *op)
@@ -90,8 +88,7 @@ static void schedule_store(Schedule *s, const Op *op)
     const Value *array = op_operand(op, 1);
     int64_t ready = time_of(s, op_operand(op, 0));
     note_array(s, array);
-    if (!s->source)
-        ready = later(later(ready, 0), s->entered);
+    if (!s->source) ready = later(later(ready, 0), s->entered);
     if (ready != ABSENT)
         set_time(s, array, later(ready, time_of(s, array)));
     else if (array == s->source && !s->is_conditional)
@@ -100,13 +97,11 @@ static void schedule_store(Schedule *s, const Op *op)
 
 static void schedule_access(Schedule *s, const Op *op)
 {
-    if (s->source)
-        return;
+    if (s->source) return;
     int64_t ready = later(operands_ready(s, op), s->entered);
     int64_t done = clock_after(s->clock, ready, latency_op(op, s->clock));
     set_time(s, op, done);
-    for (uint32_t i = 0; i < op->result_count; i++)
-        set_time(s, op_result(op, i), done);
+    for (uint32_t i = 0; i < op->result_count; i++) set_time(s, op_result(op, i), done);
 }
 
 static bool schedule_range(Schedule *s, const Op *first, const Op *end);
@@ -123,15 +118,12 @@ static bool schedule_if(Schedule *s, const Op *op)
     return ok;
 }
 
-/* --- unrolled loops ------------------------------------------------------------------------- */
-
 static bool is_associative(const Op *op)
 {
-    static const uint32_t ids[] = {ARITH_ADDI,  ARITH_MAXSI, ARITH_MAXUI, ARITH_MINSI, ARITH_MINUI,
-                                   ARITH_MULI,  ARITH_ANDI,  ARITH_ORI,   ARITH_XORI};
+    static const uint32_t ids[] = {ARITH_ADDI, ARITH_MAXSI, ARITH_MAXUI, ARITH_MINSI, ARITH_MINUI,
+                                   ARITH_MULI, ARITH_ANDI,  ARITH_ORI,   ARITH_XORI};
     for (size_t i = 0; op && i < COUNT_OF(ids); i++)
-        if (op->def == &arith_ops[ids[i]])
-            return true;
+        if (op->def == &arith_ops[ids[i]]) return true;
     return false;
 }
 
@@ -154,8 +146,7 @@ static int64_t copies_per_element(const Op *loop, const Op *store)
 static const Op *accumulated(const Op *store, const Value **other)
 {
     const Op *sum = value_def(op_operand(store, 0));
-    if (!is_associative(sum))
-        return NULL;
+    if (!is_associative(sum)) return NULL;
     for (uint32_t i = 0; i < 2; i++) {
         const Op *load = value_def(op_operand(sum, i));
         *other = op_operand(sum, 1 - i);
@@ -166,14 +157,14 @@ static const Op *accumulated(const Op *store, const Value **other)
     return NULL;
 }
 
-/* In order: a cascade of DSP slices, each of which adds its product a cycle after the one before. */
+/* In order: a cascade of DSP slices, each of which adds its product a cycle after the one
+ * before. */
 static void cascade(Schedule *s, const Op *store, const Value *product, int64_t copies)
 {
     int64_t time = time_of(s, product);
     for (int64_t i = 1; time != ABSENT && i < copies; i++)
         time = clock_after(s->clock, time, latency_cascade());
-    if (time != ABSENT)
-        set_time(s, op_operand(store, 1), time);
+    if (time != ABSENT) set_time(s, op_operand(store, 1), time);
 }
 
 /* A tree over the copies' terms, and the old value added last. */
@@ -186,8 +177,7 @@ static void balance(Schedule *s, const Op *store, int64_t copies, int64_t before
     for (int64_t terms = copies; time != ABSENT && terms > 1; terms = (terms + 1) / 2)
         time = clock_after(s->clock, time, timing);
     int64_t ready = later(time, before);
-    if (ready != ABSENT)
-        set_time(s, op_operand(store, 1), clock_after(s->clock, ready, timing));
+    if (ready != ABSENT) set_time(s, op_operand(store, 1), clock_after(s->clock, ready, timing));
 }
 
 /* The op's first copy is scheduled. What its copies pass on through an array follows. */
@@ -195,23 +185,19 @@ static bool schedule_chains(Schedule *s, const Op *loop, const PtrMap *before)
 {
     const Block *body = region_entry(op_region(loop, 0));
     int64_t chain = 1;
-    FOR_EACH_OP(op, body)
-    {
+    FOR_EACH_OP(op, body) {
         const Value *other = NULL;
         int64_t copies = op->def == EMITHLS(STORE) ? copies_per_element(loop, op) : 1;
-        if (copies == 1)
-            continue;
+        if (copies == 1) continue;
         if (accumulated(op, &other) && op_attr(loop, "ordered"))
             cascade(s, op, other, copies);
         else if (accumulated(op, &other))
-            balance(s, op, copies,
-                    (int64_t)(uintptr_t)ptrmap_get(before, op_operand(op, 1)) - 1);
+            balance(s, op, copies, (int64_t)(uintptr_t)ptrmap_get(before, op_operand(op, 1)) - 1);
         else
             chain = later(chain, copies);
     }
     for (int64_t i = 1; i < chain; i++)
-        if (!schedule_range(s, body->first, NULL))
-            return false;
+        if (!schedule_range(s, body->first, NULL)) return false;
     return true;
 }
 
@@ -219,20 +205,17 @@ static bool schedule_copies(Schedule *s, const Op *loop)
 {
     PtrMap before = {0}; /* array -> time of its last store, plus 1 */
     FOR_EACH_OP(op, region_entry(op_region(loop, 0)))
-    if (op->def == EMITHLS(STORE)) {
-        const Value *array = op_operand(op, 1);
-        int64_t time = time_of(s, array);
-        if (array == s->source && !s->source_is_lost)
-            time = later(time, 0);
-        ptrmap_put(&before, array, (void *)(uintptr_t)(time + 1));
-    }
+        if (op->def == EMITHLS(STORE)) {
+            const Value *array = op_operand(op, 1);
+            int64_t time = time_of(s, array);
+            if (array == s->source && !s->source_is_lost) time = later(time, 0);
+            ptrmap_put(&before, array, (void *)(uintptr_t)(time + 1));
+        }
     bool ok = schedule_range(s, region_entry(op_region(loop, 0))->first, NULL) &&
               schedule_chains(s, loop, &before);
     ptrmap_free(&before);
     return ok;
 }
-
-/* --- bodies ----------------------------------------------------------------------------------- */
 
 static bool is_declaration(const Op *op)
 {
@@ -240,17 +223,14 @@ static bool is_declaration(const Op *op)
                                    EMITHLS_ARRAY_PARTITION, EMITHLS_ARRAY_RESHAPE,
                                    EMITHLS_BIND_STORAGE,    EMITHLS_DEPENDENCE};
     for (size_t i = 0; i < COUNT_OF(ids); i++)
-        if (op->def == &emithls_ops[ids[i]])
-            return true;
+        if (op->def == &emithls_ops[ids[i]]) return true;
     return op->def == ARITH(CONSTANT);
 }
 
 static bool schedule_op(Schedule *s, const Op *op)
 {
-    if (op->def == EMITHLS(FOR))
-        return schedule_copies(s, op);
-    if (op->def == EMITHLS(IF))
-        return schedule_if(s, op);
+    if (op->def == EMITHLS(FOR)) return schedule_copies(s, op);
+    if (op->def == EMITHLS(IF)) return schedule_if(s, op);
     if (op->def == EMITHLS(LOAD))
         schedule_load(s, op);
     else if (op->def == EMITHLS(STORE))
@@ -268,17 +248,14 @@ static bool schedule_op(Schedule *s, const Op *op)
 static bool schedule_range(Schedule *s, const Op *first, const Op *end)
 {
     for (const Op *op = first; op != end; op = op->next)
-        if (!schedule_op(s, op))
-            return false;
+        if (!schedule_op(s, op)) return false;
     return true;
 }
 
-/* --- initiation interval ------------------------------------------------------------------------ */
-
-static void require_ii(const HlsDesign *design, HlsLoop *loop, int64_t ii, const char *what, Str name)
+static void require_ii(const HlsDesign *design, HlsLoop *loop, int64_t ii, const char *what,
+                       Str name)
 {
-    if (ii <= loop->ii)
-        return;
+    if (ii <= loop->ii) return;
     StrBuf text = {0};
     strbuf_printf(&text, "%s '%.*s'", what, STR_ARG(name));
     loop->ii = ii;
@@ -291,11 +268,11 @@ static void require_ii(const HlsDesign *design, HlsLoop *loop, int64_t ii, const
 static bool recurrence(const Schedule *main, const HlsMemory *memory, const Op *load,
                        int64_t *cycles)
 {
-    Schedule s = {.clock = main->clock, .loop = main->loop, .source = memory->array,
-                  .source_load = load};
+    Schedule s = {
+        .clock = main->clock, .loop = main->loop, .source = memory->array, .source_load = load};
     bool ok = schedule_range(&s, main->loop->first, main->loop->end);
     int64_t time = time_of(&s, memory->array);
-    *cycles = time == ABSENT         ? 0
+    *cycles = time == ABSENT        ? 0
               : memory->is_register ? clock_cycles_until(s.clock, time)
                                     : clock_cycle(s.clock, time) + 1;
     ptrmap_free(&s.times);
@@ -308,28 +285,23 @@ static bool is_inside(const HlsLoop *loop, const Value *array)
     return loop->op && op_is_ancestor(loop->op, value_def(array));
 }
 
-/* Recurrences through an array. A delay line is taken load by load: each sees values of its own age. */
+/* Recurrences through an array. A delay line is taken load by load: each sees values of its own
+ * age. */
 static bool limit_by_recurrences(const HlsDesign *design, const Schedule *s, HlsLoop *loop,
                                  const HlsMemory *m)
 {
     int64_t cycles = 0, distance = m->distance;
     bool is_delay_line = false;
-    FOR_EACH_USE(use, m->array)
-    {
+    FOR_EACH_USE(use, m->array) {
         const Op *load = use->owner;
-        if (load->def != EMITHLS(LOAD) || !design_is_delayed(m, load, &distance))
-            continue;
+        if (load->def != EMITHLS(LOAD) || !design_is_delayed(m, load, &distance)) continue;
         is_delay_line = true;
-        if (design_is_shift(load))
-            continue;
-        if (!recurrence(s, m, load, &cycles))
-            return false;
+        if (design_is_shift(load)) continue;
+        if (!recurrence(s, m, load, &cycles)) return false;
         require_ii(design, loop, (cycles + distance - 1) / distance, "recurrence through", m->name);
     }
-    if (is_delay_line)
-        return true;
-    if (!recurrence(s, m, NULL, &cycles))
-        return false;
+    if (is_delay_line) return true;
+    if (!recurrence(s, m, NULL, &cycles)) return false;
     require_ii(design, loop, (cycles + distance - 1) / distance, "recurrence through", m->name);
     return true;
 }
@@ -346,17 +318,15 @@ static bool limit_by_arrays(const HlsDesign *design, const Schedule *s, HlsLoop 
     return true;
 }
 
-/* --- reads and writes ------------------------------------------------------------------------------ */
-
 /* A stream takes one access a cycle, and words leave after those of the iteration have come. */
-static void place_accesses(const HlsDesign *design, const Schedule *s, HlsLoop *loop, const Op *func)
+static void place_accesses(const HlsDesign *design, const Schedule *s, HlsLoop *loop,
+                           const Op *func)
 {
     int64_t next[HLS_MAX_PORTS] = {0}, last_read = 0, uses[HLS_MAX_PORTS] = {0};
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < loop->accesses.len; i++) {
             HlsAccess *a = &loop->accesses.data[i];
-            if (a->is_write != (pass == 1))
-                continue;
+            if (a->is_write != (pass == 1)) continue;
             a->offset = later(clock_cycle(s->clock, time_of(s, a->op)), next[a->port]);
             if (a->is_write)
                 a->offset = later(a->offset, last_read);
@@ -377,8 +347,7 @@ bool design_schedule(const HlsDesign *design, HlsLoop *loop)
     loop->ii = loop->requested_ii > 0 ? loop->requested_ii : 1;
     loop->depth = clock_cycle(s.clock, s.end) + 1;
     ok = ok && limit_by_arrays(design, &s, loop);
-    if (ok)
-        place_accesses(design, &s, loop, func);
+    if (ok) place_accesses(design, &s, loop, func);
     if (loop->requested_ii == 0) {
         loop->ii = loop->depth;
         loop->ii_reason = NULL;

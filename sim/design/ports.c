@@ -1,10 +1,9 @@
 /* The order of elements comes from emithls.frame and emithls.word: words row by row over the frame,
  * elements row by row inside a word.
  * Tests: lit/sim/hls/values.mir, lit/sim/hls/once.mir */
-#include "sim/design/design.h"
-
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
+#include "sim/design/design.h"
 
 static const Attr *argument_attr(const HlsDesign *design, uint32_t arg, const char *name)
 {
@@ -56,8 +55,7 @@ static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPo
     port->count = stream->words * port->lanes;
     port->weights = array_new(type_tensor(emithls_scalar(stream->word), &port->count, 1, NULL));
     port->array = port->weights;
-    FOR_EACH_OP(op, design->top->block)
-    {
+    FOR_EACH_OP(op, design->top->block) {
         bool is_loaded = op->def == EMITHLS(TABLE) && op_attr(op, "loaded");
         Array *table = is_loaded ? array_from_attr(op_attr(op, "value")) : NULL;
         for (int64_t i = 0; table && port->weights && i < table->count && used < port->count; i++)
@@ -70,7 +68,7 @@ static bool init_weights(const HlsDesign *design, const HlsStream *stream, HlsPo
 }
 
 bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t arg, Arena *arena,
-                   HlsPort *out)
+                      HlsPort *out)
 {
     enum { MAX_RANK = 32 };
     const Type *frame = design_argument_frame(design, arg);
@@ -84,11 +82,11 @@ bool design_port_init(const HlsDesign *design, const HlsStream *stream, uint32_t
     }
     if (!frame || !words || !attr_int_list(words, word, MAX_RANK, &rank) ||
         rank != frame->u.shaped.rank || !type_element_count(frame, &out->count))
-        return op_error(design->top, "cannot be simulated with data: port '%.*s' has no "
-                                     "emithls.frame and emithls.word",
+        return op_error(design->top,
+                        "cannot be simulated with data: port '%.*s' has no "
+                        "emithls.frame and emithls.word",
                         STR_ARG(op_attr(design->top, "arg_names")->u.array.items[arg]->u.string));
-    for (size_t i = 0; i < rank; i++)
-        out->lanes *= word[i];
+    for (size_t i = 0; i < rank; i++) out->lanes *= word[i];
     out->elements = ARENA_ARRAY(arena, int64_t, out->count);
     fill_order(out->elements, out->count, out->lanes, frame, word);
     return true;

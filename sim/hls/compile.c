@@ -1,17 +1,16 @@
-/* Compiling processes. Arrays get registers first; every SSA value has a register (a word as many as
- * it has lanes) that its copies in unrolled loops share, since none of them lives longer than its
- * copy.
+/* Compiling processes. Arrays get registers first; every SSA value has a register (a word as many
+ * as it has lanes) that its copies in unrolled loops share, since none of them lives longer than
+ * its copy.
  * Tests: lit/sim/hls/values.mir, test/e2e/sizing_check.py */
-#include "sim/hls/internal.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
-#include "ir/attr/attr.h"
 #include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 #include "ir/core/core.h"
+#include "sim/hls/internal.h"
 
 uint32_t hls_sim_compiler_new_regs(HlsCompiler *c, int64_t count)
 {
@@ -46,14 +45,15 @@ uint32_t hls_sim_compiler_define(HlsCompiler *c, const Value *value)
     return reg;
 }
 
-uint32_t hls_sim_compiler_place(const HlsCompiler *c, const Value *value) { return hls_sim_reg_find(&c->places, value); }
+uint32_t hls_sim_compiler_place(const HlsCompiler *c, const Value *value)
+{
+    return hls_sim_reg_find(&c->places, value);
+}
 
 static uint8_t spare_of(const Type *type)
 {
     return type_is_integer(type_elem(type)) ? (uint8_t)(64 - type_width(type_elem(type))) : 0;
 }
-
-/* --- conditions -------------------------------------------------------------------------------- */
 
 /* Register of 1 where the counters are in the op's set; it is known before the body. */
 static bool compile_condition(HlsCompiler *c, const Op *op, uint32_t *reg)
@@ -69,8 +69,8 @@ static bool compile_condition(HlsCompiler *c, const Op *op, uint32_t *reg)
             return op_error(op, "cannot be simulated: an index is no loop counter, or a divisor no "
                                 "constant");
     }
-    const IntegerSet *own = set_get(op->ctx, c->loop->counter_count, 0, set->constraint_count, exprs,
-                                    set->is_eq);
+    const IntegerSet *own =
+        set_get(op->ctx, c->loop->counter_count, 0, set->constraint_count, exprs, set->is_eq);
     if (!ptrmap_has(&c->indices, own)) {
         size_t first = c->code->tests.len;
         for (uint32_t i = 0; i < set->constraint_count; i++) {
@@ -85,13 +85,11 @@ static bool compile_condition(HlsCompiler *c, const Op *op, uint32_t *reg)
     return true;
 }
 
-/* --- scalars --------------------------------------------------------------------------------------- */
-
 static const HlsOpcode fast_codes[ARITH_OP_COUNT] = {
-    [ARITH_ADDI] = CODE_ADD,   [ARITH_SUBI] = CODE_SUB,   [ARITH_MULI] = CODE_MUL,
-    [ARITH_ANDI] = CODE_AND,   [ARITH_ORI] = CODE_OR,     [ARITH_XORI] = CODE_XOR,
-    [ARITH_MAXSI] = CODE_MAX,  [ARITH_MINSI] = CODE_MIN,  [ARITH_SHLI] = CODE_SHL,
-    [ARITH_SHRSI] = CODE_SHRS, [ARITH_SHRUI] = CODE_SHRU, [ARITH_EXTUI] = CODE_ZEXT,
+    [ARITH_ADDI] = CODE_ADD,    [ARITH_SUBI] = CODE_SUB,      [ARITH_MULI] = CODE_MUL,
+    [ARITH_ANDI] = CODE_AND,    [ARITH_ORI] = CODE_OR,        [ARITH_XORI] = CODE_XOR,
+    [ARITH_MAXSI] = CODE_MAX,   [ARITH_MINSI] = CODE_MIN,     [ARITH_SHLI] = CODE_SHL,
+    [ARITH_SHRSI] = CODE_SHRS,  [ARITH_SHRUI] = CODE_SHRU,    [ARITH_EXTUI] = CODE_ZEXT,
     [ARITH_TRUNCI] = CODE_SEXT, [ARITH_SELECT] = CODE_SELECT,
 };
 
@@ -99,8 +97,7 @@ static const HlsOpcode fast_codes[ARITH_OP_COUNT] = {
 static int64_t shift_amount(const Op *op)
 {
     const Op *def = value_def(op_operand(op, 1));
-    if (!def || def->def != ARITH(CONSTANT))
-        return -1;
+    if (!def || def->def != ARITH(CONSTANT)) return -1;
     int64_t amount = attr_int_value(op_attr(def, "value"));
     return amount >= 0 && amount < (int64_t)type_width(op_result(op, 0)->type) ? amount : -1;
 }
@@ -108,24 +105,20 @@ static int64_t shift_amount(const Op *op)
 /* i1 is kept as 0 or 1, which only the bitwise ops and select leave alone. */
 static HlsOpcode fast_code(const Op *op)
 {
-    if (op->def->dialect != &arith_dialect)
-        return CODE_CALL;
+    if (op->def->dialect != &arith_dialect) return CODE_CALL;
     HlsOpcode code = fast_codes[op->def - arith_ops];
     bool is_bit = type_is_int_width(op_result(op, 0)->type, 1);
-    if (code == CODE_SELECT)
-        return code;
+    if (code == CODE_SELECT) return code;
     if (code == CODE_END || (is_bit && code != CODE_AND && code != CODE_OR && code != CODE_XOR))
         return CODE_CALL;
-    if (code >= CODE_SHL && code <= CODE_SHRU && shift_amount(op) < 0)
-        return CODE_CALL;
+    if (code >= CODE_SHL && code <= CODE_SHRU && shift_amount(op) < 0) return CODE_CALL;
     return code;
 }
 
 static bool compile_slow(HlsCompiler *c, const Op *op)
 {
     HlsSlow slow = {.in = {0}};
-    if (!vm_instr_fn(op->def))
-        return op_error(op, "cannot be simulated");
+    if (!vm_instr_fn(op->def)) return op_error(op, "cannot be simulated");
     slow.in = vm_instr_for(op);
     for (uint32_t i = 0; i < op->operand_count; i++)
         slow.in_regs[i] = hls_sim_compiler_place(c, op_operand(op, i));
@@ -153,25 +146,23 @@ static bool compile_scalar(HlsCompiler *c, const Op *op)
     if (!op->def || op->operand_count == 0 || op->result_count == 0 || op->operand_count > 3 ||
         op->result_count > 2)
         return op_error(op, "cannot be simulated");
-    if (!check_types(op))
-        return false;
+    if (!check_types(op)) return false;
     const Type *from = op_operand(op, 0)->type, *to = op_result(op, 0)->type;
     if (op->def == ARITH(EXTSI) && !type_is_int_width(from, 1)) {
         hls_sim_reg_put(&c->places, op_result(op, 0), hls_sim_compiler_place(c, op_operand(op, 0)));
         return true;
     }
     HlsOpcode code = fast_code(op);
-    if (code == CODE_CALL)
-        return compile_slow(c, op);
-    uint32_t a = hls_sim_compiler_place(c, op_operand(op, 0)), out = hls_sim_compiler_define(c, op_result(op, 0));
+    if (code == CODE_CALL) return compile_slow(c, op);
+    uint32_t a = hls_sim_compiler_place(c, op_operand(op, 0)),
+             out = hls_sim_compiler_define(c, op_result(op, 0));
     HlsInstr *in = hls_sim_compiler_emit(c, code);
     in->out = out;
     in->a = a;
     in->b = op->operand_count > 1 ? hls_sim_compiler_place(c, op_operand(op, 1)) : 0;
     in->spare = type_is_int_width(to, 1) ? 0 : spare_of(to);
     in->in_spare = spare_of(from);
-    if (code >= CODE_SHL && code <= CODE_SHRU)
-        in->imm = shift_amount(op);
+    if (code >= CODE_SHL && code <= CODE_SHRU) in->imm = shift_amount(op);
     if (code == CODE_SELECT) {
         in->imm = hls_sim_compiler_place(c, op_operand(op, 2));
         in->count = (uint32_t)emithls_lanes(to);
@@ -187,8 +178,7 @@ static bool compile_constant(HlsCompiler *c, const Op *op)
                         type_str(op->ctx, op_result(op, 0)->type));
     bool is_new = !ptrmap_has(&c->own, op_result(op, 0));
     uint32_t reg = hls_sim_compiler_define(c, op_result(op, 0));
-    if (is_new)
-        *vec_push(&c->constants) = (Constant){reg, vm_cell_from_array(array, 0)};
+    if (is_new) *vec_push(&c->constants) = (Constant){reg, vm_cell_from_array(array, 0)};
     array_unref(array);
     return true;
 }
@@ -196,7 +186,8 @@ static bool compile_constant(HlsCompiler *c, const Op *op)
 /* A number that the counters give. */
 static bool compile_number(HlsCompiler *c, const Op *op)
 {
-    const AffineExpr *expr = hls_sim_compiler_over_counters(c, op, 0, op_attr(op, "map")->u.map->results[0]);
+    const AffineExpr *expr =
+        hls_sim_compiler_over_counters(c, op, 0, op_attr(op, "map")->u.map->results[0]);
     if (!expr || !affine_is_pure(expr))
         return op_error(op, "cannot be simulated: an index is no loop counter, or a divisor no "
                             "constant");
@@ -204,15 +195,12 @@ static bool compile_number(HlsCompiler *c, const Op *op)
     return true;
 }
 
-/* --- bodies ---------------------------------------------------------------------------------------- */
-
 static bool compile_range(HlsCompiler *c, const Op *first, const Op *end);
 
 static bool compile_if(HlsCompiler *c, const Op *op)
 {
     uint32_t reg = 0;
-    if (!compile_condition(c, op, &reg))
-        return false;
+    if (!compile_condition(c, op, &reg)) return false;
     hls_sim_compiler_emit(c, CODE_SKIP)->a = reg;
     size_t skip = c->code->body.len - 1;
     bool ok = compile_range(c, region_entry(op_region(op, 0))->first, NULL);
@@ -227,8 +215,7 @@ static bool compile_copies(HlsCompiler *c, const Op *op)
     emithls_for_range(op, &begin, &end);
     for (int64_t position = begin; position < end; position++) {
         design_bind_lanes(op, position, &c->lanes);
-        if (!compile_range(c, body->first, NULL))
-            return false;
+        if (!compile_range(c, body->first, NULL)) return false;
     }
     return true;
 }
@@ -248,27 +235,20 @@ static void compile_access(HlsCompiler *c, const Op *op)
 static bool compile_op(HlsCompiler *c, const Op *op, size_t block_begin)
 {
     uint32_t reg = 0;
-    if (op->def == EMITHLS(FOR))
-        return compile_copies(c, op);
-    if (op->def == EMITHLS(IF))
-        return compile_if(c, op);
-    if (op->def == EMITHLS(LOAD))
-        return hls_sim_compile_load(c, op);
-    if (op->def == EMITHLS(STORE))
-        return hls_sim_compile_store(c, op, block_begin);
+    if (op->def == EMITHLS(FOR)) return compile_copies(c, op);
+    if (op->def == EMITHLS(IF)) return compile_if(c, op);
+    if (op->def == EMITHLS(LOAD)) return hls_sim_compile_load(c, op);
+    if (op->def == EMITHLS(STORE)) return hls_sim_compile_store(c, op, block_begin);
     if (op->def == EMITHLS(READ) || op->def == EMITHLS(WRITE)) {
         compile_access(c, op);
         return true;
     }
-    if (op->def == ARITH(CONSTANT))
-        return compile_constant(c, op);
-    if (op->def == EMITHLS(INDEX))
-        return compile_number(c, op);
+    if (op->def == ARITH(CONSTANT)) return compile_constant(c, op);
+    if (op->def == EMITHLS(INDEX)) return compile_number(c, op);
     if (op->def != EMITHLS(COND))
         return op->result_count == 0 || ptrmap_has(&c->arrays, op_result(op, 0)) ||
                compile_scalar(c, op);
-    if (!compile_condition(c, op, &reg))
-        return false;
+    if (!compile_condition(c, op, &reg)) return false;
     hls_sim_reg_put(&c->places, op_result(op, 0), reg);
     return true;
 }
@@ -277,19 +257,17 @@ static bool compile_range(HlsCompiler *c, const Op *first, const Op *end)
 {
     size_t block_begin = c->code->body.len;
     for (const Op *op = first; op != end; op = op->next)
-        if (!compile_op(c, op, block_begin))
-            return false;
+        if (!compile_op(c, op, block_begin)) return false;
     return true;
 }
-
-/* --- processes --------------------------------------------------------------------------------------- */
 
 static bool place_array(HlsCompiler *c, const Op *op, const Value *array)
 {
     if (!vm_cell_holds(emithls_scalar(emithls_array_elem(array->type))))
         return op_error(op, "cannot be simulated with data: values of type '%s'",
                         type_str(op->ctx, emithls_array_elem(array->type)));
-    hls_sim_reg_put(&c->arrays, array, hls_sim_compiler_new_regs(c, hls_sim_array_size(array->type)));
+    hls_sim_reg_put(&c->arrays, array,
+                    hls_sim_compiler_new_regs(c, hls_sim_array_size(array->type)));
     return true;
 }
 
@@ -300,10 +278,8 @@ static bool declare_arguments(HlsCompiler *c, const HlsProcess *process, HlsCode
     out->memories = xcalloc(body->arg_count, sizeof *out->memories);
     for (uint32_t i = 0; i < body->arg_count; i++) {
         hls_sim_reg_put(&c->ports, body->args[i], i);
-        if (process->streams[i] != HLS_NOBODY)
-            continue;
-        if (!place_array(c, process->func, body->args[i]))
-            return false;
+        if (process->streams[i] != HLS_NOBODY) continue;
+        if (!place_array(c, process->func, body->args[i])) return false;
         out->memories[i] = hls_sim_reg_find(&c->arrays, body->args[i]);
     }
     return true;
@@ -312,14 +288,11 @@ static bool declare_arguments(HlsCompiler *c, const HlsProcess *process, HlsCode
 static bool declare_array(HlsCompiler *c, const Op *op)
 {
     const Value *array = op_result(op, 0);
-    if (!place_array(c, op, array))
-        return false;
+    if (!place_array(c, op, array)) return false;
     uint32_t first = hls_sim_reg_find(&c->arrays, array);
-    if (op->def != EMITHLS(GET))
-        return true;
+    if (op->def != EMITHLS(GET)) return true;
     Array *contents = array_from_attr(op_attr(symbol_lookup(op, op_attr(op, "table")), "value"));
-    if (!contents)
-        return op_error(op, "cannot be simulated with data: its table has no elements");
+    if (!contents) return op_error(op, "cannot be simulated with data: its table has no elements");
     *vec_push(&c->tables) = contents;
     *vec_push(&c->table_regs) = first;
     return true;
@@ -331,8 +304,7 @@ static bool declare(HlsCompiler *c, const Op *op)
     if ((op->def == EMITHLS(VARIABLE) || op->def == EMITHLS(GET)) && !declare_array(c, op))
         return false;
     FOR_EACH_INNER(inner, op)
-    if (!declare(c, inner))
-        return false;
+        if (!declare(c, inner)) return false;
     return true;
 }
 
@@ -342,8 +314,7 @@ static bool compile_loops(HlsCompiler *c, const HlsProcess *process, HlsCode *ou
         c->loop = &process->loops.data[l];
         c->code = &out->loops[l];
         ptrmap_clear(&c->indices);
-        if (!compile_range(c, c->loop->first, c->loop->end))
-            return false;
+        if (!compile_range(c, c->loop->first, c->loop->end)) return false;
         hls_sim_compiler_emit(c, CODE_END);
         *vec_push(&c->code->before) = (HlsInstr){.code = CODE_END};
     }
@@ -354,8 +325,7 @@ static bool compile_loops(HlsCompiler *c, const HlsProcess *process, HlsCode *ou
 static bool compile_outside(HlsCompiler *c, const Op *func)
 {
     FOR_EACH_OP(op, region_entry(op_region(func, 0)))
-    if (op->def == ARITH(CONSTANT) && !compile_constant(c, op))
-        return false;
+        if (op->def == ARITH(CONSTANT) && !compile_constant(c, op)) return false;
     return true;
 }
 
@@ -381,10 +351,8 @@ static void fill_registers(const HlsCompiler *c, const HlsProcess *process, HlsC
 static void compiler_free(HlsCompiler *c)
 {
     PtrMap *maps[] = {&c->arrays, &c->own, &c->places, &c->lanes, &c->indices, &c->ports};
-    for (size_t i = 0; i < COUNT_OF(maps); i++)
-        ptrmap_free(maps[i]);
-    for (size_t i = 0; i < c->tables.len; i++)
-        array_unref(c->tables.data[i]);
+    for (size_t i = 0; i < COUNT_OF(maps); i++) ptrmap_free(maps[i]);
+    for (size_t i = 0; i < c->tables.len; i++) array_unref(c->tables.data[i]);
     vec_free(&c->constants);
     vec_free(&c->tables);
     vec_free(&c->table_regs);
@@ -397,8 +365,7 @@ bool hls_sim_compile(const HlsProcess *process, HlsCode *out)
     *out = (HlsCode){.loops = xcalloc(process->loops.len, sizeof *out->loops)};
     bool ok = declare_arguments(&c, process, out) && declare(&c, process->func) &&
               compile_outside(&c, process->func) && compile_loops(&c, process, out);
-    if (ok)
-        fill_registers(&c, process, out);
+    if (ok) fill_registers(&c, process, out);
     compiler_free(&c);
     return ok;
 }

@@ -1,18 +1,16 @@
-/* Indices and accesses of arrays in compiled loop bodies. A load from a constant address gives no code
- * where nothing is stored before its last use; one at a computed place checks its bounds.
+/* Indices and accesses of arrays in compiled loop bodies. A load from a constant address gives no
+ * code where nothing is stored before its last use; one at a computed place checks its bounds.
  * Tests: lit/sim/hls/values.mir, lit/sim/hls/lookup.mir */
-#include "sim/hls/internal.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
-
-/* --- indices -------------------------------------------------------------------------------- */
+#include "sim/hls/internal.h"
 
 static HlsForm *find_form(HlsCompiler *c, const int64_t *coeffs)
 {
     for (size_t i = 0; i < c->code->forms.len; i++)
-        if (memcmp(c->code->forms.data[i].coeffs, coeffs, sizeof c->code->forms.data[i].coeffs) == 0)
+        if (memcmp(c->code->forms.data[i].coeffs, coeffs, sizeof c->code->forms.data[i].coeffs) ==
+            0)
             return &c->code->forms.data[i];
     return NULL;
 }
@@ -21,8 +19,7 @@ static HlsForm *find_form(HlsCompiler *c, const int64_t *coeffs)
 static uint32_t form_reg(HlsCompiler *c, const int64_t *coeffs)
 {
     HlsForm *form = find_form(c, coeffs);
-    if (form)
-        return form->reg;
+    if (form) return form->reg;
     form = vec_push(&c->code->forms);
     *form = (HlsForm){.reg = hls_sim_compiler_new_regs(c, 1)};
     memcpy(form->coeffs, coeffs, sizeof form->coeffs);
@@ -34,10 +31,15 @@ static uint32_t form_reg(HlsCompiler *c, const int64_t *coeffs)
     return form->reg;
 }
 
-uint32_t hls_sim_compile_index_op(HlsCompiler *c, HlsOpcode code, uint32_t a, uint32_t b, int64_t imm)
+uint32_t hls_sim_compile_index_op(HlsCompiler *c, HlsOpcode code, uint32_t a, uint32_t b,
+                                  int64_t imm)
 {
     HlsInstr *in = vec_push(&c->code->before);
-    *in = (HlsInstr){.code = (uint8_t)code, .out = hls_sim_compiler_new_regs(c, 1), .a = a, .b = b, .imm = imm,
+    *in = (HlsInstr){.code = (uint8_t)code,
+                     .out = hls_sim_compiler_new_regs(c, 1),
+                     .a = a,
+                     .b = b,
+                     .imm = imm,
                      .count = 1};
     return in->out;
 }
@@ -53,7 +55,8 @@ uint32_t hls_sim_whole_index(HlsCompiler *c, const AffineExpr *expr)
 
 static uint32_t compile_nonlinear(HlsCompiler *c, const AffineExpr *expr)
 {
-    static const HlsOpcode codes[] = {[AFFINE_MUL] = CODE_MUL_CONST, [AFFINE_MOD] = CODE_MOD,
+    static const HlsOpcode codes[] = {[AFFINE_MUL] = CODE_MUL_CONST,
+                                      [AFFINE_MOD] = CODE_MOD,
                                       [AFFINE_FLOORDIV] = CODE_FLOORDIV,
                                       [AFFINE_CEILDIV] = CODE_CEILDIV};
     uint32_t left = hls_sim_whole_index(c, expr->lhs);
@@ -68,8 +71,7 @@ Index hls_sim_compile_index(HlsCompiler *c, const AffineExpr *expr)
     Index index = {NO_REG, 0};
     if (affine_linear(expr, c->loop->counter_count, coeffs, &index.add)) {
         bool moves = false;
-        for (uint32_t i = 0; i < c->loop->counter_count; i++)
-            moves |= coeffs[i] != 0;
+        for (uint32_t i = 0; i < c->loop->counter_count; i++) moves |= coeffs[i] != 0;
         index.reg = moves ? form_reg(c, coeffs) : NO_REG;
         return index;
     }
@@ -81,26 +83,22 @@ Index hls_sim_compile_index(HlsCompiler *c, const AffineExpr *expr)
 }
 
 const AffineExpr *hls_sim_compiler_over_counters(const HlsCompiler *c, const Op *op, uint32_t first,
-                                       const AffineExpr *expr)
+                                                 const AffineExpr *expr)
 {
     const AffineExpr *dims[HLS_MAX_LOOPS];
     for (uint32_t i = first; i < op->operand_count; i++) {
         int at = design_counter_of(c->loop, op_operand(op, i));
-        dims[i - first] = at >= 0 ? affine_dim(op->ctx, (uint32_t)at)
-                                  : ptrmap_get(&c->lanes, op_operand(op, i));
-        if (!dims[i - first])
-            return NULL;
+        dims[i - first] =
+            at >= 0 ? affine_dim(op->ctx, (uint32_t)at) : ptrmap_get(&c->lanes, op_operand(op, i));
+        if (!dims[i - first]) return NULL;
     }
     return affine_replace(expr, dims, op->operand_count - first, NULL, 0);
 }
 
-/* --- arrays ---------------------------------------------------------------------------------- */
-
 int64_t hls_sim_array_size(const Type *array)
 {
     int64_t size = emithls_lanes(emithls_array_elem(array));
-    for (uint32_t i = 0; i < emithls_array_rank(array); i++)
-        size *= emithls_array_dim(array, i);
+    for (uint32_t i = 0; i < emithls_array_rank(array); i++) size *= emithls_array_dim(array, i);
     return size;
 }
 
@@ -112,7 +110,8 @@ typedef struct ArrayAddress {
 } ArrayAddress;
 
 /* Where indices of an op lead in an array. False: diagnosed. */
-static bool find_address(HlsCompiler *c, const Op *op, const Value *array, uint32_t first, ArrayAddress *out)
+static bool find_address(HlsCompiler *c, const Op *op, const Value *array, uint32_t first,
+                         ArrayAddress *out)
 {
     const AffineMap *map = op_attr(op, "map")->u.map;
     uint32_t rank = emithls_array_rank(array->type);
@@ -122,12 +121,13 @@ static bool find_address(HlsCompiler *c, const Op *op, const Value *array, uint3
         return op_error(op, "cannot be simulated: it has more than %d indices", HLS_MAX_LOOPS);
     for (uint32_t i = 0; i < map->result_count; i++) {
         const AffineExpr *at = hls_sim_compiler_over_counters(c, op, first, map->results[i]);
-        if (!at)
-            return op_error(op, "cannot be simulated: an index is no loop counter");
+        if (!at) return op_error(op, "cannot be simulated: an index is no loop counter");
         int64_t extent = i < rank ? emithls_array_dim(array->type, i) : lanes;
         flat = affine_add(affine_mul_c(flat, extent), at);
     }
-    *out = (ArrayAddress){.base = hls_sim_reg_find(&c->arrays, array), .count = 1, .size = hls_sim_array_size(array->type)};
+    *out = (ArrayAddress){.base = hls_sim_reg_find(&c->arrays, array),
+                          .count = 1,
+                          .size = hls_sim_array_size(array->type)};
     if (map->result_count == rank) {
         flat = affine_mul_c(flat, lanes);
         out->count = (uint32_t)lanes;
@@ -135,8 +135,7 @@ static bool find_address(HlsCompiler *c, const Op *op, const Value *array, uint3
     int64_t low, high;
     affine_bounds(flat, c->loop->extents, &low, &high);
     out->index = hls_sim_compile_index(c, flat);
-    if (low >= 0 && high <= out->size - out->count)
-        return true;
+    if (low >= 0 && high <= out->size - out->count) return true;
     if (out->index.reg == NO_REG)
         return op_error(op, "accesses element %lld of an array of %lld", (long long)low,
                         (long long)out->size);
@@ -152,13 +151,10 @@ static bool find_address(HlsCompiler *c, const Op *op, const Value *array, uint3
  * place. */
 static const Op *last_use_in(const Value *value, const Block *block, const Op *last)
 {
-    FOR_EACH_USE(use, value)
-    {
+    FOR_EACH_USE(use, value) {
         const Op *op = use->owner;
-        if (op->def == ARITH(EXTSI))
-            last = last_use_in(op_result(op, 0), block, last);
-        while (op->block != block)
-            op = op_parent(op);
+        if (op->def == ARITH(EXTSI)) last = last_use_in(op_result(op, 0), block, last);
+        while (op->block != block) op = op_parent(op);
         last = !last || op_is_before(last, op) ? op : last;
     }
     return last;
@@ -166,11 +162,9 @@ static const Op *last_use_in(const Value *value, const Block *block, const Op *l
 
 static bool stores_to(const Op *op, const Value *array)
 {
-    if (op->def == EMITHLS(STORE) && op_operand(op, 1) == array)
-        return true;
+    if (op->def == EMITHLS(STORE) && op_operand(op, 1) == array) return true;
     FOR_EACH_INNER(inner, op)
-    if (stores_to(inner, array))
-        return true;
+        if (stores_to(inner, array)) return true;
     return false;
 }
 
@@ -182,8 +176,7 @@ static bool stays(const Op *load)
     const Op *last = last_use_in(op_result(load, 0), load->block, NULL);
     int distance = 0;
     for (const Op *op = load->next; op && op != last; op = op->next)
-        if (++distance > MAX_DISTANCE || stores_to(op, op_operand(load, 0)))
-            return false;
+        if (++distance > MAX_DISTANCE || stores_to(op, op_operand(load, 0))) return false;
     return !last || last->region_count == 0 || !stores_to(last, op_operand(load, 0));
 }
 
@@ -192,8 +185,7 @@ static bool is_lookup(const HlsCompiler *c, const Op *op)
 {
     const AffineMap *map = op_attr(op, "map")->u.map;
     bool is_computed = false;
-    if (map->result_count != emithls_array_rank(op_operand(op, 0)->type))
-        return false;
+    if (map->result_count != emithls_array_rank(op_operand(op, 0)->type)) return false;
     for (uint32_t i = 1; i < op->operand_count; i++)
         is_computed |= ptrmap_has(&c->places, op_operand(op, i));
     return is_computed && emithls_lanes(op_result(op, 0)->type) == 1;
@@ -203,19 +195,19 @@ static bool is_lookup(const HlsCompiler *c, const Op *op)
 static bool lookup_index(HlsCompiler *c, const Op *op, const AffineExpr *expr, uint32_t *reg)
 {
     const AffineExpr *dims[HLS_MAX_LOOPS];
-    const Value *value = expr->kind == AFFINE_DIM ? op_operand(op, 1 + (uint32_t)expr->value) : NULL;
+    const Value *value =
+        expr->kind == AFFINE_DIM ? op_operand(op, 1 + (uint32_t)expr->value) : NULL;
     if (value && ptrmap_has(&c->places, value)) {
         *reg = hls_sim_compiler_place(c, value);
         return true;
     }
     for (uint32_t i = 1; i < op->operand_count; i++) {
         int at = design_counter_of(c->loop, op_operand(op, i));
-        dims[i - 1] = at >= 0 ? affine_dim(op->ctx, (uint32_t)at)
-                              : ptrmap_get(&c->lanes, op_operand(op, i));
+        dims[i - 1] =
+            at >= 0 ? affine_dim(op->ctx, (uint32_t)at) : ptrmap_get(&c->lanes, op_operand(op, i));
         if (!dims[i - 1] && affine_uses_dim(expr, i - 1))
             return op_error(op, "cannot be simulated: an index is no loop counter");
-        if (!dims[i - 1])
-            dims[i - 1] = affine_const(op->ctx, 0);
+        if (!dims[i - 1]) dims[i - 1] = affine_const(op->ctx, 0);
     }
     *reg = hls_sim_whole_index(c, affine_replace(expr, dims, op->operand_count - 1, NULL, 0));
     return true;
@@ -230,33 +222,37 @@ static bool compile_lookup(HlsCompiler *c, const Op *op)
     if (op->operand_count - 1 > HLS_MAX_LOOPS)
         return op_error(op, "cannot be simulated: it has more than %d indices", HLS_MAX_LOOPS);
     for (uint32_t i = 0; i < map->result_count; i++) {
-        if (!lookup_index(c, op, map->results[i], &next))
-            return false;
+        if (!lookup_index(c, op, map->results[i], &next)) return false;
         if (i == 0) {
             at = next;
             continue;
         }
         uint32_t scaled = hls_sim_compiler_new_regs(c, 2);
-        *hls_sim_compiler_emit(c, CODE_MUL_CONST) = (HlsInstr){.code = CODE_MUL_CONST, .out = scaled, .a = at,
-                                              .count = 1, .imm = emithls_array_dim(array, i)};
+        *hls_sim_compiler_emit(c, CODE_MUL_CONST) = (HlsInstr){.code = CODE_MUL_CONST,
+                                                               .out = scaled,
+                                                               .a = at,
+                                                               .count = 1,
+                                                               .imm = emithls_array_dim(array, i)};
         at = scaled + 1;
         *hls_sim_compiler_emit(c, CODE_ADD) =
             (HlsInstr){.code = CODE_ADD, .out = at, .a = scaled, .b = next, .count = 1};
     }
-    *hls_sim_compiler_emit(c, CODE_CHECK) = (HlsInstr){.code = CODE_CHECK, .b = at, .op = op,
-                                      .count = (uint32_t)hls_sim_array_size(array)};
-    *hls_sim_compiler_emit(c, CODE_LOAD) = (HlsInstr){.code = CODE_LOAD, .out = hls_sim_compiler_define(c, op_result(op, 0)), .b = at,
-                                     .a = hls_sim_reg_find(&c->arrays, op_operand(op, 0)), .count = 1};
+    *hls_sim_compiler_emit(c, CODE_CHECK) = (HlsInstr){
+        .code = CODE_CHECK, .b = at, .op = op, .count = (uint32_t)hls_sim_array_size(array)};
+    *hls_sim_compiler_emit(c, CODE_LOAD) =
+        (HlsInstr){.code = CODE_LOAD,
+                   .out = hls_sim_compiler_define(c, op_result(op, 0)),
+                   .b = at,
+                   .a = hls_sim_reg_find(&c->arrays, op_operand(op, 0)),
+                   .count = 1};
     return true;
 }
 
 bool hls_sim_compile_load(HlsCompiler *c, const Op *op)
 {
     ArrayAddress at;
-    if (is_lookup(c, op))
-        return compile_lookup(c, op);
-    if (!find_address(c, op, op_operand(op, 0), 1, &at))
-        return false;
+    if (is_lookup(c, op)) return compile_lookup(c, op);
+    if (!find_address(c, op, op_operand(op, 0), 1, &at)) return false;
     if (at.index.reg == NO_REG && stays(op)) {
         hls_sim_reg_put(&c->places, op_result(op, 0), at.base + (uint32_t)at.index.add);
         return true;
@@ -268,8 +264,7 @@ bool hls_sim_compile_load(HlsCompiler *c, const Op *op)
     in->b = at.index.reg;
     in->imm = at.index.add;
     in->count = at.count;
-    if (at.index.reg == NO_REG)
-        in->a += (uint32_t)at.index.add;
+    if (at.index.reg == NO_REG) in->a += (uint32_t)at.index.add;
     return true;
 }
 
@@ -291,11 +286,9 @@ bool hls_sim_compile_store(HlsCompiler *c, const Op *op, size_t block_begin)
 {
     ArrayAddress at;
     const Value *value = op_operand(op, 0);
-    if (!find_address(c, op, op_operand(op, 1), 2, &at))
-        return false;
+    if (!find_address(c, op, op_operand(op, 1), 2, &at)) return false;
     bool is_fixed = at.index.reg == NO_REG;
-    if (is_fixed && redirect(c, value, at.base + (uint32_t)at.index.add, block_begin))
-        return true;
+    if (is_fixed && redirect(c, value, at.base + (uint32_t)at.index.add, block_begin)) return true;
     HlsInstr *in = hls_sim_compiler_emit(c, is_fixed ? CODE_COPY : CODE_STORE);
     in->out = is_fixed ? at.base + (uint32_t)at.index.add : at.base;
     in->a = hls_sim_compiler_place(c, value);

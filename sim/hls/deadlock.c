@@ -2,11 +2,10 @@
  * waits to write for its reader; following these leads into a cycle, or to a process that has no
  * more words to give.
  * Tests: lit/sim/hls/deadlock.mir */
-#include "sim/hls/hls.h"
-
 #include <stdlib.h>
 
 #include "ir/asm/print/print.h"
+#include "sim/hls/hls.h"
 
 typedef struct Waits {
     const HlsDesign *design;
@@ -17,8 +16,7 @@ typedef struct Waits {
 static uint32_t awaited(const Waits *w, uint32_t process)
 {
     HlsBlock block = hls_sim_block(w->sim, process);
-    if (block.stream == HLS_NOBODY)
-        return HLS_NOBODY;
+    if (block.stream == HLS_NOBODY) return HLS_NOBODY;
     const HlsStream *stream = &w->design->streams.data[block.stream];
     return block.is_full ? stream->reader : stream->writer;
 }
@@ -29,10 +27,8 @@ static uint32_t find_cycle(const Waits *w)
     size_t count = w->design->processes.len;
     for (uint32_t start = 0; start < count; start++) {
         uint32_t at = start;
-        for (size_t i = 0; at != HLS_NOBODY && i < count; i++)
-            at = awaited(w, at);
-        if (at != HLS_NOBODY)
-            return at;
+        for (size_t i = 0; at != HLS_NOBODY && i < count; i++) at = awaited(w, at);
+        if (at != HLS_NOBODY) return at;
     }
     return HLS_NOBODY;
 }
@@ -49,18 +45,15 @@ static void note_wait(const Waits *w, uint32_t process)
                 STR_ARG(p->name), (long long)block.cycle, STR_ARG(stream->name),
                 (long long)fifo->depth);
     else
-        op_note(op, "'%.*s' waits since cycle %lld to read '%.*s', which is empty", STR_ARG(p->name),
-                (long long)block.cycle, STR_ARG(stream->name));
+        op_note(op, "'%.*s' waits since cycle %lld to read '%.*s', which is empty",
+                STR_ARG(p->name), (long long)block.cycle, STR_ARG(stream->name));
 }
 
 static void note_waits(const Waits *w)
 {
     for (uint32_t i = 0; i < w->design->processes.len; i++)
-        if (awaited(w, i) != HLS_NOBODY)
-            note_wait(w, i);
+        if (awaited(w, i) != HLS_NOBODY) note_wait(w, i);
 }
-
-/* --- depths that break it ---------------------------------------------------------------------- */
 
 /* Depths to try; those of `given` are what the design has. */
 typedef struct DeadlockSearch {
@@ -85,34 +78,33 @@ static bool open_cycle(const DeadlockSearch *s, const HlsSim *sim)
     const Waits w = {s->design, sim};
     uint32_t first = find_cycle(&w), at = first;
     bool any = false;
-    if (first == HLS_NOBODY)
-        return false;
+    if (first == HLS_NOBODY) return false;
     do {
         HlsBlock block = hls_sim_block(sim, at);
-        if (block.is_full)
-            s->depths[block.stream] = 0;
+        if (block.is_full) s->depths[block.stream] = 0;
         any |= block.is_full;
         at = awaited(&w, at);
     } while (at != first);
     return any;
 }
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
-/* Opens cycle after cycle; then what was opened gets the depth that it needs. False: no depths help. */
+/* Opens cycle after cycle; then what was opened gets the depth that it needs. False: no depths
+ * help. */
 static bool find_enough(const DeadlockSearch *s)
 {
     for (;;) {
         HlsSim *sim = hls_sim_create(s->design, &s->options);
         bool done = hls_sim_run(sim, s->frames), goes_on = !done && open_cycle(s, sim);
-        if (done)
-            hls_sim_finish(sim);
+        if (done) hls_sim_finish(sim);
         for (uint32_t i = 0; done && i < s->design->streams.len; i++)
-            if (s->depths[i] == 0)
-                s->depths[i] = larger(hls_sim_fifo(sim, i)->needed, s->given[i]);
+            if (s->depths[i] == 0) s->depths[i] = larger(hls_sim_fifo(sim, i)->needed, s->given[i]);
         hls_sim_free(sim);
-        if (!goes_on)
-            return done;
+        if (!goes_on) return done;
     }
 }
 
@@ -134,11 +126,9 @@ static void minimize(const DeadlockSearch *s, uint32_t stream)
 static void note_depths(const DeadlockSearch *s)
 {
     size_t count = s->design->streams.len, changed = 0;
-    if (!find_enough(s))
-        return;
+    if (!find_enough(s)) return;
     for (uint32_t i = 0; i < count; i++) {
-        if (s->depths[i] > s->given[i])
-            minimize(s, i);
+        if (s->depths[i] > s->given[i]) minimize(s, i);
         changed += s->depths[i] > s->given[i];
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -158,15 +148,14 @@ static void suggest_depths(const HlsDesign *design, const HlsSim *sim, const Hls
     DeadlockSearch s = {design, *options, frames, given, depths};
     s.options.hooks = (HlsHooks){0};
     s.options.depths = depths;
-    for (uint32_t i = 0; i < count; i++)
-        given[i] = depths[i] = hls_sim_fifo(sim, i)->depth;
+    for (uint32_t i = 0; i < count; i++) given[i] = depths[i] = hls_sim_fifo(sim, i)->depth;
     note_depths(&s);
     free(given);
     free(depths);
 }
 
-bool hls_sim_explain_deadlock(const HlsDesign *design, const HlsSim *sim, const HlsSimOptions *options,
-                          int64_t frames)
+bool hls_sim_explain_deadlock(const HlsDesign *design, const HlsSim *sim,
+                              const HlsSimOptions *options, int64_t frames)
 {
     const Waits w = {design, sim};
     uint32_t first = find_cycle(&w), length = 0, at = first;

@@ -1,15 +1,14 @@
 /* Times of FIFOs. The level needs both ends' times in order; what one end knows ahead of the other
  * waits in its ring, which holds no more than the FIFO's depth.
  * Tests: test/unit/sim/hls/fifo_test.c */
-#include "sim/hls/hls.h"
-
 #include <stdlib.h>
+
+#include "sim/hls/hls.h"
 
 static void times_init(HlsTimes *t, int64_t size)
 {
     int64_t cap = 4;
-    while (cap < size)
-        cap *= 2;
+    while (cap < size) cap *= 2;
     *t = (HlsTimes){.times = xmalloc((size_t)cap * sizeof *t->times), .mask = cap - 1};
 }
 
@@ -28,7 +27,10 @@ void hls_sim_fifo_free(HlsFifo *f)
     free(f->reads.times);
 }
 
-static int64_t time_at(const HlsTimes *t, int64_t index) { return t->times[index & t->mask]; }
+static int64_t time_at(const HlsTimes *t, int64_t index)
+{
+    return t->times[index & t->mask];
+}
 
 static void grow(HlsTimes *t, int64_t first)
 {
@@ -36,15 +38,20 @@ static void grow(HlsTimes *t, int64_t first)
     times_init(t, 2 * (old.mask + 1));
     t->count = old.count;
     t->merged = old.merged;
-    for (int64_t i = first; i < old.count; i++)
-        t->times[i & t->mask] = time_at(&old, i);
+    for (int64_t i = first; i < old.count; i++) t->times[i & t->mask] = time_at(&old, i);
     free(old.times);
 }
 
-static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* Oldest times that are still asked for. */
-static int64_t first_write(const HlsFifo *f) { return min_i64(f->writes.merged, f->reads.count); }
+static int64_t first_write(const HlsFifo *f)
+{
+    return min_i64(f->writes.merged, f->reads.count);
+}
 
 static int64_t first_read(const HlsFifo *f)
 {
@@ -53,14 +60,16 @@ static int64_t first_read(const HlsFifo *f)
     return min_i64(f->reads.merged, freed < 0 ? 0 : freed);
 }
 
-static void add(HlsTimes *t, int64_t time) { t->times[t->count++ & t->mask] = time; }
+static void add(HlsTimes *t, int64_t time)
+{
+    t->times[t->count++ & t->mask] = time;
+}
 
 /* Full from the last write, if that filled it, to the read that made room. */
 static void count_full(HlsFifo *f)
 {
     int64_t freed = f->writes.count - f->depth;
-    if (f->depth == 0 || freed < 0 || freed >= f->reads.count)
-        return;
+    if (f->depth == 0 || freed < 0 || freed >= f->reads.count) return;
     int64_t full = time_at(&f->reads, freed) - time_at(&f->writes, f->writes.count - 1);
     f->full_cycles += full > 0 ? full : 0;
 }
@@ -68,10 +77,8 @@ static void count_full(HlsFifo *f)
 void hls_sim_fifo_write(HlsFifo *f, int64_t time)
 {
     count_full(f);
-    if (f->writes.count - first_write(f) > f->writes.mask)
-        hls_sim_fifo_merge(f);
-    if (f->writes.count - first_write(f) > f->writes.mask)
-        grow(&f->writes, first_write(f));
+    if (f->writes.count - first_write(f) > f->writes.mask) hls_sim_fifo_merge(f);
+    if (f->writes.count - first_write(f) > f->writes.mask) grow(&f->writes, first_write(f));
     add(&f->writes, time);
 }
 
@@ -82,10 +89,8 @@ void hls_sim_fifo_read(HlsFifo *f, int64_t time)
     int64_t emptied = count ? time_at(&f->reads, count - 1) : -1;
     f->empty_cycles += written > emptied ? written - emptied : 0;
     f->word_cycles += time - written;
-    if (count - first_read(f) > f->reads.mask)
-        hls_sim_fifo_merge(f);
-    if (count - first_read(f) > f->reads.mask)
-        grow(&f->reads, first_read(f));
+    if (count - first_read(f) > f->reads.mask) hls_sim_fifo_merge(f);
+    if (count - first_read(f) > f->reads.mask) grow(&f->reads, first_read(f));
     add(&f->reads, time);
 }
 
@@ -94,7 +99,10 @@ static int64_t next_time(const HlsTimes *t)
     return t->merged < t->count ? time_at(t, t->merged) : INT64_MAX;
 }
 
-static int64_t last_time(const HlsTimes *t) { return t->count ? time_at(t, t->count - 1) : -1; }
+static int64_t last_time(const HlsTimes *t)
+{
+    return t->count ? time_at(t, t->count - 1) : -1;
+}
 
 /* A read and a write in one cycle leave the level as it is. */
 static void merge_until(HlsFifo *f, int64_t until)
@@ -102,10 +110,8 @@ static void merge_until(HlsFifo *f, int64_t until)
     for (;;) {
         int64_t write = next_time(&f->writes), read = next_time(&f->reads);
         int64_t time = min_i64(write, read);
-        if (time > until)
-            return;
-        if (write == time && f->level >= f->needed)
-            f->needed = f->level + 1;
+        if (time > until) return;
+        if (write == time && f->level >= f->needed) f->needed = f->level + 1;
         if (read == time) {
             f->reads.merged++;
             f->level--;
@@ -115,8 +121,7 @@ static void merge_until(HlsFifo *f, int64_t until)
             f->level++;
         }
         f->max_level = f->level > f->max_level ? f->level : f->max_level;
-        if (f->watch)
-            f->watch(f->user, time, f->level);
+        if (f->watch) f->watch(f->user, time, f->level);
     }
 }
 

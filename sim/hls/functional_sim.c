@@ -1,15 +1,14 @@
-/* Running compiled loops on words. A stream keeps its words in a ring that grows when more wait than
- * it has room for: iterations run as soon as their words are read, which is earlier than their own
- * words leave.
+/* Running compiled loops on words. A stream keeps its words in a ring that grows when more wait
+ * than it has room for: iterations run as soon as their words are read, which is earlier than their
+ * own words leave.
  * Tests: lit/sim/hls/values.mir, test/e2e/sizing_check.py */
-#include "sim/hls/hls.h"
-
 #include <stdlib.h>
 
 #include "dialects/emithls/emithls.h"
 #include "ir/asm/print/print.h"
-#include "sim/hls/internal.h"
 #include "sim/design/design.h"
+#include "sim/hls/hls.h"
+#include "sim/hls/internal.h"
 #include "sim/vm/vm.h"
 
 typedef struct WordQueue {
@@ -20,7 +19,7 @@ typedef struct WordQueue {
 
 /* A loop under way. */
 typedef struct SimLoop {
-    int64_t done;                   /* iterations since the first frame */
+    int64_t done; /* iterations since the first frame */
     int64_t counters[HLS_MAX_LOOPS];
 } SimLoop;
 
@@ -38,8 +37,6 @@ struct HlsValues {
     HlsPort *ports;    /* of each stream at the boundary */
     HlsPort *memories; /* of each memory there */
 };
-
-/* --- words ----------------------------------------------------------------------------------- */
 
 static Cell *word_at(const WordQueue *w, int64_t index)
 {
@@ -66,8 +63,7 @@ static void grow(WordQueue *w)
 
 static Cell *push_word(WordQueue *w)
 {
-    if (w->count > w->mask)
-        grow(w);
+    if (w->count > w->mask) grow(w);
     return word_at(w, w->first + w->count++);
 }
 
@@ -77,16 +73,16 @@ static const Cell *pop_word(WordQueue *w)
     return word_at(w, w->first++);
 }
 
-/* --- instructions ------------------------------------------------------------------------------ */
-
-static int64_t divide_down(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+static int64_t divide_down(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 
 static int64_t test_all(const HlsTest *tests, uint32_t count, const Cell *r)
 {
     for (uint32_t i = 0; i < count; i++) {
         int64_t value = r[tests[i].reg].i + tests[i].add;
-        if (tests[i].is_eq ? value != 0 : value < 0)
-            return 0;
+        if (tests[i].is_eq ? value != 0 : value < 0) return 0;
     }
     return 1;
 }
@@ -94,8 +90,7 @@ static int64_t test_all(const HlsTest *tests, uint32_t count, const Cell *r)
 static bool out_of_bounds(const HlsInstr *in, const Cell *r)
 {
     int64_t index = r[in->b].i + in->imm;
-    if (index >= 0 && index < in->count)
-        return false;
+    if (index >= 0 && index < in->count) return false;
     op_error(in->op, "accesses element %lld of an array of %u", (long long)index, in->count);
     return true;
 }
@@ -104,13 +99,9 @@ static bool out_of_bounds(const HlsInstr *in, const Cell *r)
 static bool run_code(const HlsInstr *in, const HlsLoopCode *code, Cell *r, WordQueue *const *ports)
 {
 #define WRAPPED(EXPR) r[in->out].i = extend_sign((int64_t)(EXPR), in->spare)
-    for (;; in++)
-        switch ((HlsOpcode)in->code) {
-        case CODE_END:
-            return true;
-        case CODE_COPY:
-            copy_cells(r + in->out, r + in->a, in->count);
-            break;
+    for (;; in++) switch ((HlsOpcode)in->code) {
+        case CODE_END: return true;
+        case CODE_COPY: copy_cells(r + in->out, r + in->a, in->count); break;
         case CODE_LOAD:
             copy_cells(r + in->out, r + in->a + (in->imm + r[in->b].i), in->count);
             break;
@@ -118,84 +109,38 @@ static bool run_code(const HlsInstr *in, const HlsLoopCode *code, Cell *r, WordQ
             copy_cells(r + in->out + (in->imm + r[in->b].i), r + in->a, in->count);
             break;
         case CODE_CHECK:
-            if (out_of_bounds(in, r))
-                return false;
+            if (out_of_bounds(in, r)) return false;
             break;
-        case CODE_SKIP:
-            in += r[in->a].i ? 0 : in->imm;
-            break;
-        case CODE_TEST:
-            r[in->out].i = test_all(code->tests.data + in->imm, in->count, r);
-            break;
-        case CODE_READ:
-            copy_cells(r + in->out, pop_word(ports[in->b]), in->count);
-            break;
-        case CODE_WRITE:
-            copy_cells(push_word(ports[in->b]), r + in->a, in->count);
-            break;
+        case CODE_SKIP: in += r[in->a].i ? 0 : in->imm; break;
+        case CODE_TEST: r[in->out].i = test_all(code->tests.data + in->imm, in->count, r); break;
+        case CODE_READ: copy_cells(r + in->out, pop_word(ports[in->b]), in->count); break;
+        case CODE_WRITE: copy_cells(push_word(ports[in->b]), r + in->a, in->count); break;
         case CODE_CALL:
-            if (!code->slow.data[in->imm].in.run(&code->slow.data[in->imm].in, 1))
-                return false;
+            if (!code->slow.data[in->imm].in.run(&code->slow.data[in->imm].in, 1)) return false;
             break;
-        case CODE_ADD:
-            WRAPPED(r[in->a].u + r[in->b].u);
-            break;
-        case CODE_SUB:
-            WRAPPED(r[in->a].u - r[in->b].u);
-            break;
-        case CODE_MUL:
-            WRAPPED(r[in->a].u * r[in->b].u);
-            break;
-        case CODE_MUL_CONST:
-            r[in->out].i = r[in->a].i * in->imm;
-            break;
-        case CODE_FLOORDIV:
-            r[in->out].i = divide_down(r[in->a].i, in->imm);
-            break;
-        case CODE_CEILDIV:
-            r[in->out].i = -divide_down(-r[in->a].i, in->imm);
-            break;
-        case CODE_MOD:
-            r[in->out].i = i64_mod(r[in->a].i, in->imm);
-            break;
-        case CODE_AND:
-            r[in->out].u = r[in->a].u & r[in->b].u;
-            break;
-        case CODE_OR:
-            r[in->out].u = r[in->a].u | r[in->b].u;
-            break;
-        case CODE_XOR:
-            r[in->out].u = r[in->a].u ^ r[in->b].u;
-            break;
-        case CODE_MAX:
-            r[in->out].i = r[in->a].i > r[in->b].i ? r[in->a].i : r[in->b].i;
-            break;
-        case CODE_MIN:
-            r[in->out].i = r[in->a].i < r[in->b].i ? r[in->a].i : r[in->b].i;
-            break;
-        case CODE_SHL:
-            WRAPPED(r[in->a].u << in->imm);
-            break;
-        case CODE_SHRS:
-            r[in->out].i = r[in->a].i >> in->imm;
-            break;
-        case CODE_SHRU:
-            WRAPPED(extend_zero(r[in->a].i, in->in_spare) >> in->imm);
-            break;
-        case CODE_SEXT:
-            WRAPPED(r[in->a].i);
-            break;
-        case CODE_ZEXT:
-            WRAPPED(extend_zero(r[in->a].i, in->in_spare));
-            break;
+        case CODE_ADD: WRAPPED(r[in->a].u + r[in->b].u); break;
+        case CODE_SUB: WRAPPED(r[in->a].u - r[in->b].u); break;
+        case CODE_MUL: WRAPPED(r[in->a].u * r[in->b].u); break;
+        case CODE_MUL_CONST: r[in->out].i = r[in->a].i * in->imm; break;
+        case CODE_FLOORDIV: r[in->out].i = divide_down(r[in->a].i, in->imm); break;
+        case CODE_CEILDIV: r[in->out].i = -divide_down(-r[in->a].i, in->imm); break;
+        case CODE_MOD: r[in->out].i = i64_mod(r[in->a].i, in->imm); break;
+        case CODE_AND: r[in->out].u = r[in->a].u & r[in->b].u; break;
+        case CODE_OR: r[in->out].u = r[in->a].u | r[in->b].u; break;
+        case CODE_XOR: r[in->out].u = r[in->a].u ^ r[in->b].u; break;
+        case CODE_MAX: r[in->out].i = r[in->a].i > r[in->b].i ? r[in->a].i : r[in->b].i; break;
+        case CODE_MIN: r[in->out].i = r[in->a].i < r[in->b].i ? r[in->a].i : r[in->b].i; break;
+        case CODE_SHL: WRAPPED(r[in->a].u << in->imm); break;
+        case CODE_SHRS: r[in->out].i = r[in->a].i >> in->imm; break;
+        case CODE_SHRU: WRAPPED(extend_zero(r[in->a].i, in->in_spare) >> in->imm); break;
+        case CODE_SEXT: WRAPPED(r[in->a].i); break;
+        case CODE_ZEXT: WRAPPED(extend_zero(r[in->a].i, in->in_spare)); break;
         case CODE_SELECT:
             copy_cells(r + in->out, r[in->a].i ? r + in->b : r + in->imm, in->count);
             break;
         }
 #undef WRAPPED
 }
-
-/* --- loops ----------------------------------------------------------------------------------------- */
 
 /* Counters of an iteration of the frame, and the forms over them. */
 static void enter_iteration(const HlsLoop *model, const HlsLoopCode *code, SimLoop *loop, Cell *r)
@@ -231,19 +176,15 @@ static bool run_loop(ValueProcess *p, const HlsLoop *model, uint32_t index, int6
     SimLoop *loop = &p->loops[index];
     Cell *r = p->code.regs;
     while (loop->done < until) {
-        if (loop->done % model->trips == 0)
-            enter_iteration(model, code, loop, r);
+        if (loop->done % model->trips == 0) enter_iteration(model, code, loop, r);
         if (!run_code(code->before.data, code, r, p->ports) ||
             !run_code(code->body.data, code, r, p->ports))
             return false;
         loop->done++;
-        if (loop->done % model->trips != 0)
-            next_iteration(model, code, loop, r);
+        if (loop->done % model->trips != 0) next_iteration(model, code, loop, r);
     }
     return true;
 }
-
-/* --- ports ------------------------------------------------------------------------------------------- */
 
 static bool move_words(HlsValues *v, const HlsProcess *model, SimLoop *loop, int64_t until)
 {
@@ -274,10 +215,8 @@ bool hls_sim_values_advance(void *user, uint32_t process, uint32_t loop, int64_t
                        : move_words(v, model, &p->loops[loop], until);
 }
 
-/* --- frames -------------------------------------------------------------------------------------------- */
-
-/* Between a frame's array and the registers of a memory: words in order, each in as many elements as
- * the memory has for it. */
+/* Between a frame's array and the registers of a memory: words in order, each in as many elements
+ * as the memory has for it. */
 static void copy_memory(const HlsValues *v, size_t index)
 {
     const HlsMemoryPort *memory = &v->design->memories.data[index];
@@ -287,7 +226,8 @@ static void copy_memory(const HlsValues *v, size_t index)
     const HlsCode *code = &v->processes[memory->process].code;
     int64_t slot = hls_sim_array_size(arg->type) * port->lanes / port->count;
     for (int64_t i = 0; i < port->count; i++) {
-        Cell *cell = code->regs + code->memories[memory->port] + i / port->lanes * slot + i % port->lanes;
+        Cell *cell =
+            code->regs + code->memories[memory->port] + i / port->lanes * slot + i % port->lanes;
         if (memory->is_input)
             *cell = vm_cell_from_array(port->array, port->elements[i]);
         else
@@ -298,8 +238,7 @@ static void copy_memory(const HlsValues *v, size_t index)
 static void copy_memories(const HlsValues *v, bool inputs)
 {
     for (size_t i = 0; i < v->design->memories.len; i++)
-        if (v->design->memories.data[i].is_input == inputs)
-            copy_memory(v, i);
+        if (v->design->memories.data[i].is_input == inputs) copy_memory(v, i);
 }
 
 void hls_sim_values_begin_frame(HlsValues *v, Array *const *arrays)
@@ -311,9 +250,10 @@ void hls_sim_values_begin_frame(HlsValues *v, Array *const *arrays)
     copy_memories(v, true);
 }
 
-void hls_sim_values_end_frame(HlsValues *v) { copy_memories(v, false); }
-
-/* --- designs --------------------------------------------------------------------------------------------- */
+void hls_sim_values_end_frame(HlsValues *v)
+{
+    copy_memories(v, false);
+}
 
 static bool init_process(HlsValues *v, uint32_t index)
 {
@@ -322,8 +262,7 @@ static bool init_process(HlsValues *v, uint32_t index)
     p->loops = ARENA_ARRAY(&v->arena, SimLoop, model->loops.len);
     p->ports = ARENA_ARRAY(&v->arena, WordQueue *, model->port_count);
     for (uint32_t i = 0; i < model->port_count; i++)
-        if (model->streams[i] != HLS_NOBODY)
-            p->ports[i] = &v->streams[model->streams[i]];
+        if (model->streams[i] != HLS_NOBODY) p->ports[i] = &v->streams[model->streams[i]];
     return !model->func || hls_sim_compile(model, &p->code);
 }
 
@@ -344,13 +283,13 @@ static bool init_memory(HlsValues *v, size_t index)
     const Value *arg = region_entry(op_region(v->design->top, 0))->args[memory->arg];
     HlsPort *port = &v->memories[index];
     int64_t size = hls_sim_array_size(arg->type);
-    if (!design_port_init(v->design, NULL, memory->arg, &v->arena, port))
-        return false;
+    if (!design_port_init(v->design, NULL, memory->arg, &v->arena, port)) return false;
     int64_t words = port->count / port->lanes;
     return (words > 0 && size >= port->count && size % words == 0) ||
-           op_error(v->design->top, "cannot be simulated with data: a memory of %lld elements does not "
-                                    "hold %lld words of %lld", (long long)size, (long long)words,
-                    (long long)port->lanes);
+           op_error(v->design->top,
+                    "cannot be simulated with data: a memory of %lld elements does not "
+                    "hold %lld words of %lld",
+                    (long long)size, (long long)words, (long long)port->lanes);
 }
 
 static bool init_ports(HlsValues *v)
@@ -360,10 +299,9 @@ static bool init_ports(HlsValues *v)
     v->ports = ARENA_ARRAY(&v->arena, HlsPort, design->port_count);
     v->memories = ARENA_ARRAY(&v->arena, HlsPort, design->memories.len);
     for (uint32_t i = 0; ok && i < design->port_count; i++)
-        ok = design_port_init(design, &design->streams.data[i], design->streams.data[i].arg, &v->arena,
-                           &v->ports[i]);
-    for (size_t i = 0; ok && i < design->memories.len; i++)
-        ok = init_memory(v, i);
+        ok = design_port_init(design, &design->streams.data[i], design->streams.data[i].arg,
+                              &v->arena, &v->ports[i]);
+    for (size_t i = 0; ok && i < design->memories.len; i++) ok = init_memory(v, i);
     return ok;
 }
 
@@ -375,24 +313,20 @@ HlsValues *hls_sim_values_create(const HlsDesign *design)
     v->processes = ARENA_ARRAY(&v->arena, ValueProcess, design->processes.len);
     init_streams(v);
     bool ok = init_ports(v);
-    for (uint32_t i = 0; ok && i < design->processes.len; i++)
-        ok = init_process(v, i);
-    if (ok)
-        return v;
+    for (uint32_t i = 0; ok && i < design->processes.len; i++) ok = init_process(v, i);
+    if (ok) return v;
     hls_sim_values_free(v);
     return NULL;
 }
 
 void hls_sim_values_free(HlsValues *v)
 {
-    if (!v)
-        return;
+    if (!v) return;
     for (uint32_t i = 0; i < v->design->processes.len; i++)
         hls_sim_code_free(&v->processes[i].code, v->design->processes.data[i].loops.len);
     for (uint32_t i = 0; v->ports && i < v->design->port_count; i++)
         array_unref(v->ports[i].weights);
-    for (size_t i = 0; i < v->design->streams.len; i++)
-        free(v->streams[i].cells);
+    for (size_t i = 0; i < v->design->streams.len; i++) free(v->streams[i].cells);
     arena_free(&v->arena);
     free(v);
 }

@@ -20,9 +20,9 @@ typedef struct HlsTimes {
 typedef struct HlsFifo {
     int64_t depth; /* 0: unbounded */
     HlsTimes writes, reads;
-    int64_t level;     /* words inside after the merged events */
+    int64_t level; /* words inside after the merged events */
     int64_t max_level;
-    int64_t needed;     /* depth with which the same times are possible: a place that is freed in a
+    int64_t needed;      /* depth with which the same times are possible: a place that is freed in a
                            cycle is not written in it */
     int64_t word_cycles; /* sum over words of the cycles they were inside */
     int64_t full_cycles, empty_cycles;
@@ -34,18 +34,18 @@ void hls_sim_fifo_init(HlsFifo *fifo, int64_t depth);
 void hls_sim_fifo_free(HlsFifo *fifo);
 
 enum { HLS_UNKNOWN = -1 };
-/* First cycle in which the next word can be read or written; HLS_UNKNOWN: the other end has not come
- * that far. */
+/* First cycle in which the next word can be read or written; HLS_UNKNOWN: the other end has not
+ * come that far. */
 static inline int64_t hls_fifo_readable(const HlsFifo *f)
 {
     return f->reads.count < f->writes.count ? f->writes.times[f->reads.count & f->writes.mask] + 1
                                             : HLS_UNKNOWN;
 }
+
 static inline int64_t hls_fifo_writable(const HlsFifo *f)
 {
     int64_t freed = f->writes.count - f->depth;
-    if (f->depth == 0 || freed < 0)
-        return 0;
+    if (f->depth == 0 || freed < 0) return 0;
     return freed < f->reads.count ? f->reads.times[freed & f->reads.mask] + 1 : HLS_UNKNOWN;
 }
 
@@ -67,24 +67,26 @@ typedef struct HlsValues HlsValues;
 HlsValues *hls_sim_values_create(const HlsDesign *design) MUST_CHECK;
 void hls_sim_values_free(HlsValues *values);
 
-/* Arrays of the next frame, per argument of the top function (design_argument_frame); borrowed until it
- * is simulated. Those of outputs are filled by then, memories by hls_sim_values_end_frame. */
+/* Arrays of the next frame, per argument of the top function (design_argument_frame); borrowed
+ * until it is simulated. Those of outputs are filled by then, memories by
+ * hls_sim_values_end_frame. */
 void hls_sim_values_begin_frame(HlsValues *values, Array *const *arrays);
 void hls_sim_values_end_frame(HlsValues *values);
 
 /* HlsHooks.values; user is the HlsValues. */
-bool hls_sim_values_advance(void *values, uint32_t process, uint32_t loop, int64_t until) MUST_CHECK;
+bool hls_sim_values_advance(void *values, uint32_t process, uint32_t loop, int64_t until)
+    MUST_CHECK;
 
-/* Timing of a design, exact to the cycle. A process is a local clock that runs through its loops and
- * stands still, as a whole, while a read finds its FIFO empty or a write finds it full (a pipeline
- * that stalls, the default of HLS tools). Everything follows from
+/* Timing of a design, exact to the cycle. A process is a local clock that runs through its loops
+ * and stands still, as a whole, while a read finds its FIFO empty or a write finds it full (a
+ * pipeline that stalls, the default of HLS tools). Everything follows from
  *
  *   time of an event = max(time of the event before + cycles between them,
  *                          write of the word + 1, read that makes room + 1)
  *
- * so the order in which processes are simulated does not matter: each runs ahead as far as the times
- * at its FIFOs are known. Frames follow each other without a gap; a process begins the next one when
- * its pipeline has run empty.
+ * so the order in which processes are simulated does not matter: each runs ahead as far as the
+ * times at its FIFOs are known. Frames follow each other without a gap; a process begins the next
+ * one when its pipeline has run empty.
  * Tests: lit/sim, test/e2e/sizing_check.py */
 
 typedef enum HlsState {
@@ -113,14 +115,14 @@ typedef struct HlsSimOptions {
                                         without inputs begin one; 0: by rate */
     bool is_random;                  /* the ports pause at random, by seed */
     uint64_t seed;
-    const int64_t *depths;           /* of each stream instead of the design's; NULL: these */
+    const int64_t *depths; /* of each stream instead of the design's; NULL: these */
     HlsHooks hooks;
 } HlsSimOptions;
 
 /* What a process did from the end of its frame before to the end of this one. */
 typedef struct HlsFrame {
-    int64_t begin; /* cycle of the first access */
-    int64_t end;   /* cycle after the last one */
+    int64_t begin;  /* cycle of the first access */
+    int64_t end;    /* cycle after the last one */
     uint64_t waits; /* hash of all waiting in it */
     bool is_late;   /* with an input_interval: something happens later than in the frame before, a
                        frame's interval apart */
@@ -139,11 +141,11 @@ typedef struct HlsSim HlsSim;
 HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options);
 void hls_sim_free(HlsSim *sim);
 
-/* Until all processes have done that many frames since the beginning. False: processes wait for each
- * other for good, or a hook ended the simulation. */
+/* Until all processes have done that many frames since the beginning. False: processes wait for
+ * each other for good, or a hook ended the simulation. */
 bool hls_sim_run(HlsSim *sim, int64_t frames) MUST_CHECK;
-/* Once the state recurs: so many frames take so many cycles, and so do all later ones. Zeros: it does
- * not yet, or takes more than HLS_MAX_PERIOD frames to. */
+/* Once the state recurs: so many frames take so many cycles, and so do all later ones. Zeros: it
+ * does not yet, or takes more than HLS_MAX_PERIOD frames to. */
 enum { HLS_MAX_PERIOD = 16 };
 typedef struct HlsPeriod {
     int64_t frames, cycles;
@@ -158,7 +160,7 @@ void hls_sim_finish(HlsSim *sim);
 const HlsFrames *hls_sim_frames(const HlsSim *sim, uint32_t process);
 const HlsFifo *hls_sim_fifo(const HlsSim *sim, uint32_t stream);
 HlsBlock hls_sim_block(const HlsSim *sim, uint32_t process);
-int64_t hls_sim_events(const HlsSim *sim); /* reads and writes so far */
+int64_t hls_sim_events(const HlsSim *sim);   /* reads and writes so far */
 bool hls_sim_was_stopped(const HlsSim *sim); /* by a hook */
 
 /* What a simulation found, as a table and as JSON; why a design stands still.
@@ -166,9 +168,9 @@ bool hls_sim_was_stopped(const HlsSim *sim); /* by a hook */
 
 typedef struct HlsTimingResult {
     int64_t frames;
-    int64_t latency;       /* cycles from the first word of the first frame in to its last word out */
-    int64_t last_latency;  /* of the last frame */
-    int64_t interval;      /* cycles between the ends of the last two frames, in all processes; 0: one
+    int64_t latency; /* cycles from the first word of the first frame in to its last word out */
+    int64_t last_latency; /* of the last frame */
+    int64_t interval; /* cycles between the ends of the last two frames, in all processes; 0: one
                               frame */
     int64_t mean_interval; /* in hundredths: of the periodic state, else the same */
     int64_t cycles;        /* of all frames */
@@ -183,8 +185,8 @@ void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
 
 /* Diagnoses a simulation that ended early: the processes that wait for each other, in which FIFOs,
  * and the depths that would break the cycle. Returns false. */
-bool hls_sim_explain_deadlock(const HlsDesign *design, const HlsSim *sim, const HlsSimOptions *options,
-                          int64_t frames);
+bool hls_sim_explain_deadlock(const HlsDesign *design, const HlsSim *sim,
+                              const HlsSimOptions *options, int64_t frames);
 
 /* What processes and FIFOs did over time, for a waveform viewer (VCD) or as a chart (SVG).
  * Tests: lit/tools/ming-sim-charts.mir */

@@ -5,40 +5,40 @@
 #ifndef MING_SIM_HLS_INTERNAL_H
 #define MING_SIM_HLS_INTERNAL_H
 
-#include "sim/hls/hls.h"
 #include "sim/design/design.h"
+#include "sim/hls/hls.h"
 #include "sim/vm/vm.h"
 
 /* r: registers. Integers wrap to 64 - spare bits. */
 typedef enum HlsOpcode {
     CODE_END,
-    CODE_COPY,       /* r[out + i] = r[a + i], i < count */
-    CODE_LOAD,       /* r[out + i] = r[a + imm + r[b] + i] */
-    CODE_STORE,      /* r[out + imm + r[b] + i] = r[a + i] */
-    CODE_CHECK,      /* 0 <= r[b] + imm < count, or undefined behaviour of `op` */
-    CODE_SKIP,       /* unless r[a], goes imm instructions further */
-    CODE_TEST,       /* r[out] = all of `count` tests from imm on */
-    CODE_READ,       /* r[out + i] = word of port a */
+    CODE_COPY,  /* r[out + i] = r[a + i], i < count */
+    CODE_LOAD,  /* r[out + i] = r[a + imm + r[b] + i] */
+    CODE_STORE, /* r[out + imm + r[b] + i] = r[a + i] */
+    CODE_CHECK, /* 0 <= r[b] + imm < count, or undefined behaviour of `op` */
+    CODE_SKIP,  /* unless r[a], goes imm instructions further */
+    CODE_TEST,  /* r[out] = all of `count` tests from imm on */
+    CODE_READ,  /* r[out + i] = word of port a */
     CODE_WRITE,
-    CODE_CALL,       /* slow instruction number imm */
+    CODE_CALL, /* slow instruction number imm */
     CODE_ADD,
     CODE_SUB,
     CODE_MUL,
-    CODE_MUL_CONST,  /* r[out] = r[a] * imm; indices, as the next three */
+    CODE_MUL_CONST, /* r[out] = r[a] * imm; indices, as the next three */
     CODE_FLOORDIV,
     CODE_CEILDIV,
     CODE_MOD,
     CODE_AND,
     CODE_OR,
     CODE_XOR,
-    CODE_MAX,        /* signed */
+    CODE_MAX, /* signed */
     CODE_MIN,
-    CODE_SHL,        /* by imm */
+    CODE_SHL, /* by imm */
     CODE_SHRS,
-    CODE_SHRU,       /* of 64 - in_spare bits */
+    CODE_SHRU, /* of 64 - in_spare bits */
     CODE_SEXT,
-    CODE_ZEXT,       /* from 64 - in_spare bits */
-    CODE_SELECT      /* r[out + i] = r[a] ? r[b + i] : r[imm + i] */
+    CODE_ZEXT,  /* from 64 - in_spare bits */
+    CODE_SELECT /* r[out + i] = r[a] ? r[b + i] : r[imm + i] */
 } HlsOpcode;
 
 typedef struct HlsInstr {
@@ -90,8 +90,8 @@ int64_t hls_sim_array_size(const Type *array);
 bool hls_sim_compile(const HlsProcess *process, HlsCode *out) MUST_CHECK;
 void hls_sim_code_free(HlsCode *code, size_t loop_count);
 
-/* Between hls_sim_compile.c (processes, bodies, scalars) and hls_compile_array.c (indices, accesses). A
- * register is a number; maps keep it plus one.
+/* Between hls_sim_compile.c (processes, bodies, scalars) and hls_compile_array.c (indices,
+ * accesses). A register is a number; maps keep it plus one.
  * Tests: lit/sim/hls/values.mir */
 
 typedef struct Constant {
@@ -103,12 +103,12 @@ typedef struct HlsCompiler {
     const HlsLoop *loop;
     HlsLoopCode *code;
     uint32_t reg_count;
-    PtrMap arrays;    /* Value* -> first register + 1 */
-    PtrMap own;       /* Value* -> its register + 1 */
-    PtrMap places;    /* Value* -> the register + 1 that holds it in this copy */
-    PtrMap lanes;     /* counter of an unrolled loop -> AffineExpr constant */
-    PtrMap indices;   /* AffineExpr* -> register + 1; of this loop */
-    PtrMap ports;     /* stream Value* -> port + 1 */
+    PtrMap arrays;  /* Value* -> first register + 1 */
+    PtrMap own;     /* Value* -> its register + 1 */
+    PtrMap places;  /* Value* -> the register + 1 that holds it in this copy */
+    PtrMap lanes;   /* counter of an unrolled loop -> AffineExpr constant */
+    PtrMap indices; /* AffineExpr* -> register + 1; of this loop */
+    PtrMap ports;   /* stream Value* -> port + 1 */
     VEC(Constant) constants;
     VEC(Array *) tables; /* contents of constant arrays, with ... */
     VEC(uint32_t) table_regs;
@@ -131,16 +131,18 @@ void hls_sim_reg_put(PtrMap *map, const void *key, uint32_t reg);
 uint32_t hls_sim_compiler_define(HlsCompiler *c, const Value *value);
 uint32_t hls_sim_compiler_place(const HlsCompiler *c, const Value *value);
 
-/* An expression over the loop's counters, as a linear form that moves along or computed before the body. */
+/* An expression over the loop's counters, as a linear form that moves along or computed before the
+ * body. */
 Index hls_sim_compile_index(HlsCompiler *c, const AffineExpr *expr);
 /* The same in one register, its constant part too. */
 uint32_t hls_sim_whole_index(HlsCompiler *c, const AffineExpr *expr);
 /* Register of an operation on index registers, computed before the body. */
-uint32_t hls_sim_compile_index_op(HlsCompiler *c, HlsOpcode code, uint32_t a, uint32_t b, int64_t imm);
-/* An expression over an op's indices, which begin at operand `first`, over the loop's counters; NULL: an
- * index is none of them. */
+uint32_t hls_sim_compile_index_op(HlsCompiler *c, HlsOpcode code, uint32_t a, uint32_t b,
+                                  int64_t imm);
+/* An expression over an op's indices, which begin at operand `first`, over the loop's counters;
+ * NULL: an index is none of them. */
 const AffineExpr *hls_sim_compiler_over_counters(const HlsCompiler *c, const Op *op, uint32_t first,
-                                         const AffineExpr *expr);
+                                                 const AffineExpr *expr);
 /* Accesses of arrays. block_begin: instruction at which the block begins. False: diagnosed. */
 bool hls_sim_compile_load(HlsCompiler *c, const Op *op) MUST_CHECK;
 bool hls_sim_compile_store(HlsCompiler *c, const Op *op, size_t block_begin) MUST_CHECK;

@@ -1,13 +1,10 @@
 /* Numbers of a simulation. Processes are described by their last frame, which in the periodic state
  * stands for all later ones; FIFOs by the whole run.
  * Tests: lit/tools/ming-sim.mir */
-#include "sim/hls/hls.h"
-
-#include "ir/support/support.h"
 #include "ir/core/core.h"
+#include "ir/support/support.h"
+#include "sim/hls/hls.h"
 #include "target/fifo/fifo.h"
-
-/* --- the design as a whole --------------------------------------------------------------- */
 
 static const HlsFrame *last_frame(const HlsSim *sim, uint32_t process)
 {
@@ -34,10 +31,8 @@ static void frame_bounds(const HlsDesign *design, const HlsSim *sim, size_t fram
         bool enters = has_sources ? !p->func && p->is_source : p->func != NULL;
         bool leaves = has_sinks ? !p->func && !p->is_source : p->func != NULL;
         int64_t start = has_sources ? f->begin : frame > 0 ? f[-1].end : 0;
-        if (enters && !p->is_once && start < *begin)
-            *begin = start;
-        if (leaves && !p->is_once && f->end > *end)
-            *end = f->end;
+        if (enters && !p->is_once && start < *begin) *begin = start;
+        if (leaves && !p->is_once && f->end > *end) *end = f->end;
     }
     *begin = *begin == INT64_MAX ? 0 : *begin;
 }
@@ -68,8 +63,7 @@ HlsTimingResult hls_sim_result(const HlsDesign *design, const HlsSim *sim)
     r.latency = frame_latency(design, sim, 0);
     r.last_latency = frame_latency(design, sim, last);
     r.cycles = frame_done(design, sim, last);
-    if (r.frames > 1)
-        r.interval = r.cycles - frame_done(design, sim, last - 1);
+    if (r.frames > 1) r.interval = r.cycles - frame_done(design, sim, last - 1);
     r.period = hls_sim_period(sim);
     r.mean_interval = r.interval * 100;
     if (r.period.frames > 1)
@@ -91,12 +85,9 @@ static void add_hundredths(StrBuf *out, int64_t value)
     strbuf_printf(out, "%lld.%02lld", (long long)(value / 100), (long long)(value % 100));
 }
 
-/* --- the table ------------------------------------------------------------------------------ */
-
 static void add_titles(TextTable *table, const char *const *titles, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        text_table_add(table, titles[i]);
+    for (size_t i = 0; i < count; i++) text_table_add(table, titles[i]);
 }
 
 /* "2", or "3 (ports of 'lines')" when that is more than was asked for; the slowest loop's. */
@@ -104,18 +95,16 @@ static void add_ii(StrBuf *out, const HlsProcess *process)
 {
     const HlsLoop *slowest = NULL;
     for (size_t i = 0; i < process->loops.len; i++)
-        if (!slowest || process->loops.data[i].ii > slowest->ii)
-            slowest = &process->loops.data[i];
-    if (!slowest)
-        return;
+        if (!slowest || process->loops.data[i].ii > slowest->ii) slowest = &process->loops.data[i];
+    if (!slowest) return;
     strbuf_add_int(out, slowest->ii);
-    if (slowest->ii_reason)
-        strbuf_printf(out, " (%s)", slowest->ii_reason);
+    if (slowest->ii_reason) strbuf_printf(out, " (%s)", slowest->ii_reason);
 }
 
 static void print_processes(const HlsDesign *design, const HlsSim *sim, StrBuf *out)
 {
-    static const char *const titles[] = {"process", "II", "cycles", "busy", "input", "output", "idle"};
+    static const char *const titles[] = {"process", "II",     "cycles", "busy",
+                                         "input",   "output", "idle"};
     TextTable table = {.columns = COUNT_OF(titles), .first_number = 1};
     add_titles(&table, titles, COUNT_OF(titles));
     for (uint32_t i = 0; i < design->processes.len; i++) {
@@ -148,8 +137,7 @@ static void print_fifos(const HlsDesign *design, const HlsSim *sim, int64_t cycl
         text_table_add_int(&table, f->full_cycles);
         text_table_add_int(&table, f->empty_cycles);
     }
-    if (design->streams.len > design->port_count)
-        text_table_print(&table, out);
+    if (design->streams.len > design->port_count) text_table_print(&table, out);
     text_table_free(&table);
 }
 
@@ -173,8 +161,8 @@ void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out
     print_processes(design, sim, out);
     strbuf_add_char(out, '\n');
     print_fifos(design, sim, r.cycles, out);
-    strbuf_printf(out, "\n%lld frame%s, %lld cycles\n", (long long)r.frames, r.frames == 1 ? "" : "s",
-                  (long long)r.cycles);
+    strbuf_printf(out, "\n%lld frame%s, %lld cycles\n", (long long)r.frames,
+                  r.frames == 1 ? "" : "s", (long long)r.cycles);
     strbuf_printf(out, "latency of the first frame: %lld cycles\n", (long long)r.latency);
     if (r.frames > 1) {
         strbuf_printf(out, "latency of the last frame: %lld cycles\n", (long long)r.last_latency);
@@ -183,8 +171,6 @@ void hls_sim_print_table(const HlsDesign *design, const HlsSim *sim, StrBuf *out
     strbuf_printf(out, "bottleneck: %.*s, %lld cycles a frame\n", STR_ARG(slowest->name),
                   (long long)last_frame(sim, r.bottleneck)->cycles[HLS_BUSY]);
 }
-
-/* --- JSON ------------------------------------------------------------------------------------ */
 
 static void add_string(StrBuf *out, const char *name, Str value)
 {
@@ -227,10 +213,8 @@ static void add_process(StrBuf *out, const HlsProcess *p, const HlsFrame *frame)
     add_string(out, "kind", p->func ? STR("process") : p->is_source ? STR("input") : STR("output"));
     strbuf_printf(out, ", \"once\": %s", p->is_once ? "true" : "false");
     add_number(out, "cycles", p->cycles);
-    for (int s = 0; s < HLS_STATE_COUNT; s++)
-        add_number(out, states[s], frame->cycles[s]);
-    if (p->func)
-        add_loops(out, p);
+    for (int s = 0; s < HLS_STATE_COUNT; s++) add_number(out, states[s], frame->cycles[s]);
+    if (p->func) add_loops(out, p);
 }
 
 static void add_fifo(StrBuf *out, const HlsStream *stream, const HlsFifo *f, int64_t cycles)
@@ -258,11 +242,9 @@ static void add_intervals(StrBuf *out, const HlsTimingResult *r)
         add_number(out, "interval_cycles", r->mean_interval / 100);
     else
         strbuf_add_c(out, ", \"interval_cycles\": ");
-    if (r->mean_interval % 100 != 0)
-        add_hundredths(out, r->mean_interval);
+    if (r->mean_interval % 100 != 0) add_hundredths(out, r->mean_interval);
     add_number(out, "last_interval_cycles", r->interval);
-    if (r->period.frames > 1)
-        add_number(out, "period_frames", r->period.frames);
+    if (r->period.frames > 1) add_number(out, "period_frames", r->period.frames);
 }
 
 void hls_sim_print_json(const HlsDesign *design, const HlsSim *sim, StrBuf *out)

@@ -1,11 +1,10 @@
 /* Event-driven simulation of timing: each process runs until a time it needs is not known yet, then
  * waits for the other end of that FIFO. Loops jump from access to access by their patterns.
  * Tests: lit/sim, test/e2e/sizing_check.py */
-#include "sim/hls/hls.h"
-
 #include <stdlib.h>
 
 #include "sim/design/design.h"
+#include "sim/hls/hls.h"
 
 /* Place of an access in its runs, and the stream it works on. */
 typedef struct LoopCursor {
@@ -16,16 +15,16 @@ typedef struct LoopCursor {
 typedef struct TimedProcess {
     const HlsProcess *model;
     uint32_t index;
-    uint32_t part;      /* a process of those that streams connect it to, the same for all */
-    LoopCursor **cursors;   /* per loop, per access */
-    int64_t *base;      /* per loop: first iteration of the current execution */
-    int64_t *left;      /* per step: iterations to come of a plain loop */
+    uint32_t part;        /* a process of those that streams connect it to, the same for all */
+    LoopCursor **cursors; /* per loop, per access */
+    int64_t *base;        /* per loop: first iteration of the current execution */
+    int64_t *left;        /* per step: iterations to come of a plain loop */
     size_t step;
     bool in_frame, in_loop, has_begun; /* has_begun: the frame's first access was made */
     bool is_queued, has_inputs;
-    int64_t now, tick;  /* cycle, and local clock in the loop, of the last event */
-    HlsFrame frame;     /* the current one */
-    HlsFrames frames;   /* those done */
+    int64_t now, tick; /* cycle, and local clock in the loop, of the last event */
+    HlsFrame frame;    /* the current one */
+    HlsFrames frames;  /* those done */
     HlsBlock block;
     VEC(int64_t) ticks; /* with an input_interval: when accesses were made in the frame before */
     size_t tick_count;  /* of them, in this frame */
@@ -50,20 +49,17 @@ struct HlsSim {
     Fifo *fifos;
     uint32_t *queue; /* ring of processes that may go on */
     uint32_t queued, queue_first;
-    int64_t frames;  /* to do */
+    int64_t frames; /* to do */
     int64_t events;
     bool is_stopped;
     int64_t *part_cycles; /* for hls_sim_period, of each part */
 };
 
-/* --- queue ------------------------------------------------------------------------------------- */
-
 static void enqueue(HlsSim *sim, uint32_t index)
 {
     uint32_t count = (uint32_t)sim->design->processes.len;
     TimedProcess *p = &sim->processes[index];
-    if (p->is_queued)
-        return;
+    if (p->is_queued) return;
     p->is_queued = true;
     sim->queue[(sim->queue_first + sim->queued++) % count] = index;
 }
@@ -77,8 +73,6 @@ static TimedProcess *dequeue(HlsSim *sim)
     return p;
 }
 
-/* --- ports ------------------------------------------------------------------------------------------ */
-
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15;
@@ -91,22 +85,18 @@ static uint64_t next_random(uint64_t *state)
 static int64_t port_turn(const HlsSim *sim, TimedProcess *p, int64_t start)
 {
     bool is_paced = p->model->is_source && sim->options.input_interval > 0;
-    int64_t regular = is_paced ? p->words * sim->options.input_interval / p->model->loops.data[0].trips
-                               : p->words * HLS_FULL_RATE / p->rate;
+    int64_t regular = is_paced
+                          ? p->words * sim->options.input_interval / p->model->loops.data[0].trips
+                          : p->words * HLS_FULL_RATE / p->rate;
     p->words++;
-    if (!sim->options.is_random)
-        return regular > start ? regular : start;
-    while ((int64_t)(next_random(&p->random) % HLS_FULL_RATE) >= p->rate)
-        start++;
+    if (!sim->options.is_random) return regular > start ? regular : start;
+    while ((int64_t)(next_random(&p->random) % HLS_FULL_RATE) >= p->rate) start++;
     return start;
 }
 
-/* --- time -------------------------------------------------------------------------------------------- */
-
 static void spend(const HlsSim *sim, TimedProcess *p, HlsState state, int64_t until)
 {
-    if (until == p->now)
-        return;
+    if (until == p->now) return;
     p->frame.cycles[state] += until - p->now;
     if (sim->options.hooks.state)
         sim->options.hooks.state(sim->options.hooks.user, p->index, state, p->now, until);
@@ -120,8 +110,7 @@ static void note_wait(TimedProcess *p, int64_t where, int64_t cycles)
 
 static void check_pace(TimedProcess *p, int64_t interval)
 {
-    if (p->tick_count == p->ticks.len)
-        *vec_push(&p->ticks) = p->now;
+    if (p->tick_count == p->ticks.len) *vec_push(&p->ticks) = p->now;
     int64_t *before = &p->ticks.data[p->tick_count++];
     p->frame.is_late |= p->frames.len > 0 && p->now > *before + interval;
     *before = p->now;
@@ -143,63 +132,52 @@ static void commit(HlsSim *sim, LoopCursor *c, int64_t time)
     sim->events++;
     if (c->at.access->is_write) {
         hls_sim_fifo_write(&fifo->times, time);
-        if (fifo->reader_waits)
-            enqueue(sim, stream->reader);
+        if (fifo->reader_waits) enqueue(sim, stream->reader);
         fifo->reader_waits = false;
     } else {
         hls_sim_fifo_read(&fifo->times, time);
-        if (fifo->writer_waits)
-            enqueue(sim, stream->writer);
+        if (fifo->writer_waits) enqueue(sim, stream->writer);
         fifo->writer_waits = false;
     }
 }
 
 /* All accesses of one tick of the local clock. False: a time is not known yet. */
-static bool run_tick(HlsSim *sim, TimedProcess *p, const HlsLoop *loop, LoopCursor *cursors, int64_t tick)
+static bool run_tick(HlsSim *sim, TimedProcess *p, const HlsLoop *loop, LoopCursor *cursors,
+                     int64_t tick)
 {
     int64_t base = p->base[loop - p->model->loops.data];
     int64_t start = p->now + tick - p->tick, readable = start, writable = start;
     for (size_t i = 0; i < loop->accesses.len; i++) {
         LoopCursor *c = &cursors[i];
-        if (hls_cursor_tick(&c->at, loop, base) != tick)
-            continue;
+        if (hls_cursor_tick(&c->at, loop, base) != tick) continue;
         const HlsFifo *times = &sim->fifos[c->stream].times;
         int64_t *known = c->at.access->is_write ? &writable : &readable;
-        int64_t ready = c->at.access->is_write ? hls_fifo_writable(times) : hls_fifo_readable(times);
-        if (ready == HLS_UNKNOWN)
-            return wait_for(sim, p, c);
+        int64_t ready =
+            c->at.access->is_write ? hls_fifo_writable(times) : hls_fifo_readable(times);
+        if (ready == HLS_UNKNOWN) return wait_for(sim, p, c);
         *known = ready > *known ? ready : *known;
     }
     spend(sim, p, p->has_begun ? HLS_BUSY : HLS_IDLE, start);
-    if (readable > p->now)
-        spend(sim, p, p->has_begun ? HLS_INPUT : HLS_IDLE, readable);
-    if (writable > p->now)
-        spend(sim, p, p->has_begun ? HLS_OUTPUT : HLS_IDLE, writable);
-    if (!p->model->func)
-        spend(sim, p, HLS_BUSY, port_turn(sim, p, p->now));
-    if (p->now > start)
-        note_wait(p, base * loop->ii + tick, p->now - start);
-    if (!p->has_begun)
-        p->frame.begin = p->now;
-    if (sim->options.input_interval > 0)
-        check_pace(p, sim->options.input_interval);
+    if (readable > p->now) spend(sim, p, p->has_begun ? HLS_INPUT : HLS_IDLE, readable);
+    if (writable > p->now) spend(sim, p, p->has_begun ? HLS_OUTPUT : HLS_IDLE, writable);
+    if (!p->model->func) spend(sim, p, HLS_BUSY, port_turn(sim, p, p->now));
+    if (p->now > start) note_wait(p, base * loop->ii + tick, p->now - start);
+    if (!p->has_begun) p->frame.begin = p->now;
+    if (sim->options.input_interval > 0) check_pace(p, sim->options.input_interval);
     p->has_begun = true;
     p->tick = tick;
     for (size_t i = 0; i < loop->accesses.len; i++)
-        if (hls_cursor_tick(&cursors[i].at, loop, base) == tick)
-            commit(sim, &cursors[i], p->now);
+        if (hls_cursor_tick(&cursors[i].at, loop, base) == tick) commit(sim, &cursors[i], p->now);
     return true;
 }
 
-/* --- values --------------------------------------------------------------------------------------------- */
-
 /* Iterations that have begun and whose words are all read. */
-static int64_t known_iterations(const TimedProcess *p, const HlsLoop *loop, const LoopCursor *cursors)
+static int64_t known_iterations(const TimedProcess *p, const HlsLoop *loop,
+                                const LoopCursor *cursors)
 {
     int64_t base = p->base[loop - p->model->loops.data];
     int64_t until = base + p->tick / loop->ii + 1;
-    if (until > base + loop->trips)
-        until = base + loop->trips;
+    if (until > base + loop->trips) until = base + loop->trips;
     for (size_t i = 0; i < loop->accesses.len; i++)
         if (!cursors[i].at.access->is_write && cursors[i].at.next < until)
             until = cursors[i].at.next;
@@ -215,8 +193,6 @@ static bool pass_values(HlsSim *sim, const TimedProcess *p, uint32_t index, int6
         sim->is_stopped = true;
     return !sim->is_stopped;
 }
-
-/* --- steps ------------------------------------------------------------------------------------------------ */
 
 /* The next tick with an access in the current execution, or INT64_MAX. */
 static int64_t next_tick(const HlsLoop *loop, const LoopCursor *cursors, int64_t base)
@@ -241,8 +217,7 @@ static bool run_loop(HlsSim *sim, TimedProcess *p, uint32_t index)
     }
     while ((tick = next_tick(loop, cursors, base)) != INT64_MAX)
         if (!run_tick(sim, p, loop, cursors, tick)) {
-            if (p->tick >= 0)
-                (void)pass_values(sim, p, index, known_iterations(p, loop, cursors));
+            if (p->tick >= 0) (void)pass_values(sim, p, index, known_iterations(p, loop, cursors));
             return false;
         }
     int64_t end = (loop->trips - 1) * loop->ii + loop->depth;
@@ -262,8 +237,7 @@ static void run_end(TimedProcess *p, const HlsStep *step)
 static bool run_step(HlsSim *sim, TimedProcess *p)
 {
     const HlsStep *step = &p->model->steps.data[p->step];
-    if (step->kind == STEP_LOOP)
-        return run_loop(sim, p, step->loop);
+    if (step->kind == STEP_LOOP) return run_loop(sim, p, step->loop);
     if (step->kind == STEP_ONCE) {
         p->step = p->frames.len > 0 ? step->match : p->step + 1;
     } else if (step->kind == STEP_REPEAT) {
@@ -288,10 +262,8 @@ static void begin_frame(HlsSim *sim, TimedProcess *p)
             hls_cursor_reset(&p->cursors[l][a].at);
     }
     int64_t paced = sim->options.input_interval * (int64_t)p->frames.len;
-    if (!p->has_inputs && p->model->func && paced > p->now)
-        spend(sim, p, HLS_IDLE, paced);
-    if (p->model->func)
-        spend(sim, p, HLS_IDLE, p->now + PROCESS_START);
+    if (!p->has_inputs && p->model->func && paced > p->now) spend(sim, p, HLS_IDLE, paced);
+    if (p->model->func) spend(sim, p, HLS_IDLE, p->now + PROCESS_START);
 }
 
 /* As far as the times are known. */
@@ -299,18 +271,14 @@ static void run_process(HlsSim *sim, TimedProcess *p)
 {
     p->block.stream = HLS_NOBODY;
     while (p->in_frame || (int64_t)p->frames.len < sim->frames) {
-        if (!p->in_frame)
-            begin_frame(sim, p);
+        if (!p->in_frame) begin_frame(sim, p);
         while (p->step < p->model->steps.len)
-            if (!run_step(sim, p))
-                return;
+            if (!run_step(sim, p)) return;
         p->frame.end = p->now;
         *vec_push(&p->frames) = p->frame;
         p->in_frame = false;
     }
 }
-
-/* --- simulations --------------------------------------------------------------------------------------------- */
 
 static void watch_level(void *user, int64_t time, int64_t level)
 {
@@ -325,9 +293,11 @@ static void init_process(HlsSim *sim, uint32_t index)
     const HlsSimOptions *options = &sim->options;
     TimedProcess *p = &sim->processes[index];
     int64_t rate = model->is_source ? options->input_rate : options->output_rate;
-    *p = (TimedProcess){.model = model, .index = index, .block = {HLS_NOBODY, false, 0},
-                   .rate = rate > 0 ? rate : HLS_FULL_RATE,
-                   .random = hash_combine(options->seed, index)};
+    *p = (TimedProcess){.model = model,
+                        .index = index,
+                        .block = {HLS_NOBODY, false, 0},
+                        .rate = rate > 0 ? rate : HLS_FULL_RATE,
+                        .random = hash_combine(options->seed, index)};
     p->cursors = ARENA_ARRAY(&sim->arena, LoopCursor *, model->loops.len);
     p->base = ARENA_ARRAY(&sim->arena, int64_t, model->loops.len);
     p->left = ARENA_ARRAY(&sim->arena, int64_t, model->steps.len);
@@ -336,7 +306,8 @@ static void init_process(HlsSim *sim, uint32_t index)
         p->cursors[l] = ARENA_ARRAY(&sim->arena, LoopCursor, loop->accesses.len);
         for (size_t a = 0; a < loop->accesses.len; a++) {
             const HlsAccess *access = &loop->accesses.data[a];
-            p->cursors[l][a] = (LoopCursor){.at.access = access, .stream = model->streams[access->port]};
+            p->cursors[l][a] =
+                (LoopCursor){.at.access = access, .stream = model->streams[access->port]};
             p->has_inputs |= !access->is_write;
         }
     }
@@ -345,8 +316,7 @@ static void init_process(HlsSim *sim, uint32_t index)
 static uint32_t part_of(HlsSim *sim, uint32_t process)
 {
     TimedProcess *p = sim->processes;
-    while (p[process].part != process)
-        process = p[process].part = p[p[process].part].part;
+    while (p[process].part != process) process = p[process].part = p[p[process].part].part;
     return process;
 }
 
@@ -355,15 +325,13 @@ static void find_parts(HlsSim *sim)
 {
     uint32_t count = (uint32_t)sim->design->processes.len;
     sim->part_cycles = ARENA_ARRAY(&sim->arena, int64_t, count);
-    for (uint32_t i = 0; i < count; i++)
-        sim->processes[i].part = i;
+    for (uint32_t i = 0; i < count; i++) sim->processes[i].part = i;
     for (size_t i = 0; i < sim->design->streams.len; i++) {
         const HlsStream *stream = &sim->design->streams.data[i];
         if (stream->writer != HLS_NOBODY && stream->reader != HLS_NOBODY)
             sim->processes[part_of(sim, stream->writer)].part = part_of(sim, stream->reader);
     }
-    for (uint32_t i = 0; i < count; i++)
-        sim->processes[i].part = part_of(sim, i);
+    for (uint32_t i = 0; i < count; i++) sim->processes[i].part = part_of(sim, i);
 }
 
 HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options)
@@ -374,15 +342,14 @@ HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options)
     sim->processes = ARENA_ARRAY(&sim->arena, TimedProcess, design->processes.len);
     sim->queue = ARENA_ARRAY(&sim->arena, uint32_t, design->processes.len);
     sim->fifos = ARENA_ARRAY(&sim->arena, Fifo, design->streams.len);
-    for (uint32_t i = 0; i < design->processes.len; i++)
-        init_process(sim, i);
+    for (uint32_t i = 0; i < design->processes.len; i++) init_process(sim, i);
     find_parts(sim);
     for (uint32_t i = 0; i < design->streams.len; i++) {
         Fifo *fifo = &sim->fifos[i];
         fifo->sim = sim;
         fifo->index = i;
         hls_sim_fifo_init(&fifo->times,
-                      options->depths ? options->depths[i] : design->streams.data[i].depth);
+                          options->depths ? options->depths[i] : design->streams.data[i].depth);
         fifo->times.user = fifo;
         fifo->times.watch = options->hooks.level ? watch_level : NULL;
     }
@@ -391,15 +358,12 @@ HlsSim *hls_sim_create(const HlsDesign *design, const HlsSimOptions *options)
 
 void hls_sim_free(HlsSim *sim)
 {
-    if (!sim)
-        return;
-    for (uint32_t i = 0; i < sim->design->processes.len; i++)
-    {
+    if (!sim) return;
+    for (uint32_t i = 0; i < sim->design->processes.len; i++) {
         vec_free(&sim->processes[i].frames);
         vec_free(&sim->processes[i].ticks);
     }
-    for (uint32_t i = 0; i < sim->design->streams.len; i++)
-        hls_sim_fifo_free(&sim->fifos[i].times);
+    for (uint32_t i = 0; i < sim->design->streams.len; i++) hls_sim_fifo_free(&sim->fifos[i].times);
     arena_free(&sim->arena);
     free(sim);
 }
@@ -412,8 +376,7 @@ bool hls_sim_run(HlsSim *sim, int64_t frames)
     int64_t reported = sim->events;
     bool done = true;
     sim->frames = frames;
-    for (uint32_t i = 0; i < count; i++)
-        enqueue(sim, i);
+    for (uint32_t i = 0; i < count; i++) enqueue(sim, i);
     while (sim->queued > 0 && !sim->is_stopped) {
         TimedProcess *p = dequeue(sim);
         run_process(sim, p);
@@ -422,12 +385,9 @@ bool hls_sim_run(HlsSim *sim, int64_t frames)
             hooks->progress(hooks->user, (int64_t)sim->processes[count - 1].frames.len, p->now);
         }
     }
-    for (uint32_t i = 0; i < count; i++)
-        done &= (int64_t)sim->processes[i].frames.len == frames;
+    for (uint32_t i = 0; i < count; i++) done &= (int64_t)sim->processes[i].frames.len == frames;
     return done && !sim->is_stopped;
 }
-
-/* --- results --------------------------------------------------------------------------------------------------- */
 
 /* Frames back that an event can depend on through a FIFO's room, and at least the one before. */
 static int64_t memory_of(const HlsSim *sim)
@@ -451,16 +411,12 @@ static bool recurs(const HlsSim *sim, size_t period, size_t equal, int64_t *slow
     for (uint32_t i = 0; i < sim->design->processes.len; i++) {
         const HlsFrames *frames = &sim->processes[i].frames;
         int64_t *cycles = &parts[sim->processes[i].part];
-        if (sim->processes[i].model->is_once)
-            continue;
-        if (frames->len < equal + period)
-            return false;
+        if (sim->processes[i].model->is_once) continue;
+        if (frames->len < equal + period) return false;
         for (size_t k = frames->len - equal; k < frames->len; k++) {
             const HlsFrame *before = &frames->data[k - period], *frame = &frames->data[k];
-            if (*cycles == 0)
-                *cycles = frame->end - before->end;
-            if (frame->end - before->end != *cycles || frame->waits != before->waits)
-                return false;
+            if (*cycles == 0) *cycles = frame->end - before->end;
+            if (frame->end - before->end != *cycles || frame->waits != before->waits) return false;
         }
         *slowest = *cycles > *slowest ? *cycles : *slowest;
     }
@@ -470,8 +426,7 @@ static bool recurs(const HlsSim *sim, size_t period, size_t equal, int64_t *slow
 HlsPeriod hls_sim_period(const HlsSim *sim)
 {
     HlsPeriod period = {0};
-    if (sim->options.is_random)
-        return period;
+    if (sim->options.is_random) return period;
     for (period.frames = 1; period.frames <= HLS_MAX_PERIOD; period.frames++)
         if (recurs(sim, (size_t)period.frames, (size_t)memory_of(sim) + 1, &period.cycles))
             return period;
@@ -483,13 +438,10 @@ bool hls_sim_keeps_pace(const HlsSim *sim)
     int64_t needed = memory_of(sim);
     for (uint32_t i = 0; i < sim->design->processes.len; i++) {
         const HlsFrames *frames = &sim->processes[i].frames;
-        if (sim->processes[i].model->is_once)
-            continue;
-        if ((int64_t)frames->len <= needed)
-            return false;
+        if (sim->processes[i].model->is_once) continue;
+        if ((int64_t)frames->len <= needed) return false;
         for (size_t k = frames->len - (size_t)needed; k < frames->len; k++)
-            if (frames->data[k].is_late)
-                return false;
+            if (frames->data[k].is_late) return false;
     }
     return true;
 }
@@ -505,7 +457,22 @@ const HlsFrames *hls_sim_frames(const HlsSim *sim, uint32_t process)
     return &sim->processes[process].frames;
 }
 
-const HlsFifo *hls_sim_fifo(const HlsSim *sim, uint32_t stream) { return &sim->fifos[stream].times; }
-HlsBlock hls_sim_block(const HlsSim *sim, uint32_t process) { return sim->processes[process].block; }
-int64_t hls_sim_events(const HlsSim *sim) { return sim->events; }
-bool hls_sim_was_stopped(const HlsSim *sim) { return sim->is_stopped; }
+const HlsFifo *hls_sim_fifo(const HlsSim *sim, uint32_t stream)
+{
+    return &sim->fifos[stream].times;
+}
+
+HlsBlock hls_sim_block(const HlsSim *sim, uint32_t process)
+{
+    return sim->processes[process].block;
+}
+
+int64_t hls_sim_events(const HlsSim *sim)
+{
+    return sim->events;
+}
+
+bool hls_sim_was_stopped(const HlsSim *sim)
+{
+    return sim->is_stopped;
+}

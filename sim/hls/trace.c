@@ -1,9 +1,9 @@
 /* Traces. For the chart, time is cut into COLUMNS parts of equal length; when it outgrows them,
  * neighbours are added up and the parts are twice as long.
  * Tests: lit/tools/ming-sim-charts.mir */
-#include "sim/hls/hls.h"
-
 #include <stdlib.h>
+
+#include "sim/hls/hls.h"
 
 enum { COLUMNS = 1024 };
 
@@ -22,10 +22,10 @@ struct HlsTrace {
     const HlsDesign *design;
     bool keeps_changes;
     VEC(TraceChange) changes;
-    ChartRow *states;  /* HLS_STATE_COUNT of each process */
-    ChartRow *fills;   /* of each stream */
+    ChartRow *states;        /* HLS_STATE_COUNT of each process */
+    ChartRow *fills;         /* of each stream */
     int64_t *levels, *since; /* of each stream: the current one */
-    int64_t width; /* cycles of a part */
+    int64_t width;           /* cycles of a part */
     int64_t end;
 };
 
@@ -42,8 +42,7 @@ HlsTrace *hls_sim_trace_create(const HlsDesign *design, bool keeps_changes)
 
 void hls_sim_trace_free(HlsTrace *t)
 {
-    if (!t)
-        return;
+    if (!t) return;
     vec_free(&t->changes);
     free(t->states);
     free(t->fills);
@@ -52,21 +51,16 @@ void hls_sim_trace_free(HlsTrace *t)
     free(t);
 }
 
-/* --- recording ------------------------------------------------------------------------------- */
-
 static void fold_row(ChartRow *row)
 {
-    for (int i = 0; i < COLUMNS / 2; i++)
-        row->parts[i] = row->parts[2 * i] + row->parts[2 * i + 1];
+    for (int i = 0; i < COLUMNS / 2; i++) row->parts[i] = row->parts[2 * i] + row->parts[2 * i + 1];
     memset(&row->parts[COLUMNS / 2], 0, sizeof row->parts / 2);
 }
 
 static void fold(HlsTrace *t)
 {
-    for (size_t i = 0; i < t->design->processes.len * HLS_STATE_COUNT; i++)
-        fold_row(&t->states[i]);
-    for (size_t i = 0; i < t->design->streams.len; i++)
-        fold_row(&t->fills[i]);
+    for (size_t i = 0; i < t->design->processes.len * HLS_STATE_COUNT; i++) fold_row(&t->states[i]);
+    for (size_t i = 0; i < t->design->streams.len; i++) fold_row(&t->fills[i]);
     t->width *= 2;
 }
 
@@ -74,8 +68,7 @@ static void fold(HlsTrace *t)
 static void add_cycles(HlsTrace *t, ChartRow *row, int64_t from, int64_t to, int64_t weight)
 {
     t->end = to > t->end ? to : t->end;
-    while (to > t->width * COLUMNS)
-        fold(t);
+    while (to > t->width * COLUMNS) fold(t);
     while (from < to) {
         int64_t part = from / t->width, next = (part + 1) * t->width;
         next = next < to ? next : to;
@@ -106,16 +99,12 @@ void hls_sim_trace_level(void *trace, uint32_t stream, int64_t time, int64_t lev
     add_change(t, (uint32_t)t->design->processes.len + stream, time, level);
 }
 
-/* --- VCD ------------------------------------------------------------------------------------------ */
-
 /* By time, then signal, then as found. */
 static int compare_changes(const void *left, const void *right)
 {
     const TraceChange *a = left, *b = right;
-    if (a->time != b->time)
-        return a->time < b->time ? -1 : 1;
-    if (a->signal != b->signal)
-        return a->signal < b->signal ? -1 : 1;
+    if (a->time != b->time) return a->time < b->time ? -1 : 1;
+    if (a->signal != b->signal) return a->signal < b->signal ? -1 : 1;
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
@@ -151,19 +140,18 @@ static void add_variable(StrBuf *out, const char *type, uint32_t signal, Str nam
 static void add_binary(StrBuf *out, int64_t value)
 {
     int bit = 62;
-    while (bit > 0 && !(value >> bit & 1))
-        bit--;
+    while (bit > 0 && !(value >> bit & 1)) bit--;
     strbuf_add_char(out, 'b');
-    for (; bit >= 0; bit--)
-        strbuf_add_char(out, value >> bit & 1 ? '1' : '0');
+    for (; bit >= 0; bit--) strbuf_add_char(out, value >> bit & 1 ? '1' : '0');
     strbuf_add_char(out, ' ');
 }
 
 static void add_header(const HlsTrace *t, StrBuf *out)
 {
     uint32_t count = (uint32_t)t->design->processes.len;
-    strbuf_add_c(out, "$comment one unit is one cycle; states: 0 busy, 1 waits for input, 2 waits for "
-                      "output, 3 idle $end\n$timescale 1 ns $end\n$scope module processes $end\n");
+    strbuf_add_c(out,
+                 "$comment one unit is one cycle; states: 0 busy, 1 waits for input, 2 waits for "
+                 "output, 3 idle $end\n$timescale 1 ns $end\n$scope module processes $end\n");
     for (uint32_t i = 0; i < count; i++)
         add_variable(out, "reg 2", i, t->design->processes.data[i].name);
     strbuf_add_c(out, "$upscope $end\n$scope module fifos $end\n");
@@ -179,16 +167,13 @@ void hls_sim_trace_print_vcd(const HlsTrace *t, StrBuf *out)
     TraceChange *sorted = xmalloc((count + 1) * sizeof *sorted);
     int64_t *shown = xcalloc(signals, sizeof *shown); /* value + 1 of each signal; 0: none */
     int64_t time = -1;
-    if (count)
-        memcpy(sorted, t->changes.data, count * sizeof *sorted);
+    if (count) memcpy(sorted, t->changes.data, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, compare_changes);
     add_header(t, out);
     for (size_t i = 0; i < count; i++) {
-        if (shown[sorted[i].signal] == sorted[i].value + 1)
-            continue;
+        if (shown[sorted[i].signal] == sorted[i].value + 1) continue;
         shown[sorted[i].signal] = sorted[i].value + 1;
-        if (sorted[i].time != time)
-            strbuf_printf(out, "#%lld\n", (long long)sorted[i].time);
+        if (sorted[i].time != time) strbuf_printf(out, "#%lld\n", (long long)sorted[i].time);
         time = sorted[i].time;
         add_binary(out, sorted[i].value);
         add_code(out, sorted[i].signal);
@@ -198,8 +183,6 @@ void hls_sim_trace_print_vcd(const HlsTrace *t, StrBuf *out)
     free(shown);
     free(sorted);
 }
-
-/* --- SVG ------------------------------------------------------------------------------------------- */
 
 enum { LABEL = 260, ROW = 14, BAR = 11, TOP = 24 };
 
@@ -220,8 +203,7 @@ static int main_state(const HlsTrace *t, uint32_t process, int column)
     const ChartRow *rows = &t->states[process * HLS_STATE_COUNT];
     int most = HLS_IDLE;
     for (int s = 0; s < HLS_STATE_COUNT; s++)
-        if (rows[s].parts[column] > rows[most].parts[column])
-            most = s;
+        if (rows[s].parts[column] > rows[most].parts[column]) most = s;
     return most;
 }
 
@@ -256,8 +238,9 @@ static void add_stream(const HlsTrace *t, uint32_t stream, int columns, int y, S
         for (end = begin + 1; end < columns && fill_tenths(t, stream, end) == fill; end++)
             ;
         if (fill > 0)
-            strbuf_printf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#2b5d9b\" "
-                               "fill-opacity=\"%s%d\"/>\n",
+            strbuf_printf(out,
+                          "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#2b5d9b\" "
+                          "fill-opacity=\"%s%d\"/>\n",
                           LABEL + begin, y, end - begin, BAR, fill == 10 ? "" : "0.",
                           fill == 10 ? 1 : fill);
     }
@@ -267,11 +250,13 @@ void hls_sim_trace_print_svg(const HlsTrace *t, StrBuf *out)
 {
     int columns = (int)((t->end + t->width - 1) / t->width), y = TOP;
     int rows = (int)(t->design->processes.len + t->design->streams.len);
-    strbuf_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                       "font-family=\"sans-serif\" font-size=\"10\">\n",
+    strbuf_printf(out,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                  "font-family=\"sans-serif\" font-size=\"10\">\n",
                   LABEL + COLUMNS + 4, TOP + (rows + 1) * ROW);
-    strbuf_printf(out, "<text x=\"4\" y=\"14\">%lld cycles; green: busy, orange: waits for input, red: "
-                       "waits for output; blue: words in FIFOs</text>\n",
+    strbuf_printf(out,
+                  "<text x=\"4\" y=\"14\">%lld cycles; green: busy, orange: waits for input, red: "
+                  "waits for output; blue: words in FIFOs</text>\n",
                   (long long)t->end);
     for (uint32_t i = 0; i < t->design->processes.len; i++, y += ROW)
         add_process(t, i, columns, y, out);

@@ -4,14 +4,13 @@
  *
  * A value that is not finite has no range and is refused where it first arises.
  * Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
-#include "sim/interp/interp.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "ir/asm/print/print.h"
+#include "sim/interp/interp.h"
 
 struct Calibration {
     Op *func;
@@ -25,14 +24,11 @@ struct Calibration {
 /* Widens a range; false: an element is not finite. Of no floats the range stays. */
 static bool widen(ValueRange *range, const Array *array, bool is_first)
 {
-    if (!array_is_float(array))
-        return true;
+    if (!array_is_float(array)) return true;
     for (int64_t i = 0; i < array->count; i++) {
         double x = array_get_f64(array, i);
-        if (!isfinite(x))
-            return false;
-        if (is_first && i == 0)
-            *range = (ValueRange){x, x};
+        if (!isfinite(x)) return false;
+        if (is_first && i == 0) *range = (ValueRange){x, x};
         range->low = x < range->low ? x : range->low;
         range->high = x > range->high ? x : range->high;
     }
@@ -59,16 +55,14 @@ static bool is_calibrated(const Op *op)
 Calibration *calibration_create(Op *func)
 {
     Interp *interp = interp_create(func);
-    if (!interp)
-        return NULL;
+    if (!interp) return NULL;
     Calibration *calibration = xcalloc(1, sizeof *calibration);
     calibration->func = func;
     calibration->interp = interp;
     arena_init(&calibration->arena);
     calibration->args =
         ARENA_ARRAY(&calibration->arena, ValueRange, func_type(func)->u.function.input_count);
-    FOR_EACH_OP(op, func_entry(func))
-    {
+    FOR_EACH_OP(op, func_entry(func)) {
         if (is_calibrated(op))
             ptrmap_put(&calibration->ranges, op,
                        ARENA_ARRAY(&calibration->arena, ValueRange, op->result_count));
@@ -83,12 +77,13 @@ bool calibration_run(Calibration *calibration, Array *const *inputs)
     const Type *type = func_type(func);
     for (uint32_t i = 0; i < type->u.function.input_count; i++)
         if (!widen(&calibration->args[i], inputs[i], calibration->frame == 0))
-            return op_error(func, "argument %u has an element that is not finite in frame %lld of "
-                                  "calibration", i, (long long)calibration->frame);
+            return op_error(func,
+                            "argument %u has an element that is not finite in frame %lld of "
+                            "calibration",
+                            i, (long long)calibration->frame);
     Array **results = xcalloc(type->u.function.result_count, sizeof *results);
     bool ok = interp_run(calibration->interp, inputs, results);
-    for (uint32_t i = 0; i < type->u.function.result_count; i++)
-        array_unref(results[i]);
+    for (uint32_t i = 0; i < type->u.function.result_count; i++) array_unref(results[i]);
     free(results);
     calibration->frame++;
     return ok;
@@ -98,10 +93,8 @@ void calibration_finish(Calibration *calibration, bool keep)
 {
     if (keep) {
         onnx_set_arg_ranges(calibration->func, calibration->args);
-        FOR_EACH_OP(op, func_entry(calibration->func))
-        {
-            if (is_calibrated(op))
-                onnx_set_result_ranges(op, ptrmap_get(&calibration->ranges, op));
+        FOR_EACH_OP(op, func_entry(calibration->func)) {
+            if (is_calibrated(op)) onnx_set_result_ranges(op, ptrmap_get(&calibration->ranges, op));
         }
     }
     interp_free(calibration->interp);

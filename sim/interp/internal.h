@@ -22,13 +22,13 @@ typedef struct InterpStep {
 } InterpStep;
 
 struct Interp {
-    Arena arena;   /* code */
-    Arena scratch; /* of one step */
+    Arena arena;      /* code */
+    Arena scratch;    /* of one step */
     PtrMap functions; /* Op* -> FunctionCode* */
     SymbolTables *tables;
     const Op *main;
     InterpWatch watch; /* seen may be NULL */
-    uint32_t depth; /* of calls */
+    uint32_t depth;    /* of calls */
 };
 
 struct Evaluator {
@@ -52,23 +52,25 @@ const Evaluator *interp_dfg_evaluator(const OpDef *def);
 const Evaluator *interp_tosa_evaluator(const OpDef *def);
 const Evaluator *interp_tosa_window_evaluator(const OpDef *def); /* of a tosa op */
 
-bool interp_tosa_eval_resize(Interp *interp, const InterpStep *step, Array **inputs, Array **results) MUST_CHECK;
+bool interp_tosa_eval_resize(Interp *interp, const InterpStep *step, Array **inputs,
+                             Array **results) MUST_CHECK;
 
 /* Steps of a function, made when it is first asked for. NULL: diagnosed. */
 FunctionCode *interp_function_code(Interp *interp, const Op *func) MUST_CHECK;
-bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const *inputs, Array **results)
-    MUST_CHECK;
+bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const *inputs,
+                         Array **results) MUST_CHECK;
 
 /* The captures of a program among a step's inputs, in the program's order. */
 struct Program;
 Array **interp_step_captures(Interp *interp, const InterpStep *step, const struct Program *program,
-                      Array *const *inputs);
+                             Array *const *inputs);
 /* Arrays of one rank, one behind the other along a dimension. */
-bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count, uint32_t dim,
-                   Array **result) MUST_CHECK;
+bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count,
+                          uint32_t dim, Array **result) MUST_CHECK;
 
 /* Gives input 0 under another shape of as many elements; else diagnosed. */
-bool interp_reshape_input(const InterpStep *step, const Type *type, Array **inputs, Array **results) MUST_CHECK;
+bool interp_reshape_input(const InterpStep *step, const Type *type, Array **inputs, Array **results)
+    MUST_CHECK;
 
 static inline const int64_t *dims_of(const Array *array)
 {

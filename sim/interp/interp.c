@@ -3,14 +3,13 @@
  * Values of a function have slots. A value whose uses all stand in its own block dies at the last
  * of them; others live until they are written again or the function returns.
  * Tests: test/unit/sim/interp/interp_test.c, lit/tools/ming-run.mir */
-#include "sim/interp/interp.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
 #include "dialects/cf/cf.h"
 #include "ir/asm/print/print.h"
 #include "sim/interp/internal.h"
+#include "sim/interp/interp.h"
 #include "sim/vm/vm.h"
 
 enum { MAX_CALL_DEPTH = 200 };
@@ -36,8 +35,6 @@ bool interp_step_unsupported(const Op *op, const char *why)
     return op_error(op, "cannot be interpreted%s%s", why ? ": " : "", why ? why : "");
 }
 
-/* --- slots ---------------------------------------------------------------------------------- */
-
 static void add_slot(FunctionCode *code, const Value *value)
 {
     ptrmap_put(&code->slots, value, (void *)(uintptr_t)++code->slot_count);
@@ -52,27 +49,20 @@ static uint32_t slot_of(const FunctionCode *code, const Value *value)
 
 static void number_values(FunctionCode *code, const Region *body)
 {
-    FOR_EACH_BLOCK(block, body)
-    {
-        for (uint32_t i = 0; i < block->arg_count; i++)
-            add_slot(code, block->args[i]);
-        FOR_EACH_OP(op, block)
-        {
-            for (uint32_t i = 0; i < op->result_count; i++)
-                add_slot(code, op_result(op, i));
+    FOR_EACH_BLOCK(block, body) {
+        for (uint32_t i = 0; i < block->arg_count; i++) add_slot(code, block->args[i]);
+        FOR_EACH_OP(op, block) {
+            for (uint32_t i = 0; i < op->result_count; i++) add_slot(code, op_result(op, i));
         }
     }
 }
-
-/* --- steps ---------------------------------------------------------------------------------- */
 
 typedef VEC(const Value *) Values;
 
 static void add_once(Values *values, const Value *value)
 {
     for (size_t i = 0; i < values->len; i++)
-        if (values->data[i] == value)
-            return;
+        if (values->data[i] == value) return;
     *vec_push(values) = value;
 }
 
@@ -97,28 +87,24 @@ static void read_inputs(const FunctionCode *code, const Op *op, Values *out)
     Values captures = {0};
     CaptureWalk walk = {code, &captures};
     for (uint32_t r = 0; r < op->region_count; r++)
-        FOR_EACH_BLOCK(block, op_region(op, r))
-        {
-            FOR_EACH_OP(inner, block)
-            op_walk(inner, add_captures, &walk);
+        FOR_EACH_BLOCK(block, op_region(op, r)) {
+            FOR_EACH_OP(inner, block) op_walk(inner, add_captures, &walk);
         }
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        *vec_push(out) = op_operand(op, i);
-    for (size_t i = 0; i < captures.len; i++)
-        *vec_push(out) = captures.data[i];
+    for (uint32_t i = 0; i < op->operand_count; i++) *vec_push(out) = op_operand(op, i);
+    for (size_t i = 0; i < captures.len; i++) *vec_push(out) = captures.data[i];
     vec_free(&captures);
 }
 
 static const Evaluator *evaluator_of(const OpDef *def)
 {
     static const Evaluator *(*const tables[])(const OpDef *) = {
-        interp_tosa_evaluator,   interp_scalar_evaluator, interp_tensor_evaluator, interp_slice_evaluator,
-        interp_linalg_evaluator, interp_module_evaluator, interp_onnx_evaluator,   interp_dfg_evaluator,
+        interp_tosa_evaluator,  interp_scalar_evaluator, interp_tensor_evaluator,
+        interp_slice_evaluator, interp_linalg_evaluator, interp_module_evaluator,
+        interp_onnx_evaluator,  interp_dfg_evaluator,
     };
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         const Evaluator *evaluator = tables[i](def);
-        if (evaluator)
-            return evaluator;
+        if (evaluator) return evaluator;
     }
     return NULL;
 }
@@ -153,17 +139,14 @@ static bool make_step(Interp *interp, const FunctionCode *code, const Op *op, In
     step->evaluator = op->def && !is_terminator ? evaluator_of(op->def) : NULL;
     if (!op->def || (is_terminator ? !is_supported_terminator(op) : !step->evaluator))
         return interp_step_unsupported(op, NULL);
-    if (!check_types(op))
-        return false;
+    if (!check_types(op)) return false;
     read_inputs(code, op, &inputs);
     step->input_count = (uint32_t)inputs.len;
     step->values = arena_copy(&interp->arena, inputs.data, inputs.len * sizeof *inputs.data);
     step->inputs = ARENA_ARRAY(&interp->arena, uint32_t, inputs.len);
     step->dies = ARENA_ARRAY(&interp->arena, bool, inputs.len);
-    for (size_t i = 0; i < inputs.len; i++)
-        step->inputs[i] = slot_of(code, inputs.data[i]);
-    if (op->result_count > 0)
-        step->first_result = slot_of(code, op_result(op, 0));
+    for (size_t i = 0; i < inputs.len; i++) step->inputs[i] = slot_of(code, inputs.data[i]);
+    if (op->result_count > 0) step->first_result = slot_of(code, op_result(op, 0));
     vec_free(&inputs);
     return is_terminator || !step->evaluator->prepare || step->evaluator->prepare(interp, step);
 }
@@ -172,13 +155,10 @@ static bool make_step(Interp *interp, const FunctionCode *code, const Op *op, In
 static bool stays_in_block(const Value *value)
 {
     const Block *home = value_block(value);
-    FOR_EACH_USE(use, value)
-    {
+    FOR_EACH_USE(use, value) {
         const Op *op = use->owner;
-        while (op && op->block != home)
-            op = op_parent(op);
-        if (!op)
-            return false;
+        while (op && op->block != home) op = op_parent(op);
+        if (!op) return false;
     }
     return true;
 }
@@ -203,17 +183,14 @@ static void mark_deaths(Interp *interp, FunctionCode *code)
 static bool make_block(Interp *interp, FunctionCode *code, const Block *block, BlockCode *out)
 {
     size_t count = 0;
-    FOR_EACH_OP(op, block)
-    {
+    FOR_EACH_OP(op, block) {
         count++;
     }
     out->block = block;
     out->first_arg = block->arg_count > 0 ? slot_of(code, block->args[0]) : 0;
     out->steps = ARENA_ARRAY(&interp->arena, InterpStep, count);
-    FOR_EACH_OP(op, block)
-    {
-        if (!make_step(interp, code, op, &out->steps[out->step_count++]))
-            return false;
+    FOR_EACH_OP(op, block) {
+        if (!make_step(interp, code, op, &out->steps[out->step_count++])) return false;
     }
     return true;
 }
@@ -231,32 +208,25 @@ static bool check_arguments(const Op *func)
 FunctionCode *interp_function_code(Interp *interp, const Op *func)
 {
     FunctionCode *code = ptrmap_get(&interp->functions, func);
-    if (code)
-        return code;
-    if (!check_arguments(func))
-        return NULL;
+    if (code) return code;
+    if (!check_arguments(func)) return NULL;
     code = ARENA_NEW(&interp->arena, FunctionCode);
     code->func = func;
     ptrmap_put(&interp->functions, func, code);
     const Region *body = op_region(func, 0);
     number_values(code, body);
-    FOR_EACH_BLOCK(block, body)
-    {
+    FOR_EACH_BLOCK(block, body) {
         code->block_count++;
     }
     code->blocks = ARENA_ARRAY(&interp->arena, BlockCode, code->block_count);
     size_t at = 0;
-    FOR_EACH_BLOCK(block, body)
-    {
+    FOR_EACH_BLOCK(block, body) {
         ptrmap_put(&code->starts, block, &code->blocks[at]);
-        if (!make_block(interp, code, block, &code->blocks[at++]))
-            return NULL;
+        if (!make_block(interp, code, block, &code->blocks[at++])) return NULL;
     }
     mark_deaths(interp, code);
     return code;
 }
-
-/* --- running -------------------------------------------------------------------------------- */
 
 /* Values of one activation of a function. */
 typedef struct InterpFrame {
@@ -277,15 +247,13 @@ static void take_inputs(InterpFrame *frame, const InterpStep *step, Array **out)
     for (uint32_t i = 0; i < step->input_count; i++) {
         Array **slot = &frame->slots[step->inputs[i]];
         out[i] = *slot && !step->dies[i] ? array_ref(*slot) : *slot;
-        if (step->dies[i])
-            *slot = NULL;
+        if (step->dies[i]) *slot = NULL;
     }
 }
 
 static void drop(Array **arrays, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
-        array_unref(arrays[i]);
+    for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);
 }
 
 static bool run_step(InterpFrame *frame, const InterpStep *step)
@@ -300,11 +268,9 @@ static bool run_step(InterpFrame *frame, const InterpStep *step)
     for (uint32_t i = 0; ok && i < result_count; i++) {
         bool is_used = value_has_uses(op_result(step->op, i));
         set_slot(frame, step->first_result + i, is_used ? results[i] : NULL);
-        if (!is_used)
-            array_unref(results[i]);
+        if (!is_used) array_unref(results[i]);
     }
-    if (!ok)
-        drop(results, result_count);
+    if (!ok) drop(results, result_count);
     drop(inputs, step->input_count);
     free(inputs);
     return ok;
@@ -313,15 +279,12 @@ static bool run_step(InterpFrame *frame, const InterpStep *step)
 /* The successor that a terminator of cf takes. */
 static uint32_t chosen_successor(const Op *op, Array *const *inputs)
 {
-    if (op->def == CF(BR))
-        return 0;
+    if (op->def == CF(BR)) return 0;
     int64_t flag = array_get_i64(inputs[0], 0);
-    if (op->def == CF(COND_BR))
-        return flag ? 0 : 1;
+    if (op->def == CF(COND_BR)) return flag ? 0 : 1;
     const Attr *cases = op_attr(op, "case_values");
     for (int64_t i = 0; cases && i < dense_count(cases); i++)
-        if (array_wrap(type_elem(cases->type), dense_i64(cases, i)) == flag)
-            return (uint32_t)i + 1;
+        if (array_wrap(type_elem(cases->type), dense_i64(cases, i)) == flag) return (uint32_t)i + 1;
     return 0;
 }
 
@@ -329,8 +292,7 @@ static uint32_t chosen_successor(const Op *op, Array *const *inputs)
 static const BlockCode *take_branch(InterpFrame *frame, const InterpStep *step, Array **inputs)
 {
     uint32_t begin, count, successor = chosen_successor(step->op, inputs);
-    const BlockCode *next =
-        ptrmap_get(&frame->code->starts, step->op->successors[successor].block);
+    const BlockCode *next = ptrmap_get(&frame->code->starts, step->op->successors[successor].block);
     step->op->def->successor_operands(step->op, successor, &begin, &count);
     for (uint32_t i = 0; i < count; i++) {
         set_slot(frame, next->first_arg + i, inputs[begin + i]);
@@ -366,15 +328,15 @@ static bool run_blocks(InterpFrame *frame, Array **results)
         for (size_t i = 0; i < last; i++) {
             bool ok = run_step(frame, &block->steps[i]);
             arena_reset(&frame->interp->scratch);
-            if (!ok)
-                return false;
+            if (!ok) return false;
         }
         block = run_terminator(frame, &block->steps[last], results);
     }
     return true;
 }
 
-bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const *inputs, Array **results)
+bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const *inputs,
+                         Array **results)
 {
     if (interp->depth >= MAX_CALL_DEPTH)
         return op_error(code->func, "is called more than %d deep", MAX_CALL_DEPTH);
@@ -393,19 +355,16 @@ bool interp_function_run(Interp *interp, const FunctionCode *code, Array *const 
 }
 
 Array **interp_step_captures(Interp *interp, const InterpStep *step, const Program *program,
-                      Array *const *inputs)
+                             Array *const *inputs)
 {
     Array **out = ARENA_ARRAY(&interp->scratch, Array *, program->captures.len);
     for (size_t i = 0; i < program->captures.len; i++) {
         for (uint32_t k = step->op->operand_count; k < step->input_count; k++)
-            if (step->values[k] == program->captures.data[i].value)
-                out[i] = inputs[k];
+            if (step->values[k] == program->captures.data[i].value) out[i] = inputs[k];
         assert(out[i]);
     }
     return out;
 }
-
-/* --- life ----------------------------------------------------------------------------------- */
 
 Interp *interp_create(const Op *func)
 {
@@ -414,8 +373,7 @@ Interp *interp_create(const Op *func)
     arena_init(&interp->scratch);
     interp->tables = symtabs_create();
     interp->main = func;
-    if (interp_function_code(interp, func))
-        return interp;
+    if (interp_function_code(interp, func)) return interp;
     interp_free(interp);
     return NULL;
 }
@@ -434,8 +392,7 @@ static void free_code(FunctionCode *code)
 
 void interp_free(Interp *interp)
 {
-    if (!interp)
-        return;
+    if (!interp) return;
     for (size_t i = 0; i < interp->functions.len; i++)
         free_code(interp->functions.entries[i].value);
     ptrmap_free(&interp->functions);
@@ -452,5 +409,6 @@ void interp_watch(Interp *interp, InterpWatch watch)
 
 bool interp_run(Interp *interp, Array *const *inputs, Array **results)
 {
-    return interp_function_run(interp, ptrmap_get(&interp->functions, interp->main), inputs, results);
+    return interp_function_run(interp, ptrmap_get(&interp->functions, interp->main), inputs,
+                               results);
 }

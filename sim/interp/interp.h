@@ -27,7 +27,8 @@ bool interp_run(Interp *interp, Array *const *inputs, Array **results) MUST_CHEC
 /* Told of each op of a run and its results, which stay the interpreter's. */
 typedef struct InterpWatch {
     void *user;
-    bool (*seen)(void *user, const Op *op, Array *const *results); /* false: diagnosed, ends the run */
+    bool (*seen)(void *user, const Op *op,
+                 Array *const *results); /* false: diagnosed, ends the run */
 } InterpWatch;
 void interp_watch(Interp *interp, InterpWatch watch);
 
@@ -36,7 +37,8 @@ void interp_watch(Interp *interp, InterpWatch watch);
 
 typedef struct Calibration Calibration;
 
-/* For a function of onnx ops, which must stay as it is until calibration_finish. NULL: diagnosed. */
+/* For a function of onnx ops, which must stay as it is until calibration_finish. NULL:
+ * diagnosed. */
 Calibration *calibration_create(Op *func) MUST_CHECK;
 /* Runs it on one frame, widening the ranges. False: diagnosed; a value that is not finite is
  * told at the op that gives it. */

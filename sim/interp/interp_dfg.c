@@ -1,12 +1,11 @@
 /* Evaluators of dfg ops that stand between kernels: dfg.reorder and dfg.merge.
  * Tests: lit/lowering/linalg_to_dfg/insert-reorders.mir */
-#include "dialects/dfg/dfg.h"
-
-#include "ir/asm/print/print.h"
-#include "sim/vm/vm.h"
-#include "sim/interp/internal.h"
-
 #include <assert.h>
+
+#include "dialects/dfg/dfg.h"
+#include "ir/asm/print/print.h"
+#include "sim/interp/internal.h"
+#include "sim/vm/vm.h"
 
 /* A result of zeros, or of the op's fill value. */
 static Array *filled(const InterpStep *step)
@@ -21,8 +20,7 @@ static int64_t source_offset(const int64_t *index, const int64_t *dims, uint32_t
 {
     int64_t offset = 0;
     for (uint32_t d = 0; d < rank; d++) {
-        if (index[d] < 0 || index[d] >= dims[d])
-            return -1;
+        if (index[d] < 0 || index[d] >= dims[d]) return -1;
         offset = offset * dims[d] + index[d];
     }
     return offset;
@@ -34,13 +32,11 @@ static bool eval_reorder(Interp *interp, const InterpStep *step, Array **inputs,
     const AffineMap *map = dfg_reorder_map(step->op);
     (void)interp;
     results[0] = filled(step);
-    if (!results[0])
-        return op_error(step->op, "has elements that are not interpreted");
+    if (!results[0]) return op_error(step->op, "has elements that are not interpreted");
     for (int64_t i = 0; i < results[0]->count; i++) {
         bool ok = map_eval(map, at, NULL, from);
         int64_t offset = ok ? source_offset(from, dims_of(inputs[0]), rank_of(inputs[0])) : -1;
-        if (offset >= 0)
-            vm_copy_element(results[0], i, inputs[0], offset);
+        if (offset >= 0) vm_copy_element(results[0], i, inputs[0], offset);
         vm_next_index(at, dims_of(results[0]), rank_of(results[0]));
     }
     return true;
@@ -50,8 +46,7 @@ static bool eval_merge(Interp *interp, const InterpStep *step, Array **inputs, A
 {
     (void)interp;
     results[0] = filled(step);
-    if (!results[0])
-        return op_error(step->op, "has elements that are not interpreted");
+    if (!results[0]) return op_error(step->op, "has elements that are not interpreted");
     for (uint32_t i = 0; i < step->op->operand_count; i++) {
         MergePart part;
         int64_t to_steps[DFG_MAX_RANK], from_steps[DFG_MAX_RANK];

@@ -9,8 +9,6 @@
 #include "sim/interp/internal.h"
 #include "sim/vm/vm.h"
 
-/* --- structured ops ------------------------------------------------------------------------- */
-
 typedef struct Structured {
     Program *program;
     Mac *mac; /* or NULL */
@@ -31,14 +29,12 @@ static bool prepare_structured(Interp *interp, InterpStep *step)
     const Block *body = linalg_body(op);
     const Op *yield = block_terminator(body);
     Value **wanted = ARENA_ARRAY(&interp->scratch, Value *, yield->operand_count);
-    for (uint32_t i = 0; i < yield->operand_count; i++)
-        wanted[i] = op_operand(yield, i);
+    for (uint32_t i = 0; i < yield->operand_count; i++) wanted[i] = op_operand(yield, i);
     Structured *s = step->state = xcalloc(1, sizeof *s);
     s->maps = linalg_indexing_maps(op);
     s->program = vm_program_compile(body, ARGS_ARE_ELEMENTS, linalg_loop_count(op), wanted,
-                                 yield->operand_count);
-    if (s->program)
-        s->mac = vm_mac_recognize(op);
+                                    yield->operand_count);
+    if (s->program) s->mac = vm_mac_recognize(op);
     return s->program != NULL;
 }
 
@@ -51,8 +47,7 @@ static bool find_extents(VmNest *nest)
         const AffineMap *map = nest->operands[o].map;
         for (uint32_t r = 0; r < map->result_count; r++) {
             const AffineExpr *expr = map->results[r];
-            if (expr->kind != AFFINE_DIM || known[expr->value])
-                continue;
+            if (expr->kind != AFFINE_DIM || known[expr->value]) continue;
             nest->extents[expr->value] = nest->operands[o].array->type->u.shaped.dims[r];
             known[expr->value] = true;
             count++;
@@ -78,19 +73,13 @@ static bool eval_structured(Interp *interp, const InterpStep *step, Array **inpu
         nest->operands[i].map = s->maps->u.array.items[i]->u.map;
         nest->operands[i].array = i < input_count ? inputs[i] : results[i - input_count];
     }
-    if (!find_extents(nest) || !vm_nest_init(nest, &interp->scratch))
-        return false;
-    if (vm_nest_count(nest) == 0)
-        return true;
+    if (!find_extents(nest) || !vm_nest_init(nest, &interp->scratch)) return false;
+    if (vm_nest_count(nest) == 0) return true;
     Array **captures = interp_step_captures(interp, step, s->program, inputs);
-    if (!vm_program_start(s->program, captures))
-        return false;
-    if (s->mac && vm_mac_can_run(s->mac, nest))
-        return vm_mac_run(s->mac, nest, &interp->scratch);
+    if (!vm_program_start(s->program, captures)) return false;
+    if (s->mac && vm_mac_can_run(s->mac, nest)) return vm_mac_run(s->mac, nest, &interp->scratch);
     return vm_nest_run(nest, s->program, &interp->scratch);
 }
-
-/* --- softmax -------------------------------------------------------------------------------- */
 
 /* exp(x - largest) / sum along one line, each step rounded to the element type. */
 static void softmax_line(const Array *in, Array *out, int64_t at, int64_t step, int64_t count)
@@ -118,12 +107,10 @@ static bool eval_softmax(Interp *interp, const InterpStep *step, Array **inputs,
     (void)interp;
     if (!type_is_float(in->elem))
         return interp_step_unsupported(step->op, "its elements are not floats");
-    for (uint32_t i = dim + 1; i < shape->u.shaped.rank; i++)
-        inner *= shape->u.shaped.dims[i];
+    for (uint32_t i = dim + 1; i < shape->u.shaped.rank; i++) inner *= shape->u.shaped.dims[i];
     results[0] = array_new(shape);
     for (int64_t at = 0; at < in->count; at += inner * count)
-        for (int64_t i = 0; i < inner; i++)
-            softmax_line(in, results[0], at + i, inner, count);
+        for (int64_t i = 0; i < inner; i++) softmax_line(in, results[0], at + i, inner, count);
     return true;
 }
 
@@ -137,9 +124,7 @@ const Evaluator *interp_linalg_evaluator(const OpDef *def)
 {
     static const Evaluator structured = {eval_structured, prepare_structured, release_structured};
     static const Evaluator softmax = {eval_softmax, NULL, NULL};
-    if (def->dialect != &linalg_dialect)
-        return NULL;
-    if (is_structured(def))
-        return &structured;
+    if (def->dialect != &linalg_dialect) return NULL;
+    if (is_structured(def)) return &structured;
     return def == LINALG(SOFTMAX) ? &softmax : NULL;
 }

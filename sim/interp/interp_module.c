@@ -6,8 +6,6 @@
 #include "ir/asm/print/print.h"
 #include "sim/interp/internal.h"
 
-/* --- calls ---------------------------------------------------------------------------------- */
-
 static bool prepare_call(Interp *interp, InterpStep *step)
 {
     const Op *callee = symtabs_lookup(interp->tables, step->op, op_attr(step->op, "callee"));
@@ -22,18 +20,13 @@ static bool eval_call(Interp *interp, const InterpStep *step, Array **inputs, Ar
     return interp_function_run(interp, step->state, inputs, results);
 }
 
-/* --- assertions ----------------------------------------------------------------------------- */
-
 static bool eval_assert(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     (void)interp;
     (void)results;
     Str text = op_attr(step->op, "msg")->u.string;
-    return array_get_i64(inputs[0], 0) ||
-           op_error(step->op, "failed: %.*s", STR_ARG(text));
+    return array_get_i64(inputs[0], 0) || op_error(step->op, "failed: %.*s", STR_ARG(text));
 }
-
-/* --- globals -------------------------------------------------------------------------------- */
 
 static bool prepare_global(Interp *interp, InterpStep *step)
 {
@@ -61,9 +54,7 @@ const Evaluator *interp_module_evaluator(const OpDef *def)
     static const Evaluator call = {eval_call, prepare_call, NULL};
     static const Evaluator assertion = {eval_assert, NULL, NULL};
     static const Evaluator global = {eval_global, prepare_global, release_global};
-    if (def == FUNC(CALL))
-        return &call;
-    if (def == CF(ASSERT))
-        return &assertion;
+    if (def == FUNC(CALL)) return &call;
+    if (def == CF(ASSERT)) return &assertion;
     return def == ML_PROGRAM(GLOBAL_LOAD_CONST) ? &global : NULL;
 }

@@ -9,8 +9,7 @@ static bool prepare(Interp *interp, InterpStep *step)
     const Op *op = step->op;
     (void)interp;
     const Attr *value = op->result_count == 1 ? onnx_constant(op_result(op, 0)) : NULL;
-    if (value)
-        step->state = array_from_attr(value);
+    if (value) step->state = array_from_attr(value);
     return step->state || op->def == ONNX(NO_VALUE) || onnx_can_eval(op) ||
            onnx_error(op, "cannot be interpreted");
 }
@@ -19,15 +18,13 @@ static bool eval(Interp *interp, const InterpStep *step, Array **inputs, Array *
 {
     StrBuf why = {0};
     (void)interp;
-    if (step->op->def == ONNX(NO_VALUE))
-        return true;
+    if (step->op->def == ONNX(NO_VALUE)) return true;
     if (step->state) {
         results[0] = array_ref(step->state);
         return true;
     }
     bool ok = onnx_eval(step->op, inputs, results, &why);
-    if (!ok)
-        onnx_error(step->op, "%s", why.data ? why.data : "has no value");
+    if (!ok) onnx_error(step->op, "%s", why.data ? why.data : "has no value");
     strbuf_free(&why);
     return ok;
 }

@@ -6,13 +6,12 @@
 #include "sim/interp/internal.h"
 #include "sim/vm/vm.h"
 
-/* --- constants ------------------------------------------------------------------------------ */
-
 static bool prepare_constant(Interp *interp, InterpStep *step)
 {
     (void)interp;
     step->state = array_from_attr(op_attr(step->op, "value"));
-    return step->state || interp_step_unsupported(step->op, "its elements are not there or not numbers");
+    return step->state ||
+           interp_step_unsupported(step->op, "its elements are not there or not numbers");
 }
 
 static bool eval_constant(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
@@ -28,8 +27,6 @@ static void release_constant(void *state)
     array_unref(state);
 }
 
-/* --- elementwise ops ------------------------------------------------------------------------ */
-
 static bool prepare_elementwise(Interp *interp, InterpStep *step)
 {
     (void)interp;
@@ -42,8 +39,7 @@ static const Type *shape_like(const InterpStep *step, Array **inputs, const Type
 {
     const Type *type = inputs[0]->type;
     for (uint32_t i = 1; i < step->op->operand_count; i++)
-        if (type->u.shaped.rank == 0)
-            type = inputs[i]->type;
+        if (type->u.shaped.rank == 0) type = inputs[i]->type;
     return type_with_elem(type, elem);
 }
 
@@ -58,18 +54,18 @@ static bool shapes_agree(const InterpStep *step, Array **inputs, const Type *sha
     return true;
 }
 
-static bool eval_elementwise(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
+static bool eval_elementwise(Interp *interp, const InterpStep *step, Array **inputs,
+                             Array **results)
 {
     const Op *op = step->op;
     for (uint32_t i = 0; i < op->result_count; i++) {
         const Type *type = shape_like(step, inputs, type_elem(op_result(op, i)->type));
-        if (!shapes_agree(step, inputs, type))
-            return false;
+        if (!shapes_agree(step, inputs, type)) return false;
         results[i] = array_new(type);
     }
     return vm_program_start(step->state, NULL) &&
            vm_nest_run_flat(op, step->state, inputs, op->operand_count, results, op->result_count,
-                         &interp->scratch);
+                            &interp->scratch);
 }
 
 static void release_elementwise(void *state)
@@ -82,7 +78,6 @@ const Evaluator *interp_scalar_evaluator(const OpDef *def)
     static const Evaluator constant = {eval_constant, prepare_constant, release_constant};
     static const Evaluator elementwise = {eval_elementwise, prepare_elementwise,
                                           release_elementwise};
-    if (def == ARITH(CONSTANT) || def == TOSA(CONST))
-        return &constant;
+    if (def == ARITH(CONSTANT) || def == TOSA(CONST)) return &constant;
     return vm_instr_fn(def) ? &elementwise : NULL;
 }

@@ -2,10 +2,9 @@
  * unpack.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include "dialects/tensor/tensor.h"
-
 #include "ir/asm/print/print.h"
-#include "sim/vm/vm.h"
 #include "sim/interp/internal.h"
+#include "sim/vm/vm.h"
 
 /* A list of constants and operands of a group as numbers. */
 static int64_t *read_mixed(Interp *interp, const InterpStep *step, const char *attr, uint32_t group,
@@ -18,8 +17,7 @@ static int64_t *read_mixed(Interp *interp, const InterpStep *step, const char *a
     op_operand_group(step->op, group, &at, &size);
     for (size_t i = 0; i < count; i++) {
         out[i] = dense_array_i64(list, i);
-        if (out[i] == DIM_DYNAMIC)
-            out[i] = array_get_i64(inputs[at++], 0);
+        if (out[i] == DIM_DYNAMIC) out[i] = array_get_i64(inputs[at++], 0);
     }
     return out;
 }
@@ -30,8 +28,6 @@ static BoxSide row_major_side(Interp *interp, const Type *shape)
     vm_row_major_steps(shape, side.steps);
     return side;
 }
-
-/* --- slices --------------------------------------------------------------------------------- */
 
 typedef struct Slice {
     int64_t *offsets, *sizes, *strides;
@@ -61,8 +57,7 @@ static bool read_slice(Interp *interp, const InterpStep *step, Array *const *inp
     out->offsets = read_mixed(interp, step, "static_offsets", group, inputs);
     out->sizes = read_mixed(interp, step, "static_sizes", group + 1, inputs);
     out->strides = read_mixed(interp, step, "static_strides", group + 2, inputs);
-    if (!check_slice(step, out, tensor))
-        return false;
+    if (!check_slice(step, out, tensor)) return false;
     out->side = row_major_side(interp, tensor->type);
     for (uint32_t d = 0; d < rank_of(tensor); d++) {
         out->side.base += out->offsets[d] * out->side.steps[d];
@@ -79,8 +74,8 @@ static const Type *reduced_shape(Interp *interp, const Type *type, const int64_t
     uint32_t want = type->u.shaped.rank, dropped = rank - want, at = 0;
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
     for (uint32_t d = 0; d < rank; d++) {
-        bool fits = at < want && (type->u.shaped.dims[at] == sizes[d] ||
-                                  type->u.shaped.dims[at] == DIM_DYNAMIC);
+        bool fits = at < want &&
+                    (type->u.shaped.dims[at] == sizes[d] || type->u.shaped.dims[at] == DIM_DYNAMIC);
         if (dropped > 0 && sizes[d] == 1 && !(fits && type->u.shaped.dims[at] == 1))
             dropped--;
         else
@@ -89,12 +84,12 @@ static const Type *reduced_shape(Interp *interp, const Type *type, const int64_t
     return type_with_shape(type, dims, at);
 }
 
-static bool eval_extract_slice(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
+static bool eval_extract_slice(Interp *interp, const InterpStep *step, Array **inputs,
+                               Array **results)
 {
     Slice slice;
     uint32_t rank = rank_of(inputs[0]);
-    if (!read_slice(interp, step, inputs, 1, inputs[0], &slice))
-        return false;
+    if (!read_slice(interp, step, inputs, 1, inputs[0], &slice)) return false;
     const Type *full = type_with_shape(inputs[0]->type, slice.sizes, rank);
     const Type *type = reduced_shape(interp, op_result(step->op, 0)->type, slice.sizes, rank);
     BoxSide to = row_major_side(interp, full);
@@ -104,15 +99,14 @@ static bool eval_extract_slice(Interp *interp, const InterpStep *step, Array **i
     return true;
 }
 
-static bool eval_insert_slice(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
+static bool eval_insert_slice(Interp *interp, const InterpStep *step, Array **inputs,
+                              Array **results)
 {
     Slice slice;
     uint32_t rank = rank_of(inputs[1]);
-    if (!read_slice(interp, step, inputs, 2, inputs[1], &slice))
-        return false;
+    if (!read_slice(interp, step, inputs, 2, inputs[1], &slice)) return false;
     int64_t count = 1;
-    for (uint32_t d = 0; d < rank; d++)
-        count *= slice.sizes[d];
+    for (uint32_t d = 0; d < rank; d++) count *= slice.sizes[d];
     if (count != inputs[0]->count)
         return op_error(step->op, "inserts %lld elements as a slice of %lld",
                         (long long)inputs[0]->count, (long long)count);
@@ -122,8 +116,6 @@ static bool eval_insert_slice(Interp *interp, const InterpStep *step, Array **in
     vm_box_copy(results[0], &slice.side, inputs[0], &from, slice.sizes, rank);
     return true;
 }
-
-/* --- gather and scatter --------------------------------------------------------------------- */
 
 /* Slices of a tensor at coordinates, and where they lie one after the other. */
 typedef struct Indexed {
@@ -139,13 +131,12 @@ static Indexed indexed_init(Interp *interp, const InterpStep *step, const char *
                             const Array *tensor, const Array *indices)
 {
     uint32_t rank = rank_of(tensor);
-    Indexed out = {.tensor = tensor, .indices = indices, .dims = op_attr(step->op, attr),
-                   .slice_count = 1};
+    Indexed out = {
+        .tensor = tensor, .indices = indices, .dims = op_attr(step->op, attr), .slice_count = 1};
     out.sizes = arena_copy(&interp->scratch, dims_of(tensor), rank * sizeof *out.sizes);
     for (size_t i = 0; i < out.dims->u.dense_array.count; i++)
         out.sizes[dense_array_i64(out.dims, i)] = 1;
-    for (uint32_t d = 0; d < rank; d++)
-        out.slice_count *= out.sizes[d];
+    for (uint32_t d = 0; d < rank; d++) out.slice_count *= out.sizes[d];
     out.side = row_major_side(interp, tensor->type);
     out.packed = row_major_side(interp, type_with_shape(tensor->type, out.sizes, rank));
     return out;
@@ -183,14 +174,12 @@ static const Type *gathered_shape(Interp *interp, const InterpStep *step, const 
     uint32_t batch = rank_of(x->indices) - 1, rank = rank_of(x->tensor), at = batch;
     bool drops = type->u.shaped.rank < batch + rank;
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, batch + rank);
-    for (uint32_t i = 0; i < batch; i++)
-        dims[i] = dims_of(x->indices)[i];
+    for (uint32_t i = 0; i < batch; i++) dims[i] = dims_of(x->indices)[i];
     for (uint32_t d = 0; d < rank; d++) {
         bool is_named = false;
         for (size_t i = 0; i < x->dims->u.dense_array.count; i++)
             is_named = is_named || dense_array_i64(x->dims, i) == d;
-        if (!drops || !is_named)
-            dims[at++] = x->sizes[d];
+        if (!drops || !is_named) dims[at++] = x->sizes[d];
     }
     return type_with_shape(type, dims, at);
 }
@@ -199,11 +188,9 @@ static bool eval_gather(Interp *interp, const InterpStep *step, Array **inputs, 
 {
     Indexed x = indexed_init(interp, step, "gather_dims", inputs[0], inputs[1]);
     results[0] = array_new(gathered_shape(interp, step, &x));
-    if (!results[0])
-        return op_error(step->op, "makes a tensor that is too large");
+    if (!results[0]) return op_error(step->op, "makes a tensor that is too large");
     for (int64_t at = 0; x.slice_count > 0 && at < coordinate_count(&x); at++) {
-        if (!seek(step, &x, at))
-            return false;
+        if (!seek(step, &x, at)) return false;
         vm_box_copy(results[0], &x.packed, inputs[0], &x.side, x.sizes, rank_of(inputs[0]));
     }
     return true;
@@ -218,25 +205,22 @@ static bool eval_scatter(Interp *interp, const InterpStep *step, Array **inputs,
         return op_error(step->op, "scatters %lld elements to %lld coordinates",
                         (long long)inputs[0]->count, (long long)coordinate_count(&x));
     for (int64_t at = 0; x.slice_count > 0 && at < coordinate_count(&x); at++) {
-        if (!seek(step, &x, at))
-            return false;
+        if (!seek(step, &x, at)) return false;
         vm_box_copy(out, &x.side, inputs[0], &x.packed, x.sizes, rank_of(out));
     }
     return true;
 }
 
-/* --- pack and unpack ------------------------------------------------------------------------ */
-
 /* Position p of the packed tensor holds, along dimension d of the other, outer * tile + inner. */
 typedef struct PackTiles {
-    uint32_t rank;     /* of the unpacked tensor */
-    uint32_t *outer;   /* packed dimension of d's outer index */
-    uint32_t *inner;   /* packed dimension of d's inner index; 0: not tiled, it is an outer one */
+    uint32_t rank;   /* of the unpacked tensor */
+    uint32_t *outer; /* packed dimension of d's outer index */
+    uint32_t *inner; /* packed dimension of d's inner index; 0: not tiled, it is an outer one */
     const Array *packed, *unpacked;
 } PackTiles;
 
 static PackTiles read_packing(Interp *interp, const InterpStep *step, const Array *packed,
-                            const Array *unpacked)
+                              const Array *unpacked)
 {
     PackTiles p = {.rank = rank_of(unpacked), .packed = packed, .unpacked = unpacked};
     const Attr *positions = op_attr(step->op, "inner_dims_pos");
@@ -244,8 +228,7 @@ static PackTiles read_packing(Interp *interp, const InterpStep *step, const Arra
     bool has_perm = perm && perm->u.dense_array.count > 0;
     p.outer = ARENA_ARRAY(&interp->scratch, uint32_t, p.rank);
     p.inner = ARENA_ARRAY(&interp->scratch, uint32_t, p.rank);
-    for (uint32_t i = 0; i < p.rank; i++)
-        p.outer[has_perm ? dense_array_i64(perm, i) : i] = i;
+    for (uint32_t i = 0; i < p.rank; i++) p.outer[has_perm ? dense_array_i64(perm, i) : i] = i;
     for (size_t i = 0; i < positions->u.dense_array.count; i++)
         p.inner[dense_array_i64(positions, i)] = p.rank + (uint32_t)i;
     return p;
@@ -259,8 +242,7 @@ static bool unpacked_offset(const PackTiles *p, const int64_t *index, int64_t *a
         int64_t position = index[p->outer[d]];
         if (p->inner[d] > 0)
             position = position * dims_of(p->packed)[p->inner[d]] + index[p->inner[d]];
-        if (position >= dims_of(p->unpacked)[d])
-            return false;
+        if (position >= dims_of(p->unpacked)[d]) return false;
         *at = *at * dims_of(p->unpacked)[d] + position;
     }
     return true;
@@ -296,8 +278,7 @@ static bool eval_unpack(Interp *interp, const InterpStep *step, Array **inputs, 
     const Array *in = inputs[0];
     int64_t *index = ARENA_ARRAY(&interp->scratch, int64_t, rank_of(in));
     for (; offset < in->count; offset++, vm_next_index(index, dims_of(in), rank_of(in)))
-        if (unpacked_offset(&p, index, &at))
-            vm_copy_element(out, at, in, offset);
+        if (unpacked_offset(&p, index, &at)) vm_copy_element(out, at, in, offset);
     return true;
 }
 
@@ -311,7 +292,6 @@ const Evaluator *interp_slice_evaluator(const OpDef *def)
         [TENSOR_PACK] = {.eval = eval_pack},
         [TENSOR_UNPACK] = {.eval = eval_unpack},
     };
-    if (def->dialect != &tensor_dialect || !table[def - tensor_ops].eval)
-        return NULL;
+    if (def->dialect != &tensor_dialect || !table[def - tensor_ops].eval) return NULL;
     return &table[def - tensor_ops];
 }

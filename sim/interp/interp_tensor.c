@@ -1,20 +1,17 @@
 /* Evaluators of tensor: making, reshaping and taking elements; tensor.empty is zeros. Slices
  * and tiles are in interp_slice.c.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
-#include "dialects/tensor/tensor.h"
-
 #include <string.h>
 
+#include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
-#include "sim/vm/vm.h"
 #include "sim/interp/internal.h"
+#include "sim/vm/vm.h"
 
 static int64_t scalar(const Array *array)
 {
     return array_get_i64(array, 0);
 }
-
-/* --- shapes --------------------------------------------------------------------------------- */
 
 /* The type with the inputs from `begin` on in the place of its unknown extents. */
 static const Type *known_shape(Interp *interp, const Type *type, Array *const *inputs,
@@ -24,8 +21,7 @@ static const Type *known_shape(Interp *interp, const Type *type, Array *const *i
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
     for (uint32_t i = 0; i < rank; i++) {
         dims[i] = type->u.shaped.dims[i];
-        if (dims[i] == DIM_DYNAMIC)
-            dims[i] = scalar(inputs[begin++]);
+        if (dims[i] == DIM_DYNAMIC) dims[i] = scalar(inputs[begin++]);
     }
     return type_with_shape(type, dims, rank);
 }
@@ -40,8 +36,7 @@ static Array *make_array(const Op *op, const Type *type)
             return NULL;
         }
     Array *array = array_new(type);
-    if (!array)
-        op_error(op, "makes a tensor that is too large: '%s'", type_str(op->ctx, type));
+    if (!array) op_error(op, "makes a tensor that is too large: '%s'", type_str(op->ctx, type));
     return array;
 }
 
@@ -83,9 +78,9 @@ static bool eval_reshape(Interp *interp, const InterpStep *step, Array **inputs,
 {
     uint32_t rank = (uint32_t)inputs[1]->count;
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank);
-    for (uint32_t i = 0; i < rank; i++)
-        dims[i] = array_get_i64(inputs[1], i);
-    return interp_reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
+    for (uint32_t i = 0; i < rank; i++) dims[i] = array_get_i64(inputs[1], i);
+    return interp_reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs,
+                                results);
 }
 
 static bool eval_expand(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
@@ -104,7 +99,8 @@ static bool eval_collapse(Interp *interp, const InterpStep *step, Array **inputs
         for (uint32_t k = 0; k < groups->u.array.items[i]->u.array.count; k++)
             dims[i] *= dims_of(inputs[0])[at++];
     }
-    return interp_reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs, results);
+    return interp_reshape_input(step, type_tensor(inputs[0]->elem, dims, rank, NULL), inputs,
+                                results);
 }
 
 static bool eval_dim(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
@@ -138,18 +134,15 @@ static bool eval_bitcast(Interp *interp, const InterpStep *step, Array **inputs,
     return true;
 }
 
-/* --- elements ------------------------------------------------------------------------------- */
-
 /* Offset of the element whose indices are inputs from `begin` on. */
-static bool find_element(const InterpStep *step, const Array *array, Array *const *inputs, uint32_t begin,
-                         int64_t *at)
+static bool find_element(const InterpStep *step, const Array *array, Array *const *inputs,
+                         uint32_t begin, int64_t *at)
 {
     *at = 0;
     for (uint32_t d = 0; d < array->type->u.shaped.rank; d++) {
         int64_t index = scalar(inputs[begin + d]), extent = dims_of(array)[d];
         if (index < 0 || index >= extent)
-            return op_error(step->op,
-                            "index %lld is out of bounds: dimension %u has %lld elements",
+            return op_error(step->op, "index %lld is out of bounds: dimension %u has %lld elements",
                             (long long)index, d, (long long)extent);
         *at = *at * extent + index;
     }
@@ -160,8 +153,7 @@ static bool eval_extract(Interp *interp, const InterpStep *step, Array **inputs,
 {
     int64_t at;
     (void)interp;
-    if (!find_element(step, inputs[0], inputs, 1, &at))
-        return false;
+    if (!find_element(step, inputs[0], inputs, 1, &at)) return false;
     results[0] = array_new(inputs[0]->elem);
     vm_copy_element(results[0], 0, inputs[0], at);
     return true;
@@ -171,15 +163,15 @@ static bool eval_insert(Interp *interp, const InterpStep *step, Array **inputs, 
 {
     int64_t at;
     (void)interp;
-    if (!find_element(step, inputs[1], inputs, 2, &at))
-        return false;
+    if (!find_element(step, inputs[1], inputs, 2, &at)) return false;
     results[0] = array_own(inputs[1]);
     inputs[1] = NULL;
     vm_copy_element(results[0], at, inputs[0], 0);
     return true;
 }
 
-static bool eval_from_elements(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
+static bool eval_from_elements(Interp *interp, const InterpStep *step, Array **inputs,
+                               Array **results)
 {
     (void)interp;
     results[0] = array_new(op_result(step->op, 0)->type);
@@ -190,23 +182,20 @@ static bool eval_from_elements(Interp *interp, const InterpStep *step, Array **i
 
 static bool eval_splat(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
-    results[0] = make_array(step->op,
-                            known_shape(interp, op_result(step->op, 0)->type, inputs, 1));
+    results[0] = make_array(step->op, known_shape(interp, op_result(step->op, 0)->type, inputs, 1));
     for (int64_t i = 0; results[0] && i < results[0]->count; i++)
         vm_copy_element(results[0], i, inputs[0], 0);
     return results[0] != NULL;
 }
 
-bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count, uint32_t dim,
-                   Array **result)
+bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, uint32_t count,
+                          uint32_t dim, Array **result)
 {
     uint32_t rank = rank_of(inputs[0]);
     int64_t *dims = arena_copy(&interp->scratch, dims_of(inputs[0]), rank * sizeof *dims);
-    for (uint32_t i = 1; i < count; i++)
-        dims[dim] += dims_of(inputs[i])[dim];
+    for (uint32_t i = 1; i < count; i++) dims[dim] += dims_of(inputs[i])[dim];
     *result = make_array(op, type_with_shape(inputs[0]->type, dims, rank));
-    if (!*result)
-        return false;
+    if (!*result) return false;
     BoxSide to = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     BoxSide from = {0, ARENA_ARRAY(&interp->scratch, int64_t, rank)};
     vm_row_major_steps((*result)->type, to.steps);
@@ -221,10 +210,9 @@ bool interp_concat_arrays(Interp *interp, const Op *op, Array *const *inputs, ui
 static bool eval_concat(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "dim"));
-    return interp_concat_arrays(interp, step->op, inputs, step->op->operand_count, dim, &results[0]);
+    return interp_concat_arrays(interp, step->op, inputs, step->op->operand_count, dim,
+                                &results[0]);
 }
-
-/* --- bodies --------------------------------------------------------------------------------- */
 
 static bool prepare_body(Interp *interp, InterpStep *step)
 {
@@ -249,10 +237,8 @@ static bool fill_by_body(Interp *interp, const InterpStep *step, Array **inputs,
     VmNest *nest = vm_nest_new(&interp->scratch, op, rank, 1);
     nest->input_count = 0;
     nest->operands[0] = (NestOperand){.array = out, .map = map_identity(op->ctx, rank)};
-    for (uint32_t i = 0; i < rank; i++)
-        nest->extents[i] = out->type->u.shaped.dims[i];
-    if (vm_nest_count(nest) == 0)
-        return true;
+    for (uint32_t i = 0; i < rank; i++) nest->extents[i] = out->type->u.shaped.dims[i];
+    if (vm_nest_count(nest) == 0) return true;
     return vm_nest_init(nest, &interp->scratch) &&
            vm_program_start(program, interp_step_captures(interp, step, program, inputs)) &&
            vm_nest_run(nest, program, &interp->scratch);
@@ -260,22 +246,20 @@ static bool fill_by_body(Interp *interp, const InterpStep *step, Array **inputs,
 
 static bool eval_generate(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
-    results[0] = make_array(step->op,
-                            known_shape(interp, op_result(step->op, 0)->type, inputs, 0));
+    results[0] = make_array(step->op, known_shape(interp, op_result(step->op, 0)->type, inputs, 0));
     return results[0] && fill_by_body(interp, step, inputs, results[0]);
 }
 
 /* Widths of one side of a pad's border. */
-static bool read_border(const InterpStep *step, const char *attr, uint32_t group, Array *const *inputs,
-                        int64_t *out)
+static bool read_border(const InterpStep *step, const char *attr, uint32_t group,
+                        Array *const *inputs, int64_t *out)
 {
     const Attr *list = op_attr(step->op, attr);
     uint32_t at, count;
     op_operand_group(step->op, group, &at, &count);
     for (size_t i = 0; i < list->u.dense_array.count; i++) {
         out[i] = dense_array_i64(list, i);
-        if (out[i] == DIM_DYNAMIC)
-            out[i] = scalar(inputs[at++]);
+        if (out[i] == DIM_DYNAMIC) out[i] = scalar(inputs[at++]);
         if (out[i] < 0)
             return op_error(step->op, "pads by a negative number, %lld", (long long)out[i]);
     }
@@ -298,17 +282,13 @@ static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Arr
             !i64_add(dims[i], dims_of(inputs[0])[i], &dims[i]))
             return op_error(step->op, "makes a tensor that is too large");
     results[0] = make_array(step->op, type_with_shape(inputs[0]->type, dims, rank));
-    if (!results[0] || !fill_by_body(interp, step, inputs, results[0]))
-        return false;
+    if (!results[0] || !fill_by_body(interp, step, inputs, results[0])) return false;
     vm_row_major_steps(results[0]->type, to.steps);
     vm_row_major_steps(inputs[0]->type, from.steps);
-    for (uint32_t i = 0; i < rank; i++)
-        to.base += low[i] * to.steps[i];
+    for (uint32_t i = 0; i < rank; i++) to.base += low[i] * to.steps[i];
     vm_box_copy(results[0], &to, inputs[0], &from, dims_of(inputs[0]), rank);
     return true;
 }
-
-/* --- the table ------------------------------------------------------------------------------ */
 
 const Evaluator *interp_tensor_evaluator(const OpDef *def)
 {
@@ -329,7 +309,6 @@ const Evaluator *interp_tensor_evaluator(const OpDef *def)
         [TENSOR_PAD] = {eval_pad, prepare_body, release_body},
         [TENSOR_SPLAT] = {.eval = eval_splat},
     };
-    if (def->dialect != &tensor_dialect || !table[def - tensor_ops].eval)
-        return NULL;
+    if (def->dialect != &tensor_dialect || !table[def - tensor_ops].eval) return NULL;
     return &table[def - tensor_ops];
 }

@@ -2,16 +2,13 @@
  * elements. Windows and products are in interp_tosa_window.c, resize in interp_tosa_resize.c.
  * Variables, control flow and Fourier transforms are not interpreted.
  * Tests: lit/sim/interp/tosa.mir, test/e2e/run_check.py */
-#include "dialects/tosa/tosa.h"
-
 #include <math.h>
 #include <string.h>
 
+#include "dialects/tosa/tosa.h"
 #include "ir/asm/print/print.h"
-#include "sim/vm/vm.h"
 #include "sim/interp/internal.h"
-
-/* --- elementwise ---------------------------------------------------------------------------- */
+#include "sim/vm/vm.h"
 
 static bool prepare_elementwise(Interp *interp, InterpStep *step)
 {
@@ -34,8 +31,7 @@ static bool broadcast(Interp *interp, const InterpStep *step, Array **inputs, in
     for (uint32_t i = 0; i < count; i++)
         *rank = rank_of(inputs[i]) > *rank ? rank_of(inputs[i]) : *rank;
     *dims = ARENA_ARRAY(&interp->scratch, int64_t, *rank);
-    for (uint32_t d = 0; d < *rank; d++)
-        (*dims)[d] = 1;
+    for (uint32_t d = 0; d < *rank; d++) (*dims)[d] = 1;
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t d = 0; d < rank_of(inputs[i]); d++) {
             int64_t *out = &(*dims)[*rank - rank_of(inputs[i]) + d], extent = dims_of(inputs[i])[d];
@@ -53,28 +49,26 @@ static const AffineMap *broadcast_map(Interp *interp, Context *ctx, const Array 
     uint32_t rank = rank_of(operand);
     const AffineExpr **results = ARENA_ARRAY(&interp->scratch, const AffineExpr *, rank);
     for (uint32_t d = 0; d < rank; d++)
-        results[d] = dims_of(operand)[d] == 1 ? affine_const(ctx, 0)
-                                              : affine_dim(ctx, loops - rank + d);
+        results[d] =
+            dims_of(operand)[d] == 1 ? affine_const(ctx, 0) : affine_dim(ctx, loops - rank + d);
     return map_get(ctx, loops, 0, rank, results);
 }
 
-static bool eval_elementwise(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
+static bool eval_elementwise(Interp *interp, const InterpStep *step, Array **inputs,
+                             Array **results)
 {
     const Op *op = step->op;
     int64_t *dims;
     uint32_t rank;
-    if (!broadcast(interp, step, inputs, &dims, &rank))
-        return false;
+    if (!broadcast(interp, step, inputs, &dims, &rank)) return false;
     VmNest *nest = vm_nest_new(&interp->scratch, op, rank, op->operand_count + 1);
     results[0] = array_new(type_tensor(type_elem(op_result(op, 0)->type), dims, rank, NULL));
-    if (!results[0])
-        return op_error(op, "makes a tensor that is too large");
+    if (!results[0]) return op_error(op, "makes a tensor that is too large");
     nest->input_count = op->operand_count;
-    if (rank > 0)
-        memcpy(nest->extents, dims, rank * sizeof *dims);
+    if (rank > 0) memcpy(nest->extents, dims, rank * sizeof *dims);
     for (uint32_t i = 0; i < op->operand_count; i++)
-        nest->operands[i] = (NestOperand){
-            .array = inputs[i], .map = broadcast_map(interp, op->ctx, inputs[i], rank)};
+        nest->operands[i] = (NestOperand){.array = inputs[i],
+                                          .map = broadcast_map(interp, op->ctx, inputs[i], rank)};
     nest->operands[op->operand_count] =
         (NestOperand){.array = results[0], .map = map_identity(op->ctx, rank)};
     return vm_nest_init(nest, &interp->scratch) && vm_program_start(step->state, NULL) &&
@@ -93,8 +87,9 @@ static bool eval_rescale(Interp *interp, const InterpStep *step, Array **inputs,
         (int64_t)op_attr(op, "shift")->u.dense_array.count < channels)
         return op_error(op, "needs a multiplier and a shift for each channel");
     for (int64_t i = 0; i < in->count; i++)
-        array_set_i64(results[0], i, vm_tosa_rescale(op, results[0]->elem, array_get_i64(in, i),
-                                                  (size_t)(i % channels)));
+        array_set_i64(
+            results[0], i,
+            vm_tosa_rescale(op, results[0]->elem, array_get_i64(in, i), (size_t)(i % channels)));
     return true;
 }
 
@@ -111,14 +106,11 @@ static bool eval_table(Interp *interp, const InterpStep *step, Array **inputs, A
     for (int64_t i = 0; i < in->count; i++) {
         int64_t x = array_get_i64(in, i), at = is_byte ? x + 128 : (x >> 7) + 256;
         int64_t value = array_get_i64(table, at);
-        if (!is_byte)
-            value = value * 128 + (array_get_i64(table, at + 1) - value) * (x & 127);
+        if (!is_byte) value = value * 128 + (array_get_i64(table, at + 1) - value) * (x & 127);
         array_set_i64(results[0], i, value);
     }
     return true;
 }
-
-/* --- along one axis ------------------------------------------------------------------------- */
 
 /* A tensor as [outer, axis, inner]. */
 typedef struct InterpAxis {
@@ -174,8 +166,7 @@ static bool eval_reduce(Interp *interp, const InterpStep *step, Array **inputs, 
     int64_t *dims = arena_copy(&interp->scratch, dims_of(in), rank_of(in) * sizeof *dims);
     dims[attr_int_value(op_attr(step->op, "axis"))] = 1;
     results[0] = array_new(type_with_shape(in->type, dims, rank_of(in)));
-    if (axis.count == 0)
-        return op_error(step->op, "reduces nothing");
+    if (axis.count == 0) return op_error(step->op, "reduces nothing");
     for (int64_t o = 0; o < axis.outer; o++)
         for (int64_t i = 0; i < axis.inner; i++) {
             int64_t to = o * axis.inner + i, from = o * axis.count * axis.inner + i;
@@ -193,8 +184,7 @@ static bool eval_argmax(Interp *interp, const InterpStep *step, Array **inputs, 
     uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "axis")), rank = 0;
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, rank_of(in));
     for (uint32_t d = 0; d < rank_of(in); d++)
-        if (d != dim)
-            dims[rank++] = dims_of(in)[d];
+        if (d != dim) dims[rank++] = dims_of(in)[d];
     results[0] = array_new(type_tensor(type_elem(op_result(step->op, 0)->type), dims, rank, NULL));
     for (int64_t o = 0; o < axis.outer; o++)
         for (int64_t i = 0; i < axis.inner; i++) {
@@ -218,17 +208,16 @@ static bool eval_reverse(Interp *interp, const InterpStep *step, Array **inputs,
         for (int64_t k = 0; k < axis.count; k++)
             for (int64_t i = 0; i < axis.inner; i++)
                 vm_copy_element(results[0], (o * axis.count + k) * axis.inner + i, in,
-                             (o * axis.count + axis.count - 1 - k) * axis.inner + i);
+                                (o * axis.count + axis.count - 1 - k) * axis.inner + i);
     return true;
 }
 
 static bool eval_concat(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
 {
     uint32_t dim = (uint32_t)attr_int_value(op_attr(step->op, "axis"));
-    return interp_concat_arrays(interp, step->op, inputs, step->op->operand_count, dim, &results[0]);
+    return interp_concat_arrays(interp, step->op, inputs, step->op->operand_count, dim,
+                                &results[0]);
 }
-
-/* --- moving elements ------------------------------------------------------------------------ */
 
 /* Copies the input under other steps: element [i…] of the result is base + Σ i_d * steps_d. */
 static bool take(Interp *interp, const Array *in, const int64_t *dims, uint32_t rank,
@@ -293,10 +282,10 @@ static bool eval_tile(Interp *interp, const InterpStep *step, Array **inputs, Ar
         if (!i64_mul(dims_of(in)[d], dense_array_i64(multiples, d), &dims[d]) || dims[d] < 0)
             return op_error(step->op, "makes a tensor that is too large");
     results[0] = array_new(type_with_shape(in->type, dims, rank));
-    for (int64_t i = 0; results[0] && i < results[0]->count; i++, vm_next_index(index, dims, rank)) {
+    for (int64_t i = 0; results[0] && i < results[0]->count;
+         i++, vm_next_index(index, dims, rank)) {
         int64_t from = 0;
-        for (uint32_t d = 0; d < rank; d++)
-            from += index[d] % dims_of(in)[d] * own.steps[d];
+        for (uint32_t d = 0; d < rank; d++) from += index[d] % dims_of(in)[d] * own.steps[d];
         vm_copy_element(results[0], i, in, from);
     }
     return results[0] || op_error(step->op, "makes a tensor that is too large");
@@ -312,9 +301,9 @@ static bool eval_reshape(Interp *interp, const InterpStep *step, Array **inputs,
         known *= dims[d] >= 0 ? dims[d] : 1;
     }
     for (uint32_t d = 0; d < rank; d++)
-        if (dims[d] < 0)
-            dims[d] = known > 0 ? inputs[0]->count / known : 0;
-    return interp_reshape_input(step, type_with_shape(inputs[0]->type, dims, rank), inputs, results);
+        if (dims[d] < 0) dims[d] = known > 0 ? inputs[0]->count / known : 0;
+    return interp_reshape_input(step, type_with_shape(inputs[0]->type, dims, rank), inputs,
+                                results);
 }
 
 static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
@@ -334,8 +323,7 @@ static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Arr
             return op_error(step->op, "needs two widths, not negative, for each dimension");
     }
     results[0] = array_new(type_with_shape(in->type, dims, rank));
-    if (!results[0])
-        return op_error(step->op, "makes a tensor that is too large");
+    if (!results[0]) return op_error(step->op, "makes a tensor that is too large");
     for (int64_t i = 0; i < results[0]->count && (value || zero != 0); i++) {
         if (value)
             vm_copy_element(results[0], i, value, 0);
@@ -343,15 +331,14 @@ static bool eval_pad(Interp *interp, const InterpStep *step, Array **inputs, Arr
             array_set_i64(results[0], i, zero);
     }
     vm_row_major_steps(results[0]->type, to.steps);
-    for (uint32_t d = 0; d < rank; d++)
-        to.base += array_get_i64(widths, 2 * d) * to.steps[d];
+    for (uint32_t d = 0; d < rank; d++) to.base += array_get_i64(widths, 2 * d) * to.steps[d];
     vm_box_copy(results[0], &to, in, &from, dims_of(in), rank);
     return true;
 }
 
 /* Row `indices[n, w]` of batch n; *at is its first element among `rows` rows of `size`. */
-static bool find_row(const InterpStep *step, const Array *indices, int64_t n, int64_t w, int64_t rows,
-                     int64_t size, int64_t *at)
+static bool find_row(const InterpStep *step, const Array *indices, int64_t n, int64_t w,
+                     int64_t rows, int64_t size, int64_t *at)
 {
     int64_t row = array_get_i64(indices, n * dims_of(indices)[1] + w);
     if (row < 0 || row >= rows)
@@ -370,8 +357,7 @@ static bool eval_gather(Interp *interp, const InterpStep *step, Array **inputs, 
     results[0] = array_new(type_with_shape(values->type, dims, 3));
     for (int64_t n = 0; n < batch; n++)
         for (int64_t w = 0; w < count; w++) {
-            if (!find_row(step, indices, n, w, rows, size, &at))
-                return false;
+            if (!find_row(step, indices, n, w, rows, size, &at)) return false;
             for (int64_t c = 0; c < size; c++)
                 vm_copy_element(results[0], (n * count + w) * size + c, values, at + c);
         }
@@ -387,15 +373,12 @@ static bool eval_scatter(Interp *interp, const InterpStep *step, Array **inputs,
     inputs[0] = NULL;
     for (int64_t n = 0; n < dims_of(out)[0]; n++)
         for (int64_t w = 0; w < count; w++) {
-            if (!find_row(step, indices, n, w, dims_of(out)[1], size, &at))
-                return false;
+            if (!find_row(step, indices, n, w, dims_of(out)[1], size, &at)) return false;
             for (int64_t c = 0; c < size; c++)
                 vm_copy_element(out, at + c, rows_in, (n * count + w) * size + c);
         }
     return true;
 }
-
-/* --- the table ------------------------------------------------------------------------------ */
 
 const Evaluator *interp_tosa_evaluator(const OpDef *def)
 {
@@ -422,11 +405,8 @@ const Evaluator *interp_tosa_evaluator(const OpDef *def)
         [TOSA_TILE] = {.eval = eval_tile},
         [TOSA_TRANSPOSE] = {.eval = eval_transpose},
     };
-    if (def->dialect != &tosa_dialect)
-        return NULL;
-    if (def == TOSA(CONST))
-        return interp_scalar_evaluator(def);
-    if (table[def - tosa_ops].eval)
-        return &table[def - tosa_ops];
+    if (def->dialect != &tosa_dialect) return NULL;
+    if (def == TOSA(CONST)) return interp_scalar_evaluator(def);
+    if (table[def - tosa_ops].eval) return &table[def - tosa_ops];
     return vm_instr_fn(def) ? &elementwise : interp_tosa_window_evaluator(def);
 }

@@ -9,24 +9,23 @@
 /* One axis, and where an output lies on it. */
 typedef struct InterpResizeAxis {
     int64_t numerator, denominator, offset, border;
-    int64_t in, out;      /* extents */
+    int64_t in, out;       /* extents */
     int64_t first, second; /* neighbours */
-    int64_t rest;         /* beyond the first, in 1 / numerator */
+    int64_t rest;          /* beyond the first, in 1 / numerator */
 } InterpResizeAxis;
 
 static bool read_axis(const Op *op, const Array *in, uint32_t d, InterpResizeAxis *axis)
 {
     const Attr *scale = op_attr(op, "scale");
     *axis = (InterpResizeAxis){.numerator = dense_array_i64(scale, 2 * d),
-                   .denominator = dense_array_i64(scale, 2 * d + 1),
-                   .offset = dense_array_i64(op_attr(op, "offset"), d),
-                   .border = dense_array_i64(op_attr(op, "border"), d),
-                   .in = dims_of(in)[d + 1]};
+                               .denominator = dense_array_i64(scale, 2 * d + 1),
+                               .offset = dense_array_i64(op_attr(op, "offset"), d),
+                               .border = dense_array_i64(op_attr(op, "border"), d),
+                               .in = dims_of(in)[d + 1]};
     int64_t span;
     bool ok = axis->numerator > 0 && axis->denominator > 0 && axis->in > 0 &&
-              i64_mul(axis->in - 1, axis->numerator, &span) &&
-              i64_add(span, axis->border, &span) && axis->offset > INT64_MIN &&
-              i64_add(span, -axis->offset, &span) && span >= 0;
+              i64_mul(axis->in - 1, axis->numerator, &span) && i64_add(span, axis->border, &span) &&
+              axis->offset > INT64_MIN && i64_add(span, -axis->offset, &span) && span >= 0;
     axis->out = ok ? span / axis->denominator + 1 : 0;
     return ok || op_error(op, "has a scale, an offset or a border without a result");
 }
@@ -41,15 +40,14 @@ static void seek(InterpResizeAxis *axis, int64_t o, bool nearest)
     int64_t at = o * axis->denominator + axis->offset;
     axis->rest = i64_mod(at, axis->numerator);
     int64_t index = (at - axis->rest) / axis->numerator;
-    if (nearest)
-        index += 2 * axis->rest >= axis->numerator;
+    if (nearest) index += 2 * axis->rest >= axis->numerator;
     axis->first = limited(index, axis->in);
     axis->second = limited(index + 1, axis->in);
 }
 
 /* What the four neighbours weigh: [y][x]. */
-static void interpolate(const Array *in, int64_t at[2][2], const InterpResizeAxis *y, const InterpResizeAxis *x,
-                        Array *out, int64_t to)
+static void interpolate(const Array *in, int64_t at[2][2], const InterpResizeAxis *y,
+                        const InterpResizeAxis *x, Array *out, int64_t to)
 {
     const int64_t y_weights[] = {y->numerator - y->rest, y->rest};
     const int64_t x_weights[] = {x->numerator - x->rest, x->rest};
@@ -78,8 +76,8 @@ static void copy_nearest(const Array *in, int64_t from, Array *out, int64_t to)
 }
 
 /* One output position of all channels. */
-static void resize_position(const Array *in, int64_t batch, const InterpResizeAxis *y, const InterpResizeAxis *x,
-                            bool nearest, Array *out, int64_t to)
+static void resize_position(const Array *in, int64_t batch, const InterpResizeAxis *y,
+                            const InterpResizeAxis *x, bool nearest, Array *out, int64_t to)
 {
     const int64_t rows[] = {y->first, y->second}, columns[] = {x->first, x->second};
     int64_t channels = dims_of(in)[3], at[2][2];
@@ -94,19 +92,18 @@ static void resize_position(const Array *in, int64_t batch, const InterpResizeAx
     }
 }
 
-bool interp_tosa_eval_resize(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
+bool interp_tosa_eval_resize(Interp *interp, const InterpStep *step, Array **inputs,
+                             Array **results)
 {
     const Op *op = step->op;
     const Array *in = inputs[0];
     bool nearest = str_eq_c(op_attr(op, "mode")->u.string, "NEAREST_NEIGHBOR");
     InterpResizeAxis y, x;
     (void)interp;
-    if (!read_axis(op, in, 0, &y) || !read_axis(op, in, 1, &x))
-        return false;
+    if (!read_axis(op, in, 0, &y) || !read_axis(op, in, 1, &x)) return false;
     int64_t dims[] = {dims_of(in)[0], y.out, x.out, dims_of(in)[3]}, to = 0;
     results[0] = array_new(type_tensor(type_elem(op_result(op, 0)->type), dims, 4, NULL));
-    if (!results[0])
-        return op_error(op, "makes a tensor that is too large");
+    if (!results[0]) return op_error(op, "makes a tensor that is too large");
     for (int64_t n = 0; n < dims[0]; n++)
         for (int64_t i = 0; i < y.out; i++) {
             seek(&y, i, nearest);

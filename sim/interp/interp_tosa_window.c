@@ -5,8 +5,8 @@
 
 #include "dialects/tosa/tosa.h"
 #include "ir/asm/print/print.h"
-#include "sim/vm/vm.h"
 #include "sim/interp/internal.h"
+#include "sim/vm/vm.h"
 
 enum { MAX_SPATIAL = 3 };
 
@@ -21,10 +21,9 @@ typedef struct TosaWindow {
 /* Index of the input, or -1 outside. */
 static int64_t position(const TosaWindow *w, uint32_t d, int64_t o, int64_t k)
 {
-    int64_t at = w->is_transposed ? o - w->pad[d] - k
-                                  : o * w->stride[d] + k * w->dilation[d] - w->pad[d];
-    if (w->is_transposed && (at < 0 || at % w->stride[d] != 0))
-        return -1;
+    int64_t at =
+        w->is_transposed ? o - w->pad[d] - k : o * w->stride[d] + k * w->dilation[d] - w->pad[d];
+    if (w->is_transposed && (at < 0 || at % w->stride[d] != 0)) return -1;
     at = w->is_transposed ? at / w->stride[d] : at;
     return at >= 0 && at < w->in[d] ? at : -1;
 }
@@ -35,8 +34,7 @@ static int64_t tap_position(const TosaWindow *w, const int64_t *out, const int64
     int64_t at = 0;
     for (uint32_t d = 0; d < w->spatial; d++) {
         int64_t index = position(w, d, out[d], tap[d]);
-        if (index < 0)
-            return -1;
+        if (index < 0) return -1;
         at = at * w->in[d] + index;
     }
     return at;
@@ -45,12 +43,9 @@ static int64_t tap_position(const TosaWindow *w, const int64_t *out, const int64
 static int64_t product(const int64_t *extents, uint32_t count)
 {
     int64_t total = 1;
-    for (uint32_t i = 0; i < count; i++)
-        total *= extents[i];
+    for (uint32_t i = 0; i < count; i++) total *= extents[i];
     return total;
 }
-
-/* --- sums ----------------------------------------------------------------------------------- */
 
 /* Factors with their zero points, and what they are added to. */
 typedef struct WindowSum {
@@ -87,8 +82,6 @@ static void sum_end(const WindowSum *sum, Array *out, int64_t index)
         array_set_i64(out, index, sum->total.i);
 }
 
-/* --- convolutions --------------------------------------------------------------------------- */
-
 static int64_t item(const Op *op, const char *attr, size_t index)
 {
     return dense_array_i64(op_attr(op, attr), index);
@@ -98,8 +91,9 @@ static int64_t item(const Op *op, const char *attr, size_t index)
 static void read_window(const Op *op, uint32_t spatial, const Array *in, const Array *weight,
                         uint32_t first, TosaWindow *w)
 {
-    *w = (TosaWindow){.spatial = spatial, .in = dims_of(in) + 1,
-                  .is_transposed = op->def == TOSA(TRANSPOSE_CONV2D)};
+    *w = (TosaWindow){.spatial = spatial,
+                      .in = dims_of(in) + 1,
+                      .is_transposed = op->def == TOSA(TRANSPOSE_CONV2D)};
     for (uint32_t d = 0; d < spatial; d++) {
         w->kernel[d] = dims_of(weight)[first + d];
         w->stride[d] = item(op, "stride", d);
@@ -109,8 +103,8 @@ static void read_window(const Op *op, uint32_t spatial, const Array *in, const A
 }
 
 /* The result's shape: [batch, window positions, channels]. False: an extent is negative. */
-static bool make_output(Interp *interp, const Op *op, TosaWindow *w, int64_t batch, int64_t channels,
-                        Array **out)
+static bool make_output(Interp *interp, const Op *op, TosaWindow *w, int64_t batch,
+                        int64_t channels, Array **out)
 {
     int64_t *dims = ARENA_ARRAY(&interp->scratch, int64_t, w->spatial + 2);
     dims[0] = batch;
@@ -130,15 +124,14 @@ static bool make_output(Interp *interp, const Op *op, TosaWindow *w, int64_t bat
 }
 
 /* Adds the products of one output element; depthwise: of channel `channel` only. */
-static void convolve(const TosaWindow *w, WindowSum *sum, int64_t batch, const int64_t *at, int64_t channel,
-                     int64_t in_channels, bool is_depthwise, int64_t out_channels)
+static void convolve(const TosaWindow *w, WindowSum *sum, int64_t batch, const int64_t *at,
+                     int64_t channel, int64_t in_channels, bool is_depthwise, int64_t out_channels)
 {
     int64_t tap[MAX_SPATIAL] = {0}, number = 0;
     int64_t positions = product(w->in, w->spatial), taps = product(w->kernel, w->spatial);
     for (; number < taps; number++, vm_next_index(tap, w->kernel, w->spatial)) {
         int64_t place = tap_position(w, at, tap);
-        if (place < 0)
-            continue;
+        if (place < 0) continue;
         int64_t from = (batch * positions + place) * in_channels;
         if (is_depthwise) {
             int64_t source = channel / (out_channels / in_channels);
@@ -161,38 +154,36 @@ static bool eval_conv(Interp *interp, const InterpStep *step, Array **inputs, Ar
     int64_t channels = is_depthwise ? dims_of(weight)[2] * dims_of(weight)[3] : dims_of(weight)[0];
     TosaWindow w;
     read_window(op, spatial, in, weight, is_depthwise ? 0 : 1, &w);
-    if (!make_output(interp, op, &w, dims_of(in)[0], channels, &results[0]))
-        return false;
-    WindowSum sum = {in, weight, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1),
-               type_is_float(in->elem), {0}};
+    if (!make_output(interp, op, &w, dims_of(in)[0], channels, &results[0])) return false;
+    WindowSum sum = {
+        in, weight, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1), type_is_float(in->elem),
+        {0}};
     int64_t positions = product(w.out, spatial);
     for (int64_t i = 0; i < results[0]->count; i++) {
         int64_t channel = i % channels, batch = i / channels / positions;
         sum_begin(&sum, inputs[2], channel);
         convolve(&w, &sum, batch, at, channel, in_channels, is_depthwise, channels);
         sum_end(&sum, results[0], i);
-        if (channel == channels - 1)
-            vm_next_index(at, w.out, spatial);
+        if (channel == channels - 1) vm_next_index(at, w.out, spatial);
     }
     return true;
 }
 
-/* --- matrix products ------------------------------------------------------------------------ */
-
-static bool eval_fully_connected(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
+static bool eval_fully_connected(Interp *interp, const InterpStep *step, Array **inputs,
+                                 Array **results)
 {
     const Array *in = inputs[0], *weight = inputs[1];
     const Attr *quant = op_attr(step->op, "quantization_info");
     int64_t depth = dims_of(in)[1], dims[] = {dims_of(in)[0], dims_of(weight)[0]};
     (void)interp;
     results[0] = array_new(type_tensor(type_elem(op_result(step->op, 0)->type), dims, 2, NULL));
-    WindowSum sum = {in, weight, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1),
-               type_is_float(in->elem), {0}};
+    WindowSum sum = {
+        in, weight, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1), type_is_float(in->elem),
+        {0}};
     for (int64_t i = 0; i < results[0]->count; i++) {
         int64_t row = i / dims[1], column = i % dims[1];
         sum_begin(&sum, inputs[2], column);
-        for (int64_t k = 0; k < depth; k++)
-            sum_add(&sum, row * depth + k, column * depth + k);
+        for (int64_t k = 0; k < depth; k++) sum_add(&sum, row * depth + k, column * depth + k);
         sum_end(&sum, results[0], i);
     }
     return true;
@@ -207,8 +198,8 @@ static bool eval_matmul(Interp *interp, const InterpStep *step, Array **inputs, 
     if (dims_of(b)[0] != dims[0] || dims_of(b)[1] != depth)
         return op_error(step->op, "has factors whose shapes do not fit");
     results[0] = array_new(type_tensor(type_elem(op_result(step->op, 0)->type), dims, 3, NULL));
-    WindowSum sum = {a, b, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1),
-               type_is_float(a->elem), {0}};
+    WindowSum sum = {
+        a, b, tosa_zero_point(quant, 0), tosa_zero_point(quant, 1), type_is_float(a->elem), {0}};
     for (int64_t i = 0; i < results[0]->count; i++) {
         int64_t column = i % dims[2], row = i / dims[2], batch = row / dims[1];
         sum_begin(&sum, NULL, 0);
@@ -218,8 +209,6 @@ static bool eval_matmul(Interp *interp, const InterpStep *step, Array **inputs, 
     }
     return true;
 }
-
-/* --- pooling -------------------------------------------------------------------------------- */
 
 /* What a window of one channel holds. */
 typedef struct Pooled {
@@ -235,15 +224,13 @@ static Pooled pool(const TosaWindow *w, const Array *in, int64_t batch, const in
     bool is_float = type_is_float(in->elem);
     for (int64_t k = 0; k < taps; k++, vm_next_index(tap, w->kernel, w->spatial)) {
         int64_t place = tap_position(w, at, tap);
-        if (place < 0)
-            continue;
+        if (place < 0) continue;
         int64_t index = (batch * product(w->in, w->spatial) + place) * channels + channel;
         double x = array_get_f64(in, index);
         int64_t q = is_float ? 0 : array_get_i64(in, index);
         if (is_float && (out.count == 0 || isnan(x) || x > out.largest.f))
             out.largest.f = out.count > 0 && isnan(out.largest.f) ? out.largest.f : x;
-        if (!is_float && (out.count == 0 || q > out.largest.i))
-            out.largest.i = q;
+        if (!is_float && (out.count == 0 || q > out.largest.i)) out.largest.i = q;
         if (is_float)
             out.sum.f += x;
         else
@@ -257,11 +244,12 @@ static void set_pooled(const Op *op, const Pooled *pooled, int64_t zero, Array *
 {
     bool is_mean = op->def == TOSA(AVG_POOL2D);
     if (type_is_float(out->elem))
-        array_set_f64(out, index, is_mean ? pooled->sum.f / (double)pooled->count
-                                          : pooled->largest.f);
+        array_set_f64(out, index,
+                      is_mean ? pooled->sum.f / (double)pooled->count : pooled->largest.f);
     else
-        array_set_i64(out, index, is_mean ? vm_tosa_mean(out->elem, pooled->sum.i, pooled->count, zero)
-                                          : pooled->largest.i);
+        array_set_i64(out, index,
+                      is_mean ? vm_tosa_mean(out->elem, pooled->sum.i, pooled->count, zero)
+                              : pooled->largest.i);
 }
 
 static bool eval_pool(Interp *interp, const InterpStep *step, Array **inputs, Array **results)
@@ -277,18 +265,15 @@ static bool eval_pool(Interp *interp, const InterpStep *step, Array **inputs, Ar
         w.pad[d] = item(op, "pad", 2 * d);
         w.dilation[d] = 1;
     }
-    if (!make_output(interp, op, &w, dims_of(in)[0], channels, &results[0]))
-        return false;
+    if (!make_output(interp, op, &w, dims_of(in)[0], channels, &results[0])) return false;
     int64_t positions = product(w.out, w.spatial);
     for (int64_t i = 0; i < results[0]->count; i++) {
         int64_t channel = i % channels;
         Pooled pooled = pool(&w, in, i / channels / positions, at, channel, channels,
                              tosa_zero_point(quant, 0));
-        if (pooled.count == 0)
-            return op_error(op, "has a window outside of the image");
+        if (pooled.count == 0) return op_error(op, "has a window outside of the image");
         set_pooled(op, &pooled, tosa_zero_point(quant, 1), results[0], i);
-        if (channel == channels - 1)
-            vm_next_index(at, w.out, w.spatial);
+        if (channel == channels - 1) vm_next_index(at, w.out, w.spatial);
     }
     return true;
 }

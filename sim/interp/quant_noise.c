@@ -2,13 +2,12 @@
  * quantized one is compared with them as it goes.
  *   signal / noise = sum x^2 / sum (x - q)^2, over all elements and frames
  * Tests: lit/driver/quantize.mir, test/e2e/quantize_check.py */
-#include "sim/interp/interp.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
+#include "sim/interp/interp.h"
 
 typedef struct NoiseRow {
     const Op *quantize;     /* whose scale and type it is */
@@ -31,15 +30,12 @@ static NoiseRow *find_row(QuantNoise *noise, const PtrMap *map, const void *key)
     return number ? &noise->rows.data[number - 1] : NULL;
 }
 
-/* --- comparing ----------------------------------------------------------------------------- */
-
 static bool see_reference(void *user, const Op *op, Array *const *results)
 {
     QuantNoise *noise = user;
     for (uint32_t i = 0; i < op->result_count; i++) {
         NoiseRow *row = find_row(noise, &noise->by_reference, op_result(op, i));
-        if (row)
-            row->expected = array_ref(results[i]);
+        if (row) row->expected = array_ref(results[i]);
     }
     return true;
 }
@@ -58,8 +54,7 @@ static bool see_quantized(void *user, const Op *op, Array *const *results)
 {
     QuantNoise *noise = user;
     NoiseRow *row = find_row(noise, &noise->by_result, op);
-    if (row)
-        compare(row, results[0]);
+    if (row) compare(row, results[0]);
     return true;
 }
 
@@ -68,8 +63,7 @@ static bool run(Interp *interp, const Op *func, Array *const *inputs)
     uint32_t count = func_type(func)->u.function.result_count;
     Array **results = xcalloc(count, sizeof *results);
     bool ok = interp_run(interp, inputs, results);
-    for (uint32_t i = 0; i < count; i++)
-        array_unref(results[i]);
+    for (uint32_t i = 0; i < count; i++) array_unref(results[i]);
     free(results);
     return ok;
 }
@@ -79,8 +73,7 @@ bool quant_noise_run(QuantNoise *noise, Array *const *inputs)
     const Block *entry = func_entry(noise->reference_func);
     for (uint32_t i = 0; i < entry->arg_count; i++) {
         NoiseRow *row = find_row(noise, &noise->by_reference, entry->args[i]);
-        if (row)
-            row->expected = array_ref(inputs[i]);
+        if (row) row->expected = array_ref(inputs[i]);
     }
     bool ok = run(noise->reference, noise->reference_func, inputs) &&
               run(noise->quantized, noise->quantized_func, inputs);
@@ -91,19 +84,15 @@ bool quant_noise_run(QuantNoise *noise, Array *const *inputs)
     return ok;
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
-
 /* A row per DequantizeLinear of an activation. */
 static void find_rows(QuantNoise *noise, const PtrMap *copies)
 {
-    FOR_EACH_OP(op, func_entry(noise->quantized_func))
-    {
-        const Op *quantize = op->def == ONNX(DEQUANTIZE_LINEAR) ? value_def(op_operand(op, 0)) : NULL;
-        if (!quantize || quantize->def != ONNX(QUANTIZE_LINEAR))
-            continue;
+    FOR_EACH_OP(op, func_entry(noise->quantized_func)) {
+        const Op *quantize =
+            op->def == ONNX(DEQUANTIZE_LINEAR) ? value_def(op_operand(op, 0)) : NULL;
+        if (!quantize || quantize->def != ONNX(QUANTIZE_LINEAR)) continue;
         const Value *reference = ptrmap_get(copies, op_operand(quantize, 0));
-        if (!reference)
-            continue;
+        if (!reference) continue;
         *vec_push(&noise->rows) = (NoiseRow){.quantize = quantize, .reference = reference};
         ptrmap_put(&noise->by_reference, reference, (void *)(uintptr_t)noise->rows.len);
         ptrmap_put(&noise->by_result, op, (void *)(uintptr_t)noise->rows.len);
@@ -129,8 +118,7 @@ QuantNoise *quant_noise_create(const Op *quantized, const Op *reference, const P
 
 void quant_noise_free(QuantNoise *noise)
 {
-    if (!noise)
-        return;
+    if (!noise) return;
     interp_free(noise->reference);
     interp_free(noise->quantized);
     ptrmap_free(&noise->by_reference);
@@ -139,16 +127,13 @@ void quant_noise_free(QuantNoise *noise)
     free(noise);
 }
 
-/* --- the table ----------------------------------------------------------------------------- */
-
 enum { NAME_WIDTH = 24, OPERATOR_WIDTH = 20 };
 
 static void add_padded(StrBuf *out, Str text, size_t width)
 {
     size_t begin = out->len;
     onnx_add_escaped(out, text);
-    do
-        strbuf_add_char(out, ' ');
+    do strbuf_add_char(out, ' ');
     while (out->len - begin < width);
 }
 

@@ -6,8 +6,6 @@
  * Integers and dequantized integers must be equal, other floats close to the largest of their
  * result, since a pass may add up in another order.
  * Tests: test/unit/sim/interp/verify_semantics_test.c, lit/tools/verify-semantics.mir */
-#include "sim/interp/interp.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +13,7 @@
 #include "dialects/func/func.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
+#include "sim/interp/interp.h"
 #include "sim/io/io.h"
 
 /* Of floats, relative to the largest of a result; of dequantized integers, to each. */
@@ -47,8 +46,6 @@ typedef struct RunSignature {
     uint32_t input_count, result_count;
 } RunSignature;
 
-/* --- capturing diagnostics ------------------------------------------------------------------ */
-
 /* Keeps the first error instead of showing it. */
 typedef struct DiagCapture {
     Context *ctx;
@@ -64,8 +61,7 @@ static void keep_first(void *user, Context *ctx, const Diag *diag, const Diag *n
     (void)ctx;
     (void)notes;
     (void)note_count;
-    if (capture->text.len == 0)
-        strbuf_add_str(&capture->text, diag->text);
+    if (capture->text.len == 0) strbuf_add_str(&capture->text, diag->text);
 }
 
 static void capture_begin(DiagCapture *capture, Context *ctx)
@@ -86,8 +82,6 @@ static const char *captured(const DiagCapture *capture)
     return capture->text.len ? capture->text.data : "no reason is given";
 }
 
-/* --- signatures ----------------------------------------------------------------------------- */
-
 static bool signature_read(const Op *func, RunSignature *out)
 {
     const Type *type = op_attr(func, "function_type")->u.type_value;
@@ -98,17 +92,14 @@ static bool signature_read(const Op *func, RunSignature *out)
     out->results = out->inputs + out->input_count;
     for (uint32_t i = 0; i < count; i++) {
         bool is_input = i < out->input_count;
-        const Attr *attrs = is_input ? func_arg_attrs(func, i)
-                                     : func_result_attrs(func, i - out->input_count);
-        if (!boundary_init(func, type->u.function.types[i], attrs, &out->inputs[i]))
-            return false;
+        const Attr *attrs =
+            is_input ? func_arg_attrs(func, i) : func_result_attrs(func, i - out->input_count);
+        if (!boundary_init(func, type->u.function.types[i], attrs, &out->inputs[i])) return false;
         if (is_input && (out->inputs[i].is_unranked || !type_is_static(out->inputs[i].tensor)))
             return op_error(func, "has an argument of unknown shape");
     }
     return true;
 }
-
-/* --- random inputs -------------------------------------------------------------------------- */
 
 enum { MANY_INDICES = 8 };
 
@@ -136,8 +127,7 @@ static int64_t random_integer(const Boundary *b, uint64_t *state, uint64_t indic
     if ((is_index || indices < MANY_INDICES) && b->low <= 0 && b->high > 0)
         return (int64_t)(bits % indices);
     int64_t small = (int64_t)(bits >> 32 & 15) - (b->low < 0 ? 8 : 0);
-    if (bits % 2 == 0 && small >= b->low && small <= b->high)
-        return small;
+    if (bits % 2 == 0 && small >= b->low && small <= b->high) return small;
     uint64_t span = (uint64_t)b->high - (uint64_t)b->low;
     bits = next_random(state);
     return (int64_t)((uint64_t)b->low + (span == UINT64_MAX ? bits : bits % (span + 1)));
@@ -146,8 +136,7 @@ static int64_t random_integer(const Boundary *b, uint64_t *state, uint64_t indic
 /* Over the quantizer's range and somewhat beyond, else of a magnitude from 1 to 8. */
 static double random_float(const Boundary *b, uint64_t *state)
 {
-    if (!b->is_quantized)
-        return random_unit(state) * (double)(1 << (next_random(state) & 3));
+    if (!b->is_quantized) return random_unit(state) * (double)(1 << (next_random(state) & 3));
     double middle = ((double)b->low + (double)b->high) / 2 - (double)b->zero;
     double reach = ((double)b->high - (double)b->low) / 2 + 2;
     return (middle + random_unit(state) * reach) * b->scale / (double)b->divisor;
@@ -159,10 +148,12 @@ static bool random_array(const Boundary *b, uint64_t *state, uint64_t indices, N
     uint32_t width = type_width(elem);
     bool is_float = b->is_quantized || type_is_float(elem);
     uint32_t item = width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
-    if (is_float)
-        item = elem->kind == TYPE_F64 ? 8 : 4;
-    if (!npy_init(out, is_float ? 'f' : b->is_signed ? 'i' : 'u', item, b->tensor->u.shaped.dims,
-                  b->tensor->u.shaped.rank))
+    if (is_float) item = elem->kind == TYPE_F64 ? 8 : 4;
+    if (!npy_init(out,
+                  is_float       ? 'f'
+                  : b->is_signed ? 'i'
+                                 : 'u',
+                  item, b->tensor->u.shaped.dims, b->tensor->u.shaped.rank))
         return false;
     for (int64_t i = 0; i < out->count; i++) {
         if (is_float)
@@ -172,8 +163,6 @@ static bool random_array(const Boundary *b, uint64_t *state, uint64_t indices, N
     }
     return true;
 }
-
-/* --- running -------------------------------------------------------------------------------- */
 
 static bool run_arrays(const Op *func, const RunSignature *s, Interp *interp, const Npy *inputs,
                        Npy *results)
@@ -190,10 +179,8 @@ static bool run_arrays(const Op *func, const RunSignature *s, Interp *interp, co
     bool ran = ok && interp_run(interp, arrays, values);
     for (uint32_t i = 0; ran && ok && i < s->result_count; i++)
         ok = boundary_leave(&s->results[i], values[i], 0, 1, &results[i], &why);
-    if (!ok)
-        op_error(func, "does not take the arrays: %s", why.data);
-    for (uint32_t i = 0; i < count; i++)
-        array_unref(arrays[i]);
+    if (!ok) op_error(func, "does not take the arrays: %s", why.data);
+    for (uint32_t i = 0; i < count; i++) array_unref(arrays[i]);
     free(arrays);
     strbuf_free(&why);
     return ran && ok;
@@ -201,8 +188,7 @@ static bool run_arrays(const Op *func, const RunSignature *s, Interp *interp, co
 
 static void sample_free(Sample *sample, uint32_t count)
 {
-    for (uint32_t i = 0; sample->inputs && i < count; i++)
-        npy_free(&sample->inputs[i]);
+    for (uint32_t i = 0; sample->inputs && i < count; i++) npy_free(&sample->inputs[i]);
     free(sample->inputs);
     *sample = (Sample){0};
 }
@@ -226,20 +212,16 @@ static bool draw_sample(const Op *func, const RunSignature *s, Interp *interp, u
         sample_init(sample, s);
         for (uint32_t i = 0; ok && i < s->input_count; i++)
             ok = random_array(&s->inputs[i], &state, indices, &sample->inputs[i]);
-        if (ok && run_arrays(func, s, interp, sample->inputs, sample->results))
-            return true;
+        if (ok && run_arrays(func, s, interp, sample->inputs, sample->results)) return true;
         sample_free(sample, s->input_count + s->result_count);
     }
     return false;
 }
 
-/* --- references ----------------------------------------------------------------------------- */
-
 static Reference *find_reference(VerifySemantics *v, const Ident *name)
 {
     for (size_t i = 0; i < v->references.len; i++)
-        if (v->references.data[i].name == name)
-            return &v->references.data[i];
+        if (v->references.data[i].name == name) return &v->references.data[i];
     return NULL;
 }
 
@@ -283,13 +265,10 @@ static void make_reference(VerifySemantics *v, const Op *func, const char *pass)
     else
         diag_remark(func->ctx, func->loc, "semantics are not verified across pass '%s': %s", pass,
                     captured(&capture));
-    if (!ok && reference.samples)
-        reference_free(&reference, v->runs);
+    if (!ok && reference.samples) reference_free(&reference, v->runs);
     free(s.inputs);
     strbuf_free(&capture.text);
 }
-
-/* --- comparing ------------------------------------------------------------------------------ */
 
 typedef struct Difference {
     uint32_t result;
@@ -323,12 +302,10 @@ static int64_t find_difference(const Npy *a, const Npy *b, bool is_quantized)
     bool has_floats = a->kind == 'f' || b->kind == 'f';
     double reach = has_floats && !is_quantized ? FLOAT_TOLERANCE * largest_size(a) : 0;
     for (int64_t i = 0; i < a->count; i++) {
-        if (!has_floats && a->kind == b->kind && npy_get_i64(a, i) != npy_get_i64(b, i))
-            return i;
+        if (!has_floats && a->kind == b->kind && npy_get_i64(a, i) != npy_get_i64(b, i)) return i;
         double x = npy_get_f64(a, i), y = npy_get_f64(b, i);
         double tolerance = is_quantized ? QUANT_TOLERANCE * fabs(x) : reach;
-        if (!same_numbers(x, y, tolerance))
-            return i;
+        if (!same_numbers(x, y, tolerance)) return i;
     }
     return -1;
 }
@@ -339,12 +316,10 @@ static bool equal_results(const Reference *reference, const RunSignature *s, con
     for (uint32_t i = 0; i < reference->result_count; i++) {
         const Npy *before = &sample->results[i], *after = &results[i];
         *difference = (Difference){i, -1, before, after};
-        if (!same_shape(before, after))
-            return false;
+        if (!same_shape(before, after)) return false;
         bool is_quantized = reference->is_quantized[i] || s->results[i].is_quantized;
         difference->element = find_difference(before, after, is_quantized);
-        if (difference->element >= 0)
-            return false;
+        if (difference->element >= 0) return false;
     }
     return true;
 }
@@ -428,8 +403,6 @@ static bool check_function(const Op *func, const char *pass, const Reference *re
     return ok;
 }
 
-/* --- hooks ---------------------------------------------------------------------------------- */
-
 static bool is_public_function(const Op *op)
 {
     if (!op->def || !op_has_trait(op, TRAIT_FUNCTION) || region_is_empty(op_region(op, 0)))
@@ -442,22 +415,17 @@ static bool is_public_function(const Op *op)
 static void each_function(VerifySemantics *v, const Pass *pass, Op *op,
                           void (*visit)(VerifySemantics *, const Pass *, Op *))
 {
-    if (is_public_function(op))
-        visit(v, pass, op);
-    if (op->def && op_has_trait(op, TRAIT_FUNCTION))
-        return;
-    FOR_EACH_INNER(inner, op)
-    {
-        if (is_public_function(inner))
-            visit(v, pass, inner);
+    if (is_public_function(op)) visit(v, pass, op);
+    if (op->def && op_has_trait(op, TRAIT_FUNCTION)) return;
+    FOR_EACH_INNER(inner, op) {
+        if (is_public_function(inner)) visit(v, pass, inner);
     }
 }
 
 static void refer(VerifySemantics *v, const Pass *pass, Op *func)
 {
     v->seen++;
-    if (!find_reference(v, symbol_name(func)))
-        make_reference(v, func, pass->def->name);
+    if (!find_reference(v, symbol_name(func))) make_reference(v, func, pass->def->name);
 }
 
 static void compare(VerifySemantics *v, const Pass *pass, Op *func)
@@ -469,16 +437,14 @@ static void compare(VerifySemantics *v, const Pass *pass, Op *func)
 
 static const Op *outermost(const Op *op)
 {
-    while (op_parent(op))
-        op = op_parent(op);
+    while (op_parent(op)) op = op_parent(op);
     return op;
 }
 
 static void before_pass(void *user, const Pass *pass, Op *op)
 {
     VerifySemantics *v = user;
-    if (v->differs)
-        return;
+    if (v->differs) return;
     v->seen = 0;
     each_function(v, pass, op, refer);
     if (v->seen == 0 && v->references.len == 0)
@@ -503,17 +469,14 @@ static void report_lost(const VerifySemantics *v, const Pass *pass, const Op *mo
 static void after_pass(void *user, const Pass *pass, Op *op, bool ok)
 {
     VerifySemantics *v = user;
-    if (!ok || v->differs)
-        return;
+    if (!ok || v->differs) return;
     each_function(v, pass, op, compare);
-    if (!op_has_trait(op, TRAIT_FUNCTION))
-        report_lost(v, pass, outermost(op));
+    if (!op_has_trait(op, TRAIT_FUNCTION)) report_lost(v, pass, outermost(op));
 }
 
 VerifySemantics *verify_semantics_create(int64_t runs)
 {
-    if (runs < 1)
-        return NULL;
+    if (runs < 1) return NULL;
     VerifySemantics *v = xcalloc(1, sizeof *v);
     v->runs = runs;
     v->hooks = (PassHooks){.user = v, .before = before_pass, .after = after_pass};
@@ -522,10 +485,8 @@ VerifySemantics *verify_semantics_create(int64_t runs)
 
 void verify_semantics_free(VerifySemantics *v)
 {
-    if (!v)
-        return;
-    for (size_t i = 0; i < v->references.len; i++)
-        reference_free(&v->references.data[i], v->runs);
+    if (!v) return;
+    for (size_t i = 0; i < v->references.len; i++) reference_free(&v->references.data[i], v->runs);
     vec_free(&v->references);
     free(v);
 }

@@ -1,11 +1,10 @@
 /* Quantizing, reordering and cutting into frames at a function's boundary.
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir */
-#include "sim/io/io.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "ir/asm/print/print.h"
+#include "sim/io/io.h"
 #include "sim/vm/vm.h"
 
 static bool says(StrBuf *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -18,16 +17,13 @@ static bool says(StrBuf *why, const char *fmt, ...)
     return false;
 }
 
-/* --- attributes ----------------------------------------------------------------------------- */
-
 /* Item of a quantizer; absent: the fallback. */
 static bool read_int(const Op *func, const Attr *quant, const char *name, int64_t fallback,
                      int64_t *out)
 {
     const Attr *item = attr_dict_get_c(quant, name);
     *out = fallback;
-    if (!item)
-        return true;
+    if (!item) return true;
     if (item->kind != ATTR_INTEGER || !bigint_fits_i64(&item->u.integer, true))
         return op_error(func, "dfg.quant: '%s' must be an integer", name);
     *out = type_is_int_width(item->type, 1) ? attr_is_true(item) : attr_int_value(item);
@@ -97,21 +93,16 @@ bool boundary_init(const Op *func, const Type *type, const Attr *attrs, Boundary
     if (!array_kind_of(elem, &kind) || out->tensor->u.shaped.rank > NPY_MAX_RANK)
         return op_error(func, "has a value of type '%s', which no array has",
                         type_str(func->ctx, type));
-    out->is_signed = !(type_is_integer(elem) && (elem->u.integer.sign == UNSIGNED ||
-                                                 elem->u.integer.width == 1));
-    if (!type_is_float(elem))
-        set_range(out, type_width(elem), false);
+    out->is_signed = !(type_is_integer(elem) &&
+                       (elem->u.integer.sign == UNSIGNED || elem->u.integer.width == 1));
+    if (!type_is_float(elem)) set_range(out, type_width(elem), false);
     const Attr *name = attrs ? attr_dict_get_c(attrs, "dfg.name") : NULL;
     const Attr *layout = attrs ? attr_dict_get_c(attrs, "dfg.layout") : NULL;
     const Attr *quant = attrs ? attr_dict_get_c(attrs, "dfg.quant") : NULL;
-    if (name && name->kind == ATTR_STRING)
-        out->name = name->u.string;
-    if (layout && !read_layout(func, layout, out))
-        return false;
+    if (name && name->kind == ATTR_STRING) out->name = name->u.string;
+    if (layout && !read_layout(func, layout, out)) return false;
     return !quant || read_quantizer(func, quant, out);
 }
-
-/* --- frames --------------------------------------------------------------------------------- */
 
 static void add_shape(StrBuf *out, const int64_t *dims, uint32_t rank)
 {
@@ -130,8 +121,7 @@ static void add_shape(StrBuf *out, const int64_t *dims, uint32_t rank)
 static bool agrees(const int64_t *want, const int64_t *have, uint32_t first, uint32_t rank)
 {
     for (uint32_t i = first; i < rank; i++)
-        if (want[i] != have[i] && want[i] != DIM_DYNAMIC)
-            return false;
+        if (want[i] != have[i] && want[i] != DIM_DYNAMIC) return false;
     return true;
 }
 
@@ -159,19 +149,15 @@ bool boundary_frames(const Boundary *b, const Npy *npy, int64_t *frames, StrBuf 
 /* The type of one frame: what is not known of it by the array. */
 static const Type *frame_type(const Boundary *b, const Npy *npy)
 {
-    if (b->is_unranked)
-        return type_with_shape(b->tensor, npy->dims, npy->rank);
+    if (b->is_unranked) return type_with_shape(b->tensor, npy->dims, npy->rank);
     uint32_t rank = b->tensor->u.shaped.rank;
     int64_t dims[NPY_MAX_RANK];
     for (uint32_t i = 0; i < rank; i++) {
         dims[i] = b->tensor->u.shaped.dims[i];
-        if (dims[i] == DIM_DYNAMIC)
-            dims[i] = npy->dims[i];
+        if (dims[i] == DIM_DYNAMIC) dims[i] = npy->dims[i];
     }
     return type_with_shape(b->tensor, dims, rank);
 }
-
-/* --- elements ------------------------------------------------------------------------------- */
 
 /* Round, then clip: the same as clipping first, since the bounds are integers. The quotient is of
  * the array's type: double for f64, else float. */
@@ -179,12 +165,9 @@ static int64_t quantize(const Boundary *b, const Npy *npy, double x)
 {
     double quotient = npy->item == 8 ? x / b->scale : (double)((float)x / (float)b->scale);
     double steps = quotient + (double)b->zero;
-    if (isnan(steps))
-        steps = (double)b->zero;
-    if (steps <= (double)b->low)
-        return b->low;
-    if (steps >= (double)b->high)
-        return b->high;
+    if (isnan(steps)) steps = (double)b->zero;
+    if (steps <= (double)b->low) return b->low;
+    if (steps >= (double)b->high) return b->high;
     return fabs(steps) < 0x1p53 ? onnx_rounding_apply(b->rounding, steps) : (int64_t)steps;
 }
 
@@ -222,8 +205,7 @@ static bool read_integer(const Boundary *b, const Npy *npy, int64_t index, int64
             *out = quantize(b, npy, x);
             return true;
         }
-        if (!(x >= -0x1p63 && x < 0x1p63 && x == floor(x)))
-            return out_of_range(b, npy, index, why);
+        if (!(x >= -0x1p63 && x < 0x1p63 && x == floor(x))) return out_of_range(b, npy, index, why);
         *out = (int64_t)x;
     } else if (npy->kind == 'u') {
         return read_unsigned(b, npy, index, out, why);
@@ -245,7 +227,7 @@ static Array *permute(const Array *from, const Type *type, const uint32_t *order
     for (uint32_t i = 0; i < rank; i++)
         from_steps[forward ? i : order[i]] = own[forward ? order[i] : i];
     vm_box_copy(to, &(BoxSide){0, to_steps}, from, &(BoxSide){0, from_steps}, type->u.shaped.dims,
-             rank);
+                rank);
     return to;
 }
 
@@ -260,21 +242,17 @@ Array *boundary_enter(const Boundary *b, const Npy *npy, int64_t frame, StrBuf *
             continue;
         }
         ok = read_integer(b, npy, index, &value, why);
-        if (ok)
-            array_set_i64(array, i, value);
+        if (ok) array_set_i64(array, i, value);
     }
     if (ok && b->has_layout) {
         Array *model = array;
         array = permute(model, b->type, b->order, true);
         array_unref(model);
     }
-    if (ok)
-        return array;
+    if (ok) return array;
     array_unref(array);
     return NULL;
 }
-
-/* --- results -------------------------------------------------------------------------------- */
 
 static void dtype_of(const Boundary *b, char *kind, uint32_t *item)
 {
@@ -283,8 +261,7 @@ static void dtype_of(const Boundary *b, char *kind, uint32_t *item)
     bool is_float = b->is_quantized || type_is_float(elem);
     *kind = is_float ? 'f' : width == 1 ? 'b' : b->is_signed ? 'i' : 'u';
     *item = width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
-    if (is_float)
-        *item = b->is_quantized || width == 64 ? 8 : elem->kind == TYPE_F16 ? 2 : 4;
+    if (is_float) *item = b->is_quantized || width == 64 ? 8 : elem->kind == TYPE_F16 ? 2 : 4;
 }
 
 static bool make_output(const Boundary *b, const Type *shape, int64_t frames, Npy *out, StrBuf *why)
@@ -294,8 +271,7 @@ static bool make_output(const Boundary *b, const Type *shape, int64_t frames, Np
     char kind;
     if (rank + (rank == 0) > NPY_MAX_RANK)
         return says(why, "a result has more than %d dimensions", NPY_MAX_RANK);
-    for (uint32_t i = 0; i < rank; i++)
-        dims[i] = shape->u.shaped.dims[i];
+    for (uint32_t i = 0; i < rank; i++) dims[i] = shape->u.shaped.dims[i];
     dtype_of(b, &kind, &item);
     if (rank == 0 && frames > 1)
         dims[rank++] = frames;
@@ -326,16 +302,15 @@ static void write_elements(const Boundary *b, const Array *array, int64_t begin,
     }
 }
 
-bool boundary_leave(const Boundary *b, const Array *result, int64_t frame, int64_t frames,
-                    Npy *out, StrBuf *why)
+bool boundary_leave(const Boundary *b, const Array *result, int64_t frame, int64_t frames, Npy *out,
+                    StrBuf *why)
 {
     Array *model = b->has_layout ? permute(result, b->tensor, b->order, false) : NULL;
     const Array *array = model ? model : result;
     bool ok = (frame > 0 || make_output(b, array->type, frames, out, why)) &&
               (out->count == array->count * frames ||
                says(why, "frames give results of different shapes"));
-    if (ok)
-        write_elements(b, array, frame * array->count, out);
+    if (ok) write_elements(b, array, frame * array->count, out);
     array_unref(model);
     return ok;
 }

@@ -4,13 +4,12 @@
  *   value  := string | 'True' | 'False' | '(' [number {',' number} [',']] ')'
  * The length has 2 bytes in version 1, else 4; the dictionary has three keys in any order.
  * Tests: test/unit/sim/io/npy_test.c */
-#include "sim/io/io.h"
-
 #include <assert.h>
 #include <string.h>
 
-#include "ir/support/support.h"
 #include "ir/attr/attr.h"
+#include "ir/support/support.h"
+#include "sim/io/io.h"
 
 static const char MAGIC[] = "\x93NUMPY";
 enum { MAGIC_SIZE = 6, ALIGNMENT = 64, FIRST_DIM_ROOM = 21 };
@@ -25,18 +24,14 @@ static bool says(StrBuf *why, const char *fmt, ...)
     return false;
 }
 
-/* --- elements ------------------------------------------------------------------------------- */
-
 /* Bytes of the elements; *count their number. */
 static bool size_of(const int64_t *dims, uint32_t rank, uint32_t item, int64_t *count, size_t *size)
 {
     *count = 1;
     for (uint32_t i = 0; i < rank; i++)
-        if (dims[i] == 0)
-            *count = 0;
-    for (uint32_t i = 0; i < rank && *count > 0; i++)
-        if (!i64_mul(*count, dims[i], count))
-            return false;
+        if (dims[i] == 0) *count = 0;
+    for (uint32_t i = 0; i<rank && * count> 0; i++)
+        if (!i64_mul(*count, dims[i], count)) return false;
     return size_mul((size_t)*count, item, size) && *size <= PTRDIFF_MAX;
 }
 
@@ -45,10 +40,8 @@ bool npy_init(Npy *npy, char kind, uint32_t item, const int64_t *dims, uint32_t 
     size_t size;
     assert(rank <= NPY_MAX_RANK);
     *npy = (Npy){.kind = kind, .item = item, .rank = rank};
-    if (rank > 0)
-        memcpy(npy->dims, dims, rank * sizeof *dims);
-    if (!size_of(npy->dims, rank, item, &npy->count, &size))
-        return false;
+    if (rank > 0) memcpy(npy->dims, dims, rank * sizeof *dims);
+    if (!size_of(npy->dims, rank, item, &npy->count, &size)) return false;
     npy->data = xcalloc(size, 1);
     return true;
 }
@@ -62,16 +55,14 @@ static uint64_t load_bits(const Npy *npy, int64_t index)
 {
     const uint8_t *at = npy->data + (size_t)index * npy->item;
     uint64_t bits = 0;
-    for (uint32_t i = 0; i < npy->item; i++)
-        bits |= (uint64_t)at[i] << (8 * i);
+    for (uint32_t i = 0; i < npy->item; i++) bits |= (uint64_t)at[i] << (8 * i);
     return bits;
 }
 
 static void store_bits(Npy *npy, int64_t index, uint64_t bits)
 {
     uint8_t *at = npy->data + (size_t)index * npy->item;
-    for (uint32_t i = 0; i < npy->item; i++)
-        at[i] = (uint8_t)(bits >> (8 * i));
+    for (uint32_t i = 0; i < npy->item; i++) at[i] = (uint8_t)(bits >> (8 * i));
 }
 
 static int float_kind(const Npy *npy)
@@ -84,17 +75,14 @@ int64_t npy_get_i64(const Npy *npy, int64_t index)
     uint64_t bits = load_bits(npy, index);
     uint32_t spare = 64 - 8 * npy->item;
     assert(npy->kind != 'f');
-    if (npy->kind == 'b')
-        return bits != 0;
+    if (npy->kind == 'b') return bits != 0;
     return npy->kind == 'i' ? (int64_t)(bits << spare) >> spare : (int64_t)bits;
 }
 
 double npy_get_f64(const Npy *npy, int64_t index)
 {
-    if (npy->kind == 'f')
-        return float_from_bits(float_kind(npy), load_bits(npy, index));
-    if (npy->kind == 'u')
-        return (double)load_bits(npy, index);
+    if (npy->kind == 'f') return float_from_bits(float_kind(npy), load_bits(npy, index));
+    if (npy->kind == 'u') return (double)load_bits(npy, index);
     return (double)npy_get_i64(npy, index);
 }
 
@@ -119,8 +107,6 @@ void npy_print_dtype(const Npy *npy, StrBuf *out)
         strbuf_printf(out, "%s%u", stem, 8 * npy->item);
 }
 
-/* --- header --------------------------------------------------------------------------------- */
-
 typedef struct Header {
     const char *at, *end;
     StrBuf *why;
@@ -137,15 +123,13 @@ static bool malformed(Header *h, const char *what)
 /* The next character after blanks; NUL at the end. */
 static char peek(Header *h)
 {
-    while (h->at < h->end && strchr(" \t\r\n", *h->at) && *h->at)
-        h->at++;
+    while (h->at < h->end && strchr(" \t\r\n", *h->at) && *h->at) h->at++;
     return h->at < h->end ? *h->at : '\0';
 }
 
 static bool accept(Header *h, char c)
 {
-    if (peek(h) != c || h->at == h->end)
-        return false;
+    if (peek(h) != c || h->at == h->end) return false;
     h->at++;
     return true;
 }
@@ -153,11 +137,9 @@ static bool accept(Header *h, char c)
 static bool parse_string(Header *h, Str *out)
 {
     char quote = peek(h);
-    if (quote != '\'' && quote != '"')
-        return malformed(h, "a string expected");
+    if (quote != '\'' && quote != '"') return malformed(h, "a string expected");
     const char *begin = ++h->at, *end = memchr(begin, quote, (size_t)(h->end - begin));
-    if (!end)
-        return malformed(h, "a string without end");
+    if (!end) return malformed(h, "a string without end");
     *out = (Str){begin, (size_t)(end - begin)};
     h->at = end + 1;
     return true;
@@ -176,8 +158,7 @@ static bool parse_bool(Header *h, bool *out)
 static bool parse_number(Header *h, int64_t *out)
 {
     char c = peek(h);
-    if (c < '0' || c > '9')
-        return malformed(h, "a non-negative number expected");
+    if (c < '0' || c > '9') return malformed(h, "a non-negative number expected");
     for (*out = 0; h->at < h->end && *h->at >= '0' && *h->at <= '9'; h->at++)
         if (!i64_mul(*out, 10, out) || !i64_add(*out, *h->at - '0', out))
             return says(h->why, "the shape has a dimension beyond 63 bits");
@@ -187,13 +168,11 @@ static bool parse_number(Header *h, int64_t *out)
 static bool parse_shape(Header *h)
 {
     Npy *npy = h->npy;
-    if (!accept(h, '('))
-        return malformed(h, "'(' expected");
+    if (!accept(h, '(')) return malformed(h, "'(' expected");
     while (!accept(h, ')')) {
         if (npy->rank == NPY_MAX_RANK)
             return says(h->why, "the shape has more than %d dimensions", NPY_MAX_RANK);
-        if (!parse_number(h, &npy->dims[npy->rank++]))
-            return false;
+        if (!parse_number(h, &npy->dims[npy->rank++])) return false;
         if (!accept(h, ',') && (npy->rank == 1 || peek(h) != ')'))
             return malformed(h, "the shape is not a tuple");
     }
@@ -204,10 +183,8 @@ static bool parse_shape(Header *h)
 static bool parse_descr(Header *h)
 {
     Str text;
-    if (peek(h) == '[')
-        return says(h->why, "structured types are not supported");
-    if (!parse_string(h, &text))
-        return false;
+    if (peek(h) == '[') return says(h->why, "structured types are not supported");
+    if (!parse_string(h, &text)) return false;
     bool has_form = text.len == 3 && strchr("<>|=", text.data[0]);
     char kind = has_form ? text.data[1] : '?', size = has_form ? text.data[2] : '?';
     bool known = (kind == 'b' && size == '1') ||
@@ -225,43 +202,32 @@ static bool parse_descr(Header *h)
 static bool parse_entry(Header *h)
 {
     Str key;
-    if (!parse_string(h, &key))
-        return false;
+    if (!parse_string(h, &key)) return false;
     bool *seen = str_eq_c(key, "descr")           ? &h->has_descr
                  : str_eq_c(key, "fortran_order") ? &h->has_order
                  : str_eq_c(key, "shape")         ? &h->has_shape
                                                   : NULL;
-    if (!seen)
-        return malformed(h, "unknown key");
-    if (*seen)
-        return malformed(h, "a key is repeated");
+    if (!seen) return malformed(h, "unknown key");
+    if (*seen) return malformed(h, "a key is repeated");
     *seen = true;
-    if (!accept(h, ':'))
-        return malformed(h, "':' expected");
-    if (seen == &h->has_descr)
-        return parse_descr(h);
+    if (!accept(h, ':')) return malformed(h, "':' expected");
+    if (seen == &h->has_descr) return parse_descr(h);
     return seen == &h->has_order ? parse_bool(h, &h->is_fortran) : parse_shape(h);
 }
 
 static bool parse_header(Header *h)
 {
-    if (!accept(h, '{'))
-        return malformed(h, "'{' expected");
+    if (!accept(h, '{')) return malformed(h, "'{' expected");
     while (!accept(h, '}')) {
-        if (!parse_entry(h))
-            return false;
-        if (!accept(h, ',') && peek(h) != '}')
-            return malformed(h, "',' or '}' expected");
+        if (!parse_entry(h)) return false;
+        if (!accept(h, ',') && peek(h) != '}') return malformed(h, "',' or '}' expected");
     }
     peek(h);
-    if (h->at != h->end)
-        return malformed(h, "text after the dictionary");
+    if (h->at != h->end) return malformed(h, "text after the dictionary");
     if (!h->has_descr || !h->has_order || !h->has_shape)
         return malformed(h, "'descr', 'fortran_order' or 'shape' is missing");
     return true;
 }
-
-/* --- reading -------------------------------------------------------------------------------- */
 
 /* From first index fastest to last index fastest. */
 static void copy_transposed(Npy *npy, const uint8_t *from)
@@ -276,8 +242,7 @@ static void copy_transposed(Npy *npy, const uint8_t *from)
         memcpy(npy->data + (size_t)n * npy->item, from + at, npy->item);
         for (uint32_t d = npy->rank; d-- > 0;) {
             at += strides[d];
-            if (++index[d] < npy->dims[d])
-                break;
+            if (++index[d] < npy->dims[d]) break;
             at -= strides[d] * (size_t)npy->dims[d];
             index[d] = 0;
         }
@@ -296,8 +261,7 @@ static bool split(Str bytes, Str *header, Str *data, StrBuf *why)
     size_t width = major == 1 ? 2 : 4, begin = MAGIC_SIZE + 2 + width, length = 0;
     for (size_t i = 0; i < width && begin <= bytes.len; i++)
         length |= (size_t)at[MAGIC_SIZE + 2 + i] << (8 * i);
-    if (bytes.len < begin || bytes.len - begin < length)
-        return says(why, "the file is truncated");
+    if (bytes.len < begin || bytes.len - begin < length) return says(why, "the file is truncated");
     *header = (Str){bytes.data + begin, length};
     *data = (Str){bytes.data + begin + length, bytes.len - begin - length};
     return true;
@@ -309,12 +273,10 @@ bool npy_parse(Str bytes, Npy *out, StrBuf *why)
     size_t size;
     Header header = {.why = why, .npy = out};
     *out = (Npy){0};
-    if (!split(bytes, &text, &data, why))
-        return false;
+    if (!split(bytes, &text, &data, why)) return false;
     header.at = text.data;
     header.end = text.data + text.len;
-    if (!parse_header(&header))
-        return false;
+    if (!parse_header(&header)) return false;
     if (!size_of(out->dims, out->rank, out->item, &out->count, &size))
         return says(why, "the shape has more elements than memory can hold");
     if (size != data.len)
@@ -326,8 +288,6 @@ bool npy_parse(Str bytes, Npy *out, StrBuf *why)
         memcpy(out->data, data.data, size);
     return true;
 }
-
-/* --- writing -------------------------------------------------------------------------------- */
 
 /* The dictionary, with room for the first dimension to grow to 21 digits as numpy leaves it. */
 static void add_dictionary(const Npy *npy, StrBuf *out)
@@ -342,8 +302,7 @@ static void add_dictionary(const Npy *npy, StrBuf *out)
         digits = i == 0 ? out->len - before : digits;
     }
     strbuf_add_c(out, npy->rank == 1 ? ",), }" : "), }");
-    for (; npy->rank > 0 && digits < FIRST_DIM_ROOM; digits++)
-        strbuf_add_char(out, ' ');
+    for (; npy->rank > 0 && digits < FIRST_DIM_ROOM; digits++) strbuf_add_char(out, ' ');
 }
 
 void npy_print(const Npy *npy, StrBuf *out)
@@ -352,8 +311,7 @@ void npy_print(const Npy *npy, StrBuf *out)
     add_dictionary(npy, &header);
     size_t prefix = MAGIC_SIZE + 4;
     size_t blanks = ALIGNMENT - (prefix + header.len + 1) % ALIGNMENT;
-    for (size_t i = 0; i < blanks; i++)
-        strbuf_add_char(&header, ' ');
+    for (size_t i = 0; i < blanks; i++) strbuf_add_char(&header, ' ');
     strbuf_add_char(&header, '\n');
     strbuf_add(out, MAGIC, MAGIC_SIZE);
     strbuf_add(out, "\1", 2);

@@ -1,11 +1,10 @@
 /* Running loop nests: offsets of operands from their maps, the order of loops, strips.
  * Tests: test/unit/sim/interp/interp_test.c */
-#include "sim/vm/vm.h"
-
 #include <assert.h>
 #include <string.h>
 
 #include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
 
 VmNest *vm_nest_new(Arena *arena, const Op *op, uint32_t loop_count, uint32_t operand_count)
 {
@@ -22,15 +21,11 @@ int64_t vm_nest_count(const VmNest *nest)
 {
     int64_t count = 1;
     for (uint32_t i = 0; i < nest->loop_count; i++)
-        if (nest->extents[i] == 0)
-            return 0;
+        if (nest->extents[i] == 0) return 0;
     for (uint32_t i = 0; i < nest->loop_count; i++)
-        if (!i64_mul(count, nest->extents[i], &count))
-            return INT64_MAX;
+        if (!i64_mul(count, nest->extents[i], &count)) return INT64_MAX;
     return count;
 }
-
-/* --- offsets -------------------------------------------------------------------------------- */
 
 static bool leaves(const VmNest *nest, size_t operand, uint32_t dim, int64_t index)
 {
@@ -51,8 +46,7 @@ static bool add_result(const VmNest *nest, size_t operand, uint32_t dim, const i
     if (low < 0 || high >= o->array->type->u.shaped.dims[dim])
         return leaves(nest, operand, dim, low < 0 ? low : high);
     for (uint32_t i = 0; i < nest->loop_count; i++)
-        if (nest->extents[i] > 1)
-            o->strides[i] += coeffs[i] * step;
+        if (nest->extents[i] > 1) o->strides[i] += coeffs[i] * step;
     o->base += constant * step;
     return true;
 }
@@ -70,8 +64,7 @@ static bool init_operand(const VmNest *nest, size_t operand, Arena *arena)
             o->strides = NULL;
             return true;
         }
-        if (!add_result(nest, operand, r, coeffs, constant, step))
-            return false;
+        if (!add_result(nest, operand, r, coeffs, constant, step)) return false;
         step *= dims[r];
     }
     return true;
@@ -79,28 +72,24 @@ static bool init_operand(const VmNest *nest, size_t operand, Arena *arena)
 
 bool vm_nest_init(VmNest *nest, Arena *arena)
 {
-    if (vm_nest_count(nest) == 0)
-        return true;
+    if (vm_nest_count(nest) == 0) return true;
     for (size_t i = 0; i < nest->operand_count; i++)
-        if (!init_operand(nest, i, arena))
-            return false;
+        if (!init_operand(nest, i, arena)) return false;
     return true;
 }
-
-/* --- the order of loops --------------------------------------------------------------------- */
 
 typedef struct NestCursor {
     const VmNest *nest;
     Program *program;
-    uint32_t depth;      /* loops after merging */
-    uint32_t *order;     /* loop at each depth, the last innermost */
-    int64_t *extents;    /* per depth */
-    int64_t **strides;   /* per operand, per depth; NULL: not linear */
-    int64_t *index;      /* per depth */
-    int64_t *offset;     /* per operand: of the strip's first element */
-    int64_t *dims;       /* per loop of the nest, for maps that are not linear */
-    int64_t *gathered;   /* STRIP offsets of such an operand */
-    bool strips;         /* the innermost loop may be cut into strips of more than one */
+    uint32_t depth;    /* loops after merging */
+    uint32_t *order;   /* loop at each depth, the last innermost */
+    int64_t *extents;  /* per depth */
+    int64_t **strides; /* per operand, per depth; NULL: not linear */
+    int64_t *index;    /* per depth */
+    int64_t *offset;   /* per operand: of the strip's first element */
+    int64_t *dims;     /* per loop of the nest, for maps that are not linear */
+    int64_t *gathered; /* STRIP offsets of such an operand */
+    bool strips;       /* the innermost loop may be cut into strips of more than one */
 } NestCursor;
 
 /* Each output has a place of its own for every iteration of the loop, and no other loop moves
@@ -108,8 +97,7 @@ typedef struct NestCursor {
 static bool separates_outputs(const VmNest *nest, uint32_t loop)
 {
     for (uint32_t i = nest->input_count; i < nest->operand_count; i++)
-        if (map_result_of_dim(nest->operands[i].map, loop) < 0)
-            return false;
+        if (map_result_of_dim(nest->operands[i].map, loop) < 0) return false;
     return true;
 }
 
@@ -134,12 +122,10 @@ static void choose_order(NestCursor *c)
             (inner == nest->loop_count || worth(nest, i) >= worth(nest, inner)))
             inner = i;
     c->strips = inner < nest->loop_count;
-    if (!c->strips)
-        inner = nest->loop_count - 1;
+    if (!c->strips) inner = nest->loop_count - 1;
     c->depth = 0;
     for (uint32_t i = 0; i < nest->loop_count; i++)
-        if (i != inner)
-            c->order[c->depth++] = i;
+        if (i != inner) c->order[c->depth++] = i;
     c->order[c->depth++] = inner;
 }
 
@@ -148,10 +134,8 @@ static bool merges(const NestCursor *c, uint32_t d)
 {
     const VmNest *nest = c->nest;
     for (uint32_t i = d; c->program->loop_count > 0 && i <= d + 1; i++)
-        if (c->program->loops[c->order[i]])
-            return false;
-    if (d + 2 == c->depth && c->strips && !separates_outputs(nest, c->order[d]))
-        return false;
+        if (c->program->loops[c->order[i]]) return false;
+    if (d + 2 == c->depth && c->strips && !separates_outputs(nest, c->order[d])) return false;
     for (uint32_t i = 0; i < nest->operand_count; i++)
         if (!c->strides[i] || c->strides[i][d] != c->strides[i][d + 1] * c->extents[d + 1])
             return false;
@@ -162,8 +146,7 @@ static bool merges(const NestCursor *c, uint32_t d)
 static void merge(NestCursor *c, uint32_t d)
 {
     c->extents[d] *= c->extents[d + 1];
-    for (uint32_t i = 0; i < c->nest->operand_count; i++)
-        c->strides[i][d] = c->strides[i][d + 1];
+    for (uint32_t i = 0; i < c->nest->operand_count; i++) c->strides[i][d] = c->strides[i][d + 1];
     c->order[d] = c->order[d + 1];
     c->depth--;
     for (uint32_t k = d + 1; k < c->depth; k++) {
@@ -185,10 +168,8 @@ static void cursor_init(NestCursor *c, const VmNest *nest, Program *program, Are
     c->gathered = ARENA_ARRAY(arena, int64_t, STRIP);
     c->offset = ARENA_ARRAY(arena, int64_t, nest->operand_count);
     c->strides = ARENA_ARRAY(arena, int64_t *, nest->operand_count);
-    if (loops > 0)
-        choose_order(c);
-    for (uint32_t d = 0; d < loops; d++)
-        c->extents[d] = nest->extents[c->order[d]];
+    if (loops > 0) choose_order(c);
+    for (uint32_t d = 0; d < loops; d++) c->extents[d] = nest->extents[c->order[d]];
     for (uint32_t i = 0; i < nest->operand_count; i++) {
         const NestOperand *o = &nest->operands[i];
         c->offset[i] = o->base;
@@ -197,14 +178,10 @@ static void cursor_init(NestCursor *c, const VmNest *nest, Program *program, Are
             c->strides[i][d] = o->strides[c->order[d]];
     }
     bool all_linear = true;
-    for (uint32_t i = 0; i < nest->operand_count; i++)
-        all_linear = all_linear && c->strides[i];
+    for (uint32_t i = 0; i < nest->operand_count; i++) all_linear = all_linear && c->strides[i];
     for (uint32_t d = loops; all_linear && d-- > 1;)
-        if (merges(c, d - 1))
-            merge(c, d - 1);
+        if (merges(c, d - 1)) merge(c, d - 1);
 }
-
-/* --- elements ------------------------------------------------------------------------------- */
 
 #define LOAD(KIND, T, FIELD, AS)                                                                   \
     case KIND:                                                                                     \
@@ -254,16 +231,14 @@ static bool gather(NestCursor *c, size_t operand, int64_t start, size_t n)
     const NestOperand *o = &c->nest->operands[operand];
     const int64_t *dims = o->array->type->u.shaped.dims;
     uint32_t rank = o->map->result_count, loops = c->nest->loop_count;
-    for (uint32_t d = 0; d < loops; d++)
-        c->dims[c->order[d]] = c->index[d];
+    for (uint32_t d = 0; d < loops; d++) c->dims[c->order[d]] = c->index[d];
     for (size_t i = 0; i < n; i++) {
         int64_t at = 0, index;
         c->dims[c->order[loops - 1]] = start + (int64_t)i;
         for (uint32_t r = 0; r < rank; r++) {
             if (!affine_eval(o->map->results[r], c->dims, NULL, &index))
                 return op_error(c->nest->op, "operand #%zu has an index that overflows", operand);
-            if (index < 0 || index >= dims[r])
-                return leaves(c->nest, operand, r, index);
+            if (index < 0 || index >= dims[r]) return leaves(c->nest, operand, r, index);
             at = at * dims[r] + index;
         }
         c->gathered[i] = at;
@@ -283,10 +258,8 @@ static bool read_operand(NestCursor *c, size_t operand, Cell *cells, int64_t sta
         load(array, cells, c->offset[operand], inner_stride(c, operand), n);
         return true;
     }
-    if (!gather(c, operand, start, n))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        cells[i] = vm_cell_from_array(array, c->gathered[i]);
+    if (!gather(c, operand, start, n)) return false;
+    for (size_t i = 0; i < n; i++) cells[i] = vm_cell_from_array(array, c->gathered[i]);
     return true;
 }
 
@@ -297,18 +270,15 @@ static bool write_operand(NestCursor *c, size_t operand, const Cell *cells, int6
         store(array, cells, c->offset[operand], inner_stride(c, operand), n);
         return true;
     }
-    if (!gather(c, operand, start, n))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        vm_cell_to_array(array, c->gathered[i], cells[i]);
+    if (!gather(c, operand, start, n)) return false;
+    for (size_t i = 0; i < n; i++) vm_cell_to_array(array, c->gathered[i], cells[i]);
     return true;
 }
 
 /* The loops' indices that the body asks for. */
 static void fill_indices(const NestCursor *c, int64_t start, size_t n)
 {
-    if (c->program->loop_count == 0)
-        return;
+    if (c->program->loop_count == 0) return;
     for (uint32_t d = 0; d < c->depth; d++) {
         Cell *cells = c->program->loops[c->order[d]];
         bool is_inner = d + 1 == c->depth;
@@ -326,31 +296,26 @@ static bool run_strip(NestCursor *c, int64_t start, size_t n)
             !read_operand(c, i, program->args[i], start, n))
             return false;
     fill_indices(c, start, n);
-    if (!vm_program_run(program, n))
-        return false;
+    if (!vm_program_run(program, n)) return false;
     for (uint32_t i = nest->input_count; i < nest->operand_count; i++)
-        if (!write_operand(c, i, program->yields[i - nest->input_count], start, n))
-            return false;
+        if (!write_operand(c, i, program->yields[i - nest->input_count], start, n)) return false;
     return true;
 }
 
 static void advance(NestCursor *c, uint32_t depth, int64_t steps)
 {
     for (uint32_t i = 0; i < c->nest->operand_count; i++)
-        if (c->strides[i])
-            c->offset[i] += c->strides[i][depth] * steps;
+        if (c->strides[i]) c->offset[i] += c->strides[i][depth] * steps;
 }
 
 static bool run_inner(NestCursor *c)
 {
-    if (c->depth == 0)
-        return run_strip(c, 0, 1);
+    if (c->depth == 0) return run_strip(c, 0, 1);
     uint32_t inner = c->depth - 1;
     int64_t extent = c->extents[inner], step = c->strips ? STRIP : 1, done = 0;
     for (; done < extent; done += step) {
         int64_t n = extent - done < step ? extent - done : step;
-        if (!run_strip(c, done, (size_t)n))
-            return false;
+        if (!run_strip(c, done, (size_t)n)) return false;
         advance(c, inner, step);
     }
     advance(c, inner, -done);
@@ -362,8 +327,7 @@ static bool next_iteration(NestCursor *c)
 {
     for (uint32_t d = c->depth > 0 ? c->depth - 1 : 0; d-- > 0;) {
         advance(c, d, 1);
-        if (++c->index[d] < c->extents[d])
-            return true;
+        if (++c->index[d] < c->extents[d]) return true;
         advance(c, d, -c->extents[d]);
         c->index[d] = 0;
     }
@@ -373,18 +337,16 @@ static bool next_iteration(NestCursor *c)
 bool vm_nest_run(const VmNest *nest, Program *program, Arena *arena)
 {
     NestCursor cursor;
-    if (vm_nest_count(nest) == 0)
-        return true;
+    if (vm_nest_count(nest) == 0) return true;
     cursor_init(&cursor, nest, program, arena);
     do {
-        if (!run_inner(&cursor))
-            return false;
+        if (!run_inner(&cursor)) return false;
     } while (next_iteration(&cursor));
     return true;
 }
 
 bool vm_nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint32_t input_count,
-                   Array *const *outputs, uint32_t output_count, Arena *arena)
+                      Array *const *outputs, uint32_t output_count, Arena *arena)
 {
     VmNest *nest = vm_nest_new(arena, op, 1, input_count + output_count);
     int64_t *unit = ARENA_ARRAY(arena, int64_t, 1), *zero = ARENA_ARRAY(arena, int64_t, 1);
@@ -395,8 +357,8 @@ bool vm_nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint
         bool is_output = i >= input_count;
         Array *array = is_output ? outputs[i - input_count] : inputs[i];
         bool is_spread = array->count == 1;
-        nest->operands[i] = (NestOperand){.array = array, .map = map_identity(op->ctx, 1),
-                                          .strides = is_spread ? zero : unit};
+        nest->operands[i] = (NestOperand){
+            .array = array, .map = map_identity(op->ctx, 1), .strides = is_spread ? zero : unit};
         assert(is_spread || array->count == nest->extents[0]);
     }
     return vm_nest_run(nest, program, arena);

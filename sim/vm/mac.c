@@ -1,12 +1,11 @@
 /* Recognizing and running sums of products of integers. Factors that fit 16 bits are added up in
  * 32 bits when no sum can leave them, everything else modulo 2^64.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
-#include "sim/vm/vm.h"
-
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
+#include "sim/vm/vm.h"
 
 typedef struct Factor {
     Program *program; /* of f or g */
@@ -16,8 +15,6 @@ typedef struct Factor {
 struct Mac {
     Factor factors[2];
 };
-
-/* --- the pattern ---------------------------------------------------------------------------- */
 
 static const Op *def_in(const Block *body, Value *value, const OpDef *def)
 {
@@ -32,11 +29,9 @@ static const Op *find_product(const Op *op)
     const Op *yield = block_terminator(body);
     const Value *out = body->args[body->arg_count - 1];
     const Op *sum = def_in(body, op_operand(yield, 0), ARITH(ADDI));
-    if (!sum || !value_has_one_use(out))
-        return NULL;
+    if (!sum || !value_has_one_use(out)) return NULL;
     for (uint32_t i = 0; i < 2; i++)
-        if (op_operand(sum, i) == out)
-            return def_in(body, op_operand(sum, 1 - i), ARITH(MULI));
+        if (op_operand(sum, i) == out) return def_in(body, op_operand(sum, 1 - i), ARITH(MULI));
     return NULL;
 }
 
@@ -46,8 +41,7 @@ static bool find_operand(const Op *op, Factor *factor)
     const Program *program = factor->program;
     uint32_t found = 0;
     for (uint32_t i = 0; i < program->arg_count; i++) {
-        if (!program->args[i] || linalg_operand_map(op, i)->result_count == 0)
-            continue;
+        if (!program->args[i] || linalg_operand_map(op, i)->result_count == 0) continue;
         factor->operand = i;
         found++;
     }
@@ -57,14 +51,13 @@ static bool find_operand(const Op *op, Factor *factor)
 /* Every op has a value for all inputs: elements that no iteration reads do no harm. */
 static bool is_total(const Program *program)
 {
-    static const uint32_t ids[] = {ARITH_ADDI,  ARITH_SUBI,  ARITH_MULI, ARITH_ANDI,
+    static const uint32_t ids[] = {ARITH_ADDI,  ARITH_SUBI,  ARITH_MULI,  ARITH_ANDI,
                                    ARITH_EXTSI, ARITH_EXTUI, ARITH_TRUNCI};
     for (size_t i = 0; i < program->each.len; i++) {
         bool found = false;
         for (size_t k = 0; k < COUNT_OF(ids); k++)
             found = found || program->each.data[i].op->def == &arith_ops[ids[k]];
-        if (!found)
-            return false;
+        if (!found) return false;
     }
     return true;
 }
@@ -74,14 +67,12 @@ static bool recognize_factor(const Op *op, Value *value, Factor *factor)
     uint32_t loops = linalg_loop_count(op);
     const Op *def = value_def(value);
     bool is_inside = def ? def->block == linalg_body(op) : true;
-    if (!is_inside)
-        return false;
+    if (!is_inside) return false;
     factor->program = vm_program_compile(linalg_body(op), ARGS_ARE_ELEMENTS, loops, &value, 1);
     if (!factor->program || factor->program->captures.len > 0 || !is_total(factor->program))
         return false;
     for (uint32_t i = 0; i < loops; i++)
-        if (factor->program->loops[i])
-            return false;
+        if (factor->program->loops[i]) return false;
     return find_operand(op, factor);
 }
 
@@ -101,8 +92,7 @@ Mac *vm_mac_recognize(const Op *op)
 
 void vm_mac_free(Mac *mac)
 {
-    if (!mac)
-        return;
+    if (!mac) return;
     vm_program_free(mac->factors[0].program);
     vm_program_free(mac->factors[1].program);
     free(mac);
@@ -113,8 +103,6 @@ bool vm_mac_can_run(const Mac *mac, const VmNest *nest)
     return nest->operands[mac->factors[0].operand].strides &&
            nest->operands[mac->factors[1].operand].strides;
 }
-
-/* --- loops ---------------------------------------------------------------------------------- */
 
 /* One loop, with its step in the factors and the output. */
 typedef struct MacLoop {
@@ -132,15 +120,13 @@ typedef struct Loops {
 static bool merges(const MacLoop *outer, const MacLoop *inner)
 {
     for (int i = 0; i < 3; i++)
-        if (outer->steps[i] != inner->steps[i] * inner->extent)
-            return false;
+        if (outer->steps[i] != inner->steps[i] * inner->extent) return false;
     return true;
 }
 
 static void add_loop(Loops *all, MacLoop loop)
 {
-    if (loop.extent == 1)
-        return;
+    if (loop.extent == 1) return;
     if (all->count > 0 && merges(&all->loops[all->count - 1], &loop)) {
         loop.extent *= all->loops[--all->count].extent;
         add_loop(all, loop);
@@ -154,8 +140,7 @@ static int64_t worth(const MacLoop *loop)
 {
     int64_t extent = loop->extent < 64 ? loop->extent : 64, score = extent;
     for (int i = 0; i < 3; i++)
-        if (loop->steps[i] == 0 || loop->steps[i] == 1)
-            score += extent;
+        if (loop->steps[i] == 0 || loop->steps[i] == 1) score += extent;
     return score;
 }
 
@@ -163,13 +148,10 @@ static void choose_inner(Loops *all)
 {
     uint32_t best = 0;
     for (uint32_t i = 1; i < all->count; i++)
-        if (worth(&all->loops[i]) >= worth(&all->loops[best]))
-            best = i;
-    if (all->count == 0)
-        return;
+        if (worth(&all->loops[i]) >= worth(&all->loops[best])) best = i;
+    if (all->count == 0) return;
     MacLoop inner = all->loops[best];
-    for (uint32_t i = best; i + 1 < all->count; i++)
-        all->loops[i] = all->loops[i + 1];
+    for (uint32_t i = best; i + 1 < all->count; i++) all->loops[i] = all->loops[i + 1];
     all->loops[all->count - 1] = inner;
 }
 
@@ -179,21 +161,16 @@ static Loops make_loops(const Mac *mac, const VmNest *nest, Arena *arena)
                                      &nest->operands[mac->factors[1].operand],
                                      &nest->operands[nest->operand_count - 1]};
     Loops all = {.loops = ARENA_ARRAY(arena, MacLoop, nest->loop_count), .terms = 1};
-    for (int i = 0; i < 3; i++)
-        all.base[i] = operands[i]->base;
+    for (int i = 0; i < 3; i++) all.base[i] = operands[i]->base;
     for (uint32_t d = 0; d < nest->loop_count; d++) {
         MacLoop loop = {.extent = nest->extents[d]};
-        for (int i = 0; i < 3; i++)
-            loop.steps[i] = operands[i]->strides[d];
-        if (map_result_of_dim(operands[2]->map, d) < 0)
-            all.terms *= loop.extent;
+        for (int i = 0; i < 3; i++) loop.steps[i] = operands[i]->strides[d];
+        if (map_result_of_dim(operands[2]->map, d) < 0) all.terms *= loop.extent;
         add_loop(&all, loop);
     }
     choose_inner(&all);
     return all;
 }
-
-/* --- inner loops ---------------------------------------------------------------------------- */
 
 /* Fixed trip counts, so that compilers use vectors. */
 enum { CHUNK = 16 };
@@ -205,24 +182,19 @@ enum { CHUNK = 16 };
         S parts[CHUNK] = {0}, sum = 0;                                                             \
         int64_t k = 0;                                                                             \
         for (; k + CHUNK <= n; k += CHUNK)                                                         \
-            for (int j = 0; j < CHUNK; j++)                                                        \
-                parts[j] += (S)a[k + j] * (S)b[k + j];                                             \
-        for (int j = 0; j < CHUNK; j++)                                                            \
-            sum += parts[j];                                                                       \
-        for (; k < n; k++)                                                                         \
-            sum += (S)a[k] * (S)b[k];                                                              \
+            for (int j = 0; j < CHUNK; j++) parts[j] += (S)a[k + j] * (S)b[k + j];                 \
+        for (int j = 0; j < CHUNK; j++) sum += parts[j];                                           \
+        for (; k < n; k++) sum += (S)a[k] * (S)b[k];                                               \
         return sum;                                                                                \
     }                                                                                              \
     static void scale_##T(S *restrict out, T a, const T *restrict b, int64_t n)                    \
     {                                                                                              \
         int64_t k = 0;                                                                             \
         for (; k + CHUNK <= n; k += CHUNK)                                                         \
-            for (int j = 0; j < CHUNK; j++)                                                        \
-                out[k + j] += (S)a * (S)b[k + j];                                                  \
-        for (; k < n; k++)                                                                         \
-            out[k] += (S)a * (S)b[k];                                                              \
+            for (int j = 0; j < CHUNK; j++) out[k + j] += (S)a * (S)b[k + j];                      \
+        for (; k < n; k++) out[k] += (S)a * (S)b[k];                                               \
     }                                                                                              \
-    static void inner_##T(S *out, const T *a, const T *b, const MacLoop *loop)                        \
+    static void inner_##T(S *out, const T *a, const T *b, const MacLoop *loop)                     \
     {                                                                                              \
         int64_t sa = loop->steps[0], sb = loop->steps[1], so = loop->steps[2];                     \
         if (so == 0 && sa == 1 && sb == 1) {                                                       \
@@ -232,14 +204,13 @@ enum { CHUNK = 16 };
         } else if (so == 1 && sa == 1 && sb == 0) {                                                \
             scale_##T(out, *b, a, loop->extent);                                                   \
         } else {                                                                                   \
-            for (int64_t k = 0; k < loop->extent; k++)                                             \
-                out[k * so] += (S)a[k * sa] * (S)b[k * sb];                                        \
+            for (int64_t k = 0; k < loop->extent; k++) out[k * so] += (S)a[k * sa] * (S)b[k * sb]; \
         }                                                                                          \
     }                                                                                              \
     static void sums_##T(const Loops *all, uint32_t depth, S *out, const T *a, const T *b)         \
     {                                                                                              \
-        static const MacLoop one = {.extent = 1};                                                     \
-        const MacLoop *loop = all->count > 0 ? &all->loops[depth] : &one;                             \
+        static const MacLoop one = {.extent = 1};                                                  \
+        const MacLoop *loop = all->count > 0 ? &all->loops[depth] : &one;                          \
         if (depth + 1 >= all->count) {                                                             \
             inner_##T(out, a, b, loop);                                                            \
             return;                                                                                \
@@ -250,8 +221,6 @@ enum { CHUNK = 16 };
     }
 DEFINE_SUMS(int16_t, int32_t)
 DEFINE_SUMS(int64_t, uint64_t)
-
-/* --- factors -------------------------------------------------------------------------------- */
 
 /* Values of a factor for all elements of its operand. */
 static Array *factor_values(const Factor *factor, const VmNest *nest, Arena *arena)
@@ -282,8 +251,7 @@ static int64_t largest_size(const Array *array)
         low = value < low ? value : low;
         high = value > high ? value : high;
     }
-    if (low == INT64_MIN)
-        return INT64_MAX;
+    if (low == INT64_MIN) return INT64_MAX;
     return -low > high ? -low : high;
 }
 

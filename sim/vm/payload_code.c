@@ -1,8 +1,6 @@
 /* Compiling bodies: a walk backwards marks what the wanted values need, a walk forwards gives every
  * value a register and every op an instruction.
  * Tests: test/unit/sim/interp/interp_test.c */
-#include "sim/vm/vm.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
@@ -10,6 +8,7 @@
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
 #include "ir/asm/print/print.h"
+#include "sim/vm/vm.h"
 
 typedef struct Register {
     bool is_uniform; /* the same for all iterations */
@@ -40,8 +39,7 @@ bool vm_cell_holds(const Type *type)
 
 Cell vm_cell_from_array(const Array *array, int64_t index)
 {
-    if (array->kind >= ARRAY_F32)
-        return (Cell){.f = array_get_f64(array, index)};
+    if (array->kind >= ARRAY_F32) return (Cell){.f = array_get_f64(array, index)};
     return (Cell){.i = array_get_i64(array, index)};
 }
 
@@ -53,8 +51,6 @@ void vm_cell_to_array(Array *array, int64_t index, Cell cell)
         array_set_i64(array, index, cell.i);
 }
 
-/* --- registers ------------------------------------------------------------------------------ */
-
 static Cell *new_cells(PayloadCompiler *c)
 {
     return ARENA_ARRAY(&c->program->arena, Cell, STRIP);
@@ -62,8 +58,7 @@ static Cell *new_cells(PayloadCompiler *c)
 
 static void fill(Cell *cells, Cell value)
 {
-    for (size_t i = 0; i < STRIP; i++)
-        cells[i] = value;
+    for (size_t i = 0; i < STRIP; i++) cells[i] = value;
 }
 
 static Register *record(PayloadCompiler *c, const Value *value, Cell *cells, bool is_uniform)
@@ -78,8 +73,7 @@ static size_t capture(PayloadCompiler *c, const Value *value, Cell *cells)
 {
     Program *program = c->program;
     for (size_t i = 0; i < program->captures.len; i++)
-        if (program->captures.data[i].value == value)
-            return i;
+        if (program->captures.data[i].value == value) return i;
     *vec_push(&program->captures) = (VmCapture){.value = value, .cells = cells};
     return program->captures.len - 1;
 }
@@ -87,8 +81,7 @@ static size_t capture(PayloadCompiler *c, const Value *value, Cell *cells)
 /* A cell register for the index of a loop. */
 static Cell *loop_cells(PayloadCompiler *c, uint32_t loop)
 {
-    if (!c->program->loops[loop])
-        c->program->loops[loop] = new_cells(c);
+    if (!c->program->loops[loop]) c->program->loops[loop] = new_cells(c);
     return c->program->loops[loop];
 }
 
@@ -111,8 +104,6 @@ static Register *register_of(PayloadCompiler *c, const Value *value)
     return reg ? reg : outer_register(c, value);
 }
 
-/* --- ops ------------------------------------------------------------------------------------ */
-
 static bool unsupported(const Op *op)
 {
     return op_error(op, "cannot be interpreted in the body of an op");
@@ -129,8 +120,7 @@ static void add_instr(PayloadCompiler *c, const Instr *in, bool is_uniform)
 static bool compile_constant(PayloadCompiler *c, const Op *op)
 {
     Array *array = array_from_attr(op_attr(op, "value"));
-    if (!array)
-        return unsupported(op);
+    if (!array) return unsupported(op);
     Cell *cells = new_cells(c);
     fill(cells, vm_cell_from_array(array, 0));
     array_unref(array);
@@ -162,8 +152,7 @@ static bool compile_extract(PayloadCompiler *c, const Op *op)
 {
     Arena *arena = &c->program->arena;
     const Value *tensor = op_operand(op, 0);
-    if (value_block(tensor) == c->block)
-        return unsupported(op);
+    if (value_block(tensor) == c->block) return unsupported(op);
     Extract *extract = ARENA_NEW(arena, Extract);
     bool is_uniform = true;
     extract->program = c->program;
@@ -184,14 +173,12 @@ static bool compile_extract(PayloadCompiler *c, const Op *op)
 
 static bool compile_scalar_op(PayloadCompiler *c, const Op *op)
 {
-    if (!vm_instr_fn(op->def))
-        return unsupported(op);
+    if (!vm_instr_fn(op->def)) return unsupported(op);
     bool is_uniform = true;
     Instr in = vm_instr_for(op);
     assert(op->operand_count <= COUNT_OF(in.in) && op->result_count <= COUNT_OF(in.out));
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        if (!vm_cell_holds(op_operand(op, i)->type))
-            return unsupported(op);
+        if (!vm_cell_holds(op_operand(op, i)->type)) return unsupported(op);
         const Register *operand = register_of(c, op_operand(op, i));
         in.in[i] = operand->cells;
         is_uniform = is_uniform && operand->is_uniform;
@@ -204,29 +191,21 @@ static bool compile_scalar_op(PayloadCompiler *c, const Op *op)
 
 static bool compile_op(PayloadCompiler *c, const Op *op)
 {
-    if (!op->def)
-        return unsupported(op);
+    if (!op->def) return unsupported(op);
     for (uint32_t i = 0; i < op->result_count; i++)
-        if (!vm_cell_holds(op_result(op, i)->type))
-            return unsupported(op);
-    if (op->def == ARITH(CONSTANT))
-        return compile_constant(c, op);
-    if (op->def == TENSOR(EXTRACT))
-        return compile_extract(c, op);
-    if (op->def != LINALG(INDEX))
-        return compile_scalar_op(c, op);
+        if (!vm_cell_holds(op_result(op, i)->type)) return unsupported(op);
+    if (op->def == ARITH(CONSTANT)) return compile_constant(c, op);
+    if (op->def == TENSOR(EXTRACT)) return compile_extract(c, op);
+    if (op->def != LINALG(INDEX)) return compile_scalar_op(c, op);
     uint32_t loop = (uint32_t)attr_int_value(op_attr(op, "dim"));
     record(c, op_result(op, 0), loop_cells(c, loop), false);
     return true;
 }
 
-/* --- programs ------------------------------------------------------------------------------- */
-
 static bool is_needed(const PayloadCompiler *c, const Op *op)
 {
     for (uint32_t i = 0; i < op->result_count; i++)
-        if (ptrmap_has(&c->needed, op_result(op, i)))
-            return true;
+        if (ptrmap_has(&c->needed, op_result(op, i))) return true;
     return false;
 }
 
@@ -241,8 +220,7 @@ static bool compile_needed(PayloadCompiler *c)
         for (uint32_t i = 0; is_needed(c, op) && i < op->operand_count; i++)
             mark(c, op_operand(op, i));
     for (const Op *op = c->block->first; op; op = op->next)
-        if (is_needed(c, op) && !compile_op(c, op))
-            return false;
+        if (is_needed(c, op) && !compile_op(c, op)) return false;
     return true;
 }
 
@@ -260,19 +238,17 @@ static Program *new_program(uint32_t arg_count, uint32_t loop_count, uint32_t yi
 }
 
 Program *vm_program_compile(const Block *block, BodyArgs args, uint32_t loop_count,
-                         Value *const *wanted, uint32_t wanted_count)
+                            Value *const *wanted, uint32_t wanted_count)
 {
     Program *program = new_program(block->arg_count, loop_count, wanted_count);
     PayloadCompiler c = {.program = program, .block = block, .args = args};
-    for (uint32_t i = 0; i < wanted_count; i++)
-        mark(&c, wanted[i]);
+    for (uint32_t i = 0; i < wanted_count; i++) mark(&c, wanted[i]);
     bool ok = compile_needed(&c);
     for (uint32_t i = 0; ok && i < wanted_count; i++)
         program->yields[i] = register_of(&c, wanted[i])->cells;
     ptrmap_free(&c.registers);
     ptrmap_free(&c.needed);
-    if (ok)
-        return program;
+    if (ok) return program;
     vm_program_free(program);
     return NULL;
 }
@@ -283,18 +259,15 @@ Program *vm_program_of_op(const Op *op)
     PayloadCompiler c = {.program = program};
     Instr in = vm_instr_for(op);
     assert(in.run);
-    for (uint32_t i = 0; i < op->operand_count; i++)
-        in.in[i] = program->args[i] = new_cells(&c);
-    for (uint32_t i = 0; i < op->result_count; i++)
-        program->yields[i] = in.out[i] = new_cells(&c);
+    for (uint32_t i = 0; i < op->operand_count; i++) in.in[i] = program->args[i] = new_cells(&c);
+    for (uint32_t i = 0; i < op->result_count; i++) program->yields[i] = in.out[i] = new_cells(&c);
     add_instr(&c, &in, false);
     return program;
 }
 
 void vm_program_free(Program *program)
 {
-    if (!program)
-        return;
+    if (!program) return;
     vec_free(&program->once);
     vec_free(&program->each);
     vec_free(&program->captures);
@@ -307,19 +280,16 @@ bool vm_program_start(Program *program, Array *const *captured)
     for (size_t i = 0; i < program->captures.len; i++) {
         VmCapture *capture = &program->captures.data[i];
         capture->array = captured[i];
-        if (capture->cells)
-            fill(capture->cells, vm_cell_from_array(captured[i], 0));
+        if (capture->cells) fill(capture->cells, vm_cell_from_array(captured[i], 0));
     }
     for (size_t i = 0; i < program->once.len; i++)
-        if (!program->once.data[i].run(&program->once.data[i], STRIP))
-            return false;
+        if (!program->once.data[i].run(&program->once.data[i], STRIP)) return false;
     return true;
 }
 
 bool vm_program_run(const Program *program, size_t n)
 {
     for (size_t i = 0; i < program->each.len; i++)
-        if (!program->each.data[i].run(&program->each.data[i], n))
-            return false;
+        if (!program->each.data[i].run(&program->each.data[i], n)) return false;
     return true;
 }

@@ -1,8 +1,8 @@
 /* Copying boxes. Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
-#include "sim/vm/vm.h"
-
 #include <assert.h>
 #include <string.h>
+
+#include "sim/vm/vm.h"
 
 void vm_row_major_steps(const Type *shape, int64_t *steps)
 {
@@ -16,8 +16,7 @@ void vm_row_major_steps(const Type *shape, int64_t *steps)
 bool vm_next_index(int64_t *index, const int64_t *sizes, uint32_t rank)
 {
     for (uint32_t d = rank; d-- > 0;) {
-        if (++index[d] < sizes[d])
-            return true;
+        if (++index[d] < sizes[d]) return true;
         index[d] = 0;
     }
     return false;
@@ -61,13 +60,12 @@ static void copy_box(char *to, const int64_t *to_steps, const char *from, const 
 }
 
 void vm_box_copy(Array *to, const BoxSide *to_side, const Array *from, const BoxSide *from_side,
-              const int64_t *sizes, uint32_t rank)
+                 const int64_t *sizes, uint32_t rank)
 {
     size_t bytes = array_kind_bytes(to->kind);
     assert(to->kind == from->kind);
     for (uint32_t d = 0; d < rank; d++)
-        if (sizes[d] == 0)
-            return;
+        if (sizes[d] == 0) return;
     copy_box((char *)to->data + to_side->base * (int64_t)bytes, to_side->steps,
              (const char *)from->data + from_side->base * (int64_t)bytes, from_side->steps, sizes,
              rank, bytes);

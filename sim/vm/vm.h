@@ -1,5 +1,5 @@
-/* Scalar ops of arith and math on strips of elements: one instruction computes up to STRIP cells
- * at once. An integer is kept as ir/attr/attr.h keeps it (extended by its sign, i1 as 0 or 1), a float
+/* Scalar ops of arith and math on strips of elements: one instruction computes up to STRIP cells at
+ * once. An integer is kept as ir/attr/attr.h keeps it (extended by its sign, i1 as 0 or 1), a float
  * as a double that is a value of its format.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #ifndef MING_SIM_VM_VM_H
@@ -64,7 +64,7 @@ Cell vm_cell_bitcast(const Type *from, const Type *to, Cell cell);
             double x = in->in[0][i].f;                                                             \
             in->out[0][i].f = (EXPR);                                                              \
         }                                                                                          \
-        vm_round_cells(in->out[0], n, in->type);                                                      \
+        vm_round_cells(in->out[0], n, in->type);                                                   \
         return true;                                                                               \
     }
 
@@ -89,7 +89,7 @@ typedef enum BodyArgs { ARGS_ARE_ELEMENTS, ARGS_ARE_INDICES } BodyArgs;
 /* A value from outside the body. */
 typedef struct VmCapture {
     const Value *value;
-    Cell *cells;      /* of a scalar: filled before the first strip; NULL for a tensor */
+    Cell *cells;        /* of a scalar: filled before the first strip; NULL for a tensor */
     const Array *array; /* while the program runs; borrowed */
 } VmCapture;
 
@@ -106,7 +106,7 @@ typedef struct Program {
 /* A program that computes `wanted` values from the arguments of a block. NULL: diagnosed, naming
  * the op that elements have no instruction for. */
 Program *vm_program_compile(const Block *block, BodyArgs args, uint32_t loop_count,
-                         Value *const *wanted, uint32_t wanted_count) MUST_CHECK;
+                            Value *const *wanted, uint32_t wanted_count) MUST_CHECK;
 /* A program of one elementwise op; its operands are the arguments. */
 Program *vm_program_of_op(const Op *op) MUST_CHECK;
 void vm_program_free(Program *program);
@@ -156,7 +156,7 @@ bool vm_nest_run(const VmNest *nest, Program *program, Arena *arena) MUST_CHECK;
 
 /* Elementwise: arrays of as many elements as the outputs, or of one that stands for all. */
 bool vm_nest_run_flat(const Op *op, Program *program, Array *const *inputs, uint32_t input_count,
-                   Array *const *outputs, uint32_t output_count, Arena *arena) MUST_CHECK;
+                      Array *const *outputs, uint32_t output_count, Arena *arena) MUST_CHECK;
 
 /* Sums of products of integers, the body of convolutions and matrix products:
  *   yield out + f(a) * g(b)
@@ -184,7 +184,7 @@ typedef struct BoxSide {
 
 /* Copies rank-dimensional boxes of those sizes; all of both is inside the arrays. */
 void vm_box_copy(Array *to, const BoxSide *to_side, const Array *from, const BoxSide *from_side,
-              const int64_t *sizes, uint32_t rank);
+                 const int64_t *sizes, uint32_t rank);
 
 /* Elements between neighbours along each dimension of a shape; steps has its rank. */
 void vm_row_major_steps(const Type *shape, int64_t *steps);

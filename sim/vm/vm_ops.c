@@ -1,10 +1,9 @@
 /* Instructions from ops: which file has the op, widths, predicates.
  * Tests: test/unit/sim/interp/interp_test.c */
-#include "sim/vm/vm.h"
-
 #include "dialects/arith/arith.h"
 #include "dialects/tosa/tosa.h"
 #include "ir/attr/attr.h"
+#include "sim/vm/vm.h"
 
 InstrFn *vm_instr_fn(const OpDef *def)
 {
@@ -28,8 +27,11 @@ static uint32_t spare_bits(const Type *elem)
 Instr vm_instr_for(const Op *op)
 {
     uint32_t about = op->def == ARITH(SELECT) || op->def == TOSA(SELECT) ? 1 : 0;
-    Instr in = {.run = vm_instr_fn(op->def), .op = op, .type = type_elem(op_result(op, 0)->type),
-                .in_type = type_elem(op_operand(op, about)->type), .param = param_of(op)};
+    Instr in = {.run = vm_instr_fn(op->def),
+                .op = op,
+                .type = type_elem(op_result(op, 0)->type),
+                .in_type = type_elem(op_operand(op, about)->type),
+                .param = param_of(op)};
     in.spare = spare_bits(in.type);
     in.in_spare = spare_bits(in.in_type);
     in.mask = in.spare == 63 ? 1 : -1;
@@ -38,13 +40,10 @@ Instr vm_instr_for(const Op *op)
 
 void vm_round_cells(Cell *cells, size_t n, const Type *type)
 {
-    if (type->kind == TYPE_F64)
-        return;
+    if (type->kind == TYPE_F64) return;
     if (type->kind == TYPE_F32) {
-        for (size_t i = 0; i < n; i++)
-            cells[i].f = (double)(float)cells[i].f;
+        for (size_t i = 0; i < n; i++) cells[i].f = (double)(float)cells[i].f;
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        cells[i].f = array_round(type, cells[i].f);
+    for (size_t i = 0; i < n; i++) cells[i].f = array_round(type, cells[i].f);
 }

@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "dialects/arith/arith.h"
-#include "ir/attr/attr.h"
 #include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 #include "sim/vm/vm.h"
 
 /* Values of truncf's "roundingmode". */
@@ -19,22 +19,20 @@ enum { NEAREST_EVEN, DOWNWARD, UPWARD, TOWARD_ZERO, NEAREST_AWAY };
             double a = in->in[0][i].f, b = in->in[1][i].f;                                         \
             in->out[0][i].f = (EXPR);                                                              \
         }                                                                                          \
-        vm_round_cells(in->out[0], n, in->type);                                                      \
+        vm_round_cells(in->out[0], n, in->type);                                                   \
         return true;                                                                               \
     }
 
 /* Of equal zeros the positive one is the larger. */
 static double larger(double a, double b)
 {
-    if (a == b)
-        return signbit(a) ? b : a;
+    if (a == b) return signbit(a) ? b : a;
     return a > b ? a : b;
 }
 
 static double smaller(double a, double b)
 {
-    if (a == b)
-        return signbit(a) ? a : b;
+    if (a == b) return signbit(a) ? a : b;
     return a < b ? a : b;
 }
 
@@ -50,8 +48,7 @@ FLOAT_BINARY(minnumf, isnan(a) ? b : isnan(b) ? a : smaller(a, b))
 
 static bool negf(const Instr *in, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        in->out[0][i].f = -in->in[0][i].f;
+    for (size_t i = 0; i < n; i++) in->out[0][i].f = -in->in[0][i].f;
     return true;
 }
 
@@ -63,12 +60,9 @@ static bool cmpf(const Instr *in, size_t n)
     return true;
 }
 
-/* --- conversions ---------------------------------------------------------------------------- */
-
 static bool extf(const Instr *in, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        in->out[0][i] = in->in[0][i];
+    for (size_t i = 0; i < n; i++) in->out[0][i] = in->in[0][i];
     return true;
 }
 
@@ -86,18 +80,15 @@ static double neighbour(const Type *type, double value, bool away)
 static double round_by_mode(const Type *type, int64_t mode, double x)
 {
     double near = array_round(type, x);
-    if (near == x || isnan(near))
-        return near;
+    if (near == x || isnan(near)) return near;
     bool is_up = fabs(near) > fabs(x); /* away from zero */
     if (mode == NEAREST_AWAY) {
         double other = is_up || isinf(near) ? near : neighbour(type, near, true);
         return fabs(other) - fabs(x) == fabs(x) - fabs(near) ? other : near;
     }
     bool wants_up = mode == TOWARD_ZERO ? false : (mode == UPWARD) == (x > 0);
-    if (is_up == wants_up)
-        return near;
-    if (near == 0)
-        return copysign(neighbour(type, 0.0, true), x);
+    if (is_up == wants_up) return near;
+    if (near == 0) return copysign(neighbour(type, 0.0, true), x);
     return neighbour(type, near, wants_up);
 }
 
@@ -117,8 +108,7 @@ static double odd_double(uint64_t value)
 {
     enum { EXTRA = 11 };
     const uint64_t low = (UINT64_C(1) << EXTRA) - 1;
-    if (value >> (64 - EXTRA) == 0)
-        return (double)value;
+    if (value >> (64 - EXTRA) == 0) return (double)value;
     uint64_t sticky = (value & low) ? low + 1 : 0;
     return (double)((value & ~low) | sticky);
 }
@@ -152,8 +142,7 @@ static bool uitofp(const Instr *in, size_t n)
 static bool check_range(const Instr *in, double x, double low, double high)
 {
     double whole = trunc(x);
-    if (whole >= low && whole < high)
-        return true;
+    if (whole >= low && whole < high) return true;
     return op_error(in->op, "converts %g, which does not fit its result of %u bits", x,
                     64 - in->spare);
 }
@@ -163,8 +152,7 @@ static bool fptosi(const Instr *in, size_t n)
     double limit = ldexp(1.0, 63 - (int)in->spare);
     for (size_t i = 0; i < n; i++) {
         double x = in->in[0][i].f;
-        if (!check_range(in, x, -limit, limit))
-            return false;
+        if (!check_range(in, x, -limit, limit)) return false;
         in->out[0][i].i = (int64_t)x & in->mask;
     }
     return true;
@@ -175,24 +163,21 @@ static bool fptoui(const Instr *in, size_t n)
     double limit = ldexp(1.0, 64 - (int)in->spare);
     for (size_t i = 0; i < n; i++) {
         double x = in->in[0][i].f;
-        if (!check_range(in, x, 0, limit))
-            return false;
+        if (!check_range(in, x, 0, limit)) return false;
         in->out[0][i].i = extend_sign((int64_t)(uint64_t)trunc(x), in->spare) & in->mask;
     }
     return true;
 }
 
-/* --- the table ------------------------------------------------------------------------------ */
-
 InstrFn *vm_float_instr(const OpDef *def)
 {
     static InstrFn *const table[ARITH_OP_COUNT] = {
-        [ARITH_NEGF] = negf,         [ARITH_ADDF] = addf,         [ARITH_SUBF] = subf,
-        [ARITH_MULF] = mulf,         [ARITH_DIVF] = divf,         [ARITH_REMF] = remf,
-        [ARITH_MAXIMUMF] = maximumf, [ARITH_MAXNUMF] = maxnumf,   [ARITH_MINIMUMF] = minimumf,
-        [ARITH_MINNUMF] = minnumf,   [ARITH_CMPF] = cmpf,         [ARITH_EXTF] = extf,
+        [ARITH_NEGF] = negf,           [ARITH_ADDF] = addf,       [ARITH_SUBF] = subf,
+        [ARITH_MULF] = mulf,           [ARITH_DIVF] = divf,       [ARITH_REMF] = remf,
+        [ARITH_MAXIMUMF] = maximumf,   [ARITH_MAXNUMF] = maxnumf, [ARITH_MINIMUMF] = minimumf,
+        [ARITH_MINNUMF] = minnumf,     [ARITH_CMPF] = cmpf,       [ARITH_EXTF] = extf,
         [ARITH_TRUNCF] = truncf_cells, [ARITH_UITOFP] = uitofp,   [ARITH_SITOFP] = sitofp,
-        [ARITH_FPTOUI] = fptoui,     [ARITH_FPTOSI] = fptosi,
+        [ARITH_FPTOUI] = fptoui,       [ARITH_FPTOSI] = fptosi,
     };
     return def->dialect == &arith_dialect ? table[def - arith_ops] : NULL;
 }

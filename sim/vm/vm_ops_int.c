@@ -3,8 +3,8 @@
  * Overflow flags are not looked at: a result that wraps is taken as it is.
  * Tests: test/unit/sim/interp/interp_test.c, test/e2e/run_check.py */
 #include "dialects/arith/arith.h"
-#include "ir/attr/attr.h"
 #include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 #include "sim/vm/vm.h"
 
 /* a, b: the operands' words; SEXT and ZEXT extend them from the width by sign and by zeros. */
@@ -33,8 +33,6 @@ INT_BINARY(min_signed, SEXT(a) < SEXT(b) ? a : b)
 INT_BINARY(max_unsigned, ZEXT(a) > ZEXT(b) ? a : b)
 INT_BINARY(min_unsigned, ZEXT(a) < ZEXT(b) ? a : b)
 
-/* --- shifts --------------------------------------------------------------------------------- */
-
 static bool check_amounts(const Instr *in, size_t n)
 {
     uint32_t width = 64 - in->spare;
@@ -60,13 +58,10 @@ CHECKED(shli, check_amounts, shift_left)
 CHECKED(shrui, check_amounts, shift_unsigned)
 CHECKED(shrsi, check_amounts, shift_signed)
 
-/* --- quotients ------------------------------------------------------------------------------ */
-
 static bool check_divisors(const Instr *in, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (in->in[1][i].i == 0)
-            return op_error(in->op, "divides by zero");
+        if (in->in[1][i].i == 0) return op_error(in->op, "divides by zero");
     return true;
 }
 
@@ -105,8 +100,6 @@ CHECKED(remsi, check_quotients, rest)
 CHECKED(divui, check_divisors, uquotient)
 CHECKED(ceildivui, check_divisors, uquotient_up)
 CHECKED(remui, check_divisors, urest)
-
-/* --- extended ops --------------------------------------------------------------------------- */
 
 static bool addui_extended(const Instr *in, size_t n)
 {
@@ -157,8 +150,6 @@ static bool mului_extended(const Instr *in, size_t n)
     return true;
 }
 
-/* --- conversions ---------------------------------------------------------------------------- */
-
 /* To any width, from the operand extended by its sign: a wider, a narrower, an index type. */
 static bool convert_signed(const Instr *in, size_t n)
 {
@@ -181,8 +172,7 @@ static bool convert_unsigned(const Instr *in, size_t n)
 Cell vm_cell_bitcast(const Type *from, const Type *to, Cell cell)
 {
     uint64_t bits = type_is_float(from) ? float_to_bits((int)from->kind, cell.f) : cell.u;
-    if (!type_is_float(to))
-        return (Cell){.i = array_wrap(to, (int64_t)bits)};
+    if (!type_is_float(to)) return (Cell){.i = array_wrap(to, (int64_t)bits)};
     bits = extend_zero((int64_t)bits, 64 - type_width(to));
     return (Cell){.f = float_from_bits((int)to->kind, bits)};
 }
@@ -193,8 +183,6 @@ static bool bitcast(const Instr *in, size_t n)
         in->out[0][i] = vm_cell_bitcast(in->in_type, in->type, in->in[0][i]);
     return true;
 }
-
-/* --- choices -------------------------------------------------------------------------------- */
 
 #define COMPARE(NAME, EXPR)                                                                        \
     static void NAME(const Instr *in, size_t n)                                                    \
@@ -218,26 +206,22 @@ static bool cmpi(const Instr *in, size_t n)
         void (*holds)(const Instr *, size_t);
         bool negated;
     } rows[] = {
-        [CMPI_EQ] = {equal, false},      [CMPI_NE] = {equal, true},
-        [CMPI_SLT] = {less, false},      [CMPI_SGE] = {less, true},
-        [CMPI_SLE] = {less_equal, false}, [CMPI_SGT] = {less_equal, true},
-        [CMPI_ULT] = {uless, false},     [CMPI_UGE] = {uless, true},
+        [CMPI_EQ] = {equal, false},        [CMPI_NE] = {equal, true},
+        [CMPI_SLT] = {less, false},        [CMPI_SGE] = {less, true},
+        [CMPI_SLE] = {less_equal, false},  [CMPI_SGT] = {less_equal, true},
+        [CMPI_ULT] = {uless, false},       [CMPI_UGE] = {uless, true},
         [CMPI_ULE] = {uless_equal, false}, [CMPI_UGT] = {uless_equal, true},
     };
     rows[in->param].holds(in, n);
-    for (size_t i = 0; rows[in->param].negated && i < n; i++)
-        in->out[0][i].i ^= 1;
+    for (size_t i = 0; rows[in->param].negated && i < n; i++) in->out[0][i].i ^= 1;
     return true;
 }
 
 static bool select_cells(const Instr *in, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        in->out[0][i] = in->in[0][i].i ? in->in[1][i] : in->in[2][i];
+    for (size_t i = 0; i < n; i++) in->out[0][i] = in->in[0][i].i ? in->in[1][i] : in->in[2][i];
     return true;
 }
-
-/* --- the table ------------------------------------------------------------------------------ */
 
 InstrFn *vm_integer_instr(const OpDef *def)
 {

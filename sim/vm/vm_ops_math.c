@@ -6,8 +6,6 @@
 #include "ir/asm/print/print.h"
 #include "sim/vm/vm.h"
 
-/* --- floats --------------------------------------------------------------------------------- */
-
 /* Half to even, whatever the rounding mode of the host. */
 static double round_even(double x)
 {
@@ -52,7 +50,7 @@ FLOAT_UNARY(trunc, trunc(x))
             double x = in->in[0][i].f, y = in->in[1][i].f;                                         \
             in->out[0][i].f = (EXPR);                                                              \
         }                                                                                          \
-        vm_round_cells(in->out[0], n, in->type);                                                      \
+        vm_round_cells(in->out[0], n, in->type);                                                   \
         return true;                                                                               \
     }
 FLOAT_BINARY(atan2, atan2(x, y))
@@ -91,8 +89,6 @@ static bool run_fpowi(const Instr *in, size_t n)
     return true;
 }
 
-/* --- integers ------------------------------------------------------------------------------- */
-
 #define INT_UNARY(NAME, EXPR)                                                                      \
     static bool run_##NAME(const Instr *in, size_t n)                                              \
     {                                                                                              \
@@ -107,8 +103,7 @@ static bool run_fpowi(const Instr *in, size_t n)
 static uint64_t count_ones(uint64_t x, uint32_t width)
 {
     uint64_t count = 0;
-    for (uint32_t i = 0; i < width; i++)
-        count += x >> i & 1;
+    for (uint32_t i = 0; i < width; i++) count += x >> i & 1;
     return count;
 }
 
@@ -124,8 +119,7 @@ static uint64_t leading_zeros(uint64_t x, uint32_t width)
 static uint64_t trailing_zeros(uint64_t x, uint32_t width)
 {
     uint64_t count = 0;
-    while (count < width && !(x >> count & 1))
-        count++;
+    while (count < width && !(x >> count & 1)) count++;
     return count;
 }
 
@@ -143,8 +137,7 @@ static uint64_t power(uint64_t base, uint64_t exponent)
 {
     uint64_t result = 1;
     for (; exponent; exponent >>= 1) {
-        if (exponent & 1)
-            result *= base;
+        if (exponent & 1) result *= base;
         base *= base;
     }
     return result;
@@ -167,21 +160,19 @@ static bool run_ipowi(const Instr *in, size_t n)
     return true;
 }
 
-/* --- the table ------------------------------------------------------------------------------ */
-
 #define ROW(ID, NAME) [MATH_##ID] = run_##NAME
 InstrFn *vm_math_instr(const OpDef *def)
 {
     static InstrFn *const table[MATH_OP_COUNT] = {
-        ROW(ABSF, absf),   ROW(ABSI, absi),   ROW(ACOSH, acosh),   ROW(ASIN, asin),
-        ROW(ASINH, asinh), ROW(ATAN, atan),   ROW(ATANH, atanh),   ROW(ATAN2, atan2),
+        ROW(ABSF, absf),   ROW(ABSI, absi),   ROW(ACOSH, acosh),       ROW(ASIN, asin),
+        ROW(ASINH, asinh), ROW(ATAN, atan),   ROW(ATANH, atanh),       ROW(ATAN2, atan2),
         ROW(CBRT, cbrt),   ROW(CEIL, ceil),   ROW(COPYSIGN, copysign), ROW(COS, cos),
-        ROW(ACOS, acos),   ROW(COSH, cosh),   ROW(SIN, sin),       ROW(SINH, sinh),
-        ROW(CTLZ, ctlz),   ROW(CTTZ, cttz),   ROW(CTPOP, ctpop),   ROW(ERF, erf),
-        ROW(EXP, exp),     ROW(EXP2, exp2),   ROW(EXPM1, expm1),   ROW(FLOOR, floor),
-        ROW(FMA, fma),     ROW(IPOWI, ipowi), ROW(LOG, log),       ROW(LOG10, log10),
-        ROW(LOG1P, log1p), ROW(LOG2, log2),   ROW(POWF, powf),     ROW(RSQRT, rsqrt),
-        ROW(SQRT, sqrt),   ROW(TAN, tan),     ROW(TANH, tanh),     ROW(ROUNDEVEN, roundeven),
+        ROW(ACOS, acos),   ROW(COSH, cosh),   ROW(SIN, sin),           ROW(SINH, sinh),
+        ROW(CTLZ, ctlz),   ROW(CTTZ, cttz),   ROW(CTPOP, ctpop),       ROW(ERF, erf),
+        ROW(EXP, exp),     ROW(EXP2, exp2),   ROW(EXPM1, expm1),       ROW(FLOOR, floor),
+        ROW(FMA, fma),     ROW(IPOWI, ipowi), ROW(LOG, log),           ROW(LOG10, log10),
+        ROW(LOG1P, log1p), ROW(LOG2, log2),   ROW(POWF, powf),         ROW(RSQRT, rsqrt),
+        ROW(SQRT, sqrt),   ROW(TAN, tan),     ROW(TANH, tanh),         ROW(ROUNDEVEN, roundeven),
         ROW(ROUND, round), ROW(TRUNC, trunc), ROW(FPOWI, fpowi),
     };
     return def->dialect == &math_dialect ? table[def - math_ops] : NULL;

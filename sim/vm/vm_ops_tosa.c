@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "dialects/tosa/tosa.h"
-#include "ir/attr/attr.h"
 #include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 #include "sim/vm/vm.h"
 
 static bool is_float(const Instr *in)
@@ -48,8 +48,6 @@ static int64_t saturate(const Type *elem, int64_t value)
     return limit(value, low, high);
 }
 
-/* --- floats and integers alike -------------------------------------------------------------- */
-
 /* a, b: floats; x, y: integers, extended as the type says. */
 #define EITHER(NAME, FLOAT, INT)                                                                   \
     static bool NAME(const Instr *in, size_t n)                                                    \
@@ -61,7 +59,7 @@ static int64_t saturate(const Type *elem, int64_t value)
                 (void)b;                                                                           \
                 in->out[0][i].f = (FLOAT);                                                         \
             }                                                                                      \
-            vm_round_cells(in->out[0], n, in->type);                                                  \
+            vm_round_cells(in->out[0], n, in->type);                                               \
             return true;                                                                           \
         }                                                                                          \
         for (size_t i = 0; i < n; i++) {                                                           \
@@ -104,8 +102,7 @@ COMPARE(greater_equal, >=)
 
 static bool select_cells(const Instr *in, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        in->out[0][i] = in->in[0][i].i ? in->in[1][i] : in->in[2][i];
+    for (size_t i = 0; i < n; i++) in->out[0][i] = in->in[0][i].i ? in->in[1][i] : in->in[2][i];
     return true;
 }
 
@@ -137,12 +134,9 @@ static bool clamp(const Instr *in, size_t n)
         else
             set(in, i, limit(in->in[0][i].i, saturate(in->type, low), saturate(in->type, high)));
     }
-    if (is_float(in))
-        vm_round_cells(in->out[0], n, in->type);
+    if (is_float(in)) vm_round_cells(in->out[0], n, in->type);
     return true;
 }
-
-/* --- floats --------------------------------------------------------------------------------- */
 
 FLOAT_UNARY(ceil, ceil(x))
 FLOAT_UNARY(floor, floor(x))
@@ -158,13 +152,10 @@ FLOAT_UNARY(sigmoid, 1.0 / (1.0 + exp(-x)))
 
 static bool run_pow(const Instr *in, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        in->out[0][i].f = pow(in->in[0][i].f, in->in[1][i].f);
+    for (size_t i = 0; i < n; i++) in->out[0][i].f = pow(in->in[0][i].f, in->in[1][i].f);
     vm_round_cells(in->out[0], n, in->type);
     return true;
 }
-
-/* --- integers ------------------------------------------------------------------------------- */
 
 #define INT_BINARY(NAME, EXPR)                                                                     \
     static bool NAME(const Instr *in, size_t n)                                                    \
@@ -187,8 +178,7 @@ static bool count_leading_zeros(const Instr *in, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         int64_t count = 0, width = 64 - in->in_spare;
-        while (count < width && !(in->in[0][i].u >> (width - 1 - count) & 1))
-            count++;
+        while (count < width && !(in->in[0][i].u >> (width - 1 - count) & 1)) count++;
         set(in, i, count);
     }
     return true;
@@ -217,8 +207,7 @@ static bool logical_right_shift(const Instr *in, size_t n)
 static bool arithmetic_right_shift(const Instr *in, size_t n)
 {
     bool rounds = attr_is_true(op_attr(in->op, "round"));
-    if (!check_amounts(in, n))
-        return false;
+    if (!check_amounts(in, n)) return false;
     for (size_t i = 0; i < n; i++) {
         int64_t x = in->in[0][i].i, amount = in->in[1][i].i;
         int64_t carry = rounds && amount > 0 ? x >> (amount - 1) & 1 : 0;
@@ -231,8 +220,7 @@ static bool int_div(const Instr *in, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         int64_t x = in->in[0][i].i, y = in->in[1][i].i;
-        if (y == 0)
-            return op_error(in->op, "divides by zero");
+        if (y == 0) return op_error(in->op, "divides by zero");
         if (y == -1 && x == INT64_MIN >> in->in_spare)
             return op_error(in->op, "overflows: %lld divided by -1", (long long)x);
         set(in, i, x / y);
@@ -245,8 +233,7 @@ static int64_t apply_scale(int64_t value, int64_t multiplier, int64_t shift, boo
 {
     uint64_t product = (uint64_t)value * (uint64_t)multiplier;
     uint64_t half = shift > 0 ? UINT64_C(1) << (shift - 1) : 0;
-    if (double_round && shift > 31)
-        half += value >= 0 ? UINT64_C(1) << 30 : -(UINT64_C(1) << 30);
+    if (double_round && shift > 31) half += value >= 0 ? UINT64_C(1) << 30 : -(UINT64_C(1) << 30);
     return (int64_t)(product + half) >> shift;
 }
 
@@ -259,16 +246,14 @@ static bool check_shift(const Instr *in, int64_t shift)
 static bool mul(const Instr *in, size_t n)
 {
     int64_t shift = attr_int_value(op_attr(in->op, "shift"));
-    if (!check_shift(in, shift))
-        return false;
+    if (!check_shift(in, shift)) return false;
     for (size_t i = 0; i < n; i++) {
         if (is_float(in))
             in->out[0][i].f = in->in[0][i].f * in->in[1][i].f;
         else
             set(in, i, apply_scale(in->in[0][i].i, in->in[1][i].i, shift, false));
     }
-    if (is_float(in))
-        vm_round_cells(in->out[0], n, in->type);
+    if (is_float(in)) vm_round_cells(in->out[0], n, in->type);
     return true;
 }
 
@@ -277,8 +262,7 @@ static bool run_apply_scale(const Instr *in, size_t n)
     bool double_round = attr_is_true(op_attr(in->op, "double_round"));
     for (size_t i = 0; i < n; i++) {
         int64_t shift = in->in[2][i].i;
-        if (!check_shift(in, shift))
-            return false;
+        if (!check_shift(in, shift)) return false;
         set(in, i, apply_scale(in->in[0][i].i, in->in[1][i].i, shift, double_round));
     }
     return true;
@@ -286,8 +270,8 @@ static bool run_apply_scale(const Instr *in, size_t n)
 
 int64_t vm_tosa_rescale(const Op *op, const Type *to, int64_t value, size_t channel)
 {
-    bool double_round = attr_is_true(op_attr(op, "double_round")) &&
-                        attr_is_true(op_attr(op, "scale32"));
+    bool double_round =
+        attr_is_true(op_attr(op, "double_round")) && attr_is_true(op_attr(op, "scale32"));
     int64_t scaled = apply_scale(value - attr_int_value(op_attr(op, "input_zp")),
                                  dense_array_i64(op_attr(op, "multiplier"), channel),
                                  dense_array_i64(op_attr(op, "shift"), channel) & 63, double_round);
@@ -297,22 +281,17 @@ int64_t vm_tosa_rescale(const Op *op, const Type *to, int64_t value, size_t chan
 int64_t vm_tosa_mean(const Type *to, int64_t sum, int64_t count, int64_t zero)
 {
     int64_t bits = 0;
-    while ((count - 1) >> bits)
-        bits++;
+    while ((count - 1) >> bits) bits++;
     int64_t multiplier = (int64_t)(((UINT64_C(1) << 30) + 1) << bits) / count;
     return saturate(to, apply_scale(sum, multiplier, 30 + bits, false) + zero);
 }
-
-/* --- conversion ----------------------------------------------------------------------------- */
 
 /* Half to even, then to the nearest integer that the type has; not a number gives 0. */
 static int64_t integer_from(const Type *to, double x)
 {
     double whole = fabs(x - trunc(x)) == 0.5 ? 2.0 * round(x / 2.0) : round(x);
-    if (isnan(x))
-        return 0;
-    if (whole >= 0x1p63)
-        return saturate(to, INT64_MAX);
+    if (isnan(x)) return 0;
+    if (whole >= 0x1p63) return saturate(to, INT64_MAX);
     return whole < -0x1p63 ? saturate(to, INT64_MIN) : saturate(to, (int64_t)whole);
 }
 
@@ -328,12 +307,9 @@ static bool cast(const Instr *in, size_t n)
         else
             set(in, i, is_float(in) ? integer_from(in->type, x.f) : x.i);
     }
-    if (to_float)
-        vm_round_cells(in->out[0], n, in->type);
+    if (to_float) vm_round_cells(in->out[0], n, in->type);
     return true;
 }
-
-/* --- the table ------------------------------------------------------------------------------ */
 
 InstrFn *vm_tosa_instr(const OpDef *def)
 {

@@ -1,36 +1,34 @@
-/* Costs of processes: cycles from their pipelines, arithmetic from their payloads, memories from their
- * lists, and what steers them: counters, conditions, multiplexers, registers.
+/* Costs of processes: cycles from their pipelines, arithmetic from their payloads, memories from
+ * their lists, and what steers them: counters, conditions, multiplexers, registers.
  * Tests: test/unit/target/cost/cost_test.c, test/e2e/cost_check.py */
-#include "target/cost/cost.h"
-
 #include "dialects/linalg/linalg.h"
-#include "target/cost/internal.h"
 #include "schedule/schedule.h"
+#include "target/cost/cost.h"
+#include "target/cost/internal.h"
 
 const CostName cost_names[COST_KINDS] = {
-    [COST_CYCLES] = {"cycles", "cycles"}, [COST_DSP] = {"dsp", "DSP"},
-    [COST_BRAM18] = {"bram18", "BRAM18"}, [COST_URAM] = {"uram", "URAM"},
-    [COST_LUT] = {"lut", "LUT"},          [COST_FF] = {"ff", "FF"},
+    [COST_CYCLES] = {"cycles", "cycles"},
+    [COST_DSP] = {"dsp", "DSP"},
+    [COST_BRAM18] = {"bram18", "BRAM18"},
+    [COST_URAM] = {"uram", "URAM"},
+    [COST_LUT] = {"lut", "LUT"},
+    [COST_FF] = {"ff", "FF"},
     [COST_FILL] = {"fill", "cycles to the first word"},
 };
 
 void cost_add(Cost *sum, const Cost *part)
 {
-    for (int k = 0; k < COST_KINDS; k++)
-        sum->items[k] += part->items[k];
+    for (int k = 0; k < COST_KINDS; k++) sum->items[k] += part->items[k];
 }
 
-/* --- parts ----------------------------------------------------------------------------------- */
-
-/* The state machine and the handshakes of a process; a counter takes its bits for counting and as many
- * for comparing. */
+/* The state machine and the handshakes of a process; a counter takes its bits for counting and as
+ * many for comparing. */
 enum { PROCESS_LUT = 60, PROCESS_FF = 60 };
 
 static void add_counter(int64_t trips, Cost *sum)
 {
     int64_t bits = 0;
-    while (((int64_t)1 << bits) < trips)
-        bits++;
+    while (((int64_t)1 << bits) < trips) bits++;
     sum->lut += 2 * bits;
     sum->ff += bits;
 }
@@ -52,8 +50,7 @@ static void add_pipeline(const Pipeline *pipeline, Cost *sum)
 static void add_schedule(const Pipeline *pipeline, MemoryList *memories, Cost *sum)
 {
     add_pipeline(pipeline, sum);
-    for (size_t i = 0; i < memories->len; i++)
-        memory_cost(&memories->data[i].memory, sum);
+    for (size_t i = 0; i < memories->len; i++) memory_cost(&memories->data[i].memory, sum);
     vec_free(memories);
 }
 
@@ -67,8 +64,6 @@ static const Type *port_end_of(const ComputeSchedule *sched, uint32_t port)
 {
     return sched->ends ? sched->ends[port] : dfg_port(sched->process, port)->type;
 }
-
-/* --- choices --------------------------------------------------------------------------------- */
 
 static Style plain_style(const CostTarget *target)
 {
@@ -102,7 +97,8 @@ void cost_compute_choices(const ComputeSchedule *sched, const CostTarget *target
     MemoryList memories = {0};
     *out = plain_style(target);
     memory_of_compute(sched, out, &memories);
-    out->lut_products = given_multiplier(sched->main).len == 0 && cost_payload_may_use_luts(sched->main);
+    out->lut_products =
+        given_multiplier(sched->main).len == 0 && cost_payload_may_use_luts(sched->main);
     close_choices(&memories, target, out);
 }
 
@@ -130,8 +126,6 @@ void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, St
     close_choices(&memories, target, out);
 }
 
-/* --- compute --------------------------------------------------------------------------------- */
-
 /* Each element taken from a word is one of those that take turns. */
 static void add_word_choices(const ComputeSchedule *sched, Cost *sum)
 {
@@ -141,8 +135,7 @@ static void add_word_choices(const ComputeSchedule *sched, Cost *sum)
         const Type *end = port_end_of(sched, sched->stream_port[s]);
         turns = 1;
         for (uint32_t i = sched->read_depth; i < sched->loop_count; i++)
-            if (map_result_of_dim(map, sched->loops[i].loop) >= 0)
-                turns *= sched->loops[i].trip;
+            if (map_result_of_dim(map, sched->loops[i].loop) >= 0) turns *= sched->loops[i].trip;
         int64_t bits = dfg_word_elems(end) * cost_element_bits(type_elem(dfg_payload(end)));
         sum->lut += choice_luts(ceil_div(bits, turns), turns);
         sum->ff += bits;
@@ -155,19 +148,16 @@ static void add_accumulators(const ComputeSchedule *sched, Clock clock, Cost *su
 {
     const ReductionSchedule *r = &sched->reduction;
     int64_t bits = 0;
-    if (sched->kernel.class == KERNEL_PURE_PARALLEL)
-        return;
+    if (sched->kernel.class == KERNEL_PURE_PARALLEL) return;
     for (uint32_t i = 0; i < sched->main->result_count; i++)
         bits += sched->lanes * cost_element_bits(type_elem(op_result(sched->main, i)->type));
     sum->ff += bits * (1 + (r->turns > 1 ? r->turns * r->distance : 0));
-    if (r->steps > 1)
-        sum->lut += ceil_div(bits, 2);
-    if (r->turns > 1)
-        cost_scalar_op(r->combine, sched->lanes * (r->turns - 1), false, clock, sum);
+    if (r->steps > 1) sum->lut += ceil_div(bits, 2);
+    if (r->turns > 1) cost_scalar_op(r->combine, sched->lanes * (r->turns - 1), false, clock, sum);
 }
 
-/* The terms of an iteration that are joined by a tree need fewer bits than the accumulator: two more
- * than each of them on average. The payload counts a sum of full width per term. */
+/* The terms of an iteration that are joined by a tree need fewer bits than the accumulator: two
+ * more than each of them on average. The payload counts a sum of full width per term. */
 static void narrow_tree(const ComputeSchedule *sched, Cost *sum)
 {
     int64_t terms = sched->reduction_lanes;
@@ -175,8 +165,7 @@ static void narrow_tree(const ComputeSchedule *sched, Cost *sum)
         const Value *term;
         const Op *op = cost_balanced_update(sched->main, i, &term);
         Cost full = {.cycles = 0};
-        if (!op || type_is_float(term->type))
-            continue;
+        if (!op || type_is_float(term->type)) continue;
         cost_scalar_op(op, 1, false, (Clock){1}, &full);
         int64_t bits = type_width(term->type), narrow = product_effective_bits(term) + 2;
         if (narrow < bits)
@@ -184,8 +173,8 @@ static void narrow_tree(const ComputeSchedule *sched, Cost *sum)
     }
 }
 
-/* Products by the schedule's packing: slices; operands put together, of which the slice's pre-adder takes
- * one sum, and delayed along the cascade; borrows of the fields; sums of a lane's chains. */
+/* Products by the schedule's packing: slices; operands put together, of which the slice's pre-adder
+ * takes one sum, and delayed along the cascade; borrows of the fields; sums of a lane's chains. */
 static void add_packed(const ComputeSchedule *sched, Cost *sum)
 {
     const PackingSchedule *p = &sched->packing;
@@ -198,8 +187,7 @@ static void add_packed(const ComputeSchedule *sched, Cost *sum)
         int64_t taken = sums < free_sums ? sums : free_sums;
         sum->lut += (sums - taken) * packed * p->grid.bits[i];
         free_sums -= taken;
-        if (p->chain_length > 2)
-            sum->lut += p->elements[i] * p->bits[i];
+        if (p->chain_length > 2) sum->lut += p->elements[i] * p->bits[i];
     }
     if (p->grid.fields[0] * p->grid.fields[1] > 1)
         sum->lut += (terms - p->multiplications / p->chain_length) * spacing;
@@ -220,12 +208,13 @@ static void add_kernel(const ComputeSchedule *sched, bool in_luts, Clock clock, 
     }
     const Op *total = value_def(op_operand(body->last, 0));
     FOR_EACH_OP(op, body)
-    if (op != sched->packing.product && op != total)
-        cost_scalar_op(op, lanes, false, clock, sum);
+        if (op != sched->packing.product && op != total)
+            cost_scalar_op(op, lanes, false, clock, sum);
     add_packed(sched, sum);
 }
 
-void cost_compute(const ComputeSchedule *sched, const Style *style, const CostTarget *target, Cost *out)
+void cost_compute(const ComputeSchedule *sched, const Style *style, const CostTarget *target,
+                  Cost *out)
 {
     MemoryList memories = {0};
     bool in_luts = cost_multiplies_in_luts(sched->main, style);
@@ -239,14 +228,12 @@ void cost_compute(const ComputeSchedule *sched, const Style *style, const CostTa
     add_accumulators(sched, target->clock, out);
     add_word_choices(sched, out);
     add_word(port_end_of(sched, sched->output_port), out);
-    for (uint32_t i = 0; i < sched->loop_count; i++)
-        add_counter(sched->loops[i].trip, out);
+    for (uint32_t i = 0; i < sched->loop_count; i++) add_counter(sched->loops[i].trip, out);
 }
 
-/* --- windows --------------------------------------------------------------------------------- */
-
-/* Elements of an output word that lie outside the input somewhere are chosen from it and the padding;
- * the choice is made per kernel position and per output, by comparing each coordinate twice. */
+/* Elements of an output word that lie outside the input somewhere are chosen from it and the
+ * padding; the choice is made per kernel position and per output, by comparing each coordinate
+ * twice. */
 static void add_padding(const WindowSchedule *sched, int64_t bits, Cost *sum)
 {
     enum { COMPARISON = 4 };
@@ -255,12 +242,12 @@ static void add_padding(const WindowSchedule *sched, int64_t bits, Cost *sum)
         positions *= sched->params.kernel[i] * sched->dim[i].outputs;
         padded += sched->params.low[i] > 0 || sched->params.high[i] > 0;
     }
-    if (padded)
-        sum->lut += ceil_div(bits, 2) + positions * padded * 2 * COMPARISON;
+    if (padded) sum->lut += ceil_div(bits, 2) + positions * padded * 2 * COMPARISON;
 }
 
 /* Registers: the word read, histories of single words, the word written. */
-void cost_window(const WindowSchedule *sched, const Style *style, const CostTarget *target, Cost *out)
+void cost_window(const WindowSchedule *sched, const Style *style, const CostTarget *target,
+                 Cost *out)
 {
     MemoryList memories = {0};
     int64_t element = cost_element_bits(type_elem(op_operand(sched->window, 0)->type)), outputs = 1;
@@ -271,7 +258,8 @@ void cost_window(const WindowSchedule *sched, const Style *style, const CostTarg
     for (uint32_t level = 0; level < sched->params.count; level++) {
         outputs *= sched->params.kernel[level] * sched->dim[level].outputs;
         if (sched_window_row_words(sched, level) == 1)
-            out->ff += sched_window_taps(sched, level) * sched_window_history(sched, level) * sched->lanes * element;
+            out->ff += sched_window_taps(sched, level) * sched_window_history(sched, level) *
+                       sched->lanes * element;
         add_counter(sched->box[level], out);
     }
     add_counter(sched->inner_words, out);
@@ -280,10 +268,9 @@ void cost_window(const WindowSchedule *sched, const Style *style, const CostTarg
     out->ff += word + sched->lanes * element;
 }
 
-/* --- moves ----------------------------------------------------------------------------------- */
-
 /* Addresses: a counter for writing, sums of the digits for reading. */
-void cost_reorder(const ReorderSchedule *sched, const Style *style, const CostTarget *target, Cost *out)
+void cost_reorder(const ReorderSchedule *sched, const Style *style, const CostTarget *target,
+                  Cost *out)
 {
     MemoryList memories = {0};
     int64_t bits = sched->lanes * cost_element_bits(type_elem(op_result(sched->reorder, 0)->type));
@@ -292,8 +279,7 @@ void cost_reorder(const ReorderSchedule *sched, const Style *style, const CostTa
     Pipeline pipeline = cost_pipeline_reorder(sched, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);
     add_counter(sched->steps, out);
-    for (uint32_t i = 0; i < sched->inner_count; i++)
-        add_counter(sched->inner[i], out);
+    for (uint32_t i = 0; i < sched->inner_count; i++) add_counter(sched->inner[i], out);
     for (uint32_t i = 0; i < sched->digit_count; i++)
         add_counter(sched->depth, out); /* one term of the address each */
 }
@@ -306,8 +292,7 @@ void cost_merge(const MergeSchedule *sched, const Style *style, const CostTarget
     memory_of_merge(sched, style, &memories);
     Pipeline pipeline = cost_pipeline_merge(sched, &memories, target->clock);
     add_schedule(&pipeline, &memories, out);
-    for (uint32_t d = 0; d < sched->rank; d++)
-        add_counter(sched->extents[d], out);
+    for (uint32_t d = 0; d < sched->rank; d++) add_counter(sched->extents[d], out);
 }
 
 void cost_fork(const Type *word, const CostTarget *target, Cost *out)
@@ -319,8 +304,6 @@ void cost_fork(const Type *word, const CostTarget *target, Cost *out)
     add_counter(words, out);
 }
 
-/* --- converters ------------------------------------------------------------------------------ */
-
 /* The large word is a register that is filled part by part, or of which one part is chosen. */
 static void add_converter(const Type *from, const Type *to, const CostTarget *target, Cost *sum)
 {
@@ -328,22 +311,21 @@ static void add_converter(const Type *from, const Type *to, const CostTarget *ta
     bool joins = in > out;
     const Type *large = joins ? to : from, *small = joins ? from : to;
     int64_t words = joins ? out : in, parts = (joins ? in : out) / words;
-    Pipeline pipeline = cost_pipeline_converter(words, parts, dfg_word_elems(large), joins,
-                                           target->clock);
+    Pipeline pipeline =
+        cost_pipeline_converter(words, parts, dfg_word_elems(large), joins, target->clock);
     add_pipeline(&pipeline, sum);
     add_counter(words, sum);
     add_counter(parts, sum);
     add_word(large, sum);
     if (!joins)
-        sum->lut += choice_luts(dfg_word_elems(small) * cost_element_bits(type_elem(dfg_payload(small))),
-                                parts);
+        sum->lut += choice_luts(
+            dfg_word_elems(small) * cost_element_bits(type_elem(dfg_payload(small))), parts);
 }
 
 void cost_conversion(const Type *from, const Type *middle, const Type *to, const CostTarget *target,
                      Cost *out)
 {
     *out = (Cost){.cycles = 0};
-    if (middle)
-        add_converter(from, middle, target, out);
+    if (middle) add_converter(from, middle, target, out);
     add_converter(middle ? middle : from, to, target, out);
 }

@@ -1,5 +1,5 @@
-/* Cost model: cycles and resources of processes, as functions of their schedules and of the style in which
- * they are built. docs/cost-model.md states formulas, sources, accuracy and assumptions.
+/* Cost model: cycles and resources of processes, as functions of their schedules and of the style
+ * in which they are built. docs/cost-model.md states formulas, sources, accuracy and assumptions.
  *
  *   cost.c          processes      cost_arith.c    scalar ops and payloads
  *   memory.c        memories       pipeline*.c     cycles
@@ -38,15 +38,15 @@ typedef struct Memory {
     int64_t banks;        /* such memories side by side; 0: one */
     bool is_rom;          /* never written: contents come with the bitstream */
     MemoryKind kind;
-    bool is_given;        /* the kind, beforehand */
+    bool is_given; /* the kind, beforehand */
 } Memory;
 
 /* A memory in its process. */
 typedef struct MemoryUse {
     Memory memory;
-    Op *holder;        /* the op that has its dfg.storage: a constant, a generic, a window, a reorder */
-    uint32_t level;    /* of a window's histories; else 0 */
-    const Op *reader;  /* of a constant: the op that reads it, as its operand number `operand` */
+    Op *holder; /* the op that has its dfg.storage: a constant, a generic, a window, a reorder */
+    uint32_t level;   /* of a window's histories; else 0 */
+    const Op *reader; /* of a constant: the op that reads it, as its operand number `operand` */
     uint32_t operand;
 } MemoryUse;
 typedef VEC(MemoryUse) MemoryList;
@@ -86,7 +86,7 @@ typedef enum CostKind {
     COST_URAM,   /* URAM288 */
     COST_LUT,
     COST_FF,
-    COST_FILL,   /* cycles from the first word in until one has left, at the process's own pace */
+    COST_FILL, /* cycles from the first word in until one has left, at the process's own pace */
     COST_KINDS
 } CostKind;
 
@@ -110,15 +110,15 @@ typedef struct CostTarget {
     Clock clock;
     bool has_uram;
     bool loads_tables; /* at start-up, rather than with the bitstream */
-    bool counts_luts; /* they have a limit: else nothing is moved into LUTs, which would look free */
-    int64_t dsp;      /* to spend; 0: not told. Large devices get more in parallel in one process */
+    bool
+        counts_luts; /* they have a limit: else nothing is moved into LUTs, which would look free */
+    int64_t dsp;     /* to spend; 0: not told. Large devices get more in parallel in one process */
 } CostTarget;
-
-/* --- scalar ops -------------------------------------------------------------------------- */
 
 /* DSPs of one scalar op. */
 int64_t cost_scalar_op_dsp(const Op *op);
-/* Adds `times` copies of a scalar op, or of all ops of a generic's payload, to a sum: DSP, LUT, FF. */
+/* Adds `times` copies of a scalar op, or of all ops of a generic's payload, to a sum: DSP, LUT,
+ * FF. */
 void cost_scalar_op(const Op *op, int64_t times, bool lut_products, Clock clock, Cost *sum);
 void cost_payload(const Op *generic, int64_t times, bool lut_products, Clock clock, Cost *sum);
 /* Whether products of the payload take DSPs that LUTs could replace. */
@@ -126,8 +126,6 @@ bool cost_payload_may_use_luts(const Op *generic);
 
 /* Bits of one element of a channel or memory. */
 int64_t cost_element_bits(const Type *elem);
-
-/* --- processes ----------------------------------------------------------------------------- */
 
 /* Whether a kernel multiplies in LUTs: its dfg.multiplier, if it came with one, else the style. */
 bool cost_multiplies_in_luts(const Op *generic, const Style *style);
@@ -138,25 +136,30 @@ void cost_window_choices(const WindowSchedule *sched, const CostTarget *target, 
 void cost_reorder_choices(const ReorderSchedule *sched, const CostTarget *target, Style *out);
 void cost_merge_choices(const MergeSchedule *sched, const CostTarget *target, Style *out);
 
-void cost_compute(const ComputeSchedule *sched, const Style *style, const CostTarget *target, Cost *out);
-void cost_window(const WindowSchedule *sched, const Style *style, const CostTarget *target, Cost *out);
-void cost_reorder(const ReorderSchedule *sched, const Style *style, const CostTarget *target, Cost *out);
-void cost_merge(const MergeSchedule *sched, const Style *style, const CostTarget *target, Cost *out);
+void cost_compute(const ComputeSchedule *sched, const Style *style, const CostTarget *target,
+                  Cost *out);
+void cost_window(const WindowSchedule *sched, const Style *style, const CostTarget *target,
+                 Cost *out);
+void cost_reorder(const ReorderSchedule *sched, const Style *style, const CostTarget *target,
+                  Cost *out);
+void cost_merge(const MergeSchedule *sched, const Style *style, const CostTarget *target,
+                Cost *out);
 void cost_fork(const Type *word, const CostTarget *target, Cost *out);
-/* Of the converters between channel ends of words `from` and `to`, by way of `middle` unless NULL. */
+/* Of the converters between channel ends of words `from` and `to`, by way of `middle` unless
+ * NULL. */
 void cost_conversion(const Type *from, const Type *middle, const Type *to, const CostTarget *target,
                      Cost *out);
 
-/* FIFOs behind forks, as an estimate before anything is simulated. A channel between processes that wait
- * for nothing else needs FIFO_MIN_DEPTH words. Where a fork's branches meet again, the branch that
- * delays its data most runs through, the others hold what it has not taken yet.
+/* FIFOs behind forks, as an estimate before anything is simulated. A channel between processes that
+ * wait for nothing else needs FIFO_MIN_DEPTH words. Where a fork's branches meet again, the branch
+ * that delays its data most runs through, the others hold what it has not taken yet.
  * Tests: lit/target/fifo/size-fifos.mir */
 
 enum { FIFO_MIN_DEPTH = 2 };
 
 /* For each operand of an instantiated fork, in `words`: 0 where its channel needs no more than
- * FIFO_MIN_DEPTH words, else an estimate of the words that it will hold, of `frame` words. Inputs are
- * 0. False: diagnosed. */
+ * FIFO_MIN_DEPTH words, else an estimate of the words that it will hold, of `frame` words. Inputs
+ * are 0. False: diagnosed. */
 bool cost_fork_estimate(const Op *instantiate, int64_t frame, int64_t *words) MUST_CHECK;
 
 #endif

@@ -1,22 +1,30 @@
-/* Costs of scalar ops. Integers: a LUT per bit of a carry chain or two bits of logic, products as the
- * DSP48E2 takes them, or in LUTs by FINN's formula. Floats: what Vitis reports for its operators.
+/* Costs of scalar ops. Integers: a LUT per bit of a carry chain or two bits of logic, products as
+ * the DSP48E2 takes them, or in LUTs by FINN's formula. Floats: what Vitis reports for its
+ * operators.
  * Tests: test/unit/target/cost/cost_test.c */
-#include "target/cost/cost.h"
-
 #include "dialects/arith/arith.h"
-#include "schedule/schedule.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/math/math.h"
+#include "schedule/schedule.h"
+#include "target/cost/cost.h"
 
-static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
-int64_t cost_element_bits(const Type *elem) { return type_width(elem); }
+static int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
-/* --- tables ---------------------------------------------------------------------------------- */
+int64_t cost_element_bits(const Type *elem)
+{
+    return type_width(elem);
+}
 
-/* LUTs per two bits of the operands. A carry chain takes a LUT per bit, comparisons, 2:1 choices and
- * logic a LUT per two bits. */
+/* LUTs per two bits of the operands. A carry chain takes a LUT per bit, comparisons, 2:1 choices
+ * and logic a LUT per two bits. */
 static int64_t integer_half_luts(const Op *op)
 {
     static const int8_t halves[ARITH_OP_COUNT] = {
@@ -34,41 +42,36 @@ typedef struct FloatRow {
 
 /* Of f32; what is not listed is a function of hls_math.h. */
 static const FloatRow float_rows[] = {
-    {ARITH(ADDF), 2, 390, 205},     {ARITH(SUBF), 2, 390, 205},     {ARITH(MULF), 3, 321, 143},
-    {ARITH(DIVF), 0, 994, 761},     {ARITH(CMPF), 0, 239, 66},      {ARITH(MAXIMUMF), 0, 271, 98},
-    {ARITH(MINIMUMF), 0, 271, 98},  {ARITH(MAXNUMF), 0, 271, 98},   {ARITH(MINNUMF), 0, 271, 98},
-    {ARITH(SITOFP), 0, 554, 340},   {ARITH(UITOFP), 0, 554, 340},   {ARITH(FPTOSI), 0, 554, 340},
-    {ARITH(FPTOUI), 0, 554, 340},   {ARITH(EXTF), 0, 100, 100},     {ARITH(TRUNCF), 0, 100, 100},
-    {ARITH(NEGF), 0, 1, 0},         {MATH(ABSF), 0, 0, 0},          {MATH(COPYSIGN), 0, 1, 0},
-    {ARITH(SELECT), 0, 16, 0},      {ARITH(BITCAST), 0, 0, 0},      {ARITH(CONSTANT), 0, 0, 0},
-    {MATH(SQRT), 0, 615, 405},      {MATH(EXP), 7, 924, 277},       {MATH(FMA), 5, 711, 348},
+    {ARITH(ADDF), 2, 390, 205},    {ARITH(SUBF), 2, 390, 205},   {ARITH(MULF), 3, 321, 143},
+    {ARITH(DIVF), 0, 994, 761},    {ARITH(CMPF), 0, 239, 66},    {ARITH(MAXIMUMF), 0, 271, 98},
+    {ARITH(MINIMUMF), 0, 271, 98}, {ARITH(MAXNUMF), 0, 271, 98}, {ARITH(MINNUMF), 0, 271, 98},
+    {ARITH(SITOFP), 0, 554, 340},  {ARITH(UITOFP), 0, 554, 340}, {ARITH(FPTOSI), 0, 554, 340},
+    {ARITH(FPTOUI), 0, 554, 340},  {ARITH(EXTF), 0, 100, 100},   {ARITH(TRUNCF), 0, 100, 100},
+    {ARITH(NEGF), 0, 1, 0},        {MATH(ABSF), 0, 0, 0},        {MATH(COPYSIGN), 0, 1, 0},
+    {ARITH(SELECT), 0, 16, 0},     {ARITH(BITCAST), 0, 0, 0},    {ARITH(CONSTANT), 0, 0, 0},
+    {MATH(SQRT), 0, 615, 405},     {MATH(EXP), 7, 924, 277},     {MATH(FMA), 5, 711, 348},
 };
 
 static const FloatRow *float_row(const Op *op)
 {
     static const FloatRow function = {NULL, 7, 924, 277};
     for (size_t i = 0; i < COUNT_OF(float_rows); i++)
-        if (op->def == float_rows[i].def)
-            return &float_rows[i];
+        if (op->def == float_rows[i].def) return &float_rows[i];
     return &function;
 }
 
 static bool is_about_floats(const Op *op)
 {
     for (uint32_t i = 0; i < op->operand_count; i++)
-        if (type_is_float(op_operand(op, i)->type))
-            return true;
+        if (type_is_float(op_operand(op, i)->type)) return true;
     return op->result_count && type_is_float(op_result(op, 0)->type);
 }
 
-/* --- ops ------------------------------------------------------------------------------------- */
-
 int64_t cost_scalar_op_dsp(const Op *op)
 {
-    if (product_is(op))
-        return product_dsp_of(op);
-    bool is_scalar = op->def && (op->def->dialect == &arith_dialect ||
-                                 op->def->dialect == &math_dialect);
+    if (product_is(op)) return product_dsp_of(op);
+    bool is_scalar =
+        op->def && (op->def->dialect == &arith_dialect || op->def->dialect == &math_dialect);
     return is_scalar && is_about_floats(op) ? float_row(op)->dsp : 0;
 }
 
@@ -84,8 +87,7 @@ static int64_t working_bits(const Op *op)
 static int64_t log2_up(int64_t value)
 {
     int64_t bits = 0;
-    while (((int64_t)1 << bits) < value)
-        bits++;
+    while (((int64_t)1 << bits) < value) bits++;
     return bits;
 }
 
@@ -94,9 +96,9 @@ static int64_t used_bits(const Op *op)
 {
     int64_t bits = 0;
     FOR_EACH_USE(use, op_result(op, 0))
-    bits = max_i64(bits, type_width(use->owner->def == ARITH(TRUNCI)
-                                        ? op_result(use->owner, 0)->type
-                                        : op_result(op, 0)->type));
+        bits = max_i64(bits,
+                       type_width(use->owner->def == ARITH(TRUNCI) ? op_result(use->owner, 0)->type
+                                                                   : op_result(op, 0)->type));
     return bits;
 }
 
@@ -122,8 +124,7 @@ static bool is_word_constant(const Value *value)
 static int64_t integer_luts(const Op *op, bool lut_products)
 {
     int64_t bits = working_bits(op);
-    if (product_is(op))
-        return lut_products || product_dsp_of(op) == 0 ? product_luts_of(op) : 0;
+    if (product_is(op)) return lut_products || product_dsp_of(op) == 0 ? product_luts_of(op) : 0;
     switch (op->def - arith_ops) {
     case ARITH_DIVSI:
     case ARITH_DIVUI:
@@ -131,21 +132,19 @@ static int64_t integer_luts(const Op *op, bool lut_products)
     case ARITH_CEILDIVUI:
     case ARITH_FLOORDIVSI:
     case ARITH_REMSI:
-    case ARITH_REMUI:
-        return bits * bits; /* a subtraction per bit of the quotient */
+    case ARITH_REMUI: return bits * bits; /* a subtraction per bit of the quotient */
     case ARITH_SHLI:
     case ARITH_SHRSI:
     case ARITH_SHRUI:
-        if (is_word_constant(op_operand(op, 1)))
-            return 0; /* wires */
+        if (is_word_constant(op_operand(op, 1))) return 0; /* wires */
         return op->def == ARITH(SHLI) ? bits * ceil_div(log2_up(bits), 2)
                                       : right_shift_luts(op, bits);
-    default:
-        return ceil_div(bits * integer_half_luts(op), 2);
+    default: return ceil_div(bits * integer_half_luts(op), 2);
     }
 }
 
-/* Registers that an operator's result crosses: on average its delay in cycles, of its whole width. */
+/* Registers that an operator's result crosses: on average its delay in cycles, of its whole
+ * width. */
 static int64_t integer_ffs(const Op *op, bool in_luts, Clock clock)
 {
     OpTiming timing = in_luts ? latency_lut_product(op) : latency_op(op, clock);
@@ -176,14 +175,12 @@ void cost_scalar_op(const Op *op, int64_t times, bool lut_products, Clock clock,
 
 void cost_payload(const Op *generic, int64_t times, bool lut_products, Clock clock, Cost *sum)
 {
-    FOR_EACH_OP(op, linalg_body(generic))
-    cost_scalar_op(op, times, lut_products, clock, sum);
+    FOR_EACH_OP(op, linalg_body(generic)) cost_scalar_op(op, times, lut_products, clock, sum);
 }
 
 bool cost_payload_may_use_luts(const Op *generic)
 {
     FOR_EACH_OP(op, linalg_body(generic))
-    if (product_is(op) && product_dsp_of(op) > 0)
-        return true;
+        if (product_is(op) && product_dsp_of(op) > 0) return true;
     return false;
 }

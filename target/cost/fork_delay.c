@@ -1,18 +1,15 @@
 /* How long processes hold data back, and so how far the branches behind a fork drift apart.
  * Tests: lit/target/fifo/size-fifos.mir */
-#include "target/cost/cost.h"
-
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "schedule/schedule.h"
+#include "target/cost/cost.h"
 
 /* Parts of a frame are counted in 1 / FRAME. */
 enum { FRAME = 1 << 20, MAX_PATH = 4096 };
 
 /* What the pipelines of a branch hold, besides what their kernels wait for. */
 enum { PIPELINE_WORDS = 32 };
-
-/* --- how long a process holds data back ----------------------------------------------- */
 
 static int64_t part_of_frame(int64_t part, int64_t whole)
 {
@@ -45,48 +42,42 @@ static bool process_delay(const Op *process, int64_t *out)
     ReorderSchedule reorder;
     ConverterSchedule converter;
     *out = 0;
-    if (!sched_process_kind(process, &kind))
-        return false;
+    if (!sched_process_kind(process, &kind)) return false;
     if (kind == PROCESS_WINDOW) {
-        if (!sched_window(process, NULL, &window))
-            return false;
+        if (!sched_window(process, NULL, &window)) return false;
         *out = window_delay(&window);
     } else if (kind == PROCESS_COMPUTE) {
-        if (!sched_compute_now(process, &compute))
-            return false;
+        if (!sched_compute_now(process, &compute)) return false;
         *out = compute_delay(&compute);
     } else if (kind == PROCESS_REORDER) {
-        if (!sched_reorder(process, &reorder))
-            return false;
+        if (!sched_reorder(process, &reorder)) return false;
         *out = reorder_delay(&reorder);
     } else if (kind == PROCESS_CONVERTER) {
-        if (!sched_converter(process, &converter))
-            return false;
-        *out = converter.joins ? part_of_frame(converter.parts - 1, sched_converter_trips(&converter)) : 0;
+        if (!sched_converter(process, &converter)) return false;
+        *out = converter.joins
+                   ? part_of_frame(converter.parts - 1, sched_converter_trips(&converter))
+                   : 0;
     }
     return true;
 }
 
-/* --- paths ---------------------------------------------------------------------------------- */
-
-/* Largest sum of delays from an instantiated process to the region's end. Values are kept, plus one,
- * in `known`, so the walk is linear. */
+/* Largest sum of delays from an instantiated process to the region's end. Values are kept, plus
+ * one, in `known`, so the walk is linear. */
 static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, int64_t *out)
 {
     uintptr_t seen = (uintptr_t)ptrmap_get(known, instantiate);
     *out = seen ? (int64_t)seen - 1 : 0;
-    if (seen)
-        return true;
+    if (seen) return true;
     if (depth > MAX_PATH)
-        return op_error(instantiate, "is on a path of more than %d processes, or on a cycle", MAX_PATH);
+        return op_error(instantiate, "is on a path of more than %d processes, or on a cycle",
+                        MAX_PATH);
     int64_t own, longest = 0;
     if (!process_delay(symbol_lookup(instantiate, op_attr(instantiate, "callee")), &own))
         return false;
     for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++) {
         const Op *next = dfg_channel_reader(op_operand(instantiate, i));
         int64_t rest = 0;
-        if (next && !longest_delay(next, known, depth + 1, &rest))
-            return false;
+        if (next && !longest_delay(next, known, depth + 1, &rest)) return false;
         longest = rest > longest ? rest : longest;
     }
     *out = own + longest;
@@ -94,8 +85,8 @@ static bool longest_delay(const Op *instantiate, PtrMap *known, uint32_t depth, 
     return true;
 }
 
-/* Delays of the branches behind a fork, one per operand; -1: not a channel. Gives the operand of the
- * longest in *through. */
+/* Delays of the branches behind a fork, one per operand; -1: not a channel. Gives the operand of
+ * the longest in *through. */
 static bool branch_delays(const Op *instantiate, int64_t *delays, uint32_t *through)
 {
     PtrMap known = {0};
@@ -120,15 +111,13 @@ static bool branch_delays(const Op *instantiate, int64_t *delays, uint32_t *thro
 bool cost_fork_estimate(const Op *instantiate, int64_t frame, int64_t *words)
 {
     uint32_t through;
-    if (!branch_delays(instantiate, words, &through))
-        return false;
+    if (!branch_delays(instantiate, words, &through)) return false;
     int64_t longest = words[through];
     for (uint32_t i = 0; i < instantiate->operand_count; i++) {
         double share = (double)(longest - words[i]) / FRAME;
         bool is_deep = words[i] >= 0 && i != through;
         words[i] = is_deep ? (int64_t)(share * (double)frame) + PIPELINE_WORDS : 0;
-        if (words[i] > frame && frame > 0)
-            words[i] = frame;
+        if (words[i] > frame && frame > 0) words[i] = frame;
     }
     return true;
 }

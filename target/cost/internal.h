@@ -1,5 +1,5 @@
-/* Pipelines of processes, predicted from their schedules: how many iterations a frame takes, how many
- * cycles an iteration, and when the first word leaves. They follow what the lowering builds
+/* Pipelines of processes, predicted from their schedules: how many iterations a frame takes, how
+ * many cycles an iteration, and when the first word leaves. They follow what the lowering builds
  * (lowering/dfg_to_emithls/) op by op, with one lane of each unrolled loop and trees by their
  * depth, so that a prediction costs no more than a walk over the payload.
  * Tests: test/unit/target/cost/pipeline_test.c, test/e2e/cost_check.py */
@@ -17,8 +17,8 @@ typedef struct Pipeline {
     int64_t write;      /* cycle of an iteration in which it writes */
 } Pipeline;
 
-/* Cycles of a frame that never waits, and those from its first iteration until its first word has left:
- * the loop has started by the time the first word comes in. */
+/* Cycles of a frame that never waits, and those from its first iteration until its first word has
+ * left: the loop has started by the time the first word comes in. */
 int64_t cost_pipeline_cycles(const Pipeline *pipeline);
 int64_t cost_pipeline_fill(const Pipeline *pipeline);
 
@@ -27,13 +27,15 @@ int64_t cost_pipeline_fill(const Pipeline *pipeline);
 const Op *cost_balanced_update(const Op *generic, uint32_t result, const Value **term);
 
 /* memories: what memory_of_compute and so on list. */
-Pipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories, bool lut_products,
-                          Clock clock);
+Pipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories,
+                               bool lut_products, Clock clock);
 Pipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList *memories, Clock clock);
-Pipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryList *memories, Clock clock);
+Pipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryList *memories,
+                               Clock clock);
 Pipeline cost_pipeline_merge(const MergeSchedule *sched, const MemoryList *memories, Clock clock);
 Pipeline cost_pipeline_fork(int64_t words, Clock clock);
 /* words: large ones of a frame. parts: small words in each. elements: of a large word. */
-Pipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins, Clock clock);
+Pipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins,
+                                 Clock clock);
 
 #endif

@@ -1,15 +1,15 @@
 /* Memories of processes: memory.h.
- * Sources: RAMB18 and URAM288 modes, 6-input LUTs as 64 x 1 ROM (UltraScale architecture); LUTs of a
- * small RAM from FINN's cost model.
+ * Sources: RAMB18 and URAM288 modes, 6-input LUTs as 64 x 1 ROM (UltraScale architecture); LUTs of
+ * a small RAM from FINN's cost model.
  * Tests: test/unit/target/cost/memory_test.c */
-#include "target/cost/cost.h"
-
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
+#include "target/cost/cost.h"
 
-static int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
-
-/* --- sizes ----------------------------------------------------------------------------------- */
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 bool memory_is_small(int64_t width_bits, int64_t depth)
 {
@@ -23,8 +23,8 @@ int64_t memory_blocks18(int64_t width_bits, int64_t depth)
     } shapes[] = {{1, 16384}, {2, 8192}, {4, 4096}, {9, 2048}, {18, 1024}, {36, 512}};
     int64_t best = INT64_MAX;
     for (size_t i = 0; i < COUNT_OF(shapes); i++)
-        best = min_i64(best,
-                       ceil_div(width_bits, shapes[i].width) * ceil_div(depth, shapes[i].depth));
+        best =
+            min_i64(best, ceil_div(width_bits, shapes[i].width) * ceil_div(depth, shapes[i].depth));
     return best;
 }
 
@@ -50,9 +50,10 @@ int64_t memory_ram_luts(int64_t width_bits, int64_t depth)
 
 static const char *const kind_names[MEMORY_KINDS] = {"lutram", "bram", "uram"};
 
-Str memory_kind_name(MemoryKind kind) { return str_from(kind_names[kind]); }
-
-/* --- the choice ------------------------------------------------------------------------------ */
+Str memory_kind_name(MemoryKind kind)
+{
+    return str_from(kind_names[kind]);
+}
 
 /* The dfg.storage that an op came with; false: none, or "auto". */
 static bool given_kind(const Op *holder, uint32_t level, MemoryKind *out)
@@ -78,12 +79,9 @@ static bool suits_uram(const Memory *m)
 
 static MemoryKind choose_kind(const Memory *m, const Style *style)
 {
-    if (memory_is_small(m->width, m->depth))
-        return MEMORY_LUTRAM;
-    if (style->uram && suits_uram(m))
-        return MEMORY_URAM;
-    if (style->lutram && m->width * m->depth <= MEMORY_MOST_LUTRAM)
-        return MEMORY_LUTRAM;
+    if (memory_is_small(m->width, m->depth)) return MEMORY_LUTRAM;
+    if (style->uram && suits_uram(m)) return MEMORY_URAM;
+    if (style->lutram && m->width * m->depth <= MEMORY_MOST_LUTRAM) return MEMORY_LUTRAM;
     return MEMORY_BRAM;
 }
 
@@ -93,8 +91,7 @@ static MemoryUse *add_memory(MemoryList *out, const Style *style, const Memory *
     MemoryUse *use = vec_push(out);
     *use = (MemoryUse){.memory = *memory, .holder = holder, .level = level};
     use->memory.is_given = given_kind(holder, level, &use->memory.kind);
-    if (!use->memory.is_given)
-        use->memory.kind = choose_kind(memory, style);
+    if (!use->memory.is_given) use->memory.kind = choose_kind(memory, style);
     return use;
 }
 
@@ -102,14 +99,11 @@ void memory_choices(const MemoryList *memories, Style *out)
 {
     for (size_t i = 0; i < memories->len; i++) {
         const Memory *m = &memories->data[i].memory;
-        if (m->is_given || memory_is_small(m->width, m->depth))
-            continue;
+        if (m->is_given || memory_is_small(m->width, m->depth)) continue;
         out->lutram |= m->width * m->depth <= MEMORY_MOST_LUTRAM;
         out->uram |= suits_uram(m);
     }
 }
-
-/* --- costs ----------------------------------------------------------------------------------- */
 
 /* Blocks have two ports, of which one writes if the memory is written; LUTRAM has one to read. */
 void memory_cost(const Memory *m, Cost *sum)
@@ -121,8 +115,8 @@ void memory_cost(const Memory *m, Cost *sum)
     } else if (m->kind == MEMORY_BRAM) {
         sum->bram18 += copies * memory_blocks18(m->width, m->depth);
     } else {
-        int64_t luts = m->is_rom ? memory_rom_luts(m->width, m->depth)
-                                 : memory_ram_luts(m->width, m->depth);
+        int64_t luts =
+            m->is_rom ? memory_rom_luts(m->width, m->depth) : memory_ram_luts(m->width, m->depth);
         sum->lut += copies * luts;
         sum->ff += copies * m->width; /* behind the read */
     }
@@ -132,8 +126,7 @@ void memory_cost(const Memory *m, Cost *sum)
 void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *sum)
 {
     int64_t counter = 0;
-    while (((int64_t)1 << counter) < depth)
-        counter++;
+    while (((int64_t)1 << counter) < depth) counter++;
     sum->lut += 2 * counter;
     sum->ff += 2 * counter;
     if (kind == FIFO_BRAM)
@@ -142,11 +135,8 @@ void memory_fifo_cost(FifoKind kind, int64_t width_bits, int64_t depth, Cost *su
         sum->uram += memory_blocks_uram(width_bits, depth);
     else
         sum->lut += memory_ram_luts(width_bits, depth);
-    if (kind == FIFO_LUTRAM)
-        sum->ff += width_bits;
+    if (kind == FIFO_LUTRAM) sum->ff += width_bits;
 }
-
-/* --- processes ------------------------------------------------------------------------------- */
 
 /* A splat is a constant in the code, and an operand that only gives its shape is not stored. */
 static Op *table_of(const Op *generic, uint32_t operand)
@@ -171,32 +161,28 @@ static void add_table(const ComputeSchedule *sched, const Style *style, const Op
 {
     TableLayout layout;
     Op *holder = table_of(generic, operand);
-    if (!holder)
-        return;
+    if (!holder) return;
     sched_table_layout(sched, map, &layout);
-    if (layout.depth == 1)
-        return;
+    if (layout.depth == 1) return;
     const Type *elem = type_elem(op_operand(generic, operand)->type);
     int64_t bits = cost_element_bits(elem);
     bool is_loaded = style->loads_tables && memory_is_loadable(elem);
-    const Memory memory = {.width = layout.lanes * bits, .depth = layout.depth, .readers = 1,
-                           .is_rom = !is_loaded};
+    const Memory memory = {
+        .width = layout.lanes * bits, .depth = layout.depth, .readers = 1, .is_rom = !is_loaded};
     MemoryUse *use = add_memory(out, style, &memory, holder, 0);
     use->reader = generic;
     use->operand = operand;
 }
 
-/* Constants that a payload reads where it computes: every lane at a place of its own, and in a bank of
- * its own where it has rows of its own. loops: the payload's as functions of main's. */
+/* Constants that a payload reads where it computes: every lane at a place of its own, and in a bank
+ * of its own where it has rows of its own. loops: the payload's as functions of main's. */
 static void add_lookups(const ComputeSchedule *sched, const Op *generic, const AffineMap *loops,
                         int64_t lanes, const Style *style, MemoryList *out)
 {
-    FOR_EACH_OP(op, linalg_body(generic))
-    {
+    FOR_EACH_OP(op, linalg_body(generic)) {
         LookupLayout layout;
         Op *holder = op->def == TENSOR(EXTRACT) ? value_def(op_operand(op, 0)) : NULL;
-        if (!holder || !type_is_shaped(op_operand(op, 0)->type))
-            continue;
+        if (!holder || !type_is_shaped(op_operand(op, 0)->type)) continue;
         sched_lookup_layout(sched, loops, op, &layout);
         const Memory memory = {.width = cost_element_bits(type_elem(op_operand(op, 0)->type)),
                                .depth = layout.rows.depth * layout.inner,
@@ -210,15 +196,14 @@ static void add_lookups(const ComputeSchedule *sched, const Op *generic, const A
 /* Accumulators that wait while others take their turn. */
 static void add_sums(const ComputeSchedule *sched, const Style *style, MemoryList *out)
 {
-    if (sched->accumulators == 1 || sched->reduction.turns > 1)
-        return;
+    if (sched->accumulators == 1 || sched->reduction.turns > 1) return;
     for (uint32_t i = 0; i < sched->main->result_count; i++) {
         Value *result = op_result(sched->main, i);
         const Memory memory = {.width = sched->lanes * cost_element_bits(type_elem(result->type)),
-                               .depth = sched->accumulators, .readers = 1};
+                               .depth = sched->accumulators,
+                               .readers = 1};
         MemoryUse *use = add_memory(out, style, &memory, value_def(result), 0);
-        if (i > 0)
-            use->memory.kind = use[-1].memory.kind; /* they are bound together */
+        if (i > 0) use->memory.kind = use[-1].memory.kind; /* they are bound together */
     }
 }
 
@@ -229,7 +214,8 @@ void memory_of_compute(const ComputeSchedule *sched, const Style *style, MemoryL
     for (uint32_t s = 0; s < sched->stage_count; s++)
         for (uint32_t i = 0; i < linalg_input_count(sched->stages[s]); i++)
             if (table_of(sched->stages[s], i))
-                add_table(sched, style, sched->stages[s], i, sched_stage_operand_map(sched, s, i), out);
+                add_table(sched, style, sched->stages[s], i, sched_stage_operand_map(sched, s, i),
+                          out);
     add_lookups(sched, sched->main, map_identity(sched->main->ctx, sched->kernel.loop_count),
                 sched->lanes * sched->reduction_lanes, style, out);
     for (uint32_t s = 0; s < sched->stage_count; s++)
@@ -240,8 +226,7 @@ void memory_of_compute(const ComputeSchedule *sched, const Style *style, MemoryL
 static Op *find_op(const Op *process, const Op *wanted)
 {
     FOR_EACH_OP(op, region_entry(op_region(process, 0)))
-    if (op == wanted)
-        return op;
+        if (op == wanted) return op;
     return NULL;
 }
 
@@ -251,11 +236,11 @@ void memory_of_window(const WindowSchedule *sched, const Style *style, MemoryLis
     Op *holder = find_op(sched->process, sched->window);
     int64_t bits = sched->lanes * cost_element_bits(type_elem(op_operand(sched->window, 0)->type));
     for (uint32_t level = 0; level < sched->params.count; level++) {
-        const Memory memory = {
-            .width = sched_window_taps(sched, level) * sched_window_history(sched, level) * bits,
-            .depth = sched_window_row_words(sched, level), .readers = 1};
-        if (memory.width > 0 && memory.depth > 1)
-            add_memory(out, style, &memory, holder, level);
+        const Memory memory = {.width = sched_window_taps(sched, level) *
+                                        sched_window_history(sched, level) * bits,
+                               .depth = sched_window_row_words(sched, level),
+                               .readers = 1};
+        if (memory.width > 0 && memory.depth > 1) add_memory(out, style, &memory, holder, level);
     }
 }
 
@@ -270,10 +255,11 @@ void memory_of_merge(const MergeSchedule *sched, const Style *style, MemoryList 
 {
     int64_t bits = cost_element_bits(type_elem(op_result(sched->merge, 0)->type));
     for (uint32_t i = 0; i < sched->source_count; i++) {
-        if (sched->port[i] >= 0 || sched_merge_constant(sched, i)->u.dense.is_splat)
-            continue;
-        const Memory memory = {.width = sched->lanes * bits, .depth = sched_merge_words(sched, i),
-                               .readers = 1, .is_rom = true};
+        if (sched->port[i] >= 0 || sched_merge_constant(sched, i)->u.dense.is_splat) continue;
+        const Memory memory = {.width = sched->lanes * bits,
+                               .depth = sched_merge_words(sched, i),
+                               .readers = 1,
+                               .is_rom = true};
         MemoryUse *use = add_memory(out, style, &memory, value_def(op_operand(sched->merge, i)), 0);
         use->reader = sched->merge;
         use->operand = i;

@@ -1,11 +1,13 @@
-/* Pipelines of the processes that move words: pipeline.h. The delays of their conditions are those of
- * the expressions that the lowering writes.
+/* Pipelines of the processes that move words: pipeline.h. The delays of their conditions are those
+ * of the expressions that the lowering writes.
  * Tests: test/unit/target/cost/pipeline_test.c, test/e2e/cost_check.py */
+#include "sim/design/design.h"
 #include "target/cost/internal.h"
 
-#include "sim/design/design.h"
-
-static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 int64_t cost_pipeline_cycles(const Pipeline *p)
 {
@@ -19,8 +21,12 @@ int64_t cost_pipeline_fill(const Pipeline *p)
 
 static Pipeline finish(const Iteration *it, int64_t trips, int64_t first)
 {
-    return (Pipeline){.executions = 1, .trips = trips, .ii = 1, .depth = iteration_depth(it),
-                      .first = first, .write = iteration_write_cycle(it)};
+    return (Pipeline){.executions = 1,
+                      .trips = trips,
+                      .ii = 1,
+                      .depth = iteration_depth(it),
+                      .first = first,
+                      .write = iteration_write_cycle(it)};
 }
 
 /* When a word is there that is loaded at `ready`. */
@@ -28,8 +34,6 @@ static int64_t load(Iteration *it, const MemoryUse *use, int64_t ready)
 {
     return iteration_op(it, ready, latency_memory_load(memory_kind_name(use->memory.kind)));
 }
-
-/* --- conditions ------------------------------------------------------------------------------ */
 
 /* What the constraints of an if or a choice compute. */
 typedef struct PipelineConstraints {
@@ -43,13 +47,11 @@ static void constrain(PipelineConstraints *c, int64_t delay)
 }
 
 /* low <= expr <= high where the range [min, max] does not imply it; the upper bound negates. */
-static void constrain_between(PipelineConstraints *c, int64_t delay, int64_t min, int64_t max, int64_t low,
-                              int64_t high)
+static void constrain_between(PipelineConstraints *c, int64_t delay, int64_t min, int64_t max,
+                              int64_t low, int64_t high)
 {
-    if (min < low)
-        constrain(c, delay);
-    if (max > high)
-        constrain(c, delay + latency_counter_sum());
+    if (min < low) constrain(c, delay);
+    if (max > high) constrain(c, delay + latency_counter_sum());
 }
 
 static int64_t known_at(Iteration *it, const PipelineConstraints *c)
@@ -63,14 +65,11 @@ static int64_t position_delay(uint32_t dims)
     return dims > 1 ? 2 * (dims - 1) * latency_counter_sum() : 0;
 }
 
-/* --- windows --------------------------------------------------------------------------------- */
-
 /* Dimensions of the box that count. */
 static uint32_t box_dims(const WindowSchedule *sched)
 {
     uint32_t dims = 0;
-    for (uint32_t i = 0; i < sched->params.count; i++)
-        dims += sched->box[i] > 1;
+    for (uint32_t i = 0; i < sched->params.count; i++) dims += sched->box[i] > 1;
     return dims;
 }
 
@@ -81,8 +80,8 @@ static PipelineConstraints reading(const WindowSchedule *sched)
     int64_t first = sched->begin / sched->inner_words + sched->shift;
     int64_t last = sched->end / sched->inner_words - 1 + sched->shift;
     for (uint32_t i = sched->params.count; i-- > 1;) {
-        int64_t within = position + latency_counter_quotient(pitch) +
-                         latency_counter_quotient(sched->box[i]);
+        int64_t within =
+            position + latency_counter_quotient(pitch) + latency_counter_quotient(sched->box[i]);
         if (sched->dim[i].in < sched->box[i])
             constrain_between(&c, within, 0, sched->box[i] - 1, 0, sched->dim[i].in - 1);
         pitch *= sched->box[i];
@@ -98,22 +97,20 @@ static PipelineConstraints writing(const WindowSchedule *sched)
         const WindowDim *dim = &sched->dim[i];
         int64_t min = i == 0 ? -sched->lead : 0;
         constrain_between(&c, 0, min, min + sched->box[i] - 1, 0, (dim->out - 1) * dim->stride);
-        if (dim->stride > 1)
-            constrain(&c, latency_counter_quotient(dim->stride));
+        if (dim->stride > 1) constrain(&c, latency_counter_quotient(dim->stride));
     }
     return c;
 }
 
-/* An element's place along dimension i: coordinate * pixels + output * stride + kernel * dilation. */
+/* An element's place along dimension i: coordinate * pixels + output * stride + kernel *
+ * dilation. */
 static int64_t place_delay(const WindowSchedule *sched, uint32_t i)
 {
     const WindowParams *p = &sched->params;
     const WindowDim *dim = &sched->dim[i];
     int64_t levels = dim->pixels > 1;
-    if (dim->outputs > 1)
-        levels = later(levels, p->stride[i] > 1) + 1;
-    if (p->kernel[i] > 1)
-        levels = later(levels, p->dilation[i] > 1) + 1;
+    if (dim->outputs > 1) levels = later(levels, p->stride[i] > 1) + 1;
+    if (p->kernel[i] > 1) levels = later(levels, p->dilation[i] > 1) + 1;
     return levels * latency_counter_sum();
 }
 
@@ -136,30 +133,27 @@ Pipeline cost_pipeline_window(const WindowSchedule *sched, const MemoryList *mem
     OpTiming choose = latency_register_load(2);
     PipelineConstraints read = reading(sched), write = writing(sched), inside = padding(sched);
     int64_t taps = iteration_read(&it, known_at(&it, &read));
-    for (size_t i = 0; i < memories->len; i++)
-        taps = later(taps, load(&it, &memories->data[i], 0));
-    if (inside.count)
-        taps = iteration_op(&it, later(taps, known_at(&it, &inside)), choose);
+    for (size_t i = 0; i < memories->len; i++) taps = later(taps, load(&it, &memories->data[i], 0));
+    if (inside.count) taps = iteration_op(&it, later(taps, known_at(&it, &inside)), choose);
     iteration_write(&it, later(taps, known_at(&it, &write)));
     Pipeline p = finish(&it, sched->end - sched->begin, sched_window_first_write(sched));
     p.executions = sched->outer;
     return p;
 }
 
-/* --- reorders and merges --------------------------------------------------------------------- */
-
-static void constrain_counter(PipelineConstraints *c, int64_t delay, int64_t extent, int64_t low, int64_t high)
+static void constrain_counter(PipelineConstraints *c, int64_t delay, int64_t extent, int64_t low,
+                              int64_t high)
 {
     constrain_between(c, delay, 0, extent - 1, low, high);
 }
 
-Pipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryList *memories, Clock clock)
+Pipeline cost_pipeline_reorder(const ReorderSchedule *sched, const MemoryList *memories,
+                               Clock clock)
 {
     Iteration it = {.clock = clock};
     PipelineConstraints read = {0}, write = {0}, inside = {.count = sched->bound_count};
     uint32_t dims = 0;
-    for (uint32_t i = 0; i < sched->inner_count; i++)
-        dims += sched->inner[i] > 1;
+    for (uint32_t i = 0; i < sched->inner_count; i++) dims += sched->inner[i] > 1;
     constrain_counter(&read, 0, sched->steps, 0, sched->in_blocks - 1);
     constrain_counter(&read, position_delay(dims), sched->step_trips, 0, sched->in_burst - 1);
     constrain_counter(&write, 0, sched->steps, sched->delay, sched->delay + sched->out_blocks - 1);
@@ -187,8 +181,7 @@ Pipeline cost_pipeline_merge(const MergeSchedule *sched, const MemoryList *memor
 {
     Iteration it = {.clock = clock};
     int64_t word = 0;
-    for (size_t i = 0; i < memories->len; i++)
-        word = later(word, load(&it, &memories->data[i], 0));
+    for (size_t i = 0; i < memories->len; i++) word = later(word, load(&it, &memories->data[i], 0));
     for (uint32_t i = 0; i < sched->source_count; i++) {
         PipelineConstraints where = part_condition(sched, &sched->parts[i]);
         int64_t entered = known_at(&it, &where);
@@ -198,8 +191,6 @@ Pipeline cost_pipeline_merge(const MergeSchedule *sched, const MemoryList *memor
     return finish(&it, sched_merge_trips(sched), 0);
 }
 
-/* --- forks and converters -------------------------------------------------------------------- */
-
 Pipeline cost_pipeline_fork(int64_t words, Clock clock)
 {
     Iteration it = {.clock = clock};
@@ -208,7 +199,8 @@ Pipeline cost_pipeline_fork(int64_t words, Clock clock)
 }
 
 /* A counter per dimension in which the words differ decides on the part; mostly it is one. */
-Pipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins, Clock clock)
+Pipeline cost_pipeline_converter(int64_t words, int64_t parts, int64_t elements, bool joins,
+                                 Clock clock)
 {
     Iteration it = {.clock = clock};
     PipelineConstraints edge = {.count = 1};

@@ -1,32 +1,31 @@
 /* The pipeline of a compute process: words and tables are read, products joined by trees or chains
  * and taken into the accumulators, the epilogue finishes and writes.
  * Tests: test/unit/target/cost/pipeline_test.c, test/e2e/cost_check.py */
-#include "target/cost/internal.h"
-
+#include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "analysis/analysis.h"
 #include "target/cost/cost.h"
+#include "target/cost/internal.h"
 
 typedef struct ComputeTimer {
     const ComputeSchedule *sched;
     const MemoryList *memories;
     bool lut_products;
     Iteration it;
-    int64_t words;    /* when the words of all streams are there */
-    PtrMap times;     /* of the values of the payload being walked; plus 1 */
+    int64_t words; /* when the words of all streams are there */
+    PtrMap times;  /* of the values of the payload being walked; plus 1 */
 } ComputeTimer;
 
-static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
-
-/* --- operands -------------------------------------------------------------------------------- */
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 static bool is_streamed(const ComputeSchedule *sched, uint32_t operand)
 {
     for (uint32_t s = 0; s < sched->stream_count; s++)
-        if (sched->stream_operand[s] == operand)
-            return true;
+        if (sched->stream_operand[s] == operand) return true;
     return false;
 }
 
@@ -37,16 +36,13 @@ static int64_t word_choices(const ComputeSchedule *sched, uint32_t operand)
     const Type *tensor = op_operand(sched->main, operand)->type;
     int64_t elements = 1, taken = 1;
     for (uint32_t i = sched->read_depth; i < sched->loop_count; i++)
-        if (map_result_of_dim(map, sched->loops[i].loop) >= 0)
-            taken *= sched->loops[i].trip;
+        if (map_result_of_dim(map, sched->loops[i].loop) >= 0) taken *= sched->loops[i].trip;
     for (uint32_t r = 0; taken > 1 && r < map->result_count; r++) {
-        if (map->results[r]->kind != AFFINE_DIM)
-            continue;
+        if (map->results[r]->kind != AFFINE_DIM) continue;
         uint32_t loop = (uint32_t)map->results[r]->value;
         int64_t words = 1;
         for (uint32_t i = 0; i < sched->read_depth; i++)
-            if (sched->loops[i].loop == loop)
-                words = sched->loops[i].trip;
+            if (sched->loops[i].loop == loop) words = sched->loops[i].trip;
         elements *= tensor->u.shaped.dims[r] / words;
     }
     return elements;
@@ -56,8 +52,7 @@ static const MemoryUse *find_memory(const ComputeTimer *t, const Op *reader, uin
 {
     for (size_t i = 0; i < t->memories->len; i++) {
         const MemoryUse *use = &t->memories->data[i];
-        if (use->reader == reader && use->operand == operand)
-            return use;
+        if (use->reader == reader && use->operand == operand) return use;
     }
     return NULL;
 }
@@ -71,14 +66,10 @@ static int64_t load_time(ComputeTimer *t, const MemoryUse *use, int64_t ready)
 static int64_t operand_time(ComputeTimer *t, const Op *generic, uint32_t operand)
 {
     const MemoryUse *use = find_memory(t, generic, operand);
-    if (use)
-        return load_time(t, use, 0);
-    if (generic != t->sched->main || !is_streamed(t->sched, operand))
-        return 0;
+    if (use) return load_time(t, use, 0);
+    if (generic != t->sched->main || !is_streamed(t->sched, operand)) return 0;
     return iteration_op(&t->it, t->words, latency_register_load(word_choices(t->sched, operand)));
 }
-
-/* --- payloads -------------------------------------------------------------------------------- */
 
 static int64_t value_time(const ComputeTimer *t, const Value *value)
 {
@@ -110,24 +101,22 @@ static void time_op(ComputeTimer *t, const Op *op)
         done = op->def && op->def->dialect == &linalg_dialect
                    ? 0
                    : iteration_op(&t->it, ready, scalar_timing(t, op));
-    for (uint32_t i = 0; i < op->result_count; i++)
-        set_time(t, op_result(op, i), done);
+    for (uint32_t i = 0; i < op->result_count; i++) set_time(t, op_result(op, i), done);
 }
 
-/* Walks a payload whose arguments from the first init on, and `flow` among the inputs, have times. */
+/* Walks a payload whose arguments from the first init on, and `flow` among the inputs, have
+ * times. */
 static void time_payload(ComputeTimer *t, const Op *generic, const Value *flow, int64_t flow_time,
                          const Op *without)
 {
     const Block *body = linalg_body(generic);
     for (uint32_t i = 0; i < linalg_input_count(generic); i++) {
-        if (!value_has_uses(body->args[i]))
-            continue;
+        if (!value_has_uses(body->args[i])) continue;
         bool flows = flow && reshape_source(op_operand(generic, i)) == flow;
         set_time(t, body->args[i], flows ? flow_time : operand_time(t, generic, i));
     }
     for (const Op *op = body->first; op != body->last; op = op->next)
-        if (op != without)
-            time_op(t, op);
+        if (op != without) time_op(t, op);
 }
 
 static int64_t yielded_time(const ComputeTimer *t, const Op *generic, uint32_t i)
@@ -135,14 +124,11 @@ static int64_t yielded_time(const ComputeTimer *t, const Op *generic, uint32_t i
     return value_time(t, op_operand(linalg_body(generic)->last, i));
 }
 
-/* --- accumulators ---------------------------------------------------------------------------- */
-
 /* The constraints of "all reduction counters are at their first value" and the like. */
 static int64_t reduction_edge(const ComputeSchedule *sched)
 {
     int64_t count = 0;
-    for (uint32_t i = 0; i < sched->loop_count; i++)
-        count += sched->loops[i].is_reduction;
+    for (uint32_t i = 0; i < sched->loop_count; i++) count += sched->loops[i].is_reduction;
     return count;
 }
 
@@ -162,12 +148,9 @@ static int64_t started_sum(ComputeTimer *t, uint32_t result)
     const MemoryUse *waiting = NULL;
     int64_t edge = reduction_edge(t->sched), initial = initial_time(t, result), so_far = 0;
     for (size_t i = 0; i < t->memories->len; i++)
-        if (!t->memories->data[i].reader)
-            waiting = &t->memories->data[i];
-    if (edge == 0)
-        return initial;
-    if (waiting)
-        so_far = load_time(t, waiting, 0);
+        if (!t->memories->data[i].reader) waiting = &t->memories->data[i];
+    if (edge == 0) return initial;
+    if (waiting) so_far = load_time(t, waiting, 0);
     return choose(t, iteration_condition(&t->it, edge, 0), later(initial, so_far));
 }
 
@@ -177,8 +160,7 @@ static bool is_associative(const Op *op)
                                         ARITH(MINSI), ARITH(MINUI), ARITH(MULI),
                                         ARITH(ANDI),  ARITH(ORI),   ARITH(XORI)};
     for (size_t i = 0; i < COUNT_OF(defs); i++)
-        if (op->def == defs[i])
-            return true;
+        if (op->def == defs[i]) return true;
     return false;
 }
 
@@ -196,8 +178,7 @@ const Op *cost_balanced_update(const Op *generic, uint32_t result, const Value *
 
 static int64_t tree_time(ComputeTimer *t, int64_t time, int64_t terms, OpTiming timing)
 {
-    for (; terms > 1; terms = (terms + 1) / 2)
-        time = iteration_op(&t->it, time, timing);
+    for (; terms > 1; terms = (terms + 1) / 2) time = iteration_op(&t->it, time, timing);
     return time;
 }
 
@@ -218,8 +199,7 @@ static void time_lanes(ComputeTimer *t, int64_t *sums)
 {
     const Op *main = t->sched->main;
     int64_t begun[SCHED_MAX_RESULTS], copies = t->sched->reduction_lanes, chain = 1;
-    for (uint32_t i = 0; i < main->result_count; i++)
-        begun[i] = sums[i];
+    for (uint32_t i = 0; i < main->result_count; i++) begun[i] = sums[i];
     time_update(t, sums);
     for (uint32_t i = 0; copies > 1 && i < main->result_count; i++) {
         const Value *term;
@@ -232,8 +212,7 @@ static void time_lanes(ComputeTimer *t, int64_t *sums)
         int64_t time = tree_time(t, value_time(t, term), copies, timing);
         sums[i] = iteration_op(&t->it, later(time, begun[i]), timing);
     }
-    for (int64_t i = 1; i < chain; i++)
-        time_update(t, sums);
+    for (int64_t i = 1; i < chain; i++) time_update(t, sums);
 }
 
 /* The term of an iteration, joined by a tree, taken into the accumulator or into a partial sum. */
@@ -244,8 +223,8 @@ static int64_t time_term(ComputeTimer *t)
     OpTiming timing = latency_op(r->combine, t->it.clock);
     int64_t edge = reduction_edge(sched), so_far;
     time_payload(t, sched->main, NULL, 0, r->combine);
-    int64_t term = tree_time(t, value_time(t, sched_reduction_term(r->combine)), sched->reduction_lanes,
-                             timing);
+    int64_t term = tree_time(t, value_time(t, sched_reduction_term(r->combine)),
+                             sched->reduction_lanes, timing);
     if (r->turns == 1)
         so_far = started_sum(t, 0);
     else
@@ -273,8 +252,7 @@ static int64_t time_packed(ComputeTimer *t)
     OpTiming narrow = latency_sum(type_width(type_elem(op_result(t->sched->main, 0)->type)));
     time_payload(t, t->sched->main, NULL, 0, NULL);
     int64_t time = iteration_op(&t->it, later(pack_time(t, 0), pack_time(t, 1)), latency_dsp());
-    if (p->chain_length > 1)
-        iteration_op(&t->it, time, whole);
+    if (p->chain_length > 1) iteration_op(&t->it, time, whole);
     for (int64_t i = 1; i < p->chain_length; i++)
         time = iteration_op(&t->it, time, latency_cascade());
     if (p->grid.fields[0] * p->grid.fields[1] > 1) /* a bit is masked, a field corrected by it */
@@ -286,17 +264,12 @@ static int64_t time_packed(ComputeTimer *t)
 static int64_t time_reduction(ComputeTimer *t)
 {
     int64_t sums[SCHED_MAX_RESULTS];
-    if (t->sched->packing.is_used && !t->lut_products)
-        return time_packed(t);
-    if (t->sched->reduction.combine)
-        return time_term(t);
-    for (uint32_t i = 0; i < t->sched->main->result_count; i++)
-        sums[i] = started_sum(t, i);
+    if (t->sched->packing.is_used && !t->lut_products) return time_packed(t);
+    if (t->sched->reduction.combine) return time_term(t);
+    for (uint32_t i = 0; i < t->sched->main->result_count; i++) sums[i] = started_sum(t, i);
     time_lanes(t, sums);
     return sums[0];
 }
-
-/* --- the process ----------------------------------------------------------------------------- */
 
 static void read_words(ComputeTimer *t)
 {
@@ -317,11 +290,11 @@ static int64_t time_stages(ComputeTimer *t, int64_t value)
     return value;
 }
 
-Pipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories, bool lut_products,
-                          Clock clock)
+Pipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *memories,
+                               bool lut_products, Clock clock)
 {
-    ComputeTimer t = {.sched = sched, .memories = memories, .lut_products = lut_products,
-                      .it = {.clock = clock}};
+    ComputeTimer t = {
+        .sched = sched, .memories = memories, .lut_products = lut_products, .it = {.clock = clock}};
     int64_t value;
     read_words(&t);
     if (sched->kernel.class != KERNEL_PURE_PARALLEL) {
@@ -333,7 +306,10 @@ Pipeline cost_pipeline_compute(const ComputeSchedule *sched, const MemoryList *m
     value = time_stages(&t, value);
     iteration_write(&t.it, later(value, iteration_condition(&t.it, reduction_edge(sched), 0)));
     ptrmap_free(&t.times);
-    return (Pipeline){.executions = 1, .trips = sched_compute_trips(sched), .ii = sched->reduction.ii,
-                      .depth = iteration_depth(&t.it), .first = sched_compute_first_write(sched),
+    return (Pipeline){.executions = 1,
+                      .trips = sched_compute_trips(sched),
+                      .ii = sched->reduction.ii,
+                      .depth = iteration_depth(&t.it),
+                      .first = sched_compute_first_write(sched),
                       .write = iteration_write_cycle(&t.it)};
 }

@@ -1,13 +1,12 @@
-/* Reads csynth.xml. Elements that a version leaves out, and values such as "undef" or "?", are unknown
- * figures. An interval that stands as a range is its upper end; that of a function whose loop rewinds
- * by itself is the loop's and not the function's, so it is not taken. */
-#include "target/device/device.h"
-
-#include "ir/asm/print/print.h"
-#include "target/device/internal.h"
-
+/* Reads csynth.xml. Elements that a version leaves out, and values such as "undef" or "?", are
+ * unknown figures. An interval that stands as a range is its upper end; that of a function whose
+ * loop rewinds by itself is the loop's and not the function's, so it is not taken. */
 #include <stdlib.h>
 #include <string.h>
+
+#include "ir/asm/print/print.h"
+#include "target/device/device.h"
+#include "target/device/internal.h"
 
 enum { MAX_DIGITS = 15 };
 static const int64_t max_report_bytes = INT64_C(1) << 28;
@@ -21,11 +20,9 @@ static Str child_text(const XmlFile *file, const xmlNode *node, const char *name
 static int64_t last_number(Str text)
 {
     size_t end = text.len;
-    while (end > 0 && (text.data[end - 1] < '0' || text.data[end - 1] > '9'))
-        end--;
+    while (end > 0 && (text.data[end - 1] < '0' || text.data[end - 1] > '9')) end--;
     size_t begin = end;
-    while (begin > 0 && text.data[begin - 1] >= '0' && text.data[begin - 1] <= '9')
-        begin--;
+    while (begin > 0 && text.data[begin - 1] >= '0' && text.data[begin - 1] <= '9') begin--;
     bool is_number = end > begin && end - begin <= MAX_DIGITS;
     return is_number ? strtoll(text.data + begin, NULL, 10) : -1;
 }
@@ -71,8 +68,8 @@ static void read_report(const XmlFile *file, const xmlNode *root, SynthReport *o
     out->part = child_text(file, user, "Part");
     out->top = child_text(file, user, "TopModelName");
     out->target_ns = child_text(file, user, "TargetClockPeriod");
-    out->estimated_ns = child_text(file, xml_child(performance, "SummaryOfTimingAnalysis"),
-                                   "EstimatedClockPeriod");
+    out->estimated_ns =
+        child_text(file, xml_child(performance, "SummaryOfTimingAnalysis"), "EstimatedClockPeriod");
     out->total = read_figures(file, root);
     const xmlNode *modules = xml_child(root, "ModuleInformation");
     for (const xmlNode *node = modules ? modules->children : NULL; node; node = node->next) {
@@ -94,8 +91,7 @@ bool csynth_read(Context *ctx, const char *path, SynthReport *out)
                                   "is not a synthesis report of Vitis HLS: <%s> has no "
                                   "<PerformanceEstimates>",
                                   (const char *)root->name));
-    if (ok)
-        read_report(&file, root, out);
+    if (ok) read_report(&file, root, out);
     xmlFreeDoc(doc);
     return ok;
 }
@@ -103,8 +99,7 @@ bool csynth_read(Context *ctx, const char *path, SynthReport *out)
 const SynthModule *csynth_module(const SynthReport *report, Str name)
 {
     for (size_t i = 0; i < report->modules.len; i++)
-        if (str_eq(report->modules.data[i].name, name))
-            return &report->modules.data[i];
+        if (str_eq(report->modules.data[i].name, name)) return &report->modules.data[i];
     return NULL;
 }
 

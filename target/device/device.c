@@ -1,14 +1,13 @@
 /* Reads device descriptions. The schema says what a file may hold, so that reading the validated
  * tree cannot fail.
  * Tests: test/unit/target/device/device_test.c, lit/tools/device*.mir */
-#include "target/device/device.h"
-
-#include "ir/asm/print/print.h"
-#include "target/device/internal.h"
-
 #include <libxml/xmlschemas.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "ir/asm/print/print.h"
+#include "target/device/device.h"
+#include "target/device/internal.h"
 
 enum { MAX_FILE_SIZE = 1 << 20 };
 
@@ -21,8 +20,6 @@ static void ignore(void *user, xmlErrorPtr error)
 {
     (void)user, (void)error;
 }
-
-/* --- reading a valid tree ----------------------------------------------------------------- */
 
 /* The schema bounds numbers to nine digits and a sign. */
 static int64_t read_count(const XmlFile *file, const xmlNode *node, const char *name)
@@ -91,17 +88,13 @@ static void read_device(const XmlFile *file, const xmlNode *root, Device *out)
     out->part = xml_attribute(file, root, "part");
     out->dsp_kind = xml_attribute(file, root, "dspKind");
     for (const xmlNode *node = root->children; node; node = node->next)
-        if (node->type == XML_ELEMENT_NODE)
-            read_element(file, node, out);
+        if (node->type == XML_ELEMENT_NODE) read_element(file, node, out);
 }
-
-/* --- checking ----------------------------------------------------------------------------- */
 
 static bool validate_against(XmlFile *file, xmlDoc *doc, xmlSchema *schema)
 {
     xmlSchemaValidCtxt *check = xmlSchemaNewValidCtxt(schema);
-    if (!check)
-        panic("out of memory");
+    if (!check) panic("out of memory");
     xmlSchemaSetValidStructuredErrors(check, on_invalid, file);
     if (xmlSchemaValidateDoc(check, doc) != 0)
         xml_report(file, NULL, "does not follow the schema of device files");
@@ -112,8 +105,7 @@ static bool validate_against(XmlFile *file, xmlDoc *doc, xmlSchema *schema)
 static xmlSchema *read_schema(xmlDoc *doc)
 {
     xmlSchemaParserCtxt *parser = xmlSchemaNewDocParserCtxt(doc);
-    if (!parser)
-        panic("out of memory");
+    if (!parser) panic("out of memory");
     xmlSchemaSetParserStructuredErrors(parser, ignore, NULL);
     xmlSchema *schema = xmlSchemaParse(parser);
     xmlSchemaFreeParserCtxt(parser);
@@ -151,8 +143,7 @@ Resources device_budget(const Device *device, int64_t percent)
 {
     const Resources *total = &device->total, *share = &device->percent;
     const Resources equal = {percent, percent, percent, percent, percent};
-    if (percent > 0)
-        share = &equal;
+    if (percent > 0) share = &equal;
     return (Resources){
         .lut = total->lut * share->lut / 100,
         .ff = total->ff * share->ff / 100,

@@ -1,6 +1,7 @@
 /* Device descriptions: XML files that give a part, what each of its dies offers, and how much of it
- * a design should take. They are checked against the schema beside them (target/devices/device.xsd),
- * and read without network, external entities or document types; a file above 1 MiB is refused.
+ * a design should take. They are checked against the schema beside them
+ * (target/devices/device.xsd), and read without network, external entities or document types; a
+ * file above 1 MiB is refused.
  * Tests: test/unit/target/device/device_test.c, lit/tools/device*.mir */
 #ifndef MING_TARGET_DEVICE_DEVICE_H
 #define MING_TARGET_DEVICE_DEVICE_H
@@ -23,7 +24,7 @@ typedef struct NamedResources {
 } NamedResources;
 
 typedef struct DeviceMemory {
-    Str kind, shapes; /* shapes: depth x width in bits, separated by blanks */
+    Str kind, shapes;  /* shapes: depth x width in bits, separated by blanks */
     bool has_contents; /* may be initialized by the bitstream */
 } DeviceMemory;
 
@@ -77,23 +78,23 @@ bool csynth_read(Context *ctx, const char *path, SynthReport *out) MUST_CHECK;
 const SynthModule *csynth_module(const SynthReport *report, Str name);
 void csynth_free(SynthReport *report);
 
-/* JSON files with the place of everything in them, for diagnostics. jansson reads and checks the text,
- * but tells only where a mistake of form is; lines and columns of values come from a scan of the text
- * that it accepted, in step with its tree.
+/* JSON files with the place of everything in them, for diagnostics. jansson reads and checks the
+ * text, but tells only where a mistake of form is; lines and columns of values come from a scan of
+ * the text that it accepted, in step with its tree.
  * Tests: test/unit/target/device/json_file_test.c, lit/target/dse/folding-invalid.test */
 
 typedef struct JsonFile {
     Context *ctx;
     const Ident *path;
-    StrBuf text;    /* registered with the context, so that diagnostics show lines of it */
+    StrBuf text; /* registered with the context, so that diagnostics show lines of it */
     json_t *root;
-    PtrMap places;  /* key's text or value -> location */
+    PtrMap places; /* key's text or value -> location */
 } JsonFile;
 
-/* what: "folding file", for diagnostics. False: diagnosed (no regular file, longer than max_bytes, no
- * JSON, a key twice in one object). A file that was read must be freed, after diag_flush. */
-bool json_file_read(Context *ctx, Str path, const char *what, int64_t max_bytes,
-                    JsonFile *out) MUST_CHECK;
+/* what: "folding file", for diagnostics. False: diagnosed (no regular file, longer than max_bytes,
+ * no JSON, a key twice in one object). A file that was read must be freed, after diag_flush. */
+bool json_file_read(Context *ctx, Str path, const char *what, int64_t max_bytes, JsonFile *out)
+    MUST_CHECK;
 void json_file_free(JsonFile *file);
 
 /* Location of a key, by the pointer that json_object_foreach gives, or of a value. true, false and

@@ -4,11 +4,11 @@
 #ifndef MING_TARGET_DEVICE_INTERNAL_H
 #define MING_TARGET_DEVICE_INTERNAL_H
 
-#include "target/device/device.h"
 #include <libxml/parser.h>
 #include <libxml/xmlerror.h>
 
 #include "ir/attr/attr.h"
+#include "target/device/device.h"
 
 typedef struct XmlFile {
     Context *ctx;
@@ -23,8 +23,8 @@ extern const int xml_options;
 const Attr *xml_loc(const XmlFile *file, long line);
 /* One diagnostic for a file, of the first call. error may be NULL: then `otherwise` is said. */
 void xml_report(XmlFile *file, const xmlError *error, const char *otherwise);
-/* The document; the caller frees it. what: "device file", for diagnostics. NULL: diagnosed (no regular
- * file, longer than max_bytes, not well-formed, a document type). */
+/* The document; the caller frees it. what: "device file", for diagnostics. NULL: diagnosed (no
+ * regular file, longer than max_bytes, not well-formed, a document type). */
 xmlDoc *xml_read(XmlFile *file, const char *what, int64_t max_bytes) MUST_CHECK;
 
 /* First child element of that name, or NULL. */

@@ -1,16 +1,13 @@
 /* Reads a JSON file with jansson and finds the places of its values. jansson limits how deep values
  * nest, so the scan may recurse; it keeps the members of an object in the text's order. */
-#include "target/device/device.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ir/attr/attr.h"
 #include "ir/asm/print/print.h"
-
-/* --- places ---------------------------------------------------------------------------------- */
+#include "ir/attr/attr.h"
+#include "target/device/device.h"
 
 /* The text is valid JSON and ends with a zero. */
 typedef struct JsonScan {
@@ -31,19 +28,20 @@ static void step(JsonScan *s)
 
 static void step_while(JsonScan *s, const char *set)
 {
-    while (*s->at && strchr(set, *s->at))
-        step(s);
+    while (*s->at && strchr(set, *s->at)) step(s);
 }
 
 /* To the next key, value or end of a list or object. */
-static void skip_between(JsonScan *s) { step_while(s, " \t\r\n,:"); }
+static void skip_between(JsonScan *s)
+{
+    step_while(s, " \t\r\n,:");
+}
 
 static void skip_string(JsonScan *s)
 {
     step(s);
     while (*s->at != '"') {
-        if (*s->at == '\\')
-            step(s);
+        if (*s->at == '\\') step(s);
         step(s);
     }
     step(s);
@@ -55,15 +53,17 @@ static void record(JsonScan *s, const void *item)
                (void *)(uintptr_t)loc_file(s->file->ctx, s->file->path, s->line, s->column));
 }
 
-static bool is_shared(const json_t *value) { return json_is_boolean(value) || json_is_null(value); }
+static bool is_shared(const json_t *value)
+{
+    return json_is_boolean(value) || json_is_null(value);
+}
 
 static void scan_value(JsonScan *s, const json_t *value)
 {
     const char *key;
     json_t *member;
     skip_between(s);
-    if (!is_shared(value))
-        record(s, value);
+    if (!is_shared(value)) record(s, value);
     if (json_is_string(value)) {
         skip_string(s);
     } else if (!json_is_object(value) && !json_is_array(value)) {
@@ -77,8 +77,7 @@ static void scan_value(JsonScan *s, const json_t *value)
             skip_string(s);
             scan_value(s, member);
         }
-        for (size_t i = 0; i < json_array_size(value); i++)
-            scan_value(s, json_array_get(value, i));
+        for (size_t i = 0; i < json_array_size(value); i++) scan_value(s, json_array_get(value, i));
         skip_between(s);
         step(s);
     }
@@ -90,8 +89,6 @@ const Attr *json_file_place(const JsonFile *file, const void *item, const void *
     place = place ? place : ptrmap_get(&file->places, holder);
     return place ? place : loc_file(file->ctx, file->path, 1, 1);
 }
-
-/* --- reading --------------------------------------------------------------------------------- */
 
 static bool check_file(const JsonFile *file, const char *what, int64_t max_bytes)
 {
@@ -108,12 +105,11 @@ static bool check_file(const JsonFile *file, const char *what, int64_t max_bytes
 static bool read_text(JsonFile *file, const char *what, int64_t max_bytes)
 {
     enum { BLOCK = 1 << 16 };
-    if (!check_file(file, what, max_bytes))
-        return false;
+    if (!check_file(file, what, max_bytes)) return false;
     FILE *stream = fopen(file->path->str.data, "rb");
     if (!stream)
-        return diag_error(file->ctx, loc_file(file->ctx, file->path, 1, 1), "cannot read the %s: %s",
-                          what, strerror(errno));
+        return diag_error(file->ctx, loc_file(file->ctx, file->path, 1, 1),
+                          "cannot read the %s: %s", what, strerror(errno));
     size_t got;
     do {
         strbuf_grow(&file->text, BLOCK);
@@ -129,8 +125,7 @@ static bool read_text(JsonFile *file, const char *what, int64_t max_bytes)
 static bool check_text(JsonFile *file)
 {
     JsonScan s = {file, file->text.data, 1, 1};
-    while (*s.at)
-        step(&s);
+    while (*s.at) step(&s);
     return s.at == file->text.data + file->text.len ||
            diag_error(file->ctx, loc_file(file->ctx, file->path, s.line, s.column),
                       "invalid token: a byte of zero");
@@ -141,8 +136,7 @@ static bool parse_text(JsonFile *file)
     json_error_t error;
     file->root = json_loadb(file->text.data, file->text.len,
                             JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-    if (file->root)
-        return true;
+    if (file->root) return true;
     uint32_t line = error.line > 0 ? (uint32_t)error.line : 1;
     uint32_t column = error.column > 0 ? (uint32_t)error.column : 1;
     return diag_error(file->ctx, loc_file(file->ctx, file->path, line, column), "%s", error.text);

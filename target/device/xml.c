@@ -1,24 +1,23 @@
 /* A thin layer over libxml2 that turns its complaints into diagnostics. */
-#include "target/device/internal.h"
-
-#include "ir/attr/attr.h"
-#include "ir/asm/print/print.h"
-
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
+#include "target/device/internal.h"
 
 const int xml_options = XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING;
 
 const Attr *xml_loc(const XmlFile *file, long line)
 {
-    return loc_file(file->ctx, ident_get_c(file->ctx, file->path), line > 0 ? (uint32_t)line : 1, 1);
+    return loc_file(file->ctx, ident_get_c(file->ctx, file->path), line > 0 ? (uint32_t)line : 1,
+                    1);
 }
 
 void xml_report(XmlFile *file, const xmlError *error, const char *otherwise)
 {
-    if (file->failed)
-        return;
+    if (file->failed) return;
     file->failed = true;
     StrBuf text = {0};
     strbuf_add_c(&text, error && error->message ? error->message : otherwise);
@@ -42,14 +41,11 @@ static bool check_file(const XmlFile *file, const char *what, int64_t max_bytes)
 
 xmlDoc *xml_read(XmlFile *file, const char *what, int64_t max_bytes)
 {
-    if (!check_file(file, what, max_bytes))
-        return NULL;
+    if (!check_file(file, what, max_bytes)) return NULL;
     xmlParserCtxt *parser = xmlNewParserCtxt();
-    if (!parser)
-        panic("out of memory");
+    if (!parser) panic("out of memory");
     xmlDoc *doc = xmlCtxtReadFile(parser, file->path, NULL, xml_options);
-    if (!doc)
-        xml_report(file, xmlCtxtGetLastError(parser), "not well-formed");
+    if (!doc) xml_report(file, xmlCtxtGetLastError(parser), "not well-formed");
     xmlFreeParserCtxt(parser);
     if (doc && xmlGetIntSubset(doc)) {
         diag_error(file->ctx, xml_loc(file, 1), "a %s must not declare a document type", what);

@@ -1,15 +1,12 @@
 /* Writes a chosen design into the IR: unroll factors on kernels, words on ports and channels,
  * a report on each process; what the style decides is written by dse_style.c.
  * Tests: lit/target/dse/choose-unroll.mir */
-#include "target/dse/internal.h"
-
-#include "dialects/linalg/linalg.h"
-#include "ir/core/core.h"
-#include "analysis/analysis.h"
-
 #include <assert.h>
 
-/* --- words ---------------------------------------------------------------------------- */
+#include "analysis/analysis.h"
+#include "dialects/linalg/linalg.h"
+#include "ir/core/core.h"
+#include "target/dse/internal.h"
 
 static void set_port_words(Op *process, const DseSpace *space, const Config *config)
 {
@@ -25,36 +22,29 @@ static void set_port_words(Op *process, const DseSpace *space, const Config *con
 /* A channel's ends and a region's ports take the type of the process port they meet. */
 static void set_graph_words(Op *region)
 {
-    FOR_EACH_OP(op, region_entry(op_region(region, 0)))
-    {
-        if (op->def != DFG(INSTANTIATE))
-            continue;
+    FOR_EACH_OP(op, region_entry(op_region(region, 0))) {
+        if (op->def != DFG(INSTANTIATE)) continue;
         const Op *process = symbol_lookup(op, op_attr(op, "callee"));
         for (uint32_t i = 0; i < op->operand_count; i++) {
             Value *end = op_operand(op, i);
             const Type *type = dfg_port(process, i)->type;
             end->type = type;
             Op *channel = value_def(end);
-            if (!channel)
-                continue;
+            if (!channel) continue;
             Value *other = op_result(channel, 1 - end->index);
             other->type = type_dialect(region->ctx, other->type->u.dialect.def,
                                        type->u.dialect.params, type->u.dialect.param_count);
         }
     }
-    FOR_EACH_OP(op, region_entry(op_region(region, 0)))
-    {
-        if (op->def != DFG(CONNECT_INPUT) && op->def != DFG(CONNECT_OUTPUT))
-            continue;
+    FOR_EACH_OP(op, region_entry(op_region(region, 0))) {
+        if (op->def != DFG(CONNECT_INPUT) && op->def != DFG(CONNECT_OUTPUT)) continue;
         Value *port = op_operand(op, 0);
         const Type *channel = op_operand(op, 1)->type;
-        port->type = type_dialect(region->ctx, port->type->u.dialect.def,
-                                  channel->u.dialect.params, channel->u.dialect.param_count);
+        port->type = type_dialect(region->ctx, port->type->u.dialect.def, channel->u.dialect.params,
+                                  channel->u.dialect.param_count);
     }
     dfg_update_signature(region);
 }
-
-/* --- unroll factors and report ---------------------------------------------------------------- */
 
 static void set_unroll(Op *process, const Config *config)
 {
@@ -85,7 +75,8 @@ static void add_trip(ReportShape *shape, int64_t trip, int64_t unroll)
 static const char *compute_class(const ComputeSchedule *sched)
 {
     const Attr *kernel = op_attr(sched->main, "dfg.kernel");
-    const Attr *class = kernel && kernel->kind == ATTR_DICT ? attr_dict_get_c(kernel, "class") : NULL;
+    const Attr *class =
+        kernel && kernel->kind == ATTR_DICT ? attr_dict_get_c(kernel, "class") : NULL;
     return class && class->kind == ATTR_STRING ? class->u.string.data
                                                : kernel_class_name(sched->kernel.class);
 }
@@ -96,14 +87,12 @@ static bool move_shape(const DseNode *node, ReportShape *shape)
     MergeSchedule merge;
     if (node->kind == PROCESS_MERGE) {
         shape->class = "merge";
-        if (!sched_merge(node->process, &merge))
-            return false;
+        if (!sched_merge(node->process, &merge)) return false;
         add_trip(shape, sched_merge_trips(&merge) * merge.lanes, merge.lanes);
         return true;
     }
     shape->class = "reorder";
-    if (!sched_reorder(node->process, &reorder))
-        return false;
+    if (!sched_reorder(node->process, &reorder)) return false;
     shape->buffer = reorder.depth;
     add_trip(shape, reorder.steps, 1);
     add_trip(shape, reorder.step_trips * reorder.lanes, reorder.lanes);
@@ -150,12 +139,12 @@ static void write_report(Op *process, const ReportShape *shape, const Cost *cost
     uint32_t count = 4;
     for (int k = 0; k < COST_KINDS; k++)
         items[count++] = attr_named(ctx, cost_names[k].key, attr_i64(ctx, cost->items[k]));
-    if (shape->buffer)
-        items[count++] = attr_named(ctx, "buffer", attr_i64(ctx, shape->buffer));
+    if (shape->buffer) items[count++] = attr_named(ctx, "buffer", attr_i64(ctx, shape->buffer));
     op_set_attr(process, "report", attr_dict(ctx, items, count));
 }
 
-void dse_set_converter_report(Op *process, const Type *from, const Type *to, const CostTarget *target)
+void dse_set_converter_report(Op *process, const Type *from, const Type *to,
+                              const CostTarget *target)
 {
     ReportShape shape = {.class = "converter"};
     Cost cost;
@@ -168,8 +157,7 @@ void dse_set_converter_report(Op *process, const Type *from, const Type *to, con
 static void apply_node(Op *process, const DseSpace *space, const DseNode *node)
 {
     const Config *config = &node->configs.data[node->chosen];
-    if (node->kind == PROCESS_COMPUTE)
-        set_unroll(process, config);
+    if (node->kind == PROCESS_COMPUTE) set_unroll(process, config);
     set_port_words(process, space, config);
     dse_apply_style(process, node->kind, &config->style);
     ReportShape shape = process_shape(node);
@@ -185,11 +173,9 @@ void dse_apply(Op *module, Op *region, const DseSpace *space)
     for (size_t i = 0; i < space->nodes.len; i++)
         if (space->nodes.data[i].process)
             ptrmap_put(&chosen, space->nodes.data[i].process, &space->nodes.data[i]);
-    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    {
+    FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
         const DseNode *node = ptrmap_get(&chosen, op);
-        if (node)
-            apply_node(op, space, node);
+        if (node) apply_node(op, space, node);
     }
     dse_apply_converters(module, space);
     set_graph_words(region);

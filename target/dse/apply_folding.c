@@ -1,19 +1,19 @@
 /* apply-folding: pins what a folding file says of the processes: unroll factors, words, memories,
  * multipliers. What it does not say is left to choose-unroll.
  * Requires: processes as convert-linalg-to-dfg leaves them.
- * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, dfg.words of processes; all or, with a
- * diagnostic at a place of the file, the design is given up.
+ * Changes: dfg.unroll, dfg.multiplier and dfg.storage of ops, dfg.words of processes; all or, with
+ * a diagnostic at a place of the file, the design is given up.
  * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
-#include "ir/core/core.h"
-#include "ir/asm/print/print.h"
-#include "ir/support/support.h"
-#include "ir/pass/pass.h"
-#include "analysis/analysis.h"
-#include "schedule/schedule.h"
-#include "target/dse/internal.h"
-#include "target/dse/dse.h"
-
 #include <string.h>
+
+#include "analysis/analysis.h"
+#include "ir/asm/print/print.h"
+#include "ir/core/core.h"
+#include "ir/pass/pass.h"
+#include "ir/support/support.h"
+#include "schedule/schedule.h"
+#include "target/dse/dse.h"
+#include "target/dse/internal.h"
 
 typedef struct FoldingUse {
     Context *ctx;
@@ -34,28 +34,26 @@ typedef struct FoldingLayer {
     ComputeSchedule base; /* of processes that compute */
 } FoldingLayer;
 
-/* --- diagnostics ------------------------------------------------------------------------------- */
-
-static bool value_error(const FoldingLayer *layer, const char *key, const json_t *value, const char *text)
+static bool value_error(const FoldingLayer *layer, const char *key, const json_t *value,
+                        const char *text)
 {
-    return diag_error(layer->folding->ctx,
-                      folding_value_place(layer->folding->file, value, key), "'%s' of layer '%s' %s",
-                      key, layer->key, text);
+    return diag_error(layer->folding->ctx, folding_value_place(layer->folding->file, value, key),
+                      "'%s' of layer '%s' %s", key, layer->key, text);
 }
 
 /* The first error, as text. */
-static void take_error(void *user, Context *ctx, const Diag *diag, const Diag *notes, size_t note_count)
+static void take_error(void *user, Context *ctx, const Diag *diag, const Diag *notes,
+                       size_t note_count)
 {
     StrBuf *text = user;
     (void)ctx;
     (void)notes;
     (void)note_count;
-    if (diag->kind == DIAG_ERROR && text->len == 0)
-        strbuf_add_str(text, diag->text);
+    if (diag->kind == DIAG_ERROR && text->len == 0) strbuf_add_str(text, diag->text);
 }
 
-/* Whether the process can be as its pins say. What the design space says of it moves to the place of the
- * file that is to blame. */
+/* Whether the process can be as its pins say. What the design space says of it moves to the place
+ * of the file that is to blame. */
 static bool check_pins(const FoldingLayer *layer, const char *key, const json_t *value)
 {
     const FoldingUse *f = layer->folding;
@@ -63,8 +61,7 @@ static bool check_pins(const FoldingLayer *layer, const char *key, const json_t 
     DiagHandler *handler;
     void *user;
     StrBuf text = {0};
-    if (!instantiate)
-        return true;
+    if (!instantiate) return true;
     diag_set_handler(f->ctx, take_error, &text, &handler, &user);
     bool ok = dse_check_process(instantiate, &f->target, f->arena);
     diag_set_handler(f->ctx, handler, user, NULL, NULL);
@@ -75,10 +72,9 @@ static bool check_pins(const FoldingLayer *layer, const char *key, const json_t 
     return ok;
 }
 
-/* --- values ------------------------------------------------------------------------------------ */
-
 /* A list of positive numbers; their count, or -1: diagnosed. */
-static int read_numbers(const FoldingLayer *layer, const char *key, const json_t *list, int64_t *out, size_t max)
+static int read_numbers(const FoldingLayer *layer, const char *key, const json_t *list,
+                        int64_t *out, size_t max)
 {
     size_t count = json_array_size(list);
     if (!json_is_array(list) || count > max) {
@@ -88,7 +84,8 @@ static int read_numbers(const FoldingLayer *layer, const char *key, const json_t
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(list, i);
         if (!json_is_integer(item) || json_integer_value(item) < 1) {
-            diag_error(layer->folding->ctx, json_file_place(&layer->folding->file->json, item, list),
+            diag_error(layer->folding->ctx,
+                       json_file_place(&layer->folding->file->json, item, list),
                        "'%s' of layer '%s' must hold numbers of at least 1", key, layer->key);
             return -1;
         }
@@ -116,10 +113,8 @@ static const char *read_choice(const FoldingLayer *layer, const char *key, const
     return NULL;
 }
 
-/* --- keys of a layer --------------------------------------------------------------------------- */
-
-/* Not a choice, but a mistake if it is another's. Names are compared as JSON has them, where all text is
- * UTF-8. */
+/* Not a choice, but a mistake if it is another's. Names are compared as JSON has them, where all
+ * text is UTF-8. */
 static bool check_source(FoldingLayer *layer, const char *key, const json_t *value)
 {
     StrBuf given = {0}, source = {0};
@@ -135,14 +130,14 @@ static bool check_source(FoldingLayer *layer, const char *key, const json_t *val
 static bool computes(const FoldingLayer *layer, const char *key, const json_t *value)
 {
     return layer->kind == PROCESS_COMPUTE ||
-           value_error(layer, key, value, "is for layers that compute, and this one only moves data");
+           value_error(layer, key, value,
+                       "is for layers that compute, and this one only moves data");
 }
 
 static bool check_loops(FoldingLayer *layer, const char *key, const json_t *value)
 {
     int64_t loops[KERNEL_MAX_LOOPS];
-    if (!computes(layer, key, value))
-        return false;
+    if (!computes(layer, key, value)) return false;
     const Kernel *kernel = &layer->base.kernel;
     int count = read_numbers(layer, key, value, loops, COUNT_OF(loops));
     return count >= 0 &&
@@ -154,11 +149,9 @@ static bool check_loops(FoldingLayer *layer, const char *key, const json_t *valu
 static bool pin_unroll(FoldingLayer *layer, const char *key, const json_t *value)
 {
     int64_t unroll[KERNEL_MAX_LOOPS];
-    if (!computes(layer, key, value))
-        return false;
+    if (!computes(layer, key, value)) return false;
     int count = read_numbers(layer, key, value, unroll, COUNT_OF(unroll));
-    if (count < 0)
-        return false;
+    if (count < 0) return false;
     Op *main = value_def(op_result(layer->base.main, 0));
     op_set_attr(main, "dfg.unroll", attr_i64_array(main->ctx, unroll, (size_t)count));
     return check_pins(layer, key, value);
@@ -167,15 +160,13 @@ static bool pin_unroll(FoldingLayer *layer, const char *key, const json_t *value
 static bool pin_multiplier(FoldingLayer *layer, const char *key, const json_t *value)
 {
     static const char *const choices[] = {"dsp", "lut", NULL};
-    const char *choice = computes(layer, key, value) ? read_choice(layer, key, value, choices) : NULL;
-    if (!choice)
-        return false;
+    const char *choice =
+        computes(layer, key, value) ? read_choice(layer, key, value, choices) : NULL;
+    if (!choice) return false;
     Op *main = value_def(op_result(layer->base.main, 0));
     op_set_attr(main, "dfg.multiplier", attr_string_c(main->ctx, choice));
     return true;
 }
-
-/* --- words ------------------------------------------------------------------------------------- */
 
 static bool pin_words(FoldingLayer *layer, const char *key, const json_t *value)
 {
@@ -184,29 +175,25 @@ static bool pin_words(FoldingLayer *layer, const char *key, const json_t *value)
     if (layer->kind == PROCESS_COMPUTE)
         return value_error(layer, key, value, "follow from its factors and are not given");
     if (json_array_size(value) != ports)
-        return value_error(layer, key, value, "must be a list with the words of each input and output");
+        return value_error(layer, key, value,
+                           "must be a list with the words of each input and output");
     VEC(const Attr *) lists = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < ports; i++) {
         int64_t word[2 * DFG_MAX_RANK];
         int count = read_numbers(layer, key, json_array_get(value, i), word, COUNT_OF(word));
         ok = count >= 0;
-        if (ok)
-            *vec_push(&lists) = attr_i64_array(ctx, word, (size_t)count);
+        if (ok) *vec_push(&lists) = attr_i64_array(ctx, word, (size_t)count);
     }
-    if (ok)
-        op_set_attr(layer->process, "dfg.words", attr_array(ctx, lists.data, lists.len));
+    if (ok) op_set_attr(layer->process, "dfg.words", attr_array(ctx, lists.data, lists.len));
     vec_free(&lists);
     return ok && check_pins(layer, key, value);
 }
 
-/* --- memories ---------------------------------------------------------------------------------- */
-
 static size_t count_role(const FoldingMemories *memories, const char *role)
 {
     size_t count = 0;
-    for (size_t i = 0; i < memories->len; i++)
-        count += strcmp(memories->data[i].role, role) == 0;
+    for (size_t i = 0; i < memories->len; i++) count += strcmp(memories->data[i].role, role) == 0;
     return count;
 }
 
@@ -216,8 +203,7 @@ static void set_storage(const FoldingMemory *memory, const char *kind)
     const Attr *kinds[DFG_MAX_RANK], *old = op_attr(memory->op, "dfg.storage");
     const Attr *value = attr_string_c(memory->op->ctx, kind);
     if (memory->op->def == DFG(WINDOW)) {
-        for (uint32_t i = 0; i < memory->level; i++)
-            kinds[i] = old->u.array.items[i];
+        for (uint32_t i = 0; i < memory->level; i++) kinds[i] = old->u.array.items[i];
         kinds[memory->level] = value;
         value = attr_array(memory->op->ctx, kinds, memory->level + 1);
     } else if (strcmp(kind, "auto") == 0) {
@@ -243,12 +229,10 @@ static bool pin_role(FoldingLayer *layer, const FoldingMemories *memories, const
         return false;
     }
     for (size_t i = 0; i < memories->len; i++) {
-        if (strcmp(memories->data[i].role, role) != 0)
-            continue;
+        if (strcmp(memories->data[i].role, role) != 0) continue;
         const json_t *item = json_is_array(value) ? json_array_get(value, used++) : value;
         const char *choice = read_choice(layer, role, item, choices);
-        if (!choice)
-            return false;
+        if (!choice) return false;
         set_storage(&memories->data[i], choice);
     }
     return true;
@@ -262,13 +246,11 @@ static bool pin_storage(FoldingLayer *layer, const char *key, const json_t *valu
     bool ok = json_is_object(value) ||
               value_error(layer, key, value, "must be an object: a kind for each of its memories");
     ok = ok && folding_memories(layer->process, &memories);
-    json_object_foreach((json_t *)(uintptr_t)value, role, member)
-        ok = ok && pin_role(layer, &memories, role, member);
+    json_object_foreach((json_t *)(uintptr_t)value, role, member) ok =
+        ok && pin_role(layer, &memories, role, member);
     vec_free(&memories);
     return ok && check_pins(layer, key, value);
 }
-
-/* --- layers ------------------------------------------------------------------------------------ */
 
 static bool pin_key(FoldingLayer *layer, const char *key, const json_t *value)
 {
@@ -276,12 +258,11 @@ static bool pin_key(FoldingLayer *layer, const char *key, const json_t *value)
         const char *key;
         bool (*pin)(FoldingLayer *layer, const char *key, const json_t *value);
     } rows[] = {
-        {"layer", check_source},          {"loops", check_loops}, {"unroll", pin_unroll},
+        {"layer", check_source},        {"loops", check_loops}, {"unroll", pin_unroll},
         {"multiplier", pin_multiplier}, {"words", pin_words},   {"storage", pin_storage},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (strcmp(rows[i].key, key) == 0)
-            return rows[i].pin(layer, key, value);
+        if (strcmp(rows[i].key, key) == 0) return rows[i].pin(layer, key, value);
     return diag_error(layer->folding->ctx, folding_key_place(layer->folding->file, key),
                       "nothing of a layer is called '%s'", key);
 }
@@ -292,16 +273,14 @@ static Op *find_process(const FoldingUse *f, const char *key)
     Op *found = symbol_lookup_in(f->module, ident_get_c(f->ctx, key));
     size_t count = 0;
     ProcessKind kind;
-    if (found && found->def == DFG(PROCESS))
-        return found;
+    if (found && found->def == DFG(PROCESS)) return found;
     FOR_EACH_OP(op, region_entry(op_region(f->module, 0)))
-    if (op->def == DFG(PROCESS) && str_eq_c(layer_name_source(op), key) && sched_process_kind(op, &kind) &&
-        kind == PROCESS_COMPUTE) {
-        found = op;
-        count++;
-    }
-    if (count == 1)
-        return found;
+        if (op->def == DFG(PROCESS) && str_eq_c(layer_name_source(op), key) &&
+            sched_process_kind(op, &kind) && kind == PROCESS_COMPUTE) {
+            found = op;
+            count++;
+        }
+    if (count == 1) return found;
     diag_error(f->ctx, folding_key_place(f->file, key),
                count ? "several processes compute layer '%s'; call them by their own names"
                      : "the design has no layer '%s'",
@@ -319,24 +298,20 @@ static bool pin_layer(FoldingUse *f, const char *key, const json_t *entry)
         return false;
     const char *before = ptrmap_put(&f->keys, layer.process, (void *)(uintptr_t)key);
     if (before)
-        return diag_error(f->ctx, folding_key_place(f->file, key),
-                          "layer '%s' is the same as '%s'", key, before);
-    bool ok = json_is_object(entry) ||
-              diag_error(f->ctx, folding_value_place(f->file, entry, key),
-                         "layer '%s' must be an object", key);
-    json_object_foreach((json_t *)(uintptr_t)entry, member, value)
-        ok = ok && pin_key(&layer, member, value);
+        return diag_error(f->ctx, folding_key_place(f->file, key), "layer '%s' is the same as '%s'",
+                          key, before);
+    bool ok = json_is_object(entry) || diag_error(f->ctx, folding_value_place(f->file, entry, key),
+                                                  "layer '%s' must be an object", key);
+    json_object_foreach((json_t *)(uintptr_t)entry, member, value) ok =
+        ok && pin_key(&layer, member, value);
     return ok;
 }
-
-/* --- words that do not agree ------------------------------------------------------------------- */
 
 /* The process at a channel's end and its port; NULL: the region's. */
 static const Op *end_process(const Op *channel, uint32_t end, uint32_t *port)
 {
     const Use *use = op_result(channel, end)->uses;
-    if (!use || use->owner->def != DFG(INSTANTIATE))
-        return NULL;
+    if (!use || use->owner->def != DFG(INSTANTIATE)) return NULL;
     *port = use_index(use);
     return symbol_lookup(use->owner, op_attr(use->owner, "callee"));
 }
@@ -345,12 +320,12 @@ static bool check_channel(FoldingUse *f, const Op *channel)
 {
     uint32_t ports[2];
     const Type *ends[2] = {NULL, NULL}, *middle = NULL;
-    const Op *sender = end_process(channel, 0, &ports[0]), *reader = end_process(channel, 1, &ports[1]);
+    const Op *sender = end_process(channel, 0, &ports[0]),
+             *reader = end_process(channel, 1, &ports[1]);
     if (!sender || !reader || !dse_pinned_end(sender, ports[0], &ends[0]) ||
         !dse_pinned_end(reader, ports[1], &ends[1]))
         return !sender || !reader;
-    if (!ends[0] || !ends[1])
-        return true;
+    if (!ends[0] || !ends[1]) return true;
     bool same = ends[0]->u.dialect.param_count == ends[1]->u.dialect.param_count &&
                 memcmp(ends[0]->u.dialect.params, ends[1]->u.dialect.params,
                        ends[0]->u.dialect.param_count * sizeof(*ends[0]->u.dialect.params)) == 0;
@@ -373,33 +348,33 @@ static bool note_instantiate(FoldingUse *f, const Op *op)
 }
 
 /* Calls for each op of a kind in the module's dataflow graph. */
-static bool each_graph_op(FoldingUse *f, const OpDef *def, bool (*visit)(FoldingUse *f, const Op *op))
+static bool each_graph_op(FoldingUse *f, const OpDef *def,
+                          bool (*visit)(FoldingUse *f, const Op *op))
 {
     bool ok = true;
     FOR_EACH_OP(region, region_entry(op_region(f->module, 0)))
-    if (region->def == DFG(REGION))
-        FOR_EACH_OP(op, region_entry(op_region(region, 0)))
-        if (op->def == def)
-            ok = ok && visit(f, op);
+        if (region->def == DFG(REGION))
+            FOR_EACH_OP(op, region_entry(op_region(region, 0)))
+                if (op->def == def) ok = ok && visit(f, op);
     return ok;
 }
-
-/* --- the pass ---------------------------------------------------------------------------------- */
 
 static bool apply_folding(Pass *pass, Op *module)
 {
     const char *key;
     json_t *entry;
     FoldingFile file;
-    if (!folding_read(pass->ctx, pass_string(pass, "file"), &file))
-        return false;
+    if (!folding_read(pass->ctx, pass_string(pass, "file"), &file)) return false;
     enum { PERIOD_PS = 4000 };
-    FoldingUse f = {.ctx = pass->ctx, .module = module, .file = &file, .arena = &pass->scratch,
-                 .target = {.clock = clock_of_period(PERIOD_PS), .has_uram = true,
-                            .loads_tables = pass_bool(pass, "loads-weights")}};
+    FoldingUse f = {.ctx = pass->ctx,
+                    .module = module,
+                    .file = &file,
+                    .arena = &pass->scratch,
+                    .target = {.clock = clock_of_period(PERIOD_PS),
+                               .has_uram = true,
+                               .loads_tables = pass_bool(pass, "loads-weights")}};
     bool ok = each_graph_op(&f, DFG(INSTANTIATE), note_instantiate);
-    json_object_foreach(file.layers, key, entry)
-        ok = ok && pin_layer(&f, key, entry);
+    json_object_foreach(file.layers, key, entry) ok = ok && pin_layer(&f, key, entry);
     ok = ok && each_graph_op(&f, DFG(CHANNEL), check_channel);
     ptrmap_free(&f.keys);
     ptrmap_free(&f.instantiates);

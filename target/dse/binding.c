@@ -1,30 +1,28 @@
-/* Styles: which of them are tried, and what a chosen one says on the ops of a process: dfg.storage on
- * constants, accumulators, windows and reorders, dfg.multiplier on kernels. Attributes that were
+/* Styles: which of them are tried, and what a chosen one says on the ops of a process: dfg.storage
+ * on constants, accumulators, windows and reorders, dfg.multiplier on kernels. Attributes that were
  * given beforehand stay.
  * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-style.mir */
-#include "target/dse/internal.h"
+#include <assert.h>
 
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
 #include "schedule/schedule.h"
-
-#include <assert.h>
+#include "target/dse/internal.h"
 
 bool dse_style(const Style *choices, uint32_t number, Style *out)
 {
-    *out = (Style){.lutram = number & 1, .uram = number & 2, .lut_products = number & 4,
+    *out = (Style){.lutram = number & 1,
+                   .uram = number & 2,
+                   .lut_products = number & 4,
                    .loads_tables = choices->loads_tables};
     return out->lutram <= choices->lutram && out->uram <= choices->uram &&
            out->lut_products <= choices->lut_products;
 }
 
-/* --- what is given --------------------------------------------------------------------------- */
-
 static bool is_one_of(const Attr *value, const char *const *names, size_t count)
 {
     for (size_t i = 0; value->kind == ATTR_STRING && i < count; i++)
-        if (str_eq_c(value->u.string, names[i]))
-            return true;
+        if (str_eq_c(value->u.string, names[i])) return true;
     return false;
 }
 
@@ -33,8 +31,7 @@ static bool check_storage(const Op *op, const Attr *storage, bool loads_tables)
     static const char *const kinds[] = {"auto", "lutram", "bram", "uram"};
     if (storage->kind == ATTR_ARRAY) {
         for (size_t i = 0; i < storage->u.array.count; i++)
-            if (!check_storage(op, storage->u.array.items[i], loads_tables))
-                return false;
+            if (!check_storage(op, storage->u.array.items[i], loads_tables)) return false;
         return true;
     }
     if (!is_one_of(storage, kinds, COUNT_OF(kinds)))
@@ -50,18 +47,15 @@ static bool check_storage(const Op *op, const Attr *storage, bool loads_tables)
 bool dse_check_given_style(const Op *process, const CostTarget *target)
 {
     static const char *const multipliers[] = {"dsp", "lut"};
-    FOR_EACH_OP(op, region_entry(op_region(process, 0)))
-    {
-        const Attr *storage = op_attr(op, "dfg.storage"), *multiplier = op_attr(op, "dfg.multiplier");
-        if (storage && !check_storage(op, storage, target->loads_tables))
-            return false;
+    FOR_EACH_OP(op, region_entry(op_region(process, 0))) {
+        const Attr *storage = op_attr(op, "dfg.storage"),
+                   *multiplier = op_attr(op, "dfg.multiplier");
+        if (storage && !check_storage(op, storage, target->loads_tables)) return false;
         if (multiplier && !is_one_of(multiplier, multipliers, COUNT_OF(multipliers)))
             return op_error(op, "has a dfg.multiplier that is neither \"dsp\" nor \"lut\"");
     }
     return true;
 }
-
-/* --- what is chosen -------------------------------------------------------------------------- */
 
 static void set_multiplier(const ComputeSchedule *sched, const Style *style)
 {
@@ -71,20 +65,18 @@ static void set_multiplier(const ComputeSchedule *sched, const Style *style)
                     attr_string_c(main->ctx, cost_multiplies_in_luts(main, style) ? "lut" : "dsp"));
 }
 
-/* Products that are counted as shifts and additions are to be made of LUTs, whatever HLS tools would
- * do with their constants. */
+/* Products that are counted as shifts and additions are to be made of LUTs, whatever HLS tools
+ * would do with their constants. */
 static void bind_constant_products(Op *process)
 {
     Context *ctx = process->ctx;
-    FOR_EACH_OP(generic, region_entry(op_region(process, 0)))
-    {
-        if (generic->def != LINALG(GENERIC))
-            continue;
+    FOR_EACH_OP(generic, region_entry(op_region(process, 0))) {
+        if (generic->def != LINALG(GENERIC)) continue;
         FOR_EACH_OP(op, linalg_body(generic))
-        if (product_is_sum_of_shifts(op)) {
-            op_set_attr(op, "emithls.name", attr_string_c(ctx, "scaled"));
-            op_set_attr(op, "emithls.bind", attr_string_c(ctx, "fabric"));
-        }
+            if (product_is_sum_of_shifts(op)) {
+                op_set_attr(op, "emithls.name", attr_string_c(ctx, "scaled"));
+                op_set_attr(op, "emithls.bind", attr_string_c(ctx, "fabric"));
+            }
     }
 }
 
@@ -109,7 +101,8 @@ static bool list_memories(const Op *process, ProcessKind kind, const Style *styl
     return ok;
 }
 
-/* A window has one storage per dimension, outermost first; histories that are registers have any. */
+/* A window has one storage per dimension, outermost first; histories that are registers have
+ * any. */
 static void set_history(const MemoryUse *use)
 {
     Context *ctx = use->holder->ctx;

@@ -1,31 +1,30 @@
 /* choose-unroll: picks unroll factors for every process of the dataflow graph, within budgets of
- * resources and with equal words at both ends of every channel, so that the design is the best by one
- * objective (target/dse/dse.h); among equals the least resources.
+ * resources and with equal words at both ends of every channel, so that the design is the best by
+ * one objective (target/dse/dse.h); among equals the least resources.
  * Requires: a dfg.region as convert-linalg-to-dfg leaves it.
  * Changes: attributes and port words, dfg.budget of the module; the graph stays.
  * Tests: lit/target/dse/choose-unroll*.mir */
+#include <time.h>
+
 #include "dialects/dfg/dfg.h"
-#include "ir/core/core.h"
 #include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 #include "target/dse/dse.h"
 #include "target/dse/solve/solve.h"
 
-#include <time.h>
-
-static const char *const objective_names[] = {
-    [DSE_LATENCY] = "latency",       [DSE_PIPELINE_LATENCY] = "pipeline-latency",
-    [DSE_THROUGHPUT] = "throughput", [DSE_FPS] = "fps", NULL};
+static const char *const objective_names[] = {[DSE_LATENCY] = "latency",
+                                              [DSE_PIPELINE_LATENCY] = "pipeline-latency",
+                                              [DSE_THROUGHPUT] = "throughput",
+                                              [DSE_FPS] = "fps",
+                                              NULL};
 
 static Op *find_region(Op *module)
 {
     FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    if (op->def == DFG(REGION))
-        return op;
+        if (op->def == DFG(REGION)) return op;
     op_emit_error(module, "there is no dfg.region to unroll");
     return NULL;
 }
-
-/* --- options --------------------------------------------------------------------------------------- */
 
 /* Names of the options that limit a kind of cost. */
 static const char *const limit_options[COST_KINDS] = {
@@ -45,8 +44,7 @@ static DseObjective given_objective(const Pass *pass)
 {
     Str name = pass_string(pass, "objective");
     int objective = 0;
-    while (!str_eq_c(name, objective_names[objective]))
-        objective++;
+    while (!str_eq_c(name, objective_names[objective])) objective++;
     return (DseObjective)objective;
 }
 
@@ -58,8 +56,7 @@ static int64_t interval_of(const Pass *pass, int64_t fps)
 
 static void set_aside(int64_t *limit, int64_t reserve)
 {
-    if (*limit >= 0)
-        *limit = *limit > reserve ? *limit - reserve : 0;
+    if (*limit >= 0) *limit = *limit > reserve ? *limit - reserve : 0;
 }
 
 /* False: diagnosed. */
@@ -72,16 +69,14 @@ static bool read_task(const Pass *pass, Op *module, DseTask *out)
     out->interval = fps > 0 ? interval_of(pass, fps) : pass_int(pass, "interval");
     if (out->objective == DSE_FPS && fps == 0 && out->interval == 0)
         return op_emit_error(module, "the objective fps needs frames per second: fps=N");
-    if (limit > 0)
-        out->deadline = dse_seconds() + (double)limit;
+    if (limit > 0) out->deadline = dse_seconds() + (double)limit;
     return true;
 }
 
-/* --- results --------------------------------------------------------------------------------------- */
-
 /* dfg.budget on the module: limits, device, objective and what was reached, for reports and build
  * files. */
-static void record_budget(const Pass *pass, Op *module, const DseSpace *space, const DseAnswer *answer)
+static void record_budget(const Pass *pass, Op *module, const DseSpace *space,
+                          const DseAnswer *answer)
 {
     Context *ctx = module->ctx;
     Cost limits = given_limits(pass);
@@ -122,7 +117,8 @@ static bool dump_program(const Pass *pass, const DseSpace *space, const DseTask 
     bool ok = path.len == 0;
     if (!ok && task->objective == DSE_PIPELINE_LATENCY)
         op_error(space->region, "dump-lp cannot write the objective pipeline-latency");
-    else if (!ok && !str_ends_with(strbuf_str(&path), ".lp") && !str_ends_with(strbuf_str(&path), ".mps"))
+    else if (!ok && !str_ends_with(strbuf_str(&path), ".lp") &&
+             !str_ends_with(strbuf_str(&path), ".mps"))
         op_error(space->region, "dump-lp takes a file that ends in .lp or .mps");
     else if (!ok)
         ok = dse_dump(space, &problem, path.data) ||
@@ -134,21 +130,17 @@ static bool dump_program(const Pass *pass, const DseSpace *space, const DseTask 
 static bool search(Pass *pass, Op *module, DseSpace *space, DseAnswer *answer)
 {
     DseTask task;
-    if (!read_task(pass, module, &task))
-        return false;
+    if (!read_task(pass, module, &task)) return false;
     for (size_t n = 0; n < space->nodes.len; n++)
         pass_count(pass, "configurations", space->nodes.data[n].configs.len);
-    if (task.objective == DSE_PIPELINE_LATENCY && !(task.paces = dse_paces(space)))
-        return false;
-    if (!dump_program(pass, space, &task))
-        return false;
+    if (task.objective == DSE_PIPELINE_LATENCY && !(task.paces = dse_paces(space))) return false;
+    if (!dump_program(pass, space, &task)) return false;
     pass_analysis_begin(pass, "search");
     clock_t start = clock();
     *answer = dse_optimize(space, &task);
     pass_count(pass, "search-us", (uint64_t)(clock() - start) * 1000000 / CLOCKS_PER_SEC);
     pass_analysis_end(pass);
-    if (!dse_explain(space, &task, answer))
-        return false;
+    if (!dse_explain(space, &task, answer)) return false;
     remark_gap(space->region, &task, answer);
     return true;
 }
@@ -170,10 +162,10 @@ static bool choose_unroll(Pass *pass, Op *module)
     Cost limits = given_limits(pass);
     const CostTarget target = {.clock = clock_of_period(1000000 / pass_int(pass, "clock")),
                                .loads_tables = pass_bool(pass, "loads-weights"),
-                               .has_uram = limits.uram > 0, .counts_luts = limits.lut >= 0,
+                               .has_uram = limits.uram > 0,
+                               .counts_luts = limits.lut >= 0,
                                .dsp = limits.dsp > 0 ? limits.dsp : 0};
-    if (!region || !dse_space(region, &target, &pass->scratch, &space))
-        return false;
+    if (!region || !dse_space(region, &target, &pass->scratch, &space)) return false;
     bool ok = search(pass, module, &space, &answer);
     if (ok) {
         dse_apply(module, region, &space);
@@ -188,38 +180,33 @@ const PassDef pass_choose_unroll = {
     .name = "choose-unroll",
     .summary = "Choose unroll factors within budgets of resources, the best by an objective",
     .description = "latency: least sum of cycles (MING Eq. 1). pipeline-latency: least time "
-                   "from a frame's first word in to its last word out. throughput: least interval of the slowest "
+                   "from a frame's first word in to its last word out. throughput: least interval "
+                   "of the slowest "
                    "process (NN2FPGA Eq. 11). fps: least resources at a given number of frames per "
                    "second. Among equals the least resources, as shares of the limits.",
     .anchor = "builtin.module",
-    .options = OPTIONS({"objective", OPTION_STRING, "latency", "what the design is best at",
-                        .choices = objective_names},
-                       {"fps", OPTION_INT, "0", "frames per second, of the objective fps", 0,
-                        INT64_MAX},
-                       {"interval", OPTION_INT, "0", "the same as cycles from frame to frame", 0,
-                        INT64_MAX},
-                       {"time-limit", OPTION_INT, "0",
-                        "seconds to search, instead of a limit that does not depend on the machine", 0,
-                        1000000},
-                       {"dump-lp", OPTION_STRING, "",
-                        "file for the 0-1 program, in lp_solve's format (.lp) or .mps"},
-                       {"dsp", OPTION_INT, "1248", "DSP slices available", 0, INT64_MAX},
-                       {"bram", OPTION_INT, "288", "BRAM18 blocks available", 0, INT64_MAX},
-                       {"reserve-bram", OPTION_INT, "0", "BRAM18 blocks to leave for FIFOs", 0,
-                        INT64_MAX},
-                       {"reserve-lut", OPTION_INT, "0", "LUTs to leave for FIFOs", 0, INT64_MAX},
-                       {"uram", OPTION_INT, "-1", "URAM blocks available; -1: no limit", -1,
-                        INT64_MAX},
-                       {"lut", OPTION_INT, "-1", "LUTs available; -1: no limit", -1, INT64_MAX},
-                       {"ff", OPTION_INT, "-1", "flip-flops available; -1: no limit", -1, INT64_MAX},
-                       {"device", OPTION_STRING, "kv260", "device's name, for the report"},
-                       {"part", OPTION_STRING, "xck26-sfvc784-2LV-c",
-                        "device's part, for the build files"},
-                       {"dsp-kind", OPTION_STRING, "DSP48E2",
-                        "DSP48E1, DSP48E2 or DSP58: what products fit"},
-                       {"clock", OPTION_INT, "250", "clock in MHz", 1, 2000},
-                       {"loads-weights", OPTION_BOOL, "false",
-                        "tables are memories that load-weights fills at start-up"}),
+    .options = OPTIONS(
+        {"objective", OPTION_STRING, "latency", "what the design is best at",
+         .choices = objective_names},
+        {"fps", OPTION_INT, "0", "frames per second, of the objective fps", 0, INT64_MAX},
+        {"interval", OPTION_INT, "0", "the same as cycles from frame to frame", 0, INT64_MAX},
+        {"time-limit", OPTION_INT, "0",
+         "seconds to search, instead of a limit that does not depend on the machine", 0, 1000000},
+        {"dump-lp", OPTION_STRING, "",
+         "file for the 0-1 program, in lp_solve's format (.lp) or .mps"},
+        {"dsp", OPTION_INT, "1248", "DSP slices available", 0, INT64_MAX},
+        {"bram", OPTION_INT, "288", "BRAM18 blocks available", 0, INT64_MAX},
+        {"reserve-bram", OPTION_INT, "0", "BRAM18 blocks to leave for FIFOs", 0, INT64_MAX},
+        {"reserve-lut", OPTION_INT, "0", "LUTs to leave for FIFOs", 0, INT64_MAX},
+        {"uram", OPTION_INT, "-1", "URAM blocks available; -1: no limit", -1, INT64_MAX},
+        {"lut", OPTION_INT, "-1", "LUTs available; -1: no limit", -1, INT64_MAX},
+        {"ff", OPTION_INT, "-1", "flip-flops available; -1: no limit", -1, INT64_MAX},
+        {"device", OPTION_STRING, "kv260", "device's name, for the report"},
+        {"part", OPTION_STRING, "xck26-sfvc784-2LV-c", "device's part, for the build files"},
+        {"dsp-kind", OPTION_STRING, "DSP48E2", "DSP48E1, DSP48E2 or DSP58: what products fit"},
+        {"clock", OPTION_INT, "250", "clock in MHz", 1, 2000},
+        {"loads-weights", OPTION_BOOL, "false",
+         "tables are memories that load-weights fills at start-up"}),
     .stats = STATS({"configurations", "of all processes, to choose from"},
                    {"search-us", "processor time of the search in microseconds"}),
     .run = choose_unroll,

@@ -1,11 +1,11 @@
-/* Configurations of compute processes: unroll factors of the main kernel's loops, which divide their trip
- * counts or nearly do, and the words that follow from them. All reduction loops unroll, and the two innermost
- * dimensions of the output: channels and pixels. Factors given beforehand (dfg.unroll) are kept.
+/* Configurations of compute processes: unroll factors of the main kernel's loops, which divide
+ * their trip counts or nearly do, and the words that follow from them. All reduction loops unroll,
+ * and the two innermost dimensions of the output: channels and pixels. Factors given beforehand
+ * (dfg.unroll) are kept.
  * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-unroll-pinned.mir */
-#include "target/dse/internal.h"
-
 #include "dialects/linalg/linalg.h"
 #include "ir/asm/print/print.h"
+#include "target/dse/internal.h"
 
 typedef struct Candidates {
     DseSpace *space;
@@ -17,9 +17,10 @@ typedef struct Candidates {
     int64_t unroll[KERNEL_MAX_LOOPS];
 } Candidates;
 
-bool dse_is_pinned(const ComputeSchedule *sched) { return op_attr(sched->main, "dfg.unroll") != NULL; }
-
-/* --- words ---------------------------------------------------------------------------- */
+bool dse_is_pinned(const ComputeSchedule *sched)
+{
+    return op_attr(sched->main, "dfg.unroll") != NULL;
+}
 
 /* Words of a stream: as many elements of each dimension as its loop takes at once, unless words
  * hold the whole dimension already, as they do the kernel of a window. */
@@ -29,8 +30,7 @@ static const Type *input_end(const ComputeSchedule *base, uint32_t stream, const
     const AffineMap *map = linalg_operand_map(base->main, operand);
     const Type *tensor = op_operand(base->main, operand)->type;
     int64_t word[2 * DFG_MAX_RANK];
-    if (!sched_compute_input_word(base, stream, word))
-        return NULL;
+    if (!sched_compute_input_word(base, stream, word)) return NULL;
     for (uint32_t r = 0; r < map->result_count; r++)
         if (map->results[r]->kind == AFFINE_DIM && word[r] != tensor->u.shaped.dims[r])
             word[r] = unroll[map->results[r]->value];
@@ -41,29 +41,25 @@ static const Type *output_end(const ComputeSchedule *base, const int64_t *unroll
 {
     const AffineMap *map = sched_compute_output_map(base);
     int64_t word[2 * DFG_MAX_RANK];
-    for (uint32_t r = 0; r < map->result_count; r++)
-        word[r] = unroll[map->results[r]->value];
+    for (uint32_t r = 0; r < map->result_count; r++) word[r] = unroll[map->results[r]->value];
     return sched_port_end(base->process, base->output_port, op_result(base->main, 0)->type, word);
 }
 
 static bool compute_ends(const ComputeSchedule *base, const int64_t *unroll, const Type **ends)
 {
     for (uint32_t s = 0; s < base->stream_count; s++)
-        if (!(ends[base->stream_port[s]] = input_end(base, s, unroll)))
-            return false;
+        if (!(ends[base->stream_port[s]] = input_end(base, s, unroll))) return false;
     return (ends[base->output_port] = output_end(base, unroll)) != NULL;
 }
 
-/* --- loops ------------------------------------------------------------------------------ */
-
-/* Loop of the output's dimension that is number `from_inside` among those of more than one element. */
+/* Loop of the output's dimension that is number `from_inside` among those of more than one
+ * element. */
 static int output_loop(const ComputeSchedule *sched, uint32_t from_inside)
 {
     const AffineMap *map = sched_compute_output_map(sched);
     for (uint32_t r = map->result_count; r-- > 0;) {
         int64_t loop = map->results[r]->value;
-        if (sched->kernel.extents[loop] > 1 && from_inside-- == 0)
-            return (int)loop;
+        if (sched->kernel.extents[loop] > 1 && from_inside-- == 0) return (int)loop;
     }
     return -1;
 }
@@ -72,8 +68,7 @@ static int output_loop(const ComputeSchedule *sched, uint32_t from_inside)
  * window's kernel dimension (whole in every word), or not streamed at all. */
 static bool arrives_together(const ComputeSchedule *sched, uint32_t loop)
 {
-    if (sched->stream_count == 0)
-        return true;
+    if (sched->stream_count == 0) return true;
     const AffineMap *map = linalg_operand_map(sched->main, sched->stream_operand[0]);
     const Type *tensor = op_operand(sched->main, sched->stream_operand[0])->type;
     int64_t word[2 * DFG_MAX_RANK];
@@ -88,21 +83,18 @@ static void select_loops(Candidates *c)
     int channel_loop = output_loop(sched, 0);
     c->pixel_loop = output_loop(sched, 1);
     for (uint32_t i = 0; i < sched->kernel.loop_count; i++) {
-        bool wanted = sched->kernel.is_reduction[i] ? arrives_together(sched, i)
-                                                   : (int)i == channel_loop || (int)i == c->pixel_loop;
+        bool wanted = sched->kernel.is_reduction[i]
+                          ? arrives_together(sched, i)
+                          : (int)i == channel_loop || (int)i == c->pixel_loop;
         c->unroll[i] = 1;
-        if (wanted && sched->kernel.extents[i] > 1)
-            c->loops[c->count++] = i;
+        if (wanted && sched->kernel.extents[i] > 1) c->loops[c->count++] = i;
     }
 }
-
-/* --- candidates -------------------------------------------------------------------------- */
 
 static bool candidate_fits(const Candidates *c, const Type *const *ends)
 {
     int64_t parallel = 1, scale = dse_scale(&c->space->target);
-    for (uint32_t i = 0; i < c->base.kernel.loop_count; i++)
-        parallel *= c->unroll[i];
+    for (uint32_t i = 0; i < c->base.kernel.loop_count; i++) parallel *= c->unroll[i];
     return parallel <= MAX_PARALLEL_ELEMENTS * scale &&
            (c->pixel_loop < 0 || c->unroll[c->pixel_loop] <= MAX_PIXELS * scale) &&
            dse_words_fit(c->node, ends);
@@ -113,12 +105,10 @@ static bool add_candidate(Candidates *c, const Type *const *ends)
     ComputeSchedule sched;
     Style style, choices;
     Cost cost;
-    if (!sched_compute(c->node->process, c->unroll, ends, &sched))
-        return false;
+    if (!sched_compute(c->node->process, c->unroll, ends, &sched)) return false;
     cost_compute_choices(&sched, &c->space->target, &choices);
     for (uint32_t n = 0; n < STYLE_COUNT; n++) {
-        if (!dse_style(&choices, n, &style))
-            continue;
+        if (!dse_style(&choices, n, &style)) continue;
         cost_compute(&sched, &style, &c->space->target, &cost);
         dse_add_config(c->space, c->node, &cost, ends, c->unroll, &style);
     }
@@ -130,7 +120,8 @@ static bool is_worth_it(const Candidates *c, uint32_t loop, int64_t factor)
 {
     LoopParts parts;
     int64_t extent = c->base.kernel.extents[loop];
-    return sched_compute_parts(&c->base, loop, factor, &parts) && 4 * parts.trip * factor < 5 * extent;
+    return sched_compute_parts(&c->base, loop, factor, &parts) &&
+           4 * parts.trip * factor < 5 * extent;
 }
 
 /* All combinations of factors of the loops from `depth` on. */
@@ -142,11 +133,9 @@ static bool enumerate(Candidates *c, uint32_t depth)
                add_candidate(c, ends);
     uint32_t loop = c->loops[depth];
     for (int64_t u = 1; u <= c->base.kernel.extents[loop] && u <= MAX_PARALLEL_ELEMENTS; u++) {
-        if (!is_worth_it(c, loop, u))
-            continue;
+        if (!is_worth_it(c, loop, u)) continue;
         c->unroll[loop] = u;
-        if (!enumerate(c, depth + 1))
-            return false;
+        if (!enumerate(c, depth + 1)) return false;
     }
     c->unroll[loop] = 1;
     return true;
@@ -154,8 +143,7 @@ static bool enumerate(Candidates *c, uint32_t depth)
 
 bool dse_pinned_ends(const ComputeSchedule *base, int64_t *unroll, const Type **ends)
 {
-    if (!sched_compute_unroll_attr(base, unroll))
-        return false;
+    if (!sched_compute_unroll_attr(base, unroll)) return false;
     return compute_ends(base, unroll, ends) ||
            op_error(base->main, "has unroll factors that the words at its process's ports cannot "
                                 "follow: a reshaped frame packs its innermost dimension only");
@@ -167,18 +155,12 @@ bool dse_pinned_end(const Op *process, uint32_t port, const Type **end)
     ComputeSchedule base;
     int64_t unroll[KERNEL_MAX_LOOPS];
     const Type *ends[SCHED_MAX_STREAMS + 1];
-    if (dse_has_given_words(process))
-        return (*end = dse_given_end(process, port)) != NULL;
-    if (!sched_process_kind(process, &kind))
-        return false;
-    if (kind != PROCESS_COMPUTE)
-        return true;
-    if (!sched_compute_base(process, &base))
-        return false;
-    if (!dse_is_pinned(&base))
-        return true;
-    if (!dse_pinned_ends(&base, unroll, ends))
-        return false;
+    if (dse_has_given_words(process)) return (*end = dse_given_end(process, port)) != NULL;
+    if (!sched_process_kind(process, &kind)) return false;
+    if (kind != PROCESS_COMPUTE) return true;
+    if (!sched_compute_base(process, &base)) return false;
+    if (!dse_is_pinned(&base)) return true;
+    if (!dse_pinned_ends(&base, unroll, ends)) return false;
     *end = ends[port];
     return true;
 }
@@ -187,8 +169,7 @@ bool dse_compute_configs(DseSpace *space, DseNode *node)
 {
     Candidates c = {.space = space, .node = node};
     const Type *ends[SCHED_MAX_STREAMS + 1];
-    if (!sched_compute_base(node->process, &c.base))
-        return false;
+    if (!sched_compute_base(node->process, &c.base)) return false;
     if (dse_is_pinned(&c.base))
         return dse_pinned_ends(&c.base, c.unroll, ends) && add_candidate(&c, ends);
     select_loops(&c);

@@ -1,14 +1,11 @@
-/* Width converters in the design space: on every channel a node that joins or splits words where those
- * of the two ends differ.
+/* Width converters in the design space: on every channel a node that joins or splits words where
+ * those of the two ends differ.
  * Tests: lit/target/dse/converters.mir */
-#include "target/dse/internal.h"
-
-#include "ir/core/core.h"
 #include "analysis/analysis.h"
+#include "ir/core/core.h"
 #include "schedule/schedule.h"
 #include "target/cost/cost.h"
-
-/* --- configurations ------------------------------------------------------------------------ */
+#include "target/dse/internal.h"
 
 /* Numbers of the words that a node has at a port, each once, in order of configurations. */
 typedef VEC(int64_t) WordList;
@@ -19,8 +16,7 @@ static void list_words(const DseSpace *space, uint32_t number, uint32_t port, Wo
     bool *seen = xcalloc(space->words.len, sizeof(bool));
     for (size_t c = 0; c < node->configs.len; c++) {
         int64_t word = node->configs.data[c].factor[port];
-        if (!seen[word])
-            *vec_push(out) = word;
+        if (!seen[word]) *vec_push(out) = word;
         seen[word] = true;
     }
     free_ptr((void **)&seen);
@@ -32,8 +28,7 @@ static int64_t conversion_interval(const Type *from, const Type *middle, const T
 {
     Cost first = {.cycles = 0}, second;
     cost_conversion(middle ? middle : from, NULL, to, target, &second);
-    if (middle)
-        cost_conversion(from, NULL, middle, target, &first);
+    if (middle) cost_conversion(from, NULL, middle, target, &first);
     return first.cycles > second.cycles ? first.cycles : second.cycles;
 }
 
@@ -52,16 +47,13 @@ static void add_conversion(DseSpace *space, DseNode *node, int64_t from, int64_t
     config.factor[1] = to;
     if (from != to) {
         WordConversion conversion = sched_conversion(a, b, MAX_WORD_BITS, &middle);
-        if (conversion == CONVERSION_NONE)
-            return;
-        if (conversion == CONVERSION_BY_WAY_OF)
-            config.middle = dse_word(space, middle);
+        if (conversion == CONVERSION_NONE) return;
+        if (conversion == CONVERSION_BY_WAY_OF) config.middle = dse_word(space, middle);
         cost_conversion(a, middle, b, &space->target, &config.cost);
         add_fifo(b, &config.cost);
         config.interval = conversion_interval(a, middle, b, &space->target);
     }
-    if (config.middle >= 0)
-        add_fifo(middle, &config.cost);
+    if (config.middle >= 0) add_fifo(middle, &config.cost);
     add_fifo(a, &config.cost);
     *vec_push(&node->configs) = config;
 }
@@ -74,8 +66,7 @@ static void add_converter(DseSpace *space, size_t edge_number)
     list_words(space, edge.from, edge.from_port, &from);
     list_words(space, edge.to, edge.to_port, &to);
     for (size_t i = 0; i < from.len; i++)
-        for (size_t j = 0; j < to.len; j++)
-            add_conversion(space, &node, from.data[i], to.data[j]);
+        for (size_t j = 0; j < to.len; j++) add_conversion(space, &node, from.data[i], to.data[j]);
     uint32_t number = (uint32_t)space->nodes.len;
     *vec_push(&space->nodes) = node;
     space->edges.data[edge_number] = (DseEdge){edge.from, edge.from_port, number, 0, edge.channel};
@@ -87,11 +78,8 @@ static void add_converter(DseSpace *space, size_t edge_number)
 void dse_add_converters(DseSpace *space)
 {
     size_t channels = space->edges.len;
-    for (size_t e = 0; e < channels; e++)
-        add_converter(space, e);
+    for (size_t e = 0; e < channels; e++) add_converter(space, e);
 }
-
-/* --- building them ----------------------------------------------------------------------------- */
 
 static const Type *end_of(const Type *word, const TypeDef *def)
 {
@@ -108,11 +96,10 @@ static Op *build_process(SymbolTable *symbols, Op *reader, const Type *from, con
     Str source = layer_name_source(reader);
     StrBuf name = {0};
     strbuf_printf(&name, "%.*s_words", STR_ARG(symbol_name(reader)->str));
-    Op *process = dfg_create_graph(ctx, DFG(PROCESS), strbuf_str(&name), reader->loc, ports, 1, 1,
-                                   NULL);
+    Op *process =
+        dfg_create_graph(ctx, DFG(PROCESS), strbuf_str(&name), reader->loc, ports, 1, 1, NULL);
     strbuf_free(&name);
-    if (source.len)
-        op_set_attr(process, "dfg.name", attr_string(ctx, source));
+    if (source.len) op_set_attr(process, "dfg.name", attr_string(ctx, source));
     op_insert_before(process, reader);
     symtab_insert(symbols, process);
     Builder b = builder_at_end(region_entry(op_region(process, 0)), reader->loc);
@@ -152,8 +139,7 @@ void dse_apply_converters(Op *module, const DseSpace *space)
     symtab_init(&symbols, module);
     for (size_t n = 0; n < space->nodes.len; n++) {
         const DseNode *node = &space->nodes.data[n];
-        if (node->process)
-            continue;
+        if (node->process) continue;
         const Config *config = &node->configs.data[node->chosen];
         const Type *from = space->words.data[config->factor[0]];
         const Type *to = space->words.data[config->factor[1]];

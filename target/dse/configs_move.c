@@ -1,5 +1,5 @@
-/* Configurations of processes that move words (dfg.reorder, dfg.merge): words of several elements of
- * the innermost dimension, as far as the map keeps them together.
+/* Configurations of processes that move words (dfg.reorder, dfg.merge): words of several elements
+ * of the innermost dimension, as far as the map keeps them together.
  * Tests: lit/target/dse/choose-unroll-move.mir */
 #include "target/dse/internal.h"
 
@@ -16,7 +16,8 @@ static bool plan_move(const DseNode *node, int64_t u, MoveConfigs *out)
                                          : sched_merge_packed(node->process, u, &out->merge);
 }
 
-static void add_move(DseSpace *space, DseNode *node, const MoveConfigs *move, const Type *const *ends)
+static void add_move(DseSpace *space, DseNode *node, const MoveConfigs *move,
+                     const Type *const *ends)
 {
     Style style, choices;
     Cost cost;
@@ -26,8 +27,7 @@ static void add_move(DseSpace *space, DseNode *node, const MoveConfigs *move, co
     else
         cost_merge_choices(&move->merge, &space->target, &choices);
     for (uint32_t n = 0; n < STYLE_COUNT; n++) {
-        if (!dse_style(&choices, n, &style))
-            continue;
+        if (!dse_style(&choices, n, &style)) continue;
         if (is_reorder)
             cost_reorder(&move->reorder, &style, &space->target, &cost);
         else
@@ -41,8 +41,7 @@ static const Type *packed_end(const DseNode *node, uint32_t port, const Type *te
 {
     int64_t word[DFG_MAX_RANK];
     uint32_t rank = tensor->u.shaped.rank;
-    for (uint32_t i = 0; i < rank; i++)
-        word[i] = i + 1 == rank ? u : 1;
+    for (uint32_t i = 0; i < rank; i++) word[i] = i + 1 == rank ? u : 1;
     const Type *end = sched_port_end(node->process, port, tensor, word);
     return end && (u == 1 || dse_word_bits(end) <= MAX_WORD_BITS) ? end : NULL;
 }
@@ -53,17 +52,14 @@ static bool check_move(const DseNode *node, const Op **op, int *ports)
     ReorderSchedule reorder;
     MergeSchedule merge;
     if (node->kind == PROCESS_REORDER) {
-        if (!sched_reorder(node->process, &reorder))
-            return false;
+        if (!sched_reorder(node->process, &reorder)) return false;
         *op = reorder.reorder;
         ports[0] = 0;
         return true;
     }
-    if (!sched_merge(node->process, &merge))
-        return false;
+    if (!sched_merge(node->process, &merge)) return false;
     *op = merge.merge;
-    for (uint32_t i = 0; i < merge.source_count; i++)
-        ports[i] = merge.port[i];
+    for (uint32_t i = 0; i < merge.source_count; i++) ports[i] = merge.port[i];
     return true;
 }
 
@@ -72,8 +68,7 @@ bool dse_move_configs(DseSpace *space, DseNode *node)
     const Op *op;
     int ports[SCHED_MAX_STREAMS];
     const Type *ends[SCHED_MAX_STREAMS + 1];
-    if (!check_move(node, &op, ports))
-        return false;
+    if (!check_move(node, &op, ports)) return false;
     const Type *result = op_result(op, 0)->type;
     uint32_t inputs = dfg_input_count(node->process);
     uint32_t rank = result->u.shaped.rank;
@@ -83,10 +78,9 @@ bool dse_move_configs(DseSpace *space, DseNode *node)
         ends[inputs] = packed_end(node, inputs, result, u);
         bool fits = ends[inputs] && plan_move(node, u, &move);
         for (uint32_t i = 0; fits && i < op->operand_count; i++)
-            fits = ports[i] < 0 ||
-                   (ends[ports[i]] = packed_end(node, (uint32_t)ports[i], op_operand(op, i)->type, u));
-        if (fits)
-            add_move(space, node, &move, ends);
+            fits = ports[i] < 0 || (ends[ports[i]] = packed_end(node, (uint32_t)ports[i],
+                                                                op_operand(op, i)->type, u));
+        if (fits) add_move(space, node, &move, ends);
     }
     return true;
 }

@@ -1,12 +1,9 @@
-/* Configurations of processes that pass data on: windows choose channels and pixels per word, forks and
- * copies the words that their neighbours have.
+/* Configurations of processes that pass data on: windows choose channels and pixels per word, forks
+ * and copies the words that their neighbours have.
  * Tests: lit/target/dse/choose-unroll.mir, lit/target/dse/choose-unroll-pinned.mir */
-#include "target/dse/internal.h"
-
 #include "ir/core/core.h"
 #include "target/cost/cost.h"
-
-/* --- windows ---------------------------------------------------------------------------- */
+#include "target/dse/internal.h"
 
 typedef struct Windows {
     DseSpace *space;
@@ -25,8 +22,7 @@ static bool serves(const WindowParams *w, uint32_t i, int64_t pixels, int64_t ou
 static int64_t input_rows(const WindowParams *w, uint32_t i, int64_t outputs)
 {
     int64_t pixels = outputs == 1 ? 1 : outputs * w->stride[i];
-    while (!serves(w, i, pixels, outputs))
-        pixels--;
+    while (!serves(w, i, pixels, outputs)) pixels--;
     return pixels;
 }
 
@@ -35,22 +31,19 @@ static bool add_window(Windows *s, const Type *const *ends, bool is_pinned)
     WindowSchedule sched;
     Style style, choices;
     Cost cost;
-    if (!ends[0] || (!is_pinned && !dse_words_fit(s->node, ends)))
-        return true;
-    if (!sched_window(s->node->process, ends, &sched))
-        return false;
+    if (!ends[0] || (!is_pinned && !dse_words_fit(s->node, ends))) return true;
+    if (!sched_window(s->node->process, ends, &sched)) return false;
     cost_window_choices(&sched, &s->space->target, &choices);
     for (uint32_t n = 0; n < STYLE_COUNT; n++) {
-        if (!dse_style(&choices, n, &style))
-            continue;
+        if (!dse_style(&choices, n, &style)) continue;
         cost_window(&sched, &style, &s->space->target, &cost);
         dse_add_config(s->space, s->node, &cost, ends, NULL, &style);
     }
     return true;
 }
 
-/* For an output whose words are `out`: the inputs that serve it, with any number of positions of the
- * innermost window dimension. */
+/* For an output whose words are `out`: the inputs that serve it, with any number of positions of
+ * the innermost window dimension. */
 static bool add_inputs(Windows *s, const Type *out, bool is_pinned)
 {
     const WindowParams *w = &s->params;
@@ -78,8 +71,7 @@ static bool add_words(Windows *s, int64_t channels, int64_t pixels)
     int64_t word[2 * DFG_MAX_RANK];
     uint32_t kernel = w->first + w->count;
     dfg_word(end, word);
-    if (kernel < w->rank)
-        word[w->rank + w->count - 1] = channels;
+    if (kernel < w->rank) word[w->rank + w->count - 1] = channels;
     word[kernel - 1] = pixels;
     const Type *out = dfg_end_type(end->u.dialect.def, dfg_payload(end), word);
     return add_inputs(s, out, false);
@@ -90,23 +82,23 @@ static const Op *reader(const Value *end)
 {
     const Op *channel = value_def(end);
     const Use *use = channel ? op_result(channel, 1)->uses : NULL;
-    if (!use || use->owner->def != DFG(INSTANTIATE))
-        return NULL;
+    if (!use || use->owner->def != DFG(INSTANTIATE)) return NULL;
     return symbol_lookup(use->owner, op_attr(use->owner, "callee"));
 }
 
-/* Windows that are given, or that the reader's given factors demand; *out stays NULL if neither is. */
+/* Windows that are given, or that the reader's given factors demand; *out stays NULL if neither
+ * is. */
 static bool demanded_end(const Op *window, const Op *process, const Type **out)
 {
-    if (dse_has_given_words(window))
-        return (*out = dse_given_end(window, 1)) != NULL;
+    if (dse_has_given_words(window)) return (*out = dse_given_end(window, 1)) != NULL;
     return !process || dse_pinned_end(process, 0, out);
 }
 
 /* The same end as the sender has it. */
 static const Type *as_sender(const Type *end)
 {
-    return type_dialect(end->ctx, &dfg_type_input, end->u.dialect.params, end->u.dialect.param_count);
+    return type_dialect(end->ctx, &dfg_type_input, end->u.dialect.params,
+                        end->u.dialect.param_count);
 }
 
 bool dse_window_configs(DseSpace *space, DseNode *node, const Op *instantiate)
@@ -116,11 +108,12 @@ bool dse_window_configs(DseSpace *space, DseNode *node, const Op *instantiate)
     if (!sched_window(node->process, NULL, &sched) ||
         !demanded_end(node->process, reader(op_operand(instantiate, 1)), &demanded))
         return false;
-    Windows s = {.space = space, .node = node, .params = sched.params,
+    Windows s = {.space = space,
+                 .node = node,
+                 .params = sched.params,
                  .source = op_operand(sched.window, 0)->type};
     const WindowParams *w = &s.params;
-    if (demanded)
-        return add_inputs(&s, as_sender(demanded), true);
+    if (demanded) return add_inputs(&s, as_sender(demanded), true);
     int64_t channels = w->first + w->count < w->rank ? w->in[w->rank - 1] : 1;
     int64_t pixels = MAX_PIXELS * dse_scale(&space->target);
     for (int64_t c = 1; c <= channels && c <= MAX_PARALLEL_ELEMENTS; c++)
@@ -129,8 +122,6 @@ bool dse_window_configs(DseSpace *space, DseNode *node, const Op *instantiate)
                 return false;
     return true;
 }
-
-/* --- forks and copies ------------------------------------------------------------------------ */
 
 typedef struct Fork {
     DseSpace *space;
@@ -157,18 +148,15 @@ static void add_fork(const Fork *fork, const int64_t *word)
     const Type **ends = ARENA_ARRAY(fork->space->arena, const Type *, fork->node->port_count);
     int64_t inside[2 * DFG_MAX_RANK];
     Cost cost;
-    if (!in)
-        return;
+    if (!in) return;
     ends[0] = in;
     for (uint32_t i = 1; i < fork->node->port_count; i++) {
         const Type *end = dfg_port(process, i)->type;
         dfg_word(in, inside);
         ends[i] = sched_port_end(process, i, dfg_payload(in), inside);
-        if (!ends[i] || type_elem(dfg_payload(end)) != type_elem(dfg_payload(in)))
-            return;
+        if (!ends[i] || type_elem(dfg_payload(end)) != type_elem(dfg_payload(in))) return;
     }
-    if (!dse_words_fit(fork->node, ends))
-        return;
+    if (!dse_words_fit(fork->node, ends)) return;
     cost_fork(in, &fork->space->target, &cost);
     add_deep_fifos(fork, ends, &cost);
     dse_add_config(fork->space, fork->node, &cost, ends, NULL, NULL);
@@ -183,8 +171,7 @@ static void add_neighbour(const Fork *fork, uint32_t number, uint32_t port)
     for (size_t c = 0; c < node->configs.len; c++) {
         const Type *end = fork->space->words.data[node->configs.data[c].factor[port]];
         dfg_word(end, word);
-        if (dfg_payload(end) == payload)
-            add_fork(fork, word);
+        if (dfg_payload(end) == payload) add_fork(fork, word);
     }
 }
 
@@ -193,13 +180,10 @@ static void add_innermost(const Fork *fork)
     const Type *frame = dfg_payload(dfg_port(fork->node->process, 0)->type);
     uint32_t rank = frame->u.shaped.rank;
     int64_t word[2 * DFG_MAX_RANK], extent = rank ? frame->u.shaped.dims[rank - 1] : 1;
-    for (uint32_t i = 0; i < rank; i++)
-        word[i] = 1;
+    for (uint32_t i = 0; i < rank; i++) word[i] = 1;
     for (int64_t u = 1; u <= extent && u <= MAX_PARALLEL_ELEMENTS; u++) {
-        if (rank)
-            word[rank - 1] = u;
-        if (extent % u == 0)
-            add_fork(fork, word);
+        if (rank) word[rank - 1] = u;
+        if (extent % u == 0) add_fork(fork, word);
     }
 }
 
@@ -207,8 +191,7 @@ static bool add_given(const Fork *fork)
 {
     int64_t word[2 * DFG_MAX_RANK];
     const Type *end = dse_given_end(fork->node->process, 0);
-    if (!end)
-        return false;
+    if (!end) return false;
     dfg_word(end, word);
     add_fork(fork, word);
     return true;
@@ -220,15 +203,12 @@ bool dse_fork_configs(DseSpace *space, uint32_t number, const Op *instantiate)
     Fork fork = {space, node, ARENA_ARRAY(space->arena, int64_t, node->port_count)};
     if (!cost_fork_estimate(instantiate, sched_fork_words(node->process), fork.elements))
         return false;
-    if (dse_has_given_words(node->process))
-        return add_given(&fork);
+    if (dse_has_given_words(node->process)) return add_given(&fork);
     add_innermost(&fork);
     for (size_t e = 0; e < space->edges.len; e++) {
         const DseEdge *edge = &space->edges.data[e];
-        if (edge->from == number)
-            add_neighbour(&fork, edge->to, edge->to_port);
-        if (edge->to == number)
-            add_neighbour(&fork, edge->from, edge->from_port);
+        if (edge->from == number) add_neighbour(&fork, edge->to, edge->to_port);
+        if (edge->to == number) add_neighbour(&fork, edge->from, edge->from_port);
     }
     return true;
 }

@@ -1,10 +1,9 @@
-/* For each limit the least that a design needs of its kind: alone first, then with the limits of the
- * other kinds, one more at a time.
+/* For each limit the least that a design needs of its kind: alone first, then with the limits of
+ * the other kinds, one more at a time.
  * Tests: lit/target/dse/choose-unroll-short.mir, lit/target/dse/choose-unroll-memory.mir */
-#include "target/dse/dse.h"
-
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
+#include "target/dse/dse.h"
 
 /* Processes that are named when a resource is short. */
 enum { MAX_NOTES = 3 };
@@ -40,8 +39,7 @@ static void note_greediest(const DseSpace *space, CostKind kind)
                 (!most || chosen_cost(node, kind) > chosen_cost(most, kind)))
                 most = node;
         }
-        if (!most || chosen_cost(most, kind) == 0)
-            return;
+        if (!most || chosen_cost(most, kind) == 0) return;
         below = chosen_cost(most, kind);
         if (most->process)
             op_note(most->process, "'%.*s' takes %lld of them",
@@ -52,7 +50,8 @@ static void note_greediest(const DseSpace *space, CostKind kind)
 static void report_alone(const Shortage *s, CostKind kind, int64_t least)
 {
     const char *title = cost_names[kind].title;
-    op_error(s->space->region, "does not fit the budget of %lld %s: the smallest design%s needs %lld %s",
+    op_error(s->space->region,
+             "does not fit the budget of %lld %s: the smallest design%s needs %lld %s",
              (long long)s->task->limits.items[kind], title, s->pace, (long long)least, title);
 }
 
@@ -65,8 +64,9 @@ static void report_together(const Shortage *s, CostKind kind, int64_t least)
         if (limits->items[k] >= 0)
             strbuf_printf(&others, "%s%lld %s", others.len ? ", " : "", (long long)limits->items[k],
                           cost_names[k].title);
-    op_error(s->space->region, "does not fit the budget of %lld %s together with %s: with those the "
-                               "smallest design%s needs %lld %s",
+    op_error(s->space->region,
+             "does not fit the budget of %lld %s together with %s: with those the "
+             "smallest design%s needs %lld %s",
              (long long)s->task->limits.items[kind], title, others.data, s->pace, (long long)least,
              title);
     strbuf_free(&others);
@@ -80,11 +80,10 @@ static bool explain_kind(Shortage *s, CostKind kind,
     s->problem.weights = dse_least(kind).weights;
     DseStatus status = dse_solve(s->space, &s->problem, &least);
     if (status == DSE_INFEASIBLE)
-        return op_error(s->space->region, "has no configuration in which all channels agree on their words");
-    if (status == DSE_FAILED)
-        return gave_up(s->space->region);
-    if (least <= s->task->limits.items[kind])
-        return true;
+        return op_error(s->space->region,
+                        "has no configuration in which all channels agree on their words");
+    if (status == DSE_FAILED) return gave_up(s->space->region);
+    if (least <= s->task->limits.items[kind]) return true;
     report(s, kind, least);
     note_greediest(s->space, kind);
     return false;
@@ -93,29 +92,22 @@ static bool explain_kind(Shortage *s, CostKind kind,
 static bool explain_limits(DseSpace *space, const DseTask *task, const char *pace)
 {
     Shortage s = {.space = space, .task = task, .problem = dse_least(COST_CYCLES), .pace = pace};
-    if (task->objective == DSE_FPS)
-        s.problem.longest = dse_same_interval(space, task->interval);
+    if (task->objective == DSE_FPS) s.problem.longest = dse_same_interval(space, task->interval);
     for (CostKind k = 0; k < COST_KINDS; k++)
-        if (task->limits.items[k] >= 0 && !explain_kind(&s, k, report_alone))
-            return false;
+        if (task->limits.items[k] >= 0 && !explain_kind(&s, k, report_alone)) return false;
     for (CostKind k = COST_KINDS; k-- > 0;) {
-        if (task->limits.items[k] < 0)
-            continue;
-        if (!explain_kind(&s, k, report_together))
-            return false;
+        if (task->limits.items[k] < 0) continue;
+        if (!explain_kind(&s, k, report_together)) return false;
         s.problem.limits.items[k] = task->limits.items[k];
     }
     return gave_up(space->region);
 }
 
-/* --- a given pace ---------------------------------------------------------------------------------- */
-
 static int64_t shortest_interval(const DseNode *node)
 {
     int64_t shortest = INT64_MAX;
     for (size_t c = 0; c < node->configs.len; c++)
-        if (node->configs.data[c].interval < shortest)
-            shortest = node->configs.data[c].interval;
+        if (node->configs.data[c].interval < shortest) shortest = node->configs.data[c].interval;
     return shortest;
 }
 
@@ -128,10 +120,10 @@ static bool explain_slowest(const DseSpace *space, int64_t interval)
         if (node->process && (!slowest || shortest_interval(node) > shortest_interval(slowest)))
             slowest = node;
     }
-    if (!slowest || shortest_interval(slowest) <= interval)
-        return true;
-    return op_error(slowest->process, "takes at least %lld cycles a frame, but one is to be done every "
-                                      "%lld cycles",
+    if (!slowest || shortest_interval(slowest) <= interval) return true;
+    return op_error(slowest->process,
+                    "takes at least %lld cycles a frame, but one is to be done every "
+                    "%lld cycles",
                     (long long)shortest_interval(slowest), (long long)interval);
 }
 
@@ -142,7 +134,8 @@ static void note_best_pace(DseSpace *space, const DseTask *task)
     best.objective = DSE_THROUGHPUT;
     DseAnswer answer = dse_optimize(space, &best);
     if (answer.status == DSE_OPTIMAL || answer.status == DSE_FEASIBLE)
-        op_note(space->region, "within the budget there is a design that does a frame every %lld cycles",
+        op_note(space->region,
+                "within the budget there is a design that does a frame every %lld cycles",
                 (long long)answer.value);
 }
 
@@ -158,9 +151,7 @@ static bool explain_pace(DseSpace *space, const DseTask *task)
 
 bool dse_explain(DseSpace *space, const DseTask *task, const DseAnswer *answer)
 {
-    if (answer->status == DSE_OPTIMAL || answer->status == DSE_FEASIBLE)
-        return true;
-    if (answer->status == DSE_FAILED)
-        return gave_up(space->region);
+    if (answer->status == DSE_OPTIMAL || answer->status == DSE_FEASIBLE) return true;
+    if (answer->status == DSE_FAILED) return gave_up(space->region);
     return task->objective == DSE_FPS ? explain_pace(space, task) : explain_limits(space, task, "");
 }

@@ -1,9 +1,9 @@
-/* Walks the ladder of intervals. Every step is a search of its own in the same space, so that the order
- * of steps does not matter. */
-#include "target/dse/dse.h"
-
+/* Walks the ladder of intervals. Every step is a search of its own in the same space, so that the
+ * order of steps does not matter. */
 #include <math.h>
 #include <stdlib.h>
+
+#include "target/dse/dse.h"
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -20,32 +20,26 @@ static void list_intervals(const DseSpace *space, int64_t first, int64_t last, L
     for (size_t n = 0; n < space->nodes.len; n++)
         for (size_t c = 0; c < space->nodes.data[n].configs.len; c++) {
             int64_t interval = space->nodes.data[n].configs.data[c].interval;
-            if (interval >= first && interval <= last)
-                *vec_push(out) = interval;
+            if (interval >= first && interval <= last) *vec_push(out) = interval;
         }
-    if (out->len == 0)
-        return;
+    if (out->len == 0) return;
     qsort(out->data, out->len, sizeof(int64_t), compare_numbers);
     for (size_t i = 0; i < out->len; i++)
-        if (left == 0 || out->data[i] != out->data[left - 1])
-            out->data[left++] = out->data[i];
+        if (left == 0 || out->data[i] != out->data[left - 1]) out->data[left++] = out->data[i];
     out->len = left;
 }
 
-/* Keeps the longest up to each of `count` values that are spaced evenly in their logarithm; the first and
- * the last stay. */
+/* Keeps the longest up to each of `count` values that are spaced evenly in their logarithm; the
+ * first and the last stay. */
 static void thin(Ladder *ladder, size_t count)
 {
     size_t left = 0, next = 0;
-    if (ladder->len <= count)
-        return;
+    if (ladder->len <= count) return;
     double first = (double)ladder->data[0], last = (double)ladder->data[ladder->len - 1];
     for (size_t step = 0; step < count; step++) {
         double wanted = first * pow(last / first, (double)step / (double)(count - 1));
-        while (next + 1 < ladder->len && (double)ladder->data[next + 1] <= wanted)
-            next++;
-        if (step + 1 == count)
-            next = ladder->len - 1;
+        while (next + 1 < ladder->len && (double)ladder->data[next + 1] <= wanted) next++;
+        if (step + 1 == count) next = ladder->len - 1;
         if (left == 0 || ladder->data[left - 1] != ladder->data[next])
             ladder->data[left++] = ladder->data[next];
     }
@@ -65,30 +59,28 @@ static DseAnswer search(DseSpace *space, DseTask *task, DseObjective objective, 
 }
 
 DseAnswer dse_explore_space(DseSpace *space, const Cost *limits, size_t count, DseTask *task,
-                        ExplorePoints *out)
+                            ExplorePoints *out)
 {
     Ladder ladder = {0};
     *task = (DseTask){.limits = *limits};
     DseAnswer answer = search(space, task, DSE_THROUGHPUT, 0);
     int64_t first = has_design(&answer) ? dse_interval(space) : 0;
-    if (has_design(&answer))
-        answer = search(space, task, DSE_FPS, INT64_MAX);
-    if (!has_design(&answer))
-        return answer;
+    if (has_design(&answer)) answer = search(space, task, DSE_FPS, INT64_MAX);
+    if (!has_design(&answer)) return answer;
     list_intervals(space, first, dse_interval(space), &ladder);
     thin(&ladder, count);
     for (size_t i = 0; i < ladder.len; i++) {
         DseAnswer least = search(space, task, DSE_FPS, ladder.data[i]);
         if (has_design(&least))
-            *vec_push(out) = (ExplorePoint){.interval = dse_interval(space), .value = least.value,
-                                            .bound = least.bound, .cost = dse_total(space)};
+            *vec_push(out) = (ExplorePoint){.interval = dse_interval(space),
+                                            .value = least.value,
+                                            .bound = least.bound,
+                                            .cost = dse_total(space)};
     }
     dse_explore_drop_beaten(out);
     vec_free(&ladder);
     return answer;
 }
-
-/* --- dominance --------------------------------------------------------------------------------- */
 
 static bool is_no_worse(const ExplorePoint *a, const ExplorePoint *b)
 {
@@ -108,8 +100,7 @@ void dse_explore_drop_beaten(ExplorePoints *points)
         for (size_t j = 0; j < points->len; j++)
             beaten |= j != i && is_no_worse(&points->data[j], point) &&
                       (j < i || !is_no_worse(point, &points->data[j]));
-        if (!beaten)
-            points->data[left++] = *point;
+        if (!beaten) points->data[left++] = *point;
     }
     points->len = left;
 }

@@ -1,42 +1,40 @@
 /* Records the choices of a design in the processes' reports, for the folding file.
  * Requires: a region as dse_apply leaves it. */
+#include <assert.h>
+#include <string.h>
+
 #include "dialects/dfg/dfg.h"
 #include "ir/core/core.h"
 #include "schedule/schedule.h"
 #include "target/dse/dse.h"
 
-#include <assert.h>
-#include <string.h>
-
 typedef VEC(NamedAttr) Items;
 
 static void add_item(Items *items, Context *ctx, const char *name, const Attr *value)
 {
-    if (value)
-        *vec_push(items) = attr_named(ctx, name, value);
+    if (value) *vec_push(items) = attr_named(ctx, name, value);
 }
-
-/* --- memories ---------------------------------------------------------------------------------- */
 
 /* "auto" for what is no memory in this design. */
 static const Attr *storage_of(const FoldingMemory *memory)
 {
     const Attr *storage = op_attr(memory->op, "dfg.storage");
     if (storage && storage->kind == ATTR_ARRAY)
-        storage = memory->level < storage->u.array.count ? storage->u.array.items[memory->level] : NULL;
+        storage =
+            memory->level < storage->u.array.count ? storage->u.array.items[memory->level] : NULL;
     return storage && storage->kind == ATTR_STRING ? storage
                                                    : attr_string_c(memory->op->ctx, "auto");
 }
 
-/* Of all memories of a role: a string for one, a list for several; NULL where none has been chosen. */
+/* Of all memories of a role: a string for one, a list for several; NULL where none has been
+ * chosen. */
 static const Attr *role_storage(Context *ctx, const FoldingMemories *memories, const char *role)
 {
     VEC(const Attr *) kinds = {0};
     bool is_chosen = false;
     for (size_t i = 0; i < memories->len; i++) {
         const FoldingMemory *memory = &memories->data[i];
-        if (strcmp(memory->role, role) != 0)
-            continue;
+        if (strcmp(memory->role, role) != 0) continue;
         *vec_push(&kinds) = storage_of(memory);
         is_chosen |= op_attr(memory->op, "dfg.storage") != NULL;
     }
@@ -63,8 +61,6 @@ static const Attr *process_storage(Op *process)
     vec_free(&items);
     return dict;
 }
-
-/* --- processes --------------------------------------------------------------------------------- */
 
 static const Attr *port_words(const Op *process)
 {
@@ -98,8 +94,7 @@ static const Attr *process_folding(Op *process)
         add_item(&items, ctx, "words", port_words(process));
     }
     (void)ok;
-    if (kind != PROCESS_CONVERTER)
-        add_item(&items, ctx, "storage", process_storage(process));
+    if (kind != PROCESS_CONVERTER) add_item(&items, ctx, "storage", process_storage(process));
     const Attr *dict = attr_dict(ctx, items.data, items.len);
     vec_free(&items);
     return dict;
@@ -107,11 +102,11 @@ static const Attr *process_folding(Op *process)
 
 void folding_record(Op *module)
 {
-    FOR_EACH_OP(op, region_entry(op_region(module, 0)))
-    {
+    FOR_EACH_OP(op, region_entry(op_region(module, 0))) {
         const Attr *report = op->def == DFG(PROCESS) ? op_attr(op, "report") : NULL;
         if (report)
-            op_set_attr(op, "report", attr_dict_set(report, ident_get_c(op->ctx, "folding"),
-                                                    process_folding(op)));
+            op_set_attr(
+                op, "report",
+                attr_dict_set(report, ident_get_c(op->ctx, "folding"), process_folding(op)));
     }
 }

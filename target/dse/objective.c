@@ -1,15 +1,14 @@
-/* Searches for the objectives. The least S of a throughput is one of the intervals that configurations
- * have. Below some of them no design fits even if all nodes could choose apart, which is quick to see;
- * from there on it is asked for single S whether there is a design at all, in wider and wider steps, then
- * between the last two.
+/* Searches for the objectives. The least S of a throughput is one of the intervals that
+ * configurations have. Below some of them no design fits even if all nodes could choose apart,
+ * which is quick to see; from there on it is asked for single S whether there is a design at all,
+ * in wider and wider steps, then between the last two.
  * Tests: test/unit/target/dse/objective_test.c */
-#include "target/dse/dse.h"
-
-#include "target/dse/solve/solve.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "target/dse/dse.h"
+#include "target/dse/solve/solve.h"
 
 /* Labels to try: for saving resources, and for one S. */
 enum { SAVING_EFFORT = 250000, ASKING_EFFORT = 300000 };
@@ -35,12 +34,9 @@ int64_t dse_interval(const DseSpace *space)
 const int64_t *dse_same_interval(const DseSpace *space, int64_t interval)
 {
     int64_t *longest = ARENA_ARRAY(space->arena, int64_t, space->nodes.len + 1);
-    for (size_t n = 0; n < space->nodes.len; n++)
-        longest[n] = interval;
+    for (size_t n = 0; n < space->nodes.len; n++) longest[n] = interval;
     return longest;
 }
-
-/* --- resources -------------------------------------------------------------------------------------- */
 
 /* Shares of the limits, rounded up; what has no limit is free. */
 static Cost share_weights(const Cost *limits)
@@ -56,8 +52,11 @@ static Cost share_weights(const Cost *limits)
 static DseAnswer save_resources(DseSpace *space, const DseTask *task, const Cost *limits,
                                 const int64_t *longest, size_t effort)
 {
-    const DseProblem problem = {.weights = share_weights(&task->limits), .limits = *limits,
-                                .longest = longest, .deadline = task->deadline, .effort = effort};
+    const DseProblem problem = {.weights = share_weights(&task->limits),
+                                .limits = *limits,
+                                .longest = longest,
+                                .deadline = task->deadline,
+                                .effort = effort};
     DseAnswer answer = {.status = DSE_OPTIMAL};
     answer.status = dse_solve(space, &problem, &answer.value);
     answer.bound = space->bound;
@@ -67,18 +66,14 @@ static DseAnswer save_resources(DseSpace *space, const DseTask *task, const Cost
 DseProblem dse_first_problem(const DseSpace *space, const DseTask *task)
 {
     DseProblem problem = {.limits = task->limits, .deadline = task->deadline};
-    if (task->objective == DSE_LATENCY)
-        problem.weights.cycles = 1;
-    if (task->objective == DSE_THROUGHPUT)
-        problem.keeps_intervals = true;
+    if (task->objective == DSE_LATENCY) problem.weights.cycles = 1;
+    if (task->objective == DSE_THROUGHPUT) problem.keeps_intervals = true;
     if (task->objective == DSE_FPS) {
         problem.weights = share_weights(&task->limits);
         problem.longest = dse_same_interval(space, task->interval);
     }
     return problem;
 }
-
-/* --- latency ---------------------------------------------------------------------------------------- */
 
 static DseAnswer least_cycles(DseSpace *space, const DseTask *task)
 {
@@ -87,14 +82,11 @@ static DseAnswer least_cycles(DseSpace *space, const DseTask *task)
     Cost limits = task->limits;
     answer.status = dse_solve(space, &problem, &answer.value);
     answer.bound = space->bound;
-    if (!found_design(answer.status))
-        return answer;
+    if (!found_design(answer.status)) return answer;
     limits.cycles = answer.value;
     save_resources(space, task, &limits, NULL, SAVING_EFFORT);
     return answer;
 }
-
-/* --- throughput ------------------------------------------------------------------------------------- */
 
 typedef VEC(int64_t) Intervals;
 
@@ -113,8 +105,7 @@ static void list_intervals(const DseSpace *space, Intervals *out)
             *vec_push(out) = space->nodes.data[n].configs.data[c].interval;
     qsort(out->data, out->len, sizeof(int64_t), compare_numbers);
     for (size_t i = 0; i < out->len; i++)
-        if (left == 0 || out->data[i] != out->data[left - 1])
-            out->data[left++] = out->data[i];
+        if (left == 0 || out->data[i] != out->data[left - 1]) out->data[left++] = out->data[i];
     out->len = left;
 }
 
@@ -127,8 +118,7 @@ typedef struct Least {
 static double price_of(const Cost *cost, const double *prices)
 {
     double sum = 0;
-    for (int k = 0; k < COST_KINDS; k++)
-        sum += prices[k] * (double)cost->items[k];
+    for (int k = 0; k < COST_KINDS; k++) sum += prices[k] * (double)cost->items[k];
     return sum;
 }
 
@@ -136,26 +126,23 @@ static double price_of(const Cost *cost, const double *prices)
 static bool add_least(const DseNode *node, int64_t interval, const double *prices, Least *sum)
 {
     Least least = {.price = INFINITY};
-    for (int k = 0; k < COST_KINDS; k++)
-        least.costs.items[k] = INT64_MAX;
+    for (int k = 0; k < COST_KINDS; k++) least.costs.items[k] = INT64_MAX;
     for (size_t c = 0; c < node->configs.len; c++) {
         const Config *config = &node->configs.data[c];
-        if (config->interval > interval)
-            continue;
+        if (config->interval > interval) continue;
         least.price = fmin(least.price, price_of(&config->cost, prices));
         for (int k = 0; k < COST_KINDS; k++)
             if (config->cost.items[k] < least.costs.items[k])
                 least.costs.items[k] = config->cost.items[k];
     }
-    if (isinf(least.price))
-        return false;
+    if (isinf(least.price)) return false;
     cost_add(&sum->costs, &least.costs);
     sum->price += least.price;
     return true;
 }
 
-/* Whether the limits would do if each process could choose without the others: for each kind apart, and
- * together at the prices of the last question. */
+/* Whether the limits would do if each process could choose without the others: for each kind apart,
+ * and together at the prices of the last question. */
 static bool fits_apart(const DseSpace *space, const Cost *limits, int64_t interval)
 {
     Least sum = {.price = 0};
@@ -165,8 +152,7 @@ static bool fits_apart(const DseSpace *space, const Cost *limits, int64_t interv
             !add_least(&space->nodes.data[n], interval, space->prices, &sum))
             return false;
     for (int k = 0; k < COST_KINDS; k++)
-        if (limits->items[k] >= 0 && sum.costs.items[k] > limits->items[k])
-            return false;
+        if (limits->items[k] >= 0 && sum.costs.items[k] > limits->items[k]) return false;
     return sum.price <= affordable;
 }
 
@@ -186,14 +172,13 @@ static Cost cheapest_apart(const DseSpace *space, int64_t interval, const double
                 best = config;
             }
         }
-        if (best)
-            cost_add(&sum, &best->cost);
+        if (best) cost_add(&sum, &best->cost);
     }
     return sum;
 }
 
-/* Whether there are no prices at which even the cheapest configurations cost more than the limits. If
- * there are, the limits that they are about count from now on. */
+/* Whether there are no prices at which even the cheapest configurations cost more than the limits.
+ * If there are, the limits that they are about count from now on. */
 static bool fits_at_any_prices(DseSpace *space, const Cost *limits, int64_t interval)
 {
     enum { ROUNDS = 10 };
@@ -203,13 +188,10 @@ static bool fits_at_any_prices(DseSpace *space, const Cost *limits, int64_t inte
     uint32_t count = 0;
     CostKind kinds[COST_KINDS];
     for (CostKind k = 0; k < COST_KINDS; k++)
-        if (limits->items[k] > 0)
-            kinds[count++] = k;
-    if (count == 0)
-        return true;
+        if (limits->items[k] > 0) kinds[count++] = k;
+    if (count == 0) return true;
     DseMaster *master = dse_cutting_plane_create(count, 1, 1);
-    for (uint32_t i = 0; i < count; i++)
-        next[i] = 1.0 / count;
+    for (uint32_t i = 0; i < count; i++) next[i] = 1.0 / count;
     bool may_fail = true;
     for (int round = 0; round < ROUNDS && may_fail && over <= 1e-9; round++) {
         for (uint32_t i = 0; i < count; i++)
@@ -259,20 +241,18 @@ static size_t first_possible(const Bisection *b, size_t low)
  * shorter. */
 static bool ask(Bisection *b, size_t index)
 {
-    const DseProblem problem = {.limits = b->task->limits, .longest = b->longest,
-                                .effort = ASKING_EFFORT, .deadline = b->task->deadline};
+    const DseProblem problem = {.limits = b->task->limits,
+                                .longest = b->longest,
+                                .effort = ASKING_EFFORT,
+                                .deadline = b->task->deadline};
     int64_t value;
-    for (size_t n = 0; n < b->space->nodes.len; n++)
-        b->longest[n] = b->intervals.data[index];
+    for (size_t n = 0; n < b->space->nodes.len; n++) b->longest[n] = b->intervals.data[index];
     DseStatus status = dse_solve(b->space, &problem, &value);
-    if (status == DSE_INFEASIBLE)
-        b->excluded = first_possible(b, index + 1);
-    if (!found_design(status))
-        return false;
+    if (status == DSE_INFEASIBLE) b->excluded = first_possible(b, index + 1);
+    if (!found_design(status)) return false;
     int64_t interval = dse_interval(b->space);
     b->best = index;
-    while (b->best > 0 && b->intervals.data[b->best - 1] >= interval)
-        b->best--;
+    while (b->best > 0 && b->intervals.data[b->best - 1] >= interval) b->best--;
     return true;
 }
 
@@ -287,18 +267,17 @@ static void bisect(Bisection *b)
     }
     while (low < b->best) {
         size_t middle = low + (b->best - low) / 2;
-        if (!ask(b, middle))
-            low = middle + 1 > b->excluded ? middle + 1 : b->excluded;
+        if (!ask(b, middle)) low = middle + 1 > b->excluded ? middle + 1 : b->excluded;
     }
 }
 
 static DseAnswer least_interval(DseSpace *space, const DseTask *task)
 {
-    Bisection b = {.space = space, .task = task,
+    Bisection b = {.space = space,
+                   .task = task,
                    .longest = ARENA_ARRAY(space->arena, int64_t, space->nodes.len + 1)};
     DseAnswer answer = {.status = DSE_OPTIMAL};
-    if (space->nodes.len == 0)
-        return answer;
+    if (space->nodes.len == 0) return answer;
     list_intervals(space, &b.intervals);
     bisect(&b);
     if (b.best == b.intervals.len) {
@@ -314,23 +293,21 @@ static DseAnswer least_interval(DseSpace *space, const DseTask *task)
     return answer;
 }
 
-/* --- pipeline latency ----------------------------------------------------------------------------------- */
-
 /* Rounds, labels for each, and the unit of sums: rounded down, they stay bounds. */
 enum { FRAME_ROUNDS = 16, FRAME_EFFORT = 100000, FRAME_UNIT = 256 };
 
-/* No design's latency is below any mix of the cuts of designs seen, so the best design under a mix gives
- * a bound. Mixes are in turn that under which all designs seen are as long as can be, for the bound, and
- * equal parts of all cuts, which leads to good designs. */
+/* No design's latency is below any mix of the cuts of designs seen, so the best design under a mix
+ * gives a bound. Mixes are in turn that under which all designs seen are as long as can be, for the
+ * bound, and equal parts of all cuts, which leads to good designs. */
 typedef struct FrameSearch {
     DseSpace *space;
     const DseTask *task;
     DseCut cuts[FRAME_ROUNDS + 1], mix;
     double sums[FRAME_ROUNDS + 1][FRAME_ROUNDS + 1]; /* of a design under a cut */
     uint32_t *designs[FRAME_ROUNDS + 1];
-    uint32_t count;     /* of both */
-    int64_t **extra;    /* what the mix gives for each configuration */
-    uint32_t best;      /* design */
+    uint32_t count;  /* of both */
+    int64_t **extra; /* what the mix gives for each configuration */
+    uint32_t best;   /* design */
     double latency, bound;
 } FrameSearch;
 
@@ -350,8 +327,7 @@ static void add_design(FrameSearch *f)
     f->cuts[last] = dse_cut(f->space);
     double latency = dse_frame(f->space, f->task->paces, &f->cuts[last]);
     f->designs[last] = ARENA_ARRAY(f->space->arena, uint32_t, nodes + 1);
-    for (size_t n = 0; n < nodes; n++)
-        f->designs[last][n] = f->space->nodes.data[n].chosen;
+    for (size_t n = 0; n < nodes; n++) f->designs[last][n] = f->space->nodes.data[n].chosen;
     for (uint32_t i = 0; i <= last; i++) {
         f->sums[i][last] = sum_under(f, &f->cuts[last], f->designs[i]);
         f->sums[last][i] = sum_under(f, &f->cuts[i], f->designs[last]);
@@ -373,13 +349,10 @@ static void add_cut(FrameSearch *f, const DseCut *cut, double share)
 
 static void find_shares(const FrameSearch *f, double *shares)
 {
-    for (uint32_t i = 0; i < f->count; i++)
-        shares[i] = 1.0 / f->count;
-    if (f->count % 2 == 0)
-        return;
+    for (uint32_t i = 0; i < f->count; i++) shares[i] = 1.0 / f->count;
+    if (f->count % 2 == 0) return;
     DseMaster *master = dse_cutting_plane_create(f->count, 1, 1);
-    for (uint32_t i = 0; i < f->count; i++)
-        dse_cutting_plane_add(master, 0, f->sums[i]);
+    for (uint32_t i = 0; i < f->count; i++) dse_cutting_plane_add(master, 0, f->sums[i]);
     (void)dse_cutting_plane_solve(master, shares);
     dse_cutting_plane_free(master);
 }
@@ -389,12 +362,12 @@ static void mix_cuts(FrameSearch *f)
     double shares[FRAME_ROUNDS + 1];
     find_shares(f, shares);
     f->mix = dse_cut(f->space);
-    for (uint32_t i = 0; i < f->count; i++)
-        add_cut(f, &f->cuts[i], shares[i]);
+    for (uint32_t i = 0; i < f->count; i++) add_cut(f, &f->cuts[i], shares[i]);
     for (uint32_t n = 0; n < f->space->nodes.len; n++) {
         const DseNode *node = &f->space->nodes.data[n];
         for (size_t c = 0; c < node->configs.len; c++)
-            f->extra[n][c] = (int64_t)(FRAME_UNIT * dse_cut_value(&f->mix, n, &node->configs.data[c]));
+            f->extra[n][c] =
+                (int64_t)(FRAME_UNIT * dse_cut_value(&f->mix, n, &node->configs.data[c]));
     }
 }
 
@@ -404,37 +377,40 @@ static void choose_best(FrameSearch *f)
         f->space->nodes.data[n].chosen = f->designs[f->best][n];
 }
 
-/* Among designs all of whose intervals are below the best latency, as those of a better one are. False:
- * there is nothing more to gain. */
+/* Among designs all of whose intervals are below the best latency, as those of a better one are.
+ * False: there is nothing more to gain. */
 static bool search_frame(FrameSearch *f)
 {
-    const DseProblem problem = {.extra = f->extra, .limits = f->task->limits,
-                                .longest = dse_same_interval(f->space, (int64_t)ceil(f->latency) - 1),
-                                .effort = FRAME_EFFORT, .deadline = f->task->deadline};
+    const DseProblem problem = {.extra = f->extra,
+                                .limits = f->task->limits,
+                                .longest =
+                                    dse_same_interval(f->space, (int64_t)ceil(f->latency) - 1),
+                                .effort = FRAME_EFFORT,
+                                .deadline = f->task->deadline};
     int64_t value;
     mix_cuts(f);
     DseStatus status = dse_solve(f->space, &problem, &value);
-    if (status == DSE_INFEASIBLE)
-        f->bound = f->latency;
-    if (!found_design(status))
-        return false;
+    if (status == DSE_INFEASIBLE) f->bound = f->latency;
+    if (!found_design(status)) return false;
     f->bound = fmax(f->bound, (double)f->space->bound / FRAME_UNIT);
     add_design(f);
     return ceil(f->bound) < ceil(f->latency);
 }
 
-/* Designs to begin with: of the least sum of cycles at a pace, the best one and somewhat longer ones. */
+/* Designs to begin with: of the least sum of cycles at a pace, the best one and somewhat longer
+ * ones. */
 static void add_first_designs(FrameSearch *f, int64_t interval)
 {
     static const int64_t eighths[] = {8, 9, 10, 12, 16};
-    DseProblem problem = {.weights.cycles = 1, .limits = f->task->limits, .effort = FRAME_EFFORT,
+    DseProblem problem = {.weights.cycles = 1,
+                          .limits = f->task->limits,
+                          .effort = FRAME_EFFORT,
                           .deadline = f->task->deadline};
     int64_t value;
     add_design(f);
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
         problem.longest = dse_same_interval(f->space, interval * eighths[i] / 8);
-        if (found_design(dse_solve(f->space, &problem, &value)))
-            add_design(f);
+        if (found_design(dse_solve(f->space, &problem, &value))) add_design(f);
     }
 }
 
@@ -448,25 +424,24 @@ static void save_in_frame(FrameSearch *f)
         longest[n] = node->configs.data[node->chosen].interval;
     }
     save_resources(f->space, f->task, &f->task->limits, longest, SAVING_EFFORT);
-    if (ceil(dse_frame(f->space, f->task->paces, &f->mix)) > ceil(f->latency))
-        choose_best(f);
+    if (ceil(dse_frame(f->space, f->task->paces, &f->mix)) > ceil(f->latency)) choose_best(f);
 }
 
 /* A frame takes at least the longest interval, which the first design has as short as can be. */
 static DseAnswer least_frame(DseSpace *space, const DseTask *task)
 {
     DseAnswer answer = least_interval(space, task);
-    if (!found_design(answer.status) || space->nodes.len == 0)
-        return answer;
+    if (!found_design(answer.status) || space->nodes.len == 0) return answer;
     FrameSearch *f = ARENA_NEW(space->arena, FrameSearch);
-    *f = (FrameSearch){.space = space, .task = task, .latency = INFINITY,
+    *f = (FrameSearch){.space = space,
+                       .task = task,
+                       .latency = INFINITY,
                        .bound = (double)answer.bound,
                        .extra = ARENA_ARRAY(space->arena, int64_t *, space->nodes.len + 1)};
     for (size_t n = 0; n < space->nodes.len; n++)
         f->extra[n] = ARENA_ARRAY(space->arena, int64_t, space->nodes.data[n].configs.len + 1);
     add_first_designs(f, answer.value);
-    for (bool more = true; more && f->count <= FRAME_ROUNDS;)
-        more = search_frame(f);
+    for (bool more = true; more && f->count <= FRAME_ROUNDS;) more = search_frame(f);
     save_in_frame(f);
     answer.value = (int64_t)ceil(f->latency);
     answer.bound = (int64_t)fmin(ceil(f->bound), ceil(f->latency));
@@ -474,20 +449,15 @@ static DseAnswer least_frame(DseSpace *space, const DseTask *task)
     return answer;
 }
 
-/* --- all -------------------------------------------------------------------------------------------- */
-
 DseAnswer dse_optimize(DseSpace *space, const DseTask *task)
 {
     switch (task->objective) {
-    case DSE_LATENCY:
-        return least_cycles(space, task);
-    case DSE_PIPELINE_LATENCY:
-        return least_frame(space, task);
-    case DSE_THROUGHPUT:
-        return least_interval(space, task);
+    case DSE_LATENCY: return least_cycles(space, task);
+    case DSE_PIPELINE_LATENCY: return least_frame(space, task);
+    case DSE_THROUGHPUT: return least_interval(space, task);
     case DSE_FPS:
-        return save_resources(space, task, &task->limits,
-                              dse_same_interval(space, task->interval), 0);
+        return save_resources(space, task, &task->limits, dse_same_interval(space, task->interval),
+                              0);
     }
     return (DseAnswer){.status = DSE_FAILED};
 }

@@ -1,11 +1,13 @@
-/* Words that were given to a process beforehand (dfg.words: one list per port): of its configurations
- * only those with these words are kept.
+/* Words that were given to a process beforehand (dfg.words: one list per port): of its
+ * configurations only those with these words are kept.
  * Tests: lit/target/dse/folding.test, lit/target/dse/folding-invalid.test */
+#include "ir/asm/print/print.h"
 #include "target/dse/internal.h"
 
-#include "ir/asm/print/print.h"
-
-bool dse_has_given_words(const Op *process) { return op_attr(process, "dfg.words") != NULL; }
+bool dse_has_given_words(const Op *process)
+{
+    return op_attr(process, "dfg.words") != NULL;
+}
 
 const Type *dse_given_end(const Op *process, uint32_t port)
 {
@@ -21,8 +23,9 @@ const Type *dse_given_end(const Op *process, uint32_t port)
     }
     for (size_t i = 0; i < count; i++)
         if (word[i] < 1 || frame->u.shaped.dims[i] % word[i] != 0) {
-            op_error(process, "has words for port %u that hold %lld of the %lld elements of "
-                              "dimension %zu",
+            op_error(process,
+                     "has words for port %u that hold %lld of the %lld elements of "
+                     "dimension %zu",
                      port, (long long)word[i], (long long)frame->u.shaped.dims[i], i);
             return NULL;
         }
@@ -34,8 +37,7 @@ bool dse_keep_given_words(DseSpace *space, DseNode *node)
     size_t kept = 0;
     for (uint32_t port = 0; port < node->port_count; port++) {
         const Type *end = dse_given_end(node->process, port);
-        if (!end)
-            return false;
+        if (!end) return false;
         int64_t word = dse_word(space, end);
         kept = 0;
         for (size_t i = 0; i < node->configs.len; i++)
@@ -43,5 +45,6 @@ bool dse_keep_given_words(DseSpace *space, DseNode *node)
                 node->configs.data[kept++] = node->configs.data[i];
         node->configs.len = kept;
     }
-    return kept > 0 || op_error(node->process, "has no configuration with the words that are given");
+    return kept > 0 ||
+           op_error(node->process, "has no configuration with the words that are given");
 }

@@ -1,19 +1,18 @@
-/* Times of the first and the last word, from sources to sinks, then back from the last sink along what
- * decided each time: that gives the weights.
+/* Times of the first and the last word, from sources to sinks, then back from the last sink along
+ * what decided each time: that gives the weights.
  *   first out = max(first in + fill, first in + wait (last in - first in) + handover)
  *   last out  = max(first in + interval, last in + rest * interval + handover)
  * Tests: test/unit/target/dse/objective_test.c */
-#include "target/dse/dse.h"
+#include <string.h>
 
 #include "schedule/schedule.h"
-
-#include <string.h>
+#include "target/dse/dse.h"
 
 /* Cycles from a word in to the word out that it completes, for a process that is not filling. */
 enum { HANDOVER = 8 };
 
 typedef struct Times {
-    double first, last;                /* of the words out */
+    double first, last; /* of the words out */
     double first_in, last_in;
     uint32_t first_source, last_source; /* nodes that decide the words in; UINT32_MAX: the input */
 } Times;
@@ -24,8 +23,6 @@ typedef struct FrameTimes {
     Times *times;    /* per node */
     uint32_t *order; /* nodes, sources first */
 } FrameTimes;
-
-/* --- paces -------------------------------------------------------------------------------------------- */
 
 /* Words are read where the counters from read_depth on are 0; the first result is there when all
  * reduction counters are at their ends. */
@@ -58,8 +55,7 @@ static double share_of_fill(const DseNode *node)
 {
     const Config *slowest = &node->configs.data[0];
     for (size_t c = 0; c < node->configs.len; c++)
-        if (node->configs.data[c].interval > slowest->interval)
-            slowest = &node->configs.data[c];
+        if (node->configs.data[c].interval > slowest->interval) slowest = &node->configs.data[c];
     return slowest->interval ? (double)slowest->cost.fill / (double)slowest->interval : 0;
 }
 
@@ -71,14 +67,12 @@ static bool find_pace(const DseNode *node, DsePace *out)
     if (!node->process || node->kind == PROCESS_CONVERTER || node->kind == PROCESS_FORK)
         return true;
     if (node->kind == PROCESS_COMPUTE) {
-        if (!sched_compute_base(node->process, &compute))
-            return false;
+        if (!sched_compute_base(node->process, &compute)) return false;
         *out = compute_pace(&compute);
         return true;
     }
     if (node->kind == PROCESS_WINDOW) {
-        if (!sched_window(node->process, NULL, &window))
-            return false;
+        if (!sched_window(node->process, NULL, &window)) return false;
         *out = window_pace(&window);
     }
     out->wait = share_of_fill(node);
@@ -89,12 +83,9 @@ DsePace *dse_paces(const DseSpace *space)
 {
     DsePace *paces = ARENA_ARRAY(space->arena, DsePace, space->nodes.len + 1);
     for (size_t n = 0; n < space->nodes.len; n++)
-        if (!find_pace(&space->nodes.data[n], &paces[n]))
-            return NULL;
+        if (!find_pace(&space->nodes.data[n], &paces[n])) return NULL;
     return paces;
 }
-
-/* --- times -------------------------------------------------------------------------------------------- */
 
 static const Config *chosen(const DseSpace *space, uint32_t node)
 {
@@ -131,8 +122,7 @@ static void find_times(FrameTimes *f, uint32_t node)
     *t = (Times){.first_source = UINT32_MAX, .last_source = UINT32_MAX};
     for (size_t e = 0; e < f->space->edges.len; e++) {
         const DseEdge *edge = &f->space->edges.data[e];
-        if (edge->to != node)
-            continue;
+        if (edge->to != node) continue;
         const Times *source = &f->times[edge->from];
         if (source->first > t->first_in) {
             t->first_in = source->first;
@@ -153,11 +143,9 @@ static void sort_nodes(FrameTimes *f)
     const DseSpace *space = f->space;
     uint32_t count = (uint32_t)space->nodes.len, done = 0;
     uint32_t *waits = xcalloc(count + 1, sizeof(*waits));
-    for (size_t e = 0; e < space->edges.len; e++)
-        waits[space->edges.data[e].to]++;
+    for (size_t e = 0; e < space->edges.len; e++) waits[space->edges.data[e].to]++;
     for (uint32_t n = 0; n < count; n++)
-        if (waits[n] == 0)
-            f->order[done++] = n;
+        if (waits[n] == 0) f->order[done++] = n;
     for (uint32_t i = 0; i < done; i++)
         for (size_t e = 0; e < space->edges.len; e++)
             if (space->edges.data[e].from == f->order[i] && --waits[space->edges.data[e].to] == 0)
@@ -165,18 +153,14 @@ static void sort_nodes(FrameTimes *f)
     free_ptr((void **)&waits);
 }
 
-/* --- cuts --------------------------------------------------------------------------------------------- */
-
 typedef struct PathWeights {
     double first, last; /* of a node's times in the latency */
 } PathWeights;
 
 static void pass_on(PathWeights *weights, const Times *t, double first, double last)
 {
-    if (t->first_source != UINT32_MAX)
-        weights[t->first_source].first += first;
-    if (t->last_source != UINT32_MAX)
-        weights[t->last_source].last += last;
+    if (t->first_source != UINT32_MAX) weights[t->first_source].first += first;
+    if (t->last_source != UINT32_MAX) weights[t->last_source].last += last;
 }
 
 static void weigh(const FrameTimes *f, uint32_t node, PathWeights *weights, DseCut *cut)
@@ -198,7 +182,8 @@ static void weigh(const FrameTimes *f, uint32_t node, PathWeights *weights, DseC
 DseCut dse_cut(const DseSpace *space)
 {
     size_t count = space->nodes.len + 1;
-    return (DseCut){ARENA_ARRAY(space->arena, double, count), ARENA_ARRAY(space->arena, double, count),
+    return (DseCut){ARENA_ARRAY(space->arena, double, count),
+                    ARENA_ARRAY(space->arena, double, count),
                     ARENA_ARRAY(space->arena, double, count)};
 }
 
@@ -211,20 +196,20 @@ double dse_cut_value(const DseCut *cut, uint32_t node, const Config *config)
 double dse_frame(const DseSpace *space, const DsePace *paces, DseCut *cut)
 {
     size_t count = space->nodes.len;
-    FrameTimes f = {.space = space, .paces = paces, .times = xcalloc(count + 1, sizeof(Times)),
-               .order = xcalloc(count + 1, sizeof(uint32_t))};
+    FrameTimes f = {.space = space,
+                    .paces = paces,
+                    .times = xcalloc(count + 1, sizeof(Times)),
+                    .order = xcalloc(count + 1, sizeof(uint32_t))};
     PathWeights *weights = xcalloc(count + 1, sizeof(*weights));
     uint32_t end = 0;
     sort_nodes(&f);
     for (size_t i = 0; i < count; i++) {
         find_times(&f, f.order[i]);
-        if (f.times[f.order[i]].last > f.times[end].last)
-            end = f.order[i];
+        if (f.times[f.order[i]].last > f.times[end].last) end = f.order[i];
     }
     double latency = f.times[end].last;
     weights[end].last = 1;
-    for (size_t i = count; i-- > 0;)
-        weigh(&f, f.order[i], weights, cut);
+    for (size_t i = count; i-- > 0;) weigh(&f, f.order[i], weights, cut);
     free_ptr((void **)&f.times);
     free_ptr((void **)&f.order);
     free_ptr((void **)&weights);

@@ -2,29 +2,25 @@
  * between two of them. Only configurations that no other beats in cycles and resources at the same
  * port words are kept.
  * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/choose-unroll.mir */
-#include "target/dse/internal.h"
+#include <string.h>
 
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
+#include "target/dse/internal.h"
 #include "target/dse/solve/solve.h"
-
-#include <string.h>
 
 int64_t dse_scale(const CostTarget *target)
 {
     enum { SMALL_DEVICE = 2520, LARGEST = 4 };
     int64_t scale = 1;
-    while (scale < LARGEST && target->dsp > SMALL_DEVICE * scale)
-        scale *= 2;
+    while (scale < LARGEST && target->dsp > SMALL_DEVICE * scale) scale *= 2;
     return scale;
 }
 
-/* --- words ---------------------------------------------------------------------------- */
-
 int64_t dse_word(DseSpace *space, const Type *end)
 {
-    const Type *key = type_dialect(end->ctx, &dfg_type_output, end->u.dialect.params,
-                                   end->u.dialect.param_count);
+    const Type *key =
+        type_dialect(end->ctx, &dfg_type_output, end->u.dialect.params, end->u.dialect.param_count);
     uintptr_t number = (uintptr_t)ptrmap_get(&space->word_numbers, key);
     if (number == 0) {
         *vec_push(&space->words) = key;
@@ -47,8 +43,7 @@ static bool is_run(const Type *end)
     bool whole = true; /* all dimensions inside this one */
     dfg_word(end, word);
     for (uint32_t i = frame->u.shaped.rank; i-- > 0;) {
-        if (word[i] > 1 && !whole)
-            return false;
+        if (word[i] > 1 && !whole) return false;
         whole &= word[i] == frame->u.shaped.dims[i];
     }
     return true;
@@ -65,8 +60,6 @@ bool dse_words_fit(const DseNode *node, const Type *const *ends)
     return true;
 }
 
-/* --- keeping the undominated ---------------------------------------------------------- */
-
 static void drop_beaten(DseNode *node)
 {
     int64_t *costs = xcalloc(node->configs.len * COST_KINDS + 1, sizeof(*costs));
@@ -79,18 +72,16 @@ static void drop_beaten(DseNode *node)
 void dse_add_config(DseSpace *space, DseNode *node, const Cost *cost, const Type *const *ends,
                     const int64_t *unroll, const Style *style)
 {
-    Config config = {.cost = *cost, .interval = cost->cycles, .middle = -1,
+    Config config = {.cost = *cost,
+                     .interval = cost->cycles,
+                     .middle = -1,
                      .factor = ARENA_ARRAY(space->arena, int64_t, node->port_count)};
-    if (style)
-        config.style = *style;
-    for (uint32_t i = 0; i < node->port_count; i++)
-        config.factor[i] = dse_word(space, ends[i]);
+    if (style) config.style = *style;
+    for (uint32_t i = 0; i < node->port_count; i++) config.factor[i] = dse_word(space, ends[i]);
     if (unroll)
         config.unroll = arena_copy(space->arena, unroll, KERNEL_MAX_LOOPS * sizeof(*unroll));
     *vec_push(&node->configs) = config;
 }
-
-/* --- the graph ------------------------------------------------------------------------------- */
 
 static bool node_configs(DseSpace *space, uint32_t number, const Op *instantiate)
 {
@@ -100,8 +91,7 @@ static bool node_configs(DseSpace *space, uint32_t number, const Op *instantiate
               : node->kind != PROCESS_FORK    ? dse_move_configs(space, node)
                                               : dse_fork_configs(space, number, instantiate);
     drop_beaten(node);
-    if (ok && dse_has_given_words(node->process))
-        return dse_keep_given_words(space, node);
+    if (ok && dse_has_given_words(node->process)) return dse_keep_given_words(space, node);
     return ok && (node->configs.len > 0 ||
                   op_error(node->process, "needs words of more than %d bits", MAX_WORD_BITS));
 }
@@ -111,11 +101,9 @@ static bool all_configs(DseSpace *space, const Op *const *instantiates)
 {
     bool ok = true;
     for (uint32_t n = 0; ok && n < space->nodes.len; n++)
-        if (space->nodes.data[n].kind != PROCESS_FORK)
-            ok = node_configs(space, n, instantiates[n]);
+        if (space->nodes.data[n].kind != PROCESS_FORK) ok = node_configs(space, n, instantiates[n]);
     for (uint32_t n = 0; ok && n < space->nodes.len; n++)
-        if (space->nodes.data[n].kind == PROCESS_FORK)
-            ok = node_configs(space, n, instantiates[n]);
+        if (space->nodes.data[n].kind == PROCESS_FORK) ok = node_configs(space, n, instantiates[n]);
     return ok;
 }
 
@@ -134,8 +122,7 @@ static bool add_node(DseSpace *space, const Op *instantiate)
     for (size_t i = 0; i < space->nodes.len; i++)
         if (space->nodes.data[i].process == node.process)
             return op_error(instantiate, "instantiates a process a second time");
-    if (op_attr(node.process, "report"))
-        return op_error(node.process, "has its factors already");
+    if (op_attr(node.process, "report")) return op_error(node.process, "has its factors already");
     if (!sched_process_kind(node.process, &node.kind) ||
         !dse_check_given_style(node.process, &space->target))
         return false;
@@ -179,23 +166,18 @@ bool dse_space(const Op *region, const CostTarget *target, Arena *arena, DseSpac
     bool ok = true;
     *out = (DseSpace){.arena = arena, .region = region, .target = *target};
     Block *body = region_entry(op_region(region, 0));
-    FOR_EACH_OP(op, body)
-    {
-        if (op->def != DFG(INSTANTIATE))
-            continue;
+    FOR_EACH_OP(op, body) {
+        if (op->def != DFG(INSTANTIATE)) continue;
         ok = ok && add_node(out, op);
         *vec_push(&instantiates) = op;
         ptrmap_put(&index, op, (void *)(uintptr_t)out->nodes.len);
     }
     FOR_EACH_OP(op, body)
-    if (ok && op->def == DFG(CHANNEL))
-        add_edge(out, &index, op);
+        if (ok && op->def == DFG(CHANNEL)) add_edge(out, &index, op);
     ok = ok && all_configs(out, instantiates.data);
-    if (ok)
-        dse_add_converters(out);
+    if (ok) dse_add_converters(out);
     ptrmap_free(&index);
     vec_free(&instantiates);
-    if (!ok)
-        dse_free(out);
+    if (!ok) dse_free(out);
     return ok;
 }

@@ -11,12 +11,12 @@ extern const PassDef pass_size_fifos;
 
 /* FIFO depths.
  *
- * The best interval of a design is that of its slowest process or port alone. Whether depths keep it is
- * decided on the events of one frame (target/fifo/internal.h). The search starts from unbounded FIFOs and
- * fixes one after the other at the smallest depth that keeps the interval, those with the onnx_lower_widest words
- * first: words then wait where they are narrow. It goes over them several times, with more effort for
- * each try, until no FIFO can be lowered alone or the events run out. What was found is simulated
- * (sim/hls/hls.h).
+ * The best interval of a design is that of its slowest process or port alone. Whether depths keep
+ * it is decided on the events of one frame (target/fifo/internal.h). The search starts from
+ * unbounded FIFOs and fixes one after the other at the smallest depth that keeps the interval,
+ * those with the onnx_lower_widest words first: words then wait where they are narrow. It goes over
+ * them several times, with more effort for each try, until no FIFO can be lowered alone or the
+ * events run out. What was found is simulated (sim/hls/hls.h).
  * Tests: lit/target/fifo/fit-fifos.mir, test/unit/sim/hls/timing_sim_test.c */
 
 enum { HLS_MIN_DEPTH = 2 };
@@ -37,12 +37,12 @@ int64_t fifo_best_interval(const HlsDesign *design);
 /* Runs with these depths to the periodic state; *events are counted down by those it takes. needed
  * (NULL: not asked for) gets the depths with which the same schedule is possible. */
 HlsFate fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
-                         HlsSteady *out, int64_t *needed);
+                          HlsSteady *out, int64_t *needed);
 
-/* Smallest depths, at least HLS_MIN_DEPTH, that keep the interval; where events, looked at in whatever
- * way, run out, the rest get what they hold by then. Deadlock: no depths help. Undecided: too few
- * events for one frame. The depths are then arbitrary. */
-HlsFate fifo_size(const HlsDesign *design, int64_t interval, int64_t *events,
-                       int64_t *depths) MUST_CHECK;
+/* Smallest depths, at least HLS_MIN_DEPTH, that keep the interval; where events, looked at in
+ * whatever way, run out, the rest get what they hold by then. Deadlock: no depths help. Undecided:
+ * too few events for one frame. The depths are then arbitrary. */
+HlsFate fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
+    MUST_CHECK;
 
 #endif

@@ -1,16 +1,16 @@
 /* fit-fifos: the smallest FIFO depths that keep the best interval, by simulation of the processes'
- * accesses (target/fifo/fifo.h), and what the FIFOs are built of (target/fifo/internal.h). Where they do not
- * fit the budget, longer intervals are tried. What was proven is recorded at the top function as
- * emithls.timing; what the best interval would take beyond the budget as emithls.shortage, and what
- * the design takes beyond it as emithls.excess.
+ * accesses (target/fifo/fifo.h), and what the FIFOs are built of (target/fifo/internal.h). Where
+ * they do not fit the budget, longer intervals are tried. What was proven is recorded at the top
+ * function as emithls.timing; what the best interval would take beyond the budget as
+ * emithls.shortage, and what the design takes beyond it as emithls.excess.
  * Requires: emithls functions, depths of any kind.
- * Changes: depths and impl of streams; the reports of processes, which get the costs of the FIFOs that
- * they write; with `keep` only emithls.timing, after a check that the given depths do not deadlock.
- * Depths of `fixed` streams and kinds that are there stay as they are.
+ * Changes: depths and impl of streams; the reports of processes, which get the costs of the FIFOs
+ * that they write; with `keep` only emithls.timing, after a check that the given depths do not
+ * deadlock. Depths of `fixed` streams and kinds that are there stay as they are.
  * Tests: lit/target/fifo/fit-fifos.mir */
 #include "dialects/emithls/emithls.h"
-#include "ir/core/core.h"
 #include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 #include "ir/pass/pass.h"
 #include "sim/hls/hls.h"
 #include "target/fifo/fifo.h"
@@ -38,8 +38,6 @@ static int64_t budget_item(const Op *module, const char *name, int64_t fallback)
     return item && item->kind == ATTR_INTEGER ? attr_int_value(item) : fallback;
 }
 
-/* --- resources ------------------------------------------------------------------------------- */
-
 static int64_t report_item(const Op *func, const char *name)
 {
     const Attr *report = op_attr(func, "report");
@@ -63,9 +61,8 @@ static void find_budget(FifoFitting *f)
         cost_add(&f->others, &own);
     }
     for (int k = 0; k < COST_KINDS; k++)
-        f->limits.items[k] = k >= COST_DSP && k <= COST_FF
-                                 ? budget_item(f->module, cost_names[k].key, -1)
-                                 : -1;
+        f->limits.items[k] =
+            k >= COST_DSP && k <= COST_FF ? budget_item(f->module, cost_names[k].key, -1) : -1;
 }
 
 static Op *stream_op(const HlsStream *stream)
@@ -79,8 +76,8 @@ static bool given_kind(const Op *stream, FifoKind *out)
     return impl && fifo_kind(impl->u.string, out);
 }
 
-/* Chooses what the FIFOs of these depths are built of, but for kinds that were given. Gives what that
- * takes beyond each limit, and the sum of it in shares of them: 0 if the design fits. */
+/* Chooses what the FIFOs of these depths are built of, but for kinds that were given. Gives what
+ * that takes beyond each limit, and the sum of it in shares of them: 0 if the design fits. */
 static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyond)
 {
     Cost total = f->others;
@@ -95,15 +92,12 @@ static double choose_storage(const FifoFitting *f, bool keeps_given, Cost *beyon
     fifo_costs(f->fifos, f->fifo_count, &total);
     *beyond = (Cost){.items = {0}};
     for (int k = 0; k < COST_KINDS; k++) {
-        if (f->limits.items[k] < 0 || total.items[k] <= f->limits.items[k])
-            continue;
+        if (f->limits.items[k] < 0 || total.items[k] <= f->limits.items[k]) continue;
         beyond->items[k] = total.items[k] - f->limits.items[k];
         excess += (double)beyond->items[k] / (double)(f->limits.items[k] + 1);
     }
     return excess;
 }
-
-/* --- depths ------------------------------------------------------------------------------------ */
 
 /* Puts the fixed depths in place of those found; whether they are as large. */
 static bool keep_fixed(const FifoFitting *f)
@@ -111,15 +105,15 @@ static bool keep_fixed(const FifoFitting *f)
     bool holds = true;
     for (uint32_t i = f->design->port_count; i < f->design->streams.len; i++) {
         const HlsStream *stream = &f->design->streams.data[i];
-        if (!op_attr(stream_op(stream), "fixed"))
-            continue;
+        if (!op_attr(stream_op(stream), "fixed")) continue;
         holds &= stream->depth >= f->depths[i];
         f->depths[i] = stream->depth;
     }
     return holds;
 }
 
-/* What the depths that were there hold at most: the last resort, as the budget reckoned with them. */
+/* What the depths that were there hold at most: the last resort, as the budget reckoned with
+ * them. */
 static bool take_given_depths(const FifoFitting *f, int64_t *interval)
 {
     HlsSteady steady;
@@ -128,11 +122,9 @@ static bool take_given_depths(const FifoFitting *f, int64_t *interval)
         given[i] = f->design->streams.data[i].depth;
     HlsFate fate = fifo_steady_state(f->design, given, &events, &steady, f->depths);
     free_ptr((void **)&given);
-    if (fate != HLS_PERIODIC)
-        return false;
+    if (fate != HLS_PERIODIC) return false;
     for (uint32_t i = 0; i < f->design->streams.len; i++)
-        if (f->depths[i] < HLS_MIN_DEPTH)
-            f->depths[i] = HLS_MIN_DEPTH;
+        if (f->depths[i] < HLS_MIN_DEPTH) f->depths[i] = HLS_MIN_DEPTH;
     keep_fixed(f);
     *interval = steady.interval;
     return true;
@@ -158,22 +150,21 @@ static void remark_excess(const FifoFitting *f, const Cost *beyond)
                       (long long)f->limits.items[k], cost_names[k].title);
 }
 
-/* Sizes FIFOs for an interval and chooses what they are built of. *excess: as choose_storage has it, and
- * above 0 where fixed depths are too small. */
+/* Sizes FIFOs for an interval and chooses what they are built of. *excess: as choose_storage has
+ * it, and above 0 where fixed depths are too small. */
 static HlsFate size_fifos(const FifoFitting *f, int64_t interval, int64_t events, Cost *beyond,
                           double *excess)
 {
     HlsFate fate = fifo_size(f->design, interval, &events, f->depths);
     *excess = 0;
-    if (fate != HLS_PERIODIC)
-        return fate;
+    if (fate != HLS_PERIODIC) return fate;
     bool holds = keep_fixed(f);
     *excess = choose_storage(f, true, beyond) + (holds ? 0 : 1);
     return fate;
 }
 
-/* The FIFOs of the best interval; with more effort where they exceed the budget, unless whoever runs the
- * pass has other ways then. */
+/* The FIFOs of the best interval; with more effort where they exceed the budget, unless whoever
+ * runs the pass has other ways then. */
 static HlsFate size_for_best(const FifoFitting *f, int64_t best, bool only_best, Cost *beyond,
                              double *excess)
 {
@@ -181,13 +172,12 @@ static HlsFate size_for_best(const FifoFitting *f, int64_t best, bool only_best,
     HlsFate fate = size_fifos(f, best, f->events, beyond, excess);
     if (fate == HLS_PERIODIC && *excess > 0 && !only_best)
         fate = size_fifos(f, best, MORE * f->events, beyond, excess);
-    if (fate == HLS_PERIODIC)
-        record_beyond(f, "emithls.shortage", beyond);
+    if (fate == HLS_PERIODIC) record_beyond(f, "emithls.shortage", beyond);
     return fate;
 }
 
-/* The shortest of a few longer intervals whose FIFOs fit, or the given depths if they do; 0 if not. Two
- * intervals in a row that need the same say that it is not the FIFOs that are too large. */
+/* The shortest of a few longer intervals whose FIFOs fit, or the given depths if they do; 0 if not.
+ * Two intervals in a row that need the same say that it is not the FIFOs that are too large. */
 static int64_t find_interval(const FifoFitting *f, int64_t best)
 {
     static const int64_t eighths[] = {9, 10, 12, 16, 24, 32};
@@ -197,12 +187,9 @@ static int64_t find_interval(const FifoFitting *f, int64_t best)
     Cost beyond;
     for (size_t i = 0; i < COUNT_OF(eighths); i++) {
         interval = best * eighths[i] / 8;
-        if (size_fifos(f, interval, f->events / LESS, &beyond, &excess) != HLS_PERIODIC)
-            break;
-        if (excess <= 0)
-            return interval;
-        if (i > 0 && excess >= before && excess < 1)
-            break;
+        if (size_fifos(f, interval, f->events / LESS, &beyond, &excess) != HLS_PERIODIC) break;
+        if (excess <= 0) return interval;
+        if (i > 0 && excess >= before && excess < 1) break;
         before = excess;
     }
     return take_given_depths(f, &interval) && choose_storage(f, true, &beyond) <= 0 ? interval : 0;
@@ -215,12 +202,10 @@ static HlsFate choose_depths(const FifoFitting *f, bool only_best, int64_t *inte
     Cost beyond;
     int64_t best = *interval = fifo_best_interval(f->design);
     HlsFate fate = size_for_best(f, best, only_best, &beyond, &excess);
-    if (fate != HLS_PERIODIC || excess <= 0)
-        return fate;
+    if (fate != HLS_PERIODIC || excess <= 0) return fate;
     if (!only_best) {
         *interval = find_interval(f, best);
-        if (*interval > 0)
-            return HLS_PERIODIC;
+        if (*interval > 0) return HLS_PERIODIC;
         *interval = best;
         fate = size_fifos(f, best, f->events, &beyond, &excess);
     }
@@ -236,17 +221,15 @@ static bool check_depths(const FifoFitting *f, HlsSteady *steady)
     enum { FRAMES = 4 };
     int64_t events = f->events;
     HlsFate fate = fifo_steady_state(f->design, f->depths, &events, steady, NULL);
-    if (fate == HLS_PERIODIC)
-        return true;
+    if (fate == HLS_PERIODIC) return true;
     if (fate == HLS_UNDECIDED)
         return op_error(f->design->top, "has " NO_PERIOD, (long long)f->events);
     HlsSim *sim = hls_sim_create(f->design, &options);
-    bool ok = hls_sim_run(sim, FRAMES) || hls_sim_explain_deadlock(f->design, sim, &options, FRAMES);
+    bool ok =
+        hls_sim_run(sim, FRAMES) || hls_sim_explain_deadlock(f->design, sim, &options, FRAMES);
     hls_sim_free(sim);
     return ok;
 }
-
-/* --- results -------------------------------------------------------------------------------------- */
 
 /* A process reports the FIFOs that it writes. */
 static void set_report(const FifoFitting *f, uint32_t process)
@@ -258,8 +241,7 @@ static void set_report(const FifoFitting *f, uint32_t process)
     for (size_t i = 0; i < f->fifo_count; i++)
         if (design->streams.data[design->port_count + i].writer == process)
             fifo_costs(&f->fifos[i], 1, &cost);
-    if (!report)
-        return;
+    if (!report) return;
     for (int k = COST_BRAM18; k <= COST_FF; k++)
         report = attr_dict_set(report, ident_get_c(func->ctx, cost_names[k].key),
                                attr_i64(func->ctx, cost.items[k]));
@@ -269,8 +251,7 @@ static void set_report(const FifoFitting *f, uint32_t process)
 static void set_fifos(const FifoFitting *f)
 {
     Context *ctx = f->design->ctx;
-    for (uint32_t i = 0; i < f->design->processes.len; i++)
-        set_report(f, i);
+    for (uint32_t i = 0; i < f->design->processes.len; i++) set_report(f, i);
     for (size_t i = 0; i < f->fifo_count; i++) {
         Op *op = stream_op(&f->design->streams.data[f->design->port_count + i]);
         op_set_attr(op, "depth", attr_i64(ctx, f->fifos[i].depth));
@@ -297,17 +278,15 @@ static void record_timing(const FifoFitting *f, const HlsSteady *steady)
                 attr_dict(ctx, items, COUNT_OF(items)));
 }
 
-/* The chosen depths once more, with inputs as fast as they can be. A network that has not settled by
- * then keeps the interval that was proven for inputs at that pace. */
+/* The chosen depths once more, with inputs as fast as they can be. A network that has not settled
+ * by then keeps the interval that was proven for inputs at that pace. */
 static bool prove(const FifoFitting *f, int64_t interval)
 {
     HlsSteady steady = {0};
     int64_t events = f->events;
     HlsFate fate = fifo_steady_state(f->design, f->depths, &events, &steady, NULL);
-    if (fate == HLS_DEADLOCK)
-        return check_depths(f, &steady);
-    if (fate == HLS_UNDECIDED)
-        steady.interval = interval;
+    if (fate == HLS_DEADLOCK) return check_depths(f, &steady);
+    if (fate == HLS_UNDECIDED) steady.interval = interval;
     record_timing(f, &steady);
     return true;
 }
@@ -333,8 +312,7 @@ static bool fit(Pass *pass, const FifoFitting *f)
     if (pass_bool(pass, "keep")) {
         for (uint32_t i = 0; i < f->design->streams.len; i++)
             f->depths[i] = f->design->streams.data[i].depth;
-        if (!check_depths(f, &steady))
-            return false;
+        if (!check_depths(f, &steady)) return false;
         record_timing(f, &steady);
         return true;
     }
@@ -354,13 +332,12 @@ static bool fit(Pass *pass, const FifoFitting *f)
 
 static bool fit_fifos(Pass *pass, Op *module)
 {
-    if (!emithls_top(module))
-        return true;
-    FifoFitting f = {.module = module, .events = pass_int(pass, "events"),
-                 .clock_mhz = budget_item(module, "clock_mhz", DEFAULT_CLOCK_MHZ)};
+    if (!emithls_top(module)) return true;
+    FifoFitting f = {.module = module,
+                     .events = pass_int(pass, "events"),
+                     .clock_mhz = budget_item(module, "clock_mhz", DEFAULT_CLOCK_MHZ)};
     f.design = design_create(module, clock_of_period(1000000 / f.clock_mhz));
-    if (!f.design)
-        return false;
+    if (!f.design) return false;
     f.depths = ARENA_ARRAY(&pass->scratch, int64_t, f.design->streams.len);
     f.fifo_count = f.design->streams.len - f.design->port_count;
     f.fifos = ARENA_ARRAY(&pass->scratch, FifoUse, f.fifo_count);
@@ -374,10 +351,11 @@ const PassDef pass_fit_fifos = {
     .name = "fit-fifos",
     .summary = "Choose the smallest FIFO depths that keep the best interval, by simulation",
     .anchor = "builtin.module",
-    .options = OPTIONS({"keep", OPTION_BOOL, "false", "check the given depths only"},
-                       {"best-only", OPTION_BOOL, "false",
-                        "try no longer interval than the best, and prove it only within the budget"},
-                       {"events", OPTION_INT, "16777216",
-                        "reads and writes to look at for one interval", 1, INT64_MAX}),
+    .options =
+        OPTIONS({"keep", OPTION_BOOL, "false", "check the given depths only"},
+                {"best-only", OPTION_BOOL, "false",
+                 "try no longer interval than the best, and prove it only within the budget"},
+                {"events", OPTION_INT, "16777216", "reads and writes to look at for one interval",
+                 1, INT64_MAX}),
     .run = fit_fifos,
 };

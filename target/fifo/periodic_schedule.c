@@ -1,24 +1,24 @@
 /* Times of a frame's events: target/fifo/internal.h says what they mean.
  *
- * A tick is all that a process reads and writes in one cycle of its local clock. A round goes through
- * the ticks of a frame that may have to move: a row of them runs until it meets a tick of a row that
- * has not come that far, so each tick moves once, to where it belongs. What has to move in later
- * frames is the next round's. Ticks remember through which word of the tried FIFO they came to be
- * moved; a word that moves itself is on a cycle that is too long.
+ * A tick is all that a process reads and writes in one cycle of its local clock. A round goes
+ * through the ticks of a frame that may have to move: a row of them runs until it meets a tick of a
+ * row that has not come that far, so each tick moves once, to where it belongs. What has to move in
+ * later frames is the next round's. Ticks remember through which word of the tried FIFO they came
+ * to be moved; a word that moves itself is on a cycle that is too long.
  * Tests: test/unit/sim/hls/timing_sim_test.c, lit/target/fifo/fit-fifos.mir */
-#include "target/fifo/internal.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
 #include "sim/design/design.h"
+#include "target/fifo/internal.h"
 
 #define NO_TICK UINT32_MAX
 #define NO_WORD UINT32_MAX
 
 typedef struct Tick {
     int64_t time;
-    int64_t gap;    /* cycles since the tick before; the first: since the last one of the frame before */
+    int64_t
+        gap; /* cycles since the tick before; the first: since the last one of the frame before */
     uint32_t first; /* of its accesses; the next tick's is the end */
     uint32_t via;   /* word of the tried stream that moved it in this trial, NO_WORD: none did */
 } Tick;
@@ -43,7 +43,7 @@ typedef struct EventRange {
 typedef struct ConstraintRow {
     uint32_t begin, end;
     EventRange now, later; /* what is left of this round; the next one's */
-    bool is_source;   /* the world, which gives its words evenly */
+    bool is_source;        /* the world, which gives its words evenly */
     bool is_queued;
 } ConstraintRow;
 
@@ -59,14 +59,14 @@ struct HlsPace {
     Arena arena;
     VEC(Tick) ticks; /* and one behind the last */
     VEC(Access) accesses;
-    ConstraintRow *rows;         /* of each process */
-    Channel *channels; /* of each stream */
+    ConstraintRow *rows; /* of each process */
+    Channel *channels;   /* of each stream */
     uint32_t row_count, channel_count, port_count;
     int64_t interval, steps;
     uint32_t *queue; /* ring of rows that may go on */
     uint32_t queued, queue_first;
     uint32_t tried;      /* stream, or HLS_NOBODY */
-    VEC(TimeMove) moved;     /* in this trial, each tick once */
+    VEC(TimeMove) moved; /* in this trial, each tick once */
     uint32_t *seen;      /* per word of the longest stream, for cycles */
 };
 
@@ -75,14 +75,12 @@ enum { MIN_STEPS = 4096 };
 
 static const EventRange nothing = {UINT32_MAX, 0};
 
-/* --- the events of a frame -------------------------------------------------------------------- */
-
 /* Where a process is in its frame. */
 typedef struct EventWalk {
     HlsPace *pace;
     const HlsProcess *process;
     uint32_t row;
-    int64_t now, last; /* cycle; of the last tick */
+    int64_t now, last;   /* cycle; of the last tick */
     HlsCursor **cursors; /* per loop, per access */
     int64_t *base;       /* per loop: first iteration of the execution */
     int64_t *left;       /* per step: iterations to come of a plain loop */
@@ -92,8 +90,10 @@ static void add_tick(EventWalk *w, int64_t time)
 {
     HlsPace *pace = w->pace;
     bool is_first = pace->ticks.len == pace->rows[w->row].begin;
-    *vec_push(&pace->ticks) = (Tick){.time = time, .gap = is_first ? time : time - w->last,
-                                     .first = (uint32_t)pace->accesses.len, .via = NO_WORD};
+    *vec_push(&pace->ticks) = (Tick){.time = time,
+                                     .gap = is_first ? time : time - w->last,
+                                     .first = (uint32_t)pace->accesses.len,
+                                     .via = NO_WORD};
     w->last = time;
 }
 
@@ -124,8 +124,7 @@ static void walk_loop(EventWalk *w, uint32_t index, uint32_t *written, uint32_t 
             int64_t tick = hls_cursor_tick(&cursors[a], loop, base);
             next = tick < next ? tick : next;
         }
-        if (next == INT64_MAX)
-            break;
+        if (next == INT64_MAX) break;
         add_tick(w, w->now + next);
         for (size_t a = 0; a < loop->accesses.len; a++)
             if (hls_cursor_tick(&cursors[a], loop, base) == next)
@@ -148,7 +147,8 @@ static size_t walk_step(EventWalk *w, size_t at, uint32_t *written, uint32_t *re
     return at + 1;
 }
 
-static void add_row(HlsPace *pace, const HlsProcess *p, uint32_t row, uint32_t *written, uint32_t *read)
+static void add_row(HlsPace *pace, const HlsProcess *p, uint32_t row, uint32_t *written,
+                    uint32_t *read)
 {
     EventWalk w = {.pace = pace, .process = p, .row = row, .now = p->func ? PROCESS_START : 0};
     ConstraintRow *r = &pace->rows[row];
@@ -166,13 +166,11 @@ static void add_row(HlsPace *pace, const HlsProcess *p, uint32_t row, uint32_t *
         }
     }
     r->begin = (uint32_t)pace->ticks.len;
-    for (size_t at = 0; at < p->steps.len && !p->is_once;)
-        at = walk_step(&w, at, written, read);
+    for (size_t at = 0; at < p->steps.len && !p->is_once;) at = walk_step(&w, at, written, read);
     r->end = (uint32_t)pace->ticks.len;
     r->now = r->later = nothing;
     r->is_source = !p->func && p->is_source;
-    if (r->end > r->begin)
-        pace->ticks.data[r->begin].gap += w.now - w.last;
+    if (r->end > r->begin) pace->ticks.data[r->begin].gap += w.now - w.last;
     arena_free(&scratch);
 }
 
@@ -195,8 +193,7 @@ HlsPace *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses)
     int64_t accesses = 0;
     for (size_t i = 0; i < design->streams.len; i++) {
         accesses += 2 * design->streams.data[i].words;
-        if (accesses > max_accesses || accesses > INT32_MAX)
-            return NULL;
+        if (accesses > max_accesses || accesses > INT32_MAX) return NULL;
     }
     HlsPace *pace = xcalloc(1, sizeof *pace);
     arena_init(&pace->arena);
@@ -217,8 +214,7 @@ HlsPace *fifo_periodic_create(const HlsDesign *design, int64_t max_accesses)
 
 void fifo_periodic_free(HlsPace *pace)
 {
-    if (!pace)
-        return;
+    if (!pace) return;
     vec_free(&pace->ticks);
     vec_free(&pace->accesses);
     vec_free(&pace->moved);
@@ -226,17 +222,17 @@ void fifo_periodic_free(HlsPace *pace)
     free(pace);
 }
 
-/* --- moving ------------------------------------------------------------------------------------- */
-
 static void enqueue(HlsPace *pace, uint32_t row)
 {
-    if (pace->rows[row].is_queued)
-        return;
+    if (pace->rows[row].is_queued) return;
     pace->rows[row].is_queued = true;
     pace->queue[(pace->queue_first + pace->queued++) % pace->row_count] = row;
 }
 
-static bool is_empty(const EventRange *r) { return r->begin >= r->end; }
+static bool is_empty(const EventRange *r)
+{
+    return r->begin >= r->end;
+}
 
 static void include(EventRange *r, uint32_t tick)
 {
@@ -247,16 +243,14 @@ static void include(EventRange *r, uint32_t tick)
 /* A tick that has to wait until `time` is looked at in this round. */
 static void pass_on(HlsPace *pace, uint32_t row, uint32_t tick, int64_t time)
 {
-    if (pace->ticks.data[tick].time >= time)
-        return;
+    if (pace->ticks.data[tick].time >= time) return;
     include(&pace->rows[row].now, tick);
     enqueue(pace, row);
 }
 
 static void pass_on_later(HlsPace *pace, uint32_t row, uint32_t tick, int64_t time)
 {
-    if (pace->ticks.data[tick].time < time)
-        include(&pace->rows[row].later, tick);
+    if (pace->ticks.data[tick].time < time) include(&pace->rows[row].later, tick);
 }
 
 /* The write that needs the place of a word read at `time`. */
@@ -291,14 +285,16 @@ static void pass_on_tick(HlsPace *pace, uint32_t row, uint32_t tick)
 
 static void wait_until(Tick *t, int64_t time, uint32_t via)
 {
-    if (t->time >= time)
-        return;
+    if (t->time >= time) return;
     t->time = time;
     t->via = via;
 }
 
 /* Whether a row is still to come to a tick in this round. */
-static bool is_ahead(const ConstraintRow *r, uint32_t tick) { return tick >= r->now.begin && tick < r->now.end; }
+static bool is_ahead(const ConstraintRow *r, uint32_t tick)
+{
+    return tick >= r->now.begin && tick < r->now.end;
+}
 
 /* Lets a tick wait for what its access needs. False: that is not known yet. */
 static bool wait_for(HlsPace *pace, uint32_t tick, const Access *access)
@@ -308,12 +304,10 @@ static bool wait_for(HlsPace *pace, uint32_t tick, const Access *access)
     if (!access->is_write) {
         uint32_t write = c->writes[access->word];
         c->reader_waits = is_ahead(&pace->rows[c->writer], write);
-        if (!c->reader_waits)
-            wait_until(t, ticks[write].time + 1, ticks[write].via);
+        if (!c->reader_waits) wait_until(t, ticks[write].time + 1, ticks[write].via);
         return !c->reader_waits;
     }
-    if (c->depth == 0)
-        return true;
+    if (c->depth == 0) return true;
     int64_t freed = access->word - c->depth, frames = 0;
     if (freed < 0) {
         frames = (c->words - 1 - freed) / c->words;
@@ -334,10 +328,8 @@ static void wake(HlsPace *pace, uint32_t tick)
     for (uint32_t a = t[0].first; a < t[1].first; a++) {
         const Access *access = &pace->accesses.data[a];
         const Channel *c = &pace->channels[access->stream];
-        if (access->is_write && c->reader_waits)
-            enqueue(pace, c->reader);
-        if (!access->is_write && c->writer_waits)
-            enqueue(pace, c->writer);
+        if (access->is_write && c->reader_waits) enqueue(pace, c->reader);
+        if (!access->is_write && c->writer_waits) enqueue(pace, c->writer);
     }
 }
 
@@ -370,16 +362,14 @@ static void run_row(HlsPace *pace, uint32_t row)
 {
     ConstraintRow *r = &pace->rows[row];
     while (!is_empty(&r->now))
-        if (!run_tick(pace, row))
-            return;
+        if (!run_tick(pace, row)) return;
     r->now = nothing;
 }
 
 /* Whether a word of the tried stream moved itself: words and those that moved them form a cycle. */
 static bool has_cycle(HlsPace *pace)
 {
-    if (pace->tried == HLS_NOBODY)
-        return false;
+    if (pace->tried == HLS_NOBODY) return false;
     const Channel *c = &pace->channels[pace->tried];
     memset(pace->seen, 0, c->words * sizeof *pace->seen);
     for (uint32_t i = 0; i < c->words; i++) {
@@ -388,8 +378,7 @@ static bool has_cycle(HlsPace *pace)
             pace->seen[word] = i + 1;
             word = pace->ticks.data[c->reads[word]].via;
         }
-        if (word != NO_WORD && pace->seen[word] == i + 1)
-            return true;
+        if (word != NO_WORD && pace->seen[word] == i + 1) return true;
     }
     return false;
 }
@@ -401,8 +390,7 @@ static bool next_round(HlsPace *pace)
         ConstraintRow *r = &pace->rows[i];
         r->now = r->later;
         r->later = nothing;
-        if (!is_empty(&r->now))
-            enqueue(pace, i);
+        if (!is_empty(&r->now)) enqueue(pace, i);
     }
     return pace->queued > 0;
 }
@@ -419,17 +407,13 @@ static HlsPaceFate run_round(HlsPace *pace, int64_t most)
         pace->queued--;
         pace->rows[row].is_queued = false;
         run_row(pace, row);
-        if (pace->steps < check)
-            continue;
-        if (has_cycle(pace))
-            return HLS_PACE_LOST;
-        if (pace->steps > most)
-            return HLS_PACE_UNKNOWN;
+        if (pace->steps < check) continue;
+        if (has_cycle(pace)) return HLS_PACE_LOST;
+        if (pace->steps > most) return HLS_PACE_UNKNOWN;
         check = pace->steps + rest;
     }
     for (uint32_t i = 0; i < pace->row_count; i++)
-        if (!is_empty(&pace->rows[i].now))
-            return HLS_PACE_LOST;
+        if (!is_empty(&pace->rows[i].now)) return HLS_PACE_LOST;
     return has_cycle(pace) ? HLS_PACE_LOST : HLS_PACE_KEPT;
 }
 
@@ -468,8 +452,6 @@ static void end_trial(HlsPace *pace, bool ok)
     drop_ranges(pace);
 }
 
-/* --- depths --------------------------------------------------------------------------------------- */
-
 bool fifo_periodic_start(HlsPace *pace, int64_t interval)
 {
     pace->interval = interval;
@@ -483,15 +465,13 @@ bool fifo_periodic_start(HlsPace *pace, int64_t interval)
         for (uint32_t tick = r->begin; tick < r->end; tick++) {
             Tick *t = &pace->ticks.data[tick];
             time += tick > r->begin ? t->gap : 0;
-            if (r->is_source)
-                time = (int64_t)(tick - r->begin) * interval / (r->end - r->begin);
+            if (r->is_source) time = (int64_t)(tick - r->begin) * interval / (r->end - r->begin);
             t->time = time;
         }
     }
     enum { MAX_FRAMES = 64 };
     HlsPaceFate fate = HLS_PACE_KEPT;
-    if (next_round(pace))
-        fate = settle(pace, MAX_FRAMES * (int64_t)pace->ticks.len);
+    if (next_round(pace)) fate = settle(pace, MAX_FRAMES * (int64_t)pace->ticks.len);
     end_trial(pace, true);
     return fate == HLS_PACE_KEPT;
 }
@@ -513,14 +493,14 @@ int64_t fifo_periodic_needed(const HlsPace *pace, uint32_t stream)
     return needed;
 }
 
-HlsPaceFate fifo_periodic_set_depth(HlsPace *pace, uint32_t stream, int64_t depth, int64_t max_steps)
+HlsPaceFate fifo_periodic_set_depth(HlsPace *pace, uint32_t stream, int64_t depth,
+                                    int64_t max_steps)
 {
     Channel *c = &pace->channels[stream];
     int64_t before = c->depth;
     bool is_tighter = depth > 0 && (before == 0 || depth < before);
     c->depth = depth;
-    if (!is_tighter || c->words == 0)
-        return HLS_PACE_KEPT;
+    if (!is_tighter || c->words == 0) return HLS_PACE_KEPT;
     pace->tried = stream;
     for (uint32_t word = 0; word < c->words; word++)
         pass_on_place(pace, c, word, pace->ticks.data[c->reads[word]].time);
@@ -530,6 +510,12 @@ HlsPaceFate fifo_periodic_set_depth(HlsPace *pace, uint32_t stream, int64_t dept
     return fate;
 }
 
-int64_t fifo_periodic_steps(const HlsPace *pace) { return pace->steps; }
+int64_t fifo_periodic_steps(const HlsPace *pace)
+{
+    return pace->steps;
+}
 
-int64_t fifo_periodic_events(const HlsPace *pace) { return (int64_t)pace->ticks.len; }
+int64_t fifo_periodic_events(const HlsPace *pace)
+{
+    return (int64_t)pace->ticks.len;
+}

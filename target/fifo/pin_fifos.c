@@ -2,15 +2,15 @@
  * Requires: a top function of emithls streams.
  * Changes: depth, fixed and impl of streams.
  * Tests: lit/target/fifo/folding-fifos.mir, lit/target/dse/folding-invalid.test */
+#include <string.h>
+
 #include "dialects/emithls/emithls.h"
-#include "ir/core/core.h"
 #include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 #include "ir/pass/pass.h"
-#include "target/fifo/internal.h"
 #include "target/dse/dse.h"
 #include "target/fifo/fifo.h"
-
-#include <string.h>
+#include "target/fifo/internal.h"
 
 enum { MIN_DEPTH = 2, MAX_DEPTH = 1 << 30 };
 
@@ -42,10 +42,8 @@ static bool pin_kind(const Pins *pins, Op *stream, const char *key, const json_t
 
 static bool pin_key(const Pins *pins, Op *stream, const char *key, const json_t *value)
 {
-    if (strcmp(key, "depth") == 0)
-        return pin_depth(pins, stream, key, value);
-    if (strcmp(key, "impl") == 0)
-        return pin_kind(pins, stream, key, value);
+    if (strcmp(key, "depth") == 0) return pin_depth(pins, stream, key, value);
+    if (strcmp(key, "impl") == 0) return pin_kind(pins, stream, key, value);
     return diag_error(stream->ctx, folding_key_place(pins->file, key),
                       "nothing of a FIFO is called '%s'", key);
 }
@@ -58,11 +56,10 @@ static bool pin_fifo(const Pins *pins, Context *ctx, const char *name, const jso
     if (!stream)
         return diag_error(ctx, folding_key_place(pins->file, name), "the design has no FIFO '%s'",
                           name);
-    bool ok = json_is_object(entry) ||
-              diag_error(ctx, folding_value_place(pins->file, entry, name),
-                         "FIFO '%s' must be an object", name);
-    json_object_foreach((json_t *)(uintptr_t)entry, key, value)
-        ok = ok && pin_key(pins, stream, key, value);
+    bool ok = json_is_object(entry) || diag_error(ctx, folding_value_place(pins->file, entry, name),
+                                                  "FIFO '%s' must be an object", name);
+    json_object_foreach((json_t *)(uintptr_t)entry, key, value) ok =
+        ok && pin_key(pins, stream, key, value);
     return ok;
 }
 
@@ -72,16 +69,14 @@ static bool pin_fifos(Pass *pass, Op *module)
     json_t *entry;
     FoldingFile file;
     Op *top = emithls_top(module);
-    if (!folding_read(pass->ctx, pass_string(pass, "file"), &file))
-        return false;
+    if (!folding_read(pass->ctx, pass_string(pass, "file"), &file)) return false;
     Pins pins = {.file = &file};
     if (top)
         FOR_EACH_OP(op, region_entry(op_region(top, 0)))
-        if (op->def == EMITHLS(STREAM))
-            ptrmap_put(&pins.streams, ident_get(pass->ctx, op_attr(op, "name")->u.string), op);
+            if (op->def == EMITHLS(STREAM))
+                ptrmap_put(&pins.streams, ident_get(pass->ctx, op_attr(op, "name")->u.string), op);
     bool ok = true;
-    json_object_foreach(file.fifos, name, entry)
-        ok = ok && pin_fifo(&pins, pass->ctx, name, entry);
+    json_object_foreach(file.fifos, name, entry) ok = ok && pin_fifo(&pins, pass->ctx, name, entry);
     ptrmap_free(&pins.streams);
     folding_free(&file);
     return ok;

@@ -1,7 +1,7 @@
 /* size-fifos: sets the depth of every channel of the region. Every other branch than the one that
  * delays its data most starts with a FIFO that holds a whole frame, so the fork never waits for it.
- * Where a process behind moves words, and so may take them unevenly, all branches do, that one out of
- * mere caution (attribute `cautious`). fit-fifos then finds out how much of that is used.
+ * Where a process behind moves words, and so may take them unevenly, all branches do, that one out
+ * of mere caution (attribute `cautious`). fit-fifos then finds out how much of that is used.
  * docs/streaming.md says why that cannot deadlock.
  * Requires: words chosen (choose-unroll), an acyclic graph.  Changes: depth attributes.
  * Tests: lit/target/fifo/size-fifos.mir */
@@ -12,22 +12,19 @@
 #include "target/cost/cost.h"
 #include "target/fifo/fifo.h"
 
-/* --- the pass ---------------------------------------------------------------------------------- */
-
-/* Whether a process behind an instantiated one moves words, and so may take or give them unevenly. */
+/* Whether a process behind an instantiated one moves words, and so may take or give them
+ * unevenly. */
 static bool moves_behind(const Op *instantiate, PtrMap *seen)
 {
     ProcessKind kind;
-    if (ptrmap_has(seen, instantiate))
-        return false;
+    if (ptrmap_has(seen, instantiate)) return false;
     ptrmap_put(seen, instantiate, seen);
     const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
     if (!sched_process_kind(process, &kind) || kind == PROCESS_REORDER || kind == PROCESS_MERGE)
         return true;
     for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++) {
         const Op *next = dfg_channel_reader(op_operand(instantiate, i));
-        if (next && moves_behind(next, seen))
-            return true;
+        if (next && moves_behind(next, seen)) return true;
     }
     return false;
 }
@@ -37,11 +34,9 @@ typedef enum Need { NEED_LITTLE, NEED_FRAME, NEED_MAYBE_FRAME } Need;
 static void set_depth(const Value *end, Need need)
 {
     Op *channel = value_def(end);
-    if (!channel)
-        return;
+    if (!channel) return;
     int64_t depth = need == NEED_LITTLE ? FIFO_MIN_DEPTH : dfg_words_per_frame(end->type);
-    if (depth < FIFO_MIN_DEPTH)
-        depth = FIFO_MIN_DEPTH;
+    if (depth < FIFO_MIN_DEPTH) depth = FIFO_MIN_DEPTH;
     op_set_attr(channel, "depth", attr_i64(channel->ctx, depth));
     op_set_attr(channel, "cautious", need == NEED_MAYBE_FRAME ? attr_unit(channel->ctx) : NULL);
 }
@@ -53,15 +48,15 @@ static bool size_outputs(Op *instantiate, Arena *scratch)
     PtrMap seen = {0};
     const Op *process = symbol_lookup(instantiate, op_attr(instantiate, "callee"));
     int64_t *words = ARENA_ARRAY(scratch, int64_t, instantiate->operand_count);
-    if (!sched_process_kind(process, &kind))
-        return false;
+    if (!sched_process_kind(process, &kind)) return false;
     if (kind == PROCESS_FORK && !cost_fork_estimate(instantiate, sched_fork_words(process), words))
         return false;
     bool uneven = dfg_output_count(process) > 1 && moves_behind(instantiate, &seen);
     ptrmap_free(&seen);
     for (uint32_t i = dfg_instantiate_inputs(instantiate); i < instantiate->operand_count; i++)
-        set_depth(op_operand(instantiate, i),
-                  words[i] > 0 ? NEED_FRAME : uneven ? NEED_MAYBE_FRAME : NEED_LITTLE);
+        set_depth(op_operand(instantiate, i), words[i] > 0 ? NEED_FRAME
+                                              : uneven     ? NEED_MAYBE_FRAME
+                                                           : NEED_LITTLE);
     return true;
 }
 
@@ -69,8 +64,7 @@ static bool size_fifos(Pass *pass, Op *region)
 {
     bool ok = true;
     FOR_EACH_OP(op, region_entry(op_region(region, 0)))
-    if (op->def == DFG(INSTANTIATE))
-        ok &= size_outputs(op, &pass->scratch);
+        if (op->def == DFG(INSTANTIATE)) ok &= size_outputs(op, &pass->scratch);
     return ok;
 }
 

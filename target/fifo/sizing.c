@@ -1,11 +1,10 @@
 /* Sizing FIFOs: target/fifo/fifo.h says how and why.
  * Tests: lit/target/fifo/fit-fifos.mir, test/unit/sim/hls/timing_sim_test.c */
-#include "target/fifo/fifo.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
 #include "dialects/emithls/emithls.h"
+#include "target/fifo/fifo.h"
 #include "target/fifo/internal.h"
 
 int64_t fifo_best_interval(const HlsDesign *design)
@@ -16,10 +15,8 @@ int64_t fifo_best_interval(const HlsDesign *design)
     return most;
 }
 
-enum { FIRST_FRAMES = 64 };     /* with unbounded FIFOs */
+enum { FIRST_FRAMES = 64 };      /* with unbounded FIFOs */
 enum { MAX_ACCESSES = 1 << 24 }; /* of a frame whose FIFOs are searched: 600 MB */
-
-/* --- the periodic state ----------------------------------------------------------------------- */
 
 /* From the first word in to the last word out of the first frame. */
 static int64_t first_latency(const HlsDesign *design, const HlsSim *sim)
@@ -28,10 +25,8 @@ static int64_t first_latency(const HlsDesign *design, const HlsSim *sim)
     for (uint32_t i = 0; i < design->processes.len; i++) {
         const HlsProcess *p = &design->processes.data[i];
         const HlsFrame *frame = hls_sim_frames(sim, i)->data;
-        if (!p->func && !p->is_once && p->is_source && frame->begin < begin)
-            begin = frame->begin;
-        if (!p->func && !p->is_source && frame->end > end)
-            end = frame->end;
+        if (!p->func && !p->is_once && p->is_source && frame->begin < begin) begin = frame->begin;
+        if (!p->func && !p->is_source && frame->end > end) end = frame->end;
     }
     return begin == INT64_MAX ? end : end - begin;
 }
@@ -50,8 +45,7 @@ static HlsFate run_to_period(const HlsDesign *design, const HlsSimOptions *optio
     HlsFate fate = HLS_UNDECIDED;
     int64_t frames = 1;
     for (; fate == HLS_UNDECIDED && frames <= max_frames; frames++) {
-        if (hls_sim_events(sim) >= *events)
-            break;
+        if (hls_sim_events(sim) >= *events) break;
         if (!hls_sim_run(sim, frames))
             fate = HLS_DEADLOCK;
         else if (!needed && options->input_interval > 0 && hls_sim_keeps_pace(sim))
@@ -61,8 +55,7 @@ static HlsFate run_to_period(const HlsDesign *design, const HlsSimOptions *optio
         fate = fate == HLS_UNDECIDED && out->interval > 0 ? HLS_PERIODIC : fate;
     }
     *events -= hls_sim_events(sim);
-    if (fate != HLS_DEADLOCK && hls_sim_events(sim) > 0)
-        out->latency = first_latency(design, sim);
+    if (fate != HLS_DEADLOCK && hls_sim_events(sim) > 0) out->latency = first_latency(design, sim);
     hls_sim_finish(sim);
     for (uint32_t i = 0; needed && i < design->streams.len; i++)
         needed[i] = hls_sim_fifo(sim, i)->needed;
@@ -71,13 +64,11 @@ static HlsFate run_to_period(const HlsDesign *design, const HlsSimOptions *optio
 }
 
 HlsFate fifo_steady_state(const HlsDesign *design, const int64_t *depths, int64_t *events,
-                         HlsSteady *out, int64_t *needed)
+                          HlsSteady *out, int64_t *needed)
 {
     const HlsSimOptions options = {.depths = depths};
     return run_to_period(design, &options, INT64_MAX, events, out, needed);
 }
-
-/* --- the search ----------------------------------------------------------------------------------- */
 
 typedef struct DepthSearch {
     const HlsDesign *design;
@@ -86,11 +77,14 @@ typedef struct DepthSearch {
     int64_t *low;    /* too small for each stream, whatever becomes of the others */
     uint32_t *order; /* streams, widest words first */
     uint32_t count;
-    int64_t limit;   /* of steps */
-    int64_t effort;  /* steps for one try */
+    int64_t limit;  /* of steps */
+    int64_t effort; /* steps for one try */
 } DepthSearch;
 
-static bool is_over(const DepthSearch *s) { return fifo_periodic_steps(s->pace) >= s->limit; }
+static bool is_over(const DepthSearch *s)
+{
+    return fifo_periodic_steps(s->pace) >= s->limit;
+}
 
 /* Depth with which the present times are possible. */
 static int64_t least_depth(const DepthSearch *s, uint32_t stream)
@@ -99,9 +93,9 @@ static int64_t least_depth(const DepthSearch *s, uint32_t stream)
     return needed > HLS_MIN_DEPTH ? needed : HLS_MIN_DEPTH;
 }
 
-/* The smallest depth beside the others' that tries of the present effort find. Times that were found
- * for one depth often need no more than the smallest one does: quarters are tried until one fails,
- * then one word less, then the middle. */
+/* The smallest depth beside the others' that tries of the present effort find. Times that were
+ * found for one depth often need no more than the smallest one does: quarters are tried until one
+ * fails, then one word less, then the middle. */
 static void fix_one(const DepthSearch *s, uint32_t stream)
 {
     int64_t low = s->low[stream], high = least_depth(s, stream);
@@ -109,8 +103,7 @@ static void fix_one(const DepthSearch *s, uint32_t stream)
     bool is_quartered = true;
     while (low + 1 < high && !is_over(s)) {
         int64_t middle = was_less ? low + (high - low) / 2 : high - 1;
-        if (is_quartered)
-            middle = high / 4 > low ? high / 4 : low + 1;
+        if (is_quartered) middle = high / 4 > low ? high / 4 : low + 1;
         was_less = !is_quartered && middle == high - 1;
         HlsPaceFate fate = fifo_periodic_set_depth(s->pace, stream, middle, s->effort);
         if (fate == HLS_PACE_KEPT) {
@@ -119,8 +112,7 @@ static void fix_one(const DepthSearch *s, uint32_t stream)
         }
         is_quartered = false;
         low = middle;
-        if (fate == HLS_PACE_LOST)
-            s->low[stream] = middle;
+        if (fate == HLS_PACE_LOST) s->low[stream] = middle;
     }
     HlsPaceFate fate = fifo_periodic_set_depth(s->pace, stream, high, INT64_MAX);
     assert(fate == HLS_PACE_KEPT);
@@ -137,8 +129,7 @@ static void fix_all(DepthSearch *s)
     s->effort = events / 16 > LEAST_EFFORT ? events / 16 : LEAST_EFFORT;
     for (bool is_last = false; !is_last; s->effort *= GROWTH) {
         is_last = s->effort >= most || is_over(s);
-        for (uint32_t i = 0; i < s->count; i++)
-            fix_one(s, s->order[i]);
+        for (uint32_t i = 0; i < s->count; i++) fix_one(s, s->order[i]);
     }
 }
 
@@ -158,17 +149,16 @@ static void sort_streams(DepthSearch *s)
 }
 
 /* Without a search: what unbounded FIFOs hold in the periodic state. */
-static HlsFate take_needed(const HlsDesign *design, int64_t interval, int64_t *events, int64_t *depths)
+static HlsFate take_needed(const HlsDesign *design, int64_t interval, int64_t *events,
+                           int64_t *depths)
 {
     int64_t *unbounded = xcalloc(design->streams.len, sizeof *unbounded);
     const HlsSimOptions options = {.input_interval = interval, .depths = unbounded};
     HlsSteady steady = {0};
-    for (uint32_t i = 0; i < design->port_count; i++)
-        unbounded[i] = PORT_DEPTH;
+    for (uint32_t i = 0; i < design->port_count; i++) unbounded[i] = PORT_DEPTH;
     HlsFate fate = run_to_period(design, &options, FIRST_FRAMES, events, &steady, depths);
     for (uint32_t i = 0; i < design->streams.len; i++)
-        if (i < design->port_count || depths[i] < HLS_MIN_DEPTH)
-            depths[i] = HLS_MIN_DEPTH;
+        if (i < design->port_count || depths[i] < HLS_MIN_DEPTH) depths[i] = HLS_MIN_DEPTH;
     free(unbounded);
     return fate == HLS_PERIODIC && steady.interval > interval ? HLS_UNDECIDED : fate;
 }
@@ -181,12 +171,10 @@ HlsFate fifo_size(const HlsDesign *design, int64_t interval, int64_t *events, in
         fifo_periodic_free(s.pace);
         return take_needed(design, interval, events, depths);
     }
-    for (uint32_t i = 0; i < design->port_count; i++)
-        depths[i] = PORT_DEPTH;
+    for (uint32_t i = 0; i < design->port_count; i++) depths[i] = PORT_DEPTH;
     s.order = xcalloc(design->streams.len, sizeof *s.order);
     s.low = xcalloc(design->streams.len, sizeof *s.low);
-    for (uint32_t i = 0; i < design->streams.len; i++)
-        s.low[i] = HLS_MIN_DEPTH - 1;
+    for (uint32_t i = 0; i < design->streams.len; i++) s.low[i] = HLS_MIN_DEPTH - 1;
     sort_streams(&s);
     fix_all(&s);
     *events -= fifo_periodic_steps(s.pace);

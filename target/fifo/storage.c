@@ -30,8 +30,7 @@ void fifo_costs(const FifoUse *fifos, size_t count, Cost *sum)
 static double share(const Cost *sum, const Cost *limits, CostKind kind)
 {
     const double beyond = 1e9; /* of a limit of 0 */
-    if (limits->items[kind] < 0)
-        return 0;
+    if (limits->items[kind] < 0) return 0;
     return limits->items[kind] > 0 ? (double)sum->items[kind] / (double)limits->items[kind]
                                    : beyond * (double)sum->items[kind];
 }
@@ -49,8 +48,7 @@ static double largest_share(const Cost *sum, const Cost *limits)
 static bool may_be(const FifoUse *fifo, FifoKind kind, const Cost *limits)
 {
     enum { WORTH = 2 };
-    if (fifo->is_given || fifo->depth <= FIFO_MOST_SRL || kind == FIFO_SRL)
-        return false;
+    if (fifo->is_given || fifo->depth <= FIFO_MOST_SRL || kind == FIFO_SRL) return false;
     if (kind == FIFO_LUTRAM)
         return memory_is_small(fifo->width, fifo->depth) ||
                fifo->width * fifo->depth <= MEMORY_MOST_LUTRAM;
@@ -61,8 +59,7 @@ static bool may_be(const FifoUse *fifo, FifoKind kind, const Cost *limits)
 
 static FifoKind first_kind(const FifoUse *fifo)
 {
-    if (fifo->depth <= FIFO_MOST_SRL)
-        return FIFO_SRL;
+    if (fifo->depth <= FIFO_MOST_SRL) return FIFO_SRL;
     return memory_is_small(fifo->width, fifo->depth) ? FIFO_LUTRAM : FIFO_BRAM;
 }
 
@@ -72,8 +69,7 @@ static Cost changed(const Cost *sum, const FifoUse *fifo, FifoKind kind)
     Cost before = {.items = {0}}, after = *sum;
     memory_fifo_cost(fifo->kind, fifo->width, fifo->depth, &before);
     memory_fifo_cost(kind, fifo->width, fifo->depth, &after);
-    for (int k = 0; k < COST_KINDS; k++)
-        after.items[k] -= before.items[k];
+    for (int k = 0; k < COST_KINDS; k++) after.items[k] -= before.items[k];
     return after;
 }
 
@@ -97,8 +93,7 @@ static bool improve(FifoUse *fifos, size_t count, const Cost *limits, Cost *sum)
                 best_kind = kind;
             }
         }
-    if (!best)
-        return false;
+    if (!best) return false;
     *sum = changed(sum, best, best_kind);
     best->kind = best_kind;
     return true;
@@ -108,8 +103,7 @@ void fifo_choose_kinds(FifoUse *fifos, size_t count, const Cost *others, const C
 {
     Cost sum = *others;
     for (size_t i = 0; i < count; i++)
-        if (!fifos[i].is_given)
-            fifos[i].kind = first_kind(&fifos[i]);
+        if (!fifos[i].is_given) fifos[i].kind = first_kind(&fifos[i]);
     fifo_costs(fifos, count, &sum);
     while (improve(fifos, count, limits, &sum))
         ;

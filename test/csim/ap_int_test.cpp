@@ -2,8 +2,6 @@
  * gen_ap_int.py's): storage, result types, constant initialisation, implicit
  * conversions, references, output, and division at the edges. With an argument:
  * a misuse that must abort. Exits non-zero on a failed check. */
-#include "ap_int.h"
-
 #include <cstdio>
 #include <cstring>
 #include <iomanip>
@@ -11,24 +9,29 @@
 #include <sstream>
 #include <type_traits>
 
+#include "ap_int.h"
+
 static int failures = 0;
 
-#define CHECK(X)                                                               \
-    do {                                                                       \
-        if (!(X)) {                                                            \
-            std::printf("line %d: %s\n", __LINE__, #X);                        \
-            failures++;                                                        \
-        }                                                                      \
+#define CHECK(X)                                                                                   \
+    do {                                                                                           \
+        if (!(X)) {                                                                                \
+            std::printf("line %d: %s\n", __LINE__, #X);                                            \
+            failures++;                                                                            \
+        }                                                                                          \
     } while (0)
 
 template <class T, class U>
 constexpr bool same = std::is_same_v<std::decay_t<T>, U>;
 
 /* Storage. */
-static_assert(sizeof(ap_int<1>) == 1 && sizeof(ap_int<8>) == 1 && sizeof(ap_uint<9>) == 2 && sizeof(ap_int<16>) == 2);
+static_assert(sizeof(ap_int<1>) == 1 && sizeof(ap_int<8>) == 1 && sizeof(ap_uint<9>) == 2 &&
+              sizeof(ap_int<16>) == 2);
 static_assert(sizeof(ap_uint<17>) == 4 && sizeof(ap_int<33>) == 8 && sizeof(ap_uint<64>) == 8);
-static_assert(sizeof(ap_int<65>) == 16 && sizeof(ap_int<129>) == 24 && sizeof(ap_uint<4096>) == 512);
-static_assert(std::is_trivially_copyable_v<ap_int<8>> && std::is_trivially_copyable_v<ap_uint<300>>);
+static_assert(sizeof(ap_int<65>) == 16 && sizeof(ap_int<129>) == 24 &&
+              sizeof(ap_uint<4096>) == 512);
+static_assert(std::is_trivially_copyable_v<ap_int<8>> &&
+              std::is_trivially_copyable_v<ap_uint<300>>);
 static_assert(std::is_trivially_default_constructible_v<ap_int<8>>);
 
 /* Result types: the documented rules, spelled out. */
@@ -37,10 +40,13 @@ extern const ap_uint<8> u8;
 static_assert(same<decltype(s8 + s8), ap_int<9>> && same<decltype(u8 + u8), ap_uint<9>>);
 static_assert(same<decltype(s8 + u8), ap_int<10>> && same<decltype(ap_int<4>() + u8), ap_int<10>>);
 static_assert(same<decltype(s8 + ap_uint<4>()), ap_int<9>>);
-static_assert(same<decltype(u8 - u8), ap_int<9>> && same<decltype(-s8), ap_int<9>> && same<decltype(-u8), ap_int<9>>);
-static_assert(same<decltype(s8 * u8), ap_int<16>> && same<decltype(u8 * ap_uint<5>()), ap_uint<13>>);
+static_assert(same<decltype(u8 - u8), ap_int<9>> && same<decltype(-s8), ap_int<9>> &&
+              same<decltype(-u8), ap_int<9>>);
+static_assert(same<decltype(s8 * u8), ap_int<16>> &&
+              same<decltype(u8 * ap_uint<5>()), ap_uint<13>>);
 static_assert(same<decltype(s8 / u8), ap_int<8>> && same<decltype(u8 / s8), ap_int<9>>);
-static_assert(same<decltype(s8 % ap_uint<4>()), ap_int<5>> && same<decltype(u8 % ap_int<20>()), ap_uint<8>>);
+static_assert(same<decltype(s8 % ap_uint<4>()), ap_int<5>> &&
+              same<decltype(u8 % ap_int<20>()), ap_uint<8>>);
 static_assert(same<decltype(s8 & u8), ap_int<9>> && same<decltype(u8 | ap_uint<3>()), ap_uint<8>>);
 static_assert(same<decltype(s8 << 3), ap_int<8>> && same<decltype(~u8), ap_uint<8>>);
 static_assert(same<decltype(s8 + 1), ap_int<33>> && same<decltype(1 + u8), ap_int<33>>);
@@ -48,14 +54,17 @@ static_assert(same<decltype(u8 + 1u), ap_uint<33>> && same<decltype(s8 * 1LL), a
 static_assert(same<decltype(u8 + true), ap_uint<9>> && same<decltype(s8 + short(1)), ap_int<17>>);
 static_assert(same<decltype(s8 + 'a'), ap_int<9>> && same<decltype(s8 * 2.5f), float>);
 static_assert(same<decltype(s8 < 0.5), bool> && same<decltype(s8 / 2.0), double>);
-static_assert(same<decltype(s8 == u8), bool> && same<decltype(!s8), bool> && same<decltype(1 << u8), ap_int<32>>);
+static_assert(same<decltype(s8 == u8), bool> && same<decltype(!s8), bool> &&
+              same<decltype(1 << u8), ap_int<32>>);
 
 /* A wide value is no condition, nor an operand beside a float. */
 template <class A, class B, class = void>
 constexpr bool can_multiply = false;
 template <class A, class B>
-constexpr bool can_multiply<A, B, std::void_t<decltype(std::declval<A>() * std::declval<B>())>> = true;
-static_assert(std::is_constructible_v<bool, ap_uint<64>> && !std::is_constructible_v<bool, ap_uint<65>>);
+constexpr bool can_multiply<A, B, std::void_t<decltype(std::declval<A>() * std::declval<B>())>> =
+    true;
+static_assert(std::is_constructible_v<bool, ap_uint<64>> &&
+              !std::is_constructible_v<bool, ap_uint<65>>);
 static_assert(can_multiply<ap_int<64>, float> && !can_multiply<ap_int<65>, float>);
 static_assert(can_multiply<double, ap_uint<64>> && !can_multiply<double, ap_uint<99>>);
 static_assert(can_multiply<ap_int<99>, int> && std::is_convertible_v<ap_int<99>, long>);
@@ -63,21 +72,35 @@ static_assert(can_multiply<ap_int<99>, int> && std::is_convertible_v<ap_int<99>,
 /* Constant expressions. */
 constexpr ap_int<5> table[2][3] = {{1, -2, 3}, {15, -16, 17}};
 static_assert(table[1][1] == -16 && table[1][2] == -15);
-static_assert(ap_uint<4>(-1) == 15 && ap_int<4>(8) == -8 && ap_int<12>(3.99) == 3 && ap_int<12>(-3.99f) == -3);
+static_assert(ap_uint<4>(-1) == 15 && ap_int<4>(8) == -8 && ap_int<12>(3.99) == 3 &&
+              ap_int<12>(-3.99f) == -3);
 static_assert(ap_uint<96>("76543210fedcba9876543210", 16).to_uint64() == 0xfedcba9876543210);
-static_assert(ap_uint<200>("0x10").to_int() == 16 && ap_int<9>("-0b101") == -5 && ap_int<20>("777", 8) == 511);
+static_assert(ap_uint<200>("0x10").to_int() == 16 && ap_int<9>("-0b101") == -5 &&
+              ap_int<20>("777", 8) == 511);
 static_assert(ap_uint<128>("340282366920938463463374607431768211455", 10).and_reduce());
-static_assert((ap_int<8>(-128) >> 7) == -1 && (ap_uint<8>(200) << -3) == 25 && (ap_int<8>(1) << 8) == 0);
+static_assert((ap_int<8>(-128) >> 7) == -1 && (ap_uint<8>(200) << -3) == 25 &&
+              (ap_int<8>(1) << 8) == 0);
 static_assert(ap_int<8>(-7) / ap_int<3>(2) == -3 && ap_int<8>(-7) % ap_int<3>(2) == -1);
 static_assert(ap_int<300>(-1) * ap_uint<300>(5) == -5 && (ap_uint<300>(1) << 299) > 0);
 
 /* Names of user templates that an operator's helpers must not collide with. */
 template <class T>
-static T add(T a, T b) { return a + b; }
+static T add(T a, T b)
+{
+    return a + b;
+}
+
 template <class T>
-static bool less(T a, T b) { return b < a; }
+static bool less(T a, T b)
+{
+    return b < a;
+}
+
 template <class T>
-static T value_of(T a) { return a + 1; }
+static T value_of(T a)
+{
+    return a + 1;
+}
 
 enum Color { RED = 2 };
 
@@ -117,7 +140,8 @@ static void test_conversions()
     default: CHECK(false);
     }
     const ap_uint<300> wide = ap_uint<300>(7) << 200;
-    CHECK(static_cast<int>(wide) == 0 && static_cast<int>(wide >> 200) == 7 && wide.to_bool() && !!wide);
+    CHECK(static_cast<int>(wide) == 0 && static_cast<int>(wide >> 200) == 7 && wide.to_bool() &&
+          !!wide);
     CHECK((l + ap_uint<4>(3)).to_long() == -2);
     const unsigned char c = ap_uint<8>(200);
     CHECK(c == 200);
@@ -150,7 +174,8 @@ static void test_references()
     CHECK((w >> 100).to_string() == std::string(50, 'F'));
     CHECK(w.range(299, 100).and_reduce() && !w.range(299, 99).and_reduce());
     (w, a) = (a, w);
-    CHECK(a == 0 && w.range(299, 292) == 0xF1 && w.range(291, 92).and_reduce() && w.range(91, 0) == 0);
+    CHECK(a == 0 && w.range(299, 292) == 0xF1 && w.range(291, 92).and_reduce() &&
+          w.range(91, 0) == 0);
     ap_int<12> s = 0;
     s.set(11);
     s.set(0, true);
@@ -160,8 +185,7 @@ static void test_references()
     s.b_not();
     CHECK(s == -4 && s.bit(2));
     ap_uint<8> x = 5, y = 6;
-    for (x = 0, y = 9; x < 3; ++x, --y)
-        continue;
+    for (x = 0, y = 9; x < 3; ++x, --y) continue;
     CHECK(x == 3 && y == 6);
 }
 
@@ -171,24 +195,23 @@ static void test_division()
     const ap_uint<192> b = (ap_uint<192>(1) << 191) + 1;
     CHECK(ones / b == 1 && ones % b == (ap_uint<192>(1) << 191) - 2);
     const ap_int<64> min64 = ap_int<64>(1) << 63;
-    CHECK((min64 / ap_int<64>(-1)).to_string(10) == "9223372036854775808" && min64 % ap_int<64>(-1) == 0);
+    CHECK((min64 / ap_int<64>(-1)).to_string(10) == "9223372036854775808" &&
+          min64 % ap_int<64>(-1) == 0);
     const ap_int<128> min128 = ap_int<128>(1) << 127;
     CHECK(min128 / -1 == -min128 && -min128 > 0 && min128 % -1 == 0);
     ap_uint<4096> p = 1;
-    for (int i = 0; i < 1500; i++)
-        p *= 5;
+    for (int i = 0; i < 1500; i++) p *= 5;
     ap_uint<4096> q = p;
-    for (int i = 0; i < 1500; i++)
-        q /= 5;
+    for (int i = 0; i < 1500; i++) q /= 5;
     CHECK(q == 1 && p % 5 == 0 && (p * p) / p == p && p.to_string(10).size() == 1049);
 }
 
 static void test_output()
 {
     std::ostringstream os;
-    os << ap_int<8>(-100) << ' ' << std::hex << ap_int<8>(-100) << ' ' << std::uppercase << ap_uint<70>(255) << ' '
-       << std::oct << ap_uint<4>(15) << std::dec << '|' << std::setw(5) << ap_int<3>(3) << '|' << ap_uint<8>(0xA5)(7, 4)
-       << ap_uint<8>(1)[0];
+    os << ap_int<8>(-100) << ' ' << std::hex << ap_int<8>(-100) << ' ' << std::uppercase
+       << ap_uint<70>(255) << ' ' << std::oct << ap_uint<4>(15) << std::dec << '|' << std::setw(5)
+       << ap_int<3>(3) << '|' << ap_uint<8>(0xA5)(7, 4) << ap_uint<8>(1)[0];
     CHECK(os.str() == "-100 9c FF 17|    3|101");
 }
 
@@ -197,34 +220,26 @@ static int misuse(const char *what)
     ap_int<8> a = 1;
     ap_uint<100> w = 1;
     volatile int zero = 0, nine = 9;
-    if (std::strcmp(what, "division") == 0)
-        return a / zero;
-    if (std::strcmp(what, "modulo") == 0)
-        return (w % ap_uint<100>(int(zero))).to_int();
-    if (std::strcmp(what, "index") == 0)
-        return a[nine];
-    if (std::strcmp(what, "negative") == 0)
-        return a[-nine];
-    if (std::strcmp(what, "range") == 0)
-        return a.range(nine, 0).to_int();
-    if (std::strcmp(what, "string") == 0)
-        return ap_int<8>("12z", 10);
-    if (std::strcmp(what, "empty") == 0)
-        return ap_int<8>("-");
-    if (std::strcmp(what, "wide") == 0)
-        return int(w.range(99, 0));
+    if (std::strcmp(what, "division") == 0) return a / zero;
+    if (std::strcmp(what, "modulo") == 0) return (w % ap_uint<100>(int(zero))).to_int();
+    if (std::strcmp(what, "index") == 0) return a[nine];
+    if (std::strcmp(what, "negative") == 0) return a[-nine];
+    if (std::strcmp(what, "range") == 0) return a.range(nine, 0).to_int();
+    if (std::strcmp(what, "string") == 0) return ap_int<8>("12z", 10);
+    if (std::strcmp(what, "empty") == 0) return ap_int<8>("-");
+    if (std::strcmp(what, "wide") == 0) return int(w.range(99, 0));
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        return misuse(argv[1]);
+    if (argc > 1) return misuse(argv[1]);
     test_documented_examples();
     test_conversions();
     test_references();
     test_division();
     test_output();
-    CHECK(add(ap_int<4>(3), ap_int<4>(2)) == 5 && less(ap_int<4>(3), ap_int<4>(2)) && value_of(ap_int<4>(3)) == 4);
+    CHECK(add(ap_int<4>(3), ap_int<4>(2)) == 5 && less(ap_int<4>(3), ap_int<4>(2)) &&
+          value_of(ap_int<4>(3)) == 4);
     return failures != 0;
 }

@@ -1,22 +1,21 @@
 /* Throughput of the inner loop of an int8 kernel in ap_int against the same
  * loop in builtin integers; run.py --bench prints it. */
-#include "ap_int.h"
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <vector>
 
+#include "ap_int.h"
+
 constexpr std::size_t SIZE = 16384, ROUNDS = 2000;
 
 template <class T, class Acc>
 __attribute__((noinline)) static Acc dot(const T *a, const T *b)
 {
-    __asm__ volatile("" ::: "memory");      /* one call, one run of the loop */
+    __asm__ volatile("" ::: "memory"); /* one call, one run of the loop */
     Acc acc = 0;
-    for (std::size_t i = 0; i < SIZE; i++)
-        acc += a[i] * b[i];
+    for (std::size_t i = 0; i < SIZE; i++) acc += a[i] * b[i];
     return acc;
 }
 
@@ -34,10 +33,12 @@ static void bench(const char *name)
         const auto start = std::chrono::steady_clock::now();
         for (std::size_t i = 0; i < ROUNDS; i++)
             sum += static_cast<long long>(dot<T, Acc>(a.data(), b.data()));
-        const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        const double s =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         best = s < best ? s : best;
     }
-    std::printf("  %-28s %6.2f GMAC/s (checksum %lld)\n", name, 1e-9 * static_cast<double>(SIZE * ROUNDS) / best, sum);
+    std::printf("  %-28s %6.2f GMAC/s (checksum %lld)\n", name,
+                1e-9 * static_cast<double>(SIZE * ROUNDS) / best, sum);
 }
 
 int main()

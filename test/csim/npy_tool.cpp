@@ -4,11 +4,11 @@
  *   cast IN OUT DTYPE         element by element, through the accessors
  *   quantize IN OUT MODE SCALE ZERO LO HI
  *                             to i8; in float if IN is f4, else in double */
-#include "ming_npy.h"
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "ming_npy.h"
 
 static void read_all(int count, char **paths)
 {
@@ -16,8 +16,7 @@ static void read_all(int count, char **paths)
         try {
             const ming::Array a = ming::npy_read(paths[i]);
             std::printf("ok %s", a.dtype().c_str());
-            for (const std::size_t d : a.shape)
-                std::printf(" %zu", d);
+            for (const std::size_t d : a.shape) std::printf(" %zu", d);
             std::printf("\n");
         } catch (const std::runtime_error &e) {
             std::printf("error %s\n", e.what());

@@ -5,13 +5,19 @@
 #include <string>
 
 struct Bounded {
-    static std::size_t capacity(int depth) { return depth == 0 ? 2 : static_cast<std::size_t>(depth); }
+    static std::size_t capacity(int depth)
+    {
+        return depth == 0 ? 2 : static_cast<std::size_t>(depth);
+    }
     struct State {
         std::size_t fullest = 0;
     };
     static void on_empty(const std::string &name, State &state);
     static void on_full(const std::string &name, State &state);
-    static void on_read(const std::string &, State &, std::size_t) { moves++; }
+    static void on_read(const std::string &, State &, std::size_t)
+    {
+        moves++;
+    }
     static void on_write(const std::string &, State &state, std::size_t size)
     {
         moves++;
@@ -49,10 +55,10 @@ int main()
         two << i;
         three << i;
     }
-    bool ok = waits == 3 + 2 && two.full() && three.full() && three.capacity() == 3 && !three.write_nb(9);
+    bool ok =
+        waits == 3 + 2 && two.full() && three.full() && three.capacity() == 3 && !three.write_nb(9);
     ok = ok && two.read() == 3 && two.read() == 4 && two.read() == 100 && waits == 6;
-    for (int i = 2; i < 5; i++)
-        ok = ok && three.read() == i;
+    for (int i = 2; i < 5; i++) ok = ok && three.read() == i;
     ok = ok && Bounded::fullest == 3 && Bounded::moves == 5 + 5 + 5 + 1 + 3 + 3;
     return !ok;
 }

@@ -1,10 +1,9 @@
 /* Testbenches of ming_tb.h around small accelerators, for run.py to compare
  * with numpy: tb_tool CASE FILE... runs one of the cases at the end. */
-#include "ming_tb.h"
-
 #include <ap_int.h>
-
 #include <cstring>
+
+#include "ming_tb.h"
 
 using ming::Port;
 using ming::Rounding;
@@ -47,7 +46,10 @@ static void copy(ming::Testbench &tb, const Port &from, const Port &to)
 
 static const Shape CUBE = {2, 6, 4, 3};
 
-static Port streamed() { return Port("streamed", CUBE).stream_order({0, 2, 3, 1}).word({1, 2, 1, 3}).integers(16); }
+static Port streamed()
+{
+    return Port("streamed", CUBE).stream_order({0, 2, 3, 1}).word({1, 2, 1, 3}).integers(16);
+}
 
 static void to_stream(ming::Testbench &tb)
 {
@@ -59,7 +61,10 @@ static void from_stream(ming::Testbench &tb)
     copy<ap_int<16>, Vec<ap_int<16>, 6>>(tb, Port("flat", CUBE).integers(16), streamed());
 }
 
-static Port quantized() { return Port("x", {1, 4}).integers(4).quantize(0.3, 1, -8, 7, Rounding::HALF_EVEN); }
+static Port quantized()
+{
+    return Port("x", {1, 4}).integers(4).quantize(0.3, 1, -8, 7, Rounding::HALF_EVEN);
+}
 
 static void quantize(ming::Testbench &tb)
 {
@@ -69,7 +74,8 @@ static void quantize(ming::Testbench &tb)
 static void quantize_unsigned(ming::Testbench &tb)
 {
     copy<Vec<ap_int<4>, 2>, ap_int<4>>(
-        tb, Port("x", {1, 4}).word({1, 2}).integers(4, false).quantize(0.5, 0, 0, 14, Rounding::FLOOR),
+        tb,
+        Port("x", {1, 4}).word({1, 2}).integers(4, false).quantize(0.5, 0, 0, 14, Rounding::FLOOR),
         Port("q", {1, 4}).integers(4, false));
 }
 
@@ -87,12 +93,19 @@ static void integers(ming::Testbench &tb)
 
 static void bits(ming::Testbench &tb)
 {
-    copy<ap_uint<1>, ap_uint<1>>(tb, Port("x", {4}).integers(1, false), Port("y", {4}).integers(1, false));
+    copy<ap_uint<1>, ap_uint<1>>(tb, Port("x", {4}).integers(1, false),
+                                 Port("y", {4}).integers(1, false));
 }
 
-static void floats(ming::Testbench &tb) { copy<float, Vec<double, 2>>(tb, Port("x", {4}), Port("y", {4}).word({2}).floats(64)); }
+static void floats(ming::Testbench &tb)
+{
+    copy<float, Vec<double, 2>>(tb, Port("x", {4}), Port("y", {4}).word({2}).floats(64));
+}
 
-static void scalar(ming::Testbench &tb) { copy<float, float>(tb, Port("x", {}), Port("y", {})); }
+static void scalar(ming::Testbench &tb)
+{
+    copy<float, float>(tb, Port("x", {}), Port("y", {}));
+}
 
 /* y = a - b, elementwise, and their number of frames must agree. */
 static void subtract(ming::Testbench &tb)
@@ -102,8 +115,7 @@ static void subtract(ming::Testbench &tb)
     while (tb.next_frame()) {
         a.write();
         b.write();
-        for (int i = 0; i < 2; i++)
-            y.stream.write(a.stream.read() - b.stream.read());
+        for (int i = 0; i < 2; i++) y.stream.write(a.stream.read() - b.stream.read());
         y.read();
     }
     tb.save();
@@ -117,10 +129,8 @@ static void wrong_count(ming::Testbench &tb)
     ming::Output<ap_int<8>> out(tb, Port("y", {4}).integers(8));
     while (tb.next_frame()) {
         in.write();
-        for (int i = 0; i < READ; i++)
-            in.stream.read();
-        for (int i = 0; i < WRITTEN; i++)
-            out.stream.write(0);
+        for (int i = 0; i < READ; i++) in.stream.read();
+        for (int i = 0; i < WRITTEN; i++) out.stream.write(0);
         out.read();
     }
     tb.save();
@@ -131,13 +141,20 @@ static const struct {
     int files;
     void (*run)(ming::Testbench &);
 } CASES[] = {
-    {"to_stream", 2, to_stream},   {"from_stream", 2, from_stream},
-    {"quantize", 2, quantize},     {"quantize_unsigned", 2, quantize_unsigned},
-    {"dequantize", 2, dequantize}, {"i7", 2, integers<7>},
-    {"i16", 2, integers<16>},      {"i64", 2, integers<64>},
-    {"bits", 2, bits},             {"floats", 2, floats},
-    {"scalar", 2, scalar},         {"subtract", 3, subtract},
-    {"unread", 2, wrong_count<3, 4>}, {"missing", 2, wrong_count<4, 3>},
+    {"to_stream", 2, to_stream},
+    {"from_stream", 2, from_stream},
+    {"quantize", 2, quantize},
+    {"quantize_unsigned", 2, quantize_unsigned},
+    {"dequantize", 2, dequantize},
+    {"i7", 2, integers<7>},
+    {"i16", 2, integers<16>},
+    {"i64", 2, integers<64>},
+    {"bits", 2, bits},
+    {"floats", 2, floats},
+    {"scalar", 2, scalar},
+    {"subtract", 3, subtract},
+    {"unread", 2, wrong_count<3, 4>},
+    {"missing", 2, wrong_count<4, 3>},
     {"surplus", 2, wrong_count<4, 5>},
 };
 

@@ -1,6 +1,6 @@
 /* The dialect of toy.h. */
-#include "test/unit/toy.h"
 #include "ir/asm/parse/parse.h"
+#include "test/unit/toy.h"
 
 /* add(c1, c2) -> c1 + c2, add(x, 0) -> x */
 static bool fold_add(Op *op, const Attr *const *operands, FoldResult *results)
@@ -10,8 +10,8 @@ static bool fold_add(Op *op, const Attr *const *operands, FoldResult *results)
         return true;
     }
     if (!operands[0] || !operands[1]) return false;
-    results[0].attr = attr_int(operands[0]->type,
-                               attr_int_value(operands[0]) + attr_int_value(operands[1]));
+    results[0].attr =
+        attr_int(operands[0]->type, attr_int_value(operands[0]) + attr_int_value(operands[1]));
     return true;
 }
 
@@ -133,7 +133,7 @@ void toy_end(Toy *toy)
 const char *toy_text(Toy *toy, StrBuf *out)
 {
     strbuf_clear(out);
-    FOR_EACH_OP (op, region_entry(op_region(toy->func, 0))) {
+    FOR_EACH_OP(op, region_entry(op_region(toy->func, 0))) {
         if (out->len) strbuf_add_char(out, ' ');
         strbuf_add_c(out, op_name(op).data + 4);
     }

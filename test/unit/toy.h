@@ -7,15 +7,32 @@
 #ifndef MING_TEST_TOY_H
 #define MING_TEST_TOY_H
 
-#include "ir/core/core.h"
 #include "ir/asm/print/print.h"
+#include "ir/core/core.h"
 #include "ir/rewrite/rewrite.h"
 
-#define TOY_ARG(NAME) {.name = NAME, .type = &TYPE_ANY}
-#define TOY_ARGS(NAME) {.name = NAME, .type = &TYPE_ANY, .arity = ARITY_VARIADIC}
+#define TOY_ARG(NAME)                                                                              \
+    {                                                                                              \
+        .name = NAME, .type = &TYPE_ANY                                                            \
+    }
+#define TOY_ARGS(NAME)                                                                             \
+    {                                                                                              \
+        .name = NAME, .type = &TYPE_ANY, .arity = ARITY_VARIADIC                                   \
+    }
 
-enum { TOY_CONST, TOY_ADD, TOY_NEG, TOY_USE, TOY_READ, TOY_SEG, TOY_FUNC, TOY_BR, TOY_END, TOY_OLD,
-       TOY_OP_COUNT };
+enum {
+    TOY_CONST,
+    TOY_ADD,
+    TOY_NEG,
+    TOY_USE,
+    TOY_READ,
+    TOY_SEG,
+    TOY_FUNC,
+    TOY_BR,
+    TOY_END,
+    TOY_OLD,
+    TOY_OP_COUNT
+};
 
 extern const DialectDef toy_dialect;
 extern const OpDef toy_ops[TOY_OP_COUNT];

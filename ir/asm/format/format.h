@@ -56,18 +56,18 @@ struct Element {
     ElementKind kind;
     bool space_before; /* printed with a blank before it */
     bool qualified;
-    const char *text;  /* of a literal */
+    const char *text; /* of a literal */
     uint32_t text_len;
-    uint32_t index;    /* operand, attribute, region or successor */
-    uint32_t static_attr; /* of an index list: the attribute with the constants */
-    bool with_keyword;    /* of the attribute dictionary */
+    uint32_t index;            /* operand, attribute, region or successor */
+    uint32_t static_attr;      /* of an index list: the attribute with the constants */
+    bool with_keyword;         /* of the attribute dictionary */
     TypeTarget types, results; /* results: of a functional type */
     /* of an optional group */
     ElementList then_part, else_part;
     const Element *anchor;
     const Element *first; /* of the then part: tells the parser whether the group is there */
-    bool inverted; /* the anchor stands in the else part */
-    bool elides_anchor; /* the anchor is a unit attribute told by the group's presence */
+    bool inverted;        /* the anchor stands in the else part */
+    bool elides_anchor;   /* the anchor is a unit attribute told by the group's presence */
 };
 
 /* How a result's or operand's type is found when the text does not give it. */
@@ -92,7 +92,7 @@ struct Format {
     bool all_operand_types, all_result_types; /* by type(operands), type(results), … */
     bool has_operands_directive;
     bool has_prop_dict;
-    const bool *elided;           /* parallel to the row's attributes: printed elsewhere */
+    const bool *elided; /* parallel to the row's attributes: printed elsewhere */
 };
 
 typedef struct Format Format;

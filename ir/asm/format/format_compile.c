@@ -15,14 +15,14 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "ir/attr/attr.h"
 #include "ir/asm/format/format.h"
+#include "ir/attr/attr.h"
 
 typedef struct FormatCompiler {
     Context *ctx;
     const OpInfo *info;
     Format *format;
-    const char *next; /* unread text */
+    const char *next;    /* unread text */
     uint32_t successors; /* $name that names neither operand, attribute nor region */
     /* what was printed last, for blanks */
     bool emit_space, last_was_punctuation;
@@ -33,8 +33,6 @@ NORETURN static void malformed(const FormatCompiler *c, const char *what)
 {
     panic("'%.*s': assembly format: %s, at: %s", STR_ARG(c->info->name->str), what, c->next);
 }
-
-/* --- text ------------------------------------------------------------------------ */
 
 static void skip_blanks(FormatCompiler *c)
 {
@@ -64,8 +62,6 @@ static Str read_name(FormatCompiler *c)
     if (c->next == begin) malformed(c, "expected a name");
     return (Str){.data = begin, .len = (size_t)(c->next - begin)};
 }
-
-/* --- names of the row --------------------------------------------------------------- */
 
 /* Position of the group, attribute or region of that name; false if there is none. */
 static bool find_group(const ArgDef *groups, Str name, uint32_t *index)
@@ -140,8 +136,6 @@ static TypeTarget read_type_source(FormatCompiler *c)
     return target;
 }
 
-/* --- types ---------------------------------------------------------------------------- */
-
 static void mark_given(Format *format, TypeTarget target)
 {
     switch (target.source) {
@@ -207,8 +201,6 @@ static void decide_result(FormatCompiler *c, uint32_t group)
         malformed(c, "no way to know the type of a result");
     }
 }
-
-/* --- elements -------------------------------------------------------------------------- */
 
 static ElementList read_elements(FormatCompiler *c, bool in_group, uint32_t *anchor);
 
@@ -277,9 +269,9 @@ static Element read_directive(FormatCompiler *c)
         const char *name;
         ElementKind kind;
     } plain[] = {
-        {"attr-dict", ELEMENT_ATTR_DICT},   {"attr-dict-with-keyword", ELEMENT_ATTR_DICT},
-        {"prop-dict", ELEMENT_PROP_DICT},   {"operands", ELEMENT_OPERANDS},
-        {"regions", ELEMENT_REGIONS},       {"successors", ELEMENT_SUCCESSORS},
+        {"attr-dict", ELEMENT_ATTR_DICT}, {"attr-dict-with-keyword", ELEMENT_ATTR_DICT},
+        {"prop-dict", ELEMENT_PROP_DICT}, {"operands", ELEMENT_OPERANDS},
+        {"regions", ELEMENT_REGIONS},     {"successors", ELEMENT_SUCCESSORS},
     };
     for (size_t i = 0; i < COUNT_OF(plain); i++)
         if (str_eq_c(name, plain[i].name)) {
@@ -336,8 +328,8 @@ static Element read_optional(FormatCompiler *c)
     if ((anchor == NO_ANCHOR) == (else_anchor == NO_ANCHOR))
         malformed(c, "an optional group needs one anchor, before");
     group.inverted = anchor == NO_ANCHOR;
-    group.anchor = group.inverted ? &group.else_part.items[else_anchor]
-                                  : &group.then_part.items[anchor];
+    group.anchor =
+        group.inverted ? &group.else_part.items[else_anchor] : &group.then_part.items[anchor];
     group.first = first_parsed(&group.then_part);
     if (!group.first || !can_tell(group.first))
         malformed(c, "the first element of a group cannot tell whether it is there, before");
@@ -345,8 +337,6 @@ static Element read_optional(FormatCompiler *c)
                           group.anchor != first_parsed(&group.else_part);
     return group;
 }
-
-/* --- blanks ----------------------------------------------------------------------------- */
 
 static bool literal_wants_blank(const FormatCompiler *c, const char *text)
 {
@@ -396,8 +386,6 @@ static void decide_blanks(FormatCompiler *c, ElementList *list, const Element *e
     }
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
-
 static Element read_element(FormatCompiler *c)
 {
     if (try_char(c, '`')) return read_literal(c);
@@ -419,8 +407,7 @@ static ElementList read_elements(FormatCompiler *c, bool in_group, uint32_t *anc
     if (in_group && list.len == 0) malformed(c, "an empty group");
     ElementList result = {.count = (uint32_t)list.len};
     if (list.len > 0)
-        result.items =
-            arena_copy(context_arena(c->ctx), list.data, list.len * sizeof(*list.data));
+        result.items = arena_copy(context_arena(c->ctx), list.data, list.len * sizeof(*list.data));
     vec_free(&list);
     return result;
 }

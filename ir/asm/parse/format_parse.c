@@ -4,10 +4,10 @@
  * its range; when the text is read, the missing types are found by the format's rules and the
  * operands are resolved in the order of the op's table.
  * Tests: test/unit/ir/asm/format/format_test.c, lit/dialects */
-#include "ir/attr/attr.h"
 #include "ir/asm/format/format.h"
-#include "ir/asm/parse/parse.h"
 #include "ir/asm/parse/internal.h"
+#include "ir/asm/parse/parse.h"
+#include "ir/attr/attr.h"
 
 typedef struct GroupRange {
     size_t begin, count;
@@ -30,8 +30,6 @@ typedef struct Reading {
 
 static bool parse_elements(Reading *r, const ElementList *list, const Element *first_done,
                            const Element *elided);
-
-/* --- operands and types ----------------------------------------------------------------- */
 
 static bool parse_operand_element(Reading *r, uint32_t group)
 {
@@ -104,15 +102,16 @@ static bool parse_types_element(Reading *r, TypeTarget target)
     Arity arity = types_arity(r, target);
     *range = (GroupRange){.begin = r->types.len, .at = parser_pos(r->p)};
     if (arity == ARITY_OPTIONAL && !parser_at_type(r->p)) return true;
-    bool ok = arity == ARITY_VARIADIC ? parser_type_list(r->p, &r->types)
-                                      : parse_one_type(r, target);
+    bool ok =
+        arity == ARITY_VARIADIC ? parser_type_list(r->p, &r->types) : parse_one_type(r, target);
     range->count = r->types.len - range->begin;
     return ok;
 }
 
 static bool parse_functional_type(Reading *r, const Element *element)
 {
-    GroupRange *inputs = types_range(r, element->types), *results = types_range(r, element->results);
+    GroupRange *inputs = types_range(r, element->types),
+               *results = types_range(r, element->results);
     TypeList result_types = parser_borrow_types(r->p);
     *inputs = (GroupRange){.begin = r->types.len, .at = parser_pos(r->p)};
     bool ok = parser_function_type(r->p, &r->types, &result_types);
@@ -122,8 +121,6 @@ static bool parse_functional_type(Reading *r, const Element *element)
     parser_return_types(r->p, &result_types);
     return ok;
 }
-
-/* --- attributes ---------------------------------------------------------------------------- */
 
 static void set_attr(Reading *r, uint32_t index, const Attr *attr)
 {
@@ -253,8 +250,6 @@ static bool try_attr_element(Reading *r, const Element *element, bool *present)
     return true;
 }
 
-/* --- index lists ------------------------------------------------------------------------------ */
-
 /* index ::= ssa-use | integer, which may stand in brackets; without closing one nothing is said
  * here */
 static bool parse_index(Reading *r, DimList *constants)
@@ -264,8 +259,10 @@ static bool parse_index(Reading *r, DimList *constants)
     if (!parser_try_operand(r->p, &ref, &is_operand)) return false;
     bool in_brackets = parser_try(r->p, "[");
     int64_t value = DIM_DYNAMIC;
-    if (is_operand) *vec_push(&r->refs) = ref;
-    else if (!parser_int(r->p, &value)) return false;
+    if (is_operand)
+        *vec_push(&r->refs) = ref;
+    else if (!parser_int(r->p, &value))
+        return false;
     *vec_push(constants) = value;
     return !in_brackets || parser_try(r->p, "]");
 }
@@ -295,8 +292,6 @@ static bool parse_index_list(Reading *r, const Element *element)
     vec_free(&constants);
     return ok;
 }
-
-/* --- optional groups ---------------------------------------------------------------------------- */
 
 /* Reads the element that tells whether a group is there. */
 static bool try_first(Reading *r, const Element *first, bool *present)
@@ -336,8 +331,6 @@ static bool parse_group(Reading *r, const Element *group)
     const ElementList *part = present ? &group->then_part : &group->else_part;
     return parse_elements(r, part, present ? group->first : NULL, elided);
 }
-
-/* --- elements -------------------------------------------------------------------------------------- */
 
 static bool parse_regions(Reading *r)
 {
@@ -415,8 +408,6 @@ static bool parse_elements(Reading *r, const ElementList *list, const Element *f
     return true;
 }
 
-/* --- types the text leaves out ---------------------------------------------------------------------- */
-
 /* First type of a group given by the text, or NULL. */
 static const Type *given_type(Reading *r, TypeTarget target)
 {
@@ -490,7 +481,8 @@ static bool resolve_groups(Reading *r)
     for (uint32_t i = 0; i < r->info->operand_groups; i++) {
         const GroupRange *refs = &r->operands[i], *types = &r->operand_types[i];
         OperandRefs part = {.data = vec_from(&r->refs, refs->begin), .len = refs->count};
-        if (!parser_resolve_all(r->p, &part, vec_from(&r->types, types->begin), types->count, refs->at))
+        if (!parser_resolve_all(r->p, &part, vec_from(&r->types, types->begin), types->count,
+                                refs->at))
             return false;
     }
     return true;
@@ -512,10 +504,10 @@ static bool resolve_together(Reading *r)
     OperandRefs all_refs = {.data = vec_from(&r->refs, r->all_operands.begin),
                             .len = r->all_operands.count};
     const GroupRange *all = &r->all_operand_types;
-    bool ok = parser_resolve_all(
-        r->p, format->has_operands_directive ? &all_refs : &refs,
-        format->all_operand_types ? vec_from(&r->types, all->begin) : types.data,
-        format->all_operand_types ? all->count : types.len, r->all_operands.at);
+    bool ok =
+        parser_resolve_all(r->p, format->has_operands_directive ? &all_refs : &refs,
+                           format->all_operand_types ? vec_from(&r->types, all->begin) : types.data,
+                           format->all_operand_types ? all->count : types.len, r->all_operands.at);
     vec_free(&refs);
     vec_free(&types);
     return ok;

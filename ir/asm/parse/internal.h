@@ -55,7 +55,7 @@ typedef enum TokenKind {
 #define X(word) KW_##word,
     LEXER_KEYWORDS(X)
 #undef X
-    TOK_KIND_COUNT
+        TOK_KIND_COUNT
 } TokenKind;
 
 typedef struct Token {
@@ -73,7 +73,11 @@ typedef struct Lexer {
 Lexer lexer_make(Str source);
 Token lexer_next(Lexer *lex);
 
-static inline bool token_is_keyword(Token tok) { return tok.kind >= TOK_FIRST_KEYWORD; }
+static inline bool token_is_keyword(Token tok)
+{
+    return tok.kind >= TOK_FIRST_KEYWORD;
+}
+
 /* Identifier, keyword or integer type: what may stand where a bare word is wanted. */
 static inline bool token_is_word(Token tok)
 {
@@ -83,8 +87,6 @@ static inline bool token_is_word(Token tok)
 /* Kind of a fixed spelling (punctuation or keyword); TOK_BARE for any other word. */
 TokenKind token_kind_of(const char *spelling);
 
-/* --- long lists of numbers, faster than token by token --------------------------------- */
-
 /* From a comma, the last token: passes over ", number" as long as numbers are decimal and nothing
  * but blanks, a comma or a bracket is around them. *count: how many; the result is the token
  * behind them, the comma itself if there are none. */
@@ -93,11 +95,13 @@ Token lexer_skip_numbers(Lexer *lex, Token comma, size_t *count);
  * it is something else, and nothing is consumed. */
 bool lexer_small_int(Lexer *lex, bool *negative, uint64_t *value) MUST_CHECK;
 
-/* --- values of tokens ----------------------------------------------------- */
-
 /* Decimal or 0x digits as a number; false when it does not fit. */
 bool token_u64(Str digits, uint64_t *out) MUST_CHECK;
-static inline bool token_is_hex(Str digits) { return digits.len > 1 && digits.data[1] == 'x'; }
+static inline bool token_is_hex(Str digits)
+{
+    return digits.len > 1 && digits.data[1] == 'x';
+}
+
 /* Text of a string token, or of an @ token without the @, unescaped; in `arena` where the
  * spelling itself will not do. */
 Str token_string(Token tok, Arena *arena);
@@ -113,8 +117,6 @@ bool token_hex_decode(Token tok, size_t begin, size_t end, uint8_t *out) MUST_CH
  * progress live on the parser's stacks: who pushes remembers the height before and cuts back
  * to it, so nested lists cost no allocation and a failed parse has nothing to give back.
  * Functions return false or NULL after one diagnostic. */
-
-/* --- names in scope (parse_names.c) ------------------------------------------------- */
 
 /* A name's meaning: (text, number) -> object. Values: number is that of %x#1; blocks: the
  * region's scope. `text` points to the definition (or first reference) in the source, so it
@@ -142,7 +144,7 @@ void parse_name_table_free(NameTable *table);
 
 /* One region's names: what it defines goes when it ends. */
 typedef struct NameScope {
-    uint32_t id; /* number of its blocks' names */
+    uint32_t id;                           /* number of its blocks' names */
     size_t values, blocks, forward_blocks; /* heights of the parser's lists at its begin */
 } NameScope;
 
@@ -159,7 +161,7 @@ typedef struct Alias {
     uint32_t depth;     /* of its nesting */
 } Alias;
 
-/* --- the op being read -------------------------------------------------------------- */
+/* The op being read. */
 
 typedef struct ResultName {
     Str name; /* with % */
@@ -177,8 +179,8 @@ typedef struct OpBuild {
     size_t operands, results, attrs, successors, regions, result_names;
     size_t result_name_count;
     size_t dict_begin, dict_end; /* of attrs: what the text's {…} gave */
-    uint32_t inferred; /* results whose types the row's hook computes */
-    bool is_custom;    /* messages begin with: custom op 'x' */
+    uint32_t inferred;           /* results whose types the row's hook computes */
+    bool is_custom;              /* messages begin with: custom op 'x' */
 } OpBuild;
 
 typedef VEC(NamedAttr) NamedAttrs;
@@ -198,11 +200,11 @@ struct OpParser {
     SrcPos passed_place;
     uint32_t depth;   /* of nesting */
     uint32_t deepest; /* that a definition reached, aliases it uses included */
-    Arena scratch;  /* lives as long as the parser */
+    Arena scratch;    /* lives as long as the parser */
 
     PtrMap attr_aliases, type_aliases; /* Ident -> Alias* */
-    PtrMap distincts; /* distinct id + 1 -> attribute */
-    PtrMap late_locs; /* stand-in location -> LateLoc* */
+    PtrMap distincts;                  /* distinct id + 1 -> attribute */
+    PtrMap late_locs;                  /* stand-in location -> LateLoc* */
 
     NameTable values, blocks;
     VEC(uint32_t) value_defs, block_defs; /* name indices, by scope */
@@ -213,9 +215,9 @@ struct OpParser {
     const Ident *placeholder_name;
     VEC(Block *) forward_blocks; /* made for a reference before their label */
 
-    Op *module;   /* holds everything read */
-    Block *block; /* where ops go */
-    OpBuild *op;  /* innermost op whose hook runs, or NULL */
+    Op *module;    /* holds everything read */
+    Block *block;  /* where ops go */
+    OpBuild *op;   /* innermost op whose hook runs, or NULL */
     SrcPos symbol; /* dialect symbol whose hook runs, or NULL */
     Str default_dialect;
 
@@ -235,7 +237,7 @@ struct OpParser {
     DimList spare_dims;
 };
 
-/* --- tokens and messages (parse_support.c) ------------------------------------------ */
+/* Tokens and messages (parse_support.c). */
 
 void parser_open(OpParser *p, Context *ctx, Str text, const Ident *file);
 void parser_close(OpParser *p);
@@ -250,20 +252,29 @@ void parse_note_at(OpParser *p, SrcPos at, const char *text);
 /* Called now and then, at the latest after a mebibyte of text: all before `place` is read. */
 void parse_passed(OpParser *p, SrcPos place);
 
-static inline bool parse_at(const OpParser *p, TokenKind kind) { return p->tok.kind == kind; }
+static inline bool parse_at(const OpParser *p, TokenKind kind)
+{
+    return p->tok.kind == kind;
+}
+
 static inline bool parse_accept(OpParser *p, TokenKind kind)
 {
     if (p->tok.kind != kind) return false;
     parse_advance(p);
     return true;
 }
+
 bool parse_at_word(const OpParser *p, const char *word);
 /* The token of that kind, or `message` as an error. */
 bool parse_token(OpParser *p, TokenKind kind, const char *message) MUST_CHECK;
 
 /* Every function that recurses enters and leaves; too deep is an error. */
 bool parse_enter(OpParser *p) MUST_CHECK;
-static inline void parse_leave(OpParser *p) { p->depth--; }
+static inline void parse_leave(OpParser *p)
+{
+    p->depth--;
+}
+
 /* Checks that something of that depth may stand here. */
 bool parse_fits(OpParser *p, uint32_t depth) MUST_CHECK;
 
@@ -271,8 +282,8 @@ bool parse_fits(OpParser *p, uint32_t depth) MUST_CHECK;
  * `context` ends the message about a missing delimiter. */
 typedef enum ListKind { LIST_BARE, LIST_PAREN, LIST_SQUARE, LIST_ANGLE, LIST_BRACE } ListKind;
 typedef bool ParseItem(OpParser *p, void *user);
-bool parse_list(OpParser *p, ListKind kind, const char *context, ParseItem *item,
-                void *user) MUST_CHECK;
+bool parse_list(OpParser *p, ListKind kind, const char *context, ParseItem *item, void *user)
+    MUST_CHECK;
 /* (item (',' item)*)? closing-token */
 bool parse_list_until(OpParser *p, TokenKind close, const char *spelling, ParseItem *item,
                       void *user) MUST_CHECK;
@@ -282,7 +293,7 @@ bool parse_word_or_string(OpParser *p, Str *out);
 /* '-'? integer | true | false as a signed number, if there is one. */
 bool parse_optional_i64(OpParser *p, int64_t *out, bool *present) MUST_CHECK;
 
-/* --- types (parse_type.c) ----------------------------------------------------------- */
+/* Types (parse_type.c). */
 
 const Type *parse_type(OpParser *p);
 const Type *parse_non_function_type(OpParser *p);
@@ -294,7 +305,7 @@ bool parse_function_results(OpParser *p) MUST_CHECK; /* type, or list in parenth
 /* Pushes the extents "4x?x" (trailing_x) or "4x?" reads. */
 bool parse_dims(OpParser *p, DimList *out, bool allow_dynamic, bool trailing_x) MUST_CHECK;
 
-/* --- attributes (parse_attr.c, parse_array.c, parse_dense.c, parse_loc.c, parse_symbol.c) --- */
+/* Attributes (parse_attr.c, parse_array.c, parse_dense.c, parse_loc.c, parse_symbol.c). */
 
 const Attr *parse_attr(OpParser *p, const Type *type);
 bool parse_at_attr(const OpParser *p);
@@ -302,13 +313,13 @@ bool parse_at_attr(const OpParser *p);
 bool parse_attr_entries(OpParser *p) MUST_CHECK;
 /* Value of an integer literal in an integer or index type; false when out of range. Numbers
  * wider than 64 bits live in `arena`. */
-bool parse_int_value(Arena *arena, const Type *type, bool negative, Str digits,
-                     BigInt *out) MUST_CHECK;
+bool parse_int_value(Arena *arena, const Type *type, bool negative, Str digits, BigInt *out)
+    MUST_CHECK;
 /* The same for a number that is read already and a type of 1 to 64 bits; others: false. */
 bool parse_int_word(const Type *type, bool negative, uint64_t value, BigInt *out) MUST_CHECK;
 /* Bits of a float literal, or of a hexadecimal integer, in a float type; low word first. */
-bool parse_float_words(OpParser *p, const Type *type, bool negative, Token tok,
-                       uint64_t words[2]) MUST_CHECK;
+bool parse_float_words(OpParser *p, const Type *type, bool negative, Token tok, uint64_t words[2])
+    MUST_CHECK;
 /* Little endian, `bytes` of them. */
 void parse_store_words(uint8_t *out, const uint64_t *words, size_t bytes);
 /* The `size` bytes of a "0x…" string; false, without a message, where it is none. */
@@ -335,21 +346,20 @@ const Type *parse_alias_of_type(OpParser *p, Str name);
 const Attr *parse_extended_attr(OpParser *p, const Type *type); /* #alias, #dialect.name<…> */
 const Type *parse_extended_type(OpParser *p);                   /* !alias, !dialect.name<…> */
 
-/* --- resources (parse_resource.c) --------------------------------------------------- */
+/* Resources (parse_resource.c). */
 
 bool parse_resource_section(OpParser *p) MUST_CHECK; /* at {-# */
 bool parse_resource_key(OpParser *p, const Ident **out) MUST_CHECK;
 
-/* --- affine (parse_affine.c) -------------------------------------------------------- */
+/* Affine (parse_affine.c). */
 
 const AffineMap *parse_affine_map(OpParser *p);
 const IntegerSet *parse_integer_set(OpParser *p);
 
-/* --- ops (parse_op.c, parse_region.c) ----------------------------------------------- */
 /* A new last block of a region that may have no op yet. */
 Block *parse_new_block(OpParser *p, Region *region);
 
-bool parse_op(OpParser *p) MUST_CHECK; /* into p->block */
+bool parse_op(OpParser *p) MUST_CHECK;                       /* into p->block */
 const Attr *parse_entries_as_dict(OpParser *p, size_t base); /* p->named from base on, cut off */
 /* "{" … "}" as a new region on p->regions. */
 bool parse_region(OpParser *p, const ArgDecl *args, size_t count) MUST_CHECK;

@@ -1,33 +1,69 @@
 /* Lexer of MLIR's text: one function per class of token, the grammar above each.
  * Every read is guarded by lex->end; a NUL inside the text counts as white space, as upstream.
  * Tests: test/unit/ir/asm/parse/lexer_test.c, lit/ir/asm/parse/parse-errors.mir */
-#include "ir/asm/parse/internal.h"
-
 #include <string.h>
 
-/* --- classes of characters ---------------------------------------------------------- */
+#include "ir/asm/parse/internal.h"
 
 enum { LETTER = 1, DIGIT = 2, PUNCT = 4, DASH = 8, BLANK = 16, LIST = 32 };
 
 static const uint8_t class_of[256] = {
-    ['0'] = DIGIT, ['1'] = DIGIT, ['2'] = DIGIT, ['3'] = DIGIT, ['4'] = DIGIT,
-    ['5'] = DIGIT, ['6'] = DIGIT, ['7'] = DIGIT, ['8'] = DIGIT, ['9'] = DIGIT,
+    ['0'] = DIGIT,
+    ['1'] = DIGIT,
+    ['2'] = DIGIT,
+    ['3'] = DIGIT,
+    ['4'] = DIGIT,
+    ['5'] = DIGIT,
+    ['6'] = DIGIT,
+    ['7'] = DIGIT,
+    ['8'] = DIGIT,
+    ['9'] = DIGIT,
 #define X(lower, upper) [lower] = LETTER, [upper] = LETTER,
-    X('a', 'A') X('b', 'B') X('c', 'C') X('d', 'D') X('e', 'E') X('f', 'F') X('g', 'G')
-    X('h', 'H') X('i', 'I') X('j', 'J') X('k', 'K') X('l', 'L') X('m', 'M') X('n', 'N')
-    X('o', 'O') X('p', 'P') X('q', 'Q') X('r', 'R') X('s', 'S') X('t', 'T') X('u', 'U')
-    X('v', 'V') X('w', 'W') X('x', 'X') X('y', 'Y') X('z', 'Z')
+    X('a', 'A') X('b', 'B') X('c', 'C') X('d', 'D') X('e', 'E') X('f', 'F') X('g', 'G') X('h', 'H')
+        X('i', 'I') X('j', 'J') X('k', 'K') X('l', 'L') X('m', 'M') X('n', 'N') X('o', 'O')
+            X('p', 'P') X('q', 'Q') X('r', 'R') X('s', 'S') X('t', 'T') X('u', 'U') X('v', 'V')
+                X('w', 'W') X('x', 'X') X('y', 'Y') X('z', 'Z')
 #undef X
-    ['_'] = PUNCT, ['$'] = PUNCT, ['.'] = PUNCT, ['-'] = DASH,
-    [' '] = BLANK | LIST, ['\n'] = BLANK | LIST, ['\t'] = BLANK, ['\r'] = BLANK, ['\0'] = BLANK,
-    [','] = LIST, ['['] = LIST, [']'] = LIST, ['('] = LIST, [')'] = LIST,
+                    ['_'] = PUNCT,
+    ['$'] = PUNCT,
+    ['.'] = PUNCT,
+    ['-'] = DASH,
+    [' '] = BLANK | LIST,
+    ['\n'] = BLANK | LIST,
+    ['\t'] = BLANK,
+    ['\r'] = BLANK,
+    ['\0'] = BLANK,
+    [','] = LIST,
+    ['['] = LIST,
+    [']'] = LIST,
+    ['('] = LIST,
+    [')'] = LIST,
 };
 
-static bool is(char c, int classes) { return class_of[(uint8_t)c] & classes; }
-static bool is_digit(char c) { return is(c, DIGIT); }
-static bool is_alpha(char c) { return is(c, LETTER); }
-static bool is_id_char(char c) { return is(c, LETTER | DIGIT | PUNCT); }
-static bool is_suffix_char(char c) { return is(c, LETTER | DIGIT | PUNCT | DASH); }
+static bool is(char c, int classes)
+{
+    return class_of[(uint8_t)c] & classes;
+}
+
+static bool is_digit(char c)
+{
+    return is(c, DIGIT);
+}
+
+static bool is_alpha(char c)
+{
+    return is(c, LETTER);
+}
+
+static bool is_id_char(char c)
+{
+    return is(c, LETTER | DIGIT | PUNCT);
+}
+
+static bool is_suffix_char(char c)
+{
+    return is(c, LETTER | DIGIT | PUNCT | DASH);
+}
 
 /* A hexadecimal digit's value with this bit set; 0 for any other character. */
 #define HEX_DIGIT 0x10
@@ -41,7 +77,10 @@ static const uint8_t hex_digits[256] = {
 #undef X
 
 /* 0..15, or -1. */
-static int hex_value(char c) { return (int)hex_digits[(uint8_t)c] - HEX_DIGIT; }
+static int hex_value(char c)
+{
+    return (int)hex_digits[(uint8_t)c] - HEX_DIGIT;
+}
 
 Lexer lexer_make(Str source)
 {
@@ -66,8 +105,6 @@ static Token fail(Lexer *lex, const char *at, const char *message)
     lex->error_at = at;
     return form(lex, TOK_ERROR, at < lex->cur ? at : lex->cur);
 }
-
-/* --- words -------------------------------------------------------------------------- */
 
 /* In rows of equal size, so that the first eight bytes of each may be read as a number. */
 static const char keyword_text[][16] = {
@@ -105,8 +142,10 @@ static TokenKind keyword_kind(Str word)
         size_t mid = (low + high) / 2;
         int order = compare_keyword(mid, prefix, word);
         if (order == 0) return (TokenKind)(TOK_FIRST_KEYWORD + mid);
-        if (order < 0) low = mid + 1;
-        else high = mid;
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
     }
     return TOK_BARE;
 }
@@ -169,8 +208,6 @@ TokenKind token_kind_of(const char *spelling)
     }
 }
 
-/* --- numbers ------------------------------------------------------------------------ */
-
 static void skip_digits(Lexer *lex)
 {
     while (lex->cur < lex->end && is_digit(*lex->cur)) lex->cur++;
@@ -192,9 +229,12 @@ static Token lex_number(Lexer *lex, const char *start)
     skip_digits(lex);
     char e = peek(lex, 0), sign = peek(lex, 1);
     if (e != 'e' && e != 'E') return form(lex, TOK_FLOAT, start);
-    if (is_digit(sign)) lex->cur += 2;
-    else if ((sign == '-' || sign == '+') && is_digit(peek(lex, 2))) lex->cur += 3;
-    else return form(lex, TOK_FLOAT, start);
+    if (is_digit(sign))
+        lex->cur += 2;
+    else if ((sign == '-' || sign == '+') && is_digit(peek(lex, 2)))
+        lex->cur += 3;
+    else
+        return form(lex, TOK_FLOAT, start);
     skip_digits(lex);
     return form(lex, TOK_FLOAT, start);
 }
@@ -257,7 +297,10 @@ Token lexer_skip_numbers(Lexer *lex, Token comma, size_t *count)
     return comma;
 }
 
-static bool is_list_char(char c) { return is(c, LIST); }
+static bool is_list_char(char c)
+{
+    return is(c, LIST);
+}
 
 bool lexer_small_int(Lexer *lex, bool *negative, uint64_t *value)
 {
@@ -272,8 +315,6 @@ bool lexer_small_int(Lexer *lex, bool *negative, uint64_t *value)
     lex->cur = cur;
     return true;
 }
-
-/* --- strings ------------------------------------------------------------------------ */
 
 /* Neither escapes nor line ends: what most strings, and all long ones, are. */
 static bool is_plain(const char *text, size_t len)
@@ -299,9 +340,12 @@ static Token lex_string(Lexer *lex, const char *start)
         case '\f': return fail(lex, lex->cur - 1, "expected '\"' in string literal");
         case '\\':
             c = peek(lex, 0);
-            if (c == '"' || c == '\\' || c == 'n' || c == 't') lex->cur++;
-            else if (hex_value(c) >= 0 && hex_value(peek(lex, 1)) >= 0) lex->cur += 2;
-            else return fail(lex, lex->cur - 1, "unknown escape in string literal");
+            if (c == '"' || c == '\\' || c == 'n' || c == 't')
+                lex->cur++;
+            else if (hex_value(c) >= 0 && hex_value(peek(lex, 1)) >= 0)
+                lex->cur += 2;
+            else
+                return fail(lex, lex->cur - 1, "unknown escape in string literal");
             break;
         default: break;
         }
@@ -357,8 +401,6 @@ bool token_hex_decode(Token tok, size_t begin, size_t end, uint8_t *out)
     return all;
 }
 
-/* --- sigils ------------------------------------------------------------------------- */
-
 /* symbol-ref ::= '@' (bare-id | string) */
 static Token lex_at(Lexer *lex, const char *start)
 {
@@ -389,8 +431,6 @@ static Token lex_prefixed(Lexer *lex, const char *start, TokenKind kind, const c
     }
     return form(lex, kind, start);
 }
-
-/* --- the whole ---------------------------------------------------------------------- */
 
 /* Skips white space, NULs and // comments. */
 static void skip_blank(Lexer *lex)

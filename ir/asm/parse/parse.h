@@ -27,8 +27,6 @@ Op *parse_module(Context *ctx, Str text, Str buffer_name, const ParseOptions *op
 const Attr *parse_attr_text(Context *ctx, Str text, const Attr *loc) MUST_CHECK;
 const Type *parse_type_text(Context *ctx, Str text, const Attr *loc) MUST_CHECK;
 
-/* --- for hooks: everything returns false/NULL after a diagnostic --------------------- */
-
 /* A place in the text being parsed: cheap, no location attribute is made unless asked for. */
 typedef const char *SrcPos;
 
@@ -39,7 +37,7 @@ SrcPos parser_symbol_pos(OpParser *p);             /* of the name of the dialect
                                                       attribute whose hook runs */
 const Attr *parser_loc_at(OpParser *p, SrcPos at); /* as a location attribute */
 const Attr *parser_loc(OpParser *p);               /* parser_loc_at of the next token */
-Str parser_op_name(OpParser *p);     /* full name of the op being parsed */
+Str parser_op_name(OpParser *p);                   /* full name of the op being parsed */
 bool parser_error(OpParser *p, const char *fmt, ...) PRINTF_LIKE(2, 3); /* at the next token */
 /* At the op's name if at is NULL: what was left out has no place. */
 bool parser_error_at(OpParser *p, SrcPos at, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -76,9 +74,9 @@ typedef VEC(const Type *) TypeList;
 TypeList parser_borrow_types(OpParser *p); /* as parser_borrow_refs */
 void parser_return_types(OpParser *p, TypeList *types);
 const Type *parser_type(OpParser *p) MUST_CHECK;
-bool parser_at_type(const OpParser *p); /* does a type start here? */
+bool parser_at_type(const OpParser *p);                         /* does a type start here? */
 bool parser_try_type(OpParser *p, const Type **out) MUST_CHECK; /* *out NULL: none here */
-bool parser_type_list(OpParser *p, TypeList *out) MUST_CHECK; /* one or more, comma-separated */
+bool parser_type_list(OpParser *p, TypeList *out) MUST_CHECK;   /* one or more, comma-separated */
 /* "(" types? ")" "->" type | "(" types ")" */
 bool parser_function_type(OpParser *p, TypeList *inputs, TypeList *results) MUST_CHECK;
 /* "->" type-list-with-or-without-parens, absent: none */
@@ -88,14 +86,13 @@ bool parser_try_attr(OpParser *p, const Type *type, const Attr **out) MUST_CHECK
 bool parser_int(OpParser *p, int64_t *out) MUST_CHECK;
 bool parser_try_int(OpParser *p, int64_t *out, bool *present) MUST_CHECK;
 bool parser_float(OpParser *p, double *out) MUST_CHECK; /* "1.5", or the bits in hexadecimal */
-bool parser_string(OpParser *p, Str *out) MUST_CHECK; /* unescaped, in the context's arena */
+bool parser_string(OpParser *p, Str *out) MUST_CHECK;   /* unescaped, in the context's arena */
 /* An affine expression over the named dims and symbols. */
 typedef struct AffineVar {
     Str name;
     const AffineExpr *expr;
 } AffineVar;
-const AffineExpr *parser_affine_expr(OpParser *p, const AffineVar *vars,
-                                     size_t count) MUST_CHECK;
+const AffineExpr *parser_affine_expr(OpParser *p, const AffineVar *vars, size_t count) MUST_CHECK;
 const Attr *parser_symbol_name(OpParser *p) MUST_CHECK; /* @name as a string attribute */
 bool parser_try_symbol_name(OpParser *p, const Attr **out);
 typedef VEC(int64_t) DimList;
@@ -107,7 +104,8 @@ bool parser_attr_dict(OpParser *p, bool with_keyword) MUST_CHECK;
 bool parser_props(OpParser *p, bool *present) MUST_CHECK;
 /* Adds to the properties, which are there. */
 void parser_set_prop(OpParser *p, const char *name, const Attr *value);
-/* The attributes given so far (in a format: those in {…}) satisfy the row's constraints; else a message at `at`. */
+/* The attributes given so far (in a format: those in {…}) satisfy the row's constraints; else a
+ * message at `at`. */
 bool parser_check_attrs(OpParser *p, SrcPos at) MUST_CHECK;
 /* Sets or replaces; NULL removes. */
 void parser_set_attr(OpParser *p, const char *name, const Attr *value);
@@ -120,9 +118,9 @@ void parser_infer_results(OpParser *p, uint32_t count);
 /* Number of results the text names to the left of "=" and the name of one, "" if none. */
 uint32_t parser_result_count(OpParser *p);
 Str parser_result_name(OpParser *p, uint32_t index);
-size_t parser_operand_count(OpParser *p);              /* resolved so far */
+size_t parser_operand_count(OpParser *p); /* resolved so far */
 const Type *parser_operand_type(OpParser *p, size_t index);
-bool parser_successor(OpParser *p) MUST_CHECK;         /* ^bb into the op's successors */
+bool parser_successor(OpParser *p) MUST_CHECK; /* ^bb into the op's successors */
 
 /* "%a: type attr-dict? loc?" */
 typedef struct ArgDecl {

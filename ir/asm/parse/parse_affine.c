@@ -23,8 +23,6 @@ static void reader_free(AffineReader *reader)
 
 static const AffineExpr *parse_sum(OpParser *p, const AffineReader *reader);
 
-/* --- operands ----------------------------------------------------------------------- */
-
 static const AffineVar *find_name(OpParser *p, const AffineReader *reader, Str name)
 {
     if (reader->names.len > FEW_NAMES) {
@@ -147,8 +145,6 @@ static const AffineExpr *parse_unary(OpParser *p, const AffineReader *reader, bo
     return expr;
 }
 
-/* --- operators ---------------------------------------------------------------------- */
-
 static const AffineExpr *check_depth(OpParser *p, const AffineExpr *expr)
 {
     if (!expr || expr->depth <= AFFINE_MAX_DEPTH) return expr;
@@ -194,7 +190,7 @@ static const AffineExpr *parse_product(OpParser *p, const AffineReader *reader, 
 {
     const AffineExpr *lhs = parse_unary(p, reader, has_lhs);
     while (lhs && at_product_operator(p)) {
-        Token operator = p->tok;
+        Token operator= p->tok;
         parse_advance(p);
         const AffineExpr *rhs = parse_unary(p, reader, true);
         if (!rhs) return NULL;
@@ -220,8 +216,6 @@ static const AffineExpr *parse_sum(OpParser *p, const AffineReader *reader)
     }
     return lhs;
 }
-
-/* --- names, results, constraints ---------------------------------------------------- */
 
 static bool parse_new_name(OpParser *p, AffineReader *reader, const AffineExpr *expr)
 {
@@ -285,8 +279,6 @@ static bool parse_constraint(OpParser *p, void *user)
     return true;
 }
 
-/* --- the whole ---------------------------------------------------------------------- */
-
 /* map ::= spaces '->' '(' results? ')'     set ::= spaces ':' '(' constraints? ')' */
 static bool parse_map_or_set(OpParser *p, AffineReader *reader, bool *is_map)
 {
@@ -305,8 +297,8 @@ const AffineMap *parse_affine_map(OpParser *p)
     bool is_map;
     if (parse_map_or_set(p, &reader, &is_map)) {
         if (is_map) {
-            map = map_get(p->ctx, reader.dim_count, reader.symbol_count,
-                          (uint32_t)reader.exprs.len, reader.exprs.data);
+            map = map_get(p->ctx, reader.dim_count, reader.symbol_count, (uint32_t)reader.exprs.len,
+                          reader.exprs.data);
         } else {
             parse_fail_at(p, at, "expected AffineMap, but got IntegerSet");
         }
@@ -333,8 +325,10 @@ const IntegerSet *parse_integer_set(OpParser *p)
     const IntegerSet *set = NULL;
     bool is_map;
     if (parse_map_or_set(p, &reader, &is_map)) {
-        if (is_map) parse_fail_at(p, at, "expected IntegerSet, but got AffineMap");
-        else set = build_set(p, &reader);
+        if (is_map)
+            parse_fail_at(p, at, "expected IntegerSet, but got AffineMap");
+        else
+            set = build_set(p, &reader);
     }
     reader_free(&reader);
     return set;

@@ -3,10 +3,8 @@
  * Tests: lit/ir/asm/parse/attributes.mir, lit/ir/asm/parse/attributes-invalid.mir */
 #include <string.h>
 
-#include "ir/support/support.h"
 #include "ir/asm/parse/internal.h"
-
-/* --- integers ----------------------------------------------------------------------- */
+#include "ir/support/support.h"
 
 static uint32_t int_width(const Type *type)
 {
@@ -61,8 +59,6 @@ static const Attr *parse_int_attr(OpParser *p, const Type *type, bool negative, 
     }
     return NULL;
 }
-
-/* --- floats ------------------------------------------------------------------------- */
 
 static bool hex_float_words(OpParser *p, const Type *type, bool negative, Token tok,
                             uint64_t words[2])
@@ -126,8 +122,6 @@ static const Attr *parse_number(OpParser *p, const Type *type)
     return NULL;
 }
 
-/* --- containers --------------------------------------------------------------------- */
-
 static bool push_attr(OpParser *p, void *user)
 {
     (void)user;
@@ -176,9 +170,12 @@ static bool key_is_new(OpParser *p, DictKeys *keys, const Ident *name)
 static bool parse_entry(OpParser *p, void *user)
 {
     Str key;
-    if (parse_at(p, TOK_STRING)) key = token_string(p->tok, &p->scratch);
-    else if (token_is_word(p->tok)) key = p->tok.text;
-    else return parse_fail_missing(p, "expected attribute name");
+    if (parse_at(p, TOK_STRING))
+        key = token_string(p->tok, &p->scratch);
+    else if (token_is_word(p->tok))
+        key = p->tok.text;
+    else
+        return parse_fail_missing(p, "expected attribute name");
     if (key.len == 0) return parse_fail(p, "expected valid attribute name");
     const Ident *name = ident_get(p->ctx, key);
     if (!key_is_new(p, user, name)) {
@@ -186,8 +183,10 @@ static bool parse_entry(OpParser *p, void *user)
     }
     parse_advance(p);
     const Attr *value;
-    if (!parse_accept(p, TOK_EQUAL)) value = attr_unit(p->ctx);
-    else if (!(value = parse_attr(p, NULL))) return false;
+    if (!parse_accept(p, TOK_EQUAL))
+        value = attr_unit(p->ctx);
+    else if (!(value = parse_attr(p, NULL)))
+        return false;
     *vec_push(&p->named) = (NamedAttr){name, value};
     return true;
 }
@@ -213,8 +212,6 @@ static const Attr *parse_dict(OpParser *p)
     size_t base = p->named.len;
     return parse_attr_entries(p) ? parse_entries_as_dict(p, base) : NULL;
 }
-
-/* --- strings and symbols ------------------------------------------------------------ */
 
 /* string-attribute ::= string (':' type)? */
 static const Attr *parse_string_attr(OpParser *p, const Type *type)
@@ -262,8 +259,6 @@ done:
     vec_free(&names);
     return attr;
 }
-
-/* --- words -------------------------------------------------------------------------- */
 
 /* affine_map<map> */
 static const Attr *parse_map_attr(OpParser *p)
@@ -395,8 +390,6 @@ static const Attr *parse_loc_attr(OpParser *p)
     const Attr *loc = parse_loc_body(p);
     return loc && parse_token(p, TOK_RPAREN, "expected ')' in inline location") ? loc : NULL;
 }
-
-/* --- the whole ---------------------------------------------------------------------- */
 
 bool parse_at_attr(const OpParser *p)
 {

@@ -4,19 +4,17 @@
  * Tests: lit/ir/asm/parse/elements.mir, lit/ir/asm/parse/elements-invalid.mir */
 #include <string.h>
 
-#include "ir/support/support.h"
 #include "ir/asm/parse/internal.h"
+#include "ir/support/support.h"
 
 #define HEX_STEP ((size_t)1 << 19) /* bytes decoded at a time */
 
-/* --- literals ----------------------------------------------------------------------- */
-
 typedef struct DenseLiteral {
-    Token start;     /* its first token */
-    bool is_string;  /* a lone string: hexadecimal data, or one string element */
+    Token start;    /* its first token */
+    bool is_string; /* a lone string: hexadecimal data, or one string element */
     bool is_list;
-    size_t count;    /* numbers or strings in it; a complex element has two */
-    DimList dims;    /* of nested lists; while reading, a stack of lists' shapes */
+    size_t count; /* numbers or strings in it; a complex element has two */
+    DimList dims; /* of nested lists; while reading, a stack of lists' shapes */
 } DenseLiteral;
 
 /* element ::= '-'? number | 'true' | 'false' | string | '(' element ',' element ')' */
@@ -136,14 +134,15 @@ static Lexer element_lexer(const OpParser *p, const DenseLiteral *literal)
     return lex;
 }
 
-/* --- numbers ------------------------------------------------------------------------ */
-
 void parse_store_words(uint8_t *out, const uint64_t *words, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) out[i] = (uint8_t)(words[i / 8] >> (8 * (i % 8)));
 }
 
-static size_t scalar_bytes(const Type *elem) { return (type_width(elem) + 7) / 8; }
+static size_t scalar_bytes(const Type *elem)
+{
+    return (type_width(elem) + 7) / 8;
+}
 
 static bool is_i1(const Type *elem)
 {
@@ -218,8 +217,10 @@ static bool read_ints(OpParser *p, const DenseLiteral *literal, const Type *elem
         ok = next_int(p, &lex, &wide, elem, &value);
         if (!ok) break;
         parse_passed(p, lex.cur);
-        if (packed) out[i / 8] |= (uint8_t)(value.u.word << (i % 8));
-        else parse_store_words(out + i * bytes, bigint_words(&value), bytes);
+        if (packed)
+            out[i / 8] |= (uint8_t)(value.u.word << (i % 8));
+        else
+            parse_store_words(out + i * bytes, bigint_words(&value), bytes);
         if (value.width > 64) arena_reset(&wide);
     }
     arena_free(&wide);
@@ -240,8 +241,6 @@ static bool read_floats(OpParser *p, const DenseLiteral *literal, const Type *el
     }
     return true;
 }
-
-/* --- building ----------------------------------------------------------------------- */
 
 static void add_dims(StrBuf *out, const int64_t *dims, size_t rank)
 {
@@ -266,8 +265,7 @@ static bool fail_shape(OpParser *p, SrcPos at, const DenseLiteral *literal, cons
     add_dims(&want, type->u.shaped.dims, type->u.shaped.rank);
     strbuf_add_c(&got, "");
     strbuf_add_c(&want, "");
-    parse_fail_at(p, at,
-                  "inferred shape of elements literal ([%.*s]) does not match type ([%.*s])",
+    parse_fail_at(p, at, "inferred shape of elements literal ([%.*s]) does not match type ([%.*s])",
                   STR_ARG(strbuf_str(&got)), STR_ARG(strbuf_str(&want)));
     strbuf_free(&got);
     strbuf_free(&want);
@@ -405,8 +403,6 @@ static const Attr *build_elements(OpParser *p, SrcPos at, const DenseLiteral *li
                    : build_strings(p, literal, type, is_splat);
 }
 
-/* --- dense -------------------------------------------------------------------------- */
-
 /* The type given, or read behind a colon: shaped and static. */
 static const Type *parse_elements_type(OpParser *p, const Type *type)
 {
@@ -414,9 +410,12 @@ static const Type *parse_elements_type(OpParser *p, const Type *type)
         if (!parse_token(p, TOK_COLON, "expected ':'")) return NULL;
         if (!(type = parse_type(p))) return NULL;
     }
-    if (!type_is_shaped(type)) parse_fail(p, "elements literal must be a shaped type");
-    else if (!type_is_static(type)) parse_fail(p, "elements literal type must have static shape");
-    else return type;
+    if (!type_is_shaped(type))
+        parse_fail(p, "elements literal must be a shaped type");
+    else if (!type_is_static(type))
+        parse_fail(p, "elements literal type must have static shape");
+    else
+        return type;
     return NULL;
 }
 
@@ -456,8 +455,6 @@ const Attr *parse_dense_resource(OpParser *p, const Type *type)
     parse_fail_at(p, at, "`dense_resource` expected a shaped type");
     return NULL;
 }
-
-/* --- sparse ------------------------------------------------------------------------- */
 
 static const Type *tensor_of_dims(const Type *elem, const DimList *dims)
 {
@@ -520,8 +517,8 @@ static const Attr *build_sparse(OpParser *p, SrcPos at, DenseLiteral *indices, D
     const Type *i64 = type_i(p->ctx, 64), *elem = type_elem(type);
     /* equal indices are printed as one, however many they are */
     int64_t equal[] = {values->is_list ? values->dims.data[0] : 1, type->u.shaped.rank};
-    const Type *itype = indices->is_list ? tensor_of_dims(i64, &indices->dims)
-                                         : type_tensor(i64, equal, 2, NULL);
+    const Type *itype =
+        indices->is_list ? tensor_of_dims(i64, &indices->dims) : type_tensor(i64, equal, 2, NULL);
     const Attr *iattr = build_elements(p, indices->start.text.data, indices, itype);
     if (!iattr) return NULL;
     const Type *vtype = values->is_list ? tensor_of_dims(elem, &values->dims)
@@ -540,8 +537,8 @@ static const Attr *empty_sparse(OpParser *p, const Type *type)
                        attr_dense_raw(vtype, "", 0, false));
 }
 
-static const Attr *parse_sparse_body(OpParser *p, SrcPos at, const Type *type, DenseLiteral *indices,
-                                     DenseLiteral *values)
+static const Attr *parse_sparse_body(OpParser *p, SrcPos at, const Type *type,
+                                     DenseLiteral *indices, DenseLiteral *values)
 {
     if (!scan_literal(p, indices, false)) return NULL;
     if (!parse_token(p, TOK_COMMA, "expected ','")) return NULL;

@@ -61,8 +61,10 @@ bool parse_foreign_text(OpParser *p, Str body, StrBuf *out)
         if (tok.kind == TOK_ERROR && !take_sign(&lex, &tok))
             return parse_fail(p, "unexpected character in the text before");
         if (wants_blank(before, tok)) strbuf_add_char(out, ' ');
-        if (!is_alias(tok, &lex)) strbuf_add_str(out, tok.text);
-        else if (!write_alias(p, out, tok)) return false;
+        if (!is_alias(tok, &lex))
+            strbuf_add_str(out, tok.text);
+        else if (!write_alias(p, out, tok))
+            return false;
         before = tok;
     }
 }

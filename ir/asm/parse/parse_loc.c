@@ -6,8 +6,6 @@
 
 #include "ir/asm/parse/internal.h"
 
-/* --- forms -------------------------------------------------------------------------- */
-
 static bool parse_line_number(OpParser *p, uint32_t *out, const char *message)
 {
     uint64_t value;
@@ -77,8 +75,7 @@ static const Attr *parse_fused(OpParser *p)
     }
     size_t base = p->attrs.len;
     if (!parse_list(p, LIST_SQUARE, " in fused location", push_loc, NULL)) return NULL;
-    const Attr *loc =
-        loc_fused(p->ctx, p->attrs.data + base, p->attrs.len - base, metadata);
+    const Attr *loc = loc_fused(p->ctx, p->attrs.data + base, p->attrs.len - base, metadata);
     p->attrs.len = base;
     return loc;
 }
@@ -115,8 +112,6 @@ const Attr *parse_loc_body(OpParser *p)
     parse_leave(p);
     return loc;
 }
-
-/* --- aliases defined late ----------------------------------------------------------- */
 
 typedef struct LateLoc {
     Attr stand_in; /* an unknown location of its own */

@@ -10,8 +10,6 @@
 
 #include "ir/asm/parse/internal.h"
 
-/* --- the table ---------------------------------------------------------------------- */
-
 static uint32_t name_hash(Str name, uint32_t number)
 {
     return (uint32_t)hash_bytes(name.data, name.len, number);
@@ -87,8 +85,6 @@ void parse_name_table_free(NameTable *table)
     free_ptr((void **)&table->buckets);
 }
 
-/* --- scopes ------------------------------------------------------------------------- */
-
 void parse_push_scope(OpParser *p)
 {
     *vec_push(&p->scopes) =
@@ -139,8 +135,6 @@ bool parse_pop_scope(OpParser *p)
     return true;
 }
 
-/* --- placeholders ------------------------------------------------------------------- */
-
 static bool is_placeholder(const OpParser *p, const Value *value)
 {
     return !value->is_arg && !value->owner.op->block &&
@@ -187,8 +181,6 @@ void parse_drop_placeholders(OpParser *p)
     }
     p->placeholders.len = 0;
 }
-
-/* --- values ------------------------------------------------------------------------- */
 
 /* ssa-use ::= '%' suffix-id ('#' number)? */
 bool parse_operand(OpParser *p, OperandRef *out, bool allow_number)

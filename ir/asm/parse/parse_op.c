@@ -1,7 +1,8 @@
 /* Operations: results, generic and custom form, trailing location.
  * An OpBuild remembers where the op's parts begin on the parser's stacks; ops nested in its
  * regions push above and cut back, so its parts stay together.
- * Tests: lit/ir/asm/print/generic.mir, lit/ir/asm/parse/parse-errors.mir, test/unit/ir/asm/parse/parse_test.c */
+ * Tests: lit/ir/asm/print/generic.mir, lit/ir/asm/parse/parse-errors.mir,
+ * test/unit/ir/asm/parse/parse_test.c */
 #include <assert.h>
 #include <string.h>
 
@@ -9,8 +10,6 @@
 #include "ir/asm/parse/internal.h"
 
 enum { FEW_ATTRS = 16 };
-
-/* --- parts on the stacks ------------------------------------------------------------ */
 
 static OpBuild build_begin(OpParser *p, const Ident *name, SrcPos at, size_t result_names)
 {
@@ -43,8 +42,10 @@ static size_t split_entries(OpParser *p, const OpBuild *build)
     size_t end = p->named.len, kept = build->attrs;
     for (size_t i = build->attrs; i < end; i++) {
         NamedAttr item = p->named.data[i];
-        if (opinfo_is_inherent(build->info, item.name)) *vec_push(&p->named) = item;
-        else p->named.data[kept++] = item;
+        if (opinfo_is_inherent(build->info, item.name))
+            *vec_push(&p->named) = item;
+        else
+            p->named.data[kept++] = item;
     }
     size_t inherent = p->named.len - end;
     memmove(p->named.data + kept, p->named.data + end, inherent * sizeof(NamedAttr));
@@ -117,8 +118,6 @@ static Op *build_op_here(OpParser *p, const OpBuild *build)
     return build->inferred == 0 || infer_results(p, op) ? op : NULL;
 }
 
-/* --- generic form ------------------------------------------------------------------- */
-
 static bool push_operand_ref(OpParser *p, void *user)
 {
     (void)user;
@@ -186,8 +185,7 @@ static bool parse_signature(OpParser *p, SrcPos at, size_t *input_count)
     }
     if (!parse_type_list_parens(p)) return false;
     *input_count = p->types.len - base;
-    return parse_token(p, TOK_ARROW, "expected '->' in function type") &&
-           parse_function_results(p);
+    return parse_token(p, TOK_ARROW, "expected '->' in function type") && parse_function_results(p);
 }
 
 /* ':' function-type, then the operands get their types. */
@@ -312,8 +310,6 @@ static Op *parse_generic_op(OpParser *p, size_t result_names)
     return ok ? build_op_here(p, &build) : NULL;
 }
 
-/* --- custom form -------------------------------------------------------------------- */
-
 static void note_dialects(OpParser *p, SrcPos at)
 {
     StrBuf names = {0};
@@ -415,9 +411,12 @@ static bool run_hook(OpParser *p, const OpInfo *info)
 {
     size_t errors = diag_error_count(p->ctx);
     bool ok;
-    if (info->def->parse) ok = info->def->parse(p);
-    else if (info->format) ok = parse_by_format(info->format, p, info);
-    else ok = parser_error_at(p, p->op->at, "has no custom assembly form");
+    if (info->def->parse)
+        ok = info->def->parse(p);
+    else if (info->format)
+        ok = parse_by_format(info->format, p, info);
+    else
+        ok = parser_error_at(p, p->op->at, "has no custom assembly form");
     return ok && diag_error_count(p->ctx) == errors;
 }
 
@@ -474,8 +473,6 @@ static Op *parse_custom_op(OpParser *p, size_t result_names)
     complete_regions(p, &build);
     return build_op_here(p, &build);
 }
-
-/* --- results ------------------------------------------------------------------------ */
 
 /* result ::= '%' name (':' count)? */
 static bool parse_result_name(OpParser *p, void *user)

@@ -11,7 +11,10 @@ Region *parse_push_region(OpParser *p)
     return region;
 }
 
-static uint32_t scope_id(const OpParser *p) { return p->scopes.data[p->scopes.len - 1].id; }
+static uint32_t scope_id(const OpParser *p)
+{
+    return p->scopes.data[p->scopes.len - 1].id;
+}
 
 static void name_block(OpParser *p, Str name, Block *block)
 {
@@ -34,8 +37,6 @@ bool parse_successor(OpParser *p, Block **out)
     parse_advance(p);
     return true;
 }
-
-/* --- arguments ---------------------------------------------------------------------- */
 
 static bool define_entry_args(OpParser *p, Block *block, const ArgDecl *args, size_t count)
 {
@@ -62,7 +63,7 @@ static bool define_entry_args(OpParser *p, Block *block, const ArgDecl *args, si
 
 typedef struct BlockArgs {
     Block *block;
-    bool exist;    /* the entry block's were given by the op: only named here */
+    bool exist; /* the entry block's were given by the op: only named here */
     uint32_t next;
 } BlockArgs;
 
@@ -93,8 +94,6 @@ static bool parse_block_arg(OpParser *p, void *user)
     arg->loc = loc ? loc : parser_loc_at(p, name.at);
     return parse_define(p, &name, arg);
 }
-
-/* --- blocks ------------------------------------------------------------------------- */
 
 Block *parse_new_block(OpParser *p, Region *region)
 {

@@ -1,6 +1,7 @@
 /* The {-# … #-} section: blobs that dense_resource attributes name, and entries of tools, which
  * are kept to be printed back.
- * Tests: lit/ir/asm/parse/resources.mir, lit/ir/asm/parse/resources-invalid.mir, lit/ir/asm/parse/external-resources.mir */
+ * Tests: lit/ir/asm/parse/resources.mir, lit/ir/asm/parse/resources-invalid.mir,
+ * lit/ir/asm/parse/external-resources.mir */
 #include "ir/asm/parse/internal.h"
 
 bool parse_resource_key(OpParser *p, const Ident **out)
@@ -15,7 +16,10 @@ bool parse_resource_key(OpParser *p, const Ident **out)
 
 enum { ALIGN_BYTES = 4 }; /* little endian, before a blob's bytes */
 
-static bool is_power_of_two(uint32_t n) { return (n & (n - 1)) == 0; }
+static bool is_power_of_two(uint32_t n)
+{
+    return (n & (n - 1)) == 0;
+}
 
 /* "0x…" with the alignment first. */
 static bool read_blob(OpParser *p, Token tok, ResourceBlob *blob, uint8_t **data)
@@ -62,8 +66,10 @@ static bool parse_dialect_resource(OpParser *p, void *user)
     ResourceBlob blob = {.dialect = dialect, .key = key};
     uint8_t *data = NULL;
     bool ok = read_blob(p, value, &blob, &data);
-    if (ok) context_adopt_resource(p->ctx, &blob, data);
-    else free_ptr((void **)&data);
+    if (ok)
+        context_adopt_resource(p->ctx, &blob, data);
+    else
+        free_ptr((void **)&data);
     return ok;
 }
 

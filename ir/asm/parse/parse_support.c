@@ -6,8 +6,6 @@
 
 #include "ir/asm/parse/internal.h"
 
-/* --- life --------------------------------------------------------------------------- */
-
 /* Room from the start, so that "the part from here on" is a pointer even when it is empty. */
 static void reserve_stacks(OpParser *p)
 {
@@ -62,8 +60,6 @@ void parser_close(OpParser *p)
     vec_free(&p->spare_dims);
 }
 
-/* --- places ------------------------------------------------------------------------- */
-
 /* Moves the remembered line to the one that holds `at`: linear in the distance, and places are
  * asked for in the order of the text but for a few. */
 static void seek_line(OpParser *p, SrcPos at)
@@ -98,8 +94,6 @@ void parse_passed(OpParser *p, SrcPos place)
     p->passed(p->passed_user, place);
     p->passed_place = place;
 }
-
-/* --- messages ----------------------------------------------------------------------- */
 
 static bool report(OpParser *p, SrcPos at, const char *fmt, va_list args)
 {
@@ -174,8 +168,6 @@ void parse_note_at(OpParser *p, SrcPos at, const char *text)
     diag_note(p->ctx, parser_loc_at(p, at), "%s", text);
 }
 
-/* --- tokens ------------------------------------------------------------------------- */
-
 void parse_advance(OpParser *p)
 {
     p->tok.kind = TOK_EOF; /* so that a lexical error is reported */
@@ -216,8 +208,6 @@ bool parse_enter(OpParser *p)
     return true;
 }
 
-/* --- lists -------------------------------------------------------------------------- */
-
 static bool parse_items(OpParser *p, ParseItem *item, void *user)
 {
     do {
@@ -257,13 +247,14 @@ bool parse_list_until(OpParser *p, TokenKind close, const char *spelling, ParseI
     return parse_fail_missing(p, "expected ',' or '%s'", spelling);
 }
 
-/* --- words and numbers -------------------------------------------------------------- */
-
 bool parse_word_or_string(OpParser *p, Str *out)
 {
-    if (parse_at(p, TOK_STRING)) *out = token_string(p->tok, context_arena(p->ctx));
-    else if (token_is_word(p->tok)) *out = p->tok.text;
-    else return false;
+    if (parse_at(p, TOK_STRING))
+        *out = token_string(p->tok, context_arena(p->ctx));
+    else if (token_is_word(p->tok))
+        *out = p->tok.text;
+    else
+        return false;
     parse_advance(p);
     return true;
 }

@@ -8,8 +8,6 @@
 
 #include "ir/asm/parse/internal.h"
 
-/* --- extents of a symbol ------------------------------------------------------------ */
-
 /* One #… or !… : #alias, #dialect.data or #dialect<data>. */
 typedef struct Symbol {
     Str dialect; /* or the alias */
@@ -103,8 +101,6 @@ static bool parse_symbol(OpParser *p, Symbol *out)
     return true;
 }
 
-/* --- registered dialects ------------------------------------------------------------ */
-
 /* Reading of a symbol's data by its dialect, in the middle of everything else. */
 typedef struct Detour {
     SrcPos resume, symbol;
@@ -162,8 +158,6 @@ static const Attr *parse_dialect_attr(OpParser *p, const DialectDef *dialect, co
     return NULL;
 }
 
-/* --- aliases ------------------------------------------------------------------------ */
-
 static const void *find_alias(OpParser *p, const PtrMap *aliases, Str name)
 {
     const Alias *alias = ptrmap_get(aliases, ident_get(p->ctx, name));
@@ -182,8 +176,6 @@ const Type *parse_alias_of_type(OpParser *p, Str name)
     return find_alias(p, &p->type_aliases, name);
 }
 
-/* --- text of dialects that we do not know, or not fully ------------------------------ */
-
 #define ALLOW_HINT                                                                                 \
     "created with unregistered dialect. If this is intended, please call "                         \
     "allowUnregisteredDialects() on the MLIRContext, or use -allow-unregistered-dialect with "     \
@@ -193,8 +185,8 @@ const Type *parse_alias_of_type(OpParser *p, Str name)
 static Str data_name(const Symbol *symbol)
 {
     size_t len = 0;
-    while (len < symbol->data.len && (isalnum((unsigned char)symbol->data.data[len]) ||
-                                      symbol->data.data[len] == '_'))
+    while (len < symbol->data.len &&
+           (isalnum((unsigned char)symbol->data.data[len]) || symbol->data.data[len] == '_'))
         len++;
     return (Str){symbol->data.data, len};
 }
@@ -213,8 +205,7 @@ static const Attr *opaque_attr(OpParser *p, const Symbol *symbol, const Type *ty
     if (dialect_lookup_foreign(p->ctx, symbol->dialect)) {
         StrBuf text = {0};
         bool ok = parse_foreign_text(p, symbol->data, &text);
-        const Attr *attr =
-            ok ? attr_opaque(p->ctx, dialect, strbuf_str(&text), false, type) : NULL;
+        const Attr *attr = ok ? attr_opaque(p->ctx, dialect, strbuf_str(&text), false, type) : NULL;
         strbuf_free(&text);
         return attr;
     }
@@ -238,12 +229,10 @@ static const Type *opaque_type(OpParser *p, const Symbol *symbol)
     }
     if (dialect_allows_unregistered(p->ctx))
         return type_opaque(p->ctx, dialect, symbol->data, false);
-    parse_fail_at(p, symbol->at, "`!\"%.*s\"<\"%.*s\">` type " ALLOW_HINT,
-                  STR_ARG(symbol->dialect), STR_ARG(symbol->data));
+    parse_fail_at(p, symbol->at, "`!\"%.*s\"<\"%.*s\">` type " ALLOW_HINT, STR_ARG(symbol->dialect),
+                  STR_ARG(symbol->data));
     return NULL;
 }
-
-/* --- attributes and types ----------------------------------------------------------- */
 
 static const Attr *parse_symbol_attr(OpParser *p, const Symbol *symbol, const Type *type)
 {

@@ -35,8 +35,6 @@ bool parse_at_type(const OpParser *p)
     }
 }
 
-/* --- lists -------------------------------------------------------------------------- */
-
 static bool push_type(OpParser *p, void *user)
 {
     (void)user;
@@ -46,7 +44,10 @@ static bool push_type(OpParser *p, void *user)
     return true;
 }
 
-bool parse_type_list(OpParser *p) { return parse_list(p, LIST_BARE, "", push_type, NULL); }
+bool parse_type_list(OpParser *p)
+{
+    return parse_list(p, LIST_BARE, "", push_type, NULL);
+}
 
 bool parse_type_list_parens(OpParser *p)
 {
@@ -61,8 +62,6 @@ bool parse_function_results(OpParser *p)
     *vec_push(&p->types) = type;
     return true;
 }
-
-/* --- shapes ------------------------------------------------------------------------- */
 
 /* 'x', which may be glued to what follows it: "xf32". */
 static bool parse_x(OpParser *p)
@@ -136,8 +135,6 @@ static bool parse_shape(OpParser *p, DimList *dims, bool *unranked)
     *unranked = parse_accept(p, TOK_STAR);
     return *unranked ? parse_x(p) : parse_dims(p, dims, true, true);
 }
-
-/* --- shaped types ------------------------------------------------------------------- */
 
 static bool valid_tensor_elem(const Type *type)
 {
@@ -265,8 +262,6 @@ static const Type *parse_vector(OpParser *p)
     return type;
 }
 
-/* --- memref ------------------------------------------------------------------------- */
-
 typedef struct MemrefParts {
     const Attr *layout, *space;
     bool unranked;
@@ -323,7 +318,8 @@ static bool valid_space(const Attr *space)
     case ATTR_STRING:
     case ATTR_DICT:
     case ATTR_DIALECT: return true;
-    case ATTR_OPAQUE: return dialect_lookup_foreign(space->ctx, space->u.opaque.dialect->str) != NULL;
+    case ATTR_OPAQUE:
+        return dialect_lookup_foreign(space->ctx, space->u.opaque.dialect->str) != NULL;
     default: return false;
     }
 }
@@ -388,8 +384,6 @@ static const Type *parse_memref(OpParser *p)
     vec_free(&dims);
     return type;
 }
-
-/* --- the others --------------------------------------------------------------------- */
 
 /* complex-type ::= 'complex' '<' type '>' */
 static const Type *parse_complex(OpParser *p)

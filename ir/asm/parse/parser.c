@@ -9,8 +9,6 @@
 #include "ir/asm/parse/internal.h"
 #include "ir/verify/verify.h"
 
-/* --- aliases ------------------------------------------------------------------------ */
-
 /* '#' name '=' | '!' name '=' : the name, when it is free */
 static const Ident *parse_alias_name(OpParser *p, const PtrMap *aliases, const char *what)
 {
@@ -54,8 +52,6 @@ static bool parse_type_alias(OpParser *p)
     p->deepest = 0;
     return name && add_alias(p, &p->type_aliases, name, parse_type(p));
 }
-
-/* --- modules ------------------------------------------------------------------------ */
 
 /* text ::= (op | attribute-alias | type-alias | '{-#' section '#-}')* */
 static bool parse_text(OpParser *p)
@@ -151,8 +147,6 @@ Op *parse_module(Context *ctx, Str text, Str buffer_name, const ParseOptions *op
     parser_close(&p);
     return result;
 }
-
-/* --- lone attributes and types ------------------------------------------------------ */
 
 static void open_text(OpParser *p, Context *ctx, Str text, const Attr *loc)
 {

@@ -1,19 +1,39 @@
-/* The parser as custom parse hooks and assembly formats see it (ir/asm/parse/parse.h): thin functions
- * over the parser's own. Messages given through parser_error name the op being parsed.
+/* The parser as custom parse hooks and assembly formats see it (ir/asm/parse/parse.h): thin
+ * functions over the parser's own. Messages given through parser_error name the op being parsed.
  * Tests: lit/dialects, test/unit/ir/asm/parse/parse_test.c */
 #include <ctype.h>
 
 #include "ir/asm/parse/internal.h"
 
-Context *parser_ctx(OpParser *p) { return p->ctx; }
-Str parser_op_name(OpParser *p) { return p->op->name->str; }
+Context *parser_ctx(OpParser *p)
+{
+    return p->ctx;
+}
 
-SrcPos parser_pos(OpParser *p) { return p->tok.text.data; }
-SrcPos parser_symbol_pos(OpParser *p) { return p->symbol; }
-SrcPos parser_op_pos(OpParser *p) { return p->op ? p->op->at : p->tok.text.data; }
-const Attr *parser_loc(OpParser *p) { return parser_loc_at(p, p->tok.text.data); }
+Str parser_op_name(OpParser *p)
+{
+    return p->op->name->str;
+}
 
-/* --- messages ----------------------------------------------------------------------- */
+SrcPos parser_pos(OpParser *p)
+{
+    return p->tok.text.data;
+}
+
+SrcPos parser_symbol_pos(OpParser *p)
+{
+    return p->symbol;
+}
+
+SrcPos parser_op_pos(OpParser *p)
+{
+    return p->op ? p->op->at : p->tok.text.data;
+}
+
+const Attr *parser_loc(OpParser *p)
+{
+    return parser_loc_at(p, p->tok.text.data);
+}
 
 static bool report(OpParser *p, SrcPos at, const char *fmt, va_list args)
 {
@@ -43,8 +63,6 @@ bool parser_error_at(OpParser *p, SrcPos at, const char *fmt, ...)
     va_end(args);
     return false;
 }
-
-/* --- literals ----------------------------------------------------------------------- */
 
 static bool is_word(const char *literal)
 {
@@ -138,9 +156,10 @@ const Attr *parser_symbol_name(OpParser *p)
     return name;
 }
 
-/* --- operands ----------------------------------------------------------------------- */
-
-bool parser_operand(OpParser *p, OperandRef *out) { return parse_operand(p, out, true); }
+bool parser_operand(OpParser *p, OperandRef *out)
+{
+    return parse_operand(p, out, true);
+}
 
 bool parser_try_operand(OpParser *p, OperandRef *out, bool *present)
 {
@@ -207,18 +226,25 @@ bool parser_resolve_all(OpParser *p, const OperandRefs *refs, const Type *const 
     return true;
 }
 
-size_t parser_operand_count(OpParser *p) { return p->operands.len - p->op->operands; }
+size_t parser_operand_count(OpParser *p)
+{
+    return p->operands.len - p->op->operands;
+}
 
 const Type *parser_operand_type(OpParser *p, size_t index)
 {
     return p->operands.data[p->op->operands + index]->type;
 }
 
-/* --- types -------------------------------------------------------------------------- */
+const Type *parser_type(OpParser *p)
+{
+    return parse_type(p);
+}
 
-const Type *parser_type(OpParser *p) { return parse_type(p); }
-
-bool parser_at_type(const OpParser *p) { return parse_at_type(p); }
+bool parser_at_type(const OpParser *p)
+{
+    return parse_at_type(p);
+}
 
 bool parser_try_type(OpParser *p, const Type **out)
 {
@@ -273,9 +299,10 @@ bool parser_dims(OpParser *p, DimList *out, bool allow_dynamic, bool trailing_x)
     return parse_dims(p, out, allow_dynamic, trailing_x);
 }
 
-/* --- attributes --------------------------------------------------------------------- */
-
-const Attr *parser_attr(OpParser *p, const Type *type) { return parse_attr(p, type); }
+const Attr *parser_attr(OpParser *p, const Type *type)
+{
+    return parse_attr(p, type);
+}
 
 bool parser_try_attr(OpParser *p, const Type *type, const Attr **out)
 {
@@ -304,8 +331,10 @@ void parser_set_attr(OpParser *p, const char *name, const Attr *value)
     for (size_t i = p->op->attrs; i < p->named.len; i++) {
         if (p->named.data[i].name != ident) continue;
         if (is_overruled(p->op, i)) return;
-        if (value) p->named.data[i].value = value;
-        else p->named.data[i] = p->named.data[--p->named.len];
+        if (value)
+            p->named.data[i].value = value;
+        else
+            p->named.data[i] = p->named.data[--p->named.len];
         return;
     }
     if (value) *vec_push(&p->named) = (NamedAttr){ident, value};
@@ -335,8 +364,6 @@ void parser_set_prop(OpParser *p, const char *name, const Attr *value)
         p->op->props = attr_dict_set(p->op->props, ident_get_c(p->ctx, name), value);
 }
 
-/* --- results ------------------------------------------------------------------------ */
-
 /* The attribute of that name; what an assembly format reads by itself is left to the verifier. */
 static const Attr *given_attr(const OpParser *p, const Ident *name)
 {
@@ -363,14 +390,20 @@ bool parser_check_attrs(OpParser *p, SrcPos at)
     return true;
 }
 
-void parser_add_result(OpParser *p, const Type *type) { *vec_push(&p->results) = type; }
+void parser_add_result(OpParser *p, const Type *type)
+{
+    *vec_push(&p->results) = type;
+}
 
 void parser_add_results(OpParser *p, const Type *const *types, size_t count)
 {
     for (size_t i = 0; i < count; i++) parser_add_result(p, types[i]);
 }
 
-void parser_infer_results(OpParser *p, uint32_t count) { p->op->inferred = count; }
+void parser_infer_results(OpParser *p, uint32_t count)
+{
+    p->op->inferred = count;
+}
 
 uint32_t parser_result_count(OpParser *p)
 {
@@ -390,8 +423,6 @@ Str parser_result_name(OpParser *p, uint32_t index)
     return STR("");
 }
 
-/* --- successors, arguments, regions ------------------------------------------------- */
-
 bool parser_successor(OpParser *p)
 {
     Block *block;
@@ -400,7 +431,10 @@ bool parser_successor(OpParser *p)
     return true;
 }
 
-bool parser_try_loc(OpParser *p, const Attr **out) { return parse_trailing_loc(p, out); }
+bool parser_try_loc(OpParser *p, const Attr **out)
+{
+    return parse_trailing_loc(p, out);
+}
 
 bool parser_arg(OpParser *p, ArgDecl *out, bool with_type, bool with_attrs)
 {
@@ -428,9 +462,15 @@ bool parser_try_region(OpParser *p, const ArgDecl *args, size_t count, bool *pre
     return !*present || parse_region(p, args, count);
 }
 
-void parser_add_empty_region(OpParser *p) { parse_push_region(p); }
+void parser_add_empty_region(OpParser *p)
+{
+    parse_push_region(p);
+}
 
-Region *parser_last_region(OpParser *p) { return p->regions.data[p->regions.len - 1]; }
+Region *parser_last_region(OpParser *p)
+{
+    return p->regions.data[p->regions.len - 1];
+}
 
 void parser_ensure_block(OpParser *p)
 {

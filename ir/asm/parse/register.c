@@ -42,14 +42,15 @@ static void check_row(const DialectDef *dialect, const OpDef *def)
     if (def->format && (def->parse || def->print))
         panic("'%s.%s': both a format and hooks", dialect->name, def->name);
     for (const ArgDef *arg = def->operands; arg && arg->name; arg++)
-        if (!arg->type) panic("'%s.%s': operand '%s' has no type", dialect->name, def->name,
-                              arg->name);
+        if (!arg->type)
+            panic("'%s.%s': operand '%s' has no type", dialect->name, def->name, arg->name);
     for (const ArgDef *arg = def->results; arg && arg->name; arg++)
-        if (!arg->type) panic("'%s.%s': result '%s' has no type", dialect->name, def->name,
-                              arg->name);
+        if (!arg->type)
+            panic("'%s.%s': result '%s' has no type", dialect->name, def->name, arg->name);
     for (const AttrArgDef *attr = def->attrs; attr && attr->name; attr++)
-        if (!attr->attr) panic("'%s.%s': attribute '%s' has no constraint", dialect->name,
-                               def->name, attr->name);
+        if (!attr->attr)
+            panic("'%s.%s': attribute '%s' has no constraint", dialect->name, def->name,
+                  attr->name);
 }
 
 static const uint32_t *sort_attrs(Context *ctx, const Ident *const *names, uint32_t count)
@@ -77,8 +78,7 @@ static OpInfo *register_row(Context *ctx, const DialectDef *dialect, const OpDef
     info->attr_count = count_attrs(def->attrs);
     info->region_groups = count_regions(def->regions);
     const Ident **names = ARENA_ARRAY(context_arena(ctx), const Ident *, info->attr_count);
-    for (uint32_t i = 0; i < info->attr_count; i++)
-        names[i] = ident_get_c(ctx, def->attrs[i].name);
+    for (uint32_t i = 0; i < info->attr_count; i++) names[i] = ident_get_c(ctx, def->attrs[i].name);
     info->attr_names = names;
     info->attr_order = sort_attrs(ctx, names, info->attr_count);
     if (def->traits & TRAIT_ATTR_SIZED_OPERANDS)

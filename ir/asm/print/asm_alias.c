@@ -5,13 +5,12 @@
  * deepest part. An alias that is used where it must be known already is not deferrable, and then
  * neither are its parts.
  * Tests: lit/ir/asm/print/aliases.mir, lit/ir/asm/parse/locations.mir */
-#include "ir/asm/print/internal.h"
-
 #include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/asm/print/internal.h"
 
 typedef struct Visited {
     const Type *type; /* one of the two */
@@ -28,7 +27,7 @@ struct AsmAliases {
     PtrMap index; /* Type* or Attr* -> index in visited + 1 */
     VEC(Visited) visited;
     VEC(AsmAlias) aliases;
-    PtrMap text; /* Type* or Attr* -> text */
+    PtrMap text;            /* Type* or Attr* -> text */
     VEC(uint32_t) children; /* stack of the visits under way */
 };
 
@@ -50,8 +49,6 @@ void asm_aliases_free(AsmAliases *aliases)
     arena_free(&aliases->arena);
     free_ptr((void **)&aliases);
 }
-
-/* --- who has an alias ---------------------------------------------------------- */
 
 /* Tuples of more elements than this are long enough to deserve a name. */
 #define TUPLE_ALIAS_ABOVE 16
@@ -83,8 +80,6 @@ static const char *stem_text(AsmAliases *aliases, const char *stem)
     strbuf_free(&text);
     return copy;
 }
-
-/* --- visiting ------------------------------------------------------------------ */
 
 static uint32_t visit(AsmAliases *aliases, const Type *type, const Attr *attr, bool deferrable);
 
@@ -198,8 +193,8 @@ static void finish_visit(AsmAliases *aliases, uint32_t index, size_t begin)
     uint32_t count = (uint32_t)(aliases->children.len - begin);
     if (visited->deferrable && count > 0) {
         visited->child_count = count;
-        visited->children = arena_copy(&aliases->arena, aliases->children.data + begin,
-                                       count * sizeof(uint32_t));
+        visited->children =
+            arena_copy(&aliases->arena, aliases->children.data + begin, count * sizeof(uint32_t));
     }
     aliases->children.len = begin;
 }
@@ -216,7 +211,11 @@ static uint32_t visit(AsmAliases *aliases, const Type *type, const Attr *attr, b
     uint32_t index = (uint32_t)aliases->visited.len;
     const char *stem = stem_text(aliases, type ? type_stem(type) : attr_stem(attr));
     *vec_push(&aliases->visited) = (Visited){
-        .type = type, .attr = attr, .stem = stem, .depth = stem ? 1 : 0, .deferrable = deferrable,
+        .type = type,
+        .attr = attr,
+        .stem = stem,
+        .depth = stem ? 1 : 0,
+        .deferrable = deferrable,
     };
     ptrmap_put(&aliases->index, symbol, (void *)((uintptr_t)index + 1));
     size_t begin = aliases->children.len;
@@ -237,8 +236,6 @@ void asm_aliases_visit_attr(AsmAliases *aliases, const Attr *attr, bool deferrab
 {
     (void)visit(aliases, NULL, attr, deferrable);
 }
-
-/* --- naming -------------------------------------------------------------------- */
 
 /* Visited things are sorted in place as pointers into one array: their addresses are the order
  * of visits. */
@@ -276,7 +273,9 @@ static void add_alias(AsmAliases *aliases, const Visited *visited, uint32_t numb
     char *copy = arena_copy(&aliases->arena, text.data, text.len + 1);
     strbuf_free(&text);
     *vec_push(&aliases->aliases) = (AsmAlias){
-        .text = copy, .type = visited->type, .attr = visited->attr,
+        .text = copy,
+        .type = visited->type,
+        .attr = visited->attr,
         .deferrable = visited->deferrable,
     };
     const void *symbol = visited->type ? (const void *)visited->type : visited->attr;

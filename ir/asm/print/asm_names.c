@@ -5,13 +5,11 @@
  * another region cuts the stack back to the end of that region's parent.
  * A value's entry is a number or a name; see NameRef.
  * Tests: test/unit/ir/asm/print/asm_names_test.c, lit/ir/asm/print/names.mir */
-#include "ir/asm/print/internal.h"
-
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
-/* --- names in use ------------------------------------------------------------ */
+#include "ir/asm/print/internal.h"
 
 #define NO_ENTRY UINT32_MAX
 
@@ -74,8 +72,6 @@ static void names_cut(NameStack *stack, size_t len)
     }
 }
 
-/* --- state ------------------------------------------------------------------- */
-
 /* What a value is called: a name in the arena, or 2 * number + 1. */
 typedef uintptr_t NameRef;
 
@@ -95,10 +91,10 @@ typedef struct ResultGroups {
 struct AsmNames {
     const PrintOptions *options;
     Arena arena;
-    PtrMap values;  /* Value* -> NameRef */
-    PtrMap groups;  /* Op* -> ResultGroups* */
-    PtrMap blocks;  /* Block* -> order + 1 */
-    PtrMap op_ids;  /* Op* -> number + 1; ops without results, if value users are printed */
+    PtrMap values; /* Value* -> NameRef */
+    PtrMap groups; /* Op* -> ResultGroups* */
+    PtrMap blocks; /* Block* -> order + 1 */
+    PtrMap op_ids; /* Op* -> number + 1; ops without results, if value users are printed */
     NameStack used;
     VEC(PendingRegion) pending;
     VEC(uint32_t) group_begins; /* of the op being numbered */
@@ -175,8 +171,6 @@ static void set_name(AsmNames *names, const Value *value, Str name)
     assert(ref % 2 == 0);
     ptrmap_put(&names->values, value, (void *)ref);
 }
-
-/* --- numbering --------------------------------------------------------------- */
 
 static void keep_groups(AsmNames *names, const Op *op)
 {
@@ -306,8 +300,6 @@ void asm_names_free(AsmNames *names)
     arena_free(&names->arena);
     free_ptr((void **)&names);
 }
-
-/* --- asking ------------------------------------------------------------------ */
 
 /* First result of the group that holds a result, and the group's size. */
 static uint32_t group_of(const AsmNames *names, const Op *op, uint32_t index, uint32_t *size)

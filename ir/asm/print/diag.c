@@ -25,8 +25,7 @@ static void diags_free(Context *ctx, void *part)
 Diags *diag_state_of(const Context *ctx)
 {
     Diags *diags = context_part(ctx, CONTEXT_DIAGS);
-    if (diags)
-        return diags;
+    if (diags) return diags;
     diags = xcalloc(1, sizeof *diags);
     arena_init(&diags->texts);
     arena_init(&diags->args);
@@ -34,8 +33,8 @@ Diags *diag_state_of(const Context *ctx)
     return diags;
 }
 
-void diag_set_handler(Context *ctx, DiagHandler *handler, void *user,
-                              DiagHandler **old_handler, void **old_user)
+void diag_set_handler(Context *ctx, DiagHandler *handler, void *user, DiagHandler **old_handler,
+                      void **old_user)
 {
     Diags *diags = diag_state_of(ctx);
     diag_flush(ctx);
@@ -57,8 +56,6 @@ void diag_show_op(Context *ctx, bool show)
     diags->hide_op = !show;
 }
 
-/* --- emission ------------------------------------------------------------------ */
-
 /* Hands the pending diagnostic to the handler. */
 static void deliver_one(Context *ctx)
 {
@@ -79,8 +76,7 @@ static void deliver_one(Context *ctx)
 static void deliver_pending(Context *ctx)
 {
     Diags *diags = diag_state_of(ctx);
-    while (diags->pending.len > 0)
-        deliver_one(ctx);
+    while (diags->pending.len > 0) deliver_one(ctx);
 }
 
 void diag_flush(Context *ctx)
@@ -152,8 +148,6 @@ bool diag_note(Context *ctx, const Attr *loc, const char *fmt, ...)
     return false;
 }
 
-/* --- about ops --------------------------------------------------------------------- */
-
 /* Elements beyond this many are elided in the note that shows the op. */
 enum { NOTE_ELEMENTS = 16 };
 
@@ -165,8 +159,7 @@ bool op_note_text(const Op *op, const char *title, bool generic)
     options.elide_elements_above = NOTE_ELEMENTS;
     StrBuf text = {0}, shown = {0};
     op_print(&text, (Op *)op, &options);
-    while (text.len && text.data[text.len - 1] == '\n')
-        text.len--;
+    while (text.len && text.data[text.len - 1] == '\n') text.len--;
     Str body = strbuf_str(&text);
     strbuf_add_c(&shown, title);
     if (body.len && memchr(body.data, '\n', body.len)) strbuf_add_char(&shown, '\n');
@@ -238,8 +231,6 @@ bool op_note(const Op *op, const char *fmt, ...)
     return false;
 }
 
-/* --- source texts --------------------------------------------------------------------- */
-
 static SourceText *find_source(const Context *ctx, Str name)
 {
     Diags *diags = diag_state_of(ctx);
@@ -299,8 +290,6 @@ bool diag_source_line(const Context *ctx, Str name, uint32_t line, Str *out)
     *out = (Str){at, carriage ? (size_t)(carriage - at) : len};
     return true;
 }
-
-/* --- strings for messages ----------------------------------------------------------------- */
 
 static const char *keep(Context *ctx, StrBuf *text)
 {

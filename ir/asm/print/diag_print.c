@@ -68,8 +68,7 @@ static void add_line_and_caret(StrBuf *out, Str line, size_t at)
     strbuf_add_char(out, '\n');
     if (!is_ascii) return;
     column = 0;
-    for (size_t i = 0; i < at; i++)
-        add_aligned(out, ' ', line.data[i], &column);
+    for (size_t i = 0; i < at; i++) add_aligned(out, ' ', line.data[i], &column);
     strbuf_add_c(out, "^\n");
 }
 
@@ -79,9 +78,9 @@ static void render_at_file(StrBuf *out, const Context *ctx, DiagKind kind, const
     Str file = loc->u.loc_file.file->str, line;
     uint32_t number = loc->u.loc_file.line, col = loc->u.loc_file.col;
     strbuf_add_str(out, str_eq_c(file, "-") ? STR("<stdin>") : file);
-    bool is_whole_file = number == 0 && col == 0 && diag_state_of(ctx)->sources.len == 0; /* a binary one */
-    if (!is_whole_file)
-        strbuf_printf(out, ":%u:%u", number, col);
+    bool is_whole_file =
+        number == 0 && col == 0 && diag_state_of(ctx)->sources.len == 0; /* a binary one */
+    if (!is_whole_file) strbuf_printf(out, ":%u:%u", number, col);
     strbuf_printf(out, ": %s: ", kind_names[kind]);
     strbuf_add_str(out, text);
     strbuf_add_char(out, '\n');

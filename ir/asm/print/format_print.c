@@ -1,13 +1,11 @@
 /* Printing an op by its compiled assembly format. Blanks were decided at compile time.
  * Tests: test/unit/ir/asm/format/format_test.c, lit/dialects */
-#include "ir/attr/attr.h"
 #include "ir/asm/format/format.h"
 #include "ir/asm/print/internal.h"
+#include "ir/attr/attr.h"
 
 static void print_elements(const Format *format, OpPrinter *p, const Op *op,
                            const ElementList *list, const Element *elided);
-
-/* --- what a group's anchor asks ------------------------------------------------------ */
 
 static const Attr *attr_at(const Format *format, const Op *op, uint32_t index)
 {
@@ -47,8 +45,6 @@ static bool is_present(const Format *format, const Op *op, const Element *elemen
     default: return true;
     }
 }
-
-/* --- elements -------------------------------------------------------------------------- */
 
 static void print_enum(OpPrinter *p, const AttrConstraint *constraint, const Attr *attr)
 {
@@ -195,8 +191,6 @@ static void print_index_list(const Format *format, OpPrinter *p, const Op *op,
     printer_text(p, "]");
 }
 
-/* --- attribute dictionary ----------------------------------------------------------------- */
-
 typedef struct DictFilter {
     const Format *format;
     const Op *op;
@@ -237,8 +231,6 @@ static void print_props(const Format *format, OpPrinter *p, const Op *op)
     }
     vec_free(&kept);
 }
-
-/* --- the walk -------------------------------------------------------------------------------- */
 
 static void print_group(const Format *format, OpPrinter *p, const Op *op, const Element *group)
 {

@@ -73,10 +73,10 @@ typedef struct Diags {
     DiagHandler *handler;
     void *handler_user;
     size_t error_count;
-    bool hide_op;       /* no "see current operation" note */
-    Arena texts;        /* of the pending ones */
-    Arena args;         /* type_str, attr_str, map_str */
-    VEC(Diag) pending;  /* main diagnostic and its notes so far */
+    bool hide_op;      /* no "see current operation" note */
+    Arena texts;       /* of the pending ones */
+    Arena args;        /* type_str, attr_str, map_str */
+    VEC(Diag) pending; /* main diagnostic and its notes so far */
     VEC(SourceText) sources;
 } Diags;
 
@@ -167,10 +167,10 @@ struct OpPrinter {
     AsmNames *names;     /* NULL in the dry walk */
     AsmAliases *aliases; /* NULL: no aliases */
     bool dry;
-    uint32_t indent; /* columns */
+    uint32_t indent;                   /* columns */
     const DialectDef *default_dialect; /* its prefix is left out here; or NULL */
-    PtrMap distinct;  /* Attr* -> number + 1 */
-    PtrMap resources; /* dense_resource attributes printed, in order */
+    PtrMap distinct;                   /* Attr* -> number + 1 */
+    PtrMap resources;                  /* dense_resource attributes printed, in order */
 };
 
 /* The op with its results and location, without indentation's newline. */

@@ -1,14 +1,11 @@
 /* What hooks call to print: values, types, attributes, dictionaries, locations.
  * Tests: lit/ir, test/unit/ir/asm/format/format_test.c */
-#include "ir/asm/print/print.h"
-
 #include <assert.h>
 
 #include "ir/asm/print/internal.h"
+#include "ir/asm/print/print.h"
 
 const PrintOptions PRINT_DEFAULT = {.elide_elements_above = -1, .elide_resources_above = -1};
-
-/* --- text and values --------------------------------------------------------- */
 
 StrBuf *printer_out(OpPrinter *p)
 {
@@ -77,8 +74,6 @@ void printer_symbol_name(OpPrinter *p, Str name)
     if (!p->dry) write_symbol_name(p->out, name);
 }
 
-/* --- types and attributes ---------------------------------------------------- */
-
 void printer_type(OpPrinter *p, const Type *type)
 {
     if (!p->dry)
@@ -120,8 +115,10 @@ void printer_operand_types(OpPrinter *p, const Op *op, uint32_t begin, uint32_t 
     for (uint32_t i = 0; i < count; i++) {
         const Value *operand = op_operand(op, begin + i);
         if (i > 0) printer_text(p, ", ");
-        if (operand) printer_type(p, operand->type);
-        else printer_text(p, "<<NULL TYPE>>");
+        if (operand)
+            printer_type(p, operand->type);
+        else
+            printer_text(p, "<<NULL TYPE>>");
     }
 }
 
@@ -147,8 +144,6 @@ void printer_functional_type(OpPrinter *p, const Op *op)
     printer_result_types(p, op);
     if (!bare) printer_text(p, ")");
 }
-
-/* --- attribute dictionaries --------------------------------------------------- */
 
 static bool is_elided(const Ident *name, const char *const *elided)
 {
@@ -210,8 +205,6 @@ void printer_dict(OpPrinter *p, const Attr *dict, bool with_keyword)
         print_item(p, &dict->u.dict.items[i], with_keyword, &opened);
     if (opened) strbuf_add_char(p->out, '}');
 }
-
-/* --- locations ---------------------------------------------------------------- */
 
 void printer_op_loc(OpPrinter *p, const Attr *loc)
 {

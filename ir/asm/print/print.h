@@ -9,12 +9,12 @@
 #include "ir/core/core.h"
 
 typedef struct PrintOptions {
-    bool generic;          /* --mlir-print-op-generic */
-    bool debug_info;       /* --mlir-print-debuginfo */
+    bool generic;    /* --mlir-print-op-generic */
+    bool debug_info; /* --mlir-print-debuginfo */
     bool pretty_debug_info;
-    bool local_scope;      /* --mlir-print-local-scope: no aliases */
-    bool value_users;      /* --mlir-print-value-users */
-    bool unique_ssa_ids;   /* --mlir-print-unique-ssa-ids */
+    bool local_scope;    /* --mlir-print-local-scope: no aliases */
+    bool value_users;    /* --mlir-print-value-users */
+    bool unique_ssa_ids; /* --mlir-print-unique-ssa-ids */
     bool skip_regions;
     int64_t elide_elements_above;  /* --mlir-elide-elementsattrs-if-larger; < 0: never */
     int64_t elide_resources_above; /* --mlir-elide-resource-strings-if-larger; < 0: never */
@@ -35,13 +35,13 @@ bool op_print_to(const TextSink *sink, Op *op, const PrintOptions *options) MUST
 /* One op as a message would show it: local scope, no newline at the end. */
 void op_print_inline(StrBuf *out, Op *op);
 
-/* --- for hooks ------------------------------------------------------------- */
+/* For hooks. */
 
 StrBuf *printer_out(OpPrinter *p);
 void printer_text(OpPrinter *p, const char *text);
 void printer_value(OpPrinter *p, const Value *value);
 void printer_values(OpPrinter *p, const Op *op, uint32_t begin, uint32_t count); /* "%a, %b" */
-void printer_type(OpPrinter *p, const Type *type);  /* honours aliases */
+void printer_type(OpPrinter *p, const Type *type); /* honours aliases */
 void printer_result_types(OpPrinter *p, const Op *op);
 /* "(i32) -> i32" as functional-type prints it. */
 void printer_functional_type(OpPrinter *p, const Op *op);
@@ -62,8 +62,8 @@ void printer_region_arg(OpPrinter *p, const Value *arg, const Attr *attrs);
  * empty. */
 void printer_dict(OpPrinter *p, const Attr *dict, bool with_keyword);
 void printer_successor(OpPrinter *p, const Block *block);
-void printer_newline(OpPrinter *p);                     /* and indentation */
-void printer_nest(OpPrinter *p, int levels);            /* what follows is indented that deeper */
+void printer_newline(OpPrinter *p);          /* and indentation */
+void printer_nest(OpPrinter *p, int levels); /* what follows is indented that deeper */
 bool printer_debug_info(const OpPrinter *p);
 /* Hooks run twice when aliases are wanted: first dry, to find them; nothing is written then.
  * A hook needs this only to save work. */
@@ -87,8 +87,8 @@ typedef void DiagHandler(void *user, Context *ctx, const Diag *diag, const Diag 
                          size_t note_count);
 
 /* Installs a handler (NULL: the default one) and returns the former through old_*, if not NULL. */
-void diag_set_handler(Context *ctx, DiagHandler *handler, void *user,
-                              DiagHandler **old_handler, void **old_user);
+void diag_set_handler(Context *ctx, DiagHandler *handler, void *user, DiagHandler **old_handler,
+                      void **old_user);
 /* Errors reported so far, whatever the handler did with them. */
 size_t diag_error_count(const Context *ctx);
 

@@ -1,8 +1,8 @@
 /* Spelling of attributes, as upstream's printer writes them. Elements are in print_dense.c,
  * locations in print_loc.c.
  * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/attributes.mir */
-#include "ir/attr/attr.h"
 #include "ir/asm/print/internal.h"
+#include "ir/attr/attr.h"
 
 void attr_print(StrBuf *out, const Attr *attr)
 {

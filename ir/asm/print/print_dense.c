@@ -2,8 +2,8 @@
  * HEX_ABOVE are written as one hex string, as upstream does by default; others as nested
  * lists. Writing is linear in the number of elements and allocates only in the output.
  * Tests: test/unit/ir/attr/attr_test.c, lit/ir/asm/parse/dense.mir */
-#include "ir/attr/attr.h"
 #include "ir/asm/print/internal.h"
+#include "ir/attr/attr.h"
 
 enum { HEX_ABOVE = 100 };
 
@@ -98,11 +98,9 @@ static void write_nested(AsmWriter *w, const Attr *attr, int64_t count)
             if (i % run != 0 && (i + 1) % run != 0) break;
         }
         if (i) strbuf_add_c(out, ", ");
-        while (opens-- > 0)
-            strbuf_add_char(out, '[');
+        while (opens-- > 0) strbuf_add_char(out, '[');
         write_elem(out, attr, i);
-        while (closes-- > 0)
-            strbuf_add_char(out, ']');
+        while (closes-- > 0) strbuf_add_char(out, ']');
         asm_writer_pass_on(w);
     }
 }

@@ -9,8 +9,6 @@
 /* Columns per level. */
 #define INDENT 2
 
-/* --- ops -------------------------------------------------------------------------- */
-
 static void print_generic(OpPrinter *p, const Op *op);
 
 static void print_op_name(OpPrinter *p, const Op *op)
@@ -53,8 +51,6 @@ void printer_op(OpPrinter *p, const Op *op)
     printer_op_loc(p, op->loc);
     if (p->options->value_users) printer_users_of_op(p, op);
 }
-
-/* --- blocks and regions ------------------------------------------------------------ */
 
 static int compare_orders(const void *a, const void *b)
 {
@@ -141,8 +137,8 @@ static void print_region(OpPrinter *p, const Region *region, bool entry_args, bo
     p->default_dialect = default_dialect_inside(region->parent);
     FOR_EACH_BLOCK(block, region) {
         bool is_entry = block == region->first;
-        bool header = !is_entry || (empty_block && !block->first) ||
-                      (entry_args && block->arg_count > 0);
+        bool header =
+            !is_entry || (empty_block && !block->first) || (entry_args && block->arg_count > 0);
         print_block(p, block, header, !is_entry || terminators);
     }
     p->default_dialect = outer;
@@ -155,8 +151,6 @@ void printer_region(OpPrinter *p, Region *region, bool print_entry_args, bool pr
 {
     print_region(p, region, print_entry_args, print_terminator, false);
 }
-
-/* --- generic form ------------------------------------------------------------------- */
 
 /* What the generic form prints, in upstream's order of looking for aliases, which passes over the
  * properties of unregistered ops. */

@@ -16,7 +16,7 @@
 
 typedef struct Section {
     OpPrinter *p;
-    const char *part;   /* "dialect_resources", … : what the next entry belongs to */
+    const char *part; /* "dialect_resources", … : what the next entry belongs to */
     const Ident *group;
     const char *open_part; /* NULL: none */
     const Ident *open_group;

@@ -72,8 +72,6 @@ void write_dialect_symbol(StrBuf *out, char sigil, Str name_space, Str body)
     if (!is_pretty) strbuf_add_char(out, '>');
 }
 
-/* --- large texts ------------------------------------------------------------------ */
-
 #define PIECE ((size_t)1 << 16) /* characters that make a call of the sink worth it */
 
 void asm_writer_flush(AsmWriter *w)
@@ -90,11 +88,11 @@ void asm_writer_pass_on(AsmWriter *w)
 
 /* The two digits of every byte. */
 #define PAIRS(high)                                                                                \
-    high "0" high "1" high "2" high "3" high "4" high "5" high "6" high "7"                        \
-    high "8" high "9" high "A" high "B" high "C" high "D" high "E" high "F"
+    high "0" high "1" high "2" high "3" high "4" high "5" high "6" high "7" high "8" high "9" high \
+         "A" high "B" high "C" high "D" high "E" high "F"
 static const char hex_pairs[] =
     PAIRS("0") PAIRS("1") PAIRS("2") PAIRS("3") PAIRS("4") PAIRS("5") PAIRS("6") PAIRS("7")
-    PAIRS("8") PAIRS("9") PAIRS("A") PAIRS("B") PAIRS("C") PAIRS("D") PAIRS("E") PAIRS("F");
+        PAIRS("8") PAIRS("9") PAIRS("A") PAIRS("B") PAIRS("C") PAIRS("D") PAIRS("E") PAIRS("F");
 #undef PAIRS
 
 void write_hex(AsmWriter *w, const uint8_t *data, size_t size)

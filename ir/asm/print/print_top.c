@@ -1,7 +1,7 @@
 /* Printing a whole op: its aliases before and behind it.
  * Tests: lit/ir/asm/print/aliases.mir, lit/ir/asm/parse/locations.mir */
-#include "ir/asm/print/print.h"
 #include "ir/asm/print/internal.h"
+#include "ir/asm/print/print.h"
 #include "ir/verify/verify.h"
 
 static const char *alias_of_attr(void *user, const Attr *attr)
@@ -88,16 +88,17 @@ static bool print(const TextSink *sink, StrBuf *out, Op *op, const PrintOptions 
         .options = options,
         .names = asm_names_create(numbering_root(op, options), options),
         .default_dialect = dialect_lookup(op->ctx, STR("builtin")),
-        .w = {
-            .out = out,
-            .sink = sink,
-            .alias_of_attr = alias_of_attr,
-            .alias_of_type = alias_of_type,
-            .distinct_id = distinct_id,
-            .elide_elements_above = options->elide_elements_above,
-            .elide_resources_above = options->elide_resources_above,
-            .pretty_locs = options->pretty_debug_info,
-        },
+        .w =
+            {
+                .out = out,
+                .sink = sink,
+                .alias_of_attr = alias_of_attr,
+                .alias_of_type = alias_of_type,
+                .distinct_id = distinct_id,
+                .elide_elements_above = options->elide_elements_above,
+                .elide_resources_above = options->elide_resources_above,
+                .pretty_locs = options->pretty_debug_info,
+            },
     };
     p.w.user = &p;
     if (op_parent(op) || options->local_scope)

@@ -6,11 +6,11 @@
 #include "lowering/onnx_to_linalg/requant/requant.h"
 
 enum {
-    MAX_STEPS = 1 << 21,  /* (channel, level) pairs */
-    MAX_TRIED = 1 << 22,  /* (channel, integer) pairs */
-    MAX_TABLE = 1 << 16,  /* the same of a table, whose channels have at most */
-    MAX_ROW = 1 << 10,    /* so many integers */
-    MAX_COMPARISONS = 16  /* levels up to which all thresholds are compared with */
+    MAX_STEPS = 1 << 21, /* (channel, level) pairs */
+    MAX_TRIED = 1 << 22, /* (channel, integer) pairs */
+    MAX_TABLE = 1 << 16, /* the same of a table, whose channels have at most */
+    MAX_ROW = 1 << 10,   /* so many integers */
+    MAX_COMPARISONS = 16 /* levels up to which all thresholds are compared with */
 };
 
 /* A function from v's integers to a quantizer's, per channel. A row is a part of a channel's
@@ -18,18 +18,18 @@ enum {
 typedef struct Requant {
     OnnxLowering *lw;
     const Fixed *v;
-    Fixed chained;         /* v with the quantizer as the last step */
+    Fixed chained; /* v with the quantizer as the last step */
     const QuantizerSpec *target;
-    bool is_unsigned;      /* the result */
-    bool is_undefined;     /* some value is no number */
+    bool is_unsigned;  /* the result */
+    bool is_undefined; /* some value is no number */
     int64_t channels, axis;
-    int64_t sides;         /* rows of a channel: 1 or 2 */
-    int64_t *from, *to;    /* first and last q of each row */
-    int64_t *low, *high;   /* levels at a row's ends, in rising order */
-    bool *falls;           /* per row: levels fall as q grows; then q is negated */
-    int64_t least, most;   /* of all levels */
-    int64_t width;         /* levels above the lowest in a row, at most */
-    int64_t *at;           /* [rows][width]: the q or -q where level low[row] + 1 + i begins */
+    int64_t sides;       /* rows of a channel: 1 or 2 */
+    int64_t *from, *to;  /* first and last q of each row */
+    int64_t *low, *high; /* levels at a row's ends, in rising order */
+    bool *falls;         /* per row: levels fall as q grows; then q is negated */
+    int64_t least, most; /* of all levels */
+    int64_t width;       /* levels above the lowest in a row, at most */
+    int64_t *at;         /* [rows][width]: the q or -q where level low[row] + 1 + i begins */
 } Requant;
 
 /* From q on, a level is higher, or lower. */
@@ -44,8 +44,6 @@ typedef struct LevelChanges {
     VEC(LevelChange) list;
 } LevelChanges;
 
-/* --- onnx_to_linalg_requant.c ----------------------------------------------------------------- */
-
 /* A (1, channels, count) array to fill in. */
 Array *requant_candidates(const Requant *r, int64_t count) MUST_CHECK;
 /* The quantizer's integers for candidates, to be freed; sets is_undefined. NULL: lw->why says. */
@@ -57,10 +55,8 @@ int64_t requant_last(const Requant *r, int64_t row);
 const Type *requant_type(const Requant *r);
 
 /* A function of v that its jumps tell, in whatever form is best. */
-void requant_build_staircase(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, const LevelChanges *jumps,
-                 Fixed *out);
-
-/* --- forms ------------------------------------------------------------------------------------ */
+void requant_build_staircase(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target,
+                             const LevelChanges *jumps, Fixed *out);
 
 /* clamp(floor((multiplier[c] * q + addend[c]) / 2^shift)) of a function of one row per channel;
  * NULL: there is none. */
@@ -69,8 +65,8 @@ Value *requant_build_affine(Requant *r);
 Value *requant_build_thresholds(Requant *r);
 /* A sum over jumps. */
 Value *requant_build_level_changes(Requant *r, const LevelChanges *jumps);
-/* A search for the last jump that q has passed; NULL: its tables would be too large, or there are so
- * few jumps that all may be compared with. */
+/* A search for the last jump that q has passed; NULL: its tables would be too large, or there are
+ * so few jumps that all may be compared with. */
 Value *requant_build_bsearch(Requant *r, const LevelChanges *jumps);
 /* A table of all levels; NULL: it would be too large. */
 Value *requant_build_table(Requant *r, const LevelChanges *jumps);
@@ -89,12 +85,13 @@ LevelChanges level_changes_create(int64_t channels) MUST_CHECK;
 void level_changes_begin(LevelChanges *jumps, int64_t channel, int64_t level);
 void level_changes_add(LevelChanges *jumps, int64_t channel, int64_t q, int64_t rise);
 void level_changes_end(LevelChanges *jumps, int64_t channels);
-/* Jumps of a channel, of which the first may be from the least of all levels to the channel's first;
- * the most of any channel, at least 1. */
+/* Jumps of a channel, of which the first may be from the least of all levels to the channel's
+ * first; the most of any channel, at least 1. */
 int64_t level_changes_count(const Requant *r, const LevelChanges *jumps, int64_t channel);
 int64_t level_changes_most(const Requant *r, const LevelChanges *jumps);
 /* One of them; behind the last come some that no q passes. */
-LevelChange level_change_at(const Requant *r, const LevelChanges *jumps, int64_t channel, int64_t i);
+LevelChange level_change_at(const Requant *r, const LevelChanges *jumps, int64_t channel,
+                            int64_t i);
 /* As narrow as a comparison of q with any place of a jump allows. */
 const Type *requant_place_type(const Requant *r);
 

@@ -1,14 +1,12 @@
 /* Quantizer nodes: what their integers mean, and the ways to compute them in the order of
  * preference: shifts on an equal unit, exact fixed-point arithmetic or thresholds, floating point.
- * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-shift.mir, lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant.mir */
-#include "lowering/onnx_to_linalg/requant/internal.h"
-
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-shift.mir,
+ * lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant.mir */
 #include <math.h>
 
 #include "dialects/arith/arith.h"
+#include "lowering/onnx_to_linalg/requant/internal.h"
 #include "lowering/onnx_to_linalg/values/values.h"
-
-/* --- meaning ---------------------------------------------------------------------------------- */
 
 static bool not_supported(OnnxLowering *lw, const char *why)
 {
@@ -27,7 +25,7 @@ static bool uniform(OnnxLowering *lw, uint32_t index, double *out)
     for (int64_t i = 1; i < array->count; i++)
         if (array_get_f64(array, i) != *out)
             return not_supported(lw, "has a scale per channel, which is supported for constants "
-                                 "only");
+                                     "only");
     return true;
 }
 
@@ -45,8 +43,7 @@ static bool quant_target(OnnxLowering *lw, QuantizerSpec *out)
 {
     double scale;
     strbuf_clear(&lw->why);
-    if (!onnx_quantizer(lw->node, &out->quant, &lw->why))
-        return false;
+    if (!onnx_quantizer(lw->node, &out->quant, &lw->why)) return false;
     if (!onnx_dense_uniform(out->quant.scales, &scale))
         return not_supported(lw, "has a scale per channel, which is supported for constants only");
     out->has_grid = true;
@@ -78,8 +75,10 @@ static bool linear_target(OnnxLowering *lw, QuantizerSpec *out)
     int64_t low = is_unsigned ? 0 : -(INT64_C(1) << (width - 1));
     int64_t high = low + (INT64_C(1) << width) - 1;
     out->zero = (int64_t)zero;
-    out->quant = (Quantizer){.is_signed = !is_unsigned || zero != 0.0, .rounding = ROUND_HALF_EVEN,
-                             .low = low - out->zero, .high = high - out->zero};
+    out->quant = (Quantizer){.is_signed = !is_unsigned || zero != 0.0,
+                             .rounding = ROUND_HALF_EVEN,
+                             .low = low - out->zero,
+                             .high = high - out->zero};
     out->quant.bits = zero == 0.0 ? width : 0;
     out->has_grid = true;
     out->real.is_unsigned = is_unsigned && zero == 0.0;
@@ -118,8 +117,6 @@ bool quantizer_spec_of(OnnxLowering *lw, QuantizerSpec *out)
     }
 }
 
-/* --- integers --------------------------------------------------------------------------------- */
-
 /* Integers of the same grid and within the range stay as they are. */
 static bool is_on_grid(const Fixed *v, const QuantizerSpec *target)
 {
@@ -130,8 +127,8 @@ static bool is_on_grid(const Fixed *v, const QuantizerSpec *target)
 }
 
 /* Lowers the quantizer on v. False: diagnosed, or with *exact unset not to be done in integers. */
-static bool quantize_fixed(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out,
-                           bool *exact)
+static bool quantize_fixed(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target,
+                           Fixed *out, bool *exact)
 {
     *exact = true;
     if (is_on_grid(v, target)) {
@@ -146,8 +143,6 @@ static bool quantize_fixed(OnnxLowering *lw, const Fixed *v, const QuantizerSpec
         return requant_build_shift(lw, v, target, out);
     return requant_build(lw, v, target, out, exact);
 }
-
-/* --- floats ----------------------------------------------------------------------------------- */
 
 /* Whether the grid's arithmetic is exact in f32. */
 static bool is_narrow_grid(const Quantizer *quant)
@@ -207,8 +202,6 @@ static bool quantize_plain(OnnxLowering *lw, Value *x, const QuantizerSpec *targ
     return true;
 }
 
-/* --- nodes ------------------------------------------------------------------------------------ */
-
 void quantizer_record(OnnxLowering *lw, const QuantizerSpec *target, const Fixed *real)
 {
     Fixed result = *real;
@@ -225,17 +218,13 @@ bool quantizer_lower(OnnxLowering *lw)
     QuantizerSpec target;
     Fixed result;
     bool exact = false;
-    if (!quantizer_spec_of(lw, &target))
-        return onnx_error(lw->node, "%s", lw->why.data);
+    if (!quantizer_spec_of(lw, &target)) return onnx_error(lw->node, "%s", lw->why.data);
     const Fixed *v = lower_fixed(lw, 0);
-    if (v && !quantize_fixed(lw, v, &target, &result, &exact))
-        return false;
-    if (v && !exact)
-        lower_warn_plain(lw, "the integers before it are too many to try");
+    if (v && !quantize_fixed(lw, v, &target, &result, &exact)) return false;
+    if (v && !exact) lower_warn_plain(lw, "the integers before it are too many to try");
     if (!exact) {
         Value *x = lower_plain(lw, 0);
-        if (!x || !quantize_plain(lw, x, &target, &result))
-            return false;
+        if (!x || !quantize_plain(lw, x, &target, &result)) return false;
     }
     quantizer_record(lw, &target, &result);
     return true;
@@ -250,11 +239,9 @@ static bool same_constant(const Value *a, const Value *b)
 /* Same node but for name and input. */
 static bool same_quantizer(const Op *a, const Op *b)
 {
-    if (a->def != b->def || a->operand_count != b->operand_count)
-        return false;
+    if (a->def != b->def || a->operand_count != b->operand_count) return false;
     for (uint32_t i = 1; i < a->operand_count; i++)
-        if (!same_constant(op_operand(a, i), op_operand(b, i)))
-            return false;
+        if (!same_constant(op_operand(a, i), op_operand(b, i))) return false;
     return a->props == b->props;
 }
 
@@ -286,8 +273,7 @@ Op *quantizer_find(const Value *value)
     for (;;) {
         Op *found = NULL;
         const Op *mover = NULL;
-        FOR_EACH_USE(use, value)
-        {
+        FOR_EACH_USE(use, value) {
             bool quantizes = use_index(use) == 0 && lower_is_quantizer(use->owner);
             if (quantizes && (!found || same_quantizer(found, use->owner)))
                 found = use->owner;
@@ -296,8 +282,7 @@ Op *quantizer_find(const Value *value)
             else
                 return NULL;
         }
-        if (!mover)
-            return found;
+        if (!mover) return found;
         value = op_result(mover, 0);
     }
 }
@@ -325,20 +310,16 @@ bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, i
     bool known = quantizer_spec_of(lw, &target) && target.has_grid;
     lw->node = node;
     const EpilogueOp *step = known ? epilogue_append_op(lw, NULL, quantizer, 0) : NULL;
-    if (!step)
-        return false;
+    if (!step) return false;
     Array *x = array_new(type_tensor(elem, dims, COUNT_OF(dims), NULL));
     array_set_f64(x, 0, number);
     Array *y = epilogue_apply(lw, step, x);
-    if (!y)
-        return false;
+    if (!y) return false;
     *out = array_is_float(y) ? llround(array_get_f64(y, 0) / target.scale)
                              : array_get_i64(y, 0) - target.zero;
     array_unref(y);
     return true;
 }
-
-/* --- DequantizeLinear ------------------------------------------------------------------------- */
 
 /* The integers less another zero point than they were stored with. */
 static Fixed shift_zero(OnnxLowering *lw, const Fixed *x, int64_t zero)
@@ -346,8 +327,7 @@ static Fixed shift_zero(OnnxLowering *lw, const Fixed *x, int64_t zero)
     Fixed result = *x;
     int64_t change = x->zero - zero;
     result.zero = 0;
-    if (change == 0)
-        return result;
+    if (change == 0) return result;
     result.low += change;
     result.high += change;
     uint32_t width = fixed_signed_width(result.low, result.high);
@@ -357,8 +337,8 @@ static Fixed shift_zero(OnnxLowering *lw, const Fixed *x, int64_t zero)
     generic_elementwise(lw, &g, &x->value, 1);
     generic_open(lw, &g, build_empty(lw, type_with_elem(x->value->type, elem)));
     Value *q = build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
-    result.value = generic_close(&g, build_binary(&g.body, ARITH(ADDI), elem, q,
-                                                  arith_constant_int(&g.body, elem, change)));
+    result.value = generic_close(
+        &g, build_binary(&g.body, ARITH(ADDI), elem, q, arith_constant_int(&g.body, elem, change)));
     result.is_unsigned = false;
     return result;
 }
@@ -368,14 +348,13 @@ static bool dequantize_plain(OnnxLowering *lw, double zero, double scale)
 {
     Value *x = lower_plain(lw, 0);
     const Type *type = op_result(lw->node, 0)->type, *elem = type_elem(type);
-    if (!x)
-        return false;
+    if (!x) return false;
     bool is_unsigned = lower_is_unsigned_elem(op_operand(lw->node, 0)->type);
     Generic g;
     generic_elementwise(lw, &g, &x, 1);
     generic_open(lw, &g, build_empty(lw, type));
-    Value *y = build_unary(&g.body, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), elem,
-                           generic_arg(&g, 0));
+    Value *y =
+        build_unary(&g.body, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), elem, generic_arg(&g, 0));
     if (zero != 0.0)
         y = build_binary(&g.body, ARITH(SUBF), elem, y, build_float(&g.body, elem, zero));
     y = build_binary(&g.body, ARITH(MULF), elem, y, build_float(&g.body, elem, scale));
@@ -391,8 +370,7 @@ bool quantizer_lower_dequantize(OnnxLowering *lw)
     if (!(scale > 0.0) || isinf(scale))
         return onnx_error(lw->node, "has a scale that is not positive");
     const Fixed *x = lower_chainless(lw, 0);
-    if (!x)
-        return dequantize_plain(lw, zero, scale);
+    if (!x) return dequantize_plain(lw, zero, scale);
     Fixed result = shift_zero(lw, x, (int64_t)zero);
     fixed_split_scale(scale, &result.unit, &result.exponent);
     lower_result(lw, &result);

@@ -3,24 +3,21 @@
  * with the reference's own arithmetic, all channels and levels at once. Then it is written as
  *   clamp(floor((multiplier[c] * q + addend[c]) / 2^shift))
  * or nearly so, if that gives every step exactly (onnx_to_linalg_form.c), else as a table of few
- * integers, a search among the steps, or a count of few thresholds. A function that turns once is searched on both sides of where it turns; any
- * other one is tried on all integers (onnx_to_linalg_steps.c).
+ * integers, a search among the steps, or a count of few thresholds. A function that turns once is
+ * searched on both sides of where it turns; any other one is tried on all integers
+ * (onnx_to_linalg_steps.c).
  * Tests: lit/lowering/onnx-to-linalg-{requant,table}.mir, test/e2e/{import,qdq}_check.py */
-#include "lowering/onnx_to_linalg/requant/internal.h"
-
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-
-/* --- levels ----------------------------------------------------------------------------------- */
+#include "lowering/onnx_to_linalg/requant/internal.h"
 
 int64_t *requant_levels(Requant *r, const Array *q)
 {
     OnnxLowering *lw = r->lw;
     Array *y = epilogue_values(lw, &r->chained, op_operand(lw->node, 0)->type, q);
-    if (!y)
-        return NULL;
+    if (!y) return NULL;
     int64_t *levels = xmalloc((size_t)y->count * sizeof *levels);
     double step = fixed_scale(&r->target->real);
     bool is_float = type_is_float(y->elem);
@@ -53,12 +50,10 @@ static Array *turning_values(Requant *r, const Array *q)
 static bool find_above(Requant *r, const int64_t *at, bool *above)
 {
     Array *q = requant_candidates(r, 1);
-    for (int64_t c = 0; c < r->channels; c++)
-        array_set_i64(q, c, at[c]);
+    for (int64_t c = 0; c < r->channels; c++) array_set_i64(q, c, at[c]);
     Array *values = turning_values(r, q);
     array_unref(q);
-    if (!values)
-        return false;
+    if (!values) return false;
     for (int64_t c = 0; c < r->channels; c++)
         above[c] = array_get_f64(values, c) >= r->v->chain->turn;
     array_unref(values);
@@ -71,12 +66,10 @@ static bool bisect_turn(Requant *r, const bool *is_above, bool *above, int64_t *
 {
     bool moved = false;
     int64_t *middle = xmalloc((size_t)r->channels * sizeof *middle);
-    for (int64_t c = 0; c < r->channels; c++)
-        middle[c] = left[c] + (right[c] - left[c]) / 2;
+    for (int64_t c = 0; c < r->channels; c++) middle[c] = left[c] + (right[c] - left[c]) / 2;
     *failed = !find_above(r, middle, above);
     for (int64_t c = 0; c < r->channels && !*failed; c++) {
-        if (right[c] - left[c] <= 1)
-            continue;
+        if (right[c] - left[c] <= 1) continue;
         moved = true;
         *(above[c] == is_above[c] ? &left[c] : &right[c]) = middle[c];
     }
@@ -97,8 +90,7 @@ static bool find_sides(Requant *r)
         left[c] = r->v->low;
         right[c] = r->v->high;
     }
-    if (!find_above(r, left, is_above) || !find_above(r, right, above))
-        return false;
+    if (!find_above(r, left, is_above) || !find_above(r, right, above)) return false;
     for (int64_t c = 0; c < r->channels; c++)
         left[c] = above[c] == is_above[c] ? r->v->high : left[c];
     while (bisect_turn(r, is_above, above, left, right, &failed))
@@ -120,8 +112,7 @@ static bool find_ends(Requant *r)
     }
     int64_t *levels = requant_levels(r, q);
     array_unref(q);
-    if (!levels)
-        return false;
+    if (!levels) return false;
     r->least = INT64_MAX;
     r->most = INT64_MIN;
     for (int64_t i = 0; i < rows; i++) {
@@ -160,8 +151,7 @@ static bool bisect(Requant *r, int64_t *below, Array *q, bool *failed)
     *failed = !levels;
     for (int64_t i = 0; levels && i < q->count; i++) {
         int64_t c = i / r->width, middle = below[i] + (r->at[i] - below[i]) / 2;
-        if (r->at[i] - below[i] <= 1)
-            continue;
+        if (r->at[i] - below[i] <= 1) continue;
         moved = true;
         if (levels[i] >= r->low[c] + 1 + i % r->width)
             r->at[i] = middle;
@@ -197,18 +187,14 @@ const Type *requant_type(const Requant *r)
     return type_with_elem(r->v->value->type, type_i(r->lw->ctx, width));
 }
 
-/* --- the quantizer ---------------------------------------------------------------------------- */
-
 /* Thresholds in several rows belong to the channels. */
 static bool join_threshold_rows(Requant *r, Epilogue *chain)
 {
     const Op *op = r->lw->node;
     uint32_t axis;
-    if (op->def != ONNX(MULTI_THRESHOLD))
-        return true;
+    if (op->def != ONNX(MULTI_THRESHOLD)) return true;
     const Array *rows = lower_array(r->lw, op_operand(op, 1));
-    if (rows && rows->type->u.shaped.dims[0] == 1)
-        return true;
+    if (rows && rows->type->u.shaped.dims[0] == 1) return true;
     if (!rows || !onnx_multi_threshold_axis(op, &axis) ||
         (chain->axis != -1 && chain->axis != (int)axis))
         return false;
@@ -262,25 +248,20 @@ static void build_known(Requant *r, Fixed *out)
         LevelChanges jumps = {0};
         level_changes_of_rows(r, &jumps);
         out->value = requant_build_table(r, &jumps);
-        if (!out->value)
-            out->value = requant_build_bsearch(r, &jumps);
+        if (!out->value) out->value = requant_build_bsearch(r, &jumps);
         level_changes_free(&jumps);
     }
-    if (!out->value)
-        out->value = requant_build_thresholds(r);
+    if (!out->value) out->value = requant_build_thresholds(r);
 }
 
 /* The result of any other; false: it has too many jumps. */
 static bool build_jumping(Requant *r, const LevelChanges *jumps, Fixed *out)
 {
-    if (r->is_undefined || jumps->list.len > MAX_STEPS)
-        return false;
+    if (r->is_undefined || jumps->list.len > MAX_STEPS) return false;
     set_meaning(r, out);
     out->value = requant_build_table(r, jumps);
-    if (!out->value)
-        out->value = requant_build_bsearch(r, jumps);
-    if (!out->value)
-        out->value = requant_build_level_changes(r, jumps);
+    if (!out->value) out->value = requant_build_bsearch(r, jumps);
+    if (!out->value) out->value = requant_build_level_changes(r, jumps);
     return true;
 }
 
@@ -289,15 +270,13 @@ static int64_t *thresholds_of(OnnxLowering *lw, const LevelChanges *jumps, int64
 {
     int64_t level = jumps->base[0], next = 0;
     for (size_t i = 0; i < jumps->list.len; i++) {
-        if (jumps->list.data[i].rise < 0)
-            return NULL;
+        if (jumps->list.data[i].rise < 0) return NULL;
         level += jumps->list.data[i].rise;
     }
     *most = level;
     int64_t *at = ARENA_ARRAY(&lw->pass->scratch, int64_t, level - jumps->base[0] + 1);
     for (size_t i = 0; i < jumps->list.len; i++)
-        for (int64_t k = 0; k < jumps->list.data[i].rise; k++)
-            at[next++] = jumps->list.data[i].q;
+        for (int64_t k = 0; k < jumps->list.data[i].rise; k++) at[next++] = jumps->list.data[i].q;
     return at;
 }
 
@@ -312,13 +291,21 @@ static void level_range(const LevelChanges *jumps, int64_t *least, int64_t *most
     }
 }
 
-void requant_build_staircase(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, const LevelChanges *jumps,
-                 Fixed *out)
+void requant_build_staircase(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target,
+                             const LevelChanges *jumps, Fixed *out)
 {
     bool falls = false, built = true;
     int64_t from = v->low, to = v->high, least = jumps->base[0], most = least;
-    Requant r = {.lw = lw, .v = v, .target = target, .channels = 1, .sides = 1, .from = &from,
-                 .to = &to, .low = &least, .high = &most, .falls = &falls};
+    Requant r = {.lw = lw,
+                 .v = v,
+                 .target = target,
+                 .channels = 1,
+                 .sides = 1,
+                 .from = &from,
+                 .to = &to,
+                 .low = &least,
+                 .high = &most,
+                 .falls = &falls};
     r.at = thresholds_of(lw, jumps, &most);
     level_range(jumps, &r.least, &r.most);
     r.width = r.most - r.least;
@@ -335,8 +322,7 @@ static bool build_tried(Requant *r, Fixed *out, bool *exact)
 {
     LevelChanges jumps = {0};
     *exact = false;
-    if (!requant_is_small(r, MAX_TRIED))
-        return true;
+    if (!requant_is_small(r, MAX_TRIED)) return true;
     bool known = level_changes_of_levels(r, &jumps);
     *exact = known && build_jumping(r, &jumps, out);
     level_changes_free(&jumps);
@@ -349,15 +335,11 @@ static bool build_searched(Requant *r, Fixed *out, bool *exact)
     *exact = false;
     if ((r->sides == 2 && !find_sides(r)) || !find_ends(r))
         return onnx_error(r->lw->node, "%s", r->lw->why.data);
-    if (r->is_undefined || r->channels * r->sides * r->width > MAX_STEPS)
-        return true;
-    if (!find_thresholds(r))
-        return onnx_error(r->lw->node, "%s", r->lw->why.data);
+    if (r->is_undefined || r->channels * r->sides * r->width > MAX_STEPS) return true;
+    if (!find_thresholds(r)) return onnx_error(r->lw->node, "%s", r->lw->why.data);
     *exact = !r->is_undefined;
-    if (*exact && r->sides == 1)
-        build_known(r, out);
-    if (!*exact || r->sides == 1)
-        return true;
+    if (*exact && r->sides == 1) build_known(r, out);
+    if (!*exact || r->sides == 1) return true;
     LevelChanges jumps = {0};
     level_changes_of_rows(r, &jumps);
     *exact = build_jumping(r, &jumps, out);
@@ -365,14 +347,13 @@ static bool build_searched(Requant *r, Fixed *out, bool *exact)
     return true;
 }
 
-bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out, bool *exact)
+bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out,
+                   bool *exact)
 {
     Requant r = {.lw = lw, .v = v, .target = target};
     *exact = false;
-    if (!prepare(&r))
-        return true;
+    if (!prepare(&r)) return true;
     Monotonicity course = r.chained.chain->course;
-    bool is_tried = course == NOT_MONOTONE ||
-                    (course == UNIMODAL && requant_fits_table(&r));
+    bool is_tried = course == NOT_MONOTONE || (course == UNIMODAL && requant_fits_table(&r));
     return is_tried ? build_tried(&r, out, exact) : build_searched(&r, out, exact);
 }

@@ -21,9 +21,11 @@ bool quantizer_spec_of(OnnxLowering *lw, QuantizerSpec *out) MUST_CHECK;
 void quantizer_record(OnnxLowering *lw, const QuantizerSpec *target, const Fixed *real);
 
 /* x >= 0 ? 1 : -1 */
-void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out);
+void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target,
+                           Fixed *out);
 /* Shift, rounding and clamp, for a value of the target's unit. False: diagnosed. */
-bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out) MUST_CHECK;
+bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out)
+    MUST_CHECK;
 /* Any monotone function (onnx_to_linalg_requant.c): exact fixed-point arithmetic, else thresholds.
  * False: diagnosed; with *exact unset it cannot be done in integers. */
 bool requant_build(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out,
@@ -41,8 +43,10 @@ bool quantizer_lower_dequantize(OnnxLowering *lw);
 Op *quantizer_find(const Value *value);
 /* Lowers a quantizer that stands further down on operand `index` of the node; false: it cannot be
  * done in integers. */
-bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer, Fixed *out) MUST_CHECK;
+bool quantizer_apply_to_operand(OnnxLowering *lw, uint32_t index, Op *quantizer, Fixed *out)
+    MUST_CHECK;
 /* The integer that such a quantizer makes of a number; false: none. */
-bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, int64_t *out) MUST_CHECK;
+bool quantizer_apply_to_number(OnnxLowering *lw, Op *quantizer, double number, int64_t *out)
+    MUST_CHECK;
 
 #endif

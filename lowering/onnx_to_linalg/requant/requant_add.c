@@ -2,17 +2,18 @@
  * only the quantizer behind it makes integers of it again. The sum, the steps behind it and the
  * quantizer are one function of two integers, which is written as
  *   clamp(floor((m * x + n * y + addend) / 2^shift))
- * if that gives the reference's integer for every pair of values. If only rounding to float32 stands
- * in the way, a table of moves, read at the integer that the form gives, is added before the shift
- * once more. Else, as where an activation stands between, m * x + n * y is computed so finely that it tells the integer, and its steps are
- * written as those of any quantizer.
- * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-add.mir, test/e2e/import_check.py */
+ * if that gives the reference's integer for every pair of values. If only rounding to float32
+ * stands in the way, a table of moves, read at the integer that the form gives, is added before the
+ * shift once more. Else, as where an activation stands between, m * x + n * y is computed so finely
+ * that it tells the integer, and its steps are written as those of any quantizer.
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-add.mir,
+ * test/e2e/import_check.py */
 #include <math.h>
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/values/values.h"
 #include "lowering/onnx_to_linalg/requant/internal.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
 enum { MAX_PAIRS = 1 << 20, MAX_SHIFT = 40, MAX_GATED = 32, MAX_MOVE_BITS = 16 };
 
@@ -25,23 +26,20 @@ typedef struct Joint {
     int64_t x_count, y_count; /* values of each */
     int64_t *levels;          /* [x][y] */
     int64_t least, most;
-    bool is_undefined;        /* some value is no number */
+    bool is_undefined; /* some value is no number */
     int64_t factor_x, factor_y, addend;
     int shift;
-    int64_t *moves;           /* [most - least + 1]; NULL: none */
-    uint32_t move_bits;       /* of a move shifted right by move_shift */
+    int64_t *moves;     /* [most - least + 1]; NULL: none */
+    uint32_t move_bits; /* of a move shifted right by move_shift */
     int move_shift;
 } Joint;
-
-/* --- the function ----------------------------------------------------------------------------- */
 
 /* Whether all operands but the first are numbers. */
 static bool has_numbers(OnnxLowering *lw, const Op *op)
 {
     for (uint32_t i = 1; i < op->operand_count; i++) {
         const Array *number = onnx_operand(op, i) ? lower_array(lw, op_operand(op, i)) : NULL;
-        if (onnx_operand(op, i) && (!number || number->count != 1))
-            return false;
+        if (onnx_operand(op, i) && (!number || number->count != 1)) return false;
     }
     return true;
 }
@@ -72,8 +70,7 @@ static EpilogueOp *gate_step(Joint *j, const Value *value, const Op *first, Op *
             return NULL;
     }
     EpilogueOp *step = epilogue_append_op(j->lw, j->last, mul, op_operand(mul, 0) == value ? 0 : 1);
-    if (!step || step->size + gate->size > MAX_GATED)
-        return NULL;
+    if (!step || step->size + gate->size > MAX_GATED) return NULL;
     step->joins = true;
     step->other = gate;
     step->size += gate->size;
@@ -85,11 +82,9 @@ static EpilogueOp *next_step(Joint *j, const Value *value)
 {
     Op *user = value->uses->owner;
     bool is_gate = has_two_uses(value) && user != value->uses->next->owner;
-    if (!is_gate)
-        return epilogue_append_op(j->lw, j->last, user, 0);
+    if (!is_gate) return epilogue_append_op(j->lw, j->last, user, 0);
     Op *other = value->uses->next->owner;
-    if (user->def == ONNX(MUL))
-        return gate_step(j, value, other, user);
+    if (user->def == ONNX(MUL)) return gate_step(j, value, other, user);
     return other->def == ONNX(MUL) ? gate_step(j, value, user, other) : NULL;
 }
 
@@ -101,16 +96,12 @@ static bool find_steps(Joint *j)
     while (value->uses) {
         Op *user = value->uses->owner;
         bool is_last = user->def && lower_is_quantizer(user) && quantizer_find(value);
-        if (!is_last && !value_has_one_use(value) && !has_two_uses(value))
-            return false;
+        if (!is_last && !value_has_one_use(value) && !has_two_uses(value)) return false;
         EpilogueOp *step = is_last ? epilogue_append_op(lw, j->last, user, 0) : next_step(j, value);
-        if (!step)
-            return false;
+        if (!step) return false;
         j->last = step;
-        if (is_last)
-            j->quantizer = user;
-        if (is_last || !(step->joins || follows(lw, user, value)))
-            return is_last;
+        if (is_last) j->quantizer = user;
+        if (is_last || !(step->joins || follows(lw, user, value))) return is_last;
         value = op_result(step->node, 0);
     }
     return false;
@@ -138,8 +129,7 @@ static bool find_levels(Joint *j)
     array_unref(inputs[0]);
     array_unref(inputs[1]);
     Array *result = done ? epilogue_apply(lw, j->last, sum) : NULL;
-    if (!result)
-        return false;
+    if (!result) return false;
     double step = fixed_scale(&j->target.real);
     j->levels = ARENA_ARRAY(&lw->pass->scratch, int64_t, result->count);
     j->least = INT64_MAX;
@@ -157,8 +147,6 @@ static bool find_levels(Joint *j)
     return !j->is_undefined;
 }
 
-/* --- the form --------------------------------------------------------------------------------- */
-
 /* x * factor_x + y * factor_y of pair i; false beyond 62 bits, also once the addend is there. */
 static bool pair_sum(const Joint *j, int64_t i, int64_t *sum)
 {
@@ -168,25 +156,22 @@ static bool pair_sum(const Joint *j, int64_t i, int64_t *sum)
            *sum < INT64_MAX / 4 && floor > INT64_MIN / 4 && floor < INT64_MAX / 4;
 }
 
-/* What may be added to a sum for a level: from *low to *high. Where clamping sees to a side, that is
- * not narrowed. */
+/* What may be added to a sum for a level: from *low to *high. Where clamping sees to a side, that
+ * is not narrowed. */
 static void narrow(const Joint *j, int64_t level, int64_t sum, int64_t *low, int64_t *high)
 {
     int64_t unit = INT64_C(1) << j->shift, floor = level * unit - sum;
-    if (level > j->least && floor > *low)
-        *low = floor;
-    if (level < j->most && floor + unit - 1 < *high)
-        *high = floor + unit - 1;
+    if (level > j->least && floor > *low) *low = floor;
+    if (level < j->most && floor + unit - 1 < *high) *high = floor + unit - 1;
 }
 
-/* The addends that give the level of every pair with these factors; false: none, then it is one that
- * comes close. */
+/* The addends that give the level of every pair with these factors; false: none, then it is one
+ * that comes close. */
 static bool find_addend(Joint *j)
 {
     int64_t low = INT64_MIN, high = INT64_MAX, sum;
     for (int64_t i = 0; i < j->x_count * j->y_count; i++) {
-        if (!pair_sum(j, i, &sum))
-            return false;
+        if (!pair_sum(j, i, &sum)) return false;
         narrow(j, j->levels[i], sum, &low, &high);
     }
     bool is_free = low == INT64_MIN && high == INT64_MAX, fits = low <= high;
@@ -200,8 +185,7 @@ static bool set_factors_by_target(Joint *j, int shift)
     double scale = fixed_scale(&j->target.real);
     double x = ldexp(fixed_scale(j->x) / scale, shift), y = ldexp(fixed_scale(j->y) / scale, shift);
     j->shift = shift;
-    if (fabs(x) > 1e12 || fabs(y) > 1e12)
-        return false;
+    if (fabs(x) > 1e12 || fabs(y) > 1e12) return false;
     j->factor_x = llround(x);
     j->factor_y = llround(j->lw->node->def == ONNX(SUB) ? -y : y);
     return true;
@@ -210,12 +194,9 @@ static bool set_factors_by_target(Joint *j, int shift)
 static bool fit(Joint *j)
 {
     for (int shift = 0; shift <= MAX_SHIFT && set_factors_by_target(j, shift); shift++)
-        if (find_addend(j))
-            return true;
+        if (find_addend(j)) return true;
     return false;
 }
-
-/* --- moves ------------------------------------------------------------------------------------ */
 
 /* The level that the form gives for a sum with its addend. */
 static int64_t form_level(const Joint *j, int64_t sum)
@@ -227,12 +208,10 @@ static int64_t form_level(const Joint *j, int64_t sum)
 /* The number from low to high that ends in the most zeros. */
 static int64_t roundest(int64_t low, int64_t high)
 {
-    if (low <= 0 && high >= 0)
-        return 0;
+    if (low <= 0 && high >= 0) return 0;
     for (int64_t unit = INT64_C(1) << 61; unit > 1; unit /= 2) {
         int64_t last = high >= 0 ? high / unit * unit : -((-high + unit - 1) / unit) * unit;
-        if (last >= low)
-            return last;
+        if (last >= low) return last;
     }
     return low;
 }
@@ -247,8 +226,7 @@ static void measure_moves(Joint *j)
         high = j->moves[k] > high ? j->moves[k] : high;
         bits |= (uint64_t)j->moves[k];
     }
-    for (j->move_shift = 0; bits != 0 && !(bits >> j->move_shift & 1);)
-        j->move_shift++;
+    for (j->move_shift = 0; bits != 0 && !(bits >> j->move_shift & 1);) j->move_shift++;
     int64_t unit = INT64_C(1) << j->move_shift;
     j->move_bits = fixed_signed_width(low / unit, high / unit);
 }
@@ -257,22 +235,21 @@ static void measure_moves(Joint *j)
 static bool find_moves(Joint *j)
 {
     int64_t count = j->most - j->least + 1, sum;
-    int64_t *low = xmalloc((size_t)count * sizeof *low), *high = xmalloc((size_t)count * sizeof *high);
+    int64_t *low = xmalloc((size_t)count * sizeof *low),
+            *high = xmalloc((size_t)count * sizeof *high);
     bool found = true;
     for (int64_t k = 0; k < count; k++) {
         low[k] = INT64_MIN / 4;
         high[k] = INT64_MAX / 4;
     }
     for (int64_t i = 0; i < j->x_count * j->y_count && found; i++) {
-        if (!(found = pair_sum(j, i, &sum)))
-            break;
+        if (!(found = pair_sum(j, i, &sum))) break;
         sum += j->addend;
         int64_t k = form_level(j, sum) - j->least;
         narrow(j, j->levels[i], sum, &low[k], &high[k]);
         found = low[k] <= high[k];
     }
-    for (int64_t k = 0; k < count && found; k++)
-        j->moves[k] = roundest(low[k], high[k]);
+    for (int64_t k = 0; k < count && found; k++) j->moves[k] = roundest(low[k], high[k]);
     free(low);
     free(high);
     return found;
@@ -283,15 +260,12 @@ static bool fit_moves(Joint *j)
 {
     int best = -1;
     uint32_t width = MAX_MOVE_BITS + 1;
-    if (j->most - j->least >= MAX_ROW)
-        return false;
+    if (j->most - j->least >= MAX_ROW) return false;
     j->moves = ARENA_ARRAY(&j->lw->pass->scratch, int64_t, j->most - j->least + 1);
     for (int shift = 0; shift <= MAX_SHIFT && set_factors_by_target(j, shift); shift++) {
-        if (find_addend(j) || !find_moves(j))
-            continue;
+        if (find_addend(j) || !find_moves(j)) continue;
         measure_moves(j);
-        if (j->move_bits >= width)
-            continue;
+        if (j->move_bits >= width) continue;
         width = j->move_bits;
         best = shift;
     }
@@ -300,8 +274,6 @@ static bool fit_moves(Joint *j)
     measure_moves(j);
     return true;
 }
-
-/* --- the kernel ------------------------------------------------------------------------------- */
 
 /* Range of factor * value. */
 static void product_range(int64_t factor, const Fixed *v, int64_t *low, int64_t *high)
@@ -331,8 +303,7 @@ static Value *move_table(Joint *j)
     OnnxLowering *lw = j->lw;
     int64_t count = j->most - j->least + 1;
     int64_t *rows = ARENA_ARRAY(&lw->pass->scratch, int64_t, count);
-    for (int64_t k = 0; k < count; k++)
-        rows[k] = j->moves[k] / (INT64_C(1) << j->move_shift);
+    for (int64_t k = 0; k < count; k++) rows[k] = j->moves[k] / (INT64_C(1) << j->move_shift);
     const Type *type = type_tensor(type_i(lw->ctx, j->move_bits), &count, 1, NULL);
     return arith_constant(&lw->b, attr_dense_i64(type, rows, (size_t)count));
 }
@@ -375,8 +346,7 @@ static bool build_kernel(Joint *j, Fixed *out)
 {
     OnnxLowering *lw = j->lw;
     const Type *wide = working_type(j);
-    if (!wide)
-        return false;
+    if (!wide) return false;
     *out = j->target.real;
     out->is_unsigned &= j->least >= 0;
     out->low = j->least;
@@ -393,8 +363,7 @@ static bool build_kernel(Joint *j, Fixed *out)
     Value *y = scaled(b, generic_arg(&g, 1), wide, j->y->is_unsigned, j->factor_y);
     Value *q = build_binary(b, ARITH(ADDI), wide, x, y);
     q = build_binary(b, ARITH(ADDI), wide, q, arith_constant_int(b, wide, j->addend));
-    if (table)
-        q = move(j, b, table, q, wide);
+    if (table) q = move(j, b, table, q, wide);
     out->value = generic_close(&g, build_resize(b, level_of(j, b, q, wide), elem));
     return true;
 }
@@ -406,8 +375,6 @@ static void record_between(Joint *j, const Fixed *result)
         lower_record_fixed(j->lw, op_result(step->node, 0), result);
 }
 
-/* --- in two kernels -------------------------------------------------------------------------- */
-
 /* A value of m * x + n * y and the level it must give. */
 typedef struct Point {
     int64_t sum, level;
@@ -416,8 +383,7 @@ typedef struct Point {
 static int compare_points(const void *a, const void *b)
 {
     const Point *p = a, *q = b;
-    if (p->sum != q->sum)
-        return p->sum < q->sum ? -1 : 1;
+    if (p->sum != q->sum) return p->sum < q->sum ? -1 : 1;
     return (p->level > q->level) - (p->level < q->level);
 }
 
@@ -434,8 +400,7 @@ static bool sort_points(Joint *j, Point *points, int64_t *changes)
     qsort(points, (size_t)count, sizeof *points, compare_points);
     for (int64_t i = 1; i < count; i++) {
         bool changed = points[i].level != points[i - 1].level;
-        if (changed && points[i].sum == points[i - 1].sum)
-            return false;
+        if (changed && points[i].sum == points[i - 1].sum) return false;
         *changes += changed;
     }
     return true;
@@ -444,8 +409,7 @@ static bool sort_points(Joint *j, Point *points, int64_t *changes)
 static void set_factors(Joint *j, int shift)
 {
     double x = fixed_scale(j->x), y = fixed_scale(j->y), most = fmax(x, y);
-    if (j->lw->node->def == ONNX(SUB))
-        y = -y;
+    if (j->lw->node->def == ONNX(SUB)) y = -y;
     j->factor_x = llround(ldexp(x / most, shift));
     j->factor_y = llround(ldexp(y / most, shift));
 }
@@ -455,12 +419,10 @@ static bool find_factors(Joint *j, Point *points)
 {
     int64_t fewest, changes;
     set_factors(j, MAX_SHIFT);
-    if (!sort_points(j, points, &fewest))
-        return false;
+    if (!sort_points(j, points, &fewest)) return false;
     for (j->shift = 4; j->shift <= MAX_SHIFT; j->shift += 2) {
         set_factors(j, j->shift);
-        if (sort_points(j, points, &changes) && changes <= fewest)
-            return true;
+        if (sort_points(j, points, &changes) && changes <= fewest) return true;
     }
     return false;
 }
@@ -513,11 +475,9 @@ bool requant_build_add(OnnxLowering *lw, const Fixed *x, const Fixed *y, Fixed *
     bool known = quantizer_spec_of(lw, &j.target);
     lw->node = sum;
     bool has_grid = known && j.target.has_grid && !j.target.quant.is_bipolar;
-    if (!has_grid || j.x_count * j.y_count > MAX_PAIRS || !find_levels(&j))
-        return false;
+    if (!has_grid || j.x_count * j.y_count > MAX_PAIRS || !find_levels(&j)) return false;
     bool fits = fit(&j) || fit_moves(&j);
-    if (!(fits && build_kernel(&j, out)) && !build_two_kernels(&j, out))
-        return false;
+    if (!(fits && build_kernel(&j, out)) && !build_two_kernels(&j, out)) return false;
     record_between(&j, out);
     return true;
 }

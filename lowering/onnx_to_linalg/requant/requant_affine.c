@@ -4,13 +4,14 @@
  * that are moved by a little:
  *   clamp(floor((m_c * (q + n_c[k]) + b_c) / 2^s)),  k = clamp(floor((m_c * q + b_c) / 2^s)).
  * The moves n are a few bits per channel and level, one as a rule, in a constant table.
- * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant.mir, test/unit/analysis/fixed_point_fit_test.c */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant.mir,
+ * test/unit/analysis/fixed_point_fit_test.c */
 #include <stdlib.h>
 
+#include "analysis/analysis.h"
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/tensor/tensor.h"
-#include "analysis/analysis.h"
 #include "lowering/onnx_to_linalg/requant/internal.h"
 
 enum { MAX_MOVES = 1 << 18, MAX_MOVE_BITS = 8 };
@@ -23,25 +24,22 @@ typedef struct ChannelLines {
     int64_t low, high;  /* range of m * (q + n) + b */
 } ChannelLines;
 
-/* --- numbers ---------------------------------------------------------------------------------- */
-
 /* Moves of a channel by the errors at its thresholds. A line that rises with q is late, one that
  * falls is early in -q: both are put right by a larger q. */
 static void set_moves(const Requant *r, int64_t c, const int64_t *errors, ChannelLines *lines)
 {
     int64_t *row = lines->moves + c * lines->levels + r->low[c] - r->least;
-    for (int64_t i = 0; i < r->high[c] - r->low[c]; i++)
-        row[i + r->falls[c]] = errors[i];
+    for (int64_t i = 0; i < r->high[c] - r->low[c]; i++) row[i + r->falls[c]] = errors[i];
 }
 
-static bool fit_with(const Requant *r, int64_t c, StepFunction *f, int64_t slack, ChannelLines *lines)
+static bool fit_with(const Requant *r, int64_t c, StepFunction *f, int64_t slack,
+                     ChannelLines *lines)
 {
     f->late = r->falls[c] ? 0 : slack;
     f->early = r->falls[c] ? slack : 0;
     int64_t *errors = xmalloc((size_t)(f->count + 1) * sizeof *errors);
     bool fits = fixed_point_fit(f, &lines->of[c]) && fixed_point_errors(f, &lines->of[c], errors);
-    if (fits && lines->moves)
-        set_moves(r, c, errors, lines);
+    if (fits && lines->moves) set_moves(r, c, errors, lines);
     free(errors);
     return fits;
 }
@@ -61,11 +59,9 @@ static bool fit_channel(const Requant *r, int64_t c, ChannelLines *lines)
                       .high_level = r->high[c],
                       .low_is_clamped = r->low[c] == r->least,
                       .high_is_clamped = r->high[c] == r->most};
-    bool fits = fit_with(r, c, &f, slack, lines) ||
-                (slack > 0 && fit_with(r, c, &f, 0, lines));
+    bool fits = fit_with(r, c, &f, slack, lines) || (slack > 0 && fit_with(r, c, &f, 0, lines));
     free(thresholds);
-    if (r->falls[c])
-        lines->of[c].multiplier = -lines->of[c].multiplier;
+    if (r->falls[c]) lines->of[c].multiplier = -lines->of[c].multiplier;
     return fits;
 }
 
@@ -91,13 +87,11 @@ static bool fit_all(const Requant *r, ChannelLines *lines)
 {
     int shift = 0;
     for (int64_t c = 0; c < r->channels; c++) {
-        if (!fit_channel(r, c, lines))
-            return false;
+        if (!fit_channel(r, c, lines)) return false;
         shift = lines->of[c].shift > shift ? lines->of[c].shift : shift;
     }
     for (int64_t c = 0; c < r->channels; c++)
-        if (!fixed_point_widen(&lines->of[c], shift))
-            return false;
+        if (!fixed_point_widen(&lines->of[c], shift)) return false;
     return find_range(r, lines);
 }
 
@@ -106,19 +100,14 @@ static bool find_lines(const Requant *r, ChannelLines *lines)
 {
     Arena *scratch = &r->lw->pass->scratch;
     *lines = (ChannelLines){.of = ARENA_ARRAY(scratch, FixedPoint, r->channels),
-                     .levels = r->most - r->least + 1};
-    if (fit_all(r, lines))
-        return true;
-    if (lines->levels > MAX_MOVES / r->channels)
-        return false;
+                            .levels = r->most - r->least + 1};
+    if (fit_all(r, lines)) return true;
+    if (lines->levels > MAX_MOVES / r->channels) return false;
     lines->moves = ARENA_ARRAY(scratch, int64_t, r->channels * lines->levels);
     while (++lines->move_bits <= MAX_MOVE_BITS)
-        if (fit_all(r, lines))
-            return true;
+        if (fit_all(r, lines)) return true;
     return false;
 }
-
-/* --- kernel ----------------------------------------------------------------------------------- */
 
 /* An element-wise kernel under construction on v and per-channel numbers. */
 typedef struct AffineKernel {
@@ -145,8 +134,7 @@ static Numbers add_numbers(AffineKernel *k, const int64_t *values)
         low = values[c] < low ? values[c] : low;
         high = values[c] > high ? values[c] : high;
     }
-    if (low == high)
-        return (Numbers){.same = low};
+    if (low == high) return (Numbers){.same = low};
     const Type *elem = type_i(lw->ctx, fixed_signed_width(low, high));
     const Type *type = type_tensor(elem, &k->r->channels, 1, NULL);
     k->inputs[k->count] =
@@ -185,8 +173,7 @@ static Value *move_table(const AffineKernel *k)
     const int64_t dims[] = {k->r->channels, lines->levels};
     const Type *elem = type_i(lw->ctx, lines->move_bits);
     int64_t *moves = ARENA_ARRAY(&lw->pass->scratch, int64_t, dims[0] * dims[1]);
-    for (int64_t i = 0; i < dims[0] * dims[1]; i++)
-        moves[i] = array_wrap(elem, lines->moves[i]);
+    for (int64_t i = 0; i < dims[0] * dims[1]; i++) moves[i] = array_wrap(elem, lines->moves[i]);
     const Type *type = type_tensor(elem, dims, 2, NULL);
     return arith_constant(&lw->b, attr_dense_i64(type, moves, (size_t)(dims[0] * dims[1])));
 }
@@ -200,8 +187,7 @@ static Value *move_line(AffineKernel *k, Value *line, Numbers factor, Value *mov
     if (k->r->least != 0)
         place = build_binary(b, ARITH(SUBI), k->wide, place,
                              arith_constant_int(b, k->wide, k->r->least));
-    if (k->r->channels > 1)
-        channel = linalg_index(b, (uint32_t)k->r->axis);
+    if (k->r->channels > 1) channel = linalg_index(b, (uint32_t)k->r->axis);
     place = build_unary(b, ARITH(INDEX_CASTUI), type_index(ctx), place);
     Value *operands[] = {moves, channel, place};
     const Type *elem = type_elem(moves->type);
@@ -232,11 +218,9 @@ static Value *build_lines(Requant *r, const ChannelLines *lines)
     OnnxLowering *lw = r->lw;
     int64_t *numbers = ARENA_ARRAY(&lw->pass->scratch, int64_t, r->channels);
     AffineKernel k = {.r = r, .lines = lines, .inputs = {r->v->value}, .count = 1};
-    for (int64_t c = 0; c < r->channels; c++)
-        numbers[c] = lines->of[c].multiplier;
+    for (int64_t c = 0; c < r->channels; c++) numbers[c] = lines->of[c].multiplier;
     Numbers factor = add_numbers(&k, numbers);
-    for (int64_t c = 0; c < r->channels; c++)
-        numbers[c] = lines->of[c].addend;
+    for (int64_t c = 0; c < r->channels; c++) numbers[c] = lines->of[c].addend;
     Numbers addend = add_numbers(&k, numbers);
     k.wide = working_type(&k);
     Value *moves = lines->move_bits > 0 ? move_table(&k) : NULL;
@@ -249,8 +233,7 @@ static Value *build_lines(Requant *r, const ChannelLines *lines)
         q = build_binary(b, ARITH(MULI), k.wide, q, number(&k, factor, k.wide));
     if (addend.input || addend.same != 0)
         q = build_binary(b, ARITH(ADDI), k.wide, q, number(&k, addend, k.wide));
-    if (moves)
-        q = move_line(&k, q, factor, moves);
+    if (moves) q = move_line(&k, q, factor, moves);
     return generic_close(&k.generic, build_resize(b, level(&k, q), type_elem(type)));
 }
 

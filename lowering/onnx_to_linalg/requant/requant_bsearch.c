@@ -1,10 +1,11 @@
-/* Step functions of many integers by binary search: the steps of a channel are an implicit tree whose
- * levels are a table each, and a q goes down the tree by one comparison per level. With k steps
- * taken,
+/* Step functions of many integers by binary search: the steps of a channel are an implicit tree
+ * whose levels are a table each, and a q goes down the tree by one comparison per level. With k
+ * steps taken,
  *   at = channel * 2^k + p,  at' = 2 * at + (q >= place_k[at]),
  * where p is the part of the steps that q is in so far; in the end p counts the steps that q has
  * passed, and a table of levels is read at `at`, unless the level is the count.
- * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-bsearch.mir, test/e2e/qdq_check.py */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-bsearch.mir,
+ * test/e2e/qdq_check.py */
 #include "dialects/arith/arith.h"
 #include "lowering/onnx_to_linalg/requant/internal.h"
 
@@ -23,8 +24,7 @@ static Value *constant_row(OnnxLowering *lw, const Type *elem, const int64_t *va
 static Value *channel_numbers(const Requant *r, const Type *elem)
 {
     int64_t *numbers = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, r->channels);
-    for (int64_t c = 0; c < r->channels; c++)
-        numbers[c] = c;
+    for (int64_t c = 0; c < r->channels; c++) numbers[c] = c;
     return constant_row(r->lw, elem, numbers, r->channels);
 }
 
@@ -62,14 +62,12 @@ static Value *part_level(const BinarySearch *s, Builder *b, Value *at, Value *le
 {
     Requant *r = s->r;
     const Type *elem = type_elem(requant_type(r));
-    if (levels)
-        return build_lookup(b, levels, at);
+    if (levels) return build_lookup(b, levels, at);
     int64_t last = (INT64_C(1) << s->depth) - 1;
     if (r->channels > 1)
         at = build_binary(b, ARITH(ANDI), at->type, at, arith_constant_int(b, at->type, last));
     at = build_resize(b, at, elem);
-    if (r->least == 0)
-        return at;
+    if (r->least == 0) return at;
     return build_binary(b, ARITH(ADDI), elem, at, arith_constant_int(b, elem, r->least));
 }
 
@@ -102,15 +100,13 @@ Value *requant_build_bsearch(Requant *r, const LevelChanges *jumps)
     Value *places[MAX_DEPTH];
     int64_t most = level_changes_most(r, jumps);
     bool is_count;
-    while (INT64_C(1) << s.depth <= most)
-        s.depth++;
+    while (INT64_C(1) << s.depth <= most) s.depth++;
     if (most <= MAX_COMPARISONS || s.depth > MAX_DEPTH || r->channels << s.depth > MAX_TABLE)
         return NULL;
     const int64_t *levels = part_levels(&s, &is_count);
     Value *table = NULL;
     if (!is_count)
         table = constant_row(r->lw, type_elem(requant_type(r)), levels, r->channels << s.depth);
-    for (uint32_t k = 0; k < s.depth; k++)
-        places[k] = place_table(&s, k);
+    for (uint32_t k = 0; k < s.depth; k++) places[k] = place_table(&s, k);
     return build_tree(&s, places, table);
 }

@@ -3,7 +3,8 @@
  *   clamp(round(n / den)) - z,  n = (v << max(a - d, 0)) + z * den,  den = m << max(d - a, 0)
  * Each rounding mode is a floor after an addend: round(n / den) = floor((n + addend) / den); see
  * build_addend. Clamping after rounding equals QONNX's clamping before it: the bounds are integers.
- * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-shift.mir, lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-rounding.mir */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-shift.mir,
+ * lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-rounding.mir */
 #include <assert.h>
 
 #include "dialects/arith/arith.h"
@@ -11,16 +12,14 @@
 
 typedef struct ShiftRescale {
     Rounding mode;
-    int64_t left;    /* shift of v */
-    int64_t offset;  /* z * den, added to v << left */
-    int64_t den;     /* above 0 */
-    int64_t low, high; /* of n */
+    int64_t left;          /* shift of v */
+    int64_t offset;        /* z * den, added to v << left */
+    int64_t den;           /* above 0 */
+    int64_t low, high;     /* of n */
     int64_t q_low, q_high; /* of floor((n + addend) / den) */
     int64_t clamp_low, clamp_high;
     int64_t zero;
 } ShiftRescale;
-
-/* --- the same on numbers ---------------------------------------------------------------------- */
 
 static int64_t round_div(Rounding mode, int64_t n, int64_t den)
 {
@@ -56,14 +55,16 @@ static bool is_roomy(int64_t x)
 static bool plan_rescale(const Fixed *v, const Quantizer *quant, int exponent, ShiftRescale *r)
 {
     int up = v->exponent - exponent;
-    if (up > 0 && v->low == 0 && v->high == 0)
-        up = 0; /* a shift must stay below the width */
-    *r = (ShiftRescale){.mode = quant->rounding, .left = up > 0 ? up : 0, .zero = quant->zero,
-                   .clamp_low = quant->low, .clamp_high = quant->high};
+    if (up > 0 && v->low == 0 && v->high == 0) up = 0; /* a shift must stay below the width */
+    *r = (ShiftRescale){.mode = quant->rounding,
+                        .left = up > 0 ? up : 0,
+                        .zero = quant->zero,
+                        .clamp_low = quant->low,
+                        .clamp_high = quant->high};
     bool fits = fixed_shift_i64(v->divisor, up < 0 ? -up : 0, &r->den) &&
                 i64_mul(r->zero, r->den, &r->offset) && fixed_shift_i64(v->low, r->left, &r->low) &&
-                fixed_shift_i64(v->high, r->left, &r->high) && i64_add(r->low, r->offset, &r->low) &&
-                i64_add(r->high, r->offset, &r->high);
+                fixed_shift_i64(v->high, r->left, &r->high) &&
+                i64_add(r->low, r->offset, &r->low) && i64_add(r->high, r->offset, &r->high);
     if (!fits || !is_roomy(r->den) || !is_roomy(r->offset) || !is_roomy(r->low) ||
         !is_roomy(r->high))
         return false;
@@ -71,8 +72,6 @@ static bool plan_rescale(const Fixed *v, const Quantizer *quant, int exponent, S
     r->q_high = round_div(r->mode, r->high, r->den);
     return true;
 }
-
-/* --- rounding in the body --------------------------------------------------------------------- */
 
 /* Integer arithmetic in one type. */
 typedef struct ScalarRescale {
@@ -108,10 +107,8 @@ static int log2_of(int64_t x)
 /* floor(n / den) for n >= low. Division truncates, so it runs on a non-negative number. */
 static Value *build_floor(ScalarRescale *s, Value *n, int64_t low, int64_t den)
 {
-    if (den == 1)
-        return n;
-    if ((den & (den - 1)) == 0)
-        return apply(s, ARITH(SHRSI), n, log2_of(den));
+    if (den == 1) return n;
+    if ((den & (den - 1)) == 0) return apply(s, ARITH(SHRSI), n, log2_of(den));
     int64_t lift = 0;
     bool ok = low >= 0 || i64_ceildiv(-low, den, &lift);
     assert(ok);
@@ -121,10 +118,10 @@ static Value *build_floor(ScalarRescale *s, Value *n, int64_t low, int64_t den)
 }
 
 /* if_negative where n < 0, else otherwise. */
-static Value *by_sign(ScalarRescale *s, const ShiftRescale *r, Value *n, int64_t if_negative, int64_t otherwise)
+static Value *by_sign(ScalarRescale *s, const ShiftRescale *r, Value *n, int64_t if_negative,
+                      int64_t otherwise)
 {
-    if (r->low >= 0)
-        return constant(s, otherwise);
+    if (r->low >= 0) return constant(s, otherwise);
     Value *is_negative = arith_cmpi(s->b, CMPI_SLT, n, constant(s, 0));
     Value *a = constant(s, if_negative), *b = constant(s, otherwise);
     return arith_select(s->b, is_negative, a, b);
@@ -143,12 +140,9 @@ static Value *build_addend(ScalarRescale *s, const ShiftRescale *r, Value *n)
     case ROUND_DOWN: return by_sign(s, r, n, r->den - 1, 0);
     default: break;
     }
-    if (r->den % 2 != 0)
-        return constant(s, half);
-    if (r->mode == ROUND_HALF_UP)
-        return by_sign(s, r, n, half - 1, half);
-    if (r->mode == ROUND_HALF_DOWN)
-        return by_sign(s, r, n, half, half - 1);
+    if (r->den % 2 != 0) return constant(s, half);
+    if (r->mode == ROUND_HALF_UP) return by_sign(s, r, n, half - 1, half);
+    if (r->mode == ROUND_HALF_DOWN) return by_sign(s, r, n, half, half - 1);
     Value *odd = apply(s, ARITH(ANDI), build_floor(s, n, r->low, r->den), 1);
     return add(s, odd, half - 1);
 }
@@ -156,8 +150,7 @@ static Value *build_addend(ScalarRescale *s, const ShiftRescale *r, Value *n)
 /* Bound of build_addend's result. */
 static int64_t largest_addend(const ShiftRescale *r)
 {
-    if (r->mode == ROUND_FLOOR)
-        return 0;
+    if (r->mode == ROUND_FLOOR) return 0;
     bool is_directed = r->mode == ROUND_CEIL || r->mode == ROUND_UP || r->mode == ROUND_DOWN;
     return is_directed ? r->den - 1 : r->den / 2;
 }
@@ -169,10 +162,8 @@ static uint32_t rescale_width(const Fixed *v, const ShiftRescale *r)
     int64_t low = r->low < 0 ? r->low : 0, high = r->high > 0 ? r->high : 0;
     bool is_power = (r->den & (r->den - 1)) == 0;
     high += largest_addend(r);
-    if (!is_power)
-        high += r->den - low; /* the lift is below den - low */
-    if (high < r->den)
-        high = r->den;
+    if (!is_power) high += r->den - low; /* the lift is below den - low */
+    if (high < r->den) high = r->den;
     uint32_t width = fixed_signed_width(low, high);
     uint32_t shifted = fixed_signed_width(r->low - r->offset, r->high - r->offset);
     width = shifted > width ? shifted : width;
@@ -189,16 +180,13 @@ static Value *build_rescale(ScalarRescale *s, const ShiftRescale *r, Value *v)
     if (r->den > 1 && r->mode != ROUND_FLOOR)
         n = build_binary(s->b, ARITH(ADDI), s->type, n, build_addend(s, r, n));
     n = build_floor(s, n, r->low, r->den);
-    if (r->q_low < r->clamp_low)
-        n = apply(s, ARITH(MAXSI), n, r->clamp_low);
-    if (r->q_high > r->clamp_high)
-        n = apply(s, ARITH(MINSI), n, r->clamp_high);
+    if (r->q_low < r->clamp_low) n = apply(s, ARITH(MAXSI), n, r->clamp_low);
+    if (r->q_high > r->clamp_high) n = apply(s, ARITH(MINSI), n, r->clamp_high);
     return add(s, n, -r->zero);
 }
 
-/* --- quantizers ------------------------------------------------------------------------------- */
-
-void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target, Fixed *out)
+void requant_build_bipolar(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *target,
+                           Fixed *out)
 {
     Generic generic;
     generic_elementwise(lw, &generic, &v->value, 1);
@@ -229,8 +217,7 @@ static bool passes_through(const Op *quantizer, const ShiftRescale *r)
 /* Type of q - zero: the quantizer's bits if there is no zero point. */
 static const Type *quant_type(OnnxLowering *lw, const Quantizer *quant)
 {
-    if (quant->zero == 0 && quant->bits > 0)
-        return type_i(lw->ctx, quant->bits);
+    if (quant->zero == 0 && quant->bits > 0) return type_i(lw->ctx, quant->bits);
     return type_i(lw->ctx, fixed_signed_width(quant->low - quant->zero, quant->high - quant->zero));
 }
 
@@ -238,8 +225,7 @@ bool requant_build_shift(OnnxLowering *lw, const Fixed *v, const QuantizerSpec *
 {
     const Quantizer *quant = &target->quant;
     ShiftRescale r;
-    if (!plan_rescale(v, quant, target->real.exponent, &r))
-        return lower_too_wide(lw);
+    if (!plan_rescale(v, quant, target->real.exponent, &r)) return lower_too_wide(lw);
     if (passes_through(lw->node, &r)) {
         *out = *v;
         return true;

@@ -10,8 +10,6 @@
 #include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg/requant/internal.h"
 
-/* --- thresholds ------------------------------------------------------------------------------- */
-
 /* Opens a reduction of v with constants of (channels, n) into elements that begin with `start`. */
 static void open_counting(Requant *r, Generic *g, Value *const *tables, uint32_t count,
                           int64_t start)
@@ -21,8 +19,7 @@ static void open_counting(Requant *r, Generic *g, Value *const *tables, uint32_t
     uint32_t rank = type->u.shaped.rank;
     const AffineExpr *dims[ONNX_MAX_RANK], *row[2];
     *g = (Generic){.loops = rank + 1, .inputs = 1 + count, .input = {r->v->value}};
-    for (uint32_t i = 0; i < rank; i++)
-        dims[i] = affine_dim(lw->ctx, i);
+    for (uint32_t i = 0; i < rank; i++) dims[i] = affine_dim(lw->ctx, i);
     row[0] = r->channels == 1 ? affine_const(lw->ctx, 0) : dims[r->axis];
     row[1] = affine_dim(lw->ctx, rank);
     g->is_reduction[rank] = true;
@@ -37,8 +34,7 @@ static void open_counting(Requant *r, Generic *g, Value *const *tables, uint32_t
 static bool any_falls(const Requant *r)
 {
     for (int64_t c = 0; c < r->channels; c++)
-        if (r->falls[c])
-            return true;
+        if (r->falls[c]) return true;
     return false;
 }
 
@@ -46,10 +42,8 @@ static bool any_falls(const Requant *r)
 static int64_t threshold_at(const Requant *r, int64_t c, int64_t i)
 {
     int64_t level = r->least + 1 + i;
-    if (level <= r->low[c])
-        return requant_first(r, c);
-    if (level > r->high[c])
-        return requant_last(r, c) + 1;
+    if (level <= r->low[c]) return requant_first(r, c);
+    if (level > r->high[c]) return requant_last(r, c) + 1;
     return r->at[c * r->width + level - r->low[c] - 1];
 }
 
@@ -70,16 +64,15 @@ static Value *threshold_tensor(Requant *r, int64_t levels)
     uint32_t width = fixed_signed_width(low, high), own = type_width(type_elem(r->v->value->type));
     own += r->v->is_unsigned;
     const Type *elem = type_i(lw->ctx, own > width ? own : width);
-    return arith_constant(&lw->b, attr_dense_i64(type_tensor(elem, dims, 2, NULL), values,
-                                                 (size_t)count));
+    return arith_constant(&lw->b,
+                          attr_dense_i64(type_tensor(elem, dims, 2, NULL), values, (size_t)count));
 }
 
 /* 1 where levels rise and -1 where they fall, per channel. */
 static Value *direction_tensor(Requant *r)
 {
     int64_t *values = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, r->channels);
-    for (int64_t c = 0; c < r->channels; c++)
-        values[c] = r->falls[c] ? -1 : 1;
+    for (int64_t c = 0; c < r->channels; c++) values[c] = r->falls[c] ? -1 : 1;
     const Type *type = type_tensor(type_i(r->lw->ctx, 2), &r->channels, 1, NULL);
     return arith_constant(&r->lw->b, attr_dense_i64(type, values, (size_t)r->channels));
 }
@@ -89,8 +82,7 @@ Value *requant_build_thresholds(Requant *r)
     bool has_signs = any_falls(r);
     Value *tables[2] = {threshold_tensor(r, r->most - r->least)};
     Generic g;
-    if (has_signs)
-        tables[1] = direction_tensor(r);
+    if (has_signs) tables[1] = direction_tensor(r);
     open_counting(r, &g, tables, 1 + has_signs, r->least);
     Builder *b = &g.body;
     const Type *wide = type_elem(tables[0]->type), *elem = type_elem(requant_type(r));
@@ -102,12 +94,10 @@ Value *requant_build_thresholds(Requant *r)
     return generic_close(&g, build_binary(b, ARITH(ADDI), elem, generic_arg(&g, g.inputs), step));
 }
 
-/* --- jumps ------------------------------------------------------------------------------------ */
-
 LevelChanges level_changes_create(int64_t channels)
 {
     return (LevelChanges){.first = xcalloc((size_t)channels + 1, sizeof(int64_t)),
-                   .base = xcalloc((size_t)channels, sizeof(int64_t))};
+                          .base = xcalloc((size_t)channels, sizeof(int64_t))};
 }
 
 void level_changes_free(LevelChanges *jumps)
@@ -126,8 +116,7 @@ void level_changes_begin(LevelChanges *jumps, int64_t channel, int64_t level)
 void level_changes_add(LevelChanges *jumps, int64_t channel, int64_t q, int64_t rise)
 {
     size_t len = jumps->list.len;
-    if (rise == 0)
-        return;
+    if (rise == 0) return;
     if (len > (size_t)jumps->first[channel] && jumps->list.data[len - 1].q == q)
         jumps->list.data[len - 1].rise += rise;
     else
@@ -165,7 +154,7 @@ void level_changes_of_rows(const Requant *r, LevelChanges *out)
             level_changes_begin(out, channel, level_at(r, row, false));
         else
             level_changes_add(out, channel, r->from[row],
-                      level_at(r, row, false) - level_at(r, row - 1, true));
+                              level_at(r, row, false) - level_at(r, row - 1, true));
         jump_along_row(r, out, row);
     }
     level_changes_end(out, r->channels);
@@ -175,12 +164,10 @@ bool level_changes_of_levels(Requant *r, LevelChanges *out)
 {
     int64_t count = r->v->high - r->v->low + 1;
     Array *q = requant_candidates(r, count);
-    for (int64_t i = 0; i < q->count; i++)
-        array_set_i64(q, i, r->v->low + i % count);
+    for (int64_t i = 0; i < q->count; i++) array_set_i64(q, i, r->v->low + i % count);
     int64_t *levels = requant_levels(r, q);
     array_unref(q);
-    if (!levels)
-        return false;
+    if (!levels) return false;
     *out = level_changes_create(r->channels);
     r->least = r->most = levels[0];
     for (int64_t i = 0; i < r->channels * count && !r->is_undefined; i++) {
@@ -204,8 +191,7 @@ int64_t level_changes_count(const Requant *r, const LevelChanges *jumps, int64_t
 LevelChange level_change_at(const Requant *r, const LevelChanges *jumps, int64_t channel, int64_t i)
 {
     int64_t lift = jumps->base[channel] - r->least;
-    if (lift > 0 && i-- == 0)
-        return (LevelChange){r->v->low, lift};
+    if (lift > 0 && i-- == 0) return (LevelChange){r->v->low, lift};
     i += jumps->first[channel];
     return i < jumps->first[channel + 1] ? jumps->list.data[i] : (LevelChange){r->v->high + 1, 1};
 }
@@ -221,10 +207,9 @@ static Value *rise_tensor(Requant *r, int64_t *rises, const int64_t *dims)
     const Type *elem = type_elem(requant_type(r));
     if (fixed_signed_width(low, high) < type_width(elem))
         elem = type_i(r->lw->ctx, fixed_signed_width(low, high));
-    for (int64_t i = 0; i < count; i++)
-        rises[i] = array_wrap(elem, rises[i]);
-    return arith_constant(&r->lw->b, attr_dense_i64(type_tensor(elem, dims, 2, NULL), rises,
-                                                    (size_t)count));
+    for (int64_t i = 0; i < count; i++) rises[i] = array_wrap(elem, rises[i]);
+    return arith_constant(&r->lw->b,
+                          attr_dense_i64(type_tensor(elem, dims, 2, NULL), rises, (size_t)count));
 }
 
 const Type *requant_place_type(const Requant *r)
@@ -275,8 +260,6 @@ Value *requant_build_level_changes(Requant *r, const LevelChanges *jumps)
     return generic_close(&g, arith_select(b, passed, next, generic_arg(&g, 3)));
 }
 
-/* --- tables ----------------------------------------------------------------------------------- */
-
 /* Integers but one; the range may fill 64 bits. */
 static uint64_t spread_of(const Requant *r)
 {
@@ -316,8 +299,7 @@ static Value *level_table(Requant *r, const LevelChanges *jumps, int64_t count)
 static Value *channel_offsets(Requant *r, const Type *elem, int64_t count)
 {
     int64_t *offsets = ARENA_ARRAY(&r->lw->pass->scratch, int64_t, r->channels);
-    for (int64_t c = 0; c < r->channels; c++)
-        offsets[c] = c * count - r->v->low;
+    for (int64_t c = 0; c < r->channels; c++) offsets[c] = c * count - r->v->low;
     const Type *type = type_tensor(elem, &r->channels, 1, NULL);
     return arith_constant(&r->lw->b, attr_dense_i64(type, offsets, (size_t)r->channels));
 }
@@ -325,23 +307,23 @@ static Value *channel_offsets(Requant *r, const Type *elem, int64_t count)
 Value *requant_build_table(Requant *r, const LevelChanges *jumps)
 {
     OnnxLowering *lw = r->lw;
-    if (!requant_fits_table(r))
-        return NULL;
+    if (!requant_fits_table(r)) return NULL;
     int64_t count = r->v->high - r->v->low + 1, last = r->channels * count - 1;
     uint32_t own = type_width(type_elem(r->v->value->type)) + r->v->is_unsigned;
-    uint32_t width = fixed_signed_width(r->v->low, last > last - r->v->low ? last : last - r->v->low);
+    uint32_t width =
+        fixed_signed_width(r->v->low, last > last - r->v->low ? last : last - r->v->low);
     const Type *wide = type_i(lw->ctx, own > width ? own : width);
     bool has_channels = r->channels > 1;
     Value *levels = level_table(r, jumps, count), *inputs[2] = {r->v->value};
     Generic g;
-    if (has_channels)
-        inputs[1] = channel_offsets(r, wide, count);
+    if (has_channels) inputs[1] = channel_offsets(r, wide, count);
     generic_along(lw, &g, inputs, 1 + has_channels, (uint32_t)r->axis);
     generic_open(lw, &g, build_empty(lw, requant_type(r)));
     Builder *b = &g.body;
     Value *q = build_extend(b, generic_arg(&g, 0), wide, r->v->is_unsigned);
     if (has_channels || r->v->low != 0)
         q = build_binary(b, ARITH(ADDI), wide, q,
-                         has_channels ? generic_arg(&g, 1) : arith_constant_int(b, wide, -r->v->low));
+                         has_channels ? generic_arg(&g, 1)
+                                      : arith_constant_int(b, wide, -r->v->low));
     return generic_close(&g, build_lookup(b, levels, q));
 }

@@ -10,8 +10,7 @@
 static const Type *narrow_type(const Type *shape, int64_t low, int64_t high, bool is_unsigned)
 {
     uint32_t width = fixed_signed_width(low, high);
-    if (is_unsigned && width > 2)
-        width--; /* no sign bit */
+    if (is_unsigned && width > 2) width--; /* no sign bit */
     return type_with_elem(shape, type_i(shape->ctx, width));
 }
 
@@ -26,14 +25,11 @@ void constant_narrow(FixedConstant *constant)
     constant->type = narrow_type(constant->type, low, high, constant->is_unsigned);
 }
 
-/* --- quantized -------------------------------------------------------------------------------- */
-
 static bool split_scales(const Attr *scales, FixedConstant *out)
 {
     for (int64_t i = 0; i < dense_count(scales); i++) {
         double scale = onnx_dense_number(scales, i);
-        if (!(scale > 0.0) || scale - scale != 0.0)
-            return false;
+        if (!(scale > 0.0) || scale - scale != 0.0) return false;
         fixed_split_scale(scale, &out->units[i], &out->exponents[i]);
     }
     return true;
@@ -42,8 +38,7 @@ static bool split_scales(const Attr *scales, FixedConstant *out)
 /* The dimension the scales go along. */
 static int scale_axis(const Op *dequantize, const Type *type, int64_t scale_count)
 {
-    if (scale_count == 1)
-        return -1;
+    if (scale_count == 1) return -1;
     const Attr *attr = op_attr(dequantize, "axis");
     int64_t axis = attr ? attr_int_value(attr) : 1;
     return (int)(axis < 0 ? axis + type->u.shaped.rank : axis);
@@ -65,8 +60,7 @@ static bool subtract_zero_points(const Attr *zeros, FixedConstant *constant)
     int64_t stride = constant->axis < 0 ? constant->count : axis_stride(constant);
     for (int64_t i = 0; i < constant->count; i++) {
         int64_t zero = dense_i64(zeros, i / stride % zero_count);
-        if (!i64_add(constant->values[i], -zero, &constant->values[i]))
-            return false;
+        if (!i64_add(constant->values[i], -zero, &constant->values[i])) return false;
     }
     constant->is_unsigned = false;
     constant_narrow(constant);
@@ -79,30 +73,23 @@ static bool from_dequantize(OnnxLowering *lw, const Op *dequantize, FixedConstan
     const Attr *scales = onnx_constant(op_operand(dequantize, 1));
     bool has_zeros = onnx_operand(dequantize, 2) != NULL;
     const Attr *zeros = has_zeros ? onnx_constant(op_operand(dequantize, 2)) : NULL;
-    if (!values || !scales || (has_zeros && !zeros))
-        return false;
+    if (!values || !scales || (has_zeros && !zeros)) return false;
     const Type *elem = type_elem(values->type);
     bool has_blocks = onnx_int(dequantize, "block_size", 0) != 0;
-    if (!type_is_integer(elem) || type_width(elem) > 62 || has_blocks)
-        return false;
+    if (!type_is_integer(elem) || type_width(elem) > 62 || has_blocks) return false;
     int64_t scale_count = dense_count(scales);
     out->count = dense_count(values);
     out->values = ARENA_ARRAY(&lw->pass->scratch, int64_t, out->count);
-    for (int64_t i = 0; i < out->count; i++)
-        out->values[i] = dense_i64(values, i);
+    for (int64_t i = 0; i < out->count; i++) out->values[i] = dense_i64(values, i);
     out->is_unsigned = elem->u.integer.sign == UNSIGNED;
     out->type = type_with_elem(values->type, type_i(lw->ctx, type_width(elem)));
     out->axis = scale_axis(dequantize, values->type, scale_count);
     out->exponents = ARENA_ARRAY(&lw->pass->scratch, int, scale_count);
     out->units = ARENA_ARRAY(&lw->pass->scratch, double, scale_count);
-    if (!split_scales(scales, out) || (zeros && !subtract_zero_points(zeros, out)))
-        return false;
-    if (scales->u.dense.is_splat)
-        out->axis = -1;
+    if (!split_scales(scales, out) || (zeros && !subtract_zero_points(zeros, out))) return false;
+    if (scales->u.dense.is_splat) out->axis = -1;
     return true;
 }
-
-/* --- any other -------------------------------------------------------------------------------- */
 
 enum { NO_EXPONENT = 4096, MAX_BITS = 16 };
 
@@ -114,14 +101,11 @@ static bool common_exponent(const Array *values, int *out)
         double x = array_get_f64(values, i);
         int64_t mantissa;
         int exponent;
-        if (x - x != 0)
-            return false;
+        if (x - x != 0) return false;
         onnx_split_float(x, &mantissa, &exponent);
-        if (mantissa != 0 && exponent < *out)
-            *out = exponent;
+        if (mantissa != 0 && exponent < *out) *out = exponent;
     }
-    if (*out == NO_EXPONENT)
-        *out = 0;
+    if (*out == NO_EXPONENT) *out = 0;
     return true;
 }
 
@@ -144,12 +128,9 @@ static bool is_narrow(const FixedConstant *constant)
 static void divide_values(FixedConstant *out)
 {
     int64_t divisor = 0;
-    for (int64_t i = 0; i < out->count; i++)
-        divisor = common_divisor(divisor, out->values[i]);
-    if (divisor <= 1)
-        return;
-    for (int64_t i = 0; i < out->count; i++)
-        out->values[i] /= divisor;
+    for (int64_t i = 0; i < out->count; i++) divisor = common_divisor(divisor, out->values[i]);
+    if (divisor <= 1) return;
+    for (int64_t i = 0; i < out->count; i++) out->values[i] /= divisor;
     int exponent;
     fixed_split_scale((double)divisor, &out->units[0], &exponent);
     out->exponents[0] += exponent;
@@ -162,21 +143,18 @@ static bool from_floats(OnnxLowering *lw, const Array *values, FixedConstant *ou
     out->exponents = ARENA_ARRAY(&lw->pass->scratch, int, 1);
     out->units = ARENA_ARRAY(&lw->pass->scratch, double, 1);
     out->units[0] = 1.0;
-    if (!common_exponent(values, out->exponents))
-        return false;
+    if (!common_exponent(values, out->exponents)) return false;
     out->count = values->count;
     out->values = ARENA_ARRAY(&lw->pass->scratch, int64_t, out->count);
     for (int64_t i = 0; i < out->count; i++) {
         int64_t mantissa;
         int exponent;
         onnx_split_float(array_get_f64(values, i), &mantissa, &exponent);
-        if (!fixed_shift_i64(mantissa, exponent - out->exponents[0], &out->values[i]))
-            return false;
+        if (!fixed_shift_i64(mantissa, exponent - out->exponents[0], &out->values[i])) return false;
     }
     out->type = values->type;
     constant_narrow(out);
-    if (!is_narrow(out))
-        divide_values(out);
+    if (!is_narrow(out)) divide_values(out);
     return is_narrow(out);
 }
 
@@ -185,8 +163,7 @@ bool lower_constant(OnnxLowering *lw, uint32_t index, FixedConstant *out)
     Value *value = op_operand(lw->node, index);
     const Op *op = value_def(value);
     *out = (FixedConstant){0};
-    if (op && op->def == ONNX(DEQUANTIZE_LINEAR))
-        return from_dequantize(lw, op, out);
+    if (op && op->def == ONNX(DEQUANTIZE_LINEAR)) return from_dequantize(lw, op, out);
     const Array *array = lower_array(lw, value);
     return array && array_is_float(array) && from_floats(lw, array, out);
 }
@@ -195,19 +172,14 @@ bool constant_has_one_unit(const FixedConstant *constant)
 {
     int64_t channels = constant->axis < 0 ? 1 : constant->type->u.shaped.dims[constant->axis];
     for (int64_t i = 1; i < channels; i++)
-        if (constant->units[i] != constant->units[0])
-            return false;
+        if (constant->units[i] != constant->units[0]) return false;
     return true;
 }
 
-/* --- use -------------------------------------------------------------------------------------- */
-
 bool constant_align(FixedConstant *constant)
 {
-        if (constant->axis < 0)
-        return true;
-    if (!constant_has_one_unit(constant))
-        return false;
+    if (constant->axis < 0) return true;
+    if (!constant_has_one_unit(constant)) return false;
     int64_t channels = constant->type->u.shaped.dims[constant->axis];
     int64_t stride = axis_stride(constant);
     int least = constant->exponents[0];
@@ -215,8 +187,7 @@ bool constant_align(FixedConstant *constant)
         least = constant->exponents[i] < least ? constant->exponents[i] : least;
     for (int64_t i = 0; i < constant->count; i++) {
         int shift = constant->exponents[i / stride % channels] - least;
-        if (!fixed_shift_i64(constant->values[i], shift, &constant->values[i]))
-            return false;
+        if (!fixed_shift_i64(constant->values[i], shift, &constant->values[i])) return false;
     }
     constant->axis = -1;
     constant->exponents[0] = least;

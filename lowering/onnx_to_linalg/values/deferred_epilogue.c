@@ -1,15 +1,14 @@
 /* Chains: what the network does to integers before it quantizes them again. A chain is not computed
  * where it arises; a quantizer takes it in whole, and only where a plain tensor is needed it is
  * built as floating-point arithmetic.
- * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-deferred-epilogue.mir, test/e2e/import_check.py */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-deferred-epilogue.mir,
+ * test/e2e/import_check.py */
 #include <math.h>
 #include <stdlib.h>
 
 #include "dialects/arith/arith.h"
-#include "lowering/onnx_to_linalg/values/values.h"
 #include "lowering/onnx_to_linalg/values/internal.h"
-
-/* --- which nodes may join --------------------------------------------------------------------- */
+#include "lowering/onnx_to_linalg/values/values.h"
 
 /* Steps of a chain are few; their evaluation recurses. */
 enum { MAX_STEPS = 256 };
@@ -21,10 +20,8 @@ static int varying_axis(const Array *constant, uint32_t rank)
     int axis = -1;
     uint32_t own = constant->type->u.shaped.rank;
     for (uint32_t i = 0; i < own; i++) {
-        if (constant->type->u.shaped.dims[i] == 1)
-            continue;
-        if (axis != -1 || own > rank)
-            return -2;
+        if (constant->type->u.shaped.dims[i] == 1) continue;
+        if (axis != -1 || own > rank) return -2;
         axis = (int)(rank - own + i);
     }
     return axis;
@@ -33,8 +30,7 @@ static int varying_axis(const Array *constant, uint32_t rank)
 /* Joins the axis of one more constant; false when two differ. */
 static bool join_axis(int *axis, int other)
 {
-    if (other == -1 || other == *axis)
-        return true;
+    if (other == -1 || other == *axis) return true;
     bool first = *axis == -1 && other >= 0;
     *axis = first ? other : *axis;
     return first;
@@ -54,8 +50,7 @@ static bool same_base(const Fixed *a, const Fixed *b)
 static const Fixed *joined_operand(OnnxLowering *lw, uint32_t index)
 {
     const Op *op = lw->node;
-    if (op->operand_count != 2 || lower_array(lw, op_operand(op, 1 - index)))
-        return NULL;
+    if (op->operand_count != 2 || lower_array(lw, op_operand(op, 1 - index))) return NULL;
     const Fixed *x = lower_fixed(lw, index), *y = lower_fixed(lw, 1 - index);
     bool same_type = op_operand(op, 0)->type == op_operand(op, 1)->type;
     return x && y && same_type && same_base(x, y) ? y : NULL;
@@ -67,14 +62,11 @@ static bool find_axis(OnnxLowering *lw, uint32_t index, int *axis)
     const Op *op = lw->node;
     uint32_t rank = op_result(op, 0)->type->u.shaped.rank;
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        if (i == index || !onnx_operand(op, i))
-            continue;
+        if (i == index || !onnx_operand(op, i)) continue;
         const Array *constant = lower_array(lw, op_operand(op, i));
-        if (!constant)
-            return false;
+        if (!constant) return false;
         bool is_batch_norm = op->def == ONNX(BATCH_NORMALIZATION);
-        if (!join_axis(axis, is_batch_norm ? 1 : varying_axis(constant, rank)))
-            return false;
+        if (!join_axis(axis, is_batch_norm ? 1 : varying_axis(constant, rank))) return false;
     }
     return true;
 }
@@ -82,8 +74,7 @@ static bool find_axis(OnnxLowering *lw, uint32_t index, int *axis)
 static bool results_are_used(const Op *op)
 {
     for (uint32_t i = 1; i < op->result_count; i++)
-        if (value_has_uses(op_result(op, i)))
-            return true;
+        if (value_has_uses(op_result(op, i))) return true;
     return false;
 }
 
@@ -95,11 +86,11 @@ static bool is_scalar_function(const Op *op, uint32_t index)
            type_is_float(type_elem(type)) && !results_are_used(op);
 }
 
-EpilogueOp *epilogue_append_op(OnnxLowering *lw, const EpilogueOp *before, const Op *node, uint32_t operand)
+EpilogueOp *epilogue_append_op(OnnxLowering *lw, const EpilogueOp *before, const Op *node,
+                               uint32_t operand)
 {
     uint32_t size = 1 + (before ? before->size : 0);
-    if (size > MAX_STEPS)
-        return NULL;
+    if (size > MAX_STEPS) return NULL;
     EpilogueOp *step = ARENA_NEW(&lw->pass->scratch, EpilogueOp);
     *step = (EpilogueOp){.before = before, .node = node, .operand = operand, .size = size};
     return step;
@@ -116,10 +107,8 @@ static void set_course(OnnxLowering *lw, Epilogue *chain, const EpilogueOp *step
         course = monotonicity_of_product(lw, step->before, step->other, &turn);
     else
         course = NOT_MONOTONE;
-    if (course == MONOTONE)
-        return;
-    if (chain->course != MONOTONE)
-        course = NOT_MONOTONE;
+    if (course == MONOTONE) return;
+    if (chain->course != MONOTONE) course = NOT_MONOTONE;
     chain->course = course;
     chain->extremum_op = step;
     chain->turn = turn;
@@ -144,8 +133,7 @@ static bool join(OnnxLowering *lw, uint32_t index, const Fixed *x, const Fixed *
         (other ? other->size : 0) > MAX_STEPS / 2)
         return false;
     EpilogueOp *step = epilogue_append_op(lw, before, lw->node, index);
-    if (!step)
-        return false;
+    if (!step) return false;
     step->joins = true;
     step->other = other;
     step->size += other ? other->size : 0;
@@ -165,8 +153,7 @@ static bool join(OnnxLowering *lw, uint32_t index, const Fixed *x, const Fixed *
 bool epilogue_append(OnnxLowering *lw, uint32_t index)
 {
     const Fixed *operand = lower_fixed(lw, index);
-    if (!operand || !is_scalar_function(lw->node, index))
-        return false;
+    if (!operand || !is_scalar_function(lw->node, index)) return false;
     const Fixed *beside = joined_operand(lw, index);
     const EpilogueOp *last = last_step(operand);
     if (beside) {
@@ -174,11 +161,9 @@ bool epilogue_append(OnnxLowering *lw, uint32_t index)
         return is_longer ? join(lw, 1 - index, beside, operand) : join(lw, index, operand, beside);
     }
     int axis = operand->chain ? operand->chain->axis : -1;
-    if (!find_axis(lw, index, &axis))
-        return false;
+    if (!find_axis(lw, index, &axis)) return false;
     EpilogueOp *step = epilogue_append_op(lw, last, lw->node, index);
-    if (!step)
-        return false;
+    if (!step) return false;
     Fixed result = *operand;
     Epilogue *chain = ARENA_NEW(&lw->pass->scratch, Epilogue);
     *chain = operand->chain ? *operand->chain : (Epilogue){.axis = -1};
@@ -192,7 +177,7 @@ bool epilogue_append(OnnxLowering *lw, uint32_t index)
 }
 
 bool epilogue_affine(OnnxLowering *lw, Fixed *fixed, int axis, const double *factors,
-                  const double *biases)
+                     const double *biases)
 {
     const Epilogue *old = fixed->chain;
     if (old && (old->last || old->biases || (factors && old->factors) || old->axis != axis))
@@ -205,8 +190,6 @@ bool epilogue_affine(OnnxLowering *lw, Fixed *fixed, int axis, const double *fac
     fixed->chain = chain;
     return true;
 }
-
-/* --- values ----------------------------------------------------------------------------------- */
 
 /* (1, channels, count) */
 static const Type *candidate_type(const Type *elem, int64_t channels, int64_t count)
@@ -259,8 +242,7 @@ static Array *turn_channels(const Op *node, Array *x, bool to_last)
     uint32_t own = x->type->u.shaped.rank;
     channels = from[to_last ? 1 : own - 1];
     count = from[to_last ? 2 : own - 2];
-    for (uint32_t i = 0; i < rank; i++)
-        dims[i] = 1;
+    for (uint32_t i = 0; i < rank; i++) dims[i] = 1;
     dims[rank - 2] = to_last ? count : channels;
     dims[rank - 1] = to_last ? channels : count;
     Array *y = array_new(type_tensor(type_elem(x->type), dims, rank, NULL));
@@ -297,10 +279,8 @@ static Array *apply_step(OnnxLowering *lw, const EpilogueOp *step, Array *x, Arr
     strbuf_clear(&lw->why);
     bool done = onnx_eval(node, inputs, results, &lw->why);
     Array *result = done ? results[0] : NULL;
-    for (uint32_t i = 1; done && i < node->result_count; i++)
-        array_unref(results[i]);
-    for (uint32_t i = 0; i < node->operand_count; i++)
-        array_unref(inputs[i]);
+    for (uint32_t i = 1; done && i < node->result_count; i++) array_unref(results[i]);
+    for (uint32_t i = 0; i < node->operand_count; i++) array_unref(inputs[i]);
     free(results);
     free(inputs);
     return result && turns ? turn_channels(node, result, false) : result;
@@ -308,8 +288,7 @@ static Array *apply_step(OnnxLowering *lw, const EpilogueOp *step, Array *x, Arr
 
 Array *epilogue_apply(OnnxLowering *lw, const EpilogueOp *last, Array *x)
 {
-    if (!last)
-        return x;
+    if (!last) return x;
     Array *first = array_ref(x);
     Array *before = epilogue_apply(lw, last->before, x);
     Array *other = before && last->joins ? epilogue_apply(lw, last->other, array_ref(first)) : NULL;
@@ -326,8 +305,6 @@ Array *epilogue_values(OnnxLowering *lw, const Fixed *fixed, const Type *like, c
     const EpilogueOp *last = fixed->chain ? fixed->chain->last : NULL;
     return epilogue_apply(lw, last, epilogue_first(fixed, type_elem(like), q));
 }
-
-/* --- in floating point ------------------------------------------------------------------------ */
 
 /* One f64 per channel. */
 static Value *channel_doubles(OnnxLowering *lw, const double *values, int64_t count)
@@ -358,12 +335,9 @@ static Value *build_first(OnnxLowering *lw, const Fixed *fixed, const Type *like
                      build_number(b, f64, ldexp(fixed->unit, fixed->exponent)));
     if (fixed->divisor != 1)
         x = build_binary(b, ARITH(DIVF), f64, x, build_number(b, f64, (double)fixed->divisor));
-    if (factor)
-        x = build_binary(b, ARITH(MULF), f64, x, generic_arg(&generic, factor));
-    if (bias)
-        x = build_binary(b, ARITH(ADDF), f64, x, generic_arg(&generic, bias));
-    if (elem != f64)
-        x = build_unary(b, ARITH(TRUNCF), elem, x);
+    if (factor) x = build_binary(b, ARITH(MULF), f64, x, generic_arg(&generic, factor));
+    if (bias) x = build_binary(b, ARITH(ADDF), f64, x, generic_arg(&generic, bias));
+    if (elem != f64) x = build_unary(b, ARITH(TRUNCF), elem, x);
     return generic_close(&generic, x);
 }
 
@@ -371,13 +345,11 @@ static Value *build_first(OnnxLowering *lw, const Fixed *fixed, const Type *like
 static Value *build_step(OnnxLowering *lw, const EpilogueOp *step, Value *first)
 {
     Value *operands[2];
-    if (!step)
-        return first;
+    if (!step) return first;
     Value *before = build_step(lw, step->before, first);
     Value *other = before && step->joins ? build_step(lw, step->other, first) : NULL;
     lw->node = (Op *)step->node;
-    if (!before || !step->joins)
-        return before ? build_plain_node(lw, step->operand, before) : NULL;
+    if (!before || !step->joins) return before ? build_plain_node(lw, step->operand, before) : NULL;
     operands[step->operand] = before;
     operands[1 - step->operand] = other;
     return other ? build_plain_on(lw, operands, 2) : NULL;

@@ -1,24 +1,59 @@
 /* Element-wise nodes as kernels on plain tensors, stretched by numpy's rules.
  * Tests: lit/lowering/onnx_to_linalg/onnx-to-linalg-elementwise.mir, test/e2e/onnx_cases.py */
-#include "lowering/onnx_to_linalg/values/values.h"
-
 #include <math.h>
 
 #include "dialects/arith/arith.h"
+#include "lowering/onnx_to_linalg/values/values.h"
 
 bool lower_is_elementwise(const Op *node)
 {
     switch (node->def - onnx_ops) {
-    case ONNX_ABS: case ONNX_ADD: case ONNX_AND: case ONNX_BATCH_NORMALIZATION: case ONNX_CAST:
-    case ONNX_CEIL: case ONNX_CLIP: case ONNX_DIV: case ONNX_ELU: case ONNX_EQUAL: case ONNX_ERF:
-    case ONNX_EXP: case ONNX_FLOOR: case ONNX_GELU: case ONNX_GREATER:
-    case ONNX_GREATER_OR_EQUAL: case ONNX_HARD_SIGMOID: case ONNX_HARD_SWISH:
-    case ONNX_LEAKY_RELU: case ONNX_LESS: case ONNX_LESS_OR_EQUAL: case ONNX_LOG: case ONNX_MAX:
-    case ONNX_MEAN: case ONNX_MIN: case ONNX_MOD: case ONNX_MUL: case ONNX_NEG: case ONNX_NOT:
-    case ONNX_OR: case ONNX_POW: case ONNX_PRELU: case ONNX_RECIPROCAL: case ONNX_RELU:
-    case ONNX_ROUND: case ONNX_SELU: case ONNX_SIGMOID: case ONNX_SIGN: case ONNX_SOFTPLUS:
-    case ONNX_SOFTSIGN: case ONNX_SQRT: case ONNX_SUB: case ONNX_SUM: case ONNX_TANH:
-    case ONNX_WHERE: case ONNX_XOR: return true;
+    case ONNX_ABS:
+    case ONNX_ADD:
+    case ONNX_AND:
+    case ONNX_BATCH_NORMALIZATION:
+    case ONNX_CAST:
+    case ONNX_CEIL:
+    case ONNX_CLIP:
+    case ONNX_DIV:
+    case ONNX_ELU:
+    case ONNX_EQUAL:
+    case ONNX_ERF:
+    case ONNX_EXP:
+    case ONNX_FLOOR:
+    case ONNX_GELU:
+    case ONNX_GREATER:
+    case ONNX_GREATER_OR_EQUAL:
+    case ONNX_HARD_SIGMOID:
+    case ONNX_HARD_SWISH:
+    case ONNX_LEAKY_RELU:
+    case ONNX_LESS:
+    case ONNX_LESS_OR_EQUAL:
+    case ONNX_LOG:
+    case ONNX_MAX:
+    case ONNX_MEAN:
+    case ONNX_MIN:
+    case ONNX_MOD:
+    case ONNX_MUL:
+    case ONNX_NEG:
+    case ONNX_NOT:
+    case ONNX_OR:
+    case ONNX_POW:
+    case ONNX_PRELU:
+    case ONNX_RECIPROCAL:
+    case ONNX_RELU:
+    case ONNX_ROUND:
+    case ONNX_SELU:
+    case ONNX_SIGMOID:
+    case ONNX_SIGN:
+    case ONNX_SOFTPLUS:
+    case ONNX_SOFTSIGN:
+    case ONNX_SQRT:
+    case ONNX_SUB:
+    case ONNX_SUM:
+    case ONNX_TANH:
+    case ONNX_WHERE:
+    case ONNX_XOR: return true;
     default: return false;
     }
 }
@@ -44,8 +79,7 @@ static Value *apply(OnnxLowering *lw, Value *const *inputs, uint32_t count, cons
     Value *args[GENERIC_MAX_INPUTS];
     bool is_unsigned = lower_is_unsigned_elem(op_operand(lw->node, 0)->type);
     open_kernel(lw, &generic, inputs, count, type);
-    for (uint32_t i = 0; i < count; i++)
-        args[i] = generic_arg(&generic, i);
+    for (uint32_t i = 0; i < count; i++) args[i] = generic_arg(&generic, i);
     Value *y = build_scalar(&generic.body, lw->node, type_elem(type), args, count, is_unsigned);
     if (!y) {
         op_erase(generic.op);
@@ -53,8 +87,6 @@ static Value *apply(OnnxLowering *lw, Value *const *inputs, uint32_t count, cons
     }
     return generic_close(&generic, y);
 }
-
-/* --- nodes with operands of their own kind ---------------------------------------------------- */
 
 /* x * scale / sqrt(var + epsilon) + (B - mean * ...): one product and one sum per channel. */
 static Value *build_batch_norm(OnnxLowering *lw, Value *x)
@@ -99,11 +131,9 @@ static Value *build_clip(OnnxLowering *lw, Value *x)
     bool is_float = type_is_float(elem);
     bool is_unsigned = lower_is_unsigned_elem(op_operand(lw->node, 0)->type);
     for (uint32_t i = 1; i <= 2; i++) {
-        if (!onnx_operand(lw->node, i))
-            continue;
+        if (!onnx_operand(lw->node, i)) continue;
         inputs[count] = lower_plain(lw, i);
-        if (!inputs[count])
-            return NULL;
+        if (!inputs[count]) return NULL;
         if (i == 1)
             defs[count] = is_float ? ARITH(MAXIMUMF) : is_unsigned ? ARITH(MAXUI) : ARITH(MAXSI);
         else
@@ -125,14 +155,13 @@ static Value *build_variadic(OnnxLowering *lw, Value *const *inputs, uint32_t co
     Value *y = inputs[0];
     for (uint32_t i = 1; y && i < count; i++)
         y = apply(lw, (Value *const[]){y, inputs[i]}, 2, type);
-    if (!y || lw->node->def != ONNX(MEAN) || count == 1)
-        return y;
+    if (!y || lw->node->def != ONNX(MEAN) || count == 1) return y;
     Generic generic;
     open_kernel(lw, &generic, &y, 1, type);
     Builder *b = &generic.body;
     Value *divisor = build_float(b, type_elem(type), (double)count);
-    return generic_close(&generic, build_binary(b, ARITH(DIVF), type_elem(type),
-                                                generic_arg(&generic, 0), divisor));
+    return generic_close(
+        &generic, build_binary(b, ARITH(DIVF), type_elem(type), generic_arg(&generic, 0), divisor));
 }
 
 static bool is_variadic(const Op *op)
@@ -143,23 +172,19 @@ static bool is_variadic(const Op *op)
 
 Value *build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count)
 {
-    if (is_variadic(lw->node))
-        return build_variadic(lw, inputs, count);
+    if (is_variadic(lw->node)) return build_variadic(lw, inputs, count);
     return apply(lw, inputs, count, lower_plain_type(op_result(lw->node, 0)->type));
 }
 
 Value *build_plain_node(OnnxLowering *lw, uint32_t index, Value *x)
 {
     const Op *op = lw->node;
-    if (op->def == ONNX(BATCH_NORMALIZATION))
-        return build_batch_norm(lw, x);
-    if (op->def == ONNX(CLIP))
-        return build_clip(lw, x);
+    if (op->def == ONNX(BATCH_NORMALIZATION)) return build_batch_norm(lw, x);
+    if (op->def == ONNX(CLIP)) return build_clip(lw, x);
     Value **inputs = ARENA_ARRAY(&lw->pass->scratch, Value *, op->operand_count);
     for (uint32_t i = 0; i < op->operand_count; i++) {
         inputs[i] = i == index ? x : lower_plain(lw, i);
-        if (!inputs[i])
-            return NULL;
+        if (!inputs[i]) return NULL;
     }
     return build_plain_on(lw, inputs, op->operand_count);
 }

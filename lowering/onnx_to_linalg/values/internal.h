@@ -8,6 +8,7 @@
  * With COURSE_ONE_TURN *turn is the operand at which it turns. */
 Monotonicity monotonicity_of_node(OnnxLowering *lw, uint32_t index, double *turn);
 /* Of what step x gives times what step f gives, by what x gives. */
-Monotonicity monotonicity_of_product(OnnxLowering *lw, const EpilogueOp *x, const EpilogueOp *f, double *turn);
+Monotonicity monotonicity_of_product(OnnxLowering *lw, const EpilogueOp *x, const EpilogueOp *f,
+                                     double *turn);
 
 #endif

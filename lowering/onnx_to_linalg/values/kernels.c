@@ -5,13 +5,10 @@
 #include "dialects/tensor/tensor.h"
 #include "lowering/onnx_to_linalg/values/values.h"
 
-/* --- widths ----------------------------------------------------------------------------------- */
-
 uint32_t fixed_signed_width(int64_t low, int64_t high)
 {
     uint32_t width = 2;
-    while (width < 64 &&
-           (low < -(INT64_C(1) << (width - 1)) || high >= INT64_C(1) << (width - 1)))
+    while (width < 64 && (low < -(INT64_C(1) << (width - 1)) || high >= INT64_C(1) << (width - 1)))
         width++;
     return width;
 }
@@ -19,15 +16,13 @@ uint32_t fixed_signed_width(int64_t low, int64_t high)
 bool fixed_shift_i64(int64_t x, int64_t shift, int64_t *out)
 {
     *out = 0;
-    if (x == 0)
-        return true;
+    if (x == 0) return true;
     return shift >= 0 && shift < 63 && i64_mul(x, INT64_C(1) << shift, out);
 }
 
 Value *build_extend(Builder *b, Value *value, const Type *type, bool is_unsigned)
 {
-    if (value->type == type)
-        return value;
+    if (value->type == type) return value;
     return build_unary(b, is_unsigned ? ARITH(EXTUI) : ARITH(EXTSI), type, value);
 }
 
@@ -45,8 +40,6 @@ Value *build_lookup(Builder *b, Value *table, Value *at)
     return op_result(build(b, TENSOR(EXTRACT), operands, 2, &elem, 1, NULL, 0), 0);
 }
 
-/* --- tensors ---------------------------------------------------------------------------------- */
-
 Value *build_empty(OnnxLowering *lw, const Type *type)
 {
     return op_result(build(&lw->b, TENSOR(EMPTY), NULL, 0, &type, 1, NULL, 0), 0);
@@ -59,8 +52,7 @@ Value *build_fill(OnnxLowering *lw, Value *scalar, Value *tensor)
 
 Value *build_number(Builder *b, const Type *type, double value)
 {
-    if (type_is_float(type))
-        return arith_constant(b, attr_float(type, value));
+    if (type_is_float(type)) return arith_constant(b, attr_float(type, value));
     return arith_constant_int(b, type, (int64_t)value);
 }
 
@@ -75,14 +67,10 @@ Value *build_pad(OnnxLowering *lw, Value *tensor, const int64_t *low, const int6
 {
     uint32_t rank = tensor->type->u.shaped.rank;
     int64_t total = 0;
-    for (uint32_t i = 0; i < rank; i++)
-        total += low[i] + high[i];
-    if (total == 0)
-        return tensor;
+    for (uint32_t i = 0; i < rank; i++) total += low[i] + high[i];
+    if (total == 0) return tensor;
     return tensor_pad(&lw->b, tensor, low, high, value);
 }
-
-/* --- kernels ---------------------------------------------------------------------------------- */
 
 void generic_along(OnnxLowering *lw, Generic *generic, Value *const *inputs, uint32_t count,
                    uint32_t axis)
@@ -93,8 +81,8 @@ void generic_along(OnnxLowering *lw, Generic *generic, Value *const *inputs, uin
         bool is_along = i > 0 && inputs[i]->type->u.shaped.rank == 1 && rank > 1;
         const AffineExpr *index = is_along ? affine_dim(lw->ctx, axis) : NULL;
         generic->input[i] = inputs[i];
-        generic->map[i] = is_along ? map_get(lw->ctx, rank, 0, 1, &index)
-                                   : map_identity(lw->ctx, rank);
+        generic->map[i] =
+            is_along ? map_get(lw->ctx, rank, 0, 1, &index) : map_identity(lw->ctx, rank);
     }
     generic->map[count] = map_identity(lw->ctx, rank);
 }
@@ -115,8 +103,8 @@ void generic_broadcast(OnnxLowering *lw, Generic *generic, Value *const *inputs,
         uint32_t own = type->u.shaped.rank;
         for (uint32_t d = 0; d < own; d++) {
             bool is_stretched = type->u.shaped.dims[d] != shape->u.shaped.dims[rank - own + d];
-            index[d] = is_stretched ? affine_const(lw->ctx, 0)
-                                    : affine_dim(lw->ctx, rank - own + d);
+            index[d] =
+                is_stretched ? affine_const(lw->ctx, 0) : affine_dim(lw->ctx, rank - own + d);
         }
         generic->input[i] = inputs[i];
         generic->map[i] = map_get(lw->ctx, rank, 0, own, index);
@@ -126,10 +114,10 @@ void generic_broadcast(OnnxLowering *lw, Generic *generic, Value *const *inputs,
 
 void generic_open(OnnxLowering *lw, Generic *generic, Value *init)
 {
-    generic->op = linalg_build_generic(
-        &lw->b, generic->input, generic->inputs, &init, 1,
-        linalg_maps_attr(lw->ctx, generic->map, generic->inputs + 1),
-        linalg_iterators_attr(lw->ctx, generic->is_reduction, generic->loops));
+    generic->op =
+        linalg_build_generic(&lw->b, generic->input, generic->inputs, &init, 1,
+                             linalg_maps_attr(lw->ctx, generic->map, generic->inputs + 1),
+                             linalg_iterators_attr(lw->ctx, generic->is_reduction, generic->loops));
     op_set_attr(generic->op, "dfg.name", attr_string(lw->ctx, onnx_node_name(lw->node)));
     generic->body = builder_at_end(linalg_body(generic->op), lw->b.loc);
 }
@@ -148,8 +136,7 @@ Value *generic_close(Generic *generic, Value *element)
 Value *build_wider(OnnxLowering *lw, const Fixed *x, const Type *elem)
 {
     Generic g;
-    if (type_elem(x->value->type) == elem)
-        return x->value;
+    if (type_elem(x->value->type) == elem) return x->value;
     generic_elementwise(lw, &g, &x->value, 1);
     generic_open(lw, &g, build_empty(lw, type_with_elem(x->value->type, elem)));
     return generic_close(&g, build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned));
@@ -159,9 +146,9 @@ bool build_finer(OnnxLowering *lw, Fixed *x, int shift)
 {
     Generic g;
     Fixed result = *x;
-    if (shift == 0)
-        return true;
-    if (!fixed_shift_i64(x->low, shift, &result.low) || !fixed_shift_i64(x->high, shift, &result.high))
+    if (shift == 0) return true;
+    if (!fixed_shift_i64(x->low, shift, &result.low) ||
+        !fixed_shift_i64(x->high, shift, &result.high))
         return lower_too_wide(lw);
     uint32_t width = fixed_signed_width(result.low, result.high);
     uint32_t own = type_width(type_elem(x->value->type)) + x->is_unsigned;
@@ -171,8 +158,8 @@ bool build_finer(OnnxLowering *lw, Fixed *x, int shift)
     generic_elementwise(lw, &g, &x->value, 1);
     generic_open(lw, &g, build_empty(lw, type_with_elem(x->value->type, elem)));
     Value *q = build_extend(&g.body, generic_arg(&g, 0), elem, x->is_unsigned);
-    result.value = generic_close(&g, build_binary(&g.body, ARITH(SHLI), elem, q,
-                                                  arith_constant_int(&g.body, elem, shift)));
+    result.value = generic_close(
+        &g, build_binary(&g.body, ARITH(SHLI), elem, q, arith_constant_int(&g.body, elem, shift)));
     result.exponent -= shift;
     result.is_unsigned = false;
     *x = result;

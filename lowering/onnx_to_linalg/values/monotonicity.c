@@ -1,15 +1,13 @@
 /* How a node's result runs as one operand grows and the others are constant: the facts about
  * operators by which steps of a quantizer can be searched for instead of tried one by one.
- * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-thresholds.mir, test/e2e/qdq_check.py */
+ * Tests: lit/lowering/onnx_to_linalg/requant/onnx-to-linalg-requant-thresholds.mir,
+ * test/e2e/qdq_check.py */
 #include "lowering/onnx_to_linalg/values/internal.h"
-
-/* --- nodes of one operand --------------------------------------------------------------------- */
 
 static bool all_at_least_zero(const Array *array)
 {
     for (int64_t i = 0; i < array->count; i++)
-        if (!(array_get_f64(array, i) >= 0.0))
-            return false;
+        if (!(array_get_f64(array, i) >= 0.0)) return false;
     return true;
 }
 
@@ -75,14 +73,11 @@ Monotonicity monotonicity_of_node(OnnxLowering *lw, uint32_t index, double *turn
     }
 }
 
-/* --- x * f(x) --------------------------------------------------------------------------------- */
-
 /* A constant operand that is one number. */
 static bool number(OnnxLowering *lw, const Op *op, uint32_t index, double *out)
 {
     const Array *array = onnx_operand(op, index) ? lower_array(lw, op_operand(op, index)) : NULL;
-    if (!array || array->count != 1)
-        return false;
+    if (!array || array->count != 1) return false;
     *out = array_get_f64(array, 0);
     return true;
 }
@@ -100,22 +95,19 @@ static Monotonicity clipped_course(OnnxLowering *lw, const Op *clip, const Op *a
     double low, high, beta;
     if (!number(lw, clip, 1, &low) || !number(lw, clip, 2, &high) || low != 0.0 || high <= 0.0)
         return NOT_MONOTONE;
-    if (!number(lw, add, 1, &beta) && !number(lw, add, 0, &beta))
-        return NOT_MONOTONE;
+    if (!number(lw, add, 1, &beta) && !number(lw, add, 0, &beta)) return NOT_MONOTONE;
     return hard_swish_course(1.0 / high, beta / high, turn);
 }
 
-Monotonicity monotonicity_of_product(OnnxLowering *lw, const EpilogueOp *x, const EpilogueOp *f, double *turn)
+Monotonicity monotonicity_of_product(OnnxLowering *lw, const EpilogueOp *x, const EpilogueOp *f,
+                                     double *turn)
 {
     const EpilogueOp *inner = f && f != x ? f->before : NULL;
-    if (f == x)
-        return turns_at(0.0, turn);
-    if (!f || f->joins)
-        return NOT_MONOTONE;
+    if (f == x) return turns_at(0.0, turn);
+    if (!f || f->joins) return NOT_MONOTONE;
     bool is_one = inner == x;
     bool is_two = inner && !inner->joins && inner->before == x;
-    if (is_one && f->node->def == ONNX(SIGMOID))
-        return turns_at(-1.27846454276107380, turn);
+    if (is_one && f->node->def == ONNX(SIGMOID)) return turns_at(-1.27846454276107380, turn);
     if (is_one && f->node->def == ONNX(HARD_SIGMOID))
         return hard_swish_course(onnx_float(f->node, "alpha", 0.2),
                                  onnx_float(f->node, "beta", 0.5), turn);

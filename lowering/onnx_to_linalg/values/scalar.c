@@ -26,8 +26,6 @@ static Value *with(Builder *b, const OpDef *def, Value *lhs, double rhs)
     return binary(b, def, lhs, build_number(b, lhs->type, rhs));
 }
 
-/* --- rounding --------------------------------------------------------------------------------- */
-
 Value *build_rounding(Builder *b, Rounding mode, Value *x)
 {
     switch (mode) {
@@ -43,8 +41,6 @@ Value *build_rounding(Builder *b, Rounding mode, Value *x)
     default: return unary(b, MATH(ROUNDEVEN), x);
     }
 }
-
-/* --- one float -------------------------------------------------------------------------------- */
 
 static Value *select_negative(Builder *b, Value *x, Value *negative, Value *otherwise)
 {
@@ -140,8 +136,6 @@ static Value *float_unary(Builder *b, const Op *node, Value *x)
     }
 }
 
-/* --- one integer ------------------------------------------------------------------------------ */
-
 static Value *int_unary(Builder *b, const Op *node, Value *x, bool is_unsigned)
 {
     Value *zero = build_number(b, x->type, 0.0);
@@ -152,15 +146,12 @@ static Value *int_unary(Builder *b, const Op *node, Value *x, bool is_unsigned)
     case ONNX_RELU: return is_unsigned ? x : binary(b, ARITH(MAXSI), x, zero);
     case ONNX_SIGN: {
         Value *one = build_number(b, x->type, 1.0), *minus = build_number(b, x->type, -1.0);
-        if (is_unsigned)
-            return binary(b, ARITH(MINUI), x, one);
+        if (is_unsigned) return binary(b, ARITH(MINUI), x, one);
         return binary(b, ARITH(MAXSI), binary(b, ARITH(MINSI), x, one), minus);
     }
     default: return NULL;
     }
 }
-
-/* --- two operands ----------------------------------------------------------------------------- */
 
 /* a - floor(a / b) * b, with the sign of b */
 static Value *floor_modulo(Builder *b, Value *x, Value *y)
@@ -176,11 +167,9 @@ static Value *floor_modulo(Builder *b, Value *x, Value *y)
 
 static Value *int_modulo(Builder *b, const Op *node, Value *x, Value *y, bool is_unsigned)
 {
-    if (is_unsigned)
-        return binary(b, ARITH(REMUI), x, y);
+    if (is_unsigned) return binary(b, ARITH(REMUI), x, y);
     Value *rest = binary(b, ARITH(REMSI), x, y);
-    if (onnx_int(node, "fmod", 0) != 0)
-        return rest;
+    if (onnx_int(node, "fmod", 0) != 0) return rest;
     Value *zero = build_number(b, x->type, 0.0);
     Value *differs = binary(b, ARITH(XORI), arith_cmpi(b, CMPI_SLT, rest, zero),
                             arith_cmpi(b, CMPI_SLT, y, zero));
@@ -229,8 +218,6 @@ static Value *int_binary(Builder *b, const Op *node, Value *x, Value *y, bool is
     }
 }
 
-/* --- comparisons, casts ----------------------------------------------------------------------- */
-
 static Value *compare(Builder *b, const Op *node, Value *x, Value *y, bool is_unsigned)
 {
     static const struct {
@@ -245,10 +232,8 @@ static Value *compare(Builder *b, const Op *node, Value *x, Value *y, bool is_un
         {ONNX_GREATER_OR_EQUAL, CMPF_OGE, CMPI_SGE, CMPI_UGE},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (node->def - onnx_ops != rows[i].op)
-            continue;
-        if (type_is_float(x->type))
-            return arith_cmpf(b, rows[i].f, x, y);
+        if (node->def - onnx_ops != rows[i].op) continue;
+        if (type_is_float(x->type)) return arith_cmpf(b, rows[i].f, x, y);
         return arith_cmpi(b, is_unsigned ? rows[i].u : rows[i].s, x, y);
     }
     return NULL;
@@ -257,12 +242,9 @@ static Value *compare(Builder *b, const Op *node, Value *x, Value *y, bool is_un
 static Value *cast_float(Builder *b, Value *x, const Type *type)
 {
     uint32_t from = type_width(x->type), to = type_width(type);
-    if (x->type == type)
-        return x;
-    if (from < to)
-        return build_unary(b, ARITH(EXTF), type, x);
-    if (from > to)
-        return build_unary(b, ARITH(TRUNCF), type, x);
+    if (x->type == type) return x;
+    if (from < to) return build_unary(b, ARITH(EXTF), type, x);
+    if (from > to) return build_unary(b, ARITH(TRUNCF), type, x);
     Value *wide = build_unary(b, ARITH(EXTF), type_float(b->ctx, TYPE_F32), x);
     return build_unary(b, ARITH(TRUNCF), type, wide);
 }
@@ -270,18 +252,14 @@ static Value *cast_float(Builder *b, Value *x, const Type *type)
 static Value *cast(Builder *b, Value *x, const Type *type, bool is_unsigned, bool to_unsigned)
 {
     bool from_float = type_is_float(x->type), to_float = type_is_float(type);
-    if (from_float && to_float)
-        return cast_float(b, x, type);
-    if (to_float)
-        return build_unary(b, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), type, x);
+    if (from_float && to_float) return cast_float(b, x, type);
+    if (to_float) return build_unary(b, is_unsigned ? ARITH(UITOFP) : ARITH(SITOFP), type, x);
     if (type_width(type) == 1) {
         Value *zero = build_number(b, x->type, 0.0);
         return from_float ? arith_cmpf(b, CMPF_UNE, x, zero) : arith_cmpi(b, CMPI_NE, x, zero);
     }
-    if (from_float)
-        return build_unary(b, to_unsigned ? ARITH(FPTOUI) : ARITH(FPTOSI), type, x);
-    if (type_width(x->type) > type_width(type))
-        return build_unary(b, ARITH(TRUNCI), type, x);
+    if (from_float) return build_unary(b, to_unsigned ? ARITH(FPTOUI) : ARITH(FPTOSI), type, x);
+    if (type_width(x->type) > type_width(type)) return build_unary(b, ARITH(TRUNCI), type, x);
     return build_extend(b, x, type, is_unsigned);
 }
 
@@ -291,8 +269,7 @@ static Value *mixed_power(Builder *b, const Op *node, const Type *type, Value *x
     const Type *real = type_is_float(x->type) ? x->type : y->type;
     bool x_unsigned = lower_is_unsigned_elem(op_operand(node, 0)->type);
     bool y_unsigned = lower_is_unsigned_elem(op_operand(node, 1)->type);
-    if (node->def != ONNX(POW) || type_is_float(x->type) == type_is_float(y->type))
-        return NULL;
+    if (node->def != ONNX(POW) || type_is_float(x->type) == type_is_float(y->type)) return NULL;
     Value *power = binary(b, MATH(POWF), cast(b, x, real, x_unsigned, false),
                           cast(b, y, real, y_unsigned, false));
     return cast(b, power, type, false, x_unsigned);
@@ -303,17 +280,13 @@ Value *build_scalar(Builder *b, const Op *node, const Type *type, Value *const *
 {
     Value *x = args[0];
     bool is_float = type_is_float(x->type);
-    if (node->def == ONNX(WHERE))
-        return arith_select(b, x, args[1], args[2]);
+    if (node->def == ONNX(WHERE)) return arith_select(b, x, args[1], args[2]);
     if (node->def == ONNX(CAST))
         return cast(b, x, type, is_unsigned, lower_is_unsigned_elem(op_result(node, 0)->type));
-    if (count == 1)
-        return is_float ? float_unary(b, node, x) : int_unary(b, node, x, is_unsigned);
-    if (type_is_float(args[1]->type) != is_float)
-        return mixed_power(b, node, type, x, args[1]);
+    if (count == 1) return is_float ? float_unary(b, node, x) : int_unary(b, node, x, is_unsigned);
+    if (type_is_float(args[1]->type) != is_float) return mixed_power(b, node, type, x, args[1]);
     Value *truth = compare(b, node, x, args[1], is_unsigned);
-    if (truth)
-        return truth;
+    if (truth) return truth;
     return is_float ? float_binary(b, node, x, args[1])
                     : int_binary(b, node, x, args[1], is_unsigned);
 }

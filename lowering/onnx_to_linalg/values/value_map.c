@@ -12,8 +12,6 @@ bool lower_too_wide(OnnxLowering *lw)
     return onnx_error(lw->node, "has a value range beyond 64 bits");
 }
 
-/* --- scales ----------------------------------------------------------------------------------- */
-
 void fixed_split_scale(double scale, double *unit, int *exponent)
 {
     *unit = 2.0 * frexp(scale, exponent);
@@ -35,8 +33,7 @@ void fixed_scale_by(Fixed *fixed, double factor)
 
 bool fixed_divide_scale(Fixed *fixed, int64_t divisor)
 {
-    for (; divisor % 2 == 0; divisor /= 2)
-        fixed->exponent--;
+    for (; divisor % 2 == 0; divisor /= 2) fixed->exponent--;
     return i64_mul(fixed->divisor, divisor, &fixed->divisor);
 }
 
@@ -54,8 +51,6 @@ bool fixed_same_scale(const Fixed *a, const Fixed *b)
 {
     return fixed_same_unit(a, b) && a->exponent == b->exponent && a->zero == b->zero;
 }
-
-/* --- records ---------------------------------------------------------------------------------- */
 
 static Lowered *entry_of(OnnxLowering *lw, const Value *value)
 {
@@ -89,21 +84,16 @@ void lower_plain_result(OnnxLowering *lw, uint32_t index, Value *value)
     lower_record_plain(lw, op_result(lw->node, index), value);
 }
 
-/* --- constants -------------------------------------------------------------------------------- */
-
 /* The value of a node whose operands are all constants; NULL if it has none. */
 static Array *evaluate(OnnxLowering *lw, const Op *op)
 {
     Array **inputs = ARENA_ARRAY(&lw->pass->scratch, Array *, op->operand_count);
     Array *result = NULL;
-    if (op->result_count != 1 || op->operand_count == 0 || !onnx_can_eval(op))
-        return NULL;
+    if (op->result_count != 1 || op->operand_count == 0 || !onnx_can_eval(op)) return NULL;
     for (uint32_t i = 0; i < op->operand_count; i++) {
-        if (!onnx_operand(op, i))
-            continue;
+        if (!onnx_operand(op, i)) continue;
         inputs[i] = (Array *)lower_array(lw, op_operand(op, i));
-        if (!inputs[i])
-            return NULL;
+        if (!inputs[i]) return NULL;
     }
     strbuf_clear(&lw->why);
     return onnx_eval(op, inputs, &result, &lw->why) ? result : NULL;
@@ -113,16 +103,14 @@ static Array *evaluate(OnnxLowering *lw, const Op *op)
 const Array *lower_array(OnnxLowering *lw, const Value *value)
 {
     Array *array = ptrmap_get(&lw->arrays, value);
-    if (array)
-        return array;
+    if (array) return array;
     const Op *op = value_def(value);
     const Attr *attr = onnx_constant(value);
     if (attr)
         array = array_from_attr(attr);
     else if (op && op->def == ONNX(DEQUANTIZE_LINEAR))
         array = evaluate(lw, op);
-    if (array)
-        ptrmap_put(&lw->arrays, value, array);
+    if (array) ptrmap_put(&lw->arrays, value, array);
     return array;
 }
 
@@ -131,28 +119,27 @@ static const Fixed *materialize(OnnxLowering *lw, uint32_t index)
 {
     FixedConstant constant;
     Value *value = op_operand(lw->node, index);
-    if (!lower_constant(lw, index, &constant) || !constant_align(&constant))
-        return NULL;
-    Fixed fixed = {.unit = constant.units[0], .exponent = constant.exponents[0], .divisor = 1,
+    if (!lower_constant(lw, index, &constant) || !constant_align(&constant)) return NULL;
+    Fixed fixed = {.unit = constant.units[0],
+                   .exponent = constant.exponents[0],
+                   .divisor = 1,
                    .is_unsigned = constant.is_unsigned};
     for (int64_t i = 0; i < constant.count; i++) {
         int64_t element = constant.values[i];
         fixed.low = element < fixed.low ? element : fixed.low;
         fixed.high = element > fixed.high ? element : fixed.high;
     }
-    fixed.value = constant_build(lw, &constant, constant.type->u.shaped.dims,
-                                 constant.type->u.shaped.rank);
+    fixed.value =
+        constant_build(lw, &constant, constant.type->u.shaped.dims, constant.type->u.shaped.rank);
     lower_record_fixed(lw, value, &fixed);
     return &entry_of(lw, value)->fixed;
 }
 
 const Fixed *lower_fixed(OnnxLowering *lw, uint32_t index)
 {
-    if (index >= lw->node->operand_count)
-        return NULL;
+    if (index >= lw->node->operand_count) return NULL;
     const Lowered *lowered = ptrmap_get(&lw->values, op_operand(lw->node, index));
-    if (lowered)
-        return lowered->is_fixed ? &lowered->fixed : NULL;
+    if (lowered) return lowered->is_fixed ? &lowered->fixed : NULL;
     return materialize(lw, index);
 }
 
@@ -161,8 +148,6 @@ const Fixed *lower_chainless(OnnxLowering *lw, uint32_t index)
     const Fixed *fixed = lower_fixed(lw, index);
     return fixed && !fixed->chain ? fixed : NULL;
 }
-
-/* --- plain tensors ---------------------------------------------------------------------------- */
 
 bool lower_is_unsigned_elem(const Type *type)
 {
@@ -174,8 +159,7 @@ bool lower_is_unsigned_elem(const Type *type)
 const Type *lower_plain_type(const Type *type)
 {
     const Type *elem = type_elem(type);
-    if (!type_is_integer(elem))
-        return type;
+    if (!type_is_integer(elem)) return type;
     return type_with_elem(type, type_i(type->ctx, type_width(elem)));
 }
 
@@ -183,8 +167,7 @@ const Type *lower_plain_type(const Type *type)
 static Value *plain_integers(OnnxLowering *lw, const Fixed *fixed, const Type *type)
 {
     Generic generic;
-    if (fixed->zero == 0 && fixed->value->type == type)
-        return fixed->value;
+    if (fixed->zero == 0 && fixed->value->type == type) return fixed->value;
     uint32_t width = type_width(type_elem(fixed->value->type));
     uint32_t wanted = type_width(type_elem(type));
     const Type *wide = type_i(lw->ctx, width > wanted ? width : wanted);
@@ -193,8 +176,8 @@ static Value *plain_integers(OnnxLowering *lw, const Fixed *fixed, const Type *t
     Builder *b = &generic.body;
     Value *element = build_extend(b, generic_arg(&generic, 0), wide, fixed->is_unsigned);
     if (fixed->zero != 0)
-        element = build_binary(b, ARITH(ADDI), wide, element,
-                               arith_constant_int(b, wide, fixed->zero));
+        element =
+            build_binary(b, ARITH(ADDI), wide, element, arith_constant_int(b, wide, fixed->zero));
     return generic_close(&generic, build_resize(b, element, type_elem(type)));
 }
 
@@ -215,8 +198,7 @@ static Value *plain_constant(OnnxLowering *lw, const Array *array)
 static Value *make_plain(OnnxLowering *lw, const Value *value, const Lowered *lowered)
 {
     const Array *array = lower_array(lw, value);
-    if (array)
-        return plain_constant(lw, array);
+    if (array) return plain_constant(lw, array);
     if (!lowered) {
         onnx_error(lw->node, "has an operand that is no tensor of numbers");
         return NULL;
@@ -230,15 +212,11 @@ Value *lower_plain(OnnxLowering *lw, uint32_t index)
 {
     const Value *value = op_operand(lw->node, index);
     const Lowered *lowered = ptrmap_get(&lw->values, value);
-    if (lowered && lowered->plain)
-        return lowered->plain;
+    if (lowered && lowered->plain) return lowered->plain;
     Value *plain = make_plain(lw, value, lowered);
-    if (plain)
-        entry_of(lw, value)->plain = plain;
+    if (plain) entry_of(lw, value)->plain = plain;
     return plain;
 }
-
-/* --- nodes -------------------------------------------------------------------------------------- */
 
 bool lower_is_quantizer(const Op *op)
 {

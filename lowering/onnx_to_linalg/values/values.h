@@ -34,20 +34,21 @@ typedef enum Monotonicity {
  * dimension: value[c] = steps(round(q * scale * factors[c] + biases[c])), where round is to the
  * network's element type and scale the Fixed's. Immutable; from the scratch arena. */
 typedef struct Epilogue {
-    int axis;          /* -1: nothing depends on an index */
-    int64_t channels;  /* extent of that dimension, or 1 */
+    int axis;                       /* -1: nothing depends on an index */
+    int64_t channels;               /* extent of that dimension, or 1 */
     const double *factors, *biases; /* `channels` numbers; NULL: ones, zeros */
-    const EpilogueOp *last;  /* NULL: none */
+    const EpilogueOp *last;         /* NULL: none */
     Monotonicity course;
-    const EpilogueOp *extremum_op; /* of COURSE_ONE_TURN: its result turns where what it is applied to */
-    double turn;           /* passes this number; before it all is monotone */
+    const EpilogueOp
+        *extremum_op; /* of COURSE_ONE_TURN: its result turns where what it is applied to */
+    double turn;      /* passes this number; before it all is monotone */
 } Epilogue;
 
 /* real = value * unit * 2^exponent / divisor, then the chain, if there is one; in a tensor that is
  * integer in the network the element is value + zero. low <= value <= high. */
 typedef struct Fixed {
-    Value *value;    /* tensor of signless integers */
-    double unit;     /* in [1, 2); 1 for power-of-two scales */
+    Value *value; /* tensor of signless integers */
+    double unit;  /* in [1, 2); 1 for power-of-two scales */
     int exponent;
     int64_t divisor; /* odd, above 0 */
     int64_t low, high;
@@ -62,8 +63,8 @@ typedef struct FixedConstant {
     const Type *type; /* shape; element type signless and wide enough */
     int64_t *values;  /* row-major */
     int64_t count;
-    int axis;         /* -1: one scale for all */
-    double *units;    /* in [1, 2) */
+    int axis;      /* -1: one scale for all */
+    double *units; /* in [1, 2) */
     int *exponents;
     bool is_unsigned;
 } FixedConstant;
@@ -85,8 +86,6 @@ typedef struct OnnxLowering {
     PtrMap arrays; /* Value* of a constant of the network -> Array*, owned */
     StrBuf why;    /* scratch for messages */
 } OnnxLowering;
-
-/* --- onnx_to_linalg_value.c ------------------------------------------------------------------- */
 
 /* Operand `index` as integers; a constant is materialised if its values are exact integers of one
  * scale. NULL: it is not fixed. */
@@ -117,13 +116,11 @@ bool fixed_same_scale(const Fixed *a, const Fixed *b);
 double fixed_scale(const Fixed *fixed); /* unit * 2^exponent / divisor */
 /* The same integers with a scale times a positive number. */
 void fixed_scale_by(Fixed *fixed, double factor);
-/* The same integers with a scale divided by a number above 0: powers of two go to the exponent. False
- * beyond 64 bits. */
+/* The same integers with a scale divided by a number above 0: powers of two go to the exponent.
+ * False beyond 64 bits. */
 bool fixed_divide_scale(Fixed *fixed, int64_t divisor) MUST_CHECK;
 /* unit and exponent of a positive number. */
 void fixed_split_scale(double scale, double *unit, int *exponent);
-
-/* --- onnx_to_linalg_const.c ------------------------------------------------------------------- */
 
 /* The constant behind operand `index` as integers, weights and biases alike: quantized ones, or
  * floats that are small multiples of one number. False: it is none. */
@@ -139,27 +136,25 @@ void constant_narrow(FixedConstant *constant);
 Value *constant_build(OnnxLowering *lw, const FixedConstant *constant, const int64_t *dims,
                       uint32_t rank);
 
-/* --- onnx_to_linalg_chain.c ------------------------------------------------------------------- */
-
 /* The result of the node as operand `index` with one more step; false: the node is not one that
  * works index by index on constants. */
 bool epilogue_append(OnnxLowering *lw, uint32_t index) MUST_CHECK;
 /* One more step behind a list; NULL: the list is too long. */
-EpilogueOp *epilogue_append_op(OnnxLowering *lw, const EpilogueOp *before, const Op *node, uint32_t operand);
+EpilogueOp *epilogue_append_op(OnnxLowering *lw, const EpilogueOp *before, const Op *node,
+                               uint32_t operand);
 /* The same value times factors[c] plus biases[c] along dimension `axis`; either may be NULL. */
 bool epilogue_affine(OnnxLowering *lw, Fixed *fixed, int axis, const double *factors,
-                  const double *biases) MUST_CHECK;
+                     const double *biases) MUST_CHECK;
 /* The values that integers have in the network: q has shape (1, channels, n) and the result's
  * type is that of `like`. The last step's result, or NULL: why says. */
-Array *epilogue_values(OnnxLowering *lw, const Fixed *fixed, const Type *like, const Array *q) MUST_CHECK;
+Array *epilogue_values(OnnxLowering *lw, const Fixed *fixed, const Type *like, const Array *q)
+    MUST_CHECK;
 /* Applies steps, the last of which is given, to network values; takes the reference. NULL: why. */
 Array *epilogue_apply(OnnxLowering *lw, const EpilogueOp *last, Array *x) MUST_CHECK;
 /* Network values of integers without a chain's steps; q is (1, channels, n). */
 Array *epilogue_first(const Fixed *fixed, const Type *elem, const Array *q);
 /* Emits the chain in plain arithmetic: the tensor of type `like`. */
 Value *epilogue_build(OnnxLowering *lw, const Fixed *fixed, const Type *like);
-
-/* --- onnx_to_linalg_build.c ------------------------------------------------------------------- */
 
 /* Bits of the smallest signed integer that holds both; at least 2. */
 uint32_t fixed_signed_width(int64_t low, int64_t high);
@@ -217,7 +212,8 @@ Value *build_lookup(Builder *b, Value *table, Value *at);
 /* The node on plain tensors, with x as operand `index` and the others looked up. NULL:
  * diagnosed. */
 Value *build_plain_node(OnnxLowering *lw, uint32_t index, Value *x) MUST_CHECK;
-/* The node on given plain tensors, for nodes without operands of their own kind. NULL: diagnosed. */
+/* The node on given plain tensors, for nodes without operands of their own kind. NULL:
+ * diagnosed. */
 Value *build_plain_on(OnnxLowering *lw, Value *const *inputs, uint32_t count) MUST_CHECK;
 /* Whether the node is element-wise. */
 bool lower_is_elementwise(const Op *node);

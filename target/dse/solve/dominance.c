@@ -1,12 +1,12 @@
-/* For two words x and y that a process has at a port, the surcharge of y is what the converter there may
- * take more if it converts y instead of x, the most over all words of the other side. One configuration
- * stands for another if its measures plus the surcharges at all ports are no larger. One is dropped at a
- * time, so one of those that stand for each other stays.
+/* For two words x and y that a process has at a port, the surcharge of y is what the converter
+ * there may take more if it converts y instead of x, the most over all words of the other side. One
+ * configuration stands for another if its measures plus the surcharges at all ports are no larger.
+ * One is dropped at a time, so one of those that stand for each other stays.
  * Tests: test/unit/target/dse/solve_test.c */
-#include "target/dse/solve/internal.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "target/dse/solve/internal.h"
 
 /* First measure of surcharges that were not looked at yet, and of those of a word that cannot be
  * converted where the other can. */
@@ -31,9 +31,10 @@ typedef struct Swap {
     bool has_pace;  /* the first must not grow */
 } Swap;
 
-static bool is_converter(const DseNode *node) { return node->kind == PROCESS_CONVERTER; }
-
-/* --- surcharges ------------------------------------------------------------------------------------ */
+static bool is_converter(const DseNode *node)
+{
+    return node->kind == PROCESS_CONVERTER;
+}
 
 /* Numbers the words that a node's living configurations have at a port; UINT32_MAX: none. */
 static uint32_t number_words(Swap *s, uint32_t number, uint32_t port, uint32_t **out)
@@ -44,8 +45,7 @@ static uint32_t number_words(Swap *s, uint32_t number, uint32_t port, uint32_t *
     memset(*out, 0xff, s->space->words.len * sizeof(uint32_t));
     for (size_t c = 0; c < node->configs.len; c++) {
         int64_t word = node->configs.data[c].factor[port];
-        if (s->alive[number][c] && (*out)[word] == UINT32_MAX)
-            (*out)[word] = count++;
+        if (s->alive[number][c] && (*out)[word] == UINT32_MAX) (*out)[word] = count++;
     }
     return count;
 }
@@ -62,8 +62,7 @@ static int64_t *conversions(Swap *s, uint32_t number, uint32_t near, const uint3
     memset(table, 0xff, size * sizeof(*table));
     for (uint32_t c = 0; c < node->configs.len; c++) {
         const int64_t *words = node->configs.data[c].factor;
-        if (!s->alive[number][c] || near_number[words[near]] == UINT32_MAX)
-            continue;
+        if (!s->alive[number][c] || near_number[words[near]] == UINT32_MAX) continue;
         size_t cell = (size_t)near_number[words[near]] * *far_count + far_number[words[1 - near]];
         s->measure(s->user, number, c, table + cell * s->count);
     }
@@ -77,15 +76,13 @@ static void compare_rows(const Swap *s, const int64_t *y, const int64_t *x, uint
     uint32_t count = s->count;
     memset(out, 0, count * sizeof(*out));
     for (size_t i = 0; i < (size_t)columns * count; i += count) {
-        if (x[i] < 0)
-            continue;
+        if (x[i] < 0) continue;
         if (y[i] < 0 || (s->has_pace && y[i] > x[i])) {
             out[0] = IMPOSSIBLE;
             return;
         }
         for (uint32_t k = 0; k < count; k++)
-            if (y[i + k] - x[i + k] > out[k])
-                out[k] = y[i + k] - x[i + k];
+            if (y[i + k] - x[i + k] > out[k]) out[k] = y[i + k] - x[i + k];
     }
 }
 
@@ -107,8 +104,7 @@ static Surcharges find_surcharges(Swap *s, uint32_t node, uint32_t port, uint32_
     out.rows = conversions(s, converter, near, out.number, out.words, &out.columns);
     size_t cells = (size_t)out.words * out.words;
     out.table = ARENA_ARRAY(&s->arena, int64_t, cells * s->count + 1);
-    for (size_t i = 0; i < cells; i++)
-        out.table[i * s->count] = UNKNOWN;
+    for (size_t i = 0; i < cells; i++) out.table[i * s->count] = UNKNOWN;
     return out;
 }
 
@@ -126,23 +122,17 @@ static Surcharges *all_surcharges(Swap *s, uint32_t number)
     return out;
 }
 
-/* --- configurations ---------------------------------------------------------------------------------- */
-
 /* Adds the surcharges for the words of `by` instead of those of `config`. False: they do not go. */
 static bool add_surcharges(const Swap *s, const DseNode *node, const Surcharges *ports,
                            const Config *by, const Config *config, int64_t *sum)
 {
     for (uint32_t p = 0; p < node->port_count; p++) {
         int64_t y = by->factor[p], x = config->factor[p];
-        if (y == x)
-            continue;
-        if (!ports[p].table)
-            return false;
+        if (y == x) continue;
+        if (!ports[p].table) return false;
         const int64_t *more = surcharge(s, &ports[p], y, x);
-        if (more[0] == IMPOSSIBLE)
-            return false;
-        for (uint32_t k = 0; k < s->count; k++)
-            sum[k] += more[k];
+        if (more[0] == IMPOSSIBLE) return false;
+        for (uint32_t k = 0; k < s->count; k++) sum[k] += more[k];
     }
     return true;
 }
@@ -150,8 +140,7 @@ static bool add_surcharges(const Swap *s, const DseNode *node, const Surcharges 
 static bool is_within(const int64_t *a, const int64_t *b, uint32_t count)
 {
     for (uint32_t k = 0; k < count; k++)
-        if (a[k] > b[k])
-            return false;
+        if (a[k] > b[k]) return false;
     return true;
 }
 
@@ -165,8 +154,7 @@ typedef struct Candidate {
 static int compare_candidates(const void *x, const void *y)
 {
     const Candidate *a = x, *b = y;
-    if (a->sum != b->sum)
-        return a->sum < b->sum ? -1 : 1;
+    if (a->sum != b->sum) return a->sum < b->sum ? -1 : 1;
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
@@ -174,8 +162,7 @@ static bool can_stand_for(const Swap *s, const DseNode *node, const Surcharges *
                           const Candidate *by, const Candidate *config)
 {
     int64_t sum[DSE_MAX_MEASURES];
-    if (!is_within(by->measures, config->measures, s->count))
-        return false;
+    if (!is_within(by->measures, config->measures, s->count)) return false;
     memcpy(sum, by->measures, s->count * sizeof(*sum));
     return add_surcharges(s, node, ports, &node->configs.data[by->number],
                           &node->configs.data[config->number], sum) &&
@@ -187,14 +174,12 @@ static uint32_t list_candidates(Swap *s, uint32_t number, Candidate *out)
     const DseNode *node = &s->space->nodes.data[number];
     uint32_t count = 0;
     for (uint32_t c = 0; c < node->configs.len; c++) {
-        if (!s->alive[number][c])
-            continue;
+        if (!s->alive[number][c]) continue;
         int64_t *measures = ARENA_ARRAY(&s->arena, int64_t, DSE_MAX_MEASURES);
         Candidate *candidate = &out[count++];
         s->measure(s->user, number, c, measures);
         *candidate = (Candidate){.measures = measures, .number = c};
-        for (uint32_t k = 0; k < s->count; k++)
-            candidate->sum += measures[k];
+        for (uint32_t k = 0; k < s->count; k++) candidate->sum += measures[k];
     }
     qsort(out, count, sizeof(*out), compare_candidates);
     return count;
@@ -209,23 +194,21 @@ static void drop_from_node(Swap *s, uint32_t number)
     const Surcharges *ports = all_surcharges(s, number);
     for (uint32_t c = 0; c < count; c++) {
         uint32_t by = 0;
-        while (by < kept && !can_stand_for(s, node, ports, &candidates[by], &candidates[c]))
-            by++;
+        while (by < kept && !can_stand_for(s, node, ports, &candidates[by], &candidates[c])) by++;
         s->alive[number][candidates[c].number] = by == kept;
-        if (by == kept)
-            candidates[kept++] = candidates[c];
+        if (by == kept) candidates[kept++] = candidates[c];
     }
 }
 
-void dse_drop_replaceable(const DseSpace *space, DseMeasure *measure, const void *user, bool has_pace,
-                          bool **alive)
+void dse_drop_replaceable(const DseSpace *space, DseMeasure *measure, const void *user,
+                          bool has_pace, bool **alive)
 {
-    Swap s = {.space = space, .measure = measure, .user = user, .has_pace = has_pace, .alive = alive};
+    Swap s = {
+        .space = space, .measure = measure, .user = user, .has_pace = has_pace, .alive = alive};
     arena_init(&s.arena);
     for (uint32_t n = 0; n < space->nodes.len; n++) {
         const DseNode *node = &space->nodes.data[n];
-        if (node->configs.len == 0 || is_converter(node))
-            continue;
+        if (node->configs.len == 0 || is_converter(node)) continue;
         int64_t first[DSE_MAX_MEASURES];
         s.count = measure(user, n, 0, first);
         drop_from_node(&s, n);

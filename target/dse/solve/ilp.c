@@ -1,8 +1,7 @@
 /* Builds the rows of a program one after the other.
  * Tests: test/unit/target/dse/solve_test.c, lit/target/dse/dump-lp.mir */
-#include "target/dse/solve/solve.h"
-
 #include "target/dse/solve/internal.h"
+#include "target/dse/solve/solve.h"
 
 static void number_columns(DseProgram *p, bool *const *keep)
 {
@@ -11,19 +10,20 @@ static void number_columns(DseProgram *p, bool *const *keep)
     for (size_t n = 0; n < nodes; n++) {
         size_t count = p->space->nodes.data[n].configs.len;
         p->column[n] = ARENA_ARRAY(p->space->arena, int, count);
-        for (size_t c = 0; c < count; c++)
-            p->column[n][c] = !keep || keep[n][c] ? ++p->columns : 0;
+        for (size_t c = 0; c < count; c++) p->column[n][c] = !keep || keep[n][c] ? ++p->columns : 0;
     }
     p->index = ARENA_ARRAY(p->space->arena, int, p->columns + 2);
     p->value = ARENA_ARRAY(p->space->arena, REAL, p->columns + 2);
 }
 
-static void clear_row(DseProgram *p) { p->used = 0; }
+static void clear_row(DseProgram *p)
+{
+    p->used = 0;
+}
 
 static void add_term(DseProgram *p, int column, int64_t coefficient)
 {
-    if (column == 0)
-        return;
+    if (column == 0) return;
     p->index[p->used] = column;
     p->value[p->used++] = (REAL)coefficient;
 }
@@ -75,12 +75,12 @@ static void add_ends(DseProgram *p, uint32_t node_index, uint32_t port, int64_t 
 }
 
 /* Whether one of a node's first `before` configurations has the word at the port. */
-static bool has_word(const DseProgram *p, uint32_t node_index, uint32_t port, int64_t word, size_t before)
+static bool has_word(const DseProgram *p, uint32_t node_index, uint32_t port, int64_t word,
+                     size_t before)
 {
     const DseNode *node = &p->space->nodes.data[node_index];
     for (size_t c = 0; c < before; c++)
-        if (p->column[node_index][c] && node->configs.data[c].factor[port] == word)
-            return true;
+        if (p->column[node_index][c] && node->configs.data[c].factor[port] == word) return true;
     return false;
 }
 
@@ -88,7 +88,8 @@ static bool has_word(const DseProgram *p, uint32_t node_index, uint32_t port, in
 static bool equal_words(DseProgram *p, const DseEdge *edge, bool of_reader)
 {
     bool ok = true;
-    uint32_t end = of_reader ? edge->to : edge->from, port = of_reader ? edge->to_port : edge->from_port;
+    uint32_t end = of_reader ? edge->to : edge->from,
+             port = of_reader ? edge->to_port : edge->from_port;
     const DseNode *node = &p->space->nodes.data[end];
     const DseNode *sender = &p->space->nodes.data[edge->from];
     for (size_t c = 0; c < node->configs.len; c++) {
@@ -108,8 +109,7 @@ static bool within_limits(DseProgram *p, const Cost *limits)
 {
     bool ok = true;
     for (CostKind k = 0; k < COST_KINDS; k++) {
-        if (limits->items[k] < 0)
-            continue;
+        if (limits->items[k] < 0) continue;
         add_costs(p, k);
         ok &= end_row(p, LE, limits->items[k]);
     }
@@ -149,8 +149,7 @@ bool dse_program(const DseSpace *space, const DseProblem *problem, bool *const *
     *out = (DseProgram){.space = space};
     number_columns(out, keep);
     out->lp = make_lp(0, out->columns + longest);
-    if (!out->lp)
-        return false;
+    if (!out->lp) return false;
     set_verbose(out->lp, NEUTRAL);
     bool ok = set_add_rowmode(out->lp, TRUE) && minimise(out, longest) && one_config_each(out);
     for (size_t e = 0; e < space->edges.len; e++)
@@ -160,15 +159,13 @@ bool dse_program(const DseSpace *space, const DseProblem *problem, bool *const *
     add_goals(out);
     ok &= most < 0 || end_row(out, LE, most);
     ok &= set_add_rowmode(out->lp, FALSE);
-    for (int c = 1; c <= out->columns; c++)
-        ok &= set_binary(out->lp, c, TRUE);
+    for (int c = 1; c <= out->columns; c++) ok &= set_binary(out->lp, c, TRUE);
     return ok;
 }
 
 void dse_program_free(DseProgram *program)
 {
-    if (program->lp)
-        delete_lp(program->lp);
+    if (program->lp) delete_lp(program->lp);
     program->lp = NULL;
 }
 

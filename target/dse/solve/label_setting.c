@@ -1,28 +1,28 @@
 /* Label setting, layer by layer. Labels of the layers passed are kept for the path back.
  * Tests: test/unit/target/dse/solve_test.c */
-#include "target/dse/solve/internal.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "target/dse/solve/internal.h"
+
 #define NO_LABEL UINT32_MAX
 
 typedef struct Label {
-    double bound;                 /* goal and prices, so far and to the end */
-    double excess;                /* the most that a limit is exceeded by the cheapest way to the end */
+    double bound;  /* goal and prices, so far and to the end */
+    double excess; /* the most that a limit is exceeded by the cheapest way to the end */
     int64_t goal, use[DSE_MAX_LIMITS];
     uint32_t parent, config;
-    uint32_t next;                /* of the same state, while a layer is being made */
+    uint32_t next; /* of the same state, while a layer is being made */
 } Label;
 
 typedef struct Labels {
     LabelSearch *s;
-    VEC(Label) kept;              /* of all layers */
-    VEC(Label) fresh;             /* of the layer being made */
-    uint32_t *first, *count;      /* per state: its labels in kept */
-    uint32_t *head;               /* per state: its list in fresh */
-    VEC(uint32_t) touched;        /* states with a list */
+    VEC(Label) kept;         /* of all layers */
+    VEC(Label) fresh;        /* of the layer being made */
+    uint32_t *first, *count; /* per state: its labels in kept */
+    uint32_t *head;          /* per state: its list in fresh */
+    VEC(uint32_t) touched;   /* states with a list */
     VEC(Label) sorted;
     size_t layer;                 /* being made */
     double *rest[DSE_MAX_LIMITS]; /* per state: the least use from there to the end */
@@ -38,8 +38,7 @@ static void find_rest(Labels *l, uint32_t limit)
 {
     const DseLayers *layers = l->s->layers;
     double *rest = l->rest[limit] = xcalloc(layers->state_count, sizeof(double));
-    for (uint32_t s = 0; s + 1 < layers->state_count; s++)
-        rest[s] = INFINITY;
+    for (uint32_t s = 0; s + 1 < layers->state_count; s++) rest[s] = INFINITY;
     for (size_t n = layers->layers.len; n-- > 0;) {
         const GraphLayer *layer = &layers->layers.data[n];
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
@@ -50,8 +49,6 @@ static void find_rest(Labels *l, uint32_t limit)
         }
     }
 }
-
-/* --- a layer --------------------------------------------------------------------------------- */
 
 static double mix_of(const Labels *l, const Cost *cost)
 {
@@ -68,8 +65,7 @@ static void find_rest_mix(Labels *l)
     l->affordable = 1e-6;
     for (uint32_t i = 0; i < l->s->limit_count; i++)
         l->affordable += l->s->mix[l->s->limits[i].kind] * l->s->limits[i].limit;
-    for (uint32_t s = 0; s + 1 < layers->state_count; s++)
-        l->rest_mix[s] = INFINITY;
+    for (uint32_t s = 0; s + 1 < layers->state_count; s++) l->rest_mix[s] = INFINITY;
     for (size_t n = layers->layers.len; n-- > 0;) {
         const GraphLayer *layer = &layers->layers.data[n];
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
@@ -86,8 +82,7 @@ static void complete(Labels *l, const Label *label, uint32_t to)
     LabelSearch *s = l->s;
     const GraphLayer *layers = s->layers->layers.data;
     int64_t value = label->goal + s->sums_behind[(size_t)to * (s->limit_count + 1u)];
-    if (s->found && value >= s->value)
-        return;
+    if (s->found && value >= s->value) return;
     s->found = true;
     s->value = value;
     for (size_t n = l->layer + 1; n < s->layers->layers.len; n++) {
@@ -100,8 +95,7 @@ static void complete(Labels *l, const Label *label, uint32_t to)
 }
 
 /* The label behind `from` by this way; false: it exceeds a limit or the ceiling. */
-static bool extend(Labels *l, const Label *from, const Config *config, uint32_t to,
-                   Label *out)
+static bool extend(Labels *l, const Label *from, const Config *config, uint32_t to, Label *out)
 {
     const LabelSearch *s = l->s;
     out->goal = from->goal + config->goal;
@@ -114,15 +108,12 @@ static bool extend(Labels *l, const Label *from, const Config *config, uint32_t 
         out->use[i] = from->use[i] + config->cost.items[limit->kind];
         out->bound += limit->price * (double)out->use[i] / limit->unit;
         mix += s->mix[limit->kind] * (double)out->use[i];
-        out->excess = fmax(out->excess, ((double)(out->use[i] + rest[i + 1]) - limit->limit) /
-                                            limit->unit);
-        if ((double)out->use[i] + l->rest[i][to] > limit->limit)
-            return false;
+        out->excess =
+            fmax(out->excess, ((double)(out->use[i] + rest[i + 1]) - limit->limit) / limit->unit);
+        if ((double)out->use[i] + l->rest[i][to] > limit->limit) return false;
     }
-    if (out->excess <= 0)
-        complete(l, out, to);
-    if (!s->only_fits)
-        out->excess = 0;
+    if (out->excess <= 0) complete(l, out, to);
+    if (!s->only_fits) out->excess = 0;
     return mix <= l->affordable && out->bound <= s->ceiling;
 }
 
@@ -133,10 +124,8 @@ static void extend_all(Labels *l, const GraphLayer *layer, const Transition *way
         uint32_t parent = l->first[way->from] + i;
         Label label = {.parent = parent, .config = way->config, .next = l->head[way->to]};
         l->s->tried++;
-        if (!extend(l, &l->kept.data[parent], config, way->to, &label))
-            continue;
-        if (label.next == NO_LABEL)
-            *vec_push(&l->touched) = way->to;
+        if (!extend(l, &l->kept.data[parent], config, way->to, &label)) continue;
+        if (label.next == NO_LABEL) *vec_push(&l->touched) = way->to;
         l->head[way->to] = (uint32_t)l->fresh.len;
         *vec_push(&l->fresh) = label;
     }
@@ -147,14 +136,10 @@ static void extend_all(Labels *l, const GraphLayer *layer, const Transition *way
 static int compare_labels(const void *x, const void *y)
 {
     const Label *a = x, *b = y;
-    if (a->excess != b->excess)
-        return a->excess < b->excess ? -1 : 1;
-    if (a->bound != b->bound)
-        return a->bound < b->bound ? -1 : 1;
-    if (a->goal != b->goal)
-        return a->goal < b->goal ? -1 : 1;
-    if (a->parent != b->parent)
-        return a->parent < b->parent ? -1 : 1;
+    if (a->excess != b->excess) return a->excess < b->excess ? -1 : 1;
+    if (a->bound != b->bound) return a->bound < b->bound ? -1 : 1;
+    if (a->goal != b->goal) return a->goal < b->goal ? -1 : 1;
+    if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
     return a->config < b->config ? -1 : a->config > b->config;
 }
 
@@ -167,8 +152,7 @@ static bool is_dominated(Labels *l, uint32_t state, const Label *label)
         bool better = other->goal <= label->goal;
         for (uint32_t k = 0; better && k < l->s->limit_count; k++)
             better = other->use[k] <= label->use[k];
-        if (better)
-            return true;
+        if (better) return true;
     }
     return false;
 }
@@ -183,8 +167,7 @@ static void settle(Labels *l, uint32_t state)
     qsort(l->sorted.data, l->sorted.len, sizeof(Label), compare_labels);
     l->first[state] = (uint32_t)l->kept.len;
     for (size_t i = 0; i < l->sorted.len; i++) {
-        if (is_dominated(l, state, &l->sorted.data[i]))
-            continue;
+        if (is_dominated(l, state, &l->sorted.data[i])) continue;
         if (l->count[state] == l->s->width) {
             l->s->complete = false;
             return;
@@ -199,11 +182,8 @@ static void walk_layer(Labels *l, const GraphLayer *layer)
     l->fresh.len = l->touched.len = 0;
     for (size_t t = layer->first; t < layer->first + layer->count; t++)
         extend_all(l, layer, &l->s->layers->transitions.data[t]);
-    for (size_t i = 0; i < l->touched.len; i++)
-        settle(l, l->touched.data[i]);
+    for (size_t i = 0; i < l->touched.len; i++) settle(l, l->touched.data[i]);
 }
-
-/* --- the search --------------------------------------------------------------------------------- */
 
 static void read_design(Labels *l)
 {
@@ -211,11 +191,9 @@ static void read_design(Labels *l)
     uint32_t end = layers->state_count - 1, best = NO_LABEL;
     for (uint32_t i = 0; i < l->count[end]; i++) {
         uint32_t label = l->first[end] + i;
-        if (best == NO_LABEL || l->kept.data[label].goal < l->kept.data[best].goal)
-            best = label;
+        if (best == NO_LABEL || l->kept.data[label].goal < l->kept.data[best].goal) best = label;
     }
-    if (best == NO_LABEL || (l->s->found && l->s->value <= l->kept.data[best].goal))
-        return;
+    if (best == NO_LABEL || (l->s->found && l->s->value <= l->kept.data[best].goal)) return;
     l->s->found = true;
     l->s->value = l->kept.data[best].goal;
     for (size_t n = layers->layers.len; n-- > 0; best = l->kept.data[best].parent)
@@ -239,8 +217,7 @@ void dse_labels(LabelSearch *search)
     l.count = xcalloc(layers->state_count, sizeof(uint32_t));
     l.head = xcalloc(layers->state_count, sizeof(uint32_t));
     memset(l.head, 0xff, layers->state_count * sizeof(uint32_t));
-    for (uint32_t i = 0; i < search->limit_count; i++)
-        find_rest(&l, i);
+    for (uint32_t i = 0; i < search->limit_count; i++) find_rest(&l, i);
     find_rest_mix(&l);
     *vec_push(&l.kept) = (Label){.parent = NO_LABEL};
     l.count[0] = 1;
@@ -248,8 +225,7 @@ void dse_labels(LabelSearch *search)
         walk_layer(&l, &layers->layers.data[l.layer]);
     search->complete &= !is_tired(search);
     read_design(&l);
-    for (uint32_t i = 0; i < search->limit_count; i++)
-        free_ptr((void **)&l.rest[i]);
+    for (uint32_t i = 0; i < search->limit_count; i++) free_ptr((void **)&l.rest[i]);
     free_ptr((void **)&l.rest_mix);
     free_ptr((void **)&l.first);
     free_ptr((void **)&l.count);

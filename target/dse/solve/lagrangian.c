@@ -3,18 +3,18 @@
  * is a lower bound of every design within the limits, and so is the same minimum over the designs
  * through one transition: a transition whose minimum exceeds the best design's goal is dropped.
  * Tests: test/unit/target/dse/solve_test.c */
-#include "target/dse/solve/internal.h"
-#include "target/dse/solve/solve.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "target/dse/solve/internal.h"
+#include "target/dse/solve/solve.h"
 
 enum { MAX_TRANSITIONS = 4000000, MAX_ROUNDS = 60, MOST_FAR_WORDS = 16 };
 /* Widths of the label searches, each this many times the last. */
 enum { FIRST_WIDTH = 8, WIDENING = 4 };
 
-/* Sum of prices where only limits count; else a price of a unit is at most so many of the worst goals.
- * How close to the best bound is close enough. */
+/* Sum of prices where only limits count; else a price of a unit is at most so many of the worst
+ * goals. How close to the best bound is close enough. */
 enum { PRICE_SUM = 1000000, MOST_PRICE = 100 };
 #define PRECISION 1e-4
 
@@ -24,11 +24,11 @@ typedef struct Pruning {
     DseLimit limits[DSE_MAX_LIMITS];
     uint32_t limit_count;
     DseLayers layers;
-    double *ahead, *behind;   /* per state: cheapest way from the start, to the end */
-    uint32_t *arrival, *departure; /* per state: the last transition of that way, the first */
+    double *ahead, *behind;            /* per state: cheapest way from the start, to the end */
+    uint32_t *arrival, *departure;     /* per state: the last transition of that way, the first */
     int64_t *sums_ahead, *sums_behind; /* per state and sum: along those ways (see add_sums) */
-    double *prices;           /* of the configurations of a node */
-    uint32_t *path;           /* per node: configuration of the cheapest design */
+    double *prices;                    /* of the configurations of a node */
+    uint32_t *path;                    /* per node: configuration of the cheapest design */
     double best_bound;
     double best_prices[DSE_MAX_LIMITS];
     DsePruned *out;
@@ -39,12 +39,10 @@ static void add_limits(Pruning *p)
     for (CostKind k = 0; k < COST_KINDS; k++) {
         int64_t limit = p->problem->limits.items[k];
         if (limit >= 0)
-            p->limits[p->limit_count++] = (DseLimit){.kind = k, .limit = (double)limit,
-                                                  .unit = limit > 0 ? (double)limit : 1.0};
+            p->limits[p->limit_count++] = (DseLimit){
+                .kind = k, .limit = (double)limit, .unit = limit > 0 ? (double)limit : 1.0};
     }
 }
-
-/* --- one evaluation ------------------------------------------------------------------------ */
 
 static void price_configs(Pruning *p, const DseNode *node)
 {
@@ -52,15 +50,15 @@ static void price_configs(Pruning *p, const DseNode *node)
         const Cost *cost = &node->configs.data[c].cost;
         double price = (double)node->configs.data[c].goal;
         for (uint32_t i = 0; i < p->limit_count; i++)
-            price += p->limits[i].price * (double)cost->items[p->limits[i].kind] / p->limits[i].unit;
+            price +=
+                p->limits[i].price * (double)cost->items[p->limits[i].kind] / p->limits[i].unit;
         p->prices[c] = price;
     }
 }
 
 static void walk_ahead(Pruning *p)
 {
-    for (uint32_t s = 1; s < p->layers.state_count; s++)
-        p->ahead[s] = INFINITY;
+    for (uint32_t s = 1; s < p->layers.state_count; s++) p->ahead[s] = INFINITY;
     p->ahead[0] = 0;
     for (size_t l = 0; l < p->layers.layers.len; l++) {
         const GraphLayer *layer = &p->layers.layers.data[l];
@@ -68,8 +66,7 @@ static void walk_ahead(Pruning *p)
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             const Transition *way = &p->layers.transitions.data[t];
             double length = p->ahead[way->from] + p->prices[way->config];
-            if (length >= p->ahead[way->to])
-                continue;
+            if (length >= p->ahead[way->to]) continue;
             p->ahead[way->to] = length;
             p->arrival[way->to] = (uint32_t)t;
         }
@@ -79,8 +76,7 @@ static void walk_ahead(Pruning *p)
 /* Fills `behind`, and drops transitions through which no design is below `limit`. */
 static void walk_behind(Pruning *p, double limit)
 {
-    for (uint32_t s = 0; s + 1 < p->layers.state_count; s++)
-        p->behind[s] = INFINITY;
+    for (uint32_t s = 0; s + 1 < p->layers.state_count; s++) p->behind[s] = INFINITY;
     p->behind[p->layers.state_count - 1] = 0;
     for (size_t l = p->layers.layers.len; l-- > 0;) {
         GraphLayer *layer = &p->layers.layers.data[l];
@@ -89,8 +85,7 @@ static void walk_behind(Pruning *p, double limit)
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             Transition way = p->layers.transitions.data[t];
             double rest = p->prices[way.config] + p->behind[way.to];
-            if (!(p->ahead[way.from] + rest <= limit))
-                continue;
+            if (!(p->ahead[way.from] + rest <= limit)) continue;
             p->layers.transitions.data[layer->first + kept++] = way;
             if (rest < p->behind[way.from]) {
                 p->behind[way.from] = rest;
@@ -105,8 +100,7 @@ static void walk_behind(Pruning *p, double limit)
 static bool read_path(Pruning *p)
 {
     uint32_t state = p->layers.state_count - 1;
-    if (isinf(p->ahead[state]))
-        return false;
+    if (isinf(p->ahead[state])) return false;
     for (size_t l = p->layers.layers.len; l-- > 0;) {
         const Transition *way = &p->layers.transitions.data[p->arrival[state]];
         p->path[p->layers.layers.data[l].node] = way->config;
@@ -128,17 +122,13 @@ static int64_t sum_path(const Pruning *p, Cost *cost)
     return goal;
 }
 
-/* --- prices ------------------------------------------------------------------------------------ */
-
 static void keep_design(Pruning *p)
 {
     Cost cost;
     int64_t value = sum_path(p, &cost);
     for (uint32_t i = 0; i < p->limit_count; i++)
-        if ((double)cost.items[p->limits[i].kind] > p->limits[i].limit)
-            return;
-    if (p->out->has_design && value >= p->out->value)
-        return;
+        if ((double)cost.items[p->limits[i].kind] > p->limits[i].limit) return;
+    if (p->out->has_design && value >= p->out->value) return;
     p->out->has_design = true;
     p->out->value = value;
     memcpy(p->out->chosen, p->path, p->space->nodes.len * sizeof(*p->path));
@@ -158,7 +148,8 @@ static int64_t measure_path(const Pruning *p, double *excess)
     Cost cost;
     int64_t goal = sum_path(p, &cost);
     for (uint32_t i = 0; i < p->limit_count; i++)
-        excess[i] = ((double)cost.items[p->limits[i].kind] - p->limits[i].limit) / p->limits[i].unit;
+        excess[i] =
+            ((double)cost.items[p->limits[i].kind] - p->limits[i].limit) / p->limits[i].unit;
     return goal;
 }
 
@@ -181,15 +172,13 @@ static double worst_value(const Pruning *p)
 static void keep_bound(Pruning *p, double bound)
 {
     p->best_bound = bound;
-    for (uint32_t i = 0; i < p->limit_count; i++)
-        p->best_prices[i] = p->limits[i].price;
+    for (uint32_t i = 0; i < p->limit_count; i++) p->best_prices[i] = p->limits[i].price;
 }
 
 /* Goals are whole numbers. */
 static int64_t whole_bound(double bound)
 {
-    if (isinf(bound))
-        return bound > 0 ? INT64_MAX : 0;
+    if (isinf(bound)) return bound > 0 ? INT64_MAX : 0;
     return (int64_t)ceil(bound - 0.001);
 }
 
@@ -218,14 +207,11 @@ static bool evaluate(Pruning *p, double worst)
         p->best_bound = INFINITY;
         return false;
     }
-    if (bound > p->best_bound)
-        keep_bound(p, bound);
+    if (bound > p->best_bound) keep_bound(p, bound);
     walk_behind(p, (p->out->has_design ? (double)p->out->value - 1 : worst) + 0.001 +
                        price_of_limits(p));
     return true;
 }
-
-/* --- detours --------------------------------------------------------------------------------------- */
 
 /* Adds a configuration to sums: of the goal, then of each limited kind. */
 static void add_sums(const Pruning *p, const int64_t *before, const Config *config, int64_t *out)
@@ -264,15 +250,15 @@ static void sum_ways(Pruning *p)
 }
 
 /* Whether the cheapest way through a transition keeps the limits; gives its goal. */
-static bool detour_fits(const Pruning *p, const GraphLayer *layer, const Transition *way, int64_t *goal)
+static bool detour_fits(const Pruning *p, const GraphLayer *layer, const Transition *way,
+                        int64_t *goal)
 {
     size_t width = p->limit_count + 1u;
     int64_t sums[DSE_MAX_LIMITS + 1];
     const int64_t *rest = p->sums_behind + way->to * width;
     add_sums(p, p->sums_ahead + way->from * width, config_of(p, layer, way), sums);
     for (uint32_t i = 0; i < p->limit_count; i++)
-        if ((double)(sums[i + 1] + rest[i + 1]) > p->limits[i].limit)
-            return false;
+        if ((double)(sums[i + 1] + rest[i + 1]) > p->limits[i].limit) return false;
     *goal = sums[0] + rest[0];
     return true;
 }
@@ -308,23 +294,20 @@ static void try_detours(Pruning *p)
         const GraphLayer *layer = &p->layers.layers.data[l];
         for (size_t t = layer->first; t < layer->first + layer->count; t++) {
             const Transition *way = &p->layers.transitions.data[t];
-            if (!detour_fits(p, layer, way, &goal) || goal >= best_goal)
-                continue;
+            if (!detour_fits(p, layer, way, &goal) || goal >= best_goal) continue;
             best = way;
             best_goal = goal;
             best_layer = l;
         }
     }
-    if (!best)
-        return;
+    if (!best) return;
     read_detour(p, best_layer, best);
     keep_design(p);
 }
 
 static void take_best_prices(Pruning *p)
 {
-    for (uint32_t i = 0; i < p->limit_count; i++)
-        p->limits[i].price = p->best_prices[i];
+    for (uint32_t i = 0; i < p->limit_count; i++) p->limits[i].price = p->best_prices[i];
 }
 
 /* Half-way between the prices of the best bound and those that promise more. */
@@ -334,46 +317,40 @@ static void move_prices(Pruning *p, const double *next)
         p->limits[i].price = (p->best_prices[i] + next[i]) / 2;
 }
 
-/* Goals are whole numbers: a better design is better by 1. Where nothing adds up, any design is the best;
- * then prices are shares of a sum, and a bound above 0 says that there is none. */
+/* Goals are whole numbers: a better design is better by 1. Where nothing adds up, any design is the
+ * best; then prices are shares of a sum, and a bound above 0 says that there is none. */
 static void ascend(Pruning *p)
 {
     double worst = worst_value(p), next[DSE_MAX_LIMITS], excess[DSE_MAX_LIMITS];
     bool only_fits = worst == 0;
-    DseMaster *master = p->limit_count ? dse_cutting_plane_create(p->limit_count, only_fits ? PRICE_SUM : 0,
-                                                           MOST_PRICE * worst)
-                                       : NULL;
+    DseMaster *master = p->limit_count
+                            ? dse_cutting_plane_create(p->limit_count, only_fits ? PRICE_SUM : 0,
+                                                       MOST_PRICE * worst)
+                            : NULL;
     for (uint32_t i = 0; only_fits && i < p->limit_count; i++)
         p->limits[i].price = (double)PRICE_SUM / p->limit_count;
     for (uint32_t round = 0; round < MAX_ROUNDS && !is_late(p) && evaluate(p, worst); round++) {
-        if (!master)
-            break;
+        if (!master) break;
         double goal = (double)measure_path(p, excess);
         dse_cutting_plane_add(master, goal, excess);
         double promise = dse_cutting_plane_solve(master, next);
-        if (isinf(promise) || promise - p->best_bound <= PRECISION * fabs(promise))
-            break;
+        if (isinf(promise) || promise - p->best_bound <= PRECISION * fabs(promise)) break;
         move_prices(p, next);
     }
     dse_cutting_plane_free(master);
-    if (isinf(p->best_bound) || p->limit_count == 0)
-        return;
+    if (isinf(p->best_bound) || p->limit_count == 0) return;
     take_best_prices(p);
-    if (evaluate(p, worst))
-        try_detours(p);
-    if (is_closed(p, p->best_bound))
-        p->best_bound = INFINITY;
+    if (evaluate(p, worst)) try_detours(p);
+    if (is_closed(p, p->best_bound)) p->best_bound = INFINITY;
 }
-
-/* --- labels ------------------------------------------------------------------------------------ */
 
 /* Bounds at the best prices; transitions through which no better design leads are dropped. */
 static double bound_at_best(Pruning *p)
 {
     double worst = worst_value(p);
     take_best_prices(p);
-    double ceiling = (p->out->has_design ? (double)p->out->value - 1 : worst) + 0.001 +
-                     price_of_limits(p);
+    double ceiling =
+        (p->out->has_design ? (double)p->out->value - 1 : worst) + 0.001 + price_of_limits(p);
     walk_ahead(p);
     walk_behind(p, ceiling);
     walk_ahead(p);
@@ -384,18 +361,23 @@ static double bound_at_best(Pruning *p)
 /* Searches wider and wider, until nothing better was overlooked. */
 static void search_labels(Pruning *p)
 {
-    LabelSearch search = {.space = p->space, .layers = &p->layers,
-                          .limits = p->limits, .limit_count = p->limit_count, .behind = p->behind,
-                          .departure = p->departure, .sums_behind = p->sums_behind,
+    LabelSearch search = {.space = p->space,
+                          .layers = &p->layers,
+                          .limits = p->limits,
+                          .limit_count = p->limit_count,
+                          .behind = p->behind,
+                          .departure = p->departure,
+                          .sums_behind = p->sums_behind,
                           .only_fits = worst_value(p) == 0,
                           .mix = p->space->prices,
-                          .chosen = p->path, .width = FIRST_WIDTH,
-                          .deadline = p->problem->deadline, .max_labels = dse_effort(p->problem)};
+                          .chosen = p->path,
+                          .width = FIRST_WIDTH,
+                          .deadline = p->problem->deadline,
+                          .max_labels = dse_effort(p->problem)};
     while (!search.complete && search.max_labels > 0 && !is_late(p)) {
         search.ceiling = bound_at_best(p);
         dse_labels(&search);
-        if (search.found)
-            keep_design(p);
+        if (search.found) keep_design(p);
         search.complete |= p->out->has_design && p->out->value == 0;
         search.width *= WIDENING;
         search.max_labels -= search.tried < search.max_labels ? search.tried : search.max_labels;
@@ -405,8 +387,6 @@ static void search_labels(Pruning *p)
     else
         bound_at_best(p);
 }
-
-/* --- result ---------------------------------------------------------------------------------------- */
 
 static void mark_kept(Pruning *p, bool all)
 {
@@ -428,8 +408,7 @@ static void allocate(Pruning *p)
 {
     size_t states = p->layers.state_count + 1u, most = 1, nodes = p->space->nodes.len;
     for (size_t n = 0; n < nodes; n++)
-        if (p->space->nodes.data[n].configs.len > most)
-            most = p->space->nodes.data[n].configs.len;
+        if (p->space->nodes.data[n].configs.len > most) most = p->space->nodes.data[n].configs.len;
     p->ahead = xcalloc(states, sizeof(double));
     p->behind = xcalloc(states, sizeof(double));
     p->arrival = xcalloc(states, sizeof(uint32_t));
@@ -459,8 +438,7 @@ static double relaxed_bound(const DseSpace *space, const DseProblem *problem)
     DsePruned ignored = {.chosen = ARENA_ARRAY(space->arena, uint32_t, space->nodes.len + 1)};
     Pruning p = {.space = space, .problem = problem, .out = &ignored, .best_bound = -INFINITY};
     add_limits(&p);
-    if (!dse_layers(space, MAX_TRANSITIONS, DSE_NO_WORDS, &p.layers))
-        return 0;
+    if (!dse_layers(space, MAX_TRANSITIONS, DSE_NO_WORDS, &p.layers)) return 0;
     allocate(&p);
     ascend(&p);
     release(&p);
@@ -470,12 +448,10 @@ static double relaxed_bound(const DseSpace *space, const DseProblem *problem)
 /* All of the space, or as much of it as can be walked: far edges get fewer words, until it can. */
 static bool build_layers(Pruning *p)
 {
-    if (dse_layers(p->space, MAX_TRANSITIONS, DSE_ALL_WORDS, &p->layers))
-        return true;
+    if (dse_layers(p->space, MAX_TRANSITIONS, DSE_ALL_WORDS, &p->layers)) return true;
     p->out->is_thinned = true;
     for (int words = MOST_FAR_WORDS; words > 0; words /= 2)
-        if (dse_layers(p->space, MAX_TRANSITIONS, words, &p->layers))
-            return true;
+        if (dse_layers(p->space, MAX_TRANSITIONS, words, &p->layers)) return true;
     return false;
 }
 
@@ -485,7 +461,8 @@ void dse_prune(const DseSpace *space, const DseProblem *problem, DsePruned *out)
     size_t nodes = space->nodes.len;
     *out = (DsePruned){.keep = ARENA_ARRAY(space->arena, bool *, nodes + 1),
                        .chosen = ARENA_ARRAY(space->arena, uint32_t, nodes + 1),
-                       .has_design = problem->known >= 0, .value = problem->known};
+                       .has_design = problem->known >= 0,
+                       .value = problem->known};
     for (size_t n = 0; n < nodes; n++) {
         size_t count = space->nodes.data[n].configs.len;
         out->keep[n] = memset(ARENA_ARRAY(space->arena, bool, count + 1), 0, count + 1);
@@ -495,8 +472,7 @@ void dse_prune(const DseSpace *space, const DseProblem *problem, DsePruned *out)
     if (built) {
         allocate(&p);
         ascend(&p);
-        if (!isinf(p.best_bound))
-            search_labels(&p);
+        if (!isinf(p.best_bound)) search_labels(&p);
     }
     for (uint32_t i = 0; i < p.limit_count; i++)
         out->prices[p.limits[i].kind] = p.best_prices[i] / p.limits[i].unit;
@@ -506,7 +482,6 @@ void dse_prune(const DseSpace *space, const DseProblem *problem, DsePruned *out)
     else if (out->has_design && out->kept == 0)
         p.best_bound = INFINITY;
     out->bound = whole_bound(p.best_bound);
-    if (out->has_design && out->bound > out->value)
-        out->bound = out->value;
+    if (out->has_design && out->bound > out->value) out->bound = out->value;
     release(&p);
 }

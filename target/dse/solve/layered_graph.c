@@ -1,17 +1,18 @@
-/* Builds the layers of a design space. The order is that of a depth-first walk from readers to their
- * sources, so a fork's branches are finished one after the other and few edges are open at a time.
+/* Builds the layers of a design space. The order is that of a depth-first walk from readers to
+ * their sources, so a fork's branches are finished one after the other and few edges are open at a
+ * time.
  * Tests: test/unit/target/dse/solve_test.c */
-#include "target/dse/solve/internal.h"
-
 #include <assert.h>
 #include <string.h>
 
+#include "target/dse/solve/internal.h"
+
 /* States of one layer: tuples of words, one per open edge; found by a hash table. */
 typedef struct States {
-    uint32_t first, count;  /* numbers */
-    uint32_t width;         /* open edges */
-    VEC(int64_t) words;     /* count * width */
-    uint32_t *slots;        /* index + 1, 0: empty; power of two of them */
+    uint32_t first, count; /* numbers */
+    uint32_t width;        /* open edges */
+    VEC(int64_t) words;    /* count * width */
+    uint32_t *slots;       /* index + 1, 0: empty; power of two of them */
     size_t slot_count;
 } States;
 
@@ -21,15 +22,13 @@ enum { FAR = 6, MAX_FAR_WORDS = 64 };
 typedef struct Building {
     const DseSpace *space;
     DseLayers *out;
-    VEC(uint32_t) order;    /* nodes */
-    uint8_t *visited;       /* per node: 1 on the way, 2 in order */
-    bool *is_far;           /* per edge */
-    VEC(uint32_t) open;     /* edges, as in the states' tuples */
+    VEC(uint32_t) order; /* nodes */
+    uint8_t *visited;    /* per node: 1 on the way, 2 in order */
+    bool *is_far;        /* per edge */
+    VEC(uint32_t) open;  /* edges, as in the states' tuples */
     size_t max_transitions;
-    int far_words;          /* as dse_layers takes it */
+    int far_words; /* as dse_layers takes it */
 } Building;
-
-/* --- order -------------------------------------------------------------------------------- */
 
 /* The walk keeps its own stack: networks may be thousands of processes deep. */
 typedef struct LayerStep {
@@ -41,8 +40,7 @@ static bool walk_from(Building *b, uint32_t root)
 {
     VEC(LayerStep) stack = {0};
     bool ok = true;
-    if (b->visited[root])
-        return true;
+    if (b->visited[root]) return true;
     *vec_push(&stack) = (LayerStep){root, 0};
     b->visited[root] = 1;
     while (ok && stack.len) {
@@ -67,8 +65,7 @@ static bool sort_nodes(Building *b)
 {
     bool ok = true;
     b->visited = xcalloc(b->space->nodes.len + 1, 1);
-    for (uint32_t n = 0; ok && n < b->space->nodes.len; n++)
-        ok = walk_from(b, n);
+    for (uint32_t n = 0; ok && n < b->space->nodes.len; n++) ok = walk_from(b, n);
     return ok;
 }
 
@@ -76,8 +73,7 @@ static void find_far_edges(Building *b)
 {
     uint32_t *place = xcalloc(b->space->nodes.len + 1, sizeof(*place));
     b->is_far = xcalloc(b->space->edges.len + 1, sizeof(*b->is_far));
-    for (uint32_t i = 0; i < b->order.len; i++)
-        place[b->order.data[i]] = i;
+    for (uint32_t i = 0; i < b->order.len; i++) place[b->order.data[i]] = i;
     for (size_t e = 0; b->far_words != DSE_ALL_WORDS && e < b->space->edges.len; e++) {
         const DseEdge *edge = &b->space->edges.data[e];
         b->is_far[e] = place[edge->to] > place[edge->from] + FAR;
@@ -85,13 +81,10 @@ static void find_far_edges(Building *b)
     free_ptr((void **)&place);
 }
 
-/* --- states --------------------------------------------------------------------------------- */
-
 static size_t hash_words(const int64_t *words, uint32_t count)
 {
     uint64_t hash = 14695981039346656037u;
-    for (uint32_t i = 0; i < count; i++)
-        hash = (hash ^ (uint64_t)words[i]) * 1099511628211u;
+    for (uint32_t i = 0; i < count; i++) hash = (hash ^ (uint64_t)words[i]) * 1099511628211u;
     return (size_t)(hash ^ hash >> 29);
 }
 
@@ -103,8 +96,7 @@ static void grow_slots(States *s)
     s->slot_count = count;
     for (uint32_t i = 0; i < s->count; i++) {
         size_t at = hash_words(s->words.data + (size_t)i * s->width, s->width) & (count - 1);
-        while (s->slots[at])
-            at = (at + 1) & (count - 1);
+        while (s->slots[at]) at = (at + 1) & (count - 1);
         s->slots[at] = i + 1;
     }
 }
@@ -113,16 +105,14 @@ static void grow_slots(States *s)
 static uint32_t find_state(States *s, const int64_t *words)
 {
     size_t bytes = s->width * sizeof(*words);
-    if (2 * (size_t)(s->count + 1) > s->slot_count)
-        grow_slots(s);
+    if (2 * (size_t)(s->count + 1) > s->slot_count) grow_slots(s);
     size_t at = hash_words(words, s->width) & (s->slot_count - 1);
     for (; s->slots[at]; at = (at + 1) & (s->slot_count - 1)) {
         uint32_t index = s->slots[at] - 1;
         if (s->width == 0 || memcmp(s->words.data + (size_t)index * s->width, words, bytes) == 0)
             return s->first + index;
     }
-    for (uint32_t i = 0; i < s->width; i++)
-        *vec_push(&s->words) = words[i];
+    for (uint32_t i = 0; i < s->width; i++) *vec_push(&s->words) = words[i];
     s->slots[at] = ++s->count;
     return s->first + s->count - 1;
 }
@@ -133,14 +123,12 @@ static void free_states(States *s)
     free_ptr((void **)&s->slots);
 }
 
-/* --- one layer ------------------------------------------------------------------------------- */
-
 /* How a node's ports relate to the open edges before and after it. */
 typedef struct GraphPorts {
-    VEC(uint32_t) in_place, in_port;     /* place in the tuple before; port */
-    VEC(uint32_t) kept;                  /* places that stay open */
-    VEC(uint32_t) out_port;              /* of the edges that open, behind the kept ones */
-    VEC(uint32_t) far_port;              /* those of them whose words are limited */
+    VEC(uint32_t) in_place, in_port; /* place in the tuple before; port */
+    VEC(uint32_t) kept;              /* places that stay open */
+    VEC(uint32_t) out_port;          /* of the edges that open, behind the kept ones */
+    VEC(uint32_t) far_port;          /* those of them whose words are limited */
 } GraphPorts;
 
 static void relate_ports(Building *b, uint32_t node, GraphPorts *ports)
@@ -160,10 +148,8 @@ static void relate_ports(Building *b, uint32_t node, GraphPorts *ports)
     b->open.len = left;
     for (uint32_t e = 0; e < b->space->edges.len; e++) {
         const DseEdge *edge = &b->space->edges.data[e];
-        if (edge->from != node || (b->is_far[e] && b->far_words == DSE_NO_WORDS))
-            continue;
-        if (b->is_far[e])
-            *vec_push(&ports->far_port) = edge->from_port;
+        if (edge->from != node || (b->is_far[e] && b->far_words == DSE_NO_WORDS)) continue;
+        if (b->is_far[e]) *vec_push(&ports->far_port) = edge->from_port;
         *vec_push(&ports->out_port) = edge->from_port;
         *vec_push(&b->open) = e;
     }
@@ -186,10 +172,8 @@ static void limit_words(const Building *b, const DseNode *node, uint32_t port, b
     uint32_t count = 0, wanted = (uint32_t)b->far_words;
     for (size_t c = 0; c < node->configs.len && count < MAX_FAR_WORDS; c++) {
         uint32_t i = 0;
-        while (i < count && words[i] != node->configs.data[c].factor[port])
-            i++;
-        if (i == count)
-            words[count++] = node->configs.data[c].factor[port];
+        while (i < count && words[i] != node->configs.data[c].factor[port]) i++;
+        if (i == count) words[count++] = node->configs.data[c].factor[port];
     }
     for (size_t c = 0; c < node->configs.len; c++) {
         bool found = false;
@@ -204,8 +188,7 @@ static void limit_words(const Building *b, const DseNode *node, uint32_t port, b
 static bool agrees(const GraphPorts *ports, const Config *config, const int64_t *words)
 {
     for (size_t i = 0; i < ports->in_place.len; i++)
-        if (config->factor[ports->in_port.data[i]] != words[ports->in_place.data[i]])
-            return false;
+        if (config->factor[ports->in_port.data[i]] != words[ports->in_place.data[i]]) return false;
     return true;
 }
 
@@ -223,11 +206,9 @@ static ConfigIndex index_configs(const Building *b, const DseNode *node, const G
     for (size_t i = 0; i < ports->far_port.len; i++)
         limit_words(b, node, ports->far_port.data[i], allowed);
     for (size_t c = node->configs.len; c-- > 0;) {
-        if (!allowed[c])
-            continue;
-        size_t word = ports->in_port.len
-                          ? (size_t)node->configs.data[c].factor[ports->in_port.data[0]]
-                          : 0;
+        if (!allowed[c]) continue;
+        size_t word =
+            ports->in_port.len ? (size_t)node->configs.data[c].factor[ports->in_port.data[0]] : 0;
         index.next[c] = index.head[word];
         index.head[word] = (uint32_t)c + 1;
     }
@@ -247,10 +228,8 @@ static bool add_transitions(Building *b, const DseNode *node, const GraphPorts *
         for (uint32_t c = index.head[word]; ok && c; c = index.next[c - 1]) {
             const Config *config = &node->configs.data[c - 1];
             uint32_t n = 0;
-            if (!agrees(ports, config, words))
-                continue;
-            for (size_t i = 0; i < ports->kept.len; i++)
-                tuple[n++] = words[ports->kept.data[i]];
+            if (!agrees(ports, config, words)) continue;
+            for (size_t i = 0; i < ports->kept.len; i++) tuple[n++] = words[ports->kept.data[i]];
             for (size_t i = 0; i < ports->out_port.len; i++)
                 tuple[n++] = config->factor[ports->out_port.data[i]];
             *vec_push(&b->out->transitions) =
@@ -282,22 +261,20 @@ static bool add_layer(Building *b, uint32_t number, States *states)
 
 bool dse_layers(const DseSpace *space, size_t max_transitions, int far_words, DseLayers *out)
 {
-    Building b = {.space = space, .out = out, .max_transitions = max_transitions,
-                  .far_words = far_words};
+    Building b = {
+        .space = space, .out = out, .max_transitions = max_transitions, .far_words = far_words};
     States states = {.count = 1};
     *out = (DseLayers){.state_count = 0};
     bool ok = sort_nodes(&b);
     find_far_edges(&b);
-    for (size_t i = 0; ok && i < b.order.len; i++)
-        ok = add_layer(&b, b.order.data[i], &states);
+    for (size_t i = 0; ok && i < b.order.len; i++) ok = add_layer(&b, b.order.data[i], &states);
     out->state_count = states.first + (states.count ? states.count : 1);
     free_states(&states);
     vec_free(&b.order);
     vec_free(&b.open);
     free_ptr((void **)&b.visited);
     free_ptr((void **)&b.is_far);
-    if (!ok)
-        dse_layers_free(out);
+    if (!ok) dse_layers_free(out);
     return ok;
 }
 

@@ -1,9 +1,9 @@
-/* Sorts configurations by words, then measures: what beats one stands before it in the same group, so
- * each is compared with the unbeaten ones before it only.
+/* Sorts configurations by words, then measures: what beats one stands before it in the same group,
+ * so each is compared with the unbeaten ones before it only.
  * Tests: test/unit/target/dse/solve_test.c */
-#include "target/dse/solve/solve.h"
-
 #include <stdlib.h>
+
+#include "target/dse/solve/solve.h"
 
 typedef struct Item {
     const int64_t *words, *measures;
@@ -13,8 +13,7 @@ typedef struct Item {
 static int compare_numbers(const int64_t *a, const int64_t *b, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (a[i] != b[i])
-            return a[i] < b[i] ? -1 : 1;
+        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
     return 0;
 }
 
@@ -22,16 +21,14 @@ static int compare_items(const void *x, const void *y)
 {
     const Item *a = x, *b = y;
     int order = compare_numbers(a->words, b->words, a->word_count);
-    if (order == 0)
-        order = compare_numbers(a->measures, b->measures, a->measure_count);
+    if (order == 0) order = compare_numbers(a->measures, b->measures, a->measure_count);
     return order != 0 ? order : a->number < b->number ? -1 : a->number > b->number;
 }
 
 static bool beats(const Item *a, const Item *b)
 {
     for (uint32_t i = 0; i < a->measure_count; i++)
-        if (a->measures[i] > b->measures[i])
-            return false;
+        if (a->measures[i] > b->measures[i]) return false;
     return true;
 }
 
@@ -44,10 +41,8 @@ static size_t keep_unbeaten(Item *items, size_t count)
             compare_numbers(items[kept - 1].words, items[i].words, items[i].word_count) != 0)
             group = kept;
         size_t other = group;
-        while (other < kept && !beats(&items[other], &items[i]))
-            other++;
-        if (other == kept)
-            items[kept++] = items[i];
+        while (other < kept && !beats(&items[other], &items[i])) other++;
+        if (other == kept) items[kept++] = items[i];
     }
     return kept;
 }
@@ -61,11 +56,9 @@ void dse_drop_beaten(DseNode *node, const int64_t *measures, uint32_t count)
         items[c] = (Item){node->configs.data[c].factor, measures + (size_t)c * count,
                           node->port_count, count, c};
     qsort(items, total, sizeof(*items), compare_items);
-    for (size_t i = keep_unbeaten(items, total); i-- > 0;)
-        keep[items[i].number] = true;
+    for (size_t i = keep_unbeaten(items, total); i-- > 0;) keep[items[i].number] = true;
     for (size_t c = 0; c < total; c++)
-        if (keep[c])
-            node->configs.data[left++] = node->configs.data[c];
+        if (keep[c]) node->configs.data[left++] = node->configs.data[c];
     node->configs.len = left;
     free_ptr((void **)&items);
     free_ptr((void **)&keep);

@@ -1,25 +1,21 @@
 /* Drops what a problem's limits exclude, then words without a partner until all have one, then what
- * others can stand for. Limits that even the largest configurations together keep are lifted, and their kinds count no
- * longer.
+ * others can stand for. Limits that even the largest configurations together keep are lifted, and
+ * their kinds count no longer.
  * Tests: test/unit/target/dse/solve_test.c */
 #include "target/dse/solve/internal.h"
-
 
 typedef struct Presolve {
     const DseSpace *space;
     const DseProblem *problem;
-    bool **alive; /* per node and configuration */
+    bool **alive;           /* per node and configuration */
     uint32_t *sent, *taken; /* per word: the last edge, counted from 1, of which an end has it */
     uint32_t stamp;
     Cost *limits; /* that a design might exceed */
 } Presolve;
 
-/* --- excluded configurations ------------------------------------------------------------------ */
-
 static bool is_excluded(const DseProblem *problem, uint32_t node, const Config *config)
 {
-    if (problem->longest && config->interval > problem->longest[node])
-        return true;
+    if (problem->longest && config->interval > problem->longest[node]) return true;
     for (int k = 0; k < COST_KINDS; k++)
         if (problem->limits.items[k] >= 0 && config->cost.items[k] > problem->limits.items[k])
             return true;
@@ -30,8 +26,7 @@ static void mark_words(const Presolve *r, uint32_t number, uint32_t port, uint32
 {
     const DseNode *node = &r->space->nodes.data[number];
     for (size_t c = 0; c < node->configs.len; c++)
-        if (r->alive[number][c])
-            marks[node->configs.data[c].factor[port]] = r->stamp;
+        if (r->alive[number][c]) marks[node->configs.data[c].factor[port]] = r->stamp;
 }
 
 static bool drop_unmarked(Presolve *r, uint32_t number, uint32_t port, const uint32_t *marks)
@@ -83,8 +78,6 @@ static void find_alive(Presolve *r, Arena *arena)
     match_all_words(r);
 }
 
-/* --- limits ------------------------------------------------------------------------------------ */
-
 static bool may_exceed(const Presolve *r, CostKind kind, int64_t limit)
 {
     int64_t sum = 0;
@@ -103,13 +96,11 @@ static void lift_limits(const Presolve *r, Cost *limits)
 {
     *limits = r->problem->limits;
     for (CostKind k = 0; k < COST_KINDS; k++)
-        if (limits->items[k] >= 0 && !may_exceed(r, k, limits->items[k]))
-            limits->items[k] = -1;
+        if (limits->items[k] >= 0 && !may_exceed(r, k, limits->items[k])) limits->items[k] = -1;
 }
 
-/* --- the reduced space --------------------------------------------------------------------------- */
-
-static int64_t goal_of(const DseProblem *problem, uint32_t node, uint32_t number, const Config *config)
+static int64_t goal_of(const DseProblem *problem, uint32_t node, uint32_t number,
+                       const Config *config)
 {
     return dse_measure(&config->cost, &problem->weights) +
            (problem->extra ? problem->extra[node][number] : 0);
@@ -121,12 +112,10 @@ static uint32_t measure(const void *user, uint32_t node, uint32_t number, int64_
     const Presolve *r = user;
     const Config *config = &r->space->nodes.data[node].configs.data[number];
     uint32_t count = 0;
-    if (r->problem->keeps_intervals)
-        out[count++] = config->interval;
+    if (r->problem->keeps_intervals) out[count++] = config->interval;
     out[count++] = goal_of(r->problem, node, number, config);
     for (int k = 0; k < COST_KINDS; k++)
-        if (r->limits->items[k] >= 0)
-            out[count++] = config->cost.items[k];
+        if (r->limits->items[k] >= 0) out[count++] = config->cost.items[k];
     return count;
 }
 
@@ -138,8 +127,7 @@ static void copy_alive(const Presolve *r, uint32_t number, DseNode *out)
     out->configs.data = NULL;
     out->configs.len = out->configs.cap = 0;
     for (uint32_t c = 0; c < node->configs.len; c++) {
-        if (!r->alive[number][c])
-            continue;
+        if (!r->alive[number][c]) continue;
         Config config = node->configs.data[c];
         config.goal = goal_of(r->problem, number, c, &config);
         config.origin = c;
@@ -157,10 +145,8 @@ bool dse_reduce(const DseSpace *space, const DseProblem *problem, Arena *arena, 
     lift_limits(&r, limits);
     dse_drop_replaceable(space, measure, &r, problem->keeps_intervals, r.alive);
     match_all_words(&r);
-    for (size_t w = 0; w < space->words.len; w++)
-        *vec_push(&out->words) = space->words.data[w];
-    for (size_t e = 0; e < space->edges.len; e++)
-        *vec_push(&out->edges) = space->edges.data[e];
+    for (size_t w = 0; w < space->words.len; w++) *vec_push(&out->words) = space->words.data[w];
+    for (size_t e = 0; e < space->edges.len; e++) *vec_push(&out->edges) = space->edges.data[e];
     for (uint32_t n = 0; n < space->nodes.len; n++) {
         DseNode *node = vec_push(&out->nodes);
         copy_alive(&r, n, node);

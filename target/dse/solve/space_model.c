@@ -4,8 +4,7 @@
 
 void dse_free(DseSpace *space)
 {
-    for (size_t i = 0; i < space->nodes.len; i++)
-        vec_free(&space->nodes.data[i].configs);
+    for (size_t i = 0; i < space->nodes.len; i++) vec_free(&space->nodes.data[i].configs);
     vec_free(&space->nodes);
     vec_free(&space->edges);
     vec_free(&space->words);

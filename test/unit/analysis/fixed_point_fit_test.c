@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <cmocka.h>
 
 #include "analysis/analysis.h"
@@ -74,10 +73,13 @@ static void ties_to_even_do_not_fit(void **state)
 {
     (void)state;
     Threshold thresholds[8];
-    StepFunction f = {.thresholds = thresholds, .low_q = 0, .high_q = 31, .high_level = 8,
-                      .low_is_clamped = true, .high_is_clamped = true};
-    for (int64_t k = 1; k <= 8; k++)
-        thresholds[f.count++] = (Threshold){k, 4 * k - 2 + k % 2};
+    StepFunction f = {.thresholds = thresholds,
+                      .low_q = 0,
+                      .high_q = 31,
+                      .high_level = 8,
+                      .low_is_clamped = true,
+                      .high_is_clamped = true};
+    for (int64_t k = 1; k <= 8; k++) thresholds[f.count++] = (Threshold){k, 4 * k - 2 + k % 2};
     FixedPoint form;
     assert_false(fixed_point_fit(&f, &form));
 }
@@ -86,7 +88,8 @@ static void ties_to_even_do_not_fit(void **state)
 static void scatter(Random *random, int64_t numerator, int64_t denominator, int64_t slack,
                     Threshold *thresholds, StepFunction *f)
 {
-    for (int64_t i = 0, at; (at = LOW_Q + (i + 1) * numerator / denominator) < HIGH_Q - slack; i++) {
+    for (int64_t i = 0, at; (at = LOW_Q + (i + 1) * numerator / denominator) < HIGH_Q - slack;
+         i++) {
         int64_t last = i > 0 ? thresholds[i - 1].at : LOW_Q;
         at += random_below(random, (uint32_t)slack + 1);
         thresholds[f->count++] = (Threshold){i + 1, at < last ? last : at};
@@ -103,8 +106,7 @@ static int64_t moved_level(const StepFunction *f, const FixedPoint *form, const 
         level = level < 0 ? 0 : level > f->count ? f->count : level;
         int64_t threshold = level - (f->early > 0);
         bool has_error = threshold >= 0 && threshold < f->count;
-        if (i == 1)
-            return level;
+        if (i == 1) return level;
         q += has_error ? (f->early > 0 ? -errors[threshold] : errors[threshold]) : 0;
     }
     return 0;
@@ -114,8 +116,11 @@ static void check_scattered(Random *random, int64_t numerator, int64_t denominat
 {
     Threshold thresholds[512];
     int64_t errors[512], slack = 1 + random_below(random, 3), passed = 0;
-    StepFunction f = {.thresholds = thresholds, .low_q = LOW_Q, .high_q = HIGH_Q,
-                      .low_is_clamped = true, .high_is_clamped = true};
+    StepFunction f = {.thresholds = thresholds,
+                      .low_q = LOW_Q,
+                      .high_q = HIGH_Q,
+                      .low_is_clamped = true,
+                      .high_is_clamped = true};
     FixedPoint form;
     scatter(random, numerator, denominator, slack, thresholds, &f);
     f.late = is_early ? 0 : slack;
@@ -126,8 +131,7 @@ static void check_scattered(Random *random, int64_t numerator, int64_t denominat
         return;
     }
     for (int64_t q = LOW_Q; q <= HIGH_Q; q++) {
-        while (passed < f.count && thresholds[passed].at <= q)
-            passed++;
+        while (passed < f.count && thresholds[passed].at <= q) passed++;
         assert_int_equal(moved_level(&f, &form, errors, q), passed);
     }
 }
@@ -137,8 +141,7 @@ static void steps_near_a_line_are_moved(void **state)
     (void)state;
     Random random = {7};
     for (int64_t numerator = 300; numerator < 4000; numerator += 77)
-        for (int early = 0; early < 2; early++)
-            check_scattered(&random, numerator, 97, early);
+        for (int early = 0; early < 2; early++) check_scattered(&random, numerator, 97, early);
 }
 
 /* Two levels in one step, and steps of one integer. */
@@ -146,14 +149,18 @@ static void double_steps_are_moved(void **state)
 {
     (void)state;
     const Threshold thresholds[] = {{1, 4}, {2, 7}, {3, 7}, {4, 10}};
-    StepFunction f = {.thresholds = thresholds, .count = 4, .high_q = 14, .high_level = 4,
-                      .low_is_clamped = true, .high_is_clamped = true, .late = 1};
+    StepFunction f = {.thresholds = thresholds,
+                      .count = 4,
+                      .high_q = 14,
+                      .high_level = 4,
+                      .low_is_clamped = true,
+                      .high_is_clamped = true,
+                      .late = 1};
     int64_t errors[4];
     FixedPoint form;
     assert_true(fixed_point_fit(&f, &form) && fixed_point_errors(&f, &form, errors));
     for (int64_t q = 0, passed = 0; q <= 14; q++) {
-        while (passed < 4 && thresholds[passed].at <= q)
-            passed++;
+        while (passed < 4 && thresholds[passed].at <= q) passed++;
         assert_int_equal(moved_level(&f, &form, errors, q), passed);
     }
 }

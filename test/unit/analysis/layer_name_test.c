@@ -1,12 +1,11 @@
 /* Names from models become harmless identifiers. */
-#include "analysis/analysis.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-
 #include <cmocka.h>
+
+#include "analysis/analysis.h"
 
 static void check(const char *raw, const char *want)
 {
@@ -63,8 +62,8 @@ static void length_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(separators_collapse),    cmocka_unit_test(never_empty_nor_a_number),
-        cmocka_unit_test(keywords_are_avoided),   cmocka_unit_test(attacks_are_harmless),
+        cmocka_unit_test(separators_collapse),  cmocka_unit_test(never_empty_nor_a_number),
+        cmocka_unit_test(keywords_are_avoided), cmocka_unit_test(attacks_are_harmless),
         cmocka_unit_test(length_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

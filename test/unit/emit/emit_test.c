@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include <cmocka.h>
 
 #include "emit/internal.h"
@@ -56,7 +55,8 @@ static void test_json_string(void **state)
 {
     (void)state;
     expect_json(STR("a\"\\\n\x7f/"), "\"a\\\"\\\\\\u000a\\u007f/\"");
-    expect_json(STR("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"), "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
+    expect_json(STR("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"),
+                "\"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"");
     /* cut off, overlong, surrogate, beyond U+10FFFF, lone continuation */
     expect_json(STR("\xc3"), "\"\\ufffd\"");
     expect_json(STR("\xc0\xaf"), "\"\\ufffd\\ufffd\"");
@@ -97,8 +97,7 @@ static void test_float_round_trip(void **state)
         double value;
         bits = hash_combine(bits, (uint64_t)i);
         memcpy(&value, &bits, sizeof(value));
-        if (!(value - value == 0))
-            continue;
+        if (!(value - value == 0)) continue;
         StrBuf out = {0};
         emit_float_literal(&out, value, false);
         assert_true(strtod(out.data, NULL) == value);
@@ -110,9 +109,9 @@ static void test_top_name(void **state)
 {
     (void)state;
     static const char *const good[] = {"net", "MyTop", "a_b1", "Resnet_8"};
-    static const char *const bad[] = {"",      "a b",   "../up", "int",   "9lives", "x\"; touch y",
-                                      "_x",    "a__b",  "FILE",  "main",  "size_t", "ap_int",
-                                      "hls_x", "stdin", "caf\xc3\xa9"};
+    static const char *const bad[] = {
+        "",     "a b",  "../up",  "int",    "9lives", "x\"; touch y", "_x",         "a__b",
+        "FILE", "main", "size_t", "ap_int", "hls_x",  "stdin",        "caf\xc3\xa9"};
     for (size_t i = 0; i < COUNT_OF(good); i++)
         assert_true(emit_top_name_is_valid(str_from(good[i])));
     for (size_t i = 0; i < COUNT_OF(bad); i++)

@@ -4,22 +4,18 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <cmocka.h>
 
 #include "dialects/builtin/builtin.h"
-#include "ir/asm/parse/parse.h"
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
 #include "import/import.h"
+#include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
 #include "onnx.pb-c.h"
-
-/* --- a model to change: y = Identity(x), and one initializer w ------------------------ */
 
 typedef struct Model {
     Onnx__ModelProto model;
@@ -106,8 +102,6 @@ static Model *make_model(void)
     return m;
 }
 
-/* --- running the importer ------------------------------------------------------------------ */
-
 typedef struct Run {
     Context *ctx;
     StrBuf errors; /* one per line */
@@ -168,8 +162,7 @@ static void assert_refused(Run *run, Model *m, const char *message)
 static Op *import_ok(Run *run, Model *m)
 {
     Op *module = import_in(run, m, NULL);
-    if (run->error_count > 0)
-        print_error("%s", run->errors.data);
+    if (run->error_count > 0) print_error("%s", run->errors.data);
     assert_non_null(module);
     return module;
 }
@@ -185,15 +178,14 @@ static Str emit_function_name(const Op *module)
     return op_attr(region_entry(op_region(module, 0))->first, "sym_name")->u.string;
 }
 
-/* --- structure ----------------------------------------------------------------------------- */
-
 static void a_model_becomes_a_function(void **state)
 {
     Run *run = *state;
     Op *module = import_ok(run, make_model());
     StrBuf text = {0};
     op_print(&text, module, &PRINT_DEFAULT);
-    assert_string_equal(text.data,
+    assert_string_equal(
+        text.data,
         "module {\n"
         "  func.func @net(%arg0: tensor<1x2xf32> {dfg.name = \"x\"}) -> (tensor<1x2xf32> "
         "{dfg.name = \"y\"}) {\n"
@@ -268,11 +260,8 @@ static void messages_are_one_line(void **state)
     Model *m = make_model();
     m->node.name = "a\nerror: b'";
     m->node.op_type = "Nope\n";
-    assert_refused(*state, m,
-                   "node 'a\\0Aerror: b\\27' (Nope\\0A): the operator is not supported");
+    assert_refused(*state, m, "node 'a\\0Aerror: b\\27' (Nope\\0A): the operator is not supported");
 }
-
-/* --- tensors ------------------------------------------------------------------------------- */
 
 /* The constant made of the initializer that `fill` describes. */
 static const Attr *import_weight(Run *run, Model *m, Op **module)
@@ -387,8 +376,6 @@ static void sizes_must_agree(void **state)
     assert_refused(*state, m, "initializer 'w' has 3 numbers; its shape needs 2");
 }
 
-/* --- external data ------------------------------------------------------------------------- */
-
 /* w's four bytes stand at `offset` of `location`. */
 static Model *external_model(Onnx__StringStringEntryProto *entries,
                              Onnx__StringStringEntryProto **list, char *location, char *offset)
@@ -432,8 +419,8 @@ static void external_data_stays_in_the_folder(void **state)
     assert_true(dense_f64(onnx_constant(op_result(first_op(module), 0)), 0) == 1.0);
     op_erase(module);
 
-    static char *const outside[] = {"../w.bin", "/etc/passwd", "link", "none", "", ".", "a//b",
-                                    "./w.bin", "w.bin/"};
+    static char *const outside[] = {"../w.bin", "/etc/passwd", "link",    "none",  "",
+                                    ".",        "a//b",        "./w.bin", "w.bin/"};
     for (size_t i = 0; i < COUNT_OF(outside); i++) {
         size_t before = run->error_count;
         Model *m = external_model(entries, list, outside[i], "0");
@@ -441,8 +428,8 @@ static void external_data_stays_in_the_folder(void **state)
         assert_int_equal(run->error_count, before + 1);
     }
     assert_null(import_in(run, external_model(entries, list, "w.bin", "6"), &options));
-    assert_null(import_in(run, external_model(entries, list, "w.bin", "99999999999999999999"),
-                          &options));
+    assert_null(
+        import_in(run, external_model(entries, list, "w.bin", "99999999999999999999"), &options));
     assert_null(import_in(run, external_model(entries, list, "w.bin", "0"), NULL));
     Model *longer = external_model(entries, list, "w.bin", "0");
     longer->weight_dims[0] = 2;
@@ -452,8 +439,6 @@ static void external_data_stays_in_the_folder(void **state)
     unlink(link);
     rmdir(folder);
 }
-
-/* --- damaged files ------------------------------------------------------------------------- */
 
 static void wrong_files_are_refused(void **state)
 {
@@ -492,8 +477,7 @@ static void truncated_files_are_refused(void **state)
         memcpy(cut, bytes, i);
         Op *module = import_onnx(run->ctx, (Str){(const char *)cut, i}, STR("m.onnx"), NULL);
         assert_int_equal(run->error_count, module ? 0 : 1);
-        if (module)
-            op_erase(module);
+        if (module) op_erase(module);
         free(cut);
     }
     free(bytes);

@@ -1,13 +1,11 @@
 /* Which words a converter regroups, against the order in which their elements arrive. */
-#include "schedule/schedule.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
 
 #include "ir/attr/attr.h"
+#include "schedule/schedule.h"
 
 enum { ROWS = 4, COLUMNS = 6, BITS = 8, MANY = 1 << 20 };
 
@@ -25,12 +23,10 @@ static int64_t word_of(Word word, int64_t row, int64_t column)
 static bool follow_each_other(Word small, Word large)
 {
     int64_t parts = large.rows * large.columns / (small.rows * small.columns);
-    if (parts * small.rows * small.columns != large.rows * large.columns)
-        return false;
+    if (parts * small.rows * small.columns != large.rows * large.columns) return false;
     for (int64_t row = 0; row < ROWS; row++)
         for (int64_t column = 0; column < COLUMNS; column++)
-            if (word_of(small, row, column) / parts != word_of(large, row, column))
-                return false;
+            if (word_of(small, row, column) / parts != word_of(large, row, column)) return false;
     return true;
 }
 
@@ -77,9 +73,9 @@ static void ways_are_made_of_conversions(void **state)
         const Type *from = end_of(ctx, word_at(i / WORDS)), *to = end_of(ctx, word_at(i % WORDS));
         const Type *middle = NULL;
         WordConversion found = sched_conversion(from, to, MANY, &middle);
-        assert_int_equal(found, sched_can_convert(from, to) ? CONVERSION_DIRECT : CONVERSION_BY_WAY_OF);
-        if (found == CONVERSION_DIRECT)
-            continue;
+        assert_int_equal(found,
+                         sched_can_convert(from, to) ? CONVERSION_DIRECT : CONVERSION_BY_WAY_OF);
+        if (found == CONVERSION_DIRECT) continue;
         assert_true(follow_each_other(word_at(i / WORDS), read_word(middle)));
         assert_true(follow_each_other(word_at(i % WORDS), read_word(middle)));
     }

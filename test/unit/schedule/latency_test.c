@@ -1,11 +1,10 @@
 /* Chaining and cutting of operators at a clock of 4 ns, of which 2,920 ps are for logic. */
-#include "schedule/schedule.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
+
+#include "schedule/schedule.h"
 
 static void operators_follow_each_other_in_a_cycle(void **state)
 {

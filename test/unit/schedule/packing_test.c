@@ -1,22 +1,19 @@
-/* Grids of packed products against products made one by one: every field of a packed sum, at the ends
- * of the operands' ranges and with chains as long as the grid allows. */
-#include "schedule/schedule.h"
-
-#include "test/unit/random.h"
-
+/* Grids of packed products against products made one by one: every field of a packed sum, at the
+ * ends of the operands' ranges and with chains as long as the grid allows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
+
+#include "schedule/schedule.h"
+#include "test/unit/random.h"
 
 static const DspShape dsp48e1 = {25, 18, 48}, dsp48e2 = {27, 18, 48}, dsp58 = {27, 24, 58};
 
 static const PayloadRange i3 = {-4, 3, 0}, i4 = {-8, 7, 0}, i5 = {-16, 15, 0}, i6 = {-32, 31, 0},
-                          i8 = {-128, 127, 0}, u3 = {0, 7, 0}, u4 = {0, 15, 0}, u8 = {0, 255, 0}, i9 = {-255, 255, 0},
-                          i16 = {-32768, 32767, 0}, odd = {-3, 100, 0}, negative = {-9, -2, 0};
-
-/* --- the arithmetic --------------------------------------------------------------------------- */
+                          i8 = {-128, 127, 0}, u3 = {0, 7, 0}, u4 = {0, 15, 0}, u8 = {0, 255, 0},
+                          i9 = {-255, 255, 0}, i16 = {-32768, 32767, 0}, odd = {-3, 100, 0},
+                          negative = {-9, -2, 0};
 
 /* A value of the range: mostly one of its ends, or next to zero. */
 static int64_t draw(Random *random, const PayloadRange *range)
@@ -38,8 +35,7 @@ static int64_t sign_extended(uint64_t value, int64_t bits)
 static int64_t extracted(int64_t sum, int64_t at, int64_t spacing)
 {
     uint64_t bits = (uint64_t)sum >> at;
-    if (at > 0)
-        bits += (uint64_t)sum >> (at - 1) & 1;
+    if (at > 0) bits += (uint64_t)sum >> (at - 1) & 1;
     return sign_extended(bits, spacing);
 }
 
@@ -62,7 +58,8 @@ static void check_chain(const DspShape *dsp, const PayloadRange *x, const Packin
             for (int64_t k = 0; k < grid->fields[o] && !(c && repeats); k++)
                 value[o][k] = draw(random, &x[o]);
         int64_t a = packed(grid, 0, value[0]), b = packed(grid, 1, value[1]);
-        assert_true(payload_range_bits(a, a) <= grid->bits[0] && payload_range_bits(b, b) <= grid->bits[1]);
+        assert_true(payload_range_bits(a, a) <= grid->bits[0] &&
+                    payload_range_bits(b, b) <= grid->bits[1]);
         sum += a * b;
         for (int64_t i = 0; i < grid->fields[0]; i++)
             for (int64_t j = 0; j < grid->fields[1]; j++)
@@ -71,8 +68,9 @@ static void check_chain(const DspShape *dsp, const PayloadRange *x, const Packin
     assert_true(payload_range_bits(sum, sum) <= dsp->accumulator);
     for (int64_t i = 0; i < grid->fields[0]; i++)
         for (int64_t j = 0; j < grid->fields[1]; j++)
-            assert_int_equal(extracted(sum, i * grid->stride[0] + j * grid->stride[1], grid->spacing),
-                             want[i * grid->fields[1] + j]);
+            assert_int_equal(
+                extracted(sum, i * grid->stride[0] + j * grid->stride[1], grid->spacing),
+                want[i * grid->fields[1] + j]);
 }
 
 static void fields_are_exact(void **state)
@@ -88,29 +86,24 @@ static void fields_are_exact(void **state)
         for (int64_t i = 1; i <= PACKING_MAX_FIELDS; i++)
             for (int64_t j = 1; i * j <= PACKING_MAX_FIELDS; j++) {
                 PackingGrid grid;
-                if (!sched_packing_grid(dsp, x, (const int64_t[]){i, j}, &grid))
-                    continue;
-                for (int run = 0; run < 200; run++)
-                    check_chain(dsp, x, &grid, &random);
+                if (!sched_packing_grid(dsp, x, (const int64_t[]){i, j}, &grid)) continue;
+                for (int run = 0; run < 200; run++) check_chain(dsp, x, &grid, &random);
                 grids++;
             }
     }
     assert_true(grids > 600);
 }
 
-/* --- what fits ------------------------------------------------------------------------------------ */
-
 static void expect(const DspShape *dsp, PayloadRange a, PayloadRange b, int64_t i, int64_t j,
                    int64_t spacing, int64_t chain)
 {
     PackingGrid grid;
-    bool fits = sched_packing_grid(dsp, (const PayloadRange[]){a, b}, (const int64_t[]){i, j}, &grid);
+    bool fits =
+        sched_packing_grid(dsp, (const PayloadRange[]){a, b}, (const int64_t[]){i, j}, &grid);
     assert_int_equal(fits, chain > 0);
-    if (!fits)
-        return;
+    if (!fits) return;
     assert_int_equal(grid.chain, chain);
-    if (spacing)
-        assert_int_equal(grid.spacing, spacing);
+    if (spacing) assert_int_equal(grid.spacing, spacing);
 }
 
 /* Seven products of 8 bits, 18 bits apart; at 4 bits a 2 x 2 grid 11 bits apart: the figures of the

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <cmocka.h>
 
 #include "dialects/common/common.h"
@@ -69,7 +68,8 @@ static void equal_results_become_a_splat(void **state)
 {
     Context *ctx = *state;
     const Type *i16 = type_i(ctx, 16);
-    const Attr *operands[] = {list(i16, (int64_t[]){1, 2, 3}, 3), list(i16, (int64_t[]){4, 3, 2}, 3)};
+    const Attr *operands[] = {list(i16, (int64_t[]){1, 2, 3}, 3),
+                              list(i16, (int64_t[]){4, 3, 2}, 3)};
     const Attr *sum = lane_fold_all(operands, 2, operands[0]->type, lane_sum, NULL);
     assert_non_null(sum);
     assert_true(sum->u.dense.is_splat);

@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <cmocka.h>
 
 #include "dialects/onnx/onnx.h"
@@ -83,9 +82,9 @@ static void inputs_quantize(void **state)
     const Type *f64 = type_float(ctx, TYPE_F64), *f32 = type_float(ctx, TYPE_F32);
     const Quantizer quant = {.zero = 1, .bits = 4, .is_signed = true, .low = -8, .high = 7};
     (void)state;
-    assert_int_equal(onnx_quantizer_apply(&quant, f64, 0.5, 0.75), 1);   /* 2.5 -> 2 */
-    assert_int_equal(onnx_quantizer_apply(&quant, f64, 0.5, 0.25), 1);   /* 1.5 -> 2 */
-    assert_int_equal(onnx_quantizer_apply(&quant, f64, 0.5, 100.0), 6);  /* 7 - 1 */
+    assert_int_equal(onnx_quantizer_apply(&quant, f64, 0.5, 0.75), 1);  /* 2.5 -> 2 */
+    assert_int_equal(onnx_quantizer_apply(&quant, f64, 0.5, 0.25), 1);  /* 1.5 -> 2 */
+    assert_int_equal(onnx_quantizer_apply(&quant, f64, 0.5, 100.0), 6); /* 7 - 1 */
     assert_int_equal(onnx_quantizer_apply(&quant, f64, 0.5, -100.0), -9);
     assert_int_equal(onnx_quantizer_apply(&quant, f64, 1e-300, 1e300), 6);
     const Quantizer bipolar = {.is_bipolar = true, .bits = 1, .is_signed = true};
@@ -100,7 +99,7 @@ static void inputs_quantize(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounding_modes_round), cmocka_unit_test(rounding_names_parse),
+        cmocka_unit_test(rounding_modes_round),    cmocka_unit_test(rounding_names_parse),
         cmocka_unit_test(powers_of_two_are_exact), cmocka_unit_test(floats_split),
         cmocka_unit_test(inputs_quantize),
     };

@@ -4,11 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "ir/attr/attr.h"
 #include "test/unit/random.h"
@@ -25,31 +23,22 @@ static int drop_context(void **state)
     return 0;
 }
 
-/* --- building from postfix text --- */
-
 #define STACK_MAX 16
 
 static const AffineExpr *leaf_of(Context *ctx, const char *word)
 {
-    if (word[0] == 'd')
-        return affine_dim(ctx, (uint32_t)strtoul(word + 1, NULL, 10));
-    if (word[0] == 's')
-        return affine_symbol(ctx, (uint32_t)strtoul(word + 1, NULL, 10));
+    if (word[0] == 'd') return affine_dim(ctx, (uint32_t)strtoul(word + 1, NULL, 10));
+    if (word[0] == 's') return affine_symbol(ctx, (uint32_t)strtoul(word + 1, NULL, 10));
     return affine_const(ctx, strtoll(word, NULL, 10));
 }
 
 static const AffineExpr *binary_of(const char *word, const AffineExpr *a, const AffineExpr *b)
 {
-    if (strcmp(word, "+") == 0)
-        return affine_add(a, b);
-    if (strcmp(word, "-") == 0)
-        return affine_sub(a, b);
-    if (strcmp(word, "*") == 0)
-        return affine_mul(a, b);
-    if (strcmp(word, "mod") == 0)
-        return affine_mod(a, b);
-    if (strcmp(word, "floordiv") == 0)
-        return affine_floordiv(a, b);
+    if (strcmp(word, "+") == 0) return affine_add(a, b);
+    if (strcmp(word, "-") == 0) return affine_sub(a, b);
+    if (strcmp(word, "*") == 0) return affine_mul(a, b);
+    if (strcmp(word, "mod") == 0) return affine_mod(a, b);
+    if (strcmp(word, "floordiv") == 0) return affine_floordiv(a, b);
     return strcmp(word, "ceildiv") == 0 ? affine_ceildiv(a, b) : NULL;
 }
 
@@ -92,8 +81,6 @@ static void assert_map(const AffineMap *map, const char *expected)
     assert_string_equal(text.data, expected);
     strbuf_free(&text);
 }
-
-/* --- simplification and text --- */
 
 typedef struct Row {
     const char *postfix, *text;
@@ -215,8 +202,6 @@ static void equal_expressions_are_one(void **state)
     context_destroy(other);
 }
 
-/* --- random expressions --- */
-
 /* An expression built with simplification next to its value computed without. */
 typedef struct Sample {
     const AffineExpr *expr;
@@ -262,14 +247,12 @@ static Sample divide_samples(Sample a, Sample b, uint32_t choice)
 
 static Sample random_sample(Context *ctx, Random *random, int depth)
 {
-    if (depth == 0)
-        return leaf_sample(ctx, random);
+    if (depth == 0) return leaf_sample(ctx, random);
     Sample a = random_sample(ctx, random, depth - 1), b = random_sample(ctx, random, depth - 1);
     bool is_valid = a.is_valid && b.is_valid;
     switch (random_below(random, 6)) {
     case 0:
-    case 1:
-        return (Sample){affine_add(a.expr, b.expr), a.value + b.value, is_valid};
+    case 1: return (Sample){affine_add(a.expr, b.expr), a.value + b.value, is_valid};
     case 2: /* often a - (a floordiv q) * q */
         if (random_below(random, 2) && b.is_valid && b.value > 0) {
             Sample quotient = divide_samples(a, b, 0);
@@ -277,10 +260,8 @@ static Sample random_sample(Context *ctx, Random *random, int depth)
                             a.value - quotient.value * b.value, quotient.is_valid};
         }
         return (Sample){affine_sub(a.expr, b.expr), a.value - b.value, is_valid};
-    case 3:
-        return (Sample){affine_mul(a.expr, b.expr), a.value * b.value, is_valid};
-    default:
-        return divide_samples(a, b, random_below(random, 3));
+    case 3: return (Sample){affine_mul(a.expr, b.expr), a.value * b.value, is_valid};
+    default: return divide_samples(a, b, random_below(random, 3));
     }
 }
 
@@ -291,8 +272,7 @@ static void simplification_keeps_values(void **state)
     for (int i = 0; i < 50000; i++) {
         Sample sample = random_sample(*state, &random, (int)random_below(&random, 5));
         int64_t value;
-        if (!sample.is_valid)
-            continue;
+        if (!sample.is_valid) continue;
         checked++;
         assert_true(affine_eval(sample.expr, sample_dims, sample_symbols, &value));
         assert_int_equal(value, sample.value);
@@ -310,10 +290,9 @@ static void simplified_sums_keep_values(void **state)
     for (int i = 0; i < 20000; i++) {
         Sample sample = random_sample(*state, &random, (int)random_below(&random, 5));
         int64_t value;
-        if (!sample.is_valid)
-            continue;
-        const AffineExpr *simple = affine_simplify(sample.expr, COUNT_OF(sample_dims),
-                                                   COUNT_OF(sample_symbols));
+        if (!sample.is_valid) continue;
+        const AffineExpr *simple =
+            affine_simplify(sample.expr, COUNT_OF(sample_dims), COUNT_OF(sample_symbols));
         assert_true(affine_eval(simple, sample_dims, sample_symbols, &value));
         assert_int_equal(value, sample.value);
     }
@@ -338,22 +317,17 @@ static void substitution_equals_evaluation(void **state)
     Context *ctx = *state;
     Random random = {2};
     const AffineExpr *dims[3], *symbols[2];
-    for (uint32_t i = 0; i < 3; i++)
-        dims[i] = affine_const(ctx, sample_dims[i]);
-    for (uint32_t i = 0; i < 2; i++)
-        symbols[i] = affine_const(ctx, sample_symbols[i]);
+    for (uint32_t i = 0; i < 3; i++) dims[i] = affine_const(ctx, sample_dims[i]);
+    for (uint32_t i = 0; i < 2; i++) symbols[i] = affine_const(ctx, sample_symbols[i]);
     for (int i = 0; i < 5000; i++) {
         Sample sample = random_sample(ctx, &random, 3);
-        if (!sample.is_valid)
-            continue;
+        if (!sample.is_valid) continue;
         const AffineExpr *result = affine_replace(sample.expr, dims, 3, symbols, 2);
         assert_true(affine_is_const(result));
         assert_int_equal(result->value, sample.value);
         assert_ptr_equal(affine_replace(sample.expr, NULL, 0, NULL, 0), sample.expr);
     }
 }
-
-/* --- questions --- */
 
 static void predicates_hold(void **state)
 {
@@ -396,8 +370,8 @@ static void linear_coefficients_are_found(void **state)
     assert_false(affine_linear(expr_of(ctx, "d0 3 mod"), 3, coeffs, &constant));
     assert_false(affine_linear(expr_of(ctx, "d0 3 floordiv"), 3, coeffs, &constant));
     assert_false(affine_linear(expr_of(ctx, "d0 d3 +"), 3, coeffs, &constant));
-    assert_false(affine_linear(expr_of(ctx, "d0 9223372036854775807 * d1 + d0 +"), 3, coeffs,
-                               &constant));
+    assert_false(
+        affine_linear(expr_of(ctx, "d0 9223372036854775807 * d1 + d0 +"), 3, coeffs, &constant));
 }
 
 /* Smallest and largest value by trying all points; false when some point has none. */
@@ -410,8 +384,7 @@ static bool bounds_by_trial(const AffineExpr *expr, const int64_t extents[3], in
     for (at[0] = 0; at[0] < extents[0]; at[0]++)
         for (at[1] = 0; at[1] < extents[1]; at[1]++)
             for (at[2] = 0; at[2] < extents[2]; at[2]++) {
-                if (!affine_eval(expr, at, sample_symbols, &value))
-                    return false;
+                if (!affine_eval(expr, at, sample_symbols, &value)) return false;
                 *min = value < *min ? value : *min;
                 *max = value > *max ? value : *max;
             }
@@ -425,12 +398,10 @@ static void bounds_contain_all_values(void **state)
     const AffineExpr *symbols[2] = {affine_const(ctx, 3), affine_const(ctx, 7)};
     for (int i = 0; i < 4000; i++) {
         int64_t extents[3], min, max, least, most, coeffs[3], constant;
-        for (int k = 0; k < 3; k++)
-            extents[k] = 1 + random_below(&random, 6);
+        for (int k = 0; k < 3; k++) extents[k] = 1 + random_below(&random, 6);
         Sample sample = random_sample(ctx, &random, (int)random_below(&random, 4));
         const AffineExpr *expr = affine_replace(sample.expr, NULL, 0, symbols, 2);
-        if (!bounds_by_trial(expr, extents, &least, &most))
-            continue;
+        if (!bounds_by_trial(expr, extents, &least, &most)) continue;
         affine_bounds(expr, extents, &min, &max);
         assert_true(min <= least && max >= most);
         if (affine_linear(expr, 3, coeffs, &constant)) {
@@ -446,11 +417,20 @@ typedef struct BoundsRow {
 } BoundsRow;
 
 static const BoundsRow bounds_rows[] = {
-    {"d0 2 * d1 + 1 -", -1, 20},   {"d0 d1 + d0 -", 0, 3},        {"d0 neg", -9, 0},
-    {"d0 4 mod", 0, 3},            {"d1 8 mod", 0, 3},            {"d1 4 + 4 mod", 0, 3},
-    {"d1 5 + 10 mod", 5, 8},       {"d0 4 floordiv", 0, 2},       {"d0 4 ceildiv", 0, 3},
-    {"d0 -4 floordiv", -3, 0},     {"d2", 0, INT64_MAX},          {"d2 -2 * 1 +", INT64_MIN, 1},
-    {"d2 4 mod d0 +", 0, 12},      {"d2 7 floordiv", 0, INT64_MAX},
+    {"d0 2 * d1 + 1 -", -1, 20},
+    {"d0 d1 + d0 -", 0, 3},
+    {"d0 neg", -9, 0},
+    {"d0 4 mod", 0, 3},
+    {"d1 8 mod", 0, 3},
+    {"d1 4 + 4 mod", 0, 3},
+    {"d1 5 + 10 mod", 5, 8},
+    {"d0 4 floordiv", 0, 2},
+    {"d0 4 ceildiv", 0, 3},
+    {"d0 -4 floordiv", -3, 0},
+    {"d2", 0, INT64_MAX},
+    {"d2 -2 * 1 +", INT64_MIN, 1},
+    {"d2 4 mod d0 +", 0, 12},
+    {"d2 7 floordiv", 0, INT64_MAX},
     {"d0 0 floordiv", INT64_MIN, INT64_MAX},
 };
 
@@ -465,17 +445,13 @@ static void bounds_are_tight_where_promised(void **state)
     }
 }
 
-/* --- maps and sets --- */
-
 static const AffineMap *map_of(Context *ctx, uint32_t dims, uint32_t symbols, const char *a,
                                const char *b)
 {
     const AffineExpr *results[2] = {NULL, NULL};
     uint32_t count = 0;
-    if (a)
-        results[count++] = expr_of(ctx, a);
-    if (b)
-        results[count++] = expr_of(ctx, b);
+    if (a) results[count++] = expr_of(ctx, a);
+    if (b) results[count++] = expr_of(ctx, b);
     return map_get(ctx, dims, symbols, count, results);
 }
 
@@ -523,8 +499,7 @@ static void composition_applies_the_second_first(void **state)
     assert_ptr_equal(map_compose(identity, f), f);
     assert_ptr_equal(map_compose(f, identity), f);
     const AffineMap *both[] = {f, g};
-    assert_map(map_concat(ctx, both, 2),
-               "(d0, d1)[s0, s1] -> (d0 + d1, d1 * s0, d0 * 2, d0 + s1)");
+    assert_map(map_concat(ctx, both, 2), "(d0, d1)[s0, s1] -> (d0 + d1, d1 * s0, d0 * 2, d0 + s1)");
 }
 
 static void permutations_are_recognised_and_inverted(void **state)

@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <cmocka.h>
 
 #include "ir/attr/attr.h"
@@ -28,10 +27,16 @@ static void integers_wrap_to_their_width(void **state)
         Signedness sign;
         int64_t value, want;
     } cases[] = {
-        {1, SIGNLESS, 3, 1},          {1, UNSIGNED, 2, 0},   {4, SIGNLESS, 9, -7},
-        {4, SIGNED, 9, -7},           {4, UNSIGNED, 25, 9},  {8, SIGNLESS, 255, -1},
-        {8, UNSIGNED, -1, 255},       {12, SIGNLESS, 2048, -2048},
-        {33, SIGNLESS, INT64_C(1) << 32, -(INT64_C(1) << 32)}, {64, SIGNLESS, -5, -5},
+        {1, SIGNLESS, 3, 1},
+        {1, UNSIGNED, 2, 0},
+        {4, SIGNLESS, 9, -7},
+        {4, SIGNED, 9, -7},
+        {4, UNSIGNED, 25, 9},
+        {8, SIGNLESS, 255, -1},
+        {8, UNSIGNED, -1, 255},
+        {12, SIGNLESS, 2048, -2048},
+        {33, SIGNLESS, INT64_C(1) << 32, -(INT64_C(1) << 32)},
+        {64, SIGNLESS, -5, -5},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Array *array = array_new(type_integer(ctx, cases[i].width, cases[i].sign));

@@ -1,18 +1,16 @@
 /* Attributes: uniquing, dictionaries, dense elements, locations, spelling.
  * Expected texts are what mlir-opt 19 prints. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
-
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <cmocka.h>
 
-#include "ir/attr/attr.h"
 #include "ir/asm/print/internal.h"
+#include "ir/attr/attr.h"
 
 static int setup(void **state)
 {
@@ -69,9 +67,13 @@ static void strings_are_escaped(void **state)
 static void arrays_elide_default_types(void **state)
 {
     Context *ctx = *state;
-    const Attr *items[] = {attr_i64(ctx, 1), attr_float(type_float(ctx, TYPE_F64), 2),
-                           attr_int(type_i(ctx, 32), 3), attr_index(ctx, 4), attr_unit(ctx),
-                           attr_type(type_i(ctx, 4)), attr_bool(ctx, false)};
+    const Attr *items[] = {attr_i64(ctx, 1),
+                           attr_float(type_float(ctx, TYPE_F64), 2),
+                           attr_int(type_i(ctx, 32), 3),
+                           attr_index(ctx, 4),
+                           attr_unit(ctx),
+                           attr_type(type_i(ctx, 4)),
+                           attr_bool(ctx, false)};
     assert_text(attr_array(ctx, items, 7),
                 "[1, 2.000000e+00, 3 : i32, 4 : index, unit, i4, false]");
     assert_text(attr_array(ctx, NULL, 0), "[]");
@@ -219,8 +221,7 @@ static void large_elements_are_hex(void **state)
 {
     Context *ctx = *state;
     int64_t values[101];
-    for (int i = 0; i < 101; i++)
-        values[i] = i;
+    for (int i = 0; i < 101; i++) values[i] = i;
     StrBuf out = {0};
     attr_print(&out, attr_dense_i64(tensor_of(type_i(ctx, 8), 101), values, 101));
     assert_true(str_starts_with(strbuf_str(&out), "dense<\"0x000102030405060708090A0B"));

@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <cmocka.h>
 
 #include "ir/verify/verify.h"
@@ -95,7 +94,7 @@ static void order_survives_insertions(void **state)
             op_prepend(op, entry_of(&toy));
         }
     }
-    FOR_EACH_OP (op, entry_of(&toy))
+    FOR_EACH_OP(op, entry_of(&toy))
         if (op->next) assert_true(op_is_before(op, op->next));
     toy_free(&toy);
 }

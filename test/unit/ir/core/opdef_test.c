@@ -3,11 +3,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <cmocka.h>
 
-#include "ir/verify/verify.h"
 #include "ir/asm/parse/parse.h"
+#include "ir/verify/verify.h"
 #include "test/unit/toy.h"
 
 static void dialects_are_found(void **state)
@@ -31,8 +30,8 @@ static Op *build_seg(Toy *toy, Value *value, int32_t first, int32_t second)
 {
     int32_t sizes[] = {first, second};
     Value *values[] = {value, value, value};
-    NamedAttr segments = attr_named(toy->ctx, "operandSegmentSizes",
-                                    attr_dense_array(toy->i32, sizes, 2));
+    NamedAttr segments =
+        attr_named(toy->ctx, "operandSegmentSizes", attr_dense_array(toy->i32, sizes, 2));
     return build(&toy->b, TOY(SEG), values, 3, NULL, 0, &segments, 1);
 }
 
@@ -137,10 +136,10 @@ static void verifies_deep_nesting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dialects_are_found),      cmocka_unit_test(groups_follow_segments),
-        cmocka_unit_test(segments_must_add_up),    cmocka_unit_test(effects_come_from_traits),
-        cmocka_unit_test(first_failure_is_reported),
-        cmocka_unit_test(traits_are_checked), cmocka_unit_test(verifies_deep_nesting),
+        cmocka_unit_test(dialects_are_found),        cmocka_unit_test(groups_follow_segments),
+        cmocka_unit_test(segments_must_add_up),      cmocka_unit_test(effects_come_from_traits),
+        cmocka_unit_test(first_failure_is_reported), cmocka_unit_test(traits_are_checked),
+        cmocka_unit_test(verifies_deep_nesting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

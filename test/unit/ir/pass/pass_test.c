@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
 #include <cmocka.h>
 
 #include "ir/pass/pass.h"
@@ -22,16 +21,13 @@ static const char *const levels[] = {"low", "high", NULL};
 
 static const PassDef pass_first = {
     .name = "first",
-    .options = OPTIONS({.name = "size", .kind = OPTION_INT, .fallback = "4", .min = 1, .max = 9},
-                       {.name = "fail", .kind = OPTION_BOOL},
-                       {.name = "level",
-                        .kind = OPTION_STRING,
-                        .fallback = "low",
-                        .choices = levels},
-                       {.name = "numbers", .kind = OPTION_INT_LIST},
-                       {.name = "names", .kind = OPTION_STRING_LIST},
-                       {.name = "count", .kind = OPTION_UINT, .fallback = "7"},
-                       {.name = "pipelines", .kind = OPTION_PIPELINE_LIST}),
+    .options = OPTIONS(
+        {.name = "size", .kind = OPTION_INT, .fallback = "4", .min = 1, .max = 9},
+        {.name = "fail", .kind = OPTION_BOOL},
+        {.name = "level", .kind = OPTION_STRING, .fallback = "low", .choices = levels},
+        {.name = "numbers", .kind = OPTION_INT_LIST}, {.name = "names", .kind = OPTION_STRING_LIST},
+        {.name = "count", .kind = OPTION_UINT, .fallback = "7"},
+        {.name = "pipelines", .kind = OPTION_PIPELINE_LIST}),
     .stats = STATS({"runs", "Runs"}),
     .run = run_count,
 };

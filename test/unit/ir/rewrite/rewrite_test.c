@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <cmocka.h>
 
 #include "test/unit/toy.h"
@@ -46,8 +45,8 @@ static void traits_fold(void **state)
     StrBuf text = {0};
     toy_init(&toy);
     Value *arg = block_add_arg(region_entry(op_region(toy.func, 0)), toy.i32, NULL);
-    Value *neg = build_unary(&toy.b, TOY(NEG), toy.i32,
-                             build_unary(&toy.b, TOY(NEG), toy.i32, arg));
+    Value *neg =
+        build_unary(&toy.b, TOY(NEG), toy.i32, build_unary(&toy.b, TOY(NEG), toy.i32, arg));
     Value *sum = toy_add(&toy, toy_const(&toy, 7), toy_add(&toy, toy_const(&toy, 0), neg));
     toy_use(&toy, sum);
     toy_end(&toy);
@@ -60,7 +59,6 @@ static void traits_fold(void **state)
     strbuf_free(&text);
     toy_free(&toy);
 }
-
 
 static bool log_any(Rewriter *rw, Op *op, void *user)
 {

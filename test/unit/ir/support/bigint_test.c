@@ -4,10 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
+#include <cmocka.h>
 
 #include "ir/support/support.h"
 #include "test/unit/random.h"
@@ -22,8 +20,7 @@ static U128 low_bits(U128 value, uint32_t width)
 
 static I128 sign_extend(U128 value, uint32_t width)
 {
-    if (width == 0 || width == 128)
-        return (I128)value;
+    if (width == 0 || width == 128) return (I128)value;
     U128 sign = (U128)1 << (width - 1);
     return (I128)((value ^ sign) - sign);
 }
@@ -45,17 +42,13 @@ static U128 random_value(Random *random, uint32_t width)
 {
     U128 bits = (U128)random_u64(random) << 64 | random_u64(random);
     switch (random_below(random, 6)) {
-    case 0:
-        return low_bits(bits % 5, width);
-    case 1:
-        return low_bits(0 - bits % 5, width);
-    case 2:
-        return width ? low_bits((U128)1 << (width - 1), width) : 0;
+    case 0: return low_bits(bits % 5, width);
+    case 1: return low_bits(0 - bits % 5, width);
+    case 2: return width ? low_bits((U128)1 << (width - 1), width) : 0;
     case 3:
         return low_bits((bits & 1 ? UINT64_MAX : 0) | (bits & 2 ? (U128)UINT64_MAX << 64 : 0),
                         width);
-    default:
-        return low_bits(bits >> random_below(random, 128), width);
+    default: return low_bits(bits >> random_below(random, 128), width);
     }
 }
 
@@ -133,8 +126,7 @@ static void agrees_with_128_bit_arithmetic(void **state)
         check_sums(&arena, width, a, b);
         check_queries(&arena, width, a, b);
         check_shifts(&arena, width, a, random_below(&random, 140));
-        if (b != 0)
-            check_division(&arena, width, a, b);
+        if (b != 0) check_division(&arena, width, a, b);
         BigInt x = big_of(&arena, width, a);
         assert_value(bigint_resize(&arena, &x, other, false), a, other);
         assert_value(bigint_resize(&arena, &x, other, true), (U128)sign_extend(a, width), other);
@@ -156,8 +148,6 @@ static void shift_amounts_may_be_huge(void **state)
     arena_free(&arena);
 }
 
-/* --- wide numbers --- */
-
 typedef struct WideRow {
     uint32_t width;
     const char *a, *b;
@@ -166,41 +156,55 @@ typedef struct WideRow {
 } WideRow;
 
 static const WideRow wide_rows[] = {
-    {65, "0x1ffffffffffffffff", "0x3",
+    {65,
+     "0x1ffffffffffffffff",
+     "0x3",
      {"36893488147419103229", "12297829382473034410", "1", "0", "36893488147419103231", "-1"}},
-    {100, "0x27e41b3246bec9b16e398115", "0xdb4da5f7ef412b1",
+    {100,
+     "0x27e41b3246bec9b16e398115",
+     "0xdb4da5f7ef412b1",
      {"66004972253336490482329041285", "12499999874", "833333448067901235", "12499999874",
       "833333448067901235", "12345678901234567890123456789"}},
-    {128, "0x80000000000000000000000000000000", "0xffffffffffffffffffffffffffffffff",
+    {128,
+     "0x80000000000000000000000000000000",
+     "0xffffffffffffffffffffffffffffffff",
      {"170141183460469231731687303715884105728", "0", "170141183460469231731687303715884105728",
-      "170141183460469231731687303715884105728", "0",
-      "-170141183460469231731687303715884105728"}},
-    {128, "0xfedcba9876543210fedcba9876543210", "0x123456789abcdef01",
+      "170141183460469231731687303715884105728", "0", "-170141183460469231731687303715884105728"}},
+    {128,
+     "0xfedcba9876543210fedcba9876543210",
+     "0x123456789abcdef01",
      {"116553012195734769074270031948499984912", "16140901064495857875", "912089012533474365",
       "340282366920938463463302549837730283520", "340282366920938463463364679496589652496",
       "-1512366075204170929049582354406559216"}},
-    {192, "0xfffffffffffffffffffffffffffffffffffffffffffffffb", "0x10000000000000000000000007",
-     {"6277101735386680763835789416869413414961208436980518485981",
-      "4951760157141521099596496895", "1232988279128238753799527727106", "0",
+    {192,
+     "0xfffffffffffffffffffffffffffffffffffffffffffffffb",
+     "0x10000000000000000000000007",
+     {"6277101735386680763835789416869413414961208436980518485981", "4951760157141521099596496895",
+      "1232988279128238753799527727106", "0",
       "6277101735386680763835789423207666416102355444464034512891", "-5"}},
-    {130, "0x200000000000000000000000000003039", "0x3ffffffffffffffff",
+    {130,
+     "0x200000000000000000000000000003039",
+     "0x3ffffffffffffffff",
      {"680564733841877837826971574641195208647", "9223372036854775808", "9223372036854788153",
       "1361129467683753853844275057690218070016", "1361129467683753853844275057690218082361",
       "-680564733841876926926749214863536410567"}},
-    {256, "0xffffffffffffffff0000000000000000ffffffffffffffff0000000000000001",
+    {256,
+     "0xffffffffffffffff0000000000000000ffffffffffffffff0000000000000001",
      "0xffffffffffffffff00000000000000010000",
      {"115792089237314961295152994104156358528618662244631249176861537538841786777600",
       "5192296858534827628530496329220095", "22300745198530623140326774006289658621788161",
       "115792089237316195423570985008687907853269984665640564039457583726438152929281",
       "115792089237316195423570985008687885552524786135017423712665130974180798300161",
       "-6277101735386680763495507056286727952657427581105975853055"}},
-    {256, "0x7fffffffffffffff800000000000000000000000000000000000000000000000",
+    {256,
+     "0x7fffffffffffffff800000000000000000000000000000000000000000000000",
      "0x80000000000000000000000000000001",
      {"57896044618658097708646941636650613544717097621216448811677614281724547563520",
       "340282366920938463444927863358058659838", "18446744073709551618",
       "340282366920938463444927863358058659838", "18446744073709551618",
       "57896044618658097708646941636650613544717097621216448811677614281724547563520"}},
-    {256, "0x800000000000000000000000000000000000000000000000",
+    {256,
+     "0x800000000000000000000000000000000000000000000000",
      "0x8000000000000000ffffffffffffffff",
      {"57896044618658097708646941636650613544717097621216448811677614281724547563520",
       "18446744073709551614", "55340232221128654846", "18446744073709551614",
@@ -244,8 +248,7 @@ static BigInt random_big(Arena *arena, Random *random, uint32_t width)
     for (uint32_t i = 0; i < COUNT_OF(words); i++) {
         uint32_t choice = random_below(random, 2 * COUNT_OF(likely));
         words[i] = choice < COUNT_OF(likely) ? likely[choice] : random_u64(random);
-        if (i >= used)
-            words[i] = 0;
+        if (i >= used) words[i] = 0;
     }
     return bigint_from_words(arena, width, words);
 }
@@ -268,8 +271,7 @@ static void laws_hold_for_every_width(void **state)
             BigInt back = bigint_mul(&arena, &quotient, &b);
             back = bigint_add(&arena, &back, &rest);
             assert_true(bigint_eq(&back, &a));
-            if (!is_signed)
-                assert_true(bigint_cmp(&rest, &b, false) < 0);
+            if (!is_signed) assert_true(bigint_cmp(&rest, &b, false) < 0);
         }
         uint32_t amount = random_below(&random, width);
         BigInt wide = bigint_resize(&arena, &a, width + amount, true);
@@ -303,8 +305,6 @@ static void text_round_trips(void **state)
     arena_free(&arena);
 }
 
-/* --- text --- */
-
 static void digits_must_fit_the_width(void **state)
 {
     (void)state;
@@ -312,9 +312,18 @@ static void digits_must_fit_the_width(void **state)
         const char *digits;
         uint32_t needed;
     } rows[] = {
-        {"0", 0}, {"0x0", 0}, {"000", 0}, {"1", 1}, {"255", 8}, {"256", 9}, {"0xfF", 8},
-        {"0x00ff", 8}, {"18446744073709551615", 64}, {"18446744073709551616", 65},
-        {"340282366920938463463374607431768211456", 129}, {"0x10000000000000000", 65},
+        {"0", 0},
+        {"0x0", 0},
+        {"000", 0},
+        {"1", 1},
+        {"255", 8},
+        {"256", 9},
+        {"0xfF", 8},
+        {"0x00ff", 8},
+        {"18446744073709551615", 64},
+        {"18446744073709551616", 65},
+        {"340282366920938463463374607431768211456", 129},
+        {"0x10000000000000000", 65},
     };
     Arena arena;
     arena_init(&arena);

@@ -1,20 +1,16 @@
 /* Floats: printed text as mlir-opt 19 gives it, reading and rounding as Python's exact
  * fractions give them, and the properties that tie both directions together. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
+#include <string.h>
 #include <cmocka.h>
 
-#include <math.h>
-#include <string.h>
-
-#include "ir/support/support.h"
 #include "ir/attr/attr.h"
+#include "ir/support/support.h"
 #include "test/unit/random.h"
-
-/* --- printing --- */
 
 typedef struct PrintRow {
     TypeKind kind;
@@ -100,7 +96,8 @@ static const PrintRow print_rows[] = {
     {TYPE_F128, {UINT64_C(0x0), 0x3fff000000000000}, "1.000000e+00"},
     {TYPE_F128, {UINT64_C(0x999999999999999a), 0x3ffb999999999999}, "1.000000e-01"},
     {TYPE_F128, {UINT64_C(0x1), 0}, "6.475180e-4966"},
-    {TYPE_F128, {UINT64_C(0xffffffffffffffff), 0x7ffeffffffffffff},
+    {TYPE_F128,
+     {UINT64_C(0xffffffffffffffff), 0x7ffeffffffffffff},
      "1.18973149535723176508575932662800702E+4932"},
     {TYPE_F128, {UINT64_C(0x0), 0x7fff000000000000}, "0x7FFF0000000000000000000000000000"},
     {TYPE_F128, {UINT64_C(0x1), 0x4002000000000000}, "8.00000000000000000000000000000000154"},
@@ -115,8 +112,7 @@ static void prints_as_upstream(void **state)
         strbuf_clear(&text);
         float_print_words(&text, (int)row->kind, row->words);
         assert_string_equal(text.data, row->text);
-        if (float_width((int)row->kind) > 64)
-            continue;
+        if (float_width((int)row->kind) > 64) continue;
         strbuf_clear(&text);
         float_print(&text, (int)row->kind, row->words[0]);
         assert_string_equal(text.data, row->text);
@@ -143,9 +139,8 @@ static void prints_for_messages(void **state)
     static const struct {
         double value;
         const char *text;
-    } rows[] = {{0.0, "0.000000e+00"},      {-1.5, "-1.500000e+00"},
-                {1.0 / 3, "3.333333e-01"},  {1e300, "1.000000e+300"},
-                {-INFINITY, "-INF"},        {(double)NAN, "nan"}};
+    } rows[] = {{0.0, "0.000000e+00"},    {-1.5, "-1.500000e+00"}, {1.0 / 3, "3.333333e-01"},
+                {1e300, "1.000000e+300"}, {-INFINITY, "-INF"},     {(double)NAN, "nan"}};
     StrBuf text = {0};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         strbuf_clear(&text);
@@ -170,9 +165,8 @@ static double double_of(uint64_t bits)
 }
 
 static const TypeKind narrow_kinds[] = {
-    TYPE_F8E5M2,        TYPE_F8E4M3, TYPE_F8E4M3FN, TYPE_F8E5M2FNUZ, TYPE_F8E4M3FNUZ,
-    TYPE_F8E4M3B11FNUZ, TYPE_BF16,     TYPE_F16,        TYPE_TF32,
-    TYPE_F32,           TYPE_F64,
+    TYPE_F8E5M2, TYPE_F8E4M3, TYPE_F8E4M3FN, TYPE_F8E5M2FNUZ, TYPE_F8E4M3FNUZ, TYPE_F8E4M3B11FNUZ,
+    TYPE_BF16,   TYPE_F16,    TYPE_TF32,     TYPE_F32,        TYPE_F64,
 };
 
 /* Decimal text read as a double and rounded to the format gives the bits again. */
@@ -187,27 +181,22 @@ static void printed_text_reads_back(void **state)
         double value;
         strbuf_clear(&text);
         float_print(&text, kind, bits);
-        if (str_starts_with(strbuf_str(&text), "0x"))
-            continue;
+        if (str_starts_with(strbuf_str(&text), "0x")) continue;
         assert_true(float_parse(strbuf_str(&text), &value));
         assert_int_equal(float_to_bits(kind, value), bits);
     }
     strbuf_free(&text);
 }
 
-/* --- conversion --- */
-
 static void every_small_pattern_survives_double(void **state)
 {
     (void)state;
     for (size_t k = 0; k < COUNT_OF(narrow_kinds); k++) {
         int kind = (int)narrow_kinds[k];
-        if (float_width(kind) > 19)
-            continue;
+        if (float_width(kind) > 19) continue;
         for (uint64_t bits = 0; bits < (uint64_t)1 << float_width(kind); bits++) {
             double value = float_from_bits(kind, bits);
-            if (!isnan(value))
-                assert_int_equal(float_to_bits(kind, value), bits);
+            if (!isnan(value)) assert_int_equal(float_to_bits(kind, value), bits);
         }
     }
 }
@@ -225,8 +214,7 @@ static void f32_agrees_with_the_machine(void **state)
         if (i % 5 == 0) /* half-way cases */
             bits = (bits & ~(uint64_t)0x1fffffff) | 0x10000000;
         double value = double_of(bits);
-        if (isnan(value))
-            continue;
+        if (isnan(value)) continue;
         float narrow = (float)value;
         uint32_t expected;
         memcpy(&expected, &narrow, sizeof(expected));
@@ -242,20 +230,19 @@ typedef struct RoundRow {
 } RoundRow;
 
 static const RoundRow round_rows[] = {
-    {TYPE_F16, 65519.0, 0x7bff},           {TYPE_F16, 65520.0, 0x7c00},
-    {TYPE_F16, 0x1p-24, 0x0001},           {TYPE_F16, 0x1p-25, 0x0000},
-    {TYPE_F16, -0x1.8p-25, 0x8001},        {TYPE_F16, 0x1.ffep-15, 0x0400},
-    {TYPE_F16, -INFINITY, 0xfc00},         {TYPE_F16, 2049.0, 0x6800},
-    {TYPE_F16, 2051.0, 0x6802},            {TYPE_BF16, 1.00390625, 0x3f80},
-    {TYPE_BF16, 1.01171875, 0x3f82},       {TYPE_BF16, 3.4e38, 0x7f80},
-    {TYPE_TF32, 1.0, 0x1fc00},             {TYPE_F8E5M2, 61439.0, 0x7b},
-    {TYPE_F8E5M2, 61440.0, 0x7c},          {TYPE_F8E4M3, 248.0, 0x78},
-    {TYPE_F8E4M3, 247.0, 0x77},
-    {TYPE_F8E4M3FN, 464.0, 0x7e},
-    {TYPE_F8E4M3FN, 465.0, 0x7f},          {TYPE_F8E4M3FN, -INFINITY, 0xff},
-    {TYPE_F8E4M3FNUZ, -0.0, 0x00},         {TYPE_F8E4M3FNUZ, -1e-9, 0x00},
-    {TYPE_F8E4M3FNUZ, 248.0, 0x80},        {TYPE_F8E4M3FNUZ, 247.0, 0x7f},
-    {TYPE_F8E5M2FNUZ, -INFINITY, 0x80},    {TYPE_F8E4M3B11FNUZ, 30.9, 0x7f},
+    {TYPE_F16, 65519.0, 0x7bff},        {TYPE_F16, 65520.0, 0x7c00},
+    {TYPE_F16, 0x1p-24, 0x0001},        {TYPE_F16, 0x1p-25, 0x0000},
+    {TYPE_F16, -0x1.8p-25, 0x8001},     {TYPE_F16, 0x1.ffep-15, 0x0400},
+    {TYPE_F16, -INFINITY, 0xfc00},      {TYPE_F16, 2049.0, 0x6800},
+    {TYPE_F16, 2051.0, 0x6802},         {TYPE_BF16, 1.00390625, 0x3f80},
+    {TYPE_BF16, 1.01171875, 0x3f82},    {TYPE_BF16, 3.4e38, 0x7f80},
+    {TYPE_TF32, 1.0, 0x1fc00},          {TYPE_F8E5M2, 61439.0, 0x7b},
+    {TYPE_F8E5M2, 61440.0, 0x7c},       {TYPE_F8E4M3, 248.0, 0x78},
+    {TYPE_F8E4M3, 247.0, 0x77},         {TYPE_F8E4M3FN, 464.0, 0x7e},
+    {TYPE_F8E4M3FN, 465.0, 0x7f},       {TYPE_F8E4M3FN, -INFINITY, 0xff},
+    {TYPE_F8E4M3FNUZ, -0.0, 0x00},      {TYPE_F8E4M3FNUZ, -1e-9, 0x00},
+    {TYPE_F8E4M3FNUZ, 248.0, 0x80},     {TYPE_F8E4M3FNUZ, 247.0, 0x7f},
+    {TYPE_F8E5M2FNUZ, -INFINITY, 0x80}, {TYPE_F8E4M3B11FNUZ, 30.9, 0x7f},
 };
 
 static void rounds_half_even(void **state)
@@ -286,10 +273,8 @@ static void wide_formats_hold_every_double(void **state)
     Random random = {3};
     for (int i = 0; i < 20000; i++) {
         uint64_t bits = random_u64(&random), words[2];
-        if (i % 10 == 0)
-            bits &= ~(UINT64_C(0x7ff) << 52); /* denormal */
-        if (isnan(double_of(bits)))
-            continue;
+        if (i % 10 == 0) bits &= ~(UINT64_C(0x7ff) << 52); /* denormal */
+        if (isnan(double_of(bits))) continue;
         float_to_words(TYPE_F80, double_of(bits), words);
         assert_int_equal(bits_of(float_from_words(TYPE_F80, words)), bits);
         float_to_words(TYPE_F128, double_of(bits), words);
@@ -308,8 +293,6 @@ static void wide_formats_round_to_double(void **state)
     assert_true(float_from_words(TYPE_F128, (uint64_t[2]){0, UINT64_C(0x7ffe) << 48}) == INFINITY);
     assert_true(float_from_words(TYPE_F80, (uint64_t[2]){1, 0}) == 0.0);
 }
-
-/* --- reading --- */
 
 typedef struct ParseRow {
     const char *text;
@@ -374,8 +357,7 @@ static void every_digit_counts(void **state)
     StrBuf text = {0};
     double value;
     strbuf_add_c(&text, "1.00000000000000011102230246251565404236316680908203125");
-    for (int i = 0; i < 5000; i++)
-        strbuf_add_char(&text, '0');
+    for (int i = 0; i < 5000; i++) strbuf_add_char(&text, '0');
     assert_true(float_parse(strbuf_str(&text), &value));
     assert_int_equal(bits_of(value), bits_of(1.0));
     strbuf_add_char(&text, '1');
@@ -390,15 +372,13 @@ static void long_literals_keep_their_scale(void **state)
     StrBuf text = {0};
     double value;
     strbuf_add_char(&text, '1');
-    for (int i = 0; i < 5000; i++)
-        strbuf_add_char(&text, '0');
+    for (int i = 0; i < 5000; i++) strbuf_add_char(&text, '0');
     strbuf_add_c(&text, ".0e-5000");
     assert_true(float_parse(strbuf_str(&text), &value));
     assert_true(value == 1.0);
     strbuf_clear(&text);
     strbuf_add_c(&text, "0.");
-    for (int i = 0; i < 5000; i++)
-        strbuf_add_char(&text, '0');
+    for (int i = 0; i < 5000; i++) strbuf_add_char(&text, '0');
     strbuf_add_c(&text, "1e5001");
     assert_true(float_parse(strbuf_str(&text), &value));
     assert_true(value == 1.0);
@@ -408,8 +388,8 @@ static void long_literals_keep_their_scale(void **state)
 static void malformed_text_is_rejected(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"",    "-",   ".",    "1e",  "1e+",   "1.2.3", "abc",
-                                        "1x",  "1 ",  "0x10", "inf", "1.0e5x", "e5",    "--1"};
+    static const char *const texts[] = {"",   "-",  ".",    "1e",  "1e+",    "1.2.3", "abc",
+                                        "1x", "1 ", "0x10", "inf", "1.0e5x", "e5",    "--1"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         double value;
         assert_false(float_parse(str_from(texts[i]), &value));

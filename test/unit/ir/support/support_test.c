@@ -1,19 +1,15 @@
 /* Arenas, slices, string builder, growable arrays, pointer map, checked arithmetic. */
 #include <setjmp.h>
+#include <stdalign.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
 
 #include "ir/support/support.h"
 #include "test/unit/random.h"
-
-/* --- arena --- */
 
 static void arena_memory_is_zero_and_aligned(void **state)
 {
@@ -25,8 +21,7 @@ static void arena_memory_is_zero_and_aligned(void **state)
         size_t size = random_below(&random, i % 50 ? 100 : 20000);
         unsigned char *data = arena_alloc(&arena, size);
         assert_int_equal((uintptr_t)data % alignof(max_align_t), 0);
-        for (size_t k = 0; k < size; k++)
-            assert_int_equal(data[k], 0);
+        for (size_t k = 0; k < size; k++) assert_int_equal(data[k], 0);
         memset(data, 0xa5, size);
     }
     arena_free(&arena);
@@ -47,8 +42,7 @@ static void arena_blocks_do_not_overlap(void **state)
         memset(blocks[i], i & 0xff, sizes[i]);
     }
     for (int i = 0; i < COUNT; i++)
-        for (size_t k = 0; k < sizes[i]; k++)
-            assert_int_equal(blocks[i][k], i & 0xff);
+        for (size_t k = 0; k < sizes[i]; k++) assert_int_equal(blocks[i][k], i & 0xff);
     arena_free(&arena);
     assert_int_equal(arena.total, 0);
 }
@@ -59,15 +53,13 @@ static void arena_reset_keeps_one_chunk(void **state)
     Arena arena;
     arena_init(&arena);
     arena_reset(&arena);
-    for (int i = 0; i < 1000; i++)
-        memset(arena_alloc(&arena, 1000), 1, 1000);
+    for (int i = 0; i < 1000; i++) memset(arena_alloc(&arena, 1000), 1, 1000);
     size_t full = arena.total;
     arena_reset(&arena);
     size_t kept = arena.total;
     assert_true(kept > 0 && kept < full);
     unsigned char *again = arena_alloc(&arena, 1000);
-    for (int i = 0; i < 1000; i++)
-        assert_int_equal(again[i], 0);
+    for (int i = 0; i < 1000; i++) assert_int_equal(again[i], 0);
     assert_int_equal(arena.total, kept);
     arena_free(&arena);
 }
@@ -84,8 +76,6 @@ static void arena_copy_copies(void **state)
     assert_non_null(arena_copy(&arena, NULL, 0));
     arena_free(&arena);
 }
-
-/* --- text --- */
 
 static void slices_compare_bytewise(void **state)
 {
@@ -142,23 +132,18 @@ static void builder_formats_any_length(void **state)
         assert_int_equal(buf.data[buf.len], 0);
         strbuf_printf(&buf, "%.*s", STR_ARG(STR("end")));
         assert_string_equal(buf.data + width, "|end");
-        if (width % 50 == 0)
-            strbuf_free(&buf);
+        if (width % 50 == 0) strbuf_free(&buf);
     }
     strbuf_free(&buf);
 }
-
-/* --- containers --- */
 
 static void vec_keeps_elements(void **state)
 {
     (void)state;
     VEC(uint16_t) v = {0};
-    for (uint32_t i = 0; i < 10000; i++)
-        *vec_push(&v) = (uint16_t)i;
+    for (uint32_t i = 0; i < 10000; i++) *vec_push(&v) = (uint16_t)i;
     assert_int_equal(v.len, 10000);
-    for (uint32_t i = 0; i < 10000; i++)
-        assert_int_equal(v.data[i], i);
+    for (uint32_t i = 0; i < 10000; i++) assert_int_equal(v.data[i], i);
     vec_reserve(&v, 50000);
     assert_true(v.cap >= 50000);
     vec_free(&v);
@@ -210,12 +195,10 @@ static void ptrmap_iterates_in_order_of_insertion(void **state)
     PtrMap map = {0};
     for (uint32_t i = 0; i < 1000; i++)
         assert_null(ptrmap_put(&map, key_of(i * 7919 % 1009), value_of(i)));
-    for (uint32_t i = 0; i < 1000; i += 2)
-        ptrmap_remove(&map, key_of(i * 7919 % 1009));
+    for (uint32_t i = 0; i < 1000; i += 2) ptrmap_remove(&map, key_of(i * 7919 % 1009));
     uint32_t expected = 1;
     for (size_t i = 0; i < map.len; i++) {
-        if (!map.entries[i].key)
-            continue;
+        if (!map.entries[i].key) continue;
         assert_ptr_equal(map.entries[i].value, value_of(expected));
         expected += 2;
     }
@@ -247,8 +230,6 @@ static void hashes_depend_on_length_and_place(void **state)
     assert_true(hash_combine(1, 2) != hash_combine(2, 1));
 }
 
-/* --- arithmetic --- */
-
 static void checked_arithmetic_reports_overflow(void **state)
 {
     (void)state;
@@ -271,15 +252,13 @@ static void divisions_round_as_named(void **state)
     for (int64_t a = -30; a <= 30; a++) {
         for (int64_t b = -7; b <= 7; b++) {
             int64_t floor, ceil;
-            if (b == 0)
-                continue;
+            if (b == 0) continue;
             assert_true(i64_floordiv(a, b, &floor));
             assert_true(i64_ceildiv(a, b, &ceil));
             int64_t sign = b < 0 ? -1 : 1; /* floor * b <= a < (floor + 1) * b for b > 0 */
             assert_true(floor * b * sign <= a * sign && a * sign < (floor + 1) * b * sign);
             assert_true((ceil - 1) * b * sign < a * sign && a * sign <= ceil * b * sign);
-            if (b > 0)
-                assert_int_equal(i64_mod(a, b), a - floor * b);
+            if (b > 0) assert_int_equal(i64_mod(a, b), a - floor * b);
         }
     }
 }

@@ -1,12 +1,10 @@
 /* Statistics of FIFOs against counting cycle by cycle. */
-#include "sim/hls/hls.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
 
+#include "sim/hls/hls.h"
 #include "test/unit/random.h"
 
 enum { WORDS = 200 };
@@ -21,12 +19,10 @@ static Counts count_cycles(const int64_t *writes, const int64_t *reads, int64_t 
 {
     Counts c = {.needed = 1};
     for (int64_t i = 0; i < WORDS; i++)
-        while (i >= c.needed && writes[i] <= reads[i - c.needed])
-            c.needed++;
+        while (i >= c.needed && writes[i] <= reads[i - c.needed]) c.needed++;
     for (int64_t cycle = 0; cycle <= reads[WORDS - 1]; cycle++) {
         int64_t inside = 0;
-        for (int i = 0; i < WORDS; i++)
-            inside += writes[i] < cycle && cycle <= reads[i];
+        for (int i = 0; i < WORDS; i++) inside += writes[i] < cycle && cycle <= reads[i];
         c.max = inside > c.max ? inside : c.max;
         c.full += depth && inside == depth;
         c.empty += inside == 0;
@@ -41,8 +37,7 @@ static void random_times(Random *random, int64_t depth, int64_t *writes, int64_t
     int64_t write = -1, read = -1;
     for (int i = 0; i < WORDS; i++) {
         write += 1 + (int64_t)(random_below(random, 4) * random_below(random, 3));
-        if (depth && i >= depth && write <= reads[i - depth])
-            write = reads[i - depth] + 1;
+        if (depth && i >= depth && write <= reads[i - depth]) write = reads[i - depth] + 1;
         writes[i] = write;
         read += 1 + (int64_t)(random_below(random, 4) * random_below(random, 3));
         read = read > write ? read : write + 1;
@@ -63,8 +58,7 @@ static void add_events(Random *random, HlsFifo *fifo, const int64_t *writes, con
             assert_true(hls_fifo_readable(fifo) <= reads[r]);
             hls_sim_fifo_read(fifo, reads[r++]);
         }
-        if (random_below(random, 5) == 0)
-            hls_sim_fifo_merge(fifo);
+        if (random_below(random, 5) == 0) hls_sim_fifo_merge(fifo);
     }
     hls_sim_fifo_finish(fifo);
 }

@@ -1,22 +1,18 @@
-/* The engine against a simulation that steps through every cycle: random networks with forks, joins,
- * rate changes and depths that may be too small, several frames. FIFO sizes on the same networks. */
-#include "sim/hls/hls.h"
-
-#include "ir/attr/attr.h"
-#include "target/fifo/fifo.h"
-
+/* The engine against a simulation that steps through every cycle: random networks with forks,
+ * joins, rate changes and depths that may be too small, several frames. FIFO sizes on the same
+ * networks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
-
 #include <cmocka.h>
 
+#include "ir/attr/attr.h"
+#include "sim/hls/hls.h"
+#include "target/fifo/fifo.h"
 #include "test/unit/random.h"
 
 enum { MAX_PROCESSES = 8, FRAMES = 4, MAX_WORDS = 12, MAX_ACCESSES = 8, MAX_TICKS = 1 << 12 };
-
-/* --- random designs ------------------------------------------------------------------------- */
 
 static const Op *some_func(void)
 {
@@ -44,8 +40,7 @@ static void add_runs(Random *random, HlsAccess *access, int64_t words, int64_t i
         *(hit ? &run.count : &run.skip) += 1;
         words -= hit;
     }
-    if (run.count)
-        *vec_push(&access->runs) = run;
+    if (run.count) *vec_push(&access->runs) = run;
 }
 
 /* A process of one or two loops, repeated or not; the last one makes all accesses. */
@@ -57,14 +52,19 @@ static void add_process(Random *random, HlsDesign *d, const uint32_t *in, uint32
     p->streams = ARENA_ARRAY(&d->arena, uint32_t, ins + outs);
     int64_t executions = 1 + random_below(random, 3), trips = MAX_WORDS + random_below(random, 9);
     bool has_other = random_below(random, 2);
-    HlsLoop loop = {.op = some_func(), .trips = trips, .executions = executions,
-                    .ii = 1 + random_below(random, 3), .depth = 5 + random_below(random, 4)};
-    HlsLoop other = {.trips = 1, .executions = executions, .ii = 1,
-                     .depth = 1 + random_below(random, 3)};
+    HlsLoop loop = {.op = some_func(),
+                    .trips = trips,
+                    .executions = executions,
+                    .ii = 1 + random_below(random, 3),
+                    .depth = 5 + random_below(random, 4)};
+    HlsLoop other = {
+        .trips = 1, .executions = executions, .ii = 1, .depth = 1 + random_below(random, 3)};
     for (uint32_t i = 0; i < ins + outs; i++) {
         bool is_write = i >= ins;
-        HlsAccess access = {.port = i, .is_write = is_write,
-                            .offset = is_write ? 2 + random_below(random, 3) : random_below(random, 3)};
+        HlsAccess access = {.port = i,
+                            .is_write = is_write,
+                            .offset =
+                                is_write ? 2 + random_below(random, 3) : random_below(random, 3)};
         uint32_t stream = p->streams[i] = is_write ? out[i - ins] : in[i];
         *(is_write ? &d->streams.data[stream].writer : &d->streams.data[stream].reader) =
             (uint32_t)d->processes.len - 1;
@@ -72,8 +72,7 @@ static void add_process(Random *random, HlsDesign *d, const uint32_t *in, uint32
         *vec_push(&loop.accesses) = access;
     }
     *vec_push(&p->steps) = (HlsStep){.kind = STEP_REPEAT, .count = executions};
-    if (has_other)
-        *vec_push(&p->loops) = other;
+    if (has_other) *vec_push(&p->loops) = other;
     for (uint32_t i = 0; i < 1u + has_other; i++)
         *vec_push(&p->steps) = (HlsStep){.kind = STEP_LOOP, .loop = i};
     *vec_push(&p->loops) = loop;
@@ -94,8 +93,7 @@ static void add_world(HlsDesign *d, uint32_t stream)
     HlsLoop loop = {.trips = s->words, .executions = 1, .ii = 1, .depth = 1};
     HlsAccess access = {.is_write = is_source};
     *vec_push(&access.runs) = (HlsRun){0, 1, 1};
-    if (s->words > 1)
-        *vec_push(&access.runs) = (HlsRun){0, 1, s->words - 1};
+    if (s->words > 1) *vec_push(&access.runs) = (HlsRun){0, 1, s->words - 1};
     *vec_push(&loop.accesses) = access;
     *vec_push(&p->loops) = loop;
     *vec_push(&p->steps) = (HlsStep){.kind = STEP_LOOP};
@@ -103,7 +101,8 @@ static void add_world(HlsDesign *d, uint32_t stream)
 
 static void random_design(Random *random, HlsDesign *d)
 {
-    uint32_t open[2 * MAX_PROCESSES], count = 0, processes = 1 + random_below(random, MAX_PROCESSES);
+    uint32_t open[2 * MAX_PROCESSES], count = 0,
+                                      processes = 1 + random_below(random, MAX_PROCESSES);
     int64_t most_depth = random_below(random, 3) ? 40 : 4;
     *d = (HlsDesign){.port_count = 0};
     arena_init(&d->arena);
@@ -121,8 +120,7 @@ static void random_design(Random *random, HlsDesign *d)
         add_process(random, d, in, ins, out, outs);
     }
     add_world(d, 0);
-    for (uint32_t i = 0; i < count; i++)
-        add_world(d, open[i]);
+    for (uint32_t i = 0; i < count; i++) add_world(d, open[i]);
 }
 
 static void free_design(HlsDesign *d)
@@ -142,8 +140,6 @@ static void free_design(HlsDesign *d)
     arena_free(&d->arena);
 }
 
-/* --- cycle by cycle ----------------------------------------------------------------------------- */
-
 /* What a process does in each of its own cycles of a frame. */
 typedef struct Script {
     struct {
@@ -158,11 +154,9 @@ static bool happens_in(const HlsAccess *access, int64_t iteration)
     for (size_t r = 0; r < access->runs.len; r++) {
         const HlsRun *run = &access->runs.data[r];
         for (int64_t i = 0; i < run->repeat; i++) {
-            if (iteration < run->skip)
-                return false;
+            if (iteration < run->skip) return false;
             iteration -= run->skip;
-            if (iteration < run->count)
-                return true;
+            if (iteration < run->count) return true;
             iteration -= run->count;
         }
     }
@@ -188,22 +182,21 @@ static Script *script_of(const HlsProcess *p)
     Script *s = calloc(1, sizeof *s);
     s->length = p->func ? PROCESS_START : 0;
     for (int64_t e = 0; e < p->loops.data[0].executions; e++)
-        for (size_t l = 0; l < p->loops.len; l++)
-            script_loop(s, &p->loops.data[l], e);
+        for (size_t l = 0; l < p->loops.len; l++) script_loop(s, &p->loops.data[l], e);
     return s;
 }
 
 /* One cycle of one process, by the levels at the beginning of the cycle. */
-static bool step(const HlsDesign *d, uint32_t index, Script *s, const int64_t *before, int64_t *levels,
-                 int64_t cycle)
+static bool step(const HlsDesign *d, uint32_t index, Script *s, const int64_t *before,
+                 int64_t *levels, int64_t cycle)
 {
     const HlsProcess *p = &d->processes.data[index];
-    if (s->frames == FRAMES)
-        return false;
+    if (s->frames == FRAMES) return false;
     for (uint32_t i = 0; i < s->ticks[s->at].count; i++) {
         const HlsAccess *access = s->ticks[s->at].accesses[i];
         uint32_t stream = p->streams[access->port];
-        if (access->is_write ? before[stream] >= d->streams.data[stream].depth : before[stream] == 0)
+        if (access->is_write ? before[stream] >= d->streams.data[stream].depth
+                             : before[stream] == 0)
             return false;
     }
     for (uint32_t i = 0; i < s->ticks[s->at].count; i++) {
@@ -237,15 +230,12 @@ static bool step_through(const HlsDesign *d, Script **scripts)
     return done;
 }
 
-/* --- tests ---------------------------------------------------------------------------------------- */
-
 static bool compare(const HlsDesign *d)
 {
     Script *scripts[3 * MAX_PROCESSES];
     const HlsSimOptions options = {0};
     HlsSim *sim = hls_sim_create(d, &options);
-    for (uint32_t i = 0; i < d->processes.len; i++)
-        scripts[i] = script_of(&d->processes.data[i]);
+    for (uint32_t i = 0; i < d->processes.len; i++) scripts[i] = script_of(&d->processes.data[i]);
     bool done = step_through(d, scripts);
     assert_int_equal(hls_sim_run(sim, FRAMES), done);
     for (uint32_t i = 0; i < d->processes.len; i++) {
@@ -316,8 +306,7 @@ static void check_sizes(const HlsDesign *d, int64_t *depths)
     assert_int_equal(fifo_steady_state(d, depths, &events, &steady, NULL), HLS_PERIODIC);
     assert_int_equal(steady.interval, best);
     for (size_t i = 1; i < d->streams.len; i++) {
-        if (depths[i] == HLS_MIN_DEPTH)
-            continue;
+        if (depths[i] == HLS_MIN_DEPTH) continue;
         events = EVENTS;
         depths[i]--;
         HlsFate fate = fifo_steady_state(d, depths, &events, &steady, NULL);
@@ -367,8 +356,7 @@ static void progress_is_told(void **state)
     uint32_t ends[2];
     (void)state;
     arena_init(&d.arena);
-    for (int i = 0; i < 2; i++)
-        ends[i] = add_stream(&d, PORT_DEPTH, MAX_WORDS);
+    for (int i = 0; i < 2; i++) ends[i] = add_stream(&d, PORT_DEPTH, MAX_WORDS);
     add_process(&random, &d, &ends[0], 1, &ends[1], 1);
     add_world(&d, ends[0]);
     add_world(&d, ends[1]);

@@ -4,21 +4,19 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
 #include <cmocka.h>
 
 #include "dialects/arith/arith.h"
 #include "dialects/dialects.h"
 #include "dialects/func/func.h"
-#include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 #include "sim/interp/interp.h"
 
 static Op *first_op(Op *func, const OpDef *def)
 {
     for (Op *op = region_entry(op_region(func, 0))->first; op; op = op->next)
-        if (op->def == def)
-            return op;
+        if (op->def == def) return op;
     return NULL;
 }
 

@@ -1,10 +1,10 @@
-/* .npy files: what numpy writes is read, what is written is numpy's, hostile headers are refused. */
+/* .npy files: what numpy writes is read, what is written is numpy's, hostile headers are
+ * refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
 #include <cmocka.h>
 
 #include "sim/io/io.h"
@@ -53,7 +53,8 @@ static void every_type_is_read(void **state)
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Npy npy;
         strbuf_clear(&text);
-        strbuf_printf(&text, "{'descr': '%s', 'fortran_order': False, 'shape': ()}\n", cases[i].descr);
+        strbuf_printf(&text, "{'descr': '%s', 'fortran_order': False, 'shape': ()}\n",
+                      cases[i].descr);
         make_file(&file, text.data, cases[i].bytes, cases[i].size);
         assert_true(parse(&file, &npy, &why));
         assert_int_equal(npy.rank, 0);
@@ -71,10 +72,10 @@ static void fortran_order_becomes_row_major(void **state)
     StrBuf file = {0}, why = {0};
     Npy npy;
     (void)state;
-    make_file(&file, "{\"shape\": (2, 3,), 'fortran_order': True, 'descr': '|i1', }", column_major, 6);
+    make_file(&file, "{\"shape\": (2, 3,), 'fortran_order': True, 'descr': '|i1', }", column_major,
+              6);
     assert_true(parse(&file, &npy, &why));
-    for (int64_t i = 0; i < 6; i++)
-        assert_int_equal(npy_get_i64(&npy, i), i + 1);
+    for (int64_t i = 0; i < 6; i++) assert_int_equal(npy_get_i64(&npy, i), i + 1);
     npy_free(&npy);
     strbuf_free(&file);
     strbuf_free(&why);
@@ -110,8 +111,7 @@ static void refuses(const char *dictionary, const char *reason)
     Npy npy;
     make_file(&file, dictionary, "12345678", 8);
     assert_false(parse(&file, &npy, &why));
-    if (!strstr(why.data, reason))
-        fail_msg("'%s' is refused for: %s", dictionary, why.data);
+    if (!strstr(why.data, reason)) fail_msg("'%s' is refused for: %s", dictionary, why.data);
     strbuf_free(&file);
     strbuf_free(&why);
 }
@@ -134,7 +134,8 @@ static void hostile_headers_are_refused(void **state)
     refuses("{" ENTRY ", 'shape': (99999999999999999999,)}", "beyond 63 bits");
     refuses("{" ENTRY ", 'shape': (4294967296, 4294967296)}", "more elements than memory");
     refuses("{" ENTRY ", 'shape': (2305843009213693952,)}", "more elements than memory");
-    refuses("{" ENTRY ", 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
+    refuses("{" ENTRY
+            ", 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
             "more than 32 dimensions");
     refuses("{'descr': '>f8', 'fortran_order': False, 'shape': (1,)}", "big-endian");
     refuses("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "type '<c8'");

@@ -1,15 +1,13 @@
 /* The cost model's formulas against figures worked out by hand from the device's documentation. */
-#include "target/cost/cost.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
 
 #include "dialects/dialects.h"
 #include "ir/asm/parse/parse.h"
 #include "schedule/schedule.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "target/cost/cost.h"
 
 static void products(void **state)
 {
@@ -31,17 +29,16 @@ static void products_in_luts(void **state)
     assert_int_equal(product_luts(8, 8), 80);
 }
 
-/* --- scalar ops -------------------------------------------------------------------------- */
-
-/* Cost of the op that `text`, the body of a function of %a: i8, %b: i8, %w: i32, %f and %g: f32, ends
- * with. A clock of 1,000 ps counts picoseconds per thousand. */
+/* Cost of the op that `text`, the body of a function of %a: i8, %b: i8, %w: i32, %f and %g: f32,
+ * ends with. A clock of 1,000 ps counts picoseconds per thousand. */
 static Cost cost_of(const char *text, bool lut_products)
 {
     StrBuf source = {0};
     Cost sum = {.cycles = 0};
     Context *ctx = context_create();
     dialects_register_all(ctx);
-    strbuf_printf(&source, "func.func @f(%%a: i8, %%b: i8, %%w: i32, %%f: f32, %%g: f32) { %s return }",
+    strbuf_printf(&source,
+                  "func.func @f(%%a: i8, %%b: i8, %%w: i32, %%f: f32, %%g: f32) { %s return }",
                   text);
     Op *module = parse_module(ctx, strbuf_str(&source), STR("test"), NULL);
     assert_non_null(module);
@@ -84,7 +81,8 @@ static void products_of_ops(void **state)
     assert_int_equal(dsp.ff, 0); /* inside the slice */
     assert_int_equal(lut.dsp, 0);
     assert_int_equal(lut.lut, 80);
-    /* 10 = 8 + 2 is one sum of 8 + 5 bits, 7 = 8 - 1 of 8 + 4; 16 is a shift; 0x55 has four terms. */
+    /* 10 = 8 + 2 is one sum of 8 + 5 bits, 7 = 8 - 1 of 8 + 4; 16 is a shift; 0x55 has four
+     * terms. */
     assert_int_equal(cost_of(WIDE "%c = arith.constant 10 : i32 " MULTIPLY, false).lut, 13);
     assert_int_equal(cost_of(WIDE "%c = arith.constant 7 : i32 " MULTIPLY, false).lut, 12);
     assert_int_equal(cost_of(WIDE "%c = arith.constant 16 : i32 " MULTIPLY, false).lut, 0);
@@ -105,10 +103,8 @@ static void float_ops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(products_in_luts),
-        cmocka_unit_test(integer_ops),
-        cmocka_unit_test(products_of_ops),
+        cmocka_unit_test(products),    cmocka_unit_test(products_in_luts),
+        cmocka_unit_test(integer_ops), cmocka_unit_test(products_of_ops),
         cmocka_unit_test(float_ops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

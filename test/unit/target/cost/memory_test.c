@@ -1,11 +1,10 @@
 /* Memories against figures worked out by hand from the device's documentation. */
-#include "target/fifo/internal.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
+
+#include "target/fifo/internal.h"
 
 static void small_memories_are_lutram(void **state)
 {
@@ -24,7 +23,7 @@ static void block_ram_shapes(void **state)
     assert_int_equal(memory_bram18(37, 512), 2);
     assert_int_equal(memory_bram18(18, 1024), 1);
     assert_int_equal(memory_bram18(9, 2048), 1);
-    assert_int_equal(memory_bram18(8, 2049), 2);  /* two of 4096 x 4 */
+    assert_int_equal(memory_bram18(8, 2049), 2); /* two of 4096 x 4 */
     assert_int_equal(memory_bram18(1, 16384), 1);
     assert_int_equal(memory_bram18(1, 16385), 2);
     assert_int_equal(memory_bram18(72, 513), 4);
@@ -68,8 +67,8 @@ static void banks_add_up(void **state)
 {
     (void)state;
     Cost sum = {.cycles = 0};
-    Memory m = {.width = 1, .depth = 256, .readers = 2, .banks = 4, .is_rom = true,
-                .kind = MEMORY_LUTRAM};
+    Memory m = {
+        .width = 1, .depth = 256, .readers = 2, .banks = 4, .is_rom = true, .kind = MEMORY_LUTRAM};
     memory_cost(&m, &sum);
     assert_int_equal(sum.lut, 4 * 2 * 4);
 }
@@ -85,7 +84,8 @@ static void written_memories_have_one_port_to_read(void **state)
     assert_int_equal(sum.bram18, 0);
 }
 
-/* Two counters of log2(depth) bits; two bits of 32 words per LUT; RAMB18 36 x 512; URAM 72 x 4096. */
+/* Two counters of log2(depth) bits; two bits of 32 words per LUT; RAMB18 36 x 512; URAM 72 x
+ * 4096. */
 static void fifos_count_what_they_are_built_of(void **state)
 {
     static const struct {
@@ -109,12 +109,14 @@ static void fifos_count_what_they_are_built_of(void **state)
     }
 }
 
-/* Three FIFOs take 18 LUTs for counters, and two block RAMs or 9 * 36 more LUTs; a fourth takes 38. All
- * in block RAM, the shares are 10 of 8 blocks and 1,092 of 2,500 LUTs; with one and two in LUTRAM they
- * are 8 and 1,416, then 6 and 1,740; the third would make LUTs the scarcer ones, with 2,064. */
+/* Three FIFOs take 18 LUTs for counters, and two block RAMs or 9 * 36 more LUTs; a fourth takes 38.
+ * All in block RAM, the shares are 10 of 8 blocks and 1,092 of 2,500 LUTs; with one and two in
+ * LUTRAM they are 8 and 1,416, then 6 and 1,740; the third would make LUTs the scarcer ones, with
+ * 2,064. */
 static void fifos_go_where_memory_is_not_scarce(void **state)
 {
-    FifoUse fifos[] = {{72, 257, FIFO_SRL}, {72, 257, FIFO_SRL}, {72, 257, FIFO_SRL}, {72, 2, FIFO_SRL}};
+    FifoUse fifos[] = {
+        {72, 257, FIFO_SRL}, {72, 257, FIFO_SRL}, {72, 257, FIFO_SRL}, {72, 2, FIFO_SRL}};
     const Cost others = {.bram18 = 4, .lut = 1000};
     const Cost limits = {.dsp = -1, .bram18 = 8, .uram = -1, .lut = 2500, .ff = -1};
     Cost sum = others;
@@ -132,8 +134,10 @@ static void fifos_go_where_memory_is_not_scarce(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_memories_are_lutram), cmocka_unit_test(block_ram_shapes),
-        cmocka_unit_test(ultra_ram_shapes),          cmocka_unit_test(lutram_sizes),
+        cmocka_unit_test(small_memories_are_lutram),
+        cmocka_unit_test(block_ram_shapes),
+        cmocka_unit_test(ultra_ram_shapes),
+        cmocka_unit_test(lutram_sizes),
         cmocka_unit_test(ports_make_copies),
         cmocka_unit_test(banks_add_up),
         cmocka_unit_test(written_memories_have_one_port_to_read),

@@ -1,12 +1,11 @@
-/* Iterations in time against schedules worked out by hand: a clock whose usable part is 1,000 ps, and
- * operators of round delays. */
-#include "target/cost/internal.h"
-
+/* Iterations in time against schedules worked out by hand: a clock whose usable part is 1,000 ps,
+ * and operators of round delays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
+
+#include "target/cost/internal.h"
 
 static void operators_follow_while_they_fit(void **state)
 {
@@ -44,7 +43,8 @@ static void copies(void **state)
 {
     (void)state;
     Clock clock = clock_of_period(4000);
-    Pipeline fork = cost_pipeline_fork(100, clock), join = cost_pipeline_converter(25, 4, 4, true, clock);
+    Pipeline fork = cost_pipeline_fork(100, clock),
+             join = cost_pipeline_converter(25, 4, 4, true, clock);
     assert_int_equal(fork.depth, 1);
     assert_int_equal(cost_pipeline_cycles(&fork), 102);
     assert_int_equal(join.first, 3);

@@ -1,12 +1,10 @@
 /* Synthesis reports: figures where they are, unknown where they are not, and what is refused. */
-#include "target/device/device.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
 
+#include "target/device/device.h"
 #include "test/unit/text_file.h"
 
 typedef struct Fixture {

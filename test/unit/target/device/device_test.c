@@ -1,12 +1,10 @@
 /* Device files: what is read, and what is refused with one diagnostic. */
-#include "target/device/device.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
 
+#include "target/device/device.h"
 #include "test/unit/text_file.h"
 
 typedef struct Fixture {
@@ -36,16 +34,17 @@ static bool read_text(Fixture *f, const char *text, Device *out)
 #define HEAD "<device name='d' title='D' part='p-1' dspKind='DSP58'>"
 #define CLOCK "<clock default='100' maximum='200'/>"
 #define DIE(name, bram) "<die name='" name "' lut='5' ff='6' bram18='" bram "' uram='8' dsp='9'/>"
-#define SHARES                                                                                     \
-    "<utilization lut='70' ff='50' bram18='80' uram='60' dsp='40' mean='30'/></device>"
+#define SHARES "<utilization lut='70' ff='50' bram18='80' uram='60' dsp='40' mean='30'/></device>"
 
 static void reads_dies(void **state)
 {
     Device device;
-    assert_true(read_text(*state,
-                          HEAD CLOCK DIE("a", "7") DIE("b", "70") "<links sll='12'/>"
-                          "<memory kind='uram' shapes='4096x72' initial='false'/>" SHARES,
-                          &device));
+    assert_true(read_text(
+        *state,
+        HEAD CLOCK DIE("a", "7")
+            DIE("b", "70") "<links sll='12'/>"
+                           "<memory kind='uram' shapes='4096x72' initial='false'/>" SHARES,
+        &device));
     assert_true(str_eq_c(device.name, "d"));
     assert_true(str_eq_c(device.part, "p-1"));
     assert_true(str_eq_c(device.dsp_kind, "DSP58"));
@@ -98,8 +97,8 @@ static void refuses_bad_files(void **state)
 static void refuses_document_types(void **state)
 {
     refuse(*state,
-           "<!DOCTYPE device [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]>" HEAD CLOCK
-           DIE("a", "7") SHARES,
+           "<!DOCTYPE device [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]>" HEAD CLOCK DIE("a", "7")
+               SHARES,
            "document type");
     refuse(*state,
            "<!DOCTYPE device [<!ENTITY a SYSTEM 'file:///etc/hostname'>]>"

@@ -1,13 +1,11 @@
 /* JSON files: the place of every key and value, whatever stands between them. */
-#include "target/device/device.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
 
 #include "ir/attr/attr.h"
+#include "target/device/device.h"
 #include "test/unit/text_file.h"
 
 typedef struct Fixture {

@@ -1,16 +1,15 @@
 /* Dominance between the points of an exploration. */
-#include "target/dse/dse.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
+
+#include "target/dse/dse.h"
 
 static void add(ExplorePoints *points, int64_t interval, int64_t dsp, int64_t bram18, int64_t lut)
 {
-    *vec_push(points) = (ExplorePoint){.interval = interval,
-                                       .cost = {.dsp = dsp, .bram18 = bram18, .lut = lut}};
+    *vec_push(points) =
+        (ExplorePoint){.interval = interval, .cost = {.dsp = dsp, .bram18 = bram18, .lut = lut}};
 }
 
 static void drops_what_others_beat(void **state)
@@ -49,8 +48,7 @@ static void keeps_one_of_equals(void **state)
 {
     ExplorePoints points = {0};
     (void)state;
-    for (int i = 0; i < 3; i++)
-        add(&points, 7, 1, 1, 1);
+    for (int i = 0; i < 3; i++) add(&points, 7, 1, 1, 1);
     dse_explore_drop_beaten(&points);
     assert_int_equal(points.len, 1);
     vec_free(&points);

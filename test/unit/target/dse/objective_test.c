@@ -1,19 +1,22 @@
-/* The objectives against brute force, on random spaces of processes with converters between them, and
- * what holds for any space: more resources are never worse, no limit is exceeded. */
-#include "target/dse/dse.h"
-
+/* The objectives against brute force, on random spaces of processes with converters between them,
+ * and what holds for any space: more resources are never worse, no limit is exceeded. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
-#include <math.h>
 
+#include "target/dse/dse.h"
 #include "test/unit/random.h"
 
-enum { PROCESSES = 4, CONVERTERS = 4, NODES = PROCESSES + CONVERTERS, CONFIGS = 4, WORDS = 3, ROUNDS = 80 };
-
-/* --- spaces ---------------------------------------------------------------------------------------- */
+enum {
+    PROCESSES = 4,
+    CONVERTERS = 4,
+    NODES = PROCESSES + CONVERTERS,
+    CONFIGS = 4,
+    WORDS = 3,
+    ROUNDS = 80
+};
 
 static Config random_config(Random *random, Arena *arena, uint32_t ports)
 {
@@ -23,8 +26,7 @@ static Config random_config(Random *random, Arena *arena, uint32_t ports)
     config.cost.bram18 = (int64_t)random_below(random, 10);
     config.cost.lut = (int64_t)random_below(random, 1000);
     config.cost.fill = 1 + (int64_t)random_below(random, (uint32_t)config.interval);
-    for (uint32_t p = 0; p < ports; p++)
-        config.factor[p] = (int64_t)random_below(random, WORDS);
+    for (uint32_t p = 0; p < ports; p++) config.factor[p] = (int64_t)random_below(random, WORDS);
     return config;
 }
 
@@ -35,8 +37,7 @@ static void add_converter(Random *random, Arena *arena, DseSpace *space)
     for (int64_t from = 0; from < WORDS; from++) {
         for (int64_t to = 0; to < WORDS; to++) {
             Config config = {.middle = -1, .factor = ARENA_ARRAY(arena, int64_t, 2)};
-            if (from != to && random_below(random, 4) == 0)
-                continue;
+            if (from != to && random_below(random, 4) == 0) continue;
             config.factor[0] = from;
             config.factor[1] = to;
             if (from != to) {
@@ -57,18 +58,15 @@ static void random_space(Random *random, Arena *arena, DseSpace *space)
                                     {5, 1, 3, 2, NULL}, {1, 1, 6, 0, NULL}, {6, 1, 2, 0, NULL},
                                     {2, 1, 7, 0, NULL}, {7, 1, 3, 0, NULL}};
     *space = (DseSpace){.arena = arena};
-    for (uint32_t w = 0; w < WORDS; w++)
-        *vec_push(&space->words) = NULL;
+    for (uint32_t w = 0; w < WORDS; w++) *vec_push(&space->words) = NULL;
     for (uint32_t n = 0; n < PROCESSES; n++) {
         DseNode node = {.port_count = 3};
         for (uint32_t c = 0; c < CONFIGS; c++)
             *vec_push(&node.configs) = random_config(random, arena, 3);
         *vec_push(&space->nodes) = node;
     }
-    for (uint32_t n = 0; n < CONVERTERS; n++)
-        add_converter(random, arena, space);
-    for (size_t e = 0; e < COUNT_OF(edges); e++)
-        *vec_push(&space->edges) = edges[e];
+    for (uint32_t n = 0; n < CONVERTERS; n++) add_converter(random, arena, space);
+    for (size_t e = 0; e < COUNT_OF(edges); e++) *vec_push(&space->edges) = edges[e];
 }
 
 static DseTask random_task(Random *random, Arena *arena)
@@ -80,16 +78,12 @@ static DseTask random_task(Random *random, Arena *arena)
     DseTask task = {.objective = objectives[random_below(random, COUNT_OF(objectives))],
                     .paces = paces,
                     .interval = 4 + (int64_t)random_below(random, 10)};
-    for (int k = 0; k < COST_KINDS; k++)
-        task.limits.items[k] = -1;
+    for (int k = 0; k < COST_KINDS; k++) task.limits.items[k] = -1;
     task.limits.dsp = 15 + (int64_t)random_below(random, 40);
     task.limits.bram18 = 5 + (int64_t)random_below(random, 20);
-    if (random_below(random, 2))
-        task.limits.lut = 500 + (int64_t)random_below(random, 2000);
+    if (random_below(random, 2)) task.limits.lut = 500 + (int64_t)random_below(random, 2000);
     return task;
 }
-
-/* --- brute force -------------------------------------------------------------------------------------- */
 
 typedef struct Search {
     const DseSpace *space;
@@ -107,7 +101,10 @@ typedef struct Words {
     double first, last; /* times of the first and the last word */
 } Words;
 
-static double later(double a, double b) { return a > b ? a : b; }
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
 
 /* The model of docs/cost-model.md. */
 static Words words_out(const Search *s, uint32_t node)
@@ -115,10 +112,10 @@ static Words words_out(const Search *s, uint32_t node)
     Words in = {0, 0};
     const Config *config = chosen(s, node);
     DsePace pace = s->task->paces[node];
-    double fill = (double)config->cost.fill, work = (double)config->interval, hand = fill < 8 ? fill : 8;
+    double fill = (double)config->cost.fill, work = (double)config->interval,
+           hand = fill < 8 ? fill : 8;
     for (size_t e = 0; e < s->space->edges.len; e++) {
-        if (s->space->edges.data[e].to != node)
-            continue;
+        if (s->space->edges.data[e].to != node) continue;
         Words source = words_out(s, s->space->edges.data[e].from);
         in = (Words){later(in.first, source.first), later(in.last, source.last)};
     }
@@ -135,12 +132,9 @@ static int64_t value_of(const Search *s, const Cost *sum, int64_t interval)
 {
     int64_t shares = 0;
     const Cost *limits = &s->task->limits;
-    if (s->task->objective == DSE_LATENCY)
-        return sum->cycles;
-    if (s->task->objective == DSE_THROUGHPUT)
-        return interval;
-    if (s->task->objective == DSE_PIPELINE_LATENCY)
-        return frame_latency(s);
+    if (s->task->objective == DSE_LATENCY) return sum->cycles;
+    if (s->task->objective == DSE_THROUGHPUT) return interval;
+    if (s->task->objective == DSE_PIPELINE_LATENCY) return frame_latency(s);
     for (int k = COST_DSP; k < COST_KINDS; k++)
         if (limits->items[k] > 0)
             shares += sum->items[k] * ((999999 + limits->items[k]) / limits->items[k]);
@@ -153,8 +147,7 @@ static void look_at(Search *s)
     int64_t interval = 0;
     for (uint32_t n = 0; n < NODES; n++) {
         cost_add(&sum, &chosen(s, n)->cost);
-        if (chosen(s, n)->interval > interval)
-            interval = chosen(s, n)->interval;
+        if (chosen(s, n)->interval > interval) interval = chosen(s, n)->interval;
     }
     for (size_t e = 0; e < s->space->edges.len; e++) {
         const DseEdge *edge = &s->space->edges.data[e];
@@ -163,13 +156,10 @@ static void look_at(Search *s)
             return;
     }
     for (int k = 0; k < COST_KINDS; k++)
-        if (s->task->limits.items[k] >= 0 && sum.items[k] > s->task->limits.items[k])
-            return;
-    if (s->task->objective == DSE_FPS && interval > s->task->interval)
-        return;
+        if (s->task->limits.items[k] >= 0 && sum.items[k] > s->task->limits.items[k]) return;
+    if (s->task->objective == DSE_FPS && interval > s->task->interval) return;
     int64_t value = value_of(s, &sum, interval);
-    if (s->best < 0 || value < s->best)
-        s->best = value;
+    if (s->best < 0 || value < s->best) s->best = value;
 }
 
 /* The converters follow from the words of the processes; -1: there is none. */
@@ -186,11 +176,10 @@ static bool choose_converters(Search *s)
     const DseEdge *edges = s->space->edges.data;
     for (uint32_t i = 0; i < CONVERTERS; i++) {
         const DseEdge *in = &edges[2 * i], *out = &edges[2 * i + 1];
-        int64_t config = conversion(&s->space->nodes.data[in->to],
-                                    chosen(s, in->from)->factor[in->from_port],
-                                    chosen(s, out->to)->factor[out->to_port]);
-        if (config < 0)
-            return false;
+        int64_t config =
+            conversion(&s->space->nodes.data[in->to], chosen(s, in->from)->factor[in->from_port],
+                       chosen(s, out->to)->factor[out->to_port]);
+        if (config < 0) return false;
         s->choice[in->to] = (uint32_t)config;
     }
     return true;
@@ -202,13 +191,10 @@ static int64_t brute_force(const DseSpace *space, const DseTask *task)
     for (uint32_t index = 0; index < CONFIGS * CONFIGS * CONFIGS * CONFIGS; index++) {
         for (uint32_t n = 0, rest = index; n < PROCESSES; n++, rest /= CONFIGS)
             s.choice[n] = rest % CONFIGS;
-        if (choose_converters(&s))
-            look_at(&s);
+        if (choose_converters(&s)) look_at(&s);
     }
     return s.best;
 }
-
-/* --- tests ---------------------------------------------------------------------------------------------- */
 
 static void check_within(const DseSpace *space, const DseTask *task)
 {
@@ -262,8 +248,7 @@ static void bounds_pipeline_latency(void **state)
         assert_int_equal(answer.status == DSE_INFEASIBLE, want < 0);
         if (want >= 0) {
             Search s = {.space = &space, .task = &task};
-            for (uint32_t n = 0; n < NODES; n++)
-                s.choice[n] = space.nodes.data[n].chosen;
+            for (uint32_t n = 0; n < NODES; n++) s.choice[n] = space.nodes.data[n].chosen;
             assert_true(frame_latency(&s) <= answer.value);
             assert_true(answer.bound <= want && want <= answer.value);
             check_within(&space, &task);

@@ -1,13 +1,11 @@
 /* The search against brute force, on random chains and diamonds of processes. */
-#include "target/dse/dse.h"
-#include "target/dse/solve/internal.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-
 #include <cmocka.h>
 
+#include "target/dse/dse.h"
+#include "target/dse/solve/internal.h"
 #include "test/unit/random.h"
 
 enum { NODES = 5, CONFIGS = 5, ROUNDS = 60 };
@@ -31,8 +29,7 @@ static void random_edges(Random *random, DseSpace *space)
 static void random_space(Random *random, Arena *arena, DseSpace *space)
 {
     *space = (DseSpace){.arena = arena};
-    for (uint32_t w = 0; w < 3; w++)
-        *vec_push(&space->words) = NULL;
+    for (uint32_t w = 0; w < 3; w++) *vec_push(&space->words) = NULL;
     for (uint32_t n = 0; n < NODES; n++) {
         DseNode node = {.port_count = 3};
         for (uint32_t c = 0; c < CONFIGS; c++) {
@@ -40,8 +37,7 @@ static void random_space(Random *random, Arena *arena, DseSpace *space)
             config.cost.cycles = 1 + (int64_t)random_below(random, 100);
             config.cost.dsp = (int64_t)random_below(random, 20);
             config.cost.bram18 = (int64_t)random_below(random, 10);
-            for (uint32_t p = 0; p < 3; p++)
-                config.factor[p] = (int64_t)random_below(random, 3);
+            for (uint32_t p = 0; p < 3; p++) config.factor[p] = (int64_t)random_below(random, 3);
             *vec_push(&node.configs) = config;
         }
         *vec_push(&space->nodes) = node;
@@ -78,8 +74,7 @@ static int64_t brute_force(const DseSpace *space, const Cost *limits)
     for (uint32_t index = 0; index < CONFIGS * CONFIGS * CONFIGS * CONFIGS * CONFIGS; index++) {
         for (uint32_t n = 0, rest = index; n < NODES; n++, rest /= CONFIGS)
             choice[n] = rest % CONFIGS;
-        if (is_legal(space, choice, limits, &cycles) && (best < 0 || cycles < best))
-            best = cycles;
+        if (is_legal(space, choice, limits, &cycles) && (best < 0 || cycles < best)) best = cycles;
     }
     return best;
 }
@@ -120,8 +115,7 @@ enum { LONG = 10 };
 static void chain_with_skip(Arena *arena, DseSpace *space)
 {
     *space = (DseSpace){.arena = arena};
-    for (uint32_t w = 0; w < 3; w++)
-        *vec_push(&space->words) = NULL;
+    for (uint32_t w = 0; w < 3; w++) *vec_push(&space->words) = NULL;
     for (uint32_t n = 0; n < LONG; n++) {
         DseNode node = {.port_count = 3};
         for (int64_t c = 0; c < 27; c++) {
@@ -132,8 +126,7 @@ static void chain_with_skip(Arena *arena, DseSpace *space)
             *vec_push(&node.configs) = config;
         }
         *vec_push(&space->nodes) = node;
-        if (n > 0)
-            *vec_push(&space->edges) = (DseEdge){n - 1, 1, n, 0};
+        if (n > 0) *vec_push(&space->edges) = (DseEdge){n - 1, 1, n, 0};
     }
     *vec_push(&space->edges) = (DseEdge){0, 2, LONG - 1, 2};
 }

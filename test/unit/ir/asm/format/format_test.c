@@ -5,14 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
 #include <cmocka.h>
 
-#include "ir/asm/print/print.h"
-#include "ir/asm/parse/parse.h"
 #include "ir/asm/format/format.h"
-
-/* --- the dialect ----------------------------------------------------------------- */
+#include "ir/asm/parse/parse.h"
+#include "ir/asm/print/print.h"
 
 static bool any_type(const Type *type)
 {
@@ -46,8 +43,10 @@ static const AttrConstraint NAME = {
     .test = any_attr, .what = "name", .syntax = ATTR_SYNTAX_SYMBOL_NAME};
 static const AttrConstraint NUMBER = {
     .test = any_attr, .what = "number", .syntax = ATTR_SYNTAX_BARE_INT, .bare_type = type_i64};
-static const AttrConstraint COLOUR = {.test = any_attr, .what = "colour",
-                                      .syntax = ATTR_SYNTAX_ENUM, .bare_type = type_i64,
+static const AttrConstraint COLOUR = {.test = any_attr,
+                                      .what = "colour",
+                                      .syntax = ATTR_SYNTAX_ENUM,
+                                      .bare_type = type_i64,
                                       .enum_names = colours};
 
 static bool infer_first(Op *op, const Type **results)
@@ -59,7 +58,9 @@ static bool infer_first(Op *op, const Type **results)
 static const DialectDef dialect_t;
 
 #define ROW(NAME, FORMAT, ...)                                                                     \
-    {.id = NAME, .name = NAME, .dialect = &dialect_t, .format = FORMAT, __VA_ARGS__}
+    {                                                                                              \
+        .id = NAME, .name = NAME, .dialect = &dialect_t, .format = FORMAT, __VA_ARGS__             \
+    }
 
 static const OpDef ops[] = {
     ROW("same", "$a `,` $b attr-dict `:` type($r)",
@@ -77,9 +78,9 @@ static const OpDef ops[] = {
         .operands = ARGS({"a", &ANY, ARITY_OPTIONAL}, {"b", &ANY, ARITY_VARIADIC}),
         .traits = TRAIT_ATTR_SIZED_OPERANDS),
     ROW("attrs", "$colour (`fast` $fast^)? (`<` $n^ `>`)? (`is` $x^)? attr-dict",
-        .attrs = ATTRS({"colour", &COLOUR, false, NULL}, {"fast", &UNIT, true, NULL},
-                       {"n", &NUMBER, true, NULL}, {"x", &ATTR, true, NULL},
-                       {"d", &NUMBER, true, "7"})),
+        .attrs =
+            ATTRS({"colour", &COLOUR, false, NULL}, {"fast", &UNIT, true, NULL},
+                  {"n", &NUMBER, true, NULL}, {"x", &ATTR, true, NULL}, {"d", &NUMBER, true, "7"})),
     ROW("either", "(`yes` $on^) : (`no`)? attr-dict", .attrs = ATTRS({"on", &UNIT, true, NULL})),
     ROW("props", "$colour prop-dict attr-dict",
         .attrs = ATTRS({"colour", &COLOUR, false, NULL}, {"x", &ATTR, true, NULL})),
@@ -94,8 +95,6 @@ static const OpDef ops[] = {
 };
 
 static const DialectDef dialect_t = {.name = "t", .ops = ops, .op_count = COUNT_OF(ops)};
-
-/* --- the checks ------------------------------------------------------------------- */
 
 static void keep_text(void *user, Context *ctx, const Diag *diag, const Diag *notes, size_t count)
 {
@@ -115,8 +114,10 @@ static void reprint(const char *text, StrBuf *out)
     dialect_allow_unregistered(ctx, true);
     diag_set_handler(ctx, keep_text, out, NULL, NULL);
     StrBuf source = {0};
-    strbuf_printf(&source, "\"u.block\"() ({\n^bb0(%%arg0: index, %%arg1: i32, %%arg2: i32):\n%s\n}) : () -> ()",
-                  text);
+    strbuf_printf(
+        &source,
+        "\"u.block\"() ({\n^bb0(%%arg0: index, %%arg1: i32, %%arg2: i32):\n%s\n}) : () -> ()",
+        text);
     ParseOptions options = {.no_implicit_module = true, .skip_verify = true};
     Op *top = parse_module(ctx, strbuf_str(&source), STR("test"), &options);
     diag_flush(ctx);
@@ -187,7 +188,8 @@ static void test_regions(void **state)
 {
     (void)state;
     survives("t.body {\n}");
-    survives("t.body attributes {k} {\n  \"u.x\"() : () -> ()\n} else {\n  \"u.y\"() : () -> ()\n}");
+    survives(
+        "t.body attributes {k} {\n  \"u.x\"() : () -> ()\n} else {\n  \"u.y\"() : () -> ()\n}");
 }
 
 static void test_index_lists(void **state)
@@ -209,7 +211,8 @@ static void test_errors(void **state)
     expect("t.same %arg1 %arg2 : i32", "expected ','");
     expect("%0 = t.same %arg1, %arg0 : i32",
            "use of value '%arg0' expects different type than prior uses: 'i32' vs 'index'");
-    expect("t.attrs \"purple\"", "custom op 't.attrs' invalid colour attribute specification: \"purple\"");
+    expect("t.attrs \"purple\"",
+           "custom op 't.attrs' invalid colour attribute specification: \"purple\"");
     expect("t.attrs 3",
            "custom op 't.attrs' expected string or keyword containing one of the following enum "
            "values for attribute 'colour' [red, green, blue]");
@@ -221,8 +224,8 @@ static void test_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),      cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_attributes), cmocka_unit_test(test_regions),
+        cmocka_unit_test(test_types),       cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_attributes),  cmocka_unit_test(test_regions),
         cmocka_unit_test(test_index_lists), cmocka_unit_test(test_blanks),
         cmocka_unit_test(test_errors),
     };

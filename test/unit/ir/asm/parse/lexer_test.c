@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
 #include <cmocka.h>
 
 #include "ir/asm/parse/internal.h"
@@ -19,7 +18,8 @@ static void expect_token(Lexer *lex, TokenKind kind, const char *text)
 static void words_and_types(void **state)
 {
     (void)state;
-    Lexer lex = lexer_make(STR("foo a.b _x$1 tensor tensor.dim i32 si8 ui7 i i3x f32 f8E4M3B11FNUZ"));
+    Lexer lex =
+        lexer_make(STR("foo a.b _x$1 tensor tensor.dim i32 si8 ui7 i i3x f32 f8E4M3B11FNUZ"));
     expect_token(&lex, TOK_BARE, "foo");
     expect_token(&lex, TOK_BARE, "a.b");
     expect_token(&lex, TOK_BARE, "_x$1");
@@ -94,8 +94,8 @@ static void sigils(void **state)
 static void punctuation(void **state)
 {
     (void)state;
-    static const char *const spellings[] = {"->", ":", ",", "...", "=", ">", "<", "{", "}", "(",
-                                            ")",  "[", "]", "-",   "+", "?", "*", "|"};
+    static const char *const spellings[] = {"->", ":", ",", "...", "=", ">", "<", "{", "}",
+                                            "(",  ")", "[", "]",   "-", "+", "?", "*", "|"};
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
         Lexer lex = lexer_make(str_from(spellings[i]));
         expect_token(&lex, token_kind_of(spellings[i]), spellings[i]);

@@ -7,14 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
 #include <cmocka.h>
 
 #include "dialects/dialects.h"
-#include "ir/asm/print/print.h"
 #include "ir/asm/parse/parse.h"
-
-/* --- a context that collects messages ------------------------------------------------ */
+#include "ir/asm/print/print.h"
 
 typedef struct Fixture {
     Context *ctx;
@@ -55,7 +52,10 @@ static Op *parse(Fixture *f, const char *text)
     return parse_module(f->ctx, str_from(text), STR("test"), NULL);
 }
 
-static Op *first_op(Op *module) { return region_entry(op_region(module, 0))->first; }
+static Op *first_op(Op *module)
+{
+    return region_entry(op_region(module, 0))->first;
+}
 
 static void expect_errors(const char *text, const char *errors)
 {
@@ -66,14 +66,13 @@ static void expect_errors(const char *text, const char *errors)
     fixture_free(&f);
 }
 
-/* --- results --------------------------------------------------------------------------- */
-
 static void locations_of_ops(void **state)
 {
     (void)state;
     Fixture f;
     fixture_init(&f);
-    Op *module = parse(&f, "\n  %0 = \"a.b\"() ({^bb0(%x: i32):}) : () -> i32\n\n\"a.c\"() : () -> ()");
+    Op *module =
+        parse(&f, "\n  %0 = \"a.b\"() ({^bb0(%x: i32):}) : () -> i32\n\n\"a.c\"() : () -> ()");
     Op *op = first_op(module);
     assert_int_equal(op->loc->u.loc_file.line, 2);
     assert_int_equal(op->loc->u.loc_file.col, 8);
@@ -92,9 +91,10 @@ static void inherent_attributes(void **state)
     (void)state;
     Fixture f;
     fixture_init(&f);
-    Op *module = parse(&f, "\"arith.constant\"() {value = 1 : i8, other} : () -> i8\n"
-                           "\"arith.constant\"() <{value = 2 : i8, unknown}> {value = 1 : i8} : () -> i8\n"
-                           "\"a.b\"() <{p = 1}> {a} : () -> ()");
+    Op *module =
+        parse(&f, "\"arith.constant\"() {value = 1 : i8, other} : () -> i8\n"
+                  "\"arith.constant\"() <{value = 2 : i8, unknown}> {value = 1 : i8} : () -> i8\n"
+                  "\"a.b\"() <{p = 1}> {a} : () -> ()");
     Op *op = first_op(module);
     assert_non_null(attr_dict_get_c(op->props, "value"));
     assert_non_null(attr_dict_get_c(op->attrs, "other"));
@@ -167,8 +167,6 @@ static void lone_attributes_and_types(void **state)
     fixture_free(&f);
 }
 
-/* --- messages ------------------------------------------------------------------------------ */
-
 static void places_of_messages(void **state)
 {
     (void)state;
@@ -184,8 +182,6 @@ static void places_of_messages(void **state)
     expect_errors("\"a.b", "1:5: expected '\"' in string literal\n");
     expect_errors("%0 = arith.addi %a\n  %a : i32", "1:19: expected ','\n");
 }
-
-/* --- prefixes --------------------------------------------------------------------------------- */
 
 static const char sample[] =
     "#map = affine_map<(d0)[s0] -> (d0 * 2 + s0, -d0 mod 3)>\n"
@@ -249,8 +245,6 @@ static void whole_sample(void **state)
     strbuf_free(&second);
     fixture_free(&f);
 }
-
-/* --- threads --------------------------------------------------------------------------------- */
 
 static void *parse_often(void *text)
 {

@@ -3,11 +3,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include <cmocka.h>
 
-#include "ir/asm/print/internal.h"
 #include "ir/asm/parse/parse.h"
+#include "ir/asm/print/internal.h"
 #include "ir/attr/attr.h"
 
 static void expect_sanitized(const char *name, const char *punctuation, bool digit,
@@ -31,8 +30,6 @@ static void test_sanitize(void **state)
     expect_sanitized("\xc3\xa9", "$._-", true, "C3A9");
 }
 
-/* --- ops that suggest names ------------------------------------------------------- */
-
 static const char *name_results(const Op *op, uint32_t index, StrBuf *scratch)
 {
     (void)op;
@@ -50,8 +47,11 @@ static bool any_type(const Type *type)
 static const DialectDef dialect_n;
 static const TypeConstraint ANY = {.test = any_type, .what = "any type"};
 static const OpDef ops[] = {
-    {.id = "NAMED", .name = "named", .dialect = &dialect_n,
-     .results = ARGS({"r", &ANY, ARITY_VARIADIC}), .result_name = name_results},
+    {.id = "NAMED",
+     .name = "named",
+     .dialect = &dialect_n,
+     .results = ARGS({"r", &ANY, ARITY_VARIADIC}),
+     .result_name = name_results},
 };
 static const DialectDef dialect_n = {.name = "n", .ops = ops, .op_count = COUNT_OF(ops)};
 
@@ -59,8 +59,11 @@ static Op *make_op(Context *ctx, const char *name, uint32_t results, Block *bloc
 {
     const Type *types[8];
     for (uint32_t i = 0; i < results; i++) types[i] = type_i(ctx, 32);
-    OpState op = {.name = ident_get_c(ctx, name), .loc = loc_unknown(ctx), .result_types = types,
-                  .result_count = results, .region_count = block ? 0 : 1};
+    OpState op = {.name = ident_get_c(ctx, name),
+                  .loc = loc_unknown(ctx),
+                  .result_types = types,
+                  .result_count = results,
+                  .region_count = block ? 0 : 1};
     Op *made = op_create(ctx, &op);
     if (block) op_append(made, block);
     return made;

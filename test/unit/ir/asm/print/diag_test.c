@@ -4,14 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
+#include <stdio.h>
 #include <cmocka.h>
 
-#include <stdio.h>
-
-#include "ir/attr/attr.h"
-#include "ir/asm/print/print.h"
 #include "ir/asm/print/internal.h"
+#include "ir/asm/print/print.h"
+#include "ir/attr/attr.h"
 
 typedef struct Log {
     Context *ctx;
