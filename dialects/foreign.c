@@ -5,6 +5,7 @@
 #include "dialects/dialects.h"
 #include "dialects/sparse_tensor/sparse_tensor.h"
 
+/* clang-format off */
 #define NAMES(X)                                                                                   \
     X(acc)                                                                                         \
     X(affine)                                                                                      \
@@ -12,6 +13,7 @@
         X(irdl) X(llvm) X(memref) X(mesh) X(mpi) X(nvgpu) X(nvvm) X(omp) X(pdl) X(pdl_interp)      \
             X(polynomial) X(rocdl) X(shape) X(spirv) X(transform) X(ub) X(vcix) X(vector)          \
                 X(x86vector) X(xegpu)
+/* clang-format on */
 
 #define X(NAME) {.name = #NAME},
 static const DialectDef OTHERS[] = {
