@@ -1,86 +1,291 @@
 #!/usr/bin/env python3
-"""Checks that the folders of the sources depend on each other one way only.
+"""Checks the modules. A module is a folder with C sources.
 
-Reads the `#include "..."` lines of every C file. Includes across folders are
-written from the root (`ir/core/core.h`); an include without a folder is a neighbour
-or a generated file and always allowed. Prints each violation and exits with 1
-if there is one.
+ 1. Each has one rank in the table below, and includes headers of lower ranks only.
+ 2. Of another module it includes the public header, never `internal.h`; there are no headers but
+    these two in a module. Tests and fuzz targets may look inside.
+ 3. None has more than 25 sources.
+
+With a build folder, whose objects are read by nm:
+
+ 4. Calls and uses of data obey the ranks, too.
+ 5. Every extern begins with a prefix of its module, except for those listed with a reason in
+    docs/style.md. The longest prefix that fits tells the module, so that none has two owners.
+ 6. No static has the name of an extern.
+
+Usage: scripts/check-deps.py [BUILD]. Prints each violation and exits with 1 if there is one.
 """
+import collections
 import pathlib
 import re
+import subprocess
 import sys
 
-# The layers from the bottom up: a folder may include its own layer and those
-# below it.
-LAYERS = [
-    {"ir"},
-    {"dialects"},
-    {"analysis"},
-    {"import", "passes"},
-    {"schedule"},
-    {"lowering"},
-    {"sim", "target", "emit"},
-    {"driver"},
-    {"tools"},
-]
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MOST_SOURCES = 25
 
-# May include anything.
-UNCHECKED = {"test", "bench", "examples", "fuzz"}
+# Modules from the bottom up, each with the prefixes of its externs. Passes are data named
+# pass_<name>, op tables <dialect>_ops: these belong to whoever defines them.
+MODULES = """
+ir/support                      arena bigint f64 file float hash i64 input json output ptrmap size
+                                str strbuf text_table vec
+ir/attr                         affine array attr context dense ident intern loc map set type
+ir/core                         block build builder constraint context_ops dialect dominance op
+                                opdef opinfo oppool region symbol symtab symtabs use value ATTR TYPE
+ir/asm/format                   format
+ir/asm/print                    asm diag print printer write PRINT
+ir/verify                       verify
+ir/asm/parse                    lexer parse parser token
+ir/rewrite                      conversion fold pattern patterns rewrite rewriter
+ir/pass                         pass pipeline
+dialects/common                 const enum_attr lane
+dialects/arith                  arith mixed ARITH
+dialects/affine                 affine_apply affine_canonicalize affine_dialect affine_ops
+dialects/math                   math
+dialects/tensor                 tensor
+dialects/linalg                 linalg
+dialects/builtin                builtin
+dialects/cf                     cf
+dialects/complex                complex
+dialects/dfg                    dfg
+dialects/dlti                   dlti
+dialects/emithls                emithls
+dialects/func                   func
+dialects/index                  index
+dialects/ml_program             ml_program
+dialects/onnx                   onnx
+dialects/quant                  quant
+dialects/scf                    scf
+dialects/sparse_tensor          encoding sparse_tensor
+dialects/tosa                   tosa
+dialects                        dialects
+analysis                        call_graph call_uses fixed_point identifier int_range kernel
+                                layer_name payload_range reshape
+import                          import
+passes/common                   inline
+passes/linalg                   fold_unit fuse layout narrow parts
+passes/onnx                     onnx_fold onnx_is_quant onnx_update quantize
+passes/tosa                     tosa_all_ones tosa_decompose tosa_rule
+passes/dfg
+schedule                        clock delinearize iteration latency product sched
+lowering/tosa_to_linalg         tosa_build tosa_lower
+lowering/onnx_to_linalg/values  constant epilogue fixed generic lower monotonicity
+lowering/onnx_to_linalg/requant level_change level_changes quantizer requant
+lowering/onnx_to_linalg         onnx_lower sum
+lowering/linalg_to_dfg          to_dfg
+lowering/dfg_to_emithls         to_emithls
+sim/vm                          vm
+sim/io                          boundary npy
+sim/interp                      calibration interp quant_noise verify_semantics
+sim/design                      design
+sim/hls                         hls_sim
+target/device                   csynth device json_file xml
+target/cost                     cost memory
+target/dse/solve                dse
+target/dse                      dse folding
+target/fifo                     fifo
+emit                            cpp emit emitted
+driver                          chart check compile device_options driver model ports search
+tools                           command crash_guard dialect_docs expected_diags ming opt pass_watch
+                                reproducer split_input timing tool
+"""
 
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
-RANK = {folder: rank for rank, layer in enumerate(LAYERS) for folder in layer}
+# May include anything of the project.
+UNCHECKED = {"test", "fuzz"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
-def is_allowed(source, target):
-    return RANK[target] <= RANK[source]
+def read_modules():
+    """The table as {module: prefixes}, in its order."""
+    modules, name = {}, None
+    for line in MODULES.splitlines():
+        if line and not line[0].isspace():
+            name, *prefixes = line.split()
+            modules[name] = prefixes
+        elif name:
+            modules[name] += line.split()
+    return modules
 
 
-def check_include(folder, included):
-    """Why `folder` must not include the path, or None."""
-    parts = pathlib.PurePosixPath(included).parts
-    if ".." in parts:
-        return "is not written from the root"
-    if len(parts) > 1 and parts[0] in RANK and not is_allowed(folder, parts[0]):
-        return f"is in a higher layer than {folder}/"
-    return None
+PREFIXES = read_modules()
+RANK = {module: rank for rank, module in enumerate(PREFIXES)}
 
 
-def check_file(root, path):
-    folder = path.relative_to(root).parts[0]
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, 1):
-        found = INCLUDE.match(line)
-        problem = found and check_include(folder, found[1])
-        if problem:
-            yield f'{path.relative_to(root)}:{number}: "{found[1]}" {problem}'
+def module_of(path):
+    return str(pathlib.PurePosixPath(path).parent)
 
 
-def source_files(root):
-    """C sources in the folders of the table, in a fixed order."""
-    for folder in sorted(RANK):
-        for pattern in ("*.c", "*.h", "*.def"):
-            yield from sorted((root / folder).rglob(pattern))
+def listed_sources():
+    listing = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.c", "*.h", "*.def"],
+                             cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return sorted(name for name in listing.splitlines()
+                  if (ROOT / name).is_file() and name.split("/")[0] not in UNCHECKED
+                  and not name.startswith("emit/csim/"))
 
 
-def unknown_folders(root):
-    """Folders with C sources that are in no table and so escape the check."""
-    for folder in sorted(p for p in root.iterdir() if p.is_dir()):
-        known = folder.name in RANK or folder.name in UNCHECKED
-        if known or folder.name.startswith((".", "build")):
+def check_folders(sources):
+    count = collections.Counter(module_of(name) for name in sources if name.endswith(".c"))
+    for module in sorted({module_of(name) for name in sources}):
+        if module not in RANK:
+            yield f"{module}/ has C sources but no rank in {pathlib.Path(__file__).name}"
+        if count[module] > MOST_SOURCES:
+            yield f"{module}/ has {count[module]} sources, more than {MOST_SOURCES}"
+    for name in sources:
+        module, header = module_of(name), pathlib.PurePosixPath(name).name
+        if name.endswith(".h") and header != "internal.h" and name not in PUBLIC.values():
+            if name not in PROBES:
+                yield f"{name}: {module}/ has another public header, {PUBLIC.get(module)}"
+
+
+def public_headers(sources):
+    """The public header of each module: named like its last folder, or passes.h."""
+    public = {}
+    for module in RANK:
+        folder = pathlib.PurePosixPath(module)
+        for stem in (folder.name, "passes"):
+            if f"{module}/{stem}.h" in sources:
+                public.setdefault(module, f"{module}/{stem}.h")
+    return public
+
+
+# Read by the build to find a file of a library; nothing includes it.
+PROBES = {"import/find_schema.h"}
+
+
+def check_includes(name):
+    module = module_of(name)
+    text = (ROOT / name).read_text(encoding="utf-8")
+    for found in INCLUDE.finditer(text):
+        included = found[1]
+        other = module_of(included)
+        line = text.count("\n", 0, found.start()) + 1
+        where = f'{name}:{line}: "{included}"'
+        if ".." in included:
+            yield f"{where} is not written from the root"
+        elif other == "." or other == module or other not in RANK:
             continue
-        if any(folder.rglob("*.c")) or any(folder.rglob("*.h")):
-            yield f"{folder.name}/ has C sources but no place in the layers"
+        elif RANK.get(module, -1) <= RANK[other]:
+            yield f"{where} is in a higher module than {module}/"
+        elif included != PUBLIC.get(other):
+            yield f"{where} is not the public header of {other}/"
+
+
+def read_symbols(objects):
+    """Of each object: names that it defines, uses, and keeps for itself."""
+    symbols = {}
+    for path, source in sorted(objects.items()):
+        defined, used, private = set(), set(), set()
+        listing = subprocess.run(["nm", str(path)], check=True, capture_output=True, text=True).stdout
+        for line in listing.splitlines():
+            *_, kind, name = line.split()
+            if kind == "U":
+                used.add(name)
+            elif "." not in name:
+                (defined if kind.isupper() else private).add(name)
+        symbols[source] = (defined, used, private)
+    return symbols
+
+
+def find_objects(build, sources):
+    """{object: source} of the libraries and tools in the build folder."""
+    by_object = {name.replace("/", "_"): name for name in sources if name.endswith(".c")}
+    objects = {}
+    for path in sorted(build.glob("**/*.c.o")):
+        parts = path.relative_to(build).parts
+        key = path.name[:-len(".o")]
+        if parts[0] == "tools":
+            key = "tools_" + key
+        if parts[0] in ("tools", "libming.a.p") and key in by_object:
+            objects[path] = by_object[key]
+    return objects
+
+
+def listed_exceptions():
+    """Names in the table of docs/style.md whose rows give a reason."""
+    text = (ROOT / "docs/style.md").read_text(encoding="utf-8")
+    names = set()
+    for row in re.findall(r"^\|([^|\n]*`[^|\n]*)\|[^|\n]*\w[^|\n]*\|$", text, re.M):
+        names.update(re.findall(r"`([A-Za-z_]\w*)`", row))
+    return names
+
+
+def owner_of(symbol):
+    """The module with the longest prefix that the name begins with, or None."""
+    best, length = None, 0
+    for module, prefixes in PREFIXES.items():
+        for prefix in prefixes:
+            fits = symbol == prefix or symbol.startswith(prefix + "_")
+            if fits and len(prefix) > length:
+                best, length = module, len(prefix)
+    return best
+
+
+def check_names(symbols):
+    exceptions = listed_exceptions()
+    for source, (defined, _, _) in sorted(symbols.items()):
+        module = module_of(source)
+        for name in sorted(defined - exceptions):
+            if name.startswith("pass_") and source.startswith(("passes/", "lowering/", "target/")):
+                continue
+            owner = owner_of(name)
+            shared = {"target/dse", "target/dse/solve"}  # one search in two folders
+            if owner != module and not (owner in shared and module in shared):
+                yield f"{source}: extern {name} does not begin with a prefix of {module}/"
+
+
+def check_links(symbols):
+    home = {name: source for source, (defined, _, _) in symbols.items() for name in defined
+            if name != "main"}
+    edges = collections.defaultdict(set)
+    for source, (_, used, private) in sorted(symbols.items()):
+        module = module_of(source)
+        for name in sorted(used & home.keys()):
+            other = module_of(home[name])
+            if other != module and RANK[other] >= RANK[module]:
+                yield f"{source} uses {name} of {other}/, which is a higher module"
+            edges[module.split("/")[0]].add(other.split("/")[0])
+        for name in sorted(private & home.keys()):
+            yield f"{source}: static {name} has the name of an extern of {home[name]}"
+    yield from check_top(edges)
+
+
+def check_top(edges):
+    """The folders at the top form no circle either."""
+    done, path = set(), []
+
+    def visit(folder):
+        if folder in path:
+            return "circle of folders: " + " -> ".join(path[path.index(folder):] + [folder])
+        if folder in done:
+            return None
+        path.append(folder)
+        found = next(filter(None, (visit(other) for other in sorted(edges[folder] - {folder}))), None)
+        path.pop()
+        done.add(folder)
+        return found
+
+    yield from filter(None, (visit(folder) for folder in sorted(edges)))
 
 
 def main():
-    root = pathlib.Path(__file__).resolve().parent.parent
-    problems = list(unknown_folders(root))
-    for path in source_files(root):
-        problems += check_file(root, path)
+    sources = listed_sources()
+    PUBLIC.update(public_headers(sources))
+    problems = list(check_folders(sources))
+    for name in sources:
+        problems += check_includes(name)
+    if len(sys.argv) > 1:
+        objects = find_objects(pathlib.Path(sys.argv[1]).resolve(), sources)
+        missing = {name for name in sources if name.endswith(".c")} - set(objects.values())
+        problems += [f"{name}: not in the build folder" for name in sorted(missing)]
+        symbols = read_symbols(objects)
+        problems += [*check_names(symbols), *check_links(symbols)]
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)
 
+
+PUBLIC = {}
 
 if __name__ == "__main__":
     main()

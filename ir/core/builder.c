@@ -2,7 +2,6 @@
  * Tests: test/unit/ir/core/op_test.c, test/unit/ir/rewrite/rewrite_test.c */
 #include <assert.h>
 
-#include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 
 Builder builder_at_end(Block *block, const Attr *loc)

@@ -461,7 +461,9 @@ struct OpInfo {
 
 const OpInfo *op_info(const Op *op); /* NULL: unregistered */
 bool op_has_trait(const Op *op, uint32_t trait);
-bool op_is_pure(const Op *op);       /* no effects, looking into regions where the trait says so */
+bool op_is_pure(const Op *op); /* no effects, looking into regions where the trait says so */
+bool op_is_trivially_dead(const Op *op);
+bool op_is_removable(const Op *op);  /* dead once its results have no uses */
 bool op_is_terminator(const Op *op); /* registered terminator */
 /* Operands or results of one declared group, by segment sizes or arity. */
 void op_operand_group(const Op *op, uint32_t group, uint32_t *begin, uint32_t *count);

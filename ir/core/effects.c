@@ -2,7 +2,6 @@
  * An op without any effect trait, and an unregistered one, may do anything.
  * Tests: test/unit/ir/core/opdef_test.c, lit/passes/common/cse.mir */
 #include "ir/core/core.h"
-#include "ir/rewrite/rewrite.h"
 
 /* Called for each op until one is found that stands in the way. */
 typedef bool EffectTest(const Op *op);

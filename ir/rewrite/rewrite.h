@@ -75,8 +75,6 @@ Value *fold_build(Builder *b, Op *op);
 const Attr *fold_constant_of(const Value *value);
 /* Erases ops without uses and effects, from the end to the start. True if any went. */
 bool rewrite_erase_dead_ops(Op *root);
-bool op_is_trivially_dead(const Op *op);
-bool op_is_removable(const Op *op); /* dead once its results have no uses */
 /* Simplifies the control flow of all regions below; true if anything changed. */
 bool rewrite_simplify_regions(Rewriter *rw, Op *root, RegionSimplify level);
 

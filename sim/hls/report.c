@@ -4,7 +4,6 @@
 #include "ir/core/core.h"
 #include "ir/support/support.h"
 #include "sim/hls/hls.h"
-#include "target/fifo/fifo.h"
 
 static const HlsFrame *last_frame(const HlsSim *sim, uint32_t process)
 {

@@ -2,7 +2,6 @@
  * Tests: lit/ir/asm/print/aliases.mir, lit/ir/asm/parse/locations.mir */
 #include "ir/asm/print/internal.h"
 #include "ir/asm/print/print.h"
-#include "ir/verify/verify.h"
 
 static const char *alias_of_attr(void *user, const Attr *attr)
 {
