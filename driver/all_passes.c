@@ -57,20 +57,3 @@ const PassTable *driver_all_passes(void)
     static const PassTable table = {passes, COUNT_OF(passes)};
     return &table;
 }
-
-const char driver_passes_to_fold[] = "onnx-fold-constants,onnx-decompose,onnx-fold-constants,"
-                                     "onnx-infer-shapes";
-const char driver_passes_on_linalg[] = "name-layers,linalg-generalize-named-ops";
-const char driver_passes_to_stream[] =
-    "canonicalize,cse,symbol-dce,"
-    "func.func(split-results,stream-initials,narrow-integers,canonicalize,normalize-layout),"
-    "analyze-kernels,"
-    "func.func(insert-reorders),convert-linalg-to-dfg";
-
-void driver_add_front_passes(StrBuf *out, const char *top)
-{
-    strbuf_printf(out, "func.func(%s,convert-onnx-to-linalg,%s),%s", driver_passes_to_fold,
-                  driver_passes_on_linalg, driver_passes_to_stream);
-    if (top) strbuf_printf(out, "{top=%s}", top);
-    strbuf_add_c(out, ",canonicalize");
-}

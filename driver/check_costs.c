@@ -4,7 +4,7 @@
 #include "dialects/arith/arith.h"
 #include "dialects/linalg/linalg.h"
 #include "dialects/onnx/onnx.h"
-#include "driver/driver.h"
+#include "driver/internal.h"
 #include "ir/rewrite/rewrite.h"
 
 static void add_range(uint32_t *low, uint32_t *high, uint32_t more_low, uint32_t more_high)
@@ -14,7 +14,7 @@ static void add_range(uint32_t *low, uint32_t *high, uint32_t more_low, uint32_t
     *high = more_high > *high ? more_high : *high;
 }
 
-void check_widths_add(Widths *to, const Widths *more)
+void driver_check_widths_add(Widths *to, const Widths *more)
 {
     add_range(&to->int_low, &to->int_high, more->int_low, more->int_high);
     add_range(&to->float_low, &to->float_high, more->float_low, more->float_high);
@@ -51,7 +51,7 @@ static void find_inputs(const Op *op, const Value **constant, const Value **stre
 static bool add_widths(Op *op, void *user)
 {
     Check *check = user;
-    CheckLayer *layer = check_layer(check, op->loc);
+    CheckLayer *layer = driver_check_layer(check, op->loc);
     const Value *constant, *streamed;
     if (!layer || layer >= check->layers + check->first_bad || op->result_count == 0 ||
         !is_tensor_value(op_result(op, 0)))
@@ -66,7 +66,7 @@ static bool add_widths(Op *op, void *user)
     return true;
 }
 
-void check_widths(Check *check, Op *module)
+void driver_check_widths(Check *check, Op *module)
 {
     CheckLayer *end = check->layers + check->first_bad;
     for (CheckLayer *layer = check->layers; layer < end; layer++)
@@ -158,7 +158,7 @@ static bool is_constant_node(const Op *op)
 static bool count_node(Op *op, void *user)
 {
     Counter *counter = user;
-    CheckLayer *layer = check_layer(counter->check, op->loc);
+    CheckLayer *layer = driver_check_layer(counter->check, op->loc);
     if (!layer || !op->def || op->def->dialect != &onnx_dialect || is_constant_node(op))
         return true;
     if (!layer->is_alive) layer->parameters = layer->macs = 0;
@@ -169,7 +169,7 @@ static bool count_node(Op *op, void *user)
     return true;
 }
 
-void check_count(Check *check, Op *module)
+void driver_check_count(Check *check, Op *module)
 {
     Counter counter = {.check = check};
     op_walk(module, count_node, &counter);

@@ -1,6 +1,6 @@
 /* The report of ming check as JSON: an object with an array of nodes in the order of the file.
  * Tests: lit/driver/ming-check-json.test */
-#include "driver/driver.h"
+#include "driver/internal.h"
 #include "ir/support/support.h"
 
 static void add_text(StrBuf *out, const char *key, Str value)
@@ -24,7 +24,7 @@ static void add_count(StrBuf *out, const char *key, int64_t value)
 static void add_types(StrBuf *out, const char *key, const Widths *widths)
 {
     StrBuf text = {0};
-    check_widths_print(widths, &text);
+    driver_check_widths_print(widths, &text);
     strbuf_printf(out, "\"%s\": ", key);
     if (str_eq_c(strbuf_str(&text), "-"))
         strbuf_add_c(out, "null");
@@ -44,26 +44,26 @@ static void add_costs(StrBuf *out, const CheckLayer *layer)
     add_types(out, "output", &layer->output);
 }
 
-static void add_layer(StrBuf *out, const CheckLayer *layer)
+static void add_layer(StrBuf *out, const Check *check, const CheckLayer *layer)
 {
     strbuf_add_c(out, "    {");
     add_text(out, "name", layer->name);
     add_text(out, "operator", layer->op_type);
-    add_text(out, "status", str_from(check_status(layer)));
+    add_text(out, "status", str_from(driver_check_status(layer)));
     add_text(out, "note", layer->remark);
     add_text(out, "reason", layer->reason);
-    add_text(out, "hint", check_hint(layer));
+    add_text(out, "hint", driver_check_hint(check, layer));
     add_costs(out, layer);
     strbuf_add_char(out, '}');
 }
 
-void check_print_json(const Check *check, StrBuf *out)
+void driver_check_print_json(const Check *check, StrBuf *out)
 {
-    const CheckLayer total = check_total(check);
+    const CheckLayer total = driver_check_total(check);
     strbuf_printf(out, "{\n  \"compiles\": %s,\n  \"nodes\": [\n",
-                  check_compiles(check) ? "true" : "false");
+                  driver_check_compiles(check) ? "true" : "false");
     for (size_t i = 0; i < check->count; i++) {
-        add_layer(out, &check->layers[i]);
+        add_layer(out, check, &check->layers[i]);
         strbuf_add_c(out, i + 1 < check->count ? ",\n" : "\n");
     }
     strbuf_add_c(out, "  ],\n  \"total\": {");

@@ -5,7 +5,7 @@
 #include "dialects/dialects.h"
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
-#include "driver/driver.h"
+#include "driver/internal.h"
 #include "import/import.h"
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
@@ -23,7 +23,7 @@ static uint32_t line_of(const Attr *loc, const Ident *file)
     return line;
 }
 
-CheckLayer *check_layer(const Check *check, const Attr *loc)
+CheckLayer *driver_check_layer(const Check *check, const Attr *loc)
 {
     uint32_t line = line_of(loc, check->file);
     return line > 0 && line <= check->count ? &check->layers[line - 1] : NULL;
@@ -122,7 +122,7 @@ static void give_up_users(Check *check, const Value *value, const CheckLayer *ca
     onnx_add_quoted(&why, cause->name);
     strbuf_add_c(&why, ", whose shape depends on what is not supported");
     FOR_EACH_USE(use, value) {
-        CheckLayer *layer = check_layer(check, use->owner->loc);
+        CheckLayer *layer = driver_check_layer(check, use->owner->loc);
         if (!layer || is_out(layer)) continue;
         refuse(check, layer, strbuf_str(&why));
         layer->status = LAYER_NOT_CHECKED;
@@ -183,7 +183,7 @@ static void cut_layers(Check *check, Op *module)
     FOR_EACH_INNER(func, module) {
         if (!is_network(func)) continue;
         FOR_EACH_OP_SAFE(op, func_entry(func)) {
-            const CheckLayer *layer = check_layer(check, op->loc);
+            const CheckLayer *layer = driver_check_layer(check, op->loc);
             if (layer && is_node(op) && is_out(layer)) cut_node(check, op, layer);
         }
         tidy_function(func);
@@ -226,10 +226,11 @@ static void take_diag(void *user, Context *ctx, const Diag *diag, const Diag *no
 {
     Round *round = user;
     Check *check = round->check;
-    CheckLayer *layer = check_layer(check, diag->loc);
+    CheckLayer *layer = driver_check_layer(check, diag->loc);
     if (!layer) {
         round->is_lost |= diag->kind == DIAG_ERROR;
         if (has_cuts(check)) return;
+        /* A context without a handler has the default one. */
         (round->outer ? round->outer : diag_print_stderr)(round->outer_user, ctx, diag, notes,
                                                           note_count);
         return;
@@ -243,14 +244,15 @@ static void take_diag(void *user, Context *ctx, const Diag *diag, const Diag *no
     }
 }
 
-static bool run_passes(Round *round, Op *module, const char *passes)
+/* Of the options only those of conversion matter: the search for a design is left out. */
+static bool run_passes(Round *round, Op *module, unsigned stages)
 {
+    const CompileOptions none = {0};
+    const StageOptions options = {.compile = &none, .keeps_going = true};
     Context *ctx = round->check->ctx;
-    Pipeline *pipeline = pipeline_from_text(ctx, driver_all_passes(), str_from(passes));
     diag_set_handler(ctx, take_diag, round, &round->outer, &round->outer_user);
-    bool ok = pipeline_run(pipeline, module, &(RunOptions){.verify_each = true});
+    bool ok = driver_run_stages(module, stages, &options, NULL);
     diag_set_handler(ctx, round->outer, round->outer_user, NULL, NULL);
-    pipeline_free(pipeline);
     return ok;
 }
 
@@ -265,29 +267,18 @@ typedef bool StageRun(Round *round, Op *module);
 
 static bool fold(Round *round, Op *module)
 {
-    StrBuf passes = {0};
-    strbuf_printf(&passes, "builtin.module(func.func(%s))", driver_passes_to_fold);
-    bool ok = run_passes(round, module, passes.data);
-    strbuf_free(&passes);
-    return ok;
+    return run_passes(round, module, STAGE_FOLD);
 }
 
 /* To linalg, where the element types are seen, and on to HLS. What was returned only because of a
  * cut, and is nothing that streams there, goes in between. */
 static bool lower(Round *round, Op *module)
 {
-    StrBuf passes = {0};
-    bool ok =
-        run_passes(round, module, "builtin.module(func.func(convert-onnx-to-linalg{keep-going}))");
-    if (ok) check_widths(round->check, module);
+    bool ok = run_passes(round, module, STAGE_TO_LINALG);
+    if (ok) driver_check_widths(round->check, module);
     if (ok && has_cuts(round->check)) tidy(module);
-    strbuf_printf(&passes,
-                  "builtin.module(func.func(%s),%s,dfg.region(size-fifos),"
-                  "convert-dfg-to-emithls)",
-                  driver_passes_on_linalg, driver_passes_to_stream);
-    ok = ok && (!has_work(round->check, module) || run_passes(round, module, passes.data));
-    strbuf_free(&passes);
-    return ok;
+    return ok && (!has_work(round->check, module) ||
+                  run_passes(round, module, STAGE_GENERALIZE | STAGE_STREAM | STAGE_TO_HLS));
 }
 
 /* Runs a stage on the module, less what the stage refuses. False: it can tell no more. */
@@ -326,17 +317,17 @@ static void check_stages(Check *check, Op **module)
     if (has_cuts(check)) cut_layers(check, *module);
     check->is_complete = run_stage(check, module, fold);
     if (!check->is_complete) return;
-    check_count(check, *module);
+    driver_check_count(check, *module);
     check->is_complete = run_stage(check, module, lower);
     settle(check);
 }
 
-void check_model(Check *check, const char *path, Str bytes, const ModelOptions *options)
+void driver_check_model(Check *check, const char *path, Str bytes, const ModelOptions *options)
 {
     ImportReport report = {0};
     ModelOptions reporting = *options;
     reporting.report = &report;
-    Op *module = model_load(check->ctx, path, bytes, &reporting);
+    Op *module = driver_load_model(check->ctx, path, bytes, &reporting);
     check->is_complete = module != NULL;
     if (report.nodes || !module) {
         layers_of_report(check, &report);
@@ -349,7 +340,7 @@ void check_model(Check *check, const char *path, Str bytes, const ModelOptions *
     import_report_free(&report);
 }
 
-bool check_compiles(const Check *check)
+bool driver_check_compiles(const Check *check)
 {
     return check->is_complete && !has_cuts(check);
 }

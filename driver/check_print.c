@@ -2,7 +2,7 @@
  * compile why, and what would help.
  * Tests: lit/driver/ming-check.test */
 #include "dialects/onnx/onnx.h"
-#include "driver/driver.h"
+#include "driver/internal.h"
 #include "ir/support/support.h"
 
 enum { COLUMNS = 8, FIRST_NUMBER = 3 };
@@ -11,9 +11,9 @@ static void add_costs(TextTable *table, const CheckLayer *layer)
 {
     text_table_add_count(table, layer->parameters);
     text_table_add_count(table, layer->macs);
-    check_widths_print(&layer->weights, text_table_cell(table));
-    check_widths_print(&layer->input, text_table_cell(table));
-    check_widths_print(&layer->output, text_table_cell(table));
+    driver_check_widths_print(&layer->weights, text_table_cell(table));
+    driver_check_widths_print(&layer->input, text_table_cell(table));
+    driver_check_widths_print(&layer->output, text_table_cell(table));
 }
 
 static void add_titles(TextTable *table)
@@ -27,13 +27,13 @@ static void add_layer(TextTable *table, const CheckLayer *layer)
 {
     onnx_add_escaped(text_table_cell(table), layer->name);
     onnx_add_escaped(text_table_cell(table), layer->op_type);
-    text_table_add(table, check_status(layer));
+    text_table_add(table, driver_check_status(layer));
     add_costs(table, layer);
 }
 
 static void add_total(TextTable *table, const Check *check)
 {
-    const CheckLayer total = check_total(check);
+    const CheckLayer total = driver_check_total(check);
     text_table_add(table, "total");
     text_table_add(table, "");
     text_table_add(table, "");
@@ -49,18 +49,18 @@ static void print_line(StrBuf *out, const char *title, Str text)
     strbuf_add_char(out, '\n');
 }
 
-static void print_layer(StrBuf *out, const CheckLayer *layer)
+static void print_layer(StrBuf *out, const Check *check, const CheckLayer *layer)
 {
     print_line(out, "note", layer->remark);
     print_line(out, "reason", layer->reason);
-    print_line(out, "hint", check_hint(layer));
+    print_line(out, "hint", driver_check_hint(check, layer));
 }
 
 static void print_verdict(const Check *check, StrBuf *out)
 {
     size_t bad = 0;
     for (size_t i = 0; i < check->count; i++) bad += check->layers[i].status <= LAYER_UNSUPPORTED;
-    if (check_compiles(check))
+    if (driver_check_compiles(check))
         strbuf_add_c(out, "\nThe network compiles.\n");
     else
         strbuf_printf(out,
@@ -69,7 +69,7 @@ static void print_verdict(const Check *check, StrBuf *out)
                       bad, check->count);
 }
 
-void check_print_text(const Check *check, StrBuf *out)
+void driver_check_print_text(const Check *check, StrBuf *out)
 {
     TextTable table = {.columns = COLUMNS, .first_number = FIRST_NUMBER};
     add_titles(&table);
@@ -78,7 +78,7 @@ void check_print_text(const Check *check, StrBuf *out)
     text_table_print_row(&table, 0, out);
     for (size_t i = 0; i < check->count; i++) {
         text_table_print_row(&table, i + 1, out);
-        print_layer(out, &check->layers[i]);
+        print_layer(out, check, &check->layers[i]);
     }
     text_table_print_row(&table, check->count + 1, out);
     text_table_free(&table);

@@ -1,7 +1,7 @@
 /* What the reports of ming check have in common: words for statuses, hints, element types, and the
  * sums over all layers.
  * Tests: lit/driver/ming-check* */
-#include "driver/driver.h"
+#include "driver/internal.h"
 
 static const char *const status_names[] = {
     [LAYER_NOT_CHECKED] = "not checked", [LAYER_UNSUPPORTED] = "unsupported",
@@ -9,29 +9,10 @@ static const char *const status_names[] = {
     [LAYER_LEFT_OUT] = "left out",
 };
 
-const char *check_status(const CheckLayer *layer)
+const char *driver_check_status(const CheckLayer *layer)
 {
     return status_names[layer->status];
 }
-
-/* What helps against reasons with such words, the first that fits. */
-static const struct Hint {
-    const char *words, *hint;
-} hints[] = {
-    {"runs a graph of its own",
-     "export the model for fixed inputs, so that it has no control flow"},
-    {"supported in the domain",
-     "export with the standard operators, or let the file define this one as a function"},
-    {"what is not supported",
-     "check this part by itself: name its first tensor with --from, and give the shape with "
-     "--input-shape"},
-    {"hape is not known", "give the inputs' shapes with --input-shape=name:1x3x32x32"},
-    {"unknown shape", "give the inputs' shapes with --input-shape=name:1x3x32x32"},
-    {"needs constant", "make it an initializer: export with constant folding"},
-    {"must be a constant", "make it an initializer: export with constant folding"},
-    {"that is no constant", "make it an initializer: export with constant folding"},
-    {"", "leave it to the host: --to names the last tensor before it, --from the first behind it"},
-};
 
 static bool contains(Str text, const char *words)
 {
@@ -41,12 +22,12 @@ static bool contains(Str text, const char *words)
     return length == 0;
 }
 
-Str check_hint(const CheckLayer *layer)
+Str driver_check_hint(const Check *check, const CheckLayer *layer)
 {
     if (layer->reason.len == 0) return STR("");
-    const struct Hint *hint = hints;
-    while (!contains(layer->reason, hint->words)) hint++;
-    return str_from(hint->hint);
+    for (const CheckHint *row = check->hints; row && row->words; row++)
+        if (contains(layer->reason, row->words)) return str_from(row->hint);
+    return STR("");
 }
 
 /* "i8", "i4-i8", "f32" */
@@ -58,7 +39,7 @@ static void add_range(StrBuf *out, char letter, uint32_t low, uint32_t high)
     if (high > low) strbuf_printf(out, "-%c%u", letter, high);
 }
 
-void check_widths_print(const Widths *widths, StrBuf *out)
+void driver_check_widths_print(const Widths *widths, StrBuf *out)
 {
     add_range(out, 'i', widths->int_low, widths->int_high);
     add_range(out, 'f', widths->float_low, widths->float_high);
@@ -70,15 +51,15 @@ static void add_to(int64_t *sum, int64_t more)
     if (more > 0 && !i64_add(*sum, more, sum)) *sum = INT64_MAX;
 }
 
-CheckLayer check_total(const Check *check)
+CheckLayer driver_check_total(const Check *check)
 {
     CheckLayer total = {.status = LAYER_COMPILES};
     for (const CheckLayer *layer = check->layers; layer < check->layers + check->count; layer++) {
         add_to(&total.parameters, layer->parameters);
         add_to(&total.macs, layer->macs);
-        check_widths_add(&total.weights, &layer->weights);
-        check_widths_add(&total.input, &layer->input);
-        check_widths_add(&total.output, &layer->output);
+        driver_check_widths_add(&total.weights, &layer->weights);
+        driver_check_widths_add(&total.input, &layer->input);
+        driver_check_widths_add(&total.output, &layer->output);
     }
     return total;
 }

@@ -24,7 +24,7 @@ typedef struct ChartAxis {
     double low, high; /* frames per second, low < high */
 } ChartAxis;
 
-double chart_fps(const ExplorePoint *point, int64_t clock)
+double driver_explore_fps(const ExplorePoint *point, int64_t clock)
 {
     return point->interval > 0 ? 1e6 * (double)clock / (double)point->interval : 0.0;
 }
@@ -74,7 +74,7 @@ static ChartAxis find_axis(const ExploreChart *chart)
     const double margin = 1.25;
     ChartAxis axis = {INFINITY, 0};
     for (size_t i = 0; i < chart->points->len; i++) {
-        double fps = chart_fps(&chart->points->data[i], chart->clock);
+        double fps = driver_explore_fps(&chart->points->data[i], chart->clock);
         axis.low = fps < axis.low ? fps : axis.low;
         axis.high = fps > axis.high ? fps : axis.high;
     }
@@ -149,11 +149,11 @@ static void add_series(StrBuf *out, const ExploreChart *chart, const ChartAxis *
                   series[s].colour);
     for (size_t i = 0; i < points->len; i++)
         strbuf_printf(out, "%s%.1f,%.1f", i ? " " : "",
-                      x_of(axis, chart_fps(&points->data[i], chart->clock)),
+                      x_of(axis, driver_explore_fps(&points->data[i], chart->clock)),
                       y_of(percent_of(chart, &points->data[i], kind)));
     strbuf_add_c(out, "\"/>\n");
     for (size_t i = 0; i < points->len; i++) {
-        double fps = chart_fps(&points->data[i], chart->clock);
+        double fps = driver_explore_fps(&points->data[i], chart->clock);
         add_marker(out, s, x_of(axis, fps), y_of(percent_of(chart, &points->data[i], kind)));
         strbuf_printf(out, "<title>%lld %s, %.1f frames per second</title>",
                       (long long)points->data[i].cost.items[kind], cost_names[kind].title, fps);
@@ -174,7 +174,7 @@ static void add_legend(StrBuf *out, const ExploreChart *chart, size_t s)
                       y + 20, (long long)chart->limits->items[kind]);
 }
 
-void chart_print_explore(const ExploreChart *chart, StrBuf *out)
+void driver_explore_print_svg(const ExploreChart *chart, StrBuf *out)
 {
     ChartAxis axis = find_axis(chart);
     strbuf_printf(out,

@@ -19,14 +19,14 @@ static Str folder_of(const char *path)
     return slash == path ? STR("/") : (Str){path, (size_t)(slash - path)};
 }
 
-void model_options_free(ModelOptions *options)
+void driver_model_options_free(ModelOptions *options)
 {
     vec_free(&options->input_shapes);
     vec_free(&options->from);
     vec_free(&options->to);
 }
 
-Op *model_load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
+Op *driver_load_onnx(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
 {
     const ImportOptions import = {
         .folder = folder_of(path),
@@ -52,11 +52,11 @@ static bool looks_binary(Str bytes)
     return false;
 }
 
-Op *model_load(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
+Op *driver_load_model(Context *ctx, const char *path, Str bytes, const ModelOptions *options)
 {
     Str name = str_from(path);
     bool is_text = str_ends_with(name, ".mir") || str_ends_with(name, ".mlir");
     if (str_ends_with(name, ".onnx") || (!is_text && looks_binary(bytes)))
-        return model_load_onnx(ctx, path, bytes, options);
+        return driver_load_onnx(ctx, path, bytes, options);
     return parse_module(ctx, bytes, shown_name(path), NULL);
 }

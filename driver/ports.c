@@ -1,10 +1,10 @@
-/* Files of a function's arguments and results: driver/driver.h.
+/* Files of a function's arguments and results.
  * Tests: lit/tools/ming-run.mir, lit/tools/ming-run-invalid.mir */
 #include <stdlib.h>
 #include <string.h>
 
 #include "dialects/func/func.h"
-#include "driver/driver.h"
+#include "driver/internal.h"
 #include "ir/core/core.h"
 #include "ir/support/support.h"
 
@@ -19,25 +19,25 @@ static bool is_private(const Op *op)
     return visibility && str_eq_c(visibility->u.string, "private");
 }
 
-Op *ports_find_function(const Tool *tool, Op *module, const char *wanted)
+Op *driver_find_function(Op *module, const char *wanted, DriverErrors errors)
 {
     FOR_EACH_INNER(op, module) {
         if (!is_candidate(op)) continue;
         if (wanted ? str_eq_c(symbol_name(op)->str, wanted) : !is_private(op)) return op;
     }
     if (wanted)
-        tool_error(tool, "error: there is no function '%s' with a body", wanted);
+        driver_error(errors, DRIVER_ERROR_OTHER, "there is no function '%s' with a body", wanted);
     else
-        tool_error(tool, "error: there is no public function with a body");
+        driver_error(errors, DRIVER_ERROR_OTHER, "there is no public function with a body");
     return NULL;
 }
 
-bool ports_init(PortFiles *ports, const Tool *tool, const Op *func, const char *what,
-                bool is_results)
+bool driver_ports_init(PortFiles *ports, const Op *func, const char *what, bool is_results,
+                       DriverErrors errors)
 {
     const Type *type = func_type(func);
     uint32_t first = is_results ? type->u.function.input_count : 0;
-    *ports = (PortFiles){.tool = tool, .what = what, .frames = 1};
+    *ports = (PortFiles){.errors = errors, .what = what, .frames = 1};
     ports->count = is_results ? type->u.function.result_count : type->u.function.input_count;
     ports->items = xcalloc(ports->count, sizeof *ports->items);
     for (uint32_t i = 0; i < ports->count; i++) {
@@ -48,7 +48,7 @@ bool ports_init(PortFiles *ports, const Tool *tool, const Op *func, const char *
     return true;
 }
 
-void ports_free(PortFiles *ports)
+void driver_ports_free(PortFiles *ports)
 {
     for (uint32_t i = 0; i < ports->count; i++) npy_free(&ports->items[i].npy);
     free(ports->items);
@@ -62,8 +62,8 @@ static bool assign_file(PortFiles *ports, const char *text)
     for (uint32_t i = 0; equals && i < ports->count; i++)
         if (str_eq(ports->items[i].boundary.name, name)) {
             if (ports->items[i].path)
-                return tool_error(ports->tool, "error: %s '%.*s' is given twice", ports->what,
-                                  STR_ARG(name));
+                return driver_error(ports->errors, DRIVER_ERROR_OTHER, "%s '%.*s' is given twice",
+                                    ports->what, STR_ARG(name));
             ports->items[i].path = equals + 1;
             return true;
         }
@@ -72,11 +72,12 @@ static bool assign_file(PortFiles *ports, const char *text)
             ports->items[i].path = text;
             return true;
         }
-    return tool_error(ports->tool, "error: %s '%s' is one too many: the function has %u",
-                      ports->what, text, ports->count);
+    return driver_error(ports->errors, DRIVER_ERROR_OTHER,
+                        "%s '%s' is one too many: the function has %u", ports->what, text,
+                        ports->count);
 }
 
-bool ports_assign(PortFiles *ports, const Texts *files)
+bool driver_ports_assign(PortFiles *ports, const Texts *files)
 {
     for (size_t i = 0; i < files->len; i++)
         if (!assign_file(ports, files->data[i])) return false;
@@ -85,7 +86,7 @@ bool ports_assign(PortFiles *ports, const Texts *files)
 
 static bool file_error(const PortFiles *ports, const char *path, const StrBuf *why)
 {
-    return tool_error(ports->tool, "error: %s: %s", path, why->data);
+    return driver_error(ports->errors, DRIVER_ERROR_OTHER, "%s: %s", path, why->data);
 }
 
 static bool read_port(PortFiles *ports, PortFile *port)
@@ -109,19 +110,19 @@ static bool read_port(PortFiles *ports, PortFile *port)
     return ok;
 }
 
-bool ports_read(PortFiles *ports)
+bool driver_ports_read(PortFiles *ports)
 {
     for (uint32_t i = 0; i < ports->count; i++)
         if (!ports->items[i].path)
-            return tool_error(ports->tool, "error: %s %u%s%.*s is not given", ports->what, i,
-                              ports->items[i].boundary.name.len ? ", " : "",
-                              STR_ARG(ports->items[i].boundary.name));
+            return driver_error(ports->errors, DRIVER_ERROR_OTHER, "%s %u%s%.*s is not given",
+                                ports->what, i, ports->items[i].boundary.name.len ? ", " : "",
+                                STR_ARG(ports->items[i].boundary.name));
     for (uint32_t i = 0; i < ports->count; i++)
         if (!read_port(ports, &ports->items[i])) return false;
     return true;
 }
 
-bool ports_enter(const PortFiles *ports, int64_t frame, Array **inputs)
+bool driver_ports_enter(const PortFiles *ports, int64_t frame, Array **inputs)
 {
     StrBuf why = {0};
     for (uint32_t i = 0; i < ports->count; i++) {

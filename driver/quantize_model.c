@@ -8,21 +8,13 @@
 
 #include "dialects/func/func.h"
 #include "dialects/onnx/onnx.h"
-#include "driver/driver.h"
+#include "driver/internal.h"
 #include "ir/pass/pass.h"
 #include "sim/interp/interp.h"
 
-void model_quantize_options_free(QuantizeOptions *options)
+void driver_quantize_options_free(QuantizeOptions *options)
 {
     vec_free(&options->arrays);
-}
-
-static bool run_passes(Op *op, Str text)
-{
-    Pipeline *pipeline = pipeline_from_text(op->ctx, driver_all_passes(), text);
-    bool ok = pipeline && pipeline_run(pipeline, op, &(RunOptions){.verify_each = true});
-    if (pipeline) pipeline_free(pipeline);
-    return ok;
 }
 
 /* Calls run for every frame. */
@@ -32,7 +24,7 @@ static bool each_frame(const PortFiles *ports, bool (*run)(void *user, Array *co
     bool ok = true;
     Array **inputs = xcalloc(ports->count, sizeof *inputs);
     for (int64_t frame = 0; ok && frame < ports->frames; frame++) {
-        ok = ports_enter(ports, frame, inputs) && run(user, inputs);
+        ok = driver_ports_enter(ports, frame, inputs) && run(user, inputs);
         for (uint32_t i = 0; i < ports->count; i++) {
             array_unref(inputs[i]);
             inputs[i] = NULL;
@@ -62,29 +54,26 @@ static bool run_noise(void *user, Array *const *inputs)
 }
 
 /* copies: from the quantized function's values to the float one's. */
-static bool report(const Op *func, const Op *reference, const PtrMap *copies,
-                   const PortFiles *ports)
+static bool print_noise(const Op *func, const Op *reference, const PtrMap *copies,
+                        const PortFiles *ports, StrBuf *out)
 {
     QuantNoise *noise = quant_noise_create(func, reference, copies);
     bool ok = noise && each_frame(ports, run_noise, noise);
-    if (ok) {
-        StrBuf out = {0};
-        quant_noise_print(noise, &out);
-        fwrite(out.data, 1, out.len, stderr);
-        strbuf_free(&out);
-    }
+    if (ok) quant_noise_print(noise, out);
     quant_noise_free(noise);
     return ok;
 }
 
-static bool quantize(Op *func, const QuantizeOptions *options, const PortFiles *ports)
+static bool quantize(Op *func, const QuantizeOptions *options, const PortFiles *ports,
+                     StrBuf *report)
 {
     PtrMap copies = {0};
     StrBuf passes = {0};
     strbuf_printf(&passes, "func.func(onnx-quantize{per-channel=%d power-of-two=%d})",
                   !options->per_tensor, options->power_of_two);
     Op *reference = op_clone(func, &copies);
-    bool ok = run_passes(func, strbuf_str(&passes)) && report(func, reference, &copies, ports);
+    bool ok = driver_run_passes(func, strbuf_str(&passes)) &&
+              print_noise(func, reference, &copies, ports, report);
     op_erase(reference);
     ptrmap_free(&copies);
     strbuf_free(&passes);
@@ -99,34 +88,20 @@ static bool has_nodes(const Op *func)
     return false;
 }
 
-static bool check_options(const Tool *tool, const QuantizeOptions *options)
+bool driver_quantize(Op *module, const char *function, const QuantizeOptions *options,
+                     DriverErrors errors, StrBuf *report)
 {
-    if (options->format && options->arrays.len == 0)
-        return tool_error(tool, "error: --quantize needs --calibrate=file.npy");
-    if (!options->format && options->arrays.len > 0)
-        return tool_error(tool, "error: --calibrate needs --quantize=int8");
-    if (!options->format && (options->per_tensor || options->power_of_two))
-        return tool_error(tool, "error: --quantize-%s needs --quantize=int8",
-                          options->per_tensor ? "per-tensor" : "power-of-two");
-    return true;
-}
-
-bool model_quantize(const Tool *tool, const QuantizeOptions *options, Op *module,
-                    const char *function)
-{
-    if (!check_options(tool, options)) return false;
+    const StageOptions none = {0};
     if (!options->format) return true;
-    if (!run_passes(module, STR("builtin.module(func.func(onnx-fold-constants,onnx-decompose,"
-                                "onnx-fold-constants,onnx-infer-shapes))")))
-        return false;
-    Op *func = ports_find_function(tool, module, function);
+    if (!driver_run_stages(module, STAGE_FOLD, &none, NULL)) return false;
+    Op *func = driver_find_function(module, function, errors);
     if (!func) return false;
     if (func->def != FUNC(FUNC) || !has_nodes(func))
-        return tool_error(tool, "error: --quantize needs a network of ONNX operators");
+        return driver_error(errors, DRIVER_ERROR_QUANTIZE, "needs a network of ONNX operators");
     PortFiles ports = {0};
-    bool ok = ports_init(&ports, tool, func, "calibration input", false) &&
-              ports_assign(&ports, &options->arrays) && ports_read(&ports) &&
-              calibrate(func, &ports) && quantize(func, options, &ports);
-    ports_free(&ports);
+    bool ok = driver_ports_init(&ports, func, "calibration input", false, errors) &&
+              driver_ports_assign(&ports, &options->arrays) && driver_ports_read(&ports) &&
+              calibrate(func, &ports) && quantize(func, options, &ports, report);
+    driver_ports_free(&ports);
     return ok;
 }

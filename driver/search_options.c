@@ -1,55 +1,83 @@
-/* Spells the options of choose-unroll. */
+/* What the search for a design is told, as options of choose-unroll, and what it says it reached.
+ * Tests: lit/driver/objective.mir, test/unit/driver/compile_test.c */
+#include <stddef.h>
 #include <string.h>
 
-#include "driver/driver.h"
+#include "driver/internal.h"
 #include "ir/core/core.h"
 
-bool search_options_check(const Tool *tool, const SearchOptions *options)
+#define SEARCH_FIELD(field) offsetof(SearchOptions, field)
+#define LIMIT_FIELD(field) offsetof(Resources, field)
+
+const DriverOption driver_search_options[] = {
+    {"objective", DRIVER_CHOICE, SEARCH_FIELD(objective), "throughput|latency|pipeline-latency|fps",
+     "What the design is best at, default throughput"},
+    {"fps", DRIVER_NUMBER, SEARCH_FIELD(fps), "n", "Frames per second, with least resources"},
+    {"time-limit", DRIVER_NUMBER, SEARCH_FIELD(time_limit), "seconds",
+     "Search that long; without, the answer does not depend on the machine"},
+    {"dump-lp", DRIVER_TEXT, SEARCH_FIELD(dump_lp), "file.lp|file.mps",
+     "Write the search as a 0-1 program, for other solvers"},
+    {"reserve-bram", DRIVER_NUMBER, SEARCH_FIELD(reserved_bram), "n",
+     "BRAM18 blocks to leave for FIFOs"},
+    {"reserve-lut", DRIVER_NUMBER, SEARCH_FIELD(reserved_lut), "n", NULL},
+    {0},
+};
+
+const DriverOption driver_limit_options[] = {
+    {"dsp", DRIVER_NUMBER, LIMIT_FIELD(dsp), "n", "DSP slices to spend, whatever the share"},
+    {"bram", DRIVER_NUMBER, LIMIT_FIELD(bram18), "n", "BRAM18 blocks to spend, whatever the share"},
+    {"uram", DRIVER_NUMBER, LIMIT_FIELD(uram), "n", "URAM blocks to spend, whatever the share"},
+    {"lut", DRIVER_NUMBER, LIMIT_FIELD(lut), "n", "LUTs to spend, whatever the share"},
+    {"ff", DRIVER_NUMBER, LIMIT_FIELD(ff), "n", "Flip-flops to spend, whatever the share"},
+    {0},
+};
+
+int64_t driver_limit(const DriverOption *row, const Resources *limits)
 {
-    bool wants_fps = options->objective && strcmp(options->objective, "fps") == 0;
-    if (options->fps < 0 || options->time_limit < 0 || options->reserved_bram < 0)
-        return tool_error(tool,
-                          "error: --fps, --time-limit and --reserve-bram take numbers that are not "
-                          "negative");
-    if (wants_fps && options->fps == 0)
-        return tool_error(tool, "error: --objective=fps needs --fps=N");
-    if (options->fps > 0 && options->objective && !wants_fps)
-        return tool_error(tool,
-                          "error: --fps has an objective of its own, it does not go with "
-                          "--objective=%s",
-                          options->objective);
-    if (options->dump_lp && strpbrk(options->dump_lp, "\"'{}"))
-        return tool_error(tool, "error: --dump-lp takes a name without quotes and braces");
-    return true;
+    int64_t value;
+    memcpy(&value, (const char *)limits + row->offset, sizeof value);
+    return value;
 }
 
-/* Zeros are what the pass takes without the option. */
-static void add_number(StrBuf *out, const char *name, int64_t value)
+/* Zeros and NULLs are what the pass takes without the option. */
+static void add_option(StrBuf *out, const DriverOption *row, const SearchOptions *options)
 {
-    if (value != 0) strbuf_printf(out, " %s=%lld", name, (long long)value);
+    const void *field = (const char *)options + row->offset;
+    const char *text = NULL;
+    int64_t number = 0;
+    if (row->kind == DRIVER_NUMBER)
+        memcpy(&number, field, sizeof number);
+    else
+        memcpy(&text, field, sizeof text);
+    if (number == 0 && !text) return;
+    if (out->len > 0) strbuf_add_char(out, ' ');
+    if (row->kind == DRIVER_NUMBER)
+        strbuf_printf(out, "%s=%lld", row->name, (long long)number);
+    else
+        strbuf_printf(out, row->kind == DRIVER_TEXT ? "%s=\"%s\"" : "%s=%s", row->name, text);
 }
 
-void search_add_pass(StrBuf *out, const SearchOptions *options, const DeviceTarget *target)
+static void add_target(StrBuf *out, const DeviceTarget *target)
 {
-    const Resources *budget = &target->budget;
-    const char *objective = options->objective ? options->objective
-                            : options->fps > 0 ? "fps"
-                                               : "throughput";
-    strbuf_printf(out, "choose-unroll{objective=%s", objective);
-    add_number(out, "fps", options->fps);
-    add_number(out, "time-limit", options->time_limit);
-    add_number(out, "reserve-bram", options->reserved_bram);
-    add_number(out, "reserve-lut", options->reserved_lut);
-    if (options->dump_lp) strbuf_printf(out, " dump-lp=\"%s\"", options->dump_lp);
-    strbuf_printf(out,
-                  " dsp=%lld bram=%lld uram=%lld lut=%lld ff=%lld device=%.*s part=%.*s clock=%lld",
-                  (long long)budget->dsp, (long long)budget->bram18, (long long)budget->uram,
-                  (long long)budget->lut, (long long)budget->ff, STR_ARG(target->device.name),
+    for (const DriverOption *row = driver_limit_options; row->name; row++)
+        strbuf_printf(out, " %s=%lld", row->name, (long long)driver_limit(row, &target->budget));
+    strbuf_printf(out, " device=%.*s part=%.*s clock=%lld", STR_ARG(target->device.name),
                   STR_ARG(target->device.part), (long long)target->clock);
-    if (options->loads_weights) strbuf_add_c(out, " loads-weights=true");
-    if (!str_eq_c(target->device.dsp_kind, "DSP48E2"))
-        strbuf_printf(out, " dsp-kind=%.*s", STR_ARG(target->device.dsp_kind));
-    strbuf_add_char(out, '}');
+}
+
+void driver_add_search_options(StrBuf *out, const StageOptions *options)
+{
+    static const DriverOptionKind order[] = {DRIVER_CHOICE, DRIVER_NUMBER, DRIVER_TEXT};
+    const Device *device = &options->target->device;
+    SearchOptions search = *options->search;
+    if (!search.objective) search.objective = search.fps > 0 ? "fps" : "throughput";
+    for (size_t i = 0; i < COUNT_OF(order); i++)
+        for (const DriverOption *row = driver_search_options; row->name; row++)
+            if (row->kind == order[i]) add_option(out, row, &search);
+    add_target(out, options->target);
+    if (options->compile->loads_weights) strbuf_add_c(out, " loads-weights=true");
+    if (!str_eq_c(device->dsp_kind, "DSP48E2"))
+        strbuf_printf(out, " dsp-kind=%.*s", STR_ARG(device->dsp_kind));
 }
 
 static int64_t result(const Attr *budget, const char *name)
@@ -58,9 +86,9 @@ static int64_t result(const Attr *budget, const char *name)
     return value && value->kind == ATTR_INTEGER ? attr_int_value(value) : 0;
 }
 
-void search_add_result(StrBuf *out, const Op *module)
+void driver_print_objective(const Op *design, StrBuf *out)
 {
-    const Attr *budget = op_attr(module, "dfg.budget");
+    const Attr *budget = op_attr(design, "dfg.budget");
     const Attr *objective =
         budget && budget->kind == ATTR_DICT ? attr_dict_get_c(budget, "objective") : NULL;
     if (!objective || objective->kind != ATTR_STRING) return;

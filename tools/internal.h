@@ -1,6 +1,4 @@
-/* Surviving crashes: the work goes on in a child process while the parent waits, so that a signal
- * ends only the child and the parent can still tell what it was doing.
- * Tests: test/unit/tools/crash_guard_test.c */
+/* Between the sources of tools/: the command line, the commands of ming, the parts of ming-opt. */
 #ifndef MING_TOOLS_INTERNAL_H
 #define MING_TOOLS_INTERNAL_H
 
@@ -8,6 +6,91 @@
 #include "ir/asm/print/print.h"
 #include "ir/pass/pass.h"
 #include "ir/support/support.h"
+
+/* What all tools share: the command line by a table of flags.
+ * Flags are written as LLVM's tools take them: -name or --name, values after '=' or as the next
+ * argument, switches with an optional =true or =false.
+ * Tests: lit/tools/command-line.mir */
+
+typedef enum FlagKind {
+    FLAG_SWITCH,        /* target: bool */
+    FLAG_INT,           /* target: int64_t */
+    FLAG_UINT,          /* of 32 bits; target: int64_t */
+    FLAG_TEXT,          /* target: const char * */
+    FLAG_OPTIONAL_TEXT, /* --name or --name=text; target: const char *, set to `fallback` */
+    FLAG_OPTIONAL_INT,  /* --name or --name=number; target: int64_t, set to that of `fallback` */
+    FLAG_CHOICE,        /* one of the texts in `value`, "a|b"; target: const char * */
+    FLAG_TEXTS          /* may be repeated, or items separated by commas; target: Texts */
+} FlagKind;
+
+typedef struct Flag {
+    const char *name; /* without dashes */
+    FlagKind kind;
+    void *target;
+    const char *value; /* the value's word in --help */
+    const char *help;  /* one line */
+    const char *fallback;
+} Flag;
+
+typedef struct Tool {
+    const char *name;
+    const char *summary; /* one line */
+    const char *usage;   /* what follows the name: "[options] [input]" */
+    const Flag *flags;
+    size_t flag_count;
+    /* Flags that are no row, as one per pass; value is NULL without '='. False: not known. */
+    bool (*extra)(void *user, Str name, const char *value);
+    void (*extra_help)(void *user, StrBuf *out);
+    void *user;
+} Tool;
+
+typedef enum ArgsResult {
+    ARGS_RUN,
+    ARGS_DONE, /* --help or --version: printed */
+    ARGS_WRONG /* said so on stderr */
+} ArgsResult;
+
+/* Fills the flags' targets and collects what is no flag. The texts point into argv,
+ * where lists are cut at their commas. */
+ArgsResult tool_parse_args(const Tool *tool, int argc, char **argv, Texts *inputs) MUST_CHECK;
+
+/* The same for tools that take one input, called `what` ("file") in messages; *path is that. */
+ArgsResult tool_parse_one(const Tool *tool, int argc, char **argv, const char *what,
+                          const char **path) MUST_CHECK;
+
+/* "  --name=<value>    help" as the lists of --help have it. */
+void tool_help_line(StrBuf *out, const char *name, const char *value, const char *help);
+
+/* Message "tool: text" on stderr; false. */
+bool tool_error(const Tool *tool, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* What the driver reports, as "tool: error: text" with what the user can do about it. The tool must
+ * live as long. */
+DriverErrors tool_errors(const Tool *tool);
+
+/* A table of flags in the making. */
+typedef VEC(Flag) Flags;
+#define FLAGS_ADD(flags, ...)                                                                      \
+    tool_add_flags((flags), (const Flag[]){__VA_ARGS__}, COUNT_OF(((const Flag[]){__VA_ARGS__})))
+void tool_add_flags(Flags *flags, const Flag *rows, size_t count);
+
+/* Flags for what the driver is told. The options must live as long as the flags. */
+void tool_add_device_flags(Flags *flags, DeviceOptions *options);
+void tool_add_search_flags(Flags *flags, SearchOptions *options);
+void tool_add_model_flags(Flags *flags, ModelOptions *options);
+void tool_add_quantize_flags(Flags *flags, QuantizeOptions *options);
+
+/* Whether what was given goes together. False: said what is wrong. */
+bool tool_check_device(const Tool *tool, const DeviceOptions *options) MUST_CHECK;
+bool tool_check_search(const Tool *tool, const SearchOptions *options) MUST_CHECK;
+
+/* driver_quantize, with its report on stderr. False: said so or diagnosed. */
+bool tool_quantize(const Tool *tool, const QuantizeOptions *options, Op *module,
+                   const char *function) MUST_CHECK;
+
+/* Surviving crashes: the work goes on in a child process while the parent waits, so that a signal
+ * ends only the child and the parent can still tell what it was doing.
+ * Tests: test/unit/tools/crash_guard_test.c */
 
 typedef struct CrashGuard {
     int notes;   /* in the child: where they are written; -1: no guard */
@@ -52,36 +135,14 @@ ExpectedDiags *expected_diags_begin(Context *ctx, Str text, Str buffer_name);
 /* Gives the default handler back, reports what did not come, frees. True: all as expected. */
 bool expected_diags_end(ExpectedDiags *diags) MUST_CHECK;
 
-/* ming check: what of a model compiles, and what it takes. Tests: lit/driver/ming-check.test */
-
-/* The command with its own argv[0]; an exit status. */
+/* The commands of ming, each with its own argv[0]. They return an exit status.
+ * Tests: lit/driver/ming-*, lit/tools/ming-*, lit/tools/devices.mir */
 int ming_check(int argc, char **argv);
-
-/* ming devices: the devices that --device names. Tests: lit/tools/devices.mir */
-
-/* The command with its own argv[0]; an exit status. */
+int ming_compile(int argc, char **argv);
 int ming_devices(int argc, char **argv);
-
-/* ming explore: what a network can trade of throughput for resources on a device.
- * Tests: lit/tools/ming-explore.test */
-
-/* The command with its arguments; argv[0] is "explore". Returns the exit status. */
 int ming_explore(int argc, char **argv);
-
-/* ming report: predicted figures of a compiled design beside those of a vendor's tool.
- * Tests: lit/tools/ming-report*.test */
-
-/* The command with its own argv[0]; an exit status. */
 int ming_report(int argc, char **argv);
-
-/* ming run: executes a model or module on .npy arrays. Tests: lit/tools/ming-run.mir */
-
-/* The command with its own argv[0]; an exit status. */
 int ming_run(int argc, char **argv);
-
-/* ming sim: a compiled design, cycle by cycle. Tests: lit/tools/ming-sim.mir */
-
-/* The command with its own argv[0]; an exit status. */
 int ming_sim(int argc, char **argv);
 
 /* Watches passes run: --mlir-print-ir-*, --mlir-timing, --mlir-pass-statistics. Reports go to

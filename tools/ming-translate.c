@@ -11,6 +11,7 @@
 #include "ir/asm/parse/parse.h"
 #include "ir/asm/print/print.h"
 #include "ir/support/support.h"
+#include "tools/internal.h"
 
 typedef struct TranslateOptions {
     bool import_onnx, emit_hls;
@@ -24,7 +25,7 @@ static bool import_file(const Tool *tool, Context *ctx, const TranslateOptions *
 {
     StrBuf output = {0};
     const char *reason = NULL;
-    Op *module = model_load_onnx(ctx, path, input, &options->model);
+    Op *module = driver_load_onnx(ctx, path, input, &options->model);
     bool ok = module != NULL;
     if (ok) {
         op_print(&output, module, &options->print);
@@ -84,32 +85,35 @@ static bool check_options(const Tool *tool, const TranslateOptions *options, con
 int main(int argc, char **argv)
 {
     TranslateOptions options = {.output = "-", .print = PRINT_DEFAULT};
-    const Flag flags[] = {
+    Flags flags = {0};
+    FLAGS_ADD(
+        &flags,
         {"import-onnx", FLAG_SWITCH, &options.import_onnx, NULL, "Read an ONNX file, write IR",
          NULL},
         {"emit-hls", FLAG_SWITCH, &options.emit_hls, NULL, "Read IR, write a Vitis HLS project",
          NULL},
-        {"output-dir", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL},
-        MODEL_FLAGS(options.model),
-        {"o", FLAG_TEXT, &options.output, "file", "Write IR to a file instead of standard output",
-         NULL},
-        {"mlir-print-debuginfo", FLAG_SWITCH, &options.print.debug_info, NULL, "Print locations",
-         NULL},
-        {"mlir-elide-elementsattrs-if-larger", FLAG_INT, &options.print.elide_elements_above, "n",
-         "Leave out elements attributes with more elements", NULL},
-    };
+        {"output-dir", FLAG_TEXT, &options.output_dir, "dir", "Directory of the project", NULL});
+    tool_add_model_flags(&flags, &options.model);
+    FLAGS_ADD(&flags,
+              {"o", FLAG_TEXT, &options.output, "file",
+               "Write IR to a file instead of standard output", NULL},
+              {"mlir-print-debuginfo", FLAG_SWITCH, &options.print.debug_info, NULL,
+               "Print locations", NULL},
+              {"mlir-elide-elementsattrs-if-larger", FLAG_INT, &options.print.elide_elements_above,
+               "n", "Leave out elements attributes with more elements", NULL});
     const Tool tool = {
         .name = "ming-translate",
         .summary = "ming-translate: converts between IR and other formats",
         .usage = "--import-onnx|--emit-hls [options] [input file, default: -]",
-        .flags = flags,
-        .flag_count = COUNT_OF(flags),
+        .flags = flags.data,
+        .flag_count = flags.len,
     };
     Texts inputs = {0};
     ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
     bool ok = args == ARGS_DONE || (args == ARGS_RUN && check_options(&tool, &options, &inputs) &&
                                     run(&tool, &options, inputs.len > 0 ? inputs.data[0] : "-"));
-    model_options_free(&options.model);
+    driver_model_options_free(&options.model);
+    vec_free(&flags);
     vec_free(&inputs);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -148,7 +148,7 @@ static bool list_devices(const Tool *tool, const Texts *names, bool as_json)
     for (size_t i = 0; ok && i < names->len; i++) {
         DeviceOptions options = DEVICE_OPTIONS_DEFAULTS;
         options.device = names->data[i];
-        ok = device_options_resolve(tool, ctx, &options, target);
+        ok = driver_resolve_device(ctx, &options, tool_errors(tool), target);
         if (ok) *vec_push(&devices) = target->device;
     }
     if (ok) {

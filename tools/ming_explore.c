@@ -54,7 +54,7 @@ static void print_table(const Exploration *e, StrBuf *out)
     text_table_add(&table, "optimal");
     for (size_t i = 0; i < e->points.len; i++) {
         const ExplorePoint *point = &e->points.data[i];
-        strbuf_printf(text_table_cell(&table), "%.1f", chart_fps(point, e->target.clock));
+        strbuf_printf(text_table_cell(&table), "%.1f", driver_explore_fps(point, e->target.clock));
         text_table_add_int(&table, point->interval);
         for (size_t k = 0; k < COUNT_OF(kinds); k++)
             text_table_add_int(&table, point->cost.items[kinds[k]]);
@@ -88,7 +88,7 @@ static void print_json(const Exploration *e, StrBuf *out)
     for (size_t i = 0; i < e->points.len; i++) {
         const ExplorePoint *point = &e->points.data[i];
         strbuf_printf(out, "%s\n    {\"fps\": %.3f, \"interval_cycles\": %lld, ", i ? "," : "",
-                      chart_fps(point, e->target.clock), (long long)point->interval);
+                      driver_explore_fps(point, e->target.clock), (long long)point->interval);
         add_costs(out, &point->cost);
         strbuf_printf(out, ", \"value\": %lld, \"bound\": %lld}", (long long)point->value,
                       (long long)point->bound);
@@ -104,7 +104,7 @@ static void print_csv(const Exploration *e, StrBuf *out)
     strbuf_add_c(out, ",value,bound\n");
     for (size_t i = 0; i < e->points.len; i++) {
         const ExplorePoint *point = &e->points.data[i];
-        strbuf_printf(out, "%.3f,%lld", chart_fps(point, e->target.clock),
+        strbuf_printf(out, "%.3f,%lld", driver_explore_fps(point, e->target.clock),
                       (long long)point->interval);
         for (size_t k = 0; k < COUNT_OF(kinds); k++)
             strbuf_printf(out, ",%lld", (long long)point->cost.items[kinds[k]]);
@@ -118,7 +118,7 @@ static void print_svg(const Exploration *e, StrBuf *out)
     const char *slash = strrchr(e->path, '/');
     strbuf_printf(&title, "%s on %.*s at %lld MHz", slash ? slash + 1 : e->path,
                   STR_ARG(e->target.device.name), (long long)e->target.clock);
-    chart_print_explore(
+    driver_explore_print_svg(
         &(ExploreChart){&e->points, &e->limits, e->target.clock, strbuf_str(&title)}, out);
     strbuf_free(&title);
 }
@@ -159,21 +159,6 @@ static Cost limits_of(const Resources *budget)
     return limits;
 }
 
-/* The passes before the search, on all of the network. */
-static bool run_front(Context *ctx, Op *module)
-{
-    StrBuf text = {0};
-    strbuf_add_c(&text, "builtin.module(");
-    driver_add_front_passes(&text, NULL);
-    strbuf_add_char(&text, ')');
-    Pipeline *pipeline = pipeline_from_text(ctx, driver_all_passes(), strbuf_str(&text));
-    const RunOptions run = {.verify_each = true};
-    bool ok = pipeline && pipeline_run(pipeline, module, &run);
-    if (pipeline) pipeline_free(pipeline);
-    strbuf_free(&text);
-    return ok;
-}
-
 static bool explore_region(Exploration *e, const Op *region)
 {
     Arena arena;
@@ -210,11 +195,11 @@ static bool explore_bytes(Exploration *e, Str bytes)
     Context *ctx = context_create();
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
-    bool ok = device_options_resolve(e->tool, ctx, &e->flags->device, &e->target);
+    bool ok = driver_resolve_device(ctx, &e->flags->device, tool_errors(e->tool), &e->target);
     e->limits = limits_of(&e->target.budget);
-    Op *module = ok ? model_load(ctx, e->path, bytes, &e->flags->model) : NULL;
-    ok = module && model_quantize(e->tool, &e->flags->quantize, module, NULL) &&
-         run_front(ctx, module) && explore_module(e, module);
+    Op *module = ok ? driver_load_model(ctx, e->path, bytes, &e->flags->model) : NULL;
+    ok = module && tool_quantize(e->tool, &e->flags->quantize, module, NULL) &&
+         driver_run_front(module) && explore_module(e, module);
     diag_flush(ctx);
     if (module) op_erase(module);
     context_destroy(ctx);
@@ -226,7 +211,7 @@ static bool explore_file(const Tool *tool, const ExploreFlags *flags, const char
     StrBuf bytes = {0};
     const char *reason = NULL;
     Exploration e = {.tool = tool, .flags = flags, .path = path};
-    if (!device_options_check(tool, &flags->device)) return false;
+    if (!tool_check_device(tool, &flags->device)) return false;
     if (flags->points < 2 || flags->points > MAX_POINTS)
         return tool_error(tool, "error: --points takes a number from 2 to %d", MAX_POINTS);
     bool ok = file_read(&bytes, path, &reason) ||
@@ -240,28 +225,29 @@ static bool explore_file(const Tool *tool, const ExploreFlags *flags, const char
 int ming_explore(int argc, char **argv)
 {
     ExploreFlags explore = {.points = DEFAULT_POINTS, .device = DEVICE_OPTIONS_DEFAULTS};
-    const Flag flags[] = {
-        DEVICE_FLAGS(explore.device),
-        {"points", FLAG_INT, &explore.points, "n", "Designs to search, 2 or more, default 16",
-         NULL},
-        {"json", FLAG_TEXT, &explore.json, "file", "Write the points as JSON", NULL},
-        {"csv", FLAG_TEXT, &explore.csv, "file", "Write the points as CSV", NULL},
-        {"svg", FLAG_TEXT, &explore.svg, "file", "Draw the points as a chart", NULL},
-        MODEL_FLAGS(explore.model),
-        QUANTIZE_FLAGS(explore.quantize),
-    };
+    Flags flags = {0};
+    tool_add_device_flags(&flags, &explore.device);
+    FLAGS_ADD(&flags,
+              {"points", FLAG_INT, &explore.points, "n", "Designs to search, 2 or more, default 16",
+               NULL},
+              {"json", FLAG_TEXT, &explore.json, "file", "Write the points as JSON", NULL},
+              {"csv", FLAG_TEXT, &explore.csv, "file", "Write the points as CSV", NULL},
+              {"svg", FLAG_TEXT, &explore.svg, "file", "Draw the points as a chart", NULL});
+    tool_add_model_flags(&flags, &explore.model);
+    tool_add_quantize_flags(&flags, &explore.quantize);
     const Tool tool = {
         .name = "ming explore",
         .summary =
             "ming explore: the least resources that a network takes, throughput by throughput",
         .usage = "MODEL(.onnx|.mir|.mlir) [options]",
-        .flags = flags,
-        .flag_count = COUNT_OF(flags),
+        .flags = flags.data,
+        .flag_count = flags.len,
     };
     const char *path = NULL;
     ArgsResult args = tool_parse_one(&tool, argc, argv, "model", &path);
     bool ok = args == ARGS_DONE || (args == ARGS_RUN && explore_file(&tool, &explore, path));
-    model_options_free(&explore.model);
-    model_quantize_options_free(&explore.quantize);
+    driver_model_options_free(&explore.model);
+    driver_quantize_options_free(&explore.quantize);
+    vec_free(&flags);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -60,8 +60,8 @@ static bool run_frame(Run *run, Interp *interp, int64_t frame)
 {
     uint32_t count = run->args.count + run->results.count;
     Array **inputs = xcalloc(count, sizeof *inputs), **results = inputs + run->args.count;
-    bool ok = ports_enter(&run->args, frame, inputs) && interp_run(interp, inputs, results) &&
-              leave(run, frame, results);
+    bool ok = driver_ports_enter(&run->args, frame, inputs) &&
+              interp_run(interp, inputs, results) && leave(run, frame, results);
     for (uint32_t i = 0; i < count; i++) array_unref(inputs[i]);
     free(inputs);
     return ok;
@@ -77,25 +77,17 @@ static bool run_frames(Run *run)
     return ok;
 }
 
-static bool run_pipeline(Context *ctx, Op *module, const char *text)
-{
-    if (!text) return true;
-    Pipeline *pipeline = pipeline_from_text(ctx, driver_all_passes(), str_from(text));
-    bool ok = pipeline && pipeline_run(pipeline, module, &(RunOptions){.verify_each = true});
-    if (pipeline) pipeline_free(pipeline);
-    return ok;
-}
-
 static bool run_module(Run *run, Op *module)
 {
-    run->func = ports_find_function(run->tool, module, run->flags->function);
-    bool ok = run->func && ports_init(&run->args, run->tool, run->func, "input", false) &&
-              ports_init(&run->results, run->tool, run->func, "output", true) &&
-              ports_assign(&run->args, &run->flags->inputs) &&
-              ports_assign(&run->results, &run->flags->outputs) && ports_read(&run->args) &&
-              run_frames(run) && write_outputs(run);
-    ports_free(&run->args);
-    ports_free(&run->results);
+    const DriverErrors errors = tool_errors(run->tool);
+    run->func = driver_find_function(module, run->flags->function, errors);
+    bool ok = run->func && driver_ports_init(&run->args, run->func, "input", false, errors) &&
+              driver_ports_init(&run->results, run->func, "output", true, errors) &&
+              driver_ports_assign(&run->args, &run->flags->inputs) &&
+              driver_ports_assign(&run->results, &run->flags->outputs) &&
+              driver_ports_read(&run->args) && run_frames(run) && write_outputs(run);
+    driver_ports_free(&run->args);
+    driver_ports_free(&run->results);
     return ok;
 }
 
@@ -109,9 +101,10 @@ static bool run_file(const Tool *tool, const RunFlags *flags, const char *path)
     Context *ctx = context_create();
     dialects_register_all(ctx);
     diag_show_op(ctx, false);
-    Op *module = model_load(ctx, path, strbuf_str(&bytes), &flags->model);
-    bool ok = module && model_quantize(tool, &flags->quantize, module, flags->function) &&
-              run_pipeline(ctx, module, flags->pipeline) && run_module(&run, module);
+    Op *module = driver_load_model(ctx, path, strbuf_str(&bytes), &flags->model);
+    bool ok = module && tool_quantize(tool, &flags->quantize, module, flags->function) &&
+              (!flags->pipeline || driver_run_passes(module, str_from(flags->pipeline))) &&
+              run_module(&run, module);
     diag_flush(ctx);
     if (module) op_erase(module);
     context_destroy(ctx);
@@ -122,29 +115,31 @@ static bool run_file(const Tool *tool, const RunFlags *flags, const char *path)
 int ming_run(int argc, char **argv)
 {
     RunFlags run = {0};
-    const Flag flags[] = {
+    Flags flags = {0};
+    FLAGS_ADD(
+        &flags,
         {"input", FLAG_TEXTS, &run.inputs, "[name=]file.npy",
          "Array of an argument, in order unless named; several frames run one by one", NULL},
         {"output", FLAG_TEXTS, &run.outputs, "[name=]file.npy", "Where a result is written", NULL},
         {"function", FLAG_TEXT, &run.function, "name", "Function, default the first public one",
          NULL},
-        {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL},
-        MODEL_FLAGS(run.model),
-        QUANTIZE_FLAGS(run.quantize),
-    };
+        {"pass-pipeline", FLAG_TEXT, &run.pipeline, "text", "Passes to run before", NULL});
+    tool_add_model_flags(&flags, &run.model);
+    tool_add_quantize_flags(&flags, &run.quantize);
     const Tool tool = {
         .name = "ming run",
         .summary = "ming run: executes a model or module with the reference interpreter",
         .usage = "FILE(.onnx|.mir|.mlir) --input=x.npy… --output=y.npy…",
-        .flags = flags,
-        .flag_count = COUNT_OF(flags),
+        .flags = flags.data,
+        .flag_count = flags.len,
     };
     const char *path = NULL;
     ArgsResult args = tool_parse_one(&tool, argc, argv, "file", &path);
     bool ok = args == ARGS_DONE || (args == ARGS_RUN && run_file(&tool, &run, path));
     vec_free(&run.inputs);
     vec_free(&run.outputs);
-    model_options_free(&run.model);
-    model_quantize_options_free(&run.quantize);
+    driver_model_options_free(&run.model);
+    driver_quantize_options_free(&run.quantize);
+    vec_free(&flags);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -84,14 +84,15 @@ static uint32_t argument_count(const Simulation *s)
     return region_entry(op_region(s->design->top, 0))->arg_count;
 }
 
-/* Boundaries of the design's inputs or outputs, as ports_init has them for functions. */
+/* Boundaries of the design's inputs or outputs, as driver_ports_init has them for functions. */
 static bool init_ports(Simulation *s, bool is_input, PortFiles *ports, uint32_t **numbers)
 {
     const HlsDesign *design = s->design;
     const Attr *all = op_attr(design->top, "port_attrs"),
                *names = op_attr(design->top, "arg_names");
     uint32_t count = argument_count(s);
-    *ports = (PortFiles){.tool = s->tool, .what = is_input ? "input" : "output", .frames = 1};
+    *ports = (PortFiles){
+        .errors = tool_errors(s->tool), .what = is_input ? "input" : "output", .frames = 1};
     ports->items = xcalloc(count, sizeof *ports->items);
     *numbers = xcalloc(count, sizeof **numbers);
     for (uint32_t i = 0; i < count; i++) {
@@ -115,8 +116,8 @@ static bool open_data(Simulation *s)
 {
     return init_ports(s, true, &s->inputs, &s->input_args) &&
            init_ports(s, false, &s->outputs, &s->output_args) &&
-           ports_assign(&s->inputs, &s->flags->inputs) &&
-           ports_assign(&s->outputs, &s->flags->outputs) && ports_read(&s->inputs);
+           driver_ports_assign(&s->inputs, &s->flags->inputs) &&
+           driver_ports_assign(&s->outputs, &s->flags->outputs) && driver_ports_read(&s->inputs);
 }
 
 static bool leave_outputs(Simulation *s, int64_t frame, Array *const *arrays)
@@ -142,7 +143,7 @@ static bool run_data_frame(Simulation *s, int64_t frame)
 {
     uint32_t count = argument_count(s);
     Array **arrays = xcalloc(count, sizeof *arrays), **given = xcalloc(count, sizeof *given);
-    bool ok = ports_enter(&s->inputs, frame, given);
+    bool ok = driver_ports_enter(&s->inputs, frame, given);
     for (uint32_t i = 0; i < s->inputs.count; i++) arrays[s->input_args[i]] = given[i];
     for (uint32_t i = 0; ok && i < s->outputs.count; i++) {
         uint32_t arg = s->output_args[i];
@@ -306,8 +307,8 @@ static bool simulate(Simulation *s, const Op *module)
     hls_sim_free(s->sim);
     hls_sim_trace_free(s->trace);
     hls_sim_values_free(s->values);
-    ports_free(&s->inputs);
-    ports_free(&s->outputs);
+    driver_ports_free(&s->inputs);
+    driver_ports_free(&s->outputs);
     free(s->input_args);
     free(s->output_args);
     design_free(s->design);
@@ -326,7 +327,7 @@ static bool sim_file(const Tool *tool, const SimFlags *flags, const char *given)
         Context *ctx = context_create();
         dialects_register_all(ctx);
         diag_show_op(ctx, false);
-        Op *module = model_load(ctx, path.data, strbuf_str(&bytes), &(ModelOptions){0});
+        Op *module = driver_load_model(ctx, path.data, strbuf_str(&bytes), &(ModelOptions){0});
         ok = module && simulate(&s, module);
         diag_flush(ctx);
         if (module) op_erase(module);

@@ -1,69 +1,21 @@
 /* Runs the passes, and the choice of a design again where FIFOs lack memory.
- * Tests: lit/driver/ming-compile-reserve.mir */
+ *
+ *   before the choice ─▶ choose-unroll … fit-fifos ─▶ after it
+ *                        └── again with memory set aside ──┘
+ *
+ * choose-unroll spends what it may, and the FIFOs that its interval needs may not fit beside it.
+ * Then fit-fifos says what is short (emithls.shortage), and the design is chosen again with that
+ * set aside, some times over; of the designs within the budget the best by the objective stays.
+ * Tests: lit/driver/ming-compile-reserve.mir, test/unit/driver/compile_test.c */
 #include <string.h>
 
 #include "dialects/emithls/emithls.h"
-#include "driver/driver.h"
+#include "driver/internal.h"
 #include "ir/asm/print/print.h"
 #include "ir/core/core.h"
 #include "ir/pass/pass.h"
 #include "sim/interp/interp.h"
 #include "target/cost/cost.h"
-
-/* more: further options of the pass. */
-static void add_folding(StrBuf *out, const CompileOptions *options, const char *pass,
-                        const char *more)
-{
-    if (options->folding) strbuf_printf(out, "%s{file=\"%s\"%s},", pass, options->folding, more);
-}
-
-/* How fit-fifos is run: where nothing else is said, it falls back to longer intervals. */
-static const char whatever_fits[] = "", best_only[] = "{best-only=true}";
-
-static void add_passes_of_design(StrBuf *out, const CompileOptions *options,
-                                 const SearchOptions *search, const DeviceTarget *target,
-                                 const char *fit_options)
-{
-    SearchOptions with = *search;
-    with.loads_weights = strcmp(options->weights, "load") == 0;
-    add_folding(out, options, "apply-folding", with.loads_weights ? " loads-weights=true" : "");
-    search_add_pass(out, &with, target);
-    strbuf_add_c(out, ",dfg.region(size-fifos),convert-dfg-to-emithls,");
-    add_folding(out, options, "pin-fifos", "");
-    strbuf_printf(out, "fit-fifos%s", fit_options);
-    if (strcmp(options->interface, "m_axi") == 0) strbuf_add_c(out, ",add-memory-ports");
-    if (strcmp(options->weights, "load") == 0) strbuf_add_c(out, ",load-weights");
-}
-
-static void add_pipeline(StrBuf *out, const CompileOptions *options, const SearchOptions *search,
-                         const DeviceTarget *target)
-{
-    strbuf_add_c(out, "builtin.module(");
-    driver_add_front_passes(out, options->top);
-    strbuf_add_char(out, ',');
-    add_passes_of_design(out, options, search, target, whatever_fits);
-    strbuf_add_char(out, ')');
-}
-
-void compile_add_pipeline(StrBuf *out, const CompileOptions *options, const DeviceTarget *target)
-{
-    add_pipeline(out, options, &options->search, target);
-}
-
-/* passes: of a builtin.module; the text is freed. */
-static bool run_passes(Op *module, StrBuf *passes, VerifySemantics *semantics)
-{
-    StrBuf text = {0};
-    strbuf_printf(&text, "builtin.module(%s)", passes->data);
-    Pipeline *pipeline = pipeline_from_text(module->ctx, driver_all_passes(), strbuf_str(&text));
-    const PassHooks *hooks[] = {verify_semantics_hooks(semantics), NULL};
-    const RunOptions run = {.verify_each = true, .hooks = hooks};
-    bool ok = pipeline && pipeline_run(pipeline, module, &run) && verify_semantics_ok(semantics);
-    if (pipeline) pipeline_free(pipeline);
-    strbuf_free(&text);
-    strbuf_free(passes);
-    return ok;
-}
 
 /* What all runs have in common. */
 typedef struct Compile {
@@ -116,14 +68,22 @@ static bool set_aside(const Op *module, int64_t times, SearchOptions *search)
     return bram18 > 0 || lut > 0;
 }
 
+static StageOptions stage_options(const Compile *compile, const SearchOptions *search)
+{
+    return (StageOptions){.compile = compile->options, .search = search, .target = compile->target};
+}
+
+/* How FIFOs are fitted: where nothing else is possible, longer intervals are fallen back to. */
+typedef enum Fit { FIT_WHATEVER, FIT_BEST_ONLY } Fit;
+
 /* A design from a copy of the module, or NULL. */
 static Op *make_design(const Compile *compile, const Op *module, const SearchOptions *search,
-                       const char *fit_options)
+                       Fit fit)
 {
-    StrBuf passes = {0};
     Op *design = op_clone(module, NULL);
-    add_passes_of_design(&passes, compile->options, search, compile->target, fit_options);
-    if (run_passes(design, &passes, compile->semantics)) return design;
+    StageOptions options = stage_options(compile, search);
+    options.fits_best_only = fit == FIT_BEST_ONLY;
+    if (driver_run_stages(design, STAGES_DESIGN, &options, compile->semantics)) return design;
     op_erase(design);
     return NULL;
 }
@@ -172,14 +132,14 @@ static void free_messages(Messages *messages)
 }
 
 static Op *try_design(const Compile *compile, const Op *module, const SearchOptions *search,
-                      const char *fit_options, Messages *messages)
+                      Fit fit, Messages *messages)
 {
     Context *ctx = module->ctx;
     DiagHandler *handler;
     void *user;
     diag_flush(ctx);
     diag_set_handler(ctx, keep_messages, messages, &handler, &user);
-    Op *design = make_design(compile, module, search, fit_options);
+    Op *design = make_design(compile, module, search, fit);
     diag_flush(ctx);
     diag_set_handler(ctx, handler, user, NULL, NULL);
     return design;
@@ -206,7 +166,7 @@ static Op *fitting_design(const Compile *compile, const Op *module, SearchOption
                           int number, bool *is_over)
 {
     Messages messages = {0};
-    Op *design = try_design(compile, module, search, best_only, &messages);
+    Op *design = try_design(compile, module, search, FIT_BEST_ONLY, &messages);
     bool fits = design && !is_short(design), is_broken = !design && number == 0;
     if (fits || is_broken) emit_messages(module->ctx, &messages);
     free_messages(&messages);
@@ -257,11 +217,10 @@ static Op *best_design(const Compile *compile, const Op *module, SearchOptions *
         if (design || (i == 0 && is_over && diag_error_count(module->ctx) > errors)) return design;
     }
     Messages messages = {0}, others = {0};
-    Op *best = try_design(compile, module, given, whatever_fits, &messages);
+    Op *best = try_design(compile, module, given, FIT_WHATEVER, &messages);
     bool is_other =
         last.reserved_bram > given->reserved_bram || last.reserved_lut > given->reserved_lut;
-    Op *other =
-        best && is_other ? try_design(compile, module, &last, whatever_fits, &others) : NULL;
+    Op *other = best && is_other ? try_design(compile, module, &last, FIT_WHATEVER, &others) : NULL;
     bool is_first = !keep_better(compile, &best, other, &last, chosen);
     best = within_budget(best, is_first ? &messages : &others, module->ctx);
     free_messages(&messages);
@@ -280,22 +239,29 @@ static void remark_reserve(const Op *design, const SearchOptions *first,
                   (long long)chosen->reserved_lut);
 }
 
-bool compile_run(Op **module, const CompileOptions *options, const DeviceTarget *target)
+static void print_pipeline(const Compile *compile, const SearchOptions *search, StrBuf *out)
 {
-    StrBuf before = {0}, pipeline = {0};
+    const StageOptions options = stage_options(compile, search);
+    driver_add_stages(out, STAGES_ALL, &options);
+}
+
+void driver_print_pipeline(const CompileOptions *options, const DeviceTarget *target, StrBuf *out)
+{
+    print_pipeline(&(Compile){.options = options, .target = target}, &options->search, out);
+}
+
+bool driver_compile(Op **module, const CompileOptions *options, const DeviceTarget *target,
+                    StrBuf *pipeline)
+{
     SearchOptions chosen = options->search;
     Compile compile = {options, target, verify_semantics_create(options->verify_semantics)};
-    driver_add_front_passes(&before, options->top);
-    Op *design = run_passes(*module, &before, compile.semantics)
+    const StageOptions front = stage_options(&compile, &chosen);
+    Op *design = driver_run_stages(*module, STAGES_FRONT, &front, compile.semantics)
                      ? best_design(&compile, *module, &chosen)
                      : NULL;
     verify_semantics_free(compile.semantics);
     if (design) remark_reserve(design, &options->search, &chosen);
-    if (options->dump_pipeline) {
-        add_pipeline(&pipeline, options, &chosen, target);
-        printf("%s\n", pipeline.data);
-    }
-    strbuf_free(&pipeline);
+    if (pipeline) print_pipeline(&compile, &chosen, pipeline);
     if (!design) return false;
     op_erase(*module);
     *module = design;

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "driver/driver.h"
+#include "tools/internal.h"
 
 bool tool_error(const Tool *tool, const char *fmt, ...)
 {

@@ -1,0 +1,70 @@
+/* Between the sources of driver/. */
+#ifndef MING_DRIVER_INTERNAL_H
+#define MING_DRIVER_INTERNAL_H
+
+#include "driver/driver.h"
+#include "sim/interp/interp.h"
+
+/* Reports; false. */
+bool driver_error(DriverErrors errors, DriverErrorKind kind, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+
+/* Stages of the pipeline in their order, as bits of a set. */
+enum {
+    STAGE_FOLD = 1 << 0,       /* onnx ops with constants folded and shapes known */
+    STAGE_TO_LINALG = 1 << 1,  /* onnx to linalg */
+    STAGE_GENERALIZE = 1 << 2, /* linalg.generic only */
+    STAGE_STREAM = 1 << 3,     /* to dataflow regions */
+    STAGE_TIDY = 1 << 4,
+    STAGE_CHOOSE = 1 << 5, /* what to unroll */
+    STAGE_TO_HLS = 1 << 6, /* to emithls */
+    STAGE_FIT = 1 << 7,    /* FIFOs in the budget, then ports */
+
+    STAGES_FRONT = STAGE_FOLD | STAGE_TO_LINALG | STAGE_GENERALIZE | STAGE_STREAM | STAGE_TIDY,
+    STAGES_DESIGN = STAGE_CHOOSE | STAGE_TO_HLS | STAGE_FIT,
+    STAGES_ALL = STAGES_FRONT | STAGES_DESIGN
+};
+
+/* What the passes of the stages are told. */
+typedef struct StageOptions {
+    const CompileOptions *compile;
+    const SearchOptions *search; /* of STAGE_CHOOSE, in place of compile's */
+    const DeviceTarget *target;  /* of STAGE_CHOOSE */
+    bool keeps_going;            /* conversion tells of all nodes that are not supported */
+    bool fits_best_only;         /* FIFOs that do not fit lead to no longer interval */
+} StageOptions;
+
+/* The pipeline of a set of stages on a builtin.module, as text. */
+void driver_add_stages(StrBuf *out, unsigned stages, const StageOptions *options);
+/* Runs it. semantics: NULL, or checks each pass. False: diagnosed. */
+bool driver_run_stages(Op *module, unsigned stages, const StageOptions *options,
+                       VerifySemantics *semantics) MUST_CHECK;
+
+/* Options of choose-unroll, as a pipeline has them in braces. */
+void driver_add_search_options(StrBuf *out, const StageOptions *options);
+/* The number that a row of driver_limit_options means. */
+int64_t driver_limit(const DriverOption *row, const Resources *limits);
+
+/* Between the sources of the check: check_model.c (what compiles), check_costs.c (what it takes),
+ * check_words.c, check_print.c and check_json.c (the reports).
+ * Every op that is made of a layer has a location whose line is the layer's number, from 1; so
+ * passes and their errors lead back to it. */
+
+/* The layer that a location belongs to, or NULL. */
+CheckLayer *driver_check_layer(const Check *check, const Attr *loc);
+
+/* Enters parameters and MACs of the layers, and which are alive, from their folded nodes. */
+void driver_check_count(Check *check, Op *module);
+/* Enters element types of the layers before the first bad one from their linalg ops. */
+void driver_check_widths(Check *check, Op *module);
+void driver_check_widths_add(Widths *to, const Widths *more);
+
+/* "compiles"; what would help (empty: nothing is wrong, or nothing known); "i4-i8,f32" ("-":
+ * none). */
+const char *driver_check_status(const CheckLayer *layer);
+Str driver_check_hint(const Check *check, const CheckLayer *layer);
+void driver_check_widths_print(const Widths *widths, StrBuf *out);
+/* A layer with the sums and ranges of all, without a name. */
+CheckLayer driver_check_total(const Check *check);
+
+#endif

@@ -1,0 +1,164 @@
+/* The order of the passes, from a loaded model to an emithls design: one table, of which the stages
+ * that compile, check and explore need are run or printed.
+ * Tests: lit/driver/ming-compile.mir, test/unit/driver/compile_test.c */
+#include "driver/internal.h"
+#include "lowering/dfg_to_emithls/dfg_to_emithls.h"
+#include "lowering/linalg_to_dfg/linalg_to_dfg.h"
+#include "lowering/onnx_to_linalg/onnx_to_linalg.h"
+#include "passes/common/passes.h"
+#include "passes/dfg/passes.h"
+#include "passes/linalg/passes.h"
+#include "passes/onnx/passes.h"
+#include "target/dse/dse.h"
+#include "target/fifo/fifo.h"
+
+static bool add_keep_going(StrBuf *out, const StageOptions *options)
+{
+    if (options->keeps_going) strbuf_add_c(out, "keep-going");
+    return true;
+}
+
+static bool add_top(StrBuf *out, const StageOptions *options)
+{
+    if (options->compile->top) strbuf_printf(out, "top=%s", options->compile->top);
+    return true;
+}
+
+static bool add_folding(StrBuf *out, const StageOptions *options)
+{
+    if (options->compile->folding) strbuf_printf(out, "file=\"%s\"", options->compile->folding);
+    return options->compile->folding != NULL;
+}
+
+static bool add_folding_of_loops(StrBuf *out, const StageOptions *options)
+{
+    bool is_given = add_folding(out, options);
+    if (is_given && options->compile->loads_weights) strbuf_add_c(out, " loads-weights=true");
+    return is_given;
+}
+
+static bool add_search(StrBuf *out, const StageOptions *options)
+{
+    driver_add_search_options(out, options);
+    return true;
+}
+
+static bool add_fit(StrBuf *out, const StageOptions *options)
+{
+    if (options->fits_best_only) strbuf_add_c(out, "best-only=true");
+    return true;
+}
+
+static bool wants_memory_ports(StrBuf *out, const StageOptions *options)
+{
+    (void)out;
+    return options->compile->has_memory_ports;
+}
+
+static bool wants_loaded_weights(StrBuf *out, const StageOptions *options)
+{
+    (void)out;
+    return options->compile->loads_weights;
+}
+
+/* Compared as pointers. */
+static const char on_functions[] = "func.func", on_regions[] = "dfg.region";
+
+typedef struct Step {
+    unsigned stage;
+    const char *anchor; /* what the pass is nested in; NULL: it runs on the module */
+    const PassDef *pass;
+    /* Appends the pass's options. False: the pass is left out. NULL: it is run without any. */
+    bool (*add_options)(StrBuf *out, const StageOptions *options);
+} Step;
+
+static const Step steps[] = {
+    {STAGE_FOLD, on_functions, &pass_onnx_fold_constants, NULL},
+    {STAGE_FOLD, on_functions, &pass_onnx_decompose, NULL},
+    {STAGE_FOLD, on_functions, &pass_onnx_fold_constants, NULL},
+    {STAGE_FOLD, on_functions, &pass_onnx_infer_shapes, NULL},
+    {STAGE_TO_LINALG, on_functions, &pass_convert_onnx_to_linalg, add_keep_going},
+    {STAGE_GENERALIZE, on_functions, &pass_name_layers, NULL},
+    {STAGE_GENERALIZE, on_functions, &pass_linalg_generalize_named_ops, NULL},
+    {STAGE_STREAM, NULL, &pass_canonicalize, NULL},
+    {STAGE_STREAM, NULL, &pass_cse, NULL},
+    {STAGE_STREAM, NULL, &pass_symbol_dce, NULL},
+    {STAGE_STREAM, on_functions, &pass_split_results, NULL},
+    {STAGE_STREAM, on_functions, &pass_stream_initials, NULL},
+    {STAGE_STREAM, on_functions, &pass_narrow_integers, NULL},
+    {STAGE_STREAM, on_functions, &pass_canonicalize, NULL},
+    {STAGE_STREAM, on_functions, &pass_normalize_layout, NULL},
+    {STAGE_STREAM, NULL, &pass_analyze_kernels, NULL},
+    {STAGE_STREAM, on_functions, &pass_insert_reorders, NULL},
+    {STAGE_STREAM, NULL, &pass_convert_linalg_to_dfg, add_top},
+    {STAGE_TIDY, NULL, &pass_canonicalize, NULL},
+    {STAGE_CHOOSE, NULL, &pass_apply_folding, add_folding_of_loops},
+    {STAGE_CHOOSE, NULL, &pass_choose_unroll, add_search},
+    {STAGE_TO_HLS, on_regions, &pass_size_fifos, NULL},
+    {STAGE_TO_HLS, NULL, &pass_convert_dfg_to_emithls, NULL},
+    {STAGE_FIT, NULL, &pass_pin_fifos, add_folding},
+    {STAGE_FIT, NULL, &pass_fit_fifos, add_fit},
+    {STAGE_FIT, NULL, &pass_add_memory_ports, wants_memory_ports},
+    {STAGE_FIT, NULL, &pass_load_weights, wants_loaded_weights},
+};
+
+/* Neighbours on the same kind of op share its parentheses; *anchor is that of the step before. */
+static void add_step(StrBuf *out, const Step *step, const StrBuf *options, const char **anchor)
+{
+    bool is_first = out->data[out->len - 1] == '(';
+    if (*anchor != step->anchor) {
+        if (*anchor) strbuf_add_char(out, ')');
+        if (!is_first) strbuf_add_char(out, ',');
+        if (step->anchor) strbuf_printf(out, "%s(", step->anchor);
+        *anchor = step->anchor;
+    } else if (!is_first) {
+        strbuf_add_char(out, ',');
+    }
+    strbuf_add_c(out, step->pass->name);
+    if (options->len > 0) strbuf_printf(out, "{%s}", options->data);
+}
+
+void driver_add_stages(StrBuf *out, unsigned stages, const StageOptions *options)
+{
+    StrBuf given = {0};
+    const char *anchor = NULL;
+    strbuf_add_c(out, "builtin.module(");
+    for (const Step *step = steps; step < steps + COUNT_OF(steps); step++) {
+        strbuf_clear(&given);
+        if ((stages & step->stage) && (!step->add_options || step->add_options(&given, options)))
+            add_step(out, step, &given, &anchor);
+    }
+    strbuf_add_c(out, anchor ? "))" : ")");
+    strbuf_free(&given);
+}
+
+static bool run_text(Op *op, Str text, VerifySemantics *semantics)
+{
+    Pipeline *pipeline = pipeline_from_text(op->ctx, driver_all_passes(), text);
+    const PassHooks *hooks[] = {verify_semantics_hooks(semantics), NULL};
+    const RunOptions run = {.verify_each = true, .hooks = hooks};
+    bool ok = pipeline && pipeline_run(pipeline, op, &run) && verify_semantics_ok(semantics);
+    if (pipeline) pipeline_free(pipeline);
+    return ok;
+}
+
+bool driver_run_passes(Op *op, Str pipeline)
+{
+    return run_text(op, pipeline, NULL);
+}
+
+bool driver_run_stages(Op *module, unsigned stages, const StageOptions *options,
+                       VerifySemantics *semantics)
+{
+    StrBuf text = {0};
+    driver_add_stages(&text, stages, options);
+    bool ok = run_text(module, strbuf_str(&text), semantics);
+    strbuf_free(&text);
+    return ok;
+}
+
+bool driver_run_front(Op *module)
+{
+    const CompileOptions none = {0};
+    return driver_run_stages(module, STAGES_FRONT, &(StageOptions){.compile = &none}, NULL);
+}

@@ -1,0 +1,137 @@
+/* Flags for what the driver is told, and what of them does not go together.
+ * Tests: lit/driver/objective.mir, lit/driver/device-invalid.mir, lit/driver/quantize.mir */
+#include <string.h>
+
+#include "tools/internal.h"
+
+static void report(void *user, DriverErrorKind kind, Str message)
+{
+    static const struct {
+        const char *before, *behind;
+    } words[DRIVER_ERROR_KINDS] = {
+        [DRIVER_ERROR_OTHER] = {"", ""},
+        [DRIVER_ERROR_DEVICE] = {"", "; 'ming devices' lists them"},
+        [DRIVER_ERROR_CLOCK] = {"--clock: ", ""},
+        [DRIVER_ERROR_QUANTIZE] = {"--quantize ", ""},
+    };
+    tool_error(user, "error: %s%.*s%s", words[kind].before, STR_ARG(message), words[kind].behind);
+}
+
+DriverErrors tool_errors(const Tool *tool)
+{
+    return (DriverErrors){report, (void *)(uintptr_t)tool};
+}
+
+void tool_add_flags(Flags *flags, const Flag *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) *vec_push(flags) = rows[i];
+}
+
+/* A flag for each option that is for users; `fields` is the struct of the rows' offsets. */
+static void add_options(Flags *flags, const DriverOption *rows, void *fields)
+{
+    static const FlagKind kinds[] = {
+        [DRIVER_CHOICE] = FLAG_CHOICE, [DRIVER_NUMBER] = FLAG_INT, [DRIVER_TEXT] = FLAG_TEXT};
+    for (const DriverOption *row = rows; row->name; row++)
+        if (row->help)
+            *vec_push(flags) = (Flag){row->name,  kinds[row->kind], (char *)fields + row->offset,
+                                      row->value, row->help,        NULL};
+}
+
+void tool_add_device_flags(Flags *flags, DeviceOptions *options)
+{
+    FLAGS_ADD(flags,
+              {"device", FLAG_TEXT, &options->device, "name",
+               "Device as 'ming devices' lists them, or an .xml file that describes one, "
+               "default " DEFAULT_DEVICE,
+               NULL},
+              {"clock", FLAG_INT, &options->clock, "MHz", "Clock, default the device's", NULL},
+              {"utilization", FLAG_INT, &options->utilization, "percent",
+               "Share of the device to spend, default what is recommended for it", NULL});
+    add_options(flags, driver_limit_options, &options->limits);
+}
+
+bool tool_check_device(const Tool *tool, const DeviceOptions *options)
+{
+    for (const DriverOption *row = driver_limit_options; row->name; row++) {
+        int64_t given;
+        memcpy(&given, (const char *)&options->limits + row->offset, sizeof given);
+        if (given < 0 && given != LIMIT_NOT_GIVEN)
+            return tool_error(tool, "error: a budget cannot be negative");
+    }
+    if (options->utilization != LIMIT_NOT_GIVEN &&
+        (options->utilization < 1 || options->utilization > 100))
+        return tool_error(tool, "error: --utilization takes a number from 1 to 100");
+    return true;
+}
+
+void tool_add_search_flags(Flags *flags, SearchOptions *options)
+{
+    add_options(flags, driver_search_options, options);
+}
+
+bool tool_check_search(const Tool *tool, const SearchOptions *options)
+{
+    bool wants_fps = options->objective && strcmp(options->objective, "fps") == 0;
+    if (options->fps < 0 || options->time_limit < 0 || options->reserved_bram < 0)
+        return tool_error(tool,
+                          "error: --fps, --time-limit and --reserve-bram take numbers that are not "
+                          "negative");
+    if (wants_fps && options->fps == 0)
+        return tool_error(tool, "error: --objective=fps needs --fps=N");
+    if (options->fps > 0 && options->objective && !wants_fps)
+        return tool_error(tool,
+                          "error: --fps has an objective of its own, it does not go with "
+                          "--objective=%s",
+                          options->objective);
+    if (options->dump_lp && strpbrk(options->dump_lp, "\"'{}"))
+        return tool_error(tool, "error: --dump-lp takes a name without quotes and braces");
+    return true;
+}
+
+void tool_add_model_flags(Flags *flags, ModelOptions *options)
+{
+    FLAGS_ADD(
+        flags,
+        {"input-shape", FLAG_TEXTS, &options->input_shapes, "name:1x3x32x32",
+         "Shape of an input that the file leaves open", NULL},
+        {"from", FLAG_TEXTS, &options->from, "name", "Tensor or node of the file to begin with",
+         NULL},
+        {"to", FLAG_TEXTS, &options->to, "name", "Tensor or node of the file to end with", NULL});
+}
+
+void tool_add_quantize_flags(Flags *flags, QuantizeOptions *options)
+{
+    FLAGS_ADD(flags,
+              {"quantize", FLAG_CHOICE, &options->format, "int8",
+               "Quantize a float network to 8 bits by the ranges that --calibrate shows", NULL},
+              {"calibrate", FLAG_TEXTS, &options->arrays, "[name=]file.npy",
+               "Frames of an argument for --quantize, in order unless named", NULL},
+              {"quantize-per-tensor", FLAG_SWITCH, &options->per_tensor, NULL,
+               "With --quantize: one scale per weight, not one per output channel", NULL},
+              {"quantize-power-of-two", FLAG_SWITCH, &options->power_of_two, NULL,
+               "With --quantize: only powers of two as scales", NULL});
+}
+
+static bool check_quantize(const Tool *tool, const QuantizeOptions *options)
+{
+    if (options->format && options->arrays.len == 0)
+        return tool_error(tool, "error: --quantize needs --calibrate=file.npy");
+    if (!options->format && options->arrays.len > 0)
+        return tool_error(tool, "error: --calibrate needs --quantize=int8");
+    if (!options->format && (options->per_tensor || options->power_of_two))
+        return tool_error(tool, "error: --quantize-%s needs --quantize=int8",
+                          options->per_tensor ? "per-tensor" : "power-of-two");
+    return true;
+}
+
+bool tool_quantize(const Tool *tool, const QuantizeOptions *options, Op *module,
+                   const char *function)
+{
+    StrBuf report_text = {0};
+    bool ok = check_quantize(tool, options) &&
+              driver_quantize(module, function, options, tool_errors(tool), &report_text);
+    if (report_text.len > 0) fwrite(report_text.data, 1, report_text.len, stderr);
+    strbuf_free(&report_text);
+    return ok;
+}

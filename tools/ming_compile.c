@@ -1,0 +1,199 @@
+/* ming compile MODEL -o DIR: from a network to an accelerator's project in one step.
+ *
+ *   load ─▶ --quantize ─▶ passes (driver/driver.h) ─▶ emit ─▶ table, files, next command
+ *
+ * Tests: lit/driver/ming-compile.mir, test/e2e */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dialects/dialects.h"
+#include "driver/driver.h"
+#include "emit/emit.h"
+#include "ir/asm/print/print.h"
+#include "ir/support/support.h"
+#include "tools/internal.h"
+
+typedef struct CompileFlags {
+    const char *output_dir, *interface, *weights;
+    bool dump_pipeline;
+    DeviceOptions device;
+    CompileOptions compile;
+    ModelOptions model;
+    QuantizeOptions quantize;
+} CompileFlags;
+
+/* A word for a POSIX shell. */
+static void add_shell_word(StrBuf *out, const char *word)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+";
+    if (*word && strspn(word, plain) == strlen(word)) {
+        strbuf_add_c(out, word);
+        return;
+    }
+    strbuf_add_char(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            strbuf_add_c(out, "'\\''");
+        else
+            strbuf_add_char(out, *word);
+    }
+    strbuf_add_char(out, '\'');
+}
+
+static void print_summary(Op *module, const CompileFlags *options, const EmittedProject *project)
+{
+    StrBuf out = {0};
+    emit_report_table(module, &out);
+    driver_print_objective(module, &out);
+    strbuf_printf(&out, "\nWritten to %s:", options->output_dir);
+    size_t simulation = 0;
+    for (size_t i = 0; i < project->files.len; i++) {
+        bool simulates = str_starts_with(strbuf_str(&project->files.data[i].name), "csim/");
+        simulation += simulates;
+        if (!simulates) strbuf_printf(&out, " %s", project->files.data[i].name.data);
+    }
+    strbuf_printf(&out, ", and %zu files in csim/\nNext: make -C ", simulation);
+    add_shell_word(&out, options->output_dir);
+    strbuf_printf(&out, " csim%s\n", project->csim_arguments.data);
+    fwrite(out.data, 1, out.len, stdout);
+    strbuf_free(&out);
+}
+
+/* Prints the pipeline, if that is asked for, also of a design that failed. */
+static bool compile_module(Op **module, const CompileFlags *options, const DeviceTarget *target)
+{
+    StrBuf pipeline = {0};
+    bool ok = driver_compile(module, &options->compile, target, &pipeline);
+    if (options->dump_pipeline) printf("%s\n", pipeline.data);
+    strbuf_free(&pipeline);
+    return ok;
+}
+
+static bool compile_bytes(const Tool *tool, const CompileFlags *options, const char *path,
+                          Str bytes)
+{
+    EmittedProject project = {0};
+    StrBuf csim_dir = {0};
+    DeviceTarget target;
+    Context *ctx = context_create();
+    dialects_register_all(ctx);
+    diag_show_op(ctx, false);
+    bool ok = driver_resolve_device(ctx, &options->device, tool_errors(tool), &target);
+    ok = ok && (driver_resource_dir("csim", &csim_dir) ||
+                tool_error(tool, "error: the simulation headers are not installed"));
+    Op *module = ok ? driver_load_model(ctx, path, bytes, &options->model) : NULL;
+    const EmitOptions emit = {.output_dir = options->output_dir, .csim_dir = csim_dir.data};
+    ok = module && tool_quantize(tool, &options->quantize, module, NULL) &&
+         compile_module(&module, options, &target) && emit_hls(module, &emit, &project);
+    diag_flush(ctx);
+    if (ok) print_summary(module, options, &project);
+    if (module) op_erase(module);
+    context_destroy(ctx);
+    emitted_project_free(&project);
+    strbuf_free(&csim_dir);
+    return ok;
+}
+
+static bool compile_file(const Tool *tool, const CompileFlags *options, const char *path)
+{
+    StrBuf bytes = {0};
+    const char *reason = NULL;
+    bool ok = file_read(&bytes, path, &reason) ||
+              tool_error(tool, "error: cannot open '%s': %s", path, reason);
+    ok = ok && compile_bytes(tool, options, path, strbuf_str(&bytes));
+    strbuf_free(&bytes);
+    return ok;
+}
+
+/* --dump-pass-pipeline without -o: prints the passes and does nothing else. */
+static bool print_pipeline(const Tool *tool, const CompileFlags *options)
+{
+    DeviceTarget target;
+    StrBuf text = {0};
+    Context *ctx = context_create();
+    bool ok = driver_resolve_device(ctx, &options->device, tool_errors(tool), &target);
+    if (ok) {
+        driver_print_pipeline(&options->compile, &target, &text);
+        printf("%s\n", text.data);
+    }
+    diag_flush(ctx);
+    context_destroy(ctx);
+    strbuf_free(&text);
+    return ok;
+}
+
+static bool check_options(const Tool *tool, const CompileFlags *options, const Texts *inputs)
+{
+    if (inputs->len != 1)
+        return tool_error(tool, "error: one model is needed; try '%s --help'", tool->name);
+    bool prints_only = options->dump_pipeline && !options->output_dir;
+    if (!prints_only && (!options->output_dir || !*options->output_dir))
+        return tool_error(tool, "error: -o needs the directory to write");
+    if (!tool_check_device(tool, &options->device) ||
+        !tool_check_search(tool, &options->compile.search))
+        return false;
+    if (options->compile.verify_semantics < 0)
+        return tool_error(tool, "error: --verify-semantics takes a positive number");
+    if (options->compile.folding && strpbrk(options->compile.folding, "\"'{}"))
+        return tool_error(tool, "error: --folding: the path must have no quotes and braces");
+    if (options->compile.top && !emit_top_name_is_valid(str_from(options->compile.top)))
+        return tool_error(tool, "error: --top: '%s' cannot be the name of a C++ function",
+                          options->compile.top);
+    return true;
+}
+
+static void add_flags(CompileFlags *options, Flags *flags)
+{
+    CompileOptions *compile = &options->compile;
+    FLAGS_ADD(flags,
+              {"o", FLAG_TEXT, &options->output_dir, "dir", "Directory of the project", NULL});
+    tool_add_device_flags(flags, &options->device);
+    tool_add_search_flags(flags, &compile->search);
+    FLAGS_ADD(flags,
+              {"top", FLAG_TEXT, &compile->top, "name",
+               "Name of the top function, default the model's", NULL},
+              {"interface", FLAG_CHOICE, &options->interface, "axis|m_axi",
+               "Ports of the accelerator: streams (default) or memories", NULL},
+              {"weights", FLAG_CHOICE, &options->weights, "rom|load",
+               "Weights in ROMs (default), or in memories that are loaded at start-up", NULL},
+              {"folding", FLAG_TEXT, &compile->folding, "file",
+               "Choices that are given, as folding.json of a compiled project has them", NULL});
+    tool_add_model_flags(flags, &options->model);
+    tool_add_quantize_flags(flags, &options->quantize);
+    FLAGS_ADD(flags,
+              {"dump-pass-pipeline", FLAG_SWITCH, &options->dump_pipeline, NULL,
+               "Print the passes as ming-opt --pass-pipeline takes them", NULL},
+              {"verify-semantics", FLAG_OPTIONAL_INT, &compile->verify_semantics, "n",
+               "Run the network on n random inputs (default 1) before and after each pass and "
+               "compare",
+               "1"});
+}
+
+int ming_compile(int argc, char **argv)
+{
+    CompileFlags options = {
+        .device = DEVICE_OPTIONS_DEFAULTS, .interface = "axis", .weights = "rom"};
+    Flags flags = {0};
+    add_flags(&options, &flags);
+    const Tool tool = {
+        .name = "ming compile",
+        .summary = "ming compile: compiles a network to a Vitis HLS project that g++ builds too",
+        .usage = "MODEL(.onnx|.mir|.mlir) -o DIR [options]",
+        .flags = flags.data,
+        .flag_count = flags.len,
+    };
+    Texts inputs = {0};
+    ArgsResult args = tool_parse_args(&tool, argc, argv, &inputs);
+    bool ok = args == ARGS_DONE || (args == ARGS_RUN && check_options(&tool, &options, &inputs));
+    options.compile.has_memory_ports = strcmp(options.interface, "m_axi") == 0;
+    options.compile.loads_weights = strcmp(options.weights, "load") == 0;
+    if (ok && args == ARGS_RUN)
+        ok = options.output_dir ? compile_file(&tool, &options, inputs.data[0])
+                                : print_pipeline(&tool, &options);
+    driver_model_options_free(&options.model);
+    driver_quantize_options_free(&options.quantize);
+    vec_free(&inputs);
+    vec_free(&flags);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
